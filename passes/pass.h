@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "runtime/graph/graph.h"
+#include "runtime/plan/engine.h"
+
+namespace onnx_cudnn {
+
+// Why a rewrite did not apply at a Node, or what it did there.
+struct Remark {
+  std::string pass;
+  std::string where;  // Where(node)
+  std::string reason;
+};
+
+struct PassLimits {
+  int64_t folded_bytes = int64_t{1} << 30;      // of all constants that folding makes, in one Graph
+  int64_t folded_value_bytes = int64_t{1} << 24;  // of one value, unless it is no larger than what it replaces
+  int64_t visits_per_node = 16;                 // of a NodePass: then it stops, with a remark
+};
+
+struct PassContext {
+  const Target* target = nullptr;  // nullptr: none is chosen yet
+  PassLimits limits;
+  std::vector<Remark>* remarks = nullptr;  // nullptr: reasons are not even formatted
+};
+
+// Rewrites a Graph; says whether it changed it.
+class Pass {
+ public:
+  virtual ~Pass() = default;
+  virtual std::string_view name() const = 0;  // kebab-case
+  virtual absl::StatusOr<bool> Run(Graph& graph, PassContext& context) = 0;
+};
+
+// What a NodePass found at a Node.
+class Match {
+ public:
+  static Match None() { return Match(Kind::kNone); }
+  static Match Changed() { return Match(Kind::kChanged); }
+  // The pattern starts here but must not apply; `reason` is text that lives for ever.
+  static Match No(const Node& node, std::string_view reason) {
+    Match match(Kind::kNo);
+    match.node_ = &node;
+    match.reason_ = reason;
+    return match;
+  }
+  bool changed() const { return kind_ == Kind::kChanged; }
+  bool refused() const { return kind_ == Kind::kNo; }
+  const Node& node() const { return *node_; }
+  std::string_view reason() const { return reason_; }
+
+ private:
+  enum class Kind { kNone, kNo, kChanged };
+  explicit Match(Kind kind) : kind_(kind) {}
+  Kind kind_;
+  const Node* node_ = nullptr;
+  std::string_view reason_;
+};
+
+// A rewrite around one Node. The driver visits bodies too, in topological order, and visits again what a change touched. A
+// Visit may replace uses, add and edit Nodes; it removes none (dead Nodes go with the driver's own sweep after each change).
+class NodePass : public Pass {
+ public:
+  absl::StatusOr<bool> Run(Graph& graph, PassContext& context) final;
+  virtual absl::StatusOr<Match> Visit(Graph& graph, Node& node) = 0;
+
+ protected:
+  const PassContext& context() const { return *context_; }
+
+ private:
+  PassContext* context_ = nullptr;
+};
+
+}  // namespace onnx_cudnn

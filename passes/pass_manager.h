@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "passes/pass.h"
+
+namespace onnx_cudnn {
+
+struct PassRun {
+  std::string name;
+  bool changed = false;
+  double ms = 0;
+  int nodes_before = 0, nodes_after = 0;
+};
+
+struct PassManagerOptions {
+  std::set<std::string, std::less<>> disabled;  // names; InvalidArgument when one names no pass of any pipeline
+  bool verify = true;                           // the Graph after every pass, and that an unclaimed change is none
+  std::function<void(const PassRun&, const Graph&)> after_pass;  // dumps; may be empty
+};
+
+// Runs `passes` in order, once each. Errors carry the pass's name.
+absl::StatusOr<std::vector<PassRun>> RunPasses(Graph& graph, const std::vector<std::unique_ptr<Pass>>& passes,
+                                               const PassManagerOptions& options, PassContext& context);
+
+}  // namespace onnx_cudnn

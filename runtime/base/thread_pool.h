@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/functional/function_ref.h"
+
+namespace onnx_cudnn {
+
+// A fixed set of threads for loops over independent ranges. Any number of callers may use one pool at once.
+class ThreadPool {
+ public:
+  // threads  how many run a loop, the caller among them; ≥ 1
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return threads_; }
+
+  // Calls body(begin, end) over disjoint ranges that cover [0, n), each but the last at least `grain` long, and
+  // returns when all are done. The caller takes part; a loop inside a loop runs on its caller alone. `body` must not throw.
+  void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> body);
+
+  // The process's pool for references: one thread a core, made at first use.
+  static ThreadPool& Default();
+
+ private:
+  struct State;
+  int threads_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace onnx_cudnn

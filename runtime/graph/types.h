@@ -1,0 +1,105 @@
+// Types of Values: dtype, dims that may be symbolic, and ONNX's sequences, optionals and maps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace onnx_cudnn {
+
+// Numbered as onnx.TensorProto.DataType.
+enum class DType : uint8_t {
+  kUndefined = 0,
+  kF32 = 1,
+  kU8 = 2,
+  kI8 = 3,
+  kU16 = 4,
+  kI16 = 5,
+  kI32 = 6,
+  kI64 = 7,
+  kString = 8,
+  kBool = 9,
+  kF16 = 10,
+  kF64 = 11,
+  kU32 = 12,
+  kU64 = 13,
+  kC64 = 14,
+  kC128 = 15,
+  kBF16 = 16,
+  kF8E4M3FN = 17,
+  kF8E4M3FNUZ = 18,
+  kF8E5M2 = 19,
+  kF8E5M2FNUZ = 20,
+  kU4 = 21,
+  kI4 = 22,
+  kF4E2M1 = 23,
+  kF8E8M0 = 24,
+  kU2 = 25,
+  kI2 = 26,
+};
+inline constexpr int kLastDType = 26;
+
+std::string_view NameOf(DType dtype);  // "f32", "i64", "string"
+int BitsOf(DType dtype);               // bits an element takes in memory; 0 for kUndefined and kString
+
+// A set of dtypes, e.g. what a reference takes.
+class DTypeSet {
+ public:
+  constexpr DTypeSet() = default;
+  constexpr DTypeSet(std::initializer_list<DType> dtypes) {  // NOLINT: reads as a list
+    for (DType d : dtypes) bits_ |= uint32_t{1} << static_cast<int>(d);
+  }
+  constexpr bool Has(DType d) const { return (bits_ >> static_cast<int>(d)) & 1; }
+  constexpr DTypeSet operator|(DTypeSet other) const {
+    DTypeSet both;
+    both.bits_ = bits_ | other.bits_;
+    return both;
+  }
+
+ private:
+  uint32_t bits_ = 0;
+};
+inline constexpr DTypeSet kFloatTypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
+inline constexpr DTypeSet kIntegerTypes = {DType::kU8,  DType::kI8,  DType::kU16, DType::kI16,
+                                           DType::kI32, DType::kI64, DType::kU32, DType::kU64};
+inline constexpr DTypeSet kNumberTypes = kFloatTypes | kIntegerTypes;
+inline constexpr DTypeSet kFixedSizeTypes = kNumberTypes | DTypeSet{DType::kBool};  // whole bytes
+
+using Dims = std::vector<int64_t>;
+
+int64_t ElementsOf(absl::Span<const int64_t> dims);  // product; dims were checked at import
+int64_t BytesOf(DType dtype, int64_t elements);      // packed, rounded up to whole bytes
+// The same with overflow and negative dims as InvalidArgument: for dims that come from a file or a caller.
+absl::StatusOr<int64_t> CheckedBytes(DType dtype, absl::Span<const int64_t> dims);
+
+// An extent: a number, a symbol ("N"), or unknown.
+struct Dim {
+  int64_t value = -1;  // < 0: not a number
+  std::string symbol;  // empty: unknown
+  bool operator==(const Dim&) const = default;
+};
+
+struct Type {
+  enum class Kind : uint8_t { kUnknown, kTensor, kSparseTensor, kSequence, kOptional, kMap };
+
+  Kind kind = Kind::kUnknown;
+  DType dtype = DType::kUndefined;      // tensor: of its elements; map: of its keys
+  bool ranked = false;                  // tensor: dims are known in number
+  std::vector<Dim> dims;                // tensor
+  std::shared_ptr<const Type> element;  // sequence, optional, map: of what it holds
+
+  static Type Tensor(DType dtype, absl::Span<const int64_t> dims);
+  bool is_tensor() const { return kind == Kind::kTensor; }
+  bool is_static() const;  // a tensor whose dtype and every dim are known
+  bool operator==(const Type& other) const;
+};
+
+std::string ToString(const Type& type);                    // "f32[N,3,224,224]", "i64[]", "f32[?]*" where unranked is "f32"
+std::string ToString(absl::Span<const int64_t> dims);      // "[1,3,224,224]"
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/ops/op_def.h"
+
+namespace onnx_cudnn {
+
+// The definition of an op, nullptr when there is none. The list is ops.inc.
+const OpDef* FindOp(std::string_view type, std::string_view domain = "");
+const OpDef* FindOp(const Node& node);
+std::vector<const OpDef*> AllOps();
+
+// Whether the reference of `node` takes its types, ranks and attributes. The reason names op, opset and type:
+//   Resize (opset 28) on f32: mode "cubic" with antialias is not implemented
+Support CheckOp(const Node& node);
+
+// Flops and bytes of a static Node; the bytes alone for an op without a definition.
+Cost CostOf(const Node& node);
+
+}  // namespace onnx_cudnn

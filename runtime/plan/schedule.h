@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace onnx_cudnn {
+
+struct ScheduledStep {
+  int step;
+  int stream;
+  std::vector<int> waits;  // Steps on other streams that must be done before
+};
+
+// Steps in the order in which they are launched.
+struct Schedule {
+  std::vector<ScheduledStep> steps;
+  int streams = 1;
+};
+
+// predecessors[i] are the Steps whose outputs Step i reads; every one is < i. A Step goes to the stream of the predecessor
+// that ended last there, else to the stream that was idle longest; waits that another wait implies are left out.
+Schedule MakeSchedule(absl::Span<const std::vector<int>> predecessors, int streams);
+
+// Which Step happens before which, from one vector clock a Step.
+class StepOrder {
+ public:
+  StepOrder(const Schedule& schedule, int steps);
+  bool HappensBefore(int a, int b) const { return a != b && clock_[b][stream_[a]] >= clock_[a][stream_[a]]; }
+  int position(int step) const { return position_[step]; }  // in launch order
+
+ private:
+  std::vector<std::vector<int>> clock_;
+  std::vector<int> stream_, position_;
+};
+
+}  // namespace onnx_cudnn

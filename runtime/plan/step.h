@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/plan/format.h"
+
+namespace onnx_cudnn {
+
+// A stream of one Executor: its number, and the Device's own handle.
+struct StreamRef {
+  int index = 0;
+  void* native = nullptr;
+};
+
+// A constant in the form that a Step wants. `from` are positions among the Candidate's constants (BoundaryOf order), so that
+// Partitions of equal signature share the Step; equal recipes over equal bytes give one upload.
+struct Derived {
+  using Make = std::function<absl::StatusOr<HostTensor>(absl::Span<const HostTensor> sources)>;
+  std::vector<int> from;
+  std::string recipe;  // names what `make` does; "" is: unchanged
+  Format to;
+  Make make;
+};
+Derived Unchanged(int constant, absl::Span<const int64_t> dims);
+
+// Output `output` lies in the bytes of input `input` at `offset` bytes: always (a view) or when the planner finds it free.
+struct Alias {
+  int output;
+  int input;
+  int64_t offset;
+  bool required;
+};
+
+// Spans are valid during the call only: who defers a Launch copies them.
+struct LaunchArgs {
+  absl::Span<const void* const> in;   // parallel to the Candidate's inputs
+  absl::Span<void* const> out;
+  absl::Span<const void* const> constants;  // parallel to Step::constants()
+  void* workspace;                          // 256-byte aligned
+  StreamRef stream;
+};
+
+// A compiled signature. Holds no Node, Value or weight. Thread-safe.
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual int64_t workspace_bytes() const { return 0; }
+  virtual absl::Span<const Derived> constants() const { return {}; }
+  virtual absl::Span<const Alias> aliases() const { return {}; }
+  virtual bool launches() const { return true; }  // false: a view, its outputs are aliases
+  virtual absl::Status Launch(const LaunchArgs& args) const = 0;
+  virtual std::string Save() const = 0;  // for Engine::Load; "" when there is nothing to save
+};
+
+}  // namespace onnx_cudnn
