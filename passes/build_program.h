@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "passes/pass.h"
 #include "passes/partition/partitioners.h"
+#include "passes/pass.h"
 #include "runtime/plan/program.h"
 
 namespace onnx_cudnn {
@@ -20,16 +20,19 @@ struct BuildOptions {
   std::vector<Remark>* remarks = nullptr;
 };
 
-// A static copy of `graph` for inputs of the given dims: shapes inferred, constants folded, own outputs made.
+// A static copy of `graph` for inputs of the given dims: shapes inferred, constants folded, own
+// outputs made.
 //   input_dims  by input name; every input with a dim that is not a number needs an entry
-//   errors      InvalidArgument: unknown input, wrong rank, a dim other than the model's number, one symbol with two numbers.
+//   errors      InvalidArgument: unknown input, wrong rank, a dim other than the model's number,
+//   one symbol with two numbers.
 //               Unimplemented: a Value's shape depends on data (Segments will come)
-absl::StatusOr<Graph> BindShapes(const Graph& graph, const std::map<std::string, Dims, std::less<>>& input_dims,
+absl::StatusOr<Graph> BindShapes(const Graph& graph,
+                                 const std::map<std::string, Dims, std::less<>>& input_dims,
                                  const BuildOptions& options);
 
 // The only driver from a Graph and shapes to a Program.
 absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
-    const Graph& graph, const std::map<std::string, Dims, std::less<>>& input_dims, const Target& target,
-    const BuildOptions& options);
+    const Graph& graph, const std::map<std::string, Dims, std::less<>>& input_dims,
+    const Target& target, const BuildOptions& options);
 
 }  // namespace onnx_cudnn

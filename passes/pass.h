@@ -20,9 +20,10 @@ struct Remark {
 };
 
 struct PassLimits {
-  int64_t folded_bytes = int64_t{1} << 30;      // of all constants that folding makes, in one Graph
-  int64_t folded_value_bytes = int64_t{1} << 24;  // of one value, unless it is no larger than what it replaces
-  int64_t visits_per_node = 16;                 // of a NodePass: then it stops, with a remark
+  int64_t folded_bytes = int64_t{1} << 30;  // of all constants that folding makes, in one Graph
+  int64_t folded_value_bytes = int64_t{1}
+                               << 24;  // of one value, unless it is no larger than what it replaces
+  int64_t visits_per_node = 16;        // of a NodePass: then it stops, with a remark
 };
 
 struct PassContext {
@@ -64,8 +65,9 @@ class Match {
   std::string_view reason_;
 };
 
-// A rewrite around one Node. The driver visits bodies too, in topological order, and visits again what a change touched. A
-// Visit may replace uses, add and edit Nodes; it removes none (dead Nodes go with the driver's own sweep after each change).
+// A rewrite around one Node. The driver visits bodies too, in topological order, and visits again
+// what a change touched. A Visit may replace uses, add and edit Nodes; it removes none (dead Nodes
+// go with the driver's own sweep after each change).
 class NodePass : public Pass {
  public:
   absl::StatusOr<bool> Run(Graph& graph, PassContext& context) final;

@@ -18,13 +18,16 @@ struct PassRun {
 };
 
 struct PassManagerOptions {
-  std::set<std::string, std::less<>> disabled;  // names; InvalidArgument when one names no pass of any pipeline
-  bool verify = true;                           // the Graph after every pass, and that an unclaimed change is none
+  std::set<std::string, std::less<>>
+      disabled;        // names; InvalidArgument when one names no pass of any pipeline
+  bool verify = true;  // the Graph after every pass, and that an unclaimed change is none
   std::function<void(const PassRun&, const Graph&)> after_pass;  // dumps; may be empty
 };
 
 // Runs `passes` in order, once each. Errors carry the pass's name.
-absl::StatusOr<std::vector<PassRun>> RunPasses(Graph& graph, const std::vector<std::unique_ptr<Pass>>& passes,
-                                               const PassManagerOptions& options, PassContext& context);
+absl::StatusOr<std::vector<PassRun>> RunPasses(Graph& graph,
+                                               const std::vector<std::unique_ptr<Pass>>& passes,
+                                               const PassManagerOptions& options,
+                                               PassContext& context);
 
 }  // namespace onnx_cudnn

@@ -1,1 +1,262 @@
-// placeholder
+#include "runtime/session.h"
+
+#include <exception>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "runtime/arguments.h"
+#include "runtime/base/status.h"
+#include "runtime/import/onnx_loader.h"
+#include "runtime/loaded_model.h"
+
+namespace onnx_cudnn {
+namespace {
+
+ErrorCode CodeOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return ErrorCode::kInvalidArgument;
+    case absl::StatusCode::kUnimplemented:
+      return ErrorCode::kUnimplemented;
+    case absl::StatusCode::kNotFound:
+      return ErrorCode::kNotFound;
+    case absl::StatusCode::kDataLoss:
+      return ErrorCode::kDataLoss;
+    case absl::StatusCode::kResourceExhausted:
+      return ErrorCode::kResourceExhausted;
+    case absl::StatusCode::kFailedPrecondition:
+      return ErrorCode::kFailedPrecondition;
+    case absl::StatusCode::kCancelled:
+      return ErrorCode::kCancelled;
+    default:
+      return ErrorCode::kInternal;
+  }
+}
+
+Error ToError(const absl::Status& status) {
+  return {CodeOf(status.code()), std::string(status.message())};
+}
+
+// The Session's edge: what `body` returns as a Result<T>, whatever it throws as an Error.
+template <typename T, typename Body>
+Result<T> AtEdge(Body body) {
+  try {
+    auto answer = body();
+    if constexpr (std::is_void_v<T>) {
+      if (answer.ok()) return {};
+      return ToError(answer);
+    } else {
+      if (answer.ok()) return *std::move(answer);
+      return ToError(answer.status());
+    }
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kResourceExhausted, "out of host memory"};
+  } catch (const std::exception& e) {
+    return Error{ErrorCode::kInternal, absl::StrCat("unexpected exception: ", e.what())};
+  }
+}
+
+absl::Status CheckRunOptions(const RunOptions& options) {
+  if (options.stream != nullptr) {
+    return absl::InvalidArgumentError(
+        "run option stream: the CPU device has no streams, expected null");
+  }
+  if (options.cancel != nullptr && options.cancel->load()) {
+    return absl::CancelledError("cancelled before the run");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunOn(Executor& executor, const std::vector<const TensorView*>& inputs,
+                   const std::vector<const TensorView*>& outputs) {
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (const TensorView* input : inputs) in.push_back(input->data);
+  for (const TensorView* output : outputs) out.push_back(output->data);
+  return executor.Run(in, out);
+}
+
+// A call's inputs, checked, with the pool of their Program.
+struct Prepared {
+  std::vector<const TensorView*> inputs;
+  std::shared_ptr<ExecutorPool> pool;
+};
+
+absl::StatusOr<Prepared> Prepare(const LoadedModel& model, const std::vector<NamedView>& inputs,
+                                 const RunOptions& options) {
+  RETURN_IF_ERROR(CheckRunOptions(options));
+  Prepared prepared;
+  ASSIGN_OR_RETURN(prepared.inputs, MatchArguments(inputs, model.inputs(), "input"));
+  ASSIGN_OR_RETURN(prepared.pool, model.Prepare(prepared.inputs));
+  RETURN_IF_ERROR(CheckRunOptions(options));
+  return prepared;
+}
+
+absl::StatusOr<std::vector<const TensorView*>> MatchOutputs(const Prepared& prepared,
+                                                            const std::vector<NamedView>& outputs) {
+  ASSIGN_OR_RETURN(auto matched,
+                   MatchArguments(outputs, OutputsOf(prepared.pool->program()), "output"));
+  RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched));
+  return matched;
+}
+
+absl::StatusOr<std::vector<Tensor>> AllocateOutputs(const Program& program) {
+  std::vector<Tensor> tensors;
+  for (const GraphOutput& output : program.graph.outputs()) {
+    Result<Tensor> tensor = Tensor::Allocate(output.value->dtype(), output.value->dims());
+    if (!tensor.ok()) return absl::ResourceExhaustedError(tensor.error().message);
+    tensors.push_back(std::move(tensor).value());
+  }
+  return tensors;
+}
+
+absl::StatusOr<std::vector<Tensor>> RunIntoNew(const LoadedModel& model,
+                                               const std::vector<NamedView>& inputs,
+                                               const RunOptions& options) {
+  ASSIGN_OR_RETURN(Prepared prepared, Prepare(model, inputs, options));
+  RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
+  ASSIGN_OR_RETURN(std::vector<Tensor> tensors, AllocateOutputs(prepared.pool->program()));
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+  std::vector<const TensorView*> outputs;
+  for (const TensorView& view : views) outputs.push_back(&view);
+  ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
+  RETURN_IF_ERROR(RunOn(*executor, prepared.inputs, outputs));
+  return tensors;
+}
+
+LoadOptions LoadOptionsOf(const SessionOptions& options) {
+  return {.external_bytes = options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead,
+          .follow_hub_links = options.follow_hub_links};
+}
+
+template <typename LoadGraph>
+absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadWith(const SessionOptions& options,
+                                                            LoadGraph load) {
+  const absl::Time start = absl::Now();
+  ASSIGN_OR_RETURN(Graph graph, load());
+  return LoadedModel::Create(std::move(graph), options,
+                             absl::ToDoubleMilliseconds(absl::Now() - start));
+}
+
+}  // namespace
+
+Result<Tensor> Tensor::Allocate(DType dtype, std::vector<int64_t> shape) {
+  return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
+    if (BitsOf(dtype) == 0) {
+      return absl::InvalidArgumentError(absl::StrCat("no fixed size: dtype ", NameOf(dtype)));
+    }
+    ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(dtype, shape));
+    constexpr std::align_val_t kAlignment{64};
+    Tensor tensor;
+    tensor.dtype_ = dtype;
+    tensor.shape_ = std::move(shape);
+    void* data = ::operator new(static_cast<size_t>(bytes), kAlignment, std::nothrow);
+    if (data == nullptr) {
+      return absl::ResourceExhaustedError(
+          absl::StrFormat("out of host memory: %d bytes asked", bytes));
+    }
+    tensor.data_.reset(data, [](void* p) { ::operator delete(p, kAlignment); });
+    return tensor;
+  });
+}
+
+int64_t Tensor::elements() const { return dtype_ == DType::kUndefined ? 0 : ElementsOf(shape_); }
+int64_t Tensor::bytes() const { return BytesOf(dtype_, elements()); }
+
+std::string ToString(const ValueInfo& info) {
+  Type type{.kind = Type::Kind::kTensor, .dtype = info.dtype, .ranked = info.ranked};
+  for (const ValueInfo::Extent& extent : info.dims) {
+    type.dims.push_back({.value = extent.value, .symbol = extent.symbol});
+  }
+  return absl::StrCat(info.name, " ", ToString(type));
+}
+
+struct Binding::Impl {
+  std::shared_ptr<const LoadedModel> model;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  std::unique_ptr<Executor> executor;
+};
+
+Binding::Binding(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Binding::Binding(Binding&&) noexcept = default;
+Binding& Binding::operator=(Binding&&) noexcept = default;
+Binding::~Binding() = default;
+
+Result<void> Binding::Run(const RunOptions& options) {
+  return AtEdge<void>([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckRunOptions(options));
+    return impl_->executor->Run(impl_->inputs, impl_->outputs);
+  });
+}
+
+Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
+  return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
+    ASSIGN_OR_RETURN(auto model,
+                     LoadWith(options, [&] { return LoadModel(path, LoadOptionsOf(options)); }));
+    return Session(std::move(model));
+  });
+}
+
+Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions& options) {
+  return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
+    ASSIGN_OR_RETURN(auto model, LoadWith(options, [&] {
+                       return LoadModelBytes(bytes, LoadOptionsOf(options));
+                     }));
+    return Session(std::move(model));
+  });
+}
+
+Session::Session(std::shared_ptr<const LoadedModel> model) : model_(std::move(model)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+const std::vector<ValueInfo>& Session::inputs() const { return model_->inputs(); }
+const std::vector<ValueInfo>& Session::outputs() const { return model_->outputs(); }
+std::string_view Session::device() const { return model_->device().name(); }
+std::string_view Session::device_note() const { return model_->device_note(); }
+SessionStats Session::stats() const { return model_->stats(); }
+
+Result<std::vector<Tensor>> Session::Run(const std::vector<NamedView>& inputs,
+                                         const RunOptions& options) const {
+  return AtEdge<std::vector<Tensor>>([&] { return RunIntoNew(*model_, inputs, options); });
+}
+
+Result<void> Session::Run(const std::vector<NamedView>& inputs,
+                          const std::vector<NamedView>& outputs, const RunOptions& options) const {
+  return AtEdge<void>([&]() -> absl::Status {
+    ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, options));
+    ASSIGN_OR_RETURN(auto matched, MatchOutputs(prepared, outputs));
+    ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
+    return RunOn(*executor, prepared.inputs, matched);
+  });
+}
+
+Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
+                              const std::vector<NamedView>& outputs) const {
+  return AtEdge<Binding>([&]() -> absl::StatusOr<Binding> {
+    ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
+    ASSIGN_OR_RETURN(auto matched, MatchOutputs(prepared, outputs));
+    auto impl = std::make_unique<Binding::Impl>();
+    impl->model = model_;
+    for (const TensorView* input : prepared.inputs) impl->inputs.push_back(input->data);
+    for (const TensorView* output : matched) impl->outputs.push_back(output->data);
+    ASSIGN_OR_RETURN(impl->executor, prepared.pool->MakeExecutor());
+    return Binding(std::move(impl));
+  });
+}
+
+Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>& inputs) const {
+  return AtEdge<std::vector<ValueInfo>>([&]() -> absl::StatusOr<std::vector<ValueInfo>> {
+    ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
+    return OutputsOf(prepared.pool->program());
+  });
+}
+
+}  // namespace onnx_cudnn

@@ -1,40 +1,22 @@
 # onnx_cudnn_deps(out): the prefix that holds Abseil and ONNX built for this compiler and sanitizer; builds it when missing.
 
-# Runs a command; a failure ends configuration with one line that says what to do.
-function(run_or_stop what)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE log ERROR_VARIABLE log)
-  if(NOT code EQUAL 0)
-    string(SUBSTRING "${log}" 0 4000 log)
-    message(STATUS "${log}")
-    message(FATAL_ERROR "onnx-cudnn: could not ${what}")
-  endif()
-endfunction()
-
-# Downloads the source package `spec` (name==version), checks its sha256 and unpacks it into `folder`.
+# Downloads the source package `spec` (name==version), which pip checks against its sha256 before it opens it, and unpacks it.
 function(fetch_source spec sha256 folder)
   if(EXISTS ${folder}/.complete)
     return()
   endif()
-  message(STATUS "onnx-cudnn: downloading ${spec}")
-  file(REMOVE_RECURSE ${folder})
-  set(download ${folder}.download)
-  file(REMOVE_RECURSE ${download})
-  find_program(python3 NAMES python3 REQUIRED)
   cmake_path(GET folder PARENT_PATH cache)
-  string(REGEX REPLACE "==.*" "" name ${spec})
-  if(NOT EXISTS ${cache}/pip/bin/pip)
-    run_or_stop("make a Python environment: install python3-venv" ${python3} -m venv ${cache}/pip)
-  endif()
-  run_or_stop("download ${spec}: is this host online?" ${cache}/pip/bin/pip --disable-pip-version-check
-    download --quiet --no-deps --no-binary ${name} --dest ${download} ${spec})
+  onnx_cudnn_python_environment(${cache}/download-tools "${SOURCE_TOOLS}")
+  message(STATUS "onnx-cudnn: downloading ${spec}")
+  set(download ${folder}.download)
+  file(REMOVE_RECURSE ${folder} ${download})
+  file(WRITE ${download}/requirement.txt "${spec} --hash=sha256:${sha256}\n")
+  onnx_cudnn_run_or_stop("download ${spec}: is this host online?" ${cache}/download-tools/bin/python -m pip download --retries 2
+    --disable-pip-version-check --no-deps --no-build-isolation --no-binary :all: --require-hashes
+    --dest ${download} --requirement ${download}/requirement.txt)
   file(GLOB archive ${download}/*.tar.gz)
-  file(SHA256 ${archive} found)
-  if(NOT found STREQUAL sha256)
-    message(FATAL_ERROR "onnx-cudnn: ${spec} has sha256 ${found}, expected ${sha256}")
-  endif()
-  file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${download})
-  file(GLOB unpacked LIST_DIRECTORIES true ${download}/*)
-  list(REMOVE_ITEM unpacked ${archive})
+  file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${download}/unpacked)
+  file(GLOB unpacked LIST_DIRECTORIES true ${download}/unpacked/*)
   file(RENAME ${unpacked} ${folder})
   file(REMOVE_RECURSE ${download})
   file(TOUCH ${folder}/.complete)
@@ -45,11 +27,12 @@ function(onnx_cudnn_deps out)
     set(cache $ENV{ONNX_CUDNN_DEPS})
   elseif(DEFINED ENV{XDG_CACHE_HOME})
     set(cache $ENV{XDG_CACHE_HOME}/onnx-cudnn)
-  else()
+  elseif(DEFINED ENV{HOME})
     set(cache $ENV{HOME}/.cache/onnx-cudnn)
+  else()
+    set(cache ${CMAKE_SOURCE_DIR}/build/dependencies)
   endif()
   set(third_party ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
-  file(SHA256 ${third_party}/versions.cmake versions_hash)
   file(SHA256 ${third_party}/source/CMakeLists.txt recipe_hash)
   find_package(Protobuf REQUIRED)
   string(SHA256 key "${ONNX_SOURCE_SHA256} ${ABSEIL_SOURCE_SHA256} ${recipe_hash} ${CMAKE_CXX_COMPILER_ID} \
@@ -70,7 +53,7 @@ ${CMAKE_CXX_COMPILER_VERSION} ${Protobuf_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_
   fetch_source(${ABSEIL_SOURCE} ${ABSEIL_SOURCE_SHA256} ${cache}/abseil-${ABSEIL_SOURCE_SHA256})
   message(STATUS "onnx-cudnn: building Abseil and ONNX once into ${prefix} (minutes)")
   file(REMOVE_RECURSE ${prefix})
-  run_or_stop("configure the dependencies" ${CMAKE_COMMAND} -G Ninja -S ${third_party}/source -B ${prefix}/build
+  onnx_cudnn_run_or_stop("configure the dependencies" ${CMAKE_COMMAND} -G Ninja -S ${third_party}/source -B ${prefix}/build
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
     -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} -DCMAKE_INSTALL_PREFIX=${prefix}
     -DABSL_ROOT=${cache}/abseil-${ABSEIL_SOURCE_SHA256}/third_party/abseil-cpp
@@ -78,9 +61,9 @@ ${CMAKE_CXX_COMPILER_VERSION} ${Protobuf_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_
     "-DSANITIZE=${ONNX_CUDNN_SANITIZE}" "-DSANITIZE_NO=${ONNX_CUDNN_SANITIZE_NO}")
   execute_process(COMMAND ${CMAKE_COMMAND} --build ${prefix}/build RESULT_VARIABLE code)  # shows its progress
   if(NOT code EQUAL 0)
-    message(FATAL_ERROR "onnx-cudnn: could not build the dependencies in ${prefix}/build")
+    onnx_cudnn_stop("could not build the dependencies in ${prefix}/build")
   endif()
-  run_or_stop("install the dependencies" ${CMAKE_COMMAND} --install ${prefix}/build)
+  onnx_cudnn_run_or_stop("install the dependencies" ${CMAKE_COMMAND} --install ${prefix}/build)
   file(REMOVE_RECURSE ${prefix}/build)
   file(TOUCH ${prefix}/.complete)
 endfunction()

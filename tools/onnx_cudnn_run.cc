@@ -1,1 +1,351 @@
-int main() { return 0; }
+// onnx-cudnn-run: loads a model, runs it, and says what came out and how long it took.
+#include <filesystem>
+#include <iostream>
+#include <new>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "runtime/base/file.h"
+#include "runtime/base/status.h"
+#include "tools/common/exit_codes.h"
+#include "tools/common/expected.h"
+#include "tools/common/files.h"
+#include "tools/common/flags.h"
+#include "tools/common/inputs.h"
+#include "tools/common/report.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Abseil keeps a flag's last value: these two may be given several times.
+std::vector<NamedText> input_arguments;
+std::vector<NamedText> shape_arguments;
+void CollectInput();
+void CollectShape();
+
+}  // namespace
+}  // namespace onnx_cudnn
+
+ABSL_FLAG(std::string, input, "",
+          "name=SOURCE, once per input; SOURCE alone for a model's only input. A .npy file; a .png "
+          "or .jpg, fitted to the "
+          "input as --image says; random: seeded, floats in [0, 1), integers 0 or 1; zeros. Inputs "
+          "not named are random.")
+    .OnUpdate([] { onnx_cudnn::CollectInput(); });
+ABSL_FLAG(std::string, shape, "",
+          "name=1x3x224x224, once per input; the shape alone for a model's only input. Symbolic "
+          "dims of an input that no "
+          "file gives are 1 without it.")
+    .OnUpdate([] { onnx_cudnn::CollectShape(); });
+ABSL_FLAG(std::string, image, "",
+          "How pixels become an input: raw (0 to 255), unit (0 to 1), signed (-1 to 1), imagenet "
+          "(torchvision's: shorter side to "
+          "8/7, centre crop, mean and deviation), vgg (Caffe's: as imagenet, BGR less 103.939, "
+          "116.779, 123.68), open-nsfw (stretched "
+          "to 8/7, centre crop, BGR less 104, 117, 123). NCHW or NHWC, 3 or 1 channels, is read "
+          "from the model. Without it: imagenet, raw for an input of u8.");
+ABSL_FLAG(std::string, image_fit, "",
+          "Instead of the preset's: stretch (to the input's size), crop (shorter side to 8/7, then "
+          "the middle), "
+          "stretch-crop. Resizing is bilinear, widened where the image shrinks.");
+ABSL_FLAG(std::string, image_order, "", "Instead of the preset's: rgb or bgr.");
+ABSL_FLAG(double, image_scale, 0,
+          "Instead of the preset's: (sample x scale - mean) / deviation. 0: the preset's.");
+ABSL_FLAG(std::vector<std::string>, image_mean, {},
+          "Instead of the preset's: one number per channel, in the input's order.");
+ABSL_FLAG(std::vector<std::string>, image_deviation, {},
+          "Instead of the preset's: one number per channel, in the input's order.");
+ABSL_FLAG(uint64_t, seed, 0, "Of random inputs.");
+ABSL_FLAG(
+    std::string, output_dir, "",
+    "Writes NAME.npy per output there; other than letters, digits, . _ - in a name become _.");
+ABSL_FLAG(int, runs, 1, "Runs that are timed, after one that is not; 0: none.");
+ABSL_FLAG(double, warm_up, 0, "Milliseconds of runs before the timed ones.");
+ABSL_FLAG(std::string, device, "auto", "auto, cpu or cuda.");
+ABSL_FLAG(int, level, 2,
+          "Rewrites: 0 only what running needs, 1 clean-up, 2 what moves arithmetic.");
+ABSL_FLAG(std::vector<std::string>, disable_passes, {},
+          "Rewrites to leave out, by name (onnx-cudnn-opt --help lists them).");
+ABSL_FLAG(std::string, verify, "",
+          "Compares with the outputs in a .npz file (arrays named as outputs; those named as "
+          "inputs are fed) or in a "
+          "test_data_set folder of ONNX (input_0.pb, output_0.pb). Exit code 4 when one differs.");
+ABSL_FLAG(double, rtol, 1e-4,
+          "Tolerance of --verify: times |expected|. Other than floats are compared exactly.");
+ABSL_FLAG(double, atol, 1e-5, "Tolerance of --verify: times the output's largest |expected|.");
+ABSL_FLAG(int, top, 0, "Shows the K largest of each row along an output's last axis.");
+ABSL_FLAG(std::string, labels, "", "A text file, a label per line, for --top.");
+ABSL_FLAG(bool, json, false, "Prints one JSON object instead of text.");
+ABSL_FLAG(bool, verbose, false,
+          "Also prints times of load, optimization and planning, and memory.");
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr std::string_view kTool = "onnx-cudnn-run";
+constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONNX model.
+
+  onnx-cudnn-run resnet50.onnx                                          random input, output summary, latency
+  onnx-cudnn-run resnet50.onnx --input cat.jpg --top 5 --labels imagenet.txt
+  onnx-cudnn-run open-nsfw.onnx --input photo.jpg --image open-nsfw --top 2
+  onnx-cudnn-run model.onnx --input x=x.npy --input mask=zeros --output-dir out
+  onnx-cudnn-run model.onnx --shape x=8x3x224x224 --runs 100 --warm-up 1000 --json
+  onnx-cudnn-run model.onnx --verify test_data_set_0                    or --verify expected.npz
+
+--json prints: model, device, note, load_ms, optimize_ms, plan_ms, first_run_ms, weight_bytes, arena_bytes,
+  inputs [{name, type, source}], outputs [{name, type, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
+  timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
+  verify {ok, rtol, atol, outputs [{name, ok, largest_difference, largest_expected, beyond, type}]}
+
+Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 --verify found a difference,
+  5 device or library missing, 6 out of memory, 7 internal.)";
+
+void CollectInput() {
+  const std::string value = absl::GetFlag(FLAGS_input);
+  if (!value.empty()) input_arguments.push_back(SplitNamedText(value));
+}
+void CollectShape() {
+  const std::string value = absl::GetFlag(FLAGS_shape);
+  if (!value.empty()) shape_arguments.push_back(SplitNamedText(value));
+}
+
+struct Options {
+  std::string model;
+  SessionOptions session;
+  InputRequest inputs;
+  int runs, top;
+  double warm_up_ms, rtol, atol;
+  std::string output_dir, verify, labels;
+  bool json, verbose;
+};
+
+absl::StatusOr<std::vector<float>> ParseChannels(std::string_view flag,
+                                                 const std::vector<std::string>& texts) {
+  std::vector<float> values;
+  for (const std::string& text : texts) {
+    float value;
+    if (!absl::SimpleAtof(text, &value)) {
+      return absl::InvalidArgumentError(absl::StrFormat("--%s: \"%s\" is no number", flag, text));
+    }
+    values.push_back(value);
+  }
+  if (values.size() == 1) values.assign(3, values[0]);
+  if (values.size() != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--%s: expected 1 or 3 numbers, found %d", flag, values.size()));
+  }
+  return values;
+}
+
+absl::Status OverrideFit(ImagePreset& preset) {
+  const std::string fit = absl::GetFlag(FLAGS_image_fit);
+  if (fit == "stretch")
+    preset.fit = ImageFit::kStretch;
+  else if (fit == "crop")
+    preset.fit = ImageFit::kCrop;
+  else if (fit == "stretch-crop")
+    preset.fit = ImageFit::kStretchCrop;
+  else if (!fit.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--image-fit: expected stretch, crop or stretch-crop, found ", fit));
+  }
+  const std::string order = absl::GetFlag(FLAGS_image_order);
+  if (!order.empty() && order != "rgb" && order != "bgr") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--image-order: expected rgb or bgr, found ", order));
+  }
+  if (!order.empty()) preset.bgr = order == "bgr";
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ImagePreset> ImageFromFlags() {
+  const std::string name = absl::GetFlag(FLAGS_image);
+  ASSIGN_OR_RETURN(ImagePreset preset, FindImagePreset(name.empty() ? "imagenet" : name));
+  RETURN_IF_ERROR(OverrideFit(preset));
+  if (const double scale = absl::GetFlag(FLAGS_image_scale); scale != 0) {
+    preset.scale = static_cast<float>(scale);
+  }
+  if (const auto mean = absl::GetFlag(FLAGS_image_mean); !mean.empty()) {
+    ASSIGN_OR_RETURN(preset.mean, ParseChannels("image-mean", mean));
+  }
+  if (const auto deviation = absl::GetFlag(FLAGS_image_deviation); !deviation.empty()) {
+    ASSIGN_OR_RETURN(preset.deviation, ParseChannels("image-deviation", deviation));
+  }
+  return preset;
+}
+
+absl::StatusOr<DeviceChoice> DeviceFromFlag() {
+  const std::string device = absl::GetFlag(FLAGS_device);
+  if (device == "auto") return DeviceChoice::kAuto;
+  if (device == "cpu") return DeviceChoice::kCpu;
+  if (device == "cuda") return DeviceChoice::kCuda;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--device: expected auto, cpu or cuda, found ", device));
+}
+
+absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("expected one model file, found %d, see --help", arguments.size()));
+  }
+  Options options{.model = arguments[0],
+                  .runs = absl::GetFlag(FLAGS_runs),
+                  .top = absl::GetFlag(FLAGS_top),
+                  .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
+                  .rtol = absl::GetFlag(FLAGS_rtol),
+                  .atol = absl::GetFlag(FLAGS_atol),
+                  .output_dir = absl::GetFlag(FLAGS_output_dir),
+                  .verify = absl::GetFlag(FLAGS_verify),
+                  .labels = absl::GetFlag(FLAGS_labels),
+                  .json = absl::GetFlag(FLAGS_json),
+                  .verbose = absl::GetFlag(FLAGS_verbose)};
+  if (options.runs < 0 || options.top < 0 || !(options.warm_up_ms >= 0)) {
+    return absl::InvalidArgumentError("--runs, --top, --warm-up: expected 0 or more");
+  }
+  ASSIGN_OR_RETURN(options.session.device, DeviceFromFlag());
+  options.session.optimization_level = absl::GetFlag(FLAGS_level);
+  options.session.disabled_passes = absl::GetFlag(FLAGS_disable_passes);
+  ASSIGN_OR_RETURN(options.inputs.image, ImageFromFlags());
+  options.inputs.image_was_asked = !absl::GetFlag(FLAGS_image).empty();
+  options.inputs.sources = input_arguments;
+  options.inputs.shapes = shape_arguments;
+  options.inputs.seed = absl::GetFlag(FLAGS_seed);
+  return options;
+}
+
+double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
+
+HostTensor ToHostTensor(const Tensor& tensor) {
+  return HostTensor::Borrow(tensor.dtype(), tensor.shape(), tensor.raw(),
+                            std::make_shared<Tensor>(tensor));
+}
+
+absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
+                                            const std::vector<NamedView>& inputs,
+                                            RunReport& report) {
+  const absl::Time start = absl::Now();
+  Result<std::vector<Tensor>> outputs = session.Run(inputs);
+  if (!outputs.ok()) return ToStatus(outputs.error());
+  report.first_run_ms = MsSince(start) - session.stats().plan_ms;
+  return std::move(outputs).value();
+}
+
+// Over fixed addresses, so that what is timed is the network alone.
+absl::Status TimeRuns(const Session& session, const Options& options,
+                      const std::vector<NamedView>& inputs, const std::vector<Tensor>& outputs,
+                      RunReport& report) {
+  if (options.runs == 0) return absl::OkStatus();
+  std::vector<NamedView> views;
+  for (const Tensor& output : outputs) views.push_back(output.view());
+  Result<Binding> binding = session.Bind(inputs, views);
+  if (!binding.ok()) return ToStatus(binding.error());
+  const absl::Time start = absl::Now();
+  while (MsSince(start) < options.warm_up_ms) {
+    if (Result<void> done = binding.value().Run(); !done.ok()) return ToStatus(done.error());
+  }
+  if (options.warm_up_ms > 0) report.warm_up_ms = MsSince(start);
+  for (int i = 0; i < options.runs; ++i) {
+    const absl::Time run_start = absl::Now();
+    if (Result<void> done = binding.value().Run(); !done.ok()) return ToStatus(done.error());
+    report.runs_ms.push_back(MsSince(run_start));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteOutputs(const std::string& folder, const NamedTensors& outputs) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return absl::NotFoundError(absl::StrCat(folder, ": ", error.message()));
+  for (const auto& [name, tensor] : outputs) {
+    const std::filesystem::path file = std::filesystem::path(folder) / (FileNameOf(name) + ".npy");
+    RETURN_IF_ERROR(WriteNpy(file.string(), tensor));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyOutputs(const Options& options, const NamedTensors& expected,
+                           const NamedTensors& found, RunReport& report) {
+  report.rtol = options.rtol;
+  report.atol = options.atol;
+  for (const auto& [name, tensor] : expected) {
+    ASSIGN_OR_RETURN(const Difference difference,
+                     Compare(found.find(name)->second, tensor, options.rtol, options.atol));
+    report.verified.push_back({name, difference});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
+  if (path.empty()) return std::vector<std::string>();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxInputFileBytes));
+  return std::vector<std::string>(absl::StrSplit(text, '\n'));
+}
+
+absl::StatusOr<Expected> ReadExpectedIfAsked(const Options& options, const Session& session) {
+  if (options.verify.empty()) return Expected{};
+  return ReadExpected(options.verify, session.inputs(), session.outputs());
+}
+
+absl::StatusOr<RunReport> RunModel(Options options) {
+  RunReport report{.model = options.model};
+  ASSIGN_OR_RETURN(report.labels, ReadLabels(options.labels));
+  Result<Session> loaded = Session::Load(options.model, options.session);
+  if (!loaded.ok()) return ToStatus(loaded.error());
+  const Session& session = loaded.value();
+  report.device = session.device();
+  report.note = session.device_note();
+  ASSIGN_OR_RETURN(Expected expected, ReadExpectedIfAsked(options, session));
+  options.inputs.given = std::move(expected.inputs);
+  ASSIGN_OR_RETURN(const std::vector<ModelInput> inputs,
+                   MakeInputs(session.inputs(), options.inputs));
+  std::vector<NamedView> views;
+  for (const ModelInput& input : inputs) {
+    const std::string type =
+        absl::StrCat(NameOf(input.tensor.dtype()), ToString(input.tensor.dims()));
+    report.inputs.push_back({input.name, type, input.source});
+    views.push_back(ViewOf(input.tensor));
+  }
+  ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, RunOnce(session, views, report));
+  RETURN_IF_ERROR(TimeRuns(session, options, views, outputs, report));
+  report.stats = session.stats();
+  NamedTensors by_name;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = session.outputs()[i].name;
+    by_name[name] = ToHostTensor(outputs[i]);
+    report.outputs.push_back(DescribeOutput(name, by_name[name], options.top));
+  }
+  if (!options.output_dir.empty()) RETURN_IF_ERROR(WriteOutputs(options.output_dir, by_name));
+  RETURN_IF_ERROR(VerifyOutputs(options, expected.outputs, by_name, report));
+  return report;
+}
+
+int Main(int argc, char** argv) {
+  absl::StatusOr<std::vector<std::string>> arguments =
+      ParseFlags({argv, argv + argc}, kUsage, "onnx_cudnn_run.cc");
+  if (!arguments.ok()) return Fail(kTool, arguments.status().message(), kExitUsage);
+  absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
+  if (!options.ok()) return Fail(kTool, options.status().message(), kExitUsage);
+  const bool json = options->json, verbose = options->verbose;
+  absl::StatusOr<RunReport> report = RunModel(*std::move(options));
+  if (!report.ok()) return Fail(kTool, report.status());
+  std::cout << (json ? FormatJson(*report) : FormatText(*report, verbose)) << std::flush;
+  if (!std::cout) return Fail(kTool, "cannot write to standard output", kExitInvalid);
+  if (!report->verify_ok()) return Fail(kTool, "an output differs from --verify", kExitDifference);
+  return kExitDone;
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
+
+int main(int argc, char** argv) {
+  try {
+    return onnx_cudnn::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return onnx_cudnn::Fail("onnx-cudnn-run", "out of host memory", onnx_cudnn::kExitOutOfMemory);
+  }
+}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,35 +12,46 @@
 
 namespace onnx_cudnn {
 
-// What was refused at Confirm, by signature, with the reason: one refusal forbids every equal Candidate.
+// What was refused at Confirm, by signature, with the reason: one refusal forbids every equal
+// Candidate.
 using Refusals = std::map<std::string, std::string>;
+
+// Candidates that would close a cycle between Partitions, as the ids of their Nodes in ascending
+// order.
+using Forbidden = std::set<std::vector<int>>;
 
 // A stretch of a static Graph to cover with Candidates.
 struct Stretch {
   const Graph& graph;
   const Target& target;
-  std::vector<const Node*> nodes;                // in topological order
-  std::map<const Value*, Placement> produced;    // Values from outside as they lie there
-  std::map<const Value*, Placement> demanded;    // Values of the stretch as those outside want them
+  std::vector<const Node*> nodes;              // in topological order
+  std::map<const Value*, Placement> produced;  // Values from outside as they lie there
+  std::map<const Value*, Placement> demanded;  // Values of the stretch as those outside want them
   const Refusals& refused;
   std::vector<Remark>* remarks = nullptr;
+  const Forbidden* forbidden = nullptr;  // nullptr: none
 };
 
-// Covers every Node of a Stretch exactly once; no cycle between Partitions. Unimplemented names a Node that no Engine takes, with
-// every Engine's reason.
+// Covers every Node of a Stretch exactly once; no cycle between Partitions. Unimplemented names a
+// Node that no Engine takes, with every Engine's reason.
 using Partitioner = absl::StatusOr<std::vector<Candidate>> (*)(const Stretch& stretch);
 
-// Fixes one Placement a Value first (channels-last around convolutions where an Engine proposes them so), then at each anchor (conv, matmul, pool,
-// norm, then the rest), in order, takes the largest proposal of free Nodes that agrees with them, the cheapest of equal size.
+// Fixes one Placement a Value first (channels-last around convolutions where an Engine proposes
+// them so), then at each anchor (conv, matmul, pool, norm, then the rest), in order, takes the
+// largest proposal of free Nodes that agrees with them, the cheapest of equal size.
 absl::StatusOr<std::vector<Candidate>> Greedy(const Stretch& stretch);
 
-// Covers `graph` by `partitioner` and compiles each unique signature once, in parallel (Confirm). Where all Variants of a
-// Candidate were refused, the stretch of those Nodes is covered again, with Placements that neighbours chose pinned, until nothing is refused.
-absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target, Partitioner partitioner,
+// Covers `graph` by `partitioner` and compiles each unique signature once, in parallel (Confirm).
+// Where all Variants of a Candidate were refused, the stretch of those Nodes is covered again, with
+// Placements that neighbours chose pinned, until nothing is refused.
+absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target,
+                                                      Partitioner partitioner,
                                                       std::vector<Remark>* remarks);
 
-// Adds Reformat and Transfer Nodes with their Partitions wherever a Partition wants a Value otherwise than it lies, and at
-// graph outputs that do not lie row-major on the device; each once per (Value, Placement).
-absl::Status MaterializeFormats(Graph& graph, std::vector<Partition>& partitions, const Target& target);
+// Adds Reformat and Transfer Nodes with their Partitions wherever a Partition wants a Value
+// otherwise than it lies, and at graph outputs that do not lie row-major on the device; each once
+// per (Value, Placement).
+absl::Status MaterializeFormats(Graph& graph, std::vector<Partition>& partitions,
+                                const Target& target);
 
 }  // namespace onnx_cudnn

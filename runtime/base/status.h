@@ -10,11 +10,11 @@
 #define ONNX_CUDNN_CONCAT_INNER(a, b) a##b
 #define ONNX_CUDNN_CONCAT(a, b) ONNX_CUDNN_CONCAT_INNER(a, b)
 
-#define RETURN_IF_ERROR(expression)                             \
-  do {                                                          \
-    if (absl::Status status_ = (expression); !status_.ok()) {   \
-      return status_;                                           \
-    }                                                           \
+#define RETURN_IF_ERROR(expression)                           \
+  do {                                                        \
+    if (absl::Status status_ = (expression); !status_.ok()) { \
+      return status_;                                         \
+    }                                                         \
   } while (false)
 
 // ASSIGN_OR_RETURN(auto x, F());  ASSIGN_OR_RETURN(member_, F());

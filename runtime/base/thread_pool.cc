@@ -1,1 +1,101 @@
 #include "runtime/base/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int64_t kRangesPerThread = 4;  // evens out ranges of unequal cost
+
+thread_local bool inside_loop = false;
+
+struct Loop {
+  int64_t n;
+  int64_t range;
+  absl::FunctionRef<void(int64_t, int64_t)> body;
+  std::atomic<int64_t> next = 0;
+  int helpers = 0;  // threads in Work other than the caller's; guarded by State::mutex
+
+  void Work() {
+    inside_loop = true;
+    while (true) {
+      const int64_t begin = next.fetch_add(range, std::memory_order_relaxed);
+      if (begin >= n) break;
+      body(begin, std::min(begin + range, n));
+    }
+    inside_loop = false;
+  }
+};
+
+}  // namespace
+
+struct ThreadPool::State {
+  std::mutex mutex;
+  std::condition_variable work, helped;
+  std::list<Loop*> loops;  // that have ranges left, as far as is known
+  bool stop = false;
+  std::vector<std::thread> threads;
+
+  void Serve() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      work.wait(lock, [this] { return stop || !loops.empty(); });
+      if (stop) return;
+      Loop* loop = loops.front();
+      ++loop->helpers;
+      lock.unlock();
+      loop->Work();
+      lock.lock();
+      loops.remove(loop);
+      if (--loop->helpers == 0) helped.notify_all();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int threads)
+    : threads_(std::max(threads, 1)), state_(std::make_unique<State>()) {
+  for (int i = 1; i < threads_; ++i)
+    state_->threads.emplace_back([s = state_.get()] { s->Serve(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+  }
+  state_->work.notify_all();
+  for (std::thread& t : state_->threads) t.join();
+}
+
+void ThreadPool::ParallelFor(int64_t n, int64_t grain,
+                             absl::FunctionRef<void(int64_t, int64_t)> body) {
+  if (n <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  const int64_t ranges = std::min(n / grain, threads_ * kRangesPerThread);
+  if (threads_ == 1 || ranges <= 1 || inside_loop) return body(0, n);
+  Loop loop{.n = n, .range = (n - 1) / ranges + 1, .body = body};
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->loops.push_back(&loop);
+  }
+  state_->work.notify_all();
+  loop.Work();
+  std::unique_lock lock(state_->mutex);
+  state_->loops.remove(&loop);
+  state_->helped.wait(lock, [&] { return loop.helpers == 0; });
+}
+
+ThreadPool& ThreadPool::Default() {
+  // Never destroyed: another static object's destructor may still run a loop.
+  static ThreadPool* const pool =
+      new ThreadPool(static_cast<int>(std::thread::hardware_concurrency()));
+  return *pool;
+}
+
+}  // namespace onnx_cudnn

@@ -12,20 +12,33 @@
 
 namespace onnx_cudnn {
 
-// A Session's weights on its Device. Each derived form is made once, by content and recipe: Programs of other shapes and
-// Partitions of equal signature share it. Thread-safe.
+// A Session's weights on its Device. Each derived form is made once, by content and recipe:
+// Programs of other shapes and Partitions of equal signature share it. Thread-safe.
 class ConstantStore {
  public:
   explicit ConstantStore(Device& device) : device_(device) {}
+  ~ConstantStore();
+
+  // The form of `use` in `space`: equal bytes, recipe, Format and Space give the same memory. Where
+  // the Device reads host memory an unchanged constant is its source's own bytes, known by their
+  // address alone.
   absl::StatusOr<std::shared_ptr<const std::byte>> Get(const ConstantUse& use, Space space);
-  int made() const;             // forms made so far
-  int64_t bytes() const;        // of the forms that are held
+  int made() const;       // distinct forms so far
+  int64_t bytes() const;  // of these forms
 
  private:
   struct Entry;
+  using EntryPointer = std::shared_ptr<Entry>;
+  EntryPointer FindOrAdd(const std::string& key, const ConstantUse& use);
+  EntryPointer EntryOf(const ConstantUse& use, Space space);
+  absl::Status Make(Entry& entry, const ConstantUse& use, Space space);
+
   Device& device_;
   mutable absl::Mutex mutex_;
-  std::map<std::string, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, EntryPointer> entries_
+      ABSL_GUARDED_BY(mutex_);  // by identity and by content
+  int made_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace onnx_cudnn

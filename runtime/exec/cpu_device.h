@@ -8,7 +8,8 @@
 namespace onnx_cudnn {
 
 struct CpuDeviceOptions {
-  // Drains the streams in an order drawn from this seed that respects only the waits, instead of at once in launch order.
+  // Drains the streams in an order drawn from this seed that respects only the waits, instead of at
+  // once in launch order.
   std::optional<uint64_t> interleave_seed;
   // Fills outputs and workspace with NaN just before their Step, and the arena before each Run.
   bool poison = false;

@@ -15,13 +15,15 @@ namespace onnx_cudnn {
 class Executor {
  public:
   // ResourceExhausted: the arena or a constant does not fit.
-  static absl::StatusOr<std::unique_ptr<Executor>> Create(std::shared_ptr<const Program> program, Device& device,
-                                                          ConstantStore& constants);
+  static absl::StatusOr<std::unique_ptr<Executor>> Create(std::shared_ptr<const Program> program,
+                                                          Device& device, ConstantStore& constants);
   ~Executor();
 
-  // inputs, outputs  parallel to the Graph's, row-major, of the sizes its types say; outputs overlap nothing
+  // inputs, outputs  parallel to the Graph's, row-major, of the sizes its types say; outputs
+  // overlap nothing
   //                  (an empty tensor's pointer may be null)
-  // Returns when the outputs are written. Values out of range at run time are InvalidArgument, with the Node's name.
+  // Returns when the outputs are written. Values out of range at run time are InvalidArgument, with
+  // the Node's name.
   absl::Status Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs);
 
   const Program& program() const { return *program_; }
@@ -30,11 +32,19 @@ class Executor {
  private:
   Executor() = default;
   struct Launchable;  // a Step with its resolved operands
+  std::byte* InArena(Space space, int64_t offset) const;
+  absl::Status Resolve(int index, ConstantStore& constants);
+  absl::Status Launch(int index, absl::Span<const void* const> inputs,
+                      absl::Span<void* const> outputs);
+  absl::Status LaunchStep(Launchable& launchable, absl::Span<const void* const> inputs,
+                          absl::Span<void* const> outputs);
+
   std::shared_ptr<const Program> program_;
   std::unique_ptr<StreamSet> streams_;
   std::shared_ptr<std::byte> arena_, host_arena_;
   std::vector<std::shared_ptr<const std::byte>> constants_;
   std::vector<Launchable> steps_;
+  std::vector<int> events_;  // by Step, of the Run in progress
   bool poison_ = false;
 };
 

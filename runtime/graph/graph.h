@@ -132,6 +132,9 @@ class Graph {
   absl::Span<Value* const> inputs() const { return inputs_; }
   absl::Span<const GraphOutput> outputs() const { return outputs_; }
   int node_count() const { return node_count_; }
+  // Nodes by id: every id is below node_ids(), which grows with each AddNode; nullptr: removed.
+  int node_ids() const { return static_cast<int>(nodes_.size()); }
+  Node* node(int id) const { return nodes_[id].get(); }
 
   // Names that are taken or empty get a serial number.
   Value& AddInput(std::string_view name, Type type);

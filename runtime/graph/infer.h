@@ -24,7 +24,7 @@ class ShapeInference {
   std::unique_ptr<State> state_;
 };
 
-// All Nodes of `graph` in topological order.
+// All Nodes of `graph` in topological order. Internal: it has a cycle.
 absl::Status InferShapes(Graph& graph);
 
 }  // namespace onnx_cudnn

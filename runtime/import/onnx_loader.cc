@@ -1,1 +1,96 @@
-// placeholder
+#include "runtime/import/onnx_loader.h"
+
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "onnx/defs/schema.h"
+#include "runtime/base/file.h"
+#include "runtime/base/status.h"
+#include "runtime/import/external_data.h"
+#include "runtime/import/import_model.h"
+#include "runtime/import/names.h"
+#include "runtime/import/parse_model.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// ONNX registers its schemas at their first use, which takes about 20 ms: here beside the reading
+// of the file.
+class SchemaWarmUp {
+ public:
+  SchemaWarmUp() {
+    try {
+      thread_ = std::thread(Touch);
+    } catch (const std::system_error&) {
+      // No thread to be had: the first look-up pays.
+    }
+  }
+  ~SchemaWarmUp() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  static void Touch() noexcept {
+    try {
+      onnx::OpSchemaRegistry::Schema("Conv");
+    } catch (...) {
+      // Whoever asks next meets the same.
+    }
+  }
+  std::thread thread_;
+};
+
+// Protobuf and ONNX throw, bad_alloc at least.
+absl::StatusOr<Graph> CatchAll(absl::FunctionRef<absl::StatusOr<Graph>()> load) {
+  try {
+    return load();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory left to load it");
+  } catch (const std::exception& e) {
+    return absl::InvalidArgumentError(Clean(e.what()));
+  }
+}
+
+absl::StatusOr<Graph> Import(absl::StatusOr<ParsedModel> parsed, const Limits& limits,
+                             ExternalData& external) {
+  RETURN_IF_ERROR(parsed.status());
+  const ImportContext context{
+      .limits = limits, .external = &external, .payloads = std::move(parsed->payloads)};
+  return ImportModel(std::move(parsed->proto), context);
+}
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+absl::StatusOr<Graph> LoadModel(const std::string& path, const LoadOptions& options) {
+  absl::StatusOr<File> file = File::Open(path);
+  RETURN_IF_ERROR(file.status());
+  absl::StatusOr<Graph> graph = CatchAll([&]() -> absl::StatusOr<Graph> {
+    ExternalData external(path, options);
+    absl::StatusOr<ParsedModel> parsed = [&] {
+      SchemaWarmUp warm_up;
+      return ParseModel(*file, options.limits);
+    }();
+    return Import(std::move(parsed), options.limits, external);
+  });
+  if (!graph.ok()) return Annotate(graph.status(), BaseName(path));
+  return graph;
+}
+
+absl::StatusOr<Graph> LoadModelBytes(std::string_view bytes, const LoadOptions& options) {
+  absl::StatusOr<Graph> graph = CatchAll([&] {
+    ExternalData external;
+    return Import(ParseModel(bytes, options.limits), options.limits, external);
+  });
+  if (!graph.ok()) return Annotate(graph.status(), "model");
+  return graph;
+}
+
+}  // namespace onnx_cudnn

@@ -1,1 +1,103 @@
-// placeholder
+#include "runtime/ops/op_table.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/ops/pointwise.h"
+
+namespace onnx_cudnn {
+
+#define OP(name) OpDef name##Op();
+#define POINTWISE(name)
+#include "runtime/ops/ops.inc"
+#undef OP
+#undef POINTWISE
+
+namespace {
+
+const std::vector<OpDef>& Table() {
+  static const auto& table = *new std::vector<OpDef>{
+#define OP(name) name##Op(),
+#define POINTWISE(name) PointwiseOp(#name),
+#include "runtime/ops/ops.inc"
+#undef OP
+#undef POINTWISE
+  };
+  return table;
+}
+
+// The Value whose dtype says on what the Node works.
+const Value* TypedBy(const Node& node) {
+  if (node.has_input(0)) return &node.input(0);
+  return node.has_output(0) ? &node.output(0) : nullptr;
+}
+
+Support CheckValues(const Node& node) {
+  for (absl::Span<Value* const> values : {node.inputs(), node.outputs()}) {
+    for (const Value* v : values) {
+      if (v == nullptr) continue;
+      if (!v->type().is_tensor())
+        return Support::No(absl::StrCat(v->name(), " is no tensor but ", ToString(v->type())));
+      if (!v->type().ranked || v->dtype() == DType::kUndefined) {
+        return Support::No(absl::StrCat("the type of ", v->name(), " is not known"));
+      }
+    }
+  }
+  return Support::Yes();
+}
+
+Support Explain(const Node& node) {
+  const OpDef* op = FindOp(node);
+  if (op == nullptr) return Support::No("the op is not implemented");
+  if (node.opset() < op->since.back()) {
+    return Support::No(
+        absl::StrCat("only its form since opset ", op->since.back(), " is implemented"));
+  }
+  if (Support known = CheckValues(node); !known) return known;
+  const Value* typed = TypedBy(node);
+  if (typed != nullptr && !op->types.Has(typed->dtype()))
+    return Support::No("the type is not implemented");
+  return op->check == nullptr ? Support::Yes() : op->check(node);
+}
+
+}  // namespace
+
+const OpDef* FindOp(std::string_view type, std::string_view domain) {
+  const std::vector<OpDef>& table = Table();
+  auto op = std::lower_bound(table.begin(), table.end(), type,
+                             [](const OpDef& o, std::string_view name) { return o.type < name; });
+  return op != table.end() && op->type == type && op->domain == domain ? &*op : nullptr;
+}
+const OpDef* FindOp(const Node& node) { return FindOp(node.op(), node.domain()); }
+
+std::vector<const OpDef*> AllOps() {
+  std::vector<const OpDef*> ops;
+  for (const OpDef& op : Table()) ops.push_back(&op);
+  return ops;
+}
+
+Support CheckOp(const Node& node) {
+  Support support = Explain(node);
+  if (support) return support;
+  const Value* typed = TypedBy(node);
+  const std::string_view dtype = typed == nullptr ? "nothing" : NameOf(typed->dtype());
+  const std::string domain = node.domain().empty() ? "" : absl::StrCat(node.domain(), ".");
+  return Support::No(absl::StrCat(domain, node.op(), " (opset ", node.opset(), ") on ", dtype, ": ",
+                                  support.reason()));
+}
+
+int64_t IoBytes(const Node& node) {
+  int64_t bytes = 0;
+  for (absl::Span<Value* const> values : {node.inputs(), node.outputs()}) {
+    for (const Value* v : values) bytes += v == nullptr ? 0 : v->bytes();
+  }
+  return bytes;
+}
+
+Cost CostOf(const Node& node) {
+  const OpDef* op = FindOp(node);
+  if (op == nullptr || op->cost == nullptr) return {.bytes = IoBytes(node)};
+  return op->cost(node);
+}
+
+}  // namespace onnx_cudnn

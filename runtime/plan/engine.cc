@@ -1,1 +1,96 @@
-// placeholder
+#include "runtime/plan/engine.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/ops/op_table.h"
+
+namespace onnx_cudnn {
+namespace {
+
+DType ComputeTypeOf(const Node& node) {
+  for (const Value* v : node.inputs()) {
+    if (v != nullptr) return v->dtype();
+  }
+  for (const Value* v : node.outputs()) {
+    if (v != nullptr) return v->dtype();
+  }
+  return DType::kUndefined;
+}
+
+double FlopsPerUs(DType dtype, const Target& target) {
+  if (dtype == DType::kF16 || dtype == DType::kBF16) return target.info.f16_flops_per_us;
+  if (dtype == DType::kF32 && target.numerics.tf32) return target.info.tf32_flops_per_us;
+  return target.info.f32_flops_per_us;
+}
+
+int64_t BytesOfPlaced(const std::vector<const Value*>& values,
+                      const std::vector<Placement>& placements) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    bytes += placements[i].format.bytes(values[i]->dtype());
+  }
+  return bytes;
+}
+
+Placement RowMajorIn(const Value& value, Space space) {
+  return {.format = Format::RowMajor(value.is_static() ? value.dims() : Dims()), .space = space};
+}
+
+}  // namespace
+
+Cost Engine::Price(const Candidate& candidate, const Target& target) const {
+  return Roofline(candidate, target);
+}
+
+absl::StatusOr<std::vector<Variant>> Engine::Variants(const Candidate&, const Target&) const {
+  return std::vector<Variant>{{.text = ""}};
+}
+
+absl::StatusOr<std::shared_ptr<const Step>> Engine::Load(std::string_view) const {
+  return absl::UnimplementedError(absl::StrCat("engine ", name(), " saves no steps"));
+}
+
+std::vector<Format> FormatChoices(const Value& value, const Target&) {
+  if (!value.is_static()) return {Format()};
+  const Dims dims = value.dims();
+  std::vector<Format> choices = {Format::RowMajor(dims)};
+  auto add = [&](const Format& format) {
+    if (std::find(choices.begin(), choices.end(), format) == choices.end())
+      choices.push_back(format);
+  };
+  if (dims.size() < 3 || BitsOf(value.dtype()) < 8) return choices;
+  add(Format::ChannelsLast(dims));
+  if (!kFloatTypes.Has(value.dtype())) return choices;
+  for (int64_t multiple : {4, 8}) add(Format::ChannelsLast(dims, multiple));
+  return choices;
+}
+
+Candidate RowMajorCandidate(const Engine& engine, const Node& node, Space space,
+                            const Target& target) {
+  Candidate candidate{.nodes = {&node}, .engine = &engine};
+  const Boundary boundary = BoundaryOf(candidate.nodes);
+  for (const Value* v : boundary.inputs) candidate.inputs.push_back(RowMajorIn(*v, space));
+  for (const Value* v : boundary.outputs) candidate.outputs.push_back(RowMajorIn(*v, space));
+  candidate.cost = engine.Price(candidate, target);
+  return candidate;
+}
+
+Cost Roofline(const Candidate& candidate, const Target& target) {
+  const Boundary boundary = BoundaryOf(candidate.nodes);
+  Cost cost;
+  double arithmetic_us = 0;
+  for (const Node* node : candidate.nodes) {
+    const int64_t flops = CostOf(*node).flops;
+    cost.flops += flops;
+    arithmetic_us += static_cast<double>(flops) / FlopsPerUs(ComputeTypeOf(*node), target);
+  }
+  cost.bytes = BytesOfPlaced(boundary.inputs, candidate.inputs) +
+               BytesOfPlaced(boundary.outputs, candidate.outputs);
+  for (const Value* v : boundary.constants) cost.bytes += v->constant().bytes();
+  const double traffic_us = static_cast<double>(cost.bytes) / target.info.bytes_per_us;
+  cost.us = std::max(arithmetic_us, traffic_us) + target.info.launch_us;
+  return cost;
+}
+
+}  // namespace onnx_cudnn

@@ -95,7 +95,8 @@ std::vector<Format> FormatChoices(const Value& value, const Target& target);
 Candidate RowMajorCandidate(const Engine& engine, const Node& node, Space space, const Target& target);
 
 // What a Step is compiled for: engine and version, device, Numerics, byte limit, ops, attributes, shapes, dtypes, Placements.
-// Integer and one-element constants stand by value, others by type and shape; Node and Value names never.
+// Constants of 32- and 64-bit integers and bools, and those of one element, stand by value, others (weights) by type and shape;
+// Node and Value names never.
 std::string Signature(const Candidate& candidate, const Target& target);
 
 // max(flops at the rate of the dtype, bytes of the boundary in its Formats and of the constants) + one launch.

@@ -11,10 +11,12 @@ namespace onnx_cudnn {
 
 // How a Value's elements lie: axes from outer to inner. An element at logical index i lies at
 //   sum over axes of ((i[dim] / block) % extent) × (product of the pitches of the axes further in)
-// Lanes between the logical dim and `extent` are padding and hold zero; lanes between `extent` and `pitch` belong to somebody
-// else and are never written. Axes of extent 1 are dropped where that changes no address, so equal layouts compare equal.
-//   NCHW {0,1,N,N} {1,1,C,C} {2,1,H,H} {3,1,W,W};  NHWC with channels padded to 4 {0,1,N,N} {2,1,H,H} {3,1,W,W} {1,1,4,4};
-//   NC/32HW32 {0,1,N,N} {1,32,C/32,C/32} {2,1,H,H} {3,1,W,W} {1,1,32,32}
+// Lanes between the logical dim and `extent` are padding and hold zero; lanes between `extent` and
+// `pitch` belong to somebody else and are never written. Axes of extent 1 are dropped where that
+// changes no address, so equal layouts compare equal.
+//   NCHW                            {0,1,N,N} {1,1,C,C} {2,1,H,H} {3,1,W,W}
+//   NHWC with channels padded to 4  {0,1,N,N} {2,1,H,H} {3,1,W,W} {1,1,4,4}
+//   NC/32HW32                       {0,1,N,N} {1,32,C/32,C/32} {2,1,H,H} {3,1,W,W} {1,1,32,32}
 class Format {
  public:
   struct Axis {
@@ -28,26 +30,33 @@ class Format {
   Format() = default;  // a scalar's
   static Format Of(std::vector<Axis> axes);
   static Format RowMajor(absl::Span<const int64_t> dims);
-  static Format Permuted(absl::Span<const int64_t> dims, absl::Span<const int> order);  // order[0] is the outermost dim
-  // N, spatial dims, C for rank ≥ 3, with C padded to a multiple of `channel_multiple`; row-major below rank 3.
+  // order[0] is the outermost dim.
+  static Format Permuted(absl::Span<const int64_t> dims, absl::Span<const int> order);
+  // N, spatial dims, C for rank ≥ 3, with C padded to a multiple of `channel_multiple`; row-major
+  // below rank 3.
   static Format ChannelsLast(absl::Span<const int64_t> dims, int64_t channel_multiple = 1);
 
   absl::Span<const Axis> axes() const { return axes_; }
-  int64_t lanes() const;         // elements from the first to the last lane, padding and foreign lanes inside included
+  // Elements from the first to the last lane, padding and foreign lanes inside included.
+  int64_t lanes() const;
   int64_t bytes(DType dtype) const { return BytesOf(dtype, lanes()); }
   bool has_padding(absl::Span<const int64_t> dims) const;  // some lane is not a logical element
   bool has_foreign_lanes() const;                          // some pitch is larger than its extent
   int64_t Offset(absl::Span<const int64_t> index) const;   // in elements
-  std::string ToString() const;                            // stable: part of signatures. "0 2 3 1:4" = dim[/block]:extent[^pitch]
+  // Stable: part of signatures. "2:56 3:56 1:4": dim[/block]:extent[^pitch] of each axis.
+  std::string ToString() const;
   bool operator==(const Format&) const = default;
 
  private:
   std::vector<Axis> axes_;
 };
 
-// Row-major elements into `to` (format.bytes(dtype) bytes): padding lanes become zero, foreign lanes stay.
-void Pack(DType dtype, absl::Span<const int64_t> dims, const void* from, const Format& format, void* to);
+// Row-major elements into `to` (format.bytes(dtype) bytes): padding lanes become zero, foreign
+// lanes stay.
+void Pack(DType dtype, absl::Span<const int64_t> dims, const void* from, const Format& format,
+          void* to);
 // The reverse.
-void Unpack(DType dtype, absl::Span<const int64_t> dims, const void* from, const Format& format, void* to);
+void Unpack(DType dtype, absl::Span<const int64_t> dims, const void* from, const Format& format,
+            void* to);
 
 }  // namespace onnx_cudnn

@@ -18,20 +18,29 @@ struct Schedule {
   int streams = 1;
 };
 
-// predecessors[i] are the Steps whose outputs Step i reads; every one is < i. A Step goes to the stream of the predecessor
-// that ended last there, else to the stream that was idle longest; waits that another wait implies are left out.
+// predecessors[i] are the Steps whose outputs Step i reads; every one is < i. A Step goes to the
+// stream of the predecessor that ended last there, else to the stream that was idle longest; waits
+// that another wait implies are left out.
 Schedule MakeSchedule(absl::Span<const std::vector<int>> predecessors, int streams);
 
 // Which Step happens before which, from one vector clock a Step.
 class StepOrder {
  public:
   StepOrder(const Schedule& schedule, int steps);
-  bool HappensBefore(int a, int b) const { return a != b && clock_[b][stream_[a]] >= clock_[a][stream_[a]]; }
+  bool HappensBefore(int a, int b) const {
+    return a != b && clock_[b][stream_[a]] >= clock_[a][stream_[a]];
+  }
   int position(int step) const { return position_[step]; }  // in launch order
+  int steps() const { return static_cast<int>(stream_.size()); }
+  int streams() const { return streams_; }
+  int stream(int step) const { return stream_[step]; }
+  // How many Steps of `stream` are done when `step` is done, itself among them on its own stream.
+  int clock(int step, int stream) const { return clock_[step][stream]; }
 
  private:
   std::vector<std::vector<int>> clock_;
   std::vector<int> stream_, position_;
+  int streams_;
 };
 
 }  // namespace onnx_cudnn

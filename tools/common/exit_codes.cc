@@ -1,1 +1,60 @@
-// placeholder
+#include "tools/common/exit_codes.h"
+
+#include <iostream>
+
+#include "absl/strings/str_replace.h"
+
+namespace onnx_cudnn {
+
+ExitCode ExitCodeOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitDone;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kDataLoss:
+      return kExitInvalid;
+    case absl::StatusCode::kUnimplemented:
+      return kExitUnsupported;
+    case absl::StatusCode::kFailedPrecondition:
+      return kExitNoDevice;
+    case absl::StatusCode::kResourceExhausted:
+      return kExitOutOfMemory;
+    default:
+      return kExitInternal;
+  }
+}
+
+absl::Status ToStatus(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+      return absl::InvalidArgumentError(error.message);
+    case ErrorCode::kUnimplemented:
+      return absl::UnimplementedError(error.message);
+    case ErrorCode::kNotFound:
+      return absl::NotFoundError(error.message);
+    case ErrorCode::kDataLoss:
+      return absl::DataLossError(error.message);
+    case ErrorCode::kResourceExhausted:
+      return absl::ResourceExhaustedError(error.message);
+    case ErrorCode::kFailedPrecondition:
+      return absl::FailedPreconditionError(error.message);
+    case ErrorCode::kCancelled:
+      return absl::CancelledError(error.message);
+    case ErrorCode::kInternal:
+      break;
+  }
+  return absl::InternalError(error.message);
+}
+
+int Fail(std::string_view tool, std::string_view message, ExitCode code) {
+  std::cerr << tool << ": " << absl::StrReplaceAll(message, {{"\n", " "}}) << std::endl;
+  return code;
+}
+
+int Fail(std::string_view tool, const absl::Status& status) {
+  return Fail(tool, status.message(), ExitCodeOf(status));
+}
+
+}  // namespace onnx_cudnn

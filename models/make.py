@@ -1,0 +1,132 @@
+"""make.py resnet18|resnet50 [--batch N] [--dtype fp32|fp16] [--output FILE]: writes a ResNet v1.5 with fixed random weights.
+
+Weights are He-initialized. Every BatchNormalization stays a node and its statistics are those that the Conv before it has in
+expectation, so activations keep near unit size as in a trained network. Equal arguments give equal bytes.
+"""
+
+import argparse
+import hashlib
+import math
+import pathlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SEED = 20
+OPSET = 17
+CLASSES = 1000
+# name: (blocks in each stage, whether a block is 1x1, 3x3, 1x1 or two 3x3)
+NETWORKS = {"resnet18": ((2, 2, 2, 2), False), "resnet50": ((3, 4, 6, 3), True)}
+# A block's last scale: small, so that a stage's sum of branches grows slowly.
+LAST_SCALE = 0.5
+
+
+class Builder:
+    """Nodes and weights of one network. A value is a tuple (name, channels, mean square)."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        self.random = np.random.Generator(np.random.PCG64(SEED))
+        self.nodes = []
+        self.weights = []
+
+    def weight(self, name, array):
+        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(array, self.dtype), name))
+        return name
+
+    def normal(self, shape, deviation):
+        return self.random.standard_normal(shape, np.float32) * np.float32(deviation)
+
+    def node(self, op, inputs, name, **attributes):
+        self.nodes.append(helper.make_node(op, inputs, [name], name, **attributes))
+        return name
+
+    def conv_bn(self, x, name, channels, kernel, stride=1, scale=1.0):
+        """Conv without bias, then BatchNormalization to mean square scale²."""
+        source, inputs, square = x
+        fan_in = inputs * kernel * kernel
+        weight = self.weight(f"{name}.weight", self.normal((channels, inputs, kernel, kernel), math.sqrt(2 / fan_in)))
+        conv = self.node("Conv", [source, weight], name, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[kernel // 2] * 4)
+        deviation = math.sqrt(2 * square)
+        statistics = {
+            "scale": scale * self.random.uniform(0.8, 1.2, channels),
+            "bias": self.normal(channels, 0.1 * scale),
+            "mean": self.normal(channels, 0.1 * deviation),
+            "var": deviation**2 * self.random.uniform(0.8, 1.2, channels),
+        }
+        names = [self.weight(f"{name}.bn.{key}", value) for key, value in statistics.items()]
+        return self.node("BatchNormalization", [conv, *names], f"{name}.bn", epsilon=1e-5), channels, scale**2
+
+    def relu(self, x, name):
+        """Halves the mean square of a value that is symmetric about zero."""
+        source, channels, square = x
+        return self.node("Relu", [source], name), channels, square / 2
+
+    def block(self, x, name, width, stride, bottleneck):
+        """A residual block; the stride is on the 3x3 (v1.5)."""
+        if bottleneck:
+            y = self.relu(self.conv_bn(x, f"{name}.conv1", width, 1), f"{name}.relu1")
+            y = self.relu(self.conv_bn(y, f"{name}.conv2", width, 3, stride), f"{name}.relu2")
+            y = self.conv_bn(y, f"{name}.conv3", 4 * width, 1, scale=LAST_SCALE)
+        else:
+            y = self.relu(self.conv_bn(x, f"{name}.conv1", width, 3, stride), f"{name}.relu1")
+            y = self.conv_bn(y, f"{name}.conv2", width, 3, scale=LAST_SCALE)
+        if stride != 1 or x[1] != y[1]:
+            x = self.conv_bn(x, f"{name}.downsample", y[1], 1, stride)
+        added = self.node("Add", [y[0], x[0]], f"{name}.add")
+        # After a Relu the shortcut is not negative, so the sum loses little of its mean square below zero.
+        return self.node("Relu", [added], f"{name}.relu"), y[1], 0.9 * (x[2] + y[2])
+
+    def network(self, blocks, bottleneck):
+        x = self.relu(self.conv_bn(("input", 3, 1.0), "conv1", 64, 7, 2), "relu")
+        x = self.node("MaxPool", [x[0]], "maxpool", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4), x[1], 5 * x[2]
+        for stage, count in enumerate(blocks):
+            for index in range(count):
+                stride = 2 if stage > 0 and index == 0 else 1
+                x = self.block(x, f"layer{stage + 1}.{index}", 64 << stage, stride, bottleneck)
+        pooled = self.node("Flatten", [self.node("GlobalAveragePool", [x[0]], "avgpool")], "flatten", axis=1)
+        weight = self.weight("fc.weight", self.normal((CLASSES, x[1]), math.sqrt(1 / (x[1] * x[2]))))
+        bias = self.weight("fc.bias", self.normal(CLASSES, 0.1))
+        self.node("Gemm", [pooled, weight, bias], "logits", transB=1)
+
+
+def build(name, batch="N", dtype=np.float32):
+    """The model: input [batch,3,224,224] to logits [batch,1000]; batch is a number or a symbol's name."""
+    builder = Builder(dtype)
+    builder.network(*NETWORKS[name])
+    element = TensorProto.FLOAT16 if dtype == np.float16 else TensorProto.FLOAT
+    graph = helper.make_graph(
+        builder.nodes,
+        name,
+        [helper.make_tensor_value_info("input", element, [batch, 3, 224, 224])],
+        [helper.make_tensor_value_info("logits", element, [batch, CLASSES])],
+        builder.weights,
+    )
+    return helper.make_model(graph, producer_name="onnx-cudnn", ir_version=8, opset_imports=[helper.make_opsetid("", OPSET)])
+
+
+def write(name, batch="N", dtype="fp32", output=None):
+    """Writes the model and returns its path; the default path is made of the arguments that are not defaults."""
+    suffix = ("" if dtype == "fp32" else f"-{dtype}") + ("" if batch == "N" else f"-b{batch}")
+    path = pathlib.Path(output) if output else pathlib.Path(__file__).resolve().parent / f"{name}{suffix}.onnx"
+    model = build(name, batch, np.float16 if dtype == "fp16" else np.float32)
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(model.SerializeToString(deterministic=True))
+    part.replace(path)
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=NETWORKS)
+    parser.add_argument("--batch", default="N", type=lambda text: int(text) if text.isdigit() else text, help="a number, or a symbol's name (N)")
+    parser.add_argument("--dtype", default="fp32", choices=("fp32", "fp16"))
+    parser.add_argument("--output", help="file to write (default: models/NAME[-fp16][-bBATCH].onnx)")
+    path = write(**vars(parser.parse_args()))
+    with open(path, "rb") as file:
+        print(hashlib.file_digest(file, "sha256").hexdigest(), path)
+
+
+if __name__ == "__main__":
+    main()

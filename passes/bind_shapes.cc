@@ -1,0 +1,205 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "passes/build_program.h"
+#include "passes/rewrite/fold_constants.h"
+#include "passes/rewrite/inline_constant_if.h"
+#include "passes/rewrite/rewrites.h"
+#include "passes/sweep.h"
+#include "runtime/base/status.h"
+#include "runtime/graph/infer.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Larger than any device; sums over a Graph of such Values stay far from overflow.
+constexpr int64_t kMostValueBytes = int64_t{1} << 42;
+
+using InputDims = std::map<std::string, Dims, std::less<>>;
+
+std::string Input(const Value& value) {
+  return absl::StrCat("input \"", value.name(), "\" ", ToString(value.type()));
+}
+
+absl::Status CheckNames(const Graph& graph, const InputDims& input_dims) {
+  for (const auto& [name, dims] : input_dims) {
+    const auto named = [&](const Value* v) { return v->name() == name; };
+    if (std::any_of(graph.inputs().begin(), graph.inputs().end(), named)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the model has no input \"", name,
+        "\"; it has: ", absl::StrJoin(graph.inputs(), ", ", [](std::string* out, const Value* v) {
+          out->append(v->name());
+        })));
+  }
+  return absl::OkStatus();
+}
+
+// Numbers for the dims of graph inputs; a symbol stands for one number wherever it occurs.
+class Binder {
+ public:
+  absl::Status Bind(Graph& graph, Value& input, const InputDims& input_dims) {
+    const Type& type = input.type();
+    if (!type.is_tensor()) {
+      return absl::UnimplementedError(absl::StrCat(Input(input),
+                                                   ": only tensors can be graph inputs, not yet ",
+                                                   "sequences, optionals or maps"));
+    }
+    auto given = input_dims.find(input.name());
+    if (given == input_dims.end()) {
+      if (type.is_static()) return CheckSize(input);
+      return absl::InvalidArgumentError(
+          absl::StrCat(Input(input), " needs dims: give a number for each"));
+    }
+    const Dims& dims = given->second;
+    if (type.ranked && type.dims.size() != dims.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(Input(input), " has rank ", type.dims.size(),
+                                                     ", got ",
+                                                     ToString(absl::MakeConstSpan(dims))));
+    }
+    for (size_t i = 0; i < dims.size(); ++i) {
+      RETURN_IF_ERROR(BindDim(input, type.ranked ? type.dims[i] : Dim(), dims[i]));
+    }
+    graph.SetType(input, Type::Tensor(type.dtype, dims));
+    return CheckSize(input);
+  }
+
+ private:
+  absl::Status BindDim(const Value& input, const Dim& dim, int64_t number) {
+    if (number < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(Input(input), ": negative dim ", number));
+    }
+    if (dim.value >= 0 && dim.value != number) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Input(input), ": the model fixes a dim to ", dim.value, ", got ", number));
+    }
+    if (dim.value >= 0 || dim.symbol.empty()) return absl::OkStatus();
+    auto [it, added] = symbols_.try_emplace(dim.symbol, number, input.name());
+    if (added || it->second.first == number) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(Input(input), ": ", dim.symbol, " is ",
+                                                   it->second.first, " in input \"",
+                                                   it->second.second, "\", got ", number));
+  }
+
+  static absl::Status CheckSize(const Value& input) {
+    return Annotate(CheckedBytes(input.dtype(), input.dims()).status(), Input(input));
+  }
+
+  std::map<std::string, std::pair<int64_t, std::string>> symbols_;  // and the input that said it
+};
+
+// What a file says of inner shapes may hold for other input dims only: they are inferred anew.
+void ForgetShape(Graph& graph, Value& value) {
+  if (!value.type().is_tensor()) return;
+  Type type = value.type();
+  type.ranked = false;
+  type.dims.clear();
+  graph.SetType(value, std::move(type));
+}
+
+void ForgetShapes(Graph& graph) {
+  for (Value* v : graph.Values()) {
+    if (v->producer() != nullptr) ForgetShape(graph, *v);
+  }
+  for (int id = 0; id < graph.node_ids(); ++id) {
+    if (graph.node(id) == nullptr) continue;
+    for (auto& [name, body] : graph.MutableBodies(*graph.node(id))) {
+      for (Value* input : body->inputs()) ForgetShape(*body, *input);
+      ForgetShapes(*body);
+    }
+  }
+}
+
+// One sweep in topological order that infers each Node, then folds it at once, so that shapes
+// computed from shapes are known before their users are inferred.
+class Sweeper {
+ public:
+  Sweeper(const PassLimits& limits, std::vector<Remark>* remarks)
+      : folder_(limits), remarks_(remarks) {}
+
+  absl::Status Sweep(Graph& graph) {
+    ShapeInference inference(graph);
+    return SweepNodes(graph, graph.TopologicalOrder(), inference);
+  }
+
+ private:
+  absl::Status SweepNodes(Graph& graph, const std::vector<Node*>& order,
+                          ShapeInference& inference) {
+    for (Node* node : order) RETURN_IF_ERROR(SweepNode(graph, *node, inference));
+    return absl::OkStatus();
+  }
+
+  absl::Status SweepNode(Graph& graph, Node& node, ShapeInference& inference) {
+    const int first_new = graph.node_ids();
+    if (InlineIf(graph, node).changed()) {
+      graph.Remove(node);
+      std::vector<Node*> inlined;  // in topological order, as they were copied
+      for (int id = first_new; id < graph.node_ids(); ++id) inlined.push_back(graph.node(id));
+      return SweepNodes(graph, inlined, inference);
+    }
+    RETURN_IF_ERROR(inference.Infer(node));
+    if (!node.bodies().empty()) return SweepBodies(graph, node, inference);
+    const Match match = folder_.Fold(graph, node);
+    if (match.refused() && remarks_ != nullptr) {
+      remarks_->push_back({"bind-shapes", Where(node), std::string(match.reason())});
+    }
+    if (match.changed()) graph.Remove(node);
+    return absl::OkStatus();
+  }
+
+  absl::Status SweepBodies(Graph& graph, Node& node, ShapeInference& inference) {
+    SinkConstants(graph, node);
+    for (auto& [name, body] : graph.MutableBodies(node)) RETURN_IF_ERROR(Sweep(*body));
+    return inference.Infer(node);
+  }
+
+  ConstantFolder folder_;
+  std::vector<Remark>* remarks_;
+};
+
+absl::Status CheckValue(const Node& node, const Value& value) {
+  const Type& type = value.type();
+  if (!type.is_static()) {
+    return absl::UnimplementedError(
+        absl::StrCat(Where(node), ": the shape of output \"", value.name(), "\" ", ToString(type),
+                     " depends on data; only shapes that follow from the inputs' shapes are "
+                     "supported yet"));
+  }
+  const absl::StatusOr<int64_t> bytes = CheckedBytes(type.dtype, value.dims());
+  if (bytes.ok() && *bytes <= kMostValueBytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(Where(node), ": output \"", value.name(), "\" ",
+                                                   ToString(type), " has more than ",
+                                                   kMostValueBytes, " bytes"));
+}
+
+absl::Status CheckStatic(const Graph& graph) {
+  for (const Node* node : graph.TopologicalOrder()) {
+    for (const auto& [name, body] : node->bodies()) {
+      RETURN_IF_ERROR(Annotate(CheckStatic(*body), absl::StrCat(Where(*node), " ", name)));
+    }
+    for (const Value* v : node->outputs()) {
+      if (v != nullptr) RETURN_IF_ERROR(CheckValue(*node, *v));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims,
+                                 const BuildOptions& options) {
+  RETURN_IF_ERROR(CheckNames(graph, input_dims));
+  Graph bound = graph.Clone();
+  Binder binder;
+  for (Value* input : bound.inputs()) RETURN_IF_ERROR(binder.Bind(bound, *input, input_dims));
+  ForgetShapes(bound);
+  SweepDead(bound);
+  RETURN_IF_ERROR(Sweeper(options.limits, options.remarks).Sweep(bound));
+  SweepDead(bound);
+  PassContext context{.limits = options.limits, .remarks = options.remarks};
+  RETURN_IF_ERROR(OwnOutputs()->Run(bound, context).status());
+  RETURN_IF_ERROR(CheckStatic(bound));
+  return bound;
+}
+
+}  // namespace onnx_cudnn

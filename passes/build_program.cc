@@ -1,0 +1,110 @@
+#include "passes/build_program.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "passes/partition/partition_order.h"
+#include "passes/place_steps.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Sorts the Partitions topologically. Returns the predecessors of each, all smaller.
+absl::StatusOr<std::vector<std::vector<int>>> SortPartitions(std::vector<Partition>& partitions) {
+  std::vector<const Candidate*> candidates;
+  for (const Partition& p : partitions) candidates.push_back(&p.chosen);
+  const PartitionOrder found = OrderPartitions(candidates);
+  if (!found.cycle.empty()) return absl::InternalError("partitions wait for each other");
+  std::vector<int> rank(partitions.size());
+  std::vector<Partition> sorted;
+  std::vector<std::vector<int>> predecessors;
+  for (const int i : found.order) {
+    rank[i] = static_cast<int>(sorted.size());
+    sorted.push_back(std::move(partitions[i]));
+    std::vector<int> before;
+    for (const int p : found.predecessors[i]) before.push_back(rank[p]);
+    std::sort(before.begin(), before.end());
+    predecessors.push_back(std::move(before));
+  }
+  partitions = std::move(sorted);
+  return predecessors;
+}
+
+// In the order in which the Graph's Nodes stand, so that equal Graphs give equal Programs whatever
+// the search's order was.
+void SortByGraph(const Graph& graph, std::vector<Partition>& partitions) {
+  std::vector<int> position(graph.node_ids());
+  int next = 0;
+  for (const Node* node : graph.TopologicalOrder()) position[node->id()] = next++;
+  std::stable_sort(partitions.begin(), partitions.end(),
+                   [&](const Partition& a, const Partition& b) {
+                     return position[a.chosen.nodes[0]->id()] < position[b.chosen.nodes[0]->id()];
+                   });
+}
+
+// Bytes of the distinct constants that Steps use, as the model holds them.
+int64_t WeightBytes(const std::vector<PlacedStep>& steps) {
+  std::map<const void*, int64_t> bytes;
+  for (const PlacedStep& step : steps) {
+    for (const ConstantUse& use : step.constants) {
+      for (const HostTensor& tensor : use.sources) bytes[tensor.raw()] = tensor.bytes();
+    }
+  }
+  int64_t total = 0;
+  for (const auto& [data, size] : bytes) total += size;
+  return total;
+}
+
+// With fewer streams less lives at once.
+absl::StatusOr<Placed> PlaceWithin(const Graph& graph, absl::Span<const Partition> partitions,
+                                   absl::Span<const std::vector<int>> predecessors,
+                                   const Target& target, const BuildOptions& options) {
+  for (int streams = std::max(options.streams, 1);; streams = (streams + 1) / 2) {
+    ASSIGN_OR_RETURN(Placed placed,
+                     PlaceSteps(graph, partitions, predecessors, streams, options.alignment));
+    const int64_t bytes =
+        placed.memory.arena_bytes + placed.host_memory.arena_bytes + WeightBytes(placed.steps);
+    if (bytes <= target.max_bytes) return placed;
+    if (streams == 1) {
+      return absl::ResourceExhaustedError(absl::StrCat("weights and arena take ", bytes,
+                                                       " bytes, the limit is ", target.max_bytes));
+    }
+  }
+}
+
+std::string Describe(const Partition& partition, const ScheduledStep& scheduled) {
+  return absl::StrCat(partition.chosen.engine->name(), " {",
+                      absl::StrJoin(partition.chosen.nodes, " ",
+                                    [](std::string* out, const Node* n) { out->append(n->op()); }),
+                      "} stream ", scheduled.stream);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
+    const Graph& graph, const std::map<std::string, Dims, std::less<>>& input_dims,
+    const Target& target, const BuildOptions& options) {
+  auto program = std::make_shared<Program>();
+  ASSIGN_OR_RETURN(program->graph, BindShapes(graph, input_dims, options));
+  ASSIGN_OR_RETURN(program->partitions,
+                   PartitionGraph(program->graph, target, options.partitioner, options.remarks));
+  RETURN_IF_ERROR(MaterializeFormats(program->graph, program->partitions, target));
+  SortByGraph(program->graph, program->partitions);
+  ASSIGN_OR_RETURN(const std::vector<std::vector<int>> predecessors,
+                   SortPartitions(program->partitions));
+  ASSIGN_OR_RETURN(Placed placed,
+                   PlaceWithin(program->graph, program->partitions, predecessors, target, options));
+  program->steps = std::move(placed.steps);
+  program->schedule = std::move(placed.schedule);
+  program->memory = std::move(placed.memory);
+  program->host_memory = std::move(placed.host_memory);
+  program->peak_bytes = placed.peak_bytes;
+  for (const ScheduledStep& s : program->schedule.steps) {
+    program->remarks.push_back(Describe(program->partitions[s.step], s));
+  }
+  return std::shared_ptr<const Program>(std::move(program));
+}
+
+}  // namespace onnx_cudnn

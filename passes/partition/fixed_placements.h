@@ -1,0 +1,41 @@
+#pragma once
+
+#include "absl/container/flat_hash_map.h"
+#include "passes/partition/partitioners.h"
+#include "passes/partition/proposals.h"
+
+namespace onnx_cudnn {
+
+// One Placement for every Value of a Stretch, fixed before Nodes are grouped. Producers before
+// consumers: what the Value's producer and most of its consumers propose, channels-last around
+// convolutions where an Engine proposes it so.
+class FixedPlacements {
+ public:
+  FixedPlacements(const Stretch& stretch, const Proposals& proposals);
+  // How many Values inside the Stretch the Proposal wants otherwise than they were fixed.
+  int Disagreements(const Proposal& proposal) const;
+  // µs of the Reformats and Transfers at the Stretch's border: there a Proposal may differ.
+  double BorderUs(const Proposal& proposal) const;
+
+ private:
+  struct Offer {
+    Placement placement;
+    int votes = 0;
+    int last_voter = -1;  // one vote for each anchor
+  };
+  using Offers = std::vector<Offer>;
+
+  static void Vote(Offers& offers, const Placement& placement, int voter, int votes = 1);
+  void CollectOffers();
+  void Fix(const Value& value);
+  bool IsBorder(const Value& value) const;
+  bool Agrees(const Value& value, const Placement& placement) const;
+
+  const Stretch& stretch_;
+  const Proposals& proposals_;
+  absl::flat_hash_map<const Value*, Offers> wanted_;                        // by consumers
+  absl::flat_hash_map<const Value*, std::vector<const Proposal*>> makers_;  // who put it out
+  absl::flat_hash_map<const Value*, Placement> fixed_;
+};
+
+}  // namespace onnx_cudnn

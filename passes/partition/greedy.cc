@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <tuple>
+
+#include "passes/partition/fixed_placements.h"
+#include "passes/partition/partitioners.h"
+#include "passes/partition/proposals.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Where libraries have the most to fuse around; sorted.
+constexpr std::string_view kAnchors[] = {
+    "AveragePool",
+    "BatchNormalization",
+    "Conv",
+    "ConvInteger",
+    "ConvTranspose",
+    "Gemm",
+    "GlobalAveragePool",
+    "GlobalMaxPool",
+    "GroupNormalization",
+    "InstanceNormalization",
+    "LayerNormalization",
+    "LpNormalization",
+    "MatMul",
+    "MatMulInteger",
+    "MaxPool",
+    "QLinearConv",
+    "QLinearMatMul",
+    "RMSNormalization",
+};
+
+bool IsAnchor(const Node& node) {
+  return node.domain().empty() &&
+         std::binary_search(std::begin(kAnchors), std::end(kAnchors), node.op());
+}
+
+class Cover {
+ public:
+  explicit Cover(const Stretch& stretch)
+      : stretch_(stretch),
+        proposals_(stretch),
+        fixed_(stretch, proposals_),
+        taken_(stretch.nodes.size(), false) {}
+
+  absl::StatusOr<std::vector<Candidate>> Run() {
+    for (const bool anchors : {true, false}) {
+      for (size_t i = 0; i < stretch_.nodes.size(); ++i) {
+        const Node& node = *stretch_.nodes[i];
+        if (taken_[i] || IsAnchor(node) != anchors) continue;
+        const Proposal* best = Best(i);
+        if (best == nullptr) return proposals_.Unrunnable(node);
+        for (const Node* n : best->candidate.nodes) taken_[proposals_.PositionOf(n)] = true;
+        chosen_.push_back(best->candidate);
+      }
+    }
+    return std::move(chosen_);
+  }
+
+ private:
+  // Agreement first, then size, then price; the earlier Engine of equals.
+  const Proposal* Best(size_t anchor) const {
+    using Rank = std::tuple<int, int, double>;  // smaller is better
+    const Proposal* best = nullptr;
+    Rank best_rank;
+    for (const Proposal& p : proposals_.at()[anchor]) {
+      if (!IsFree(p)) continue;
+      const Rank rank = {fixed_.Disagreements(p), -static_cast<int>(p.candidate.nodes.size()),
+                         p.candidate.cost.us + fixed_.BorderUs(p)};
+      if (best != nullptr && rank >= best_rank) continue;
+      best = &p;
+      best_rank = rank;
+    }
+    return best;
+  }
+
+  bool IsFree(const Proposal& p) const {
+    return std::none_of(p.candidate.nodes.begin(), p.candidate.nodes.end(),
+                        [&](const Node* n) { return taken_[proposals_.PositionOf(n)]; });
+  }
+
+  const Stretch& stretch_;
+  const Proposals proposals_;
+  const FixedPlacements fixed_;
+  std::vector<bool> taken_;
+  std::vector<Candidate> chosen_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Candidate>> Greedy(const Stretch& stretch) {
+  return Cover(stretch).Run();
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,79 @@
+#include "passes/partition/partition_order.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace onnx_cudnn {
+namespace {
+
+std::vector<std::vector<int>> Predecessors(absl::Span<const Candidate* const> candidates) {
+  absl::flat_hash_map<const Node*, int> owner;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    for (const Node* node : candidates[i]->nodes) owner[node] = static_cast<int>(i);
+  }
+  std::vector<std::vector<int>> predecessors(candidates.size());
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    std::vector<int>& list = predecessors[i];
+    for (const Node* node : candidates[i]->nodes) {
+      for (const Value* v : node->inputs()) {
+        if (v == nullptr) continue;
+        auto it = owner.find(v->producer());
+        if (it != owner.end() && it->second != static_cast<int>(i)) list.push_back(it->second);
+      }
+    }
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+  return predecessors;
+}
+
+// Every Candidate that is not in `order` has such a predecessor: walking back must come around.
+std::vector<int> FindCycle(const PartitionOrder& found) {
+  std::vector<bool> done(found.predecessors.size(), false);
+  for (const int i : found.order) done[i] = true;
+  int at = static_cast<int>(std::find(done.begin(), done.end(), false) - done.begin());
+  std::vector<int> path, position(done.size(), -1);
+  while (position[at] < 0) {
+    position[at] = static_cast<int>(path.size());
+    path.push_back(at);
+    const std::vector<int>& before = found.predecessors[at];
+    at = *std::find_if(before.begin(), before.end(), [&](int p) { return !done[p]; });
+  }
+  return {path.begin() + position[at], path.end()};
+}
+
+}  // namespace
+
+PartitionOrder OrderPartitions(absl::Span<const Candidate* const> candidates) {
+  PartitionOrder found{.predecessors = Predecessors(candidates)};
+  std::vector<std::vector<int>> successors(candidates.size());
+  std::vector<size_t> waiting(candidates.size());
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    waiting[i] = found.predecessors[i].size();
+    if (waiting[i] == 0) ready.push(static_cast<int>(i));
+    for (const int p : found.predecessors[i]) successors[p].push_back(static_cast<int>(i));
+  }
+  while (!ready.empty()) {
+    const int next = ready.top();
+    ready.pop();
+    found.order.push_back(next);
+    for (const int s : successors[next]) {
+      if (--waiting[s] == 0) ready.push(s);
+    }
+  }
+  if (found.order.size() < candidates.size()) found.cycle = FindCycle(found);
+  return found;
+}
+
+std::vector<int> NodeIds(const Candidate& candidate) {
+  std::vector<int> ids;
+  for (const Node* node : candidate.nodes) ids.push_back(node->id());
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+}  // namespace onnx_cudnn

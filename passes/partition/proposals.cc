@@ -1,0 +1,101 @@
+#include "passes/partition/proposals.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "passes/partition/partition_order.h"
+
+namespace onnx_cudnn {
+
+class Proposals::Sink final : public CandidateSink {
+ public:
+  Sink(Proposals& proposals, int anchor) : proposals_(proposals), anchor_(anchor) {}
+  void Add(Candidate candidate) override { proposals_.Consider(anchor_, std::move(candidate)); }
+  void No(const Engine& engine, const Node& node, std::string reason) override {
+    const Stretch& stretch = proposals_.stretch_;
+    if (stretch.remarks != nullptr) {
+      stretch.remarks->push_back({std::string(engine.name()), Where(node), reason});
+    }
+    proposals_.reasons_[anchor_].push_back(absl::StrCat(engine.name(), ": ", reason));
+  }
+
+ private:
+  Proposals& proposals_;
+  int anchor_;
+};
+
+Proposals::Proposals(const Stretch& stretch)
+    : stretch_(stretch), at_(stretch.nodes.size()), reasons_(stretch.nodes.size()) {
+  for (size_t i = 0; i < stretch.nodes.size(); ++i) {
+    position_[stretch.nodes[i]] = static_cast<int>(i);
+  }
+  for (size_t i = 0; i < stretch.nodes.size(); ++i) {
+    Sink sink(*this, static_cast<int>(i));
+    for (const Engine* engine : stretch.target.engines) {
+      engine->Propose(stretch.graph, *stretch.nodes[i], stretch.target, sink);
+    }
+  }
+}
+
+int Proposals::PositionOf(const Node* node) const {
+  auto it = position_.find(node);
+  return it == position_.end() ? -1 : it->second;
+}
+
+void Proposals::Consider(int anchor, Candidate candidate) {
+  const auto outside = [&](const Node* node) { return PositionOf(node) < 0; };
+  if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(), outside)) return;
+  const auto is_anchor = [&](const Node* node) { return PositionOf(node) == anchor; };
+  if (std::none_of(candidate.nodes.begin(), candidate.nodes.end(), is_anchor)) return;
+  if (!stretch_.refused.empty()) {
+    auto it = stretch_.refused.find(Signature(candidate, stretch_.target));
+    if (it != stretch_.refused.end()) {
+      reasons_[anchor].push_back(absl::StrCat(candidate.engine->name(), ": ", it->second));
+      return;
+    }
+  }
+  if (candidate.nodes.size() > 1) {
+    if (stretch_.forbidden != nullptr && stretch_.forbidden->contains(NodeIds(candidate))) return;
+    if (!Convex(candidate)) return;
+  }
+  Boundary boundary = BoundaryOf(candidate.nodes);
+  at_[anchor].push_back({std::move(candidate), std::move(boundary)});
+}
+
+// Walks forward from what the Candidate feeds, no further than its highest Node.
+bool Proposals::Convex(const Candidate& candidate) const {
+  const absl::flat_hash_set<const Node*> inside(candidate.nodes.begin(), candidate.nodes.end());
+  int highest = -1;
+  for (const Node* node : candidate.nodes) highest = std::max(highest, PositionOf(node));
+  absl::flat_hash_set<const Node*> seen;
+  std::vector<const Node*> stack(candidate.nodes.begin(), candidate.nodes.end());
+  while (!stack.empty()) {
+    const Node* from = stack.back();
+    stack.pop_back();
+    const bool outside = !inside.contains(from);
+    for (const Value* v : from->outputs()) {
+      if (v == nullptr) continue;
+      for (const Use& use : v->uses()) {
+        if (inside.contains(use.node)) {
+          if (outside) return false;
+          continue;
+        }
+        const int position = PositionOf(use.node);
+        if (position < 0 || position > highest || !seen.insert(use.node).second) continue;
+        stack.push_back(use.node);
+      }
+    }
+  }
+  return true;
+}
+
+absl::Status Proposals::Unrunnable(const Node& node) const {
+  const std::vector<std::string>& reasons = reasons_[PositionOf(&node)];
+  return absl::UnimplementedError(
+      absl::StrCat(Where(node), ": no engine runs it",
+                   reasons.empty() ? "" : absl::StrCat(": ", absl::StrJoin(reasons, "; "))));
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "passes/partition/partitioners.h"
+
+namespace onnx_cudnn {
+
+// A Candidate that may be chosen in a Stretch.
+struct Proposal {
+  Candidate candidate;
+  Boundary boundary;
+};
+
+// What every Engine proposes at every Node of a Stretch, without what cannot be chosen there:
+// refused at Confirm, forbidden, not wholly inside the Stretch, or not convex (a path leaves it and
+// comes back).
+class Proposals {
+ public:
+  explicit Proposals(const Stretch& stretch);
+  // Parallel to the Stretch's Nodes, in the Engines' order.
+  const std::vector<std::vector<Proposal>>& at() const { return at_; }
+  // Position of a Node in the Stretch; -1 outside.
+  int PositionOf(const Node* node) const;
+  // Why nobody runs the Node, with every Engine's reason.
+  absl::Status Unrunnable(const Node& node) const;
+
+ private:
+  class Sink;
+  void Consider(int anchor, Candidate candidate);
+  bool Convex(const Candidate& candidate) const;
+
+  const Stretch& stretch_;
+  absl::flat_hash_map<const Node*, int> position_;
+  std::vector<std::vector<Proposal>> at_;
+  std::vector<std::vector<std::string>> reasons_;  // why not, by position
+};
+
+}  // namespace onnx_cudnn

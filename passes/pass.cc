@@ -1,0 +1,134 @@
+#include "passes/pass.h"
+
+#include <deque>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "passes/sweep.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Runs one NodePass over one Graph and its bodies.
+class Driver {
+ public:
+  Driver(NodePass& pass, Graph& graph, PassContext& context)
+      : pass_(pass), graph_(graph), context_(context) {}
+
+  absl::StatusOr<bool> Run() {
+    for (const Node* node : graph_.TopologicalOrder()) Enqueue(node);
+    while (!queue_.empty()) {
+      const int id = queue_.front();
+      queue_.pop_front();
+      queued_[id] = false;
+      if (Node* node = graph_.node(id); node != nullptr && MayVisit(*node)) {
+        RETURN_IF_ERROR(VisitOnce(*node));
+      }
+    }
+    if (context_.remarks != nullptr) {
+      for (auto& [id, remark] : refusals_) context_.remarks->push_back(std::move(remark));
+    }
+    return changed_;
+  }
+
+ private:
+  void Grow() {
+    queued_.resize(graph_.node_ids());
+    visits_.resize(graph_.node_ids());
+  }
+
+  void Enqueue(const Node* node) {
+    Grow();
+    if (node == nullptr || queued_[node->id()]) return;
+    queued_[node->id()] = true;
+    queue_.push_back(node->id());
+  }
+
+  bool MayVisit(const Node& node) {
+    const int64_t visits = ++visits_[node.id()];
+    if (visits == context_.limits.visits_per_node + 1) {
+      Note(node.id(), node, absl::StrCat("stopped after ", visits - 1, " visits"));
+    }
+    return visits <= context_.limits.visits_per_node;
+  }
+
+  absl::Status VisitOnce(Node& node) {
+    const int id = node.id();
+    if (visits_[id] == 1) RETURN_IF_ERROR(RunBodies(node));
+    const std::vector<int> around = Around(node);
+    const int first_new = graph_.node_ids();
+    ASSIGN_OR_RETURN(const Match match, pass_.Visit(graph_, node));
+    refusals_.erase(id);
+    if (match.refused()) Note(id, match.node(), match.reason());
+    if (match.changed()) Revisit(id, around, first_new);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunBodies(Node& node) {
+    for (auto& [name, body] : graph_.MutableBodies(node)) {
+      ASSIGN_OR_RETURN(const bool changed, Driver(pass_, *body, context_).Run());
+      changed_ |= changed;
+    }
+    return absl::OkStatus();
+  }
+
+  void Note(int id, const Node& where, std::string_view reason) {
+    if (context_.remarks == nullptr) return;
+    refusals_[id] = {std::string(pass_.name()), Where(where), std::string(reason)};
+  }
+
+  // Producers of the inputs and consumers of the outputs.
+  static std::vector<int> Around(const Node& node) {
+    std::vector<int> ids;
+    for (const Value* v : node.inputs()) {
+      if (v != nullptr && v->producer() != nullptr) ids.push_back(v->producer()->id());
+    }
+    for (const Value* v : node.outputs()) {
+      if (v == nullptr) continue;
+      for (const Use& use : v->uses()) ids.push_back(use.node->id());
+    }
+    return ids;
+  }
+
+  // After a change at Node `id`: what died goes, and what stands around the change is looked at
+  // again.
+  void Revisit(int id, std::vector<int> touched, int first_new) {
+    changed_ = true;
+    touched.push_back(id);
+    for (int i = first_new; i < graph_.node_ids(); ++i) touched.push_back(i);
+    SweepDead(graph_, touched, [&](const Node& dead) {
+      for (const Value* v : dead.inputs()) {
+        if (v == nullptr) continue;
+        if (v->producer() != nullptr) touched.push_back(v->producer()->id());
+        if (v->uses().size() > 2)
+          continue;  // only who is left alone with a Value sees a difference
+        for (const Use& use : v->uses()) touched.push_back(use.node->id());
+      }
+    });
+    for (const int near : touched) {
+      if (graph_.node(near) != nullptr) Enqueue(graph_.node(near));
+    }
+    if (const Node* node = graph_.node(id)) {
+      for (const int near : Around(*node)) Enqueue(graph_.node(near));
+    }
+  }
+
+  NodePass& pass_;
+  Graph& graph_;
+  PassContext& context_;
+  std::deque<int> queue_;
+  std::vector<char> queued_;
+  std::vector<int64_t> visits_;
+  std::map<int, Remark> refusals_;  // the last answer of each Node, by id
+  bool changed_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> NodePass::Run(Graph& graph, PassContext& context) {
+  context_ = &context;
+  return Driver(*this, graph, context).Run();
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,115 @@
+#include <algorithm>
+
+#include "passes/rewrite/permutation.h"
+#include "passes/rewrite/rewrites.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Whether the Node's output 0 is its input 0; a no carries text that lives for ever.
+struct Answer {
+  bool yes = false;
+  std::string_view reason;
+};
+constexpr Answer kYes = {true, ""};
+
+Answer Always(const Node&) { return kYes; }
+
+// Absent, or a constant whose every element is `expected`.
+bool AbsentOrAll(const Node& node, int index, int64_t expected) {
+  if (!node.has_input(index)) return true;
+  if (!node.input(index).is_constant()) return false;
+  const absl::StatusOr<std::vector<int64_t>> values = ToInts(node.input(index).constant());
+  return values.ok() &&
+         std::all_of(values->begin(), values->end(), [&](int64_t v) { return v == expected; });
+}
+
+Answer SameStaticDims(const Node& node) {
+  const Type& from = node.input(0).type();
+  if (!from.is_static() || !node.output(0).type().is_static()) {
+    return {false, "the shapes are not known"};
+  }
+  if (node.input(0).dims() != node.output(0).dims()) return {false, "the shapes differ"};
+  return kYes;
+}
+
+Answer OfDropout(const Node& node) {
+  if (node.has_output(1) && (!node.output(1).uses().empty() || node.output(1).is_graph_output())) {
+    return {false, "its mask is used"};
+  }
+  if (!AbsentOrAll(node, 2, 0)) return {false, "it may run in training mode"};
+  return kYes;
+}
+
+Answer OfCast(const Node& node) {
+  const Type& from = node.input(0).type();
+  if (!from.is_tensor()) return {false, "the input's type is not known"};
+  if (static_cast<int64_t>(from.dtype) != node.attrs().Int("to", 0)) {
+    return {false, "it changes the type"};
+  }
+  return kYes;
+}
+
+Answer OfPad(const Node& node) {
+  if (node.has_input(1) && AbsentOrAll(node, 1, 0)) return kYes;
+  return {false, "the pads are not all a constant 0"};
+}
+
+// Equal shapes alone would take a Slice that reverses.
+Answer OfSlice(const Node& node) {
+  if (!AbsentOrAll(node, 4, 1)) return {false, "the steps are not all 1"};
+  return SameStaticDims(node);
+}
+
+Answer OfTranspose(const Node& node) {
+  const std::optional<std::vector<int64_t>> perm = PermOf(node);
+  if (!perm.has_value()) return {false, "the rank is not known"};
+  if (!IsIdentityPerm(*perm)) return {false, "it permutes"};
+  return kYes;
+}
+
+Answer OfConcat(const Node& node) {
+  if (node.inputs().size() != 1) return {false, "it has several inputs"};
+  return kYes;
+}
+
+struct Rule {
+  std::string_view op;
+  Answer (*ask)(const Node& node);
+};
+constexpr Rule kRules[] = {
+    {"Cast", OfCast},
+    {"Concat", OfConcat},
+    {"Dropout", OfDropout},
+    {"Expand", SameStaticDims},
+    {"Flatten", SameStaticDims},
+    {"Identity", Always},
+    {"Pad", OfPad},
+    {"Reshape", SameStaticDims},
+    {"Slice", OfSlice},
+    {"Squeeze", SameStaticDims},
+    {"Transpose", OfTranspose},
+    {"Unsqueeze", SameStaticDims},
+};
+
+class EliminateIdentityPass final : public NodePass {
+ public:
+  std::string_view name() const override { return "eliminate-identity"; }
+  absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
+    if (!node.domain().empty()) return Match::None();
+    const Rule* rule = std::find_if(std::begin(kRules), std::end(kRules),
+                                    [&](const Rule& r) { return r.op == node.op(); });
+    if (rule == std::end(kRules) || !node.has_input(0) || !node.has_output(0)) return Match::None();
+    const Answer answer = rule->ask(node);
+    if (!answer.yes) return Match::No(node, answer.reason);
+    if (node.output(0).uses().empty() && !node.output(0).is_graph_output()) return Match::None();
+    graph.ReplaceAllUses(node.output(0), node.input(0));
+    return Match::Changed();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> EliminateIdentity() { return std::make_unique<EliminateIdentityPass>(); }
+
+}  // namespace onnx_cudnn

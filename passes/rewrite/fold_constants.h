@@ -1,0 +1,30 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "passes/pass.h"
+
+namespace onnx_cudnn {
+
+// Replaces the outputs of Nodes whose inputs are all constants by constants, within limits that
+// count over its lifetime. Shape and Size need only the dims of their input. The folded Node stays
+// behind without uses: its owner removes it.
+class ConstantFolder {
+ public:
+  explicit ConstantFolder(const PassLimits& limits) : limits_(limits) {}
+  // The types of the Node's outputs are inferred where they are not static yet. A reference that
+  // fails is a no, not an error: the Node may never run.
+  Match Fold(Graph& graph, Node& node);
+
+ private:
+  Match Evaluate(Graph& graph, Node& node);
+  std::string_view WhyTooLarge(const Node& node) const;
+
+  PassLimits limits_;
+  int64_t folded_bytes_ = 0;
+};
+
+// A body's input that captures a constant is replaced by a constant of the body's own, of the same
+// bytes. True: something was.
+bool SinkConstants(Graph& graph, Node& node);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/graph/types.h"
+#include "runtime/session.h"
+
+namespace onnx_cudnn {
+
+ValueInfo DescribeValue(std::string_view name, const Type& type);
+
+// The views of a call, parallel to `infos`, each of the dtype, rank and numbers that its info says,
+// row-major, on the CPU device.
+//   what    "input" or "output", for messages
+//   errors  InvalidArgument: an unknown, missing or repeated name, names and places mixed, a view
+//   that does not fit
+absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<NamedView>& views,
+                                                              const std::vector<ValueInfo>& infos,
+                                                              std::string_view what);
+
+// InvalidArgument: null or misaligned memory; an output that overlaps an input or another output.
+absl::Status CheckMemory(const std::vector<const TensorView*>& inputs,
+                         const std::vector<const TensorView*>& outputs);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,233 @@
+#include "runtime/base/file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "runtime/base/calls.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// A FIFO or a device must not block the caller before it is seen for what it is.
+constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+constexpr int kFolderFlags = O_RDONLY | O_CLOEXEC | O_DIRECTORY;
+
+absl::StatusCode CodeOf(int error) {
+  switch (error) {
+    case ENOENT:
+    case EACCES:
+    case EPERM:
+      return absl::StatusCode::kNotFound;
+    case ELOOP:
+    case EXDEV:
+    case ENOTDIR:
+    case EISDIR:
+    case ENAMETOOLONG:
+    case EINVAL:
+    case ENXIO:
+    case ENODEV:
+      return absl::StatusCode::kInvalidArgument;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+      return absl::StatusCode::kResourceExhausted;
+    default:
+      return absl::StatusCode::kDataLoss;
+  }
+}
+
+absl::Status CallFailed(std::string_view name, std::string_view what, int error) {
+  return absl::Status(CodeOf(error),
+                      absl::StrCat(name, ": cannot ", what, ": ",
+                                   absl::AsciiStrToLower(std::generic_category().message(error))));
+}
+
+// Calls again while a signal interrupts.
+template <typename Call>
+auto Retry(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+// `path` open for writing when it is there and no regular file (/dev/stdout, a pipe): a rename
+// would replace it.
+absl::StatusOr<std::unique_ptr<Descriptor>> OpenSpecial(const std::string& path) {
+  auto fd = std::make_unique<Descriptor>(
+      Retry([&] { return Files().open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY, 0); }));
+  struct stat info = {};
+  if (fd->get() < 0) return nullptr;
+  if (Files().fstat(fd->get(), &info) != 0) return CallFailed(path, "examine", errno);
+  return S_ISREG(info.st_mode) ? nullptr : std::move(fd);
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) Files().close(fd_);
+}
+
+absl::StatusOr<File> File::Check(Descriptor fd, std::string name) {
+  struct stat info = {};
+  if (Files().fstat(fd.get(), &info) != 0) return CallFailed(name, "examine", errno);
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": not a regular file"));
+  }
+  File file;
+  file.fd_ = std::move(fd);
+  file.name_ = std::move(name);
+  file.size_ = info.st_size;
+  file.links_ = static_cast<int64_t>(info.st_nlink);
+  return file;
+}
+
+absl::StatusOr<File> File::Open(const std::string& path) {
+  Descriptor fd(Retry([&] { return Files().open(path.c_str(), kReadFlags, 0); }));
+  if (fd.get() < 0) return CallFailed(path, "open", errno);
+  return Check(std::move(fd), path);
+}
+
+absl::Status File::ReadAt(int64_t offset, absl::Span<char> to) const {
+  while (!to.empty()) {
+    const ssize_t got =
+        Retry([&] { return Files().pread(fd_.get(), to.data(), to.size(), offset); });
+    if (got < 0) return CallFailed(name_, "read", errno);
+    if (got == 0) {
+      return absl::DataLossError(absl::StrCat(name_, ": ends at byte ", offset, ", ", to.size(),
+                                              " more are expected there"));
+    }
+    to.remove_prefix(got);
+    offset += got;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const char>> File::Map() const {
+  if (size_ == 0) return std::shared_ptr<const char>(new char(0));  // mmap takes no empty range
+  void* data = Files().mmap(size_, fd_.get());
+  if (data == MAP_FAILED) return CallFailed(name_, "map", errno);
+  return std::shared_ptr<const char>(static_cast<const char*>(data), [size = size_](const char* p) {
+    Files().munmap(const_cast<char*>(p), size);
+  });
+}
+
+absl::StatusOr<Folder> Folder::Open(const std::string& path) {
+  Folder folder;
+  folder.fd_ = Descriptor(Retry([&] { return Files().open(path.c_str(), kFolderFlags, 0); }));
+  if (folder.fd_.get() < 0) return CallFailed(path, "open", errno);
+  return folder;
+}
+
+// As strict as openat2 with kBeneath: each part is opened in the folder before it, and no part may
+// be a link or "..".
+absl::StatusOr<Descriptor> Folder::Walk(const std::string& relative) const {
+  const std::vector<std::string> parts = absl::StrSplit(relative, '/', absl::SkipEmpty());
+  Descriptor folder;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] == "..") return CallFailed(relative, "open", EXDEV);
+    const int flags = (i + 1 == parts.size() ? kReadFlags : kFolderFlags) | O_NOFOLLOW;
+    const int above = i == 0 ? fd_.get() : folder.get();
+    Descriptor fd(Retry([&] { return Files().openat(above, parts[i].c_str(), flags); }));
+    if (fd.get() < 0) return CallFailed(relative, "open", errno);
+    folder = std::move(fd);
+  }
+  return folder;
+}
+
+absl::StatusOr<File> Folder::OpenBeneath(const std::string& relative) const {
+  constexpr uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  if (relative.empty() || relative.front() == '/') return CallFailed(relative, "open", EXDEV);
+  Descriptor fd(
+      Retry([&] { return Files().openat2(fd_.get(), relative.c_str(), kReadFlags, kBeneath); }));
+  // Kernels before 5.6 answer ENOSYS, the call filters of some containers EPERM.
+  if (fd.get() < 0 && (errno == ENOSYS || errno == EPERM)) {
+    ASSIGN_OR_RETURN(fd, Walk(relative));
+  }
+  if (fd.get() < 0) return CallFailed(relative, "open", errno);
+  return File::Check(std::move(fd), relative);
+}
+
+absl::StatusOr<std::string> RealPath(const std::string& path) {
+  char real[PATH_MAX];
+  if (Files().realpath(path.c_str(), real) == nullptr) return CallFailed(path, "find", errno);
+  return std::string(real);
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
+  ASSIGN_OR_RETURN(File file, File::Open(path));
+  if (file.size() > limit) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": has ", file.size(), " bytes, at most ", limit, " are read"));
+  }
+  std::string bytes(file.size(), '\0');
+  RETURN_IF_ERROR(file.ReadAt(0, absl::MakeSpan(bytes)));
+  return bytes;
+}
+
+absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path) {
+  static std::atomic<int> serial{0};
+  FileWriter writer;
+  writer.path_ = path;
+  ASSIGN_OR_RETURN(writer.fd_, OpenSpecial(path));
+  if (writer.fd_ != nullptr) return writer;
+  writer.temporary_ = absl::StrCat(path, ".", getpid(), ".", serial++, ".tmp");
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  Descriptor fd(Retry([&] { return Files().open(writer.temporary_.c_str(), kFlags, 0644); }));
+  if (fd.get() < 0) return CallFailed(path, "create", errno);
+  writer.fd_ = std::make_unique<Descriptor>(std::move(fd));
+  return writer;
+}
+
+FileWriter::~FileWriter() {
+  if (fd_ != nullptr && !temporary_.empty()) Files().unlink(temporary_.c_str());
+}
+
+absl::Status FileWriter::Append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put =
+        Retry([&] { return Files().write(fd_->get(), bytes.data(), bytes.size()); });
+    if (put < 0) return CallFailed(path_, "write", errno);
+    bytes.remove_prefix(put);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FileWriter::Commit() {
+  if (temporary_.empty()) return absl::OkStatus();
+  if (Files().fsync(fd_->get()) != 0) return CallFailed(path_, "write", errno);
+  if (Files().rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return CallFailed(path_, "create", errno);
+  }
+  fd_ = nullptr;
+  return absl::OkStatus();
+}
+
+absl::Status WriteFile(const std::string& path, std::string_view bytes) {
+  ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(path));
+  RETURN_IF_ERROR(writer.Append(bytes));
+  return writer.Commit();
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,118 @@
+#include "runtime/exec/constant_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+std::string FormKey(const ConstantUse& use, Space space) {
+  return absl::StrCat(use.derived->recipe.size(), "'", use.derived->recipe, "'",
+                      use.derived->to.ToString(), space == Space::kHost ? "@host" : "@device");
+}
+
+std::string TypeKey(const HostTensor& tensor) {
+  return ToString(Type::Tensor(tensor.dtype(), tensor.dims()));
+}
+
+std::string IdentityKey(const ConstantUse& use, Space space) {
+  std::string key = absl::StrCat("identity ", FormKey(use, space));
+  for (const HostTensor& source : use.sources) {
+    absl::StrAppend(&key, " ", TypeKey(source), reinterpret_cast<uintptr_t>(source.raw()));
+  }
+  return key;
+}
+
+std::string ContentKey(const ConstantUse& use, Space space) {
+  std::string key = absl::StrCat("content ", FormKey(use, space));
+  for (const HostTensor& source : use.sources) {
+    const std::string_view bytes(static_cast<const char*>(source.raw()), source.bytes());
+    absl::StrAppend(&key, " ", TypeKey(source), absl::Hex(absl::HashOf(bytes)));
+  }
+  return key;
+}
+
+bool SameSources(absl::Span<const HostTensor> a, absl::Span<const HostTensor> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), SameContent);
+}
+
+}  // namespace
+
+struct ConstantStore::Entry {
+  const std::vector<HostTensor> sources;  // keeps the addresses in identity keys taken
+  absl::Mutex mutex = {};
+  bool made ABSL_GUARDED_BY(mutex) = false;
+  std::shared_ptr<const std::byte> form ABSL_GUARDED_BY(mutex) =
+      nullptr;  // of no bytes: may be null
+};
+
+ConstantStore::~ConstantStore() = default;
+
+ConstantStore::EntryPointer ConstantStore::FindOrAdd(const std::string& key,
+                                                     const ConstantUse& use) {
+  absl::MutexLock lock(mutex_);
+  EntryPointer& entry = entries_[key];
+  if (entry == nullptr) entry = std::make_shared<Entry>(use.sources);
+  return entry;
+}
+
+ConstantStore::EntryPointer ConstantStore::EntryOf(const ConstantUse& use, Space space) {
+  const std::string identity = IdentityKey(use, space);
+  {
+    absl::MutexLock lock(mutex_);
+    auto it = entries_.find(identity);
+    if (it != entries_.end()) return it->second;
+  }
+  const bool is_source = use.derived->recipe.empty() && device_.reads_host_memory();
+  if (is_source) return FindOrAdd(identity, use);
+  std::string key = ContentKey(use, space);
+  EntryPointer entry = FindOrAdd(key, use);
+  while (!SameSources(entry->sources, use.sources)) {  // equal hashes of different bytes
+    key += '+';
+    entry = FindOrAdd(key, use);
+  }
+  absl::MutexLock lock(mutex_);
+  // The entry holds its own sources only: an address of equal bytes elsewhere may be reused one
+  // day.
+  const bool same_bytes =
+      std::equal(use.sources.begin(), use.sources.end(), entry->sources.begin(),
+                 [](const HostTensor& a, const HostTensor& b) { return a.raw() == b.raw(); });
+  if (same_bytes) entries_[identity] = entry;
+  return entry;
+}
+
+absl::Status ConstantStore::Make(Entry& entry, const ConstantUse& use, Space space) {
+  absl::MutexLock lock(entry.mutex);
+  if (entry.made) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const HostTensor tensor, use.derived->make(use.sources));
+  ASSIGN_OR_RETURN(entry.form, device_.Upload(tensor, space));
+  entry.made = true;
+  absl::MutexLock count(mutex_);
+  ++made_;
+  bytes_ += tensor.bytes();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const std::byte>> ConstantStore::Get(const ConstantUse& use,
+                                                                    Space space) {
+  const EntryPointer entry = EntryOf(use, space);
+  RETURN_IF_ERROR(Make(*entry, use, space));
+  absl::MutexLock lock(entry->mutex);
+  return entry->form;
+}
+
+int ConstantStore::made() const {
+  absl::MutexLock lock(mutex_);
+  return made_;
+}
+
+int64_t ConstantStore::bytes() const {
+  absl::MutexLock lock(mutex_);
+  return bytes_;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,200 @@
+#include "runtime/exec/executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+
+// An operand in a caller's tensor: its address is set before each Run.
+struct CallersOperand {
+  int operand;  // which of the Step's inputs or outputs
+  Operand::Kind kind;
+  int index;
+  int64_t offset;
+};
+
+struct Executor::Launchable {
+  const Step* step = nullptr;
+  int stream = 0;
+  std::vector<int> waits;   // Steps
+  bool is_awaited = false;  // on another stream
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  std::vector<const void*> constants;
+  void* workspace = nullptr;
+  std::vector<CallersOperand> callers_in, callers_out;
+  std::vector<absl::Span<std::byte>> scratch;            // in arenas
+  std::vector<std::pair<int, int64_t>> callers_scratch;  // outputs in callers' tensors, and bytes
+};
+
+namespace {
+
+bool Overlap(const Operand& a, const Operand& b) {
+  const bool same_memory = a.kind == b.kind && a.space == b.space && a.index == b.index;
+  return same_memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+// An output that is written whole and is none of the Step's inputs holds nothing before the Step.
+bool IsDeadBefore(const Operand& out, const Format& format, const std::vector<Operand>& in) {
+  if (format.has_foreign_lanes()) return false;
+  return std::none_of(in.begin(), in.end(), [&](const Operand& o) { return Overlap(o, out); });
+}
+
+// The address in a caller's tensor; an empty one may have none.
+template <typename Byte, typename Pointer>
+Pointer At(Pointer base, int64_t offset) {
+  return base == nullptr ? nullptr : static_cast<Byte*>(base) + offset;
+}
+
+template <typename Pointers>
+absl::Status CheckPointers(absl::Span<Value* const> values, const Pointers& pointers,
+                           std::string_view what) {
+  if (pointers.size() != values.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(pointers.size(), " ", what, "s were given, the graph has ", values.size()));
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (pointers[i] != nullptr || values[i]->bytes() == 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat(what, " ", values[i]->name(),
+                                                   " has a null pointer, expected ",
+                                                   values[i]->bytes(), " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Executor::~Executor() = default;
+
+int64_t Executor::arena_bytes() const {
+  return program_->memory.arena_bytes + program_->host_memory.arena_bytes;
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const Program> program,
+                                                           Device& device,
+                                                           ConstantStore& constants) {
+  std::unique_ptr<Executor> executor(new Executor());
+  executor->program_ = std::move(program);
+  const Program& p = *executor->program_;
+  ASSIGN_OR_RETURN(executor->streams_, device.CreateStreams(p.schedule.streams));
+  ASSIGN_OR_RETURN(executor->arena_, device.Allocate(p.memory.arena_bytes, Space::kDevice));
+  ASSIGN_OR_RETURN(executor->host_arena_, device.Allocate(p.host_memory.arena_bytes, Space::kHost));
+  executor->poison_ = device.poisons();
+  executor->steps_.resize(p.steps.size());
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    RETURN_IF_ERROR(executor->Resolve(static_cast<int>(i), constants));
+  }
+  for (const ScheduledStep& scheduled : p.schedule.steps) {
+    Launchable& launchable = executor->steps_[scheduled.step];
+    launchable.stream = scheduled.stream;
+    launchable.waits = scheduled.waits;
+    for (int wait : scheduled.waits) executor->steps_[wait].is_awaited = true;
+  }
+  executor->events_.resize(p.steps.size());
+  return executor;
+}
+
+std::byte* Executor::InArena(Space space, int64_t offset) const {
+  return (space == Space::kHost ? host_arena_ : arena_).get() + offset;
+}
+
+absl::Status Executor::Resolve(int index, ConstantStore& constants) {
+  const PlacedStep& placed = program_->steps[index];
+  const Partition& partition = program_->partitions[index];
+  Launchable& launchable = steps_[index];
+  launchable.step = partition.step.get();
+  for (const Operand& operand : placed.in) {
+    const int i = static_cast<int>(launchable.in.size());
+    const bool is_ours = operand.kind == Operand::Kind::kArena;
+    launchable.in.push_back(is_ours ? InArena(operand.space, operand.offset) : nullptr);
+    if (!is_ours) launchable.callers_in.push_back({i, operand.kind, operand.index, operand.offset});
+  }
+  for (const Operand& operand : placed.out) {
+    const int i = static_cast<int>(launchable.out.size());
+    const bool is_ours = operand.kind == Operand::Kind::kArena;
+    const bool is_dead = IsDeadBefore(operand, partition.chosen.outputs[i].format, placed.in);
+    std::byte* data = is_ours ? InArena(operand.space, operand.offset) : nullptr;
+    launchable.out.push_back(data);
+    if (!is_ours) {
+      launchable.callers_out.push_back({i, operand.kind, operand.index, operand.offset});
+      if (is_dead) launchable.callers_scratch.push_back({i, operand.bytes});
+    } else if (is_dead) {
+      launchable.scratch.push_back({data, static_cast<size_t>(operand.bytes)});
+    }
+  }
+  for (const ConstantUse& use : placed.constants) {
+    ASSIGN_OR_RETURN(std::shared_ptr<const std::byte> form, constants.Get(use, placed.space));
+    launchable.constants.push_back(form.get());
+    constants_.push_back(std::move(form));
+  }
+  std::byte* workspace = InArena(placed.space, placed.workspace_offset);
+  launchable.workspace = workspace;
+  launchable.scratch.push_back(
+      {workspace, static_cast<size_t>(launchable.step->workspace_bytes())});
+  return absl::OkStatus();
+}
+
+absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs) {
+  const Graph& graph = program_->graph;
+  std::vector<Value*> output_values;
+  for (const GraphOutput& output : graph.outputs()) output_values.push_back(output.value);
+  RETURN_IF_ERROR(CheckPointers(graph.inputs(), inputs, "input"));
+  RETURN_IF_ERROR(CheckPointers(output_values, outputs, "output"));
+  if (poison_) {
+    std::memset(arena_.get(), 0xff, program_->memory.arena_bytes);
+    std::memset(host_arena_.get(), 0xff, program_->host_memory.arena_bytes);
+  }
+  absl::Status launched = absl::OkStatus();
+  for (const ScheduledStep& scheduled : program_->schedule.steps) {
+    launched = Launch(scheduled.step, inputs, outputs);
+    if (!launched.ok()) break;
+  }
+  const absl::Status done = streams_->Synchronize();
+  return launched.ok() ? done : launched;
+}
+
+absl::Status Executor::Launch(int index, absl::Span<const void* const> inputs,
+                              absl::Span<void* const> outputs) {
+  Launchable& launchable = steps_[index];
+  for (int wait : launchable.waits) {
+    RETURN_IF_ERROR(streams_->Wait(launchable.stream, events_[wait]));
+  }
+  if (launchable.step->launches()) {
+    RETURN_IF_ERROR(LaunchStep(launchable, inputs, outputs));
+  }
+  if (launchable.is_awaited) {
+    ASSIGN_OR_RETURN(events_[index], streams_->Record(launchable.stream));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::LaunchStep(Launchable& launchable, absl::Span<const void* const> inputs,
+                                  absl::Span<void* const> outputs) {
+  for (const CallersOperand& c : launchable.callers_in) {
+    const void* base = c.kind == Operand::Kind::kInput ? inputs[c.index] : outputs[c.index];
+    launchable.in[c.operand] = At<const std::byte>(base, c.offset);
+  }
+  for (const CallersOperand& c : launchable.callers_out) {
+    launchable.out[c.operand] = At<std::byte>(outputs[c.index], c.offset);
+  }
+  std::vector<absl::Span<std::byte>> scratch;
+  if (poison_) {
+    scratch = launchable.scratch;
+    for (const auto& [out, bytes] : launchable.callers_scratch) {
+      scratch.push_back({static_cast<std::byte*>(launchable.out[out]), static_cast<size_t>(bytes)});
+    }
+  }
+  const LaunchArgs args{.in = launchable.in,
+                        .out = launchable.out,
+                        .constants = launchable.constants,
+                        .workspace = launchable.workspace,
+                        .stream = {.index = launchable.stream}};
+  return streams_->Launch(launchable.stream, *launchable.step, args, scratch);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,163 @@
+#include "runtime/import/check_values.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Attributes whose one number, or each of whose numbers, has a least value. Of every op that has
+// them, apart from Pad.
+struct Least {
+  std::string_view attribute;
+  int64_t value;
+};
+constexpr Least kLeast[] = {
+    {"strides", 1},      {"dilations", 1},    {"kernel_shape", 1},  {"group", 1},
+    {"offset_group", 1}, {"blocksize", 1},    {"num_groups", 1},    {"hidden_size", 1},
+    {"num_outputs", 1},  {"num_heads", 1},    {"q_num_heads", 1},   {"kv_num_heads", 1},
+    {"pooled_shape", 1}, {"output_width", 1}, {"output_height", 1}, {"sampling_ratio", 0},
+    {"pads", 0},
+};
+
+// Ops with one window element per spatial dim of input 0.
+constexpr std::string_view kWindowOps[] = {"Conv",      "ConvTranspose", "ConvInteger",
+                                           "MaxPool",   "AveragePool",   "LpPool",
+                                           "MaxUnpool", "QLinearConv",   "DeformConv"};
+
+// Ops whose axis counts dims of input 0; `beyond` more are allowed at both ends.
+struct AxisOp {
+  std::string_view op;
+  int beyond;
+};
+constexpr AxisOp kAxisOps[] = {
+    {"ArgMax", 0},
+    {"ArgMin", 0},
+    {"Compress", 0},
+    {"Concat", 0},
+    {"Flatten", 1},
+    {"Gather", 0},
+    {"GatherElements", 0},
+    {"Hardmax", 0},
+    {"LayerNormalization", 0},
+    {"LogSoftmax", 0},
+    {"LpNormalization", 0},
+    {"OneHot", 1},
+    {"RMSNormalization", 0},
+    {"Scatter", 0},
+    {"ScatterElements", 0},
+    {"Softmax", 0},
+    {"Split", 0},
+    {"SplitToSequence", 0},
+    {"TopK", 0},
+    {"Unique", 0},
+};
+
+const Type* TypeOfInput(const NodeSpec& spec, size_t i) {
+  if (i >= spec.inputs.size() || spec.inputs[i] == nullptr) return nullptr;
+  const Type& type = spec.inputs[i]->type();
+  return type.is_tensor() && type.ranked ? &type : nullptr;
+}
+
+absl::Status CheckLeast(const NodeSpec& spec) {
+  for (const auto& [attribute, least] : kLeast) {
+    if (attribute == "pads" && spec.op == "Pad") continue;
+    const int64_t* one = spec.attrs.Get<int64_t>(attribute);
+    const auto* list = spec.attrs.Get<std::vector<int64_t>>(attribute);
+    int64_t found = one == nullptr ? least : *one;
+    if (list != nullptr && !list->empty()) found = *absl::c_min_element(*list);
+    if (found < least) {
+      return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " holds ", found,
+                                                     ", at least ", least, " is expected"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWindow(const NodeSpec& spec) {
+  const Type* type = TypeOfInput(spec, 0);
+  if (type == nullptr || !absl::c_linear_search(kWindowOps, spec.op)) return absl::OkStatus();
+  const size_t spatial = std::max<size_t>(type->dims.size(), 2) - 2;
+  const std::array<std::pair<std::string_view, size_t>, 4> lists = {{{"strides", spatial},
+                                                                     {"dilations", spatial},
+                                                                     {"kernel_shape", spatial},
+                                                                     {"pads", 2 * spatial}}};
+  for (const auto& [attribute, expected] : lists) {
+    const auto* list = spec.attrs.Get<std::vector<int64_t>>(attribute);
+    if (list == nullptr || list->size() == expected) continue;
+    return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " has ", list->size(),
+                                                   " elements, ", expected, " are expected for ",
+                                                   ToString(*type)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAxis(const NodeSpec& spec) {
+  const Type* type = TypeOfInput(spec, 0);
+  const int64_t* axis = spec.attrs.Get<int64_t>("axis");
+  const auto op = absl::c_find_if(kAxisOps, [&](const AxisOp& a) { return a.op == spec.op; });
+  if (type == nullptr || axis == nullptr || op == std::end(kAxisOps)) return absl::OkStatus();
+  const int64_t rank = std::max<int64_t>(static_cast<int64_t>(type->dims.size()), 1);
+  const int64_t least = -rank - (op->op == "OneHot" ? 1 : 0);
+  const int64_t most = rank - 1 + op->beyond;
+  if (*axis >= least && *axis <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("axis is ", *axis, ", ", least, " to ", most,
+                                                 " are expected for ", ToString(*type)));
+}
+
+// Negative pads crop, at most all there is.
+absl::Status CheckCrop(const NodeSpec& spec) {
+  const Type* type = TypeOfInput(spec, 0);
+  if (spec.op != "Pad" || type == nullptr || spec.inputs.size() > 3) return absl::OkStatus();
+  std::vector<int64_t> pads = spec.attrs.Ints("pads", spec.attrs.Ints("paddings"));
+  if (spec.inputs.size() > 1 && spec.inputs[1] != nullptr && spec.inputs[1]->is_constant()) {
+    ASSIGN_OR_RETURN(pads, ToInts(spec.inputs[1]->constant()));
+  }
+  const size_t rank = type->dims.size();
+  if (pads.empty()) return absl::OkStatus();
+  if (pads.size() != 2 * rank) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", pads.size(), " pads, ", 2 * rank,
+                                                   " are expected for ", ToString(*type)));
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t extent = type->dims[i].value;
+    if (extent < 0) continue;
+    const bool overflows = __builtin_add_overflow(extent, pads[i], &extent) ||
+                           __builtin_add_overflow(extent, pads[rank + i], &extent);
+    if (!overflows && extent >= 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat("pads ", pads[i], " and ", pads[rank + i],
+                                                   " on axis ", i, " of ", ToString(*type)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckValues(const NodeSpec& spec) {
+  RETURN_IF_ERROR(CheckLeast(spec));
+  RETURN_IF_ERROR(CheckWindow(spec));
+  RETURN_IF_ERROR(CheckAxis(spec));
+  return CheckCrop(spec);
+}
+
+absl::Status CheckExtents(const Type& type, int rank) {
+  if (!type.is_tensor() || !type.ranked) return absl::OkStatus();
+  if (std::cmp_greater(type.dims.size(), rank)) {
+    return absl::UnimplementedError(
+        absl::StrCat("rank ", type.dims.size(), " is above the limit of ", rank));
+  }
+  Dims known;
+  for (const Dim& dim : type.dims) {
+    if (dim.value >= 0) known.push_back(dim.value);
+  }
+  return CheckedBytes(type.dtype, known).status();
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,89 @@
+// One graph message into one Graph; import_model.cc and its bodies use it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "onnx/onnx_pb.h"
+#include "runtime/graph/graph.h"
+#include "runtime/graph/infer.h"
+#include "runtime/import/check_model.h"
+#include "runtime/import/functions.h"
+#include "runtime/import/onnx_tensor.h"
+
+namespace onnx_cudnn {
+
+// What all graphs of a model share.
+struct ModelScope {
+  const TensorSource& tensors;
+  const Opsets& opsets;
+  const NodeOpsets& node_opsets;
+};
+
+// Imports `proto`, whose payloads it takes, into `graph`, which is empty. `proto` must outlive it.
+class GraphImporter {
+ public:
+  enum class Kind : uint8_t { kMain, kBody };
+
+  GraphImporter(Kind kind, const ModelScope& model, onnx::GraphProto& proto, Graph& graph)
+      : kind_(kind), model_(model), proto_(proto), graph_(graph), inference_(graph) {}
+
+  // What a body takes from around it, before Import: a constant, of which it gets its own Value
+  // with the same bytes, or a Value, which becomes an input behind the body's own.
+  void AddOuterConstant(std::string_view name, HostTensor constant);
+  void AddCapture(std::string_view name, Type type);
+
+  // payloads  of the initializers, as in ParsedModel
+  absl::Status Import(absl::Span<const HostTensor> payloads);
+
+ private:
+  // What a name stands for. A constant becomes a Value of the Graph when it is first read there.
+  struct Definition {
+    int producer = -1;  // index of the node that writes it
+    bool is_input = false;
+    bool is_initializer = false;
+    Value* value = nullptr;
+    HostTensor constant;
+  };
+
+  absl::Status Define(std::string_view name, Definition definition);
+  absl::Status DefineNames();
+  absl::Status DefineInitializers();
+  absl::Status ImportInputs();
+  absl::Status ImportInput(const onnx::ValueInfoProto& info);
+  absl::Status ImportInitializers(absl::Span<const HostTensor> payloads);
+  absl::StatusOr<std::vector<int>> Order();
+  absl::Status ImportNode(onnx::NodeProto& proto, absl::Span<const std::string_view> captured);
+  absl::StatusOr<int> OpsetOf(const onnx::NodeProto& proto) const;
+  absl::Status ImportConstantNode(onnx::NodeProto& proto);
+  absl::StatusOr<NodeSpec> MakeSpec(onnx::NodeProto& proto,
+                                    absl::Span<const std::string_view> captured);
+  absl::Status ImportAttributes(onnx::NodeProto& proto, NodeSpec& spec);
+  absl::Status ImportBodies(onnx::NodeProto& proto, absl::Span<const std::string_view> captured,
+                            NodeSpec& spec);
+  absl::Status TakeOutput(const std::string& name, Value* value);
+  absl::Status ImportOutputs();
+  absl::Status RefineOutput(const onnx::ValueInfoProto& info, Value& value);
+  Value& Lookup(std::string_view name);
+  const HostTensor& ConstantOf(std::string_view name) const;
+  const onnx::ValueInfoProto* FindValueInfo(std::string_view name);
+
+  Kind kind_;
+  const ModelScope& model_;
+  onnx::GraphProto& proto_;
+  Graph& graph_;
+  ShapeInference inference_;
+  absl::flat_hash_map<std::string_view, Definition> names_;
+  std::vector<std::pair<std::string_view, HostTensor>> outer_constants_;
+  std::vector<std::pair<std::string_view, Type>> captures_;
+  std::vector<std::vector<std::string_view>> free_names_;  // of the bodies of each node
+  absl::flat_hash_map<std::string_view, const onnx::ValueInfoProto*>
+      value_infos_;  // made at the first look-up
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx/onnx_pb.h"
+#include "runtime/graph/graph.h"
+#include "runtime/import/external_data.h"
+#include "runtime/import/limits.h"
+
+namespace onnx_cudnn {
+
+// What a model message stands in.
+struct ImportContext {
+  Limits limits = {};
+  ExternalData* external = nullptr;       // nullptr: external data is refused
+  std::vector<HostTensor> payloads = {};  // as in ParsedModel; may be empty
+};
+
+// A model message as a Graph: see LoadModel. Large payloads are moved out of the message, not
+// copied.
+absl::StatusOr<Graph> ImportModel(onnx::ModelProto model, const ImportContext& context);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,15 @@
+// Names that come from a file, made fit for a message.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace onnx_cudnn {
+
+// `name` in quotes, cut at 80 bytes, with control characters shown as '?'.
+std::string Quoted(std::string_view name);
+
+// `text` of a library's exception in one line, cut at 400 bytes and cleaned as Quoted does.
+std::string Clean(std::string_view text);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,190 @@
+#include "runtime/import/onnx_writer.h"
+
+#include <limits>
+#include <map>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "onnx/onnx_pb.h"
+#include "runtime/base/file.h"
+#include "runtime/base/status.h"
+#include "runtime/graph/onnx_types.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using ValueNames = std::map<const Value*, std::string>;
+
+// Names in use in the graph that is written and those around it.
+class NameScope {
+ public:
+  std::string Claim(std::string_view wanted) {
+    std::string name(wanted);
+    while (!taken_.insert(name).second) name = absl::StrCat(wanted, "_", serial_++);
+    return name;
+  }
+  void Release(const std::string& name) { taken_.erase(name); }
+
+ private:
+  std::unordered_set<std::string> taken_;
+  int64_t serial_ = 0;
+};
+
+void WriteValueInfo(const std::string& name, const Type& type, onnx::ValueInfoProto* proto) {
+  proto->set_name(name);
+  *proto->mutable_type() = ToProto(type);
+}
+
+class ModelWriter {
+ public:
+  absl::StatusOr<onnx::ModelProto> Write(const Graph& graph) {
+    onnx::ModelProto model;
+    model.set_ir_version(onnx::Version::IR_VERSION);
+    model.set_producer_name("onnx-cudnn");
+    opsets_[""] = kNewestOpset;
+    RETURN_IF_ERROR(WriteGraph(graph, {}, model.mutable_graph()));
+    for (const auto& [domain, version] : opsets_) {
+      onnx::OperatorSetIdProto* import = model.add_opset_import();
+      import->set_domain(domain);
+      import->set_version(version);
+    }
+    return model;
+  }
+
+ private:
+  // `captured` names the last inputs, which the graph around a body defines.
+  absl::Status WriteGraph(const Graph& graph, const std::vector<std::string>& captured,
+                          onnx::GraphProto* proto) {
+    const size_t own_inputs = graph.inputs().size() - captured.size();
+    ValueNames names;
+    std::vector<std::string> claimed;
+    const auto claim = [&](std::string_view name) {
+      claimed.push_back(scope_.Claim(name));
+      return claimed.back();
+    };
+    for (size_t i = 0; i < own_inputs; ++i) {
+      names[graph.inputs()[i]] = claim(graph.inputs()[i]->name());
+    }
+    const std::vector<std::string> output_names = NameOutputs(graph, names, claim);
+    for (size_t i = 0; i < captured.size(); ++i) {
+      names[graph.inputs()[own_inputs + i]] = captured[i];
+    }
+    for (const Value* v : graph.Values()) {
+      if (!names.contains(v)) names[v] = claim(v->name());
+    }
+    proto->set_name(graph.name().empty() ? "g" : graph.name());
+    WriteBorder(graph, own_inputs, names, output_names, proto);
+    for (const Node* node : graph.TopologicalOrder()) {
+      if (absl::Status s = WriteNode(*node, names, proto->add_node()); !s.ok()) {
+        return Annotate(s, Where(*node));
+      }
+    }
+    WriteIdentities(graph, names, output_names, proto);
+    for (const std::string& name : claimed) scope_.Release(name);
+    return absl::OkStatus();
+  }
+
+  // Names of the outputs, and of the Values that can take them: not of what a body captures, which
+  // it may not hand out as it is.
+  static std::vector<std::string> NameOutputs(const Graph& graph, ValueNames& names, auto claim) {
+    std::vector<std::string> output_names;
+    for (const auto& [name, value] : graph.outputs()) {
+      auto named = names.find(value);
+      if (named != names.end() && named->second == name) {  // an input that keeps its name
+        output_names.push_back(name);
+        continue;
+      }
+      output_names.push_back(claim(name));
+      const bool takes_name =
+          value->producer() != nullptr || (value->is_constant() && value->name() == name);
+      if (named == names.end() && takes_name) names[value] = output_names.back();
+    }
+    return output_names;
+  }
+
+  static void WriteBorder(const Graph& graph, size_t own_inputs, const ValueNames& names,
+                          const std::vector<std::string>& output_names, onnx::GraphProto* proto) {
+    for (size_t i = 0; i < own_inputs; ++i) {
+      const Value* input = graph.inputs()[i];
+      WriteValueInfo(names.at(input), input->type(), proto->add_input());
+    }
+    for (size_t i = 0; i < output_names.size(); ++i) {
+      WriteValueInfo(output_names[i], graph.outputs()[i].value->type(), proto->add_output());
+    }
+    for (const Value* v : graph.Values()) {
+      if (!v->is_constant()) continue;
+      onnx::TensorProto* initializer = proto->add_initializer();
+      *initializer = ToProto(v->constant());
+      initializer->set_name(names.at(v));
+    }
+  }
+
+  static void WriteIdentities(const Graph& graph, const ValueNames& names,
+                              const std::vector<std::string>& output_names,
+                              onnx::GraphProto* proto) {
+    for (size_t i = 0; i < output_names.size(); ++i) {
+      const std::string& source = names.at(graph.outputs()[i].value);
+      if (source == output_names[i]) continue;
+      onnx::NodeProto* identity = proto->add_node();
+      identity->set_op_type("Identity");
+      identity->add_input(source);
+      identity->add_output(output_names[i]);
+    }
+  }
+
+  absl::Status NoteOpset(const Node& node) {
+    const int opset = opsets_.try_emplace(node.domain(), node.opset()).first->second;
+    if (opset == node.opset()) return absl::OkStatus();
+    return absl::UnimplementedError(absl::StrCat("opset ", node.opset(), " of domain \"",
+                                                 node.domain(), "\", another node has ", opset));
+  }
+
+  absl::Status WriteNode(const Node& node, const ValueNames& names, onnx::NodeProto* proto) {
+    if (node.domain() == kOwnDomain) {
+      return absl::FailedPreconditionError("is no op of onnx, a file cannot hold it");
+    }
+    RETURN_IF_ERROR(NoteOpset(node));
+    proto->set_op_type(node.op());
+    proto->set_domain(node.domain());
+    proto->set_name(node.name());
+    const auto name_of = [&](const Value* v) { return v == nullptr ? "" : names.at(v); };
+    const size_t own_inputs = node.inputs().size() - node.captures();
+    for (const Value* v : node.inputs().first(own_inputs)) proto->add_input(name_of(v));
+    for (const Value* v : node.outputs()) proto->add_output(name_of(v));
+    for (const auto& [name, value] : node.attrs()) *proto->add_attribute() = ToProto(name, value);
+    std::vector<std::string> captured;
+    for (const Value* v : node.inputs().subspan(own_inputs)) captured.push_back(name_of(v));
+    for (const auto& [name, body] : node.bodies()) {
+      onnx::AttributeProto* attribute = proto->add_attribute();
+      attribute->set_name(name);
+      attribute->set_type(onnx::AttributeProto::GRAPH);
+      RETURN_IF_ERROR(WriteGraph(*body, captured, attribute->mutable_g()));
+    }
+    return absl::OkStatus();
+  }
+
+  NameScope scope_;
+  std::map<std::string, int> opsets_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> WriteModel(const Graph& graph) {
+  ASSIGN_OR_RETURN(onnx::ModelProto model, ModelWriter().Write(graph));
+  const size_t bytes = model.ByteSizeLong();
+  if (bytes > static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the model takes ", bytes, " bytes, a message holds ", std::numeric_limits<int>::max()));
+  }
+  return model.SerializeAsString();
+}
+
+absl::Status WriteModelFile(const Graph& graph, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, WriteModel(graph));
+  return WriteFile(path, bytes);
+}
+
+}  // namespace onnx_cudnn

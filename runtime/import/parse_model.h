@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx/onnx_pb.h"
+#include "runtime/base/file.h"
+#include "runtime/graph/host_tensor.h"
+#include "runtime/import/limits.h"
+
+namespace onnx_cudnn {
+
+// A model's message without the large raw_data of its graph's initializers.
+struct ParsedModel {
+  onnx::ModelProto proto;
+  std::vector<HostTensor> payloads;  // parallel to proto.graph().initializer(): u8[bytes], or
+                                     // undefined where it is in the message
+};
+
+// Parses a serialized ModelProto. Large payloads are read straight into their place, so memory
+// peaks at the size of the model.
+//   errors  InvalidArgument: not a whole ModelProto; Unimplemented: more bytes than
+//   limits.file_bytes; what File::ReadAt says
+absl::StatusOr<ParsedModel> ParseModel(const File& file, const Limits& limits);
+absl::StatusOr<ParsedModel> ParseModel(std::string_view bytes, const Limits& limits);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,93 @@
+// What the functions of upgrade_*.cc work on. Only they and upgrade.cc include this.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/graph/graph.h"
+#include "runtime/graph/infer.h"
+
+namespace onnx_cudnn {
+
+// An operation on its way from the file's opset to the newest one. A step changes `spec` to the
+// form of its version; one that needs Nodes after the operation appends them all itself and says so
+// with Finish.
+struct Form {
+  Graph& graph;
+  ShapeInference& inference;
+  NodeSpec spec;
+  int file_opset;
+  std::optional<std::vector<Value*>> finished = std::nullopt;  // parallel to spec.outputs
+
+  // A Node before or beside the operation; its first output.
+  absl::StatusOr<Value*> Append(NodeSpec node);
+  // `node` is the last Node: its first output takes the place and name of the operation's only
+  // output.
+  absl::Status Finish(NodeSpec node);
+
+  Value* input(size_t i) const { return i < spec.inputs.size() ? spec.inputs[i] : nullptr; }
+  void SetInput(size_t i, Value* value);
+  // Attribute `name`, an integer list, becomes input `i`; nothing happens where it is absent.
+  void IntsToInput(std::string_view name, size_t i);
+  Value& Ints(std::vector<int64_t> values) { return graph.AddConstant(HostTensor::Ints(values)); }
+  Value& Scalar(int64_t value);
+  Value& Scalar(float value);
+  // (Op) of opset 6: reason
+  absl::Status Unimplemented(std::string_view reason) const;
+};
+
+using UpgradeStep = absl::Status (*)(Form& form);
+
+// The step that takes `op` to the form of `version`, one for each that does more than change the
+// number.
+struct UpgradeRow {
+  std::string_view op;
+  int version;
+  UpgradeStep step;
+};
+
+// upgrade_broadcast.cc: to 7
+absl::Status UpgradeLegacyBroadcast(Form& form);
+absl::Status UpgradeGemm7(Form& form);
+absl::Status UpgradePRelu7(Form& form);
+
+// upgrade_inputs.cc: attributes that became inputs
+absl::Status UpgradeAxesToInput(Form& form);
+absl::Status UpgradeSlice10(Form& form);
+absl::Status UpgradeTopK10(Form& form);
+absl::Status UpgradeClip11(Form& form);
+absl::Status UpgradePad11(Form& form);
+absl::Status UpgradeSplit13(Form& form);
+absl::Status UpgradeSplit18(Form& form);
+absl::Status UpgradeDft20(Form& form);
+
+// upgrade_norm.cc
+absl::Status UpgradeBatchNormalization7(Form& form);
+absl::Status UpgradeBatchNormalization9(Form& form);
+absl::Status UpgradeBatchNormalization14(Form& form);
+absl::Status UpgradeDropout7(Form& form);
+absl::Status UpgradeDropout12(Form& form);
+absl::Status UpgradeGroupNormalization21(Form& form);
+absl::Status UpgradeSoftmax13(Form& form);
+
+// upgrade_resize.cc
+absl::Status UpgradeUpsample7(Form& form);
+absl::Status UpgradeUpsample9(Form& form);
+absl::Status UpgradeUpsample10(Form& form);
+absl::Status UpgradeResize11(Form& form);
+absl::Status UpgradeResize13(Form& form);
+absl::Status UpgradeResize28(Form& form);
+
+// upgrade_other.cc
+absl::Status UpgradeRecurrent7(Form& form);
+absl::Status UpgradeScan9(Form& form);
+absl::Status UpgradeScatter11(Form& form);
+absl::Status UpgradeRoiAlign16(Form& form);
+absl::Status UpgradeGridSample20(Form& form);
+absl::Status UpgradeReduceLog28(Form& form);
+
+}  // namespace onnx_cudnn

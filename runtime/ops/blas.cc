@@ -1,0 +1,115 @@
+#include "runtime/ops/blas.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+#include "absl/strings/str_format.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// The threads are ours: OpenBLAS's own would run one caller at a time.
+void Prepare() {
+  static std::once_flag once;
+  std::call_once(once, [] { openblas_set_num_threads(1); });
+}
+
+CBLAS_TRANSPOSE Op(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
+blasint Int(int64_t x) { return static_cast<blasint>(x); }
+
+void Product(const GemmProblem<float>& p) {
+  cblas_sgemm(CblasRowMajor, Op(p.transpose_a), Op(p.transpose_b), Int(p.m), Int(p.n), Int(p.k),
+              p.alpha, p.a, Int(p.lda), p.b, Int(p.ldb), p.beta, p.c, Int(p.ldc));
+}
+void Product(const GemmProblem<double>& p) {
+  cblas_dgemm(CblasRowMajor, Op(p.transpose_a), Op(p.transpose_b), Int(p.m), Int(p.n), Int(p.k),
+              p.alpha, p.a, Int(p.lda), p.b, Int(p.ldb), p.beta, p.c, Int(p.ldc));
+}
+
+// y[rows] = alpha * op(matrix) * x + beta * y
+void MatrixVector(bool transpose, int64_t rows, int64_t columns, float alpha, const float* matrix,
+                  int64_t ld, const float* x, int64_t step_x, float beta, float* y,
+                  int64_t step_y) {
+  cblas_sgemv(CblasRowMajor, Op(transpose), Int(rows), Int(columns), alpha, matrix, Int(ld), x,
+              Int(step_x), beta, y, Int(step_y));
+}
+void MatrixVector(bool transpose, int64_t rows, int64_t columns, double alpha, const double* matrix,
+                  int64_t ld, const double* x, int64_t step_x, double beta, double* y,
+                  int64_t step_y) {
+  cblas_dgemv(CblasRowMajor, Op(transpose), Int(rows), Int(columns), alpha, matrix, Int(ld), x,
+              Int(step_x), beta, y, Int(step_y));
+}
+
+template <typename T>
+void Scale(const GemmProblem<T>& p) {
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j)
+      p.c[i * p.ldc + j] = p.beta == 0 ? T{0} : p.beta * p.c[i * p.ldc + j];
+  }
+}
+
+template <typename T>
+void Serial(const GemmProblem<T>& p) {
+  if (p.m == 0 || p.n == 0) return;
+  if (p.k == 0) return Scale(p);
+  Prepare();
+  if ((p.m == 1 || p.n == 1) && p.beta == 0)
+    Scale(p);      // some versions read what they multiply by 0
+  if (p.m == 1) {  // cᵀ = op(b)ᵀ aᵀ
+    const int64_t rows = p.transpose_b ? p.n : p.k, columns = p.transpose_b ? p.k : p.n;
+    return MatrixVector(!p.transpose_b, rows, columns, p.alpha, p.b, p.ldb, p.a,
+                        p.transpose_a ? p.lda : 1, p.beta, p.c, 1);
+  }
+  if (p.n == 1) {
+    const int64_t rows = p.transpose_a ? p.k : p.m, columns = p.transpose_a ? p.m : p.k;
+    return MatrixVector(p.transpose_a, rows, columns, p.alpha, p.a, p.lda, p.b,
+                        p.transpose_b ? 1 : p.ldb, p.beta, p.c, p.ldc);
+  }
+  Product(p);
+}
+
+constexpr int64_t kSmallProduct = 32 * 32 * 32;  // not worth a second thread
+constexpr int64_t kTile = 48;                    // a multiple of the kernels' own tiles
+
+}  // namespace
+
+void GemmSerial(const GemmProblem<float>& p) { Serial(p); }
+void GemmSerial(const GemmProblem<double>& p) { Serial(p); }
+
+absl::Status CheckExtents(int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t kMax = std::numeric_limits<blasint>::max();
+  if (m <= kMax && n <= kMax && k <= kMax) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrFormat(
+      "a product of extents %d, %d and %d, expected at most %d each", m, n, k, kMax));
+}
+
+template <typename T>
+void ForEachPart(ThreadPool& threads, const GemmProblem<T>& p,
+                 absl::FunctionRef<void(const GemmProblem<T>&)> f) {
+  if (threads.threads() == 1 || p.m * p.n * p.k <= kSmallProduct) return f(p);
+  const bool by_rows = p.m >= p.n;
+  const int64_t extent = by_rows ? p.m : p.n;
+  const int64_t tiles = (extent + kTile - 1) / kTile;
+  const int64_t grain = (tiles + threads.threads() - 1) / threads.threads();
+  threads.ParallelFor(tiles, grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kTile, last = std::min(extent, end * kTile);
+    f(by_rows ? p.Rows(first, last) : p.Columns(first, last));
+  });
+}
+
+template <typename T>
+void Gemm(ThreadPool& threads, const GemmProblem<T>& p) {
+  ForEachPart<T>(threads, p, [](const GemmProblem<T>& part) { GemmSerial(part); });
+}
+
+template void ForEachPart(ThreadPool&, const GemmProblem<float>&,
+                          absl::FunctionRef<void(const GemmProblem<float>&)>);
+template void ForEachPart(ThreadPool&, const GemmProblem<double>&,
+                          absl::FunctionRef<void(const GemmProblem<double>&)>);
+template void Gemm(ThreadPool&, const GemmProblem<float>&);
+template void Gemm(ThreadPool&, const GemmProblem<double>&);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,29 @@
+// Questions that several ops' checks ask.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "runtime/ops/op_def.h"
+
+namespace onnx_cudnn {
+
+// Whether the first `inputs` inputs, where present, have the dtype of input 0.
+Support CheckSameDType(const Node& node, int inputs);
+
+// Whether `axis`, which may count from the end, names an axis of `rank`.
+Support CheckAxis(int64_t axis, int rank);
+// `axis` counted from the front. It was checked.
+inline int64_t NormalizedAxis(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
+
+// Row-major dims around an axis: x[outer, extent, inner].
+struct AxisView {
+  int64_t outer = 1, extent = 1, inner = 1;
+};
+AxisView ViewAround(absl::Span<const int64_t> dims, int64_t axis);
+
+// InvalidArgument unless `found` are the dims expected of operand `what`.
+absl::Status ExpectDims(const char* what, absl::Span<const int64_t> found,
+                        absl::Span<const int64_t> expected);
+
+}  // namespace onnx_cudnn

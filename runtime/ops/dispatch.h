@@ -1,0 +1,89 @@
+// From a dtype to the C++ type of its elements.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/graph/types.h"
+
+namespace onnx_cudnn {
+
+// f(T{}) for the C++ type T of a number dtype of 8 to 64 bits; 16-bit floats come as f32 through
+// Widened (widen.h). Internal for any other dtype: OpDef::types was not asked.
+template <typename F>
+absl::Status DispatchNumber(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::kF32:
+      return f(float{});
+    case DType::kF64:
+      return f(double{});
+    case DType::kI8:
+      return f(int8_t{});
+    case DType::kU8:
+      return f(uint8_t{});
+    case DType::kI16:
+      return f(int16_t{});
+    case DType::kU16:
+      return f(uint16_t{});
+    case DType::kI32:
+      return f(int32_t{});
+    case DType::kU32:
+      return f(uint32_t{});
+    case DType::kI64:
+      return f(int64_t{});
+    case DType::kU64:
+      return f(uint64_t{});
+    default:
+      return absl::InternalError(absl::StrCat("no reference for ", NameOf(dtype)));
+  }
+}
+
+// The same for f32 and f64.
+template <typename F>
+absl::Status DispatchFloat(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::kF32:
+      return f(float{});
+    case DType::kF64:
+      return f(double{});
+    default:
+      return absl::InternalError(absl::StrCat("no reference for ", NameOf(dtype)));
+  }
+}
+
+// The type that sums and products of T are formed in: double for floating point; unsigned, so that
+// it wraps, for integers.
+template <typename T, bool kFloating = std::is_floating_point_v<T>>
+struct Accumulator {
+  using type = double;
+};
+template <typename T>
+struct Accumulator<T, false> {
+  using type = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+};
+template <typename T>
+using AccumulatorOf = typename Accumulator<T>::type;
+
+// The smallest T: minus infinity where there is one.
+template <typename T>
+constexpr T LowestOf() {
+  return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                     : std::numeric_limits<T>::lowest();
+}
+template <typename T>
+constexpr T HighestOf() {
+  return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                     : std::numeric_limits<T>::max();
+}
+
+// How many items of `work` elementary operations each a thread should take at once.
+inline int64_t GrainFor(int64_t work) {
+  return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, work));
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,135 @@
+// C++ types of elements, and conversions between them that are defined for every value.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "absl/log/check.h"
+#include "runtime/graph/float16.h"
+#include "runtime/graph/types.h"
+
+namespace onnx_cudnn {
+
+// The element of a bool tensor: any byte but 0 is true.
+struct Bool {
+  uint8_t byte = 0;
+};
+
+template <typename T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+// Calls f(E{}) with the C++ element type of `dtype`, which is one of kFixedSizeTypes.
+template <typename F>
+decltype(auto) VisitElementType(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::kF32:
+      return f(float{});
+    case DType::kF64:
+      return f(double{});
+    case DType::kF16:
+      return f(Float16{});
+    case DType::kBF16:
+      return f(BFloat16{});
+    case DType::kI8:
+      return f(int8_t{});
+    case DType::kU8:
+      return f(uint8_t{});
+    case DType::kI16:
+      return f(int16_t{});
+    case DType::kU16:
+      return f(uint16_t{});
+    case DType::kI32:
+      return f(int32_t{});
+    case DType::kU32:
+      return f(uint32_t{});
+    case DType::kI64:
+      return f(int64_t{});
+    case DType::kU64:
+      return f(uint64_t{});
+    default:
+      CHECK(dtype == DType::kBool) << NameOf(dtype) << " has no fixed-size element";
+      return f(Bool{});
+  }
+}
+
+// Toward zero. Beyond i64: the remainder modulo 2^64 where u64 holds it, else the lowest i64, as
+// x86 does.
+inline int64_t ToInt64(double x) {
+  if (x >= -0x1p63 && x < 0x1p63) return static_cast<int64_t>(x);
+  if (x >= 0x1p63 && x < 0x1p64) return static_cast<int64_t>(static_cast<uint64_t>(x));
+  return std::numeric_limits<int64_t>::min();
+}
+
+// The float next to `x` whose last bit is odd unless it is exact: rounding it again is as rounding
+// `x` once.
+inline float RoundToOdd(double x) {
+  const float nearest = static_cast<float>(x);
+  if (static_cast<double>(nearest) == x || std::isnan(x)) return nearest;
+  uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  if (std::abs(static_cast<double>(nearest)) > std::abs(x)) --bits;
+  return std::bit_cast<float>(bits | 1);
+}
+
+// The compute type that holds every element of E: float, double, int64_t or uint64_t.
+template <typename E>
+struct ComputeType {
+  using type =
+      std::conditional_t<std::is_same_v<E, Bool> || std::is_signed_v<E>, int64_t, uint64_t>;
+};
+template <>
+struct ComputeType<double> {
+  using type = double;
+};
+template <>
+struct ComputeType<float> {
+  using type = float;
+};
+template <>
+struct ComputeType<Float16> : ComputeType<float> {};
+template <>
+struct ComputeType<BFloat16> : ComputeType<float> {};
+template <typename E>
+using NumberOf = typename ComputeType<E>::type;
+
+// An element as a number of compute type T: float, double, int64_t or uint64_t.
+template <typename T, typename E>
+T Widen(E element) {
+  if constexpr (std::is_same_v<E, Bool>) {
+    return static_cast<T>(element.byte != 0);
+  } else if constexpr (kIsHalf<E>) {
+    return Widen<T>(ToFloat(element));
+  } else if constexpr (std::is_floating_point_v<E> && std::is_integral_v<T>) {
+    return static_cast<T>(ToInt64(element));
+  } else {
+    return static_cast<T>(element);
+  }
+}
+
+// A number as an element: floats round to nearest even, integers wrap, floats become integers
+// toward zero.
+template <typename E, typename T>
+E Narrow(T number) {
+  if constexpr (std::is_same_v<E, Bool>) {
+    return Bool{number != 0};
+  } else if constexpr (kIsHalf<E>) {
+    float rounded;
+    if constexpr (std::is_same_v<T, double>) {
+      rounded = RoundToOdd(number);
+    } else {
+      rounded = static_cast<float>(number);
+    }
+    if constexpr (std::is_same_v<E, Float16>) {
+      return ToFloat16(rounded);
+    } else {
+      return ToBFloat16(rounded);
+    }
+  } else if constexpr (std::is_floating_point_v<T> && std::is_integral_v<E>) {
+    return static_cast<E>(ToInt64(number));
+  } else {
+    return static_cast<E>(number);
+  }
+}
+
+}  // namespace onnx_cudnn

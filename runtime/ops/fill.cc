@@ -1,0 +1,174 @@
+// Tensors that are made of a rule: ConstantOfShape, EyeLike, OneHot, Range.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/ops/checks.h"
+#include "runtime/ops/elements.h"
+#include "runtime/ops/operands.h"
+#include "runtime/ops/strided_copy.h"
+
+namespace onnx_cudnn {
+namespace {
+
+Support CheckConstantOfShape(const Node& node) {
+  if (!kMovableTypes.Has(node.output(0).dtype())) {
+    return Support::No(
+        absl::StrCat("a fill of ", NameOf(node.output(0).dtype()), " is not implemented"));
+  }
+  const HostTensor* value = node.attrs().Get<HostTensor>("value");
+  const DType dtype = value == nullptr ? DType::kF32 : value->dtype();
+  if (value != nullptr && value->elements() != 1) return Support::No("value has not one element");
+  return dtype == node.output(0).dtype() ? Support::Yes()
+                                         : Support::No("the output is not of value's type");
+}
+
+absl::Status ReferenceConstantOfShape(const ReferenceArgs& args) {
+  const MutableTensorRef& out = args.out[0];
+  RETURN_IF_ERROR(ExpectDims("output", out.dims, args.in[0].as<int64_t>()));
+  const HostTensor* value = args.node.attrs().Get<HostTensor>("value");
+  const uint64_t zero[2] = {};
+  FillElements(out.data, value == nullptr ? zero : value->raw(), ElementBytes(out.dtype),
+               out.elements(), args.threads);
+  return absl::OkStatus();
+}
+
+Support CheckEyeLike(const Node& node) {
+  if (node.input(0).rank() != 2)
+    return Support::No(absl::StrCat("rank ", node.input(0).rank(), " is not 2"));
+  if (kFixedSizeTypes.Has(node.output(0).dtype())) return Support::Yes();
+  return Support::No(
+      absl::StrCat("an output of ", NameOf(node.output(0).dtype()), " is not implemented"));
+}
+
+absl::Status ReferenceEyeLike(const ReferenceArgs& args) {
+  const MutableTensorRef& out = args.out[0];
+  RETURN_IF_ERROR(ExpectDims("output", out.dims, args.in[0].dims));
+  const int64_t k = std::clamp<int64_t>(args.node.attrs().Int("k", 0), -out.dims[0], out.dims[1]);
+  std::memset(out.data, 0, out.bytes());
+  VisitElementType(out.dtype, [&](auto element) {
+    using E = decltype(element);
+    for (int64_t row = std::max<int64_t>(0, -k); row < out.dims[0] && row + k < out.dims[1];
+         ++row) {
+      static_cast<E*>(out.data)[row * out.dims[1] + row + k] = Narrow<E>(1.0F);
+    }
+  });
+  return absl::OkStatus();
+}
+
+Support CheckOneHot(const Node& node) {
+  if (!kNumberTypes.Has(node.input(1).dtype())) return Support::No("depth is no number");
+  if (!kMovableTypes.Has(node.output(0).dtype())) {
+    return Support::No(
+        absl::StrCat("values of ", NameOf(node.output(0).dtype()), " are not implemented"));
+  }
+  return CheckAxis(node.attrs().Int("axis", -1), node.input(0).rank() + 1);
+}
+
+// Numbers of any type, toward zero.
+std::vector<int64_t> Truncated(const TensorRef& tensor) {
+  std::vector<int64_t> numbers;
+  VisitElementType(tensor.dtype, [&](auto element) {
+    for (auto e : tensor.as<decltype(element)>()) numbers.push_back(Widen<int64_t>(e));
+  });
+  return numbers;
+}
+
+absl::Status ReferenceOneHot(const ReferenceArgs& args) {
+  const MutableTensorRef& out = args.out[0];
+  const int64_t axis = NormalizedAxis(args.node.attrs().Int("axis", -1), out.dims.size());
+  const std::vector<int64_t> indices = Truncated(args.in[0]), depths = Truncated(args.in[1]);
+  if (depths.size() != 1) return absl::InvalidArgumentError("depth has not one element");
+  Dims dims(args.in[0].dims.begin(), args.in[0].dims.end());
+  dims.insert(dims.begin() + axis, depths[0]);
+  RETURN_IF_ERROR(ExpectDims("output", out.dims, dims));
+  RETURN_IF_ERROR(ExpectDims("values", args.in[2].dims, {2}));
+  const AxisView view = ViewAround(out.dims, axis);
+  const int bytes = ElementBytes(out.dtype);
+  FillElements(out.data, args.in[2].data, bytes, out.elements(), args.threads);
+  VisitElementSize(bytes, [&](auto element) {
+    using E = decltype(element);
+    const E on = static_cast<const E*>(args.in[2].data)[1];
+    for (int64_t i = 0; i < static_cast<int64_t>(indices.size()); ++i) {
+      const int64_t index = indices[i] < 0 ? indices[i] + view.extent : indices[i];
+      if (index < 0 || index >= view.extent) continue;  // the standard: all off
+      const int64_t outer = i / view.inner, inner = i % view.inner;
+      static_cast<E*>(out.data)[(outer * view.extent + index) * view.inner + inner] = on;
+    }
+  });
+  return absl::OkStatus();
+}
+
+Support CheckRange(const Node& node) { return CheckSameDType(node, 3); }
+
+template <typename T>
+absl::Status FillRange(T start, T limit, T delta, const MutableTensorRef& out) {
+  if (delta == T{0}) return absl::InvalidArgumentError("delta is 0");
+  const double steps = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
+                                 static_cast<double>(delta));
+  const double count = std::max(steps, 0.0);
+  if (out.dims.size() != 1 ||
+      !(std::abs(count - static_cast<double>(out.dims[0])) <= 1)) {  // 1: rounding
+    return absl::InvalidArgumentError(
+        absl::StrCat("a range of ", count, " elements for ", ToString(out.dims)));
+  }
+  using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // the last sum may wrap
+  VisitElementType(out.dtype, [&](auto element) {
+    using E = decltype(element);
+    for (int64_t i = 0; i < out.dims[0]; ++i) {
+      const Wide value = static_cast<Wide>(start) + static_cast<Wide>(i) * static_cast<Wide>(delta);
+      static_cast<E*>(out.data)[i] = Narrow<E>(static_cast<T>(value));
+    }
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ReferenceRange(const ReferenceArgs& args) {
+  for (const TensorRef& in : args.in) {
+    if (in.elements() != 1)
+      return absl::InvalidArgumentError("start, limit or delta has not one element");
+  }
+  return VisitElementType(args.out[0].dtype, [&](auto element) {
+    using E = decltype(element);
+    // 16-bit floats are summed in float (stash_type 1), f32 in double: nearer to the exact number.
+    using T = std::conditional_t<kIsHalf<E>, float,
+                                 std::conditional_t<std::is_same_v<E, float>, double, NumberOf<E>>>;
+    const auto number = [&](int i) { return Widen<T>(args.in[i].as<E>()[0]); };
+    return FillRange<T>(number(0), number(1), number(2), args.out[0]);
+  });
+}
+
+}  // namespace
+
+OpDef ConstantOfShapeOp() {
+  return {.type = "ConstantOfShape",
+          .since = {25},
+          .types = {DType::kI64},
+          .check = CheckConstantOfShape,
+          .reference = ReferenceConstantOfShape};
+}
+OpDef EyeLikeOp() {
+  return {.type = "EyeLike",
+          .since = {22},
+          .types = kFixedSizeTypes,
+          .check = CheckEyeLike,
+          .reference = ReferenceEyeLike};
+}
+OpDef OneHotOp() {
+  return {.type = "OneHot",
+          .since = {28},
+          .types = kNumberTypes,
+          .check = CheckOneHot,
+          .reference = ReferenceOneHot};
+}
+OpDef RangeOp() {
+  return {.type = "Range",
+          .since = {27},
+          .types = kFloatTypes | DTypeSet{DType::kI16, DType::kI32, DType::kI64},
+          .check = CheckRange,
+          .reference = ReferenceRange};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,110 @@
+#include "runtime/ops/float_math.h"
+
+#include <bit>
+#include <cmath>
+
+#include "runtime/ops/cpu_clones.h"
+
+// Without errno, sqrt and the roundings are single instructions.
+#pragma GCC optimize("no-math-errno", "no-trapping-math")
+
+namespace onnx_cudnn {
+namespace {
+
+// 2^n for -126 ≤ n ≤ 127. Unsigned: what NaN makes of n does not matter, but must be defined.
+[[gnu::always_inline]] inline float PowerOfTwo(uint32_t n) {
+  return std::bit_cast<float>((n + 127u) << 23);
+}
+
+// Cephes expf: e^x = 2^n · e^r with |r| ≤ ln 2 / 2.
+[[gnu::always_inline]] inline float Exp(float x) {
+  constexpr float kRounder = 12582912.0F;  // 1.5 · 2^23: its last bits hold the rounded number
+  x = x > 89.0F ? 89.0F : x;               // infinity
+  x = x < -104.0F ? -104.0F : x;           // zero
+  const float shifted = x * 1.44269504088896341F + kRounder;
+  const float n = shifted - kRounder;
+  const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * (r * r) + r + 1.0F;
+  // In two halves: 2^n alone may lie outside the normal numbers.
+  const int32_t exponent =
+      static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(kRounder));
+  const int32_t half = exponent >> 1;
+  return p * PowerOfTwo(static_cast<uint32_t>(half)) *
+         PowerOfTwo(static_cast<uint32_t>(exponent) - static_cast<uint32_t>(half));
+}
+
+// Cephes tanhf.
+[[gnu::always_inline]] inline float Tanh(float x) {
+  const float z = x * x, magnitude = std::abs(x);
+  float p = -5.70498872745e-3F;
+  p = p * z + 2.06390887954e-2F;
+  p = p * z - 5.37397155531e-2F;
+  p = p * z + 1.33314422036e-1F;
+  p = p * z - 3.33332819422e-1F;
+  const float near_zero = p * z * x + x;
+  const float far = std::copysign(1.0F - 2.0F / (Exp(2.0F * magnitude) + 1.0F), x);
+  return magnitude < 0.625F ? near_zero : far;
+}
+
+// Eigen's rational approximation; beyond ±4 erf is ±1 in f32.
+[[gnu::always_inline]] inline float Erf(float x) {
+  x = x > 4.0F ? 4.0F : x;
+  x = x < -4.0F ? -4.0F : x;
+  const float z = x * x;
+  float p = -2.72614225801306e-10F;
+  p = p * z + 2.77068142495902e-08F;
+  p = p * z - 2.10102402082508e-06F;
+  p = p * z - 5.69250639462346e-05F;
+  p = p * z - 7.34990630326855e-04F;
+  p = p * z - 2.95459980854025e-03F;
+  p = p * z - 1.60960333262415e-02F;
+  float q = -1.45660718464996e-05F;
+  q = q * z - 2.13374055278905e-04F;
+  q = q * z - 1.68282697438203e-03F;
+  q = q * z - 7.37332916720468e-03F;
+  q = q * z - 1.42647390514189e-02F;
+  return x * p / q;
+}
+
+}  // namespace
+
+ONNX_CUDNN_CPU_CLONES void ExpOf(const float* x, float* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = Exp(x[i]);
+}
+ONNX_CUDNN_CPU_CLONES void SigmoidOf(const float* x, float* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = 1.0F / (1.0F + Exp(-x[i]));
+}
+ONNX_CUDNN_CPU_CLONES void TanhOf(const float* x, float* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = Tanh(x[i]);
+}
+ONNX_CUDNN_CPU_CLONES void ErfOf(const float* x, float* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = Erf(x[i]);
+}
+ONNX_CUDNN_CPU_CLONES void SqrtOf(const float* x, float* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = std::sqrt(x[i]);
+}
+ONNX_CUDNN_CPU_CLONES void FloorOf(const float* x, float* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = std::floor(x[i]);
+}
+ONNX_CUDNN_CPU_CLONES void CeilOf(const float* x, float* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = std::ceil(x[i]);
+}
+ONNX_CUDNN_CPU_CLONES void RoundOf(const float* x, float* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = std::nearbyint(x[i]);
+}
+
+}  // namespace onnx_cudnn

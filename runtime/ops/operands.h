@@ -1,0 +1,40 @@
+// Reading the operands that carry shapes, axes and indices.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/ops/op_def.h"
+
+namespace onnx_cudnn {
+
+// Everything that is moved as whole bytes, and everything that lies packed in memory (whole tensors
+// move).
+inline constexpr DTypeSet kMovableTypes =
+    kFixedSizeTypes | DTypeSet{DType::kC64,        DType::kC128,   DType::kF8E4M3FN,
+                               DType::kF8E4M3FNUZ, DType::kF8E5M2, DType::kF8E5M2FNUZ,
+                               DType::kF8E8M0};
+inline constexpr DTypeSet kPackedTypes =
+    kMovableTypes | DTypeSet{DType::kU4, DType::kI4, DType::kF4E2M1, DType::kU2, DType::kI2};
+
+inline int ElementBytes(DType dtype) { return BitsOf(dtype) / 8; }  // of one of kMovableTypes
+
+// The elements of an i32 or i64 operand.
+std::vector<int64_t> IntsOf(const TensorRef& tensor);
+// The one element of an i32 or i64 operand; InvalidArgument when there is another number of them.
+absl::StatusOr<int64_t> ScalarOf(const TensorRef& tensor, std::string_view what);
+
+// `index` counted from the front; InvalidArgument names it, the extent and the axis when it is
+// outside.
+absl::StatusOr<int64_t> CheckedIndex(int64_t index, int64_t extent, int64_t axis);
+// The same for every element of an i32 or i64 operand.
+absl::StatusOr<std::vector<int64_t>> CheckedIndices(const TensorRef& indices, int64_t extent,
+                                                    int64_t axis);
+
+// The axes that an optional operand lists, from the front, or all of `rank` when it is absent.
+// InvalidArgument when one is outside or stands twice, or when their number is not `count`.
+absl::StatusOr<std::vector<int64_t>> AxesOf(const ReferenceArgs& args, size_t input, int64_t rank,
+                                            int64_t count);
+
+}  // namespace onnx_cudnn

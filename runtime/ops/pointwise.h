@@ -1,0 +1,129 @@
+// Element-wise ops as data: an expression per op, read by the reference on the host and by what
+// generates GPU code.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "runtime/ops/op_def.h"
+
+namespace onnx_cudnn {
+
+// What a Term computes. Truth is 1, falsehood 0; Max and Min propagate NaN; comparisons with NaN
+// are false. Integers wrap, and an integer divided by zero is 0.
+enum class Primitive : uint8_t {
+  // leaves that stay: an operand of the Node, a number
+  kInput,
+  kConstant,
+  // leaves that BindPointwise replaces
+  kAttribute,    // a number attribute; `value` when it is absent
+  kAttributeIs,  // whether the string attribute is `text`
+  kHasInput,     // whether the operand is there
+  kInputCount,   // how many operands there are
+  kFoldInputs,   // all operands joined by the binary primitive `fold`, from the first to the last
+  // one argument
+  kAbs,
+  kNeg,
+  kNot,
+  kSign,
+  kCeil,
+  kFloor,
+  kRound,  // halves to even
+  kSqrt,
+  kExp,
+  kExpm1,
+  kLog,
+  kLog1p,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kTanh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kErf,
+  kSigmoid,
+  // two arguments
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kFloorMod,  // the sign of the divisor
+  kTruncMod,  // the sign of the dividend
+  kMax,
+  kMin,
+  kEqual,
+  kLess,
+  kLessOrEqual,
+  kAnd,
+  kOr,
+  kXor,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  // three arguments: args[0] ? args[1] : args[2]
+  kSelect,
+};
+int ArityOf(Primitive primitive);  // 0 for leaves
+
+struct Term {
+  Primitive primitive = Primitive::kConstant;
+  std::array<int, 3> args = {-1, -1, -1};  // earlier Terms of the same Expression
+  int input = -1;                          // kInput, kHasInput
+  double value = 0;                        // kConstant, kAttribute
+  std::string_view attribute = {}, text = {};
+  Primitive fold = Primitive::kAdd;  // kFoldInputs
+  bool operator==(const Term&) const = default;
+};
+
+// Terms in an order in which arguments come first; the last one is the result. No Term stands
+// twice.
+class Expression {
+ public:
+  Expression() = default;
+  Expression(double constant);  // NOLINT: rows read as formulas
+  const std::vector<Term>& terms() const { return terms_; }
+
+  static Expression Leaf(Term term);
+  static Expression Apply(Primitive primitive, const std::vector<Expression>& args);
+
+ private:
+  int Append(const Expression& other);  // the index of its result
+  std::vector<Term> terms_;
+};
+
+struct PointwiseRow {
+  std::string_view op;
+  int since;
+  DTypeSet types;  // of input 0
+  Expression expression;
+};
+
+// The row of an element-wise op, nullptr when it is none.
+const PointwiseRow* FindPointwise(std::string_view op);
+
+// The row's expression for one Node: attributes and the presence of inputs are numbers, folds are
+// written out, conditions that are known are decided and Terms that nothing needs are gone. What is
+// left reads kInput and kConstant only.
+Expression BindPointwise(const PointwiseRow& row, const Node& node);
+
+// The type in which `bound` is computed: f32 for 16-bit floats, f32 and bool, f64 where an f64 or a
+// wide integer meets floats, else i64 or u64. The result is rounded to the output's dtype once.
+DType ComputeTypeOf(const Expression& bound, absl::Span<const DType> inputs);
+
+// Evaluates a bound expression. Inputs broadcast to the dims of `out` by numpy's rule; `out` may
+// lie in the bytes of an input of its dtype and dims.
+void EvaluatePointwise(const Expression& bound, absl::Span<const TensorRef> in,
+                       const MutableTensorRef& out, ThreadPool& threads);
+
+// The definition that the line POINTWISE(op) of ops.inc stands for.
+OpDef PointwiseOp(std::string_view op);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace onnx_cudnn {
+
+// How one axis of Resize maps outputs to inputs.
+struct ResizeAxis {
+  int64_t in = 0, out = 0;
+  double scale = 1;                   // out / in before rounding
+  double roi_begin = 0, roi_end = 1;  // of tf_crop_and_resize
+};
+
+struct ResizeMode {
+  std::string_view coordinates;  // coordinate_transformation_mode
+  std::string_view nearest;      // nearest_mode
+  double cubic_a = -0.75;
+  bool antialias = false;
+  bool exclude_outside = false;
+};
+
+bool IsCoordinateMode(std::string_view mode);
+bool IsNearestMode(std::string_view mode);
+
+// For each output the inputs that it is a weighted sum of: `taps` of them each, every index within
+// [0, in).
+struct ResizeTable {
+  int64_t taps = 1;
+  std::vector<int64_t> index;  // [out, taps]
+  std::vector<float> weight;   // [out, taps]
+  std::vector<uint8_t>
+      outside;            // [out]: 1 where tf_crop_and_resize takes extrapolation_value instead
+  bool identity = false;  // every output is the input of the same index
+};
+
+// in > 0 unless out is 0. Source: ONNX's reference implementation of Resize.
+ResizeTable NearestTable(const ResizeAxis& axis, const ResizeMode& mode);
+ResizeTable LinearTable(const ResizeAxis& axis, const ResizeMode& mode);
+ResizeTable CubicTable(const ResizeAxis& axis, const ResizeMode& mode);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,65 @@
+// Ops whose output has the bytes of input 0: the `view` Engine runs most of them for nothing.
+#include "absl/strings/str_cat.h"
+#include "runtime/ops/operands.h"
+#include "runtime/ops/strided_copy.h"
+
+namespace onnx_cudnn {
+namespace {
+
+absl::Status CopyInput(const ReferenceArgs& args) {
+  if (args.in[0].elements() != args.out[0].elements()) {
+    return absl::InvalidArgumentError(absl::StrCat("input ", ToString(args.in[0].dims),
+                                                   " and output ", ToString(args.out[0].dims),
+                                                   " differ in their number of elements"));
+  }
+  CopyBytes(args.in[0].data, args.out[0].data, args.in[0].bytes(), args.threads);
+  return absl::OkStatus();
+}
+
+OpDef SameBytes(std::string type, int since) {
+  return {.type = std::move(type), .since = {since}, .types = kPackedTypes, .reference = CopyInput};
+}
+
+OpDef Own(std::string type) {
+  OpDef op = SameBytes(std::move(type), 1);
+  op.domain = std::string(kOwnDomain);
+  return op;
+}
+
+constexpr std::string_view kTraining = "training mode is not implemented";
+
+Support CheckDropout(const Node& node) {
+  if (!node.has_input(2) || !node.input(2).is_constant()) return Support::Yes();
+  const bool training = *static_cast<const uint8_t*>(node.input(2).constant().raw()) != 0;
+  return training ? Support::No(std::string(kTraining)) : Support::Yes();
+}
+
+absl::Status ReferenceDropout(const ReferenceArgs& args) {
+  if (args.has_in(2) && args.in[2].as<uint8_t>()[0] != 0)
+    return absl::UnimplementedError(kTraining);
+  if (args.has_out(1)) {
+    const uint8_t kept = 1;
+    FillElements(args.out[1].data, &kept, 1, args.out[1].elements(), args.threads);
+  }
+  return CopyInput(args);
+}
+
+}  // namespace
+
+OpDef IdentityOp() { return SameBytes("Identity", 25); }
+OpDef ReshapeOp() { return SameBytes("Reshape", 25); }
+OpDef FlattenOp() { return SameBytes("Flatten", 25); }
+OpDef SqueezeOp() { return SameBytes("Squeeze", 25); }
+OpDef UnsqueezeOp() { return SameBytes("Unsqueeze", 25); }
+OpDef ReformatOp() { return Own("Reformat"); }
+OpDef TransferOp() { return Own("Transfer"); }
+
+OpDef DropoutOp() {
+  return {.type = "Dropout",
+          .since = {22},
+          .types = kFloatTypes,
+          .check = CheckDropout,
+          .reference = ReferenceDropout};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/exec/executor.h"
+
+namespace onnx_cudnn {
+
+// A Program with its Executors. Thread-safe; held by shared_ptr, so that a Program dropped from the
+// table lives until its Runs are over. The Device and the ConstantStore outlive it.
+class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
+ public:
+  ExecutorPool(std::shared_ptr<const Program> program, Device& device, ConstantStore& constants,
+               int max_executors);
+
+  const Program& program() const { return *program_; }
+  // One outside the pool.
+  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor() const;
+
+  // An Executor for one caller, given back when the Lease goes.
+  class Lease {
+   public:
+    Lease(std::shared_ptr<ExecutorPool> pool, std::unique_ptr<Executor> executor);
+    Lease(Lease&&) = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease();
+    Executor& operator*() const { return *executor_; }
+
+   private:
+    std::shared_ptr<ExecutorPool> pool_;
+    std::unique_ptr<Executor> executor_;
+  };
+  // Waits while all of them are leased.
+  absl::StatusOr<Lease> Acquire();
+
+ private:
+  bool HasRoom() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return !idle_.empty() || made_ < max_executors_;
+  }
+  void Release(std::unique_ptr<Executor> executor);
+
+  const std::shared_ptr<const Program> program_;
+  Device& device_;
+  ConstantStore& constants_;
+  const int max_executors_;
+  absl::Mutex mutex_;
+  int made_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);
+};
+
+// A Session's Programs by the dims of its inputs: at most `capacity`, the least recently used one
+// goes first. Thread-safe.
+class ProgramTable {
+ public:
+  using Key = std::vector<Dims>;
+  using Build = absl::FunctionRef<absl::StatusOr<std::shared_ptr<ExecutorPool>>()>;
+
+  explicit ProgramTable(int capacity) : capacity_(capacity) {}
+
+  // The pool of `key`. When there is none, `build` makes it outside the lock: callers of the same
+  // key wait and share its answer, others go on. A failure is not kept.
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> Get(const Key& key, Build build);
+
+  int64_t built() const;
+  int64_t held() const;
+
+ private:
+  struct Entry {
+    bool done = false;
+    absl::StatusOr<std::shared_ptr<ExecutorPool>> pool =
+        absl::InternalError("building a Program was abandoned");
+    uint64_t last_use = 0;
+  };
+  void Finish(const Key& key, Entry& entry);
+  void DropOldest(const Entry& keep) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const int capacity_;
+  mutable absl::Mutex mutex_;
+  std::map<Key, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
+  uint64_t clock_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t built_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace onnx_cudnn

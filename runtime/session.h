@@ -1,0 +1,287 @@
+// The public header: load an ONNX model and run it. Needs the standard library alone.
+//
+//   onnx_cudnn::Result<onnx_cudnn::Session> session = onnx_cudnn::Session::Load("model.onnx");
+//   auto outputs = session.value().Run({onnx_cudnn::View(pixels.data(), {1, 3, 224, 224})});
+//   const float* scores = outputs.value()[0].data<float>();
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/graph/dtype.h"
+
+namespace onnx_cudnn {
+
+enum class ErrorCode : uint8_t {
+  kInvalidArgument,     // the model, an input or an option is wrong
+  kUnimplemented,       // valid ONNX that is not run; the message says what would work
+  kNotFound,            // no such file
+  kDataLoss,            // a file that cannot be read or is cut short
+  kResourceExhausted,   // memory; the message says bytes asked and free
+  kFailedPrecondition,  // no such device, no library, wrong order of calls
+  kCancelled,           // RunOptions::cancel was set
+  kInternal,            // a library call failed or an invariant broke: a bug worth a report
+};
+
+struct Error {
+  ErrorCode code;
+  std::string message;  // where, what, found versus expected; no final stop
+};
+
+// A T, or the Error why there is none. value() of an error ends the process with its message.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}      // NOLINT: reads as `return value;`
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT
+
+  bool ok() const { return std::holds_alternative<T>(state_); }
+  const Error& error() const { return std::get<Error>(state_); }  // only when !ok()
+  T& value() & { return Checked(); }
+  T&& value() && { return std::move(Checked()); }
+
+ private:
+  T& Checked() {
+    if (ok()) return std::get<T>(state_);
+    std::cerr << "onnx_cudnn: value() of an error: " << error().message << std::endl;
+    std::abort();
+  }
+  std::variant<T, Error> state_;
+};
+
+// Success, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT: reads as `return error;`
+  bool ok() const { return !error_.has_value(); }
+  const Error& error() const { return *error_; }  // only when !ok()
+
+ private:
+  std::optional<Error> error_;
+};
+
+enum class DeviceKind : uint8_t { kCpu = 1, kCuda = 2 };  // numbered as DLPack's DLDeviceType
+
+struct DeviceRef {
+  DeviceKind kind = DeviceKind::kCpu;
+  int ordinal = 0;
+  bool operator==(const DeviceRef&) const = default;
+};
+
+// A caller's memory, as DLPack describes it. It must outlive the call (a Binding: the Binding) that
+// takes it.
+struct TensorView {
+  void* data = nullptr;  // aligned to an element; may be null when there are no elements. An
+                         // input's is only read
+  DType dtype = DType::kUndefined;
+  std::vector<int64_t> shape;
+  std::vector<int64_t>
+      strides;  // in elements; empty: row-major. Other than row-major is InvalidArgument
+  DeviceRef device;
+};
+
+// A view of row-major host memory; T is float, double, bool or an integer.
+template <typename T>
+TensorView View(const T* data, std::vector<int64_t> shape);
+
+// A tensor argument, by name or by its place among the model's inputs or outputs: all of one call
+// alike.
+struct NamedView {
+  NamedView(TensorView view) : view(std::move(view)) {}  // NOLINT: Run({View(…)})
+  NamedView(std::string name, TensorView view) : name(std::move(name)), view(std::move(view)) {}
+  std::string name;  // empty: by place
+  TensorView view;
+};
+
+// Owns row-major elements in host memory, 64-byte aligned. Copies share the bytes.
+class Tensor {
+ public:
+  Tensor() = default;  // dtype kUndefined, no bytes
+  // Uninitialized. InvalidArgument: a negative extent, more bytes than 2^63, a dtype without a
+  // fixed size.
+  static Result<Tensor> Allocate(DType dtype, std::vector<int64_t> shape);
+
+  DType dtype() const { return dtype_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int64_t elements() const;
+  int64_t bytes() const;
+  void* raw() const { return data_.get(); }
+  template <typename T>
+  T* data() const {  // T as in View; 16-bit floats as uint16_t
+    return static_cast<T*>(raw());
+  }
+  TensorView view() const { return {.data = raw(), .dtype = dtype_, .shape = shape_}; }
+
+ private:
+  DType dtype_ = DType::kUndefined;
+  std::vector<int64_t> shape_;
+  std::shared_ptr<void> data_;
+};
+
+// What the model says of an input or an output.
+struct ValueInfo {
+  struct Extent {
+    int64_t value = -1;  // < 0: not a number
+    std::string symbol;  // "N"; empty: unknown
+  };
+  std::string name;
+  DType dtype = DType::kUndefined;
+  bool ranked = true;  // false: not even the number of dims is known
+  std::vector<Extent> dims;
+};
+std::string ToString(const ValueInfo& info);  // "x f32[N,3,224,224]"
+
+enum class DeviceChoice : uint8_t {
+  kAuto,  // the best there is: Session::device_note() says why when it is not a GPU
+  kCpu,
+  kCuda,  // FailedPrecondition when there is none
+};
+
+struct SessionOptions {
+  DeviceChoice device = DeviceChoice::kAuto;
+  // Rewrites at load: 0 only what running needs, 1 clean-up, 2 what moves arithmetic (BatchNorm
+  // into Conv …).
+  int optimization_level = 2;
+  // Rewrites to leave out, by name (onnx-cudnn-opt --help lists them). InvalidArgument for an
+  // unknown one.
+  std::vector<std::string> disabled_passes;
+  // External data is mapped instead of read: no copy, but the caller promises that nobody changes
+  // or shortens those files while the Session lives.
+  bool map_external_data = false;
+  // The model and its external data may be links that end in the real model's folder, as in hub
+  // caches.
+  bool follow_hub_links = false;
+  // Streams over which independent Steps are spread, ≥ 1. On the CPU device more than one only
+  // costs memory.
+  int streams = 1;
+  // Programs (one per set of input shapes) kept ready, ≥ 1. One more drops the least recently used.
+  int max_programs = 8;
+  // Runs of one set of input shapes that go on at once, ≥ 1; each holds an arena. Further callers
+  // wait.
+  int max_executors_per_program = 4;
+};
+
+struct RunOptions {
+  void* stream = nullptr;  // of the device; the CPU device has none: InvalidArgument
+  const std::atomic<bool>* cancel =
+      nullptr;  // looked at between compiling and running; not during a Run
+};
+
+// What a Session did so far, for reports and tests.
+struct SessionStats {
+  double load_ms = 0;      // reading and importing the file
+  double optimize_ms = 0;  // rewrites, once at load
+  double plan_ms = 0;      // building Programs, all of them
+  int64_t programs_built = 0;
+  int64_t programs_held = 0;
+  int64_t weight_bytes = 0;  // constants in the forms that Steps want
+  int64_t arena_bytes = 0;   // of the Program that was built last, for each of its Executors
+};
+
+// Runs one set of input shapes over fixed addresses: nothing is checked or looked up per Run. One
+// caller at a time; any number of Bindings beside each other. Keeps its Session's model alive.
+class Binding {
+ public:
+  Binding(Binding&&) noexcept;
+  Binding& operator=(Binding&&) noexcept;
+  ~Binding();
+  // Reads the bound inputs as they are now, returns when the bound outputs are written. Errors as
+  // Session::Run's.
+  Result<void> Run(const RunOptions& options = {});
+
+ private:
+  friend class Session;
+  struct Impl;
+  explicit Binding(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class LoadedModel;
+
+// A loaded model that runs. Every const member may be called from any number of threads at once. No
+// member throws.
+//   errors  InvalidArgument: an input is unknown, missing, or of another dtype or shape than the
+//   model says (found versus
+//           expected); values that an op does not take (an index out of range). ResourceExhausted:
+//           memory.
+class Session {
+ public:
+  // NotFound, DataLoss: the file. InvalidArgument: not a valid model. Unimplemented: an op, a type
+  // or an opset that is not run; ops are looked at only when a Program is built.
+  // FailedPrecondition: no such device.
+  static Result<Session> Load(const std::string& path, const SessionOptions& options = {});
+  // The same from memory, which may go when the call returns. External data is InvalidArgument:
+  // there is no folder.
+  static Result<Session> LoadBytes(std::string_view bytes, const SessionOptions& options = {});
+
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  const std::vector<ValueInfo>& inputs() const;
+  const std::vector<ValueInfo>& outputs() const;
+  std::string_view device() const;  // "cpu"
+  std::string_view device_note()
+      const;  // why DeviceChoice::kAuto took it; empty when it was asked for
+  SessionStats stats() const;
+
+  // Outputs in the model's order, in new memory. The first Run of a set of input shapes compiles a
+  // Program for it; others wait only if theirs is the same.
+  Result<std::vector<Tensor>> Run(const std::vector<NamedView>& inputs,
+                                  const RunOptions& options = {}) const;
+  // Into the caller's memory, of the dtypes and shapes that OutputsFor(inputs) says; it may overlap
+  // neither inputs nor each other.
+  Result<void> Run(const std::vector<NamedView>& inputs, const std::vector<NamedView>& outputs,
+                   const RunOptions& options = {}) const;
+  // Fixes inputs and outputs, checked as by Run, with an Executor of its own.
+  Result<Binding> Bind(const std::vector<NamedView>& inputs,
+                       const std::vector<NamedView>& outputs) const;
+  // The outputs that inputs of these dtypes and shapes give; their data is not read and may be
+  // null. Compiles their Program.
+  Result<std::vector<ValueInfo>> OutputsFor(const std::vector<NamedView>& inputs) const;
+
+ private:
+  explicit Session(std::shared_ptr<const LoadedModel> model);
+  std::shared_ptr<const LoadedModel> model_;
+};
+
+namespace session_internal {
+template <typename T>
+constexpr DType DTypeOf() {
+  if constexpr (std::is_same_v<T, bool>)
+    return DType::kBool;
+  else if constexpr (std::is_same_v<T, float>)
+    return DType::kF32;
+  else if constexpr (std::is_same_v<T, double>)
+    return DType::kF64;
+  else {
+    static_assert(std::is_integral_v<T> && sizeof(T) <= 8, "no dtype has this C++ type");
+    constexpr DType kSigned[] = {DType::kI8, DType::kI16, DType::kI32, DType::kI64};
+    constexpr DType kUnsigned[] = {DType::kU8, DType::kU16, DType::kU32, DType::kU64};
+    constexpr int kLog2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return std::is_signed_v<T> ? kSigned[kLog2] : kUnsigned[kLog2];
+  }
+}
+}  // namespace session_internal
+
+template <typename T>
+TensorView View(const T* data, std::vector<int64_t> shape) {
+  return {.data = const_cast<T*>(data),
+          .dtype = session_internal::DTypeOf<T>(),
+          .shape = std::move(shape)};
+}
+
+}  // namespace onnx_cudnn

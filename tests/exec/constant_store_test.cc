@@ -1,0 +1,152 @@
+#include "runtime/exec/constant_store.h"
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "absl/synchronization/notification.h"
+#include "gtest/gtest.h"
+#include "runtime/exec/cpu_device.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// As a GPU: constants are copied.
+class CopyingDevice final : public Device {
+ public:
+  std::string_view name() const override { return "copying"; }
+  const DeviceInfo& info() const override { return cpu_->info(); }
+  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
+    return cpu_->Allocate(bytes, space);
+  }
+  absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& t, Space s) override {
+    ++uploads;
+    absl::StatusOr<std::shared_ptr<std::byte>> copy = cpu_->Allocate(t.bytes(), s);
+    if (copy.ok()) std::memcpy(copy->get(), t.raw(), t.bytes());
+    return copy;
+  }
+  absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
+    return cpu_->CreateStreams(count);
+  }
+  std::atomic<int> uploads = 0;
+
+ private:
+  std::unique_ptr<Device> cpu_ = MakeCpuDevice();
+};
+
+HostTensor Ints(int64_t first) { return HostTensor::Ints({first, 2, 3}); }
+
+Derived Recipe(std::string name, Derived::Make make) {
+  return {
+      .from = {0}, .recipe = std::move(name), .to = Format::RowMajor({3}), .make = std::move(make)};
+}
+
+Derived Doubled() {
+  return Recipe("doubled", [](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
+    std::vector<int64_t> values;
+    for (int64_t v : sources[0].data<int64_t>()) values.push_back(2 * v);
+    return HostTensor::Ints(values);
+  });
+}
+
+TEST(ConstantStoreTest, UsesTheSourcesBytesOnTheCpu) {
+  const auto device = MakeCpuDevice();
+  ConstantStore store(*device);
+  const HostTensor tensor = Ints(1);
+  const Derived unchanged = Unchanged(0, {3});
+  const auto form = *store.Get({{tensor}, &unchanged}, Space::kDevice);
+  EXPECT_EQ(form.get(), tensor.raw());
+  EXPECT_EQ(*store.Get({{tensor}, &unchanged}, Space::kDevice), form);
+  EXPECT_EQ(store.made(), 1);
+  EXPECT_EQ(store.bytes(), 24);
+}
+
+TEST(ConstantStoreTest, MakesEqualContentOnce) {
+  CopyingDevice device;
+  ConstantStore store(device);
+  const Derived unchanged = Unchanged(0, {3}), doubled = Doubled();
+  const auto first = *store.Get({{Ints(1)}, &unchanged}, Space::kDevice);
+  EXPECT_EQ(*store.Get({{Ints(1)}, &unchanged}, Space::kDevice), first);  // other memory
+  const auto twice = *store.Get({{Ints(1)}, &doubled}, Space::kDevice);
+  EXPECT_EQ(reinterpret_cast<const int64_t*>(twice.get())[2], 6);
+  EXPECT_EQ(*store.Get({{Ints(1)}, &doubled}, Space::kDevice), twice);
+  EXPECT_EQ(store.made(), 2);
+  EXPECT_EQ(device.uploads, 2);
+}
+
+TEST(ConstantStoreTest, KeepsFormsApart) {
+  CopyingDevice device;
+  ConstantStore store(device);
+  const Derived unchanged = Unchanged(0, {3}), doubled = Doubled();
+  Derived as_matrix = unchanged;
+  as_matrix.to = Format::Permuted({3, 2}, {1, 0});
+  const HostTensor tensor = Ints(1);
+  const auto base = *store.Get({{tensor}, &unchanged}, Space::kDevice);
+  EXPECT_NE(*store.Get({{tensor}, &doubled}, Space::kDevice), base);
+  EXPECT_NE(*store.Get({{tensor}, &as_matrix}, Space::kDevice), base);
+  EXPECT_NE(*store.Get({{tensor}, &unchanged}, Space::kHost), base);
+  EXPECT_NE(*store.Get({{Ints(9)}, &unchanged}, Space::kDevice), base);
+  EXPECT_NE(*store.Get({{tensor.Reshaped({3, 1})}, &unchanged}, Space::kDevice), base);
+  EXPECT_EQ(store.made(), 6);
+}
+
+TEST(ConstantStoreTest, EmptyConstantsAreMadeOnce) {
+  const auto device = MakeCpuDevice();
+  ConstantStore store(*device);
+  const Derived unchanged = Unchanged(0, {0});
+  const HostTensor empty = HostTensor::Allocate(DType::kF32, {0});
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store.Get({{empty}, &unchanged}, Space::kDevice).ok());
+  EXPECT_EQ(store.made(), 1);
+}
+
+TEST(ConstantStoreTest, AFailureIsNotKept) {
+  const auto device = MakeCpuDevice();
+  ConstantStore store(*device);
+  bool fails = true;
+  const Derived derived = Recipe("fails", [&](absl::Span<const HostTensor> sources) {
+    return fails ? absl::StatusOr<HostTensor>(absl::ResourceExhaustedError("full")) : sources[0];
+  });
+  const HostTensor tensor = Ints(1);
+  EXPECT_EQ(store.Get({{tensor}, &derived}, Space::kDevice).status().message(), "full");
+  fails = false;
+  EXPECT_TRUE(store.Get({{tensor}, &derived}, Space::kDevice).ok());
+}
+
+TEST(ConstantStoreTest, ThreadsThatAskForOneFormMakeItOnce) {
+  CopyingDevice device;
+  ConstantStore store(device);
+  const Derived doubled = Doubled();
+  const HostTensor tensor = Ints(1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      EXPECT_TRUE(store.Get({{tensor}, &doubled}, Space::kDevice).ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(device.uploads, 1);
+}
+
+TEST(ConstantStoreTest, DifferentFormsAreMadeAtOnce) {  // each waits until the other is being made
+  const auto device = MakeCpuDevice();
+  ConstantStore store(*device);
+  absl::Notification started[2];
+  std::atomic<int> met = 0;
+  auto make_with = [&](int mine) {
+    return Recipe(mine == 0 ? "a" : "b",
+                  [&, mine](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
+                    started[mine].Notify();
+                    met += started[1 - mine].WaitForNotificationWithTimeout(absl::Seconds(20));
+                    return sources[0];
+                  });
+  };
+  const Derived a = make_with(0), b = make_with(1);
+  const HostTensor tensor = Ints(1);
+  std::thread other([&] { EXPECT_TRUE(store.Get({{tensor}, &a}, Space::kDevice).ok()); });
+  EXPECT_TRUE(store.Get({{tensor}, &b}, Space::kDevice).ok());
+  other.join();
+  EXPECT_EQ(met, 2);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

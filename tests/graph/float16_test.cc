@@ -1,0 +1,57 @@
+#include "runtime/graph/float16.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+TEST(Float16Test, EveryNumberComesBack) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const Float16 x{static_cast<uint16_t>(bits)};
+    const float wide = ToFloat(x);
+    if (std::isnan(wide)) {
+      EXPECT_TRUE(std::isnan(ToFloat(ToFloat16(wide))));
+    } else {
+      ASSERT_EQ(ToFloat16(wide).bits, x.bits);
+    }
+  }
+}
+
+TEST(Float16Test, HalvesRoundToEven) {
+  EXPECT_EQ(ToFloat(ToFloat16(2049)), 2048);
+  EXPECT_EQ(ToFloat(ToFloat16(2051)), 2052);
+  EXPECT_EQ(ToFloat(ToFloat16(0x1p-25F)), 0);  // half of the least subnormal
+  EXPECT_EQ(ToFloat(ToFloat16(0x1.8p-24F)), 0x1p-23F);
+}
+
+TEST(Float16Test, LargeNumbersBecomeInfinity) {
+  EXPECT_EQ(ToFloat(ToFloat16(65519)), 65504);
+  EXPECT_EQ(ToFloat(ToFloat16(65520)), kInf);
+  EXPECT_EQ(ToFloat(ToFloat16(-kInf)), -kInf);
+}
+
+TEST(BFloat16Test, EveryNumberComesBack) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const BFloat16 x{static_cast<uint16_t>(bits)};
+    const float wide = ToFloat(x);
+    if (std::isnan(wide)) {
+      EXPECT_TRUE(std::isnan(ToFloat(ToBFloat16(wide))));
+    } else {
+      ASSERT_EQ(ToBFloat16(wide).bits, x.bits);
+    }
+  }
+}
+
+TEST(BFloat16Test, HalvesRoundToEven) {
+  EXPECT_EQ(ToFloat(ToBFloat16(257)), 256);
+  EXPECT_EQ(ToFloat(ToBFloat16(259)), 260);
+  EXPECT_EQ(ToFloat(ToBFloat16(std::numeric_limits<float>::max())), kInf);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,143 @@
+#include "runtime/graph/infer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "runtime/graph/merge_types.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+Type Symbolic(DType dtype, std::vector<Dim> dims) {
+  return {.kind = Type::Kind::kTensor, .dtype = dtype, .ranked = true, .dims = std::move(dims)};
+}
+
+// The type of `text`'s first output, after inference alone.
+std::string Inferred(std::string_view text) {
+  const absl::StatusOr<Graph> graph = TryGraphFromText(text);
+  if (!graph.ok()) return graph.status().ToString();
+  return ToString(graph->outputs()[0].value->type());
+}
+
+TEST(InferTest, FollowsShapesAndSymbols) {
+  EXPECT_EQ(Inferred("g (float[N,3,8,8] x, float[4,3,3,3] w) => (y) { y = Conv(x, w) }"),
+            "f32[N,4,6,6]");
+  EXPECT_EQ(Inferred("g (float[N,3] x, float[3] b) => (y) { y = Add(x, b) }"), "f32[N,3]");
+}
+
+TEST(InferTest, ReadsConstantsAndComputedShapes) {
+  EXPECT_EQ(Inferred("g (float[2,6] x) => (y) <int64[2] s = {3, -1}> { y = Reshape(x, s) }"),
+            "f32[3,4]");
+  EXPECT_EQ(Inferred(R"(g (float[N,3,4] x) => (y) <int64[1] zero = {0}, int64[1] rest = {12}> {
+                          s = Shape(x)  n = Gather(s, zero)  t = Concat<axis = 0>(n, rest)
+                          y = Reshape(x, t) })"),
+            "f32[N,12]");
+}
+
+TEST(InferTest, KeepsEqualUnknownsEqual) {
+  Graph graph;
+  Value& x = graph.AddInput("x", Symbolic(DType::kF32, {{}, {.value = 3}}));
+  Node& relu = graph.AddNode({.op = "Relu", .inputs = {&x}});
+  Node& neg = graph.AddNode({.op = "Neg", .inputs = {&x}});
+  ASSERT_TRUE(InferShapes(graph).ok());
+  const Dim& dim = relu.output(0).type().dims[0];
+  EXPECT_TRUE(dim.made_up());
+  EXPECT_EQ(dim, neg.output(0).type().dims[0]);
+  EXPECT_EQ(ToString(relu.output(0).type()), "f32[?,3]");
+}
+
+TEST(InferTest, GivesUnrelatedUnknownsDifferentSymbols) {
+  Graph graph;
+  Value& x = graph.AddInput("x", Type::Tensor(DType::kF32, {4}));
+  Node& a = graph.AddNode({.op = "NonZero", .inputs = {&x}});
+  Node& b = graph.AddNode({.op = "NonZero", .inputs = {&x}});
+  ASSERT_TRUE(InferShapes(graph).ok());
+  EXPECT_NE(a.output(0).type().dims[1], b.output(0).type().dims[1]);
+}
+
+TEST(InferTest, RefusesAContradiction) {
+  Graph graph;
+  Value& x = graph.AddInput("x", Type::Tensor(DType::kF32, {2, 3}));
+  Node& relu = graph.AddNode({.op = "Relu", .inputs = {&x}, .outputs = {"y"}, .name = "n"});
+  graph.SetType(relu.output(0), Type::Tensor(DType::kF32, {2, 4}));
+  EXPECT_EQ(InferShapes(graph).ToString(),
+            "INVALID_ARGUMENT: node \"n\" (Relu): value \"y\": type is f32[2,3] by its op, "
+            "declared f32[2,4]");
+}
+
+TEST(InferTest, RefusesWhatTheOpDoesNotAllow) {
+  Graph graph;
+  Value& x = graph.AddInput("x", Type::Tensor(DType::kF32, {2, 3}));
+  Value& z = graph.AddInput("z", Type::Tensor(DType::kF32, {4, 5}));
+  graph.AddNode({.op = "MatMul", .inputs = {&x, &z}, .name = "n"});
+  const absl::Status status = InferShapes(graph);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StartsWith(status.message(), "node \"n\" (MatMul): ")) << status;
+}
+
+TEST(InferTest, TakesTheTypeOfTheInputWhereOnnxHasNoFunction) {
+  EXPECT_EQ(Inferred("g (float[N,4,5] x, float[4] s, float[4] b) => (y)"
+                     " { y = GroupNormalization<num_groups = 2>(x, s, b) }"),
+            "f32[N,4,5]");
+  EXPECT_EQ(Inferred("g (float[2,4,5,6] x) => (y) { y = MeanVarianceNormalization(x) }"),
+            "f32[2,4,5,6]");
+  Graph graph;
+  Value& x = graph.AddInput("x", Type::Tensor(DType::kF32, {2}));
+  Node& node = graph.AddNode({.op = "Reformat", .inputs = {&x}, .domain = std::string(kOwnDomain)});
+  ASSERT_TRUE(InferShapes(graph).ok());
+  EXPECT_EQ(node.output(0).type(), x.type());
+}
+
+TEST(InferTest, GivesBodiesTheTypesOfWhatTheyCapture) {
+  EXPECT_EQ(Inferred(R"(g (bool c, float[N,3] x) => (y) {
+                          s = Shape(x)
+                          y = If<then_branch = th () => (u) { f = Flatten<axis = 0>(x) u = Reshape(f, s) },
+                                 else_branch = el () => (v) { v = Neg(x) }>(c) })"),
+            "f32[N,3]");
+}
+
+TEST(InferTest, CountsOutputsOfALoopWhoseLastOnesAreAbsent) {
+  EXPECT_EQ(Inferred(R"(g (int64 n, bool c, float[2] x) => (y) {
+                          y = Loop<body = b (int64 i, bool ci, float[2] si) => (bool co, float[2] so, float[2] scan)
+                            { co = Identity(ci) so = Neg(si) scan = Abs(si) }>(n, c, x) })"),
+            "f32");
+}
+
+TEST(InferTest, TakesBindingsOfSymbols) {
+  Graph graph = GraphFromText("g (float[N,3] x) => (float[N,3] y) { t = Relu(x) y = Neg(t) }");
+  graph.SetType(*graph.inputs()[0], Type::Tensor(DType::kF32, {5, 3}));
+  ASSERT_TRUE(InferShapes(graph).ok());
+  EXPECT_EQ(ToString(graph.outputs()[0].value->type()), "f32[5,3]");
+}
+
+TEST(InferTest, IsNearLinearInTheNodes) {
+  Graph graph;
+  Value* v = &graph.AddInput("x", Symbolic(DType::kF32, {{.symbol = "N"}, {.value = 3}}));
+  for (int i = 0; i < 100'000; ++i) v = &graph.AddNode({.op = "Relu", .inputs = {v}}).output(0);
+  ASSERT_TRUE(InferShapes(graph).ok());
+  EXPECT_EQ(ToString(v->type()), "f32[N,3]");
+}
+
+TEST(MergeTypesTest, FillsWhatIsOpen) {
+  const Type standing =
+      Symbolic(DType::kUndefined, {{}, {.symbol = "?7"}, {.symbol = "N"}, {.value = 4}});
+  const Type inferred =
+      Symbolic(DType::kF16, {{.symbol = "A"}, {.symbol = "B"}, {.symbol = "?8"}, {.symbol = "C"}});
+  EXPECT_EQ(ToString(*MergeTypes(standing, inferred)), "f16[A,B,N,4]");
+  EXPECT_EQ(ToString(*MergeTypes(inferred, standing)), "f16[A,B,N,4]");
+  EXPECT_EQ(*MergeTypes(Type{}, inferred), inferred);
+}
+
+TEST(MergeTypesTest, RefusesContradictions) {
+  const Type type = Type::Tensor(DType::kF32, {2, 3});
+  EXPECT_FALSE(MergeTypes(type, Type::Tensor(DType::kF16, {2, 3})).ok());
+  EXPECT_FALSE(MergeTypes(type, Type::Tensor(DType::kF32, {2})).ok());
+  EXPECT_FALSE(MergeTypes(type, Type::Tensor(DType::kF32, {2, 4})).ok());
+  EXPECT_FALSE(MergeTypes(type, Type{.kind = Type::Kind::kSequence}).ok());
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,49 @@
+// Cases of ops with results worked out by hand. Any device that runs the op must agree.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/ops/run_op.h"
+
+namespace onnx_cudnn {
+
+struct OpCase {
+  std::string op;
+  std::vector<HostTensor> inputs;  // HostTensor() is an absent one
+  Attrs attrs = {};
+  std::vector<HostTensor> expected = {};  // NaN equals NaN
+  std::string error = {};                 // instead of `expected`: a part of the message
+  double tolerance = 0;                   // relative to max(1, |expected|)
+};
+
+std::vector<OpCase> PointwiseCases();
+std::vector<OpCase> MovementCases();  // shapes, copies, indices
+std::vector<OpCase> MovementErrorCases();
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+
+inline HostTensor I64(Dims dims, const std::vector<double>& values) {
+  return TensorOf(DType::kI64, std::move(dims), values);
+}
+inline HostTensor I32(Dims dims, const std::vector<double>& values) {
+  return TensorOf(DType::kI32, std::move(dims), values);
+}
+inline HostTensor Bools(Dims dims, const std::vector<double>& values) {
+  return TensorOf(DType::kBool, std::move(dims), values);
+}
+// One-dimensional.
+inline HostTensor Row(const std::vector<double>& values) {
+  return F32({static_cast<int64_t>(values.size())}, values);
+}
+inline HostTensor RowI(const std::vector<double>& values) {
+  return I64({static_cast<int64_t>(values.size())}, values);
+}
+inline HostTensor RowB(const std::vector<double>& values) {
+  return Bools({static_cast<int64_t>(values.size())}, values);
+}
+
+}  // namespace onnx_cudnn

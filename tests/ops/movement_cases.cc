@@ -1,0 +1,220 @@
+#include "tests/ops/cases.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+const HostTensor kAbsent;
+
+HostTensor Six() { return F32({2, 3}, {1, 2, 3, 4, 5, 6}); }
+HostTensor Eight() { return F32({2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7}); }
+Attrs Axis(int64_t axis) { return {{"axis", axis}}; }
+Attrs Text(const char* name, const char* text) { return {{name, std::string(text)}}; }
+
+std::vector<OpCase> ShapeCases() {
+  return {
+      {"Identity", {Six()}, {}, {Six()}},
+      {"Identity", {F32({}, {3})}, {}, {F32({}, {3})}},
+      {"Dropout", {Six(), F32({}, {0.5}), Bools({}, {0})}, {}, {Six()}},
+      {"Reshape", {Six(), RowI({3, -1})}, {}, {F32({3, 2}, {1, 2, 3, 4, 5, 6})}},
+      {"Reshape", {F32({0, 3}, {}), RowI({3, 0})}, {{"allowzero", int64_t{1}}}, {F32({3, 0}, {})}},
+      {"Flatten", {Eight()}, Axis(-1), {F32({4, 2}, {0, 1, 2, 3, 4, 5, 6, 7})}},
+      {"Squeeze", {F32({1, 2, 1}, {5, 6}), RowI({-1})}, {}, {F32({1, 2}, {5, 6})}},
+      {"Unsqueeze", {Row({5, 6}), RowI({0, -1})}, {}, {F32({1, 2, 1}, {5, 6})}},
+      {"Shape", {F32({2, 0, 3}, {})}, {}, {RowI({2, 0, 3})}},
+      {"Shape",
+       {F32({2, 0, 3}, {})},
+       {{"start", int64_t{-2}}, {"end", int64_t{9}}},
+       {RowI({0, 3})}},
+      {"Shape", {F32({}, {1})}, {}, {RowI({})}},
+      {"Size", {Six()}, {}, {I64({}, {6})}},
+      {"ConstantOfShape", {RowI({2, 2})}, {}, {F32({2, 2}, {0, 0, 0, 0})}},
+      {"ConstantOfShape", {RowI({3})}, {{"value", RowI({7})}}, {RowI({7, 7, 7})}},
+      {"EyeLike",
+       {F32({2, 3}, {0, 0, 0, 0, 0, 0})},
+       {{"k", int64_t{1}}},
+       {F32({2, 3}, {0, 1, 0, 0, 0, 1})}},
+      {"EyeLike",
+       {F32({2, 2}, {0, 0, 0, 0})},
+       {{"k", int64_t{-1}}, {"dtype", int64_t{7}}},
+       {I64({2, 2}, {0, 0, 1, 0})}},
+      {"Range", {I64({}, {3}), I64({}, {9}), I64({}, {3})}, {}, {RowI({3, 6})}},
+      {"Range", {F32({}, {1}), F32({}, {0}), F32({}, {-0.25})}, {}, {Row({1, 0.75, 0.5, 0.25})}},
+      {"Range", {I32({}, {3}), I32({}, {3}), I32({}, {1})}, {}, {I32({0}, {})}},
+      {"OneHot",
+       {RowI({1, -1, 5}), I64({}, {3}), Row({0, 9})},
+       {},
+       {F32({3, 3}, {0, 9, 0, 0, 0, 9, 0, 0, 0})}},
+      {"OneHot", {RowI({1, 0}), I64({1}, {2}), RowI({2, 5})}, Axis(0), {I64({2, 2}, {2, 5, 5, 2})}},
+  };
+}
+
+std::vector<OpCase> CopyCases() {
+  return {
+      {"Transpose", {Six()}, {}, {F32({3, 2}, {1, 4, 2, 5, 3, 6})}},
+      {"Transpose",
+       {Eight()},
+       {{"perm", Ints{1, 0, 2}}},
+       {F32({2, 2, 2}, {0, 1, 4, 5, 2, 3, 6, 7})}},
+      {"Transpose",
+       {Eight()},
+       {{"perm", Ints{2, 0, 1}}},
+       {F32({2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7})}},
+      {"Transpose", {F32({}, {4})}, {}, {F32({}, {4})}},
+      {"Transpose", {F32({0, 2}, {})}, {}, {F32({2, 0}, {})}},
+      {"Concat", {Six(), F32({2, 1}, {8, 9})}, Axis(-1), {F32({2, 4}, {1, 2, 3, 8, 4, 5, 6, 9})}},
+      {"Concat", {RowI({1}), RowI({}), RowI({2, 3})}, Axis(0), {RowI({1, 2, 3})}},
+      {"Split", {Six(), RowI({1, 2})}, Axis(1), {F32({2, 1}, {1, 4}), F32({2, 2}, {2, 3, 5, 6})}},
+      {"Split", {RowI({1, 2, 3})}, {{"num_outputs", int64_t{2}}}, {RowI({1, 2}), RowI({3})}},
+      {"Slice", {Six(), RowI({1}), RowI({1000}), RowI({-1})}, {}, {F32({2, 2}, {2, 3, 5, 6})}},
+      {"Slice",
+       {Six(), RowI({-1, 0}), RowI({-1000, 3}), RowI({0, 1}), RowI({-1, 2})},
+       {},
+       {F32({2, 2}, {4, 6, 1, 3})}},
+      {"Slice",
+       {Row({0, 1, 2, 3, 4}), RowI({3}), RowI({0}), kAbsent, RowI({-2})},
+       {},
+       {Row({3, 1})}},
+      {"Slice", {Row({0, 1}), RowI({1}), RowI({1})}, {}, {Row({})}},
+      {"Expand",
+       {F32({2, 1}, {1, 2}), RowI({2, 1, 3})},
+       {},
+       {F32({2, 2, 3}, {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2})}},
+      {"Expand", {Six(), RowI({1})}, {}, {Six()}},
+      {"Expand", {F32({}, {7}), RowI({2})}, {}, {Row({7, 7})}},
+      {"Tile",
+       {F32({2, 2}, {1, 2, 3, 4}), RowI({1, 2})},
+       {},
+       {F32({2, 4}, {1, 2, 1, 2, 3, 4, 3, 4})}},
+      {"Tile", {Row({1, 2}), RowI({0})}, {}, {Row({})}},
+      {"DepthToSpace",
+       {F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7})},
+       {{"blocksize", int64_t{2}}},
+       {F32({1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7})}},
+      {"DepthToSpace",
+       {F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7})},
+       {{"blocksize", int64_t{2}}, {"mode", std::string("CRD")}},
+       {F32({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})}},
+      {"SpaceToDepth",
+       {F32({1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7})},
+       {{"blocksize", int64_t{2}}},
+       {F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7})}},
+      {"SpaceToDepth",
+       {F32({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})},
+       {{"blocksize", int64_t{2}}, {"mode", std::string("CRD")}},
+       {F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7})}},
+      {"Trilu", {Six()}, {}, {F32({2, 3}, {1, 2, 3, 0, 5, 6})}},
+      {"Trilu", {Six(), I64({}, {1})}, {{"upper", int64_t{0}}}, {F32({2, 3}, {1, 2, 0, 4, 5, 6})}},
+      {"Trilu", {Six(), I64({}, {9e18})}, {}, {F32({2, 3}, {0, 0, 0, 0, 0, 0})}},
+      {"CumSum", {Six(), I64({}, {-1})}, {}, {F32({2, 3}, {1, 3, 6, 4, 9, 15})}},
+      {"CumSum",
+       {Six(), I64({}, {0})},
+       {{"reverse", int64_t{1}}},
+       {F32({2, 3}, {5, 7, 9, 4, 5, 6})}},
+      {"CumSum", {RowI({1, 2, 3}), I32({}, {0})}, {{"exclusive", int64_t{1}}}, {RowI({0, 1, 3})}},
+  };
+}
+
+std::vector<OpCase> PadCases() {
+  const HostTensor row = Row({1, 2, 3});
+  return {
+      {"Pad", {row, RowI({1, 2})}, {}, {Row({0, 1, 2, 3, 0, 0})}},
+      {"Pad", {row, RowI({-1, 1}), F32({}, {9})}, {}, {Row({2, 3, 9})}},
+      {"Pad",
+       {Six(), RowI({1, 0}), kAbsent, RowI({-2})},
+       {},
+       {F32({3, 3}, {0, 0, 0, 1, 2, 3, 4, 5, 6})}},
+      {"Pad", {row, RowI({2, 2})}, Text("mode", "reflect"), {Row({3, 2, 1, 2, 3, 2, 1})}},
+      {"Pad", {row, RowI({2, 1})}, Text("mode", "edge"), {Row({1, 1, 1, 2, 3, 3})}},
+      {"Pad", {row, RowI({1, 2})}, Text("mode", "wrap"), {Row({3, 1, 2, 3, 1, 2})}},
+      {"Pad",
+       {F32({2, 2}, {1, 2, 3, 4}), RowI({1, 0, 0, 1})},
+       Text("mode", "edge"),
+       {F32({3, 3}, {1, 2, 2, 1, 2, 2, 3, 4, 4})}},
+      {"Pad", {F32({0}, {}), RowI({1, 1})}, {}, {Row({0, 0})}},
+  };
+}
+
+std::vector<OpCase> IndexCases() {
+  const HostTensor square = F32({2, 2}, {1, 2, 3, 4});
+  return {
+      {"Gather", {Six(), I64({2, 1}, {-1, 0})}, {}, {F32({2, 1, 3}, {4, 5, 6, 1, 2, 3})}},
+      {"Gather", {Six(), I32({}, {1})}, Axis(1), {Row({2, 5})}},
+      {"Gather", {Six(), I64({0}, {})}, Axis(1), {F32({2, 0}, {})}},
+      {"GatherElements",
+       {square, I64({2, 2}, {0, 0, -1, 0})},
+       Axis(1),
+       {F32({2, 2}, {1, 1, 4, 3})}},
+      {"GatherElements", {Six(), I64({1, 2}, {1, 0})}, Axis(0), {F32({1, 2}, {4, 2})}},
+      {"GatherND", {square, I64({2, 2}, {0, 0, 1, -1})}, {}, {Row({1, 4})}},
+      {"GatherND", {square, I64({1, 1}, {1})}, {}, {F32({1, 2}, {3, 4})}},
+      {"GatherND",
+       {Eight(), I64({2, 1}, {1, 0})},
+       {{"batch_dims", int64_t{1}}},
+       {F32({2, 2}, {2, 3, 4, 5})}},
+      {"ScatterElements", {Row({1, 2, 3}), RowI({2, -3}), Row({9, 8})}, {}, {Row({8, 2, 9})}},
+      {"ScatterElements",
+       {square, I64({1, 2}, {1, 1}), F32({1, 2}, {10, 20})},
+       {{"axis", int64_t{1}}, {"reduction", std::string("add")}},
+       {F32({2, 2}, {1, 32, 3, 4})}},
+      {"ScatterElements",
+       {RowI({5, 5}), RowI({0, 0}), RowI({3, 2})},
+       Text("reduction", "mul"),
+       {RowI({30, 5})}},
+      {"ScatterElements",
+       {Row({5, 5}), RowI({0, 1}), Row({3, 7})},
+       Text("reduction", "max"),
+       {Row({5, 7})}},
+      {"ScatterND",
+       {RowI({1, 2, 3, 4}), I64({2, 1}, {3, 0}), RowI({9, 8})},
+       {},
+       {RowI({8, 2, 3, 9})}},
+      {"ScatterND",
+       {square, I64({1, 1}, {-1}), F32({1, 2}, {7, 8})},
+       {},
+       {F32({2, 2}, {1, 2, 7, 8})}},
+      {"ScatterND",
+       {square, I64({2, 2}, {0, 1, 0, 1}), Row({1, 0})},
+       Text("reduction", "min"),
+       {F32({2, 2}, {1, 0, 3, 4})}},
+  };
+}
+
+}  // namespace
+
+std::vector<OpCase> MovementCases() {
+  std::vector<OpCase> all;
+  for (const std::vector<OpCase>& cases : {ShapeCases(), CopyCases(), PadCases(), IndexCases()}) {
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
+}
+
+std::vector<OpCase> MovementErrorCases() {
+  const auto fails = [](std::string op, std::vector<HostTensor> inputs, Attrs attrs,
+                        std::string error) {
+    return OpCase{.op = std::move(op),
+                  .inputs = std::move(inputs),
+                  .attrs = std::move(attrs),
+                  .error = std::move(error)};
+  };
+  return {
+      fails("Gather", {Six(), RowI({0, 3})}, Axis(1), "index 3 is outside extent 3 of axis 1"),
+      fails("Gather", {Six(), RowI({-3})}, {}, "index -3 is outside extent 2 of axis 0"),
+      fails("GatherElements", {Six(), I64({1, 1}, {5})}, Axis(1),
+            "index 5 is outside extent 3 of axis 1"),
+      fails("GatherND", {Six(), I64({1, 2}, {1, 7})}, {}, "index 7 is outside extent 3 of axis 1"),
+      fails("ScatterElements", {Row({1}), RowI({1}), Row({1})}, {},
+            "index 1 is outside extent 1 of axis 0"),
+      fails("ScatterND", {Row({1}), I64({1, 1}, {-2}), Row({1})}, {},
+            "index -2 is outside extent 1 of axis 0"),
+      fails("CumSum", {Six(), I64({}, {2})}, {}, "axis 2 is outside rank 2"),
+      fails("Dropout", {Six(), F32({}, {0.5}), Bools({}, {1})}, {}, "training mode"),
+      fails("ScatterND", {Row({1}), I64({1, 1}, {0}), Row({1})}, Text("reduction", "xor"),
+            "\"xor\" is unknown"),
+      fails("Pad", {F32({0}, {}), RowI({1, 1})}, Text("mode", "edge"), "no element to repeat"),
+  };
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,29 @@
+#include <gtest/gtest.h>
+
+#include "onnx/defs/schema.h"
+#include "runtime/ops/op_table.h"
+
+namespace onnx_cudnn {
+namespace {
+
+TEST(SchemaTest, EveryOpImplementsOnnxNewestVersion) {
+  for (const OpDef* op : AllOps()) {
+    if (op->domain == kOwnDomain) continue;
+    const auto* schema = onnx::OpSchemaRegistry::Schema(op->type, kNewestOpset, op->domain);
+    ASSERT_NE(schema, nullptr) << op->type;
+    EXPECT_EQ(op->since.back(), schema->since_version()) << op->type;
+  }
+}
+
+TEST(SchemaTest, TheListIsSortedAndFindsEveryOp) {
+  std::string before;
+  for (const OpDef* op : AllOps()) {
+    EXPECT_LT(before, op->type);
+    EXPECT_EQ(FindOp(op->type, op->domain), op);
+    EXPECT_NE(op->reference, nullptr) << op->type;
+    before = op->type;
+  }
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

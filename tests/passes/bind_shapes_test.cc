@@ -1,0 +1,140 @@
+#include "gtest/gtest.h"
+#include "passes/build_program.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/rewrite.h"
+#include "tests/support/run_program.h"
+
+namespace onnx_cudnn {
+namespace {
+
+void ExpectBound(std::string_view text, const InputDims& dims, const std::string& after) {
+  const absl::StatusOr<Graph> bound = BindShapes(GraphFromText(text), dims, {});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(PrintOnOneLine(*bound), after);
+}
+
+void ExpectError(std::string_view text, const InputDims& dims, absl::StatusCode code,
+                 std::string_view message) {
+  const absl::StatusOr<Graph> bound = BindShapes(GraphFromText(text), dims, {});
+  EXPECT_EQ(bound.status().code(), code);
+  EXPECT_EQ(bound.status().message(), message);
+}
+
+TEST(BindShapesTest, GivesEveryValueItsShape) {
+  ExpectBound("g (float[N,3] x) => (float[N,3] y) { t = Relu(x) y = Neg(t) }", {{"x", {2, 3}}},
+              "g (f32[2,3] x) => (f32[2,3] y) { t = Relu(x) y = Neg(t) }");
+}
+
+TEST(BindShapesTest, FoldsShapesOfShapes) {  // Reshape(x, concat(shape(x)[0], -1))
+  ExpectBound(R"(
+      g (float[N,3,4] x) => (float[N,M] y) <int64[1] zero = {0}, int64[1] rest = {-1}>
+      { s = Shape(x)
+        n = Gather(s, zero)
+        r = Concat<axis = 0>(n, rest)
+        t = Reshape(x, r)
+        y = Relu(t) })",
+              {{"x", {2, 3, 4}}},
+              "g (f32[2,3,4] x) => (f32[2,12] y) { t = Reshape(x, {2, -1}) y = Relu(t) }");
+}
+
+TEST(BindShapesTest, InlinesAnIfWhoseConditionFollowsFromShapes) {
+  const std::string_view text = R"(
+      g (float[N] x) => (float[N] y) <int64 two = {2}>
+      { s = Size(x)
+        c = Greater(s, two)
+        z = If(c) <
+          then_branch = a () => (float[N] p) { p = Abs(x) },
+          else_branch = b () => (float[N] q) { q = Neg(x) }>
+        y = Relu(z) })";
+  ExpectBound(text, {{"x", {3}}}, "g (f32[3] x) => (f32[3] y) { p = Abs(x) y = Relu(p) }");
+  ExpectBound(text, {{"x", {2}}}, "g (f32[2] x) => (f32[2] y) { q = Neg(x) y = Relu(q) }");
+}
+
+TEST(BindShapesTest, FoldsWithinBranches) {  // the captured constant too
+  ExpectBound(R"(
+      g (bool c, float[N] x) => (float[M,2] y) <int64[2] r = {-1, 2}>
+      { y = If(c) <
+          then_branch = a () => (float[A,2] p) { p = Reshape(x, r) },
+          else_branch = b () => (float[B,2] q) { t = Neg(x) q = Reshape(t, r) }> })",
+              {{"x", {6}}},
+              "g (bool[] c, f32[6] x) => (f32[3,2] y) { y = If< "
+              "else_branch = b (f32[6] x, i64[2] r) => (f32[3,2] q) { t = Neg(x) q = Reshape(t, "
+              "{-1, 2}) }, "
+              "then_branch = a (f32[6] x, i64[2] r) => (f32[3,2] p) { p = Reshape(x, {-1, 2}) } "
+              ">(c, x, {-1, 2}) }");
+}
+
+TEST(BindShapesTest, ForgetsShapesThatHeldForOtherInputs) {
+  ExpectBound("g (float[N] x) => (float[1] y) { t = Relu(x) y = Neg(t) }", {{"x", {4}}},
+              "g (f32[4] x) => (f32[4] y) { t = Relu(x) y = Neg(t) }");
+}
+
+TEST(BindShapesTest, GivesOutputsBytesOfTheirOwn) {
+  ExpectBound("g (float[2] x) => (float[2] x) { }", {},
+              "g (f32[2] x) => (f32[2] x = identity) { identity = Identity(x) }");
+}
+
+TEST(BindShapesTest, LeavesTheGivenGraphAsItIs) {
+  const Graph graph = GraphFromText("g (float[N] x) => (int64[1] y) { y = Shape(x) }");
+  const std::string before = PrintOnOneLine(graph);
+  ASSERT_TRUE(BindShapes(graph, {{"x", {4}}}, {}).ok());
+  EXPECT_EQ(PrintOnOneLine(graph), before);
+}
+
+constexpr std::string_view kTwoInputs =
+    "g (float[N,3] x, float[N] z) => (float[N] y) { y = Relu(z) }";
+
+TEST(BindShapesTest, RefusesAnUnknownInput) {
+  ExpectError(kTwoInputs, {{"w", {1}}}, absl::StatusCode::kInvalidArgument,
+              "the model has no input \"w\"; it has: x, z");
+}
+
+TEST(BindShapesTest, RefusesAMissingEntry) {
+  ExpectError(kTwoInputs, {{"x", {2, 3}}}, absl::StatusCode::kInvalidArgument,
+              "input \"z\" f32[N] needs dims: give a number for each");
+}
+
+TEST(BindShapesTest, RefusesAWrongRank) {
+  ExpectError(kTwoInputs, {{"x", {2}}, {"z", {2}}}, absl::StatusCode::kInvalidArgument,
+              "input \"x\" f32[N,3] has rank 2, got [2]");
+}
+
+TEST(BindShapesTest, RefusesAnotherNumberThanTheModels) {
+  ExpectError(kTwoInputs, {{"x", {2, 4}}, {"z", {2}}}, absl::StatusCode::kInvalidArgument,
+              "input \"x\" f32[N,3]: the model fixes a dim to 3, got 4");
+}
+
+TEST(BindShapesTest, RefusesOneSymbolWithTwoNumbers) {
+  ExpectError(kTwoInputs, {{"x", {2, 3}}, {"z", {5}}}, absl::StatusCode::kInvalidArgument,
+              "input \"z\" f32[N]: N is 2 in input \"x\", got 5");
+}
+
+TEST(BindShapesTest, RefusesNegativeDims) {
+  ExpectError(kTwoInputs, {{"x", {-2, 3}}, {"z", {5}}}, absl::StatusCode::kInvalidArgument,
+              "input \"x\" f32[N,3]: negative dim -2");
+}
+
+TEST(BindShapesTest, NamesTheNodeWhoseShapeDependsOnData) {
+  const absl::StatusOr<Graph> bound = BindShapes(
+      GraphFromText("g (float[4] x) => (int64[1,N] y) { t = Relu(x) y = NonZero(t) }"), {}, {});
+  EXPECT_EQ(bound.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(bound.status().message().find("(NonZero)"), std::string::npos) << bound.status();
+  EXPECT_NE(bound.status().message().find("depends on data"), std::string::npos);
+}
+
+TEST(BindShapesTest, RefusesPetabytes) {
+  const absl::StatusOr<Graph> bound = BindShapes(GraphFromText(R"(
+      g (float[1] x) => (float[N,M] y) <int64[2] s = {1000000, 1000000000}>
+      { t = ConstantOfShape(s)
+        y = Add(x, t) })"),
+                                                 {}, {});
+  EXPECT_EQ(bound.status().code(), absl::StatusCode::kResourceExhausted) << bound.status();
+}
+
+TEST(BindShapesTest, TakesABatchOfNone) {
+  ExpectBound("g (float[N,3] x) => (float[N,3] y) { y = Relu(x) }", {{"x", {0, 3}}},
+              "g (f32[0,3] x) => (f32[0,3] y) { y = Relu(x) }");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

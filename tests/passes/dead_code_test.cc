@@ -1,0 +1,35 @@
+#include "gtest/gtest.h"
+#include "passes/rewrite/rewrites.h"
+#include "tests/support/rewrite.h"
+
+namespace onnx_cudnn {
+namespace {
+
+TEST(DeadCodeTest, RemovesWhatNobodyUses) {
+  ExpectRewrite(DeadCode(), R"(
+      g (float[2] x) => (float[2] y)
+      { a = Neg(x)
+        b = Relu(a)
+        y = Abs(x) })",
+                "g (f32[2] x) => (f32[2] y) { y = Abs(x) }");
+}
+
+TEST(DeadCodeTest, LooksIntoBodies) {
+  ExpectRewrite(DeadCode(), R"(
+      g (bool c, float[2] x) => (float[2] y)
+      { y = If(c) <
+          then_branch = a () => (float[2] p) { t = Relu(x) p = Abs(x) },
+          else_branch = b () => (float[2] q) { q = Neg(x) }> })",
+                R"(g (bool[] c, f32[2] x) => (f32[2] y) { y = If<
+          else_branch = b (f32[2] x) => (f32[2] q) { q = Neg(x) },
+          then_branch = a (f32[2] x) => (f32[2] p) { p = Abs(x) } >(c, x) })");
+}
+
+TEST(DeadCodeTest, KeepsANodeWithOneUsedOutput) {
+  ExpectNoRewrite(DeadCode(), R"(
+      g (float[4] x) => (float[2] b) <int64[2] s = {2, 2}> { a, b = Split(x, s) })",
+                  "");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

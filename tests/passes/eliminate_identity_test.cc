@@ -1,0 +1,110 @@
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "passes/rewrite/rewrites.h"
+#include "tests/support/rewrite.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// A Graph in which `node` makes t of x, f32[2,3], and its Relu is the output.
+std::string Around(std::string_view node, std::string_view constants = "") {
+  return absl::StrCat("g (float[2,3] x) => (float y) ", constants, " { ", node, " y = Relu(t) }");
+}
+constexpr std::string_view kGone = "g (f32[2,3] x) => (f32[2,3] y) { y = Relu(x) }";
+
+TEST(EliminateIdentityTest, DropsIdentity) {
+  ExpectRewrite(EliminateIdentity(), Around("t = Identity(x)"), kGone);
+}
+
+TEST(EliminateIdentityTest, DropsAChain) {
+  ExpectRewrite(EliminateIdentity(), Around("a = Identity(x) b = Dropout(a) t = Identity(b)"),
+                kGone);
+}
+
+TEST(EliminateIdentityTest, DropsInferenceDropout) {
+  ExpectRewrite(EliminateIdentity(), Around("t = Dropout(x)"), kGone);
+}
+
+TEST(EliminateIdentityTest, DropsACastToTheSameType) {
+  ExpectRewrite(EliminateIdentity(), Around("t = Cast<to = 1>(x)"), kGone);
+}
+
+TEST(EliminateIdentityTest, DropsAReshapeToTheSameShape) {
+  ExpectRewrite(EliminateIdentity(), Around("t = Reshape(x, s)", "<int64[2] s = {2, 3}>"), kGone);
+}
+
+TEST(EliminateIdentityTest, DropsAPadByNothing) {
+  ExpectRewrite(EliminateIdentity(), Around("t = Pad(x, p)", "<int64[4] p = {0, 0, 0, 0}>"), kGone);
+}
+
+TEST(EliminateIdentityTest, DropsASliceOfEverything) {
+  ExpectRewrite(EliminateIdentity(),
+                Around("t = Slice(x, s, e)", "<int64[2] s = {0, 0}, int64[2] e = {2, 3}>"), kGone);
+}
+
+TEST(EliminateIdentityTest, DropsAConcatOfOne) {
+  ExpectRewrite(EliminateIdentity(), Around("t = Concat<axis = 0>(x)"), kGone);
+}
+
+TEST(EliminateIdentityTest, LetsAnOutputBeAnInput) {
+  ExpectRewrite(EliminateIdentity(), "g (float[2] x) => (float[2] y) { y = Identity(x) }",
+                "g (f32[2] x) => (f32[2] y = x) { }");
+}
+
+TEST(EliminateIdentityTest, LooksIntoBodies) {
+  ExpectRewrite(EliminateIdentity(), R"(
+      g (bool c, float[2] x) => (float[2] y)
+      { y = If(c) <
+          then_branch = a () => (float[2] p) { t = Identity(x) p = Relu(t) },
+          else_branch = b () => (float[2] q) { q = Neg(x) }> })",
+                R"(g (bool[] c, f32[2] x) => (f32[2] y) { y = If<
+          else_branch = b (f32[2] x) => (f32[2] q) { q = Neg(x) },
+          then_branch = a (f32[2] x) => (f32[2] p) { p = Relu(x) } >(c, x) })");
+}
+
+TEST(EliminateIdentityTest, LeavesADropoutWhoseMaskIsUsed) {
+  ExpectNoRewrite(EliminateIdentity(),
+                  "g (float[2] x) => (float[2] y, bool[2] m) { y, m = Dropout(x) }",
+                  "its mask is used");
+}
+
+TEST(EliminateIdentityTest, LeavesADropoutThatMayTrain) {
+  ExpectNoRewrite(
+      EliminateIdentity(),
+      "g (float[2] x, bool train) => (float[2] y) <float r = {0.5}> { y = Dropout(x, r, train) }",
+      "it may run in training mode");
+}
+
+TEST(EliminateIdentityTest, LeavesACastToAnotherType) {
+  ExpectNoRewrite(EliminateIdentity(), "g (float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }",
+                  "it changes the type");
+}
+
+TEST(EliminateIdentityTest, LeavesASliceThatReverses) {
+  ExpectNoRewrite(EliminateIdentity(), R"(
+      g (float[3] x) => (float[3] y)
+        <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = {0}, int64[1] p = {-1}>
+      { y = Slice(x, s, e, a, p) })",
+                  "the steps are not all 1");
+}
+
+TEST(EliminateIdentityTest, LeavesAReshapeOfUnknownShape) {
+  ExpectNoRewrite(EliminateIdentity(),
+                  "g (float[N,3] x) => (float[N,3] y) <int64[2] s = {-1, 3}> { y = Reshape(x, s) }",
+                  "the shapes are not known");
+}
+
+TEST(EliminateIdentityTest, LeavesAReshapeToAnotherShape) {
+  ExpectNoRewrite(EliminateIdentity(),
+                  "g (float[2,3] x) => (float[3,2] y) <int64[2] s = {3, 2}> { y = Reshape(x, s) }",
+                  "the shapes differ");
+}
+
+TEST(EliminateIdentityTest, LeavesAPadByAnInput) {
+  ExpectNoRewrite(EliminateIdentity(),
+                  "g (float[2] x, int64[2] p) => (float[N] y) { y = Pad(x, p) }",
+                  "the pads are not all a constant 0");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,246 @@
+// Greedy, Confirm and MaterializeFormats, over test Engines.
+#include <chrono>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "passes/build_program.h"
+#include "passes/partition/partition_order.h"
+#include "passes/partition/partitioners.h"
+#include "runtime/exec/host_engine.h"
+#include "runtime/exec/view_engine.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/rewrite.h"
+#include "tests/support/run_program.h"
+#include "tests/support/test_engines.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Two residual blocks: Conv, Add, Relu.
+Graph Residual() {
+  return GraphFromText(R"(
+      g (float[1,4,3,3] x) => (float[1,4,3,3] y) <float[4,4,1,1] w = {1,0,0,1, 0,1,0,0, 2,0,1,0, 0,0,0,1}, float[4,4,1,1] v = {0,0,0,1, 0,1,1,0, 2,0,1,0, 3,0,0,1}>
+      { a = Conv(x, w)
+        b = Add(a, x)
+        c = Relu(b)
+        d = Conv(c, v)
+        e = Add(d, c)
+        y = Relu(e) })");
+}
+
+// `count` Relus in a row.
+Graph Chain(int count) {
+  Graph graph;
+  Value* v = &graph.AddInput("x", Type::Tensor(DType::kF32, {2}));
+  for (int i = 0; i < count; ++i) {
+    Node& node = graph.AddNode({.op = "Relu", .inputs = {v}});
+    graph.SetType(node.output(0), v->type());
+    v = &node.output(0);
+  }
+  graph.AddOutput("y", *v);
+  return graph;
+}
+
+std::vector<size_t> Sizes(const std::vector<Partition>& partitions) {
+  std::vector<size_t> sizes;
+  for (const Partition& p : partitions) sizes.push_back(p.chosen.nodes.size());
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+class PartitionTest : public ::testing::Test {
+ protected:
+  const std::unique_ptr<Engine> host_ = MakeHostEngine(Space::kDevice);
+  const std::unique_ptr<Engine> view_ = MakeViewEngine();
+  const TestEngine fused_{
+      {.name = "fused", .ops = {"Conv", "Add", "Relu"}, .most_nodes = 3, .channels_last = true}};
+};
+
+TEST_F(PartitionTest, TakesTheLargestProposal) {
+  const auto program = ExpectRunsLikeEvaluate(Residual(), {}, TargetOf({&fused_, host_.get()}));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(Partitions(*program),
+            "host {Reformat} stream 0\n"
+            "fused {Conv Add Relu} stream 0\n"
+            "fused {Conv Add Relu} stream 0\n"
+            "host {Reformat} stream 0");
+}
+
+TEST_F(PartitionTest, ReformatsOnceForSeveralReaders) {  // x feeds the Conv and the Add of one
+                                                         // Partition, and a second Conv
+  const Graph graph = GraphFromText(R"(
+      g (float[1,2,2,2] x) => (float[1,2,2,2] y, float[1,2,2,2] z) <float[2,2,1,1] w = {1,2,3,4}>
+      { a = Conv(x, w)
+        y = Add(a, x)
+        z = Conv(x, w) })");
+  const auto program = ExpectRunsLikeEvaluate(graph, {}, TargetOf({&fused_, host_.get()}));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->graph.inputs()[0]->uses().size(), 1u) << PrintOnOneLine(program->graph);
+}
+
+TEST_F(PartitionTest, TakesSingleNodesWithoutFusion) {
+  const auto program = ExpectRunsLikeEvaluate(Residual(), {}, TargetOf({host_.get()}));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->partitions.size(), 6u);
+}
+
+TEST_F(PartitionTest,
+       FollowsChannelsLastThroughOpsThatTakeBoth) {  // the Sigmoid stays between Convs as they are
+  const TestEngine last({.name = "last", .ops = {"Conv", "Sigmoid"}, .channels_last = true});
+  const TestEngine rows({.name = "rows", .ops = {"Sigmoid"}});
+  const Graph graph = GraphFromText(R"(
+      g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2,2,1,1] w = {1,2,3,4}>
+      { a = Conv(x, w)
+        b = Sigmoid(a)
+        c = Sigmoid(b)
+        y = Conv(c, w) })");
+  const auto program = ExpectRunsLikeEvaluate(graph, {}, TargetOf({&rows, &last, host_.get()}));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(Partitions(*program),
+            "host {Reformat} stream 0\n"
+            "last {Conv} stream 0\n"
+            "last {Sigmoid} stream 0\n"
+            "last {Sigmoid} stream 0\n"
+            "last {Conv} stream 0\n"
+            "host {Reformat} stream 0");
+}
+
+TEST_F(PartitionTest, PrefersTheCheaperOfEqualSize) {
+  const TestEngine dear({.name = "dear", .us = 9}), cheap({.name = "cheap", .us = 2});
+  const auto partitions = PartitionGraph(Chain(1), TargetOf({&dear, &cheap}), Greedy, nullptr);
+  ASSERT_TRUE(partitions.ok());
+  EXPECT_EQ((*partitions)[0].chosen.engine, &cheap);
+}
+
+TEST_F(PartitionTest, NamesANodeThatNobodyRunsWithEveryReason) {
+  const TestEngine convs({.name = "convs", .ops = {"Conv"}});
+  const auto partitions =
+      PartitionGraph(Chain(1), TargetOf({&convs, view_.get()}), Greedy, nullptr);
+  EXPECT_EQ(partitions.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(partitions.status().message(),
+            "node (Relu): no engine runs it: convs: not one of its ops; view: not an op that keeps "
+            "bytes");
+}
+
+TEST_F(PartitionTest, SearchesAgainWhatWasRefused) {
+  for (const size_t most : {99, 2, 1}) {
+    const TestEngine picky({.name = "picky",
+                            .ops = {"Conv", "Add", "Relu"},
+                            .most_nodes = 3,
+                            .channels_last = true,
+                            .compiles_at_most = most});
+    const auto program = ExpectRunsLikeEvaluate(Residual(), {}, TargetOf({&picky, host_.get()}));
+    ASSERT_NE(program, nullptr) << most;
+    for (const Partition& p : program->partitions) EXPECT_LE(p.chosen.nodes.size(), most);
+  }
+}
+
+TEST_F(PartitionTest, FallsBackToHostWhenAllIsRefused) {
+  const TestEngine never(
+      {.name = "never", .most_nodes = 3, .channels_last = true, .compiles_at_most = 0});
+  std::vector<Remark> remarks;
+  const Graph graph = Residual();
+  const auto partitions = PartitionGraph(graph, TargetOf({&never, host_.get()}), Greedy, &remarks);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  for (const Partition& p : *partitions) EXPECT_EQ(p.chosen.engine, host_.get());
+  const auto says = [](const Remark& r) { return r.reason == "more than 0 nodes"; };
+  EXPECT_TRUE(std::any_of(remarks.begin(), remarks.end(), says));
+  EXPECT_NE(ExpectRunsLikeEvaluate(graph, {}, TargetOf({&never, host_.get()})), nullptr);
+}
+
+TEST_F(PartitionTest, TriesEveryVariantBeforeARefusalCounts) {
+  const TestEngine engine({.variants = 3});
+  const auto partitions = PartitionGraph(Chain(1), TargetOf({&engine}), Greedy, nullptr);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  EXPECT_EQ((*partitions)[0].variant.text, "variant 2");
+  EXPECT_EQ(engine.compiled(), 3);
+}
+
+TEST_F(PartitionTest, CompilesEqualSignaturesOnce) {
+  const TestEngine engine({});
+  const auto partitions = PartitionGraph(Chain(50), TargetOf({&engine}), Greedy, nullptr);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  EXPECT_EQ(engine.compiled(), 1);
+  for (const Partition& p : *partitions) EXPECT_EQ(p.step, (*partitions)[0].step);
+}
+
+TEST_F(PartitionTest, BreaksACycleBetweenPartitions) {  // {a, c} waits for b, {b, d} for a
+  const TestEngine pairs({.name = "pairs", .most_nodes = 2});
+  const Graph graph = GraphFromText(R"(
+      g (float[2] x) => (float[2] c, float[2] d)
+      { a = Relu(x)
+        b = Neg(x)
+        c = Add(a, b)
+        d = Sub(b, a) })");
+  std::vector<Remark> remarks;
+  const auto partitions = PartitionGraph(graph, TargetOf({&pairs}), Greedy, &remarks);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  EXPECT_EQ(Sizes(*partitions), (std::vector<size_t>{1, 1, 2}));
+  const auto says = [](const Remark& r) {
+    return r.reason == "it closes a cycle between partitions";
+  };
+  EXPECT_TRUE(std::any_of(remarks.begin(), remarks.end(), says));
+  EXPECT_NE(ExpectRunsLikeEvaluate(graph, {}, TargetOf({&pairs})), nullptr);
+}
+
+TEST_F(PartitionTest,
+       LeavesOutProposalsThatAPathLeavesAndReenters) {  // a → c skips b, which c needs
+  const TestEngine pairs({.name = "pairs", .ops = {"Relu", "Add"}, .most_nodes = 2});
+  const Graph graph = GraphFromText(R"(
+      g (float[2] x) => (float[2] c)
+      { a = Relu(x)
+        b = Neg(a)
+        c = Add(a, b) })");
+  const auto partitions = PartitionGraph(graph, TargetOf({&pairs, host_.get()}), Greedy, nullptr);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  EXPECT_EQ(Sizes(*partitions), (std::vector<size_t>{1, 1, 1}));
+}
+
+TEST_F(PartitionTest,
+       CrossesToHostMemoryByTransfers) {  // x lies on the device, the Neg runs in host memory
+  const TestEngine device({.name = "device", .ops = {"Relu"}});
+  const TestEngine beside({.name = "beside", .ops = {"Neg"}, .space = Space::kHost});
+  const Graph graph = GraphFromText(
+      "g (float[2] x) => (float[2] y) { a = Relu(x) b = Neg(a) c = Neg(b) y = Relu(c) }");
+  const auto program = ExpectRunsLikeEvaluate(graph, {}, TargetOf({&device, &beside, host_.get()}));
+  ASSERT_NE(program, nullptr);
+}
+
+TEST_F(PartitionTest, IsTheSameInEveryRun) {
+  std::set<std::string> seen;
+  for (int run = 0; run < 3; ++run) {
+    const std::vector<std::unique_ptr<int>> noise(run * 1000);  // other addresses
+    const Graph graph = Residual();
+    const auto program = BuildProgram(graph, {}, TargetOf({&fused_, host_.get()}), {.streams = 2});
+    ASSERT_TRUE(program.ok());
+    seen.insert(absl::StrCat(PrintOnOneLine((*program)->graph), Partitions(**program),
+                             (*program)->memory.arena_bytes));
+  }
+  EXPECT_EQ(seen.size(), 1u) << *seen.begin() << "\n" << *seen.rbegin();
+}
+
+TEST_F(PartitionTest, IsNearLinear) {
+  const Graph graph = Chain(20000);
+  const auto start = std::chrono::steady_clock::now();
+  const auto program = BuildProgram(graph, {}, TargetOf({view_.get(), host_.get()}), {});
+  EXPECT_TRUE(program.ok()) << program.status();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST(OrderPartitionsTest, FindsACycle) {
+  const Graph graph = GraphFromText(R"(
+      g (float[2] x) => (float[2] c, float[2] d)
+      { a = Relu(x)
+        b = Neg(x)
+        c = Add(a, b)
+        d = Sub(b, a) })");
+  const std::vector<Node*> n = graph.TopologicalOrder();
+  const Candidate first{.nodes = {n[0], n[2]}}, second{.nodes = {n[1], n[3]}};
+  const PartitionOrder found = OrderPartitions(std::vector<const Candidate*>{&first, &second});
+  EXPECT_EQ(found.cycle.size(), 2u);
+  EXPECT_TRUE(found.order.empty());
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,103 @@
+#include "runtime/program_table.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "absl/synchronization/notification.h"
+#include "runtime/exec/cpu_device.h"
+
+namespace onnx_cudnn {
+namespace {
+
+class ProgramTableTest : public testing::Test {
+ protected:
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> NewPool(int max_executors = 1) {
+    return std::make_shared<ExecutorPool>(std::make_shared<const Program>(), *device_, constants_,
+                                          max_executors);
+  }
+
+  std::unique_ptr<Device> device_ = MakeCpuDevice();
+  ConstantStore constants_{*device_};
+};
+
+TEST_F(ProgramTableTest, OneBuilderPerKeyOthersShareItsAnswer) {
+  ProgramTable table(4);
+  std::atomic<int> builds = 0;
+  std::vector<std::thread> threads;
+  std::array<std::shared_ptr<ExecutorPool>, 4> pools;
+  for (auto& pool : pools) {
+    threads.emplace_back([&] {
+      pool = *table.Get({{1}}, [&] {
+        ++builds;
+        return NewPool();
+      });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(builds, 1);
+  for (const auto& pool : pools) EXPECT_EQ(pool, pools[0]);
+}
+
+TEST_F(ProgramTableTest, BuildingOneKeyDoesNotBlockAnother) {
+  ProgramTable table(4);
+  absl::Notification started, other_done;
+  std::thread slow([&] {
+    ASSERT_TRUE(table
+                    .Get({{1}},
+                         [&] {
+                           started.Notify();
+                           other_done.WaitForNotification();
+                           return NewPool();
+                         })
+                    .ok());
+  });
+  started.WaitForNotification();
+  EXPECT_TRUE(table.Get({{2}}, [&] { return NewPool(); }).ok());
+  other_done.Notify();
+  slow.join();
+  EXPECT_EQ(table.held(), 2);
+}
+
+TEST_F(ProgramTableTest, FailuresAreNotKept) {
+  ProgramTable table(4);
+  const auto fail = []() -> absl::StatusOr<std::shared_ptr<ExecutorPool>> {
+    return absl::UnimplementedError("no");
+  };
+  EXPECT_EQ(table.Get({{1}}, fail).status().message(), "no");
+  EXPECT_EQ(table.held(), 0);
+  EXPECT_TRUE(table.Get({{1}}, [&] { return NewPool(); }).ok());
+}
+
+TEST_F(ProgramTableTest, AThrowLeavesNoBuilderBehind) {
+  ProgramTable table(4);
+  const auto fail = []() -> absl::StatusOr<std::shared_ptr<ExecutorPool>> {
+    throw std::bad_alloc();
+  };
+  EXPECT_THROW(static_cast<void>(table.Get({{1}}, fail)), std::bad_alloc);
+  EXPECT_TRUE(table.Get({{1}}, [&] { return NewPool(); }).ok());
+}
+
+TEST_F(ProgramTableTest, ExecutorsAreBoundedAndReused) {
+  std::shared_ptr<ExecutorPool> pool = *NewPool(/*max_executors=*/1);
+  const Executor* first;
+  std::atomic<bool> second_came = false;
+  std::thread waiting;
+  {
+    ExecutorPool::Lease lease = *pool->Acquire();
+    first = &*lease;
+    waiting = std::thread([&] {
+      ExecutorPool::Lease second = *pool->Acquire();
+      second_came = true;
+      EXPECT_EQ(&*second, first);
+    });
+    EXPECT_FALSE(second_came);
+  }
+  waiting.join();
+  EXPECT_TRUE(second_came);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

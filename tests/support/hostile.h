@@ -1,0 +1,44 @@
+// Files that the loader must refuse: what each is, and the answer.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "absl/status/status.h"
+#include "runtime/import/onnx_loader.h"
+#include "tests/support/model_builder.h"
+#include "tests/support/temp_folder.h"
+
+namespace onnx_cudnn {
+
+struct HostileCase {
+  std::string name;  // CamelCase: a test's name
+  // Makes the file, and what lies beside it, in an empty folder, and gives its path.
+  std::function<std::string(const TempFolder&)> make;
+  absl::StatusCode code = absl::StatusCode::kInvalidArgument;  // kOk: it must load
+  std::string fragment = "";                                   // of the message
+  LoadOptions options = {};
+};
+inline std::string NameOfHostile(const testing::TestParamInfo<HostileCase>& info) {
+  return info.param.name;
+}
+inline void PrintTo(const HostileCase& c, std::ostream* out) { *out << c.name; }
+
+// A case's file out of its bytes, or out of changes to ReluModel or to an empty model.
+std::function<std::string(const TempFolder&)> Bytes(std::string bytes);
+std::function<std::string(const TempFolder&)> Model(std::function<void(onnx::ModelProto&)> change);
+std::function<std::string(const TempFolder&)> EmptyGraph(
+    std::function<void(onnx::GraphProto&)> fill);
+
+std::string Save(const TempFolder& folder, const onnx::ModelProto& model);
+
+// Loads the case's file twice and checks: the status's code and text, the same both times; under 1
+// s (5 s under a sanitizer); at most the files' size + 64 MiB of memory more than before (without a
+// sanitizer); a message that is short and printable.
+void RunHostile(const HostileCase& c);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,60 @@
+#include "tests/support/rewrite.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "runtime/graph/print.h"
+#include "runtime/graph/verify.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+std::string OnOneLine(std::string_view text) {
+  return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
+}
+
+std::string Text(const std::vector<Remark>& remarks) {
+  return absl::StrJoin(remarks, "\n", [](std::string* out, const Remark& r) {
+    absl::StrAppend(out, r.pass, ": ", r.where, ": ", r.reason);
+  });
+}
+
+}  // namespace
+
+std::string PrintOnOneLine(const Graph& graph) { return OnOneLine(Print(graph)); }
+
+void ExpectRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view after) {
+  Graph graph = GraphFromText(before);
+  std::vector<Remark> remarks;
+  PassContext context{.remarks = &remarks};
+  const absl::StatusOr<bool> changed = pass->Run(graph, context);
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_TRUE(*changed) << Text(remarks);
+  EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);
+  EXPECT_EQ(PrintOnOneLine(graph), OnOneLine(after)) << Text(remarks);
+  const absl::StatusOr<bool> again = pass->Run(graph, context);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_FALSE(*again) << "a second run changed " << PrintOnOneLine(graph);
+}
+
+void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view reason) {
+  Graph graph = GraphFromText(before);
+  const std::string printed = Print(graph);
+  std::vector<Remark> remarks;
+  PassContext context{.remarks = &remarks};
+  const absl::StatusOr<bool> changed = pass->Run(graph, context);
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_FALSE(*changed);
+  EXPECT_EQ(Print(graph), printed);
+  const std::string text = Text(remarks);
+  if (reason.empty()) {
+    EXPECT_EQ(text, "");
+  } else {
+    EXPECT_NE(text.find(reason), std::string::npos) << "no remark says \"" << reason << "\":\n"
+                                                    << text;
+  }
+}
+
+}  // namespace onnx_cudnn

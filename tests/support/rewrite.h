@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "passes/pass.h"
+
+namespace onnx_cudnn {
+
+// Runs `pass` over the Graph of `before` (ONNX's textual syntax) and expects that it changed it
+// into what prints as `after`, that the result verifies, and that a second run changes nothing.
+// White space counts as one blank.
+void ExpectRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view after);
+
+// Expects that `pass` changes nothing and that one of its remarks holds `reason`; "" is: there is
+// no remark at all.
+void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view reason);
+
+// What Print says of the Graph, white space as one blank.
+std::string PrintOnOneLine(const Graph& graph);
+
+}  // namespace onnx_cudnn

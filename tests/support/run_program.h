@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "passes/build_program.h"
+#include "runtime/graph/graph.h"
+
+namespace onnx_cudnn {
+
+using InputDims = std::map<std::string, Dims, std::less<>>;
+
+// A Target of the CPU device with these Engines.
+Target TargetOf(std::vector<const Engine*> engines);
+
+// Values for every input of a static Graph, equal in every run: small multiples of 1/4, so that
+// sums are exact.
+std::vector<HostTensor> MakeInputs(const Graph& graph);
+
+// Builds the Program of `graph` with 1 to 3 streams, runs each on the CPU device in several
+// interleaved orders with dead memory poisoned, and expects every output to equal Evaluate's.
+// Returns the Program of one stream.
+std::shared_ptr<const Program> ExpectRunsLikeEvaluate(const Graph& graph, const InputDims& dims,
+                                                      const Target& target);
+
+// The same over `host` and `view`.
+std::shared_ptr<const Program> ExpectRunsLikeEvaluate(const Graph& graph,
+                                                      const InputDims& dims = {});
+
+// One line a Partition in launch order: host {Conv} stream 0.
+std::string Partitions(const Program& program);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,68 @@
+#include "tools/common/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "tools/common/files.h"
+
+namespace onnx_cudnn {
+namespace {
+
+ValueInfo Info(std::string name, std::vector<ValueInfo::Extent> dims) {
+  return {.name = std::move(name), .dtype = DType::kF32, .dims = std::move(dims)};
+}
+
+const std::vector<ValueInfo> kBatch = {Info("x", {{.symbol = "N"}, {.value = 3}})};
+
+TEST(InputsTest, SplitsAtTheFirstEqualsSign) {
+  EXPECT_EQ(SplitNamedText("Input:0=a=b.npy").name, "Input:0");
+  EXPECT_EQ(SplitNamedText("Input:0=a=b.npy").text, "a=b.npy");
+  EXPECT_EQ(SplitNamedText("photo.jpg").name, "");
+}
+
+TEST(InputsTest, ReadsShapes) {
+  EXPECT_EQ(*ParseDims("1x3x224"), (Dims{1, 3, 224}));
+  EXPECT_EQ(*ParseDims(""), Dims{});
+  for (const char* bad : {"1x", "x", "1,2", "-1x2", "99999999999999999999"}) {
+    EXPECT_FALSE(ParseDims(bad).ok()) << bad;
+  }
+}
+
+TEST(InputsTest, SymbolsAreOneUnlessAShapeIsAsked) {
+  const ModelInput input = (*MakeInputs(kBatch, {}))[0];
+  EXPECT_EQ(input.tensor.dims(), (Dims{1, 3}));
+  EXPECT_EQ(input.source, "random, seed 0, N taken as 1");
+  const ModelInput asked = (*MakeInputs(kBatch, {.shapes = {{"", "5x3"}}}))[0];
+  EXPECT_EQ(asked.tensor.dims(), (Dims{5, 3}));
+}
+
+TEST(InputsTest, RandomNumbersDependOnTheSeedAlone) {
+  const HostTensor a = (*MakeInputs(kBatch, {}))[0].tensor;
+  EXPECT_TRUE(SameContent(a, (*MakeInputs(kBatch, {}))[0].tensor));
+  EXPECT_FALSE(SameContent(a, (*MakeInputs(kBatch, {.seed = 1}))[0].tensor));
+  for (const float x : a.data<float>()) EXPECT_TRUE(x >= 0 && x < 1) << x;
+}
+
+TEST(InputsTest, ZerosAreZero) {
+  const HostTensor zeros = (*MakeInputs(kBatch, {.sources = {{"x", "zeros"}}}))[0].tensor;
+  for (const float x : zeros.data<float>()) EXPECT_EQ(x, 0);
+}
+
+TEST(InputsTest, RefusesWhatDoesNotFit) {
+  const auto message = [](const InputRequest& request) {
+    return std::string(MakeInputs(kBatch, request).status().message());
+  };
+  EXPECT_TRUE(absl::StrContains(message({.sources = {{"y", "zeros"}}}), "no input \"y\""));
+  EXPECT_TRUE(
+      absl::StrContains(message({.sources = {{"x", "zeros"}, {"", "zeros"}}}), "given twice"));
+  EXPECT_TRUE(absl::StrContains(message({.sources = {{"x", "x.gif"}}}), "found \"x.gif\""));
+  EXPECT_TRUE(absl::StrContains(message({.shapes = {{"x", "1x4"}}}), "expected x f32[N,3]"));
+  EXPECT_TRUE(absl::StrContains(message({.shapes = {{"x", "9999999999999x3"}}}), "bytes"));
+}
+
+TEST(FileNameOfTest, ReplacesWhatIsNotSafe) {
+  EXPECT_EQ(FileNameOf("a/b:0 ü.-_Z"), "a_b_0___.-_Z");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

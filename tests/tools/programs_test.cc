@@ -1,0 +1,174 @@
+// The tools as processes: what they print, write and end with.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/file.h"
+#include "runtime/import/onnx_loader.h"
+#include "tests/support/graph_text.h"
+#include "tools/common/npy.h"
+
+namespace onnx_cudnn {
+namespace {
+
+struct Ended {
+  int code;
+  std::string out, err;
+};
+
+class ProgramsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = absl::StrCat(testing::TempDir(), "/programs_test.",
+                           testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    Write("shift.onnx", *ModelBytesFromText(R"(
+        g (float[N,4] x) => (float[N,4] "y/0") <float[4] shift = {1, 2, 3, 4}> {
+          "y/0" = Sub(x, shift)
+        })"));
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(std::string_view name) const { return absl::StrCat(folder_, "/", name); }
+  void Write(std::string_view name, std::string_view bytes) {
+    ASSERT_TRUE(WriteFile(Path(name), bytes).ok());
+  }
+  // Runs a shell command in the folder.
+  Ended Run(std::string_view program, std::string_view arguments) {
+    const std::string command =
+        absl::StrCat("cd ", folder_, " && ", program, " ", arguments, " 2>err");
+    FILE* pipe = popen(command.c_str(), "r");
+    Ended ended;
+    char buffer[4096];
+    while (const size_t n = fread(buffer, 1, sizeof(buffer), pipe)) ended.out.append(buffer, n);
+    ended.code = WEXITSTATUS(pclose(pipe));
+    ended.err = *ReadFile(Path("err"), 1 << 20);
+    return ended;
+  }
+  Ended RunTool(std::string_view arguments) { return Run(ONNX_CUDNN_RUN, arguments); }
+  // Expects this exit code, and one line on standard error that holds `text`.
+  void ExpectFails(const Ended& ended, int code, std::string_view text) {
+    EXPECT_EQ(ended.code, code) << ended.err;
+    EXPECT_TRUE(absl::StrContains(ended.err, text)) << ended.err;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ProgramsTest, RunPrintsInputsOutputsAndLatency) {
+  const Ended ended = RunTool("shift.onnx --shape 2x4 --top 1 --runs 3 --verbose");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* text : {"device  cpu (", "input   x f32[2,4]", "output  y/0 f32[2,4]", "row 1",
+                           "set-up  load", "p99", "3 runs"}) {
+    EXPECT_TRUE(absl::StrContains(ended.out, text)) << text << "\n" << ended.out;
+  }
+}
+
+TEST_F(ProgramsTest, HelpShowsEveryFlagAndEndsWithZero) {
+  for (const char* program : {ONNX_CUDNN_RUN, ONNX_CUDNN_OPT}) {
+    const Ended ended = Run(program, "--help");
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_TRUE(absl::StrContains(ended.out, "Exit codes: 0 done"));
+  }
+  EXPECT_TRUE(absl::StrContains(RunTool("--help").out, "--warm-up  (0)"));
+}
+
+TEST_F(ProgramsTest, WrongUsageEndsWithOne) {
+  ExpectFails(RunTool("shift.onnx --frobnicate-all"), 1, "unknown flag --frobnicate-all");
+  ExpectFails(RunTool(""), 1, "expected one model file, found 0");
+  ExpectFails(RunTool("shift.onnx --device tpu"), 1, "--device: expected auto, cpu or cuda");
+  ExpectFails(RunTool("shift.onnx --image nothing"), 1, "unknown image preset");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --passes no-such"), 1, "unknown pass \"no-such\"");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --bogus"), 1, "unknown flag --bogus");
+  EXPECT_EQ(RunTool("shift.onnx --runs many").code, 1);
+}
+
+TEST_F(ProgramsTest, InvalidModelsAndInputsEndWithTwo) {
+  Write("dummy.onnx", "dummy");
+  Write("short.npy", "\x93NUMPY");
+  ExpectFails(RunTool("dummy.onnx"), 2, "dummy.onnx");
+  ExpectFails(RunTool("none.onnx"), 2, "none.onnx");
+  ExpectFails(RunTool("shift.onnx --input none.npy"), 2, "none.npy");
+  ExpectFails(RunTool("shift.onnx --input short.npy"), 2, "short.npy");
+  ExpectFails(RunTool("shift.onnx --shape 2x5"), 2, "expected x f32[N,4]");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "dummy.onnx"), 2, "dummy.onnx");
+}
+
+TEST_F(ProgramsTest, UnsupportedModelsEndWithThree) {
+  Write("unique.onnx", *ModelBytesFromText("g (float[4] x) => (float[M] y) { y = Unique(x) }"));
+  ExpectFails(RunTool("unique.onnx"), 3, "Unique");
+}
+
+TEST_F(ProgramsTest, VerifyEndsWithFourWhereAnOutputDiffers) {
+  const std::vector<float> x = {1, 2, 3, 4}, zeros = {0, 0, 0, 0}, ones = {1, 1, 1, 1};
+  const auto write = [&](const char* name, const std::vector<float>& values) {
+    ASSERT_TRUE(WriteNpy(Path(name), HostTensor::Of<float>(DType::kF32, {1, 4}, values)).ok());
+  };
+  write("x.npy", x);
+  write("y_0.npy", zeros);
+  ASSERT_EQ(Run("python3", "-m zipfile -c good.npz x.npy y_0.npy").code, 0);
+  write("y_0.npy", ones);
+  ASSERT_EQ(Run("python3", "-m zipfile -c bad.npz x.npy y_0.npy").code, 0);
+  const Ended good = RunTool("shift.onnx --verify good.npz");
+  EXPECT_EQ(good.code, 0) << good.err << good.out;
+  EXPECT_TRUE(absl::StrContains(good.out, "verify  y/0  agrees")) << good.out;
+  const Ended bad = RunTool("shift.onnx --verify bad.npz");
+  ExpectFails(bad, 4, "differs");
+  EXPECT_TRUE(absl::StrContains(bad.out, "DIFFERS  largest difference 1,")) << bad.out;
+}
+
+TEST_F(ProgramsTest, MissingDevicesEndWithFive) {
+  ExpectFails(RunTool("shift.onnx --device cuda"), 5, "this build has no CUDA device");
+}
+
+TEST_F(ProgramsTest, OutputsAreWrittenUnderSafeNames) {
+  const std::vector<float> x = {1, 3, 5, 7};
+  ASSERT_TRUE(WriteNpy(Path("x.npy"), HostTensor::Of<float>(DType::kF32, {1, 4}, x)).ok());
+  ASSERT_EQ(RunTool("shift.onnx --input x=x.npy --output-dir out/deep").code, 0);
+  const HostTensor y = *ReadNpy(Path("out/deep/y_0.npy"));
+  EXPECT_TRUE(
+      SameContent(y, HostTensor::Of<float>(DType::kF32, {1, 4}, std::vector<float>{0, 1, 2, 3})));
+}
+
+TEST_F(ProgramsTest, JsonHoldsWhatTheHelpSays) {
+  const Ended ended = RunTool("shift.onnx --json --top 1 --runs 2");
+  const nlohmann::json json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["device"], "cpu");
+  EXPECT_EQ(json["inputs"][0]["name"], "x");
+  EXPECT_EQ(json["outputs"][0]["top"][0].size(), 1u);
+  EXPECT_EQ(json["timing"]["ms"].size(), 2u);
+  EXPECT_GE(json["load_ms"], 0);
+}
+
+TEST_F(ProgramsTest, OptSaysWhatPassesDidAndWritesTheModel) {
+  Write("identity.onnx", *ModelBytesFromText(R"(
+      g (float[4] x) => (float[4] y) { a = Identity(x)
+        y = Relu(a) })"));
+  const Ended ended =
+      Run(ONNX_CUDNN_OPT, "identity.onnx -O1 -o out.onnx --print-after eliminate-identity");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "2 -> 1 nodes")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "y = Relu(x)")) << ended.out;
+  EXPECT_EQ(LoadModel(Path("out.onnx"))->node_count(), 1);
+}
+
+TEST_F(ProgramsTest, ExampleRuns) {
+  Write("relu.onnx", *ModelBytesFromText(R"(
+      g (float[N,2] x) => (float[N,2] y) <float[2] b = {3, -4}> { t = Add(x, b)
+        y = Relu(t) })"));
+  const Ended ended = Run(RUN_MODEL, "relu.onnx");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out, "3\n0\n");
+  EXPECT_EQ(Run(RUN_MODEL, "none.onnx").code, 1);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,78 @@
+"""Checks who includes whom: the table of runtime/README.md as a test. Prints one line per breach; exit code 1 when there is any."""
+
+import pathlib
+import re
+import sys
+
+# room: the rooms it may include besides itself. A file's room is the longest of these that its path starts with.
+ROOMS = {
+    "runtime/base": [],
+    "runtime/graph": ["runtime/base"],
+    "runtime/ops": ["runtime/base", "runtime/graph"],
+    "runtime/import": ["runtime/base", "runtime/graph", "runtime/ops"],
+    "runtime/plan": ["runtime/base", "runtime/graph", "runtime/ops"],
+    "runtime/exec": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
+    "passes": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
+}
+ROOMS["runtime"] = list(ROOMS)  # session and engines
+ROOMS["tools"] = ["runtime", *ROOMS]
+ROOMS["tests"] = list(ROOMS)
+ROOMS["examples"] = ["runtime"]
+
+# third-party header: the only places (path prefixes) that may include it
+THIRD_PARTY = {
+    # the importer, shape inference and the one header between them; tests build models with it
+    r"(onnx|google/protobuf)/|runtime/graph/onnx_types\.h": ["runtime/import/", "runtime/graph/infer.cc", "runtime/graph/onnx_types.", "tests/"],
+    r"cblas\.h": ["runtime/ops/", "tests/ops/"],
+    r"(png\.h|turbojpeg\.h|zlib\.h|minizip/|xtensor/|nlohmann/)": ["tools/", "tests/tools/"],
+    r"(cuda|cudnn|cublas|nvrtc)": [],
+}
+PUBLIC_HEADERS = ("runtime/session.h", "runtime/graph/dtype.h")
+STANDARD_HEADER = re.compile(r"[a-z_]+")
+INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
+SOURCES = ("*.h", "*.cc", "*.inc", "*.cu", "*.cuh")
+
+
+def room_of(path):
+    return max((room for room in ROOMS if path.startswith(room + "/")), key=len, default=None)
+
+
+def breach(path, header):
+    """The rule that `path` breaks by including `header`, or None."""
+    if path in PUBLIC_HEADERS and header not in PUBLIC_HEADERS and not STANDARD_HEADER.fullmatch(header):
+        return "a public header includes the standard library only"
+    for pattern, places in THIRD_PARTY.items():
+        if re.match(pattern, header):
+            allowed = any(path.startswith(place) for place in places)
+            return None if allowed else f"only {', '.join(places) or 'the CUDA halves'} may"
+    room, target = room_of(path), room_of(header)
+    if target is None or target == room:
+        return None
+    if target not in ROOMS[room]:
+        return f"{room} may include {', '.join(ROOMS[room]) or 'no other room'}"
+    return None
+
+
+def check(root):
+    """One line per breach in the sources under `root`."""
+    breaches = []
+    for folder in ("runtime", "passes", "tools", "tests", "examples"):
+        for pattern in SOURCES:
+            for file in sorted((root / folder).rglob(pattern)):
+                path = file.relative_to(root).as_posix()
+                for header in INCLUDE.findall(file.read_text()):
+                    rule = breach(path, header)
+                    if rule:
+                        breaches.append(f"{path}: includes {header}: {rule}")
+    return breaches
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1]
+    breaches = check(root)
+    print("\n".join(breaches) or "includes: all as runtime/README.md says")
+    sys.exit(bool(breaches))
+
+
+if __name__ == "__main__":
+    main()

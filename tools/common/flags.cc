@@ -1,0 +1,85 @@
+#include "tools/common/flags.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+
+#include "absl/flags/parse.h"
+#include "absl/flags/reflection.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "tools/common/exit_codes.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// `text` in lines of at most 100 columns, each indented.
+std::string Wrapped(std::string_view text) {
+  constexpr size_t kIndent = 6, kColumns = 100;
+  std::string out;
+  size_t column = kColumns;
+  for (std::string_view word : absl::StrSplit(text, ' ')) {
+    if (column + 1 + word.size() > kColumns) {
+      absl::StrAppend(&out, out.empty() ? "" : "\n", std::string(kIndent, ' '), word);
+      column = kIndent + word.size();
+    } else {
+      absl::StrAppend(&out, " ", word);
+      column += 1 + word.size();
+    }
+  }
+  return out;
+}
+
+std::string WithDashes(std::string_view name) { return absl::StrReplaceAll(name, {{"_", "-"}}); }
+
+void PrintHelp(std::string_view usage, std::string_view source_file) {
+  std::map<std::string_view, const absl::CommandLineFlag*> sorted;
+  for (const auto& [name, flag] : absl::GetAllFlags()) {
+    if (absl::EndsWith(flag->Filename(), source_file)) sorted[name] = flag;
+  }
+  std::cout << usage << "\n\nFlags:\n";
+  for (const auto& [name, flag] : sorted) {
+    const std::string standard = flag->DefaultValue();
+    std::cout << "  --" << WithDashes(name)
+              << (standard.empty() ? "" : absl::StrCat("  (", standard, ")")) << "\n"
+              << Wrapped(flag->Help()) << "\n";
+  }
+}
+
+// Abseil's names are identifiers: --warm-up is its --warm_up.
+void UnderscoresInName(std::string& argument) {
+  if (!absl::StartsWith(argument, "--")) return;
+  const auto end = std::find(argument.begin(), argument.end(), '=');
+  std::replace(argument.begin() + 2, end, '-', '_');
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ParseFlags(std::vector<std::string> arguments,
+                                                    std::string_view usage,
+                                                    std::string_view source_file) {
+  // Before Abseil, whose own --help has no examples and ends with 1.
+  const auto is_help = [](const std::string& a) {
+    return a == "--help" || a == "-help" || a == "-h";
+  };
+  if (std::any_of(arguments.begin() + 1, arguments.end(), is_help)) {
+    PrintHelp(usage, source_file);
+    std::exit(kExitDone);
+  }
+  std::for_each(arguments.begin() + 1, arguments.end(), UnderscoresInName);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  std::vector<char*> positional;
+  std::vector<absl::UnrecognizedFlag> unknown;
+  absl::ParseAbseilFlagsOnly(static_cast<int>(argv.size()), argv.data(), positional, unknown);
+  if (!unknown.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown flag --", WithDashes(unknown[0].flag_name), ", see --help"));
+  }
+  return std::vector<std::string>(positional.begin() + 1, positional.end());
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,217 @@
+#include "tools/common/inputs.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <random>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "runtime/base/status.h"
+#include "runtime/graph/float16.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using TextByName = std::map<std::string, std::string, std::less<>>;
+
+absl::StatusOr<TextByName> ByInput(const std::vector<NamedText>& arguments,
+                                   const std::vector<ValueInfo>& infos, std::string_view what) {
+  TextByName by_name;
+  for (const NamedText& argument : arguments) {
+    if (argument.name.empty() && infos.size() != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s \"%s\": expected name=%s, the model has %d inputs", what,
+                          argument.text, what, infos.size()));
+    }
+    const std::string& name = argument.name.empty() ? infos[0].name : argument.name;
+    const bool known = std::any_of(infos.begin(), infos.end(),
+                                   [&](const ValueInfo& info) { return info.name == name; });
+    if (!known) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: the model has no input \"%s\"", what, name));
+    }
+    if (!by_name.emplace(name, argument.text).second) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: input \"%s\" is given twice", what, name));
+    }
+  }
+  return by_name;
+}
+
+// The dims that are said: −1 where nothing says a number.
+absl::StatusOr<Dims> SaidDims(const ValueInfo& info, const TextByName& shapes) {
+  Dims model;
+  for (const ValueInfo::Extent& extent : info.dims) model.push_back(extent.value);
+  const auto it = shapes.find(info.name);
+  if (it == shapes.end()) return model;
+  ASSIGN_OR_RETURN(Dims asked, ParseDims(it->second));
+  const bool fits =
+      !info.ranked || std::equal(model.begin(), model.end(), asked.begin(), asked.end(),
+                                 [](int64_t m, int64_t a) { return m < 0 || m == a; });
+  if (!fits) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("expected %s, --shape says %s", ToString(info), ToString(asked)));
+  }
+  return asked;
+}
+
+template <typename T, typename Next>
+HostTensor Generated(DType dtype, const Dims& dims, Next next) {
+  HostTensor tensor = HostTensor::Allocate(dtype, dims);
+  for (T& x : tensor.mutable_data<T>()) x = next();
+  return tensor;
+}
+
+// Floats uniform in [0, 1), the top 24 bits of a generator that every platform has; integers and
+// bool 0 or 1.
+absl::StatusOr<HostTensor> Random(DType dtype, const Dims& dims, uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  const auto uniform = [&] { return static_cast<float>(bits() >> 40) * 0x1p-24f; };
+  switch (dtype) {
+    case DType::kF32:
+      return Generated<float>(dtype, dims, uniform);
+    case DType::kF64:
+      return Generated<double>(dtype, dims, uniform);
+    case DType::kF16:
+      return Generated<Float16>(dtype, dims, [&] { return ToFloat16(uniform()); });
+    case DType::kBF16:
+      return Generated<BFloat16>(dtype, dims, [&] { return ToBFloat16(uniform()); });
+    default:
+      break;
+  }
+  const auto bit = [&] { return static_cast<uint8_t>(bits() >> 63); };
+  switch (BitsOf(dtype)) {
+    case 8:
+      return Generated<uint8_t>(dtype, dims, bit);
+    case 16:
+      return Generated<uint16_t>(dtype, dims, bit);
+    case 32:
+      return Generated<uint32_t>(dtype, dims, bit);
+    case 64:
+      return Generated<uint64_t>(dtype, dims, bit);
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat("no random values of dtype ", NameOf(dtype), ", give a file"));
+  }
+}
+
+absl::StatusOr<HostTensor> Zeros(DType dtype, const Dims& dims) {
+  HostTensor tensor = HostTensor::Allocate(dtype, dims);
+  std::fill_n(static_cast<char*>(tensor.mutable_raw()), tensor.bytes(), 0);
+  return tensor;
+}
+
+// Whole-model inputs above this are a mistake of --shape.
+constexpr int64_t kMaxGeneratedBytes = int64_t{16} << 30;
+
+absl::StatusOr<ModelInput> Generate(const ValueInfo& info, Dims dims, std::string_view how,
+                                    uint64_t seed) {
+  std::string source(how);
+  if (how == "random") absl::StrAppend(&source, ", seed ", seed);
+  if (!info.ranked && dims.empty()) absl::StrAppend(&source, ", taken as a scalar");
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] >= 0) continue;
+    dims[i] = 1;
+    const std::string& symbol = info.dims[i].symbol;
+    absl::StrAppend(&source, ", ", symbol.empty() ? absl::StrCat("dim ", i) : symbol,
+                    " taken as 1");
+  }
+  ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(info.dtype, dims));
+  if (bytes > kMaxGeneratedBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("expected at most %d bytes, found %d", kMaxGeneratedBytes, bytes));
+  }
+  ASSIGN_OR_RETURN(HostTensor tensor,
+                   how == "zeros" ? Zeros(info.dtype, dims) : Random(info.dtype, dims, seed));
+  return ModelInput{info.name, std::move(tensor), std::move(source)};
+}
+
+absl::StatusOr<ModelInput> FromImage(const ValueInfo& info, Dims dims, const std::string& path,
+                                     const InputRequest& request) {
+  ASSIGN_OR_RETURN(const Image image, ReadImage(path));
+  ASSIGN_OR_RETURN(dims, FillImageDims(image, std::move(dims)));
+  ImagePreset preset = request.image;
+  if (info.dtype == DType::kU8 && !request.image_was_asked) preset = ImagePreset{.name = "raw"};
+  ASSIGN_OR_RETURN(HostTensor tensor, ImageToTensor(image, preset, info.dtype, dims));
+  return ModelInput{
+      info.name, std::move(tensor),
+      absl::StrFormat("%s, %d x %d, preset %s", path, image.width, image.height, preset.name)};
+}
+
+absl::StatusOr<ModelInput> FromSource(const ValueInfo& info, Dims dims, const std::string& source,
+                                      const InputRequest& request) {
+  if (source == "random" || source == "zeros") {
+    return Generate(info, std::move(dims), source, request.seed);
+  }
+  const std::string lower = absl::AsciiStrToLower(source);
+  if (absl::EndsWith(lower, ".npy")) {
+    ASSIGN_OR_RETURN(HostTensor tensor, ReadNpy(source));
+    return ModelInput{info.name, std::move(tensor), source};
+  }
+  if (absl::EndsWith(lower, ".png") || absl::EndsWith(lower, ".jpg") ||
+      absl::EndsWith(lower, ".jpeg")) {
+    return FromImage(info, std::move(dims), source, request);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("expected a .npy, .png or .jpg file, random or zeros, found \"%s\"", source));
+}
+
+absl::StatusOr<ModelInput> MakeInput(const ValueInfo& info, const TextByName& sources,
+                                     const TextByName& shapes, const InputRequest& request) {
+  ASSIGN_OR_RETURN(Dims dims, SaidDims(info, shapes));
+  const auto source = sources.find(info.name);
+  if (source != sources.end()) return FromSource(info, std::move(dims), source->second, request);
+  const auto given = request.given.find(info.name);
+  if (given != request.given.end()) {
+    return ModelInput{info.name, given->second, "from the expected values' file"};
+  }
+  return Generate(info, std::move(dims), "random", request.seed);
+}
+
+}  // namespace
+
+NamedText SplitNamedText(std::string_view argument) {
+  const size_t equals = argument.find('=');
+  if (equals == std::string_view::npos) return {"", std::string(argument)};
+  return {std::string(argument.substr(0, equals)), std::string(argument.substr(equals + 1))};
+}
+
+absl::StatusOr<Dims> ParseDims(std::string_view text) {
+  Dims dims;
+  if (text.empty()) return dims;
+  for (std::string_view part : absl::StrSplit(text, 'x')) {
+    int64_t dim;
+    if (!absl::SimpleAtoi(part, &dim) || dim < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("expected a shape like 1x3x224x224, found \"%s\"", text));
+    }
+    dims.push_back(dim);
+  }
+  return dims;
+}
+
+absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>& infos,
+                                                   const InputRequest& request) {
+  ASSIGN_OR_RETURN(const TextByName sources, ByInput(request.sources, infos, "--input"));
+  ASSIGN_OR_RETURN(const TextByName shapes, ByInput(request.shapes, infos, "--shape"));
+  std::vector<ModelInput> inputs;
+  for (const ValueInfo& info : infos) {
+    absl::StatusOr<ModelInput> input = MakeInput(info, sources, shapes, request);
+    if (!input.ok()) {
+      return Annotate(input.status(), absl::StrCat("input \"", info.name, "\""));
+    }
+    inputs.push_back(*std::move(input));
+  }
+  return inputs;
+}
+
+TensorView ViewOf(const HostTensor& tensor) {
+  return {.data = const_cast<void*>(tensor.raw()), .dtype = tensor.dtype(), .shape = tensor.dims()};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,52 @@
+// Inputs of a model from what a command line says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+#include "tools/common/image_input.h"
+#include "tools/common/npy.h"
+
+namespace onnx_cudnn {
+
+// name=text; without a "=" the name is empty and means the model's only input.
+struct NamedText {
+  std::string name;
+  std::string text;
+};
+NamedText SplitNamedText(std::string_view argument);
+
+// "1x3x224x224"; "" is a scalar's. InvalidArgument for other forms.
+absl::StatusOr<Dims> ParseDims(std::string_view text);
+
+struct InputRequest {
+  std::vector<NamedText> sources;  // a .npy, .png, .jpg or .jpeg file, "random" or "zeros"
+  std::vector<NamedText> shapes;
+  NamedTensors given;  // tensors by input name, used where no source is said
+  ImagePreset image;
+  bool image_was_asked = false;  // else an image for a u8 input is taken raw
+  uint64_t seed = 0;
+};
+
+struct ModelInput {
+  std::string name;
+  HostTensor tensor;
+  std::string source;  // in words: "photo.jpg, 640 x 427, preset imagenet", "random, seed 0"
+};
+
+// One tensor for each of `infos`, in order; where nothing is said, random numbers. Dims that are
+// not numbers come from the shape that was asked for, else from the file, else they are 1, which
+// `source` says.
+//   errors  InvalidArgument: an unknown or repeated name; a file that does not fit. Those of the
+//   files
+absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>& infos,
+                                                   const InputRequest& request);
+
+// The Session's view of `tensor`.
+TensorView ViewOf(const HostTensor& tensor);
+
+}  // namespace onnx_cudnn

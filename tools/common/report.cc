@@ -1,0 +1,175 @@
+#include "tools/common/report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxRowsShown = 4;
+
+std::string LabelOf(const RunReport& report, int64_t index) {
+  const auto i = static_cast<size_t>(index);
+  return i < report.labels.size() ? report.labels[i] : "";
+}
+
+void AppendOutput(const RunReport& report, const OutputReport& output, std::string& text) {
+  const Summary& s = output.summary;
+  absl::StrAppendFormat(&text, "output  %s %s", output.name, output.type);
+  if (output.is_numbers) {
+    absl::StrAppendFormat(&text, "  min %.6g  max %.6g  mean %.6g", s.min, s.max, s.mean);
+  }
+  if (s.not_finite > 0) absl::StrAppendFormat(&text, "  NaN or infinite %d", s.not_finite);
+  text += "\n";
+  for (size_t row = 0; row < std::min(output.top.size(), kMaxRowsShown); ++row) {
+    if (output.top.size() > 1) absl::StrAppendFormat(&text, "  row %d\n", row);
+    for (const Score& score : output.top[row]) {
+      absl::StrAppendFormat(&text, "  %12.6g  %5d  %s\n", score.value, score.index,
+                            LabelOf(report, score.index));
+    }
+  }
+  if (output.top.size() > kMaxRowsShown) {
+    absl::StrAppendFormat(&text, "  and %d more rows\n", output.top.size() - kMaxRowsShown);
+  }
+}
+
+void AppendVerified(const RunReport& report, std::string& text) {
+  for (const VerifyReport& v : report.verified) {
+    const Difference& d = v.difference;
+    absl::StrAppendFormat(&text, "verify  %s  %s", v.output, d.ok() ? "agrees" : "DIFFERS");
+    if (!d.type.empty()) {
+      absl::StrAppendFormat(&text, ": %s\n", d.type);
+      continue;
+    }
+    absl::StrAppendFormat(&text,
+                          "  largest difference %.3g, largest expected %.3g, %d elements beyond "
+                          "rtol %g + atol %g x largest\n",
+                          d.largest, d.largest_expected, d.beyond, report.rtol, report.atol);
+  }
+}
+
+Json OutputJson(const RunReport& report, const OutputReport& output) {
+  Json json = {{"name", output.name}, {"type", output.type}};
+  if (output.is_numbers) {
+    const Summary& s = output.summary;
+    json.update(Json{{"elements", s.elements},
+                     {"not_finite", s.not_finite},
+                     {"min", s.min},
+                     {"max", s.max},
+                     {"mean", s.mean}});
+  }
+  for (const std::vector<Score>& row : output.top) {
+    Json scores = Json::array();
+    for (const Score& score : row) {
+      Json entry = {{"index", score.index}};
+      if (std::string label = LabelOf(report, score.index); !label.empty()) entry["label"] = label;
+      entry["value"] = score.value;
+      scores.push_back(std::move(entry));
+    }
+    json["top"].push_back(std::move(scores));
+  }
+  return json;
+}
+
+Json TimingJson(const RunReport& report) {
+  const Timing t = SummarizeTimes(report.runs_ms);
+  return {{"runs", report.runs_ms.size()},
+          {"warm_up_ms", report.warm_up_ms},
+          {"min_ms", t.min},
+          {"median_ms", t.median},
+          {"mean_ms", t.mean},
+          {"p90_ms", t.p90},
+          {"p99_ms", t.p99},
+          {"ms", report.runs_ms}};
+}
+
+Json VerifyJson(const RunReport& report) {
+  Json json = {{"ok", report.verify_ok()}, {"rtol", report.rtol}, {"atol", report.atol}};
+  for (const VerifyReport& v : report.verified) {
+    const Difference& d = v.difference;
+    json["outputs"].push_back({{"name", v.output},
+                               {"ok", d.ok()},
+                               {"largest_difference", d.largest},
+                               {"largest_expected", d.largest_expected},
+                               {"beyond", d.beyond},
+                               {"type", d.type}});
+  }
+  return json;
+}
+
+}  // namespace
+
+bool RunReport::verify_ok() const {
+  return std::all_of(verified.begin(), verified.end(),
+                     [](const VerifyReport& v) { return v.difference.ok(); });
+}
+
+OutputReport DescribeOutput(const std::string& name, const HostTensor& tensor, int top) {
+  OutputReport report{.name = name,
+                      .type = absl::StrCat(NameOf(tensor.dtype()), ToString(tensor.dims()))};
+  const absl::StatusOr<std::vector<double>> values = ElementsAsDoubles(tensor);
+  report.is_numbers = values.ok();
+  if (!values.ok()) return report;
+  report.summary = Summarize(*values);
+  if (top > 0) report.top = TopScores(*values, tensor.dims(), top);
+  return report;
+}
+
+std::string FormatText(const RunReport& report, bool verbose) {
+  std::string text = absl::StrFormat("model   %s\ndevice  %s", report.model, report.device);
+  absl::StrAppend(&text, report.note.empty() ? "" : absl::StrCat(" (", report.note, ")"), "\n");
+  for (const InputReport& input : report.inputs) {
+    absl::StrAppendFormat(&text, "input   %s %s  %s\n", input.name, input.type, input.source);
+  }
+  for (const OutputReport& output : report.outputs) AppendOutput(report, output, text);
+  if (verbose) {
+    const SessionStats& s = report.stats;
+    absl::StrAppendFormat(
+        &text,
+        "set-up  load %.1f ms, optimize %.1f ms, plan %.1f ms, first run %.1f ms; "
+        "weights %d bytes, arena %d bytes\n",
+        s.load_ms, s.optimize_ms, s.plan_ms, report.first_run_ms, s.weight_bytes, s.arena_bytes);
+  }
+  if (!report.runs_ms.empty()) {
+    const Timing t = SummarizeTimes(report.runs_ms);
+    absl::StrAppendFormat(&text,
+                          "latency min %.3f ms, median %.3f ms, mean %.3f ms, p90 %.3f ms, p99 "
+                          "%.3f ms; %d runs after %.0f ms of warm-up\n",
+                          t.min, t.median, t.mean, t.p90, t.p99, report.runs_ms.size(),
+                          report.warm_up_ms);
+  }
+  AppendVerified(report, text);
+  return text;
+}
+
+std::string FormatJson(const RunReport& report) {
+  Json json = {{"model", report.model},
+               {"device", report.device},
+               {"note", report.note},
+               {"load_ms", report.stats.load_ms},
+               {"optimize_ms", report.stats.optimize_ms},
+               {"plan_ms", report.stats.plan_ms},
+               {"first_run_ms", report.first_run_ms},
+               {"weight_bytes", report.stats.weight_bytes},
+               {"arena_bytes", report.stats.arena_bytes},
+               {"inputs", Json::array()},
+               {"outputs", Json::array()}};
+  for (const InputReport& input : report.inputs) {
+    json["inputs"].push_back(
+        {{"name", input.name}, {"type", input.type}, {"source", input.source}});
+  }
+  for (const OutputReport& output : report.outputs) {
+    json["outputs"].push_back(OutputJson(report, output));
+  }
+  if (!report.runs_ms.empty()) json["timing"] = TimingJson(report);
+  if (!report.verified.empty()) json["verify"] = VerifyJson(report);
+  // Names are any bytes: those that are not UTF-8 are replaced.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace onnx_cudnn

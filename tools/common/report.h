@@ -1,0 +1,59 @@
+// What onnx-cudnn-run found, as text for people and as JSON for programs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/session.h"
+#include "tools/common/elements.h"
+#include "tools/common/inputs.h"
+
+namespace onnx_cudnn {
+
+struct OutputReport {
+  std::string name, type;  // "scores", "f32[1,1000]"
+  bool is_numbers = true;  // false: no summary, no scores
+  Summary summary;
+  std::vector<std::vector<Score>> top;  // a row each along the last axis
+};
+
+struct VerifyReport {
+  std::string output;
+  Difference difference;
+};
+
+struct InputReport {
+  std::string name, type, source;
+};
+
+struct RunReport {
+  std::string model, device, note;
+  std::vector<InputReport> inputs;
+  std::vector<OutputReport> outputs;
+  std::vector<std::string> labels;  // by index
+  double first_run_ms = 0;
+  double warm_up_ms = 0;
+  std::vector<double> runs_ms;
+  SessionStats stats;
+  double rtol = 0, atol = 0;
+  std::vector<VerifyReport> verified;
+
+  bool verify_ok() const;
+};
+
+// The description of an output; its `top` largest of each row, 0: none.
+OutputReport DescribeOutput(const std::string& name, const HostTensor& tensor, int top);
+
+std::string FormatText(const RunReport& report, bool verbose);
+
+// One line: {"model", "device", "note", "load_ms", "optimize_ms", "plan_ms", "first_run_ms",
+// "weight_bytes", "arena_bytes", "inputs": [{"name", "type", "source"}], "outputs": [{"name",
+// "type", "elements", "not_finite", "min", "max", "mean", "top": [[{"index", "label", "value"}]]}],
+// "timing": {"runs", "warm_up_ms", "min_ms", "median_ms", "mean_ms", "p90_ms", "p99_ms", "ms":
+// […]}, "verify": {"ok", "rtol", "atol", "outputs": [{"name", "ok", "largest_difference",
+// "largest_expected", "beyond", "type"}]}}. "top", "label", "timing" and "verify" stand only when
+// there is something to say; a number that is not finite is null.
+std::string FormatJson(const RunReport& report);
+
+}  // namespace onnx_cudnn

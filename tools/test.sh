@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Sets up and runs every test that this host can run. The last line is `N passed, N failed, N skipped`; exit code 1 when any failed.
+#   --quick  leaves out the sanitizer build (it counts as one skipped)
+#   --long   adds the tests labelled `slow`
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+quick=false
+left_out='bench|slow'
+for option in "$@"; do
+  case $option in
+    --quick) quick=true ;;
+    --long) left_out=bench ;;
+    *) echo "usage: tools/test.sh [--quick] [--long]" >&2; exit 1 ;;
+  esac
+done
+passed=0 failed=0 skipped=0
+stage_minutes=()
+python=build/python/bin/python
+
+# stage NAME COMMAND...: runs it, prints its minutes, returns its exit code
+stage() {
+  local name=$1 start=$SECONDS code=0
+  shift
+  echo "== $name"
+  "$@" || code=$?
+  stage_minutes+=("$(awk -v s=$((SECONDS - start)) -v n="$name" 'BEGIN { printf "%6.1f min  %s", s / 60, n }')")
+  return $code
+}
+
+# check NAME COMMAND...: a stage that is one test
+check() {
+  if stage "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "failed: $1" >&2
+    return 1
+  fi
+}
+
+# skip NAME REASON: a stage that is not run
+skip() {
+  echo "skipped: $1: $2"
+  skipped=$((skipped + 1))
+}
+
+build() {
+  cmake --build --preset "$1"
+}
+
+build_with_sanitizers() {
+  configure cpu-asan && build cpu-asan
+}
+
+# run_tests NAME FOLDER CTEST-OPTION...: a stage that counts each of its tests
+run_tests() {
+  local name=$1 folder=$2 report=$PWD/build/$1.xml
+  shift 2
+  rm -f "$report"
+  stage "$name" ctest --test-dir "$folder" -j "$(nproc)" --output-on-failure --no-tests=error --progress --output-junit "$report" "$@" || true
+  local counts
+  if counts=$($python tools/count_tests.py "$report"); then
+    read -r p f s <<<"$counts"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  else
+    failed=$((failed + 1))
+    echo "failed: $name gave no report" >&2
+  fi
+}
+
+finish() {
+  printf '%s\n' "minutes per stage:" "${stage_minutes[@]}"
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ $failed = 0 ]
+  exit
+}
+
+stage setup setup
+check format tools/format.sh --check || true
+check includes $python tools/check_includes.py || true
+if check build build cpu; then
+  run_tests tests build/cpu -LE "$left_out"
+else
+  skip tests 'the build failed'
+fi
+if $quick; then
+  skip sanitizers --quick
+elif check 'sanitizer build' build_with_sanitizers; then
+  run_tests sanitizers build/cpu-asan -L unit -LE "$left_out"
+else
+  skip sanitizers 'the build failed'
+fi
+finish
