@@ -86,7 +86,7 @@ fi
 if $quick; then
   skip sanitizers --quick
 elif check 'sanitizer build' build_with_sanitizers; then
-  run_tests sanitizers build/cpu-asan -L unit -LE "$left_out"
+  run_tests sanitizers build/cpu-asan -L 'unit|golden' -LE "$left_out"
 else
   skip sanitizers 'the build failed'
 fi

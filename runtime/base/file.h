@@ -1,8 +1,9 @@
 // Regular files, read and written through the table of calls.
-//   errors  NotFound: no such file, or it may not be read; InvalidArgument: not a regular file, a
-//   link where none is allowed;
-//           ResourceExhausted: out of descriptors or memory; DataLoss: the system cannot read or
-//           write, or the file ends early. Messages start with the file's name.
+//   errors  NotFound: no such file, or it may not be read
+//           InvalidArgument: not a regular file, a link where none is allowed
+//           ResourceExhausted: out of descriptors or memory
+//           DataLoss: the system cannot read or write, or the file ends early
+//           Messages start with the file's name.
 #pragma once
 
 #include <sys/types.h>

@@ -11,11 +11,12 @@
 namespace onnx_cudnn {
 
 // An attribute's value. Graph attributes are a Node's bodies, not Attributes.
-using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
-                               std::vector<std::string>, HostTensor, std::vector<HostTensor>, Type>;
+using Attribute =
+    std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
+                 std::vector<std::string>, HostTensor, std::vector<HostTensor>, Type>;
 
-// A Node's attributes, sorted by name. A getter with a default answers it when the attribute is absent or of another type
-// (types were checked against the op's schema at import).
+// A Node's attributes, sorted by name. A getter with a default answers it when the attribute is
+// absent or of another type (types were checked against the op's schema at import).
 class Attrs {
  public:
   using Entry = std::pair<std::string, Attribute>;

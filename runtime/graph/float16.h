@@ -33,8 +33,10 @@ inline Float16 ToFloat16(float x) {
   const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000u);
   const uint32_t rest = bits & 0x7fffffffu;
   if (rest > 0x7f800000u) return {static_cast<uint16_t>(sign | 0x7e00u)};
-  if (rest >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00u)};  // ≥ 65520 rounds to infinity
-  if (rest < 0x38800000u) {  // below 2^-14: adding 0.5 leaves the subnormal's bits, rounded, at the bottom
+  if (rest >= 0x477ff000u)
+    return {static_cast<uint16_t>(sign | 0x7c00u)};  // ≥ 65520 rounds to infinity
+  if (rest <
+      0x38800000u) {  // below 2^-14: adding 0.5 leaves the subnormal's bits, rounded, at the bottom
     const float shifted = std::bit_cast<float>(rest) + 0.5f;
     return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u))};
   }

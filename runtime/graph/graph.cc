@@ -168,7 +168,8 @@ void Graph::ReplaceAllUses(Value& from, Value& to) {
 
 void Graph::Remove(Node& node) {
   for (Value* v : node.outputs_) {
-    CHECK(v == nullptr || (v->uses_.empty() && v->output_uses_ == 0)) << Where(node) << " still has users";
+    CHECK(v == nullptr || (v->uses_.empty() && v->output_uses_ == 0))
+        << Where(node) << " still has users";
   }
   SetInputs(node, {});
   for (Value* v : node.outputs_) {
@@ -230,7 +231,8 @@ std::vector<Value*> Graph::Values() const {
   return values;
 }
 
-void CopyNodes(absl::Span<const Node* const> nodes, Graph& to, std::map<const Value*, Value*>& values) {
+void CopyNodes(absl::Span<const Node* const> nodes, Graph& to,
+               std::map<const Value*, Value*>& values) {
   for (const Node* node : nodes) {
     NodeSpec spec{.op = node->op(),
                   .attrs = node->attrs(),
@@ -246,13 +248,15 @@ void CopyNodes(absl::Span<const Node* const> nodes, Graph& to, std::map<const Va
       }
       auto [it, added] = values.try_emplace(v, nullptr);
       if (added) {
-        CHECK(v->is_constant()) << Where(*node) << " reads " << v->name() << ", which was not copied";
+        CHECK(v->is_constant()) << Where(*node) << " reads " << v->name()
+                                << ", which was not copied";
         it->second = &to.AddConstant(v->constant(), v->name());
       }
       spec.inputs.push_back(it->second);
     }
     for (const Value* v : node->outputs()) spec.outputs.push_back(v == nullptr ? "" : v->name());
-    for (const auto& [name, body] : node->bodies()) spec.bodies[name] = std::make_unique<Graph>(body->Clone());
+    for (const auto& [name, body] : node->bodies())
+      spec.bodies[name] = std::make_unique<Graph>(body->Clone());
     Node& copy = to.AddNode(std::move(spec));
     for (size_t i = 0; i < node->outputs().size(); ++i) {
       const Value* v = node->outputs()[i];

@@ -1,5 +1,6 @@
-// The dataflow graph. A Graph owns its Nodes and Values; pointers to them are borrowed, stay valid until Graph removes the
-// thing, and change only through Graph's edits, which keep uses and producers true. Moving a Graph keeps every address.
+// The dataflow graph. A Graph owns its Nodes and Values; pointers to them are borrowed, stay valid
+// until Graph removes the thing, and change only through Graph's edits, which keep uses and
+// producers true. Moving a Graph keeps every address.
 #pragma once
 
 #include <map>
@@ -25,7 +26,8 @@ enum class Space : uint8_t { kDevice, kHost };
 
 // The opset of the default domain that every Node is in after import.
 inline constexpr int kNewestOpset = 28;
-// Domain of ops that only we write: Reformat and Transfer, logically identities. No file may hold them.
+// Domain of ops that only we write: Reformat and Transfer, logically identities. No file may hold
+// them.
 inline constexpr std::string_view kOwnDomain = "onnx_cudnn";
 
 struct Use {
@@ -79,14 +81,21 @@ class Node {
   int opset() const { return opset_; }  // of its domain
   absl::Span<Value* const> inputs() const { return inputs_; }
   absl::Span<Value* const> outputs() const { return outputs_; }
-  bool has_input(int i) const { return i < static_cast<int>(inputs_.size()) && inputs_[i] != nullptr; }
-  bool has_output(int i) const { return i < static_cast<int>(outputs_.size()) && outputs_[i] != nullptr; }
+  bool has_input(int i) const {
+    return i < static_cast<int>(inputs_.size()) && inputs_[i] != nullptr;
+  }
+  bool has_output(int i) const {
+    return i < static_cast<int>(outputs_.size()) && outputs_[i] != nullptr;
+  }
   Value& input(int i) const { return *inputs_[i]; }
   Value& output(int i) const { return *outputs_[i]; }
   const Attrs& attrs() const { return attrs_; }
-  // Graph attributes by name (then_branch, body, …). Each body is closed: what it captured of the outer Graph are its last
-  // inputs, fed by this Node's last `captures()` inputs in the same order, for every body alike.
-  const std::map<std::string, std::unique_ptr<Graph>, std::less<>>& bodies() const { return bodies_; }
+  // Graph attributes by name (then_branch, body, …). Each body is closed: what it captured of the
+  // outer Graph are its last inputs, fed by this Node's last `captures()` inputs in the same order,
+  // for every body alike.
+  const std::map<std::string, std::unique_ptr<Graph>, std::less<>>& bodies() const {
+    return bodies_;
+  }
   int captures() const { return captures_; }
 
  private:
@@ -106,7 +115,8 @@ struct NodeSpec {
   std::string op;
   std::vector<Value*> inputs;
   Attrs attrs = {};
-  std::vector<std::string> outputs = {"*"};  // names; "" is an absent output, "*" a name made up from the op
+  std::vector<std::string> outputs = {
+      "*"};  // names; "" is an absent output, "*" a name made up from the op
   std::string domain = "";
   std::string name = "";
   int opset = kNewestOpset;
@@ -149,20 +159,24 @@ class Graph {
   void SetInputs(Node& node, std::vector<Value*> inputs);
   void AddOutputValue(Node& node, std::string_view name);  // one more output at the end
   void SetOutput(int index, Value& value);                 // graph output `index` keeps its name
-  void ReplaceAllUses(Value& from, Value& to);              // graph outputs among them
-  void Remove(Node& node);                                  // no output of it may have a use
-  void RemoveInput(int index);                              // of the graph; it may have no use
-  std::map<std::string, std::unique_ptr<Graph>, std::less<>>& MutableBodies(Node& node) { return node.bodies_; }
+  void ReplaceAllUses(Value& from, Value& to);             // graph outputs among them
+  void Remove(Node& node);                                 // no output of it may have a use
+  void RemoveInput(int index);                             // of the graph; it may have no use
+  std::map<std::string, std::unique_ptr<Graph>, std::less<>>& MutableBodies(Node& node) {
+    return node.bodies_;
+  }
   std::unique_ptr<Graph> ReleaseBody(Node& node, std::string_view name);
   Node& Mutable(const Node& node) { return *nodes_[node.id()]; }
   Value& Mutable(const Value& value) { return *values_[value.id()]; }
 
-  // Every Node, producers first; a graph that already is in order keeps it. Empty when there is a cycle.
+  // Every Node, producers first; a graph that already is in order keeps it. Empty when there is a
+  // cycle.
   std::vector<Node*> TopologicalOrder() const;
   // Every Value, in the order they were made: inputs, constants and outputs of Nodes.
   std::vector<Value*> Values() const;
 
-  Graph Clone() const;  // ids and names are new, order and names of inputs and outputs the same; constants share bytes
+  Graph Clone() const;  // ids and names are new, order and names of inputs and outputs the same;
+                        // constants share bytes
   std::string UniqueName(std::string_view hint);
 
  private:
@@ -184,18 +198,20 @@ class Graph {
 
 // The Values that cross the border of `nodes`, each once, in order of first use.
 struct Boundary {
-  std::vector<const Value*> inputs;     // not constants
+  std::vector<const Value*> inputs;  // not constants
   std::vector<const Value*> constants;
-  std::vector<const Value*> outputs;    // used outside, or graph outputs
+  std::vector<const Value*> outputs;  // used outside, or graph outputs
 };
 Boundary BoundaryOf(absl::Span<const Node* const> nodes);
 
-// A closed Graph of copies of `nodes` (in topological order): its inputs are the boundary's inputs then its constants, its
-// outputs the boundary's outputs, types kept.
+// A closed Graph of copies of `nodes` (in topological order): its inputs are the boundary's inputs
+// then its constants, its outputs the boundary's outputs, types kept.
 Graph Extract(absl::Span<const Node* const> nodes);
 
-// Copies `nodes` into `to`; `values` maps what they read and gets what they write. A constant met first is added to `to`.
-void CopyNodes(absl::Span<const Node* const> nodes, Graph& to, std::map<const Value*, Value*>& values);
+// Copies `nodes` into `to`; `values` maps what they read and gets what they write. A constant met
+// first is added to `to`.
+void CopyNodes(absl::Span<const Node* const> nodes, Graph& to,
+               std::map<const Value*, Value*>& values);
 
 // node "conv1" (Conv), or (Conv) alone, for the start of a message.
 std::string Where(const Node& node);

@@ -9,15 +9,19 @@
 
 namespace onnx_cudnn {
 
-// Dense row-major elements in host memory, or strings. Copies share the bytes, which are immutable once shared.
+// Dense row-major elements in host memory, or strings. Copies share the bytes, which are immutable
+// once shared.
 class HostTensor {
  public:
   HostTensor() = default;  // dtype kUndefined, no bytes
 
-  // Uninitialized, 64-byte aligned; any dtype but kString. Aborts when memory is out: sizes are bounded by the caller.
+  // Uninitialized, 64-byte aligned; any dtype but kString. Aborts when memory is out: sizes are
+  // bounded by the caller.
   static HostTensor Allocate(DType dtype, Dims dims);
-  // A view of bytes that `owner` keeps alive (a mapped file, a parsed message). Alignment is that of an element at least.
-  static HostTensor Borrow(DType dtype, Dims dims, const void* data, std::shared_ptr<const void> owner);
+  // A view of bytes that `owner` keeps alive (a mapped file, a parsed message). Alignment is that
+  // of an element at least.
+  static HostTensor Borrow(DType dtype, Dims dims, const void* data,
+                           std::shared_ptr<const void> owner);
   static HostTensor Strings(Dims dims, std::vector<std::string> values);
   // T is the C++ type of the elements: float, int64_t, Float16, …; bool for kBool.
   template <typename T>

@@ -40,14 +40,16 @@ using Dims = std::vector<int64_t>;
 
 int64_t ElementsOf(absl::Span<const int64_t> dims);  // product; dims were checked at import
 int64_t BytesOf(DType dtype, int64_t elements);      // packed, rounded up to whole bytes
-// The same with overflow and negative dims as InvalidArgument: for dims that come from a file or a caller.
+// The same with overflow and negative dims as InvalidArgument: for dims that come from a file or a
+// caller.
 absl::StatusOr<int64_t> CheckedBytes(DType dtype, absl::Span<const int64_t> dims);
 
 // An extent: a number, a symbol ("N"), or unknown.
 struct Dim {
   int64_t value = -1;  // < 0: not a number
   std::string symbol;  // empty: unknown
-  // Inference names unknown extents "?0", "?1", …, so that equal ones stay equal; printed and written as unknown.
+  // Inference names unknown extents "?0", "?1", …, so that equal ones stay equal; printed and
+  // written as unknown.
   bool made_up() const { return symbol.starts_with('?'); }
   bool operator==(const Dim&) const = default;
 };
@@ -67,7 +69,8 @@ struct Type {
   bool operator==(const Type& other) const;
 };
 
-std::string ToString(const Type& type);                    // "f32[N,3,224,224]", "i64[]", "f32[?]*" where unranked is "f32"
-std::string ToString(absl::Span<const int64_t> dims);      // "[1,3,224,224]"
+std::string ToString(
+    const Type& type);  // "f32[N,3,224,224]", "i64[]", "f32[?]*" where unranked is "f32"
+std::string ToString(absl::Span<const int64_t> dims);  // "[1,3,224,224]"
 
 }  // namespace onnx_cudnn

@@ -5,8 +5,9 @@
 
 namespace onnx_cudnn {
 
-// Internal when `graph` breaks its invariants: a cycle, a use that is not mirrored, an input of another Graph, a duplicate name,
-// a Node output without a type that its op must have, a body whose inputs do not match its Node's captures. Bodies too.
+// Internal when `graph` breaks its invariants: a cycle, a use that is not mirrored, an input of
+// another Graph, a duplicate name, a Node output without a type that its op must have, a body whose
+// inputs do not match its Node's captures. Bodies too.
 absl::Status Verify(const Graph& graph);
 
 }  // namespace onnx_cudnn

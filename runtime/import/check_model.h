@@ -14,14 +14,13 @@ namespace onnx_cudnn {
 using Opsets = std::map<std::string, int, std::less<>>;
 
 // Checks what stands around the graph.
-//   errors  InvalidArgument: no ir_version, opset or graph, a domain imported twice; Unimplemented:
-//   an ir_version or opset that
-//           is not taken, training
+//   errors  InvalidArgument: no ir_version, opset or graph, a domain imported twice
+//           Unimplemented: an ir_version or opset that is not taken, training
 absl::StatusOr<Opsets> CheckHeader(const onnx::ModelProto& model);
 
 // Checks the graph with its bodies against the limits: nodes, depth, names.
-//   errors  InvalidArgument: a name with control characters; Unimplemented: a limit, a sparse
-//   initializer
+//   errors  InvalidArgument: a name with control characters
+//           Unimplemented: a limit, a sparse initializer
 absl::Status CheckLimits(const onnx::GraphProto& graph, const Limits& limits);
 
 }  // namespace onnx_cudnn

@@ -112,6 +112,21 @@ absl::Status CheckAxis(const NodeSpec& spec) {
                                                  " are expected for ", ToString(*type)));
 }
 
+absl::Status CheckPerm(const NodeSpec& spec) {
+  const Type* type = TypeOfInput(spec, 0);
+  const auto* perm = spec.attrs.Get<std::vector<int64_t>>("perm");
+  if (spec.op != "Transpose" || type == nullptr || perm == nullptr) return absl::OkStatus();
+  std::vector<int64_t> sorted = *perm;
+  absl::c_sort(sorted);
+  bool is_permutation = sorted.size() == type->dims.size();
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
+  }
+  if (is_permutation) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("perm is no permutation of the axes of ", ToString(*type)));
+}
+
 // Negative pads crop, at most all there is.
 absl::Status CheckCrop(const NodeSpec& spec) {
   const Type* type = TypeOfInput(spec, 0);
@@ -144,6 +159,7 @@ absl::Status CheckValues(const NodeSpec& spec) {
   RETURN_IF_ERROR(CheckLeast(spec));
   RETURN_IF_ERROR(CheckWindow(spec));
   RETURN_IF_ERROR(CheckAxis(spec));
+  RETURN_IF_ERROR(CheckPerm(spec));
   return CheckCrop(spec);
 }
 

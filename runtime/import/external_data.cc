@@ -16,6 +16,9 @@
 namespace onnx_cudnn {
 namespace {
 
+// Locations stand in messages.
+constexpr size_t kMostLocationBytes = 500;
+
 struct Entries {
   std::string location;
   int64_t offset = 0;
@@ -30,7 +33,10 @@ absl::Status Refused(std::string_view what) {
 // Why `location` cannot be a path below a folder, or nothing.
 std::string_view Flaw(std::string_view location) {
   if (location.empty()) return "location is empty";
-  if (location.find('\0') != location.npos) return "location holds a zero byte";
+  if (location.size() > kMostLocationBytes) return "location is too long";
+  if (std::any_of(location.begin(), location.end(), absl::ascii_iscntrl)) {
+    return "location holds a control character";
+  }
   if (absl::StrContains(location, "_ORT_MEM_ADDR_")) return "location is an address in memory";
   if (location.front() == '/') return "location is an absolute path";
   if (absl::StrContains(location, '\\')) return "location holds a backslash";

@@ -29,8 +29,8 @@ class ExternalData {
 
   // The bytes that a tensor's external_data entries name; u8[bytes]. They must be `bytes` in
   // number.
-  //   errors  InvalidArgument: keys, numbers, a path or a file that is not taken, another length;
-  //   what File says
+  //   errors  InvalidArgument: keys, numbers, a path or a file that is not taken,
+  //           another length; what File says
   absl::StatusOr<HostTensor> Read(const onnx::TensorProto& tensor, int64_t bytes);
 
  private:

@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/onnx_types.h"
+#include "runtime/import/check_types.h"
 #include "runtime/import/check_values.h"
+#include "runtime/import/equation.h"
 #include "runtime/import/import_attribute.h"
 #include "runtime/import/names.h"
 #include "runtime/import/node_order.h"
@@ -201,6 +203,8 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
   spec.outputs.assign(proto.output().begin(), proto.output().end());
   RETURN_IF_ERROR(ImportAttributes(proto, spec));
   RETURN_IF_ERROR(CheckValues(spec));
+  RETURN_IF_ERROR(CheckTypes(spec));
+  RETURN_IF_ERROR(NormalizeEquation(spec));
   RETURN_IF_ERROR(ImportBodies(proto, captured, spec));
   return spec;
 }

@@ -9,9 +9,9 @@ namespace onnx_cudnn {
 
 // An attribute message as an Attribute; tensors as ImportTensor. The message must hold what its
 // type says and nothing else.
-//   errors  InvalidArgument: it does not, or it refers to a function's attribute; Unimplemented:
-//   sparse tensors, lists of graphs
-//           or types; all without the attribute's name. A graph is not for this function: Internal
+//   errors  InvalidArgument: it does not, or it refers to a function's attribute
+//           Unimplemented: sparse tensors, lists of graphs or types; Internal: a graph
+//           Without the attribute's name.
 absl::StatusOr<Attribute> ImportAttribute(onnx::AttributeProto&& proto, const TensorSource& source);
 
 // The tensor that a Constant node stands for; `proto` is its only attribute.

@@ -28,12 +28,11 @@ struct LoadOptions {
 // ONNX's inference goes, bodies closed, model-local functions expanded, Constant nodes and
 // initializers as constants. An initializer that is also an input (a default that a caller could
 // override) is a constant and no input. Nodes that do not stand after their producers are moved
-// behind them. Metadata, training hints and quantization annotations are ignored.
-//   errors  InvalidArgument: not a model, or a model that breaks ONNX's rules; Unimplemented:
-//   valid, but not taken (opset,
-//           domain, sparse tensors, a limit); NotFound, DataLoss: files; ResourceExhausted: memory,
-//           descriptors. Messages name the file and the node, and hold nothing else of the file's
-//           content.
+// behind them. Metadata and quantization annotations are ignored.
+//   errors  InvalidArgument: not a model, or a model that breaks ONNX's rules
+//           Unimplemented: valid, but not taken (opset, domain, sparse tensors, training, a limit)
+//           NotFound, DataLoss: files; ResourceExhausted: memory, descriptors
+//           Messages name the file and the node and hold nothing else of the file's content.
 absl::StatusOr<Graph> LoadModel(const std::string& path, const LoadOptions& options = {});
 
 // The same of bytes in memory; external data is InvalidArgument, for there is no folder.

@@ -17,10 +17,9 @@ struct TensorSource {
 // A tensor message as a HostTensor. raw_data is moved out of the message, not copied; what else it
 // holds is copied.
 //   payload  raw_data that was read apart from the message: u8[bytes]; undefined: in the message
-//   errors   InvalidArgument: dims negative or too large, bytes other than dims × type need, two
-//   payloads, an element that its
-//            type cannot hold; Unimplemented: rank above the limit, 6-bit types; what
-//            ExternalData::Read says
+//   errors   InvalidArgument: dims negative or too large, bytes other than dims × type need,
+//            two payloads, an element that its type cannot hold
+//            Unimplemented: rank above the limit, 6-bit types; what ExternalData::Read says
 absl::StatusOr<HostTensor> ImportTensor(onnx::TensorProto&& proto, const TensorSource& source,
                                         const HostTensor& payload = {});
 

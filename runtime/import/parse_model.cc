@@ -69,6 +69,21 @@ class FileStream final : public ZeroCopyInputStream {
   absl::Status status_;
 };
 
+// The fields of a message that protobuf parses at its end.
+class Rest {
+ public:
+  CodedOutputStream* out() { return &out_; }
+  bool MergeInto(MessageLite& message) {
+    out_.Trim();
+    return message.MergeFromString(bytes_);
+  }
+
+ private:
+  std::string bytes_;
+  StringOutputStream stream_{&bytes_};
+  CodedOutputStream out_{&stream_};
+};
+
 // Walks the messages on the way to the initializers by hand and leaves the others to protobuf.
 // Every function answers false when the bytes are no such message.
 class ModelReader {
@@ -76,13 +91,13 @@ class ModelReader {
   ModelReader(CodedInputStream& in, ParsedModel& out) : in_(in), out_(out) {}
 
   bool ReadModel() {
-    std::string rest;
+    Rest rest;
     while (const uint32_t tag = in_.ReadTag()) {
       if (!ReadModelField(tag, rest)) return false;
     }
     const bool whole = in_.ConsumedEntireMessage() && in_.BytesUntilLimit() == 0;
     // What is appended to a model in its file mostly reads as a field that no model has.
-    return whole && out_.proto.MergeFromString(rest) && out_.proto.unknown_fields().empty();
+    return whole && rest.MergeInto(out_.proto) && out_.proto.unknown_fields().empty();
   }
 
  private:
@@ -90,7 +105,7 @@ class ModelReader {
     return WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
   }
 
-  bool ReadModelField(uint32_t tag, std::string& rest) {
+  bool ReadModelField(uint32_t tag, Rest& rest) {
     switch (tag) {
       case Tag(onnx::ModelProto::kGraphFieldNumber):
         if (out_.proto.has_graph()) return false;
@@ -106,14 +121,14 @@ class ModelReader {
   }
 
   bool ReadGraph(onnx::GraphProto& graph) {
-    std::string rest;
+    Rest rest;
     while (const uint32_t tag = in_.ReadTag()) {
       if (!ReadGraphField(tag, graph, rest)) return false;
     }
-    return graph.MergeFromString(rest);
+    return rest.MergeInto(graph);
   }
 
-  bool ReadGraphField(uint32_t tag, onnx::GraphProto& graph, std::string& rest) {
+  bool ReadGraphField(uint32_t tag, onnx::GraphProto& graph, Rest& rest) {
     switch (tag) {
       case Tag(onnx::GraphProto::kNodeFieldNumber):
         return ReadMessage(*graph.add_node());
@@ -130,12 +145,12 @@ class ModelReader {
   }
 
   bool ReadTensor(onnx::TensorProto& tensor) {
-    std::string rest;
+    Rest rest;
     while (const uint32_t tag = in_.ReadTag()) {
       const bool raw = tag == Tag(onnx::TensorProto::kRawDataFieldNumber);
       if (!(raw ? ReadRaw(tensor) : CopyField(tag, rest))) return false;
     }
-    return tensor.MergeFromString(rest);
+    return rest.MergeInto(tensor);
   }
 
   bool ReadRaw(onnx::TensorProto& tensor) {
@@ -168,11 +183,7 @@ class ModelReader {
   }
 
   // Appends a field as it stands.
-  bool CopyField(uint32_t tag, std::string& to) {
-    StringOutputStream stream(&to);
-    CodedOutputStream out(&stream);
-    return WireFormatLite::SkipField(&in_, tag, &out);
-  }
+  bool CopyField(uint32_t tag, Rest& to) { return WireFormatLite::SkipField(&in_, tag, to.out()); }
 
   CodedInputStream& in_;
   ParsedModel& out_;

@@ -20,8 +20,8 @@ struct ParsedModel {
 
 // Parses a serialized ModelProto. Large payloads are read straight into their place, so memory
 // peaks at the size of the model.
-//   errors  InvalidArgument: not a whole ModelProto; Unimplemented: more bytes than
-//   limits.file_bytes; what File::ReadAt says
+//   errors  InvalidArgument: not a whole ModelProto
+//           Unimplemented: more bytes than limits.file_bytes; what File::ReadAt says
 absl::StatusOr<ParsedModel> ParseModel(const File& file, const Limits& limits);
 absl::StatusOr<ParsedModel> ParseModel(std::string_view bytes, const Limits& limits);
 

@@ -11,8 +11,10 @@ namespace onnx_cudnn {
 //   errors  Unimplemented: CheckOp says no; what the reference says, with the Node's name before it
 absl::Status EvaluateNode(const ReferenceArgs& args);
 
-// Runs a static Graph by its ops' references: constant folding, bodies, emulation and every test's oracle.
+// Runs a static Graph by its ops' references: constant folding, bodies, emulation and every test's
+// oracle.
 //   inputs  parallel to graph.inputs(), dtypes and dims as their types say
-absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph, absl::Span<const HostTensor> inputs);
+absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph,
+                                                 absl::Span<const HostTensor> inputs);
 
 }  // namespace onnx_cudnn

@@ -5,9 +5,6 @@
 
 #include "runtime/ops/cpu_clones.h"
 
-// Without errno, sqrt and the roundings are single instructions.
-#pragma GCC optimize("no-math-errno", "no-trapping-math")
-
 namespace onnx_cudnn {
 namespace {
 

@@ -1,4 +1,5 @@
-// What an op is to this program: which of its forms are taken, how it is computed on the host, what it costs.
+// What an op is to this program: which of its forms are taken, how it is computed on the host, what
+// it costs.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct Cost {
   const char* from = "roofline";
 };
 
-// An operand of a reference: dense row-major host memory. An absent optional operand has dtype kUndefined.
+// An operand of a reference: dense row-major host memory. An absent optional operand has dtype
+// kUndefined.
 struct TensorRef {
   DType dtype = DType::kUndefined;
   absl::Span<const int64_t> dims;
@@ -49,8 +51,9 @@ struct MutableTensorRef {
   }
 };
 
-// in and out are parallel to the Node's inputs and outputs (trailing absent ones are cut). `workspace` has the bytes that
-// OpDef::workspace said, 64-byte aligned. Outputs do not overlap inputs unless OpDef::in_place allows it.
+// in and out are parallel to the Node's inputs and outputs (trailing absent ones are cut).
+// `workspace` has the bytes that OpDef::workspace said, 64-byte aligned. Outputs do not overlap
+// inputs unless OpDef::in_place allows it.
 struct ReferenceArgs {
   const Node& node;
   absl::Span<const TensorRef> in;
@@ -65,13 +68,16 @@ struct ReferenceArgs {
 struct OpDef {
   std::string type;
   std::string domain = "";
-  std::vector<int> since;           // versions of the op whose meaning this implements; the newest one last
-  DTypeSet types = kFloatTypes;     // of input 0, or of output 0 where there is no input
-  Support (*check)(const Node& node) = nullptr;       // what else the reference does not take; types and ranks are known
-  absl::Status (*reference)(const ReferenceArgs& args) = nullptr;  // InvalidArgument: values at run time are out of range
-  int64_t (*workspace)(const Node& node) = nullptr;   // bytes; nullptr: none. Shapes are static
-  Cost (*cost)(const Node& node) = nullptr;           // flops and bytes of a static Node; nullptr: the bytes it touches
-  bool in_place = false;            // output 0 may lie in the bytes of any input of its dtype and dims
+  std::vector<int> since;  // versions of the op whose meaning this implements; the newest one last
+  DTypeSet types = kFloatTypes;  // of input 0, or of output 0 where there is no input
+  Support (*check)(const Node& node) =
+      nullptr;  // what else the reference does not take; types and ranks are known
+  absl::Status (*reference)(const ReferenceArgs& args) =
+      nullptr;  // InvalidArgument: values at run time are out of range
+  int64_t (*workspace)(const Node& node) = nullptr;  // bytes; nullptr: none. Shapes are static
+  Cost (*cost)(const Node& node) =
+      nullptr;            // flops and bytes of a static Node; nullptr: the bytes it touches
+  bool in_place = false;  // output 0 may lie in the bytes of any input of its dtype and dims
 };
 
 // Bytes of all inputs and outputs of a static Node.

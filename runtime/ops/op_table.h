@@ -12,7 +12,8 @@ const OpDef* FindOp(std::string_view type, std::string_view domain = "");
 const OpDef* FindOp(const Node& node);
 std::vector<const OpDef*> AllOps();
 
-// Whether the reference of `node` takes its types, ranks and attributes. The reason names op, opset and type:
+// Whether the reference of `node` takes its types, ranks and attributes. The reason names op, opset
+// and type:
 //   Resize (opset 28) on f32: mode "cubic" with antialias is not implemented
 Support CheckOp(const Node& node);
 

@@ -18,6 +18,8 @@ Support CheckPad(const Node& node) {
   return Support::No(absl::StrCat("mode \"", mode, "\" is unknown"));
 }
 
+constexpr int64_t kMostPad = int64_t{1} << 48;  // sums with extents cannot overflow
+
 // Elements added (removed when negative) at both ends of every axis.
 struct Pads {
   std::vector<int64_t> begin, end;
@@ -33,6 +35,10 @@ absl::StatusOr<Pads> PadsOf(const ReferenceArgs& args) {
   Pads pads{std::vector<int64_t>(dims.size(), 0), std::vector<int64_t>(dims.size(), 0)};
   for (int64_t i = 0; i < count; ++i) {
     const int64_t begin = values[i], end = values[count + i], extent = dims[axes[i]];
+    if (std::max(begin, end) > kMostPad) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("pads ", begin, " and ", end, " of axis ", axes[i], " exceed ", kMostPad));
+    }
     if (std::min(begin, end) < -extent ||
         std::min<int64_t>(begin, 0) + std::min<int64_t>(end, 0) < -extent) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -47,9 +53,7 @@ absl::StatusOr<Pads> PadsOf(const ReferenceArgs& args) {
 absl::Status CheckOutput(const ReferenceArgs& args, const Pads& pads) {
   Dims dims(args.in[0].dims.begin(), args.in[0].dims.end());
   for (size_t a = 0; a < dims.size(); ++a) {
-    // Compared by subtraction: sums with pads of a hostile size could overflow.
-    const int64_t out = a < args.out[0].dims.size() ? args.out[0].dims[a] : 0;
-    if (out - dims[a] - pads.begin[a] == pads.end[a]) dims[a] = out;
+    dims[a] += pads.begin[a] + pads.end[a];
   }
   return ExpectDims("output", args.out[0].dims, dims);
 }

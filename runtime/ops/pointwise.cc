@@ -110,6 +110,11 @@ class Binder {
 Support CheckPointwise(const Node& node) {
   std::vector<const Value*> values(node.inputs().begin(), node.inputs().end());
   values.push_back(&node.output(0));
+  const Expression bound = BindPointwise(*FindPointwise(node.op()), node);
+  for (const Term& term : bound.terms()) {
+    if (term.primitive != Primitive::kInput || node.has_input(term.input)) continue;
+    return Support::No(absl::StrCat("input ", term.input, " is absent"));
+  }
   for (const Value* v : values) {
     if (v == nullptr || kFixedSizeTypes.Has(v->dtype())) continue;
     return Support::No(absl::StrCat("no element-wise conversion from or to ", NameOf(v->dtype())));

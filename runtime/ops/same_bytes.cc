@@ -28,15 +28,21 @@ OpDef Own(std::string type) {
 
 constexpr std::string_view kTraining = "training mode is not implemented";
 
+bool IsTrue(const void* data, int64_t elements) {
+  return elements > 0 && *static_cast<const uint8_t*>(data) != 0;
+}
+
 Support CheckDropout(const Node& node) {
   if (!node.has_input(2) || !node.input(2).is_constant()) return Support::Yes();
-  const bool training = *static_cast<const uint8_t*>(node.input(2).constant().raw()) != 0;
-  return training ? Support::No(std::string(kTraining)) : Support::Yes();
+  const HostTensor& training = node.input(2).constant();
+  if (!IsTrue(training.raw(), training.elements())) return Support::Yes();
+  return Support::No(std::string(kTraining));
 }
 
 absl::Status ReferenceDropout(const ReferenceArgs& args) {
-  if (args.has_in(2) && args.in[2].as<uint8_t>()[0] != 0)
+  if (args.has_in(2) && IsTrue(args.in[2].data, args.in[2].elements())) {
     return absl::UnimplementedError(kTraining);
+  }
   if (args.has_out(1)) {
     const uint8_t kept = 1;
     FillElements(args.out[1].data, &kept, 1, args.out[1].elements(), args.threads);

@@ -48,6 +48,8 @@ absl::Status ReferenceTranspose(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
+constexpr int64_t kMostBlock = 1 << 16;  // its square and products with extents cannot overflow
+
 bool IsDepthFirst(const Node& node) { return node.attrs().String("mode", "DCR") == "DCR"; }
 
 Support CheckBlocks(const Node& node) {
@@ -57,8 +59,8 @@ Support CheckBlocks(const Node& node) {
   if (mode != "DCR" && mode != "CRD")
     return Support::No(absl::StrCat("mode \"", mode, "\" is unknown"));
   const int64_t block = node.attrs().Int("blocksize", 0);
-  return block > 0 ? Support::Yes()
-                   : Support::No(absl::StrCat("blocksize ", block, " is not positive"));
+  if (block > 0 && block <= kMostBlock) return Support::Yes();
+  return Support::No(absl::StrCat("blocksize ", block, " is outside [1, ", kMostBlock, "]"));
 }
 
 absl::Status ReferenceDepthToSpace(const ReferenceArgs& args) {

@@ -5,10 +5,11 @@
 
 namespace onnx_cudnn {
 
-// What a price needs to know of a device. Figures are peaks that were measured, not those of a data sheet.
+// What a price needs to know of a device. Figures are peaks that were measured, not those of a data
+// sheet.
 struct DeviceInfo {
-  std::string name = "cpu";     // as `--target` names it
-  int compute_capability = 0;   // 90 for sm_90; 0: no GPU
+  std::string name = "cpu";    // as `--target` names it
+  int compute_capability = 0;  // 90 for sm_90; 0: no GPU
   int multiprocessors = 0;
   int64_t shared_bytes_per_block = 0;
   int64_t l2_bytes = 0;
@@ -17,7 +18,7 @@ struct DeviceInfo {
   double tf32_flops_per_us = 1e5;
   double f32_flops_per_us = 1e5;
   double bytes_per_us = 1e4;
-  double launch_us = 1;         // one kernel boundary
+  double launch_us = 1;  // one kernel boundary
 };
 
 // What may differ from strict fp32 arithmetic. Part of every Candidate's signature.

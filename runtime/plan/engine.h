@@ -30,7 +30,8 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
-// Nodes that one Engine could run as one unit. Constants have no Placement: each is the Engine's own Derived.
+// Nodes that one Engine could run as one unit. Constants have no Placement: each is the Engine's
+// own Derived.
 struct Candidate {
   std::vector<const Node*> nodes;  // in topological order
   const Engine* engine = nullptr;
@@ -76,30 +77,38 @@ class Engine {
   virtual ~Engine() = default;
   virtual std::string_view name() const = 0;
   virtual std::string version() const { return "rules"; }
-  // Every Candidate around `anchor`, priced; pure, in microseconds. A no carries the rule that said it.
-  virtual void Propose(const Graph& graph, const Node& anchor, const Target& target, CandidateSink& sink) const = 0;
-  virtual Support Check(const Graph& graph, const Candidate& candidate, const Target& target) const = 0;  // pure
-  virtual Cost Price(const Candidate& candidate, const Target& target) const;  // pure; the roofline unless overridden
+  // Every Candidate around `anchor`, priced; pure, in microseconds. A no carries the rule that said
+  // it.
+  virtual void Propose(const Graph& graph, const Node& anchor, const Target& target,
+                       CandidateSink& sink) const = 0;
+  virtual Support Check(const Graph& graph, const Candidate& candidate,
+                        const Target& target) const = 0;  // pure
+  virtual Cost Price(const Candidate& candidate,
+                     const Target& target) const;  // pure; the roofline unless overridden
   // Asks the library, best first.
-  virtual absl::StatusOr<std::vector<Variant>> Variants(const Candidate& candidate, const Target& target) const;
+  virtual absl::StatusOr<std::vector<Variant>> Variants(const Candidate& candidate,
+                                                        const Target& target) const;
   // Thread-safe. A refusal is an answer; a Status is a failure.
   virtual absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
                                            const Target& target) const = 0;
-  virtual absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view saved) const;  // Unimplemented unless overridden
+  virtual absl::StatusOr<std::shared_ptr<const Step>> Load(
+      std::string_view saved) const;  // Unimplemented unless overridden
 };
 
 // The one list of Formats that Engines propose over for `value`.
 std::vector<Format> FormatChoices(const Value& value, const Target& target);
 
 // A Candidate of one row-major Node in `space`, priced: what `host` and `view` propose.
-Candidate RowMajorCandidate(const Engine& engine, const Node& node, Space space, const Target& target);
+Candidate RowMajorCandidate(const Engine& engine, const Node& node, Space space,
+                            const Target& target);
 
-// What a Step is compiled for: engine and version, device, Numerics, byte limit, ops, attributes, shapes, dtypes, Placements.
-// Constants of 32- and 64-bit integers and bools, and those of one element, stand by value, others (weights) by type and shape;
-// Node and Value names never.
+// What a Step is compiled for: engine and version, device, Numerics, byte limit, ops, attributes,
+// shapes, dtypes, Placements. Constants of 32- and 64-bit integers and bools, and those of one
+// element, stand by value, others (weights) by type and shape; Node and Value names never.
 std::string Signature(const Candidate& candidate, const Target& target);
 
-// max(flops at the rate of the dtype, bytes of the boundary in its Formats and of the constants) + one launch.
+// max(flops at the rate of the dtype, bytes of the boundary in its Formats and of the constants) +
+// one launch.
 Cost Roofline(const Candidate& candidate, const Target& target);
 
 }  // namespace onnx_cudnn

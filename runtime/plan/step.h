@@ -17,8 +17,9 @@ struct StreamRef {
   void* native = nullptr;
 };
 
-// A constant in the form that a Step wants. `from` are positions among the Candidate's constants (BoundaryOf order), so that
-// Partitions of equal signature share the Step; equal recipes over equal bytes give one upload.
+// A constant in the form that a Step wants. `from` are positions among the Candidate's constants
+// (BoundaryOf order), so that Partitions of equal signature share the Step; equal recipes over
+// equal bytes give one upload.
 struct Derived {
   using Make = std::function<absl::StatusOr<HostTensor>(absl::Span<const HostTensor> sources)>;
   std::vector<int> from;
@@ -28,7 +29,8 @@ struct Derived {
 };
 Derived Unchanged(int constant, absl::Span<const int64_t> dims);
 
-// Output `output` lies in the bytes of input `input` at `offset` bytes: always (a view) or when the planner finds it free.
+// Output `output` lies in the bytes of input `input` at `offset` bytes: always (a view) or when the
+// planner finds it free.
 struct Alias {
   int output;
   int input;
@@ -38,7 +40,7 @@ struct Alias {
 
 // Spans are valid during the call only: who defers a Launch copies them.
 struct LaunchArgs {
-  absl::Span<const void* const> in;   // parallel to the Candidate's inputs
+  absl::Span<const void* const> in;  // parallel to the Candidate's inputs
   absl::Span<void* const> out;
   absl::Span<const void* const> constants;  // parallel to Step::constants()
   void* workspace;                          // 256-byte aligned

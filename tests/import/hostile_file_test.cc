@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/hostile.h"
 
 namespace onnx_cudnn {
@@ -146,7 +147,7 @@ void NestIfs(onnx::GraphProto& graph, int depth) {
     AddOutput(graph, "y0");
     return;
   }
-  const std::string y = "y" + std::to_string(depth);
+  const std::string y = absl::StrCat("y", depth);
   onnx::NodeProto& node = AddNode(graph, "If", {"condition"}, {y});
   NestIfs(SetGraph(node, "then_branch"), depth - 1);
   onnx::GraphProto& otherwise = SetGraph(node, "else_branch");
@@ -172,7 +173,7 @@ auto Functions(int count, int calls, std::function<int(int)> next) {
     m.mutable_graph()->mutable_node(0)->set_domain("d");
     for (int i = 0; i < count; ++i) {
       onnx::FunctionProto& f = *m.add_functions();
-      f.set_name("f" + std::to_string(i));
+      f.set_name(absl::StrCat("f", i));
       f.set_domain("d");
       f.add_input("a0");
       for (const onnx::OperatorSetIdProto& import : m.opset_import())
@@ -180,12 +181,12 @@ auto Functions(int count, int calls, std::function<int(int)> next) {
       const bool leaf = next(i) >= count;
       for (int k = 0; k < calls; ++k) {
         onnx::NodeProto& node = *f.add_node();
-        node.set_op_type(leaf ? "Relu" : "f" + std::to_string(next(i)));
+        node.set_op_type(leaf ? "Relu" : absl::StrCat("f", next(i)));
         if (!leaf) node.set_domain("d");
-        node.add_input("a" + std::to_string(k));
-        node.add_output("a" + std::to_string(k + 1));
+        node.add_input(absl::StrCat("a", k));
+        node.add_output(absl::StrCat("a", k + 1));
       }
-      f.add_output("a" + std::to_string(calls));
+      f.add_output(absl::StrCat("a", calls));
     }
   });
 }
@@ -207,9 +208,9 @@ auto Chain(int nodes) {
   return EmptyGraph([=](onnx::GraphProto& g) {
     AddInput(g, "v0", {1});
     for (int i = 0; i < nodes; ++i) {
-      AddNode(g, "Relu", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
+      AddNode(g, "Relu", {absl::StrCat("v", i)}, {absl::StrCat("v", i + 1)});
     }
-    AddOutput(g, "v" + std::to_string(nodes));
+    AddOutput(g, absl::StrCat("v", nodes));
   });
 }
 

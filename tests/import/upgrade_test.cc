@@ -267,9 +267,9 @@ TEST(UpgradeTest, GivesGroupNormalizationNumbersPerChannel) {
   ExpectNodes(18, "(float[1,6,2] x, float[2] s, float[2] b) => (float[1,6,2] y)",
               "y = GroupNormalization<num_groups = 2>(x, s, b)",
               {"unsqueeze = Unsqueeze(s, {1})", "expand = Expand(unsqueeze, {2, 3})",
-               "reshape = Reshape(expand, {6})", "unsqueeze_4 = Unsqueeze(b, {1})",
-               "expand_6 = Expand(unsqueeze_4, {2, 3})", "reshape_8 = Reshape(expand_6, {6})",
-               "y = GroupNormalization<num_groups = 2>(x, reshape, reshape_8)"});
+               "reshape = Reshape(expand, {6})", "unsqueeze_3 = Unsqueeze(b, {1})",
+               "expand_5 = Expand(unsqueeze_3, {2, 3})", "reshape_7 = Reshape(expand_5, {6})",
+               "y = GroupNormalization<num_groups = 2>(x, reshape, reshape_7)"});
   ExpectRefusal(18, "(float[1,C,2] x, float[2] s, float[2] b) => (float[1,C,2] y)",
                 "y = GroupNormalization<num_groups = 2>(x, s, b)", absl::StatusCode::kUnimplemented,
                 "opset 18: attribute \"num_groups\" needs a known channel count");

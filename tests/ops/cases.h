@@ -22,6 +22,7 @@ struct OpCase {
 std::vector<OpCase> PointwiseCases();
 std::vector<OpCase> MovementCases();  // shapes, copies, indices
 std::vector<OpCase> MovementErrorCases();
+std::vector<OpCase> NumericCases();  // products, pools, normalizations, reductions, Resize
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInf = std::numeric_limits<double>::infinity();

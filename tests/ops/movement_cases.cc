@@ -210,6 +210,7 @@ std::vector<OpCase> MovementErrorCases() {
       fails("ScatterND", {Row({1}), I64({1, 1}, {-2}), Row({1})}, {},
             "index -2 is outside extent 1 of axis 0"),
       fails("CumSum", {Six(), I64({}, {2})}, {}, "axis 2 is outside rank 2"),
+      fails("Pad", {F32({0}, {}), RowI({1, 1})}, Text("mode", "wrap"), "no element to repeat"),
       fails("Dropout", {Six(), F32({}, {0.5}), Bools({}, {1})}, {}, "training mode"),
       fails("ScatterND", {Row({1}), I64({1, 1}, {0}), Row({1})}, Text("reduction", "xor"),
             "\"xor\" is unknown"),

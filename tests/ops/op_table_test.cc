@@ -38,6 +38,14 @@ TEST(OpTableTest, RefusesAValueOfUnknownType) {
   EXPECT_EQ(one.No(), "Add (opset 28) on f32: add is no tensor but ?");
 }
 
+TEST(OpTableTest, RefusesAnElementWiseOpWithoutItsInputs) {
+  Graph graph;
+  Value& x = graph.AddInput("x", Type::Tensor(DType::kF32, {2}));
+  Node& node = graph.AddNode({.op = "Add", .inputs = {&x}});
+  graph.SetType(node.output(0), x.type());
+  EXPECT_EQ(CheckOp(node).reason(), "Add (opset 28) on f32: input 1 is absent");
+}
+
 TEST(OpTableTest, CostCountsBytesAndOperations) {
   const OneNode mul({.op = "Mul"}, DType::kF32, {8}), unknown({.op = "Bogus"}, DType::kF32, {8});
   EXPECT_EQ(CostOf(*mul.node).flops, 8);

@@ -50,10 +50,11 @@ TEST(BindShapesTest, InlinesAnIfWhoseConditionFollowsFromShapes) {
   ExpectBound(text, {{"x", {2}}}, "g (f32[2] x) => (f32[2] y) { q = Neg(x) y = Relu(q) }");
 }
 
-TEST(BindShapesTest, FoldsWithinBranches) {  // the captured constant too
+TEST(BindShapesTest, FoldsWithinBranches) {  // with captured Values that were folded
   ExpectBound(R"(
-      g (bool c, float[N] x) => (float[M,2] y) <int64[2] r = {-1, 2}>
-      { y = If(c) <
+      g (bool c, float[N] x) => (float[M,2] y) <int64[2] k = {1, -2}>
+      { r = Neg(k)
+        y = If(c) <
           then_branch = a () => (float[A,2] p) { p = Reshape(x, r) },
           else_branch = b () => (float[B,2] q) { t = Neg(x) q = Reshape(t, r) }> })",
               {{"x", {6}}},

@@ -43,7 +43,7 @@ TEST(FoldBiasTest, MakesMatMulAndAddAGemm) {
       g (float[3,1] x) => (float[3,2] y) <float[1,2] w = {3, 4}, float[2] c = {5, 6}>
       { t = MatMul(x, w)
         y = Add(t, c) })",
-                "g (f32[3,1] x) => (f32[3,2] y = t_0) { t_0 = Gemm(x, {3, 4}, {5, 6}) }");
+                "g (f32[3,1] x) => (f32[3,2] y = t_1) { t_1 = Gemm(x, {3, 4}, {5, 6}) }");
 }
 
 TEST(FoldBiasTest, LeavesAnAddendThatVariesAlongTheWidth) {  // [2] aligns with the last dim

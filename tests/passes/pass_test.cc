@@ -47,7 +47,7 @@ TEST(NodePassTest, VisitsWhatAChangeMade) {
   Graph graph = Chain(2, "A");
   PassContext context;
   EXPECT_TRUE(*RenamePass().Run(graph, context));
-  EXPECT_EQ(PrintOnOneLine(graph), "g (f32[2] x) => (f32[2] y = c_5) { c = C(x) c_5 = C(c) }");
+  EXPECT_EQ(PrintOnOneLine(graph), "g (f32[2] x) => (f32[2] y = c_2) { c = C(x) c_2 = C(c) }");
 }
 
 TEST(NodePassTest, KeepsTheLastAnswerOfEachNode) {

@@ -12,12 +12,6 @@
 namespace onnx_cudnn {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 // A field of /proc/self/status, in KiB.
 int64_t ProcessKib(std::string_view field) {
   std::ifstream status("/proc/self/status");
@@ -49,14 +43,23 @@ void ExpectReadable(std::string_view message) {
   })) << message;
 }
 
-absl::Status LoadWithinBounds(const std::string& path, const HostileCase& c, int64_t file_bytes) {
+}  // namespace
+
+int64_t PeakBytesOf(absl::FunctionRef<void()> work) {
   ResetPeak();
   const int64_t before_kib = ProcessKib("VmRSS");
+  work();
+  return (ProcessKib("VmHWM") - before_kib) * 1024;
+}
+
+namespace {
+
+absl::Status LoadWithinBounds(const std::string& path, const HostileCase& c, int64_t file_bytes) {
+  absl::Status status;
   const auto start = std::chrono::steady_clock::now();
-  const absl::Status status = LoadModel(path, c.options).status();
+  const int64_t peak_bytes = PeakBytesOf([&] { status = LoadModel(path, c.options).status(); });
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   EXPECT_LT(seconds.count(), kSanitized ? 5.0 : 1.0);
-  const int64_t peak_bytes = (ProcessKib("VmHWM") - before_kib) * 1024;
   if (!kSanitized) {
     EXPECT_LE(peak_bytes, file_bytes + (int64_t{64} << 20));
   }

@@ -8,12 +8,22 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/import/onnx_loader.h"
 #include "tests/support/model_builder.h"
 #include "tests/support/temp_folder.h"
 
 namespace onnx_cudnn {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;  // memory and time say nothing
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+// How far resident memory rose above what it was, at most, while `work` ran.
+int64_t PeakBytesOf(absl::FunctionRef<void()> work);
 
 struct HostileCase {
   std::string name;  // CamelCase: a test's name

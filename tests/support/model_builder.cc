@@ -1,5 +1,7 @@
 #include "tests/support/model_builder.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace onnx_cudnn {
 
 onnx::ModelProto EmptyModel(int opset) {
@@ -40,7 +42,7 @@ onnx::NodeProto& AddNode(onnx::GraphProto& graph, const std::string& op, const N
                          const Names& outputs) {
   onnx::NodeProto& node = *graph.add_node();
   node.set_op_type(op);
-  node.set_name("n" + std::to_string(graph.node_size()));
+  node.set_name(absl::StrCat("n", graph.node_size()));
   for (const std::string& name : inputs) node.add_input(name);
   for (const std::string& name : outputs) node.add_output(name);
   return node;

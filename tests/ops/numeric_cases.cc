@@ -1,0 +1,158 @@
+#include "tests/ops/cases.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+const HostTensor kAbsent;
+constexpr double kRounding = 1e-6;  // of f32, over a few operations
+
+HostTensor Four() { return F32({2, 2}, {1, 2, 3, 4}); }
+Attrs Axis(int64_t axis) { return {{"axis", axis}}; }
+Attrs Kernel(Ints kernel) { return {{"kernel_shape", std::move(kernel)}}; }
+
+std::vector<OpCase> ProductCases() {
+  const HostTensor image = F32({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const HostTensor filter = F32({1, 1, 2, 2}, {1, 10, 100, 1000});
+  return {
+      {"Conv", {image, filter}, {}, {F32({1, 1, 2, 2}, {5421, 6532, 8754, 9865})}},
+      {"Conv",
+       {image, filter, Row({0.5})},
+       {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 0, 0}}},
+       {F32({1, 1, 2, 2}, {1000.5, 3200.5, 7040.5, 9865.5})}},
+      {"Conv",
+       {F32({1, 2, 2}, {1, 2, 3, 4}), F32({2, 1, 1}, {10, 100})},
+       {{"group", int64_t{2}}},
+       {F32({1, 2, 2}, {10, 20, 300, 400})}},
+      {"ConvTranspose",
+       {F32({1, 1, 2}, {1, 2}), F32({1, 1, 2}, {1, 10}), Row({0.5})},
+       {},
+       {F32({1, 1, 3}, {1.5, 12.5, 20.5})}},
+      {"MatMul", {Four(), Row({1, 10})}, {}, {Row({21, 43})}},
+      {"MatMul",
+       {Four(), F32({2, 1, 2, 1}, {1, 10, 2, 20})},
+       {},
+       {F32({2, 1, 2, 1}, {21, 43, 42, 86})}},
+      {"Gemm",
+       {Four(), Four(), Row({1, 2})},
+       {{"transB", int64_t{1}}, {"alpha", 2.0f}, {"beta", -1.0f}},
+       {F32({2, 2}, {9, 20, 21, 48})}},
+  };
+}
+
+std::vector<OpCase> PoolCases() {
+  const HostTensor line = F32({1, 1, 4}, {1, 4, 2, 3}), planes = F32({1, 2, 2}, {3, 4, -1, 0});
+  return {
+      {"MaxPool", {line}, Kernel({2}), {F32({1, 1, 3}, {4, 4, 3}), I64({1, 1, 3}, {1, 1, 3})}},
+      {"AveragePool",
+       {line},
+       {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}, {"ceil_mode", int64_t{1}}},
+       {F32({1, 1, 2}, {7 / 3.0, 2.5})},
+       {},
+       kRounding},
+      {"LpPool", {planes}, Kernel({2}), {F32({1, 2, 1}, {5, 1})}, {}, kRounding},
+      {"GlobalAveragePool", {planes}, {}, {F32({1, 2, 1}, {3.5, -0.5})}},
+      {"GlobalMaxPool", {planes}, {}, {F32({1, 2, 1}, {4, 0})}},
+      {"GlobalLpPool", {planes}, {}, {F32({1, 2, 1}, {5, 1})}, {}, kRounding},
+  };
+}
+
+std::vector<OpCase> NormalizationCases() {
+  const HostTensor pair = F32({1, 1, 2}, {1, 3}), two = Row({2}), five = Row({5});
+  const Attrs exact = {{"epsilon", 0.0f}};
+  const HostTensor normal = F32({1, 1, 2}, {3, 7});
+  return {
+      {"BatchNormalization",
+       {pair, two, five, Row({1}), Row({4})},
+       exact,
+       {F32({1, 1, 2}, {5, 7})},
+       {},
+       kRounding},
+      {"InstanceNormalization", {pair, two, five}, exact, {normal}, {}, kRounding},
+      {"GroupNormalization",
+       {pair, two, five},
+       {{"epsilon", 0.0f}, {"num_groups", int64_t{1}}},
+       {normal},
+       {},
+       kRounding},
+      {"LayerNormalization",
+       {pair, two, five},
+       exact,
+       {normal, F32({1, 1, 1}, {2}), F32({1, 1, 1}, {1})},
+       {},
+       kRounding},
+      {"RMSNormalization", {Row({1, 7}), two}, exact, {Row({0.4, 2.8})}, {}, kRounding},
+      {"MeanVarianceNormalization",
+       {Row({1, 3})},
+       {{"axes", Ints{0}}},
+       {Row({-1, 1})},
+       {},
+       kRounding},
+      {"LpNormalization", {Row({3, -4})}, {}, {Row({0.6, -0.8})}, {}, kRounding},
+      {"LRN",
+       {F32({1, 2, 1, 1}, {1, 2})},
+       {{"size", int64_t{2}}, {"alpha", 2.0f}, {"beta", 1.0f}},
+       {F32({1, 2, 1, 1}, {1 / 6.0, 0.4})},
+       {},
+       kRounding},
+      {"Softmax",
+       {Four()},
+       Axis(0),
+       {F32({2, 2}, {0.1192029, 0.1192029, 0.8807971, 0.8807971})},
+       {},
+       kRounding},
+      {"LogSoftmax", {Row({1, 3})}, {}, {Row({-2.1269280, -0.1269280})}, {}, kRounding},
+      {"Hardmax", {Row({1, 3, 3})}, {}, {Row({0, 1, 0})}},
+  };
+}
+
+std::vector<OpCase> ReductionCases() {
+  const HostTensor axes = RowI({-1});
+  const auto row = [&](const char* op, const std::vector<double>& expected) {
+    return OpCase{op, {Four(), axes}, {}, {F32({2, 1}, expected)}, {}, kRounding};
+  };
+  return {
+      row("ReduceSum", {3, 7}),
+      row("ReduceMean", {1.5, 3.5}),
+      row("ReduceMax", {2, 4}),
+      row("ReduceMin", {1, 3}),
+      row("ReduceProd", {2, 12}),
+      row("ReduceL1", {3, 7}),
+      row("ReduceL2", {2.2360680, 5}),
+      row("ReduceSumSquare", {5, 25}),
+      row("ReduceLogSum", {1.0986123, 1.9459101}),
+      row("ReduceLogSumExp", {2.3132617, 4.3132617}),
+      {"ReduceMax",
+       {I32({2, 2}, {1, 5, 7, 2}), RowI({0})},
+       {{"keepdims", int64_t{0}}},
+       {I32({2}, {7, 5})}},
+      {"ArgMax", {Four()}, Axis(1), {I64({2, 1}, {1, 1})}},
+      {"ArgMin", {Four()}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}}, {RowI({0, 0})}},
+      {"TopK", {Row({2, 9, 5}), RowI({2})}, {}, {Row({9, 5}), RowI({1, 2})}},
+  };
+}
+
+std::vector<OpCase> ResizeCases() {
+  return {
+      {"Resize", {Four(), kAbsent, Row({1, 2})}, {}, {F32({2, 4}, {1, 1, 2, 2, 3, 3, 4, 4})}},
+      {"Resize",
+       {Row({0, 4}), kAbsent, kAbsent, RowI({4})},
+       {{"mode", std::string("linear")}},
+       {Row({0, 1, 3, 4})},
+       {},
+       kRounding},
+  };
+}
+
+}  // namespace
+
+std::vector<OpCase> NumericCases() {
+  std::vector<OpCase> all;
+  for (auto cases : {ProductCases, PoolCases, NormalizationCases, ReductionCases, ResizeCases}) {
+    for (OpCase& c : cases()) all.push_back(std::move(c));
+  }
+  return all;
+}
+
+}  // namespace onnx_cudnn
