@@ -56,10 +56,10 @@ build_with_sanitizers() {
 run_tests() {
   local name=$1 folder=$2 report=$PWD/build/$1.xml
   shift 2
-  rm -f "$report"
+  rm -rf "$report" "$folder/reports"
   stage "$name" ctest --test-dir "$folder" -j "$(nproc)" --output-on-failure --no-tests=error --progress --output-junit "$report" "$@" || true
   local counts
-  if counts=$($python tools/count_tests.py "$report"); then
+  if counts=$($python tools/count_tests.py "$report" "$folder/reports"); then
     read -r p f s <<<"$counts"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
   else

@@ -76,12 +76,27 @@ class SetupTest(unittest.TestCase):
 
 
 class CountTest(unittest.TestCase):
+    def count(self, *tests, **programs):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for name, cases in programs.items():
+                (folder / f"{name}.xml").write_text(f"<testsuites>{cases}</testsuites>")
+            report = folder / "report"
+            report.write_text("<testsuite>" + "".join(f'<testcase name="{n}" status="{s}"/>' for n, s in tests) + "</testsuite>")
+            return count_tests.count(report, folder)
+
     def test_counts_each_status(self):
-        cases = "".join(f'<testcase name="{status}" status="{status}"/>' for status in ("run", "run", "fail", "notrun", "disabled"))
-        with tempfile.NamedTemporaryFile("w", suffix=".xml") as report:
-            report.write(f"<testsuite>{cases}</testsuite>")
-            report.flush()
-            self.assertEqual(count_tests.count(report.name), (2, ["fail"], ["notrun", "disabled"]))
+        tests = [(status, status) for status in ("run", "run", "fail", "notrun", "disabled")]
+        self.assertEqual(self.count(*tests), (2, ["fail"], ["notrun", "disabled"]))
+
+    def test_counts_the_cases_of_a_program(self):
+        cases = """<testcase classname="A" name="Good" result="completed"/><testcase classname="A" name="Skips" result="skipped"/>
+                   <testcase classname="A" name="Bad" result="completed"><failure/></testcase>"""
+        self.assertEqual(self.count(("p", "fail"), p=cases), (1, ["A.Bad"], ["A.Skips"]))
+
+    def test_a_program_that_crashed_is_a_failure(self):
+        self.assertEqual(self.count(("p", "fail")), (0, ["p"], []))
+        self.assertEqual(self.count(("p", "fail"), p='<testcase classname="A" name="Good" result="completed"/>'), (1, ["p"], []))
 
 
 if __name__ == "__main__":
