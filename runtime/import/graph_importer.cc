@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<int>> GraphImporter::Order() {
 }
 
 absl::StatusOr<int> GraphImporter::OpsetOf(const onnx::NodeProto& proto) const {
-  const std::string_view domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
+  const std::string domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
   auto own = model_.node_opsets.find(&proto);
   auto imported = model_.opsets.find(domain);
   if (own == model_.node_opsets.end() && imported == model_.opsets.end()) {
