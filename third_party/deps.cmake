@@ -55,9 +55,13 @@ ${CMAKE_CXX_COMPILER_VERSION} ${Protobuf_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_
   fetch_source(${ABSEIL_SOURCE} ${ABSEIL_SOURCE_SHA256} ${cache}/abseil-${ABSEIL_SOURCE_SHA256})
   message(STATUS "onnx-cudnn: building Abseil and ONNX once into ${prefix} (minutes)")
   file(REMOVE_RECURSE ${prefix})
+  set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
+  if(launcher)
+    list(GET launcher -1 launcher)  # ccache alone: what sets its environment is for precompiled headers
+  endif()
   onnx_cudnn_run_or_stop("configure the dependencies" ${CMAKE_COMMAND} -G Ninja -S ${third_party}/source -B ${prefix}/build
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
-    -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER} -DCMAKE_INSTALL_PREFIX=${prefix}
+    -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DCMAKE_INSTALL_PREFIX=${prefix}
     -DABSL_ROOT=${cache}/abseil-${ABSEIL_SOURCE_SHA256}/third_party/abseil-cpp
     -DONNX_ROOT=${cache}/onnx-${ONNX_SOURCE_SHA256}
     "-DSANITIZE=${ONNX_CUDNN_SANITIZE}" "-DSANITIZE_NO=${ONNX_CUDNN_SANITIZE_NO}")
