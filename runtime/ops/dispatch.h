@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/graph/types.h"
+#include "runtime/ops/elements.h"
 
 namespace onnx_cudnn {
 
@@ -17,30 +18,17 @@ namespace onnx_cudnn {
 // Widened (widen.h). Internal for any other dtype: OpDef::types was not asked.
 template <typename F>
 absl::Status DispatchNumber(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::kF32:
-      return f(float{});
-    case DType::kF64:
-      return f(double{});
-    case DType::kI8:
-      return f(int8_t{});
-    case DType::kU8:
-      return f(uint8_t{});
-    case DType::kI16:
-      return f(int16_t{});
-    case DType::kU16:
-      return f(uint16_t{});
-    case DType::kI32:
-      return f(int32_t{});
-    case DType::kU32:
-      return f(uint32_t{});
-    case DType::kI64:
-      return f(int64_t{});
-    case DType::kU64:
-      return f(uint64_t{});
-    default:
-      return absl::InternalError(absl::StrCat("no reference for ", NameOf(dtype)));
-  }
+  const auto refuse = [&] {
+    return absl::InternalError(absl::StrCat("no reference for ", NameOf(dtype)));
+  };
+  if (!kFixedSizeTypes.Has(dtype)) return refuse();
+  return VisitElementType(dtype, [&](auto tag) -> absl::Status {
+    if constexpr (std::is_arithmetic_v<decltype(tag)>) {
+      return f(tag);
+    } else {
+      return refuse();
+    }
+  });
 }
 
 // The same for f32 and f64.
