@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "absl/log/check.h"
@@ -27,7 +28,7 @@ HostTensor HostTensor::Allocate(DType dtype, Dims dims) {
   const int64_t rounded =
       (tensor.bytes() / kAlignment + 1) * kAlignment;  // never null, also when empty
   void* data = std::aligned_alloc(kAlignment, rounded);
-  CHECK(data != nullptr) << "no memory for " << rounded << " bytes";
+  if (data == nullptr) throw std::bad_alloc();
   tensor.data_ = data;
   tensor.owner_ = std::shared_ptr<void>(data, std::free);
   return tensor;

@@ -15,8 +15,8 @@ class HostTensor {
  public:
   HostTensor() = default;  // dtype kUndefined, no bytes
 
-  // Uninitialized, 64-byte aligned; any dtype but kString. Aborts when memory is out: sizes are
-  // bounded by the caller.
+  // Uninitialized, 64-byte aligned; any dtype but kString. Throws std::bad_alloc, as any
+  // allocation.
   static HostTensor Allocate(DType dtype, Dims dims);
   // A view of bytes that `owner` keeps alive (a mapped file, a parsed message). Alignment is that
   // of an element at least.

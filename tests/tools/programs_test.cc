@@ -107,6 +107,15 @@ TEST_F(ProgramsTest, UnsupportedModelsEndWithThree) {
   ExpectFails(RunTool("unique.onnx"), 3, "Unique");
 }
 
+TEST_F(ProgramsTest, OutOfMemoryEndsWithSix) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a sanitizer has its own memory";
+#endif
+  const std::string limited = absl::StrCat("sh -c 'ulimit -v 2000000; exec ", ONNX_CUDNN_RUN);
+  ExpectFails(Run(limited, "shift.onnx --shape 200000000x4 --input zeros'"), 6, "memory");
+  ExpectFails(Run(limited, "shift.onnx --shape 50000000x4 --input zeros'"), 6, "memory");
+}
+
 TEST_F(ProgramsTest, VerifyEndsWithFourWhereAnOutputDiffers) {
   const std::vector<float> x = {1, 2, 3, 4}, zeros = {0, 0, 0, 0}, ones = {1, 1, 1, 1};
   const auto write = [&](const char* name, const std::vector<float>& values) {
