@@ -115,8 +115,12 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
   const absl::Time start = absl::Now();
   std::map<std::string, Dims, std::less<>> dims;
   for (size_t i = 0; i < key.size(); ++i) dims[inputs_[i].name] = key[i];
-  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
-                   BuildProgram(graph_, dims, target_, {.streams = options_.streams}));
+  ASSIGN_OR_RETURN(
+      std::shared_ptr<const Program> program,
+      BuildProgram(
+          graph_, dims, target_,
+          {.partitioner = options_.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
+           .streams = options_.streams}));
   for (const GraphOutput& output : program->graph.outputs()) {
     RETURN_IF_ERROR(CheckRunnable("output", output.name, output.value->type()));
   }

@@ -150,6 +150,11 @@ enum class DeviceChoice : uint8_t {
   kCuda,  // FailedPrecondition when there is none
 };
 
+enum class PartitionerChoice : uint8_t {
+  kGreedy,  // the largest unit that each engine offers, in order
+  kCost,    // the cheapest cover by predicted time
+};
+
 struct SessionOptions {
   DeviceChoice device = DeviceChoice::kAuto;
   // Rewrites at load: 0 only what running needs, 1 clean-up, 2 what moves arithmetic (BatchNorm
@@ -158,6 +163,8 @@ struct SessionOptions {
   // Rewrites to leave out, by name (onnx-cudnn-opt --help lists them). InvalidArgument for an
   // unknown one.
   std::vector<std::string> disabled_passes;
+  // How ops are grouped into what engines run.
+  PartitionerChoice partitioner = PartitionerChoice::kGreedy;
   // External data is mapped instead of read: no copy, but the caller promises that nobody changes
   // or shortens those files while the Session lives.
   bool map_external_data = false;

@@ -66,6 +66,10 @@ ABSL_FLAG(
     "Writes NAME.npy per output there; other than letters, digits, . _ - in a name become _.");
 ABSL_FLAG(int, runs, 1, "Runs that are timed, after one that is not; 0: none.");
 ABSL_FLAG(double, warm_up, 0, "Milliseconds of runs before the timed ones.");
+ABSL_FLAG(
+    std::string, partitioner, "greedy",
+    "How ops are grouped: greedy takes the largest group that each engine offers; cost searches "
+    "for the cheapest by predicted time.");
 ABSL_FLAG(std::string, device, "auto", "auto, cpu or cuda.");
 ABSL_FLAG(int, level, 2,
           "Rewrites: 0 only what running needs, 1 clean-up, 2 what moves arithmetic.");
@@ -188,6 +192,14 @@ absl::StatusOr<DeviceChoice> DeviceFromFlag() {
       absl::StrCat("--device: expected auto, cpu or cuda, found ", device));
 }
 
+absl::StatusOr<PartitionerChoice> PartitionerFromFlag() {
+  const std::string partitioner = absl::GetFlag(FLAGS_partitioner);
+  if (partitioner == "greedy") return PartitionerChoice::kGreedy;
+  if (partitioner == "cost") return PartitionerChoice::kCost;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--partitioner: expected greedy or cost, found ", partitioner));
+}
+
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
   if (arguments.size() != 1) {
     return absl::InvalidArgumentError(
@@ -208,6 +220,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
     return absl::InvalidArgumentError("--runs, --top, --warm-up: expected 0 or more");
   }
   ASSIGN_OR_RETURN(options.session.device, DeviceFromFlag());
+  ASSIGN_OR_RETURN(options.session.partitioner, PartitionerFromFlag());
   options.session.optimization_level = absl::GetFlag(FLAGS_level);
   options.session.disabled_passes = absl::GetFlag(FLAGS_disable_passes);
   ASSIGN_OR_RETURN(options.inputs.image, ImageFromFlags());

@@ -126,10 +126,7 @@ double FixedPlacements::BorderUs(const Proposal& proposal) const {
                        const std::map<const Value*, Placement>& border) {
     const Placement* there = FindPlacement(border, value);
     if (there == nullptr || *there == placement) return;
-    const int64_t bytes =
-        there->format.bytes(value.dtype()) + placement.format.bytes(value.dtype());
-    const DeviceInfo& info = stretch_.target.info;
-    us += static_cast<double>(bytes) / info.bytes_per_us + info.launch_us;
+    us += ReformatUs(value, *there, placement, stretch_.target.info);
   };
   for (size_t i = 0; i < proposal.boundary.inputs.size(); ++i) {
     add(*proposal.boundary.inputs[i], proposal.candidate.inputs[i], stretch_.produced);

@@ -41,6 +41,14 @@ using Partitioner = absl::StatusOr<std::vector<Candidate>> (*)(const Stretch& st
 // largest proposal of free Nodes that agrees with them, the cheapest of equal size.
 absl::StatusOr<std::vector<Candidate>> Greedy(const Stretch& stretch);
 
+// The cheapest cover by predicted time, Reformats included. Exact until its states pass a limit,
+// then a beam that is never worse than Greedy (cost_search.h).
+absl::StatusOr<std::vector<Candidate>> CostSearch(const Stretch& stretch);
+
+// One Reformat or Transfer of `value`: the bytes of both sides at the device's rate, and a launch.
+double ReformatUs(const Value& value, const Placement& from, const Placement& to,
+                  const DeviceInfo& info);
+
 // Covers `graph` by `partitioner` and compiles each unique signature once, in parallel (Confirm).
 // Where all Variants of a Candidate were refused, the stretch of those Nodes is covered again, with
 // Placements that neighbours chose pinned, until nothing is refused.

@@ -75,7 +75,8 @@ std::vector<HostTensor> MakeInputs(const Graph& graph) {
 }
 
 std::shared_ptr<const Program> ExpectRunsLikeEvaluate(const Graph& graph, const InputDims& dims,
-                                                      const Target& target) {
+                                                      const Target& target,
+                                                      Partitioner partitioner) {
   const absl::StatusOr<Graph> bound = BindShapes(graph, dims, {});
   EXPECT_TRUE(bound.ok()) << bound.status();
   if (!bound.ok()) return nullptr;
@@ -85,7 +86,8 @@ std::shared_ptr<const Program> ExpectRunsLikeEvaluate(const Graph& graph, const 
   if (!expected.ok()) return nullptr;
   std::shared_ptr<const Program> first;
   for (const int streams : {1, 2, 3}) {
-    const auto program = BuildProgram(graph, dims, target, {.streams = streams});
+    const auto program =
+        BuildProgram(graph, dims, target, {.partitioner = partitioner, .streams = streams});
     EXPECT_TRUE(program.ok()) << program.status();
     if (!program.ok()) return nullptr;
     if (first == nullptr) first = *program;

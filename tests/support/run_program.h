@@ -22,7 +22,8 @@ std::vector<HostTensor> MakeInputs(const Graph& graph);
 // interleaved orders with dead memory poisoned, and expects every output to equal Evaluate's.
 // Returns the Program of one stream.
 std::shared_ptr<const Program> ExpectRunsLikeEvaluate(const Graph& graph, const InputDims& dims,
-                                                      const Target& target);
+                                                      const Target& target,
+                                                      Partitioner partitioner = Greedy);
 
 // The same over `host` and `view`.
 std::shared_ptr<const Program> ExpectRunsLikeEvaluate(const Graph& graph,

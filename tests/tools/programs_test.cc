@@ -85,6 +85,8 @@ TEST_F(ProgramsTest, WrongUsageEndsWithOne) {
   ExpectFails(RunTool("shift.onnx --frobnicate-all"), 1, "unknown flag --frobnicate-all");
   ExpectFails(RunTool(""), 1, "expected one model file, found 0");
   ExpectFails(RunTool("shift.onnx --device tpu"), 1, "--device: expected auto, cpu or cuda");
+  ExpectFails(RunTool("shift.onnx --partitioner best"), 1,
+              "--partitioner: expected greedy or cost");
   ExpectFails(RunTool("shift.onnx --image nothing"), 1, "unknown image preset");
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --passes no-such"), 1, "unknown pass \"no-such\"");
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --bogus"), 1, "unknown flag --bogus");
@@ -129,6 +131,7 @@ TEST_F(ProgramsTest, VerifyEndsWithFourWhereAnOutputDiffers) {
   const Ended good = RunTool("shift.onnx --verify good.npz");
   EXPECT_EQ(good.code, 0) << good.err << good.out;
   EXPECT_TRUE(absl::StrContains(good.out, "verify  y/0  agrees")) << good.out;
+  EXPECT_EQ(RunTool("shift.onnx --verify good.npz --partitioner cost").code, 0);
   const Ended bad = RunTool("shift.onnx --verify bad.npz");
   ExpectFails(bad, 4, "differs");
   EXPECT_TRUE(absl::StrContains(bad.out, "DIFFERS  largest difference 1,")) << bad.out;

@@ -1,0 +1,51 @@
+// What covers and Reformats are predicted to take.
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "passes/partition/cost_search.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// The Placements of one Value in a cover.
+struct Lies {
+  const Placement* made_as = nullptr;
+  std::vector<const Placement*> wanted;
+};
+
+}  // namespace
+
+double ReformatUs(const Value& value, const Placement& from, const Placement& to,
+                  const DeviceInfo& info) {
+  const int64_t bytes = from.format.bytes(value.dtype()) + to.format.bytes(value.dtype());
+  return static_cast<double>(bytes) / info.bytes_per_us + info.launch_us;
+}
+
+double CoverUs(const Stretch& stretch, absl::Span<const Candidate> cover) {
+  absl::flat_hash_map<const Value*, Lies> lies;
+  double us = 0;
+  for (const auto& [value, placement] : stretch.produced) lies[value].made_as = &placement;
+  for (const auto& [value, placement] : stretch.demanded) lies[value].wanted.push_back(&placement);
+  for (const Candidate& c : cover) {
+    us += c.cost.us;
+    const Boundary boundary = BoundaryOf(c.nodes);
+    for (size_t i = 0; i < boundary.outputs.size(); ++i) {
+      lies[boundary.outputs[i]].made_as = &c.outputs[i];
+    }
+    for (size_t i = 0; i < boundary.inputs.size(); ++i) {
+      lies[boundary.inputs[i]].wanted.push_back(&c.inputs[i]);
+    }
+  }
+  for (const auto& [value, l] : lies) {
+    std::vector<Placement> there;
+    if (l.made_as != nullptr) there.push_back(*l.made_as);
+    for (const Placement* wanted : l.wanted) {
+      if (std::find(there.begin(), there.end(), *wanted) != there.end()) continue;
+      if (!there.empty()) us += ReformatUs(*value, there[0], *wanted, stretch.target.info);
+      there.push_back(*wanted);
+    }
+  }
+  return us;
+}
+
+}  // namespace onnx_cudnn

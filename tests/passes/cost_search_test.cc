@@ -1,0 +1,250 @@
+// The cost search against brute force, greedy and its own promises of size, over test Engines.
+#include "passes/partition/cost_search.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "passes/partition/proposals.h"
+#include "runtime/exec/host_engine.h"
+#include "tests/support/run_program.h"
+#include "tests/support/test_engines.h"
+
+namespace onnx_cudnn {
+namespace {
+
+const Type kType = Type::Tensor(DType::kF32, {1, 2, 2, 2});
+
+Value& Add(Graph& graph, std::string op, std::vector<Value*> inputs) {
+  Node& node = graph.AddNode({.op = std::move(op), .inputs = std::move(inputs)});
+  graph.SetType(node.output(0), kType);
+  return node.output(0);
+}
+
+Graph RandomGraph(std::mt19937& random, int nodes) {
+  Graph graph;
+  std::vector<Value*> values = {&graph.AddInput("x", kType), &graph.AddInput("z", kType)};
+  const auto any = [&] { return values[random() % values.size()]; };
+  for (int i = 0; i < nodes; ++i) {
+    const bool binary = random() % 2 == 0;
+    Value* recent = values[values.size() - 1 - random() % std::min<size_t>(3, values.size())];
+    values.push_back(&(binary ? Add(graph, "Add", {recent, any()}) : Add(graph, "Relu", {recent})));
+  }
+  for (Value* v : values) {
+    if (v->producer() != nullptr && (v->uses().empty() || random() % 8 == 0)) {
+      graph.AddOutput(v->name(), *v);
+    }
+  }
+  return graph;
+}
+
+// The whole of a Graph, inputs and outputs row-major on the device.
+class WholeStretch {
+ public:
+  WholeStretch(const Graph& graph, const Target& target)
+      : stretch_{.graph = graph, .target = target, .refused = none_} {
+    const Placement plain{Format::RowMajor(Dims{1, 2, 2, 2}), Space::kDevice};
+    for (const Node* node : graph.TopologicalOrder()) stretch_.nodes.push_back(node);
+    for (const Value* v : graph.inputs()) stretch_.produced.emplace(v, plain);
+    for (const GraphOutput& o : graph.outputs()) stretch_.demanded.emplace(o.value, plain);
+  }
+  const Stretch& operator*() const { return stretch_; }
+
+ private:
+  const Refusals none_;
+  Stretch stretch_;
+};
+
+// Every cover, one Node after the other, but those whose Candidates, with the least share that each
+// Node left can have in one, cost more than the best.
+class BruteForce {
+ public:
+  explicit BruteForce(const Stretch& stretch) : stretch_(stretch), proposals_(stretch) {
+    for (const std::vector<Proposal>& at : proposals_.at()) {
+      for (const Proposal& p : at) {
+        const double share = p.candidate.cost.us / static_cast<double>(p.candidate.nodes.size());
+        for (const Node* n : p.candidate.nodes) {
+          auto [it, added] = least_.try_emplace(n, share);
+          it->second = std::min(it->second, share);
+        }
+      }
+    }
+    for (const auto& [node, share] : least_) us_ += share;
+  }
+  double Us() {
+    Cover(0);
+    return best_;
+  }
+
+ private:
+  void Cover(size_t node) {
+    while (node < stretch_.nodes.size() && taken_.contains(stretch_.nodes[node])) ++node;
+    if (node == stretch_.nodes.size()) {
+      best_ = std::min(best_, CoverUs(stretch_, chosen_));
+      return;
+    }
+    for (const std::vector<Proposal>& at : proposals_.at()) {
+      for (const Proposal& p : at) {
+        if (Has(p, stretch_.nodes[node]) && IsFree(p)) Choose(p, node);
+      }
+    }
+  }
+  void Choose(const Proposal& p, size_t node) {
+    double us = p.candidate.cost.us;
+    for (const Node* n : p.candidate.nodes) us -= least_.at(n);
+    if (us_ + us >= best_ + 1e-9) return;
+    taken_.insert(p.candidate.nodes.begin(), p.candidate.nodes.end());
+    chosen_.push_back(p.candidate);
+    us_ += us;
+    Cover(node);
+    us_ -= us;
+    chosen_.pop_back();
+    for (const Node* n : p.candidate.nodes) taken_.erase(n);
+  }
+  static bool Has(const Proposal& p, const Node* node) {
+    return std::find(p.candidate.nodes.begin(), p.candidate.nodes.end(), node) !=
+           p.candidate.nodes.end();
+  }
+  bool IsFree(const Proposal& p) const {
+    return std::none_of(p.candidate.nodes.begin(), p.candidate.nodes.end(),
+                        [&](const Node* n) { return taken_.contains(n); });
+  }
+
+  const Stretch& stretch_;
+  const Proposals proposals_;
+  std::set<const Node*> taken_;
+  std::vector<Candidate> chosen_;
+  std::map<const Node*, double> least_;
+  double us_ = 0;  // of the Candidates, and the least of the Nodes left
+  double best_ = 1e30;
+};
+
+// Three Engines with prices drawn by `random`: paths row-major, paths channels-last, single Nodes
+// on the host; a Reformat costs about as much as a Node.
+struct Engines {
+  explicit Engines(std::mt19937& random)
+      : plain({.name = "plain", .most_nodes = 2, .us = Draw(random), .us_more = Draw(random)}),
+        last({.name = "last",
+              .most_nodes = 3,
+              .channels_last = true,
+              .us = Draw(random),
+              .us_more = Draw(random)}),
+        host({.name = "host", .space = Space::kHost, .us = Draw(random)}) {
+    target.engines = {&plain, &last, &host};
+    target.info.launch_us = Draw(random);
+    target.info.bytes_per_us = 100;
+  }
+  static double Draw(std::mt19937& random) { return 0.25 * static_cast<double>(1 + random() % 12); }
+
+  TestEngine plain, last, host;
+  Target target;
+};
+
+TEST(CostSearchTest, FindsWhatBruteForceFinds) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const Engines engines(random);
+    // Few graphs are large: brute force takes exponential time.
+    const Graph graph = RandomGraph(random, i == 0        ? 12
+                                            : i % 50 == 0 ? 9
+                                                          : 2 + static_cast<int>(random() % 5));
+    const WholeStretch stretch(graph, engines.target);
+    const auto found = SearchCheapestCover(*stretch);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(found->exact);
+    ASSERT_NEAR(found->us, CoverUs(*stretch, found->cover), 1e-9) << "graph " << i;
+    ASSERT_NEAR(found->us, BruteForce(*stretch).Us(), 1e-9) << "graph " << i;
+  }
+}
+
+TEST(CostSearchTest, BeamIsNeverWorseThanGreedy) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 100; ++i) {
+    const Engines engines(random);
+    const Graph graph = RandomGraph(random, 40);
+    const WholeStretch stretch(graph, engines.target);
+    const auto found =
+        SearchCheapestCover(*stretch, {.states_per_node = 0, .least_states = 1, .beam = 2});
+    const auto greedy = Greedy(*stretch);
+    ASSERT_TRUE(found.ok() && greedy.ok());
+    EXPECT_FALSE(found->exact);
+    EXPECT_NEAR(found->us, CoverUs(*stretch, found->cover), 1e-9);
+    EXPECT_LE(found->us, CoverUs(*stretch, *greedy) + 1e-9) << "graph " << i;
+  }
+}
+
+TEST(CostSearchTest, EqualStretchesGiveEqualCovers) {
+  std::mt19937 random(3);
+  const Engines engines(random);
+  const Graph graph = RandomGraph(random, 30);
+  const WholeStretch stretch(graph, engines.target);
+  const auto a = SearchCheapestCover(*stretch), b = SearchCheapestCover(*stretch);
+  ASSERT_TRUE(a.ok() && b.ok());
+  ASSERT_EQ(a->cover.size(), b->cover.size());
+  for (size_t i = 0; i < a->cover.size(); ++i) {
+    EXPECT_EQ(a->cover[i].nodes, b->cover[i].nodes);
+    EXPECT_EQ(a->cover[i].engine, b->cover[i].engine);
+  }
+}
+
+// Heads that share their inputs: a search over all sets of covered Nodes would explode.
+TEST(CostSearchTest, ParallelHeadsStayNearLinear) {
+  std::mt19937 random(4);
+  const Engines engines(random);
+  Graph graph;
+  for (int head = 0; head < 10; ++head) {
+    Value* v = &graph.AddInput("x", kType);
+    for (int i = 0; i < 20; ++i) v = &Add(graph, "Relu", {v});
+    graph.AddOutput(absl::StrCat("y", head), *v);
+  }
+  const WholeStretch stretch(graph, engines.target);
+  const auto found = SearchCheapestCover(*stretch);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->exact);
+  EXPECT_LE(found->states, 64 * graph.node_count());
+}
+
+TEST(CostSearchTest, ResidualLadderStaysNearLinear) {
+  std::mt19937 random(5);
+  const Engines engines(random);
+  Graph graph;
+  Value* v = &graph.AddInput("x", kType);
+  for (int block = 0; block < 2500; ++block) {
+    Value& a = Add(graph, "Relu", {v});
+    Value& b = Add(graph, "Relu", {&a});
+    v = &Add(graph, "Relu", {&Add(graph, "Add", {&b, v})});
+  }
+  graph.AddOutput("y", *v);
+  const WholeStretch stretch(graph, engines.target);
+  const auto found = SearchCheapestCover(*stretch);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->exact);
+  EXPECT_LE(found->states, 64 * graph.node_count());
+}
+
+TEST(CostSearchTest, NamesANodeThatNobodyRuns) {
+  TestEngine relu({.ops = {"Relu"}});
+  Graph graph;
+  graph.AddOutput("y", Add(graph, "Neg", {&Add(graph, "Relu", {&graph.AddInput("x", kType)})}));
+  const Target target = TargetOf({&relu});
+  const auto found = CostSearch(*WholeStretch(graph, target));
+  EXPECT_EQ(found.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(found.status().message().find("(Neg)"), std::string::npos) << found.status();
+}
+
+TEST(CostSearchTest, ProgramsRunLikeEvaluate) {
+  std::mt19937 random(6);
+  for (int i = 0; i < 20; ++i) {
+    Engines engines(random);
+    const std::unique_ptr<Engine> reformats = MakeHostEngine(Space::kDevice);
+    engines.target.engines.push_back(reformats.get());
+    ExpectRunsLikeEvaluate(RandomGraph(random, 12), {}, engines.target, CostSearch);
+  }
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
