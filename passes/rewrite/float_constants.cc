@@ -36,11 +36,23 @@ std::optional<HostTensor> FromDoubles(DType dtype, Dims dims, absl::Span<const d
 }
 
 std::optional<HostTensor> ScaleRows(const HostTensor& weights, absl::Span<const double> scales) {
-  return VisitElementType(weights.dtype(), [&](auto tag) {
-    const auto from = weights.data<decltype(tag)>();
-    const size_t row = scales.empty() ? 1 : from.size() / scales.size();
-    return Make<decltype(tag)>(weights.dtype(), weights.dims(),
-                               [&](size_t i) { return Widen<double>(from[i]) * scales[i / row]; });
+  return VisitElementType(weights.dtype(), [&](auto tag) -> std::optional<HostTensor> {
+    using T = decltype(tag);
+    HostTensor tensor = HostTensor::Allocate(weights.dtype(), weights.dims());
+    const T* from = weights.data<T>().data();
+    T* to = tensor.mutable_data<T>().data();
+    const size_t row = scales.empty() ? 0 : weights.elements() / scales.size();
+    bool finite = true;  // no way out of the loop: it is a vector loop then
+    for (const double scale : scales) {
+      for (size_t i = 0; i < row; ++i) {
+        to[i] = Narrow<T>(Widen<double>(from[i]) * scale);
+        finite &= std::isfinite(Widen<double>(to[i]));
+      }
+      from += row;
+      to += row;
+    }
+    if (!finite) return std::nullopt;
+    return tensor;
   });
 }
 
