@@ -99,7 +99,9 @@ def run_ours(path, runs):
     """As run_onnxruntime; the peak is that of the whole process, so the first run's arena counts too."""
     command = [str(RUN), str(path), "--device", "cpu", "--input", "input=random", "--shape", "input=1x3x224x224"]
     command += ["--runs", str(runs), "--warm-up", str(WARM_UP_MS if runs else 0), "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # A host may force OpenBLAS to older instructions, which onnxruntime would not follow: both pick by CPU.
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     peak = PeakMemory(process.pid)
     report = json.loads(process.stdout.read())
     peak_bytes = peak.stop()
