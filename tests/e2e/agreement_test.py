@@ -47,16 +47,20 @@ def disagreement(found, expected):
     return f"at {[int(i) for i in worst]} is {found[worst]!r}, expected {expected[worst]!r}"
 
 
-def main():
-    run, model = sys.argv[1:]
-    path, inputs = MODELS / f"{model}.onnx", INPUTS[model]()
+def agrees(run, path, inputs):
+    """Runs both on `inputs` and prints a line per output of the model."""
     expected = expected_outputs(path, inputs)
     with tempfile.TemporaryDirectory() as folder:
         found = our_outputs(run, path, inputs, expected, folder)
     wrong = {name: disagreement(found[name], expected[name]) for name in expected}
     for name, words in wrong.items():
-        print(f"{model}: output {name!r} {words or 'agrees'}")
-    sys.exit(any(wrong.values()))
+        print(f"{path.stem}: output {name!r} {words or 'agrees'}")
+    return not any(wrong.values())
+
+
+def main():
+    run, model = sys.argv[1:]
+    sys.exit(not agrees(run, MODELS / f"{model}.onnx", INPUTS[model]()))
 
 
 if __name__ == "__main__":
