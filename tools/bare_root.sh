@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Proves that a clone needs nothing installed by hand: makes an empty Debian 12 root, clones HEAD into it and runs a command there with
+# an empty environment. The root gets this host's package sources, pip settings and certificates, and is left for a second run.
+#   tools/bare_root.sh ROOT [COMMAND]     COMMAND: `bash .ci/run` when absent; needs root and debootstrap
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+[ $# -ge 1 ] || { echo "usage: tools/bare_root.sh ROOT [COMMAND]" >&2; exit 1; }
+root=$(realpath -m "$1")
+command=${2:-bash .ci/run}
+
+make_root() {
+  debootstrap --variant=minbase --include=ca-certificates bookworm "$root" >"$root.log" 2>&1 ||
+    { tail -3 "$root.log" >&2; exit 1; }
+  rm -f "$root/etc/apt/sources.list"
+  local file
+  for file in /etc/apt/sources.list.d/debian.sources /etc/pip.conf /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt \
+    /etc/apt/apt.conf.d/99*; do
+    if [ -e "$file" ]; then cp -L "$file" "$root$file"; fi
+  done
+}
+
+release() {
+  umount "$root/dev" "$root/proc" 2>/dev/null || true
+}
+
+[ -d "$root/etc" ] || make_root
+rm -rf "$root/clone"
+git clone --quiet --no-hardlinks . "$root/clone"
+trap release EXIT
+mount --bind /proc "$root/proc"
+mount --bind /dev "$root/dev"
+start=$SECONDS code=0
+chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd /clone && $command" || code=$?
+echo "bare root: exit code $code after $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s"
+exit $code
