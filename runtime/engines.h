@@ -11,11 +11,15 @@ namespace onnx_cudnn {
 
 using EngineList = std::vector<std::unique_ptr<const Engine>>;
 
-// Every Engine, in order of preference at equal price: the only place that names them all.
-EngineList MakeEngines();
+// A Target with the Engines it names, in order of preference at equal price. Moving it keeps their
+// addresses.
+struct OwnedTarget {
+  EngineList engines;
+  Target target;
+};
 
-// The Target called `name`, over `engines`, which must outlive it. InvalidArgument lists the names
-// there are.
-absl::StatusOr<Target> MakeTarget(std::string_view name, const EngineList& engines);
+// The Target called `name`, without asking a device: the only place that names every Engine.
+// InvalidArgument lists the names there are.
+absl::StatusOr<OwnedTarget> MakeTarget(std::string_view name);
 
 }  // namespace onnx_cudnn

@@ -74,15 +74,14 @@ absl::Status LoadedModel::OpenDevice() {
   if (options_.device == DeviceChoice::kAuto) {
     device_note_ = "this build has no CUDA device: running on the CPU device";
   }
-  engines_ = MakeEngines();
-  ASSIGN_OR_RETURN(target_, MakeTarget("cpu", engines_));
+  ASSIGN_OR_RETURN(target_, MakeTarget(options_.target));
   device_ = MakeCpuDevice();
   constants_ = std::make_unique<ConstantStore>(*device_);
   return absl::OkStatus();
 }
 
 absl::Status LoadedModel::Optimize() {
-  PassContext context{.target = &target_};
+  PassContext context{.target = &target_.target};
   PassManagerOptions manager;
   manager.disabled.insert(options_.disabled_passes.begin(), options_.disabled_passes.end());
   return RunPasses(graph_, MakePipeline(options_.optimization_level), manager, context).status();
@@ -118,7 +117,7 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
   ASSIGN_OR_RETURN(
       std::shared_ptr<const Program> program,
       BuildProgram(
-          graph_, dims, target_,
+          graph_, dims, target_.target,
           {.partitioner = options_.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
            .streams = options_.streams}));
   for (const GraphOutput& output : program->graph.outputs()) {

@@ -44,8 +44,7 @@ class LoadedModel {
   const SessionOptions options_;
   std::vector<ValueInfo> inputs_, outputs_;
   std::string device_note_;
-  EngineList engines_;
-  Target target_;
+  OwnedTarget target_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<ConstantStore> constants_;
   mutable ProgramTable programs_;

@@ -163,6 +163,9 @@ struct SessionOptions {
   // Rewrites to leave out, by name (onnx-cudnn-opt --help lists them). InvalidArgument for an
   // unknown one.
   std::vector<std::string> disabled_passes;
+  // The GPU for which Programs are partitioned, or "cpu"; the CPU device emulates another one.
+  // InvalidArgument lists the names there are.
+  std::string target = "cpu";
   // How ops are grouped into what engines run.
   PartitionerChoice partitioner = PartitionerChoice::kGreedy;
   // External data is mapped instead of read: no copy, but the caller promises that nobody changes

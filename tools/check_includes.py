@@ -12,6 +12,9 @@ ROOMS = {
     "runtime/import": ["runtime/base", "runtime/graph", "runtime/ops"],
     "runtime/plan": ["runtime/base", "runtime/graph", "runtime/ops"],
     "runtime/exec": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
+    "runtime/cudnn": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
+    "runtime/gemm": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
+    "runtime/kernels": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
     "passes": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
 }
 ROOMS["runtime"] = list(ROOMS)  # session and engines
@@ -25,7 +28,7 @@ THIRD_PARTY = {
     r"(onnx|google/protobuf)/|runtime/graph/onnx_types\.h": ["runtime/import/", "runtime/graph/infer.cc", "runtime/graph/onnx_types.", "tests/"],
     r"cblas\.h": ["runtime/ops/", "tests/ops/"],
     r"(png\.h|turbojpeg\.h|zlib\.h|minizip/|xtensor/|nlohmann/)": ["tools/", "tests/tools/"],
-    r"(cuda|cudnn|cublas|nvrtc)": [],
+    r"(cuda|cudnn|cublas|nvrtc)[^/]*\.h": [],
 }
 PUBLIC_HEADERS = ("runtime/session.h", "runtime/graph/dtype.h")
 STANDARD_HEADER = re.compile(r"[a-z_]+")

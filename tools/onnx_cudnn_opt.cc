@@ -124,10 +124,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Pass>>> ChosenPasses(const Options& o
 }
 
 absl::Status Rewrite(Graph& graph, const Options& options) {
-  const EngineList engines = MakeEngines();
-  ASSIGN_OR_RETURN(const Target target, MakeTarget("cpu", engines));
+  ASSIGN_OR_RETURN(const OwnedTarget owned, MakeTarget("cpu"));
   std::vector<Remark> remarks;
-  PassContext context{.target = &target, .remarks = options.remarks ? &remarks : nullptr};
+  PassContext context{.target = &owned.target, .remarks = options.remarks ? &remarks : nullptr};
   PassManagerOptions manager;
   manager.disabled.insert(options.disabled.begin(), options.disabled.end());
   manager.after_pass = [&](const PassRun& run, const Graph& after) {

@@ -65,11 +65,21 @@ class Compiled {
   std::string reason_;
 };
 
+// Why two Nodes stay apart, and what would change that. Text that lives for ever.
+struct Rule {
+  std::string_view says;
+  std::string_view remedy;
+};
+
 class CandidateSink {
  public:
   virtual ~CandidateSink() = default;
   virtual void Add(Candidate candidate) = 0;
   virtual void No(const Engine& engine, const Node& node, std::string reason) = 0;
+  // `engine` grew a Candidate up to `edge` and did not take `node` beyond it, the edge's producer
+  // or one of its readers.
+  virtual void NotFused(const Engine& /*engine*/, const Value& /*edge*/, const Node& /*node*/,
+                        const Rule& /*rule*/) {}
 };
 
 class Engine {

@@ -5,19 +5,25 @@
 namespace onnx_cudnn {
 namespace {
 
-TEST(EnginesTest, CpuTargetHoldsEveryEngineInOrder) {
-  const EngineList engines = MakeEngines();
-  const absl::StatusOr<Target> target = MakeTarget("cpu", engines);
-  ASSERT_TRUE(target.ok());
-  ASSERT_EQ(target->engines.size(), engines.size());
-  EXPECT_EQ(target->engines[0]->name(), "view");
-  EXPECT_EQ(target->engines[1]->name(), "host");
+std::vector<std::string_view> EnginesOf(const Target& target) {
+  std::vector<std::string_view> names;
+  for (const Engine* engine : target.engines) names.push_back(engine->name());
+  return names;
+}
+
+TEST(EnginesTest, TargetsHoldTheirEnginesInOrder) {
+  using Names = std::vector<std::string_view>;
+  absl::StatusOr<OwnedTarget> cpu = MakeTarget("cpu"), h200 = MakeTarget("h200");
+  ASSERT_TRUE(cpu.ok());
+  ASSERT_TRUE(h200.ok());
+  EXPECT_EQ(EnginesOf(cpu->target), (Names{"view", "host"}));
+  EXPECT_EQ(EnginesOf(h200->target), (Names{"view", "cudnn", "gemm", "kernel", "host"}));
 }
 
 TEST(EnginesTest, UnknownTargetListsTheNames) {
-  const absl::Status status = MakeTarget("h900", MakeEngines()).status();
+  const absl::Status status = MakeTarget("h900").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "unknown target \"h900\", expected one of: cpu");
+  EXPECT_EQ(status.message(), "unknown target \"h900\", expected one of: cpu, h200");
 }
 
 }  // namespace

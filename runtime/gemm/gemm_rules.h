@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/plan/engine.h"
+
+namespace onnx_cudnn {
+
+// The Engine `gemm` without a GPU: matrix products by cuBLASLt. Its Steps emulate.
+std::unique_ptr<Engine> MakeGemmRules();
+
+}  // namespace onnx_cudnn
