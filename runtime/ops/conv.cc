@@ -171,13 +171,8 @@ absl::Status ReferenceConv(const ReferenceArgs& args) {
   });
 }
 
-absl::StatusOr<ConvShape> ShapeOf(const Node& node) {
-  return ConvShapeOf(node, node.input(0).dims(), node.input(1).dims(),
-                     node.has_input(2) ? node.input(2).dims() : Dims(), node.output(0).dims());
-}
-
 int64_t ConvWorkspace(const Node& node) {
-  const absl::StatusOr<ConvShape> shape = ShapeOf(node);
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(node);
   const int64_t widened = WidenedBytes(node);
   if (!shape.ok() || IsDepthwise(*shape) || !NeedsColumns(*shape)) return widened;
   const int64_t element_bytes = BytesOf(WideType(node.input(0).dtype()), 1);
@@ -186,7 +181,7 @@ int64_t ConvWorkspace(const Node& node) {
 }
 
 Cost ConvCost(const Node& node) {
-  const absl::StatusOr<ConvShape> shape = ShapeOf(node);
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(node);
   return {.flops = shape.ok() ? 2 * shape->multiply_adds() : 0, .bytes = IoBytes(node)};
 }
 

@@ -103,4 +103,15 @@ absl::StatusOr<ConvShape> ConvTransposeShapeOf(const Node& node, absl::Span<cons
   return shape;
 }
 
+absl::StatusOr<ConvShape> StaticConvShape(const Node& node) {
+  const Dims bias = node.has_input(2) ? node.input(2).dims() : Dims();
+  const Dims x = node.input(0).dims(), w = node.input(1).dims(), y = node.output(0).dims();
+  if (node.op() == "ConvTranspose") return ConvTransposeShapeOf(node, x, w, bias, y);
+  return ConvShapeOf(node, x, w, bias, y);
+}
+
+bool HasConstantWeights(const Node& node) {
+  return node.input(1).is_constant() && (!node.has_input(2) || node.input(2).is_constant());
+}
+
 }  // namespace onnx_cudnn

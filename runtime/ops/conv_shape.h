@@ -32,5 +32,10 @@ absl::StatusOr<ConvShape> ConvTransposeShapeOf(const Node& node, absl::Span<cons
                                                absl::Span<const int64_t> w,
                                                absl::Span<const int64_t> bias,
                                                absl::Span<const int64_t> y);
+// Either of them, of a static Conv or ConvTranspose.
+absl::StatusOr<ConvShape> StaticConvShape(const Node& node);
+
+// Whether the weight of a Conv or ConvTranspose and its bias, where it has one, are constants.
+bool HasConstantWeights(const Node& node);
 
 }  // namespace onnx_cudnn

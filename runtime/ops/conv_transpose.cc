@@ -55,20 +55,14 @@ absl::Status ReferenceConvTranspose(const ReferenceArgs& args) {
   });
 }
 
-absl::StatusOr<ConvShape> ShapeOf(const Node& node) {
-  return ConvTransposeShapeOf(node, node.input(0).dims(), node.input(1).dims(),
-                              node.has_input(2) ? node.input(2).dims() : Dims(),
-                              node.output(0).dims());
-}
-
 int64_t ConvTransposeWorkspace(const Node& node) {
-  const absl::StatusOr<ConvShape> shape = ShapeOf(node);
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(node);
   const int64_t columns = shape.ok() ? shape->rows() * shape->out_size() : 0;
   return WidenedBytes(node) + BytesOf(WideType(node.input(0).dtype()), columns);
 }
 
 Cost ConvTransposeCost(const Node& node) {
-  const absl::StatusOr<ConvShape> shape = ShapeOf(node);
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(node);
   return {.flops = shape.ok() ? 2 * shape->multiply_adds() : 0, .bytes = IoBytes(node)};
 }
 

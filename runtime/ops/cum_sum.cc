@@ -1,27 +1,31 @@
+// CumSum and CumProd.
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/elements.h"
 #include "runtime/ops/operands.h"
+#include "runtime/ops/widen.h"
 
 namespace onnx_cudnn {
 namespace {
 
-// Running sums of one line of `n` elements, `step` apart, from its first element or (a negative
-// step) its last.
-template <typename E>
-void SumLine(const E* from, E* to, int64_t n, int64_t step, bool exclusive) {
+// Running sums or products of one line of `n` elements, `step` apart, from its first element or (a
+// negative step) its last.
+template <bool kProduct, typename E>
+void JoinLine(const E* from, E* to, int64_t n, int64_t step, bool exclusive) {
   using Number = NumberOf<E>;
-  using Sum = std::conditional_t<std::is_integral_v<Number>, uint64_t, double>;  // integers wrap
-  Sum sum = 0;
+  using Wide = std::conditional_t<std::is_integral_v<Number>, uint64_t, double>;  // integers wrap
+  Wide all = kProduct ? 1 : 0;
   for (int64_t i = 0; i < n; ++i, from += step, to += step) {
-    const Sum with = sum + static_cast<Sum>(Widen<Number>(*from));
-    *to = Narrow<E>(exclusive ? sum : with);
-    sum = with;
+    const Wide next = static_cast<Wide>(Widen<Number>(*from));
+    const Wide with = kProduct ? all * next : all + next;
+    *to = Narrow<E>(exclusive ? all : with);
+    all = with;
   }
 }
 
-absl::Status ReferenceCumSum(const ReferenceArgs& args) {
+template <bool kProduct>
+absl::Status ReferenceCumulative(const ReferenceArgs& args) {
   const TensorRef& in = args.in[0];
   RETURN_IF_ERROR(ExpectDims("output", args.out[0].dims, in.dims));
   ASSIGN_OR_RETURN(const std::vector<int64_t> axis, AxesOf(args, 1, in.dims.size(), 1));
@@ -37,22 +41,25 @@ absl::Status ReferenceCumSum(const ReferenceArgs& args) {
             const int64_t last = reverse ? view.extent - 1 : 0;
             const int64_t first =
                 (i / view.inner * view.extent + last) * view.inner + i % view.inner;
-            SumLine(static_cast<const E*>(in.data) + first,
-                    static_cast<E*>(args.out[0].data) + first, view.extent,
-                    reverse ? -view.inner : view.inner, exclusive);
+            JoinLine<kProduct>(static_cast<const E*>(in.data) + first,
+                               static_cast<E*>(args.out[0].data) + first, view.extent,
+                               reverse ? -view.inner : view.inner, exclusive);
           }
         });
   });
   return absl::OkStatus();
 }
 
+OpDef CumulativeOp(const char* type, int since, Reference reference) {
+  return {.type = type,
+          .since = {since},
+          .types = kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64},
+          .reference = reference};
+}
+
 }  // namespace
 
-OpDef CumSumOp() {
-  return {.type = "CumSum",
-          .since = {14},
-          .types = kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64},
-          .reference = ReferenceCumSum};
-}
+OpDef CumSumOp() { return CumulativeOp("CumSum", 14, ReferenceCumulative<false>); }
+OpDef CumProdOp() { return CumulativeOp("CumProd", 26, ReferenceCumulative<true>); }
 
 }  // namespace onnx_cudnn

@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/body.h"
 #include "runtime/ops/evaluate.h"
-#include "runtime/ops/op_table.h"
 #include "runtime/ops/operands.h"
 #include "runtime/ops/strided_copy.h"
 
@@ -21,12 +21,7 @@ Support CheckBody(const Node& node, const Graph& body, std::string_view name) {
                                     ", of the node ", ToString(type),
                                     "; equal static shapes are needed"));
   }
-  for (const Node* inner : body.TopologicalOrder()) {
-    Support support = CheckOp(*inner);
-    if (!support)
-      return Support::No(absl::StrCat(name, ": ", Where(*inner), ": ", support.reason()));
-  }
-  return Support::Yes();
+  return CheckBodyOps(body, name);
 }
 
 Support CheckIf(const Node& node) {
@@ -51,8 +46,7 @@ absl::Status ReferenceIf(const ReferenceArgs& args) {
   const Graph& body = *args.node.bodies().find(cond ? "then_branch" : "else_branch")->second;
   std::vector<HostTensor> captures;
   for (const TensorRef& in : args.in.last(args.node.captures())) {
-    captures.push_back(HostTensor::Borrow(in.dtype, Dims(in.dims.begin(), in.dims.end()), in.data,
-                                          /*owner=*/nullptr));
+    captures.push_back(Borrowed(in));
   }
   ASSIGN_OR_RETURN(const std::vector<HostTensor> results, Evaluate(body, captures));
   for (size_t i = 0; i < results.size(); ++i) {

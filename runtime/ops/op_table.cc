@@ -76,14 +76,16 @@ std::vector<const OpDef*> AllOps() {
   return ops;
 }
 
-Support CheckOp(const Node& node) {
-  Support support = Explain(node);
-  if (support) return support;
+std::string FormOf(const Node& node) {
   const Value* typed = TypedBy(node);
   const std::string_view dtype = typed == nullptr ? "nothing" : NameOf(typed->dtype());
   const std::string domain = node.domain().empty() ? "" : absl::StrCat(node.domain(), ".");
-  return Support::No(absl::StrCat(domain, node.op(), " (opset ", node.opset(), ") on ", dtype, ": ",
-                                  support.reason()));
+  return absl::StrCat(domain, node.op(), " (opset ", node.opset(), ") on ", dtype);
+}
+
+Support CheckOp(const Node& node) {
+  Support support = Explain(node);
+  return support ? support : Support::No(absl::StrCat(FormOf(node), ": ", support.reason()));
 }
 
 int64_t IoBytes(const Node& node) {

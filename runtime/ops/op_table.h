@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -11,6 +12,9 @@ namespace onnx_cudnn {
 const OpDef* FindOp(std::string_view type, std::string_view domain = "");
 const OpDef* FindOp(const Node& node);
 std::vector<const OpDef*> AllOps();
+
+// Op, opset and type, for the start of a reason: Resize (opset 28) on f32
+std::string FormOf(const Node& node);
 
 // Whether the reference of `node` takes its types, ranks and attributes. The reason names op, opset
 // and type:

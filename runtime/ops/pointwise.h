@@ -68,6 +68,8 @@ enum class Primitive : uint8_t {
   kBitAnd,
   kBitOr,
   kBitXor,
+  kShiftLeft,   // by less than 0 or more than 63 bits: all are shifted out
+  kShiftRight,  // likewise; a signed number keeps its sign
   // three arguments: args[0] ? args[1] : args[2]
   kSelect,
 };

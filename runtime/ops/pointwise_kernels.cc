@@ -249,6 +249,21 @@ void RunFloat(Primitive primitive, const std::array<const float*, 3>& args, floa
   }
 }
 
+constexpr uint64_t kBits = 64;  // of int64_t and uint64_t
+
+template <typename T>
+T ShiftLeft(T a, T b) {
+  const uint64_t by = static_cast<uint64_t>(b);
+  return by < kBits ? static_cast<T>(static_cast<uint64_t>(a) << by) : T{0};
+}
+
+template <typename T>
+T ShiftRight(T a, T b) {
+  const uint64_t by = static_cast<uint64_t>(b);
+  if (by < kBits) return a >> by;
+  return std::is_signed_v<T> && a < T{0} ? T(-1) : T{0};
+}
+
 template <typename T>
 void RunInteger(Primitive primitive, const std::array<const T*, 3>& args, T* out, int64_t n) {
   const auto map = [&](auto f) { Map(args, out, n, f); };
@@ -259,6 +274,10 @@ void RunInteger(Primitive primitive, const std::array<const T*, 3>& args, T* out
       return map([](T a, T b) { return a | b; });
     case Primitive::kBitXor:
       return map([](T a, T b) { return a ^ b; });
+    case Primitive::kShiftLeft:
+      return map([](T a, T b) { return ShiftLeft(a, b); });
+    case Primitive::kShiftRight:
+      return map([](T a, T b) { return ShiftRight(a, b); });
     default:
       return RunCommon(primitive, args, out, n);
   }

@@ -74,6 +74,8 @@ std::vector<PointwiseRow> MakeRows() {
       {"Asinh", 22, kFloatTypes, Unary(P::kAsinh)},
       {"Atan", 22, kFloatTypes, Unary(P::kAtan)},
       {"Atanh", 22, kFloatTypes, Unary(P::kAtanh)},
+      {"BitShift", 28, kIntegerTypes,
+       Select(AttrIs("direction", "LEFT"), Binary(P::kShiftLeft), Binary(P::kShiftRight))},
       {"BitwiseAnd", 18, kIntegerTypes, Binary(P::kBitAnd)},
       {"BitwiseNot", 18, kIntegerTypes, E::Apply(P::kBitXor, {x, -1})},
       {"BitwiseOr", 18, kIntegerTypes, Binary(P::kBitOr)},

@@ -1,5 +1,6 @@
 // Ops whose output has the bytes of input 0: the `view` Engine runs most of them for nothing.
 #include "absl/strings/str_cat.h"
+#include "runtime/ops/op_table.h"
 #include "runtime/ops/operands.h"
 #include "runtime/ops/strided_copy.h"
 
@@ -41,7 +42,7 @@ Support CheckDropout(const Node& node) {
 
 absl::Status ReferenceDropout(const ReferenceArgs& args) {
   if (args.has_in(2) && IsTrue(args.in[2].data, args.in[2].elements())) {
-    return absl::UnimplementedError(kTraining);
+    return absl::UnimplementedError(absl::StrCat(FormOf(args.node), ": ", kTraining));
   }
   if (args.has_out(1)) {
     const uint8_t kept = 1;

@@ -1,4 +1,6 @@
 // Permutations of axes: Transpose, DepthToSpace, SpaceToDepth.
+#include "runtime/ops/transpose.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -21,14 +23,8 @@ void Permute(const void* in, absl::Span<const int64_t> in_dims, absl::Span<const
   StridedCopy(in, out, element_bytes, std::move(axes), threads);
 }
 
-std::vector<int64_t> PermOf(const Node& node, int rank) {
-  std::vector<int64_t> reversed(rank);
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  return node.attrs().Ints("perm", reversed);
-}
-
 Support CheckTranspose(const Node& node) {
-  const std::vector<int64_t> perm = PermOf(node, node.input(0).rank());
+  const std::vector<int64_t> perm = TransposePerm(node, node.input(0).rank());
   std::vector<int64_t> axes(node.input(0).rank());
   std::iota(axes.begin(), axes.end(), 0);
   if (perm.size() == axes.size() && std::is_permutation(perm.begin(), perm.end(), axes.begin())) {
@@ -40,7 +36,7 @@ Support CheckTranspose(const Node& node) {
 
 absl::Status ReferenceTranspose(const ReferenceArgs& args) {
   const TensorRef& in = args.in[0];
-  const std::vector<int64_t> perm = PermOf(args.node, static_cast<int>(in.dims.size()));
+  const std::vector<int64_t> perm = TransposePerm(args.node, static_cast<int>(in.dims.size()));
   Dims dims;
   for (int64_t from : perm) dims.push_back(in.dims[from]);
   RETURN_IF_ERROR(ExpectDims("output", args.out[0].dims, dims));
@@ -91,6 +87,12 @@ absl::Status ReferenceSpaceToDepth(const ReferenceArgs& args) {
 }
 
 }  // namespace
+
+std::vector<int64_t> TransposePerm(const Node& transpose, int rank) {
+  std::vector<int64_t> reversed(rank);
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  return transpose.attrs().Ints("perm", reversed);
+}
 
 OpDef TransposeOp() {
   return {.type = "Transpose",

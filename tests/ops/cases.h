@@ -23,6 +23,9 @@ std::vector<OpCase> PointwiseCases();
 std::vector<OpCase> MovementCases();  // shapes, copies, indices
 std::vector<OpCase> MovementErrorCases();
 std::vector<OpCase> NumericCases();  // products, pools, normalizations, reductions, Resize
+std::vector<OpCase> QuantizedCases();
+std::vector<OpCase> SequenceCases();  // recurrent ops, moves within sequences, spectra
+std::vector<OpCase> SamplingCases();  // images read or written at computed places
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -35,6 +38,12 @@ inline HostTensor I32(Dims dims, const std::vector<double>& values) {
 }
 inline HostTensor Bools(Dims dims, const std::vector<double>& values) {
   return TensorOf(DType::kBool, std::move(dims), values);
+}
+inline HostTensor U8(Dims dims, const std::vector<double>& values) {
+  return TensorOf(DType::kU8, std::move(dims), values);
+}
+inline HostTensor I8(Dims dims, const std::vector<double>& values) {
+  return TensorOf(DType::kI8, std::move(dims), values);
 }
 // One-dimensional.
 inline HostTensor Row(const std::vector<double>& values) {

@@ -41,6 +41,24 @@ std::vector<OpCase> ProductCases() {
   };
 }
 
+std::vector<OpCase> EinsumCases() {
+  const HostTensor a = F32({2, 2}, {1, 2, 3, 4}), b = F32({2, 1}, {1, 10});
+  const auto row = [](const char* equation, std::vector<HostTensor> inputs, HostTensor expected) {
+    return OpCase{
+        "Einsum", std::move(inputs), {{"equation", std::string(equation)}}, {std::move(expected)}};
+  };
+  return {
+      row("ij,jk->ik", {a, b}, F32({2, 1}, {21, 43})),
+      row("ij,jk", {a, b}, F32({2, 1}, {21, 43})),
+      row("ii", {a}, F32({}, {5})),
+      row("ii->i", {a}, Row({1, 4})),
+      row("ij->ji", {I32({1, 2}, {5, 7})}, I32({2, 1}, {5, 7})),
+      row("...i,...i->...", {a, F32({1, 2}, {1, 10})}, Row({21, 43})),
+      {"Det", {F32({2, 2, 2}, {1, 2, 3, 4, 0, 1, 1, 0})}, {}, {Row({-2, -1})}, {}, 1e-6},
+      row("i,j,k->", {Row({1, 2}), Row({3, 4}), Row({5})}, F32({}, {105})),
+  };
+}
+
 std::vector<OpCase> PoolCases() {
   const HostTensor line = F32({1, 1, 4}, {1, 4, 2, 3}), planes = F32({1, 2, 2}, {3, 4, -1, 0});
   return {
@@ -149,7 +167,8 @@ std::vector<OpCase> ResizeCases() {
 
 std::vector<OpCase> NumericCases() {
   std::vector<OpCase> all;
-  for (auto cases : {ProductCases, PoolCases, NormalizationCases, ReductionCases, ResizeCases}) {
+  for (auto cases :
+       {ProductCases, EinsumCases, PoolCases, NormalizationCases, ReductionCases, ResizeCases}) {
     for (OpCase& c : cases()) all.push_back(std::move(c));
   }
   return all;

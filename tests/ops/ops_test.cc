@@ -57,6 +57,9 @@ void RunCases(const std::vector<OpCase>& cases) {
 TEST(OpsTest, ElementWiseRowsGiveTheirValues) { RunCases(PointwiseCases()); }
 TEST(OpsTest, MovementRowsGiveTheirValues) { RunCases(MovementCases()); }
 TEST(OpsTest, NumericRowsGiveTheirValues) { RunCases(NumericCases()); }
+TEST(OpsTest, QuantizedRowsGiveTheirValues) { RunCases(QuantizedCases()); }
+TEST(OpsTest, SequenceRowsGiveTheirValues) { RunCases(SequenceCases()); }
+TEST(OpsTest, SamplingRowsGiveTheirValues) { RunCases(SamplingCases()); }
 TEST(OpsTest, MovementErrorRowsSayWhatIsWrong) { RunCases(MovementErrorCases()); }
 
 // An output in the bytes of an input of its dtype and dims.
@@ -88,10 +91,11 @@ TEST(OpsTest, InPlaceRowsGiveTheSameValues) {
 TEST(OpsTest, EveryOpHasARow) {
   std::set<std::string> missing;
   for (const OpDef* op : AllOps()) missing.insert(op->type);
-  for (const OpCase& c : PointwiseCases()) missing.erase(c.op);
-  for (const OpCase& c : MovementCases()) missing.erase(c.op);
-  for (const OpCase& c : NumericCases()) missing.erase(c.op);
-  for (const char* elsewhere : {"If", "Reformat", "Transfer"}) missing.erase(elsewhere);
+  for (auto cases : {PointwiseCases, MovementCases, NumericCases, QuantizedCases, SequenceCases,
+                     SamplingCases}) {
+    for (const OpCase& c : cases()) missing.erase(c.op);
+  }
+  for (const char* elsewhere : {"If", "Reformat", "Scan", "Transfer"}) missing.erase(elsewhere);
   EXPECT_EQ(missing, std::set<std::string>());
 }
 

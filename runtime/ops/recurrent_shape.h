@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/ops/activation.h"
+#include "runtime/ops/op_def.h"
+
+namespace onnx_cudnn {
+
+// What RNN, GRU and LSTM differ in: their gates, and the activations of one direction.
+struct RecurrentKind {
+  int64_t gates;
+  std::vector<std::string_view> activations;
+};
+
+// x[steps, batch, input], or with `batch_first` x[batch, steps, input]; the states and y likewise:
+// [directions, batch, hidden] or [batch, directions, hidden].
+struct RecurrentShape {
+  int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1, gates = 1;
+  bool batch_first = false, first_is_reverse = false;
+
+  int64_t gate_rows() const { return gates * hidden; }
+  // Where the row of a batch starts: in x as a count of rows; in y and the states in elements.
+  int64_t InputRow(int64_t step, int64_t b) const {
+    return batch_first ? b * steps + step : step * batch + b;
+  }
+  int64_t OutputAt(int64_t step, int64_t direction, int64_t b) const {
+    return hidden * (batch_first ? (b * steps + step) * directions + direction
+                                 : (step * directions + direction) * batch + b);
+  }
+  int64_t StateAt(int64_t direction, int64_t b) const {
+    return hidden * (batch_first ? b * directions + direction : direction * batch + b);
+  }
+};
+
+// The operands' positions.
+inline constexpr int kRecurrentX = 0, kRecurrentW = 1, kRecurrentR = 2, kRecurrentB = 3,
+                     kRecurrentLengths = 4, kRecurrentH = 5, kRecurrentC = 6, kRecurrentP = 7;
+
+// Whether ranks, dtypes and attributes are what the three ops take.
+Support CheckRecurrent(const Node& node, const RecurrentKind& kind);
+
+// Of a Node whose dims are known; CheckRecurrent said yes.
+RecurrentShape RecurrentShapeOf(const Node& node, const RecurrentKind& kind);
+
+// InvalidArgument unless every operand has the dims that `shape` gives it, and every sequence's
+// length lies within [0, steps].
+absl::Status CheckRecurrentDims(const ReferenceArgs& args, const RecurrentShape& shape);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/graph/graph.h"
+
+namespace onnx_cudnn {
+
+// The perm of a Transpose of `rank` dims, its default (the reverse) written out.
+std::vector<int64_t> TransposePerm(const Node& transpose, int rank);
+
+}  // namespace onnx_cudnn
