@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <new>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -47,6 +48,9 @@ class Knowledge {
     auto it = shapes_.find(value.id());
     return it == shapes_.end() ? nullptr : &it->second;
   }
+  // An inference function asked for the elements of `value`, which are not known.
+  void Want(const Value& value) { wanted_.push_back(&value); }
+  const std::vector<const Value*>& wanted() const { return wanted_; }
   const onnx::TensorShapeProto* SetShape(const Value& value, onnx::TensorShapeProto shape) {
     return &(shapes_[value.id()] = std::move(shape));
   }
@@ -59,6 +63,7 @@ class Knowledge {
  private:
   std::unordered_map<int, HostTensor> captured_;
   std::unordered_map<int, onnx::TensorShapeProto> shapes_;
+  std::vector<const Value*> wanted_;
 };
 
 absl::Status InferNode(Graph& graph, Node& node, Knowledge& knowledge);
@@ -144,7 +149,7 @@ size_t OutputCount(const Node& node) {
 
 class NodeContext final : public onnx::InferenceContext {
  public:
-  NodeContext(Graph& graph, Node& node, const Knowledge& knowledge)
+  NodeContext(Graph& graph, Node& node, Knowledge& knowledge)
       : graph_(graph),
         node_(node),
         knowledge_(knowledge),
@@ -172,9 +177,14 @@ class NodeContext final : public onnx::InferenceContext {
   const onnx::TensorProto* getInputData(size_t i) const override {
     const Value* value = Input(i);
     const HostTensor* constant = value == nullptr ? nullptr : knowledge_.Constant(*value);
+    if (value != nullptr && constant == nullptr) knowledge_.Want(*value);
     if (constant == nullptr || constant->bytes() > kMostDataBytes) return nullptr;
     auto it = input_data_.find(i);
-    if (it == input_data_.end()) it = input_data_.emplace(i, ToProto(*constant)).first;
+    if (it == input_data_.end()) {
+      // ONNX's own function of AffineGrid feeds Range with vectors of one element.
+      const bool as_scalar = node_.op() == "Range" && constant->elements() == 1;
+      it = input_data_.emplace(i, ToProto(as_scalar ? constant->Reshaped({}) : *constant)).first;
+    }
     return &it->second;
   }
   const onnx::SparseTensorProto* getInputSparseData(size_t) const override { return nullptr; }
@@ -214,7 +224,7 @@ class NodeContext final : public onnx::InferenceContext {
 
   Graph& graph_;
   Node& node_;
-  const Knowledge& knowledge_;
+  Knowledge& knowledge_;
   mutable std::map<std::string, onnx::AttributeProto> attributes_;
   mutable std::vector<std::unique_ptr<onnx::TypeProto>> input_types_;  // of the op's own inputs
   mutable std::map<size_t, onnx::TensorProto> input_data_;
@@ -328,6 +338,13 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
   return absl::OkStatus();
 }
 
+// A body is first asked about without its owner, who says the types of its inputs.
+bool HasUntypedInput(const Node& node) {
+  return std::any_of(node.inputs().begin(), node.inputs().end(), [](const Value* v) {
+    return v != nullptr && v->type().kind == Type::Kind::kUnknown;
+  });
+}
+
 absl::Status InferNode(Graph& graph, Node& node, Knowledge& knowledge) {
   try {
     const absl::Status status = InferUnannotated(graph, node, knowledge);
@@ -336,8 +353,42 @@ absl::Status InferNode(Graph& graph, Node& node, Knowledge& knowledge) {
     return absl::ResourceExhaustedError(
         absl::StrCat(Where(node), ": no memory left to infer its types"));
   } catch (const std::exception& e) {
+    if (HasUntypedInput(node)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(Where(node), ": ", e.what()));
   }
+}
+
+// Elements that decide shapes though no inference function asks for them, or only once it knows
+// those of another input.
+void WantUnasked(const Node& node, std::vector<const Value*>& wanted) {
+  struct Row {
+    std::string_view op;
+    std::vector<int> inputs;
+  };
+  static const auto& rows =
+      *new std::vector<Row>{{"Loop", {0, 1}},  // the trip count, the condition
+                            {"Pad", {1}},      // pads, behind axes
+                            {"STFT", {3}}};    // the length of a frame
+  for (const Row& row : rows) {
+    if (node.op() != row.op) continue;
+    for (const int i : row.inputs) {
+      if (node.has_input(i)) wanted.push_back(&node.input(i));
+    }
+  }
+}
+
+// Follows Values back to what they are computed from. Shape and Size look at no element.
+std::set<const Value*> SourcesOf(std::vector<const Value*> values) {
+  std::set<const Value*> sources;
+  while (!values.empty()) {
+    const Value* value = values.back();
+    values.pop_back();
+    if (value == nullptr || !sources.insert(value).second) continue;
+    const Node* producer = value->producer();
+    if (producer == nullptr || producer->op() == "Shape" || producer->op() == "Size") continue;
+    values.insert(values.end(), producer->inputs().begin(), producer->inputs().end());
+  }
+  return sources;
 }
 
 }  // namespace
@@ -357,6 +408,19 @@ absl::Status ShapeInference::Infer(Node& node) {
 absl::Status InferShapes(Graph& graph) {
   Knowledge knowledge;
   return InferGraph(graph, knowledge);
+}
+
+absl::StatusOr<std::vector<int>> InputsThatDecideShapes(Graph& graph) {
+  Knowledge knowledge;
+  RETURN_IF_ERROR(InferGraph(graph, knowledge));
+  std::vector<const Value*> wanted = knowledge.wanted();
+  for (const Node* node : graph.TopologicalOrder()) WantUnasked(*node, wanted);
+  const std::set<const Value*> sources = SourcesOf(std::move(wanted));
+  std::vector<int> places;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (sources.contains(graph.inputs()[i])) places.push_back(static_cast<int>(i));
+  }
+  return places;
 }
 
 }  // namespace onnx_cudnn

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/graph/graph.h"
 
 namespace onnx_cudnn {
@@ -28,5 +29,11 @@ class ShapeInference {
 
 // All Nodes of `graph` in topological order. Internal: it has a cycle.
 absl::Status InferShapes(Graph& graph);
+
+// Infers all Nodes and returns, sorted by place, the inputs of `graph` whose values decide shapes:
+// an inference function asks for elements that are computed from them (the shape of a Reshape, the
+// scales of a Resize), or they count a Loop's turns. Not looked for inside bodies. Errors as
+// InferShapes'.
+absl::StatusOr<std::vector<int>> InputsThatDecideShapes(Graph& graph);
 
 }  // namespace onnx_cudnn

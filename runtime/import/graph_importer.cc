@@ -3,13 +3,16 @@
 #include <memory>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/onnx_types.h"
 #include "runtime/import/check_types.h"
 #include "runtime/import/check_values.h"
+#include "runtime/import/defaults.h"
 #include "runtime/import/equation.h"
+#include "runtime/import/gradient.h"
 #include "runtime/import/import_attribute.h"
 #include "runtime/import/names.h"
 #include "runtime/import/node_order.h"
@@ -133,6 +136,7 @@ absl::StatusOr<std::vector<int>> GraphImporter::Order() {
     free_names_[i] = FreeNames(node);
     std::vector<std::string_view> names(node.input().begin(), node.input().end());
     names.insert(names.end(), free_names_[i].begin(), free_names_[i].end());
+    if (TakesGradient(node)) absl::c_copy(NamesIn(node), std::back_inserter(names));
     for (std::string_view name : names) {
       if (name.empty()) continue;
       auto definition = names_.find(name);
@@ -146,6 +150,11 @@ absl::StatusOr<std::vector<int>> GraphImporter::Order() {
   return NodeOrder(proto_, reads);
 }
 
+// What it names is looked for in the model's own graph.
+bool GraphImporter::TakesGradient(const onnx::NodeProto& proto) const {
+  return kind_ == Kind::kMain && IsGradient(proto);
+}
+
 absl::StatusOr<int> GraphImporter::OpsetOf(const onnx::NodeProto& proto) const {
   const std::string domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
   auto own = model_.node_opsets.find(&proto);
@@ -155,7 +164,7 @@ absl::StatusOr<int> GraphImporter::OpsetOf(const onnx::NodeProto& proto) const {
         absl::StrCat("the model imports no opset of domain ", Quoted(domain)));
   }
   const int opset = own == model_.node_opsets.end() ? imported->second : own->second;
-  if (domain.empty()) return opset;
+  if (domain.empty() || TakesGradient(proto)) return opset;
   return absl::UnimplementedError(
       absl::StrCat("domain ", Quoted(domain), ", opset ", opset, ", is not taken"));
 }
@@ -167,13 +176,23 @@ absl::Status GraphImporter::ImportNode(onnx::NodeProto& proto,
   }
   absl::StatusOr<NodeSpec> spec = MakeSpec(proto, captured);
   if (!spec.ok()) return Annotate(spec.status(), Where(proto));
-  ASSIGN_OR_RETURN(std::vector<Value*> outputs, AppendNode(graph_, inference_, *std::move(spec)));
+  ASSIGN_OR_RETURN(std::vector<Value*> outputs, Append(proto, *std::move(spec)));
   for (int i = 0; i < proto.output_size(); ++i) {
     const std::string& name = proto.output(i);
     if (name.empty()) continue;
     RETURN_IF_ERROR(Annotate(TakeOutput(name, outputs[i]), Where(proto)));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Value*>> GraphImporter::Append(const onnx::NodeProto& proto,
+                                                          NodeSpec spec) {
+  if (!TakesGradient(proto)) return AppendNode(graph_, inference_, std::move(spec));
+  spec.domain = proto.domain();
+  const auto find = [this](std::string_view name) -> Value& { return Lookup(name); };
+  auto outputs = AppendGradient(graph_, inference_, spec, find, gradient_budget_);
+  if (!outputs.ok()) return Annotate(outputs.status(), Where(proto));
+  return outputs;
 }
 
 absl::Status GraphImporter::ImportConstantNode(onnx::NodeProto& proto) {
@@ -205,6 +224,7 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
   RETURN_IF_ERROR(CheckValues(spec));
   RETURN_IF_ERROR(CheckTypes(spec));
   RETURN_IF_ERROR(NormalizeEquation(spec));
+  StateDefaults(spec);
   RETURN_IF_ERROR(ImportBodies(proto, captured, spec));
   return spec;
 }

@@ -31,7 +31,12 @@ class GraphImporter {
   enum class Kind : uint8_t { kMain, kBody };
 
   GraphImporter(Kind kind, const ModelScope& model, onnx::GraphProto& proto, Graph& graph)
-      : kind_(kind), model_(model), proto_(proto), graph_(graph), inference_(graph) {}
+      : kind_(kind),
+        model_(model),
+        proto_(proto),
+        graph_(graph),
+        inference_(graph),
+        gradient_budget_(model.tensors.limits.nodes) {}
 
   // What a body takes from around it, before Import: a constant, of which it gets its own Value
   // with the same bytes, or a Value, which becomes an input behind the body's own.
@@ -59,8 +64,10 @@ class GraphImporter {
   absl::Status ImportInitializers(absl::Span<const HostTensor> payloads);
   absl::StatusOr<std::vector<int>> Order();
   absl::Status ImportNode(onnx::NodeProto& proto, absl::Span<const std::string_view> captured);
+  bool TakesGradient(const onnx::NodeProto& proto) const;
   absl::StatusOr<int> OpsetOf(const onnx::NodeProto& proto) const;
   absl::Status ImportConstantNode(onnx::NodeProto& proto);
+  absl::StatusOr<std::vector<Value*>> Append(const onnx::NodeProto& proto, NodeSpec spec);
   absl::StatusOr<NodeSpec> MakeSpec(onnx::NodeProto& proto,
                                     absl::Span<const std::string_view> captured);
   absl::Status ImportAttributes(onnx::NodeProto& proto, NodeSpec& spec);
@@ -78,6 +85,7 @@ class GraphImporter {
   onnx::GraphProto& proto_;
   Graph& graph_;
   ShapeInference inference_;
+  int64_t gradient_budget_;
   absl::flat_hash_map<std::string_view, Definition> names_;
   std::vector<std::pair<std::string_view, HostTensor>> outer_constants_;
   std::vector<std::pair<std::string_view, Type>> captures_;

@@ -5,6 +5,8 @@
 namespace onnx_cudnn {
 namespace {
 
+constexpr size_t kMostNameBytes = 80;  // in a message
+
 std::string Cut(std::string_view text, size_t limit) {
   std::string out(text.substr(0, limit));
   for (char& c : out) {
@@ -16,7 +18,14 @@ std::string Cut(std::string_view text, size_t limit) {
 
 }  // namespace
 
-std::string Quoted(std::string_view name) { return absl::StrCat("\"", Cut(name, 80), "\""); }
+std::string Quoted(std::string_view name) {
+  return absl::StrCat("\"", Cut(name, kMostNameBytes), "\"");
+}
+
+std::string WhereOf(std::string_view op, std::string_view name) {
+  if (name.empty()) return absl::StrCat("node (", Cut(op, kMostNameBytes), ")");
+  return absl::StrCat("node ", Quoted(name), " (", Cut(op, kMostNameBytes), ")");
+}
 
 std::string Clean(std::string_view text) {
   std::string out;

@@ -9,6 +9,10 @@ namespace onnx_cudnn {
 // `name` in quotes, cut at 80 bytes, with control characters shown as '?'.
 std::string Quoted(std::string_view name);
 
+// node "conv1" (Conv), or node (Conv) for an empty name: the start of a message, cut and cleaned
+// so.
+std::string WhereOf(std::string_view op, std::string_view name);
+
 // `text` of a library's exception in one line, cut at 400 bytes and cleaned as Quoted does.
 std::string Clean(std::string_view text);
 

@@ -89,11 +89,6 @@ absl::StatusOr<std::vector<int>> NodeOrder(const onnx::GraphProto& graph,
   return order;
 }
 
-std::string Where(const onnx::NodeProto& node) {
-  const std::string op = Quoted(node.op_type());
-  const std::string bare = op.substr(1, op.size() - 2);
-  if (node.name().empty()) return absl::StrCat("node (", bare, ")");
-  return absl::StrCat("node ", Quoted(node.name()), " (", bare, ")");
-}
+std::string Where(const onnx::NodeProto& node) { return WhereOf(node.op_type(), node.name()); }
 
 }  // namespace onnx_cudnn

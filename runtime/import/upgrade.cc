@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/import/check_node.h"
+#include "runtime/import/names.h"
 #include "runtime/import/upgrade_form.h"
 
 namespace onnx_cudnn {
@@ -84,12 +85,6 @@ const UpgradeRow* NextStep(std::string_view op, int opset) {
   return row != std::end(kSteps) && row->op == op ? row : nullptr;
 }
 
-// The op and its name, as in Where.
-std::string WhereOf(const NodeSpec& spec) {
-  if (spec.name.empty()) return absl::StrCat("node (", spec.op, ")");
-  return absl::StrCat("node \"", spec.name, "\" (", spec.op, ")");
-}
-
 absl::StatusOr<std::vector<Value*>> AppendNewest(Graph& graph, ShapeInference& inference,
                                                  NodeSpec spec, size_t outputs) {
   Node& node = graph.AddNode(std::move(spec));
@@ -138,7 +133,7 @@ absl::Status Form::Unimplemented(std::string_view reason) const {
 
 absl::StatusOr<std::vector<Value*>> AppendNode(Graph& graph, ShapeInference& inference,
                                                NodeSpec spec) {
-  const std::string where = WhereOf(spec);
+  const std::string where = WhereOf(spec.op, spec.name);
   if (absl::Status status = CheckNode(spec); !status.ok()) return Annotate(status, where);
   const size_t outputs = spec.outputs.size();  // a step may cut absent ones
   if (!spec.domain.empty()) return AppendNewest(graph, inference, std::move(spec), outputs);

@@ -113,6 +113,19 @@ TEST(InferTest, TakesBindingsOfSymbols) {
   EXPECT_EQ(ToString(graph.outputs()[0].value->type()), "f32[5,3]");
 }
 
+TEST(InferTest, FindsInputsThatDecideShapes) {
+  Graph graph = GraphFromText(R"(
+      g (float[N,4] x, int64[2] shape, int64[1] axes, float[2] y) => (float[A,B] z, float[C,D] w)
+      { n = Shape(x)
+        s = Mul(shape, n)
+        z = Reshape(x, s)
+        u = Unsqueeze(y, axes)
+        w = Relu(u) })");
+  const absl::StatusOr<std::vector<int>> places = InputsThatDecideShapes(graph);
+  ASSERT_TRUE(places.ok()) << places.status();
+  EXPECT_EQ(*places, (std::vector<int>{1, 2}));
+}
+
 TEST(InferTest, IsNearLinearInTheNodes) {
   Graph graph;
   Value* v = &graph.AddInput("x", Symbolic(DType::kF32, {{.symbol = "N"}, {.value = 3}}));

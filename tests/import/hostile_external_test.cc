@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "runtime/base/sha1.h"
-#include "tests/support/hostile.h"
+#include "tests/import/hostile_external.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -16,34 +16,6 @@ using Proto = onnx::TensorProto;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
-
-// A model in m/ whose output is f32[4] in external data; m/data has its 16 bytes, secret beside m/
-// too.
-std::string SaveExternal(const TempFolder& folder, const std::vector<Entry>& entries,
-                         int dtype = Proto::FLOAT) {
-  fs::create_directory(folder.path("m"));
-  folder.Write("secret", std::string(16, 's'));
-  folder.Write("m/data", std::string(16, '\0'));
-  onnx::ModelProto model = EmptyModel();
-  SetExternal(AddInitializer(*model.mutable_graph(), "w", dtype, {4}), entries);
-  AddOutput(*model.mutable_graph(), "w");
-  return folder.Write("m/model.onnx", model.SerializeAsString());
-}
-
-auto Entries(std::vector<Entry> entries) {
-  return [=](const TempFolder& folder) { return SaveExternal(folder, entries); };
-}
-
-auto Location(std::string location) { return Entries({{"location", std::move(location)}}); }
-
-// The location "file", which `make` puts into the model's folder.
-auto At(const std::string& location, std::function<void(const TempFolder&)> make) {
-  return [=](const TempFolder& folder) {
-    std::string path = SaveExternal(folder, {{"location", location}});
-    make(folder);
-    return path;
-  };
-}
 
 auto Offset(const std::string& offset) {
   return Entries({{"location", "data"}, {"offset", offset}});

@@ -1,0 +1,56 @@
+// Derivatives of single Nodes, for gradient.cc.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "runtime/graph/graph.h"
+#include "runtime/graph/infer.h"
+
+namespace onnx_cudnn {
+
+// The way back through Nodes: what is known of the gradients so far, and new Nodes for more. The
+// first failure stays, and nothing is appended after it.
+class Backward {
+ public:
+  Backward(Graph& graph, ShapeInference& inference) : graph_(graph), inference_(inference) {}
+
+  const absl::Status& status() const { return status_; }
+  void Fail(absl::Status status) { status_.Update(std::move(status)); }
+
+  // Of what gradients are wanted.
+  void Want(const Value& value) { wanted_.insert(&value); }
+  bool Wants(const Value& value) const { return wanted_.contains(&value); }
+
+  // Sums `gradient` to what is known of `value`'s.
+  void Give(const Value& value, Value& gradient);
+  Value* GradientOf(const Value& value) const;  // nullptr: nothing was given
+
+  // The first output of a new Node; after a failure, its first input.
+  Value& Op(std::string op, std::vector<Value*> inputs, Attrs attrs = {});
+  // A scalar of the dtype of `like`.
+  Value& Number(float number, const Value& like);
+  // `number` in every element of a tensor like `like`.
+  Value& Filled(float number, Value& like);
+  // `gradient` of what `value` was broadcast to, summed to the dims of `value`. Unimplemented: they
+  // do not say which axes were broadcast.
+  Value& SummedTo(const Value& value, Value& gradient);
+
+ private:
+  Graph& graph_;
+  ShapeInference& inference_;
+  absl::flat_hash_set<const Value*> wanted_;
+  absl::flat_hash_map<const Value*, Value*> gradients_;
+  absl::Status status_;
+};
+
+// Gives gradients to those inputs of `node` that want one, from the gradient `dy` of its output.
+//   fails  Unimplemented: names op, opset and type
+void GoBackThrough(Backward& back, const Node& node, Value& dy);
+
+}  // namespace onnx_cudnn
