@@ -59,12 +59,22 @@ absl::Status CheckPointers(absl::Span<Value* const> values, const Pointers& poin
         absl::StrCat(pointers.size(), " ", what, "s were given, the graph has ", values.size()));
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    if (pointers[i] != nullptr || values[i]->bytes() == 0) continue;
+    if (pointers[i] != nullptr || values[i]->elements() == 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(what, " ", values[i]->name(),
                                                    " has a null pointer, expected ",
-                                                   values[i]->bytes(), " bytes"));
+                                                   ToString(values[i]->type())));
   }
   return absl::OkStatus();
+}
+
+// Strings live outside arenas: those of an output are a constant.
+void CopyStrings(const Graph& graph, absl::Span<void* const> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Value& value = *graph.outputs()[i].value;
+    if (value.dtype() != DType::kString) continue;
+    const std::vector<std::string>& strings = value.constant().strings();
+    std::copy(strings.begin(), strings.end(), static_cast<std::string*>(outputs[i]));
+  }
 }
 
 }  // namespace
@@ -155,6 +165,7 @@ absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void
     if (!launched.ok()) break;
   }
   const absl::Status done = streams_->Synchronize();
+  CopyStrings(graph, outputs);
   return launched.ok() ? done : launched;
 }
 

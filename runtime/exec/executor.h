@@ -19,8 +19,8 @@ class Executor {
                                                           Device& device, ConstantStore& constants);
   ~Executor();
 
-  // inputs, outputs  parallel to the Graph's, row-major, of the sizes its types say; outputs
-  // overlap nothing
+  // inputs, outputs  parallel to the Graph's, row-major, of the sizes its types say, strings as
+  // std::string objects; outputs overlap nothing
   //                  (an empty tensor's pointer may be null)
   // Returns when the outputs are written. Values out of range at run time are InvalidArgument, with
   // the Node's name.

@@ -48,12 +48,12 @@ class HostEngine final : public Engine {
     return support ? CheckRowMajor(boundary.outputs, candidate.outputs) : support;
   }
 
-  // Beside a GPU the Target's rates are not those of the host.
+  // Beside a GPU the Target's rates are not those of the host, and the streams wait for it.
   Cost Price(const Candidate& candidate, const Target& target) const override {
     if (space_ == Space::kDevice) return Roofline(candidate, target);
     Target host = target;
     host.info = DeviceInfo{};
-    return Roofline(candidate, host);
+    return Roofline(candidate, host, {.fixed_us = target.info.host_us});
   }
 
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant&,

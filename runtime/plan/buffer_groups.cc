@@ -105,6 +105,12 @@ bool Lifetimes::Before(int a, int b) const {
   return true;
 }
 
+int Lifetimes::span(int group) const {
+  int steps = 0;
+  for (int s = 0; s < streams_; ++s) steps += std::max(0, last(group, s) - known(group, s));
+  return steps;
+}
+
 void Lifetimes::AddWrite(size_t group, int step, const StepOrder& order) {
   for (int s = 0; s < streams_; ++s) {
     int& known = known_[group * streams_ + s];

@@ -43,6 +43,7 @@ class Lifetimes {
   int first(int group) const { return first_[group]; }  // position of the first use
   int last(int group, int stream) const { return last_[group * streams_ + stream]; }
   int known(int group, int stream) const { return known_[group * streams_ + stream]; }
+  int span(int group) const;  // how many Steps, of all streams, it lives through
   int streams() const { return streams_; }
 
  private:

@@ -19,7 +19,15 @@ struct DeviceInfo {
   double f32_flops_per_us = 1e5;
   double bytes_per_us = 1e4;
   double launch_us = 1;  // one kernel boundary
+  // Between the memories of host and device, one way.
+  double bus_bytes_per_us = 1e4;
+  double bus_us = 1;   // one copy, however small
+  double host_us = 0;  // what a Step on the host takes beyond its work: the streams wait for it
 };
+
+inline double TransferUs(int64_t bytes, const DeviceInfo& info) {
+  return static_cast<double>(bytes) / info.bus_bytes_per_us + info.bus_us;
+}
 
 // What may differ from strict fp32 arithmetic. Part of every Candidate's signature.
 struct Numerics {

@@ -51,18 +51,31 @@ absl::StatusOr<std::shared_ptr<const Step>> Engine::Load(std::string_view) const
   return absl::UnimplementedError(absl::StrCat("engine ", name(), " saves no steps"));
 }
 
-std::vector<Format> FormatChoices(const Value& value, const Target&) {
+std::vector<int64_t> ChannelMultiples(int64_t channels, DType dtype) {
+  constexpr int64_t kVectorBits = 128;  // what a thread loads at once
+  std::vector<int64_t> multiples = {1};
+  if (!kFloatTypes.Has(dtype)) return multiples;
+  int64_t padded = channels;
+  for (const int64_t multiple : {4, 8}) {
+    const int64_t extent = (channels + multiple - 1) / multiple * multiple;
+    if (multiple * BitsOf(dtype) > kVectorBits || extent == padded) continue;
+    multiples.push_back(multiple);
+    padded = extent;
+  }
+  return multiples;
+}
+
+std::vector<Format> FormatChoices(const Value& value, const Target& target) {
   if (!value.is_static()) return {Format()};
   const Dims dims = value.dims();
   std::vector<Format> choices = {Format::RowMajor(dims)};
-  auto add = [&](const Format& format) {
-    if (std::find(choices.begin(), choices.end(), format) == choices.end())
-      choices.push_back(format);
-  };
-  if (dims.size() < 3 || BitsOf(value.dtype()) < 8) return choices;
-  add(Format::ChannelsLast(dims));
-  if (!kFloatTypes.Has(value.dtype())) return choices;
-  for (int64_t multiple : {4, 8}) add(Format::ChannelsLast(dims, multiple));
+  const bool on_gpu = target.info.compute_capability > 0;
+  if (!on_gpu || dims.size() < 3 || BitsOf(value.dtype()) < 8) return choices;
+  for (const int64_t multiple : ChannelMultiples(dims[1], value.dtype())) {
+    Format format = Format::ChannelsLast(dims, multiple);
+    if (std::find(choices.begin(), choices.end(), format) != choices.end()) continue;
+    choices.push_back(std::move(format));
+  }
   return choices;
 }
 
@@ -76,7 +89,7 @@ Candidate RowMajorCandidate(const Engine& engine, const Node& node, Space space,
   return candidate;
 }
 
-Cost Roofline(const Candidate& candidate, const Target& target) {
+Cost Roofline(const Candidate& candidate, const Target& target, const Efficiency& efficiency) {
   const Boundary boundary = BoundaryOf(candidate.nodes);
   Cost cost;
   double arithmetic_us = 0;
@@ -89,7 +102,8 @@ Cost Roofline(const Candidate& candidate, const Target& target) {
                BytesOfPlaced(boundary.outputs, candidate.outputs);
   for (const Value* v : boundary.constants) cost.bytes += v->constant().bytes();
   const double traffic_us = static_cast<double>(cost.bytes) / target.info.bytes_per_us;
-  cost.us = std::max(arithmetic_us, traffic_us) + target.info.launch_us;
+  cost.us = std::max(arithmetic_us / efficiency.arithmetic, traffic_us / efficiency.traffic) +
+            target.info.launch_us + efficiency.fixed_us;
   return cost;
 }
 

@@ -105,7 +105,13 @@ class Engine {
       std::string_view saved) const;  // Unimplemented unless overridden
 };
 
-// The one list of Formats that Engines propose over for `value`.
+// To what multiples `channels` are worth padding: 1, then those that add some and give other
+// extents.
+std::vector<int64_t> ChannelMultiples(int64_t channels, DType dtype);
+
+// The one list of Formats that Engines propose over for `value`: row-major, then channels-last with
+// each of the multiples; each once. Without a GPU row-major alone, in which the host runs its
+// Nodes.
 std::vector<Format> FormatChoices(const Value& value, const Target& target);
 
 // A Candidate of one row-major Node in `space`, priced: what `host` and `view` propose.
@@ -117,8 +123,19 @@ Candidate RowMajorCandidate(const Engine& engine, const Node& node, Space space,
 // element, stand by value, others (weights) by type and shape; Node and Value names never.
 std::string Signature(const Candidate& candidate, const Target& target);
 
+// What an implementation makes of a device.
+struct Efficiency {
+  double arithmetic = 1;  // parts of the peaks that it reaches
+  double traffic = 1;
+  double fixed_us = 0;  // what it takes beyond a launch, however little there is to do
+};
+
+// The least fixed_us of a kernel that waits for another one: in a CUDA graph on one H200 a kernel
+// whose blocks read 8 KiB takes 1.82 µs, a launch of 1.3 among them (gpu.md, probe7).
+inline constexpr double kDependentKernelUs = 0.52;
+
 // max(flops at the rate of the dtype, bytes of the boundary in its Formats and of the constants) +
-// one launch.
-Cost Roofline(const Candidate& candidate, const Target& target);
+// one launch. With the default efficiency: the floor, below which nothing is.
+Cost Roofline(const Candidate& candidate, const Target& target, const Efficiency& efficiency = {});
 
 }  // namespace onnx_cudnn

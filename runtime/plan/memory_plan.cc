@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kGreedyBySizeLimit = 4096;  // buffers: it is quadratic
+constexpr size_t kGreedyLimit = 4096;  // buffers: it is quadratic
 constexpr int64_t kMaxArenaBytes = int64_t{1} << 62;
 
 // What is placed: the groups of some bytes, each rounded up to the alignment.
@@ -200,13 +200,25 @@ Placing BestFitInStepOrder(const Problem& problem) {
   return std::move(placed).Take();
 }
 
-Placing GreedyBySize(const Problem& problem) {
+// Each where it fits among those placed before, which are those of a larger `key`.
+template <typename Key>
+Placing GreedyByLargest(const Problem& problem, const Key& key) {
   std::vector<int> groups = InStepOrder(problem);
-  std::stable_sort(groups.begin(), groups.end(),
-                   [&](int a, int b) { return problem.bytes[a] > problem.bytes[b]; });
+  std::stable_sort(groups.begin(), groups.end(), [&](int a, int b) { return key(a) > key(b); });
   Placed placed(problem);
   for (int group : groups) placed.Place(group);
   return std::move(placed).Take();
+}
+
+Placing SmallestPlacing(const Problem& problem) {
+  Placing best = BestFitInStepOrder(problem);
+  if (problem.groups.size() > kGreedyLimit) return best;
+  const auto keep_smaller = [&](Placing placing) {
+    if (placing.arena_bytes < best.arena_bytes) best = std::move(placing);
+  };
+  keep_smaller(GreedyByLargest(problem, [&](int group) { return problem.bytes[group]; }));
+  keep_smaller(GreedyByLargest(problem, [&](int group) { return problem.lifetimes.span(group); }));
+  return best;
 }
 
 absl::StatusOr<Problem> MakeProblem(absl::Span<const Group> groups, const Lifetimes& lifetimes,
@@ -239,11 +251,7 @@ absl::StatusOr<MemoryPlan> PlanMemory(absl::Span<const Buffer> buffers, const St
   const Lifetimes lifetimes(groups, order);
   ASSIGN_OR_RETURN(const Problem problem, MakeProblem(groups, lifetimes, order, alignment));
 
-  Placing placing = BestFitInStepOrder(problem);
-  if (problem.groups.size() <= kGreedyBySizeLimit) {
-    Placing by_size = GreedyBySize(problem);
-    if (by_size.arena_bytes < placing.arena_bytes) placing = std::move(by_size);
-  }
+  const Placing placing = SmallestPlacing(problem);
   MemoryPlan plan{.offsets = {}, .arena_bytes = placing.arena_bytes};
   for (const Root& root : roots) {
     plan.offsets.push_back(placing.offsets[root.buffer] + root.offset);

@@ -28,13 +28,16 @@ struct MemoryPlan {
 // Places buffers in one arena. Two may share bytes only if every use of one happens before every
 // write of the other.
 //   buffers    bytes ≥ 0, writers and readers as Step indices, or an alias of another buffer at an
-//   offset order      which Step happens before which, over all streams alignment  bytes, a power
-//   of two; every offset of a buffer that is no alias and the arena size are multiples of it
+//              offset
+//   order      which Step happens before which, over all streams
+//   alignment  bytes, a power of two; every offset of a buffer that is no alias and the arena size
+//              are multiples of it
 //   returns    offsets[i] in bytes for buffers[i]; equal inputs give equal plans
 //   errors     InvalidArgument: negative size, a reader that no writer precedes, a cycle of
-//   aliases, alignment not a power of two cost       O(n log n) in practice; up to 4,096 buffers
-//   also greedy by size, the smaller arena is kept source     greedy by size, Pisarchyk and Lee,
-//   arXiv 2001.03288
+//              aliases, alignment not a power of two
+//   cost       O(n log n) in practice; up to 4,096 buffers also greedy by size and by length of
+//              life (quadratic); the smallest arena is kept
+//   source     greedy by size, Pisarchyk and Lee, arXiv 2001.03288
 absl::StatusOr<MemoryPlan> PlanMemory(absl::Span<const Buffer> buffers, const StepOrder& order,
                                       int64_t alignment);
 

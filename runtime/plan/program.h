@@ -49,6 +49,7 @@ struct Program {
   Schedule schedule;
   MemoryPlan memory, host_memory;  // one a Space
   int64_t peak_bytes = 0;          // lower bound of memory.arena_bytes
+  int64_t weight_bytes = 0;        // of the constants that Steps use, as the model holds them
   std::vector<std::string> remarks;
 };
 

@@ -29,13 +29,18 @@ struct Derived {
 };
 Derived Unchanged(int constant, absl::Span<const int64_t> dims);
 
-// Output `output` lies in the bytes of input `input` at `offset` bytes: always (a view) or when the
-// planner finds it free.
+// Output `output` and input `input` share bytes: always (a view), or when the planner finds it
+// free.
 struct Alias {
+  enum class Kind : uint8_t {
+    kOutputInInput,  // the output lies in the input's bytes at `offset` bytes
+    kInputInOutput,  // the input was written into the output's bytes there; always required
+  };
   int output;
   int input;
   int64_t offset;
   bool required;
+  Kind kind = Kind::kOutputInInput;
 };
 
 // Spans are valid during the call only: who defers a Launch copies them.
@@ -54,7 +59,7 @@ class Step {
   virtual int64_t workspace_bytes() const { return 0; }
   virtual absl::Span<const Derived> constants() const { return {}; }
   virtual absl::Span<const Alias> aliases() const { return {}; }
-  virtual bool launches() const { return true; }  // false: a view, its outputs are aliases
+  virtual bool launches() const { return true; }  // false: a view, aliases are all of it
   virtual absl::Status Launch(const LaunchArgs& args) const = 0;
   virtual std::string Save() const = 0;  // for Engine::Load; "" when there is nothing to save
 };

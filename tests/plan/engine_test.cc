@@ -192,16 +192,31 @@ TEST(SignatureTest, HoldsBodiesWithoutTheirNames) {
 }
 
 TEST(FormatChoicesTest, OffersChannelsLastWithPaddedChannels) {
+  Target gpu;
+  gpu.info.compute_capability = 90;
   Graph graph;
   const Value& three = graph.AddInput("x", F32({1, 3, 8, 8}));
-  EXPECT_EQ(FormatChoices(three, {}).size(), 4u);  // row-major, channels-last, padded to 4 and to 8
-  EXPECT_EQ(FormatChoices(three, {})[0], Format::RowMajor({1, 3, 8, 8}));
-  EXPECT_EQ(FormatChoices(graph.AddInput("x", F32({1, 8, 8, 8})), {}).size(), 2u);
-  EXPECT_EQ(FormatChoices(graph.AddInput("x", F32({3, 8})), {}).size(), 1u);
+  EXPECT_EQ(FormatChoices(three, gpu).size(), 3u);  // row-major, channels-last, padded to 4
+  const Type halves = Type::Tensor(DType::kF16, {1, 3, 8, 8});
+  EXPECT_EQ(FormatChoices(graph.AddInput("x", halves), gpu).size(), 4u);  // and to 8
+  EXPECT_EQ(FormatChoices(three, gpu)[0], Format::RowMajor({1, 3, 8, 8}));
+  EXPECT_EQ(FormatChoices(graph.AddInput("x", F32({1, 8, 8, 8})), gpu).size(), 2u);
+  EXPECT_EQ(FormatChoices(graph.AddInput("x", F32({3, 8})), gpu).size(), 1u);
   const Type integers = Type::Tensor(DType::kI64, {1, 3, 8, 8});
-  EXPECT_EQ(FormatChoices(graph.AddInput("x", integers), {}).size(), 2u);
+  EXPECT_EQ(FormatChoices(graph.AddInput("x", integers), gpu).size(), 2u);
   const Type nibbles = Type::Tensor(DType::kU4, {1, 3, 8, 8});
-  EXPECT_EQ(FormatChoices(graph.AddInput("x", nibbles), {}).size(), 1u);
+  EXPECT_EQ(FormatChoices(graph.AddInput("x", nibbles), gpu).size(), 1u);
+  EXPECT_EQ(FormatChoices(three, {}).size(), 1u);  // the host's
+}
+
+TEST(ChannelMultiplesTest, AreThoseThatGiveOtherExtents) {
+  using Multiples = std::vector<int64_t>;
+  EXPECT_EQ(ChannelMultiples(3, DType::kF16), Multiples({1, 4, 8}));
+  EXPECT_EQ(ChannelMultiples(3, DType::kF32), Multiples({1, 4}));
+  EXPECT_EQ(ChannelMultiples(6, DType::kF16), Multiples({1, 4}));
+  EXPECT_EQ(ChannelMultiples(12, DType::kF16), Multiples({1, 8}));
+  EXPECT_EQ(ChannelMultiples(16, DType::kF16), Multiples({1}));
+  EXPECT_EQ(ChannelMultiples(3, DType::kI8), Multiples({1}));
 }
 
 TEST(RooflineTest, CountsBytesOfFormatsAndConstants) {
@@ -215,6 +230,19 @@ TEST(RooflineTest, CountsBytesOfFormatsAndConstants) {
   EXPECT_DOUBLE_EQ(candidate.cost.us, 108 / 4.0 + 2);
   candidate.outputs[0].format = Format::ChannelsLast({1, 3, 2, 2}, 4);
   EXPECT_EQ(Roofline(candidate, target).bytes, 48 + 64 + 12);
+}
+
+TEST(RooflineTest, GrowsWithWhatAnImplementationDoesNotReach) {
+  const Graph graph = Make({.dims = {1, 3, 2, 2}, .constant = Floats({3, 1, 1}, 1)});
+  Target target;
+  target.info.bytes_per_us = 4;
+  target.info.launch_us = 2;
+  const Candidate candidate =
+      RowMajorCandidate(kEngine, *graph.TopologicalOrder()[0], Space::kDevice, target);
+  EXPECT_DOUBLE_EQ(Roofline(candidate, target, {.traffic = 0.5, .fixed_us = 3}).us,
+                   2 * 108 / 4.0 + 2 + 3);
+  target.info.f32_flops_per_us = 0.1;  // 12 products
+  EXPECT_DOUBLE_EQ(Roofline(candidate, target, {.arithmetic = 0.25}).us, 4 * 12 / 0.1 + 2);
 }
 
 TEST(EngineTest, HasOneVariantAndSavesNothingByDefault) {

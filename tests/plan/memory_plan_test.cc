@@ -124,6 +124,26 @@ TEST(PlanMemoryTest, ReusesWhatIsOver) {  // a chain of equal buffers needs two
   EXPECT_EQ(PeakBytes(chain.buffers, chain.order(), 10), 1280);
 }
 
+// As in a DenseNet: step i writes feature i, which all later steps read, and a copy of all so far.
+TEST(PlanMemoryTest, GrowingCopiesBesideLongLivesTakeNoMoreThanThePeak) {
+  constexpr int kSteps = 30;
+  std::vector<std::vector<int>> predecessors(kSteps);
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < kSteps; ++i) {
+    if (i > 0) predecessors[i] = {i - 1};
+    Buffer feature{.bytes = kAlignment, .writers = {i}};
+    for (int k = i + 1; k < kSteps; ++k) feature.readers.push_back(k);
+    buffers.push_back(std::move(feature));
+    buffers.push_back({.bytes = kAlignment * (i + 1), .writers = {i}});
+    if (i + 1 < kSteps) buffers.back().readers = {i + 1};
+  }
+  const StepOrder order(MakeSchedule(predecessors, 1), kSteps);
+  const auto plan = PlanMemory(buffers, order, kAlignment);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(Clashes(buffers, *plan, order), 0);
+  EXPECT_EQ(plan->arena_bytes, PeakBytes(buffers, order, kSteps));
+}
+
 TEST(PlanMemoryTest, AliasesLiveAsLongAsTheirRoot) {  // 0 → view 1 → read by 3, while 2 is written
   const std::vector<Buffer> buffers = {
       {.bytes = 64, .writers = {0}, .readers = {1}},

@@ -1,0 +1,85 @@
+// Transposes that only name the axes of a Format anew.
+#include "tests/support/proposed.h"
+#include "tests/support/run_program.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+class ViewTransposeTest : public EngineTest {
+ protected:
+  ViewTransposeTest() : EngineTest("view") {}
+};
+
+TEST_F(ViewTransposeTest, BringsImagesFromOneOrderToTheOtherForNothing) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float[1,4,5,3] x) => (y)
+      { t = Transpose<perm = [0,3,1,2]>(x)
+        y = Relu(t) })");
+  EXPECT_EQ(LinesAt(graph, "Transpose"), Lines({"{Transpose} rows > last"}));
+  EXPECT_EQ(At(graph, "Transpose").candidates[0].cost.us, 0);
+  const Graph back = GraphWithWeights(R"(
+      g (float[1,3,4,5] x) => (y)
+      { t = Transpose<perm = [0,2,3,1]>(x)
+        y = Relu(t) })");
+  EXPECT_EQ(LinesAt(back, "Transpose"), Lines({"{Transpose} last > rows"}));
+}
+
+TEST_F(ViewTransposeTest, KeepsRowsWhereOnlyExtentsOfOneMove) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float[1,8,4,4] x) => (y)
+      { t = Transpose<perm = [1,0,2,3]>(x)
+        u = Transpose<perm = [1,0,2,3]>(t)
+        y = Relu(u) })");
+  EXPECT_EQ(LinesAt(graph, "Transpose"), Lines({"{Transpose} rows > rows"}));
+}
+
+TEST_F(ViewTransposeTest, LeavesOrdersThatNoEngineProposes) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float[2,3,4,5] x) => (y)
+      { t = Transpose<perm = [0,1,3,2]>(x)
+        y = Relu(t) })");
+  EXPECT_EQ(At(graph, "Transpose").reasons, Lines({"it moves bytes"}));
+}
+
+TEST_F(ViewTransposeTest, RefusesEqualFormatsOfEqualDims) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float[1,3,3,3] x) => (y)
+      { t = Transpose<perm = [0,3,1,2]>(x)
+        y = Relu(t) })");
+  Candidate candidate = At(graph, "Transpose").candidates[0];
+  candidate.outputs = candidate.inputs;
+  EXPECT_EQ(engine_->Check(graph, candidate, target_).reason(), "its formats differ");
+}
+
+TEST_F(ViewTransposeTest, GivesItsBytesToNoConcat) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float[1,4,4,4] x, float[1,4,4,4] z) => (y)
+      { t = Transpose<perm = [0,3,1,2]>(x)
+        n = Neg(z)
+        c = Concat<axis = 1>(n, t)
+        y = Relu(c) })");
+  EXPECT_EQ(At(graph, "Concat").reasons, Lines({"input t shows the bytes of another value"}));
+}
+
+TEST_F(ViewTransposeTest, FramesAConvolutionInItsProgram) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float[1,4,4,8] x, float[8,8,3,3] w) => (float[1,4,4,8] y)
+      { t = Transpose<perm = [0,3,1,2]>(x)
+        c = Conv<pads = [1,1,1,1]>(t, w)
+        r = Transpose<perm = [0,2,3,1]>(c)
+        y = Softmax(r) })");
+  for (const Partitioner partitioner : {Greedy, CostSearch}) {
+    const auto program = ExpectRunsLikeEvaluate(graph, {}, target_, partitioner);
+    ASSERT_NE(program, nullptr);
+    const std::string partitions = Partitions(*program);
+    EXPECT_TRUE(partitions.starts_with("view {Transpose}")) << partitions;
+    for (const char* mover : {"kernel {Transpose}", "Reformat"}) {
+      EXPECT_EQ(partitions.find(mover), std::string::npos) << partitions;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
