@@ -1,31 +1,18 @@
 #include "runtime/cudnn/cudnn_rules.h"
 
-#include "runtime/plan/reference_step.h"
+#include "runtime/cudnn/patterns.h"
 
 namespace onnx_cudnn {
-namespace {
 
-class CudnnRules final : public Engine {
- public:
-  std::string_view name() const override { return "cudnn"; }
-
-  void Propose(const Graph&, const Node& anchor, const Target&,
-               CandidateSink& sink) const override {
-    sink.No(*this, anchor, "no rule takes it");
-  }
-
-  Support Check(const Graph&, const Candidate&, const Target&) const override {
-    return Support::No("no rule takes it");
-  }
-
-  absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant&,
-                                   const Target&) const override {
-    return CompileReference(candidate);
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<Engine> MakeCudnnRules() { return std::make_unique<CudnnRules>(); }
+std::unique_ptr<Engine> MakeCudnnRules() {
+  PatternList patterns;
+  patterns.push_back(ConvolutionPattern());
+  patterns.push_back(ProductPattern());
+  patterns.push_back(PoolingPattern());
+  patterns.push_back(NormalizationPattern());
+  patterns.push_back(ReductionPattern());
+  patterns.push_back(PointwisePattern());
+  return std::make_unique<PatternEngine>("cudnn", std::move(patterns));
+}
 
 }  // namespace onnx_cudnn

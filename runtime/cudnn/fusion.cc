@@ -1,0 +1,113 @@
+#include "runtime/cudnn/fusion.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/ops/pointwise.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr Rule kProduct = {"a cuDNN graph holds one convolution or matmul",
+                           "none: the value between two of them is written"};
+constexpr Rule kPooling = {"cuDNN's pooling reads its input from memory",
+                           "none in cuDNN: a kernel of ours may hold both"};
+constexpr Rule kReduction = {
+    "a reduction behind a convolution or matmul has to be fp32 and sums "
+    "over whole tiles",
+    "none in cuDNN: a kernel of ours sums"};
+constexpr Rule kNotElementWise = {
+    "only element-wise ops stand behind a convolution or matmul in a cuDNN graph",
+    "where it only moves elements, move it behind the element-wise ops that follow"};
+constexpr Rule kDtype = {"cuDNN's fusions take f16, bf16 and f32 here",
+                         "cast the operands to one of them"};
+constexpr Rule kPrimitive = {"cuDNN has no pointwise mode for the op",
+                             "none in cuDNN: a fused element-wise kernel of ours takes it"};
+constexpr Rule kShape = {"the op's result differs in shape from the tensor it would be fused to",
+                         "none: a broadcast result needs a pass of its own"};
+constexpr Rule kOperand = {
+    "cuDNN takes operands of one number, one per channel, one per pixel, or full ones",
+    "expand the operand, or fold it into the weight"};
+constexpr Rule kFirstOperand = {"the first operand of a cuDNN pointwise operation never broadcasts",
+                                "swap the operands where the op allows it"};
+
+bool HasMode(Primitive primitive) {
+  static constexpr Primitive kWithout[] = {
+      Primitive::kNot,       Primitive::kSign,     Primitive::kRound,    Primitive::kExpm1,
+      Primitive::kLog1p,     Primitive::kAsin,     Primitive::kAcos,     Primitive::kAtan,
+      Primitive::kSinh,      Primitive::kCosh,     Primitive::kAsinh,    Primitive::kAcosh,
+      Primitive::kAtanh,     Primitive::kFloorMod, Primitive::kTruncMod, Primitive::kXor,
+      Primitive::kBitAnd,    Primitive::kBitOr,    Primitive::kBitXor,   Primitive::kShiftLeft,
+      Primitive::kShiftRight};
+  return std::find(std::begin(kWithout), std::end(kWithout), primitive) == std::end(kWithout);
+}
+
+bool HasModes(const Node& node) {
+  const Expression bound = BindPointwise(*FindPointwise(node.op()), node);
+  return std::all_of(bound.terms().begin(), bound.terms().end(),
+                     [](const Term& term) { return HasMode(term.primitive); });
+}
+
+bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> ops) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+bool IsCommutative(const Node& node) {
+  return IsOneOf(node.op(), {"Add", "Mul", "Max", "Min", "Sum", "Mean"});
+}
+
+const Rule* WhyNotElementWise(const Node& node) {
+  const std::string_view op = node.op();
+  if (IsOneOf(op, {"Conv", "ConvTranspose", "MatMul", "Gemm"})) return &kProduct;
+  if (op.ends_with("Pool")) return &kPooling;
+  return op.starts_with("Reduce") ? &kReduction : &kNotElementWise;
+}
+
+}  // namespace
+
+const Rule* WhyNotPointwise(const Node& node, const FusedTensor& tensor) {
+  if (!IsPointwise(node)) return WhyNotElementWise(node);
+  const Value& y = node.output(0);
+  if (!y.is_static() || y.dims() != tensor.dims) return &kShape;
+  if (!kCudnnTypes.Has(y.dtype())) return &kDtype;
+  for (const Value* v : node.inputs()) {
+    if (v != nullptr && (!v->is_static() || !kCudnnTypes.Has(v->dtype()))) return &kDtype;
+  }
+  if (!HasModes(node)) return &kPrimitive;
+  const bool broadcasts_first = node.input(0).dims() != tensor.dims;
+  return broadcasts_first && !IsCommutative(node) ? &kFirstOperand : nullptr;
+}
+
+const Rule* MayFuse(const GrowthStep& step, const FusedTensor& tensor) {
+  if (const Rule* no = WhyNotPointwise(step.node, tensor)) return no;
+  if (!step.edge.is_static() || step.edge.dims() != tensor.dims) return &kShape;
+  for (const Value* v : step.node.inputs()) {
+    if (v != nullptr && ShapeOf(*v, tensor) == OperandShape::kOther) return &kOperand;
+  }
+  return nullptr;
+}
+
+bool ReadsFullOperand(absl::Span<const Node* const> readers, absl::Span<const Node* const> nodes,
+                      const FusedTensor& tensor) {
+  for (const Node* reader : readers) {
+    for (const Value* v : reader->inputs()) {
+      if (v == nullptr || ShapeOf(*v, tensor) != OperandShape::kFull) continue;
+      if (!Contains(nodes, v->producer())) return true;
+    }
+  }
+  return false;
+}
+
+bool KeepsZeroChannels(const Node& node, const FusedTensor& tensor) {
+  if (IsOneOf(node.op(), {"Relu", "LeakyRelu", "Tanh", "HardSwish", "Swish", "Gelu", "Mul"})) {
+    return true;
+  }
+  if (node.op() != "Add") return false;
+  const auto is_padded_too = [&](const Value* v) {
+    const OperandShape shape = ShapeOf(*v, tensor);
+    return shape == OperandShape::kFull || shape == OperandShape::kPerChannel;
+  };
+  return std::all_of(node.inputs().begin(), node.inputs().end(), is_padded_too);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,27 @@
+// What cuDNN's graphs take of element-wise ops beside another operation.
+#pragma once
+
+#include "runtime/plan/fused_tensor.h"
+#include "runtime/plan/grow.h"
+
+namespace onnx_cudnn {
+
+// The dtypes of operands that cuDNN's fusions take from us.
+inline constexpr DTypeSet kCudnnTypes = {DType::kF16, DType::kBF16, DType::kF32};
+
+// Why `node` cannot be an operation on `tensor`, whatever its operands' shapes; nullptr: it can.
+const Rule* WhyNotPointwise(const Node& node, const FusedTensor& tensor);
+
+// Why `step.node` cannot be an operation on `tensor` beside a convolution, a product or a
+// normalization; nullptr: it can.
+const Rule* MayFuse(const GrowthStep& step, const FusedTensor& tensor);
+
+// Whether one of `readers`, element-wise Nodes of the Candidate `nodes`, reads a full operand from
+// outside of it.
+bool ReadsFullOperand(absl::Span<const Node* const> readers, absl::Span<const Node* const> nodes,
+                      const FusedTensor& tensor);
+
+// Whether padding channels, zero in every full operand, are zero in what `node` computes, too.
+bool KeepsZeroChannels(const Node& node, const FusedTensor& tensor);
+
+}  // namespace onnx_cudnn
