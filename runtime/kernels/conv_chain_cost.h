@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/plan/device_info.h"
+
+namespace onnx_cudnn {
+
+// A small convolution as a product: out[pixels, filters] = patches[pixels, depth] × weights.
+struct SmallProduct {
+  int64_t pixels, filters, depth;  // depth: input channels × taps, of all sources
+};
+
+// µs of the kernel conv_chain with the best of its tiles, in a chain of such kernels; nothing where
+// no tile holds all of its depth in shared memory.
+std::optional<double> ConvChainUs(const SmallProduct& product, const DeviceInfo& info);
+
+}  // namespace onnx_cudnn

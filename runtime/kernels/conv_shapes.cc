@@ -1,0 +1,28 @@
+#include "runtime/kernels/conv_shapes.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace onnx_cudnn {
+std::vector<const Node*> ConvsOf(const std::vector<const Node*>& nodes) {
+  std::vector<const Node*> convs;
+  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(convs),
+               [](const Node* node) { return node->op() == "Conv"; });
+  return convs;
+}
+
+Support CheckTensorCoreConv(const Node& conv, const ConvShape& shape) {
+  if (conv.input(0).rank() != 4) return Support::No("it has not two spatial axes");
+  if (shape.groups != 1) return Support::No(absl::StrCat("it has ", shape.groups, " groups"));
+  const Window& window = shape.window;
+  if (window.h().dilation != 1 || window.w().dilation != 1) return Support::No("it is dilated");
+  return HasConstantWeights(conv) ? Support::Yes()
+                                  : Support::No("weight or bias is not a constant");
+}
+
+double MeasuredLine::At(int64_t flops) const {
+  return std::max(least_us, fixed_us + us_per_gigaflop * 1e-9 * static_cast<double>(flops));
+}
+
+}  // namespace onnx_cudnn

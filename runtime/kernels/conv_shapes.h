@@ -1,0 +1,25 @@
+// What the convolution kernels ask of a Node.
+#pragma once
+
+#include "runtime/kernels/kernel.h"
+#include "runtime/ops/conv_shape.h"
+
+namespace onnx_cudnn {
+
+inline constexpr DTypeSet kTensorCoreTypes = {DType::kF16, DType::kBF16};
+
+// The Convs among the Nodes.
+std::vector<const Node*> ConvsOf(const std::vector<const Node*>& nodes);
+
+// Whether a Conv can run on tensor cores by our kernels: two spatial axes, no dilation, one group,
+// weight and bias constant (they are laid out once).
+Support CheckTensorCoreConv(const Node& conv, const ConvShape& shape);
+
+// A time as it was measured at several batches: the least, and a line above it.
+struct MeasuredLine {
+  double least_us, fixed_us, us_per_gigaflop;
+
+  double At(int64_t flops) const;
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,15 @@
+// Which element-wise Nodes join a kernel.
+#pragma once
+
+#include "runtime/plan/grow.h"
+
+namespace onnx_cudnn {
+
+// A reader of `step.edge`: element-wise, with an output of the edge's dims. Other operands may
+// broadcast.
+const Rule* JoinsAsReader(const GrowthStep& step);
+// A producer of `step.edge`: element-wise, where the edge has the dims of what the set computes on:
+// an output of one of its Nodes, or the image that a Conv of it reads.
+const Rule* JoinsAsProducer(const GrowthStep& step);
+
+}  // namespace onnx_cudnn

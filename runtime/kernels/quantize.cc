@@ -1,0 +1,16 @@
+#include "runtime/kernels/layouts.h"
+#include "runtime/ops/operands.h"
+
+namespace onnx_cudnn {
+
+// QuantizeLinear and DequantizeLinear between types of whole bytes, one scale for all, for each
+// index of an axis or for blocks of it, in any layout. Bound by bytes: 16 of the wider side at
+// once.
+Kernel QuantizeKernel() {
+  return {.name = "quantize",
+          .ops = {"DequantizeLinear", "QuantizeLinear"},
+          .types = kMovableTypes,
+          .formats = OneLayout};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,283 @@
+// What the convolution kernels take, with their prices.
+#include <algorithm>
+
+#include "tests/kernels/kernels_fixture.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Lines = std::vector<std::string>;
+using Ints = std::vector<int64_t>;
+
+struct ConvSpec {
+  int64_t filters = 64;
+  int64_t kernel = 1, stride = 1;
+  int64_t groups = 1;
+};
+
+Value& Conv(Graph& graph, Value& x, const ConvSpec& spec) {
+  const DType dtype = x.dtype();
+  Value& w =
+      Weights(graph, dtype, {spec.filters, x.dim(1) / spec.groups, spec.kernel, spec.kernel});
+  Value& b = Weights(graph, dtype, {spec.filters});
+  const int64_t pad = spec.kernel / 2;
+  return Append(graph, "Conv", {&x, &w, &b},
+                {{"group", spec.groups},
+                 {"pads", Ints{pad, pad, pad, pad}},
+                 {"strides", Ints{spec.stride, spec.stride}}});
+}
+
+class ConvKernelsTest : public KernelsTest {
+ protected:
+  Value& Input(const Dims& dims, DType dtype = DType::kF16) {
+    return graph_.AddInput("x", Type::Tensor(dtype, dims));
+  }
+  Value& Relu(Value& v) { return Append(graph_, "Relu", {&v}); }
+  Proposed Around(const Value& v) {
+    graph_.AddOutput("y", *graph_.TopologicalOrder().back()->outputs()[0]);
+    return At(graph_, *v.producer());
+  }
+  // The Candidates with these ops.
+  static std::vector<Candidate> Of(const Proposed& proposed, std::string_view ops) {
+    std::vector<Candidate> found;
+    for (const Candidate& c : proposed.candidates) {
+      if (Describe(c).starts_with(ops)) found.push_back(c);
+    }
+    return found;
+  }
+  static bool Says(const Proposed& proposed, std::string_view reason) {
+    return std::find(proposed.reasons.begin(), proposed.reasons.end(), reason) !=
+           proposed.reasons.end();
+  }
+  static bool Has(const Proposed& proposed, std::string_view line) {
+    const Lines lines = Describe(proposed.candidates);
+    return std::find(lines.begin(), lines.end(), line) != lines.end();
+  }
+
+  Graph graph_;
+};
+
+TEST_F(ConvKernelsTest, DirectTakesEveryConvAtAPoorPrice) {
+  const Proposed proposed =
+      Around(Conv(graph_, Input({1, 8, 6, 6}, DType::kF32), {.filters = 8, .kernel = 3}));
+  EXPECT_EQ(Describe(proposed.candidates), (Lines{"{Conv} rows > rows", "{Conv} last > last"}));
+  EXPECT_TRUE(Says(proposed, "conv_chain: it does not take f32"));
+  const Cost& cost = proposed.candidates[0].cost;
+  EXPECT_NEAR(cost.us, static_cast<double>(cost.flops) / (0.05 * 51e6) + 1.82, 1e-9);
+}
+
+TEST_F(ConvKernelsTest, DirectTakesTransposedConvs) {
+  Value& x = Input({1, 4, 3, 3}, DType::kF64);
+  Value& y = Append(graph_, "ConvTranspose", {&x, &Weights(graph_, DType::kF64, {4, 2, 2, 2})});
+  EXPECT_TRUE(Has(Around(y), "{ConvTranspose} rows > rows"));
+}
+
+TEST_F(ConvKernelsTest, DepthwiseTakesAnEpilogue) {
+  Value& y =
+      Conv(graph_, Input({16, 12, 6, 6}, DType::kF32), {.filters = 24, .kernel = 3, .groups = 12});
+  Relu(y);
+  const Proposed proposed = Around(y);
+  EXPECT_EQ(Of(proposed, "{Conv Relu}").size(), 2u);
+  EXPECT_TRUE(Has(proposed, "{Conv Relu} last > last"));
+}
+
+TEST_F(ConvKernelsTest, DepthwiseIsPricedBetweenItsBytesAndCudnn) {
+  Value& y = Conv(graph_, Input({256, 96, 56, 56}), {.filters = 96, .kernel = 3, .groups = 96});
+  const Proposed proposed = Around(y);
+  EXPECT_LT(proposed.candidates[0].cost.us, 220);  // cuDNN
+  EXPECT_GT(proposed.candidates[0].cost.us, 72);   // the bytes
+}
+
+TEST_F(ConvKernelsTest, DepthwiseLeavesGroupsOfSeveralChannels) {
+  Value& y =
+      Conv(graph_, Input({16, 12, 6, 6}, DType::kF32), {.filters = 12, .kernel = 3, .groups = 6});
+  EXPECT_TRUE(Says(Around(y), "depthwise_conv: it has 2 channels a group, not 1"));
+}
+
+TEST_F(ConvKernelsTest, DepthwiseLeavesLargeWindows) {
+  Value& y =
+      Conv(graph_, Input({1, 8, 16, 16}, DType::kF32), {.filters = 8, .kernel = 9, .groups = 8});
+  EXPECT_TRUE(Says(Around(y), "depthwise_conv: its window has 81 taps, more than 49"));
+}
+
+TEST_F(ConvKernelsTest, ChainTakesPrologueResidualAndEpilogue) {
+  Value& x = Input({1, 64, 14, 14});
+  Value& before = Relu(x);
+  Value& y = Conv(graph_, before, {.kernel = 3});
+  Value& residual = graph_.AddInput("r", y.type());
+  Relu(Append(graph_, "Add", {&y, &residual}));
+  const Proposed proposed = Around(y);
+  EXPECT_TRUE(Has(proposed, "{Conv} last > last"));
+  EXPECT_TRUE(Has(proposed, "{Conv Add Relu} last last > last"));
+  EXPECT_TRUE(Has(proposed, "{Relu Conv Add Relu} last last > last"));
+}
+
+TEST_F(ConvKernelsTest, ChainPadsTheChannelsOfAStemToFour) {
+  Value& y = Conv(graph_, Input({1, 3, 32, 32}), {.kernel = 7, .stride = 2});
+  EXPECT_TRUE(Has(Around(y), "{Conv} last4 > last"));
+}
+
+// Every "must not" of a single Conv.
+TEST_F(ConvKernelsTest, ChainSaysWhatItLeaves) {
+  const auto reason = [&](const Dims& dims, const ConvSpec& spec, std::string_view says) {
+    graph_ = Graph();
+    const Proposed proposed = Around(Conv(graph_, Input(dims), spec));
+    EXPECT_TRUE(Says(proposed, says)) << says;
+  };
+  reason({9, 8, 4, 4}, {}, "conv_chain: 9 images are more than 8");
+  reason({1, 12, 4, 4}, {}, "conv_chain: 12 to 64 channels are no multiples of 8");
+  reason({1, 8, 4, 4}, {.filters = 12}, "conv_chain: 8 to 12 channels are no multiples of 8");
+  reason({1, 8, 4, 4}, {.groups = 2}, "conv_chain: it has 2 groups");
+  reason({1, 8, 9, 9}, {.kernel = 9}, "conv_chain: a window of 9");
+}
+
+TEST_F(ConvKernelsTest, ChainWantsConstantWeights) {
+  Value& x = Input({1, 8, 4, 4});
+  Value& w = graph_.AddInput("w", Type::Tensor(DType::kF16, {8, 8, 1, 1}));
+  EXPECT_TRUE(Says(Around(Append(graph_, "Conv", {&x, &w})),
+                   "conv_chain: weight or bias is not a constant"));
+}
+
+// relu(conv_c(b) + conv_d(x)): the downsample branch as more K of the last convolution.
+TEST_F(ConvKernelsTest, ChainConcatenatesTwoSources) {
+  Value& x = Input({1, 64, 14, 14});
+  Value& b = graph_.AddInput("b", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
+  Value& last = Conv(graph_, b, {.filters = 128});
+  Value& branch = Conv(graph_, x, {.filters = 128, .stride = 2});
+  Relu(Append(graph_, "Add", {&last, &branch}));
+  const Proposed at_last = Around(last);
+  EXPECT_TRUE(Has(at_last, "{Conv Conv Add Relu} last last > last"));
+  EXPECT_TRUE(Has(At(graph_, *branch.producer()), "{Conv Conv Add Relu} last last > last"));
+}
+
+TEST_F(ConvKernelsTest, ChainSumsNoTwoConvsWhoseResultOthersRead) {
+  Value& x = Input({1, 64, 7, 7});
+  Value& b = graph_.AddInput("b", x.type());
+  Value& last = Conv(graph_, b, {});
+  Value& branch = Conv(graph_, x, {});
+  graph_.AddOutput("seen", branch);
+  Append(graph_, "Add", {&last, &branch});
+  EXPECT_TRUE(Of(Around(last), "{Conv Conv Add}").empty());
+}
+
+TEST_F(ConvKernelsTest, ChainSumsNoTwoLargeWindows) {
+  Value& x = Input({1, 64, 7, 7});
+  Value& b = graph_.AddInput("b", x.type());
+  Value& last = Conv(graph_, b, {.kernel = 3});
+  Append(graph_, "Add", {&last, &Conv(graph_, x, {.kernel = 3})});
+  EXPECT_TRUE(Of(Around(last), "{Conv Conv Add}").empty());
+}
+
+TEST_F(ConvKernelsTest, ChainMergesSiblings) {
+  Value& x = Input({1, 64, 14, 14});
+  Value& first = Conv(graph_, x, {.filters = 64});
+  Value& second = Conv(graph_, x, {.filters = 96});
+  graph_.AddOutput("z", Relu(first));
+  Relu(second);
+  const Proposed proposed = Around(first);
+  EXPECT_TRUE(Has(proposed, "{Conv Conv} last > last last"));
+  EXPECT_TRUE(Has(proposed, "{Conv Conv Relu Relu} last > last last"));
+}
+
+TEST_F(ConvKernelsTest, ChainMergesNoSiblingsOfOtherWindows) {
+  Value& x = Input({1, 64, 14, 14});
+  Value& first = Conv(graph_, x, {});
+  Conv(graph_, x, {.kernel = 3});
+  EXPECT_TRUE(Of(Around(first), "{Conv Conv}").empty());
+}
+
+TEST_F(ConvKernelsTest, ChainJoinsNoResultsOfTwoSiblings) {
+  Value& x = Input({1, 64, 14, 14});
+  Value& first = Conv(graph_, x, {});
+  Value& second = Conv(graph_, x, {});
+  Append(graph_, "Mul", {&first, &second});
+  const Proposed proposed = Around(first);
+  EXPECT_EQ(Of(proposed, "{Conv Conv}").size(), 1u);
+  EXPECT_TRUE(Of(proposed, "{Conv Conv Mul}").empty());
+}
+
+// ResNet-50's 53 convolutions take 201 µs at batch 1 in a chain, 4 on average; no link is below a
+// boundary.
+TEST_F(ConvKernelsTest, ChainIsPricedAsMeasured) {
+  const auto us = [&](const Dims& dims, const ConvSpec& spec) {
+    graph_ = Graph();
+    return Of(Around(Conv(graph_, Input(dims), spec)), "{Conv} last")[0].cost.us;
+  };
+  EXPECT_NEAR(us({1, 64, 56, 56}, {.filters = 64}), 2.5, 0.7);
+  EXPECT_NEAR(us({1, 64, 56, 56}, {.filters = 64, .kernel = 3}), 4, 2);
+  EXPECT_NEAR(us({1, 512, 7, 7}, {.filters = 512, .kernel = 3}), 5, 2);
+  EXPECT_GT(us({8, 128, 28, 28}, {.filters = 128, .kernel = 3}), 8);  // then libraries are faster
+}
+
+TEST_F(ConvKernelsTest, SixtyFourChannelsByThreeAreTakenAtAnyBatch) {
+  Value& x = Input({256, 64, 56, 56});
+  Value& y = Conv(graph_, x, {.kernel = 3});
+  Relu(Append(graph_, "Add", {&y, &graph_.AddInput("r", y.type())}));
+  const Proposed proposed = Around(y);
+  const auto residual = Of(proposed, "{Conv Add Relu}");
+  ASSERT_EQ(residual.size(), 1u);
+  EXPECT_NEAR(residual[0].cost.us, 89, 2);
+  EXPECT_NEAR(Of(proposed, "{Conv} last")[0].cost.us, 80, 1);
+}
+
+TEST_F(ConvKernelsTest, SixtyFourChannelsByThreeLeavesTheRest) {
+  const auto reason = [&](const Dims& dims, const ConvSpec& spec, std::string_view says) {
+    graph_ = Graph();
+    EXPECT_TRUE(Says(Around(Conv(graph_, Input(dims), spec)), says)) << says;
+  };
+  reason({16, 64, 8, 8}, {.kernel = 3, .stride = 2},
+         "conv_3x3: it is not 3 x 3 with stride 1 and pads 1");
+  reason({16, 32, 8, 8}, {.kernel = 3}, "conv_3x3: 32 to 64 channels are not 64 to 64");
+}
+
+Value& MaxPool(Graph& graph, Value& x) {
+  return Append(
+      graph, "MaxPool", {&x},
+      {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}});
+}
+
+TEST_F(ConvKernelsTest, StemAndPoolAreOneFromTheCallersImage) {
+  Value& y = Conv(graph_, Input({256, 3, 224, 224}), {.kernel = 7, .stride = 2});
+  MaxPool(graph_, Relu(y));
+  const auto stem = Of(Around(y), "{Conv Relu MaxPool}");
+  ASSERT_EQ(stem.size(), 1u);
+  EXPECT_EQ(Describe(stem[0]), "{Conv Relu MaxPool} rows > last");
+  EXPECT_NEAR(stem[0].cost.us, 98, 2);
+}
+
+TEST_F(ConvKernelsTest, StemReadsTheImageAsTheCallerHasIt) {
+  Value& x = Input({1, 3, 64, 64}, DType::kF32);
+  Value& half = Append(graph_, "Cast", {&x}, {{"to", int64_t{10}}});
+  Value& y = Conv(graph_, half, {.kernel = 7, .stride = 2});
+  MaxPool(graph_, Relu(y));
+  EXPECT_TRUE(Has(Around(y), "{Cast Conv Relu MaxPool} rows > last"));
+}
+
+TEST_F(ConvKernelsTest, StemStaysAloneWhereOthersReadIt) {
+  Value& y = Conv(graph_, Input({1, 3, 32, 32}), {.kernel = 7, .stride = 2});
+  Value& relu = Relu(y);
+  graph_.AddOutput("seen", relu);
+  MaxPool(graph_, relu);
+  EXPECT_TRUE(Of(Around(y), "{Conv Relu MaxPool}").empty());
+}
+
+TEST_F(ConvKernelsTest, StemWantsItsWindow) {
+  Value& y = Conv(graph_, Input({1, 3, 32, 32}), {.kernel = 5, .stride = 2});
+  MaxPool(graph_, Relu(y));
+  const Proposed proposed = Around(y);
+  EXPECT_TRUE(Of(proposed, "{Conv Relu MaxPool}").empty());
+  EXPECT_TRUE(Says(proposed, "stem_pool: the convolution is not 7 x 7 with stride 2 and pads 3"));
+}
+
+TEST_F(ConvKernelsTest, NameTheKernelsThatTakeACandidate) {
+  const Proposed proposed = Around(Conv(graph_, Input({1, 64, 56, 56}), {.kernel = 3}));
+  const auto variants = engine_->Variants(Of(proposed, "{Conv} last")[0], target_);
+  ASSERT_TRUE(variants.ok());
+  Lines names;
+  for (const Variant& v : *variants) names.push_back(v.text);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (Lines{"conv_3x3", "conv_chain", "direct_conv"}));
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,20 @@
+#include "tests/kernels/kernels_fixture.h"
+
+#include "absl/log/check.h"
+#include "runtime/graph/infer.h"
+#include "tests/ops/run_op.h"
+
+namespace onnx_cudnn {
+
+Value& Weights(Graph& graph, DType dtype, const Dims& dims) {
+  return graph.AddConstant(TensorOf(dtype, dims, Pattern(ElementsOf(dims), 1)));
+}
+
+Value& Append(Graph& graph, std::string op, std::vector<Value*> inputs, Attrs attrs) {
+  Node& node =
+      graph.AddNode({.op = std::move(op), .inputs = std::move(inputs), .attrs = std::move(attrs)});
+  CHECK_OK(InferShapes(graph));
+  return node.output(0);
+}
+
+}  // namespace onnx_cudnn

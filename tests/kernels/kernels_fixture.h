@@ -1,0 +1,21 @@
+// The Engine `kernel` under test, and graphs made Node by Node.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/support/proposed.h"
+
+namespace onnx_cudnn {
+
+class KernelsTest : public EngineTest {
+ protected:
+  KernelsTest() : EngineTest("kernel") {}
+};
+
+// A constant of small numbers of both signs.
+Value& Weights(Graph& graph, DType dtype, const Dims& dims);
+// A Node over `inputs` with types inferred.
+Value& Append(Graph& graph, std::string op, std::vector<Value*> inputs, Attrs attrs = {});
+
+}  // namespace onnx_cudnn
