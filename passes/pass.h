@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "runtime/graph/graph.h"
+#include "runtime/graph/onnx_functions.h"
 #include "runtime/plan/engine.h"
 
 namespace onnx_cudnn {
@@ -27,7 +28,8 @@ struct PassLimits {
 };
 
 struct PassContext {
-  const Target* target = nullptr;  // nullptr: none is chosen yet
+  const Target* target = nullptr;            // nullptr: none is chosen yet
+  const OnnxFunctions* functions = nullptr;  // nullptr: none is expanded
   PassLimits limits;
   std::vector<Remark>* remarks = nullptr;  // nullptr: reasons are not even formatted
 };

@@ -14,24 +14,41 @@ struct Row {
 
 // Every pass, sorted by name.
 constexpr Row kPasses[] = {
+    {"cancel-reshapes", CancelReshapes},
     {"cancel-transposes", CancelTransposes},
+    {"clone-cheap", CloneCheap},
+    {"common-subexpressions", CommonSubexpressions},
     {"dead-code", DeadCode},
+    {"decompose", Decompose},
     {"eliminate-identity", EliminateIdentity},
     {"fold-batch-norm", FoldBatchNorm},
     {"fold-bias", FoldBias},
+    {"fold-constant-chains", FoldConstantChains},
     {"fold-constants", FoldConstants},
+    {"fold-pad", FoldPad},
+    {"fold-scale", FoldScale},
     {"inline-constant-if", InlineConstantIf},
+    {"lower-batch-norm", LowerBatchNorm},
+    {"lower-precision-bf16", LowerPrecisionBf16},
+    {"lower-precision-fp16", LowerPrecisionFp16},
+    {"merge-slices", MergeSlices},
     {"own-outputs", OwnOutputs},
+    {"simplify-arithmetic", SimplifyArithmetic},
 };
 
 // Folding may make a condition constant, and an inlined branch may hold more to fold.
 constexpr std::string_view kClean[] = {
-    "eliminate-identity", "fold-constants",    "inline-constant-if", "fold-constants",
-    "eliminate-identity", "cancel-transposes", "dead-code"};
+    "eliminate-identity", "fold-constants",        "inline-constant-if", "fold-constants",
+    "eliminate-identity", "simplify-arithmetic",   "merge-slices",       "cancel-transposes",
+    "cancel-reshapes",    "common-subexpressions", "dead-code"};
 
-// A bias may stand before a BatchNormalization or after it.
-constexpr std::string_view kMoveArithmetic[] = {"fold-bias", "fold-batch-norm", "fold-bias",
-                                                "dead-code"};
+// A bias or a factor may stand before a BatchNormalization or after it. What clone-cheap copied, a
+// later common-subexpressions would merge again.
+constexpr std::string_view kMoveArithmetic[] = {
+    "fold-constant-chains", "fold-pad",         "fold-bias",
+    "fold-scale",           "fold-batch-norm",  "fold-bias",
+    "fold-scale",           "lower-batch-norm", "dead-code",
+    "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {
   for (const Row& row : kPasses) {
@@ -46,11 +63,13 @@ void Append(absl::Span<const std::string_view> names, std::vector<std::unique_pt
 
 }  // namespace
 
-std::vector<std::unique_ptr<Pass>> MakePipeline(int level) {
+std::vector<std::unique_ptr<Pass>> MakePipeline(int level, DType products) {
   std::vector<std::unique_ptr<Pass>> passes;
   if (level <= 0) Append({"dead-code"}, passes);
   if (level >= 1) Append(kClean, passes);
   if (level >= 2) Append(kMoveArithmetic, passes);
+  if (products == DType::kF16) Append({"lower-precision-fp16"}, passes);
+  if (products == DType::kBF16) Append({"lower-precision-bf16"}, passes);
   return passes;
 }
 

@@ -13,7 +13,9 @@ namespace onnx_cudnn {
 
 // The ordered lists of rewrites: 0 only what running needs, 1 clean-up, 2 what moves arithmetic
 // (BatchNorm into Conv …).
-std::vector<std::unique_ptr<Pass>> MakePipeline(int level);
+//   products  f16 or bf16: f32 arithmetic is lowered to that type by the rule of
+//             rewrite/lower_precision.cc, at any level; f32: it stays
+std::vector<std::unique_ptr<Pass>> MakePipeline(int level, DType products = DType::kF32);
 // Passes by name, in the given order; InvalidArgument names the unknown one and lists those there
 // are.
 absl::StatusOr<std::vector<std::unique_ptr<Pass>>> MakePasses(absl::Span<const std::string> names);

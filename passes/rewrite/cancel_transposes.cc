@@ -1,67 +1,71 @@
-#include <algorithm>
-
+#include "passes/rewrite/add_reshape.h"
+#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/permutation.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/transposed_region.h"
 
 namespace onnx_cudnn {
-
-std::optional<std::vector<int64_t>> PermOf(const Node& transpose) {
-  if (transpose.attrs().Has("perm")) return transpose.attrs().Ints("perm");
-  if (!transpose.input(0).type().ranked) return std::nullopt;
-  std::vector<int64_t> perm(transpose.input(0).rank());
-  for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(perm.size() - 1 - i);
-  return perm;
-}
-
-bool IsIdentityPerm(const std::vector<int64_t>& perm) {
-  for (size_t i = 0; i < perm.size(); ++i) {
-    if (perm[i] != static_cast<int64_t>(i)) return false;
-  }
-  return true;
-}
-
 namespace {
 
-bool IsPermutation(std::vector<int64_t> perm, size_t rank) {
-  std::sort(perm.begin(), perm.end());
-  return perm.size() == rank && IsIdentityPerm(perm);
-}
+using Perm = std::vector<int64_t>;
 
-bool IsTranspose(const Node* node) {
-  return node != nullptr && node->op() == "Transpose" && node->domain().empty();
+// Whether only axes of extent 1 change their place.
+bool KeepsElementOrder(const Type& type, const Perm& perm) {
+  if (!type.is_tensor() || !type.ranked || type.dims.size() != perm.size()) return false;
+  int64_t last = -1;
+  for (const int64_t axis : perm) {
+    if (type.dims[axis].value == 1) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
 }
 
 class CancelTransposesPass final : public NodePass {
  public:
   std::string_view name() const override { return "cancel-transposes"; }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (!IsTranspose(&node)) return Match::None();
-    const std::optional<std::vector<int64_t>> perm = PermOf(node);
-    if (!perm.has_value()) return Match::No(node, "the rank is not known");
+    if (!IsOp(&node, {"Transpose"})) return Match::None();
+    const std::optional<Perm> perm = PermOf(node);
+    if (!perm.has_value()) return Match::No(node, "the perm is not known");
     if (IsIdentityPerm(*perm)) {
       graph.ReplaceAllUses(node.output(0), node.input(0));
       return Match::Changed();
     }
+    if (KeepsElementOrder(node.input(0).type(), *perm)) {
+      const std::optional<Perm> shape = ShapeOperand(node.output(0).type());
+      if (!shape.has_value()) return Match::No(node, "two extents of the output are not known");
+      ReplaceByReshape(graph, node, node.input(0), *shape);
+      return Match::Changed();
+    }
     Node* before = node.input(0).producer();
-    if (!IsTranspose(before)) return Match::No(node, "input 0 is not a Transpose");
-    const std::optional<std::vector<int64_t>> first = PermOf(*before);
-    if (!first.has_value()) return Match::No(*before, "the rank is not known");
-    if (!IsPermutation(*perm, first->size())) return Match::No(node, "perm is no permutation");
-    return Compose(graph, node, *before, *first, *perm);
+    if (IsOp(before, {"Transpose"})) return Compose(graph, node, *before, *perm);
+    if (before != nullptr && IsElementwise(*before)) return CancelAround(graph, node, *perm);
+    return Match::No(node, "input 0 is not a Transpose");
   }
 
  private:
   // The earlier Transpose may have other users: then it stays for them.
-  static Match Compose(Graph& graph, Node& node, Node& before, const std::vector<int64_t>& first,
-                       const std::vector<int64_t>& second) {
-    std::vector<int64_t> both;
-    for (const int64_t axis : second) both.push_back(first[axis]);
-    if (IsIdentityPerm(both)) {
+  static Match Compose(Graph& graph, Node& node, Node& before, const Perm& second) {
+    const std::optional<Perm> first = PermOf(before);
+    if (!first.has_value()) return Match::No(before, "the perm is not known");
+    const std::optional<Perm> both = ComposedPerm(*first, second);
+    if (!both.has_value()) return Match::No(node, "the perms differ in rank");
+    if (IsIdentityPerm(*both)) {
       graph.ReplaceAllUses(node.output(0), before.input(0));
     } else {
-      graph.SetAttr(node, "perm", both);
+      graph.SetAttr(node, "perm", *both);
       graph.SetInput(node, 0, &before.input(0));
     }
+    return Match::Changed();
+  }
+
+  // This Transpose goes, and so do those before that have no other users.
+  static Match CancelAround(Graph& graph, Node& node, const Perm& perm) {
+    TransposedRegion region(perm);
+    const std::string_view why = region.Find(node.input(0));
+    if (!why.empty()) return Match::No(node, why);
+    graph.ReplaceAllUses(node.output(0), region.Rebuild(graph, node.input(0)));
     return Match::Changed();
   }
 };

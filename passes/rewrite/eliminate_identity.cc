@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "passes/rewrite/permutation.h"
 #include "passes/rewrite/rewrites.h"
@@ -58,7 +59,9 @@ Answer OfPad(const Node& node) {
 // Equal shapes alone would take a Slice that reverses.
 Answer OfSlice(const Node& node) {
   if (!AbsentOrAll(node, 4, 1)) return {false, "the steps are not all 1"};
-  return SameStaticDims(node);
+  const bool open = node.has_input(1) && node.has_input(2) && AbsentOrAll(node, 1, 0) &&
+                    AbsentOrAll(node, 2, std::numeric_limits<int64_t>::max());
+  return open ? kYes : SameStaticDims(node);
 }
 
 Answer OfTranspose(const Node& node) {
@@ -68,8 +71,14 @@ Answer OfTranspose(const Node& node) {
   return kYes;
 }
 
-Answer OfConcat(const Node& node) {
+// Concat, Max, Min, Sum …
+Answer OfOneInput(const Node& node) {
   if (node.inputs().size() != 1) return {false, "it has several inputs"};
+  return kYes;
+}
+
+Answer OfSplit(const Node& node) {
+  if (node.outputs().size() != 1) return {false, "it has several outputs"};
   return kYes;
 }
 
@@ -79,15 +88,20 @@ struct Rule {
 };
 constexpr Rule kRules[] = {
     {"Cast", OfCast},
-    {"Concat", OfConcat},
+    {"Concat", OfOneInput},
     {"Dropout", OfDropout},
     {"Expand", SameStaticDims},
     {"Flatten", SameStaticDims},
     {"Identity", Always},
+    {"Max", OfOneInput},
+    {"Mean", OfOneInput},
+    {"Min", OfOneInput},
     {"Pad", OfPad},
     {"Reshape", SameStaticDims},
     {"Slice", OfSlice},
+    {"Split", OfSplit},
     {"Squeeze", SameStaticDims},
+    {"Sum", OfOneInput},
     {"Transpose", OfTranspose},
     {"Unsqueeze", SameStaticDims},
 };

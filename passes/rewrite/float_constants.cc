@@ -1,5 +1,6 @@
 #include "passes/rewrite/float_constants.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/ops/elements.h"
@@ -35,21 +36,27 @@ std::optional<HostTensor> FromDoubles(DType dtype, Dims dims, absl::Span<const d
   });
 }
 
-std::optional<HostTensor> ScaleRows(const HostTensor& weights, absl::Span<const double> scales) {
+std::optional<HostTensor> ScaleChannels(const HostTensor& weights, const ChannelAxis& channels,
+                                        absl::Span<const double> scales) {
+  const Dims& dims = weights.dims();
+  const int64_t rows = dims[0], columns = dims[1];
+  const int64_t rows_of_group = std::max<int64_t>(rows / channels.groups, 1);
   return VisitElementType(weights.dtype(), [&](auto tag) -> std::optional<HostTensor> {
     using T = decltype(tag);
-    HostTensor tensor = HostTensor::Allocate(weights.dtype(), weights.dims());
+    HostTensor tensor = HostTensor::Allocate(weights.dtype(), dims);
     const T* from = weights.data<T>().data();
     T* to = tensor.mutable_data<T>().data();
-    const size_t row = scales.empty() ? 0 : weights.elements() / scales.size();
+    const int64_t run = tensor.elements() / std::max<int64_t>(rows * columns, 1);
     bool finite = true;  // no way out of the loop: it is a vector loop then
-    for (const double scale : scales) {
-      for (size_t i = 0; i < row; ++i) {
-        to[i] = Narrow<T>(Widen<double>(from[i]) * scale);
-        finite &= std::isfinite(Widen<double>(to[i]));
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t first_of_group = row / rows_of_group * columns;
+      for (int64_t column = 0; column < columns; ++column, from += run, to += run) {
+        const double scale = scales[channels.axis == 0 ? row : first_of_group + column];
+        for (int64_t k = 0; k < run; ++k) {
+          to[k] = Narrow<T>(Widen<double>(from[k]) * scale);
+          finite &= std::isfinite(Widen<double>(to[k]));
+        }
       }
-      from += row;
-      to += row;
     }
     if (!finite) return std::nullopt;
     return tensor;

@@ -1,22 +1,10 @@
-// Folds the Add of a constant into the op before it: Conv(x, w, b) + c, Gemm(a, b, c) + d,
-// MatMul(x, w) + c.
-#include <algorithm>
-
-#include "passes/rewrite/float_constants.h"
+// Folds the Add of a constant into the op before it: Conv(x, w, b) + c, ConvTranspose(x, w, b) + c,
+// Gemm(a, b, c) + d, MatMul(x, w) + c. The weight need not be a constant.
+#include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// Numpy's rule aligns shapes at their last dims: `dims` added to a tensor of `rank` differs along
-// `axis` only.
-bool VariesOnlyAlong(const Dims& dims, int rank, int axis) {
-  const int missing = rank - static_cast<int>(dims.size());
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (static_cast<int>(i) + missing != axis && dims[i] != 1) return false;
-  }
-  return missing >= 0;
-}
 
 // The addend as one number a channel: `old` (may be absent) plus `added`, each of one element or of
 // `channels`. nullopt when a sum is not finite.
@@ -42,9 +30,8 @@ class FoldBiasPass final : public NodePass {
     if (add.op() != "Add" || !add.domain().empty()) return Match::None();
     for (const int side : {0, 1}) {
       Node* producer = add.input(side).producer();
-      if (producer == nullptr || !producer->domain().empty()) continue;
+      if (!IsLinear(producer)) continue;
       const std::string& op = producer->op();
-      if (op != "Conv" && op != "Gemm" && op != "MatMul") continue;
       const Value& addend = add.input(1 - side);
       if (!addend.is_constant()) continue;
       if (!producer->output(0).has_one_use()) {
@@ -52,23 +39,26 @@ class FoldBiasPass final : public NodePass {
       }
       const HostTensor c = addend.constant();
       if (!kFloatTypes.Has(c.dtype())) return Match::No(add, "the addend is not a float tensor");
-      if (op == "Conv") return IntoConv(graph, add, *producer, c);
       if (op == "Gemm") return IntoGemm(graph, add, *producer, c);
-      return IntoMatMul(graph, add, *producer, c);
+      if (op == "MatMul") return IntoMatMul(graph, add, *producer, c);
+      return IntoConv(graph, add, *producer, c);
     }
     return Match::None();
   }
 
  private:
   static Match IntoConv(Graph& graph, Node& add, Node& conv, const HostTensor& c) {
-    if (!conv.input(1).type().ranked || conv.input(1).rank() < 3 || conv.input(1).dim(0) < 0) {
+    const bool transposed = conv.op() == "ConvTranspose";
+    const int axis = transposed ? 1 : 0;
+    if (!conv.input(1).type().ranked || conv.input(1).rank() < 3 || conv.input(1).dim(axis) < 0) {
       return Match::No(add, "the number of channels is not known");
     }
-    const int64_t channels = conv.input(1).dim(0);
+    const int64_t channels =
+        conv.input(1).dim(axis) * (transposed ? conv.attrs().Int("group", 1) : 1);
     if (!VariesOnlyAlong(c.dims(), conv.input(1).rank(), 1) || !OneOrPerChannel(c, channels)) {
       return Match::No(add, "the addend is not one per channel");
     }
-    return SetBias(graph, add, conv, c, channels);
+    return AddToBias(graph, add, conv, c, channels);
   }
 
   static Match IntoGemm(Graph& graph, Node& add, Node& gemm, const HostTensor& c) {
@@ -83,9 +73,7 @@ class FoldBiasPass final : public NodePass {
     if (!VariesOnlyAlong(c.dims(), 2, 1) || !OneOrPerChannel(c, b.dim(axis))) {
       return Match::No(add, "the addend is not one per column");
     }
-    const Match match = SetBias(graph, add, gemm, c, b.dim(axis));
-    if (match.changed()) graph.RemoveAttr(gemm, "beta");
-    return match;
+    return AddToBias(graph, add, gemm, c, b.dim(axis));
   }
 
   static Match IntoMatMul(Graph& graph, Node& add, Node& matmul, const HostTensor& c) {
@@ -101,17 +89,13 @@ class FoldBiasPass final : public NodePass {
     std::optional<HostTensor> bias = SumBias(nullptr, c, w.dim(1));
     if (!bias.has_value()) return Match::No(add, "a folded bias is not finite in its type");
     Value& b = graph.AddConstant(*std::move(bias), BiasName(add));
-    Node& gemm = graph.AddNode({.op = "Gemm",
-                                .inputs = {&matmul.input(0), &matmul.input(1), &b},
-                                .outputs = {matmul.output(0).name()},
-                                .name = matmul.name()});
-    graph.SetType(gemm.output(0), add.output(0).type());
-    graph.ReplaceAllUses(add.output(0), gemm.output(0));
+    graph.ReplaceAllUses(add.output(0), SetBias(graph, matmul, b));
     return Match::Changed();
   }
 
   // Input 2 of Conv and Gemm is the bias; the op's output takes the place of the sum.
-  static Match SetBias(Graph& graph, Node& add, Node& node, const HostTensor& c, int64_t channels) {
+  static Match AddToBias(Graph& graph, Node& add, Node& node, const HostTensor& c,
+                         int64_t channels) {
     const HostTensor* old = nullptr;
     if (node.has_input(2)) {
       if (!node.input(2).is_constant()) return Match::No(add, "the bias is not a constant");
@@ -125,8 +109,7 @@ class FoldBiasPass final : public NodePass {
     std::optional<HostTensor> bias = SumBias(old, c, channels);
     if (!bias.has_value()) return Match::No(add, "a folded bias is not finite in its type");
     Value& b = graph.AddConstant(*std::move(bias), BiasName(add));
-    graph.SetInputs(node, {&node.input(0), &node.input(1), &b});
-    graph.ReplaceAllUses(add.output(0), node.output(0));
+    graph.ReplaceAllUses(add.output(0), SetBias(graph, node, b));
     return Match::Changed();
   }
 

@@ -4,12 +4,14 @@
 #include <memory>
 #include <new>
 
+#include "passes/rewrite/random_ops.h"
 #include "passes/rewrite/rewrites.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/infer.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
+#include "runtime/ops/strings.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -19,12 +21,6 @@ constexpr size_t kWorkspaceAlignment = 64;
 
 bool IsOneOf(const std::string& op, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), op) != names.end();
-}
-
-// Every Run draws anew.
-bool IsRandom(const Node& node) {
-  return IsOneOf(node.op(), {"Bernoulli", "Dropout", "Multinomial", "RandomNormal",
-                             "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
 }
 
 // The output has the bytes of input 0.
@@ -40,14 +36,6 @@ bool AllInputsConstant(const Node& node) {
 bool AllOutputsStatic(const Node& node) {
   return std::all_of(node.outputs().begin(), node.outputs().end(),
                      [](const Value* v) { return v == nullptr || v->is_static(); });
-}
-
-bool TouchesStrings(const Node& node) {
-  const auto is_string = [](const Value* v) {
-    return v != nullptr && v->dtype() == DType::kString;
-  };
-  return std::any_of(node.inputs().begin(), node.inputs().end(), is_string) ||
-         std::any_of(node.outputs().begin(), node.outputs().end(), is_string);
 }
 
 void ReplaceOutput(Graph& graph, Node& node, int index, HostTensor tensor) {
@@ -149,8 +137,8 @@ Match ConstantFolder::Fold(Graph& graph, Node& node) {
   if (!AllOutputsStatic(node) && !ShapeInference(graph).Infer(node).ok()) {
     return Match::No(node, "its types contradict its constants");
   }
+  if (TouchesStrings(node) && !OnlyReshapes(node)) return FoldStrings(graph, node);
   if (!AllOutputsStatic(node)) return Match::No(node, "the output's shape is not known");
-  if (TouchesStrings(node)) return Match::No(node, "strings are not folded");
   return Evaluate(graph, node);
 }
 
@@ -169,12 +157,26 @@ Match ConstantFolder::Evaluate(Graph& graph, Node& node) {
   }
   absl::StatusOr<std::vector<HostTensor>> results = RunReference(node);
   if (!results.ok()) return Match::No(node, "its reference refuses these constants");
-  for (size_t i = 0; i < results->size(); ++i) {
-    if (!(*results)[i].defined()) continue;
-    folded_bytes_ += (*results)[i].bytes();
-    ReplaceOutput(graph, node, static_cast<int>(i), std::move((*results)[i]));
-  }
+  Replace(graph, node, *std::move(results));
   return Match::Changed();
+}
+
+Match ConstantFolder::FoldStrings(Graph& graph, Node& node) {
+  const int64_t most_bytes =
+      std::min(limits_.folded_value_bytes, limits_.folded_bytes - folded_bytes_);
+  absl::StatusOr<std::vector<HostTensor>> results = EvaluateStrings(node, most_bytes);
+  if (!results.ok()) return Match::No(node, "its strings cannot be computed");
+  Replace(graph, node, *std::move(results));
+  return Match::Changed();
+}
+
+void ConstantFolder::Replace(Graph& graph, Node& node, std::vector<HostTensor> results) {
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    if (node.outputs()[i] == nullptr) continue;
+    const bool is_strings = results[i].dtype() == DType::kString;
+    folded_bytes_ += is_strings ? BytesOfStrings(results[i]) : results[i].bytes();
+    ReplaceOutput(graph, node, static_cast<int>(i), std::move(results[i]));
+  }
 }
 
 bool SinkConstants(Graph& graph, Node& node) {

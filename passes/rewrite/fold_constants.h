@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "passes/pass.h"
 
@@ -17,6 +19,8 @@ class ConstantFolder {
 
  private:
   Match Evaluate(Graph& graph, Node& node);
+  Match FoldStrings(Graph& graph, Node& node);
+  void Replace(Graph& graph, Node& node, std::vector<HostTensor> results);
   std::string_view WhyTooLarge(const Node& node) const;
 
   PassLimits limits_;

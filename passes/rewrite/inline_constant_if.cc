@@ -1,7 +1,6 @@
 #include "passes/rewrite/inline_constant_if.h"
 
-#include <map>
-
+#include "passes/rewrite/inline_body.h"
 #include "passes/rewrite/rewrites.h"
 
 namespace onnx_cudnn {
@@ -16,19 +15,7 @@ Match InlineIf(Graph& graph, Node& node) {
   const bool taken = condition.data<uint8_t>()[0] != 0;
   const Graph& branch = *node.bodies().find(taken ? "then_branch" : "else_branch")->second;
 
-  std::map<const Value*, Value*> values;
-  for (size_t i = 0; i < branch.inputs().size(); ++i) {
-    values[branch.inputs()[i]] = &node.input(static_cast<int>(i) + 1);
-  }
-  const std::vector<Node*> order = branch.TopologicalOrder();
-  CopyNodes(std::vector<const Node*>(order.begin(), order.end()), graph, values);
-  for (size_t i = 0; i < node.outputs().size(); ++i) {
-    if (node.outputs()[i] == nullptr) continue;
-    const Value* result = branch.outputs()[i].value;
-    auto [it, added] = values.try_emplace(result, nullptr);
-    if (added) it->second = &graph.AddConstant(result->constant(), result->name());
-    graph.ReplaceAllUses(*node.outputs()[i], *it->second);
-  }
+  InlineBody(branch, node.inputs().subspan(1), graph, node.outputs());
   return Match::Changed();
 }
 

@@ -5,8 +5,12 @@
 namespace onnx_cudnn {
 namespace {
 
+bool IsConstantStrings(const Value& value) {
+  return value.is_constant() && value.dtype() == DType::kString;
+}
+
 // A caller's output memory is written by exactly one Step, so it needs a producer that is nobody
-// else's.
+// else's. No Step writes strings: the Executor copies them.
 class OwnOutputsPass final : public Pass {
  public:
   std::string_view name() const override { return "own-outputs"; }
@@ -15,6 +19,7 @@ class OwnOutputsPass final : public Pass {
     bool changed = false;
     for (size_t i = 0; i < graph.outputs().size(); ++i) {
       Value& value = *graph.outputs()[i].value;
+      if (IsConstantStrings(value)) continue;
       if (value.producer() != nullptr && owned.insert(value.id()).second) continue;
       Node& copy = graph.AddNode({.op = "Identity", .inputs = {&value}});
       graph.SetType(copy.output(0), value.type());

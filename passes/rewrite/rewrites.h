@@ -7,17 +7,40 @@
 
 namespace onnx_cudnn {
 
-std::unique_ptr<Pass> CancelTransposes();  // Transpose(Transpose(x)) ⇒ x, or one Transpose
-std::unique_ptr<Pass> DeadCode();          // Nodes whose outputs nobody uses ⇒ nothing
+std::unique_ptr<Pass>
+CancelReshapes();  // a chain of Reshape, Flatten, Squeeze, Unsqueeze ⇒ one Reshape, or x
+std::unique_ptr<Pass>
+CancelTransposes();  // Transpose(Transpose(x)), Transpose(Relu(Transpose(x))) ⇒ one or none
+std::unique_ptr<Pass>
+CloneCheap();  // a cheap Node that several convolutions read ⇒ a copy for each (for a GPU only)
+std::unique_ptr<Pass> CommonSubexpressions();  // two Nodes of equal op, attributes and inputs ⇒ one
+std::unique_ptr<Pass> DeadCode();              // Nodes whose outputs nobody uses ⇒ nothing
+std::unique_ptr<Pass>
+Decompose();  // an op that no Engine of the Target runs ⇒ the body of ONNX's function for it
 std::unique_ptr<Pass>
 EliminateIdentity();  // Identity(x), inference Dropout(x), Cast to the same type … ⇒ x
-std::unique_ptr<Pass> FoldBatchNorm();  // BatchNormalization(Conv(x, w, b)) ⇒ Conv(x, w', b')
-std::unique_ptr<Pass>
-FoldBias();  // Add(Conv(x, w), constant per channel) ⇒ Conv(x, w, b); Gemm likewise
+std::unique_ptr<Pass> FoldBatchNorm();  // BatchNormalization(Conv(x, w, b)) ⇒ Conv(x, w', b');
+                                        // ConvTranspose, Gemm, MatMul likewise
+std::unique_ptr<Pass> FoldBias();       // Add(Conv(x, w), constant per channel) ⇒ Conv(x, w, b);
+                                        // ConvTranspose, Gemm, MatMul likewise
+std::unique_ptr<Pass> FoldConstantChains();  // Mul(Mul(x, c), d) ⇒ Mul(x, c·d); Add likewise
 std::unique_ptr<Pass>
 FoldConstants();  // an op of constants ⇒ a constant; Shape of a static Value ⇒ a constant
+std::unique_ptr<Pass>
+FoldPad();  // Conv(Pad(x), w) ⇒ Conv(x, w) with pads; AveragePool, MaxPool likewise
+std::unique_ptr<Pass> FoldScale();  // Mul(Conv(x, w), c), Conv(Mul(x, c), w), c one per channel ⇒
+                                    // Conv(x, w'); ConvTranspose, Gemm, MatMul likewise
 std::unique_ptr<Pass> InlineConstantIf();  // If(constant) ⇒ the branch's Nodes
 std::unique_ptr<Pass>
+LowerBatchNorm();  // BatchNormalization(x) ⇒ Add(Mul(x, s), t) (not for the CPU)
+std::unique_ptr<Pass> LowerPrecisionBf16();  // Conv(x, w) ⇒ Cast(Conv(Cast(x), w')) in bf16, the
+                                             // element-wise ops after it likewise
+std::unique_ptr<Pass> LowerPrecisionFp16();  // the same in f16
+std::unique_ptr<Pass>
+MergeSlices();  // Slice(Slice(x)) ⇒ one Slice, nested Concats ⇒ one, Concat(Split(x)) ⇒ x
+std::unique_ptr<Pass>
 OwnOutputs();  // a graph output that is an input, a constant or an earlier output ⇒ its Identity
+std::unique_ptr<Pass>
+SimplifyArithmetic();  // x·1, x + 0, Neg(Neg(x)), Cast(Cast(x)), Clip(Relu(x)) … ⇒ x, or one Node
 
 }  // namespace onnx_cudnn

@@ -117,10 +117,32 @@ TEST(BindShapesTest, RefusesNegativeDims) {
 
 TEST(BindShapesTest, NamesTheNodeWhoseShapeDependsOnData) {
   const absl::StatusOr<Graph> bound = BindShapes(
-      GraphFromText("g (float[4] x) => (int64[1,N] y) { t = Relu(x) y = NonZero(t) }"), {}, {});
+      GraphFromText(
+          "g (float[4] x, int64[2] s) => (float[A,B] y) { t = Neg(s) y = Reshape(x, t) }"),
+      {}, {});
   EXPECT_EQ(bound.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_NE(bound.status().message().find("(NonZero)"), std::string::npos) << bound.status();
+  EXPECT_NE(bound.status().message().find("(Reshape): Reshape (opset 28) on f32"),
+            std::string::npos)
+      << bound.status();
   EXPECT_NE(bound.status().message().find("depends on data"), std::string::npos);
+}
+
+TEST(BindShapesTest, NamesOpsThatAreNotImplementedFirst) {
+  const absl::StatusOr<Graph> bound =
+      BindShapes(GraphFromText("g (float[4] x) => (float[N] y) { y = Unique(x) }"), {}, {});
+  EXPECT_EQ(bound.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(bound.status().message().find("the op is not implemented"), std::string::npos)
+      << bound.status();
+}
+
+TEST(BindShapesTest, TakesTheValuesOfInputs) {
+  const absl::StatusOr<Graph> bound = BindShapes(
+      GraphFromText(
+          "g (float[4] x, int64[2] s) => (float[A,B] y) { t = Neg(s) y = Reshape(x, t) }"),
+      {}, {.input_values = {{"s", HostTensor::Ints({-2, 1})}}});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(PrintOnOneLine(*bound),
+            "g (f32[4] x, i64[2] s) => (f32[2,2] y) { y = Reshape(x, {2, -1}) }");
 }
 
 TEST(BindShapesTest, RefusesPetabytes) {

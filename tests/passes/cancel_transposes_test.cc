@@ -59,10 +59,88 @@ TEST(CancelTransposesTest, TakesTheDefaultPerm) {
                 "g (f32[2,3,4] x) => (f32[2,3,4] y) { y = Relu(x) }");
 }
 
+TEST(CancelTransposesTest, CancelsAroundElementwiseNodes) {
+  ExpectRewrite(CancelTransposes(), R"(
+      g (float[2,3,4] x) => (float[2,3,4] y) <float c = {0.5}>
+      { t = Transpose<perm = [1, 2, 0]>(x)
+        u = Relu(t)
+        v = Mul(u, c)
+        y = Transpose<perm = [2, 0, 1]>(v) })",
+                R"(g (f32[2,3,4] x) => (f32[2,3,4] y = v_1) {
+        u_0 = Relu(x) v_1 = Mul(u_0, {0.5}) })");
+}
+
+TEST(CancelTransposesTest, CancelsAroundASum) {  // one Transpose for three, and x read twice
+  ExpectRewrite(CancelTransposes(), R"(
+      g (float[N,2,3,4] a, float[N,2,3,4] b) => (float[N,2,3,4] y)
+      { s = Transpose<perm = [0, 2, 3, 1]>(a)
+        t = Transpose<perm = [0, 2, 3, 1]>(b)
+        p = Sigmoid(s)
+        q = Mul(s, p)
+        r = Add(q, t)
+        y = Transpose<perm = [0, 3, 1, 2]>(r) })",
+                R"(g (f32[N,2,3,4] a, f32[N,2,3,4] b) => (f32[N,2,3,4] y = r_2) {
+        p_0 = Sigmoid(a) q_1 = Mul(a, p_0) r_2 = Add(q_1, b) })");
+}
+
+TEST(CancelTransposesTest, MovesAConstantPerChannel) {
+  ExpectRewrite(CancelTransposes(), R"(
+      g (float[1,2,3,4] x) => (float[1,2,3,4] y) <float[2] c = {1, 2}>
+      { t = Transpose<perm = [0, 2, 3, 1]>(x)
+        u = Add(t, c)
+        y = Transpose<perm = [0, 3, 1, 2]>(u) })",
+                R"(g (f32[1,2,3,4] x) => (f32[1,2,3,4] y = u_1) {
+        u_1 = Add(x, {1, 2}) })");
+}
+
+TEST(CancelTransposesTest, ReshapesWhereOnlyExtentsOfOneMove) {
+  ExpectRewrite(CancelTransposes(), R"(
+      g (float[N,8,1,1] x) => (float[N,1,1,8] y)
+      { y = Transpose<perm = [0, 2, 3, 1]>(x) })",
+                R"(g (f32[N,8,1,1] x) => (f32[N,1,1,8] y = y_0) {
+        y_0 = Reshape(x, {-1, 1, 1, 8}) })");
+}
+
+TEST(CancelTransposesTest, LeavesARegionThatOthersRead) {
+  ExpectNoRewrite(CancelTransposes(), R"(
+      g (float[2,3] x) => (float[3,2] u, float[2,3] y)
+      { t = Transpose<perm = [1, 0]>(x)
+        u = Relu(t)
+        y = Transpose<perm = [1, 0]>(u) })",
+                  "what is between the Transposes has other users");
+}
+
+TEST(CancelTransposesTest, LeavesASumOfWhatIsNotTransposed) {
+  ExpectNoRewrite(CancelTransposes(), R"(
+      g (float[2,3] x, float[3,2] z) => (float[2,3] y)
+      { t = Transpose<perm = [1, 0]>(x)
+        u = Add(t, z)
+        y = Transpose<perm = [1, 0]>(u) })",
+                  "an operand is not transposed so");
+}
+
+TEST(CancelTransposesTest, LeavesAnotherOrder) {
+  ExpectNoRewrite(CancelTransposes(), R"(
+      g (float[2,3,4] x) => (float[4,2,3] y)
+      { t = Transpose<perm = [1, 2, 0]>(x)
+        u = Relu(t)
+        y = Transpose<perm = [1, 2, 0]>(u) })",
+                  "an operand is not transposed so");
+}
+
+TEST(CancelTransposesTest, LeavesAMatrixOfConstants) {
+  ExpectNoRewrite(CancelTransposes(), R"(
+      g (float[2,2] x) => (float[2,2] y) <float[2,2] c = {1, 2, 3, 4}>
+      { t = Transpose<perm = [1, 0]>(x)
+        u = Add(t, c)
+        y = Transpose<perm = [1, 0]>(u) })",
+                  "an operand is not transposed so");
+}
+
 TEST(CancelTransposesTest, LeavesATransposeAlone) {
   ExpectNoRewrite(CancelTransposes(), R"(
-      g (float[2,3] x) => (float[3,2] y)
-      { t = Relu(x)
+      g (float[2,3] x, float[3,2] w) => (float[2,2] y)
+      { t = MatMul(x, w)
         y = Transpose<perm = [1, 0]>(t) })",
                   "input 0 is not a Transpose");
 }

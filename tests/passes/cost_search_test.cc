@@ -13,6 +13,7 @@
 #include "runtime/exec/host_engine.h"
 #include "tests/support/run_program.h"
 #include "tests/support/test_engines.h"
+#include "tests/support/whole_stretch.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -41,23 +42,6 @@ Graph RandomGraph(std::mt19937& random, int nodes) {
   }
   return graph;
 }
-
-// The whole of a Graph, inputs and outputs row-major on the device.
-class WholeStretch {
- public:
-  WholeStretch(const Graph& graph, const Target& target)
-      : stretch_{.graph = graph, .target = target, .refused = none_} {
-    const Placement plain{Format::RowMajor(Dims{1, 2, 2, 2}), Space::kDevice};
-    for (const Node* node : graph.TopologicalOrder()) stretch_.nodes.push_back(node);
-    for (const Value* v : graph.inputs()) stretch_.produced.emplace(v, plain);
-    for (const GraphOutput& o : graph.outputs()) stretch_.demanded.emplace(o.value, plain);
-  }
-  const Stretch& operator*() const { return stretch_; }
-
- private:
-  const Refusals none_;
-  Stretch stretch_;
-};
 
 // Every cover, one Node after the other, but those whose Candidates, with the least share that each
 // Node left can have in one, cost more than the best.

@@ -46,6 +46,22 @@ TEST(EliminateIdentityTest, DropsAConcatOfOne) {
   ExpectRewrite(EliminateIdentity(), Around("t = Concat<axis = 0>(x)"), kGone);
 }
 
+TEST(EliminateIdentityTest, DropsASplitIntoOne) {
+  ExpectRewrite(EliminateIdentity(), Around("t = Split<axis = 0, num_outputs = 1>(x)"), kGone);
+}
+
+TEST(EliminateIdentityTest, DropsTheLeastOfOne) {
+  ExpectRewrite(EliminateIdentity(), Around("a = Min(x) t = Sum(a)"), kGone);
+}
+
+TEST(EliminateIdentityTest, DropsAnOpenSliceOfAnyShape) {
+  ExpectRewrite(EliminateIdentity(), R"(
+      g (float[N] x) => (float[N] y) <int64[1] s = {0}, int64[1] e = {9223372036854775807}>
+      { t = Slice(x, s, e)
+        y = Relu(t) })",
+                "g (f32[N] x) => (f32[N] y) { y = Relu(x) }");
+}
+
 TEST(EliminateIdentityTest, LetsAnOutputBeAnInput) {
   ExpectRewrite(EliminateIdentity(), "g (float[2] x) => (float[2] y) { y = Identity(x) }",
                 "g (f32[2] x) => (f32[2] y = x) { }");
@@ -86,6 +102,20 @@ TEST(EliminateIdentityTest, LeavesASliceThatReverses) {
         <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = {0}, int64[1] p = {-1}>
       { y = Slice(x, s, e, a, p) })",
                   "the steps are not all 1");
+}
+
+TEST(EliminateIdentityTest, LeavesASliceOfUnknownShape) {  // N may be larger
+  ExpectNoRewrite(EliminateIdentity(), R"(
+      g (float[N] x) => (float[M] y) <int64[1] s = {0}, int64[1] e = {2147483647}>
+      { y = Slice(x, s, e) })",
+                  "the shapes are not known");
+}
+
+TEST(EliminateIdentityTest, LeavesASplitIntoTwo) {
+  ExpectNoRewrite(EliminateIdentity(), R"(
+      g (float[4] x) => (float[2] y, float[2] z)
+      { y, z = Split<axis = 0, num_outputs = 2>(x) })",
+                  "it has several outputs");
 }
 
 TEST(EliminateIdentityTest, LeavesAReshapeOfUnknownShape) {

@@ -48,6 +48,52 @@ TEST(FoldBatchNormTest, FoldsThreeSpatialDims) {
                 "g (f32[1,1,2,2,2] x) => (f32[1,1,2,2,2] y = t) { t = Conv(x, {6}, {0}) }");
 }
 
+TEST(FoldBatchNormTest, FoldsIntoTheColumnsOfConvTranspose) {
+  ExpectRewrite(FoldBatchNorm(), R"(
+      g (float[1,1,4] x) => (float[1,2,4] y)
+        <float[1,2,1] w = {3, 5}, float[2] gamma = {1, 2}, float[2] beta = {0, 1}, float[2] mean = {0, 1}, float[2] var = {1, 1}>
+      { t = ConvTranspose(x, w)
+        y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })",
+                "g (f32[1,1,4] x) => (f32[1,2,4] y = t) "
+                "{ t = ConvTranspose(x, {3, 10}, {0, -1}) }");
+}
+
+TEST(FoldBatchNormTest, FoldsIntoGemm) {
+  ExpectRewrite(FoldBatchNorm(), R"(
+      g (float[3,1] x) => (float[3,2] y)
+        <float[1,2] w = {3, 5}, float[2] b = {1, 2}, float[2] gamma = {1, 2}, float[2] beta = {0, 1}, float[2] mean = {0, 1}, float[2] var = {1, 1}>
+      { t = Gemm(x, w, b)
+        y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })",
+                "g (f32[3,1] x) => (f32[3,2] y = t) { t = Gemm(x, {3, 10}, {1, 3}) }");
+}
+
+TEST(FoldBatchNormTest, MakesMatMulAGemm) {
+  ExpectRewrite(FoldBatchNorm(), R"(
+      g (float[3,1] x) => (float[3,2] y)
+        <float[1,2] w = {3, 5}, float[2] gamma = {1, 2}, float[2] beta = {0, 1}, float[2] mean = {0, 1}, float[2] var = {1, 1}>
+      { t = MatMul(x, w)
+        y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })",
+                "g (f32[3,1] x) => (f32[3,2] y = t_2) { t_2 = Gemm(x, {3, 10}, {0, -1}) }");
+}
+
+TEST(FoldBatchNormTest, LeavesAMatMulOfHigherRank) {
+  ExpectNoRewrite(FoldBatchNorm(), R"(
+      g (float[4,2,1] x) => (float[4,2,2] y)
+        <float[1,2] w = {3, 5}, float[2] gamma = {1, 2}, float[2] beta = {0, 1}, float[2] mean = {0, 1}, float[2] var = {1, 1}>
+      { t = MatMul(x, w)
+        y = BatchNormalization(t, gamma, beta, mean, var) })",
+                  "the product's channels lie along another axis");
+}
+
+TEST(FoldBatchNormTest, LeavesAScaledBiasOfGemm) {
+  ExpectNoRewrite(FoldBatchNorm(), R"(
+      g (float[3,1] x) => (float[3,1] y)
+        <float[1,1] w = {3}, float[1] b = {1}, float[1] gamma = {1}, float[1] beta = {0}, float[1] mean = {0}, float[1] var = {1}>
+      { t = Gemm<beta = 2.0>(x, w, b)
+        y = BatchNormalization(t, gamma, beta, mean, var) })",
+                  "the bias is not a constant of one per channel");
+}
+
 constexpr std::string_view kPattern = R"(
       g (float[1,1,4,4] x) => (OUTPUTS)
         <float[1,1,1,1] w = {3}, float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {4}>
@@ -57,7 +103,7 @@ constexpr std::string_view kPattern = R"(
 TEST(FoldBatchNormTest, LeavesAConvWithOtherUsers) {
   const std::string text =
       absl::StrReplaceAll(kPattern, {{"OUTPUTS", "float[1,1,4,4] y, float[1,1,4,4] t"}});
-  ExpectNoRewrite(FoldBatchNorm(), text, "the Conv output has other users");
+  ExpectNoRewrite(FoldBatchNorm(), text, "the product has other users");
 }
 
 TEST(FoldBatchNormTest, LeavesWeightsThatAreInputs) {
@@ -66,7 +112,7 @@ TEST(FoldBatchNormTest, LeavesWeightsThatAreInputs) {
         <float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {4}>
       { t = Conv(x, w)
         y = BatchNormalization(t, gamma, beta, mean, var) })",
-                  "the Conv weight is not a constant");
+                  "the weight is not a constant");
 }
 
 TEST(FoldBatchNormTest, LeavesStatisticsThatAreInputs) {

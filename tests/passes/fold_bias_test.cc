@@ -30,6 +30,15 @@ TEST(FoldBiasTest, SpreadsAScalarOverChannels) {
                 "g (f32[1,1,3,2] x) => (f32[1,2,3,2] y = t) { t = Conv(x, {3, 4}, {5, 5}) }");
 }
 
+TEST(FoldBiasTest, FoldsIntoAGroupedConvTranspose) {
+  ExpectRewrite(FoldBias(), R"(
+      g (float[1,2,3] x) => (float[1,2,3] y) <float[2,1,1] w = {3, 4}, float[1,2,1] c = {5, 6}>
+      { t = ConvTranspose<group = 2>(x, w)
+        y = Add(t, c) })",
+                "g (f32[1,2,3] x) => (f32[1,2,3] y = t) "
+                "{ t = ConvTranspose<group = 2>(x, {3, 4}, {5, 6}) }");
+}
+
 TEST(FoldBiasTest, FoldsIntoGemm) {
   ExpectRewrite(FoldBias(), R"(
       g (float[3,1] x) => (float[3,2] y) <float[2,1] w = {3, 4}, float[2] b = {1, 2}, float[2] c = {5, 6}>

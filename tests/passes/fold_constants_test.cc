@@ -25,6 +25,23 @@ TEST(FoldConstantsTest, FollowsAChain) {
                 "g (f32[2] x) => (f32[2] y) { y = Mul(x, {-1, -2}) }");
 }
 
+TEST(FoldConstantsTest, ComputesStringsAndTheirNumber) {
+  ExpectRewrite(FoldConstants(), R"(
+      g () => (string[N] y)
+      { c = Constant<value_strings = ["a", "the"]>()
+        y = StringNormalizer<stopwords = ["the"]>(c) })",
+                "g () => (string[1] y = {\"a\"}) { }");
+}
+
+TEST(FoldConstantsTest, LeavesStringsAboveTheLimit) {  // 32 MB as objects
+  ExpectNoRewrite(FoldConstants(), R"(
+      g () => (string[1000000] y)
+      { c = Constant<value_strings = ["a"]>()
+        n = Constant<value_ints = [1000000]>()
+        y = Tile(c, n) })",
+                  "its strings cannot be computed");
+}
+
 TEST(FoldConstantsTest, KnowsTheShapeOfAStaticValue) {
   ExpectRewrite(FoldConstants(), R"(
       g (float[2,3] x) => (int64[2] y, int64 n, int64[1] last)

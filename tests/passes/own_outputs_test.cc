@@ -15,6 +15,11 @@ TEST(OwnOutputsTest, CopiesAConstant) {
                 "g () => (f32[2] c = identity) { identity = Identity({1, 2}) }");
 }
 
+TEST(OwnOutputsTest, LeavesConstantStrings) {
+  ExpectNoRewrite(OwnOutputs(), "g () => (string[1] c) { c = Constant<value_strings = [\"a\"]>() }",
+                  "");
+}
+
 TEST(OwnOutputsTest, CopiesAnEarlierOutput) {
   PassContext context;
   Graph graph;

@@ -1,0 +1,130 @@
+// A Node is in one Partition, so what two convolutions read has to be written to memory, even when
+// it is no more than the Relu of a tensor that lies there already. A copy for each lets each Engine
+// fuse it as a prologue.
+//
+// Cheap is an element-wise Node that reads no more bytes than it writes and computes at most
+// kMostOperations an element, or a DequantizeLinear. Its input must lie in memory anyway: a graph
+// input, or the output of a Node that moves bytes. Behind arithmetic it stays one Node, which that
+// arithmetic fuses as an epilogue.
+#include <algorithm>
+#include <map>
+
+#include "passes/rewrite/broadcast.h"
+#include "passes/rewrite/is_op.h"
+#include "passes/rewrite/linear_op.h"
+#include "passes/rewrite/rewrites.h"
+#include "runtime/ops/pointwise.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kMostOperations = 4;
+constexpr size_t kMostCopies = 4;
+
+// Moves bytes or picks some: it fuses nothing behind it.
+bool MovesBytes(const Node& node) {
+  return IsOp(&node,
+              {"Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "MaxPool", "Pad", "Reshape",
+               "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"});
+}
+
+bool IsCostly(Primitive primitive) {
+  return (primitive >= Primitive::kSqrt && primitive <= Primitive::kSigmoid) ||
+         primitive == Primitive::kPow;
+}
+
+// An element-wise Node of few and simple operations.
+bool IsSimple(const Node& node) {
+  const PointwiseRow* row = node.domain().empty() ? FindPointwise(node.op()) : nullptr;
+  if (row == nullptr) return false;
+  const Expression bound = BindPointwise(*row, node);
+  int operations = 0;
+  for (const Term& term : bound.terms()) {
+    if (IsCostly(term.primitive)) return false;
+    operations += ArityOf(term.primitive) > 0;
+  }
+  return operations <= kMostOperations;
+}
+
+// The one operand that is no constant; nullptr where there is another number of them, or a constant
+// is no number or row of numbers.
+const Value* OnlyInput(const Node& node) {
+  const Value* only = nullptr;
+  for (const Value* v : node.inputs()) {
+    if (v == nullptr || (v->is_constant() && VariesAlongOneAxis(v->constant()))) continue;
+    if (v->is_constant() || only != nullptr) return nullptr;
+    only = v;
+  }
+  return only;
+}
+
+// The Nodes that read `value` and can fuse what computes it. Each once; no more than a Match could
+// take.
+std::vector<Node*> LinearUsers(const Value& value) {
+  std::vector<Node*> users;
+  for (const Use& use : value.uses()) {
+    const bool known = std::find(users.begin(), users.end(), use.node) != users.end();
+    if (IsLinear(use.node) && !known) users.push_back(use.node);
+    if (users.size() > kMostCopies + 1) break;
+  }
+  return users;
+}
+
+// Symbols may prove it: nothing but the price depends on it.
+bool ReadsNoMoreThanItWrites(const Value& input, const Value& output) {
+  return input.type().is_tensor() && output.type().is_tensor() && input.type().ranked &&
+         input.type().dims == output.type().dims && BitsOf(input.dtype()) <= BitsOf(output.dtype());
+}
+
+// Why no copies are made of a Node that users share; empty when they are.
+std::string_view WhyNot(const Node& node) {
+  if (node.op() != "DequantizeLinear" && !IsSimple(node)) return "it is not cheap";
+  if (node.output(0).is_graph_output()) return "its output is a graph output, in memory anyway";
+  const Value* input = OnlyInput(node);
+  if (input == nullptr) return "it has other than one large operand";
+  if (!ReadsNoMoreThanItWrites(*input, node.output(0))) return "it reads more than it writes";
+  const Node* before = input->producer();
+  if (before != nullptr && !MovesBytes(*before)) return "the Node before can fuse it";
+  return "";
+}
+
+class CloneCheapPass final : public NodePass {
+ public:
+  std::string_view name() const override { return "clone-cheap"; }
+  absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
+    const bool has_gpu =
+        context().target != nullptr && context().target->info.compute_capability > 0;
+    if (!has_gpu || node.outputs().size() != 1 || !node.has_output(0) || !node.bodies().empty()) {
+      return Match::None();
+    }
+    std::vector<Node*> users = LinearUsers(node.output(0));
+    const bool has_others = std::any_of(node.output(0).uses().begin(), node.output(0).uses().end(),
+                                        [](const Use& use) { return !IsLinear(use.node); });
+    const bool shared = users.size() > 1 || has_others || node.output(0).is_graph_output();
+    if (users.empty() || !shared) return Match::None();
+    if (const std::string_view why = WhyNot(node); !why.empty()) return Match::No(node, why);
+    if (!has_others) users.pop_back();  // it keeps the Node
+    if (users.size() > kMostCopies) return Match::No(node, "it has too many users");
+    for (Node* user : users) ReadACopy(graph, node, *user);
+    return Match::Changed();
+  }
+
+ private:
+  static void ReadACopy(Graph& graph, const Node& node, Node& user) {
+    std::map<const Value*, Value*> values;
+    for (Value* v : node.inputs()) {
+      if (v != nullptr) values[v] = v;
+    }
+    CopyNodes({&node}, graph, values);
+    for (int i = 0; i < static_cast<int>(user.inputs().size()); ++i) {
+      if (user.inputs()[i] != &node.output(0)) continue;
+      graph.SetInput(user, i, values.at(&node.output(0)));
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> CloneCheap() { return std::make_unique<CloneCheapPass>(); }
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,131 @@
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "passes/rewrite/random_ops.h"
+#include "passes/rewrite/rewrites.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Constants above this are equal when they share bytes, others when their bytes are equal.
+constexpr int64_t kMostComparedBytes = 64 << 10;
+
+// A constant as a key of a hash table.
+struct Content {
+  HostTensor tensor;
+
+  bool compared() const { return tensor.bytes() <= kMostComparedBytes; }
+  bool operator==(const Content& other) const {
+    if (compared()) return SameContent(tensor, other.tensor);
+    return tensor.raw() == other.tensor.raw() && tensor.dtype() == other.tensor.dtype() &&
+           tensor.dims() == other.tensor.dims();
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const Content& c) {
+    h = H::combine(std::move(h), c.tensor.dtype(), c.tensor.dims());
+    if (c.tensor.dtype() == DType::kString) return H::combine(std::move(h), c.tensor.strings());
+    if (!c.compared()) return H::combine(std::move(h), c.tensor.raw());
+    const char* bytes = static_cast<const char*>(c.tensor.raw());
+    return H::combine_contiguous(std::move(h), bytes, c.tensor.bytes());
+  }
+};
+
+// Merges the Nodes of one Graph.
+class Merger {
+ public:
+  Merger(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  bool Run() {
+    bool changed = false;
+    for (Node* node : graph_.TopologicalOrder()) changed |= Visit(*node);
+    return changed;
+  }
+
+ private:
+  // Users come later in the order, so their keys already name the merged inputs.
+  bool Visit(Node& node) {
+    if (!node.bodies().empty()) {
+      Note(node, "it has bodies");
+      return VisitBodies(node);
+    }
+    if (!node.domain().empty()) return false;
+    if (IsRandom(node)) {
+      Note(node, "each run draws anew");
+      return false;
+    }
+    const auto [first, added] = nodes_.try_emplace(KeyOf(node), &node);
+    if (added) return false;
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      if (node.outputs()[i] == nullptr) continue;
+      graph_.ReplaceAllUses(*node.outputs()[i], first->second->output(static_cast<int>(i)));
+    }
+    graph_.Remove(node);
+    return true;
+  }
+
+  bool VisitBodies(Node& node) {
+    bool changed = false;
+    for (auto& [name, body] : graph_.MutableBodies(node)) {
+      changed |= Merger(*body, context_).Run();
+    }
+    return changed;
+  }
+
+  void Note(const Node& node, std::string_view reason) {
+    if (context_.remarks == nullptr) return;
+    context_.remarks->push_back({"common-subexpressions", Where(node), std::string(reason)});
+  }
+
+  // Equal for Nodes that compute the same.
+  std::string KeyOf(const Node& node) {
+    std::string key = absl::StrCat(node.op(), " ", node.opset());
+    for (const Value* v : node.outputs()) key += v == nullptr ? '-' : '+';
+    for (const auto& [name, value] : node.attrs()) {
+      absl::StrAppend(&key, " ", name, "=", value.index(), ":", AttributeText(value));
+    }
+    for (const Value* v : node.inputs()) key += v == nullptr ? " -" : ValueText(*v);
+    return key;
+  }
+
+  std::string ValueText(const Value& value) {
+    if (value.is_constant()) return absl::StrCat(" c", NumberOf(value.constant()));
+    return absl::StrCat(" v", value.id());
+  }
+
+  // ToString shortens tensors.
+  std::string AttributeText(const Attribute& attribute) {
+    if (const auto* tensor = std::get_if<HostTensor>(&attribute)) {
+      return absl::StrCat(NumberOf(*tensor));
+    }
+    const auto* tensors = std::get_if<std::vector<HostTensor>>(&attribute);
+    if (tensors == nullptr) return ToString(attribute);
+    std::string text;
+    for (const HostTensor& tensor : *tensors) absl::StrAppend(&text, NumberOf(tensor), ",");
+    return text;
+  }
+
+  // Equal for equal constants.
+  size_t NumberOf(const HostTensor& tensor) {
+    return constants_.try_emplace(Content{tensor}, constants_.size()).first->second;
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+  absl::flat_hash_map<Content, size_t> constants_;
+  absl::flat_hash_map<std::string, Node*> nodes_;
+};
+
+class CommonSubexpressionsPass final : public Pass {
+ public:
+  std::string_view name() const override { return "common-subexpressions"; }
+  absl::StatusOr<bool> Run(Graph& graph, PassContext& context) override {
+    return Merger(graph, context).Run();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> CommonSubexpressions() {
+  return std::make_unique<CommonSubexpressionsPass>();
+}
+
+}  // namespace onnx_cudnn

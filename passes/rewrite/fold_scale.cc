@@ -1,0 +1,105 @@
+// Folds a factor of one number per channel into the constant weight of the Conv, ConvTranspose,
+// Gemm or MatMul before it, or after it: there padding does no harm, for a scaled zero stays zero.
+#include "passes/rewrite/linear_op.h"
+#include "passes/rewrite/rewrites.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// x·c, c·x or x/c with a constant c.
+struct Scaling {
+  int input = 0;  // x; the other one is c
+  bool divides = false;
+};
+
+std::optional<Scaling> ScalingOf(const Node& node) {
+  if (!node.domain().empty()) return std::nullopt;
+  if (node.op() == "Div" && node.input(1).is_constant()) return Scaling{0, true};
+  if (node.op() != "Mul") return std::nullopt;
+  if (node.input(1).is_constant()) return Scaling{0, false};
+  if (node.input(0).is_constant()) return Scaling{1, false};
+  return std::nullopt;
+}
+
+std::vector<double> Factors(const HostTensor& c, int64_t channels, const Scaling& scaling) {
+  std::vector<double> factors = PerChannel(c, channels);
+  if (scaling.divides) {
+    for (double& f : factors) f = 1 / f;
+  }
+  return factors;
+}
+
+constexpr std::string_view kNotPerChannel = "the factor is not one per channel";
+constexpr std::string_view kNotFinite = "a folded weight is not finite in its type";
+
+class FoldScalePass final : public NodePass {
+ public:
+  std::string_view name() const override { return "fold-scale"; }
+  absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
+    const std::optional<Scaling> scaling = ScalingOf(node);
+    if (!scaling.has_value()) return Match::None();
+    const HostTensor c = node.input(1 - scaling->input).constant();
+    Node* before = node.input(scaling->input).producer();
+    if (IsLinear(before)) return IntoProducer(graph, node, *before, c, *scaling);
+    if (!node.output(0).has_one_use() || node.output(0).uses().empty()) return Match::None();
+    const Use use = node.output(0).uses()[0];
+    if (!IsLinear(use.node) || use.index != 0) return Match::None();
+    return IntoConsumer(graph, node, *use.node, c, *scaling);
+  }
+
+ private:
+  static Match IntoProducer(Graph& graph, Node& scale, Node& linear, const HostTensor& c,
+                            const Scaling& scaling) {
+    if (!linear.output(0).has_one_use()) return Match::No(scale, "the product has other users");
+    const LinearOp op = DescribeLinear(linear);
+    if (!op.why_not.empty()) return Match::No(scale, op.why_not);
+    if (!IsPerChannel(c, op.rank, op.out_axis, op.out_channels)) {
+      return Match::No(scale, kNotPerChannel);
+    }
+    std::optional<std::vector<double>> bias = BiasOf(linear, op);
+    if (!bias.has_value()) return Match::No(scale, "the bias is not a constant of one per channel");
+    const std::vector<double> factors = Factors(c, op.out_channels, scaling);
+    for (size_t k = 0; k < factors.size(); ++k) (*bias)[k] *= factors[k];
+
+    const HostTensor& old = linear.input(1).constant();
+    std::optional<HostTensor> new_w = ScaleChannels(old, op.weight_out, factors);
+    std::optional<HostTensor> new_b = FromDoubles(old.dtype(), {op.out_channels}, *bias);
+    if (!new_w.has_value() || !new_b.has_value()) return Match::No(scale, kNotFinite);
+    SetWeight(graph, linear, *std::move(new_w));
+    if (linear.has_input(2)) {
+      SetBias(graph, linear, graph.AddConstant(*std::move(new_b), linear.input(2).name()));
+    }
+    graph.ReplaceAllUses(scale.output(0), linear.output(0));
+    return Match::Changed();
+  }
+
+  static Match IntoConsumer(Graph& graph, Node& scale, Node& linear, const HostTensor& c,
+                            const Scaling& scaling) {
+    const LinearOp op = DescribeLinear(linear);
+    if (!op.why_not.empty()) return Match::No(scale, op.why_not);
+    if (!IsPerChannel(c, op.rank, op.in_axis, op.in_channels)) {
+      return Match::No(scale, kNotPerChannel);
+    }
+    // Otherwise the factor might widen the input.
+    Value& x = scale.input(scaling.input);
+    if (!x.type().ranked || x.rank() != op.rank || x.dim(op.in_axis) != op.in_channels) {
+      return Match::No(scale, "the input's channels are not known");
+    }
+    const std::vector<double> factors = Factors(c, op.in_channels, scaling);
+    std::optional<HostTensor> w = ScaleChannels(linear.input(1).constant(), op.weight_in, factors);
+    if (!w.has_value()) return Match::No(scale, kNotFinite);
+    SetWeight(graph, linear, *std::move(w));
+    graph.SetInput(linear, 0, &x);
+    return Match::Changed();
+  }
+
+  static void SetWeight(Graph& graph, Node& linear, HostTensor w) {
+    graph.SetInput(linear, 1, &graph.AddConstant(std::move(w), linear.input(1).name()));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> FoldScale() { return std::make_unique<FoldScalePass>(); }
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+#include "runtime/graph/graph.h"
+
+namespace onnx_cudnn {
+
+// Whether `node` is there and is one of these ops of ONNX's own.
+inline bool IsOp(const Node* node, std::initializer_list<std::string_view> ops) {
+  return node != nullptr && node->domain().empty() &&
+         std::find(ops.begin(), ops.end(), node->op()) != ops.end();
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,197 @@
+// Casts f32 arithmetic to f16 or bf16 by a rule that asks no clock:
+//   - Conv, ConvTranspose, Gemm and MatMul are lowered: their sums are f32 still.
+//   - Ops of kFollowers are lowered where one of their inputs comes from a lowered Node: what they
+//     write is about as large as what they read.
+//   - All else stays f32, range-sensitive ops above all: Softmax and LogSoftmax, reductions and
+//   other
+//     sums (CumSum, global pools, LRN), norms, losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by what
+//     is no constant, Range, Resize with its scales. So do inputs and outputs of the model, and
+//     bodies.
+//   - A Node stays f32 with a constant that the type cannot hold: one that becomes infinite or, but
+//     in a weight, zero.
+// A Value is cast at most once each way; constants are cast here.
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "passes/rewrite/linear_op.h"
+#include "passes/rewrite/rewrites.h"
+#include "runtime/graph/float16.h"
+#include "runtime/ops/op_table.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Sorted.
+constexpr std::string_view kFollowers[] = {
+    "Abs",          "Add",       "AveragePool",  "Clip",        "Concat",
+    "DepthToSpace", "Div",       "Dropout",      "Elu",         "Expand",
+    "Flatten",      "Gather",    "Gelu",         "HardSigmoid", "HardSwish",
+    "Identity",     "LeakyRelu", "Max",          "MaxPool",     "Min",
+    "Mish",         "Mul",       "Neg",          "PRelu",       "Pad",
+    "Relu",         "Reshape",   "Selu",         "Sigmoid",     "Slice",
+    "Softplus",     "Softsign",  "SpaceToDepth", "Split",       "Squeeze",
+    "Sub",          "Sum",       "Swish",        "Tanh",        "ThresholdedRelu",
+    "Tile",         "Transpose", "Unsqueeze"};
+
+bool IsFollower(const Node& node) {
+  return std::binary_search(std::begin(kFollowers), std::end(kFollowers), node.op());
+}
+
+bool IsF32(const Value* v) {
+  return v != nullptr && v->type().is_tensor() && v->dtype() == DType::kF32;
+}
+
+// Those inputs that have the type of output 0 by the op's schema.
+absl::Span<Value* const> TypedInputs(const Node& node) {
+  return node.op() == "Dropout" ? node.inputs().subspan(0, 1) : node.inputs();
+}
+
+Type WithDType(Type type, DType dtype) {
+  type.dtype = dtype;
+  return type;
+}
+
+class Lowering {
+ public:
+  Lowering(Graph& graph, DType low) : graph_(graph), low_(low) {}
+
+  bool Run() {
+    const std::vector<Node*> order = graph_.TopologicalOrder();
+    for (Node* node : order) {
+      if (MayLower(*node)) lowered_.insert(node);
+    }
+    for (Node* node : order) {
+      if (lowered_.contains(node)) Lower(*node);
+    }
+    for (Node* node : order) {
+      if (!lowered_.contains(node)) WidenInputs(*node);
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      Value& value = *graph_.outputs()[i].value;
+      if (IsLowered(&value)) graph_.SetOutput(static_cast<int>(i), Widened(value));
+    }
+    return !lowered_.empty();
+  }
+
+ private:
+  bool IsLowered(const Value* v) const {
+    return v != nullptr && lowered_.contains(v->producer()) && v->dtype() == low_;
+  }
+
+  bool MayLower(const Node& node) const {
+    if (!node.domain().empty() || !node.bodies().empty()) return false;
+    const absl::Span<Value* const> inputs = TypedInputs(node);
+    const OpDef* op = FindOp(node);
+    if (op == nullptr || !op->types.Has(low_)) return false;
+    if (!node.has_output(0) || !IsF32(&node.output(0))) return false;
+    if (!IsLinear(&node) && !Follows(node)) return false;
+    return std::all_of(inputs.begin(), inputs.end(), [&](const Value* v) {
+      return !IsF32(v) || !v->is_constant() || Holds(v->constant(), IsLinear(&node));
+    });
+  }
+
+  bool Follows(const Node& node) const {
+    if (!IsFollower(node)) return false;
+    if (node.op() == "Div" && !node.input(1).is_constant()) return false;
+    const absl::Span<Value* const> inputs = TypedInputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](const Value* v) {
+      return IsF32(v) && lowered_.contains(v->producer());
+    });
+  }
+
+  bool Holds(const HostTensor& constant, bool is_weight) const {
+    const absl::Span<const float> values = constant.data<float>();
+    return std::all_of(values.begin(), values.end(), [&](float x) {
+      const float rounded = low_ == DType::kF16 ? ToFloat(ToFloat16(x)) : ToFloat(ToBFloat16(x));
+      if (std::isfinite(x) && !std::isfinite(rounded)) return false;
+      return is_weight || x == 0 || rounded != 0;
+    });
+  }
+
+  void Lower(Node& node) {
+    const int typed = static_cast<int>(TypedInputs(node).size());
+    for (int i = 0; i < typed; ++i) {
+      if (node.has_input(i) && IsF32(&node.input(i))) {
+        graph_.SetInput(node, i, &Lowered(node.input(i)));
+      }
+    }
+    for (Value* v : node.outputs()) {
+      if (IsF32(v)) graph_.SetType(*v, WithDType(v->type(), low_));
+    }
+  }
+
+  void WidenInputs(Node& node) {
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      Value* v = node.inputs()[i];
+      if (IsLowered(v)) graph_.SetInput(node, static_cast<int>(i), &Widened(*v));
+    }
+  }
+
+  // `v` in the low type: a constant, or a Cast of what stays f32.
+  Value& Lowered(Value& v) {
+    Value*& low = low_of_[v.id()];
+    if (low == nullptr && v.is_constant()) {
+      low = &graph_.AddConstant(CastConstant(v.constant()), v.name());
+    } else if (low == nullptr) {
+      low = &Cast(v, low_);
+    }
+    return *low;
+  }
+
+  Value& Widened(Value& v) {
+    Value*& wide = wide_of_[v.id()];
+    if (wide == nullptr) wide = &Cast(v, DType::kF32);
+    return *wide;
+  }
+
+  HostTensor CastConstant(const HostTensor& constant) const {
+    HostTensor low = HostTensor::Allocate(low_, constant.dims());
+    const absl::Span<const float> from = constant.data<float>();
+    if (low_ == DType::kF16) {
+      std::transform(from.begin(), from.end(), low.mutable_data<Float16>().begin(), ToFloat16);
+    } else {
+      std::transform(from.begin(), from.end(), low.mutable_data<BFloat16>().begin(), ToBFloat16);
+    }
+    return low;
+  }
+
+  Value& Cast(Value& v, DType to) {
+    Node& cast = graph_.AddNode({.op = "Cast",
+                                 .inputs = {&v},
+                                 .attrs = {{"to", static_cast<int64_t>(to)}},
+                                 .outputs = {v.name()}});
+    graph_.SetType(cast.output(0), WithDType(v.type(), to));
+    return cast.output(0);
+  }
+
+  Graph& graph_;
+  const DType low_;
+  std::unordered_set<const Node*> lowered_;
+  std::unordered_map<int, Value*> low_of_, wide_of_;  // by Value id
+};
+
+class LowerPrecisionPass final : public Pass {
+ public:
+  LowerPrecisionPass(std::string_view name, DType low) : name_(name), low_(low) {}
+  std::string_view name() const override { return name_; }
+  absl::StatusOr<bool> Run(Graph& graph, PassContext&) override {
+    return Lowering(graph, low_).Run();
+  }
+
+ private:
+  const std::string_view name_;
+  const DType low_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> LowerPrecisionBf16() {
+  return std::make_unique<LowerPrecisionPass>("lower-precision-bf16", DType::kBF16);
+}
+std::unique_ptr<Pass> LowerPrecisionFp16() {
+  return std::make_unique<LowerPrecisionPass>("lower-precision-fp16", DType::kF16);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,136 @@
+#include <chrono>
+
+#include "gtest/gtest.h"
+#include "passes/rewrite/rewrites.h"
+#include "tests/support/rewrite.h"
+
+namespace onnx_cudnn {
+namespace {
+
+TEST(CommonSubexpressionsTest, MergesEqualNodes) {
+  ExpectRewrite(CommonSubexpressions(), R"(
+      g (float[2] x) => (float[2] y)
+      { a = Relu(x)
+        b = Relu(x)
+        y = Add(a, b) })",
+                "g (f32[2] x) => (f32[2] y) { a = Relu(x) y = Add(a, a) }");
+}
+
+TEST(CommonSubexpressionsTest, FollowsAChain) {
+  ExpectRewrite(CommonSubexpressions(), R"(
+      g (float[2] x) => (float[2] y)
+      { a = Relu(x)
+        b = Relu(x)
+        c = LeakyRelu<alpha = 0.5>(a)
+        d = LeakyRelu<alpha = 0.5>(b)
+        y = Add(c, d) })",
+                R"(g (f32[2] x) => (f32[2] y) {
+        a = Relu(x) c = LeakyRelu<alpha = 0.5>(a) y = Add(c, c) })");
+}
+
+TEST(CommonSubexpressionsTest, ComparesConstantsByContent) {
+  ExpectRewrite(CommonSubexpressions(), R"(
+      g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float[2] d = {1, 2}>
+      { a = Add(x, c)
+        b = Add(x, d)
+        y = Mul(a, b) })",
+                "g (f32[2] x) => (f32[2] y) { a = Add(x, {1, 2}) y = Mul(a, a) }");
+}
+
+TEST(CommonSubexpressionsTest, KeepsTheNamesOfOutputs) {
+  ExpectRewrite(CommonSubexpressions(), R"(
+      g (float[2] x) => (float[2] p, float[2] q)
+      { p = Relu(x)
+        q = Relu(x) })",
+                "g (f32[2] x) => (f32[2] p, f32[2] q = p) { p = Relu(x) }");
+}
+
+TEST(CommonSubexpressionsTest, MergesAllOutputs) {
+  ExpectRewrite(CommonSubexpressions(), R"(
+      g (float[4] x) => (float[2] y)
+      { a, b = Split<axis = 0, num_outputs = 2>(x)
+        c, d = Split<axis = 0, num_outputs = 2>(x)
+        y = Add(a, d) })",
+                R"(g (f32[4] x) => (f32[2] y) {
+        a, b = Split<axis = 0, num_outputs = 2>(x) y = Add(a, b) })");
+}
+
+TEST(CommonSubexpressionsTest, LooksIntoBodies) {
+  ExpectRewrite(CommonSubexpressions(), R"(
+      g (bool c, float[2] x) => (float[2] y)
+      { y = If(c) <
+          then_branch = t () => (float[2] p) { a = Neg(x) b = Neg(x) p = Add(a, b) },
+          else_branch = e () => (float[2] q) { q = Neg(x) }> })",
+                R"(g (bool[] c, f32[2] x) => (f32[2] y) { y = If<
+          else_branch = e (f32[2] x) => (f32[2] q) { q = Neg(x) },
+          then_branch = t (f32[2] x) => (f32[2] p) { a = Neg(x) p = Add(a, a) } >(c, x) })");
+}
+
+TEST(CommonSubexpressionsTest, LeavesOtherAttributes) {
+  ExpectNoRewrite(CommonSubexpressions(), R"(
+      g (float[2] x) => (float[2] y)
+      { a = LeakyRelu<alpha = 0.5>(x)
+        b = LeakyRelu<alpha = 0.25>(x)
+        y = Add(a, b) })",
+                  "");
+}
+
+TEST(CommonSubexpressionsTest, LeavesConstantsOfOtherShapeOrSign) {
+  ExpectNoRewrite(CommonSubexpressions(), R"(
+      g (float[2] x) => (float[1,2] y)
+        <float[2] c = {0, 0}, float[1,2] d = {0, 0}, float[2] e = {-0.0, -0.0}>
+      { a = Add(x, c)
+        b = Add(x, d)
+        f = Add(x, e)
+        y = Sum(a, b, f) })",
+                  "");
+}
+
+TEST(CommonSubexpressionsTest, LeavesOtherOutputs) {
+  ExpectNoRewrite(CommonSubexpressions(), R"(
+      g (float[1,1,4,4] x) => (float[1,1,3,3] y, float[1,1,3,3] z, int64[1,1,3,3] i)
+      { y = MaxPool<kernel_shape = [2, 2]>(x)
+        z, i = MaxPool<kernel_shape = [2, 2]>(x) })",
+                  "");
+}
+
+TEST(CommonSubexpressionsTest, LeavesRandomNumbers) {
+  ExpectNoRewrite(CommonSubexpressions(), R"(
+      g (float[2] x) => (float[2] y)
+      { a = RandomNormalLike(x)
+        b = RandomNormalLike(x)
+        y = Sub(a, b) })",
+                  "each run draws anew");
+}
+
+TEST(CommonSubexpressionsTest, LeavesNodesWithBodies) {
+  ExpectNoRewrite(CommonSubexpressions(), R"(
+      g (bool c, float[2] x) => (float[2] y)
+      { a = If(c) <
+          then_branch = t1 () => (float[2] p) { p = Relu(x) },
+          else_branch = e1 () => (float[2] q) { q = Neg(x) }>
+        b = If(c) <
+          then_branch = t2 () => (float[2] p) { p = Relu(x) },
+          else_branch = e2 () => (float[2] q) { q = Neg(x) }>
+        y = Add(a, b) })",
+                  "it has bodies");
+}
+
+TEST(CommonSubexpressionsTest, IsNearLinear) {  // pairs of equal Nodes
+  Graph graph;
+  Value* v = &graph.AddInput("x", Type::Tensor(DType::kF32, {2}));
+  for (int i = 0; i < 33333; ++i) {
+    Node& a = graph.AddNode({.op = "Relu", .inputs = {v}});
+    Node& b = graph.AddNode({.op = "Relu", .inputs = {v}});
+    v = &graph.AddNode({.op = "Add", .inputs = {&a.output(0), &b.output(0)}}).output(0);
+  }
+  graph.AddOutput("y", *v);
+  PassContext context;
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(*CommonSubexpressions()->Run(graph, context));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(graph.node_count(), 66666);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

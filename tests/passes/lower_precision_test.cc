@@ -1,0 +1,167 @@
+#include <chrono>
+
+#include "gtest/gtest.h"
+#include "passes/pass_manager.h"
+#include "passes/pipelines.h"
+#include "passes/rewrite/rewrites.h"
+#include "runtime/ops/evaluate.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/rewrite.h"
+#include "tests/support/run_program.h"
+
+namespace onnx_cudnn {
+namespace {
+
+TEST(LowerPrecisionTest, CastsAroundAProductAndWhatFollows) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,3] x) => (float[1,1,3] y) <float[1,1,1] w = {3}>
+      { t = Conv(x, w)
+        y = Relu(t) })",
+                "g (f32[1,1,3] x) => (f32[1,1,3] y = y_2) "
+                "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {3}) y = Relu(t) "
+                "y_2 = Cast<to = 1>(y) }");
+}
+
+TEST(LowerPrecisionTest, CastsNothingBetweenLowNeighbours) {  // a residual
+  ExpectRewrite(LowerPrecisionBf16(), R"(
+      g (float[1,1,3] x) => (float[1,1,3] y) <float[1,1,1] w = {3}>
+      { t = Conv(x, w)
+        r = Relu(t)
+        u = Conv(r, w)
+        y = Add(u, r) })",
+                "g (f32[1,1,3] x) => (f32[1,1,3] y = y_2) "
+                "{ x_0 = Cast<to = 16>(x) t = Conv(x_0, {3}) r = Relu(t) u = Conv(r, {3}) "
+                "y = Add(u, r) y_2 = Cast<to = 1>(y) }");
+}
+
+TEST(LowerPrecisionTest, CastsAValueOnceForAllWhoReadIt) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,3] x) => (float[1,1,3] y, float[1,1,3] z, float[1,1,3] s) <float[1,1,1] w = {3}, float[1,1,1] v = {4}>
+      { y = Conv(x, w)
+        z = Conv(x, v)
+        s = Softmax(y) })",
+                "g (f32[1,1,3] x) => (f32[1,1,3] y = y_3, f32[1,1,3] z = z_4, f32[1,1,3] s) "
+                "{ x_0 = Cast<to = 10>(x) y = Conv(x_0, {3}) z = Conv(x_0, {4}) "
+                "y_3 = Cast<to = 1>(y) s = Softmax(y_3) z_4 = Cast<to = 1>(z) }");
+}
+
+TEST(LowerPrecisionTest, KeepsRangeSensitiveOps) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[2,2] x) => (float[2,1] y) <float[2,2] w = {1, 2, 3, 4}, int64[1] a = {1}>
+      { t = MatMul(x, w)
+        e = Exp(t)
+        y = ReduceSum(e, a) })",
+                "g (f32[2,2] x) => (f32[2,1] y) "
+                "{ x_0 = Cast<to = 10>(x) t = MatMul(x_0, {1, 2, 3, 4}) "
+                "t_2 = Cast<to = 1>(t) e = Exp(t_2) y = ReduceSum(e, {1}) }");
+}
+
+TEST(LowerPrecisionTest, KeepsAConstantBeyondTheRange) {  // 1e5 is infinite in f16
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,3] x) => (float[1,1,3] y) <float[1,1,1] w = {3}, float c = {100000}>
+      { t = Conv(x, w)
+        y = Add(t, c) })",
+                "g (f32[1,1,3] x) => (f32[1,1,3] y) "
+                "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {3}) t_2 = Cast<to = 1>(t) "
+                "y = Add(t_2, {1e+05}) }");
+}
+
+TEST(LowerPrecisionTest, KeepsAConstantThatWouldVanish) {  // 1e-9 is 0 in f16
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,3] x) => (float[1,1,3] y) <float[1,1,1] w = {3}, float c = {0.000000001}>
+      { t = Conv(x, w)
+        y = Add(t, c) })",
+                "g (f32[1,1,3] x) => (f32[1,1,3] y) "
+                "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {3}) t_2 = Cast<to = 1>(t) "
+                "y = Add(t_2, {1e-09}) }");
+}
+
+TEST(LowerPrecisionTest, LeavesAWeightBeyondTheRange) {
+  ExpectNoRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,3] x) => (float[1,1,3] y) <float[1,1,1] w = {100000}>
+      { y = Conv(x, w) })",
+                  "");
+}
+
+TEST(LowerPrecisionTest, LeavesElementWiseOpsAlone) {
+  ExpectNoRewrite(LowerPrecisionFp16(), "g (float[3] x) => (float[3] y) { t = Relu(x) y = Neg(t) }",
+                  "");
+}
+
+TEST(LowerPrecisionTest, LeavesOtherTypes) {
+  ExpectNoRewrite(LowerPrecisionFp16(),
+                  "g (double[2,2] x, int32[2,2] a) => (double[2,2] y, int32[2,2] b) "
+                  "{ y = MatMul(x, x) b = MatMul(a, a) }",
+                  "");
+}
+
+TEST(LowerPrecisionTest, LeavesBodies) {
+  ExpectNoRewrite(LowerPrecisionFp16(), R"(
+      g (bool c, float[2,2] x) => (float[2,2] y) {
+        y = If(c) <then_branch = a () => (float[2,2] t) { t = MatMul(x, x) },
+                   else_branch = b () => (float[2,2] t) { t = Neg(x) }> })",
+                  "");
+}
+
+// A convolution, its shortcut, a pool and a classifier.
+constexpr std::string_view kNet = R"(
+      g (float[1,2,4,4] x) => (float[1,3] y)
+        <float[2,2,1,1] w = {0.5, -0.25, 0.125, 1}, float[2] b = {0.1, -0.2}, float[2,3] f = {0.3, 0.1, -0.4, 0.7, 0.2, 0.5}>
+      { t = Conv(x, w, b)
+        r = Relu(t)
+        s = Add(r, x)
+        p = GlobalAveragePool(s)
+        l = Flatten(p)
+        m = MatMul(l, f)
+        y = Softmax(m) })";
+
+void ExpectWithin(DType products, float tolerance) {
+  const Graph graph = GraphFromText(kNet);
+  Graph lowered = graph.Clone();
+  PassContext context;
+  const auto passes = MakePipeline(2, products);
+  ASSERT_TRUE(RunPasses(lowered, passes, {}, context).ok());
+  const std::vector<HostTensor> inputs = MakeInputs(graph);
+  const auto expected = Evaluate(graph, inputs);
+  const auto found = Evaluate(lowered, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ((*found)[0].dtype(), DType::kF32);
+  bool any_differs = false;
+  for (int i = 0; i < 3; ++i) {
+    const float want = (*expected)[0].data<float>()[i], got = (*found)[0].data<float>()[i];
+    EXPECT_NEAR(got, want, tolerance);
+    any_differs |= got != want;
+  }
+  EXPECT_TRUE(any_differs);
+}
+
+TEST(LowerPrecisionTest, StaysWithinTheToleranceOfF16) { ExpectWithin(DType::kF16, 2e-3f); }
+TEST(LowerPrecisionTest, StaysWithinTheToleranceOfBf16) { ExpectWithin(DType::kBF16, 2e-2f); }
+
+TEST(LowerPrecisionTest, IsNearLinear) {
+  Graph graph;
+  Value& w = graph.AddConstant(HostTensor::Of<float>(DType::kF32, {1, 1}, {1.0f}));
+  Value* v = &graph.AddInput("x", Type::Tensor(DType::kF32, {1, 1}));
+  for (int i = 0; i < 50000; ++i) {
+    Node& node = graph.AddNode({.op = "MatMul", .inputs = {v, &w}});
+    graph.SetType(node.output(0), v->type());
+    v = &node.output(0);
+  }
+  graph.AddOutput("y", *v);
+  PassContext context;
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(*LowerPrecisionFp16()->Run(graph, context));
+  EXPECT_EQ(graph.node_count(), 50002);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(LowerPrecisionTest, RunsAsAProgram) {
+  Graph graph = GraphFromText(kNet);
+  PassContext context;
+  ASSERT_TRUE(RunPasses(graph, MakePipeline(2, DType::kF16), {}, context).ok());
+  ExpectRunsLikeEvaluate(graph);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

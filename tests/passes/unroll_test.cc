@@ -1,0 +1,65 @@
+#include "passes/rewrite/unroll.h"
+
+#include "gtest/gtest.h"
+#include "passes/build_program.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/rewrite.h"
+
+namespace onnx_cudnn {
+namespace {
+
+void ExpectBound(std::string_view text, std::string_view after) {
+  const absl::StatusOr<Graph> bound = BindShapes(GraphFromText(text), {}, {});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(PrintOnOneLine(*bound), after);
+}
+
+void ExpectReason(std::string_view text, std::string_view reason) {
+  Graph graph = GraphFromText(text);
+  for (Node* node : graph.TopologicalOrder()) {
+    if (node->bodies().empty()) continue;
+    CopyBudget budget;
+    const Match match = Unroll(graph, *node, budget);
+    ASSERT_TRUE(match.refused());
+    EXPECT_EQ(match.reason(), reason);
+  }
+}
+
+TEST(UnrollTest, ScansInBothDirections) {
+  ExpectBound(R"(
+      g (float[1] s, float[2,1] x) => (float[1] t, float[2,1] y)
+      { t, y = Scan<num_scan_inputs = 1, scan_input_directions = [1], body =
+          b (float[1] a, float[1] e) => (float[1] c, float[1] d) { c = Add(a, e) d = Neg(c) }>(s, x) })",
+              "g (f32[1] s, f32[2,1] x) => (f32[1] t = c_3, f32[2,1] y = concat) { "
+              "gather = Gather<axis = 0>(x, {1}) c_0 = Add(s, gather) d = Neg(c_0) "
+              "gather_2 = Gather<axis = 0>(x, {0}) c_3 = Add(c_0, gather_2) d_4 = Neg(c_3) "
+              "unsqueeze = Unsqueeze(d, {0}) unsqueeze_6 = Unsqueeze(d_4, {0}) "
+              "concat = Concat<axis = 0>(unsqueeze, unsqueeze_6) }");
+}
+
+TEST(UnrollTest, LoopsWhoseConditionStaysTrue) {
+  ExpectBound(R"(
+      g (float[1] x) => (float[1] y) <int64 n = {2}>
+      { y = Loop<body = b (int64 i, bool c, float[1] a) => (bool k, float[1] d)
+          { k = Identity(c) d = Mul(a, x) }>(n, , x) })",
+              "g (f32[1] x) => (f32[1] y = d_3) { d = Mul(x, x) d_3 = Mul(d, x) }");
+}
+
+TEST(UnrollTest, LoopsThatMayEndEarlyStay) {
+  ExpectReason(R"(
+      g (float[1] x) => (float[1] y) <int64 n = {2}>
+      { y = Loop<body = b (int64 i, bool c, float[1] a) => (bool k, float[1] d)
+          { k = Less(a, x) d = Mul(a, x) }>(n, , x) })",
+               "how many turns there are is not known");
+}
+
+TEST(UnrollTest, TooManyTurnsStay) {
+  ExpectReason(R"(
+      g (float[1] x) => (float[1] y) <int64 n = {100000}>
+      { y = Loop<body = b (int64 i, bool c, float[1] a) => (bool k, float[1] d)
+          { k = Identity(c) d = Mul(a, x) }>(n, , x) })",
+               "the copies of its body would be too many");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
