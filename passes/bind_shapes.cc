@@ -3,12 +3,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "passes/build_program.h"
-#include "passes/rewrite/fold_constants.h"
-#include "passes/rewrite/inline_constant_if.h"
+#include "passes/infer_and_fold.h"
+#include "passes/pass_manager.h"
+#include "passes/pipelines.h"
 #include "passes/rewrite/rewrites.h"
 #include "passes/sweep.h"
 #include "runtime/base/status.h"
-#include "runtime/graph/infer.h"
+#include "runtime/ops/op_table.h"
+#include "runtime/ops/strings.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -110,58 +112,34 @@ void ForgetShapes(Graph& graph) {
   }
 }
 
-// One sweep in topological order that infers each Node, then folds it at once, so that shapes
-// computed from shapes are known before their users are inferred.
-class Sweeper {
- public:
-  Sweeper(const PassLimits& limits, std::vector<Remark>* remarks)
-      : folder_(limits), remarks_(remarks) {}
+// A body brings much that clean-up removes, and constants to fold. common-subexpressions would
+// merge again what clone-cheap copied.
+absl::Status DecomposeAndClean(Graph& graph, const BuildOptions& options, PassContext& context) {
+  PassManagerOptions manager{.disabled = options.disabled_passes};
+  if (manager.disabled.contains("decompose")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool decomposed, Decompose()->Run(graph, context));
+  if (!decomposed) return absl::OkStatus();
+  manager.disabled.insert("common-subexpressions");
+  return RunPasses(graph, MakePipeline(1), manager, context).status();
+}
 
-  absl::Status Sweep(Graph& graph) {
-    ShapeInference inference(graph);
-    return SweepNodes(graph, graph.TopologicalOrder(), inference);
+void BindValues(Graph& graph, const std::map<std::string, HostTensor, std::less<>>& values) {
+  for (Value* input : graph.inputs()) {
+    auto given = values.find(input->name());
+    if (given == values.end()) continue;
+    graph.ReplaceAllUses(*input, graph.AddConstant(given->second, input->name()));
   }
-
- private:
-  absl::Status SweepNodes(Graph& graph, const std::vector<Node*>& order,
-                          ShapeInference& inference) {
-    for (Node* node : order) RETURN_IF_ERROR(SweepNode(graph, *node, inference));
-    return absl::OkStatus();
-  }
-
-  absl::Status SweepNode(Graph& graph, Node& node, ShapeInference& inference) {
-    const int first_new = graph.node_ids();
-    if (InlineIf(graph, node).changed()) {
-      graph.Remove(node);
-      std::vector<Node*> inlined;  // in topological order, as they were copied
-      for (int id = first_new; id < graph.node_ids(); ++id) inlined.push_back(graph.node(id));
-      return SweepNodes(graph, inlined, inference);
-    }
-    RETURN_IF_ERROR(inference.Infer(node));
-    if (!node.bodies().empty()) return SweepBodies(graph, node, inference);
-    const Match match = folder_.Fold(graph, node);
-    if (match.refused() && remarks_ != nullptr) {
-      remarks_->push_back({"bind-shapes", Where(node), std::string(match.reason())});
-    }
-    if (match.changed()) graph.Remove(node);
-    return absl::OkStatus();
-  }
-
-  absl::Status SweepBodies(Graph& graph, Node& node, ShapeInference& inference) {
-    SinkConstants(graph, node);
-    for (auto& [name, body] : graph.MutableBodies(node)) RETURN_IF_ERROR(Sweep(*body));
-    return inference.Infer(node);
-  }
-
-  ConstantFolder folder_;
-  std::vector<Remark>* remarks_;
-};
+}
 
 absl::Status CheckValue(const Node& node, const Value& value) {
   const Type& type = value.type();
+  if (!type.is_static() && FindOp(node) == nullptr) {
+    return absl::UnimplementedError(absl::StrCat(Where(node), ": ", CheckOp(node).reason()));
+  }
   if (!type.is_static()) {
     return absl::UnimplementedError(
-        absl::StrCat(Where(node), ": the shape of output \"", value.name(), "\" ", ToString(type),
+        absl::StrCat(Where(node), ": ", FormOf(node), ": the shape of output \"", value.name(),
+                     "\" ", ToString(type),
                      " depends on data; only shapes that follow from the inputs' shapes are "
                      "supported yet"));
   }
@@ -172,8 +150,16 @@ absl::Status CheckValue(const Node& node, const Value& value) {
                                                    kMostValueBytes, " bytes"));
 }
 
+// Folding computes strings; of what it left, this says why.
+absl::Status CheckNoStrings(const Node& node) {
+  if (!TouchesStrings(node)) return absl::OkStatus();
+  const absl::Status status = EvaluateStrings(node, /*most_bytes=*/0).status();
+  return Annotate(status, Where(node));
+}
+
 absl::Status CheckStatic(const Graph& graph) {
   for (const Node* node : graph.TopologicalOrder()) {
+    RETURN_IF_ERROR(CheckNoStrings(*node));
     for (const auto& [name, body] : node->bodies()) {
       RETURN_IF_ERROR(Annotate(CheckStatic(*body), absl::StrCat(Where(*node), " ", name)));
     }
@@ -187,16 +173,21 @@ absl::Status CheckStatic(const Graph& graph) {
 }  // namespace
 
 absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims,
-                                 const BuildOptions& options) {
+                                 const BuildOptions& options, const Target* target) {
   RETURN_IF_ERROR(CheckNames(graph, input_dims));
   Graph bound = graph.Clone();
   Binder binder;
   for (Value* input : bound.inputs()) RETURN_IF_ERROR(binder.Bind(bound, *input, input_dims));
+  BindValues(bound, options.input_values);
   ForgetShapes(bound);
   SweepDead(bound);
-  RETURN_IF_ERROR(Sweeper(options.limits, options.remarks).Sweep(bound));
+  RETURN_IF_ERROR(InferAndFold(options.limits, options.remarks).Run(bound));
   SweepDead(bound);
-  PassContext context{.limits = options.limits, .remarks = options.remarks};
+  PassContext context{.target = target,
+                      .functions = options.functions,
+                      .limits = options.limits,
+                      .remarks = options.remarks};
+  RETURN_IF_ERROR(DecomposeAndClean(bound, options, context));
   RETURN_IF_ERROR(OwnOutputs()->Run(bound, context).status());
   RETURN_IF_ERROR(CheckStatic(bound));
   return bound;

@@ -87,9 +87,14 @@ absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
     const Graph& graph, const std::map<std::string, Dims, std::less<>>& input_dims,
     const Target& target, const BuildOptions& options) {
   auto program = std::make_shared<Program>();
-  ASSIGN_OR_RETURN(program->graph, BindShapes(graph, input_dims, options));
+  ASSIGN_OR_RETURN(program->graph, BindShapes(graph, input_dims, options, &target));
+  Refusals refused;
   ASSIGN_OR_RETURN(program->partitions,
-                   PartitionGraph(program->graph, target, options.partitioner, options.remarks));
+                   PartitionGraph(program->graph, target, options.partitioner, options.remarks,
+                                  {.pins = options.pins, .refused = &refused}));
+  if (options.on_partitions) {
+    options.on_partitions(program->graph, program->partitions, refused);
+  }
   RETURN_IF_ERROR(MaterializeFormats(program->graph, program->partitions, target));
   SortByGraph(program->graph, program->partitions);
   ASSIGN_OR_RETURN(const std::vector<std::vector<int>> predecessors,
@@ -101,6 +106,7 @@ absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
   program->memory = std::move(placed.memory);
   program->host_memory = std::move(placed.host_memory);
   program->peak_bytes = placed.peak_bytes;
+  program->weight_bytes = WeightBytes(program->steps);
   for (const ScheduledStep& s : program->schedule.steps) {
     program->remarks.push_back(Describe(program->partitions[s.step], s));
   }

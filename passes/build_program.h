@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -14,23 +15,34 @@ namespace onnx_cudnn {
 
 struct BuildOptions {
   Partitioner partitioner = Greedy;
+  // Inputs, by name, that stand as constants: strings, and those whose values decide shapes. They
+  // remain inputs of the static Graph, which nothing reads.
+  std::map<std::string, HostTensor, std::less<>> input_values;
   int streams = 1;
   int64_t alignment = 256;  // bytes, of every buffer in an arena
   PassLimits limits;
+  const OnnxFunctions* functions = nullptr;            // nullptr: no op is decomposed
+  std::set<std::string, std::less<>> disabled_passes;  // of decompose and the clean-up after it
+  std::vector<PinRule> pins;
   std::vector<Remark>* remarks = nullptr;
+  // Called with the static Graph before Formats are materialized; may be empty.
+  std::function<void(const Graph&, absl::Span<const Partition>, const Refusals&)> on_partitions;
 };
 
-// A static copy of `graph` for inputs of the given dims: shapes inferred, constants folded, own
-// outputs made.
+// A static copy of `graph` for inputs of the given dims: shapes inferred, constants folded, ops
+// that nothing runs decomposed and the result cleaned up again, own outputs made.
+//   target      for decompose; nullptr: no op is decomposed
 //   input_dims  by input name; every input with a dim that is not a number needs an entry
 //   errors      InvalidArgument: unknown input, wrong rank, a dim other than the model's number,
 //   one symbol with two numbers.
-//               Unimplemented: a Value's shape depends on data (Segments will come)
+//               Unimplemented: a Value's shape depends on data (Segments will come); strings that
+//               are not constant
 absl::StatusOr<Graph> BindShapes(const Graph& graph,
                                  const std::map<std::string, Dims, std::less<>>& input_dims,
-                                 const BuildOptions& options);
+                                 const BuildOptions& options, const Target* target = nullptr);
 
 // The only driver from a Graph and shapes to a Program.
+//   errors  as BindShapes and PartitionGraph; ResourceExhausted: above the Target's max_bytes
 absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
     const Graph& graph, const std::map<std::string, Dims, std::less<>>& input_dims,
     const Target& target, const BuildOptions& options);

@@ -37,7 +37,7 @@ class Arena {
     while (root_[buffer] != buffer) buffer = root_[buffer] = root_[root_[buffer]];
     return buffer;
   }
-  // `view`, just added, lies in the bytes of `other`.
+  // `view`, no alias yet, lies in the bytes of `other`.
   void AddView(int view, int other, int64_t offset) {
     std::vector<int>& users = users_[Root(other)];
     users.insert(users.end(), users_[view].begin(), users_[view].end());
@@ -102,7 +102,8 @@ class Placer {
 
   static const Alias* RequiredAlias(const Step& step, int output) {
     for (const Alias& alias : step.aliases()) {
-      if (alias.output == output && alias.required) return &alias;
+      const bool is_view = alias.required && alias.kind == Alias::Kind::kOutputInInput;
+      if (is_view && alias.output == output) return &alias;
     }
     return nullptr;
   }
@@ -130,6 +131,24 @@ class Placer {
         homes_[v] = {.space = space, .index = arena(space).Add(BytesOfOutput(i, k), i)};
       }
     }
+    for (const Alias& alias : partitions_[i].step->aliases()) {
+      if (alias.kind == Alias::Kind::kInputInOutput) RETURN_IF_ERROR(LayInOutput(i, alias));
+    }
+    return absl::OkStatus();
+  }
+
+  // Moves an input, bytes of an arena that lie in no others, to its place in the output.
+  absl::Status LayInOutput(int i, const Alias& alias) {
+    const Value& value = *boundaries_[i].inputs[alias.input];
+    const Home& in = homes_.at(&value);
+    const Home& out = homes_.at(boundaries_[i].outputs[alias.output]);
+    Arena& a = arena(out.space);
+    if (in.kind != Operand::Kind::kArena || out.kind != Operand::Kind::kArena ||
+        in.space != out.space || a.Root(in.index) != in.index) {
+      return absl::InternalError(absl::StrCat(Where(*partitions_[i].chosen.nodes[0]), ": input \"",
+                                              value.name(), "\" cannot lie in its output"));
+    }
+    a.AddView(in.index, out.index, alias.offset);
     return absl::OkStatus();
   }
 

@@ -17,11 +17,14 @@ struct Placed {
 };
 
 // Gives every operand its bytes: graph inputs and outputs lie in the caller's tensors, what views
-// show lies where it lay, an output that may overwrite an input does so where nobody reads that
-// input any more, all else in one arena a Space.
+// show lies where it lay, what a Concat without a launch reads is written into its output, an
+// output that may overwrite an input does so where nobody reads that input any more, all else in
+// one arena a Space.
 //   partitions    in topological order, of a Graph whose outputs are its own (own-outputs); every
-//   one has a Step predecessors  of each Partition, all smaller errors        Internal: a Step
-//   demands that a graph output lie in another Value's bytes
+//   one has a Step
+//   predecessors  of each Partition, all smaller
+//   errors        Internal: a Step demands that a graph output lie in another Value's bytes, or
+//   that an input lie in its output that lies elsewhere already
 absl::StatusOr<Placed> PlaceSteps(const Graph& graph, absl::Span<const Partition> partitions,
                                   absl::Span<const std::vector<int>> predecessors, int streams,
                                   int64_t alignment);

@@ -38,7 +38,9 @@ absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::strin
                                                       Where(what, info), TypeText(info),
                                                       NameOf(view.dtype), ToString(view.shape)));
   }
-  if (absl::StatusOr<int64_t> bytes = CheckedBytes(view.dtype, view.shape); !bytes.ok()) {
+  // Elements that fit as the widest number fit as std::string objects too.
+  const DType counted = view.dtype == DType::kString ? DType::kC128 : view.dtype;
+  if (absl::StatusOr<int64_t> bytes = CheckedBytes(counted, view.shape); !bytes.ok()) {
     return Annotate(bytes.status(), Where(what, info));
   }
   if (!view.strides.empty() && view.strides.size() != view.shape.size()) {
@@ -77,9 +79,15 @@ struct Bytes {
   const std::byte* end;
 };
 
+int64_t BytesTaken(const TensorView& view) {
+  const int64_t elements = ElementsOf(view.shape);
+  if (view.dtype == DType::kString) return elements * static_cast<int64_t>(sizeof(std::string));
+  return BytesOf(view.dtype, elements);
+}
+
 Bytes BytesOf(const TensorView& view) {
   const auto* begin = static_cast<const std::byte*>(view.data);
-  return {begin, begin + BytesOf(view.dtype, ElementsOf(view.shape))};
+  return {begin, begin + BytesTaken(view)};
 }
 
 bool Overlap(const TensorView& a, const TensorView& b) {
@@ -87,21 +95,22 @@ bool Overlap(const TensorView& a, const TensorView& b) {
   return x.begin < y.end && y.begin < x.end && x.begin != x.end && y.begin != y.end;
 }
 
+}  // namespace
+
 absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t index) {
-  const int64_t bytes = BytesOf(view.dtype, ElementsOf(view.shape));
+  const int64_t bytes = BytesTaken(view);
   if (bytes > 0 && view.data == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrFormat("%s %d: expected %d bytes, found a null pointer", what, index, bytes));
   }
-  const int alignment = std::max(1, BitsOf(view.dtype) / 8);
+  const int alignment = view.dtype == DType::kString ? static_cast<int>(alignof(std::string))
+                                                     : std::max(1, BitsOf(view.dtype) / 8);
   if (reinterpret_cast<uintptr_t>(view.data) % alignment != 0) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s %d: expected memory aligned to %d bytes, found %p", what, index, alignment, view.data));
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 ValueInfo DescribeValue(std::string_view name, const Type& type) {
   ValueInfo info{.name = std::string(name), .dtype = type.dtype, .ranked = type.ranked, .dims = {}};

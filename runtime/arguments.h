@@ -20,6 +20,9 @@ absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<
                                                               const std::vector<ValueInfo>& infos,
                                                               std::string_view what);
 
+// InvalidArgument: null or misaligned memory. Of "input 2", for messages.
+absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t index);
+
 // InvalidArgument: null or misaligned memory; an output that overlaps an input or another output.
 absl::Status CheckMemory(const std::vector<const TensorView*>& inputs,
                          const std::vector<const TensorView*>& outputs);

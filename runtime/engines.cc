@@ -28,7 +28,7 @@ EngineList GpuEngines() {
 }
 
 // One NVIDIA H200: properties as the driver reports them, rates as measured on one (fp16 and tf32
-// products, a copy's bytes read and written).
+// products, a copy's bytes read and written). Not measured: the bus (PCIe 5 x 16) and host Steps.
 DeviceInfo H200() {
   return {.name = "h200",
           .compute_capability = 90,
@@ -40,7 +40,10 @@ DeviceInfo H200() {
           .tf32_flops_per_us = 423e6,
           .f32_flops_per_us = 51e6,
           .bytes_per_us = 4.29e6,
-          .launch_us = 1.3};
+          .launch_us = 1.3,
+          .bus_bytes_per_us = 50e3,
+          .bus_us = 10,
+          .host_us = 10};
 }
 
 OwnedTarget Over(EngineList engines, DeviceInfo info) {

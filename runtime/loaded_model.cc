@@ -1,5 +1,7 @@
 #include "runtime/loaded_model.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -11,9 +13,17 @@
 #include "runtime/arguments.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
+#include "runtime/graph/infer.h"
+#include "runtime/import/expand_function.h"
 
 namespace onnx_cudnn {
 namespace {
+
+// Inputs whose values decide shapes are small; a larger one is only read when a Program runs.
+constexpr int64_t kMostValueBytes = 4096;
+// Of all strings of an input: each set of them has a Program of its own, which holds them. Each
+// counts a byte more than it has.
+constexpr int64_t kMostStringBytes = int64_t{1} << 20;
 
 double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
 
@@ -31,16 +41,34 @@ absl::Status CheckOptions(const SessionOptions& options) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "option %s: expected %d to %d, found %d", rule.name, rule.least, rule.most, rule.value));
   }
-  return absl::OkStatus();
+  if (options.max_memory_bytes >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "option max_memory_bytes: expected 0 or more, found %d", options.max_memory_bytes));
 }
 
 absl::Status CheckRunnable(std::string_view what, std::string_view name, const Type& type) {
-  if (type.is_tensor() && BitsOf(type.dtype) > 0) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrFormat(
-      "%s \"%s\": expected a tensor of numbers, found %s", what, name, ToString(type)));
+  const bool is_whole = BitsOf(type.dtype) > 0 || type.dtype == DType::kString;
+  if (type.is_tensor() && is_whole) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrFormat("%s \"%s\": expected a tensor, found %s", what, name, ToString(type)));
+}
+
+absl::StatusOr<std::vector<std::string>> StringsIn(const TensorView& view) {
+  const absl::Span<const std::string> strings(static_cast<const std::string*>(view.data),
+                                              ElementsOf(view.shape));
+  int64_t bytes = static_cast<int64_t>(strings.size());
+  for (const std::string& s : strings) bytes += static_cast<int64_t>(s.size());
+  if (bytes <= kMostStringBytes) return std::vector<std::string>(strings.begin(), strings.end());
+  return absl::UnimplementedError(
+      absl::StrFormat("expected strings of at most %d bytes, found %d", kMostStringBytes, bytes));
 }
 
 }  // namespace
+
+DType ProductType(PrecisionChoice precision) {
+  if (precision == PrecisionChoice::kFp16) return DType::kF16;
+  return precision == PrecisionChoice::kBf16 ? DType::kBF16 : DType::kF32;
+}
 
 std::vector<ValueInfo> OutputsOf(const Program& program) {
   std::vector<ValueInfo> infos;
@@ -75,6 +103,8 @@ absl::Status LoadedModel::OpenDevice() {
     device_note_ = "this build has no CUDA device: running on the CPU device";
   }
   ASSIGN_OR_RETURN(target_, MakeTarget(options_.target));
+  if (options_.max_memory_bytes > 0) target_.target.max_bytes = options_.max_memory_bytes;
+  target_.target.numerics.tf32 = options_.precision == PrecisionChoice::kTf32;
   device_ = MakeCpuDevice();
   constants_ = std::make_unique<ConstantStore>(*device_);
   return absl::OkStatus();
@@ -84,7 +114,8 @@ absl::Status LoadedModel::Optimize() {
   PassContext context{.target = &target_.target};
   PassManagerOptions manager;
   manager.disabled.insert(options_.disabled_passes.begin(), options_.disabled_passes.end());
-  return RunPasses(graph_, MakePipeline(options_.optimization_level), manager, context).status();
+  const auto passes = MakePipeline(options_.optimization_level, ProductType(options_.precision));
+  return RunPasses(graph_, passes, manager, context).status();
 }
 
 absl::Status LoadedModel::Describe() {
@@ -99,27 +130,76 @@ absl::Status LoadedModel::Describe() {
     }
     outputs_.push_back(DescribeValue(output.name, type));
   }
+  return FindInputsThatDecideShapes();
+}
+
+absl::Status LoadedModel::FindInputsThatDecideShapes() {
+  const auto is_short = [](const ValueInfo& info) {
+    return info.dtype != DType::kString && info.ranked && info.dims.size() <= 1;
+  };
+  if (std::none_of(inputs_.begin(), inputs_.end(), is_short)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(inputs_that_decide_shapes_, InputsThatDecideShapes(graph_));
+  std::erase_if(inputs_that_decide_shapes_, [&](int i) { return !is_short(inputs_[i]); });
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
     const std::vector<const TensorView*>& inputs) const {
   ProgramTable::Key key;
-  for (const TensorView* input : inputs) key.push_back(input->shape);
+  for (const TensorView* input : inputs) key.dims.push_back(input->shape);
+  ASSIGN_OR_RETURN(key.values, ValuesIn(inputs));
   return programs_.Get(key, [&] { return Build(key); });
+}
+
+absl::StatusOr<InputValues> LoadedModel::ValuesIn(
+    const std::vector<const TensorView*>& inputs) const {
+  InputValues values;
+  for (const int i : inputs_that_decide_shapes_) {
+    const TensorView& input = *inputs[i];
+    const int64_t bytes = BytesOf(input.dtype, ElementsOf(input.shape));
+    if (bytes > kMostValueBytes || (bytes > 0 && input.data == nullptr)) continue;
+    values.bytes.try_emplace(i, static_cast<const char*>(input.data), bytes);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]->dtype != DType::kString) continue;
+    RETURN_IF_ERROR(CheckPointer(*inputs[i], "input", i));
+    absl::StatusOr<std::vector<std::string>> strings = StringsIn(*inputs[i]);
+    if (!strings.ok()) {
+      return Annotate(strings.status(), absl::StrFormat("input \"%s\"", inputs_[i].name));
+    }
+    values.strings.emplace(i, *std::move(strings));
+  }
+  return values;
+}
+
+std::map<std::string, HostTensor, std::less<>> LoadedModel::TensorsOf(
+    const ProgramTable::Key& key) const {
+  std::map<std::string, HostTensor, std::less<>> tensors;
+  for (const auto& [i, bytes] : key.values.bytes) {
+    HostTensor tensor = HostTensor::Allocate(inputs_[i].dtype, key.dims[i]);
+    std::memcpy(tensor.mutable_raw(), bytes.data(), bytes.size());
+    tensors[inputs_[i].name] = std::move(tensor);
+  }
+  for (const auto& [i, strings] : key.values.strings) {
+    tensors[inputs_[i].name] = HostTensor::Strings(key.dims[i], strings);
+  }
+  return tensors;
 }
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
     const ProgramTable::Key& key) const {
   const absl::Time start = absl::Now();
   std::map<std::string, Dims, std::less<>> dims;
-  for (size_t i = 0; i < key.size(); ++i) dims[inputs_[i].name] = key[i];
+  for (size_t i = 0; i < key.dims.size(); ++i) dims[inputs_[i].name] = key.dims[i];
   ASSIGN_OR_RETURN(
       std::shared_ptr<const Program> program,
       BuildProgram(
           graph_, dims, target_.target,
           {.partitioner = options_.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
-           .streams = options_.streams}));
+           .input_values = TensorsOf(key),
+           .streams = options_.streams,
+           .functions = &kOnnxFunctions,
+           .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}}));
   for (const GraphOutput& output : program->graph.outputs()) {
     RETURN_IF_ERROR(CheckRunnable("output", output.name, output.value->type()));
   }

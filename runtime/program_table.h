@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -55,11 +56,22 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A Session's Programs by the dims of its inputs: at most `capacity`, the least recently used one
+// Values of inputs, by place.
+struct InputValues {
+  std::map<int, std::string> bytes;
+  std::map<int, std::vector<std::string>> strings;
+  auto operator<=>(const InputValues&) const = default;
+};
+
+// A Session's Programs by what they were built for: at most `capacity`, the least recently used one
 // goes first. Thread-safe.
 class ProgramTable {
  public:
-  using Key = std::vector<Dims>;
+  struct Key {
+    std::vector<Dims> dims;  // of the inputs
+    InputValues values;      // of those whose values decide shapes, and of all strings
+    auto operator<=>(const Key&) const = default;
+  };
   using Build = absl::FunctionRef<absl::StatusOr<std::shared_ptr<ExecutorPool>>()>;
 
   explicit ProgramTable(int capacity) : capacity_(capacity) {}

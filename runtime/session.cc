@@ -1,7 +1,10 @@
 #include "runtime/session.h"
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -129,6 +132,10 @@ absl::StatusOr<std::vector<Tensor>> RunIntoNew(const LoadedModel& model,
   return tensors;
 }
 
+std::shared_ptr<void> EmptyStrings(int64_t count) {
+  return std::shared_ptr<std::string>(new std::string[count], std::default_delete<std::string[]>());
+}
+
 LoadOptions LoadOptionsOf(const SessionOptions& options) {
   return {.external_bytes = options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead,
           .follow_hub_links = options.follow_hub_links};
@@ -147,7 +154,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadWith(const SessionOptions
 
 Result<Tensor> Tensor::Allocate(DType dtype, std::vector<int64_t> shape) {
   return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
-    if (BitsOf(dtype) == 0) {
+    if (BitsOf(dtype) == 0 && dtype != DType::kString) {
       return absl::InvalidArgumentError(absl::StrCat("no fixed size: dtype ", NameOf(dtype)));
     }
     ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(dtype, shape));
@@ -155,6 +162,10 @@ Result<Tensor> Tensor::Allocate(DType dtype, std::vector<int64_t> shape) {
     Tensor tensor;
     tensor.dtype_ = dtype;
     tensor.shape_ = std::move(shape);
+    if (dtype == DType::kString) {
+      tensor.data_ = EmptyStrings(tensor.elements());
+      return tensor;
+    }
     void* data = ::operator new(static_cast<size_t>(bytes), kAlignment, std::nothrow);
     if (data == nullptr) {
       return absl::ResourceExhaustedError(
@@ -180,7 +191,27 @@ struct Binding::Impl {
   std::shared_ptr<const LoadedModel> model;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
+  InputValues values;  // as they were when the Program was chosen
   std::unique_ptr<Executor> executor;
+
+  absl::Status CheckValues() const {
+    for (const auto& [i, bytes] : values.bytes) {
+      if (std::memcmp(inputs[i], bytes.data(), bytes.size()) == 0) continue;
+      return Changed(i, "its values decide shapes and");
+    }
+    for (const auto& [i, strings] : values.strings) {
+      const auto* now = static_cast<const std::string*>(inputs[i]);
+      if (!std::equal(strings.begin(), strings.end(), now)) return Changed(i, "its strings");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Changed(int input, std::string_view what) const {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("input \"%s\": %s are others than when it was bound: bind again",
+                        model->inputs()[input].name, what));
+  }
 };
 
 Binding::Binding(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -191,6 +222,7 @@ Binding::~Binding() = default;
 Result<void> Binding::Run(const RunOptions& options) {
   return AtEdge<void>([&]() -> absl::Status {
     RETURN_IF_ERROR(CheckRunOptions(options));
+    RETURN_IF_ERROR(impl_->CheckValues());
     return impl_->executor->Run(impl_->inputs, impl_->outputs);
   });
 }
@@ -245,6 +277,7 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(prepared, outputs));
     auto impl = std::make_unique<Binding::Impl>();
     impl->model = model_;
+    ASSIGN_OR_RETURN(impl->values, model_->ValuesIn(prepared.inputs));
     for (const TensorView* input : prepared.inputs) impl->inputs.push_back(input->data);
     for (const TensorView* output : matched) impl->outputs.push_back(output->data);
     ASSIGN_OR_RETURN(impl->executor, prepared.pool->MakeExecutor());

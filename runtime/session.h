@@ -85,7 +85,7 @@ struct DeviceRef {
 // takes it.
 struct TensorView {
   void* data = nullptr;  // aligned to an element; may be null when there are no elements. An
-                         // input's is only read
+                         // input's is only read. Strings are std::string objects
   DType dtype = DType::kUndefined;
   std::vector<int64_t> shape;
   std::vector<int64_t>
@@ -93,7 +93,7 @@ struct TensorView {
   DeviceRef device;
 };
 
-// A view of row-major host memory; T is float, double, bool or an integer.
+// A view of row-major host memory; T is float, double, bool, an integer or std::string.
 template <typename T>
 TensorView View(const T* data, std::vector<int64_t> shape);
 
@@ -110,14 +110,14 @@ struct NamedView {
 class Tensor {
  public:
   Tensor() = default;  // dtype kUndefined, no bytes
-  // Uninitialized. InvalidArgument: a negative extent, more bytes than 2^63, a dtype without a
-  // fixed size.
+  // Uninitialized; strings are empty. InvalidArgument: a negative extent, more bytes than 2^63, no
+  // dtype.
   static Result<Tensor> Allocate(DType dtype, std::vector<int64_t> shape);
 
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
   int64_t elements() const;
-  int64_t bytes() const;
+  int64_t bytes() const;  // 0 for strings
   void* raw() const { return data_.get(); }
   template <typename T>
   T* data() const {  // T as in View; 16-bit floats as uint16_t
@@ -155,11 +155,21 @@ enum class PartitionerChoice : uint8_t {
   kCost,    // the cheapest cover by predicted time
 };
 
+enum class PrecisionChoice : uint8_t {
+  kStrict,  // every op in the model's own types
+  kTf32,    // f32 products may round their operands to 10 bits of mantissa where the target can
+  kFp16,    // f32 products, and the element-wise ops after them, in f16 with f32 sums
+  kBf16,    // the same in bf16
+};
+
 struct SessionOptions {
   DeviceChoice device = DeviceChoice::kAuto;
   // Rewrites at load: 0 only what running needs, 1 clean-up, 2 what moves arithmetic (BatchNorm
   // into Conv …).
   int optimization_level = 2;
+  // How exact f32 arithmetic is. Inputs and outputs keep the model's types, and range-sensitive ops
+  // (Softmax, reductions, norms, Exp, Log …) stay in f32 always.
+  PrecisionChoice precision = PrecisionChoice::kStrict;
   // Rewrites to leave out, by name (onnx-cudnn-opt --help lists them). InvalidArgument for an
   // unknown one.
   std::vector<std::string> disabled_passes;
@@ -177,6 +187,9 @@ struct SessionOptions {
   // Streams over which independent Steps are spread, ≥ 1. On the CPU device more than one only
   // costs memory.
   int streams = 1;
+  // What weights and the arena of one Program may take; above it fewer streams are used, then
+  // building it is ResourceExhausted. 0: no limit.
+  int64_t max_memory_bytes = 0;
   // Programs (one per set of input shapes) kept ready, ≥ 1. One more drops the least recently used.
   int max_programs = 8;
   // Runs of one set of input shapes that go on at once, ≥ 1; each holds an arena. Further callers
@@ -201,8 +214,10 @@ struct SessionStats {
   int64_t arena_bytes = 0;   // of the Program that was built last, for each of its Executors
 };
 
-// Runs one set of input shapes over fixed addresses: nothing is checked or looked up per Run. One
-// caller at a time; any number of Bindings beside each other. Keeps its Session's model alive.
+// Runs one set of input shapes over fixed addresses: nothing is looked up per Run, and nothing
+// checked but that strings, and inputs whose values decide shapes, still hold what they held at
+// Bind (FailedPrecondition). One caller at a time; any number of Bindings beside each other. Keeps
+// its Session's model alive.
 class Binding {
  public:
   Binding(Binding&&) noexcept;
@@ -221,8 +236,10 @@ class Binding {
 
 class LoadedModel;
 
-// A loaded model that runs. Every const member may be called from any number of threads at once. No
-// member throws.
+// A loaded model that runs. A scalar or vector input whose values decide shapes (the shape of a
+// Reshape), of at most 4 KiB, is read before the Run: each of its values has a Program of its own.
+// So are inputs of strings, of at most 1 MiB (Unimplemented above).
+// Every const member may be called from any number of threads at once. No member throws.
 //   errors  InvalidArgument: an input is unknown, missing, or of another dtype or shape than the
 //   model says (found versus
 //           expected); values that an op does not take (an index out of range). ResourceExhausted:
@@ -259,8 +276,8 @@ class Session {
   // Fixes inputs and outputs, checked as by Run, with an Executor of its own.
   Result<Binding> Bind(const std::vector<NamedView>& inputs,
                        const std::vector<NamedView>& outputs) const;
-  // The outputs that inputs of these dtypes and shapes give; their data is not read and may be
-  // null. Compiles their Program.
+  // The outputs that inputs of these dtypes and shapes give; their data may be null and is not
+  // read, but of strings and of inputs whose values decide shapes. Compiles their Program.
   Result<std::vector<ValueInfo>> OutputsFor(const std::vector<NamedView>& inputs) const;
 
  private:
@@ -277,6 +294,8 @@ constexpr DType DTypeOf() {
     return DType::kF32;
   else if constexpr (std::is_same_v<T, double>)
     return DType::kF64;
+  else if constexpr (std::is_same_v<T, std::string>)
+    return DType::kString;
   else {
     static_assert(std::is_integral_v<T> && sizeof(T) <= 8, "no dtype has this C++ type");
     constexpr DType kSigned[] = {DType::kI8, DType::kI16, DType::kI32, DType::kI64};

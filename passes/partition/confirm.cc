@@ -63,17 +63,19 @@ Placement PlainPlacement(const Value& value) {
 class Search {
  public:
   Search(const Graph& graph, const Target& target, Partitioner partitioner,
-         std::vector<Remark>* remarks)
+         std::vector<Remark>* remarks, const Pins* pins)
       : graph_(graph),
         target_(target),
         partitioner_(partitioner),
         remarks_(remarks),
+        pins_(pins),
         confirmer_(target) {
     for (const Node* node : graph.TopologicalOrder()) order_.push_back(node);
   }
 
   absl::StatusOr<std::vector<Partition>> Run() {
     std::vector<const Node*> open = order_;
+    if (pins_ != nullptr) RETURN_IF_ERROR(pins_->CheckOffered(MakeStretch(open)));
     while (!open.empty()) {
       ASSIGN_OR_RETURN(const std::vector<Candidate> chosen, CoverWithoutCycle(open));
       ASSIGN_OR_RETURN(std::vector<Partition> partitions, confirmer_.Confirm(chosen));
@@ -93,6 +95,8 @@ class Search {
     }
     return std::move(kept_);
   }
+
+  const Refusals& refused() const { return confirmer_.refused(); }
 
  private:
   absl::StatusOr<std::vector<Candidate>> CoverWithoutCycle(const std::vector<const Node*>& open) {
@@ -117,7 +121,8 @@ class Search {
                     .nodes = open,
                     .refused = confirmer_.refused(),
                     .remarks = remarks_,
-                    .forbidden = &forbidden_};
+                    .forbidden = &forbidden_,
+                    .pins = pins_};
     const absl::flat_hash_set<const Node*> inside(open.begin(), open.end());
     const auto demand = [&](const Value& value, const Placement& placement) {
       if (inside.contains(value.producer())) stretch.demanded.emplace(&value, placement);
@@ -179,6 +184,7 @@ class Search {
   const Target& target_;
   const Partitioner partitioner_;
   std::vector<Remark>* remarks_;
+  const Pins* pins_;
   Confirmer confirmer_;
   std::vector<const Node*> order_;
   Forbidden forbidden_;
@@ -189,8 +195,13 @@ class Search {
 
 absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target,
                                                       Partitioner partitioner,
-                                                      std::vector<Remark>* remarks) {
-  return Search(graph, target, partitioner, remarks).Run();
+                                                      std::vector<Remark>* remarks,
+                                                      const PartitionExtras& extras) {
+  ASSIGN_OR_RETURN(const Pins pins, Pins::Resolve(extras.pins, graph, target));
+  Search search(graph, target, partitioner, remarks, extras.pins.empty() ? nullptr : &pins);
+  ASSIGN_OR_RETURN(std::vector<Partition> partitions, search.Run());
+  if (extras.refused != nullptr) *extras.refused = search.refused();
+  return partitions;
 }
 
 }  // namespace onnx_cudnn

@@ -162,8 +162,8 @@ class Search {
     return {v, static_cast<int>(it - known.begin())};
   }
 
-  // The Candidates of one anchor, the cheapest per Node if there are too many. One that several
-  // anchors propose is one Move.
+  // The Candidates of one anchor, the cheapest per Node if there are too many. Of those that differ
+  // in nothing but their Engine the cheapest is a Move.
   void AddCheapest(const std::vector<Proposal>& at) {
     std::vector<const Proposal*> kept;
     for (const Proposal& p : at) kept.push_back(&p);
@@ -190,11 +190,12 @@ class Search {
       return -1;
     }
     for (const int other : moves_from_[move.nodes[0]]) {
-      const Move& o = moves_[other];
-      if (o.proposal->candidate.engine == proposal.candidate.engine && o.nodes == move.nodes &&
-          o.inputs == move.inputs && o.outputs == move.outputs) {
-        return other;
+      Move& same = moves_[other];
+      if (same.nodes != move.nodes || same.inputs != move.inputs || same.outputs != move.outputs) {
+        continue;
       }
+      if (move.us < same.us) same = std::move(move);
+      return other;
     }
     moves_from_[move.nodes[0]].push_back(static_cast<int>(moves_.size()));
     moves_.push_back(std::move(move));

@@ -17,8 +17,9 @@ struct Lies {
 
 double ReformatUs(const Value& value, const Placement& from, const Placement& to,
                   const DeviceInfo& info) {
-  const int64_t bytes = from.format.bytes(value.dtype()) + to.format.bytes(value.dtype());
-  return static_cast<double>(bytes) / info.bytes_per_us + info.launch_us;
+  const int64_t read = from.format.bytes(value.dtype()), written = to.format.bytes(value.dtype());
+  if (from.space != to.space) return TransferUs(written, info);
+  return static_cast<double>(read + written) / info.bytes_per_us + info.launch_us;
 }
 
 double CoverUs(const Stretch& stretch, absl::Span<const Candidate> cover) {

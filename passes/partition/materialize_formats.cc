@@ -33,6 +33,7 @@ class Materializer {
     // Outputs first: whether an Engine takes a conversion may depend on it being a graph output.
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       Value& value = *graph_.outputs()[i].value;
+      if (value.is_constant()) continue;  // strings, which no Step writes
       graph_.SetOutput(static_cast<int>(i), In(value, Plain(value)));
     }
     for (Partition& p : partitions_) FeedPartition(p);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "passes/partition/pins.h"
 #include "passes/pass.h"
 #include "runtime/plan/engine.h"
 #include "runtime/plan/program.h"
@@ -30,6 +31,8 @@ struct Stretch {
   const Refusals& refused;
   std::vector<Remark>* remarks = nullptr;
   const Forbidden* forbidden = nullptr;  // nullptr: none
+  const Pins* pins = nullptr;            // nullptr: none
+  CandidateSink* listener = nullptr;     // hears every no and every edge that was not fused
 };
 
 // Covers every Node of a Stretch exactly once; no cycle between Partitions. Unimplemented names a
@@ -49,12 +52,20 @@ absl::StatusOr<std::vector<Candidate>> CostSearch(const Stretch& stretch);
 double ReformatUs(const Value& value, const Placement& from, const Placement& to,
                   const DeviceInfo& info);
 
+// What a caller may say and hear besides.
+struct PartitionExtras {
+  absl::Span<const PinRule> pins = {};
+  Refusals* refused = nullptr;  // gets what Confirm refused
+};
+
 // Covers `graph` by `partitioner` and compiles each unique signature once, in parallel (Confirm).
 // Where all Variants of a Candidate were refused, the stretch of those Nodes is covered again, with
 // Placements that neighbours chose pinned, until nothing is refused.
+//   errors  InvalidArgument: a pin that does not fit the Graph, or that no Engine offers
 absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target,
                                                       Partitioner partitioner,
-                                                      std::vector<Remark>* remarks);
+                                                      std::vector<Remark>* remarks,
+                                                      const PartitionExtras& extras = {});
 
 // Adds Reformat and Transfer Nodes with their Partitions wherever a Partition wants a Value
 // otherwise than it lies, and at graph outputs that do not lie row-major on the device; each once

@@ -19,6 +19,12 @@ class Proposals::Sink final : public CandidateSink {
       stretch.remarks->push_back({std::string(engine.name()), Where(node), reason});
     }
     proposals_.reasons_[anchor_].push_back(absl::StrCat(engine.name(), ": ", reason));
+    if (stretch.listener != nullptr) stretch.listener->No(engine, node, std::move(reason));
+  }
+  void NotFused(const Engine& engine, const Value& edge, const Node& node,
+                const Rule& rule) override {
+    CandidateSink* listener = proposals_.stretch_.listener;
+    if (listener != nullptr) listener->NotFused(engine, edge, node, rule);
   }
 
  private:
@@ -53,6 +59,14 @@ void Proposals::Consider(int anchor, Candidate candidate) {
     auto it = stretch_.refused.find(Signature(candidate, stretch_.target));
     if (it != stretch_.refused.end()) {
       reasons_[anchor].push_back(absl::StrCat(candidate.engine->name(), ": ", it->second));
+      if (stretch_.listener != nullptr) TellRefused(candidate, it->second);
+      return;
+    }
+  }
+  if (stretch_.pins != nullptr) {
+    if (const PinRule* rule = stretch_.pins->Against(candidate); rule != nullptr) {
+      reasons_[anchor].push_back(
+          absl::StrCat(candidate.engine->name(), ": ", rule->where, " keeps it out"));
       return;
     }
   }
@@ -62,6 +76,17 @@ void Proposals::Consider(int anchor, Candidate candidate) {
   }
   Boundary boundary = BoundaryOf(candidate.nodes);
   at_[anchor].push_back({std::move(candidate), std::move(boundary)});
+}
+
+// The library's own reason stands at every edge that the Candidate would have fused.
+void Proposals::TellRefused(const Candidate& candidate, std::string_view reason) const {
+  const absl::flat_hash_set<const Node*> inside(candidate.nodes.begin(), candidate.nodes.end());
+  for (const Node* node : candidate.nodes) {
+    for (const Value* v : node->inputs()) {
+      if (v == nullptr || !inside.contains(v->producer())) continue;
+      stretch_.listener->NotFused(*candidate.engine, *v, *node, {reason, ""});
+    }
+  }
 }
 
 // Walks forward from what the Candidate feeds, no further than its highest Node.

@@ -15,8 +15,8 @@ struct Proposal {
 };
 
 // What every Engine proposes at every Node of a Stretch, without what cannot be chosen there:
-// refused at Confirm, forbidden, not wholly inside the Stretch, or not convex (a path leaves it and
-// comes back).
+// refused at Confirm, forbidden, kept out by a pin, not wholly inside the Stretch, or not convex (a
+// path leaves it and comes back).
 class Proposals {
  public:
   explicit Proposals(const Stretch& stretch);
@@ -30,6 +30,7 @@ class Proposals {
  private:
   class Sink;
   void Consider(int anchor, Candidate candidate);
+  void TellRefused(const Candidate& candidate, std::string_view reason) const;
   bool Convex(const Candidate& candidate) const;
 
   const Stretch& stretch_;

@@ -1,0 +1,46 @@
+#include "passes/infer_and_fold.h"
+
+#include "passes/rewrite/inline_constant_if.h"
+#include "passes/rewrite/resolve_sequences.h"
+#include "passes/rewrite/unroll.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+
+absl::Status InferAndFold::Run(Graph& graph) {
+  ShapeInference inference(graph);
+  return RunNodes(graph, graph.TopologicalOrder(), inference);
+}
+
+absl::Status InferAndFold::RunNodes(Graph& graph, const std::vector<Node*>& order,
+                                    ShapeInference& inference) {
+  for (Node* node : order) RETURN_IF_ERROR(RunNode(graph, *node, inference));
+  return absl::OkStatus();
+}
+
+absl::Status InferAndFold::RunNode(Graph& graph, Node& node, ShapeInference& inference) {
+  const int first_new = graph.node_ids();
+  if (InlineIf(graph, node).changed() || ResolveSequence(graph, node, budget_).changed() ||
+      Unroll(graph, node, budget_).changed()) {
+    graph.Remove(node);
+    std::vector<Node*> added;  // in topological order, as they were added
+    for (int id = first_new; id < graph.node_ids(); ++id) added.push_back(graph.node(id));
+    return RunNodes(graph, added, inference);
+  }
+  RETURN_IF_ERROR(inference.Infer(node));
+  if (!node.bodies().empty()) return RunBodies(graph, node, inference);
+  const Match match = folder_.Fold(graph, node);
+  if (match.refused() && remarks_ != nullptr) {
+    remarks_->push_back({"bind-shapes", Where(node), std::string(match.reason())});
+  }
+  if (match.changed()) graph.Remove(node);
+  return absl::OkStatus();
+}
+
+absl::Status InferAndFold::RunBodies(Graph& graph, Node& node, ShapeInference& inference) {
+  SinkConstants(graph, node);
+  for (auto& [name, body] : graph.MutableBodies(node)) RETURN_IF_ERROR(Run(*body));
+  return inference.Infer(node);
+}
+
+}  // namespace onnx_cudnn

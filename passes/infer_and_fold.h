@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "passes/pass.h"
+#include "passes/rewrite/fold_constants.h"
+#include "passes/rewrite/inline_body.h"
+#include "runtime/graph/infer.h"
+
+namespace onnx_cudnn {
+
+// Sweeps Graphs in topological order, each Node inferred, then folded at once, so that shapes
+// computed from shapes are known before their users are inferred. An If on a constant gives way to
+// its branch, a sequence to its elements, a loop whose turns can be counted to its turns. The
+// limits on folding hold over all its Graphs together.
+class InferAndFold {
+ public:
+  InferAndFold(const PassLimits& limits, std::vector<Remark>* remarks)
+      : folder_(limits), remarks_(remarks) {}
+
+  // errors  what ShapeInference::Infer says
+  absl::Status Run(Graph& graph);
+
+ private:
+  absl::Status RunNodes(Graph& graph, const std::vector<Node*>& order, ShapeInference& inference);
+  absl::Status RunNode(Graph& graph, Node& node, ShapeInference& inference);
+  absl::Status RunBodies(Graph& graph, Node& node, ShapeInference& inference);
+
+  ConstantFolder folder_;
+  CopyBudget budget_;
+  std::vector<Remark>* remarks_;
+};
+
+}  // namespace onnx_cudnn
