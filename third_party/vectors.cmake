@@ -1,0 +1,26 @@
+# onnx_cudnn_vectors(out): the folder of ONNX's backend test vectors (node, simple, …), downloaded once into the cache.
+
+function(onnx_cudnn_vectors out)
+  onnx_cudnn_cache(cache)
+  set(folder ${cache}/onnx-vectors-${ONNX_VECTORS_SHA256})
+  set(data onnx/backend/test/data)
+  set(${out} ${folder}/${data} PARENT_SCOPE)
+  if(EXISTS ${folder}/.complete)
+    return()
+  endif()
+  file(MAKE_DIRECTORY ${cache})
+  file(LOCK ${folder}.lock GUARD FUNCTION TIMEOUT 3600)
+  if(EXISTS ${folder}/.complete)
+    return()
+  endif()
+  message(STATUS "onnx-cudnn: downloading ${ONNX_VECTORS} for its test vectors")
+  file(REMOVE_RECURSE ${folder})
+  file(WRITE ${folder}/requirement.txt "${ONNX_VECTORS} --hash=sha256:${ONNX_VECTORS_SHA256}\n")
+  onnx_cudnn_run_or_stop("download ${ONNX_VECTORS}: is this host online?" ${CMAKE_SOURCE_DIR}/build/python/bin/python -m pip download
+    --retries 2 --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --platform manylinux_2_28_x86_64
+    --python-version 3.11 --implementation cp --abi cp311 --dest ${folder} --requirement ${folder}/requirement.txt)
+  file(GLOB wheel ${folder}/*.whl)
+  file(ARCHIVE_EXTRACT INPUT ${wheel} DESTINATION ${folder} PATTERNS "${data}/*")
+  file(REMOVE ${wheel})
+  file(TOUCH ${folder}/.complete)
+endfunction()
