@@ -9,6 +9,7 @@ system_packages=(
   libopenblas-pthread-dev libprotobuf-dev protobuf-compiler libgtest-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev
   libxtensor-dev zlib1g-dev
 )
+fuzz_packages=(clang-16 libclang-rt-16-dev)  # of the preset fuzz alone
 # Clones in other folders share compiled files.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 apt_options=(-qq -o Dpkg::Use-Pty=0 -o Acquire::Retries=1)
@@ -18,9 +19,10 @@ stop() {
   exit 1
 }
 
+# missing_packages NAME...
 missing_packages() {
   local package
-  for package in "${system_packages[@]}"; do
+  for package in "$@"; do
     dpkg-query -W -f='${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed$' || echo "$package"
   done
 }
@@ -37,6 +39,13 @@ install_packages() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "${apt_options[@]}" install --yes --no-install-recommends "$@"; } \
     </dev/null 2>&1 | tee build/setup.log | sed -n 's/^Setting up/setup:/p' ||
     stop "could not install: $*: is this host online? (log: build/setup.log)"
+}
+
+# install_missing NAME...
+install_missing() {
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
 }
 
 # The words of CMake's first error of ours, else all that it said.
@@ -65,9 +74,8 @@ configure() {
 setup() {
   command -v dpkg-query >/dev/null || stop "installs with apt: needs Debian 12 or Ubuntu 24.04"
   mkdir -p build
-  local missing stamp
-  mapfile -t missing < <(missing_packages)
-  [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
+  install_missing "${system_packages[@]}"
+  local stamp
   stamp=$(cat third_party/*.cmake third_party/source/CMakeLists.txt CMakePresets.json | sha256sum)
   if [ ! -f build/cpu/build.ninja ] || [ "$(cat build/setup.stamp 2>/dev/null)" != "$stamp" ]; then
     echo "setup: configuring build/cpu"

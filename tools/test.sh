@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Sets up and runs every test that this host can run. The last line is `N passed, N failed, N skipped`; exit code 1 when any failed.
 #   --quick  leaves out the sanitizer build (it counts as one skipped)
-#   --long   adds the tests labelled `slow`
+#   --long   adds the tests labelled `slow`, and five minutes of each fuzzer
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 quick=false
+long=false
 left_out='bench|slow'
 for option in "$@"; do
   case $option in
     --quick) quick=true ;;
-    --long) left_out=bench ;;
+    --long) long=true left_out=bench ;;
     *) echo "usage: tools/test.sh [--quick] [--long]" >&2; exit 1 ;;
   esac
 done
@@ -52,6 +53,18 @@ build_with_sanitizers() {
   configure cpu-asan && build cpu-asan
 }
 
+build_fuzzers() {
+  install_missing "${fuzz_packages[@]}"
+  configure fuzz && build fuzz && build/fuzz/bin/write_corpus build/fuzz/corpus
+}
+
+# fuzz NAME: libFuzzer from the corpus; what it finds lies in build/fuzz/findings
+fuzz() {
+  mkdir -p build/fuzz/findings
+  build/fuzz/bin/fuzz_"$1" -max_total_time=300 -timeout=10 -rss_limit_mb=4096 -max_len=16384 -print_final_stats=1 \
+    -artifact_prefix=build/fuzz/findings/"$1"- build/fuzz/corpus/"$1"
+}
+
 # run_tests NAME FOLDER CTEST-OPTION...: a stage that counts each of its tests
 run_tests() {
   local name=$1 folder=$2 report=$PWD/build/$1.xml
@@ -89,5 +102,14 @@ elif check 'sanitizer build' build_with_sanitizers; then
   run_tests sanitizers build/cpu-asan -L 'unit|golden' -LE "$left_out"
 else
   skip sanitizers 'the build failed'
+fi
+if $long; then
+  if check 'fuzzer build' build_fuzzers; then
+    for name in load pins; do
+      check "fuzz $name" fuzz $name || true
+    done
+  else
+    skip fuzzers 'the build failed'
+  fi
 fi
 finish

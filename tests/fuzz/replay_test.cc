@@ -1,0 +1,77 @@
+// The fuzzers' corpora and a few thousand seeded mutations of them, without libFuzzer.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "absl/strings/str_join.h"
+#include "runtime/import/onnx_loader.h"
+#include "tests/fuzz/targets.h"
+
+namespace onnx_cudnn {
+namespace {
+
+class Mutator {
+ public:
+  explicit Mutator(uint64_t seed) : random_(seed) {}
+
+  size_t Below(size_t n) { return random_() % n; }
+
+  // `bytes` with one to four of: bytes changed, cut out, doubled, or taken from `other`.
+  std::string Mutate(std::string bytes, const std::string& other) {
+    for (size_t left = 1 + Below(4); left > 0; --left) MutateOnce(bytes, other);
+    return bytes;
+  }
+
+ private:
+  void MutateOnce(std::string& bytes, const std::string& other) {
+    if (bytes.empty()) bytes = other;
+    const size_t at = Below(bytes.size()),
+                 length = 1 + Below(std::min<size_t>(bytes.size() - at, 32));
+    switch (Below(5)) {
+      case 0:
+        bytes[at] = static_cast<char>(Below(256));
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << Below(8)));
+        break;
+      case 2:
+        bytes.erase(at, length);
+        break;
+      case 3:
+        bytes.insert(at, bytes.substr(at, length));
+        break;
+      default:
+        bytes.replace(at, length, other.substr(Below(other.size()), length));
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+void Replay(const std::vector<std::string>& corpus, void (*target)(std::string_view),
+            int mutations) {
+  for (const std::string& input : corpus) target(input);
+  Mutator mutator(1);
+  for (int i = 0; i < mutations; ++i) {
+    const std::string& input = corpus[mutator.Below(corpus.size())];
+    target(mutator.Mutate(input, corpus[mutator.Below(corpus.size())]));
+  }
+}
+
+TEST(FuzzReplayTest, ModelsOfTheCorpusLoadUnlessTheyHoldWhatIsRefused) {
+  std::vector<std::string> refusals;
+  for (const std::string& bytes : ModelCorpus()) {
+    const absl::Status status = LoadModelBytes(bytes).status();
+    if (!status.ok()) refusals.emplace_back(status.message());
+  }
+  EXPECT_EQ(refusals.size(), 2u) << absl::StrJoin(refusals,
+                                                  "\n");  // external data, a sparse tensor
+}
+
+TEST(FuzzReplayTest, LoaderAnswersAnyBytes) { Replay(ModelCorpus(), FuzzLoad, 4000); }
+
+TEST(FuzzReplayTest, PinParserAnswersAnyText) { Replay(PinCorpus(), FuzzPins, 20'000); }
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,185 @@
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tests/random/makers.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+bool IsAny(const Value&) { return true; }
+bool IsMatrix(const Value& x) { return IsFloat(x) && x.rank() == 2; }
+bool IsResult(const Value& x) { return x.producer() != nullptr && x.producer()->bodies().empty(); }
+bool IsVolume(const Value& x) { return x.rank() == 4; }
+
+// Dims of one number per channel of `x`.
+Dims PerChannel(const Value& x) {
+  Dims dims(x.rank(), 1);
+  dims[1] = x.dim(1);
+  return dims;
+}
+
+Value* BatchNorm(Growth& g, Value* x) {
+  if (x == nullptr) return nullptr;
+  const Dims channels = {x->dim(1)};
+  return g.AddValue("BatchNormalization",
+                    {x, &g.Constant(x->dtype(), channels), &g.Constant(x->dtype(), channels),
+                     &g.Constant(x->dtype(), channels), &g.Constant(x->dtype(), channels, 0.5, 2)});
+}
+
+// What stands behind a product in models, each part with some chance: bias, norm, scale,
+// activation.
+Value* Epilogue(Growth& g, Value* y) {
+  static constexpr std::array kActivations = {"Relu", "Sigmoid", "HardSwish", "LeakyRelu", "Tanh"};
+  if (y != nullptr && g.OneIn(3))
+    y = g.AddValue("Add", {y, &g.Constant(y->dtype(), PerChannel(*y))});
+  if (g.OneIn(2)) y = BatchNorm(g, y);
+  if (y != nullptr && g.OneIn(4))
+    y = g.AddValue("Mul", {y, &g.Constant(y->dtype(), PerChannel(*y))});
+  if (g.OneIn(2)) y = g.AddValue(g.OneOf(kActivations), {y});
+  return y;
+}
+
+Value* Convolution(Growth& g, Value& x, int64_t channels) {
+  const int64_t kernel = g.OneIn(2) ? 1 : 3;
+  return g.AddValue("Conv", {&x, &g.Constant(x.dtype(), {channels, x.dim(1), kernel, kernel})},
+                    {{"pads", Ints(4, kernel / 2)}});
+}
+
+void ConvBlock(Growth& g, Value& x) { Epilogue(g, Convolution(g, x, 1 + g.Below(4))); }
+
+void Residual(Growth& g, Value& x) {
+  Value* branch = Epilogue(g, Convolution(g, x, x.dim(1)));
+  g.AddValue("Relu", {g.AddValue("Add", {branch, &x})});
+}
+
+void UpBlock(Growth& g, Value& x) {
+  Epilogue(g, g.AddValue("ConvTranspose", {&x, &g.Constant(x.dtype(), {x.dim(1), 2, 2, 2})},
+                         {{"strides", Ints{2, 2}}}));
+}
+
+void PaddedWindow(Growth& g, Value& x) {
+  Value* padded = g.AddValue("Pad", {&x, &g.Ints({0, 0, 1, 1, 0, 0, 1, g.Below(2)})});
+  if (padded == nullptr) return;
+  if (g.OneIn(2)) {
+    Convolution(g, *padded, 2);
+  } else {
+    g.AddValue(g.OneIn(2) ? "MaxPool" : "AveragePool", {padded}, {{"kernel_shape", Ints{2, 2}}});
+  }
+}
+
+void Linear(Growth& g, Value& x) {
+  const int64_t n = 1 + g.Below(5);
+  const char* op = g.OneIn(2) ? "MatMul" : "Gemm";
+  Epilogue(g, g.AddValue(op, {&x, &g.Constant(x.dtype(), {x.dim(1), n})}));
+}
+
+void TransposePair(Growth& g, Value& x) {
+  static const std::vector<Ints> kPerms = {{0, 2, 3, 1}, {0, 3, 1, 2}, {0, 1, 3, 2}, {1, 0, 2, 3}};
+  Value* turned = g.AddValue("Transpose", {&x}, {{"perm", g.OneOf(kPerms)}});
+  if (turned != nullptr && g.OneIn(2)) turned = g.AddValue("Relu", {turned});
+  g.AddValue("Transpose", {turned}, {{"perm", g.OneOf(kPerms)}});
+}
+
+// x + 0, 1 · x and their like.
+void Neutral(Growth& g, Value& x) {
+  static constexpr std::array kSums = {"Add", "Sub"}, kProducts = {"Mul", "Div"};
+  const bool sums = g.OneIn(2);
+  Value& constant = g.Filled(x.dtype(), g.OneIn(2) ? Dims{} : Dims(x.rank(), 1), sums ? 0 : 1);
+  g.AddValue(sums ? g.OneOf(kSums) : g.OneOf(kProducts), {&x, &constant});
+}
+
+// Two constants in a row.
+void ConstantChain(Growth& g, Value& x) {
+  const char* op = g.OneIn(2) ? "Mul" : "Add";
+  Value* first = g.AddValue(op, {&x, &g.Constant(x.dtype(), {}, 0.5, 2)});
+  g.AddValue(op, {first, &g.Constant(x.dtype(), {}, 0.5, 2)});
+}
+
+void CastPair(Growth& g, Value& x) {
+  static constexpr std::array kBetween = {DType::kF64, DType::kF16, DType::kF32};
+  Value* between = g.AddValue("Cast", {&x}, {{"to", static_cast<int64_t>(g.OneOf(kBetween))}});
+  g.AddValue("Cast", {between}, {{"to", static_cast<int64_t>(x.dtype())}});
+}
+
+void ReshapePair(Growth& g, Value& x) {
+  Value* flat = g.AddValue("Reshape", {&x, &g.Ints({-1})});
+  if (g.OneIn(2)) flat = g.AddValue("Unsqueeze", {flat, &g.Ints({0})});
+  g.AddValue("Reshape", {flat, &g.Ints(x.dims())});
+}
+
+// Reshape by a shape that is computed, as exporters write it.
+void ComputedReshape(Growth& g, Value& x) {
+  Value* first = g.AddValue("Gather", {g.AddValue("Shape", {&x}), &g.Ints({0})});
+  Value* shape = g.AddValue("Concat", {first, &g.Ints({-1})}, {{"axis", int64_t{0}}});
+  g.AddValue("Reshape", {&x, shape});
+}
+
+void SplitAndJoin(Growth& g, Value& x) {
+  const int axis = g.Below(x.rank());
+  const Ints sizes = {1, x.dim(axis) - 1};
+  if (sizes[1] == 0) return;
+  Node* split = g.Add({.op = "Split",
+                       .inputs = {&x, &g.Ints(sizes)},
+                       .attrs = {{"axis", int64_t{axis}}},
+                       .outputs = {"*", "*"}});
+  if (split == nullptr) return;
+  const int first = g.Below(2);
+  g.AddValue("Concat", {&split->output(first), &split->output(1 - first)},
+             {{"axis", int64_t{axis}}});
+}
+
+void SliceTwice(Growth& g, Value& x) {
+  const int64_t axis = RandomAxis(g, x);
+  Value* y = &x;
+  for (int i = 0; i < 2; ++i) {
+    y = g.AddValue("Slice", {y, &g.Ints({g.Below(2)}), &g.Ints({INT64_MAX}), &g.Ints({axis})});
+  }
+}
+
+// A Node that stands there already, once more.
+void Twin(Growth& g, Value& x) {
+  const Node& node = *x.producer();
+  g.Add({.op = node.op(),
+         .inputs = {node.inputs().begin(), node.inputs().end()},
+         .attrs = node.attrs(),
+         .outputs = std::vector<std::string>(node.outputs().size(), "*")});
+}
+
+// A result of constants alone.
+void OfConstants(Growth& g, Value& x) {
+  Value* y = g.AddValue("Identity", {&g.Constant(x.dtype(), x.dims())});
+  if (IsFloat(x)) g.AddValue("Tanh", {y});
+}
+
+std::unique_ptr<Graph> Branch(const Value& x, const char* op) {
+  auto body = std::make_unique<Graph>();
+  Value& input = body->AddInput("b", x.type());
+  body->AddOutput("o", body->AddNode({.op = op, .inputs = {&input}}).output(0));
+  return body;
+}
+
+void ConstantIf(Growth& g, Value& x) {
+  NodeSpec spec{.op = "If", .inputs = {&g.Filled(DType::kBool, {}, g.Below(2)), &x}, .captures = 1};
+  spec.bodies["then_branch"] = Branch(x, "Identity");
+  spec.bodies["else_branch"] = Branch(x, IsFloat(x) ? "Neg" : "Identity");
+  g.Add(std::move(spec));
+}
+
+constexpr Maker kMakers[] = {
+    {IsImage, ConvBlock},      {IsImage, ConvBlock},    {IsImage, Residual},
+    {IsImage, UpBlock},        {IsImage, PaddedWindow}, {IsMatrix, Linear},
+    {IsVolume, TransposePair}, {IsFloat, Neutral},      {IsFloat, ConstantChain},
+    {IsFloat, CastPair},       {HasAxes, ReshapePair},  {HasAxes, ComputedReshape},
+    {HasAxes, SplitAndJoin},   {HasAxes, SliceTwice},   {IsResult, Twin},
+    {IsAny, OfConstants},      {IsAny, ConstantIf},
+};
+
+}  // namespace
+
+absl::Span<const Maker> MotifMakers() { return kMakers; }
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "runtime/graph/graph.h"
+
+namespace onnx_cudnn {
+
+// The tensor of every Value that is no constant.
+using Tensors = std::map<const Value*, HostTensor>;
+
+// Copies of some Nodes of a Graph as a Graph of their own. Its inputs are what they read from
+// elsewhere, its outputs what others read of them, what is a graph output and what nobody reads.
+struct Part {
+  Graph graph;
+  std::vector<const Value*> inputs;       // of the whole Graph, parallel to graph.inputs()
+  std::map<const Value*, Value*> copies;  // of Values of the whole Graph
+};
+
+// `nodes` stand in topological order.
+Part TakePart(absl::Span<const Node* const> nodes);
+
+// What `tensors` holds of `values`.
+std::vector<HostTensor> TensorsOf(absl::Span<const Value* const> values, const Tensors& tensors);
+
+}  // namespace onnx_cudnn

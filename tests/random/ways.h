@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "passes/pass.h"
+#include "tests/random/random_case.h"
+
+namespace onnx_cudnn {
+
+// What a Way made of a case.
+struct Answer {
+  std::vector<HostTensor> outputs;
+  bool acted = true;  // false: a pass changed nothing
+};
+
+// Another way to the outputs of a case's Graph, which must be the same.
+struct Way {
+  std::string name;
+  std::function<absl::StatusOr<Answer>(const RandomCase&)> run;
+  DType lowest = DType::kF32;  // of the cases it is for
+};
+
+// Rewrites a copy of the Graph, verifying it after each pass, and evaluates that.
+Way ByPasses(std::string name, std::function<std::vector<std::unique_ptr<Pass>>()> make);
+
+// Every pass alone, every pipeline, and Programs of every target by every partitioner on the CPU
+// device.
+std::vector<Way> AllWays();
+
+// "" when `answer` holds the case's outputs, each within ToleranceOf its type; else the first
+// difference, or the error.
+std::string DifferenceOf(const RandomCase& c, const absl::StatusOr<Answer>& answer);
+
+}  // namespace onnx_cudnn
