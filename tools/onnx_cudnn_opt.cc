@@ -1,4 +1,6 @@
-// onnx-cudnn-opt: rewrites a model and says what each pass did.
+// onnx-cudnn-opt: rewrites a model and says what each pass did, or how the result would run and
+// why.
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <new>
@@ -8,15 +10,34 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "passes/explain/explanation.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
+#include "runtime/arguments.h"
+#include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "runtime/engines.h"
 #include "runtime/graph/print.h"
+#include "runtime/import/expand_function.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/import/onnx_writer.h"
+#include "runtime/loaded_model.h"
 #include "tools/common/exit_codes.h"
+#include "tools/common/explain_json.h"
+#include "tools/common/explain_text.h"
 #include "tools/common/flags.h"
+#include "tools/common/inputs.h"
+#include "tools/common/plan_flags.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Abseil keeps a flag's last value: this one may be given several times.
+std::vector<NamedText> shape_arguments;
+void CollectShape();
+
+}  // namespace
+}  // namespace onnx_cudnn
 
 ABSL_FLAG(int, level, 2,
           "The pipeline: 0 only what running needs, 1 clean-up, 2 what moves arithmetic. -O0, -O1 "
@@ -28,21 +49,50 @@ ABSL_FLAG(std::string, print_after, "", "Prints the whole graph after this pass.
 ABSL_FLAG(bool, print, false, "Prints the whole graph at the end.");
 ABSL_FLAG(bool, remarks, false, "Prints where a pass did not apply, and why.");
 ABSL_FLAG(std::string, output, "", "Writes the rewritten model there. -o is short for it.");
+ABSL_FLAG(
+    bool, explain, false,
+    "Says how the model will run on --target, and why: each partition with its predicted "
+    "time and its floor, for each edge that was not fused the rule that said no, what formats "
+    "cost, and memory. Needs no GPU.");
+ABSL_FLAG(std::string, json, "", "Of --explain: also writes all of it there, as JSON.");
+ABSL_FLAG(bool, verbose, false,
+          "Of --explain: every partition, edge and buffer, and the bytes that are live at each "
+          "launch.");
+ABSL_FLAG(std::string, target, "cpu", "What the model is to run on: cpu or h200.");
+ABSL_FLAG(std::string, shape, "",
+          "Of --explain: name=1x3x224x224, once per input; the shape alone for a model's only "
+          "input. Dims that nothing says are 1.")
+    .OnUpdate([] { onnx_cudnn::CollectShape(); });
+ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
+ABSL_FLAG(std::string, precision, "strict", onnx_cudnn::kPrecisionHelp);
+ABSL_FLAG(std::string, pin, "",
+          "Of --explain: a file of partitions that must or must not be, one rule a line: "
+          "'pin cudnn conv1 relu1' (one partition of cudnn holds both), 'forbid gemm fc', "
+          "'forbid * conv1 relu1' (none holds both), '# comment'.");
+ABSL_FLAG(int, streams, 1, "Of --explain: streams over which independent steps are spread.");
+ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
 
 namespace onnx_cudnn {
 namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-opt";
 constexpr std::string_view kUsage =
-    R"(onnx-cudnn-opt MODEL [flags]: rewrites an ONNX model and says what each pass did.
+    R"(onnx-cudnn-opt MODEL [flags]: rewrites an ONNX model and says what each pass did, or how it would run.
 
   onnx-cudnn-opt resnet50.onnx                                          the passes of -O2, their changes and times
   onnx-cudnn-opt resnet50.onnx -O1 -o smaller.onnx
   onnx-cudnn-opt model.onnx --passes fold-constants,dead-code --print
   onnx-cudnn-opt model.onnx --disable-passes fold-batch-norm --remarks
   onnx-cudnn-opt model.onnx --print-after fold-batch-norm
+  onnx-cudnn-opt resnet50.onnx --explain --target h200 --shape 32x3x224x224
+  onnx-cudnn-opt model.onnx --explain --target h200 --partitioner cost --pin pins.txt --json why.json
 
-Exit codes: 0 done, 1 usage, 2 model invalid, 3 valid but not supported, 6 out of memory, 7 internal.)";
+Exit codes: 0 done, 1 usage, 2 model or pin file invalid, 3 valid but not supported, 6 out of memory, 7 internal.)";
+
+void CollectShape() {
+  const std::string value = absl::GetFlag(FLAGS_shape);
+  if (!value.empty()) shape_arguments.push_back(SplitNamedText(value));
+}
 
 struct Options {
   std::string model;
@@ -50,6 +100,12 @@ struct Options {
   std::vector<std::string> passes, disabled;
   std::string print_after, output;
   bool print, remarks;
+  bool explain, verbose;
+  std::string json, target, pin;
+  PartitionerChoice partitioner = PartitionerChoice::kGreedy;
+  PrecisionChoice precision = PrecisionChoice::kStrict;
+  int streams;
+  int64_t max_memory;
 };
 
 absl::Status CheckPassName(const std::string& name) {
@@ -71,7 +127,25 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .print_after = absl::GetFlag(FLAGS_print_after),
                   .output = absl::GetFlag(FLAGS_output),
                   .print = absl::GetFlag(FLAGS_print),
-                  .remarks = absl::GetFlag(FLAGS_remarks)};
+                  .remarks = absl::GetFlag(FLAGS_remarks),
+                  .explain = absl::GetFlag(FLAGS_explain),
+                  .verbose = absl::GetFlag(FLAGS_verbose),
+                  .json = absl::GetFlag(FLAGS_json),
+                  .target = absl::GetFlag(FLAGS_target),
+                  .pin = absl::GetFlag(FLAGS_pin),
+                  .streams = absl::GetFlag(FLAGS_streams),
+                  .max_memory = absl::GetFlag(FLAGS_max_memory)};
+  ASSIGN_OR_RETURN(options.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
+  ASSIGN_OR_RETURN(options.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
+  RETURN_IF_ERROR(MakeTarget(options.target).status());
+  const bool explain_only =
+      options.verbose || !options.json.empty() || !options.pin.empty() || !shape_arguments.empty();
+  if (explain_only && !options.explain) {
+    return absl::InvalidArgumentError("--json, --verbose, --pin and --shape need --explain");
+  }
+  if (options.streams < 1 || options.streams > 64 || options.max_memory < 0) {
+    return absl::InvalidArgumentError("--streams: expected 1 to 64; --max-memory: 0 or more");
+  }
   if (options.level < 0 || options.level > 2) {
     return absl::InvalidArgumentError(
         absl::StrFormat("--level: expected 0 to 2, found %d", options.level));
@@ -119,18 +193,17 @@ void PrintRun(const PassRun& run) {
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Pass>>> ChosenPasses(const Options& options) {
-  if (options.passes.empty()) return MakePipeline(options.level);
+  if (options.passes.empty()) return MakePipeline(options.level, ProductType(options.precision));
   return MakePasses(options.passes);
 }
 
-absl::Status Rewrite(Graph& graph, const Options& options) {
-  ASSIGN_OR_RETURN(const OwnedTarget owned, MakeTarget("cpu"));
+absl::Status Rewrite(Graph& graph, const Options& options, const Target& target) {
   std::vector<Remark> remarks;
-  PassContext context{.target = &owned.target, .remarks = options.remarks ? &remarks : nullptr};
+  PassContext context{.target = &target, .remarks = options.remarks ? &remarks : nullptr};
   PassManagerOptions manager;
   manager.disabled.insert(options.disabled.begin(), options.disabled.end());
   manager.after_pass = [&](const PassRun& run, const Graph& after) {
-    PrintRun(run);
+    if (!options.explain) PrintRun(run);
     if (run.name == options.print_after) std::cout << Print(after);
   };
   ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Pass>> passes, ChosenPasses(options));
@@ -141,11 +214,42 @@ absl::Status Rewrite(Graph& graph, const Options& options) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<PinRule>> ReadPins(const std::string& path) {
+  if (path.empty()) return std::vector<PinRule>();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxPinBytes));
+  return ParsePins(text, std::filesystem::path(path).filename().string());
+}
+
+absl::Status ExplainGraph(const Graph& graph, const Options& options, const Target& target) {
+  std::vector<ValueInfo> infos;
+  for (const Value* input : graph.inputs()) {
+    infos.push_back(DescribeValue(input->name(), input->type()));
+  }
+  ASSIGN_OR_RETURN(const auto dims, ShapesOf(infos, shape_arguments));
+  BuildOptions build{
+      .partitioner = options.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
+      .streams = options.streams,
+      .functions = &kOnnxFunctions,
+      .disabled_passes = {options.disabled.begin(), options.disabled.end()}};
+  ASSIGN_OR_RETURN(build.pins, ReadPins(options.pin));
+  ASSIGN_OR_RETURN(const Explanation explanation, Explain(graph, dims, target, build));
+  std::cout << ExplainText(explanation, options.verbose);
+  if (options.json.empty()) return absl::OkStatus();
+  return WriteFile(options.json, ExplainJson(explanation));
+}
+
 absl::Status Optimize(const Options& options) {
+  ASSIGN_OR_RETURN(OwnedTarget owned, MakeTarget(options.target));
+  if (options.max_memory > 0) owned.target.max_bytes = options.max_memory;
+  owned.target.numerics.tf32 = options.precision == PrecisionChoice::kTf32;
   ASSIGN_OR_RETURN(Graph graph, LoadModel(options.model));
-  const absl::Status rewritten = Rewrite(graph, options);
+  const absl::Status rewritten = Rewrite(graph, options, owned.target);
   if (!rewritten.ok()) return Annotate(rewritten, options.model);
-  PrintSummary(graph);
+  if (options.explain) {
+    RETURN_IF_ERROR(Annotate(ExplainGraph(graph, options, owned.target), options.model));
+  } else {
+    PrintSummary(graph);
+  }
   if (options.print) std::cout << Print(graph);
   if (options.output.empty()) return absl::OkStatus();
   return WriteModelFile(graph, options.output);

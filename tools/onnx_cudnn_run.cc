@@ -17,6 +17,7 @@
 #include "tools/common/files.h"
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
+#include "tools/common/plan_flags.h"
 #include "tools/common/report.h"
 
 namespace onnx_cudnn {
@@ -66,10 +67,9 @@ ABSL_FLAG(
     "Writes NAME.npy per output there; other than letters, digits, . _ - in a name become _.");
 ABSL_FLAG(int, runs, 1, "Runs that are timed, after one that is not; 0: none.");
 ABSL_FLAG(double, warm_up, 0, "Milliseconds of runs before the timed ones.");
-ABSL_FLAG(
-    std::string, partitioner, "greedy",
-    "How ops are grouped: greedy takes the largest group that each engine offers; cost searches "
-    "for the cheapest by predicted time.");
+ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
+ABSL_FLAG(std::string, precision, "strict", onnx_cudnn::kPrecisionHelp);
+ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
 ABSL_FLAG(std::string, device, "auto", "auto, cpu or cuda.");
 ABSL_FLAG(int, level, 2,
           "Rewrites: 0 only what running needs, 1 clean-up, 2 what moves arithmetic.");
@@ -192,14 +192,6 @@ absl::StatusOr<DeviceChoice> DeviceFromFlag() {
       absl::StrCat("--device: expected auto, cpu or cuda, found ", device));
 }
 
-absl::StatusOr<PartitionerChoice> PartitionerFromFlag() {
-  const std::string partitioner = absl::GetFlag(FLAGS_partitioner);
-  if (partitioner == "greedy") return PartitionerChoice::kGreedy;
-  if (partitioner == "cost") return PartitionerChoice::kCost;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--partitioner: expected greedy or cost, found ", partitioner));
-}
-
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
   if (arguments.size() != 1) {
     return absl::InvalidArgumentError(
@@ -220,8 +212,10 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
     return absl::InvalidArgumentError("--runs, --top, --warm-up: expected 0 or more");
   }
   ASSIGN_OR_RETURN(options.session.device, DeviceFromFlag());
-  ASSIGN_OR_RETURN(options.session.partitioner, PartitionerFromFlag());
+  ASSIGN_OR_RETURN(options.session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
+  ASSIGN_OR_RETURN(options.session.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
   options.session.optimization_level = absl::GetFlag(FLAGS_level);
+  options.session.max_memory_bytes = absl::GetFlag(FLAGS_max_memory);
   options.session.disabled_passes = absl::GetFlag(FLAGS_disable_passes);
   ASSIGN_OR_RETURN(options.inputs.image, ImageFromFlags());
   options.inputs.image_was_asked = !absl::GetFlag(FLAGS_image).empty();
@@ -232,11 +226,6 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
 }
 
 double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
-
-HostTensor ToHostTensor(const Tensor& tensor) {
-  return HostTensor::Borrow(tensor.dtype(), tensor.shape(), tensor.raw(),
-                            std::make_shared<Tensor>(tensor));
-}
 
 absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
                                             const std::vector<NamedView>& inputs,
@@ -329,7 +318,7 @@ absl::StatusOr<RunReport> RunModel(Options options) {
   NamedTensors by_name;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = session.outputs()[i].name;
-    by_name[name] = ToHostTensor(outputs[i]);
+    by_name[name] = HostTensorOf(outputs[i]);
     report.outputs.push_back(DescribeOutput(name, by_name[name], options.top));
   }
   if (!options.output_dir.empty()) RETURN_IF_ERROR(WriteOutputs(options.output_dir, by_name));

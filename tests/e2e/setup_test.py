@@ -62,6 +62,17 @@ class SetupTest(unittest.TestCase):
         cache = str(self.copy / "cache")
         self.expect_one_line("setup: onnx-cudnn: could not install the Python packages: is this host online?", ONNX_CUDNN_DEPS=cache, **OFFLINE)
 
+    def test_offline_vectors_say_one_line(self):
+        (self.copy / "build/python").symlink_to(ROOT / "build/python")
+        standing = (ROOT / "build/cpu/dependencies").resolve().parent
+        cache = self.copy / "cache"
+        cache.mkdir()
+        for entry in standing.iterdir():
+            if not entry.name.startswith("onnx-vectors"):
+                (cache / entry.name).symlink_to(entry)
+        line = "setup: onnx-cudnn: could not download onnx==1.22.0: is this host online? (log: build/failed.log)"
+        self.expect_one_line(line, ONNX_CUDNN_DEPS=str(cache), **OFFLINE)
+
     def test_without_root_says_one_line(self):
         self.program("dpkg-query", "exit 1")
         self.program("sudo", "exit 1")

@@ -54,6 +54,14 @@ class TestScriptTest(unittest.TestCase):
     def test_quick_counts_the_sanitizers_as_skipped(self):
         self.expect(self.run_script("--quick"), "5 passed, 0 failed, 2 skipped", 0)
 
+    def test_long_adds_the_fuzzers(self):  # their build and two runs
+        (self.copy / "build/fuzz/bin").mkdir(parents=True)
+        for name, code in (("write_corpus", 0), ("fuzz_load", 0), ("fuzz_pins", 1)):
+            self.program(f"../build/fuzz/bin/{name}", f"exit {code}")
+        done = self.run_script("--quick", "--long")
+        self.expect(done, "7 passed, 1 failed, 2 skipped", 1)
+        self.assertIn("failed: fuzz pins", done.stderr)
+
     def test_a_failed_test_fails_the_run_and_is_named(self):
         done = self.run_script("--quick", FAILED="1")
         self.expect(done, "5 passed, 1 failed, 2 skipped", 1)

@@ -30,7 +30,7 @@ TEST_F(ProgramTableTest, OneBuilderPerKeyOthersShareItsAnswer) {
   std::array<std::shared_ptr<ExecutorPool>, 4> pools;
   for (auto& pool : pools) {
     threads.emplace_back([&] {
-      pool = *table.Get({{1}}, [&] {
+      pool = *table.Get({{{1}}}, [&] {
         ++builds;
         return NewPool();
       });
@@ -46,7 +46,7 @@ TEST_F(ProgramTableTest, BuildingOneKeyDoesNotBlockAnother) {
   absl::Notification started, other_done;
   std::thread slow([&] {
     ASSERT_TRUE(table
-                    .Get({{1}},
+                    .Get({{{1}}},
                          [&] {
                            started.Notify();
                            other_done.WaitForNotification();
@@ -55,7 +55,7 @@ TEST_F(ProgramTableTest, BuildingOneKeyDoesNotBlockAnother) {
                     .ok());
   });
   started.WaitForNotification();
-  EXPECT_TRUE(table.Get({{2}}, [&] { return NewPool(); }).ok());
+  EXPECT_TRUE(table.Get({{{2}}}, [&] { return NewPool(); }).ok());
   other_done.Notify();
   slow.join();
   EXPECT_EQ(table.held(), 2);
@@ -66,9 +66,9 @@ TEST_F(ProgramTableTest, FailuresAreNotKept) {
   const auto fail = []() -> absl::StatusOr<std::shared_ptr<ExecutorPool>> {
     return absl::UnimplementedError("no");
   };
-  EXPECT_EQ(table.Get({{1}}, fail).status().message(), "no");
+  EXPECT_EQ(table.Get({{{1}}}, fail).status().message(), "no");
   EXPECT_EQ(table.held(), 0);
-  EXPECT_TRUE(table.Get({{1}}, [&] { return NewPool(); }).ok());
+  EXPECT_TRUE(table.Get({{{1}}}, [&] { return NewPool(); }).ok());
 }
 
 TEST_F(ProgramTableTest, AThrowLeavesNoBuilderBehind) {
@@ -76,8 +76,8 @@ TEST_F(ProgramTableTest, AThrowLeavesNoBuilderBehind) {
   const auto fail = []() -> absl::StatusOr<std::shared_ptr<ExecutorPool>> {
     throw std::bad_alloc();
   };
-  EXPECT_THROW(static_cast<void>(table.Get({{1}}, fail)), std::bad_alloc);
-  EXPECT_TRUE(table.Get({{1}}, [&] { return NewPool(); }).ok());
+  EXPECT_THROW(static_cast<void>(table.Get({{{1}}}, fail)), std::bad_alloc);
+  EXPECT_TRUE(table.Get({{{1}}}, [&] { return NewPool(); }).ok());
 }
 
 TEST_F(ProgramTableTest, ExecutorsAreBoundedAndReused) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -142,6 +143,106 @@ TEST(SessionTest, DropsTheProgramLeastRecentlyUsed) {
   EXPECT_EQ(session.stats().programs_built, 4);
 }
 
+TEST(SessionTest, ReadsInputsThatDecideShapes) {
+  const Session session =
+      LoadText("g (float[6] x, int64[2] shape) => (float[A,B] y) { y = Reshape(x, shape) }");
+  const std::array<float, 6> x = {1, 2, 3, 4, 5, 6};
+  std::array<int64_t, 2> shape = {2, 3};
+  const auto run = [&] { return session.Run({View(x.data(), {6}), View(shape.data(), {2})}); };
+  EXPECT_EQ(run().value()[0].shape(), (std::vector<int64_t>{2, 3}));
+  shape = {3, -1};
+  EXPECT_EQ(run().value()[0].shape(), (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(session.stats().programs_built, 2);
+  shape = {2, 3};
+  EXPECT_EQ(run().value()[0].shape(), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(session.stats().programs_built, 2);
+}
+
+// 2049 has 12 bits: f16 holds 11, bf16 8.
+constexpr std::string_view kProduct =
+    "g (float[1,1] x) => (float[1,1] y) <float[1,1] w = {1}> { y = MatMul(x, w) }";
+
+float ProductAt(PrecisionChoice precision, float x) {
+  const Session session = LoadText(kProduct, {.precision = precision});
+  return Values(session.Run({View(&x, {1, 1})}).value()[0])[0];
+}
+
+using Strings = std::vector<std::string>;
+
+Strings StringsIn(const Tensor& tensor) {
+  return {tensor.data<std::string>(), tensor.data<std::string>() + tensor.elements()};
+}
+
+constexpr std::string_view kWords = R"(
+    g (string[N] x) => (string[M] y, string[N] same, bool[N] is_a) <string a = {"a"}> {
+      y = StringNormalizer<case_change_action = "UPPER", stopwords = ["the"]>(x)
+      same = Identity(x)
+      is_a = Equal(x, a)
+    })";
+
+TEST(SessionTest, RunsStringsWhoseNumberDependsOnThem) {
+  for (const char* target : {"cpu", "h200"}) {
+    const Session session = LoadText(kWords, {.target = target});
+    const Strings words = {"The", "a", "b"}, few = {"the"};
+    const std::vector<Tensor> outputs = session.Run({View(words.data(), {3})}).value();
+    EXPECT_EQ(StringsIn(outputs[0]), (Strings{"A", "B"}));
+    EXPECT_EQ(StringsIn(outputs[1]), words);
+    EXPECT_FALSE(outputs[2].data<bool>()[0]);
+    EXPECT_TRUE(outputs[2].data<bool>()[1]);
+    EXPECT_EQ(StringsIn(session.Run({View(few.data(), {1})}).value()[0]), (Strings{""}));
+    EXPECT_EQ(session.stats().programs_built, 2);
+  }
+}
+
+TEST(SessionTest, WritesStringsIntoTheCallersObjects) {
+  const Session session =
+      LoadText("g (string[2] x) => (string[4] y) { y = Concat<axis = 0>(x, x) }");
+  Strings words = {"a", "b"}, out(4, "old");
+  const TensorView x = View(words.data(), {2});
+  ASSERT_TRUE(session.Run({x}, {View(out.data(), {4})}, {}).ok());
+  EXPECT_EQ(out, (Strings{"a", "b", "a", "b"}));
+  ExpectError(session.Run({x}, {View(words.data(), {4})}, {}), ErrorCode::kInvalidArgument,
+              "output 0 overlaps an input");
+}
+
+TEST(SessionTest, RefusesStringsItCannotRead) {
+  const Session session = LoadText(kWords);
+  ExpectError(session.Run({View<std::string>(nullptr, {2})}), ErrorCode::kInvalidArgument,
+              "input 0: expected 64 bytes, found a null pointer");
+  ExpectError(session.Run({View<std::string>(nullptr, {int64_t{1} << 60})}),
+              ErrorCode::kInvalidArgument, "hold more elements than memory can");
+  const Strings large = {std::string(1 << 20, 'x')};
+  ExpectError(session.Run({View(large.data(), {1})}), ErrorCode::kUnimplemented,
+              "input \"x\": expected strings of at most 1048576 bytes, found 1048577");
+}
+
+TEST(SessionTest, RefusesStringsThatAreComputedFromNumbers) {
+  const Session session = LoadText(R"(
+      g (bool[2] c, string[2] x) => (string[2] y) { y = Where(c, x, x) })");
+  const Strings words = {"a", "b"};
+  const std::array<bool, 2> c = {true, false};
+  ExpectError(
+      session.Run({View(c.data(), {2}), View(words.data(), {2})}), ErrorCode::kUnimplemented,
+      "Where (opset 28) on bool: input c is not known before the Run, when strings are computed");
+}
+
+TEST(SessionTest, RoundsProductsAsPrecisionSays) {
+  EXPECT_EQ(ProductAt(PrecisionChoice::kStrict, 2049), 2049);
+  EXPECT_EQ(ProductAt(PrecisionChoice::kFp16, 2049), 2048);
+  EXPECT_EQ(ProductAt(PrecisionChoice::kBf16, 2049), 2048);
+  EXPECT_EQ(ProductAt(PrecisionChoice::kFp16, 2052), 2052);
+  EXPECT_EQ(ProductAt(PrecisionChoice::kBf16, 2052), 2048);
+}
+
+TEST(SessionTest, DecomposesWhatHasOnlyAFunction) {  // -log(softmax) of the target's class
+  const Session session =
+      LoadText("g (float[1,2] x, int64[1] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }");
+  const std::array<float, 2> x = {3, 3};
+  const int64_t target = 1;
+  const auto outputs = session.Run({View(x.data(), {1, 2}), View(&target, {1})}).value();
+  EXPECT_NEAR(Values(outputs[0])[0], std::log(2.0f), 1e-6f);
+}
+
 TEST(SessionTest, NamesFoundAndExpectedShapes) {
   const Session session = LoadText(kShiftedRelu);
   const std::vector<float> x = Rows(2, 0);
@@ -225,6 +326,31 @@ TEST(BindingTest, GivesWhatRunGives) {
   EXPECT_EQ(y, ShiftedRows(2, 9));
 }
 
+TEST(BindingTest, SaysWhenValuesThatDecideShapesChanged) {
+  const Session session =
+      LoadText("g (float[4] x, int64[2] shape) => (float[A,B] y) { y = Reshape(x, shape) }");
+  const std::array<float, 4> x = {1, 2, 3, 4};
+  std::array<int64_t, 2> shape = {2, 2};
+  std::vector<float> y(4);
+  Binding binding =
+      session.Bind({View(x.data(), {4}), View(shape.data(), {2})}, {View(y.data(), {2, 2})})
+          .value();
+  ASSERT_TRUE(binding.Run().ok());
+  shape = {1, 4};
+  ExpectError(binding.Run(), ErrorCode::kFailedPrecondition, "input \"shape\"");
+}
+
+TEST(BindingTest, SaysWhenStringsChanged) {
+  const Session session = LoadText("g (string[1] x) => (string[1] y) { y = Identity(x) }");
+  Strings word = {"a"}, out(1);
+  Binding binding = session.Bind({View(word.data(), {1})}, {View(out.data(), {1})}).value();
+  ASSERT_TRUE(binding.Run().ok());
+  EXPECT_EQ(out[0], "a");
+  word[0] = "b";
+  ExpectError(binding.Run(), ErrorCode::kFailedPrecondition,
+              "input \"x\": its strings are others than when it was bound: bind again");
+}
+
 TEST(BindingTest, OutlivesItsSession) {
   std::vector<float> x = Rows(1, 2), y(4);
   Result<Binding> binding = [&] {
@@ -243,6 +369,12 @@ TEST(TensorTest, RefusesSizesThatOverflow) {
 
 #if !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)  // which end the process instead
+TEST(TensorTest, StringsAreEmpty) {
+  const Tensor tensor = Tensor::Allocate(DType::kString, {2, 1}).value();
+  EXPECT_EQ(StringsIn(tensor), Strings(2));
+  EXPECT_EQ(tensor.bytes(), 0);
+}
+
 TEST(TensorTest, NamesTheBytesThatMemoryLacks) {
   ExpectError(Tensor::Allocate(DType::kF32, {int64_t{1} << 44}), ErrorCode::kResourceExhausted,
               "70368744177664 bytes asked");

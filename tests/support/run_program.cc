@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
+#include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
-#include "runtime/exec/executor.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/view_engine.h"
 #include "runtime/graph/print.h"
@@ -27,14 +27,12 @@ HostTensor MakeInput(const Value& value, int seed) {
   return tensor;
 }
 
-void ExpectEqual(const HostTensor& expected, const std::vector<std::byte>& actual,
-                 std::string_view name) {
+void ExpectEqual(const HostTensor& expected, const HostTensor& actual, std::string_view name) {
   if (expected.dtype() != DType::kF32) {
-    EXPECT_EQ(std::memcmp(expected.raw(), actual.data(), expected.bytes()), 0) << name;
+    EXPECT_TRUE(SameContent(expected, actual)) << name;
     return;
   }
-  const absl::Span<const float> want = expected.data<float>();
-  const float* got = reinterpret_cast<const float*>(actual.data());
+  const absl::Span<const float> want = expected.data<float>(), got = actual.data<float>();
   for (size_t i = 0; i < want.size(); ++i) {
     ASSERT_NEAR(got[i], want[i], 1e-5 * (1 + std::fabs(want[i]))) << name << " at " << i;
   }
@@ -46,17 +44,11 @@ void RunOnce(const std::shared_ptr<const Program>& program, const CpuDeviceOptio
   ConstantStore constants(*device);
   auto executor = Executor::Create(program, *device, constants);
   ASSERT_TRUE(executor.ok()) << executor.status();
-  std::vector<const void*> in;
-  for (const HostTensor& t : inputs) in.push_back(t.raw());
-  std::vector<std::vector<std::byte>> memory;
-  std::vector<void*> out;
-  for (const HostTensor& t : expected) memory.emplace_back(t.bytes(), std::byte{0xff});
-  for (std::vector<std::byte>& m : memory) out.push_back(m.data());
   for (int run = 0; run < 2; ++run) {
-    const absl::Status status = (*executor)->Run(in, out);
-    ASSERT_TRUE(status.ok()) << status;
-    for (size_t i = 0; i < memory.size(); ++i) {
-      ExpectEqual(expected[i], memory[i], program->graph.outputs()[i].name);
+    const absl::StatusOr<std::vector<HostTensor>> outputs = RunOn(**executor, inputs);
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ExpectEqual(expected[i], (*outputs)[i], program->graph.outputs()[i].name);
     }
   }
 }
@@ -72,6 +64,21 @@ std::vector<HostTensor> MakeInputs(const Graph& graph) {
   for (const Value* v : graph.inputs())
     inputs.push_back(MakeInput(*v, static_cast<int>(inputs.size())));
   return inputs;
+}
+
+absl::StatusOr<std::vector<HostTensor>> RunOn(Executor& executor,
+                                              absl::Span<const HostTensor> inputs) {
+  std::vector<const void*> in;
+  for (const HostTensor& t : inputs) in.push_back(t.raw());
+  std::vector<HostTensor> outputs;
+  std::vector<void*> out;
+  for (const GraphOutput& output : executor.program().graph.outputs()) {
+    outputs.push_back(HostTensor::Allocate(output.value->dtype(), output.value->dims()));
+    out.push_back(outputs.back().mutable_raw());
+    std::memset(out.back(), 0xff, outputs.back().bytes());
+  }
+  RETURN_IF_ERROR(executor.Run(in, out));
+  return outputs;
 }
 
 std::shared_ptr<const Program> ExpectRunsLikeEvaluate(const Graph& graph, const InputDims& dims,

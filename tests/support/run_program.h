@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "passes/build_program.h"
+#include "runtime/exec/executor.h"
 #include "runtime/graph/graph.h"
 
 namespace onnx_cudnn {
@@ -17,6 +18,10 @@ Target TargetOf(std::vector<const Engine*> engines);
 // Values for every input of a static Graph, equal in every run: small multiples of 1/4, so that
 // sums are exact.
 std::vector<HostTensor> MakeInputs(const Graph& graph);
+
+// One Run of `executor` into new memory.
+absl::StatusOr<std::vector<HostTensor>> RunOn(Executor& executor,
+                                              absl::Span<const HostTensor> inputs);
 
 // Builds the Program of `graph` with 1 to 3 streams, runs each on the CPU device in several
 // interleaved orders with dead memory poisoned, and expects every output to equal Evaluate's.

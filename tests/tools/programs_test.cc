@@ -90,6 +90,9 @@ TEST_F(ProgramsTest, WrongUsageEndsWithOne) {
   ExpectFails(RunTool("shift.onnx --image nothing"), 1, "unknown image preset");
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --passes no-such"), 1, "unknown pass \"no-such\"");
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --bogus"), 1, "unknown flag --bogus");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --explain --target h100"), 1,
+              "unknown target \"h100\", expected one of: cpu, h200");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --pin pins.txt"), 1, "need --explain");
   EXPECT_EQ(RunTool("shift.onnx --runs many").code, 1);
 }
 
@@ -170,6 +173,35 @@ TEST_F(ProgramsTest, OptSaysWhatPassesDidAndWritesTheModel) {
   EXPECT_TRUE(absl::StrContains(ended.out, "2 -> 1 nodes")) << ended.out;
   EXPECT_TRUE(absl::StrContains(ended.out, "y = Relu(x)")) << ended.out;
   EXPECT_EQ(LoadModel(Path("out.onnx"))->node_count(), 1);
+}
+
+TEST_F(ProgramsTest, OptExplainsAsTextAndJson) {
+  const Ended ended =
+      Run(ONNX_CUDNN_OPT, "shift.onnx --explain --shape 8x4 --json why.json --partitioner cost");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "target   cpu: 1 partitions, 1 launches")) << ended.out;
+  const nlohmann::json json = nlohmann::json::parse(*ReadFile(Path("why.json"), 1 << 20));
+  EXPECT_EQ(json["partitions"][0]["ops"][0], "Sub");
+  EXPECT_EQ(json["partitions"][0]["outputs"][0]["type"], "f32[8,4]");
+  EXPECT_EQ(json["partitions"][0]["flops"], 32);
+}
+
+TEST_F(ProgramsTest, PinFilesAreReadWithTheirLines) {
+  Write("good.txt", "# the only one\npin host y/0\n");
+  Write("bad.txt", "\npin\n");
+  Write("lost.txt", "forbid * conv9");
+  const std::string explain = "shift.onnx --explain --pin ";
+  EXPECT_EQ(Run(ONNX_CUDNN_OPT, explain + "good.txt").code, 0);
+  ExpectFails(Run(ONNX_CUDNN_OPT, explain + "bad.txt"), 2, "bad.txt:2: expected an engine");
+  ExpectFails(Run(ONNX_CUDNN_OPT, explain + "lost.txt"), 2, "lost.txt:1: the graph has no node");
+  ExpectFails(Run(ONNX_CUDNN_OPT, explain + "none.txt"), 2, "none.txt");
+}
+
+TEST_F(ProgramsTest, MaxMemoryIsALimit) {
+  ExpectFails(RunTool("shift.onnx --max-memory 15"), 6, "the limit is 15");
+  EXPECT_EQ(RunTool("shift.onnx --max-memory 16").code, 0);
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --explain --max-memory 15"), 6, "the limit is 15");
+  ExpectFails(RunTool("shift.onnx --max-memory -1"), 2, "max_memory_bytes");
 }
 
 TEST_F(ProgramsTest, ExampleRuns) {

@@ -101,6 +101,8 @@ absl::StatusOr<HostTensor> Random(DType dtype, const Dims& dims, uint64_t seed) 
 }
 
 absl::StatusOr<HostTensor> Zeros(DType dtype, const Dims& dims) {
+  if (BitsOf(dtype) == 0)
+    return absl::UnimplementedError(absl::StrCat("no zeros of dtype ", NameOf(dtype)));
   HostTensor tensor = HostTensor::Allocate(dtype, dims);
   std::fill_n(static_cast<char*>(tensor.mutable_raw()), tensor.bytes(), 0);
   return tensor;
@@ -195,6 +197,22 @@ absl::StatusOr<Dims> ParseDims(std::string_view text) {
   return dims;
 }
 
+absl::StatusOr<std::map<std::string, Dims, std::less<>>> ShapesOf(
+    const std::vector<ValueInfo>& infos, const std::vector<NamedText>& shapes) {
+  ASSIGN_OR_RETURN(const TextByName said, ByInput(shapes, infos, "--shape"));
+  std::map<std::string, Dims, std::less<>> by_name;
+  for (const ValueInfo& info : infos) {
+    absl::StatusOr<Dims> dims = SaidDims(info, said);
+    if (!dims.ok()) {
+      return Annotate(dims.status(), absl::StrCat("input \"", info.name, "\""));
+    }
+    std::replace_if(
+        dims->begin(), dims->end(), [](int64_t dim) { return dim < 0; }, 1);
+    by_name[info.name] = *std::move(dims);
+  }
+  return by_name;
+}
+
 absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>& infos,
                                                    const InputRequest& request) {
   ASSIGN_OR_RETURN(const TextByName sources, ByInput(request.sources, infos, "--input"));
@@ -211,7 +229,17 @@ absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>&
 }
 
 TensorView ViewOf(const HostTensor& tensor) {
+  if (tensor.dtype() == DType::kString) return View(tensor.strings().data(), tensor.dims());
   return {.data = const_cast<void*>(tensor.raw()), .dtype = tensor.dtype(), .shape = tensor.dims()};
+}
+
+HostTensor HostTensorOf(const Tensor& tensor) {
+  if (tensor.dtype() == DType::kString) {
+    const std::string* strings = tensor.data<std::string>();
+    return HostTensor::Strings(tensor.shape(), {strings, strings + tensor.elements()});
+  }
+  return HostTensor::Borrow(tensor.dtype(), tensor.shape(), tensor.raw(),
+                            std::make_shared<Tensor>(tensor));
 }
 
 }  // namespace onnx_cudnn

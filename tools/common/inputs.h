@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,11 @@ struct ModelInput {
   std::string source;  // in words: "photo.jpg, 640 x 427, preset imagenet", "random, seed 0"
 };
 
+// The dims that each of `infos` gets by `shapes`; those that nothing says are 1.
+//   errors  InvalidArgument: an unknown or repeated name, a shape that does not fit
+absl::StatusOr<std::map<std::string, Dims, std::less<>>> ShapesOf(
+    const std::vector<ValueInfo>& infos, const std::vector<NamedText>& shapes);
+
 // One tensor for each of `infos`, in order; where nothing is said, random numbers. Dims that are
 // not numbers come from the shape that was asked for, else from the file, else they are 1, which
 // `source` says.
@@ -48,5 +54,7 @@ absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>&
 
 // The Session's view of `tensor`.
 TensorView ViewOf(const HostTensor& tensor);
+// What a Session gave: the same bytes; strings are copied.
+HostTensor HostTensorOf(const Tensor& tensor);
 
 }  // namespace onnx_cudnn

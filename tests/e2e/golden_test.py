@@ -1,0 +1,60 @@
+"""golden_test.py ONNX-CUDNN-OPT [MODEL …] [--write]: what --explain says of models on h200 against tests/golden, whole.
+
+--write makes the golden files anew. Without names: every model."""
+
+import argparse
+import difflib
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COLUMNS, LINES = 120, 120  # two screens
+
+# model file's stem: its flags
+FLAGS = {
+    "open-nsfw": [],
+    "PP-OCRv6_det_small": ["--shape", "1x3x448x512"],
+    "resnet50": ["--shape", "1x3x224x224"],
+}
+
+
+def explain(tool, model):
+    command = [tool, ROOT / "models" / f"{model}.onnx", "--explain", "--target", "h200", *FLAGS[model]]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def check(tool, model, golden):
+    """One line of complaint, or None."""
+    found = explain(tool, model).splitlines()
+    expected = golden.read_text().splitlines()
+    if found != expected:
+        return "\n".join(difflib.unified_diff(expected, found, str(golden), "found", lineterm=""))
+    if any(len(line) > COLUMNS for line in found):
+        return f"{golden}: a line has more than {COLUMNS} columns"
+    if model == "resnet50" and len(found) > LINES:
+        return f"{golden}: {len(found)} lines, expected at most {LINES}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tool")
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    complaints = []
+    for model in arguments.models or FLAGS:
+        golden = ROOT / "tests" / "golden" / f"explain-{model}.txt"
+        if arguments.write:
+            golden.parent.mkdir(exist_ok=True)
+            golden.write_text(explain(arguments.tool, model))
+        else:
+            complaints.append(check(arguments.tool, model, golden))
+    complaints = [complaint for complaint in complaints if complaint]
+    print("\n".join(complaints))
+    sys.exit(bool(complaints))
+
+
+if __name__ == "__main__":
+    main()

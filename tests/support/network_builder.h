@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "runtime/graph/graph.h"
+#include "runtime/graph/infer.h"
+
+namespace onnx_cudnn {
+
+// What a sliding window does. Odd kernels with stride 1 keep the extent unless `valid`.
+struct Window {
+  int64_t height = 1, width = 1;
+  int64_t stride = 1;
+  bool valid = false;  // no padding; else half a kernel on each side
+  static Window Square(int64_t kernel, int64_t stride = 1, bool valid = false) {
+    return {kernel, kernel, stride, valid};
+  }
+};
+
+// A static f32 Graph, Node by Node, types inferred at once; Nodes are named by op and number:
+// "conv3". Every weight is a slice of one shared buffer of small numbers, so that large networks
+// cost no memory. Aborts when inference refuses a Node.
+class NetworkBuilder {
+ public:
+  explicit NetworkBuilder(std::string_view name);
+
+  Value& Input(std::string_view name, Dims dims);
+  Value& Weight(Dims dims);
+  Value& Ints(absl::Span<const int64_t> values);
+  Value& Scalar(float value);
+
+  // A Node of one output; nullptr is an absent input.
+  Value& Op(std::string_view op, std::vector<Value*> inputs, Attrs attrs = {});
+  // With weights and bias. groups: 1, or the channels of `x` for a depthwise one.
+  Value& Conv(Value& x, int64_t channels, Window window = {}, int64_t groups = 1);
+  Value& ConvTranspose(Value& x, int64_t channels, int64_t kernel_and_stride);
+  Value& BatchNorm(Value& x);
+  Value& Pool(std::string_view op, Value& x, Window window);  // MaxPool or AveragePool
+  Value& Concat(std::vector<Value*> inputs, int64_t axis = 1);
+  Value& Relu(Value& x) { return Op("Relu", {&x}); }
+  Value& Sum(Value& a, Value& b) { return Op("Add", {&a, &b}); }
+  Value& Linear(Value& x, int64_t features);  // MatMul over the last axis, then Add of a bias
+  Value& Reshape(Value& x, absl::Span<const int64_t> dims);
+  Value& Transpose(Value& x, absl::Span<const int64_t> order);
+  // GlobalAveragePool, Flatten, Gemm.
+  Value& Classify(Value& x, int64_t classes);
+
+  void Output(std::string name, Value& value) { graph_.AddOutput(std::move(name), value); }
+  Graph Finish() && { return std::move(graph_); }
+
+ private:
+  Graph graph_;
+  ShapeInference inference_;
+  int64_t next_weight_ = 0;  // where the next one starts in the shared buffer
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,142 @@
+"""scaling.py [--rounds N]: how load, rewriting, search and planning grow with the number of nodes, against onnxruntime.
+
+Chains, diamonds and ladders of 1,000, 10,000 and 100,000 nodes; onnxruntime's session creation on the same files in the same run.
+Prints exponents and ratios and writes results/scaling-DATE.json. Run it with build/python/bin/python after a build.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import cpu
+import onnx
+
+PHASES = cpu.ROOT / "build/bin/onnx-cudnn-phases"
+SIZES = (1_000, 10_000, 100_000)
+COST_SIZES = (1_000, 10_000)
+OURS = ("load_ms", "rewrite_ms", "search_ms", "plan_ms")
+
+ONNXRUNTIME_PROGRAM = """
+import sys, time
+import onnxruntime
+start = time.perf_counter()
+onnxruntime.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
+print(1e3 * (time.perf_counter() - start))
+"""
+
+
+def chain(count):
+    """x → Tanh → Neg → Tanh → …"""
+    for i in range(count):
+        yield ("Tanh", "Neg")[i % 2], [f"v{i}"], f"v{i + 1}"
+
+
+def diamonds(count):
+    """v → Tanh and Neg → Add → v'"""
+    for i in range(count // 3):
+        yield "Tanh", [f"v{i}"], f"a{i}"
+        yield "Neg", [f"v{i}"], f"b{i}"
+        yield "Add", [f"a{i}", f"b{i}"], f"v{i + 1}"
+
+
+def ladder(count):
+    """Two rails, each step of one reads the other's."""
+    yield "Neg", ["v0"], "b0"
+    for i in range(count // 2):
+        yield "Tanh", [f"v{i}"], f"v{i + 1}"
+        yield "Add", [f"b{i}", f"v{i + 1}"], f"b{i + 1}"
+
+
+def save(path, nodes):
+    """The model of `nodes` whose output is what the last one makes."""
+    made = [onnx.helper.make_node(op, inputs, [output]) for op, inputs, output in nodes]
+    info = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 16]) for name in ("v0", made[-1].output[0])]
+    graph = onnx.helper.make_graph(made, "g", info[:1], info[1:])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def run(command):
+    return json.loads(subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True).stdout)
+
+
+def medians(samples):
+    return {key: statistics.median(sample[key] for sample in samples) for key in samples[0]}
+
+
+def measure(path, rounds):
+    """Median milliseconds of our phases and of onnxruntime's session creation, in turns."""
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(run([PHASES, path, "cpu", "greedy"]))
+        theirs.append(run([sys.executable, "-c", ONNXRUNTIME_PROGRAM, path]))
+    found = medians(ours)
+    return {**found, "total_ms": sum(found[key] for key in OURS), "onnxruntime_ms": statistics.median(theirs)}
+
+
+def exponent(sizes, times):
+    """The largest slope of log time over log size between neighbours."""
+    pairs = list(zip(sizes, times))
+    return max(math.log(t1 / t0) / math.log(n1 / n0) for (n0, t0), (n1, t1) in zip(pairs, pairs[1:]))
+
+
+def scaling(folder, rounds):
+    records = []
+    for make in (chain, diamonds, ladder):
+        for size in SIZES:
+            path = folder / f"{make.__name__}-{size}.onnx"
+            save(path, make(size))
+            records.append({"graph": make.__name__, "size": size, **measure(path, rounds)})
+            last = records[-1]
+            print(f"{make.__name__:9} {size:7}", *(f"{key[:-3]} {last[key]:.1f}" for key in (*OURS, "total_ms", "onnxruntime_ms")), "ms", flush=True)
+    return records
+
+
+def cost_search(folder, rounds):
+    """Milliseconds of both searches for an H200: on ResNet-50, and the cost search on chains."""
+    found = {}
+    resnet = cpu.ROOT / "models/resnet50.onnx"
+    for search in ("greedy", "cost"):
+        found[f"resnet50_{search}_ms"] = statistics.median(run([PHASES, resnet, "h200", search])["search_ms"] for _ in range(rounds))
+    for size in COST_SIZES:
+        path = folder / f"chain-{size}.onnx"
+        found[f"chain_{size}_cost_ms"] = statistics.median(run([PHASES, path, "h200", "cost"])["search_ms"] for _ in range(rounds))
+    found["exponent"] = exponent(COST_SIZES, [found[f"chain_{size}_cost_ms"] for size in COST_SIZES])
+    return found
+
+
+def exponents(records):
+    """Per graph: of each phase and of the whole, from 1,000 to 100,000 nodes."""
+    found = {}
+    for graph in dict.fromkeys(r["graph"] for r in records):
+        rows = [r for r in records if r["graph"] == graph]
+        found[graph] = {key: exponent([r["nodes"] for r in rows], [r[key] for r in rows]) for key in (*OURS, "total_ms")}
+        found[graph]["worst_ratio_to_onnxruntime"] = max(r["total_ms"] / r["onnxruntime_ms"] for r in rows)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3, help="processes of each, in turns; medians count")
+    options = parser.parse_args()
+    import onnxruntime  # for its version alone
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        records = scaling(folder, options.rounds)
+        search = cost_search(folder, options.rounds)
+    result = {"host": cpu.host(), "onnxruntime": onnxruntime.__version__, "graphs": records, "exponents": exponents(records), "cost_search": search}
+    for graph, values in result["exponents"].items():
+        print(f"{graph:9}", *(f"{key} {value:.2f}" for key, value in values.items()))
+    print("cost search on ResNet-50:", f"{search['resnet50_cost_ms'] / search['resnet50_greedy_ms']:.2f} times greedy, exponent {search['exponent']:.2f}")
+    file = cpu.RESULTS / f"scaling-{result['host']['date']}.json"
+    file.write_text(json.dumps(result, indent=1) + "\n")
+    print(file)
+
+
+if __name__ == "__main__":
+    main()

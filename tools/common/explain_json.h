@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "passes/explain/explanation.h"
+
+namespace onnx_cudnn {
+
+// The whole of `explanation`:
+// {"target", "streams",
+//  "totals": {"launches", "us", "floor_us", "flops", "bytes", "format_us", "format_bytes"},
+//  "partitions": [{"engine", "variant", "nodes": […], "ops": […], "inputs": [{"value", "type",
+//    "format"}], "outputs": […], "us", "floor_us", "flops", "bytes", "cost_from", "stream",
+//    "launches"}],
+//  "edges": [{"value", "producer", "producer_op", "consumer", "consumer_op", "offer": {"engine",
+//    "us", "chosen_us"}, "refusals": [{"engine", "says", "remedy"}]}],
+//  "formats": [{"kind", "value", "from", "to", "bytes", "us"}],
+//  "memory": {"weight_bytes", "arena_bytes", "host_arena_bytes", "peak_bytes", "workspace_bytes",
+//    "buffers": [{"name", "space", "offset", "bytes", "first", "last"}], "live_bytes": […]}}
+// in lines, indented. "offer" stands only where there is one.
+std::string ExplainJson(const Explanation& explanation);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,23 @@
+#include "tools/common/plan_flags.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace onnx_cudnn {
+
+absl::StatusOr<PrecisionChoice> ParsePrecision(std::string_view text) {
+  if (text == "strict") return PrecisionChoice::kStrict;
+  if (text == "tf32") return PrecisionChoice::kTf32;
+  if (text == "fp16") return PrecisionChoice::kFp16;
+  if (text == "bf16") return PrecisionChoice::kBf16;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--precision: expected strict, tf32, fp16 or bf16, found ", text));
+}
+
+absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text) {
+  if (text == "greedy") return PartitionerChoice::kGreedy;
+  if (text == "cost") return PartitionerChoice::kCost;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--partitioner: expected greedy or cost, found ", text));
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,30 @@
+// Flags about planning that several tools have.
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+
+namespace onnx_cudnn {
+
+inline constexpr char kPartitionerHelp[] =
+    "How ops are grouped: greedy takes the largest group that each engine offers; cost searches "
+    "for the cheapest by predicted time.";
+inline constexpr char kMaxMemoryHelp[] =
+    "Bytes that weights and one arena may take: above it fewer streams are used, then it is an "
+    "error (exit code 6). 0: no limit.";
+
+inline constexpr char kPrecisionHelp[] =
+    "How exact f32 arithmetic is: strict; tf32: products round their operands where the target "
+    "can; "
+    "fp16 or bf16: products and the element-wise ops after them in that type, range-sensitive ops "
+    "(Softmax, reductions, norms, Exp, Log ...) in f32 still.";
+
+// InvalidArgument: none of those names.
+absl::StatusOr<PrecisionChoice> ParsePrecision(std::string_view text);
+
+// InvalidArgument: neither greedy nor cost.
+absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text);
+
+}  // namespace onnx_cudnn
