@@ -61,7 +61,7 @@ build_fuzzers() {
 # fuzz NAME: libFuzzer from the corpus; what it finds lies in build/fuzz/findings
 fuzz() {
   mkdir -p build/fuzz/findings
-  build/fuzz/bin/fuzz_"$1" -max_total_time=300 -timeout=10 -rss_limit_mb=4096 -max_len=16384 -print_final_stats=1 \
+  build/fuzz/bin/fuzz_"$1" -max_total_time=300 -timeout=30 -rss_limit_mb=4096 -max_len=16384 -print_final_stats=1 \
     -artifact_prefix=build/fuzz/findings/"$1"- build/fuzz/corpus/"$1"
 }
 
