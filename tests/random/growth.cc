@@ -53,8 +53,11 @@ HostTensor Growth::RandomTensor(DType dtype, Dims dims, float low, float high) {
 
 void Growth::AddInput(DType dtype, Dims dims) {
   Value& input = graph_.AddInput("x", Type::Tensor(dtype, dims));
-  const HostTensor tensor = RandomTensor(dtype, std::move(dims), -2, 2);
-  for (Tensors& version : versions_) version[&input] = tensor;
+  HostTensor tensor = RandomTensor(dtype, std::move(dims), -2, 2), up = tensor, down = tensor;
+  Disturb(up, down);
+  versions_[kPlain][&input] = std::move(tensor);
+  versions_[kUp][&input] = std::move(up);
+  versions_[kDown][&input] = std::move(down);
   offered_.push_back(&input);
 }
 

@@ -13,13 +13,13 @@ namespace onnx_cudnn {
 
 // A Graph that grows Node by Node at random, with every Value's tensor for inputs at random.
 //
-// A new Node stays only when it is well-conditioned: when each floating point result before it is
-// moved by a few roundings of its type, up and down, its own results stay below 10,000 and move by
-// less than half of ToleranceOf. So a result that is further off than that is no matter of
-// rounding, and no comparison, cast or argmax stands on the edge.
+// A new Node stays only when it is well-conditioned: when each floating point input and result
+// before it is moved by a few roundings of its type, up and down, its own results stay below 10,000
+// and move by less than half of ToleranceOf. So a result that is further off than that is no matter
+// of rounding, and no comparison, cast or argmax stands on the edge.
 class Growth {
  public:
-  //   lowest  what f32 may be lowered to: its results are moved by as much
+  //   lowest  what f32 may be lowered to: then it is moved by roundings of that
   explicit Growth(uint64_t seed, DType lowest = DType::kF32);
 
   int Below(int n);  // 0 … n − 1
@@ -63,7 +63,7 @@ class Growth {
   const DType lowest_;
   Graph graph_;
   ShapeInference inference_{graph_};
-  Tensors versions_[kVersions];  // as computed, and with each result moved up or down
+  Tensors versions_[kVersions];  // as computed, and all moved up or down
   std::vector<Value*> offered_;  // inputs and results
 };
 
