@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMostElements = 600;
 constexpr int kMostRank = 5;
 constexpr double kLargest = 1e4;  // f16 ends at 65504
-constexpr double kRoundingsInTolerance = 20;
+constexpr double kRoundingsInTolerance = 8;
 
 bool IsSmall(const Value* value) {
   return value == nullptr || (value->is_static() && value->rank() <= kMostRank &&
