@@ -20,8 +20,10 @@ bool HasOneStride(const Dims& dims, const Dims& result) {
 
 Support CheckProduct(const Node& node) {
   for (int i = 0; i < 2; ++i) {
+    if (node.input(i).rank() < 2) return Support::No(node.input(i).name() + " is a vector");
+  }
+  for (int i = 0; i < 2; ++i) {
     const Value& operand = node.input(i);
-    if (operand.rank() < 2) return Support::No(operand.name() + " is a vector");
     if (HasOneStride(operand.dims(), node.output(0).dims())) continue;
     return Support::No(absl::StrCat(operand.name(), " ", ToString(operand.type()),
                                     " broadcasts over a part of the batch only"));
