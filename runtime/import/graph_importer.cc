@@ -285,19 +285,25 @@ absl::Status GraphImporter::TakeOutput(const std::string& name, Value* value) {
 }
 
 absl::Status GraphImporter::ImportOutputs() {
+  absl::flat_hash_set<std::string> taken;
+  for (const onnx::ValueInfoProto& info : proto_.output()) taken.insert(info.name());
   absl::flat_hash_set<std::string_view> seen;
   for (const onnx::ValueInfoProto& info : proto_.output()) {
     const std::string where = absl::StrCat("output ", Quoted(info.name()));
     if (names_.find(info.name()) == names_.end()) {
       return absl::InvalidArgumentError(absl::StrCat(where, " is defined by nothing"));
     }
-    // Outputs of the model are found by name, those of a body by position.
-    if (!seen.insert(info.name()).second && kind_ == Kind::kMain) {
-      return absl::InvalidArgumentError(absl::StrCat(where, " stands twice"));
+    std::string name = info.name();
+    if (!seen.insert(info.name()).second) {
+      // Outputs of the model are found by name, those of a body by position.
+      if (kind_ == Kind::kMain) {
+        return absl::InvalidArgumentError(absl::StrCat(where, " stands twice"));
+      }
+      for (int i = 1; !taken.insert(name).second; ++i) name = absl::StrCat(info.name(), "_", i);
     }
     Value& value = Lookup(info.name());
     RETURN_IF_ERROR(Annotate(RefineOutput(info, value), where));
-    graph_.AddOutput(info.name(), value);
+    graph_.AddOutput(std::move(name), value);
   }
   return absl::OkStatus();
 }

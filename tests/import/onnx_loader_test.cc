@@ -5,7 +5,9 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/graph/verify.h"
 #include "tests/support/failing_calls.h"
+#include "tests/support/graph_text.h"
 #include "tests/support/hostile.h"
 #include "tests/support/model_builder.h"
 
@@ -222,6 +224,35 @@ std::string SaveTwoExternal(const TempFolder& folder) {
   AddOutput(g, "b");
   folder.Write("data", absl::StrCat(std::string(16, '\0'), "-xyz"));
   return Save(folder, model);
+}
+
+// Outputs of a body are found by position.
+TEST(OnnxLoaderTest, OutputsOfABodyMayHaveOneName) {
+  for (std::string_view text : {
+           R"(g (bool c, float[2] x) => (y, z) {
+                y, z = If (c) <then_branch = t () => (float[2] a, float[2] a) { a = Relu(x) },
+                               else_branch = e () => (float[2] b, float[2] d) { b = Neg(x)  d = Abs(x) }> })",
+           R"(g (bool c, float[2] x) => (y, z) {
+                y, z = If (c) <then_branch = t () => (float[2] x, float[2] x) {},
+                               else_branch = e () => (float[2] x, float[2] x) {}> })",
+           R"(g (bool c) => (y, z) <float[2] w = {1, 2}> {
+                y, z = If (c) <then_branch = t () => (float[2] w, float[2] w) {},
+                               else_branch = e () => (float[2] v, float[2] v) { v = Relu(w) }> })",
+           R"(g (int64 trips, bool go, float[2] x) => (y, z, s, t) {
+                y, z, s, t = Loop (trips, go, x, x)
+                  <body = b (int64 i, bool c, float[2] u, float[2] v)
+                       => (bool c, float[2] a, float[2] a, float[2] a, float[2] a) { a = Add(u, v) }> })",
+           R"(g (float[2] x, float[3,2] xs) => (y, ys, zs) {
+                y, ys, zs = Scan <num_scan_inputs = 1, body = b (float[2] u, float[2] v)
+                       => (float[2] a, float[2] a, float[2] a) { a = Add(u, v) }> (x, xs) })",
+           R"(g (bool c, float[2] x) => (y, z) {
+                y, z = If (c) <then_branch = t () => (float[2] a_1, float[2] a, float[2] a) { a = Relu(x)  a_1 = Neg(x) },
+                               else_branch = e () => (float[2] b, float[2] b, float[2] b) { b = Neg(x) }> })",
+       }) {
+    const absl::StatusOr<Graph> graph = TryGraphFromText(text);
+    ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
+    EXPECT_TRUE(Verify(*graph).ok()) << Verify(*graph) << "\n" << text;
+  }
 }
 
 TEST(ExternalDataTest, MappedTensorsLieInOneMapping) {
