@@ -12,7 +12,6 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kOldestOpset = 6;
 constexpr int kOldestIr = 3;  // the first with opsets
 
 absl::Status CheckIrVersion(const onnx::ModelProto& model) {
@@ -21,18 +20,6 @@ absl::Status CheckIrVersion(const onnx::ModelProto& model) {
   if (version >= kOldestIr && version <= onnx::IR_VERSION) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat("ir_version ", version, ", ", kOldestIr, " to ",
                                                static_cast<int>(onnx::IR_VERSION), " are taken"));
-}
-
-absl::Status CheckOpset(std::string_view domain, int64_t version) {
-  if (version <= 0 || version > INT32_MAX) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("opset ", version, " of domain ", Quoted(domain)));
-  }
-  if (!domain.empty() || (version >= kOldestOpset && version <= kNewestOpset)) {
-    return absl::OkStatus();
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("opset ", version, ", ", kOldestOpset, " to ", kNewestOpset, " are taken"));
 }
 
 // Names and numbers of one graph and its bodies against the limits.
@@ -98,19 +85,28 @@ class LimitChecker {
 
 }  // namespace
 
-absl::StatusOr<Opsets> CheckHeader(const onnx::ModelProto& model) {
-  RETURN_IF_ERROR(CheckIrVersion(model));
-  if (!model.has_graph()) return absl::InvalidArgumentError("holds no graph");
-  if (model.training_info_size() > 0) return absl::UnimplementedError("training is not taken");
+absl::StatusOr<Opsets> ReadOpsets(
+    const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
   Opsets opsets;
-  for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
-    const std::string domain = import.domain() == "ai.onnx" ? "" : import.domain();
-    RETURN_IF_ERROR(CheckOpset(domain, import.version()));
+  for (const onnx::OperatorSetIdProto& import : imports) {
+    const std::string domain(DomainOf(import));
+    if (import.version() <= 0 || import.version() > INT32_MAX) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("opset ", import.version(), " of domain ", Quoted(domain)));
+    }
     if (!opsets.emplace(domain, static_cast<int>(import.version())).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("domain ", Quoted(domain), " is imported twice"));
     }
   }
+  return opsets;
+}
+
+absl::StatusOr<Opsets> CheckHeader(const onnx::ModelProto& model) {
+  RETURN_IF_ERROR(CheckIrVersion(model));
+  if (!model.has_graph()) return absl::InvalidArgumentError("holds no graph");
+  if (model.training_info_size() > 0) return absl::UnimplementedError("training is not taken");
+  ASSIGN_OR_RETURN(Opsets opsets, ReadOpsets(model.opset_import()));
   if (opsets.empty()) return absl::InvalidArgumentError("imports no opset");
   return opsets;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "onnx/onnx_pb.h"
@@ -13,9 +14,19 @@ namespace onnx_cudnn {
 // The opset that the model imports of each domain; "ai.onnx" is "".
 using Opsets = std::map<std::string, int, std::less<>>;
 
+// The domain of a NodeProto, FunctionProto or OperatorSetIdProto; "ai.onnx" is "".
+std::string_view DomainOf(const auto& proto) {
+  return proto.domain() == "ai.onnx" ? std::string_view() : std::string_view(proto.domain());
+}
+
+// What a model or a function imports.
+//   errors  InvalidArgument: an opset that is no number of one, a domain imported twice
+absl::StatusOr<Opsets> ReadOpsets(
+    const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
+
 // Checks what stands around the graph.
-//   errors  InvalidArgument: no ir_version, opset or graph, a domain imported twice
-//           Unimplemented: an ir_version or opset that is not taken, training
+//   errors  InvalidArgument: no ir_version, opset or graph; those of ReadOpsets
+//           Unimplemented: an ir_version that is not taken, training
 absl::StatusOr<Opsets> CheckHeader(const onnx::ModelProto& model);
 
 // Checks the graph with its bodies against the limits: nodes, depth, names.

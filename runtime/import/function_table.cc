@@ -4,20 +4,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/import/check_model.h"
 
 namespace onnx_cudnn {
 namespace {
-
-std::string_view Normalized(const std::string& domain) {
-  return domain == "ai.onnx" ? std::string_view() : std::string_view(domain);
-}
 
 // Sums of expanded calls grow as powers.
 int64_t SaturatingSum(int64_t a, int64_t b) { return std::min(a + b, int64_t{1} << 60); }
 
 }  // namespace
-
-std::string_view DomainOf(const onnx::NodeProto& node) { return Normalized(node.domain()); }
 
 absl::StatusOr<FunctionTable> FunctionTable::Create(const onnx::ModelProto& model,
                                                     const Limits& limits) {
@@ -27,7 +22,7 @@ absl::StatusOr<FunctionTable> FunctionTable::Create(const onnx::ModelProto& mode
   }
   FunctionTable table(limits);
   for (const onnx::FunctionProto& f : model.functions()) {
-    const auto key = std::make_tuple(std::string(Normalized(f.domain())), f.name(), f.overload());
+    const auto key = std::make_tuple(std::string(DomainOf(f)), f.name(), f.overload());
     if (!table.functions_.emplace(key, &f).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("function \"", f.name(), "\" is defined twice"));

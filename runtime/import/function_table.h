@@ -12,9 +12,6 @@
 
 namespace onnx_cudnn {
 
-// "ai.onnx" is "".
-std::string_view DomainOf(const onnx::NodeProto& node);
-
 class FunctionTable {
  public:
   // InvalidArgument: a function twice. Unimplemented: limits.functions.

@@ -17,16 +17,6 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-// Of a model or a function.
-Opsets OpsetsOf(const auto& importer) {
-  Opsets opsets;
-  for (const auto& import : importer.opset_import()) {
-    opsets[import.domain() == "ai.onnx" ? "" : import.domain()] =
-        static_cast<int>(import.version());
-  }
-  return opsets;
-}
-
 // Keeps the addresses.
 void MoveNodes(Nodes& from, Nodes& to) {
   std::vector<onnx::NodeProto*> nodes(from.size());
@@ -267,7 +257,7 @@ class Inliner {
                           Nodes& out) {
     Instance instance(callee, call, names_);
     ASSIGN_OR_RETURN(Nodes nodes, instance.Build());
-    const Opsets opsets = OpsetsOf(callee);
+    ASSIGN_OR_RETURN(const Opsets opsets, ReadOpsets(callee.opset_import()));
     RETURN_IF_ERROR(Expand(nodes, &opsets));
     MoveNodes(nodes, out);
     ASSIGN_OR_RETURN(Nodes identities, instance.Identities());
@@ -302,9 +292,10 @@ absl::StatusOr<NodeOpsets> InlineLocalFunctions(onnx::ModelProto& model, const L
   if (model.functions_size() == 0) return NodeOpsets();
   ASSIGN_OR_RETURN(FunctionTable functions, FunctionTable::Create(model, limits));
   RETURN_IF_ERROR(functions.CheckExpansion(model.graph()));
+  ASSIGN_OR_RETURN(Opsets opsets, ReadOpsets(model.opset_import()));
   Names names;
   names.Collect(*model.mutable_graph());
-  Inliner inliner(functions, OpsetsOf(model), std::move(names));
+  Inliner inliner(functions, std::move(opsets), std::move(names));
   RETURN_IF_ERROR(inliner.Expand(*model.mutable_graph()->mutable_node(), nullptr));
   model.clear_functions();
   return inliner.TakeOpsets();

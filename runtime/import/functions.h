@@ -20,9 +20,9 @@ using NodeOpsets = std::unordered_map<const onnx::NodeProto*, int>;
 //   returns  opsets to give to AppendNode instead of the model's own
 //   errors   InvalidArgument: two functions of one (domain, name, overload), a function that calls
 //            itself, a call with more inputs or outputs than the function has, a function that
-//            reads what nothing defines, a domain that a function does not import. Unimplemented: a
-//            limit (functions, function_depth, nodes, file_bytes of nodes), a graph as a call's
-//            attribute
+//            reads what nothing defines, a domain that a function does not import, those of
+//            ReadOpsets. Unimplemented: a limit (functions, function_depth, nodes, file_bytes of
+//            nodes), a graph as a call's attribute
 absl::StatusOr<NodeOpsets> InlineLocalFunctions(onnx::ModelProto& model, const Limits& limits);
 
 }  // namespace onnx_cudnn

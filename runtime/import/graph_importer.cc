@@ -17,9 +17,12 @@
 #include "runtime/import/names.h"
 #include "runtime/import/node_order.h"
 #include "runtime/import/upgrade.h"
+#include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
 namespace {
+
+constexpr int kOldestOpset = 6;
 
 // The type that a file declares. Some exporters write an unknown extent as -1.
 absl::StatusOr<Type> ImportType(const onnx::ValueInfoProto& info, const Limits& limits) {
@@ -156,23 +159,30 @@ bool GraphImporter::TakesGradient(const onnx::NodeProto& proto) const {
 }
 
 absl::StatusOr<int> GraphImporter::OpsetOf(const onnx::NodeProto& proto) const {
-  const std::string domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
+  const std::string_view domain = DomainOf(proto);
   auto own = model_.node_opsets.find(&proto);
   auto imported = model_.opsets.find(domain);
   if (own == model_.node_opsets.end() && imported == model_.opsets.end()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the model imports no opset of domain ", Quoted(domain)));
   }
-  const int opset = own == model_.node_opsets.end() ? imported->second : own->second;
-  if (domain.empty() || TakesGradient(proto)) return opset;
-  return absl::UnimplementedError(
-      absl::StrCat("domain ", Quoted(domain), ", opset ", opset, ", is not taken"));
+  return own == model_.node_opsets.end() ? imported->second : own->second;
+}
+
+Support GraphImporter::CheckTaken(const onnx::NodeProto& proto, int opset) const {
+  if (TakesGradient(proto)) return Support::Yes();
+  if (!DomainOf(proto).empty()) return Support::No("the domain is not taken");
+  if (opset >= kOldestOpset && opset <= kNewestOpset) return Support::Yes();
+  return Support::No(absl::StrCat("opsets ", kOldestOpset, " to ", kNewestOpset, " are taken"));
 }
 
 absl::Status GraphImporter::ImportNode(onnx::NodeProto& proto,
                                        absl::Span<const std::string_view> captured) {
-  if (proto.op_type() == "Constant" && OpsetOf(proto).ok()) {
-    return Annotate(ImportConstantNode(proto), Where(proto));
+  if (proto.op_type() == "Constant") {
+    const absl::StatusOr<int> opset = OpsetOf(proto);
+    if (opset.ok() && CheckTaken(proto, *opset)) {
+      return Annotate(ImportConstantNode(proto), Where(proto));
+    }
   }
   absl::StatusOr<NodeSpec> spec = MakeSpec(proto, captured);
   if (!spec.ok()) return Annotate(spec.status(), Where(proto));
@@ -218,6 +228,11 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
   ASSIGN_OR_RETURN(spec.opset, OpsetOf(proto));
   for (const std::string& name : proto.input()) {
     spec.inputs.push_back(name.empty() ? nullptr : &Lookup(name));
+  }
+  if (Support taken = CheckTaken(proto, spec.opset); !taken) {
+    return absl::UnimplementedError(
+        absl::StrCat(FormOf(Short(DomainOf(proto)), Short(spec.op), spec.opset, spec.inputs), ": ",
+                     taken.reason()));
   }
   spec.outputs.assign(proto.output().begin(), proto.output().end());
   RETURN_IF_ERROR(ImportAttributes(proto, spec));

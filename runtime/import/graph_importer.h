@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "onnx/onnx_pb.h"
+#include "runtime/base/support.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/infer.h"
 #include "runtime/import/check_model.h"
@@ -66,6 +67,8 @@ class GraphImporter {
   absl::Status ImportNode(onnx::NodeProto& proto, absl::Span<const std::string_view> captured);
   bool TakesGradient(const onnx::NodeProto& proto) const;
   absl::StatusOr<int> OpsetOf(const onnx::NodeProto& proto) const;
+  // Whether ops of its domain and opset are taken.
+  Support CheckTaken(const onnx::NodeProto& proto, int opset) const;
   absl::Status ImportConstantNode(onnx::NodeProto& proto);
   absl::StatusOr<std::vector<Value*>> Append(const onnx::NodeProto& proto, NodeSpec spec);
   absl::StatusOr<NodeSpec> MakeSpec(onnx::NodeProto& proto,

@@ -18,13 +18,13 @@ std::string Cut(std::string_view text, size_t limit) {
 
 }  // namespace
 
-std::string Quoted(std::string_view name) {
-  return absl::StrCat("\"", Cut(name, kMostNameBytes), "\"");
-}
+std::string Short(std::string_view name) { return Cut(name, kMostNameBytes); }
+
+std::string Quoted(std::string_view name) { return absl::StrCat("\"", Short(name), "\""); }
 
 std::string WhereOf(std::string_view op, std::string_view name) {
-  if (name.empty()) return absl::StrCat("node (", Cut(op, kMostNameBytes), ")");
-  return absl::StrCat("node ", Quoted(name), " (", Cut(op, kMostNameBytes), ")");
+  if (name.empty()) return absl::StrCat("node (", Short(op), ")");
+  return absl::StrCat("node ", Quoted(name), " (", Short(op), ")");
 }
 
 std::string Clean(std::string_view text) {

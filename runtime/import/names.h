@@ -6,7 +6,10 @@
 
 namespace onnx_cudnn {
 
-// `name` in quotes, cut at 80 bytes, with control characters shown as '?'.
+// `name` cut at 80 bytes, with control characters shown as '?'.
+std::string Short(std::string_view name);
+
+// The same in quotes.
 std::string Quoted(std::string_view name);
 
 // node "conv1" (Conv), or node (Conv) for an empty name: the start of a message, cut and cleaned

@@ -9,6 +9,7 @@
 #include "runtime/import/check_node.h"
 #include "runtime/import/names.h"
 #include "runtime/import/upgrade_form.h"
+#include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -128,7 +129,8 @@ Value& Form::Scalar(float value) {
 }
 
 absl::Status Form::Unimplemented(std::string_view reason) const {
-  return absl::UnimplementedError(absl::StrCat("opset ", file_opset, ": ", reason));
+  return absl::UnimplementedError(
+      absl::StrCat(FormOf("", spec.op, file_opset, spec.inputs), ": ", reason));
 }
 
 absl::StatusOr<std::vector<Value*>> AppendNode(Graph& graph, ShapeInference& inference,

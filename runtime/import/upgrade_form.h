@@ -36,7 +36,7 @@ struct Form {
   Value& Ints(std::vector<int64_t> values) { return graph.AddConstant(HostTensor::Ints(values)); }
   Value& Scalar(int64_t value);
   Value& Scalar(float value);
-  // (Op) of opset 6: reason
+  // Op (opset 6) on f32: reason
   absl::Status Unimplemented(std::string_view reason) const;
 };
 

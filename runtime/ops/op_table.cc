@@ -32,6 +32,14 @@ const Value* TypedBy(const Node& node) {
   return node.has_output(0) ? &node.output(0) : nullptr;
 }
 
+std::string Form(std::string_view domain, std::string_view op, int opset, const Value* typed) {
+  std::string type = "nothing";
+  if (typed != nullptr) {
+    type = typed->type().is_tensor() ? NameOf(typed->dtype()) : ToString(typed->type());
+  }
+  return absl::StrCat(domain, domain.empty() ? "" : ".", op, " (opset ", opset, ") on ", type);
+}
+
 Support CheckValues(const Node& node) {
   for (absl::Span<Value* const> values : {node.inputs(), node.outputs()}) {
     for (const Value* v : values) {
@@ -77,10 +85,14 @@ std::vector<const OpDef*> AllOps() {
 }
 
 std::string FormOf(const Node& node) {
-  const Value* typed = TypedBy(node);
-  const std::string_view dtype = typed == nullptr ? "nothing" : NameOf(typed->dtype());
-  const std::string domain = node.domain().empty() ? "" : absl::StrCat(node.domain(), ".");
-  return absl::StrCat(domain, node.op(), " (opset ", node.opset(), ") on ", dtype);
+  return Form(node.domain(), node.op(), node.opset(), TypedBy(node));
+}
+
+std::string FormOf(std::string_view domain, std::string_view op, int opset,
+                   absl::Span<Value* const> inputs) {
+  const auto typed =
+      std::find_if(inputs.begin(), inputs.end(), [](const Value* v) { return v != nullptr; });
+  return Form(domain, op, opset, typed == inputs.end() ? nullptr : *typed);
 }
 
 Support CheckOp(const Node& node) {

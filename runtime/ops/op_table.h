@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "runtime/ops/op_def.h"
 
 namespace onnx_cudnn {
@@ -15,6 +16,9 @@ std::vector<const OpDef*> AllOps();
 
 // Op, opset and type, for the start of a reason: Resize (opset 28) on f32
 std::string FormOf(const Node& node);
+// The same of what is no Node yet, by its first input that is there.
+std::string FormOf(std::string_view domain, std::string_view op, int opset,
+                   absl::Span<Value* const> inputs);
 
 // Whether the reference of `node` takes its types, ranks and attributes. The reason names op, opset
 // and type:

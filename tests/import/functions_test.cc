@@ -109,6 +109,46 @@ TEST(FunctionsTest, GivesAnOutputThatIsAnInputANodeOfItsOwn) {
             "g (f32[2] x) => (f32[2] y) {\n  y = Identity(x)\n}\n");
 }
 
+TEST(FunctionsTest, OutputsOfOneNameAreOneValue) {
+  EXPECT_EQ(Expanded(R"(
+      g (float[2] x) => (float[2] y, float[2] z) { y, z = d.f(x) }
+      <domain: "d", opset_import: ["" : 28]> f (a) => (b, b) { b = Relu(a) })"),
+            "g (f32[2] x) => (f32[2] y, f32[2] z) {\n  y = Relu(x)\n  z = Identity(y)\n}\n");
+}
+
+TEST(FunctionsTest, OutputsOfABodyInAFunctionMayHaveOneName) {
+  Expanded(R"(
+      g (bool c, float[2] x) => (float[2] y, float[2] z) { y, z = d.f(c, x) }
+      <domain: "d", opset_import: ["" : 28]> f (c, a) => (y, z) {
+        y, z = If<then_branch = th () => (u, u) { u = Neg(a) }, else_branch = el () => (a, a) { }>(c) })");
+}
+
+// Opsets that the model of the call may import hold for its own nodes alone.
+TEST(FunctionsTest, RefusesDomainsAndOpsetsThatAreNotTaken) {
+  const auto refuse = [](std::string_view imports, std::string_view body, absl::StatusCode code,
+                         std::string_view message) {
+    ExpectRefusal(
+        absl::StrCat("g (bool c, float[2] x) => (float[2] y) { y = d.f(c, x) } ",
+                     "<domain: \"d\", opset_import: [", imports, "]> f (c, a) => (b) {", body, "}"),
+        code, message);
+  };
+  const auto unimplemented = absl::StatusCode::kUnimplemented;
+  const auto invalid = absl::StatusCode::kInvalidArgument;
+  refuse("\"\" : 5", "b = Relu(a)", unimplemented,
+         "node (Relu): Relu (opset 5) on f32: opsets 6 to 28 are taken");
+  refuse("\"ai.onnx\" : 29", "b = Relu(a)", unimplemented,
+         "node (Relu): Relu (opset 29) on f32: opsets 6 to 28 are taken");
+  refuse("\"\" : 28, \"ml\" : 3", "b = ml.Binarizer(a)", unimplemented,
+         "node (Binarizer): ml.Binarizer (opset 3) on f32: the domain is not taken");
+  refuse("\"\" : 5",
+         "b = If<then_branch = th () => (u) { u = Neg(a) }, "
+         "else_branch = el () => (u) { u = Abs(a) }>(c)",
+         unimplemented, "node (If): If (opset 5) on bool: opsets 6 to 28 are taken");
+  refuse("\"\" : 0", "b = Relu(a)", invalid, "function \"f\": opset 0 of domain \"\"");
+  refuse("\"\" : 28, \"ai.onnx\" : 28", "b = Relu(a)", invalid,
+         "function \"f\": domain \"\" is imported twice");
+}
+
 TEST(FunctionsTest, RefusesRecursionAndDuplicates) {
   const auto invalid = absl::StatusCode::kInvalidArgument;
   ExpectRefusal(R"(

@@ -79,7 +79,7 @@ TEST(UpgradeTest, RefusesALegacyBroadcastThatDoesNotFit) {
                 "node (Add): axis 1 does not fit input 1 of rank 2 into input 0 of rank 2");
   ExpectRefusal(6, "(float[2,3] x, float[] z) => (float[2,3] y)",
                 "y = Add<broadcast = 1, axis = 1>(x, z)", absl::StatusCode::kUnimplemented,
-                "node (Add): opset 6: attribute \"axis\" needs inputs of known rank");
+                "node (Add): Add (opset 6) on f32: attribute \"axis\" needs inputs of known rank");
 }
 
 TEST(UpgradeTest, DropsGemmsBroadcast) {
@@ -107,11 +107,13 @@ TEST(UpgradeTest, SaysTrainingOfBatchNormalizationByItsAttribute) {
               {"y = BatchNormalization(x, s, b, m, v)"});
   ExpectNodes(9, border, "y, nm, nv = BatchNormalization(x, s, b, m, v)",
               {"y, nm, nv = BatchNormalization<training_mode = 1>(x, s, b, m, v)"});
-  ExpectRefusal(8, border, "y = BatchNormalization<spatial = 0>(x, s, b, m, v)",
-                absl::StatusCode::kUnimplemented,
-                "node (BatchNormalization): opset 8: attribute \"spatial\" = 0");
+  ExpectRefusal(
+      8, border, "y = BatchNormalization<spatial = 0>(x, s, b, m, v)",
+      absl::StatusCode::kUnimplemented,
+      "node (BatchNormalization): BatchNormalization (opset 8) on f32: attribute \"spatial\" = 0");
   ExpectRefusal(9, border, "y, nm, nv, sm, sv = BatchNormalization(x, s, b, m, v)",
-                absl::StatusCode::kUnimplemented, "opset 9: outputs \"saved_mean\"");
+                absl::StatusCode::kUnimplemented,
+                "BatchNormalization (opset 9) on f32: outputs \"saved_mean\"");
 }
 
 TEST(UpgradeTest, MakesDropoutsRatioAnInput) {
@@ -174,7 +176,8 @@ TEST(UpgradeTest, DropsEmptyInputsOfResize) {
   ExpectRefusal(
       11, "(float[1,1,2,2] x) => (float[1,1,4,4] y) <float[0] r = {}, float[4] s = {1, 1, 2, 2}>",
       "y = Resize<coordinate_transformation_mode = \"tf_half_pixel_for_nn\">(x, r, s)",
-      absl::StatusCode::kUnimplemented, "opset 11: attribute \"coordinate_transformation_mode\"");
+      absl::StatusCode::kUnimplemented,
+      "Resize (opset 11) on f32: attribute \"coordinate_transformation_mode\"");
 }
 
 TEST(UpgradeTest, MakesAttributesInputs) {
@@ -210,7 +213,8 @@ TEST(UpgradeTest, MakesAxesOfReductionsAnInput) {
 
 TEST(UpgradeTest, RefusesIntegersWhereTheNewestReductionTakesFloats) {
   ExpectRefusal(18, "(int32[4] x) => (int32[1] y)", "y = ReduceLogSum(x)",
-                absl::StatusCode::kUnimplemented, "opset 18: input 0 of type i32");
+                absl::StatusCode::kUnimplemented,
+                "ReduceLogSum (opset 18) on i32: input 0 of type i32");
 }
 
 TEST(UpgradeTest, GivesClipBoundsOfItsType) {
@@ -270,9 +274,10 @@ TEST(UpgradeTest, GivesGroupNormalizationNumbersPerChannel) {
                "reshape = Reshape(expand, {6})", "unsqueeze_3 = Unsqueeze(b, {1})",
                "expand_5 = Expand(unsqueeze_3, {2, 3})", "reshape_7 = Reshape(expand_5, {6})",
                "y = GroupNormalization<num_groups = 2>(x, reshape, reshape_7)"});
-  ExpectRefusal(18, "(float[1,C,2] x, float[2] s, float[2] b) => (float[1,C,2] y)",
-                "y = GroupNormalization<num_groups = 2>(x, s, b)", absl::StatusCode::kUnimplemented,
-                "opset 18: attribute \"num_groups\" needs a known channel count");
+  ExpectRefusal(
+      18, "(float[1,C,2] x, float[2] s, float[2] b) => (float[1,C,2] y)",
+      "y = GroupNormalization<num_groups = 2>(x, s, b)", absl::StatusCode::kUnimplemented,
+      "GroupNormalization (opset 18) on f32: attribute \"num_groups\" needs a known channel count");
 }
 
 TEST(UpgradeTest, RefusesTheScanOfOpset8) {
@@ -280,7 +285,7 @@ TEST(UpgradeTest, RefusesTheScanOfOpset8) {
                 "y, z = Scan<num_scan_inputs = 1, body = b (float[2] si, float[2] xi) => (float[2] "
                 "so, float[2] zo)"
                 " { so = Add(si, xi) zo = Identity(so) }>(\"\", i, x)",
-                absl::StatusCode::kUnimplemented, "node (Scan): opset 8");
+                absl::StatusCode::kUnimplemented, "Scan (opset 8) on f32");
 }
 
 TEST(UpgradeTest, RefusesWhatTheSchemaDoesNotKnow) {
