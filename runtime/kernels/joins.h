@@ -5,10 +5,13 @@
 
 namespace onnx_cudnn {
 
-// A reader of `step.edge`: element-wise, with an output of the edge's dims. Other operands may
-// broadcast.
+// Whether element-wise code of ours computes on the type of every operand of `node`.
+Support CheckElementTypes(const Node& node);
+
+// A reader of `step.edge`: element-wise on such types, with an output of the edge's dims. Other
+// operands may broadcast.
 const Rule* JoinsAsReader(const GrowthStep& step);
-// A producer of `step.edge`: element-wise, where the edge has the dims of what the set computes on:
+// A producer of `step.edge`: such a Node, where the edge has the dims of what the set computes on:
 // an output of one of its Nodes, or the image that a Conv of it reads.
 const Rule* JoinsAsProducer(const GrowthStep& step);
 

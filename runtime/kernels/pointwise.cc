@@ -16,6 +16,8 @@ std::vector<std::string_view> PointwiseOps() {
   return ops;
 }
 
+Support TakesTypes(const Unit& core) { return CheckElementTypes(core.node()); }
+
 GrowthOptions PointwiseGrowth(const Unit&) {
   return {.forward = JoinsAsReader, .backward = JoinsAsProducer, .most_added = kMostOps - 1};
 }
@@ -23,13 +25,15 @@ GrowthOptions PointwiseGrowth(const Unit&) {
 }  // namespace
 
 // DAGs of up to 16 element-wise ops of the pointwise table, casts among them, of every dtype that
-// the table takes; all Nodes write one shape, to which other operands broadcast; any number of
-// outputs. Operands of the result's rank lie in one layout, others row-major. The code is generated
-// from the table's expressions; 16-byte accesses, one pass over every operand.
+// the table takes (8-bit floats and what is smaller are for the host); all Nodes write one shape,
+// to which other operands broadcast; any number of outputs. Operands of the result's rank lie in
+// one layout, others row-major. The code is generated from the table's expressions; 16-byte
+// accesses, one pass over every operand.
 Kernel PointwiseKernel() {
   return {.name = "pointwise",
           .ops = PointwiseOps(),
           .types = kFixedSizeTypes,
+          .takes = TakesTypes,
           .growth = PointwiseGrowth,
           .formats = OneLayout};
 }

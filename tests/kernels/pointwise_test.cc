@@ -82,6 +82,32 @@ TEST_F(PointwiseKernelTest, TakesCastsIntegersAndBools) {
             (Lines{"{Equal} rows rows > rows", "{Equal Cast} rows rows > rows"}));
 }
 
+TEST_F(PointwiseKernelTest, LeavesConversionsFromAndToSmallFloats) {
+  const Graph graph = GraphFromText(R"(
+      g (float[4] x, float8e5m2[4] l) => (float8e4m3fn[4] y, float[4] z, float8e5m2[4] w)
+      { a = Neg(x)
+        y = Cast<to = 17>(a)
+        z = Cast<to = 1>(l)
+        w = CastLike(a, l) })");
+  const Proposed neg = At(graph, "Neg");
+  EXPECT_EQ(Describe(neg.candidates), (Lines{"{Neg} rows > rows"}));
+  EXPECT_EQ(neg.not_fused,
+            (Lines{"a to Cast: element-wise kernels compute on f16, bf16, f32, f64, integers of 8 "
+                   "to 64 bits and bool",
+                   "a to CastLike: element-wise kernels compute on f16, bf16, f32, f64, integers "
+                   "of 8 to 64 bits and bool"}));
+  for (const char* name : {"y", "z", "w"}) {
+    for (const Node* node : graph.TopologicalOrder()) {
+      if (node->output(0).name() != name) continue;
+      const Proposed proposed = At(graph, *node);
+      EXPECT_TRUE(proposed.candidates.empty()) << name;
+      ASSERT_EQ(proposed.reasons.size(), 1u) << name;
+      EXPECT_NE(proposed.reasons[0].find("does not take f8"), std::string::npos)
+          << proposed.reasons[0];
+    }
+  }
+}
+
 TEST_F(PointwiseKernelTest, StopsWhereTheShapeGrows) {
   const Graph graph = GraphFromText(R"(
       g (float[3] x, float[2,3] z) => (float[2,3] y)
