@@ -18,6 +18,14 @@ constexpr Rule kUnalignedPrologue = {
     "before a convolution cuDNN computes only on channels that fill a multiple of 32 bits",
     "pad the channels to an even number"};
 
+// Measured with cuDNN 9.19: a Mul per channel and two Adds of images before a padded convolution
+// gave wrong results.
+constexpr Rule kPrologueImages = {"one image enters what stands before a convolution in cuDNN",
+                                  "none: the op before it writes its result"};
+constexpr Rule kPrologueOnPadding = {
+    "cuDNN computes what stands before a convolution on its padding too, which has to stay zero",
+    "pad by a Pad before the op: the convolution then pads nothing"};
+
 bool IsTransposed(const Node& node) { return node.op() == "ConvTranspose"; }
 
 int64_t GroupsOf(const Node& node) { return node.attrs().Int("group", 1); }
@@ -101,7 +109,13 @@ class Convolution final : public Pattern {
     }
     if (IsTransposed(anchor)) return &kTransposedPrologue;
     const int64_t bits = x.dim(1) / GroupsOf(anchor) * BitsOf(x.dtype());
-    return bits % kPrologueBits != 0 ? &kUnalignedPrologue : MayFuse(step, ImageOf(x));
+    if (bits % kPrologueBits != 0) return &kUnalignedPrologue;
+    if (const Rule* no = MayFuse(step, ImageOf(x))) return no;
+    std::vector<const Node*> before = NodesBefore(anchor, step.nodes);
+    before.push_back(&step.node);
+    if (CountImages(before, ImageOf(x)) > 1) return &kPrologueImages;
+    const bool is_padded = StaticConvShape(anchor)->window.has_padding();
+    return is_padded && !MapsZeroToZero(step.node, ImageOf(x)) ? &kPrologueOnPadding : nullptr;
   }
 
   std::vector<OperandLayout> Layouts(const Node& anchor,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "runtime/ops/pointwise.h"
 
@@ -63,6 +64,22 @@ const Rule* WhyNotElementWise(const Node& node) {
   return op.starts_with("Reduce") ? &kReduction : &kNotElementWise;
 }
 
+bool IsImage(const Value& value, const FusedTensor& tensor) {
+  const OperandShape shape = ShapeOf(value, tensor);
+  return shape == OperandShape::kFull || shape == OperandShape::kPerPixel;
+}
+
+// What numpy's rule makes of two shapes that go together.
+Dims Broadcast(const Dims& a, const Dims& b) {
+  Dims dims = a.size() < b.size() ? b : a;
+  const Dims& other = a.size() < b.size() ? a : b;
+  for (size_t i = 1; i <= other.size(); ++i) {
+    int64_t& extent = dims[dims.size() - i];
+    extent = std::max(extent, other[other.size() - i]);
+  }
+  return dims;
+}
+
 }  // namespace
 
 const Rule* WhyNotPointwise(const Node& node, const FusedTensor& tensor) {
@@ -96,6 +113,42 @@ bool ReadsFullOperand(absl::Span<const Node* const> readers, absl::Span<const No
     }
   }
   return false;
+}
+
+int CountImages(absl::Span<const Node* const> nodes, const FusedTensor& tensor) {
+  std::vector<const Value*> images;
+  for (const Node* node : nodes) {
+    for (const Value* v : node->inputs()) {
+      if (v == nullptr || Contains(nodes, v->producer()) || !IsImage(*v, tensor)) continue;
+      if (std::find(images.begin(), images.end(), v) == images.end()) images.push_back(v);
+    }
+  }
+  return static_cast<int>(images.size());
+}
+
+bool MapsZeroToZero(const Node& node, const FusedTensor& tensor) {
+  static constexpr float kZero = 0;
+  const Dims one(tensor.dims.size(), 1);
+  std::vector<TensorRef> in;
+  Dims dims = one;
+  for (const Value* v : node.inputs()) {
+    if (v == nullptr) {
+      in.emplace_back();
+    } else if (v->is_constant()) {
+      const HostTensor& constant = v->constant();
+      in.push_back({constant.dtype(), constant.dims(), constant.raw()});
+      dims = Broadcast(dims, constant.dims());
+    } else if (IsImage(*v, tensor)) {
+      in.push_back({DType::kF32, one, &kZero});
+    } else {
+      return false;
+    }
+  }
+  HostTensor out = HostTensor::Allocate(DType::kF32, dims);
+  EvaluatePointwise(BindPointwise(*FindPointwise(node.op()), node), in,
+                    {out.dtype(), out.dims(), out.mutable_raw()}, ThreadPool::Default());
+  const absl::Span<const float> numbers = out.data<float>();
+  return std::all_of(numbers.begin(), numbers.end(), [](float x) { return x == 0; });
 }
 
 bool KeepsZeroChannels(const Node& node, const FusedTensor& tensor) {

@@ -21,6 +21,13 @@ const Rule* MayFuse(const GrowthStep& step, const FusedTensor& tensor);
 bool ReadsFullOperand(absl::Span<const Node* const> readers, absl::Span<const Node* const> nodes,
                       const FusedTensor& tensor);
 
+// How many images, operands with an element per pixel, `nodes` read from outside of them.
+int CountImages(absl::Span<const Node* const> nodes, const FusedTensor& tensor);
+
+// Whether `node`, element-wise, computes zero where every image that it reads is zero: its other
+// operands are constants, and say so.
+bool MapsZeroToZero(const Node& node, const FusedTensor& tensor);
+
 // Whether padding channels, zero in every full operand, are zero in what `node` computes, too.
 bool KeepsZeroChannels(const Node& node, const FusedTensor& tensor);
 

@@ -26,7 +26,8 @@ struct WindowAxis {
     const int64_t room = in - 1 + pad_begin - k * dilation;
     return room < 0 ? First(k) : std::max(First(k), std::min(out, room / stride + 1));
   }
-  bool trivial() const { return kernel == 1 && stride == 1 && pad_begin == 0 && pad_end == 0; }
+  bool trivial() const { return kernel == 1 && stride == 1 && !has_padding(); }
+  bool has_padding() const { return pad_begin != 0 || pad_end != 0; }
 };
 
 // Depth, height and width; the leading ones of 1-D and 2-D windows have extent 1.
@@ -40,6 +41,9 @@ struct Window {
   int64_t out_size() const { return axes[0].out * axes[1].out * axes[2].out; }
   int64_t kernel_size() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
   bool trivial() const { return axes[0].trivial() && axes[1].trivial() && axes[2].trivial(); }
+  bool has_padding() const {
+    return axes[0].has_padding() || axes[1].has_padding() || axes[2].has_padding();
+  }
 };
 
 inline constexpr int kMaxSpatialRank = 3;

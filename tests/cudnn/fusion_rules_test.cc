@@ -85,6 +85,39 @@ const std::vector<FusionCase>& ConvolutionCases() {
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w, float16[8,1,1] ws) => (y) "
        "{ t = Mul(x, ws) y = Conv(t, w) }",
        "Conv", "{Mul Conv}"},
+      {"what maps zero to zero before a padded convolution",
+       "g (float16[1,8,4,4] x, float16[8,8,3,3] w, float16[8,1,1] ws) => (y) "
+       "{ a = Relu(x) b = Mul(a, ws) c = Tanh(b) y = Conv<pads = [1,1,1,1]>(c, w) }",
+       "Conv", "{Relu Mul Tanh Conv}"},
+      {"no sum with numbers before a padded convolution",
+       "g (float16[1,8,4,4] x, float16[8,8,3,3] w, float16[8,1,1] ws) => (y) "
+       "{ a = Add(x, ws) y = Conv<pads = [1,1,1,1]>(a, w) }",
+       "Conv", "{Conv}",
+       "a to Add: cuDNN computes what stands before a convolution on its padding"},
+      {"no Sigmoid before a padded convolution",
+       "g (float16[1,8,4,4] x, float16[8,8,3,3] w) => (y) "
+       "{ a = Sigmoid(x) b = Relu(a) y = Conv<pads = [1,1,1,1]>(b, w) }",
+       "Conv", "{Relu Conv}", "a to Sigmoid: cuDNN computes what stands before a convolution on"},
+      {"no Clip above zero before a padded convolution",
+       "g (float16[1,8,4,4] x, float16[8,8,3,3] w) => (y) { l = Constant<value = float16 {1}>() "
+       "t = Clip(x, l) y = Conv<pads = [1,1,1,1]>(t, w) }",
+       "Conv", "{Conv}", "t to Clip: cuDNN computes what stands before a convolution on"},
+      {"no scale that is computed before a padded convolution",
+       "g (float16[1,8,4,4] x, float16[8,8,3,3] w, float16[8,1,1] s) => (y) "
+       "{ a = Mul(x, s) y = Conv<pads = [1,1,1,1]>(a, w) }",
+       "Conv", "{Conv}", "a to Mul: cuDNN computes what stands before a convolution on"},
+      {"sums and a Sigmoid before a convolution without padding",
+       "g (float16[1,8,4,4] x, float16[8,8,3,3] w, float16[8,1,1] ws) => (y) "
+       "{ a = Add(x, ws) b = Sigmoid(a) y = Conv(b, w) }",
+       "Conv", "{Add Sigmoid Conv}"},
+      {"no two images before",
+       "g (float16[1,8,4,4] x, float16[1,8,4,4] z, float16[8,8,1,1] w) => (y) "
+       "{ a = Add(x, z) b = Relu(a) y = Conv(b, w) }",
+       "Conv", "{Relu Conv}", "a to Add: one image enters what stands before a convolution"},
+      {"no mask per pixel before",
+       "g (float16[1,8,4,4] x, float16[1,1,4,4] m, float16[8,8,1,1] w) => (y) "
+       "{ a = Mul(x, m) y = Conv(a, w) }",
+       "Conv", "{Conv}", "a to Mul: one image enters what stands before a convolution"},
       {"nothing before where others read it",
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w) => (y, t) { t = Relu(x) y = Conv(t, w) }",
        "Conv", "{Conv}"},
