@@ -17,6 +17,7 @@ class Driver {
       : pass_(pass), graph_(graph), context_(context) {}
 
   absl::StatusOr<bool> Run() {
+    if (!StartsAnywhere()) return false;
     for (const Node* node : graph_.TopologicalOrder()) Enqueue(node);
     while (!queue_.empty()) {
       const int id = queue_.front();
@@ -33,21 +34,31 @@ class Driver {
   }
 
  private:
+  bool StartsAt(const Node& node) const { return !node.bodies().empty() || pass_.StartsAt(node); }
+
+  bool StartsAnywhere() const {
+    for (int id = 0; id < graph_.node_ids(); ++id) {
+      if (graph_.node(id) != nullptr && StartsAt(*graph_.node(id))) return true;
+    }
+    return false;
+  }
+
   void Grow() {
     queued_.resize(graph_.node_ids());
     visits_.resize(graph_.node_ids());
   }
 
   void Enqueue(const Node* node) {
+    if (node == nullptr || !StartsAt(*node)) return;
     Grow();
-    if (node == nullptr || queued_[node->id()]) return;
+    if (queued_[node->id()]) return;
     queued_[node->id()] = true;
     queue_.push_back(node->id());
   }
 
   bool MayVisit(const Node& node) {
     const int64_t visits = ++visits_[node.id()];
-    if (visits == context_.limits.visits_per_node + 1) {
+    if (visits == context_.limits.visits_per_node + 1 && context_.remarks != nullptr) {
       Note(node.id(), node, absl::StrCat("stopped after ", visits - 1, " visits"));
     }
     return visits <= context_.limits.visits_per_node;
@@ -56,12 +67,14 @@ class Driver {
   absl::Status VisitOnce(Node& node) {
     const int id = node.id();
     if (visits_[id] == 1) RETURN_IF_ERROR(RunBodies(node));
-    const std::vector<int> around = Around(node);
+    if (!pass_.StartsAt(node)) return absl::OkStatus();
+    around_.clear();
+    AddAround(node, around_);
     const int first_new = graph_.node_ids();
     ASSIGN_OR_RETURN(const Match match, pass_.Visit(graph_, node));
-    refusals_.erase(id);
+    if (context_.remarks != nullptr) refusals_.erase(id);
     if (match.refused()) Note(id, match.node(), match.reason());
-    if (match.changed()) Revisit(id, around, first_new);
+    if (match.changed()) Revisit(id, around_, first_new);
     return absl::OkStatus();
   }
 
@@ -79,8 +92,7 @@ class Driver {
   }
 
   // Producers of the inputs and consumers of the outputs.
-  static std::vector<int> Around(const Node& node) {
-    std::vector<int> ids;
+  static void AddAround(const Node& node, std::vector<int>& ids) {
     for (const Value* v : node.inputs()) {
       if (v != nullptr && v->producer() != nullptr) ids.push_back(v->producer()->id());
     }
@@ -88,7 +100,6 @@ class Driver {
       if (v == nullptr) continue;
       for (const Use& use : v->uses()) ids.push_back(use.node->id());
     }
-    return ids;
   }
 
   // After a change at Node `id`: what died goes, and what stands around the change is looked at
@@ -106,11 +117,11 @@ class Driver {
         for (const Use& use : v->uses()) touched.push_back(use.node->id());
       }
     });
-    for (const int near : touched) {
-      if (graph_.node(near) != nullptr) Enqueue(graph_.node(near));
-    }
+    for (const int near : touched) Enqueue(graph_.node(near));
     if (const Node* node = graph_.node(id)) {
-      for (const int near : Around(*node)) Enqueue(graph_.node(near));
+      touched.clear();
+      AddAround(*node, touched);
+      for (const int near : touched) Enqueue(graph_.node(near));
     }
   }
 
@@ -120,6 +131,7 @@ class Driver {
   std::deque<int> queue_;
   std::vector<char> queued_;
   std::vector<int64_t> visits_;
+  std::vector<int> around_;         // of the Node that is visited
   std::map<int, Remark> refusals_;  // the last answer of each Node, by id
   bool changed_ = false;
 };

@@ -68,11 +68,14 @@ class Match {
 };
 
 // A rewrite around one Node. The driver visits bodies too, in topological order, and visits again
-// what a change touched. A Visit may replace uses, add and edit Nodes; it removes none (dead Nodes
-// go with the driver's own sweep after each change).
+// what a change touched, in both cases the Nodes at which the rewrite starts. A Visit may replace
+// uses, add and edit Nodes; it removes none (dead Nodes go with the driver's own sweep after each
+// change).
 class NodePass : public Pass {
  public:
   absl::StatusOr<bool> Run(Graph& graph, PassContext& context) final;
+  // Whether Visit may find something at `node`: asked of every Node, so in a few comparisons.
+  virtual bool StartsAt(const Node& node) const = 0;
   virtual absl::StatusOr<Match> Visit(Graph& graph, Node& node) = 0;
 
  protected:

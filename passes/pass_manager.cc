@@ -75,10 +75,9 @@ absl::Status CheckDisabled(const std::set<std::string, std::less<>>& disabled,
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> RunVerified(Graph& graph, Pass& pass, bool verify, PassContext& context) {
-  const size_t before = verify ? Fingerprint(graph) : 0;
+absl::StatusOr<bool> RunVerified(Graph& graph, Pass& pass, PassContext& context) {
+  const size_t before = Fingerprint(graph);
   ASSIGN_OR_RETURN(const bool changed, pass.Run(graph, context));
-  if (!verify) return changed;
   RETURN_IF_ERROR(Verify(graph));
   if (!changed && Fingerprint(graph) != before) {
     return absl::InternalError("it changed the graph and said that it did not");
@@ -93,12 +92,14 @@ absl::StatusOr<std::vector<PassRun>> RunPasses(Graph& graph,
                                                const PassManagerOptions& options,
                                                PassContext& context) {
   RETURN_IF_ERROR(CheckDisabled(options.disabled, passes));
+  const bool verify_each = options.verify == VerifyWhen::kAfterEachPass;
   std::vector<PassRun> runs;
   for (const auto& pass : passes) {
     if (options.disabled.contains(pass->name())) continue;
     PassRun run{.name = std::string(pass->name()), .nodes_before = graph.node_count()};
     const auto start = std::chrono::steady_clock::now();
-    absl::StatusOr<bool> changed = RunVerified(graph, *pass, options.verify, context);
+    absl::StatusOr<bool> changed =
+        verify_each ? RunVerified(graph, *pass, context) : pass->Run(graph, context);
     if (!changed.ok()) return Annotate(changed.status(), absl::StrCat("pass ", pass->name()));
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     run.changed = *changed;
@@ -107,6 +108,7 @@ absl::StatusOr<std::vector<PassRun>> RunPasses(Graph& graph,
     if (options.after_pass) options.after_pass(run, graph);
     runs.push_back(std::move(run));
   }
+  if (!verify_each) RETURN_IF_ERROR(Annotate(Verify(graph), "after the passes"));
   return runs;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
@@ -17,10 +18,18 @@ struct PassRun {
   int nodes_before = 0, nodes_after = 0;
 };
 
+// When the Graph is verified. After each Pass also that a change nobody claimed is none.
+enum class VerifyWhen : uint8_t { kAtTheEnd, kAfterEachPass };
+#ifdef NDEBUG
+inline constexpr VerifyWhen kVerifyByDefault = VerifyWhen::kAtTheEnd;
+#else
+inline constexpr VerifyWhen kVerifyByDefault = VerifyWhen::kAfterEachPass;
+#endif
+
 struct PassManagerOptions {
   std::set<std::string, std::less<>>
-      disabled;        // names; InvalidArgument when one names no pass of any pipeline
-  bool verify = true;  // the Graph after every pass, and that an unclaimed change is none
+      disabled;  // names; InvalidArgument when one names no pass of any pipeline
+  VerifyWhen verify = kVerifyByDefault;
   std::function<void(const PassRun&, const Graph&)> after_pass;  // dumps; may be empty
 };
 

@@ -47,8 +47,8 @@ std::optional<std::vector<int64_t>> OwnOperand(const Node& node) {
 class CancelReshapesPass final : public NodePass {
  public:
   std::string_view name() const override { return "cancel-reshapes"; }
+  bool StartsAt(const Node& node) const override { return OnlyChangesDims(&node); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (!OnlyChangesDims(&node)) return Match::None();
     Node* before = node.input(0).producer();
     if (!OnlyChangesDims(before)) return Match::No(node, "input 0 is not reshaped");
     Value& x = before->input(0);

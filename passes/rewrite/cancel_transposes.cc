@@ -24,8 +24,8 @@ bool KeepsElementOrder(const Type& type, const Perm& perm) {
 class CancelTransposesPass final : public NodePass {
  public:
   std::string_view name() const override { return "cancel-transposes"; }
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Transpose"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (!IsOp(&node, {"Transpose"})) return Match::None();
     const std::optional<Perm> perm = PermOf(node);
     if (!perm.has_value()) return Match::No(node, "the perm is not known");
     if (IsIdentityPerm(*perm)) {

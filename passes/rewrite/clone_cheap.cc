@@ -91,12 +91,12 @@ std::string_view WhyNot(const Node& node) {
 class CloneCheapPass final : public NodePass {
  public:
   std::string_view name() const override { return "clone-cheap"; }
-  absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
+  bool StartsAt(const Node& node) const override {
     const bool has_gpu =
         context().target != nullptr && context().target->info.compute_capability > 0;
-    if (!has_gpu || node.outputs().size() != 1 || !node.has_output(0) || !node.bodies().empty()) {
-      return Match::None();
-    }
+    return has_gpu && node.outputs().size() == 1 && node.has_output(0) && node.bodies().empty();
+  }
+  absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     std::vector<Node*> users = LinearUsers(node.output(0));
     const bool has_others = std::any_of(node.output(0).uses().begin(), node.output(0).uses().end(),
                                         [](const Use& use) { return !IsLinear(use.node); });

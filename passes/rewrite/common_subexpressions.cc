@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "passes/rewrite/random_ops.h"
@@ -36,7 +38,11 @@ class Merger {
 
   bool Run() {
     bool changed = false;
-    for (Node* node : graph_.TopologicalOrder()) changed |= Visit(*node);
+    visited_.resize(graph_.node_ids());
+    for (Node* node : graph_.TopologicalOrder()) {
+      visited_[node->id()] = true;
+      changed |= Visit(*node);
+    }
     return changed;
   }
 
@@ -52,14 +58,32 @@ class Merger {
       Note(node, "each run draws anew");
       return false;
     }
+    if (IsOnlyReader(node)) return false;
     const auto [first, added] = nodes_.try_emplace(KeyOf(node), &node);
     if (added) return false;
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       if (node.outputs()[i] == nullptr) continue;
-      graph_.ReplaceAllUses(*node.outputs()[i], first->second->output(static_cast<int>(i)));
+      Merge(*node.outputs()[i], first->second->output(static_cast<int>(i)));
     }
     graph_.Remove(node);
     return true;
+  }
+
+  // Whether nobody else reads one of the inputs: then no other Node computes the same.
+  static bool IsOnlyReader(const Node& node) {
+    return std::any_of(node.inputs().begin(), node.inputs().end(), [](const Value* v) {
+      return v != nullptr && !v->is_constant() && v->uses().size() == 1;
+    });
+  }
+
+  // A Node that was visited as the only reader of `to` now has others beside it.
+  void Merge(Value& from, Value& to) {
+    Node* reader = to.uses().size() == 1 ? to.uses()[0].node : nullptr;
+    graph_.ReplaceAllUses(from, to);
+    if (reader == nullptr || !visited_[reader->id()] || IsOnlyReader(*reader)) return;
+    if (reader->bodies().empty() && reader->domain().empty() && !IsRandom(*reader)) {
+      nodes_.try_emplace(KeyOf(*reader), reader);
+    }
   }
 
   bool VisitBodies(Node& node) {
@@ -112,6 +136,7 @@ class Merger {
   PassContext& context_;
   absl::flat_hash_map<Content, size_t> constants_;
   absl::flat_hash_map<std::string, Node*> nodes_;
+  std::vector<bool> visited_;  // by id
 };
 
 class CommonSubexpressionsPass final : public Pass {

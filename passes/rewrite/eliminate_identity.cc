@@ -106,15 +106,22 @@ constexpr Rule kRules[] = {
     {"Unsqueeze", SameStaticDims},
 };
 
+const Rule* FindRule(const Node& node) {
+  for (const Rule& rule : kRules) {
+    if (rule.op == node.op()) return &rule;
+  }
+  return nullptr;
+}
+
 class EliminateIdentityPass final : public NodePass {
  public:
   std::string_view name() const override { return "eliminate-identity"; }
+  bool StartsAt(const Node& node) const override {
+    return node.domain().empty() && FindRule(node) != nullptr;
+  }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (!node.domain().empty()) return Match::None();
-    const Rule* rule = std::find_if(std::begin(kRules), std::end(kRules),
-                                    [&](const Rule& r) { return r.op == node.op(); });
-    if (rule == std::end(kRules) || !node.has_input(0) || !node.has_output(0)) return Match::None();
-    const Answer answer = rule->ask(node);
+    if (!node.has_input(0) || !node.has_output(0)) return Match::None();
+    const Answer answer = FindRule(node)->ask(node);
     if (!answer.yes) return Match::No(node, answer.reason);
     if (node.output(0).uses().empty() && !node.output(0).is_graph_output()) return Match::None();
     graph.ReplaceAllUses(node.output(0), node.input(0));

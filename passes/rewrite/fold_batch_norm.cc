@@ -1,6 +1,7 @@
 // Folds inference BatchNormalization into the Conv, ConvTranspose, Gemm or MatMul before it:
 //   w'[k] = w[k]·s[k],  b'[k] = (b[k] − mean[k])·s[k] + beta[k],  s = gamma / sqrt(var + epsilon)
 #include "passes/rewrite/batch_norm.h"
+#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
 
@@ -10,8 +11,8 @@ namespace {
 class FoldBatchNormPass final : public NodePass {
  public:
   std::string_view name() const override { return "fold-batch-norm"; }
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"BatchNormalization"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& bn) override {
-    if (bn.op() != "BatchNormalization" || !bn.domain().empty()) return Match::None();
     Node* linear = bn.input(0).producer();
     const std::string_view why_not = WhyNotInference(bn);
     if (!why_not.empty()) return Match::No(bn, why_not);

@@ -1,5 +1,6 @@
 // Folds the Add of a constant into the op before it: Conv(x, w, b) + c, ConvTranspose(x, w, b) + c,
 // Gemm(a, b, c) + d, MatMul(x, w) + c. The weight need not be a constant.
+#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
 
@@ -26,8 +27,8 @@ bool OneOrPerChannel(const HostTensor& tensor, int64_t channels) {
 class FoldBiasPass final : public NodePass {
  public:
   std::string_view name() const override { return "fold-bias"; }
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Add"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& add) override {
-    if (add.op() != "Add" || !add.domain().empty()) return Match::None();
     for (const int side : {0, 1}) {
       Node* producer = add.input(side).producer();
       if (!IsLinear(producer)) continue;

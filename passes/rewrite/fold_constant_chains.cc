@@ -77,8 +77,8 @@ int ConstantSide(const Node& node) {
 class FoldConstantChainsPass final : public NodePass {
  public:
   std::string_view name() const override { return "fold-constant-chains"; }
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Add", "Mul"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (!IsOp(&node, {"Add", "Mul"})) return Match::None();
     const int side = ConstantSide(node);
     if (side < 0) return Match::None();
     Node* before = node.input(1 - side).producer();

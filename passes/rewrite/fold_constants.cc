@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/random_ops.h"
 #include "passes/rewrite/rewrites.h"
 #include "runtime/base/status.h"
@@ -126,12 +127,15 @@ std::string_view ConstantFolder::WhyTooLarge(const Node& node) const {
   return "";
 }
 
+bool ConstantFolder::StartsAt(const Node& node) {
+  if (IsOp(&node, {"Shape", "Size"})) return true;
+  return node.domain().empty() && node.bodies().empty() && !node.inputs().empty() &&
+         AllInputsConstant(node);
+}
+
 Match ConstantFolder::Fold(Graph& graph, Node& node) {
-  if (!node.domain().empty()) return Match::None();
+  if (!StartsAt(node)) return Match::None();
   if (node.op() == "Shape" || node.op() == "Size") return FoldShape(graph, node);
-  if (node.inputs().empty() || !node.bodies().empty() || !AllInputsConstant(node)) {
-    return Match::None();
-  }
   if (IsRandom(node)) return Match::No(node, "its result is random");
   if (node.op() == "DequantizeLinear") return Match::No(node, "stored weights stay quantized");
   if (!AllOutputsStatic(node) && !ShapeInference(graph).Infer(node).ok()) {
@@ -201,6 +205,7 @@ namespace {
 class FoldConstantsPass final : public NodePass {
  public:
   std::string_view name() const override { return "fold-constants"; }
+  bool StartsAt(const Node& node) const override { return ConstantFolder::StartsAt(node); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     if (folder_ == nullptr) folder_ = std::make_unique<ConstantFolder>(context().limits);
     return folder_->Fold(graph, node);

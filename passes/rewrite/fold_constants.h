@@ -16,6 +16,8 @@ class ConstantFolder {
   // The types of the Node's outputs are inferred where they are not static yet. A reference that
   // fails is a no, not an error: the Node may never run.
   Match Fold(Graph& graph, Node& node);
+  // Whether Fold may find something: all inputs are constants, or only their dims count.
+  static bool StartsAt(const Node& node);
 
  private:
   Match Evaluate(Graph& graph, Node& node);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "passes/rewrite/float_constants.h"
+#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
 
 namespace onnx_cudnn {
@@ -94,9 +95,11 @@ std::string_view WhyNotPool(const Node& pad, const Node& pool, const Pads& sum) 
 class FoldPadPass final : public NodePass {
  public:
   std::string_view name() const override { return "fold-pad"; }
+  bool StartsAt(const Node& node) const override {
+    return IsOp(&node, {"AveragePool", "Conv", "MaxPool"});
+  }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     const bool is_pool = node.op() == "AveragePool" || node.op() == "MaxPool";
-    if ((node.op() != "Conv" && !is_pool) || !node.domain().empty()) return Match::None();
     const Node* pad = node.input(0).producer();
     if (pad == nullptr || pad->op() != "Pad" || !pad->domain().empty()) return Match::None();
     if (pad->attrs().String("mode", "constant") != "constant") {

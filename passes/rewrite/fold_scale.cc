@@ -1,5 +1,6 @@
 // Folds a factor of one number per channel into the constant weight of the Conv, ConvTranspose,
 // Gemm or MatMul before it, or after it: there padding does no harm, for a scaled zero stays zero.
+#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
 
@@ -13,7 +14,6 @@ struct Scaling {
 };
 
 std::optional<Scaling> ScalingOf(const Node& node) {
-  if (!node.domain().empty()) return std::nullopt;
   if (node.op() == "Div" && node.input(1).is_constant()) return Scaling{0, true};
   if (node.op() != "Mul") return std::nullopt;
   if (node.input(1).is_constant()) return Scaling{0, false};
@@ -35,6 +35,7 @@ constexpr std::string_view kNotFinite = "a folded weight is not finite in its ty
 class FoldScalePass final : public NodePass {
  public:
   std::string_view name() const override { return "fold-scale"; }
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Div", "Mul"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     const std::optional<Scaling> scaling = ScalingOf(node);
     if (!scaling.has_value()) return Match::None();

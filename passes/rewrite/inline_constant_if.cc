@@ -1,6 +1,7 @@
 #include "passes/rewrite/inline_constant_if.h"
 
 #include "passes/rewrite/inline_body.h"
+#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
 
 namespace onnx_cudnn {
@@ -24,6 +25,7 @@ namespace {
 class InlineConstantIfPass final : public NodePass {
  public:
   std::string_view name() const override { return "inline-constant-if"; }
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"If"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override { return InlineIf(graph, node); }
 };
 

@@ -2,6 +2,7 @@
 // with what stands around it. The host runs it in one sweep as it is.
 #include "passes/rewrite/batch_norm.h"
 #include "passes/rewrite/float_constants.h"
+#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
 
 namespace onnx_cudnn {
@@ -10,8 +11,8 @@ namespace {
 class LowerBatchNormPass final : public NodePass {
  public:
   std::string_view name() const override { return "lower-batch-norm"; }
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"BatchNormalization"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& bn) override {
-    if (bn.op() != "BatchNormalization" || !bn.domain().empty()) return Match::None();
     if (context().target != nullptr && context().target->info.compute_capability == 0) {
       return Match::No(bn, "the target is no GPU");
     }

@@ -203,10 +203,9 @@ Match MergeConcat(Graph& graph, Node& node) {
 class MergeSlicesPass final : public NodePass {
  public:
   std::string_view name() const override { return "merge-slices"; }
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Concat", "Slice"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (IsOp(&node, {"Slice"})) return MergeSlice(graph, node);
-    if (IsOp(&node, {"Concat"})) return MergeConcat(graph, node);
-    return Match::None();
+    return node.op() == "Slice" ? MergeSlice(graph, node) : MergeConcat(graph, node);
   }
 };
 

@@ -155,14 +155,21 @@ constexpr Rule kRules[] = {
     {"Xor", DropEither<Neutral::kZero>},
 };
 
+const Rule* FindRule(const Node& node) {
+  for (const Rule& rule : kRules) {
+    if (rule.op == node.op()) return &rule;
+  }
+  return nullptr;
+}
+
 class SimplifyArithmeticPass final : public NodePass {
  public:
   std::string_view name() const override { return "simplify-arithmetic"; }
+  bool StartsAt(const Node& node) const override {
+    return node.domain().empty() && FindRule(node) != nullptr;
+  }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (!node.domain().empty()) return Match::None();
-    const Rule* rule = std::find_if(std::begin(kRules), std::end(kRules),
-                                    [&](const Rule& r) { return r.op == node.op(); });
-    return rule == std::end(kRules) ? Match::None() : rule->rewrite(graph, node);
+    return FindRule(node)->rewrite(graph, node);
   }
 };
 

@@ -28,6 +28,23 @@ TEST(CommonSubexpressionsTest, FollowsAChain) {
         a = Relu(x) c = LeakyRelu<alpha = 0.5>(a) y = Add(c, c) })");
 }
 
+// All of the first chain comes before the second, where each Node is the only reader.
+TEST(CommonSubexpressionsTest, MergesChainsThatComeOneAfterTheOther) {
+  ExpectRewrite(CommonSubexpressions(), R"(
+      g (float[2] x) => (float[2] y)
+      { a = Relu(x)
+        b = Neg(a)
+        c = Mul(b, b)
+        d = Exp(c)
+        e = Relu(x)
+        f = Neg(e)
+        h = Mul(f, f)
+        i = Exp(h)
+        y = Add(d, i) })",
+                R"(g (f32[2] x) => (f32[2] y) {
+        a = Relu(x) b = Neg(a) c = Mul(b, b) d = Exp(c) y = Add(d, d) })");
+}
+
 TEST(CommonSubexpressionsTest, ComparesConstantsByContent) {
   ExpectRewrite(CommonSubexpressions(), R"(
       g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float[2] d = {1, 2}>

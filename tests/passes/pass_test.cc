@@ -31,6 +31,7 @@ Graph Chain(int count, const std::string& op) {
 class RenamePass final : public NodePass {
  public:
   std::string_view name() const override { return "rename"; }
+  bool StartsAt(const Node&) const override { return true; }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     ++visits;
     const std::string next = node.op() == "A" ? "B" : node.op() == "B" ? "C" : "";
@@ -64,6 +65,7 @@ TEST(NodePassTest, KeepsTheLastAnswerOfEachNode) {
 class RestlessPass final : public NodePass {
  public:
   std::string_view name() const override { return "restless"; }
+  bool StartsAt(const Node&) const override { return true; }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     ++visits;
     graph.SetAttr(node, "n", int64_t{visits});
@@ -162,9 +164,31 @@ TEST(RunPassesTest, RefusesAnUnknownName) {
 TEST(RunPassesTest, CatchesAPassThatHidesItsChange) {
   Graph graph = Chain(1, "Relu");
   PassContext context;
-  const auto runs = RunPasses(graph, List(std::make_unique<LyingPass>()), {}, context);
+  const auto runs = RunPasses(graph, List(std::make_unique<LyingPass>()),
+                              {.verify = VerifyWhen::kAfterEachPass}, context);
   EXPECT_EQ(runs.status().code(), absl::StatusCode::kInternal);
   EXPECT_EQ(runs.status().message(), "pass lying: it changed the graph and said that it did not");
+}
+
+// Adds an output whose name another one has.
+class BreakingPass final : public Pass {
+ public:
+  std::string_view name() const override { return "breaking"; }
+  absl::StatusOr<bool> Run(Graph& graph, PassContext&) override {
+    Value& stray = graph.AddNode({.op = "Relu", .inputs = {graph.inputs()[0]}}).output(0);
+    graph.AddOutput("y", stray);
+    return true;
+  }
+};
+
+TEST(RunPassesTest, VerifiesTheGraphAtLeastAtTheEnd) {
+  for (const VerifyWhen when : {VerifyWhen::kAtTheEnd, VerifyWhen::kAfterEachPass}) {
+    Graph graph = Chain(1, "Relu");
+    PassContext context;
+    const auto runs =
+        RunPasses(graph, List(std::make_unique<BreakingPass>()), {.verify = when}, context);
+    EXPECT_EQ(runs.status().code(), absl::StatusCode::kInternal) << runs.status();
+  }
 }
 
 TEST(PipelinesTest, MakesPassesByName) {
@@ -195,7 +219,8 @@ TEST(PipelinesTest, LevelTwoMovesArithmetic) {  // ((3x + 5) - 5) * 2 + 1
         t = Add(s, c)
         y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })");
   PassContext context;
-  ASSERT_TRUE(RunPasses(graph, MakePipeline(2), {}, context).ok());
+  ASSERT_TRUE(
+      RunPasses(graph, MakePipeline(2), {.verify = VerifyWhen::kAfterEachPass}, context).ok());
   EXPECT_EQ(PrintOnOneLine(graph),
             "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y = s) { s = Conv(x, {6}, {1}) }");
 }

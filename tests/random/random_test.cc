@@ -93,8 +93,9 @@ TEST(RandomCaseTest, HasManyOpsAndSharedValues) {
 class DropReluPass final : public NodePass {
  public:
   std::string_view name() const override { return "drop-relu"; }
+  bool StartsAt(const Node& node) const override { return node.op() == "Relu"; }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (node.op() != "Relu" || node.output(0).uses().empty()) return Match::None();
+    if (node.output(0).uses().empty()) return Match::None();
     graph.ReplaceAllUses(node.output(0), node.input(0));
     return Match::Changed();
   }
@@ -104,8 +105,9 @@ class DropReluPass final : public NodePass {
 class DropResidualPass final : public NodePass {
  public:
   std::string_view name() const override { return "drop-residual"; }
+  bool StartsAt(const Node& node) const override { return node.op() == "Add"; }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (node.op() != "Add" || node.output(0).uses().empty()) return Match::None();
+    if (node.output(0).uses().empty()) return Match::None();
     const Node* conv = node.input(0).producer();
     if (conv == nullptr || conv->op() != "Conv") return Match::None();
     if (node.output(0).type() != node.input(0).type()) return Match::None();

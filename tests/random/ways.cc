@@ -31,7 +31,8 @@ absl::StatusOr<Answer> Rewritten(const RandomCase& c,
                                  const std::vector<std::unique_ptr<Pass>>& passes) {
   Graph graph = c.graph.Clone();
   PassContext context{.target = &TargetNamed("h200"), .functions = &kOnnxFunctions};
-  ASSIGN_OR_RETURN(const std::vector<PassRun> runs, RunPasses(graph, passes, {}, context));
+  ASSIGN_OR_RETURN(const std::vector<PassRun> runs,
+                   RunPasses(graph, passes, {.verify = VerifyWhen::kAfterEachPass}, context));
   Answer answer{.acted = false};
   for (const PassRun& run : runs) answer.acted |= run.changed;
   ASSIGN_OR_RETURN(answer.outputs, Evaluate(graph, c.Inputs()));
