@@ -15,6 +15,7 @@
 #include "runtime/exec/cpu_device.h"
 #include "runtime/graph/infer.h"
 #include "runtime/import/expand_function.h"
+#include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -46,11 +47,31 @@ absl::Status CheckOptions(const SessionOptions& options) {
       "option max_memory_bytes: expected 0 or more, found %d", options.max_memory_bytes));
 }
 
-absl::Status CheckRunnable(std::string_view what, std::string_view name, const Type& type) {
+// Who writes or, of an input, first reads `value`.
+const Node* OpAt(const Value& value) {
+  if (value.producer() != nullptr) return value.producer();
+  return value.uses().empty() ? nullptr : value.uses()[0].node;
+}
+
+absl::Status CheckRunnable(std::string_view what, std::string_view name, const Value& value) {
+  const Type& type = value.type();
   const bool is_whole = BitsOf(type.dtype) > 0 || type.dtype == DType::kString;
   if (type.is_tensor() && is_whole) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrFormat("%s \"%s\": expected a tensor, found %s", what, name, ToString(type)));
+  const Node* op = OpAt(value);
+  return absl::UnimplementedError(absl::StrFormat("%s \"%s\": %sexpected a tensor, found %s", what,
+                                                  name, op == nullptr ? "" : FormOf(*op) + ": ",
+                                                  ToString(type)));
+}
+
+absl::Status CheckBorder(const Graph& graph) {
+  for (const Value* input : graph.inputs()) {
+    RETURN_IF_ERROR(CheckRunnable("input", input->name(), *input));
+  }
+  for (const auto& [name, value] : graph.outputs()) {
+    if (value->type().kind == Type::Kind::kUnknown) continue;  // shows when a Program is built
+    RETURN_IF_ERROR(CheckRunnable("output", name, *value));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> StringsIn(const TensorView& view) {
@@ -86,6 +107,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
   RETURN_IF_ERROR(CheckOptions(options));
   auto model = std::shared_ptr<LoadedModel>(new LoadedModel(std::move(graph), options));
   RETURN_IF_ERROR(model->OpenDevice());
+  RETURN_IF_ERROR(CheckBorder(model->graph_));
   const absl::Time start = absl::Now();
   RETURN_IF_ERROR(model->Optimize());
   RETURN_IF_ERROR(model->Describe());
@@ -119,16 +141,12 @@ absl::Status LoadedModel::Optimize() {
 }
 
 absl::Status LoadedModel::Describe() {
+  RETURN_IF_ERROR(CheckBorder(graph_));  // the passes know more types
   for (const Value* input : graph_.inputs()) {
-    RETURN_IF_ERROR(CheckRunnable("input", input->name(), input->type()));
     inputs_.push_back(DescribeValue(input->name(), input->type()));
   }
   for (const GraphOutput& output : graph_.outputs()) {
-    const Type& type = output.value->type();
-    if (type.kind != Type::Kind::kUnknown) {  // an unknown one shows when a Program is built
-      RETURN_IF_ERROR(CheckRunnable("output", output.name, type));
-    }
-    outputs_.push_back(DescribeValue(output.name, type));
+    outputs_.push_back(DescribeValue(output.name, output.value->type()));
   }
   return FindInputsThatDecideShapes();
 }
@@ -201,7 +219,7 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
            .functions = &kOnnxFunctions,
            .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}}));
   for (const GraphOutput& output : program->graph.outputs()) {
-    RETURN_IF_ERROR(CheckRunnable("output", output.name, output.value->type()));
+    RETURN_IF_ERROR(CheckRunnable("output", output.name, *output.value));
   }
   {
     absl::MutexLock lock(stats_mutex_);

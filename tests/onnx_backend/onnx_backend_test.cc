@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <regex>
 #include <set>
 
 #include "absl/strings/str_replace.h"
@@ -75,6 +76,13 @@ TEST(FailingListTest, NamesVectorsThatExist) {
     for (const TestVector& vector : FindVectors(group)) names.insert(vector.name);
   }
   for (const auto& [name, reason] : failing->reasons()) EXPECT_TRUE(names.contains(name)) << name;
+}
+
+TEST(FailingListTest, NamesOpOpsetAndTypeInEachReason) {
+  const std::regex form(R"((^| )[\w.]+ \(opset \d+\) on [\w\[\],?()]+: )");
+  for (const auto& [name, reason] : failing->reasons()) {
+    EXPECT_TRUE(std::regex_search(reason, form)) << name << ": " << reason;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Node, OnnxBackendTest, testing::ValuesIn(FindVectors("node")), CaseName);
