@@ -33,7 +33,9 @@ namespace onnx_cudnn {
 namespace {
 
 // Abseil keeps a flag's last value: this one may be given several times.
+std::vector<NamedText> input_arguments;
 std::vector<NamedText> shape_arguments;
+void CollectInput();
 void CollectShape();
 
 }  // namespace
@@ -59,6 +61,10 @@ ABSL_FLAG(bool, verbose, false,
           "Of --explain: every partition, edge and buffer, and the bytes that are live at each "
           "launch.");
 ABSL_FLAG(std::string, target, "cpu", "What the model is to run on: cpu or h200.");
+ABSL_FLAG(std::string, input, "",
+          "Of --explain: shape=8,-1 gives the numbers of an input whose values decide shapes, once "
+          "per input; the numbers alone for a model's only input. A .npy file does as well.")
+    .OnUpdate([] { onnx_cudnn::CollectInput(); });
 ABSL_FLAG(std::string, shape, "",
           "Of --explain: name=1x3x224x224, once per input; the shape alone for a model's only "
           "input. Dims that nothing says are 1.")
@@ -85,10 +91,15 @@ constexpr std::string_view kUsage =
   onnx-cudnn-opt model.onnx --disable-passes fold-batch-norm --remarks
   onnx-cudnn-opt model.onnx --print-after fold-batch-norm
   onnx-cudnn-opt resnet50.onnx --explain --target h200 --shape 32x3x224x224
+  onnx-cudnn-opt model.onnx --explain --input shape=8,-1                values that decide shapes
   onnx-cudnn-opt model.onnx --explain --target h200 --partitioner cost --pin pins.txt --json why.json
 
 Exit codes: 0 done, 1 usage, 2 model or pin file invalid, 3 valid but not supported, 6 out of memory, 7 internal.)";
 
+void CollectInput() {
+  const std::string value = absl::GetFlag(FLAGS_input);
+  if (!value.empty()) input_arguments.push_back(SplitNamedText(value));
+}
 void CollectShape() {
   const std::string value = absl::GetFlag(FLAGS_shape);
   if (!value.empty()) shape_arguments.push_back(SplitNamedText(value));
@@ -138,10 +149,11 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   ASSIGN_OR_RETURN(options.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(options.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
   RETURN_IF_ERROR(MakeTarget(options.target).status());
-  const bool explain_only =
-      options.verbose || !options.json.empty() || !options.pin.empty() || !shape_arguments.empty();
+  const bool explain_only = options.verbose || !options.json.empty() || !options.pin.empty() ||
+                            !input_arguments.empty() || !shape_arguments.empty();
   if (explain_only && !options.explain) {
-    return absl::InvalidArgumentError("--json, --verbose, --pin and --shape need --explain");
+    return absl::InvalidArgumentError(
+        "--json, --verbose, --pin, --input and --shape need --explain");
   }
   if (options.streams < 1 || options.streams > 64 || options.max_memory < 0) {
     return absl::InvalidArgumentError("--streams: expected 1 to 64; --max-memory: 0 or more");
@@ -225,9 +237,13 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
   for (const Value* input : graph.inputs()) {
     infos.push_back(DescribeValue(input->name(), input->type()));
   }
-  ASSIGN_OR_RETURN(const auto dims, ShapesOf(infos, shape_arguments));
+  ASSIGN_OR_RETURN(auto dims, ShapesOf(infos, shape_arguments));
+  ASSIGN_OR_RETURN(const NamedTensors values,
+                   SaidInputs(infos, {.sources = input_arguments, .shapes = shape_arguments}));
+  for (const auto& [name, tensor] : values) dims[name] = tensor.dims();
   BuildOptions build{
       .partitioner = options.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
+      .input_values = values,
       .streams = options.streams,
       .functions = &kOnnxFunctions,
       .disabled_passes = {options.disabled.begin(), options.disabled.end()}};

@@ -35,8 +35,8 @@ void CollectShape();
 ABSL_FLAG(std::string, input, "",
           "name=SOURCE, once per input; SOURCE alone for a model's only input. A .npy file; a .png "
           "or .jpg, fitted to the "
-          "input as --image says; random: seeded, floats in [0, 1), integers 0 or 1; zeros. Inputs "
-          "not named are random.")
+          "input as --image says; numbers, as in shape=8,-1; random: seeded, floats in [0, 1), "
+          "integers 0 or 1; zeros. Inputs not named are random.")
     .OnUpdate([] { onnx_cudnn::CollectInput(); });
 ABSL_FLAG(std::string, shape, "",
           "name=1x3x224x224, once per input; the shape alone for a model's only input. Symbolic "
@@ -97,7 +97,7 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   onnx-cudnn-run resnet50.onnx                                          random input, output summary, latency
   onnx-cudnn-run resnet50.onnx --input cat.jpg --top 5 --labels imagenet.txt
   onnx-cudnn-run open-nsfw.onnx --input photo.jpg --image open-nsfw --top 2
-  onnx-cudnn-run model.onnx --input x=x.npy --input mask=zeros --output-dir out
+  onnx-cudnn-run model.onnx --input x=x.npy --input mask=zeros --input shape=8,-1 --output-dir out
   onnx-cudnn-run model.onnx --shape x=8x3x224x224 --runs 100 --warm-up 1000 --json
   onnx-cudnn-run model.onnx --verify test_data_set_0                    or --verify expected.npz
 

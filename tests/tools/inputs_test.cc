@@ -48,6 +48,35 @@ TEST(InputsTest, ZerosAreZero) {
   for (const float x : zeros.data<float>()) EXPECT_EQ(x, 0);
 }
 
+TEST(InputsTest, NumbersAreAnInput) {
+  const auto make = [](DType dtype, std::vector<ValueInfo::Extent> dims, const std::string& text,
+                       bool ranked = true) {
+    const std::vector<ValueInfo> infos = {
+        {.name = "s", .dtype = dtype, .ranked = ranked, .dims = std::move(dims)}};
+    auto inputs = MakeInputs(infos, {.sources = {{"s", text}}});
+    return inputs.ok() ? absl::StatusOr<HostTensor>((*inputs)[0].tensor) : inputs.status();
+  };
+  EXPECT_TRUE(SameContent(*make(DType::kI64, {{.symbol = "K"}}, "8,-1"),
+                          HostTensor::Ints(std::vector<int64_t>{8, -1})));
+  EXPECT_TRUE(SameContent(*make(DType::kF32, {}, "0.5"),
+                          HostTensor::Of<float>(DType::kF32, {}, std::vector<float>{0.5})));
+  EXPECT_EQ(make(DType::kU8, {{.value = 2}, {.symbol = "K"}}, "1,2,3,255")->dims(), (Dims{2, 2}));
+  EXPECT_EQ(make(DType::kI64, {}, "1,2", false)->dims(), Dims{2});
+  EXPECT_EQ(make(DType::kBool, {{.value = 2}}, "0,1")->dims(), Dims{2});
+  const auto message = [&](DType dtype, const std::string& text) {
+    return std::string(make(dtype, {{.value = 2}}, text).status().message());
+  };
+  EXPECT_TRUE(absl::StrContains(message(DType::kI64, "1"), "numbers for s i64[2], found 1"));
+  EXPECT_TRUE(absl::StrContains(message(DType::kI64, "1,x"), "\"x\" is no i64"));
+  EXPECT_TRUE(absl::StrContains(message(DType::kI64, "1,"), "\"\" is no i64"));
+  EXPECT_TRUE(absl::StrContains(message(DType::kI64, "1,0.5"), "\"0.5\" is no i64"));
+  EXPECT_TRUE(absl::StrContains(message(DType::kU8, "1,256"), "\"256\" is no u8"));
+  EXPECT_TRUE(absl::StrContains(message(DType::kU8, "1,-1"), "\"-1\" is no u8"));
+  EXPECT_TRUE(absl::StrContains(message(DType::kBool, "1,2"), "\"2\" is no bool"));
+  EXPECT_TRUE(absl::StrContains(message(DType::kF16, "1,1e9"), "\"1e9\" is no f16"));
+  EXPECT_TRUE(absl::StrContains(message(DType::kI4, "1,2"), "no numbers of dtype i4"));
+}
+
 TEST(InputsTest, RefusesWhatDoesNotFit) {
   const auto message = [](const InputRequest& request) {
     return std::string(MakeInputs(kBatch, request).status().message());

@@ -186,6 +186,21 @@ TEST_F(ProgramsTest, OptExplainsAsTextAndJson) {
   EXPECT_EQ(json["partitions"][0]["flops"], 32);
 }
 
+TEST_F(ProgramsTest, NumbersOfAnInputDecideShapes) {
+  Write("reshape.onnx", *ModelBytesFromText(R"(
+      g (float[4,4] x, int64[K] shape) => (float[A,B] y) { y = Reshape(x, shape) })"));
+  const Ended explained =
+      Run(ONNX_CUDNN_OPT, "reshape.onnx --explain --verbose --input shape=8,-1");
+  EXPECT_EQ(explained.code, 0) << explained.err;
+  EXPECT_TRUE(absl::StrContains(explained.out, "f32[8,2]")) << explained.out;
+  const Ended ran = RunTool("reshape.onnx --input shape=2,-1 --runs 1");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(absl::StrContains(ran.out, "y f32[2,8]")) << ran.out;
+  ExpectFails(Run(ONNX_CUDNN_OPT, "reshape.onnx --explain --input shape=8,x"), 2,
+              "\"x\" is no i64");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "reshape.onnx --input shape=8,-1"), 1, "need --explain");
+}
+
 TEST_F(ProgramsTest, PinFilesAreReadWithTheirLines) {
   Write("good.txt", "# the only one\npin host y/0\n");
   Write("bad.txt", "\npin\n");

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/float16.h"
+#include "tools/common/numbers.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -145,6 +146,10 @@ absl::StatusOr<ModelInput> FromImage(const ValueInfo& info, Dims dims, const std
       absl::StrFormat("%s, %d x %d, preset %s", path, image.width, image.height, preset.name)};
 }
 
+bool LooksLikeNumbers(std::string_view text) {
+  return !text.empty() && (absl::ascii_isdigit(text[0]) || text[0] == '-' || text[0] == '.');
+}
+
 absl::StatusOr<ModelInput> FromSource(const ValueInfo& info, Dims dims, const std::string& source,
                                       const InputRequest& request) {
   if (source == "random" || source == "zeros") {
@@ -159,8 +164,12 @@ absl::StatusOr<ModelInput> FromSource(const ValueInfo& info, Dims dims, const st
       absl::EndsWith(lower, ".jpeg")) {
     return FromImage(info, std::move(dims), source, request);
   }
-  return absl::InvalidArgumentError(
-      absl::StrFormat("expected a .npy, .png or .jpg file, random or zeros, found \"%s\"", source));
+  if (LooksLikeNumbers(source)) {
+    ASSIGN_OR_RETURN(HostTensor tensor, NumbersToTensor(source, info, std::move(dims)));
+    return ModelInput{info.name, std::move(tensor), source};
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "expected a .npy, .png or .jpg file, numbers, random or zeros, found \"%s\"", source));
 }
 
 absl::StatusOr<ModelInput> MakeInput(const ValueInfo& info, const TextByName& sources,
@@ -226,6 +235,20 @@ absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>&
     inputs.push_back(*std::move(input));
   }
   return inputs;
+}
+
+absl::StatusOr<NamedTensors> SaidInputs(const std::vector<ValueInfo>& infos,
+                                        const InputRequest& request) {
+  ASSIGN_OR_RETURN(const TextByName sources, ByInput(request.sources, infos, "--input"));
+  ASSIGN_OR_RETURN(const TextByName shapes, ByInput(request.shapes, infos, "--shape"));
+  NamedTensors tensors;
+  for (const ValueInfo& info : infos) {
+    if (!sources.contains(info.name)) continue;
+    absl::StatusOr<ModelInput> input = MakeInput(info, sources, shapes, request);
+    if (!input.ok()) return Annotate(input.status(), absl::StrCat("input \"", info.name, "\""));
+    tensors[info.name] = std::move(input->tensor);
+  }
+  return tensors;
 }
 
 TensorView ViewOf(const HostTensor& tensor) {

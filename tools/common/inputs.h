@@ -25,7 +25,8 @@ NamedText SplitNamedText(std::string_view argument);
 absl::StatusOr<Dims> ParseDims(std::string_view text);
 
 struct InputRequest {
-  std::vector<NamedText> sources;  // a .npy, .png, .jpg or .jpeg file, "random" or "zeros"
+  std::vector<NamedText> sources;  // a .npy, .png, .jpg or .jpeg file, "8,-1", "random" or
+                                   // "zeros"
   std::vector<NamedText> shapes;
   NamedTensors given;  // tensors by input name, used where no source is said
   ImagePreset image;
@@ -51,6 +52,10 @@ absl::StatusOr<std::map<std::string, Dims, std::less<>>> ShapesOf(
 //   files
 absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>& infos,
                                                    const InputRequest& request);
+
+// The tensors that `request.sources` give, by input name. Errors as above.
+absl::StatusOr<NamedTensors> SaidInputs(const std::vector<ValueInfo>& infos,
+                                        const InputRequest& request);
 
 // The Session's view of `tensor`.
 TensorView ViewOf(const HostTensor& tensor);
