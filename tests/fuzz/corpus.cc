@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -50,6 +51,8 @@ constexpr const char* kTexts[] = {
          h = Cast <to = 1> (half) })",
 };
 
+constexpr uintmax_t kMostVectorBytes = 4096;
+
 constexpr const char* kPins[] = {
     "pin cudnn conv1 relu1\n",
     "# a comment\npin * conv2 add2   # another\nforbid gemm fc\n\nforbid * conv1 relu1\r\n",
@@ -88,6 +91,21 @@ std::vector<std::string> ModelCorpus() {
        std::filesystem::directory_iterator(ONNX_CUDNN_SOURCE_DIR "/models/tiny")) {
     add(ReadFile(file.path()));
   }
+  return models;
+}
+
+std::vector<std::string> VectorCorpus(const std::string& folder) {
+  std::vector<std::filesystem::path> paths;
+  if (std::filesystem::is_directory(folder)) {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
+      if (file.path().filename() == "model.onnx" && file.file_size() <= kMostVectorBytes) {
+        paths.push_back(file.path());
+      }
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> models;
+  for (const std::filesystem::path& path : paths) models.push_back(ReadFile(path));
   return models;
 }
 

@@ -71,6 +71,12 @@ TEST(FuzzReplayTest, ModelsOfTheCorpusLoadUnlessTheyHoldWhatIsRefused) {
 
 TEST(FuzzReplayTest, LoaderAnswersAnyBytes) { Replay(ModelCorpus(), FuzzLoad, 4000); }
 
+TEST(FuzzReplayTest, LoaderAnswersMutatedVectors) {
+  const std::vector<std::string> vectors = VectorCorpus(ONNX_CUDNN_VECTORS);
+  ASSERT_GT(vectors.size(), 1500u);
+  Replay(vectors, FuzzLoad, 2000);
+}
+
 TEST(FuzzReplayTest, PinParserAnswersAnyText) { Replay(PinCorpus(), FuzzPins, 20'000); }
 
 }  // namespace

@@ -16,5 +16,8 @@ void FuzzPins(std::string_view text);
 // Small valid inputs that reach far: models of all kinds, pin files.
 std::vector<std::string> ModelCorpus();
 std::vector<std::string> PinCorpus();
+// The models of at most 4 KiB among ONNX's test vectors in `folder`, sorted by path; none where
+// there is no such folder.
+std::vector<std::string> VectorCorpus(const std::string& folder);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,5 @@
-// write_corpus FOLDER: writes the corpora into FOLDER/load and FOLDER/pins, a file per input.
+// write_corpus FOLDER: writes the corpora into FOLDER/load and FOLDER/pins, a file per input. That
+// of the loader holds ONNX's test vectors too, where they lie on this host.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -21,6 +22,9 @@ int main(int argc, char** argv) {
     std::cerr << "usage: write_corpus FOLDER\n";
     return 1;
   }
-  Write(std::filesystem::path(argv[1]) / "load", onnx_cudnn::ModelCorpus());
+  std::vector<std::string> models = onnx_cudnn::ModelCorpus();
+  const std::vector<std::string> vectors = onnx_cudnn::VectorCorpus(ONNX_CUDNN_VECTORS);
+  models.insert(models.end(), vectors.begin(), vectors.end());
+  Write(std::filesystem::path(argv[1]) / "load", models);
   Write(std::filesystem::path(argv[1]) / "pins", onnx_cudnn::PinCorpus());
 }
