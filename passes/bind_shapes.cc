@@ -99,6 +99,11 @@ void ForgetShape(Graph& graph, Value& value) {
   graph.SetType(value, std::move(type));
 }
 
+bool HasStaticInputs(const Graph& graph) {
+  return std::all_of(graph.inputs().begin(), graph.inputs().end(),
+                     [](const Value* v) { return v->is_static(); });
+}
+
 void ForgetShapes(Graph& graph) {
   for (Value* v : graph.Values()) {
     if (v->producer() != nullptr) ForgetShape(graph, *v);
@@ -179,7 +184,8 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
   Binder binder;
   for (Value* input : bound.inputs()) RETURN_IF_ERROR(binder.Bind(bound, *input, input_dims));
   BindValues(bound, options.input_values);
-  ForgetShapes(bound);
+  // Shapes that follow from static inputs were inferred at import.
+  if (!HasStaticInputs(graph) || !options.input_values.empty()) ForgetShapes(bound);
   SweepDead(bound);
   RETURN_IF_ERROR(InferAndFold(options.limits, options.remarks).Run(bound));
   SweepDead(bound);

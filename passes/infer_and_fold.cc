@@ -1,11 +1,21 @@
 #include "passes/infer_and_fold.h"
 
+#include <algorithm>
+
 #include "passes/rewrite/inline_constant_if.h"
 #include "passes/rewrite/resolve_sequences.h"
 #include "passes/rewrite/unroll.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
+namespace {
+
+bool HasStaticOutputs(const Node& node) {
+  return std::all_of(node.outputs().begin(), node.outputs().end(),
+                     [](const Value* v) { return v == nullptr || v->is_static(); });
+}
+
+}  // namespace
 
 absl::Status InferAndFold::Run(Graph& graph) {
   ShapeInference inference(graph);
@@ -27,7 +37,9 @@ absl::Status InferAndFold::RunNode(Graph& graph, Node& node, ShapeInference& inf
     for (int id = first_new; id < graph.node_ids(); ++id) added.push_back(graph.node(id));
     return RunNodes(graph, added, inference);
   }
-  RETURN_IF_ERROR(inference.Infer(node));
+  if (!node.bodies().empty() || !HasStaticOutputs(node)) {
+    RETURN_IF_ERROR(inference.Infer(node));
+  }
   if (!node.bodies().empty()) return RunBodies(graph, node, inference);
   const Match match = folder_.Fold(graph, node);
   if (match.refused() && remarks_ != nullptr) {

@@ -10,10 +10,10 @@
 
 namespace onnx_cudnn {
 
-// Sweeps Graphs in topological order, each Node inferred, then folded at once, so that shapes
-// computed from shapes are known before their users are inferred. An If on a constant gives way to
-// its branch, a sequence to its elements, a loop whose turns can be counted to its turns. The
-// limits on folding hold over all its Graphs together.
+// Sweeps Graphs in topological order, each Node inferred where its outputs are not static yet, then
+// folded at once, so that shapes computed from shapes are known before their users are inferred. An
+// If on a constant gives way to its branch, a sequence to its elements, a loop whose turns can be
+// counted to its turns. The limits on folding hold over all its Graphs together.
 class InferAndFold {
  public:
   InferAndFold(const PassLimits& limits, std::vector<Remark>* remarks)

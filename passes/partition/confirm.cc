@@ -11,8 +11,9 @@
 
 namespace onnx_cudnn {
 
-absl::StatusOr<std::vector<Partition>> Confirmer::Confirm(absl::Span<const Candidate> chosen) {
+absl::StatusOr<std::vector<Partition>> Confirmer::Confirm(std::vector<Candidate> chosen) {
   std::vector<std::string> signatures;
+  signatures.reserve(chosen.size());
   std::vector<std::pair<const Candidate*, Answer*>> unknown;
   for (const Candidate& candidate : chosen) {
     signatures.push_back(Signature(candidate, target_));
@@ -26,12 +27,13 @@ absl::StatusOr<std::vector<Partition>> Confirmer::Confirm(absl::Span<const Candi
                                       }
                                     });
   std::vector<Partition> partitions;
+  partitions.reserve(chosen.size());
   for (size_t i = 0; i < chosen.size(); ++i) {
     const Answer& answer = answers_.at(signatures[i]);
     if (!answer.status.ok()) return answer.status;
     const std::shared_ptr<const Step>& step = answer.compiled.step();
     if (step == nullptr) refused_[signatures[i]] = answer.compiled.reason();
-    partitions.push_back({chosen[i], answer.variant, step});
+    partitions.push_back({std::move(chosen[i]), answer.variant, step});
   }
   return partitions;
 }
@@ -77,8 +79,8 @@ class Search {
     std::vector<const Node*> open = order_;
     if (pins_ != nullptr) RETURN_IF_ERROR(pins_->CheckOffered(MakeStretch(open)));
     while (!open.empty()) {
-      ASSIGN_OR_RETURN(const std::vector<Candidate> chosen, CoverWithoutCycle(open));
-      ASSIGN_OR_RETURN(std::vector<Partition> partitions, confirmer_.Confirm(chosen));
+      ASSIGN_OR_RETURN(std::vector<Candidate> chosen, CoverWithoutCycle(open));
+      ASSIGN_OR_RETURN(std::vector<Partition> partitions, confirmer_.Confirm(std::move(chosen)));
       open.clear();
       absl::flat_hash_set<const Node*> again;
       for (Partition& p : partitions) {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "passes/partition/partitioners.h"
 
 namespace onnx_cudnn {
@@ -19,7 +18,7 @@ class Confirmer {
   // Parallel to `chosen`; a Partition without a Step was refused by all its Variants, with the
   // reason in refused().
   //   errors  what an Engine failed with, with its name and the first Node before it
-  absl::StatusOr<std::vector<Partition>> Confirm(absl::Span<const Candidate> chosen);
+  absl::StatusOr<std::vector<Partition>> Confirm(std::vector<Candidate> chosen);
   const Refusals& refused() const { return refused_; }
 
  private:

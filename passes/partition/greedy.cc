@@ -2,6 +2,7 @@
 #include <iterator>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "passes/partition/fixed_placements.h"
 #include "passes/partition/partitioners.h"
@@ -50,10 +51,10 @@ class Cover {
       for (size_t i = 0; i < stretch_.nodes.size(); ++i) {
         const Node& node = *stretch_.nodes[i];
         if (taken_[i] || IsAnchor(node) != anchors) continue;
-        const Proposal* best = Best(i);
+        Proposal* best = Best(i);
         if (best == nullptr) return proposals_.Unrunnable(node);
         for (const Node* n : best->candidate.nodes) taken_[proposals_.PositionOf(n)] = true;
-        chosen_.push_back(best->candidate);
+        chosen_.push_back(std::move(best->candidate));  // its anchor is taken: nobody asks again
       }
     }
     return std::move(chosen_);
@@ -61,11 +62,11 @@ class Cover {
 
  private:
   // Agreement first, then size, then price; the earlier Engine of equals.
-  const Proposal* Best(size_t anchor) const {
+  Proposal* Best(size_t anchor) {
     using Rank = std::tuple<int, int, double>;  // smaller is better
-    const Proposal* best = nullptr;
+    Proposal* best = nullptr;
     Rank best_rank;
-    for (const Proposal& p : proposals_.at()[anchor]) {
+    for (Proposal& p : proposals_.at()[anchor]) {
       if (!IsFree(p)) continue;
       const Rank rank = {fixed_.Disagreements(p), -static_cast<int>(p.candidate.nodes.size()),
                          p.candidate.cost.us + fixed_.BorderUs(p)};
@@ -82,7 +83,7 @@ class Cover {
   }
 
   const Stretch& stretch_;
-  const Proposals proposals_;
+  Proposals proposals_;
   const FixedPlacements fixed_;
   std::vector<bool> taken_;
   std::vector<Candidate> chosen_;

@@ -106,7 +106,7 @@ class Materializer {
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.cost.us < b.cost.us; });
     for (const Candidate& candidate : candidates) {
-      ASSIGN_OR_RETURN(std::vector<Partition> made, confirmer_.Confirm({&candidate, 1}));
+      ASSIGN_OR_RETURN(std::vector<Partition> made, confirmer_.Confirm({candidate}));
       if (made[0].step != nullptr) {
         partitions_.push_back(std::move(made[0]));
         return absl::OkStatus();

@@ -4,24 +4,28 @@
 #include <functional>
 #include <queue>
 
-#include "absl/container/flat_hash_map.h"
-
 namespace onnx_cudnn {
 namespace {
 
 std::vector<std::vector<int>> Predecessors(absl::Span<const Candidate* const> candidates) {
-  absl::flat_hash_map<const Node*, int> owner;
+  std::vector<int> owner;  // by Node id; -1: none
   for (size_t i = 0; i < candidates.size(); ++i) {
-    for (const Node* node : candidates[i]->nodes) owner[node] = static_cast<int>(i);
+    for (const Node* node : candidates[i]->nodes) {
+      if (node->id() >= static_cast<int>(owner.size())) owner.resize(2 * node->id() + 1, -1);
+      owner[node->id()] = static_cast<int>(i);
+    }
   }
+  const auto owner_of = [&](const Node* node) {
+    return node == nullptr || node->id() >= static_cast<int>(owner.size()) ? -1 : owner[node->id()];
+  };
   std::vector<std::vector<int>> predecessors(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     std::vector<int>& list = predecessors[i];
     for (const Node* node : candidates[i]->nodes) {
       for (const Value* v : node->inputs()) {
         if (v == nullptr) continue;
-        auto it = owner.find(v->producer());
-        if (it != owner.end() && it->second != static_cast<int>(i)) list.push_back(it->second);
+        const int before = owner_of(v->producer());
+        if (before >= 0 && before != static_cast<int>(i)) list.push_back(before);
       }
     }
     std::sort(list.begin(), list.end());

@@ -18,8 +18,8 @@ class Proposals::Sink final : public CandidateSink {
     if (stretch.remarks != nullptr) {
       stretch.remarks->push_back({std::string(engine.name()), Where(node), reason});
     }
-    proposals_.reasons_[anchor_].push_back(absl::StrCat(engine.name(), ": ", reason));
-    if (stretch.listener != nullptr) stretch.listener->No(engine, node, std::move(reason));
+    if (stretch.listener != nullptr) stretch.listener->No(engine, node, reason);
+    proposals_.why_not_.emplace_back(&engine, std::move(reason));
   }
   void NotFused(const Engine& engine, const Value& edge, const Node& node,
                 const Rule& rule) override {
@@ -33,21 +33,24 @@ class Proposals::Sink final : public CandidateSink {
 };
 
 Proposals::Proposals(const Stretch& stretch)
-    : stretch_(stretch), at_(stretch.nodes.size()), reasons_(stretch.nodes.size()) {
+    : stretch_(stretch), position_(stretch.graph.node_ids(), -1), at_(stretch.nodes.size()) {
   for (size_t i = 0; i < stretch.nodes.size(); ++i) {
-    position_[stretch.nodes[i]] = static_cast<int>(i);
+    position_[stretch.nodes[i]->id()] = static_cast<int>(i);
   }
-  for (size_t i = 0; i < stretch.nodes.size(); ++i) {
-    Sink sink(*this, static_cast<int>(i));
-    for (const Engine* engine : stretch.target.engines) {
-      engine->Propose(stretch.graph, *stretch.nodes[i], stretch.target, sink);
-    }
-  }
+  for (size_t i = 0; i < stretch.nodes.size(); ++i) ProposeAt(static_cast<int>(i));
 }
 
-int Proposals::PositionOf(const Node* node) const {
-  auto it = position_.find(node);
-  return it == position_.end() ? -1 : it->second;
+void Proposals::ProposeAt(int anchor) {
+  why_not_.clear();
+  Sink sink(*this, anchor);
+  for (const Engine* engine : stretch_.target.engines) {
+    engine->Propose(stretch_.graph, *stretch_.nodes[anchor], stretch_.target, sink);
+  }
+  const auto is_alone = [](const Proposal& p) { return p.candidate.nodes.size() == 1; };
+  if (std::any_of(at_[anchor].begin(), at_[anchor].end(), is_alone)) return;
+  for (const auto& [engine, reason] : why_not_) {
+    reasons_[anchor].push_back(absl::StrCat(engine->name(), ": ", reason));
+  }
 }
 
 void Proposals::Consider(int anchor, Candidate candidate) {
@@ -58,15 +61,14 @@ void Proposals::Consider(int anchor, Candidate candidate) {
   if (!stretch_.refused.empty()) {
     auto it = stretch_.refused.find(Signature(candidate, stretch_.target));
     if (it != stretch_.refused.end()) {
-      reasons_[anchor].push_back(absl::StrCat(candidate.engine->name(), ": ", it->second));
+      why_not_.emplace_back(candidate.engine, it->second);
       if (stretch_.listener != nullptr) TellRefused(candidate, it->second);
       return;
     }
   }
   if (stretch_.pins != nullptr) {
     if (const PinRule* rule = stretch_.pins->Against(candidate); rule != nullptr) {
-      reasons_[anchor].push_back(
-          absl::StrCat(candidate.engine->name(), ": ", rule->where, " keeps it out"));
+      why_not_.emplace_back(candidate.engine, rule->where + " keeps it out");
       return;
     }
   }
@@ -117,7 +119,8 @@ bool Proposals::Convex(const Candidate& candidate) const {
 }
 
 absl::Status Proposals::Unrunnable(const Node& node) const {
-  const std::vector<std::string>& reasons = reasons_[PositionOf(&node)];
+  const auto found = reasons_.find(PositionOf(&node));
+  const auto reasons = found == reasons_.end() ? std::vector<std::string>() : found->second;
   return absl::UnimplementedError(
       absl::StrCat(Where(node), ": no engine runs it",
                    reasons.empty() ? "" : absl::StrCat(": ", absl::StrJoin(reasons, "; "))));

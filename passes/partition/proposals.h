@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,21 +23,25 @@ class Proposals {
   explicit Proposals(const Stretch& stretch);
   // Parallel to the Stretch's Nodes, in the Engines' order.
   const std::vector<std::vector<Proposal>>& at() const { return at_; }
+  std::vector<std::vector<Proposal>>& at() { return at_; }
   // Position of a Node in the Stretch; -1 outside.
-  int PositionOf(const Node* node) const;
+  int PositionOf(const Node* node) const { return position_[node->id()]; }
   // Why nobody runs the Node, with every Engine's reason.
   absl::Status Unrunnable(const Node& node) const;
 
  private:
   class Sink;
+  void ProposeAt(int anchor);
   void Consider(int anchor, Candidate candidate);
   void TellRefused(const Candidate& candidate, std::string_view reason) const;
   bool Convex(const Candidate& candidate) const;
 
   const Stretch& stretch_;
-  absl::flat_hash_map<const Node*, int> position_;
+  std::vector<int> position_;  // by id; -1: outside
   std::vector<std::vector<Proposal>> at_;
-  std::vector<std::vector<std::string>> reasons_;  // why not, by position
+  std::vector<std::pair<const Engine*, std::string>> why_not_;  // at the current anchor
+  // The same by position, with the Engines' names: of Nodes that nobody would run alone.
+  absl::flat_hash_map<int, std::vector<std::string>> reasons_;
 };
 
 }  // namespace onnx_cudnn

@@ -7,7 +7,6 @@
 // input, or the output of a Node that moves bytes. Behind arithmetic it stays one Node, which that
 // arithmetic fuses as an epilogue.
 #include <algorithm>
-#include <map>
 
 #include "passes/rewrite/broadcast.h"
 #include "passes/rewrite/is_op.h"
@@ -111,7 +110,7 @@ class CloneCheapPass final : public NodePass {
 
  private:
   static void ReadACopy(Graph& graph, const Node& node, Node& user) {
-    std::map<const Value*, Value*> values;
+    ValueCopies values;
     for (Value* v : node.inputs()) {
       if (v != nullptr) values[v] = v;
     }

@@ -1,13 +1,12 @@
 #include "passes/rewrite/inline_body.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 namespace onnx_cudnn {
 
 std::vector<Value*> CopyBody(const Graph& body, absl::Span<Value* const> inputs, Graph& graph) {
-  std::map<const Value*, Value*> values;
+  ValueCopies values;
   for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs()[i]] = inputs[i];
   const std::vector<Node*> order = body.TopologicalOrder();
   CopyNodes(std::vector<const Node*>(order.begin(), order.end()), graph, values);

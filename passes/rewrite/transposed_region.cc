@@ -1,7 +1,5 @@
 #include "passes/rewrite/transposed_region.h"
 
-#include <map>
-
 #include "passes/rewrite/broadcast.h"
 #include "passes/rewrite/is_op.h"
 #include "passes/rewrite/permutation.h"
@@ -63,7 +61,7 @@ Value& TransposedRegion::Untransposed(Graph& graph, const Value& start) const {
 }
 
 Value& TransposedRegion::Rebuild(Graph& graph, const Value& value) const {
-  std::map<const Value*, Value*> values;
+  ValueCopies values;
   for (const Value* start : starts_) {
     auto [it, added] = values.try_emplace(start, nullptr);
     if (added) it->second = &Untransposed(graph, *start);

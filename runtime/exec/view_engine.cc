@@ -66,7 +66,7 @@ Format Renamed(const Format& format, const std::vector<int64_t>& perm) {
   for (Format::Axis& axis : axes) {
     axis.dim = static_cast<int>(std::find(perm.begin(), perm.end(), axis.dim) - perm.begin());
   }
-  return Format::Of(std::move(axes));
+  return Format::Of(axes);
 }
 
 // The Formats between which a Transpose only renames axes.
@@ -176,7 +176,7 @@ Support CheckNode(const Node& node, const Target& target) {
 Format PartOf(const Format& whole, int64_t extent) {
   std::vector<Format::Axis> axes(whole.axes().begin(), whole.axes().end());
   axes[0].extent = axes[0].pitch = extent;
-  return Format::Of(std::move(axes));
+  return Format::Of(axes);
 }
 
 Support CheckConcatPlacements(const Candidate& candidate) {

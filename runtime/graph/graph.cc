@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/log/check.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +15,12 @@ Dims Value::dims() const {
   dims.reserve(type_.dims.size());
   for (const Dim& d : type_.dims) dims.push_back(d.value);
   return dims;
+}
+
+int64_t Value::elements() const {
+  int64_t elements = 1;
+  for (const Dim& d : type_.dims) elements *= d.value;
+  return elements;
 }
 
 Graph::Graph() = default;
@@ -231,8 +237,7 @@ std::vector<Value*> Graph::Values() const {
   return values;
 }
 
-void CopyNodes(absl::Span<const Node* const> nodes, Graph& to,
-               std::map<const Value*, Value*>& values) {
+void CopyNodes(absl::Span<const Node* const> nodes, Graph& to, ValueCopies& values) {
   for (const Node* node : nodes) {
     NodeSpec spec{.op = node->op(),
                   .attrs = node->attrs(),
@@ -270,7 +275,8 @@ void CopyNodes(absl::Span<const Node* const> nodes, Graph& to,
 Graph Graph::Clone() const {
   Graph copy;
   copy.name_ = name_;
-  std::map<const Value*, Value*> values;
+  ValueCopies values;
+  values.reserve(values_.size());
   for (const Value* v : inputs_) values[v] = &copy.AddInput(v->name(), v->type());
   std::vector<Node*> order = TopologicalOrder();
   CopyNodes(std::vector<const Node*>(order.begin(), order.end()), copy, values);
@@ -282,13 +288,41 @@ Graph Graph::Clone() const {
   return copy;
 }
 
+namespace {
+
+// A set of a few pointers, or of many.
+template <typename T>
+class PointerSet {
+ public:
+  bool contains(const T* p) const {
+    if (many_.empty()) return std::find(few_.begin(), few_.end(), p) != few_.end();
+    return many_.contains(p);
+  }
+  // Whether it is new.
+  bool insert(const T* p) {
+    if (!many_.empty()) return many_.insert(p).second;
+    if (contains(p)) return false;
+    few_.push_back(p);
+    if (few_.size() > kFew) many_.insert(few_.begin(), few_.end());
+    return true;
+  }
+
+ private:
+  static constexpr size_t kFew = 16;
+  absl::InlinedVector<const T*, kFew> few_;
+  absl::flat_hash_set<const T*> many_;
+};
+
+}  // namespace
+
 Boundary BoundaryOf(absl::Span<const Node* const> nodes) {
   Boundary boundary;
-  absl::flat_hash_set<const Node*> inside(nodes.begin(), nodes.end());
-  absl::flat_hash_set<const Value*> seen;
+  PointerSet<Node> inside;
+  for (const Node* node : nodes) inside.insert(node);
+  PointerSet<Value> seen;
   for (const Node* node : nodes) {
     for (const Value* v : node->inputs()) {
-      if (v == nullptr || inside.contains(v->producer()) || !seen.insert(v).second) continue;
+      if (v == nullptr || inside.contains(v->producer()) || !seen.insert(v)) continue;
       (v->is_constant() ? boundary.constants : boundary.inputs).push_back(v);
     }
     for (const Value* v : node->outputs()) {
@@ -303,7 +337,7 @@ Boundary BoundaryOf(absl::Span<const Node* const> nodes) {
 
 Graph Extract(absl::Span<const Node* const> nodes) {
   Graph graph;
-  std::map<const Value*, Value*> values;
+  ValueCopies values;
   const Boundary boundary = BoundaryOf(nodes);
   for (const Value* v : boundary.inputs) values[v] = &graph.AddInput(v->name(), v->type());
   for (const Value* v : boundary.constants) values[v] = &graph.AddInput(v->name(), v->type());

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "runtime/graph/attrs.h"
@@ -46,7 +47,7 @@ class Value {
   int64_t dim(int i) const { return type_.dims[i].value; }          // < 0 when not a number
   Dims dims() const;                                                // of a static tensor
   bool is_static() const { return type_.is_static(); }
-  int64_t elements() const { return ElementsOf(dims()); }
+  int64_t elements() const;  // of a static tensor
   int64_t bytes() const { return BytesOf(dtype(), elements()); }
 
   Node* producer() const { return producer_; }  // nullptr: an input or a constant
@@ -208,10 +209,12 @@ Boundary BoundaryOf(absl::Span<const Node* const> nodes);
 // then its constants, its outputs the boundary's outputs, types kept.
 Graph Extract(absl::Span<const Node* const> nodes);
 
+// Values of one Graph and what stands for them in another.
+using ValueCopies = absl::flat_hash_map<const Value*, Value*>;
+
 // Copies `nodes` into `to`; `values` maps what they read and gets what they write. A constant met
 // first is added to `to`.
-void CopyNodes(absl::Span<const Node* const> nodes, Graph& to,
-               std::map<const Value*, Value*>& values);
+void CopyNodes(absl::Span<const Node* const> nodes, Graph& to, ValueCopies& values);
 
 // node "conv1" (Conv), or (Conv) alone, for the start of a message.
 std::string Where(const Node& node);

@@ -45,6 +45,13 @@ Expression Expression::Apply(Primitive primitive, const std::vector<Expression>&
 
 namespace {
 
+// Whether binding leaves the Term, with its arguments, as it is.
+bool IsSameForAllNodes(const Term& term) {
+  const bool is_leaf = ArityOf(term.primitive) == 0;
+  const bool stays = term.primitive == Primitive::kInput || term.primitive == Primitive::kConstant;
+  return is_leaf ? stays : term.primitive != Primitive::kSelect;
+}
+
 // Builds what BindPointwise returns.
 class Binder {
  public:
@@ -155,6 +162,7 @@ Cost CostOfPointwise(const Node& node) {
 
 Expression BindPointwise(const PointwiseRow& row, const Node& node) {
   const std::vector<Term>& terms = row.expression.terms();
+  if (std::all_of(terms.begin(), terms.end(), IsSameForAllNodes)) return row.expression;
   return Binder(terms, node).Bind(static_cast<int>(terms.size()) - 1);
 }
 

@@ -5,11 +5,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/log/log.h"
 #include "absl/strings/str_cat.h"
 
 namespace onnx_cudnn {
 namespace {
+
+using AxisList = absl::InlinedVector<Format::Axis, 8>;
 
 // Two axes of one dim that count on without a gap are one axis.
 bool CountsOn(const Format::Axis& outer, const Format::Axis& inner) {
@@ -124,8 +127,9 @@ void Convert(DType dtype, absl::Span<const int64_t> dims, const Format& format, 
 
 }  // namespace
 
-Format Format::Of(std::vector<Axis> axes) {
+Format Format::Of(absl::Span<const Axis> axes) {
   Format format;
+  format.axes_.reserve(axes.size());
   int64_t pitch =
       1;  // of the dropped axes since the last kept one: the next one further in takes it
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -146,34 +150,34 @@ Format Format::Of(std::vector<Axis> axes) {
 }
 
 Format Format::RowMajor(absl::Span<const int64_t> dims) {
-  std::vector<Axis> axes;
+  AxisList axes;
   for (size_t i = 0; i < dims.size(); ++i)
     axes.push_back({static_cast<int>(i), 1, dims[i], dims[i]});
-  return Of(std::move(axes));
+  return Of(axes);
 }
 
 Format Format::Permuted(absl::Span<const int64_t> dims, absl::Span<const int> order) {
-  std::vector<Axis> axes;
+  AxisList axes;
   for (int dim : order) axes.push_back({dim, 1, dims[dim], dims[dim]});
-  return Of(std::move(axes));
+  return Of(axes);
 }
 
 Format Format::ChannelsLast(absl::Span<const int64_t> dims, int64_t channel_multiple) {
   if (dims.size() < 3) return RowMajor(dims);
-  std::vector<Axis> axes = {{0, 1, dims[0], dims[0]}};
+  AxisList axes = {{0, 1, dims[0], dims[0]}};
   for (size_t i = 2; i < dims.size(); ++i)
     axes.push_back({static_cast<int>(i), 1, dims[i], dims[i]});
   const int64_t channels = (dims[1] + channel_multiple - 1) / channel_multiple * channel_multiple;
   axes.push_back({1, 1, channels, channels});
-  return Of(std::move(axes));
+  return Of(axes);
 }
 
 int64_t Format::lanes() const {
-  int64_t last = 0;
-  const std::vector<int64_t> strides = LaneStrides(axes_);
-  for (size_t i = 0; i < axes_.size(); ++i) {
+  int64_t last = 0, stride = 1;
+  for (size_t i = axes_.size(); i-- > 0;) {
     if (axes_[i].extent == 0) return 0;
-    last += (axes_[i].extent - 1) * strides[i];
+    last += (axes_[i].extent - 1) * stride;
+    stride *= axes_[i].pitch;
   }
   return last + 1;
 }

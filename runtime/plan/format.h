@@ -28,7 +28,7 @@ class Format {
   };
 
   Format() = default;  // a scalar's
-  static Format Of(std::vector<Axis> axes);
+  static Format Of(absl::Span<const Axis> axes);
   static Format RowMajor(absl::Span<const int64_t> dims);
   // order[0] is the outermost dim.
   static Format Permuted(absl::Span<const int64_t> dims, absl::Span<const int> order);

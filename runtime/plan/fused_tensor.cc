@@ -37,7 +37,7 @@ Format BesideChannelsLast(const Value& operand, const FusedTensor& tensor, int64
   const Format aligned = Format::ChannelsLast(dims, has_channels ? multiple : 1);
   std::vector<Format::Axis> axes(aligned.axes().begin(), aligned.axes().end());
   for (Format::Axis& axis : axes) axis.dim -= missing;
-  return Format::Of(std::move(axes));
+  return Format::Of(axes);
 }
 
 std::vector<const Node*> NodesBefore(const Node& anchor, absl::Span<const Node* const> nodes) {

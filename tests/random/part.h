@@ -15,8 +15,8 @@ using Tensors = std::map<const Value*, HostTensor>;
 // elsewhere, its outputs what others read of them, what is a graph output and what nobody reads.
 struct Part {
   Graph graph;
-  std::vector<const Value*> inputs;       // of the whole Graph, parallel to graph.inputs()
-  std::map<const Value*, Value*> copies;  // of Values of the whole Graph
+  std::vector<const Value*> inputs;  // of the whole Graph, parallel to graph.inputs()
+  ValueCopies copies;                // of Values of the whole Graph
 };
 
 // `nodes` stand in topological order.
