@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -11,6 +13,13 @@
 #include "runtime/plan/step.h"
 
 namespace onnx_cudnn {
+
+// What a StreamSet recorded instead of running it. Launched as one; addresses are those of the
+// recording.
+class CapturedGraph {
+ public:
+  virtual ~CapturedGraph() = default;
+};
 
 // The streams of one Executor. Used by one thread at a time.
 class StreamSet {
@@ -25,6 +34,33 @@ class StreamSet {
   virtual absl::Status Wait(int stream, int event) = 0;
   // Returns the first failure of what was enqueued, and forgets it.
   virtual absl::Status Synchronize() = 0;
+
+  // `step` whose operands are in host memory (Space::kHost), in its turn on `stream`.
+  virtual absl::Status LaunchOnHost(int stream, const Step& step, const LaunchArgs& args,
+                                    absl::Span<const absl::Span<std::byte>> scratch) = 0;
+  // Between any two of: this Device's memory of either Space, memory that ReadsDirectly.
+  virtual absl::Status Copy(int stream, void* to, const void* from, int64_t bytes) = 0;
+
+  // Capture. Between Begin and End everything that is enqueued, on any of the streams, is recorded
+  // and not run; the recording starts and ends on stream 0, the others fork from it and join it by
+  // themselves. Unimplemented, with the reason, where this Device cannot.
+  virtual absl::Status BeginCapture() = 0;
+  virtual absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() = 0;
+  // Enqueues a recording of this StreamSet on stream 0.
+  virtual absl::Status Replay(const CapturedGraph& graph) = 0;
+  // Milliseconds of each of `replays` replays, one after the other, when all else is done: by the
+  // Device's own clock where it has one, else by the host's. Synchronizes.
+  virtual absl::StatusOr<std::vector<double>> TimeReplays(const CapturedGraph& graph, int replays);
+
+  // A caller's own stream (cudaStream_t): what is enqueued from now on, on any of the streams, runs
+  // after what the caller enqueued there; and what the caller enqueues after Join runs after that.
+  virtual absl::Status Fork(void* callers_stream) = 0;
+  virtual absl::Status Join(void* callers_stream) = 0;
+};
+
+// What a Device runs on, for reports: "570.86.10", "13.0"; empty where there is none.
+struct PlatformVersions {
+  std::string driver, cuda;
 };
 
 // Runs Steps and owns memory; compiles nothing. Thread-safe.
@@ -33,6 +69,7 @@ class Device {
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
   virtual const DeviceInfo& info() const = 0;
+  virtual PlatformVersions versions() const { return {}; }
   // 256-byte aligned, uninitialized; freed with the last owner. ResourceExhausted names bytes asked
   // and free.
   virtual absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) = 0;
@@ -41,6 +78,9 @@ class Device {
                                                                   Space space) = 0;
   virtual absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) = 0;
   virtual bool reads_host_memory() const { return false; }  // Upload copies nothing
+  // Whether Steps may read and write the caller's memory at `data` as it is: on a GPU its own
+  // memory, not the host's. InvalidArgument: another device's memory.
+  virtual absl::StatusOr<bool> ReadsDirectly(const void* data) = 0;
   virtual bool poisons() const { return false; }  // tests: dead memory is to be overwritten
 };
 

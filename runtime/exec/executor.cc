@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -23,6 +25,7 @@ struct Executor::Launchable {
   int stream = 0;
   std::vector<int> waits;   // Steps
   bool is_awaited = false;  // on another stream
+  bool on_host = false;     // its operands lie in the host's memory
   std::vector<const void*> in;
   std::vector<void*> out;
   std::vector<const void*> constants;
@@ -33,6 +36,9 @@ struct Executor::Launchable {
 };
 
 namespace {
+
+// Streams keep an event for every wait until they are synchronized.
+constexpr int kMostUnfinished = 64;
 
 bool Overlap(const Operand& a, const Operand& b) {
   const bool same_memory = a.kind == b.kind && a.space == b.space && a.index == b.index;
@@ -67,6 +73,18 @@ absl::Status CheckPointers(absl::Span<Value* const> values, const Pointers& poin
   return absl::OkStatus();
 }
 
+// A Transfer writes to the host's memory too, but is the device's work.
+bool RunsOnHost(const PlacedStep& placed, const Candidate& chosen) {
+  const auto on_host = [](const Placement& p) { return p.space == Space::kHost; };
+  return placed.space == Space::kHost &&
+         std::all_of(chosen.inputs.begin(), chosen.inputs.end(), on_host);
+}
+
+bool HasStrings(const Graph& graph) {
+  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
+                     [](const GraphOutput& o) { return o.value->dtype() == DType::kString; });
+}
+
 // Strings live outside arenas: those of an output are a constant.
 void CopyStrings(const Graph& graph, absl::Span<void* const> outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -79,22 +97,31 @@ void CopyStrings(const Graph& graph, absl::Span<void* const> outputs) {
 
 }  // namespace
 
-Executor::~Executor() = default;
+Executor::Executor(std::shared_ptr<const Program> program, Device& device,
+                   const ExecutorOptions& options)
+    : program_(std::move(program)),
+      options_(options),
+      staging_(program_->graph, device),
+      poison_(device.poisons()) {}
+
+// What is freed must not be in use.
+Executor::~Executor() {
+  if (unfinished_ > 0) streams_->Synchronize().IgnoreError();
+}
 
 int64_t Executor::arena_bytes() const {
   return program_->memory.arena_bytes + program_->host_memory.arena_bytes;
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const Program> program,
-                                                           Device& device,
-                                                           ConstantStore& constants) {
-  std::unique_ptr<Executor> executor(new Executor());
-  executor->program_ = std::move(program);
+                                                           Device& device, ConstantStore& constants,
+                                                           const ExecutorOptions& options) {
+  std::unique_ptr<Executor> executor(new Executor(std::move(program), device, options));
   const Program& p = *executor->program_;
   ASSIGN_OR_RETURN(executor->streams_, device.CreateStreams(p.schedule.streams));
   ASSIGN_OR_RETURN(executor->arena_, device.Allocate(p.memory.arena_bytes, Space::kDevice));
   ASSIGN_OR_RETURN(executor->host_arena_, device.Allocate(p.host_memory.arena_bytes, Space::kHost));
-  executor->poison_ = device.poisons();
+  ASSIGN_OR_RETURN(executor->faults_, FaultWords::Create(p, device));
   executor->steps_.resize(p.steps.size());
   for (size_t i = 0; i < p.steps.size(); ++i) {
     RETURN_IF_ERROR(executor->Resolve(static_cast<int>(i), constants));
@@ -118,6 +145,7 @@ absl::Status Executor::Resolve(int index, ConstantStore& constants) {
   const Partition& partition = program_->partitions[index];
   Launchable& launchable = steps_[index];
   launchable.step = partition.step.get();
+  launchable.on_host = RunsOnHost(placed, partition.chosen);
   for (const Operand& operand : placed.in) {
     const int i = static_cast<int>(launchable.in.size());
     const bool is_ours = operand.kind == Operand::Kind::kArena;
@@ -149,49 +177,128 @@ absl::Status Executor::Resolve(int index, ConstantStore& constants) {
   return absl::OkStatus();
 }
 
-absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs) {
+absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
+                           void* callers_stream) {
   const Graph& graph = program_->graph;
   std::vector<Value*> output_values;
   for (const GraphOutput& output : graph.outputs()) output_values.push_back(output.value);
   RETURN_IF_ERROR(CheckPointers(graph.inputs(), inputs, "input"));
   RETURN_IF_ERROR(CheckPointers(output_values, outputs, "output"));
+  RETURN_IF_ERROR(BeforeRun());
+  ++unfinished_;
+  const absl::Status enqueued = Enqueue(inputs, outputs, callers_stream);
+  const bool may_go_on =
+      callers_stream != nullptr && !staging_.touches_host() && !HasStrings(graph);
+  if (enqueued.ok() && may_go_on) {
+    runs_ = std::min(runs_ + 1, 2);
+    return absl::OkStatus();
+  }
+  const absl::Status done = Synchronize();
+  RETURN_IF_ERROR(enqueued);
+  RETURN_IF_ERROR(done);
+  runs_ = std::min(runs_ + 1, 2);
+  staging_.Deliver();
+  CopyStrings(graph, outputs);
+  return absl::OkStatus();
+}
+
+absl::Status Executor::Synchronize() {
+  unfinished_ = 0;
+  const absl::Status done = streams_->Synchronize();
+  const absl::Status fault = faults_.any() ? faults_.Take(*program_) : absl::OkStatus();
+  return done.ok() ? fault : done;
+}
+
+// Earlier Runs may still be going on: they are waited for where the host is about to touch what
+// they use.
+absl::Status Executor::BeforeRun() {
+  const bool waits = faults_.any() || poison_ || unfinished_ >= kMostUnfinished;
+  if (unfinished_ > 0 && waits) RETURN_IF_ERROR(Synchronize());
   if (poison_) {
     std::memset(arena_.get(), 0xff, program_->memory.arena_bytes);
     std::memset(host_arena_.get(), 0xff, program_->host_memory.arena_bytes);
   }
-  absl::Status launched = absl::OkStatus();
-  for (const ScheduledStep& scheduled : program_->schedule.steps) {
-    launched = Launch(scheduled.step, inputs, outputs);
-    if (!launched.ok()) break;
-  }
-  const absl::Status done = streams_->Synchronize();
-  CopyStrings(graph, outputs);
-  return launched.ok() ? done : launched;
+  return absl::OkStatus();
 }
 
-absl::Status Executor::Launch(int index, absl::Span<const void* const> inputs,
-                              absl::Span<void* const> outputs) {
-  Launchable& launchable = steps_[index];
+absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
+                               absl::Span<void* const> outputs, void* callers_stream) {
+  using Addresses = Staging::Addresses;
+  const bool captures = options_.capture && runs_ > 0 && capture_note_.empty();
+  const bool moves = captures && !options_.fixed_pointers;
+  RETURN_IF_ERROR(
+      staging_.Prepare(inputs, outputs, moves ? Addresses::kOurs : Addresses::kCallers));
+  if (captures && graph_ == nullptr) {
+    RETURN_IF_ERROR(Capture());
+    if (graph_ == nullptr) {
+      RETURN_IF_ERROR(staging_.Prepare(inputs, outputs, Addresses::kCallers));
+    }
+  }
+  if (callers_stream != nullptr) RETURN_IF_ERROR(streams_->Fork(callers_stream));
+  RETURN_IF_ERROR(staging_.CopyIn(*streams_));
+  RETURN_IF_ERROR(graph_ != nullptr ? streams_->Replay(*graph_) : LaunchEagerly());
+  RETURN_IF_ERROR(staging_.CopyOut(*streams_));
+  return callers_stream == nullptr ? absl::OkStatus() : streams_->Join(callers_stream);
+}
+
+// Leaves `graph_` null, and a note, where the Device cannot.
+absl::Status Executor::Capture() {
+  absl::Status captured = streams_->BeginCapture();
+  if (captured.ok()) {
+    captured = LaunchAll();
+    absl::StatusOr<std::unique_ptr<CapturedGraph>> graph = streams_->EndCapture();
+    if (captured.ok()) captured = graph.status();
+    if (captured.ok()) graph_ = *std::move(graph);
+  }
+  if (captured.code() != absl::StatusCode::kUnimplemented) return captured;
+  capture_note_ = std::string(captured.message());
+  return absl::OkStatus();
+}
+
+// Every stream begins after the copies in, and after an earlier Run, on stream 0; the copies out
+// there begin after every stream.
+absl::Status Executor::LaunchEagerly() {
+  const int streams = program_->schedule.streams;
+  if (streams > 1) {
+    ASSIGN_OR_RETURN(const int begun, streams_->Record(0));
+    for (int s = 1; s < streams; ++s) RETURN_IF_ERROR(streams_->Wait(s, begun));
+  }
+  RETURN_IF_ERROR(LaunchAll());
+  for (int s = 1; s < streams; ++s) {
+    ASSIGN_OR_RETURN(const int ended, streams_->Record(s));
+    RETURN_IF_ERROR(streams_->Wait(0, ended));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::LaunchAll() {
+  for (const ScheduledStep& scheduled : program_->schedule.steps) {
+    RETURN_IF_ERROR(Launch(scheduled.step));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::Launch(int index) {
+  const Launchable& launchable = steps_[index];
   for (int wait : launchable.waits) {
     RETURN_IF_ERROR(streams_->Wait(launchable.stream, events_[wait]));
   }
-  if (launchable.step->launches()) {
-    RETURN_IF_ERROR(LaunchStep(launchable, inputs, outputs));
-  }
+  if (launchable.step->launches()) RETURN_IF_ERROR(LaunchStep(index));
   if (launchable.is_awaited) {
     ASSIGN_OR_RETURN(events_[index], streams_->Record(launchable.stream));
   }
   return absl::OkStatus();
 }
 
-absl::Status Executor::LaunchStep(Launchable& launchable, absl::Span<const void* const> inputs,
-                                  absl::Span<void* const> outputs) {
+absl::Status Executor::LaunchStep(int index) {
+  Launchable& launchable = steps_[index];
   for (const CallersOperand& c : launchable.callers_in) {
-    const void* base = c.kind == Operand::Kind::kInput ? inputs[c.index] : outputs[c.index];
+    const void* base =
+        c.kind == Operand::Kind::kInput ? staging_.input(c.index) : staging_.output(c.index);
     launchable.in[c.operand] = At<const std::byte>(base, c.offset);
   }
   for (const CallersOperand& c : launchable.callers_out) {
-    launchable.out[c.operand] = At<std::byte>(outputs[c.index], c.offset);
+    launchable.out[c.operand] = At<std::byte>(staging_.output(c.index), c.offset);
   }
   std::vector<absl::Span<std::byte>> scratch;
   if (poison_) {
@@ -204,8 +311,28 @@ absl::Status Executor::LaunchStep(Launchable& launchable, absl::Span<const void*
                         .out = launchable.out,
                         .constants = launchable.constants,
                         .workspace = launchable.workspace,
-                        .stream = {.index = launchable.stream}};
-  return streams_->Launch(launchable.stream, *launchable.step, args, scratch);
+                        .stream = {.index = launchable.stream},
+                        .fault = faults_.word(index)};
+  const int stream = launchable.stream;
+  if (launchable.on_host) return streams_->LaunchOnHost(stream, *launchable.step, args, scratch);
+  return streams_->Launch(stream, *launchable.step, args, scratch);
+}
+
+absl::StatusOr<std::vector<double>> Executor::Time(absl::Span<const void* const> inputs,
+                                                   absl::Span<void* const> outputs, int runs) {
+  for (int i = 0; i < 2; ++i) RETURN_IF_ERROR(Run(inputs, outputs));
+  if (graph_ != nullptr) {
+    ASSIGN_OR_RETURN(std::vector<double> ms, streams_->TimeReplays(*graph_, runs));
+    RETURN_IF_ERROR(Synchronize());
+    return ms;
+  }
+  std::vector<double> ms;
+  for (int i = 0; i < runs; ++i) {
+    const absl::Time start = absl::Now();
+    RETURN_IF_ERROR(Run(inputs, outputs));
+    ms.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
+  }
+  return ms;
 }
 
 }  // namespace onnx_cudnn

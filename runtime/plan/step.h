@@ -50,6 +50,9 @@ struct LaunchArgs {
   absl::Span<const void* const> constants;  // parallel to Step::constants()
   void* workspace;                          // 256-byte aligned
   StreamRef stream;
+  // A word that the host reads after the Run, 0 before it; what Step::Fault explains. nullptr for
+  // Steps that say may_fault() == false.
+  uint64_t* fault = nullptr;
 };
 
 // A compiled signature. Holds no Node, Value or weight. Thread-safe.
@@ -61,6 +64,11 @@ class Step {
   virtual absl::Span<const Alias> aliases() const { return {}; }
   virtual bool launches() const { return true; }  // false: a view, aliases are all of it
   virtual absl::Status Launch(const LaunchArgs& args) const = 0;
+  // Whether a launch that succeeded may still store a fault word: an index out of range, seen on
+  // the device.
+  virtual bool may_fault() const { return false; }
+  // The error that `word`, not 0, stands for, as the reference says it, without the Node's name.
+  virtual absl::Status Fault(uint64_t word) const;
   virtual std::string Save() const = 0;  // for Engine::Load; "" when there is nothing to save
 };
 

@@ -28,6 +28,9 @@ class CopyingDevice final : public Device {
   absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
     return cpu_->CreateStreams(count);
   }
+  absl::StatusOr<bool> ReadsDirectly(const void* data) override {
+    return cpu_->ReadsDirectly(data);
+  }
   std::atomic<int> uploads = 0;
 
  private:

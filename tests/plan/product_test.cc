@@ -39,6 +39,8 @@ TEST(ProductTest, DepthOfATransposedFactorIsItsRows) {
 TEST(ProductTest, VectorsAndPartialBroadcastsAreNone) {
   EXPECT_EQ(Ask("g (float[8] a, float[8,5] b) => (y) { y = MatMul(a, b) }").reason,
             "a is a vector");
+  EXPECT_EQ(Ask("g (float[5,8] a, float[8] b) => (y) { y = MatMul(a, b) }").reason,
+            "b is a vector");
   EXPECT_EQ(Ask("g (float[2,1,4,8] a, float[1,3,8,5] b) => (y) { y = MatMul(a, b) }").reason,
             "a f32[2,1,4,8] broadcasts over a part of the batch only");
 }

@@ -1,0 +1,104 @@
+#include "runtime/exec/staging.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// What kernels and libraries rely on at the start of every operand.
+constexpr uintptr_t kOperandAlignment = 16;
+
+// Strings lie outside arenas: no Step touches them.
+int64_t StagedBytes(const Value& value) {
+  return value.dtype() == DType::kString ? 0 : value.bytes();
+}
+
+}  // namespace
+
+Staging::Staging(const Graph& graph, Device& device) : device_(device) {
+  for (const Value* v : graph.inputs()) inputs_.push_back({.bytes = StagedBytes(*v)});
+  for (const GraphOutput& output : graph.outputs()) {
+    outputs_.push_back({.bytes = StagedBytes(*output.value)});
+  }
+}
+
+absl::Status Staging::Prepare(Tensor& tensor, void* callers, Addresses addresses) {
+  tensor.callers = static_cast<std::byte*>(callers);
+  tensor.is_ours = tensor.on_host = false;
+  if (tensor.bytes == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool reads, device_.ReadsDirectly(callers));
+  const bool aligned = reinterpret_cast<uintptr_t>(callers) % kOperandAlignment == 0;
+  const bool usable = reads && (aligned || device_.reads_host_memory());
+  tensor.is_ours = addresses == Addresses::kOurs || !usable;
+  tensor.on_host = !reads;
+  if (tensor.is_ours && tensor.buffer == nullptr) {
+    ASSIGN_OR_RETURN(tensor.buffer, device_.Allocate(tensor.bytes, Space::kDevice));
+  }
+  if (tensor.on_host && tensor.pinned == nullptr) {
+    ASSIGN_OR_RETURN(tensor.pinned, device_.Allocate(tensor.bytes, Space::kHost));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Staging::Prepare(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
+                              Addresses addresses) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Tensor& tensor = inputs_[i];
+    RETURN_IF_ERROR(Prepare(tensor, const_cast<void*>(inputs[i]), addresses));
+    if (tensor.on_host) std::memcpy(tensor.pinned.get(), tensor.callers, tensor.bytes);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    RETURN_IF_ERROR(Prepare(outputs_[i], outputs[i], addresses));
+  }
+  return absl::OkStatus();
+}
+
+bool Staging::touches_host() const {
+  const auto on_host = [](const Tensor& t) { return t.on_host; };
+  return std::any_of(inputs_.begin(), inputs_.end(), on_host) ||
+         std::any_of(outputs_.begin(), outputs_.end(), on_host);
+}
+
+absl::Status Staging::CopyIn(StreamSet& streams) const {
+  for (const Tensor& t : inputs_) {
+    if (!t.is_ours) continue;
+    RETURN_IF_ERROR(streams.Copy(/*stream=*/0, t.buffer.get(), t.other_end(), t.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Staging::CopyOut(StreamSet& streams) const {
+  for (const Tensor& t : outputs_) {
+    if (!t.is_ours) continue;
+    RETURN_IF_ERROR(streams.Copy(/*stream=*/0, t.other_end(), t.buffer.get(), t.bytes));
+  }
+  return absl::OkStatus();
+}
+
+void Staging::Deliver() const {
+  for (const Tensor& t : outputs_) {
+    if (t.on_host) std::memcpy(t.callers, t.pinned.get(), t.bytes);
+  }
+}
+
+int64_t Staging::bytes() const {
+  int64_t bytes = 0;
+  for (const auto* tensors : {&inputs_, &outputs_}) {
+    for (const Tensor& t : *tensors) {
+      bytes += (t.buffer != nullptr ? t.bytes : 0) + (t.pinned != nullptr ? t.bytes : 0);
+    }
+  }
+  return bytes;
+}
+
+int64_t StagingBytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const Value* v : graph.inputs()) bytes += StagedBytes(*v);
+  for (const GraphOutput& output : graph.outputs()) bytes += StagedBytes(*output.value);
+  return 2 * bytes;  // on the device and pinned
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/exec/constant_store.h"
+#include "runtime/exec/device.h"
+#include "runtime/plan/engine.h"
+
+namespace onnx_cudnn {
+
+// What a Step wrote.
+struct StepResult {
+  std::vector<HostTensor> outputs;  // row-major, parallel to the Candidate's
+  // Lanes that stand for no element: padding was written as zeros, foreign lanes were left alone.
+  bool padding_is_zero = true;
+  bool foreign_is_kept = true;
+};
+
+// One compiled Step alone on a Device, over operands of its own that lie as its Candidate says.
+// Used by one thread at a time. For tests, benches and measured prices.
+class StepRunner {
+ public:
+  enum class Padding : uint8_t { kZero, kPoison };  // of inputs: zeros, or NaN of any float type
+
+  // Keeps the Step; the Candidate's Nodes are read here alone.
+  //   errors  ResourceExhausted; those of the Step's Derived constants
+  static absl::StatusOr<std::unique_ptr<StepRunner>> Create(const Candidate& candidate,
+                                                            std::shared_ptr<const Step> step,
+                                                            Device& device,
+                                                            ConstantStore& constants);
+
+  // Runs the Step over `inputs` (row-major, parallel to the Candidate's), with outputs and
+  // workspace full of NaN before it. Its error, or that of its fault word.
+  absl::StatusOr<StepResult> Run(absl::Span<const HostTensor> inputs, Padding padding);
+  // Microseconds of one launch: the median of five recordings' replays of `repeats` launches each;
+  // by the host's clock where the Device records nothing. Over what the last Run left.
+  absl::StatusOr<double> MeasureUs(int repeats);
+
+ private:
+  struct Tensor {
+    DType dtype;
+    Dims dims;
+    Placement placement;
+    std::shared_ptr<std::byte> memory, pinned;
+    std::byte* address = nullptr;  // in `memory`, or in another's where the Step aliases it
+    int64_t bytes() const { return placement.format.bytes(dtype); }
+  };
+  StepRunner(std::shared_ptr<const Step> step, Device& device)
+      : step_(std::move(step)), device_(device) {}
+  absl::StatusOr<Tensor> MakeTensor(const Value& value, const Placement& placement) const;
+  absl::Status TakeConstants(const Candidate& candidate, ConstantStore& constants);
+  void ResolveAliases();
+  absl::Status Launch();
+  absl::Status Fault();
+  absl::Status Poison(std::byte* to, std::byte* pinned, int64_t bytes);
+  absl::Status WriteInput(const Tensor& tensor, const HostTensor& from, Padding padding);
+  void ReadOutput(const Tensor& tensor, StepResult& result) const;
+
+  const std::shared_ptr<const Step> step_;
+  Device& device_;
+  std::unique_ptr<StreamSet> streams_;
+  std::vector<Tensor> inputs_, outputs_;
+  std::vector<std::shared_ptr<const std::byte>> constants_;
+  std::shared_ptr<std::byte> workspace_, fault_;
+  bool on_host_ = false;
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,109 @@
+#include "runtime/exec/step_runner.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/cpu_device.h"
+#include "runtime/exec/host_engine.h"
+#include "runtime/exec/view_engine.h"
+#include "runtime/plan/reference_step.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Padding = StepRunner::Padding;
+
+// y = x + w of f32[1,3,2,2], channels-last with three channels padded to four.
+class StepRunnerTest : public testing::Test {
+ protected:
+  StepRunnerTest() {
+    const Type type = Type::Tensor(DType::kF32, kDims);
+    Value& x = graph_.AddInput("x", type);
+    Value& w = graph_.AddConstant(HostTensor::Of<float>(DType::kF32, {1}, {{1}}));
+    Node& node = graph_.AddNode({.op = "Add", .inputs = {&x, &w}});
+    graph_.SetType(node.output(0), type);
+    graph_.AddOutput("y", node.output(0));
+    const Placement padded = {Format::ChannelsLast(kDims, 4)};
+    candidate_ = {.nodes = {&node}, .inputs = {padded}, .outputs = {padded}};
+    for (int i = 0; i < 12; ++i) values_.push_back(static_cast<float>(i));
+  }
+  absl::StatusOr<StepResult> Run(std::shared_ptr<const Step> step, Padding padding) {
+    ASSIGN_OR_RETURN(runner_, StepRunner::Create(candidate_, step, *device_, constants_));
+    return runner_->Run({HostTensor::Of<float>(DType::kF32, kDims, values_)}, padding);
+  }
+
+  const Dims kDims = {1, 3, 2, 2};
+  Graph graph_;
+  Candidate candidate_;
+  std::vector<float> values_;
+  const std::unique_ptr<Device> device_ = MakeCpuDevice({.like_a_gpu = true});
+  ConstantStore constants_{*device_};
+  std::unique_ptr<StepRunner> runner_;
+};
+
+TEST_F(StepRunnerTest, RunsAStepInItsFormats) {
+  const auto step = CompileReference(candidate_)->step();
+  for (const Padding padding : {Padding::kZero, Padding::kPoison}) {
+    const absl::StatusOr<StepResult> result = Run(step, padding);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result->padding_is_zero);
+    EXPECT_TRUE(result->foreign_is_kept);
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_EQ(result->outputs[0].data<float>()[i], static_cast<float>(i + 1));
+    }
+  }
+  EXPECT_GT(*runner_->MeasureUs(3), 0);
+}
+
+// Copies every lane, padding too.
+class CopyStep : public Step {
+ public:
+  absl::Status Launch(const LaunchArgs& args) const override {
+    std::memcpy(args.out[0], args.in[0], 16 * sizeof(float));
+    if (args.fault != nullptr) *args.fault = 5;
+    return absl::OkStatus();
+  }
+  std::string Save() const override { return ""; }
+};
+
+TEST_F(StepRunnerTest, SeesPaddingThatIsNotZero) {
+  EXPECT_TRUE(Run(std::make_shared<CopyStep>(), Padding::kZero)->padding_is_zero);
+  EXPECT_FALSE(Run(std::make_shared<CopyStep>(), Padding::kPoison)->padding_is_zero);
+}
+
+TEST_F(StepRunnerTest, SeesForeignLanesThatWereWritten) {
+  const Format slice =
+      Format::Of({{2, 1, 2, 2}, {3, 1, 2, 2}, {1, 1, 3, 4}});  // a fourth channel is another's
+  candidate_.outputs = {{slice}};
+  EXPECT_FALSE(Run(std::make_shared<CopyStep>(), Padding::kZero)->foreign_is_kept);
+  const absl::StatusOr<StepResult> kept = Run(CompileReference(candidate_)->step(), Padding::kZero);
+  EXPECT_TRUE(kept->foreign_is_kept);
+  EXPECT_EQ(kept->outputs[0].data<float>()[11], 12);
+}
+
+TEST_F(StepRunnerTest, SaysWhatTheFaultWordMeans) {
+  class Faulty final : public CopyStep {
+    bool may_fault() const override { return true; }
+    absl::Status Fault(uint64_t word) const override {
+      return absl::InvalidArgumentError(absl::StrCat("index ", word));
+    }
+  };
+  EXPECT_EQ(Run(std::make_shared<Faulty>(), Padding::kZero).status().message(), "index 5");
+}
+
+TEST_F(StepRunnerTest, RunsAView) {
+  Node& flat = graph_.AddNode({.op = "Flatten", .inputs = {graph_.inputs()[0]}});
+  graph_.SetType(flat.output(0), Type::Tensor(DType::kF32, {1, 12}));
+  graph_.AddNode({.op = "Relu", .inputs = {&flat.output(0)}});
+  const auto view = MakeViewEngine();
+  candidate_ = RowMajorCandidate(*view, flat, Space::kDevice, {});
+  const auto step = view->Compile(candidate_, {}, {})->step();
+  const absl::StatusOr<StepResult> result = Run(step, Padding::kZero);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outputs[0].data<float>()[11], 11);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
