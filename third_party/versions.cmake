@@ -51,3 +51,23 @@ PP-OCRv6_det_small.onnx rapidocr rapidocr/models/PP-OCRv6_det_small.onnx 090f04a
 PP-OCRv6_rec_small.onnx rapidocr rapidocr/models/PP-OCRv6_rec_small.onnx 6f327246b50388f3c176ae304bd95767ea6dc0c9ae92153ef8cbe210b3c14884
 photo.jpg matplotlib matplotlib/mpl-data/sample_data/grace_hopper.jpg a8ca6d734765703b09728ab47fe59f473d93ae3967fc24c7c0288c3c7adb7130
 ]])
+
+# CUDA for hosts that have a GPU driver but no toolkit (third_party/cuda.cmake): build/cuda-toolkit. Wheels for any Python 3.
+set(CUDA_VERSION_WANTED 12.9)  # the oldest toolkit that is taken
+set(CUDA_PACKAGES [[
+nvidia-cublas==13.1.0.3 --hash=sha256:ee8722c1f0145ab246bccb9e452153b5e0515fd094c3678df50b2a0888b8b171
+nvidia-cuda-cccl==13.0.85 --hash=sha256:e0da7ad981f3a8aff08241b5bfc1af868742a63e2762f53a5171c492ef242649
+nvidia-cuda-crt==13.0.88 --hash=sha256:2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4
+nvidia-cuda-nvcc==13.0.88 --hash=sha256:56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03
+nvidia-cuda-nvrtc==13.0.88 --hash=sha256:ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575
+nvidia-cuda-runtime==13.0.96 --hash=sha256:7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548
+nvidia-nvvm==13.0.88 --hash=sha256:c5f41ffeb6466944a026dfa5317d7d85355c119bbec279205d22f1869d1054e0
+]])
+# Apart, because a toolkit may come without it: then its headers and libraries are taken from here alone.
+set(CUDNN_PACKAGES [[
+nvidia-cudnn-cu13==9.19.0.56 --hash=sha256:d20e1734305e9d68889a96e3f35094d733ff1f83932ebe462753973e53a572bf
+]])
+# cuDNN's graph API in C++: headers alone.
+set(CUDNN_FRONTEND_PACKAGES [[
+nvidia-cudnn-frontend==1.32.0 --hash=sha256:c6006556017a4d1c914c52a556c71b1267f2d6a0500f742e7b4edef539878df0
+]])

@@ -16,7 +16,12 @@ ROOMS = {
     "runtime/gemm": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
     "runtime/kernels": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
     "passes": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
+    "runtime/cuda": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan", "runtime/exec"],
 }
+# The Engines' CUDA halves: each may include its rules.
+CUDA_HALVES = [f"runtime/{engine}/cuda" for engine in ("cudnn", "gemm", "kernels")]
+for half in CUDA_HALVES:
+    ROOMS[half] = [*ROOMS["runtime/cuda"], "runtime/cuda", half.removesuffix("/cuda")]
 ROOMS["runtime"] = list(ROOMS)  # session and engines
 ROOMS["tools"] = ["runtime", *ROOMS]
 ROOMS["tests"] = list(ROOMS)
@@ -28,7 +33,19 @@ THIRD_PARTY = {
     r"(onnx|google/protobuf)/|runtime/graph/onnx_types\.h": ["runtime/import/", "runtime/graph/infer.cc", "runtime/graph/onnx_types.", "tests/"],
     r"cblas\.h": ["runtime/ops/", "tests/ops/"],
     r"(png\.h|turbojpeg\.h|zlib\.h|minizip/|xtensor/|nlohmann/)": ["tools/", "tests/tools/"],
-    r"(cuda|cudnn|cublas|nvrtc)[^/]*\.h": [],
+    r"cudnn_frontend": ["runtime/cudnn/cuda/", "tests/cudnn/cuda/"],
+    r"(cutlass|cute)/": ["runtime/kernels/cuda/"],
+    r"(cuda|cudnn|cublas|nvrtc|mma|cooperative_groups|library_types|vector_types)[^/]*\.h|(cuda|cub|thrust)/": [
+        *(f"{room}/" for room in ("runtime/cuda", "tests/cuda", *CUDA_HALVES)),
+        *(f"tests/{engine}/cuda/" for engine in ("cudnn", "gemm", "kernels")),
+        "tests/emulator/",
+        "tests/gpu/",
+    ],
+}
+# third-party header: the only kind of file that may include it, and in how many
+FEW_FILES = {
+    r"cudnn_frontend": (".cc", 3),  # half a minute of compile time each, minutes through nvcc
+    r"(cutlass|cute)/": (".cu", 1000),
 }
 PUBLIC_HEADERS = ("runtime/session.h", "runtime/graph/dtype.h")
 STANDARD_HEADER = re.compile(r"[a-z_]+")
@@ -56,18 +73,28 @@ def breach(path, header):
     return None
 
 
+def few_breaches(includes):
+    """One line per breach of FEW_FILES; includes: pairs of path and header."""
+    for pattern, (ending, most) in FEW_FILES.items():
+        users = sorted({path for path, header in includes if re.match(pattern, header)})
+        yield from (f"{path}: includes {pattern}: only {ending} files may" for path in users if not path.endswith(ending))
+        if len(users) > most:
+            yield f"{', '.join(users)}: include {pattern}: at most {most} files may"
+
+
 def check(root):
     """One line per breach in the sources under `root`."""
-    breaches = []
+    breaches, includes = [], []
     for folder in ("runtime", "passes", "tools", "tests", "examples"):
         for pattern in SOURCES:
             for file in sorted((root / folder).rglob(pattern)):
                 path = file.relative_to(root).as_posix()
                 for header in INCLUDE.findall(file.read_text()):
+                    includes.append((path, header))
                     rule = breach(path, header)
                     if rule:
                         breaches.append(f"{path}: includes {header}: {rule}")
-    return breaches
+    return [*breaches, *few_breaches(includes)]
 
 
 def main():

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Brings this host to where the preset `cpu` is configured: system packages, pinned Python packages (build/python) and third-party
-# libraries (a cache folder outside the clone). Quick when nothing is missing. Run it, or source it and call `setup`.
+# Brings this host to where the preset that suits it (choose_preset) is configured: system packages, pinned Python packages
+# (build/python) and third-party libraries (a cache folder outside the clone). Quick when nothing is missing. Run it, or source it and
+# call `setup`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 system_packages=(
   g++ cmake ninja-build ccache git ca-certificates python3 python3-venv
   libopenblas-pthread-dev libprotobuf-dev protobuf-compiler libgtest-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev
-  libxtensor-dev zlib1g-dev
+  libxtensor-dev zlib1g-dev libboost-context-dev
 )
 fuzz_packages=(clang-16 libclang-rt-16-dev)  # of the preset fuzz alone
 # Clones in other folders share compiled files.
@@ -71,16 +72,32 @@ configure() {
   cmake --preset "$1" 2>build/setup.log | show_progress || stop "$(configure_error)"
 }
 
+# The preset that this host can build and test: `cuda` with a GPU driver, `cuda-90a` (one architecture) with a CUDA toolkit alone,
+# else `cpu`. ONNX_CUDNN_PRESET, where it is set, wins.
+choose_preset() {
+  if [ -n "${ONNX_CUDNN_PRESET:-}" ]; then
+    echo "$ONNX_CUDNN_PRESET"
+  elif nvidia-smi -L >/dev/null 2>&1; then
+    echo cuda
+  elif command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+    echo cuda-90a
+  else
+    echo cpu
+  fi
+}
+preset=$(choose_preset)
+
 setup() {
   command -v dpkg-query >/dev/null || stop "installs with apt: needs Debian 12 or Ubuntu 24.04"
   mkdir -p build
   install_missing "${system_packages[@]}"
   local stamp
   stamp=$(cat third_party/*.cmake third_party/source/CMakeLists.txt CMakePresets.json | sha256sum)
-  if [ ! -f build/cpu/build.ninja ] || [ "$(cat build/setup.stamp 2>/dev/null)" != "$stamp" ]; then
-    echo "setup: configuring build/cpu"
-    configure cpu
-    echo "$stamp" >build/setup.stamp
+  if [ ! -f "build/$preset/build.ninja" ] || [ "$(cat "build/$preset/setup.stamp" 2>/dev/null)" != "$stamp" ]; then
+    echo "setup: configuring build/$preset"
+    configure "$preset"
+    mkdir -p "build/$preset"  # where cmake is a test's stand-in
+    echo "$stamp" >"build/$preset/setup.stamp"
   fi
 }
 

@@ -91,8 +91,8 @@ finish() {
 stage setup setup
 check format tools/format.sh --check || true
 check includes $python tools/check_includes.py || true
-if check build build cpu; then
-  run_tests tests build/cpu -LE "$left_out"
+if check build build "$preset"; then
+  run_tests tests "build/$preset" -LE "$left_out"
 else
   skip tests 'the build failed'
 fi

@@ -10,10 +10,15 @@ import check_includes
 
 
 def breaches(path, header):
+    return breaches_of([path], header)
+
+
+def breaches_of(paths, header):
     with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder, path)
-        file.parent.mkdir(parents=True)
-        file.write_text(f"// first line\n#include {header}\n")
+        for path in paths:
+            file = pathlib.Path(folder, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"// first line\n#include {header}\n")
         return check_includes.check(pathlib.Path(folder))
 
 
@@ -30,6 +35,26 @@ class CheckIncludesTest(unittest.TestCase):
         self.assertEqual(len(breaches("runtime/graph/graph.h", '"onnx/onnx_pb.h"')), 1)
         self.assertEqual(breaches("runtime/graph/infer.cc", '"onnx/defs/schema.h"'), [])
         self.assertEqual(len(breaches("runtime/exec/a.cc", "<cuda_runtime.h>")), 1)
+
+    def test_cuda_halves_include_their_rules_and_the_cuda_room(self):
+        self.assertEqual(breaches("runtime/gemm/cuda/a.cc", '"runtime/gemm/epilogue.h"'), [])
+        self.assertEqual(breaches("runtime/gemm/cuda/a.cc", '"runtime/cuda/launch.h"'), [])
+        self.assertEqual(len(breaches("runtime/gemm/cuda/a.cc", '"runtime/cudnn/fusion.h"')), 1)
+        self.assertEqual(len(breaches("runtime/gemm/a.cc", '"runtime/gemm/cuda/lower.h"')), 1)
+        self.assertEqual(len(breaches("runtime/cuda/a.cc", '"runtime/kernels/cuda/kernel_call.h"')), 1)
+        self.assertEqual(len(breaches("runtime/exec/a.cc", '"runtime/cuda/cuda_device.h"')), 1)
+
+    def test_cuda_headers_stand_in_the_cuda_halves(self):
+        for path in ("runtime/cuda/a.h", "runtime/kernels/cuda/a.cu", "tests/gpu/a.cc"):
+            self.assertEqual(breaches(path, "<cuda_runtime.h>"), [])
+        self.assertEqual(len(breaches("runtime/gemm/a.cc", "<cublasLt.h>")), 1)
+        self.assertEqual(len(breaches("runtime/engines.cc", "<cuda_runtime_api.h>")), 1)
+
+    def test_the_frontend_stands_in_three_files(self):
+        three = [f"runtime/cudnn/cuda/{name}.cc" for name in "abc"]
+        self.assertEqual(breaches_of(three, "<cudnn_frontend.h>"), [])
+        self.assertEqual(len(breaches_of([*three, "runtime/cudnn/cuda/d.cc"], "<cudnn_frontend.h>")), 1)
+        self.assertEqual(len(breaches("runtime/cudnn/cuda/a.h", "<cudnn_frontend.h>")), 1)
 
     def test_public_header_is_standard_library_only(self):
         self.assertEqual(breaches("runtime/session.h", "<vector>"), [])

@@ -20,7 +20,7 @@ FLAGS = {
 
 
 def explain(tool, model):
-    command = [tool, ROOT / "models" / f"{model}.onnx", "--explain", "--target", "h200", *FLAGS[model]]
+    command = [tool, ROOT / "models" / f"{model}.onnx", "--explain", "--target", "h200", "--precision", "strict", *FLAGS[model]]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

@@ -40,7 +40,7 @@ class SetupTest(unittest.TestCase):
         file.chmod(0o755)
 
     def expect_one_line(self, line, user=None, **environment):
-        env = {**os.environ, "PATH": f"{self.programs}:{os.environ['PATH']}", **environment}
+        env = {**os.environ, "PATH": f"{self.programs}:{os.environ['PATH']}", "ONNX_CUDNN_PRESET": "cpu", **environment}
         done = subprocess.run(
             ["bash", "tools/setup.sh"], cwd=self.copy, env=env, user=user, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
@@ -64,7 +64,7 @@ class SetupTest(unittest.TestCase):
 
     def test_offline_vectors_say_one_line(self):
         (self.copy / "build/python").symlink_to(ROOT / "build/python")
-        standing = (ROOT / "build/cpu/dependencies").resolve().parent
+        standing = next(ROOT.glob("build/*/dependencies")).resolve().parent
         cache = self.copy / "cache"
         cache.mkdir()
         for entry in standing.iterdir():
@@ -84,6 +84,18 @@ class SetupTest(unittest.TestCase):
         self.program("apt-get", "echo 'E: no route to host'; exit 100")
         self.expect_one_line("setup: could not install: cmake: is this host online? (log: build/setup.log)")
         self.assertIn("no route", (self.copy / "build/setup.log").read_text())
+
+
+class ToolkitTest(unittest.TestCase):
+    def test_wheels_replace_a_hidden_toolkit(self):
+        """Downloads a gigabyte into build/cuda-toolkit and build/cudnn, once."""
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"ONNX_CUDNN_CUDA": "ON", "ONNX_CUDNN_CUDA_ROOTS": "/nonexistent", "ONNX_CUDNN_TESTS": "OFF", "CMAKE_CUDA_ARCHITECTURES": "90a-real"}
+            configure = ["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder, *(f"-D{name}={value}" for name, value in options.items())]
+            done = subprocess.run(configure, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"onnx-cudnn: CUDA from {ROOT}/build/cuda-toolkit", done.stdout)
+            subprocess.run(["cmake", "--build", folder, "--target", "cuda"], check=True)
 
 
 class CountTest(unittest.TestCase):

@@ -40,7 +40,7 @@ class TestScriptTest(unittest.TestCase):
         file.chmod(0o755)
 
     def run_script(self, *options, **environment):
-        env = {**os.environ, "PATH": f"{self.copy}/programs:{os.environ['PATH']}", "FAILED": "0", **environment}
+        env = {**os.environ, "PATH": f"{self.copy}/programs:{os.environ['PATH']}", "FAILED": "0", "ONNX_CUDNN_PRESET": "cpu", **environment}
         return subprocess.run(["bash", self.copy / "tools/test.sh", *options], env=env, capture_output=True, text=True, check=False)
 
     def expect(self, done, last_line, code):
@@ -72,6 +72,24 @@ class TestScriptTest(unittest.TestCase):
         self.run_script("--quick")  # leaves set-up done
         (self.copy / "build/cpu/build.ninja").touch()
         self.expect(self.run_script("--quick", CMAKE_CODE="1"), "2 passed, 1 failed, 2 skipped", 1)
+
+    def preset(self, override="", **codes):
+        """The preset that is chosen where the stand-ins of nvidia_smi and nvcc answer with these codes."""
+        for name, code in codes.items():
+            self.program(name.replace("_", "-"), f"exit {code}")
+        env = {**os.environ, "PATH": f"{self.copy}/programs:{os.environ['PATH']}", "ONNX_CUDNN_PRESET": override}
+        script = f"source {self.copy}/tools/setup.sh; echo $preset"
+        return subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=True).stdout.strip()
+
+    def test_preset_suits_the_host(self):
+        self.assertEqual(self.preset(nvidia_smi=0), "cuda")
+        self.assertEqual(self.preset(nvidia_smi=9, nvcc=0), "cuda-90a")
+        self.assertEqual(self.preset(override="cpu", nvidia_smi=0), "cpu")
+
+    def test_builds_and_tests_the_preset(self):
+        self.program("cmake", 'echo "cmake $*"')
+        done = self.run_script("--quick", ONNX_CUDNN_PRESET="cuda-90a")
+        self.assertIn("cmake --build --preset cuda-90a", done.stdout)
 
     def test_unknown_option_is_usage(self):
         self.assertEqual(self.run_script("--frobnicate").returncode, 1)

@@ -1,0 +1,57 @@
+"""README's table of measured figures is what tools/bench/table.py makes of the records."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools/bench"))
+
+import table  # noqa: E402
+
+
+def record(**fields):
+    return {"who": "onnx-cudnn", "model": "resnet50", "precision": "fp16", "batch": 1, "median_ms": 0.3, "p99_ms": 0.31, "images_per_s": 3400.0,
+            "setup_s": 1.0, "context_s": 0.2, "peak_bytes": 1, "device": "h200", "driver": "580", "cuda": "13.0", "cudnn": "9.19",
+            "commit": "abc", "date": "2026-11-22T00:00:00Z", "run": "a", **fields}
+
+
+class TableTest(unittest.TestCase):
+    def test_readme_is_what_the_records_say(self):
+        readme = (ROOT / "README.md").read_text()
+        records = table.read_records(table.RESULTS)
+        if table.BEGIN not in readme:
+            self.assertEqual(table.newest_run(records), [], "README.md has no markers for the table of these records")
+            self.skipTest("no figures of a GPU are committed: README has no table yet")
+        self.assertEqual(table.with_table(readme, records), readme)
+
+    def test_a_row_a_program_and_a_column_a_batch(self):
+        records = [record(), record(batch=256, median_ms=6.0, images_per_s=42000.4),
+                   record(who="torch-graph", median_ms=0.6, commit="torch 2"), record(run="old", date="2026-01-01T00:00:00Z", batch=8)]
+        lines = table.make_table(table.newest_run(records))
+        self.assertIn("One h200, driver 580, CUDA 13.0, cuDNN 9.19, 2026-11-22, commit abc", lines[0])
+        self.assertEqual(lines[2:], [
+            "| model | precision | program | batch 1 | batch 256 | images/s |",
+            "|---|---|---|---|---|---|",
+            "| resnet50 | fp16 | onnx-cudnn | 0.300 | 6.000 | 42,000 |",
+            "| resnet50 | fp16 | torch-graph | 0.600 |  | 3,400 |"])
+
+    def test_only_what_stands_between_the_markers_changes(self):
+        readme = f"a\n{table.BEGIN}\nold\n{table.END}\nb\n"
+        made = table.with_table(readme, [record()])
+        self.assertTrue(made.startswith(f"a\n{table.BEGIN}\nOne h200"))
+        self.assertTrue(made.endswith(f"|\n{table.END}\nb\n"))
+        self.assertEqual(table.with_table(readme, []), readme)
+        self.assertEqual(table.with_table("no markers", [record()]), "no markers")
+
+    def test_reads_lists_of_records_of_gpus(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "gpu.json").write_text(json.dumps([record(), record(device="cpu", driver="")]))
+            pathlib.Path(folder, "other.json").write_text(json.dumps({"who": "someone"}))
+            self.assertEqual(table.read_records(folder), [record()])
+
+
+if __name__ == "__main__":
+    unittest.main()

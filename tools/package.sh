@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds the programs and the GPU tests and packs them, stripped, into build/onnx-cudnn.tar.gz. The archive runs from any folder of
+# a host with a GPU driver and libc 2.35: it links all but libc statically and opens libcudnn and libcublasLt at run time.
+#   tools/package.sh           the preset `release`: every architecture
+#   tools/package.sh PRESET    another one with CUDA: cuda-90a is quicker
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+preset=${1:-release}
+programs=(onnx-cudnn-run onnx-cudnn-opt onnx-cudnn-bench test_gpu)
+
+setup >&2
+cmake --build --preset "$preset" --target "${programs[@]}" >&2 || stop "the build failed"
+built=build/bin
+if [ "$preset" = release ]; then built=build/release/bin; fi
+folder=build/package/onnx-cudnn
+rm -rf build/package
+mkdir -p "$folder/bin" "$folder/models"
+for program in "${programs[@]}"; do
+  strip -o "$folder/bin/$program" "$built/$program"
+done
+cp -r README.md models/tiny models/*.labels "$folder/models/"
+mv "$folder/models/README.md" "$folder/"
+cat >"$folder/test.sh" <<'TEST'
+#!/usr/bin/env bash
+# Runs the GPU tests; without a usable GPU they are skipped, and say why.
+cd "$(dirname "${BASH_SOURCE[0]}")" && exec bin/test_gpu "$@"
+TEST
+chmod +x "$folder/test.sh"
+tar -C build/package -czf build/onnx-cudnn.tar.gz onnx-cudnn
+echo "build/onnx-cudnn.tar.gz: $(du -h build/onnx-cudnn.tar.gz | cut -f1), $(cd build/package && find onnx-cudnn -type f | wc -l) files"
