@@ -1,0 +1,31 @@
+#include "runtime/cuda/cuda_calls.h"
+
+#include <atomic>
+
+#include "runtime/cuda/cuda_status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr CudaCalls kSystem = {
+#define CALL(name, parameters) .name = ::name,
+#include "runtime/cuda/cuda_calls.inc"
+#undef CALL
+};
+
+std::atomic<const CudaCalls*> current{&kSystem};
+
+}  // namespace
+
+const CudaCalls& SystemCudaCalls() { return kSystem; }
+const CudaCalls& Cuda() { return *current.load(std::memory_order_acquire); }
+
+ScopedCudaCalls::ScopedCudaCalls(const CudaCalls& calls)
+    : before_(current.exchange(&calls)), was_lost_(SetDeviceLost(false)) {}
+
+ScopedCudaCalls::~ScopedCudaCalls() {
+  current.store(before_);
+  SetDeviceLost(was_lost_);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,138 @@
+#include "runtime/cuda/cuda_context.h"
+
+#include <fcntl.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "runtime/base/calls.h"
+#include "runtime/base/file.h"
+#include "runtime/base/status.h"
+#include "runtime/cuda/cuda_calls.h"
+#include "runtime/cuda/cuda_status.h"
+#include "runtime/cuda/probe.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// wgmma apart, the kernels use what came with sm_80: asynchronous copies, bf16 and tf32 products.
+constexpr int kOldestCapability = 80;
+
+constexpr const char kDriverFile[] = "/proc/driver/nvidia/version";
+
+absl::Status Unusable(std::string_view found, std::string_view needed, std::string_view remedy) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("no usable GPU: found ", found, ", needs ", needed, ": ", remedy));
+}
+
+// The first word that is a version: "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64
+// 580.65.06  Release Build …". Containers may hide the file.
+std::string DriverVersion() {
+  // The system gives its size as 0: no regular file for ReadFile.
+  const Descriptor file(Files().open(kDriverFile, O_RDONLY | O_CLOEXEC, 0));
+  std::array<char, 512> bytes;
+  const ssize_t size =
+      file.get() < 0 ? 0 : Files().pread(file.get(), bytes.data(), bytes.size(), 0);
+  if (size <= 0) return "";
+  const std::string_view text(bytes.data(), static_cast<size_t>(size));
+  for (const std::string_view word : absl::StrSplit(text, absl::ByAnyChar(" \n"))) {
+    const bool starts = !word.empty() && absl::ascii_isdigit(static_cast<unsigned char>(word[0]));
+    if (starts && word.find('.') != std::string_view::npos) return std::string(word);
+  }
+  return "";
+}
+
+absl::Status CheckDriver(CudaFacts& facts) {
+  RETURN_IF_ERROR(CUDA_STATUS(cudaRuntimeGetVersion, &facts.runtime_cuda));
+  // Answers 0 without a driver.
+  const cudaError_t error = Cuda().cudaDriverGetVersion(&facts.driver_cuda);
+  const int needed_major = facts.runtime_cuda / 1000;
+  const std::string needed = absl::StrCat("one for CUDA ", needed_major, ".0 or later");
+  const std::string remedy = "install NVIDIA's newest driver";
+  if (error != cudaSuccess || facts.driver_cuda == 0) {
+    Cuda().cudaGetLastError();
+    return Unusable("no NVIDIA driver", needed, remedy);
+  }
+  if (facts.driver_cuda / 1000 >= needed_major) return absl::OkStatus();
+  return Unusable(absl::StrCat("a driver for CUDA ", CudaVersionText(facts.driver_cuda)), needed,
+                  remedy);
+}
+
+absl::Status CheckDeviceCount() {
+  int count = 0;
+  const cudaError_t error = Cuda().cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return absl::OkStatus();
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (error == cudaSuccess || error == cudaErrorNoDevice) {
+    Cuda().cudaGetLastError();
+    const std::string found =
+        visible == nullptr ? "a driver and no device"
+                           : absl::StrCat("no device with CUDA_VISIBLE_DEVICES=\"", visible, "\"");
+    return Unusable(found, "an NVIDIA GPU", "make one visible to this process");
+  }
+  const absl::Status status = CudaStatus(error, "cudaGetDeviceCount");
+  return Unusable(status.message(), "an NVIDIA GPU that answers",
+                  "see whether nvidia-smi works on this host");
+}
+
+absl::StatusOr<int> Attribute(cudaDeviceAttr attribute) {
+  int value = 0;
+  RETURN_IF_ERROR(CUDA_STATUS(cudaDeviceGetAttribute, &value, attribute, kCudaOrdinal));
+  return value;
+}
+
+absl::Status ReadProperties(CudaFacts& facts) {
+  cudaDeviceProp properties = {};
+  RETURN_IF_ERROR(CUDA_STATUS(cudaGetDeviceProperties, &properties, kCudaOrdinal));
+  facts.product = properties.name;
+  facts.compute_capability = 10 * properties.major + properties.minor;
+  facts.multiprocessors = properties.multiProcessorCount;
+  facts.shared_bytes_per_block = static_cast<int64_t>(properties.sharedMemPerBlockOptin);
+  facts.l2_bytes = properties.l2CacheSize;
+  facts.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
+  ASSIGN_OR_RETURN(const int clock_khz, Attribute(cudaDevAttrClockRate));
+  ASSIGN_OR_RETURN(const int memory_khz, Attribute(cudaDevAttrMemoryClockRate));
+  ASSIGN_OR_RETURN(facts.memory_bus_bits, Attribute(cudaDevAttrGlobalMemoryBusWidth));
+  facts.clock_mhz = clock_khz / 1e3;
+  facts.memory_clock_mhz = memory_khz / 1e3;
+  facts.driver = DriverVersion();
+  return absl::OkStatus();
+}
+
+absl::Status CheckCode(const CudaFacts& facts) {
+  cudaFuncAttributes attributes;
+  const cudaError_t error = Cuda().cudaFuncGetAttributes(&attributes, ProbeKernel());
+  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction) {
+    return CudaStatus(error, "cudaFuncGetAttributes");
+  }
+  Cuda().cudaGetLastError();
+  return Unusable(absl::StrCat(facts.product, " (sm_", facts.compute_capability, ")"),
+                  "one of the architectures " ONNX_CUDNN_CUDA_ARCHITECTURES,
+                  "build with the preset cuda");
+}
+
+}  // namespace
+
+std::string CudaVersionText(int version) {
+  return absl::StrCat(version / 1000, ".", version % 1000 / 10);
+}
+
+absl::StatusOr<CudaFacts> OpenCudaContext() {
+  CudaFacts facts;
+  RETURN_IF_ERROR(CheckDriver(facts));
+  RETURN_IF_ERROR(CheckDeviceCount());
+  RETURN_IF_ERROR(ReadProperties(facts));
+  if (facts.compute_capability < kOldestCapability) {
+    return Unusable(absl::StrCat(facts.product, " (sm_", facts.compute_capability, ")"),
+                    absl::StrCat("sm_", kOldestCapability, " or later"),
+                    "use an Ampere GPU or a later one");
+  }
+  RETURN_IF_ERROR(CUDA_STATUS(cudaSetDevice, kCudaOrdinal));
+  RETURN_IF_ERROR(CheckCode(facts));
+  return facts;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,94 @@
+#include "runtime/cuda/cuda_device.h"
+
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/base/status.h"
+#include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/cuda_context.h"
+#include "runtime/cuda/cuda_memory.h"
+#include "runtime/cuda/cuda_streams.h"
+#include "runtime/cuda/handles.h"
+#include "runtime/cuda/launch.h"
+#include "runtime/plan/known_devices.h"
+
+namespace onnx_cudnn {
+namespace {
+
+DeviceInfo InfoOf(const CudaFacts& facts) {
+  return DeviceInfoOf({.product = facts.product,
+                       .compute_capability = facts.compute_capability,
+                       .multiprocessors = facts.multiprocessors,
+                       .shared_bytes_per_block = facts.shared_bytes_per_block,
+                       .l2_bytes = facts.l2_bytes,
+                       .memory_bytes = facts.memory_bytes,
+                       .clock_mhz = facts.clock_mhz,
+                       .memory_clock_mhz = facts.memory_clock_mhz,
+                       .memory_bus_bits = facts.memory_bus_bits});
+}
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(const CudaFacts& facts, CudaStream uploads)
+      : info_(InfoOf(facts)),
+        versions_{.driver = facts.driver, .cuda = CudaVersionText(facts.runtime_cuda)},
+        uploads_(std::move(uploads)) {}
+
+  std::string_view name() const override { return "cuda"; }
+  const DeviceInfo& info() const override { return info_; }
+  PlatformVersions versions() const override { return versions_; }
+
+  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
+    return AllocateCudaMemory(bytes, space);
+  }
+
+  // Steps on the host read the tensor's own bytes.
+  absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor,
+                                                          Space space) override {
+    if (space == Space::kHost) {
+      auto owner = std::make_shared<HostTensor>(tensor);
+      return std::shared_ptr<const std::byte>(owner, static_cast<const std::byte*>(owner->raw()));
+    }
+    ASSIGN_OR_RETURN(std::shared_ptr<std::byte> copy, Allocate(tensor.bytes(), space));
+    absl::MutexLock lock(upload_mutex_);
+    const StreamRef stream{.native = uploads_.get()};
+    RETURN_IF_ERROR(CopyAsync(copy.get(), tensor.raw(), tensor.bytes(), stream));
+    RETURN_IF_ERROR(CUDA_STATUS(cudaStreamSynchronize, uploads_.get()));
+    return copy;
+  }
+
+  absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
+    return MakeCudaStreams(count);
+  }
+
+  absl::StatusOr<bool> ReadsDirectly(const void* data) override {
+    cudaPointerAttributes attributes = {};
+    RETURN_IF_ERROR(CUDA_STATUS(cudaPointerGetAttributes, &attributes, data));
+    const bool is_device = attributes.type == cudaMemoryTypeDevice;
+    if (!is_device) return attributes.type == cudaMemoryTypeManaged;
+    if (attributes.device == kCudaOrdinal) return true;
+    return absl::InvalidArgumentError(absl::StrCat("expected memory of CUDA device ", kCudaOrdinal,
+                                                   " or of the host, found memory of device ",
+                                                   attributes.device));
+  }
+
+ private:
+  const DeviceInfo info_;
+  const PlatformVersions versions_;
+  absl::Mutex upload_mutex_;
+  const CudaStream uploads_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice() {
+  ASSIGN_OR_RETURN(const CudaFacts facts, OpenCudaContext());
+  cudaStream_t uploads = nullptr;
+  absl::ReaderMutexLock lock(CaptureMutex());
+  RETURN_IF_ERROR(CUDA_STATUS(cudaStreamCreateWithFlags, &uploads, cudaStreamNonBlocking));
+  return std::make_unique<CudaDevice>(facts, CudaStream(uploads));
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,53 @@
+#include "runtime/cuda/cuda_memory.h"
+
+#include <algorithm>
+
+#include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/cuda_calls.h"
+#include "runtime/cuda/cuda_status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Vectors of a kernel may end beyond the last element.
+constexpr int64_t kGranule = 256;
+
+void FreeDevice(std::byte* data) {
+  if (DeviceIsLost()) return;
+  absl::ReaderMutexLock lock(CaptureMutex());
+  LogIfFailed(CUDA_STATUS(cudaFree, data));
+}
+
+void FreePinned(std::byte* data) {
+  if (DeviceIsLost()) return;
+  absl::ReaderMutexLock lock(CaptureMutex());
+  LogIfFailed(CUDA_STATUS(cudaFreeHost, data));
+}
+
+absl::Status AllocationStatus(cudaError_t error, Space space, int64_t bytes) {
+  const bool on_host = space == Space::kHost;
+  if (error != cudaErrorMemoryAllocation) {
+    return CudaStatus(error, on_host ? "cudaHostAlloc" : "cudaMalloc");
+  }
+  Cuda().cudaGetLastError();
+  return OutOfMemory(on_host ? "pinned host memory" : "device memory", bytes);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<std::byte>> AllocateCudaMemory(int64_t bytes, Space space) {
+  const int64_t granules = std::max((bytes + kGranule - 1) / kGranule, int64_t{1});
+  const auto rounded = static_cast<size_t>(granules * kGranule);
+  void* data = nullptr;
+  cudaError_t error;
+  {
+    absl::ReaderMutexLock lock(CaptureMutex());
+    error = space == Space::kHost ? Cuda().cudaHostAlloc(&data, rounded, cudaHostAllocDefault)
+                                  : Cuda().cudaMalloc(&data, rounded);
+  }
+  if (error != cudaSuccess) return AllocationStatus(error, space, bytes);
+  return std::shared_ptr<std::byte>(static_cast<std::byte*>(data),
+                                    space == Space::kHost ? FreePinned : FreeDevice);
+}
+
+}  // namespace onnx_cudnn

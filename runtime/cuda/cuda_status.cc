@@ -1,0 +1,89 @@
+#include "runtime/cuda/cuda_status.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "absl/log/log.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/cuda/cuda_calls.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// After these the context is gone: CUDA's documentation says that the process must end to go on.
+constexpr std::array kLost = {
+    cudaErrorECCUncorrectable,
+    cudaErrorHardwareStackError,
+    cudaErrorIllegalAddress,
+    cudaErrorIllegalInstruction,
+    cudaErrorInvalidAddressSpace,
+    cudaErrorInvalidPc,
+    cudaErrorLaunchFailure,
+    cudaErrorLaunchTimeout,
+    cudaErrorMisalignedAddress,
+    cudaErrorNvlinkUncorrectable,
+    cudaErrorAssert,
+    cudaErrorContextIsDestroyed,
+};
+
+std::atomic<bool> is_lost = false;
+
+std::string Text(cudaError_t error) {
+  return absl::StrCat(cudaGetErrorName(error), " (", cudaGetErrorString(error), ")");
+}
+
+bool IsCaptureError(cudaError_t error) {
+  return error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread;
+}
+
+// -1: the device does not say.
+int64_t FreeBytes() {
+  size_t free_bytes = 0, all_bytes = 0;
+  if (Cuda().cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess) {
+    return static_cast<int64_t>(free_bytes);
+  }
+  Cuda().cudaGetLastError();
+  return -1;
+}
+
+std::string FreeText() {
+  const int64_t free_bytes = FreeBytes();
+  return free_bytes < 0 ? "an unknown number free" : absl::StrCat(free_bytes, " free");
+}
+
+}  // namespace
+
+bool DeviceIsLost() { return is_lost; }
+bool SetDeviceLost(bool lost) { return is_lost.exchange(lost); }
+
+absl::Status LostStatus(std::string_view why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the device is lost, a new process is needed: ", why));
+}
+
+absl::Status OutOfMemory(std::string_view memory, int64_t bytes) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(memory, ": ", bytes, " bytes asked, on the device ", FreeText()));
+}
+
+absl::Status CudaStatus(cudaError_t error, std::string_view call) {
+  if (error == cudaSuccess) return absl::OkStatus();
+  Cuda().cudaGetLastError();
+  const std::string text = absl::StrCat(call, ": ", Text(error));
+  if (std::find(kLost.begin(), kLost.end(), error) != kLost.end()) {
+    SetDeviceLost(true);
+    return LostStatus(text);
+  }
+  if (error == cudaErrorMemoryAllocation) {
+    return absl::ResourceExhaustedError(absl::StrCat(text, ": bytes on the device: ", FreeText()));
+  }
+  if (IsCaptureError(error)) return absl::UnimplementedError(text);
+  return absl::InternalError(text);
+}
+
+void LogIfFailed(const absl::Status& status) {
+  if (!status.ok()) LOG(ERROR) << status.message();
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/exec/device.h"
+
+namespace onnx_cudnn {
+
+// `count` streams that wait for none but by events. A capture holds CaptureMutex.
+absl::StatusOr<std::unique_ptr<StreamSet>> MakeCudaStreams(int count);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,46 @@
+// Owners of CUDA's handles.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <utility>
+
+#include "runtime/cuda/cuda_calls.h"
+#include "runtime/cuda/cuda_status.h"
+
+namespace onnx_cudnn {
+
+// Move-only owner of one C handle. A destructor cannot report: a failed release is logged and
+// dropped.
+template <typename Handle, auto Destroy>
+class UniqueHandle {
+ public:
+  explicit UniqueHandle(Handle handle = {}) : handle_(handle) {}
+  UniqueHandle(UniqueHandle&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  UniqueHandle& operator=(UniqueHandle&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~UniqueHandle() {
+    if (handle_ != Handle{}) Destroy(handle_);
+  }
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_;
+};
+
+// On a lost device every call would fail.
+#define ONNX_CUDNN_CUDA_HANDLE(Type, handle, destroy)          \
+  inline void Destroy##Type(handle h) {                        \
+    if (!DeviceIsLost()) LogIfFailed(CUDA_STATUS(destroy, h)); \
+  }                                                            \
+  using Type = UniqueHandle<handle, Destroy##Type>;
+
+ONNX_CUDNN_CUDA_HANDLE(CudaStream, cudaStream_t, cudaStreamDestroy)
+ONNX_CUDNN_CUDA_HANDLE(CudaEvent, cudaEvent_t, cudaEventDestroy)
+ONNX_CUDNN_CUDA_HANDLE(CudaGraph, cudaGraph_t, cudaGraphDestroy)
+ONNX_CUDNN_CUDA_HANDLE(CudaGraphExec, cudaGraphExec_t, cudaGraphExecDestroy)
+#undef ONNX_CUDNN_CUDA_HANDLE
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,97 @@
+#include "runtime/cuda/launch.h"
+
+#include <array>
+#include <map>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/base/status.h"
+#include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/cuda_calls.h"
+#include "runtime/cuda/cuda_status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kDefaultSharedBytes = 48 << 10;
+constexpr int kDefaultCluster = 8;
+
+cudaStream_t Native(StreamRef stream) { return static_cast<cudaStream_t>(stream.native); }
+
+dim3 ToDim3(const KernelLaunch::Extent& extent) { return {extent.x, extent.y, extent.z}; }
+
+// The most shared memory that was allowed to a function so far: a smaller launch must not take it
+// from a larger one.
+absl::Status AllowSharedBytes(const void* function, int bytes) {
+  struct Allowed {
+    absl::Mutex mutex;
+    std::map<const void*, int> bytes ABSL_GUARDED_BY(mutex);
+  };
+  static Allowed& allowed = *new Allowed;
+  absl::MutexLock lock(allowed.mutex);
+  int& most = allowed.bytes.try_emplace(function, kDefaultSharedBytes).first->second;
+  if (bytes <= most) return absl::OkStatus();
+  RETURN_IF_ERROR(CUDA_STATUS(cudaFuncSetAttribute, function,
+                              cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  most = bytes;
+  return absl::OkStatus();
+}
+
+absl::Status Load(const void* function) {
+  cudaFuncAttributes attributes;
+  const cudaError_t error = Cuda().cudaFuncGetAttributes(&attributes, function);
+  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction) {
+    return CudaStatus(error, "cudaFuncGetAttributes");
+  }
+  Cuda().cudaGetLastError();
+  return absl::FailedPreconditionError(
+      "a kernel of this build has no code for this device: build it with the preset cuda");
+}
+
+}  // namespace
+
+absl::Status PrepareKernel(const KernelLaunch& launch) {
+  absl::ReaderMutexLock lock(CaptureMutex());  // loading allocates
+  RETURN_IF_ERROR(Load(launch.function));
+  RETURN_IF_ERROR(AllowSharedBytes(launch.function, launch.shared_bytes));
+  if (launch.cluster <= kDefaultCluster) return absl::OkStatus();
+  return CUDA_STATUS(cudaFuncSetAttribute, launch.function,
+                     cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+}
+
+absl::Status LaunchKernel(const KernelLaunch& launch, void** arguments, StreamRef stream) {
+  if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) return absl::OkStatus();
+  std::array<cudaLaunchAttribute, 2> attributes = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = ToDim3(launch.grid);
+  config.blockDim = ToDim3(launch.block);
+  config.dynamicSmemBytes = static_cast<size_t>(launch.shared_bytes);
+  config.stream = Native(stream);
+  config.attrs = attributes.data();
+  if (launch.cluster > 1) {
+    cudaLaunchAttribute& cluster = attributes[config.numAttrs++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = static_cast<unsigned>(launch.cluster);
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  }
+  if (launch.overlaps) {
+    cudaLaunchAttribute& overlap = attributes[config.numAttrs++];
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
+  return CUDA_STATUS(cudaLaunchKernelExC, &config, launch.function, arguments);
+}
+
+absl::Status CopyAsync(void* to, const void* from, int64_t bytes, StreamRef stream) {
+  if (bytes == 0) return absl::OkStatus();
+  return CUDA_STATUS(cudaMemcpyAsync, to, from, static_cast<size_t>(bytes), cudaMemcpyDefault,
+                     Native(stream));
+}
+
+absl::Status FillAsync(void* to, uint8_t value, int64_t bytes, StreamRef stream) {
+  if (bytes == 0) return absl::OkStatus();
+  return CUDA_STATUS(cudaMemsetAsync, to, value, static_cast<size_t>(bytes), Native(stream));
+}
+
+}  // namespace onnx_cudnn

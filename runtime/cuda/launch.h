@@ -1,0 +1,36 @@
+// Kernel launches through the table of CUDA calls.
+#pragma once
+
+#include "absl/status/status.h"
+#include "runtime/plan/step.h"
+
+namespace onnx_cudnn {
+
+// One launch of a __global__ function.
+struct KernelLaunch {
+  struct Extent {
+    unsigned x = 1, y = 1, z = 1;
+  };
+  const void* function = nullptr;
+  Extent grid, block;
+  int shared_bytes = 0;  // dynamic
+  int cluster = 1;       // blocks along x
+  bool overlaps =
+      false;  // programmatic dependent launch: the kernel itself waits for the one before
+};
+
+// Loads the function and allows what its launches need beyond the defaults (shared memory above 48
+// KiB, clusters above 8 blocks). Once, before the first launch: no launch does it. Thread-safe.
+//   errors  FailedPrecondition: the build has no code for this device; Internal
+absl::Status PrepareKernel(const KernelLaunch& launch);
+
+// Asynchronous on `stream`. A grid of no blocks launches nothing.
+//   arguments  one address for each parameter of the function; read before this returns
+absl::Status LaunchKernel(const KernelLaunch& launch, void** arguments, StreamRef stream);
+
+// Asynchronous on `stream`, between any memory that the device reads and writes.
+absl::Status CopyAsync(void* to, const void* from, int64_t bytes, StreamRef stream);
+// Every byte becomes `value`.
+absl::Status FillAsync(void* to, uint8_t value, int64_t bytes, StreamRef stream);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,38 @@
+#include "runtime/cuda/library_calls.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+
+#include <atomic>
+
+namespace onnx_cudnn {
+namespace {
+
+std::vector<std::string> Glob(const std::string& pattern) {
+  glob_t found = {};
+  std::vector<std::string> paths;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  globfree(&found);
+  return paths;
+}
+
+constexpr LibraryCalls kSystem = {
+    .dlopen = [](const char* name, int flags) { return dlopen(name, flags); },
+    .dlsym = [](void* library, const char* name) { return dlsym(library, name); },
+    .dlerror = []() -> const char* { return dlerror(); },
+    .glob = Glob,
+};
+
+std::atomic<const LibraryCalls*> current{&kSystem};
+
+}  // namespace
+
+const LibraryCalls& Libraries() { return *current.load(std::memory_order_acquire); }
+
+ScopedLibraryCalls::ScopedLibraryCalls(const LibraryCalls& calls)
+    : before_(current.exchange(&calls)) {}
+ScopedLibraryCalls::~ScopedLibraryCalls() { current.store(before_); }
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,67 @@
+#include <map>
+#include <set>
+
+#include "gtest/gtest.h"
+#include "runtime/cuda/cuda_status.h"
+#include "tests/cuda/scenario.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Nobody hears of a release that fails.
+const std::set<std::string>& Releases() {
+  static const auto& names =
+      *new std::set<std::string>{"cudaFree",         "cudaFreeHost",     "cudaStreamDestroy",
+                                 "cudaEventDestroy", "cudaGraphDestroy", "cudaGraphExecDestroy"};
+  return names;
+}
+
+TEST(CudaFaultsTest, TheScenarioMakesEveryCallAndKeepsNothing) {
+  FakeCuda cuda;
+  EXPECT_TRUE(RunScenario(cuda).ok());
+  EXPECT_EQ(cuda.held(), 0);
+}
+
+TEST(CudaFaultsTest, EachCallThatFailsOnceIsReportedAndLeaksNothing) {
+  std::map<std::string, int> failed;
+  for (int at = 0;; ++at) {
+    FakeCuda cuda({.fail_at = at});
+    const absl::Status status = RunScenario(cuda);
+    if (cuda.failed_call().empty()) break;
+    SCOPED_TRACE(cuda.failed_call());
+    ++failed[cuda.failed_call()];
+    EXPECT_EQ(status.ok(), Releases().contains(cuda.failed_call())) << status;
+    EXPECT_EQ(cuda.held(), 0);
+    EXPECT_FALSE(DeviceIsLost());
+    EXPECT_TRUE(RunScenario(cuda).ok());  // the next one works
+    EXPECT_EQ(cuda.held(), 0);
+  }
+  // All but those that only tell more of an error.
+  EXPECT_EQ(failed.size(), 31u);
+}
+
+TEST(CudaFaultsTest, ALostDeviceSaysSoAndGetsNoMoreCalls) {
+  for (int at = 0;; ++at) {
+    FakeCuda cuda({.fail_at = at, .error = cudaErrorIllegalAddress});
+    const absl::Status status = RunScenario(cuda);
+    if (cuda.failed_call().empty()) break;
+    SCOPED_TRACE(cuda.failed_call());
+    if (Releases().contains(cuda.failed_call()) && status.ok()) continue;
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    const bool opens = cuda.failed_call() == "cudaDriverGetVersion";  // there is no driver then
+    EXPECT_TRUE(opens || DeviceIsLost());
+    EXPECT_TRUE(opens || status.message().find("the device is lost") != std::string::npos)
+        << status;
+  }
+}
+
+TEST(CudaFaultsTest, OutOfMemoryNamesBytesAskedAndFree) {
+  FakeCuda cuda({.memory_bytes = 1000});
+  const absl::Status status = RunScenario(cuda);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.message(), "device memory: 400 bytes asked, on the device 488 free");
+  EXPECT_EQ(cuda.held(), 0);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

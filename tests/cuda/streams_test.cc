@@ -1,0 +1,136 @@
+#include <stdexcept>
+
+#include "gtest/gtest.h"
+#include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/launch.h"
+#include "tests/cuda/scenario.h"
+
+namespace onnx_cudnn {
+namespace {
+
+class StreamsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *OpenCudaDevice();
+    streams_ = *device_->CreateStreams(2);
+  }
+
+  FakeCuda cuda_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<StreamSet> streams_;
+};
+
+// Answers what it was made with; throws when that is ok.
+class HostStep final : public Step {
+ public:
+  explicit HostStep(absl::Status answer) : answer_(std::move(answer)) {}
+  absl::Status Launch(const LaunchArgs&) const override {
+    ++runs;
+    if (answer_.ok()) throw std::runtime_error("thrown");
+    return answer_;
+  }
+  std::string Save() const override { return ""; }
+  mutable int runs = 0;
+
+ private:
+  const absl::Status answer_;
+};
+
+TEST_F(StreamsTest, TheFirstFailureOnTheHostIsKeptUntilSynchronize) {
+  const HostStep first(absl::InvalidArgumentError("first")), second(absl::InternalError("second"));
+  EXPECT_TRUE(streams_->LaunchOnHost(0, first, {}, {}).ok());
+  EXPECT_TRUE(streams_->LaunchOnHost(1, second, {}, {}).ok());
+  EXPECT_EQ(second.runs, 0);
+  EXPECT_EQ(streams_->Synchronize().message(), "first");
+  EXPECT_TRUE(streams_->Synchronize().ok());
+}
+
+TEST_F(StreamsTest, AHostStepThatThrowsIsAFailure) {
+  const HostStep throws(absl::OkStatus());
+  EXPECT_TRUE(streams_->LaunchOnHost(0, throws, {}, {}).ok());
+  EXPECT_EQ(streams_->Synchronize().message(), "unexpected exception: thrown");
+}
+
+TEST_F(StreamsTest, AReplayedHostStepFailsEveryTime) {
+  const HostStep step(absl::InvalidArgumentError("again"));
+  ASSERT_TRUE(streams_->BeginCapture().ok());
+  EXPECT_TRUE(streams_->LaunchOnHost(1, step, {}, {}).ok());
+  const auto graph = streams_->EndCapture();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(streams_->Replay(**graph).ok());
+    EXPECT_EQ(streams_->Synchronize().message(), "again");
+  }
+  EXPECT_EQ(step.runs, 2);
+}
+
+TEST_F(StreamsTest, EventsAreUsedAgain) {
+  for (int run = 0; run < 3; ++run) {
+    EXPECT_EQ(*streams_->Record(0), 0);
+    EXPECT_EQ(*streams_->Record(1), 1);
+    EXPECT_TRUE(streams_->Synchronize().ok());
+  }
+  EXPECT_EQ(streams_->Wait(0, 0).message(), "wait for event 0, 0 were recorded");
+}
+
+TEST_F(StreamsTest, WhatACaptureDoesNotTakeIsUnimplemented) {
+  ASSERT_TRUE(streams_->BeginCapture().ok());
+  EXPECT_EQ(streams_->Synchronize().code(), absl::StatusCode::kUnimplemented);
+  const auto graph = streams_->EndCapture();
+  EXPECT_EQ(graph.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_NE(graph.status().message().find("StreamCapture"), std::string::npos);
+  EXPECT_TRUE(streams_->Synchronize().ok());
+}
+
+TEST_F(StreamsTest, ACaptureHoldsItsMutex) {
+  ASSERT_TRUE(streams_->BeginCapture().ok());
+  EXPECT_FALSE(CaptureMutex().try_lock_shared());
+  EXPECT_TRUE(streams_->EndCapture().ok());
+  EXPECT_TRUE(CaptureMutex().try_lock_shared());
+  CaptureMutex().unlock_shared();
+}
+
+TEST_F(StreamsTest, ACaptureThatNobodyEndedIsEndedByTheDestructor) {
+  ASSERT_TRUE(streams_->BeginCapture().ok());
+  streams_.reset();
+  EXPECT_TRUE(device_->Allocate(1, Space::kDevice).ok());
+}
+
+TEST_F(StreamsTest, LaunchesCarryTheirAttributes) {
+  Increment nothing{};
+  const void* data = &nothing;
+  void* arguments[] = {&data};
+  KernelLaunch launch{.function = reinterpret_cast<const void*>(RunIncrement),
+                      .grid = {.x = 7, .y = 2},
+                      .block = {.x = 128},
+                      .shared_bytes = 4096,
+                      .cluster = 4,
+                      .overlaps = true};
+  FakeCuda& cuda = cuda_;
+  cudaStream_t stream = static_cast<cudaStream_t>(cuda.callers_stream());
+  ASSERT_TRUE(LaunchKernel(launch, arguments, {.native = stream}).ok());
+  EXPECT_EQ(cuda.last_launch().gridDim.x, 7u);
+  EXPECT_EQ(cuda.last_launch().gridDim.y, 2u);
+  EXPECT_EQ(cuda.last_launch().blockDim.x, 128u);
+  EXPECT_EQ(cuda.last_launch().dynamicSmemBytes, 4096u);
+  EXPECT_EQ(cuda.last_launch().numAttrs, 2u);
+  EXPECT_EQ(cuda.last_attribute(0).id, cudaLaunchAttributeClusterDimension);
+  EXPECT_EQ(cuda.last_attribute(0).val.clusterDim.x, 4u);
+  EXPECT_EQ(cuda.last_attribute(1).id, cudaLaunchAttributeProgrammaticStreamSerialization);
+  launch.grid.x = 0;
+  ASSERT_TRUE(LaunchKernel(launch, arguments, {.native = stream}).ok());
+  EXPECT_EQ(cuda.launches(), 1);
+}
+
+TEST_F(StreamsTest, ASmallerLaunchTakesNoSharedMemoryFromALargerOne) {
+  static const int function = 0;  // of this test alone
+  KernelLaunch launch{.function = &function, .shared_bytes = 200'000};
+  ASSERT_TRUE(PrepareKernel(launch).ok());
+  launch.shared_bytes = 100'000;
+  ASSERT_TRUE(PrepareKernel(launch).ok());
+  EXPECT_EQ(cuda_.shared_bytes_allowed(), 200'000);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
