@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/graph/float16.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -71,6 +72,18 @@ Epilogue EpilogueOf(absl::Span<const Node* const> nodes, Epilogue epilogue,
   return epilogue;
 }
 
+// Of a constant of one element.
+double NumberOf(const HostTensor& constant) {
+  switch (constant.dtype()) {
+    case DType::kF16:
+      return ToFloat(constant.data<Float16>()[0]);
+    case DType::kBF16:
+      return ToFloat(constant.data<BFloat16>()[0]);
+    default:
+      return constant.data<float>()[0];
+  }
+}
+
 bool IsProduct(const Node& node) {
   return node.op() == "MatMul" || node.op() == "Gemm" || node.op() == "Conv";
 }
@@ -123,6 +136,36 @@ const Rule* WhyNotConcatenated(const GrowthStep& step) {
     return node->op() == "Add" && IsReadBy(step.edge, {&node, 1});
   });
   return is_added && IsProduct(step.node) ? &kTwoSources : &kUnreported;
+}
+
+Formula FormulaOf(const Node& anchor, absl::Span<const Node* const> nodes,
+                  const FusedTensor& result) {
+  Formula formula;
+  const Epilogue own = OwnEpilogue(anchor, result);
+  if (own.residual) formula.residual = &anchor.input(2);
+  if (own.bias) formula.bias = &anchor.input(2);
+  for (const Node* node : NodesBehind(anchor, nodes)) {
+    const Value* operand = OtherOperand(nodes, *node);
+    switch (RoleOf(nodes, *node, result)) {
+      case Role::kScale: {
+        const double factor = NumberOf(operand->constant());
+        formula.scale = node->op() == "Div" ? formula.scale / factor : formula.scale * factor;
+        break;
+      }
+      case Role::kResidual:
+        formula.residual = operand;
+        break;
+      case Role::kBias:
+        formula.bias = operand;
+        break;
+      case Role::kActivation:
+        formula.activation = node;
+        break;
+      case Role::kNone:
+        break;
+    }
+  }
+  return formula;
 }
 
 bool AddsResidual(absl::Span<const Node* const> nodes, const FusedTensor& result) {

@@ -27,6 +27,17 @@ const Rule* MayFollowProduct(const GrowthStep& step, const Epilogue& own,
 // into `step.nodes`; &kUnreported for all other producers.
 const Rule* WhyNotConcatenated(const GrowthStep& step);
 
+// What `nodes`, a Candidate of the rules around `anchor`, put into the formula, but for what
+// attributes of a Gemm scale.
+struct Formula {
+  double scale = 1;                  // alpha
+  const Value* residual = nullptr;   // C
+  const Value* bias = nullptr;       // one element per channel of the result
+  const Node* activation = nullptr;  // Relu or Gelu
+};
+Formula FormulaOf(const Node& anchor, absl::Span<const Node* const> nodes,
+                  const FusedTensor& result);
+
 // Whether one of `nodes` adds a residual.
 bool AddsResidual(absl::Span<const Node* const> nodes, const FusedTensor& result);
 

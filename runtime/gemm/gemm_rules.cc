@@ -4,11 +4,15 @@
 
 namespace onnx_cudnn {
 
-std::unique_ptr<Engine> MakeGemmRules() {
+PatternList GemmPatterns() {
   PatternList patterns;
   patterns.push_back(MatrixPattern());
   patterns.push_back(PointConvolutionPattern());
-  return std::make_unique<PatternEngine>("gemm", std::move(patterns));
+  return patterns;
+}
+
+std::unique_ptr<Engine> MakeGemmRules() {
+  return std::make_unique<PatternEngine>("gemm", GemmPatterns());
 }
 
 }  // namespace onnx_cudnn

@@ -12,5 +12,7 @@ namespace onnx_cudnn {
 std::unique_ptr<const Pattern> MatrixPattern();
 // A 1×1 convolution that takes every pixel once, in channels-last order: a product over pixels.
 std::unique_ptr<const Pattern> PointConvolutionPattern();
+// Both, in this order.
+PatternList GemmPatterns();
 
 }  // namespace onnx_cudnn

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/cuda/handles.h"
+#include "runtime/gemm/cuda/lower.h"
+#include "runtime/gemm/cuda/lt_calls.h"
+
+namespace onnx_cudnn {
+
+// On a lost device every call would fail.
+#define ONNX_CUDNN_LT_HANDLE(Type, handle, destroy) \
+  inline void Destroy##Type(handle h) {             \
+    if (DeviceIsLost()) return;                     \
+    LogIfFailed(LT_STATUS(destroy, h));             \
+  }                                                 \
+  using Type = UniqueHandle<handle, Destroy##Type>;
+
+ONNX_CUDNN_LT_HANDLE(LtHandle, cublasLtHandle_t, cublasLtDestroy)
+ONNX_CUDNN_LT_HANDLE(LtDescriptor, cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy)
+ONNX_CUDNN_LT_HANDLE(LtLayout, cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy)
+ONNX_CUDNN_LT_HANDLE(LtPreference, cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy)
+#undef ONNX_CUDNN_LT_HANDLE
+
+// One of the ways in which cuBLASLt computes a product.
+struct LtAlgorithm {
+  cublasLtMatmulAlgo_t algorithm = {};
+  int64_t workspace_bytes = 0;
+  std::string text;  // "lt algo=66 tile=20 stages=36 splitk=1 …": equal settings, equal text
+};
+
+// The pointers of a launch. C may be D.
+struct LtPointers {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;
+  void* d = nullptr;
+  const void* bias = nullptr;
+  void* workspace = nullptr;
+};
+
+// cuBLASLt's descriptors of a problem. Thread-safe.
+class LtProduct {
+ public:
+  static absl::StatusOr<std::unique_ptr<LtProduct>> Create(const LtProblem& problem,
+                                                           const Numerics& numerics);
+
+  // What cuBLASLt's heuristics think best, the best first, each once; at most 8, of at most 32 MiB
+  // of workspace. No sum is rounded to the type of the result on its way, and none depends on the
+  // order in which blocks end unless the Numerics allow it.
+  //   errors  Unimplemented: there is none, a refusal
+  absl::StatusOr<std::vector<LtAlgorithm>> Algorithms(cublasLtHandle_t handle) const;
+
+  // Asynchronous on `stream`.
+  absl::Status Launch(cublasLtHandle_t handle, const LtAlgorithm& algorithm,
+                      const LtPointers& pointers, cudaStream_t stream) const;
+
+ private:
+  LtProduct(const LtProblem& problem, const Numerics& numerics);
+  absl::Status Describe(const LtProblem& problem);
+
+  const bool tf32_, nondeterminism_;
+  const bool has_bias_;
+  const float alpha_, beta_;
+  // The bias's address is an attribute of the descriptor.
+  mutable absl::Mutex mutex_;
+  LtDescriptor descriptor_ ABSL_GUARDED_BY(mutex_);
+  LtLayout a_, b_, d_;
+};
+
+}  // namespace onnx_cudnn
