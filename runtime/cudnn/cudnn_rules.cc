@@ -4,7 +4,7 @@
 
 namespace onnx_cudnn {
 
-std::unique_ptr<Engine> MakeCudnnRules() {
+PatternList CudnnPatterns() {
   PatternList patterns;
   patterns.push_back(ConvolutionPattern());
   patterns.push_back(ProductPattern());
@@ -12,7 +12,11 @@ std::unique_ptr<Engine> MakeCudnnRules() {
   patterns.push_back(NormalizationPattern());
   patterns.push_back(ReductionPattern());
   patterns.push_back(PointwisePattern());
-  return std::make_unique<PatternEngine>("cudnn", std::move(patterns));
+  return patterns;
+}
+
+std::unique_ptr<Engine> MakeCudnnRules() {
+  return std::make_unique<PatternEngine>("cudnn", CudnnPatterns());
 }
 
 }  // namespace onnx_cudnn

@@ -2,12 +2,14 @@
 
 #include <memory>
 
-#include "runtime/plan/engine.h"
+#include "runtime/plan/pattern_engine.h"
 
 namespace onnx_cudnn {
 
-// The Engine `cudnn` without a GPU: what cuDNN's graph API takes on sm_80 and newer. Its Steps
-// emulate.
+// What cuDNN's graph API takes on sm_80 and newer.
+PatternList CudnnPatterns();
+
+// The Engine `cudnn` without a GPU, of these. Its Steps emulate.
 std::unique_ptr<Engine> MakeCudnnRules();
 
 }  // namespace onnx_cudnn

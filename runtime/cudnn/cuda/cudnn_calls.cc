@@ -1,0 +1,117 @@
+#include "runtime/cudnn/cuda/cudnn_calls.h"
+
+#include <atomic>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "runtime/base/status.h"
+#include "runtime/cuda/find_library.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr size_t kLeastVersion =
+    90800;                       // device properties, by which the tests lower without a GPU
+constexpr int kCategory = 1000;  // codes of one kind begin with the same thousands
+
+std::atomic<const CudnnCalls*> current{nullptr};
+
+std::string VersionText(size_t version) {
+  return absl::StrFormat("%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+}
+
+absl::StatusOr<CudnnCalls> FindCalls(const FoundLibrary& library) {
+  CudnnCalls calls;
+#define CUDNN_CALL(name)                                               \
+  {                                                                    \
+    ASSIGN_OR_RETURN(void* const found, FindFunction(library, #name)); \
+    calls.name = reinterpret_cast<decltype(calls.name)>(found);        \
+  }
+#include "runtime/cudnn/cuda/cudnn_calls.inc"
+#undef CUDNN_CALL
+  return calls;
+}
+
+absl::Status Load() {
+  ASSIGN_OR_RETURN(const FoundLibrary library, OpenLibrary(CudnnLibrary()));
+  static CudnnCalls calls;
+  ASSIGN_OR_RETURN(calls, FindCalls(library));
+  const size_t version = calls.cudnnGetVersion();
+  if (version < kLeastVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("found cuDNN ", VersionText(version), " in ", library.path, ", needs ",
+                     VersionText(kLeastVersion), " or a newer 9: ", CudnnLibrary().install));
+  }
+  // Engines that generate code open it by its name; without it cuDNN refuses them.
+  OpenLibrary(NvrtcLibrary()).IgnoreError();
+  const CudnnCalls* none = nullptr;  // a test's stays
+  current.compare_exchange_strong(none, &calls);
+  return absl::OkStatus();
+}
+
+struct Seen {
+  bool was_refused = false;
+  absl::Status failure;
+};
+thread_local Seen seen;
+
+}  // namespace
+
+absl::Status LoadCudnn() {
+  static const auto& status = *new absl::Status(Load());
+  return status;
+}
+
+const CudnnCalls* Cudnn() { return current.load(std::memory_order_acquire); }
+
+ScopedCudnnCalls::ScopedCudnnCalls(const CudnnCalls& calls) : before_(current.exchange(&calls)) {}
+ScopedCudnnCalls::~ScopedCudnnCalls() { current.store(before_); }
+
+bool IsRefusal(cudnnStatus_t status) {
+  switch (status / kCategory * kCategory) {
+    case CUDNN_STATUS_NOT_SUPPORTED:
+      return true;
+    case CUDNN_STATUS_BAD_PARAM:  // engines answer so for shapes and layouts that they do not take
+      return true;
+    default:  // an engine's kernel, generated for the graph, does not compile
+      return status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED;
+  }
+}
+
+absl::Status CudnnStatus(cudnnStatus_t status, std::string_view call) {
+  if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
+  const CudnnCalls* calls = Cudnn();
+  if (calls == nullptr) return absl::FailedPreconditionError("cuDNN is not loaded");
+  char last[1024] = "";
+  calls->cudnnGetLastErrorString(last, sizeof(last));
+  std::string text = absl::StrCat(call, ": ", calls->cudnnGetErrorString(status));
+  if (last[0] != 0) absl::StrAppend(&text, ": ", last);
+  switch (status) {
+    case CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED:
+    case CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED:
+      return absl::ResourceExhaustedError(text);
+    case CUDNN_STATUS_NOT_INITIALIZED:
+    case CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH:
+    case CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED:
+      return absl::FailedPreconditionError(text);
+    default:
+      return absl::InternalError(text);
+  }
+}
+
+void FrontendCalls::Forget() { seen = {}; }
+
+void FrontendCalls::Note(cudnnStatus_t status, std::string_view call) {
+  if (IsRefusal(status)) {
+    seen.was_refused = true;
+  } else {
+    seen.failure.Update(CudnnStatus(status, call));
+  }
+}
+
+bool FrontendCalls::was_refused() { return seen.was_refused; }
+absl::Status FrontendCalls::failure() { return seen.failure; }
+
+}  // namespace onnx_cudnn

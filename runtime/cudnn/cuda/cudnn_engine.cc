@@ -1,0 +1,212 @@
+#include "runtime/cudnn/cuda/cudnn_engine.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/base/status.h"
+#include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/repacked.h"
+#include "runtime/cudnn/cuda/cudnn_calls.h"
+#include "runtime/cudnn/cuda/cudnn_plan.h"
+#include "runtime/cudnn/cuda/handles.h"
+#include "runtime/cudnn/cuda/lower.h"
+#include "runtime/cudnn/cuda/saved_step.h"
+#include "runtime/cudnn/cudnn_rules.h"
+#include "runtime/plan/pattern_engine.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// More gain under one percent (gpu.md: the best one's place reaches 15).
+constexpr size_t kMostVariants = 16;
+
+class CudnnStep final : public Step {
+ public:
+  CudnnStep(SavedStep saved, std::unique_ptr<CudnnPlan> plan, std::shared_ptr<CudnnHandles> handles)
+      : saved_(std::move(saved)), plan_(std::move(plan)), handles_(std::move(handles)) {
+    for (const PackedConstant& c : saved_.constants) {
+      constants_.push_back(Repacked(c.constant, c.dims, c.format));
+    }
+  }
+
+  int64_t workspace_bytes() const override { return plan_->workspace_bytes(); }
+  absl::Span<const Derived> constants() const override { return constants_; }
+
+  absl::Status Launch(const LaunchArgs& args) const override {
+    if (handles_ == nullptr) {
+      return absl::FailedPreconditionError("cuDNN compiled it for a device that is not here");
+    }
+    std::vector<const void*> pointers;
+    for (const PlanOperand& operand : saved_.operands) pointers.push_back(Bind(operand, args));
+    const CudnnHandles::Lease handle = handles_->Take();
+    auto* const stream = static_cast<cudaStream_t>(args.stream.native);
+    RETURN_IF_ERROR(CudnnStatus(Cudnn()->cudnnSetStream(handle.get(), stream), "cudnnSetStream"));
+    const absl::Status status = plan_->Execute(handle.get(), pointers, args.workspace);
+    if (!absl::IsUnimplemented(status)) return status;
+    return absl::InternalError(absl::StrCat("cuDNN refused to run its plan: ", status.message()));
+  }
+
+  std::string Save() const override {
+    absl::StatusOr<std::string> plan = plan_->Save();
+    if (!plan.ok()) return "";  // built anew next time
+    SavedStep saved = saved_;
+    saved.plan = *std::move(plan);
+    return ToText(saved);
+  }
+
+ private:
+  static const void* Bind(const PlanOperand& operand, const LaunchArgs& args) {
+    switch (operand.kind) {
+      case CudnnTensor::Kind::kInput:
+        return args.in[operand.index];
+      case CudnnTensor::Kind::kOutput:
+        return args.out[operand.index];
+      case CudnnTensor::Kind::kConstant:
+        return args.constants[operand.index];
+      default:
+        return &operand.number;
+    }
+  }
+
+  const SavedStep saved_;  // without the plan's own form
+  const std::unique_ptr<CudnnPlan> plan_;
+  const std::shared_ptr<CudnnHandles> handles_;
+  std::vector<Derived> constants_;
+};
+
+std::vector<PlanOperand> BoundOperands(const CudnnGraph& graph) {
+  std::vector<PlanOperand> operands;
+  for (const int i : OperandsOf(graph)) {
+    const CudnnTensor& tensor = graph.tensors[i];
+    operands.push_back({i, tensor.kind, tensor.index, tensor.number});
+  }
+  return operands;
+}
+
+class CudnnEngine final : public PatternEngine {
+ public:
+  // handles  nullptr: the device is not here
+  CudnnEngine(std::shared_ptr<CudnnHandles> handles, std::string properties, std::string device)
+      : PatternEngine("cudnn", CudnnPatterns()),
+        handles_(std::move(handles)),
+        properties_(std::move(properties)),
+        device_(std::move(device)),
+        version_(Cudnn()->cudnnGetVersion()) {}
+
+  std::string version() const override {
+    return absl::StrFormat("%d.%d.%d", version_ / 10000, version_ / 100 % 100, version_ % 100);
+  }
+
+  absl::StatusOr<std::vector<Variant>> Variants(const Candidate& candidate,
+                                                const Target& target) const override {
+    const absl::StatusOr<CudnnGraph> graph = Lower(candidate);
+    if (absl::IsUnimplemented(graph.status())) return CudnnsChoice();
+    RETURN_IF_ERROR(graph.status());
+    absl::StatusOr<std::vector<std::string>> texts = List(*graph, target);
+    if (absl::IsUnimplemented(texts.status())) return CudnnsChoice();
+    RETURN_IF_ERROR(texts.status());
+    std::vector<Variant> variants;
+    for (std::string& text : *texts) variants.push_back({std::move(text)});
+    return variants;
+  }
+
+  absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
+                                   const Target& target) const override {
+    absl::StatusOr<std::shared_ptr<const Step>> step = MakeStep(candidate, variant, target);
+    if (absl::IsUnimplemented(step.status())) {
+      return Compiled::No(std::string(step.status().message()));
+    }
+    RETURN_IF_ERROR(step.status());
+    return Compiled::As(*std::move(step));
+  }
+
+  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view text) const override {
+    ASSIGN_OR_RETURN(SavedStep saved, ParseSavedStep(text));
+    if (saved.version != version_ || saved.device != device_) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("a cuDNN step was saved for cuDNN ", saved.version, " on ", saved.device,
+                       ", here is cuDNN ", version_, " on ", device_));
+    }
+    std::vector<int> operands;
+    for (const PlanOperand& operand : saved.operands) operands.push_back(operand.tensor);
+    const std::string form = std::exchange(saved.plan, "");
+    ASSIGN_OR_RETURN(std::unique_ptr<CudnnPlan> plan,
+                     OnDevice([&](const PlanTarget& on) { return LoadPlan(form, operands, on); }));
+    return std::make_shared<CudnnStep>(std::move(saved), std::move(plan), handles_);
+  }
+
+ private:
+  // The Variant that leaves the choice to cuDNN, so that Compile tells why there is none.
+  static std::vector<Variant> CudnnsChoice() { return {Variant{}}; }
+
+  // f(PlanTarget), with a handle of this thread's own where the device is here, while nobody
+  // captures: plans load code.
+  template <typename F>
+  auto OnDevice(F&& f) const -> decltype(f(PlanTarget())) {
+    absl::ReaderMutexLock no_capture(CaptureMutex());
+    if (handles_ == nullptr) return f(PlanTarget{.properties = properties_});
+    ASSIGN_OR_RETURN(const CudnnHandles::Lease handle, handles_->TakeOrMake());
+    return f(PlanTarget{.handle = handle.get()});
+  }
+
+  absl::StatusOr<std::vector<std::string>> List(const CudnnGraph& graph,
+                                                const Target& target) const {
+    return OnDevice(
+        [&](const PlanTarget& on) { return ListPlans(graph, target.numerics, on, kMostVariants); });
+  }
+
+  // Unimplemented: a refusal.
+  absl::StatusOr<std::shared_ptr<const Step>> MakeStep(const Candidate& candidate,
+                                                       const Variant& variant,
+                                                       const Target& target) const {
+    ASSIGN_OR_RETURN(const CudnnGraph graph, Lower(candidate));
+    std::vector<std::string> engines = {variant.text};
+    if (variant.text.empty()) {
+      ASSIGN_OR_RETURN(engines, List(graph, target));
+    }
+    absl::Status refusal;
+    for (const std::string& engine : engines) {
+      absl::StatusOr<std::unique_ptr<CudnnPlan>> plan =
+          OnDevice([&](const PlanTarget& on) { return BuildPlan(graph, engine, on); });
+      if (plan.ok()) {
+        SavedStep saved{.version = version_,
+                        .device = device_,
+                        .engine = engine,
+                        .operands = BoundOperands(graph),
+                        .constants = graph.constants};
+        return std::make_shared<CudnnStep>(std::move(saved), *std::move(plan), handles_);
+      }
+      if (!absl::IsUnimplemented(plan.status())) return plan.status();
+      refusal.Update(plan.status());
+    }
+    return refusal;
+  }
+
+  const std::shared_ptr<CudnnHandles> handles_;
+  const std::string properties_;
+  const std::string device_;
+  const size_t version_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal) {
+  RETURN_IF_ERROR(LoadCudnn());
+  ASSIGN_OR_RETURN(std::unique_ptr<CudnnHandles> handles, CudnnHandles::Open());
+  ASSIGN_OR_RETURN(std::string properties, DevicePropertiesOf(ordinal));
+  ASSIGN_OR_RETURN(std::string device, DeviceOf(properties));
+  return std::make_unique<CudnnEngine>(std::move(handles), std::move(properties),
+                                       std::move(device));
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngineFor(std::string properties) {
+  RETURN_IF_ERROR(LoadCudnn());
+  ASSIGN_OR_RETURN(std::string device, DeviceOf(properties));
+  return std::make_unique<CudnnEngine>(nullptr, std::move(properties), std::move(device));
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,86 @@
+// A cuDNN graph as plain data: what lowering makes, and cudnn_plan.cc tells cuDNN's frontend, whose
+// header costs 50 s a file.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "runtime/plan/format.h"
+
+namespace onnx_cudnn {
+
+enum class PointwiseMode : uint8_t {
+#define POINTWISE_MODE(name, frontend) name,
+#include "runtime/cudnn/cuda/pointwise_modes.inc"
+#undef POINTWISE_MODE
+};
+
+struct CudnnTensor {
+  enum class Kind : uint8_t {
+    kInput,
+    kOutput,
+    kConstant,
+    kNumber,   // one f32, part of the plan
+    kVirtual,  // between two operations, never in memory
+  };
+  Kind kind = Kind::kVirtual;
+  int index = 0;              // of the Step's inputs, outputs or constants
+  float number = 0;           // kNumber
+  DType dtype = DType::kF32;  // kBool: what a comparison gives
+  Dims dims,
+      strides;  // padding included; images: N, C, spatial dims; matrices: batch, rows, columns
+  bool operator==(const CudnnTensor&) const = default;
+};
+
+// How a window lies over the spatial dims, one number each.
+struct CudnnWindow {
+  std::vector<int64_t> kernel, stride, dilation, pad_before, pad_behind;
+};
+
+struct CudnnOperation {
+  enum class Kind : uint8_t {
+    kConvolution,           // in: x, w
+    kTransposeConvolution,  // in: x, w, as the gradient of the data: dy, w
+    kProduct,               // in: a, b
+    kPointwise,             // in: one to three; kSelect: yes, no, condition
+    kReduction,             // in: x; out has extent 1 where it reduces
+    kMaxPool,               // in: x
+    kAveragePool,           // in: x
+    kLayerNorm,             // in: x, scale, epsilon, and bias where there is one
+    kRmsNorm,               // in: x, scale, epsilon
+  };
+  enum class Reduction : uint8_t { kSum, kMax, kMin };
+
+  Kind kind = Kind::kPointwise;
+  std::vector<int> in;  // positions among the tensors
+  int out = -1;
+  CudnnWindow window = {};
+  bool counts_padding = false;  // kAveragePool
+  PointwiseMode mode = PointwiseMode::kIdentity;
+  // kRelu: y = x < lower ? lower + slope * (x - lower) : min(x, upper)
+  double lower = 0, upper = std::numeric_limits<double>::infinity(), slope = 0;
+  double beta = 1;  // kSwish: x * sigmoid(beta * x)
+  Reduction reduction = Reduction::kSum;
+};
+
+// Constant `constant` of the Candidate, seen as `dims`, lane by lane as `format` has it.
+struct PackedConstant {
+  int constant = 0;
+  Dims dims;
+  Format format;
+  bool operator==(const PackedConstant&) const = default;
+};
+
+// Operations in an order in which operands come first. All compute in f32.
+struct CudnnGraph {
+  DType dtype = DType::kF32;  // of the anchor's operands
+  std::vector<CudnnTensor> tensors;
+  std::vector<CudnnOperation> operations;
+  std::vector<PackedConstant> constants;  // parallel to the Step's
+};
+
+// The tensors of a graph that lie in memory or are numbers, by position: what a plan is bound to.
+std::vector<int> OperandsOf(const CudnnGraph& graph);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,61 @@
+#include "runtime/cudnn/cuda/handles.h"
+
+#include "absl/log/log.h"
+#include "absl/memory/memory.h"
+#include "runtime/base/status.h"
+#include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/cuda_status.h"
+
+namespace onnx_cudnn {
+
+CudnnHandles::Lease::~Lease() {
+  if (pool_ != nullptr) pool_->Return(handle_);
+}
+
+absl::StatusOr<std::unique_ptr<CudnnHandles>> CudnnHandles::Open() {
+  auto handles = absl::WrapUnique(new CudnnHandles);
+  absl::ReaderMutexLock no_capture(CaptureMutex());
+  RETURN_IF_ERROR(handles->TakeOrMake().status());  // returned at once
+  return handles;
+}
+
+// A destructor cannot report; on a lost device every call would fail.
+CudnnHandles::~CudnnHandles() {
+  if (DeviceIsLost() || Cudnn() == nullptr) return;
+  absl::ReaderMutexLock no_capture(CaptureMutex());
+  absl::MutexLock lock(mutex_);
+  for (cudnnHandle_t handle : free_) {
+    const absl::Status status = CudnnStatus(Cudnn()->cudnnDestroy(handle), "cudnnDestroy");
+    if (!status.ok()) LOG(ERROR) << status.message();
+  }
+}
+
+absl::StatusOr<CudnnHandles::Lease> CudnnHandles::TakeOrMake() {
+  {
+    absl::MutexLock lock(mutex_);
+    if (!free_.empty()) {
+      const cudnnHandle_t handle = free_.back();
+      free_.pop_back();
+      return Lease(this, handle);
+    }
+  }
+  if (Cudnn() == nullptr) return absl::FailedPreconditionError("cuDNN is not loaded");
+  cudnnHandle_t handle = nullptr;
+  RETURN_IF_ERROR(CudnnStatus(Cudnn()->cudnnCreate(&handle), "cudnnCreate"));
+  return Lease(this, handle);
+}
+
+CudnnHandles::Lease CudnnHandles::Take() {
+  const auto is_any_free = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return !free_.empty(); };
+  absl::MutexLock lock(mutex_, absl::Condition(&is_any_free));
+  const cudnnHandle_t handle = free_.back();
+  free_.pop_back();
+  return Lease(this, handle);
+}
+
+void CudnnHandles::Return(cudnnHandle_t handle) {
+  absl::MutexLock lock(mutex_);
+  free_.push_back(handle);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/cudnn/cuda/cudnn_calls.h"
+
+namespace onnx_cudnn {
+
+// cuDNN's handles of the device, each used by one thread at a time. Thread-safe.
+class CudnnHandles {
+ public:
+  // One that its owner alone uses while it lives.
+  class Lease {
+   public:
+    Lease(CudnnHandles* pool, cudnnHandle_t handle) : pool_(pool), handle_(handle) {}
+    Lease(Lease&& other) noexcept
+        : pool_(std::exchange(other.pool_, nullptr)), handle_(other.handle_) {}
+    ~Lease();
+    cudnnHandle_t get() const { return handle_; }
+
+   private:
+    CudnnHandles* pool_;
+    cudnnHandle_t handle_;
+  };
+
+  // With a first handle.
+  static absl::StatusOr<std::unique_ptr<CudnnHandles>> Open();
+  ~CudnnHandles();
+
+  // One that is free, else a new one. The caller shares CaptureMutex().
+  absl::StatusOr<Lease> TakeOrMake();
+  // Waits until one is free: makes none, so it may be called during a capture.
+  Lease Take();
+
+ private:
+  CudnnHandles() = default;
+  void Return(cudnnHandle_t handle);
+
+  absl::Mutex mutex_;
+  std::vector<cudnnHandle_t> free_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,233 @@
+// Candidates as cuDNN graphs. Needs neither cuDNN nor a GPU.
+#include "runtime/cudnn/cuda/lower.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/cudnn/cuda/lower_pointwise.h"
+#include "runtime/cudnn/cudnn_rules.h"
+#include "tests/cudnn/cuda/without_gpu.h"
+#include "tests/support/proposed.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Kind = CudnnOperation::Kind;
+
+class LowerTest : public ::testing::Test {
+ protected:
+  LowerTest() {
+    absl::StatusOr<OwnedTarget> rules = MakeTarget("h200");
+    EXPECT_TRUE(rules.ok()) << rules.status();
+    if (rules.ok()) rules_ = *std::move(rules);
+  }
+
+  CudnnGraph LowerLargest(std::string_view text, std::string_view op) {
+    graph_ = GraphWithWeights(text);
+    return Checked(Lower(LargestAt(*engine_, graph_, op, target_)));
+  }
+  // The Candidate that lies as `described` (Describe) says.
+  CudnnGraph LowerThat(std::string_view text, std::string_view op, std::string_view described) {
+    graph_ = GraphWithWeights(text);
+    for (const Candidate& c : CandidatesAt(*engine_, graph_, op, target_)) {
+      if (Describe(c) == described) return Checked(Lower(c));
+    }
+    ADD_FAILURE() << "none is " << described;
+    return {};
+  }
+
+  static CudnnGraph Checked(absl::StatusOr<CudnnGraph> graph) {
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    return graph.ok() ? *std::move(graph) : CudnnGraph();
+  }
+
+  static std::vector<PointwiseMode> ModesOf(const CudnnGraph& graph) {
+    std::vector<PointwiseMode> modes;
+    for (const CudnnOperation& o : graph.operations) {
+      if (o.kind == Kind::kPointwise) modes.push_back(o.mode);
+    }
+    return modes;
+  }
+
+  const std::unique_ptr<Engine> engine_ = MakeCudnnRules();
+  OwnedTarget rules_;
+  const Target& target_ = rules_.target;
+  Graph graph_;
+};
+
+TEST(ModeOfTest, EveryPrimitiveHasAModeOrIsNamedHere) {
+  constexpr Primitive kWithout[] = {
+      Primitive::kSign,     Primitive::kRound,    Primitive::kExpm1,     Primitive::kLog1p,
+      Primitive::kAsin,     Primitive::kAcos,     Primitive::kAtan,      Primitive::kSinh,
+      Primitive::kCosh,     Primitive::kAsinh,    Primitive::kAcosh,     Primitive::kAtanh,
+      Primitive::kFloorMod, Primitive::kTruncMod, Primitive::kXor,       Primitive::kBitAnd,
+      Primitive::kBitOr,    Primitive::kBitXor,   Primitive::kShiftLeft, Primitive::kShiftRight};
+  for (int i = static_cast<int>(Primitive::kAbs); i <= static_cast<int>(Primitive::kSelect); ++i) {
+    const auto primitive = static_cast<Primitive>(i);
+    const bool is_without =
+        std::find(std::begin(kWithout), std::end(kWithout), primitive) != std::end(kWithout);
+    EXPECT_EQ(ModeOf(primitive).has_value(), !is_without) << "primitive " << i;
+  }
+}
+
+TEST_F(LowerTest, EveryElementWiseOpThatTheRulesTakeLowers) {
+  int lowered = 0;
+  const auto expect = [&](const std::string& body) {
+    SCOPED_TRACE(body);
+    const Graph graph =
+        GraphWithWeights("g (float[2,8,4,4] x, float[2,8,4,4] z) => (y) { " + body + " }");
+    const Node& node = *graph.TopologicalOrder().back();
+    for (const Candidate& c : CandidatesAt(*engine_, graph, node.op(), target_)) {
+      const absl::StatusOr<CudnnGraph> lower = Lower(c);
+      EXPECT_TRUE(lower.ok()) << lower.status();
+      lowered += lower.ok();
+    }
+  };
+  for (const char* op : {"Abs",        "Ceil",
+                         "Cos",        "Erf",
+                         "Exp",        "Floor",
+                         "Gelu",       "HardSigmoid",
+                         "HardSwish",  "LeakyRelu",
+                         "Log",        "Neg",
+                         "Reciprocal", "Relu",
+                         "Sigmoid",    "Sin",
+                         "Softsign",   "Sqrt",
+                         "Swish",      "Tan",
+                         "Tanh",       "ThresholdedRelu",
+                         "Shrink",     "Clip"}) {
+    expect(std::string("y = ") + op + "(x)");
+  }
+  for (const char* op : {"Add", "Div", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "Sub", "Sum"}) {
+    expect(std::string("y = ") + op + "(x, z)");
+  }
+  expect("y = Cast<to = 10>(x)");
+  EXPECT_GE(lowered, 70);  // row-major and channels-last of each
+}
+
+TEST_F(LowerTest, PadsChannelsOfTheStem) {
+  const CudnnGraph g = LowerThat(
+      "g (float16[8,3,224,224] x, float16[64,3,7,7] w0, float16[64] w1) => (y)"
+      "{ y = Conv<pads = [3,3,3,3], strides = [2,2]>(x, w0, w1) }",
+      "Conv", "{Conv} last4 > last");
+  ASSERT_EQ(g.operations.size(), 2u);
+  EXPECT_EQ(g.operations[0].kind, Kind::kConvolution);
+  const CudnnTensor& x = g.tensors[g.operations[0].in[0]];
+  EXPECT_EQ(x.dims, (Dims{8, 4, 224, 224}));
+  EXPECT_EQ(x.strides, (Dims{200704, 1, 896, 4}));
+  const CudnnTensor& w = g.tensors[g.operations[0].in[1]];
+  EXPECT_EQ(w.dims, (Dims{64, 4, 7, 7}));
+  EXPECT_EQ(w.strides, (Dims{196, 1, 28, 4}));
+  EXPECT_EQ(g.constants[w.index].format.ToString(), "0:64 2:7 3:7 1:4");
+  EXPECT_EQ(g.constants[w.index].dims, (Dims{64, 3, 7, 7}));
+  const CudnnTensor& bias = g.tensors[g.operations[1].in[1]];
+  EXPECT_EQ(bias.dims, (Dims{1, 64, 1, 1}));
+  EXPECT_EQ(bias.strides, (Dims{64, 1, 64, 64}));
+  EXPECT_EQ(g.tensors[g.operations[1].out].kind, CudnnTensor::Kind::kOutput);
+}
+
+TEST_F(LowerTest, PadsFiltersAndTheirBias) {
+  const CudnnGraph g = LowerThat(
+      "g (float16[8,64,28,28] x, float16[1,64,3,3] w0, float16[1] w1) => (y)"
+      "{ a = Conv(x, w0, w1)\n y = Relu(a) }",
+      "Conv", "{Conv Relu} last > last8");
+  ASSERT_EQ(g.operations.size(), 3u);
+  EXPECT_EQ(g.tensors[g.operations[0].in[1]].dims, (Dims{8, 64, 3, 3}));
+  EXPECT_EQ(g.tensors[g.operations[1].in[1]].dims, (Dims{1, 8, 1, 1}));  // no number: zeros behind
+  EXPECT_EQ(g.constants[1].format.ToString(), "1:8");
+  EXPECT_EQ(g.operations[2].mode, PointwiseMode::kRelu);
+}
+
+TEST_F(LowerTest, TheResultOfAConvolutionComesFirst) {
+  const CudnnGraph g = LowerLargest(
+      "g (float16[8,64,9,9] x, float16[64,64,1,1] w0, float16[8,64,9,9] r, float16[64,1,1] w1)"
+      " => (y) { a = Conv(x, w0)\n b = Mul(w1, a)\n y = Sub(r, b) }",
+      "Conv");
+  ASSERT_EQ(g.operations.size(), 4u);
+  EXPECT_EQ(ModesOf(g), (std::vector<PointwiseMode>{PointwiseMode::kMul, PointwiseMode::kNeg,
+                                                    PointwiseMode::kAdd}));
+  for (size_t i = 1; i < g.operations.size(); ++i) {
+    EXPECT_EQ(g.operations[i].in[0], g.operations[i - 1].out);
+  }
+}
+
+TEST_F(LowerTest, GroupsAndTransposedConvolutions) {
+  const CudnnGraph grouped = LowerLargest(
+      "g (float[2,16,9,9] x, float[16,4,3,3] w0) => (y) { y = Conv<group = 4>(x, w0) }", "Conv");
+  EXPECT_EQ(grouped.tensors[grouped.operations[0].in[1]].dims, (Dims{16, 4, 3, 3}));
+  const CudnnGraph transposed = LowerLargest(
+      "g (float[2,16,9,9] x, float[16,8,2,2] w0) => (y)"
+      "{ y = ConvTranspose<strides = [2,2]>(x, w0) }",
+      "ConvTranspose");
+  EXPECT_EQ(transposed.operations[0].kind, Kind::kTransposeConvolution);
+  EXPECT_EQ(transposed.tensors[transposed.operations[0].in[1]].dims, (Dims{16, 8, 2, 2}));
+  EXPECT_EQ(transposed.tensors[transposed.operations[0].out].dims, (Dims{2, 8, 18, 18}));
+}
+
+TEST_F(LowerTest, ALoneSpatialDimIsTheLast) {
+  const CudnnGraph g = LowerLargest(
+      "g (float[2,16,9] x, float[16,16,3] w0) => (y) { y = Conv<pads = [1,1]>(x, w0) }", "Conv");
+  EXPECT_EQ(g.tensors[g.operations[0].in[0]].dims, (Dims{2, 16, 1, 9}));
+  EXPECT_EQ(g.tensors[g.operations[0].in[0]].strides, (Dims{144, 1, 144, 16}));
+  EXPECT_EQ(g.operations[0].window.pad_before, (std::vector<int64_t>{0, 1}));
+}
+
+TEST_F(LowerTest, BoundsAreOneRelu) {
+  const CudnnGraph g = LowerLargest(
+      "g (float[2,8,4,4] x) => (y) { l = Constant<value = float {-1.0}>()\n"
+      "h = Constant<value = float {6.0}>()\n y = Clip(x, l, h) }",
+      "Clip");
+  ASSERT_EQ(ModesOf(g), (std::vector<PointwiseMode>{PointwiseMode::kRelu}));
+  EXPECT_EQ(g.operations[0].lower, -1);
+  EXPECT_EQ(g.operations[0].upper, 6);
+  const CudnnGraph leaky =
+      LowerLargest("g (float[2,8,4,4] x) => (y) { y = LeakyRelu<alpha = 0.5>(x) }", "LeakyRelu");
+  EXPECT_EQ(leaky.operations[0].slope, 0.5);
+}
+
+TEST_F(LowerTest, GemmScalesAroundItsAddend) {
+  const CudnnGraph g = LowerLargest(
+      "g (float16[64,128] x, float16[256,128] w0, float16[256] w1) => (y)"
+      "{ y = Gemm<transB = 1, alpha = 3.0, beta = 0.5>(x, w0, w1) }",
+      "Gemm");
+  const CudnnTensor& b = g.tensors[g.operations[0].in[1]];
+  EXPECT_EQ(b.dims, (Dims{1, 128, 256}));
+  EXPECT_EQ(b.strides, (Dims{32768, 1, 128}));
+  EXPECT_EQ(ModesOf(g), (std::vector<PointwiseMode>{PointwiseMode::kMul, PointwiseMode::kAdd,
+                                                    PointwiseMode::kMul}));
+  EXPECT_EQ(g.tensors[g.operations[1].in[1]].number, 6);
+  EXPECT_EQ(g.tensors[g.operations[2].in[1]].dims, (Dims{1, 1, 256}));
+  EXPECT_EQ(g.tensors[g.operations[3].in[1]].number, 0.5);
+}
+
+TEST_F(LowerTest, PoolingWithCeilPadsBehind) {
+  const CudnnGraph g = LowerLargest(
+      "g (float16[1,8,112,112] x) => (y)"
+      "{ y = MaxPool<kernel_shape = [3,3], strides = [2,2], ceil_mode = 1>(x) }",
+      "MaxPool");
+  EXPECT_EQ(g.operations[0].window.pad_behind, (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(g.tensors[g.operations[0].out].dims, (Dims{1, 8, 56, 56}));
+}
+
+TEST_F(LowerTest, NormalizesRows) {
+  const CudnnGraph g = LowerLargest(
+      "g (float16[8,16,64] x, float16[64] w0, float16[64] w1) => (y)"
+      "{ y = LayerNormalization(x, w0, w1) }",
+      "LayerNormalization");
+  EXPECT_EQ(g.tensors[g.operations[0].in[0]].dims, (Dims{128, 64, 1, 1}));
+  EXPECT_EQ(g.tensors[g.operations[0].in[1]].dims, (Dims{1, 64, 1, 1}));
+  EXPECT_EQ(g.operations[0].in.size(), 4u);
+}
+
+TEST_F(LowerTest, AMeanSumsParts) {
+  const CudnnGraph g = LowerLargest(
+      "g (float[8,64,4,4] x) => (y) { c = Constant<value = int64[2] {2,3}>()\n"
+      "y = ReduceMean<keepdims = 0>(x, c) }",
+      "ReduceMean");
+  ASSERT_EQ(g.operations.size(), 2u);
+  EXPECT_EQ(g.tensors[g.operations[0].in[0]].dims, (Dims{512, 16, 1, 1}));
+  EXPECT_EQ(g.tensors[g.operations[0].in[1]].number, 0.0625F);
+  EXPECT_EQ(g.tensors[g.operations[1].out].dims, (Dims{512, 1, 1, 1}));
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

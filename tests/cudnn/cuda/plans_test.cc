@@ -1,0 +1,144 @@
+// What cuDNN itself says to the Candidates of networks, and of single cases.
+#include <algorithm>
+#include <set>
+
+#include "passes/partition/partitioners.h"
+#include "tests/cudnn/cuda/without_gpu.h"
+#include "tests/support/networks.h"
+#include "tests/support/proposed.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// The same Graph on f16; weights are zero.
+Graph InHalves(Graph graph) {
+  for (Value* v : graph.Values()) {
+    if (v->dtype() != DType::kF32) continue;
+    if (v->is_constant()) {
+      HostTensor zeros = HostTensor::Allocate(DType::kF16, v->dims());
+      std::fill_n(static_cast<std::byte*>(zeros.mutable_raw()), zeros.bytes(), std::byte{0});
+      graph.ReplaceAllUses(*v, graph.AddConstant(zeros));
+    } else {
+      graph.SetType(*v, Type::Tensor(DType::kF16, v->dims()));
+    }
+  }
+  return graph;
+}
+
+class CudnnPlansTest : public WithoutGpuTest {
+ protected:
+  // Confirms greedy's partitions of `graph`: every signature that is chosen gets a plan.
+  void ExpectPlans(const Graph& graph, size_t least) {
+    if (IsSkipped()) return;
+    Refusals refused;
+    const absl::StatusOr<std::vector<Partition>> partitions =
+        PartitionGraph(graph, target_, Greedy, nullptr, PartitionExtras{.refused = &refused});
+    ASSERT_TRUE(partitions.ok()) << partitions.status();
+    for (const auto& [signature, reason] : refused) ADD_FAILURE() << reason << "\n" << signature;
+    std::set<std::string> signatures;
+    for (const Partition& p : *partitions) {
+      if (p.chosen.engine == engine_.get()) signatures.insert(Signature(p.chosen, target_));
+    }
+    EXPECT_GE(signatures.size(), least);
+  }
+
+  Compiled CompileFirst(const Candidate& candidate) const {
+    const absl::StatusOr<std::vector<Variant>> variants = engine_->Variants(candidate, target_);
+    EXPECT_TRUE(variants.ok()) << variants.status();
+    if (!variants.ok()) return Compiled::No("");
+    absl::StatusOr<Compiled> compiled = engine_->Compile(candidate, variants->front(), target_);
+    EXPECT_TRUE(compiled.ok()) << compiled.status();
+    return compiled.ok() ? *std::move(compiled) : Compiled::No("");
+  }
+
+  Graph Residual() const {
+    return GraphWithWeights(
+        "g (float16[1,64,14,14] x, float16[64,64,3,3] w0, float16[64] w1) => (y)"
+        "{ a = Conv<pads = [1,1,1,1]>(x, w0, w1)\n b = Add(a, x)\n y = Relu(b) }");
+  }
+};
+
+TEST_F(CudnnPlansTest, ResNet18InHalves) {
+  for (const int64_t batch : {1, 32}) ExpectPlans(InHalves(ResNet18({.batch = batch})), 11);
+}
+TEST_F(CudnnPlansTest, ResNet50InHalves) {
+  for (const int64_t batch : {1, 32}) ExpectPlans(InHalves(ResNet50({.batch = batch})), 20);
+}
+TEST_F(CudnnPlansTest, ResNet18InTf32) {
+  target_.numerics.tf32 = true;
+  for (const int64_t batch : {1, 32}) ExpectPlans(ResNet18({.batch = batch}), 11);
+}
+TEST_F(CudnnPlansTest, ResNet50InTf32) {
+  target_.numerics.tf32 = true;
+  for (const int64_t batch : {1, 32}) ExpectPlans(ResNet50({.batch = batch}), 20);
+}
+
+TEST_F(CudnnPlansTest, VariantsNameEnginesAndKnobs) {
+  const Graph graph =
+      GraphWithWeights("g (float[1,64,14,14] x, float[64,64,3,3] w0) => (y) { y = Conv(x, w0) }");
+  const Candidate conv = LargestAt(*engine_, graph, "Conv", target_);
+  target_.numerics.tf32 = true;
+  const absl::StatusOr<std::vector<Variant>> tf32 = engine_->Variants(conv, target_);
+  ASSERT_TRUE(tf32.ok()) << tf32.status();
+  std::set<std::string> texts;
+  for (const Variant& v : *tf32) {
+    EXPECT_TRUE(v.text.starts_with("engine ")) << v.text;
+    texts.insert(v.text);
+  }
+  EXPECT_EQ(texts.size(), tf32->size());
+  EXPECT_LE(texts.size(), 16u);
+
+  target_.numerics.tf32 = false;
+  const absl::StatusOr<std::vector<Variant>> strict = engine_->Variants(conv, target_);
+  ASSERT_TRUE(strict.ok()) << strict.status();
+  EXPECT_FALSE(strict->front().text.empty());
+  EXPECT_NE(strict->front().text, tf32->front().text);  // no tensor cores
+}
+
+TEST_F(CudnnPlansTest, ARefusalSaysWhy) {
+  const Graph graph =
+      GraphWithWeights("g (float[64,64] x, float[64,64] z) => (y) { y = MatMul(x, z) }");
+  const Compiled compiled = CompileFirst(LargestAt(*engine_, graph, "MatMul", target_));
+  EXPECT_EQ(compiled.step(), nullptr);
+  EXPECT_EQ(compiled.reason(), "every engine of cuDNN for it breaks the precision asked for");
+}
+
+TEST_F(CudnnPlansTest, AVariantThatNamesNoEngineIsAnError) {
+  const Graph graph = Residual();
+  const Candidate conv = LargestAt(*engine_, graph, "Conv", target_);
+  for (const char* text : {"lt algo 3", "engine x", "engine 4, k=1", "engine 4, k2"}) {
+    const absl::StatusOr<Compiled> compiled = engine_->Compile(conv, {text}, target_);
+    EXPECT_EQ(compiled.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+  const absl::StatusOr<Compiled> none = engine_->Compile(conv, {"engine 9999"}, target_);
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ(none->step(), nullptr);
+}
+
+TEST_F(CudnnPlansTest, AStepComesBackFromItsText) {
+  const Graph graph = Residual();
+  const Compiled compiled = CompileFirst(LargestAt(*engine_, graph, "Conv", target_));
+  ASSERT_NE(compiled.step(), nullptr) << compiled.reason();
+  const std::string text = compiled.step()->Save();
+  ASSERT_FALSE(text.empty());
+  const absl::StatusOr<std::shared_ptr<const Step>> loaded = engine_->Load(text);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ((*loaded)->workspace_bytes(), compiled.step()->workspace_bytes());
+  ASSERT_EQ((*loaded)->constants().size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const Derived &read = (*loaded)->constants()[i], &made = compiled.step()->constants()[i];
+    EXPECT_EQ(read.from, made.from);
+    EXPECT_EQ(read.recipe, made.recipe);
+    EXPECT_EQ(read.to, made.to);
+  }
+  EXPECT_EQ((*loaded)->Save(), text);
+  EXPECT_EQ((*loaded)->Launch({}).code(), absl::StatusCode::kFailedPrecondition);
+
+  std::string other = text;
+  other.replace(other.find("H200"), 4, "H100");
+  EXPECT_EQ(engine_->Load(other).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(engine_->Load(text.substr(0, text.size() / 2)).ok());
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

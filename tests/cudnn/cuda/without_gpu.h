@@ -1,0 +1,32 @@
+// The Engine `cudnn` with its CUDA half, for an H200 that is not here: cuDNN compiles by the
+// properties in h200.json over a stand-in for the driver (stand_in/), whose calls all fail but
+// those that load code.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/engines.h"
+
+namespace onnx_cudnn {
+
+// What `engine` proposes at the first Node with that op.
+std::vector<Candidate> CandidatesAt(const Engine& engine, const Graph& graph, std::string_view op,
+                                    const Target& target);
+// The one of most Nodes among it, the first of equals.
+Candidate LargestAt(const Engine& engine, const Graph& graph, std::string_view op,
+                    const Target& target);
+
+class WithoutGpuTest : public ::testing::Test {
+ protected:
+  // Skips, with the reason, where there is no cuDNN.
+  void SetUp() override;
+
+  OwnedTarget rules_;  // h200
+  std::unique_ptr<Engine> engine_;
+  Target target_;  // h200 with engine_ for `cudnn` and, where that takes nothing, `host`
+};
+
+}  // namespace onnx_cudnn
