@@ -9,7 +9,13 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int64_t kChannels = 64;  // in and out: one wgmma row block, weights in registers
-constexpr size_t kMostEpilogue = 4;
+constexpr int64_t kWidth = 56;     // of an image: tiles are whole rows
+constexpr size_t kMostEpilogue = 2;
+
+constexpr Rule kNotInFormula = {"it computes relu(conv + residual), with either part absent",
+                                "none: conv_chain's and cuDNN's epilogues take more"};
+constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
+                             "none: conv_chain's and cuDNN's graphs have several outputs"};
 
 // Readings of one H200 (gpu.md, probe10): 56×56 pixels, f16, bias and ReLU, at batch 1, 32 and 256
 // 7.7, 12.9 and 80 µs; with a residual 7.7, 13.5 and 89.
@@ -28,9 +34,28 @@ Support TakesConv(const Unit& core) {
   if (!Is3x3(shape->window.h()) || !Is3x3(shape->window.w())) {
     return Support::No("it is not 3 x 3 with stride 1 and pads 1");
   }
-  if (shape->channels == kChannels && shape->filters == kChannels) return Support::Yes();
-  return Support::No(
-      absl::StrCat(shape->channels, " to ", shape->filters, " channels are not 64 to 64"));
+  if (shape->channels != kChannels || shape->filters != kChannels) {
+    return Support::No(
+        absl::StrCat(shape->channels, " to ", shape->filters, " channels are not 64 to 64"));
+  }
+  if (shape->window.w().in == kWidth) return Support::Yes();
+  return Support::No(absl::StrCat("the image is ", shape->window.w().in, " wide, not ", kWidth));
+}
+
+bool HasOp(absl::Span<const Node* const> nodes, std::string_view op) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* n) { return n->op() == op; });
+}
+
+// The residual, of the result's type and shape, then Relu.
+const Rule* JoinsEpilogue(const GrowthStep& step) {
+  if (const Rule* no = JoinsAsReader(step)) return no;
+  if (!step.edge.has_one_use()) return &kOneResult;
+  if (HasOp(step.nodes, "Relu")) return &kNotInFormula;
+  if (step.node.op() == "Relu") return nullptr;
+  if (step.node.op() != "Add" || HasOp(step.nodes, "Add")) return &kNotInFormula;
+  const Value& other = step.node.input(&step.node.input(0) == &step.edge ? 1 : 0);
+  const bool is_residual = !other.is_constant() && other.type() == step.edge.type();
+  return is_residual ? nullptr : &kNotInFormula;
 }
 
 double Us(const Unit& unit, const Cost& roofline, const Target&) {
@@ -41,9 +66,9 @@ double Us(const Unit& unit, const Cost& roofline, const Target&) {
 
 }  // namespace
 
-// 3×3 convolution of f16 or bf16, 64 to 64 channels, stride 1, pads 1, channels-last, with bias and
-// up to four element-wise ops after it, a residual among them. Weights are the register operand of
-// wgmma, pixels its other side; TMA fetches input rows once and fills borders with zeros.
+// 3×3 convolution of f16 or bf16, 64 to 64 channels, stride 1, pads 1, images 56 wide, channels-
+// last, with bias, a residual and ReLU. Weights are the register operand of wgmma, pixels its other
+// side; the copy engine fetches input rows once and fills borders with zeros.
 Kernel Conv3x3Kernel() {
   return {.name = "conv_3x3",
           .ops = {"Conv"},
@@ -51,7 +76,7 @@ Kernel Conv3x3Kernel() {
           .takes = TakesConv,
           .growth =
               [](const Unit&) {
-                return GrowthOptions{.forward = JoinsAsReader, .most_added = kMostEpilogue};
+                return GrowthOptions{.forward = JoinsEpilogue, .most_added = kMostEpilogue};
               },
           .formats = ChannelsLastOnly,
           .us = Us};

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/conv_chain_cost.h"
+#include "runtime/kernels/conv_chain_plan.h"
 #include "runtime/kernels/conv_shapes.h"
 #include "runtime/kernels/joins.h"
 #include "runtime/kernels/layouts.h"
@@ -172,6 +173,17 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   return std::max(us.value_or(kNoTile * roofline.us), roofline.us);
 }
 
+// None where no tile fits: the code then says why.
+std::vector<std::string> Ways(const Unit& unit, const Target& target) {
+  std::vector<std::string> ways;
+  const absl::StatusOr<ChainConvs> convs = ChainConvsOf(unit);
+  if (!convs.ok()) return ways;
+  for (const ChainPlan& plan : ChainPlansOf(*convs, target.info)) {
+    ways.push_back(plan.way.ToString());
+  }
+  return ways;
+}
+
 }  // namespace
 
 // Convolutions of up to 8 images as links of a chain of dependent launches: f16 or bf16, windows up
@@ -183,7 +195,7 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 //   siblings: two to four Convs of equal windows over one input, each with its own dense output
 // with up to 8 element-wise ops before and after: bias, a residual, activations. Weights are
 // fetched before the wait for the launch before (programmatic dependent launch), then the patch by
-// cp.async; mma.sync with K split over warps and a cluster; tile and split are Variants.
+// cp.async; mma.sync with K split over warps and a cluster; tile and split are its ways.
 Kernel ConvChainKernel() {
   return {.name = "conv_chain",
           .ops = {"Conv"},
@@ -192,7 +204,8 @@ Kernel ConvChainKernel() {
           .takes = TakesConvs,
           .growth = Growth,
           .formats = PlaceOperands,
-          .us = Us};
+          .us = Us,
+          .ways = Ways};
 }
 
 }  // namespace onnx_cudnn

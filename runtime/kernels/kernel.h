@@ -50,6 +50,9 @@ struct Kernel {
   Speed speed = {};
   // Predicted µs with the launch; nullptr: by `speed`.
   double (*us)(const Unit& unit, const Cost& roofline, const Target& target) = nullptr;
+  // The ways in which its code can run a Unit that it takes, the best guess first: a tile, a split.
+  // nullptr: there is but one.
+  std::vector<std::string> (*ways)(const Unit& unit, const Target& target) = nullptr;
 };
 
 // Every kernel, in the order of kernels.inc.

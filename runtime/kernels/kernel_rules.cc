@@ -16,9 +16,11 @@ namespace {
 
 using KernelList = std::vector<const Kernel*>;
 
+using KernelsByOp = std::map<std::string_view, KernelList>;
+
 const KernelList& KernelsFor(const Node& node) {
-  static const auto& by_op = *[] {
-    auto* map = new std::map<std::string_view, KernelList>;
+  static const KernelsByOp& by_op = *[] {
+    auto* map = new KernelsByOp;
     for (const Kernel& kernel : AllKernels()) {
       for (const std::string_view op : kernel.ops) (*map)[op].push_back(&kernel);
     }
@@ -41,8 +43,6 @@ KernelList KernelsFor(const std::vector<const Node*>& nodes) {
   }
   return kernels;
 }
-
-bool IsConversion(const Node& node) { return node.domain() == kOwnDomain; }
 
 std::vector<Placement> OnDevice(const std::vector<Format>& formats) {
   std::vector<Placement> placements;
@@ -144,74 +144,77 @@ class Offers {
   std::vector<Candidate> candidates_;
 };
 
-class KernelRules final : public Engine {
- public:
-  std::string_view name() const override { return "kernel"; }
-
-  void Propose(const Graph&, const Node& anchor, const Target& target,
-               CandidateSink& sink) const override {
-    if (IsConversion(anchor)) {
-      return sink.No(*this, anchor, "its formats are chosen with the partitions around it");
-    }
-    const KernelList& kernels = KernelsFor(anchor);
-    if (kernels.empty()) return sink.No(*this, anchor, "no kernel is written for it");
-    if (Support s = CheckOp(anchor); !s) return sink.No(*this, anchor, s.reason());
-    Offers offers(*this, target);
-    for (const Kernel* kernel : kernels) {
-      Support why_not = Support::Yes();
-      const std::vector<Unit> units = UnitsAround(*kernel, *this, anchor, sink, why_not);
-      for (const Unit& unit : units) offers.Add(*kernel, unit);
-      if (units.empty() && !why_not) {
-        sink.No(*this, anchor, absl::StrCat(kernel->name, ": ", why_not.reason()));
-      }
-    }
-    for (Candidate& candidate : offers.candidates()) sink.Add(std::move(candidate));
-  }
-
-  Support Check(const Graph&, const Candidate& candidate, const Target& target) const override {
-    if (IsConversion(*candidate.nodes[0])) return CheckConversion(candidate);
-    for (const Node* node : candidate.nodes) {
-      if (Support s = CheckOp(*node); !s) return s;
-    }
-    const Unit unit = UnitOf(candidate.nodes);
-    if (unit.boundary.inputs.size() != candidate.inputs.size() ||
-        unit.boundary.outputs.size() != candidate.outputs.size()) {
-      return Support::No("its placements are not those of its operands");
-    }
-    std::vector<std::string> reasons;
-    for (const Kernel* kernel : KernelsFor(candidate.nodes)) {
-      const Support support = CheckBy(*kernel, unit, candidate, target);
-      if (support) return support;
-      reasons.push_back(absl::StrCat(kernel->name, ": ", support.reason()));
-    }
-    if (reasons.empty()) return Support::No("no kernel is written for it");
-    return Support::No(absl::StrJoin(reasons, "; "));
-  }
-
-  Cost Price(const Candidate& candidate, const Target& target) const override {
-    if (IsConversion(*candidate.nodes[0])) return PriceOfConversion(candidate, target);
-    const std::vector<Taker> takers = TakersOf(candidate, target);
-    return takers.empty() ? Roofline(candidate, target) : takers[0].cost;
-  }
-
-  // One for each kernel that takes it: its name.
-  absl::StatusOr<std::vector<Variant>> Variants(const Candidate& candidate,
-                                                const Target& target) const override {
-    if (IsConversion(*candidate.nodes[0])) return std::vector<Variant>{{.text = "conversion"}};
-    std::vector<Variant> variants;
-    for (const Taker& taker : TakersOf(candidate, target)) {
-      variants.push_back({.text = std::string(taker.kernel->name)});
-    }
-    return variants;
-  }
-
-  absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant&,
-                                   const Target&) const override {
-    return CompileReference(candidate);
-  }
-};
-
 }  // namespace
+
+bool IsConversion(const Node& node) { return node.domain() == kOwnDomain; }
+
+void KernelRules::Propose(const Graph&, const Node& anchor, const Target& target,
+                          CandidateSink& sink) const {
+  if (IsConversion(anchor)) {
+    return sink.No(*this, anchor, "its formats are chosen with the partitions around it");
+  }
+  const KernelList& kernels = KernelsFor(anchor);
+  if (kernels.empty()) return sink.No(*this, anchor, "no kernel is written for it");
+  if (Support s = CheckOp(anchor); !s) return sink.No(*this, anchor, s.reason());
+  Offers offers(*this, target);
+  for (const Kernel* kernel : kernels) {
+    Support why_not = Support::Yes();
+    const std::vector<Unit> units = UnitsAround(*kernel, *this, anchor, sink, why_not);
+    for (const Unit& unit : units) offers.Add(*kernel, unit);
+    if (units.empty() && !why_not) {
+      sink.No(*this, anchor, absl::StrCat(kernel->name, ": ", why_not.reason()));
+    }
+  }
+  for (Candidate& candidate : offers.candidates()) sink.Add(std::move(candidate));
+}
+
+Support KernelRules::Check(const Graph&, const Candidate& candidate, const Target& target) const {
+  if (IsConversion(*candidate.nodes[0])) return CheckConversion(candidate);
+  for (const Node* node : candidate.nodes) {
+    if (Support s = CheckOp(*node); !s) return s;
+  }
+  const Unit unit = UnitOf(candidate.nodes);
+  if (unit.boundary.inputs.size() != candidate.inputs.size() ||
+      unit.boundary.outputs.size() != candidate.outputs.size()) {
+    return Support::No("its placements are not those of its operands");
+  }
+  std::vector<std::string> reasons;
+  for (const Kernel* kernel : KernelsFor(candidate.nodes)) {
+    const Support support = CheckBy(*kernel, unit, candidate, target);
+    if (support) return support;
+    reasons.push_back(absl::StrCat(kernel->name, ": ", support.reason()));
+  }
+  if (reasons.empty()) return Support::No("no kernel is written for it");
+  return Support::No(absl::StrJoin(reasons, "; "));
+}
+
+Cost KernelRules::Price(const Candidate& candidate, const Target& target) const {
+  if (IsConversion(*candidate.nodes[0])) return PriceOfConversion(candidate, target);
+  const std::vector<Taker> takers = TakersOf(candidate, target);
+  return takers.empty() ? Roofline(candidate, target) : takers[0].cost;
+}
+
+absl::StatusOr<std::vector<Variant>> KernelRules::Variants(const Candidate& candidate,
+                                                           const Target& target) const {
+  if (IsConversion(*candidate.nodes[0])) return std::vector<Variant>{{.text = "conversion"}};
+  std::vector<Variant> variants;
+  for (const Kernel* kernel : KernelsThatTake(candidate, target)) {
+    variants.push_back({.text = std::string(kernel->name)});
+  }
+  return variants;
+}
+
+absl::StatusOr<Compiled> KernelRules::Compile(const Candidate& candidate, const Variant&,
+                                              const Target&) const {
+  return CompileReference(candidate);
+}
+
+std::vector<const Kernel*> KernelRules::KernelsThatTake(const Candidate& candidate,
+                                                        const Target& target) const {
+  std::vector<const Kernel*> kernels;
+  for (const Taker& taker : TakersOf(candidate, target)) kernels.push_back(taker.kernel);
+  return kernels;
+}
 
 std::unique_ptr<Engine> MakeKernelRules() { return std::make_unique<KernelRules>(); }
 

@@ -8,10 +8,13 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kMostChannels = 4;
+constexpr int64_t kChannels = 3;
 constexpr int64_t kFilters = 64;
-constexpr size_t kMostBefore = 2;   // element-wise ops: a Cast, a scale
-constexpr size_t kMostBetween = 4;  // element-wise ops from the Conv to the MaxPool
+constexpr int64_t kWidth = 224;   // a row of the convolution is one side of its product
+constexpr int64_t kHeightOf = 4;  // image rows that a pooled row is of
+
+constexpr Rule kOnlyCast = {"its image may be f32 or of its own type, nothing else is done to it",
+                            "none: the op before it writes its result"};
 
 // Readings of one H200 (gpu.md, probe11): 7×7, stride 2, 3 to 64 channels at 224×224, f16, ReLU and
 // max-pool, at batch 1, 32 and 256 4.7, 15.8 and 98 µs.
@@ -21,17 +24,13 @@ const Node* OnlyReader(const Value& value) {
   return value.has_one_use() && !value.uses().empty() ? value.uses()[0].node : nullptr;
 }
 
-// Conv, element-wise ops that each have one reader, MaxPool.
+// Conv, Relu, MaxPool, each the only reader of the one before.
 std::vector<std::vector<const Node*>> ToMaxPool(const Node& conv) {
-  std::vector<const Node*> nodes = {&conv};
-  while (nodes.size() < kMostBetween + 2) {
-    const Node* next = OnlyReader(nodes.back()->output(0));
-    if (next == nullptr) return {};
-    nodes.push_back(next);
-    if (next->op() == "MaxPool") return {nodes};
-    if (!IsPointwise(*next)) return {};
-  }
-  return {};
+  const Node* relu = OnlyReader(conv.output(0));
+  if (relu == nullptr || relu->op() != "Relu") return {};
+  const Node* pool = OnlyReader(relu->output(0));
+  if (pool == nullptr || pool->op() != "MaxPool") return {};
+  return {{&conv, relu, pool}};
 }
 
 bool HasWindow(const WindowAxis& axis, int64_t kernel, int64_t stride, int64_t pad) {
@@ -56,12 +55,23 @@ Support TakesStem(const Unit& core) {
   if (!HasWindow(shape->window.h(), 7, 2, 3) || !HasWindow(shape->window.w(), 7, 2, 3)) {
     return Support::No("the convolution is not 7 x 7 with stride 2 and pads 3");
   }
-  if (shape->channels > kMostChannels || shape->filters != kFilters) {
+  if (shape->channels != kChannels || shape->filters != kFilters) {
     return Support::No(
-        absl::StrCat(shape->channels, " to ", shape->filters, " channels are not at most 4 to 64"));
+        absl::StrCat(shape->channels, " to ", shape->filters, " channels are not 3 to 64"));
+  }
+  const int64_t height = shape->window.h().in, width = shape->window.w().in;
+  if (width != kWidth || height % kHeightOf != 0) {
+    return Support::No(absl::StrCat("the image is ", height, " x ", width,
+                                    ", not 224 wide and a multiple of 4 high"));
   }
   if (core.boundary.inputs.size() != 1) return Support::No("it has a second operand");
   return CheckMaxPool(*core.nodes.back());
+}
+
+const Rule* JoinsAsCast(const GrowthStep& step) {
+  if (const Rule* no = JoinsAsProducer(step)) return no;
+  const bool is_cast = step.node.op() == "Cast" && step.node.input(0).dtype() == DType::kF32;
+  return is_cast ? nullptr : &kOnlyCast;
 }
 
 std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target&) {
@@ -81,22 +91,20 @@ double Us(const Unit&, const Cost& roofline, const Target&) {
 
 }  // namespace
 
-// The stem of a ResNet as one: 7×7 convolution with stride 2 of at most four channels to 64, f16 or
-// bf16, bias, up to four element-wise ops, max-pool 3×3 with stride 2. The input is the caller's,
-// row-major, of any type that up to two element-wise ops before the convolution bring to its own;
-// the output channels-last. No other reader may see what lies between.
+// The stem of a ResNet as one: 7×7 convolution with stride 2 of 3 to 64 channels, f16 or bf16,
+// bias, ReLU, max-pool 3×3 with stride 2, of images 224 wide and a multiple of 4 high. The input is
+// the caller's, row-major, f32 or of the convolution's type; the output channels-last. No other
+// reader may see what lies between. A NaN counts as the least number.
 Kernel StemPoolKernel() {
-  return {.name = "stem_pool",
-          .ops = {"Conv"},
-          .types = kTensorCoreTypes,
-          .cores = ToMaxPool,
-          .takes = TakesStem,
-          .growth =
-              [](const Unit&) {
-                return GrowthOptions{.backward = JoinsAsProducer, .most_added = kMostBefore};
-              },
-          .formats = RowMajorToChannelsLast,
-          .us = Us};
+  return {
+      .name = "stem_pool",
+      .ops = {"Conv"},
+      .types = kTensorCoreTypes,
+      .cores = ToMaxPool,
+      .takes = TakesStem,
+      .growth = [](const Unit&) { return GrowthOptions{.backward = JoinsAsCast, .most_added = 1}; },
+      .formats = RowMajorToChannelsLast,
+      .us = Us};
 }
 
 }  // namespace onnx_cudnn

@@ -2,8 +2,9 @@
 
 namespace onnx_cudnn {
 
-// TopK of numbers along any axis, row-major, largest or smallest; among equals the lower index. A
-// radix select of the K-th value in three passes, then a sort of what is left.
+// TopK of numbers along any axis, row-major, largest or smallest; among equals the lower index.
+// Tiles of a row are sorted in shared memory, and the first K of two tiles joined, round by round;
+// a larger K sorts whole rows.
 Kernel TopKKernel() {
   return {.name = "top_k",
           .ops = {"TopK"},

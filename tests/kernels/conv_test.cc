@@ -246,7 +246,7 @@ TEST_F(ConvKernelsTest, StemAndPoolAreOneFromTheCallersImage) {
 }
 
 TEST_F(ConvKernelsTest, StemReadsTheImageAsTheCallerHasIt) {
-  Value& x = Input({1, 3, 64, 64}, DType::kF32);
+  Value& x = Input({1, 3, 64, 224}, DType::kF32);
   Value& half = Append(graph_, "Cast", {&x}, {{"to", int64_t{10}}});
   Value& y = Conv(graph_, half, {.kernel = 7, .stride = 2});
   MaxPool(graph_, Relu(y));
@@ -254,7 +254,7 @@ TEST_F(ConvKernelsTest, StemReadsTheImageAsTheCallerHasIt) {
 }
 
 TEST_F(ConvKernelsTest, StemStaysAloneWhereOthersReadIt) {
-  Value& y = Conv(graph_, Input({1, 3, 32, 32}), {.kernel = 7, .stride = 2});
+  Value& y = Conv(graph_, Input({1, 3, 64, 224}), {.kernel = 7, .stride = 2});
   Value& relu = Relu(y);
   graph_.AddOutput("seen", relu);
   MaxPool(graph_, relu);
@@ -267,6 +267,25 @@ TEST_F(ConvKernelsTest, StemWantsItsWindow) {
   const Proposed proposed = Around(y);
   EXPECT_TRUE(Of(proposed, "{Conv Relu MaxPool}").empty());
   EXPECT_TRUE(Says(proposed, "stem_pool: the convolution is not 7 x 7 with stride 2 and pads 3"));
+}
+
+TEST_F(ConvKernelsTest, StemWantsItsImage) {
+  Value& narrow = Conv(graph_, Input({1, 3, 64, 64}), {.kernel = 7, .stride = 2});
+  MaxPool(graph_, Relu(narrow));
+  EXPECT_TRUE(Says(Around(narrow),
+                   "stem_pool: the image is 64 x 64, not 224 wide and a multiple of 4 high"));
+  Value& thick = Conv(graph_, Input({1, 4, 64, 224}), {.kernel = 7, .stride = 2});
+  MaxPool(graph_, Relu(thick));
+  EXPECT_TRUE(Says(Around(thick), "stem_pool: 4 to 64 channels are not 3 to 64"));
+}
+
+TEST_F(ConvKernelsTest, StemTakesNothingButACastBeforeIt) {
+  Value& x = Input({1, 3, 64, 224});
+  Value& y = Conv(graph_, Append(graph_, "Neg", {&x}), {.kernel = 7, .stride = 2});
+  MaxPool(graph_, Relu(y));
+  const Proposed proposed = Around(y);
+  EXPECT_TRUE(Of(proposed, "{Neg Conv Relu MaxPool}").empty());
+  EXPECT_FALSE(Of(proposed, "{Conv Relu MaxPool}").empty());
 }
 
 TEST_F(ConvKernelsTest, NameTheKernelsThatTakeACandidate) {

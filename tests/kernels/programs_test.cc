@@ -50,7 +50,7 @@ TEST_F(KernelProgramsTest, ConvolutionNetworksStayChannelsLast) {
 
 TEST_F(KernelProgramsTest, HalvesRunThroughTensorCoreKernels) {
   Graph graph;
-  const Type type = Type::Tensor(DType::kF32, {1, 3, 32, 32});
+  const Type type = Type::Tensor(DType::kF32, {1, 3, 32, 224});
   Value* v = &Append(graph, "Cast", {&graph.AddInput("x", type)}, {{"to", int64_t{10}}});
   const std::vector<int64_t> two = {2, 2}, one = {1, 1, 1, 1}, three = {3, 3, 3, 3};
   Value& w = Weights(graph, DType::kF16, {64, 3, 7, 7});

@@ -1,0 +1,89 @@
+// Columns held in the registers of a block.
+#pragma once
+
+#include "runtime/kernels/cuda/columns.h"
+#include "runtime/kernels/cuda/rows.cuh"
+
+namespace onnx_cudnn {
+
+// One thread's elements of `kWidth` columns: every blockDim.y-th along the extent.
+template <typename T, int kWidth>
+class ColumnSlice {
+ public:
+  Vector<T, kWidth> lanes[kColumnVectors];
+
+  __device__ __forceinline__ explicit ColumnSlice(const ColumnShape& shape)
+      : extent_(shape.extent), inner_(shape.inner) {
+    const int64_t column =
+        static_cast<int64_t>(blockIdx.x) * blockDim.x + static_cast<int>(threadIdx.x);
+    if (column >= shape.columns) extent_ = 0;
+    uint64_t outer = static_cast<uint64_t>(column);
+    const int64_t within = static_cast<int64_t>(shape.columns_of_one.Split(outer));
+    start_ = static_cast<int64_t>(outer) * shape.extent * shape.inner + within * kWidth;
+  }
+
+  // From `from` along the extent on; `outside` beyond its end.
+  __device__ __forceinline__ void Load(const T* x, int from, T outside) {
+    first_ = from + static_cast<int>(threadIdx.y);
+#pragma unroll
+    for (int j = 0; j < kColumnVectors; ++j) {
+      if (Holds(j)) {
+        lanes[j] = LoadVector<kWidth>(x + At(j));
+      } else {
+#pragma unroll
+        for (int k = 0; k < kWidth; ++k) lanes[j][k] = outside;
+      }
+    }
+  }
+  __device__ __forceinline__ void Forget() {  // as RowSlice
+#pragma unroll
+    for (int j = 0; j < kColumnVectors; ++j) Hide(lanes[j]);
+  }
+  __device__ __forceinline__ bool Holds(int j) const { return Index(j) < extent_; }
+  __device__ __forceinline__ int Index(int j) const {
+    return first_ + j * static_cast<int>(blockDim.y);
+  }
+  template <typename R>
+  __device__ __forceinline__ void Store(R* y, int j, const Vector<R, kWidth>& vector) const {
+    if (Holds(j)) StoreVector(y + At(j), vector);
+  }
+
+ private:
+  __device__ __forceinline__ int64_t At(int j) const { return start_ + Index(j) * inner_; }
+
+  int extent_, first_;
+  int64_t inner_, start_;
+};
+
+// join over the threads of equal threadIdx.x, in a fixed order, known to all of them; all threads
+// of the block take part. `scratch` is dynamic shared memory of ColumnScratchBytes.
+template <int kWidth, typename S, typename Join>
+__device__ __forceinline__ void JoinColumns(S (&s)[kWidth], S* scratch, Join join) {
+  const int x = static_cast<int>(blockDim.x), y = static_cast<int>(blockDim.y);
+  if (y == 1) return;
+  for (int mask = 16; mask >= x; mask /= 2) {
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) s[k] = join(s[k], Exchange(s[k], mask));
+  }
+  // A partial is what one warp, or the part of it that is one row of threads, knows.
+  const int thread = static_cast<int>(threadIdx.y) * x + static_cast<int>(threadIdx.x);
+  const int partial = x >= 32 ? static_cast<int>(threadIdx.y) : thread / 32;
+  const int partials = x >= 32 ? y : x * y / 32;
+  const int column = static_cast<int>(threadIdx.x) * kWidth;
+  __syncthreads();  // an earlier join's readers are done
+  if (x >= 32 || thread % 32 < x) {
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) scratch[partial * x * kWidth + column + k] = s[k];
+  }
+  __syncthreads();
+  for (int i = thread; i < x * kWidth; i += x * y) {
+    S joined = scratch[i];
+    for (int p = 1; p < partials; ++p) joined = join(joined, scratch[p * x * kWidth + i]);
+    scratch[i] = joined;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) s[k] = scratch[column + k];
+}
+
+}  // namespace onnx_cudnn

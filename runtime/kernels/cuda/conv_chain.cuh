@@ -1,0 +1,427 @@
+// A link of a chain of convolutions on tensor cores (sm_90). In order:
+//   the next link may start
+//   this block's weights are on their way (one bulk copy), tables of addresses are made
+//   the launch before is over: patches of the images come by cp.async, a residual into registers
+//   products: every warp 32 pixels × 32 filters of every warps_k-th step of K
+//   sums: over the warps through shared memory, over the cluster through the owner's shared memory
+//   bias, residual, activation or a chain, store
+// Sums are formed in a fixed order, so that repeats are bit-equal. A NaN or infinity in a pixel
+// that lies beside a stem's window, in its last step of K, spreads to its result.
+#pragma once
+
+#include "runtime/kernels/cuda/chain_epilogue.cuh"
+#include "runtime/kernels/cuda/conv_chain.h"
+#include "runtime/kernels/cuda/copy_engine.cuh"
+
+namespace onnx_cudnn {
+namespace conv_chain {
+
+using Parameters = ConvChainParameters;
+
+__device__ __forceinline__ void CopyAsync16(uint32_t to, const void* from, bool is_there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+               "r"(is_there ? 16 : 0)
+               : "memory");
+}
+__device__ __forceinline__ void CopyAsync8(uint32_t to, const void* from, bool is_there) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from),
+               "r"(is_there ? 8 : 0)
+               : "memory");
+}
+__device__ __forceinline__ void CopiesAreDone() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+// Four 8 × 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void LoadMatrices(uint32_t (&r)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+}
+
+// c[16, 8] += a[16, 16] × b[16, 8].
+__device__ __forceinline__ void Multiply(__half, float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
+                                         uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+__device__ __forceinline__ void Multiply(__nv_bfloat16, float (&c)[4], const uint32_t (&a)[4],
+                                         uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+#if __CUDA_ARCH__ >= 900
+
+// `bytes` (a multiple of 16) into shared memory; `barrier` gets them.
+__device__ __forceinline__ void CopyBulk(uint32_t to, const void* from, int bytes,
+                                         uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
+      "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+// The same shared-memory address in block `rank` of the cluster.
+__device__ __forceinline__ uint32_t AddressIn(uint32_t address, int rank) {
+  uint32_t there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+  return there;
+}
+// Into another block's shared memory, whose barrier gets 16 bytes.
+__device__ __forceinline__ void Send(uint32_t to, uint32_t barrier, const float4& v) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
+      "[%5];" ::"r"(to),
+      "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(barrier)
+      : "memory");
+}
+// As BarrierWait, for what other blocks of the cluster sent.
+__device__ __forceinline__ void ClusterBarrierWait(uint32_t barrier, uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred p;\nAGAIN: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], "
+      "%1;\n@p bra DONE;\nbra AGAIN;\nDONE:\n}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+__device__ __forceinline__ void ClusterSync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+}
+
+// Which work a block has.
+struct Block {
+  int part;  // of K, the rank in the cluster
+  int image;
+  int tile;     // of pixels
+  int filters;  // tile of filters, of all siblings
+  int sibling;
+  int first_filter;  // of the sibling
+};
+
+template <int kFilters>
+__device__ __forceinline__ Block BlockOf(const Parameters& p) {
+  Block b;
+  b.part = blockIdx.x & (p.split - 1);
+  int rest = static_cast<int>(blockIdx.x >> p.log_split);
+  b.image = rest % p.tiles.images;
+  rest /= p.tiles.images;
+  b.tile = rest % p.tiles.per_image();
+  b.filters = rest / p.tiles.per_image();
+  b.sibling = 0;
+  for (int i = 1; i < p.siblings; ++i) b.sibling += b.filters >= p.output[i].first_tile ? 1 : 0;
+  b.first_filter = (b.filters - p.output[b.sibling].first_tile) * kFilters;
+  return b;
+}
+
+// Offsets of the input pixels that the patches hold, in pixels of an image, -1: zero; of the output
+// pixels; and of the steps of K in a patch, in bytes.
+template <int kPixels>
+__device__ __forceinline__ void MakeTables(const Parameters& p, const Block& b, int* table) {
+  for (int m = threadIdx.x; m < kPixels; m += kChainThreads) {
+    const ChainPixel out = ChainOutput(p.tiles, b.tile, m);
+    table[m] = out.row < 0 ? -1 : out.row * p.tiles.columns + out.column;
+  }
+  for (int i = 0; i < p.sources; ++i) {
+    const ChainSource& s = p.source[i];
+    for (int j = threadIdx.x; j < s.patch_pixels(); j += kChainThreads) {
+      const ChainPixel in = ChainInput(s, p.tiles, b.tile, j);
+      table[p.image[i].table_at + j] = in.row < 0 ? -1 : in.row * s.width + in.column;
+    }
+    for (int j = threadIdx.x; j < s.steps; j += kChainThreads) {
+      table[p.step_table_at + s.first_step + j] = ChainStepBytes(s, j);
+    }
+  }
+}
+
+// What a stem's last step reads behind its patch, and lanes that it lacks, are zero.
+__device__ __forceinline__ void ClearStem(const ChainSource& s, char* patch) {
+  if (!s.is_stem) return;
+  for (int i = threadIdx.x; i < s.patch_bytes / 16; i += kChainThreads) {
+    reinterpret_cast<uint4*>(patch)[i] = make_uint4(0, 0, 0, 0);
+  }
+}
+
+// The patch of an image as it lies in memory.
+template <typename T>
+__device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, int i,
+                                           const int* offsets, uint32_t patch) {
+  const ChainSource& s = p.source[i];
+  const T* x = static_cast<const T*>(p.image[i].x) +
+               static_cast<int64_t>(b.image) * s.height * s.width * s.lanes;
+  if (s.is_stem) {
+    for (int j = threadIdx.x; j < s.patch_pixels(); j += kChainThreads) {
+      const int offset = offsets[j];
+      CopyAsync8(patch + j * s.pixel_bytes, x + static_cast<int64_t>(max(offset, 0)) * s.lanes,
+                 offset >= 0);
+    }
+    return;
+  }
+  const int first = b.part * s.part_channels;
+  const int count = s.patch_pixels() * static_cast<int>(p.image[i].pieces.divisor);
+  for (int j = threadIdx.x; j < count; j += kChainThreads) {
+    uint32_t pixel = j;
+    const int piece = p.image[i].pieces.Split(pixel);
+    const int offset = offsets[pixel], channel = first + piece * kChainPiece;
+    const bool is_there = offset >= 0 && channel < s.channels;
+    const T* from = x + (is_there ? static_cast<int64_t>(offset) * s.lanes + channel : 0);
+    CopyAsync16(patch + pixel * s.pixel_bytes + piece * 16, from, is_there);
+  }
+}
+
+// The patch of an image that a chain computes; zero outside of it, as the window's padding is.
+template <typename T>
+__device__ __forceinline__ void ComputePatch(const Parameters& p, const Block& b, int i,
+                                             const int* offsets, char* patch) {
+  const ChainSource& s = p.source[i];
+  const int first = s.is_stem ? 0 : b.part * s.part_channels;
+  const int lanes = s.is_stem ? kChainLanes : s.part_channels;  // that are written
+  const int fours = lanes / kChainLanes, count = s.patch_pixels() * fours;
+#pragma unroll 1
+  for (int j = threadIdx.x; j < count; j += kChainThreads) {
+    const int pixel = j / fours, lane = j % fours * kChainLanes;
+    const int offset = offsets[pixel], channel = first + lane;
+    const int valid = offset < 0 ? 0 : min(max(s.channels - channel, 0), kChainLanes);
+    uint2 packed = make_uint2(0, 0);
+    if (valid > 0) {
+      ChainRunner runner(p.chain, ChainValues{});
+      runner.Run(p.image[i].prologue, {b.image, channel, 0, offset / s.width, offset % s.width},
+                 valid, valid, false, {});
+      ChainValues values = runner.result();
+#pragma unroll
+      for (int e = 0; e < kChainLanes; ++e) {
+        if (e >= valid) values.at[e] = 0;
+      }
+      packed =
+          make_uint2(Pack(T{}, values.at[0], values.at[1]), Pack(T{}, values.at[2], values.at[3]));
+    }
+    *reinterpret_cast<uint2*>(patch + pixel * s.pixel_bytes + lane * 2) = packed;
+  }
+}
+
+// One step of K for 32 pixels × 32 filters.
+template <typename T>
+__device__ __forceinline__ void Step(float (&sums)[2][4][4], const uint32_t (&a)[2],
+                                     const uint32_t (&b)[2], uint32_t a_at, uint32_t b_at) {
+  uint32_t pixels[2][4], filters[2][4];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    LoadMatrices(pixels[i], a[i] + a_at);
+    LoadMatrices(filters[i], b[i] + b_at);
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      Multiply(T{}, sums[i][j], pixels[i], filters[j / 2][j % 2 * 2],
+               filters[j / 2][j % 2 * 2 + 1]);
+    }
+  }
+}
+
+__device__ __forceinline__ void Add(float4& a, const float4& b) {
+  a.x += b.x;
+  a.y += b.y;
+  a.z += b.z;
+  a.w += b.w;
+}
+
+// relu(sum + residual) of four filters from `filter` on of output pixel `pixel`.
+template <typename T>
+__device__ __forceinline__ void Store(const Parameters& p, const Block& b, int pixel, int filter,
+                                      float4 sum, uint2 residual) {
+  const ConvChainOutput& out = p.output[b.sibling];
+  if (out.residual != nullptr) {
+    const float2 low = Unpack(T{}, residual.x), high = Unpack(T{}, residual.y);
+    Add(sum, make_float4(low.x, low.y, high.x, high.y));
+  }
+  const uint2 packed = out.relu
+                           ? make_uint2(PackRelu(T{}, sum.x, sum.y), PackRelu(T{}, sum.z, sum.w))
+                           : make_uint2(Pack(T{}, sum.x, sum.y), Pack(T{}, sum.z, sum.w));
+  const int64_t row = static_cast<int64_t>(b.image) * p.tiles.rows * p.tiles.columns + pixel;
+  *reinterpret_cast<uint2*>(static_cast<T*>(out.y) + row * out.filters + filter) = packed;
+}
+
+template <typename T, int kPixels, int kFilters>
+__device__ __forceinline__ void Run(const Parameters& p) {
+  constexpr int kWarpsM = kPixels / 32, kWarpsN = kFilters / 32;
+  constexpr int kWarpsK = kChainThreads / 32 / (kWarpsM * kWarpsN);
+  constexpr int kRow = kFilters + 8;      // floats of a row of partial sums
+  constexpr int kFours = kFilters / 4;    // of a pixel
+  constexpr int kAll = kPixels * kFours;  // fours of the tile
+  constexpr int kMost = (kAll + kChainThreads - 1) / kChainThreads;  // of a thread
+  extern __shared__ __align__(128) char shared[];
+  __shared__ __align__(8) uint64_t barriers[2];
+  const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
+  const Block block = BlockOf<kFilters>(p);
+  const uint32_t weights_came = SharedAddress(barriers), sums_came = weights_came + 8;
+  const int own = kAll >> p.log_split;  // fours that this block finishes, a power of two
+  const int own_bits = 31 - __clz(own);
+  char* patch = shared + p.patch_at;
+  float4* received = reinterpret_cast<float4*>(shared + p.received_at);
+  int* table = reinterpret_cast<int*>(shared + p.table_at);
+
+  LaunchDependents();
+  if (thread == 0) {
+    BarrierInit(weights_came, 1);
+    BarrierInit(sums_came, 1);
+    BarrierInitFence();
+    SharedFence();
+    BarrierExpect(weights_came, p.slab_bytes);
+    const int64_t slab = static_cast<int64_t>(block.filters) * p.split + block.part;
+    CopyBulk(SharedAddress(shared), static_cast<const char*>(p.slabs) + slab * p.slab_bytes,
+             p.slab_bytes, weights_came);
+    if (p.split > 1) BarrierExpect(sums_came, (p.split - 1) * own * 16);
+  }
+  MakeTables<kPixels>(p, block, table);
+  for (int i = 0; i < p.sources; ++i) ClearStem(p.source[i], patch + p.image[i].patch_at);
+  const int warp_m = warp % kWarpsM, warp_n = warp / kWarpsM % kWarpsN,
+            warp_k = warp / (kWarpsM * kWarpsN);
+  uint32_t b[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int filter = warp_n * 32 + i * 16 + lane % 8 + lane / 16 * 8;
+    b[i] = SharedAddress(shared) + filter * ChainRowBytes(p.steps) + lane / 8 % 2 * 16;
+  }
+  if (p.split > 1) {
+    ClusterSync();  // the others' barriers stand before anybody sends
+  } else {
+    __syncthreads();
+  }
+  WaitForLaunchBefore();
+
+  for (int i = 0; i < p.sources; ++i) {
+    const int* offsets = table + p.image[i].table_at;
+    char* to = patch + p.image[i].patch_at;
+    if (p.image[i].prologue >= 0) {
+      ComputePatch<T>(p, block, i, offsets, to);
+    } else {
+      FetchPatch<T>(p, block, i, offsets, SharedAddress(to));
+    }
+  }
+  const ConvChainOutput& out = p.output[block.sibling];
+  const int four = thread % kFours, filter = block.first_filter + four * 4;
+  uint2 residual[kMost];
+#pragma unroll
+  for (int e = 0; e < kMost; ++e) {
+    const int at = thread + e * kChainThreads;
+    residual[e] = make_uint2(0, 0);
+    if (out.residual == nullptr || at >= own || filter >= out.filters) continue;
+    const int pixel = table[(block.part * own + at) / kFours];
+    if (pixel < 0) continue;
+    const int64_t row = static_cast<int64_t>(block.image) * p.tiles.rows * p.tiles.columns + pixel;
+    residual[e] = __ldcg(reinterpret_cast<const uint2*>(static_cast<const T*>(out.residual) +
+                                                        row * out.filters + filter));
+  }
+  CopiesAreDone();
+  __syncthreads();
+  BarrierWait(weights_came, 0);
+
+  float sums[2][4][4] = {};
+  const int* step_table = table + p.step_table_at;
+  int step = warp_k;
+  for (int i = 0; i < p.sources; ++i) {
+    const ChainSource& s = p.source[i];
+    const uint32_t base = SharedAddress(patch + p.image[i].patch_at) + lane / 16 * 16;
+    uint32_t a[2];
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      a[j] = base + ChainPixelBytes(s, p.tiles, warp_m * 32 + j * 16 + lane % 16);
+    }
+    const int end = s.first_step + s.steps;
+#pragma unroll 4
+    for (; step < end; step += kWarpsK) {
+      Step<T>(sums, a, b, step_table[step], step * (2 * kChainStep));
+    }
+  }
+
+  __syncthreads();  // the patches are read: partial sums take their place
+  float* partial = reinterpret_cast<float*>(patch);
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int m = warp_k * kPixels + warp_m * 32 + i * 16 + lane / 4;
+      const int n = warp_n * 32 + j * 8 + lane % 4 * 2;
+      *reinterpret_cast<float2*>(&partial[m * kRow + n]) =
+          make_float2(sums[i][j][0], sums[i][j][1]);
+      *reinterpret_cast<float2*>(&partial[(m + 8) * kRow + n]) =
+          make_float2(sums[i][j][2], sums[i][j][3]);
+    }
+  }
+  __syncthreads();
+  const auto sum_of_warps = [&](int m) {
+    float4 sum = *reinterpret_cast<const float4*>(&partial[m * kRow + four * 4]);
+#pragma unroll
+    for (int k = 1; k < kWarpsK; ++k) {
+      Add(sum, *reinterpret_cast<const float4*>(&partial[(k * kPixels + m) * kRow + four * 4]));
+    }
+    return sum;
+  };
+  if (p.split > 1) {
+#pragma unroll
+    for (int first = 0; first < kAll; first += kChainThreads) {
+      const int at = first + thread, owner = at >> own_bits;
+      if (at >= kAll || owner == block.part) continue;
+      const uint32_t to = SharedAddress(received + block.part * own + (at & (own - 1)));
+      Send(AddressIn(to, owner), AddressIn(sums_came, owner), sum_of_warps(at / kFours));
+    }
+  }
+  const float4 bias =
+      *reinterpret_cast<const float4*>(shared + kFilters * ChainRowBytes(p.steps) + four * 16);
+  if (p.split > 1) ClusterBarrierWait(sums_came, 0);
+#pragma unroll
+  for (int e = 0; e < kMost; ++e) {
+    const int at = thread + e * kChainThreads;
+    if (at >= own) break;
+    const int m = (block.part * own + at) / kFours, pixel = table[m];
+    float4 sum = sum_of_warps(m);
+    for (int part = 0; part < p.split; ++part) {
+      if (part != block.part) Add(sum, received[part * own + at]);
+    }
+    Add(sum, bias);
+    if (out.epilogue >= 0) {
+      *reinterpret_cast<float4*>(&partial[m * kRow + four * 4]) = sum;  // nobody else reads it
+    } else if (pixel >= 0 && filter < out.filters) {
+      Store<T>(p, block, pixel, filter, sum, residual[e]);
+    }
+  }
+  if (out.epilogue < 0 || filter >= out.filters) return;
+    // The chain's code stands once.
+#pragma unroll 1
+  for (int at = thread; at < own; at += kChainThreads) {
+    const int m = (block.part * own + at) / kFours, pixel = table[m];
+    if (pixel < 0) continue;
+    const float4 sum = *reinterpret_cast<const float4*>(&partial[m * kRow + four * 4]);
+    ChainRunner(p.chain, {{sum.x, sum.y, sum.z, sum.w}})
+        .Run(out.epilogue,
+             {block.image, filter, 0, pixel / p.tiles.columns, pixel % p.tiles.columns},
+             kChainLanes, kChainLanes, false, {});
+  }
+}
+
+#endif  // __CUDA_ARCH__ >= 900
+
+template <typename T, int kPixels, int kFilters>
+__global__ void __launch_bounds__(kChainThreads, 2)
+    ConvChain(const __grid_constant__ Parameters p) {
+#if __CUDA_ARCH__ >= 900
+  Run<T, kPixels, kFilters>(p);
+#endif
+}
+
+template <typename T>
+KernelCall CallOf(int pixels, int filters, const LaunchShape& shape, const Parameters& p) {
+  if (pixels == 32 && filters == 32) return KernelCall::Of(ConvChain<T, 32, 32>, shape, p);
+  if (pixels == 32) return KernelCall::Of(ConvChain<T, 32, 64>, shape, p);
+  if (filters == 32) return KernelCall::Of(ConvChain<T, 64, 32>, shape, p);
+  return KernelCall::Of(ConvChain<T, 64, 64>, shape, p);
+}
+
+}  // namespace conv_chain
+}  // namespace onnx_cudnn

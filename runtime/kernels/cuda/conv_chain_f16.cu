@@ -1,0 +1,10 @@
+#include "runtime/kernels/cuda/conv_chain.cuh"
+
+namespace onnx_cudnn {
+
+KernelCall ConvChainF16Call(int pixels, int filters, const LaunchShape& shape,
+                            const ConvChainParameters& parameters) {
+  return conv_chain::CallOf<__half>(pixels, filters, shape, parameters);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,29 @@
+// Images as the kernels of windows see them: [N, C, spatial…], dense, row-major or channels-last.
+// Standard library only: .cu files include it.
+#pragma once
+
+#include <cstdint>
+
+namespace onnx_cudnn {
+
+struct ImageLayout {
+  int64_t images = 0, channels = 0;
+  int64_t lanes = 0;            // channels with their padding
+  int64_t dims[3] = {1, 1, 1};  // depth, height, width; the leading ones of fewer axes are 1
+  bool channels_last = false;
+
+  int64_t pixels() const { return dims[0] * dims[1] * dims[2]; }
+  // Elements between neighbours.
+  int64_t image_stride() const { return pixels() * lanes; }
+  int64_t channel_stride() const { return channels_last ? 1 : pixels(); }
+  int64_t column_stride() const { return channels_last ? lanes : 1; }
+  int64_t row_stride() const { return dims[2] * column_stride(); }
+  int64_t depth_stride() const { return dims[1] * row_stride(); }
+};
+
+// Position k of a window at output o lies at o * stride + k * dilation - pad of the input.
+struct ImageAxis {
+  int in, out, kernel, stride, dilation, pad;
+};
+
+}  // namespace onnx_cudnn

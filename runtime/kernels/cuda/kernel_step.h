@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/kernels/cuda/compile_kernels.h"
+
+namespace onnx_cudnn {
+
+// A Step that makes the calls of `code` in order. Loads their functions.
+//   errors  FailedPrecondition: the build has no code for this device; Internal
+absl::StatusOr<std::shared_ptr<const Step>> MakeKernelStep(KernelCode code);
+
+}  // namespace onnx_cudnn

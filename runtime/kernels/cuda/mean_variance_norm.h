@@ -1,0 +1,16 @@
+// MeanVarianceNormalization over any axes: what mean_variance_norm.cc asks of
+// mean_variance_norm.cu.
+#pragma once
+
+#include "runtime/graph/dtype.h"
+#include "runtime/kernels/cuda/axis_set.h"
+#include "runtime/kernels/cuda/kernel_call.h"
+
+namespace onnx_cudnn {
+
+// y = (x - mean) / (deviation + epsilon) with mean and deviation over `reduced` for each index of
+// `kept`. x and y lie alike. Lanes of no element are not written.
+KernelCall MeanVarianceNormCall(DType dtype, const AxisSet& kept, const AxisSet& reduced,
+                                double epsilon, Slot x, Slot y);
+
+}  // namespace onnx_cudnn

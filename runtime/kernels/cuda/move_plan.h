@@ -1,0 +1,58 @@
+// From the dims and Formats of operands to a Move: axes are joined and units widened.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "runtime/kernels/cuda/faults.h"
+#include "runtime/kernels/cuda/move.h"
+#include "runtime/kernels/cuda/operands.h"
+
+namespace onnx_cudnn {
+
+// A dim of a dense operand with its lanes, padding included.
+struct LaneAxis {
+  int dim;
+  int64_t extent;
+};
+// Every dim, from the outermost in memory to the innermost; those that the Format dropped first.
+std::vector<LaneAxis> LaneAxesOf(const KernelOperand& operand);
+// The Format of `dims` that is to them what `like`'s Format is to its dims.
+Format FormatLike(const KernelOperand& like, absl::Span<const int64_t> dims);
+
+struct MoveAxis {
+  int64_t extent;  // elements of the output
+  Route route;
+};
+// The Route of an axis whose every position has a source, `stride` elements apart.
+inline Route WholeRoute(int64_t extent, int64_t stride) {
+  return {.low = 0, .high = extent, .stride = stride};
+}
+
+// A Move between two operands that has no axes yet; its units are elements.
+Move MoveBetween(const KernelOperand& from, const KernelOperand& to);
+// With `axes`, from the outermost in memory to the innermost, those of the output's lanes.
+KernelCall CallOf(Move move, std::vector<MoveAxis> axes);
+// With one Route for each dim of the output. Padding lanes are copied along where the source has
+// the same ones.
+KernelCall CallByDims(Move move, const KernelOperand& from, const KernelOperand& to,
+                      absl::Span<const Route> routes);
+// With Routes that another launch writes into a table, innermost axis first.
+KernelCall CallByTable(Move move, const KernelOperand& to, Slot table);
+
+// Whether somebody reads output `index` of the Unit's Node.
+bool IsWritten(const KernelRequest& request, const Node& node, int index);
+
+// An i32 or i64 operand whose elements the host knows, or whose address is bound later.
+Integers IntegersOf(const Node& node, int input);
+// Whether input `index` is present and known when the kernel runs only.
+bool IsOnDevice(const Node& node, int input);
+
+// The error of an index that is outside of `dims`.
+absl::Status IndexFault(uint64_t word, absl::Span<const int64_t> dims);
+// The error of parameters that do not give the output that the shapes said; `rank` is that of the
+// axes.
+absl::Status OutputFault(uint64_t word, std::string_view what, absl::Span<const int64_t> dims,
+                         int rank);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,404 @@
+// Mean and variance of groups of channels of one image, or of all images, and the planes normalized
+// by them (plane_norm.h). In f32, f64 for f64.
+//   rows      row-major: the planes of a group are one row; a warp or a block holds it in registers
+//   columns   channels-last, a group a channel: a block holds neighbouring channels of all pixels
+//   parts     what fits neither: moments of parts of planes, joined in a fixed tree into two
+//   factors
+//             a channel, which a third launch (affine.cu) applies
+#include "runtime/kernels/cuda/plane_norm.h"
+
+#include "runtime/kernels/cuda/moments.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kPartThreads = 256;
+constexpr int kPartVectors = 4;          // that a thread loads at once
+constexpr int64_t kBlocksWanted = 1024;  // several on each multiprocessor
+constexpr int kMostParts = 1024;         // of a plane: parts are joined by a warp
+
+struct PlaneNormParameters {
+  const void *x, *scale, *bias;
+  void *y, *parts, *factors;
+  RowShape rows;
+  ColumnShape columns;
+  FastDivide<uint32_t> pixels;    // of a plane
+  FastDivide<uint64_t> group;     // channels of a group
+  FastDivide<uint64_t> channels;  // of an image
+  int64_t groups;                 // of all images, or of one where they are joined
+  int64_t images_joined;          // statistics that are joined over so many images
+  int64_t part_elements;          // of a row or column
+  int part_count;
+  bool has_factors, deviates;
+  double epsilon;
+};
+
+template <typename C>
+__device__ __forceinline__ C InverseOf(const PlaneNormParameters& p, C variance) {
+  const C epsilon = static_cast<C>(p.epsilon);
+  return p.deviates ? C{1} / (sqrt(variance) + epsilon) : InverseRoot(variance + epsilon);
+}
+
+// (x - mean) · a + b
+template <typename C>
+struct ChannelFactors {
+  C a, b;
+};
+template <typename T, typename C>
+__device__ __forceinline__ ChannelFactors<C> FactorsOf(const PlaneNormParameters& p,
+                                                       int64_t channel, C inverse) {
+  if (!p.has_factors) return {inverse, 0};
+  return {inverse * Widen<C>(static_cast<const T*>(p.scale)[channel]),
+          Widen<C>(static_cast<const T*>(p.bias)[channel])};
+}
+
+// Writes a group's row. Several channels: each element asks which one is its own, or each vector
+// where vectors do not cross planes.
+template <typename T, int kCount, typename C>
+__device__ __forceinline__ void ApplyToRow(const PlaneNormParameters& p,
+                                           const RowSlice<T, kCount>& slice, int64_t first_channel,
+                                           C mean, C inverse) {
+  constexpr int kWidth = RowSlice<T, kCount>::kWidth;
+  const bool one_a_vector = p.rows.whole && p.pixels.divisor % kWidth == 0;
+  ChannelFactors<C> f = FactorsOf<T>(p, first_channel, inverse);
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) {
+    Vector<T, kWidth> y;
+    if (p.group.divisor > 1 && one_a_vector && slice.Holds(j, 0)) {
+      const uint32_t channel = p.pixels.Divide(static_cast<uint32_t>(slice.Begin(j)));
+      f = FactorsOf<T>(p, first_channel + channel, inverse);
+    }
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      if (p.group.divisor > 1 && !one_a_vector && slice.Holds(j, k)) {
+        const uint32_t channel = p.pixels.Divide(static_cast<uint32_t>(slice.Begin(j) + k));
+        f = FactorsOf<T>(p, first_channel + channel, inverse);
+      }
+      y[k] = Narrow<T>((Widen<C>(slice.lanes[j][k]) - mean) * f.a + f.b);
+    }
+    slice.Store(p.rows, static_cast<T*>(p.y), j, y);
+  }
+}
+
+template <typename T, int kRows, int kCount>
+__global__ void __launch_bounds__(kMostRowThreads) PlaneNormRows(PlaneNormParameters p) {
+  using C = ComputeOf<T>;
+  using Slice = RowSlice<T, kCount>;
+  __shared__ C scratch[2][kMostWarps];
+  const RowThread thread(p.rows, kRows);
+  const C n = static_cast<C>(p.rows.extent);
+  Slice slices[kRows];
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    slices[r].Load(p.rows, static_cast<const T*>(p.x), thread.first + r * thread.step, thread.lane,
+                   0, T(0.0F));
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    Slice& slice = slices[r];
+    C mean = 0, squares = 0;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+#pragma unroll
+      for (int k = 0; k < Slice::kWidth; ++k) mean += Widen<C>(slice.lanes[j][k]);
+    }
+    mean = JoinRow(mean, p.rows.threads, scratch[0], Sum()) / n;
+    slice.Forget();
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+#pragma unroll
+      for (int k = 0; k < Slice::kWidth; ++k) {
+        const C distance = slice.Holds(j, k) ? Widen<C>(slice.lanes[j][k]) - mean : C{0};
+        squares += distance * distance;
+      }
+    }
+    squares = JoinRow(squares, p.rows.threads, scratch[1], Sum());
+    slice.Forget();
+    const int64_t row = thread.first + r * thread.step;
+    if (row >= p.rows.rows) continue;
+    const uint64_t first_channel = p.channels.Modulo(static_cast<uint64_t>(row) * p.group.divisor);
+    ApplyToRow(p, slice, static_cast<int64_t>(first_channel), mean, InverseOf(p, squares / n));
+  }
+}
+
+// The channel of a column's element k; channels.divisor and more: padding.
+template <int kWidth>
+__device__ __forceinline__ int64_t ColumnChannel(const ColumnShape& shape, int64_t column, int k) {
+  const uint64_t within = shape.columns_of_one.Modulo(static_cast<uint64_t>(column));
+  return static_cast<int64_t>(within) * kWidth + k;
+}
+
+template <typename T, int kWidth>
+__global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNormParameters p) {
+  using C = ComputeOf<T>;
+  extern __shared__ __align__(16) unsigned char scratch_bytes[];
+  C* scratch = reinterpret_cast<C*>(scratch_bytes);
+  const C n = static_cast<C>(p.columns.extent);
+  ColumnSlice<T, kWidth> slice(p.columns);
+  slice.Load(static_cast<const T*>(p.x), 0, T(0.0F));
+  C mean[kWidth] = {}, inverse[kWidth] = {};
+#pragma unroll
+  for (int j = 0; j < kColumnVectors; ++j) {
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) mean[k] += Widen<C>(slice.lanes[j][k]);
+  }
+  JoinColumns<kWidth>(mean, scratch, Sum());
+  slice.Forget();
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) mean[k] /= n;
+#pragma unroll
+  for (int j = 0; j < kColumnVectors; ++j) {
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      const C distance = slice.Holds(j) ? Widen<C>(slice.lanes[j][k]) - mean[k] : C{0};
+      inverse[k] += distance * distance;
+    }
+  }
+  JoinColumns<kWidth>(inverse, scratch, Sum());
+  slice.Forget();
+  const int64_t column = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  C shift[kWidth];
+  bool is_element[kWidth];
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) {
+    const int64_t channel = ColumnChannel<kWidth>(p.columns, column, k);
+    is_element[k] = channel < static_cast<int64_t>(p.channels.divisor);
+    const auto f = FactorsOf<T>(p, is_element[k] ? channel : 0, InverseOf(p, inverse[k] / n));
+    inverse[k] = f.a;
+    shift[k] = f.b;
+  }
+#pragma unroll
+  for (int j = 0; j < kColumnVectors; ++j) {
+    Vector<T, kWidth> y;
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      const C number = (Widen<C>(slice.lanes[j][k]) - mean[k]) * inverse[k] + shift[k];
+      y[k] = Narrow<T>(is_element[k] ? number : C{0});
+    }
+    slice.Store(static_cast<T*>(p.y), j, y);
+  }
+}
+
+// parts[row, blockIdx.y]: of elements [y · part_elements, …) of each row.
+template <typename T>
+__global__ void __launch_bounds__(kPartThreads) PartsOfRows(PlaneNormParameters p) {
+  using C = ComputeOf<T>;
+  __shared__ Moments<C> scratch[kMostWarps];
+  const int64_t row = blockIdx.x;
+  RowSlice<T, kPartVectors> slice;
+  const int step = kPartThreads * slice.kWidth * kPartVectors;
+  const int begin = static_cast<int>(blockIdx.y * p.part_elements);
+  const int end =
+      static_cast<int>(min(begin + p.part_elements, static_cast<int64_t>(p.rows.reach)));
+  Moments<C> moments = {0, 0, 0};
+  for (int from = begin; from < end; from += step) {
+    slice.Load(p.rows, static_cast<const T*>(p.x), row, static_cast<int>(threadIdx.x), from,
+               T(0.0F));
+    moments = JoinMoments()(moments, MomentsOf<C>(slice));
+  }
+  moments = JoinRow(moments, kPartThreads, scratch, JoinMoments());
+  if (threadIdx.x != 0) return;
+  static_cast<Moments<C>*>(p.parts)[row * p.part_count + blockIdx.y] = moments;
+}
+
+// parts[image, channel, blockIdx.y]: of pixels [y · part_elements, …).
+template <typename T, int kWidth>
+__global__ void __launch_bounds__(kPartThreads) PartsOfColumns(PlaneNormParameters p) {
+  using C = ComputeOf<T>;
+  extern __shared__ __align__(16) unsigned char scratch_bytes[];
+  ColumnSlice<T, kWidth> slice(p.columns);
+  const int step = kColumnVectors * static_cast<int>(blockDim.y);
+  const int begin = static_cast<int>(blockIdx.y * p.part_elements);
+  const int end =
+      static_cast<int>(min(begin + p.part_elements, static_cast<int64_t>(p.columns.extent)));
+  Moments<C> moments[kWidth] = {};
+  for (int from = begin; from < end; from += step) {
+    slice.Load(static_cast<const T*>(p.x), from, T(0.0F));
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      moments[k] = JoinMoments()(moments[k], MomentsOf<C>(slice, k));
+    }
+  }
+  JoinColumns<kWidth>(moments, reinterpret_cast<Moments<C>*>(scratch_bytes), JoinMoments());
+  const int64_t column = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (threadIdx.y != 0 || column >= p.columns.columns) return;
+  const int64_t image =
+      static_cast<int64_t>(p.columns.columns_of_one.Divide(static_cast<uint64_t>(column)));
+  const int64_t channels = static_cast<int64_t>(p.channels.divisor);
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) {
+    const int64_t channel = ColumnChannel<kWidth>(p.columns, column, k);
+    if (channel >= channels) continue;
+    const int64_t at = (image * channels + channel) * p.part_count + blockIdx.y;
+    static_cast<Moments<C>*>(p.parts)[at] = moments[k];
+  }
+}
+
+// A warp joins the parts of a group, `contiguous` of them for each image that is joined, into the
+// factors of its channels: y = x · a + b, or (x - b) · a where there is no scale.
+template <typename T>
+__global__ void __launch_bounds__(32) JoinParts(PlaneNormParameters p) {
+  using C = ComputeOf<T>;
+  const int64_t group = blockIdx.x, contiguous = p.rows.extent;
+  const Moments<C>* parts = static_cast<const Moments<C>*>(p.parts) + group * contiguous;
+  Moments<C> moments = {0, 0, 0};
+  for (int64_t image = 0; image < p.images_joined; ++image) {
+    const Moments<C>* of_image = parts + image * p.groups * contiguous;
+    for (int64_t i = threadIdx.x; i < contiguous; i += 32) {
+      moments = JoinMoments()(moments, of_image[i]);
+    }
+  }
+  moments = JoinRow(moments, 32, static_cast<Moments<C>*>(nullptr), JoinMoments());
+  const C inverse = InverseOf(p, moments.variance());
+  const int64_t of_group = static_cast<int64_t>(p.group.divisor);
+  for (int64_t i = threadIdx.x; i < of_group; i += 32) {
+    const int64_t at = group * of_group + i;
+    const auto channel = static_cast<int64_t>(p.channels.Modulo(static_cast<uint64_t>(at)));
+    const ChannelFactors<C> f = FactorsOf<T>(p, channel, inverse);
+    Factor<C> factor = {f.a, f.b - moments.mean * f.a};
+    if (!p.has_factors) factor.b = moments.mean;
+    static_cast<Factor<C>*>(p.factors)[at] = factor;
+  }
+}
+
+int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// How many parts of how many elements, whole steps of a block each.
+void Split(int64_t blocks, int64_t extent, int64_t step, PlaneNormParameters& p) {
+  const int64_t most = std::min<int64_t>(kMostParts, DivideUp(extent, step));
+  const int64_t parts = std::clamp<int64_t>(DivideUp(kBlocksWanted, blocks), 1, most);
+  p.part_elements = DivideUp(DivideUp(extent, parts), step) * step;
+  p.part_count = static_cast<int>(DivideUp(extent, p.part_elements));
+}
+
+KernelCall& BindAll(KernelCall& call, const PlaneNormOptions& options,
+                    const PlaneNormSlots& slots) {
+  call.Bind(offsetof(PlaneNormParameters, x), slots.x);
+  call.Bind(offsetof(PlaneNormParameters, y), slots.y);
+  if (!options.has_factors) return call;
+  call.Bind(offsetof(PlaneNormParameters, scale), slots.scale);
+  return call.Bind(offsetof(PlaneNormParameters, bias), slots.bias);
+}
+
+// Several rows of a thread at once are those of short ones.
+template <typename T>
+KernelCall RowsCall(const RowPlan& plan, PlaneNormParameters p) {
+  p.rows = plan.shape;
+  if (plan.rows_at_once > 1) return KernelCall::Of(PlaneNormRows<T, 4, 1>, plan.launch, p);
+  return KernelCall::Of(plan.vectors == 4 ? PlaneNormRows<T, 1, 4> : PlaneNormRows<T, 1, 8>,
+                        plan.launch, p);
+}
+
+template <typename T>
+constexpr int kWideColumn = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
+
+template <typename T>
+KernelCall ColumnsCall(ColumnPlan plan, PlaneNormParameters p) {
+  using C = ComputeOf<T>;
+  p.columns = plan.shape;
+  const int width = plan.is_wide ? kWideColumn<T> : 1;
+  plan.launch.shared_bytes = ColumnScratchBytes(plan.launch, width * static_cast<int>(sizeof(C)));
+  return KernelCall::Of(plan.is_wide ? PlaneNormColumns<T, kWideColumn<T>> : PlaneNormColumns<T, 1>,
+                        plan.launch, p);
+}
+
+// Moments of the rows' or columns' parts; `p` learns how many there are.
+template <typename T>
+KernelCall PartsCall(const AxisLanes& lanes, PlaneNormParameters& p) {
+  using C = ComputeOf<T>;
+  if (lanes.inner == 1) {
+    const RowPlan plan = PlanRows(lanes, sizeof(T));
+    p.rows = plan.shape;
+    p.rows.threads = kPartThreads;
+    Split(lanes.outer, p.rows.reach, kPartThreads * kPartVectors * (kVectorBytes / sizeof(T)), p);
+    const LaunchShape shape{
+        .grid = {static_cast<unsigned>(lanes.outer), static_cast<unsigned>(p.part_count)},
+        .block = {kPartThreads}};
+    return KernelCall::Of(PartsOfRows<T>, shape, p);
+  }
+  const ColumnPlan plan = PlanColumns(lanes, kWideColumn<T>);
+  p.columns = plan.shape;
+  LaunchShape shape;
+  shape.block.x = static_cast<unsigned>(std::min(32, PowerOfTwoFrom(p.columns.columns)));
+  shape.block.y = kPartThreads / shape.block.x;
+  shape.grid.x = static_cast<unsigned>(DivideUp(p.columns.columns, shape.block.x));
+  Split(shape.grid.x, lanes.extent, int64_t{kColumnVectors} * shape.block.y, p);
+  shape.grid.y = static_cast<unsigned>(p.part_count);
+  const int width = plan.is_wide ? kWideColumn<T> : 1;
+  shape.shared_bytes = ColumnScratchBytes(shape, width * static_cast<int>(sizeof(Moments<C>)));
+  return KernelCall::Of(plan.is_wide ? PartsOfColumns<T, kWideColumn<T>> : PartsOfColumns<T, 1>,
+                        shape, p);
+}
+
+int64_t Aligned(int64_t bytes) { return DivideUp(bytes, 256) * 256; }
+
+template <typename T>
+PlaneNormCalls InParts(const PlaneLanes& lanes, const PlaneNormOptions& options,
+                       const AxisLanes& axis, const PlaneNormSlots& slots, PlaneNormParameters p) {
+  using C = ComputeOf<T>;
+  PlaneNormCalls made;
+  KernelCall parts = PartsCall<T>(axis, p);
+  const int64_t images = options.joins_images ? 1 : lanes.images;
+  // Row-major the parts of a group are one row's, channels-last those of each of its channels.
+  const int64_t of_group = lanes.channels / options.groups;
+  const int64_t runs = lanes.pitch == 0 && axis.inner == 1 ? 1 : of_group;
+  const int64_t part_bytes = lanes.images * options.groups * runs * p.part_count *
+                             static_cast<int64_t>(sizeof(Moments<C>));
+  const Slot part_slot = Slot::Workspace(), factor_slot = Slot::Workspace(Aligned(part_bytes));
+  made.workspace_bytes =
+      Aligned(part_bytes) + images * lanes.channels * static_cast<int64_t>(sizeof(Factor<C>));
+  BindAll(parts, options, slots).Bind(offsetof(PlaneNormParameters, parts), part_slot);
+  p.rows.extent = static_cast<int>(runs * p.part_count);
+  p.groups = options.groups;
+  p.images_joined = options.joins_images ? lanes.images : 1;
+  const LaunchShape shape{.grid = {static_cast<unsigned>(images * options.groups)}, .block = {32}};
+  KernelCall join = KernelCall::Of(JoinParts<T>, shape, p);
+  BindAll(join, options, slots).Bind(offsetof(PlaneNormParameters, parts), part_slot);
+  join.Bind(offsetof(PlaneNormParameters, factors), factor_slot);
+  made.calls.push_back(std::move(parts));
+  made.calls.push_back(std::move(join));
+  made.calls.push_back(AffineCall(
+      kDTypeOf<T>, lanes, {.per_image = !options.joins_images, .centered = !options.has_factors},
+      factor_slot, slots.x, slots.y));
+  return made;
+}
+
+template <typename T>
+PlaneNormCalls PlaneNormOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
+                           const PlaneNormSlots& slots) {
+  const int64_t of_group = lanes.channels / options.groups;
+  PlaneNormParameters p{.pixels = FastDivide<uint32_t>(std::min(lanes.pixels, kLongestRow)),
+                        .group = FastDivide<uint64_t>(of_group),
+                        .channels = FastDivide<uint64_t>(lanes.channels),
+                        .has_factors = options.has_factors,
+                        .deviates = options.deviates,
+                        .epsilon = options.epsilon};
+  PlaneNormCalls made;
+  if (lanes.pitch == 0) {
+    const int64_t extent = of_group * lanes.pixels;
+    const AxisLanes rows{.outer = lanes.images * options.groups, .extent = extent, .pitch = extent};
+    const RowPlan plan = PlanRows(rows, sizeof(T));
+    if (!plan.fits || options.joins_images) return InParts<T>(lanes, options, rows, slots, p);
+    made.calls.push_back(RowsCall<T>(plan, p));
+  } else {
+    const AxisLanes columns{
+        .outer = lanes.images, .extent = lanes.pixels, .pitch = lanes.pixels, .inner = lanes.pitch};
+    const ColumnPlan plan = PlanColumns(columns, kWideColumn<T>);
+    if (!plan.fits || of_group > 1 || options.joins_images || lanes.pitch == 1) {
+      return InParts<T>(lanes, options, columns, slots, p);
+    }
+    made.calls.push_back(ColumnsCall<T>(plan, p));
+  }
+  BindAll(made.calls[0], options, slots);
+  return made;
+}
+
+}  // namespace
+
+PlaneNormCalls PlaneNorm(DType dtype, const PlaneLanes& lanes, const PlaneNormOptions& options,
+                         const PlaneNormSlots& slots) {
+  return VisitFloat<PlaneNormCalls>(
+      dtype, [&](auto e) { return PlaneNormOf<decltype(e)>(lanes, options, slots); });
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,233 @@
+// Common element-wise forms. What is to be computed is asked once for all lanes of a thread.
+#include "runtime/kernels/cuda/pointwise_simple.h"
+
+#include "runtime/kernels/cuda/numbers.cuh"
+#include "runtime/kernels/cuda/pointwise_codes.cuh"
+#include "runtime/kernels/cuda/vectors.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kVectors = 4;  // of one thread, in flight together
+// With fewer lanes than this many blocks of kVectors would take, each thread takes one vector.
+constexpr int64_t kManyBlocks = 512;
+
+template <typename F, int n>
+__device__ __forceinline__ void Map(float (&x)[n], F f) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) x[i] = f(x[i]);
+}
+
+template <typename Y>
+__device__ __forceinline__ float Rounded(float x) {
+  return Widen<float>(Narrow<Y>(x));
+}
+
+template <typename Y, int n>
+__device__ __forceinline__ void Activate(const SimpleParameters& p, float (&x)[n]) {
+  using A = SimpleActivation;
+  constexpr float kSqrtHalf = 0.70710678118654752440F, kSqrtTwoOverPi = 0.79788456080286535588F;
+  const float first = p.first, second = p.second;
+  switch (p.activation) {
+    case A::kNone:
+      return;
+    case A::kRelu:
+      return Map(x, [](float v) { return Maximum(v, 0.0F); });
+    case A::kLeaky:
+      return Map(x, [=](float v) { return v < 0 ? first * v : v; });
+    case A::kClip:
+      return Map(x, [=](float v) { return Minimum(Maximum(v, first), second); });
+    case A::kHardSigmoid:
+      return Map(x, [=](float v) { return Maximum(Minimum(first * v + second, 1.0F), 0.0F); });
+    case A::kHardSwish:
+      return Map(x, [](float v) {
+        constexpr float kSixth = 1.0F / 6.0F;
+        return v * Maximum(Minimum(v * kSixth + 0.5F, 1.0F), 0.0F);
+      });
+    case A::kSigmoid:
+      return Map(x, [](float v) { return SigmoidOf(v); });
+    case A::kSilu:
+      return Map(x, [](float v) { return v * SigmoidOf(v); });
+    case A::kGate:
+      return Map(x, [](float v) { return v * Rounded<Y>(SigmoidOf(v)); });
+    case A::kTanh:
+      return Map(x, [](float v) { return tanhf(v); });
+    case A::kGelu:
+      return Map(x, [](float v) { return 0.5F * v * (1.0F + erff(v * kSqrtHalf)); });
+    case A::kGeluTanh:
+      return Map(x, [](float v) {
+        return 0.5F * v * (1.0F + tanhf(kSqrtTwoOverPi * (v + 0.044715F * v * v * v)));
+      });
+    case A::kErf:
+      return Map(x, [](float v) { return erff(v); });
+    case A::kExp:
+      return Map(x, [](float v) { return expf(v); });
+    case A::kLog:
+      return Map(x, [](float v) { return logf(v); });
+    case A::kSqrt:
+      return Map(x, [](float v) { return sqrtf(v); });
+    case A::kNeg:
+      return Map(x, [](float v) { return -v; });
+    case A::kAbs:
+      return Map(x, [](float v) { return fabsf(v); });
+  }
+}
+
+// x = x ∘ y(i).
+template <int n, typename Y>
+__device__ __forceinline__ void Join(const SimpleParameters& p, float (&x)[n], Y y) {
+  const auto map = [&](auto f) {
+#pragma unroll
+    for (int i = 0; i < n; ++i) x[i] = f(x[i], y(i));
+  };
+  switch (p.join) {
+    case SimpleJoin::kNone:
+      return;
+    case SimpleJoin::kAdd:
+      return map([](float a, float b) { return a + b; });
+    case SimpleJoin::kSub:
+      if (p.is_reversed) return map([](float a, float b) { return b - a; });
+      return map([](float a, float b) { return a - b; });
+    case SimpleJoin::kMul:
+      return map([](float a, float b) { return a * b; });
+    case SimpleJoin::kDiv:
+      if (p.is_reversed) return map([](float a, float b) { return b / a; });
+      return map([](float a, float b) { return a / b; });
+    case SimpleJoin::kMax:
+      return map([](float a, float b) { return Maximum(a, b); });
+    case SimpleJoin::kMin:
+      return map([](float a, float b) { return Minimum(a, b); });
+  }
+}
+
+__device__ __forceinline__ int64_t OffsetOf(const SimpleParameters& p, int64_t lane) {
+  uint32_t rest = static_cast<uint32_t>(lane);
+  int64_t offset = 0;
+  for (int axis = p.axes - 1; axis >= 0; --axis) {
+    offset += int64_t{p.extents[axis].Split(rest)} * p.strides[axis];
+  }
+  return offset;
+}
+
+// n elements from `from`, of which the tensor has `present`; others are the last one.
+template <int n, typename E>
+__device__ __forceinline__ Vector<E, n> LoadPresent(const E* from, int64_t present) {
+  if (present >= n) return LoadVector<n>(from);
+  Vector<E, n> elements;
+#pragma unroll
+  for (int i = 0; i < n; ++i) elements[i] = from[i < present ? i : 0];
+  return elements;
+}
+template <int n, typename E>
+__device__ __forceinline__ void StorePresent(E* to, const Vector<E, n>& elements, int64_t present) {
+  if (present >= n) return StoreVector(to, elements);
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    if (i < present) to[i] = elements[i];
+  }
+}
+
+template <int n, typename E>
+__device__ __forceinline__ Vector<E, n> LoadBroadcast(const SimpleParameters& p, int64_t lane) {
+  const E* from = static_cast<const E*>(p.b) + OffsetOf(p, lane);
+  if (!p.repeats) return LoadVector<n>(from);
+  const E element = *from;
+  Vector<E, n> elements;
+#pragma unroll
+  for (int i = 0; i < n; ++i) elements[i] = element;
+  return elements;
+}
+
+template <typename A, typename Y, SimpleOperand operand, int vectors>
+__global__ void __launch_bounds__(kThreads) RunSimple(const __grid_constant__ SimpleParameters p) {
+  constexpr int kNarrowest = sizeof(A) < sizeof(Y) ? sizeof(A) : sizeof(Y);
+  constexpr int kVector = SimpleVector(kNarrowest);
+  const int64_t first = (int64_t{blockIdx.x} * (kThreads * vectors) + threadIdx.x) * kVector;
+  const A* a = static_cast<const A*>(p.a);
+  Vector<A, kVector> left[vectors], right[operand == SimpleOperand::kNone ? 1 : vectors];
+#pragma unroll
+  for (int k = 0; k < vectors; ++k) {
+    const int64_t lane = first + k * (kThreads * kVector), present = p.lanes - lane;
+    if (present <= 0) continue;
+    left[k] = LoadPresent<kVector>(a + lane, present);
+    if constexpr (operand == SimpleOperand::kFull) {
+      right[k] = LoadPresent<kVector>(static_cast<const A*>(p.b) + lane, present);
+    }
+    if constexpr (operand == SimpleOperand::kBroadcast) {
+      right[k] = LoadBroadcast<kVector, A>(p, lane);
+    }
+  }
+  float x[vectors * kVector];
+#pragma unroll
+  for (int i = 0; i < vectors * kVector; ++i) x[i] = Widen<float>(left[i / kVector][i % kVector]);
+  Join(p, x, [&](int i) {
+    if constexpr (operand == SimpleOperand::kNone) return p.number;
+    return Widen<float>(right[operand == SimpleOperand::kNone ? 0 : i / kVector][i % kVector]);
+  });
+  if (p.rounds) Map(x, [](float v) { return Rounded<Y>(v); });
+  Activate<Y>(p, x);
+#pragma unroll
+  for (int k = 0; k < vectors; ++k) {
+    const int64_t lane = first + k * (kThreads * kVector), present = p.lanes - lane;
+    if (present <= 0) continue;
+    Vector<Y, kVector> result;
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) result[i] = Narrow<Y>(x[k * kVector + i]);
+    StorePresent(static_cast<Y*>(p.y) + lane, result, present);
+  }
+}
+
+LaunchShape ShapeOf(int64_t lanes, int lanes_per_thread) {
+  const int64_t per_block = int64_t{kThreads} * lanes_per_thread;
+  LaunchShape shape;
+  shape.grid.x = static_cast<unsigned>((lanes + per_block - 1) / per_block);
+  shape.block.x = kThreads;
+  return shape;
+}
+
+template <typename E, SimpleOperand operand>
+KernelCall CallOf(const SimpleParameters& p) {
+  constexpr int kVector = SimpleVector(sizeof(E));
+  if (p.lanes < kManyBlocks * kThreads * kVectors * kVector) {
+    return KernelCall::Of(RunSimple<E, E, operand, 1>, ShapeOf(p.lanes, kVector), p);
+  }
+  return KernelCall::Of(RunSimple<E, E, operand, kVectors>, ShapeOf(p.lanes, kVectors * kVector),
+                        p);
+}
+
+template <typename F>
+KernelCall VisitSimple(DType dtype, F f) {
+  return DTypeVisitor<KernelCall, Half, BHalf, float>::Visit(dtype, f);
+}
+
+}  // namespace
+
+KernelCall SimpleCall(DType dtype, SimpleOperand operand, const SimpleParameters& parameters) {
+  return VisitSimple(dtype, [&](auto element) {
+    using E = decltype(element);
+    switch (operand) {
+      case SimpleOperand::kNone:
+        return CallOf<E, SimpleOperand::kNone>(parameters);
+      case SimpleOperand::kFull:
+        return CallOf<E, SimpleOperand::kFull>(parameters);
+      default:
+        return CallOf<E, SimpleOperand::kBroadcast>(parameters);
+    }
+  });
+}
+
+KernelCall SimpleCast(DType from, DType to, const SimpleParameters& parameters) {
+  return VisitSimple(from, [&](auto source) {
+    return VisitSimple(to, [&](auto target) {
+      using A = decltype(source);
+      using Y = decltype(target);
+      constexpr int kNarrowest = sizeof(A) < sizeof(Y) ? sizeof(A) : sizeof(Y);
+      constexpr int kVector = SimpleVector(kNarrowest);
+      return KernelCall::Of(RunSimple<A, Y, SimpleOperand::kNone, kVectors>,
+                            ShapeOf(parameters.lanes, kVectors * kVector), parameters);
+    });
+  });
+}
+
+}  // namespace onnx_cudnn

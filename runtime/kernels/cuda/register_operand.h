@@ -1,0 +1,21 @@
+// Weights of our wgmma kernels: channels on M, weights as the register operand.
+#pragma once
+
+#include <functional>
+
+#include "runtime/plan/step.h"
+
+namespace onnx_cudnn {
+
+// The weight constant `weight` (a position among the Candidate's constants, f16 or bf16, 64 filters
+// outermost) as `steps` fragments of 64 × 16 in the order in which 128 threads read 16 bytes each.
+//   recipe  names what `index` does
+//   index   which element of a filter stands at element `k` of step `step`; -1: zero
+Derived RegisterOperand(int weight, int steps, std::string recipe,
+                        std::function<int64_t(int step, int k)> index);
+
+// The bias constant `bias` of 64 filters in f32; zeros where there is none (`bias` < 0; `weight` is
+// any constant).
+Derived FloatBias(int bias, int weight);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,411 @@
+// Resize in every mode. A first launch works out, in f64 as runtime/ops/resize_axis.cc does, which
+// inputs each index of each dim takes with which weights, for the scales may be known on the device
+// only. The second forms y: a sum over the products of all dims' taps, in f32 (f64 for f64), or a
+// copy of one element. A thread takes 16 bytes of the innermost dim where that is not resized, one
+// element else.
+#include "runtime/kernels/cuda/resize.h"
+
+#include <algorithm>
+
+#include "runtime/kernels/cuda/numbers.cuh"
+#include "runtime/kernels/cuda/vectors.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kBlock = 256;
+constexpr int kFewDims = 4;
+constexpr int kOutside = -1;  // a count: extrapolation_value instead
+
+// Of one dim, in the workspace.
+struct ResizeTable {
+  int* is_identity;  // one number
+  int* counts;       // [out] taps of weights other than 0
+  int* indices;      // [out, most_taps]
+  float* weights;    // [out, most_taps]
+};
+
+__device__ __host__ inline int64_t TableBytes(const ResizeDim& dim) {
+  const int64_t numbers = 4 + dim.out + 2 * static_cast<int64_t>(dim.out) * dim.most_taps;
+  return (numbers * 4 + 15) / 16 * 16;
+}
+__device__ __forceinline__ ResizeTable TableAt(unsigned char* at, const ResizeDim& dim) {
+  int* numbers = reinterpret_cast<int*>(at);
+  int* indices = numbers + 4 + dim.out;
+  float* weights =
+      reinterpret_cast<float*>(indices + static_cast<int64_t>(dim.out) * dim.most_taps);
+  return {numbers, numbers + 4, indices, weights};
+}
+
+struct TableParameters {
+  const float* scales;
+  const int64_t* sizes;
+  const void* roi;
+  unsigned char* tables;
+  bool has_scales, has_roi;
+  DType roi_dtype;
+  int axes;
+  int axis_extents[kMostResizeAxes];  // of x, by position among the axes
+  int64_t table_at[kMostResizeAxes];
+  ResizeDim dims[kMostResizeAxes];
+  ResizeOptions options;
+};
+
+struct Axis {
+  double in, out, scale, roi_begin, roi_end;
+};
+
+__device__ double ScaleOf(const TableParameters& p, int i) {
+  if (p.has_scales) return static_cast<double>(p.scales[i]);
+  return static_cast<double>(p.sizes[i]) / static_cast<double>(p.axis_extents[i]);
+}
+
+__device__ Axis AxisOf(const TableParameters& p, const ResizeDim& dim) {
+  Axis axis = {static_cast<double>(dim.in), static_cast<double>(dim.out), 1, 0, 1};
+  if (dim.scale < 0) return axis;
+  axis.scale = ScaleOf(p, dim.scale);
+  if (!p.has_scales && p.options.policy != ResizePolicy::kStretch) {
+    for (int i = 0; i < p.axes; ++i) {  // one scale for all axes
+      const double other = ScaleOf(p, i);
+      const bool smaller = p.options.policy == ResizePolicy::kNotLarger;
+      if (smaller ? other < axis.scale : other > axis.scale) axis.scale = other;
+    }
+  }
+  if (p.has_roi) {
+    axis.roi_begin = LoadNumber<double>(p.roi_dtype, p.roi, dim.scale);
+    axis.roi_end = LoadNumber<double>(p.roi_dtype, p.roi, p.axes + dim.scale);
+  }
+  return axis;
+}
+
+// The place in the input that output `o` shows. Products that are added are rounded before, as the
+// reference's are.
+__device__ double SourceOf(const Axis& axis, ResizeCoordinates coordinates, double o) {
+  const double length = __dmul_rn(axis.scale, axis.in), last = axis.in - 1;
+  const double half_pixel = __dsub_rn((o + 0.5) / axis.scale, 0.5);
+  switch (coordinates) {
+    case ResizeCoordinates::kAlignCorners:
+      return length == 1 ? 0 : __dmul_rn(o, last) / __dsub_rn(length, 1);
+    case ResizeCoordinates::kAsymmetric:
+      return o / axis.scale;
+    case ResizeCoordinates::kPytorchHalfPixel:
+      return length > 1 ? half_pixel : 0;
+    case ResizeCoordinates::kCrop: {
+      const double extent = __dmul_rn(axis.roi_end - axis.roi_begin, last);
+      const double inside = length == 1 ? extent / 2 : __dmul_rn(o, extent) / __dsub_rn(length, 1);
+      return __dadd_rn(__dmul_rn(axis.roi_begin, last), inside);
+    }
+    case ResizeCoordinates::kHalfPixelSymmetric: {
+      const double center = __dmul_rn(axis.in / 2, __dsub_rn(1, axis.out / length));
+      return __dadd_rn(center, half_pixel);
+    }
+    default:
+      return half_pixel;
+  }
+}
+
+__device__ int NearestOf(ResizeRounding rounding, double x) {
+  const double down = floor(x), fraction = x - down;
+  bool up = fraction > 0.5;
+  if (rounding == ResizeRounding::kPreferCeil) up = fraction >= 0.5;
+  if (rounding == ResizeRounding::kFloor) up = false;
+  if (rounding == ResizeRounding::kCeil) up = fraction > 0;
+  return static_cast<int>(down) + (up ? 1 : 0);
+}
+
+__device__ double WeightOf(const ResizeOptions& options, double distance) {
+  const double x = fabs(distance), a = options.cubic_a;
+  if (options.kind == ResizeKind::kLinear) return fmax(0.0, __dsub_rn(1, x));
+  if (x <= 1)
+    return __dadd_rn(__dmul_rn(__dmul_rn(__dsub_rn(__dmul_rn(a + 2, x), a + 3), x), x), 1);
+  if (x >= 2) return 0;
+  const double inner = __dadd_rn(__dmul_rn(__dsub_rn(__dmul_rn(a, x), 5 * a), x), 8 * a);
+  return __dsub_rn(__dmul_rn(inner, x), 4 * a);
+}
+
+// The taps around `x`, those of weight 0 left out. Returns their number.
+__device__ int TapsAround(const ResizeOptions& options, const ResizeDim& dim, double scale,
+                          double x, int* indices, float* weights) {
+  const double shrink = options.antialias ? fmin(scale, 1.0) : 1.0;
+  const int radius = options.kind == ResizeKind::kCubic ? 2 : 1;
+  const int half = static_cast<int>(fmin(ceil(radius / shrink), 2.0 * dim.in + radius));
+  const int first = static_cast<int>(floor(x)) - (half - 1);
+  const auto weight = [&](int at) {
+    const bool dropped = options.exclude_outside && (at < 0 || at >= dim.in);
+    return dropped ? 0.0 : WeightOf(options, __dmul_rn(static_cast<double>(at) - x, shrink));
+  };
+  double sum = 0;
+  for (int t = 0; t < 2 * half; ++t) sum = __dadd_rn(sum, weight(first + t));
+  int count = 0;
+  for (int t = 0; t < 2 * half && count < dim.most_taps; ++t) {
+    const float share = static_cast<float>(sum == 0 ? 0 : weight(first + t) / sum);
+    if (share == 0) continue;
+    indices[count] = min(max(first + t, 0), dim.in - 1);
+    weights[count++] = share;
+  }
+  return count;
+}
+
+// A block makes the table of dim blockIdx.x.
+__global__ void __launch_bounds__(kBlock) MakeTables(TableParameters p) {
+  const ResizeDim dim = p.dims[blockIdx.x];
+  const ResizeTable table = TableAt(p.tables + p.table_at[blockIdx.x], dim);
+  const Axis axis = AxisOf(p, dim);
+  bool is_identity = dim.in == dim.out;
+  for (int o = static_cast<int>(threadIdx.x); o < dim.out; o += kBlock) {
+    int* indices = table.indices + static_cast<int64_t>(o) * dim.most_taps;
+    float* weights = table.weights + static_cast<int64_t>(o) * dim.most_taps;
+    indices[0] = o;
+    weights[0] = 1;
+    table.counts[o] = 1;
+    if (dim.scale < 0) continue;
+    const double source = SourceOf(axis, p.options.coordinates, o);
+    const double x = source > -axis.in ? fmin(source, 2 * axis.in) : -axis.in;
+    int count = 1;
+    if (p.options.kind == ResizeKind::kNearest) {
+      indices[0] = min(max(NearestOf(p.options.rounding, x), 0), dim.in - 1);
+    } else {
+      count = TapsAround(p.options, dim, axis.scale, x, indices, weights);
+    }
+    const bool is_crop = p.options.coordinates == ResizeCoordinates::kCrop;
+    if (is_crop && !(source >= 0 && source <= axis.in - 1)) count = kOutside;
+    table.counts[o] = count;
+    is_identity &= count == 1 && indices[0] == o && weights[0] == 1;
+  }
+  is_identity = __syncthreads_and(is_identity) != 0;
+  if (threadIdx.x == 0) *table.is_identity = is_identity ? 1 : 0;
+}
+
+struct ResizeParameters {
+  const void* x;
+  void* y;
+  unsigned char* tables;
+  int64_t count;  // vectors
+  int rank;
+  bool may_be_wide;  // whole vectors of the innermost dim, if it turns out to keep its place
+  FastDivide<uint64_t> outs[kMostResizeAxes];
+  int64_t table_at[kMostResizeAxes];
+  ResizeDim dims[kMostResizeAxes];
+  uint64_t outside_bits;
+  float outside;
+};
+
+// A dim's taps for one output.
+struct Taps {
+  const int* indices;
+  const float* weights;
+  int count;
+  int64_t stride;
+};
+
+__device__ __forceinline__ Taps TapsOf(const ResizeParameters& p, int d, int64_t o) {
+  const ResizeDim& dim = p.dims[d];
+  const ResizeTable table = TableAt(p.tables + p.table_at[d], dim);
+  const int64_t at = o * dim.most_taps;
+  return {table.indices + at, table.weights + at, table.counts[o], dim.in_stride};
+}
+
+// Elements in one go, and whether the innermost dim is copied.
+template <typename T>
+__device__ __forceinline__ bool IsWide(const ResizeParameters& p) {
+  if (!p.may_be_wide) return false;
+  return *TableAt(p.tables + p.table_at[p.rank - 1], p.dims[p.rank - 1]).is_identity != 0;
+}
+
+// The output index of a thread's vector, from the innermost dim out: f(d, index).
+template <typename F>
+__device__ __forceinline__ void ForEachDim(const ResizeParameters& p, uint64_t vector, F&& f) {
+#pragma unroll 1
+  for (int d = p.rank - 1; d >= 0; --d) f(d, static_cast<int64_t>(p.outs[d].Split(vector)));
+}
+
+template <typename Word>
+__device__ __forceinline__ void CopyNearest(const ResizeParameters& p, uint64_t element,
+                                            bool is_wide) {
+  constexpr int kWidth = kVectorBytes / sizeof(Word);
+  int64_t from = 0, to = 0;
+  bool is_outside = false;
+  ForEachDim(p, element, [&](int d, int64_t o) {
+    const Taps taps = TapsOf(p, d, o);
+    is_outside |= taps.count == kOutside;
+    from += taps.indices[0] * taps.stride;
+    to += o * p.dims[d].out_stride;
+  });
+  const Word* x = static_cast<const Word*>(p.x) + from;
+  Word* y = static_cast<Word*>(p.y) + to;
+  const Word outside = static_cast<Word>(p.outside_bits);
+  if (!is_wide) {
+    *y = is_outside ? outside : *x;
+    return;
+  }
+  Vector<Word, kWidth> vector = LoadVector<kWidth>(x);
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) vector[k] = is_outside ? outside : vector[k];
+  StoreVector(y, vector);
+}
+
+template <typename Word>
+__global__ void __launch_bounds__(kBlock) ResizeNearest(ResizeParameters p) {
+  constexpr int kWidth = kVectorBytes / sizeof(Word);
+  const int64_t vector = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
+  if (vector >= p.count) return;
+  const int width = p.may_be_wide ? kWidth : 1;
+  const bool is_wide = IsWide<Word>(p);
+  const int steps = is_wide ? 1 : width;
+#pragma unroll 1
+  for (int k = 0; k < steps; ++k) {
+    CopyNearest<Word>(p, static_cast<uint64_t>(vector * width + k), is_wide);
+  }
+}
+
+// Adds what the taps of dims d … kRank - 1 give, each product with `weight`.
+template <int d, int kRank, int kWidth, typename T, typename C>
+__device__ __forceinline__ void AddTaps(const Taps (&taps)[kRank], const T* x, C weight,
+                                        C (&sum)[kWidth]) {
+  if constexpr (d == kRank) {
+    const Vector<T, kWidth> vector = LoadVector<kWidth>(x);
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) sum[k] += weight * Widen<C>(vector[k]);
+  } else {
+#pragma unroll 1
+    for (int t = 0; t < taps[d].count; ++t) {
+      AddTaps<d + 1, kRank, kWidth>(taps, x + taps[d].indices[t] * taps[d].stride,
+                                    weight * static_cast<C>(taps[d].weights[t]), sum);
+    }
+  }
+}
+
+// p.rank is kRank.
+template <typename T, int kRank, int kWidth>
+__device__ __forceinline__ void Interpolate(const ResizeParameters& p, uint64_t element) {
+  using C = ComputeOf<T>;
+  Taps taps[kRank];
+  int64_t to = 0;
+  bool is_outside = false;
+#pragma unroll
+  for (int d = kRank - 1; d >= 0; --d) {
+    const int64_t o = static_cast<int64_t>(p.outs[d].Split(element));
+    taps[d] = TapsOf(p, d, o);
+    is_outside |= taps[d].count == kOutside;
+    to += o * p.dims[d].out_stride;
+  }
+  C sum[kWidth] = {};
+  if (!is_outside) AddTaps<0, kRank, kWidth>(taps, static_cast<const T*>(p.x), C{1}, sum);
+  Vector<T, kWidth> y;
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k)
+    y[k] = Narrow<T>(is_outside ? static_cast<C>(p.outside) : sum[k]);
+  StoreVector(static_cast<T*>(p.y) + to, y);
+}
+
+template <typename T, int kRank>
+__global__ void __launch_bounds__(kBlock) ResizeInterpolate(ResizeParameters p) {
+  constexpr int kWidth = kVectorBytes / sizeof(T);
+  const int64_t vector = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
+  if (vector >= p.count) return;
+  if (IsWide<T>(p)) return Interpolate<T, kRank, kWidth>(p, vector * kWidth);
+  const int width = p.may_be_wide ? kWidth : 1;
+#pragma unroll 1
+  for (int k = 0; k < width; ++k) {
+    Interpolate<T, kRank, 1>(p, static_cast<uint64_t>(vector * width + k));
+  }
+}
+
+// Whether vectors of `width` elements of the innermost dim start aligned on both sides.
+bool MayBeWide(const std::vector<ResizeDim>& dims, int width) {
+  const ResizeDim& last = dims.back();
+  if (last.in != last.out || last.in_stride != 1 || last.out_stride != 1) return false;
+  if (last.out % width != 0) return false;
+  return std::all_of(dims.begin(), dims.end() - 1, [&](const ResizeDim& dim) {
+    return dim.in_stride % width == 0 && dim.out_stride % width == 0;
+  });
+}
+
+template <typename E>
+uint64_t BitsOfNumber(float number) {
+  if constexpr (kIsFloat<E>) {
+    E element;
+    if constexpr (std::is_same_v<E, Half>) {
+      element = __float2half_rn(number);
+    } else if constexpr (std::is_same_v<E, BHalf>) {
+      element = __float2bfloat16_rn(number);
+    } else {
+      element = static_cast<E>(number);
+    }
+    uint64_t bits = 0;
+    memcpy(&bits, &element, sizeof(element));
+    return bits;
+  } else {
+    return 0;  // no other type has an outside
+  }
+}
+
+template <int bytes>
+using UnsignedOf = std::conditional_t<
+    bytes == 1, uint8_t,
+    std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
+
+using Resizes = void (*)(ResizeParameters);
+
+template <typename E>
+Resizes KernelFor(ResizeKind kind, int rank) {
+  if (kind == ResizeKind::kNearest) return ResizeNearest<UnsignedOf<sizeof(E)>>;
+  if constexpr (kIsFloat<E>) {
+    return rank == kFewDims ? ResizeInterpolate<E, kFewDims>
+                            : ResizeInterpolate<E, kMostResizeAxes>;
+  } else {
+    return nullptr;  // the rules take nothing but nearest
+  }
+}
+
+template <typename E>
+KernelCall ResizeCallOf(ResizeParameters p, const std::vector<ResizeDim>& dims,
+                        const ResizeOptions& options) {
+  constexpr int kWidth = kVectorBytes / sizeof(E);
+  p.may_be_wide = MayBeWide(dims, kWidth);
+  p.outside_bits = BitsOfNumber<E>(options.outside);
+  if (p.may_be_wide) p.count /= kWidth;
+  const LaunchShape shape{.grid = {static_cast<unsigned>((p.count + kBlock - 1) / kBlock)},
+                          .block = {kBlock}};
+  return KernelCall::Of(KernelFor<E>(options.kind, p.rank), shape, p);
+}
+
+}  // namespace
+
+ResizeCalls MakeResize(DType dtype, std::vector<ResizeDim> dims, const ResizeOptions& options,
+                       const ResizeScales& scales, Slot x, Slot y) {
+  ResizeCalls made;
+  // Interpolation is written out for as many dims: those of one element come first.
+  const size_t rank = dims.size() <= kFewDims ? kFewDims : kMostResizeAxes;
+  dims.insert(dims.begin(), rank - dims.size(), ResizeDim());
+  TableParameters tables{.has_scales = scales.has_scales,
+                         .has_roi = scales.has_roi,
+                         .roi_dtype = scales.roi_dtype,
+                         .axes = scales.axes,
+                         .options = options};
+  ResizeParameters p{.count = 1, .rank = static_cast<int>(dims.size()), .outside = options.outside};
+  for (size_t d = 0; d < dims.size(); ++d) {
+    tables.dims[d] = p.dims[d] = dims[d];
+    tables.table_at[d] = p.table_at[d] = made.workspace_bytes;
+    if (dims[d].scale >= 0) tables.axis_extents[dims[d].scale] = dims[d].in;
+    p.outs[d] = FastDivide<uint64_t>(dims[d].out);
+    p.count *= dims[d].out;
+    made.workspace_bytes += TableBytes(dims[d]);
+  }
+  KernelCall table_call = KernelCall::Of(
+      MakeTables, {.grid = {static_cast<unsigned>(dims.size())}, .block = {kBlock}}, tables);
+  if (scales.has_scales) table_call.Bind(offsetof(TableParameters, scales), scales.scales);
+  if (!scales.has_scales) table_call.Bind(offsetof(TableParameters, sizes), scales.sizes);
+  if (scales.has_roi) table_call.Bind(offsetof(TableParameters, roi), scales.roi);
+  table_call.Bind(offsetof(TableParameters, tables), Slot::Workspace());
+  made.calls.push_back(std::move(table_call));
+  KernelCall call = VisitFixedSize<KernelCall>(
+      dtype, [&](auto e) { return ResizeCallOf<decltype(e)>(p, dims, options); });
+  call.Bind(offsetof(ResizeParameters, x), x);
+  call.Bind(offsetof(ResizeParameters, y), y);
+  call.Bind(offsetof(ResizeParameters, tables), Slot::Workspace());
+  made.calls.push_back(std::move(call));
+  return made;
+}
+
+}  // namespace onnx_cudnn

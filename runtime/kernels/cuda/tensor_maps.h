@@ -1,0 +1,12 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "runtime/kernels/cuda/kernel_call.h"
+
+namespace onnx_cudnn {
+
+// The CUtensorMap of an operand at `address`, by the driver's cuTensorMapEncodeTiled.
+//   errors  FailedPrecondition: the driver has none; Internal: it takes no such map
+absl::StatusOr<TensorMapBytes> EncodeTensorMap(const TensorMap& map, void* address);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,70 @@
+// Several elements as one access.
+#pragma once
+
+#include <cstdint>
+
+namespace onnx_cudnn {
+
+inline constexpr int kVectorBytes = 16;  // what a thread loads or stores at once
+
+// Elements [0, n) of which one access of up to 16 bytes, or several of 16, move all.
+template <typename T, int n>
+struct Vector {
+  static constexpr int kBytes = n * static_cast<int>(sizeof(T));
+  static constexpr int kAccess = kBytes < kVectorBytes ? kBytes : kVectorBytes;
+  static_assert((kAccess & (kAccess - 1)) == 0 && kBytes % kAccess == 0);
+
+  alignas(kAccess) T at[n];
+
+  __device__ __forceinline__ T& operator[](int i) { return at[i]; }
+  __device__ __forceinline__ const T& operator[](int i) const { return at[i]; }
+};
+
+template <int bytes>
+struct Word;  // an unsigned type of as many bytes
+template <>
+struct Word<1> {
+  using type = uint8_t;
+};
+template <>
+struct Word<2> {
+  using type = uint16_t;
+};
+template <>
+struct Word<4> {
+  using type = uint32_t;
+};
+template <>
+struct Word<8> {
+  using type = uint2;
+};
+template <>
+struct Word<16> {
+  using type = uint4;
+};
+template <int bytes>
+using WordOf = typename Word<bytes>::type;
+
+// `from` is aligned to what one access moves.
+template <int n, typename T>
+__device__ __forceinline__ Vector<T, n> LoadVector(const T* from) {
+  using Access = WordOf<Vector<T, n>::kAccess>;
+  constexpr int kCount = static_cast<int>(sizeof(Vector<T, n>) / sizeof(Access));
+  Vector<T, n> vector;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    reinterpret_cast<Access*>(vector.at)[i] = reinterpret_cast<const Access*>(from)[i];
+  }
+  return vector;
+}
+template <int n, typename T>
+__device__ __forceinline__ void StoreVector(T* to, const Vector<T, n>& vector) {
+  using Access = WordOf<Vector<T, n>::kAccess>;
+  constexpr int kCount = static_cast<int>(sizeof(Vector<T, n>) / sizeof(Access));
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    reinterpret_cast<Access*>(to)[i] = reinterpret_cast<const Access*>(vector.at)[i];
+  }
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,88 @@
+// wgmma, the matrix product of four warps of sm_90a: d[64, N] += a[64, 16] × b[16, N], a in
+// registers, b in shared memory, sums in f32. A thread of warp w and lane l holds
+//   d[4j + 2h + e]  of row 16w + l / 4 + 8h and column 8j + 2 (l % 4) + e
+//   a: 8 elements   e of row 16w + l / 4 + 8 (e / 2 % 2) and column 2 (l % 4) + e % 2 + 8 (e / 4)
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+namespace onnx_cudnn {
+
+#define WGMMA_OUT4(i) "+f"(d[i]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
+#define WGMMA_OUT16(i) WGMMA_OUT4(i), WGMMA_OUT4((i) + 4), WGMMA_OUT4((i) + 8), WGMMA_OUT4((i) + 12)
+#define WGMMA_OUT32(i) WGMMA_OUT16(i), WGMMA_OUT16((i) + 16)
+#define WGMMA_LIST_44                                       \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "           \
+  "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, " \
+  "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, " \
+  "%33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43"
+#define WGMMA_LIST_48 WGMMA_LIST_44 ", %44, %45, %46, %47"
+#define WGMMA_LIST_52 WGMMA_LIST_48 ", %48, %49, %50, %51"
+#define WGMMA_LIST_56 WGMMA_LIST_52 ", %52, %53, %54, %55"
+#define WGMMA_LIST_60 WGMMA_LIST_56 ", %56, %57, %58, %59"
+
+// b: a descriptor of shared memory. accumulates == 0: d is overwritten.
+#define WGMMA(element, type, n, count, a0, a1, a2, a3, b_, p_, ...)                            \
+  __device__ __forceinline__ void Wgmma(element, float(&d)[count], const uint4& a, uint64_t b, \
+                                        int accumulates) {                                     \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p_                                        \
+                 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type         \
+                 " {" WGMMA_LIST_##count "}, {" a0 ", " a1 ", " a2 ", " a3 "}, " b_            \
+                                         ", p, 1, 1, 0;\n}"                                    \
+                 : __VA_ARGS__                                                                 \
+                 : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"(accumulates));          \
+  }
+WGMMA(__half, "f16", 88, 44, "%44", "%45", "%46", "%47", "%48", "%49", WGMMA_OUT32(0),
+      WGMMA_OUT4(32), WGMMA_OUT4(36), WGMMA_OUT4(40))
+WGMMA(__nv_bfloat16, "bf16", 88, 44, "%44", "%45", "%46", "%47", "%48", "%49", WGMMA_OUT32(0),
+      WGMMA_OUT4(32), WGMMA_OUT4(36), WGMMA_OUT4(40))
+WGMMA(__half, "f16", 96, 48, "%48", "%49", "%50", "%51", "%52", "%53", WGMMA_OUT32(0),
+      WGMMA_OUT16(32))
+WGMMA(__nv_bfloat16, "bf16", 96, 48, "%48", "%49", "%50", "%51", "%52", "%53", WGMMA_OUT32(0),
+      WGMMA_OUT16(32))
+WGMMA(__half, "f16", 104, 52, "%52", "%53", "%54", "%55", "%56", "%57", WGMMA_OUT32(0),
+      WGMMA_OUT16(32), WGMMA_OUT4(48))
+WGMMA(__nv_bfloat16, "bf16", 104, 52, "%52", "%53", "%54", "%55", "%56", "%57", WGMMA_OUT32(0),
+      WGMMA_OUT16(32), WGMMA_OUT4(48))
+WGMMA(__half, "f16", 112, 56, "%56", "%57", "%58", "%59", "%60", "%61", WGMMA_OUT32(0),
+      WGMMA_OUT16(32), WGMMA_OUT4(48), WGMMA_OUT4(52))
+WGMMA(__nv_bfloat16, "bf16", 112, 56, "%56", "%57", "%58", "%59", "%60", "%61", WGMMA_OUT32(0),
+      WGMMA_OUT16(32), WGMMA_OUT4(48), WGMMA_OUT4(52))
+WGMMA(__half, "f16", 120, 60, "%60", "%61", "%62", "%63", "%64", "%65", WGMMA_OUT32(0),
+      WGMMA_OUT16(32), WGMMA_OUT4(48), WGMMA_OUT4(52), WGMMA_OUT4(56))
+WGMMA(__nv_bfloat16, "bf16", 120, 60, "%60", "%61", "%62", "%63", "%64", "%65", WGMMA_OUT32(0),
+      WGMMA_OUT16(32), WGMMA_OUT4(48), WGMMA_OUT4(52), WGMMA_OUT4(56))
+#undef WGMMA
+#undef WGMMA_LIST_60
+#undef WGMMA_LIST_56
+#undef WGMMA_LIST_52
+#undef WGMMA_LIST_48
+#undef WGMMA_LIST_44
+#undef WGMMA_OUT32
+#undef WGMMA_OUT16
+#undef WGMMA_OUT4
+
+// Keeps the compiler from moving reads and writes of `d` over what stands before and after.
+template <int kCount>
+__device__ __forceinline__ void Pin(float (&d)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+
+__device__ __forceinline__ void WgmmaFence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void WgmmaCommit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+// Until at most `kPending` committed groups are still at work; `d` was written by a done one.
+template <int kPending, int kCount>
+__device__ __forceinline__ void WgmmaWait(float (&d)[kCount]) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+  Pin(d);
+}
+
+}  // namespace onnx_cudnn

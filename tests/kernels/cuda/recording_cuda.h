@@ -1,0 +1,32 @@
+// What Steps of the Engine `kernel` ask of CUDA, recorded instead of run.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/cuda/cuda_calls.h"
+
+namespace onnx_cudnn {
+
+struct RecordedLaunch {
+  const void* function;
+  dim3 grid, block;
+  size_t shared_bytes;
+};
+
+// In place while it lives. One at a time.
+class RecordingCuda {
+ public:
+  // fail_at  which call fails, from 0; none when negative
+  explicit RecordingCuda(int fail_at = -1);
+  ~RecordingCuda();
+
+  int calls() const;
+  const std::vector<RecordedLaunch>& launches() const;
+  int copies() const;  // and fills
+
+ private:
+  ScopedCudaCalls scope_;
+};
+
+}  // namespace onnx_cudnn
