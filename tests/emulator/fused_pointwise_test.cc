@@ -1,0 +1,162 @@
+// DAGs of element-wise Nodes as programs of the fused kernel, in every Format that is proposed.
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/cuda/kernel_engine.h"
+#include "tests/emulator/run_code.h"
+#include "tests/kernels/kernels_fixture.h"
+#include "tests/ops/run_op.h"
+
+namespace onnx_cudnn {
+namespace {
+
+class FusedPointwiseTest : public KernelsTest {
+ protected:
+  FusedPointwiseTest() { one_multiprocessor_.info.multiprocessors = 1; }
+
+  Value& Input(DType dtype, const Dims& dims) {
+    const uint32_t seed = static_cast<uint32_t>(inputs_.size()) + 1;
+    Value& v = graph_.AddInput(absl::StrCat("x", seed), Type::Tensor(dtype, dims));
+    inputs_.emplace(&v, TensorOf(dtype, dims, Pattern(ElementsOf(dims), seed)));
+    return v;
+  }
+  Value& Do(std::string op, std::vector<Value*> inputs, Attrs attrs = {}) {
+    return Append(graph_, std::move(op), std::move(inputs), std::move(attrs));
+  }
+  Value& Number(DType dtype, double number) {
+    return graph_.AddConstant(TensorOf(dtype, {}, {number}));
+  }
+  Value& Cast(Value& v, DType to) { return Do("Cast", {&v}, {{"to", static_cast<int64_t>(to)}}); }
+
+  // Runs everything that is proposed around the first Node; the largest has `nodes` Nodes.
+  void ExpectRuns(size_t nodes, double tolerance) {
+    const Proposed proposed = At(graph_, *graph_.TopologicalOrder()[0]);
+    size_t largest = 0;
+    for (const Candidate& candidate : proposed.candidates) {
+      const auto code = CompileVariant(candidate, {.text = "pointwise"}, one_multiprocessor_);
+      ASSERT_TRUE(code.ok()) << code.status();
+      largest = std::max(largest, candidate.nodes.size());
+      std::vector<HostTensor> inputs;
+      bool has_all = true;
+      for (const Value* v : BoundaryOf(candidate.nodes).inputs) {
+        has_all = has_all && inputs_.contains(v);
+        if (has_all) inputs.push_back(inputs_.at(v));
+      }
+      if (!has_all) continue;
+      EXPECT_EQ(emulator::CompareWithReference(code, candidate, inputs, tolerance), "")
+          << Describe(candidate);
+    }
+    EXPECT_EQ(largest, nodes);
+  }
+
+  Graph graph_;
+  std::map<const Value*, HostTensor> inputs_;
+  Target one_multiprocessor_ = target_;
+};
+
+TEST_F(FusedPointwiseTest, ManyVectorsOfEveryThread) {
+  Value &x = Input(DType::kF16, {3, 8, 41, 57}), &y = Input(DType::kF16, {3, 8, 41, 57});
+  graph_.AddOutput("y", Do("Relu", {&Do("Sub", {&Do("Mul", {&x, &y}), &x})}));
+  ExpectRuns(3, 0);
+}
+
+TEST_F(FusedPointwiseTest, JoinsWithAnActivation) {
+  Value &x = Input(DType::kF16, {3, 8, 41, 57}), &y = Input(DType::kF16, {3, 8, 41, 57});
+  graph_.AddOutput("y", Do("Relu", {&Do("Add", {&x, &y})}));
+  ExpectRuns(2, 0);
+}
+
+TEST_F(FusedPointwiseTest, BroadcastsChannelsAndPlanes) {
+  Value &x = Input(DType::kF16, {2, 6, 7, 9}), &gate = Input(DType::kF16, {2, 6, 1, 1});
+  Value &bias = Input(DType::kF16, {6, 1, 1}), &row = Input(DType::kF16, {9});
+  Value& scaled = Do("Mul", {&x, &gate});
+  Value& sum = Do("Add", {&Do("Sub", {&bias, &scaled}), &row});
+  graph_.AddOutput("scaled", scaled);
+  graph_.AddOutput("y", Do("Mul", {&sum, &Do("Sigmoid", {&sum})}));
+  ExpectRuns(5, 2e-3);
+}
+
+TEST_F(FusedPointwiseTest, BroadcastsInWholeVectors) {
+  Value &x = Input(DType::kF32, {2, 16, 8, 4}), &gate = Input(DType::kF32, {2, 16, 1, 1});
+  Value& bias = Input(DType::kF32, {16, 1, 1});
+  graph_.AddOutput("y", Do("Mul", {&Do("Add", {&x, &bias}), &gate}));
+  ExpectRuns(2, 1e-6);
+}
+
+TEST_F(FusedPointwiseTest, SelectsWithinSelections) {
+  Value &x = Input(DType::kF32, {5, 33}), &y = Input(DType::kF32, {33});
+  Value& shrunk = Do("Shrink", {&x}, {{"lambd", 0.5F}, {"bias", 0.25F}});
+  Value& leaky = Do("LeakyRelu", {&shrunk}, {{"alpha", 0.125F}});
+  Value& less = Do("Less", {&leaky, &y});
+  graph_.AddOutput("less", less);
+  graph_.AddOutput("y", Do("Where", {&less, &shrunk, &Do("Abs", {&leaky})}));
+  ExpectRuns(5, 1e-6);
+}
+
+TEST_F(FusedPointwiseTest, MixesTypesInTheWideMachine) {
+  Value &x = Input(DType::kI64, {4, 31}), &y = Input(DType::kF32, {4, 31});
+  Value& z = Input(DType::kF64, {31});
+  Value& sum = Do("Add", {&x, &Number(DType::kI64, 3)});
+  Value& halves = Do("Mul", {&Cast(sum, DType::kF32), &y});
+  Value& wide = Do("Add", {&Cast(halves, DType::kF64), &z});
+  Value& flags = Do("Equal", {&x, &sum});
+  graph_.AddOutput("sum", sum);
+  graph_.AddOutput("y", Do("Where", {&flags, &wide, &Do("Neg", {&wide})}));
+  graph_.AddOutput("bytes", Cast(halves, DType::kU8));
+  ExpectRuns(9, 1e-6);
+}
+
+TEST_F(FusedPointwiseTest, KeepsManyResultsAtOnce) {
+  Value& x = Input(DType::kF32, {1000});
+  std::vector<Value*> results = {&Do("Abs", {&x})};
+  for (int i = 1; i < 6; ++i) {
+    results.push_back(&Do("Add", {results.back(), &Number(DType::kF32, i)}));
+  }
+  Value* product = results.back();
+  for (size_t i = 0; i + 1 < results.size(); ++i) product = &Do("Sub", {results[i], product});
+  graph_.AddOutput("y", *product);
+  ExpectRuns(11, 1e-6);
+}
+
+TEST_F(FusedPointwiseTest, RoundsEveryNode) {
+  Value &x = Input(DType::kBF16, {257}), &y = Input(DType::kBF16, {257});
+  Value& third = Do("Div", {&x, &Number(DType::kBF16, 3)});
+  graph_.AddOutput("y", Do("Sub", {&Do("Mul", {&third, &y}), &third}));
+  ExpectRuns(3, 0);
+}
+
+TEST_F(FusedPointwiseTest, SimpleFormsOfLargeTensors) {
+  Value &x = Input(DType::kF32, {2, 1024, 33, 32}), &gate = Input(DType::kF32, {2, 1024, 1, 1});
+  graph_.AddOutput("y", Do("LeakyRelu", {&Do("Sub", {&gate, &x})}, {{"alpha", 0.25F}}));
+  ExpectRuns(2, 0);
+}
+
+TEST_F(FusedPointwiseTest, SimpleFormsOfEveryOperand) {
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
+    const Dims dims = {2, 8, 4, 6};
+    for (const Dims& other : {dims, Dims{8, 1, 1}, Dims{2, 1, 1, 1}, Dims{1}, Dims{2, 8, 1, 1}}) {
+      for (const char* op : {"Add", "Sub", "Mul", "Div", "Max", "Min"}) {
+        graph_ = Graph();
+        inputs_.clear();
+        Value &x = Input(dtype, other), &y = Input(dtype, dims);
+        graph_.AddOutput("y", Do("Relu", {&Do(op, {&x, &y})}));
+        ExpectRuns(2, 1e-6);
+      }
+    }
+  }
+}
+
+TEST_F(FusedPointwiseTest, GatesAndCasts) {
+  Value& x = Input(DType::kBF16, {3, 131});
+  graph_.AddOutput("y", Do("Mul", {&x, &Do("Sigmoid", {&x})}));
+  ExpectRuns(2, 8e-3);
+  for (const DType to : {DType::kF16, DType::kF32}) {
+    graph_ = Graph();
+    inputs_.clear();
+    graph_.AddOutput("y", Cast(Input(DType::kBF16, {3, 131}), to));
+    ExpectRuns(1, 0);
+  }
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,234 @@
+// Whole Sessions on a GPU that is not there: a fake CUDA runtime below the table of CUDA calls,
+// whose launches the emulator runs. cuDNN and cuBLASLt are left out.
+#include "runtime/session.h"
+
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "absl/strings/match.h"
+#include "runtime/base/status.h"
+#include "runtime/import/onnx_loader.h"
+#include "runtime/loaded_model.h"
+#include "tests/cuda/fake_cuda.h"
+#include "tests/emulator/emulator.h"
+#include "tests/emulator/tensor_map.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/networks.h"
+#include "tests/support/proposed.h"
+
+namespace onnx_cudnn {
+
+struct SessionMaker {
+  static absl::StatusOr<Session> Make(Graph graph, const SessionOptions& options) {
+    ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options.device, options.target));
+    ASSIGN_OR_RETURN(auto model,
+                     LoadedModel::Create(std::move(graph), options, 0, std::move(opened)));
+    return Session(std::move(model));
+  }
+};
+
+namespace {
+
+CUresult EncodeMap(CUtensorMap* out, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                   const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
+                   const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                   CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  const bool is_float = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  TensorMap map = {.element = is_float ? TensorMap::Element::kF32 : TensorMap::Element::kF16,
+                   .rank = static_cast<int>(rank),
+                   .swizzles_128 = swizzle == CU_TENSOR_MAP_SWIZZLE_128B};
+  std::copy_n(dims, rank, map.dims);
+  std::copy_n(strides, rank - 1, map.strides);
+  std::copy_n(box, rank, map.box);
+  const TensorMapBytes bytes = emulator::Encode(map, address);
+  std::memcpy(out, &bytes, sizeof(bytes));
+  return CUDA_SUCCESS;
+}
+
+void Emulate(const cudaLaunchConfig_t& config, const void* function, const std::byte* parameter) {
+  const auto extent = [](const dim3& d) { return LaunchShape::Extent{d.x, d.y, d.z}; };
+  LaunchShape shape = {.grid = extent(config.gridDim),
+                       .block = extent(config.blockDim),
+                       .shared_bytes = static_cast<int>(config.dynamicSmemBytes)};
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    if (config.attrs[i].id != cudaLaunchAttributeClusterDimension) continue;
+    shape.cluster = static_cast<int>(config.attrs[i].val.clusterDim.x);
+  }
+  EXPECT_EQ(emulator::Run(function, shape, parameter, 4096), "");
+}
+
+void Skip(const cudaLaunchConfig_t&, const void*, const std::byte*) {}
+
+class EmulatedSessionTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {  // before anybody looks for them
+    setenv("ONNX_CUDNN_LIBCUDNN", "/nowhere/libcudnn.so.9", 1);
+    setenv("ONNX_CUDNN_LIBCUBLASLT", "/nowhere/libcublasLt.so.13", 1);
+  }
+
+  static FakeCudaOptions Options() {
+    return {.run_kernel = Emulate, .encode_tensor_map = reinterpret_cast<void*>(EncodeMap)};
+  }
+
+  static Session Make(Graph graph, const SessionOptions& options) {
+    absl::StatusOr<Session> session = SessionMaker::Make(std::move(graph), options);
+    EXPECT_TRUE(session.ok()) << session.status();
+    return *std::move(session);
+  }
+
+  // Values of both signs.
+  static std::vector<float> Image(int64_t elements) {
+    std::vector<float> values(elements);
+    for (int64_t i = 0; i < elements; ++i) {
+      values[i] = static_cast<float>(i * 37 % 64 - 32) / 32;
+    }
+    return values;
+  }
+
+  static std::vector<float> RunOnce(const Session& session, const std::vector<float>& image,
+                                    const std::vector<int64_t>& dims) {
+    auto outputs = session.Run({View(image.data(), dims)});
+    EXPECT_TRUE(outputs.ok()) << outputs.error().message;
+    const Tensor& y = outputs.value()[0];
+    return {y.data<float>(), y.data<float>() + y.elements()};
+  }
+
+  // Eager, recorded and replayed runs equal each other, and the CPU device's within `tolerance` of
+  // the largest magnitude.
+  static void ExpectRunsLikeTheCpu(Graph (*make)(), PrecisionChoice precision, double tolerance) {
+    const Graph graph = make();
+    const Dims dims = graph.inputs()[0]->dims();
+    const std::vector<int64_t> shape(dims.begin(), dims.end());
+    const std::vector<float> image = Image(ElementsOf(dims));
+    const std::vector<float> expected =
+        RunOnce(Make(make(), {.device = DeviceChoice::kCpu}), image, shape);
+    FakeCuda cuda(Options());
+    {
+      const Session session = Make(make(), {.device = DeviceChoice::kCuda,
+                                            .precision = precision,
+                                            .partitioner = PartitionerChoice::kCost});
+      const std::vector<float> first = RunOnce(session, image, shape);
+      for (int run = 0; run < 3; ++run) EXPECT_EQ(RunOnce(session, image, shape), first);
+      EXPECT_GT(cuda.launches(), 20);
+      double largest = 0, worst = 0;
+      ASSERT_EQ(first.size(), expected.size());
+      for (size_t i = 0; i < first.size(); ++i) {
+        largest = std::max(largest, std::abs(double{expected[i]}));
+        worst = std::max(worst, std::abs(double{first[i]} - expected[i]));
+      }
+      EXPECT_LE(worst, tolerance * largest);
+    }
+    EXPECT_EQ(cuda.held(), 0);
+  }
+};
+
+Graph SmallResNet18() { return ResNet18({.image = 96, .channel_share = 8}); }
+Graph SmallDenseNet() { return DenseNet({.image = 96, .channel_share = 8}); }
+
+TEST_F(EmulatedSessionTest, ResNet18InHalfs) {
+  ExpectRunsLikeTheCpu(SmallResNet18, PrecisionChoice::kFp16, 5e-3);
+}
+
+TEST_F(EmulatedSessionTest, ResNet18InFloats) {
+  ExpectRunsLikeTheCpu(SmallResNet18, PrecisionChoice::kStrict, 1e-5);
+}
+
+TEST_F(EmulatedSessionTest, DenseNetInHalfs) {
+  ExpectRunsLikeTheCpu(SmallDenseNet, PrecisionChoice::kFp16, 5e-3);
+}
+
+TEST_F(EmulatedSessionTest, SaysWhichLibrariesAreMissing) {
+  FakeCuda cuda(Options());
+  const Session session = Make(SmallResNet18(), {.device = DeviceChoice::kCuda});
+  EXPECT_TRUE(absl::StrContains(session.device_note(), "cuDNN")) << session.device_note();
+}
+
+constexpr std::string_view kPicks = R"(
+    g (float[4,2] x, int64[3] i) => (float[3,2] y) { y = Gather<axis = 0>(x, i) })";
+
+TEST_F(EmulatedSessionTest, AnIndexOutOfRangeIsTheCpuDevicesError) {
+  const std::vector<float> x(8, 1.0F);
+  const std::vector<int64_t> good = {0, 3, -4}, bad = {0, 4, 1};
+  const auto error = [&](const Session& session) {
+    const auto outputs = session.Run({View(x.data(), {4, 2}), View(bad.data(), {3})});
+    return outputs.ok() ? "none" : outputs.error().message;
+  };
+  const std::string expected = error(Make(GraphFromText(kPicks), {.device = DeviceChoice::kCpu}));
+  EXPECT_TRUE(absl::StrContains(expected, "4")) << expected;
+  FakeCuda cuda(Options());
+  const Session session = Make(GraphFromText(kPicks), {.device = DeviceChoice::kCuda});
+  for (int run = 0; run < 3; ++run) {
+    EXPECT_EQ(error(session), expected);
+    EXPECT_TRUE(session.Run({View(x.data(), {4, 2}), View(good.data(), {3})}).ok());
+  }
+}
+
+constexpr std::string_view kSmall = R"(
+    g (float[1,4,6,6] x, float[4,4,3,3] w, float[4] wb) => (float[1,4] y) {
+      c = Conv<pads = [1,1,1,1]>(x, w, wb)
+      r = Relu(c)
+      m = MaxPool<kernel_shape = [2,2], strides = [2,2]>(r)
+      s = Sigmoid(c)
+      t = GlobalAveragePool(s)
+      p = GlobalAveragePool(m)
+      q = Add(p, t)
+      y = Flatten(q)
+    })";
+
+// Load, three runs and the end, with the n-th CUDA call failing: an error comes back, nothing is
+// held at the end, and the next run works unless the device is lost. Returns how many calls there
+// are. Kernels do nothing.
+int FailEachCallOnce(Graph (*make)(), cudaError_t error) {
+  const Dims dims = make().inputs()[0]->dims();
+  const std::vector<int64_t> shape(dims.begin(), dims.end());
+  const std::vector<float> x(ElementsOf(dims), 1.0F);
+  const bool is_lost = error == cudaErrorIllegalAddress;
+  int reported = 0;
+  for (int n = 0;; ++n) {
+    FakeCuda cuda({.fail_at = n,
+                   .error = error,
+                   .run_kernel = Skip,
+                   .encode_tensor_map = reinterpret_cast<void*>(EncodeMap)});
+    {
+      auto session = SessionMaker::Make(make(), {.device = DeviceChoice::kCuda});
+      reported += session.ok() ? 0 : 1;
+      for (int run = 0; session.ok() && run < 3; ++run) {
+        const auto outputs = session->Run({View(x.data(), shape)});
+        if (outputs.ok()) continue;
+        ++reported;
+        const auto again = session->Run({View(x.data(), shape)});
+        EXPECT_EQ(again.ok(), !is_lost) << cuda.failed_call();
+        if (!is_lost) continue;
+        EXPECT_TRUE(absl::StrContains(again.error().message, "lost")) << again.error().message;
+        break;
+      }
+    }
+    if (!is_lost) {
+      EXPECT_EQ(cuda.held(), 0) << cuda.failed_call();
+    }
+    if (!cuda.failed_call().empty()) continue;
+    EXPECT_GT(reported, n / 2);  // of the others most are releases, which are logged
+    return n;
+  }
+}
+
+TEST_F(EmulatedSessionTest, EachCallMayFailOnce) {
+  const auto make = [] { return GraphWithWeights(kSmall); };
+  for (const cudaError_t error :
+       {cudaErrorUnknown, cudaErrorMemoryAllocation, cudaErrorIllegalAddress}) {
+    EXPECT_GT(FailEachCallOnce(make, error), 60);
+  }
+}
+
+TEST_F(EmulatedSessionTest, EachCallOfResNet50MayFailOnce) {
+  const auto make = [] { return ResNet50({.image = 96, .channel_share = 8}); };
+  const int calls = FailEachCallOnce(make, cudaErrorUnknown);
+  RecordProperty("calls", calls);
+  EXPECT_GT(calls, 200);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
