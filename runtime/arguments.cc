@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
@@ -32,7 +33,24 @@ bool FitsDims(const ValueInfo& info, const std::vector<int64_t>& shape) {
 
 std::string TypeText(const ValueInfo& info) { return ToString(info).substr(info.name.size() + 1); }
 
-absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::string_view what) {
+std::string NameOf(const DeviceRef& device) {
+  return device.kind == DeviceKind::kCpu ? "the host"
+                                         : absl::StrCat("CUDA device ", device.ordinal);
+}
+
+absl::Status CheckDevice(const ValueInfo& info, const TensorView& view, std::string_view what,
+                         const DeviceRef& device) {
+  const DeviceRef host;
+  const bool may_be_there = view.dtype != DType::kString && view.device == device;
+  if (view.device == host || may_be_there) return absl::OkStatus();
+  const bool has_two = device != host && view.dtype != DType::kString;
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s: expected memory of the host%s, found memory of %s", Where(what, info),
+                      has_two ? absl::StrCat(" or of ", NameOf(device)) : "", NameOf(view.device)));
+}
+
+absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::string_view what,
+                       const DeviceRef& device) {
   if (view.dtype != info.dtype || !FitsDims(info, view.shape)) {
     return absl::InvalidArgumentError(absl::StrFormat("%s: expected %s, found %s%s",
                                                       Where(what, info), TypeText(info),
@@ -53,11 +71,7 @@ absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::strin
         absl::StrFormat("%s: expected row-major elements, found strides [%s] for shape %s",
                         Where(what, info), absl::StrJoin(view.strides, ","), ToString(view.shape)));
   }
-  if (view.device != DeviceRef{}) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: expected host memory, found memory of another device", Where(what, info)));
-  }
-  return absl::OkStatus();
+  return CheckDevice(info, view, what, device);
 }
 
 std::string NamesOf(const std::vector<ValueInfo>& infos) {
@@ -120,7 +134,8 @@ ValueInfo DescribeValue(std::string_view name, const Type& type) {
 
 absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<NamedView>& views,
                                                               const std::vector<ValueInfo>& infos,
-                                                              std::string_view what) {
+                                                              std::string_view what,
+                                                              const DeviceRef& device) {
   if (views.size() != infos.size()) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "expected %d %ss (%s), found %d", infos.size(), what, NamesOf(infos), views.size()));
@@ -139,7 +154,7 @@ absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<
       return absl::InvalidArgumentError(
           absl::StrFormat("%s is given twice", Where(what, infos[index])));
     }
-    RETURN_IF_ERROR(CheckView(infos[index], views[i].view, what));
+    RETURN_IF_ERROR(CheckView(infos[index], views[i].view, what, device));
     matched[index] = &views[i].view;
   }
   return matched;

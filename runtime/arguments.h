@@ -12,13 +12,14 @@ namespace onnx_cudnn {
 ValueInfo DescribeValue(std::string_view name, const Type& type);
 
 // The views of a call, parallel to `infos`, each of the dtype, rank and numbers that its info says,
-// row-major, on the CPU device.
+// row-major, in host memory or (but for strings) in that of `device`.
 //   what    "input" or "output", for messages
 //   errors  InvalidArgument: an unknown, missing or repeated name, names and places mixed, a view
 //   that does not fit
 absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<NamedView>& views,
                                                               const std::vector<ValueInfo>& infos,
-                                                              std::string_view what);
+                                                              std::string_view what,
+                                                              const DeviceRef& device);
 
 // InvalidArgument: null or misaligned memory. Of "input 2", for messages.
 absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t index);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,10 +17,14 @@ using EngineList = std::vector<std::unique_ptr<const Engine>>;
 struct OwnedTarget {
   EngineList engines;
   Target target;
+  std::string note = {};  // which Engines are missing, and why; empty: none
 };
 
-// The Target called `name`, without asking a device: the only place that names every Engine.
-// InvalidArgument lists the names there are.
+// The Target called `name`, without asking a device. InvalidArgument lists the names there are.
 absl::StatusOr<OwnedTarget> MakeTarget(std::string_view name);
+
+// A GPU's Engines, the best first at equal price: between `view` and `host`.
+EngineList GpuEngines(EngineList computing);
+OwnedTarget TargetOver(EngineList engines, DeviceInfo info);
 
 }  // namespace onnx_cudnn

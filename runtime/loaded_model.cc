@@ -12,7 +12,6 @@
 #include "passes/pipelines.h"
 #include "runtime/arguments.h"
 #include "runtime/base/status.h"
-#include "runtime/exec/cpu_device.h"
 #include "runtime/graph/infer.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/ops/op_table.h"
@@ -25,6 +24,8 @@ constexpr int64_t kMostValueBytes = 4096;
 // Of all strings of an input: each set of them has a Program of its own, which holds them. Each
 // counts a byte more than it has.
 constexpr int64_t kMostStringBytes = int64_t{1} << 20;
+// On a GPU, unless asked: a network's branches seldom are more than two.
+constexpr int kGpuStreams = 2;
 
 double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
 
@@ -34,7 +35,7 @@ absl::Status CheckOptions(const SessionOptions& options) {
     int value, least, most;
   };
   const Rule rules[] = {{"optimization_level", options.optimization_level, 0, 2},
-                        {"streams", options.streams, 1, 64},
+                        {"streams", options.streams, 0, 64},
                         {"max_programs", options.max_programs, 1, 1 << 20},
                         {"max_executors_per_program", options.max_executors_per_program, 1, 1024}};
   for (const Rule& rule : rules) {
@@ -105,9 +106,21 @@ LoadedModel::LoadedModel(Graph graph, const SessionOptions& options)
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
     Graph graph, const SessionOptions& options, double load_ms) {
   RETURN_IF_ERROR(CheckOptions(options));
+  const absl::Time start = absl::Now();
+  ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options.device, options.target));
+  const double device_ms = MsSince(start);
+  ASSIGN_OR_RETURN(auto model, Create(std::move(graph), options, load_ms, std::move(opened)));
+  absl::MutexLock lock(model->stats_mutex_);
+  model->stats_.device_ms = device_ms;
+  return model;
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
+    Graph graph, const SessionOptions& options, double load_ms, OpenedDevice opened) {
+  RETURN_IF_ERROR(CheckOptions(options));
   auto model = std::shared_ptr<LoadedModel>(new LoadedModel(std::move(graph), options));
-  RETURN_IF_ERROR(model->OpenDevice());
   RETURN_IF_ERROR(CheckBorder(model->graph_));
+  model->TakeDevice(std::move(opened));
   const absl::Time start = absl::Now();
   RETURN_IF_ERROR(model->Optimize());
   RETURN_IF_ERROR(model->Describe());
@@ -117,19 +130,39 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
   return model;
 }
 
-absl::Status LoadedModel::OpenDevice() {
-  if (options_.device == DeviceChoice::kCuda) {
-    return absl::FailedPreconditionError("this build has no CUDA device");
+void LoadedModel::TakeDevice(OpenedDevice opened) {
+  device_ = std::move(opened.device);
+  target_ = std::move(opened.target);
+  device_note_ = std::move(opened.note);
+  const bool on_gpu = device_ref().kind == DeviceKind::kCuda;
+  if (options_.streams == 0) options_.streams = on_gpu ? kGpuStreams : 1;
+  if (options_.precision == PrecisionChoice::kAuto) {
+    options_.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
   }
-  if (options_.device == DeviceChoice::kAuto) {
-    device_note_ = "this build has no CUDA device: running on the CPU device";
-  }
-  ASSIGN_OR_RETURN(target_, MakeTarget(options_.target));
+  if (!on_gpu) options_.cuda_graph = false;
   if (options_.max_memory_bytes > 0) target_.target.max_bytes = options_.max_memory_bytes;
   target_.target.numerics.tf32 = options_.precision == PrecisionChoice::kTf32;
-  device_ = MakeCpuDevice();
+  target_.target.numerics.nondeterminism = options_.allow_nondeterministic;
   constants_ = std::make_unique<ConstantStore>(*device_);
-  return absl::OkStatus();
+  transfers_ = std::make_unique<Transfers>(*device_);
+}
+
+DeviceRef LoadedModel::device_ref() const {
+  if (device_->reads_host_memory()) return {};
+  return {.kind = DeviceKind::kCuda, .ordinal = 0};
+}
+
+DeviceFacts LoadedModel::device_facts() const {
+  const PlatformVersions platform = device_->versions();
+  DeviceFacts facts{.product = device_->info().name,
+                    .driver = platform.driver,
+                    .cuda = platform.cuda,
+                    .cudnn = ""};
+  if (facts.cuda.empty()) return facts;
+  for (const auto& engine : target_.engines) {
+    if (engine->name() == "cudnn") facts.cudnn = engine->version();
+  }
+  return facts;
 }
 
 absl::Status LoadedModel::Optimize() {
@@ -162,21 +195,30 @@ absl::Status LoadedModel::FindInputsThatDecideShapes() {
 }
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
-    const std::vector<const TensorView*>& inputs) const {
+    const std::vector<const TensorView*>& inputs, void* callers_stream) const {
   ProgramTable::Key key;
   for (const TensorView* input : inputs) key.dims.push_back(input->shape);
-  ASSIGN_OR_RETURN(key.values, ValuesIn(inputs));
+  ASSIGN_OR_RETURN(key.values, ValuesIn(inputs, callers_stream));
   return programs_.Get(key, [&] { return Build(key); });
 }
 
-absl::StatusOr<InputValues> LoadedModel::ValuesIn(
-    const std::vector<const TensorView*>& inputs) const {
+absl::StatusOr<std::string> LoadedModel::BytesIn(const TensorView& view,
+                                                 void* callers_stream) const {
+  const int64_t bytes = BytesOf(view.dtype, ElementsOf(view.shape));
+  if (view.device == DeviceRef{}) return std::string(static_cast<const char*>(view.data), bytes);
+  std::string copy(bytes, '\0');
+  RETURN_IF_ERROR(transfers_->ToHost(view.data, copy.data(), bytes, callers_stream));
+  return copy;
+}
+
+absl::StatusOr<InputValues> LoadedModel::ValuesIn(const std::vector<const TensorView*>& inputs,
+                                                  void* callers_stream) const {
   InputValues values;
   for (const int i : inputs_that_decide_shapes_) {
     const TensorView& input = *inputs[i];
     const int64_t bytes = BytesOf(input.dtype, ElementsOf(input.shape));
     if (bytes > kMostValueBytes || (bytes > 0 && input.data == nullptr)) continue;
-    values.bytes.try_emplace(i, static_cast<const char*>(input.data), bytes);
+    ASSIGN_OR_RETURN(values.bytes[i], BytesIn(input, callers_stream));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]->dtype != DType::kString) continue;
@@ -204,20 +246,41 @@ std::map<std::string, HostTensor, std::less<>> LoadedModel::TensorsOf(
   return tensors;
 }
 
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const ProgramTable::Key& key,
+                                                                      int streams) const {
+  std::map<std::string, Dims, std::less<>> dims;
+  for (size_t i = 0; i < key.dims.size(); ++i) dims[inputs_[i].name] = key.dims[i];
+  return BuildProgram(
+      graph_, dims, target_.target,
+      {.partitioner = options_.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
+       .input_values = TensorsOf(key),
+       .streams = streams,
+       .functions = &kOnnxFunctions,
+       .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}});
+}
+
+// Where the Device reads callers' memory nothing is staged.
+int64_t LoadedModel::ExecutorBytes(const Program& program) const {
+  const int64_t staging = device_->reads_host_memory() ? 0 : StagingBytes(program.graph);
+  return program.memory.arena_bytes + program.host_memory.arena_bytes + staging;
+}
+
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
     const ProgramTable::Key& key) const {
   const absl::Time start = absl::Now();
-  std::map<std::string, Dims, std::less<>> dims;
-  for (size_t i = 0; i < key.dims.size(); ++i) dims[inputs_[i].name] = key.dims[i];
-  ASSIGN_OR_RETURN(
-      std::shared_ptr<const Program> program,
-      BuildProgram(
-          graph_, dims, target_.target,
-          {.partitioner = options_.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
-           .input_values = TensorsOf(key),
-           .streams = options_.streams,
-           .functions = &kOnnxFunctions,
-           .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}}));
+  const int64_t most = target_.target.max_bytes;
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, BuildWith(key, options_.streams));
+  if (program->weight_bytes + ExecutorBytes(*program) > most && program->schedule.streams > 1) {
+    ASSIGN_OR_RETURN(program, BuildWith(key, /*streams=*/1));
+  }
+  const int64_t bytes = ExecutorBytes(*program);
+  if (program->weight_bytes + bytes > most) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("weights, arena and copies of inputs and outputs take %d bytes, the limit "
+                        "is %d",
+                        program->weight_bytes + bytes, most));
+  }
+  const int64_t fitting = bytes == 0 ? most : (most - program->weight_bytes) / bytes;
   for (const GraphOutput& output : program->graph.outputs()) {
     RETURN_IF_ERROR(CheckRunnable("output", output.name, *output.value));
   }
@@ -226,8 +289,10 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
     stats_.plan_ms += MsSince(start);
     stats_.arena_bytes = program->memory.arena_bytes + program->host_memory.arena_bytes;
   }
-  return std::make_shared<ExecutorPool>(std::move(program), *device_, *constants_,
-                                        options_.max_executors_per_program);
+  const auto executors =
+      static_cast<int>(std::min<int64_t>(options_.max_executors_per_program, fitting));
+  return std::make_shared<ExecutorPool>(std::move(program), *device_, *constants_, executors,
+                                        options_.cuda_graph);
 }
 
 SessionStats LoadedModel::stats() const {

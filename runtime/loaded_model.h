@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/engines.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
+#include "runtime/open_device.h"
 #include "runtime/program_table.h"
 #include "runtime/session.h"
+#include "runtime/transfers.h"
 
 namespace onnx_cudnn {
 
@@ -18,44 +19,61 @@ namespace onnx_cudnn {
 // table of Programs. Everything but the thread-safe tables is immutable.
 class LoadedModel {
  public:
-  // Optimizes `graph`. `load_ms` is for stats() alone.
+  // Optimizes `graph` for the device that `options` name, or for `opened`. `load_ms` is for stats()
+  // alone.
   static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(Graph graph,
                                                                    const SessionOptions& options,
                                                                    double load_ms);
+  static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(Graph graph,
+                                                                   const SessionOptions& options,
+                                                                   double load_ms,
+                                                                   OpenedDevice opened);
 
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
-  const Device& device() const { return *device_; }
+  Device& device() const { return *device_; }
+  DeviceRef device_ref() const;  // of memory that Steps read as it is
   const std::string& device_note() const { return device_note_; }
+  DeviceFacts device_facts() const;
+  PrecisionChoice precision() const { return options_.precision; }  // never kAuto
+  Transfers& transfers() const { return *transfers_; }
   SessionStats stats() const;
 
   // The Program, with Executors, for inputs of these shapes (parallel to inputs()), and of these
   // values where they decide shapes or are strings; built when the table lacks it.
+  //   callers_stream  those values are read after what was enqueued there; may be null
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Prepare(
-      const std::vector<const TensorView*>& inputs) const;
+      const std::vector<const TensorView*>& inputs, void* callers_stream) const;
   // The values of those inputs for which a Program is built: strings, and what decides shapes.
   //   errors  InvalidArgument: strings in null or misaligned memory. Unimplemented: too many of
   //   them
-  absl::StatusOr<InputValues> ValuesIn(const std::vector<const TensorView*>& inputs) const;
+  absl::StatusOr<InputValues> ValuesIn(const std::vector<const TensorView*>& inputs,
+                                       void* callers_stream) const;
+  // Row-major bytes of a tensor of numbers, wherever it lies.
+  absl::StatusOr<std::string> BytesIn(const TensorView& view, void* callers_stream) const;
 
  private:
   LoadedModel(Graph graph, const SessionOptions& options);
-  absl::Status OpenDevice();
+  void TakeDevice(OpenedDevice opened);
   absl::Status Optimize();
   absl::Status Describe();
   // Among scalars and vectors: where nothing else is an input, nothing is looked for.
   absl::Status FindInputsThatDecideShapes();
   std::map<std::string, HostTensor, std::less<>> TensorsOf(const ProgramTable::Key& key) const;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key) const;
+  absl::StatusOr<std::shared_ptr<const Program>> BuildWith(const ProgramTable::Key& key,
+                                                           int streams) const;
+  int64_t ExecutorBytes(const Program& program) const;
 
   Graph graph_;
-  const SessionOptions options_;
+  SessionOptions options_;  // with what kAuto and 0 stand for on this device
   std::vector<ValueInfo> inputs_, outputs_;
   std::vector<int> inputs_that_decide_shapes_;
   std::string device_note_;
   OwnedTarget target_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<ConstantStore> constants_;
+  std::unique_ptr<Transfers> transfers_;
   mutable ProgramTable programs_;
   mutable absl::Mutex stats_mutex_;
   mutable SessionStats stats_ ABSL_GUARDED_BY(stats_mutex_);

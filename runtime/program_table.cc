@@ -8,14 +8,16 @@
 namespace onnx_cudnn {
 
 ExecutorPool::ExecutorPool(std::shared_ptr<const Program> program, Device& device,
-                           ConstantStore& constants, int max_executors)
+                           ConstantStore& constants, int max_executors, bool capture)
     : program_(std::move(program)),
       device_(device),
       constants_(constants),
-      max_executors_(max_executors) {}
+      max_executors_(max_executors),
+      capture_(capture) {}
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeExecutor() const {
-  return Executor::Create(program_, device_, constants_);
+  return Executor::Create(program_, device_, constants_,
+                          {.capture = capture_, .fixed_pointers = true});
 }
 
 absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
@@ -29,7 +31,8 @@ absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
     ++made_;
   }
   absl::Cleanup give_room_back = [this] { Release(nullptr); };
-  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, MakeExecutor());
+  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
+                   Executor::Create(program_, device_, constants_, {.capture = capture_}));
   std::move(give_room_back).Cancel();
   return Lease(shared_from_this(), std::move(executor));
 }

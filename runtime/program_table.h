@@ -19,10 +19,10 @@ namespace onnx_cudnn {
 class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
  public:
   ExecutorPool(std::shared_ptr<const Program> program, Device& device, ConstantStore& constants,
-               int max_executors);
+               int max_executors, bool capture = false);
 
   const Program& program() const { return *program_; }
-  // One outside the pool.
+  // One outside the pool, for the same pointers in every Run.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor() const;
 
   // An Executor for one caller, given back when the Lease goes.
@@ -51,6 +51,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   Device& device_;
   ConstantStore& constants_;
   const int max_executors_;
+  const bool capture_;
   absl::Mutex mutex_;
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);

@@ -63,8 +63,8 @@ Result<T> AtEdge(Body body) {
   }
 }
 
-absl::Status CheckRunOptions(const RunOptions& options) {
-  if (options.stream != nullptr) {
+absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options) {
+  if (options.stream != nullptr && model.device_ref() == DeviceRef{}) {
     return absl::InvalidArgumentError(
         "run option stream: the CPU device has no streams, expected null");
   }
@@ -75,12 +75,12 @@ absl::Status CheckRunOptions(const RunOptions& options) {
 }
 
 absl::Status RunOn(Executor& executor, const std::vector<const TensorView*>& inputs,
-                   const std::vector<const TensorView*>& outputs) {
+                   const std::vector<const TensorView*>& outputs, const RunOptions& options) {
   std::vector<const void*> in;
   std::vector<void*> out;
   for (const TensorView* input : inputs) in.push_back(input->data);
   for (const TensorView* output : outputs) out.push_back(output->data);
-  return executor.Run(in, out);
+  return executor.Run(in, out, options.stream);
 }
 
 // A call's inputs, checked, with the pool of their Program.
@@ -91,18 +91,20 @@ struct Prepared {
 
 absl::StatusOr<Prepared> Prepare(const LoadedModel& model, const std::vector<NamedView>& inputs,
                                  const RunOptions& options) {
-  RETURN_IF_ERROR(CheckRunOptions(options));
+  RETURN_IF_ERROR(CheckRunOptions(model, options));
   Prepared prepared;
-  ASSIGN_OR_RETURN(prepared.inputs, MatchArguments(inputs, model.inputs(), "input"));
-  ASSIGN_OR_RETURN(prepared.pool, model.Prepare(prepared.inputs));
-  RETURN_IF_ERROR(CheckRunOptions(options));
+  ASSIGN_OR_RETURN(prepared.inputs,
+                   MatchArguments(inputs, model.inputs(), "input", model.device_ref()));
+  ASSIGN_OR_RETURN(prepared.pool, model.Prepare(prepared.inputs, options.stream));
+  RETURN_IF_ERROR(CheckRunOptions(model, options));
   return prepared;
 }
 
-absl::StatusOr<std::vector<const TensorView*>> MatchOutputs(const Prepared& prepared,
+absl::StatusOr<std::vector<const TensorView*>> MatchOutputs(const LoadedModel& model,
+                                                            const Prepared& prepared,
                                                             const std::vector<NamedView>& outputs) {
-  ASSIGN_OR_RETURN(auto matched,
-                   MatchArguments(outputs, OutputsOf(prepared.pool->program()), "output"));
+  ASSIGN_OR_RETURN(auto matched, MatchArguments(outputs, OutputsOf(prepared.pool->program()),
+                                                "output", model.device_ref()));
   RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched));
   return matched;
 }
@@ -128,7 +130,7 @@ absl::StatusOr<std::vector<Tensor>> RunIntoNew(const LoadedModel& model,
   std::vector<const TensorView*> outputs;
   for (const TensorView& view : views) outputs.push_back(&view);
   ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
-  RETURN_IF_ERROR(RunOn(*executor, prepared.inputs, outputs));
+  RETURN_IF_ERROR(RunOn(*executor, prepared.inputs, outputs, options));
   return tensors;
 }
 
@@ -189,14 +191,16 @@ std::string ToString(const ValueInfo& info) {
 
 struct Binding::Impl {
   std::shared_ptr<const LoadedModel> model;
+  std::vector<TensorView> views;  // of the inputs
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   InputValues values;  // as they were when the Program was chosen
   std::unique_ptr<Executor> executor;
 
-  absl::Status CheckValues() const {
+  absl::Status CheckValues(void* callers_stream) const {
     for (const auto& [i, bytes] : values.bytes) {
-      if (std::memcmp(inputs[i], bytes.data(), bytes.size()) == 0) continue;
+      ASSIGN_OR_RETURN(const std::string now, model->BytesIn(views[i], callers_stream));
+      if (now == bytes) continue;
       return Changed(i, "its values decide shapes and");
     }
     for (const auto& [i, strings] : values.strings) {
@@ -221,11 +225,20 @@ Binding::~Binding() = default;
 
 Result<void> Binding::Run(const RunOptions& options) {
   return AtEdge<void>([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckRunOptions(options));
-    RETURN_IF_ERROR(impl_->CheckValues());
-    return impl_->executor->Run(impl_->inputs, impl_->outputs);
+    RETURN_IF_ERROR(CheckRunOptions(*impl_->model, options));
+    RETURN_IF_ERROR(impl_->CheckValues(options.stream));
+    return impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream);
   });
 }
+
+Result<std::vector<double>> Binding::TimeRuns(int runs) {
+  return AtEdge<std::vector<double>>([&]() -> absl::StatusOr<std::vector<double>> {
+    RETURN_IF_ERROR(impl_->CheckValues(/*callers_stream=*/nullptr));
+    return impl_->executor->Time(impl_->inputs, impl_->outputs, runs);
+  });
+}
+
+std::string_view Binding::graph_note() const { return impl_->executor->capture_note(); }
 
 Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
@@ -252,6 +265,9 @@ Session::~Session() = default;
 const std::vector<ValueInfo>& Session::inputs() const { return model_->inputs(); }
 const std::vector<ValueInfo>& Session::outputs() const { return model_->outputs(); }
 std::string_view Session::device() const { return model_->device().name(); }
+DeviceRef Session::device_ref() const { return model_->device_ref(); }
+DeviceFacts Session::device_facts() const { return model_->device_facts(); }
+PrecisionChoice Session::precision() const { return model_->precision(); }
 std::string_view Session::device_note() const { return model_->device_note(); }
 SessionStats Session::stats() const { return model_->stats(); }
 
@@ -264,9 +280,9 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
                           const std::vector<NamedView>& outputs, const RunOptions& options) const {
   return AtEdge<void>([&]() -> absl::Status {
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, options));
-    ASSIGN_OR_RETURN(auto matched, MatchOutputs(prepared, outputs));
+    ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
-    return RunOn(*executor, prepared.inputs, matched);
+    return RunOn(*executor, prepared.inputs, matched, options);
   });
 }
 
@@ -274,11 +290,14 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
                               const std::vector<NamedView>& outputs) const {
   return AtEdge<Binding>([&]() -> absl::StatusOr<Binding> {
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
-    ASSIGN_OR_RETURN(auto matched, MatchOutputs(prepared, outputs));
+    ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
     auto impl = std::make_unique<Binding::Impl>();
     impl->model = model_;
-    ASSIGN_OR_RETURN(impl->values, model_->ValuesIn(prepared.inputs));
-    for (const TensorView* input : prepared.inputs) impl->inputs.push_back(input->data);
+    ASSIGN_OR_RETURN(impl->values, model_->ValuesIn(prepared.inputs, /*callers_stream=*/nullptr));
+    for (const TensorView* input : prepared.inputs) {
+      impl->views.push_back(*input);
+      impl->inputs.push_back(input->data);
+    }
     for (const TensorView* output : matched) impl->outputs.push_back(output->data);
     ASSIGN_OR_RETURN(impl->executor, prepared.pool->MakeExecutor());
     return Binding(std::move(impl));
@@ -289,6 +308,38 @@ Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>&
   return AtEdge<std::vector<ValueInfo>>([&]() -> absl::StatusOr<std::vector<ValueInfo>> {
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
     return OutputsOf(prepared.pool->program());
+  });
+}
+
+Result<Tensor> Session::ToDevice(const TensorView& host) const {
+  return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
+    if (BitsOf(host.dtype) == 0 || host.device != DeviceRef{}) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("expected numbers in the host's memory, found ", NameOf(host.dtype)));
+    }
+    ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(host.dtype, host.shape));
+    RETURN_IF_ERROR(CheckPointer(host, "tensor", 0));
+    ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
+                     model_->device().Allocate(bytes, Space::kDevice));
+    RETURN_IF_ERROR(model_->transfers().ToDevice(host.data, memory.get(), bytes));
+    Tensor tensor;
+    tensor.device_ = device_ref();
+    tensor.dtype_ = host.dtype;
+    tensor.shape_ = host.shape;
+    std::byte* const data = memory.get();
+    // The device goes after its memory.
+    tensor.data_ = std::shared_ptr<void>(
+        data, [memory = std::move(memory), model = model_](void*) mutable { memory.reset(); });
+    return tensor;
+  });
+}
+
+Result<Tensor> Session::ToHost(const Tensor& tensor) const {
+  return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
+    Result<Tensor> copy = Tensor::Allocate(tensor.dtype(), tensor.shape());
+    if (!copy.ok()) return absl::ResourceExhaustedError(copy.error().message);
+    RETURN_IF_ERROR(model_->transfers().ToHost(tensor.raw(), copy.value().raw(), tensor.bytes()));
+    return std::move(copy).value();
   });
 }
 

@@ -106,7 +106,8 @@ struct NamedView {
   TensorView view;
 };
 
-// Owns row-major elements in host memory, 64-byte aligned. Copies share the bytes.
+// Owns row-major elements in host memory, 64-byte aligned, or in a Session's device's, 256-byte
+// aligned. Copies share the bytes.
 class Tensor {
  public:
   Tensor() = default;  // dtype kUndefined, no bytes
@@ -118,14 +119,19 @@ class Tensor {
   const std::vector<int64_t>& shape() const { return shape_; }
   int64_t elements() const;
   int64_t bytes() const;  // 0 for strings
+  const DeviceRef& device() const { return device_; }
   void* raw() const { return data_.get(); }
   template <typename T>
   T* data() const {  // T as in View; 16-bit floats as uint16_t
     return static_cast<T*>(raw());
   }
-  TensorView view() const { return {.data = raw(), .dtype = dtype_, .shape = shape_}; }
+  TensorView view() const {
+    return {.data = raw(), .dtype = dtype_, .shape = shape_, .strides = {}, .device = device_};
+  }
 
  private:
+  friend class Session;
+  DeviceRef device_;
   DType dtype_ = DType::kUndefined;
   std::vector<int64_t> shape_;
   std::shared_ptr<void> data_;
@@ -156,6 +162,7 @@ enum class PartitionerChoice : uint8_t {
 };
 
 enum class PrecisionChoice : uint8_t {
+  kAuto,    // kStrict on the CPU device, kTf32 on a GPU: Session::precision() says which
   kStrict,  // every op in the model's own types
   kTf32,    // f32 products may round their operands to 10 bits of mantissa where the target can
   kFp16,    // f32 products, and the element-wise ops after them, in f16 with f32 sums
@@ -169,13 +176,16 @@ struct SessionOptions {
   int optimization_level = 2;
   // How exact f32 arithmetic is. Inputs and outputs keep the model's types, and range-sensitive ops
   // (Softmax, reductions, norms, Exp, Log …) stay in f32 always.
-  PrecisionChoice precision = PrecisionChoice::kStrict;
+  PrecisionChoice precision = PrecisionChoice::kAuto;
+  // Whether plans of libraries that may give other bits in every Run are taken.
+  bool allow_nondeterministic = false;
   // Rewrites to leave out, by name (onnx-cudnn-opt --help lists them). InvalidArgument for an
   // unknown one.
   std::vector<std::string> disabled_passes;
-  // The GPU for which Programs are partitioned, or "cpu"; the CPU device emulates another one.
+  // Empty: the device's own. Else the GPU for which Programs are partitioned, or "cpu": the CPU
+  // device then runs them, whatever it is.
   // InvalidArgument lists the names there are.
-  std::string target = "cpu";
+  std::string target;
   // How ops are grouped into what engines run.
   PartitionerChoice partitioner = PartitionerChoice::kGreedy;
   // External data is mapped instead of read: no copy, but the caller promises that nobody changes
@@ -184,11 +194,15 @@ struct SessionOptions {
   // The model and its external data may be links that end in the real model's folder, as in hub
   // caches.
   bool follow_hub_links = false;
-  // Streams over which independent Steps are spread, ≥ 1. On the CPU device more than one only
-  // costs memory.
-  int streams = 1;
-  // What weights and the arena of one Program may take; above it fewer streams are used, then
-  // building it is ResourceExhausted. 0: no limit.
+  // Streams over which independent Steps are spread. 0: two on a GPU, one on the CPU device, where
+  // more only cost memory.
+  int streams = 0;
+  // On a GPU: the second Run of an Executor records its launches in one CUDA graph, later ones
+  // replay that.
+  bool cuda_graph = true;
+  // What weights and the Executors of one Program may take, each an arena and copies of inputs and
+  // outputs; above it fewer streams are used, then fewer Executors, then building it is
+  // ResourceExhausted. 0: no limit.
   int64_t max_memory_bytes = 0;
   // Programs (one per set of input shapes) kept ready, ≥ 1. One more drops the least recently used.
   int max_programs = 8;
@@ -198,13 +212,24 @@ struct SessionOptions {
 };
 
 struct RunOptions {
-  void* stream = nullptr;  // of the device; the CPU device has none: InvalidArgument
+  // A cudaStream_t of the device (the legacy default stream is cudaStreamLegacy): the Run takes its
+  // turn there. When every tensor is in the device's memory it returns without waiting for its end;
+  // an index out of range is then reported by a later call. Null: the Run is done on return. The
+  // CPU device has no streams: InvalidArgument.
+  void* stream = nullptr;
   const std::atomic<bool>* cancel =
       nullptr;  // looked at between compiling and running; not during a Run
 };
 
+// A Session's device, "h200", and what it works with: "580.95", "13.0", "9.19.0"; empty where there
+// is none.
+struct DeviceFacts {
+  std::string product, driver, cuda, cudnn;
+};
+
 // What a Session did so far, for reports and tests.
 struct SessionStats {
+  double device_ms = 0;    // opening the device: on a GPU making its context
   double load_ms = 0;      // reading and importing the file
   double optimize_ms = 0;  // rewrites, once at load
   double plan_ms = 0;      // building Programs, all of them
@@ -226,6 +251,12 @@ class Binding {
   // Reads the bound inputs as they are now, returns when the bound outputs are written. Errors as
   // Session::Run's.
   Result<void> Run(const RunOptions& options = {});
+  // Milliseconds of each of `runs` Runs on the device, after two that are not counted: by its own
+  // clock, without copies from and to host memory, where Runs are recorded in a CUDA graph; else by
+  // the host's clock.
+  Result<std::vector<double>> TimeRuns(int runs);
+  // Why Runs are not recorded in a CUDA graph; empty: they are, or there was no second Run yet.
+  std::string_view graph_note() const;
 
  private:
   friend class Session;
@@ -260,7 +291,10 @@ class Session {
 
   const std::vector<ValueInfo>& inputs() const;
   const std::vector<ValueInfo>& outputs() const;
-  std::string_view device() const;  // "cpu"
+  std::string_view device() const;  // "cpu" or "cuda"
+  DeviceRef device_ref() const;     // of memory that it reads and writes as it is
+  DeviceFacts device_facts() const;
+  PrecisionChoice precision() const;  // never kAuto
   std::string_view device_note()
       const;  // why DeviceChoice::kAuto took it; empty when it was asked for
   SessionStats stats() const;
@@ -280,7 +314,12 @@ class Session {
   // read, but of strings and of inputs whose values decide shapes. Compiles their Program.
   Result<std::vector<ValueInfo>> OutputsFor(const std::vector<NamedView>& inputs) const;
 
+  // A copy in memory of the device, which keeps it alive; of a tensor of strings InvalidArgument.
+  Result<Tensor> ToDevice(const TensorView& host) const;
+  Result<Tensor> ToHost(const Tensor& tensor) const;
+
  private:
+  friend struct SessionMaker;  // tests: over devices of their own
   explicit Session(std::shared_ptr<const LoadedModel> model);
   std::shared_ptr<const LoadedModel> model_;
 };

@@ -70,7 +70,7 @@ ABSL_FLAG(std::string, shape, "",
           "input. Dims that nothing says are 1.")
     .OnUpdate([] { onnx_cudnn::CollectShape(); });
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
-ABSL_FLAG(std::string, precision, "strict", onnx_cudnn::kPrecisionHelp);
+ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(std::string, pin, "",
           "Of --explain: a file of partitions that must or must not be, one rule a line: "
           "'pin cudnn conv1 relu1' (one partition of cudnn holds both), 'forbid gemm fc', "
@@ -149,6 +149,10 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   ASSIGN_OR_RETURN(options.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(options.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
   RETURN_IF_ERROR(MakeTarget(options.target).status());
+  if (options.precision == PrecisionChoice::kAuto) {
+    const bool on_gpu = options.target != "cpu";
+    options.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
+  }
   const bool explain_only = options.verbose || !options.json.empty() || !options.pin.empty() ||
                             !input_arguments.empty() || !shape_arguments.empty();
   if (explain_only && !options.explain) {

@@ -68,9 +68,17 @@ ABSL_FLAG(
 ABSL_FLAG(int, runs, 1, "Runs that are timed, after one that is not; 0: none.");
 ABSL_FLAG(double, warm_up, 0, "Milliseconds of runs before the timed ones.");
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
-ABSL_FLAG(std::string, precision, "strict", onnx_cudnn::kPrecisionHelp);
+ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
-ABSL_FLAG(std::string, device, "auto", "auto, cpu or cuda.");
+ABSL_FLAG(std::string, device, "auto",
+          "auto (a GPU where there is one), cpu or cuda (exit code 5 when there is none).");
+ABSL_FLAG(int, streams, 0,
+          "Streams over which independent steps are spread. 0: two on a GPU, else one.");
+ABSL_FLAG(bool, no_cuda_graph, false, "On a GPU: launches every step in every run.");
+ABSL_FLAG(bool, on_device, false,
+          "Timed runs read and write the device's memory, so that no copy is timed.");
+ABSL_FLAG(bool, allow_nondeterministic, false,
+          "Takes library plans that may give other bits in every run.");
 ABSL_FLAG(int, level, 2,
           "Rewrites: 0 only what running needs, 1 clean-up, 2 what moves arithmetic.");
 ABSL_FLAG(std::vector<std::string>, disable_passes, {},
@@ -100,14 +108,15 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   onnx-cudnn-run model.onnx --input x=x.npy --input mask=zeros --input shape=8,-1 --output-dir out
   onnx-cudnn-run model.onnx --shape x=8x3x224x224 --runs 100 --warm-up 1000 --json
   onnx-cudnn-run model.onnx --verify test_data_set_0                    or --verify expected.npz
+  onnx-cudnn-run resnet50.onnx --device cuda --precision fp16 --on-device --runs 100 --warm-up 500
 
---json prints: model, device, note, load_ms, optimize_ms, plan_ms, first_run_ms, weight_bytes, arena_bytes,
+--json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms, first_run_ms, weight_bytes, arena_bytes,
   inputs [{name, type, source}], outputs [{name, type, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
   verify {ok, rtol, atol, outputs [{name, ok, largest_difference, largest_expected, beyond, type}]}
 
 Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 --verify found a difference,
-  5 device or library missing, 6 out of memory, 7 internal.)";
+  5 device or library missing (no GPU, driver too old, no cuDNN) or lost, 6 out of memory, 7 internal.)";
 
 void CollectInput() {
   const std::string value = absl::GetFlag(FLAGS_input);
@@ -125,7 +134,7 @@ struct Options {
   int runs, top;
   double warm_up_ms, rtol, atol;
   std::string output_dir, verify, labels;
-  bool json, verbose;
+  bool json, verbose, on_device;
 };
 
 absl::StatusOr<std::vector<float>> ParseChannels(std::string_view flag,
@@ -183,13 +192,17 @@ absl::StatusOr<ImagePreset> ImageFromFlags() {
   return preset;
 }
 
-absl::StatusOr<DeviceChoice> DeviceFromFlag() {
-  const std::string device = absl::GetFlag(FLAGS_device);
-  if (device == "auto") return DeviceChoice::kAuto;
-  if (device == "cpu") return DeviceChoice::kCpu;
-  if (device == "cuda") return DeviceChoice::kCuda;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--device: expected auto, cpu or cuda, found ", device));
+absl::StatusOr<SessionOptions> SessionFromFlags() {
+  SessionOptions session{.optimization_level = absl::GetFlag(FLAGS_level),
+                         .allow_nondeterministic = absl::GetFlag(FLAGS_allow_nondeterministic),
+                         .disabled_passes = absl::GetFlag(FLAGS_disable_passes),
+                         .streams = absl::GetFlag(FLAGS_streams),
+                         .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph),
+                         .max_memory_bytes = absl::GetFlag(FLAGS_max_memory)};
+  ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
+  ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
+  ASSIGN_OR_RETURN(session.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
+  return session;
 }
 
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
@@ -207,16 +220,12 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .verify = absl::GetFlag(FLAGS_verify),
                   .labels = absl::GetFlag(FLAGS_labels),
                   .json = absl::GetFlag(FLAGS_json),
-                  .verbose = absl::GetFlag(FLAGS_verbose)};
+                  .verbose = absl::GetFlag(FLAGS_verbose),
+                  .on_device = absl::GetFlag(FLAGS_on_device)};
   if (options.runs < 0 || options.top < 0 || !(options.warm_up_ms >= 0)) {
     return absl::InvalidArgumentError("--runs, --top, --warm-up: expected 0 or more");
   }
-  ASSIGN_OR_RETURN(options.session.device, DeviceFromFlag());
-  ASSIGN_OR_RETURN(options.session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
-  ASSIGN_OR_RETURN(options.session.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
-  options.session.optimization_level = absl::GetFlag(FLAGS_level);
-  options.session.max_memory_bytes = absl::GetFlag(FLAGS_max_memory);
-  options.session.disabled_passes = absl::GetFlag(FLAGS_disable_passes);
+  ASSIGN_OR_RETURN(options.session, SessionFromFlags());
   ASSIGN_OR_RETURN(options.inputs.image, ImageFromFlags());
   options.inputs.image_was_asked = !absl::GetFlag(FLAGS_image).empty();
   options.inputs.sources = input_arguments;
@@ -237,6 +246,18 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
   return std::move(outputs).value();
 }
 
+// Replaces views of the host's memory by copies on the device.
+absl::Status MoveToDevice(const Session& session, std::vector<NamedView>& views,
+                          std::vector<Tensor>& copies) {
+  for (NamedView& view : views) {
+    Result<Tensor> copy = session.ToDevice(view.view);
+    if (!copy.ok()) return ToStatus(copy.error());
+    copies.push_back(std::move(copy).value());
+    view.view = copies.back().view();
+  }
+  return absl::OkStatus();
+}
+
 // Over fixed addresses, so that what is timed is the network alone.
 absl::Status TimeRuns(const Session& session, const Options& options,
                       const std::vector<NamedView>& inputs, const std::vector<Tensor>& outputs,
@@ -244,7 +265,13 @@ absl::Status TimeRuns(const Session& session, const Options& options,
   if (options.runs == 0) return absl::OkStatus();
   std::vector<NamedView> views;
   for (const Tensor& output : outputs) views.push_back(output.view());
-  Result<Binding> binding = session.Bind(inputs, views);
+  std::vector<Tensor> on_device;  // keeps the copies alive
+  std::vector<NamedView> fed = inputs;
+  if (options.on_device) {
+    RETURN_IF_ERROR(MoveToDevice(session, fed, on_device));
+    RETURN_IF_ERROR(MoveToDevice(session, views, on_device));
+  }
+  Result<Binding> binding = session.Bind(fed, views);
   if (!binding.ok()) return ToStatus(binding.error());
   const absl::Time start = absl::Now();
   while (MsSince(start) < options.warm_up_ms) {
@@ -256,6 +283,7 @@ absl::Status TimeRuns(const Session& session, const Options& options,
     if (Result<void> done = binding.value().Run(); !done.ok()) return ToStatus(done.error());
     report.runs_ms.push_back(MsSince(run_start));
   }
+  report.graph_note = binding.value().graph_note();
   return absl::OkStatus();
 }
 
@@ -301,6 +329,8 @@ absl::StatusOr<RunReport> RunModel(Options options) {
   const Session& session = loaded.value();
   report.device = session.device();
   report.note = session.device_note();
+  report.precision = NameOf(session.precision());
+  report.precision_was_asked = options.session.precision != PrecisionChoice::kAuto;
   ASSIGN_OR_RETURN(Expected expected, ReadExpectedIfAsked(options, session));
   options.inputs.given = std::move(expected.inputs);
   ASSIGN_OR_RETURN(const std::vector<ModelInput> inputs,

@@ -57,6 +57,8 @@ HostTensor SmallNumbers(DType dtype, const Dims& dims) {
     const float number = static_cast<float>(i * 5 % 13 - 6) / 8;
     if (dtype == DType::kF16) {
       tensor.mutable_data<Float16>()[i] = ToFloat16(number);
+    } else if (dtype == DType::kBF16) {
+      tensor.mutable_data<BFloat16>()[i] = ToBFloat16(number);
     } else {
       tensor.mutable_data<float>()[i] = number;
     }
@@ -157,11 +159,15 @@ void EngineTest::ExpectRunsLikeItsNodes(const Candidate& candidate) const {
     sources.push_back(SmallNumbers(v.dtype(), v.dims()));
     in.push_back(Packed(sources.back(), candidate.inputs[i].format));
   }
-  std::vector<const void*> constants;
+  std::vector<HostTensor> forms;
   for (const Value* v : boundary.constants) sources.push_back(v->constant());
   for (const Derived& d : compiled->step()->constants()) {
-    constants.push_back(boundary.constants[d.from[0]]->constant().raw());
+    std::vector<HostTensor> from;
+    for (const int i : d.from) from.push_back(boundary.constants[i]->constant());
+    forms.push_back(d.make(from).value());
   }
+  std::vector<const void*> constants;
+  for (const HostTensor& form : forms) constants.push_back(form.raw());
   const absl::StatusOr<std::vector<HostTensor>> values =
       Evaluate(Extract(candidate.nodes), sources);
   ASSERT_TRUE(values.ok()) << values.status();

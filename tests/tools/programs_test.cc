@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
@@ -67,13 +68,13 @@ TEST_F(ProgramsTest, RunPrintsInputsOutputsAndLatency) {
   const Ended ended = RunTool("shift.onnx --shape 2x4 --top 1 --runs 3 --verbose");
   EXPECT_EQ(ended.code, 0) << ended.err;
   for (const char* text : {"device  cpu (", "input   x f32[2,4]", "output  y/0 f32[2,4]", "row 1",
-                           "set-up  load", "p99", "3 runs"}) {
+                           "set-up  device", "p99", "3 runs"}) {
     EXPECT_TRUE(absl::StrContains(ended.out, text)) << text << "\n" << ended.out;
   }
 }
 
 TEST_F(ProgramsTest, HelpShowsEveryFlagAndEndsWithZero) {
-  for (const char* program : {ONNX_CUDNN_RUN, ONNX_CUDNN_OPT}) {
+  for (const char* program : {ONNX_CUDNN_RUN, ONNX_CUDNN_OPT, ONNX_CUDNN_BENCH}) {
     const Ended ended = Run(program, "--help");
     EXPECT_EQ(ended.code, 0);
     EXPECT_TRUE(absl::StrContains(ended.out, "Exit codes: 0 done"));
@@ -140,8 +141,50 @@ TEST_F(ProgramsTest, VerifyEndsWithFourWhereAnOutputDiffers) {
   EXPECT_TRUE(absl::StrContains(bad.out, "DIFFERS  largest difference 1,")) << bad.out;
 }
 
+// Where there is a GPU, a process that is shown none has none.
 TEST_F(ProgramsTest, MissingDevicesEndWithFive) {
-  ExpectFails(RunTool("shift.onnx --device cuda"), 5, "this build has no CUDA device");
+  const std::string hidden = "CUDA_VISIBLE_DEVICES= ";
+  ExpectFails(Run(hidden + ONNX_CUDNN_RUN, "shift.onnx --device cuda"), 5, "CUDA");
+  ExpectFails(Run(hidden + ONNX_CUDNN_BENCH, "shift.onnx --device cuda"), 5, "CUDA");
+}
+
+TEST_F(ProgramsTest, RunTakesWhatAGpuCanDo) {
+  const std::string flags = "shift.onnx --device cpu --streams 2 --no-cuda-graph --on-device";
+  const Ended ended = RunTool(flags + " --precision tf32 --allow-nondeterministic --runs 2");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "runs as tf32\n")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "2 runs")) << ended.out;
+  ExpectFails(RunTool("shift.onnx --streams 65"), 2, "option streams: expected 0 to 64, found 65");
+  ExpectFails(RunTool("shift.onnx --precision exact"), 1,
+              "--precision: expected auto, strict, tf32, fp16 or bf16, found exact");
+}
+
+TEST_F(ProgramsTest, BenchWritesRecords) {
+  const Ended ended =
+      Run(ONNX_CUDNN_BENCH,
+          "shift.onnx --device cpu --batches 1,8 --precisions strict --runs 5 "
+          "--warm-up 0 --seconds 0.01 --run here --commit abc --output records.json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json records = nlohmann::json::parse(*ReadFile(Path("records.json"), 1 << 20));
+  ASSERT_EQ(records.size(), 2u);
+  const nlohmann::json& record = records[1];
+  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{{"who", "onnx-cudnn"},
+                                                                        {"model", "shift"},
+                                                                        {"precision", "strict"},
+                                                                        {"batch", 8},
+                                                                        {"device", "cpu"},
+                                                                        {"driver", ""},
+                                                                        {"commit", "abc"},
+                                                                        {"run", "here"}}) {
+    EXPECT_EQ(record[key], value) << key;
+  }
+  EXPECT_GT(record["median_ms"], 0);
+  EXPECT_GE(record["p99_ms"], record["median_ms"]);
+  EXPECT_GT(record["images_per_s"], 0);
+  EXPECT_GE(record["setup_s"], record["context_s"]);
+  EXPECT_EQ(record["peak_bytes"], 16 + 2 * 8 * 16);  // weights, input and output
+  ExpectFails(Run(ONNX_CUDNN_BENCH, "shift.onnx --batches none"), 1, "--batches: expected numbers");
+  ExpectFails(Run(ONNX_CUDNN_BENCH, "none.onnx"), 2, "none.onnx");
 }
 
 TEST_F(ProgramsTest, OutputsAreWrittenUnderSafeNames) {

@@ -4,13 +4,27 @@
 
 namespace onnx_cudnn {
 
+std::string_view NameOf(PrecisionChoice precision) {
+  constexpr std::string_view kNames[] = {"auto", "strict", "tf32", "fp16", "bf16"};
+  return kNames[static_cast<int>(precision)];
+}
+
+absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text) {
+  if (text == "auto") return DeviceChoice::kAuto;
+  if (text == "cpu") return DeviceChoice::kCpu;
+  if (text == "cuda") return DeviceChoice::kCuda;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--device: expected auto, cpu or cuda, found ", text));
+}
+
 absl::StatusOr<PrecisionChoice> ParsePrecision(std::string_view text) {
+  if (text == "auto") return PrecisionChoice::kAuto;
   if (text == "strict") return PrecisionChoice::kStrict;
   if (text == "tf32") return PrecisionChoice::kTf32;
   if (text == "fp16") return PrecisionChoice::kFp16;
   if (text == "bf16") return PrecisionChoice::kBf16;
   return absl::InvalidArgumentError(
-      absl::StrCat("--precision: expected strict, tf32, fp16 or bf16, found ", text));
+      absl::StrCat("--precision: expected auto, strict, tf32, fp16 or bf16, found ", text));
 }
 
 absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text) {

@@ -12,17 +12,21 @@ inline constexpr char kPartitionerHelp[] =
     "How ops are grouped: greedy takes the largest group that each engine offers; cost searches "
     "for the cheapest by predicted time.";
 inline constexpr char kMaxMemoryHelp[] =
-    "Bytes that weights and one arena may take: above it fewer streams are used, then it is an "
-    "error (exit code 6). 0: no limit.";
+    "Bytes that weights and arenas may take: above it fewer streams are used, then fewer runs at "
+    "once, then it is an error (exit code 6). 0: no limit.";
 
 inline constexpr char kPrecisionHelp[] =
-    "How exact f32 arithmetic is: strict; tf32: products round their operands where the target "
+    "How exact f32 arithmetic is: auto: tf32 on a GPU, strict on the CPU device; strict; tf32: "
+    "products round their operands where the target "
     "can; "
     "fp16 or bf16: products and the element-wise ops after them in that type, range-sensitive ops "
     "(Softmax, reductions, norms, Exp, Log ...) in f32 still.";
 
+std::string_view NameOf(PrecisionChoice precision);
 // InvalidArgument: none of those names.
 absl::StatusOr<PrecisionChoice> ParsePrecision(std::string_view text);
+
+absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text);
 
 // InvalidArgument: neither greedy nor cost.
 absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text);

@@ -123,6 +123,10 @@ OutputReport DescribeOutput(const std::string& name, const HostTensor& tensor, i
 std::string FormatText(const RunReport& report, bool verbose) {
   std::string text = absl::StrFormat("model   %s\ndevice  %s", report.model, report.device);
   absl::StrAppend(&text, report.note.empty() ? "" : absl::StrCat(" (", report.note, ")"), "\n");
+  if (report.precision != "strict" || report.precision_was_asked) {
+    absl::StrAppendFormat(&text, "runs as %s%s\n", report.precision,
+                          report.precision_was_asked ? "" : " (a GPU's default for f32 models)");
+  }
   for (const InputReport& input : report.inputs) {
     absl::StrAppendFormat(&text, "input   %s %s  %s\n", input.name, input.type, input.source);
   }
@@ -131,9 +135,13 @@ std::string FormatText(const RunReport& report, bool verbose) {
     const SessionStats& s = report.stats;
     absl::StrAppendFormat(
         &text,
-        "set-up  load %.1f ms, optimize %.1f ms, plan %.1f ms, first run %.1f ms; "
+        "set-up  device %.1f ms, load %.1f ms, optimize %.1f ms, plan %.1f ms, first run %.1f ms; "
         "weights %d bytes, arena %d bytes\n",
-        s.load_ms, s.optimize_ms, s.plan_ms, report.first_run_ms, s.weight_bytes, s.arena_bytes);
+        s.device_ms, s.load_ms, s.optimize_ms, s.plan_ms, report.first_run_ms, s.weight_bytes,
+        s.arena_bytes);
+  }
+  if (!report.graph_note.empty()) {
+    absl::StrAppendFormat(&text, "note    no CUDA graph: %s\n", report.graph_note);
   }
   if (!report.runs_ms.empty()) {
     const Timing t = SummarizeTimes(report.runs_ms);
@@ -151,6 +159,9 @@ std::string FormatJson(const RunReport& report) {
   Json json = {{"model", report.model},
                {"device", report.device},
                {"note", report.note},
+               {"precision", report.precision},
+               {"graph_note", report.graph_note},
+               {"device_ms", report.stats.device_ms},
                {"load_ms", report.stats.load_ms},
                {"optimize_ms", report.stats.optimize_ms},
                {"plan_ms", report.stats.plan_ms},

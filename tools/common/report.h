@@ -29,6 +29,9 @@ struct InputReport {
 
 struct RunReport {
   std::string model, device, note;
+  std::string precision;  // "tf32"
+  bool precision_was_asked = false;
+  std::string graph_note;  // why runs were not recorded in a CUDA graph
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
   std::vector<std::string> labels;  // by index
@@ -47,13 +50,13 @@ OutputReport DescribeOutput(const std::string& name, const HostTensor& tensor, i
 
 std::string FormatText(const RunReport& report, bool verbose);
 
-// One line: {"model", "device", "note", "load_ms", "optimize_ms", "plan_ms", "first_run_ms",
-// "weight_bytes", "arena_bytes", "inputs": [{"name", "type", "source"}], "outputs": [{"name",
-// "type", "elements", "not_finite", "min", "max", "mean", "top": [[{"index", "label", "value"}]]}],
-// "timing": {"runs", "warm_up_ms", "min_ms", "median_ms", "mean_ms", "p90_ms", "p99_ms", "ms":
-// […]}, "verify": {"ok", "rtol", "atol", "outputs": [{"name", "ok", "largest_difference",
-// "largest_expected", "beyond", "type"}]}}. "top", "label", "timing" and "verify" stand only when
-// there is something to say; a number that is not finite is null.
+// One line: {"model", "device", "note", "precision", "graph_note", "device_ms", "load_ms",
+// "optimize_ms", "plan_ms", "first_run_ms", "weight_bytes", "arena_bytes", "inputs": [{"name",
+// "type", "source"}], "outputs": [{"name", "type", "elements", "not_finite", "min", "max", "mean",
+// "top": [[{"index", "label", "value"}]]}], "timing": {"runs", "warm_up_ms", "min_ms", "median_ms",
+// "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok", "rtol", "atol", "outputs": [{"name",
+// "ok", "largest_difference", "largest_expected", "beyond", "type"}]}}. "top", "label", "timing"
+// and "verify" stand only when there is something to say; a number that is not finite is null.
 std::string FormatJson(const RunReport& report);
 
 }  // namespace onnx_cudnn

@@ -1,0 +1,20 @@
+// The GPU of this build: with_cuda.cc in builds with CUDA, without_cuda.cc in others.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/engines.h"
+#include "runtime/exec/device.h"
+
+namespace onnx_cudnn {
+
+//   errors  FailedPrecondition, one line: what was found, what is needed, what to do
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu();
+
+// The Target of `gpu`, which OpenGpu made, with the Engines' CUDA halves. An Engine whose library
+// is missing is left out, and named in the note.
+//   errors  what a library's call failed with
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu);
+
+}  // namespace onnx_cudnn

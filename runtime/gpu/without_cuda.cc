@@ -1,0 +1,16 @@
+#include "runtime/gpu/gpu.h"
+
+namespace onnx_cudnn {
+namespace {
+
+absl::Status None() {
+  return absl::FailedPreconditionError(
+      "no usable GPU: this program was built without CUDA: build it with ONNX_CUDNN_CUDA=ON");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu() { return None(); }
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&) { return None(); }
+
+}  // namespace onnx_cudnn

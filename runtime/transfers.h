@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/exec/device.h"
+
+namespace onnx_cudnn {
+
+// Copies between the host's memory and a Device's, on a stream of its own, done on return. The
+// Device outlives it. Thread-safe.
+class Transfers {
+ public:
+  explicit Transfers(Device& device) : device_(device) {}
+
+  // After what a caller enqueued on its stream; nullptr: after nothing.
+  absl::Status ToHost(const void* from, void* to, int64_t bytes, void* callers_stream = nullptr);
+  absl::Status ToDevice(const void* from, void* to, int64_t bytes);
+
+ private:
+  absl::Status Prepare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Device& device_;
+  absl::Mutex mutex_;
+  std::unique_ptr<StreamSet> streams_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<std::byte> pinned_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,145 @@
+#include "tests/gpu/check_candidate.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/step_runner.h"
+#include "runtime/ops/evaluate.h"
+#include "tests/support/proposed.h"
+#include "tools/common/elements.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr size_t kLibraryVariants = 2;  // each takes tenths of a second to build
+
+bool IsOwn(const Engine& engine) { return engine.name() == "kernel"; }
+
+// What differs; empty: nothing.
+std::string Differs(const HostTensor& found, const HostTensor& expected, Tolerance tolerance) {
+  const absl::StatusOr<Difference> difference =
+      Compare(found, expected, tolerance.relative, tolerance.absolute);
+  if (!difference.ok()) {
+    return SameContent(found, expected) ? "" : std::string(difference.status().message());
+  }
+  if (difference->ok()) return "";
+  if (!difference->type.empty()) return difference->type;
+  return absl::StrFormat("differs by %g where the largest expected is %g: %d of %d elements",
+                         difference->largest, difference->largest_expected, difference->beyond,
+                         expected.elements());
+}
+
+class Checker {
+ public:
+  Checker(const CandidateCheck& check, const std::vector<HostTensor>& inputs,
+          std::vector<HostTensor> expected)
+      : check_(check), inputs_(inputs), expected_(std::move(expected)) {}
+
+  absl::Status CheckVariant(const Variant& variant) {
+    const Candidate& candidate = check_.candidate;
+    where_ = absl::StrCat(candidate.engine->name(), " ", Describe(candidate), " ", variant.text);
+    ASSIGN_OR_RETURN(const Compiled compiled,
+                     candidate.engine->Compile(candidate, variant, check_.target));
+    if (compiled.step() == nullptr) {
+      result_.refused.push_back(absl::StrCat(where_, ": ", compiled.reason()));
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const auto runner, StepRunner::Create(candidate, compiled.step(),
+                                                           check_.device, check_.constants));
+    using Padding = StepRunner::Padding;
+    ASSIGN_OR_RETURN(const StepResult first, runner->Run(inputs_, Padding::kZero));
+    CheckOutputs(first);
+    ASSIGN_OR_RETURN(const StepResult second, runner->Run(inputs_, Padding::kZero));
+    CheckEqual(first, second, "a second run");
+    // A library's convolution multiplies padding by weights of zero: NaN would stay.
+    if (IsOwn(*candidate.engine)) {
+      ASSIGN_OR_RETURN(const StepResult third, runner->Run(inputs_, Padding::kPoison));
+      CheckEqual(first, third, "a run over poisoned padding");
+    }
+    ++result_.ran;
+    return absl::OkStatus();
+  }
+  CandidateResult TakeResult() { return std::move(result_); }
+
+ private:
+  void Wrong(std::string what) { result_.wrong.push_back(absl::StrCat(where_, ": ", what)); }
+
+  void CheckOutputs(const StepResult& run) {
+    for (size_t i = 0; i < expected_.size(); ++i) {
+      Tolerance tolerance = ToleranceOf(expected_[i].dtype(), check_.target.numerics.tf32);
+      tolerance.relative = std::max(tolerance.relative, check_.least_tolerance);
+      tolerance.absolute = std::max(tolerance.absolute, check_.least_tolerance);
+      const std::string what = Differs(run.outputs[i], expected_[i], tolerance);
+      if (!what.empty()) Wrong(absl::StrCat("output ", i, " ", what));
+    }
+    if (!run.padding_is_zero) Wrong("padding lanes are not zero");
+    if (!run.foreign_is_kept) Wrong("lanes of others were written");
+  }
+
+  void CheckEqual(const StepResult& first, const StepResult& other, std::string_view what) {
+    for (size_t i = 0; i < first.outputs.size(); ++i) {
+      if (SameContent(first.outputs[i], other.outputs[i])) continue;
+      Wrong(absl::StrCat("output ", i, " has other bits in ", what));
+    }
+  }
+
+  const CandidateCheck& check_;
+  const std::vector<HostTensor>& inputs_;
+  const std::vector<HostTensor> expected_;
+  CandidateResult result_;
+  std::string where_;
+};
+
+class Collector final : public CandidateSink {
+ public:
+  void Add(Candidate candidate) override { candidates.push_back(std::move(candidate)); }
+  void No(const Engine&, const Node&, std::string) override {}
+  std::vector<Candidate> candidates;
+};
+
+}  // namespace
+
+Tolerance ToleranceOf(DType dtype, bool tf32) {
+  switch (dtype) {
+    case DType::kF64:
+      return {1e-9, 1e-10};
+    case DType::kF16:
+      return {1e-3, 2.5e-3};
+    case DType::kBF16:  // three bits of mantissa less
+      return {8e-3, 2e-2};
+    case DType::kF32:
+      return tf32 ? Tolerance{2e-3, 2e-3} : Tolerance{1e-4, 1e-5};
+    default:
+      return {};
+  }
+}
+
+absl::StatusOr<CandidateResult> CheckCandidate(const CandidateCheck& check,
+                                               const std::vector<HostTensor>& inputs) {
+  const Candidate& candidate = check.candidate;
+  const Boundary boundary = BoundaryOf(candidate.nodes);
+  std::vector<HostTensor> sources = inputs, expected;
+  for (const Value* v : boundary.constants) sources.push_back(v->constant());
+  if (!check.expects_error) {
+    ASSIGN_OR_RETURN(expected, Evaluate(Extract(candidate.nodes), sources));
+  }
+  ASSIGN_OR_RETURN(std::vector<Variant> variants,
+                   candidate.engine->Variants(candidate, check.target));
+  if (!IsOwn(*candidate.engine) && variants.size() > kLibraryVariants) {
+    variants.resize(kLibraryVariants);
+  }
+  Checker checker(check, inputs, std::move(expected));
+  for (const Variant& variant : variants) RETURN_IF_ERROR(checker.CheckVariant(variant));
+  return checker.TakeResult();
+}
+
+std::vector<Candidate> ProposedBy(const Engine& engine, const Graph& graph, const Node& anchor,
+                                  const Target& target) {
+  Collector collector;
+  engine.Propose(graph, anchor, target, collector);
+  return std::move(collector.candidates);
+}
+
+}  // namespace onnx_cudnn

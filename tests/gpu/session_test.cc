@@ -1,0 +1,208 @@
+// Sessions on the GPU: callers' memory and streams, recorded and launched, many Runs, threads.
+#include "runtime/session.h"
+
+#include <array>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "runtime/import/onnx_writer.h"
+#include "tests/gpu/gpu_test.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/networks.h"
+#include "tools/common/elements.h"
+#include "tools/common/inputs.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// cudaStreamLegacy: a stream that needs no call of CUDA to get.
+void* LegacyStream() { return reinterpret_cast<void*>(uintptr_t{1}); }
+
+constexpr int kManyRuns = 1000;
+constexpr int kThreads = 4;
+
+// A small ResNet-18, or the model in ONNX_CUDNN_MODEL=FILE.
+class GpuSessionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!GpuUnderTest().ok()) {
+      GTEST_SKIP() << "needs a CUDA device: " << GpuUnderTest().status().message();
+    }
+    if (IsEmulated()) GTEST_SKIP() << "needs a CUDA device: the emulation has no Session";
+  }
+
+  static Session Load(SessionOptions options) {
+    options.device = DeviceChoice::kCuda;
+    if (const std::string path = PathFrom("ONNX_CUDNN_MODEL"); !path.empty()) {
+      return Session::Load(path, options).value();
+    }
+    const Graph graph = ResNet18({.batch = 2, .image = 96, .channel_share = 4});
+    return Session::LoadBytes(WriteModel(graph).value(), options).value();
+  }
+
+  // Inputs of a Session, in the host's memory.
+  static std::vector<ModelInput> InputsFor(const Session& session) {
+    absl::StatusOr<std::vector<ModelInput>> inputs = MakeInputs(session.inputs(), {});
+    EXPECT_TRUE(inputs.ok()) << inputs.status();
+    return *std::move(inputs);
+  }
+  static std::vector<NamedView> ViewsOf(const std::vector<ModelInput>& inputs) {
+    std::vector<NamedView> views;
+    for (const ModelInput& input : inputs) views.emplace_back(input.name, ViewOf(input.tensor));
+    return views;
+  }
+  static std::string BytesOf(const std::vector<Tensor>& tensors) {
+    std::string bytes;
+    for (const Tensor& t : tensors) bytes.append(static_cast<const char*>(t.raw()), t.bytes());
+    return bytes;
+  }
+};
+
+// Inputs and outputs of a Session in the device's memory.
+struct Resident {
+  std::vector<Tensor> inputs, outputs;
+  std::vector<NamedView> in, out;
+
+  Resident(const Session& session, const std::vector<ModelInput>& from) {
+    std::vector<NamedView> shapes;
+    for (const ModelInput& input : from) {
+      inputs.push_back(session.ToDevice(ViewOf(input.tensor)).value());
+      in.emplace_back(input.name, inputs.back().view());
+      shapes.emplace_back(input.name, ViewOf(input.tensor));
+    }
+    const std::vector<ValueInfo> infos = session.OutputsFor(shapes).value();
+    for (const ValueInfo& info : infos) {
+      std::vector<int64_t> dims;
+      for (const ValueInfo::Extent& extent : info.dims) dims.push_back(extent.value);
+      const Tensor host = Tensor::Allocate(info.dtype, dims).value();
+      std::memset(host.raw(), 0, host.bytes());
+      outputs.push_back(session.ToDevice(host.view()).value());
+      out.emplace_back(outputs.back().view());
+    }
+  }
+  std::string Bytes(const Session& session) const {
+    std::string bytes;
+    for (const Tensor& output : outputs) {
+      const Tensor host = session.ToHost(output).value();
+      bytes.append(static_cast<const char*>(host.raw()), host.bytes());
+    }
+    return bytes;
+  }
+};
+
+TEST_F(GpuSessionTest, SaysWhatItRunsOn) {
+  const Session session = Load({});
+  EXPECT_EQ(session.device(), "cuda");
+  EXPECT_EQ(session.precision(), PrecisionChoice::kTf32);
+  EXPECT_NE(session.device_facts().driver, "");
+  EXPECT_NE(session.device_facts().cuda, "");
+}
+
+TEST_F(GpuSessionTest, GivesWhatTheCpuDeviceGives) {
+  const Session gpu = Load({.precision = PrecisionChoice::kStrict});
+  const std::vector<ModelInput> inputs = InputsFor(gpu);
+  SessionOptions on_cpu;
+  const std::vector<Tensor> found = gpu.Run(ViewsOf(inputs)).value();
+  const std::string path = PathFrom("ONNX_CUDNN_MODEL");
+  on_cpu.device = DeviceChoice::kCpu;
+  const Graph graph = ResNet18({.batch = 2, .image = 96, .channel_share = 4});
+  const Session cpu = path.empty() ? Session::LoadBytes(WriteModel(graph).value(), on_cpu).value()
+                                   : Session::Load(path, on_cpu).value();
+  const std::vector<Tensor> expected = cpu.Run(ViewsOf(inputs)).value();
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const absl::StatusOr<Difference> difference =
+        Compare(HostTensorOf(found[i]), HostTensorOf(expected[i]), 1e-4, 1e-5);
+    ASSERT_TRUE(difference.ok()) << difference.status();
+    EXPECT_TRUE(difference->ok()) << "largest difference " << difference->largest << " of "
+                                  << difference->largest_expected;
+  }
+}
+
+TEST_F(GpuSessionTest, RunsOverDeviceMemoryBoundAndNot) {
+  for (const bool cuda_graph : {true, false}) {
+    const Session session = Load({.cuda_graph = cuda_graph});
+    const std::vector<ModelInput> inputs = InputsFor(session);
+    const std::string expected = BytesOf(session.Run(ViewsOf(inputs)).value());
+    const Resident resident(session, inputs);
+    for (int run = 0; run < 3; ++run) {
+      ASSERT_TRUE(session.Run(resident.in, resident.out, RunOptions{}).ok());
+      EXPECT_EQ(resident.Bytes(session), expected);
+    }
+    Binding binding = session.Bind(resident.in, resident.out).value();
+    for (int run = 0; run < 3; ++run) {
+      ASSERT_TRUE(binding.Run().ok());
+      EXPECT_EQ(resident.Bytes(session), expected);
+    }
+    EXPECT_EQ(binding.graph_note(), "");
+    EXPECT_EQ(binding.TimeRuns(10).value().size(), 10u);
+  }
+}
+
+TEST_F(GpuSessionTest, TakesItsTurnOnACallersStream) {
+  const Session session = Load({});
+  const std::vector<ModelInput> inputs = InputsFor(session);
+  const std::string expected = BytesOf(session.Run(ViewsOf(inputs)).value());
+  const Resident resident(session, inputs);
+  Binding binding = session.Bind(resident.in, resident.out).value();
+  for (int run = 0; run < 200; ++run) {
+    ASSERT_TRUE(binding.Run({.stream = LegacyStream()}).ok());
+  }
+  ASSERT_TRUE(binding.Run().ok());
+  EXPECT_EQ(resident.Bytes(session), expected);
+  ASSERT_TRUE(session.Run(ViewsOf(inputs), {.stream = LegacyStream()}).ok());
+}
+
+// One hash: recorded and launched, one and four threads.
+TEST_F(GpuSessionTest, AThousandRunsGiveEqualBits) {
+  std::set<size_t> hashes;
+  for (const bool cuda_graph : {true, false}) {
+    const Session session = Load({.cuda_graph = cuda_graph});
+    const std::vector<ModelInput> inputs = InputsFor(session);
+    for (int run = 0; run < kManyRuns; ++run) {
+      hashes.insert(std::hash<std::string>()(BytesOf(session.Run(ViewsOf(inputs)).value())));
+    }
+    std::array<std::set<size_t>, kThreads> of_threads;
+    std::vector<std::thread> threads;
+    for (std::set<size_t>& mine : of_threads) {
+      threads.emplace_back([&] {
+        for (int run = 0; run < kManyRuns / kThreads; ++run) {
+          mine.insert(std::hash<std::string>()(BytesOf(session.Run(ViewsOf(inputs)).value())));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::set<size_t>& mine : of_threads) hashes.insert(mine.begin(), mine.end());
+  }
+  EXPECT_EQ(hashes.size(), 1u);
+}
+
+// The error of the CPU device, and the next Run is whole again.
+TEST_F(GpuSessionTest, AnIndexOutOfRangeIsAnErrorWithItsNode) {
+  const std::string bytes =
+      ModelBytesFromText(
+          "g (float[4] x, int64[1] i) => (float[1] y) { y = Gather<axis = 0>(x, i) }")
+          .value();
+  const Session gpu = Session::LoadBytes(bytes, {.device = DeviceChoice::kCuda}).value();
+  const Session cpu = Session::LoadBytes(bytes, {.device = DeviceChoice::kCpu}).value();
+  const std::array<float, 4> x = {1, 2, 3, 4};
+  for (const int64_t index : {1, 9, 2, -5, 3}) {
+    const std::vector<NamedView> inputs = {View(x.data(), {4}), View(&index, {1})};
+    const auto expected = cpu.Run(inputs), found = gpu.Run(inputs);
+    ASSERT_EQ(found.ok(), expected.ok()) << index;
+    if (!expected.ok()) {
+      EXPECT_EQ(found.error().message, expected.error().message);
+    }
+  }
+}
+
+TEST_F(GpuSessionTest, MaxMemoryIsALimit) {
+  Session session = Load({.max_memory_bytes = 1 << 16});
+  const auto outputs = session.Run(ViewsOf(InputsFor(session)));
+  ASSERT_FALSE(outputs.ok());
+  EXPECT_EQ(outputs.error().code, ErrorCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

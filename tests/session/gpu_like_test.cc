@@ -1,0 +1,160 @@
+// Sessions over the CPU device that behaves like a GPU towards its callers.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/cpu_device.h"
+#include "runtime/import/onnx_loader.h"
+#include "runtime/loaded_model.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+
+struct SessionMaker {
+  static absl::StatusOr<Session> Make(std::string_view text, const SessionOptions& options) {
+    ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
+    ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));
+    OpenedDevice opened{.device = MakeCpuDevice({.interleave_seed = 1, .like_a_gpu = true})};
+    ASSIGN_OR_RETURN(opened.target, MakeTarget("h200"));
+    ASSIGN_OR_RETURN(auto model,
+                     LoadedModel::Create(std::move(graph), options, 0, std::move(opened)));
+    return Session(std::move(model));
+  }
+};
+
+namespace {
+
+int some_stream;  // any address stands for a caller's stream
+constexpr int64_t kN = 64;
+
+constexpr std::string_view kShift = R"(
+    g (float[N] x) => (float[N] y, float[N] z) <float one = {1}> {
+      y = Add(x, one)
+      z = Relu(x)
+    })";
+
+Session MakeSession(std::string_view text = kShift, const SessionOptions& options = {}) {
+  absl::StatusOr<Session> session = SessionMaker::Make(text, options);
+  EXPECT_TRUE(session.ok()) << session.status();
+  return *std::move(session);
+}
+
+std::vector<float> Ramp(float first) {
+  std::vector<float> values(kN);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+float LastOf(const Session& session, const Tensor& tensor) {
+  return session.ToHost(tensor).value().data<float>()[kN - 1];
+}
+
+TEST(GpuLikeSessionTest, SaysWhatItChose) {
+  const Session session = MakeSession();
+  EXPECT_EQ(session.device_ref(), (DeviceRef{DeviceKind::kCuda, 0}));
+  EXPECT_EQ(session.precision(), PrecisionChoice::kTf32);
+  EXPECT_EQ(MakeSession(kShift, {.precision = PrecisionChoice::kStrict}).precision(),
+            PrecisionChoice::kStrict);
+}
+
+TEST(GpuLikeSessionTest, TakesHostMemory) {
+  const Session session = MakeSession();
+  for (int run = 0; run < 4; ++run) {
+    const std::vector<float> x = Ramp(static_cast<float>(run));
+    const auto outputs = session.Run({View(x.data(), {kN})}).value();
+    EXPECT_EQ(outputs[0].data<float>()[kN - 1], x[kN - 1] + 1);
+    EXPECT_EQ(outputs[0].device(), DeviceRef{});
+  }
+}
+
+TEST(GpuLikeSessionTest, TakesDeviceMemoryWithAndWithoutAGraph) {
+  for (const bool cuda_graph : {true, false}) {
+    const Session session = MakeSession(kShift, {.cuda_graph = cuda_graph});
+    const Tensor x = session.ToDevice(View(Ramp(3).data(), {kN})).value();
+    const Tensor y = session.ToDevice(View(Ramp(0).data(), {kN})).value();
+    const Tensor z = session.ToDevice(View(Ramp(0).data(), {kN})).value();
+    for (int run = 0; run < 4; ++run) {
+      ASSERT_TRUE(session.Run({x.view()}, {y.view(), z.view()}, RunOptions{}).ok());
+      EXPECT_EQ(LastOf(session, y), 3 + kN);
+    }
+    Binding binding = session.Bind({x.view()}, {y.view(), z.view()}).value();
+    for (int run = 0; run < 4; ++run) {
+      ASSERT_TRUE(binding.Run({.stream = run % 2 == 0 ? &some_stream : nullptr}).ok());
+    }
+    EXPECT_EQ(binding.graph_note(), "");
+    EXPECT_EQ(LastOf(session, z), 2 + kN);
+    EXPECT_EQ(binding.TimeRuns(3).value().size(), 3u);
+  }
+}
+
+TEST(GpuLikeSessionTest, RefusesMemoryOfAnotherDevice) {
+  const Session session = MakeSession();
+  const std::vector<float> x = Ramp(0);
+  TensorView view = View(x.data(), {kN});
+  view.device = {DeviceKind::kCuda, 1};
+  EXPECT_EQ(session.Run({view}).error().message,
+            "input \"x\": expected memory of the host or of CUDA device 0, found memory of CUDA "
+            "device 1");
+  const Session words = MakeSession("g (string[1] x) => (string[1] y) { y = Identity(x) }");
+  const std::string word = "a";
+  TensorView strings = View(&word, {1});
+  strings.device = words.device_ref();
+  EXPECT_EQ(words.Run({strings}).error().message,
+            "input \"x\": expected memory of the host, found memory of CUDA device 0");
+}
+
+TEST(GpuLikeSessionTest, ReadsInputsThatDecideShapesFromTheDevice) {
+  const Session session =
+      MakeSession("g (float[64] x, int64[2] shape) => (float[A,B] y) { y = Reshape(x, shape) }");
+  const std::vector<float> x = Ramp(0);
+  const std::array<int64_t, 2> dims = {4, 16}, others = {2, 32};
+  const Tensor shape = session.ToDevice(View(dims.data(), {2})).value();
+  const Tensor other = session.ToDevice(View(others.data(), {2})).value();
+  EXPECT_EQ(session.Run({View(x.data(), {kN}), shape.view()}).value()[0].shape(),
+            (std::vector<int64_t>{4, 16}));
+  EXPECT_EQ(session.Run({View(x.data(), {kN}), other.view()}).value()[0].shape(),
+            (std::vector<int64_t>{2, 32}));
+  std::vector<float> y(kN);
+  Binding binding =
+      session.Bind({View(x.data(), {kN}), shape.view()}, {View(y.data(), {4, 16})}).value();
+  ASSERT_TRUE(binding.Run().ok());
+  EXPECT_EQ(y, x);
+}
+
+TEST(GpuLikeSessionTest, ServesThreads) {
+  const Session session = MakeSession(kShift, {.max_executors_per_program = 2});
+  std::vector<std::thread> threads;
+  std::array<int, 4> wrong = {};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int run = 0; run < 20; ++run) {
+        const std::vector<float> x = Ramp(static_cast<float>(t));
+        Result<std::vector<Tensor>> outputs = session.Run({View(x.data(), {kN})});
+        if (outputs.value()[0].data<float>()[0] != x[0] + 1) ++wrong[t];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, (std::array<int, 4>{}));
+}
+
+// One Executor: 256 bytes each of x, y and z on the device and pinned; `one` takes 4.
+TEST(GpuLikeSessionTest, MaxMemoryCountsCopiesOfInputsAndOutputs) {
+  const std::vector<float> x = Ramp(0);
+  const auto run = [&](int64_t bytes) {
+    return MakeSession(kShift, {.max_memory_bytes = bytes}).Run({View(x.data(), {kN})});
+  };
+  EXPECT_TRUE(run(6 * 256 + 4).ok());
+  const auto refused = run(6 * 256 + 3);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StrContains(refused.error().message, "take 1540 bytes, the limit is 1539"))
+      << refused.error().message;
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,79 @@
+"""table.py [--check]: writes README's table of figures measured on GPUs, between its two markers, from tools/bench/results/*.json.
+
+The table holds the newest run of each device; without records of a GPU, or without markers, README stays as it is. --check writes nothing and
+ends with 1 when README is not what the records say.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "tools/bench/results"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- measured: begin (tools/bench/table.py) -->", "<!-- measured: end -->"
+OURS = "onnx-cudnn"
+
+
+def read_records(folder):
+    """Every record of a GPU in the result files that are lists of records."""
+    records = []
+    for file in sorted(pathlib.Path(folder).glob("*.json")):
+        content = json.loads(file.read_text())
+        if isinstance(content, list):
+            records += [r for r in content if isinstance(r, dict) and "who" in r and r.get("driver")]
+    return records
+
+
+def newest_run(records):
+    """The records that share the run of our newest one, peers' among them."""
+    ours = [r for r in records if r["who"] == OURS]
+    if not ours:
+        return []
+    run = max(ours, key=lambda r: r["date"])["run"]
+    return [r for r in records if r["run"] == run]
+
+
+def make_table(records):
+    """Lines of Markdown: a row a model, precision and program, a column a batch; milliseconds, and images per second of the largest."""
+    batches = sorted({r["batch"] for r in records})
+    ours = next(r for r in records if r["who"] == OURS)
+    lines = [f"One {ours['device']}, driver {ours['driver']}, CUDA {ours['cuda']}, cuDNN {ours['cudnn']}, {ours['date'][:10]}, "
+             f"commit {ours['commit']}: median ms of a run, data on the device.", "",
+             "| model | precision | program | " + " | ".join(f"batch {b}" for b in batches) + " | images/s |",
+             "|---" * (4 + len(batches)) + "|"]
+    rows = {}
+    for record in records:
+        rows.setdefault((record["model"], record["precision"], record["who"] != OURS, record["who"]), {})[record["batch"]] = record
+    for (model, precision, _, who), by_batch in sorted(rows.items()):
+        cells = [f"{by_batch[b]['median_ms']:.3f}" if b in by_batch else "" for b in batches]
+        largest = by_batch[max(by_batch)]
+        lines.append(f"| {model} | {precision} | {who} | " + " | ".join(cells) + f" | {largest['images_per_s']:,.0f} |")
+    return lines
+
+
+def with_table(readme, records):
+    """The text of README with the table of these records."""
+    chosen = newest_run(records)
+    if BEGIN not in readme or not chosen:
+        return readme
+    before, rest = readme.split(BEGIN, 1)
+    _, after = rest.split(END, 1)
+    return before + BEGIN + "\n" + "\n".join(make_table(chosen)) + "\n" + END + after
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    readme = README.read_text()
+    made = with_table(readme, read_records(RESULTS))
+    if not arguments.check:
+        README.write_text(made)
+    elif made != readme:
+        sys.exit("README.md: its table is not what tools/bench/results says: run tools/bench/table.py")
+
+
+if __name__ == "__main__":
+    main()
