@@ -1,5 +1,6 @@
 // What nvcc declares for device code, for the host: included before every translated .cu file.
 #pragma once
+#pragma GCC system_header  // as the headers that it stands for
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

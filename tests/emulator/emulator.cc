@@ -80,8 +80,8 @@ struct Fiber {
 // One launch.
 class Launch {
  public:
-  Launch(Kernel kernel, const LaunchShape& shape, const Parameters& parameters)
-      : kernel_(kernel), shape_(shape), parameters_(parameters) {}
+  Launch(Kernel kernel, const LaunchShape& shape, const Parameters& parameters, Order order)
+      : kernel_(kernel), shape_(shape), parameters_(parameters), order_(order) {}
 
   void Run() {
     const unsigned blocks_of_cluster = std::max(shape_.cluster, 1);
@@ -155,7 +155,8 @@ class Launch {
     left_ = fibers_.size();
     while (left_ > 0) {
       progress_ = false;
-      for (Fiber& fiber : fibers_) {
+      for (size_t i = 0; i < fibers_.size(); ++i) {
+        Fiber& fiber = fibers_[order_ == Order::kForward ? i : fibers_.size() - 1 - i];
         if (fiber.done) continue;
         Resume(fiber);
         if (!failure_.empty()) throw Failure(failure_);
@@ -202,6 +203,7 @@ class Launch {
   const Kernel kernel_;
   const LaunchShape shape_;
   const Parameters& parameters_;
+  const Order order_;
   std::vector<Block> blocks_;
   std::vector<Fiber> fibers_;
   size_t left_ = 0;     // of them are not done
@@ -263,7 +265,7 @@ void Launch::Leave() {
 const Place* place = nullptr;
 
 std::string Run(const void* function, const LaunchShape& shape, const void* parameters,
-                size_t parameter_bytes) {
+                size_t parameter_bytes, Order order) {
   if (parameter_bytes <= 16 || parameter_bytes > sizeof(Parameters)) {
     return "parameters of " + std::to_string(parameter_bytes) + " bytes, expected 17 to 4,096";
   }
@@ -272,7 +274,7 @@ std::string Run(const void* function, const LaunchShape& shape, const void* para
   }
   auto copy = std::make_unique<Parameters>();
   std::memcpy(copy->bytes, parameters, parameter_bytes);
-  Launch mine(reinterpret_cast<Kernel>(const_cast<void*>(function)), shape, *copy);
+  Launch mine(reinterpret_cast<Kernel>(const_cast<void*>(function)), shape, *copy, order);
   launch = &mine;
   std::string error;
   try {

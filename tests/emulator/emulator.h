@@ -1,7 +1,7 @@
 // Runs the project's CUDA kernels on the host, for tests where there is no GPU: every thread of a
 // block is a fiber of the calling thread, which go on in a fixed order and change at barriers and
-// warp operations alone. It proves index arithmetic, barriers and results, not speed, and no race
-// that shows in another order only.
+// warp operations alone. It proves index arithmetic, barriers and results, not speed. A race shows
+// where results differ between the two orders.
 //
 // tests/emulator/translate.py makes host C++ of a .cu file; device.h stands for what nvcc declares.
 #pragma once
@@ -14,12 +14,15 @@
 
 namespace onnx_cudnn::emulator {
 
+// In which order the threads of a cluster of blocks go on.
+enum class Order : uint8_t { kForward, kBackward };
+
 // Runs all blocks of `function`, a translated __global__ function of one parameter of more than 16
 // bytes, one cluster after the other.
 //   returns  what was wrong, or "": threads that wait for each other for ever, a barrier or warp
 //            operation that a CUDA device would refuse
 std::string Run(const void* function, const LaunchShape& shape, const void* parameters,
-                size_t parameter_bytes);
+                size_t parameter_bytes, Order order = Order::kForward);
 
 // What stands behind the names of device.h. Of the fiber that runs.
 struct Index {

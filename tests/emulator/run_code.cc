@@ -46,7 +46,7 @@ absl::Status CheckShape(const LaunchShape& shape) {
                                           shape.grid.z, " blocks of ", threads, " threads"));
 }
 
-absl::Status LaunchCall(const KernelCall& call, const CodeOperands& operands) {
+absl::Status LaunchCall(const KernelCall& call, const CodeOperands& operands, Order order) {
   if (call.shape.grid.x == 0 || call.shape.grid.y == 0 || call.shape.grid.z == 0) {
     return absl::OkStatus();
   }
@@ -63,7 +63,8 @@ absl::Status LaunchCall(const KernelCall& call, const CodeOperands& operands) {
     const TensorMapBytes bytes = Encode(map.map, AddressOf(map.slot, operands));
     std::memcpy(parameters.data() + map.at, &bytes, sizeof(bytes));
   }
-  const std::string error = Run(call.function, call.shape, parameters.data(), parameters.size());
+  const std::string error =
+      Run(call.function, call.shape, parameters.data(), parameters.size(), order);
   return error.empty() ? absl::OkStatus() : absl::InternalError(error);
 }
 
@@ -161,10 +162,10 @@ GuardedMemory::GuardedMemory(int64_t bytes) : bytes_(bytes) {
 
 GuardedMemory::~GuardedMemory() { munmap(pages_, page_bytes_); }
 
-absl::Status RunCode(const KernelCode& code, const CodeOperands& operands) {
+absl::Status RunCode(const KernelCode& code, const CodeOperands& operands, Order order) {
   for (const KernelCall& call : code.calls) {
     if (call.kind == KernelCall::Kind::kLaunch) {
-      if (absl::Status s = LaunchCall(call, operands); !s.ok()) return s;
+      if (absl::Status s = LaunchCall(call, operands, order); !s.ok()) return s;
     } else if (call.kind == KernelCall::Kind::kCopy) {
       std::memmove(AddressOf(call.addresses[0].slot, operands),
                    AddressOf(call.addresses[1].slot, operands), call.bytes);
@@ -242,17 +243,17 @@ std::string CompareWithReference(const absl::StatusOr<KernelCode>& code, const C
   if (absl::Status s = MakeConstants(*code, boundary, mine); !s.ok()) return s.ToString();
   mine.workspace = std::make_unique<GuardedMemory>(code->workspace_bytes);
   std::vector<std::byte> first;
-  for (int run = 0; run < 2; ++run) {
+  for (const Order order : {Order::kForward, Order::kBackward}) {
     mine.Poison();
-    if (absl::Status s = RunCode(*code, mine.addresses()); !s.ok()) return s.ToString();
-    if (run == 0) first = BytesOfAll(mine.outputs);
+    if (absl::Status s = RunCode(*code, mine.addresses(), order); !s.ok()) return s.ToString();
+    if (order == Order::kForward) first = BytesOfAll(mine.outputs);
   }
   if (mine.fault != 0) {
     if (code->fault == nullptr) return "a fault that no text is for";
     return CompareErrors(code->fault(mine.fault), expected);
   }
   if (!expected.ok()) return absl::StrCat("no fault, expected ", expected.message());
-  if (first != BytesOfAll(mine.outputs)) return "two runs differ";
+  if (first != BytesOfAll(mine.outputs)) return "the two orders differ";
   for (size_t i = 0; i < boundary.outputs.size(); ++i) {
     std::string difference = CompareOutput(*boundary.outputs[i], candidate.outputs[i].format,
                                            *mine.outputs[i], *theirs.outputs[i], tolerance);

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/kernels/cuda/compile_kernels.h"
+#include "tests/emulator/emulator.h"
 
 namespace onnx_cudnn::emulator {
 
@@ -33,10 +34,10 @@ struct CodeOperands {
 };
 
 // Launches every call in order. Internal: what the emulator or a CUDA device would refuse.
-absl::Status RunCode(const KernelCode& code, const CodeOperands& operands);
+absl::Status RunCode(const KernelCode& code, const CodeOperands& operands, Order order);
 
-// Runs `code`, of `candidate`, twice on `inputs` (row-major, parallel to the Candidate's inputs),
-// with outputs and workspace full of NaN before, and compares with the references.
+// Runs `code`, of `candidate`, in both orders on `inputs` (row-major, parallel to the Candidate's
+// inputs), with outputs and workspace full of NaN before, and compares with the references.
 //   tolerance  relative to the largest magnitude of an output's reference
 //   returns    "" when every element agrees, padding lanes are zero, foreign lanes untouched and
 //              both runs equal; "" too where the references end with the error that `code` is or
