@@ -20,11 +20,6 @@ for program in "${programs[@]}"; do
 done
 cp -r README.md models/tiny models/*.labels "$folder/models/"
 mv "$folder/models/README.md" "$folder/"
-cat >"$folder/test.sh" <<'TEST'
-#!/usr/bin/env bash
-# Runs the GPU tests; without a usable GPU they are skipped, and say why.
-cd "$(dirname "${BASH_SOURCE[0]}")" && exec bin/test_gpu "$@"
-TEST
-chmod +x "$folder/test.sh"
+cp tools/gpu.sh tools/bench/torch_peer.py "$folder/"
 tar -C build/package -czf build/onnx-cudnn.tar.gz onnx-cudnn
 echo "build/onnx-cudnn.tar.gz: $(du -h build/onnx-cudnn.tar.gz | cut -f1), $(cd build/package && find onnx-cudnn -type f | wc -l) files"
