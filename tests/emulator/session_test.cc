@@ -2,19 +2,15 @@
 // whose launches the emulator runs. cuDNN and cuBLASLt are left out.
 #include "runtime/session.h"
 
-#include <cuda.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "absl/strings/match.h"
 #include "runtime/base/status.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/loaded_model.h"
-#include "tests/cuda/fake_cuda.h"
-#include "tests/emulator/emulator.h"
-#include "tests/emulator/tensor_map.h"
+#include "tests/emulator/emulated_gpu.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/networks.h"
 #include "tests/support/proposed.h"
@@ -32,47 +28,10 @@ struct SessionMaker {
 
 namespace {
 
-CUresult EncodeMap(CUtensorMap* out, CUtensorMapDataType type, cuuint32_t rank, void* address,
-                   const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
-                   const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
-                   CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-  const bool is_float = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-  TensorMap map = {.element = is_float ? TensorMap::Element::kF32 : TensorMap::Element::kF16,
-                   .rank = static_cast<int>(rank),
-                   .swizzles_128 = swizzle == CU_TENSOR_MAP_SWIZZLE_128B};
-  std::copy_n(dims, rank, map.dims);
-  std::copy_n(strides, rank - 1, map.strides);
-  std::copy_n(box, rank, map.box);
-  const TensorMapBytes bytes = emulator::Encode(map, address);
-  std::memcpy(out, &bytes, sizeof(bytes));
-  return CUDA_SUCCESS;
-}
-
-void Emulate(const cudaLaunchConfig_t& config, const void* function, const std::byte* parameter) {
-  const auto extent = [](const dim3& d) { return LaunchShape::Extent{d.x, d.y, d.z}; };
-  LaunchShape shape = {.grid = extent(config.gridDim),
-                       .block = extent(config.blockDim),
-                       .shared_bytes = static_cast<int>(config.dynamicSmemBytes)};
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    if (config.attrs[i].id != cudaLaunchAttributeClusterDimension) continue;
-    shape.cluster = static_cast<int>(config.attrs[i].val.clusterDim.x);
-  }
-  EXPECT_EQ(emulator::Run(function, shape, parameter, 4096), "");
-}
-
 void Skip(const cudaLaunchConfig_t&, const void*, const std::byte*) {}
 
 class EmulatedSessionTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {  // before anybody looks for them
-    setenv("ONNX_CUDNN_LIBCUDNN", "/nowhere/libcudnn.so.9", 1);
-    setenv("ONNX_CUDNN_LIBCUBLASLT", "/nowhere/libcublasLt.so.13", 1);
-  }
-
-  static FakeCudaOptions Options() {
-    return {.run_kernel = Emulate, .encode_tensor_map = reinterpret_cast<void*>(EncodeMap)};
-  }
-
   static Session Make(Graph graph, const SessionOptions& options) {
     absl::StatusOr<Session> session = SessionMaker::Make(std::move(graph), options);
     EXPECT_TRUE(session.ok()) << session.status();
@@ -105,7 +64,7 @@ class EmulatedSessionTest : public ::testing::Test {
     const std::vector<float> image = Image(ElementsOf(dims));
     const std::vector<float> expected =
         RunOnce(Make(make(), {.device = DeviceChoice::kCpu}), image, shape);
-    FakeCuda cuda(Options());
+    FakeCuda cuda(EmulatedGpu());
     {
       const Session session = Make(make(), {.device = DeviceChoice::kCuda,
                                             .precision = precision,
@@ -141,7 +100,7 @@ TEST_F(EmulatedSessionTest, DenseNetInHalfs) {
 }
 
 TEST_F(EmulatedSessionTest, SaysWhichLibrariesAreMissing) {
-  FakeCuda cuda(Options());
+  FakeCuda cuda(EmulatedGpu());
   const Session session = Make(SmallResNet18(), {.device = DeviceChoice::kCuda});
   EXPECT_TRUE(absl::StrContains(session.device_note(), "cuDNN")) << session.device_note();
 }
@@ -158,7 +117,7 @@ TEST_F(EmulatedSessionTest, AnIndexOutOfRangeIsTheCpuDevicesError) {
   };
   const std::string expected = error(Make(GraphFromText(kPicks), {.device = DeviceChoice::kCpu}));
   EXPECT_TRUE(absl::StrContains(expected, "4")) << expected;
-  FakeCuda cuda(Options());
+  FakeCuda cuda(EmulatedGpu());
   const Session session = Make(GraphFromText(kPicks), {.device = DeviceChoice::kCuda});
   for (int run = 0; run < 3; ++run) {
     EXPECT_EQ(error(session), expected);
@@ -188,10 +147,11 @@ int FailEachCallOnce(Graph (*make)(), cudaError_t error) {
   const bool is_lost = error == cudaErrorIllegalAddress;
   int reported = 0;
   for (int n = 0;; ++n) {
-    FakeCuda cuda({.fail_at = n,
-                   .error = error,
-                   .run_kernel = Skip,
-                   .encode_tensor_map = reinterpret_cast<void*>(EncodeMap)});
+    FakeCudaOptions options = EmulatedGpu();
+    options.run_kernel = Skip;
+    options.fail_at = n;
+    options.error = error;
+    FakeCuda cuda(options);
     {
       auto session = SessionMaker::Make(make(), {.device = DeviceChoice::kCuda});
       reported += session.ok() ? 0 : 1;
