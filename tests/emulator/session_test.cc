@@ -1,5 +1,4 @@
-// Whole Sessions on a GPU that is not there: a fake CUDA runtime below the table of CUDA calls,
-// whose launches the emulator runs. cuDNN and cuBLASLt are left out.
+// Whole Sessions on a GPU that is not there.
 #include "runtime/session.h"
 
 #include <gtest/gtest.h>
@@ -7,25 +6,13 @@
 #include <cmath>
 
 #include "absl/strings/match.h"
-#include "runtime/base/status.h"
-#include "runtime/import/onnx_loader.h"
-#include "runtime/loaded_model.h"
 #include "tests/emulator/emulated_gpu.h"
+#include "tests/emulator/session_maker.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/networks.h"
 #include "tests/support/proposed.h"
 
 namespace onnx_cudnn {
-
-struct SessionMaker {
-  static absl::StatusOr<Session> Make(Graph graph, const SessionOptions& options) {
-    ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options.device, options.target));
-    ASSIGN_OR_RETURN(auto model,
-                     LoadedModel::Create(std::move(graph), options, 0, std::move(opened)));
-    return Session(std::move(model));
-  }
-};
-
 namespace {
 
 void Skip(const cudaLaunchConfig_t&, const void*, const std::byte*) {}

@@ -51,7 +51,9 @@ Strides BroadcastStrides(const KernelOperand& operand, absl::Span<const int64_t>
   int64_t lanes = 1;
   const absl::Span<const Format::Axis> axes = operand.format.axes();
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    if (own[axis->dim] > 1) strides.strides[axis->dim + missing] = lanes;
+    const int dim = axis->dim + missing;
+    const bool broadcasts = own[axis->dim] == 1 && dims[dim] > 1;
+    if (!broadcasts) strides.strides[dim] = lanes;  // of a single padded channel too
     lanes *= axis->pitch;
   }
   return strides;
