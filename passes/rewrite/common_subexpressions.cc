@@ -61,9 +61,10 @@ class Merger {
     if (IsOnlyReader(node)) return false;
     const auto [first, added] = nodes_.try_emplace(KeyOf(node), &node);
     if (added) return false;
+    Node& kept = *first->second;  // Merge adds to the table
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       if (node.outputs()[i] == nullptr) continue;
-      Merge(*node.outputs()[i], first->second->output(static_cast<int>(i)));
+      Merge(*node.outputs()[i], kept.output(static_cast<int>(i)));
     }
     graph_.Remove(node);
     return true;

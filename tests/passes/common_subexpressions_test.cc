@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "passes/rewrite/rewrites.h"
+#include "runtime/graph/infer.h"
 #include "tests/support/rewrite.h"
 
 namespace onnx_cudnn {
@@ -131,6 +132,37 @@ TEST(CommonSubexpressionsTest, LeavesNodesWithBodies) {
           else_branch = e2 () => (float[2] q) { q = Neg(x) }>
         y = Add(a, b) })",
                   "it has bodies");
+}
+
+// Readers of the first Split are looked at again while the second one's outputs are merged: their
+// table may move (AddressSanitizer sees who still points into it).
+TEST(CommonSubexpressionsTest, MergesOutputsWhileItsTableGrows) {
+  for (int others = 0; others < 64; ++others) {
+    Graph graph;
+    Value& x = graph.AddInput("x", Type::Tensor(DType::kF32, {2}));
+    const auto add = [&](std::string op, Value& input, int outputs, Attrs attrs) -> Node& {
+      return graph.AddNode({.op = std::move(op),
+                            .inputs = {&input},
+                            .attrs = std::move(attrs),
+                            .outputs = std::vector<std::string>(outputs, "*")});
+    };
+    for (int i = 0; i < others; ++i) {
+      const Attrs alpha = {{"alpha", static_cast<float>(i)}};
+      graph.AddOutput("o", add("LeakyRelu", x, 1, alpha).output(0));
+    }
+    for (const int side : {0, 1}) {
+      Node& split = add("Split", x, 2, {{"num_outputs", int64_t{2}}});
+      for (const int half : {0, 1}) {
+        Value& value = split.output(half);
+        graph.AddOutput("s", add(side == 0 ? "Neg" : "Abs", value, 1, {}).output(0));
+      }
+    }
+    ASSERT_TRUE(InferShapes(graph).ok());
+    PassContext context;
+    const auto changed = CommonSubexpressions()->Run(graph, context);
+    ASSERT_TRUE(changed.ok() && *changed);
+    EXPECT_EQ(graph.node_count(), others + 5);
+  }
 }
 
 TEST(CommonSubexpressionsTest, IsNearLinear) {  // pairs of equal Nodes
