@@ -86,6 +86,12 @@ Type Type::Tensor(DType dtype, absl::Span<const int64_t> dims) {
   return type;
 }
 
+bool Type::is_known() const {
+  const bool holds = kind == Kind::kSequence || kind == Kind::kOptional || kind == Kind::kMap;
+  if (holds) return element != nullptr && element->is_known();
+  return kind != Kind::kUnknown;
+}
+
 bool Type::is_static() const {
   return is_tensor() && dtype != DType::kUndefined && ranked &&
          std::all_of(dims.begin(), dims.end(), [](const Dim& d) { return d.value >= 0; });

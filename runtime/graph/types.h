@@ -65,6 +65,7 @@ struct Type {
 
   static Type Tensor(DType dtype, absl::Span<const int64_t> dims);
   bool is_tensor() const { return kind == Kind::kTensor; }
+  bool is_known() const;   // no part of it is kUnknown: neither it nor what it holds
   bool is_static() const;  // a tensor whose dtype and every dim are known
   bool operator==(const Type& other) const;
 };

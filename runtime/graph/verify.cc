@@ -17,10 +17,12 @@ absl::Status Broken(const auto&... words) { return absl::InternalError(absl::Str
 
 bool Typed(const Value* v) { return v == nullptr || v->type().kind != Type::Kind::kUnknown; }
 
-// Inference types the first output of every op of ONNX's own whose inputs have types.
+// Inference types the first output of every op of ONNX's own whose inputs have types, and say what
+// they hold.
 bool FirstOutputMustHaveType(const Node& node) {
   return (node.domain().empty() || node.domain() == kOwnDomain) &&
-         std::all_of(node.inputs().begin(), node.inputs().end(), Typed);
+         std::all_of(node.inputs().begin(), node.inputs().end(),
+                     [](const Value* v) { return v == nullptr || v->type().is_known(); });
 }
 
 absl::Status CheckBody(const Node& node, const Graph& body) {

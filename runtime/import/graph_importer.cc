@@ -109,8 +109,7 @@ absl::Status GraphImporter::ImportInput(const onnx::ValueInfoProto& info) {
   absl::StatusOr<Type> type = ImportType(info, model_.tensors.limits);
   if (!type.ok()) return Annotate(type.status(), Input(info.name()));
   if (definition.is_initializer) return absl::OkStatus();
-  const bool untyped =
-      type->kind == Type::Kind::kUnknown || (type->is_tensor() && type->dtype == DType::kUndefined);
+  const bool untyped = !type->is_known() || (type->is_tensor() && type->dtype == DType::kUndefined);
   if (untyped && kind_ == Kind::kMain) {
     return absl::InvalidArgumentError(absl::StrCat(Input(info.name()), " has no type"));
   }

@@ -145,6 +145,14 @@ const HostileCase kNameCases[] = {
      absl::StatusCode::kOk},
     {"InputWithoutType", ReluGraph([](GraphProto& g) { g.mutable_input(0)->clear_type(); }),
      kInvalid, "input \"x\" has no type"},
+    {"InputOfSequencesOfNoType", EmptyGraph([](GraphProto& g) {
+       g.add_input()->set_name("s");
+       g.mutable_input(0)->mutable_type()->mutable_sequence_type()->mutable_elem_type();
+       AddInput(g, "i", {});
+       AddNode(g, "SequenceAt", {"s", "i"}, {"y"});
+       AddOutput(g, "y");
+     }),
+     kInvalid, "input \"s\" has no type"},
     {"InputOfUnknownType", ReluGraph([](GraphProto& g) {
        g.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(77);
      }),
