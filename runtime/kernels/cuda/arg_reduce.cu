@@ -162,11 +162,8 @@ KernelCall CallOf(const AxisLanes& lanes, ArgReduceParameters p) {
     return KernelCall::Of(kernel, plan.launch, p);
   }
   constexpr int kWide = sizeof(T) == 1 ? 4 : kVectorBytes / sizeof(T);  // registers
-  ColumnPlan plan = PlanColumns(lanes, kWide);
+  const ColumnPlan plan = PlanColumns(lanes, kWide, sizeof(Found<KeyOf<T>>));
   p.columns = plan.shape;
-  const int width = plan.is_wide ? kWide : 1;
-  plan.launch.shared_bytes =
-      ColumnScratchBytes(plan.launch, width * static_cast<int>(sizeof(Found<KeyOf<T>>)));
   return KernelCall::Of(plan.is_wide ? ArgReduceColumns<T, kWide> : ArgReduceColumns<T, 1>,
                         plan.launch, p);
 }

@@ -32,8 +32,8 @@ inline int ColumnScratchBytes(const LaunchShape& launch, int bytes) {
   return y == 1 ? 0 : partials * x * bytes;
 }
 
-// `width` elements at once where they divide `inner`.
-inline ColumnPlan PlanColumns(const AxisLanes& lanes, int width) {
+// `width` elements at once where they divide `inner`. What is joined has `bytes` an element.
+inline ColumnPlan PlanColumns(const AxisLanes& lanes, int width, size_t bytes) {
   constexpr int kBlock = 256;
   ColumnPlan plan;
   plan.is_wide = width > 1 && lanes.inner % width == 0;
@@ -49,6 +49,8 @@ inline ColumnPlan PlanColumns(const AxisLanes& lanes, int width) {
   plan.launch.block.x = std::max<unsigned>(plan.fits ? least_x : 32, kBlock / plan.launch.block.y);
   plan.launch.grid.x =
       static_cast<unsigned>((plan.shape.columns + plan.launch.block.x - 1) / plan.launch.block.x);
+  plan.launch.shared_bytes =
+      ColumnScratchBytes(plan.launch, static_cast<int>(bytes) * (plan.is_wide ? width : 1));
   return plan;
 }
 

@@ -6,8 +6,7 @@
 
 namespace onnx_cudnn {
 
-// The Engine `kernel` on a GPU: of the kernels of kernels.inc those that have code. A Variant is a
-// kernel's name, or its name and one of its ways.
+// The Engine `kernel` on a GPU. A Variant is a kernel's name, or its name and one of its ways.
 std::unique_ptr<Engine> MakeCudaKernels();
 
 // What its Step of `variant` launches.

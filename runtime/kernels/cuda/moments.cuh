@@ -56,6 +56,37 @@ __device__ __forceinline__ Moments<C> MomentsOf(const RowSlice<T, kCount>& slice
   return {static_cast<C>(n), mean, squares};
 }
 
+// The same of a whole row, in which it is what its threads hold: mean and squared distances in two
+// rounds over them, without JoinMoments' divisions. `about_zero`: the mean is taken to be 0.
+// Padding of the slice is zero.
+template <typename C, typename T, int kCount, int kWarps>
+__device__ __forceinline__ Moments<C> MomentsOfRow(const RowShape& rows, RowSlice<T, kCount>& slice,
+                                                   bool about_zero, C (&scratch)[2][kWarps]) {
+  constexpr int kWidth = RowSlice<T, kCount>::kWidth;
+  const C n = static_cast<C>(rows.extent);
+  C mean = 0, squares = 0;
+  if (!about_zero) {
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+#pragma unroll
+      for (int k = 0; k < kWidth; ++k) mean += Widen<C>(slice.lanes[j][k]);
+    }
+    mean = JoinRow(mean, rows.threads, scratch[0], Sum()) / n;
+    slice.Forget();
+  }
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) {
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      const C distance = slice.Holds(j, k) ? Widen<C>(slice.lanes[j][k]) - mean : C{0};
+      squares += distance * distance;
+    }
+  }
+  squares = JoinRow(squares, rows.threads, scratch[1], Sum());
+  slice.Forget();
+  return {n, mean, squares};
+}
+
 // Of one column of those that a thread holds; k: which of the vector's.
 template <typename C, typename T, int kWidth>
 __device__ __forceinline__ Moments<C> MomentsOf(const ColumnSlice<T, kWidth>& slice, int k) {

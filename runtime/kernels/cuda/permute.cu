@@ -187,22 +187,6 @@ __global__ void __launch_bounds__(kThreads) CopyLanes(const __grid_constant__ Pe
   }
 }
 
-template <typename R, typename F>
-R VisitWord(int bytes, F f) {
-  switch (bytes) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint2{});
-    default:
-      return f(uint4{});
-  }
-}
-
 }  // namespace
 
 KernelCall PermuteRows(int access_bytes, const PermutedRows& parameters) {
@@ -210,7 +194,7 @@ KernelCall PermuteRows(int access_bytes, const PermutedRows& parameters) {
   LaunchShape shape;
   shape.grid.x = static_cast<unsigned>((parameters.accesses + kPerBlock - 1) / kPerBlock);
   shape.block.x = kThreads;
-  return VisitWord<KernelCall>(access_bytes, [&](auto word) {
+  return VisitUnit(access_bytes, [&](auto word) {
     return KernelCall::Of(CopyRows<decltype(word)>, shape, parameters);
   });
 }
@@ -220,7 +204,7 @@ KernelCall PermuteTiles(int element_bytes, TileShape tile_shape, int64_t tiles,
   LaunchShape shape;
   shape.grid.x = static_cast<unsigned>(tiles);
   shape.block.x = kThreads;
-  return VisitWord<KernelCall>(element_bytes, [&](auto word) {
+  return VisitUnit(element_bytes, [&](auto word) {
     using T = decltype(word);
     constexpr int kBytes = static_cast<int>(sizeof(T));
     constexpr TileExtents kSquare = ExtentsOf(TileShape::kSquare, kBytes),
@@ -243,7 +227,7 @@ KernelCall PermuteLanes(int element_bytes, const PermutedLanes& parameters) {
   const int64_t blocks = (parameters.lanes + kThreads - 1) / kThreads;
   shape.grid.x = static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks);
   shape.block.x = kThreads;
-  return VisitWord<KernelCall>(element_bytes, [&](auto word) {
+  return VisitUnit(element_bytes, [&](auto word) {
     return KernelCall::Of(CopyLanes<decltype(word)>, shape, parameters);
   });
 }

@@ -86,7 +86,6 @@ __global__ void __launch_bounds__(kMostRowThreads) PlaneNormRows(PlaneNormParame
   using Slice = RowSlice<T, kCount>;
   __shared__ C scratch[2][kMostWarps];
   const RowThread thread(p.rows, kRows);
-  const C n = static_cast<C>(p.rows.extent);
   Slice slices[kRows];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
@@ -95,29 +94,12 @@ __global__ void __launch_bounds__(kMostRowThreads) PlaneNormRows(PlaneNormParame
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    Slice& slice = slices[r];
-    C mean = 0, squares = 0;
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-#pragma unroll
-      for (int k = 0; k < Slice::kWidth; ++k) mean += Widen<C>(slice.lanes[j][k]);
-    }
-    mean = JoinRow(mean, p.rows.threads, scratch[0], Sum()) / n;
-    slice.Forget();
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-#pragma unroll
-      for (int k = 0; k < Slice::kWidth; ++k) {
-        const C distance = slice.Holds(j, k) ? Widen<C>(slice.lanes[j][k]) - mean : C{0};
-        squares += distance * distance;
-      }
-    }
-    squares = JoinRow(squares, p.rows.threads, scratch[1], Sum());
-    slice.Forget();
+    const Moments<C> moments = MomentsOfRow(p.rows, slices[r], /*about_zero=*/false, scratch);
     const int64_t row = thread.first + r * thread.step;
     if (row >= p.rows.rows) continue;
     const uint64_t first_channel = p.channels.Modulo(static_cast<uint64_t>(row) * p.group.divisor);
-    ApplyToRow(p, slice, static_cast<int64_t>(first_channel), mean, InverseOf(p, squares / n));
+    ApplyToRow(p, slices[r], static_cast<int64_t>(first_channel), moments.mean,
+               InverseOf(p, moments.variance()));
   }
 }
 
@@ -293,11 +275,8 @@ template <typename T>
 constexpr int kWideColumn = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
 
 template <typename T>
-KernelCall ColumnsCall(ColumnPlan plan, PlaneNormParameters p) {
-  using C = ComputeOf<T>;
+KernelCall ColumnsCall(const ColumnPlan& plan, PlaneNormParameters p) {
   p.columns = plan.shape;
-  const int width = plan.is_wide ? kWideColumn<T> : 1;
-  plan.launch.shared_bytes = ColumnScratchBytes(plan.launch, width * static_cast<int>(sizeof(C)));
   return KernelCall::Of(plan.is_wide ? PlaneNormColumns<T, kWideColumn<T>> : PlaneNormColumns<T, 1>,
                         plan.launch, p);
 }
@@ -316,7 +295,7 @@ KernelCall PartsCall(const AxisLanes& lanes, PlaneNormParameters& p) {
         .block = {kPartThreads}};
     return KernelCall::Of(PartsOfRows<T>, shape, p);
   }
-  const ColumnPlan plan = PlanColumns(lanes, kWideColumn<T>);
+  const ColumnPlan plan = PlanColumns(lanes, kWideColumn<T>, sizeof(Moments<C>));
   p.columns = plan.shape;
   LaunchShape shape;
   shape.block.x = static_cast<unsigned>(std::min(32, PowerOfTwoFrom(p.columns.columns)));
@@ -383,7 +362,7 @@ PlaneNormCalls PlaneNormOf(const PlaneLanes& lanes, const PlaneNormOptions& opti
   } else {
     const AxisLanes columns{
         .outer = lanes.images, .extent = lanes.pixels, .pitch = lanes.pixels, .inner = lanes.pitch};
-    const ColumnPlan plan = PlanColumns(columns, kWideColumn<T>);
+    const ColumnPlan plan = PlanColumns(columns, kWideColumn<T>, sizeof(ComputeOf<T>));
     if (!plan.fits || of_group > 1 || options.joins_images || lanes.pitch == 1) {
       return InParts<T>(lanes, options, columns, slots, p);
     }

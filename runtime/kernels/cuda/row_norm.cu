@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kMostRowThreads) RowNormRows(RowNormParameters
   using Slice = RowSlice<T, kCount>;
   __shared__ C scratch[2][kMostWarps];
   const RowThread thread(p.rows, kRows);
-  const C n = static_cast<C>(p.rows.extent), epsilon = static_cast<C>(p.options.epsilon);
+  const C epsilon = static_cast<C>(p.options.epsilon);
   Slice slices[kRows];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
@@ -87,31 +87,11 @@ __global__ void __launch_bounds__(kMostRowThreads) RowNormRows(RowNormParameters
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    Slice& slice = slices[r];
-    C mean = 0, squares = 0;
-    if (!p.options.about_zero) {
-#pragma unroll
-      for (int j = 0; j < kCount; ++j) {
-#pragma unroll
-        for (int k = 0; k < Slice::kWidth; ++k) mean += Widen<C>(slice.lanes[j][k]);
-      }
-      mean = JoinRow(mean, p.rows.threads, scratch[0], Sum()) / n;
-      slice.Forget();
-    }
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-#pragma unroll
-      for (int k = 0; k < Slice::kWidth; ++k) {
-        const C distance = slice.Holds(j, k) ? Widen<C>(slice.lanes[j][k]) - mean : C{0};
-        squares += distance * distance;
-      }
-    }
-    squares = JoinRow(squares, p.rows.threads, scratch[1], Sum());
-    slice.Forget();
-    const C inverse = InverseRoot(squares / n + epsilon);
+    const Moments<C> moments = MomentsOfRow(p.rows, slices[r], p.options.about_zero, scratch);
+    const C inverse = InverseRoot(moments.variance() + epsilon);
     const int64_t row = thread.first + r * thread.step;
-    if (thread.lane == 0 && row < p.rows.rows) StoreStatistics(p, row, mean, inverse);
-    if (p.options.writes_y) Apply(p, slice, mean, inverse);
+    if (thread.lane == 0 && row < p.rows.rows) StoreStatistics(p, row, moments.mean, inverse);
+    if (p.options.writes_y) Apply(p, slices[r], moments.mean, inverse);
   }
 }
 

@@ -29,24 +29,18 @@ __device__ __forceinline__ void StoreTile(const P* tile, P* to) {
   to[threadIdx.x + kSortThreads] = tile[threadIdx.x + kSortThreads];
 }
 
-template <typename P>
+// kSorts: tiles are sorted; else they go through the strides of a pass that stay within them.
+template <typename P, bool kSorts>
 __global__ void __launch_bounds__(kSortThreads)
-    SortTiles(const __grid_constant__ SortParameters p) {
+    PassOverTiles(const __grid_constant__ SortParameters p) {
   __shared__ P tile[kSortTile];
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kSortTile;
   LoadTile(tile, static_cast<const P*>(p.pairs) + first);
-  SortGroups(tile, kSortTile, Ascends(p, first));
-  StoreTile(tile, static_cast<P*>(p.pairs) + first);
-}
-
-// The strides of a pass that stay within tiles.
-template <typename P>
-__global__ void __launch_bounds__(kSortThreads)
-    MergeTiles(const __grid_constant__ SortParameters p) {
-  __shared__ P tile[kSortTile];
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * kSortTile;
-  LoadTile(tile, static_cast<const P*>(p.pairs) + first);
-  MergeTile(tile, kSortTile, Ascends(p, first));
+  if (kSorts) {
+    SortGroups(tile, kSortTile, Ascends(p, first));
+  } else {
+    MergeTile(tile, kSortTile, Ascends(p, first));
+  }
   StoreTile(tile, static_cast<P*>(p.pairs) + first);
 }
 
@@ -76,12 +70,13 @@ std::vector<KernelCall> SortPairsCalls(Slot pairs, bool are_wide, int64_t rows, 
   return VisitPair(are_wide, [&](auto pair) {
     using P = decltype(pair);
     SortParameters p = {.couples = rows * count / 2, .count = count, .size = kSortTile};
-    std::vector<KernelCall> calls = {CallOf(SortTiles<P>, kSortThreads, kSortThreads, p, pairs)};
+    std::vector<KernelCall> calls = {
+        CallOf(PassOverTiles<P, true>, kSortThreads, kSortThreads, p, pairs)};
     for (p.size = 2 * kSortTile; p.size <= count; p.size *= 2) {
       for (p.stride = p.size / 2; p.stride >= kSortTile; p.stride /= 2) {
         calls.push_back(CallOf(ExchangeStep<P>, kStepThreads, kStepThreads, p, pairs));
       }
-      calls.push_back(CallOf(MergeTiles<P>, kSortThreads, kSortThreads, p, pairs));
+      calls.push_back(CallOf(PassOverTiles<P, false>, kSortThreads, kSortThreads, p, pairs));
     }
     return calls;
   });

@@ -10,23 +10,6 @@
 
 namespace onnx_cudnn {
 
-// An unsigned type of as many bytes as a unit has; f(U{}) with it.
-template <typename F>
-auto VisitUnit(int unit_bytes, F&& f) {
-  switch (unit_bytes) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
-    default:
-      return f(uint4{});
-  }
-}
-
 template <typename U>
 inline constexpr int kUnitsOf = kVectorBytes / static_cast<int>(sizeof(U));
 

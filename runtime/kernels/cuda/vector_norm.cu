@@ -130,11 +130,8 @@ KernelCall CallOf(const AxisLanes& lanes, VectorNormParameters p) {
     return KernelCall::Of(kernel, plan.launch, p);
   }
   constexpr int kWide = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
-  ColumnPlan plan = PlanColumns(lanes, kWide);
+  const ColumnPlan plan = PlanColumns(lanes, kWide, sizeof(ComputeOf<T>));
   p.columns = plan.shape;
-  const int width = plan.is_wide ? kWide : 1;
-  plan.launch.shared_bytes =
-      ColumnScratchBytes(plan.launch, width * static_cast<int>(sizeof(ComputeOf<T>)));
   return KernelCall::Of(plan.is_wide ? VectorNormColumns<T, kWide> : VectorNormColumns<T, 1>,
                         plan.launch, p);
 }

@@ -67,4 +67,21 @@ __device__ __forceinline__ void StoreVector(T* to, const Vector<T, n>& vector) {
   }
 }
 
+// An unsigned type of as many bytes; f(U{}) with it.
+template <typename F>
+auto VisitUnit(int unit_bytes, F&& f) {
+  switch (unit_bytes) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(uint4{});
+  }
+}
+
 }  // namespace onnx_cudnn
