@@ -1,8 +1,9 @@
-"""agreement_test.py ONNX-CUDNN-RUN MODEL: our outputs on a real photograph against those of onnxruntime's CPU provider.
+"""agreement_test.py ONNX-CUDNN-RUN MODEL [--device cuda] [--precision fp16]: our outputs on a real photograph against onnxruntime's CPU provider.
 
-fp32: every element within rtol 1e-4 of the expected one plus 1e-5 of the largest. Exit code 1 when one is not.
+Every element is within a share of the expected one plus a share of the largest: TOLERANCES. Exit code 1 when one is not.
 """
 
+import argparse
 import pathlib
 import re
 import subprocess
@@ -14,8 +15,8 @@ import onnxruntime
 
 from inputs import INPUTS, MODELS
 
-RTOL = 1e-4
-ATOL_OF_LARGEST = 1e-5
+# precision: of the expected element, of the largest; roundings of 16 bits add up over a network
+TOLERANCES = {"strict": (1e-4, 1e-5), "tf32": (2e-3, 4e-3), "fp16": (1e-3, 1e-2), "bf16": (8e-3, 8e-2)}
 
 
 def expected_outputs(path, inputs):
@@ -24,8 +25,8 @@ def expected_outputs(path, inputs):
     return dict(zip(names, session.run(names, inputs)))
 
 
-def our_outputs(run, path, inputs, names, folder):
-    command = [run, str(path), "--device", "cpu", "--output-dir", str(folder)]
+def our_outputs(options, path, inputs, names, folder):
+    command = [options.run, str(path), "--device", options.device, "--precision", options.precision, "--output-dir", str(folder)]
     for index, (name, array) in enumerate(inputs.items()):
         file = pathlib.Path(folder, f"input-{index}.npy")
         np.save(file, array)
@@ -34,12 +35,13 @@ def our_outputs(run, path, inputs, names, folder):
     return {name: np.load(pathlib.Path(folder, re.sub(r"[^A-Za-z0-9._-]", "_", name) + ".npy")) for name in names}
 
 
-def disagreement(found, expected):
+def disagreement(found, expected, tolerance):
     """What is wrong with `found`, or None."""
     if (found.dtype, found.shape) != (expected.dtype, expected.shape):
         return f"is {found.dtype}{list(found.shape)}, expected {expected.dtype}{list(expected.shape)}"
     difference = np.abs(found.astype(np.float64) - expected)
-    allowed = RTOL * np.abs(expected) + ATOL_OF_LARGEST * np.abs(expected).max(initial=0)
+    relative, of_largest = tolerance
+    allowed = relative * np.abs(expected) + of_largest * np.abs(expected).max(initial=0)
     worst = np.unravel_index(np.argmax(np.nan_to_num(difference / allowed, nan=np.inf)), difference.shape)
     print(f"largest difference {difference.max():.3g}, {difference[worst] / allowed[worst]:.3f} of what is allowed")
     if difference[worst] <= allowed[worst]:
@@ -47,20 +49,26 @@ def disagreement(found, expected):
     return f"at {[int(i) for i in worst]} is {found[worst]!r}, expected {expected[worst]!r}"
 
 
-def agrees(run, path, inputs):
+def agrees(options, path, inputs):
     """Runs both on `inputs` and prints a line per output of the model."""
     expected = expected_outputs(path, inputs)
     with tempfile.TemporaryDirectory() as folder:
-        found = our_outputs(run, path, inputs, expected, folder)
-    wrong = {name: disagreement(found[name], expected[name]) for name in expected}
+        found = our_outputs(options, path, inputs, expected, folder)
+    tolerance = TOLERANCES[options.precision]
+    wrong = {name: disagreement(found[name], expected[name], tolerance) for name in expected}
     for name, words in wrong.items():
         print(f"{path.stem}: output {name!r} {words or 'agrees'}")
     return not any(wrong.values())
 
 
 def main():
-    run, model = sys.argv[1:]
-    sys.exit(not agrees(run, MODELS / f"{model}.onnx", INPUTS[model]()))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run")
+    parser.add_argument("model", choices=INPUTS)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", choices=TOLERANCES, default="strict")
+    options = parser.parse_args()
+    sys.exit(not agrees(options, MODELS / f"{options.model}.onnx", INPUTS[options.model]()))
 
 
 if __name__ == "__main__":
