@@ -24,6 +24,8 @@ constexpr Rule kDtype = {"cuDNN's fusions take f16, bf16 and f32 here",
                          "cast the operands to one of them"};
 constexpr Rule kPrimitive = {"cuDNN has no pointwise mode for the op",
                              "none in cuDNN: a fused element-wise kernel of ours takes it"};
+constexpr Rule kLosesNan = {"cuDNN's maximum and minimum of two values lose NaN",
+                            "none in cuDNN: a fused element-wise kernel of ours takes it"};
 constexpr Rule kShape = {"the op's result differs in shape from the tensor it would be fused to",
                          "none: a broadcast result needs a pass of its own"};
 constexpr Rule kOperand = {
@@ -31,6 +33,13 @@ constexpr Rule kOperand = {
     "expand the operand, or fold it into the weight"};
 constexpr Rule kFirstOperand = {"the first operand of a cuDNN pointwise operation never broadcasts",
                                 "swap the operands where the op allows it"};
+
+bool IsNumber(const Node& node, const Term& term) {
+  if (term.primitive == Primitive::kConstant) return true;
+  if (term.primitive != Primitive::kInput) return false;
+  const Value& value = node.input(term.input);
+  return value.is_constant() && value.elements() == 1;
+}
 
 bool HasMode(Primitive primitive) {
   static constexpr Primitive kWithout[] = {
@@ -43,10 +52,20 @@ bool HasMode(Primitive primitive) {
   return std::find(std::begin(kWithout), std::end(kWithout), primitive) == std::end(kWithout);
 }
 
-bool HasModes(const Node& node) {
+// cuDNN's ReLU keeps NaN, its maximum and minimum do not.
+bool IsBound(const Node& node, const Expression& bound, const Term& term) {
+  return std::any_of(term.args.begin(), term.args.begin() + 2,
+                     [&](int arg) { return IsNumber(node, bound.terms()[arg]); });
+}
+
+const Rule* WhyNoModes(const Node& node) {
   const Expression bound = BindPointwise(*FindPointwise(node.op()), node);
-  return std::all_of(bound.terms().begin(), bound.terms().end(),
-                     [](const Term& term) { return HasMode(term.primitive); });
+  for (const Term& term : bound.terms()) {
+    const bool selects = term.primitive == Primitive::kMax || term.primitive == Primitive::kMin;
+    if (selects && !IsBound(node, bound, term)) return &kLosesNan;
+    if (!HasMode(term.primitive)) return &kPrimitive;
+  }
+  return nullptr;
 }
 
 bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> ops) {
@@ -90,7 +109,7 @@ const Rule* WhyNotPointwise(const Node& node, const FusedTensor& tensor) {
   for (const Value* v : node.inputs()) {
     if (v != nullptr && (!v->is_static() || !kCudnnTypes.Has(v->dtype()))) return &kDtype;
   }
-  if (!HasModes(node)) return &kPrimitive;
+  if (const Rule* no = WhyNoModes(node)) return no;
   const bool broadcasts_first = node.input(0).dims() != tensor.dims;
   return broadcasts_first && !IsCommutative(node) ? &kFirstOperand : nullptr;
 }

@@ -81,6 +81,10 @@ const std::vector<FusionCase>& ConvolutionCases() {
        "g (float16[1,8,4,4] x, float16[8,8,3,3] w) => (y) "
        "{ l = Constant<value = float16 {0}>() t = Clip(x, l) s = Conv(t, w) y = Relu(s) }",
        "Conv", "{Clip Conv Relu}"},
+      {"no maximum of two values",
+       "g (float16[1,8,4,4] x, float16[8,8,1,1] w, float16[1,8,4,4] z) => (y) "
+       "{ t = Conv(x, w) y = Max(t, z) }",
+       "Conv", "{Conv}", "t to Max: cuDNN's maximum and minimum of two values lose NaN"},
       {"a scale per channel before",
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w, float16[8,1,1] ws) => (y) "
        "{ t = Mul(x, ws) y = Conv(t, w) }",

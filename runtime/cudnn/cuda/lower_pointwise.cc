@@ -24,8 +24,6 @@ std::optional<Swapped> SwappedForm(Primitive primitive) {
   switch (primitive) {
     case Primitive::kAdd:
     case Primitive::kMul:
-    case Primitive::kMax:
-    case Primitive::kMin:
     case Primitive::kEqual:
     case Primitive::kAnd:
     case Primitive::kOr:
@@ -142,7 +140,8 @@ class Lowering {
     return Emit(index, {.mode = *mode}, {x});
   }
 
-  // max(min(x, upper), lower), whichever comes first, or max(x, lower).
+  // max(min(x, upper), lower), whichever comes first, max(x, lower) or min(x, upper). cuDNN's ReLU
+  // keeps NaN, its maximum and minimum do not.
   struct Clip {
     int x;
     double lower, upper;
@@ -158,8 +157,8 @@ class Lowering {
       const double upper = is_max ? inner->second : outer->second;
       if (lower <= upper) return Clip{inner->first, lower, upper};
     }
-    if (!is_max) return std::nullopt;
-    return Clip{outer->first, outer->second, kInfinity};
+    return is_max ? Clip{outer->first, outer->second, kInfinity}
+                  : Clip{outer->first, -kInfinity, outer->second};
   }
   // The other argument and the number, of a maximum or minimum with a finite number.
   std::optional<std::pair<int, double>> Bounded(int index) const {
@@ -175,6 +174,12 @@ class Lowering {
   }
   absl::StatusOr<int> Clipped(int index, const Clip& clip) {
     ASSIGN_OR_RETURN(const int x, Lower(clip.x));
+    if (clip.lower == -kInfinity) {  // min(x, upper) = -max(-x, -upper)
+      const int negated = Temporary({.mode = PointwiseMode::kNeg}, {x});
+      const int bounded =
+          Temporary({.mode = PointwiseMode::kRelu, .lower = -clip.upper}, {negated});
+      return Emit(index, {.mode = PointwiseMode::kNeg}, {bounded});
+    }
     return Emit(index, {.mode = PointwiseMode::kRelu, .lower = clip.lower, .upper = clip.upper},
                 {x});
   }
@@ -183,6 +188,10 @@ class Lowering {
     const Term& term = bound_.terms()[index];
     const std::optional<PointwiseMode> mode = ModeOf(term.primitive);
     if (!mode.has_value()) return NoMode();
+    if (term.primitive == Primitive::kDiv && NumberOf(term.args[0]) == 1.0) {
+      ASSIGN_OR_RETURN(const int x, Lower(term.args[1]));
+      return Emit(index, {.mode = PointwiseMode::kReciprocal}, {x});
+    }
     ASSIGN_OR_RETURN(const int a, Lower(term.args[0]));
     ASSIGN_OR_RETURN(const int b, Lower(term.args[1]));
     if (RankAsFirst(a) >= RankAsFirst(b)) return Emit(index, {.mode = *mode}, {a, b});
@@ -193,9 +202,6 @@ class Lowering {
           absl::StrCat("the first operand of ", node_.op(), " broadcasts"));
     }
     if (!swapped->first.has_value()) return Emit(index, {.mode = swapped->then}, {b, a});
-    if (term.primitive == Primitive::kDiv && NumberOf(term.args[0]) == 1.0) {
-      return Emit(index, {.mode = PointwiseMode::kReciprocal}, {b});
-    }
     const int first = Temporary({.mode = *swapped->first}, {b});
     return Emit(index, {.mode = swapped->then}, {first, a});
   }
@@ -327,10 +333,6 @@ std::optional<PointwiseMode> ModeOf(Primitive primitive) {
       return PointwiseMode::kDiv;
     case Primitive::kPow:
       return PointwiseMode::kPow;
-    case Primitive::kMax:
-      return PointwiseMode::kMax;
-    case Primitive::kMin:
-      return PointwiseMode::kMin;
     case Primitive::kEqual:
       return PointwiseMode::kEqual;
     case Primitive::kLess:
