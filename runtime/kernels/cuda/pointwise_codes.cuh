@@ -77,12 +77,28 @@ __device__ __forceinline__ T FloorRemainder(T a, T b) {
   return rest != T{0} && IsNegative(rest) != IsNegative(b) ? rest + b : rest;
 }
 
+// Roots and small whole exponents are exact where the result is a number of T: pow is some units in
+// the last place off, and an integer result would be one less.
+template <typename T>
+__device__ __forceinline__ T FloatPower(T base, T exponent) {
+  constexpr int kMostWhole = 32;
+  if (exponent == T{0.5} && base >= T{0}) return static_cast<T>(sqrt(base)) + T{0};  // not -0
+  if (exponent == trunc(exponent) && fabs(exponent) <= T{kMostWhole}) {
+    double result = 1, square = static_cast<double>(base);
+    for (int e = abs(static_cast<int>(exponent)); e != 0; e >>= 1) {
+      if (e & 1) result *= square;
+      square *= square;
+    }
+    return static_cast<T>(exponent < T{0} ? 1 / result : result);
+  }
+  if constexpr (std::is_same_v<T, float>) return powf(base, exponent);
+  return pow(base, exponent);
+}
+
 template <typename T>
 __device__ __forceinline__ T Power(T base, T exponent) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (exponent == T{2}) return base * base;
-    if constexpr (std::is_same_v<T, float>) return powf(base, exponent);
-    return pow(base, exponent);
+    return FloatPower(base, exponent);
   } else {
     if constexpr (std::is_signed_v<T>) {
       if (exponent < 0) {
