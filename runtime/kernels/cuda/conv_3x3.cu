@@ -176,8 +176,9 @@ class Multiplier {
     Multiply<T, kPixels>(sums, weights_, image + first * kPixelBytes, kOther);
     WgmmaWait<0>(sums);
     if constexpr (!kResidual) {  // results overwrite rows that the product before reads
-      NamedArrive(kOtherRead, 256);
+      // In this order: an arrival for the next round cannot overtake the other one's wait for this.
       NamedSync(kMineRead, 256);
+      NamedArrive(kOtherRead, 256);
       Finish<T, kPixels, kResidual, kRelu>(sums, bias_, image + first * kPixelBytes, thread_);
       if (lane == 0) BarrierArrive(barriers_.done + 8 * buffer);
     } else {
