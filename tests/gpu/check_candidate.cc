@@ -1,6 +1,8 @@
 #include "tests/gpu/check_candidate.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -40,6 +42,7 @@ class Checker {
   absl::Status CheckVariant(const Variant& variant) {
     const Candidate& candidate = check_.candidate;
     where_ = absl::StrCat(candidate.engine->name(), " ", Describe(candidate), " ", variant.text);
+    if (std::getenv("ONNX_CUDNN_TRACE") != nullptr) std::cerr << where_ << std::endl;
     ASSIGN_OR_RETURN(const Compiled compiled,
                      candidate.engine->Compile(candidate, variant, check_.target));
     if (compiled.step() == nullptr) {
@@ -68,7 +71,7 @@ class Checker {
 
   void CheckOutputs(const StepResult& run) {
     for (size_t i = 0; i < expected_.size(); ++i) {
-      Tolerance tolerance = ToleranceOf(expected_[i].dtype(), check_.target.numerics.tf32);
+      Tolerance tolerance = ToleranceFor(expected_[i].dtype());
       tolerance.relative = std::max(tolerance.relative, check_.least_tolerance);
       tolerance.absolute = std::max(tolerance.absolute, check_.least_tolerance);
       const std::string what = Differs(run.outputs[i], expected_[i], tolerance);
@@ -76,6 +79,21 @@ class Checker {
     }
     if (!run.padding_is_zero) Wrong("padding lanes are not zero");
     if (!run.foreign_is_kept) Wrong("lanes of others were written");
+  }
+
+  // Of the least exact float among what the Nodes compute.
+  Tolerance ToleranceFor(DType output) const {
+    Tolerance tolerance = ToleranceOf(output, check_.target.numerics.tf32);
+    if (!kFloatTypes.Has(output)) return tolerance;
+    for (const Node* node : check_.candidate.nodes) {
+      for (const Value* v : node->outputs()) {
+        if (v == nullptr || !kFloatTypes.Has(v->dtype())) continue;
+        const Tolerance of_value = ToleranceOf(v->dtype(), check_.target.numerics.tf32);
+        tolerance.relative = std::max(tolerance.relative, of_value.relative);
+        tolerance.absolute = std::max(tolerance.absolute, of_value.absolute);
+      }
+    }
+    return tolerance;
   }
 
   void CheckEqual(const StepResult& first, const StepResult& other, std::string_view what) {

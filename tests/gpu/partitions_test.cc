@@ -84,6 +84,11 @@ constexpr NetworkSize kSmall = {.batch = 2, .image = 96, .channel_share = 4};
 
 TEST_F(PartitionsTest, OfResNet18) { CheckNetwork(ResNet18(kSmall)); }
 TEST_F(PartitionsTest, OfResNet50) { CheckNetwork(ResNet50(kSmall)); }
+// Large enough for the kernels that are for large batches.
+TEST_F(PartitionsTest, OfResNet18AtBatch32) {
+  if (IsEmulated()) GTEST_SKIP() << "needs a CUDA device: a CPU takes minutes";
+  CheckNetwork(ResNet18({.batch = 32}));
+}
 TEST_F(PartitionsTest, OfInception) { CheckNetwork(Inception(kSmall)); }
 TEST_F(PartitionsTest, OfUNet) { CheckNetwork(UNet(kSmall)); }
 TEST_F(PartitionsTest, OfATransformer) { CheckNetwork(Transformer({.layers = 1})); }
