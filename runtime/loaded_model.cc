@@ -288,6 +288,12 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
     absl::MutexLock lock(stats_mutex_);
     stats_.plan_ms += MsSince(start);
     stats_.arena_bytes = program->memory.arena_bytes + program->host_memory.arena_bytes;
+    stats_.nodes = stats_.host_nodes = 0;
+    for (const Partition& partition : program->partitions) {
+      const auto nodes = static_cast<int64_t>(partition.chosen.nodes.size());
+      stats_.nodes += nodes;
+      if (partition.chosen.engine->name() == "host") stats_.host_nodes += nodes;
+    }
   }
   const auto executors =
       static_cast<int>(std::min<int64_t>(options_.max_executors_per_program, fitting));

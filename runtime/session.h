@@ -237,6 +237,8 @@ struct SessionStats {
   int64_t programs_held = 0;
   int64_t weight_bytes = 0;  // constants in the forms that Steps want
   int64_t arena_bytes = 0;   // of the Program that was built last, for each of its Executors
+  int64_t nodes = 0;         // of that Program
+  int64_t host_nodes = 0;    // of them those that run on the host
 };
 
 // Runs one set of input shapes over fixed addresses: nothing is looked up per Run, and nothing

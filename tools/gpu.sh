@@ -2,56 +2,99 @@
 # On a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, kernels' speed and whole networks next to PyTorch,
 # each with a limit of its own, so that one that hangs does not take the others along. What they say lies in OUT; commit the JSON files
 # of it under tools/bench/results.
-#   gpu.sh OUT COMMIT [PART...]    parts: tests sanitizers kernels networks peers; all when none is named
-# Needs libcudnn and libcublasLt where runtime/cuda/find_library.h looks; parts say so otherwise. Models: models/*.onnx (models/make.py).
+#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors models sanitizers kernels networks peers compiled; all when none is named
+# Needs libcudnn and libcublasLt where runtime/cuda/find_library.h looks; parts say so otherwise. Models: models/*.onnx (models/make.py and
+# fetch.py); vectors: where test_onnx_backend was built to look.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 [ $# -ge 2 ] || { echo "usage: gpu.sh OUT COMMIT [PART...]" >&2; exit 1; }
 out=$(realpath -m "$1") commit=$2
 shift 2
-parts=${*:-tests sanitizers kernels networks peers}
+parts=${*:-tests vectors models sanitizers kernels networks peers compiled}
 run=$(date +%Y-%m-%d)-$commit
+shards=${ONNX_CUDNN_SHARDS:-8}
 failed=0
-mkdir -p "$out"
+mkdir -p "$out/reports"
 
 # step NAME SECONDS COMMAND...: its output in OUT/NAME.log
 step() {
   local name=$1 limit=$2 code=0 start=$SECONDS
   shift 2
   timeout "$limit" "$@" >"$out/$name.log" 2>&1 || code=$?
-  [ $code = 0 ] || failed=$((failed + 1))
   echo "$name: exit code $code, $((SECONDS - start)) s"
+  [ $code = 0 ] || return 1
+}
+
+# check STEP...: a step that counts
+check() {
+  step "$@" || failed=$((failed + 1))
+}
+
+# spread NAME SECONDS PROGRAM OPTION...: a test program in several processes at once
+spread() {
+  local name=$1 limit=$2 processes=() process i
+  shift 2
+  for ((i = 0; i < shards; ++i)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i step "$name-$i" "$limit" "$@" --gtest_brief=1 --gtest_output=json:"$out/reports/$name-$i.json" &
+    processes+=($!)
+  done
+  for process in "${processes[@]}"; do wait "$process" || failed=$((failed + 1)); done
 }
 
 for part in $parts; do
   case $part in
     tests)
-      step tests 240 bin/test_gpu --gtest_brief=1
+      spread tests 300 bin/test_gpu
       for model in models/*.onnx; do
-        ONNX_CUDNN_MODEL=$model step "partitions-$(basename "$model" .onnx)" 120 bin/test_gpu --gtest_filter='*Partitions*' --gtest_brief=1
+        name=partitions-$(basename "$model" .onnx)
+        ONNX_CUDNN_MODEL=$model check "$name" 120 bin/test_gpu --gtest_filter='*TheModelThatIsNamed' --gtest_brief=1 \
+          --gtest_output=json:"$out/reports/$name.json"
+      done
+      ONNX_CUDNN_MODEL=models/resnet50.onnx check sessions-resnet50 200 bin/test_gpu --gtest_filter='GpuSession*' --gtest_brief=1 \
+        --gtest_output=json:"$out/reports/sessions-resnet50.json"
+      ;;
+    vectors)
+      spread vectors 300 bin/test_onnx_backend --gtest_filter='*.Cpu/*'
+      ;;
+    models)
+      for model in models/*.onnx; do
+        for precision in strict tf32 fp16; do
+          check "agreement-$(basename "$model" .onnx)-$precision" 60 python3 tests/e2e/agreement_test.py bin/onnx-cudnn-run \
+            "$(basename "$model" .onnx)" --device cuda --precision $precision
+        done
       done
       ;;
     sanitizers)
       for tool in memcheck racecheck; do
-        step $tool 200 compute-sanitizer --tool $tool --error-exitcode 1 bin/test_gpu --gtest_filter='*CaseRows*_f16_*' --gtest_brief=1
+        if step planted-$tool 60 compute-sanitizer --tool $tool --error-exitcode 9 bin/planted_fault $tool; then
+          echo "planted-$tool: was not found" && failed=$((failed + 1))
+        fi
+        ONNX_CUDNN_ENGINE=kernel spread $tool 240 compute-sanitizer --tool $tool --error-exitcode 9 bin/test_gpu --gtest_filter='*CaseRows*_f16_*'
       done
       ;;
     kernels)
-      ONNX_CUDNN_SPEED=$out/kernels-$run.json step kernels 120 bin/test_gpu --gtest_filter='*Speed*'
+      ONNX_CUDNN_SPEED=$out/kernels-$run.json check kernels 120 bin/test_gpu --gtest_filter='*Speed*'
       ;;
     networks)
       for partitioner in greedy cost; do
-        step "networks-$partitioner" 200 bin/onnx-cudnn-bench models/resnet18.onnx models/resnet50.onnx --device cuda \
+        check networks-$partitioner 200 bin/onnx-cudnn-bench models/resnet18.onnx models/resnet50.onnx --device cuda \
           --precisions fp16,tf32 --batches 1,8,32,256 --partitioner $partitioner --commit "$commit" --run "$run" \
           --output "$out/networks-$partitioner-$run.json"
       done
       ;;
     peers)
-      step peers 300 python3 torch_peer.py --run "$run" --output "$out/peers-$run.json"
+      check peers 300 python3 torch_peer.py --run "$run" --batches 1,8,32,256 --output "$out/peers-$run.json"
+      ;;
+    compiled) # minutes each: the smallest and the largest batch
+      check compiled 560 python3 torch_peer.py --run "$run" --ways torch-compile --precisions fp16 --batches 1,256 --budget 300 \
+        --output "$out/compiled-$run.json"
       ;;
     *) echo "gpu.sh: no part is called $part" >&2; exit 1 ;;
   esac
 done
+if compgen -G "$out/reports/*.json" >/dev/null; then
+  python3 gpu_tests.py "$out/reports" --commit "$commit" --run "$run" --output "$out/tests-$run.json"
+fi
 echo "$failed failed; what they said: $out"
 [ $failed = 0 ]

@@ -1,5 +1,5 @@
 // Every case row through every Candidate that every Engine of the GPU proposes, in every floating
-// type that it takes. GTEST_TOTAL_SHARDS spreads the rows.
+// type that it takes. GTEST_TOTAL_SHARDS spreads the rows, ONNX_CUDNN_ENGINE=NAME takes one Engine.
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -116,6 +116,8 @@ class CaseRowsTest : public GpuTest, public testing::WithParamInterface<int> {
   void Check(const Row& row, const Case& made) {
     for (const Engine* engine : target().engines) {
       if (engine->name() == "host" || engine->name() == "view") continue;
+      const std::string only = Variable("ONNX_CUDNN_ENGINE");
+      if (!only.empty() && engine->name() != only) continue;
       for (const Candidate& candidate : ProposedBy(*engine, made.graph, *made.node, target())) {
         const CandidateCheck check{.candidate = candidate,
                                    .target = target(),

@@ -25,7 +25,7 @@ const absl::StatusOr<OpenedDevice>& GpuUnderTest() {
   return opened;
 }
 
-std::string PathFrom(const char* variable) {
+std::string Variable(const char* variable) {
   const char* path = std::getenv(variable);
   return path == nullptr ? "" : path;
 }

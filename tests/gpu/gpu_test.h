@@ -16,8 +16,8 @@ namespace onnx_cudnn {
 const absl::StatusOr<OpenedDevice>& GpuUnderTest();
 bool IsEmulated();
 
-// The path in an environment variable; empty: not set.
-std::string PathFrom(const char* variable);
+// What an environment variable holds; empty: not set.
+std::string Variable(const char* variable);
 
 class GpuTest : public testing::Test {
  protected:

@@ -94,7 +94,7 @@ TEST_F(PartitionsTest, OfUNet) { CheckNetwork(UNet(kSmall)); }
 TEST_F(PartitionsTest, OfATransformer) { CheckNetwork(Transformer({.layers = 1})); }
 
 TEST_F(PartitionsTest, OfTheModelThatIsNamed) {
-  const std::string path = PathFrom("ONNX_CUDNN_MODEL");
+  const std::string path = Variable("ONNX_CUDNN_MODEL");
   if (path.empty()) GTEST_SKIP() << "needs ONNX_CUDNN_MODEL=FILE";
   absl::StatusOr<Graph> graph = LoadModel(path);
   ASSERT_TRUE(graph.ok()) << graph.status();

@@ -35,7 +35,7 @@ class GpuSessionTest : public testing::Test {
 
   static Session Load(SessionOptions options) {
     options.device = DeviceChoice::kCuda;
-    if (const std::string path = PathFrom("ONNX_CUDNN_MODEL"); !path.empty()) {
+    if (const std::string path = Variable("ONNX_CUDNN_MODEL"); !path.empty()) {
       return Session::Load(path, options).value();
     }
     const Graph graph = ResNet18({.batch = 2, .image = 96, .channel_share = 4});
@@ -105,7 +105,7 @@ TEST_F(GpuSessionTest, GivesWhatTheCpuDeviceGives) {
   const std::vector<ModelInput> inputs = InputsFor(gpu);
   SessionOptions on_cpu;
   const std::vector<Tensor> found = gpu.Run(ViewsOf(inputs)).value();
-  const std::string path = PathFrom("ONNX_CUDNN_MODEL");
+  const std::string path = Variable("ONNX_CUDNN_MODEL");
   on_cpu.device = DeviceChoice::kCpu;
   const Graph graph = ResNet18({.batch = 2, .image = 96, .channel_share = 4});
   const Session cpu = path.empty() ? Session::LoadBytes(WriteModel(graph).value(), on_cpu).value()

@@ -82,7 +82,7 @@ std::vector<SpeedCase> SpeedCases() {
 class SpeedTest : public GpuTest {
  protected:
   void SetUp() override {
-    if (PathFrom("ONNX_CUDNN_SPEED").empty()) GTEST_SKIP() << "needs ONNX_CUDNN_SPEED=FILE";
+    if (Variable("ONNX_CUDNN_SPEED").empty()) GTEST_SKIP() << "needs ONNX_CUDNN_SPEED=FILE";
     GpuTest::SetUp();
   }
 
@@ -167,7 +167,7 @@ TEST_F(SpeedTest, MoversReachEightyPercentOfACopy) {
     for (const char* dtype : {"float", "float16"}) Measure(test, dtype, records);
   }
   const std::string json = absl::StrCat("[\n ", absl::StrJoin(records, ",\n "), "\n]\n");
-  ASSERT_TRUE(WriteFile(PathFrom("ONNX_CUDNN_SPEED"), json).ok());
+  ASSERT_TRUE(WriteFile(Variable("ONNX_CUDNN_SPEED"), json).ok());
 }
 
 }  // namespace

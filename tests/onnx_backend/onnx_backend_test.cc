@@ -53,6 +53,8 @@ class OnnxBackendTest : public testing::TestWithParam<TestVector> {
     const TestVector& vector = GetParam();
     const Outcome outcome = RunVector(vector, options);
     EXPECT_NE(outcome.kind, Outcome::Kind::kFail) << outcome.message;
+    RecordProperty("nodes", static_cast<int>(outcome.nodes));
+    RecordProperty("host_nodes", static_cast<int>(outcome.host_nodes));
     if (outcome.kind == Outcome::Kind::kFail) return;
     if (Updates()) failing->Update(vector.name, outcome.message);
     EXPECT_EQ(outcome.message, failing->Reason(vector.name))

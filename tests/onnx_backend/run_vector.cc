@@ -92,7 +92,8 @@ Outcome RunVector(const TestVector& vector, const SessionOptions& options) {
     Outcome outcome = RunDataSet(vector, session.value(), data);
     if (outcome.kind != Outcome::Kind::kPass) return outcome;
   }
-  return {Outcome::Kind::kPass, ""};
+  const SessionStats stats = session.value().stats();
+  return {Outcome::Kind::kPass, "", stats.nodes, stats.host_nodes};
 }
 
 }  // namespace onnx_cudnn

@@ -15,7 +15,8 @@ struct Outcome {
     kFail,           // a wrong output, any other error
   };
   Kind kind;
-  std::string message;  // without the model's path
+  std::string message;                // without the model's path
+  int64_t nodes = 0, host_nodes = 0;  // of its Program; those that ran on the host
 };
 
 // Outputs must have the expected dtype and dims. Tolerance of every float: |difference| ≤ 1e-3 ×

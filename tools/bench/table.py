@@ -22,7 +22,7 @@ def read_records(folder):
     for file in sorted(pathlib.Path(folder).glob("*.json")):
         content = json.loads(file.read_text())
         if isinstance(content, list):
-            records += [r for r in content if isinstance(r, dict) and "who" in r and r.get("driver")]
+            records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver")]
     return records
 
 

@@ -1,0 +1,65 @@
+"""gpu_tests.py FOLDER --commit C --run ID --output FILE: what GoogleTest's JSON reports (FOLDER/NAME[-SHARD].json) say, a record a program.
+
+A record is {"who", "suite", "passed", "failed": [names], "skipped", "seconds", "nodes", "host_nodes", "device", "driver", "commit", "date",
+"run"}; nodes are those of the ONNX vectors' graphs, host_nodes those that ran on the host. Needs nvidia-smi.
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import re
+import subprocess
+
+
+def tests_of(report):
+    """(full name, status, properties) of each test that a report names."""
+    for suite in json.loads(report.read_text())["testsuites"]:
+        for test in suite["testsuite"]:
+            if test["status"] != "RUN":
+                continue
+            failed = "failures" in test
+            status = "failed" if failed else "skipped" if test["result"] == "SKIPPED" else "passed"
+            yield f"{suite['name']}.{test['name']}", status, test
+
+
+def record_of(name, reports):
+    record = {"who": "onnx-cudnn", "suite": name, "passed": 0, "failed": [], "skipped": 0, "seconds": 0, "nodes": 0, "host_nodes": 0}
+    for report in reports:
+        record["seconds"] += float(json.loads(report.read_text())["time"].removesuffix("s"))
+        for test, status, properties in tests_of(report):
+            if status == "failed":
+                record["failed"].append(test)
+            else:
+                record[status] += 1
+            for count in ("nodes", "host_nodes"):
+                record[count] += int(properties.get(count, 0))
+    record["seconds"] = round(record["seconds"], 1)
+    return record
+
+
+def device():
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    name, driver = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
+    return {"device": name, "driver": driver}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    for option in ("commit", "run", "output"):
+        parser.add_argument(f"--{option}", required=True)
+    arguments = parser.parse_args()
+    by_name = {}
+    for report in sorted(arguments.folder.glob("*.json")):
+        by_name.setdefault(re.sub(r"-\d+$", "", report.stem), []).append(report)
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    about = {**device(), "commit": arguments.commit, "date": date, "run": arguments.run}
+    records = [{**record_of(name, reports), **about} for name, reports in by_name.items()]
+    pathlib.Path(arguments.output).write_text(json.dumps(records, indent=1) + "\n")
+    for record in records:
+        print(f"{record['suite']}: {record['passed']} passed, {len(record['failed'])} failed, {record['skipped']} skipped")
+
+
+if __name__ == "__main__":
+    main()
