@@ -1,12 +1,16 @@
 #include "passes/rewrite/float_constants.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
+#include "runtime/base/thread_pool.h"
 #include "runtime/ops/elements.h"
 
 namespace onnx_cudnn {
 namespace {
+
+constexpr int64_t kGrain = 1 << 15;  // elements
 
 template <typename T, typename At>
 std::optional<HostTensor> Make(DType dtype, Dims dims, At at) {
@@ -39,7 +43,8 @@ std::optional<HostTensor> FromDoubles(DType dtype, Dims dims, absl::Span<const d
 std::optional<HostTensor> ScaleChannels(const HostTensor& weights, const ChannelAxis& channels,
                                         absl::Span<const double> scales) {
   const Dims& dims = weights.dims();
-  const int64_t rows = dims[0], columns = dims[1];
+  const bool is_of_row = channels.axis == 0;
+  const int64_t rows = dims[0], columns = is_of_row ? 1 : dims[1];
   const int64_t rows_of_group = std::max<int64_t>(rows / channels.groups, 1);
   return VisitElementType(weights.dtype(), [&](auto tag) -> std::optional<HostTensor> {
     using T = decltype(tag);
@@ -47,18 +52,22 @@ std::optional<HostTensor> ScaleChannels(const HostTensor& weights, const Channel
     const T* from = weights.data<T>().data();
     T* to = tensor.mutable_data<T>().data();
     const int64_t run = tensor.elements() / std::max<int64_t>(rows * columns, 1);
-    bool finite = true;  // no way out of the loop: it is a vector loop then
-    for (int64_t row = 0; row < rows; ++row) {
-      const int64_t first_of_group = row / rows_of_group * columns;
-      for (int64_t column = 0; column < columns; ++column, from += run, to += run) {
-        const double scale = scales[channels.axis == 0 ? row : first_of_group + column];
-        for (int64_t k = 0; k < run; ++k) {
-          to[k] = Narrow<T>(Widen<double>(from[k]) * scale);
-          finite &= std::isfinite(Widen<double>(to[k]));
-        }
-      }
-    }
-    if (!finite) return std::nullopt;
+    std::atomic<bool> all_finite = true;
+    ThreadPool::Default().ParallelFor(
+        rows * columns, 1 + kGrain / std::max<int64_t>(run, 1), [&](int64_t begin, int64_t end) {
+          bool finite = true;  // no way out of the loop: it is a vector loop then
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t row = i / columns;
+            const double scale =
+                scales[is_of_row ? row : row / rows_of_group * columns + i % columns];
+            for (int64_t k = i * run; k < (i + 1) * run; ++k) {
+              to[k] = Narrow<T>(Widen<double>(from[k]) * scale);
+              finite &= std::isfinite(Widen<double>(to[k]));
+            }
+          }
+          if (!finite) all_finite = false;
+        });
+    if (!all_finite) return std::nullopt;
     return tensor;
   });
 }

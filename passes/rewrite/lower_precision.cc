@@ -11,12 +11,15 @@
 //     in a weight, zero.
 // A Value is cast at most once each way; constants are cast here.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "runtime/base/thread_pool.h"
 #include "runtime/graph/float16.h"
 #include "runtime/ops/op_table.h"
 
@@ -102,12 +105,23 @@ class Lowering {
   }
 
   bool Holds(const HostTensor& constant, bool is_weight) const {
-    const absl::Span<const float> values = constant.data<float>();
-    return std::all_of(values.begin(), values.end(), [&](float x) {
-      const float rounded = low_ == DType::kF16 ? ToFloat(ToFloat16(x)) : ToFloat(ToBFloat16(x));
-      if (std::isfinite(x) && !std::isfinite(rounded)) return false;
-      return is_weight || x == 0 || rounded != 0;
+    return low_ == DType::kF16 ? AllHold<Float16>(constant.data<float>(), is_weight)
+                               : AllHold<BFloat16>(constant.data<float>(), is_weight);
+  }
+
+  template <typename T>
+  static bool AllHold(absl::Span<const float> values, bool is_weight) {
+    std::atomic<bool> all = true;
+    ForEachChunk(values.size(), [&](int64_t begin, int64_t end) {
+      bool hold = true;  // no way out of the loop: it is a vector loop then
+      for (int64_t i = begin; i < end; ++i) {
+        const float x = values[i], rounded = ToFloat(Rounded<T>(x));
+        hold &= !std::isfinite(x) | std::isfinite(rounded);
+        hold &= is_weight | (x == 0) | (rounded != 0);
+      }
+      if (!hold) all = false;
     });
+    return all;
   }
 
   void Lower(Node& node) {
@@ -148,13 +162,33 @@ class Lowering {
 
   HostTensor CastConstant(const HostTensor& constant) const {
     HostTensor low = HostTensor::Allocate(low_, constant.dims());
-    const absl::Span<const float> from = constant.data<float>();
     if (low_ == DType::kF16) {
-      std::transform(from.begin(), from.end(), low.mutable_data<Float16>().begin(), ToFloat16);
+      RoundInto(constant.data<float>(), low.mutable_data<Float16>());
     } else {
-      std::transform(from.begin(), from.end(), low.mutable_data<BFloat16>().begin(), ToBFloat16);
+      RoundInto(constant.data<float>(), low.mutable_data<BFloat16>());
     }
     return low;
+  }
+
+  template <typename T>
+  static void RoundInto(absl::Span<const float> from, absl::Span<T> to) {
+    ForEachChunk(from.size(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = Rounded<T>(from[i]);
+    });
+  }
+
+  template <typename T>
+  static T Rounded(float x) {
+    if constexpr (std::is_same_v<T, Float16>) {
+      return ToFloat16(x);
+    } else {
+      return ToBFloat16(x);
+    }
+  }
+
+  static void ForEachChunk(size_t elements, absl::FunctionRef<void(int64_t, int64_t)> body) {
+    constexpr int64_t kGrain = 1 << 16;
+    ThreadPool::Default().ParallelFor(static_cast<int64_t>(elements), kGrain, body);
   }
 
   Value& Cast(Value& v, DType to) {

@@ -1,4 +1,5 @@
-// 16-bit floating point numbers as bits, converted to and from float with round-to-nearest-even.
+// 16-bit floating point numbers as bits, converted to and from float with round-to-nearest-even,
+// without branches: loops over them are vector loops.
 #pragma once
 
 #include <bit>
@@ -17,10 +18,11 @@ inline float ToFloat(BFloat16 x) { return std::bit_cast<float>(uint32_t{x.bits} 
 inline float ToFloat(Float16 x) {
   const uint32_t sign = uint32_t{x.bits & 0x8000u} << 16;
   const uint32_t rest = x.bits & 0x7fffu;
-  if (rest >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
-  if (rest >= 0x0400u) return std::bit_cast<float>(sign | ((rest << 13) + (112u << 23)));
-  const float magnitude = static_cast<float>(rest) * 0x1p-24f;  // subnormal
-  return sign != 0 ? -magnitude : magnitude;
+  const float subnormal = static_cast<float>(static_cast<int32_t>(rest)) * 0x1p-24f;
+  uint32_t magnitude = (rest << 13) + (112u << 23);
+  magnitude = rest < 0x0400u ? std::bit_cast<uint32_t>(subnormal) : magnitude;
+  magnitude = rest >= 0x7c00u ? 0x7f800000u | (rest & 0x3ffu) << 13 : magnitude;
+  return std::bit_cast<float>(sign | magnitude);
 }
 
 inline BFloat16 ToBFloat16(float x) {
@@ -30,18 +32,17 @@ inline BFloat16 ToBFloat16(float x) {
 }
 inline Float16 ToFloat16(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
-  const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000u);
+  const uint32_t sign = bits >> 16 & 0x8000u;
   const uint32_t rest = bits & 0x7fffffffu;
-  if (rest > 0x7f800000u) return {static_cast<uint16_t>(sign | 0x7e00u)};
-  if (rest >= 0x477ff000u)
-    return {static_cast<uint16_t>(sign | 0x7c00u)};  // ≥ 65520 rounds to infinity
-  if (rest <
-      0x38800000u) {  // below 2^-14: adding 0.5 leaves the subnormal's bits, rounded, at the bottom
-    const float shifted = std::bit_cast<float>(rest) + 0.5f;
-    return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u))};
-  }
-  const uint32_t rounded = rest + 0xfffu + (rest >> 13 & 1u);
-  return {static_cast<uint16_t>(sign | (rounded - (112u << 23)) >> 13)};
+  // Below 2^-14 adding 0.5 leaves the subnormal's bits, rounded, at the bottom; 65520 and more
+  // round to infinity.
+  const float shifted = std::bit_cast<float>(rest) + 0.5f;
+  const uint32_t subnormal = std::bit_cast<uint32_t>(shifted) - 0x3f000000u;
+  const uint32_t normal = (rest + 0xfffu + (rest >> 13 & 1u) - (112u << 23)) >> 13;
+  uint32_t half = rest < 0x38800000u ? subnormal : normal;
+  half = rest >= 0x477ff000u ? 0x7c00u : half;
+  half = rest > 0x7f800000u ? 0x7e00u : half;
+  return {static_cast<uint16_t>(sign | half)};
 }
 
 }  // namespace onnx_cudnn
