@@ -72,7 +72,9 @@ TEST_F(PermuteTest, EveryOrderOfFourAxes) {
 TEST_F(PermuteTest, EveryElementSize) {
   for (const DType dtype : kTypes) {
     ExpectRuns("Transpose", {3, 70, 130}, dtype, {{"perm", Ints{0, 2, 1}}});
-    ExpectRuns("Transpose", {64, 128}, dtype, {{"perm", Ints{1, 0}}});
+    for (const Dims& dims : {Dims{64, 128}, Dims{72, 200}, Dims{76, 132}, Dims{65, 131}}) {
+      ExpectRuns("Transpose", dims, dtype, {{"perm", Ints{1, 0}}});
+    }
     ExpectRuns("Transpose", {5, 600}, dtype, {{"perm", Ints{1, 0}}});
     ExpectRuns("Transpose", {600, 5}, dtype, {{"perm", Ints{1, 0}}});
     ExpectRuns("Transpose", {2, 16, 12, 64}, dtype, {{"perm", Ints{0, 2, 1, 3}}});
@@ -91,8 +93,8 @@ TEST_F(PermuteTest, DepthAndSpace) {
 
 TEST_F(PermuteTest, ReformatsEachWay) {
   for (const DType dtype : kTypes) {
-    for (const Dims& dims :
-         {Dims{2, 3, 8, 20}, Dims{2, 7, 5, 9}, Dims{1, 64, 9, 16}, Dims{3, 1, 4, 5}}) {
+    for (const Dims& dims : {Dims{2, 3, 8, 20}, Dims{2, 7, 5, 9}, Dims{1, 64, 9, 16},
+                             Dims{1, 20, 9, 16}, Dims{3, 1, 4, 5}}) {
       const int order[] = {1, 0, 3, 2};
       const std::vector<Format> formats = {
           Format::RowMajor(dims), Format::ChannelsLast(dims), Format::ChannelsLast(dims, 4),

@@ -1,6 +1,9 @@
 // Permutations of axes. Both sides move up to 16 bytes at once.
 #include "runtime/kernels/cuda/permute.h"
 
+#include <algorithm>
+#include <type_traits>
+
 #include "runtime/kernels/cuda/vectors.cuh"
 
 namespace onnx_cudnn {
@@ -44,68 +47,122 @@ __global__ void __launch_bounds__(kThreads) CopyRows(const __grid_constant__ Per
   }
 }
 
-// Elements between the rows of a tile: an odd number of banks, so that a column's elements lie in
-// many.
-template <typename T, int columns>
-constexpr int kPitch = columns + (sizeof(T) >= 4 ? 1 : 4 / static_cast<int>(sizeof(T)));
+// What a thread reads and writes of a tile.
+constexpr int kThreadBytes = 64;
+// Threads of a multiprocessor that registers are kept for: 96 KB in flight.
+constexpr int kResidentThreads = 1536;
 
 template <typename T, int columns, int rows>
-using Tile = T[rows][kPitch<T, columns>];
+constexpr int kTileThreads = columns* rows* static_cast<int>(sizeof(T)) / kThreadBytes;
+
+// Where a tile holds an element. The 16-byte pieces of each 128 bytes, which is what the banks hold
+// side by side, change places: pieces of one row lie in different banks, and so do those of one
+// column in 8 neighbouring rows and in the rows that 8 neighbouring threads store 16 bytes of.
+template <typename T, int columns>
+__device__ __forceinline__ unsigned PlaceOf(unsigned row, unsigned column) {
+  constexpr unsigned kElement = sizeof(T), kRowBytes = columns * kElement;
+  constexpr unsigned kRowsTogether = kRowBytes < 128 ? 128 / kRowBytes : 1;
+  const unsigned line = row / kRowsTogether, byte = row * kRowBytes + column * kElement;
+  return (byte ^ (line ^ line / 8) % 8 * 16) / kElement;
+}
+
+__device__ __forceinline__ int64_t OffsetAlong(const FastDivide<uint32_t>& inner_extent,
+                                               const int64_t (&strides)[2], uint32_t index) {
+  const uint32_t inner = inner_extent.Split(index);
+  return inner * strides[0] + index * strides[1];
+}
 
 // Rows of the target, each a column of the source's neighbours, from `from` into the tile; zeros
 // where the source has no row.
 template <int bytes, typename T, int columns, int rows>
-__device__ __forceinline__ void LoadTile(const PermutedTiles& p, const T* from, int64_t row0,
-                                         int64_t column0, Tile<T, columns, rows>& tile) {
-  constexpr int kElements = bytes / static_cast<int>(sizeof(T));
-  constexpr int kAcross = columns / kElements, kCount = rows * kAcross / kThreads;
-  static_assert(kAcross > 0 && rows * kAcross % kThreads == 0);
+__device__ __forceinline__ void LoadTile(const PermutedTiles& p, const T* from, uint32_t row0,
+                                         uint32_t column0, T* tile) {
   using Access = WordOf<bytes>;
-  Access words[kCount];
+  constexpr unsigned kElements = bytes / sizeof(T), kAcross = columns / kElements;
+  constexpr int kCount = kThreadBytes / bytes, kTogether = std::min(kCount, 8);
+  static_assert(kAcross > 0);
+#pragma unroll 1
+  for (int k0 = 0; k0 < kCount; k0 += kTogether) {
+    const unsigned first = threadIdx.x + k0 * kTileThreads<T, columns, rows>;
+    Access words[kTogether];
 #pragma unroll
-  for (int k = 0; k < kCount; ++k) {
-    const int index = threadIdx.x + k * kThreads;
-    const int64_t column = column0 + index % kAcross * kElements;
-    const int64_t row = row0 + index / kAcross;
-    words[k] = Access{};
-    if (row >= p.rows || column >= p.readable_columns) continue;
-    uint32_t outer = static_cast<uint32_t>(row);
-    const uint32_t inner = p.inner_rows.Split(outer);
-    const T* at = from + inner * p.row_from[0] + outer * p.row_from[1] + column;
-    words[k] = *reinterpret_cast<const Access*>(at);
+    for (int k = 0; k < kTogether; ++k) {
+      const unsigned index = first + k * kTileThreads<T, columns, rows>;
+      const uint32_t row = row0 + index / kAcross, column = column0 + index % kAcross * kElements;
+      const T* at = from + OffsetAlong(p.inner_rows, p.row_from, row) + column;
+      const bool is_there = row < p.rows && column < p.readable_columns;
+      words[k] = is_there ? *reinterpret_cast<const Access*>(at) : Access{};
+    }
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      const unsigned index = first + k * kTileThreads<T, columns, rows>;
+      const unsigned place = PlaceOf<T, columns>(index / kAcross, index % kAcross * kElements);
+      *reinterpret_cast<Access*>(&tile[place]) = words[k];
+    }
   }
+}
+
+// Vector j holds element j of every word.
+template <typename T, typename Word, int n, int count>
+__device__ __forceinline__ void TakeApart(const Word (&words)[n], Vector<T, n> (&vectors)[count]) {
+  static_assert(count * sizeof(T) == sizeof(Word));
+  if constexpr (count == 1) {
 #pragma unroll
-  for (int k = 0; k < kCount; ++k) {
-    const int index = threadIdx.x + k * kThreads;
-    T* to = &tile[index / kAcross][index % kAcross * kElements];
-    // The pitch aligns rows to 4 bytes, or to an element of more.
-    constexpr int kPart = bytes < 4 || sizeof(T) > 4 ? static_cast<int>(sizeof(T)) : 4;
-    using Part = WordOf<kPart>;
-    const Part* parts = reinterpret_cast<const Part*>(&words[k]);
+    for (int i = 0; i < n; ++i) vectors[0][i] = words[i];
+  } else if constexpr (n == 1) {
 #pragma unroll
-    for (int part = 0; part < bytes / kPart; ++part)
-      reinterpret_cast<Part*>(to)[part] = parts[part];
+    for (int j = 0; j < count; ++j) vectors[j][0] = static_cast<T>(words[0] >> (32 / count * j));
+  } else if constexpr (count == 2) {
+#pragma unroll
+    for (int i = 0; i < n; i += 2) {
+      *reinterpret_cast<Word*>(&vectors[0][i]) = __byte_perm(words[i], words[i + 1], 0x5410);
+      *reinterpret_cast<Word*>(&vectors[1][i]) = __byte_perm(words[i], words[i + 1], 0x7632);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < n; i += 4) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {  // elements 2 half and 2 half + 1
+        const unsigned selector = half == 0 ? 0x5140 : 0x7362;
+        const Word low = __byte_perm(words[i], words[i + 1], selector),
+                   high = __byte_perm(words[i + 2], words[i + 3], selector);
+        *reinterpret_cast<Word*>(&vectors[2 * half][i]) = __byte_perm(low, high, 0x5410);
+        *reinterpret_cast<Word*>(&vectors[2 * half + 1][i]) = __byte_perm(low, high, 0x7632);
+      }
+    }
   }
 }
 
 template <int bytes, typename T, int columns, int rows>
-__device__ __forceinline__ void StoreTile(const PermutedTiles& p, T* to, int64_t row0,
-                                          int64_t column0, const Tile<T, columns, rows>& tile) {
-  constexpr int kElements = bytes / static_cast<int>(sizeof(T));
-  constexpr int kAcross = rows / kElements, kCount = columns * kAcross / kThreads;
-  static_assert(kAcross > 0 && columns * kAcross % kThreads == 0);
-#pragma unroll 4
+__device__ __forceinline__ void StoreTile(const PermutedTiles& p, T* to, uint32_t row0,
+                                          uint32_t column0, const T* tile) {
+  constexpr unsigned kElements = bytes / sizeof(T), kGroups = rows / kElements;
+  // Threads next to each other along a column: 128 bytes of the target where there are as many.
+  constexpr unsigned kNear = std::min({kGroups, 32U, 128U / bytes});
+  // Neighbouring columns of one thread: 4 bytes, unless writes would then be less than a sector.
+  constexpr unsigned kTaken = sizeof(T) < 4 && kNear * bytes >= 32 ? 4 / sizeof(T) : 1;
+  constexpr unsigned kAcross = columns / kTaken;
+  constexpr int kCount = kThreadBytes / (bytes * kTaken);
+  static_assert(kGroups > 0 && kCount > 0);
+  using Part = std::conditional_t<kTaken == 1, T, uint32_t>;
+#pragma unroll 2
   for (int k = 0; k < kCount; ++k) {
-    const int index = threadIdx.x + k * kThreads;
-    const int column_in_tile = index / kAcross, row_in_tile = index % kAcross * kElements;
-    const int64_t column = column0 + column_in_tile, row = row0 + row_in_tile;
-    if (column >= p.columns || row >= p.written_rows) continue;
-    Vector<T, kElements> elements;
+    const unsigned index = threadIdx.x + k * kTileThreads<T, columns, rows>;
+    const unsigned row = (index / (kNear * kAcross) * kNear + index % kNear) * kElements;
+    const unsigned column = index / kNear % kAcross * kTaken;
+    Part parts[kElements];
 #pragma unroll
-    for (int i = 0; i < kElements; ++i) elements[i] = tile[row_in_tile + i][column_in_tile];
-    uint32_t outer = static_cast<uint32_t>(column);
-    const uint32_t inner = p.inner_columns.Split(outer);
-    StoreVector(to + inner * p.column_to[0] + outer * p.column_to[1] + row, elements);
+    for (unsigned i = 0; i < kElements; ++i) {
+      parts[i] = *reinterpret_cast<const Part*>(&tile[PlaceOf<T, columns>(row + i, column)]);
+    }
+    Vector<T, kElements> vectors[kTaken];
+    TakeApart(parts, vectors);
+#pragma unroll
+    for (unsigned j = 0; j < kTaken; ++j) {
+      const uint32_t target = column0 + column + j;
+      T* at = to + OffsetAlong(p.inner_columns, p.column_to, target) + row0 + row;
+      if (target < p.columns && row0 + row < p.written_rows) StoreVector(at, vectors[j]);
+    }
   }
 }
 
@@ -128,12 +185,13 @@ constexpr int kWidest = side* static_cast<int>(sizeof(T)) < kVectorBytes
                             ? side* static_cast<int>(sizeof(T))
                             : kVectorBytes;
 
-template <typename T, int columns, int rows>
-__global__ void __launch_bounds__(kThreads) SwapAxes(const __grid_constant__ PermutedTiles p) {
-  __shared__ __align__(16) Tile<T, columns, rows> tile;
+template <typename T, int columns, int rows, int threads = kTileThreads<T, columns, rows>>
+__global__ void __launch_bounds__(threads, kResidentThreads / threads)
+    SwapAxes(const __grid_constant__ PermutedTiles p) {
+  __shared__ __align__(128) T tile[columns * rows];
   uint32_t index = blockIdx.x;
-  const int64_t row0 = int64_t{p.row_tiles.Split(index)} * rows;
-  const int64_t column0 = int64_t{p.column_tiles.Split(index)} * columns;
+  const uint32_t row0 = p.row_tiles.Split(index) * rows;
+  const uint32_t column0 = p.column_tiles.Split(index) * columns;
   const Offsets offsets = OffsetsOf(p.batch, index);
   const T* from = static_cast<const T*>(p.from) + offsets.from;
   T* to = static_cast<T*>(p.to) + offsets.to;
@@ -203,13 +261,13 @@ KernelCall PermuteTiles(int element_bytes, TileShape tile_shape, int64_t tiles,
                         const PermutedTiles& parameters) {
   LaunchShape shape;
   shape.grid.x = static_cast<unsigned>(tiles);
-  shape.block.x = kThreads;
   return VisitUnit(element_bytes, [&](auto word) {
     using T = decltype(word);
     constexpr int kBytes = static_cast<int>(sizeof(T));
     constexpr TileExtents kSquare = ExtentsOf(TileShape::kSquare, kBytes),
                           kWide = ExtentsOf(TileShape::kManyColumns, kBytes),
                           kTall = ExtentsOf(TileShape::kManyRows, kBytes);
+    shape.block.x = kTileThreads<T, kSquare.columns, kSquare.rows>;  // of every shape
     switch (tile_shape) {
       case TileShape::kSquare:
         return KernelCall::Of(SwapAxes<T, kSquare.columns, kSquare.rows>, shape, parameters);

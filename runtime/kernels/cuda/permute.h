@@ -41,8 +41,9 @@ struct PermutedRows {
 struct PermutedTiles {
   const void* from = nullptr;
   void* to = nullptr;
-  int64_t columns = 0, readable_columns = 0;  // readable: with the source's padding
-  int64_t rows = 0, written_rows = 0;         // written: with the target's padding
+  // Each < 2^31.
+  uint32_t columns = 0, readable_columns = 0;  // readable: with the source's padding
+  uint32_t rows = 0, written_rows = 0;         // written: with the target's padding
   FastDivide<uint32_t> inner_columns, inner_rows;
   int64_t column_to[2] = {}, row_from[2] = {};  // elements along the inner and the outer axis
   FastDivide<uint32_t> column_tiles, row_tiles;
