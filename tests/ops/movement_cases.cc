@@ -116,6 +116,29 @@ std::vector<OpCase> CopyCases() {
   };
 }
 
+// A pad of rows that are longer than a vector: numbers from 1 on, {top, left, bottom, right}.
+// `source_of`(x, extent) is the position that position x shows, or -1.
+OpCase WidePad(const char* mode, int rows, int columns, const std::vector<double>& pads,
+               int (*source_of)(int x, int extent)) {
+  const int top = static_cast<int>(pads[0]), left = static_cast<int>(pads[1]);
+  const int height = rows + top + static_cast<int>(pads[2]);
+  const int width = columns + left + static_cast<int>(pads[3]);
+  std::vector<double> numbers, padded;
+  for (int i = 0; i < rows * columns; ++i) numbers.push_back(i + 1);
+  for (int i = 0; i < height * width; ++i) {
+    const int y = source_of(i / width - top, rows), x = source_of(i % width - left, columns);
+    padded.push_back(y < 0 || x < 0 ? 0 : y * columns + x + 1);
+  }
+  return {"Pad",
+          {F32({rows, columns}, numbers), RowI(pads)},
+          Text("mode", mode),
+          {F32({height, width}, padded)}};
+}
+int Inside(int x, int extent) { return x < extent ? x : -1; }
+int Nearest(int x, int extent) { return x < 0 ? 0 : x < extent ? x : extent - 1; }
+int Reflected(int x, int extent) { return x < 0 ? -x : x < extent ? x : 2 * (extent - 1) - x; }
+int Round(int x, int extent) { return (x + extent) % extent; }
+
 std::vector<OpCase> PadCases() {
   const HostTensor row = Row({1, 2, 3});
   return {
@@ -133,6 +156,12 @@ std::vector<OpCase> PadCases() {
        Text("mode", "edge"),
        {F32({3, 3}, {1, 2, 2, 1, 2, 2, 3, 4, 4})}},
       {"Pad", {F32({0}, {}), RowI({1, 1})}, {}, {Row({0, 0})}},
+      WidePad("constant", 3, 30, {1, 1, 1, 1}, Inside),
+      WidePad("constant", 4, 29, {1, 1, 1, 3}, Inside),
+      WidePad("constant", 3, 40, {-1, 1, 1, -4}, Inside),
+      WidePad("edge", 3, 45, {1, 2, 0, 2}, Nearest),
+      WidePad("reflect", 4, 44, {1, 2, 2, 2}, Reflected),
+      WidePad("wrap", 3, 43, {1, 3, 1, 2}, Round),
   };
 }
 

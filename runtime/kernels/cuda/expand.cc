@@ -49,7 +49,7 @@ std::vector<MoveAxis> TileAxes(const KernelOperand& from, const KernelOperand& t
       axes.push_back({out / in, WholeRoute(out / in, 0)});
       axes.push_back({in, WholeRoute(in, stride)});
     } else {  // padding behind the repeats: one axis that goes round
-      axes.push_back({lane.extent, {.stride = stride, .extent = in}});
+      axes.push_back({lane.extent, {.low = 0, .high = in, .stride = stride, .extent = in}});
     }
   }
   return axes;

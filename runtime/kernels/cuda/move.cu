@@ -1,13 +1,18 @@
 #include "runtime/kernels/cuda/move.h"
 
+#include <cmath>
+
 #include "runtime/kernels/cuda/unit_window.cuh"
 
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kVectors = 2;  // of 16 bytes that a thread has in flight
+constexpr int kThreads = 128;
+constexpr int kBlocks = 8;  // of an SM at once
+template <typename W>
+constexpr int kVectors = sizeof(W) == 4 ? 4 : 2;  // of 16 bytes that a thread has in flight
 
+// Signed<W> holds every number of the source and of the output.
 template <typename W>
 struct MoveParameters {
   const void* from;
@@ -15,50 +20,82 @@ struct MoveParameters {
   const void* fill;
   const Routes* table;
   uint64_t pattern[2];
-  int64_t from_bytes, units, logical;
+  int64_t loadable;  // units of the source that whole aligned vectors hold
+  int64_t units, logical;
   int rank, fill_bytes;
   MoveMode mode;
   FastDivide<W> extents[kMostMoveAxes];
   Routes routes;
 };
+template <typename W>
+using Signed = std::make_signed_t<W>;
 
-// Which of `extent` elements position x shows, which may lie outside.
-__device__ __forceinline__ int64_t Mirrored(MoveMode mode, int64_t x, int64_t extent) {
-  if (x >= 0 && x < extent) return x;
+// Which of `extent` elements position x shows, which lies outside.
+template <typename S>
+__device__ __forceinline__ S Mirrored(MoveMode mode, S x, S extent) {
   if (mode == MoveMode::kEdge) return x < 0 ? 0 : extent - 1;
   if (mode == MoveMode::kReflect && extent == 1) return 0;
-  const int64_t period = mode == MoveMode::kReflect ? 2 * (extent - 1) : extent;
-  int64_t rest = x % period;
+  const S period = mode == MoveMode::kReflect ? 2 * (extent - 1) : extent;
+  S rest = x % period;
   if (rest < 0) rest += period;
   return rest < extent ? rest : period - rest;  // the second only in kReflect
 }
-
-__device__ __forceinline__ int64_t SourceAt(const Route& route, MoveMode mode, int64_t j) {
-  return route.extent == 0 ? j : Mirrored(mode, j - route.begin, route.extent);
+template <typename S>
+__device__ __forceinline__ S MirroredOf(const Route& route, MoveMode mode, S j) {
+  const S begin = static_cast<S>(route.begin);
+  return begin + Mirrored<S>(mode, j - begin, static_cast<S>(route.extent));
 }
-__device__ __forceinline__ bool HasSource(const Route& route, int64_t j) {
-  return route.extent != 0 || (j >= route.low && j < route.high);
+template <typename S>
+__device__ __forceinline__ bool IsDirect(const Route& route, S j) {
+  return j >= static_cast<S>(route.low) && j < static_cast<S>(route.high);
 }
 
 // A lane of the output: its position on the innermost axis, and where position 0 of its row is.
 template <typename W>
 struct Place {
-  W inner;
+  Signed<W> inner;
   bool has_source;  // by the other axes
-  int64_t row;
+  Signed<W> row;
 };
 
+// Those of lanes `first`, `first` + `step`, …
+template <int count, typename W>
+__device__ __forceinline__ void FindPlaces(const MoveParameters<W>& p, const Routes& routes,
+                                           W first, W step, Place<W> (&places)[count]) {
+  using S = Signed<W>;
+  W rest[count];
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    rest[i] = first + i * step;
+    const S inner = static_cast<S>(p.extents[0].Split(rest[i]));
+    places[i] = {inner, true, static_cast<S>(routes.base)};
+  }
+  for (int a = 1; a < p.rank; ++a) {
+    const FastDivide<W> extent = p.extents[a];
+    const Route& route = routes.axes[a];
+    const S stride = static_cast<S>(route.stride);
+    const bool is_mirrored = route.extent != 0;
+    S at[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      at[i] = static_cast<S>(extent.Split(rest[i]));
+      places[i].has_source = places[i].has_source && (is_mirrored || IsDirect(route, at[i]));
+      places[i].row += at[i] * stride;
+    }
+    if (!is_mirrored) continue;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      if (IsDirect(route, at[i])) continue;
+      places[i].row += (MirroredOf(route, p.mode, at[i]) - at[i]) * stride;
+    }
+  }
+}
 template <typename W>
 __device__ __forceinline__ Place<W> PlaceOf(const MoveParameters<W>& p, const Routes& routes,
                                             W lane) {
-  Place<W> place = {p.extents[0].Split(lane), true, routes.base};
-  for (int a = 1; a < p.rank; ++a) {
-    const int64_t j = static_cast<int64_t>(p.extents[a].Split(lane));
-    const Route& route = routes.axes[a];
-    place.has_source = place.has_source && HasSource(route, j);
-    place.row += SourceAt(route, p.mode, j) * route.stride;
-  }
-  return place;
+  Place<W> places[1];
+  FindPlaces(p, routes, lane, W{0}, places);
+  return places[0];
 }
 
 // Unit 0 of the fill in 16 bytes of it.
@@ -80,41 +117,71 @@ __device__ __forceinline__ uint4 FillOf(const MoveParameters<W>& p) {
                     static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32));
 }
 
-// Whether a vector that starts at `place` is one access of the source.
+// A vector whose bytes [first, last) are side by side in the source, and whose others are fill.
+template <typename W>
+struct Run {
+  bool is_valid;  // else it is none
+  int first, last;
+  Signed<W> at;  // the unit of the source that unit 0 shows, or would show
+};
 template <typename U, typename W>
-__device__ __forceinline__ bool IsRun(const MoveParameters<W>& p, const Route& route,
-                                      const Place<W>& place) {
-  const int64_t j = static_cast<int64_t>(place.inner);
-  if (!place.has_source || route.extent != 0 || route.stride != 1) return false;
-  if (j < route.low || j + kUnitsOf < U >> route.high || j + kUnitsOf < U >> p.logical)
-    return false;
-  return sizeof(U) == 16 || IsLoadable((place.row + j) * int64_t{sizeof(U)}, p.from_bytes);
+__device__ __forceinline__ int ShiftOf(const Run<W>& run) {
+  return static_cast<int>(run.at & (kUnitsOf<U> - 1)) * static_cast<int>(sizeof(U));
 }
 
-// Whether it takes elements of one row at equal distances.
+// What the row of `place` gives; the position may be negative.
+template <typename U, typename W>
+__device__ __forceinline__ Run<W> RunOf(const MoveParameters<W>& p, const Route& route,
+                                        const Place<W>& place) {
+  using S = Signed<W>;
+  constexpr S kAll = kUnitsOf<U>;
+  constexpr int kBytes = static_cast<int>(sizeof(U));
+  const S low = static_cast<S>(route.low) - place.inner;
+  const S high = place.has_source ? static_cast<S>(route.high) - place.inner : 0;
+  const int last = static_cast<int>(max(S{0}, min(high, kAll)));
+  const int first = min(static_cast<int>(max(S{0}, min(low, kAll))), last);
+  const S at = place.row + place.inner;
+  const bool is_readable = route.stride == 1 && at + last <= static_cast<S>(p.loadable);
+  const bool is_mirrored = route.extent != 0 && place.has_source && last - first != kAll;
+  return {(first == last || is_readable) && !is_mirrored, first * kBytes, last * kBytes, at};
+}
+
+// The aligned 16 bytes of the source where a Run starts, and those behind; only what it needs.
+struct Blocks {
+  uint4 low, high;
+};
+template <typename U, typename W>
+__device__ __forceinline__ Blocks LoadBlocks(const void* from, const Run<W>& run) {
+  const int border = kVectorBytes - ShiftOf<U>(run);  // the first byte of `high`
+  const U* unit = static_cast<const U*>(from) + (run.at & ~Signed<W>{kUnitsOf<U> - 1});
+  const uint4* at = reinterpret_cast<const uint4*>(unit);
+  const int last = run.is_valid ? run.last : 0;
+  Blocks blocks = {};
+  if (run.first < min(last, border)) blocks.low = __ldg(at);
+  if (sizeof(U) < 16 && max(run.first, border) < last) blocks.high = __ldg(at + 1);
+  return blocks;
+}
+
+template <typename U, typename W>
+__device__ __forceinline__ uint4 WordsOf(const Run<W>& run, const Blocks& blocks,
+                                         const uint4& fill) {
+  const uint4 words = Shifted<U>(blocks.low, blocks.high, ShiftOf<U>(run));
+  const bool is_whole = run.last - run.first == kVectorBytes;
+  return is_whole ? words : Blended(words, fill, run.first, run.last);
+}
+
+// Whether a vector takes elements of one row at equal distances.
 template <typename U, typename W>
 __device__ __forceinline__ bool IsStrided(const MoveParameters<W>& p, const Route& route,
                                           const Place<W>& place) {
-  const int64_t j = static_cast<int64_t>(place.inner);
-  return place.has_source && route.extent == 0 && j >= route.low && j + kUnitsOf<U> <= route.high &&
-         j + kUnitsOf<U> <= p.logical;
-}
-
-// Whether it lies in one row and is all fill.
-template <typename U, typename W>
-__device__ __forceinline__ bool IsFill(const MoveParameters<W>& p, const Route& route,
-                                       const Place<W>& place) {
-  const int64_t j = static_cast<int64_t>(place.inner), end = j + kUnitsOf<U>;
-  if (end > p.logical) return false;
-  if (!place.has_source) return true;
-  return route.extent == 0 && (end <= route.low || j >= route.high);
+  const int64_t j = place.inner, end = j + kUnitsOf<U>;
+  return place.has_source && j >= route.low && end <= route.high && end <= p.logical;
 }
 
 template <typename U, typename W>
 __device__ __forceinline__ uint4 LoadStrided(const MoveParameters<W>& p, const Route& route,
                                              const Place<W>& place) {
-  const U* from =
-      static_cast<const U*>(p.from) + place.row + static_cast<int64_t>(place.inner) * route.stride;
+  const U* from = static_cast<const U*>(p.from) + place.row + int64_t{place.inner} * route.stride;
   UnitWindow<U> window;
 #pragma unroll
   for (int i = 0; i < kUnitsOf<U>; ++i) window.Push(__ldg(from + i * route.stride));
@@ -124,24 +191,24 @@ __device__ __forceinline__ uint4 LoadStrided(const MoveParameters<W>& p, const R
 // Any vector: unit by unit from `lane` on; units beyond the output are 0.
 template <typename U, typename W>
 __device__ __forceinline__ uint4 Walk(const MoveParameters<W>& p, const Routes& routes, W lane,
-                                      Place<W> place) {
+                                      Place<W> place, U fill) {
   const Route& route = routes.axes[0];
-  const U fill = UnitOf<U>(FillOf(p), 0);
   UnitWindow<U> window;
   for (int i = 0; i < kUnitsOf<U>; ++i) {
     if (static_cast<int64_t>(lane) + i >= p.units) {
       window.Push(ZeroUnit<U>());
       continue;
     }
-    if (place.inner == p.extents[0].divisor) place = PlaceOf(p, routes, lane + i);
-    const int64_t j = static_cast<int64_t>(place.inner);
+    if (static_cast<W>(place.inner) == p.extents[0].divisor) place = PlaceOf(p, routes, lane + i);
+    const Signed<W> j = place.inner;
+    const bool is_direct = IsDirect(route, j);
     if (j >= p.logical) {
       window.Push(ZeroUnit<U>());
-    } else if (!place.has_source || !HasSource(route, j)) {
+    } else if (!place.has_source || (!is_direct && route.extent == 0)) {
       window.Push(fill);
     } else {
-      const int64_t at = place.row + SourceAt(route, p.mode, j) * route.stride;
-      window.Push(__ldg(static_cast<const U*>(p.from) + at));
+      const Signed<W> number = is_direct ? j : MirroredOf(route, p.mode, j);
+      window.Push(__ldg(static_cast<const U*>(p.from) + place.row + number * route.stride));
     }
     ++place.inner;
   }
@@ -150,20 +217,34 @@ __device__ __forceinline__ uint4 Walk(const MoveParameters<W>& p, const Routes& 
 
 // The slow way: vectors that cross rows, steps, ends of the source.
 template <typename U, typename W>
-__device__ __forceinline__ uint4 Gathered(const MoveParameters<W>& p, const Routes& routes,
-                                          W lane) {
+__device__ __forceinline__ uint4 Gathered(const MoveParameters<W>& p, const Routes& routes, W lane,
+                                          const uint4& fill) {
+  const Route& route = routes.axes[0];
+  const int64_t extent = static_cast<int64_t>(p.extents[0].divisor);
+  const int64_t left = p.units - static_cast<int64_t>(lane);
   const Place<W> place = PlaceOf(p, routes, lane);
-  if (static_cast<int64_t>(lane) + kUnitsOf<U> <= p.units) {
-    if (IsStrided<U>(p, routes.axes[0], place)) return LoadStrided<U>(p, routes.axes[0], place);
-    if (IsFill<U>(p, routes.axes[0], place)) return FillOf(p);
+  if (IsStrided<U>(p, route, place)) return LoadStrided<U>(p, route, place);
+  const int64_t row_left = extent - place.inner;
+  const bool takes_two_rows = row_left < kUnitsOf<U> && extent >= kUnitsOf<U>;
+  if (takes_two_rows && p.logical == extent && left >= kUnitsOf<U>) {
+    const int here = static_cast<int>(row_left);
+    Place<W> next = PlaceOf(p, routes, lane + here);
+    next.inner -= here;
+    const Run<W> run = RunOf<U>(p, route, place), behind = RunOf<U>(p, route, next);
+    if (run.is_valid && behind.is_valid) {
+      const Blocks blocks = LoadBlocks<U>(p.from, run), others = LoadBlocks<U>(p.from, behind);
+      return Blended(WordsOf<U>(run, blocks, fill), WordsOf<U>(behind, others, fill), 0,
+                     here * static_cast<int>(sizeof(U)));
+    }
   }
-  return Walk<U>(p, routes, lane, place);
+  return Walk<U>(p, routes, lane, place, UnitOf<U>(fill, 0));
 }
 
-// Each thread writes kVectors × 16 aligned bytes of the output, a block's width apart. Where those
-// are a run of the source they are loaded at once, whatever its alignment.
+// Each thread writes kVectors × 16 aligned bytes of the output, a block's width apart. What of
+// those is side by side in the source is loaded at once, whatever its alignment.
 template <typename U, typename W, bool kHasTable>
-__global__ void __launch_bounds__(kThreads) MoveUnits(const __grid_constant__ MoveParameters<W> p) {
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    MoveUnits(const __grid_constant__ MoveParameters<W> p) {
   const Routes* table = &p.routes;
   if constexpr (kHasTable) {
     constexpr int kWords = sizeof(Routes) / sizeof(int64_t);
@@ -175,37 +256,34 @@ __global__ void __launch_bounds__(kThreads) MoveUnits(const __grid_constant__ Mo
     table = reinterpret_cast<const Routes*>(shared);
   }
   const Routes& routes = *table;
-  const W first = static_cast<W>(blockIdx.x) * (kThreads * kVectors) + threadIdx.x;
-  int64_t at[kVectors];  // of the source, in units
-  bool are_runs = true;
+  constexpr W kStep = kThreads * kUnitsOf<U>;
+  constexpr W kBlockUnits = kVectors<W> * kStep;
+  const W first = static_cast<W>(blockIdx.x) * kBlockUnits + threadIdx.x * kUnitsOf<U>;
+  U* to = static_cast<U*>(p.to) + first;
+  const uint4 fill = FillOf(p);
+  Place<W> places[kVectors<W>];
+  FindPlaces(p, routes, first, kStep, places);
+  Run<W> runs[kVectors<W>];
+  Blocks blocks[kVectors<W>];
+  unsigned others = 0;  // vectors that are no runs, a bit each
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    const W lane = (first + v * kThreads) * kUnitsOf<U>;
-    const bool is_in = static_cast<int64_t>(lane) + kUnitsOf<U> <= p.units;
-    const Place<W> place = PlaceOf(p, routes, is_in ? lane : W{0});
-    at[v] = place.row + static_cast<int64_t>(place.inner);
-    are_runs = are_runs && is_in && IsRun<U>(p, routes.axes[0], place);
+  for (int v = 0; v < kVectors<W>; ++v) {
+    const bool is_in = first + v * kStep < static_cast<W>(p.units);
+    const bool is_in_row = places[v].inner + kUnitsOf<U> <= static_cast<Signed<W>>(p.logical);
+    runs[v] = RunOf<U>(p, routes.axes[0], places[v]);
+    runs[v].is_valid = runs[v].is_valid && is_in && is_in_row;
+    blocks[v] = LoadBlocks<U>(p.from, runs[v]);
+    if (is_in && !runs[v].is_valid) others |= 1u << v;
   }
-  U* to = static_cast<U*>(p.to);
-  if (are_runs) {
-    uint4 words[kVectors];
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      words[v] = LoadShifted<U>(p.from, at[v] * int64_t{sizeof(U)});
-    }
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const W lane = (first + v * kThreads) * kUnitsOf<U>;
-      *reinterpret_cast<uint4*>(to + lane) = words[v];
-    }
-    return;
+  for (int v = 0; v < kVectors<W>; ++v) {
+    if (!runs[v].is_valid) continue;
+    *reinterpret_cast<uint4*>(to + v * kStep) = WordsOf<U>(runs[v], blocks[v], fill);
   }
-#pragma unroll 1
-  for (int v = 0; v < kVectors; ++v) {
-    const W lane = (first + v * kThreads) * kUnitsOf<U>;
+  for (; others != 0; others &= others - 1) {
+    const W lane = first + (__ffs(static_cast<int>(others)) - 1) * kStep;
     const int64_t left = p.units - static_cast<int64_t>(lane);
-    if (left <= 0) return;
-    StoreUnits(to + lane, Gathered<U>(p, routes, lane), 0,
+    StoreUnits(static_cast<U*>(p.to) + lane, Gathered<U>(p, routes, lane, fill), 0,
                left < kUnitsOf<U> ? static_cast<int>(left) : kUnitsOf<U>);
   }
 }
@@ -216,12 +294,25 @@ int64_t UnitsOf(const Move& move) {
   return units;
 }
 
+// Whether 32 bits hold every number of the output, of the source and of what is made between them.
+bool IsNarrow(const Move& move) {
+  constexpr int64_t kMost = (int64_t{1} << 31) - (1 << 16);  // a grid may exceed the units
+  double reach = std::abs(static_cast<double>(move.routes.base));
+  for (int a = 0; a < move.rank; ++a) {
+    const Route& route = move.routes.axes[a];
+    const double numbers =
+        static_cast<double>(move.extents[a]) + 2 * static_cast<double>(route.extent);
+    reach += numbers * std::abs(static_cast<double>(route.stride));
+  }
+  return UnitsOf(move) < kMost && move.from_bytes / move.unit_bytes < kMost && reach < kMost;
+}
+
 template <typename U, typename W, bool kHasTable>
 KernelCall CallIn(const Move& move) {
   MoveParameters<W> p = {};
   p.pattern[0] = move.pattern[0];
   p.pattern[1] = move.pattern[1];
-  p.from_bytes = move.from_bytes;
+  p.loadable = move.from_bytes / kVectorBytes * kUnitsOf<U>;
   p.units = UnitsOf(move);
   p.logical = move.logical;
   p.rank = move.rank;
@@ -229,7 +320,7 @@ KernelCall CallIn(const Move& move) {
   p.mode = move.mode;
   p.routes = move.routes;
   for (int a = 0; a < move.rank; ++a) p.extents[a] = FastDivide<W>(move.extents[a]);
-  constexpr int64_t kBlockUnits = int64_t{kThreads} * kVectors * kUnitsOf<U>;
+  constexpr int64_t kBlockUnits = int64_t{kThreads} * kVectors<W> * kUnitsOf<U>;
   const LaunchShape shape = {
       .grid = {.x = static_cast<unsigned>((p.units + kBlockUnits - 1) / kBlockUnits)},
       .block = {.x = kThreads}};
@@ -244,11 +335,10 @@ KernelCall CallIn(const Move& move) {
 }  // namespace
 
 KernelCall CallOf(const Move& move) {
-  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);  // a grid may exceed the units
   return VisitUnit(move.unit_bytes, [&](auto unit) {
     using U = decltype(unit);
     if (move.table) return CallIn<U, uint64_t, true>(move);
-    if (UnitsOf(move) < kMostNarrow) return CallIn<U, uint32_t, false>(move);
+    if (IsNarrow(move)) return CallIn<U, uint32_t, false>(move);
     return CallIn<U, uint64_t, false>(move);
   });
 }

@@ -13,9 +13,10 @@ inline constexpr int kMostMoveAxes = 16;  // Tile makes two of each of up to 8 d
 
 enum class MoveMode : uint8_t { kDirect, kReflect, kEdge, kWrap };
 
-// Which element of the source stands at position j of an axis of the output:
-//   extent == 0  number j, in units of `stride`; none where j is not in [low, high)
-//   else         what MoveMode makes of number j - begin on an axis of `extent` elements
+// Which element of the source stands at position j of an axis of the output, in units of `stride`:
+//   j in [low, high)  number j
+//   extent == 0       none elsewhere
+//   else              begin + what MoveMode makes of j - begin on an axis of `extent` elements
 struct Route {
   int64_t low = 0, high = 0;
   int64_t stride = 0;  // units of the source between neighbours; 0 repeats, negative goes back

@@ -29,6 +29,21 @@ inline Route WholeRoute(int64_t extent, int64_t stride) {
   return {.low = 0, .high = extent, .stride = stride};
 }
 
+// What `Parameters` (of Slice, of Pad) say of the operands around them.
+template <typename Parameters>
+void SetDims(const KernelOperand& from, const KernelOperand& to, Parameters& p) {
+  p.rank = from.value->rank();
+  const Strides strides = StridesOf(from);
+  const std::vector<LaneAxis> lanes = LaneAxesOf(to);
+  for (int i = 0; i < p.rank; ++i) {
+    const int d = lanes[i].dim;
+    p.in_dims[d] = from.dims()[d];
+    p.in_strides[d] = strides.strides[d];
+    p.out_dims[d] = to.dims()[d];
+    p.place[d] = p.rank - 1 - i;
+  }
+}
+
 // A Move between two operands that has no axes yet; its units are elements.
 Move MoveBetween(const KernelOperand& from, const KernelOperand& to);
 // With `axes`, from the outermost in memory to the innermost, those of the output's lanes.

@@ -31,17 +31,8 @@ absl::Status CheckOperands(const Node& node, const PadParameters& p) {
 
 PadParameters ParametersOf(const Node& node, const KernelOperand& from, const KernelOperand& to) {
   PadParameters p = {.pads = IntegersOf(node, 1), .axes = IntegersOf(node, 3)};
-  p.rank = from.value->rank();
   p.is_mirrored = ModeOf(node) != MoveMode::kDirect;
-  const Strides strides = StridesOf(from);
-  const std::vector<LaneAxis> lanes = LaneAxesOf(to);
-  for (int i = 0; i < p.rank; ++i) {
-    const int d = lanes[i].dim;
-    p.in_dims[d] = from.dims()[d];
-    p.in_strides[d] = strides.strides[d];
-    p.out_dims[d] = to.dims()[d];
-    p.place[d] = p.rank - 1 - i;
-  }
+  SetDims(from, to, p);
   return p;
 }
 

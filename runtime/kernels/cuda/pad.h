@@ -62,14 +62,13 @@ ONNX_CUDNN_BOTH uint64_t RoutePad(const PadParameters& p, PadScratch& scratch, R
     if (extent != p.out_dims[d]) return FaultWord({FaultKind::kExtent, d, extent});
     Route& route = routes.axes[p.place[d]];
     route.stride = p.in_strides[d];
-    if (p.is_mirrored && (begin > 0 || scratch.ends[d] > 0)) {
-      route.begin = begin;
-      route.extent = p.in_dims[d];
-      continue;
-    }
     route.low = begin > 0 ? begin : 0;
     route.high = begin + p.in_dims[d] < extent ? begin + p.in_dims[d] : extent;
     routes.base -= begin * p.in_strides[d];
+    if (p.is_mirrored && (begin > 0 || scratch.ends[d] > 0)) {
+      route.begin = begin;
+      route.extent = p.in_dims[d];
+    }
   }
   return 0;
 }

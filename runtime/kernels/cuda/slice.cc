@@ -22,16 +22,7 @@ SliceParameters ParametersOf(const Node& node, const KernelOperand& from, const 
                        .ends = IntegersOf(node, 2),
                        .axes = IntegersOf(node, 3),
                        .steps = IntegersOf(node, 4)};
-  p.rank = from.value->rank();
-  const Strides strides = StridesOf(from);
-  const std::vector<LaneAxis> lanes = LaneAxesOf(to);
-  for (int i = 0; i < p.rank; ++i) {
-    const int d = lanes[i].dim;
-    p.in_dims[d] = from.dims()[d];
-    p.in_strides[d] = strides.strides[d];
-    p.out_dims[d] = to.dims()[d];
-    p.place[d] = p.rank - 1 - i;
-  }
+  SetDims(from, to, p);
   return p;
 }
 

@@ -75,6 +75,28 @@ __device__ __forceinline__ void StoreUnits(U* to, const uint4& words, int first,
   }
 }
 
+// 16 bytes of which the first is byte `shift` of `low`, with `high` behind it; `shift` is a
+// multiple of U's size.
+template <typename U>
+__device__ __forceinline__ uint4 Shifted(const uint4& low, const uint4& high, int shift) {
+  if constexpr (sizeof(U) == 16) {
+    return low;
+  } else {
+    uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    if (shift & 8) {
+#pragma unroll
+      for (int i = 0; i < 6; ++i) w[i] = w[i + 2];
+    }
+    if (sizeof(U) < 8 && (shift & 4)) {
+#pragma unroll
+      for (int i = 0; i < 5; ++i) w[i] = w[i + 1];
+    }
+    const int bits = sizeof(U) < 4 ? (shift & 3) * 8 : 0;
+    return make_uint4(__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits),
+                      __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits));
+  }
+}
+
 // Whether LoadShifted touches no byte beyond `bytes`: `at` + 16 does not exceed them.
 __device__ __forceinline__ bool IsLoadable(int64_t at, int64_t bytes) {
   return (at & 15) == 0 || (at | 15) + 17 <= bytes;
@@ -85,21 +107,20 @@ template <typename U>
 __device__ __forceinline__ uint4 LoadShifted(const void* from, int64_t at) {
   const int shift = sizeof(U) == 16 ? 0 : static_cast<int>(at & 15);
   const uint4* block = reinterpret_cast<const uint4*>(static_cast<const char*>(from) + at - shift);
-  const uint4 a = __ldg(block);
-  if (shift == 0) return a;
-  const uint4 b = __ldg(block + 1);
-  uint32_t w[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
-  if (shift & 8) {
-#pragma unroll
-    for (int i = 0; i < 6; ++i) w[i] = w[i + 2];
-  }
-  if (shift & 4) {
-#pragma unroll
-    for (int i = 0; i < 5; ++i) w[i] = w[i + 1];
-  }
-  const int bits = (shift & 3) * 8;
-  return make_uint4(__funnelshift_r(w[0], w[1], bits), __funnelshift_r(w[1], w[2], bits),
-                    __funnelshift_r(w[2], w[3], bits), __funnelshift_r(w[3], w[4], bits));
+  const uint4 low = __ldg(block);
+  return shift == 0 ? low : Shifted<U>(low, __ldg(block + 1), shift);
+}
+
+// Bytes [first, last) of `inside`, the others of `outside`.
+__device__ __forceinline__ uint4 Blended(const uint4& inside, const uint4& outside, int first,
+                                         int last) {
+  const uint32_t bytes = (1u << last) - (1u << first);  // a bit each
+  const auto blend = [&](uint32_t in, uint32_t out, int word) {
+    const uint32_t mask = ((bytes >> (4 * word) & 15) * 0x00204081 & 0x01010101) * 0xFF;
+    return (in & mask) | (out & ~mask);
+  };
+  return make_uint4(blend(inside.x, outside.x, 0), blend(inside.y, outside.y, 1),
+                    blend(inside.z, outside.z, 2), blend(inside.w, outside.w, 3));
 }
 
 }  // namespace onnx_cudnn
