@@ -61,12 +61,28 @@ std::vector<OpCase> EinsumCases() {
 
 std::vector<OpCase> PoolCases() {
   const HostTensor line = F32({1, 1, 4}, {1, 4, 2, 3}), planes = F32({1, 2, 2}, {3, 4, -1, 0});
+  const HostTensor wide = F32({1, 1, 2, 8}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  const Attrs same = {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}};
   return {
       {"MaxPool", {line}, Kernel({2}), {F32({1, 1, 3}, {4, 4, 3}), I64({1, 1, 3}, {1, 1, 3})}},
       {"AveragePool",
        {line},
        {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}, {"ceil_mode", int64_t{1}}},
        {F32({1, 1, 2}, {7 / 3.0, 2.5})},
+       {},
+       kRounding},
+      {"MaxPool",
+       {wide},
+       same,
+       {F32({1, 1, 2, 8}, {9, 10, 11, 12, 13, 14, 15, 15, 9, 10, 11, 12, 13, 14, 15, 15})}},
+      {"MaxPool",
+       {wide},
+       {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}},
+       {F32({1, 1, 1, 4}, {9, 11, 13, 15})}},
+      {"AveragePool",
+       {wide},
+       same,
+       {F32({1, 1, 2, 8}, {4.5, 5, 6, 7, 8, 9, 10, 10.5, 4.5, 5, 6, 7, 8, 9, 10, 10.5})},
        {},
        kRounding},
       {"LpPool", {planes}, Kernel({2}), {F32({1, 2, 1}, {5, 1})}, {}, kRounding},

@@ -53,15 +53,15 @@ struct WindowPool {
   bool include_pad = false;
   bool with_indices = false;
 
-  // The side and stride of a square that has a kernel of its own.
-  bool is_square() const {
+  bool has_strip() const {
     const WindowAxis &h = window.h(), &w = window.w(), &d = window.d();
-    return h.kernel == w.kernel && h.stride == w.stride && h.dilation == 1 && w.dilation == 1 &&
-           d.trivial() && d.in == 1;
+    return HasPoolStrip(h.kernel, h.stride) && h.kernel == w.kernel && h.stride == w.stride &&
+           h.dilation == 1 && w.dilation == 1 && d.trivial() && d.in == 1;
   }
 };
 
-PoolParameters ParametersOf(const WindowPool& pool, int lanes, int rows) {
+// Work items of `rows` rows of `columns` outputs of `lanes` channels.
+PoolParameters ParametersOf(const WindowPool& pool, int lanes, int rows, int columns) {
   const ImageLayout &x = pool.x, &y = pool.y;
   const int64_t planes = x.channels_last ? 1 : x.channels;  // of an image, that are outer
   PoolParameters p{};
@@ -73,8 +73,8 @@ PoolParameters ParametersOf(const WindowPool& pool, int lanes, int rows) {
   p.y_outer = y.image_stride() / planes;
   p.y_d = y.depth_stride(), p.y_h = y.row_stride(), p.y_w = y.column_stride();
   p.vectors = FastDivide<uint32_t>(x.channels_last ? x.lanes / lanes : 1);
-  p.columns = FastDivide<uint32_t>(p.w.out);
-  p.rows = FastDivide<uint32_t>((p.h.out + rows - 1) / rows);
+  p.columns = FastDivide<uint32_t>(BlocksOf(p.w.out, columns));
+  p.rows = FastDivide<uint32_t>(BlocksOf(p.h.out, rows));
   p.depths = FastDivide<uint32_t>(p.d.out);
   p.channels = x.channels_last ? static_cast<int>(x.channels) : kNoLimit;
   p.planes_per_outer = x.channels_last ? static_cast<int>(x.channels) : 1;
@@ -87,11 +87,44 @@ int64_t ItemsOf(const PoolParameters& p) {
          p.depths.divisor;
 }
 
-KernelCall CallOf(const WindowPool& pool, int lanes, int rows, const PoolParameters& p) {
-  const LaunchShape shape{.grid = {BlocksOf(p.items, kPoolThreads)}, .block = {kPoolThreads}};
-  if (pool.with_indices) return PoolIndicesCall(pool.dtype, shape, p);
-  if (rows == 1) return PoolWindowCall(pool.kind, pool.dtype, lanes, shape, p);
-  return PoolStripCall(pool.kind, pool.dtype, lanes, p.h.kernel, p.h.stride, shape, p);
+// Whether 16 bytes of a row are one access from any multiple of them on, and so are the outputs of
+// windows that start there or one column before.
+bool ReadsPixels(const WindowPool& pool, int element_bytes) {
+  const WindowAxis& w = pool.window.w();
+  const int read = kVectorBytes / element_bytes;
+  return !pool.x.channels_last && w.in % read == 0 && w.out * w.stride % read == 0 &&
+         w.pad_begin < w.kernel - 1;
+}
+
+// A launch of a pooling, but for the images that it takes.
+struct PoolLaunch {
+  PoolParameters parameters;
+  bool is_strip;
+  PoolStrip strip;
+
+  KernelCall CallOf(const WindowPool& pool) const {
+    const PoolParameters& p = parameters;
+    const int threads = is_strip ? kPoolStripThreads : kPoolThreads;
+    const LaunchShape shape{.grid = {BlocksOf(p.items, threads)},
+                            .block = {static_cast<unsigned>(threads)}};
+    if (is_strip) return PoolStripCall(pool.kind, pool.dtype, strip, shape, p);
+    if (pool.with_indices) return PoolIndicesCall(pool.dtype, shape, p);
+    return PoolWindowCall(pool.kind, pool.dtype, strip.lanes, shape, p);
+  }
+};
+
+PoolLaunch LaunchOf(const WindowPool& pool, int element_bytes) {
+  // Of these the code has one channel a thread alone.
+  const bool is_single =
+      pool.with_indices || pool.kind == PoolKind::kNorm || element_bytes == sizeof(double);
+  const int lanes = is_single ? 1 : LanesOf(pool.x, element_bytes);
+  const bool is_strip = pool.has_strip() && !is_single && element_bytes > 1;
+  if (!is_strip) return {ParametersOf(pool, lanes, 1, 1), is_strip, {.lanes = lanes}};
+  const PoolStrip strip{.lanes = lanes, .pixels = ReadsPixels(pool, element_bytes)};
+  const int stride = static_cast<int>(pool.window.h().stride);
+  const int columns =
+      strip.pixels ? kVectorBytes / element_bytes / stride : PoolStripColumns(stride);
+  return {ParametersOf(pool, lanes, PoolStripRows(strip.pixels, stride), columns), is_strip, strip};
 }
 
 absl::StatusOr<WindowPool> ReadWindowPool(const Node& node, const KernelOperand& x,
@@ -125,23 +158,15 @@ absl::StatusOr<KernelCode> CompileWindowPool(const KernelRequest& request) {
   ASSIGN_OR_RETURN(const WindowPool pool, ReadWindowPool(node, x, y));
   KernelCode code{.constants = operands.TakeConstants()};
   if (y.value->elements() == 0) return code;
-  // Of these the code has one channel a thread alone.
-  const bool is_single =
-      pool.with_indices || pool.kind == PoolKind::kNorm || x.element_bytes() == sizeof(double);
-  const int lanes = is_single ? 1 : LanesOf(pool.x, x.element_bytes());
-  int rows = kPoolStripRows;
-  PoolParameters p = ParametersOf(pool, lanes, rows);
-  if (pool.with_indices || !pool.is_square() || CallOf(pool, lanes, rows, p).function == nullptr) {
-    rows = 1;
-    p = ParametersOf(pool, lanes, rows);
-  }
+  PoolLaunch launch = LaunchOf(pool, x.element_bytes());
+  PoolParameters& p = launch.parameters;
   p.columns_first = node.attrs().Int("storage_order", 0) != 0;
   p.p = static_cast<float>(node.attrs().Int("p", 2));
   const int64_t outer = pool.x.images * (pool.x.channels_last ? 1 : pool.x.channels);
   RETURN_IF_ERROR(ForEachLaunch(outer, ItemsOf(p), [&](int64_t first, int64_t count) {
     p.first_outer = first;
     p.items = static_cast<uint32_t>(count * ItemsOf(p));
-    KernelCall call = CallOf(pool, lanes, rows, p);
+    KernelCall call = launch.CallOf(pool);
     call.Bind(offsetof(PoolParameters, x), x.slot);
     if (node.has_output(0)) {
       call.Bind(offsetof(PoolParameters, y), operands.Of(node.output(0)).slot);

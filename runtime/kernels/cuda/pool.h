@@ -36,11 +36,25 @@ struct PoolParameters {
 };
 
 inline constexpr int kPoolThreads = 256;
-inline constexpr int kPoolStripRows = 2;
+inline constexpr int kPoolStripThreads = 128;
 
-// The kernel of squares of `kernel` taps at `stride`, two spatial axes, no dilation, whose work
-// items are kPoolStripRows rows; function nullptr where there is none.
-KernelCall PoolStripCall(PoolKind kind, DType dtype, int lanes, int kernel, int stride,
+// The squares, with strides of 1 or 2, two spatial axes and no dilation, that PoolStripCall has.
+constexpr bool HasPoolStrip(int64_t kernel, int64_t stride) {
+  return (kernel == 2 || kernel == 3) && (stride == 1 || stride == 2);
+}
+
+// What a work item of PoolStripCall reads at once.
+struct PoolStrip {
+  int lanes = 1;        // channels of a vector: 1 or 16 bytes of them
+  bool pixels = false;  // planes: 16 bytes of a row, of which its width is a multiple; its outputs
+                        // are an aligned access too, and w.pad < kernel - 1
+};
+// Output rows of a work item, and its columns where it does not read pixels.
+constexpr int PoolStripRows(bool pixels, int stride) { return (pixels ? 8 : 4) / stride; }
+constexpr int PoolStripColumns(int stride) { return 2 / stride; }
+
+// f32, f16 and bf16; maxima and averages.
+KernelCall PoolStripCall(PoolKind kind, DType dtype, const PoolStrip& strip,
                          const LaunchShape& shape, const PoolParameters& parameters);
 // Any window; work items are one output. `lanes`: channels of a vector, 1 or 16 bytes of them.
 KernelCall PoolWindowCall(PoolKind kind, DType dtype, int lanes, const LaunchShape& shape,

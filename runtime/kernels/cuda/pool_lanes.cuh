@@ -33,6 +33,38 @@ __device__ __forceinline__ T Larger(T best, T value) {
   }
 }
 
+// `value` in all lanes.
+template <int kLanes, typename T>
+__device__ __forceinline__ Vector<T, kLanes> Filled(T value) {
+  Vector<T, kLanes> vector;
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) vector[i] = value;
+  return vector;
+}
+
+// Larger of each lane.
+template <typename T, int kLanes>
+__device__ __forceinline__ void KeepLarger(Vector<T, kLanes>& best, const Vector<T, kLanes>& x) {
+  if constexpr (kIs16BitFloat<T> && kLanes % 2 == 0) {
+    using Pair = std::conditional_t<std::is_same_v<T, Half>, __half2, __nv_bfloat162>;
+#pragma unroll
+    for (int i = 0; i < kLanes / 2; ++i) {
+      Pair& pair = reinterpret_cast<Pair*>(best.at)[i];
+      pair = __hmax2(pair, reinterpret_cast<const Pair*>(x.at)[i]);
+    }
+  } else if constexpr (sizeof(T) == 1 && kLanes % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < kLanes / 4; ++i) {
+      unsigned& four = reinterpret_cast<unsigned*>(best.at)[i];
+      const unsigned other = reinterpret_cast<const unsigned*>(x.at)[i];
+      four = std::is_signed_v<T> ? __vmaxs4(four, other) : __vmaxu4(four, other);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) best[i] = Larger(best[i], x[i]);
+  }
+}
+
 template <PoolKind kKind, typename T, int kLanes>
 struct PoolLanes;
 
@@ -40,34 +72,8 @@ template <typename T, int kLanes>
 struct PoolLanes<PoolKind::kMax, T, kLanes> {
   Vector<T, kLanes> best;
 
-  static __device__ __forceinline__ Vector<T, kLanes> Nothing(float) {
-    Vector<T, kLanes> nothing;
-#pragma unroll
-    for (int i = 0; i < kLanes; ++i) nothing[i] = Lowest<T>();
-    return nothing;
-  }
-  __device__ __forceinline__ void Start() { best = Nothing(0); }
-  __device__ __forceinline__ void Add(const Vector<T, kLanes>& x, float) {
-    if constexpr (kIs16BitFloat<T> && kLanes % 2 == 0) {
-      using Pair = std::conditional_t<std::is_same_v<T, Half>, __half2, __nv_bfloat162>;
-#pragma unroll
-      for (int i = 0; i < kLanes / 2; ++i) {
-        Pair& pair = reinterpret_cast<Pair*>(best.at)[i];
-        pair = __hmax2(pair, reinterpret_cast<const Pair*>(x.at)[i]);
-      }
-    } else if constexpr (sizeof(T) == 1 && kLanes % 4 == 0) {
-#pragma unroll
-      for (int i = 0; i < kLanes / 4; ++i) {
-        unsigned& four = reinterpret_cast<unsigned*>(best.at)[i];
-        const unsigned other = reinterpret_cast<const unsigned*>(x.at)[i];
-        four = std::is_signed_v<T> ? __vmaxs4(four, other) : __vmaxu4(four, other);
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < kLanes; ++i) best[i] = Larger(best[i], x[i]);
-    }
-  }
-  __device__ __forceinline__ void Merge(const PoolLanes& other) { Add(other.best, 0); }
+  __device__ __forceinline__ void Start() { best = Filled<kLanes>(Lowest<T>()); }
+  __device__ __forceinline__ void Add(const Vector<T, kLanes>& x, float) { KeepLarger(best, x); }
   __device__ __forceinline__ Vector<T, kLanes> Finish(int64_t, float) const { return best; }
 };
 
@@ -79,19 +85,9 @@ struct PoolSums {
   using Sum = PoolSum<T>;
   Vector<Sum, kLanes> sum;
 
-  static __device__ __forceinline__ Vector<T, kLanes> Nothing(float) {
-    Vector<T, kLanes> nothing;
-#pragma unroll
-    for (int i = 0; i < kLanes; ++i) nothing[i] = Narrow<T>(Sum{0});
-    return nothing;
-  }
   __device__ __forceinline__ void Start() {
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) sum[i] = 0;
-  }
-  __device__ __forceinline__ void Merge(const PoolSums& other) {
-#pragma unroll
-    for (int i = 0; i < kLanes; ++i) sum[i] += other.sum[i];
   }
 };
 
@@ -145,11 +141,22 @@ struct PoolLanes<PoolKind::kNorm, T, kLanes> : PoolSums<T, kLanes> {
 
 // Lanes from `valid` on are padding, and zero.
 template <typename T, int kLanes>
-__device__ __forceinline__ void ClearPadding(Vector<T, kLanes>& vector, int64_t valid) {
+__device__ __forceinline__ void ClearPadding(Vector<T, kLanes>& vector, int valid) {
   if (valid >= kLanes) return;
+  if constexpr (sizeof(T) < 4 &&
+                Vector<T, kLanes>::kBytes % 4 == 0) {  // so that halves stay paired
+    constexpr int kEach = 4 / sizeof(T);
 #pragma unroll
-  for (int i = 0; i < kLanes; ++i) {
-    if (i >= valid) vector[i] = T{};
+    for (int i = 0; i < kLanes / kEach; ++i) {
+      const int bits = (valid - i * kEach) * static_cast<int>(8 * sizeof(T));
+      const uint32_t kept = bits >= 32 ? ~0U : bits <= 0 ? 0U : ~0U >> (32 - bits);
+      reinterpret_cast<uint32_t*>(vector.at)[i] &= kept;
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) {
+      if (i >= valid) vector[i] = T{};
+    }
   }
 }
 
@@ -166,6 +173,10 @@ __device__ __forceinline__ PoolPlace PlaceOf(const PoolParameters& p, uint32_t i
   place.depth = p.depths.Split(item);
   place.outer = p.first_outer + item;
   return place;
+}
+
+__device__ __forceinline__ bool Inside(const PoolAxis& axis, int at) {
+  return static_cast<unsigned>(at) < static_cast<unsigned>(axis.in);
 }
 
 // How many taps of the axis count for output `o`.

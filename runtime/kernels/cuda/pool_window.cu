@@ -5,10 +5,6 @@
 namespace onnx_cudnn {
 namespace {
 
-__device__ __forceinline__ bool Inside(const PoolAxis& axis, int at) {
-  return static_cast<unsigned>(at) < static_cast<unsigned>(axis.in);
-}
-
 // Calls f(where, offset in elements) for the taps inside of the input, row by row.
 template <typename F>
 __device__ __forceinline__ void ForEachTap(const PoolParameters& p, const PoolPlace& place, F&& f) {
@@ -46,7 +42,7 @@ __global__ void __launch_bounds__(kPoolThreads)
             CountOf(p.w, place.column);
   }
   Vector<T, kLanes> out = lanes.Finish(count, p.p);
-  ClearPadding(out, p.channels - static_cast<int64_t>(place.vector) * kLanes);
+  ClearPadding(out, p.channels - place.vector * kLanes);
   T* y = static_cast<T*>(p.y) + place.outer * p.y_outer + place.vector * kLanes;
   StoreVector(y + place.depth * p.y_d + place.row * p.y_h + place.column * p.y_w, out);
 }
