@@ -16,6 +16,9 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr size_t kLibraryVariants = 2;  // each takes tenths of a second to build
+constexpr int kTraceRepeats = 10;
+
+bool Traces() { return std::getenv("ONNX_CUDNN_TRACE") != nullptr; }
 
 bool IsOwn(const Engine& engine) { return engine.name() == "kernel"; }
 
@@ -42,7 +45,7 @@ class Checker {
   absl::Status CheckVariant(const Variant& variant) {
     const Candidate& candidate = check_.candidate;
     where_ = absl::StrCat(candidate.engine->name(), " ", Describe(candidate), " ", variant.text);
-    if (std::getenv("ONNX_CUDNN_TRACE") != nullptr) std::cerr << where_ << std::endl;
+    if (Traces()) std::cerr << where_ << std::endl;
     ASSIGN_OR_RETURN(const Compiled compiled,
                      candidate.engine->Compile(candidate, variant, check_.target));
     if (compiled.step() == nullptr) {
@@ -62,6 +65,9 @@ class Checker {
       CheckEqual(first, third, "a run over poisoned padding");
     }
     ++result_.ran;
+    if (!Traces()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const double us, runner->MeasureUs(kTraceRepeats));
+    std::cerr << absl::StrFormat("  %.2f us, predicted %.2f us\n", us, candidate.cost.us);
     return absl::OkStatus();
   }
   CandidateResult TakeResult() { return std::move(result_); }
@@ -145,7 +151,7 @@ absl::StatusOr<CandidateResult> CheckCandidate(const CandidateCheck& check,
   }
   ASSIGN_OR_RETURN(std::vector<Variant> variants,
                    candidate.engine->Variants(candidate, check.target));
-  if (!IsOwn(*candidate.engine) && variants.size() > kLibraryVariants) {
+  if (!IsOwn(*candidate.engine) && variants.size() > kLibraryVariants && !Traces()) {
     variants.resize(kLibraryVariants);
   }
   Checker checker(check, inputs, std::move(expected));

@@ -37,7 +37,8 @@ struct CandidateResult {
 // Compiles every Variant (of libraries the first two), runs each over `inputs` and expects: what
 // Evaluate says of the Nodes, equal bits in a second run, padding written as zeros, foreign lanes
 // left alone; of our own kernels the same over poisoned padding. With ONNX_CUDNN_TRACE in the
-// environment it names each Variant first: the last one is the one that hangs.
+// environment it takes all Variants and names each before it runs (the last one hangs) and how long
+// it took.
 //   errors  what compiling, running or the references failed with
 absl::StatusOr<CandidateResult> CheckCandidate(const CandidateCheck& check,
                                                const std::vector<HostTensor>& inputs);

@@ -1,5 +1,5 @@
 // Every Partition of whole networks alone against the references of its Nodes: of small ones, and
-// of the model in ONNX_CUDNN_MODEL=FILE (its free dims are 1).
+// of the model in ONNX_CUDNN_MODEL=FILE (its free dims are 1, the first ones ONNX_CUDNN_BATCH=N).
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -45,9 +45,12 @@ class PartitionsTest : public GpuTest {
  private:
   static std::map<std::string, Dims, std::less<>> DimsOf(const Graph& graph) {
     std::map<std::string, Dims, std::less<>> dims;
+    const std::string batch = Variable("ONNX_CUDNN_BATCH");
     for (const Value* input : graph.inputs()) {
+      Dims& of_input = dims[input->name()];
       for (const Dim& dim : input->type().dims) {
-        dims[input->name()].push_back(dim.value < 0 ? 1 : dim.value);
+        const int64_t free = of_input.empty() && !batch.empty() ? std::stoll(batch) : 1;
+        of_input.push_back(dim.value < 0 ? free : dim.value);
       }
     }
     return dims;
