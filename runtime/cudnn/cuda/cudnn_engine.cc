@@ -196,7 +196,7 @@ class CudnnEngine final : public PatternEngine {
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal) {
   RETURN_IF_ERROR(LoadCudnn());
-  ASSIGN_OR_RETURN(std::unique_ptr<CudnnHandles> handles, CudnnHandles::Open());
+  ASSIGN_OR_RETURN(std::unique_ptr<CudnnHandles> handles, CudnnHandles::Open(ordinal));
   ASSIGN_OR_RETURN(std::string properties, DevicePropertiesOf(ordinal));
   ASSIGN_OR_RETURN(std::string device, DeviceOf(properties));
   return std::make_unique<CudnnEngine>(std::move(handles), std::move(properties),

@@ -4,6 +4,7 @@
 #include "absl/memory/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
 
 namespace onnx_cudnn {
@@ -12,8 +13,8 @@ CudnnHandles::Lease::~Lease() {
   if (pool_ != nullptr) pool_->Return(handle_);
 }
 
-absl::StatusOr<std::unique_ptr<CudnnHandles>> CudnnHandles::Open() {
-  auto handles = absl::WrapUnique(new CudnnHandles);
+absl::StatusOr<std::unique_ptr<CudnnHandles>> CudnnHandles::Open(int ordinal) {
+  auto handles = absl::WrapUnique(new CudnnHandles(ordinal));
   absl::ReaderMutexLock no_capture(CaptureMutex());
   RETURN_IF_ERROR(handles->TakeOrMake().status());  // returned at once
   return handles;
@@ -31,6 +32,7 @@ CudnnHandles::~CudnnHandles() {
 }
 
 absl::StatusOr<CudnnHandles::Lease> CudnnHandles::TakeOrMake() {
+  RETURN_IF_ERROR(CUDA_STATUS(cudaSetDevice, ordinal_));
   {
     absl::MutexLock lock(mutex_);
     if (!free_.empty()) {

@@ -29,18 +29,20 @@ class CudnnHandles {
   };
 
   // With a first handle.
-  static absl::StatusOr<std::unique_ptr<CudnnHandles>> Open();
+  static absl::StatusOr<std::unique_ptr<CudnnHandles>> Open(int ordinal);
   ~CudnnHandles();
 
-  // One that is free, else a new one. The caller shares CaptureMutex().
+  // One that is free, else a new one. The caller shares CaptureMutex(). Makes the device's context
+  // the thread's own: cuDNN loads code through the driver, which asks for that.
   absl::StatusOr<Lease> TakeOrMake();
   // Waits until one is free: makes none, so it may be called during a capture.
   Lease Take();
 
  private:
-  CudnnHandles() = default;
+  explicit CudnnHandles(int ordinal) : ordinal_(ordinal) {}
   void Return(cudnnHandle_t handle);
 
+  const int ordinal_;
   absl::Mutex mutex_;
   std::vector<cudnnHandle_t> free_ ABSL_GUARDED_BY(mutex_);
 };
