@@ -10,6 +10,13 @@ constexpr double kRounding = 1e-6;  // of f32, over a few operations
 
 HostTensor Four() { return F32({2, 2}, {1, 2, 3, 4}); }
 Attrs Axis(int64_t axis) { return {{"axis", axis}}; }
+// 34 × 34 pixels of each channel, half of them a + b, half a - b.
+HostTensor TwoValues(int64_t channels, double a, double b) {
+  constexpr int64_t kSide = 34;
+  std::vector<double> values(channels * kSide * kSide);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = i % 2 == 0 ? a + b : a - b;
+  return TensorOf(DType::kF32, {1, channels, kSide, kSide}, values);
+}
 Attrs Kernel(Ints kernel) { return {{"kernel_shape", std::move(kernel)}}; }
 
 std::vector<OpCase> ProductCases() {
@@ -104,6 +111,18 @@ std::vector<OpCase> NormalizationCases() {
        {},
        kRounding},
       {"InstanceNormalization", {pair, two, five}, exact, {normal}, {}, kRounding},
+      {"InstanceNormalization",  // more pixels than a block holds
+       {TwoValues(8, 3, 0.5), Row(std::vector<double>(8, 2)), Row(std::vector<double>(8, 5))},
+       exact,
+       {TwoValues(8, 5, 2)},
+       {},
+       kRounding},
+      {"InstanceNormalization",  // and padded channels
+       {TwoValues(5, 3, 0.5), Row(std::vector<double>(5, 2)), Row(std::vector<double>(5, 5))},
+       exact,
+       {TwoValues(5, 5, 2)},
+       {},
+       kRounding},
       {"GroupNormalization",
        {pair, two, five},
        {{"epsilon", 0.0f}, {"num_groups", int64_t{1}}},

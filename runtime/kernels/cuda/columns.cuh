@@ -12,10 +12,11 @@ class ColumnSlice {
  public:
   Vector<T, kWidth> lanes[kColumnVectors];
 
-  __device__ __forceinline__ explicit ColumnSlice(const ColumnShape& shape)
+  // Of block `block` along the columns.
+  __device__ __forceinline__ explicit ColumnSlice(const ColumnShape& shape,
+                                                  unsigned block = blockIdx.x)
       : extent_(shape.extent), inner_(shape.inner) {
-    const int64_t column =
-        static_cast<int64_t>(blockIdx.x) * blockDim.x + static_cast<int>(threadIdx.x);
+    const int64_t column = static_cast<int64_t>(block) * blockDim.x + static_cast<int>(threadIdx.x);
     if (column >= shape.columns) extent_ = 0;
     uint64_t outer = static_cast<uint64_t>(column);
     const int64_t within = static_cast<int64_t>(shape.columns_of_one.Split(outer));
@@ -25,19 +26,29 @@ class ColumnSlice {
   // From `from` along the extent on; `outside` beyond its end.
   __device__ __forceinline__ void Load(const T* x, int from, T outside) {
     first_ = from + static_cast<int>(threadIdx.y);
+    Packed<T, kWidth> words[kColumnVectors];
+    Vector<T, kWidth> nothing;
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) nothing[k] = outside;
 #pragma unroll
     for (int j = 0; j < kColumnVectors; ++j) {
-      if (Holds(j)) {
-        lanes[j] = LoadVector<kWidth>(x + At(j));
-      } else {
-#pragma unroll
-        for (int k = 0; k < kWidth; ++k) lanes[j][k] = outside;
-      }
+      words[j] = Packed<T, kWidth>(nothing);
+      if (Holds(j)) words[j] = Packed<T, kWidth>(LoadVector<kWidth>(x + At(j)));
     }
+#pragma unroll
+    for (int j = 0; j < kColumnVectors; ++j) lanes[j] = words[j].Elements();
   }
   __device__ __forceinline__ void Forget() {  // as RowSlice
+    asm volatile("" : "+r"(first_));
 #pragma unroll
     for (int j = 0; j < kColumnVectors; ++j) Hide(lanes[j]);
+  }
+  // n elements of vector j, from its k-th on.
+  template <int n>
+  __device__ __forceinline__ Vector<T, n> Lanes(int j, int k) const {
+    Vector<T, n> some;
+    memcpy(&some, &lanes[j].at[k], sizeof(some));
+    return some;
   }
   __device__ __forceinline__ bool Holds(int j) const { return Index(j) < extent_; }
   __device__ __forceinline__ int Index(int j) const {

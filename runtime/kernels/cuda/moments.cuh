@@ -15,6 +15,11 @@ struct Moments {
   __device__ __forceinline__ C variance() const { return squares / n; }
 };
 
+template <typename C>
+struct MeanAndVariance {
+  C mean, variance;
+};
+
 struct JoinMoments {
   template <typename C>
   __device__ __forceinline__ Moments<C> operator()(Moments<C> a, Moments<C> b) const {
@@ -26,8 +31,8 @@ struct JoinMoments {
   }
 };
 
-__device__ __forceinline__ float InverseRoot(float x) { return 1 / sqrtf(x); }
-__device__ __forceinline__ double InverseRoot(double x) { return 1 / sqrt(x); }
+__device__ __forceinline__ float InverseRoot(float x) { return rsqrtf(x); }
+__device__ __forceinline__ double InverseRoot(double x) { return rsqrt(x); }
 
 // Of the elements that a thread holds of a row.
 template <typename C, typename T, int kCount>
@@ -58,33 +63,42 @@ __device__ __forceinline__ Moments<C> MomentsOf(const RowSlice<T, kCount>& slice
 
 // The same of a whole row, in which it is what its threads hold: mean and squared distances in two
 // rounds over them, without JoinMoments' divisions. `about_zero`: the mean is taken to be 0.
-// Padding of the slice is zero.
-template <typename C, typename T, int kCount, int kWarps>
-__device__ __forceinline__ Moments<C> MomentsOfRow(const RowShape& rows, RowSlice<T, kCount>& slice,
-                                                   bool about_zero, C (&scratch)[2][kWarps]) {
+// Padding of the slice is zero. Each vector's sum is its own: short chains of additions.
+template <typename C, typename T, int kCount, bool kWhole, int kWarps>
+__device__ __forceinline__ MeanAndVariance<C> MomentsOfRow(const RowShape& rows,
+                                                           RowSlice<T, kCount, kWhole>& slice,
+                                                           bool about_zero,
+                                                           C (&scratch)[2][kWarps]) {
   constexpr int kWidth = RowSlice<T, kCount>::kWidth;
-  const C n = static_cast<C>(rows.extent);
+  const C share = C{1} / static_cast<C>(rows.extent);
   C mean = 0, squares = 0;
   if (!about_zero) {
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
+      C x[kWidth], sum = 0;
+      WidenAll(slice.lanes[j], x);
 #pragma unroll
-      for (int k = 0; k < kWidth; ++k) mean += Widen<C>(slice.lanes[j][k]);
+      for (int k = 0; k < kWidth; ++k) sum += x[k];
+      mean += sum;
     }
-    mean = JoinRow(mean, rows.threads, scratch[0], Sum()) / n;
+    mean = JoinRow(mean, rows.threads, scratch[0], Sum()) * share;
     slice.Forget();
   }
 #pragma unroll
   for (int j = 0; j < kCount; ++j) {
+    C x[kWidth], sum = 0;
+    WidenAll(slice.lanes[j], x);
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
-      const C distance = slice.Holds(j, k) ? Widen<C>(slice.lanes[j][k]) - mean : C{0};
-      squares += distance * distance;
+      C distance = x[k] - mean;
+      if (!kWhole && !slice.Holds(j, k)) distance = 0;
+      sum += distance * distance;
     }
+    squares += slice.Holds(j, 0) || !kWhole ? sum : C{0};
   }
   squares = JoinRow(squares, rows.threads, scratch[1], Sum());
   slice.Forget();
-  return {n, mean, squares};
+  return {mean, squares * share};
 }
 
 // Of one column of those that a thread holds; k: which of the vector's.

@@ -1,7 +1,9 @@
 // Mean and variance of groups of channels of one image, or of all images, and the planes normalized
 // by them (plane_norm.h). In f32, f64 for f64.
 //   rows      row-major: the planes of a group are one row; a warp or a block holds it in registers
-//   columns   channels-last, a group a channel: a block holds neighbouring channels of all pixels
+//   columns   channels-last, a group a channel: a block, or a cluster of up to 16, holds
+//   neighbouring
+//             channels of all pixels
 //   parts     what fits neither: moments of parts of planes, joined in a fixed tree into two
 //   factors
 //             a channel, which a third launch (affine.cu) applies
@@ -54,36 +56,51 @@ __device__ __forceinline__ ChannelFactors<C> FactorsOf(const PlaneNormParameters
 
 // Writes a group's row. Several channels: each element asks which one is its own, or each vector
 // where vectors do not cross planes.
-template <typename T, int kCount, typename C>
+template <typename T, int kCount, bool kWhole, typename C>
 __device__ __forceinline__ void ApplyToRow(const PlaneNormParameters& p,
-                                           const RowSlice<T, kCount>& slice, int64_t first_channel,
-                                           C mean, C inverse) {
+                                           const RowSlice<T, kCount, kWhole>& slice,
+                                           int64_t first_channel, C mean, C inverse) {
   constexpr int kWidth = RowSlice<T, kCount>::kWidth;
+  if (p.group.divisor == 1) {
+    const ChannelFactors<C> f = FactorsOf<T>(p, first_channel, inverse);
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      C y[kWidth];
+      WidenAll(slice.lanes[j], y);
+#pragma unroll
+      for (int k = 0; k < kWidth; ++k) y[k] = (y[k] - mean) * f.a + f.b;
+      slice.Store(p.rows, static_cast<T*>(p.y), j, NarrowAll<T>(y));
+    }
+    return;
+  }
   const bool one_a_vector = p.rows.whole && p.pixels.divisor % kWidth == 0;
   ChannelFactors<C> f = FactorsOf<T>(p, first_channel, inverse);
 #pragma unroll
   for (int j = 0; j < kCount; ++j) {
-    Vector<T, kWidth> y;
-    if (p.group.divisor > 1 && one_a_vector && slice.Holds(j, 0)) {
+    C y[kWidth];
+    WidenAll(slice.lanes[j], y);
+    if (one_a_vector && slice.Holds(j, 0)) {
       const uint32_t channel = p.pixels.Divide(static_cast<uint32_t>(slice.Begin(j)));
       f = FactorsOf<T>(p, first_channel + channel, inverse);
     }
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
-      if (p.group.divisor > 1 && !one_a_vector && slice.Holds(j, k)) {
+      if (!one_a_vector && slice.Holds(j, k)) {
         const uint32_t channel = p.pixels.Divide(static_cast<uint32_t>(slice.Begin(j) + k));
         f = FactorsOf<T>(p, first_channel + channel, inverse);
       }
-      y[k] = Narrow<T>((Widen<C>(slice.lanes[j][k]) - mean) * f.a + f.b);
+      y[k] = (y[k] - mean) * f.a + f.b;
     }
-    slice.Store(p.rows, static_cast<T*>(p.y), j, y);
+    slice.Store(p.rows, static_cast<T*>(p.y), j, NarrowAll<T>(y));
   }
 }
 
-template <typename T, int kRows, int kCount>
-__global__ void __launch_bounds__(kMostRowThreads) PlaneNormRows(PlaneNormParameters p) {
+// kWhole: rows.whole.
+template <typename T, int kRows, int kCount, bool kWhole>
+__global__ void __launch_bounds__(kMostRowThreads, kWhole && sizeof(T) < 8 ? 2 : 1)
+    PlaneNormRows(PlaneNormParameters p) {
   using C = ComputeOf<T>;
-  using Slice = RowSlice<T, kCount>;
+  using Slice = RowSlice<T, kCount, kWhole>;
   __shared__ C scratch[2][kMostWarps];
   const RowThread thread(p.rows, kRows);
   Slice slices[kRows];
@@ -94,12 +111,13 @@ __global__ void __launch_bounds__(kMostRowThreads) PlaneNormRows(PlaneNormParame
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const Moments<C> moments = MomentsOfRow(p.rows, slices[r], /*about_zero=*/false, scratch);
+    const MeanAndVariance<C> moments =
+        MomentsOfRow(p.rows, slices[r], /*about_zero=*/false, scratch);
     const int64_t row = thread.first + r * thread.step;
     if (row >= p.rows.rows) continue;
     const uint64_t first_channel = p.channels.Modulo(static_cast<uint64_t>(row) * p.group.divisor);
     ApplyToRow(p, slices[r], static_cast<int64_t>(first_channel), moments.mean,
-               InverseOf(p, moments.variance()));
+               InverseOf(p, moments.variance));
   }
 }
 
@@ -110,54 +128,133 @@ __device__ __forceinline__ int64_t ColumnChannel(const ColumnShape& shape, int64
   return static_cast<int64_t>(within) * kWidth + k;
 }
 
+// What the blocks of a cluster wrote is seen by all of them.
+__device__ __forceinline__ void ClusterSync() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+#endif
+}
+
+// Of a column. a, b: the squared distances to the mean and the number of elements of one part, and
+// once the parts are joined the factors.
+template <typename C>
+struct ColumnState {
+  C mean, a, b;
+};
+
+// part_count blocks, a cluster, hold the pixels of the same columns, part_elements each.
 template <typename T, int kWidth>
-__global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNormParameters p) {
+__global__ void __launch_bounds__(kMostColumnThreads, sizeof(T) < 8 ? 2 : 1)
+    PlaneNormColumns(PlaneNormParameters p) {
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch_bytes[];
-  C* scratch = reinterpret_cast<C*>(scratch_bytes);
-  const C n = static_cast<C>(p.columns.extent);
-  ColumnSlice<T, kWidth> slice(p.columns);
-  slice.Load(static_cast<const T*>(p.x), 0, T(0.0F));
-  C mean[kWidth] = {}, inverse[kWidth] = {};
+  // 16 bits hold no mean so large that x · a + (b - mean · a) cancels in f32.
+  constexpr bool kFused = kIs16BitFloat<T>;
+  const int x = static_cast<int>(blockDim.x), columns = x * kWidth;
+  const int own = static_cast<int>(threadIdx.x) * kWidth;
+  ColumnState<C>* states = reinterpret_cast<ColumnState<C>*>(scratch_bytes);
+  C* scratch = reinterpret_cast<C*>(states + columns);
+  const unsigned parts = static_cast<unsigned>(p.part_count), block = blockIdx.x / parts;
+  const int64_t begin = blockIdx.x % parts * p.part_elements, extent = p.columns.extent;
+  const C n = static_cast<C>(max(int64_t{0}, min(extent - begin, p.part_elements)));
+  const C share = n > 0 ? C{1} / n : C{0};
+  ColumnSlice<T, kWidth> slice(p.columns, block);
+  slice.Load(static_cast<const T*>(p.x), static_cast<int>(begin), T(0.0F));
+  C sums[kWidth] = {};
 #pragma unroll
   for (int j = 0; j < kColumnVectors; ++j) {
+    C lanes[kWidth];
+    WidenAll(slice.lanes[j], lanes);
 #pragma unroll
-    for (int k = 0; k < kWidth; ++k) mean[k] += Widen<C>(slice.lanes[j][k]);
+    for (int k = 0; k < kWidth; ++k) sums[k] += lanes[k];
   }
-  JoinColumns<kWidth>(mean, scratch, Sum());
+  JoinColumns<kWidth>(sums, scratch, Sum());
   slice.Forget();
+  if (threadIdx.y == 0) {
 #pragma unroll
-  for (int k = 0; k < kWidth; ++k) mean[k] /= n;
+    for (int k = 0; k < kWidth; ++k) states[own + k].mean = sums[k] * share;
+  }
+  __syncthreads();
+  constexpr int kPair = kWidth > 1 ? 2 : 1;  // columns at once: registers
 #pragma unroll
-  for (int j = 0; j < kColumnVectors; ++j) {
+  for (int k = 0; k < kWidth; k += kPair) {
+    C mean[kPair];
 #pragma unroll
-    for (int k = 0; k < kWidth; ++k) {
-      const C distance = slice.Holds(j) ? Widen<C>(slice.lanes[j][k]) - mean[k] : C{0};
-      inverse[k] += distance * distance;
+    for (int i = 0; i < kPair; ++i) mean[i] = states[own + k + i].mean, sums[k + i] = 0;
+#pragma unroll
+    for (int j = 0; j < kColumnVectors; ++j) {
+      C lanes[kPair];
+      WidenAll(slice.template Lanes<kPair>(j, k), lanes);
+#pragma unroll
+      for (int i = 0; i < kPair; ++i) {
+        const C distance = slice.Holds(j) ? lanes[i] - mean[i] : C{0};
+        sums[k + i] += distance * distance;
+      }
     }
   }
-  JoinColumns<kWidth>(inverse, scratch, Sum());
+  JoinColumns<kWidth>(sums, scratch, Sum());
   slice.Forget();
-  const int64_t column = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  C shift[kWidth];
-  bool is_element[kWidth];
+
+  // One thread a column joins its parts.
+  ColumnState<C>* of_column = states;
+  if (parts > 1) {
+    of_column =
+        static_cast<ColumnState<C>*>(p.parts) + static_cast<int64_t>(block) * parts * columns;
+  }
+  if (threadIdx.y == 0) {
 #pragma unroll
-  for (int k = 0; k < kWidth; ++k) {
-    const int64_t channel = ColumnChannel<kWidth>(p.columns, column, k);
-    is_element[k] = channel < static_cast<int64_t>(p.channels.divisor);
-    const auto f = FactorsOf<T>(p, is_element[k] ? channel : 0, InverseOf(p, inverse[k] / n));
-    inverse[k] = f.a;
-    shift[k] = f.b;
+    for (int k = 0; k < kWidth; ++k) {
+      of_column[blockIdx.x % parts * columns + own + k] = {states[own + k].mean, sums[k], n};
+    }
+  }
+  if (parts > 1) ClusterSync();
+  __syncthreads();
+  const C all = C{1} / static_cast<C>(extent);
+  for (int i = static_cast<int>(threadIdx.y) * x + static_cast<int>(threadIdx.x); i < columns;
+       i += x * static_cast<int>(blockDim.y)) {
+    C center = 0, sum = 0;
+    for (unsigned r = 0; r < parts; ++r) {
+      const ColumnState<C>& part = of_column[r * columns + i];
+      center += part.b * all * part.mean;
+    }
+    for (unsigned r = 0; r < parts; ++r) {
+      const ColumnState<C>& part = of_column[r * columns + i];
+      sum += part.a + part.b * (part.mean - center) * (part.mean - center);
+    }
+    const int64_t channel =
+        ColumnChannel<kWidth>(p.columns, static_cast<int64_t>(block) * x + i / kWidth, i % kWidth);
+    const bool is_element = channel < static_cast<int64_t>(p.channels.divisor);
+    const auto f = FactorsOf<T>(p, is_element ? channel : 0, InverseOf(p, sum * all));
+    states[i] = {center, f.a, kFused ? f.b - center * f.a : f.b};
+  }
+  __syncthreads();
+
+  const int64_t channel =
+      ColumnChannel<kWidth>(p.columns, static_cast<int64_t>(block) * x + threadIdx.x, 0);
+  const int present =
+      static_cast<int>(min(int64_t{kWidth}, static_cast<int64_t>(p.channels.divisor) - channel));
+#pragma unroll
+  for (int k = 0; k < kWidth; k += kPair) {
+    ColumnState<C> f[kPair];
+#pragma unroll
+    for (int i = 0; i < kPair; ++i) f[i] = states[own + k + i];
+#pragma unroll
+    for (int j = 0; j < kColumnVectors; ++j) {
+      C y[kPair];
+      WidenAll(slice.template Lanes<kPair>(j, k), y);
+#pragma unroll
+      for (int i = 0; i < kPair; ++i) {
+        const C number = (kFused ? y[i] : y[i] - f[i].mean) * f[i].a + f[i].b;
+        y[i] = k + i < present ? number : C{0};
+      }
+      const Vector<T, kPair> result = NarrowAll<T>(y);
+      memcpy(&slice.lanes[j].at[k], &result, sizeof(result));
+    }
   }
 #pragma unroll
   for (int j = 0; j < kColumnVectors; ++j) {
-    Vector<T, kWidth> y;
-#pragma unroll
-    for (int k = 0; k < kWidth; ++k) {
-      const C number = (Widen<C>(slice.lanes[j][k]) - mean[k]) * inverse[k] + shift[k];
-      y[k] = Narrow<T>(is_element[k] ? number : C{0});
-    }
-    slice.Store(static_cast<T*>(p.y), j, y);
+    slice.Store(static_cast<T*>(p.y), j, slice.lanes[j]);
   }
 }
 
@@ -243,6 +340,8 @@ __global__ void __launch_bounds__(32) JoinParts(PlaneNormParameters p) {
   }
 }
 
+using PlaneNorms = void (*)(PlaneNormParameters);
+
 int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How many parts of how many elements, whole steps of a block each.
@@ -263,11 +362,16 @@ KernelCall& BindAll(KernelCall& call, const PlaneNormOptions& options,
 }
 
 // Several rows of a thread at once are those of short ones.
+template <typename T, bool kWhole>
+PlaneNorms RowsOf(const RowPlan& plan) {
+  if (plan.rows_at_once > 1) return PlaneNormRows<T, 4, 1, kWhole>;
+  return plan.vectors == 4 ? PlaneNormRows<T, 1, 4, kWhole> : PlaneNormRows<T, 1, 8, kWhole>;
+}
+
 template <typename T>
 KernelCall RowsCall(const RowPlan& plan, PlaneNormParameters p) {
   p.rows = plan.shape;
-  if (plan.rows_at_once > 1) return KernelCall::Of(PlaneNormRows<T, 4, 1>, plan.launch, p);
-  return KernelCall::Of(plan.vectors == 4 ? PlaneNormRows<T, 1, 4> : PlaneNormRows<T, 1, 8>,
+  return KernelCall::Of(plan.shape.whole ? RowsOf<T, true>(plan) : RowsOf<T, false>(plan),
                         plan.launch, p);
 }
 
@@ -275,10 +379,42 @@ template <typename T>
 constexpr int kWideColumn = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
 
 template <typename T>
-KernelCall ColumnsCall(const ColumnPlan& plan, PlaneNormParameters p) {
+int64_t ColumnsOfBlock(const ColumnPlan& plan) {
+  return int64_t{plan.launch.block.x} * (plan.is_wide ? kWideColumn<T> : 1);
+}
+
+constexpr int kMostClusterBlocks = 16;
+
+// How many blocks hold the pixels of a column together, in a cluster where there are several; 0:
+// they do not fit. `plan` becomes one block's.
+template <typename T>
+int BlocksOfColumn(const AxisLanes& columns, const PlaneNormOptions& options, ColumnPlan& plan) {
+  if (plan.fits) return 1;
+  if (!options.has_clusters || !plan.is_wide) return 0;
+  for (int blocks = 2; blocks <= kMostClusterBlocks; blocks *= 2) {
+    AxisLanes part = columns;
+    part.extent = (columns.extent + blocks - 1) / blocks;
+    const ColumnPlan of_part = PlanColumns(part, kWideColumn<T>, sizeof(ComputeOf<T>));
+    if (!of_part.fits) continue;
+    plan.launch = of_part.launch;
+    return blocks;
+  }
+  return 0;
+}
+
+// `parts` blocks hold the pixels of a column.
+template <typename T>
+KernelCall ColumnsCall(const ColumnPlan& plan, int parts, PlaneNormParameters p) {
   p.columns = plan.shape;
+  p.part_count = parts;
+  p.part_elements = int64_t{kColumnVectors} * plan.launch.block.y;
+  LaunchShape launch = plan.launch;
+  launch.cluster = parts;
+  launch.grid.x *= static_cast<unsigned>(parts);
+  launch.shared_bytes +=
+      static_cast<int>(ColumnsOfBlock<T>(plan) * sizeof(ColumnState<ComputeOf<T>>));
   return KernelCall::Of(plan.is_wide ? PlaneNormColumns<T, kWideColumn<T>> : PlaneNormColumns<T, 1>,
-                        plan.launch, p);
+                        launch, p);
 }
 
 // Moments of the rows' or columns' parts; `p` learns how many there are.
@@ -362,11 +498,17 @@ PlaneNormCalls PlaneNormOf(const PlaneLanes& lanes, const PlaneNormOptions& opti
   } else {
     const AxisLanes columns{
         .outer = lanes.images, .extent = lanes.pixels, .pitch = lanes.pixels, .inner = lanes.pitch};
-    const ColumnPlan plan = PlanColumns(columns, kWideColumn<T>, sizeof(ComputeOf<T>));
-    if (!plan.fits || of_group > 1 || options.joins_images || lanes.pitch == 1) {
+    ColumnPlan plan = PlanColumns(columns, kWideColumn<T>, sizeof(ComputeOf<T>));
+    const int blocks = BlocksOfColumn<T>(columns, options, plan);
+    if (blocks == 0 || of_group > 1 || options.joins_images || lanes.pitch == 1) {
       return InParts<T>(lanes, options, columns, slots, p);
     }
-    made.calls.push_back(ColumnsCall<T>(plan, p));
+    made.calls.push_back(ColumnsCall<T>(plan, blocks, p));
+    if (blocks > 1) {
+      made.workspace_bytes = int64_t{made.calls[0].shape.grid.x} * ColumnsOfBlock<T>(plan) *
+                             static_cast<int64_t>(sizeof(ColumnState<ComputeOf<T>>));
+      made.calls[0].Bind(offsetof(PlaneNormParameters, parts), Slot::Workspace());
+    }
   }
   BindAll(made.calls[0], options, slots);
   return made;

@@ -1,16 +1,15 @@
 // Common element-wise forms. What is to be computed is asked once for all lanes of a thread.
 #include "runtime/kernels/cuda/pointwise_simple.h"
 
-#include "runtime/kernels/cuda/numbers.cuh"
+#include "runtime/kernels/cuda/packed.cuh"
 #include "runtime/kernels/cuda/pointwise_codes.cuh"
-#include "runtime/kernels/cuda/vectors.cuh"
 
 namespace onnx_cudnn {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kVectors = 4;  // of one thread, in flight together
-// With fewer lanes than this many blocks of kVectors would take, each thread takes one vector.
+constexpr int kLanes = 16;  // of one thread, in registers as f32, their vectors in flight together
+// With fewer lanes than this many blocks of kLanes would take, each thread takes one vector.
 constexpr int64_t kManyBlocks = 512;
 
 template <typename F, int n>
@@ -112,7 +111,7 @@ __device__ __forceinline__ int64_t OffsetOf(const SimpleParameters& p, int64_t l
 
 // n elements from `from`, of which the tensor has `present`; others are the last one.
 template <int n, typename E>
-__device__ __forceinline__ Vector<E, n> LoadPresent(const E* from, int64_t present) {
+__device__ __forceinline__ Vector<E, n> LoadPresent(const E* from, int present) {
   if (present >= n) return LoadVector<n>(from);
   Vector<E, n> elements;
 #pragma unroll
@@ -120,7 +119,7 @@ __device__ __forceinline__ Vector<E, n> LoadPresent(const E* from, int64_t prese
   return elements;
 }
 template <int n, typename E>
-__device__ __forceinline__ void StorePresent(E* to, const Vector<E, n>& elements, int64_t present) {
+__device__ __forceinline__ void StorePresent(E* to, const Vector<E, n>& elements, int present) {
   if (present >= n) return StoreVector(to, elements);
 #pragma unroll
   for (int i = 0; i < n; ++i) {
@@ -139,42 +138,74 @@ __device__ __forceinline__ Vector<E, n> LoadBroadcast(const SimpleParameters& p,
   return elements;
 }
 
+// Every block but the last one has all its lanes, and asks for none of them.
 template <typename A, typename Y, SimpleOperand operand, int vectors>
-__global__ void __launch_bounds__(kThreads) RunSimple(const __grid_constant__ SimpleParameters p) {
+__global__ void __launch_bounds__(kThreads, 5)
+    RunSimple(const __grid_constant__ SimpleParameters p) {
   constexpr int kNarrowest = sizeof(A) < sizeof(Y) ? sizeof(A) : sizeof(Y);
-  constexpr int kVector = SimpleVector(kNarrowest);
-  const int64_t first = (int64_t{blockIdx.x} * (kThreads * vectors) + threadIdx.x) * kVector;
-  const A* a = static_cast<const A*>(p.a);
-  Vector<A, kVector> left[vectors], right[operand == SimpleOperand::kNone ? 1 : vectors];
+  constexpr int kVector = SimpleVector(kNarrowest), kStep = kThreads * kVector;
+  constexpr int kRights = operand == SimpleOperand::kNone ? 1 : vectors;
+  using Loaded = Packed<A, kVector>;
+  const int64_t start = int64_t{blockIdx.x} * (vectors * kStep);
+  const int own = static_cast<int>(threadIdx.x) * kVector;
+  const bool is_whole = p.lanes - start >= vectors * kStep;
+  const int present = is_whole ? vectors * kStep : static_cast<int>(p.lanes - start) - own;
+  const A* a = static_cast<const A*>(p.a) + start + own;
+  const A* b = static_cast<const A*>(p.b) + start + own;
+  Loaded left[vectors] = {}, right[kRights] = {};
+  if (is_whole) {
 #pragma unroll
-  for (int k = 0; k < vectors; ++k) {
-    const int64_t lane = first + k * (kThreads * kVector), present = p.lanes - lane;
-    if (present <= 0) continue;
-    left[k] = LoadPresent<kVector>(a + lane, present);
+    for (int k = 0; k < vectors; ++k) left[k] = Loaded(LoadVector<kVector>(a + k * kStep));
     if constexpr (operand == SimpleOperand::kFull) {
-      right[k] = LoadPresent<kVector>(static_cast<const A*>(p.b) + lane, present);
+#pragma unroll
+      for (int k = 0; k < vectors; ++k) right[k] = Loaded(LoadVector<kVector>(b + k * kStep));
     }
-    if constexpr (operand == SimpleOperand::kBroadcast) {
-      right[k] = LoadBroadcast<kVector, A>(p, lane);
+  } else {
+#pragma unroll
+    for (int k = 0; k < vectors; ++k) {
+      if (present <= k * kStep) continue;
+      left[k] = Loaded(LoadPresent<kVector>(a + k * kStep, present - k * kStep));
+      if constexpr (operand == SimpleOperand::kFull) {
+        right[k] = Loaded(LoadPresent<kVector>(b + k * kStep, present - k * kStep));
+      }
+    }
+  }
+  if constexpr (operand == SimpleOperand::kBroadcast) {
+#pragma unroll
+    for (int k = 0; k < vectors; ++k) {
+      if (present <= k * kStep) continue;
+      right[k] = Loaded(LoadBroadcast<kVector, A>(p, start + own + k * kStep));
     }
   }
   float x[vectors * kVector];
 #pragma unroll
-  for (int i = 0; i < vectors * kVector; ++i) x[i] = Widen<float>(left[i / kVector][i % kVector]);
+  for (int k = 0; k < vectors; ++k) {
+    float numbers[kVector];
+    WidenAll(left[k].Elements(), numbers);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) x[k * kVector + i] = numbers[i];
+  }
+  float others[kRights][kVector];
+#pragma unroll
+  for (int k = 0; k < kRights; ++k) WidenAll(right[k].Elements(), others[k]);
   Join(p, x, [&](int i) {
     if constexpr (operand == SimpleOperand::kNone) return p.number;
-    return Widen<float>(right[operand == SimpleOperand::kNone ? 0 : i / kVector][i % kVector]);
+    return others[kRights == 1 ? 0 : i / kVector][i % kVector];
   });
   if (p.rounds) Map(x, [](float v) { return Rounded<Y>(v); });
   Activate<Y>(p, x);
+  Y* y = static_cast<Y*>(p.y) + start + own;
 #pragma unroll
   for (int k = 0; k < vectors; ++k) {
-    const int64_t lane = first + k * (kThreads * kVector), present = p.lanes - lane;
-    if (present <= 0) continue;
-    Vector<Y, kVector> result;
+    float numbers[kVector];
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) result[i] = Narrow<Y>(x[k * kVector + i]);
-    StorePresent(static_cast<Y*>(p.y) + lane, result, present);
+    for (int i = 0; i < kVector; ++i) numbers[i] = x[k * kVector + i];
+    const Vector<Y, kVector> result = NarrowAll<Y>(numbers);
+    if (is_whole) {
+      StoreVector(y + k * kStep, result);
+    } else if (present > k * kStep) {
+      StorePresent(y + k * kStep, result, present - k * kStep);
+    }
   }
 }
 
@@ -189,11 +220,10 @@ LaunchShape ShapeOf(int64_t lanes, int lanes_per_thread) {
 template <typename E, SimpleOperand operand>
 KernelCall CallOf(const SimpleParameters& p) {
   constexpr int kVector = SimpleVector(sizeof(E));
-  if (p.lanes < kManyBlocks * kThreads * kVectors * kVector) {
+  if (p.lanes < kManyBlocks * kThreads * kLanes) {
     return KernelCall::Of(RunSimple<E, E, operand, 1>, ShapeOf(p.lanes, kVector), p);
   }
-  return KernelCall::Of(RunSimple<E, E, operand, kVectors>, ShapeOf(p.lanes, kVectors * kVector),
-                        p);
+  return KernelCall::Of(RunSimple<E, E, operand, kLanes / kVector>, ShapeOf(p.lanes, kLanes), p);
 }
 
 template <typename F>
@@ -224,8 +254,8 @@ KernelCall SimpleCast(DType from, DType to, const SimpleParameters& parameters) 
       using Y = decltype(target);
       constexpr int kNarrowest = sizeof(A) < sizeof(Y) ? sizeof(A) : sizeof(Y);
       constexpr int kVector = SimpleVector(kNarrowest);
-      return KernelCall::Of(RunSimple<A, Y, SimpleOperand::kNone, kVectors>,
-                            ShapeOf(parameters.lanes, kVectors * kVector), parameters);
+      return KernelCall::Of(RunSimple<A, Y, SimpleOperand::kNone, kLanes / kVector>,
+                            ShapeOf(parameters.lanes, kLanes), parameters);
     });
   });
 }

@@ -2,8 +2,8 @@
 //   y[r,i] = (x[r,i] - mean[r]) · inverse[r] · scale[i] + bias[i]
 //   inverse[r] = 1 / sqrt(mean of (x[r,i] - mean[r])² + epsilon)
 // in f32, f64 for f64. A part of a warp, a warp or a block holds a row in registers and goes twice
-// over them; a longer row is read twice by one block. Rows of one dtype and factors of another are
-// read element by element.
+// over them; a longer row is read twice by one block. Whole rows of whole factors have instances of
+// their own. Rows of one dtype and factors of another are read element by element.
 #include "runtime/kernels/cuda/row_norm.h"
 
 #include "runtime/kernels/cuda/moments.cuh"
@@ -34,48 +34,69 @@ __device__ __forceinline__ void StoreStatistics(const RowNormParameters& p, int6
 }
 
 // The factors of the kWidth elements of a row from `begin` on, as far as there are.
-template <typename T, int kWidth>
+template <typename T, int kWidth, bool kWhole>
 __device__ __forceinline__ Vector<T, kWidth> Factors(const RowShape& rows, const void* factors,
                                                      int step, int begin) {
   const T* from = static_cast<const T*>(factors);
   Vector<T, kWidth> loaded = {};
-  if (rows.whole && step == 1) {
-    if (begin < rows.extent) return LoadVector<kWidth>(from + begin);
+  if constexpr (!kWhole) {
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) {
+      const int i = begin + k;
+      loaded[k] =
+          from[static_cast<unsigned>(i) < static_cast<unsigned>(rows.extent) ? i * step : 0];
+    }
     return loaded;
   }
-#pragma unroll
-  for (int k = 0; k < kWidth; ++k) {
-    const int i = begin + k;
-    loaded[k] = from[static_cast<unsigned>(i) < static_cast<unsigned>(rows.extent) ? i * step : 0];
-  }
-  return loaded;
+  Packed<T, kWidth> words(loaded);
+  if (begin < rows.extent) words = Packed<T, kWidth>(LoadVector<kWidth>(from + begin));
+  return words.Elements();
 }
 
-template <typename T, int kCount, typename C>
-__device__ __forceinline__ void Apply(const RowNormParameters& p, const RowSlice<T, kCount>& slice,
-                                      C mean, C inverse) {
+template <bool kHasBias, typename T, int kCount, bool kWhole, typename C>
+__device__ __forceinline__ void ApplyFactors(const RowNormParameters& p,
+                                             const RowSlice<T, kCount, kWhole>& slice, C mean,
+                                             C inverse) {
   constexpr int kWidth = RowSlice<T, kCount>::kWidth;
 #pragma unroll
   for (int j = 0; j < kCount; ++j) {
-    const auto scale = Factors<T, kWidth>(p.rows, p.scale, p.options.scale_step, slice.Begin(j));
-    Vector<T, kWidth> bias;
-    if (p.options.has_bias) {
-      bias = Factors<T, kWidth>(p.rows, p.bias, p.options.bias_step, slice.Begin(j));
+    const auto scale =
+        Factors<T, kWidth, kWhole>(p.rows, p.scale, p.options.scale_step, slice.Begin(j));
+    Vector<T, kWidth> bias = {};
+    if (kHasBias) {
+      bias = Factors<T, kWidth, kWhole>(p.rows, p.bias, p.options.bias_step, slice.Begin(j));
     }
-    Vector<T, kWidth> y;
+    C y[kWidth], a[kWidth], b[kWidth];
+    WidenAll(slice.lanes[j], y);
+    WidenAll(scale, a);
+    WidenAll(bias, b);
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
-      const C normal = (Widen<C>(slice.lanes[j][k]) - mean) * inverse * Widen<C>(scale[k]);
-      y[k] = Narrow<T>(p.options.has_bias ? normal + Widen<C>(bias[k]) : normal);
+      y[k] = (y[k] - mean) * inverse * a[k];
+      if (kHasBias) y[k] += b[k];
     }
-    slice.Store(p.rows, static_cast<T*>(p.y), j, y);
+    slice.Store(p.rows, static_cast<T*>(p.y), j, NarrowAll<T>(y));
   }
 }
 
-template <typename T, int kRows, int kCount>
-__global__ void __launch_bounds__(kMostRowThreads) RowNormRows(RowNormParameters p) {
+template <typename T, int kCount, bool kWhole, typename C>
+__device__ __forceinline__ void Apply(const RowNormParameters& p,
+                                      const RowSlice<T, kCount, kWhole>& slice, C mean, C inverse) {
+  if (p.options.has_bias) return ApplyFactors<true>(p, slice, mean, inverse);
+  ApplyFactors<false>(p, slice, mean, inverse);
+}
+
+// Of a multiprocessor: 2 leave a thread 64 registers, which up to 32 elements take.
+template <typename T, int kCount, bool kWhole>
+constexpr int kLeastBlocks = kWhole && sizeof(T) < 8 && kCount* kVectorBytes / sizeof(T) <= 32 ? 2
+                                                                                               : 1;
+
+// kWhole: rows.whole, and the factors' steps are 1.
+template <typename T, int kRows, int kCount, bool kWhole>
+__global__ void __launch_bounds__(kMostRowThreads, kLeastBlocks<T, kCount, kWhole>)
+    RowNormRows(RowNormParameters p) {
   using C = ComputeOf<T>;
-  using Slice = RowSlice<T, kCount>;
+  using Slice = RowSlice<T, kCount, kWhole>;
   __shared__ C scratch[2][kMostWarps];
   const RowThread thread(p.rows, kRows);
   const C epsilon = static_cast<C>(p.options.epsilon);
@@ -87,8 +108,9 @@ __global__ void __launch_bounds__(kMostRowThreads) RowNormRows(RowNormParameters
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const Moments<C> moments = MomentsOfRow(p.rows, slices[r], p.options.about_zero, scratch);
-    const C inverse = InverseRoot(moments.variance() + epsilon);
+    const MeanAndVariance<C> moments =
+        MomentsOfRow(p.rows, slices[r], p.options.about_zero, scratch);
+    const C inverse = InverseRoot(moments.variance + epsilon);
     const int64_t row = thread.first + r * thread.step;
     if (thread.lane == 0 && row < p.rows.rows) StoreStatistics(p, row, moments.mean, inverse);
     if (p.options.writes_y) Apply(p, slices[r], moments.mean, inverse);
@@ -161,11 +183,18 @@ __global__ void __launch_bounds__(kMixedThreads) RowNormMixed(RowNormParameters 
 
 using RowNorms = void (*)(RowNormParameters);
 
+template <typename T, bool kWhole>
+RowNorms RowsOf(const RowPlan& plan) {
+  if (plan.rows_at_once > 1) return RowNormRows<T, 4, 1, kWhole>;
+  return plan.vectors == 4 ? RowNormRows<T, 1, 4, kWhole> : RowNormRows<T, 1, 8, kWhole>;
+}
+
 template <typename T>
-RowNorms KernelFor(const RowPlan& plan) {
+RowNorms KernelFor(const RowPlan& plan, const RowNormOptions& options) {
   if (!plan.fits) return RowNormLongRows<T>;
-  if (plan.rows_at_once > 1) return RowNormRows<T, 4, 1>;
-  return plan.vectors == 4 ? RowNormRows<T, 1, 4> : RowNormRows<T, 1, 8>;
+  const bool whole_factors =
+      options.scale_step == 1 && (!options.has_bias || options.bias_step == 1);
+  return plan.shape.whole && whole_factors ? RowsOf<T, true>(plan) : RowsOf<T, false>(plan);
 }
 
 }  // namespace
@@ -178,7 +207,7 @@ KernelCall RowNormCall(int64_t rows, int64_t columns, const RowNormOptions& opti
     RowPlan plan = PlanRows(lanes, sizeof(T));
     const RowNormParameters p{.rows = plan.shape, .options = options};
     if (options.dtype == options.scale_dtype) {
-      return KernelCall::Of(KernelFor<T>(plan), plan.launch, p);
+      return KernelCall::Of(KernelFor<T>(plan, options), plan.launch, p);
     }
     plan.launch = {.grid = {static_cast<unsigned>(rows)}, .block = {kMixedThreads}};
     return KernelCall::Of(RowNormMixed, plan.launch, p);

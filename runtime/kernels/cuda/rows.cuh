@@ -1,9 +1,8 @@
 // Rows held in the registers of a part of a warp, a warp or a block.
 #pragma once
 
-#include "runtime/kernels/cuda/numbers.cuh"
+#include "runtime/kernels/cuda/packed.cuh"
 #include "runtime/kernels/cuda/rows.h"
-#include "runtime/kernels/cuda/vectors.cuh"
 
 namespace onnx_cudnn {
 
@@ -28,21 +27,10 @@ struct RowThread {
   }
 };
 
-// Hides from the compiler what a vector of whole 32-bit words holds.
-template <typename V>
-__device__ __forceinline__ void Hide(V& vector) {
-  if constexpr (sizeof(V) % 4 == 0) {
-    uint32_t words[sizeof(V) / 4];
-    memcpy(words, &vector, sizeof(V));
-#pragma unroll
-    for (uint32_t& word : words) asm volatile("" : "+r"(word));
-    memcpy(&vector, words, sizeof(V));
-  }
-}
-
 // One thread's vectors of a row: every `threads`-th from its own on. Vectors are aligned in memory,
-// so the first and the last one of a row may reach beyond it.
-template <typename T, int kCount>
+// so the first and the last one of a row may reach beyond it. kWhole: all rows are known to be
+// whole.
+template <typename T, int kCount, bool kWhole = false>
 class RowSlice {
  public:
   static constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
@@ -54,20 +42,32 @@ class RowSlice {
                                        int from, T outside) {
     Place(shape, row, lane, from);
     x += start_;
+    Packed<T, kWidth> words[kCount];
+    Vector<T, kWidth> vector;
+    if (IsWhole(shape)) {
 #pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      const int begin = Begin(j);
-      if (shape.whole ? begin < extent_ : begin >= 0 && begin + kWidth <= pitch_) {
-        lanes[j] = LoadVector<kWidth>(x + begin);
-      } else {
+      for (int k = 0; k < kWidth; ++k) vector[k] = outside;
 #pragma unroll
-        for (int k = 0; k < kWidth; ++k) {
-          lanes[j][k] = outside;
-          if (!shape.whole && Holds(j, k)) lanes[j][k] = x[begin + k];
+      for (int j = 0; j < kCount; ++j) {
+        words[j] = Packed<T, kWidth>(vector);
+        if (Begin(j) < extent_) words[j] = Packed<T, kWidth>(LoadVector<kWidth>(x + Begin(j)));
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) {
+        const int begin = Begin(j);
+        if (begin >= 0 && begin + kWidth <= pitch_) {
+          words[j] = Packed<T, kWidth>(LoadVector<kWidth>(x + begin));
+        } else {
+#pragma unroll
+          for (int k = 0; k < kWidth; ++k) vector[k] = Holds(j, k) ? x[begin + k] : outside;
+          words[j] = Packed<T, kWidth>(vector);
         }
       }
     }
-    if (shape.whole || shape.pitch == shape.extent) return;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) lanes[j] = words[j].Elements();
+    if (IsWhole(shape) || shape.pitch == shape.extent) return;
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
 #pragma unroll
@@ -88,6 +88,7 @@ class RowSlice {
   // The element of the row that lanes[j][0] is; below 0 for a vector that starts before the row.
   __device__ __forceinline__ int Begin(int j) const { return first_ + j * step_; }
   __device__ __forceinline__ bool Holds(int j, int k) const {
+    if (kWhole) return Begin(j) < extent_;
     return static_cast<unsigned>(Begin(j) + k) < static_cast<unsigned>(extent_);
   }
 
@@ -98,7 +99,7 @@ class RowSlice {
     static_assert(sizeof(R) == sizeof(T));
     const int begin = Begin(j);
     y += start_;
-    if (shape.whole) {
+    if (IsWhole(shape)) {
       if (begin < extent_) StoreVector(y + begin, vector);
       return;
     }
@@ -118,9 +119,12 @@ class RowSlice {
   }
 
  private:
+  __device__ __forceinline__ static bool IsWhole(const RowShape& shape) {
+    return kWhole || shape.whole;
+  }
   __device__ __forceinline__ void Place(const RowShape& shape, int64_t row, int lane, int from) {
     start_ = row * shape.pitch;
-    const int shift = shape.whole ? 0 : static_cast<int>(start_ & (kWidth - 1));
+    const int shift = IsWhole(shape) ? 0 : static_cast<int>(start_ & (kWidth - 1));
     first_ = from + lane * kWidth - shift;
     step_ = shape.threads * kWidth;
     extent_ = row < shape.rows ? shape.extent : 0;
@@ -147,7 +151,10 @@ __device__ __forceinline__ S Exchange(S s, int mask) {
 // memory for one S a warp that nobody else uses until the next barrier but one.
 template <typename S, typename Join>
 __device__ __forceinline__ S JoinRow(S s, int threads, S* scratch, Join join) {
-  for (int mask = min(threads, 32) / 2; mask > 0; mask /= 2) s = join(s, Exchange(s, mask));
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) {
+    if (mask < threads) s = join(s, Exchange(s, mask));
+  }
   if (threads <= 32) return s;
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = s;
   __syncthreads();
