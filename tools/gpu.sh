@@ -13,7 +13,7 @@ out=$(realpath -m "$1") commit=$2
 shift 2
 parts=${*:-tests vectors models sanitizers kernels networks peers compiled}
 run=$(date +%Y-%m-%d)-$commit
-shards=${ONNX_CUDNN_SHARDS:-8}
+shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
 mkdir -p "$out/reports"
 
@@ -70,7 +70,7 @@ for part in $parts; do
         if step planted-$tool 60 compute-sanitizer --tool $tool --error-exitcode 9 bin/planted_fault $tool; then
           echo "planted-$tool: was not found" && failed=$((failed + 1))
         fi
-        ONNX_CUDNN_ENGINE=kernel spread $tool 240 compute-sanitizer --tool $tool --error-exitcode 9 bin/test_gpu --gtest_filter='*CaseRows*_f16_*'
+        ONNX_CUDNN_ENGINE=kernel spread $tool "$sanitizer_s" compute-sanitizer --tool $tool --error-exitcode 9 bin/test_gpu --gtest_filter='*CaseRows*_f16_*'
       done
       ;;
     kernels)
