@@ -35,6 +35,13 @@ class CheckIncludesTest(unittest.TestCase):
         self.assertEqual(len(breaches("runtime/graph/graph.h", '"onnx/onnx_pb.h"')), 1)
         self.assertEqual(breaches("runtime/graph/infer.cc", '"onnx/defs/schema.h"'), [])
         self.assertEqual(len(breaches("runtime/exec/a.cc", "<cuda_runtime.h>")), 1)
+        self.assertEqual(breaches("runtime/tune/plan_cache.cc", "<nlohmann/json.hpp>"), [])
+        self.assertEqual(len(breaches("runtime/tune/plan_cache.h", "<nlohmann/json.hpp>")), 1)
+
+    def test_tuning_includes_plans_and_devices(self):
+        self.assertEqual(breaches("runtime/tune/a.cc", '"runtime/exec/device.h"'), [])
+        self.assertEqual(len(breaches("runtime/tune/a.cc", '"runtime/cuda/launch.h"')), 1)
+        self.assertEqual(len(breaches("passes/a.cc", '"runtime/tune/tuner.h"')), 1)
 
     def test_cuda_halves_include_their_rules_and_the_cuda_room(self):
         self.assertEqual(breaches("runtime/gemm/cuda/a.cc", '"runtime/gemm/epilogue.h"'), [])

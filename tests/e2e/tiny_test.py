@@ -1,5 +1,6 @@
 """tiny_test.py ONNX-CUDNN-RUN FILE.onnxtxt: a small graph on random inputs, ours against onnxruntime, as agreement_test does."""
 
+import argparse
 import pathlib
 import sys
 import tempfile
@@ -26,11 +27,12 @@ def random_inputs(graph):
 
 def main():
     run, text = sys.argv[1:]
+    options = argparse.Namespace(run=run, device="cpu", precision="strict")
     model = onnx.parser.parse_model(pathlib.Path(text).read_text())
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "tiny.onnx")
         onnx.save(model, path)
-        agreed = agrees(run, path, random_inputs(model.graph))
+        agreed = agrees(options, path, random_inputs(model.graph))
     sys.exit(not agreed)
 
 

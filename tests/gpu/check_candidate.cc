@@ -5,12 +5,10 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/step_runner.h"
 #include "runtime/ops/evaluate.h"
 #include "tests/support/proposed.h"
-#include "tools/common/elements.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -21,20 +19,6 @@ constexpr int kTraceRepeats = 10;
 bool Traces() { return std::getenv("ONNX_CUDNN_TRACE") != nullptr; }
 
 bool IsOwn(const Engine& engine) { return engine.name() == "kernel"; }
-
-// What differs; empty: nothing.
-std::string Differs(const HostTensor& found, const HostTensor& expected, Tolerance tolerance) {
-  const absl::StatusOr<Difference> difference =
-      Compare(found, expected, tolerance.relative, tolerance.absolute);
-  if (!difference.ok()) {
-    return SameContent(found, expected) ? "" : std::string(difference.status().message());
-  }
-  if (difference->ok()) return "";
-  if (!difference->type.empty()) return difference->type;
-  return absl::StrFormat("differs by %g where the largest expected is %g: %d of %d elements",
-                         difference->largest, difference->largest_expected, difference->beyond,
-                         expected.elements());
-}
 
 class Checker {
  public:
@@ -77,7 +61,8 @@ class Checker {
 
   void CheckOutputs(const StepResult& run) {
     for (size_t i = 0; i < expected_.size(); ++i) {
-      Tolerance tolerance = ToleranceFor(expected_[i].dtype());
+      Tolerance tolerance =
+          ToleranceOf(check_.candidate.nodes, expected_[i].dtype(), check_.target.numerics.tf32);
       tolerance.relative = std::max(tolerance.relative, check_.least_tolerance);
       tolerance.absolute = std::max(tolerance.absolute, check_.least_tolerance);
       const std::string what = Differs(run.outputs[i], expected_[i], tolerance);
@@ -85,21 +70,6 @@ class Checker {
     }
     if (!run.padding_is_zero) Wrong("padding lanes are not zero");
     if (!run.foreign_is_kept) Wrong("lanes of others were written");
-  }
-
-  // Of the least exact float among what the Nodes compute.
-  Tolerance ToleranceFor(DType output) const {
-    Tolerance tolerance = ToleranceOf(output, check_.target.numerics.tf32);
-    if (!kFloatTypes.Has(output)) return tolerance;
-    for (const Node* node : check_.candidate.nodes) {
-      for (const Value* v : node->outputs()) {
-        if (v == nullptr || !kFloatTypes.Has(v->dtype())) continue;
-        const Tolerance of_value = ToleranceOf(v->dtype(), check_.target.numerics.tf32);
-        tolerance.relative = std::max(tolerance.relative, of_value.relative);
-        tolerance.absolute = std::max(tolerance.absolute, of_value.absolute);
-      }
-    }
-    return tolerance;
   }
 
   void CheckEqual(const StepResult& first, const StepResult& other, std::string_view what) {
@@ -124,21 +94,6 @@ class Collector final : public CandidateSink {
 };
 
 }  // namespace
-
-Tolerance ToleranceOf(DType dtype, bool tf32) {
-  switch (dtype) {
-    case DType::kF64:
-      return {1e-9, 1e-10};
-    case DType::kF16:
-      return {1e-3, 2.5e-3};
-    case DType::kBF16:  // three bits of mantissa less
-      return {8e-3, 2e-2};
-    case DType::kF32:
-      return tf32 ? Tolerance{2e-3, 2e-3} : Tolerance{1e-4, 1e-5};
-    default:
-      return {};
-  }
-}
 
 absl::StatusOr<CandidateResult> CheckCandidate(const CandidateCheck& check,
                                                const std::vector<HostTensor>& inputs) {

@@ -5,19 +5,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/exec/compare.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
 #include "runtime/plan/engine.h"
 
 namespace onnx_cudnn {
-
-// |difference| ≤ relative × |expected| + absolute × the largest |expected|. Other dtypes than
-// floats are compared exactly.
-struct Tolerance {
-  double relative = 0, absolute = 0;
-};
-// What an output of that dtype may differ by. tf32: of f32 products whose operands were rounded.
-Tolerance ToleranceOf(DType dtype, bool tf32);
 
 struct CandidateCheck {
   const Candidate& candidate;

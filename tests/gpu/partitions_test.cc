@@ -1,5 +1,5 @@
 // Every Partition of whole networks alone against the references of its Nodes: of small ones, and
-// of the model in ONNX_CUDNN_MODEL=FILE (its free dims are 1, the first ones ONNX_CUDNN_BATCH=N).
+// of the model in ONNX_CUDNN_MODEL=FILE (free first dims are 1 or ONNX_CUDNN_BATCH=N, others 64).
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +18,8 @@
 
 namespace onnx_cudnn {
 namespace {
+
+constexpr int64_t kFreeSide = 64;
 
 // Products of 16-bit floats; f32: the model as it is.
 constexpr DType kProducts[] = {DType::kF32, DType::kF16};
@@ -49,7 +51,8 @@ class PartitionsTest : public GpuTest {
     for (const Value* input : graph.inputs()) {
       Dims& of_input = dims[input->name()];
       for (const Dim& dim : input->type().dims) {
-        const int64_t free = of_input.empty() && !batch.empty() ? std::stoll(batch) : 1;
+        const bool is_first = of_input.empty();
+        const int64_t free = !is_first ? kFreeSide : batch.empty() ? 1 : std::stoll(batch);
         of_input.push_back(dim.value < 0 ? free : dim.value);
       }
     }
