@@ -18,7 +18,6 @@ absl::StatusOr<KernelCode> CompilePlaneNorm(const KernelRequest& request) {
   const bool per_channel = node.op() == "InstanceNormalization";
   const PlaneNormOptions options = {
       .groups = per_channel ? lanes.channels : node.attrs().Int("num_groups", 1),
-      .has_clusters = request.target.info.compute_capability >= 90,
       .epsilon = node.attrs().Float("epsilon", 1e-5F)};
   if (lanes.channels % options.groups != 0) {
     return absl::InvalidArgumentError(absl::StrFormat("%d channels are not a multiple of %d groups",

@@ -1,12 +1,11 @@
 // Mean and variance of groups of channels of one image, or of all images, and the planes normalized
 // by them (plane_norm.h). In f32, f64 for f64.
 //   rows      row-major: the planes of a group are one row; a warp or a block holds it in registers
-//   columns   channels-last, a group a channel: a block, or a cluster of up to 16, holds
-//   neighbouring
-//             channels of all pixels
+//   columns   channels-last, a group a channel: a block holds neighbouring channels of all pixels
 //   parts     what fits neither: moments of parts of planes, joined in a fixed tree into two
 //   factors
-//             a channel, which a third launch (affine.cu) applies
+//             a channel, which a third launch (affine.cu) applies. (A cluster of 16 blocks that
+//             holds the planes instead takes twice as long on an H200.)
 #include "runtime/kernels/cuda/plane_norm.h"
 
 #include "runtime/kernels/cuda/moments.cuh"
@@ -128,25 +127,14 @@ __device__ __forceinline__ int64_t ColumnChannel(const ColumnShape& shape, int64
   return static_cast<int64_t>(within) * kWidth + k;
 }
 
-// What the blocks of a cluster wrote is seen by all of them.
-__device__ __forceinline__ void ClusterSync() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-#endif
-}
-
-// Of a column. a, b: the squared distances to the mean and the number of elements of one part, and
-// once the parts are joined the factors.
+// Of a column. a, b: first the sum of squared distances, then the factors.
 template <typename C>
 struct ColumnState {
   C mean, a, b;
 };
 
-// part_count blocks, a cluster, hold the pixels of the same columns, part_elements each.
 template <typename T, int kWidth>
-__global__ void __launch_bounds__(kMostColumnThreads, sizeof(T) < 8 ? 2 : 1)
-    PlaneNormColumns(PlaneNormParameters p) {
+__global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNormParameters p) {
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch_bytes[];
   // 16 bits hold no mean so large that x · a + (b - mean · a) cancels in f32.
@@ -155,12 +143,9 @@ __global__ void __launch_bounds__(kMostColumnThreads, sizeof(T) < 8 ? 2 : 1)
   const int own = static_cast<int>(threadIdx.x) * kWidth;
   ColumnState<C>* states = reinterpret_cast<ColumnState<C>*>(scratch_bytes);
   C* scratch = reinterpret_cast<C*>(states + columns);
-  const unsigned parts = static_cast<unsigned>(p.part_count), block = blockIdx.x / parts;
-  const int64_t begin = blockIdx.x % parts * p.part_elements, extent = p.columns.extent;
-  const C n = static_cast<C>(max(int64_t{0}, min(extent - begin, p.part_elements)));
-  const C share = n > 0 ? C{1} / n : C{0};
-  ColumnSlice<T, kWidth> slice(p.columns, block);
-  slice.Load(static_cast<const T*>(p.x), static_cast<int>(begin), T(0.0F));
+  const C share = C{1} / static_cast<C>(p.columns.extent);
+  ColumnSlice<T, kWidth> slice(p.columns);
+  slice.Load(static_cast<const T*>(p.x), 0, T(0.0F));
   C sums[kWidth] = {};
 #pragma unroll
   for (int j = 0; j < kColumnVectors; ++j) {
@@ -196,42 +181,24 @@ __global__ void __launch_bounds__(kMostColumnThreads, sizeof(T) < 8 ? 2 : 1)
   JoinColumns<kWidth>(sums, scratch, Sum());
   slice.Forget();
 
-  // One thread a column joins its parts.
-  ColumnState<C>* of_column = states;
-  if (parts > 1) {
-    of_column =
-        static_cast<ColumnState<C>*>(p.parts) + static_cast<int64_t>(block) * parts * columns;
-  }
   if (threadIdx.y == 0) {
 #pragma unroll
-    for (int k = 0; k < kWidth; ++k) {
-      of_column[blockIdx.x % parts * columns + own + k] = {states[own + k].mean, sums[k], n};
-    }
+    for (int k = 0; k < kWidth; ++k) states[own + k].a = sums[k];
   }
-  if (parts > 1) ClusterSync();
   __syncthreads();
-  const C all = C{1} / static_cast<C>(extent);
   for (int i = static_cast<int>(threadIdx.y) * x + static_cast<int>(threadIdx.x); i < columns;
        i += x * static_cast<int>(blockDim.y)) {
-    C center = 0, sum = 0;
-    for (unsigned r = 0; r < parts; ++r) {
-      const ColumnState<C>& part = of_column[r * columns + i];
-      center += part.b * all * part.mean;
-    }
-    for (unsigned r = 0; r < parts; ++r) {
-      const ColumnState<C>& part = of_column[r * columns + i];
-      sum += part.a + part.b * (part.mean - center) * (part.mean - center);
-    }
-    const int64_t channel =
-        ColumnChannel<kWidth>(p.columns, static_cast<int64_t>(block) * x + i / kWidth, i % kWidth);
+    const C center = states[i].mean;
+    const int64_t channel = ColumnChannel<kWidth>(
+        p.columns, static_cast<int64_t>(blockIdx.x) * x + i / kWidth, i % kWidth);
     const bool is_element = channel < static_cast<int64_t>(p.channels.divisor);
-    const auto f = FactorsOf<T>(p, is_element ? channel : 0, InverseOf(p, sum * all));
+    const auto f = FactorsOf<T>(p, is_element ? channel : 0, InverseOf(p, states[i].a * share));
     states[i] = {center, f.a, kFused ? f.b - center * f.a : f.b};
   }
   __syncthreads();
 
   const int64_t channel =
-      ColumnChannel<kWidth>(p.columns, static_cast<int64_t>(block) * x + threadIdx.x, 0);
+      ColumnChannel<kWidth>(p.columns, static_cast<int64_t>(blockIdx.x) * x + threadIdx.x, 0);
   const int present =
       static_cast<int>(min(int64_t{kWidth}, static_cast<int64_t>(p.channels.divisor) - channel));
 #pragma unroll
@@ -379,40 +346,11 @@ template <typename T>
 constexpr int kWideColumn = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
 
 template <typename T>
-int64_t ColumnsOfBlock(const ColumnPlan& plan) {
-  return int64_t{plan.launch.block.x} * (plan.is_wide ? kWideColumn<T> : 1);
-}
-
-constexpr int kMostClusterBlocks = 16;
-
-// How many blocks hold the pixels of a column together, in a cluster where there are several; 0:
-// they do not fit. `plan` becomes one block's.
-template <typename T>
-int BlocksOfColumn(const AxisLanes& columns, const PlaneNormOptions& options, ColumnPlan& plan) {
-  if (plan.fits) return 1;
-  if (!options.has_clusters || !plan.is_wide) return 0;
-  for (int blocks = 2; blocks <= kMostClusterBlocks; blocks *= 2) {
-    AxisLanes part = columns;
-    part.extent = (columns.extent + blocks - 1) / blocks;
-    const ColumnPlan of_part = PlanColumns(part, kWideColumn<T>, sizeof(ComputeOf<T>));
-    if (!of_part.fits) continue;
-    plan.launch = of_part.launch;
-    return blocks;
-  }
-  return 0;
-}
-
-// `parts` blocks hold the pixels of a column.
-template <typename T>
-KernelCall ColumnsCall(const ColumnPlan& plan, int parts, PlaneNormParameters p) {
+KernelCall ColumnsCall(const ColumnPlan& plan, PlaneNormParameters p) {
   p.columns = plan.shape;
-  p.part_count = parts;
-  p.part_elements = int64_t{kColumnVectors} * plan.launch.block.y;
   LaunchShape launch = plan.launch;
-  launch.cluster = parts;
-  launch.grid.x *= static_cast<unsigned>(parts);
-  launch.shared_bytes +=
-      static_cast<int>(ColumnsOfBlock<T>(plan) * sizeof(ColumnState<ComputeOf<T>>));
+  const unsigned columns = launch.block.x * (plan.is_wide ? kWideColumn<T> : 1);
+  launch.shared_bytes += static_cast<int>(columns * sizeof(ColumnState<ComputeOf<T>>));
   return KernelCall::Of(plan.is_wide ? PlaneNormColumns<T, kWideColumn<T>> : PlaneNormColumns<T, 1>,
                         launch, p);
 }
@@ -498,17 +436,11 @@ PlaneNormCalls PlaneNormOf(const PlaneLanes& lanes, const PlaneNormOptions& opti
   } else {
     const AxisLanes columns{
         .outer = lanes.images, .extent = lanes.pixels, .pitch = lanes.pixels, .inner = lanes.pitch};
-    ColumnPlan plan = PlanColumns(columns, kWideColumn<T>, sizeof(ComputeOf<T>));
-    const int blocks = BlocksOfColumn<T>(columns, options, plan);
-    if (blocks == 0 || of_group > 1 || options.joins_images || lanes.pitch == 1) {
+    const ColumnPlan plan = PlanColumns(columns, kWideColumn<T>, sizeof(ComputeOf<T>));
+    if (!plan.fits || of_group > 1 || options.joins_images || lanes.pitch == 1) {
       return InParts<T>(lanes, options, columns, slots, p);
     }
-    made.calls.push_back(ColumnsCall<T>(plan, blocks, p));
-    if (blocks > 1) {
-      made.workspace_bytes = int64_t{made.calls[0].shape.grid.x} * ColumnsOfBlock<T>(plan) *
-                             static_cast<int64_t>(sizeof(ColumnState<ComputeOf<T>>));
-      made.calls[0].Bind(offsetof(PlaneNormParameters, parts), Slot::Workspace());
-    }
+    made.calls.push_back(ColumnsCall<T>(plan, p));
   }
   BindAll(made.calls[0], options, slots);
   return made;

@@ -16,7 +16,6 @@ struct PlaneNormOptions {
   bool joins_images = false;  // one statistic for all images
   bool has_factors = true;
   bool deviates = false;
-  bool has_clusters = false;  // the device has thread block clusters
   double epsilon = 1e-5;
 };
 
@@ -29,10 +28,9 @@ struct PlaneNormCalls {
   int64_t workspace_bytes = 0;
 };
 
-// One launch where the registers of a block, or of a cluster of them, hold the planes that belong
-// together, else three that read
-// them twice: moments of parts, factors of channels, the result. x has an element or more; scale
-// and bias are of `dtype`. Padding of y becomes zero.
+// One launch where the registers of a block hold the planes that belong together, else three that
+// read them twice: moments of parts, factors of channels, the result. x has an element or more;
+// scale and bias are of `dtype`. Padding of y becomes zero.
 PlaneNormCalls PlaneNorm(DType dtype, const PlaneLanes& lanes, const PlaneNormOptions& options,
                          const PlaneNormSlots& slots);
 
