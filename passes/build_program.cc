@@ -89,9 +89,10 @@ absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
   auto program = std::make_shared<Program>();
   ASSIGN_OR_RETURN(program->graph, BindShapes(graph, input_dims, options, &target));
   Refusals refused;
-  ASSIGN_OR_RETURN(program->partitions,
-                   PartitionGraph(program->graph, target, options.partitioner, options.remarks,
-                                  {.pins = options.pins, .refused = &refused}));
+  ASSIGN_OR_RETURN(
+      program->partitions,
+      PartitionGraph(program->graph, target, options.partitioner, options.remarks,
+                     {.pins = options.pins, .refused = &refused, .pricer = options.pricer}));
   if (options.on_partitions) {
     options.on_partitions(program->graph, program->partitions, refused);
   }

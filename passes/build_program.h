@@ -24,6 +24,7 @@ struct BuildOptions {
   const OnnxFunctions* functions = nullptr;            // nullptr: no op is decomposed
   std::set<std::string, std::less<>> disabled_passes;  // of decompose and the clean-up after it
   std::vector<PinRule> pins;
+  Pricer* pricer = nullptr;  // nullptr: prices are predicted, and first Variants taken
   std::vector<Remark>* remarks = nullptr;
   // Called with the static Graph before Formats are materialized; may be empty.
   std::function<void(const Graph&, absl::Span<const Partition>, const Refusals&)> on_partitions;

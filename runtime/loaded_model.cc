@@ -43,6 +43,10 @@ absl::Status CheckOptions(const SessionOptions& options) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "option %s: expected %d to %d, found %d", rule.name, rule.least, rule.most, rule.value));
   }
+  if (!(options.tune_budget_s >= 0)) {  // NaN too
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "option tune_budget_s: expected 0 or more, found %g", options.tune_budget_s));
+  }
   if (options.max_memory_bytes >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
       "option max_memory_bytes: expected 0 or more, found %d", options.max_memory_bytes));
@@ -121,6 +125,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
   auto model = std::shared_ptr<LoadedModel>(new LoadedModel(std::move(graph), options));
   RETURN_IF_ERROR(CheckBorder(model->graph_));
   model->TakeDevice(std::move(opened));
+  RETURN_IF_ERROR(model->MakeTuner());
   const absl::Time start = absl::Now();
   RETURN_IF_ERROR(model->Optimize());
   RETURN_IF_ERROR(model->Describe());
@@ -145,6 +150,14 @@ void LoadedModel::TakeDevice(OpenedDevice opened) {
   target_.target.numerics.nondeterminism = options_.allow_nondeterministic;
   constants_ = std::make_unique<ConstantStore>(*device_);
   transfers_ = std::make_unique<Transfers>(*device_);
+}
+
+absl::Status LoadedModel::MakeTuner() {
+  const bool asked = options_.tune_budget_s > 0 || !options_.plan_cache.empty();
+  if (!asked || device_ref().kind != DeviceKind::kCuda) return absl::OkStatus();
+  ASSIGN_OR_RETURN(plan_cache_, PlanCache::Open(options_.plan_cache));
+  tuner_ = std::make_unique<Tuner>(target_.target, *device_, *plan_cache_, options_.tune_budget_s);
+  return absl::OkStatus();
 }
 
 DeviceRef LoadedModel::device_ref() const {
@@ -256,7 +269,8 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const Prog
        .input_values = TensorsOf(key),
        .streams = streams,
        .functions = &kOnnxFunctions,
-       .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}});
+       .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()},
+       .pricer = tuner_.get()});
 }
 
 // Where the Device reads callers' memory nothing is staged.
@@ -273,6 +287,7 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
   if (program->weight_bytes + ExecutorBytes(*program) > most && program->schedule.streams > 1) {
     ASSIGN_OR_RETURN(program, BuildWith(key, /*streams=*/1));
   }
+  if (plan_cache_ != nullptr) RETURN_IF_ERROR(plan_cache_->Save());
   const int64_t bytes = ExecutorBytes(*program);
   if (program->weight_bytes + bytes > most) {
     return absl::ResourceExhaustedError(
@@ -307,6 +322,13 @@ SessionStats LoadedModel::stats() const {
   stats.programs_built = programs_.built();
   stats.programs_held = programs_.held();
   stats.weight_bytes = constants_->bytes();
+  if (tuner_ != nullptr) {
+    TunerStats tuned = tuner_->stats();
+    stats.tune_ms = 1e3 * tuned.seconds;
+    stats.tuned_signatures = tuned.signatures;
+    stats.cached_signatures = tuned.hits;
+    stats.tune_notes = std::move(tuned.notes);
+  }
   return stats;
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/program_table.h"
 #include "runtime/session.h"
 #include "runtime/transfers.h"
+#include "runtime/tune/tuner.h"
 
 namespace onnx_cudnn {
 
@@ -55,6 +56,7 @@ class LoadedModel {
  private:
   LoadedModel(Graph graph, const SessionOptions& options);
   void TakeDevice(OpenedDevice opened);
+  absl::Status MakeTuner();
   absl::Status Optimize();
   absl::Status Describe();
   // Among scalars and vectors: where nothing else is an input, nothing is looked for.
@@ -74,6 +76,8 @@ class LoadedModel {
   std::unique_ptr<Device> device_;
   std::unique_ptr<ConstantStore> constants_;
   std::unique_ptr<Transfers> transfers_;
+  std::unique_ptr<PlanCache> plan_cache_;
+  std::unique_ptr<Tuner> tuner_;  // nullptr: nothing is measured
   mutable ProgramTable programs_;
   mutable absl::Mutex stats_mutex_;
   mutable SessionStats stats_ ABSL_GUARDED_BY(stats_mutex_);

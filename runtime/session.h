@@ -188,6 +188,14 @@ struct SessionOptions {
   std::string target;
   // How ops are grouped into what engines run.
   PartitionerChoice partitioner = PartitionerChoice::kGreedy;
+  // On a GPU: seconds that may go into measuring what engines offer, when Programs are built. The
+  // fastest Variants are then taken, and kCost partitions by what was measured. 0: predictions
+  // alone.
+  double tune_budget_s = 0;
+  // On a GPU: a file of what was measured, read at load and written when more was; it may not be
+  // there yet. Alone, without a budget, what it holds is used and nothing is measured. Empty: none.
+  // InvalidArgument: it is no such file.
+  std::string plan_cache;
   // External data is mapped instead of read: no copy, but the caller promises that nobody changes
   // or shortens those files while the Session lives.
   bool map_external_data = false;
@@ -229,10 +237,15 @@ struct DeviceFacts {
 
 // What a Session did so far, for reports and tests.
 struct SessionStats {
-  double device_ms = 0;    // opening the device: on a GPU making its context
-  double load_ms = 0;      // reading and importing the file
-  double optimize_ms = 0;  // rewrites, once at load
-  double plan_ms = 0;      // building Programs, all of them
+  double device_ms = 0;           // opening the device: on a GPU making its context
+  double load_ms = 0;             // reading and importing the file
+  double optimize_ms = 0;         // rewrites, once at load
+  double plan_ms = 0;             // building Programs, all of them
+  double tune_ms = 0;             // of it: measuring
+  int64_t tuned_signatures = 0;   // that were measured
+  int64_t cached_signatures = 0;  // that the plan cache knew
+  // What measuring found to be wrong, or could not check: engine, node, variant, what differs.
+  std::vector<std::string> tune_notes;
   int64_t programs_built = 0;
   int64_t programs_held = 0;
   int64_t weight_bytes = 0;  // constants in the forms that Steps want

@@ -12,6 +12,7 @@ ROOMS = {
     "runtime/import": ["runtime/base", "runtime/graph", "runtime/ops"],
     "runtime/plan": ["runtime/base", "runtime/graph", "runtime/ops"],
     "runtime/exec": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
+    "runtime/tune": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan", "runtime/exec"],
     "runtime/cudnn": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
     "runtime/gemm": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
     "runtime/kernels": ["runtime/base", "runtime/graph", "runtime/ops", "runtime/plan"],
@@ -32,7 +33,8 @@ THIRD_PARTY = {
     # the importer, shape inference and the one header between them; tests build models with it
     r"(onnx|google/protobuf)/|runtime/graph/onnx_types\.h": ["runtime/import/", "runtime/graph/infer.cc", "runtime/graph/onnx_types.", "tests/"],
     r"cblas\.h": ["runtime/ops/", "tests/ops/"],
-    r"(png\.h|turbojpeg\.h|zlib\.h|minizip/|xtensor/|nlohmann/)": ["tools/", "tests/tools/"],
+    r"(png\.h|turbojpeg\.h|zlib\.h|minizip/|xtensor/)": ["tools/", "tests/tools/"],
+    r"nlohmann/": ["runtime/tune/plan_cache.cc", "tools/", "tests/tools/"],
     r"cudnn_frontend": ["runtime/cudnn/cuda/", "tests/cudnn/cuda/"],
     r"(cutlass|cute)/": ["runtime/kernels/cuda/"],
     r"(cuda|cudnn|cublas|nvrtc|mma|cooperative_groups|library_types|vector_types)[^/]*\.h|(cuda|cub|thrust)/": [

@@ -22,6 +22,8 @@ ABSL_FLAG(std::vector<std::string>, precisions, {"auto"},
           "How exact f32 arithmetic is: auto, strict, tf32, fp16, bf16.");
 ABSL_FLAG(std::string, device, "auto", "auto (a GPU where there is one), cpu or cuda.");
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
+ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
+ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(int, streams, 0,
           "Streams over which independent steps are spread. 0: two on a GPU, else one.");
 ABSL_FLAG(bool, no_cuda_graph, false, "On a GPU: launches every step in every run.");
@@ -44,9 +46,10 @@ constexpr std::string_view kUsage =
     --commit $(git rev-parse --short HEAD) --run 2026-11-22a
 
 Writes one JSON list of records {who, model, precision, batch, median_ms, p99_ms, images_per_s, setup_s, context_s,
-  peak_bytes, device, driver, cuda, cudnn, commit, date, run}. median_ms and p99_ms are of runs one at a time, by the GPU's
+  tune_s, tuned_signatures, peak_bytes, device, driver, cuda, cudnn, commit, date, run}. median_ms and p99_ms are of runs one at a time, by the GPU's
   clock around a replay of the CUDA graph (the host's around a run elsewhere); images_per_s of runs back to back; setup_s
-  from opening the file to the first result, of which context_s made the CUDA context; peak_bytes weights, arena,
+  from opening the file to the first result, of which context_s made the CUDA context and tune_s measured
+  tuned_signatures; peak_bytes weights, arena,
   inputs and outputs.
 
 Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 5 device or library missing,
@@ -63,7 +66,9 @@ struct Options {
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models) {
   if (models.empty()) return absl::InvalidArgumentError("expected a model file, see --help");
   Options options{.models = models,
-                  .request = {.session = {.streams = absl::GetFlag(FLAGS_streams),
+                  .request = {.session = {.tune_budget_s = absl::GetFlag(FLAGS_tune_budget),
+                                          .plan_cache = absl::GetFlag(FLAGS_plan_cache),
+                                          .streams = absl::GetFlag(FLAGS_streams),
                                           .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph)},
                               .runs = absl::GetFlag(FLAGS_runs),
                               .warm_up_ms = absl::GetFlag(FLAGS_warm_up),

@@ -28,6 +28,7 @@
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
 #include "tools/common/plan_flags.h"
+#include "tools/common/tune.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -65,9 +66,10 @@ ABSL_FLAG(std::string, input, "",
           "Of --explain: shape=8,-1 gives the numbers of an input whose values decide shapes, once "
           "per input; the numbers alone for a model's only input. A .npy file does as well.")
     .OnUpdate([] { onnx_cudnn::CollectInput(); });
-ABSL_FLAG(std::string, shape, "",
-          "Of --explain: name=1x3x224x224, once per input; the shape alone for a model's only "
-          "input. Dims that nothing says are 1.")
+ABSL_FLAG(
+    std::string, shape, "",
+    "Of --explain and --tune: name=1x3x224x224, once per input; the shape alone for a model's only "
+    "input. Dims that nothing says are 1.")
     .OnUpdate([] { onnx_cudnn::CollectShape(); });
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
@@ -77,6 +79,16 @@ ABSL_FLAG(std::string, pin, "",
           "'forbid * conv1 relu1' (none holds both), '# comment'.");
 ABSL_FLAG(int, streams, 1, "Of --explain: streams over which independent steps are spread.");
 ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
+ABSL_FLAG(bool, tune, false,
+          "Measures what engines offer for the models, which may be several, and fills "
+          "--plan-cache. Needs a GPU.");
+ABSL_FLAG(double, tune_budget, 60, "Of --tune: seconds for each model.");
+ABSL_FLAG(std::string, plan_cache, "", "The file that --tune and --cache-... work on.");
+ABSL_FLAG(bool, cache_list, false, "Prints what --plan-cache holds, a line an entry.");
+ABSL_FLAG(std::vector<std::string>, cache_merge, {},
+          "Adds the entries of these files to --plan-cache; of equal ones the faster is kept.");
+ABSL_FLAG(std::string, cache_prune, "",
+          "Removes from --plan-cache the entries of this device, or of this version of an engine.");
 
 namespace onnx_cudnn {
 namespace {
@@ -94,7 +106,11 @@ constexpr std::string_view kUsage =
   onnx-cudnn-opt model.onnx --explain --input shape=8,-1                values that decide shapes
   onnx-cudnn-opt model.onnx --explain --target h200 --partitioner cost --pin pins.txt --json why.json
 
-Exit codes: 0 done, 1 usage, 2 model or pin file invalid, 3 valid but not supported, 6 out of memory, 7 internal.)";
+  onnx-cudnn-opt resnet18.onnx resnet50.onnx --tune --plan-cache plans.json --partitioner cost --precision fp16 --shape 32x3x224x224
+  onnx-cudnn-opt --plan-cache plans.json --cache-merge other.json --cache-list
+
+Exit codes: 0 done, 1 usage, 2 model, pin file or plan cache invalid, 3 valid but not supported, 5 no GPU for --tune, 6 out of memory,
+  7 internal.)";
 
 void CollectInput() {
   const std::string value = absl::GetFlag(FLAGS_input);
@@ -170,6 +186,36 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   for (const std::string& name : options.disabled) RETURN_IF_ERROR(CheckPassName(name));
   if (!options.print_after.empty()) RETURN_IF_ERROR(CheckPassName(options.print_after));
   return options;
+}
+
+// Whether the flags are about the plan cache, and not about one model's rewrites.
+bool IsAboutPlanCache() {
+  return absl::GetFlag(FLAGS_tune) || absl::GetFlag(FLAGS_cache_list) ||
+         !absl::GetFlag(FLAGS_cache_merge).empty() || !absl::GetFlag(FLAGS_cache_prune).empty();
+}
+
+absl::StatusOr<PlanCacheRequest> PlanCacheFromFlags(const std::vector<std::string>& models) {
+  PlanCacheRequest request{.merge = absl::GetFlag(FLAGS_cache_merge),
+                           .prune = absl::GetFlag(FLAGS_cache_prune),
+                           .models = models,
+                           .shapes = shape_arguments,
+                           .list = absl::GetFlag(FLAGS_cache_list)};
+  request.session = {.device = DeviceChoice::kCuda,
+                     .optimization_level = absl::GetFlag(FLAGS_level),
+                     .disabled_passes = absl::GetFlag(FLAGS_disable_passes),
+                     .tune_budget_s = absl::GetFlag(FLAGS_tune_budget),
+                     .plan_cache = absl::GetFlag(FLAGS_plan_cache),
+                     .max_memory_bytes = absl::GetFlag(FLAGS_max_memory)};
+  SessionOptions& session = request.session;
+  ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
+  ASSIGN_OR_RETURN(session.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
+  if (session.plan_cache.empty()) {
+    return absl::InvalidArgumentError("--tune and --cache-... need --plan-cache FILE");
+  }
+  if (absl::GetFlag(FLAGS_tune) == models.empty()) {
+    return absl::InvalidArgumentError("models stand with --tune, and --tune needs one");
+  }
+  return request;
 }
 
 void CountOps(const Graph& graph, std::map<std::string, int>& counts) {
@@ -291,6 +337,14 @@ int Main(int argc, char** argv) {
   absl::StatusOr<std::vector<std::string>> arguments =
       ParseFlags(WithoutShortFlags({argv, argv + argc}), usage, "onnx_cudnn_opt.cc");
   if (!arguments.ok()) return Fail(kTool, arguments.status().message(), kExitUsage);
+  if (IsAboutPlanCache()) {
+    const absl::StatusOr<PlanCacheRequest> request = PlanCacheFromFlags(*arguments);
+    if (!request.ok()) return Fail(kTool, request.status().message(), kExitUsage);
+    const absl::StatusOr<std::string> text = WorkOnPlanCache(*request);
+    if (!text.ok()) return Fail(kTool, text.status());
+    std::cout << *text << std::flush;
+    return kExitDone;
+  }
   const absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
   if (!options.ok()) return Fail(kTool, options.status().message(), kExitUsage);
   if (absl::Status status = Optimize(*options); !status.ok()) return Fail(kTool, status);

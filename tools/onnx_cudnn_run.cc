@@ -70,6 +70,8 @@ ABSL_FLAG(double, warm_up, 0, "Milliseconds of runs before the timed ones.");
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
+ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
+ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(std::string, device, "auto",
           "auto (a GPU where there is one), cpu or cuda (exit code 5 when there is none).");
 ABSL_FLAG(int, streams, 0,
@@ -94,7 +96,7 @@ ABSL_FLAG(int, top, 0, "Shows the K largest of each row along an output's last a
 ABSL_FLAG(std::string, labels, "", "A text file, a label per line, for --top.");
 ABSL_FLAG(bool, json, false, "Prints one JSON object instead of text.");
 ABSL_FLAG(bool, verbose, false,
-          "Also prints times of load, optimization and planning, and memory.");
+          "Also prints times of load, optimization, planning and tuning, and memory.");
 
 namespace onnx_cudnn {
 namespace {
@@ -110,7 +112,8 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   onnx-cudnn-run model.onnx --verify test_data_set_0                    or --verify expected.npz
   onnx-cudnn-run resnet50.onnx --device cuda --precision fp16 --on-device --runs 100 --warm-up 500
 
---json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms, first_run_ms, weight_bytes, arena_bytes,
+--json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
+  tune_ms, tuned_signatures, cached_signatures, tune_notes [], first_run_ms, weight_bytes, arena_bytes,
   inputs [{name, type, source}], outputs [{name, type, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
   verify {ok, rtol, atol, outputs [{name, ok, largest_difference, largest_expected, beyond, type}]}
@@ -196,6 +199,8 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
   SessionOptions session{.optimization_level = absl::GetFlag(FLAGS_level),
                          .allow_nondeterministic = absl::GetFlag(FLAGS_allow_nondeterministic),
                          .disabled_passes = absl::GetFlag(FLAGS_disable_passes),
+                         .tune_budget_s = absl::GetFlag(FLAGS_tune_budget),
+                         .plan_cache = absl::GetFlag(FLAGS_plan_cache),
                          .streams = absl::GetFlag(FLAGS_streams),
                          .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph),
                          .max_memory_bytes = absl::GetFlag(FLAGS_max_memory)};

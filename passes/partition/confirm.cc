@@ -1,10 +1,13 @@
 #include "passes/partition/confirm.h"
 
 #include <algorithm>
+#include <limits>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "passes/partition/cost_search.h"
 #include "passes/partition/partition_order.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
@@ -14,45 +17,57 @@ namespace onnx_cudnn {
 absl::StatusOr<std::vector<Partition>> Confirmer::Confirm(std::vector<Candidate> chosen) {
   std::vector<std::string> signatures;
   signatures.reserve(chosen.size());
-  std::vector<std::pair<const Candidate*, Answer*>> unknown;
+  std::vector<const Candidate*> unknown;
+  std::vector<Answer*> slots;
   for (const Candidate& candidate : chosen) {
     signatures.push_back(Signature(candidate, target_));
     auto [it, added] = answers_.try_emplace(signatures.back());
-    if (added) unknown.push_back({&candidate, &it->second});
+    if (!added) continue;
+    unknown.push_back(&candidate);
+    slots.push_back(&it->second);
   }
-  ThreadPool::Default().ParallelFor(static_cast<int64_t>(unknown.size()), 1,
-                                    [&](int64_t begin, int64_t end) {
-                                      for (int64_t i = begin; i < end; ++i) {
-                                        *unknown[i].second = Compile(*unknown[i].first, target_);
-                                      }
-                                    });
+  ASSIGN_OR_RETURN(std::vector<Answer> answers, Ask(unknown));
+  for (size_t i = 0; i < slots.size(); ++i) {
+    *slots[i] = std::move(answers[i]);
+    if (!slots[i]->ok()) continue;
+    const Choice& choice = **slots[i];
+    if (choice.us.has_value() || choice.compiled.step() == nullptr) ++learned_;
+  }
   std::vector<Partition> partitions;
   partitions.reserve(chosen.size());
   for (size_t i = 0; i < chosen.size(); ++i) {
     const Answer& answer = answers_.at(signatures[i]);
-    if (!answer.status.ok()) return answer.status;
-    const std::shared_ptr<const Step>& step = answer.compiled.step();
-    if (step == nullptr) refused_[signatures[i]] = answer.compiled.reason();
-    partitions.push_back({std::move(chosen[i]), answer.variant, step});
+    RETURN_IF_ERROR(answer.status());
+    const std::shared_ptr<const Step>& step = answer->compiled.step();
+    if (step == nullptr) refused_[signatures[i]] = answer->compiled.reason();
+    if (answer->us.has_value()) {
+      chosen[i].cost.us = *answer->us;
+      chosen[i].cost.from = kMeasured;
+    }
+    partitions.push_back({std::move(chosen[i]), answer->variant, step});
   }
   return partitions;
 }
 
-// All Variants are tried: which of them a library takes cannot be known before.
-Confirmer::Answer Confirmer::Compile(const Candidate& candidate, const Target& target) {
-  const Engine& engine = *candidate.engine;
-  const std::string where = absl::StrCat(engine.name(), ": ", Where(*candidate.nodes[0]));
-  Answer answer{.compiled = Compiled::No("it has no variant")};
-  absl::StatusOr<std::vector<Variant>> variants = engine.Variants(candidate, target);
-  if (!variants.ok()) return {.status = Annotate(variants.status(), where)};
-  for (const Variant& variant : *variants) {
-    absl::StatusOr<Compiled> compiled = engine.Compile(candidate, variant, target);
-    if (!compiled.ok()) return {.status = Annotate(compiled.status(), where)};
-    answer.variant = variant;
-    answer.compiled = *std::move(compiled);
-    if (answer.compiled.step() != nullptr) return answer;
+absl::StatusOr<std::vector<Confirmer::Answer>> Confirmer::Ask(
+    absl::Span<const Candidate* const> candidates) const {
+  std::vector<Answer> answers(candidates.size());
+  if (pricer_ != nullptr) {
+    ASSIGN_OR_RETURN(std::vector<Choice> choices, pricer_->Choose(candidates));
+    std::move(choices.begin(), choices.end(), answers.begin());
+    return answers;
   }
-  return answer;
+  ThreadPool::Default().ParallelFor(
+      static_cast<int64_t>(candidates.size()), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const Candidate& candidate = *candidates[i];
+          answers[i] = FirstThatCompiles(candidate, target_);
+          if (answers[i].ok()) continue;
+          answers[i] = Annotate(answers[i].status(), absl::StrCat(candidate.engine->name(), ": ",
+                                                                  Where(*candidate.nodes[0])));
+        }
+      });
+  return answers;
 }
 
 namespace {
@@ -65,21 +80,23 @@ Placement PlainPlacement(const Value& value) {
 class Search {
  public:
   Search(const Graph& graph, const Target& target, Partitioner partitioner,
-         std::vector<Remark>* remarks, const Pins* pins)
+         std::vector<Remark>* remarks, const Pins* pins, Pricer* pricer)
       : graph_(graph),
         target_(target),
         partitioner_(partitioner),
         remarks_(remarks),
         pins_(pins),
-        confirmer_(target) {
+        pricer_(pricer),
+        confirmer_(target, pricer) {
     for (const Node* node : graph.TopologicalOrder()) order_.push_back(node);
   }
 
   absl::StatusOr<std::vector<Partition>> Run() {
     std::vector<const Node*> open = order_;
     if (pins_ != nullptr) RETURN_IF_ERROR(pins_->CheckOffered(MakeStretch(open)));
+    if (pricer_ != nullptr && !open.empty()) return RunMeasured();
     while (!open.empty()) {
-      ASSIGN_OR_RETURN(std::vector<Candidate> chosen, CoverWithoutCycle(open));
+      ASSIGN_OR_RETURN(std::vector<Candidate> chosen, CoverWithoutCycle(open, partitioner_));
       ASSIGN_OR_RETURN(std::vector<Partition> partitions, confirmer_.Confirm(std::move(chosen)));
       open.clear();
       absl::flat_hash_set<const Node*> again;
@@ -101,10 +118,46 @@ class Search {
   const Refusals& refused() const { return confirmer_.refused(); }
 
  private:
-  absl::StatusOr<std::vector<Candidate>> CoverWithoutCycle(const std::vector<const Node*>& open) {
-    const Stretch stretch = MakeStretch(open);
+  // The whole Graph every time: a price or a refusal may change any of it. Each cover but a
+  // partitioner's last teaches something, so it ends.
+  absl::StatusOr<std::vector<Partition>> RunMeasured() {
+    std::vector<Partition> best, last;
+    double best_us = std::numeric_limits<double>::infinity();
+    for (const Partitioner partitioner : {Partitioner(Greedy), partitioner_}) {
+      int learned;
+      do {
+        learned = confirmer_.learned();
+        ASSIGN_OR_RETURN(std::vector<Candidate> chosen, CoverWithoutCycle(order_, partitioner));
+        ASSIGN_OR_RETURN(last, confirmer_.Confirm(std::move(chosen)));
+        for (const Partition& p : last) {
+          if (p.step == nullptr) NoteRefusal(p.chosen);
+        }
+        const double us = MeasuredUs(last);
+        if (us < best_us) best = last;
+        best_us = std::min(us, best_us);
+      } while (confirmer_.learned() > learned);
+    }
+    return best.empty() ? last : best;
+  }
+
+  // Infinite when something of it was refused or not measured.
+  double MeasuredUs(const std::vector<Partition>& partitions) const {
+    std::vector<Candidate> cover;
+    bool all_measured = true;
+    for (const Partition& p : partitions) {
+      cover.push_back(p.chosen);
+      all_measured &= p.step != nullptr && p.chosen.cost.from == std::string_view(kMeasured);
+    }
+    return all_measured ? CoverUs(MakeStretch(order_), cover)
+                        : std::numeric_limits<double>::infinity();
+  }
+
+  absl::StatusOr<std::vector<Candidate>> CoverWithoutCycle(const std::vector<const Node*>& open,
+                                                           Partitioner partitioner) {
+    Stretch stretch = MakeStretch(open);
+    if (partitioner != Greedy) stretch.prices = pricer_;  // Greedy goes by size
     while (true) {
-      ASSIGN_OR_RETURN(std::vector<Candidate> chosen, partitioner_(stretch));
+      ASSIGN_OR_RETURN(std::vector<Candidate> chosen, partitioner(stretch));
       RETURN_IF_ERROR(CheckCover(open, chosen));
       std::vector<const Candidate*> all;
       for (const Candidate& c : chosen) all.push_back(&c);
@@ -187,6 +240,7 @@ class Search {
   const Partitioner partitioner_;
   std::vector<Remark>* remarks_;
   const Pins* pins_;
+  Pricer* const pricer_;
   Confirmer confirmer_;
   std::vector<const Node*> order_;
   Forbidden forbidden_;
@@ -200,7 +254,8 @@ absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const 
                                                       std::vector<Remark>* remarks,
                                                       const PartitionExtras& extras) {
   ASSIGN_OR_RETURN(const Pins pins, Pins::Resolve(extras.pins, graph, target));
-  Search search(graph, target, partitioner, remarks, extras.pins.empty() ? nullptr : &pins);
+  Search search(graph, target, partitioner, remarks, extras.pins.empty() ? nullptr : &pins,
+                extras.pricer);
   ASSIGN_OR_RETURN(std::vector<Partition> partitions, search.Run());
   if (extras.refused != nullptr) *extras.refused = search.refused();
   return partitions;

@@ -9,6 +9,7 @@
 #include "passes/partition/pins.h"
 #include "passes/pass.h"
 #include "runtime/plan/engine.h"
+#include "runtime/plan/pricer.h"
 #include "runtime/plan/program.h"
 
 namespace onnx_cudnn {
@@ -33,6 +34,7 @@ struct Stretch {
   const Forbidden* forbidden = nullptr;  // nullptr: none
   const Pins* pins = nullptr;            // nullptr: none
   CandidateSink* listener = nullptr;     // hears every no and every edge that was not fused
+  const Pricer* prices = nullptr;        // measured ones stand for predicted ones; nullptr: none
 };
 
 // Covers every Node of a Stretch exactly once; no cycle between Partitions. Unimplemented names a
@@ -56,11 +58,14 @@ double ReformatUs(const Value& value, const Placement& from, const Placement& to
 struct PartitionExtras {
   absl::Span<const PinRule> pins = {};
   Refusals* refused = nullptr;  // gets what Confirm refused
+  Pricer* pricer = nullptr;     // nullptr: prices are predicted, and first Variants taken
 };
 
 // Covers `graph` by `partitioner` and compiles each unique signature once, in parallel (Confirm).
 // Where all Variants of a Candidate were refused, the stretch of those Nodes is covered again, with
-// Placements that neighbours chose pinned, until nothing is refused.
+// Placements that neighbours chose pinned, until nothing is refused. With a Pricer every signature
+// that is chosen is measured, and all is covered again at the new prices, until nothing chosen is
+// new; Greedy's cover is measured first, and kept where it is the cheapest that was.
 //   errors  InvalidArgument: a pin that does not fit the Graph, or that no Engine offers
 absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target,
                                                       Partitioner partitioner,

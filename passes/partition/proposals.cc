@@ -1,6 +1,7 @@
 #include "passes/partition/proposals.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -58,13 +59,15 @@ void Proposals::Consider(int anchor, Candidate candidate) {
   if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(), outside)) return;
   const auto is_anchor = [&](const Node* node) { return PositionOf(node) == anchor; };
   if (std::none_of(candidate.nodes.begin(), candidate.nodes.end(), is_anchor)) return;
-  if (!stretch_.refused.empty()) {
-    auto it = stretch_.refused.find(Signature(candidate, stretch_.target));
+  if (!stretch_.refused.empty() || stretch_.prices != nullptr) {
+    const std::string signature = Signature(candidate, stretch_.target);  // dear
+    auto it = stretch_.refused.find(signature);
     if (it != stretch_.refused.end()) {
       why_not_.emplace_back(candidate.engine, it->second);
       if (stretch_.listener != nullptr) TellRefused(candidate, it->second);
       return;
     }
+    TakeMeasuredPrice(signature, candidate);
   }
   if (stretch_.pins != nullptr) {
     if (const PinRule* rule = stretch_.pins->Against(candidate); rule != nullptr) {
@@ -78,6 +81,14 @@ void Proposals::Consider(int anchor, Candidate candidate) {
   }
   Boundary boundary = BoundaryOf(candidate.nodes);
   at_[anchor].push_back({std::move(candidate), std::move(boundary)});
+}
+
+void Proposals::TakeMeasuredPrice(const std::string& signature, Candidate& candidate) const {
+  if (stretch_.prices == nullptr) return;
+  const std::optional<double> us = stretch_.prices->MeasuredUs(signature);
+  if (!us.has_value()) return;
+  candidate.cost.us = *us;
+  candidate.cost.from = kMeasured;
 }
 
 // The library's own reason stands at every edge that the Candidate would have fused.

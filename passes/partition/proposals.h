@@ -15,7 +15,8 @@ struct Proposal {
   Boundary boundary;
 };
 
-// What every Engine proposes at every Node of a Stretch, without what cannot be chosen there:
+// What every Engine proposes at every Node of a Stretch, at its measured price where there is one,
+// without what cannot be chosen there:
 // refused at Confirm, forbidden, kept out by a pin, not wholly inside the Stretch, or not convex (a
 // path leaves it and comes back).
 class Proposals {
@@ -33,6 +34,7 @@ class Proposals {
   class Sink;
   void ProposeAt(int anchor);
   void Consider(int anchor, Candidate candidate);
+  void TakeMeasuredPrice(const std::string& signature, Candidate& candidate) const;
   void TellRefused(const Candidate& candidate, std::string_view reason) const;
   bool Convex(const Candidate& candidate) const;
 

@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ constexpr FileCalls kSystem = {
                 off_t offset) { return pread(fd, to, bytes, offset); },
     .write = [](int fd, const void* from, size_t bytes) { return write(fd, from, bytes); },
     .fsync = [](int fd) { return fsync(fd); },
+    .flock = [](int fd, int operation) { return flock(fd, operation); },
     .close = [](int fd) { return close(fd); },
     .rename = [](const char* from, const char* to) { return rename(from, to); },
     .unlink = [](const char* path) { return unlink(path); },

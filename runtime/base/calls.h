@@ -23,6 +23,7 @@ struct FileCalls {
   ssize_t (*pread)(int fd, void* to, size_t bytes, off_t offset);
   ssize_t (*write)(int fd, const void* from, size_t bytes);
   int (*fsync)(int fd);
+  int (*flock)(int fd, int operation);
   int (*close)(int fd);
   int (*rename)(const char* from, const char* to);
   int (*unlink)(const char* path);

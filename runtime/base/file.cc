@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -81,6 +82,17 @@ absl::StatusOr<std::unique_ptr<Descriptor>> OpenSpecial(const std::string& path)
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) Files().close(fd_);
+}
+
+absl::StatusOr<FileLock> FileLock::Take(const std::string& path) {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  FileLock lock;
+  lock.fd_ = Descriptor(Retry([&] { return Files().open(path.c_str(), kFlags, 0644); }));
+  if (lock.fd_.get() < 0) return CallFailed(path, "create", errno);
+  if (Retry([&] { return Files().flock(lock.fd_.get(), LOCK_EX); }) < 0) {
+    return CallFailed(path, "lock", errno);
+  }
+  return lock;
 }
 
 absl::StatusOr<File> File::Check(Descriptor fd, std::string name) {
@@ -167,6 +179,13 @@ absl::StatusOr<std::string> RealPath(const std::string& path) {
   char real[PATH_MAX];
   if (Files().realpath(path.c_str(), real) == nullptr) return CallFailed(path, "find", errno);
   return std::string(real);
+}
+
+absl::StatusOr<bool> Exists(const std::string& path) {
+  const Descriptor fd(Retry([&] { return Files().open(path.c_str(), O_PATH | O_CLOEXEC, 0); }));
+  if (fd.get() >= 0) return true;
+  if (errno == ENOENT) return false;
+  return CallFailed(path, "find", errno);
 }
 
 std::string FolderOf(const std::string& path) {

@@ -37,6 +37,16 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// Keeps others out, in this process and in all, who take the lock of the same file: they wait.
+class FileLock {
+ public:
+  // Makes the file, which holds nothing, where it is not there; it stays.
+  static absl::StatusOr<FileLock> Take(const std::string& path);
+
+ private:
+  Descriptor fd_;
+};
+
 // A regular file open for reading. What its size was when it was opened is checked on the
 // descriptor, not the name.
 class File {
@@ -81,6 +91,9 @@ class Folder {
 
 // `path` without links, "." and "..".
 absl::StatusOr<std::string> RealPath(const std::string& path);
+
+// Whether `path` leads to anything; it need not be readable.
+absl::StatusOr<bool> Exists(const std::string& path);
 
 // The folder part of `path`; "." when it has none.
 std::string FolderOf(const std::string& path);

@@ -48,6 +48,7 @@ struct ConstantStore::Entry {
   bool made ABSL_GUARDED_BY(mutex) = false;
   std::shared_ptr<const std::byte> form ABSL_GUARDED_BY(mutex) =
       nullptr;  // of no bytes: may be null
+  int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
 };
 
 ConstantStore::~ConstantStore() = default;
@@ -91,6 +92,7 @@ absl::Status ConstantStore::Make(Entry& entry, const ConstantUse& use, Space spa
   ASSIGN_OR_RETURN(const HostTensor tensor, use.derived->make(use.sources));
   ASSIGN_OR_RETURN(entry.form, device_.Upload(tensor, space));
   entry.made = true;
+  entry.bytes = tensor.bytes();
   absl::MutexLock count(mutex_);
   ++made_;
   bytes_ += tensor.bytes();
@@ -103,6 +105,12 @@ absl::StatusOr<std::shared_ptr<const std::byte>> ConstantStore::Get(const Consta
   RETURN_IF_ERROR(Make(*entry, use, space));
   absl::MutexLock lock(entry->mutex);
   return entry->form;
+}
+
+int64_t ConstantStore::BytesOf(const ConstantUse& use, Space space) {
+  const EntryPointer entry = EntryOf(use, space);
+  absl::MutexLock lock(entry->mutex);
+  return entry->bytes;
 }
 
 int ConstantStore::made() const {

@@ -23,6 +23,8 @@ class ConstantStore {
   // the Device reads host memory an unchanged constant is its source's own bytes, known by their
   // address alone.
   absl::StatusOr<std::shared_ptr<const std::byte>> Get(const ConstantUse& use, Space space);
+  // Of the form of `use`, as Get gave it; 0 before.
+  int64_t BytesOf(const ConstantUse& use, Space space);
   int made() const;       // distinct forms so far
   int64_t bytes() const;  // of these forms
 

@@ -36,16 +36,22 @@ class StepRunner {
   // Runs the Step over `inputs` (row-major, parallel to the Candidate's), with outputs and
   // workspace full of NaN before it. Its error, or that of its fault word.
   absl::StatusOr<StepResult> Run(absl::Span<const HostTensor> inputs, Padding padding);
+  // Fills the inputs, padding too, with numbers that are good for times alone.
+  absl::Status FillInputs();
+  // kCold: constants that would stay in the L2 cache from one launch to the next, as they do not in
+  // a network, are read from several copies in turn. Operands larger than it are cold anyway.
+  enum class Constants : uint8_t { kAsTheyAre, kCold };
   // Microseconds of one launch: the median of five recordings' replays of `repeats` launches each;
-  // by the host's clock where the Device records nothing. Over what the last Run left.
-  absl::StatusOr<double> MeasureUs(int repeats);
+  // by the host's clock where the Device records nothing. Over what the last Run or FillInputs
+  // left.
+  absl::StatusOr<double> MeasureUs(int repeats, Constants constants = Constants::kAsTheyAre);
 
  private:
   struct Tensor {
     DType dtype;
     Dims dims;
     Placement placement;
-    std::shared_ptr<std::byte> memory, pinned;
+    std::shared_ptr<std::byte> memory, pinned;  // pinned: nullptr before the first Run
     std::byte* address = nullptr;  // in `memory`, or in another's where the Step aliases it
     int64_t bytes() const { return placement.format.bytes(dtype); }
   };
@@ -54,7 +60,9 @@ class StepRunner {
   absl::StatusOr<Tensor> MakeTensor(const Value& value, const Placement& placement) const;
   absl::Status TakeConstants(const Candidate& candidate, ConstantStore& constants);
   void ResolveAliases();
-  absl::Status Launch();
+  absl::Status TakePinned();
+  absl::Status CopyConstants(int most_copies);
+  absl::Status Launch(size_t constant_set = 0);
   absl::Status Fault();
   absl::Status Poison(std::byte* to, std::byte* pinned, int64_t bytes);
   absl::Status WriteInput(const Tensor& tensor, const HostTensor& from, Padding padding);
@@ -65,6 +73,9 @@ class StepRunner {
   std::unique_ptr<StreamSet> streams_;
   std::vector<Tensor> inputs_, outputs_;
   std::vector<std::shared_ptr<const std::byte>> constants_;
+  std::vector<int64_t> constant_bytes_;
+  std::vector<std::vector<const void*>> constant_sets_;  // the constants, then copies of them
+  std::shared_ptr<std::byte> copies_;
   std::shared_ptr<std::byte> workspace_, fault_;
   bool on_host_ = false;
 };

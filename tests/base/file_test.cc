@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "runtime/base/calls.h"
 #include "tests/support/failing_calls.h"
@@ -210,6 +213,40 @@ TEST(FileWriterTest, SaysWhyAFileCannotBeMade) {
   FailingCalls calls(0, ENOSPC);
   EXPECT_EQ(File::Open(folder.Write("a", "x")).status().code(),
             absl::StatusCode::kResourceExhausted);
+}
+
+TEST(FileLockTest, KeepsOthersOutUntilItsEnd) {
+  TempFolder folder;
+  auto first = FileLock::Take(folder.path("a.lock"));
+  ASSERT_TRUE(first.ok()) << first.status();
+  std::atomic<bool> released = false, taken_after_release = false;
+  std::thread other([&] {
+    const auto second = FileLock::Take(folder.path("a.lock"));
+    taken_after_release = second.ok() && released;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  released = true;
+  first = absl::CancelledError();
+  other.join();
+  EXPECT_TRUE(taken_after_release);
+}
+
+TEST(FileLockTest, SaysWhyItCannotBeTaken) {
+  TempFolder folder;
+  EXPECT_EQ(FileLock::Take(folder.path("none/a.lock")).status().code(),
+            absl::StatusCode::kNotFound);
+  const FailingCalls calls(1);  // flock
+  EXPECT_EQ(FileLock::Take(folder.path("a.lock")).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(calls.open(), 0);
+}
+
+TEST(ExistsTest, TellsAMissingFileFromOneThatMayNotBeRead) {
+  TempFolder folder;
+  const std::string path = folder.Write("a", "");
+  ASSERT_EQ(chmod(path.c_str(), 0), 0);
+  EXPECT_TRUE(*Exists(path));
+  EXPECT_FALSE(*Exists(folder.path("none")));
+  EXPECT_FALSE(Exists(path + "/below").ok());
 }
 
 TEST(RealPathTest, ResolvesLinks) {

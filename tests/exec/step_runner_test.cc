@@ -1,6 +1,9 @@
 #include "runtime/exec/step_runner.h"
 
+#include <cmath>
 #include <cstring>
+#include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -91,6 +94,79 @@ TEST_F(StepRunnerTest, SaysWhatTheFaultWordMeans) {
     }
   };
   EXPECT_EQ(Run(std::make_shared<Faulty>(), Padding::kZero).status().message(), "index 5");
+}
+
+// A GPU-like Device with an L2 cache.
+class CachingDevice final : public Device {
+ public:
+  CachingDevice() { info_.l2_bytes = 1000; }
+  std::string_view name() const override { return "caching"; }
+  const DeviceInfo& info() const override { return info_; }
+  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
+    return cpu_->Allocate(bytes, space);
+  }
+  absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& t, Space s) override {
+    return cpu_->Upload(t, s);
+  }
+  absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
+    return cpu_->CreateStreams(count);
+  }
+  absl::StatusOr<bool> ReadsDirectly(const void* data) override {
+    return cpu_->ReadsDirectly(data);
+  }
+
+ private:
+  const std::unique_ptr<Device> cpu_ = MakeCpuDevice();
+  DeviceInfo info_ = cpu_->info();
+};
+
+// Keeps what it was launched with; reads the one constant.
+class WatchingStep final : public Step {
+ public:
+  absl::Span<const Derived> constants() const override { return constants_; }
+  absl::Status Launch(const LaunchArgs& args) const override {
+    const auto* constant = static_cast<const float*>(args.constants[0]);
+    EXPECT_EQ(*constant, 1);
+    addresses.insert(constant);
+    std::memcpy(input, args.in[0], sizeof(input));
+    return absl::OkStatus();
+  }
+  std::string Save() const override { return ""; }
+
+  mutable std::set<const float*> addresses;
+  mutable float input[16];
+
+ private:
+  const std::vector<Derived> constants_ = {Unchanged(0, {1})};
+};
+
+TEST_F(StepRunnerTest, MeasuresOverColdConstants) {  // four aligned sets of 256 bytes exceed 1000
+  CachingDevice device;
+  ConstantStore constants(device);
+  const auto step = std::make_shared<WatchingStep>();
+  const auto runner = StepRunner::Create(candidate_, step, device, constants);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  ASSERT_TRUE((*runner)->MeasureUs(10).ok());
+  EXPECT_EQ(step->addresses.size(), 1u);
+  for (const auto& [repeats, sets] : std::map<int, size_t>{{2, 2}, {10, 4}}) {
+    step->addresses.clear();
+    ASSERT_TRUE((*runner)->MeasureUs(repeats, StepRunner::Constants::kCold).ok());
+    EXPECT_EQ(step->addresses.size(), sets) << repeats;
+  }
+}
+
+TEST_F(StepRunnerTest, FillsInputsForTimes) {
+  const auto step = std::make_shared<WatchingStep>();
+  const auto runner = StepRunner::Create(candidate_, step, *device_, constants_);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  ASSERT_TRUE((*runner)->FillInputs().ok());
+  ASSERT_TRUE((*runner)->MeasureUs(1).ok());
+  std::set<float> values;
+  for (const float x : step->input) {
+    EXPECT_LE(std::abs(x), 1);
+    values.insert(x);
+  }
+  EXPECT_GT(values.size(), 8u);
 }
 
 TEST_F(StepRunnerTest, RunsAView) {

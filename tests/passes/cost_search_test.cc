@@ -2,6 +2,7 @@
 #include "passes/partition/cost_search.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -11,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "passes/partition/proposals.h"
 #include "runtime/exec/host_engine.h"
+#include "tests/support/fake_pricer.h"
 #include "tests/support/run_program.h"
 #include "tests/support/test_engines.h"
 #include "tests/support/whole_stretch.h"
@@ -218,6 +220,80 @@ TEST(CostSearchTest, NamesANodeThatNobodyRuns) {
   const auto found = CostSearch(*WholeStretch(graph, target));
   EXPECT_EQ(found.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_NE(found.status().message().find("(Neg)"), std::string::npos) << found.status();
+}
+
+// What measuring a signature gives, unrelated to predictions.
+double UsOfSignature(const std::string& signature) {
+  return 0.25 * static_cast<double>(1 + std::hash<std::string>()(signature) % 24);
+}
+
+// Knows every price from the start.
+class AllKnowing final : public Pricer {
+ public:
+  std::optional<double> MeasuredUs(const std::string& signature) const override {
+    return UsOfSignature(signature);
+  }
+  absl::StatusOr<std::vector<Choice>> Choose(absl::Span<const Candidate* const>) override {
+    return absl::UnimplementedError("nobody asks");
+  }
+};
+
+// Of the cover that PartitionGraph chooses, at its measured prices.
+double MeasuredUs(const Graph& graph, const Target& target, Partitioner partitioner,
+                  Pricer& pricer) {
+  const auto partitions = PartitionGraph(graph, target, partitioner, nullptr, {.pricer = &pricer});
+  EXPECT_TRUE(partitions.ok()) << partitions.status();
+  std::vector<Candidate> cover;
+  for (const Partition& p : *partitions) {
+    EXPECT_STREQ(p.chosen.cost.from, kMeasured);
+    cover.push_back(p.chosen);
+  }
+  return CoverUs(*WholeStretch(graph, target), cover);
+}
+
+TEST(CostSearchTest, MeasuredIsNeverWorseThanGreedyWhereverTheBudgetEnds) {
+  std::mt19937 random(7);
+  int better = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Engines engines(random);
+    const Target& target = engines.target;
+    const Graph graph = RandomGraph(random, 12);
+    const auto us = [&](const Candidate& c) { return UsOfSignature(Signature(c, target)); };
+    FakePricer greedys(target, us);
+    const double greedy_us = MeasuredUs(graph, target, Greedy, greedys);
+    const int budget = greedys.measured() + static_cast<int>(random() % 8);
+    FakePricer some(target, us, budget), all(target, us);
+    EXPECT_LE(MeasuredUs(graph, target, CostSearch, some), greedy_us + 1e-9) << "graph " << i;
+    const double all_us = MeasuredUs(graph, target, CostSearch, all);
+    EXPECT_LE(all_us, greedy_us + 1e-9) << "graph " << i;
+    if (all_us < greedy_us - 1e-9) ++better;
+  }
+  EXPECT_GT(better, 25);
+}
+
+// Every cover that might be cheaper comes up and is measured. In a chain no Partitions wait for
+// each other.
+TEST(CostSearchTest, MeasuredIsTheCheapestOfAllWherePredictionsAreFloors) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 50; ++i) {
+    const TestEngine plain({.name = "plain", .most_nodes = 2, .us = 0});
+    const TestEngine last({.name = "last", .most_nodes = 3, .channels_last = true, .us = 0});
+    Target target = TargetOf({&plain, &last});
+    target.info.launch_us = Engines::Draw(random);
+    std::vector<std::string> ops = {"Relu", "Neg", "Abs", "Exp", "Tanh", "Floor", "Ceil", "Sign"};
+    std::shuffle(ops.begin(), ops.end(), random);
+    Graph graph;
+    Value* v = &graph.AddInput("x", kType);
+    for (const std::string& op : ops) v = &Add(graph, op, {v});
+    graph.AddOutput("y", *v);
+    FakePricer pricer(target,
+                      [&](const Candidate& c) { return UsOfSignature(Signature(c, target)); });
+    const AllKnowing prices;
+    const WholeStretch whole(graph, target);
+    Stretch known = *whole;
+    known.prices = &prices;
+    EXPECT_NEAR(MeasuredUs(graph, target, CostSearch, pricer), BruteForce(known).Us(), 1e-9);
+  }
 }
 
 TEST(CostSearchTest, ProgramsRunLikeEvaluate) {

@@ -9,6 +9,7 @@
 #include "passes/partition/partitioners.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/view_engine.h"
+#include "tests/support/fake_pricer.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/rewrite.h"
 #include "tests/support/run_program.h"
@@ -166,6 +167,76 @@ TEST_F(PartitionTest, CompilesEqualSignaturesOnce) {
   ASSERT_TRUE(partitions.ok()) << partitions.status();
   EXPECT_EQ(engine.compiled(), 1);
   for (const Partition& p : *partitions) EXPECT_EQ(p.step, (*partitions)[0].step);
+}
+
+// Two Relus that `pairs` would run as one; by prediction that is cheaper.
+class MeasuredPartitionTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::vector<Partition>> Run(Partitioner partitioner, Pricer& pricer) const {
+    return PartitionGraph(graph_, target_, partitioner, nullptr, {.pricer = &pricer});
+  }
+  static double PairsAreDear(const Candidate& candidate) {
+    return candidate.nodes.size() == 2 ? 10 : 2;
+  }
+
+  const Graph graph_ = Chain(2);
+  const TestEngine pairs_{{.name = "pairs", .most_nodes = 2, .us = 3}};
+  const TestEngine alone_{{.name = "alone", .us = 4}};
+  const Target target_ = TargetOf({&pairs_, &alone_});
+};
+
+TEST_F(MeasuredPartitionTest, MeasuredPricesChangeTheCover) {
+  FakePricer pricer(target_, PairsAreDear);
+  const auto partitions = Run(CostSearch, pricer);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  EXPECT_EQ(Sizes(*partitions), (std::vector<size_t>{1, 1}));
+  for (const Partition& p : *partitions) {
+    EXPECT_EQ(p.chosen.cost.us, 2);
+    EXPECT_STREQ(p.chosen.cost.from, kMeasured);
+    EXPECT_EQ(p.variant.text, "fastest");
+  }
+}
+
+TEST_F(MeasuredPartitionTest, GreedyTakesTheLargestAllTheSame) {
+  FakePricer pricer(target_, PairsAreDear);
+  const auto partitions = Run(Greedy, pricer);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  ASSERT_EQ(Sizes(*partitions), (std::vector<size_t>{2}));
+  EXPECT_EQ((*partitions)[0].variant.text, "fastest");
+  EXPECT_EQ((*partitions)[0].chosen.cost.us, 10);
+  EXPECT_EQ(pricer.measured(), 1);
+}
+
+TEST_F(MeasuredPartitionTest, WithoutBudgetAllIsAsPredicted) {
+  FakePricer pricer(target_, PairsAreDear, /*budget=*/0);
+  const auto partitions = Run(CostSearch, pricer);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  ASSERT_EQ(Sizes(*partitions), (std::vector<size_t>{2}));
+  EXPECT_EQ((*partitions)[0].variant.text, "variant 0");
+  EXPECT_EQ((*partitions)[0].chosen.cost.us, 3);
+}
+
+TEST_F(MeasuredPartitionTest, WhatWasMeasuredIsKeptWhenTheBudgetEnds) {  // after Greedy's pair
+  FakePricer pricer(target_, PairsAreDear, /*budget=*/1);
+  const auto partitions = Run(CostSearch, pricer);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  ASSERT_EQ(Sizes(*partitions), (std::vector<size_t>{2}));
+  EXPECT_EQ((*partitions)[0].variant.text, "fastest");
+}
+
+TEST_F(MeasuredPartitionTest, SearchesAgainWhatWasRefused) {
+  const TestEngine picky({.name = "picky", .most_nodes = 2, .compiles_at_most = 1});
+  const Target target = TargetOf({&picky});
+  FakePricer pricer(target, PairsAreDear);
+  std::vector<Remark> remarks;
+  Refusals refused;
+  const auto partitions = PartitionGraph(graph_, target, CostSearch, &remarks,
+                                         {.refused = &refused, .pricer = &pricer});
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  EXPECT_EQ(Sizes(*partitions), (std::vector<size_t>{1, 1}));
+  EXPECT_EQ(refused.size(), 1u);
+  const auto says = [](const Remark& r) { return r.reason == "more than 1 nodes"; };
+  EXPECT_TRUE(std::any_of(remarks.begin(), remarks.end(), says));
 }
 
 TEST_F(PartitionTest, BreaksACycleBetweenPartitions) {  // {a, c} waits for b, {b, d} for a

@@ -11,6 +11,7 @@
 #include "runtime/import/onnx_loader.h"
 #include "runtime/loaded_model.h"
 #include "tests/support/graph_text.h"
+#include "tests/support/temp_folder.h"
 
 namespace onnx_cudnn {
 
@@ -59,6 +60,40 @@ TEST(GpuLikeSessionTest, SaysWhatItChose) {
   EXPECT_EQ(session.precision(), PrecisionChoice::kTf32);
   EXPECT_EQ(MakeSession(kShift, {.precision = PrecisionChoice::kStrict}).precision(),
             PrecisionChoice::kStrict);
+}
+
+TEST(GpuLikeSessionTest, MeasuresOnceAndKnowsItThen) {
+  const TempFolder folder;
+  SessionOptions options{.partitioner = PartitionerChoice::kCost,
+                         .tune_budget_s = 60,
+                         .plan_cache = folder.path("plans.json")};
+  const std::vector<float> x = Ramp(-3);
+  const auto run = [&] {
+    const Session session = MakeSession(kShift, options);
+    const auto outputs = session.Run({View(x.data(), {kN})}).value();
+    EXPECT_EQ(outputs[0].data<float>()[0], -2);
+    EXPECT_EQ(outputs[1].data<float>()[0], 0);
+    return session.stats();
+  };
+  const SessionStats first = run();
+  EXPECT_GT(first.tuned_signatures, 0);
+  EXPECT_EQ(first.cached_signatures, 0);
+  EXPECT_GT(first.tune_ms, 0);
+  EXPECT_EQ(first.tune_notes, std::vector<std::string>());
+  options.tune_budget_s = 0;
+  const SessionStats second = run();
+  EXPECT_EQ(second.tuned_signatures, 0);
+  EXPECT_GT(second.cached_signatures, 0);
+  EXPECT_EQ(second.tune_ms, 0);
+}
+
+TEST(GpuLikeSessionTest, RefusesAPlanCacheThatIsNone) {
+  const TempFolder folder;
+  const auto session = SessionMaker::Make(kShift, {.plan_cache = folder.Write("plans.json", "{}")});
+  EXPECT_EQ(session.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(session.status().message(), "plans.json")) << session.status();
+  const auto less = SessionMaker::Make(kShift, {.tune_budget_s = -1});
+  EXPECT_EQ(less.status().message(), "option tune_budget_s: expected 0 or more, found -1");
 }
 
 TEST(GpuLikeSessionTest, TakesHostMemory) {

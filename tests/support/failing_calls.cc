@@ -52,6 +52,7 @@ constexpr FileCalls kFailing = {
     .write = [](int fd, const void* from,
                 size_t bytes) { return Fails() ? -1 : Real().write(fd, from, bytes); },
     .fsync = [](int fd) { return Fails() ? -1 : Real().fsync(fd); },
+    .flock = [](int fd, int operation) { return Fails() ? -1 : Real().flock(fd, operation); },
     .close =
         [](int fd) {
           const int result = Real().close(fd);

@@ -182,6 +182,7 @@ TEST_F(ProgramsTest, BenchWritesRecords) {
   EXPECT_GE(record["p99_ms"], record["median_ms"]);
   EXPECT_GT(record["images_per_s"], 0);
   EXPECT_GE(record["setup_s"], record["context_s"]);
+  EXPECT_EQ(record["tune_s"], 0);
   EXPECT_EQ(record["peak_bytes"], 16 + 2 * 8 * 16);  // weights, input and output
   ExpectFails(Run(ONNX_CUDNN_BENCH, "shift.onnx --batches none"), 1, "--batches: expected numbers");
   ExpectFails(Run(ONNX_CUDNN_BENCH, "none.onnx"), 2, "none.onnx");
@@ -204,6 +205,7 @@ TEST_F(ProgramsTest, JsonHoldsWhatTheHelpSays) {
   EXPECT_EQ(json["outputs"][0]["top"][0].size(), 1u);
   EXPECT_EQ(json["timing"]["ms"].size(), 2u);
   EXPECT_GE(json["load_ms"], 0);
+  EXPECT_EQ(json["tuned_signatures"], 0);
 }
 
 TEST_F(ProgramsTest, OptSaysWhatPassesDidAndWritesTheModel) {
@@ -227,6 +229,39 @@ TEST_F(ProgramsTest, OptExplainsAsTextAndJson) {
   EXPECT_EQ(json["partitions"][0]["ops"][0], "Sub");
   EXPECT_EQ(json["partitions"][0]["outputs"][0]["type"], "f32[8,4]");
   EXPECT_EQ(json["partitions"][0]["flops"], 32);
+}
+
+// A plan cache of one entry.
+std::string PlanCacheText(std::string_view signature, std::string_view version) {
+  const nlohmann::json entry = {{"device", "h200"},
+                                {"signature", signature},
+                                {"engine", "cudnn"},
+                                {"variant", "engine 41"},
+                                {"us", 11.5},
+                                {"workspace_bytes", 0},
+                                {"checked", true},
+                                {"date", "2026-11-22"},
+                                {"versions", {{"engine", version}, {"driver", ""}, {"cuda", ""}}}};
+  const nlohmann::json list = nlohmann::json::array({entry});
+  return nlohmann::json({{"format", "onnx-cudnn plan cache 1"}, {"entries", list}}).dump();
+}
+
+TEST_F(ProgramsTest, OptKeepsPlanCaches) {
+  Write("a.json", PlanCacheText("a", "9.18.0"));
+  Write("b.json", PlanCacheText("b", "9.19.0"));
+  Ended ended =
+      Run(ONNX_CUDNN_OPT, "--plan-cache all.json --cache-merge a.json,b.json --cache-list");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "h200  cudnn 9.18.0  11.500 us")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "2 entries")) << ended.out;
+  ended = Run(ONNX_CUDNN_OPT, "--plan-cache all.json --cache-prune 9.18.0 --cache-list");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_FALSE(absl::StrContains(ended.out, "cudnn 9.18.0")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "1 entries")) << ended.out;
+  Write("broken.json", "{}");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "--plan-cache broken.json --cache-list"), 2, "broken.json");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "--cache-list"), 1, "need --plan-cache");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "--tune --plan-cache all.json"), 1, "--tune needs one");
 }
 
 TEST_F(ProgramsTest, NumbersOfAnInputDecideShapes) {

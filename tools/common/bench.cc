@@ -116,6 +116,8 @@ absl::StatusOr<BenchRecord> Measure(const BenchRequest& request) {
   ASSIGN_OR_RETURN(OnDevice bound, BindOnDevice(session, inputs, outputs));
   RETURN_IF_ERROR(Time(bound.binding, request, record));
   const SessionStats stats = session.stats();
+  record.tune_s = stats.tune_ms / 1e3;
+  record.tuned_signatures = stats.tuned_signatures;
   record.peak_bytes = stats.weight_bytes + stats.arena_bytes + bound.bytes;
   return record;
 }
@@ -132,6 +134,8 @@ std::string RecordsJson(const std::vector<BenchRecord>& records) {
                     {"images_per_s", r.images_per_s},
                     {"setup_s", r.setup_s},
                     {"context_s", r.context_s},
+                    {"tune_s", r.tune_s},
+                    {"tuned_signatures", r.tuned_signatures},
                     {"peak_bytes", r.peak_bytes},
                     {"device", r.device},
                     {"driver", r.driver},
@@ -147,10 +151,9 @@ std::string RecordsJson(const std::vector<BenchRecord>& records) {
 std::string RecordText(const BenchRecord& r) {
   return absl::StrFormat(
       "%s %s batch %d on %s: median %.4f ms, p99 %.4f ms, %.0f a second back to back; set-up %.3f "
-      "s "
-      "(context %.3f s), %d bytes\n",
+      "s (context %.3f s, tuning %d signatures %.1f s), %d bytes\n",
       r.model, r.precision, r.batch, r.device, r.median_ms, r.p99_ms, r.images_per_s, r.setup_s,
-      r.context_s, r.peak_bytes);
+      r.context_s, r.tuned_signatures, r.tune_s, r.peak_bytes);
 }
 
 }  // namespace onnx_cudnn

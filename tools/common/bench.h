@@ -32,6 +32,8 @@ struct BenchRecord {
   double images_per_s = 0;           // back to back
   double setup_s = 0;                // from loading the file to the first result, with context_s
   double context_s = 0;              // of it: opening the device; 0 when the process did before
+  double tune_s = 0;                 // of it: measuring
+  int64_t tuned_signatures = 0;      // that were measured
   int64_t peak_bytes = 0;            // weights, arena, inputs and outputs
   std::string device, driver, cuda, cudnn;
   std::string commit, date, run;

@@ -5,67 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "absl/strings/str_cat.h"
-#include "runtime/base/status.h"
-#include "runtime/graph/float16.h"
-
 namespace onnx_cudnn {
-namespace {
-
-template <typename T>
-std::vector<double> Converted(const HostTensor& tensor) {
-  const absl::Span<const T> from = tensor.data<T>();
-  std::vector<double> to(from.size());
-  std::transform(from.begin(), from.end(), to.begin(), [](T x) {
-    if constexpr (std::is_arithmetic_v<T>)
-      return static_cast<double>(x);
-    else
-      return static_cast<double>(ToFloat(x));
-  });
-  return to;
-}
-
-// Where the difference of two numbers is not a number: equal infinities and two NaNs do not differ.
-double DifferenceOf(double found, double expected) {
-  if (found == expected || (std::isnan(found) && std::isnan(expected))) return 0;
-  const double difference = std::abs(found - expected);
-  return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
-}
-
-}  // namespace
-
-absl::StatusOr<std::vector<double>> ElementsAsDoubles(const HostTensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::kF32:
-      return Converted<float>(tensor);
-    case DType::kF64:
-      return Converted<double>(tensor);
-    case DType::kF16:
-      return Converted<Float16>(tensor);
-    case DType::kBF16:
-      return Converted<BFloat16>(tensor);
-    case DType::kI8:
-      return Converted<int8_t>(tensor);
-    case DType::kI16:
-      return Converted<int16_t>(tensor);
-    case DType::kI32:
-      return Converted<int32_t>(tensor);
-    case DType::kI64:
-      return Converted<int64_t>(tensor);
-    case DType::kU8:
-    case DType::kBool:
-      return Converted<uint8_t>(tensor);
-    case DType::kU16:
-      return Converted<uint16_t>(tensor);
-    case DType::kU32:
-      return Converted<uint32_t>(tensor);
-    case DType::kU64:
-      return Converted<uint64_t>(tensor);
-    default:
-      return absl::UnimplementedError(
-          absl::StrCat("values of dtype ", NameOf(tensor.dtype()), " are not read as numbers"));
-  }
-}
 
 Summary Summarize(const std::vector<double>& values) {
   Summary summary{.elements = static_cast<int64_t>(values.size())};
@@ -102,33 +42,6 @@ std::vector<std::vector<Score>> TopScores(const std::vector<double>& values, con
     rows.push_back(std::move(row));
   }
   return rows;
-}
-
-absl::StatusOr<Difference> Compare(const HostTensor& found, const HostTensor& expected, double rtol,
-                                   double atol) {
-  Difference difference;
-  if (found.dtype() != expected.dtype() || found.dims() != expected.dims()) {
-    difference.type = absl::StrCat("expected ", NameOf(expected.dtype()), ToString(expected.dims()),
-                                   ", found ", NameOf(found.dtype()), ToString(found.dims()));
-    return difference;
-  }
-  ASSIGN_OR_RETURN(const std::vector<double> x, ElementsAsDoubles(found));
-  ASSIGN_OR_RETURN(const std::vector<double> y, ElementsAsDoubles(expected));
-  for (double value : y) {
-    if (std::isfinite(value)) {
-      difference.largest_expected = std::max(difference.largest_expected, std::abs(value));
-    }
-  }
-  const bool exact = !kFloatTypes.Has(found.dtype());
-  const double floor = exact ? 0 : atol * difference.largest_expected;
-  const double slope = exact ? 0 : rtol;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double d = DifferenceOf(x[i], y[i]);
-    difference.largest = std::max(difference.largest, d);
-    const double allowed = std::isfinite(y[i]) ? floor + slope * std::abs(y[i]) : 0;
-    if (d > allowed) ++difference.beyond;
-  }
-  return difference;
 }
 
 Timing SummarizeTimes(std::vector<double> ms) {

@@ -3,14 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "runtime/exec/compare.h"  // ElementsAsDoubles, Compare
 #include "runtime/graph/host_tensor.h"
 
 namespace onnx_cudnn {
-
-// The elements as doubles (integers of 64 bits rounded). Unimplemented: strings, complex and packed
-// types, floats of 8 bits.
-absl::StatusOr<std::vector<double>> ElementsAsDoubles(const HostTensor& tensor);
 
 struct Summary {
   int64_t elements = 0;
@@ -27,19 +23,6 @@ struct Score {
 // at equal values.
 std::vector<std::vector<Score>> TopScores(const std::vector<double>& values, const Dims& dims,
                                           int k);
-
-struct Difference {
-  double largest = 0;           // |found − expected|; infinite where only one is NaN
-  double largest_expected = 0;  // |expected|, finite ones
-  int64_t beyond = 0;  // elements beyond rtol × |expected| + atol × largest_expected; equal
-                       // infinities and NaNs are none
-  std::string type;    // set when dtype or dims differ: "expected f32[1,2], found f32[2]"; nothing
-                       // else was compared then
-  bool ok() const { return type.empty() && beyond == 0; }
-};
-// Tolerances are for floats: other dtypes are compared exactly. Errors as ElementsAsDoubles'.
-absl::StatusOr<Difference> Compare(const HostTensor& found, const HostTensor& expected, double rtol,
-                                   double atol);
 
 // Times in ms by nearest rank; of at least one run.
 struct Timing {

@@ -15,6 +15,13 @@ inline constexpr char kMaxMemoryHelp[] =
     "Bytes that weights and arenas may take: above it fewer streams are used, then fewer runs at "
     "once, then it is an error (exit code 6). 0: no limit.";
 
+inline constexpr char kTuneBudgetHelp[] =
+    "On a GPU: seconds that may go into measuring what engines offer; the fastest is taken, and "
+    "--partitioner cost goes by what was measured.";
+inline constexpr char kPlanCacheHelp[] =
+    "On a GPU: a file of what was measured, read at load and written when more was. Without "
+    "--tune-budget what it holds is used and nothing is measured.";
+
 inline constexpr char kPrecisionHelp[] =
     "How exact f32 arithmetic is: auto: tf32 on a GPU, strict on the CPU device; strict; tf32: "
     "products round their operands where the target "

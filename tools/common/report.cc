@@ -139,6 +139,9 @@ std::string FormatText(const RunReport& report, bool verbose) {
         "weights %d bytes, arena %d bytes\n",
         s.device_ms, s.load_ms, s.optimize_ms, s.plan_ms, report.first_run_ms, s.weight_bytes,
         s.arena_bytes);
+    absl::StrAppendFormat(&text, "tuning  %.1f ms, %d signatures measured, %d known\n", s.tune_ms,
+                          s.tuned_signatures, s.cached_signatures);
+    for (const std::string& note : s.tune_notes) absl::StrAppend(&text, "note    ", note, "\n");
   }
   if (!report.graph_note.empty()) {
     absl::StrAppendFormat(&text, "note    no CUDA graph: %s\n", report.graph_note);
@@ -165,6 +168,10 @@ std::string FormatJson(const RunReport& report) {
                {"load_ms", report.stats.load_ms},
                {"optimize_ms", report.stats.optimize_ms},
                {"plan_ms", report.stats.plan_ms},
+               {"tune_ms", report.stats.tune_ms},
+               {"tuned_signatures", report.stats.tuned_signatures},
+               {"cached_signatures", report.stats.cached_signatures},
+               {"tune_notes", report.stats.tune_notes},
                {"first_run_ms", report.first_run_ms},
                {"weight_bytes", report.stats.weight_bytes},
                {"arena_bytes", report.stats.arena_bytes},

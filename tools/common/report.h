@@ -51,7 +51,8 @@ OutputReport DescribeOutput(const std::string& name, const HostTensor& tensor, i
 std::string FormatText(const RunReport& report, bool verbose);
 
 // One line: {"model", "device", "note", "precision", "graph_note", "device_ms", "load_ms",
-// "optimize_ms", "plan_ms", "first_run_ms", "weight_bytes", "arena_bytes", "inputs": [{"name",
+// "optimize_ms", "plan_ms", "tune_ms", "tuned_signatures", "cached_signatures", "tune_notes": […],
+// "first_run_ms", "weight_bytes", "arena_bytes", "inputs": [{"name",
 // "type", "source"}], "outputs": [{"name", "type", "elements", "not_finite", "min", "max", "mean",
 // "top": [[{"index", "label", "value"}]]}], "timing": {"runs", "warm_up_ms", "min_ms", "median_ms",
 // "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok", "rtol", "atol", "outputs": [{"name",

@@ -1,0 +1,64 @@
+// What was measured, kept in one JSON file that a person can read:
+//   {"format": "onnx-cudnn plan cache 1",
+//    "entries": [{"device": "h200", "signature": "cudnn 9.19.0 on …", "engine": "cudnn",
+//      "variant": "engine 41, k2=0", "us": 11.3, "workspace_bytes": 0, "checked": true,
+//      "versions": {"engine": "9.19.0", "driver": "580.95", "cuda": "13.0"}, "date":
+//      "2026-11-22"}]}
+//   errors  InvalidArgument: no such file as above, with its name and the entry's number; nothing
+//           is written then. Those of runtime/base/file.h
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+namespace onnx_cudnn {
+
+// The fastest Variant of a signature on a device.
+struct PlanEntry {
+  std::string device, signature, engine, variant;
+  double us = 0;
+  int64_t workspace_bytes = 0;
+  bool checked = false;                      // against its Nodes; false: their reference failed
+  std::string engine_version, driver, cuda;  // only the first decides whether it is taken
+  std::string date;                          // "2026-11-22"
+};
+using PlanEntries = std::map<std::pair<std::string, std::string>, PlanEntry>;  // device, signature
+
+// A file's entries, and what was measured since. Thread-safe.
+class PlanCache {
+ public:
+  // A file that is not there is made by Save. Empty `path`: in memory alone.
+  static absl::StatusOr<std::unique_ptr<PlanCache>> Open(const std::string& path);
+
+  std::optional<PlanEntry> Find(const std::string& device, const std::string& signature) const;
+  void Put(PlanEntry entry);  // in place of one of equal device and signature
+  // Writes the file if something was put since, with what others wrote meanwhile; of equal device
+  // and signature the faster one.
+  absl::Status Save();
+
+ private:
+  explicit PlanCache(std::string path) : path_(std::move(path)) {}
+
+  const std::string path_;
+  mutable absl::Mutex mutex_;
+  PlanEntries entries_ ABSL_GUARDED_BY(mutex_);
+  bool changed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// NotFound: no such file.
+absl::StatusOr<PlanEntries> ReadPlanEntries(const std::string& path);
+// Adds the entries of `files` to `path`, which may be new; of equal ones the faster is kept.
+absl::Status MergePlanCaches(const std::string& path, const std::vector<std::string>& files);
+// Removes the entries of this device, or of this version of an engine. Returns how many.
+absl::StatusOr<int> PrunePlanCache(const std::string& path, std::string_view device_or_version);
+
+}  // namespace onnx_cudnn

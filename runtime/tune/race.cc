@@ -1,0 +1,162 @@
+#include "runtime/tune/race.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/compare.h"
+#include "runtime/exec/step_runner.h"
+#include "runtime/tune/reference.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// More gain under one percent (gpu.md).
+constexpr size_t kMostVariants = 16;
+// One replay of the recording that is timed: long against the clock's steps of half a microsecond.
+constexpr double kReplayUs = 500;
+constexpr double kMostRepeats = 256;
+// A Variant whose single launch takes so many times the best one's is not timed further.
+constexpr double kHopeless = 1.5;
+
+}  // namespace
+
+absl::Status Race::Drop(Attempt& attempt, const absl::Status& why) {
+  if (absl::IsFailedPrecondition(why)) return why;
+  attempt.compiled = Compiled::No(std::string(why.message()));
+  return absl::OkStatus();
+}
+
+absl::Status Race::List() {
+  ASSIGN_OR_RETURN(std::vector<Variant> variants, candidate_.engine->Variants(candidate_, target_));
+  if (variants.size() > kMostVariants) variants.resize(kMostVariants);
+  for (Variant& variant : variants) attempts_.push_back({std::move(variant)});
+  return absl::OkStatus();
+}
+
+absl::Status Race::Compile(int variant) {
+  Attempt& attempt = attempts_[variant];
+  absl::StatusOr<Compiled> compiled =
+      candidate_.engine->Compile(candidate_, attempt.variant, target_);
+  if (!compiled.ok()) return Drop(attempt, compiled.status());
+  attempt.compiled = *std::move(compiled);
+  return absl::OkStatus();
+}
+
+absl::Status Race::Time() {
+  double best_first_us = std::numeric_limits<double>::infinity();
+  for (Attempt& attempt : attempts_) {
+    const std::shared_ptr<const Step>& step = attempt.compiled.step();
+    if (step == nullptr || !step->launches()) continue;  // a view takes no time
+    const absl::StatusOr<double> us = TimeOne(step, best_first_us);
+    if (us.ok()) {
+      attempt.us = *us;
+    } else {
+      RETURN_IF_ERROR(Drop(attempt, us.status()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> Race::TimeOne(std::shared_ptr<const Step> step,
+                                     double& best_first_us) const {
+  ASSIGN_OR_RETURN(const auto runner,
+                   StepRunner::Create(candidate_, std::move(step), device_, constants_));
+  RETURN_IF_ERROR(runner->FillInputs());
+  ASSIGN_OR_RETURN(const double first_us, runner->MeasureUs(1));
+  const bool is_hopeless = first_us > kHopeless * best_first_us;
+  best_first_us = std::min(best_first_us, first_us);
+  const auto repeats = static_cast<int>(std::clamp(kReplayUs / first_us, 1.0, kMostRepeats));
+  if (is_hopeless || repeats == 1) return first_us;
+  return runner->MeasureUs(repeats, StepRunner::Constants::kCold);
+}
+
+std::vector<const Race::Attempt*> Race::FastestFirst() const {
+  std::vector<const Attempt*> order;
+  for (const Attempt& attempt : attempts_) {
+    if (attempt.compiled.step() != nullptr) order.push_back(&attempt);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Attempt* a, const Attempt* b) { return a->us < b->us; });
+  return order;
+}
+
+std::vector<HostTensor> Race::MakeInputs(IndexValues indices) const {
+  std::vector<HostTensor> inputs;
+  for (const Value* v : BoundaryOf(candidate_.nodes).inputs) {
+    inputs.push_back(SeededNumbers(v->dtype(), v->dims(), inputs.size(), indices));
+  }
+  return inputs;
+}
+
+absl::Status Race::Decide() {
+  const std::vector<const Attempt*> order = FastestFirst();
+  if (order.empty()) {
+    if (!attempts_.empty()) choice_.compiled = attempts_.back().compiled;
+    return absl::OkStatus();
+  }
+  // A view moves nothing, and `host` is the Nodes' own reference.
+  if (!order[0]->compiled.step()->launches() || candidate_.engine->name() == "host") {
+    Win(*order[0]);
+    return absl::OkStatus();
+  }
+  absl::Status why_not;
+  for (const IndexValues indices : {IndexValues::kZeroOrOne, IndexValues::kZero}) {
+    const std::vector<HostTensor> inputs = MakeInputs(indices);
+    const absl::StatusOr<std::vector<HostTensor>> expected =
+        RunNodeByNode(candidate_, inputs, target_, device_, constants_);
+    if (expected.ok()) return CheckFastestFirst(inputs, *expected);
+    if (absl::IsFailedPrecondition(expected.status())) return expected.status();
+    why_not = expected.status();
+  }
+  const Attempt& first = **std::min_element(order.begin(), order.end());
+  checked_ = false;
+  Note(first, absl::StrCat("not checked: ", why_not.message()));
+  Win(first);
+  return absl::OkStatus();
+}
+
+absl::Status Race::CheckFastestFirst(const std::vector<HostTensor>& inputs,
+                                     const std::vector<HostTensor>& expected) {
+  for (const Attempt* attempt : FastestFirst()) {
+    ASSIGN_OR_RETURN(const std::string wrong, WrongOf(*attempt, inputs, expected));
+    if (wrong.empty()) {
+      Win(*attempt);
+      return absl::OkStatus();
+    }
+    Note(*attempt, wrong);
+    choice_.compiled = Compiled::No(notes_[0]);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Race::WrongOf(const Attempt& attempt,
+                                          const std::vector<HostTensor>& inputs,
+                                          const std::vector<HostTensor>& expected) const {
+  ASSIGN_OR_RETURN(const auto runner,
+                   StepRunner::Create(candidate_, attempt.compiled.step(), device_, constants_));
+  const absl::StatusOr<StepResult> run = runner->Run(inputs, StepRunner::Padding::kZero);
+  if (absl::IsFailedPrecondition(run.status())) return run.status();
+  if (!run.ok()) return std::string(run.status().message());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const Tolerance tolerance =
+        ToleranceOf(candidate_.nodes, expected[i].dtype(), target_.numerics.tf32);
+    const std::string what = Differs(run->outputs[i], expected[i], tolerance);
+    if (!what.empty()) return absl::StrCat("output ", i, " ", what);
+  }
+  if (!run->padding_is_zero) return "padding lanes are not zero";
+  return run->foreign_is_kept ? "" : "lanes of others were written";
+}
+
+void Race::Note(const Attempt& attempt, std::string_view what) {
+  notes_.push_back(absl::StrCat(candidate_.engine->name(), " ", Where(*candidate_.nodes[0]), " ",
+                                attempt.variant.text, ": ", what));
+}
+
+void Race::Win(const Attempt& attempt) {
+  choice_ = {.variant = attempt.variant, .compiled = attempt.compiled, .us = attempt.us};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/exec/constant_store.h"
+#include "runtime/exec/device.h"
+#include "runtime/exec/seeded_numbers.h"
+#include "runtime/plan/pricer.h"
+
+namespace onnx_cudnn {
+
+// The Variants of one Candidate against each other. A Variant that fails while it is tried is out,
+// as one that was refused is; a lost device alone is an error.
+class Race {
+ public:
+  // All outlive it.
+  Race(const Candidate& candidate, const Target& target, Device& device, ConstantStore& constants)
+      : candidate_(candidate), target_(target), device_(device), constants_(constants) {}
+
+  // 1. Asks for the Variants, of which the first 16 take part.
+  absl::Status List();
+  int variants() const { return static_cast<int>(attempts_.size()); }
+  // 2. Of each Variant; any number at once.
+  absl::Status Compile(int variant);
+  // 3. Alone on the Device.
+  absl::Status Time();
+  // 4. The fastest whose outputs agree with the Candidate's Nodes, run one by one by plain kernels
+  // over seeded inputs; where no such inputs are found, the first that compiled. Any number of
+  // Races at once.
+  absl::Status Decide();
+
+  const Choice& choice() const { return choice_; }
+  bool checked() const { return checked_; }
+  // Variants that were fastest and wrong, or why nothing was checked: engine, first Node, Variant,
+  // what differs.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  struct Attempt {
+    Variant variant;
+    Compiled compiled;
+    double us = 0;
+  };
+  static absl::Status Drop(Attempt& attempt, const absl::Status& why);
+  absl::StatusOr<double> TimeOne(std::shared_ptr<const Step> step, double& best_first_us) const;
+  std::vector<const Attempt*> FastestFirst() const;
+  std::vector<HostTensor> MakeInputs(IndexValues indices) const;
+  absl::Status CheckFastestFirst(const std::vector<HostTensor>& inputs,
+                                 const std::vector<HostTensor>& expected);
+  // What `attempt` does wrong; empty: nothing.
+  absl::StatusOr<std::string> WrongOf(const Attempt& attempt, const std::vector<HostTensor>& inputs,
+                                      const std::vector<HostTensor>& expected) const;
+  void Note(const Attempt& attempt, std::string_view what);
+  void Win(const Attempt& attempt);
+
+  const Candidate& candidate_;
+  const Target& target_;
+  Device& device_;
+  ConstantStore& constants_;
+  std::vector<Attempt> attempts_;
+  Choice choice_;
+  bool checked_ = true;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,157 @@
+#include "runtime/tune/tuner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
+#include "runtime/exec/constant_store.h"
+#include "runtime/tune/race.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Signatures that are compiled at once, and checked at once: each check holds a Candidate's
+// operands several times on the host.
+constexpr size_t kBatch = 8;
+
+std::string NameOf(const Candidate& candidate) {
+  return absl::StrCat(candidate.engine->name(), ": ", Where(*candidate.nodes[0]));
+}
+
+// body(i) for every i below n, in parallel; the first error in order.
+absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) {
+  std::vector<absl::Status> statuses(n);
+  ThreadPool::Default().ParallelFor(static_cast<int64_t>(n), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) statuses[i] = body(i);
+  });
+  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+struct Tuner::Task {
+  const Candidate* candidate;
+  size_t index;  // in what was asked
+  std::string signature = {};
+  Choice choice = {};
+
+  bool is_done() const { return choice.compiled.step() != nullptr; }
+};
+
+std::optional<double> Tuner::MeasuredUs(const std::string& signature) const {
+  const std::optional<PlanEntry> entry = cache_.Find(target_.info.name, signature);
+  return entry.has_value() ? std::optional(entry->us) : std::nullopt;
+}
+
+TunerStats Tuner::stats() const {
+  absl::MutexLock lock(mutex_);
+  return stats_;
+}
+
+bool Tuner::HasBudget() const {
+  absl::MutexLock lock(mutex_);
+  return stats_.seconds < budget_s_;
+}
+
+absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* const> candidates) {
+  absl::MutexLock lock(measuring_);
+  std::vector<Task> tasks;
+  for (const Candidate* c : candidates) tasks.push_back({.candidate = c, .index = tasks.size()});
+  RETURN_IF_ERROR(ForAll(tasks.size(), [&](size_t i) {
+    TakeFromCache(tasks[i]);
+    return absl::OkStatus();
+  }));
+  const auto open = std::stable_partition(tasks.begin(), tasks.end(),
+                                          [](const Task& task) { return task.is_done(); });
+  absl::Span<Task> left(tasks.data() + (open - tasks.begin()), tasks.end() - open);
+  {
+    absl::MutexLock stats_lock(mutex_);
+    stats_.hits += static_cast<int>(tasks.size() - left.size());
+  }
+  while (!left.empty() && HasBudget()) {
+    RETURN_IF_ERROR(Measure(left.first(std::min(left.size(), kBatch))));
+    left.remove_prefix(std::min(left.size(), kBatch));
+  }
+  RETURN_IF_ERROR(ForAll(left.size(), [&](size_t i) -> absl::Status {
+    absl::StatusOr<Choice> choice = FirstThatCompiles(*left[i].candidate, target_);
+    if (!choice.ok()) return Annotate(choice.status(), NameOf(*left[i].candidate));
+    left[i].choice = *std::move(choice);
+    // A view's time is known.
+    if (left[i].is_done() && !left[i].choice.compiled.step()->launches()) left[i].choice.us = 0;
+    return absl::OkStatus();
+  }));
+  std::vector<Choice> choices(tasks.size());
+  for (Task& task : tasks) choices[task.index] = std::move(task.choice);
+  return choices;
+}
+
+// What does not compile now is no hit.
+void Tuner::TakeFromCache(Task& task) const {
+  task.signature = Signature(*task.candidate, target_);
+  const Engine& engine = *task.candidate->engine;
+  const std::optional<PlanEntry> entry = cache_.Find(target_.info.name, task.signature);
+  if (!entry.has_value() || entry->engine_version != engine.version()) return;
+  const Variant variant{entry->variant};
+  absl::StatusOr<Compiled> compiled = engine.Compile(*task.candidate, variant, target_);
+  if (!compiled.ok() || compiled->step() == nullptr) return;
+  task.choice = {.variant = variant, .compiled = *std::move(compiled), .us = entry->us};
+}
+
+absl::Status Tuner::Measure(absl::Span<Task> tasks) {
+  const absl::Time start = absl::Now();
+  ConstantStore constants(device_);  // forms that lose are gone with it
+  std::vector<Race> races;
+  for (const Task& task : tasks) races.emplace_back(*task.candidate, target_, device_, constants);
+  const auto annotated = [&](size_t i, const absl::Status& status) {
+    return Annotate(status, NameOf(*tasks[i].candidate));
+  };
+  RETURN_IF_ERROR(ForAll(races.size(), [&](size_t i) { return annotated(i, races[i].List()); }));
+  std::vector<std::pair<size_t, int>> attempts;
+  for (size_t i = 0; i < races.size(); ++i) {
+    for (int v = 0; v < races[i].variants(); ++v) attempts.push_back({i, v});
+  }
+  RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t i) {
+    const auto [race, variant] = attempts[i];
+    return annotated(race, races[race].Compile(variant));
+  }));
+  for (size_t i = 0; i < races.size(); ++i) RETURN_IF_ERROR(annotated(i, races[i].Time()));
+  RETURN_IF_ERROR(ForAll(races.size(), [&](size_t i) { return annotated(i, races[i].Decide()); }));
+  for (size_t i = 0; i < races.size(); ++i) {
+    tasks[i].choice = races[i].choice();
+    Note(tasks[i], races[i]);
+  }
+  absl::MutexLock lock(mutex_);
+  stats_.seconds += absl::ToDoubleSeconds(absl::Now() - start);
+  return absl::OkStatus();
+}
+
+void Tuner::Note(const Task& task, const Race& race) {
+  {
+    absl::MutexLock lock(mutex_);
+    ++stats_.signatures;
+    stats_.variants += race.variants();
+    stats_.notes.insert(stats_.notes.end(), race.notes().begin(), race.notes().end());
+  }
+  if (!task.is_done() || !task.choice.compiled.step()->launches()) return;
+  const Engine& engine = *task.candidate->engine;
+  const PlatformVersions platform = device_.versions();
+  cache_.Put({.device = target_.info.name,
+              .signature = task.signature,
+              .engine = std::string(engine.name()),
+              .variant = task.choice.variant.text,
+              .us = *task.choice.us,
+              .workspace_bytes = task.choice.compiled.step()->workspace_bytes(),
+              .checked = race.checked(),
+              .engine_version = engine.version(),
+              .driver = platform.driver,
+              .cuda = platform.cuda,
+              .date = absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone())});
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/exec/device.h"
+#include "runtime/plan/pricer.h"
+#include "runtime/tune/plan_cache.h"
+
+namespace onnx_cudnn {
+
+class Race;
+
+// What a Tuner did so far, for reports.
+struct TunerStats {
+  int signatures = 0;  // measured
+  int variants = 0;    // of these
+  int hits = 0;        // signatures whose best Variant the PlanCache knew
+  double seconds = 0;  // of measuring; compiling and checking is part of it
+  // Variants that were fastest and wrong, and what could not be checked: engine, first Node,
+  // Variant, what differs.
+  std::vector<std::string> notes;
+};
+
+// Measures Candidates on a Device: Variants are compiled in parallel, each is timed alone, and the
+// fastest wins whose outputs agree with the Candidate's Nodes. Thread-safe; callers measure one
+// after the other.
+class Tuner final : public Pricer {
+ public:
+  // target, device, cache  outlive it
+  // budget_s  seconds that measuring may take over the Tuner's life; a batch of signatures that was
+  //           begun is ended. 0: only what `cache` holds has a price
+  Tuner(const Target& target, Device& device, PlanCache& cache, double budget_s)
+      : target_(target), device_(device), cache_(cache), budget_s_(budget_s) {}
+
+  std::optional<double> MeasuredUs(const std::string& signature) const override;
+  // A signature in the cache gets the Variant that stands there, compiled and not measured.
+  absl::StatusOr<std::vector<Choice>> Choose(
+      absl::Span<const Candidate* const> candidates) override;
+  TunerStats stats() const;
+
+ private:
+  struct Task;
+  bool HasBudget() const;
+  void TakeFromCache(Task& task) const;
+  absl::Status Measure(absl::Span<Task> tasks);
+  void Note(const Task& task, const Race& race);
+
+  const Target& target_;
+  Device& device_;
+  PlanCache& cache_;
+  const double budget_s_;
+  absl::Mutex measuring_;  // the Device is timed
+  mutable absl::Mutex mutex_;
+  TunerStats stats_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace onnx_cudnn

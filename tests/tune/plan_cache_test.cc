@@ -1,0 +1,201 @@
+#include "runtime/tune/plan_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "runtime/base/file.h"
+#include "tests/support/failing_calls.h"
+#include "tests/support/temp_folder.h"
+
+namespace onnx_cudnn {
+namespace {
+
+PlanEntry Entry(std::string signature, double us) {
+  return {.device = "h200",
+          .signature = std::move(signature),
+          .engine = "cudnn",
+          .variant = "engine 41, k2=0",
+          .us = us,
+          .workspace_bytes = 4096,
+          .checked = true,
+          .engine_version = "9.19.0",
+          .driver = "580.95",
+          .cuda = "13.0",
+          .date = "2026-11-22"};
+}
+
+// A new cache at `path` with these entries, saved.
+void Write(const std::string& path, const std::vector<PlanEntry>& entries) {
+  auto cache = PlanCache::Open(path);
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  for (const PlanEntry& entry : entries) (*cache)->Put(entry);
+  ASSERT_TRUE((*cache)->Save().ok());
+}
+
+std::string Content(const std::string& path) { return ReadFile(path, 1 << 20).value(); }
+
+class PlanCacheTest : public testing::Test {
+ protected:
+  const TempFolder folder_;
+  const std::string path_ = folder_.path("plans.json");
+};
+
+TEST_F(PlanCacheTest, KeepsEveryField) {
+  Write(path_, {Entry("a\nb \"c\"", 11.25)});
+  const auto cache = PlanCache::Open(path_);
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  const auto found = (*cache)->Find("h200", "a\nb \"c\"");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->engine, "cudnn");
+  EXPECT_EQ(found->variant, "engine 41, k2=0");
+  EXPECT_EQ(found->us, 11.25);
+  EXPECT_EQ(found->workspace_bytes, 4096);
+  EXPECT_TRUE(found->checked);
+  EXPECT_EQ(found->engine_version, "9.19.0");
+  EXPECT_EQ(found->driver, "580.95");
+  EXPECT_EQ(found->cuda, "13.0");
+  EXPECT_EQ(found->date, "2026-11-22");
+  EXPECT_FALSE((*cache)->Find("h100", "a\nb \"c\"").has_value());
+  EXPECT_FALSE((*cache)->Find("h200", "a").has_value());
+}
+
+TEST_F(PlanCacheTest, WritesNothingWhereNothingWasPut) {
+  const auto cache = PlanCache::Open(path_);
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  EXPECT_TRUE((*cache)->Save().ok());
+  EXPECT_FALSE(*Exists(path_));
+  EXPECT_FALSE(*Exists(path_ + ".lock"));
+}
+
+TEST_F(PlanCacheTest, WithoutAPathItIsInMemory) {
+  const auto cache = PlanCache::Open("");
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  (*cache)->Put(Entry("a", 1));
+  EXPECT_TRUE((*cache)->Save().ok());
+  EXPECT_EQ((*cache)->Find("h200", "a")->us, 1);
+}
+
+TEST_F(PlanCacheTest, NamesWhatIsBrokenAndLeavesTheFile) {
+  Write(path_, {Entry("a", 1), Entry("b", 2)});
+  const std::string good = Content(path_);
+  struct Case {
+    const char *what, *from, *to, *says;
+  };
+  const Case cases[] = {
+      {"cut short", "}", "", "not JSON"},
+      {"another format", "plan cache 1", "plan cache 9", "expected the format"},
+      {"no entries", "\"entries\"", "\"entrys\"", "expected a list \"entries\""},
+      {"no time", "\"us\": 2.0", "\"um\": 2.0", "entry 1: \"us\""},
+      {"a negative time", "\"us\": 2.0", "\"us\": -2.0", "entry 1: \"us\""},
+      {"a number as text", "\"us\": 1.0", "\"us\": \"1\"", "entry 0: \"us\""},
+      {"negative bytes", "\"workspace_bytes\": 4096", "\"workspace_bytes\": -1",
+       "entry 0: \"workspace_bytes\""},
+      {"no versions", "\"versions\"", "\"version\"", "entry 0: \"versions\""},
+      {"a version less", "\"driver\"", "\"drive\"", "entry 0: \"versions\""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    const std::string broken = absl::StrReplaceAll(good, {{c.from, c.to}});
+    ASSERT_NE(broken, good);
+    folder_.Write("plans.json", broken);
+    const absl::Status status = PlanCache::Open(path_).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(status.message(), "plans.json")) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), c.says)) << status;
+  }
+}
+
+TEST_F(PlanCacheTest, DoesNotOverwriteWhatBrokeMeanwhile) {
+  const auto cache = PlanCache::Open(path_);
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  (*cache)->Put(Entry("a", 1));
+  folder_.Write("plans.json", "{");
+  EXPECT_EQ((*cache)->Save().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Content(path_), "{");
+  folder_.Write("other.json", "{");
+  Write(folder_.path("good.json"), {Entry("a", 1)});
+  const std::string good = Content(folder_.path("good.json"));
+  EXPECT_FALSE(MergePlanCaches(folder_.path("good.json"), {folder_.path("other.json")}).ok());
+  EXPECT_EQ(Content(folder_.path("good.json")), good);
+}
+
+TEST_F(PlanCacheTest, TwoWritersKeepBothAndTheFaster) {
+  const auto first = PlanCache::Open(path_), second = PlanCache::Open(path_);
+  ASSERT_TRUE(first.ok() && second.ok());
+  (*first)->Put(Entry("only first", 1));
+  (*first)->Put(Entry("faster in first", 2));
+  (*first)->Put(Entry("faster in second", 3));
+  (*second)->Put(Entry("faster in first", 4));
+  (*second)->Put(Entry("faster in second", 1.5));
+  ASSERT_TRUE((*first)->Save().ok());
+  ASSERT_TRUE((*second)->Save().ok());
+  EXPECT_EQ((*second)->Find("h200", "faster in first")->us, 2);
+  const auto file = ReadPlanEntries(path_);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_EQ(file->size(), 3u);
+  EXPECT_EQ(file->at({"h200", "only first"}).us, 1);
+  EXPECT_EQ(file->at({"h200", "faster in first"}).us, 2);
+  EXPECT_EQ(file->at({"h200", "faster in second"}).us, 1.5);
+}
+
+TEST_F(PlanCacheTest, EachFailingCallLeavesAWholeFile) {
+  Write(path_, {Entry("a", 1)});
+  const std::string before = Content(path_);
+  int failed = 0;
+  for (int at = 0;; ++at) {
+    SCOPED_TRACE(at);
+    folder_.Write("plans.json", before);
+    const auto cache = PlanCache::Open(path_);
+    ASSERT_TRUE(cache.ok());
+    (*cache)->Put(Entry("b", 2));
+    absl::Status status;
+    int made = 0, open = 0;
+    {
+      const FailingCalls calls(at);
+      status = (*cache)->Save();
+      made = calls.count();
+      open = calls.open();
+    }
+    EXPECT_EQ(open, 0);
+    if (made <= at) break;
+    const auto file = ReadPlanEntries(path_);
+    ASSERT_TRUE(file.ok()) << file.status();
+    if (!status.ok()) {
+      ++failed;
+      EXPECT_EQ(Content(path_), before) << status;
+    } else {
+      EXPECT_EQ(file->size(), 2u);
+    }
+  }
+  EXPECT_GE(failed, 6);  // open and flock, open, write, fsync and rename at least
+}
+
+TEST_F(PlanCacheTest, MergesFilesIntoANewOne) {
+  Write(folder_.path("a.json"), {Entry("a", 1), Entry("both", 4)});
+  Write(folder_.path("b.json"), {Entry("b", 2), Entry("both", 3)});
+  ASSERT_TRUE(MergePlanCaches(path_, {folder_.path("a.json"), folder_.path("b.json")}).ok());
+  const auto merged = ReadPlanEntries(path_);
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->size(), 3u);
+  EXPECT_EQ(merged->at({"h200", "both"}).us, 3);
+  EXPECT_EQ(MergePlanCaches(path_, {folder_.path("none.json")}).code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(PlanCacheTest, PrunesADeviceOrAVersion) {
+  PlanEntry old = Entry("old", 1), other = Entry("other", 2);
+  old.engine_version = "9.1.0";
+  other.device = "h100";
+  Write(path_, {Entry("kept", 3), old, other});
+  EXPECT_EQ(*PrunePlanCache(path_, "9.1.0"), 1);
+  EXPECT_EQ(*PrunePlanCache(path_, "h100"), 1);
+  EXPECT_EQ(*PrunePlanCache(path_, "a100"), 0);
+  const auto left = ReadPlanEntries(path_);
+  ASSERT_TRUE(left.ok()) << left.status();
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_EQ(left->begin()->second.signature, "kept");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

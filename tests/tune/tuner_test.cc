@@ -1,0 +1,239 @@
+// The Tuner over the CPU device and an Engine whose Variants take known times.
+#include "runtime/tune/tuner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "runtime/exec/cpu_device.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// What a Variant of the FakeEngine does.
+struct Way {
+  double ms = 0;  // that a launch takes
+  float off = 0;  // how far its outputs are from the Node's
+  bool refused = false;
+  bool fails = false;  // when it is launched
+};
+
+// y = max(x, 0) + off, late.
+class LateRelu final : public Step {
+ public:
+  LateRelu(const Way& way, int64_t elements) : way_(way), elements_(elements) {}
+  int64_t workspace_bytes() const override { return 64; }
+  absl::Status Launch(const LaunchArgs& args) const override {
+    if (way_.fails) return absl::InternalError("it broke");
+    absl::SleepFor(absl::Milliseconds(way_.ms));
+    const auto* x = static_cast<const float*>(args.in[0]);
+    auto* y = static_cast<float*>(args.out[0]);
+    for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f) + way_.off;
+    return absl::OkStatus();
+  }
+  std::string Save() const override { return ""; }
+
+ private:
+  const Way way_;
+  const int64_t elements_;
+};
+
+class FakeEngine final : public Engine {
+ public:
+  FakeEngine(std::string name, std::vector<Way> ways)
+      : name_(std::move(name)), ways_(std::move(ways)) {}
+
+  std::string_view name() const override { return name_; }
+  std::string version() const override { return "7"; }
+  void Propose(const Graph&, const Node&, const Target&, CandidateSink&) const override {}
+  Support Check(const Graph&, const Candidate&, const Target&) const override {
+    return Support::Yes();
+  }
+  Cost Price(const Candidate&, const Target&) const override { return {.us = 1}; }
+  absl::StatusOr<std::vector<Variant>> Variants(const Candidate&, const Target&) const override {
+    std::vector<Variant> variants;
+    for (size_t i = 0; i < ways_.size(); ++i) variants.push_back({absl::StrCat(i)});
+    return variants;
+  }
+  absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
+                                   const Target&) const override {
+    ++compiled;
+    size_t i = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(variant.text, &i));
+    if (ways_[i].refused) return Compiled::No("it will not");
+    const int64_t elements = candidate.nodes[0]->output(0).elements();
+    return Compiled::As(std::make_shared<LateRelu>(ways_[i], elements));
+  }
+
+  mutable std::atomic<int> compiled = 0;
+
+ private:
+  const std::string name_;
+  const std::vector<Way> ways_;
+};
+
+class TunerTest : public testing::Test {
+ protected:
+  TunerTest() : device_(MakeCpuDevice()), cache_(*PlanCache::Open("")) {
+    const Type type = Type::Tensor(DType::kF32, {4, 25});
+    node_ = &graph_.AddNode({.op = "Relu", .inputs = {&graph_.AddInput("x", type)}});
+    graph_.SetType(node_->output(0), type);
+    graph_.AddOutput("y", node_->output(0));
+  }
+
+  // What a Tuner over `engine` (and `more`) chooses.
+  Choice Choose(const FakeEngine& engine, double budget_s, std::vector<const Engine*> more = {}) {
+    target_.engines = {&engine};
+    target_.engines.insert(target_.engines.end(), more.begin(), more.end());
+    tuner_ = std::make_unique<Tuner>(target_, *device_, *cache_, budget_s);
+    const Candidate candidate = RowMajorCandidate(engine, *node_, Space::kDevice, target_);
+    signature_ = Signature(candidate, target_);
+    const Candidate* asked[] = {&candidate};
+    auto choices = tuner_->Choose(asked);
+    EXPECT_TRUE(choices.ok()) << choices.status();
+    return choices.ok() ? (*choices)[0] : Choice();
+  }
+  std::string Notes() const { return absl::StrJoin(tuner_->stats().notes, "\n"); }
+
+  Graph graph_;
+  Node* node_;
+  Target target_;
+  const std::unique_ptr<Device> device_;
+  const std::unique_ptr<PlanCache> cache_;
+  std::unique_ptr<Tuner> tuner_;
+  std::string signature_;
+};
+
+constexpr double kPlenty = 60;
+
+TEST_F(TunerTest, TakesTheFastestVariant) {
+  const FakeEngine engine("fake", {{.ms = 8}, {.ms = 1}, {.ms = 4}});
+  const Choice choice = Choose(engine, kPlenty);
+  EXPECT_EQ(choice.variant.text, "1");
+  ASSERT_NE(choice.compiled.step(), nullptr);
+  EXPECT_GE(*choice.us, 1000);
+  EXPECT_LT(*choice.us, 4000);
+  EXPECT_EQ(tuner_->MeasuredUs(signature_), choice.us);
+  const TunerStats stats = tuner_->stats();
+  EXPECT_EQ(stats.signatures, 1);
+  EXPECT_EQ(stats.variants, 3);
+  EXPECT_EQ(stats.hits, 0);
+  EXPECT_GT(stats.seconds, 0.013);
+  EXPECT_EQ(Notes(), "");
+}
+
+TEST_F(TunerTest, NotesWhatItMeasured) {
+  const FakeEngine engine("fake", {{.ms = 1}});
+  const Choice choice = Choose(engine, kPlenty);
+  const auto entry = cache_->Find(target_.info.name, signature_);
+  ASSERT_TRUE(entry.has_value());
+  EXPECT_EQ(entry->engine, "fake");
+  EXPECT_EQ(entry->variant, "0");
+  EXPECT_EQ(entry->us, *choice.us);
+  EXPECT_EQ(entry->workspace_bytes, 64);
+  EXPECT_TRUE(entry->checked);
+  EXPECT_EQ(entry->engine_version, "7");
+  EXPECT_EQ(entry->date.size(), 10u);
+}
+
+TEST_F(TunerTest, AWrongVariantDoesNotWin) {
+  const FakeEngine engine("fake", {{.ms = 8}, {.ms = 1, .off = 0.25}, {.ms = 4}});
+  const Choice choice = Choose(engine, kPlenty);
+  EXPECT_EQ(choice.variant.text, "2");
+  EXPECT_TRUE(absl::StrContains(Notes(), "fake node (Relu) 1: output 0 differs by 0.25"))
+      << Notes();
+}
+
+TEST_F(TunerTest, RefusesWhatIsWrongInEveryVariant) {
+  const FakeEngine engine("fake", {{.off = 1}, {.off = 2}});
+  const Choice choice = Choose(engine, kPlenty);
+  EXPECT_EQ(choice.compiled.step(), nullptr);
+  EXPECT_TRUE(absl::StrContains(choice.compiled.reason(), "differs by"))
+      << choice.compiled.reason();
+  EXPECT_FALSE(choice.us.has_value());
+  EXPECT_FALSE(tuner_->MeasuredUs(signature_).has_value());
+}
+
+TEST_F(TunerTest, VariantsThatFailOrAreRefusedAreOut) {
+  const FakeEngine engine("fake", {{.fails = true}, {.refused = true}, {.ms = 2}});
+  EXPECT_EQ(Choose(engine, kPlenty).variant.text, "2");
+}
+
+TEST_F(TunerTest, ACachedVariantThatCompilesNoMoreIsNoHit) {
+  const FakeEngine engine("fake", {{.ms = 8}, {.ms = 1}});
+  EXPECT_EQ(Choose(engine, kPlenty).variant.text, "1");
+  const FakeEngine newer("fake", {{.ms = 8}, {.refused = true}});
+  const Choice choice = Choose(newer, 0);
+  EXPECT_EQ(choice.variant.text, "0");
+  EXPECT_FALSE(choice.us.has_value());
+  EXPECT_EQ(tuner_->stats().hits, 0);
+}
+
+TEST_F(TunerTest, SaysWhyNoneIsLeft) {
+  const FakeEngine engine("fake", {{.refused = true}, {.fails = true}});
+  const Choice choice = Choose(engine, kPlenty);
+  EXPECT_EQ(choice.compiled.step(), nullptr);
+  EXPECT_EQ(choice.compiled.reason(), "it broke");
+}
+
+TEST_F(TunerTest, WithoutBudgetTheFirstThatCompilesIsTaken) {
+  const FakeEngine engine("fake", {{.refused = true}, {.ms = 8}, {.ms = 1}});
+  const Choice choice = Choose(engine, 0);
+  EXPECT_EQ(choice.variant.text, "1");
+  EXPECT_FALSE(choice.us.has_value());
+  EXPECT_EQ(engine.compiled, 2);
+  EXPECT_EQ(tuner_->stats().signatures, 0);
+}
+
+TEST_F(TunerTest, TakesFromTheCacheWithoutMeasuring) {
+  const FakeEngine engine("fake", {{.ms = 8}, {.ms = 1}});
+  const Choice measured = Choose(engine, kPlenty);
+  engine.compiled = 0;
+  const Choice known = Choose(engine, 0);
+  EXPECT_EQ(known.variant.text, "1");
+  EXPECT_EQ(known.us, measured.us);
+  EXPECT_EQ(engine.compiled, 1);
+  EXPECT_EQ(tuner_->stats().hits, 1);
+  EXPECT_EQ(tuner_->stats().signatures, 0);
+}
+
+TEST_F(TunerTest, MeasuresAgainWhatAnotherVersionWrote) {
+  const FakeEngine engine("fake", {{.ms = 8}, {.ms = 1}});
+  Choose(engine, kPlenty);
+  PlanEntry entry = *cache_->Find(target_.info.name, signature_);
+  entry.engine_version = "6";
+  entry.variant = "0";
+  cache_->Put(entry);
+  EXPECT_EQ(Choose(engine, kPlenty).variant.text, "1");
+  EXPECT_EQ(tuner_->stats().signatures, 1);
+  EXPECT_EQ(cache_->Find(target_.info.name, signature_)->engine_version, "7");
+}
+
+TEST_F(TunerTest, TheEngineKernelIsTheReference) {
+  const FakeEngine engine("fake", {{.ms = 1, .off = 0.5}, {.ms = 2}});
+  const FakeEngine kernel("kernel", {{.off = 0.5}});
+  EXPECT_EQ(Choose(engine, kPlenty, {&kernel}).variant.text, "0");
+  EXPECT_EQ(kernel.compiled, 1);
+}
+
+TEST_F(TunerTest, WhatHasNoReferenceIsTakenAsItsEngineSays) {
+  node_ = &graph_.AddNode({.op = "NoSuchOp", .inputs = {graph_.inputs()[0]}});
+  graph_.SetType(node_->output(0), graph_.inputs()[0]->type());
+  graph_.AddOutput("z", node_->output(0));
+  const FakeEngine engine("fake", {{.refused = true}, {.ms = 4}, {.ms = 1}});
+  const Choice choice = Choose(engine, kPlenty);
+  EXPECT_EQ(choice.variant.text, "1");
+  EXPECT_GE(*choice.us, 4000);
+  EXPECT_FALSE(cache_->Find(target_.info.name, signature_)->checked);
+  EXPECT_TRUE(absl::StrContains(Notes(), "node (NoSuchOp) 1: not checked: ")) << Notes();
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

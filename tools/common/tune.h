@@ -1,0 +1,25 @@
+// Work on a plan cache: fills it by tuning models, and keeps its file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+#include "tools/common/inputs.h"
+
+namespace onnx_cudnn {
+
+struct PlanCacheRequest {
+  std::vector<std::string> merge;  // files whose entries are added
+  std::string prune;               // a device, or a version of an engine; empty: none
+  std::vector<std::string> models;
+  std::vector<NamedText> shapes;  // of the models' inputs
+  SessionOptions session;         // plan_cache names the file
+  bool list = false;
+};
+
+// Merges, prunes, tunes and lists, in this order. Returns what it did, in lines.
+absl::StatusOr<std::string> WorkOnPlanCache(const PlanCacheRequest& request);
+
+}  // namespace onnx_cudnn
