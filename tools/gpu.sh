@@ -77,17 +77,19 @@ for part in $parts; do
       ONNX_CUDNN_SPEED=$out/kernels-$run.json check kernels 120 bin/test_gpu --gtest_filter='*Speed*'
       ;;
     networks)
-      for partitioner in greedy cost; do
-        check networks-$partitioner 200 bin/onnx-cudnn-bench models/resnet18.onnx models/resnet50.onnx --device cuda \
-          --precisions fp16,tf32 --batches 1,8,32,256 --partitioner $partitioner --commit "$commit" --run "$run" \
-          --output "$out/networks-$partitioner-$run.json"
+      measured=(models/resnet18.onnx models/resnet50.onnx --device cuda --seconds 1.5 --commit "$commit" --run "$run")
+      check networks 200 bin/onnx-cudnn-bench "${measured[@]}" --precisions fp16,tf32 --batches 1,8,32,256 \
+        --output "$out/networks-$run.json"
+      for name in tuned cached; do # the second time from the first one's plan cache
+        check $name 300 bin/onnx-cudnn-bench "${measured[@]}" --precisions fp16 --batches 1,8,32,256 --partitioner cost --tune-budget 60 \
+          --plan-cache "$out/plans.json" --output "$out/$name-$run.json"
       done
       ;;
     peers)
-      check peers 300 python3 torch_peer.py --run "$run" --batches 1,8,32,256 --output "$out/peers-$run.json"
+      check peers 300 python3 torch_peer.py --seconds 1.5 --run "$run" --batches 1,8,32,256 --precisions fp16 --output "$out/peers-$run.json"
       ;;
     compiled) # minutes each: the smallest and the largest batch
-      check compiled 560 python3 torch_peer.py --run "$run" --ways torch-compile --precisions fp16 --batches 1,256 --budget 300 \
+      check compiled 560 python3 torch_peer.py --seconds 1.5 --run "$run" --ways torch-compile --precisions fp16 --batches 1,256 --budget ${ONNX_CUDNN_COMPILE_S:-300} \
         --output "$out/compiled-$run.json"
       ;;
     *) echo "gpu.sh: no part is called $part" >&2; exit 1 ;;

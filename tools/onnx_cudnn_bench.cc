@@ -46,11 +46,11 @@ constexpr std::string_view kUsage =
     --commit $(git rev-parse --short HEAD) --run 2026-11-22a
 
 Writes one JSON list of records {who, model, precision, batch, median_ms, p99_ms, images_per_s, setup_s, context_s,
-  tune_s, tuned_signatures, peak_bytes, device, driver, cuda, cudnn, commit, date, run}. median_ms and p99_ms are of runs one at a time, by the GPU's
-  clock around a replay of the CUDA graph (the host's around a run elsewhere); images_per_s of runs back to back; setup_s
-  from opening the file to the first result, of which context_s made the CUDA context and tune_s measured
-  tuned_signatures; peak_bytes weights, arena,
-  inputs and outputs.
+  tune_s, tuned_signatures, cached_signatures, peak_bytes, device, driver, cuda, cudnn, commit, date, run}. median_ms and
+  p99_ms are of runs one at a time, by the GPU's clock around a replay of the CUDA graph (the host's around a run
+  elsewhere); images_per_s of runs back to back; setup_s from opening the file to the first result, of which context_s
+  made the CUDA context and tune_s measured tuned_signatures (cached_signatures were in the plan cache); peak_bytes
+  weights, arena, inputs and outputs.
 
 Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 5 device or library missing,
   6 out of memory, 7 internal.)";

@@ -29,14 +29,16 @@ class TableTest(unittest.TestCase):
 
     def test_a_row_a_program_and_a_column_a_batch(self):
         records = [record(), record(batch=256, median_ms=6.0, images_per_s=42000.4),
+                   record(tuned_signatures=5, median_ms=0.2), record(cached_signatures=5, median_ms=0.21),
                    record(who="torch-graph", median_ms=0.6, commit="torch 2"), record(run="old", date="2026-01-01T00:00:00Z", batch=8)]
         lines = table.make_table(table.newest_run(records))
         self.assertIn("One h200, driver 580, CUDA 13.0, cuDNN 9.19, 2026-11-22, commit abc", lines[0])
         self.assertEqual(lines[2:], [
-            "| model | precision | program | batch 1 | batch 256 | images/s |",
-            "|---|---|---|---|---|---|",
-            "| resnet50 | fp16 | onnx-cudnn | 0.300 | 6.000 | 42,000 |",
-            "| resnet50 | fp16 | torch-graph | 0.600 |  | 3,400 |"])
+            "| model | precision | program | batch 1 | batch 256 | images/s | set-up s |",
+            "|---|---|---|---|---|---|---|",
+            "| resnet50 | fp16 | onnx-cudnn | 0.300 | 6.000 | 42,000 | 0.8 |",
+            "| resnet50 | fp16 | onnx-cudnn, tuned | 0.200 |  | 3,400 | 0.8 |",
+            "| resnet50 | fp16 | torch-graph | 0.600 |  | 3,400 | 0.8 |"])
 
     def test_only_what_stands_between_the_markers_changes(self):
         readme = f"a\n{table.BEGIN}\nold\n{table.END}\nb\n"

@@ -35,21 +35,33 @@ def newest_run(records):
     return [r for r in records if r["run"] == run]
 
 
+def program(record):
+    """What a row is called, ours first; "": no row (a tuned network again, from its plan cache)."""
+    if record["who"] != OURS:
+        return record["who"]
+    if record.get("tuned_signatures"):
+        return OURS + ", tuned"
+    return "" if record.get("cached_signatures") else OURS
+
+
 def make_table(records):
-    """Lines of Markdown: a row a model, precision and program, a column a batch; milliseconds, and images per second of the largest."""
+    """Lines of Markdown: a row a model, precision and program, a column a batch; milliseconds, images per second of the largest, and the
+    seconds from the file to the first result at the smallest, less the CUDA context's."""
     batches = sorted({r["batch"] for r in records})
     ours = next(r for r in records if r["who"] == OURS)
     lines = [f"One {ours['device']}, driver {ours['driver']}, CUDA {ours['cuda']}, cuDNN {ours['cudnn']}, {ours['date'][:10]}, "
              f"commit {ours['commit']}: median ms of a run, data on the device.", "",
-             "| model | precision | program | " + " | ".join(f"batch {b}" for b in batches) + " | images/s |",
-             "|---" * (4 + len(batches)) + "|"]
+             "| model | precision | program | " + " | ".join(f"batch {b}" for b in batches) + " | images/s | set-up s |",
+             "|---" * (5 + len(batches)) + "|"]
     rows = {}
     for record in records:
-        rows.setdefault((record["model"], record["precision"], record["who"] != OURS, record["who"]), {})[record["batch"]] = record
+        if name := program(record):
+            rows.setdefault((record["model"], record["precision"], record["who"] != OURS, name), {})[record["batch"]] = record
     for (model, precision, _, who), by_batch in sorted(rows.items()):
         cells = [f"{by_batch[b]['median_ms']:.3f}" if b in by_batch else "" for b in batches]
-        largest = by_batch[max(by_batch)]
-        lines.append(f"| {model} | {precision} | {who} | " + " | ".join(cells) + f" | {largest['images_per_s']:,.0f} |")
+        largest, smallest = by_batch[max(by_batch)], by_batch[min(by_batch)]
+        setup_s = smallest["setup_s"] - smallest["context_s"]
+        lines.append(f"| {model} | {precision} | {who} | " + " | ".join(cells) + f" | {largest['images_per_s']:,.0f} | {setup_s:.1f} |")
     return lines
 
 

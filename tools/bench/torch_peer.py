@@ -16,7 +16,6 @@ import uuid
 
 WARM_UP_S = 0.5
 ALONE_RUNS = 200
-TOGETHER_S = 3
 DTYPES = {"fp16": "float16", "bf16": "bfloat16", "tf32": "float32", "strict": "float32"}
 
 
@@ -37,14 +36,14 @@ def elapsed_ms(torch, call, runs):
     return start.elapsed_time(end)
 
 
-def measure(torch, call, batch):
+def measure(torch, call, batch, seconds):
     """median_ms, p99_ms and images_per_s of a call that is ready."""
     begin = time.perf_counter()
     while time.perf_counter() - begin < WARM_UP_S:
         elapsed_ms(torch, call, 1)
     alone = [elapsed_ms(torch, call, 1) for _ in range(ALONE_RUNS)]
     median = statistics.median(alone)
-    runs = max(1, int(1e3 * TOGETHER_S / median))
+    runs = max(1, int(1e3 * seconds / median))
     together = elapsed_ms(torch, call, runs)
     return {"median_ms": median, "p99_ms": percentile(alone, 99), "images_per_s": 1e3 * batch * runs / together}
 
@@ -78,7 +77,7 @@ def compiled(torch, network, x):
 WAYS = {"torch-graph": graphed, "torch-compile": compiled}
 
 
-def measure_one(torch, who, model, precision, batch):
+def measure_one(torch, who, model, precision, batch, seconds):
     """The figures of one configuration, without what all records share."""
     import torchvision
     from torch.fx.experimental.optimization import fuse
@@ -96,7 +95,7 @@ def measure_one(torch, who, model, precision, batch):
         call = WAYS[who](torch, network, x)
         torch.cuda.synchronize()
         setup_s = time.perf_counter() - start
-        figures = measure(torch, call, batch)
+        figures = measure(torch, call, batch, seconds)
     return {"who": who, "model": model, "precision": precision, "batch": batch, **figures, "setup_s": setup_s,
             "context_s": 0.0, "peak_bytes": torch.cuda.max_memory_allocated()}
 
@@ -114,6 +113,7 @@ def main():
     parser.add_argument("--precisions", default="fp16,tf32")
     parser.add_argument("--batches", default="1,8,32,128,256")
     parser.add_argument("--ways", default="torch-graph", help=",".join(WAYS))
+    parser.add_argument("--seconds", type=float, default=3, help="of runs back to back")
     parser.add_argument("--run", default=uuid.uuid4().hex[:8], help="the id that our own records of this run have")
     parser.add_argument("--output", type=pathlib.Path, help="the JSON file; standard output without it")
     parser.add_argument("--budget", type=float, default=540, help="seconds after which nothing more is begun")
@@ -138,7 +138,7 @@ def main():
                 for who in arguments.ways.split(","):
                     if time.perf_counter() - begin > arguments.budget:
                         continue
-                    records.append({**measure_one(torch, who, model, precision, batch), **shared})
+                    records.append({**measure_one(torch, who, model, precision, batch, arguments.seconds), **shared})
                     print(json.dumps(records[-1]), file=sys.stderr, flush=True)
     text = json.dumps(records, indent=1) + "\n"
     arguments.output.write_text(text) if arguments.output else print(text, end="")

@@ -118,6 +118,7 @@ absl::StatusOr<BenchRecord> Measure(const BenchRequest& request) {
   const SessionStats stats = session.stats();
   record.tune_s = stats.tune_ms / 1e3;
   record.tuned_signatures = stats.tuned_signatures;
+  record.cached_signatures = stats.cached_signatures;
   record.peak_bytes = stats.weight_bytes + stats.arena_bytes + bound.bytes;
   return record;
 }
@@ -136,6 +137,7 @@ std::string RecordsJson(const std::vector<BenchRecord>& records) {
                     {"context_s", r.context_s},
                     {"tune_s", r.tune_s},
                     {"tuned_signatures", r.tuned_signatures},
+                    {"cached_signatures", r.cached_signatures},
                     {"peak_bytes", r.peak_bytes},
                     {"device", r.device},
                     {"driver", r.driver},

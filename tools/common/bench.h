@@ -34,6 +34,7 @@ struct BenchRecord {
   double context_s = 0;              // of it: opening the device; 0 when the process did before
   double tune_s = 0;                 // of it: measuring
   int64_t tuned_signatures = 0;      // that were measured
+  int64_t cached_signatures = 0;     // that the plan cache knew
   int64_t peak_bytes = 0;            // weights, arena, inputs and outputs
   std::string device, driver, cuda, cudnn;
   std::string commit, date, run;
