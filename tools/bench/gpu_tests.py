@@ -1,7 +1,8 @@
-"""gpu_tests.py FOLDER --commit C --run ID --output FILE: what GoogleTest's JSON reports (FOLDER/NAME[-SHARD].json) say, a record a program.
+"""gpu_tests.py FOLDER --commit C --run ID --output FILE: what GoogleTest's JSON reports (FOLDER/NAME[-SHARD].json) say, a record a program,
+and what agreement_test.py said of whole models (FOLDER/../agreement-MODEL-PRECISION.log), a record a model and precision.
 
 A record is {"who", "suite", "passed", "failed": [names], "skipped", "seconds", "nodes", "host_nodes", "device", "driver", "commit", "date",
-"run"}; nodes are those of the ONNX vectors' graphs, host_nodes those that ran on the host. Needs nvidia-smi.
+"run"}; nodes are those of the ONNX vectors' graphs, host_nodes those that ran on the host. Of a model it is {"who", "model", "precision", "agrees", "largest_of_allowed", …}. Needs nvidia-smi.
 """
 
 import argparse
@@ -38,6 +39,15 @@ def record_of(name, reports):
     return record
 
 
+def agreements(folder):
+    """A record a log: how much of the allowed difference to onnxruntime the worst output element used."""
+    for log in sorted(folder.glob("agreement-*.log")):
+        model, precision = re.fullmatch(r"agreement-(.+)-(\w+)", log.stem).groups()
+        shares = [float(share) for share in re.findall(r", ([\d.]+) of what is allowed", log.read_text())]
+        if shares:
+            yield {"who": "onnx-cudnn", "model": model, "precision": precision, "agrees": max(shares) <= 1, "largest_of_allowed": max(shares)}
+
+
 def device():
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     name, driver = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
@@ -55,9 +65,10 @@ def main():
         by_name.setdefault(re.sub(r"-\d+$", "", report.stem), []).append(report)
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     about = {**device(), "commit": arguments.commit, "date": date, "run": arguments.run}
-    records = [{**record_of(name, reports), **about} for name, reports in by_name.items()]
+    suites = [record_of(name, reports) for name, reports in by_name.items()]
+    records = [{**record, **about} for record in [*suites, *agreements(arguments.folder.parent)]]
     pathlib.Path(arguments.output).write_text(json.dumps(records, indent=1) + "\n")
-    for record in records:
+    for record in suites:
         print(f"{record['suite']}: {record['passed']} passed, {len(record['failed'])} failed, {record['skipped']} skipped")
 
 
