@@ -15,6 +15,7 @@
 #include "runtime/graph/infer.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/ops/op_table.h"
+#include "runtime/shared_arena.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -125,6 +126,10 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
   auto model = std::shared_ptr<LoadedModel>(new LoadedModel(std::move(graph), options));
   RETURN_IF_ERROR(CheckBorder(model->graph_));
   model->TakeDevice(std::move(opened));
+  if (options.arena != nullptr) {
+    ASSIGN_OR_RETURN(model->turns_,
+                     options.arena->impl_->Turns(model->device_, model->device_ref()));
+  }
   RETURN_IF_ERROR(model->MakeTuner());
   const absl::Time start = absl::Now();
   RETURN_IF_ERROR(model->Optimize());
@@ -276,7 +281,8 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const Prog
 // Where the Device reads callers' memory nothing is staged.
 int64_t LoadedModel::ExecutorBytes(const Program& program) const {
   const int64_t staging = device_->reads_host_memory() ? 0 : StagingBytes(program.graph);
-  return program.memory.arena_bytes + program.host_memory.arena_bytes + staging;
+  const int64_t arena = turns_ == nullptr ? program.memory.arena_bytes : 0;
+  return arena + program.host_memory.arena_bytes + staging;
 }
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
@@ -313,7 +319,7 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
   const auto executors =
       static_cast<int>(std::min<int64_t>(options_.max_executors_per_program, fitting));
   return std::make_shared<ExecutorPool>(std::move(program), *device_, *constants_, executors,
-                                        options_.cuda_graph);
+                                        options_.cuda_graph, turns_);
 }
 
 SessionStats LoadedModel::stats() const {

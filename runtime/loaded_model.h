@@ -73,7 +73,8 @@ class LoadedModel {
   std::vector<int> inputs_that_decide_shapes_;
   std::string device_note_;
   OwnedTarget target_;
-  std::unique_ptr<Device> device_;
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<ArenaTurns> turns_;  // nullptr: Executors have arenas of their own
   std::unique_ptr<ConstantStore> constants_;
   std::unique_ptr<Transfers> transfers_;
   std::unique_ptr<PlanCache> plan_cache_;

@@ -8,16 +8,18 @@
 namespace onnx_cudnn {
 
 ExecutorPool::ExecutorPool(std::shared_ptr<const Program> program, Device& device,
-                           ConstantStore& constants, int max_executors, bool capture)
+                           ConstantStore& constants, int max_executors, bool capture,
+                           std::shared_ptr<ArenaTurns> turns)
     : program_(std::move(program)),
       device_(device),
       constants_(constants),
       max_executors_(max_executors),
-      capture_(capture) {}
+      capture_(capture),
+      turns_(std::move(turns)) {}
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeExecutor() const {
   return Executor::Create(program_, device_, constants_,
-                          {.capture = capture_, .fixed_pointers = true});
+                          {.capture = capture_, .fixed_pointers = true, .turns = turns_});
 }
 
 absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
@@ -31,8 +33,9 @@ absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
     ++made_;
   }
   absl::Cleanup give_room_back = [this] { Release(nullptr); };
-  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
-                   Executor::Create(program_, device_, constants_, {.capture = capture_}));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Executor> executor,
+      Executor::Create(program_, device_, constants_, {.capture = capture_, .turns = turns_}));
   std::move(give_room_back).Cancel();
   return Lease(shared_from_this(), std::move(executor));
 }

@@ -19,7 +19,8 @@ namespace onnx_cudnn {
 class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
  public:
   ExecutorPool(std::shared_ptr<const Program> program, Device& device, ConstantStore& constants,
-               int max_executors, bool capture = false);
+               int max_executors, bool capture = false,
+               std::shared_ptr<ArenaTurns> turns = nullptr);
 
   const Program& program() const { return *program_; }
   // One outside the pool, for the same pointers in every Run.
@@ -52,6 +53,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   ConstantStore& constants_;
   const int max_executors_;
   const bool capture_;
+  const std::shared_ptr<ArenaTurns> turns_;
   absl::Mutex mutex_;
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);

@@ -169,6 +169,21 @@ enum class PrecisionChoice : uint8_t {
   kBf16,    // the same in bf16
 };
 
+// Device memory for the intermediate values of Sessions that take turns: each with it in its
+// options has no arena of its own, and their Runs wait for each other, whatever stream they are
+// given. Allocated when the first of them is loaded.
+class SharedArena {
+ public:
+  explicit SharedArena(int64_t bytes);
+  ~SharedArena();
+  int64_t bytes() const;
+
+ private:
+  friend class LoadedModel;
+  struct Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
 struct SessionOptions {
   DeviceChoice device = DeviceChoice::kAuto;
   // Rewrites at load: 0 only what running needs, 1 clean-up, 2 what moves arithmetic (BatchNorm
@@ -210,8 +225,10 @@ struct SessionOptions {
   bool cuda_graph = true;
   // What weights and the Executors of one Program may take, each an arena and copies of inputs and
   // outputs; above it fewer streams are used, then fewer Executors, then building it is
-  // ResourceExhausted. 0: no limit.
+  // ResourceExhausted. A shared arena is not counted. 0: no limit.
   int64_t max_memory_bytes = 0;
+  // Null: an arena for each Executor. ResourceExhausted where a Program needs more than it has.
+  std::shared_ptr<SharedArena> arena;
   // Programs (one per set of input shapes) kept ready, ≥ 1. One more drops the least recently used.
   int max_programs = 8;
   // Runs of one set of input shapes that go on at once, ≥ 1; each holds an arena. Further callers

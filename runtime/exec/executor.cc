@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
   std::unique_ptr<Executor> executor(new Executor(std::move(program), device, options));
   const Program& p = *executor->program_;
   ASSIGN_OR_RETURN(executor->streams_, device.CreateStreams(p.schedule.streams));
-  ASSIGN_OR_RETURN(executor->arena_, device.Allocate(p.memory.arena_bytes, Space::kDevice));
+  RETURN_IF_ERROR(executor->TakeArena(device));
   ASSIGN_OR_RETURN(executor->host_arena_, device.Allocate(p.host_memory.arena_bytes, Space::kHost));
   ASSIGN_OR_RETURN(executor->faults_, FaultWords::Create(p, device));
   executor->steps_.resize(p.steps.size());
@@ -134,6 +134,20 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
   }
   executor->events_.resize(p.steps.size());
   return executor;
+}
+
+absl::Status Executor::TakeArena(Device& device) {
+  const int64_t bytes = program_->memory.arena_bytes;
+  if (options_.turns == nullptr) {
+    ASSIGN_OR_RETURN(arena_, device.Allocate(bytes, Space::kDevice));
+    return absl::OkStatus();
+  }
+  if (bytes > options_.turns->bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the arena takes ", bytes, " bytes, the shared one has ", options_.turns->bytes));
+  }
+  arena_ = options_.turns->memory;
+  return absl::OkStatus();
 }
 
 std::byte* Executor::InArena(Space space, int64_t offset) const {
@@ -184,11 +198,12 @@ absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void
   for (const GraphOutput& output : graph.outputs()) output_values.push_back(output.value);
   RETURN_IF_ERROR(CheckPointers(graph.inputs(), inputs, "input"));
   RETURN_IF_ERROR(CheckPointers(output_values, outputs, "output"));
+  const absl::MutexLockMaybe turn(options_.turns == nullptr ? nullptr : &options_.turns->mutex);
   RETURN_IF_ERROR(BeforeRun());
   ++unfinished_;
   const absl::Status enqueued = Enqueue(inputs, outputs, callers_stream);
-  const bool may_go_on =
-      callers_stream != nullptr && !staging_.touches_host() && !HasStrings(graph);
+  const bool may_go_on = callers_stream != nullptr && options_.turns == nullptr &&
+                         !staging_.touches_host() && !HasStrings(graph);
   if (enqueued.ok() && may_go_on) {
     runs_ = std::min(runs_ + 1, 2);
     return absl::OkStatus();
@@ -322,6 +337,7 @@ absl::StatusOr<std::vector<double>> Executor::Time(absl::Span<const void* const>
                                                    absl::Span<void* const> outputs, int runs) {
   for (int i = 0; i < 2; ++i) RETURN_IF_ERROR(Run(inputs, outputs));
   if (graph_ != nullptr) {
+    const absl::MutexLockMaybe turn(options_.turns == nullptr ? nullptr : &options_.turns->mutex);
     ASSIGN_OR_RETURN(std::vector<double> ms, streams_->TimeReplays(*graph_, runs));
     RETURN_IF_ERROR(Synchronize());
     return ms;

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/exec/arena_turns.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
 #include "runtime/exec/fault_words.h"
@@ -21,13 +22,16 @@ struct ExecutorOptions {
   // Every Run gets the same pointers, as a Binding promises: they enter the recording where the
   // Device reads them. Without it they are copied to and from buffers with addresses of their own.
   bool fixed_pointers = false;
+  // Where the arena lies, and every Run waits for its turn and for its own end; nullptr: memory of
+  // the Executor's own.
+  std::shared_ptr<ArenaTurns> turns;
 };
 
 // One arena, its streams, a recording and the constants of one Program. Serves one caller at a
 // time.
 class Executor {
  public:
-  // ResourceExhausted: the arena or a constant does not fit.
+  // ResourceExhausted: the arena or a constant does not fit, into the memory that it shares either.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(std::shared_ptr<const Program> program,
                                                           Device& device, ConstantStore& constants,
                                                           const ExecutorOptions& options = {});
@@ -62,6 +66,7 @@ class Executor {
  private:
   Executor(std::shared_ptr<const Program> program, Device& device, const ExecutorOptions& options);
   struct Launchable;  // a Step with its resolved operands
+  absl::Status TakeArena(Device& device);
   std::byte* InArena(Space space, int64_t offset) const;
   absl::Status Resolve(int index, ConstantStore& constants);
   absl::Status BeforeRun();

@@ -302,6 +302,63 @@ TEST(SessionTest, RefusesOptionsOutOfRange) {
               ErrorCode::kInvalidArgument, "stream");
 }
 
+// Two products, so that something lies between them.
+constexpr std::string_view kTwoProducts = R"(
+    g (float[8,8] x, float[8,8] w) => (float[8,8] y) {
+      t = MatMul(x, w)
+      y = MatMul(t, w)
+    })";
+
+std::vector<float> Diagonal(float value) {
+  std::vector<float> matrix(64, 0);
+  for (int i = 0; i < 8; ++i) matrix[9 * i] = value;
+  return matrix;
+}
+
+TEST(SharedArenaTest, SessionsOfSeveralThreadsTakeTurns) {
+  const auto arena = std::make_shared<SharedArena>(1 << 16);
+  const Session first = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
+  const Session second = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
+  const auto run = [](const Session& session, float factor) {
+    const std::vector<float> x = Rows(16, factor), w = Diagonal(2);
+    for (int i = 0; i < 200; ++i) {
+      const auto y = session.Run({View(x.data(), {8, 8}), View(w.data(), {8, 8})});
+      std::vector<float> expected = x;
+      for (float& e : expected) e *= 4;
+      ASSERT_TRUE(y.ok());
+      ASSERT_EQ(Values(Result(y).value()[0]), expected);
+    }
+  };
+  std::thread other([&] { run(first, 1); });
+  run(second, 5);
+  other.join();
+}
+
+TEST(SharedArenaTest, OutlivesTheSessionThatAllocatedIt) {
+  std::optional<Session> second;
+  {
+    const auto arena = std::make_shared<SharedArena>(1 << 16);
+    const Session first = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
+    second = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
+  }
+  const std::vector<float> x = Rows(16, 1), w = Diagonal(1);
+  auto y = second->Run({View(x.data(), {8, 8}), View(w.data(), {8, 8})});
+  ASSERT_TRUE(y.ok());
+  EXPECT_EQ(Values(y.value()[0]), x);
+}
+
+TEST(SharedArenaTest, RefusesWhatDoesNotFit) {
+  const Session session = LoadText(
+      kTwoProducts, {.device = DeviceChoice::kCpu, .arena = std::make_shared<SharedArena>(16)});
+  const std::vector<float> x = Diagonal(1);
+  ExpectError(session.Run({View(x.data(), {8, 8}), View(x.data(), {8, 8})}),
+              ErrorCode::kResourceExhausted, "the shared one has 16");
+  ExpectError(
+      Session::LoadBytes(ModelBytesFromText(kTwoProducts).value(),
+                         {.device = DeviceChoice::kCpu, .arena = std::make_shared<SharedArena>(0)}),
+      ErrorCode::kInvalidArgument, "option arena");
+}
+
 TEST(SessionTest, StopsWhenCancelled) {
   const Session session = LoadText(kShiftedRelu);
   const std::vector<float> x = Rows(1, 0);
