@@ -87,6 +87,20 @@ Totals Sum(const Explanation& explanation) {
   return totals;
 }
 
+CallersCopies CopiesOf(const Graph& graph, const DeviceInfo& info) {
+  CallersCopies copies;
+  if (info.compute_capability == 0) return copies;
+  const auto add = [&](const Value& value) {
+    if (value.dtype() == DType::kString) return;
+    copies.bytes += value.bytes();
+    copies.device_us += static_cast<double>(2 * value.bytes()) / info.bytes_per_us + info.launch_us;
+    copies.host_us += TransferUs(value.bytes(), info);
+  };
+  for (const Value* input : graph.inputs()) add(*input);
+  for (const GraphOutput& output : graph.outputs()) add(*output.value);
+  return copies;
+}
+
 }  // namespace
 
 std::string FormatName(const Placement& placement, absl::Span<const int64_t> dims) {
@@ -124,6 +138,7 @@ absl::StatusOr<Explanation> Explain(const Graph& graph,
     AddPaddings(partition, target, explanation.formats);
   }
   explanation.totals = Sum(explanation);
+  explanation.copies = CopiesOf(program->graph, target.info);
   explanation.memory = ReportMemory(*program);
   return explanation;
 }

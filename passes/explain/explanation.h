@@ -42,6 +42,14 @@ struct Totals {
   int64_t flops = 0, bytes = 0, format_bytes = 0;
 };
 
+// What a Session copies around a Program in each Run, beside its Partitions' time: inputs and
+// outputs from and to the caller's tensors. A Binding to tensors of the device copies nothing.
+struct CallersCopies {
+  int64_t bytes = 0;     // of the inputs and outputs
+  double device_us = 0;  // where the caller's tensors lie in the device's memory
+  double host_us = 0;    // where they lie in the host's: over the bus
+};
+
 struct Explanation {
   std::string target;
   int streams = 1;
@@ -49,6 +57,7 @@ struct Explanation {
   std::vector<EdgeReport> edges;            // those between Partitions
   std::vector<FormatCost> formats;
   Totals totals;
+  CallersCopies copies;  // none on the CPU device
   MemoryReport memory;
 };
 

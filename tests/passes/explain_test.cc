@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "passes/explain/explanation.h"
+#include "runtime/engines.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/view_engine.h"
 #include "tests/support/graph_text.h"
@@ -86,6 +87,17 @@ TEST_F(ExplainTest, BillsReformats) {
   EXPECT_EQ(e.formats[0].bytes, 64);
   EXPECT_EQ(e.totals.format_bytes, 128);
   EXPECT_DOUBLE_EQ(e.totals.format_us, e.formats[0].us + e.formats[1].us);
+}
+
+TEST_F(ExplainTest, PricesTheCopiesOfCallersTensors) {
+  const OwnedTarget h200 = *MakeTarget("h200");
+  const Graph graph = GraphFromText("g (float[1024] x) => (float[1024] y) { y = Relu(x) }");
+  const Explanation e = Explain(graph, {}, h200.target, {}).value();
+  const DeviceInfo& info = h200.target.info;
+  EXPECT_EQ(e.copies.bytes, 8192);
+  EXPECT_DOUBLE_EQ(e.copies.device_us, 2 * (8192 / info.bytes_per_us + info.launch_us));
+  EXPECT_DOUBLE_EQ(e.copies.host_us, 2 * (4096 / info.bus_bytes_per_us + info.bus_us));
+  EXPECT_EQ(Of("g (float[4] x) => (float[4] y) { y = Relu(x) }", {host_.get()}).copies.bytes, 0);
 }
 
 TEST_F(ExplainTest, EdgesCarryTheRuleThatSaidNo) {

@@ -88,6 +88,10 @@ std::string ExplainJson(const Explanation& e) {
                      {"partitions", ListOf(e.partitions, PartitionJson)},
                      {"edges", ListOf(e.edges, EdgeJson)},
                      {"formats", ListOf(e.formats, FormatJson)},
+                     {"copies",
+                      {{"bytes", e.copies.bytes},
+                       {"device_us", e.copies.device_us},
+                       {"host_us", e.copies.host_us}}},
                      {"memory", MemoryJson(e.memory)}};
   // Names are any bytes: those that are not UTF-8 are replaced.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -67,6 +67,12 @@ void AppendTotals(const Explanation& e, std::string& out) {
                                   t.us, t.floor_us, t.format_us));
   AppendLine(out, absl::StrFormat("work     %.3f GFLOP, %s read and written",
                                   static_cast<double>(t.flops) / 1e9, Bytes(t.bytes)));
+  if (e.copies.bytes > 0) {
+    AppendLine(out, absl::StrFormat("callers  %s in and out: copies of %.2f us a run within the "
+                                    "device, %.2f us from the host; a "
+                                    "Binding: none",
+                                    Bytes(e.copies.bytes), e.copies.device_us, e.copies.host_us));
+  }
   std::string memory = absl::StrFormat(
       "memory   weights %s, arena %s (lower bound %s), largest workspace %s", Bytes(m.weight_bytes),
       Bytes(m.arena_bytes), Bytes(m.peak_bytes), Bytes(m.workspace_bytes));
