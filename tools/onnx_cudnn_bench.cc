@@ -1,6 +1,5 @@
 // onnx-cudnn-bench: measures a model and writes records as tools/bench/results holds them.
 #include <iostream>
-#include <new>
 
 #include "absl/flags/flag.h"
 #include "absl/random/random.h"
@@ -144,9 +143,5 @@ int Main(int argc, char** argv) {
 }  // namespace onnx_cudnn
 
 int main(int argc, char** argv) {
-  try {
-    return onnx_cudnn::Main(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return onnx_cudnn::Fail("onnx-cudnn-bench", "out of host memory", onnx_cudnn::kExitOutOfMemory);
-  }
+  return onnx_cudnn::RunTool(onnx_cudnn::kTool, onnx_cudnn::Main, argc, argv);
 }

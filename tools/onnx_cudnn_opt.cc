@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <new>
 
 #include "absl/algorithm/container.h"
 #include "absl/flags/flag.h"
@@ -355,9 +354,5 @@ int Main(int argc, char** argv) {
 }  // namespace onnx_cudnn
 
 int main(int argc, char** argv) {
-  try {
-    return onnx_cudnn::Main(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return onnx_cudnn::Fail("onnx-cudnn-opt", "out of host memory", onnx_cudnn::kExitOutOfMemory);
-  }
+  return onnx_cudnn::RunTool(onnx_cudnn::kTool, onnx_cudnn::Main, argc, argv);
 }

@@ -1,7 +1,6 @@
 // onnx-cudnn-run: loads a model, runs it, and says what came out and how long it took.
 #include <filesystem>
 #include <iostream>
-#include <new>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/numbers.h"
@@ -380,9 +379,5 @@ int Main(int argc, char** argv) {
 }  // namespace onnx_cudnn
 
 int main(int argc, char** argv) {
-  try {
-    return onnx_cudnn::Main(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return onnx_cudnn::Fail("onnx-cudnn-run", "out of host memory", onnx_cudnn::kExitOutOfMemory);
-  }
+  return onnx_cudnn::RunTool(onnx_cudnn::kTool, onnx_cudnn::Main, argc, argv);
 }

@@ -1,6 +1,7 @@
 #include "tools/common/exit_codes.h"
 
 #include <iostream>
+#include <new>
 
 #include "absl/strings/str_replace.h"
 
@@ -55,6 +56,14 @@ int Fail(std::string_view tool, std::string_view message, ExitCode code) {
 
 int Fail(std::string_view tool, const absl::Status& status) {
   return Fail(tool, status.message(), ExitCodeOf(status));
+}
+
+int RunTool(std::string_view tool, int (*body)(int, char**), int argc, char** argv) {
+  try {
+    return body(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return Fail(tool, "out of host memory", kExitOutOfMemory);
+  }
 }
 
 }  // namespace onnx_cudnn

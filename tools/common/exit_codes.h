@@ -28,4 +28,7 @@ absl::Status ToStatus(const Error& error);
 int Fail(std::string_view tool, std::string_view message, ExitCode code);
 int Fail(std::string_view tool, const absl::Status& status);
 
+// What a tool's main returns: that of `body`, which may run out of host memory.
+int RunTool(std::string_view tool, int (*body)(int, char**), int argc, char** argv);
+
 }  // namespace onnx_cudnn
