@@ -42,9 +42,6 @@
 inline constexpr int warpSize = 32;
 
 inline void __syncthreads() { onnx_cudnn::emulator::SyncThreads(); }
-inline void __threadfence() {}
-inline void __threadfence_block() {}
-inline void __threadfence_system() {}
 inline void __trap() { onnx_cudnn::emulator::Fail("__trap"); }
 
 namespace onnx_cudnn::emulator {
@@ -97,24 +94,12 @@ T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   return onnx_cudnn::emulator::Shuffle(mask, value, inside ? from : lane, inside);
 }
 inline void __syncwarp(unsigned mask = ~0u) { onnx_cudnn::emulator::Exchange(mask, 0); }
-inline unsigned __activemask() { return onnx_cudnn::emulator::PresentLanes(); }
 inline unsigned __ballot_sync(unsigned mask, int predicate) {
   const uint32_t present = onnx_cudnn::emulator::PresentLanes() & mask;
   const uint64_t* values = onnx_cudnn::emulator::Exchange(mask, predicate != 0 ? 1 : 0);
   unsigned ballot = 0;
   for (int i = 0; i < 32; ++i) ballot |= (present >> i & 1 & values[i]) << i;
   return ballot;
-}
-inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
-inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
-template <typename T>
-unsigned __match_any_sync(unsigned mask, T value) {
-  const uint32_t present = onnx_cudnn::emulator::PresentLanes() & mask;
-  const uint64_t bits = onnx_cudnn::emulator::BitsOfValue(value);
-  const uint64_t* values = onnx_cudnn::emulator::Exchange(mask, bits);
-  unsigned equal = 0;
-  for (int i = 0; i < 32; ++i) equal |= (present >> i & 1 & (values[i] == bits ? 1u : 0u)) << i;
-  return equal;
 }
 inline int __syncthreads_or(int predicate) {
   static int any;  // of one block at a time
@@ -135,28 +120,8 @@ T Exchanged(T* at, F next) {
   return before;
 }
 template <typename T>
-T atomicAdd(T* at, std::type_identity_t<T> x) {
-  return Exchanged(at, [&](T old) { return static_cast<T>(old + x); });
-}
-template <typename T>
 T atomicMax(T* at, std::type_identity_t<T> x) {
   return Exchanged(at, [&](T old) { return std::max(old, x); });
-}
-template <typename T>
-T atomicMin(T* at, std::type_identity_t<T> x) {
-  return Exchanged(at, [&](T old) { return std::min(old, x); });
-}
-template <typename T>
-T atomicOr(T* at, std::type_identity_t<T> x) {
-  return Exchanged(at, [&](T old) { return old | x; });
-}
-template <typename T>
-T atomicExch(T* at, std::type_identity_t<T> x) {
-  return Exchanged(at, [&](T) { return x; });
-}
-template <typename T>
-T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> x) {
-  return Exchanged(at, [&](T old) { return old == expected ? x : old; });
 }
 
 template <typename T>
@@ -164,41 +129,18 @@ T __ldg(const T* at) {
   return *at;
 }
 template <typename T>
-T __ldcs(const T* at) {
-  return *at;
-}
-template <typename T>
 T __ldcg(const T* at) {
   return *at;
 }
-template <typename T>
-void __stcs(T* at, std::type_identity_t<T> x) {
-  *at = x;
-}
-template <typename T>
-void __stcg(T* at, std::type_identity_t<T> x) {
-  *at = x;
-}
-template <typename T>
-void __stwt(T* at, std::type_identity_t<T> x) {
-  *at = x;
-}
 
-inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
-inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
 inline float __double2float_rn(double x) { return static_cast<float>(x); }
 inline int __popc(unsigned x) { return std::popcount(x); }
-inline int __popcll(unsigned long long x) { return std::popcount(x); }
 inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
-inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
-inline int __ffsll(long long x) {
-  return x == 0 ? 0 : std::countr_zero(static_cast<unsigned long long>(x)) + 1;
-}
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>((uint64_t{a} * b) >> 32);
 }
@@ -219,34 +161,14 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((uint64_t{high} << 32 | low) >> (shift & 31));
 }
-inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
-  return static_cast<unsigned>((uint64_t{high} << 32 | low) << (shift & 31) >> 32);
-}
-inline unsigned __brev(unsigned x) {
-  unsigned reversed = 0;
-  for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1) << (31 - i);
-  return reversed;
-}
-inline int __dp4a(int a, int b, int c) {
-  for (int i = 0; i < 4; ++i) {
-    c += static_cast<int8_t>(a >> (8 * i)) * static_cast<int8_t>(b >> (8 * i));
-  }
-  return c;
-}
 
 // Approximations of the device are the exact functions here.
 inline float __expf(float x) { return std::exp(x); }
-inline float __logf(float x) { return std::log(x); }
-inline float __log2f(float x) { return std::log2(x); }
-inline float __powf(float x, float y) { return std::pow(x, y); }
-inline float __sinf(float x) { return std::sin(x); }
-inline float __cosf(float x) { return std::cos(x); }
 inline float __fdividef(float x, float y) { return x / y; }
 inline float __fdiv_rn(float x, float y) { return x / y; }
 inline float __fmul_rn(float x, float y) { return x * y; }
 inline float __fadd_rn(float x, float y) { return x + y; }
 inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
-inline float __fsub_rn(float x, float y) { return x - y; }
 inline double __dadd_rn(double x, double y) { return x + y; }
 inline double __dsub_rn(double x, double y) { return x - y; }
 inline double __dmul_rn(double x, double y) { return x * y; }
@@ -254,13 +176,8 @@ using std::isfinite;
 using std::isinf;
 using std::isnan;
 using std::signbit;
-inline float __frcp_rn(float x) { return 1 / x; }
-inline float __fsqrt_rn(float x) { return std::sqrt(x); }
-inline float __saturatef(float x) { return std::clamp(x, 0.0F, 1.0F); }
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline double rsqrt(double x) { return 1 / std::sqrt(x); }
-inline int __float2int_rn(float x) { return static_cast<int>(std::nearbyint(x)); }
-inline long long __float2ll_rn(float x) { return static_cast<long long>(std::nearbyint(x)); }
 
 // Four bytes at once.
 template <typename Byte, typename F>
