@@ -28,17 +28,6 @@ std::vector<double> Numbers(const ReferenceArgs& args, size_t i) {
   return numbers;
 }
 
-// The axes that are resized, from the front: the attribute, or all.
-std::vector<int64_t> AxesOf(const Node& node, int64_t rank) {
-  std::vector<int64_t> axes = node.attrs().Ints("axes");
-  for (int64_t& axis : axes) axis = NormalizedAxis(axis, rank);
-  if (axes.empty()) {
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  return axes;
-}
-
 absl::Status CheckCount(const char* what, size_t found, size_t expected) {
   if (found == expected) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -73,7 +62,7 @@ absl::StatusOr<std::vector<double>> ScalesOf(const ReferenceArgs& args,
 absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ReferenceArgs& args) {
   const absl::Span<const int64_t> in = args.in[kData].dims, out = args.out[0].dims;
   RETURN_IF_ERROR(CheckCount("output's dims", out.size(), in.size()));
-  const std::vector<int64_t> axes = AxesOf(args.node, static_cast<int64_t>(in.size()));
+  const std::vector<int64_t> axes = ResizedAxes(args.node, static_cast<int64_t>(in.size()));
   ASSIGN_OR_RETURN(const std::vector<double> scales, ScalesOf(args, axes));
   std::vector<double> roi;
   if (args.node.attrs().String("coordinate_transformation_mode", "half_pixel") ==
@@ -109,7 +98,7 @@ absl::Status CheckOutput(const ReferenceArgs& args, const std::vector<ResizeAxis
   const std::vector<double> sizes =
       Numbers(args, kScales).empty() ? Numbers(args, kSizes) : std::vector<double>();
   if (!sizes.empty() && stretches) {
-    const std::vector<int64_t> listed = AxesOf(args.node, static_cast<int64_t>(axes.size()));
+    const std::vector<int64_t> listed = ResizedAxes(args.node, static_cast<int64_t>(axes.size()));
     for (size_t i = 0; i < listed.size(); ++i) {
       if (static_cast<double>(axes[listed[i]].out) == sizes[i]) continue;
       return absl::InvalidArgumentError(

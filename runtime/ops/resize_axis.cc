@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "absl/functional/function_ref.h"
+#include "runtime/ops/checks.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -111,6 +113,16 @@ double Cubic(double a, double distance) {
 }
 
 }  // namespace
+
+std::vector<int64_t> ResizedAxes(const Node& resize, int64_t rank) {
+  std::vector<int64_t> axes = resize.attrs().Ints("axes");
+  for (int64_t& axis : axes) axis = NormalizedAxis(axis, rank);
+  if (axes.empty()) {
+    axes.resize(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  return axes;
+}
 
 bool IsCoordinateMode(std::string_view mode) {
   for (std::string_view known : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",

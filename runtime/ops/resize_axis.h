@@ -4,7 +4,12 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/graph/graph.h"
+
 namespace onnx_cudnn {
+
+// The axes that a Resize of `rank` axes resizes, from the front: its attribute, or all.
+std::vector<int64_t> ResizedAxes(const Node& resize, int64_t rank);
 
 // How one axis of Resize maps outputs to inputs.
 struct ResizeAxis {

@@ -9,6 +9,7 @@
 #include "runtime/base/status.h"
 #include "runtime/kernels/cuda/axis_lanes.h"
 #include "runtime/ops/checks.h"
+#include "runtime/ops/resize_axis.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -40,17 +41,6 @@ ResizeOptions OptionsOf(const Attrs& attrs) {
   if (policy == "not_larger") options.policy = ResizePolicy::kNotLarger;
   if (policy == "not_smaller") options.policy = ResizePolicy::kNotSmaller;
   return options;
-}
-
-// The axes that are resized, from the front: the attribute, or all.
-std::vector<int64_t> AxesOf(const Node& node, int rank) {
-  std::vector<int64_t> axes = node.attrs().Ints("axes");
-  for (int64_t& axis : axes) axis = NormalizedAxis(axis, rank);
-  if (axes.empty()) {
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  return axes;
 }
 
 bool HasElements(const Node& node, int input) {
@@ -145,7 +135,7 @@ absl::StatusOr<KernelCode> CompileResize(const KernelRequest& request) {
   const KernelOperand x =
       follows ? OperandIn(operands, request, data, Format::ChannelsLast(dims)) : operands.Of(data);
   const ResizeOptions options = OptionsOf(node.attrs());
-  const std::vector<int64_t> axes = AxesOf(node, data.rank());
+  const std::vector<int64_t> axes = ResizedAxes(node, data.rank());
   ASSIGN_OR_RETURN(const ResizeScales scales, ScalesOf(node, options, axes.size(), operands));
   KernelCode code{.constants = operands.TakeConstants()};
   if (node.output(0).elements() == 0) return code;
