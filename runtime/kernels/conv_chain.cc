@@ -167,7 +167,10 @@ std::vector<Formats> PlaceOperands(const Unit& unit, const Target& target) {
 
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const NodeList convs = ConvsOf(unit.nodes);
-  const SmallProduct product = ProductOf(convs, AreSummed(unit, convs));
+  SmallProduct product = ProductOf(convs, AreSummed(unit, convs));
+  product.has_prologue = std::any_of(convs.begin(), convs.end(), [&](const Node* conv) {
+    return Contains(unit.nodes, conv->input(0).producer());
+  });
   const std::optional<double> us = ConvChainUs(product, target.info);
   constexpr double kNoTile = 10;  // times the roofline: then the product is read in several rounds
   return std::max(us.value_or(kNoTile * roofline.us), roofline.us);

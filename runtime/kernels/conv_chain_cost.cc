@@ -5,29 +5,31 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kTiles[] = {32, 64, 128};  // pixels or filters of a block
+constexpr int64_t kTiles[] = {32, 64};       // pixels or filters of a block
 constexpr int64_t kSplits[] = {1, 2, 4, 8};  // blocks of a cluster that share one tile's depth
 constexpr int64_t kBytes = 2;                // of an element
 constexpr int64_t kReservedBytes = 8'192;    // of shared memory: barriers and partial sums
 constexpr double kKiB = 1024;
 
-// Fitted to readings of one H200 (gpu.md, probe7): a dependent kernel of 120 blocks whose blocks
-// fetch weights before and activations after the wait takes 1.47 µs for 0 + 8 KiB, 1.64 for 8 + 8,
-// 2.04 for 32 + 8, 3.18 for 64 + 8 and 3.45 for 32 + 32.
-constexpr double kBoundaryUs = 0.93;
-constexpr double kUsPerWeightKiB = 0.022;
-constexpr double kUsPerActivationKiB = 0.059;
-// Products, the sum over a cluster and the epilogue: with it the links of ResNet-50 at batch 1 add
-// up to the 201 µs that were measured (probe8).
-constexpr double kProductUs = 0.85;
-// In a chain the kernels take 13 % more than alone (probe8): weights are cold.
-constexpr double kChain = 1.13;
+// Fitted to the 65 links without a prologue that the tuner timed alone, with cold weights, on one
+// H200 at batch 1 and 8 (tools/bench/results/plans-2026-11-22-331d1ee.json): 9 % off on average.
+constexpr double kAloneUs = 0.88;
+constexpr double kWaveUs = 1.85;
+constexpr double kUsPerWeightKiB = 0.033;
+constexpr double kUsPerActivationKiB = 0.026;
+// In a chain the launch and the fetch of the weights overlap with the link before: those of
+// ResNet-50 at batch 1 then add up to what probe8 of gpu.md measured.
+constexpr double kOverlapUs = 0.8;
+// Element-wise ops before the products are computed again by every block that reads the patch: 2.7
+// times in the middle of 20 links of the same record.
+constexpr double kPrologue = 2.7;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
 std::optional<double> ConvChainUs(const SmallProduct& product, const DeviceInfo& info) {
+  const double factor = product.has_prologue ? kPrologue : 1;
   std::optional<double> best;
   for (const int64_t pixels : kTiles) {
     for (const int64_t filters : kTiles) {
@@ -41,7 +43,7 @@ std::optional<double> ConvChainUs(const SmallProduct& product, const DeviceInfo&
             static_cast<double>(CeilDiv(blocks, std::max(info.multiprocessors, 1)));
         const double fetch_us = kUsPerWeightKiB * static_cast<double>(weights) / kKiB +
                                 kUsPerActivationKiB * static_cast<double>(patches) / kKiB;
-        const double us = kChain * (kBoundaryUs + kProductUs + waves * fetch_us);
+        const double us = factor * (kAloneUs + waves * (kWaveUs + fetch_us)) - kOverlapUs;
         best = std::min(best.value_or(us), us);
       }
     }

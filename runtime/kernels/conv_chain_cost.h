@@ -10,6 +10,7 @@ namespace onnx_cudnn {
 // A small convolution as a product: out[pixels, filters] = patches[pixels, depth] × weights.
 struct SmallProduct {
   int64_t pixels, filters, depth;  // depth: input channels × taps, of all sources
+  bool has_prologue;               // element-wise ops stand before it
 };
 
 // µs of the kernel conv_chain with the best of its tiles, in a chain of such kernels; nothing where
