@@ -12,7 +12,7 @@ constexpr int64_t kReservedBytes = 8'192;    // of shared memory: barriers and p
 constexpr double kKiB = 1024;
 
 // Fitted to the 65 links without a prologue that the tuner timed alone, with cold weights, on one
-// H200 at batch 1 and 8 (tools/bench/results/plans-2026-11-22-331d1ee.json): 9 % off on average.
+// H200 at batch 1 and 8 (tools/bench/results/plans-2026-11-22-331d1ee.json).
 constexpr double kAloneUs = 0.88;
 constexpr double kWaveUs = 1.85;
 constexpr double kUsPerWeightKiB = 0.033;
@@ -20,8 +20,8 @@ constexpr double kUsPerActivationKiB = 0.026;
 // In a chain the launch and the fetch of the weights overlap with the link before: those of
 // ResNet-50 at batch 1 then add up to what probe8 of gpu.md measured.
 constexpr double kOverlapUs = 0.8;
-// Element-wise ops before the products are computed again by every block that reads the patch: 2.7
-// times in the middle of 20 links of the same record.
+// Element-wise ops before the products are computed again by every block that reads the patch:
+// fitted to the 20 such links of the same record.
 constexpr double kPrologue = 2.7;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }

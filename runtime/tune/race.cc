@@ -107,7 +107,7 @@ absl::Status Race::Decide() {
     const std::vector<HostTensor> inputs = MakeInputs(indices);
     const absl::StatusOr<std::vector<HostTensor>> expected =
         RunNodeByNode(candidate_, inputs, target_, device_, constants_);
-    if (expected.ok()) return CheckFastestFirst(inputs, *expected);
+    if (expected.ok()) return CheckInOrder(order, inputs, *expected);
     if (absl::IsFailedPrecondition(expected.status())) return expected.status();
     why_not = expected.status();
   }
@@ -118,9 +118,10 @@ absl::Status Race::Decide() {
   return absl::OkStatus();
 }
 
-absl::Status Race::CheckFastestFirst(const std::vector<HostTensor>& inputs,
-                                     const std::vector<HostTensor>& expected) {
-  for (const Attempt* attempt : FastestFirst()) {
+absl::Status Race::CheckInOrder(const std::vector<const Attempt*>& order,
+                                const std::vector<HostTensor>& inputs,
+                                const std::vector<HostTensor>& expected) {
+  for (const Attempt* attempt : order) {
     ASSIGN_OR_RETURN(const std::string wrong, WrongOf(*attempt, inputs, expected));
     if (wrong.empty()) {
       Win(*attempt);

@@ -48,8 +48,9 @@ class Race {
   absl::StatusOr<double> TimeOne(std::shared_ptr<const Step> step, double& best_first_us) const;
   std::vector<const Attempt*> FastestFirst() const;
   std::vector<HostTensor> MakeInputs(IndexValues indices) const;
-  absl::Status CheckFastestFirst(const std::vector<HostTensor>& inputs,
-                                 const std::vector<HostTensor>& expected);
+  absl::Status CheckInOrder(const std::vector<const Attempt*>& order,
+                            const std::vector<HostTensor>& inputs,
+                            const std::vector<HostTensor>& expected);
   // What `attempt` does wrong; empty: nothing.
   absl::StatusOr<std::string> WrongOf(const Attempt& attempt, const std::vector<HostTensor>& inputs,
                                       const std::vector<HostTensor>& expected) const;

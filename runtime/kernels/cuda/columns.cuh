@@ -12,11 +12,10 @@ class ColumnSlice {
  public:
   Vector<T, kWidth> lanes[kColumnVectors];
 
-  // Of block `block` along the columns.
-  __device__ __forceinline__ explicit ColumnSlice(const ColumnShape& shape,
-                                                  unsigned block = blockIdx.x)
+  __device__ __forceinline__ explicit ColumnSlice(const ColumnShape& shape)
       : extent_(shape.extent), inner_(shape.inner) {
-    const int64_t column = static_cast<int64_t>(block) * blockDim.x + static_cast<int>(threadIdx.x);
+    const int64_t column =
+        static_cast<int64_t>(blockIdx.x) * blockDim.x + static_cast<int>(threadIdx.x);
     if (column >= shape.columns) extent_ = 0;
     uint64_t outer = static_cast<uint64_t>(column);
     const int64_t within = static_cast<int64_t>(shape.columns_of_one.Split(outer));
