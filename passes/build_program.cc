@@ -38,10 +38,11 @@ void SortByGraph(const Graph& graph, std::vector<Partition>& partitions) {
   std::vector<int> position(graph.node_ids());
   int next = 0;
   for (const Node* node : graph.TopologicalOrder()) position[node->id()] = next++;
-  std::stable_sort(partitions.begin(), partitions.end(),
-                   [&](const Partition& a, const Partition& b) {
-                     return position[a.chosen.nodes[0]->id()] < position[b.chosen.nodes[0]->id()];
-                   });
+  const auto before = [&](const Partition& a, const Partition& b) {
+    return position[a.chosen.nodes[0]->id()] < position[b.chosen.nodes[0]->id()];
+  };
+  if (std::is_sorted(partitions.begin(), partitions.end(), before)) return;
+  std::stable_sort(partitions.begin(), partitions.end(), before);
 }
 
 // Bytes of the distinct constants that Steps use, as the model holds them.

@@ -88,7 +88,7 @@ class Placer {
     ASSIGN_OR_RETURN(placed.memory, PlanMemory(device, order, alignment));
     ASSIGN_OR_RETURN(placed.host_memory,
                      PlanMemory(arena(Space::kHost).buffers(), order, alignment));
-    placed.peak_bytes = PeakBytes(device, order, count);
+    placed.peak_bytes = PeakBytes(device, order);
     for (int i = 0; i < count; ++i) placed.steps.push_back(MakeStep(i, placed));
     return placed;
   }

@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 system_packages=(
   g++ cmake ninja-build ccache git ca-certificates python3 python3-venv
   libopenblas-pthread-dev libprotobuf-dev protobuf-compiler libgtest-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev
-  libxtensor-dev zlib1g-dev libboost-context-dev
+  libxtensor-dev zlib1g-dev libboost-context-dev libjemalloc-dev
 )
 fuzz_packages=(clang-16 libclang-rt-16-dev)  # of the preset fuzz alone
 # Clones in other folders share compiled files.

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/merge_types.h"
+#include "runtime/graph/onnx_schemas.h"
 #include "runtime/graph/onnx_types.h"
 
 namespace onnx_cudnn {
@@ -318,8 +318,7 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
     if (!node.has_input(0) || !node.has_output(0)) return absl::OkStatus();
     return Refine(graph, node.output(0), node.input(0).type());
   }
-  const onnx::OpSchema* schema =
-      onnx::OpSchemaRegistry::Schema(node.op(), node.opset(), node.domain());
+  const onnx::OpSchema* schema = FindSchema(node.op(), node.opset(), node.domain());
   if (schema == nullptr || !schema->has_type_and_shape_inference_function())
     return absl::OkStatus();
   RETURN_IF_ERROR(CheckArity(node, *schema));

@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "onnx/defs/schema.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/onnx_schemas.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -65,13 +65,13 @@ absl::Status CheckAttributes(const NodeSpec& spec, const OpSchema& schema) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<const OpSchema*> FindSchema(const NodeSpec& spec) {
+absl::StatusOr<const OpSchema*> SchemaOf(const NodeSpec& spec) {
   const auto& domains = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
   if (!domains.contains(spec.domain)) {
     return absl::UnimplementedError(
         absl::StrCat("domain \"", spec.domain, "\" (opset ", spec.opset, ") is not implemented"));
   }
-  const OpSchema* schema = onnx::OpSchemaRegistry::Schema(spec.op, spec.opset, spec.domain);
+  const OpSchema* schema = FindSchema(spec.op, spec.opset, spec.domain);
   // GroupNormalization's first form is called deprecated too, but it is whole and files hold it.
   if (schema == nullptr || (schema->deprecated() && spec.op != "GroupNormalization")) {
     return absl::InvalidArgumentError(
@@ -84,7 +84,7 @@ absl::StatusOr<const OpSchema*> FindSchema(const NodeSpec& spec) {
 }  // namespace
 
 absl::Status CheckNode(const NodeSpec& spec) {
-  ASSIGN_OR_RETURN(const OpSchema* schema, FindSchema(spec));
+  ASSIGN_OR_RETURN(const OpSchema* schema, SchemaOf(spec));
   RETURN_IF_ERROR(CheckParameters("input", schema->inputs(), schema->min_input(),
                                   schema->max_input(),
                                   static_cast<int>(spec.inputs.size()) - spec.captures,

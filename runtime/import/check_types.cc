@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "onnx/defs/schema.h"
+#include "runtime/graph/onnx_schemas.h"
 
 namespace onnx_cudnn {
 
 absl::Status CheckTypes(const NodeSpec& spec) {
-  using onnx::OpSchema;
-  const OpSchema* schema = onnx::OpSchemaRegistry::Schema(spec.op, spec.opset, spec.domain);
+  const onnx::OpSchema* schema = FindSchema(spec.op, spec.opset, spec.domain);
   if (schema == nullptr || schema->inputs().empty()) return absl::OkStatus();
   std::vector<std::pair<std::string_view, DType>> bound;
   for (size_t i = 0; i < spec.inputs.size(); ++i) {

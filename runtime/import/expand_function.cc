@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/function.h"
-#include "onnx/defs/schema.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/onnx_schemas.h"
 #include "runtime/graph/onnx_types.h"
 #include "runtime/import/import_model.h"
 #include "runtime/import/names.h"
@@ -28,7 +28,7 @@ using onnx::OpSchema;
 constexpr char kCallDomain[] = "onnx_cudnn.function";
 
 const OpSchema* SchemaOf(const Node& node) {
-  return onnx::OpSchemaRegistry::Schema(node.op(), node.opset(), node.domain());
+  return FindSchema(node.op(), node.opset(), node.domain());
 }
 
 absl::Status CheckCall(const Node& node) {

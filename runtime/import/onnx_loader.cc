@@ -3,13 +3,10 @@
 #include <exception>
 #include <new>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "onnx/defs/schema.h"
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "runtime/import/external_data.h"
@@ -19,32 +16,6 @@
 
 namespace onnx_cudnn {
 namespace {
-
-// ONNX registers its schemas at their first use, which takes about 20 ms: here beside the reading
-// of the file.
-class SchemaWarmUp {
- public:
-  SchemaWarmUp() {
-    try {
-      thread_ = std::thread(Touch);
-    } catch (const std::system_error&) {
-      // No thread to be had: the first look-up pays.
-    }
-  }
-  ~SchemaWarmUp() {
-    if (thread_.joinable()) thread_.join();
-  }
-
- private:
-  static void Touch() noexcept {
-    try {
-      onnx::OpSchemaRegistry::Schema("Conv");
-    } catch (...) {
-      // Whoever asks next meets the same.
-    }
-  }
-  std::thread thread_;
-};
 
 // Protobuf and ONNX throw, bad_alloc at least.
 absl::StatusOr<Graph> CatchAll(absl::FunctionRef<absl::StatusOr<Graph>()> load) {
@@ -74,11 +45,7 @@ absl::StatusOr<Graph> LoadModel(const std::string& path, const LoadOptions& opti
   RETURN_IF_ERROR(file.status());
   absl::StatusOr<Graph> graph = CatchAll([&]() -> absl::StatusOr<Graph> {
     ExternalData external(path, options);
-    absl::StatusOr<ParsedModel> parsed = [&] {
-      SchemaWarmUp warm_up;
-      return ParseModel(*file, options.limits);
-    }();
-    return Import(std::move(parsed), options.limits, external);
+    return Import(ParseModel(*file, options.limits), options.limits, external);
   });
   if (!graph.ok()) return Annotate(graph.status(), BaseName(path));
   return graph;

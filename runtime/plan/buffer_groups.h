@@ -33,6 +33,9 @@ std::vector<Group> MergeAliases(absl::Span<const Buffer> buffers, absl::Span<con
 absl::Status CheckReaders(absl::Span<const Buffer> buffers, absl::Span<const Root> roots,
                           absl::Span<const Group> groups, const StepOrder& order);
 
+// The most bytes that live at one Step: no plan is smaller.
+int64_t LargestLiveBytes(absl::Span<const Group> groups, const StepOrder& order);
+
 // When the groups are in use, in counts of Steps per stream.
 class Lifetimes {
  public:

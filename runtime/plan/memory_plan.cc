@@ -21,6 +21,7 @@ constexpr int64_t kMaxArenaBytes = int64_t{1} << 62;
 struct Problem {
   std::vector<int> groups;
   std::vector<int64_t> bytes;  // by group
+  int64_t lower_bound = 0;      // of the arena
   const Lifetimes& lifetimes;
   const StepOrder& order;
 };
@@ -212,7 +213,7 @@ Placing GreedyByLargest(const Problem& problem, const Key& key) {
 
 Placing SmallestPlacing(const Problem& problem) {
   Placing best = BestFitInStepOrder(problem);
-  if (problem.groups.size() > kGreedyLimit) return best;
+  if (best.arena_bytes == problem.lower_bound || problem.groups.size() > kGreedyLimit) return best;
   const auto keep_smaller = [&](Placing placing) {
     if (placing.arena_bytes < best.arena_bytes) best = std::move(placing);
   };
@@ -221,16 +222,26 @@ Placing SmallestPlacing(const Problem& problem) {
   return best;
 }
 
-absl::StatusOr<Problem> MakeProblem(absl::Span<const Group> groups, const Lifetimes& lifetimes,
-                                    const StepOrder& order, int64_t alignment) {
-  Problem problem{.bytes = {}, .lifetimes = lifetimes, .order = order};
+// Rounds the groups' bytes up to the alignment.
+absl::Status Align(std::vector<Group>& groups, int64_t alignment) {
   int64_t left = kMaxArenaBytes;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    if (groups[i].bytes > left - alignment) {
+  for (Group& group : groups) {
+    if (group.bytes > left - alignment) {
       return absl::InvalidArgumentError("the buffers hold more than 2^62 bytes");
     }
-    problem.bytes.push_back((groups[i].bytes + alignment - 1) / alignment * alignment);
-    left -= problem.bytes.back();
+    group.bytes = (group.bytes + alignment - 1) / alignment * alignment;
+    left -= group.bytes;
+  }
+  return absl::OkStatus();
+}
+
+Problem MakeProblem(absl::Span<const Group> groups, const Lifetimes& lifetimes,
+                    const StepOrder& order) {
+  Problem problem{.lower_bound = LargestLiveBytes(groups, order),
+                  .lifetimes = lifetimes,
+                  .order = order};
+  for (size_t i = 0; i < groups.size(); ++i) {
+    problem.bytes.push_back(groups[i].bytes);
     const bool used = !groups[i].writers.empty() || !groups[i].readers.empty();
     if (groups[i].bytes > 0 && used) problem.groups.push_back(static_cast<int>(i));
   }
@@ -246,12 +257,12 @@ absl::StatusOr<MemoryPlan> PlanMemory(absl::Span<const Buffer> buffers, const St
         absl::StrCat("alignment ", alignment, " is not a power of two"));
   }
   ASSIGN_OR_RETURN(const std::vector<Root> roots, FindRoots(buffers, order));
-  const std::vector<Group> groups = MergeAliases(buffers, roots);
+  std::vector<Group> groups = MergeAliases(buffers, roots);
   RETURN_IF_ERROR(CheckReaders(buffers, roots, groups, order));
+  RETURN_IF_ERROR(Align(groups, alignment));
   const Lifetimes lifetimes(groups, order);
-  ASSIGN_OR_RETURN(const Problem problem, MakeProblem(groups, lifetimes, order, alignment));
 
-  const Placing placing = SmallestPlacing(problem);
+  const Placing placing = SmallestPlacing(MakeProblem(groups, lifetimes, order));
   MemoryPlan plan{.offsets = {}, .arena_bytes = placing.arena_bytes};
   for (const Root& root : roots) {
     plan.offsets.push_back(placing.offsets[root.buffer] + root.offset);

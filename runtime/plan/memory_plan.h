@@ -35,13 +35,14 @@ struct MemoryPlan {
 //   returns    offsets[i] in bytes for buffers[i]; equal inputs give equal plans
 //   errors     InvalidArgument: negative size, a reader that no writer precedes, a cycle of
 //              aliases, alignment not a power of two
-//   cost       O(n log n) in practice; up to 4,096 buffers also greedy by size and by length of
-//              life (quadratic); the smallest arena is kept
+//   cost       O(n log n) in practice; where that misses the lower bound and there are at most
+//              4,096 buffers also greedy by size and by length of life (quadratic); the smallest
+//              arena is kept
 //   source     greedy by size, Pisarchyk and Lee, arXiv 2001.03288
 absl::StatusOr<MemoryPlan> PlanMemory(absl::Span<const Buffer> buffers, const StepOrder& order,
                                       int64_t alignment);
 
 // The largest sum of bytes that are live at one Step: no arena can be smaller.
-int64_t PeakBytes(absl::Span<const Buffer> buffers, const StepOrder& order, int steps);
+int64_t PeakBytes(absl::Span<const Buffer> buffers, const StepOrder& order);
 
 }  // namespace onnx_cudnn

@@ -54,12 +54,16 @@ class LiveBytes {
 
 }  // namespace
 
-int64_t PeakBytes(absl::Span<const Buffer> buffers, const StepOrder& order, int) {
+int64_t LargestLiveBytes(absl::Span<const Group> groups, const StepOrder& order) {
+  LiveBytes live(order);
+  for (const Group& group : groups) live.Add(group);
+  return live.Largest();
+}
+
+int64_t PeakBytes(absl::Span<const Buffer> buffers, const StepOrder& order) {
   absl::StatusOr<std::vector<Root>> roots = FindRoots(buffers, order);
   if (!roots.ok()) return 0;  // PlanMemory says so
-  LiveBytes live(order);
-  for (const Group& group : MergeAliases(buffers, *roots)) live.Add(group);
-  return live.Largest();
+  return LargestLiveBytes(MergeAliases(buffers, *roots), order);
 }
 
 }  // namespace onnx_cudnn

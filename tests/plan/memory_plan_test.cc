@@ -86,7 +86,7 @@ void ExpectGoodPlan(const Case& c) {
   const absl::StatusOr<MemoryPlan> plan = PlanMemory(c.buffers, order, kAlignment);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(Clashes(c.buffers, *plan, order), 0);
-  EXPECT_GE(plan->arena_bytes, PeakBytes(c.buffers, order, c.steps));
+  EXPECT_GE(plan->arena_bytes, PeakBytes(c.buffers, order));
   EXPECT_EQ(plan->arena_bytes % kAlignment, 0);
   for (size_t i = 0; i < c.buffers.size(); ++i) {
     const Buffer& buffer = c.buffers[i];
@@ -121,7 +121,7 @@ TEST(PlanMemoryTest, ReusesWhatIsOver) {  // a chain of equal buffers needs two
   }
   chain.schedule = MakeSchedule(predecessors, 1);
   EXPECT_EQ(PlanMemory(chain.buffers, chain.order(), kAlignment)->arena_bytes, 1280);
-  EXPECT_EQ(PeakBytes(chain.buffers, chain.order(), 10), 1280);
+  EXPECT_EQ(PeakBytes(chain.buffers, chain.order()), 1280);
 }
 
 // As in a DenseNet: step i writes feature i, which all later steps read, and a copy of all so far.
@@ -141,7 +141,7 @@ TEST(PlanMemoryTest, GrowingCopiesBesideLongLivesTakeNoMoreThanThePeak) {
   const auto plan = PlanMemory(buffers, order, kAlignment);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(Clashes(buffers, *plan, order), 0);
-  EXPECT_EQ(plan->arena_bytes, PeakBytes(buffers, order, kSteps));
+  EXPECT_EQ(plan->arena_bytes, PeakBytes(buffers, order));
 }
 
 TEST(PlanMemoryTest, AliasesLiveAsLongAsTheirRoot) {  // 0 → view 1 → read by 3, while 2 is written
@@ -269,7 +269,7 @@ TEST(PlanMemoryTest, PlansManyBuffersOnOneStreamQuickly) {
   const MemoryPlan plan = *PlanMemory(buffers, order, 256);
   const auto took = std::chrono::steady_clock::now() - start;
   EXPECT_LT(took, std::chrono::seconds(5));  // 0.1 s; sanitizers take their part
-  EXPECT_GE(plan.arena_bytes, PeakBytes(buffers, order, kBuffers));
+  EXPECT_GE(plan.arena_bytes, PeakBytes(buffers, order));
 }
 
 }  // namespace

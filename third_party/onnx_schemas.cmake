@@ -1,0 +1,18 @@
+# onnx_cudnn_schema_list(out): a folder with onnx_schemas.inc, a line SCHEMA(op, since, class) for every schema that the headers of
+# ONNX's operator sets name.
+function(onnx_cudnn_schema_list out)
+  set(lines)
+  foreach(header operator_sets.h operator_sets_ml.h operator_sets_preview.h)
+    file(STRINGS ${deps_prefix}/include/onnx/defs/${header} found REGEX "fn\\(GetOpSchema<")
+    if(NOT found)
+      message(FATAL_ERROR "onnx-cudnn: ONNX's ${header} names no schema")
+    endif()
+    list(TRANSFORM found REPLACE "PREVIEW_OPERATOR_SET_SCHEMA_CLASS_NAME\\(" "SCHEMA_CLASS_NAME(OnnxPreview, ")
+    list(TRANSFORM found REPLACE ".*SCHEMA_CLASS_NAME\\(([A-Za-z]+), ([0-9]+), ([A-Za-z0-9]+)\\).*" "SCHEMA(\\3, \\2, \\3_\\1_ver\\2)")
+    list(APPEND lines ${found})
+  endforeach()
+  list(JOIN lines "\n" text)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/onnx_schemas)
+  file(CONFIGURE OUTPUT ${folder}/onnx_schemas.inc CONTENT "${text}\n" @ONLY)
+  set(${out} ${folder} PARENT_SCOPE)
+endfunction()
