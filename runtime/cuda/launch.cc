@@ -55,6 +55,12 @@ absl::Status PrepareKernel(const KernelLaunch& launch) {
   absl::ReaderMutexLock lock(CaptureMutex());  // loading allocates
   RETURN_IF_ERROR(Load(launch.function));
   RETURN_IF_ERROR(AllowSharedBytes(launch.function, launch.shared_bytes));
+  if (launch.overlaps) {
+    // While an SM changes what of its memory is shared, no block can join those of another kernel.
+    RETURN_IF_ERROR(CUDA_STATUS(cudaFuncSetAttribute, launch.function,
+                                cudaFuncAttributePreferredSharedMemoryCarveout,
+                                cudaSharedmemCarveoutMaxShared));
+  }
   if (launch.cluster <= kDefaultCluster) return absl::OkStatus();
   return CUDA_STATUS(cudaFuncSetAttribute, launch.function,
                      cudaFuncAttributeNonPortableClusterSizeAllowed, 1);

@@ -149,7 +149,6 @@ class Assembler {
     for (int i = 0; i < plan_.sources; ++i) RETURN_IF_ERROR(AddImage(i, nodes.prologue[i]));
     p_.step_table_at = table_;
     for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
-    p_.chain = chain_.program();
     Bind(offsetof(ConvChainParameters, slabs),
          operands_.Constant(PackChainWeights(convs_, plan_, unit_)));
     const LaunchShape shape{.grid = {static_cast<unsigned>(plan_.blocks())},
@@ -158,9 +157,11 @@ class Assembler {
                             .cluster = plan_.way.split,
                             .overlaps = true};
     const auto make = dtype() == DType::kF16 ? ConvChainF16Call : ConvChainBF16Call;
-    KernelCall call = make(plan_.way.pixels, plan_.way.filters, shape, p_);
+    const bool has_program = chain_.segments() > 0;
+    KernelCall call = make(plan_.way.pixels, plan_.way.filters, shape, p_,
+                           has_program ? &chain_.program() : nullptr);
     for (const KernelCall::Address& address : addresses_) call.Bind(address.at, address.slot);
-    chain_.Bind(call, offsetof(ConvChainParameters, chain));
+    if (has_program) chain_.Bind(call, offsetof(ConvChainWithProgramParameters, program));
     KernelCode code;
     code.calls.push_back(std::move(call));
     code.constants = operands_.TakeConstants();

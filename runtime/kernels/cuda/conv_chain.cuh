@@ -176,8 +176,9 @@ __device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, 
 
 // The patch of an image that a chain computes; zero outside of it, as the window's padding is.
 template <typename T>
-__device__ __forceinline__ void ComputePatch(const Parameters& p, const Block& b, int i,
-                                             const int* offsets, char* patch) {
+__device__ __forceinline__ void ComputePatch(const Parameters& p, const ChainProgram& program,
+                                             const Block& b, int i, const int* offsets,
+                                             char* patch) {
   const ChainSource& s = p.source[i];
   const int first = s.is_stem ? 0 : b.part * s.part_channels;
   const int lanes = s.is_stem ? kChainLanes : s.part_channels;  // that are written
@@ -189,7 +190,7 @@ __device__ __forceinline__ void ComputePatch(const Parameters& p, const Block& b
     const int valid = offset < 0 ? 0 : min(max(s.channels - channel, 0), kChainLanes);
     uint2 packed = make_uint2(0, 0);
     if (valid > 0) {
-      ChainRunner runner(p.chain, ChainValues{});
+      ChainRunner runner(program, ChainValues{});
       runner.Run(p.image[i].prologue, {b.image, channel, 0, offset / s.width, offset % s.width},
                  valid, valid, false, {});
       ChainValues values = runner.result();
@@ -231,11 +232,10 @@ __device__ __forceinline__ void Add(float4& a, const float4& b) {
   a.w += b.w;
 }
 
-// relu(sum + residual) of four filters from `filter` on of output pixel `pixel`.
+// relu(sum + residual) of four filters, `at` elements into the output.
 template <typename T>
-__device__ __forceinline__ void Store(const Parameters& p, const Block& b, int pixel, int filter,
-                                      float4 sum, uint2 residual) {
-  const ConvChainOutput& out = p.output[b.sibling];
+__device__ __forceinline__ void Store(const ConvChainOutput& out, int64_t at, float4 sum,
+                                      uint2 residual) {
   if (out.residual != nullptr) {
     const float2 low = Unpack(T{}, residual.x), high = Unpack(T{}, residual.y);
     Add(sum, make_float4(low.x, low.y, high.x, high.y));
@@ -243,12 +243,13 @@ __device__ __forceinline__ void Store(const Parameters& p, const Block& b, int p
   const uint2 packed = out.relu
                            ? make_uint2(PackRelu(T{}, sum.x, sum.y), PackRelu(T{}, sum.z, sum.w))
                            : make_uint2(Pack(T{}, sum.x, sum.y), Pack(T{}, sum.z, sum.w));
-  const int64_t row = static_cast<int64_t>(b.image) * p.tiles.rows * p.tiles.columns + pixel;
-  *reinterpret_cast<uint2*>(static_cast<T*>(out.y) + row * out.filters + filter) = packed;
+  *reinterpret_cast<uint2*>(static_cast<T*>(out.y) + at) = packed;
 }
 
-template <typename T, int kPixels, int kFilters>
-__device__ __forceinline__ void Run(const Parameters& p) {
+// What is known before the launch before is over is done before: addresses above all.
+//   program  used when kHasProgram
+template <typename T, int kPixels, int kFilters, bool kHasProgram>
+__device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* program) {
   constexpr int kWarpsM = kPixels / 32, kWarpsN = kFilters / 32;
   constexpr int kWarpsK = kChainThreads / 32 / (kWarpsM * kWarpsN);
   constexpr int kRow = kFilters + 8;      // floats of a row of partial sums
@@ -279,10 +280,20 @@ __device__ __forceinline__ void Run(const Parameters& p) {
     if (p.split > 1) BarrierExpect(sums_came, (p.split - 1) * own * 16);
   }
   MakeTables<kPixels>(p, block, table);
-  for (int i = 0; i < p.sources; ++i) ClearStem(p.source[i], patch + p.image[i].patch_at);
   const int warp_m = warp % kWarpsM, warp_n = warp / kWarpsM % kWarpsN,
             warp_k = warp / (kWarpsM * kWarpsN);
-  uint32_t b[2];
+  uint32_t a[kChainSources][2], b[2];
+#pragma unroll
+  for (int i = 0; i < kChainSources; ++i) {
+    if (i >= p.sources) break;
+    ClearStem(p.source[i], patch + p.image[i].patch_at);
+    const uint32_t base = SharedAddress(patch + p.image[i].patch_at) + lane / 16 * 16;
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const int m = warp_m * 32 + j * 16 + lane % 16;
+      a[i][j] = base + ChainPixelBytes(p.source[i], p.tiles, m);
+    }
+  }
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int filter = warp_n * 32 + i * 16 + lane % 8 + lane / 16 * 8;
@@ -293,30 +304,39 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   } else {
     __syncthreads();
   }
-  WaitForLaunchBefore();
-
-  for (int i = 0; i < p.sources; ++i) {
-    const int* offsets = table + p.image[i].table_at;
-    char* to = patch + p.image[i].patch_at;
-    if (p.image[i].prologue >= 0) {
-      ComputePatch<T>(p, block, i, offsets, to);
-    } else {
-      FetchPatch<T>(p, block, i, offsets, SharedAddress(to));
-    }
-  }
-  const ConvChainOutput& out = p.output[block.sibling];
+  const ConvChainOutput out = p.output[block.sibling];
   const int four = thread % kFours, filter = block.first_filter + four * 4;
-  uint2 residual[kMost];
+  const int64_t image_row = static_cast<int64_t>(block.image) * p.tiles.rows * p.tiles.columns;
+  int64_t out_at[kMost];  // elements of the output, -1: none
 #pragma unroll
   for (int e = 0; e < kMost; ++e) {
     const int at = thread + e * kChainThreads;
+    const int pixel =
+        at < own && filter < out.filters ? table[(block.part * own + at) / kFours] : -1;
+    out_at[e] = pixel < 0 ? -1 : (image_row + pixel) * out.filters + filter;
+  }
+  WaitForLaunchBefore();
+
+#pragma unroll
+  for (int i = 0; i < kChainSources; ++i) {
+    if (i >= p.sources) break;
+    const int* offsets = table + p.image[i].table_at;
+    char* to = patch + p.image[i].patch_at;
+    if constexpr (kHasProgram) {
+      if (p.image[i].prologue >= 0) {
+        ComputePatch<T>(p, *program, block, i, offsets, to);
+        continue;
+      }
+    }
+    FetchPatch<T>(p, block, i, offsets, SharedAddress(to));
+  }
+  uint2 residual[kMost];
+#pragma unroll
+  for (int e = 0; e < kMost; ++e) {
     residual[e] = make_uint2(0, 0);
-    if (out.residual == nullptr || at >= own || filter >= out.filters) continue;
-    const int pixel = table[(block.part * own + at) / kFours];
-    if (pixel < 0) continue;
-    const int64_t row = static_cast<int64_t>(block.image) * p.tiles.rows * p.tiles.columns + pixel;
-    residual[e] = __ldcg(reinterpret_cast<const uint2*>(static_cast<const T*>(out.residual) +
-                                                        row * out.filters + filter));
+    if (out.residual == nullptr || out_at[e] < 0) continue;
+    residual[e] =
+        __ldcg(reinterpret_cast<const uint2*>(static_cast<const T*>(out.residual) + out_at[e]));
   }
   CopiesAreDone();
   __syncthreads();
@@ -325,18 +345,13 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   float sums[2][4][4] = {};
   const int* step_table = table + p.step_table_at;
   int step = warp_k;
-  for (int i = 0; i < p.sources; ++i) {
-    const ChainSource& s = p.source[i];
-    const uint32_t base = SharedAddress(patch + p.image[i].patch_at) + lane / 16 * 16;
-    uint32_t a[2];
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      a[j] = base + ChainPixelBytes(s, p.tiles, warp_m * 32 + j * 16 + lane % 16);
-    }
-    const int end = s.first_step + s.steps;
+  for (int i = 0; i < kChainSources; ++i) {
+    if (i >= p.sources) break;
+    const int end = p.source[i].first_step + p.source[i].steps;
 #pragma unroll 4
     for (; step < end; step += kWarpsK) {
-      Step<T>(sums, a, b, step_table[step], step * (2 * kChainStep));
+      Step<T>(sums, a[i], b, step_table[step], step * (2 * kChainStep));
     }
   }
 
@@ -379,29 +394,31 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   for (int e = 0; e < kMost; ++e) {
     const int at = thread + e * kChainThreads;
     if (at >= own) break;
-    const int m = (block.part * own + at) / kFours, pixel = table[m];
+    const int m = (block.part * own + at) / kFours;
     float4 sum = sum_of_warps(m);
     for (int part = 0; part < p.split; ++part) {
       if (part != block.part) Add(sum, received[part * own + at]);
     }
     Add(sum, bias);
-    if (out.epilogue >= 0) {
+    if (kHasProgram && out.epilogue >= 0) {
       *reinterpret_cast<float4*>(&partial[m * kRow + four * 4]) = sum;  // nobody else reads it
-    } else if (pixel >= 0 && filter < out.filters) {
-      Store<T>(p, block, pixel, filter, sum, residual[e]);
+    } else if (out_at[e] >= 0) {
+      Store<T>(out, out_at[e], sum, residual[e]);
     }
   }
-  if (out.epilogue < 0 || filter >= out.filters) return;
-    // The chain's code stands once.
+  if constexpr (kHasProgram) {
+    if (out.epilogue < 0 || filter >= out.filters) return;
+      // The chain's code stands once.
 #pragma unroll 1
-  for (int at = thread; at < own; at += kChainThreads) {
-    const int m = (block.part * own + at) / kFours, pixel = table[m];
-    if (pixel < 0) continue;
-    const float4 sum = *reinterpret_cast<const float4*>(&partial[m * kRow + four * 4]);
-    ChainRunner(p.chain, {{sum.x, sum.y, sum.z, sum.w}})
-        .Run(out.epilogue,
-             {block.image, filter, 0, pixel / p.tiles.columns, pixel % p.tiles.columns},
-             kChainLanes, kChainLanes, false, {});
+    for (int at = thread; at < own; at += kChainThreads) {
+      const int m = (block.part * own + at) / kFours, pixel = table[m];
+      if (pixel < 0) continue;
+      const float4 sum = *reinterpret_cast<const float4*>(&partial[m * kRow + four * 4]);
+      ChainRunner(*program, {{sum.x, sum.y, sum.z, sum.w}})
+          .Run(out.epilogue,
+               {block.image, filter, 0, pixel / p.tiles.columns, pixel % p.tiles.columns},
+               kChainLanes, kChainLanes, false, {});
+    }
   }
 }
 
@@ -411,16 +428,32 @@ template <typename T, int kPixels, int kFilters>
 __global__ void __launch_bounds__(kChainThreads, 2)
     ConvChain(const __grid_constant__ Parameters p) {
 #if __CUDA_ARCH__ >= 900
-  Run<T, kPixels, kFilters>(p);
+  Run<T, kPixels, kFilters, false>(p, nullptr);
 #endif
 }
 
+template <typename T, int kPixels, int kFilters>
+__global__ void __launch_bounds__(kChainThreads, 2)
+    ConvChainWithProgram(const __grid_constant__ ConvChainWithProgramParameters p) {
+#if __CUDA_ARCH__ >= 900
+  Run<T, kPixels, kFilters, true>(p.link, &p.program);
+#endif
+}
+
+template <typename T, int kPixels, int kFilters>
+KernelCall CallOfTile(const LaunchShape& shape, const Parameters& p, const ChainProgram* program) {
+  if (program == nullptr) return KernelCall::Of(ConvChain<T, kPixels, kFilters>, shape, p);
+  return KernelCall::Of(ConvChainWithProgram<T, kPixels, kFilters>, shape,
+                        ConvChainWithProgramParameters{p, *program});
+}
+
 template <typename T>
-KernelCall CallOf(int pixels, int filters, const LaunchShape& shape, const Parameters& p) {
-  if (pixels == 32 && filters == 32) return KernelCall::Of(ConvChain<T, 32, 32>, shape, p);
-  if (pixels == 32) return KernelCall::Of(ConvChain<T, 32, 64>, shape, p);
-  if (filters == 32) return KernelCall::Of(ConvChain<T, 64, 32>, shape, p);
-  return KernelCall::Of(ConvChain<T, 64, 64>, shape, p);
+KernelCall CallOf(int pixels, int filters, const LaunchShape& shape, const Parameters& p,
+                  const ChainProgram* program) {
+  if (pixels == 32 && filters == 32) return CallOfTile<T, 32, 32>(shape, p, program);
+  if (pixels == 32) return CallOfTile<T, 32, 64>(shape, p, program);
+  if (filters == 32) return CallOfTile<T, 64, 32>(shape, p, program);
+  return CallOfTile<T, 64, 64>(shape, p, program);
 }
 
 }  // namespace conv_chain

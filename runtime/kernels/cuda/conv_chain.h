@@ -41,13 +41,20 @@ struct ConvChainParameters {
   int slab_bytes;                       // as it is copied
   int patch_at, received_at, table_at;  // bytes in shared memory
   int step_table_at;                    // ints behind the first table
-  ChainProgram chain;
+};
+
+// Of a link with prologues or epilogues that are chains. Apart, for a launch takes longer with more
+// parameters and code.
+struct ConvChainWithProgramParameters {
+  ConvChainParameters link;
+  ChainProgram program;
 };
 
 // A tile of pixels × filters: 32 or 64 each.
+//   program  nullptr: no prologue or epilogue is a chain
 KernelCall ConvChainF16Call(int pixels, int filters, const LaunchShape& shape,
-                            const ConvChainParameters& parameters);
+                            const ConvChainParameters& parameters, const ChainProgram* program);
 KernelCall ConvChainBF16Call(int pixels, int filters, const LaunchShape& shape,
-                             const ConvChainParameters& parameters);
+                             const ConvChainParameters& parameters, const ChainProgram* program);
 
 }  // namespace onnx_cudnn

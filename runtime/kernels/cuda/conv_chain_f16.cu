@@ -3,8 +3,8 @@
 namespace onnx_cudnn {
 
 KernelCall ConvChainF16Call(int pixels, int filters, const LaunchShape& shape,
-                            const ConvChainParameters& parameters) {
-  return conv_chain::CallOf<__half>(pixels, filters, shape, parameters);
+                            const ConvChainParameters& parameters, const ChainProgram* program) {
+  return conv_chain::CallOf<__half>(pixels, filters, shape, parameters, program);
 }
 
 }  // namespace onnx_cudnn
