@@ -4,9 +4,8 @@
 //     write is about as large as what they read.
 //   - All else stays f32, range-sensitive ops above all: Softmax and LogSoftmax, reductions and
 //   other
-//     sums (CumSum, global pools, LRN), norms, losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by what
-//     is no constant, Range, Resize with its scales. So do inputs and outputs of the model, and
-//     bodies.
+//     sums (CumSum, LRN), norms, losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by what is no
+//     constant, Range, Resize with its scales. So do inputs and outputs of the model, and bodies.
 //   - A Node stays f32 with a constant that the type cannot hold: one that becomes infinite or, but
 //     in a weight, zero.
 // A Value is cast at most once each way; constants are cast here.
@@ -27,16 +26,29 @@ namespace onnx_cudnn {
 namespace {
 
 // Sorted.
-constexpr std::string_view kFollowers[] = {
-    "Abs",          "Add",       "AveragePool",  "Clip",        "Concat",
-    "DepthToSpace", "Div",       "Dropout",      "Elu",         "Expand",
-    "Flatten",      "Gather",    "Gelu",         "HardSigmoid", "HardSwish",
-    "Identity",     "LeakyRelu", "Max",          "MaxPool",     "Min",
-    "Mish",         "Mul",       "Neg",          "PRelu",       "Pad",
-    "Relu",         "Reshape",   "Selu",         "Sigmoid",     "Slice",
-    "Softplus",     "Softsign",  "SpaceToDepth", "Split",       "Squeeze",
-    "Sub",          "Sum",       "Swish",        "Tanh",        "ThresholdedRelu",
-    "Tile",         "Transpose", "Unsqueeze"};
+constexpr std::string_view kFollowers[] = {"Abs",           "Add",
+                                           "AveragePool",   "Clip",
+                                           "Concat",        "DepthToSpace",
+                                           "Div",           "Dropout",
+                                           "Elu",           "Expand",
+                                           "Flatten",       "Gather",
+                                           "Gelu",          "GlobalAveragePool",
+                                           "GlobalMaxPool", "HardSigmoid",
+                                           "HardSwish",     "Identity",
+                                           "LeakyRelu",     "Max",
+                                           "MaxPool",       "Min",
+                                           "Mish",          "Mul",
+                                           "Neg",           "PRelu",
+                                           "Pad",           "Relu",
+                                           "Reshape",       "Selu",
+                                           "Sigmoid",       "Slice",
+                                           "Softplus",      "Softsign",
+                                           "SpaceToDepth",  "Split",
+                                           "Squeeze",       "Sub",
+                                           "Sum",           "Swish",
+                                           "Tanh",          "ThresholdedRelu",
+                                           "Tile",          "Transpose",
+                                           "Unsqueeze"};
 
 bool IsFollower(const Node& node) {
   return std::binary_search(std::begin(kFollowers), std::end(kFollowers), node.op());

@@ -103,6 +103,18 @@ TEST(LowerPrecisionTest, LeavesBodies) {
                   "");
 }
 
+// Averages are summed in f32 and lie among what they are of.
+TEST(LowerPrecisionTest, LowersGlobalPools) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,3,3] x) => (float[1,1,1,1] y) <float[1,1,1,1] w = {3}>
+      { t = Conv(x, w)
+        p = GlobalAveragePool(t)
+        y = GlobalMaxPool(p) })",
+                "g (f32[1,1,3,3] x) => (f32[1,1,1,1] y = y_2) "
+                "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {3}) p = GlobalAveragePool(t) "
+                "y = GlobalMaxPool(p) y_2 = Cast<to = 1>(y) }");
+}
+
 // A convolution, its shortcut, a pool and a classifier.
 constexpr std::string_view kNet = R"(
       g (float[1,2,4,4] x) => (float[1,3] y)
