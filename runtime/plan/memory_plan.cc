@@ -21,7 +21,7 @@ constexpr int64_t kMaxArenaBytes = int64_t{1} << 62;
 struct Problem {
   std::vector<int> groups;
   std::vector<int64_t> bytes;  // by group
-  int64_t lower_bound = 0;      // of the arena
+  int64_t lower_bound = 0;     // of the arena
   const Lifetimes& lifetimes;
   const StepOrder& order;
 };
@@ -237,9 +237,8 @@ absl::Status Align(std::vector<Group>& groups, int64_t alignment) {
 
 Problem MakeProblem(absl::Span<const Group> groups, const Lifetimes& lifetimes,
                     const StepOrder& order) {
-  Problem problem{.lower_bound = LargestLiveBytes(groups, order),
-                  .lifetimes = lifetimes,
-                  .order = order};
+  Problem problem{
+      .lower_bound = LargestLiveBytes(groups, order), .lifetimes = lifetimes, .order = order};
   for (size_t i = 0; i < groups.size(); ++i) {
     problem.bytes.push_back(groups[i].bytes);
     const bool used = !groups[i].writers.empty() || !groups[i].readers.empty();
