@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/ops/conv_shape.h"
 #include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
@@ -29,6 +30,36 @@ int64_t BytesOfPlaced(const std::vector<const Value*>& values,
   int64_t bytes = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     bytes += placements[i].format.bytes(values[i]->dtype());
+  }
+  return bytes;
+}
+
+bool Contains(const std::vector<const Node*>& nodes, const Node* node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+// How many pixels a Conv leaves out between two that it reads, along all axes together: a window of
+// one pixel skips with its strides.
+int64_t SkipsOf(const Node& conv) {
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(conv);
+  if (!shape.ok() || shape->window.kernel_size() != 1) return 1;
+  return std::max<int64_t>(shape->in_size() / std::max<int64_t>(shape->out_size(), 1), 1);
+}
+
+// Of all inputs, less what convolutions skip of theirs.
+int64_t BytesRead(const Boundary& boundary, const Candidate& candidate) {
+  int64_t bytes = BytesOfPlaced(boundary.inputs, candidate.inputs);
+  for (const Node* node : candidate.nodes) {
+    if (node->op() != "Conv" || !node->domain().empty()) continue;
+    const Value& x = node->input(0);
+    const auto at = std::find(boundary.inputs.begin(), boundary.inputs.end(), &x);
+    const auto is_read_by_others = [&](const Use& use) {
+      return use.node != node && Contains(candidate.nodes, use.node);
+    };
+    if (at == boundary.inputs.end()) continue;
+    if (std::any_of(x.uses().begin(), x.uses().end(), is_read_by_others)) continue;
+    const int64_t of_x = candidate.inputs[at - boundary.inputs.begin()].format.bytes(x.dtype());
+    bytes -= of_x - of_x / SkipsOf(*node);
   }
   return bytes;
 }
@@ -98,8 +129,7 @@ Cost Roofline(const Candidate& candidate, const Target& target, const Efficiency
     cost.flops += flops;
     arithmetic_us += static_cast<double>(flops) / FlopsPerUs(ComputeTypeOf(*node), target);
   }
-  cost.bytes = BytesOfPlaced(boundary.inputs, candidate.inputs) +
-               BytesOfPlaced(boundary.outputs, candidate.outputs);
+  cost.bytes = BytesRead(boundary, candidate) + BytesOfPlaced(boundary.outputs, candidate.outputs);
   for (const Value* v : boundary.constants) cost.bytes += v->constant().bytes();
   const double traffic_us = static_cast<double>(cost.bytes) / target.info.bytes_per_us;
   cost.us = std::max(arithmetic_us / efficiency.arithmetic, traffic_us / efficiency.traffic) +
