@@ -12,11 +12,6 @@ constexpr int64_t kChannels = 64;  // in and out: one wgmma row block, weights i
 constexpr int64_t kWidth = 56;     // of an image: tiles are whole rows
 constexpr size_t kMostEpilogue = 2;
 
-constexpr Rule kNotInFormula = {"it computes relu(conv + residual), with either part absent",
-                                "none: conv_chain's and cuDNN's epilogues take more"};
-constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
-                             "none: conv_chain's and cuDNN's graphs have several outputs"};
-
 // Readings of one H200 (gpu.md, probe10): 56×56 pixels, f16, bias and ReLU, at batch 1, 32 and 256
 // 7.7, 12.9 and 80 µs; with a residual 7.7, 13.5 and 89.
 constexpr MeasuredLine kPlain = {.least_us = 7.7, .fixed_us = 3.2, .us_per_gigaflop = 1.30};
@@ -42,22 +37,6 @@ Support TakesConv(const Unit& core) {
   return Support::No(absl::StrCat("the image is ", shape->window.w().in, " wide, not ", kWidth));
 }
 
-bool HasOp(absl::Span<const Node* const> nodes, std::string_view op) {
-  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* n) { return n->op() == op; });
-}
-
-// The residual, of the result's type and shape, then Relu.
-const Rule* JoinsEpilogue(const GrowthStep& step) {
-  if (const Rule* no = JoinsAsReader(step)) return no;
-  if (!step.edge.has_one_use()) return &kOneResult;
-  if (HasOp(step.nodes, "Relu")) return &kNotInFormula;
-  if (step.node.op() == "Relu") return nullptr;
-  if (step.node.op() != "Add" || HasOp(step.nodes, "Add")) return &kNotInFormula;
-  const Value& other = step.node.input(&step.node.input(0) == &step.edge ? 1 : 0);
-  const bool is_residual = !other.is_constant() && other.type() == step.edge.type();
-  return is_residual ? nullptr : &kNotInFormula;
-}
-
 double Us(const Unit& unit, const Cost& roofline, const Target&) {
   const bool residual = unit.boundary.inputs.size() > 1;
   // Other shapes than those measured may be bound by bytes.
@@ -76,7 +55,7 @@ Kernel Conv3x3Kernel() {
           .takes = TakesConv,
           .growth =
               [](const Unit&) {
-                return GrowthOptions{.forward = JoinsEpilogue, .most_added = kMostEpilogue};
+                return GrowthOptions{.forward = JoinsAsResidualOrRelu, .most_added = kMostEpilogue};
               },
           .formats = ChannelsLastOnly,
           .us = Us};

@@ -26,22 +26,6 @@ bool ReadsImage(const Use& use) { return use.node->op() == "Conv" && use.index =
 
 bool ById(const Node* a, const Node* b) { return a->id() < b->id(); }
 
-// Two Convs whose sum is all that anybody reads, with the Add: one product with K concatenated.
-NodeList TwoSources(const Node& conv) {
-  const Value& out = conv.output(0);
-  if (!out.has_one_use() || out.uses().empty()) return {};
-  const Use use = out.uses()[0];
-  if (use.node->op() != "Add" || use.node->inputs().size() != 2) return {};
-  const Value& operand = use.node->input(1 - use.index);
-  const Node* other = operand.producer();
-  if (other == nullptr || other == &conv || other->op() != "Conv") return {};
-  if (!operand.has_one_use() || operand.type() != out.type()) return {};
-  NodeList nodes = {&conv, other};
-  std::sort(nodes.begin(), nodes.end(), ById);
-  nodes.push_back(use.node);
-  return nodes;
-}
-
 // The Convs that read the same input as `conv`, where that is the first of them.
 NodeList Siblings(const Node& conv) {
   NodeList nodes;

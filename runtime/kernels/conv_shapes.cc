@@ -12,6 +12,22 @@ std::vector<const Node*> ConvsOf(const std::vector<const Node*>& nodes) {
   return convs;
 }
 
+std::vector<const Node*> TwoSources(const Node& conv) {
+  const Value& out = conv.output(0);
+  if (!out.has_one_use() || out.uses().empty()) return {};
+  const Use use = out.uses()[0];
+  if (use.node->op() != "Add" || use.node->inputs().size() != 2) return {};
+  const Value& operand = use.node->input(1 - use.index);
+  const Node* other = operand.producer();
+  if (other == nullptr || other == &conv || other->op() != "Conv") return {};
+  if (!operand.has_one_use() || operand.type() != out.type()) return {};
+  std::vector<const Node*> nodes = {&conv, other};
+  std::sort(nodes.begin(), nodes.end(),
+            [](const Node* a, const Node* b) { return a->id() < b->id(); });
+  nodes.push_back(use.node);
+  return nodes;
+}
+
 Support CheckTensorCoreConv(const Node& conv, const ConvShape& shape) {
   if (conv.input(0).rank() != 4) return Support::No("it has not two spatial axes");
   if (shape.groups != 1) return Support::No(absl::StrCat("it has ", shape.groups, " groups"));

@@ -11,6 +11,10 @@ inline constexpr DTypeSet kTensorCoreTypes = {DType::kF16, DType::kBF16};
 // The Convs among the Nodes.
 std::vector<const Node*> ConvsOf(const std::vector<const Node*>& nodes);
 
+// `conv` and another Conv whose sum is all that anybody reads of them, in topological order, then
+// the Add: one product with K concatenated. Empty where there is none.
+std::vector<const Node*> TwoSources(const Node& conv);
+
 // Whether a Conv can run on tensor cores by our kernels: two spatial axes, no dilation, one group,
 // weight and bias constant (they are laid out once).
 Support CheckTensorCoreConv(const Node& conv, const ConvShape& shape);

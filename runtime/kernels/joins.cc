@@ -16,6 +16,10 @@ constexpr Rule kOtherDims = {"the node writes another shape than the kernel it w
                              "expand the smaller operand before both"};
 constexpr Rule kSmallOperand = {"the operand is smaller than what the kernel computes on",
                                 "none: it is computed once and read by every block"};
+constexpr Rule kNotInFormula = {"it computes relu(conv + residual), with either part absent",
+                                "none: conv_chain's and cuDNN's epilogues take more"};
+constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
+                             "none: conv_chain's and cuDNN's graphs have several outputs"};
 
 bool SameDims(const Value& a, const Value& b) {
   return a.is_static() && b.is_static() && a.dims() == b.dims();
@@ -25,6 +29,10 @@ bool SameDims(const Value& a, const Value& b) {
 const Rule* WhyNotJoined(const Node& node) {
   if (!IsPointwise(node)) return &kNotElementWise;
   return CheckElementTypes(node) ? nullptr : &kOtherTypes;
+}
+
+bool HasOp(absl::Span<const Node* const> nodes, std::string_view op) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* n) { return n->op() == op; });
 }
 
 }  // namespace
@@ -52,6 +60,17 @@ const Rule* JoinsAsProducer(const GrowthStep& step) {
   };
   const bool full = std::any_of(step.nodes.begin(), step.nodes.end(), computes);
   return full ? nullptr : &kSmallOperand;
+}
+
+const Rule* JoinsAsResidualOrRelu(const GrowthStep& step) {
+  if (const Rule* no = JoinsAsReader(step)) return no;
+  if (!step.edge.has_one_use()) return &kOneResult;
+  if (HasOp(step.nodes, "Relu")) return &kNotInFormula;
+  if (step.node.op() == "Relu") return nullptr;
+  if (step.node.op() != "Add" || HasOp(step.nodes, "Add")) return &kNotInFormula;
+  const Value& other = step.node.input(&step.node.input(0) == &step.edge ? 1 : 0);
+  const bool is_residual = !other.is_constant() && other.type() == step.edge.type();
+  return is_residual ? nullptr : &kNotInFormula;
 }
 
 }  // namespace onnx_cudnn

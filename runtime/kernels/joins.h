@@ -15,4 +15,8 @@ const Rule* JoinsAsReader(const GrowthStep& step);
 // an output of one of its Nodes, or the image that a Conv of it reads.
 const Rule* JoinsAsProducer(const GrowthStep& step);
 
+// A reader that relu(edge + residual) computes, with either part absent: an Add of a residual of
+// the edge's type, then a Relu. Not where a set has an Add already, or the edge has other readers.
+const Rule* JoinsAsResidualOrRelu(const GrowthStep& step);
+
 }  // namespace onnx_cudnn

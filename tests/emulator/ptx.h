@@ -120,6 +120,16 @@ inline uint32_t LoadPlain(int matrix, const uint64_t* addresses) {
   std::memcpy(&word, AtShared(AddressOfRow(matrix, lane / 4, addresses) + lane % 4 * 4), 4);
   return word;
 }
+inline void StorePlain(int matrix, const uint64_t* addresses, uint32_t word) {
+  const int lane = Lane();
+  std::memcpy(AtShared(AddressOfRow(matrix, lane / 4, addresses) + lane % 4 * 4), &word, 4);
+}
+inline void stmatrix_sync_aligned_m8n8_x4_shared_b16(uint32_t row, uint32_t a, uint32_t b,
+                                                     uint32_t c, uint32_t d) {
+  const uint64_t* rows = Exchange(~0u, row);
+  StorePlain(0, rows, a), StorePlain(1, rows, b), StorePlain(2, rows, c), StorePlain(3, rows, d);
+  Exchange(~0u, 0);
+}
 inline void ldmatrix_sync_aligned_m8n8_x4_shared_b16(uint32_t& a, uint32_t& b, uint32_t& c,
                                                      uint32_t& d, uint32_t row) {
   const uint64_t* rows = Exchange(~0u, row);

@@ -106,5 +106,83 @@ TEST_F(TensorCoreConvTest, ThreeByThreeWhoseResidualIsItsImage) {
   EXPECT_EQ(Compare(CompileConv3x3, "{Conv Add}", kHalf), "");
 }
 
+// 189 pixels: two tiles, the second of 61. A block keeps its weights.
+TEST_F(TensorCoreConvTest, OneByOneWithRelu) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 7, 9}));
+  Append(graph_, "Relu", {&Conv(x, 128, 1, 1)});
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv Relu} last > last", kHalf), "");
+}
+
+// Tiles of 256 filters, several a block.
+TEST_F(TensorCoreConvTest, OneByOneWithResidual) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {3, 128, 14, 14}));
+  Value& r = graph_.AddInput("r", Type::Tensor(DType::kBF16, {3, 256, 14, 14}));
+  Value& sum = Append(graph_, "Add", {&r, &Conv(x, 256, 1, 1)});
+  Append(graph_, "Relu", {&sum});
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv Add Relu} last last > last", kBrain), "");
+}
+
+// Weights that no block can keep: of five slices, and of more tiles of filters than blocks.
+TEST_F(TensorCoreConvTest, OneByOneOfManyChannels) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 320, 14, 14}));
+  Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {3, 256, 14, 14}));
+  Append(graph_, "Add", {&Conv(x, 256, 1, 1), &r});
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv Add} last last > last", kHalf), "");
+}
+
+TEST_F(TensorCoreConvTest, OneByOneOfManyFilters) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {4, 64, 7, 7}));
+  Conv(x, 1024, 1, 1, /*has_bias=*/false);
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv} last > last", kHalf), "");
+}
+
+TEST_F(TensorCoreConvTest, OneByOneWhoseResidualIsItsImage) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
+  Append(graph_, "Add", {&x, &Conv(x, 64, 1, 1)});
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv Add}", kHalf), "");
+}
+
+// 14 wide: tiles of nine rows, which lie in two images; three tiles of 64 filters.
+TEST_F(TensorCoreConvTest, OneByOneOfEverySecondPixel) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {2, 64, 28, 28}));
+  Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {2, 192, 14, 14}));
+  Value& sum = Append(graph_, "Add", {&Conv(x, 192, 1, 2), &r});
+  Append(graph_, "Relu", {&sum});
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv Add Relu} last last > last", kHalf), "");
+}
+
+TEST_F(TensorCoreConvTest, OneByOneOfEverySecondPixelOfAnOddWidth) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {2, 128, 6, 13}));
+  Conv(x, 64, 1, 2);
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv} last > last", kBrain), "");
+}
+
+// The reference rounds both convolutions before it adds them.
+TEST_F(TensorCoreConvTest, OneByOneOfTwoSources) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 12, 56}));
+  Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {1, 128, 12, 56}));
+  Value& last = Conv(x, 256, 1, 1);
+  Append(graph_, "Relu", {&Append(graph_, "Add", {&last, &Conv(z, 256, 1, 1)})});
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv Conv Add Relu} last last > last", 2 * kHalf), "");
+}
+
+// The strided source stands first; its rows are 28 pixels, four to a tile.
+TEST_F(TensorCoreConvTest, OneByOneOfTwoSourcesOneStrided) {
+  Value& z = graph_.AddInput("z", Type::Tensor(DType::kBF16, {1, 128, 36, 56}));
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {1, 64, 18, 28}));
+  Value& branch = Conv(z, 128, 1, 2, /*has_bias=*/false);
+  Append(graph_, "Add", {&Conv(x, 128, 1, 1), &branch});
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv Conv Add} last last > last", 2 * kBrain), "");
+}
+
+// Six slices of 256 filters: weights come with every slice.
+TEST_F(TensorCoreConvTest, OneByOneOfTwoSourcesOfManyChannels) {
+  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {7, 256, 7, 7}));
+  Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {7, 128, 14, 14}));
+  Value& last = Conv(x, 256, 1, 1);
+  Append(graph_, "Relu", {&Append(graph_, "Add", {&last, &Conv(z, 256, 1, 2)})});
+  EXPECT_EQ(Compare(CompileConv1x1, "{Conv Conv Add Relu} last last > last", 2 * kHalf), "");
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

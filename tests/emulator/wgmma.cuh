@@ -5,7 +5,11 @@
 
 namespace onnx_cudnn {
 
-// Where element (k, n) of the operand in shared memory lies: by 8 of K and 8 of N without a
+inline uint64_t SwizzledOperand(uint32_t at) {
+  return uint64_t{1u << 30 | 1024 >> 4} << 32 | 1 << 16 | at >> 4;
+}
+
+// Where element (k, n) of an operand in shared memory lies: by 8 of K and 8 of N without a
 // swizzle, else by pixels of 128 bytes.
 inline uint32_t OperandAddress(uint64_t descriptor, int k, int n) {
   const uint32_t start = static_cast<uint32_t>(descriptor & 0x3fff) << 4;
@@ -15,6 +19,13 @@ inline uint32_t OperandAddress(uint64_t descriptor, int k, int n) {
   if (!swizzles) return start + k / 8 * along_k + n / 8 * along_n + n % 8 * 16 + k % 8 * 2;
   const uint32_t plain = start + n / 8 * along_n + n % 8 * 128 + k * 2;
   return plain ^ (plain >> 7 & 7) << 4;
+}
+
+template <typename T>
+float OperandElement(uint64_t descriptor, int k, int n) {
+  T element;
+  std::memcpy(&element, emulator::AtShared(OperandAddress(descriptor, k, n)), sizeof(T));
+  return static_cast<float>(element);
 }
 
 template <typename T, int kCount>
@@ -37,20 +48,43 @@ void Wgmma(T, float (&d)[kCount], const uint4& a, uint64_t b, int accumulates) {
     const int row = i / 2 % 2, n = i / 4 * 8 + lane % 4 * 2 + i % 2;
     float sum = accumulates != 0 ? d[i] : 0;
     for (int k = 0; k < kDepth; ++k) {
-      T element;
-      std::memcpy(&element, emulator::AtShared(OperandAddress(b, k, n)), sizeof(T));
-      sum += rows[row][k] * static_cast<float>(element);
+      sum += rows[row][k] * OperandElement<T>(b, k, n);
     }
     d[i] = sum;
   }
   emulator::Exchange(~0u, 0);
 }
 
+template <typename T, int kCount>
+void Wgmma(T, float (&d)[kCount], uint64_t a, uint64_t b, int accumulates) {
+  constexpr int kDepth = 16, kRows = 64;
+  const int lane = emulator::Lane();
+  const int first = (static_cast<int>(emulator::place->thread.x) / 32 * 16 + lane / 4) % kRows;
+  float rows[2][kDepth];
+  for (int k = 0; k < 2 * kDepth; ++k) {
+    rows[k / kDepth][k % kDepth] = OperandElement<T>(a, k % kDepth, first + k / kDepth * 8);
+  }
+  for (int i = 0; i < kCount; ++i) {
+    if (accumulates == 0) d[i] = 0;
+  }
+  for (int column = 0; column < kCount / 2; ++column) {
+    const int n = column / 2 * 8 + lane % 4 * 2 + column % 2, at = column / 2 * 4 + column % 2;
+    for (int k = 0; k < kDepth; ++k) {
+      const float element = OperandElement<T>(b, k, n);
+      d[at] += rows[0][k] * element;
+      d[at + 2] += rows[1][k] * element;
+    }
+  }
+}
+
+// A warp's lanes meet at these, as at .sync.aligned instructions.
 template <int kCount>
 void Pin(float (&)[kCount]) {}
-inline void WgmmaFence() {}
+inline void WgmmaFence() { emulator::Exchange(~0u, 0); }
 inline void WgmmaCommit() {}
 template <int kPending, int kCount>
-void WgmmaWait(float (&)[kCount]) {}
+void WgmmaWait(float (&)[kCount]) {
+  emulator::Exchange(~0u, 0);
+}
 
 }  // namespace onnx_cudnn

@@ -230,6 +230,77 @@ TEST_F(ConvKernelsTest, SixtyFourChannelsByThreeLeavesTheRest) {
   reason({16, 32, 8, 8}, {.kernel = 3}, "conv_3x3: 32 to 64 channels are not 64 to 64");
 }
 
+// The prices at batch 256: what must be read and written, or the products; pixels that a stride
+// skips cost nothing.
+TEST_F(ConvKernelsTest, OneByOneTakesLargeBatchesWithAResidual) {
+  Value& y = Conv(graph_, Input({256, 64, 56, 56}), {.filters = 256});
+  Relu(Append(graph_, "Add", {&graph_.AddInput("r", y.type()), &y}));
+  const auto found = Of(Around(y), "{Conv Add Relu}");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(Describe(found[0]), "{Conv Add Relu} last last > last");
+  EXPECT_NEAR(found[0].cost.us, 234, 1);
+}
+
+TEST_F(ConvKernelsTest, OneByOneConcatenatesTwoSources) {
+  const auto us = [&](const Dims& near, const Dims& far, const ConvSpec& spec) {
+    graph_ = Graph();
+    Value& last = Conv(graph_, Input(near), {.filters = spec.filters});
+    Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, far));
+    Relu(Append(graph_, "Add", {&last, &Conv(graph_, z, spec)}));
+    const auto found = Of(Around(last), "{Conv Conv Add Relu} last last > last");
+    EXPECT_EQ(found.size(), 1u);
+    return found.empty() ? 0 : found[0].cost.us;
+  };
+  EXPECT_NEAR(us({256, 64, 56, 56}, {256, 64, 56, 56}, {.filters = 256}), 157, 1);
+  EXPECT_NEAR(us({256, 128, 28, 28}, {256, 256, 56, 56}, {.filters = 512, .stride = 2}), 134.5, 1);
+}
+
+TEST_F(ConvKernelsTest, OneByOneAddsNoResidualToTwoSources) {
+  Value& x = Input({16, 64, 8, 8});
+  Value& last = Conv(graph_, x, {});
+  Value& sum = Append(graph_, "Add", {&last, &Conv(graph_, x, {})});
+  Append(graph_, "Add", {&sum, &x});
+  const Proposed proposed = Around(last);
+  EXPECT_FALSE(Of(proposed, "{Conv Conv Add}").empty());
+  EXPECT_TRUE(Of(proposed, "{Conv Conv Add Add}").empty());
+}
+
+TEST_F(ConvKernelsTest, OneByOneSaysWhatItLeaves) {
+  const auto reason = [&](const Dims& dims, const ConvSpec& spec, std::string_view says) {
+    graph_ = Graph();
+    EXPECT_TRUE(Says(Around(Conv(graph_, Input(dims), spec)), says)) << says;
+  };
+  constexpr std::string_view kWindow =
+      "conv_1x1: it is not 1 x 1 with stride 1 or 2 and without pads";
+  reason({16, 64, 8, 8}, {.kernel = 3}, kWindow);
+  reason({16, 64, 9, 9}, {.stride = 3}, kWindow);
+  reason({16, 96, 8, 8}, {}, "conv_1x1: 96 to 64 channels are no multiples of 64");
+  reason({16, 64, 8, 8}, {.filters = 32}, "conv_1x1: 64 to 32 channels are no multiples of 64");
+  reason({16, 128, 8, 8}, {.groups = 2}, "conv_1x1: it has 2 groups");
+  reason({16, 64, 7, 8}, {.stride = 2}, "conv_1x1: a strided image is 7 high, not even");
+  reason({16, 64, 2, 260}, {.stride = 2},
+         "conv_1x1: a strided image gives rows of 130 pixels, more than 128");
+}
+
+TEST_F(ConvKernelsTest, OneByOneIsLeftToChainsAtBatchOne) {
+  const auto first = [&](int64_t near, int64_t far, int64_t filters, int64_t side, int64_t stride) {
+    graph_ = Graph();
+    Value& last = Conv(graph_, Input({1, near, side, side}), {.filters = filters});
+    Value& z =
+        graph_.AddInput("z", Type::Tensor(DType::kF16, {1, far, side * stride, side * stride}));
+    Value& branch = Conv(graph_, z, {.filters = filters, .stride = stride});
+    Relu(Append(graph_, "Add", {&last, &branch}));
+    const auto found = Of(Around(last), "{Conv Conv Add Relu} last last > last");
+    EXPECT_EQ(found.size(), 1u);
+    const auto variants = engine_->Variants(found.at(0), target_);
+    return variants.ok() ? variants->at(0).text : std::string();
+  };
+  EXPECT_EQ(first(64, 64, 256, 56, 1), "conv_chain");
+  EXPECT_EQ(first(128, 256, 512, 28, 2), "conv_chain");
+  EXPECT_EQ(first(256, 512, 1024, 14, 2), "conv_chain");
+  EXPECT_EQ(first(512, 1024, 2048, 7, 2), "conv_chain");
+}
+
 Value& MaxPool(Graph& graph, Value& x) {
   return Append(
       graph, "MaxPool", {&x},

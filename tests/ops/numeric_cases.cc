@@ -10,12 +10,17 @@ constexpr double kRounding = 1e-6;  // of f32, over a few operations
 
 HostTensor Four() { return F32({2, 2}, {1, 2, 3, 4}); }
 Attrs Axis(int64_t axis) { return {{"axis", axis}}; }
-// 34 × 34 pixels of each channel, half of them a + b, half a - b.
-HostTensor TwoValues(int64_t channels, double a, double b) {
-  constexpr int64_t kSide = 34;
-  std::vector<double> values(channels * kSide * kSide);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = i % 2 == 0 ? a + b : a - b;
-  return TensorOf(DType::kF32, {1, channels, kSide, kSide}, values);
+// 34 × 34 pixels of each channel, half of them a + b, half a - b; a grows by `step` with each pair
+// of channels and each image.
+HostTensor TwoValues(int64_t channels, double a, double b, int64_t images = 1, double step = 0) {
+  constexpr int64_t kSide = 34, kPixels = kSide * kSide;
+  std::vector<double> values(images * channels * kPixels);
+  for (int64_t i = 0; i < static_cast<int64_t>(values.size()); ++i) {
+    const int64_t channel = i / kPixels % channels, image = i / (channels * kPixels);
+    const double center = a + step * static_cast<double>(channel / 2 + image);
+    values[i] = i % 2 == 0 ? center + b : center - b;
+  }
+  return TensorOf(DType::kF32, {images, channels, kSide, kSide}, values);
 }
 Attrs Kernel(Ints kernel) { return {{"kernel_shape", std::move(kernel)}}; }
 
@@ -45,6 +50,11 @@ std::vector<OpCase> ProductCases() {
        {Four(), Four(), Row({1, 2})},
        {{"transB", int64_t{1}}, {"alpha", 2.0f}, {"beta", -1.0f}},
        {F32({2, 2}, {9, 20, 21, 48})}},
+      {"Gemm",  // rows of 16 bytes
+       {F32({1, 8}, {1, 2, 3, 4, 5, 6, 7, 8}),
+        F32({2, 8}, {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, -1}), Row({0.5, 1})},
+       {{"transB", int64_t{1}}},
+       {F32({1, 2}, {36.5, -4})}},
   };
 }
 
@@ -123,6 +133,19 @@ std::vector<OpCase> NormalizationCases() {
        {TwoValues(5, 5, 2)},
        {},
        kRounding},
+      {"InstanceNormalization",  // and several images
+       {TwoValues(8, 3, 0.5, 4, 1), Row(std::vector<double>(8, 2)), Row(std::vector<double>(8, 5))},
+       exact,
+       {TwoValues(8, 5, 2, 4)},
+       {},
+       kRounding},
+      {"GroupNormalization",  // the same, of two channels at once
+       {TwoValues(36, 3, 0.5, 2, 1), Row(std::vector<double>(36, 2)),
+        Row(std::vector<double>(36, 5))},
+       {{"epsilon", 0.0f}, {"num_groups", int64_t{18}}},
+       {TwoValues(36, 5, 2, 2)},
+       {},
+       kRounding},
       {"GroupNormalization",
        {pair, two, five},
        {{"epsilon", 0.0f}, {"num_groups", int64_t{1}}},
@@ -140,6 +163,18 @@ std::vector<OpCase> NormalizationCases() {
        {Row({1, 3})},
        {{"axes", Ints{0}}},
        {Row({-1, 1})},
+       {},
+       kRounding},
+      {"MeanVarianceNormalization",  // over several images
+       {TwoValues(8, 3, 0.5, 2)},
+       {},
+       {TwoValues(8, 0, 1, 2)},
+       {},
+       kRounding},
+      {"MeanVarianceNormalization",  // and in large parts
+       {TwoValues(17, 3, 0.5, 14)},
+       {},
+       {TwoValues(17, 0, 1, 14)},
        {},
        kRounding},
       {"LpNormalization", {Row({3, -4})}, {}, {Row({0.6, -0.8})}, {}, kRounding},

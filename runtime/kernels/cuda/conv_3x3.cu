@@ -74,9 +74,7 @@ __device__ __forceinline__ void Multiply(float (&sums)[kPixels / 2],
     const int tap = k >> 2;
     const uint32_t at = first + (tap / 3 * kPitch + tap % 3) * kPixelBytes + (k & 3) * 32;
     if (k == kConv3x3Steps - kEarly) NamedArrive(other_turn, 256);
-    // 128-byte swizzle, 1,024 bytes to the next eight pixels.
-    constexpr uint32_t kHigh = 1u << 30 | 1024 >> 4;
-    Wgmma(T(), sums, weights[k], static_cast<uint64_t>(kHigh) << 32 | 1 << 16 | at >> 4, k > 0);
+    Wgmma(T(), sums, weights[k], SwizzledOperand(at), k > 0);
   }
   WgmmaCommit();
 }

@@ -71,6 +71,15 @@ __device__ __forceinline__ void LoadBox(uint32_t to, const TensorMapBytes& map, 
       "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(n)
       : "memory");
 }
+// `bytes` in a row, a multiple of 16, into shared memory; `barrier` gets them.
+__device__ __forceinline__ void LoadBytes(uint32_t to, const void* from, int bytes,
+                                          uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
+      "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
+}
 // A box from shared memory to the operand, one group of its own.
 __device__ __forceinline__ void StoreBox(const TensorMapBytes& map, uint32_t from, int x, int y) {
   asm volatile(
@@ -97,11 +106,16 @@ __device__ __forceinline__ void StoresAreDone() {
 }
 
 // Programmatic dependent launch: the next kernel may start; what the ones before wrote is there.
+// Older devices have none, and start a kernel when the one before is done.
 __device__ __forceinline__ void LaunchDependents() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 __device__ __forceinline__ void WaitForLaunchBefore() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 // Two f32 as f16 or bf16 in one word, the first in its low half, negative ones as 0.

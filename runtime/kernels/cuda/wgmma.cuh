@@ -11,18 +11,37 @@
 
 namespace onnx_cudnn {
 
+// The descriptor of an operand of 16-bit elements whose K is innermost in shared memory: 64 of K a
+// row of 128 bytes, swizzled, eight rows after another at 1,024 bytes. `at`: the first row, + 32
+// bytes a step of K.
+__device__ __forceinline__ uint64_t SwizzledOperand(uint32_t at) {
+  constexpr uint32_t kHigh = 1u << 30 | 1024 >> 4;
+  return static_cast<uint64_t>(kHigh) << 32 | 1 << 16 | at >> 4;
+}
+
 #define WGMMA_OUT4(i) "+f"(d[i]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
 #define WGMMA_OUT16(i) WGMMA_OUT4(i), WGMMA_OUT4((i) + 4), WGMMA_OUT4((i) + 8), WGMMA_OUT4((i) + 12)
 #define WGMMA_OUT32(i) WGMMA_OUT16(i), WGMMA_OUT16((i) + 16)
-#define WGMMA_LIST_44                                       \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "           \
-  "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, " \
-  "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, " \
-  "%33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43"
+#define WGMMA_LIST_32                                            \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11"             \
+  ", %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23" \
+  ", %24, %25, %26, %27, %28, %29, %30, %31"
+#define WGMMA_LIST_44 \
+  WGMMA_LIST_32       \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43"
 #define WGMMA_LIST_48 WGMMA_LIST_44 ", %44, %45, %46, %47"
 #define WGMMA_LIST_52 WGMMA_LIST_48 ", %48, %49, %50, %51"
 #define WGMMA_LIST_56 WGMMA_LIST_52 ", %52, %53, %54, %55"
 #define WGMMA_LIST_60 WGMMA_LIST_56 ", %56, %57, %58, %59"
+#define WGMMA_LIST_64 WGMMA_LIST_60 ", %60, %61, %62, %63"
+#define WGMMA_LIST_128                                                       \
+  WGMMA_LIST_64                                                              \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75"             \
+  ", %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87"             \
+  ", %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99"             \
+  ", %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
+  ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123" \
+  ", %124, %125, %126, %127"
 
 // b: a descriptor of shared memory. accumulates == 0: d is overwritten.
 #define WGMMA(element, type, n, count, a0, a1, a2, a3, b_, p_, ...)                            \
@@ -56,11 +75,34 @@ WGMMA(__half, "f16", 120, 60, "%60", "%61", "%62", "%63", "%64", "%65", WGMMA_OU
 WGMMA(__nv_bfloat16, "bf16", 120, 60, "%60", "%61", "%62", "%63", "%64", "%65", WGMMA_OUT32(0),
       WGMMA_OUT16(32), WGMMA_OUT4(48), WGMMA_OUT4(52), WGMMA_OUT4(56))
 #undef WGMMA
+
+// The same with a in shared memory: a and b are descriptors.
+#define WGMMA_SHARED(element, type, n, count, a_, b_, p_, ...)                             \
+  __device__ __forceinline__ void Wgmma(element, float(&d)[count], uint64_t a, uint64_t b, \
+                                        int accumulates) {                                 \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p_                                    \
+                 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type     \
+                 " {" WGMMA_LIST_##count "}, " a_ ", " b_ ", p, 1, 1, 0, 0;\n}"            \
+                 : __VA_ARGS__                                                             \
+                 : "l"(a), "l"(b), "r"(accumulates));                                      \
+  }
+WGMMA_SHARED(__half, "f16", 64, 32, "%32", "%33", "%34", WGMMA_OUT32(0))
+WGMMA_SHARED(__nv_bfloat16, "bf16", 64, 32, "%32", "%33", "%34", WGMMA_OUT32(0))
+WGMMA_SHARED(__half, "f16", 128, 64, "%64", "%65", "%66", WGMMA_OUT32(0), WGMMA_OUT32(32))
+WGMMA_SHARED(__nv_bfloat16, "bf16", 128, 64, "%64", "%65", "%66", WGMMA_OUT32(0), WGMMA_OUT32(32))
+WGMMA_SHARED(__half, "f16", 256, 128, "%128", "%129", "%130", WGMMA_OUT32(0), WGMMA_OUT32(32),
+             WGMMA_OUT32(64), WGMMA_OUT32(96))
+WGMMA_SHARED(__nv_bfloat16, "bf16", 256, 128, "%128", "%129", "%130", WGMMA_OUT32(0),
+             WGMMA_OUT32(32), WGMMA_OUT32(64), WGMMA_OUT32(96))
+#undef WGMMA_SHARED
+#undef WGMMA_LIST_128
+#undef WGMMA_LIST_64
 #undef WGMMA_LIST_60
 #undef WGMMA_LIST_56
 #undef WGMMA_LIST_52
 #undef WGMMA_LIST_48
 #undef WGMMA_LIST_44
+#undef WGMMA_LIST_32
 #undef WGMMA_OUT32
 #undef WGMMA_OUT16
 #undef WGMMA_OUT4
