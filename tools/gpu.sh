@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# On a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, kernels' speed and whole networks next to PyTorch,
+# On a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, kernels' speed and whole networks next to peers,
 # each with a limit of its own, so that one that hangs does not take the others along. What they say lies in OUT; commit the JSON files
 # of it under tools/bench/results.
 #   gpu.sh OUT COMMIT [PART...]    parts: tests vectors models sanitizers kernels networks peers compiled; all when none is named
@@ -15,6 +15,7 @@ parts=${*:-tests vectors models sanitizers kernels networks peers compiled}
 run=$(date +%Y-%m-%d)-$commit
 shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
+peers=(python3 peers.py --bin bin --model-folder models --seconds 1.5 --commit "$commit" --run "$run")
 mkdir -p "$out/reports"
 
 # step NAME SECONDS COMMAND...: its output in OUT/NAME.log
@@ -86,10 +87,10 @@ for part in $parts; do
       done
       ;;
     peers)
-      check peers 300 python3 torch_peer.py --seconds 1.5 --run "$run" --batches 1,8,32,256 --precisions fp16 --output "$out/peers-$run.json"
+      check peers 300 "${peers[@]}" --who onnx-cudnn,torch,torch-graph,onnxruntime-cuda --output "$out/peers-$run.json"
       ;;
     compiled) # minutes each: the smallest and the largest batch
-      check compiled 560 python3 torch_peer.py --seconds 1.5 --run "$run" --ways torch-compile --precisions fp16 --batches 1,256 --budget ${ONNX_CUDNN_COMPILE_S:-300} \
+      check compiled 560 "${peers[@]}" --who onnx-cudnn,torch-compile --batches 1,256 --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" \
         --output "$out/compiled-$run.json"
       ;;
     *) echo "gpu.sh: no part is called $part" >&2; exit 1 ;;

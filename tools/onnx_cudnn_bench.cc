@@ -11,6 +11,8 @@
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "tools/common/bench.h"
+#include "tools/common/bench_compare.h"
+#include "tools/common/bench_report.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/flags.h"
 #include "tools/common/plan_flags.h"
@@ -25,11 +27,22 @@ ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(int, streams, 0,
           "Streams over which independent steps are spread. 0: two on a GPU, else one.");
+ABSL_FLAG(
+    int, threads, 1,
+    "Of the runs back to back: threads that share the model, each with inputs, outputs and an "
+    "arena of its own and waiting for its own runs.");
 ABSL_FLAG(bool, no_cuda_graph, false, "On a GPU: launches every step in every run.");
 ABSL_FLAG(int, runs, 200, "Runs that are timed one at a time.");
 ABSL_FLAG(double, warm_up, 500, "Milliseconds of runs before those.");
 ABSL_FLAG(double, seconds, 3, "Of runs back to back, for the images per second.");
 ABSL_FLAG(std::string, output, "", "The JSON file; standard output without it.");
+ABSL_FLAG(std::string, csv, "", "A file of the same records as a line each, under their names.");
+ABSL_FLAG(
+    std::vector<std::string>, compare, {},
+    "JSON files of earlier records or of peers': prints theirs / ours of median_ms for each of "
+    "the same model, precision and batch (above 1: ours is faster).");
+ABSL_FLAG(double, fail_below, 0,
+          "Of --compare: a ratio below it ends the program with exit code 4. 0: none does.");
 ABSL_FLAG(std::string, commit, "unknown", "Of the records: what was built.");
 ABSL_FLAG(std::string, run, "", "Of the records: the id of this run and its peers'; random.");
 
@@ -37,29 +50,46 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-bench";
+constexpr int kMostThreads = 256;
 constexpr std::string_view kUsage =
     R"(onnx-cudnn-bench MODEL... [flags]: measures models, with data on the device.
 
   onnx-cudnn-bench models/resnet50.onnx --precisions fp16 --batches 1,32,256 --output results.json
   onnx-cudnn-bench models/resnet18.onnx models/resnet50.onnx --precisions fp16,tf32 --batches 1,8 \
     --commit $(git rev-parse --short HEAD) --run 2026-11-22a
+  onnx-cudnn-bench models/resnet50.onnx --precisions fp16 --compare results.json,peers.json --fail-below 0.95
 
-Writes one JSON list of records {who, model, precision, batch, median_ms, p99_ms, images_per_s, setup_s, context_s,
-  tune_s, tuned_signatures, cached_signatures, peak_bytes, device, driver, cuda, cudnn, commit, date, run}. median_ms and
-  p99_ms are of runs one at a time, by the GPU's clock around a replay of the CUDA graph (the host's around a run
-  elsewhere); images_per_s of runs back to back; setup_s from opening the file to the first result, of which context_s
-  made the CUDA context and tune_s measured tuned_signatures (cached_signatures were in the plan cache); peak_bytes
-  weights, arena, inputs and outputs.
+Writes one JSON list of records {who, model, precision, batch, threads, cuda_graph, median_ms, mean_ms, p90_ms, p95_ms,
+  p99_ms, noise, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, setup_s, context_s, tune_s,
+  tuned_signatures, cached_signatures, peak_bytes, device, driver, cuda, cudnn, commit, date, run}; a table of them and
+  advice on standard error.
+  median_ms ... p99_ms  of --runs runs one at a time, data on the device, by the GPU's clock around a replay of the CUDA
+                        graph (the host's around a run elsewhere); percentiles by nearest rank
+  noise                 (p90_ms - median_ms) / median_ms
+  images_per_s          of runs back to back, of all --threads together
+  h2d_ms, d2h_ms        on a GPU: copying the inputs of one run from pinned memory, its outputs to it, by the GPU's clock
+  enqueue_ms            on a GPU: host time of a run on a caller's stream, which is not waited for
+  clock_mhz, power_w    amid the runs back to back, where nvidia-smi is there and --seconds at least 1
+  setup_s               from opening the file to the first result, of which context_s made the CUDA context and tune_s
+                        measured tuned_signatures (cached_signatures were in the plan cache)
+  peak_bytes            weights, and arena, inputs and outputs of each thread
+  What is not known is left out, and empty in --csv.
 
-Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 5 device or library missing,
-  6 out of memory, 7 internal.)";
+From trtexec: --warmUp is --warm-up, --duration --seconds, --iterations --runs, --infStreams --threads (--streams spreads
+  the steps of one run), --useCudaGraph the default, --timingCacheFile --plan-cache; its latency is h2d_ms + median_ms +
+  d2h_ms.
+
+Exit codes: 0 done, 1 usage, 2 model or input invalid, nothing to compare, 3 valid but not supported, 4 a ratio below
+  --fail-below, 5 device or library missing, 6 out of memory, 7 internal.)";
 
 struct Options {
   std::vector<std::string> models;
   std::vector<int64_t> batches;
   std::vector<PrecisionChoice> precisions;
   BenchRequest request;  // less the model, batch and precision
-  std::string output, commit, run;
+  std::string output, csv, commit, run;
+  std::vector<BenchRecord> compare;
+  double fail_below = 0;
 };
 
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models) {
@@ -71,10 +101,13 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
                                           .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph)},
                               .runs = absl::GetFlag(FLAGS_runs),
                               .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
-                              .seconds = absl::GetFlag(FLAGS_seconds)},
+                              .seconds = absl::GetFlag(FLAGS_seconds),
+                              .threads = absl::GetFlag(FLAGS_threads)},
                   .output = absl::GetFlag(FLAGS_output),
+                  .csv = absl::GetFlag(FLAGS_csv),
                   .commit = absl::GetFlag(FLAGS_commit),
-                  .run = absl::GetFlag(FLAGS_run)};
+                  .run = absl::GetFlag(FLAGS_run),
+                  .fail_below = absl::GetFlag(FLAGS_fail_below)};
   for (const std::string& text : absl::GetFlag(FLAGS_batches)) {
     if (!absl::SimpleAtoi(text, &options.batches.emplace_back()) || options.batches.back() < 1) {
       return absl::InvalidArgumentError(
@@ -92,6 +125,16 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
     return absl::InvalidArgumentError(
         "--runs: expected 1 or more; --warm-up, --seconds: 0 or more");
   }
+  if (request.threads < 1 || request.threads > kMostThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--threads: expected 1 to %d, found %d", kMostThreads, request.threads));
+  }
+  if (!(options.fail_below >= 0)) {
+    return absl::InvalidArgumentError("--fail-below: expected a ratio of 0 or more");
+  }
+  if (options.fail_below > 0 && absl::GetFlag(FLAGS_compare).empty()) {
+    return absl::InvalidArgumentError("--fail-below: needs --compare");
+  }
   if (options.run.empty()) {
     absl::BitGen random;
     options.run = absl::StrFormat("%08x", absl::Uniform<uint32_t>(random));
@@ -99,6 +142,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   return options;
 }
 
+// Prints a line of the table for each as soon as it is measured, and advice at the end.
 absl::StatusOr<std::vector<BenchRecord>> MeasureAll(const Options& options) {
   const std::string date = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
   std::vector<BenchRecord> records;
@@ -114,29 +158,58 @@ absl::StatusOr<std::vector<BenchRecord>> MeasureAll(const Options& options) {
         record->commit = options.commit;
         record->date = date;
         record->run = options.run;
-        std::cerr << RecordText(*record) << std::flush;
+        if (records.empty()) std::cerr << TableHeader(*record);
+        std::cerr << TableRow(*record) << std::flush;
         records.push_back(*std::move(record));
       }
     }
   }
+  for (const std::string& advice : AdviceFor(records)) std::cerr << advice << "\n";
   return records;
+}
+
+absl::Status WriteRecords(const Options& options, const std::vector<BenchRecord>& records) {
+  if (options.output.empty()) {
+    std::cout << RecordsJson(records) << std::flush;
+  } else {
+    RETURN_IF_ERROR(WriteFile(options.output, RecordsJson(records)));
+  }
+  return options.csv.empty() ? absl::OkStatus() : WriteFile(options.csv, RecordsCsv(records));
+}
+
+// Prints every comparison; returns how many ratios are below --fail-below.
+absl::StatusOr<int> CountSlower(const Options& options, const std::vector<BenchRecord>& records) {
+  ASSIGN_OR_RETURN(const std::vector<Comparison> comparisons,
+                   CompareRecords(records, options.compare));
+  int slower = 0;
+  for (const Comparison& comparison : comparisons) {
+    std::cerr << ComparisonText(comparison);
+    if (comparison.ratio() < options.fail_below) ++slower;
+  }
+  return slower;
 }
 
 int Main(int argc, char** argv) {
   const absl::StatusOr<std::vector<std::string>> arguments =
       ParseFlags({argv, argv + argc}, kUsage, "onnx_cudnn_bench.cc");
   if (!arguments.ok()) return Fail(kTool, arguments.status().message(), kExitUsage);
-  const absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
+  absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
   if (!options.ok()) return Fail(kTool, options.status().message(), kExitUsage);
+  const std::vector<std::string> compare = absl::GetFlag(FLAGS_compare);
+  absl::StatusOr<std::vector<BenchRecord>> others = ReadRecords(compare);
+  if (!others.ok()) return Fail(kTool, others.status());
+  options->compare = *std::move(others);
   const absl::StatusOr<std::vector<BenchRecord>> records = MeasureAll(*options);
   if (!records.ok()) return Fail(kTool, records.status());
-  const std::string json = RecordsJson(*records);
-  if (options->output.empty()) {
-    std::cout << json << std::flush;
-    return kExitDone;
-  }
-  const absl::Status written = WriteFile(options->output, json);
-  return written.ok() ? kExitDone : Fail(kTool, written);
+  const absl::Status written = WriteRecords(*options, *records);
+  if (!written.ok()) return Fail(kTool, written);
+  if (compare.empty()) return kExitDone;
+  const absl::StatusOr<int> slower = CountSlower(*options, *records);
+  if (!slower.ok()) return Fail(kTool, slower.status());
+  if (*slower == 0) return kExitDone;
+  return Fail(kTool,
+              absl::StrFormat("ratios below --fail-below %g: %d", options->fail_below, *slower),
+              kExitDifference);
 }
 
 }  // namespace

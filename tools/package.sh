@@ -6,7 +6,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 preset=${1:-release}
-programs=(onnx-cudnn-run onnx-cudnn-opt onnx-cudnn-bench test_gpu test_onnx_backend planted_fault)
+programs=(onnx-cudnn-run onnx-cudnn-opt onnx-cudnn-bench onnx-cudnn-tune-worker test_gpu test_onnx_backend planted_fault)
 
 setup >&2
 cmake --build --preset "$preset" --target "${programs[@]}" >&2 || stop "the build failed"
@@ -20,7 +20,7 @@ for program in "${programs[@]}"; do
 done
 cp -r README.md models/tiny models/*.labels "$folder/models/"
 mv "$folder/models/README.md" "$folder/"
-cp tools/gpu.sh tools/bench/torch_peer.py tools/bench/gpu_tests.py "$folder/"
+cp tools/gpu.sh tools/bench/{peers,torch_peer,onnxruntime_peer,timing,gpu_tests}.py "$folder/"
 cp tests/e2e/agreement_test.py tests/e2e/inputs.py "$folder/tests/e2e/"
 tar -C build/package -czf build/onnx-cudnn.tar.gz onnx-cudnn
 echo "build/onnx-cudnn.tar.gz: $(du -h build/onnx-cudnn.tar.gz | cut -f1), $(cd build/package && find onnx-cudnn -type f | wc -l) files"

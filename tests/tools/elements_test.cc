@@ -75,6 +75,7 @@ TEST(ElementsTest, PercentilesAreNearestRank) {
   EXPECT_EQ(t.median, 50);
   EXPECT_EQ(t.mean, 50.5);
   EXPECT_EQ(t.p90, 90);
+  EXPECT_EQ(t.p95, 95);
   EXPECT_EQ(t.p99, 99);
   EXPECT_EQ(SummarizeTimes({4}).p99, 4);
 }

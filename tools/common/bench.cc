@@ -1,23 +1,31 @@
 #include "tools/common/bench.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <future>
+#include <memory>
 #include <numeric>
+#include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
+#include "runtime/gpu/gpu.h"
+#include "tools/common/bench_gpu.h"
 #include "tools/common/elements.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/plan_flags.h"
 
 namespace onnx_cudnn {
 namespace {
+
+constexpr uintptr_t kLegacyStream = 1;      // cudaStreamLegacy
+constexpr int kMostEnqueues = 50;           // that are timed
+constexpr double kLeastSampledSeconds = 1;  // nvidia-smi is to answer within half of it
 
 double SecondsSince(absl::Time start) { return absl::ToDoubleSeconds(absl::Now() - start); }
 
@@ -49,30 +57,34 @@ absl::StatusOr<InputRequest> InputsFor(const std::vector<ValueInfo>& infos,
 
 // A Binding over copies in the device's memory.
 struct OnDevice {
-  std::vector<Tensor> tensors;
+  std::vector<Tensor> inputs, outputs;
   Binding binding;
-  int64_t bytes = 0;
 };
 
 absl::StatusOr<OnDevice> BindOnDevice(const Session& session, const std::vector<NamedView>& inputs,
                                       const std::vector<Tensor>& outputs) {
-  std::vector<Tensor> tensors;
+  std::vector<Tensor> in_tensors, out_tensors;
   std::vector<NamedView> in, out;
-  int64_t bytes = 0;
   for (const NamedView& input : inputs) {
-    ASSIGN_OR_RETURN(tensors.emplace_back(), Take(session.ToDevice(input.view)));
-    in.emplace_back(input.name, tensors.back().view());
+    ASSIGN_OR_RETURN(in_tensors.emplace_back(), Take(session.ToDevice(input.view)));
+    in.emplace_back(input.name, in_tensors.back().view());
   }
   for (const Tensor& output : outputs) {
-    ASSIGN_OR_RETURN(tensors.emplace_back(), Take(session.ToDevice(output.view())));
-    out.emplace_back(tensors.back().view());
+    ASSIGN_OR_RETURN(out_tensors.emplace_back(), Take(session.ToDevice(output.view())));
+    out.emplace_back(out_tensors.back().view());
   }
-  for (const Tensor& tensor : tensors) bytes += tensor.bytes();
   ASSIGN_OR_RETURN(Binding binding, Take(session.Bind(in, out)));
-  return OnDevice{std::move(tensors), std::move(binding), bytes};
+  return OnDevice{std::move(in_tensors), std::move(out_tensors), std::move(binding)};
 }
 
-absl::Status Time(Binding& binding, const BenchRequest& request, BenchRecord& record) {
+int64_t BytesOf(const OnDevice& bound) {
+  int64_t bytes = 0;
+  for (const Tensor& tensor : bound.inputs) bytes += tensor.bytes();
+  for (const Tensor& tensor : bound.outputs) bytes += tensor.bytes();
+  return bytes;
+}
+
+absl::Status TimeAlone(Binding& binding, const BenchRequest& request, BenchRecord& record) {
   double ms = 1e3;
   for (double done = 0; done < request.warm_up_ms; done += ms) {
     ASSIGN_OR_RETURN(const std::vector<double> one, Take(binding.TimeRuns(1)));
@@ -85,11 +97,80 @@ absl::Status Time(Binding& binding, const BenchRequest& request, BenchRecord& re
   }
   const Timing timing = SummarizeTimes(alone);
   record.median_ms = timing.median;
+  record.mean_ms = timing.mean;
+  record.p90_ms = timing.p90;
+  record.p95_ms = timing.p95;
   record.p99_ms = timing.p99;
-  const auto runs = static_cast<int>(std::max(1.0, 1e3 * request.seconds / timing.median));
-  ASSIGN_OR_RETURN(const std::vector<double> together, Take(binding.TimeRuns(runs)));
-  const double all_ms = std::accumulate(together.begin(), together.end(), 0.0);
-  record.images_per_s = 1e3 * static_cast<double>(request.batch * runs) / all_ms;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> RunsPerSecond(Binding& binding, double seconds, double median_ms) {
+  const auto runs = static_cast<int>(std::max(1.0, 1e3 * seconds / median_ms));
+  ASSIGN_OR_RETURN(const std::vector<double> ms, Take(binding.TimeRuns(runs)));
+  return 1e3 * runs / std::accumulate(ms.begin(), ms.end(), 0.0);
+}
+
+absl::Status Run(Binding& binding) {
+  const Result<void> ran = binding.Run();
+  return ran.ok() ? absl::OkStatus() : ToStatus(ran.error());
+}
+
+// Of all together, a thread each; every run is waited for by its thread.
+absl::StatusOr<double> RunsPerSecond(std::vector<OnDevice>& bound, double seconds) {
+  for (OnDevice& one : bound) {
+    for (int i = 0; i < 2; ++i) RETURN_IF_ERROR(Run(one.binding));  // the second records its graph
+  }
+  std::vector<absl::Status> ended(bound.size());
+  std::vector<int64_t> runs(bound.size());
+  const absl::Time start = absl::Now();
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < bound.size(); ++t) {
+    threads.emplace_back([&, t] {
+      do {
+        ended[t] = Run(bound[t].binding);
+        ++runs[t];
+      } while (ended[t].ok() && SecondsSince(start) < seconds);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const double all_s = SecondsSince(start);
+  for (const absl::Status& status : ended) RETURN_IF_ERROR(status);
+  return static_cast<double>(std::accumulate(runs.begin(), runs.end(), int64_t{0})) / all_s;
+}
+
+absl::Status TimeBackToBack(std::vector<OnDevice>& bound, const BenchRequest& request, bool on_gpu,
+                            BenchRecord& record) {
+  std::future<GpuState> state;
+  if (on_gpu && request.seconds >= kLeastSampledSeconds) {
+    state = std::async(std::launch::async, [&request] {
+      absl::SleepFor(absl::Seconds(request.seconds / 2));
+      return ReadGpuState();
+    });
+  }
+  const absl::StatusOr<double> runs_per_s =
+      bound.size() > 1 ? RunsPerSecond(bound, request.seconds)
+                       : RunsPerSecond(bound[0].binding, request.seconds, record.median_ms);
+  RETURN_IF_ERROR(runs_per_s.status());
+  record.images_per_s = static_cast<double>(request.batch) * *runs_per_s;
+  // What nvidia-smi says after the end is of an idle GPU.
+  if (state.valid() && state.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+    const GpuState during = state.get();
+    record.clock_mhz = during.clock_mhz;
+    record.power_w = during.power_w;
+  }
+  return absl::OkStatus();
+}
+
+// What trtexec calls H2D, D2H and enqueue.
+absl::Status TimeParts(OnDevice& bound, const BenchRequest& request, BenchRecord& record) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Device> gpu, OpenGpu());
+  ASSIGN_OR_RETURN(const CopyTimes inputs, TimeCopies(*gpu, bound.inputs));
+  ASSIGN_OR_RETURN(const CopyTimes outputs, TimeCopies(*gpu, bound.outputs));
+  record.h2d_ms = inputs.to_device_ms;
+  record.d2h_ms = outputs.to_host_ms;
+  const int runs = std::min(request.runs, kMostEnqueues);
+  void* const stream = reinterpret_cast<void*>(kLegacyStream);  // NOLINT: CUDA says so
+  ASSIGN_OR_RETURN(record.enqueue_ms, TimeEnqueue(bound.binding, stream, runs));
   return absl::OkStatus();
 }
 
@@ -107,55 +188,31 @@ absl::StatusOr<BenchRecord> Measure(const BenchRequest& request) {
   BenchRecord record{.model = std::filesystem::path(request.model).stem().string(),
                      .precision = std::string(NameOf(session.precision())),
                      .batch = request.batch,
+                     .threads = request.threads,
                      .setup_s = SecondsSince(start),
                      .context_s = session.stats().device_ms / 1e3,
                      .device = facts.product,
                      .driver = facts.driver,
                      .cuda = facts.cuda,
                      .cudnn = facts.cudnn};
-  ASSIGN_OR_RETURN(OnDevice bound, BindOnDevice(session, inputs, outputs));
-  RETURN_IF_ERROR(Time(bound.binding, request, record));
+  std::vector<OnDevice> bound;
+  for (int t = 0; t < request.threads; ++t) {
+    ASSIGN_OR_RETURN(OnDevice one, BindOnDevice(session, inputs, outputs));
+    bound.push_back(std::move(one));
+  }
+  const bool on_gpu = session.device_ref().kind == DeviceKind::kCuda;
+  RETURN_IF_ERROR(TimeAlone(bound[0].binding, request, record));
+  RETURN_IF_ERROR(TimeBackToBack(bound, request, on_gpu, record));
+  record.graph_note = bound[0].binding.graph_note();
+  record.cuda_graph = on_gpu && request.session.cuda_graph && record.graph_note.empty();
+  if (on_gpu) RETURN_IF_ERROR(TimeParts(bound[0], request, record));
   const SessionStats stats = session.stats();
   record.tune_s = stats.tune_ms / 1e3;
   record.tuned_signatures = stats.tuned_signatures;
   record.cached_signatures = stats.cached_signatures;
-  record.peak_bytes = stats.weight_bytes + stats.arena_bytes + bound.bytes;
+  record.peak_bytes =
+      stats.weight_bytes + request.threads * (stats.arena_bytes + BytesOf(bound[0]));
   return record;
-}
-
-std::string RecordsJson(const std::vector<BenchRecord>& records) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const BenchRecord& r : records) {
-    list.push_back({{"who", r.who},
-                    {"model", r.model},
-                    {"precision", r.precision},
-                    {"batch", r.batch},
-                    {"median_ms", r.median_ms},
-                    {"p99_ms", r.p99_ms},
-                    {"images_per_s", r.images_per_s},
-                    {"setup_s", r.setup_s},
-                    {"context_s", r.context_s},
-                    {"tune_s", r.tune_s},
-                    {"tuned_signatures", r.tuned_signatures},
-                    {"cached_signatures", r.cached_signatures},
-                    {"peak_bytes", r.peak_bytes},
-                    {"device", r.device},
-                    {"driver", r.driver},
-                    {"cuda", r.cuda},
-                    {"cudnn", r.cudnn},
-                    {"commit", r.commit},
-                    {"date", r.date},
-                    {"run", r.run}});
-  }
-  return list.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
-std::string RecordText(const BenchRecord& r) {
-  return absl::StrFormat(
-      "%s %s batch %d on %s: median %.4f ms, p99 %.4f ms, %.0f a second back to back; set-up %.3f "
-      "s (context %.3f s, tuning %d signatures %.1f s), %d bytes\n",
-      r.model, r.precision, r.batch, r.device, r.median_ms, r.p99_ms, r.images_per_s, r.setup_s,
-      r.context_s, r.tuned_signatures, r.tune_s, r.peak_bytes);
 }
 
 }  // namespace onnx_cudnn

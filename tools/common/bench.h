@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,33 +21,39 @@ struct BenchRequest {
   int runs = 200;                 // timed alone
   double warm_up_ms = 500;
   double seconds = 3;  // timed back to back
+  int threads = 1;     // that run back to back over one Session, each with its own Binding
 };
 
-// tools/bench/results/*.json are lists of these.
+// tools/bench/results/*.json are lists of these (RecordsJson).
 struct BenchRecord {
   std::string who = "onnx-cudnn";
   std::string model;      // "resnet50"
   std::string precision;  // "fp16"
   int64_t batch = 1;
-  double median_ms = 0, p99_ms = 0;  // of runs one at a time, each waited for
-  double images_per_s = 0;           // back to back
-  double setup_s = 0;                // from loading the file to the first result, with context_s
-  double context_s = 0;              // of it: opening the device; 0 when the process did before
-  double tune_s = 0;                 // of it: measuring
-  int64_t tuned_signatures = 0;      // that were measured
-  int64_t cached_signatures = 0;     // that the plan cache knew
-  int64_t peak_bytes = 0;            // weights, arena, inputs and outputs
+  int threads = 1;
+  bool cuda_graph = false;  // runs are replays of one
+  std::string graph_note;   // why they are not although they might; not in the files
+  // Of runs one at a time, each waited for, data on the device.
+  double median_ms = 0, mean_ms = 0, p90_ms = 0, p95_ms = 0, p99_ms = 0;
+  double images_per_s = 0;  // back to back, of all threads
+  // On a GPU, of one run: copying all inputs from pinned memory, all outputs to it, and Run without
+  // waiting for its end.
+  std::optional<double> h2d_ms, d2h_ms, enqueue_ms;
+  std::optional<double> clock_mhz, power_w;  // amid the runs back to back, where nvidia-smi says
+  double setup_s = 0;                        // from the file to the first result, with context_s
+  double context_s = 0;           // of it: opening the device; 0 when the process did before
+  double tune_s = 0;              // of it: measuring
+  int64_t tuned_signatures = 0;   // that were measured
+  int64_t cached_signatures = 0;  // that the plan cache knew
+  int64_t peak_bytes = 0;         // weights; arena, inputs and outputs of every thread
   std::string device, driver, cuda, cudnn;
   std::string commit, date, run;
+
+  double noise() const { return (p90_ms - median_ms) / median_ms; }
 };
 
 // Loads the model, runs it once on random inputs from the host, then over inputs and outputs in the
 // device's memory.
 absl::StatusOr<BenchRecord> Measure(const BenchRequest& request);
-
-// One JSON list.
-std::string RecordsJson(const std::vector<BenchRecord>& records);
-// One line for people.
-std::string RecordText(const BenchRecord& record);
 
 }  // namespace onnx_cudnn

@@ -51,7 +51,12 @@ Timing SummarizeTimes(std::vector<double> ms) {
     return ms[std::max<size_t>(index, 1) - 1];
   };
   const double sum = std::accumulate(ms.begin(), ms.end(), 0.0);
-  return {ms.front(), rank(0.5), sum / static_cast<double>(ms.size()), rank(0.9), rank(0.99)};
+  return {.min = ms.front(),
+          .median = rank(0.5),
+          .mean = sum / static_cast<double>(ms.size()),
+          .p90 = rank(0.9),
+          .p95 = rank(0.95),
+          .p99 = rank(0.99)};
 }
 
 }  // namespace onnx_cudnn

@@ -26,7 +26,7 @@ std::vector<std::vector<Score>> TopScores(const std::vector<double>& values, con
 
 // Times in ms by nearest rank; of at least one run.
 struct Timing {
-  double min = 0, median = 0, mean = 0, p90 = 0, p99 = 0;
+  double min = 0, median = 0, mean = 0, p90 = 0, p95 = 0, p99 = 0;
 };
 Timing SummarizeTimes(std::vector<double> ms);
 

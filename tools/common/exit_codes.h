@@ -13,7 +13,7 @@ enum ExitCode {
   kExitUsage = 1,        // flags
   kExitInvalid = 2,      // the model or an input, files that cannot be read among them
   kExitUnsupported = 3,  // valid, but not run
-  kExitDifference = 4,   // --verify
+  kExitDifference = 4,   // --verify, --fail-below
   kExitNoDevice = 5,     // a device or a library is missing
   kExitOutOfMemory = 6,
   kExitInternal = 7,

@@ -1,0 +1,155 @@
+"""peers.py --output FILE [--who onnx-cudnn,torch-compile]: us and our peers on the same networks, in one run on one machine, as one JSON list.
+
+A record is what onnx-cudnn-bench writes; all share one run id. A program that is not installed is left out, a configuration that fails or
+takes too long is noted ({who, model, precision, batch, run, error}), and the rest goes on. FILE is written after each configuration.
+Exit code 1: nothing was measured.
+"""
+
+import argparse
+import datetime
+import importlib
+import itertools
+import json
+import multiprocessing
+import pathlib
+import shlex
+import signal
+import subprocess
+import sys
+import typing
+import uuid
+
+ROOT = pathlib.Path(__file__, "../../..").resolve()
+OURS = "onnx-cudnn"
+MODULES = {"torch": "torch_peer", "torch-graph": "torch_peer", "torch-compile": "torch_peer", "onnxruntime-cuda": "onnxruntime_peer"}
+START_S = 120  # in which a peer is imported and has its CUDA context
+LIMIT_S = 300  # for a configuration
+NO_GPU = 5  # onnx-cudnn-bench's exit code
+
+
+class Configuration(typing.NamedTuple):
+    who: str
+    model: str
+    precision: str
+    batch: int
+
+
+class LeftOut(Exception):
+    """Why a program cannot run here at all."""
+
+
+def work(connection, module, configurations, seconds, model_folder):
+    """In a process of its own: sends what the records share, then the figures of each configuration; a reason (str) ends it."""
+    try:
+        peer = importlib.import_module(module)
+        connection.send(peer.about())
+        for configuration in configurations:
+            connection.send(peer.measure_one(configuration, seconds, model_folder))
+    except Exception as error:  # a peer may raise anything
+        connection.send(f"{type(error).__name__}: {error}".splitlines()[0])
+
+
+def receive(process, connection, limit_s):
+    """What a worker sends next, or why nothing comes (str)."""
+    if not connection.poll(limit_s):
+        return f"took longer than {limit_s:g} s"
+    try:
+        return connection.recv()
+    except EOFError:
+        process.join()
+        return f"its process ended with exit code {process.exitcode}"
+
+
+def measure_peer(module, configurations, limit_s, seconds, model_folder):
+    """Yields figures or a reason (str) for each configuration; the first and each after a reason have a fresh process. Raises LeftOut."""
+    context = multiprocessing.get_context("spawn")
+    left = list(configurations)
+    while left:
+        here, there = context.Pipe(duplex=False)
+        process = context.Process(target=work, args=(there, module, left, seconds, model_folder))
+        process.start()
+        there.close()
+        try:
+            about = receive(process, here, START_S)
+            if isinstance(about, str):
+                raise LeftOut(about)
+            found = {}
+            while left and not isinstance(found, str):
+                found = receive(process, here, limit_s)
+                left.pop(0)
+                yield found if isinstance(found, str) else {**found, **about}
+        finally:
+            process.kill()
+            process.join()
+
+
+def measure_ours(configurations, bench, flags, seconds, model_folder):
+    """As measure_peer: a call of onnx-cudnn-bench each."""
+    if not bench.exists():
+        raise LeftOut(f"no {bench}")
+    for _, model, precision, batch in configurations:
+        command = [bench, model_folder / f"{model}.onnx", "--device", "cuda", "--precisions", precision, "--batches", str(batch)]
+        try:
+            done = subprocess.run([*command, "--seconds", str(seconds), *flags], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        except subprocess.TimeoutExpired:
+            yield f"took longer than {LIMIT_S:g} s"
+            continue
+        said = (done.stderr.strip().splitlines() or [""])[-1]
+        if done.returncode == NO_GPU:
+            raise LeftOut(said)
+        yield said or f"exit code {done.returncode}" if done.returncode else json.loads(done.stdout)[0]
+
+
+def measure_all(arguments, shared, save):
+    """All records; save(records) is called whenever one was added."""
+    records = []
+    for who in arguments.who:
+        configurations = [Configuration(who, *rest) for rest in itertools.product(arguments.models, arguments.precisions, arguments.batches)]
+        if who == OURS:
+            flags = ["--commit", arguments.commit, *shlex.split(arguments.bench_flags)]
+            found = measure_ours(configurations, arguments.bin / "onnx-cudnn-bench", flags, arguments.seconds, arguments.model_folder)
+        else:
+            limit_s = arguments.compile_seconds if who == "torch-compile" else LIMIT_S
+            found = measure_peer(MODULES[who], configurations, limit_s, arguments.seconds, arguments.model_folder)
+        try:
+            for figures, configuration in zip(found, configurations):
+                figures = {"error": figures, "run": shared["run"]} if isinstance(figures, str) else {**figures, **shared}
+                records.append({**configuration._asdict(), **figures})
+                print(json.dumps(records[-1]), file=sys.stderr, flush=True)
+                save(records)
+        except LeftOut as reason:
+            print(f"peers.py: {who} is left out: {reason}", file=sys.stderr, flush=True)
+    return records
+
+
+def words(text):
+    return text.split(",")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--who", type=words, default=[OURS, *MODULES], help=",".join([OURS, *MODULES]))
+    parser.add_argument("--models", type=words, default=["resnet18", "resnet50"], help="torchvision's names, and files NAME.onnx")
+    parser.add_argument("--precisions", type=words, default=["fp16"], help="of fp16, bf16, tf32, strict")
+    parser.add_argument("--batches", type=lambda text: [int(word) for word in words(text)], default=[1, 8, 32, 256])
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="the JSON file")
+    parser.add_argument("--seconds", type=float, default=3, help="of runs back to back")
+    parser.add_argument("--compile-seconds", type=float, default=300, help="limit for each configuration of torch-compile")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="where onnx-cudnn-bench is")
+    parser.add_argument("--model-folder", type=pathlib.Path, default=ROOT / "models")
+    parser.add_argument("--bench-flags", default="", help='more flags of onnx-cudnn-bench: "--partitioner cost --tune-budget 60"')
+    parser.add_argument("--commit", default="unknown", help="of our records: what was built")
+    parser.add_argument("--run", default=uuid.uuid4().hex[:8], help="of all records")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.who) - {OURS, *MODULES}:
+        parser.error(f"--who: no program is called {', '.join(sorted(unknown))}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("peers.py: was stopped"))  # and ends its worker
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    records = measure_all(arguments, {"date": date, "run": arguments.run},
+                          lambda records: arguments.output.write_text(json.dumps(records, indent=1) + "\n"))
+    if all("error" in record for record in records):
+        sys.exit("peers.py: nothing was measured")
+
+
+if __name__ == "__main__":
+    main()

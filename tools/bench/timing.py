@@ -1,0 +1,26 @@
+"""What the peers' figures are made of, as our own tools make theirs."""
+
+import statistics
+import time
+
+WARM_UP_S = 0.5
+ALONE_RUNS = 200
+
+
+def percentile(values, share):
+    """By nearest rank, as our own tools."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * share // 100) - 1)]
+
+
+def measure(elapsed_ms, batch, seconds):
+    """Milliseconds of runs one at a time, images_per_s of `seconds` of runs back to back; elapsed_ms(runs) runs so many and returns their
+    milliseconds."""
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < WARM_UP_S:
+        elapsed_ms(1)
+    alone = [elapsed_ms(1) for _ in range(ALONE_RUNS)]
+    median = statistics.median(alone)
+    runs = max(1, int(1e3 * seconds / median))
+    percentiles = {f"p{share}_ms": percentile(alone, share) for share in (90, 95, 99)}
+    return {"median_ms": median, "mean_ms": statistics.mean(alone), **percentiles, "images_per_s": 1e3 * batch * runs / elapsed_ms(runs)}
