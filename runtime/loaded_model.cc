@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -109,19 +111,21 @@ LoadedModel::LoadedModel(Graph graph, const SessionOptions& options)
     : graph_(std::move(graph)), options_(options), programs_(options.max_programs) {}
 
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
-    Graph graph, const SessionOptions& options, double load_ms) {
+    Graph graph, const SessionOptions& options, double load_ms, TuneSetup tuning) {
   RETURN_IF_ERROR(CheckOptions(options));
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options.device, options.target));
   const double device_ms = MsSince(start);
-  ASSIGN_OR_RETURN(auto model, Create(std::move(graph), options, load_ms, std::move(opened)));
+  ASSIGN_OR_RETURN(
+      auto model, Create(std::move(graph), options, load_ms, std::move(opened), std::move(tuning)));
   absl::MutexLock lock(model->stats_mutex_);
   model->stats_.device_ms = device_ms;
   return model;
 }
 
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
-    Graph graph, const SessionOptions& options, double load_ms, OpenedDevice opened) {
+    Graph graph, const SessionOptions& options, double load_ms, OpenedDevice opened,
+    TuneSetup tuning) {
   RETURN_IF_ERROR(CheckOptions(options));
   auto model = std::shared_ptr<LoadedModel>(new LoadedModel(std::move(graph), options));
   RETURN_IF_ERROR(CheckBorder(model->graph_));
@@ -130,7 +134,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
     ASSIGN_OR_RETURN(model->turns_,
                      options.arena->impl_->Turns(model->device_, model->device_ref()));
   }
-  RETURN_IF_ERROR(model->MakeTuner());
+  RETURN_IF_ERROR(model->MakeTuner(std::move(tuning)));
   const absl::Time start = absl::Now();
   RETURN_IF_ERROR(model->Optimize());
   RETURN_IF_ERROR(model->Describe());
@@ -157,11 +161,27 @@ void LoadedModel::TakeDevice(OpenedDevice opened) {
   transfers_ = std::make_unique<Transfers>(*device_);
 }
 
-absl::Status LoadedModel::MakeTuner() {
+absl::Status LoadedModel::MakeTuner(TuneSetup tuning) {
   const bool asked = options_.tune_budget_s > 0 || !options_.plan_cache.empty();
   if (!asked || device_ref().kind != DeviceKind::kCuda) return absl::OkStatus();
   ASSIGN_OR_RETURN(plan_cache_, PlanCache::Open(options_.plan_cache));
-  tuner_ = std::make_unique<Tuner>(target_.target, *device_, *plan_cache_, options_.tune_budget_s);
+  const bool has_source = !tuning.source.path.empty() || !tuning.source.bytes.empty();
+  if (has_source && options_.tune_budget_s > 0) {
+    auto worker = WorkerTuning::Create(tuning.source, options_);
+    if (worker.ok()) {
+      worker_tuning_ = *std::move(worker);
+    } else {
+      absl::MutexLock lock(stats_mutex_);
+      stats_.tune_notes.push_back(
+          absl::StrCat(worker.status().message(), ": measured in this process"));
+    }
+  }
+  if (!tuning.observer.progress) tuning.observer.progress = options_.tune_progress;
+  tuner_ = std::make_unique<Tuner>(
+      target_.target, *device_, *plan_cache_,
+      TunerOptions{.budget_s = worker_tuning_ == nullptr ? options_.tune_budget_s : 0,
+                   .one_at_a_time = tuning.one_at_a_time,
+                   .observer = std::move(tuning.observer)});
   return absl::OkStatus();
 }
 
@@ -268,6 +288,13 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const Prog
                                                                       int streams) const {
   std::map<std::string, Dims, std::less<>> dims;
   for (size_t i = 0; i < key.dims.size(); ++i) dims[inputs_[i].name] = key.dims[i];
+  const auto measure = [&](absl::Span<const Candidate* const> candidates) {
+    worker_tuning_->Measure(key, candidates, *plan_cache_, *tuner_);
+  };
+  std::optional<WorkerPricer> worker_pricer;
+  if (worker_tuning_ != nullptr) worker_pricer.emplace(*tuner_, measure);
+  Pricer* pricer = tuner_.get();
+  if (worker_pricer.has_value()) pricer = &*worker_pricer;
   return BuildProgram(
       graph_, dims, target_.target,
       {.partitioner = options_.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
@@ -275,7 +302,7 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const Prog
        .streams = streams,
        .functions = &kOnnxFunctions,
        .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()},
-       .pricer = tuner_.get()});
+       .pricer = pricer});
 }
 
 // Where the Device reads callers' memory nothing is staged.
@@ -329,13 +356,22 @@ SessionStats LoadedModel::stats() const {
   stats.programs_held = programs_.held();
   stats.weight_bytes = constants_->bytes();
   if (tuner_ != nullptr) {
-    TunerStats tuned = tuner_->stats();
-    stats.tune_ms = 1e3 * tuned.seconds;
-    stats.tuned_signatures = tuned.signatures;
-    stats.cached_signatures = tuned.hits;
-    stats.tune_notes = std::move(tuned.notes);
+    const TunerStats tuned = tuner_->stats();
+    const WorkerReport worker =
+        worker_tuning_ == nullptr ? WorkerReport() : worker_tuning_->report();
+    stats.tune_ms = 1e3 * (tuned.seconds + worker.seconds);
+    stats.tuned_signatures = tuned.signatures + worker.signatures;
+    // What a worker measured is found in the plan cache then.
+    stats.cached_signatures = std::max<int64_t>(tuned.hits - worker.signatures, 0);
+    for (const auto* notes : {&worker.notes, &tuned.notes}) {
+      stats.tune_notes.insert(stats.tune_notes.end(), notes->begin(), notes->end());
+    }
   }
   return stats;
+}
+
+TunerStats LoadedModel::tuner_stats() const {
+  return tuner_ == nullptr ? TunerStats() : tuner_->stats();
 }
 
 }  // namespace onnx_cudnn

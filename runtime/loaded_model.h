@@ -13,8 +13,15 @@
 #include "runtime/session.h"
 #include "runtime/transfers.h"
 #include "runtime/tune/tuner.h"
+#include "runtime/worker_tuning.h"
 
 namespace onnx_cudnn {
+
+struct TuneSetup {
+  ModelSource source;          // for a worker program; empty: this process measures
+  TuneObserver observer;       // of what this process measures
+  bool one_at_a_time = false;  // TunerOptions
+};
 
 // What a Session and its Bindings share: the optimized Graph, the Device with its weights, the
 // table of Programs. Everything but the thread-safe tables is immutable.
@@ -24,11 +31,13 @@ class LoadedModel {
   // alone.
   static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(Graph graph,
                                                                    const SessionOptions& options,
-                                                                   double load_ms);
+                                                                   double load_ms,
+                                                                   TuneSetup tuning = {});
   static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(Graph graph,
                                                                    const SessionOptions& options,
                                                                    double load_ms,
-                                                                   OpenedDevice opened);
+                                                                   OpenedDevice opened,
+                                                                   TuneSetup tuning = {});
 
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
@@ -39,6 +48,7 @@ class LoadedModel {
   PrecisionChoice precision() const { return options_.precision; }  // never kAuto
   Transfers& transfers() const { return *transfers_; }
   SessionStats stats() const;
+  TunerStats tuner_stats() const;  // of this process
 
   // The Program, with Executors, for inputs of these shapes (parallel to inputs()), and of these
   // values where they decide shapes or are strings; built when the table lacks it.
@@ -56,7 +66,7 @@ class LoadedModel {
  private:
   LoadedModel(Graph graph, const SessionOptions& options);
   void TakeDevice(OpenedDevice opened);
-  absl::Status MakeTuner();
+  absl::Status MakeTuner(TuneSetup tuning);
   absl::Status Optimize();
   absl::Status Describe();
   // Among scalars and vectors: where nothing else is an input, nothing is looked for.
@@ -78,7 +88,8 @@ class LoadedModel {
   std::unique_ptr<ConstantStore> constants_;
   std::unique_ptr<Transfers> transfers_;
   std::unique_ptr<PlanCache> plan_cache_;
-  std::unique_ptr<Tuner> tuner_;  // nullptr: nothing is measured
+  std::unique_ptr<Tuner> tuner_;                 // nullptr: nothing is measured
+  std::unique_ptr<WorkerTuning> worker_tuning_;  // nullptr: `tuner_` measures in this process
   mutable ProgramTable programs_;
   mutable absl::Mutex stats_mutex_;
   mutable SessionStats stats_ ABSL_GUARDED_BY(stats_mutex_);

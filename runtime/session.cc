@@ -145,11 +145,12 @@ LoadOptions LoadOptionsOf(const SessionOptions& options) {
 
 template <typename LoadGraph>
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadWith(const SessionOptions& options,
-                                                            LoadGraph load) {
+                                                            ModelSource source, LoadGraph load) {
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(Graph graph, load());
   return LoadedModel::Create(std::move(graph), options,
-                             absl::ToDoubleMilliseconds(absl::Now() - start));
+                             absl::ToDoubleMilliseconds(absl::Now() - start),
+                             {.source = std::move(source)});
 }
 
 }  // namespace
@@ -242,15 +243,15 @@ std::string_view Binding::graph_note() const { return impl_->executor->capture_n
 
 Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto model,
-                     LoadWith(options, [&] { return LoadModel(path, LoadOptionsOf(options)); }));
+    ASSIGN_OR_RETURN(auto model, LoadWith(options, {.path = path},
+                                          [&] { return LoadModel(path, LoadOptionsOf(options)); }));
     return Session(std::move(model));
   });
 }
 
 Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto model, LoadWith(options, [&] {
+    ASSIGN_OR_RETURN(auto model, LoadWith(options, {.bytes = bytes}, [&] {
                        return LoadModelBytes(bytes, LoadOptionsOf(options));
                      }));
     return Session(std::move(model));

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -211,6 +212,14 @@ struct SessionOptions {
   // there yet. Alone, without a budget, what it holds is used and nothing is measured. Empty: none.
   // InvalidArgument: it is no such file.
   std::string plan_cache;
+  // On a GPU: the program in which measuring is done, so that a plan that hangs or crashes is left
+  // out from then on and does not take this process down. Empty: onnx-cudnn-tune-worker beside the
+  // running program. Where there is none this process measures, and SessionStats::tune_notes says
+  // so.
+  std::string tune_worker;
+  // Called while measuring goes on, by the thread that builds the Program: signatures that were
+  // measured, of those that are known to be needed.
+  std::function<void(int64_t done, int64_t total)> tune_progress;
   // External data is mapped instead of read: no copy, but the caller promises that nobody changes
   // or shortens those files while the Session lives.
   bool map_external_data = false;
@@ -258,10 +267,11 @@ struct SessionStats {
   double load_ms = 0;             // reading and importing the file
   double optimize_ms = 0;         // rewrites, once at load
   double plan_ms = 0;             // building Programs, all of them
-  double tune_ms = 0;             // of it: measuring
+  double tune_ms = 0;             // of it: measuring; worker programs from start to end
   int64_t tuned_signatures = 0;   // that were measured
   int64_t cached_signatures = 0;  // that the plan cache knew
-  // What measuring found to be wrong, or could not check: engine, node, variant, what differs.
+  // What measuring found to be wrong, or could not check: engine, node, variant, what differs. Why
+  // there was no worker program, what hung or crashed there.
   std::vector<std::string> tune_notes;
   int64_t programs_built = 0;
   int64_t programs_held = 0;

@@ -34,7 +34,7 @@ THIRD_PARTY = {
     r"(onnx|google/protobuf)/|runtime/graph/onnx_(types|schemas)\.h": ["runtime/import/", "runtime/graph/infer.cc", "runtime/graph/onnx_types.", "runtime/graph/onnx_schemas.", "tests/"],
     r"cblas\.h": ["runtime/ops/", "tests/ops/"],
     r"(png\.h|turbojpeg\.h|zlib\.h|minizip/|xtensor/)": ["tools/", "tests/tools/"],
-    r"nlohmann/": ["runtime/tune/plan_cache.cc", "tools/", "tests/tools/"],
+    r"nlohmann/": ["runtime/tune/plan_cache.cc", "runtime/tune/worker.cc", "runtime/worker_tuning.cc", "tools/", "tests/tools/"],
     r"cudnn_frontend": ["runtime/cudnn/cuda/", "tests/cudnn/cuda/"],
     r"(cutlass|cute)/": ["runtime/kernels/cuda/"],
     r"(cuda|cudnn|cublas|nvrtc|mma|cooperative_groups|library_types|vector_types)[^/]*\.h|(cuda|cub|thrust)/": [

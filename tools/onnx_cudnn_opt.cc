@@ -78,16 +78,22 @@ ABSL_FLAG(std::string, pin, "",
           "'forbid * conv1 relu1' (none holds both), '# comment'.");
 ABSL_FLAG(int, streams, 1, "Of --explain: streams over which independent steps are spread.");
 ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
-ABSL_FLAG(bool, tune, false,
-          "Measures what engines offer for the models, which may be several, and fills "
-          "--plan-cache. Needs a GPU.");
+ABSL_FLAG(
+    bool, tune, false,
+    "Measures what engines offer for the models, which may be several, and fills "
+    "--plan-cache, in onnx-cudnn-tune-worker beside this program: what hangs or crashes there "
+    "is left out from then on. Needs a GPU.");
 ABSL_FLAG(double, tune_budget, 60, "Of --tune: seconds for each model.");
+ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
 ABSL_FLAG(std::string, plan_cache, "", "The file that --tune and --cache-... work on.");
-ABSL_FLAG(bool, cache_list, false, "Prints what --plan-cache holds, a line an entry.");
+ABSL_FLAG(bool, cache_list, false,
+          "Prints what --plan-cache holds, a line an entry, then what failed.");
 ABSL_FLAG(std::vector<std::string>, cache_merge, {},
           "Adds the entries of these files to --plan-cache; of equal ones the faster is kept.");
-ABSL_FLAG(std::string, cache_prune, "",
-          "Removes from --plan-cache the entries of this device, or of this version of an engine.");
+ABSL_FLAG(
+    std::string, cache_prune, "",
+    "Removes from --plan-cache the entries of this device, or of this version of an engine, and "
+    "what failed there.");
 
 namespace onnx_cudnn {
 namespace {
@@ -204,6 +210,7 @@ absl::StatusOr<PlanCacheRequest> PlanCacheFromFlags(const std::vector<std::strin
                      .disabled_passes = absl::GetFlag(FLAGS_disable_passes),
                      .tune_budget_s = absl::GetFlag(FLAGS_tune_budget),
                      .plan_cache = absl::GetFlag(FLAGS_plan_cache),
+                     .tune_worker = absl::GetFlag(FLAGS_tune_worker),
                      .max_memory_bytes = absl::GetFlag(FLAGS_max_memory)};
   SessionOptions& session = request.session;
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));

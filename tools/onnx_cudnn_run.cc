@@ -17,6 +17,7 @@
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
 #include "tools/common/plan_flags.h"
+#include "tools/common/progress_bar.h"
 #include "tools/common/report.h"
 
 namespace onnx_cudnn {
@@ -71,6 +72,7 @@ ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
 ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
+ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
 ABSL_FLAG(std::string, device, "auto",
           "auto (a GPU where there is one), cpu or cuda (exit code 5 when there is none).");
 ABSL_FLAG(int, streams, 0,
@@ -200,6 +202,8 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
                          .disabled_passes = absl::GetFlag(FLAGS_disable_passes),
                          .tune_budget_s = absl::GetFlag(FLAGS_tune_budget),
                          .plan_cache = absl::GetFlag(FLAGS_plan_cache),
+                         .tune_worker = absl::GetFlag(FLAGS_tune_worker),
+                         .tune_progress = TuneProgressBar(),
                          .streams = absl::GetFlag(FLAGS_streams),
                          .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph),
                          .max_memory_bytes = absl::GetFlag(FLAGS_max_memory)};

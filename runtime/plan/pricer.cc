@@ -4,13 +4,21 @@
 
 namespace onnx_cudnn {
 
-// All Variants are tried: which of them a library takes cannot be known before.
 absl::StatusOr<Choice> FirstThatCompiles(const Candidate& candidate, const Target& target) {
-  const Engine& engine = *candidate.engine;
+  return FirstThatCompiles(candidate, target, [&](const Variant& variant) {
+    return candidate.engine->Compile(candidate, variant, target);
+  });
+}
+
+// All Variants are tried: which of them a library takes cannot be known before.
+absl::StatusOr<Choice> FirstThatCompiles(
+    const Candidate& candidate, const Target& target,
+    absl::FunctionRef<absl::StatusOr<Compiled>(const Variant&)> compile) {
   Choice choice;
-  ASSIGN_OR_RETURN(const std::vector<Variant> variants, engine.Variants(candidate, target));
+  ASSIGN_OR_RETURN(const std::vector<Variant> variants,
+                   candidate.engine->Variants(candidate, target));
   for (const Variant& variant : variants) {
-    ASSIGN_OR_RETURN(choice.compiled, engine.Compile(candidate, variant, target));
+    ASSIGN_OR_RETURN(choice.compiled, compile(variant));
     choice.variant = variant;
     if (choice.compiled.step() != nullptr) break;
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/plan/engine.h"
@@ -23,6 +24,10 @@ struct Choice {
 // The first Variant that an Engine compiles, or the reason of its last refusal.
 //   errors  what the Engine failed with
 absl::StatusOr<Choice> FirstThatCompiles(const Candidate& candidate, const Target& target);
+// The same where `compile` stands for the Engine's Compile.
+absl::StatusOr<Choice> FirstThatCompiles(
+    const Candidate& candidate, const Target& target,
+    absl::FunctionRef<absl::StatusOr<Compiled>(const Variant&)> compile);
 
 // What the search asks forward: what Candidates take on a Device. Thread-safe.
 class Pricer {

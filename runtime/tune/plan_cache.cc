@@ -55,6 +55,7 @@ const char* FirstWrong(const Json& json, PlanEntry& entry) {
   if (!Take(json, "workspace_bytes", entry.workspace_bytes)) return "workspace_bytes";
   if (!Take(json, "checked", entry.checked)) return "checked";
   if (!Take(json, "date", entry.date)) return "date";
+  if (json.contains("saved") && !Take(json, "saved", entry.saved)) return "saved";
   const auto versions = json.find("versions");
   const bool has_versions = versions != json.end() && versions->is_object() &&
                             Take(*versions, "engine", entry.engine_version) &&
@@ -63,39 +64,74 @@ const char* FirstWrong(const Json& json, PlanEntry& entry) {
   return has_versions ? nullptr : "versions";
 }
 
+const char* FirstWrong(const Json& json, FailedVariant& failed) {
+  if (!json.is_object()) return "device";
+  if (!Take(json, "device", failed.device)) return "device";
+  if (!Take(json, "signature", failed.signature)) return "signature";
+  if (!Take(json, "engine", failed.engine)) return "engine";
+  if (!Take(json, "variant", failed.variant)) return "variant";
+  if (!Take(json, "how", failed.how)) return "how";
+  if (!Take(json, "why", failed.why)) return "why";
+  if (!Take(json, "date", failed.date)) return "date";
+  const auto versions = json.find("versions");
+  const bool has_versions = versions != json.end() && versions->is_object() &&
+                            Take(*versions, "engine", failed.engine_version);
+  return has_versions ? nullptr : "versions";
+}
+
+Json ToJson(const FailedVariant& f) {
+  return {{"device", f.device},
+          {"signature", f.signature},
+          {"engine", f.engine},
+          {"variant", f.variant},
+          {"how", f.how},
+          {"why", f.why},
+          {"versions", {{"engine", f.engine_version}}},
+          {"date", f.date}};
+}
+
 Json ToJson(const PlanEntry& e) {
-  return {{"device", e.device},
-          {"signature", e.signature},
-          {"engine", e.engine},
-          {"variant", e.variant},
-          {"us", e.us},
-          {"workspace_bytes", e.workspace_bytes},
-          {"checked", e.checked},
-          {"versions", {{"engine", e.engine_version}, {"driver", e.driver}, {"cuda", e.cuda}}},
-          {"date", e.date}};
+  Json json = {{"device", e.device},
+               {"signature", e.signature},
+               {"engine", e.engine},
+               {"variant", e.variant},
+               {"us", e.us},
+               {"workspace_bytes", e.workspace_bytes},
+               {"checked", e.checked},
+               {"versions", {{"engine", e.engine_version}, {"driver", e.driver}, {"cuda", e.cuda}}},
+               {"date", e.date}};
+  if (!e.saved.empty()) json["saved"] = e.saved;
+  return json;
 }
 
 // Of equal keys the smaller time.
-void Add(PlanEntry entry, PlanEntries& to) {
-  auto [it, added] = to.try_emplace({entry.device, entry.signature}, entry);
+void Add(PlanEntry entry, PlanFile& to) {
+  auto [it, added] = to.entries.try_emplace({entry.device, entry.signature}, entry);
   if (!added && entry.us < it->second.us) it->second = std::move(entry);
 }
 
-void AddAll(PlanEntries from, PlanEntries& to) {
-  for (auto& [key, entry] : from) Add(std::move(entry), to);
+void Add(FailedVariant failed, PlanFile& to) {
+  to.failed.try_emplace({failed.device, failed.signature, failed.variant}, failed);
 }
 
-absl::StatusOr<PlanEntries> ReadOrEmpty(const std::string& path) {
+void AddAll(PlanFile from, PlanFile& to) {
+  for (auto& [key, entry] : from.entries) Add(std::move(entry), to);
+  for (auto& [key, failed] : from.failed) Add(std::move(failed), to);
+}
+
+absl::StatusOr<PlanFile> ReadOrEmpty(const std::string& path) {
   ASSIGN_OR_RETURN(const bool exists, Exists(path));
-  if (!exists) return PlanEntries();
-  return ReadPlanEntries(path);
+  if (!exists) return PlanFile();
+  return ReadPlanFile(path);
 }
 
 // Under the file's lock.
-absl::Status Write(const PlanEntries& entries, const std::string& path) {
-  Json list = Json::array();
-  for (const auto& [key, entry] : entries) list.push_back(ToJson(entry));
-  const Json json = {{"format", kFormat}, {"entries", std::move(list)}};
+absl::Status Write(const PlanFile& file, const std::string& path) {
+  Json entries = Json::array(), failed = Json::array();
+  for (const auto& [key, entry] : file.entries) entries.push_back(ToJson(entry));
+  for (const auto& [key, variant] : file.failed) failed.push_back(ToJson(variant));
+  Json json = {{"format", kFormat}, {"entries", std::move(entries)}};
+  if (!failed.empty()) json["failed"] = std::move(failed);
   // A signature may hold any bytes: one that is not UTF-8 is never found again.
   return WriteFile(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
@@ -112,9 +148,29 @@ absl::StatusOr<Json> Parse(const std::string& path, const std::string& text) {
   }
 }
 
+// Adds the items of the list `name`, which may be missing.
+template <typename Item>
+absl::Status AddList(const Json& json, const char* name, const char* one, const std::string& path,
+                     PlanFile& to) {
+  const auto list = json.find(name);
+  if (list == json.end()) return absl::OkStatus();
+  if (!list->is_array()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": expected a list \"", name, "\""));
+  }
+  for (size_t i = 0; i < list->size(); ++i) {
+    Item item;
+    if (const char* wrong = FirstWrong((*list)[i], item); wrong != nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": ", one, " ", i, ": \"", wrong,
+                                                     "\" is missing or not what it should be"));
+    }
+    Add(std::move(item), to);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<PlanEntries> ReadPlanEntries(const std::string& path) {
+absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostFileBytes));
   ASSIGN_OR_RETURN(const Json json, Parse(path, text));
   std::string format;
@@ -122,74 +178,110 @@ absl::StatusOr<PlanEntries> ReadPlanEntries(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": expected the format \"", kFormat, "\""));
   }
-  const auto list = json.find("entries");
-  if (list == json.end() || !list->is_array()) {
+  if (!json.contains("entries")) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": expected a list \"entries\""));
   }
-  PlanEntries entries;
-  for (size_t i = 0; i < list->size(); ++i) {
-    PlanEntry entry;
-    if (const char* wrong = FirstWrong((*list)[i], entry); wrong != nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": entry ", i, ": \"", wrong,
-                                                     "\" is missing or not what it should be"));
-    }
-    Add(std::move(entry), entries);
-  }
-  return entries;
+  PlanFile file;
+  RETURN_IF_ERROR(AddList<PlanEntry>(json, "entries", "entry", path, file));
+  RETURN_IF_ERROR(AddList<FailedVariant>(json, "failed", "failed", path, file));
+  return file;
 }
 
 absl::StatusOr<std::unique_ptr<PlanCache>> PlanCache::Open(const std::string& path) {
   std::unique_ptr<PlanCache> cache(new PlanCache(path));
   if (path.empty()) return cache;
   absl::MutexLock lock(cache->mutex_);
-  ASSIGN_OR_RETURN(cache->entries_, ReadOrEmpty(path));
+  ASSIGN_OR_RETURN(cache->file_, ReadOrEmpty(path));
   return cache;
 }
 
 std::optional<PlanEntry> PlanCache::Find(const std::string& device,
                                          const std::string& signature) const {
   absl::MutexLock lock(mutex_);
-  const auto it = entries_.find({device, signature});
-  if (it == entries_.end()) return std::nullopt;
+  const auto it = file_.entries.find({device, signature});
+  if (it == file_.entries.end()) return std::nullopt;
   return it->second;
+}
+
+std::optional<double> PlanCache::FindUs(const std::string& device,
+                                        const std::string& signature) const {
+  absl::MutexLock lock(mutex_);
+  const auto it = file_.entries.find({device, signature});
+  if (it == file_.entries.end()) return std::nullopt;
+  return it->second.us;
 }
 
 void PlanCache::Put(PlanEntry entry) {
   absl::MutexLock lock(mutex_);
   std::pair<std::string, std::string> key = {entry.device, entry.signature};
-  entries_[std::move(key)] = std::move(entry);
+  file_.entries[std::move(key)] = std::move(entry);
   changed_ = true;
+}
+
+std::vector<FailedVariant> PlanCache::Failed(const std::string& device,
+                                             const std::string& signature) const {
+  absl::MutexLock lock(mutex_);
+  std::vector<FailedVariant> found;
+  for (auto it = file_.failed.lower_bound({device, signature, ""}); it != file_.failed.end();
+       ++it) {
+    if (it->second.device != device || it->second.signature != signature) break;
+    found.push_back(it->second);
+  }
+  return found;
+}
+
+void PlanCache::PutFailed(FailedVariant failed) {
+  absl::MutexLock lock(mutex_);
+  std::tuple<std::string, std::string, std::string> key = {failed.device, failed.signature,
+                                                           failed.variant};
+  file_.failed[std::move(key)] = std::move(failed);
+  changed_ = true;
+}
+
+absl::Status PlanCache::Add(const std::string& path) {
+  ASSIGN_OR_RETURN(PlanFile file, ReadOrEmpty(path));
+  absl::MutexLock lock(mutex_);
+  AddAll(std::move(file), file_);
+  changed_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status PlanCache::WriteTo(const std::string& path) const {
+  absl::MutexLock lock(mutex_);
+  return Write(file_, path);
 }
 
 absl::Status PlanCache::Save() {
   absl::MutexLock lock(mutex_);
   if (path_.empty() || !changed_) return absl::OkStatus();
   ASSIGN_OR_RETURN(const FileLock file_lock, LockFor(path_));
-  ASSIGN_OR_RETURN(PlanEntries others, ReadOrEmpty(path_));
-  AddAll(std::move(others), entries_);
-  RETURN_IF_ERROR(Write(entries_, path_));
+  ASSIGN_OR_RETURN(PlanFile others, ReadOrEmpty(path_));
+  AddAll(std::move(others), file_);
+  RETURN_IF_ERROR(Write(file_, path_));
   changed_ = false;
   return absl::OkStatus();
 }
 
 absl::Status MergePlanCaches(const std::string& path, const std::vector<std::string>& files) {
   ASSIGN_OR_RETURN(const FileLock lock, LockFor(path));
-  ASSIGN_OR_RETURN(PlanEntries entries, ReadOrEmpty(path));
-  for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(PlanEntries more, ReadPlanEntries(file));
-    AddAll(std::move(more), entries);
+  ASSIGN_OR_RETURN(PlanFile merged, ReadOrEmpty(path));
+  for (const std::string& name : files) {
+    ASSIGN_OR_RETURN(PlanFile more, ReadPlanFile(name));
+    AddAll(std::move(more), merged);
   }
-  return Write(entries, path);
+  return Write(merged, path);
 }
 
 absl::StatusOr<int> PrunePlanCache(const std::string& path, std::string_view device_or_version) {
   ASSIGN_OR_RETURN(const FileLock lock, LockFor(path));
-  ASSIGN_OR_RETURN(PlanEntries entries, ReadPlanEntries(path));
-  const auto pruned = static_cast<int>(std::erase_if(entries, [&](const auto& item) {
-    const PlanEntry& entry = item.second;
-    return entry.device == device_or_version || entry.engine_version == device_or_version;
-  }));
-  if (pruned > 0) RETURN_IF_ERROR(Write(entries, path));
+  ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(path));
+  const auto goes = [&](const auto& item) {
+    return item.second.device == device_or_version ||
+           item.second.engine_version == device_or_version;
+  };
+  const auto pruned =
+      static_cast<int>(std::erase_if(file.entries, goes) + std::erase_if(file.failed, goes));
+  if (pruned > 0) RETURN_IF_ERROR(Write(file, path));
   return pruned;
 }
 

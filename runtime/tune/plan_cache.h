@@ -3,7 +3,11 @@
 //    "entries": [{"device": "h200", "signature": "cudnn 9.19.0 on …", "engine": "cudnn",
 //      "variant": "engine 41, k2=0", "us": 11.3, "workspace_bytes": 0, "checked": true,
 //      "versions": {"engine": "9.19.0", "driver": "580.95", "cuda": "13.0"}, "date":
+//      "2026-11-22", "saved": "…"}],
+//    "failed": [{"device": "h200", "signature": "cudnn 9.19.0 on …", "engine": "cudnn",
+//      "variant": "engine 4", "how": "hung", "why": "", "versions": {"engine": "9.19.0"}, "date":
 //      "2026-11-22"}]}
+// Files of before "failed" and "saved" are read too.
 //   errors  InvalidArgument: no such file as above, with its name and the entry's number; nothing
 //           is written then. Those of runtime/base/file.h
 #pragma once
@@ -13,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,8 +35,30 @@ struct PlanEntry {
   bool checked = false;                      // against its Nodes; false: their reference failed
   std::string engine_version, driver, cuda;  // only the first decides whether it is taken
   std::string date;                          // "2026-11-22"
+  std::string saved;                         // for Engine::Load; empty: it is compiled again
 };
 using PlanEntries = std::map<std::pair<std::string, std::string>, PlanEntry>;  // device, signature
+
+// FailedVariant::how
+inline constexpr char kHung[] = "hung";        // its worker program was ended
+inline constexpr char kCrashed[] = "crashed";  // its worker program died, or lost the device
+inline constexpr char kBroke[] = "failed";     // it could not be run
+inline constexpr char kWrong[] = "was wrong";
+inline constexpr char kRefused[] = "was refused";  // all Variants, `variant` is empty
+
+// A Variant that is not tried again.
+struct FailedVariant {
+  std::string device, signature, engine, variant;
+  std::string how, why;  // one of those above; in words, may be empty
+  std::string engine_version, date;
+};
+// device, signature, variant
+using FailedVariants = std::map<std::tuple<std::string, std::string, std::string>, FailedVariant>;
+
+struct PlanFile {
+  PlanEntries entries;
+  FailedVariants failed;
+};
 
 // A file's entries, and what was measured since. Thread-safe.
 class PlanCache {
@@ -40,7 +67,15 @@ class PlanCache {
   static absl::StatusOr<std::unique_ptr<PlanCache>> Open(const std::string& path);
 
   std::optional<PlanEntry> Find(const std::string& device, const std::string& signature) const;
+  std::optional<double> FindUs(const std::string& device, const std::string& signature) const;
   void Put(PlanEntry entry);  // in place of one of equal device and signature
+  // Those of a signature.
+  std::vector<FailedVariant> Failed(const std::string& device, const std::string& signature) const;
+  void PutFailed(FailedVariant failed);
+  // Adds what another file holds; of equal entries the faster is kept.
+  absl::Status Add(const std::string& path);
+  // Writes all of it to another file, which it replaces.
+  absl::Status WriteTo(const std::string& path) const;
   // Writes the file if something was put since, with what others wrote meanwhile; of equal device
   // and signature the faster one.
   absl::Status Save();
@@ -50,15 +85,16 @@ class PlanCache {
 
   const std::string path_;
   mutable absl::Mutex mutex_;
-  PlanEntries entries_ ABSL_GUARDED_BY(mutex_);
+  PlanFile file_ ABSL_GUARDED_BY(mutex_);
   bool changed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // NotFound: no such file.
-absl::StatusOr<PlanEntries> ReadPlanEntries(const std::string& path);
+absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path);
 // Adds the entries of `files` to `path`, which may be new; of equal ones the faster is kept.
 absl::Status MergePlanCaches(const std::string& path, const std::vector<std::string>& files);
-// Removes the entries of this device, or of this version of an engine. Returns how many.
+// Removes the entries of this device, or of this version of an engine, and what failed there.
+// Returns how many.
 absl::StatusOr<int> PrunePlanCache(const std::string& path, std::string_view device_or_version);
 
 }  // namespace onnx_cudnn

@@ -25,21 +25,28 @@ constexpr double kHopeless = 1.5;
 
 absl::Status Race::Drop(Attempt& attempt, const absl::Status& why) {
   if (absl::IsFailedPrecondition(why)) return why;
+  if (absl::IsResourceExhausted(why)) lacked_memory_ = true;
   attempt.compiled = Compiled::No(std::string(why.message()));
   return absl::OkStatus();
 }
 
 absl::Status Race::List() {
   ASSIGN_OR_RETURN(std::vector<Variant> variants, candidate_.engine->Variants(candidate_, target_));
-  if (variants.size() > kMostVariants) variants.resize(kMostVariants);
-  for (Variant& variant : variants) attempts_.push_back({std::move(variant)});
+  for (Variant& variant : variants) {
+    if (attempts_.size() == kMostVariants) break;
+    attempts_.push_back({std::move(variant)});
+    const std::string against = trials_.Against(attempts_.back().variant);
+    if (against.empty()) continue;
+    Note(attempts_.back(), absl::StrCat("left out: it ", against));
+    attempts_.pop_back();
+    choice_.compiled = Compiled::No(notes_.back());
+  }
   return absl::OkStatus();
 }
 
 absl::Status Race::Compile(int variant) {
   Attempt& attempt = attempts_[variant];
-  absl::StatusOr<Compiled> compiled =
-      candidate_.engine->Compile(candidate_, attempt.variant, target_);
+  absl::StatusOr<Compiled> compiled = trials_.Compile(attempt.variant);
   if (!compiled.ok()) return Drop(attempt, compiled.status());
   attempt.compiled = *std::move(compiled);
   return absl::OkStatus();
@@ -50,12 +57,14 @@ absl::Status Race::Time() {
   for (Attempt& attempt : attempts_) {
     const std::shared_ptr<const Step>& step = attempt.compiled.step();
     if (step == nullptr || !step->launches()) continue;  // a view takes no time
-    const absl::StatusOr<double> us = TimeOne(step, best_first_us);
-    if (us.ok()) {
-      attempt.us = *us;
-    } else {
-      RETURN_IF_ERROR(Drop(attempt, us.status()));
-    }
+    const absl::Status timed = trials_.Try(attempt.variant, [&]() -> absl::Status {
+      ASSIGN_OR_RETURN(attempt.us, TimeOne(step, best_first_us));
+      return absl::OkStatus();
+    });
+    if (timed.ok()) continue;
+    RETURN_IF_ERROR(Drop(attempt, timed));
+    if (absl::IsResourceExhausted(timed)) continue;
+    failed_.push_back(trials_.Failed(attempt.variant, kBroke, std::string(timed.message())));
   }
   return absl::OkStatus();
 }
@@ -95,6 +104,7 @@ absl::Status Race::Decide() {
   const std::vector<const Attempt*> order = FastestFirst();
   if (order.empty()) {
     if (!attempts_.empty()) choice_.compiled = attempts_.back().compiled;
+    Refuse();
     return absl::OkStatus();
   }
   // A view moves nothing, and `host` is the Nodes' own reference.
@@ -122,15 +132,33 @@ absl::Status Race::CheckInOrder(const std::vector<const Attempt*>& order,
                                 const std::vector<HostTensor>& inputs,
                                 const std::vector<HostTensor>& expected) {
   for (const Attempt* attempt : order) {
-    ASSIGN_OR_RETURN(const std::string wrong, WrongOf(*attempt, inputs, expected));
+    ASSIGN_OR_RETURN(const std::string wrong, TryWrongOf(*attempt, inputs, expected));
     if (wrong.empty()) {
       Win(*attempt);
       return absl::OkStatus();
     }
     Note(*attempt, wrong);
+    failed_.push_back(trials_.Failed(attempt->variant, kWrong, wrong));
     choice_.compiled = Compiled::No(notes_[0]);
   }
+  Refuse();
   return absl::OkStatus();
+}
+
+void Race::Refuse() {
+  if (lacked_memory_) return;
+  failed_.push_back(trials_.Failed({}, kRefused, choice_.compiled.reason()));
+}
+
+absl::StatusOr<std::string> Race::TryWrongOf(const Attempt& attempt,
+                                             const std::vector<HostTensor>& inputs,
+                                             const std::vector<HostTensor>& expected) const {
+  std::string wrong;
+  RETURN_IF_ERROR(trials_.Try(attempt.variant, [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(wrong, WrongOf(attempt, inputs, expected));
+    return absl::OkStatus();
+  }));
+  return wrong;
 }
 
 absl::StatusOr<std::string> Race::WrongOf(const Attempt& attempt,

@@ -9,6 +9,7 @@
 #include "runtime/exec/device.h"
 #include "runtime/exec/seeded_numbers.h"
 #include "runtime/plan/pricer.h"
+#include "runtime/tune/trials.h"
 
 namespace onnx_cudnn {
 
@@ -17,10 +18,14 @@ namespace onnx_cudnn {
 class Race {
  public:
   // All outlive it.
-  Race(const Candidate& candidate, const Target& target, Device& device, ConstantStore& constants)
-      : candidate_(candidate), target_(target), device_(device), constants_(constants) {}
+  Race(const Trials& trials, Device& device, ConstantStore& constants)
+      : trials_(trials),
+        candidate_(trials.candidate()),
+        target_(trials.target()),
+        device_(device),
+        constants_(constants) {}
 
-  // 1. Asks for the Variants, of which the first 16 take part.
+  // 1. Asks for the Variants, of which the first 16 take part that did not fail before.
   absl::Status List();
   int variants() const { return static_cast<int>(attempts_.size()); }
   // 2. Of each Variant; any number at once.
@@ -37,6 +42,9 @@ class Race {
   // Variants that were fastest and wrong, or why nothing was checked: engine, first Node, Variant,
   // what differs.
   const std::vector<std::string>& notes() const { return notes_; }
+  // What need not be tried again: Variants that were wrong or could not be run; where there is no
+  // winner, the Candidate. Nothing of what a lack of memory stopped.
+  const std::vector<FailedVariant>& failed() const { return failed_; }
 
  private:
   struct Attempt {
@@ -44,19 +52,24 @@ class Race {
     Compiled compiled;
     double us = 0;
   };
-  static absl::Status Drop(Attempt& attempt, const absl::Status& why);
+  absl::Status Drop(Attempt& attempt, const absl::Status& why);
+  void Refuse();
   absl::StatusOr<double> TimeOne(std::shared_ptr<const Step> step, double& best_first_us) const;
   std::vector<const Attempt*> FastestFirst() const;
   std::vector<HostTensor> MakeInputs(IndexValues indices) const;
   absl::Status CheckInOrder(const std::vector<const Attempt*>& order,
                             const std::vector<HostTensor>& inputs,
                             const std::vector<HostTensor>& expected);
-  // What `attempt` does wrong; empty: nothing.
+  // What `attempt` does wrong; empty: nothing. Told to the observer.
+  absl::StatusOr<std::string> TryWrongOf(const Attempt& attempt,
+                                         const std::vector<HostTensor>& inputs,
+                                         const std::vector<HostTensor>& expected) const;
   absl::StatusOr<std::string> WrongOf(const Attempt& attempt, const std::vector<HostTensor>& inputs,
                                       const std::vector<HostTensor>& expected) const;
   void Note(const Attempt& attempt, std::string_view what);
   void Win(const Attempt& attempt);
 
+  const Trials& trials_;
   const Candidate& candidate_;
   const Target& target_;
   Device& device_;
@@ -64,7 +77,9 @@ class Race {
   std::vector<Attempt> attempts_;
   Choice choice_;
   bool checked_ = true;
+  bool lacked_memory_ = false;
   std::vector<std::string> notes_;
+  std::vector<FailedVariant> failed_;
 };
 
 }  // namespace onnx_cudnn

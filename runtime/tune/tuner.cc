@@ -1,9 +1,9 @@
 #include "runtime/tune/tuner.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -23,30 +23,49 @@ std::string NameOf(const Candidate& candidate) {
   return absl::StrCat(candidate.engine->name(), ": ", Where(*candidate.nodes[0]));
 }
 
-// body(i) for every i below n, in parallel; the first error in order.
-absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) {
-  std::vector<absl::Status> statuses(n);
-  ThreadPool::Default().ParallelFor(static_cast<int64_t>(n), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) statuses[i] = body(i);
-  });
-  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 struct Tuner::Task {
   const Candidate* candidate;
   size_t index;  // in what was asked
-  std::string signature = {};
+  std::unique_ptr<const Trials> trials = nullptr;
   Choice choice = {};
+  bool is_refused = false;  // as the cache says
 
-  bool is_done() const { return choice.compiled.step() != nullptr; }
+  bool has_step() const { return choice.compiled.step() != nullptr; }
+  bool is_done() const { return has_step() || is_refused; }
 };
 
+// body(i) for every i below n, in parallel unless one is to go at a time; the first error in order.
+absl::Status Tuner::ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const {
+  std::vector<absl::Status> statuses(n);
+  const auto all = static_cast<int64_t>(n);
+  ThreadPool::Default().ParallelFor(all, options_.one_at_a_time ? std::max<int64_t>(all, 1) : 1,
+                                    [&](int64_t begin, int64_t end) {
+                                      for (int64_t i = begin; i < end; ++i) statuses[i] = body(i);
+                                    });
+  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
 std::optional<double> Tuner::MeasuredUs(const std::string& signature) const {
-  const std::optional<PlanEntry> entry = cache_.Find(target_.info.name, signature);
-  return entry.has_value() ? std::optional(entry->us) : std::nullopt;
+  return cache_.FindUs(target_.info.name, signature);
+}
+
+bool Tuner::Knows(absl::Span<const Candidate* const> candidates) const {
+  return std::all_of(candidates.begin(), candidates.end(), [&](const Candidate* candidate) {
+    if (candidate->engine->name() == "view") return true;  // it takes no time
+    const std::string signature = Signature(*candidate, target_);
+    if (cache_.FindUs(target_.info.name, signature).has_value()) return true;
+    const Trials trials(*candidate, target_, signature, cache_.Failed(target_.info.name, signature),
+                        options_.observer);
+    return !trials.Refusal().empty();
+  });
+}
+
+void Tuner::AddBudget(double seconds) {
+  absl::MutexLock lock(mutex_);
+  budget_s_ += seconds;
 }
 
 TunerStats Tuner::stats() const {
@@ -77,13 +96,18 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   while (!left.empty() && HasBudget()) {
     RETURN_IF_ERROR(Measure(left.first(std::min(left.size(), kBatch))));
     left.remove_prefix(std::min(left.size(), kBatch));
+    RETURN_IF_ERROR(cache_.Save());
+    if (!options_.observer.progress) continue;
+    const int64_t done = stats().signatures;
+    options_.observer.progress(done, HasBudget() ? done + static_cast<int64_t>(left.size()) : done);
   }
   RETURN_IF_ERROR(ForAll(left.size(), [&](size_t i) -> absl::Status {
-    absl::StatusOr<Choice> choice = FirstThatCompiles(*left[i].candidate, target_);
+    absl::StatusOr<Choice> choice = FirstThatCompiles(
+        *left[i].candidate, target_, [&](const Variant& v) { return left[i].trials->Compile(v); });
     if (!choice.ok()) return Annotate(choice.status(), NameOf(*left[i].candidate));
     left[i].choice = *std::move(choice);
     // A view's time is known.
-    if (left[i].is_done() && !left[i].choice.compiled.step()->launches()) left[i].choice.us = 0;
+    if (left[i].has_step() && !left[i].choice.compiled.step()->launches()) left[i].choice.us = 0;
     return absl::OkStatus();
   }));
   std::vector<Choice> choices(tasks.size());
@@ -93,21 +117,28 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
 
 // What does not compile now is no hit.
 void Tuner::TakeFromCache(Task& task) const {
-  task.signature = Signature(*task.candidate, target_);
-  const Engine& engine = *task.candidate->engine;
-  const std::optional<PlanEntry> entry = cache_.Find(target_.info.name, task.signature);
-  if (!entry.has_value() || entry->engine_version != engine.version()) return;
-  const Variant variant{entry->variant};
-  absl::StatusOr<Compiled> compiled = engine.Compile(*task.candidate, variant, target_);
+  const std::string signature = Signature(*task.candidate, target_);
+  task.trials =
+      std::make_unique<Trials>(*task.candidate, target_, signature,
+                               cache_.Failed(target_.info.name, signature), options_.observer);
+  const std::optional<PlanEntry> entry = cache_.Find(target_.info.name, signature);
+  if (!entry.has_value()) {
+    std::string refusal = task.trials->Refusal();
+    task.is_refused = !refusal.empty();
+    if (task.is_refused) task.choice.compiled = Compiled::No(std::move(refusal));
+    return;
+  }
+  if (entry->engine_version != task.candidate->engine->version()) return;
+  absl::StatusOr<Compiled> compiled = task.trials->Load(*entry);
   if (!compiled.ok() || compiled->step() == nullptr) return;
-  task.choice = {.variant = variant, .compiled = *std::move(compiled), .us = entry->us};
+  task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
 absl::Status Tuner::Measure(absl::Span<Task> tasks) {
   const absl::Time start = absl::Now();
   ConstantStore constants(device_);  // forms that lose are gone with it
   std::vector<Race> races;
-  for (const Task& task : tasks) races.emplace_back(*task.candidate, target_, device_, constants);
+  for (const Task& task : tasks) races.emplace_back(*task.trials, device_, constants);
   const auto annotated = [&](size_t i, const absl::Status& status) {
     return Annotate(status, NameOf(*tasks[i].candidate));
   };
@@ -138,11 +169,12 @@ void Tuner::Note(const Task& task, const Race& race) {
     stats_.variants += race.variants();
     stats_.notes.insert(stats_.notes.end(), race.notes().begin(), race.notes().end());
   }
-  if (!task.is_done() || !task.choice.compiled.step()->launches()) return;
+  for (const FailedVariant& failed : race.failed()) cache_.PutFailed(failed);
+  if (!task.has_step() || !task.choice.compiled.step()->launches()) return;
   const Engine& engine = *task.candidate->engine;
   const PlatformVersions platform = device_.versions();
   cache_.Put({.device = target_.info.name,
-              .signature = task.signature,
+              .signature = task.trials->signature(),
               .engine = std::string(engine.name()),
               .variant = task.choice.variant.text,
               .us = *task.choice.us,
@@ -151,7 +183,8 @@ void Tuner::Note(const Task& task, const Race& race) {
               .engine_version = engine.version(),
               .driver = platform.driver,
               .cuda = platform.cuda,
-              .date = absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone())});
+              .date = Today(),
+              .saved = task.choice.compiled.step()->Save()});
 }
 
 }  // namespace onnx_cudnn

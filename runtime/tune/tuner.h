@@ -2,13 +2,16 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/exec/device.h"
 #include "runtime/plan/pricer.h"
 #include "runtime/tune/plan_cache.h"
+#include "runtime/tune/trials.h"
 
 namespace onnx_cudnn {
 
@@ -25,25 +28,40 @@ struct TunerStats {
   std::vector<std::string> notes;
 };
 
+struct TunerOptions {
+  // Seconds that measuring may take over the Tuner's life; a batch of signatures that was begun is
+  // ended. 0: only what the PlanCache holds has a price.
+  double budget_s = 0;
+  bool one_at_a_time = false;  // nothing is compiled or checked beside something else
+  TuneObserver observer;
+};
+
 // Measures Candidates on a Device: Variants are compiled in parallel, each is timed alone, and the
 // fastest wins whose outputs agree with the Candidate's Nodes. Thread-safe; callers measure one
 // after the other.
 class Tuner final : public Pricer {
  public:
   // target, device, cache  outlive it
-  // budget_s  seconds that measuring may take over the Tuner's life; a batch of signatures that was
-  //           begun is ended. 0: only what `cache` holds has a price
-  Tuner(const Target& target, Device& device, PlanCache& cache, double budget_s)
-      : target_(target), device_(device), cache_(cache), budget_s_(budget_s) {}
+  Tuner(const Target& target, Device& device, PlanCache& cache, TunerOptions options)
+      : target_(target),
+        device_(device),
+        cache_(cache),
+        options_(std::move(options)),
+        budget_s_(options_.budget_s) {}
 
   std::optional<double> MeasuredUs(const std::string& signature) const override;
-  // A signature in the cache gets the Variant that stands there, compiled and not measured.
+  // A signature in the cache gets the Variant that stands there, loaded or compiled and not
+  // measured. The cache is saved after each batch.
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override;
   TunerStats stats() const;
+  // Whether nothing of `candidates` would be measured, whatever the budget.
+  bool Knows(absl::Span<const Candidate* const> candidates) const;
+  void AddBudget(double seconds);
 
  private:
   struct Task;
+  absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
   bool HasBudget() const;
   void TakeFromCache(Task& task) const;
   absl::Status Measure(absl::Span<Task> tasks);
@@ -52,9 +70,10 @@ class Tuner final : public Pricer {
   const Target& target_;
   Device& device_;
   PlanCache& cache_;
-  const double budget_s_;
+  const TunerOptions options_;
   absl::Mutex measuring_;  // the Device is timed
   mutable absl::Mutex mutex_;
+  double budget_s_ ABSL_GUARDED_BY(mutex_);
   TunerStats stats_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,28 +1,40 @@
 // Sessions over the CPU device that behaves like a GPU towards its callers.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <numeric>
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/loaded_model.h"
+#include "runtime/worker_tuning.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/temp_folder.h"
 
 namespace onnx_cudnn {
 
 struct SessionMaker {
+  static absl::StatusOr<OpenedDevice> Open() {
+    OpenedDevice opened{.device = MakeCpuDevice({.interleave_seed = 1, .like_a_gpu = true})};
+    ASSIGN_OR_RETURN(opened.target, MakeTarget("h200"));
+    return opened;
+  }
+  // With `tune_worker` in the options a worker program may measure.
   static absl::StatusOr<Session> Make(std::string_view text, const SessionOptions& options) {
     ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
     ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));
-    OpenedDevice opened{.device = MakeCpuDevice({.interleave_seed = 1, .like_a_gpu = true})};
-    ASSIGN_OR_RETURN(opened.target, MakeTarget("h200"));
-    ASSIGN_OR_RETURN(auto model,
-                     LoadedModel::Create(std::move(graph), options, 0, std::move(opened)));
+    ASSIGN_OR_RETURN(OpenedDevice opened, Open());
+    TuneSetup tuning;
+    if (!options.tune_worker.empty()) tuning.source.bytes = bytes;
+    ASSIGN_OR_RETURN(auto model, LoadedModel::Create(std::move(graph), options, 0,
+                                                     std::move(opened), std::move(tuning)));
     return Session(std::move(model));
   }
 };
@@ -85,6 +97,110 @@ TEST(GpuLikeSessionTest, MeasuresOnceAndKnowsItThen) {
   EXPECT_EQ(second.tuned_signatures, 0);
   EXPECT_GT(second.cached_signatures, 0);
   EXPECT_EQ(second.tune_ms, 0);
+}
+
+// A worker program that is a shell script.
+std::string Worker(const TempFolder& folder, std::string_view script) {
+  const std::string path = folder.Write("worker", absl::StrCat("#!/bin/sh\n", script));
+  EXPECT_EQ(chmod(path.c_str(), 0700), 0);
+  return path;
+}
+
+// Stats of a Session over kShift after a Run whose outputs are right.
+SessionStats StatsAfterRun(const SessionOptions& options) {
+  const std::vector<float> x = Ramp(-3);
+  const Session session = MakeSession(kShift, options);
+  const auto outputs = session.Run({View(x.data(), {kN})}).value();
+  EXPECT_EQ(outputs[0].data<float>()[0], -2);
+  EXPECT_EQ(outputs[1].data<float>()[0], 0);
+  return session.stats();
+}
+
+TEST(GpuLikeSessionTest, WithoutAWorkerProgramItMeasuresAndSaysSo) {
+  const SessionStats stats = StatsAfterRun({.tune_budget_s = 60, .tune_worker = "/none/worker"});
+  EXPECT_GT(stats.tuned_signatures, 0);
+  EXPECT_EQ(stats.tune_notes,
+            std::vector<std::string>{"no worker program /none/worker: No such file or directory: "
+                                     "measured in this process"});
+}
+
+TEST(GpuLikeSessionTest, AWorkerThatCannotWorkLeavesItToThisProcess) {
+  const TempFolder folder;
+  const std::string worker = Worker(folder, "echo '{\"error\": \"no GPU\"}'\nexit 5\n");
+  const SessionStats stats = StatsAfterRun({.tune_budget_s = 60, .tune_worker = worker});
+  EXPECT_GT(stats.tuned_signatures, 0);
+  EXPECT_EQ(stats.tune_notes, (std::vector<std::string>{"the worker program tried nothing: no GPU",
+                                                        "measured in this process"}));
+}
+
+TEST(GpuLikeSessionTest, AWorkerThatCrashesDoesNotTakeItDown) {
+  const TempFolder folder;
+  const std::string worker =
+      Worker(folder,
+             "echo '{\"trying\": 1, \"device\": \"h200\", \"signature\": \"s\", \"engine\": \"e\", "
+             "\"variant\": \"v\", \"version\": \"1\"}'\nkill -SEGV $$\n");
+  const std::string plans = folder.path("plans.json");
+  const SessionStats stats =
+      StatsAfterRun({.tune_budget_s = 60, .plan_cache = plans, .tune_worker = worker});
+  EXPECT_EQ(stats.tuned_signatures, 0);
+  ASSERT_FALSE(stats.tune_notes.empty());
+  EXPECT_TRUE(absl::StrContains(stats.tune_notes[0], "e v: crashed: signal 11"))
+      << stats.tune_notes[0];
+  const auto file = ReadPlanFile(plans);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->failed.count({"h200", "s", "v"}), 1u);
+}
+
+// Both halves of a job over one device: what a worker measured is all that the Session needs.
+TEST(GpuLikeSessionTest, AWorkersPlansAreTakenAndNothingIsMeasuredAgain) {
+  const TempFolder folder;
+  const std::string kept = folder.path("job.json"), plans = folder.path("plans.json");
+  const SessionOptions options{.tune_budget_s = 60};
+  {
+    SessionOptions first = options;
+    first.tune_worker =
+        Worker(folder, absl::StrCat("cp \"$1\" ", kept, "\ncp \"$2\" ", plans, "\nexit 5\n"));
+    const Session session = MakeSession(kShift, first);  // keeps the model's file
+    const std::vector<float> x = Ramp(-3);
+    ASSERT_TRUE(session.Run({View(x.data(), {kN})}).ok());
+    WorkerLines lines(
+        Descriptor(open(folder.path("lines").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)));
+    const absl::Status worked = WorkOnJob(
+        kept, plans, 60, /*one_at_a_time=*/true,
+        [](const SessionOptions&) { return SessionMaker::Open(); }, lines);
+    ASSERT_TRUE(worked.ok()) << worked;
+  }
+  const std::string said = *ReadFile(folder.path("lines"), 1 << 24);
+  for (const char* text : {"{\"trying\":", "{\"tried\":", "{\"progress\":", "{\"done\": true}\n"}) {
+    EXPECT_TRUE(absl::StrContains(said, text)) << text;
+  }
+  int64_t done = 0, total = 0;
+  SessionOptions second = options;
+  second.tune_worker = Worker(folder, absl::StrCat("echo worked >>", folder.path("began"), "\ncp ",
+                                                   plans, " \"$2\"\ncat ", folder.path("lines")));
+  second.plan_cache = folder.path("own.json");
+  second.tune_progress = [&](int64_t d, int64_t t) { done = d, total = t; };
+  const SessionStats stats = StatsAfterRun(second);
+  EXPECT_GT(stats.tuned_signatures, 0);
+  EXPECT_EQ(stats.tuned_signatures, done);
+  EXPECT_EQ(done, total);
+  EXPECT_EQ(stats.tune_notes, std::vector<std::string>());
+  EXPECT_EQ(ReadPlanFile(second.plan_cache)->entries.size(), ReadPlanFile(plans)->entries.size());
+  // With all of it in the plan cache no worker is started.
+  const SessionStats third = StatsAfterRun(second);
+  EXPECT_EQ(third.tuned_signatures, 0);
+  EXPECT_GT(third.cached_signatures, 0);
+  EXPECT_EQ(*ReadFile(folder.path("began"), 1 << 10), "worked\n");
+}
+
+TEST(GpuLikeSessionTest, AJobThatIsNoneIsInvalid) {
+  const TempFolder folder;
+  WorkerLines lines{Descriptor()};
+  const absl::Status worked = WorkOnJob(
+      folder.Write("job.json", "{\"model\": 3}"), folder.path("plans.json"), 1,
+      /*one_at_a_time=*/false, [](const SessionOptions&) { return SessionMaker::Open(); }, lines);
+  EXPECT_EQ(worked.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(worked.message(), "job.json: no job of tuning")) << worked;
 }
 
 TEST(GpuLikeSessionTest, RefusesAPlanCacheThatIsNone) {

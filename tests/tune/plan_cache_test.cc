@@ -25,6 +25,17 @@ PlanEntry Entry(std::string signature, double us) {
           .date = "2026-11-22"};
 }
 
+FailedVariant Failed(std::string signature, std::string variant) {
+  return {.device = "h200",
+          .signature = std::move(signature),
+          .engine = "cudnn",
+          .variant = std::move(variant),
+          .how = kCrashed,
+          .why = "signal 11",
+          .engine_version = "9.19.0",
+          .date = "2026-11-22"};
+}
+
 // A new cache at `path` with these entries, saved.
 void Write(const std::string& path, const std::vector<PlanEntry>& entries) {
   auto cache = PlanCache::Open(path);
@@ -131,12 +142,12 @@ TEST_F(PlanCacheTest, TwoWritersKeepBothAndTheFaster) {
   ASSERT_TRUE((*first)->Save().ok());
   ASSERT_TRUE((*second)->Save().ok());
   EXPECT_EQ((*second)->Find("h200", "faster in first")->us, 2);
-  const auto file = ReadPlanEntries(path_);
+  const auto file = ReadPlanFile(path_);
   ASSERT_TRUE(file.ok()) << file.status();
-  ASSERT_EQ(file->size(), 3u);
-  EXPECT_EQ(file->at({"h200", "only first"}).us, 1);
-  EXPECT_EQ(file->at({"h200", "faster in first"}).us, 2);
-  EXPECT_EQ(file->at({"h200", "faster in second"}).us, 1.5);
+  ASSERT_EQ(file->entries.size(), 3u);
+  EXPECT_EQ(file->entries.at({"h200", "only first"}).us, 1);
+  EXPECT_EQ(file->entries.at({"h200", "faster in first"}).us, 2);
+  EXPECT_EQ(file->entries.at({"h200", "faster in second"}).us, 1.5);
 }
 
 TEST_F(PlanCacheTest, EachFailingCallLeavesAWholeFile) {
@@ -159,13 +170,13 @@ TEST_F(PlanCacheTest, EachFailingCallLeavesAWholeFile) {
     }
     EXPECT_EQ(open, 0);
     if (made <= at) break;
-    const auto file = ReadPlanEntries(path_);
+    const auto file = ReadPlanFile(path_);
     ASSERT_TRUE(file.ok()) << file.status();
     if (!status.ok()) {
       ++failed;
       EXPECT_EQ(Content(path_), before) << status;
     } else {
-      EXPECT_EQ(file->size(), 2u);
+      EXPECT_EQ(file->entries.size(), 2u);
     }
   }
   EXPECT_GE(failed, 6);  // open and flock, open, write, fsync and rename at least
@@ -175,10 +186,10 @@ TEST_F(PlanCacheTest, MergesFilesIntoANewOne) {
   Write(folder_.path("a.json"), {Entry("a", 1), Entry("both", 4)});
   Write(folder_.path("b.json"), {Entry("b", 2), Entry("both", 3)});
   ASSERT_TRUE(MergePlanCaches(path_, {folder_.path("a.json"), folder_.path("b.json")}).ok());
-  const auto merged = ReadPlanEntries(path_);
+  const auto merged = ReadPlanFile(path_);
   ASSERT_TRUE(merged.ok()) << merged.status();
-  EXPECT_EQ(merged->size(), 3u);
-  EXPECT_EQ(merged->at({"h200", "both"}).us, 3);
+  EXPECT_EQ(merged->entries.size(), 3u);
+  EXPECT_EQ(merged->entries.at({"h200", "both"}).us, 3);
   EXPECT_EQ(MergePlanCaches(path_, {folder_.path("none.json")}).code(),
             absl::StatusCode::kNotFound);
 }
@@ -191,10 +202,81 @@ TEST_F(PlanCacheTest, PrunesADeviceOrAVersion) {
   EXPECT_EQ(*PrunePlanCache(path_, "9.1.0"), 1);
   EXPECT_EQ(*PrunePlanCache(path_, "h100"), 1);
   EXPECT_EQ(*PrunePlanCache(path_, "a100"), 0);
-  const auto left = ReadPlanEntries(path_);
+  const auto left = ReadPlanFile(path_);
   ASSERT_TRUE(left.ok()) << left.status();
-  ASSERT_EQ(left->size(), 1u);
-  EXPECT_EQ(left->begin()->second.signature, "kept");
+  ASSERT_EQ(left->entries.size(), 1u);
+  EXPECT_EQ(left->entries.begin()->second.signature, "kept");
+}
+
+TEST_F(PlanCacheTest, KeepsSavedSteps) {
+  PlanEntry entry = Entry("a", 1);
+  entry.saved = "{\"plan\": \"…\"}";
+  Write(path_, {entry, Entry("b", 2)});
+  const auto file = ReadPlanFile(path_);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->entries.at({"h200", "a"}).saved, entry.saved);
+  EXPECT_EQ(file->entries.at({"h200", "b"}).saved, "");
+}
+
+TEST_F(PlanCacheTest, KeepsWhatFailed) {
+  const auto cache = PlanCache::Open(path_);
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  (*cache)->PutFailed(Failed("a", "engine 4"));
+  (*cache)->PutFailed(Failed("a", "engine 5"));
+  (*cache)->PutFailed(Failed("b", "engine 4"));
+  ASSERT_TRUE((*cache)->Save().ok());
+  const auto again = PlanCache::Open(path_);
+  ASSERT_TRUE(again.ok()) << again.status();
+  const std::vector<FailedVariant> found = (*again)->Failed("h200", "a");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].variant, "engine 4");
+  EXPECT_EQ(found[1].variant, "engine 5");
+  EXPECT_EQ(found[0].engine, "cudnn");
+  EXPECT_EQ(found[0].how, kCrashed);
+  EXPECT_EQ(found[0].why, "signal 11");
+  EXPECT_EQ(found[0].engine_version, "9.19.0");
+  EXPECT_EQ(found[0].date, "2026-11-22");
+  EXPECT_TRUE((*again)->Failed("h100", "a").empty());
+  EXPECT_TRUE((*again)->Failed("h200", "").empty());
+}
+
+TEST_F(PlanCacheTest, WhatFailedIsMergedPrunedAndChecked) {
+  const std::string other = folder_.path("other.json");
+  {
+    const auto cache = PlanCache::Open(other);
+    ASSERT_TRUE(cache.ok()) << cache.status();
+    (*cache)->PutFailed(Failed("a", "engine 4"));
+    ASSERT_TRUE((*cache)->Save().ok());
+  }
+  Write(path_, {Entry("a", 1)});
+  ASSERT_TRUE(MergePlanCaches(path_, {other}).ok());
+  EXPECT_EQ(ReadPlanFile(path_)->failed.size(), 1u);
+  EXPECT_EQ(*PrunePlanCache(path_, "9.19.0"), 2);
+  EXPECT_TRUE(ReadPlanFile(path_)->failed.empty());
+  const std::string good = Content(other);
+  folder_.Write("other.json", absl::StrReplaceAll(good, {{"\"how\"", "\"who\""}}));
+  EXPECT_TRUE(absl::StrContains(ReadPlanFile(other).status().message(), "failed 0: \"how\""));
+  folder_.Write("other.json",
+                absl::StrReplaceAll(good, {{"\"failed\": [", "\"failed\": 1, \"x\": ["}}));
+  EXPECT_TRUE(absl::StrContains(ReadPlanFile(other).status().message(), "a list \"failed\""));
+}
+
+TEST_F(PlanCacheTest, TakesAnotherFilesEntriesAndGivesItsOwn) {
+  const auto cache = PlanCache::Open("");
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  (*cache)->Put(Entry("a", 1));
+  (*cache)->PutFailed(Failed("b", "engine 4"));
+  ASSERT_TRUE((*cache)->WriteTo(path_).ok());
+  const auto copy = ReadPlanFile(path_);
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_EQ(copy->entries.size(), 1u);
+  EXPECT_EQ(copy->failed.size(), 1u);
+  const auto taker = PlanCache::Open("");
+  ASSERT_TRUE((*taker)->Add(path_).ok());
+  EXPECT_EQ((*taker)->FindUs("h200", "a"), 1);
+  EXPECT_FALSE((*taker)->FindUs("h200", "b").has_value());
+  EXPECT_EQ((*taker)->Failed("h200", "b").size(), 1u);
+  EXPECT_TRUE((*taker)->Add(folder_.path("none.json")).ok());
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct Way {
   float off = 0;  // how far its outputs are from the Node's
   bool refused = false;
   bool fails = false;  // when it is launched
+  std::string saved = "";
 };
 
 // y = max(x, 0) + off, late.
@@ -38,7 +39,7 @@ class LateRelu final : public Step {
     for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f) + way_.off;
     return absl::OkStatus();
   }
-  std::string Save() const override { return ""; }
+  std::string Save() const override { return way_.saved; }
 
  private:
   const Way way_;
@@ -72,7 +73,15 @@ class FakeEngine final : public Engine {
     return Compiled::As(std::make_shared<LateRelu>(ways_[i], elements));
   }
 
+  // "saved" loads.
+  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view saved) const override {
+    if (saved != "saved") return absl::FailedPreconditionError("of another device");
+    ++loaded;
+    return std::make_shared<LateRelu>(ways_[0], 100);
+  }
+
   mutable std::atomic<int> compiled = 0;
+  mutable std::atomic<int> loaded = 0;
 
  private:
   const std::string name_;
@@ -92,7 +101,8 @@ class TunerTest : public testing::Test {
   Choice Choose(const FakeEngine& engine, double budget_s, std::vector<const Engine*> more = {}) {
     target_.engines = {&engine};
     target_.engines.insert(target_.engines.end(), more.begin(), more.end());
-    tuner_ = std::make_unique<Tuner>(target_, *device_, *cache_, budget_s);
+    tuner_ = std::make_unique<Tuner>(target_, *device_, *cache_,
+                                     TunerOptions{.budget_s = budget_s, .observer = observer_});
     const Candidate candidate = RowMajorCandidate(engine, *node_, Space::kDevice, target_);
     signature_ = Signature(candidate, target_);
     const Candidate* asked[] = {&candidate};
@@ -109,6 +119,7 @@ class TunerTest : public testing::Test {
   const std::unique_ptr<PlanCache> cache_;
   std::unique_ptr<Tuner> tuner_;
   std::string signature_;
+  TuneObserver observer_;
 };
 
 constexpr double kPlenty = 60;
@@ -202,6 +213,111 @@ TEST_F(TunerTest, TakesFromTheCacheWithoutMeasuring) {
   EXPECT_EQ(engine.compiled, 1);
   EXPECT_EQ(tuner_->stats().hits, 1);
   EXPECT_EQ(tuner_->stats().signatures, 0);
+}
+
+TEST_F(TunerTest, LoadsWhatWasSavedAndBuildsNothingTwice) {
+  const FakeEngine engine("fake", {{.ms = 1, .saved = "saved"}});
+  Choose(engine, kPlenty);
+  EXPECT_EQ(cache_->Find(target_.info.name, signature_)->saved, "saved");
+  engine.compiled = 0;
+  EXPECT_NE(Choose(engine, 0).compiled.step(), nullptr);
+  EXPECT_EQ(engine.loaded, 1);
+  EXPECT_EQ(engine.compiled, 0);
+  EXPECT_EQ(tuner_->stats().hits, 1);
+  PlanEntry entry = *cache_->Find(target_.info.name, signature_);
+  entry.saved = "no such";
+  cache_->Put(entry);
+  EXPECT_NE(Choose(engine, 0).compiled.step(), nullptr);
+  EXPECT_EQ(engine.loaded, 1);
+  EXPECT_EQ(engine.compiled, 1);
+}
+
+TEST_F(TunerTest, LeavesOutWhatHungOrCrashed) {
+  const FakeEngine engine("fake", {{.ms = 40}, {.ms = 1}, {.ms = 20}});
+  Choose(engine, 0);  // for the signature
+  cache_->PutFailed({.device = target_.info.name,
+                     .signature = signature_,
+                     .engine = "fake",
+                     .variant = "1",
+                     .how = kHung,
+                     .engine_version = "7",
+                     .date = "2026-11-22"});
+  engine.compiled = 0;
+  EXPECT_EQ(Choose(engine, kPlenty).variant.text, "2");
+  EXPECT_EQ(engine.compiled, 2);
+  EXPECT_EQ(Notes(), "fake node (Relu) 1: left out: it hung when it was tuned on 2026-11-22");
+}
+
+TEST_F(TunerTest, WithoutBudgetItLeavesOutWhatCrashedToo) {
+  const FakeEngine engine("fake", {{.ms = 1}, {.ms = 1}});
+  Choose(engine, 0);
+  cache_->PutFailed({.device = target_.info.name,
+                     .signature = signature_,
+                     .engine = "fake",
+                     .variant = "0",
+                     .how = kCrashed,
+                     .why = "signal 11",
+                     .date = "2026-11-22"});
+  engine.compiled = 0;
+  EXPECT_EQ(Choose(engine, 0).variant.text, "1");
+  EXPECT_EQ(engine.compiled, 1);
+}
+
+TEST_F(TunerTest, WhatIsWrongOnceIsNotTakenUncheckedLater) {
+  const FakeEngine engine("fake", {{.off = 1}, {.fails = true}});
+  EXPECT_EQ(Choose(engine, kPlenty).compiled.step(), nullptr);
+  const Choice later = Choose(engine, 0);
+  EXPECT_EQ(later.compiled.step(), nullptr);
+  EXPECT_TRUE(absl::StrContains(later.compiled.reason(), "was refused when it was tuned on"))
+      << later.compiled.reason();
+  std::vector<std::string> how;
+  for (const FailedVariant& failed : cache_->Failed(target_.info.name, signature_)) {
+    how.push_back(absl::StrCat(failed.variant, " ", failed.how));
+  }
+  EXPECT_EQ(how, (std::vector<std::string>{" was refused", "0 was wrong", "1 failed"}));
+}
+
+TEST_F(TunerTest, KnowsWhatItWouldNotMeasure) {
+  const FakeEngine good("fake", {{.ms = 1}}), bad("fake", {{.refused = true}});
+  for (const FakeEngine* engine : {&good, &bad}) {
+    const std::unique_ptr<PlanCache> cache = *PlanCache::Open("");
+    target_.engines = {engine};
+    Tuner tuner(target_, *device_, *cache, TunerOptions{.budget_s = kPlenty});
+    const Candidate candidate = RowMajorCandidate(*engine, *node_, Space::kDevice, target_);
+    const Candidate* asked[] = {&candidate};
+    EXPECT_FALSE(tuner.Knows(asked));
+    EXPECT_TRUE(tuner.Choose(asked).ok());
+    EXPECT_TRUE(tuner.Knows(asked));
+  }
+}
+
+TEST_F(TunerTest, TellsItsObserverWhatItTries) {
+  const FakeEngine engine("fake", {{.ms = 1}, {.fails = true}});
+  absl::Mutex mutex;
+  std::vector<std::string> variants;
+  std::vector<int64_t> open;
+  std::string progress;
+  observer_ = {.trying =
+                   [&](int64_t id, const FailedVariant& what) {
+                     absl::MutexLock lock(mutex);
+                     EXPECT_EQ(what.engine, "fake");
+                     EXPECT_FALSE(what.signature.empty());
+                     variants.push_back(what.variant);
+                     open.push_back(id);
+                   },
+               .tried =
+                   [&](int64_t id) {
+                     absl::MutexLock lock(mutex);
+                     EXPECT_EQ(std::erase(open, id), 1u);
+                   },
+               .progress = [&](int64_t done,
+                               int64_t total) { absl::StrAppend(&progress, done, "/", total); }};
+  Choose(engine, kPlenty);
+  // Both are compiled and timed, the one that ran is checked.
+  EXPECT_EQ(std::count(variants.begin(), variants.end(), "0"), 3);
+  EXPECT_EQ(std::count(variants.begin(), variants.end(), "1"), 2);
+  EXPECT_TRUE(open.empty());
+  EXPECT_EQ(progress, "1/1");
 }
 
 TEST_F(TunerTest, MeasuresAgainWhatAnotherVersionWrote) {

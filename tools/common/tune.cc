@@ -6,13 +6,16 @@
 #include "runtime/base/status.h"
 #include "runtime/tune/plan_cache.h"
 #include "tools/common/exit_codes.h"
+#include "tools/common/progress_bar.h"
 
 namespace onnx_cudnn {
 namespace {
 
 absl::Status TuneModel(const std::string& model, const PlanCacheRequest& request,
                        std::string& text) {
-  Result<Session> loaded = Session::Load(model, request.session);
+  SessionOptions options = request.session;
+  options.tune_progress = TuneProgressBar();
+  Result<Session> loaded = Session::Load(model, options);
   if (!loaded.ok()) return ToStatus(loaded.error());
   const Session& session = loaded.value();
   if (session.device_ref().kind != DeviceKind::kCuda) {
@@ -32,14 +35,18 @@ absl::Status TuneModel(const std::string& model, const PlanCacheRequest& request
   return absl::OkStatus();
 }
 
-std::string Listed(const PlanEntries& entries) {
+std::string Listed(const PlanFile& file) {
   std::string text;
-  for (const auto& [key, e] : entries) {
+  for (const auto& [key, e] : file.entries) {
     absl::StrAppendFormat(&text, "%s  %s %s  %.3f us  %s%s  %s\n", e.device, e.engine,
                           e.engine_version, e.us, e.date, e.checked ? "" : "  not checked",
                           e.variant);
   }
-  absl::StrAppendFormat(&text, "%d entries\n", entries.size());
+  for (const auto& [key, f] : file.failed) {
+    absl::StrAppendFormat(&text, "%s  %s %s  %s  %s  %s\n", f.device, f.engine, f.engine_version,
+                          f.how, f.date, f.variant.empty() ? f.why : f.variant);
+  }
+  absl::StrAppendFormat(&text, "%d entries, %d failed\n", file.entries.size(), file.failed.size());
   return text;
 }
 
@@ -58,8 +65,8 @@ absl::StatusOr<std::string> WorkOnPlanCache(const PlanCacheRequest& request) {
     if (!tuned.ok()) return Annotate(tuned, model);
   }
   if (!request.list) return text;
-  ASSIGN_OR_RETURN(const PlanEntries entries, ReadPlanEntries(path));
-  return text + Listed(entries);
+  ASSIGN_OR_RETURN(const PlanFile file, ReadPlanFile(path));
+  return text + Listed(file);
 }
 
 }  // namespace onnx_cudnn

@@ -1,0 +1,31 @@
+#include "tools/common/progress_bar.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "absl/strings/str_format.h"
+
+namespace onnx_cudnn {
+
+std::string ProgressBar(std::string_view what, int64_t done, int64_t total) {
+  constexpr int64_t kCells = 40;
+  const int64_t cells = total <= 0 ? 0 : kCells * std::clamp<int64_t>(done, 0, total) / total;
+  std::string bar(static_cast<size_t>(cells), '=');
+  if (cells < kCells) bar += '>';
+  bar.resize(kCells, ' ');
+  return absl::StrFormat("%s  [%s] %d of %d", what, bar, done, total);
+}
+
+std::function<void(int64_t done, int64_t total)> TuneProgressBar() {
+  if (isatty(STDERR_FILENO) == 0) return nullptr;
+  return [](int64_t done, int64_t total) {
+    // ESC [K clears what a longer line left.
+    std::cerr << "\r\033[K";
+    if (done < total) std::cerr << ProgressBar("tuning", done, total);
+    std::cerr << std::flush;
+  };
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,72 @@
+// onnx-cudnn-tune-worker: measures for a Session in a process of its own (runtime/tune/worker.h).
+// Started by the library, not by people.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "runtime/base/status.h"
+#include "runtime/worker_tuning.h"
+#include "tools/common/exit_codes.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr std::string_view kTool = "onnx-cudnn-tune-worker";
+constexpr std::string_view kUsage =
+    R"(onnx-cudnn-tune-worker JOB PLAN_CACHE SECONDS parallel|one-at-a-time: measures on a GPU what a session needs.
+
+The library starts it where SessionOptions::tune_budget_s (--tune-budget) asks for measuring, so that a plan that hangs or
+crashes does not take the caller's process down. JOB and PLAN_CACHE are files that the library wrote; lines of JSON on standard
+output say what is tried.
+
+Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 5 device or library missing or lost,
+  6 out of memory, 7 internal.)";
+
+// Our standard output for the lines alone: what libraries print goes to standard error from now on.
+absl::StatusOr<Descriptor> TakeStandardOutput() {
+  Descriptor lines(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (lines.get() < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    return absl::FailedPreconditionError("standard output or standard error is closed");
+  }
+  return lines;
+}
+
+int Main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::cout << kUsage << "\n";
+    return kExitDone;
+  }
+  double budget_s = 0;
+  const std::string_view pace = argc == 5 ? argv[4] : "";
+  if (argc != 5 || !absl::SimpleAtod(argv[3], &budget_s) || !(budget_s >= 0) ||
+      (pace != "parallel" && pace != "one-at-a-time")) {
+    return Fail(kTool, "expected JOB PLAN_CACHE SECONDS parallel|one-at-a-time, see --help",
+                kExitUsage);
+  }
+  // A caller that is killed while a plan hangs leaves nobody else to end it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  absl::StatusOr<Descriptor> output = TakeStandardOutput();
+  if (!output.ok()) return Fail(kTool, output.status());
+  WorkerLines lines(*std::move(output));
+  const auto open = [](const SessionOptions& options) {
+    return OpenDevice(options.device, options.target);
+  };
+  const absl::Status status =
+      WorkOnJob(argv[1], argv[2], budget_s, pace == "one-at-a-time", open, lines);
+  if (status.ok()) return kExitDone;
+  lines.Error(status.message());
+  return Fail(kTool, status);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
+
+int main(int argc, char** argv) {
+  return onnx_cudnn::RunTool(onnx_cudnn::kTool, onnx_cudnn::Main, argc, argv);
+}
