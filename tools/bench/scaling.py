@@ -1,4 +1,4 @@
-"""scaling.py [--rounds N] [--nice N]: how load, rewriting, search and planning grow with the number of nodes, against onnxruntime.
+"""scaling.py [--rounds N] [--nice N] [--search-alone]: how load, rewriting, search and planning grow with the number of nodes, against onnxruntime.
 
 Chains, diamonds and ladders of 1,000, 10,000 and 100,000 nodes; onnxruntime's session creation on the same files in the same run,
 stopped after PEER_LIMIT_S, which then counts as its time (it needs many minutes for some of 100,000). The round with the least total
@@ -20,6 +20,7 @@ import onnx
 PHASES = cpu.ROOT / "build/bin/onnx-cudnn-phases"
 SIZES = (1_000, 10_000, 100_000)
 COST_SIZES = (1_000, 10_000)
+SEARCH_TURNS = 5  # a round: they take milliseconds
 PEER_LIMIT_S = 60
 NICENESS = 0  # of the measured processes
 OURS = ("load_ms", "rewrite_ms", "search_ms", "plan_ms")
@@ -113,11 +114,10 @@ def scaling(folder, rounds):
 
 
 def cost_search(folder, rounds):
-    """Milliseconds of both searches for an H200: on ResNet-50, and the cost search on chains."""
-    found = {}
+    """Milliseconds of both searches for an H200: on ResNet-50, in turns, and the cost search on chains."""
     resnet = cpu.ROOT / "models/resnet50.onnx"
-    for search in ("greedy", "cost"):
-        found[f"resnet50_{search}_ms"] = min(run([PHASES, resnet, "h200", search])["search_ms"] for _ in range(rounds))
+    turns = [{search: run([PHASES, resnet, "h200", search])["search_ms"] for search in ("greedy", "cost")} for _ in range(SEARCH_TURNS * rounds)]
+    found = {f"resnet50_{search}_ms": min(turn[search] for turn in turns) for search in ("greedy", "cost")}
     for size in COST_SIZES:
         path = folder / f"chain-{size}.onnx"
         found[f"chain_{size}_cost_ms"] = min(run([PHASES, path, "h200", "cost"])["search_ms"] for _ in range(rounds))
@@ -125,12 +125,20 @@ def cost_search(folder, rounds):
     return found
 
 
+def slope(sizes, times):
+    """Of the line through log time over log size, by least squares."""
+    x, y = [math.log(n) for n in sizes], [math.log(t) for t in times]
+    mean = sum(x) / len(x)
+    return sum((a - mean) * b for a, b in zip(x, y)) / sum((a - mean) ** 2 for a in x)
+
+
 def exponents(records):
-    """Per graph: of each phase and of the whole, from 1,000 to 100,000 nodes."""
+    """Per graph: of each phase and of the whole, from 1,000 to 100,000 nodes, the largest between neighbours and (fitted) of all sizes."""
     found = {}
     for graph in dict.fromkeys(r["graph"] for r in records):
         rows = [r for r in records if r["graph"] == graph]
         found[graph] = {key: exponent([r["nodes"] for r in rows], [r[key] for r in rows]) for key in (*OURS, "total_ms")}
+        found[graph]["fitted"] = {key: slope([r["nodes"] for r in rows], [r[key] for r in rows]) for key in (*OURS, "total_ms")}
         found[graph]["worst_ratio_to_onnxruntime"] = max(r["total_ms"] / r["onnxruntime_ms"] for r in rows)
     return found
 
@@ -138,6 +146,7 @@ def exponents(records):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3, help="processes of each, in turns; the least counts")
+    parser.add_argument("--search-alone", action="store_true", help="measure the cost search again, into today's file")
     parser.add_argument("--nice", type=int, default=0, help="of the measured processes; negative where others keep the machine busy")
     options = parser.parse_args()
     global NICENESS
@@ -147,14 +156,23 @@ def main():
 
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        records = scaling(folder, options.rounds)
-        search = cost_search(folder, options.rounds)
+        if options.search_alone:
+            for size in COST_SIZES:
+                save(folder / f"chain-{size}.onnx", chain(size))
+        else:
+            records = scaling(folder, options.rounds)
+        search = {"host": host, **cost_search(folder, options.rounds)}
     host["load_average_at_the_end"] = os.getloadavg()[0]
-    result = {"host": host, "nice": options.nice, "rounds": options.rounds, "onnxruntime": onnxruntime.__version__, "graphs": records, "exponents": exponents(records), "cost_search": search}
+    file = cpu.RESULTS / f"scaling-{host['date']}.json"
+    if options.search_alone:
+        result = {**json.loads(file.read_text()), "cost_search": search}
+        result["exponents"] = exponents(result["graphs"])
+    else:
+        result = {"host": host, "nice": options.nice, "rounds": options.rounds, "onnxruntime": onnxruntime.__version__, "graphs": records, "exponents": exponents(records), "cost_search": search}
     for graph, values in result["exponents"].items():
-        print(f"{graph:9}", *(f"{key} {value:.2f}" for key, value in values.items()))
+        fitted = values["fitted"]
+        print(f"{graph:9}", *(f"{key} {fitted[key]:.2f} (at most {values[key]:.2f})" for key in fitted), f"worst ratio {values['worst_ratio_to_onnxruntime']:.2f}")
     print("cost search on ResNet-50:", f"{search['resnet50_cost_ms'] / search['resnet50_greedy_ms']:.2f} times greedy, exponent {search['exponent']:.2f}")
-    file = cpu.RESULTS / f"scaling-{result['host']['date']}.json"
     file.write_text(json.dumps(result, indent=1) + "\n")
     print(file)
 
