@@ -284,10 +284,15 @@ std::map<std::string, HostTensor, std::less<>> LoadedModel::TensorsOf(
   return tensors;
 }
 
-absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const ProgramTable::Key& key,
-                                                                      int streams) const {
+std::map<std::string, Dims, std::less<>> LoadedModel::DimsOf(const ProgramTable::Key& key) const {
   std::map<std::string, Dims, std::less<>> dims;
   for (size_t i = 0; i < key.dims.size(); ++i) dims[inputs_[i].name] = key.dims[i];
+  return dims;
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const ProgramTable::Key& key,
+                                                                      int streams,
+                                                                      const NetworkWay& way) const {
   const auto measure = [&](absl::Span<const Candidate* const> candidates) {
     worker_tuning_->Measure(key, candidates, *plan_cache_, *tuner_);
   };
@@ -295,14 +300,89 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const Prog
   if (worker_tuning_ != nullptr) worker_pricer.emplace(*tuner_, measure);
   Pricer* pricer = tuner_.get();
   if (worker_pricer.has_value()) pricer = &*worker_pricer;
+  std::optional<WeightedPricer> weighted;
+  if (way.library_factor != 1 && pricer != nullptr) {
+    pricer = &weighted.emplace(*pricer, way.library_factor);
+  }
   return BuildProgram(
-      graph_, dims, target_.target,
-      {.partitioner = options_.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
+      graph_, DimsOf(key), target_.target,
+      {.partitioner = way.partitioner,
        .input_values = TensorsOf(key),
        .streams = streams,
        .functions = &kOnnxFunctions,
        .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()},
        .pricer = pricer});
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildKnown(
+    const ProgramTable::Key& key, const std::string& network) const {
+  const std::optional<PlanEntry> known = plan_cache_->Find(target_.target.info.name, network);
+  if (!known.has_value()) return nullptr;
+  for (const NetworkWay& way : NetworkWays()) {
+    if (way.name == known->variant) return BuildWith(key, options_.streams, way);
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildFastest(
+    const ProgramTable::Key& key) const {
+  const NetworkWay& first = NetworkWays().front();
+  if (tuner_ == nullptr) return BuildWith(key, options_.streams, first);
+  ASSIGN_OR_RETURN(const Graph bound,
+                   BindShapes(graph_, DimsOf(key),
+                              {.input_values = TensorsOf(key),
+                               .functions = &kOnnxFunctions,
+                               .disabled_passes = {options_.disabled_passes.begin(),
+                                                   options_.disabled_passes.end()}},
+                              &target_.target));
+  const std::string network = NetworkSignature(bound, target_.target, options_.streams);
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, BuildKnown(key, network));
+  if (program != nullptr) return program;
+  ASSIGN_OR_RETURN(program, BuildWith(key, options_.streams, first));
+  if (options_.tune_budget_s <= 0) return program;
+  if (worker_tuning_ == nullptr) return Race(key, std::move(program), network);
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> raced, BuildKnown(key, network));
+  return raced == nullptr ? program : raced;
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::Race(
+    const ProgramTable::Key& key, std::shared_ptr<const Program> first,
+    const std::string& network) const {
+  std::vector<const NetworkWay*> ways = {&NetworkWays().front()};
+  std::vector<std::shared_ptr<const Program>> programs = {std::move(first)};
+  for (const NetworkWay& way : NetworkWays().subspan(1)) {
+    ASSIGN_OR_RETURN(auto program, BuildWith(key, options_.streams, way));
+    const auto is_same = [&](const auto& other) {
+      return SameCandidates(*program, *other, target_.target);
+    };
+    if (std::any_of(programs.begin(), programs.end(), is_same)) continue;
+    ways.push_back(&way);
+    programs.push_back(std::move(program));
+  }
+  const absl::StatusOr<std::vector<double>> ms =
+      TimeNetworks(programs, *device_, options_.cuda_graph);
+  if (absl::IsFailedPrecondition(ms.status())) return ms.status();  // the device is lost
+  if (!ms.ok()) {
+    absl::MutexLock lock(stats_mutex_);
+    stats_.tune_notes.push_back(
+        absl::StrCat("whole networks were not timed: ", ms.status().message()));
+    return programs[0];
+  }
+  const size_t best = std::min_element(ms->begin(), ms->end()) - ms->begin();
+  const PlatformVersions platform = device_->versions();
+  plan_cache_->Put({.device = target_.target.info.name,
+                    .signature = network,
+                    .engine = "network",
+                    .variant = std::string(ways[best]->name),
+                    .us = 1e3 * (*ms)[best],
+                    .workspace_bytes = programs[best]->memory.arena_bytes,
+                    .checked = true,
+                    .engine_version = "",
+                    .driver = platform.driver,
+                    .cuda = platform.cuda,
+                    .date = absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()),
+                    .saved = ""});
+  return programs[best];
 }
 
 // Where the Device reads callers' memory nothing is staged.
@@ -316,9 +396,13 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
     const ProgramTable::Key& key) const {
   const absl::Time start = absl::Now();
   const int64_t most = target_.target.max_bytes;
-  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, BuildWith(key, options_.streams));
+  const bool is_cost = options_.partitioner == PartitionerChoice::kCost;
+  ASSIGN_OR_RETURN(
+      std::shared_ptr<const Program> program,
+      is_cost ? BuildFastest(key) : BuildWith(key, options_.streams, NetworkWays().back()));
   if (program->weight_bytes + ExecutorBytes(*program) > most && program->schedule.streams > 1) {
-    ASSIGN_OR_RETURN(program, BuildWith(key, /*streams=*/1));
+    const NetworkWay& way = is_cost ? NetworkWays().front() : NetworkWays().back();
+    ASSIGN_OR_RETURN(program, BuildWith(key, /*streams=*/1, way));
   }
   if (plan_cache_ != nullptr) RETURN_IF_ERROR(plan_cache_->Save());
   const int64_t bytes = ExecutorBytes(*program);

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
+#include "runtime/network_race.h"
 #include "runtime/open_device.h"
 #include "runtime/program_table.h"
 #include "runtime/session.h"
@@ -73,8 +74,18 @@ class LoadedModel {
   absl::Status FindInputsThatDecideShapes();
   std::map<std::string, HostTensor, std::less<>> TensorsOf(const ProgramTable::Key& key) const;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key) const;
+  std::map<std::string, Dims, std::less<>> DimsOf(const ProgramTable::Key& key) const;
   absl::StatusOr<std::shared_ptr<const Program>> BuildWith(const ProgramTable::Key& key,
-                                                           int streams) const;
+                                                           int streams,
+                                                           const NetworkWay& way) const;
+  // What is fastest as a whole, as the plan cache knows or is measured now.
+  absl::StatusOr<std::shared_ptr<const Program>> BuildFastest(const ProgramTable::Key& key) const;
+  // The Program of the way that the plan cache names; nullptr: it names none.
+  absl::StatusOr<std::shared_ptr<const Program>> BuildKnown(const ProgramTable::Key& key,
+                                                            const std::string& network) const;
+  absl::StatusOr<std::shared_ptr<const Program>> Race(const ProgramTable::Key& key,
+                                                      std::shared_ptr<const Program> first,
+                                                      const std::string& network) const;
   int64_t ExecutorBytes(const Program& program) const;
 
   Graph graph_;

@@ -30,6 +30,7 @@ struct Tuner::Task {
   size_t index;  // in what was asked
   std::unique_ptr<const Trials> trials = nullptr;
   Choice choice = {};
+  bool was_built = false;   // by this Tuner
   bool is_refused = false;  // as the cache says
 
   bool has_step() const { return choice.compiled.step() != nullptr; }
@@ -83,7 +84,7 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   std::vector<Task> tasks;
   for (const Candidate* c : candidates) tasks.push_back({.candidate = c, .index = tasks.size()});
   RETURN_IF_ERROR(ForAll(tasks.size(), [&](size_t i) {
-    TakeFromCache(tasks[i]);
+    TakeKnown(tasks[i]);
     return absl::OkStatus();
   }));
   const auto open = std::stable_partition(tasks.begin(), tasks.end(),
@@ -91,7 +92,8 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   absl::Span<Task> left(tasks.data() + (open - tasks.begin()), tasks.end() - open);
   {
     absl::MutexLock stats_lock(mutex_);
-    stats_.hits += static_cast<int>(tasks.size() - left.size());
+    stats_.hits += static_cast<int>(
+        std::count_if(tasks.begin(), open, [](const Task& task) { return !task.was_built; }));
   }
   while (!left.empty() && HasBudget()) {
     RETURN_IF_ERROR(Measure(left.first(std::min(left.size(), kBatch))));
@@ -111,16 +113,27 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
     return absl::OkStatus();
   }));
   std::vector<Choice> choices(tasks.size());
-  for (Task& task : tasks) choices[task.index] = std::move(task.choice);
+  for (Task& task : tasks) {
+    if (task.has_step()) built_.Put(task.trials->signature(), task.choice);
+    choices[task.index] = std::move(task.choice);
+  }
   return choices;
 }
 
 // What does not compile now is no hit.
-void Tuner::TakeFromCache(Task& task) const {
+void Tuner::TakeKnown(Task& task) {
   const std::string signature = Signature(*task.candidate, target_);
   task.trials =
       std::make_unique<Trials>(*task.candidate, target_, signature,
                                cache_.Failed(target_.info.name, signature), options_.observer);
+  if (std::optional<Choice> built = built_.Find(signature); built.has_value()) {
+    // What was not measured for want of budget may be now.
+    task.was_built = built->us.has_value() || !HasBudget();
+    if (task.was_built) {
+      task.choice = *std::move(built);
+      return;
+    }
+  }
   const std::optional<PlanEntry> entry = cache_.Find(target_.info.name, signature);
   if (!entry.has_value()) {
     std::string refusal = task.trials->Refusal();

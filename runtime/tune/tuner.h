@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "runtime/exec/device.h"
 #include "runtime/plan/pricer.h"
+#include "runtime/tune/built_plans.h"
 #include "runtime/tune/plan_cache.h"
 #include "runtime/tune/trials.h"
 
@@ -60,10 +61,11 @@ class Tuner final : public Pricer {
   void AddBudget(double seconds);
 
  private:
+  static constexpr size_t kMostBuilt = 1024;
   struct Task;
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
   bool HasBudget() const;
-  void TakeFromCache(Task& task) const;
+  void TakeKnown(Task& task);
   absl::Status Measure(absl::Span<Task> tasks);
   void Note(const Task& task, const Race& race);
 
@@ -72,6 +74,7 @@ class Tuner final : public Pricer {
   PlanCache& cache_;
   const TunerOptions options_;
   absl::Mutex measuring_;  // the Device is timed
+  BuiltPlans built_{kMostBuilt};
   mutable absl::Mutex mutex_;
   double budget_s_ ABSL_GUARDED_BY(mutex_);
   TunerStats stats_ ABSL_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "runtime/exec/cpu_device.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/loaded_model.h"
+#include "runtime/tune/plan_cache.h"
 #include "runtime/worker_tuning.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/temp_folder.h"
@@ -92,6 +94,10 @@ TEST(GpuLikeSessionTest, MeasuresOnceAndKnowsItThen) {
   EXPECT_EQ(first.cached_signatures, 0);
   EXPECT_GT(first.tune_ms, 0);
   EXPECT_EQ(first.tune_notes, std::vector<std::string>());
+  const PlanFile file = ReadPlanFile(options.plan_cache).value();
+  EXPECT_EQ(std::count_if(file.entries.begin(), file.entries.end(),
+                          [](const auto& entry) { return entry.second.engine == "network"; }),
+            1);
   options.tune_budget_s = 0;
   const SessionStats second = run();
   EXPECT_EQ(second.tuned_signatures, 0);

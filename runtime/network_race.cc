@@ -1,0 +1,139 @@
+#include "runtime/network_race.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/sha1.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/constant_store.h"
+#include "runtime/exec/executor.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr NetworkWay kWays[] = {
+    {.name = "cost", .partitioner = CostSearch},
+    {.name = "cost, libraries x 1.15", .partitioner = CostSearch, .library_factor = 1.15},
+    {.name = "greedy", .partitioner = Greedy},
+};
+constexpr int kRounds = 3;
+constexpr int kRunsOfARound = 20;
+
+bool IsOfALibrary(std::string_view signature) {
+  return absl::StartsWith(signature, "cudnn ") || absl::StartsWith(signature, "gemm ");
+}
+
+// A Program with memory of its own.
+class Runner {
+ public:
+  static absl::StatusOr<Runner> Create(std::shared_ptr<const Program> program, Device& device,
+                                       ConstantStore& constants, bool capture) {
+    Runner runner;
+    const Graph& graph = program->graph;
+    for (const Value* input : graph.inputs()) RETURN_IF_ERROR(runner.AddInput(*input, device));
+    for (const GraphOutput& output : graph.outputs()) {
+      ASSIGN_OR_RETURN(runner.memory_.emplace_back(),
+                       device.Allocate(output.value->bytes(), Space::kDevice));
+      runner.outputs_.push_back(runner.memory_.back().get());
+    }
+    ASSIGN_OR_RETURN(runner.executor_,
+                     Executor::Create(std::move(program), device, constants,
+                                      {.capture = capture, .fixed_pointers = true}));
+    return runner;
+  }
+
+  absl::StatusOr<double> MedianMs() {
+    ASSIGN_OR_RETURN(std::vector<double> ms, executor_->Time(inputs_, outputs_, kRunsOfARound));
+    std::nth_element(ms.begin(), ms.begin() + ms.size() / 2, ms.end());
+    return ms[ms.size() / 2];
+  }
+
+ private:
+  // Zeros: indices are in range then.
+  absl::Status AddInput(const Value& input, Device& device) {
+    if (input.dtype() == DType::kString) {
+      return absl::UnimplementedError("networks with inputs of strings are not timed");
+    }
+    const int64_t bytes = input.bytes();
+    ASSIGN_OR_RETURN(memory_.emplace_back(), device.Allocate(bytes, Space::kDevice));
+    inputs_.push_back(memory_.back().get());
+    if (bytes == 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const auto zeros, device.Allocate(bytes, Space::kHost));
+    std::fill_n(zeros.get(), bytes, std::byte{0});
+    ASSIGN_OR_RETURN(const auto streams, device.CreateStreams(1));
+    RETURN_IF_ERROR(streams->Copy(0, memory_.back().get(), zeros.get(), bytes));
+    return streams->Synchronize();
+  }
+
+  std::vector<std::shared_ptr<std::byte>> memory_;
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace
+
+absl::Span<const NetworkWay> NetworkWays() { return kWays; }
+
+std::optional<double> WeightedPricer::MeasuredUs(const std::string& signature) const {
+  const std::optional<double> us = pricer_.MeasuredUs(signature);
+  if (!us.has_value() || !IsOfALibrary(signature)) return us;
+  return *us * library_factor_;
+}
+
+absl::StatusOr<std::vector<Choice>> WeightedPricer::Choose(
+    absl::Span<const Candidate* const> candidates) {
+  ASSIGN_OR_RETURN(std::vector<Choice> choices, pricer_.Choose(candidates));
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const std::string_view engine = candidates[i]->engine->name();
+    if (choices[i].us.has_value() && IsOfALibrary(absl::StrCat(engine, " "))) {
+      *choices[i].us *= library_factor_;
+    }
+  }
+  return choices;
+}
+
+std::string NetworkSignature(const Graph& graph, const Target& target, int streams) {
+  Candidate whole{.engine = target.engines.front()};
+  for (const Node* node : graph.TopologicalOrder()) whole.nodes.push_back(node);
+  const Boundary boundary = BoundaryOf(whole.nodes);
+  whole.inputs.resize(boundary.inputs.size());
+  whole.outputs.resize(boundary.outputs.size());
+  Sha1 hash;
+  hash.Update(Signature(whole, target));
+  for (const Engine* engine : target.engines) {
+    hash.Update(absl::StrCat(engine->name(), " ", engine->version(), "\n"));
+  }
+  return absl::StrCat("network of ", whole.nodes.size(), " nodes, ", streams, " streams, ",
+                      hash.HexDigest());
+}
+
+bool SameCandidates(const Program& a, const Program& b, const Target& target) {
+  return std::equal(a.partitions.begin(), a.partitions.end(), b.partitions.begin(),
+                    b.partitions.end(), [&](const Partition& x, const Partition& y) {
+                      return Signature(x.chosen, target) == Signature(y.chosen, target);
+                    });
+}
+
+absl::StatusOr<std::vector<double>> TimeNetworks(
+    absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture) {
+  ConstantStore constants(device);  // forms of those that lose are gone with it
+  std::vector<Runner> runners;
+  for (const auto& program : programs) {
+    ASSIGN_OR_RETURN(Runner runner, Runner::Create(program, device, constants, capture));
+    runners.push_back(std::move(runner));
+  }
+  std::vector<double> least(programs.size(), std::numeric_limits<double>::infinity());
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < runners.size(); ++i) {
+      ASSIGN_OR_RETURN(const double ms, runners[i].MedianMs());
+      least[i] = std::min(least[i], ms);
+    }
+  }
+  return least;
+}
+
+}  // namespace onnx_cudnn
