@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/file.h"
@@ -19,6 +20,9 @@
 
 ABSL_FLAG(std::vector<std::string>, batches, {"1"},
           "Batches: extent 0 of every input whose own is no number.");
+ABSL_FLAG(std::vector<std::string>, shapes, {},
+          "Of inputs: name=Nx3x640x640, ...; the shape alone for a model's only input. N is the "
+          "batch. Without it dims that are no numbers are the batch first, then 1.");
 ABSL_FLAG(std::vector<std::string>, precisions, {"auto"},
           "How exact f32 arithmetic is: auto, strict, tf32, fp16, bf16.");
 ABSL_FLAG(std::string, device, "auto", "auto (a GPU where there is one), cpu or cuda.");
@@ -85,6 +89,7 @@ Exit codes: 0 done, 1 usage, 2 model or input invalid, nothing to compare, 3 val
 struct Options {
   std::vector<std::string> models;
   std::vector<int64_t> batches;
+  std::vector<std::string> shapes;
   std::vector<PrecisionChoice> precisions;
   BenchRequest request;  // less the model, batch and precision
   std::string output, csv, commit, run;
@@ -95,6 +100,7 @@ struct Options {
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models) {
   if (models.empty()) return absl::InvalidArgumentError("expected a model file, see --help");
   Options options{.models = models,
+                  .shapes = absl::GetFlag(FLAGS_shapes),
                   .request = {.session = {.tune_budget_s = absl::GetFlag(FLAGS_tune_budget),
                                           .plan_cache = absl::GetFlag(FLAGS_plan_cache),
                                           .streams = absl::GetFlag(FLAGS_streams),
@@ -152,6 +158,10 @@ absl::StatusOr<std::vector<BenchRecord>> MeasureAll(const Options& options) {
         BenchRequest request = options.request;
         request.model = model;
         request.batch = batch;
+        for (const std::string& shape : options.shapes) {
+          NamedText& named = request.shapes.emplace_back(SplitNamedText(shape));
+          named.text = absl::StrReplaceAll(named.text, {{"N", absl::StrCat(batch)}});
+        }
         request.session.precision = precision;
         absl::StatusOr<BenchRecord> record = Measure(request);
         if (!record.ok()) return Annotate(record.status(), model);

@@ -215,6 +215,19 @@ TEST_F(ProgramsTest, BenchRunsThreadsOverOneModel) {
   EXPECT_TRUE(absl::StrContains(csv, "\nonnx-cudnn,shift,strict,2,3,false,")) << csv;
 }
 
+TEST_F(ProgramsTest, BenchTakesShapes) {
+  const auto bench = [&](std::string_view shapes) {
+    return Run(ONNX_CUDNN_BENCH, absl::StrCat(kQuickBench, "--batches 1,3 --shapes ", shapes));
+  };
+  for (const char* shape : {"x=Nx4", "Nx4"}) {
+    const Ended ended = bench(shape);
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(nlohmann::json::parse(ended.out)[1]["peak_bytes"], 16 + 2 * 3 * 16) << shape;
+  }
+  EXPECT_EQ(bench("x=Nx5").code, 2);
+  EXPECT_EQ(bench("none=Nx4").code, 2);
+}
+
 TEST_F(ProgramsTest, BenchComparesWithRecords) {
   const auto bench = [&](std::string_view flags) {
     return Run(ONNX_CUDNN_BENCH, absl::StrCat(kQuickBench, flags));

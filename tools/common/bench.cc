@@ -39,7 +39,9 @@ absl::StatusOr<InputRequest> InputsFor(const std::vector<ValueInfo>& infos,
                                        const BenchRequest& request) {
   InputRequest inputs{.shapes = request.shapes};
   for (const ValueInfo& info : infos) {
-    const auto named = [&](const NamedText& text) { return text.name == info.name; };
+    const auto named = [&](const NamedText& text) {
+      return text.name.empty() || text.name == info.name;
+    };
     if (std::any_of(request.shapes.begin(), request.shapes.end(), named)) continue;
     if (!info.ranked || info.dims.empty()) continue;
     if (info.dims[0].value >= 0 && info.dims[0].value != request.batch) {
