@@ -90,8 +90,8 @@ class PeersTest(unittest.TestCase):
     def test_the_bench_is_asked_for_one_configuration_on_the_gpu(self):
         self.bench('#!/bin/sh\necho "$@" >&2\nexit 1\n')
         [record] = self.measure(["onnx-cudnn"], [8])
-        self.assertEqual(record["error"], f"{self.folder}/resnet18.onnx --device cuda --precisions fp16 --batches 8 --seconds 0.5 "
-                                          "--commit abc --runs 7")
+        self.assertEqual(record["error"], f"{self.folder}/resnet18.onnx --device cuda --precisions fp16 --batches 8 "
+                                          "--shapes 8x3x224x224 --seconds 0.5 --commit abc --runs 7")
 
     def test_without_a_gpu_we_are_left_out(self):
         self.bench("#!/bin/sh\nexit 5\n")

@@ -19,6 +19,8 @@ import sys
 import typing
 import uuid
 
+from timing import dims_of
+
 ROOT = pathlib.Path(__file__, "../../..").resolve()
 OURS = "onnx-cudnn"
 MODULES = {"torch": "torch_peer", "torch-graph": "torch_peer", "torch-compile": "torch_peer", "onnxruntime-cuda": "onnxruntime_peer"}
@@ -88,7 +90,8 @@ def measure_ours(configurations, bench, flags, seconds, model_folder):
     if not bench.exists():
         raise LeftOut(f"no {bench}")
     for _, model, precision, batch in configurations:
-        command = [bench, model_folder / f"{model}.onnx", "--device", "cuda", "--precisions", precision, "--batches", str(batch)]
+        shape = "x".join(map(str, dims_of(model, batch)))
+        command = [bench, model_folder / f"{model}.onnx", "--device", "cuda", "--precisions", precision, "--batches", str(batch), "--shapes", shape]
         try:
             done = subprocess.run([*command, "--seconds", str(seconds), *flags], capture_output=True, text=True, timeout=LIMIT_S, check=False)
         except subprocess.TimeoutExpired:
@@ -129,7 +132,7 @@ def words(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--who", type=words, default=[OURS, *MODULES], help=",".join([OURS, *MODULES]))
-    parser.add_argument("--models", type=words, default=["resnet18", "resnet50"], help="torchvision's names, and files NAME.onnx")
+    parser.add_argument("--models", type=words, default=["resnet18", "resnet50"], help="files NAME.onnx; torch has torchvision's alone")
     parser.add_argument("--precisions", type=words, default=["fp16"], help="of fp16, bf16, tf32, strict")
     parser.add_argument("--batches", type=lambda text: [int(word) for word in words(text)], default=[1, 8, 32, 256])
     parser.add_argument("--output", type=pathlib.Path, required=True, help="the JSON file")

@@ -3,8 +3,15 @@
 import statistics
 import time
 
+# Of images, less the batch; of models that are not listed 3, 224, 224.
+IMAGES = {"open-nsfw": (224, 224, 3), "PP-OCRv6_det_small": (3, 640, 640), "PP-OCRv6_rec_small": (3, 48, 320)}
 WARM_UP_S = 0.5
 ALONE_RUNS = 200
+
+
+def dims_of(model, batch):
+    """Of the model's one input."""
+    return (batch, *IMAGES.get(model, (3, 224, 224)))
 
 
 def percentile(values, share):
