@@ -29,6 +29,8 @@ uint32_t PackHalves(T high, T low) {
   return static_cast<uint32_t>(halves[1]) << 16 | halves[0];
 }
 inline float Positive(float x) { return x < 0 ? 0.0F : x; }
+inline void ex2_approx_ftz_f32(float& d, float x) { d = std::exp2(x); }
+inline void rcp_approx_ftz_f32(float& d, float x) { d = 1.0F / x; }
 inline void cvt_rn_f16x2_f32(uint32_t& d, float high, float low) {
   d = PackHalves(__float2half_rn(high), __float2half_rn(low));
 }
@@ -295,6 +297,17 @@ inline void cp_async_bulk_commit_group() {}
 inline void cp_async_bulk_wait_group(int) {}
 inline void cp_async_bulk_wait_group_read(int) {}
 inline void fence_proxy_async_shared_cta() {}
+
+// Of global memory, between blocks.
+template <typename Word>
+void red_release_gpu_global_add_u64(Word* at, Word x) {
+  *at += x;
+}
+template <typename Word>
+void ld_acquire_gpu_global_u64(Word& d, const Word* from) {
+  d = *from;
+}
+
 inline void griddepcontrol_launch_dependents() {}
 inline void griddepcontrol_wait() {}
 inline void setmaxnreg_dec_sync_aligned_u32(int) {}

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/kernels/cuda/pointwise_chain_form.h"
 #include "runtime/kernels/cuda/pointwise_layout.h"
 #include "runtime/kernels/cuda/pointwise_program.h"
 #include "runtime/kernels/cuda/simple_form.h"
@@ -108,6 +109,11 @@ absl::StatusOr<KernelCode> CompilePointwise(const KernelRequest& request) {
   LaneLayout layout = LayoutOf(outputs[0], operands);
   if (layout.lanes == 0) return code;
 
+  if (std::optional<KernelCall> chain =
+          CompileChain(program, layout, operands, outputs, request.target.info)) {
+    code.calls.push_back(*std::move(chain));
+    return code;
+  }
   PointwiseParameters parameters;
   PlaceAxes(layout, parameters);
   const int vector = LimitsOf(program.machine).vector;

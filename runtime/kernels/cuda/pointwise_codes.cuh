@@ -129,7 +129,14 @@ __device__ __forceinline__ T ShiftedRight(T a, T b) {
 }
 
 // e^-x beyond the largest number is infinity, its reciprocal 0.
-__device__ __forceinline__ float SigmoidOf(float x) { return __fdividef(1.0F, 1.0F + __expf(-x)); }
+// __fdividef and __expf without what they do for subnormals: of those neither comes here.
+__device__ __forceinline__ float SigmoidOf(float x) {
+  constexpr float kLog2E = 1.4426950408889634F;
+  float e, sigmoid;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(-x * kLog2E));
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(sigmoid) : "f"(1.0F + e));
+  return sigmoid;
+}
 __device__ __forceinline__ double SigmoidOf(double x) { return 1.0 / (1.0 + exp(-x)); }
 
 // Sums and products wrap where T is an integer.

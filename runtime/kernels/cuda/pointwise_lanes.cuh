@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "runtime/kernels/cuda/numbers.cuh"
+#include "runtime/kernels/cuda/packed.cuh"
 #include "runtime/kernels/cuda/pointwise.h"
-#include "runtime/kernels/cuda/vectors.cuh"
 
 namespace onnx_cudnn::lanes {
 
@@ -62,6 +61,28 @@ __device__ __forceinline__ E ElementOf(Cell cell) {
     return Narrow<E>(cell);
   } else {
     return Narrow<E>(FromCell<HeldAs<E>>(cell));
+  }
+}
+
+// The same of a vector; 16-bit floats by twos.
+template <typename Cell, typename E, int n>
+__device__ __forceinline__ void CellsOf(const Vector<E, n>& elements, Cell (&cells)[n]) {
+  if constexpr (std::is_same_v<Cell, float>) {
+    WidenAll(elements, cells);
+  } else {
+#pragma unroll
+    for (int i = 0; i < n; ++i) cells[i] = CellOf<Cell>(elements[i]);
+  }
+}
+template <typename E, typename Cell, int n>
+__device__ __forceinline__ Vector<E, n> ElementsOf(const Cell (&cells)[n]) {
+  if constexpr (std::is_same_v<Cell, float>) {
+    return NarrowAll<E>(cells);
+  } else {
+    Vector<E, n> elements;
+#pragma unroll
+    for (int i = 0; i < n; ++i) elements[i] = ElementOf<E>(cells[i]);
+    return elements;
   }
 }
 
@@ -315,8 +336,7 @@ __device__ __forceinline__ void LoadOperand(const PointwiseParameters& p, int in
     } else {
       elements = LoadVector<n>(from);
     }
-#pragma unroll
-    for (int i = 0; i < n; ++i) b[i] = CellOf<Cell>(elements[i]);
+    CellsOf(elements, b);
   });
 }
 
@@ -326,9 +346,7 @@ __device__ __forceinline__ void Store(const PointwiseOutput& output, const Posit
   VisitWritten(output.dtype, [&](auto element) {
     using E = decltype(element);
     E* to = static_cast<E*>(output.data) + position.lane;
-    Vector<E, n> elements;
-#pragma unroll
-    for (int i = 0; i < n; ++i) elements[i] = ElementOf<E>(a[i]);
+    const Vector<E, n> elements = ElementsOf<E>(a);
     if (position.present == n) return StoreVector(to, elements);
 #pragma unroll
     for (int i = 0; i < n; ++i) {
@@ -359,8 +377,7 @@ __device__ __forceinline__ void Round(DType dtype, PointwiseType type, Cell (&a)
   if constexpr (std::is_same_v<Cell, float>) {
     VisitOneOf<Half, BHalf, Boolean, int8_t, uint8_t, int16_t, uint16_t>(dtype, [&](auto element) {
       using E = decltype(element);
-#pragma unroll
-      for (int i = 0; i < n; ++i) a[i] = Widen<float>(Narrow<E>(a[i]));
+      WidenAll(NarrowAll<E>(a), a);
     });
   } else {
     VisitType(type, [&](auto number) {
