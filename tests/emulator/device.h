@@ -125,12 +125,25 @@ T atomicMax(T* at, std::type_identity_t<T> x) {
 }
 
 template <typename T>
+T atomicAdd(T* at, std::type_identity_t<T> x) {
+  return Exchanged(at, [&](T old) { return static_cast<T>(old + x); });
+}
+
+template <typename T>
 T __ldg(const T* at) {
   return *at;
 }
 template <typename T>
 T __ldcg(const T* at) {
   return *at;
+}
+template <typename T>
+T __ldcs(const T* at) {
+  return *at;
+}
+template <typename T>
+void __stcs(T* at, std::type_identity_t<T> x) {
+  *at = x;
 }
 
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }

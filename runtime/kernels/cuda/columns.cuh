@@ -13,16 +13,17 @@ class ColumnSlice {
   Vector<T, kWidth> lanes[kColumnVectors];
 
   __device__ __forceinline__ explicit ColumnSlice(const ColumnShape& shape)
-      : extent_(shape.extent), inner_(shape.inner) {
-    const int64_t column =
-        static_cast<int64_t>(blockIdx.x) * blockDim.x + static_cast<int>(threadIdx.x);
-    if (column >= shape.columns) extent_ = 0;
+      : ColumnSlice(shape, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) {}
+  // Of column number `column`; one beyond the last has no elements.
+  __device__ __forceinline__ ColumnSlice(const ColumnShape& shape, int64_t column)
+      : extent_(column < shape.columns ? shape.extent : 0), inner_(shape.inner) {
     uint64_t outer = static_cast<uint64_t>(column);
     const int64_t within = static_cast<int64_t>(shape.columns_of_one.Split(outer));
     start_ = static_cast<int64_t>(outer) * shape.extent * shape.inner + within * kWidth;
   }
 
   // From `from` along the extent on; `outside` beyond its end.
+  template <Reuse reuse = Reuse::kSome>
   __device__ __forceinline__ void Load(const T* x, int from, T outside) {
     first_ = from + static_cast<int>(threadIdx.y);
     Packed<T, kWidth> words[kColumnVectors];
@@ -32,7 +33,7 @@ class ColumnSlice {
 #pragma unroll
     for (int j = 0; j < kColumnVectors; ++j) {
       words[j] = Packed<T, kWidth>(nothing);
-      if (Holds(j)) words[j] = Packed<T, kWidth>(LoadVector<kWidth>(x + At(j)));
+      if (Holds(j)) words[j] = Packed<T, kWidth>(LoadVector<kWidth, reuse>(x + At(j)));
     }
 #pragma unroll
     for (int j = 0; j < kColumnVectors; ++j) lanes[j] = words[j].Elements();
@@ -53,13 +54,16 @@ class ColumnSlice {
   __device__ __forceinline__ int Index(int j) const {
     return first_ + j * static_cast<int>(blockDim.y);
   }
-  template <typename R>
+  template <Reuse reuse = Reuse::kSome, typename R>
   __device__ __forceinline__ void Store(R* y, int j, const Vector<R, kWidth>& vector) const {
-    if (Holds(j)) StoreVector(y + At(j), vector);
+    if (Holds(j)) StoreVector<reuse>(y + At(j), vector);
   }
 
  private:
-  __device__ __forceinline__ int64_t At(int j) const { return start_ + Index(j) * inner_; }
+  __device__ __forceinline__ int64_t At(int j) const {
+    return start_ +
+           static_cast<int64_t>(static_cast<uint32_t>(Index(j)) * static_cast<uint64_t>(inner_));
+  }
 
   int extent_, first_;
   int64_t inner_, start_;

@@ -58,7 +58,9 @@ absl::StatusOr<KernelCode> CompileMeanVarianceNorm(const KernelRequest& request)
                                       .joins_images = reduced[0],
                                       .has_factors = false,
                                       .deviates = true,
-                                      .epsilon = kDeviationEpsilon};
+                                      .epsilon = kDeviationEpsilon,
+                                      .multiprocessors = request.target.info.multiprocessors,
+                                      .l2_bytes = request.target.info.l2_bytes};
     PlaneNormCalls made = PlaneNorm(y.dtype(), lanes, options, {x.slot, x.slot, x.slot, y.slot});
     code.calls = std::move(made.calls);
     code.workspace_bytes = made.workspace_bytes;

@@ -101,24 +101,4 @@ __device__ __forceinline__ MeanAndVariance<C> MomentsOfRow(const RowShape& rows,
   return {mean, squares * share};
 }
 
-// Of one column of those that a thread holds; k: which of the vector's.
-template <typename C, typename T, int kWidth>
-__device__ __forceinline__ Moments<C> MomentsOf(const ColumnSlice<T, kWidth>& slice, int k) {
-  C sum = 0, squares = 0;
-  int n = 0;
-#pragma unroll
-  for (int j = 0; j < kColumnVectors; ++j) {
-    if (!slice.Holds(j)) continue;
-    sum += Widen<C>(slice.lanes[j][k]);
-    ++n;
-  }
-  const C mean = n == 0 ? C{0} : sum / static_cast<C>(n);
-#pragma unroll
-  for (int j = 0; j < kColumnVectors; ++j) {
-    const C distance = slice.Holds(j) ? Widen<C>(slice.lanes[j][k]) - mean : C{0};
-    squares += distance * distance;
-  }
-  return {static_cast<C>(n), mean, squares};
-}
-
 }  // namespace onnx_cudnn

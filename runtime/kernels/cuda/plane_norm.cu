@@ -2,13 +2,14 @@
 // by them (plane_norm.h). In f32, f64 for f64.
 //   rows      row-major: the planes of a group are one row; a warp or a block holds it in registers
 //   columns   channels-last, a group a channel: a block holds neighbouring channels of all pixels
-//   parts     what fits neither: moments of parts of planes, joined in a fixed tree into two
-//   factors
-//             a channel, which a third launch (affine.cu) applies. (A cluster of 16 blocks that
-//             holds the planes instead takes twice as long on an H200.)
+//   stream    channels-last and larger (plane_norm_stream.cu)
+//   parts     row-major and larger: moments of parts of planes, joined in a fixed tree into two
+//             factors a channel, which a third launch (affine.cu) applies
+// (A cluster of 16 blocks that holds larger planes takes twice as long on an H200.)
 #include "runtime/kernels/cuda/plane_norm.h"
 
-#include "runtime/kernels/cuda/moments.cuh"
+#include "runtime/kernels/cuda/plane_norm.cuh"
+#include "runtime/kernels/cuda/plane_norm_stream.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -33,25 +34,6 @@ struct PlaneNormParameters {
   bool has_factors, deviates;
   double epsilon;
 };
-
-template <typename C>
-__device__ __forceinline__ C InverseOf(const PlaneNormParameters& p, C variance) {
-  const C epsilon = static_cast<C>(p.epsilon);
-  return p.deviates ? C{1} / (sqrt(variance) + epsilon) : InverseRoot(variance + epsilon);
-}
-
-// (x - mean) · a + b
-template <typename C>
-struct ChannelFactors {
-  C a, b;
-};
-template <typename T, typename C>
-__device__ __forceinline__ ChannelFactors<C> FactorsOf(const PlaneNormParameters& p,
-                                                       int64_t channel, C inverse) {
-  if (!p.has_factors) return {inverse, 0};
-  return {inverse * Widen<C>(static_cast<const T*>(p.scale)[channel]),
-          Widen<C>(static_cast<const T*>(p.bias)[channel])};
-}
 
 // Writes a group's row. Several channels: each element asks which one is its own, or each vector
 // where vectors do not cross planes.
@@ -247,50 +229,17 @@ __global__ void __launch_bounds__(kPartThreads) PartsOfRows(PlaneNormParameters 
   static_cast<Moments<C>*>(p.parts)[row * p.part_count + blockIdx.y] = moments;
 }
 
-// parts[image, channel, blockIdx.y]: of pixels [y · part_elements, …).
-template <typename T, int kWidth>
-__global__ void __launch_bounds__(kPartThreads) PartsOfColumns(PlaneNormParameters p) {
-  using C = ComputeOf<T>;
-  extern __shared__ __align__(16) unsigned char scratch_bytes[];
-  ColumnSlice<T, kWidth> slice(p.columns);
-  const int step = kColumnVectors * static_cast<int>(blockDim.y);
-  const int begin = static_cast<int>(blockIdx.y * p.part_elements);
-  const int end =
-      static_cast<int>(min(begin + p.part_elements, static_cast<int64_t>(p.columns.extent)));
-  Moments<C> moments[kWidth] = {};
-  for (int from = begin; from < end; from += step) {
-    slice.Load(static_cast<const T*>(p.x), from, T(0.0F));
-#pragma unroll
-    for (int k = 0; k < kWidth; ++k) {
-      moments[k] = JoinMoments()(moments[k], MomentsOf<C>(slice, k));
-    }
-  }
-  JoinColumns<kWidth>(moments, reinterpret_cast<Moments<C>*>(scratch_bytes), JoinMoments());
-  const int64_t column = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (threadIdx.y != 0 || column >= p.columns.columns) return;
-  const int64_t image =
-      static_cast<int64_t>(p.columns.columns_of_one.Divide(static_cast<uint64_t>(column)));
-  const int64_t channels = static_cast<int64_t>(p.channels.divisor);
-#pragma unroll
-  for (int k = 0; k < kWidth; ++k) {
-    const int64_t channel = ColumnChannel<kWidth>(p.columns, column, k);
-    if (channel >= channels) continue;
-    const int64_t at = (image * channels + channel) * p.part_count + blockIdx.y;
-    static_cast<Moments<C>*>(p.parts)[at] = moments[k];
-  }
-}
-
-// A warp joins the parts of a group, `contiguous` of them for each image that is joined, into the
-// factors of its channels: y = x · a + b, or (x - b) · a where there is no scale.
+// A warp joins the parts of a group, part_count of them for each image that is joined, into the
+// factors of its channels.
 template <typename T>
 __global__ void __launch_bounds__(32) JoinParts(PlaneNormParameters p) {
   using C = ComputeOf<T>;
-  const int64_t group = blockIdx.x, contiguous = p.rows.extent;
-  const Moments<C>* parts = static_cast<const Moments<C>*>(p.parts) + group * contiguous;
+  const int64_t group = blockIdx.x;
+  const Moments<C>* parts = static_cast<const Moments<C>*>(p.parts) + group * p.part_count;
   Moments<C> moments = {0, 0, 0};
   for (int64_t image = 0; image < p.images_joined; ++image) {
-    const Moments<C>* of_image = parts + image * p.groups * contiguous;
-    for (int64_t i = threadIdx.x; i < contiguous; i += 32) {
+    const Moments<C>* of_image = parts + image * p.groups * p.part_count;
+    for (int i = static_cast<int>(threadIdx.x); i < p.part_count; i += 32) {
       moments = JoinMoments()(moments, of_image[i]);
     }
   }
@@ -300,10 +249,7 @@ __global__ void __launch_bounds__(32) JoinParts(PlaneNormParameters p) {
   for (int64_t i = threadIdx.x; i < of_group; i += 32) {
     const int64_t at = group * of_group + i;
     const auto channel = static_cast<int64_t>(p.channels.Modulo(static_cast<uint64_t>(at)));
-    const ChannelFactors<C> f = FactorsOf<T>(p, channel, inverse);
-    Factor<C> factor = {f.a, f.b - moments.mean * f.a};
-    if (!p.has_factors) factor.b = moments.mean;
-    static_cast<Factor<C>*>(p.factors)[at] = factor;
+    static_cast<Factor<C>*>(p.factors)[at] = JoinedFactor<T>(p, channel, moments.mean, inverse);
   }
 }
 
@@ -355,53 +301,33 @@ KernelCall ColumnsCall(const ColumnPlan& plan, PlaneNormParameters p) {
                         launch, p);
 }
 
-// Moments of the rows' or columns' parts; `p` learns how many there are.
+// Moments of the rows' parts; `p` learns how many there are.
 template <typename T>
-KernelCall PartsCall(const AxisLanes& lanes, PlaneNormParameters& p) {
-  using C = ComputeOf<T>;
-  if (lanes.inner == 1) {
-    const RowPlan plan = PlanRows(lanes, sizeof(T));
-    p.rows = plan.shape;
-    p.rows.threads = kPartThreads;
-    Split(lanes.outer, p.rows.reach, kPartThreads * kPartVectors * (kVectorBytes / sizeof(T)), p);
-    const LaunchShape shape{
-        .grid = {static_cast<unsigned>(lanes.outer), static_cast<unsigned>(p.part_count)},
-        .block = {kPartThreads}};
-    return KernelCall::Of(PartsOfRows<T>, shape, p);
-  }
-  const ColumnPlan plan = PlanColumns(lanes, kWideColumn<T>, sizeof(Moments<C>));
-  p.columns = plan.shape;
-  LaunchShape shape;
-  shape.block.x = static_cast<unsigned>(std::min(32, PowerOfTwoFrom(p.columns.columns)));
-  shape.block.y = kPartThreads / shape.block.x;
-  shape.grid.x = static_cast<unsigned>(DivideUp(p.columns.columns, shape.block.x));
-  Split(shape.grid.x, lanes.extent, int64_t{kColumnVectors} * shape.block.y, p);
-  shape.grid.y = static_cast<unsigned>(p.part_count);
-  const int width = plan.is_wide ? kWideColumn<T> : 1;
-  shape.shared_bytes = ColumnScratchBytes(shape, width * static_cast<int>(sizeof(Moments<C>)));
-  return KernelCall::Of(plan.is_wide ? PartsOfColumns<T, kWideColumn<T>> : PartsOfColumns<T, 1>,
-                        shape, p);
+KernelCall PartsCall(const AxisLanes& rows, PlaneNormParameters& p) {
+  p.rows = PlanRows(rows, sizeof(T)).shape;
+  p.rows.threads = kPartThreads;
+  Split(rows.outer, p.rows.reach, kPartThreads * kPartVectors * (kVectorBytes / sizeof(T)), p);
+  const LaunchShape shape{
+      .grid = {static_cast<unsigned>(rows.outer), static_cast<unsigned>(p.part_count)},
+      .block = {kPartThreads}};
+  return KernelCall::Of(PartsOfRows<T>, shape, p);
 }
 
 int64_t Aligned(int64_t bytes) { return DivideUp(bytes, 256) * 256; }
 
 template <typename T>
 PlaneNormCalls InParts(const PlaneLanes& lanes, const PlaneNormOptions& options,
-                       const AxisLanes& axis, const PlaneNormSlots& slots, PlaneNormParameters p) {
+                       const AxisLanes& rows, const PlaneNormSlots& slots, PlaneNormParameters p) {
   using C = ComputeOf<T>;
   PlaneNormCalls made;
-  KernelCall parts = PartsCall<T>(axis, p);
+  KernelCall parts = PartsCall<T>(rows, p);
   const int64_t images = options.joins_images ? 1 : lanes.images;
-  // Row-major the parts of a group are one row's, channels-last those of each of its channels.
-  const int64_t of_group = lanes.channels / options.groups;
-  const int64_t runs = lanes.pitch == 0 && axis.inner == 1 ? 1 : of_group;
-  const int64_t part_bytes = lanes.images * options.groups * runs * p.part_count *
-                             static_cast<int64_t>(sizeof(Moments<C>));
+  const int64_t part_bytes =
+      lanes.images * options.groups * p.part_count * static_cast<int64_t>(sizeof(Moments<C>));
   const Slot part_slot = Slot::Workspace(), factor_slot = Slot::Workspace(Aligned(part_bytes));
   made.workspace_bytes =
       Aligned(part_bytes) + images * lanes.channels * static_cast<int64_t>(sizeof(Factor<C>));
   BindAll(parts, options, slots).Bind(offsetof(PlaneNormParameters, parts), part_slot);
-  p.rows.extent = static_cast<int>(runs * p.part_count);
   p.groups = options.groups;
   p.images_joined = options.joins_images ? lanes.images : 1;
   const LaunchShape shape{.grid = {static_cast<unsigned>(images * options.groups)}, .block = {32}};
@@ -417,8 +343,9 @@ PlaneNormCalls InParts(const PlaneLanes& lanes, const PlaneNormOptions& options,
 }
 
 template <typename T>
-PlaneNormCalls PlaneNormOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
+PlaneNormCalls PlaneNormOf(PlaneLanes lanes, const PlaneNormOptions& options,
                            const PlaneNormSlots& slots) {
+  if (lanes.pitch == 1) lanes.pitch = 0;  // one channel: the same in both
   const int64_t of_group = lanes.channels / options.groups;
   PlaneNormParameters p{.pixels = FastDivide<uint32_t>(std::min(lanes.pixels, kLongestRow)),
                         .group = FastDivide<uint64_t>(of_group),
@@ -437,8 +364,8 @@ PlaneNormCalls PlaneNormOf(const PlaneLanes& lanes, const PlaneNormOptions& opti
     const AxisLanes columns{
         .outer = lanes.images, .extent = lanes.pixels, .pitch = lanes.pixels, .inner = lanes.pitch};
     const ColumnPlan plan = PlanColumns(columns, kWideColumn<T>, sizeof(ComputeOf<T>));
-    if (!plan.fits || of_group > 1 || options.joins_images || lanes.pitch == 1) {
-      return InParts<T>(lanes, options, columns, slots, p);
+    if (!plan.fits || of_group > 1 || options.joins_images) {
+      return PlaneNormStream(kDTypeOf<T>, lanes, options, slots);
     }
     made.calls.push_back(ColumnsCall<T>(plan, p));
   }

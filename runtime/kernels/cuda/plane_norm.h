@@ -17,6 +17,9 @@ struct PlaneNormOptions {
   bool has_factors = true;
   bool deviates = false;
   double epsilon = 1e-5;
+  // Where large channels-last planes are normalized.
+  int multiprocessors = 1;
+  int64_t l2_bytes = 0;
 };
 
 struct PlaneNormSlots {
@@ -28,9 +31,10 @@ struct PlaneNormCalls {
   int64_t workspace_bytes = 0;
 };
 
-// One launch where the registers of a block hold the planes that belong together, else three that
-// read them twice: moments of parts, factors of channels, the result. x has an element or more;
-// scale and bias are of `dtype`. Padding of y becomes zero.
+// One launch where the registers of a block hold the planes that belong together. Larger ones are
+// read twice: channels-last by one launch after a fill, row-major by three (moments of parts,
+// factors of channels, the result). x has an element or more; scale and bias are of `dtype`.
+// Padding of y becomes zero.
 PlaneNormCalls PlaneNorm(DType dtype, const PlaneLanes& lanes, const PlaneNormOptions& options,
                          const PlaneNormSlots& slots);
 

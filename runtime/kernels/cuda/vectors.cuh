@@ -45,25 +45,38 @@ struct Word<16> {
 template <int bytes>
 using WordOf = typename Word<bytes>::type;
 
+// Whether L2 shall keep what is loaded or stored, or give it up first.
+enum class Reuse : uint8_t { kSome, kNone };
+
 // `from` is aligned to what one access moves.
-template <int n, typename T>
+template <int n, Reuse reuse = Reuse::kSome, typename T>
 __device__ __forceinline__ Vector<T, n> LoadVector(const T* from) {
   using Access = WordOf<Vector<T, n>::kAccess>;
   constexpr int kCount = static_cast<int>(sizeof(Vector<T, n>) / sizeof(Access));
   Vector<T, n> vector;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    reinterpret_cast<Access*>(vector.at)[i] = reinterpret_cast<const Access*>(from)[i];
+    const Access* at = reinterpret_cast<const Access*>(from) + i;
+    if constexpr (reuse == Reuse::kNone) {
+      reinterpret_cast<Access*>(vector.at)[i] = __ldcs(at);
+    } else {
+      reinterpret_cast<Access*>(vector.at)[i] = *at;
+    }
   }
   return vector;
 }
-template <int n, typename T>
+template <Reuse reuse = Reuse::kSome, int n, typename T>
 __device__ __forceinline__ void StoreVector(T* to, const Vector<T, n>& vector) {
   using Access = WordOf<Vector<T, n>::kAccess>;
   constexpr int kCount = static_cast<int>(sizeof(Vector<T, n>) / sizeof(Access));
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    reinterpret_cast<Access*>(to)[i] = reinterpret_cast<const Access*>(vector.at)[i];
+    const Access word = reinterpret_cast<const Access*>(vector.at)[i];
+    if constexpr (reuse == Reuse::kNone) {
+      __stcs(reinterpret_cast<Access*>(to) + i, word);
+    } else {
+      reinterpret_cast<Access*>(to)[i] = word;
+    }
   }
 }
 
