@@ -1,6 +1,7 @@
 #include "runtime/exec/compare.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
 #include "runtime/graph/float16.h"
 #include "runtime/graph/graph.h"
 
@@ -69,22 +71,123 @@ double DifferenceOf(double found, double expected) {
   return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
 }
 
+// Elements that one thread compares at a time: the same whatever the number of threads.
+constexpr int64_t kPart = 65536;
+// Elements that are looked at in single precision first.
+constexpr int64_t kBlock = 1024;
+constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;  // bits of a float
+
+// Floats whose differences single precision tells well enough to see that nothing is remarkable.
 template <typename T>
-void CompareNumbers(absl::Span<const T> found, absl::Span<const T> expected, double slope,
-                    double atol, Difference& difference) {
-  for (const T value : expected) {
-    const double magnitude = std::abs(ToDouble(value));
-    if (std::isfinite(magnitude)) {
-      difference.largest_expected = std::max(difference.largest_expected, magnitude);
+constexpr bool kIsShort =
+    std::is_same_v<T, float> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+inline float ToFloat(float x) { return x; }
+
+template <typename T>
+double LargestFinite(absl::Span<const T> values) {
+  if constexpr (kIsShort<T>) {
+    int32_t largest = 0;  // of floats above zero the bits have the order of the numbers
+    for (const T value : values) {
+      const int32_t magnitude = std::bit_cast<int32_t>(ToFloat(value)) & kMagnitude;
+      largest = std::max(largest, magnitude < kInfinity ? magnitude : 0);
     }
+    return std::bit_cast<float>(largest);
+  } else {
+    double largest = 0;
+    for (const T value : values) {
+      const double magnitude = std::abs(ToDouble(value));
+      if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+    }
+    return largest;
   }
-  const double floor = atol * difference.largest_expected;
+}
+
+// What a number may differ by: floor + slope × |expected|.
+struct Allowed {
+  double floor, slope;
+};
+
+template <typename T>
+void CompareEach(absl::Span<const T> found, absl::Span<const T> expected, const Allowed& allowed,
+                 Difference& difference) {
   for (size_t i = 0; i < found.size(); ++i) {
     const double x = ToDouble(found[i]), y = ToDouble(expected[i]);
     const double d = DifferenceOf(x, y);
     difference.largest = std::max(difference.largest, d);
-    const double allowed = std::isfinite(y) ? floor + slope * std::abs(y) : 0;
-    if (d > allowed) ++difference.beyond;
+    const double most = std::isfinite(y) ? allowed.floor + allowed.slope * std::abs(y) : 0;
+    if (d > most) ++difference.beyond;
+  }
+}
+
+// Whether the numbers are all finite, differ by no more than `largest` and by less than is allowed,
+// as far as single precision can tell: what is near a bound is remarkable.
+template <typename T>
+bool IsUnremarkable(absl::Span<const T> found, absl::Span<const T> expected, const Allowed& allowed,
+                    double largest) {
+  constexpr double kLess = 1 - 1e-6;     // more than what the sums below round
+  constexpr double kLeastFloor = 1e-30;  // far above the subnormal numbers, which round by more
+  const auto floor = static_cast<float>(std::min(kLess * allowed.floor, 1e38));
+  const auto slope = static_cast<float>(std::min(kLess * allowed.slope, 1e38));
+  const T *const xs = found.data(), *const ys = expected.data();
+  const size_t n = found.size();
+  int32_t worst = 0, beyond = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const float y = ToFloat(ys[i]);
+    const float d = std::abs(ToFloat(xs[i]) - y);
+    worst = std::max(worst, std::bit_cast<int32_t>(d));
+    beyond |= std::bit_cast<int32_t>(floor + slope * std::abs(y) - d);  // below zero: its sign bit
+  }
+  if (worst == 0) return true;
+  return worst < kInfinity && beyond >= 0 && allowed.floor > kLeastFloor &&
+         std::bit_cast<float>(worst) <= static_cast<float>(largest);
+}
+
+template <typename T>
+void ComparePart(absl::Span<const T> found, absl::Span<const T> expected, const Allowed& allowed,
+                 Difference& difference) {
+  if constexpr (!kIsShort<T>) {
+    CompareEach(found, expected, allowed, difference);
+  } else {
+    for (size_t begin = 0; begin < found.size(); begin += kBlock) {
+      const absl::Span<const T> x = found.subspan(begin, kBlock);
+      const absl::Span<const T> y = expected.subspan(begin, kBlock);
+      if (IsUnremarkable(x, y, allowed, difference.largest)) continue;
+      CompareEach(x, y, allowed, difference);
+    }
+  }
+}
+
+// body(part, begin, end) over parts of `n` elements, in parallel.
+template <typename Body>
+void ForParts(int64_t n, Body body) {
+  const int64_t parts = (n + kPart - 1) / kPart;
+  ThreadPool::Default().ParallelFor(parts, 1, [&](int64_t first, int64_t last) {
+    for (int64_t part = first; part < last; ++part) {
+      body(part, part * kPart, std::min((part + 1) * kPart, n));
+    }
+  });
+}
+
+template <typename T>
+void CompareNumbers(absl::Span<const T> found, absl::Span<const T> expected, double slope,
+                    double atol, Difference& difference) {
+  const auto n = static_cast<int64_t>(found.size());
+  std::vector<Difference> parts((n + kPart - 1) / kPart);
+  ForParts(n, [&](int64_t part, int64_t begin, int64_t end) {
+    parts[part].largest_expected = LargestFinite(expected.subspan(begin, end - begin));
+  });
+  for (const Difference& part : parts) {
+    difference.largest_expected = std::max(difference.largest_expected, part.largest_expected);
+  }
+  const Allowed allowed = {.floor = atol * difference.largest_expected, .slope = slope};
+  ForParts(n, [&](int64_t part, int64_t begin, int64_t end) {
+    ComparePart(found.subspan(begin, end - begin), expected.subspan(begin, end - begin), allowed,
+                parts[part]);
+  });
+  for (const Difference& part : parts) {
+    difference.largest = std::max(difference.largest, part.largest);
+    difference.beyond += part.beyond;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/exec/step_runner.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
 #include "runtime/exec/seeded_numbers.h"
 
 namespace onnx_cudnn {
@@ -16,6 +18,7 @@ namespace {
 constexpr int kReplays = 5;
 constexpr int64_t kAlignment = 256;    // as Device::Allocate's
 constexpr uint8_t kPoisonByte = 0xff;  // NaN in every float type
+constexpr int64_t kLanesGrain = 65536;
 
 enum Lane : uint8_t { kPaddingLane = 0, kElementLane = 1, kForeignLane = 0xff };
 
@@ -30,6 +33,11 @@ std::vector<uint8_t> LanesOf(absl::Span<const int64_t> dims, const Format& forma
 // Types of less than a byte have no Format but row-major.
 bool HasLanes(DType dtype) { return BitsOf(dtype) >= 8; }
 
+// Whether every lane is an element.
+bool IsFull(absl::Span<const int64_t> dims, const Format& format) {
+  return format.lanes() == ElementsOf(dims);
+}
+
 bool AllBytes(const std::byte* data, int64_t bytes, uint8_t value) {
   return std::all_of(data, data + bytes, [&](std::byte b) { return b == std::byte{value}; });
 }
@@ -41,15 +49,15 @@ double Median(std::vector<double> values) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StepRunner>> StepRunner::Create(const Candidate& candidate,
-                                                               std::shared_ptr<const Step> step,
-                                                               Device& device,
-                                                               ConstantStore& constants) {
+absl::StatusOr<std::unique_ptr<StepRunner>> StepRunner::Create(
+    const Candidate& candidate, std::shared_ptr<const Step> step, Device& device,
+    ConstantStore& constants, absl::Span<const std::shared_ptr<std::byte>> inputs) {
   std::unique_ptr<StepRunner> runner(new StepRunner(std::move(step), device));
   ASSIGN_OR_RETURN(runner->streams_, device.CreateStreams(1));
   const Boundary boundary = BoundaryOf(candidate.nodes);
   for (size_t i = 0; i < boundary.inputs.size(); ++i) {
-    ASSIGN_OR_RETURN(Tensor input, runner->MakeTensor(*boundary.inputs[i], candidate.inputs[i]));
+    ASSIGN_OR_RETURN(Tensor input, runner->MakeTensor(*boundary.inputs[i], candidate.inputs[i],
+                                                      inputs.empty() ? nullptr : inputs[i]));
     runner->inputs_.push_back(std::move(input));
   }
   for (size_t i = 0; i < boundary.outputs.size(); ++i) {
@@ -64,10 +72,19 @@ absl::StatusOr<std::unique_ptr<StepRunner>> StepRunner::Create(const Candidate& 
   return runner;
 }
 
+// Memory may go to others at once when it is freed.
+StepRunner::~StepRunner() { Synchronize().IgnoreError(); }
+
 absl::StatusOr<StepRunner::Tensor> StepRunner::MakeTensor(const Value& value,
-                                                          const Placement& placement) const {
-  Tensor tensor{.dtype = value.dtype(), .dims = value.dims(), .placement = placement};
-  ASSIGN_OR_RETURN(tensor.memory, device_.Allocate(tensor.bytes(), placement.space));
+                                                          const Placement& placement,
+                                                          std::shared_ptr<std::byte> memory) const {
+  Tensor tensor{.dtype = value.dtype(),
+                .dims = value.dims(),
+                .placement = placement,
+                .memory = std::move(memory)};
+  if (tensor.memory == nullptr) {
+    ASSIGN_OR_RETURN(tensor.memory, device_.Allocate(tensor.bytes(), placement.space));
+  }
   tensor.address = tensor.memory.get();
   return tensor;
 }
@@ -132,54 +149,71 @@ absl::Status StepRunner::CopyConstants(int most_copies) {
   return streams_->Synchronize();
 }
 
-absl::Status StepRunner::TakePinned() {
-  for (std::vector<Tensor>* tensors : {&inputs_, &outputs_}) {
-    for (Tensor& t : *tensors) {
-      if (t.pinned != nullptr) continue;
-      ASSIGN_OR_RETURN(t.pinned, device_.Allocate(t.bytes(), Space::kHost));
-    }
+// Pinned memory that stays until the next Synchronize.
+absl::StatusOr<std::byte*> StepRunner::Stage(int64_t bytes) {
+  ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, device_.Allocate(bytes, Space::kHost));
+  staged_.push_back(std::move(memory));
+  return staged_.back().get();
+}
+
+absl::Status StepRunner::Synchronize() {
+  const absl::Status done = streams_ == nullptr ? absl::OkStatus() : streams_->Synchronize();
+  staged_.clear();
+  return done;
+}
+
+// `block` over and over: from the host once, then from what is there.
+absl::Status StepRunner::Repeat(std::byte* to, int64_t bytes, const std::byte* block,
+                                int64_t block_bytes) {
+  int64_t done = std::min(bytes, block_bytes);
+  if (done == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(streams_->Copy(0, to, block, done));
+  while (done < bytes) {
+    const int64_t more = std::min(done, bytes - done);
+    RETURN_IF_ERROR(streams_->Copy(0, to + done, to, more));
+    done += more;
   }
   return absl::OkStatus();
 }
 
 absl::Status StepRunner::FillInputs() {
   constexpr int64_t kMostBlockBytes = 1 << 20;
-  std::vector<std::shared_ptr<std::byte>> blocks;  // until they are copied
-  for (const Tensor& t : inputs_) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Tensor& t = inputs_[i];
     const int64_t block_bytes = std::min(kMostBlockBytes, t.bytes());
     if (block_bytes == 0) continue;
     const int64_t elements = 8 * block_bytes / BitsOf(t.dtype);
-    const HostTensor numbers =
-        SeededNumbers(t.dtype, {elements}, blocks.size(), IndexValues::kZero);
-    ASSIGN_OR_RETURN(blocks.emplace_back(), device_.Allocate(block_bytes, Space::kHost));
-    std::memcpy(blocks.back().get(), numbers.raw(), numbers.bytes());
-    for (int64_t offset = 0; offset < t.bytes(); offset += block_bytes) {
-      const int64_t bytes = std::min(block_bytes, t.bytes() - offset);
-      RETURN_IF_ERROR(streams_->Copy(0, t.address + offset, blocks.back().get(), bytes));
-    }
+    ASSIGN_OR_RETURN(std::byte* const block, Stage(block_bytes));
+    WriteSeededNumbers(t.dtype, elements, i, IndexValues::kZero, block);
+    RETURN_IF_ERROR(Repeat(t.address, t.bytes(), block, block_bytes));
   }
-  return streams_->Synchronize();
+  return Synchronize();
 }
 
-absl::Status StepRunner::Poison(std::byte* to, std::byte* pinned, int64_t bytes) {
-  if (bytes == 0) return absl::OkStatus();
-  std::memset(pinned, kPoisonByte, bytes);
-  return streams_->Copy(0, to, pinned, bytes);
+absl::Status StepRunner::PoisonWhatIsWritten() {
+  constexpr int64_t kBlockBytes = 1 << 16;
+  ASSIGN_OR_RETURN(std::byte* const block, Stage(kBlockBytes));
+  std::memset(block, kPoisonByte, kBlockBytes);
+  for (const Tensor& t : outputs_) {
+    RETURN_IF_ERROR(Repeat(t.address, t.bytes(), block, kBlockBytes));
+  }
+  return Repeat(workspace_.get(), step_->workspace_bytes(), block, kBlockBytes);
 }
 
 absl::Status StepRunner::WriteInput(const Tensor& tensor, const HostTensor& from, Padding padding) {
   if (tensor.bytes() == 0) return absl::OkStatus();
-  std::byte* const pinned = tensor.pinned.get();
-  std::memset(pinned, kPoisonByte, tensor.bytes());
-  Pack(tensor.dtype, tensor.dims, from.raw(), tensor.placement.format, pinned);
-  if (padding == Padding::kPoison && HasLanes(tensor.dtype)) {
-    const std::vector<uint8_t> lanes = LanesOf(tensor.dims, tensor.placement.format);
+  const Format& format = tensor.placement.format;
+  ASSIGN_OR_RETURN(std::byte* const lanes, Stage(tensor.bytes()));
+  if (format.has_foreign_lanes()) std::memset(lanes, kPoisonByte, tensor.bytes());
+  Pack(tensor.dtype, tensor.dims, from.raw(), format, lanes);
+  if (padding == Padding::kPoison && HasLanes(tensor.dtype) && !IsFull(tensor.dims, format)) {
+    const std::vector<uint8_t> what = LanesOf(tensor.dims, format);
     const int bytes = BitsOf(tensor.dtype) / 8;
-    for (size_t lane = 0; lane < lanes.size(); ++lane) {
-      if (lanes[lane] == kPaddingLane) std::memset(pinned + lane * bytes, kPoisonByte, bytes);
+    for (size_t lane = 0; lane < what.size(); ++lane) {
+      if (what[lane] == kPaddingLane) std::memset(lanes + lane * bytes, kPoisonByte, bytes);
     }
   }
-  return streams_->Copy(0, tensor.address, pinned, tensor.bytes());
+  return streams_->Copy(0, tensor.address, lanes, tensor.bytes());
 }
 
 absl::StatusOr<StepResult> StepRunner::Run(absl::Span<const HostTensor> inputs, Padding padding) {
@@ -187,30 +221,29 @@ absl::StatusOr<StepResult> StepRunner::Run(absl::Span<const HostTensor> inputs, 
     return absl::InvalidArgumentError(
         absl::StrCat("expected ", inputs_.size(), " inputs, found ", inputs.size()));
   }
-  RETURN_IF_ERROR(TakePinned());
-  for (const Tensor& t : outputs_) RETURN_IF_ERROR(Poison(t.address, t.pinned.get(), t.bytes()));
-  const int64_t workspace_bytes = step_->workspace_bytes();
-  ASSIGN_OR_RETURN(const auto poison, device_.Allocate(workspace_bytes, Space::kHost));
-  RETURN_IF_ERROR(Poison(workspace_.get(), poison.get(), workspace_bytes));
+  // First: an input may lie in an output.
+  RETURN_IF_ERROR(PoisonWhatIsWritten());
   for (size_t i = 0; i < inputs.size(); ++i) {
     RETURN_IF_ERROR(WriteInput(inputs_[i], inputs[i], padding));
   }
+  RETURN_IF_ERROR(LaunchAndWait());
+  StepResult result;
+  for (const Tensor& t : outputs_) RETURN_IF_ERROR(ReadOutput(t, result));
+  return result;
+}
+
+absl::Status StepRunner::RunInPlace() {
+  RETURN_IF_ERROR(PoisonWhatIsWritten());
+  return LaunchAndWait();
+}
+
+absl::Status StepRunner::LaunchAndWait() {
   std::memset(fault_.get(), 0, sizeof(uint64_t));
-  // Outputs are read through the pinned memory that poisons them.
-  absl::Status launched = streams_->Synchronize();
-  if (launched.ok()) launched = Launch();
-  for (const Tensor& t : outputs_) {
-    if (launched.ok() && t.bytes() > 0) {
-      launched = streams_->Copy(0, t.pinned.get(), t.address, t.bytes());
-    }
-  }
-  const absl::Status done = streams_->Synchronize();
+  const absl::Status launched = Launch();
+  const absl::Status done = Synchronize();
   RETURN_IF_ERROR(launched);
   RETURN_IF_ERROR(done);
-  RETURN_IF_ERROR(Fault());
-  StepResult result;
-  for (const Tensor& t : outputs_) ReadOutput(t, result);
-  return result;
+  return Fault();
 }
 
 absl::Status StepRunner::Launch(size_t constant_set) {
@@ -236,26 +269,41 @@ absl::Status StepRunner::Fault() {
   return word == 0 ? absl::OkStatus() : step_->Fault(word);
 }
 
-void StepRunner::ReadOutput(const Tensor& tensor, StepResult& result) const {
-  const std::byte* data = tensor.pinned.get();
-  HostTensor output = HostTensor::Allocate(tensor.dtype, tensor.dims);
-  Unpack(tensor.dtype, tensor.dims, data, tensor.placement.format, output.mutable_raw());
-  const int64_t output_elements = output.elements();
-  result.outputs.push_back(std::move(output));
-  const bool is_alias = tensor.address != tensor.memory.get();
-  const bool all_elements = tensor.placement.format.lanes() == output_elements;
-  if (is_alias || all_elements || !HasLanes(tensor.dtype)) return;
-  const std::vector<uint8_t> lanes = LanesOf(tensor.dims, tensor.placement.format);
-  const int bytes = BitsOf(tensor.dtype) / 8;
-  for (size_t lane = 0; lane < lanes.size(); ++lane) {
-    const std::byte* element = data + lane * bytes;
-    if (lanes[lane] == kPaddingLane && !AllBytes(element, bytes, 0)) {
-      result.padding_is_zero = false;
-    }
-    if (lanes[lane] == kForeignLane && !AllBytes(element, bytes, kPoisonByte)) {
-      result.foreign_is_kept = false;
-    }
+absl::Status StepRunner::ReadOutput(const Tensor& tensor, StepResult& result) {
+  if (tensor.bytes() == 0) {
+    result.outputs.push_back(HostTensor::Allocate(tensor.dtype, tensor.dims));
+    return absl::OkStatus();
   }
+  const Format& format = tensor.placement.format;
+  ASSIGN_OR_RETURN(std::shared_ptr<std::byte> lanes,
+                   device_.Allocate(tensor.bytes(), Space::kHost));
+  staged_.push_back(lanes);
+  RETURN_IF_ERROR(streams_->Copy(0, lanes.get(), tensor.address, tensor.bytes()));
+  RETURN_IF_ERROR(Synchronize());
+  std::shared_ptr<std::byte> elements = lanes;
+  if (format != Format::RowMajor(tensor.dims)) {
+    ASSIGN_OR_RETURN(
+        elements, device_.Allocate(BytesOf(tensor.dtype, ElementsOf(tensor.dims)), Space::kHost));
+    Unpack(tensor.dtype, tensor.dims, lanes.get(), format, elements.get());
+  }
+  result.outputs.push_back(HostTensor::Borrow(tensor.dtype, tensor.dims, elements.get(), elements));
+  const bool is_alias = tensor.address != tensor.memory.get();
+  if (is_alias || !HasLanes(tensor.dtype) || IsFull(tensor.dims, format)) return absl::OkStatus();
+  const std::vector<uint8_t> what = LanesOf(tensor.dims, format);
+  const int bytes = BitsOf(tensor.dtype) / 8;
+  std::atomic<bool> padding_is_zero = true, foreign_is_kept = true;
+  ThreadPool::Default().ParallelFor(format.lanes(), kLanesGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t lane = begin; lane < end; ++lane) {
+      const std::byte* element = lanes.get() + lane * bytes;
+      if (what[lane] == kPaddingLane && !AllBytes(element, bytes, 0)) padding_is_zero = false;
+      if (what[lane] == kForeignLane && !AllBytes(element, bytes, kPoisonByte)) {
+        foreign_is_kept = false;
+      }
+    }
+  });
+  result.padding_is_zero &= padding_is_zero;
+  result.foreign_is_kept &= foreign_is_kept;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<double> StepRunner::MeasureUs(int repeats, Constants constants) {

@@ -27,15 +27,21 @@ class StepRunner {
   enum class Padding : uint8_t { kZero, kPoison };  // of inputs: zeros, or NaN of any float type
 
   // Keeps the Step; the Candidate's Nodes are read here alone.
+  //   inputs  memory of the Device where each input lies as the Candidate says; empty: they get
+  //           memory here
   //   errors  ResourceExhausted; those of the Step's Derived constants
-  static absl::StatusOr<std::unique_ptr<StepRunner>> Create(const Candidate& candidate,
-                                                            std::shared_ptr<const Step> step,
-                                                            Device& device,
-                                                            ConstantStore& constants);
+  static absl::StatusOr<std::unique_ptr<StepRunner>> Create(
+      const Candidate& candidate, std::shared_ptr<const Step> step, Device& device,
+      ConstantStore& constants, absl::Span<const std::shared_ptr<std::byte>> inputs = {});
+  ~StepRunner();
 
   // Runs the Step over `inputs` (row-major, parallel to the Candidate's), with outputs and
   // workspace full of NaN before it. Its error, or that of its fault word.
   absl::StatusOr<StepResult> Run(absl::Span<const HostTensor> inputs, Padding padding);
+  // The same over what lies in the inputs' memory. Of Steps without aliases.
+  absl::Status RunInPlace();
+  // Where an output lies, as the Candidate says.
+  const std::shared_ptr<std::byte>& output(int i) const { return outputs_[i].memory; }
   // Fills the inputs, padding too, with numbers that are good for times alone.
   absl::Status FillInputs();
   // kCold: constants that would stay in the L2 cache from one launch to the next, as they do not in
@@ -51,22 +57,26 @@ class StepRunner {
     DType dtype;
     Dims dims;
     Placement placement;
-    std::shared_ptr<std::byte> memory, pinned;  // pinned: nullptr before the first Run
+    std::shared_ptr<std::byte> memory;
     std::byte* address = nullptr;  // in `memory`, or in another's where the Step aliases it
     int64_t bytes() const { return placement.format.bytes(dtype); }
   };
   StepRunner(std::shared_ptr<const Step> step, Device& device)
       : step_(std::move(step)), device_(device) {}
-  absl::StatusOr<Tensor> MakeTensor(const Value& value, const Placement& placement) const;
+  absl::StatusOr<Tensor> MakeTensor(const Value& value, const Placement& placement,
+                                    std::shared_ptr<std::byte> memory = nullptr) const;
   absl::Status TakeConstants(const Candidate& candidate, ConstantStore& constants);
   void ResolveAliases();
-  absl::Status TakePinned();
   absl::Status CopyConstants(int most_copies);
-  absl::Status Launch(size_t constant_set = 0);
-  absl::Status Fault();
-  absl::Status Poison(std::byte* to, std::byte* pinned, int64_t bytes);
+  absl::StatusOr<std::byte*> Stage(int64_t bytes);
+  absl::Status Synchronize();
+  absl::Status Repeat(std::byte* to, int64_t bytes, const std::byte* block, int64_t block_bytes);
+  absl::Status PoisonWhatIsWritten();
   absl::Status WriteInput(const Tensor& tensor, const HostTensor& from, Padding padding);
-  void ReadOutput(const Tensor& tensor, StepResult& result) const;
+  absl::Status Launch(size_t constant_set = 0);
+  absl::Status LaunchAndWait();
+  absl::Status Fault();
+  absl::Status ReadOutput(const Tensor& tensor, StepResult& result);
 
   const std::shared_ptr<const Step> step_;
   Device& device_;
@@ -77,6 +87,7 @@ class StepRunner {
   std::vector<std::vector<const void*>> constant_sets_;  // the constants, then copies of them
   std::shared_ptr<std::byte> copies_;
   std::shared_ptr<std::byte> workspace_, fault_;
+  std::vector<std::shared_ptr<std::byte>> staged_;  // pinned, until the streams are done
   bool on_host_ = false;
 };
 

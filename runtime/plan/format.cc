@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/log/log.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/thread_pool.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -51,7 +53,26 @@ class Walker {
     }
   }
 
-  void Walk(size_t depth = 0, int64_t dense = 0, int64_t lane = 0, bool padding = false) {
+  // Steps [begin, end) of the outermost axis. The steps together are all lanes.
+  void WalkSteps(int64_t begin, int64_t end) {
+    const Axis& axis = axes_[0];
+    const int64_t left = left_[axis.dim];
+    for (int64_t i = begin; i < end; ++i) {
+      left_[axis.dim] = left - i * axis.block;
+      const bool padding = left_[axis.dim] <= 0;
+      if (padding && !kPack) break;
+      Walk(1, padding ? 0 : i * axis.dense_stride, i * axis.lane_stride, padding);
+    }
+    left_[axis.dim] = left;
+  }
+
+ private:
+  struct Axis {
+    int dim;
+    int64_t block, extent, dense_stride, lane_stride;
+  };
+
+  void Walk(size_t depth, int64_t dense, int64_t lane, bool padding) {
     if (depth == axes_.size()) return Visit(dense, lane, padding);
     const Axis& axis = axes_[depth];
     const int64_t left = left_[axis.dim];
@@ -67,12 +88,6 @@ class Walker {
       Walk(depth + 1, 0, lane + i * axis.lane_stride, true);
     }
   }
-
- private:
-  struct Axis {
-    int dim;
-    int64_t block, extent, dense_stride, lane_stride;
-  };
 
   void Visit(int64_t dense, int64_t lane, bool padding) {
     if constexpr (kPack) {
@@ -95,19 +110,130 @@ class Walker {
   Lanes* lanes_;
 };
 
+// Planes whose rows and columns change places: dense[plane][column][row] is
+// lanes[plane][row][column], rows and columns within lie side by side. Channels-last is such a
+// Format: its rows are pixels, its columns channels.
+struct Planes {
+  int64_t planes, rows, columns;
+  int64_t lane_columns;  // with padding
+  int64_t plane_dense, column_dense;
+  int64_t plane_lane, row_lane;
+};
+
+std::optional<Planes> PlanesOf(absl::Span<const int64_t> dims, const Format& format) {
+  struct Loop {
+    int64_t steps, dense, lane;
+  };
+  const absl::Span<const Format::Axis> axes = format.axes();
+  const std::vector<int64_t> dense = RowMajorStrides(dims);
+  const std::vector<int64_t> lanes = LaneStrides(axes);
+  absl::InlinedVector<Loop, 4> outer;
+  for (size_t i = 0; i + 1 < axes.size(); ++i) {
+    const Format::Axis& axis = axes[i];
+    if (axis.block != 1 || axis.extent != dims[axis.dim]) return std::nullopt;
+    const Loop loop = {axis.extent, dense[axis.dim], lanes[i]};
+    const bool counts_on = !outer.empty() && outer.back().dense == loop.dense * loop.steps &&
+                           outer.back().lane == loop.lane * loop.steps;
+    if (!counts_on) {
+      outer.push_back(loop);
+    } else {
+      outer.back() = {outer.back().steps * loop.steps, loop.dense, loop.lane};
+    }
+  }
+  if (outer.empty() || outer.size() > 2 || outer.back().dense != 1) return std::nullopt;
+  const Format::Axis& last = axes.back();
+  if (last.block != 1 || last.extent < dims[last.dim]) return std::nullopt;
+  const Loop plane = outer.size() == 2 ? outer[0] : Loop{1, 0, 0};
+  return Planes{.planes = plane.steps,
+                .rows = outer.back().steps,
+                .columns = dims[last.dim],
+                .lane_columns = last.extent,
+                .plane_dense = plane.dense,
+                .column_dense = dense[last.dim],
+                .plane_lane = plane.lane,
+                .row_lane = outer.back().lane};
+}
+
+constexpr int64_t kTile = 32;             // rows and columns of what is transposed at a time
+constexpr int64_t kGrainBytes = 1 << 18;  // that a thread takes at least
+
+// How many of equal pieces of work are worth a thread.
+int64_t GrainOf(int64_t bytes_each) {
+  return std::max<int64_t>(kGrainBytes / std::max<int64_t>(bytes_each, 1), 1);
+}
+
+// to[j][i] = from[i][j] for i < rows, j < columns, both ≤ kTile. Both sides are touched in runs.
+template <typename T>
+void TransposeTile(const T* from, int64_t from_stride, int64_t rows, int64_t columns, T* to,
+                   int64_t to_stride) {
+  T tile[kTile][kTile];
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) tile[j][i] = from[i * from_stride + j];
+  }
+  for (int64_t j = 0; j < columns; ++j) std::copy_n(tile[j], rows, to + j * to_stride);
+}
+
+template <bool kPack, typename Dense, typename Lanes>
+void ConvertPlanes(const Planes& p, Dense* dense, Lanes* lanes) {
+  const int64_t tiles = (p.rows + kTile - 1) / kTile;
+  const auto convert = [&](int64_t plane, int64_t row) {
+    const int64_t rows = std::min(kTile, p.rows - row);
+    Dense* const d = dense + plane * p.plane_dense + row;
+    Lanes* const l = lanes + plane * p.plane_lane + row * p.row_lane;
+    for (int64_t column = 0; column < p.columns; column += kTile) {
+      const int64_t columns = std::min(kTile, p.columns - column);
+      Dense* const in_dense = d + column * p.column_dense;
+      if constexpr (kPack) {
+        TransposeTile(in_dense, p.column_dense, columns, rows, l + column, p.row_lane);
+      } else {
+        TransposeTile(l + column, p.row_lane, rows, columns, in_dense, p.column_dense);
+      }
+    }
+    if constexpr (kPack) {
+      const int64_t padding = p.lane_columns - p.columns;
+      for (int64_t i = 0; i < rows; ++i) {
+        std::fill_n(l + i * p.row_lane + p.columns, padding, Lanes{});
+      }
+    }
+  };
+  const int64_t bytes = kTile * p.columns * static_cast<int64_t>(sizeof(Dense));
+  ThreadPool::Default().ParallelFor(p.planes * tiles, GrainOf(bytes),
+                                    [&](int64_t begin, int64_t end) {
+                                      for (int64_t i = begin; i < end; ++i) {
+                                        convert(i / tiles, i % tiles * kTile);
+                                      }
+                                    });
+}
+
 struct SixteenBytes {
   uint64_t low = 0, high = 0;
 };
+
+// `to` is `from`, or disjoint from it.
+void CopyBytes(void* to, const void* from, int64_t bytes) {
+  auto* const target = static_cast<char*>(to);
+  const auto* const source = static_cast<const char*>(from);
+  ThreadPool::Default().ParallelFor(bytes, kGrainBytes, [&](int64_t begin, int64_t end) {
+    std::memmove(target + begin, source + begin, end - begin);
+  });
+}
 
 template <bool kPack, typename DensePointer, typename LanesPointer>
 void Convert(DType dtype, absl::Span<const int64_t> dims, const Format& format, DensePointer dense,
              LanesPointer lanes) {
   if (ElementsOf(dims) == 0) return;
+  const std::optional<Planes> planes = PlanesOf(dims, format);
   auto walk = [&]<typename T>(T) {
     using Walk = Walker<T, kPack>;
-    Walk(dims, format, static_cast<typename Walk::Dense*>(dense),
-         static_cast<typename Walk::Lanes*>(lanes))
-        .Walk();
+    auto* const elements = static_cast<typename Walk::Dense*>(dense);
+    auto* const to_lanes = static_cast<typename Walk::Lanes*>(lanes);
+    if (planes.has_value()) return ConvertPlanes<kPack>(*planes, elements, to_lanes);
+    const Walk walker(dims, format, elements, to_lanes);
+    const int64_t steps = format.axes()[0].extent;
+    const int64_t bytes = format.lanes() / steps * static_cast<int64_t>(sizeof(T));
+    ThreadPool::Default().ParallelFor(steps, GrainOf(bytes), [&](int64_t begin, int64_t end) {
+      Walk(walker).WalkSteps(begin, end);
+    });
   };
   switch (BitsOf(dtype)) {
     case 8:
@@ -216,8 +342,7 @@ std::string Format::ToString() const {
 void Pack(DType dtype, absl::Span<const int64_t> dims, const void* from, const Format& format,
           void* to) {
   if (format == Format::RowMajor(dims)) {
-    if (ElementsOf(dims) != 0) std::memmove(to, from, BytesOf(dtype, ElementsOf(dims)));
-    return;
+    return CopyBytes(to, from, BytesOf(dtype, ElementsOf(dims)));
   }
   Convert</*kPack=*/true>(dtype, dims, format, from, to);
 }
@@ -225,8 +350,7 @@ void Pack(DType dtype, absl::Span<const int64_t> dims, const void* from, const F
 void Unpack(DType dtype, absl::Span<const int64_t> dims, const void* from, const Format& format,
             void* to) {
   if (format == Format::RowMajor(dims)) {
-    if (ElementsOf(dims) != 0) std::memmove(to, from, BytesOf(dtype, ElementsOf(dims)));
-    return;
+    return CopyBytes(to, from, BytesOf(dtype, ElementsOf(dims)));
   }
   Convert</*kPack=*/false>(dtype, dims, format, to, from);
 }

@@ -52,7 +52,7 @@ class Format {
 };
 
 // Row-major elements into `to` (format.bytes(dtype) bytes): padding lanes become zero, foreign
-// lanes stay.
+// lanes stay. `from` and `to` are disjoint, or equal where the Format is row-major.
 void Pack(DType dtype, absl::Span<const int64_t> dims, const void* from, const Format& format,
           void* to);
 // The reverse.

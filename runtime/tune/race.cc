@@ -92,10 +92,24 @@ std::vector<const Race::Attempt*> Race::FastestFirst() const {
   return order;
 }
 
-std::vector<HostTensor> Race::MakeInputs(IndexValues indices) const {
+int64_t Race::operand_bytes() const {
+  const Boundary boundary = BoundaryOf(candidate_.nodes);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < boundary.inputs.size(); ++i) {
+    bytes += candidate_.inputs[i].format.bytes(boundary.inputs[i]->dtype());
+  }
+  for (size_t i = 0; i < boundary.outputs.size(); ++i) {
+    bytes += candidate_.outputs[i].format.bytes(boundary.outputs[i]->dtype());
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::vector<HostTensor>> Race::MakeInputs(IndexValues indices) const {
   std::vector<HostTensor> inputs;
   for (const Value* v : BoundaryOf(candidate_.nodes).inputs) {
-    inputs.push_back(SeededNumbers(v->dtype(), v->dims(), inputs.size(), indices));
+    ASSIGN_OR_RETURN(std::shared_ptr<std::byte> pinned, device_.Allocate(v->bytes(), Space::kHost));
+    WriteSeededNumbers(v->dtype(), v->elements(), inputs.size(), indices, pinned.get());
+    inputs.push_back(HostTensor::Borrow(v->dtype(), v->dims(), pinned.get(), pinned));
   }
   return inputs;
 }
@@ -114,10 +128,10 @@ absl::Status Race::Decide() {
   }
   absl::Status why_not;
   for (const IndexValues indices : {IndexValues::kZeroOrOne, IndexValues::kZero}) {
-    const std::vector<HostTensor> inputs = MakeInputs(indices);
-    const absl::StatusOr<std::vector<HostTensor>> expected =
-        RunNodeByNode(candidate_, inputs, target_, device_, constants_);
-    if (expected.ok()) return CheckInOrder(order, inputs, *expected);
+    const absl::StatusOr<std::vector<HostTensor>> inputs = MakeInputs(indices);
+    absl::StatusOr<std::vector<HostTensor>> expected = inputs.status();
+    if (inputs.ok()) expected = RunNodeByNode(candidate_, *inputs, target_, device_, constants_);
+    if (expected.ok()) return CheckInOrder(order, *inputs, *expected);
     if (absl::IsFailedPrecondition(expected.status())) return expected.status();
     why_not = expected.status();
   }

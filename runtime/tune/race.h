@@ -32,6 +32,8 @@ class Race {
   absl::Status Compile(int variant);
   // 3. Alone on the Device.
   absl::Status Time();
+  // Of the Candidate's inputs and outputs: what Decide works on, several times over.
+  int64_t operand_bytes() const;
   // 4. The fastest whose outputs agree with the Candidate's Nodes, run one by one by plain kernels
   // over seeded inputs; where no such inputs are found, the first that compiled. Any number of
   // Races at once.
@@ -56,7 +58,7 @@ class Race {
   void Refuse();
   absl::StatusOr<double> TimeOne(std::shared_ptr<const Step> step, double& best_first_us) const;
   std::vector<const Attempt*> FastestFirst() const;
-  std::vector<HostTensor> MakeInputs(IndexValues indices) const;
+  absl::StatusOr<std::vector<HostTensor>> MakeInputs(IndexValues indices) const;
   absl::Status CheckInOrder(const std::vector<const Attempt*>& order,
                             const std::vector<HostTensor>& inputs,
                             const std::vector<HostTensor>& expected);

@@ -9,9 +9,9 @@
 
 namespace onnx_cudnn {
 
-// What the Nodes of a Candidate write for `inputs` (row-major, parallel to its own), one Node after
-// the other: by the Target's Engine `kernel` over row-major operands on `device`, by the op's
-// reference on the host where that takes none.
+// What the Nodes of a Candidate write for `inputs` (row-major, parallel to its own, in memory of
+// `device` in Space::kHost), one Node after the other: by the Target's Engine `kernel` over
+// row-major operands on `device`, by the op's reference on the host where that takes none.
 //   returns  row-major, parallel to the Candidate's outputs
 //   errors   what a Node says of these inputs
 absl::StatusOr<std::vector<HostTensor>> RunNodeByNode(const Candidate& candidate,

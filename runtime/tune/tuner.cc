@@ -18,6 +18,8 @@ namespace {
 // Signatures that are compiled at once, and checked at once: each check holds a Candidate's
 // operands several times on the host.
 constexpr size_t kBatch = 8;
+// Operands of a check that gives all threads work.
+constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
 std::string NameOf(const Candidate& candidate) {
   return absl::StrCat(candidate.engine->name(), ": ", Where(*candidate.nodes[0]));
@@ -95,6 +97,7 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
     stats_.hits += static_cast<int>(
         std::count_if(tasks.begin(), open, [](const Task& task) { return !task.was_built; }));
   }
+  const bool measures = !left.empty() && HasBudget();
   while (!left.empty() && HasBudget()) {
     RETURN_IF_ERROR(Measure(left.first(std::min(left.size(), kBatch))));
     left.remove_prefix(std::min(left.size(), kBatch));
@@ -103,6 +106,8 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
     const int64_t done = stats().signatures;
     options_.observer.progress(done, HasBudget() ? done + static_cast<int64_t>(left.size()) : done);
   }
+  // A search asks again until it learns nothing more.
+  if (!measures) pool_.FreeKept(Space::kHost);
   RETURN_IF_ERROR(ForAll(left.size(), [&](size_t i) -> absl::Status {
     absl::StatusOr<Choice> choice = FirstThatCompiles(
         *left[i].candidate, target_, [&](const Variant& v) { return left[i].trials->Compile(v); });
@@ -149,9 +154,9 @@ void Tuner::TakeKnown(Task& task) {
 
 absl::Status Tuner::Measure(absl::Span<Task> tasks) {
   const absl::Time start = absl::Now();
-  ConstantStore constants(device_);  // forms that lose are gone with it
+  ConstantStore constants(pool_);  // forms that lose are gone with it
   std::vector<Race> races;
-  for (const Task& task : tasks) races.emplace_back(*task.trials, device_, constants);
+  for (const Task& task : tasks) races.emplace_back(*task.trials, pool_, constants);
   const auto annotated = [&](size_t i, const absl::Status& status) {
     return Annotate(status, NameOf(*tasks[i].candidate));
   };
@@ -165,11 +170,19 @@ absl::Status Tuner::Measure(absl::Span<Task> tasks) {
     return annotated(race, races[race].Compile(variant));
   }));
   for (size_t i = 0; i < races.size(); ++i) RETURN_IF_ERROR(annotated(i, races[i].Time()));
-  RETURN_IF_ERROR(ForAll(races.size(), [&](size_t i) { return annotated(i, races[i].Decide()); }));
+  // A loop inside a loop has one thread: large checks go one after the other, each on all threads.
+  std::vector<size_t> small, large;
+  for (size_t i = 0; i < races.size(); ++i) {
+    (races[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
+  }
+  for (const size_t i : large) RETURN_IF_ERROR(annotated(i, races[i].Decide()));
+  RETURN_IF_ERROR(ForAll(small.size(),
+                         [&](size_t i) { return annotated(small[i], races[small[i]].Decide()); }));
   for (size_t i = 0; i < races.size(); ++i) {
     tasks[i].choice = races[i].choice();
     Note(tasks[i], races[i]);
   }
+  pool_.FreeKept(Space::kDevice);  // compiling takes memory beside it
   absl::MutexLock lock(mutex_);
   stats_.seconds += absl::ToDoubleSeconds(absl::Now() - start);
   return absl::OkStatus();

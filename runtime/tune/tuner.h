@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/exec/device.h"
+#include "runtime/exec/pooling_device.h"
 #include "runtime/plan/pricer.h"
 #include "runtime/tune/built_plans.h"
 #include "runtime/tune/plan_cache.h"
@@ -46,6 +47,7 @@ class Tuner final : public Pricer {
   Tuner(const Target& target, Device& device, PlanCache& cache, TunerOptions options)
       : target_(target),
         device_(device),
+        pool_(device),
         cache_(cache),
         options_(std::move(options)),
         budget_s_(options_.budget_s) {}
@@ -71,6 +73,7 @@ class Tuner final : public Pricer {
 
   const Target& target_;
   Device& device_;
+  PoolingDevice pool_;  // what is measured and checked runs on it
   PlanCache& cache_;
   const TunerOptions options_;
   absl::Mutex measuring_;  // the Device is timed

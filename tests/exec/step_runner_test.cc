@@ -10,6 +10,7 @@
 #include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/exec/host_engine.h"
+#include "runtime/exec/seeded_numbers.h"
 #include "runtime/exec/view_engine.h"
 #include "runtime/plan/reference_step.h"
 
@@ -58,6 +59,44 @@ TEST_F(StepRunnerTest, RunsAStepInItsFormats) {
     }
   }
   EXPECT_GT(*runner_->MeasureUs(3), 0);
+}
+
+TEST_F(StepRunnerTest, RunsOverMemoryThatItIsGiven) {
+  const Format& format = candidate_.inputs[0].format;
+  const std::shared_ptr<std::byte> x =
+      *device_->Allocate(format.bytes(DType::kF32), Space::kDevice);
+  Pack(DType::kF32, kDims, values_.data(), format, x.get());
+  const auto runner = StepRunner::Create(candidate_, CompileReference(candidate_)->step(), *device_,
+                                         constants_, {x});
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  ASSERT_TRUE((*runner)->RunInPlace().ok());
+  std::vector<float> y(12);
+  Unpack(DType::kF32, kDims, (*runner)->output(0).get(), format, y.data());
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(y[i], static_cast<float>(i + 1));
+}
+
+// Writes nothing.
+class IdleStep final : public Step {
+ public:
+  absl::Status Launch(const LaunchArgs&) const override { return absl::OkStatus(); }
+  std::string Save() const override { return ""; }
+};
+
+TEST_F(StepRunnerTest, WhatIsNotWrittenIsNan) {  // more than a block of poison
+  const Dims dims = {1, 3, 200, 100};
+  graph_.SetType(*graph_.inputs()[0], Type::Tensor(DType::kF32, dims));
+  graph_.SetType(candidate_.nodes[0]->output(0), Type::Tensor(DType::kF32, dims));
+  for (const Format& format : {Format::RowMajor(dims), Format::ChannelsLast(dims, 4)}) {
+    candidate_.inputs = candidate_.outputs = {{format}};
+    const auto runner =
+        StepRunner::Create(candidate_, std::make_shared<IdleStep>(), *device_, constants_);
+    ASSERT_TRUE(runner.ok()) << runner.status();
+    const HostTensor x = SeededNumbers(DType::kF32, dims, 0, IndexValues::kZero);
+    const absl::StatusOr<StepResult> result = (*runner)->Run({x}, Padding::kZero);
+    ASSERT_TRUE(result.ok()) << result.status();
+    for (const float y : result->outputs[0].data<float>()) ASSERT_TRUE(std::isnan(y));
+    EXPECT_EQ(result->padding_is_zero, !format.has_padding(dims));
+  }
 }
 
 // Copies every lane, padding too.

@@ -102,6 +102,40 @@ TEST(PackTest, RoundTripsEveryLayout) {
       dims, Format::Of({{2, 2, 2, 2}, {0, 1, 2, 2}, {2, 1, 2, 2}, {1, 1, 5, 6}, {3, 1, 4, 7}}));
 }
 
+TEST(PackTest, RoundTripsWhatManyThreadsShare) {  // neither rows nor columns fill their tiles
+  const Dims dims = {3, 70, 9, 37};
+  ExpectRoundTrip(dims, Format::ChannelsLast(dims));
+  ExpectRoundTrip(dims, Format::ChannelsLast(dims, 8));
+  ExpectRoundTrip(dims, Format::Permuted(dims, {0, 1, 3, 2}));
+  ExpectRoundTrip(dims, Format::Permuted(dims, {3, 2, 1, 0}));
+  ExpectRoundTrip(dims, Format::Of({{0, 1, 3, 3}, {2, 1, 9, 10}, {3, 1, 37, 37}, {1, 1, 70, 81}}));
+  ExpectRoundTrip(
+      dims,
+      Format::Of({{0, 1, 3, 3}, {1, 32, 3, 3}, {2, 1, 9, 9}, {3, 1, 37, 37}, {1, 1, 32, 32}}));
+  ExpectRoundTrip({300, 1000}, Format::Permuted({300, 1000}, {1, 0}));
+}
+
+TEST(PackTest, FillsPaddingOfLargeTensorsAndLeavesForeignLanes) {
+  const Dims dims = {2, 43, 100, 33};
+  const Format slice = Format::Of(
+      {{0, 1, 2, 2}, {2, 1, 100, 100}, {3, 1, 33, 33}, {1, 1, 48, 50}});  // 5 and 2 lanes beyond
+  const std::vector<float> lanes = Packed(dims, slice, -7);
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    if (lane % 50 < 43) {
+      ASSERT_GT(lanes[lane], 0) << lane;
+    } else {
+      ASSERT_EQ(lanes[lane], lane % 50 < 48 ? 0 : -7) << lane;
+    }
+  }
+}
+
+TEST(PackTest, FillsOuterPaddingWithZero) {  // 3 of 4 blocks of 1000 rows
+  const Format padded = Format::Of({{0, 1, 4, 4}, {2, 1, 1000, 1000}, {1, 1, 40, 40}});
+  const std::vector<float> lanes = Packed({3, 40, 1000}, padded);
+  EXPECT_TRUE(std::all_of(lanes.begin(), lanes.begin() + 120000, [](float x) { return x > 0; }));
+  EXPECT_TRUE(std::all_of(lanes.begin() + 120000, lanes.end(), [](float x) { return x == 0; }));
+}
+
 TEST(PackTest, FillsPaddingWithZero) {
   EXPECT_EQ(Packed({1, 2, 1, 2}, Format::ChannelsLast({1, 2, 1, 2}, 4)),
             (std::vector<float>{1, 3, 0, 0, 2, 4, 0, 0}));

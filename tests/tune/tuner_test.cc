@@ -162,6 +162,16 @@ TEST_F(TunerTest, AWrongVariantDoesNotWin) {
       << Notes();
 }
 
+TEST_F(TunerTest, AWrongVariantOfManyElementsDoesNotWin) {  // checked on all threads
+  const Type type = Type::Tensor(DType::kF32, {3, 1000001});
+  node_ = &graph_.AddNode({.op = "Relu", .inputs = {&graph_.AddInput("many", type)}});
+  graph_.SetType(node_->output(0), type);
+  graph_.AddOutput("z", node_->output(0));
+  const FakeEngine engine("fake", {{.ms = 40, .off = 0.25}, {.ms = 80}});
+  EXPECT_EQ(Choose(engine, kPlenty).variant.text, "1");
+  EXPECT_TRUE(absl::StrContains(Notes(), ": 3000003 of 3000003 elements")) << Notes();
+}
+
 TEST_F(TunerTest, RefusesWhatIsWrongInEveryVariant) {
   const FakeEngine engine("fake", {{.off = 1}, {.off = 2}});
   const Choice choice = Choose(engine, kPlenty);
