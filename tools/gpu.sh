@@ -2,7 +2,7 @@
 # On a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, kernels' speed and whole networks next to peers,
 # each with a limit of its own, so that one that hangs does not take the others along. What they say lies in OUT; commit the JSON files
 # of it under tools/bench/results.
-#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors models sanitizers kernels networks peers compiled; all when none is named
+#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors models sanitizers kernels networks peers compiled real; all when none is named
 # Needs libcudnn and libcublasLt where runtime/cuda/find_library.h looks; parts say so otherwise. Models: models/*.onnx (models/make.py and
 # fetch.py); vectors: where test_onnx_backend was built to look.
 set -uo pipefail
@@ -11,10 +11,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 [ $# -ge 2 ] || { echo "usage: gpu.sh OUT COMMIT [PART...]" >&2; exit 1; }
 out=$(realpath -m "$1") commit=$2
 shift 2
-parts=${*:-tests vectors models sanitizers kernels networks peers compiled}
+parts=${*:-tests vectors models sanitizers kernels networks peers compiled real}
 run=$(date +%Y-%m-%d)-$commit
 shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
+batches=1,2,4,8,32,128,256
 peers=(python3 peers.py --bin bin --model-folder models --seconds 1.5 --commit "$commit" --run "$run")
 mkdir -p "$out/reports"
 
@@ -78,20 +79,27 @@ for part in $parts; do
       ONNX_CUDNN_SPEED=$out/kernels-$run.json check kernels 120 bin/test_gpu --gtest_filter='*Speed*'
       ;;
     networks)
-      measured=(models/resnet18.onnx models/resnet50.onnx --device cuda --seconds 1.5 --commit "$commit" --run "$run")
-      check networks 200 bin/onnx-cudnn-bench "${measured[@]}" --precisions fp16,tf32 --batches 1,8,32,256 \
-        --output "$out/networks-$run.json"
+      bench=(bin/onnx-cudnn-bench --device cuda --commit "$commit" --run "$run")
+      resnets=(models/resnet18.onnx models/resnet50.onnx)
+      check start-up 60 "${bench[@]}" models/resnet50.onnx --precisions fp16 --batches 1 --seconds 0 --output "$out/start-up-$run.json"
+      check networks 120 "${bench[@]}" "${resnets[@]}" --precisions fp16 --batches $batches --seconds 1.5 --output "$out/networks-$run.json"
+      check networks-tf32 120 "${bench[@]}" "${resnets[@]}" --precisions tf32 --batches 1,8,32,256 --seconds 1.5 \
+        --output "$out/networks-tf32-$run.json"
       for name in tuned cached; do # the second time from the first one's plan cache
-        check $name 300 bin/onnx-cudnn-bench "${measured[@]}" --precisions fp16 --batches 1,8,32,256 --partitioner cost --tune-budget 60 \
-          --plan-cache "$out/plans.json" --output "$out/$name-$run.json"
+        check $name 300 "${bench[@]}" "${resnets[@]}" --precisions fp16 --batches $batches --seconds 3 --partitioner cost --tune-budget 60 \
+          --plan-cache "$out/plans-$run.json" --output "$out/$name-$run.json"
       done
       ;;
-    peers)
-      check peers 300 "${peers[@]}" --who onnx-cudnn,torch,torch-graph,onnxruntime-cuda --output "$out/peers-$run.json"
+    peers) # beside the networks of the same run
+      check peers 300 "${peers[@]}" --who torch,torch-graph,onnxruntime-cuda --batches 1,8,32,256 --output "$out/peers-$run.json"
       ;;
     compiled) # minutes each: the smallest and the largest batch
-      check compiled 560 "${peers[@]}" --who onnx-cudnn,torch-compile --batches 1,256 --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" \
-        --output "$out/compiled-$run.json"
+      check compiled 560 "${peers[@]}" --who torch-compile --models ${ONNX_CUDNN_COMPILE_MODELS:-resnet18,resnet50} --batches 1,256 \
+        --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
+      ;;
+    real) # models of other people, tuned, against onnxruntime
+      check real 300 "${peers[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \
+        --precisions fp16,tf32 --bench-flags "--partitioner cost --tune-budget 30 --plan-cache $out/plans-$run.json" --output "$out/real-$run.json"
       ;;
     *) echo "gpu.sh: no part is called $part" >&2; exit 1 ;;
   esac

@@ -100,7 +100,7 @@ def main():
     parser.add_argument("--precision", default="fp16")
     parser.add_argument("--batches", default="1,256")
     arguments = parser.parse_args()
-    entries = json.loads(arguments.plans.read_text())["entries"]
+    entries = [entry for entry in json.loads(arguments.plans.read_text())["entries"] if entry["engine"] != "network"]
     plans = []
     for batch in map(int, arguments.batches.split(",")):
         steps = measured_steps(explain(arguments.model, arguments.precision, batch), entries)
