@@ -129,8 +129,9 @@ absl::Status Race::Decide() {
   absl::Status why_not;
   for (const IndexValues indices : {IndexValues::kZeroOrOne, IndexValues::kZero}) {
     const absl::StatusOr<std::vector<HostTensor>> inputs = MakeInputs(indices);
-    absl::StatusOr<std::vector<HostTensor>> expected = inputs.status();
-    if (inputs.ok()) expected = RunNodeByNode(candidate_, *inputs, target_, device_, constants_);
+    const absl::StatusOr<std::vector<HostTensor>> expected =
+        inputs.ok() ? RunNodeByNode(candidate_, *inputs, target_, device_, constants_)
+                    : absl::StatusOr<std::vector<HostTensor>>(inputs.status());
     if (expected.ok()) return CheckInOrder(order, *inputs, *expected);
     if (absl::IsFailedPrecondition(expected.status())) return expected.status();
     why_not = expected.status();

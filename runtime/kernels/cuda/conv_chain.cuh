@@ -58,15 +58,6 @@ __device__ __forceinline__ void Multiply(__nv_bfloat16, float (&c)[4], const uin
 
 #if __CUDA_ARCH__ >= 900
 
-// `bytes` (a multiple of 16) into shared memory; `barrier` gets them.
-__device__ __forceinline__ void CopyBulk(uint32_t to, const void* from, int bytes,
-                                         uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(to),
-      "l"(from), "r"(bytes), "r"(barrier)
-      : "memory");
-}
 // The same shared-memory address in block `rank` of the cluster.
 __device__ __forceinline__ uint32_t AddressIn(uint32_t address, int rank) {
   uint32_t there;
@@ -275,8 +266,8 @@ __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* pro
     SharedFence();
     BarrierExpect(weights_came, p.slab_bytes);
     const int64_t slab = static_cast<int64_t>(block.filters) * p.split + block.part;
-    CopyBulk(SharedAddress(shared), static_cast<const char*>(p.slabs) + slab * p.slab_bytes,
-             p.slab_bytes, weights_came);
+    LoadBytes(SharedAddress(shared), static_cast<const char*>(p.slabs) + slab * p.slab_bytes,
+              p.slab_bytes, weights_came);
     if (p.split > 1) BarrierExpect(sums_came, (p.split - 1) * own * 16);
   }
   MakeTables<kPixels>(p, block, table);
