@@ -5,7 +5,7 @@ caller=$PWD
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 setup >&2
-cmake --build --preset "$preset" --target onnx-cudnn-run onnx-cudnn-opt >&2 || stop "the build failed"
+cmake --build --preset "$preset" --target onnx-cudnn-run onnx-cudnn-opt onnx-cudnn-tune-worker >&2 || stop "the build failed"
 run=$PWD/build/bin/onnx-cudnn-run
 
 if [ $# -gt 0 ]; then
