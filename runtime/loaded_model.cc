@@ -9,7 +9,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "passes/build_program.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
 #include "runtime/arguments.h"
@@ -290,6 +289,12 @@ std::map<std::string, Dims, std::less<>> LoadedModel::DimsOf(const ProgramTable:
   return dims;
 }
 
+BuildOptions LoadedModel::BuildOptionsOf(const ProgramTable::Key& key) const {
+  return {.input_values = TensorsOf(key),
+          .functions = &kOnnxFunctions,
+          .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}};
+}
+
 absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const ProgramTable::Key& key,
                                                                       int streams,
                                                                       const NetworkWay& way) const {
@@ -304,14 +309,11 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const Prog
   if (way.library_factor != 1 && pricer != nullptr) {
     pricer = &weighted.emplace(*pricer, way.library_factor);
   }
-  return BuildProgram(
-      graph_, DimsOf(key), target_.target,
-      {.partitioner = way.partitioner,
-       .input_values = TensorsOf(key),
-       .streams = streams,
-       .functions = &kOnnxFunctions,
-       .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()},
-       .pricer = pricer});
+  BuildOptions options = BuildOptionsOf(key);
+  options.partitioner = way.partitioner;
+  options.streams = streams;
+  options.pricer = pricer;
+  return BuildProgram(graph_, DimsOf(key), target_.target, options);
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildKnown(
@@ -329,12 +331,7 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildFastest(
   const NetworkWay& first = NetworkWays().front();
   if (tuner_ == nullptr) return BuildWith(key, options_.streams, first);
   ASSIGN_OR_RETURN(const Graph bound,
-                   BindShapes(graph_, DimsOf(key),
-                              {.input_values = TensorsOf(key),
-                               .functions = &kOnnxFunctions,
-                               .disabled_passes = {options_.disabled_passes.begin(),
-                                                   options_.disabled_passes.end()}},
-                              &target_.target));
+                   BindShapes(graph_, DimsOf(key), BuildOptionsOf(key), &target_.target));
   const std::string network = NetworkSignature(bound, target_.target, options_.streams);
   ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, BuildKnown(key, network));
   if (program != nullptr) return program;
@@ -380,7 +377,7 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::Race(
                     .engine_version = "",
                     .driver = platform.driver,
                     .cuda = platform.cuda,
-                    .date = absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()),
+                    .date = Today(),
                     .saved = ""});
   return programs[best];
 }

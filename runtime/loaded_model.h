@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "passes/build_program.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
 #include "runtime/network_race.h"
@@ -75,6 +76,7 @@ class LoadedModel {
   std::map<std::string, HostTensor, std::less<>> TensorsOf(const ProgramTable::Key& key) const;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key) const;
   std::map<std::string, Dims, std::less<>> DimsOf(const ProgramTable::Key& key) const;
+  BuildOptions BuildOptionsOf(const ProgramTable::Key& key) const;  // less the search's
   absl::StatusOr<std::shared_ptr<const Program>> BuildWith(const ProgramTable::Key& key,
                                                            int streams,
                                                            const NetworkWay& way) const;

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/sha1.h"
 #include "runtime/base/status.h"
@@ -22,8 +21,11 @@ constexpr NetworkWay kWays[] = {
 constexpr int kRounds = 3;
 constexpr int kRunsOfARound = 20;
 
-bool IsOfALibrary(std::string_view signature) {
-  return absl::StartsWith(signature, "cudnn ") || absl::StartsWith(signature, "gemm ");
+bool IsLibrary(std::string_view engine) { return engine == "cudnn" || engine == "gemm"; }
+
+// A Signature begins with its Engine's name.
+std::string_view EngineIn(std::string_view signature) {
+  return signature.substr(0, signature.find(' '));
 }
 
 // A Program with memory of its own.
@@ -80,7 +82,7 @@ absl::Span<const NetworkWay> NetworkWays() { return kWays; }
 
 std::optional<double> WeightedPricer::MeasuredUs(const std::string& signature) const {
   const std::optional<double> us = pricer_.MeasuredUs(signature);
-  if (!us.has_value() || !IsOfALibrary(signature)) return us;
+  if (!us.has_value() || !IsLibrary(EngineIn(signature))) return us;
   return *us * library_factor_;
 }
 
@@ -88,8 +90,7 @@ absl::StatusOr<std::vector<Choice>> WeightedPricer::Choose(
     absl::Span<const Candidate* const> candidates) {
   ASSIGN_OR_RETURN(std::vector<Choice> choices, pricer_.Choose(candidates));
   for (size_t i = 0; i < choices.size(); ++i) {
-    const std::string_view engine = candidates[i]->engine->name();
-    if (choices[i].us.has_value() && IsOfALibrary(absl::StrCat(engine, " "))) {
+    if (choices[i].us.has_value() && IsLibrary(candidates[i]->engine->name())) {
       *choices[i].us *= library_factor_;
     }
   }
