@@ -283,12 +283,12 @@ absl::Status TimeRuns(const Session& session, const Options& options,
   if (!binding.ok()) return ToStatus(binding.error());
   const absl::Time start = absl::Now();
   while (MsSince(start) < options.warm_up_ms) {
-    if (Result<void> done = binding.value().Run(); !done.ok()) return ToStatus(done.error());
+    RETURN_IF_ERROR(ToStatus(binding.value().Run()));
   }
   if (options.warm_up_ms > 0) report.warm_up_ms = MsSince(start);
   for (int i = 0; i < options.runs; ++i) {
     const absl::Time run_start = absl::Now();
-    if (Result<void> done = binding.value().Run(); !done.ok()) return ToStatus(done.error());
+    RETURN_IF_ERROR(ToStatus(binding.value().Run()));
     report.runs_ms.push_back(MsSince(run_start));
   }
   report.graph_note = binding.value().graph_note();

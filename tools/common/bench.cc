@@ -112,15 +112,11 @@ absl::StatusOr<double> RunsPerSecond(Binding& binding, double seconds, double me
   return 1e3 * runs / std::accumulate(ms.begin(), ms.end(), 0.0);
 }
 
-absl::Status Run(Binding& binding) {
-  const Result<void> ran = binding.Run();
-  return ran.ok() ? absl::OkStatus() : ToStatus(ran.error());
-}
-
 // Of all together, a thread each; every run is waited for by its thread.
 absl::StatusOr<double> RunsPerSecond(std::vector<OnDevice>& bound, double seconds) {
   for (OnDevice& one : bound) {
-    for (int i = 0; i < 2; ++i) RETURN_IF_ERROR(Run(one.binding));  // the second records its graph
+    for (int i = 0; i < 2; ++i)
+      RETURN_IF_ERROR(ToStatus(one.binding.Run()));  // the second records its graph
   }
   std::vector<absl::Status> ended(bound.size());
   std::vector<int64_t> runs(bound.size());
@@ -129,7 +125,7 @@ absl::StatusOr<double> RunsPerSecond(std::vector<OnDevice>& bound, double second
   for (size_t t = 0; t < bound.size(); ++t) {
     threads.emplace_back([&, t] {
       do {
-        ended[t] = Run(bound[t].binding);
+        ended[t] = ToStatus(bound[t].binding.Run());
         ++runs[t];
       } while (ended[t].ok() && SecondsSince(start) < seconds);
     });

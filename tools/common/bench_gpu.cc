@@ -77,18 +77,14 @@ absl::StatusOr<CopyTimes> TimeCopies(Device& device, absl::Span<const Tensor> te
 }
 
 absl::StatusOr<double> TimeEnqueue(Binding& binding, void* stream, int runs) {
-  const auto run = [&](const RunOptions& options) {
-    const Result<void> ran = binding.Run(options);
-    return ran.ok() ? absl::OkStatus() : ToStatus(ran.error());
-  };
   std::vector<double> ms;
   for (int i = 0; i < runs; ++i) {
-    RETURN_IF_ERROR(run({}));  // waits for all before it
+    RETURN_IF_ERROR(ToStatus(binding.Run()));  // waits for all before it
     const absl::Time start = absl::Now();
-    RETURN_IF_ERROR(run({.stream = stream}));
+    RETURN_IF_ERROR(ToStatus(binding.Run({.stream = stream})));
     ms.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
   }
-  RETURN_IF_ERROR(run({}));
+  RETURN_IF_ERROR(ToStatus(binding.Run()));
   return SummarizeTimes(ms).median;
 }
 

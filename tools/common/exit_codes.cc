@@ -49,6 +49,10 @@ absl::Status ToStatus(const Error& error) {
   return absl::InternalError(error.message);
 }
 
+absl::Status ToStatus(const Result<void>& result) {
+  return result.ok() ? absl::OkStatus() : ToStatus(result.error());
+}
+
 int Fail(std::string_view tool, std::string_view message, ExitCode code) {
   std::cerr << tool << ": " << absl::StrReplaceAll(message, {{"\n", " "}}) << std::endl;
   return code;

@@ -23,6 +23,7 @@ ExitCode ExitCodeOf(const absl::Status& status);
 
 // The Status that became this Error at the Session's edge.
 absl::Status ToStatus(const Error& error);
+absl::Status ToStatus(const Result<void>& result);
 
 // Prints "tool: message" as one line on standard error and returns `code`.
 int Fail(std::string_view tool, std::string_view message, ExitCode code);

@@ -18,16 +18,14 @@ inline constexpr char kMaxMemoryHelp[] =
 inline constexpr char kTuneBudgetHelp[] =
     "On a GPU: seconds that may go into measuring what engines offer; the fastest is taken, and "
     "--partitioner cost goes by what was measured. It is done by onnx-cudnn-tune-worker beside "
-    "this "
-    "program: what hangs or crashes there is left out from then on.";
+    "this program: what hangs or crashes there is left out from then on.";
 inline constexpr char kTuneWorkerHelp[] =
     "Of tuning: the program that measures. Empty: onnx-cudnn-tune-worker beside this program; "
-    "where "
-    "there is none this process measures.";
+    "where there is none this process measures.";
 inline constexpr char kPlanCacheHelp[] =
     "On a GPU: a file of what was measured, and of what hung, crashed or was wrong, read at load "
-    "and written when more was. Without "
-    "--tune-budget what it holds is used and nothing is measured.";
+    "and written when more was. Without --tune-budget what it holds is used and nothing is "
+    "measured.";
 
 inline constexpr char kPrecisionHelp[] =
     "How exact f32 arithmetic is: auto: tf32 on a GPU, strict on the CPU device; strict; tf32: "
