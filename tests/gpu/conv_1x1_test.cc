@@ -1,16 +1,13 @@
 // The kernel conv_1x1 where blocks have several tiles each.
 #include <algorithm>
 
-#include "tests/gpu/check_candidate.h"
 #include "tests/gpu/conv_1x1_cases.h"
-#include "tests/gpu/gpu_test.h"
-#include "tests/ops/run_op.h"
-#include "tests/support/proposed.h"
+#include "tests/gpu/kernel_test.h"
 
 namespace onnx_cudnn {
 namespace {
 
-class Conv1x1Test : public GpuTest {
+class Conv1x1Test : public KernelTest {
  protected:
   // All Nodes as one by each of our kernels that takes them, of which conv_1x1 is one, against the
   // reference, which takes seconds.
@@ -18,29 +15,11 @@ class Conv1x1Test : public GpuTest {
     if (IsEmulated()) GTEST_SKIP() << "is about many blocks";
     SCOPED_TRACE(test.Name());
     const Graph graph = GraphWithWeights(test.Text(batch));
-    std::vector<HostTensor> inputs;
-    for (const Value* v : graph.inputs()) {
-      const auto seed = static_cast<uint32_t>(inputs.size()) + 1;
-      inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), seed)));
-    }
-    int ran = 0;
-    for (const Engine* engine : target().engines) {
-      if (engine->name() != "kernel") continue;
-      for (const Candidate& candidate :
-           ProposedBy(*engine, graph, FindNode(graph, "Conv"), target())) {
-        if (candidate.nodes.size() != graph.TopologicalOrder().size()) continue;
-        EXPECT_TRUE(Names(*engine, candidate, "conv_1x1"));
-        const absl::StatusOr<CandidateResult> result = CheckCandidate({.candidate = candidate,
-                                                                       .target = target(),
-                                                                       .device = device(),
-                                                                       .constants = constants()},
-                                                                      inputs);
-        ASSERT_TRUE(result.ok()) << result.status();
-        for (const std::string& wrong : result->wrong) ADD_FAILURE() << wrong;
-        ran += result->ran;
-      }
-    }
-    EXPECT_GT(ran, 0);
+    CheckKernels(graph, "Conv", [&](const Engine& engine, const Candidate& candidate) {
+      if (candidate.nodes.size() != graph.TopologicalOrder().size()) return false;
+      EXPECT_TRUE(Names(engine, candidate, "conv_1x1"));
+      return true;
+    });
   }
 
  private:

@@ -115,7 +115,7 @@ std::vector<SpeedCase> PointwiseSpeedCases() {
   };
 }
 
-// The last products of networks, f16. Not measured yet.
+// The last products of networks, f16.
 struct GemvCase {
   int64_t rows, depth, columns;
   double most_us;
