@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "passes/pass_manager.h"
@@ -28,6 +30,12 @@ constexpr int64_t kMostValueBytes = 4096;
 constexpr int64_t kMostStringBytes = int64_t{1} << 20;
 // On a GPU, unless asked: a network's branches seldom are more than two.
 constexpr int kGpuStreams = 2;
+// Of tuning in the background, unless asked.
+constexpr double kBackgroundSeconds = 60;
+// Of the time of the Program that serves: what gains less is noise.
+constexpr double kWorthASwap = 0.99;
+constexpr char kNoBudget[] =
+    "its time is spent, or no worker program serves: further input shapes are not tuned";
 
 double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
 
@@ -91,6 +99,21 @@ absl::StatusOr<std::vector<std::string>> StringsIn(const TensorView& view) {
       absl::StrFormat("expected strings of at most %d bytes, found %d", kMostStringBytes, bytes));
 }
 
+// Of a Program while it is timed: weights, arenas, inputs and outputs.
+int64_t TimedBytes(const Program& program) {
+  return program.weight_bytes + program.memory.arena_bytes + program.host_memory.arena_bytes +
+         StagingBytes(program.graph);
+}
+
+// "x[1,3,224,224], mask[1,224]"
+std::string ShapesIn(const ProgramTable::Key& key, const std::vector<ValueInfo>& inputs) {
+  std::vector<std::string> shapes;
+  for (size_t i = 0; i < key.dims.size(); ++i) {
+    shapes.push_back(absl::StrCat(inputs[i].name, ToString(absl::MakeConstSpan(key.dims[i]))));
+  }
+  return absl::StrJoin(shapes, ", ");
+}
+
 }  // namespace
 
 DType ProductType(PrecisionChoice precision) {
@@ -137,6 +160,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
   const absl::Time start = absl::Now();
   RETURN_IF_ERROR(model->Optimize());
   RETURN_IF_ERROR(model->Describe());
+  model->StartTuning();
   absl::MutexLock lock(model->stats_mutex_);
   model->stats_.load_ms = load_ms;
   model->stats_.optimize_ms = MsSince(start);
@@ -161,27 +185,42 @@ void LoadedModel::TakeDevice(OpenedDevice opened) {
 }
 
 absl::Status LoadedModel::MakeTuner(TuneSetup tuning) {
+  const bool in_background = options_.tune == TuneMode::kBackground;
+  if (in_background && options_.tune_budget_s == 0) options_.tune_budget_s = kBackgroundSeconds;
   const bool asked = options_.tune_budget_s > 0 || !options_.plan_cache.empty();
   if (!asked || device_ref().kind != DeviceKind::kCuda) return absl::OkStatus();
   ASSIGN_OR_RETURN(plan_cache_, PlanCache::Open(options_.plan_cache));
   const bool has_source = !tuning.source.path.empty() || !tuning.source.bytes.empty();
-  if (has_source && options_.tune_budget_s > 0) {
-    auto worker = WorkerTuning::Create(tuning.source, options_);
+  if ((has_source || in_background) && options_.tune_budget_s > 0) {
+    auto worker = has_source ? WorkerTuning::Create(tuning.source, options_)
+                             : absl::NotFoundError("no model for a worker program");
     if (worker.ok()) {
       worker_tuning_ = *std::move(worker);
     } else {
-      absl::MutexLock lock(stats_mutex_);
-      stats_.tune_notes.push_back(
-          absl::StrCat(worker.status().message(), ": measured in this process"));
+      NoteTuning(absl::StrCat(
+          worker.status().message(),
+          in_background ? ": nothing is tuned in the background" : ": measured in this process"));
     }
   }
+  if (in_background && worker_tuning_ != nullptr) return absl::OkStatus();
+  const bool measures = worker_tuning_ == nullptr && !in_background;
   if (!tuning.observer.progress) tuning.observer.progress = options_.tune_progress;
-  tuner_ = std::make_unique<Tuner>(
-      target_.target, *device_, *plan_cache_,
-      TunerOptions{.budget_s = worker_tuning_ == nullptr ? options_.tune_budget_s : 0,
-                   .one_at_a_time = tuning.one_at_a_time,
-                   .observer = std::move(tuning.observer)});
+  tuner_ = std::make_unique<Tuner>(target_.target, *device_, *plan_cache_,
+                                   TunerOptions{.budget_s = measures ? options_.tune_budget_s : 0,
+                                                .one_at_a_time = tuning.one_at_a_time,
+                                                .observer = std::move(tuning.observer)});
   return absl::OkStatus();
+}
+
+void LoadedModel::StartTuning() {
+  if (options_.tune != TuneMode::kBackground || worker_tuning_ == nullptr) return;
+  background_ = std::make_unique<BackgroundTuning>(
+      [this](const ProgramTable::Key& key, const std::atomic<bool>& stop) { Tune(key, stop); },
+      [this] { worker_tuning_->Stop(); }, options_.max_programs);
+}
+
+void LoadedModel::StopTuning() const {
+  if (background_ != nullptr) background_->Stop();
 }
 
 DeviceRef LoadedModel::device_ref() const {
@@ -236,7 +275,11 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
   ProgramTable::Key key;
   for (const TensorView* input : inputs) key.dims.push_back(input->shape);
   ASSIGN_OR_RETURN(key.values, ValuesIn(inputs, callers_stream));
-  return programs_.Get(key, [&] { return Build(key); });
+  bool wants_tuning = false;
+  ASSIGN_OR_RETURN(std::shared_ptr<ExecutorPool> pool,
+                   programs_.Get(key, [&] { return Build(key, wants_tuning); }));
+  if (wants_tuning) TuneLater(key);
+  return pool;
 }
 
 absl::StatusOr<std::string> LoadedModel::BytesIn(const TensorView& view,
@@ -295,15 +338,12 @@ BuildOptions LoadedModel::BuildOptionsOf(const ProgramTable::Key& key) const {
           .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}};
 }
 
-absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const ProgramTable::Key& key,
-                                                                      int streams,
-                                                                      const NetworkWay& way) const {
-  const auto measure = [&](absl::Span<const Candidate* const> candidates) {
-    worker_tuning_->Measure(key, candidates, *plan_cache_, *tuner_);
-  };
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(
+    const ProgramTable::Key& key, int streams, const NetworkWay& way,
+    const Pricing& pricing) const {
   std::optional<WorkerPricer> worker_pricer;
-  if (worker_tuning_ != nullptr) worker_pricer.emplace(*tuner_, measure);
-  Pricer* pricer = tuner_.get();
+  if (pricing.measure) worker_pricer.emplace(*pricing.tuner, pricing.measure);
+  Pricer* pricer = pricing.tuner;
   if (worker_pricer.has_value()) pricer = &*worker_pricer;
   std::optional<WeightedPricer> weighted;
   if (way.library_factor != 1 && pricer != nullptr) {
@@ -317,38 +357,38 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWith(const Prog
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildKnown(
-    const ProgramTable::Key& key, const std::string& network) const {
+    const ProgramTable::Key& key, const std::string& network, const Pricing& pricing) const {
   const std::optional<PlanEntry> known = plan_cache_->Find(target_.target.info.name, network);
   if (!known.has_value()) return nullptr;
   for (const NetworkWay& way : NetworkWays()) {
-    if (way.name == known->variant) return BuildWith(key, options_.streams, way);
+    if (way.name == known->variant) return BuildWith(key, options_.streams, way, pricing);
   }
   return nullptr;
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildFastest(
-    const ProgramTable::Key& key) const {
+    const ProgramTable::Key& key, const Pricing& pricing) const {
   const NetworkWay& first = NetworkWays().front();
-  if (tuner_ == nullptr) return BuildWith(key, options_.streams, first);
+  if (pricing.tuner == nullptr) return BuildWith(key, options_.streams, first, pricing);
   ASSIGN_OR_RETURN(const Graph bound,
                    BindShapes(graph_, DimsOf(key), BuildOptionsOf(key), &target_.target));
   const std::string network = NetworkSignature(bound, target_.target, options_.streams);
-  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, BuildKnown(key, network));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, BuildKnown(key, network, pricing));
   if (program != nullptr) return program;
-  ASSIGN_OR_RETURN(program, BuildWith(key, options_.streams, first));
-  if (options_.tune_budget_s <= 0) return program;
-  if (worker_tuning_ == nullptr) return Race(key, std::move(program), network);
-  ASSIGN_OR_RETURN(std::shared_ptr<const Program> raced, BuildKnown(key, network));
+  ASSIGN_OR_RETURN(program, BuildWith(key, options_.streams, first, pricing));
+  if (pricing.races) return Race(key, std::move(program), network, pricing);
+  if (!pricing.measure) return program;
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> raced, BuildKnown(key, network, pricing));
   return raced == nullptr ? program : raced;
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::Race(
-    const ProgramTable::Key& key, std::shared_ptr<const Program> first,
-    const std::string& network) const {
+    const ProgramTable::Key& key, std::shared_ptr<const Program> first, const std::string& network,
+    const Pricing& pricing) const {
   std::vector<const NetworkWay*> ways = {&NetworkWays().front()};
   std::vector<std::shared_ptr<const Program>> programs = {std::move(first)};
   for (const NetworkWay& way : NetworkWays().subspan(1)) {
-    ASSIGN_OR_RETURN(auto program, BuildWith(key, options_.streams, way));
+    ASSIGN_OR_RETURN(auto program, BuildWith(key, options_.streams, way, pricing));
     const auto is_same = [&](const auto& other) {
       return SameCandidates(*program, *other, target_.target);
     };
@@ -360,9 +400,7 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::Race(
       TimeNetworks(programs, *device_, options_.cuda_graph);
   if (absl::IsFailedPrecondition(ms.status())) return ms.status();  // the device is lost
   if (!ms.ok()) {
-    absl::MutexLock lock(stats_mutex_);
-    stats_.tune_notes.push_back(
-        absl::StrCat("whole networks were not timed: ", ms.status().message()));
+    NoteTuning(absl::StrCat("whole networks were not timed: ", ms.status().message()));
     return programs[0];
   }
   const size_t best = std::min_element(ms->begin(), ms->end()) - ms->begin();
@@ -389,45 +427,187 @@ int64_t LoadedModel::ExecutorBytes(const Program& program) const {
   return arena + program.host_memory.arena_bytes + staging;
 }
 
-absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(
-    const ProgramTable::Key& key) const {
-  const absl::Time start = absl::Now();
-  const int64_t most = target_.target.max_bytes;
+int64_t LoadedModel::PoolBytes(const Program& program, int executors) const {
+  return program.weight_bytes + executors * ExecutorBytes(program);
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildWithin(
+    const ProgramTable::Key& key, const Pricing& pricing) const {
   const bool is_cost = options_.partitioner == PartitionerChoice::kCost;
-  ASSIGN_OR_RETURN(
-      std::shared_ptr<const Program> program,
-      is_cost ? BuildFastest(key) : BuildWith(key, options_.streams, NetworkWays().back()));
-  if (program->weight_bytes + ExecutorBytes(*program) > most && program->schedule.streams > 1) {
-    const NetworkWay& way = is_cost ? NetworkWays().front() : NetworkWays().back();
-    ASSIGN_OR_RETURN(program, BuildWith(key, /*streams=*/1, way));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
+                   is_cost ? BuildFastest(key, pricing)
+                           : BuildWith(key, options_.streams, NetworkWays().back(), pricing));
+  const int64_t bytes = program->weight_bytes + ExecutorBytes(*program);
+  if (bytes <= target_.target.max_bytes || program->schedule.streams == 1) return program;
+  const NetworkWay& way = is_cost ? NetworkWays().front() : NetworkWays().back();
+  return BuildWith(key, /*streams=*/1, way, pricing);
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildInForeground(
+    const ProgramTable::Key& key) const {
+  Pricing pricing{.tuner = tuner_.get()};
+  if (worker_tuning_ != nullptr) {
+    pricing.measure = [&](absl::Span<const Candidate* const> candidates) {
+      worker_tuning_->Measure(key, candidates, *plan_cache_, *tuner_);
+      return absl::OkStatus();
+    };
+  } else {
+    pricing.races = options_.tune_budget_s > 0 && options_.tune == TuneMode::kForeground;
   }
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, BuildWithin(key, pricing));
   if (plan_cache_ != nullptr) RETURN_IF_ERROR(plan_cache_->Save());
+  return program;
+}
+
+// A Tuner of its own: callers of one wait for each other, and it goes on choosing what it compiled
+// before something better was known.
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildAtOnce(
+    const ProgramTable::Key& key, bool& wants_tuning) const {
+  Tuner tuner(target_.target, *device_, *plan_cache_, {});
+  const Pricing pricing{.tuner = &tuner, .measure = [&](absl::Span<const Candidate* const>) {
+                          wants_tuning = true;
+                          return absl::OkStatus();
+                        }};
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, BuildWithin(key, pricing));
+  absl::MutexLock lock(stats_mutex_);
+  stats_.cached_signatures += tuner.stats().hits;
+  return program;
+}
+
+absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::PoolOf(
+    std::shared_ptr<const Program> program, int64_t most_bytes) const {
   const int64_t bytes = ExecutorBytes(*program);
-  if (program->weight_bytes + bytes > most) {
+  if (program->weight_bytes + bytes > most_bytes) {
     return absl::ResourceExhaustedError(
         absl::StrFormat("weights, arena and copies of inputs and outputs take %d bytes, the limit "
                         "is %d",
-                        program->weight_bytes + bytes, most));
+                        program->weight_bytes + bytes, most_bytes));
   }
-  const int64_t fitting = bytes == 0 ? most : (most - program->weight_bytes) / bytes;
+  const int64_t fitting = bytes == 0 ? most_bytes : (most_bytes - program->weight_bytes) / bytes;
   for (const GraphOutput& output : program->graph.outputs()) {
     RETURN_IF_ERROR(CheckRunnable("output", output.name, *output.value));
-  }
-  {
-    absl::MutexLock lock(stats_mutex_);
-    stats_.plan_ms += MsSince(start);
-    stats_.arena_bytes = program->memory.arena_bytes + program->host_memory.arena_bytes;
-    stats_.nodes = stats_.host_nodes = 0;
-    for (const Partition& partition : program->partitions) {
-      const auto nodes = static_cast<int64_t>(partition.chosen.nodes.size());
-      stats_.nodes += nodes;
-      if (partition.chosen.engine->name() == "host") stats_.host_nodes += nodes;
-    }
   }
   const auto executors =
       static_cast<int>(std::min<int64_t>(options_.max_executors_per_program, fitting));
   return std::make_shared<ExecutorPool>(std::move(program), *device_, *constants_, executors,
                                         options_.cuda_graph, turns_);
+}
+
+void LoadedModel::NoteServing(const Program& program) const {
+  absl::MutexLock lock(stats_mutex_);
+  stats_.arena_bytes = program.memory.arena_bytes + program.host_memory.arena_bytes;
+  stats_.nodes = stats_.host_nodes = 0;
+  for (const Partition& partition : program.partitions) {
+    const auto nodes = static_cast<int64_t>(partition.chosen.nodes.size());
+    stats_.nodes += nodes;
+    if (partition.chosen.engine->name() == "host") stats_.host_nodes += nodes;
+  }
+}
+
+absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTable::Key& key,
+                                                                 bool& wants_tuning) const {
+  const absl::Time start = absl::Now();
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, background_ == nullptr
+                                                               ? BuildInForeground(key)
+                                                               : BuildAtOnce(key, wants_tuning));
+  ASSIGN_OR_RETURN(std::shared_ptr<ExecutorPool> pool,
+                   PoolOf(std::move(program), target_.target.max_bytes));
+  NoteServing(pool->program());
+  absl::MutexLock lock(stats_mutex_);
+  stats_.plan_ms += MsSince(start);
+  return pool;
+}
+
+void LoadedModel::TuneLater(const ProgramTable::Key& key) const {
+  if (!worker_tuning_->has_budget()) {
+    NoteTuning(absl::StrCat("background tuning: ", kNoBudget));
+  } else if (!background_->Add(key)) {
+    NoteTuning(absl::StrCat("background tuning: ", options_.max_programs,
+                            " sets of input shapes wait for it, others are not tuned"));
+  }
+}
+
+void LoadedModel::Tune(const ProgramTable::Key& key, const std::atomic<bool>& stop) const {
+  absl::StatusOr<std::string> what;
+  try {
+    what = Retune(key, stop);
+  } catch (const std::exception& e) {  // the thread's edge
+    what = absl::InternalError(absl::StrCat("unexpected exception: ", e.what()));
+  }
+  if (stop || (what.ok() && what->empty())) return;
+  NoteTuning(absl::StrCat("background tuning of ", ShapesIn(key, inputs_), ": ",
+                          what.ok() ? *what : what.status().message()));
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildTuned(
+    const ProgramTable::Key& key, const std::atomic<bool>& stop) const {
+  Tuner tuner(target_.target, *device_, *plan_cache_, {});
+  const Pricing pricing{
+      .tuner = &tuner,
+      .measure = [&](absl::Span<const Candidate* const> candidates) -> absl::Status {
+        worker_tuning_->Measure(key, candidates, *plan_cache_, tuner);
+        return stop ? absl::CancelledError("the Session is closed") : absl::OkStatus();
+      }};
+  absl::StatusOr<std::shared_ptr<const Program>> program = BuildWithin(key, pricing);
+  // What was measured is kept, whatever became of the Program.
+  if (const absl::Status saved = plan_cache_->Save(); !saved.ok()) {
+    NoteTuning(absl::StrCat("background tuning: ", saved.message()));
+  }
+  return program;
+}
+
+absl::Status LoadedModel::CheckFitsBeside(const ExecutorPool& serving, const Program& tuned) const {
+  if (turns_ != nullptr && tuned.memory.arena_bytes > turns_->bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("the tuned program's arena takes %d bytes, the shared one has %d",
+                        tuned.memory.arena_bytes, turns_->bytes));
+  }
+  const Program& first = serving.program();
+  const int executors = serving.max_executors();
+  const int64_t bytes =
+      PoolBytes(first, executors) +
+      std::max(PoolBytes(tuned, executors), TimedBytes(first) + TimedBytes(tuned));
+  if (bytes <= target_.target.max_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("the tuned program is not tried: beside the one that serves it takes %d "
+                      "bytes in all, the limit is %d",
+                      bytes, target_.target.max_bytes));
+}
+
+absl::StatusOr<std::string> LoadedModel::Retune(const ProgramTable::Key& key,
+                                                const std::atomic<bool>& stop) const {
+  const std::shared_ptr<ExecutorPool> serving = programs_.Find(key);
+  if (serving == nullptr) return "";
+  if (!worker_tuning_->has_budget()) return absl::ResourceExhaustedError(kNoBudget);
+  const Program& first = serving->program();
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Program> tuned, BuildTuned(key, stop));
+  if (SameCandidates(first, *tuned, target_.target) && SameVariants(first, *tuned)) {
+    return "the tuned program is the one that serves";
+  }
+  RETURN_IF_ERROR(CheckFitsBeside(*serving, *tuned));
+  ASSIGN_OR_RETURN(
+      const std::vector<double> ms,
+      TimeNetworks({{serving->shared_program(), tuned}}, *device_, options_.cuda_graph, &stop));
+  const std::string times =
+      absl::StrFormat("a run of the tuned program takes %.1f us, of the one before %.1f us",
+                      1e3 * ms[1], 1e3 * ms[0]);
+  if (ms[1] > kWorthASwap * ms[0]) return absl::StrCat(times, ": that one stays");
+  const int64_t first_bytes = PoolBytes(first, serving->max_executors());
+  ASSIGN_OR_RETURN(const std::shared_ptr<ExecutorPool> pool,
+                   PoolOf(tuned, target_.target.max_bytes - first_bytes));
+  // No Run waits for memory, or lacks it.
+  RETURN_IF_ERROR(pool->MakeReady(std::max(serving->made(), 1)));
+  if (stop || !programs_.Replace(key, serving, pool)) return "";
+  NoteServing(*tuned);
+  absl::MutexLock lock(stats_mutex_);
+  ++stats_.programs_swapped;
+  return absl::StrCat(times, ": it serves from now on, results may differ in the last bits");
+}
+
+void LoadedModel::NoteTuning(std::string note) const {
+  absl::MutexLock lock(stats_mutex_);
+  std::vector<std::string>& notes = stats_.tune_notes;
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
 }
 
 SessionStats LoadedModel::stats() const {
@@ -436,17 +616,14 @@ SessionStats LoadedModel::stats() const {
   stats.programs_built = programs_.built();
   stats.programs_held = programs_.held();
   stats.weight_bytes = constants_->bytes();
-  if (tuner_ != nullptr) {
-    const TunerStats tuned = tuner_->stats();
-    const WorkerReport worker =
-        worker_tuning_ == nullptr ? WorkerReport() : worker_tuning_->report();
-    stats.tune_ms = 1e3 * (tuned.seconds + worker.seconds);
-    stats.tuned_signatures = tuned.signatures + worker.signatures;
-    // What a worker measured is found in the plan cache then.
-    stats.cached_signatures = std::max<int64_t>(tuned.hits - worker.signatures, 0);
-    for (const auto* notes : {&worker.notes, &tuned.notes}) {
-      stats.tune_notes.insert(stats.tune_notes.end(), notes->begin(), notes->end());
-    }
+  const TunerStats tuned = tuner_stats();
+  const WorkerReport worker = worker_tuning_ == nullptr ? WorkerReport() : worker_tuning_->report();
+  stats.tune_ms = 1e3 * (tuned.seconds + worker.seconds);
+  stats.tuned_signatures = tuned.signatures + worker.signatures;
+  // What a worker measured is found in the plan cache then.
+  stats.cached_signatures += std::max<int64_t>(tuned.hits - worker.signatures, 0);
+  for (const auto* notes : {&worker.notes, &tuned.notes}) {
+    stats.tune_notes.insert(stats.tune_notes.end(), notes->begin(), notes->end());
   }
   return stats;
 }

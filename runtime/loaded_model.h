@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -7,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "passes/build_program.h"
+#include "runtime/background_tuning.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
 #include "runtime/network_race.h"
@@ -20,7 +23,8 @@
 namespace onnx_cudnn {
 
 struct TuneSetup {
-  ModelSource source;          // for a worker program; empty: this process measures
+  // For a worker program; empty: this process measures, in the background nobody does.
+  ModelSource source;
   TuneObserver observer;       // of what this process measures
   bool one_at_a_time = false;  // TunerOptions
 };
@@ -51,6 +55,8 @@ class LoadedModel {
   Transfers& transfers() const { return *transfers_; }
   SessionStats stats() const;
   TunerStats tuner_stats() const;  // of this process
+  // No more is tuned in the background; returns when what was begun is over.
+  void StopTuning() const;
 
   // The Program, with Executors, for inputs of these shapes (parallel to inputs()), and of these
   // values where they decide shapes or are strings; built when the table lacks it.
@@ -74,21 +80,65 @@ class LoadedModel {
   // Among scalars and vectors: where nothing else is an input, nothing is looked for.
   absl::Status FindInputsThatDecideShapes();
   std::map<std::string, HostTensor, std::less<>> TensorsOf(const ProgramTable::Key& key) const;
-  absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key) const;
   std::map<std::string, Dims, std::less<>> DimsOf(const ProgramTable::Key& key) const;
   BuildOptions BuildOptionsOf(const ProgramTable::Key& key) const;  // less the search's
+
+  // What a Program's Candidates are priced and chosen by.
+  struct Pricing {
+    Tuner* tuner = nullptr;  // nullptr: predictions alone
+    // Called before Candidates that `tuner` does not know; empty: never.
+    std::function<absl::Status(absl::Span<const Candidate* const>)> measure = nullptr;
+    bool races = false;  // this process times whole networks
+  };
+  // wants_tuning  becomes true where tuning in the background may find a better Program
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key,
+                                                      bool& wants_tuning) const;
+  // Tunes first where that is asked for.
+  absl::StatusOr<std::shared_ptr<const Program>> BuildInForeground(
+      const ProgramTable::Key& key) const;
+  // By what the plan cache knows, else by predictions.
+  absl::StatusOr<std::shared_ptr<const Program>> BuildAtOnce(const ProgramTable::Key& key,
+                                                             bool& wants_tuning) const;
+  // With one stream where more are above the byte limit.
+  absl::StatusOr<std::shared_ptr<const Program>> BuildWithin(const ProgramTable::Key& key,
+                                                             const Pricing& pricing) const;
   absl::StatusOr<std::shared_ptr<const Program>> BuildWith(const ProgramTable::Key& key,
-                                                           int streams,
-                                                           const NetworkWay& way) const;
+                                                           int streams, const NetworkWay& way,
+                                                           const Pricing& pricing) const;
   // What is fastest as a whole, as the plan cache knows or is measured now.
-  absl::StatusOr<std::shared_ptr<const Program>> BuildFastest(const ProgramTable::Key& key) const;
+  absl::StatusOr<std::shared_ptr<const Program>> BuildFastest(const ProgramTable::Key& key,
+                                                              const Pricing& pricing) const;
   // The Program of the way that the plan cache names; nullptr: it names none.
   absl::StatusOr<std::shared_ptr<const Program>> BuildKnown(const ProgramTable::Key& key,
-                                                            const std::string& network) const;
+                                                            const std::string& network,
+                                                            const Pricing& pricing) const;
   absl::StatusOr<std::shared_ptr<const Program>> Race(const ProgramTable::Key& key,
                                                       std::shared_ptr<const Program> first,
-                                                      const std::string& network) const;
+                                                      const std::string& network,
+                                                      const Pricing& pricing) const;
   int64_t ExecutorBytes(const Program& program) const;
+  // Of weights and so many Executors.
+  int64_t PoolBytes(const Program& program, int executors) const;
+  // ResourceExhausted: weights and one Executor take more than `most_bytes`.
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> PoolOf(std::shared_ptr<const Program> program,
+                                                       int64_t most_bytes) const;
+  void NoteServing(const Program& program) const;
+  void NoteTuning(std::string note) const;  // each text once
+
+  // In the background.
+  void StartTuning();
+  void TuneLater(const ProgramTable::Key& key) const;
+  // Notes what became of it, errors too.
+  void Tune(const ProgramTable::Key& key, const std::atomic<bool>& stop) const;
+  // What became of the Program of `key`, in words; empty: there is none any more.
+  //   errors  why the Program stays that serves; Cancelled: `stop`
+  absl::StatusOr<std::string> Retune(const ProgramTable::Key& key,
+                                     const std::atomic<bool>& stop) const;
+  absl::StatusOr<std::shared_ptr<const Program>> BuildTuned(const ProgramTable::Key& key,
+                                                            const std::atomic<bool>& stop) const;
+  // ResourceExhausted: `tuned` cannot be timed while `serving` serves, or cannot have as many
+  // Executors beside those until the last Run on them is over.
+  absl::Status CheckFitsBeside(const ExecutorPool& serving, const Program& tuned) const;
 
   Graph graph_;
   SessionOptions options_;  // with what kAuto and 0 stand for on this device
@@ -101,11 +151,13 @@ class LoadedModel {
   std::unique_ptr<ConstantStore> constants_;
   std::unique_ptr<Transfers> transfers_;
   std::unique_ptr<PlanCache> plan_cache_;
-  std::unique_ptr<Tuner> tuner_;                 // nullptr: nothing is measured
+  std::unique_ptr<Tuner> tuner_;  // of the foreground; nullptr: nothing is measured there
   std::unique_ptr<WorkerTuning> worker_tuning_;  // nullptr: `tuner_` measures in this process
   mutable ProgramTable programs_;
   mutable absl::Mutex stats_mutex_;
   mutable SessionStats stats_ ABSL_GUARDED_BY(stats_mutex_);
+  // The last member: its thread uses the others. nullptr: nothing is tuned in the background.
+  std::unique_ptr<BackgroundTuning> background_;
 };
 
 // What products become that the model has in f32.

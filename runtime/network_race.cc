@@ -119,17 +119,30 @@ bool SameCandidates(const Program& a, const Program& b, const Target& target) {
                     });
 }
 
+bool SameVariants(const Program& a, const Program& b) {
+  return std::equal(
+      a.partitions.begin(), a.partitions.end(), b.partitions.begin(), b.partitions.end(),
+      [](const Partition& x, const Partition& y) { return x.variant.text == y.variant.text; });
+}
+
 absl::StatusOr<std::vector<double>> TimeNetworks(
-    absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture) {
+    absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
+    const std::atomic<bool>* cancel) {
+  const auto check = [&] {
+    const bool cancelled = cancel != nullptr && *cancel;
+    return cancelled ? absl::CancelledError("timing of whole networks") : absl::OkStatus();
+  };
   ConstantStore constants(device);  // forms of those that lose are gone with it
   std::vector<Runner> runners;
   for (const auto& program : programs) {
+    RETURN_IF_ERROR(check());
     ASSIGN_OR_RETURN(Runner runner, Runner::Create(program, device, constants, capture));
     runners.push_back(std::move(runner));
   }
   std::vector<double> least(programs.size(), std::numeric_limits<double>::infinity());
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < runners.size(); ++i) {
+      RETURN_IF_ERROR(check());
       ASSIGN_OR_RETURN(const double ms, runners[i].MedianMs());
       least[i] = std::min(least[i], ms);
     }

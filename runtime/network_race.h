@@ -2,6 +2,7 @@
 // next; so the Programs of a few searches are timed, and the plan cache keeps which was fastest.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,10 +49,15 @@ std::string NetworkSignature(const Graph& graph, const Target& target, int strea
 
 // Whether both run the same Candidates.
 bool SameCandidates(const Program& a, const Program& b, const Target& target);
+// Of Programs of the same Candidates: whether both run them by the same Variants.
+bool SameVariants(const Program& a, const Program& b);
 
-// Milliseconds of a run of each, over zeros, as least of the medians of a few rounds in turns.
-//   errors  Unimplemented: inputs of strings. Those of the Device
+// Milliseconds of a run of each, over zeros, as least of the medians of a few rounds in turns. All
+// of them are held at once, each with its arena, inputs and outputs, and their weights once more.
+//   cancel  looked at before each round of each; nullptr: it is not cancelled
+//   errors  Unimplemented: inputs of strings. Cancelled. Those of the Device
 absl::StatusOr<std::vector<double>> TimeNetworks(
-    absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture);
+    absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
+    const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,6 @@
 #include "runtime/program_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -40,6 +41,20 @@ absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
   return Lease(shared_from_this(), std::move(executor));
 }
 
+int ExecutorPool::made() const {
+  absl::MutexLock lock(mutex_);
+  return made_;
+}
+
+absl::Status ExecutorPool::MakeReady(int count) {
+  std::vector<Lease> leases;
+  for (int i = 0; i < std::min(count, max_executors_); ++i) {
+    ASSIGN_OR_RETURN(Lease lease, Acquire());
+    leases.push_back(std::move(lease));
+  }
+  return absl::OkStatus();
+}
+
 void ExecutorPool::Release(std::unique_ptr<Executor> executor) {
   absl::MutexLock lock(mutex_);
   if (executor == nullptr) {
@@ -73,6 +88,22 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> ProgramTable::Get(const Key& key, 
   absl::Cleanup finish = [&] { Finish(key, *entry); };
   entry->pool = build();
   return entry->pool;
+}
+
+std::shared_ptr<ExecutorPool> ProgramTable::Find(const Key& key) const {
+  absl::MutexLock lock(mutex_);
+  const auto it = entries_.find(key);
+  if (it == entries_.end() || !it->second->done) return nullptr;
+  return *it->second->pool;
+}
+
+bool ProgramTable::Replace(const Key& key, const std::shared_ptr<ExecutorPool>& pool,
+                           std::shared_ptr<ExecutorPool> with) {
+  absl::MutexLock lock(mutex_);
+  const auto it = entries_.find(key);
+  if (it == entries_.end() || !it->second->done || *it->second->pool != pool) return false;
+  it->second->pool = std::move(with);
+  return true;
 }
 
 void ProgramTable::Finish(const Key& key, Entry& entry) {

@@ -23,6 +23,9 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
                std::shared_ptr<ArenaTurns> turns = nullptr);
 
   const Program& program() const { return *program_; }
+  const std::shared_ptr<const Program>& shared_program() const { return program_; }
+  int max_executors() const { return max_executors_; }
+  int made() const;  // Executors, leased or not
   // One outside the pool, for the same pointers in every Run.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor() const;
 
@@ -41,6 +44,9 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   };
   // Waits while all of them are leased.
   absl::StatusOr<Lease> Acquire();
+  // Makes Executors until there are `count`, at most max_executors(); nobody else uses the pool
+  // yet.
+  absl::Status MakeReady(int count);
 
  private:
   bool HasRoom() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -54,7 +60,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   const int max_executors_;
   const bool capture_;
   const std::shared_ptr<ArenaTurns> turns_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);
 };
@@ -82,6 +88,11 @@ class ProgramTable {
   // The pool of `key`. When there is none, `build` makes it outside the lock: callers of the same
   // key wait and share its answer, others go on. A failure is not kept.
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Get(const Key& key, Build build);
+  // The pool of `key`, which is not used by that; nullptr: none, or it is being built.
+  std::shared_ptr<ExecutorPool> Find(const Key& key) const;
+  // Later Gets of `key` give `with` instead of `pool`. false: `pool` is not what they give now.
+  bool Replace(const Key& key, const std::shared_ptr<ExecutorPool>& pool,
+               std::shared_ptr<ExecutorPool> with);
 
   int64_t built() const;
   int64_t held() const;

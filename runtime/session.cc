@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -260,8 +261,14 @@ Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions&
 
 Session::Session(std::shared_ptr<const LoadedModel> model) : model_(std::move(model)) {}
 Session::Session(Session&&) noexcept = default;
-Session& Session::operator=(Session&&) noexcept = default;
-Session::~Session() = default;
+Session& Session::operator=(Session&& other) noexcept {
+  Session last(std::move(other));  // then what stood here, which ends with it
+  std::swap(model_, last.model_);
+  return *this;
+}
+Session::~Session() {
+  if (model_ != nullptr) model_->StopTuning();
+}
 
 const std::vector<ValueInfo>& Session::inputs() const { return model_->inputs(); }
 const std::vector<ValueInfo>& Session::outputs() const { return model_->outputs(); }

@@ -170,6 +170,19 @@ enum class PrecisionChoice : uint8_t {
   kBf16,    // the same in bf16
 };
 
+// When what a tune budget allows is measured.
+enum class TuneMode : uint8_t {
+  kForeground,  // while a Program is built: the first Run of its input shapes waits
+  // Beside Runs, which never wait: a Program is built by predictions, and by what the plan cache
+  // knows, and serves at once. A thread of the Session has the worker program measure, builds the
+  // tuned Program and times both; where it is faster by one percent or more, Runs that begin later
+  // take it: their results may differ in the last bits. Needs the worker program: without it, and
+  // where the byte limit does not hold both Programs, the first one stays. Measuring shares the
+  // device with Runs: it slows them, and they blur it. SessionStats::tune_notes says what became of
+  // each set of input shapes.
+  kBackground,
+};
+
 // Device memory for the intermediate values of Sessions that take turns: each with it in its
 // options has no arena of its own, and their Runs wait for each other, whatever stream they are
 // given. Allocated when the first of them is loaded.
@@ -206,19 +219,20 @@ struct SessionOptions {
   PartitionerChoice partitioner = PartitionerChoice::kGreedy;
   // On a GPU: seconds that may go into measuring what engines offer, when Programs are built. The
   // fastest Variants are then taken, and kCost partitions by what was measured. 0: predictions
-  // alone.
+  // alone; in the background 60.
   double tune_budget_s = 0;
+  TuneMode tune = TuneMode::kForeground;
   // On a GPU: a file of what was measured, read at load and written when more was; it may not be
   // there yet. Alone, without a budget, what it holds is used and nothing is measured. Empty: none.
   // InvalidArgument: it is no such file.
   std::string plan_cache;
   // On a GPU: the program in which measuring is done, so that a plan that hangs or crashes is left
   // out from then on and does not take this process down. Empty: onnx-cudnn-tune-worker beside the
-  // running program. Where there is none this process measures, and SessionStats::tune_notes says
-  // so.
+  // running program. Where there is none this process measures, in the background nobody does, and
+  // SessionStats::tune_notes says so.
   std::string tune_worker;
-  // Called while measuring goes on, by the thread that builds the Program: signatures that were
-  // measured, of those that are known to be needed.
+  // Called while measuring goes on, by the thread that builds the Program, in the background by
+  // that one: signatures that were measured, of those that are known to be needed.
   std::function<void(int64_t done, int64_t total)> tune_progress;
   // External data is mapped instead of read: no copy, but the caller promises that nobody changes
   // or shortens those files while the Session lives.
@@ -263,28 +277,32 @@ struct DeviceFacts {
 
 // What a Session did so far, for reports and tests.
 struct SessionStats {
-  double device_ms = 0;           // opening the device: on a GPU making its context
-  double load_ms = 0;             // reading and importing the file
-  double optimize_ms = 0;         // rewrites, once at load
-  double plan_ms = 0;             // building Programs, all of them
-  double tune_ms = 0;             // of it: measuring; worker programs from start to end
+  double device_ms = 0;    // opening the device: on a GPU making its context
+  double load_ms = 0;      // reading and importing the file
+  double optimize_ms = 0;  // rewrites, once at load
+  double plan_ms = 0;      // building Programs, all of them
+  // Of it, in the background beside it: measuring; worker programs from start to end.
+  double tune_ms = 0;
   int64_t tuned_signatures = 0;   // that were measured
   int64_t cached_signatures = 0;  // that the plan cache knew
   // What measuring found to be wrong, or could not check: engine, node, variant, what differs. Why
-  // there was no worker program, what hung or crashed there.
+  // there was no worker program, what hung or crashed there. What became of each set of input
+  // shapes in the background: times of both Programs, or why the first one stays.
   std::vector<std::string> tune_notes;
   int64_t programs_built = 0;
   int64_t programs_held = 0;
-  int64_t weight_bytes = 0;  // constants in the forms that Steps want
-  int64_t arena_bytes = 0;   // of the Program that was built last, for each of its Executors
-  int64_t nodes = 0;         // of that Program
-  int64_t host_nodes = 0;    // of them those that run on the host
+  int64_t programs_swapped = 0;  // tuned ones that took the place of others, in the background
+  int64_t weight_bytes = 0;      // constants in the forms that Steps want
+  int64_t arena_bytes = 0;       // of the Program built or swapped in last, for each Executor
+  int64_t nodes = 0;             // of that Program
+  int64_t host_nodes = 0;        // of them those that run on the host
 };
 
 // Runs one set of input shapes over fixed addresses: nothing is looked up per Run, and nothing
 // checked but that strings, and inputs whose values decide shapes, still hold what they held at
 // Bind (FailedPrecondition). One caller at a time; any number of Bindings beside each other. Keeps
-// its Session's model alive.
+// its Session's model alive, and the Program that it began with: one that was tuned in the
+// background since is taken by the next Bind.
 class Binding {
  public:
   Binding(Binding&&) noexcept;
@@ -329,7 +347,7 @@ class Session {
 
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
-  ~Session();
+  ~Session();  // ends tuning in the background, also where Bindings stay
 
   const std::vector<ValueInfo>& inputs() const;
   const std::vector<ValueInfo>& outputs() const;

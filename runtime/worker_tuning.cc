@@ -167,13 +167,17 @@ absl::StatusOr<std::unique_ptr<WorkerTuning>> WorkerTuning::Create(const ModelSo
   return tuning;
 }
 
+void WorkerTuning::Stop() { stopped_ = true; }
+
 absl::StatusOr<WorkerReport> WorkerTuning::Start(const ProgramTable::Key& key, double budget_s,
-                                                 PlanCache& cache) const {
+                                                 PlanCache& cache) {
   const WorkerRequest request{.program = program_,
                               .job = absl::StrCat(folder_, "/job.json"),
                               .plan_cache = absl::StrCat(folder_, "/plans.json"),
                               .budget_s = budget_s,
-                              .progress = options_.tune_progress};
+                              .progress = options_.tune_progress,
+                              .cancel = &stopped_};
+  if (stopped_) return absl::CancelledError("no more is measured");
   RETURN_IF_ERROR(WriteFile(request.job, JobOf(model_, options_, key).dump()));
   RETURN_IF_ERROR(cache.WriteTo(request.plan_cache));
   ASSIGN_OR_RETURN(WorkerReport report, MeasureInWorker(request));
@@ -195,13 +199,16 @@ void WorkerTuning::Measure(const ProgramTable::Key& key,
   }
   if (left_s <= 0) return;
   absl::StatusOr<WorkerReport> started = Start(key, left_s, cache);
+  if (absl::IsCancelled(started.status())) return;
   WorkerReport report = started.ok()
                             ? *std::move(started)
                             : WorkerReport{.notes = {std::string(started.status().message())}};
   left_s -= report.seconds;
+  const bool in_background = options_.tune == TuneMode::kBackground;
   if (!report.served) {
-    report.notes.push_back("measured in this process");
-    tuner.AddBudget(left_s);
+    report.notes.push_back(in_background ? "nothing more is tuned in the background"
+                                         : "measured in this process");
+    if (!in_background) tuner.AddBudget(left_s);
   }
   absl::MutexLock lock(mutex_);
   left_s_ = report.served && !report.gave_up ? left_s : 0;
@@ -215,11 +222,16 @@ WorkerReport WorkerTuning::report() const {
   return report_;
 }
 
+bool WorkerTuning::has_budget() const {
+  absl::MutexLock lock(mutex_);
+  return left_s_ > 0;
+}
+
 absl::StatusOr<std::vector<Choice>> WorkerPricer::Choose(
     absl::Span<const Candidate* const> candidates) {
   if (calls_ < kMostCalls && !tuner_.Knows(candidates)) {
     ++calls_;
-    measure_(candidates);
+    RETURN_IF_ERROR(measure_(candidates));
   }
   return tuner_.Choose(candidates);
 }

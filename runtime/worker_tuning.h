@@ -2,6 +2,7 @@
 // program does with its job.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,14 +38,18 @@ class WorkerTuning {
 
   // Has the worker measure what a Program for `key` needs, into `cache`, unless `tuner` knows all
   // of `candidates`, the budget is spent, or workers died too often. Where none can serve, `tuner`
-  // gets the budget.
+  // gets the budget, in the background nobody.
   void Measure(const ProgramTable::Key& key, absl::Span<const Candidate* const> candidates,
                PlanCache& cache, Tuner& tuner);
   WorkerReport report() const;  // over all of them
+  bool has_budget() const;
+  // No worker is started from now on; one that runs is killed.
+  void Stop();
 
  private:
+  // Cancelled: stopped.
   absl::StatusOr<WorkerReport> Start(const ProgramTable::Key& key, double budget_s,
-                                     PlanCache& cache) const;
+                                     PlanCache& cache);
   WorkerTuning(std::string folder, std::string program, std::string model,
                const SessionOptions& options);
 
@@ -53,15 +58,17 @@ class WorkerTuning {
   const SessionOptions options_;
   absl::Mutex measuring_;
   mutable absl::Mutex mutex_;
+  std::atomic<bool> stopped_ = false;
   double left_s_ ABSL_GUARDED_BY(mutex_);
   WorkerReport report_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The Tuner's prices and choices for one Program; `measure` is called before Candidates that it
-// does not know, at most three times: the search may ask for others once it knows all prices.
+// does not know, at most three times: the search may ask for others once it knows all prices. Its
+// error is that of Choose.
 class WorkerPricer final : public Pricer {
  public:
-  using Measure = absl::FunctionRef<void(absl::Span<const Candidate* const>)>;
+  using Measure = absl::FunctionRef<absl::Status(absl::Span<const Candidate* const>)>;
   WorkerPricer(Tuner& tuner, Measure measure) : tuner_(tuner), measure_(measure) {}
   std::optional<double> MeasuredUs(const std::string& signature) const override {
     return tuner_.MeasuredUs(signature);

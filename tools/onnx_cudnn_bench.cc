@@ -1,5 +1,6 @@
 // onnx-cudnn-bench: measures a model and writes records as tools/bench/results holds them.
 #include <iostream>
+#include <optional>
 
 #include "absl/flags/flag.h"
 #include "absl/random/random.h"
@@ -28,6 +29,7 @@ ABSL_FLAG(std::vector<std::string>, precisions, {"auto"},
 ABSL_FLAG(std::string, device, "auto", "auto (a GPU where there is one), cpu or cuda.");
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
+ABSL_FLAG(std::string, tune, "foreground", onnx_cudnn::kTuneHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(int, streams, 0,
           "Streams over which independent steps are spread. 0: two on a GPU, else one.");
@@ -45,6 +47,9 @@ ABSL_FLAG(
     std::vector<std::string>, compare, {},
     "JSON files of earlier records or of peers': prints theirs / ours of median_ms for each of "
     "the same model, precision and batch (above 1: ours is faster).");
+ABSL_FLAG(std::string, against, "",
+          "Another --partitioner: both are open and timed in turns, five rounds each; a record of "
+          "each, of times alone, and their ratio.");
 ABSL_FLAG(double, fail_below, 0,
           "Of --compare: a ratio below it ends the program with exit code 4. 0: none does.");
 ABSL_FLAG(std::string, commit, "unknown", "Of the records: what was built.");
@@ -55,6 +60,7 @@ namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-bench";
 constexpr int kMostThreads = 256;
+constexpr int kRounds = 5;  // of --against
 constexpr std::string_view kUsage =
     R"(onnx-cudnn-bench MODEL... [flags]: measures models, with data on the device.
 
@@ -63,7 +69,7 @@ constexpr std::string_view kUsage =
     --commit $(git rev-parse --short HEAD) --run 2026-11-22a
   onnx-cudnn-bench models/resnet50.onnx --precisions fp16 --compare results.json,peers.json --fail-below 0.95
 
-Writes one JSON list of records {who, model, precision, batch, threads, cuda_graph, median_ms, mean_ms, p90_ms, p95_ms,
+Writes one JSON list of records {who, model, precision, partitioner, batch, threads, cuda_graph, median_ms, mean_ms, p90_ms, p95_ms,
   p99_ms, noise, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, setup_s, context_s, tune_s,
   tuned_signatures, cached_signatures, peak_bytes, device, driver, cuda, cudnn, commit, date, run}; a table of them and
   advice on standard error.
@@ -93,6 +99,7 @@ struct Options {
   std::vector<PrecisionChoice> precisions;
   BenchRequest request;  // less the model, batch and precision
   std::string output, csv, commit, run;
+  std::optional<PartitionerChoice> against;
   std::vector<BenchRecord> compare;
   double fail_below = 0;
 };
@@ -126,6 +133,10 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   SessionOptions& session = options.request.session;
   ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
+  ASSIGN_OR_RETURN(session.tune, ParseTuneMode(absl::GetFlag(FLAGS_tune)));
+  if (const std::string against = absl::GetFlag(FLAGS_against); !against.empty()) {
+    ASSIGN_OR_RETURN(options.against, ParsePartitioner(against));
+  }
   const BenchRequest& request = options.request;
   if (request.runs < 1 || !(request.warm_up_ms >= 0) || !(request.seconds >= 0)) {
     return absl::InvalidArgumentError(
@@ -148,6 +159,21 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   return options;
 }
 
+// A record; with --against of either partitioner, whose ratio is printed.
+absl::StatusOr<std::vector<BenchRecord>> MeasureOne(const Options& options,
+                                                    const BenchRequest& request) {
+  std::vector<BenchRecord> records;
+  if (!options.against) {
+    ASSIGN_OR_RETURN(records.emplace_back(), Measure(request));
+    return records;
+  }
+  ASSIGN_OR_RETURN(records, MeasureInTurns(request, *options.against, kRounds));
+  std::cerr << absl::StreamFormat(
+      "%s %s, batch %d: %s / %s %.3f\n", records[0].model, records[0].precision, records[0].batch,
+      records[1].partitioner, records[0].partitioner, records[1].median_ms / records[0].median_ms);
+  return records;
+}
+
 // Prints a line of the table for each as soon as it is measured, and advice at the end.
 absl::StatusOr<std::vector<BenchRecord>> MeasureAll(const Options& options) {
   const std::string date = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
@@ -163,14 +189,16 @@ absl::StatusOr<std::vector<BenchRecord>> MeasureAll(const Options& options) {
           named.text = absl::StrReplaceAll(named.text, {{"N", absl::StrCat(batch)}});
         }
         request.session.precision = precision;
-        absl::StatusOr<BenchRecord> record = Measure(request);
-        if (!record.ok()) return Annotate(record.status(), model);
-        record->commit = options.commit;
-        record->date = date;
-        record->run = options.run;
-        if (records.empty()) std::cerr << TableHeader(*record);
-        std::cerr << TableRow(*record) << std::flush;
-        records.push_back(*std::move(record));
+        absl::StatusOr<std::vector<BenchRecord>> measured = MeasureOne(options, request);
+        if (!measured.ok()) return Annotate(measured.status(), model);
+        for (BenchRecord& record : *measured) {
+          record.commit = options.commit;
+          record.date = date;
+          record.run = options.run;
+          if (records.empty()) std::cerr << TableHeader(record);
+          std::cerr << TableRow(record) << std::flush;
+          records.push_back(std::move(record));
+        }
       }
     }
   }

@@ -31,6 +31,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostRestarts = 3;
 // From the end of a worker's output to its own end, and from SIGKILL to that.
 constexpr absl::Duration kGrace = absl::Seconds(5);
+constexpr absl::Duration kCancelLook = absl::Milliseconds(100);
 // A line is a signature and some words; what is longer is none.
 constexpr size_t kMostLineBytes = size_t{1} << 20;
 
@@ -154,7 +155,7 @@ class Conversation {
  public:
   explicit Conversation(const WorkerRequest& request) : request_(request) {}
 
-  enum class Ending { kClosed, kQuiet };
+  enum class Ending { kClosed, kQuiet, kCancelled };
   Ending Hear(Child& child);
 
   bool done() const { return done_; }
@@ -181,7 +182,10 @@ Conversation::Ending Conversation::Hear(Child& child) {
   absl::Time last_line = absl::Now();
   while (!done_) {
     const double limit_s = being_tried_.empty() ? request_.patience_s : request_.quiet_s;
-    const Child::Heard heard = child.Listen(last_line + absl::Seconds(limit_s), text);
+    if (request_.cancel != nullptr && *request_.cancel) return Ending::kCancelled;
+    const absl::Time quiet = last_line + absl::Seconds(limit_s);
+    const Child::Heard heard = child.Listen(std::min(quiet, absl::Now() + kCancelLook), text);
+    if (heard == Child::Heard::kNothing && absl::Now() < quiet) continue;
     if (heard == Child::Heard::kNothing) return Ending::kQuiet;
     if (heard == Child::Heard::kEnd) return Ending::kClosed;
     size_t begin = 0;
@@ -271,13 +275,14 @@ absl::StatusOr<WorkerReport> MeasureInWorker(const WorkerRequest& request) {
     Conversation conversation(request);
     const Conversation::Ending ending = conversation.Hear(*child);
     const bool hung = ending == Conversation::Ending::kQuiet;
-    const bool dies = !hung && !conversation.done();
+    const bool cancelled = ending == Conversation::Ending::kCancelled;
+    const bool dies = !hung && !cancelled && !conversation.done();
     const int status = child->End(dies ? kGrace : absl::ZeroDuration());
     report.seconds = spent_s();
     report.signatures += conversation.signatures();
     std::move(conversation.notes().begin(), conversation.notes().end(),
               std::back_inserter(report.notes));
-    if (conversation.done()) {
+    if (conversation.done() || cancelled) {
       report.served = true;
       return report;
     }

@@ -8,6 +8,7 @@
 //   {"error": "…"}              the last line of one that could not go on
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -30,6 +31,7 @@ struct WorkerRequest {
   double quiet_s = 20;      // without a line while a Variant is tried: it hangs
   double patience_s = 300;  // without a line otherwise: loading, or the reference that checks
   std::function<void(int64_t done, int64_t total)> progress;  // may be empty
+  const std::atomic<bool>* cancel = nullptr;  // looked at ten times a second: the worker is killed
 };
 
 struct WorkerReport {
@@ -45,7 +47,7 @@ struct WorkerReport {
 // Runs the worker to its end, and returns whatever it does. One that hangs is killed. The Variant
 // that was being tried then, or when it died, is noted as failed in the plan cache, and a new
 // worker goes on with what is left of the budget, at most three times; where several were being
-// tried it tries one at a time.
+// tried it tries one at a time. Cancelled, it serves, and nothing is noted as failed.
 //   errors  those of the plan cache's file
 absl::StatusOr<WorkerReport> MeasureInWorker(const WorkerRequest& request);
 

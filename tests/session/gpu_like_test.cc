@@ -1,7 +1,6 @@
 // Sessions over the CPU device that behaves like a GPU towards its callers.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -11,35 +10,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/file.h"
-#include "runtime/base/status.h"
-#include "runtime/exec/cpu_device.h"
-#include "runtime/import/onnx_loader.h"
-#include "runtime/loaded_model.h"
 #include "runtime/tune/plan_cache.h"
 #include "runtime/worker_tuning.h"
-#include "tests/support/graph_text.h"
+#include "tests/session/session_maker.h"
 #include "tests/support/temp_folder.h"
 
 namespace onnx_cudnn {
-
-struct SessionMaker {
-  static absl::StatusOr<OpenedDevice> Open() {
-    OpenedDevice opened{.device = MakeCpuDevice({.interleave_seed = 1, .like_a_gpu = true})};
-    ASSIGN_OR_RETURN(opened.target, MakeTarget("h200"));
-    return opened;
-  }
-  // With `tune_worker` in the options a worker program may measure.
-  static absl::StatusOr<Session> Make(std::string_view text, const SessionOptions& options) {
-    ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
-    ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));
-    ASSIGN_OR_RETURN(OpenedDevice opened, Open());
-    TuneSetup tuning;
-    if (!options.tune_worker.empty()) tuning.source.bytes = bytes;
-    ASSIGN_OR_RETURN(auto model, LoadedModel::Create(std::move(graph), options, 0,
-                                                     std::move(opened), std::move(tuning)));
-    return Session(std::move(model));
-  }
-};
 
 namespace {
 
@@ -103,13 +79,6 @@ TEST(GpuLikeSessionTest, MeasuresOnceAndKnowsItThen) {
   EXPECT_EQ(second.tuned_signatures, 0);
   EXPECT_GT(second.cached_signatures, 0);
   EXPECT_EQ(second.tune_ms, 0);
-}
-
-// A worker program that is a shell script.
-std::string Worker(const TempFolder& folder, std::string_view script) {
-  const std::string path = folder.Write("worker", absl::StrCat("#!/bin/sh\n", script));
-  EXPECT_EQ(chmod(path.c_str(), 0700), 0);
-  return path;
 }
 
 // Stats of a Session over kShift after a Run whose outputs are right.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "passes/build_program.h"
 #include "runtime/engines.h"
 #include "runtime/exec/cpu_device.h"
@@ -83,6 +85,25 @@ TEST(NetworkRaceTest, TimesEachProgram) {
   ASSERT_TRUE(ms.ok()) << ms.status();
   ASSERT_EQ(ms->size(), 2u);
   for (const double time : *ms) EXPECT_GT(time, 0);
+}
+
+TEST(NetworkRaceTest, TellsVariantsApart) {
+  Program one, two;
+  one.partitions.push_back({.variant = {"engine 1"}});
+  two.partitions.push_back({.variant = {"engine 2"}});
+  EXPECT_TRUE(SameVariants(one, one));
+  EXPECT_FALSE(SameVariants(one, two));
+}
+
+TEST(NetworkRaceTest, EndsWhenItIsCancelled) {
+  const OwnedTarget target = *MakeTarget("cpu");
+  const auto device = MakeCpuDevice({.like_a_gpu = true});
+  const std::atomic<bool> cancel = true;
+  EXPECT_EQ(TimeNetworks({{ProgramOf(GraphFromText(kChain), target.target)}}, *device,
+                         /*capture=*/true, &cancel)
+                .status()
+                .code(),
+            absl::StatusCode::kCancelled);
 }
 
 TEST(NetworkRaceTest, DoesNotTimeStrings) {

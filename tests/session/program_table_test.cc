@@ -80,6 +80,49 @@ TEST_F(ProgramTableTest, AThrowLeavesNoBuilderBehind) {
   EXPECT_TRUE(table.Get({{{1}}}, [&] { return NewPool(); }).ok());
 }
 
+TEST_F(ProgramTableTest, AReplacedPoolLivesUntilItsLastLeaseIsOver) {
+  ProgramTable table(4);
+  const ProgramTable::Key key{{{1}}};
+  EXPECT_EQ(table.Find(key), nullptr);
+  std::shared_ptr<ExecutorPool> first = *table.Get(key, [&] { return NewPool(); });
+  EXPECT_EQ(table.Find(key), first);
+  const std::shared_ptr<ExecutorPool> second = *NewPool(), other = *NewPool();
+  const std::weak_ptr<ExecutorPool> watched = first;
+  {
+    const ExecutorPool::Lease lease = *first->Acquire();
+    EXPECT_FALSE(table.Replace(key, other, second));
+    EXPECT_FALSE(table.Replace({{{2}}}, first, second));
+    EXPECT_TRUE(table.Replace(key, first, second));
+    EXPECT_EQ(*table.Get(key, [&] { return NewPool(); }), second);
+    first = nullptr;
+    EXPECT_FALSE(watched.expired());
+  }
+  EXPECT_TRUE(watched.expired());
+  EXPECT_EQ(table.built(), 1);
+}
+
+TEST_F(ProgramTableTest, WhatIsBeingBuiltIsNotFound) {
+  ProgramTable table(4);
+  const ProgramTable::Key key{{{1}}};
+  ASSERT_TRUE(table
+                  .Get(key,
+                       [&] {
+                         EXPECT_EQ(table.Find(key), nullptr);
+                         return NewPool();
+                       })
+                  .ok());
+}
+
+TEST_F(ProgramTableTest, ExecutorsAreMadeReady) {
+  const std::shared_ptr<ExecutorPool> pool = *NewPool(/*max_executors=*/2);
+  EXPECT_EQ(pool->made(), 0);
+  ASSERT_TRUE(pool->MakeReady(1).ok());
+  EXPECT_EQ(pool->made(), 1);
+  ASSERT_TRUE(pool->MakeReady(5).ok());
+  EXPECT_EQ(pool->made(), 2);
+  ASSERT_TRUE(pool->Acquire().ok());
+}
+
 TEST_F(ProgramTableTest, ExecutorsAreBoundedAndReused) {
   std::shared_ptr<ExecutorPool> pool = *NewPool(/*max_executors=*/1);
   const Executor* first;

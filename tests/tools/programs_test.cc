@@ -88,6 +88,10 @@ TEST_F(ProgramsTest, WrongUsageEndsWithOne) {
   ExpectFails(RunTool("shift.onnx --device tpu"), 1, "--device: expected auto, cpu or cuda");
   ExpectFails(RunTool("shift.onnx --partitioner best"), 1,
               "--partitioner: expected greedy or cost");
+  for (const char* program : {ONNX_CUDNN_RUN, ONNX_CUDNN_BENCH}) {
+    ExpectFails(Run(program, "shift.onnx --tune later"), 1,
+                "--tune: expected foreground or background, found later");
+  }
   ExpectFails(RunTool("shift.onnx --image nothing"), 1, "unknown image preset");
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --passes no-such"), 1, "unknown pass \"no-such\"");
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --bogus"), 1, "unknown flag --bogus");
@@ -254,6 +258,20 @@ TEST_F(ProgramsTest, BenchComparesWithRecords) {
   ExpectFails(bench("--compare none.json"), 2, "none.json");
   ExpectFails(bench("--fail-below 0.9"), 1, "--fail-below: needs --compare");
   ExpectFails(bench("--compare slow.json --fail-below nan"), 1, "--fail-below: expected");
+}
+
+TEST_F(ProgramsTest, BenchTimesTwoPartitionersInTurns) {
+  const Ended ended =
+      Run(ONNX_CUDNN_BENCH, absl::StrCat(kQuickBench, "--partitioner cost --against greedy"));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const nlohmann::json records = nlohmann::json::parse(ended.out);
+  ASSERT_EQ(records.size(), 2);
+  EXPECT_EQ(records[0]["partitioner"], "cost");
+  EXPECT_EQ(records[1]["partitioner"], "greedy");
+  for (const nlohmann::json& record : records) EXPECT_GT(record["median_ms"], 0);
+  EXPECT_TRUE(absl::StrContains(ended.err, "shift strict, batch 1: greedy / cost ")) << ended.err;
+  ExpectFails(Run(ONNX_CUDNN_BENCH, absl::StrCat(kQuickBench, "--against best")), 1,
+              "--partitioner: expected greedy or cost, found best");
 }
 
 TEST_F(ProgramsTest, OutputsAreWrittenUnderSafeNames) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <atomic>
 
 #include <utility>
 
@@ -172,6 +173,18 @@ TEST_F(WorkerTest, OneThatHangsWhileItLoadsIsKilled) {
   const WorkerReport report = Measure("exec sleep 60\n");
   EXPECT_TRUE(report.served);
   EXPECT_SAYS(report, "tried nothing: it said nothing more");
+}
+
+TEST_F(WorkerTest, OneThatIsCancelledIsKilledAndNothingIsNoted) {
+  const std::atomic<bool> cancel = true;
+  request_.cancel = &cancel;
+  request_.quiet_s = request_.patience_s = 20;
+  const WorkerReport report = Measure(absl::StrCat(Trying(1, "a"), "exec sleep 60\n"));
+  EXPECT_TRUE(report.served);
+  EXPECT_LT(report.seconds, 10);
+  EXPECT_TRUE(report.notes.empty());
+  EXPECT_TRUE(Failed().empty());
+  EXPECT_EQ(Starts(), "parallel");
 }
 
 TEST_F(WorkerTest, AmongSeveralTheOneIsFoundOneAtATime) {

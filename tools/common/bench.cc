@@ -79,6 +79,18 @@ absl::StatusOr<OnDevice> BindOnDevice(const Session& session, const std::vector<
   return OnDevice{std::move(in_tensors), std::move(out_tensors), std::move(binding)};
 }
 
+// One a thread.
+absl::StatusOr<std::vector<OnDevice>> BindThreads(const Session& session,
+                                                  const std::vector<NamedView>& inputs,
+                                                  const std::vector<Tensor>& outputs, int threads) {
+  std::vector<OnDevice> bound;
+  for (int t = 0; t < threads; ++t) {
+    ASSIGN_OR_RETURN(OnDevice one, BindOnDevice(session, inputs, outputs));
+    bound.push_back(std::move(one));
+  }
+  return bound;
+}
+
 int64_t BytesOf(const OnDevice& bound) {
   int64_t bytes = 0;
   for (const Tensor& tensor : bound.inputs) bytes += tensor.bytes();
@@ -86,12 +98,16 @@ int64_t BytesOf(const OnDevice& bound) {
   return bytes;
 }
 
-absl::Status TimeAlone(Binding& binding, const BenchRequest& request, BenchRecord& record) {
+absl::Status WarmUp(Binding& binding, double warm_up_ms) {
   double ms = 1e3;
-  for (double done = 0; done < request.warm_up_ms; done += ms) {
+  for (double done = 0; done < warm_up_ms; done += ms) {
     ASSIGN_OR_RETURN(const std::vector<double> one, Take(binding.TimeRuns(1)));
     ms = std::max(one[0], 1e-3);
   }
+  return absl::OkStatus();
+}
+
+absl::Status TimeAlone(Binding& binding, const BenchRequest& request, BenchRecord& record) {
   std::vector<double> alone;
   for (int i = 0; i < request.runs; ++i) {
     ASSIGN_OR_RETURN(const std::vector<double> one, Take(binding.TimeRuns(1)));
@@ -172,45 +188,117 @@ absl::Status TimeParts(OnDevice& bound, const BenchRequest& request, BenchRecord
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<BenchRecord> Measure(const BenchRequest& request) {
-  const absl::Time start = absl::Now();
-  ASSIGN_OR_RETURN(const Session session, Take(Session::Load(request.model, request.session)));
-  ASSIGN_OR_RETURN(const InputRequest wanted, InputsFor(session.inputs(), request));
-  ASSIGN_OR_RETURN(const std::vector<ModelInput> made, MakeInputs(session.inputs(), wanted));
+// A model that is loaded, ran once, and is bound to the device's memory.
+struct Opened {
+  Session session;
+  std::vector<ModelInput> made;
   std::vector<NamedView> inputs;
-  for (const ModelInput& input : made) inputs.emplace_back(input.name, ViewOf(input.tensor));
-  ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, Take(session.Run(inputs)));
-  const DeviceFacts facts = session.device_facts();
-  BenchRecord record{.model = std::filesystem::path(request.model).stem().string(),
-                     .precision = std::string(NameOf(session.precision())),
-                     .batch = request.batch,
-                     .threads = request.threads,
-                     .setup_s = SecondsSince(start),
-                     .context_s = session.stats().device_ms / 1e3,
-                     .device = facts.product,
-                     .driver = facts.driver,
-                     .cuda = facts.cuda,
-                     .cudnn = facts.cudnn};
-  std::vector<OnDevice> bound;
-  for (int t = 0; t < request.threads; ++t) {
-    ASSIGN_OR_RETURN(OnDevice one, BindOnDevice(session, inputs, outputs));
-    bound.push_back(std::move(one));
+  std::vector<Tensor> outputs;
+  std::vector<OnDevice> bound;  // one a thread
+  BenchRecord record;
+
+  bool on_gpu() const { return session.device_ref().kind == DeviceKind::kCuda; }
+};
+
+absl::Status Bind(Opened& opened, int threads) {
+  opened.bound.clear();
+  ASSIGN_OR_RETURN(opened.bound,
+                   BindThreads(opened.session, opened.inputs, opened.outputs, threads));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Opened>> Open(const BenchRequest& request) {
+  const absl::Time start = absl::Now();
+  ASSIGN_OR_RETURN(Session session, Take(Session::Load(request.model, request.session)));
+  auto opened = std::make_unique<Opened>(Opened{std::move(session)});
+  ASSIGN_OR_RETURN(const InputRequest wanted, InputsFor(opened->session.inputs(), request));
+  ASSIGN_OR_RETURN(opened->made, MakeInputs(opened->session.inputs(), wanted));
+  for (const ModelInput& input : opened->made) {
+    opened->inputs.emplace_back(input.name, ViewOf(input.tensor));
   }
-  const bool on_gpu = session.device_ref().kind == DeviceKind::kCuda;
-  RETURN_IF_ERROR(TimeAlone(bound[0].binding, request, record));
-  RETURN_IF_ERROR(TimeBackToBack(bound, request, on_gpu, record));
-  record.graph_note = bound[0].binding.graph_note();
-  record.cuda_graph = on_gpu && request.session.cuda_graph && record.graph_note.empty();
-  if (on_gpu) RETURN_IF_ERROR(TimeParts(bound[0], request, record));
-  const SessionStats stats = session.stats();
+  ASSIGN_OR_RETURN(opened->outputs, Take(opened->session.Run(opened->inputs)));
+  const DeviceFacts facts = opened->session.device_facts();
+  opened->record = {.model = std::filesystem::path(request.model).stem().string(),
+                    .precision = std::string(NameOf(opened->session.precision())),
+                    .partitioner = std::string(NameOf(request.session.partitioner)),
+                    .batch = request.batch,
+                    .threads = request.threads,
+                    .setup_s = SecondsSince(start),
+                    .context_s = opened->session.stats().device_ms / 1e3,
+                    .device = facts.product,
+                    .driver = facts.driver,
+                    .cuda = facts.cuda,
+                    .cudnn = facts.cudnn};
+  RETURN_IF_ERROR(Bind(*opened, request.threads));
+  RETURN_IF_ERROR(WarmUp(opened->bound[0].binding, request.warm_up_ms));
+  // What was tuned by now is measured.
+  if (request.session.tune == TuneMode::kBackground)
+    RETURN_IF_ERROR(Bind(*opened, request.threads));
+  return opened;
+}
+
+// What the Session knows at the end.
+void AddFacts(const Opened& opened, const BenchRequest& request, BenchRecord& record) {
+  record.graph_note = opened.bound[0].binding.graph_note();
+  record.cuda_graph = opened.on_gpu() && request.session.cuda_graph && record.graph_note.empty();
+  const SessionStats stats = opened.session.stats();
   record.tune_s = stats.tune_ms / 1e3;
   record.tuned_signatures = stats.tuned_signatures;
   record.cached_signatures = stats.cached_signatures;
   record.peak_bytes =
-      stats.weight_bytes + request.threads * (stats.arena_bytes + BytesOf(bound[0]));
+      stats.weight_bytes + request.threads * (stats.arena_bytes + BytesOf(opened.bound[0]));
+}
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Each field the median of the rounds'.
+void TakeMedians(const std::vector<BenchRecord>& rounds, BenchRecord& record) {
+  for (double BenchRecord::*const field :
+       {&BenchRecord::median_ms, &BenchRecord::mean_ms, &BenchRecord::p90_ms, &BenchRecord::p95_ms,
+        &BenchRecord::p99_ms}) {
+    std::vector<double> values;
+    for (const BenchRecord& round : rounds) values.push_back(round.*field);
+    record.*field = MedianOf(std::move(values));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<BenchRecord> Measure(const BenchRequest& request) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Opened> opened, Open(request));
+  BenchRecord record = opened->record;
+  RETURN_IF_ERROR(TimeAlone(opened->bound[0].binding, request, record));
+  RETURN_IF_ERROR(TimeBackToBack(opened->bound, request, opened->on_gpu(), record));
+  if (opened->on_gpu()) RETURN_IF_ERROR(TimeParts(opened->bound[0], request, record));
+  AddFacts(*opened, request, record);
   return record;
+}
+
+absl::StatusOr<std::vector<BenchRecord>> MeasureInTurns(const BenchRequest& request,
+                                                        PartitionerChoice other, int rounds) {
+  std::vector<BenchRequest> requests = {request, request};
+  requests[1].session.partitioner = other;
+  std::vector<std::unique_ptr<Opened>> opened;
+  for (const BenchRequest& one : requests) {
+    ASSIGN_OR_RETURN(opened.emplace_back(), Open(one));
+  }
+  std::vector<std::vector<BenchRecord>> timed(opened.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < opened.size(); ++i) {
+      BenchRecord& record = timed[i].emplace_back();
+      RETURN_IF_ERROR(TimeAlone(opened[i]->bound[0].binding, request, record));
+    }
+  }
+  std::vector<BenchRecord> records;
+  for (size_t i = 0; i < opened.size(); ++i) {
+    BenchRecord& record = records.emplace_back(opened[i]->record);
+    TakeMedians(timed[i], record);
+    AddFacts(*opened[i], requests[i], record);
+  }
+  return records;
 }
 
 }  // namespace onnx_cudnn

@@ -27,8 +27,9 @@ struct BenchRequest {
 // tools/bench/results/*.json are lists of these (RecordsJson).
 struct BenchRecord {
   std::string who = "onnx-cudnn";
-  std::string model;      // "resnet50"
-  std::string precision;  // "fp16"
+  std::string model;        // "resnet50"
+  std::string precision;    // "fp16"
+  std::string partitioner;  // "greedy"
   int64_t batch = 1;
   int threads = 1;
   bool cuda_graph = false;  // runs are replays of one
@@ -55,5 +56,11 @@ struct BenchRecord {
 // Loads the model, runs it once on random inputs from the host, then over inputs and outputs in the
 // device's memory.
 absl::StatusOr<BenchRecord> Measure(const BenchRequest& request);
+
+// The same under the request's partitioner and under `other`, both open, timed alone in turns: what
+// the machine does meanwhile meets both. A record of each, in this order; times are medians of
+// `rounds` rounds.
+absl::StatusOr<std::vector<BenchRecord>> MeasureInTurns(const BenchRequest& request,
+                                                        PartitionerChoice other, int rounds);
 
 }  // namespace onnx_cudnn

@@ -31,6 +31,7 @@ Json Fields(const BenchRecord& r) {
   return {{"who", r.who},
           {"model", r.model},
           {"precision", r.precision},
+          {"partitioner", r.partitioner},
           {"batch", r.batch},
           {"threads", r.threads},
           {"cuda_graph", r.cuda_graph},

@@ -34,4 +34,15 @@ absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text) {
       absl::StrCat("--partitioner: expected greedy or cost, found ", text));
 }
 
+std::string_view NameOf(PartitionerChoice choice) {
+  return choice == PartitionerChoice::kCost ? "cost" : "greedy";
+}
+
+absl::StatusOr<TuneMode> ParseTuneMode(std::string_view text) {
+  if (text == "foreground") return TuneMode::kForeground;
+  if (text == "background") return TuneMode::kBackground;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--tune: expected foreground or background, found ", text));
+}
+
 }  // namespace onnx_cudnn

@@ -19,9 +19,15 @@ inline constexpr char kTuneBudgetHelp[] =
     "On a GPU: seconds that may go into measuring what engines offer; the fastest is taken, and "
     "--partitioner cost goes by what was measured. It is done by onnx-cudnn-tune-worker beside "
     "this program: what hangs or crashes there is left out from then on.";
+inline constexpr char kTuneHelp[] =
+    "When that is done: foreground: before the first run; background (60 seconds unless "
+    "--tune-budget says other): runs never wait, they begin with what heuristics chose, and a "
+    "program that was tuned meanwhile and is faster serves those after it. Such a swap is "
+    "reported; it may change the last bits of results, within the tolerance of tuning. The end of "
+    "this program ends tuning.";
 inline constexpr char kTuneWorkerHelp[] =
     "Of tuning: the program that measures. Empty: onnx-cudnn-tune-worker beside this program; "
-    "where there is none this process measures.";
+    "where there is none this process measures, in the background nobody.";
 inline constexpr char kPlanCacheHelp[] =
     "On a GPU: a file of what was measured, and of what hung, crashed or was wrong, read at load "
     "and written when more was. Without --tune-budget what it holds is used and nothing is "
@@ -42,5 +48,9 @@ absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text);
 
 // InvalidArgument: neither greedy nor cost.
 absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text);
+std::string_view NameOf(PartitionerChoice choice);
+
+// InvalidArgument: neither foreground nor background.
+absl::StatusOr<TuneMode> ParseTuneMode(std::string_view text);
 
 }  // namespace onnx_cudnn

@@ -1,0 +1,49 @@
+// Sessions over devices of the tests' own, and worker programs for them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/cpu_device.h"
+#include "runtime/import/onnx_loader.h"
+#include "runtime/loaded_model.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/temp_folder.h"
+
+namespace onnx_cudnn {
+
+struct SessionMaker {
+  // The CPU device that behaves like a GPU towards its callers.
+  static absl::StatusOr<OpenedDevice> Open() {
+    OpenedDevice opened{.device = MakeCpuDevice({.interleave_seed = 1, .like_a_gpu = true})};
+    ASSIGN_OR_RETURN(opened.target, MakeTarget("h200"));
+    return opened;
+  }
+  // With `tune_worker` in the options a worker program may measure.
+  static absl::StatusOr<Session> Make(std::string_view text, const SessionOptions& options,
+                                      absl::StatusOr<OpenedDevice> opened = Open()) {
+    RETURN_IF_ERROR(opened.status());
+    ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
+    ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));
+    TuneSetup tuning;
+    if (!options.tune_worker.empty()) tuning.source.bytes = bytes;
+    ASSIGN_OR_RETURN(auto model, LoadedModel::Create(std::move(graph), options, 0,
+                                                     *std::move(opened), std::move(tuning)));
+    return Session(std::move(model));
+  }
+};
+
+// A worker program that is a shell script.
+inline std::string Worker(const TempFolder& folder, std::string_view script) {
+  const std::string path = folder.Write("worker", absl::StrCat("#!/bin/sh\n", script));
+  EXPECT_EQ(chmod(path.c_str(), 0700), 0);
+  return path;
+}
+
+}  // namespace onnx_cudnn
