@@ -3,10 +3,12 @@
 // kernel and their tests share. Standard library only: .cu files include it.
 //
 // A block computes a tile of output pixels × filters over one part of K. K comes in steps of 16
-// products: of each source in turn, for each tap 16 channels after another. A source of up to four
+// products: of each source in turn, for 16 channels after another each tap. A source of up to four
 // channels (a stem) lies 4 or 8 lanes a pixel instead, and a step is 16 lanes along a row of taps.
 // The pixels that a tile reads lie as a patch in shared memory, so that the 16 products of a step
 // and an output pixel are 32 bytes there, at PixelBytes of the pixel + StepBytes of the step.
+// Columns of a patch lie by their phase, the remainder by the stride: neighbouring windows then
+// begin at neighbouring pixels, whose 16 bytes meet no bank twice.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +37,14 @@ struct ChainSource {
   bool is_stem;
   int part_channels;  // of a pixel in the patch: a part's, a multiple of 16; lanes of a stem
   int pixel_bytes;    // of a pixel in the patch
-  int patch_rows, patch_columns;  // 1 × 1 windows: 1 × the tile's pixels
-  int patch_bytes;                // with what a stem's last step reads behind
-  int first_step, steps;          // of K in a part
+  int patch_rows, phases, phase_columns;  // 1 × 1 windows: 1 × 1 × the tile's pixels
+  int row_bytes;                          // of a row of the patch
+  int patch_bytes;                        // with what a stem's last step reads behind
+  int first_step, steps;                  // of K in a part
 
   CHAIN_BOTH bool gathers() const { return kernel_h == 1 && kernel_w == 1; }
-  CHAIN_BOTH int patch_pixels() const { return patch_rows * patch_columns; }
+  CHAIN_BOTH int patch_columns() const { return phases * phase_columns; }
+  CHAIN_BOTH int patch_pixels() const { return patch_rows * patch_columns(); }
 };
 
 // A tile: rows × columns of output pixels of one image, or as many as it has in a row when no
@@ -80,19 +84,32 @@ CHAIN_BOTH ChainPixel ChainInput(const ChainSource& s, const ChainTiles& t, int 
     row = out.row * s.stride_h - s.pad_h;
     column = out.column * s.stride_w - s.pad_w;
   } else {
-    row = tile / t.across * t.tile_rows * s.stride_h - s.pad_h + i / s.patch_columns;
-    column = tile % t.across * t.tile_columns * s.stride_w - s.pad_w + i % s.patch_columns;
+    row = tile / t.across * t.tile_rows * s.stride_h - s.pad_h + i / s.patch_columns();
+    column = tile % t.across * t.tile_columns * s.stride_w - s.pad_w;
+    const int place = i % s.patch_columns();
+    column += s.phases == 1 ? place : place % s.phase_columns * s.phases + place / s.phase_columns;
   }
   const bool inside = row >= 0 && row < s.height && column >= 0 && column < s.width;
   return inside ? ChainPixel{row, column} : ChainPixel{-1, 0};
+}
+
+// Where column `column` of a row of the patch lies in it.
+CHAIN_BOTH int ChainColumnBytes(const ChainSource& s, int column) {
+  return (column % s.phases * s.phase_columns + column / s.phases) * s.pixel_bytes;
+}
+
+// Where pixel `i` of the patch lies.
+CHAIN_BOTH int ChainPatchBytes(const ChainSource& s, int i) {
+  const int row = i / s.patch_columns();
+  return row * s.row_bytes + (i - row * s.patch_columns()) * s.pixel_bytes;
 }
 
 // Where the window of output pixel `m` begins in the patch. Pixels that do not exist read others.
 CHAIN_BOTH int ChainPixelBytes(const ChainSource& s, const ChainTiles& t, int m) {
   if (s.gathers()) return m * s.pixel_bytes;
   const int last = t.tile_rows * t.tile_columns - 1, own = m < last ? m : last;
-  return (own / t.tile_columns * s.stride_h * s.patch_columns + own % t.tile_columns * s.stride_w) *
-         s.pixel_bytes;
+  return own / t.tile_columns * s.stride_h * s.row_bytes +
+         ChainColumnBytes(s, own % t.tile_columns * s.stride_w);
 }
 
 // Steps of K along one row of a stem's taps.
@@ -105,11 +122,11 @@ CHAIN_BOTH int ChainStepBytes(const ChainSource& s, int step) {
   constexpr int kBytes = 2 * kChainStep;
   if (s.is_stem) {
     const int of_row = ChainStepsOfRow(s);
-    return step / of_row * s.patch_columns * s.pixel_bytes + step % of_row * kBytes;
+    return step / of_row * s.row_bytes + step % of_row * kBytes;
   }
-  const int chunks = s.part_channels / kChainStep, tap = step / chunks;
-  return (tap / s.kernel_w * s.patch_columns + tap % s.kernel_w) * s.pixel_bytes +
-         step % chunks * kBytes;
+  const int taps = s.kernel_h * s.kernel_w, tap = step % taps;
+  return tap / s.kernel_w * s.row_bytes + ChainColumnBytes(s, tap % s.kernel_w) +
+         step / taps * kBytes;
 }
 
 // What product `e` of step `step` of the source is in part `part`; channel < 0: none, its weight is
@@ -124,9 +141,8 @@ CHAIN_BOTH ChainProduct ChainProductOf(const ChainSource& s, int part, int step,
     p = {step / of_row, lane / s.part_channels, lane % s.part_channels};
     if (p.column >= s.kernel_w) p.channel = -1;
   } else {
-    const int chunks = s.part_channels / kChainStep, tap = step / chunks;
-    p = {tap / s.kernel_w, tap % s.kernel_w,
-         part * s.part_channels + step % chunks * kChainStep + e};
+    const int taps = s.kernel_h * s.kernel_w, tap = step % taps;
+    p = {tap / s.kernel_w, tap % s.kernel_w, part * s.part_channels + step / taps * kChainStep + e};
   }
   if (p.channel >= s.channels) p.channel = -1;
   return p;

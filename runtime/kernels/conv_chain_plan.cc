@@ -16,6 +16,7 @@ constexpr int kTiles[][2] = {{32, 32}, {32, 64}, {64, 32}, {64, 64}};  // pixels
 constexpr int kSplits[] = {1, 2, 4, 8};
 constexpr size_t kMostWays = 16;
 constexpr int kAlignment = 128;  // bytes, of the regions of shared memory
+constexpr int kBankBytes = 128;  // of all banks of shared memory
 constexpr double kKiB = 1024;
 constexpr int64_t kMostElements = int64_t{1} << 31;  // of an image: offsets are 32 bits
 
@@ -71,6 +72,32 @@ ChainTiles TilesOf(const ChainConvs& convs, const ChainWay& way) {
   return t;
 }
 
+// So many bytes behind a row of the patch that windows of neighbouring pixels of the tile begin at
+// neighbouring banks also where its rows meet; none where no number does that.
+int RowStagger(const ChainTiles& t, const ChainSource& s) {
+  if (s.is_stem || t.tile_rows == 1) return 0;
+  const int row_bytes = s.patch_columns() * s.pixel_bytes;
+  for (int bytes = 0; bytes < kBankBytes; bytes += kChainStagger) {
+    const int gap = s.stride_h * (row_bytes + bytes) - t.tile_columns * s.pixel_bytes;
+    if (gap % kBankBytes == 0) return bytes;
+  }
+  return 0;
+}
+
+void SetPatch(const ChainTiles& t, ChainSource& s) {
+  s.phases = s.is_stem || s.gathers() ? 1 : s.stride_w;
+  if (s.gathers()) {
+    s.patch_rows = 1;
+    s.phase_columns = t.tile_pixels;
+  } else {
+    s.patch_rows = (t.tile_rows - 1) * s.stride_h + s.kernel_h;
+    s.phase_columns = CeilDiv((t.tile_columns - 1) * s.stride_w + s.kernel_w, s.phases);
+    if (s.is_stem) s.phase_columns += s.phase_columns % 2;  // rows begin at 16 bytes too
+  }
+  s.row_bytes = s.patch_columns() * s.pixel_bytes + RowStagger(t, s);
+  s.patch_bytes = Align(s.patch_rows * s.row_bytes + 2 * kChainStep);
+}
+
 ChainSource SourceOf(const ConvShape& shape, const ChainTiles& t, int split) {
   const WindowAxis &h = shape.window.h(), &w = shape.window.w();
   ChainSource s{.channels = static_cast<int>(shape.channels),
@@ -92,10 +119,7 @@ ChainSource SourceOf(const ConvShape& shape, const ChainTiles& t, int split) {
     s.part_channels = CeilDiv(CeilDiv(s.channels, kChainStep), split) * kChainStep;
     s.pixel_bytes = 2 * s.part_channels + kChainStagger;
   }
-  s.patch_rows = s.gathers() ? 1 : (t.tile_rows - 1) * s.stride_h + s.kernel_h;
-  s.patch_columns = s.gathers() ? t.tile_pixels : (t.tile_columns - 1) * s.stride_w + s.kernel_w;
-  if (s.is_stem) s.patch_columns += s.patch_columns % 2;  // rows begin at 16 bytes too
-  s.patch_bytes = Align(s.patch_pixels() * s.pixel_bytes + 2 * kChainStep);
+  SetPatch(t, s);
   s.steps = s.is_stem ? s.kernel_h * ChainStepsOfRow(s)
                       : s.kernel_h * s.kernel_w * (s.part_channels / kChainStep);
   return s;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/conv_chain_plan.h"
 #include "runtime/kernels/cuda/chain_builder.h"
+#include "runtime/kernels/cuda/conv_chain_plain.h"
 #include "runtime/kernels/cuda/operands.h"
 #include "runtime/plan/fused_tensor.h"
 
@@ -149,8 +151,17 @@ class Assembler {
     for (int i = 0; i < plan_.sources; ++i) RETURN_IF_ERROR(AddImage(i, nodes.prologue[i]));
     p_.step_table_at = table_;
     for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
-    Bind(offsetof(ConvChainParameters, slabs),
-         operands_.Constant(PackChainWeights(convs_, plan_, unit_)));
+    slabs_ = operands_.Constant(PackChainWeights(convs_, plan_, unit_));
+    KernelCode code;
+    code.calls.push_back(chain_.segments() == 0 && IsPlain(plan_) ? PlainCall() : Call());
+    code.constants = operands_.TakeConstants();
+    return code;
+  }
+
+ private:
+  DType dtype() const { return convs_.convs[0]->input(0).dtype(); }
+
+  KernelCall Call() {
     const LaunchShape shape{.grid = {static_cast<unsigned>(plan_.blocks())},
                             .block = {kChainThreads},
                             .shared_bytes = plan_.shared_bytes(),
@@ -160,17 +171,36 @@ class Assembler {
     const bool has_program = chain_.segments() > 0;
     KernelCall call = make(plan_.way.pixels, plan_.way.filters, shape, p_,
                            has_program ? &chain_.program() : nullptr);
-    for (const KernelCall::Address& address : addresses_) call.Bind(address.at, address.slot);
+    call.Bind(offsetof(ConvChainParameters, slabs), slabs_);
+    for (int i = 0; i < plan_.sources; ++i) {
+      if (!x_[i]) continue;
+      const size_t at = offsetof(ConvChainParameters, image) + i * sizeof(ConvChainImage);
+      call.Bind(at + offsetof(ConvChainImage, x), *x_[i]);
+    }
+    for (int i = 0; i < plan_.siblings; ++i) {
+      const size_t at = offsetof(ConvChainParameters, output) + i * sizeof(ConvChainOutput);
+      if (y_[i]) call.Bind(at + offsetof(ConvChainOutput, y), *y_[i]);
+      if (residual_[i]) call.Bind(at + offsetof(ConvChainOutput, residual), *residual_[i]);
+    }
     if (has_program) chain_.Bind(call, offsetof(ConvChainWithProgramParameters, program));
-    KernelCode code;
-    code.calls.push_back(std::move(call));
-    code.constants = operands_.TakeConstants();
-    return code;
+    return call;
   }
 
- private:
-  DType dtype() const { return convs_.convs[0]->input(0).dtype(); }
-  void Bind(size_t at, Slot slot) { addresses_.push_back({at, slot}); }
+  KernelCall PlainCall() const {
+    using Link = ConvChainPlainParameters;
+    PlainLink link = PlainLinkOf(plan_);
+    link.parameters.link.relu = p_.output[0].relu;
+    const auto make = dtype() == DType::kF16 ? ConvChainPlainF16Call : ConvChainPlainBF16Call;
+    KernelCall call = make(link.form, link.shape, link.parameters);
+    call.Bind(offsetof(Link, slabs), slabs_);
+    for (int i = 0; i < plan_.sources; ++i) {
+      const size_t at = offsetof(Link, source) + i * sizeof(ConvChainPlainSource);
+      call.Bind(at + offsetof(ConvChainPlainSource, x), *x_[link.source[i]]);
+    }
+    call.Bind(offsetof(Link, y), *y_[0]);
+    if (residual_[0]) call.Bind(offsetof(Link, residual), *residual_[0]);
+    return call;
+  }
 
   void SetShape() {
     p_.tiles = plan_.tiles;
@@ -193,6 +223,7 @@ class Assembler {
     image.patch_at = patch_;
     image.table_at = table_;
     image.pieces = FastDivide<uint32_t>(s.is_stem ? 1 : s.part_channels / kChainPiece);
+    image.columns = FastDivide<uint32_t>(s.patch_columns());
     patch_ += s.patch_bytes;
     table_ += s.patch_pixels();
     if (!prologue.empty()) {
@@ -201,9 +232,7 @@ class Assembler {
     }
     const KernelOperand operand = operands_.Of(x);
     RETURN_IF_ERROR(CheckLies(operand, s.is_stem ? kChainFewChannels : 1));
-    Bind(offsetof(ConvChainParameters, image) + i * sizeof(ConvChainImage) +
-             offsetof(ConvChainImage, x),
-         operand.slot);
+    x_[i] = operand.slot;
     return absl::OkStatus();
   }
 
@@ -214,25 +243,18 @@ class Assembler {
     out.first_tile = plan_.first_tile[i];
     out.epilogue = -1;
     const PlainEpilogue plain = PlainOf(unit_, start, epilogue);
-    if (plain.y == nullptr) {
+    std::optional<KernelOperand> residual;
+    if (plain.residual != nullptr) residual = operands_.Of(*plain.residual);
+    // A constant residual lies row-major; where that is something else the chain reads it.
+    if (plain.y == nullptr || (residual && !CheckLies(*residual, 1).ok())) {
       out.epilogue = chain_.segments();
       return chain_.Add(&start, epilogue, nullptr, start.dims(), /*along_columns=*/false);
     }
-    const size_t at = offsetof(ConvChainParameters, output) + i * sizeof(ConvChainOutput);
-    out.relu = plain.relu;
     const KernelOperand y = operands_.Of(*plain.y);
     RETURN_IF_ERROR(CheckLies(y, 1));
-    Bind(at + offsetof(ConvChainOutput, y), y.slot);
-    if (plain.residual == nullptr) return absl::OkStatus();
-    const KernelOperand residual = operands_.Of(*plain.residual);
-    // A constant lies row-major; where that is something else the chain reads it.
-    if (!CheckLies(residual, 1).ok()) {
-      addresses_.pop_back();
-      out.relu = false;
-      out.epilogue = chain_.segments();
-      return chain_.Add(&start, epilogue, nullptr, start.dims(), /*along_columns=*/false);
-    }
-    Bind(at + offsetof(ConvChainOutput, residual), residual.slot);
+    out.relu = plain.relu;
+    y_[i] = y.slot;
+    if (residual) residual_[i] = residual->slot;
     return absl::OkStatus();
   }
 
@@ -242,7 +264,9 @@ class Assembler {
   Operands operands_;
   ChainBuilder chain_;
   ConvChainParameters p_ = {};
-  std::vector<KernelCall::Address> addresses_;
+  // None where a chain reads or writes.
+  std::optional<Slot> x_[kChainSources], y_[kChainSiblings], residual_[kChainSiblings];
+  Slot slabs_ = Slot::Workspace();
   int patch_ = 0, table_ = 0;
 };
 

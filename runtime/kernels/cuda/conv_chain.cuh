@@ -10,80 +10,16 @@
 #pragma once
 
 #include "runtime/kernels/cuda/chain_epilogue.cuh"
+#include "runtime/kernels/cuda/cluster.cuh"
 #include "runtime/kernels/cuda/conv_chain.h"
-#include "runtime/kernels/cuda/copy_engine.cuh"
+#include "runtime/kernels/cuda/conv_chain_products.cuh"
 
 namespace onnx_cudnn {
 namespace conv_chain {
 
 using Parameters = ConvChainParameters;
 
-__device__ __forceinline__ void CopyAsync16(uint32_t to, const void* from, bool is_there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-               "r"(is_there ? 16 : 0)
-               : "memory");
-}
-__device__ __forceinline__ void CopyAsync8(uint32_t to, const void* from, bool is_there) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from),
-               "r"(is_there ? 8 : 0)
-               : "memory");
-}
-__device__ __forceinline__ void CopiesAreDone() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
-// Four 8 × 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void LoadMatrices(uint32_t (&r)[4], uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(address)
-               : "memory");
-}
-
-// c[16, 8] += a[16, 16] × b[16, 8].
-__device__ __forceinline__ void Multiply(__half, float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
-                                         uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void Multiply(__nv_bfloat16, float (&c)[4], const uint32_t (&a)[4],
-                                         uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 #if __CUDA_ARCH__ >= 900
-
-// The same shared-memory address in block `rank` of the cluster.
-__device__ __forceinline__ uint32_t AddressIn(uint32_t address, int rank) {
-  uint32_t there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-  return there;
-}
-// Into another block's shared memory, whose barrier gets 16 bytes.
-__device__ __forceinline__ void Send(uint32_t to, uint32_t barrier, const float4& v) {
-  asm volatile(
-      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
-      "[%5];" ::"r"(to),
-      "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(barrier)
-      : "memory");
-}
-// As BarrierWait, for what other blocks of the cluster sent.
-__device__ __forceinline__ void ClusterBarrierWait(uint32_t barrier, uint32_t parity) {
-  asm volatile(
-      "{\n.reg .pred p;\nAGAIN: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], "
-      "%1;\n@p bra DONE;\nbra AGAIN;\nDONE:\n}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-}
-__device__ __forceinline__ void ClusterSync() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-}
 
 // Which work a block has.
 struct Block {
@@ -138,6 +74,14 @@ __device__ __forceinline__ void ClearStem(const ChainSource& s, char* patch) {
   }
 }
 
+// Where pixel `pixel` of patch `i` lies in it: ChainPatchBytes.
+__device__ __forceinline__ int PatchBytes(const Parameters& p, int i, uint32_t pixel) {
+  const ChainSource& s = p.source[i];
+  const int row = static_cast<int>(p.image[i].columns.Divide(pixel));
+  return row * (s.row_bytes - s.patch_columns() * s.pixel_bytes) +
+         static_cast<int>(pixel) * s.pixel_bytes;
+}
+
 // The patch of an image as it lies in memory.
 template <typename T>
 __device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, int i,
@@ -148,7 +92,7 @@ __device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, 
   if (s.is_stem) {
     for (int j = threadIdx.x; j < s.patch_pixels(); j += kChainThreads) {
       const int offset = offsets[j];
-      CopyAsync8(patch + j * s.pixel_bytes, x + static_cast<int64_t>(max(offset, 0)) * s.lanes,
+      CopyAsync8(patch + PatchBytes(p, i, j), x + static_cast<int64_t>(max(offset, 0)) * s.lanes,
                  offset >= 0);
     }
     return;
@@ -161,7 +105,7 @@ __device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, 
     const int offset = offsets[pixel], channel = first + piece * kChainPiece;
     const bool is_there = offset >= 0 && channel < s.channels;
     const T* from = x + (is_there ? static_cast<int64_t>(offset) * s.lanes + channel : 0);
-    CopyAsync16(patch + pixel * s.pixel_bytes + piece * 16, from, is_there);
+    CopyAsync16(patch + PatchBytes(p, i, pixel) + piece * 16, from, is_there);
   }
 }
 
@@ -192,64 +136,22 @@ __device__ __forceinline__ void ComputePatch(const Parameters& p, const ChainPro
       packed =
           make_uint2(Pack(T{}, values.at[0], values.at[1]), Pack(T{}, values.at[2], values.at[3]));
     }
-    *reinterpret_cast<uint2*>(patch + pixel * s.pixel_bytes + lane * 2) = packed;
+    *reinterpret_cast<uint2*>(patch + PatchBytes(p, i, pixel) + lane * 2) = packed;
   }
-}
-
-// One step of K for 32 pixels × 32 filters.
-template <typename T>
-__device__ __forceinline__ void Step(float (&sums)[2][4][4], const uint32_t (&a)[2],
-                                     const uint32_t (&b)[2], uint32_t a_at, uint32_t b_at) {
-  uint32_t pixels[2][4], filters[2][4];
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    LoadMatrices(pixels[i], a[i] + a_at);
-    LoadMatrices(filters[i], b[i] + b_at);
-  }
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      Multiply(T{}, sums[i][j], pixels[i], filters[j / 2][j % 2 * 2],
-               filters[j / 2][j % 2 * 2 + 1]);
-    }
-  }
-}
-
-__device__ __forceinline__ void Add(float4& a, const float4& b) {
-  a.x += b.x;
-  a.y += b.y;
-  a.z += b.z;
-  a.w += b.w;
-}
-
-// relu(sum + residual) of four filters, `at` elements into the output.
-template <typename T>
-__device__ __forceinline__ void Store(const ConvChainOutput& out, int64_t at, float4 sum,
-                                      uint2 residual) {
-  if (out.residual != nullptr) {
-    const float2 low = Unpack(T{}, residual.x), high = Unpack(T{}, residual.y);
-    Add(sum, make_float4(low.x, low.y, high.x, high.y));
-  }
-  const uint2 packed = out.relu
-                           ? make_uint2(PackRelu(T{}, sum.x, sum.y), PackRelu(T{}, sum.z, sum.w))
-                           : make_uint2(Pack(T{}, sum.x, sum.y), Pack(T{}, sum.z, sum.w));
-  *reinterpret_cast<uint2*>(static_cast<T*>(out.y) + at) = packed;
 }
 
 // What is known before the launch before is over is done before: addresses above all.
 //   program  used when kHasProgram
 template <typename T, int kPixels, int kFilters, bool kHasProgram>
 __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* program) {
-  constexpr int kWarpsM = kPixels / 32, kWarpsN = kFilters / 32;
-  constexpr int kWarpsK = kChainThreads / 32 / (kWarpsM * kWarpsN);
-  constexpr int kRow = kFilters + 8;      // floats of a row of partial sums
-  constexpr int kFours = kFilters / 4;    // of a pixel
-  constexpr int kAll = kPixels * kFours;  // fours of the tile
+  using W = Warps<kPixels, kFilters>;
+  constexpr int kFours = kFilters / 4;                               // of a pixel
+  constexpr int kAll = kPixels * kFours;                             // fours of the tile
   constexpr int kMost = (kAll + kChainThreads - 1) / kChainThreads;  // of a thread
   extern __shared__ __align__(128) char shared[];
   __shared__ __align__(8) uint64_t barriers[2];
-  const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
+  const int thread = threadIdx.x, lane = thread % 32;
+  const W warp = WarpsOf<kPixels, kFilters>(thread / 32);
   const Block block = BlockOf<kFilters>(p);
   const uint32_t weights_came = SharedAddress(barriers), sums_came = weights_came + 8;
   const int own = kAll >> p.log_split;  // fours that this block finishes, a power of two
@@ -270,31 +172,25 @@ __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* pro
               p.slab_bytes, weights_came);
     if (p.split > 1) BarrierExpect(sums_came, (p.split - 1) * own * 16);
   }
+  if (p.split > 1) ClusterArrive();
   MakeTables<kPixels>(p, block, table);
-  const int warp_m = warp % kWarpsM, warp_n = warp / kWarpsM % kWarpsN,
-            warp_k = warp / (kWarpsM * kWarpsN);
   uint32_t a[kChainSources][2], b[2];
 #pragma unroll
   for (int i = 0; i < kChainSources; ++i) {
     if (i >= p.sources) break;
     ClearStem(p.source[i], patch + p.image[i].patch_at);
-    const uint32_t base = SharedAddress(patch + p.image[i].patch_at) + lane / 16 * 16;
+    const uint32_t base = SharedAddress(patch + p.image[i].patch_at) + LanePixelBytes(lane);
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      const int m = warp_m * 32 + j * 16 + lane % 16;
-      a[i][j] = base + ChainPixelBytes(p.source[i], p.tiles, m);
+      a[i][j] = base + ChainPixelBytes(p.source[i], p.tiles, LanePixel(warp.m, j, lane));
     }
   }
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const int filter = warp_n * 32 + i * 16 + lane % 8 + lane / 16 * 8;
-    b[i] = SharedAddress(shared) + filter * ChainRowBytes(p.steps) + lane / 8 % 2 * 16;
+    b[i] = SharedAddress(shared) + LaneFilter(warp.n, i, lane) * ChainRowBytes(p.steps) +
+           LaneFilterBytes(lane);
   }
-  if (p.split > 1) {
-    ClusterSync();  // the others' barriers stand before anybody sends
-  } else {
-    __syncthreads();
-  }
+  __syncthreads();
   const ConvChainOutput out = p.output[block.sibling];
   const int four = thread % kFours, filter = block.first_filter + four * 4;
   const int64_t image_row = static_cast<int64_t>(block.image) * p.tiles.rows * p.tiles.columns;
@@ -329,53 +225,37 @@ __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* pro
     residual[e] =
         __ldcg(reinterpret_cast<const uint2*>(static_cast<const T*>(out.residual) + out_at[e]));
   }
+  if (p.split > 1) ClusterWait();
   CopiesAreDone();
   __syncthreads();
   BarrierWait(weights_came, 0);
 
   float sums[2][4][4] = {};
   const int* step_table = table + p.step_table_at;
-  int step = warp_k;
+  int step = warp.k;
 #pragma unroll
   for (int i = 0; i < kChainSources; ++i) {
     if (i >= p.sources) break;
     const int end = p.source[i].first_step + p.source[i].steps;
 #pragma unroll 4
-    for (; step < end; step += kWarpsK) {
+    for (; step < end; step += W::kK) {
       Step<T>(sums, a[i], b, step_table[step], step * (2 * kChainStep));
     }
   }
 
   __syncthreads();  // the patches are read: partial sums take their place
+  using Partial = PartialSums<kPixels, kFilters>;
   float* partial = reinterpret_cast<float*>(patch);
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const int m = warp_k * kPixels + warp_m * 32 + i * 16 + lane / 4;
-      const int n = warp_n * 32 + j * 8 + lane % 4 * 2;
-      *reinterpret_cast<float2*>(&partial[m * kRow + n]) =
-          make_float2(sums[i][j][0], sums[i][j][1]);
-      *reinterpret_cast<float2*>(&partial[(m + 8) * kRow + n]) =
-          make_float2(sums[i][j][2], sums[i][j][3]);
-    }
-  }
+  Partial::Write(partial + Partial::Mine(warp, lane), sums);
   __syncthreads();
-  const auto sum_of_warps = [&](int m) {
-    float4 sum = *reinterpret_cast<const float4*>(&partial[m * kRow + four * 4]);
-#pragma unroll
-    for (int k = 1; k < kWarpsK; ++k) {
-      Add(sum, *reinterpret_cast<const float4*>(&partial[(k * kPixels + m) * kRow + four * 4]));
-    }
-    return sum;
-  };
   if (p.split > 1) {
 #pragma unroll
     for (int first = 0; first < kAll; first += kChainThreads) {
       const int at = first + thread, owner = at >> own_bits;
       if (at >= kAll || owner == block.part) continue;
       const uint32_t to = SharedAddress(received + block.part * own + (at & (own - 1)));
-      Send(AddressIn(to, owner), AddressIn(sums_came, owner), sum_of_warps(at / kFours));
+      Send(AddressIn(to, owner), AddressIn(sums_came, owner),
+           Partial::Sum(partial + Partial::Four(at / kFours, four)));
     }
   }
   const float4 bias =
@@ -386,15 +266,16 @@ __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* pro
     const int at = thread + e * kChainThreads;
     if (at >= own) break;
     const int m = (block.part * own + at) / kFours;
-    float4 sum = sum_of_warps(m);
+    float4 sum = Partial::Sum(partial + Partial::Four(m, four));
     for (int part = 0; part < p.split; ++part) {
       if (part != block.part) Add(sum, received[part * own + at]);
     }
     Add(sum, bias);
     if (kHasProgram && out.epilogue >= 0) {
-      *reinterpret_cast<float4*>(&partial[m * kRow + four * 4]) = sum;  // nobody else reads it
+      *reinterpret_cast<float4*>(partial + Partial::Four(m, four)) = sum;  // nobody else reads it
     } else if (out_at[e] >= 0) {
-      Store<T>(out, out_at[e], sum, residual[e]);
+      if (out.residual != nullptr) Add(sum, Unpacked<T>(residual[e]));
+      *reinterpret_cast<uint2*>(static_cast<T*>(out.y) + out_at[e]) = Packed<T>(sum, out.relu);
     }
   }
   if constexpr (kHasProgram) {
@@ -404,7 +285,7 @@ __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* pro
     for (int at = thread; at < own; at += kChainThreads) {
       const int m = (block.part * own + at) / kFours, pixel = table[m];
       if (pixel < 0) continue;
-      const float4 sum = *reinterpret_cast<const float4*>(&partial[m * kRow + four * 4]);
+      const float4 sum = *reinterpret_cast<float4*>(partial + Partial::Four(m, four));
       ChainRunner(*program, {{sum.x, sum.y, sum.z, sum.w}})
           .Run(out.epilogue,
                {block.image, filter, 0, pixel / p.tiles.columns, pixel % p.tiles.columns},

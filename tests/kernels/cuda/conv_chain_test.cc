@@ -2,6 +2,7 @@
 // kernel walks them, against a convolution by its definition.
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "gtest/gtest.h"
 #include "runtime/kernels/conv_chain_plan.h"
@@ -94,7 +95,7 @@ class ConvChainTest : public testing::Test {
         const int channel = s.is_stem ? c : part * s.part_channels + c;
         const bool is_there = in.row >= 0 && channel < s.channels;
         const int64_t at = ((int64_t{n} * s.channels + channel) * s.height + in.row) * s.width;
-        patch[j * s.pixel_bytes / 2 + c] =
+        patch[ChainPatchBytes(s, j) / 2 + c] =
             is_there ? ToFloat(image.data<Float16>()[at + in.column]) : 0;
       }
     }
@@ -199,9 +200,11 @@ class ConvChainTest : public testing::Test {
     }
   }
 
+  std::vector<HostTensor> images_;
+
+ protected:
   Graph graph_;
   std::vector<const Node*> nodes_;
-  std::vector<HostTensor> images_;
 };
 
 TEST_F(ConvChainTest, OnePixel) {
@@ -232,6 +235,12 @@ TEST_F(ConvChainTest, ThreeByThreeStridedWithOddChannelsAndPads) {
                .width = 70,
                .has_bias = false,
                .images = 1};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(ConvChainTest, StridesOfThreePhases) {
+  const Conv c{.channels = 16, .filters = 32, .kernel = 5, .stride = 3, .pads = {2, 2, 2, 2}};
   Add(c, Image(c));
   Check();
 }
@@ -292,6 +301,35 @@ TEST_F(ConvChainTest, Siblings) {
   Add(a, x);
   Add(b, x);
   Check();
+}
+
+// ldmatrix reads 16 bytes of eight neighbouring pixels at once.
+TEST_F(ConvChainTest, NeighbouringPixelsMeetNoBankTwice) {
+  for (const int64_t stride : {1, 2}) {
+    for (const int64_t width : {14, 28, 56}) {
+      const Conv c{.channels = 64,
+                   .kernel = 3,
+                   .stride = stride,
+                   .pads = {1, 1, 1, 1},
+                   .height = width * stride,
+                   .width = width * stride};
+      graph_ = Graph();
+      nodes_.clear();
+      Add(c, Image(c));
+      const absl::StatusOr<ChainConvs> convs = ChainConvsOf(UnitOf(nodes_));
+      ASSERT_TRUE(convs.ok()) << convs.status();
+      for (const ChainPlan& plan : ChainPlansOf(*convs, H200())) {
+        const int pixels = plan.tiles.tile_rows * plan.tiles.tile_columns;
+        for (int m = 0; m + 8 <= pixels; m += 8) {
+          std::set<int> banks;
+          for (int i = 0; i < 8; ++i) {
+            banks.insert(ChainPixelBytes(plan.source[0], plan.tiles, m + i) / 16 % 8);
+          }
+          EXPECT_EQ(banks.size(), 8u) << plan.way.ToString() << ", width " << width;
+        }
+      }
+    }
+  }
 }
 
 TEST(ConvChainWayTest, IsReadAsItIsWritten) {
