@@ -8,6 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
+constexpr DTypeSet kTypes = kTensorCoreTypes | DTypeSet{DType::kF32};
 constexpr int64_t kChannels = 3;
 constexpr int64_t kFilters = 64;
 constexpr int64_t kWidth = 224;   // a row of the convolution is one side of its product
@@ -19,6 +20,8 @@ constexpr Rule kOnlyCast = {"its image may be f32 or of its own type, nothing el
 // Readings of one H200 (gpu.md, probe11): 7×7, stride 2, 3 to 64 channels at 224×224, f16, ReLU and
 // max-pool, at batch 1, 32 and 256 4.7, 15.8 and 98 µs.
 constexpr MeasuredLine kMeasured = {.least_us = 4.7, .fixed_us = 4.0, .us_per_gigaflop = 1.556};
+// 161 µs at batch 256 on one H200; the least is an estimate.
+constexpr MeasuredLine kMeasuredTf32 = {.least_us = 6.0, .fixed_us = 4.0, .us_per_gigaflop = 2.61};
 
 const Node* OnlyReader(const Value& value) {
   return value.has_one_use() && !value.uses().empty() ? value.uses()[0].node : nullptr;
@@ -74,7 +77,11 @@ const Rule* JoinsAsCast(const GrowthStep& step) {
   return is_cast ? nullptr : &kOnlyCast;
 }
 
-std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target&) {
+bool IsF32(const Unit& unit) { return unit.boundary.outputs[0]->dtype() == DType::kF32; }
+
+// f32 nowhere where its products may not be tf32.
+std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target& target) {
+  if (IsF32(unit) && !target.numerics.tf32) return {};
   Formats formats;
   for (const Value* v : unit.boundary.inputs) {
     formats.inputs.push_back(InLayout(*v, Layout::kRowMajor));
@@ -85,21 +92,23 @@ std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target&) {
   return {formats};
 }
 
-double Us(const Unit&, const Cost& roofline, const Target&) {
-  return std::max(kMeasured.At(roofline.flops), roofline.us);
+double Us(const Unit& unit, const Cost& roofline, const Target&) {
+  const MeasuredLine& line = IsF32(unit) ? kMeasuredTf32 : kMeasured;
+  return std::max(line.At(roofline.flops), roofline.us);
 }
 
 }  // namespace
 
-// The stem of a ResNet as one: 7×7 convolution with stride 2 of 3 to 64 channels, f16 or bf16,
-// bias, ReLU, max-pool 3×3 with stride 2, of images 224 wide and a multiple of 4 high. The input is
-// the caller's, row-major, f32 or of the convolution's type; the output channels-last. No other
-// reader may see what lies between. A NaN counts as the least number.
+// The stem of a ResNet as one: 7×7 convolution with stride 2 of 3 to 64 channels, f16, bf16, or f32
+// by products of tf32 where those are allowed, bias, ReLU, max-pool 3×3 with stride 2, of images
+// 224 wide and a multiple of 4 high. The input is the caller's, row-major, f32 or of the
+// convolution's type; the output channels-last. No other reader may see what lies between. A NaN
+// counts as the least number.
 Kernel StemPoolKernel() {
   return {
       .name = "stem_pool",
       .ops = {"Conv"},
-      .types = kTensorCoreTypes,
+      .types = kTypes,
       .cores = ToMaxPool,
       .takes = TakesStem,
       .growth = [](const Unit&) { return GrowthOptions{.backward = JoinsAsCast, .most_added = 1}; },

@@ -25,7 +25,9 @@ struct FakeCudaOptions {
   // Empty: the function is a FakeKernel.
   std::function<void(const cudaLaunchConfig_t&, const void* function, const std::byte* parameter)>
       run_kernel = nullptr;
-  void* encode_tensor_map = nullptr;  // cuTensorMapEncodeTiled; nullptr: the driver has none
+  // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col; nullptr: the driver has none.
+  void* encode_tensor_map = nullptr;
+  void* encode_places = nullptr;
 };
 
 // In place while it lives. One at a time.

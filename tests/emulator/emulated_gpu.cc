@@ -13,17 +13,40 @@
 namespace onnx_cudnn {
 namespace {
 
+TensorMap::Element ElementOf(CUtensorMapDataType type) {
+  if (type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32) return TensorMap::Element::kTf32;
+  return type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? TensorMap::Element::kF32
+                                                 : TensorMap::Element::kF16;
+}
+
 CUresult EncodeMap(CUtensorMap* out, CUtensorMapDataType type, cuuint32_t rank, void* address,
                    const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
                    const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
                    CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-  const bool is_float = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-  TensorMap map = {.element = is_float ? TensorMap::Element::kF32 : TensorMap::Element::kF16,
+  TensorMap map = {.element = ElementOf(type),
                    .rank = static_cast<int>(rank),
                    .swizzles_128 = swizzle == CU_TENSOR_MAP_SWIZZLE_128B};
   std::copy_n(dims, rank, map.dims);
   std::copy_n(strides, rank - 1, map.strides);
   std::copy_n(box, rank, map.box);
+  const TensorMapBytes bytes = emulator::Encode(map, address);
+  std::memcpy(out, &bytes, sizeof(bytes));
+  return CUDA_SUCCESS;
+}
+
+CUresult EncodePlaces(CUtensorMap* out, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                      const cuuint64_t* dims, const cuuint64_t* strides, const int* first,
+                      const int* last, cuuint32_t channels, cuuint32_t places,
+                      const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                      CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  TensorMap map = {.element = ElementOf(type),
+                   .rank = static_cast<int>(rank),
+                   .box = {channels, places},
+                   .swizzles_128 = swizzle == CU_TENSOR_MAP_SWIZZLE_128B};
+  std::copy_n(dims, rank, map.dims);
+  std::copy_n(strides, rank - 1, map.strides);
+  map.places = {
+      .first = {first[0], first[1]}, .last = {last[0], last[1]}, .strides = {steps[1], steps[2]}};
   const TensorMapBytes bytes = emulator::Encode(map, address);
   std::memcpy(out, &bytes, sizeof(bytes));
   return CUDA_SUCCESS;
@@ -46,7 +69,9 @@ void Emulate(const cudaLaunchConfig_t& config, const void* function, const std::
 FakeCudaOptions EmulatedGpu() {
   setenv("ONNX_CUDNN_LIBCUDNN", "/nowhere/libcudnn.so.9", 1);
   setenv("ONNX_CUDNN_LIBCUBLASLT", "/nowhere/libcublasLt.so.13", 1);
-  return {.run_kernel = Emulate, .encode_tensor_map = reinterpret_cast<void*>(EncodeMap)};
+  return {.run_kernel = Emulate,
+          .encode_tensor_map = reinterpret_cast<void*>(EncodeMap),
+          .encode_places = reinterpret_cast<void*>(EncodePlaces)};
 }
 
 }  // namespace onnx_cudnn

@@ -37,6 +37,8 @@ inline void cvt_rn_f16x2_f32(uint32_t& d, float high, float low) {
 inline void cvt_rn_bf16x2_f32(uint32_t& d, float high, float low) {
   d = PackHalves(__float2bfloat16_rn(high), __float2bfloat16_rn(low));
 }
+// To 10 bits of mantissa, ties away from zero. Of a finite f32.
+inline void cvt_rna_tf32_f32(uint32_t& d, float x) { d = (BitsOfValue(x) + 0x1000) & ~0x1fffu; }
 inline void cvt_rn_relu_f16x2_f32(uint32_t& d, float high, float low) {
   cvt_rn_f16x2_f32(d, Positive(high), Positive(low));
 }
@@ -55,6 +57,7 @@ void StoreShared(uint32_t to, const Words&... words) {
 }
 inline void ld_shared_b32(uint32_t& d, uint32_t from) { LoadShared(from, d); }
 inline void ld_shared_v2_b32(uint32_t& a, uint32_t& b, uint32_t from) { LoadShared(from, a, b); }
+inline void ld_shared_f32(float& d, uint32_t from) { LoadShared(from, d); }
 inline void ld_shared_v2_f32(float& a, float& b, uint32_t from) { LoadShared(from, a, b); }
 inline void ld_shared_v4_f32(float& a, float& b, float& c, float& d, uint32_t from) {
   LoadShared(from, a, b, c, d);
@@ -65,6 +68,8 @@ inline void ld_shared_v4_u32(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d,
   LoadShared(from, a, b, c, d);
 }
 inline void st_shared_b32(uint32_t to, uint32_t a) { StoreShared(to, a); }
+inline void st_shared_f32(uint32_t to, float a) { StoreShared(to, a); }
+inline void st_shared_v2_f32(uint32_t to, float a, float b) { StoreShared(to, a, b); }
 inline void st_shared_v4_b32(uint32_t to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   StoreShared(to, a, b, c, d);
 }
@@ -210,6 +215,9 @@ inline void mbarrier_arrive_shared_cta_b64(uint32_t barrier) {
   --b->pending;
   b->Turn();
 }
+inline void mbarrier_arrive_release_cluster_shared_cluster_b64(uint32_t barrier) {
+  mbarrier_arrive_shared_cta_b64(barrier);
+}
 inline void mbarrier_arrive_expect_tx_shared_cta_b64(uint32_t barrier, int bytes) {
   PhaseBarrier::At(barrier)->bytes += bytes;
   mbarrier_arrive_shared_cta_b64(barrier);
@@ -252,15 +260,28 @@ inline void st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v4_f32(uint3
 inline void bar_sync(int name, int threads) { NamedBarrier(name, threads, /*waits=*/true); }
 inline void bar_arrive(int name, int threads) { NamedBarrier(name, threads, /*waits=*/false); }
 
+// To 10 bits of mantissa, ties to even. Of a finite f32.
+inline void RoundToTf32(std::byte* element) {
+  uint32_t bits;
+  std::memcpy(&bits, element, sizeof(bits));
+  bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+  std::memcpy(element, &bits, sizeof(bits));
+}
 // Boxes of operands. A load is done at once.
-inline void LoadBoxOf(uint32_t to, const void* map, uint32_t barrier, const int (&at)[5]) {
-  const int64_t bytes = MapOf(map).Copy(at, [&](uint32_t offset, std::byte* element, int size) {
-    std::byte* shared = AtShared(MapOf(map).Swizzled(to + offset));
-    if (element == nullptr) {
-      std::memset(shared, 0, size);
-    } else {
-      std::memcpy(shared, element, size);
-    }
+inline void LoadElement(const EncodedMap& map, uint32_t to, const std::byte* element, int size) {
+  std::byte* shared = AtShared(map.Swizzled(to));
+  if (element == nullptr) {
+    std::memset(shared, 0, size);
+    return;
+  }
+  std::memcpy(shared, element, size);
+  if (map.rounds_to_tf32) RoundToTf32(shared);
+}
+inline void LoadBoxOf(uint32_t to, const void* address, uint32_t barrier, const int (&at)[5]) {
+  const EncodedMap map = MapOf(address);
+  if (map.has_places) Fail("a box from a map of places");
+  const int64_t bytes = map.Copy(at, [&](uint32_t offset, std::byte* element, int size) {
+    LoadElement(map, to + offset, element, size);
   });
   CompleteBytes(barrier, static_cast<int>(bytes));
 }
@@ -278,6 +299,18 @@ inline void cp_async_bulk_tensor_4d_shared_cluster_global_mbarrier_complete_tx_b
     uint32_t to, const void* map, uint32_t barrier, int x, int y, int z, int n) {
   LoadBoxOf(to, map, barrier, {x, y, z, n});
 }
+inline void cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_complete_tx_bytes(
+    uint32_t to, const void* address, uint32_t barrier, int channel, int x, int y, int image,
+    uint16_t column, uint16_t row) {
+  const EncodedMap map = MapOf(address);
+  if (!map.has_places) Fail("places from a map of boxes");
+  if (!map.IsPlace(x, 0) || !map.IsPlace(y, 1)) Fail("a window that stands at no place of its map");
+  const int64_t bytes = map.CopyPlaces({channel, x, y, image}, column, row,
+                                       [&](uint32_t offset, std::byte* element, int size) {
+                                         LoadElement(map, to + offset, element, size);
+                                       });
+  CompleteBytes(barrier, static_cast<int>(bytes));
+}
 inline void cp_async_bulk_tensor_2d_global_shared_cta_bulk_group(const void* map, uint32_t from,
                                                                  int x, int y) {
   StoreBoxOf(map, from, {x, y});
@@ -292,6 +325,15 @@ inline void cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(uint3
                                                                            uint32_t barrier) {
   std::memcpy(AtShared(to), from, bytes);
   CompleteBytes(barrier, bytes);
+}
+// Into each block of the cluster that `blocks` has a bit of, whose barrier gets the bytes.
+inline void cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
+    uint32_t to, const void* from, int bytes, uint32_t barrier, uint16_t blocks) {
+  for (int rank = 0; rank < 16; ++rank) {
+    if ((blocks >> rank & 1) == 0) continue;
+    std::memcpy(AtShared(InBlock(to, rank)), from, bytes);
+    CompleteBytes(InBlock(barrier, rank), bytes);
+  }
 }
 inline void cp_async_bulk_commit_group() {}
 inline void cp_async_bulk_wait_group(int) {}

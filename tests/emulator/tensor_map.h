@@ -15,9 +15,43 @@ struct EncodedMap {
   uint32_t strides[4];  // of dims 1 and up, bytes / 16
   uint8_t rank, element_bytes;
   bool swizzles;
+  bool rounds_to_tf32;  // what loads write
+  bool has_places;
+  int8_t first[2], last[2];  // the places of a convolution's window, as TensorMap has them
+  uint8_t place_strides[2];
 
   uint32_t Swizzled(uint32_t address) const {
     return swizzles ? address ^ (address >> 7 & 7) << 4 : address;
+  }
+
+  // Whether a window may stand there along the columns (0) or rows (1).
+  bool IsPlace(int at, int axis) const {
+    const int after_first = at - first[axis];
+    return after_first >= 0 && after_first % place_strides[axis] == 0 &&
+           at <= static_cast<int>(dims[1 + axis]) - 1 + last[axis];
+  }
+
+  // Calls move as Copy does for each element of box[1] places from `at` on, brought for one tap.
+  template <typename Move>
+  int64_t CopyPlaces(const int (&at)[4], int column, int row, Move move) const {
+    int place[3] = {at[1], at[2], at[3]};
+    uint32_t offset = 0;
+    for (uint32_t pixel = 0; pixel < box[1]; ++pixel) {
+      const int64_t x = place[0] + column, y = place[1] + row, image = place[2];
+      const bool inside = x >= 0 && x < dims[1] && y >= 0 && y < dims[2] && image < dims[3];
+      const int64_t from = (x * strides[0] + y * strides[1] + image * strides[2]) * 16;
+      for (uint32_t c = 0; c < box[0]; ++c, offset += element_bytes) {
+        move(offset, inside ? data + from + int64_t{at[0] + c} * element_bytes : nullptr,
+             int{element_bytes});
+      }
+      for (int axis = 0; axis < 2; ++axis) {
+        place[axis] += place_strides[axis];
+        if (place[axis] <= static_cast<int>(dims[1 + axis]) - 1 + last[axis]) break;
+        place[axis] = first[axis];
+        if (axis == 1) ++place[2];
+      }
+    }
+    return offset;
   }
 
   // Calls move(offset in the box, element or nullptr where it lies outside, bytes) for each element
@@ -49,16 +83,25 @@ inline EncodedMap MapOf(const void* bytes) {
   return map;
 }
 
-// What stands for cuTensorMapEncodeTiled.
+// What stands for cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
 inline TensorMapBytes Encode(const TensorMap& map, void* data) {
   EncodedMap encoded = {.data = static_cast<std::byte*>(data),
                         .rank = static_cast<uint8_t>(map.rank),
-                        .swizzles = map.swizzles_128};
-  encoded.element_bytes = map.element == TensorMap::Element::kF32 ? 4 : 2;
+                        .swizzles = map.swizzles_128,
+                        .rounds_to_tf32 = map.element == TensorMap::Element::kTf32,
+                        .has_places = map.places.has_value()};
+  const bool is_half =
+      map.element == TensorMap::Element::kF16 || map.element == TensorMap::Element::kBF16;
+  encoded.element_bytes = is_half ? 2 : 4;
   for (int d = 0; d < map.rank; ++d) {
     encoded.dims[d] = static_cast<uint32_t>(map.dims[d]);
     encoded.box[d] = map.box[d];
     if (d > 0) encoded.strides[d - 1] = static_cast<uint32_t>(map.strides[d - 1] / 16);
+  }
+  for (int axis = 0; axis < 2 && map.places; ++axis) {
+    encoded.first[axis] = static_cast<int8_t>(map.places->first[axis]);
+    encoded.last[axis] = static_cast<int8_t>(map.places->last[axis]);
+    encoded.place_strides[axis] = static_cast<uint8_t>(map.places->strides[axis]);
   }
   TensorMapBytes bytes = {};
   std::memcpy(bytes.bytes, &encoded, sizeof(encoded));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -45,7 +46,8 @@ struct alignas(64) TensorMapBytes {
 
 // What the copy engine of sm_90 must know of an operand to move boxes of it.
 struct TensorMap {
-  enum class Element : uint8_t { kF16, kBF16, kF32 };
+  // kTf32: f32 that loads round to 10 bits of mantissa; stores leave them as they are.
+  enum class Element : uint8_t { kF16, kBF16, kF32, kTf32 };
   Element element;
   int rank;                   // ≤ 5
   uint64_t dims[5];           // innermost first
@@ -53,6 +55,15 @@ struct TensorMap {
   uint32_t box[5];            // elements; what lies outside of dims is read as zero, not written
   bool swizzles_128 = false;  // 16-byte units change places within 1,024 bytes of shared memory
   bool promotes_256 = true;   // fetches 256 bytes at once into L2
+  // Of an image [channels, columns, rows, images], for loads: where a convolution's window may
+  // stand. A box is then box[1] places of box[0] channels each, one after another along the
+  // columns, then the rows, then the images; a load names the first one, and the tap that it
+  // brings.
+  struct Places {
+    int first[2], last[2];  // of columns and rows: from the first pixel, and from the last one
+    uint32_t strides[2];    // from one to the next; ≤ 8
+  };
+  std::optional<Places> places = std::nullopt;
 };
 
 // A launch, a copy or a fill on a stream.

@@ -9,9 +9,10 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kFilters = 64;
-constexpr int kDepth = 16;     // of a step
 constexpr int kThreads = 128;  // of a warpgroup
-constexpr int kElements = 8;   // of a thread and step
+constexpr int kWords = 4;      // registers of a thread and step
+
+using IndexOf = std::function<int64_t(int step, int k)>;
 
 float FloatAt(const HostTensor& tensor, int64_t i) {
   switch (tensor.dtype()) {
@@ -24,35 +25,55 @@ float FloatAt(const HostTensor& tensor, int64_t i) {
   }
 }
 
+uint16_t Rounded(uint16_t half) { return half; }
+// To 10 bits of mantissa. Infinities and NaNs stay.
+uint32_t Rounded(uint32_t bits) {
+  constexpr uint32_t kExponent = 0x7f800000, kDropped = 0x1fff;
+  if ((bits & kExponent) == kExponent) return bits;
+  return (bits + kDropped / 2 + (bits >> 13 & 1)) & ~kDropped;
+}
+
 // See wgmma.cuh for where the elements of a thread stand.
-HostTensor Fragments(const HostTensor& weight, int steps,
-                     const std::function<int64_t(int, int)>& index) {
+template <typename Bits>
+HostTensor Fragments(const HostTensor& weight, int steps, const IndexOf& index) {
+  constexpr int kOfAWord = 4 / sizeof(Bits);
   const int64_t per_filter = weight.elements() / kFilters;
-  const absl::Span<const uint16_t> from = weight.data<uint16_t>();
-  HostTensor made = HostTensor::Allocate(weight.dtype(), {int64_t{steps} * kThreads * kElements});
-  uint16_t* to = made.mutable_data<uint16_t>().data();
+  const absl::Span<const Bits> from = weight.data<Bits>();
+  HostTensor made =
+      HostTensor::Allocate(weight.dtype(), {int64_t{steps} * kThreads * kWords * kOfAWord});
+  Bits* to = made.mutable_data<Bits>().data();
   for (int step = 0; step < steps; ++step) {
     for (int thread = 0; thread < kThreads; ++thread) {
-      for (int e = 0; e < kElements; ++e) {
-        const int filter = thread / 32 * 16 + thread % 32 / 4 + e / 2 % 2 * 8;
-        const int k = thread % 4 * 2 + e % 2 + e / 4 * 8;
+      for (int e = 0; e < kWords * kOfAWord; ++e) {
+        const int word = e / kOfAWord;
+        const int filter = thread / 32 * 16 + thread % 32 / 4 + word % 2 * 8;
+        const int k = (thread % 4 + word / 2 * 4) * kOfAWord + e % kOfAWord;
         const int64_t i = index(step, k);
-        *to++ = i < 0 ? uint16_t{0} : from[filter * per_filter + i];
+        *to++ = i < 0 ? Bits{0} : Rounded(from[filter * per_filter + i]);
       }
     }
   }
   return made;
 }
 
-}  // namespace
-
-Derived RegisterOperand(int weight, int steps, std::string recipe,
-                        std::function<int64_t(int step, int k)> index) {
+template <typename Bits>
+Derived OperandOf(int weight, int steps, std::string recipe, IndexOf index) {
+  constexpr int64_t kStep = kThreads * kWords * 4 / sizeof(Bits);
   return {.from = {weight},
           .recipe = std::move(recipe),
-          .to = Format::RowMajor({int64_t{steps} * kThreads * kElements}),
+          .to = Format::RowMajor({steps * kStep}),
           .make = [steps, index = std::move(index)](absl::Span<const HostTensor> sources)
-              -> absl::StatusOr<HostTensor> { return Fragments(sources[0], steps, index); }};
+              -> absl::StatusOr<HostTensor> { return Fragments<Bits>(sources[0], steps, index); }};
+}
+
+}  // namespace
+
+Derived RegisterOperand(int weight, int steps, std::string recipe, IndexOf index) {
+  return OperandOf<uint16_t>(weight, steps, std::move(recipe), std::move(index));
+}
+
+Derived Tf32RegisterOperand(int weight, int steps, std::string recipe, IndexOf index) {
+  return OperandOf<uint32_t>(weight, steps, std::move(recipe), std::move(index));
 }
 
 Derived FloatBias(int bias, int weight) {

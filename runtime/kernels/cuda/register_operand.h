@@ -13,6 +13,10 @@ namespace onnx_cudnn {
 //   index   which element of a filter stands at element `k` of step `step`; -1: zero
 Derived RegisterOperand(int weight, int steps, std::string recipe,
                         std::function<int64_t(int step, int k)> index);
+// The same of an f32 weight, whose elements are rounded to tf32 (ties to even): fragments of 64
+// × 8.
+Derived Tf32RegisterOperand(int weight, int steps, std::string recipe,
+                            std::function<int64_t(int step, int k)> index);
 
 // The bias constant `bias` of 64 filters in f32; zeros where there is none (`bias` < 0; `weight` is
 // any constant).

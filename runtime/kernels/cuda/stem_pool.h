@@ -11,29 +11,35 @@ inline constexpr int kStemFilters = 64;
 inline constexpr int kStemWidth = 224;  // of the image
 inline constexpr int kStemKernel = 7;
 
-// The product over the window has 11 steps of 16: see stem_pool.cu.
+// The product over the window has 11 steps of 16 in halves, 22 of 8 in tf32: see stem_pool.cu and
+// stem_pool_tf32.cu.
 inline constexpr int kStemSteps = 11;
 inline constexpr int kStemStepDepth = 16;
-inline constexpr int kStemWeights = kStemSteps * kStemStepDepth * kStemFilters;
+inline constexpr int kStemTf32Steps = 22;
+inline constexpr int kStemTf32StepDepth = 8;
 
-// Where a weight of row `r`, column `s` and channel `c` of the window comes in that product; -1
-// where the product has a zero. Of step `step` and its element `k`.
+// Which weight, of row `r`, column `s` and channel `c` of the window, stands at element `k` of step
+// `step` of that product; -1 where the product has a zero.
 struct StemTap {
   int r = -1, s = -1, c = -1;
 };
 StemTap StemTapOf(int step, int k);
+StemTap StemTf32TapOf(int step, int k);
 
 struct StemPoolParameters {
   TensorMapBytes image;   // x[images × 3, height, 224], rows of 4 × 3 channels a box
-  TensorMapBytes pooled;  // y[images × height / 4 × 56, 64], 56 pixels a box
-  const void* weights;    // kStemWeights, in the order of wgmma's register operand
+  TensorMapBytes pooled;  // y[images × height / 4 × 56, 64], 56 pixels × 128 bytes a box
+  const void* weights;    // in the order of wgmma's register operand
   const float* bias;      // [64]
   int image_rows;         // pooled ones of an image: height / 4
   int rows;               // of all images
 };
 
-// x of `input` (f32 or `compute`), y and the weights of `compute` (f16 or bf16). sm_90a alone.
+// x of `input` (f32 or `compute`), y and the weights of `compute` (f16, bf16, or f32, whose
+// products are tf32: then the weights are rounded to it). sm_90a alone.
 KernelCall StemPoolCall(DType compute, DType input, const StemPoolParameters& parameters,
                         int multiprocessors);
+// That of f32.
+KernelCall StemPoolTf32Call(const StemPoolParameters& parameters, int multiprocessors);
 
 }  // namespace onnx_cudnn

@@ -14,17 +14,18 @@ namespace {
 
 static_assert(sizeof(CUtensorMap) == sizeof(TensorMapBytes));
 
-using Encode = decltype(&cuTensorMapEncodeTiled);
 constexpr unsigned kSinceDriver = 12000;  // of CUDA, as its API counts
 
-absl::StatusOr<Encode> FindEncode() {
+// The driver's function of that name.
+template <typename Function>
+absl::StatusOr<Function> Find(const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  RETURN_IF_ERROR(CUDA_STATUS(cudaGetDriverEntryPointByVersion, "cuTensorMapEncodeTiled", &function,
-                              kSinceDriver, cudaEnableDefault, &result));
-  if (result == cudaDriverEntryPointSuccess) return reinterpret_cast<Encode>(function);
+  RETURN_IF_ERROR(CUDA_STATUS(cudaGetDriverEntryPointByVersion, name, &function, kSinceDriver,
+                              cudaEnableDefault, &result));
+  if (result == cudaDriverEntryPointSuccess) return reinterpret_cast<Function>(function);
   return absl::FailedPreconditionError(
-      "the driver has no cuTensorMapEncodeTiled: install one of CUDA 12 or later");
+      absl::StrCat("the driver has no ", name, ": install one of CUDA 12 or later"));
 }
 
 CUtensorMapDataType TypeOf(TensorMap::Element element) {
@@ -33,30 +34,62 @@ CUtensorMapDataType TypeOf(TensorMap::Element element) {
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case TensorMap::Element::kBF16:
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    default:
+    case TensorMap::Element::kF32:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case TensorMap::Element::kTf32:
+      return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
   }
+  return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+}
+
+// What both functions of the driver take.
+struct Extents {
+  cuuint64_t dims[5], strides[4];
+  cuuint32_t steps[5] = {1, 1, 1, 1, 1};  // from one element to the next, of each dim
+  CUtensorMapSwizzle swizzle;
+  CUtensorMapL2promotion promotion;
+
+  explicit Extents(const TensorMap& map)
+      : swizzle(map.swizzles_128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE),
+        promotion(map.promotes_256 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+                                   : CU_TENSOR_MAP_L2_PROMOTION_NONE) {
+    std::copy_n(map.dims, 5, dims);
+    std::copy_n(map.strides, 4, strides);
+  }
+};
+
+absl::Status CheckResult(const char* name, CUresult result) {
+  if (result == CUDA_SUCCESS) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(name, ": error ", static_cast<int>(result)));
+}
+
+absl::Status EncodeBoxes(const TensorMap& map, void* address, CUtensorMap& encoded) {
+  constexpr char kName[] = "cuTensorMapEncodeTiled";
+  ASSIGN_OR_RETURN(const auto encode, Find<decltype(&cuTensorMapEncodeTiled)>(kName));
+  const Extents e(map);
+  return CheckResult(
+      kName, encode(&encoded, TypeOf(map.element), static_cast<cuuint32_t>(map.rank), address,
+                    e.dims, e.strides, map.box, e.steps, CU_TENSOR_MAP_INTERLEAVE_NONE, e.swizzle,
+                    e.promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+}
+
+absl::Status EncodePlaces(const TensorMap& map, void* address, CUtensorMap& encoded) {
+  constexpr char kName[] = "cuTensorMapEncodeIm2col";
+  ASSIGN_OR_RETURN(const auto encode, Find<decltype(&cuTensorMapEncodeIm2col)>(kName));
+  Extents e(map);
+  std::copy_n(map.places->strides, 2, e.steps + 1);
+  return CheckResult(kName, encode(&encoded, TypeOf(map.element), static_cast<cuuint32_t>(map.rank),
+                                   address, e.dims, e.strides, map.places->first, map.places->last,
+                                   map.box[0], map.box[1], e.steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                   e.swizzle, e.promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 
 }  // namespace
 
 absl::StatusOr<TensorMapBytes> EncodeTensorMap(const TensorMap& map, void* address) {
-  ASSIGN_OR_RETURN(const Encode encode, FindEncode());
   alignas(64) CUtensorMap encoded;
-  const cuuint32_t element_strides[5] = {1, 1, 1, 1, 1};
-  cuuint64_t dims[5], strides[4];
-  std::copy_n(map.dims, 5, dims);
-  std::copy_n(map.strides, 4, strides);
-  const CUresult result = encode(
-      &encoded, TypeOf(map.element), static_cast<cuuint32_t>(map.rank), address, dims, strides,
-      map.box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
-      map.swizzles_128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-      map.promotes_256 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_NONE,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) {
-    return absl::InternalError(
-        absl::StrCat("cuTensorMapEncodeTiled: error ", static_cast<int>(result)));
-  }
+  RETURN_IF_ERROR(map.places ? EncodePlaces(map, address, encoded)
+                             : EncodeBoxes(map, address, encoded));
   TensorMapBytes bytes;
   std::memcpy(&bytes, &encoded, sizeof(bytes));
   return bytes;

@@ -5,7 +5,8 @@
 
 namespace onnx_cudnn {
 
-// The CUtensorMap of an operand at `address`, by the driver's cuTensorMapEncodeTiled.
+// The CUtensorMap of an operand at `address`, by the driver's cuTensorMapEncodeTiled, or
+// cuTensorMapEncodeIm2col where the map has places.
 //   errors  FailedPrecondition: the driver has none; Internal: it takes no such map
 absl::StatusOr<TensorMapBytes> EncodeTensorMap(const TensorMap& map, void* address);
 

@@ -1,5 +1,6 @@
 // wgmma, the matrix product of four warps of sm_90a: d[64, N] += a[64, 16] × b[16, N], a in
-// registers, b in shared memory, sums in f32. A thread of warp w and lane l holds
+// registers or shared memory, b in shared memory, sums in f32. Of `float`, which stands for tf32, K
+// is 8. A thread of warp w and lane l holds
 //   d[4j + 2h + e]  of row 16w + l / 4 + 8h and column 8j + 2 (l % 4) + e
 //   a: 8 elements   e of row 16w + l / 4 + 8 (e / 2 % 2) and column 2 (l % 4) + e % 2 + 8 (e / 4)
 #pragma once
@@ -11,9 +12,9 @@
 
 namespace onnx_cudnn {
 
-// The descriptor of an operand of 16-bit elements whose K is innermost in shared memory: 64 of K a
-// row of 128 bytes, swizzled, eight rows after another at 1,024 bytes. `at`: the first row, + 32
-// bytes a step of K.
+// The descriptor of an operand whose K is innermost in shared memory: rows of 128 bytes, 64 of K of
+// 16 bits or 32 of tf32, swizzled, eight rows after another at 1,024 bytes. `at`: the first row, +
+// 32 bytes a step of K.
 __device__ __forceinline__ uint64_t SwizzledOperand(uint32_t at) {
   constexpr uint32_t kHigh = 1u << 30 | 1024 >> 4;
   return static_cast<uint64_t>(kHigh) << 32 | 1 << 16 | at >> 4;
@@ -34,12 +35,15 @@ __device__ __forceinline__ uint64_t SwizzledOperand(uint32_t at) {
 #define WGMMA_LIST_56 WGMMA_LIST_52 ", %52, %53, %54, %55"
 #define WGMMA_LIST_60 WGMMA_LIST_56 ", %56, %57, %58, %59"
 #define WGMMA_LIST_64 WGMMA_LIST_60 ", %60, %61, %62, %63"
+#define WGMMA_LIST_96                                            \
+  WGMMA_LIST_64                                                  \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75" \
+  ", %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87" \
+  ", %88, %89, %90, %91, %92, %93, %94, %95"
 #define WGMMA_LIST_128                                                       \
-  WGMMA_LIST_64                                                              \
-  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75"             \
-  ", %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87"             \
-  ", %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99"             \
-  ", %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
+  WGMMA_LIST_96                                                              \
+  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107"     \
+  ", %108, %109, %110, %111"                                                 \
   ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123" \
   ", %124, %125, %126, %127"
 
@@ -76,26 +80,41 @@ WGMMA(__nv_bfloat16, "bf16", 120, 60, "%60", "%61", "%62", "%63", "%64", "%65", 
       WGMMA_OUT16(32), WGMMA_OUT4(48), WGMMA_OUT4(52), WGMMA_OUT4(56))
 #undef WGMMA
 
-// The same with a in shared memory: a and b are descriptors.
-#define WGMMA_SHARED(element, type, n, count, a_, b_, p_, ...)                             \
-  __device__ __forceinline__ void Wgmma(element, float(&d)[count], uint64_t a, uint64_t b, \
-                                        int accumulates) {                                 \
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p_                                    \
-                 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type     \
-                 " {" WGMMA_LIST_##count "}, " a_ ", " b_ ", p, 1, 1, 0, 0;\n}"            \
-                 : __VA_ARGS__                                                             \
-                 : "l"(a), "l"(b), "r"(accumulates));                                      \
+// The same of tf32 (a: 4 elements, e of row 16w + l / 4 + 8 (e % 2) and column l % 4 + 4 (e / 2)).
+__device__ __forceinline__ void Wgmma(float, float (&d)[56], const uint4& a, uint64_t b,
+                                      int accumulates) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %61, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n112k8.f32.tf32.tf32 {" WGMMA_LIST_56
+      "}, {%56, %57, %58, %59}, %60, p, 1, 1;\n}"
+      : WGMMA_OUT32(0), WGMMA_OUT16(32), WGMMA_OUT4(48), WGMMA_OUT4(52)
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"(accumulates));
+}
+
+// The same with a in shared memory: a and b are descriptors. `types`: with the depth of K, which is
+// 32 bytes; `tail`: that neither operand is transposed, where that can be said.
+#define WGMMA_SHARED(element, types, tail, n, count, a_, b_, p_, ...)                       \
+  __device__ __forceinline__ void Wgmma(element, float(&d)[count], uint64_t a, uint64_t b,  \
+                                        int accumulates) {                                  \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p_                                     \
+                 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n types " {" WGMMA_LIST_##count \
+                 "}, " a_ ", " b_ ", p, 1, 1" tail ";\n}"                                   \
+                 : __VA_ARGS__                                                              \
+                 : "l"(a), "l"(b), "r"(accumulates));                                       \
   }
-WGMMA_SHARED(__half, "f16", 64, 32, "%32", "%33", "%34", WGMMA_OUT32(0))
-WGMMA_SHARED(__nv_bfloat16, "bf16", 64, 32, "%32", "%33", "%34", WGMMA_OUT32(0))
-WGMMA_SHARED(__half, "f16", 128, 64, "%64", "%65", "%66", WGMMA_OUT32(0), WGMMA_OUT32(32))
-WGMMA_SHARED(__nv_bfloat16, "bf16", 128, 64, "%64", "%65", "%66", WGMMA_OUT32(0), WGMMA_OUT32(32))
-WGMMA_SHARED(__half, "f16", 256, 128, "%128", "%129", "%130", WGMMA_OUT32(0), WGMMA_OUT32(32),
-             WGMMA_OUT32(64), WGMMA_OUT32(96))
-WGMMA_SHARED(__nv_bfloat16, "bf16", 256, 128, "%128", "%129", "%130", WGMMA_OUT32(0),
-             WGMMA_OUT32(32), WGMMA_OUT32(64), WGMMA_OUT32(96))
+#define WGMMA_SHARED_OF_EACH(n, count, a_, b_, p_, ...)                                         \
+  WGMMA_SHARED(__half, "k16.f32.f16.f16", ", 0, 0", n, count, a_, b_, p_, __VA_ARGS__)          \
+  WGMMA_SHARED(__nv_bfloat16, "k16.f32.bf16.bf16", ", 0, 0", n, count, a_, b_, p_, __VA_ARGS__) \
+  WGMMA_SHARED(float, "k8.f32.tf32.tf32", "", n, count, a_, b_, p_, __VA_ARGS__)
+WGMMA_SHARED_OF_EACH(64, 32, "%32", "%33", "%34", WGMMA_OUT32(0))
+WGMMA_SHARED_OF_EACH(128, 64, "%64", "%65", "%66", WGMMA_OUT32(0), WGMMA_OUT32(32))
+WGMMA_SHARED_OF_EACH(192, 96, "%96", "%97", "%98", WGMMA_OUT32(0), WGMMA_OUT32(32), WGMMA_OUT32(64))
+WGMMA_SHARED_OF_EACH(256, 128, "%128", "%129", "%130", WGMMA_OUT32(0), WGMMA_OUT32(32),
+                     WGMMA_OUT32(64), WGMMA_OUT32(96))
+#undef WGMMA_SHARED_OF_EACH
 #undef WGMMA_SHARED
 #undef WGMMA_LIST_128
+#undef WGMMA_LIST_96
 #undef WGMMA_LIST_64
 #undef WGMMA_LIST_60
 #undef WGMMA_LIST_56

@@ -2,6 +2,8 @@
 
 #include <cuda.h>
 
+#include <string_view>
+
 namespace onnx_cudnn {
 namespace {
 
@@ -50,9 +52,17 @@ CUresult EncodeTiled(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const
                      CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
   return CUDA_SUCCESS;
 }
-cudaError_t GetDriverEntryPoint(const char*, void** function, unsigned, unsigned long long,
+CUresult EncodeIm2col(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                      const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
+                      const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                      CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  return CUDA_SUCCESS;
+}
+cudaError_t GetDriverEntryPoint(const char* symbol, void** function, unsigned, unsigned long long,
                                 cudaDriverEntryPointQueryResult* result) {
-  *function = reinterpret_cast<void*>(EncodeTiled);
+  *function = std::string_view(symbol) == "cuTensorMapEncodeIm2col"
+                  ? reinterpret_cast<void*>(EncodeIm2col)
+                  : reinterpret_cast<void*>(EncodeTiled);
   *result = cudaDriverEntryPointSuccess;
   return Count();
 }

@@ -1,0 +1,214 @@
+// What both files of conv_gemm share: rings in shared memory, who fills the one of slices, and who
+// says that a slice was read.
+//
+// Four jobs, each with its own warps. In the order of a tile:
+//   slices     one thread brings pixels by the copy engine and weights by a bulk copy into a ring
+//   residuals  one thread brings the residual, piece by piece, into the ring of results
+//   products   two warpgroups multiply slice by slice, then add, round and write piece by piece
+//              over the residual
+//   results    one thread for each ring stores pieces
+// Rings run on from tile to tile, so that one tile's loads and stores overlap with another's
+// products. Their barriers:
+//   full      pixels (and weights) of a slice are there: by the copy engine
+//   empty     no product reads it any more: by each warp that did, of both blocks of a pair
+//   residual  a piece's residual is there: by the copy engine
+//   done      its result is written: by each warp that did
+//   stored    the copy engine has read it
+// Waits are for what stands earlier in the same fixed order of slices and pieces, so none is for
+// ever; each barrier's next phase needs all its waiters to have passed this one.
+//
+// Blocks of a pair have tiles of the same filters. Each brings half of every slice of weights into
+// both, once that slice's buffer is empty in both.
+#pragma once
+
+#include "runtime/kernels/cuda/cluster.cuh"
+#include "runtime/kernels/cuda/conv_gemm.h"
+#include "runtime/kernels/cuda/copy_engine.cuh"
+#include "runtime/kernels/cuda/wgmma.cuh"
+
+namespace onnx_cudnn::conv_gemm {
+
+constexpr int kThreads = 384;  // two warpgroups that multiply, four warps that move
+constexpr int kSharedBytes = kConvGemmSharedBytes + 1024;  // the swizzle's pattern starts there
+constexpr int kRowBytes = kConvGemmRowBytes;
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+constexpr int kMost = kConvGemmMostBuffers;
+constexpr int kBarriers = 5 * kMost;
+constexpr int kStepBytes = 32;  // of K, of one wgmma
+
+// Of a slice of K, and of a piece.
+template <typename T>
+constexpr int kChannels = kRowBytes / static_cast<int>(sizeof(T));
+
+// A ring's next buffer, and the parity of its phase.
+struct Turn {
+  int buffer = 0;
+  uint32_t parity = 0;
+
+  __device__ __forceinline__ void Next(int buffers) {
+    if (++buffer < buffers) return;
+    buffer = 0;
+    parity ^= 1;
+  }
+  __device__ __forceinline__ void Skip(int count, int buffers) {
+    const int next = buffer + count;
+    parity ^= next / buffers & 1;
+    buffer = next % buffers;
+  }
+};
+
+// Addresses in shared memory: the first barrier of each kind, one a buffer, and the buffers.
+struct Rings {
+  uint32_t full, empty, residual, done, stored;
+  uint32_t slices, weights, pieces;
+
+  // `slice_bytes`, `weight_bytes`: of a slice's pixels and weights.
+  __device__ Rings(const ConvGemmParameters& p, uint32_t barriers, uint32_t buffers,
+                   int slice_bytes, int weight_bytes)
+      : full(barriers),
+        empty(full + 8 * kMost),
+        residual(empty + 8 * kMost),
+        done(residual + 8 * kMost),
+        stored(done + 8 * kMost),
+        slices(buffers),
+        weights(slices + p.stages * slice_bytes),
+        pieces(weights + (p.keeps_weights ? p.slices : p.stages) * weight_bytes) {}
+
+  // `readers`: warps of a block that read a slice; `writers`: that write a piece.
+  __device__ void InitBarriers(int readers, int writers) const {
+    for (int i = 0; i < kMost; ++i) {
+      BarrierInit(full + 8 * i, 1);
+      BarrierInit(empty + 8 * i, readers);
+      BarrierInit(residual + 8 * i, 1);
+      BarrierInit(done + 8 * i, writers);
+      BarrierInit(stored + 8 * i, 1);
+    }
+    BarrierInitFence();
+  }
+};
+
+// Which tiles a block has.
+struct Share {
+  int first, step, rank;
+  __device__ explicit Share(bool is_paired)
+      : first(static_cast<int>(blockIdx.x) >> is_paired),
+        step(static_cast<int>(gridDim.x) >> is_paired),
+        rank(is_paired ? static_cast<int>(blockIdx.x) & 1 : 0) {}
+};
+
+struct Tile {
+  int pixels, filters;  // which tile of each; of the pixels it may be one behind the last
+  __device__ Tile(const ConvGemmParameters& p, int tile, int rank) : pixels(tile / p.filter_tiles) {
+    filters = tile - pixels * p.filter_tiles;
+    if (p.is_paired) pixels = 2 * pixels + rank;
+  }
+};
+
+// Where the window of a tile's first pixel stands; of a tile behind the last one somewhere.
+struct Place {
+  int column, row, image;
+  __device__ Place(const ConvGemmParameters& p, const ConvGemmSource& source, int pixel) {
+    pixel = pixel < p.pixels ? pixel : 0;
+    const int line = pixel / p.columns;
+    image = line / p.rows;
+    column = (pixel - line * p.columns) * source.stride_w - source.pad_w;
+    row = (line - image * p.rows) * source.stride_h - source.pad_h;
+  }
+};
+
+// From the place at `column, row, image` on, pixels of a tap, of channels from `channel` on.
+__device__ __forceinline__ void LoadPlaces(uint32_t to, const TensorMapBytes& map, uint32_t barrier,
+                                           int channel, const Place& place, int tap_column,
+                                           int tap_row) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], "
+      "[%1, {%3, %4, %5, %6}], [%2], {%7, %8};" ::"r"(to),
+      "l"(&map), "r"(barrier), "r"(channel), "r"(place.column), "r"(place.row), "r"(place.image),
+      "h"(static_cast<uint16_t>(tap_column)), "h"(static_cast<uint16_t>(tap_row))
+      : "memory");
+}
+// Into both blocks of a pair, whose barriers get the bytes.
+__device__ __forceinline__ void LoadBytesToBoth(uint32_t to, const void* from, int bytes,
+                                                uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+      "[%1], %2, [%3], %4;" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(barrier), "h"(static_cast<uint16_t>(3))
+      : "memory");
+}
+
+// Until both blocks of a pair are here, and what they told each other has arrived. All threads.
+__device__ __forceinline__ void MeetPartner() {
+  __syncwarp();
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+}
+
+// The warp reads a slice no more: its first lane tells this block, its second one the partner.
+__device__ __forceinline__ void Release(uint32_t empty, int lane, bool is_paired) {
+  if (lane == 0) BarrierArrive(empty);
+  if (is_paired && lane == 1) {
+    const uint32_t there = AddressIn(empty, static_cast<int>(blockIdx.x & 1) ^ 1);
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there)
+                 : "memory");
+  }
+}
+
+// One thread.
+template <typename T, int kPixels, int kFilters>
+__device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const Rings& rings) {
+  constexpr int kWeightBytes = kFilters * kRowBytes, kHalf = kWeightBytes / 2;
+  const Share share(p.is_paired);
+  Turn turn;
+  for (int t = share.first; t < p.tiles; t += share.step) {
+    const Tile tile(p, t, share.rank);
+    const bool brings_weights = !p.keeps_weights || t == share.first;
+    const char* weights =
+        static_cast<const char*>(p.weights) + int64_t{tile.filters} * p.slices * kWeightBytes;
+    int k = 0;
+    const auto bring = [&](const ConvGemmSource& source, const Place& place, int channel,
+                           int tap_column, int tap_row) {
+      const uint32_t full = rings.full + 8 * turn.buffer, empty = rings.empty + 8 * turn.buffer;
+      if (p.is_paired) {
+        ClusterBarrierWait(empty, turn.parity ^ 1);
+      } else {
+        BarrierWait(empty, turn.parity ^ 1);
+      }
+      BarrierExpect(full, p.tile_pixels * kRowBytes + (brings_weights ? kWeightBytes : 0));
+      const uint32_t to = rings.slices + turn.buffer * kPixels * kRowBytes;
+      if (source.has_places) {
+        LoadPlaces(to, source.map, full, channel, place, tap_column, tap_row);
+      } else {
+        LoadBox(to, source.map, full, channel, tile.pixels * source.columns,
+                tile.pixels * source.rows);
+      }
+      const uint32_t weights_to =
+          rings.weights + (p.keeps_weights ? k : turn.buffer) * kWeightBytes;
+      if (p.is_paired) {
+        LoadBytesToBoth(weights_to + share.rank * kHalf, weights + share.rank * kHalf, kHalf, full);
+      } else if (brings_weights) {
+        LoadBytes(weights_to, weights, kWeightBytes, full);
+      }
+      weights += kWeightBytes;
+      ++k;
+      turn.Next(p.stages);
+    };
+    for (int i = 0; i < p.sources; ++i) {
+      const ConvGemmSource& source = p.source[i];
+      const Place place(p, source, tile.pixels * p.tile_pixels);
+      for (int row = 0; row < source.kernel_h; ++row) {
+        for (int column = 0; column < source.kernel_w; ++column) {
+          for (int channel = 0; channel < source.channels; channel += kChannels<T>) {
+            bring(source, place, channel, column, row);
+          }
+        }
+      }
+    }
+  }
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+}  // namespace onnx_cudnn::conv_gemm

@@ -1,0 +1,81 @@
+// Graphs of convolutions in the emulator, with a Target whose products may be tf32 and of which
+// each block has several tiles.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/emulator/run_code.h"
+#include "tests/kernels/kernels_fixture.h"
+#include "tests/ops/run_op.h"
+
+namespace onnx_cudnn {
+
+// f16, bf16 and tf32 round to 11, 8 and 11 bits; sums are f32 on both sides.
+inline constexpr double kHalf = 1e-3, kBrain = 8e-3, kTf32 = 2e-3;
+
+class EmulatedConvTest : public KernelsTest {
+ protected:
+  using Ints = std::vector<int64_t>;
+
+  EmulatedConvTest() {
+    target_with_few_blocks_.info.multiprocessors = 3;
+    target_with_few_blocks_.numerics.tf32 = true;
+  }
+
+  Value& Conv(Value& x, int64_t filters, int64_t kernel, int64_t stride, bool has_bias = true) {
+    const int64_t pad = kernel / 2;
+    std::vector<Value*> inputs = {&x,
+                                  &Weights(graph_, x.dtype(), {filters, x.dim(1), kernel, kernel})};
+    if (has_bias) inputs.push_back(&Weights(graph_, x.dtype(), {filters}));
+    return Append(graph_, "Conv", inputs,
+                  {{"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{stride, stride}}});
+  }
+  Value& MaxPool(Value& x) {
+    return Append(
+        graph_, "MaxPool", {&x},
+        {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}});
+  }
+
+  // The Candidate around the first Conv that Describe starts so with.
+  Candidate Find(std::string_view line) {
+    graph_.AddOutput("y", *graph_.TopologicalOrder().back()->outputs()[0]);
+    Sink found;
+    engine_->Propose(graph_, FindNode(graph_, "Conv"), target_with_few_blocks_, found);
+    for (const Candidate& c : found.all) {
+      if (Describe(c).starts_with(line)) return c;
+    }
+    ADD_FAILURE() << "nothing is proposed as " << line;
+    return {};
+  }
+
+  // Numbers of both signs for every input of the Candidate.
+  static std::vector<HostTensor> InputsOf(const Candidate& candidate) {
+    std::vector<HostTensor> inputs;
+    for (const Value* v : BoundaryOf(candidate.nodes).inputs) {
+      inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), inputs.size() + 7)));
+    }
+    return inputs;
+  }
+
+  std::string Compare(CompileKernel compile, std::string_view line, double tolerance,
+                      std::string_view way = "") {
+    const Candidate candidate = Find(line);
+    const Unit unit = UnitOf(candidate.nodes);
+    const auto code = compile({unit, candidate, target_with_few_blocks_, way});
+    return emulator::CompareWithReference(code, candidate, InputsOf(candidate), tolerance);
+  }
+
+  Graph graph_;
+  Target target_with_few_blocks_ = target_;
+
+ private:
+  class Sink final : public CandidateSink {
+   public:
+    void Add(Candidate candidate) override { all.push_back(std::move(candidate)); }
+    void No(const Engine&, const Node&, std::string) override {}
+    std::vector<Candidate> all;
+  };
+};
+
+}  // namespace onnx_cudnn
