@@ -1,3 +1,5 @@
+#include "runtime/kernels/gemv.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -19,16 +21,10 @@ constexpr Rule kNotInFormula = {"it computes cast(relu(x·w + bias)), with any p
 constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
                              "none: cuDNN's graphs have several outputs"};
 
-// Weights as fast as from L2 and DRAM together, one round of loads and sums. One H200 took 0.72 to
-// 1.09 times as long (tools/bench/results/kernels-2026-11-22-a868533.json).
-constexpr double kFixedUs = 2.0;
-constexpr double kBytesPerUs = 3e6;
 constexpr double kArithmetic = 0.5;  // of the f32 rate, to which weights are widened
 
-bool IsProduct(const Node& node) { return node.op() == "Gemm" || node.op() == "MatMul"; }
-
 const Node& ProductOf(absl::Span<const Node* const> nodes) {
-  return **std::find_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsProduct(*n); });
+  return **std::find_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsGemv(*n); });
 }
 
 // Whether `addend` is a constant of one number a column of `result`.
@@ -38,33 +34,7 @@ bool IsBias(const Value& addend, const Value& result) {
          addend.elements() == columns && addend.dim(addend.rank() - 1) == columns;
 }
 
-Support TakesProduct(const Unit& core) {
-  const Node& node = core.node();
-  const Value &w = node.input(1), &y = node.output(0);
-  if (!w.is_constant() || w.rank() != 2) {
-    return Support::No(absl::StrCat(w.name(), " is not a constant matrix"));
-  }
-  if (std::max(w.dim(0), w.dim(1)) > kMostExtent) {
-    return Support::No(absl::StrCat(w.name(), " is ", ToString(w.type()), ", too large"));
-  }
-  const Attrs& attrs = node.attrs();
-  if (attrs.Int("transA", 0) != 0) return Support::No("its input 0 is transposed");
-  if (attrs.Float("alpha", 1) != 1 || attrs.Float("beta", 1) != 1) {
-    return Support::No("alpha or beta is not 1");
-  }
-  if (y.elements() == 0) return Support::No("its result is empty");
-  const int64_t rows = y.elements() / y.dim(y.rank() - 1);
-  const int64_t depth = node.input(0).dim(node.input(0).rank() - 1);
-  if (rows > kMostRows) {
-    return Support::No(absl::StrCat(rows, " rows are more than ", kMostRows));
-  }
-  if (depth * BitsOf(w.dtype()) % kVectorBits != 0) {
-    return Support::No(absl::StrCat("a depth of ", depth, " is no multiple of 16 bytes"));
-  }
-  if (!node.has_input(2) || IsBias(node.input(2), y)) return Support::Yes();
-  return Support::No(
-      absl::StrCat(node.input(2).name(), " is not a constant of one number a column"));
-}
+Support TakesProduct(const Unit& core) { return CheckGemv(core.node()); }
 
 const Rule* JoinsPrologue(const GrowthStep& step) {
   if (&step.edge != &ProductOf(step.nodes).input(0)) return &kUnreported;
@@ -75,14 +45,51 @@ const Rule* JoinsPrologue(const GrowthStep& step) {
 
 // Places in the formula; -1: none.
 int PlaceOf(const Node& node) {
-  if (IsProduct(node)) return 0;
+  if (IsGemv(node)) return 0;
   if (node.op() == "Add") return 1;
   if (node.op() == "Relu") return 2;
   return node.op() == "Cast" && kTypes.Has(node.output(0).dtype()) ? 3 : -1;
 }
 
-// The bias of a product that has none, Relu, Cast, in this order.
-const Rule* JoinsEpilogue(const GrowthStep& step) {
+double Us(const Unit&, const Cost& roofline, const Target& target) {
+  const double arithmetic_us =
+      static_cast<double>(roofline.flops) / (kArithmetic * target.info.f32_flops_per_us);
+  return kGemvFixedUs +
+         std::max(static_cast<double>(roofline.bytes) / kGemvBytesPerUs, arithmetic_us);
+}
+
+}  // namespace
+
+bool IsGemv(const Node& node) { return node.op() == "Gemm" || node.op() == "MatMul"; }
+
+Support CheckGemv(const Node& product) {
+  const Value &w = product.input(1), &y = product.output(0);
+  if (!w.is_constant() || w.rank() != 2) {
+    return Support::No(absl::StrCat(w.name(), " is not a constant matrix"));
+  }
+  if (std::max(w.dim(0), w.dim(1)) > kMostExtent) {
+    return Support::No(absl::StrCat(w.name(), " is ", ToString(w.type()), ", too large"));
+  }
+  const Attrs& attrs = product.attrs();
+  if (attrs.Int("transA", 0) != 0) return Support::No("its input 0 is transposed");
+  if (attrs.Float("alpha", 1) != 1 || attrs.Float("beta", 1) != 1) {
+    return Support::No("alpha or beta is not 1");
+  }
+  if (y.elements() == 0) return Support::No("its result is empty");
+  const int64_t rows = y.elements() / y.dim(y.rank() - 1);
+  const int64_t depth = product.input(0).dim(product.input(0).rank() - 1);
+  if (rows > kMostRows) {
+    return Support::No(absl::StrCat(rows, " rows are more than ", kMostRows));
+  }
+  if (depth * BitsOf(w.dtype()) % kVectorBits != 0) {
+    return Support::No(absl::StrCat("a depth of ", depth, " is no multiple of 16 bytes"));
+  }
+  if (!product.has_input(2) || IsBias(product.input(2), y)) return Support::Yes();
+  return Support::No(
+      absl::StrCat(product.input(2).name(), " is not a constant of one number a column"));
+}
+
+const Rule* JoinsGemvEpilogue(const GrowthStep& step) {
   if (const Rule* no = JoinsAsReader(step)) return no;
   if (!step.edge.has_one_use()) return &kOneResult;
   if (PlaceOf(step.node) <= PlaceOf(*step.edge.producer())) return &kNotInFormula;
@@ -91,14 +98,6 @@ const Rule* JoinsEpilogue(const GrowthStep& step) {
   const Value& other = step.node.input(&step.node.input(0) == &step.edge ? 1 : 0);
   return IsBias(other, step.edge) ? nullptr : &kNotInFormula;
 }
-
-double Us(const Unit&, const Cost& roofline, const Target& target) {
-  const double arithmetic_us =
-      static_cast<double>(roofline.flops) / (kArithmetic * target.info.f32_flops_per_us);
-  return kFixedUs + std::max(static_cast<double>(roofline.bytes) / kBytesPerUs, arithmetic_us);
-}
-
-}  // namespace
 
 // Products of up to 8 rows with a constant matrix, of f32, f16 or bf16, as matrix-vector products
 // without tensor cores: Gemm and MatMul with a Cast of the rows from f32, one bias a column, Relu,
@@ -111,7 +110,7 @@ Kernel GemvKernel() {
           .takes = TakesProduct,
           .growth =
               [](const Unit&) {
-                return GrowthOptions{.forward = JoinsEpilogue, .backward = JoinsPrologue};
+                return GrowthOptions{.forward = JoinsGemvEpilogue, .backward = JoinsPrologue};
               },
           .formats = RowMajorOnly,
           .us = Us};

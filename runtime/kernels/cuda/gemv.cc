@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "runtime/cuda/repacked.h"
-#include "runtime/kernels/cuda/operands.h"
+#include "runtime/kernels/cuda/gemv_nodes.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -25,40 +24,20 @@ int WarpsOf(const GemvParameters& p, int element_bytes, bool is_alone) {
   return std::max(DivideUp(parts, rounds), DivideUp(results, kWarp));
 }
 
-// The matrix as [columns, depth].
-Slot WeightsOf(const Node& product, Operands& operands) {
-  const Value& w = product.input(1);
-  if (product.op() == "Gemm" && product.attrs().Int("transB", 0) != 0) return operands.Of(w).slot;
-  const Format turned = Format::Permuted(w.dims(), {1, 0});
-  return operands.Constant(Repacked(operands.PositionOf(w), w.dims(), turned));
-}
-
 }  // namespace
 
 // Products of few rows as ../gemv.cc says.
 absl::StatusOr<KernelCode> CompileGemv(const KernelRequest& request) {
-  const Node* product = nullptr;
-  const Value* bias = nullptr;
-  GemvParameters p{};
-  for (const Node* node : request.unit.nodes) {
-    if (node->op() == "Gemm" || node->op() == "MatMul") {
-      product = node;
-      if (node->has_input(2)) bias = &node->input(2);
-    } else if (node->op() == "Add") {
-      bias = &node->input(node->input(0).is_constant() ? 0 : 1);
-      p.rounds_product = true;
-    }
-    if (node->op() == "Relu") p.has_relu = true;
-  }
+  const GemvNodes nodes = ReadGemv(request.unit);
   Operands operands(request);
-  const Boundary& boundary = request.unit.boundary;
   const KernelOperand x = operands.Of(request.unit.node().input(0));  // of a Cast or the product
-  const KernelOperand y = operands.Of(*boundary.outputs[0]);
-  const DType dtype = product->input(1).dtype();
+  const KernelOperand y = operands.Of(*request.unit.boundary.outputs[0]);
+  const DType dtype = nodes.dtype();
+  GemvParameters p{};
   p.columns = static_cast<int>(y.dims().back());
   p.rows = static_cast<int>(y.value->elements() / p.columns);
   p.depth = static_cast<int>(x.dims().back());
-  p.y_dtype = y.dtype();
+  p.epilogue = nodes.epilogue;
   const DeviceInfo& info = request.target.info;
   const int blocks = DivideUp(p.columns, kGemvColumns);
   const int warps = WarpsOf(p, BitsOf(dtype) / 8, blocks <= info.multiprocessors);
@@ -67,9 +46,8 @@ absl::StatusOr<KernelCode> CompileGemv(const KernelRequest& request) {
                           .overlaps = info.compute_capability >= kLeastOverlapping};
   KernelCall call = GemvCall(dtype, x.dtype(), shape, p);
   call.Bind(offsetof(GemvParameters, x), x.slot)
-      .Bind(offsetof(GemvParameters, w), WeightsOf(*product, operands))
-      .Bind(offsetof(GemvParameters, y), y.slot);
-  if (bias != nullptr) call.Bind(offsetof(GemvParameters, bias), operands.Of(*bias).slot);
+      .Bind(offsetof(GemvParameters, w), nodes.Weights(operands));
+  nodes.Bind(call, offsetof(GemvParameters, epilogue), operands);
   KernelCode code;
   code.calls.push_back(std::move(call));
   code.constants = operands.TakeConstants();

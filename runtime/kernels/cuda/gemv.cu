@@ -2,9 +2,7 @@
 // each column at a time, so that it reads the rows' elements once for all columns. The first round
 // of weights is in registers before the launch before has written the rows.
 #include "runtime/kernels/cuda/copy_engine.cuh"
-#include "runtime/kernels/cuda/gemv.h"
-#include "runtime/kernels/cuda/numbers.cuh"
-#include "runtime/kernels/cuda/vectors.cuh"
+#include "runtime/kernels/cuda/gemv.cuh"
 
 namespace onnx_cudnn {
 namespace {
@@ -13,10 +11,6 @@ using Parameters = GemvParameters;
 
 constexpr int kWarp = 32;
 
-// 16 bytes of a column, as words so that the compiler does not take them apart, and wait for them,
-// before they are used.
-using Words = Vector<uint32_t, kVectorBytes / 4>;
-
 // Columns behind the last one are that one again.
 template <typename T>
 __device__ __forceinline__ void LoadWeights(const Parameters& p, int first, int k,
@@ -24,8 +18,7 @@ __device__ __forceinline__ void LoadWeights(const Parameters& p, int first, int 
 #pragma unroll
   for (int c = 0; c < kGemvColumns; ++c) {
     const int64_t column = min(first + c, p.columns - 1);
-    const T* from = static_cast<const T*>(p.w) + column * p.depth + k;
-    weights[c] = LoadVector<kVectorBytes / 4>(reinterpret_cast<const uint32_t*>(from));
+    weights[c] = LoadWords(static_cast<const T*>(p.w) + column * p.depth + k);
   }
 }
 
@@ -86,23 +79,6 @@ __device__ __forceinline__ void AddLanes(float (&values)[kCount], int lane) {
   }
 }
 
-template <typename T>
-__device__ __forceinline__ float Rounded(float x) {
-  return Widen<float>(Narrow<T>(x));
-}
-
-template <typename T>
-__device__ __forceinline__ void Store(const Parameters& p, int row, int column, float sum,
-                                      float bias) {
-  if (p.rounds_product) sum = Rounded<T>(sum);
-  float y = Rounded<T>(sum + bias);
-  if (p.has_relu && y < 0) y = 0;
-  const int64_t at = static_cast<int64_t>(row) * p.columns + column;
-  if (p.y_dtype == DType::kF32) static_cast<float*>(p.y)[at] = y;
-  if (p.y_dtype == DType::kF16) static_cast<Half*>(p.y)[at] = Narrow<Half>(y);
-  if (p.y_dtype == DType::kBF16) static_cast<BHalf*>(p.y)[at] = Narrow<BHalf>(y);
-}
-
 template <typename T, typename X, int kRows>
 __global__ void __launch_bounds__(GemvMostWarps(kRows) * kWarp, 1)
     Gemv(const __grid_constant__ Parameters p) {
@@ -121,7 +97,9 @@ __global__ void __launch_bounds__(GemvMostWarps(kRows) * kWarp, 1)
   Words weights[kGemvColumns];
   if (begin < p.depth) LoadWeights<T>(p, first, begin, weights);
   T bias{};  // widened where it is used, so that nothing waits for it here
-  if (has_result && p.bias != nullptr) bias = static_cast<const T*>(p.bias)[column];
+  if (has_result && p.epilogue.bias != nullptr) {
+    bias = static_cast<const T*>(p.epilogue.bias)[column];
+  }
   WaitForLaunchBefore();
   float sums[kValues] = {};
   for (int k = begin; k - lane * kLanes < p.depth; k += step) {  // a warp's lanes as one
@@ -155,7 +133,7 @@ __global__ void __launch_bounds__(GemvMostWarps(kRows) * kWarp, 1)
   if (!has_result) return;
   float sum = 0;
   for (int w = 0; w < static_cast<int>(blockDim.x) / kWarp; ++w) sum += partial[w][thread];
-  Store<T>(p, row, column, sum, Widen<float>(bias));
+  Store<T>(p.epilogue, static_cast<int64_t>(row) * p.columns + column, sum, Widen<float>(bias));
 }
 
 template <typename T, typename X>

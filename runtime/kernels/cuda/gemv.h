@@ -1,8 +1,6 @@
 // What gemv.cc asks of gemv.cu.
 #pragma once
 
-#include <cstdint>
-
 #include "runtime/graph/dtype.h"
 #include "runtime/kernels/cuda/kernel_call.h"
 
@@ -15,17 +13,23 @@ inline constexpr int kGemvMostWarps = 16;
 // Warps of a block share its depth. More rows take more registers.
 constexpr int GemvMostWarps(int rows) { return rows > 2 ? kGemvMostWarps / 2 : kGemvMostWarps; }
 
-// y[m, n] = cast(relu(Σ_k x[m, k] · w[n, k] + bias[n])), all dense. The type of w is that of the
-// product, to which x and the result before the cast are rounded.
-struct GemvParameters {
-  const void* x;     // of w's type or f32
-  const void* w;     // rows start at multiples of 16 bytes
-  const void* bias;  // of w's type; nullptr: none
+// What becomes of the sums of a product with weights of type T: y = cast(relu(sum + bias)), rounded
+// to T before the cast.
+struct GemvEpilogue {
+  const void* bias;  // of T, one a column; nullptr: none
   void* y;
-  int rows, columns, depth;
-  bool rounds_product;  // before the bias, which is an op of its own
+  bool rounds_product;  // to T before the bias, which is an op of its own
   bool has_relu;
   DType y_dtype;  // f32, f16 or bf16
+};
+
+// y[m, n] = epilogue(Σ_k x[m, k] · w[n, k]), all dense. The type of w is that of the product, to
+// which x is rounded.
+struct GemvParameters {
+  const void* x;  // of w's type or f32
+  const void* w;  // rows start at multiples of 16 bytes
+  int rows, columns, depth;
+  GemvEpilogue epilogue;
 };
 
 // w of f32, f16 or bf16. Grid: blocks of kGemvColumns columns; a thread has at least one result of

@@ -1,0 +1,116 @@
+// Which tails of classifiers run as one, and at what price.
+#include "passes/partition/partitioners.h"
+#include "tests/kernels/kernels_fixture.h"
+#include "tests/support/run_program.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using PoolGemvTest = KernelsTest;
+
+TEST_F(PoolGemvTest, TakesViewsBetweenAndWhatGemvDoesBehind) {
+  ExpectCases({
+      {"the tail of a ResNet",
+       "g (float16[1,16,7,7] x, float16[5,16] w, float16[5] wb) => (y) "
+       "{ p = GlobalAveragePool(x) f = Flatten(p) t = Gemm<transB = 1>(f, w, wb) "
+       "y = Cast<to = 1>(t) }",
+       "Gemm", "{GlobalAveragePool Flatten Gemm Cast}"},
+      {"the same from its pooling on",
+       "g (float16[1,16,7,7] x, float16[5,16] w, float16[5] wb) => (y) "
+       "{ p = GlobalAveragePool(x) f = Flatten(p) t = Gemm<transB = 1>(f, w, wb) "
+       "y = Cast<to = 1>(t) }",
+       "GlobalAveragePool", "{GlobalAveragePool Flatten Gemm Cast}"},
+      {"several views, a bias behind a MatMul",
+       "g (bfloat16[2,8,3,3] x, bfloat16[8,6] w, bfloat16[6] wb) => (y) "
+       "<int64[2] axes = {2,3}, int64[3] d = {1,2,8}> "
+       "{ p = GlobalAveragePool(x) s = Squeeze(p, axes) r = Reshape(s, d) t = MatMul(r, w) "
+       "u = Add(t, wb) y = Relu(u) }",
+       "MatMul", "{GlobalAveragePool Squeeze Reshape MatMul Add Relu}"},
+      {"one spatial axis",
+       "g (float16[2,8,9] x, float16[8,6] w) => (y) "
+       "{ p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(f, w) }",
+       "MatMul", "{GlobalAveragePool Flatten MatMul}"},
+  });
+}
+
+TEST_F(PoolGemvTest, ReadsChannelsLastAndWritesRows) {
+  const Graph graph = GraphWithWeights(
+      "g (float16[2,8,3] x, float16[8,6] w) => (y) <int64[3] d = {1,2,8}> "
+      "{ p = GlobalAveragePool(x) r = Reshape(p, d) y = MatMul(r, w) }");
+  EXPECT_EQ(LinesAt(graph, "MatMul"),
+            (std::vector<std::string>{"{MatMul} rows > rows",
+                                      "{GlobalAveragePool Reshape MatMul} last > rows"}));
+}
+
+// Rows: what stands between the image x and the result y.
+TEST_F(PoolGemvTest, LeavesOtherTails) {
+  const auto leaves = [&](const std::string& types, const std::string& nodes,
+                          const std::string& says) {
+    const Graph graph = GraphWithWeights("g (" + types + ") => (y) { " + nodes + " }");
+    const Proposed proposed = At(graph, "GlobalAveragePool");
+    for (const Candidate& c : proposed.candidates) EXPECT_EQ(OpsOf(c), "{GlobalAveragePool}");
+    const auto& reasons = proposed.reasons;
+    EXPECT_EQ(reasons, says.empty() ? std::vector<std::string>()
+                                    : std::vector<std::string>{"pool_gemv: " + says})
+        << nodes;
+  };
+  const std::string tail = "p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(f, w)";
+  leaves("float[1,8,7,7] x, float[8,6] w", tail, "it does not take f32");
+  leaves("float16[1,12,7,7] x, float16[12,6] w", tail, "a depth of 12 is no multiple of 16 bytes");
+  leaves("float16[1,2056,7,7] x, float16[2056,6] w", tail, "2056 channels are more than 2048");
+  leaves("float16[9,8,7,7] x, float16[8,6] w", tail, "9 rows are more than 8");
+  leaves("float16[8,8,9,8] x, float16[8,6] w", tail, "576 pixels are more than 512");
+  leaves("float16[2,2048,7,7] x, float16[2048,6] w", tail, "200704 elements are more than 131072");
+  leaves("float16[1,8,7,7] x, float16[8,6] v",
+         "p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(f, v)", "v is not a constant matrix");
+  leaves("float16[8,1,7,7] x, float16[8,6] w",
+         "p = GlobalAveragePool(x) f = Flatten<axis = 0>(p) y = MatMul(f, w)",
+         "f is f16[1,8], not rows of 1 channels");
+  // No such tail.
+  leaves("float16[1,8,7,7] x, float16[8,6] w",
+         "p = GlobalAveragePool(x) r = Relu(p) f = Flatten(r) y = MatMul(f, w)", "");
+  leaves("float16[8,8,7,7] x, float16[6,8] w",
+         "p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(w, f)", "");
+}
+
+TEST_F(PoolGemvTest, LeavesAveragesThatOthersRead) {
+  const Graph graph = GraphWithWeights(
+      "g (float16[1,8,7,7] x, float16[8,6] w) => (y, z) "
+      "{ p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(f, w) z = Relu(f) }");
+  EXPECT_EQ(LinesAt(graph, "MatMul"), std::vector<std::string>{"{MatMul} rows > rows"});
+}
+
+TEST_F(PoolGemvTest, IsPricedByItsWeightsAndABlocksShareOfTheImages) {
+  Graph graph;
+  Value& x = graph.AddInput("x", Type::Tensor(DType::kF16, {2, 2048, 7, 7}));
+  Value& rows = Append(graph, "Flatten", {&Append(graph, "GlobalAveragePool", {&x})});
+  Append(graph, "Gemm", {&rows, &Weights(graph, DType::kF16, {1000, 2048})},
+         {{"transB", int64_t{1}}});
+  graph.AddOutput("y", *graph.TopologicalOrder().back()->outputs()[0]);
+  const Cost cost = At(graph, "GlobalAveragePool").candidates.back().cost;
+  EXPECT_NEAR(cost.us, 2 + 2.0 * 1000 * 2048 / 3e6 + 2.0 * 2 * 49 * 2048 / 8 / 1e5, 0.01);
+}
+
+// What both partitioners make of it, from a convolution on.
+TEST_F(PoolGemvTest, IsChosenBehindAConvolution) {
+  Graph graph;
+  Value& x = graph.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
+  Value& image = Append(
+      graph, "Relu", {&Append(graph, "Conv", {&x, &Weights(graph, DType::kF16, {64, 64, 1, 1})})});
+  Value& rows = Append(graph, "Flatten", {&Append(graph, "GlobalAveragePool", {&image})});
+  Value& product =
+      Append(graph, "Gemm",
+             {&rows, &Weights(graph, DType::kF16, {10, 64}), &Weights(graph, DType::kF16, {10})},
+             {{"transB", int64_t{1}}});
+  graph.AddOutput("y", Append(graph, "Cast", {&product}, {{"to", int64_t{1}}}));
+  for (const Partitioner partitioner : {Greedy, CostSearch}) {
+    const auto program = ExpectRunsLikeEvaluate(graph, {}, target_, partitioner);
+    ASSERT_NE(program, nullptr);
+    EXPECT_NE(Partitions(*program).find("kernel {GlobalAveragePool Flatten Gemm Cast}"),
+              std::string::npos)
+        << Partitions(*program);
+  }
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
