@@ -88,14 +88,15 @@ for part in $parts; do
       check networks 120 "${bench[@]}" "${resnets[@]}" --precisions fp16 --batches $batches --seconds 1.5 --output "$out/networks-$run.json"
       check networks-tf32 120 "${bench[@]}" "${resnets[@]}" --precisions tf32 --batches 1,8,32,256 --seconds 1.5 \
         --output "$out/networks-tf32-$run.json"
-      for name in tuned cached; do # the second time from the first one's plan cache
-        check $name 300 "${bench[@]}" "${resnets[@]}" --precisions fp16 --batches $batches --seconds 3 --partitioner cost --tune-budget 60 \
-          --plan-cache "$out/plans-$run.json" --output "$out/$name-$run.json"
-      done
+      tuned=("${bench[@]}" "${resnets[@]}" --partitioner cost --tune-budget 60 --plan-cache "$out/plans-$run.json")
+      check tuned 300 "${tuned[@]}" --precisions fp16 --batches $batches --seconds 3 --output "$out/tuned-$run.json"
+      check tuned-tf32 120 "${tuned[@]}" --precisions tf32 --batches 256 --seconds 1.5 --output "$out/tuned-tf32-$run.json"
+      # The second time, from the first one's plan cache.
+      check cached 200 "${tuned[@]}" --precisions fp16 --batches $batches --seconds 0.5 --output "$out/cached-$run.json"
       ;;
     turns) # the cost search against greedy, tuned
       bench=(bin/onnx-cudnn-bench --device cuda --commit "$commit" --run "$run")
-      turns=("${bench[@]}" --precisions fp16 --runs 100 --warm-up 100 --partitioner cost --against greedy --tune-budget 60
+      turns=("${bench[@]}" --precisions fp16 --runs 100 --warm-up 100 --partitioner cost --against greedy --tune-budget 10
         --plan-cache "$out/plans-$run.json")
       check turns-resnets 120 "${turns[@]}" models/resnet18.onnx models/resnet50.onnx --batches 1,32,256 --output "$out/turns-resnets-$run.json"
       check turns-nsfw 60 "${turns[@]}" models/open-nsfw.onnx --shapes Nx224x224x3 --batches 1,16 --output "$out/turns-nsfw-$run.json"
@@ -111,7 +112,7 @@ for part in $parts; do
       ;;
     real) # models of other people, tuned, against onnxruntime
       check real 300 "${peers[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \
-        --precisions fp16,tf32 --bench-flags "--partitioner cost --tune-budget 30 --plan-cache $out/plans-$run.json" --output "$out/real-$run.json"
+        --precisions fp16,tf32 --bench-flags "--partitioner cost --tune-budget 10 --plan-cache $out/plans-$run.json" --output "$out/real-$run.json"
       ;;
     *) echo "gpu.sh: no part is called $part" >&2; exit 1 ;;
   esac
