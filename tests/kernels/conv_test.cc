@@ -394,7 +394,7 @@ TEST_F(ConvKernelsTest, StemTakesF32WhereTf32IsAllowed) {
   const auto stem = Of(In(target, *y.producer()), "{Conv Relu MaxPool}");
   ASSERT_EQ(stem.size(), 1u);
   EXPECT_EQ(Describe(stem[0]), "{Conv Relu MaxPool} rows > last");
-  EXPECT_NEAR(stem[0].cost.us, 191, 5);
+  EXPECT_NEAR(stem[0].cost.us, 161, 5);
   EXPECT_TRUE(engine_->Check(graph_, stem[0], target));
   EXPECT_FALSE(engine_->Check(graph_, stem[0], target_));
 }

@@ -36,6 +36,7 @@ namespace {
 BenchRecord Record(int64_t batch = 32) {
   return {.model = "net",
           .precision = "fp16",
+          .partitioner = "greedy",
           .batch = batch,
           .cuda_graph = true,
           .median_ms = 0.3,
@@ -63,9 +64,10 @@ TEST(BenchReportTest, CsvQuotesAndLeavesEmptyWhatIsNotKnown) {
   record.model = "a,\"b\"";
   const std::vector<std::string> lines = absl::StrSplit(RecordsCsv({record, Record()}), '\n');
   ASSERT_EQ(lines.size(), 4u);  // the last is empty
-  EXPECT_TRUE(absl::StartsWith(lines[0], "who,model,precision,batch,threads,cuda_graph,median_ms"))
+  EXPECT_TRUE(absl::StartsWith(
+      lines[0], "who,model,precision,partitioner,batch,threads,cuda_graph,median_ms"))
       << lines[0];
-  EXPECT_TRUE(absl::StartsWith(lines[1], "onnx-cudnn,\"a,\"\"b\"\"\",fp16,32,1,true,0.3,"))
+  EXPECT_TRUE(absl::StartsWith(lines[1], "onnx-cudnn,\"a,\"\"b\"\"\",fp16,greedy,32,1,true,0.3,"))
       << lines[1];
   EXPECT_TRUE(absl::StrContains(lines[2], ",0.1,0.01,0.02,,,")) << lines[2];
   const std::vector<std::string> names = absl::StrSplit(lines[0], ',');

@@ -215,8 +215,8 @@ TEST_F(ProgramsTest, BenchRunsThreadsOverOneModel) {
   EXPECT_GT(record["images_per_s"], 0);
   EXPECT_EQ(record["peak_bytes"], 16 + 3 * 2 * 2 * 16);  // weights, inputs and outputs of each
   const std::string csv = *ReadFile(Path("records.csv"), 1 << 20);
-  EXPECT_TRUE(absl::StartsWith(csv, "who,model,precision,batch,threads,")) << csv;
-  EXPECT_TRUE(absl::StrContains(csv, "\nonnx-cudnn,shift,strict,2,3,false,")) << csv;
+  EXPECT_TRUE(absl::StartsWith(csv, "who,model,precision,partitioner,batch,threads,")) << csv;
+  EXPECT_TRUE(absl::StrContains(csv, "\nonnx-cudnn,shift,strict,greedy,2,3,false,")) << csv;
 }
 
 TEST_F(ProgramsTest, BenchTakesShapes) {
