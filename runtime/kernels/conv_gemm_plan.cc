@@ -11,8 +11,11 @@ namespace {
 
 constexpr int kMostRowPixels = 128;            // of a box
 constexpr int64_t kMostKeptBytes = 128 << 10;  // of weights; as much is left for the rest
-constexpr size_t kMostWays = 8;
-constexpr double kWorthATrial = 1.35;  // times the best prediction
+constexpr double kWorthATrial = 1.35;          // times the best prediction
+// A block's only tile takes longer than its products: fitted to 3×3 convolutions of one round on
+// one H200 (tools/bench/results/kernels-2026-11-22-0bc6c60.json).
+constexpr double kAloneFactor = 1.25;
+constexpr double kAloneUs = 2;
 
 constexpr ConvGemmWay kTiles[] = {
     {.pixels = 128, .filters = 256},
@@ -202,24 +205,22 @@ ConvGemmRounds ConvGemmRoundsOf(const ConvGemmProduct& product, const ConvGemmWa
 
 std::vector<ConvGemmWay> ConvGemmWaysOf(const ConvGemmProduct& product, const DeviceInfo& info) {
   std::vector<std::pair<double, ConvGemmWay>> found;
-  for (ConvGemmWay way : kTiles) {
-    if (product.filters() % way.filters != 0) continue;
-    found.emplace_back(UsOf(product, way, info), way);
-    if (product.KeepsWeights(way) || info.multiprocessors < 2) continue;
-    way.is_paired = true;
-    found.emplace_back(UsOf(product, way, info), way);
+  // No pairs: the same record has them at 1.4 to 2.2 times as long everywhere.
+  for (const ConvGemmWay& way : kTiles) {
+    if (product.filters() % way.filters == 0) {
+      found.emplace_back(UsOf(product, way, info), way);
+    }
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<ConvGemmWay> ways;
-  const ConvGemmWay narrow = NarrowWay(product, info);
   if (!HasWindow(product)) {
-    ways.push_back(narrow);
-    if (BytesUs(product) > ProductUs(product, narrow, info)) return ways;
+    const ConvGemmWay narrow = NarrowWay(product, info);
+    if (BytesUs(product) > ProductUs(product, narrow, info)) return {narrow};
   }
+  std::vector<ConvGemmWay> ways;
   for (const auto& [us, way] : found) {
-    if (us > kWorthATrial * found[0].first || ways.size() == kMostWays) break;
-    if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
+    if (us > kWorthATrial * found[0].first) break;
+    ways.push_back(way);
   }
   return ways;
 }
@@ -228,7 +229,7 @@ double ConvGemmUs(const ConvGemmProduct& product, const DeviceInfo& info) {
   const double all = static_cast<double>(product.pixels() * product.filters() * product.depth());
   const double products_us = 2 * all / (FlopsPerUs(product) * kMultiprocessors);
   const ConvGemmWay way = ConvGemmWaysOf(product, info)[0];
-  return std::max({BytesUs(product), products_us, TileUs(product, way)});
+  return std::max({BytesUs(product), products_us, kAloneFactor * TileUs(product, way) + kAloneUs});
 }
 
 }  // namespace onnx_cudnn

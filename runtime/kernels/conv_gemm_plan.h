@@ -19,7 +19,6 @@ struct ConvGemmWay {
   int pixels = 0, filters = 0;  // of a tile
   bool takes_turns = false;     // each of two warpgroups has a tile of its own
   bool is_paired = false;       // two blocks fetch the weights of both once
-  bool operator==(const ConvGemmWay&) const = default;
 
   bool is_wide() const { return takes_turns || pixels > 128; }  // filters stand on M
   std::string ToString() const;  // "tile=128x128 turns pairs": pixels × filters

@@ -351,6 +351,20 @@ TEST_F(ConvKernelsTest, GemmSaysWhatItLeavesOfF32) {
                    "conv_gemm: 48 channels are no multiple of 32"));
 }
 
+TEST_F(ConvKernelsTest, GemmLeavesTwoF32SourcesOfFewResults) {
+  Target target = target_;
+  target.numerics.tf32 = true;
+  for (const int64_t images : {8, 16}) {
+    graph_ = Graph();
+    Value& x = Input({images, 256, 14, 14}, DType::kF32);
+    Value& last = Conv(graph_, x, {.filters = 256, .kernel = 3});
+    Value& z = graph_.AddInput("z", Type::Tensor(DType::kF32, {images, 128, 14, 14}));
+    graph_.AddOutput("y", Append(graph_, "Add", {&last, &Conv(graph_, z, {.filters = 256})}));
+    const auto found = Of(In(target, *last.producer()), "{Conv Conv Add}");
+    EXPECT_EQ(found.size(), images == 16 ? 1u : 0u);
+  }
+}
+
 TEST_F(ConvKernelsTest, GemmIsLeftToChainsAtBatchOne) {
   const auto first = [&](int64_t near, int64_t far, int64_t filters, int64_t side, int64_t stride) {
     graph_ = Graph();
