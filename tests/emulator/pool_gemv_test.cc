@@ -75,8 +75,9 @@ TEST_F(PoolGemvCodeTest, ColumnsOfSeveralClusters) {
 
 // Fewer pixels than lanes for them, and rounds of four and eight loads.
 TEST_F(PoolGemvCodeTest, Pixels) {
-  for (const Dims& pixels : {Dims{1, 1}, Dims{7, 7}, Dims{14, 14}, Dims{512, 1}, Dims{3}}) {
+  for (const Dims& pixels : {Dims{1, 1}, Dims{7, 7}, Dims{14, 14}, Dims{256, 1}, Dims{3}}) {
     for (const int64_t channels : {512, 2048}) {
+      if (channels * ElementsOf(pixels) > 131'072) continue;  // is left to two launches
       graph_ = Graph();
       Dims dims = {1, channels};
       dims.insert(dims.end(), pixels.begin(), pixels.end());

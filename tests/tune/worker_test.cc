@@ -184,7 +184,6 @@ TEST_F(WorkerTest, OneThatIsCancelledIsKilledAndNothingIsNoted) {
   EXPECT_LT(report.seconds, 10);
   EXPECT_TRUE(report.notes.empty());
   EXPECT_TRUE(Failed().empty());
-  EXPECT_EQ(Starts(), "parallel");
 }
 
 TEST_F(WorkerTest, AmongSeveralTheOneIsFoundOneAtATime) {
