@@ -16,7 +16,7 @@ constexpr int64_t kBlocks = 8;           // of a cluster, that share the channel
 constexpr int64_t kMostChannels = 2048;  // 256 a block
 constexpr int64_t kMostPixels = 512;     // of all images: what a block's loops are made for
 // Of all images, beyond which two launches are faster: one H200 took 3.65, 6.4 and 11.9 µs for 1, 2
-// and 8 images of 7×7 and 2,048 channels, where pool and gemv take 5.1, 5.6 and 7.7.
+// and 8 images of 7×7 and 2,048 channels, where pool and gemv take 5.1, 5.3 and 6.6.
 constexpr int64_t kMostElements = 131'072;
 
 // A block reads its channels of every pixel: fitted to the same.

@@ -232,8 +232,9 @@ absl::StatusOr<std::unique_ptr<Opened>> Open(const BenchRequest& request) {
   RETURN_IF_ERROR(Bind(*opened, request.threads));
   RETURN_IF_ERROR(WarmUp(opened->bound[0].binding, request.warm_up_ms));
   // What was tuned by now is measured.
-  if (request.session.tune == TuneMode::kBackground)
+  if (request.session.tune == TuneMode::kBackground) {
     RETURN_IF_ERROR(Bind(*opened, request.threads));
+  }
   return opened;
 }
 

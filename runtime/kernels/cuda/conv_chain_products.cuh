@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/conv_chain_layout.h"
 #include "runtime/kernels/cuda/copy_engine.cuh"
+#include "runtime/kernels/cuda/mma.cuh"
 
 namespace onnx_cudnn {
 namespace conv_chain {
@@ -35,24 +36,6 @@ __device__ __forceinline__ void LoadMatrices(uint32_t (&r)[4], uint32_t address)
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                : "r"(address)
                : "memory");
-}
-
-// c[16, 8] += a[16, 16] × b[16, 8].
-__device__ __forceinline__ void Multiply(__half, float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
-                                         uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void Multiply(__nv_bfloat16, float (&c)[4], const uint32_t (&a)[4],
-                                         uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 // The warps of a block: each has 32 pixels × 32 filters of the tile, and with kK - 1 others shares
