@@ -43,6 +43,15 @@ TEST(InputsTest, RandomNumbersDependOnTheSeedAlone) {
   for (const float x : a.data<float>()) EXPECT_TRUE(x >= 0 && x < 1) << x;
 }
 
+TEST(InputsTest, LargeInputsDoNotRepeat) {
+  const HostTensor tensor = (*MakeInputs(kBatch, {.shapes = {{"", "1048576x3"}}}))[0].tensor;
+  const absl::Span<const float> x = tensor.data<float>();
+  const size_t part = x.size() / 3;
+  EXPECT_NE(x.first(part), x.subspan(part, part));
+  EXPECT_NE(x.first(part), x.last(part));
+  EXPECT_NE(x[x.size() - 1], 0);
+}
+
 TEST(InputsTest, ZerosAreZero) {
   const HostTensor zeros = (*MakeInputs(kBatch, {.sources = {{"x", "zeros"}}}))[0].tensor;
   for (const float x : zeros.data<float>()) EXPECT_EQ(x, 0);

@@ -11,7 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
 #include "runtime/graph/float16.h"
 #include "tools/common/numbers.h"
 
@@ -61,40 +63,52 @@ absl::StatusOr<Dims> SaidDims(const ValueInfo& info, const TextByName& shapes) {
   return asked;
 }
 
-template <typename T, typename Next>
-HostTensor Generated(DType dtype, const Dims& dims, Next next) {
+// So many elements have a generator of their own: threads share a large tensor.
+constexpr int64_t kBlock = int64_t{1} << 20;
+
+// make(bits): an element of 64 random bits
+template <typename T, typename Make>
+HostTensor Generated(DType dtype, const Dims& dims, uint64_t seed, Make make) {
   HostTensor tensor = HostTensor::Allocate(dtype, dims);
-  for (T& x : tensor.mutable_data<T>()) x = next();
+  const absl::Span<T> elements = tensor.mutable_data<T>();
+  const auto blocks = (static_cast<int64_t>(elements.size()) + kBlock - 1) / kBlock;
+  ThreadPool::Default().ParallelFor(blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      std::mt19937_64 bits(seed + (static_cast<uint64_t>(block) << 32));
+      for (T& x : elements.subspan(block * kBlock, kBlock)) x = make(bits());
+    }
+  });
   return tensor;
 }
 
 // Floats uniform in [0, 1), the top 24 bits of a generator that every platform has; integers and
 // bool 0 or 1.
 absl::StatusOr<HostTensor> Random(DType dtype, const Dims& dims, uint64_t seed) {
-  std::mt19937_64 bits(seed);
-  const auto uniform = [&] { return static_cast<float>(bits() >> 40) * 0x1p-24f; };
+  const auto uniform = [](uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; };
   switch (dtype) {
     case DType::kF32:
-      return Generated<float>(dtype, dims, uniform);
+      return Generated<float>(dtype, dims, seed, uniform);
     case DType::kF64:
-      return Generated<double>(dtype, dims, uniform);
+      return Generated<double>(dtype, dims, seed, uniform);
     case DType::kF16:
-      return Generated<Float16>(dtype, dims, [&] { return ToFloat16(uniform()); });
+      return Generated<Float16>(dtype, dims, seed,
+                                [&](uint64_t bits) { return ToFloat16(uniform(bits)); });
     case DType::kBF16:
-      return Generated<BFloat16>(dtype, dims, [&] { return ToBFloat16(uniform()); });
+      return Generated<BFloat16>(dtype, dims, seed,
+                                 [&](uint64_t bits) { return ToBFloat16(uniform(bits)); });
     default:
       break;
   }
-  const auto bit = [&] { return static_cast<uint8_t>(bits() >> 63); };
+  const auto bit = [](uint64_t bits) { return static_cast<uint8_t>(bits >> 63); };
   switch (BitsOf(dtype)) {
     case 8:
-      return Generated<uint8_t>(dtype, dims, bit);
+      return Generated<uint8_t>(dtype, dims, seed, bit);
     case 16:
-      return Generated<uint16_t>(dtype, dims, bit);
+      return Generated<uint16_t>(dtype, dims, seed, bit);
     case 32:
-      return Generated<uint32_t>(dtype, dims, bit);
+      return Generated<uint32_t>(dtype, dims, seed, bit);
     case 64:
-      return Generated<uint64_t>(dtype, dims, bit);
+      return Generated<uint64_t>(dtype, dims, seed, bit);
     default:
       return absl::UnimplementedError(
           absl::StrCat("no random values of dtype ", NameOf(dtype), ", give a file"));
