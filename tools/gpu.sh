@@ -2,7 +2,7 @@
 # On a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, kernels' speed and whole networks next to peers,
 # each with a limit of its own, so that one that hangs does not take the others along. What they say lies in OUT; commit the JSON files
 # of it under tools/bench/results.
-#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors models sanitizers kernels networks turns peers compiled real; all when none is named
+#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors models memcheck racecheck kernels networks turns peers compiled real; all when none is named
 # Needs libcudnn and libcublasLt where runtime/cuda/find_library.h looks; parts say so otherwise. Models: models/*.onnx (models/make.py and
 # fetch.py); vectors: where test_onnx_backend was built to look.
 set -uo pipefail
@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 [ $# -ge 2 ] || { echo "usage: gpu.sh OUT COMMIT [PART...]" >&2; exit 1; }
 out=$(realpath -m "$1") commit=$2
 shift 2
-parts=${*:-tests vectors models sanitizers kernels networks turns peers compiled real}
+parts=${*:-tests vectors models memcheck racecheck kernels networks turns peers compiled real}
 run=$(date +%Y-%m-%d)-$commit
 shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
@@ -67,16 +67,15 @@ for part in $parts; do
         done
       done
       ;;
-    sanitizers)
-      for tool in memcheck racecheck; do
-        if step planted-$tool 60 compute-sanitizer --tool $tool --error-exitcode 9 bin/planted_fault $tool; then
-          echo "planted-$tool: was not found" && failed=$((failed + 1))
-        fi
-        # The case rows of every kernel, and those of several launches: convolutions as the networks have them. cuBLASLt asks for a context
-        # that a thread may lack and goes on without it: no fault of a kernel.
-        ONNX_CUDNN_ENGINE=kernel spread $tool "$sanitizer_s" compute-sanitizer --tool $tool --error-exitcode 9 --report-api-errors no \
-          bin/test_gpu --gtest_filter='*CaseRows*_f16_*:*Partitions*OfResNet18:*Partitions*OfResNet50:*Partitions*OfATransformer'
-      done
+    memcheck | racecheck) # of compute-sanitizer
+      sanitizer=(compute-sanitizer --tool "$part" --error-exitcode 9)
+      if step "planted-$part" 60 "${sanitizer[@]}" bin/planted_fault "$part"; then
+        echo "planted-$part: was not found" && failed=$((failed + 1))
+      fi
+      # The case rows of every kernel, and those of several launches: convolutions as the networks have them. cuBLASLt asks for a context
+      # that a thread may lack and goes on without it: no fault of a kernel.
+      ONNX_CUDNN_ENGINE=kernel spread "$part" "$sanitizer_s" "${sanitizer[@]}" --report-api-errors no \
+        bin/test_gpu --gtest_filter='*CaseRows*_f16_*:*Partitions*OfResNet18:*Partitions*OfResNet50:*Partitions*OfATransformer'
       ;;
     kernels)
       ONNX_CUDNN_SPEED=$out/kernels-$run.json check kernels 120 bin/test_gpu --gtest_filter='*Speed*'
