@@ -136,8 +136,7 @@ struct PixelCopies {
   }
 };
 
-// What a thread copies of a source of 3 × 3 windows: of every 32nd pixel of the patch. Where there
-// is none left it copies the last one too.
+// What a thread copies of a source of 3 × 3 windows: of every 32nd pixel of the patch.
 template <typename T>
 struct WindowCopies {
   static constexpr uint32_t kMost = kConvChainPlainPatch / kPixelThreads;
@@ -161,7 +160,7 @@ struct WindowCopies {
     for (uint32_t k = 0; k < kMost; ++k) {
       from[k] = x, to[k] = patch;
       if (!HasPixel(k)) continue;
-      uint32_t run = min(threadIdx.x / kPieceThreads + k * kPixelThreads, window.patch_pixels - 1);
+      uint32_t run = threadIdx.x / kPieceThreads + k * kPixelThreads;
       const uint32_t in_phase = window.phase_columns.Split(run);
       const uint32_t row = run >> window.log_phases;
       const uint32_t phase = run - (row << window.log_phases);
@@ -176,7 +175,7 @@ struct WindowCopies {
   }
 
   __device__ __forceinline__ bool HasPixel(uint32_t k) const {
-    return k * kPixelThreads < window.patch_pixels;
+    return threadIdx.x / kPieceThreads + k * kPixelThreads < window.patch_pixels;
   }
 
   __device__ __forceinline__ void StartGroup(uint32_t g) const {
