@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/integers.h"
+
 namespace onnx_cudnn {
 namespace {
 
@@ -23,8 +25,6 @@ constexpr double kOverlapUs = 0.8;
 // Element-wise ops before the products are computed again by every block that reads the patch:
 // fitted to the 20 such links of the same record.
 constexpr double kPrologue = 2.7;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/integers.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/conv_shapes.h"
 #include "runtime/ops/elements.h"
@@ -31,7 +32,6 @@ constexpr double kClusterUs = 0.4;    // a cluster's start, and sums through its
 constexpr double kDoublingUs = 0.2;  // of a cluster's blocks
 constexpr double kWaveUs = 0.9;      // blocks that wait until others are done
 
-int CeilDiv(int a, int b) { return (a + b - 1) / b; }
 int Align(int64_t bytes) {
   return static_cast<int>((bytes + kAlignment - 1) / kAlignment * kAlignment);
 }
@@ -128,7 +128,7 @@ ChainSource SourceOf(const ConvShape& shape, const ChainTiles& t, int split) {
 double UsOf(const ChainPlan& plan, const DeviceInfo& info) {
   const int64_t blocks = plan.blocks(), processors = std::max(info.multiprocessors, 1);
   const auto rounds = [&](int64_t at_once) {
-    return static_cast<double>((blocks + at_once - 1) / at_once);
+    return static_cast<double>(CeilDiv(blocks, at_once));
   };
   const int64_t together =
       std::max<int64_t>(1, info.shared_bytes_per_block / std::max(plan.shared_bytes(), 1));

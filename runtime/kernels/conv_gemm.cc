@@ -81,13 +81,6 @@ Support TakesConvs(const Unit& core) {
   return CheckSize(convs);
 }
 
-// Channels-last. f32 nowhere where its products may not be tf32.
-std::vector<Formats> PlaceOperands(const Unit& unit, const Target& target) {
-  const bool is_f32 = unit.boundary.outputs[0]->dtype() == DType::kF32;
-  if (is_f32 && !target.numerics.tf32) return {};
-  return ChannelsLastOnly(unit, target);
-}
-
 double Us(const Unit& unit, const Cost&, const Target& target) {
   return std::max(kLeastUs, kFixedUs + ConvGemmUs(ConvGemmProductOf(unit), target.info));
 }
@@ -114,13 +107,14 @@ Kernel ConvGemmKernel() {
   return {.name = "conv_gemm",
           .ops = {"Conv"},
           .types = kTypes,
+          .multiplies_f32_in_tf32 = true,
           .cores = Cores,
           .takes = TakesConvs,
           .growth =
               [](const Unit&) {
                 return GrowthOptions{.forward = JoinsAsResidualOrRelu, .most_added = kMostEpilogue};
               },
-          .formats = PlaceOperands,
+          .formats = ChannelsLastOnly,
           .us = Us,
           .ways = Ways};
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/integers.h"
 #include "runtime/kernels/conv_shapes.h"
 
 namespace onnx_cudnn {
@@ -39,8 +40,6 @@ constexpr double kL2BytesPerUs = 8e6;
 constexpr double kSharedBytesPerClock = 128;
 constexpr double kElementsPerClock = 32;
 constexpr double kFinishUsPerByte = 1e-5;  // to add, round and write a tile where nobody multiplies
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool IsPlain(const WindowAxis& axis) {
   return axis.kernel == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
@@ -89,9 +88,8 @@ double BytesUs(const ConvGemmProduct& product) {
 }
 
 double L2Us(const ConvGemmProduct& product, const ConvGemmWay& way, const ConvGemmRounds& rounds) {
-  const int64_t rows = way.pixels + way.filters / (way.is_paired ? 2 : 1);
-  return static_cast<double>(rounds.pixel_tiles * rounds.filter_tiles * product.slices() * rows *
-                             kConvGemmSliceBytes) /
+  const int64_t rows = way.pixels + way.filters;
+  return static_cast<double>(rounds.tiles * product.slices() * rows * kConvGemmSliceBytes) /
          kL2BytesPerUs;
 }
 
@@ -131,19 +129,15 @@ bool HasWindow(const ConvGemmProduct& product) {
 }  // namespace
 
 std::string ConvGemmWay::ToString() const {
-  return absl::StrCat("tile=", pixels, "x", filters, takes_turns ? " turns" : "",
-                      is_paired ? " pairs" : "");
+  return absl::StrCat("tile=", pixels, "x", filters, takes_turns ? " turns" : "");
 }
 
 absl::StatusOr<ConvGemmWay> ParseConvGemmWay(std::string_view text) {
-  for (ConvGemmWay way : kTiles) {
-    for (const bool is_paired : {false, true}) {
-      way.is_paired = is_paired;
-      if (way.ToString() == text) return way;
-    }
+  for (const ConvGemmWay& way : kTiles) {
+    if (way.ToString() == text) return way;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", text, "\" is no way of conv_gemm, expected \"tile=128x128 turns pairs\""));
+      absl::StrCat("\"", text, "\" is no way of conv_gemm, expected \"tile=128x128 turns\""));
 }
 
 int64_t ConvGemmProduct::depth() const {
@@ -194,18 +188,15 @@ ConvGemmProduct ConvGemmProductOf(const Unit& unit) {
 
 ConvGemmRounds ConvGemmRoundsOf(const ConvGemmProduct& product, const ConvGemmWay& way,
                                 const DeviceInfo& info) {
-  const int64_t blocks = std::max(info.multiprocessors / (way.is_paired ? 2 : 1), 1);
   ConvGemmRounds r = {};
-  r.pixel_tiles = CeilDiv(product.pixels(), product.TilePixels(way));
   r.filter_tiles = product.filters() / way.filters;
-  r.tiles = CeilDiv(r.pixel_tiles, way.is_paired ? 2 : 1) * r.filter_tiles;
-  r.rounds = CeilDiv(r.tiles, blocks);
+  r.tiles = CeilDiv(product.pixels(), product.TilePixels(way)) * r.filter_tiles;
+  r.rounds = CeilDiv(r.tiles, std::max(info.multiprocessors, 1));
   return r;
 }
 
 std::vector<ConvGemmWay> ConvGemmWaysOf(const ConvGemmProduct& product, const DeviceInfo& info) {
   std::vector<std::pair<double, ConvGemmWay>> found;
-  // No pairs: the same record has them at 1.4 to 2.2 times as long everywhere.
   for (const ConvGemmWay& way : kTiles) {
     if (product.filters() % way.filters == 0) {
       found.emplace_back(UsOf(product, way, info), way);

@@ -14,14 +14,13 @@ namespace onnx_cudnn {
 
 inline constexpr int kConvGemmSliceBytes = 128;  // of K, of a pixel or filter
 
-// A tile, and who shares what.
+// A tile, and who has it.
 struct ConvGemmWay {
   int pixels = 0, filters = 0;  // of a tile
   bool takes_turns = false;     // each of two warpgroups has a tile of its own
-  bool is_paired = false;       // two blocks fetch the weights of both once
 
   bool is_wide() const { return takes_turns || pixels > 128; }  // filters stand on M
-  std::string ToString() const;  // "tile=128x128 turns pairs": pixels × filters
+  std::string ToString() const;  // "tile=128x128 turns": pixels × filters
 };
 absl::StatusOr<ConvGemmWay> ParseConvGemmWay(std::string_view text);
 
@@ -48,8 +47,8 @@ ConvGemmProduct ConvGemmProductOf(const Unit& unit);
 
 // How many tiles there are, and in how many rounds the device has done them.
 struct ConvGemmRounds {
-  int64_t pixel_tiles, filter_tiles;
-  int64_t tiles;  // of a block, or of a pair
+  int64_t filter_tiles;
+  int64_t tiles;  // of all pixels and filters
   int64_t rounds;
 };
 ConvGemmRounds ConvGemmRoundsOf(const ConvGemmProduct& product, const ConvGemmWay& way,

@@ -39,6 +39,7 @@ struct Kernel {
   std::string_view name;
   std::vector<std::string_view> ops;  // of the Nodes around which it is proposed
   DTypeSet types = kFloatTypes;       // of input 0 of those, or of output 0 where there is no input
+  bool multiplies_f32_in_tf32 = false;  // then f32 only where a Target's Numerics have tf32
   // The sets of Nodes around an anchor that it may start from. nullptr: the anchor alone.
   std::vector<std::vector<const Node*>> (*cores)(const Node& anchor) = nullptr;
   // What else a core must be. nullptr: nothing.

@@ -14,6 +14,9 @@
 namespace onnx_cudnn {
 namespace {
 
+constexpr Rule kNoTf32 = {"its products of f32 are tf32, which --precision strict leaves out",
+                          "--precision tf32"};
+
 using KernelList = std::vector<const Kernel*>;
 
 using KernelsByOp = std::map<std::string_view, KernelList>;
@@ -68,6 +71,23 @@ Support CheckSpaces(const Boundary& boundary, const Candidate& candidate) {
   return Support::Yes();
 }
 
+Support CheckNumerics(const Kernel& kernel, const Unit& unit, const Target& target) {
+  const bool is_tf32 =
+      kernel.multiplies_f32_in_tf32 && unit.boundary.outputs[0]->dtype() == DType::kF32;
+  const bool is_left_out = is_tf32 && !target.numerics.tf32;
+  return is_left_out ? Support::No(std::string(kNoTf32.says)) : Support::Yes();
+}
+
+// Of a Unit that CheckNumerics left out.
+void SayNotFused(const Engine& engine, const Unit& unit, CandidateSink& sink) {
+  for (const Node* node : unit.nodes) {
+    for (const Value* v : node->inputs()) {
+      if (v == nullptr || !Contains(unit.nodes, v->producer())) continue;
+      sink.NotFused(engine, *v, *node, kNoTf32);
+    }
+  }
+}
+
 std::string FormatsText(const Candidate& candidate) {
   const auto add = [](std::string* out, const Placement& p) {
     absl::StrAppend(out, "(", p.format.ToString(), ")");
@@ -79,6 +99,7 @@ std::string FormatsText(const Candidate& candidate) {
 Support CheckBy(const Kernel& kernel, const Unit& unit, const Candidate& candidate,
                 const Target& target) {
   if (Support s = CheckUnit(kernel, unit); !s) return s;
+  if (Support s = CheckNumerics(kernel, unit, target); !s) return s;
   if (Support s = CheckSpaces(unit.boundary, candidate); !s) return s;
   for (const Formats& formats : kernel.formats(unit, target)) {
     if (Lies(candidate.inputs, formats.inputs) && Lies(candidate.outputs, formats.outputs)) {
@@ -160,10 +181,13 @@ void KernelRules::Propose(const Graph&, const Node& anchor, const Target& target
   for (const Kernel* kernel : kernels) {
     Support why_not = Support::Yes();
     const std::vector<Unit> units = UnitsAround(*kernel, *this, anchor, sink, why_not);
-    for (const Unit& unit : units) offers.Add(*kernel, unit);
-    if (units.empty() && !why_not) {
+    if (!units.empty()) why_not = CheckNumerics(*kernel, units[0], target);
+    if (!why_not) {
       sink.No(*this, anchor, absl::StrCat(kernel->name, ": ", why_not.reason()));
+      for (const Unit& unit : units) SayNotFused(*this, unit, sink);
+      continue;
     }
+    for (const Unit& unit : units) offers.Add(*kernel, unit);
   }
   for (Candidate& candidate : offers.candidates()) sink.Add(std::move(candidate));
 }

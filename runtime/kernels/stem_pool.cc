@@ -77,11 +77,7 @@ const Rule* JoinsAsCast(const GrowthStep& step) {
   return is_cast ? nullptr : &kOnlyCast;
 }
 
-bool IsF32(const Unit& unit) { return unit.boundary.outputs[0]->dtype() == DType::kF32; }
-
-// f32 nowhere where its products may not be tf32.
-std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target& target) {
-  if (IsF32(unit) && !target.numerics.tf32) return {};
+std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target&) {
   Formats formats;
   for (const Value* v : unit.boundary.inputs) {
     formats.inputs.push_back(InLayout(*v, Layout::kRowMajor));
@@ -93,7 +89,8 @@ std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target& targ
 }
 
 double Us(const Unit& unit, const Cost& roofline, const Target&) {
-  const MeasuredLine& line = IsF32(unit) ? kMeasuredTf32 : kMeasured;
+  const bool is_f32 = unit.boundary.outputs[0]->dtype() == DType::kF32;
+  const MeasuredLine& line = is_f32 ? kMeasuredTf32 : kMeasured;
   return std::max(line.At(roofline.flops), roofline.us);
 }
 
@@ -109,6 +106,7 @@ Kernel StemPoolKernel() {
       .name = "stem_pool",
       .ops = {"Conv"},
       .types = kTypes,
+      .multiplies_f32_in_tf32 = true,
       .cores = ToMaxPool,
       .takes = TakesStem,
       .growth = [](const Unit&) { return GrowthOptions{.backward = JoinsAsCast, .most_added = 1}; },

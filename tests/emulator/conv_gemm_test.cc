@@ -119,61 +119,51 @@ TEST_F(ConvGemmTest, OneByOneOfF32IsRefusedWhereItIsToBeExact) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {1, 64, 7, 7}));
   Conv(x, 64, 1, 1);
   const Candidate candidate = Find("{Conv} last > last");
-  const Unit unit = UnitOf(candidate.nodes);
   target_with_few_blocks_.numerics.tf32 = false;
-  const auto code = CompileConvGemm({unit, candidate, target_with_few_blocks_, ""});
-  EXPECT_EQ(code.status().message(), "its products of f32 are tf32, which is not allowed");
+  EXPECT_EQ(CodeOf(CompileConvGemm, candidate).status().message(),
+            "its products of f32 are tf32, which is not allowed");
 }
 
 // Images and weights to the nearest tf32, so that one that goes up by a quarter of its last place
 // and one that goes down by as much give nearly their product; the residual not at all.
 TEST_F(ConvGemmTest, OneByOneOfF32RoundsToNearest) {
-  constexpr double kLast = 1.0 / 1024, kUp = 1 + 0.75 * kLast, kDown = 1 + 0.25 * kLast;
   const Dims dims = {1, 64, 7, 7};
-  const auto all = [](const Dims& of, double number) {
-    return TensorOf(DType::kF32, of, std::vector<double>(ElementsOf(of), number));
-  };
-  for (const double weight : {kUp, kDown}) {
+  for (const double weight : {kGoesUp, kGoesDown}) {
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, dims));
-    Value& w = graph_.AddConstant(all({64, 64, 1, 1}, weight));
+    Value& w = graph_.AddConstant(All({64, 64, 1, 1}, weight));
     Append(graph_, "Add",
            {&Append(graph_, "Conv", {&x, &w}),
             &graph_.AddInput("r", Type::Tensor(DType::kF32, dims))});
     const Candidate candidate = Find("{Conv Add} last last > last");
-    const Unit unit = UnitOf(candidate.nodes);
-    const auto code = CompileConvGemm({unit, candidate, target_with_few_blocks_, ""});
-    const double image = weight == kUp ? kDown : kUp;
-    EXPECT_EQ(
-        emulator::CompareWithReference(code, candidate, {all(dims, image), all(dims, -63.999)},
-                                       /*tolerance=*/5e-3),
-        "");
+    const double image = weight == kGoesUp ? kGoesDown : kGoesUp;
+    EXPECT_EQ(emulator::CompareWithReference(CodeOf(CompileConvGemm, candidate), candidate,
+                                             {All(dims, image), All(dims, -63.999)},
+                                             /*tolerance=*/5e-3),
+              "");
   }
 }
 
-// A window with a residual, where a block (or a pair) has all tiles, the last one not being whole.
+// A window with a residual, by two blocks, the last tile not being whole.
 TEST_F(ConvGemmTest, ThreeByThreeInEveryWay) {
   target_with_few_blocks_.info.multiprocessors = 2;
   for (const std::string tile :
        {"128x128", "128x64", "256x128", "192x128", "128x128 turns", "256x64 turns"}) {
-    for (const std::string pairs : {"", " pairs"}) {
-      graph_ = Graph();
-      Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 10, 11}));
-      Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {3, 128, 10, 11}));
-      Append(graph_, "Relu", {&Append(graph_, "Add", {&Conv(x, 128, 3, 1), &r})});
-      EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kHalf,
-                        "tile=" + tile + pairs),
-                "")
-          << tile << pairs;
-    }
+    graph_ = Graph();
+    Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 10, 11}));
+    Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {3, 128, 10, 11}));
+    Append(graph_, "Relu", {&Append(graph_, "Add", {&Conv(x, 128, 3, 1), &r})});
+    EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kHalf, "tile=" + tile),
+              "")
+        << tile;
   }
 }
 
 // Without residuals pieces wait for those that are stored.
 TEST_F(ConvGemmTest, ThreeByThreeOfEverySecondPixel) {
   target_with_few_blocks_.info.multiprocessors = 2;
-  for (const std::string way : {"tile=128x128", "tile=128x128 pairs", "tile=192x128 pairs",
-                                "tile=256x128", "tile=128x128 turns pairs", "tile=256x64 turns"}) {
+  for (const std::string way : {"tile=128x128", "tile=192x128", "tile=256x128",
+                                "tile=128x128 turns", "tile=256x64 turns"}) {
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {5, 64, 17, 22}));
     Append(graph_, "Relu", {&Conv(x, 128, 3, 2)});
@@ -182,8 +172,8 @@ TEST_F(ConvGemmTest, ThreeByThreeOfEverySecondPixel) {
 }
 
 TEST_F(ConvGemmTest, ThreeByThreeOfF32) {
-  for (const std::string way : {"tile=128x128", "tile=256x128", "tile=192x128 pairs",
-                                "tile=128x128 turns", "tile=256x64 turns pairs"}) {
+  for (const std::string way : {"tile=128x128", "tile=256x128", "tile=192x128",
+                                "tile=128x128 turns", "tile=256x64 turns"}) {
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {6, 32, 9, 12}));
     Value& r = graph_.AddInput("r", Type::Tensor(DType::kF32, {6, 128, 9, 12}));
@@ -195,7 +185,7 @@ TEST_F(ConvGemmTest, ThreeByThreeOfF32) {
 // ResNet-18's last convolution of a block with the downsample branch, whose pixels come as places
 // too; as boxes they would be whole rows.
 TEST_F(ConvGemmTest, ThreeByThreeWithAStridedSource) {
-  for (const std::string way : {"tile=128x128", "tile=256x128", "tile=128x128 turns pairs"}) {
+  for (const std::string way : {"tile=128x128", "tile=256x128", "tile=128x128 turns"}) {
     graph_ = Graph();
     Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {3, 64, 20, 18}));
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 10, 9}));
@@ -231,8 +221,7 @@ TEST_F(ConvGemmTest, OddWindows) {
 // A block's warpgroups have more tiles than there are buffers of slices between them.
 TEST_F(ConvGemmTest, OneByOneInWideTiles) {
   target_with_few_blocks_.info.multiprocessors = 2;
-  for (const std::string way :
-       {"tile=256x128", "tile=192x128 pairs", "tile=128x128 turns", "tile=128x128 turns pairs"}) {
+  for (const std::string way : {"tile=256x128", "tile=192x128", "tile=128x128 turns"}) {
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {11, 64, 16, 15}));
     Conv(x, 128, 1, 1);
@@ -244,9 +233,8 @@ TEST_F(ConvGemmTest, RefusesTilesOfMoreFilters) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
   Conv(x, 64, 1, 1);
   const Candidate candidate = Find("{Conv} last > last");
-  const Unit unit = UnitOf(candidate.nodes);
-  const auto code = CompileConvGemm({unit, candidate, target_with_few_blocks_, "tile=256x128"});
-  EXPECT_EQ(code.status().message(), "64 filters are no whole tiles of 128");
+  EXPECT_EQ(CodeOf(CompileConvGemm, candidate, "tile=256x128").status().message(),
+            "64 filters are no whole tiles of 128");
 }
 
 }  // namespace

@@ -14,6 +14,9 @@ namespace onnx_cudnn {
 // f16, bf16 and tf32 round to 11, 8 and 11 bits; sums are f32 on both sides.
 inline constexpr double kHalf = 1e-3, kBrain = 8e-3, kTf32 = 2e-3;
 
+// To the nearest tf32 they go up, and down, by a quarter of its last place.
+inline constexpr double kGoesUp = 1 + 0.75 / 1024, kGoesDown = 1 + 0.25 / 1024;
+
 class EmulatedConvTest : public KernelsTest {
  protected:
   using Ints = std::vector<int64_t>;
@@ -31,22 +34,22 @@ class EmulatedConvTest : public KernelsTest {
     return Append(graph_, "Conv", inputs,
                   {{"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{stride, stride}}});
   }
-  Value& MaxPool(Value& x) {
-    return Append(
-        graph_, "MaxPool", {&x},
-        {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}});
-  }
 
   // The Candidate around the first Conv that Describe starts so with.
   Candidate Find(std::string_view line) {
     graph_.AddOutput("y", *graph_.TopologicalOrder().back()->outputs()[0]);
-    Sink found;
-    engine_->Propose(graph_, FindNode(graph_, "Conv"), target_with_few_blocks_, found);
-    for (const Candidate& c : found.all) {
+    const Proposed proposed =
+        ProposedBy(*engine_, graph_, FindNode(graph_, "Conv"), target_with_few_blocks_);
+    for (const Candidate& c : proposed.candidates) {
       if (Describe(c).starts_with(line)) return c;
     }
     ADD_FAILURE() << "nothing is proposed as " << line;
     return {};
+  }
+
+  // f32 numbers that all are `number`.
+  static HostTensor All(const Dims& dims, double number) {
+    return TensorOf(DType::kF32, dims, std::vector<double>(ElementsOf(dims), number));
   }
 
   // Numbers of both signs for every input of the Candidate.
@@ -58,24 +61,21 @@ class EmulatedConvTest : public KernelsTest {
     return inputs;
   }
 
+  absl::StatusOr<KernelCode> CodeOf(CompileKernel compile, const Candidate& candidate,
+                                    std::string_view way = "") const {
+    const Unit unit = UnitOf(candidate.nodes);
+    return compile({unit, candidate, target_with_few_blocks_, way});
+  }
+
   std::string Compare(CompileKernel compile, std::string_view line, double tolerance,
                       std::string_view way = "") {
     const Candidate candidate = Find(line);
-    const Unit unit = UnitOf(candidate.nodes);
-    const auto code = compile({unit, candidate, target_with_few_blocks_, way});
-    return emulator::CompareWithReference(code, candidate, InputsOf(candidate), tolerance);
+    return emulator::CompareWithReference(CodeOf(compile, candidate, way), candidate,
+                                          InputsOf(candidate), tolerance);
   }
 
   Graph graph_;
   Target target_with_few_blocks_ = target_;
-
- private:
-  class Sink final : public CandidateSink {
-   public:
-    void Add(Candidate candidate) override { all.push_back(std::move(candidate)); }
-    void No(const Engine&, const Node&, std::string) override {}
-    std::vector<Candidate> all;
-  };
 };
 
 }  // namespace onnx_cudnn

@@ -215,9 +215,6 @@ inline void mbarrier_arrive_shared_cta_b64(uint32_t barrier) {
   --b->pending;
   b->Turn();
 }
-inline void mbarrier_arrive_release_cluster_shared_cluster_b64(uint32_t barrier) {
-  mbarrier_arrive_shared_cta_b64(barrier);
-}
 inline void mbarrier_arrive_expect_tx_shared_cta_b64(uint32_t barrier, int bytes) {
   PhaseBarrier::At(barrier)->bytes += bytes;
   mbarrier_arrive_shared_cta_b64(barrier);
@@ -245,10 +242,6 @@ inline void CompleteBytes(uint32_t barrier, int bytes) {
 }
 
 // Between the blocks of a cluster.
-inline void mapa_shared_cluster_u32(uint32_t& d, uint32_t address, int rank) {
-  d = InBlock(address, rank);
-}
-inline void barrier_cluster_arrive_release_aligned() { SyncCluster(); }  // and waits
 inline void st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v4_f32(uint32_t to, float a,
                                                                            float b, float c,
                                                                            float d,
@@ -325,15 +318,6 @@ inline void cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(uint3
                                                                            uint32_t barrier) {
   std::memcpy(AtShared(to), from, bytes);
   CompleteBytes(barrier, bytes);
-}
-// Into each block of the cluster that `blocks` has a bit of, whose barrier gets the bytes.
-inline void cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes_multicast_cluster(
-    uint32_t to, const void* from, int bytes, uint32_t barrier, uint16_t blocks) {
-  for (int rank = 0; rank < 16; ++rank) {
-    if ((blocks >> rank & 1) == 0) continue;
-    std::memcpy(AtShared(InBlock(to, rank)), from, bytes);
-    CompleteBytes(InBlock(barrier, rank), bytes);
-  }
 }
 inline void cp_async_bulk_commit_group() {}
 inline void cp_async_bulk_wait_group(int) {}

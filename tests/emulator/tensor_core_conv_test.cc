@@ -11,25 +11,25 @@ using TensorCoreConvTest = EmulatedConvTest;
 TEST_F(TensorCoreConvTest, StemOfACallersImage) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {2, 3, 16, 224}));
   Value& half = Append(graph_, "Cast", {&x}, {{"to", int64_t{10}}});
-  MaxPool(Append(graph_, "Relu", {&Conv(half, 64, 7, 2)}));
+  MaxPool(graph_, Append(graph_, "Relu", {&Conv(half, 64, 7, 2)}));
   EXPECT_EQ(Compare(CompileStemPool, "{Cast Conv Relu MaxPool} rows > last", kHalf), "");
 }
 
 TEST_F(TensorCoreConvTest, StemOfHalfs) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 3, 12, 224}));
-  MaxPool(Append(graph_, "Relu", {&Conv(x, 64, 7, 2, /*has_bias=*/false)}));
+  MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2, /*has_bias=*/false)}));
   EXPECT_EQ(Compare(CompileStemPool, "{Conv Relu MaxPool} rows > last", kHalf), "");
 }
 
 TEST_F(TensorCoreConvTest, StemOfBrainFloats) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {1, 3, 8, 224}));
-  MaxPool(Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
+  MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
   EXPECT_EQ(Compare(CompileStemPool, "{Conv Relu MaxPool} rows > last", kBrain), "");
 }
 
 TEST_F(TensorCoreConvTest, StemOfF32) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {2, 3, 16, 224}));
-  MaxPool(Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
+  MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
   EXPECT_EQ(Compare(CompileStemPool, "{Conv Relu MaxPool} rows > last", kTf32), "");
 }
 
@@ -37,41 +37,36 @@ TEST_F(TensorCoreConvTest, StemOfF32) {
 TEST_F(TensorCoreConvTest, StemOfF32OfLongRuns) {
   target_with_few_blocks_.info.multiprocessors = 1;
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {3, 3, 20, 224}));
-  MaxPool(Append(graph_, "Relu", {&Conv(x, 64, 7, 2, /*has_bias=*/false)}));
+  MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2, /*has_bias=*/false)}));
   EXPECT_EQ(Compare(CompileStemPool, "{Conv Relu MaxPool} rows > last", kTf32), "");
 }
 
 // An image that goes up by a quarter of tf32's last place and weights that go down by as much give
 // nearly their product, and the other way round.
 TEST_F(TensorCoreConvTest, StemOfF32RoundsToNearest) {
-  constexpr double kLast = 1.0 / 1024, kUp = 1 + 0.75 * kLast, kDown = 1 + 0.25 * kLast;
-  const auto all = [](const Dims& dims, double number) {
-    return TensorOf(DType::kF32, dims, std::vector<double>(ElementsOf(dims), number));
-  };
   const Dims dims = {1, 3, 8, 224};
-  for (const double weight : {kUp, kDown}) {
+  for (const double weight : {kGoesUp, kGoesDown}) {
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, dims));
-    Value& w = graph_.AddConstant(all({64, 3, 7, 7}, weight));
+    Value& w = graph_.AddConstant(All({64, 3, 7, 7}, weight));
     Value& y =
         Append(graph_, "Conv", {&x, &w}, {{"pads", Ints{3, 3, 3, 3}}, {"strides", Ints{2, 2}}});
-    MaxPool(Append(graph_, "Relu", {&y}));
+    MaxPool(graph_, Append(graph_, "Relu", {&y}));
     const Candidate candidate = Find("{Conv Relu MaxPool} rows > last");
-    const Unit unit = UnitOf(candidate.nodes);
-    const auto code = CompileStemPool({unit, candidate, target_with_few_blocks_, ""});
-    const HostTensor image = all(dims, weight == kUp ? kDown : kUp);
-    EXPECT_EQ(emulator::CompareWithReference(code, candidate, {image}, /*tolerance=*/1e-4), "");
+    const HostTensor image = All(dims, weight == kGoesUp ? kGoesDown : kGoesUp);
+    EXPECT_EQ(emulator::CompareWithReference(CodeOf(CompileStemPool, candidate), candidate, {image},
+                                             /*tolerance=*/1e-4),
+              "");
   }
 }
 
 TEST_F(TensorCoreConvTest, StemOfF32IsRefusedWhereItIsToBeExact) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {1, 3, 8, 224}));
-  MaxPool(Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
+  MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
   const Candidate candidate = Find("{Conv Relu MaxPool} rows > last");
-  const Unit unit = UnitOf(candidate.nodes);
   target_with_few_blocks_.numerics.tf32 = false;
-  const auto code = CompileStemPool({unit, candidate, target_with_few_blocks_, ""});
-  EXPECT_EQ(code.status().message(), "its products of f32 are tf32, which is not allowed");
+  EXPECT_EQ(CodeOf(CompileStemPool, candidate).status().message(),
+            "its products of f32 are tf32, which is not allowed");
 }
 
 // In the last row no window of the pool has but NaNs; in an odd column and row no other window of
@@ -81,14 +76,13 @@ TEST_F(TensorCoreConvTest, StemTakesANaNForTheLeastNumber) {
     SCOPED_TRACE(NameOf(dtype));
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(dtype, {1, 3, 12, 224}));
-    MaxPool(Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
+    MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
     const Candidate candidate = Find("{Conv Relu MaxPool} rows > last");
-    const Unit unit = UnitOf(candidate.nodes);
     std::vector<double> pixels = Pattern(x.elements(), 7);
     pixels[11 * 224 + 101] = std::numeric_limits<double>::quiet_NaN();
-    EXPECT_EQ(emulator::CompareWithReference(
-                  CompileStemPool({unit, candidate, target_with_few_blocks_, ""}), candidate,
-                  {TensorOf(dtype, x.dims(), pixels)}, dtype == DType::kBF16 ? kBrain : kTf32),
+    EXPECT_EQ(emulator::CompareWithReference(CodeOf(CompileStemPool, candidate), candidate,
+                                             {TensorOf(dtype, x.dims(), pixels)},
+                                             dtype == DType::kBF16 ? kBrain : kTf32),
               "");
   }
 }

@@ -9,6 +9,7 @@
 #include "tests/gpu/check_candidate.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/ops/cases.h"
+#include "tests/support/proposed.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -118,7 +119,8 @@ class CaseRowsTest : public GpuTest, public testing::WithParamInterface<int> {
       if (engine->name() == "host" || engine->name() == "view") continue;
       const std::string only = Variable("ONNX_CUDNN_ENGINE");
       if (!only.empty() && engine->name() != only) continue;
-      for (const Candidate& candidate : ProposedBy(*engine, made.graph, *made.node, target())) {
+      const Proposed proposed = ProposedBy(*engine, made.graph, *made.node, target());
+      for (const Candidate& candidate : proposed.candidates) {
         const CandidateCheck check{.candidate = candidate,
                                    .target = target(),
                                    .device = device(),

@@ -86,13 +86,6 @@ class Checker {
   std::string where_;
 };
 
-class Collector final : public CandidateSink {
- public:
-  void Add(Candidate candidate) override { candidates.push_back(std::move(candidate)); }
-  void No(const Engine&, const Node&, std::string) override {}
-  std::vector<Candidate> candidates;
-};
-
 }  // namespace
 
 absl::StatusOr<CandidateResult> CheckCandidate(const CandidateCheck& check,
@@ -112,13 +105,6 @@ absl::StatusOr<CandidateResult> CheckCandidate(const CandidateCheck& check,
   Checker checker(check, inputs, std::move(expected));
   for (const Variant& variant : variants) RETURN_IF_ERROR(checker.CheckVariant(variant));
   return checker.TakeResult();
-}
-
-std::vector<Candidate> ProposedBy(const Engine& engine, const Graph& graph, const Node& anchor,
-                                  const Target& target) {
-  Collector collector;
-  engine.Propose(graph, anchor, target, collector);
-  return std::move(collector.candidates);
 }
 
 }  // namespace onnx_cudnn

@@ -36,8 +36,4 @@ struct CandidateResult {
 absl::StatusOr<CandidateResult> CheckCandidate(const CandidateCheck& check,
                                                const std::vector<HostTensor>& inputs);
 
-// What Engines propose at `anchor`.
-std::vector<Candidate> ProposedBy(const Engine& engine, const Graph& graph, const Node& anchor,
-                                  const Target& target);
-
 }  // namespace onnx_cudnn

@@ -1,72 +1,34 @@
 // The kernel conv_gemm where blocks have several tiles each.
 #include <algorithm>
 
-#include "tests/gpu/check_candidate.h"
 #include "tests/gpu/conv_gemm_cases.h"
-#include "tests/gpu/gpu_test.h"
-#include "tests/ops/run_op.h"
-#include "tests/support/proposed.h"
+#include "tests/gpu/kernel_test.h"
 
 namespace onnx_cudnn {
 namespace {
 
-class ConvGemmTest : public GpuTest {
+class ConvGemmTest : public KernelTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    tf32_target_ = target();
-    tf32_target_.numerics.tf32 = true;
-  }
-
   // All Nodes as one by each of our kernels that takes them, of which conv_gemm is one, against the
   // reference, which takes seconds.
   void Check(const ConvGemmCase& test, int64_t batch) {
     if (IsEmulated()) GTEST_SKIP() << "is about many blocks";
     SCOPED_TRACE(test.Name());
     const Graph graph = GraphWithWeights(test.Text(batch));
-    std::vector<HostTensor> inputs;
-    for (const Value* v : graph.inputs()) {
-      const auto seed = static_cast<uint32_t>(inputs.size()) + 1;
-      inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), seed)));
-    }
-    int ran = 0;
-    for (const Candidate& candidate : OfAllNodes(graph, tf32_target_)) {
-      EXPECT_TRUE(Names(candidate, "conv_gemm"));
-      const absl::StatusOr<CandidateResult> result = CheckCandidate({.candidate = candidate,
-                                                                     .target = tf32_target_,
-                                                                     .device = device(),
-                                                                     .constants = constants()},
-                                                                    inputs);
-      ASSERT_TRUE(result.ok()) << result.status();
-      for (const std::string& wrong : result->wrong) ADD_FAILURE() << wrong;
-      ran += result->ran;
-    }
-    EXPECT_GT(ran, 0);
-  }
-
-  // Our Candidates of all Nodes.
-  static std::vector<Candidate> OfAllNodes(const Graph& graph, const Target& target) {
-    std::vector<Candidate> found;
-    for (const Engine* engine : target.engines) {
-      if (engine->name() != "kernel") continue;
-      for (Candidate& c : ProposedBy(*engine, graph, FindNode(graph, "Conv"), target)) {
-        if (c.nodes.size() == graph.TopologicalOrder().size()) found.push_back(std::move(c));
-      }
-    }
-    return found;
+    const Target target = Tf32Target();
+    const std::vector<Candidate> candidates = OfAllNodes(graph, "Conv", target);
+    for (const Candidate& candidate : candidates) EXPECT_TRUE(IsOfConvGemm(candidate, target));
+    EXPECT_GT(CheckAll(graph, candidates, target), 0);
   }
 
  private:
-  bool Names(const Candidate& candidate, std::string_view kernel) const {
-    const auto variants = candidate.engine->Variants(candidate, tf32_target_);
+  static bool IsOfConvGemm(const Candidate& candidate, const Target& target) {
+    const auto variants = candidate.engine->Variants(candidate, target);
     return variants.ok() &&
-           std::any_of(variants->begin(), variants->end(), [&](const Variant& variant) {
-             return std::string_view(variant.text).starts_with(kernel);
+           std::any_of(variants->begin(), variants->end(), [](const Variant& variant) {
+             return variant.text.starts_with("conv_gemm");
            });
   }
-
-  Target tf32_target_;
 };
 
 // Several tiles for each of 132 blocks.
@@ -134,7 +96,7 @@ TEST_F(ConvGemmTest, ExactF32IsLeftToOthers) {
       .channels = 64, .filters = 64, .side = 8, .has_residual = true, .is_f32 = true};
   Target strict = target();
   strict.numerics.tf32 = false;
-  EXPECT_TRUE(OfAllNodes(GraphWithWeights(test.Text(4)), strict).empty());
+  EXPECT_TRUE(OfAllNodes(GraphWithWeights(test.Text(4)), "Conv", strict).empty());
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -16,31 +15,50 @@ namespace onnx_cudnn {
 
 class KernelTest : public GpuTest {
  protected:
-  // Every Candidate around the first `op` that `takes` agrees with the reference, which takes
-  // seconds; one at least.
-  void CheckKernels(const Graph& graph, std::string_view op,
-                    const std::function<bool(const Engine&, const Candidate&)>& takes) {
+  // The GPU's, where products of f32 may be tf32.
+  Target Tf32Target() const {
+    Target target = this->target();
+    target.numerics.tf32 = true;
+    return target;
+  }
+
+  // Our Candidates around the first `op`.
+  static std::vector<Candidate> Around(const Graph& graph, std::string_view op,
+                                       const Target& target) {
+    for (const Engine* engine : target.engines) {
+      if (engine->name() != "kernel") continue;
+      return ProposedBy(*engine, graph, FindNode(graph, op), target).candidates;
+    }
+    return {};
+  }
+  // Those of all Nodes.
+  static std::vector<Candidate> OfAllNodes(const Graph& graph, std::string_view op,
+                                           const Target& target) {
+    std::vector<Candidate> found = Around(graph, op, target);
+    std::erase_if(found, [&](const Candidate& candidate) {
+      return candidate.nodes.size() != graph.TopologicalOrder().size();
+    });
+    return found;
+  }
+
+  // Each agrees with the reference, which takes seconds. Returns how many Variants ran.
+  int CheckAll(const Graph& graph, const std::vector<Candidate>& candidates, const Target& target) {
     std::vector<HostTensor> inputs;
     for (const Value* v : graph.inputs()) {
       const auto seed = static_cast<uint32_t>(inputs.size()) + 1;
       inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), seed)));
     }
     int ran = 0;
-    for (const Engine* engine : target().engines) {
-      if (engine->name() != "kernel") continue;
-      for (const Candidate& candidate : ProposedBy(*engine, graph, FindNode(graph, op), target())) {
-        if (!takes(*engine, candidate)) continue;
-        const absl::StatusOr<CandidateResult> result = CheckCandidate({.candidate = candidate,
-                                                                       .target = target(),
-                                                                       .device = device(),
-                                                                       .constants = constants()},
-                                                                      inputs);
-        ASSERT_TRUE(result.ok()) << result.status();
-        for (const std::string& wrong : result->wrong) ADD_FAILURE() << wrong;
-        ran += result->ran;
-      }
+    for (const Candidate& candidate : candidates) {
+      const absl::StatusOr<CandidateResult> result = CheckCandidate(
+          {.candidate = candidate, .target = target, .device = device(), .constants = constants()},
+          inputs);
+      EXPECT_TRUE(result.ok()) << result.status();
+      if (!result.ok()) continue;
+      for (const std::string& wrong : result->wrong) ADD_FAILURE() << wrong;
+      ran += result->ran;
     }
-    EXPECT_GT(ran, 0);
+    return ran;
   }
 };
 

@@ -15,12 +15,9 @@
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/step_runner.h"
-#include "tests/gpu/check_candidate.h"
 #include "tests/gpu/conv_gemm_cases.h"
-#include "tests/gpu/gpu_test.h"
-#include "tests/ops/run_op.h"
+#include "tests/gpu/kernel_test.h"
 #include "tests/support/graph_text.h"
-#include "tests/support/proposed.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -127,7 +124,7 @@ constexpr GemvCase kGemvCases[] = {
 // The same behind averages; two launches take 5.1.
 constexpr GemvCase kPoolGemvCases[] = {{1, 512, 1000, 5}, {1, 2048, 1000, 4.5}};
 
-class SpeedTest : public GpuTest {
+class SpeedTest : public KernelTest {
  protected:
   void SetUp() override {
     if (Variable("ONNX_CUDNN_SPEED").empty()) GTEST_SKIP() << "needs ONNX_CUDNN_SPEED=FILE";
@@ -159,50 +156,41 @@ class SpeedTest : public GpuTest {
   void Measure(const SpeedCase& test, const std::string& dtype) {
     const Graph graph =
         GraphFromText(absl::StrReplaceAll(test.text, {{"T[", absl::StrCat(dtype, "[")}}));
-    const Node& node = FindNode(graph, test.anchor);
-    for (const Engine* engine : target().engines) {
-      if (engine->name() != "kernel") continue;
-      for (const Candidate& candidate : ProposedBy(*engine, graph, node, target())) {
-        if (candidate.nodes.size() != graph.TopologicalOrder().size()) continue;
-        const absl::StatusOr<Speed> speed = MeasureCandidate(candidate);
-        ASSERT_TRUE(speed.ok()) << test.name << ": " << speed.status();
-        const absl::StatusOr<double> copy_us = CopyUs(speed->bytes);
-        ASSERT_TRUE(copy_us.ok()) << copy_us.status();
-        const double share = *copy_us / speed->us;
-        records_.push_back(absl::StrFormat(
-            R"({"case": "%s", "dtype": "%s", "format": "%s", "way": "%s", "bytes": %d, "us": %.2f, )"
-            R"("share_of_copy": %.3f})",
-            test.name, dtype, Describe(candidate), speed->way, speed->bytes, speed->us, share));
-        const bool is_last = Describe(candidate).ends_with("> last");
-        EXPECT_GE(share, is_last ? test.least_share_channels_last : test.least_share)
-            << records_.back();
-      }
+    for (const Candidate& candidate : OfAllNodes(graph, test.anchor, target())) {
+      const absl::StatusOr<Speed> speed = MeasureCandidate(candidate);
+      ASSERT_TRUE(speed.ok()) << test.name << ": " << speed.status();
+      const absl::StatusOr<double> copy_us = CopyUs(speed->bytes);
+      ASSERT_TRUE(copy_us.ok()) << copy_us.status();
+      const double share = *copy_us / speed->us;
+      records_.push_back(absl::StrFormat(
+          R"({"case": "%s", "dtype": "%s", "format": "%s", "way": "%s", "bytes": %d, "us": %.2f, )"
+          R"("share_of_copy": %.3f})",
+          test.name, dtype, Describe(candidate), speed->way, speed->bytes, speed->us, share));
+      const bool is_last = Describe(candidate).ends_with("> last");
+      EXPECT_GE(share, is_last ? test.least_share_channels_last : test.least_share)
+          << records_.back();
     }
   }
 
   // Every way of conv_gemm, of which the best one has to come so near to the floor.
   void Measure(const ConvGemmCase& test, int64_t batch, double least_share) {
     const Graph graph = GraphWithWeights(test.Text(batch));
-    for (const Engine* engine : target().engines) {
-      if (engine->name() != "kernel") continue;
-      for (const Candidate& candidate :
-           ProposedBy(*engine, graph, FindNode(graph, "Conv"), target())) {
-        if (candidate.nodes.size() != graph.TopologicalOrder().size()) continue;
-        const absl::StatusOr<std::vector<Variant>> variants = engine->Variants(candidate, target());
-        ASSERT_TRUE(variants.ok()) << variants.status();
-        const double floor_us = test.FloorUs(batch, target().info);
-        double best_us = std::numeric_limits<double>::infinity();
-        for (const Variant& variant : *variants) {
-          if (!absl::StartsWith(variant.text, "conv_gemm")) continue;
-          const absl::StatusOr<double> us = MeasureVariant(candidate, variant);
-          ASSERT_TRUE(us.ok()) << test.Name() << ": " << us.status();
-          records_.push_back(absl::StrFormat(
-              R"({"case": "conv_gemm %s", "batch": %d, "way": "%s", "us": %.2f, "floor_us": %.2f})",
-              test.Name(), batch, variant.text, *us, floor_us));
-          best_us = std::min(best_us, *us);
-        }
-        EXPECT_GE(floor_us / best_us, least_share) << test.Name() << ": " << best_us;
+    for (const Candidate& candidate : OfAllNodes(graph, "Conv", target())) {
+      const absl::StatusOr<std::vector<Variant>> variants =
+          candidate.engine->Variants(candidate, target());
+      ASSERT_TRUE(variants.ok()) << variants.status();
+      const double floor_us = test.FloorUs(batch, target().info);
+      double best_us = std::numeric_limits<double>::infinity();
+      for (const Variant& variant : *variants) {
+        if (!absl::StartsWith(variant.text, "conv_gemm")) continue;
+        const absl::StatusOr<double> us = MeasureVariant(candidate, variant);
+        ASSERT_TRUE(us.ok()) << test.Name() << ": " << us.status();
+        records_.push_back(absl::StrFormat(
+            R"({"case": "conv_gemm %s", "batch": %d, "way": "%s", "us": %.2f, "floor_us": %.2f})",
+            test.Name(), batch, variant.text, *us, floor_us));
+        best_us = std::min(best_us, *us);
       }
+      EXPECT_GE(floor_us / best_us, least_share) << test.Name() << ": " << best_us;
     }
   }
 
@@ -238,19 +226,14 @@ class SpeedTest : public GpuTest {
   // All Nodes of the graph as one launch of `kernel`.
   void MeasureWhole(const Graph& graph, const std::string& kernel, const GemvCase& test) {
     int measured = 0;
-    for (const Engine* engine : target().engines) {
-      if (engine->name() != "kernel") continue;
-      for (const Candidate& candidate :
-           ProposedBy(*engine, graph, FindNode(graph, "Gemm"), target())) {
-        if (candidate.nodes.size() != graph.TopologicalOrder().size()) continue;
-        const absl::StatusOr<double> us = MeasureVariant(candidate, {.text = kernel});
-        ASSERT_TRUE(us.ok()) << us.status();
-        records_.push_back(absl::StrFormat(
-            R"({"case": "%s %dx%d", "batch": %d, "us": %.2f, "floor_us": %.2f})", kernel,
-            test.depth, test.columns, test.rows, *us, Roofline(candidate, target()).us));
-        EXPECT_LE(*us, test.most_us) << records_.back();
-        ++measured;
-      }
+    for (const Candidate& candidate : OfAllNodes(graph, "Gemm", target())) {
+      const absl::StatusOr<double> us = MeasureVariant(candidate, {.text = kernel});
+      ASSERT_TRUE(us.ok()) << us.status();
+      records_.push_back(absl::StrFormat(
+          R"({"case": "%s %dx%d", "batch": %d, "us": %.2f, "floor_us": %.2f})", kernel, test.depth,
+          test.columns, test.rows, *us, Roofline(candidate, target()).us));
+      EXPECT_LE(*us, test.most_us) << records_.back();
+      ++measured;
     }
     EXPECT_EQ(measured, 1);
   }

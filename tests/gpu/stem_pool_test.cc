@@ -6,10 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/substitute.h"
-#include "tests/gpu/check_candidate.h"
-#include "tests/gpu/gpu_test.h"
-#include "tests/ops/run_op.h"
-#include "tests/support/proposed.h"
+#include "tests/gpu/kernel_test.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -25,45 +22,18 @@ std::string TextOf(int64_t batch, int64_t height, std::string_view type, bool ha
   return absl::StrReplaceAll(text, {{"T[", absl::StrCat(type, "[")}});
 }
 
-class StemPoolTest : public GpuTest {
+class StemPoolTest : public KernelTest {
  protected:
   // All Nodes as one, against the reference, which takes seconds.
   void Check(std::string_view type, bool has_cast = false) {
     if (IsEmulated()) GTEST_SKIP() << "is about many blocks";
-    Target with_tf32 = target();
-    with_tf32.numerics.tf32 = true;
+    const Target target = Tf32Target();
     // Images begin inside of streams; one image; runs that go round their rings; the least height.
     for (const auto& [batch, height] : {std::pair{700, 8}, {1, 224}, {48, 224}, {301, 4}}) {
       SCOPED_TRACE(absl::StrCat(batch, " images ", height, " high"));
       const Graph graph = GraphWithWeights(TextOf(batch, height, type, has_cast));
-      const Value& x = *graph.inputs()[0];
-      const std::vector<HostTensor> inputs = {
-          TensorOf(x.dtype(), x.dims(), Pattern(x.elements(), 1))};
-      int ran = 0;
-      for (const Candidate& candidate : OfAllNodes(graph, with_tf32)) {
-        const absl::StatusOr<CandidateResult> result = CheckCandidate({.candidate = candidate,
-                                                                       .target = with_tf32,
-                                                                       .device = device(),
-                                                                       .constants = constants()},
-                                                                      inputs);
-        ASSERT_TRUE(result.ok()) << result.status();
-        for (const std::string& wrong : result->wrong) ADD_FAILURE() << wrong;
-        ran += result->ran;
-      }
-      EXPECT_EQ(ran, 1);
+      EXPECT_EQ(CheckAll(graph, OfAllNodes(graph, "Conv", target), target), 1);
     }
-  }
-
- private:
-  static std::vector<Candidate> OfAllNodes(const Graph& graph, const Target& target) {
-    std::vector<Candidate> found;
-    for (const Engine* engine : target.engines) {
-      if (engine->name() != "kernel") continue;
-      for (Candidate& c : ProposedBy(*engine, graph, FindNode(graph, "Conv"), target)) {
-        if (c.nodes.size() == graph.TopologicalOrder().size()) found.push_back(std::move(c));
-      }
-    }
-    return found;
   }
 };
 

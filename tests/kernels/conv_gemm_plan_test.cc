@@ -50,7 +50,8 @@ TEST_F(ConvGemmPlanTest, WaysAreReadAsTheyAreWritten) {
     EXPECT_EQ(way->ToString(), line);
   }
   EXPECT_EQ(ParseConvGemmWay("tile=128x96").status().message(),
-            "\"tile=128x96\" is no way of conv_gemm, expected \"tile=128x128 turns pairs\"");
+            "\"tile=128x96\" is no way of conv_gemm, expected \"tile=128x128 turns\"");
+  EXPECT_FALSE(ParseConvGemmWay("tile=128x128 pairs").ok());  // old plan caches have such
 }
 
 // The tiles that move least through shared memory and L2, in whole rounds of 132.

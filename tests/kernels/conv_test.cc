@@ -1,6 +1,8 @@
 // What the convolution kernels take, with their prices.
 #include <algorithm>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/kernels/kernels_fixture.h"
 
 namespace onnx_cudnn {
@@ -27,13 +29,6 @@ Value& Conv(Graph& graph, Value& x, const ConvSpec& spec) {
                  {"strides", Ints{spec.stride, spec.stride}}});
 }
 
-class Candidates final : public CandidateSink {
- public:
-  void Add(Candidate candidate) override { all.push_back(std::move(candidate)); }
-  void No(const Engine&, const Node&, std::string) override {}
-  std::vector<Candidate> all;
-};
-
 class ConvKernelsTest : public KernelsTest {
  protected:
   Value& Input(const Dims& dims, DType dtype = DType::kF16) {
@@ -46,9 +41,7 @@ class ConvKernelsTest : public KernelsTest {
   }
   // What is proposed for another Target than that of At.
   Proposed In(const Target& target, const Node& node) const {
-    Candidates found;
-    engine_->Propose(graph_, node, target, found);
-    return {.candidates = std::move(found.all)};
+    return ProposedBy(*engine_, graph_, node, target);
   }
   // The Candidates with these ops.
   static std::vector<Candidate> Of(const Proposed& proposed, std::string_view ops) {
@@ -331,19 +324,28 @@ TEST_F(ConvKernelsTest, GemmConcatenatesAWindowAndABranch) {
   EXPECT_NEAR(found[0].cost.us, 107.1, 0.1);
 }
 
+constexpr std::string_view kNoTf32 =
+    "its products of f32 are tf32, which --precision strict leaves out";
+
 // By products of tf32, at half the rate of f16's: never where results are to be exact.
 TEST_F(ConvKernelsTest, GemmTakesF32WhereTf32IsAllowed) {
   Value& y = Conv(graph_, Input({256, 96, 56, 56}, DType::kF32), {.filters = 256});
   Relu(Append(graph_, "Add", {&y, &graph_.AddInput("r", y.type())}));
-  EXPECT_TRUE(Of(Around(y), "{Conv Add Relu}").empty());
+  const Proposed strict = Around(y);
+  EXPECT_TRUE(Of(strict, "{Conv Add Relu}").empty());
+  EXPECT_TRUE(Says(strict, absl::StrCat("conv_gemm: ", kNoTf32)));
   Target target = target_;
   target.numerics.tf32 = true;
-  const auto found = Of(In(target, *y.producer()), "{Conv Add Relu}");
+  const Proposed allowed = In(target, *y.producer());
+  EXPECT_FALSE(Says(allowed, absl::StrCat("conv_gemm: ", kNoTf32)));
+  const auto found = Of(allowed, "{Conv Add Relu}");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(Describe(found[0]), "{Conv Add Relu} last last > last");
   EXPECT_NEAR(found[0].cost.us, 491, 1);
   EXPECT_TRUE(engine_->Check(graph_, found[0], target));
-  EXPECT_FALSE(engine_->Check(graph_, found[0], target_));
+  const Support no = engine_->Check(graph_, found[0], target_);
+  EXPECT_FALSE(no);
+  EXPECT_TRUE(absl::StrContains(no.reason(), absl::StrCat("conv_gemm: ", kNoTf32))) << no.reason();
 }
 
 TEST_F(ConvKernelsTest, GemmSaysWhatItLeavesOfF32) {
@@ -384,12 +386,6 @@ TEST_F(ConvKernelsTest, GemmIsLeftToChainsAtBatchOne) {
   EXPECT_EQ(first(512, 1024, 2048, 7, 2), "conv_chain");
 }
 
-Value& MaxPool(Graph& graph, Value& x) {
-  return Append(
-      graph, "MaxPool", {&x},
-      {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}});
-}
-
 TEST_F(ConvKernelsTest, StemAndPoolAreOneFromTheCallersImage) {
   Value& y = Conv(graph_, Input({256, 3, 224, 224}), {.kernel = 7, .stride = 2});
   MaxPool(graph_, Relu(y));
@@ -402,7 +398,12 @@ TEST_F(ConvKernelsTest, StemAndPoolAreOneFromTheCallersImage) {
 TEST_F(ConvKernelsTest, StemTakesF32WhereTf32IsAllowed) {
   Value& y = Conv(graph_, Input({256, 3, 224, 224}, DType::kF32), {.kernel = 7, .stride = 2});
   MaxPool(graph_, Relu(y));
-  EXPECT_TRUE(Of(Around(y), "{Conv Relu MaxPool}").empty());
+  const Proposed strict = Around(y);
+  EXPECT_TRUE(Of(strict, "{Conv Relu MaxPool}").empty());
+  EXPECT_TRUE(Says(strict, absl::StrCat("stem_pool: ", kNoTf32)));
+  EXPECT_TRUE(std::any_of(strict.not_fused.begin(), strict.not_fused.end(), [](const auto& line) {
+    return absl::EndsWith(line, absl::StrCat(" to MaxPool: ", kNoTf32));
+  }));
   Target target = target_;
   target.numerics.tf32 = true;
   const auto stem = Of(In(target, *y.producer()), "{Conv Relu MaxPool}");

@@ -17,4 +17,11 @@ Value& Append(Graph& graph, std::string op, std::vector<Value*> inputs, Attrs at
   return node.output(0);
 }
 
+Value& MaxPool(Graph& graph, Value& x) {
+  using Ints = std::vector<int64_t>;
+  return Append(
+      graph, "MaxPool", {&x},
+      {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}});
+}
+
 }  // namespace onnx_cudnn

@@ -17,5 +17,7 @@ class KernelsTest : public EngineTest {
 Value& Weights(Graph& graph, DType dtype, const Dims& dims);
 // A Node over `inputs` with types inferred.
 Value& Append(Graph& graph, std::string op, std::vector<Value*> inputs, Attrs attrs = {});
+// 3×3 with stride 2 and pads 1, as in a ResNet's stem.
+Value& MaxPool(Graph& graph, Value& x);
 
 }  // namespace onnx_cudnn

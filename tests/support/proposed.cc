@@ -75,6 +75,13 @@ HostTensor Packed(const HostTensor& tensor, const Format& format) {
 
 }  // namespace
 
+Proposed ProposedBy(const Engine& engine, const Graph& graph, const Node& anchor,
+                    const Target& target) {
+  Recorder recorder;
+  engine.Propose(graph, anchor, target, recorder);
+  return std::move(recorder.proposed);
+}
+
 std::string OpsOf(const Candidate& candidate) {
   std::vector<std::string> ops;
   for (const Node* node : candidate.nodes) ops.push_back(node->op());
@@ -100,10 +107,9 @@ EngineTest::EngineTest(std::string_view engine) : owned_(H200()) {
 }
 
 Proposed EngineTest::At(const Graph& graph, const Node& node) const {
-  Recorder recorder;
-  engine_->Propose(graph, node, target_, recorder);
+  Proposed proposed = ProposedBy(*engine_, graph, node, target_);
   std::vector<std::string> texts;
-  for (const Candidate& c : recorder.proposed.candidates) {
+  for (const Candidate& c : proposed.candidates) {
     texts.push_back(Signature(c, target_));
     const Support support = engine_->Check(graph, c, target_);
     EXPECT_TRUE(static_cast<bool>(support)) << Describe(c) << ": " << support.reason();
@@ -116,7 +122,7 @@ Proposed EngineTest::At(const Graph& graph, const Node& node) const {
   std::sort(texts.begin(), texts.end());
   EXPECT_EQ(std::unique(texts.begin(), texts.end()), texts.end());
   EXPECT_LE(texts.size(), 64u);
-  return std::move(recorder.proposed);
+  return proposed;
 }
 
 Proposed EngineTest::At(const Graph& graph, std::string_view op) const {

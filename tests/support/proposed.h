@@ -16,6 +16,9 @@ struct Proposed {
   std::vector<std::string> not_fused;  // "v to Conv: what the rule says"
 };
 
+Proposed ProposedBy(const Engine& engine, const Graph& graph, const Node& anchor,
+                    const Target& target);
+
 // "{Conv Relu}"
 std::string OpsOf(const Candidate& candidate);
 // "{Conv Relu} last4 > last": the ops, how the inputs and then the outputs lie. Values that lie the

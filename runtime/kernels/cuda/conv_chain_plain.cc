@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/integers.h"
+
 namespace onnx_cudnn {
 namespace {
 
@@ -12,7 +14,6 @@ constexpr int kMostPhases = 2;
 constexpr int kGroup = 64;  // channels that copies take at once
 
 uint32_t Unsigned(int64_t x) { return static_cast<uint32_t>(x); }
-int CeilDiv(int a, int b) { return (a + b - 1) / b; }
 
 // Log2 of a power of two.
 uint32_t Log(int x) {

@@ -8,6 +8,7 @@
 #include "runtime/kernels/conv_chain_plan.h"
 #include "runtime/kernels/conv_gemm_plan.h"
 #include "runtime/kernels/cuda/operands.h"
+#include "runtime/kernels/cuda/register_operand.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -129,15 +130,6 @@ void SetWideBuffers(const ConvGemmForm& form, ConvGemmParameters& p) {
   if (p.slices > p.stages) p.lead = p.stages >= kManyStages ? 2 : 1;
 }
 
-// Halves as they are; f32 with 10 bits of mantissa, to nearest, ties to even.
-uint16_t Rounded(uint16_t half) { return half; }
-uint32_t Rounded(uint32_t bits) {
-  constexpr uint32_t kExponent = 0x7f800000, kDropped = 13;
-  if ((bits & kExponent) == kExponent) return bits;
-  constexpr uint32_t kMost = (1u << kDropped) - 1;
-  return (bits + kMost / 2 + (bits >> kDropped & 1)) & ~kMost;
-}
-
 // The weights [filters, channels, taps] of each source, cut into tiles of filters, taps and slices
 // of channels.
 template <typename Bits>
@@ -153,7 +145,7 @@ void PackSlices(absl::Span<const HostTensor> sources, const std::vector<int64_t>
           const Bits* from = static_cast<const Bits*>(sources[i].raw()) + (tile + row) * depth +
                              channel * taps[i] + tap;
           for (int c = 0; c < kSlice; ++c) {
-            to[(c / kUnit ^ row % 8) * kUnit + c % kUnit] = Rounded(from[c * taps[i]]);
+            to[(c / kUnit ^ row % 8) * kUnit + c % kUnit] = WgmmaBits(from[c * taps[i]]);
           }
         }
       }
@@ -245,15 +237,12 @@ ConvGemmParameters Plan(const ConvGemmProduct& product, const ConvGemmWay& way,
   p.sources = static_cast<int>(product.sources.size());
   p.columns = static_cast<int>(window.w().out);
   p.rows = static_cast<int>(window.h().out);
-  p.pixels = static_cast<int>(product.pixels());
   p.slices = static_cast<int>(product.slices());
   p.tile_pixels = product.TilePixels(way);
   p.filter_tiles = static_cast<int>(rounds.filter_tiles);
   p.tiles = static_cast<int>(rounds.tiles);
-  p.is_paired = way.is_paired;
-  const int at_once = way.is_paired ? 2 : 1;
-  blocks = std::min(p.tiles, std::max(info.multiprocessors / at_once, 1)) * at_once;
-  p.keeps_weights = !way.is_paired && product.KeepsWeights(way) && p.filter_tiles <= blocks;
+  blocks = std::min(p.tiles, std::max(info.multiprocessors, 1));
+  p.keeps_weights = product.KeepsWeights(way) && p.filter_tiles <= blocks;
   // Then a block's tiles are all of the same filters.
   if (p.keeps_weights) blocks -= blocks % p.filter_tiles;
   for (int i = 0; i < p.sources; ++i) {

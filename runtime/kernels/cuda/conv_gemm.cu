@@ -27,7 +27,7 @@ class Multiplier {
       : p_(p), rings_(rings), warp_((threadIdx.x & 127) >> 5), lane_(threadIdx.x & 31) {}
 
   __device__ __forceinline__ void Run() {
-    const Share share(p_.is_paired);
+    const Share share;
     for (int t = share.first; t < p_.tiles; t += share.step) {
       float sums[kFilters / 2];
       // One slice's products stay in flight while the next one's are issued.
@@ -36,13 +36,13 @@ class Multiplier {
         BarrierWait(rings_.full + 8 * slice_.buffer, slice_.parity);
         Multiply(sums, k);
         WgmmaWait<1>(sums);
-        if (k > 0) Release(rings_.empty + 8 * before, lane_, p_.is_paired);
+        if (k > 0 && lane_ == 0) BarrierArrive(rings_.empty + 8 * before);
         before = slice_.buffer;
         slice_.Next(p_.stages);
       }
       WgmmaWait<0>(sums);
-      Release(rings_.empty + 8 * before, lane_, p_.is_paired);
-      Finish(sums, p_.bias + Tile(p_, t, share.rank).filters * kFilters);
+      if (lane_ == 0) BarrierArrive(rings_.empty + 8 * before);
+      Finish(sums, p_.bias + Tile(p_, t).filters * kFilters);
     }
   }
 
@@ -73,11 +73,7 @@ class Multiplier {
         const int filter = piece * kPiece + EightOf(j) * 8 + (lane_ & 3) * 2;
         biases[j] = *reinterpret_cast<const float2*>(bias + filter);
       }
-      if (kResidual) {
-        BarrierWait(rings_.residual + 8 * piece_.buffer, piece_.parity);
-      } else {
-        BarrierWait(rings_.stored + 8 * piece_.buffer, piece_.parity ^ 1);
-      }
+      rings_.AwaitPiece<kResidual>(8 * piece_.buffer, piece_.parity);
       const uint32_t to = rings_.pieces + piece_.buffer * kBoxBytes +
                           (kGroup * kGroupPixels + warp_ * 16) * kRowBytes;
       float mine[kPiece / 2];
@@ -88,9 +84,7 @@ class Multiplier {
       } else {
         WriteFloats(mine, biases, to);
       }
-      SharedFence();
-      __syncwarp();
-      if (lane_ == 0) BarrierArrive(rings_.done + 8 * piece_.buffer);
+      rings_.HandOverPiece(8 * piece_.buffer, lane_);
       piece_.Next(p_.pieces);
     }
   }
@@ -175,10 +169,10 @@ class Multiplier {
 
 template <typename T, int kFilters>
 __device__ __forceinline__ void BringResiduals(const ConvGemmParameters& p, const Rings& rings) {
-  const Share share(p.is_paired);
+  const Share share;
   Turn turn;
   for (int t = share.first; t < p.tiles; t += share.step) {
-    const Tile tile(p, t, share.rank);
+    const Tile tile(p, t);
     for (int filter = 0; filter < kFilters; filter += kChannels<T>) {
       const uint32_t full = rings.residual + 8 * turn.buffer;
       BarrierWait(rings.stored + 8 * turn.buffer, turn.parity ^ 1);
@@ -192,10 +186,10 @@ __device__ __forceinline__ void BringResiduals(const ConvGemmParameters& p, cons
 
 template <typename T, int kFilters>
 __device__ __forceinline__ void StoreResults(const ConvGemmParameters& p, const Rings& rings) {
-  const Share share(p.is_paired);
+  const Share share;
   Turn turn;
   for (int t = share.first; t < p.tiles; t += share.step) {
-    const Tile tile(p, t, share.rank);
+    const Tile tile(p, t);
     for (int filter = 0; filter < kFilters; filter += kChannels<T>) {
       BarrierWait(rings.done + 8 * turn.buffer, turn.parity);
       StoreBox(p.result, rings.pieces + turn.buffer * kBoxBytes, tile.filters * kFilters + filter,
@@ -216,40 +210,24 @@ __global__ void __launch_bounds__(kThreads, 1)
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char dynamic[];
   __shared__ __align__(8) uint64_t barrier_words[kBarriers];
-  const uint32_t buffers = (SharedAddress(dynamic) + 1023) & ~1023u;
-  const Rings rings(p, SharedAddress(barrier_words), buffers, kBoxBytes, kFilters * kRowBytes);
-  const int thread = static_cast<int>(threadIdx.x);
-  LaunchDependents();
-  if (thread == 0) rings.InitBarriers(kWarps << p.is_paired, kWarps);
-  __syncthreads();
-  if (p.is_paired) MeetPartner();
-  if (thread >= 256) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-    if ((thread & 31) == 0) {
-      WaitForLaunchBefore();
-      if (thread == 256) BringSlices<T, kPixels, kFilters>(p, rings);
-      if (thread == 288) StoreResults<T, kFilters>(p, rings);
-      if (kResidual && thread == 320) BringResiduals<T, kFilters>(p, rings);
-    }
-  } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    if (thread < 128) {
-      Multiplier<T, kFilters, kResidual, 0>(p, rings).Run();
-    } else {
-      Multiplier<T, kFilters, kResidual, 1>(p, rings).Run();
-    }
-  }
-  if (p.is_paired) MeetPartner();  // who leaves takes its shared memory along
+  const Rings rings(p, SharedAddress(barrier_words), SharedAddress(dynamic), kBoxBytes,
+                    kFilters * kRowBytes);
+  RunJobs(
+      rings, /*readers=*/kWarps, /*writers=*/kWarps,
+      [&](int warp) {
+        if (warp == 0) BringSlices<T, kPixels, kFilters>(p, rings);
+        if (warp == 1) StoreResults<T, kFilters>(p, rings);
+        if (kResidual && warp == 2) BringResiduals<T, kFilters>(p, rings);
+      },
+      [&](auto group) {
+        Multiplier<T, kFilters, kResidual, decltype(group)::value>(p, rings).Run();
+      });
 #endif
 }
 
 template <typename T, int kFilters>
 KernelCall Call(const ConvGemmForm& form, const ConvGemmParameters& parameters, int blocks) {
-  LaunchShape shape{.block = {kThreads},
-                    .shared_bytes = kSharedBytes,
-                    .cluster = parameters.is_paired ? 2 : 1,
-                    .overlaps = true};
-  shape.grid.x = blocks;
+  const LaunchShape shape = ShapeOf(blocks);
   return form.has_residual ? KernelCall::Of(ConvGemm<T, kFilters, true>, shape, parameters)
                            : KernelCall::Of(ConvGemm<T, kFilters, false>, shape, parameters);
 }

@@ -1,5 +1,5 @@
-// What both files of conv_gemm share: rings in shared memory, who fills the one of slices, and who
-// says that a slice was read.
+// What both files of conv_gemm share: rings in shared memory, who fills the one of slices, and
+// which warps have which job.
 //
 // Four jobs, each with its own warps. In the order of a tile:
 //   slices     one thread brings pixels by the copy engine and weights by a bulk copy into a ring
@@ -10,18 +10,16 @@
 // Rings run on from tile to tile, so that one tile's loads and stores overlap with another's
 // products. Their barriers:
 //   full      pixels (and weights) of a slice are there: by the copy engine
-//   empty     no product reads it any more: by each warp that did, of both blocks of a pair
+//   empty     no product reads it any more: by each warp that did
 //   residual  a piece's residual is there: by the copy engine
 //   done      its result is written: by each warp that did
 //   stored    the copy engine has read it
 // Waits are for what stands earlier in the same fixed order of slices and pieces, so none is for
 // ever; each barrier's next phase needs all its waiters to have passed this one.
-//
-// Blocks of a pair have tiles of the same filters. Each brings half of every slice of weights into
-// both, once that slice's buffer is empty in both.
 #pragma once
 
-#include "runtime/kernels/cuda/cluster.cuh"
+#include <type_traits>
+
 #include "runtime/kernels/cuda/conv_gemm.h"
 #include "runtime/kernels/cuda/copy_engine.cuh"
 #include "runtime/kernels/cuda/wgmma.cuh"
@@ -31,6 +29,13 @@ namespace onnx_cudnn::conv_gemm {
 constexpr int kThreads = 384;  // two warpgroups that multiply, four warps that move
 constexpr int kSharedBytes = kConvGemmSharedBytes + 1024;  // the swizzle's pattern starts there
 constexpr int kRowBytes = kConvGemmRowBytes;
+
+inline LaunchShape ShapeOf(int blocks) {
+  return {.grid = {static_cast<unsigned>(blocks)},
+          .block = {kThreads},
+          .shared_bytes = kSharedBytes,
+          .overlaps = true};
+}
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
@@ -64,7 +69,8 @@ struct Rings {
   uint32_t full, empty, residual, done, stored;
   uint32_t slices, weights, pieces;
 
-  // `slice_bytes`, `weight_bytes`: of a slice's pixels and weights.
+  // `buffers`: the first of kSharedBytes; `slice_bytes`, `weight_bytes`: of a slice's pixels and
+  // weights.
   __device__ Rings(const ConvGemmParameters& p, uint32_t barriers, uint32_t buffers,
                    int slice_bytes, int weight_bytes)
       : full(barriers),
@@ -72,7 +78,7 @@ struct Rings {
         residual(empty + 8 * kMost),
         done(residual + 8 * kMost),
         stored(done + 8 * kMost),
-        slices(buffers),
+        slices((buffers + 1023) & ~1023u),
         weights(slices + p.stages * slice_bytes),
         pieces(weights + (p.keeps_weights ? p.slices : p.stages) * weight_bytes) {}
 
@@ -87,30 +93,40 @@ struct Rings {
     }
     BarrierInitFence();
   }
+
+  // Until a warp may write a piece, whose residual is there then. `ring`: 8 × its buffer.
+  template <bool kResidual>
+  __device__ __forceinline__ void AwaitPiece(int ring, uint32_t parity) const {
+    if (kResidual) {
+      BarrierWait(residual + ring, parity);
+    } else {
+      BarrierWait(stored + ring, parity ^ 1);
+    }
+  }
+  // The warp has written its part of it.
+  __device__ __forceinline__ void HandOverPiece(int ring, int lane) const {
+    SharedFence();
+    __syncwarp();
+    if (lane == 0) BarrierArrive(done + ring);
+  }
 };
 
 // Which tiles a block has.
 struct Share {
-  int first, step, rank;
-  __device__ explicit Share(bool is_paired)
-      : first(static_cast<int>(blockIdx.x) >> is_paired),
-        step(static_cast<int>(gridDim.x) >> is_paired),
-        rank(is_paired ? static_cast<int>(blockIdx.x) & 1 : 0) {}
+  int first, step;
+  __device__ Share() : first(static_cast<int>(blockIdx.x)), step(static_cast<int>(gridDim.x)) {}
 };
 
 struct Tile {
-  int pixels, filters;  // which tile of each; of the pixels it may be one behind the last
-  __device__ Tile(const ConvGemmParameters& p, int tile, int rank) : pixels(tile / p.filter_tiles) {
-    filters = tile - pixels * p.filter_tiles;
-    if (p.is_paired) pixels = 2 * pixels + rank;
-  }
+  int pixels, filters;  // which tile of each
+  __device__ Tile(const ConvGemmParameters& p, int tile)
+      : pixels(tile / p.filter_tiles), filters(tile - pixels * p.filter_tiles) {}
 };
 
-// Where the window of a tile's first pixel stands; of a tile behind the last one somewhere.
+// Where the window of a tile's first pixel stands.
 struct Place {
   int column, row, image;
   __device__ Place(const ConvGemmParameters& p, const ConvGemmSource& source, int pixel) {
-    pixel = pixel < p.pixels ? pixel : 0;
     const int line = pixel / p.columns;
     image = line / p.rows;
     column = (pixel - line * p.columns) * source.stride_w - source.pad_w;
@@ -129,53 +145,23 @@ __device__ __forceinline__ void LoadPlaces(uint32_t to, const TensorMapBytes& ma
       "h"(static_cast<uint16_t>(tap_column)), "h"(static_cast<uint16_t>(tap_row))
       : "memory");
 }
-// Into both blocks of a pair, whose barriers get the bytes.
-__device__ __forceinline__ void LoadBytesToBoth(uint32_t to, const void* from, int bytes,
-                                                uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
-      "[%1], %2, [%3], %4;" ::"r"(to),
-      "l"(from), "r"(bytes), "r"(barrier), "h"(static_cast<uint16_t>(3))
-      : "memory");
-}
-
-// Until both blocks of a pair are here, and what they told each other has arrived. All threads.
-__device__ __forceinline__ void MeetPartner() {
-  __syncwarp();
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-}
-
-// The warp reads a slice no more: its first lane tells this block, its second one the partner.
-__device__ __forceinline__ void Release(uint32_t empty, int lane, bool is_paired) {
-  if (lane == 0) BarrierArrive(empty);
-  if (is_paired && lane == 1) {
-    const uint32_t there = AddressIn(empty, static_cast<int>(blockIdx.x & 1) ^ 1);
-    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there)
-                 : "memory");
-  }
-}
 
 // One thread.
 template <typename T, int kPixels, int kFilters>
 __device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const Rings& rings) {
-  constexpr int kWeightBytes = kFilters * kRowBytes, kHalf = kWeightBytes / 2;
-  const Share share(p.is_paired);
+  constexpr int kWeightBytes = kFilters * kRowBytes;
+  const Share share;
   Turn turn;
   for (int t = share.first; t < p.tiles; t += share.step) {
-    const Tile tile(p, t, share.rank);
+    const Tile tile(p, t);
     const bool brings_weights = !p.keeps_weights || t == share.first;
     const char* weights =
         static_cast<const char*>(p.weights) + int64_t{tile.filters} * p.slices * kWeightBytes;
     int k = 0;
     const auto bring = [&](const ConvGemmSource& source, const Place& place, int channel,
                            int tap_column, int tap_row) {
-      const uint32_t full = rings.full + 8 * turn.buffer, empty = rings.empty + 8 * turn.buffer;
-      if (p.is_paired) {
-        ClusterBarrierWait(empty, turn.parity ^ 1);
-      } else {
-        BarrierWait(empty, turn.parity ^ 1);
-      }
+      const uint32_t full = rings.full + 8 * turn.buffer;
+      BarrierWait(rings.empty + 8 * turn.buffer, turn.parity ^ 1);
       BarrierExpect(full, p.tile_pixels * kRowBytes + (brings_weights ? kWeightBytes : 0));
       const uint32_t to = rings.slices + turn.buffer * kPixels * kRowBytes;
       if (source.has_places) {
@@ -184,12 +170,9 @@ __device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const R
         LoadBox(to, source.map, full, channel, tile.pixels * source.columns,
                 tile.pixels * source.rows);
       }
-      const uint32_t weights_to =
-          rings.weights + (p.keeps_weights ? k : turn.buffer) * kWeightBytes;
-      if (p.is_paired) {
-        LoadBytesToBoth(weights_to + share.rank * kHalf, weights + share.rank * kHalf, kHalf, full);
-      } else if (brings_weights) {
-        LoadBytes(weights_to, weights, kWeightBytes, full);
+      if (brings_weights) {
+        LoadBytes(rings.weights + (p.keeps_weights ? k : turn.buffer) * kWeightBytes, weights,
+                  kWeightBytes, full);
       }
       weights += kWeightBytes;
       ++k;
@@ -205,6 +188,34 @@ __device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const R
           }
         }
       }
+    }
+  }
+}
+
+// The jobs of a block, once its rings' barriers stand. Those that multiply get the registers of
+// those that move.
+//   readers, writers  as InitBarriers has them
+//   move(warp)        one thread of each of the four warps that move
+//   multiply(group)   a warpgroup; its number is a std::integral_constant
+template <typename Move, typename Multiply>
+__device__ __forceinline__ void RunJobs(const Rings& rings, int readers, int writers,
+                                        const Move& move, const Multiply& multiply) {
+  const int thread = static_cast<int>(threadIdx.x);
+  LaunchDependents();
+  if (thread == 0) rings.InitBarriers(readers, writers);
+  __syncthreads();
+  if (thread >= 256) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if ((thread & 31) == 0) {
+      WaitForLaunchBefore();
+      move((thread - 256) >> 5);
+    }
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    if (thread < 128) {
+      multiply(std::integral_constant<int, 0>());
+    } else {
+      multiply(std::integral_constant<int, 1>());
     }
   }
 }

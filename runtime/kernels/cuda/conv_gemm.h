@@ -37,15 +37,13 @@ struct ConvGemmParameters {
   const float* bias;  // [filters]
   int sources;
   int columns, rows;  // of an image of the result
-  int pixels;         // of all
   int slices;         // of K, of all sources
   int tile_pixels;
   int filter_tiles;
-  int tiles;  // of pixels (two of them where blocks are paired) × of filters, these faster
+  int tiles;           // of pixels × of filters, these faster
   int stages, pieces;  // buffers of slices and of the result; of a warpgroup's where it has its own
   int lead;            // slices by which the first warpgroup is ahead; 0: it need not be
   bool keeps_weights;  // a block has all slices of its one tile of filters, and loads them once
-  bool is_paired;      // clusters of two blocks: tiles of the same filters, which are fetched once
   bool has_relu;
 };
 
@@ -62,8 +60,7 @@ struct ConvGemmForm {
   bool has_residual;
 };
 
-// sm_90a alone. `blocks`: a multiple of filter_tiles where weights are kept; even where blocks are
-// paired.
+// sm_90a alone. `blocks`: a multiple of filter_tiles where weights are kept.
 KernelCall ConvGemmCall(const ConvGemmForm& form, const ConvGemmParameters& parameters, int blocks);
 
 // The forms with filters on M.

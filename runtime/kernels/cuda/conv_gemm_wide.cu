@@ -31,7 +31,7 @@ static_assert(kPiecesOfGroup >= 4);
 // A warpgroup's tiles.
 template <bool kTakesTurns, int kGroup>
 struct GroupShare : Share {
-  __device__ explicit GroupShare(bool is_paired) : Share(is_paired) {
+  __device__ GroupShare() {
     if (!kTakesTurns) return;
     first += kGroup * step;
     step *= 2;
@@ -52,7 +52,7 @@ class Multiplier {
       : p_(p), rings_(rings), warp_((threadIdx.x & 127) >> 5), lane_(threadIdx.x & 31) {}
 
   __device__ __forceinline__ void Run() {
-    const GroupShare<kTakesTurns, kGroup> share(p_.is_paired);
+    const GroupShare<kTakesTurns, kGroup> share;
     if (kTakesTurns && kGroup == 1) {  // the other one begins
       NamedArrive(kFirstTurn, 256);
       slice_.Skip(p_.slices, p_.stages);
@@ -60,7 +60,7 @@ class Multiplier {
     for (int t = share.first; t < p_.tiles; t += share.step) {
       Sums sums;
       Biases biases;
-      LoadBiases(biases, Tile(p_, t, share.rank).filters * kFilters + kFirstFilter);
+      LoadBiases(biases, Tile(p_, t).filters * kFilters + kFirstFilter);
       if (kTakesTurns) NamedSync(kFirstTurn + kGroup, 256);
       if (!kTakesTurns && kGroup == 1 && p_.lead > 0) NamedSync(kLead, 256);
       // One slice's products stay in flight while the next one's are issued.
@@ -71,12 +71,12 @@ class Multiplier {
         if (kTakesTurns && k + 1 == p_.slices) NamedArrive(kFirstTurn + 1 - kGroup, 256);
         if (!kTakesTurns && kGroup == 0 && k + 1 == p_.lead) NamedArrive(kLead, 256);
         Wait<1>(sums);
-        if (k > 0) Release(rings_.empty + 8 * before, lane_, p_.is_paired);
+        if (k > 0 && lane_ == 0) BarrierArrive(rings_.empty + 8 * before);
         before = slice_.buffer;
         slice_.Next(p_.stages);
       }
       Wait<0>(sums);
-      Release(rings_.empty + 8 * before, lane_, p_.is_paired);
+      if (lane_ == 0) BarrierArrive(rings_.empty + 8 * before);
       if (kTakesTurns) slice_.Skip(p_.slices, p_.stages);
       Finish(sums, biases);
     }
@@ -123,11 +123,7 @@ class Multiplier {
 #pragma unroll
       for (int first = 0; first < kPixels; first += kPiecePixels) {
         const int ring = 8 * (kGroup * kPiecesOfGroup + piece_.buffer);
-        if (kResidual) {
-          BarrierWait(rings_.residual + ring, piece_.parity);
-        } else {
-          BarrierWait(rings_.stored + ring, piece_.parity ^ 1);
-        }
+        rings_.AwaitPiece<kResidual>(ring, piece_.parity);
         const uint32_t to =
             rings_.pieces + (kGroup * p_.pieces + piece_.buffer) * kBoxes<T> * kPieceBytes;
         float mine[kPiecePixels / 2];
@@ -138,9 +134,7 @@ class Multiplier {
         } else {
           WriteFloats(mine, biases[chain], to);
         }
-        SharedFence();
-        __syncwarp();
-        if (lane_ == 0) BarrierArrive(rings_.done + ring);
+        rings_.HandOverPiece(ring, lane_);
         piece_.Next(p_.pieces);
       }
     }
@@ -226,11 +220,11 @@ struct Pieces {
 template <typename T, int kChains, int kPixels, bool kTakesTurns>
 __device__ __forceinline__ void BringResiduals(const ConvGemmParameters& p, const Rings& rings) {
   using Of = Pieces<T, kChains, kPixels, kTakesTurns>;
-  const Share share(p.is_paired);
+  const Share share;
   Turn turns[2];
   int taker = 0;  // where they take turns
   for (int t = share.first; t < p.tiles; t += share.step, taker ^= 1) {
-    const Tile tile(p, t, share.rank);
+    const Tile tile(p, t);
     for (int piece = 0; piece < Of::kCount; ++piece) {
 #pragma unroll
       for (int group = 0; group < 2; ++group) {
@@ -256,10 +250,10 @@ __device__ __forceinline__ void BringResiduals(const ConvGemmParameters& p, cons
 template <typename T, int kChains, int kPixels, bool kTakesTurns, int kGroup>
 __device__ __forceinline__ void StoreResults(const ConvGemmParameters& p, const Rings& rings) {
   using Of = Pieces<T, kChains, kPixels, kTakesTurns>;
-  const GroupShare<kTakesTurns, kGroup> share(p.is_paired);
+  const GroupShare<kTakesTurns, kGroup> share;
   Turn turn;
   for (int t = share.first; t < p.tiles; t += share.step) {
-    const Tile tile(p, t, share.rank);
+    const Tile tile(p, t);
     for (int piece = 0; piece < Of::kCount; ++piece) {
       const int ring = 8 * (kGroup * kPiecesOfGroup + turn.buffer);
       const uint32_t from =
@@ -287,42 +281,26 @@ __global__ void __launch_bounds__(kThreads, 1)
   constexpr int kReaders = kGroupWarps * (kTakesTurns ? 1 : 2);
   extern __shared__ char dynamic[];
   __shared__ __align__(8) uint64_t barrier_words[kBarriers];
-  const uint32_t buffers = (SharedAddress(dynamic) + 1023) & ~1023u;
-  const Rings rings(p, SharedAddress(barrier_words), buffers, kPixels * kRowBytes,
+  const Rings rings(p, SharedAddress(barrier_words), SharedAddress(dynamic), kPixels * kRowBytes,
                     kFilters * kRowBytes);
-  const int thread = static_cast<int>(threadIdx.x);
-  LaunchDependents();
-  if (thread == 0) rings.InitBarriers(kReaders << p.is_paired, kGroupWarps);
-  __syncthreads();
-  if (p.is_paired) MeetPartner();
-  if (thread >= 256) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-    if ((thread & 31) == 0) {
-      WaitForLaunchBefore();
-      if (thread == 256) BringSlices<T, kPixels, kFilters>(p, rings);
-      if (thread == 288) StoreResults<T, kChains, kPixels, kTakesTurns, 0>(p, rings);
-      if (thread == 320) StoreResults<T, kChains, kPixels, kTakesTurns, 1>(p, rings);
-      if (kResidual && thread == 352) BringResiduals<T, kChains, kPixels, kTakesTurns>(p, rings);
-    }
-  } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    if (thread < 128) {
-      Multiplier<T, kChains, kPixels, kTakesTurns, kResidual, 0>(p, rings).Run();
-    } else {
-      Multiplier<T, kChains, kPixels, kTakesTurns, kResidual, 1>(p, rings).Run();
-    }
-  }
-  if (p.is_paired) MeetPartner();  // who leaves takes its shared memory along
+  RunJobs(
+      rings, kReaders, /*writers=*/kGroupWarps,
+      [&](int warp) {
+        if (warp == 0) BringSlices<T, kPixels, kFilters>(p, rings);
+        if (warp == 1) StoreResults<T, kChains, kPixels, kTakesTurns, 0>(p, rings);
+        if (warp == 2) StoreResults<T, kChains, kPixels, kTakesTurns, 1>(p, rings);
+        if (kResidual && warp == 3) BringResiduals<T, kChains, kPixels, kTakesTurns>(p, rings);
+      },
+      [&](auto group) {
+        constexpr int kGroup = decltype(group)::value;
+        Multiplier<T, kChains, kPixels, kTakesTurns, kResidual, kGroup>(p, rings).Run();
+      });
 #endif
 }
 
 template <typename T, int kChains, int kPixels, bool kTakesTurns>
 KernelCall Call(const ConvGemmForm& form, const ConvGemmParameters& parameters, int blocks) {
-  LaunchShape shape{.block = {kThreads},
-                    .shared_bytes = kSharedBytes,
-                    .cluster = parameters.is_paired ? 2 : 1,
-                    .overlaps = true};
-  shape.grid.x = blocks;
+  const LaunchShape shape = ShapeOf(blocks);
   return form.has_residual ? KernelCall::Of(ConvGemmWide<T, kChains, kPixels, kTakesTurns, true>,
                                             shape, parameters)
                            : KernelCall::Of(ConvGemmWide<T, kChains, kPixels, kTakesTurns, false>,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "runtime/base/integers.h"
 #include "runtime/kernels/cuda/gemv_nodes.h"
 
 namespace onnx_cudnn {
@@ -12,16 +13,14 @@ constexpr int kWarp = 32;
 constexpr int kVectorBytes = 16;  // a thread's load of a column
 constexpr int kLeastOverlapping = 90;
 
-int DivideUp(int n, int each) { return (n + each - 1) / each; }
-
 // As few rounds over the depth as there can be, with as few warps as these need. Where a
 // multiprocessor has several blocks, one loads while another sums.
 int WarpsOf(const GemvParameters& p, int element_bytes, bool is_alone) {
-  const int parts = DivideUp(p.depth, kVectorBytes / element_bytes * kWarp);
+  const int parts = CeilDiv(p.depth, kVectorBytes / element_bytes * kWarp);
   const int most = is_alone ? GemvMostWarps(p.rows) : kGemvMostWarps / 2;
-  const int rounds = std::max(DivideUp(parts, most), 1);
+  const int rounds = std::max(CeilDiv(parts, most), 1);
   const int results = kGemvColumns * (p.rows > 4 ? kGemvMostRows : p.rows);
-  return std::max(DivideUp(parts, rounds), DivideUp(results, kWarp));
+  return std::max(CeilDiv(parts, rounds), CeilDiv(results, kWarp));
 }
 
 }  // namespace
@@ -39,7 +38,7 @@ absl::StatusOr<KernelCode> CompileGemv(const KernelRequest& request) {
   p.depth = static_cast<int>(x.dims().back());
   p.epilogue = nodes.epilogue;
   const DeviceInfo& info = request.target.info;
-  const int blocks = DivideUp(p.columns, kGemvColumns);
+  const int blocks = CeilDiv(p.columns, kGemvColumns);
   const int warps = WarpsOf(p, BitsOf(dtype) / 8, blocks <= info.multiprocessors);
   const LaunchShape shape{.grid = {static_cast<unsigned>(blocks)},
                           .block = {static_cast<unsigned>(warps * kWarp)},

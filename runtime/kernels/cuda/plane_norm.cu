@@ -8,6 +8,7 @@
 // (A cluster of 16 blocks that holds larger planes takes twice as long on an H200.)
 #include "runtime/kernels/cuda/plane_norm.h"
 
+#include "runtime/base/integers.h"
 #include "runtime/kernels/cuda/plane_norm.cuh"
 #include "runtime/kernels/cuda/plane_norm_stream.h"
 
@@ -255,14 +256,12 @@ __global__ void __launch_bounds__(32) JoinParts(PlaneNormParameters p) {
 
 using PlaneNorms = void (*)(PlaneNormParameters);
 
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // How many parts of how many elements, whole steps of a block each.
 void Split(int64_t blocks, int64_t extent, int64_t step, PlaneNormParameters& p) {
-  const int64_t most = std::min<int64_t>(kMostParts, DivideUp(extent, step));
-  const int64_t parts = std::clamp<int64_t>(DivideUp(kBlocksWanted, blocks), 1, most);
-  p.part_elements = DivideUp(DivideUp(extent, parts), step) * step;
-  p.part_count = static_cast<int>(DivideUp(extent, p.part_elements));
+  const int64_t most = std::min<int64_t>(kMostParts, CeilDiv(extent, step));
+  const int64_t parts = std::clamp<int64_t>(CeilDiv(kBlocksWanted, blocks), 1, most);
+  p.part_elements = CeilDiv(CeilDiv(extent, parts), step) * step;
+  p.part_count = static_cast<int>(CeilDiv(extent, p.part_elements));
 }
 
 KernelCall& BindAll(KernelCall& call, const PlaneNormOptions& options,
@@ -313,7 +312,7 @@ KernelCall PartsCall(const AxisLanes& rows, PlaneNormParameters& p) {
   return KernelCall::Of(PartsOfRows<T>, shape, p);
 }
 
-int64_t Aligned(int64_t bytes) { return DivideUp(bytes, 256) * 256; }
+int64_t Aligned(int64_t bytes) { return CeilDiv(bytes, 256) * 256; }
 
 template <typename T>
 PlaneNormCalls InParts(const PlaneLanes& lanes, const PlaneNormOptions& options,

@@ -5,6 +5,7 @@
 // from a counter: what a turn waits for was claimed before it, by a block that runs.
 #include "runtime/kernels/cuda/plane_norm_stream.h"
 
+#include "runtime/base/integers.h"
 #include "runtime/kernels/cuda/plane_norm.cuh"
 
 namespace onnx_cudnn {
@@ -372,8 +373,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t Aligned(int64_t bytes) { return DivideUp(bytes, 256) * 256; }
+int64_t Aligned(int64_t bytes) { return CeilDiv(bytes, 256) * 256; }
 
 // Columns of a block: 32, or fewer where 32 leave many without work; of vectors 128 bytes or more.
 int BlockColumns(int64_t columns, bool is_wide) {
@@ -395,16 +395,16 @@ PlaneNormCalls CallsOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
 
   const int64_t images_joined = options.joins_images ? lanes.images : 1;
   const int64_t domains = lanes.images / images_joined;
-  const int64_t steps = DivideUp(lanes.pixels, int64_t{kColumnVectors} * shape.block.y);
-  const int64_t column_blocks = DivideUp(columns, shape.block.x);
+  const int64_t steps = CeilDiv(lanes.pixels, int64_t{kColumnVectors} * shape.block.y);
+  const int64_t column_blocks = CeilDiv(columns, shape.block.x);
   const int64_t blocks = int64_t{kBlocks} * std::max(1, options.multiprocessors);
   constexpr int64_t kStepBytes =
       int64_t{kThreads} * kColumnVectors * kWidth * static_cast<int64_t>(sizeof(T));
   const int64_t wanted_steps =
-      std::min(kItemBytes / kStepBytes, DivideUp(lanes.images * steps * column_blocks, blocks));
+      std::min(kItemBytes / kStepBytes, CeilDiv(lanes.images * steps * column_blocks, blocks));
   const int64_t part_steps =
-      std::min(steps, std::max(wanted_steps, DivideUp(steps * images_joined, kMostParts)));
-  const int64_t image_parts = DivideUp(steps, part_steps);
+      std::min(steps, std::max(wanted_steps, CeilDiv(steps * images_joined, kMostParts)));
+  const int64_t image_parts = CeilDiv(steps, part_steps);
   const int64_t image_items = image_parts * column_blocks, items = lanes.images * image_items;
   const int64_t image_bytes = lanes.pixels * lanes.pitch * static_cast<int64_t>(sizeof(T));
   const int64_t ahead = options.l2_bytes / kLeadShare * image_items / image_bytes;

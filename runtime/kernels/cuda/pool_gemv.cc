@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "runtime/base/integers.h"
 #include "runtime/kernels/cuda/gemv_nodes.h"
 
 namespace onnx_cudnn {
@@ -9,8 +10,6 @@ namespace {
 
 constexpr int kComputeCapability = 90;  // clusters, dependent launches
 constexpr int kWarp = 32;
-
-int DivideUp(int n, int each) { return (n + each - 1) / each; }
 
 }  // namespace
 
@@ -28,11 +27,11 @@ absl::StatusOr<KernelCode> CompilePoolGemv(const KernelRequest& request) {
   p.pixels = static_cast<int>(x.value->elements() / (dims[0] * dims[1]));
   p.columns = static_cast<int>(nodes.y->dims().back());
   p.vectors = static_cast<int>(dims[1] / kPoolGemvVector);
-  p.share = DivideUp(p.vectors, kPoolGemvBlocks);
+  p.share = CeilDiv(p.vectors, kPoolGemvBlocks);
   while (p.share > 1 << (kPoolGemvLogVectors + p.log_parts)) ++p.log_parts;
   p.warps = FastDivide<uint32_t>(kPoolGemvWarps / p.images);
   p.epilogue = nodes.epilogue;
-  const int clusters = DivideUp(p.columns, PoolGemvColumns(p.log_parts));
+  const int clusters = CeilDiv(p.columns, PoolGemvColumns(p.log_parts));
   const LaunchShape shape{.grid = {static_cast<unsigned>(clusters * kPoolGemvBlocks)},
                           .block = {kPoolGemvWarps * kWarp},
                           .cluster = kPoolGemvBlocks,

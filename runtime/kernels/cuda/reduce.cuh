@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/integers.h"
 #include "runtime/kernels/cuda/columns.cuh"
 #include "runtime/kernels/cuda/reduce.h"
 
@@ -168,13 +169,11 @@ __global__ void __launch_bounds__(kReduceThreads) ReduceParts(ReduceParameters<O
   if (lane == 0 && result < p.results) StoreResult(p, result, state);
 }
 
-inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Into how many parts to split `steps` of work of each of `blocks` blocks.
 inline int64_t PartsFor(int64_t blocks, int64_t steps) {
   constexpr int64_t kBlocksWanted = 1024, kMostParts = 1024;  // several a multiprocessor
   const int64_t most = std::clamp<int64_t>(steps, 1, kMostParts);
-  return std::clamp<int64_t>(DivideUp(kBlocksWanted, std::max<int64_t>(1, blocks)), 1, most);
+  return std::clamp<int64_t>(CeilDiv(kBlocksWanted, std::max<int64_t>(1, blocks)), 1, most);
 }
 
 template <typename Op>
@@ -185,18 +184,18 @@ KernelCall RowsCall(const ReduceLanes& lanes, ReduceParameters<Op>& p) {
   for (const AxisSet* axes : {&lanes.kept, &lanes.reduced}) {
     for (int i = 0; i < axes->rank; ++i) is_aligned &= axes->strides[i] % kWidth == 0;
   }
-  const int64_t of_run = DivideUp(lanes.run + (is_aligned ? 0 : kWidth - 1), kWidth);
+  const int64_t of_run = CeilDiv(lanes.run + (is_aligned ? 0 : kWidth - 1), kWidth);
   p.vectors_of_run = FastDivide<uint32_t>(std::max<int64_t>(1, of_run));
   p.vectors = of_run * lanes.reduced.count;
   p.threads = p.vectors > 32 * kReduceLoads * kStepsOfPart
                   ? kReduceThreads
-                  : std::min(32, PowerOfTwoFrom(DivideUp(p.vectors, kReduceLoads)));
-  const int64_t blocks = DivideUp(p.results, kReduceThreads / p.threads);
+                  : std::min(32, PowerOfTwoFrom(CeilDiv(p.vectors, kReduceLoads)));
+  const int64_t blocks = CeilDiv(p.results, kReduceThreads / p.threads);
   const int64_t step = kReduceThreads * kReduceLoads;
   const int64_t parts =
       p.threads == kReduceThreads ? PartsFor(blocks, p.vectors / (step * kStepsOfPart)) : 1;
-  p.part_vectors = std::max<int64_t>(1, DivideUp(DivideUp(p.vectors, parts), step)) * step;
-  p.part_count = static_cast<int>(std::max<int64_t>(1, DivideUp(p.vectors, p.part_vectors)));
+  p.part_vectors = std::max<int64_t>(1, CeilDiv(CeilDiv(p.vectors, parts), step)) * step;
+  p.part_count = static_cast<int>(std::max<int64_t>(1, CeilDiv(p.vectors, p.part_vectors)));
   return KernelCall::Of(
       ReduceRows<Op>,
       {.grid = {static_cast<unsigned>(blocks), static_cast<unsigned>(p.part_count)},
@@ -209,26 +208,25 @@ KernelCall ColumnsCall(const ReduceLanes& lanes, ReduceParameters<Op>& p) {
   constexpr int64_t kStepsOfPart = 4;
   constexpr int kWidth = std::min<int>(8, kVectorBytes / static_cast<int>(sizeof(typename Op::T)));
   bool is_wide =
-      lanes.inner % kWidth == 0 || DivideUp(lanes.inner, kWidth) * kWidth <= lanes.inner_lanes;
+      lanes.inner % kWidth == 0 || CeilDiv(lanes.inner, kWidth) * kWidth <= lanes.inner_lanes;
   for (const AxisSet* axes : {&lanes.kept, &lanes.reduced}) {
     for (int i = 0; i < axes->rank; ++i) is_wide &= axes->strides[i] % kWidth == 0;
   }
   const int width = is_wide ? kWidth : 1;
-  const int64_t of_one = DivideUp(lanes.inner, width);
+  const int64_t of_one = CeilDiv(lanes.inner, width);
   p.columns_of_one = FastDivide<uint64_t>(of_one);
   p.columns = lanes.kept.count * of_one;
   LaunchShape shape;
-  const int most_y = PowerOfTwoFrom(DivideUp(lanes.reduced.count, kColumnVectors));
+  const int most_y = PowerOfTwoFrom(CeilDiv(lanes.reduced.count, kColumnVectors));
   shape.block.y = static_cast<unsigned>(
       std::min(most_y, kReduceThreads / std::min(32, PowerOfTwoFrom(p.columns))));
   shape.block.x = kReduceThreads / shape.block.y;
-  const int64_t blocks = DivideUp(p.columns, shape.block.x);
+  const int64_t blocks = CeilDiv(p.columns, shape.block.x);
   const int64_t step = int64_t{kColumnVectors} * shape.block.y;
   const int64_t parts = PartsFor(blocks, lanes.reduced.count / (step * kStepsOfPart));
-  p.part_reduced =
-      std::max<int64_t>(1, DivideUp(DivideUp(lanes.reduced.count, parts), step)) * step;
+  p.part_reduced = std::max<int64_t>(1, CeilDiv(CeilDiv(lanes.reduced.count, parts), step)) * step;
   p.part_count =
-      static_cast<int>(std::max<int64_t>(1, DivideUp(lanes.reduced.count, p.part_reduced)));
+      static_cast<int>(std::max<int64_t>(1, CeilDiv(lanes.reduced.count, p.part_reduced)));
   shape.grid = {static_cast<unsigned>(blocks), static_cast<unsigned>(p.part_count)};
   shape.shared_bytes =
       ColumnScratchBytes(shape, width * static_cast<int>(sizeof(typename Op::State)));
@@ -263,7 +261,7 @@ ReduceCalls ReduceBy(const Op& op, const ReduceLanes& lanes, Slot x, Slot y) {
   p.vectors = p.part_count;
   p.threads = std::min(32, PowerOfTwoFrom(p.part_count));
   p.part_count = 1;
-  const int64_t blocks = DivideUp(p.results, kReduceThreads / p.threads);
+  const int64_t blocks = CeilDiv(p.results, kReduceThreads / p.threads);
   KernelCall join = KernelCall::Of(
       ReduceParts<Op>, {.grid = {static_cast<unsigned>(blocks)}, .block = {kReduceThreads}}, p);
   join.Bind(offsetof(Parameters, parts), Slot::Workspace());

@@ -25,14 +25,6 @@ float FloatAt(const HostTensor& tensor, int64_t i) {
   }
 }
 
-uint16_t Rounded(uint16_t half) { return half; }
-// To 10 bits of mantissa. Infinities and NaNs stay.
-uint32_t Rounded(uint32_t bits) {
-  constexpr uint32_t kExponent = 0x7f800000, kDropped = 0x1fff;
-  if ((bits & kExponent) == kExponent) return bits;
-  return (bits + kDropped / 2 + (bits >> 13 & 1)) & ~kDropped;
-}
-
 // See wgmma.cuh for where the elements of a thread stand.
 template <typename Bits>
 HostTensor Fragments(const HostTensor& weight, int steps, const IndexOf& index) {
@@ -49,7 +41,7 @@ HostTensor Fragments(const HostTensor& weight, int steps, const IndexOf& index) 
         const int filter = thread / 32 * 16 + thread % 32 / 4 + word % 2 * 8;
         const int k = (thread % 4 + word / 2 * 4) * kOfAWord + e % kOfAWord;
         const int64_t i = index(step, k);
-        *to++ = i < 0 ? Bits{0} : Rounded(from[filter * per_filter + i]);
+        *to++ = i < 0 ? Bits{0} : WgmmaBits(from[filter * per_filter + i]);
       }
     }
   }
