@@ -385,16 +385,24 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::BuildFastest(
 absl::StatusOr<std::shared_ptr<const Program>> LoadedModel::Race(
     const ProgramTable::Key& key, std::shared_ptr<const Program> first, const std::string& network,
     const Pricing& pricing) const {
-  std::vector<const NetworkWay*> ways = {&NetworkWays().front()};
-  std::vector<std::shared_ptr<const Program>> programs = {std::move(first)};
-  for (const NetworkWay& way : NetworkWays().subspan(1)) {
-    ASSIGN_OR_RETURN(auto program, BuildWith(key, options_.streams, way, pricing));
-    const auto is_same = [&](const auto& other) {
-      return SameCandidates(*program, *other, target_.target);
-    };
-    if (std::any_of(programs.begin(), programs.end(), is_same)) continue;
-    ways.push_back(&way);
-    programs.push_back(std::move(program));
+  std::vector<const NetworkWay*> ways;
+  std::vector<std::shared_ptr<const Program>> programs;
+  // What one way measures may change what another one takes.
+  for (int measured = -1; measured < pricing.tuner->stats().signatures; first = nullptr) {
+    measured = pricing.tuner->stats().signatures;
+    ways.clear(), programs.clear();
+    for (const NetworkWay& way : NetworkWays()) {
+      std::shared_ptr<const Program> program = ways.empty() ? first : nullptr;
+      if (program == nullptr) {
+        ASSIGN_OR_RETURN(program, BuildWith(key, options_.streams, way, pricing));
+      }
+      const auto is_same = [&](const auto& other) {
+        return SameCandidates(*program, *other, target_.target);
+      };
+      if (std::any_of(programs.begin(), programs.end(), is_same)) continue;
+      ways.push_back(&way);
+      programs.push_back(std::move(program));
+    }
   }
   const absl::StatusOr<std::vector<double>> ms =
       TimeNetworks(programs, *device_, options_.cuda_graph);

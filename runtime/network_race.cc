@@ -19,7 +19,9 @@ constexpr NetworkWay kWays[] = {
     {.name = "greedy", .partitioner = Greedy},
 };
 constexpr int kRounds = 3;
-constexpr int kRunsOfARound = 20;
+constexpr double kRoundMs = 20;
+constexpr int64_t kZeroBytes = int64_t{1} << 20;  // that are pinned
+constexpr double kLeastRuns = 3, kMostRuns = 20;  // of a round
 
 bool IsLibrary(std::string_view engine) { return engine == "cudnn" || engine == "gemm"; }
 
@@ -47,10 +49,13 @@ class Runner {
     return runner;
   }
 
+  // Of a round's runs.
   absl::StatusOr<double> MedianMs() {
-    ASSIGN_OR_RETURN(std::vector<double> ms, executor_->Time(inputs_, outputs_, kRunsOfARound));
+    const double runs = std::clamp(kRoundMs / last_ms_, kLeastRuns, kMostRuns);
+    ASSIGN_OR_RETURN(std::vector<double> ms,
+                     executor_->Time(inputs_, outputs_, static_cast<int>(runs)));
     std::nth_element(ms.begin(), ms.begin() + ms.size() / 2, ms.end());
-    return ms[ms.size() / 2];
+    return last_ms_ = std::max(ms[ms.size() / 2], 1e-3);
   }
 
  private:
@@ -63,17 +68,25 @@ class Runner {
     ASSIGN_OR_RETURN(memory_.emplace_back(), device.Allocate(bytes, Space::kDevice));
     inputs_.push_back(memory_.back().get());
     if (bytes == 0) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const auto zeros, device.Allocate(bytes, Space::kHost));
-    std::fill_n(zeros.get(), bytes, std::byte{0});
+    const int64_t block = std::min(bytes, kZeroBytes);
+    ASSIGN_OR_RETURN(const auto zeros, device.Allocate(block, Space::kHost));
+    std::fill_n(zeros.get(), block, std::byte{0});
     ASSIGN_OR_RETURN(const auto streams, device.CreateStreams(1));
-    RETURN_IF_ERROR(streams->Copy(0, memory_.back().get(), zeros.get(), bytes));
-    return streams->Synchronize();
+    absl::Status copied = absl::OkStatus();
+    for (int64_t at = 0; at < bytes && copied.ok(); at += block) {
+      copied =
+          streams->Copy(0, memory_.back().get() + at, zeros.get(), std::min(block, bytes - at));
+    }
+    const absl::Status done = streams->Synchronize();
+    RETURN_IF_ERROR(copied);
+    return done;
   }
 
   std::vector<std::shared_ptr<std::byte>> memory_;
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
   std::unique_ptr<Executor> executor_;
+  double last_ms_ = kRoundMs;
 };
 
 }  // namespace

@@ -237,6 +237,11 @@ absl::Status StepRunner::RunInPlace() {
   return LaunchAndWait();
 }
 
+bool StepRunner::RunsInPlace(const Step& step) {
+  return std::none_of(step.aliases().begin(), step.aliases().end(),
+                      [](const Alias& alias) { return alias.required; });
+}
+
 absl::Status StepRunner::LaunchAndWait() {
   std::memset(fault_.get(), 0, sizeof(uint64_t));
   const absl::Status launched = Launch();

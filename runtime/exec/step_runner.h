@@ -38,8 +38,9 @@ class StepRunner {
   // Runs the Step over `inputs` (row-major, parallel to the Candidate's), with outputs and
   // workspace full of NaN before it. Its error, or that of its fault word.
   absl::StatusOr<StepResult> Run(absl::Span<const HostTensor> inputs, Padding padding);
-  // The same over what lies in the inputs' memory. Of Steps without aliases.
+  // The same over what lies in the inputs' memory. Of Steps whose operands may all lie apart.
   absl::Status RunInPlace();
+  static bool RunsInPlace(const Step& step);
   // Where an output lies, as the Candidate says.
   const std::shared_ptr<std::byte>& output(int i) const { return outputs_[i].memory; }
   // Fills the inputs, padding too, with numbers that are good for times alone.

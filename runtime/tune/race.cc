@@ -8,7 +8,6 @@
 #include "runtime/base/status.h"
 #include "runtime/exec/compare.h"
 #include "runtime/exec/step_runner.h"
-#include "runtime/tune/reference.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -104,16 +103,6 @@ int64_t Race::operand_bytes() const {
   return bytes;
 }
 
-absl::StatusOr<std::vector<HostTensor>> Race::MakeInputs(IndexValues indices) const {
-  std::vector<HostTensor> inputs;
-  for (const Value* v : BoundaryOf(candidate_.nodes).inputs) {
-    ASSIGN_OR_RETURN(std::shared_ptr<std::byte> pinned, device_.Allocate(v->bytes(), Space::kHost));
-    WriteSeededNumbers(v->dtype(), v->elements(), inputs.size(), indices, pinned.get());
-    inputs.push_back(HostTensor::Borrow(v->dtype(), v->dims(), pinned.get(), pinned));
-  }
-  return inputs;
-}
-
 absl::Status Race::Decide() {
   const std::vector<const Attempt*> order = FastestFirst();
   if (order.empty()) {
@@ -128,13 +117,10 @@ absl::Status Race::Decide() {
   }
   absl::Status why_not;
   for (const IndexValues indices : {IndexValues::kZeroOrOne, IndexValues::kZero}) {
-    const absl::StatusOr<std::vector<HostTensor>> inputs = MakeInputs(indices);
-    const absl::StatusOr<std::vector<HostTensor>> expected =
-        inputs.ok() ? RunNodeByNode(candidate_, *inputs, target_, device_, constants_)
-                    : absl::StatusOr<std::vector<HostTensor>>(inputs.status());
-    if (expected.ok()) return CheckInOrder(order, *inputs, *expected);
-    if (absl::IsFailedPrecondition(expected.status())) return expected.status();
-    why_not = expected.status();
+    Reference reference(candidate_, target_, device_, constants_);
+    why_not = reference.Run(indices);
+    if (why_not.ok()) return CheckInOrder(order, reference);
+    if (absl::IsFailedPrecondition(why_not)) return why_not;
   }
   const Attempt& first = **std::min_element(order.begin(), order.end());
   checked_ = false;
@@ -143,11 +129,10 @@ absl::Status Race::Decide() {
   return absl::OkStatus();
 }
 
-absl::Status Race::CheckInOrder(const std::vector<const Attempt*>& order,
-                                const std::vector<HostTensor>& inputs,
-                                const std::vector<HostTensor>& expected) {
+absl::Status Race::CheckInOrder(const std::vector<const Attempt*>& order, Reference& reference) {
+  DeviceCheck on_device(candidate_, target_, device_, constants_, reference);
   for (const Attempt* attempt : order) {
-    ASSIGN_OR_RETURN(const std::string wrong, TryWrongOf(*attempt, inputs, expected));
+    ASSIGN_OR_RETURN(const std::string wrong, TryWrongOf(*attempt, reference, on_device));
     if (wrong.empty()) {
       Win(*attempt);
       return absl::OkStatus();
@@ -165,29 +150,35 @@ void Race::Refuse() {
   failed_.push_back(trials_.Failed({}, kRefused, choice_.compiled.reason()));
 }
 
-absl::StatusOr<std::string> Race::TryWrongOf(const Attempt& attempt,
-                                             const std::vector<HostTensor>& inputs,
-                                             const std::vector<HostTensor>& expected) const {
+absl::StatusOr<std::string> Race::TryWrongOf(const Attempt& attempt, Reference& reference,
+                                             DeviceCheck& on_device) const {
   std::string wrong;
   RETURN_IF_ERROR(trials_.Try(attempt.variant, [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(wrong, WrongOf(attempt, inputs, expected));
+    ASSIGN_OR_RETURN(wrong, WrongOf(attempt, reference, on_device));
     return absl::OkStatus();
   }));
   return wrong;
 }
 
-absl::StatusOr<std::string> Race::WrongOf(const Attempt& attempt,
-                                          const std::vector<HostTensor>& inputs,
-                                          const std::vector<HostTensor>& expected) const {
+absl::StatusOr<std::string> Race::WrongOf(const Attempt& attempt, Reference& reference,
+                                          DeviceCheck& on_device) const {
+  std::vector<Tolerance> tolerances;
+  for (const Value* v : BoundaryOf(candidate_.nodes).outputs) {
+    tolerances.push_back(ToleranceOf(candidate_.nodes, v->dtype(), target_.numerics.tf32));
+  }
+  const absl::StatusOr<bool> agrees = on_device.Agrees(attempt.compiled.step(), tolerances);
+  if (absl::IsFailedPrecondition(agrees.status())) return agrees.status();
+  if (agrees.ok() && *agrees) return "";
+  // The host finds words for it.
+  ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, reference.Inputs());
+  ASSIGN_OR_RETURN(const std::vector<HostTensor> expected, reference.Outputs());
   ASSIGN_OR_RETURN(const auto runner,
                    StepRunner::Create(candidate_, attempt.compiled.step(), device_, constants_));
   const absl::StatusOr<StepResult> run = runner->Run(inputs, StepRunner::Padding::kZero);
   if (absl::IsFailedPrecondition(run.status())) return run.status();
   if (!run.ok()) return std::string(run.status().message());
   for (size_t i = 0; i < expected.size(); ++i) {
-    const Tolerance tolerance =
-        ToleranceOf(candidate_.nodes, expected[i].dtype(), target_.numerics.tf32);
-    const std::string what = Differs(run->outputs[i], expected[i], tolerance);
+    const std::string what = Differs(run->outputs[i], expected[i], tolerances[i]);
     if (!what.empty()) return absl::StrCat("output ", i, " ", what);
   }
   if (!run->padding_is_zero) return "padding lanes are not zero";

@@ -7,8 +7,9 @@
 #include "absl/status/statusor.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
-#include "runtime/exec/seeded_numbers.h"
 #include "runtime/plan/pricer.h"
+#include "runtime/tune/device_check.h"
+#include "runtime/tune/reference.h"
 #include "runtime/tune/trials.h"
 
 namespace onnx_cudnn {
@@ -58,16 +59,12 @@ class Race {
   void Refuse();
   absl::StatusOr<double> TimeOne(std::shared_ptr<const Step> step, double& best_first_us) const;
   std::vector<const Attempt*> FastestFirst() const;
-  absl::StatusOr<std::vector<HostTensor>> MakeInputs(IndexValues indices) const;
-  absl::Status CheckInOrder(const std::vector<const Attempt*>& order,
-                            const std::vector<HostTensor>& inputs,
-                            const std::vector<HostTensor>& expected);
+  absl::Status CheckInOrder(const std::vector<const Attempt*>& order, Reference& reference);
   // What `attempt` does wrong; empty: nothing. Told to the observer.
-  absl::StatusOr<std::string> TryWrongOf(const Attempt& attempt,
-                                         const std::vector<HostTensor>& inputs,
-                                         const std::vector<HostTensor>& expected) const;
-  absl::StatusOr<std::string> WrongOf(const Attempt& attempt, const std::vector<HostTensor>& inputs,
-                                      const std::vector<HostTensor>& expected) const;
+  absl::StatusOr<std::string> TryWrongOf(const Attempt& attempt, Reference& reference,
+                                         DeviceCheck& on_device) const;
+  absl::StatusOr<std::string> WrongOf(const Attempt& attempt, Reference& reference,
+                                      DeviceCheck& on_device) const;
   void Note(const Attempt& attempt, std::string_view what);
   void Win(const Attempt& attempt);
 

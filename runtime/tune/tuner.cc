@@ -1,6 +1,7 @@
 #include "runtime/tune/tuner.h"
 
 #include <algorithm>
+#include <future>
 #include <memory>
 #include <utility>
 
@@ -15,9 +16,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// Signatures that are compiled at once, and checked at once: each check holds a Candidate's
-// operands several times on the host.
-constexpr size_t kBatch = 8;
+// Signatures that are compiled at once, while those before them are timed and checked.
+constexpr size_t kBatch = 4;
 // Operands of a check that gives all threads work.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
@@ -37,6 +37,20 @@ struct Tuner::Task {
 
   bool has_step() const { return choice.compiled.step() != nullptr; }
   bool is_done() const { return has_step() || is_refused; }
+};
+
+// Some Tasks on their way.
+struct Tuner::Batch {
+  Batch(absl::Span<Task> of, Device& device) : tasks(of), constants(device) {
+    for (const Task& task : tasks) races.emplace_back(*task.trials, device, constants);
+  }
+  absl::Status Annotated(size_t i, const absl::Status& status) const {
+    return Annotate(status, NameOf(*tasks[i].candidate));
+  }
+
+  const absl::Span<Task> tasks;
+  ConstantStore constants;  // forms that lose are gone with it
+  std::vector<Race> races;  // parallel to the tasks
 };
 
 // body(i) for every i below n, in parallel unless one is to go at a time; the first error in order.
@@ -98,13 +112,9 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
         std::count_if(tasks.begin(), open, [](const Task& task) { return !task.was_built; }));
   }
   const bool measures = !left.empty() && HasBudget();
-  while (!left.empty() && HasBudget()) {
-    RETURN_IF_ERROR(Measure(left.first(std::min(left.size(), kBatch))));
-    left.remove_prefix(std::min(left.size(), kBatch));
-    RETURN_IF_ERROR(cache_.Save());
-    if (!options_.observer.progress) continue;
-    const int64_t done = stats().signatures;
-    options_.observer.progress(done, HasBudget() ? done + static_cast<int64_t>(left.size()) : done);
+  if (measures) {
+    ASSIGN_OR_RETURN(const size_t done, MeasureInOrder(left));
+    left.remove_prefix(done);
   }
   // A search asks again until it learns nothing more.
   if (!measures) pool_.FreeKept(Space::kHost);
@@ -152,39 +162,67 @@ void Tuner::TakeKnown(Task& task) {
   task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
-absl::Status Tuner::Measure(absl::Span<Task> tasks) {
-  const absl::Time start = absl::Now();
-  ConstantStore constants(pool_);  // forms that lose are gone with it
-  std::vector<Race> races;
-  for (const Task& task : tasks) races.emplace_back(*task.trials, pool_, constants);
-  const auto annotated = [&](size_t i, const absl::Status& status) {
-    return Annotate(status, NameOf(*tasks[i].candidate));
+// How many it measured before the budget ended. The next Tasks are compiled meanwhile.
+absl::StatusOr<size_t> Tuner::MeasureInOrder(absl::Span<Task> tasks) {
+  const auto begin = [&](size_t first) {
+    const auto how = options_.one_at_a_time ? std::launch::deferred : std::launch::async;
+    return std::async(how, [this, of = tasks.subspan(first, kBatch)] { return Compile(of); });
   };
-  RETURN_IF_ERROR(ForAll(races.size(), [&](size_t i) { return annotated(i, races[i].List()); }));
+  std::future<absl::StatusOr<std::unique_ptr<Batch>>> next = begin(0);
+  size_t done = 0;
+  while (done < tasks.size() && HasBudget()) {
+    const absl::Time start = absl::Now();
+    ASSIGN_OR_RETURN(const std::unique_ptr<Batch> batch, next.get());
+    done += batch->tasks.size();
+    if (done < tasks.size()) next = begin(done);
+    RETURN_IF_ERROR(Measure(*batch));
+    RETURN_IF_ERROR(cache_.Save());
+    {
+      absl::MutexLock lock(mutex_);
+      stats_.seconds += absl::ToDoubleSeconds(absl::Now() - start);
+    }
+    if (!options_.observer.progress) continue;
+    const int64_t measured = stats().signatures;
+    const auto left = static_cast<int64_t>(tasks.size() - done);
+    options_.observer.progress(measured, HasBudget() ? measured + left : measured);
+  }
+  return done;
+}
+
+absl::StatusOr<std::unique_ptr<Tuner::Batch>> Tuner::Compile(absl::Span<Task> tasks) {
+  auto batch = std::make_unique<Batch>(tasks, pool_);
+  std::vector<Race>& races = batch->races;
+  RETURN_IF_ERROR(
+      ForAll(races.size(), [&](size_t i) { return batch->Annotated(i, races[i].List()); }));
   std::vector<std::pair<size_t, int>> attempts;
   for (size_t i = 0; i < races.size(); ++i) {
     for (int v = 0; v < races[i].variants(); ++v) attempts.push_back({i, v});
   }
   RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t i) {
     const auto [race, variant] = attempts[i];
-    return annotated(race, races[race].Compile(variant));
+    return batch->Annotated(race, races[race].Compile(variant));
   }));
-  for (size_t i = 0; i < races.size(); ++i) RETURN_IF_ERROR(annotated(i, races[i].Time()));
+  return batch;
+}
+
+absl::Status Tuner::Measure(Batch& batch) {
+  std::vector<Race>& races = batch.races;
+  for (size_t i = 0; i < races.size(); ++i) {
+    RETURN_IF_ERROR(batch.Annotated(i, races[i].Time()));
+  }
   // A loop inside a loop has one thread: large checks go one after the other, each on all threads.
   std::vector<size_t> small, large;
   for (size_t i = 0; i < races.size(); ++i) {
     (races[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
   }
-  for (const size_t i : large) RETURN_IF_ERROR(annotated(i, races[i].Decide()));
-  RETURN_IF_ERROR(ForAll(small.size(),
-                         [&](size_t i) { return annotated(small[i], races[small[i]].Decide()); }));
+  for (const size_t i : large) RETURN_IF_ERROR(batch.Annotated(i, races[i].Decide()));
+  RETURN_IF_ERROR(ForAll(
+      small.size(), [&](size_t i) { return batch.Annotated(small[i], races[small[i]].Decide()); }));
   for (size_t i = 0; i < races.size(); ++i) {
-    tasks[i].choice = races[i].choice();
-    Note(tasks[i], races[i]);
+    batch.tasks[i].choice = races[i].choice();
+    Note(batch.tasks[i], races[i]);
   }
   pool_.FreeKept(Space::kDevice);  // compiling takes memory beside it
-  absl::MutexLock lock(mutex_);
-  stats_.seconds += absl::ToDoubleSeconds(absl::Now() - start);
   return absl::OkStatus();
 }
 

@@ -65,10 +65,13 @@ class Tuner final : public Pricer {
  private:
   static constexpr size_t kMostBuilt = 1024;
   struct Task;
+  struct Batch;
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
   bool HasBudget() const;
   void TakeKnown(Task& task);
-  absl::Status Measure(absl::Span<Task> tasks);
+  absl::StatusOr<size_t> MeasureInOrder(absl::Span<Task> tasks);
+  absl::StatusOr<std::unique_ptr<Batch>> Compile(absl::Span<Task> tasks);
+  absl::Status Measure(Batch& batch);
   void Note(const Task& task, const Race& race);
 
   const Target& target_;

@@ -2,36 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <set>
 #include <string>
 
 #include "runtime/exec/cpu_device.h"
-#include "runtime/plan/reference_step.h"
+#include "runtime/graph/float16.h"
+#include "tests/tune/some_kernels.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// The Engine `kernel` for some ops.
-class SomeKernels final : public Engine {
- public:
-  explicit SomeKernels(std::set<std::string> ops) : ops_(std::move(ops)) {}
-  std::string_view name() const override { return "kernel"; }
-  void Propose(const Graph&, const Node&, const Target&, CandidateSink&) const override {}
-  Support Check(const Graph&, const Candidate&, const Target&) const override {
-    return Support::Yes();
-  }
-  Cost Price(const Candidate&, const Target&) const override { return {.us = 1}; }
-  absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant&,
-                                   const Target&) const override {
-    if (!ops_.contains(std::string(candidate.nodes[0]->op()))) return Compiled::No("not this op");
-    return CompileReference(candidate);
-  }
-
- private:
-  const std::set<std::string> ops_;
-};
 
 // z = -|x + y|, and the sum leaves too.
 class ReferenceTest : public testing::Test {
@@ -52,13 +34,6 @@ class ReferenceTest : public testing::Test {
     graph_.AddOutput("z", add("Neg", {&magnitude}));
   }
 
-  HostTensor Pinned(const std::vector<float>& values) {
-    const std::shared_ptr<std::byte> memory =
-        *device_->Allocate(values.size() * sizeof(float), Space::kHost);
-    std::memcpy(memory.get(), values.data(), values.size() * sizeof(float));
-    return HostTensor::Borrow(DType::kF32, {2, 2}, memory.get(), memory);
-  }
-
   const std::unique_ptr<Device> device_ = MakeCpuDevice({.like_a_gpu = true});
   ConstantStore constants_{*device_};
   Graph graph_;
@@ -66,17 +41,38 @@ class ReferenceTest : public testing::Test {
 };
 
 TEST_F(ReferenceTest, RunsKernelsAndReferencesInAnyOrder) {
-  const std::vector<HostTensor> inputs = {Pinned({1, -2, 3, 4}), Pinned({1, 1, -5, 0})};
   for (const std::set<std::string>& ops : std::vector<std::set<std::string>>{
            {}, {"Abs"}, {"Add", "Neg"}, {"Abs", "Neg"}, {"Add", "Abs", "Neg"}}) {
     const SomeKernels kernels(ops);
     const Target target{.engines = {&kernels}};
-    const auto outputs = RunNodeByNode(candidate_, inputs, target, *device_, constants_);
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    Reference reference(candidate_, target, *device_, constants_);
+    ASSERT_EQ(reference.Run(IndexValues::kZero), absl::OkStatus());
+    const auto inputs = reference.Inputs(), outputs = reference.Outputs();
+    ASSERT_TRUE(inputs.ok() && outputs.ok()) << inputs.status() << outputs.status();
+    ASSERT_EQ(inputs->size(), 2u);
     ASSERT_EQ(outputs->size(), 2u);
-    EXPECT_EQ((*outputs)[0].data<float>(), (absl::Span<const float>{{2, -1, -2, 4}}));
-    EXPECT_EQ((*outputs)[1].data<float>(), (absl::Span<const float>{{-2, -1, -2, -4}}));
+    for (int i = 0; i < 4; ++i) {
+      const float sum = (*inputs)[0].data<float>()[i] + (*inputs)[1].data<float>()[i];
+      EXPECT_EQ((*outputs)[0].data<float>()[i], sum);
+      EXPECT_EQ((*outputs)[1].data<float>()[i], -std::abs(sum));
+    }
   }
+}
+
+TEST_F(ReferenceTest, LargeInputsAreMadeWhole) {
+  Graph graph;
+  const Type type = Type::Tensor(DType::kF16, {1 << 20});
+  Node& node = graph.AddNode({.op = "Abs", .inputs = {&graph.AddInput("x", type)}});
+  graph.SetType(node.output(0), type);
+  graph.AddOutput("y", node.output(0));
+  const Candidate candidate{.nodes = {&node}};
+  Reference reference(candidate, {}, *device_, constants_);
+  ASSERT_EQ(reference.Run(IndexValues::kZero), absl::OkStatus());
+  const std::vector<HostTensor> inputs = *reference.Inputs();
+  const absl::Span<const Float16> x = inputs[0].data<Float16>();
+  const auto zeros = std::count_if(x.begin(), x.end(), [](Float16 f) { return ToFloat(f) == 0; });
+  EXPECT_GT(zeros, (1 << 20) / 300);
+  EXPECT_LT(zeros, (1 << 20) / 200);
 }
 
 }  // namespace
