@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,10 +17,10 @@
 namespace onnx_cudnn {
 namespace {
 
-// Signatures that are compiled at once, while those before them are timed and checked.
-constexpr size_t kBatch = 4;
 // Operands of a check that gives all threads work.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
+// What was measured is safe from a crash after so long.
+constexpr absl::Duration kSaveEvery = absl::Milliseconds(200);
 
 std::string NameOf(const Candidate& candidate) {
   return absl::StrCat(candidate.engine->name(), ": ", Where(*candidate.nodes[0]));
@@ -34,24 +35,98 @@ struct Tuner::Task {
   Choice choice = {};
   bool was_built = false;   // by this Tuner
   bool is_refused = false;  // as the cache says
+  bool was_measured = false;
 
   bool has_step() const { return choice.compiled.step() != nullptr; }
   bool is_done() const { return has_step() || is_refused; }
 };
 
-// Some Tasks on their way.
-struct Tuner::Batch {
-  Batch(absl::Span<Task> of, Device& device) : tasks(of), constants(device) {
-    for (const Task& task : tasks) races.emplace_back(*task.trials, device, constants);
-  }
-  absl::Status Annotated(size_t i, const absl::Status& status) const {
-    return Annotate(status, NameOf(*tasks[i].candidate));
+// A Task on its way.
+struct Tuner::Entrant {
+  Entrant(Task& of, Device& device)
+      : task(of), constants(device), race(*of.trials, device, constants) {}
+  absl::Status Annotated(const absl::Status& status) const {
+    return Annotate(status, NameOf(*task.candidate));
   }
 
-  const absl::Span<Task> tasks;
+  Task& task;
   ConstantStore constants;  // forms that lose are gone with it
-  std::vector<Race> races;  // parallel to the tasks
+  Race race;
+  int left = 0;         // Variants to compile
+  absl::Status status;  // the first error of these
 };
+
+// Hands out each Entrant once all its Variants are compiled.
+class Tuner::Races {
+ public:
+  Races(absl::Span<Task> tasks, Device& device) {
+    for (Task& task : tasks) entrants_.push_back(std::make_unique<Entrant>(task, device));
+  }
+  Entrant& entrant(size_t i) { return *entrants_[i]; }
+
+  // Once the Variants of all are listed.
+  void Begin();
+  // Compiles until nothing is left; any number of threads at once.
+  void Compile();
+  void Stop();  // nothing more is begun
+  // Waits for one at least to be compiled; none: all were taken.
+  std::vector<std::unique_ptr<Entrant>> TakeCompiled();
+
+ private:
+  bool Next(std::pair<size_t, int>& attempt);
+  bool HasCompiled() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !compiled_.empty() || taken_ == entrants_.size();
+  }
+
+  std::vector<std::unique_ptr<Entrant>> entrants_;  // nullptr: taken
+  std::vector<std::pair<size_t, int>> attempts_;    // an Entrant and its Variant
+  absl::Mutex mutex_;
+  size_t next_attempt_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<size_t> compiled_ ABSL_GUARDED_BY(mutex_);
+  size_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+void Tuner::Races::Begin() {
+  absl::MutexLock lock(mutex_);
+  for (size_t i = 0; i < entrants_.size(); ++i) {
+    entrants_[i]->left = entrants_[i]->race.variants();
+    if (entrants_[i]->left == 0) compiled_.insert(i);
+    for (int v = 0; v < entrants_[i]->left; ++v) attempts_.push_back({i, v});
+  }
+}
+
+void Tuner::Races::Compile() {
+  std::pair<size_t, int> attempt;
+  while (Next(attempt)) {
+    Entrant& entrant = *entrants_[attempt.first];
+    const absl::Status compiled = entrant.race.Compile(attempt.second);
+    absl::MutexLock lock(mutex_);
+    entrant.status.Update(compiled);
+    if (--entrant.left == 0) compiled_.insert(attempt.first);
+  }
+}
+
+bool Tuner::Races::Next(std::pair<size_t, int>& attempt) {
+  absl::MutexLock lock(mutex_);
+  if (next_attempt_ == attempts_.size()) return false;
+  attempt = attempts_[next_attempt_++];
+  return true;
+}
+
+void Tuner::Races::Stop() {
+  absl::MutexLock lock(mutex_);
+  next_attempt_ = attempts_.size();
+}
+
+std::vector<std::unique_ptr<Tuner::Entrant>> Tuner::Races::TakeCompiled() {
+  absl::MutexLock lock(mutex_);
+  mutex_.Await(absl::Condition(this, &Races::HasCompiled));
+  std::vector<std::unique_ptr<Entrant>> taken;
+  for (const size_t i : compiled_) taken.push_back(std::move(entrants_[i]));
+  taken_ += taken.size();
+  compiled_.clear();
+  return taken;
+}
 
 // body(i) for every i below n, in parallel unless one is to go at a time; the first error in order.
 absl::Status Tuner::ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const {
@@ -112,10 +187,13 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
         std::count_if(tasks.begin(), open, [](const Task& task) { return !task.was_built; }));
   }
   const bool measures = !left.empty() && HasBudget();
-  if (measures) {
-    ASSIGN_OR_RETURN(const size_t done, MeasureInOrder(left));
-    left.remove_prefix(done);
+  const size_t at_once = options_.one_at_a_time ? 1 : left.size();
+  for (size_t i = 0; i < left.size() && HasBudget(); i += at_once) {
+    RETURN_IF_ERROR(MeasureAll(left.subspan(i, at_once)));
   }
+  left.remove_prefix(std::stable_partition(left.begin(), left.end(),
+                                           [](const Task& task) { return task.was_measured; }) -
+                     left.begin());
   // A search asks again until it learns nothing more.
   if (!measures) pool_.FreeKept(Space::kHost);
   RETURN_IF_ERROR(ForAll(left.size(), [&](size_t i) -> absl::Status {
@@ -162,65 +240,67 @@ void Tuner::TakeKnown(Task& task) {
   task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
-// How many it measured before the budget ended. The next Tasks are compiled meanwhile.
-absl::StatusOr<size_t> Tuner::MeasureInOrder(absl::Span<Task> tasks) {
-  const auto begin = [&](size_t first) {
-    const auto how = options_.one_at_a_time ? std::launch::deferred : std::launch::async;
-    return std::async(how, [this, of = tasks.subspan(first, kBatch)] { return Compile(of); });
-  };
-  std::future<absl::StatusOr<std::unique_ptr<Batch>>> next = begin(0);
-  size_t done = 0;
-  while (done < tasks.size() && HasBudget()) {
-    const absl::Time start = absl::Now();
-    ASSIGN_OR_RETURN(const std::unique_ptr<Batch> batch, next.get());
-    done += batch->tasks.size();
-    if (done < tasks.size()) next = begin(done);
-    RETURN_IF_ERROR(Measure(*batch));
-    RETURN_IF_ERROR(cache_.Save());
+// As long as there is budget. What is compiled is timed and checked while others are compiled.
+absl::Status Tuner::MeasureAll(absl::Span<Task> tasks) {
+  absl::Time since = absl::Now(), saved = since;
+  Races races(tasks, pool_);
+  RETURN_IF_ERROR(ForAll(tasks.size(), [&](size_t i) {
+    return races.entrant(i).Annotated(races.entrant(i).race.List());
+  }));
+  races.Begin();
+  std::future<void> compiling;
+  if (options_.one_at_a_time) {
+    races.Compile();
+  } else {
+    compiling = std::async(std::launch::async, [&races] {
+      ThreadPool& threads = ThreadPool::Default();
+      threads.ParallelFor(threads.threads(), 1, [&](int64_t, int64_t) { races.Compile(); });
+    });
+  }
+  absl::Status status = absl::OkStatus();
+  for (size_t done = 0; done < tasks.size() && status.ok() && HasBudget();) {
+    const std::vector<std::unique_ptr<Entrant>> compiled = races.TakeCompiled();
+    done += compiled.size();
+    status = Measure(compiled);
+    const absl::Time now = absl::Now();
+    if (status.ok() && (now - saved > kSaveEvery || done == tasks.size())) {
+      status = cache_.Save();
+      saved = now;
+    }
     {
       absl::MutexLock lock(mutex_);
-      stats_.seconds += absl::ToDoubleSeconds(absl::Now() - start);
+      stats_.seconds += absl::ToDoubleSeconds(now - std::exchange(since, now));
     }
     if (!options_.observer.progress) continue;
     const int64_t measured = stats().signatures;
     const auto left = static_cast<int64_t>(tasks.size() - done);
     options_.observer.progress(measured, HasBudget() ? measured + left : measured);
   }
-  return done;
+  races.Stop();
+  if (compiling.valid()) compiling.wait();
+  return status;
 }
 
-absl::StatusOr<std::unique_ptr<Tuner::Batch>> Tuner::Compile(absl::Span<Task> tasks) {
-  auto batch = std::make_unique<Batch>(tasks, pool_);
-  std::vector<Race>& races = batch->races;
-  RETURN_IF_ERROR(
-      ForAll(races.size(), [&](size_t i) { return batch->Annotated(i, races[i].List()); }));
-  std::vector<std::pair<size_t, int>> attempts;
-  for (size_t i = 0; i < races.size(); ++i) {
-    for (int v = 0; v < races[i].variants(); ++v) attempts.push_back({i, v});
-  }
-  RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t i) {
-    const auto [race, variant] = attempts[i];
-    return batch->Annotated(race, races[race].Compile(variant));
-  }));
-  return batch;
-}
-
-absl::Status Tuner::Measure(Batch& batch) {
-  std::vector<Race>& races = batch.races;
-  for (size_t i = 0; i < races.size(); ++i) {
-    RETURN_IF_ERROR(batch.Annotated(i, races[i].Time()));
+absl::Status Tuner::Measure(absl::Span<const std::unique_ptr<Entrant>> entrants) {
+  for (const auto& entrant : entrants) {
+    RETURN_IF_ERROR(entrant->Annotated(entrant->status));
+    RETURN_IF_ERROR(entrant->Annotated(entrant->race.Time()));
   }
   // A loop inside a loop has one thread: large checks go one after the other, each on all threads.
-  std::vector<size_t> small, large;
-  for (size_t i = 0; i < races.size(); ++i) {
-    (races[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
+  std::vector<Entrant*> small;
+  for (const auto& entrant : entrants) {
+    if (entrant->race.operand_bytes() > kLargeBytes) {
+      RETURN_IF_ERROR(entrant->Annotated(entrant->race.Decide()));
+    } else {
+      small.push_back(entrant.get());
+    }
   }
-  for (const size_t i : large) RETURN_IF_ERROR(batch.Annotated(i, races[i].Decide()));
-  RETURN_IF_ERROR(ForAll(
-      small.size(), [&](size_t i) { return batch.Annotated(small[i], races[small[i]].Decide()); }));
-  for (size_t i = 0; i < races.size(); ++i) {
-    batch.tasks[i].choice = races[i].choice();
-    Note(batch.tasks[i], races[i]);
+  RETURN_IF_ERROR(
+      ForAll(small.size(), [&](size_t i) { return small[i]->Annotated(small[i]->race.Decide()); }));
+  for (const auto& entrant : entrants) {
+    entrant->task.choice = entrant->race.choice();
+    entrant->task.was_measured = true;
+    Note(entrant->task, entrant->race);
   }
   pool_.FreeKept(Space::kDevice);  // compiling takes memory beside it
   return absl::OkStatus();

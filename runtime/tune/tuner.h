@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -65,13 +66,13 @@ class Tuner final : public Pricer {
  private:
   static constexpr size_t kMostBuilt = 1024;
   struct Task;
-  struct Batch;
+  struct Entrant;
+  class Races;
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
   bool HasBudget() const;
   void TakeKnown(Task& task);
-  absl::StatusOr<size_t> MeasureInOrder(absl::Span<Task> tasks);
-  absl::StatusOr<std::unique_ptr<Batch>> Compile(absl::Span<Task> tasks);
-  absl::Status Measure(Batch& batch);
+  absl::Status MeasureAll(absl::Span<Task> tasks);
+  absl::Status Measure(absl::Span<const std::unique_ptr<Entrant>> entrants);
   void Note(const Task& task, const Race& race);
 
   const Target& target_;
