@@ -89,6 +89,12 @@ absl::StatusOr<StepRunner::Tensor> StepRunner::MakeTensor(const Value& value,
   return tensor;
 }
 
+std::vector<std::shared_ptr<std::byte>> StepRunner::inputs() const {
+  std::vector<std::shared_ptr<std::byte>> memories;
+  for (const Tensor& t : inputs_) memories.push_back(t.memory);
+  return memories;
+}
+
 void StepRunner::ResolveAliases() {
   for (const Alias& alias : step_->aliases()) {
     if (!alias.required) continue;

@@ -41,7 +41,8 @@ class StepRunner {
   // The same over what lies in the inputs' memory. Of Steps whose operands may all lie apart.
   absl::Status RunInPlace();
   static bool RunsInPlace(const Step& step);
-  // Where an output lies, as the Candidate says.
+  // Where they lie, as the Candidate says.
+  std::vector<std::shared_ptr<std::byte>> inputs() const;
   const std::shared_ptr<std::byte>& output(int i) const { return outputs_[i].memory; }
   // Fills the inputs, padding too, with numbers that are good for times alone.
   absl::Status FillInputs();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +58,8 @@ class Race {
   };
   absl::Status Drop(Attempt& attempt, const absl::Status& why);
   void Refuse();
-  absl::StatusOr<double> TimeOne(std::shared_ptr<const Step> step, double& best_first_us) const;
+  absl::StatusOr<double> TimeOne(std::shared_ptr<const Step> step, double& best_first_us,
+                                 std::vector<std::shared_ptr<std::byte>>& inputs) const;
   std::vector<const Attempt*> FastestFirst() const;
   absl::Status CheckInOrder(const std::vector<const Attempt*>& order, Reference& reference);
   // What `attempt` does wrong; empty: nothing. Told to the observer.

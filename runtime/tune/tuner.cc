@@ -1,9 +1,8 @@
 #include "runtime/tune/tuner.h"
 
 #include <algorithm>
-#include <future>
+#include <atomic>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,10 +16,11 @@
 namespace onnx_cudnn {
 namespace {
 
+// Signatures that are compiled at once, then timed. Not side by side: nothing is compiled while a
+// timed launch is captured.
+constexpr size_t kBatch = 32;
 // Operands of a check that gives all threads work.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
-// What was measured is safe from a crash after so long.
-constexpr absl::Duration kSaveEvery = absl::Milliseconds(200);
 
 std::string NameOf(const Candidate& candidate) {
   return absl::StrCat(candidate.engine->name(), ": ", Where(*candidate.nodes[0]));
@@ -35,107 +35,21 @@ struct Tuner::Task {
   Choice choice = {};
   bool was_built = false;   // by this Tuner
   bool is_refused = false;  // as the cache says
-  bool was_measured = false;
 
   bool has_step() const { return choice.compiled.step() != nullptr; }
   bool is_done() const { return has_step() || is_refused; }
 };
 
-// A Task on its way.
-struct Tuner::Entrant {
-  Entrant(Task& of, Device& device)
-      : task(of), constants(device), race(*of.trials, device, constants) {}
-  absl::Status Annotated(const absl::Status& status) const {
-    return Annotate(status, NameOf(*task.candidate));
-  }
-
-  Task& task;
-  ConstantStore constants;  // forms that lose are gone with it
-  Race race;
-  int left = 0;         // Variants to compile
-  absl::Status status;  // the first error of these
-};
-
-// Hands out each Entrant once all its Variants are compiled.
-class Tuner::Races {
- public:
-  Races(absl::Span<Task> tasks, Device& device) {
-    for (Task& task : tasks) entrants_.push_back(std::make_unique<Entrant>(task, device));
-  }
-  Entrant& entrant(size_t i) { return *entrants_[i]; }
-
-  // Once the Variants of all are listed.
-  void Begin();
-  // Compiles until nothing is left; any number of threads at once.
-  void Compile();
-  void Stop();  // nothing more is begun
-  // Waits for one at least to be compiled; none: all were taken.
-  std::vector<std::unique_ptr<Entrant>> TakeCompiled();
-
- private:
-  bool Next(std::pair<size_t, int>& attempt);
-  bool HasCompiled() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return !compiled_.empty() || taken_ == entrants_.size();
-  }
-
-  std::vector<std::unique_ptr<Entrant>> entrants_;  // nullptr: taken
-  std::vector<std::pair<size_t, int>> attempts_;    // an Entrant and its Variant
-  absl::Mutex mutex_;
-  size_t next_attempt_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::set<size_t> compiled_ ABSL_GUARDED_BY(mutex_);
-  size_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
-};
-
-void Tuner::Races::Begin() {
-  absl::MutexLock lock(mutex_);
-  for (size_t i = 0; i < entrants_.size(); ++i) {
-    entrants_[i]->left = entrants_[i]->race.variants();
-    if (entrants_[i]->left == 0) compiled_.insert(i);
-    for (int v = 0; v < entrants_[i]->left; ++v) attempts_.push_back({i, v});
-  }
-}
-
-void Tuner::Races::Compile() {
-  std::pair<size_t, int> attempt;
-  while (Next(attempt)) {
-    Entrant& entrant = *entrants_[attempt.first];
-    const absl::Status compiled = entrant.race.Compile(attempt.second);
-    absl::MutexLock lock(mutex_);
-    entrant.status.Update(compiled);
-    if (--entrant.left == 0) compiled_.insert(attempt.first);
-  }
-}
-
-bool Tuner::Races::Next(std::pair<size_t, int>& attempt) {
-  absl::MutexLock lock(mutex_);
-  if (next_attempt_ == attempts_.size()) return false;
-  attempt = attempts_[next_attempt_++];
-  return true;
-}
-
-void Tuner::Races::Stop() {
-  absl::MutexLock lock(mutex_);
-  next_attempt_ = attempts_.size();
-}
-
-std::vector<std::unique_ptr<Tuner::Entrant>> Tuner::Races::TakeCompiled() {
-  absl::MutexLock lock(mutex_);
-  mutex_.Await(absl::Condition(this, &Races::HasCompiled));
-  std::vector<std::unique_ptr<Entrant>> taken;
-  for (const size_t i : compiled_) taken.push_back(std::move(entrants_[i]));
-  taken_ += taken.size();
-  compiled_.clear();
-  return taken;
-}
-
 // body(i) for every i below n, in parallel unless one is to go at a time; the first error in order.
+// Some take a thousand times as long as others: a thread that is done takes the next one.
 absl::Status Tuner::ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const {
   std::vector<absl::Status> statuses(n);
-  const auto all = static_cast<int64_t>(n);
-  ThreadPool::Default().ParallelFor(all, options_.one_at_a_time ? std::max<int64_t>(all, 1) : 1,
-                                    [&](int64_t begin, int64_t end) {
-                                      for (int64_t i = begin; i < end; ++i) statuses[i] = body(i);
-                                    });
+  std::atomic<size_t> next = 0;
+  const auto run = [&](int64_t, int64_t) {
+    for (size_t i; (i = next++) < n;) statuses[i] = body(i);
+  };
+  const int threads = options_.one_at_a_time ? 1 : ThreadPool::Default().threads();
+  ThreadPool::Default().ParallelFor(threads, 1, run);
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
   return absl::OkStatus();
 }
@@ -187,13 +101,16 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
         std::count_if(tasks.begin(), open, [](const Task& task) { return !task.was_built; }));
   }
   const bool measures = !left.empty() && HasBudget();
-  const size_t at_once = options_.one_at_a_time ? 1 : left.size();
-  for (size_t i = 0; i < left.size() && HasBudget(); i += at_once) {
-    RETURN_IF_ERROR(MeasureAll(left.subspan(i, at_once)));
+  const size_t at_once = options_.one_at_a_time ? 1 : kBatch;
+  while (!left.empty() && HasBudget()) {
+    const size_t n = std::min(left.size(), at_once);
+    RETURN_IF_ERROR(Measure(left.first(n)));
+    left.remove_prefix(n);
+    RETURN_IF_ERROR(cache_.Save());
+    if (!options_.observer.progress) continue;
+    const int64_t done = stats().signatures;
+    options_.observer.progress(done, HasBudget() ? done + static_cast<int64_t>(left.size()) : done);
   }
-  left.remove_prefix(std::stable_partition(left.begin(), left.end(),
-                                           [](const Task& task) { return task.was_measured; }) -
-                     left.begin());
   // A search asks again until it learns nothing more.
   if (!measures) pool_.FreeKept(Space::kHost);
   RETURN_IF_ERROR(ForAll(left.size(), [&](size_t i) -> absl::Status {
@@ -240,69 +157,39 @@ void Tuner::TakeKnown(Task& task) {
   task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
-// As long as there is budget. What is compiled is timed and checked while others are compiled.
-absl::Status Tuner::MeasureAll(absl::Span<Task> tasks) {
-  absl::Time since = absl::Now(), saved = since;
-  Races races(tasks, pool_);
-  RETURN_IF_ERROR(ForAll(tasks.size(), [&](size_t i) {
-    return races.entrant(i).Annotated(races.entrant(i).race.List());
+absl::Status Tuner::Measure(absl::Span<Task> tasks) {
+  const absl::Time start = absl::Now();
+  ConstantStore constants(pool_);  // forms that lose are gone with it
+  std::vector<Race> races;
+  for (const Task& task : tasks) races.emplace_back(*task.trials, pool_, constants);
+  const auto annotated = [&](size_t i, const absl::Status& status) {
+    return Annotate(status, NameOf(*tasks[i].candidate));
+  };
+  RETURN_IF_ERROR(ForAll(races.size(), [&](size_t i) { return annotated(i, races[i].List()); }));
+  std::vector<std::pair<size_t, int>> attempts;
+  for (size_t i = 0; i < races.size(); ++i) {
+    for (int v = 0; v < races[i].variants(); ++v) attempts.push_back({i, v});
+  }
+  RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t i) {
+    const auto [race, variant] = attempts[i];
+    return annotated(race, races[race].Compile(variant));
   }));
-  races.Begin();
-  std::future<void> compiling;
-  if (options_.one_at_a_time) {
-    races.Compile();
-  } else {
-    compiling = std::async(std::launch::async, [&races] {
-      ThreadPool& threads = ThreadPool::Default();
-      threads.ParallelFor(threads.threads(), 1, [&](int64_t, int64_t) { races.Compile(); });
-    });
-  }
-  absl::Status status = absl::OkStatus();
-  for (size_t done = 0; done < tasks.size() && status.ok() && HasBudget();) {
-    const std::vector<std::unique_ptr<Entrant>> compiled = races.TakeCompiled();
-    done += compiled.size();
-    status = Measure(compiled);
-    const absl::Time now = absl::Now();
-    if (status.ok() && (now - saved > kSaveEvery || done == tasks.size())) {
-      status = cache_.Save();
-      saved = now;
-    }
-    {
-      absl::MutexLock lock(mutex_);
-      stats_.seconds += absl::ToDoubleSeconds(now - std::exchange(since, now));
-    }
-    if (!options_.observer.progress) continue;
-    const int64_t measured = stats().signatures;
-    const auto left = static_cast<int64_t>(tasks.size() - done);
-    options_.observer.progress(measured, HasBudget() ? measured + left : measured);
-  }
-  races.Stop();
-  if (compiling.valid()) compiling.wait();
-  return status;
-}
-
-absl::Status Tuner::Measure(absl::Span<const std::unique_ptr<Entrant>> entrants) {
-  for (const auto& entrant : entrants) {
-    RETURN_IF_ERROR(entrant->Annotated(entrant->status));
-    RETURN_IF_ERROR(entrant->Annotated(entrant->race.Time()));
-  }
+  for (size_t i = 0; i < races.size(); ++i) RETURN_IF_ERROR(annotated(i, races[i].Time()));
   // A loop inside a loop has one thread: large checks go one after the other, each on all threads.
-  std::vector<Entrant*> small;
-  for (const auto& entrant : entrants) {
-    if (entrant->race.operand_bytes() > kLargeBytes) {
-      RETURN_IF_ERROR(entrant->Annotated(entrant->race.Decide()));
-    } else {
-      small.push_back(entrant.get());
-    }
+  std::vector<size_t> small, large;
+  for (size_t i = 0; i < races.size(); ++i) {
+    (races[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
   }
-  RETURN_IF_ERROR(
-      ForAll(small.size(), [&](size_t i) { return small[i]->Annotated(small[i]->race.Decide()); }));
-  for (const auto& entrant : entrants) {
-    entrant->task.choice = entrant->race.choice();
-    entrant->task.was_measured = true;
-    Note(entrant->task, entrant->race);
+  for (const size_t i : large) RETURN_IF_ERROR(annotated(i, races[i].Decide()));
+  RETURN_IF_ERROR(ForAll(small.size(),
+                         [&](size_t i) { return annotated(small[i], races[small[i]].Decide()); }));
+  for (size_t i = 0; i < races.size(); ++i) {
+    tasks[i].choice = races[i].choice();
+    Note(tasks[i], races[i]);
   }
   pool_.FreeKept(Space::kDevice);  // compiling takes memory beside it
+  absl::MutexLock lock(mutex_);
+  stats_.seconds += absl::ToDoubleSeconds(absl::Now() - start);
   return absl::OkStatus();
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,13 +65,10 @@ class Tuner final : public Pricer {
  private:
   static constexpr size_t kMostBuilt = 1024;
   struct Task;
-  struct Entrant;
-  class Races;
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
   bool HasBudget() const;
   void TakeKnown(Task& task);
-  absl::Status MeasureAll(absl::Span<Task> tasks);
-  absl::Status Measure(absl::Span<const std::unique_ptr<Entrant>> entrants);
+  absl::Status Measure(absl::Span<Task> tasks);
   void Note(const Task& task, const Race& race);
 
   const Target& target_;
