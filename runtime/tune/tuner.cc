@@ -16,9 +16,11 @@
 namespace onnx_cudnn {
 namespace {
 
-// Signatures that are compiled at once, then timed. Not side by side: nothing is compiled while a
-// timed launch is captured.
+// Signatures that are compiled at once. Not while others are timed: nothing is compiled while a
+// launch is captured.
 constexpr size_t kBatch = 32;
+// Signatures that are timed and then checked at once, where the budget may end.
+constexpr size_t kTimedAtOnce = 8;
 // Operands of a check that gives all threads work.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
@@ -103,13 +105,12 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   const bool measures = !left.empty() && HasBudget();
   const size_t at_once = options_.one_at_a_time ? 1 : kBatch;
   while (!left.empty() && HasBudget()) {
-    const size_t n = std::min(left.size(), at_once);
-    RETURN_IF_ERROR(Measure(left.first(n)));
-    left.remove_prefix(n);
+    ASSIGN_OR_RETURN(const size_t done, Measure(left.first(std::min(left.size(), at_once))));
+    left.remove_prefix(done);
     RETURN_IF_ERROR(cache_.Save());
     if (!options_.observer.progress) continue;
-    const int64_t done = stats().signatures;
-    options_.observer.progress(done, HasBudget() ? done + static_cast<int64_t>(left.size()) : done);
+    const int64_t all = stats().signatures;
+    options_.observer.progress(all, HasBudget() ? all + static_cast<int64_t>(left.size()) : all);
   }
   // A search asks again until it learns nothing more.
   if (!measures) pool_.FreeKept(Space::kHost);
@@ -157,8 +158,14 @@ void Tuner::TakeKnown(Task& task) {
   task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
-absl::Status Tuner::Measure(absl::Span<Task> tasks) {
-  const absl::Time start = absl::Now();
+// The first ones, as many as it returns: all unless the budget ends.
+absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
+  absl::Time since = absl::Now();
+  const auto spend = [&] {
+    const absl::Time now = absl::Now();
+    absl::MutexLock lock(mutex_);
+    stats_.seconds += absl::ToDoubleSeconds(now - std::exchange(since, now));
+  };
   ConstantStore constants(pool_);  // forms that lose are gone with it
   std::vector<Race> races;
   for (const Task& task : tasks) races.emplace_back(*task.trials, pool_, constants);
@@ -174,23 +181,27 @@ absl::Status Tuner::Measure(absl::Span<Task> tasks) {
     const auto [race, variant] = attempts[i];
     return annotated(race, races[race].Compile(variant));
   }));
-  for (size_t i = 0; i < races.size(); ++i) RETURN_IF_ERROR(annotated(i, races[i].Time()));
-  // A loop inside a loop has one thread: large checks go one after the other, each on all threads.
-  std::vector<size_t> small, large;
-  for (size_t i = 0; i < races.size(); ++i) {
-    (races[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
-  }
-  for (const size_t i : large) RETURN_IF_ERROR(annotated(i, races[i].Decide()));
-  RETURN_IF_ERROR(ForAll(small.size(),
-                         [&](size_t i) { return annotated(small[i], races[small[i]].Decide()); }));
-  for (size_t i = 0; i < races.size(); ++i) {
-    tasks[i].choice = races[i].choice();
-    Note(tasks[i], races[i]);
-  }
+  size_t done = 0;
+  do {
+    const size_t end = std::min(done + kTimedAtOnce, races.size());
+    // A loop inside a loop has one thread: large checks go one after the other, each on all
+    // threads.
+    std::vector<size_t> small, large;
+    for (size_t i = done; i < end; ++i) {
+      RETURN_IF_ERROR(annotated(i, races[i].Time()));
+      (races[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
+    }
+    for (const size_t i : large) RETURN_IF_ERROR(annotated(i, races[i].Decide()));
+    RETURN_IF_ERROR(ForAll(
+        small.size(), [&](size_t i) { return annotated(small[i], races[small[i]].Decide()); }));
+    for (; done < end; ++done) {
+      tasks[done].choice = races[done].choice();
+      Note(tasks[done], races[done]);
+    }
+    spend();
+  } while (done < races.size() && HasBudget());
   pool_.FreeKept(Space::kDevice);  // compiling takes memory beside it
-  absl::MutexLock lock(mutex_);
-  stats_.seconds += absl::ToDoubleSeconds(absl::Now() - start);
-  return absl::OkStatus();
+  return done;
 }
 
 void Tuner::Note(const Task& task, const Race& race) {

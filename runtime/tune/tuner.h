@@ -31,8 +31,8 @@ struct TunerStats {
 };
 
 struct TunerOptions {
-  // Seconds that measuring may take over the Tuner's life; a batch of signatures that was begun is
-  // ended. 0: only what the PlanCache holds has a price.
+  // Seconds that measuring may take over the Tuner's life; signatures that are being timed
+  // are ended. 0: only what the PlanCache holds has a price.
   double budget_s = 0;
   bool one_at_a_time = false;  // nothing is compiled or checked beside something else
   TuneObserver observer;
@@ -68,7 +68,7 @@ class Tuner final : public Pricer {
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
   bool HasBudget() const;
   void TakeKnown(Task& task);
-  absl::Status Measure(absl::Span<Task> tasks);
+  absl::StatusOr<size_t> Measure(absl::Span<Task> tasks);
   void Note(const Task& task, const Race& race);
 
   const Target& target_;

@@ -213,6 +213,29 @@ TEST_F(TunerTest, WithoutBudgetTheFirstThatCompilesIsTaken) {
   EXPECT_EQ(tuner_->stats().signatures, 0);
 }
 
+TEST_F(TunerTest, StopsWhenTheBudgetEnds) {
+  const FakeEngine engine("fake", {{.ms = 2}});
+  target_.engines = {&engine};
+  std::vector<Candidate> candidates;
+  for (int i = 1; i <= 20; ++i) {
+    const Type type = Type::Tensor(DType::kF32, {i});
+    Node& node = graph_.AddNode({.op = "Relu", .inputs = {&graph_.AddInput("x", type)}});
+    graph_.SetType(node.output(0), type);
+    graph_.AddOutput("y", node.output(0));
+    candidates.push_back(RowMajorCandidate(engine, node, Space::kDevice, target_));
+  }
+  std::vector<const Candidate*> asked;
+  for (const Candidate& candidate : candidates) asked.push_back(&candidate);
+  Tuner tuner(target_, *device_, *cache_, {.budget_s = 0.01});
+  const absl::StatusOr<std::vector<Choice>> choices = tuner.Choose(asked);
+  ASSERT_TRUE(choices.ok()) << choices.status();
+  const auto measured = std::count_if(choices->begin(), choices->end(),
+                                      [](const Choice& choice) { return choice.us.has_value(); });
+  EXPECT_GE(measured, 1);
+  EXPECT_LE(measured, 8);  // those that were being timed
+  for (const Choice& choice : *choices) EXPECT_NE(choice.compiled.step(), nullptr);
+}
+
 TEST_F(TunerTest, TakesFromTheCacheWithoutMeasuring) {
   const FakeEngine engine("fake", {{.ms = 40}, {.ms = 1}});
   const Choice measured = Choose(engine, kPlenty);
