@@ -150,6 +150,7 @@ class Convolution final : public Pattern {
     return onnx_cudnn::EfficiencyOf(
         ConvolutionCase{
             .dtype = x.dtype(),
+            .groups = shape.groups,
             .channels = static_cast<int64_t>(static_cast<double>(channels) / real_part + 0.5),
             .real_part = real_part,
             .filters = IsTransposed(anchor) ? shape.channels : shape.filters,

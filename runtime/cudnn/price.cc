@@ -17,6 +17,11 @@ constexpr ByChannels kByChannels[] = {{128, 0.85}, {48, 0.62}, {16, 0.21},
 // Depthwise convolutions multiply outside of tensor cores; 3×3 of 96 channels at 56×56 takes 220
 // µs for bytes that a copy moves in 72 (readings/probe2b.txt).
 constexpr double kDepthwiseTraffic = 0.33;
+// 7×7 of 96 channels at batch 16, parts of the fp32 peak: in f16 4,108 µs at 160×160, 79 at 20×20,
+// in f32 2,075 at 80×80 (tools/bench/results/plans-2026-11-22-d5e9133.json). Between 9 and 49 taps
+// nothing was measured.
+constexpr int64_t kDepthwiseTaps = 9;
+constexpr double kLargeDepthwise = 0.0165, kLargeDepthwiseF32 = 0.009;
 
 // 1×1 convolutions without and with a residual, which only engine 4 takes (b256.txt: 333, 178, 104
 // and 63 µs; floors 216, 108, 54 and 35), and those of 3×3 (probe2b.txt: 64 channels 178 of 78 µs,
@@ -50,6 +55,11 @@ constexpr double kUnaligned = 0.5;  // not measured
 
 bool IsStrict(DType dtype, const Target& target) {
   return dtype == DType::kF32 && !target.numerics.tf32;
+}
+
+double PeakFlopsPerUs(DType dtype, const Target& target) {
+  if (dtype != DType::kF32) return target.info.f16_flops_per_us;
+  return target.numerics.tf32 ? target.info.tf32_flops_per_us : target.info.f32_flops_per_us;
 }
 
 double WindowArithmetic(const ConvolutionCase& c) {
@@ -86,8 +96,12 @@ Efficiency EfficiencyOf(const ConvolutionCase& c, const Target& target) {
   Efficiency efficiency = {.arithmetic = Arithmetic(c, target) * c.real_part,
                            .traffic = Traffic(c)};
   if (c.channels == 1) {
-    const double rate = target.info.f32_flops_per_us / target.info.f16_flops_per_us;
-    efficiency = {.arithmetic = std::min(1.0, rate), .traffic = kDepthwiseTraffic};
+    const bool is_large = c.groups > 1 && c.kernel_size > kDepthwiseTaps;
+    const bool is_f32 = c.dtype == DType::kF32;
+    const double part = is_f32 ? kLargeDepthwiseF32 : kLargeDepthwise;
+    const double rate = target.info.f32_flops_per_us / PeakFlopsPerUs(c.dtype, target);
+    efficiency = {.arithmetic = std::min(1.0, rate) * (is_large ? part : 1),
+                  .traffic = kDepthwiseTraffic};
   }
   efficiency.fixed_us = c.kernel_size == 1 ? kPointFixedUs + kPointUsPerProduct * products
                                            : kWindowFixedUs + kWindowUsPerProduct * products;

@@ -8,6 +8,7 @@ namespace onnx_cudnn {
 
 struct ConvolutionCase {
   DType dtype;
+  int64_t groups;
   int64_t channels;     // of one group, padding included
   double real_part;     // of the channels
   int64_t filters;      // of one group

@@ -171,6 +171,18 @@ const Measured kMeasured[] = {
      "g (float16[256,96,56,56] x, float16[96,1,3,3] w) => (y) "
      "{ t = Conv<pads = [1,1,1,1], group = 96>(x, w) y = Relu(t) }",
      "{Conv Relu} last > last", 220},
+    {"depthwise 7x7 of 96 channels",
+     "g (float16[16,96,160,160] x, float16[96,1,7,7] w) => (y) "
+     "{ y = Conv<pads = [3,3,3,3], group = 96>(x, w) }",
+     "{Conv} last > last", 4108},
+    {"depthwise 7x7 of 96 channels at 20x20",
+     "g (float16[16,96,20,20] x, float16[96,1,7,7] w) => (y) "
+     "{ y = Conv<pads = [3,3,3,3], group = 96>(x, w) }",
+     "{Conv} last > last", 79.4},
+    {"depthwise 7x7 of 96 channels in f32",
+     "g (float[16,96,80,80] x, float[96,1,7,7] w) => (y) "
+     "{ y = Conv<pads = [3,3,3,3], group = 96>(x, w) }",
+     "{Conv} last > last", 2075},
 };
 
 TEST_F(CudnnLayoutsTest, PricesAreNearWhatWasMeasured) {

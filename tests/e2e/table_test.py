@@ -40,6 +40,16 @@ class TableTest(unittest.TestCase):
             "| resnet50 | fp16 | onnx-cudnn, tuned | 0.200 |  | 3,400 | 0.8 |",
             "| resnet50 | fp16 | torch-graph | 0.600 |  | 3,400 | 0.8 |"])
 
+    def test_a_model_has_its_newest_run_beside_a_peer(self):
+        old, new = {"run": "old", "commit": "o"}, {"run": "new", "commit": "n", "date": "2026-11-23T00:00:00Z"}
+        peer = {"who": "torch"}
+        chosen = [record(**old), record(**old, **peer), record(**new, model="nsfw", images_per_s=0), record(**new, **peer, model="nsfw")]
+        alone = [record(**new), record(**new, model="det"), record(**old, **peer, model="det")]
+        self.assertEqual(table.newest_run(chosen + alone), chosen)
+        self.assertIn("commits o (resnet50), n (nsfw):", table.make_table(chosen)[0])
+        self.assertIn("| nsfw | fp16 | onnx-cudnn | 0.300 |  | 0.8 |", table.make_table(chosen))
+        self.assertEqual(table.newest_run(alone[:1]), alone[:1])
+
     def test_only_what_stands_between_the_markers_changes(self):
         readme = f"a\n{table.BEGIN}\nold\n{table.END}\nb\n"
         made = table.with_table(readme, [record()])

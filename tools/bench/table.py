@@ -1,6 +1,6 @@
 """table.py [--check]: writes README's table of figures measured on GPUs, between its two markers, from tools/bench/results/*.json.
 
-The table holds the newest run of each device; without records of a GPU, or without markers, README stays as it is. --check writes nothing and
+The table holds each model's newest run beside a peer; without records of a GPU, or without markers, README stays as it is. --check writes nothing and
 ends with 1 when README is not what the records say.
 """
 
@@ -27,12 +27,27 @@ def read_records(folder):
 
 
 def newest_run(records):
-    """The records that share the run of our newest one, peers' among them."""
+    """Of each model the records of the newest run in which it was measured beside a peer; where there is none at all, our newest run."""
     ours = [r for r in records if r["who"] == OURS]
-    if not ours:
-        return []
-    run = max(ours, key=lambda r: r["date"])["run"]
-    return [r for r in records if r["run"] == run]
+    beside = {(r["run"], r["model"]) for r in records if r["who"] != OURS}
+    newest = {}  # by model
+    for record in sorted(ours, key=lambda r: r["date"]):
+        if (record["run"], record["model"]) in beside:
+            newest[record["model"]] = record["run"]
+    if newest:
+        return [r for r in records if newest.get(r["model"]) == r["run"]]
+    return [r for r in records if r["run"] == max(ours, key=lambda r: r["date"])["run"]] if ours else []
+
+
+def commits(records):
+    """Our commits, each with the models that it was measured on where there are several."""
+    models = {}
+    for record in records:
+        if record["who"] == OURS:
+            models.setdefault(record["commit"], set()).add(record["model"])
+    if len(models) == 1:
+        return "commit " + "".join(models)
+    return "commits " + ", ".join(f"{commit} ({', '.join(sorted(names))})" for commit, names in models.items())
 
 
 def program(record):
@@ -50,7 +65,7 @@ def make_table(records):
     batches = sorted({r["batch"] for r in records})
     ours = next(r for r in records if r["who"] == OURS)
     lines = [f"One {ours['device']}, driver {ours['driver']}, CUDA {ours['cuda']}, cuDNN {ours['cudnn']}, {ours['date'][:10]}, "
-             f"commit {ours['commit']}: median ms of a run, data on the device.", "",
+             f"{commits(records)}: median ms of a run, data on the device.", "",
              "| model | precision | program | " + " | ".join(f"batch {b}" for b in batches) + " | images/s | set-up s |",
              "|---" * (5 + len(batches)) + "|"]
     rows = {}
@@ -61,7 +76,8 @@ def make_table(records):
         cells = [f"{by_batch[b]['median_ms']:.3f}" if b in by_batch else "" for b in batches]
         largest, smallest = by_batch[max(by_batch)], by_batch[min(by_batch)]
         setup_s = smallest["setup_s"] - smallest["context_s"]
-        lines.append(f"| {model} | {precision} | {who} | " + " | ".join(cells) + f" | {largest['images_per_s']:,.0f} | {setup_s:.1f} |")
+        images_per_s = f"{largest['images_per_s']:,.0f}" if largest["images_per_s"] else ""  # 0: nothing sustained was measured
+        lines.append(f"| {model} | {precision} | {who} | " + " | ".join(cells) + f" | {images_per_s} | {setup_s:.1f} |")
     return lines
 
 
