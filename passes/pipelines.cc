@@ -34,6 +34,7 @@ constexpr Row kPasses[] = {
     {"merge-slices", MergeSlices},
     {"own-outputs", OwnOutputs},
     {"simplify-arithmetic", SimplifyArithmetic},
+    {"split-pad", SplitPad},
 };
 
 // Folding may make a condition constant, and an inlined branch may hold more to fold.
@@ -44,11 +45,17 @@ constexpr std::string_view kClean[] = {
 
 // A bias or a factor may stand before a BatchNormalization or after it. What clone-cheap copied, a
 // later common-subexpressions would merge again.
-constexpr std::string_view kMoveArithmetic[] = {
-    "fold-constant-chains", "fold-pad",         "fold-bias",
-    "fold-scale",           "fold-batch-norm",  "fold-bias",
-    "fold-scale",           "lower-batch-norm", "dead-code",
-    "clone-cheap"};
+constexpr std::string_view kMoveArithmetic[] = {"fold-constant-chains",
+                                                "fold-pad",
+                                                "fold-bias",
+                                                "fold-scale",
+                                                "fold-batch-norm",
+                                                "fold-bias",
+                                                "fold-scale",
+                                                "lower-batch-norm",
+                                                "dead-code",
+                                                "split-pad",
+                                                "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {
   for (const Row& row : kPasses) {

@@ -42,5 +42,7 @@ std::unique_ptr<Pass>
 OwnOutputs();  // a graph output that is an input, a constant or an earlier output ⇒ its Identity
 std::unique_ptr<Pass>
 SimplifyArithmetic();  // x·1, x + 0, Neg(Neg(x)), Cast(Cast(x)), Clip(Relu(x)) … ⇒ x, or one Node
+std::unique_ptr<Pass> SplitPad();  // Conv(x, w) with uneven pads ⇒ Conv(Pad(x), w) with even ones
+                                   // (for a GPU only)
 
 }  // namespace onnx_cudnn

@@ -1,0 +1,100 @@
+#include "gtest/gtest.h"
+#include "passes/rewrite/rewrites.h"
+#include "runtime/graph/verify.h"
+#include "runtime/ops/evaluate.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/rewrite.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// What the pass makes of it for a Target with or without a GPU; "": it stays.
+std::string Split(std::string_view text, int compute_capability = 90) {
+  Graph graph = GraphFromText(text);
+  const Target target{.info = {.compute_capability = compute_capability}};
+  PassContext context{.target = &target};
+  const absl::StatusOr<bool> changed = SplitPad()->Run(graph, context);
+  EXPECT_TRUE(changed.ok()) << changed.status();
+  EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);
+  EXPECT_FALSE(*SplitPad()->Run(graph, context)) << "again: " << PrintOnOneLine(graph);
+  return *changed ? PrintOnOneLine(graph) : "";
+}
+
+constexpr std::string_view kUneven =
+    "g (float[1,1,4,4] x) => (float[1,1,5,6] y) <float[1,1,2,2] w = {1,2,3,4}> "
+    "{ y = Conv<pads = [1, 1, 1, 2]>(x, w) }";
+
+TEST(SplitPadTest, APadTakesWhatOneSideHasMore) {
+  EXPECT_EQ(Split(kUneven),
+            "g (f32[1,1,4,4] x) => (f32[1,1,5,6] y) { pad = Pad(x, {0, 0, 0, 0, 0, 0, 0, 1}) "
+            "y = Conv<pads = [1, 1, 1, 1]>(pad, {1, 2, 3, 4}) }");
+  EXPECT_EQ(Split(kUneven, 0), "");
+}
+
+TEST(SplitPadTest, TakesPadsThatFollowFromTheWindow) {
+  EXPECT_NE(Split("g (float[N,1,H,W] x) => (float[N,1,H,W] y) <float[1,1,2,2] w = {1,2,3,4}> "
+                  "{ y = Conv<auto_pad = \"SAME_LOWER\">(x, w) }"),
+            "");
+}
+
+TEST(SplitPadTest, LeavesWhatNeedsNone) {
+  constexpr std::string_view kStays[] = {
+      // even
+      "g (float[1,1,4,4] x) => (y) <float[1,1,3,3] w = {1,1,1,1,1,1,1,1,1}> "
+      "{ y = Conv<auto_pad = \"SAME_UPPER\">(x, w) }",
+      // their extents are not known
+      "g (float[1,1,H,W] x) => (y) <float[1,1,2,2] w = {1,2,3,4}> "
+      "{ y = Conv<auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x, w) }",
+      // depthwise
+      "g (float[1,2,4,4] x) => (y) <float[2,1,2,2] w = {1,2,3,4,5,6,7,8}> "
+      "{ y = Conv<auto_pad = \"SAME_UPPER\", group = 2>(x, w) }",
+      // the weight is no constant
+      "g (float[1,1,4,4] x, float[1,1,2,2] w) => (y) { y = Conv<pads = [0, 0, 1, 1]>(x, w) }",
+      "g (double[1,1,4,4] x) => (y) <double[1,1,2,2] w = {1,2,3,4}> "
+      "{ y = Conv<pads = [0, 0, 1, 1]>(x, w) }"};
+  for (const std::string_view text : kStays) EXPECT_EQ(Split(text), "") << text;
+}
+
+TEST(SplitPadTest, LeavesWhatOurOwnKernelsTake) {
+  const auto make = [] {
+    Graph graph = GraphFromText(
+        "g (float[1,64,4,4] x) => (float[1,64,4,4] y) "
+        "{ w = RandomNormal<shape = [64, 64, 2, 2]>() y = Conv<pads = [0, 0, 1, 1]>(x, w) }");
+    Value& w = graph.AddConstant(HostTensor::Allocate(DType::kF32, {64, 64, 2, 2}));
+    graph.SetInput(*graph.TopologicalOrder()[1], 1, &w);
+    return graph;
+  };
+  for (const int compute_capability : {80, 90}) {
+    Graph graph = make();
+    const Target target{.info = {.compute_capability = compute_capability}};
+    PassContext context{.target = &target};
+    EXPECT_EQ(*SplitPad()->Run(graph, context), compute_capability == 80);
+  }
+}
+
+TEST(SplitPadTest, TheResultsAreTheSame) {
+  for (const char* attributes :
+       {"pads = [0, 1, 2, 0]", "auto_pad = \"SAME_UPPER\"", "auto_pad = \"SAME_LOWER\"",
+        "auto_pad = \"SAME_UPPER\", strides = [4, 4]",
+        "auto_pad = \"SAME_LOWER\", dilations = [3, 1], strides = [1, 2]"}) {
+    SCOPED_TRACE(attributes);
+    const std::string text =
+        absl::StrCat("g (float[1,1,5,6] x) => (y) <float[1,1,2,2] w = {1,2,3,4}> { y = Conv<",
+                     attributes, ">(x, w) }");
+    Graph graph = GraphFromText(text);
+    const Target target{.info = {.compute_capability = 90}};
+    PassContext context{.target = &target};
+    std::vector<float> numbers(30);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i * i % 17);
+    const std::vector<HostTensor> x = {HostTensor::Of<float>(DType::kF32, {1, 1, 5, 6}, numbers)};
+    const auto expected = Evaluate(graph, x);
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    EXPECT_TRUE(*SplitPad()->Run(graph, context));
+    const auto found = Evaluate(graph, x);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(SameContent((*found)[0], (*expected)[0]));
+  }
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
