@@ -24,10 +24,18 @@ def tests_of(report):
             yield f"{suite['name']}.{test['name']}", status, test
 
 
+def sanitizers_errors(report):
+    """What compute-sanitizer said beside a report, where it ran the program: 0, or the number of errors or hazards."""
+    log = report.parent.parent / f"{report.stem}.log"
+    return sum(int(number) for number in re.findall(r"SUMMARY: (\d+) (?:error|hazard)", log.read_text(errors="replace"))) if log.exists() else 0
+
+
 def record_of(name, reports):
     record = {"who": "onnx-cudnn", "suite": name, "passed": 0, "failed": [], "skipped": 0, "seconds": 0, "nodes": 0, "host_nodes": 0}
     for report in reports:
         record["seconds"] += float(json.loads(report.read_text())["time"].removesuffix("s"))
+        if errors := sanitizers_errors(report):
+            record["failed"].append(f"{report.stem}: compute-sanitizer counts {errors}")
         for test, status, properties in tests_of(report):
             if status == "failed":
                 record["failed"].append(test)
