@@ -80,6 +80,9 @@ class NodePass : public Pass {
 
  protected:
   const PassContext& context() const { return *context_; }
+  bool has_gpu() const {
+    return context_->target != nullptr && context_->target->info.compute_capability > 0;
+  }
 
  private:
   PassContext* context_ = nullptr;

@@ -20,8 +20,8 @@ constexpr NetworkWay kWays[] = {
 };
 constexpr int kRounds = 3;
 constexpr double kRoundMs = 20;
-constexpr int64_t kZeroBytes = int64_t{1} << 20;  // that are pinned
 constexpr double kLeastRuns = 3, kMostRuns = 20;  // of a round
+constexpr int64_t kZeroBytes = int64_t{1} << 20;  // that are pinned
 
 bool IsLibrary(std::string_view engine) { return engine == "cudnn" || engine == "gemm"; }
 

@@ -91,9 +91,7 @@ class CloneCheapPass final : public NodePass {
  public:
   std::string_view name() const override { return "clone-cheap"; }
   bool StartsAt(const Node& node) const override {
-    const bool has_gpu =
-        context().target != nullptr && context().target->info.compute_capability > 0;
-    return has_gpu && node.outputs().size() == 1 && node.has_output(0) && node.bodies().empty();
+    return has_gpu() && node.outputs().size() == 1 && node.has_output(0) && node.bodies().empty();
   }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     std::vector<Node*> users = LinearUsers(node.output(0));

@@ -19,8 +19,9 @@ struct Pads {
   std::vector<int64_t> begin, end;
 };
 
+// Of a list that import has checked.
 int64_t At(const std::vector<int64_t>& values, size_t axis, int64_t otherwise) {
-  return axis < values.size() ? values[axis] : otherwise;
+  return values.empty() ? otherwise : values[axis];
 }
 
 // nullopt: they depend on extents that are not known.
@@ -59,11 +60,7 @@ std::optional<Pads> PadsOf(const Node& conv) {
 class SplitPadPass final : public NodePass {
  public:
   std::string_view name() const override { return "split-pad"; }
-  bool StartsAt(const Node& node) const override {
-    const bool has_gpu =
-        context().target != nullptr && context().target->info.compute_capability > 0;
-    return has_gpu && IsOp(&node, {"Conv"});
-  }
+  bool StartsAt(const Node& node) const override { return has_gpu() && IsOp(&node, {"Conv"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     const Value& x = node.input(0);
     const Value& w = node.input(1);

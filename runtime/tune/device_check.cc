@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include "runtime/base/status.h"
@@ -155,10 +154,6 @@ absl::StatusOr<bool> DeviceCheck::AreClose(const Value& value, const Memory& fou
                                            Tolerance tolerance) {
   ASSIGN_OR_RETURN(const std::optional<float> largest, LargestOf(value));
   if (!largest.has_value() || !std::isfinite(*largest)) return false;
-  const float bounds[] = {static_cast<float>(tolerance.relative),
-                          static_cast<float>(tolerance.absolute) * *largest};
-  ASSIGN_OR_RETURN(const Memory pinned, device_.Allocate(sizeof(bounds), Space::kHost));
-  std::memcpy(pinned.get(), bounds, sizeof(bounds));
   ASSIGN_OR_RETURN(const Memory expected, reference_.OnDevice(value));
   const Dims dims = {value.elements()};
   SmallGraph g;
@@ -167,12 +162,8 @@ absl::StatusOr<bool> DeviceCheck::AreClose(const Value& value, const Memory& fou
   Value& slope = g.Input(DType::kF32, {1});
   Value& floor = g.Input(DType::kF32, {1});
   Memories inputs = {{&x, found}, {&y, expected}};
-  for (Value* const bound : {&slope, &floor}) {
-    ASSIGN_OR_RETURN(Memory memory, device_.Allocate(sizeof(float), Space::kDevice));
-    const int i = bound == &slope ? 0 : 1;
-    RETURN_IF_ERROR(Copy(memory.get(), pinned.get() + i * sizeof(float)));
-    inputs[bound] = std::move(memory);
-  }
+  ASSIGN_OR_RETURN(inputs[&slope], Upload(static_cast<float>(tolerance.relative)));
+  ASSIGN_OR_RETURN(inputs[&floor], Upload(static_cast<float>(tolerance.absolute) * *largest));
   const auto f32 = [&](std::string op, std::vector<Value*> of) -> Value& {
     return g.Add(std::move(op), std::move(of), DType::kF32, dims);
   };
@@ -212,6 +203,14 @@ absl::StatusOr<std::optional<float>> DeviceCheck::Reduce(SmallGraph& made, Value
   float result;
   std::memcpy(&result, pinned.get(), sizeof(result));
   return result;
+}
+
+absl::StatusOr<DeviceCheck::Memory> DeviceCheck::Upload(float number) {
+  ASSIGN_OR_RETURN(const Memory pinned, device_.Allocate(sizeof(number), Space::kHost));
+  ASSIGN_OR_RETURN(Memory memory, device_.Allocate(sizeof(number), Space::kDevice));
+  std::memcpy(pinned.get(), &number, sizeof(number));
+  RETURN_IF_ERROR(Copy(memory.get(), pinned.get()));
+  return memory;
 }
 
 // A float.

@@ -39,6 +39,7 @@ class DeviceCheck {
   absl::StatusOr<std::optional<float>> LargestOf(const Value& value);
   absl::StatusOr<std::optional<float>> Reduce(SmallGraph& made, Value& value,
                                               const Memories& inputs, std::string op);
+  absl::StatusOr<Memory> Upload(float number);
   absl::Status Copy(std::byte* to, const std::byte* from);
 
   const Candidate& candidate_;
