@@ -11,6 +11,7 @@
 // reads them any more; with a residual they overwrite that.
 #include "runtime/kernels/cuda/conv_3x3.h"
 #include "runtime/kernels/cuda/copy_engine.cuh"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/wgmma.cuh"
 
 namespace onnx_cudnn {

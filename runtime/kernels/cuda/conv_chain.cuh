@@ -13,6 +13,7 @@
 #include "runtime/kernels/cuda/cluster.cuh"
 #include "runtime/kernels/cuda/conv_chain.h"
 #include "runtime/kernels/cuda/conv_chain_products.cuh"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 
 namespace onnx_cudnn {
 namespace conv_chain {

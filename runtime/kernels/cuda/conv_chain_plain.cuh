@@ -10,6 +10,7 @@
 
 #include "runtime/kernels/cuda/cluster.cuh"
 #include "runtime/kernels/cuda/conv_chain_plain_copies.cuh"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 
 namespace onnx_cudnn {
 namespace conv_chain {

@@ -22,6 +22,7 @@
 
 #include "runtime/kernels/cuda/conv_gemm.h"
 #include "runtime/kernels/cuda/copy_engine.cuh"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/wgmma.cuh"
 
 namespace onnx_cudnn::conv_gemm {

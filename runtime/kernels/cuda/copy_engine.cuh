@@ -105,19 +105,6 @@ __device__ __forceinline__ void StoresAreDone() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-// Programmatic dependent launch: the next kernel may start; what the ones before wrote is there.
-// Older devices have none, and start a kernel when the one before is done.
-__device__ __forceinline__ void LaunchDependents() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void WaitForLaunchBefore() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 // Two f32 as f16 or bf16 in one word, the first in its low half, negative ones as 0.
 __device__ __forceinline__ uint32_t PackRelu(__half, float low, float high) {
   uint32_t word;

@@ -11,6 +11,7 @@
 
 #include "runtime/kernels/cuda/cluster.cuh"
 #include "runtime/kernels/cuda/copy_engine.cuh"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/gemv.cuh"
 #include "runtime/kernels/cuda/mma.cuh"
 

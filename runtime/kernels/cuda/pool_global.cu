@@ -1,5 +1,5 @@
 // Pooling of all pixels of an image's channel. Sums go up fixed trees, so that repeats are equal.
-#include "runtime/kernels/cuda/copy_engine.cuh"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/pool_lanes.cuh"
 
 namespace onnx_cudnn {
@@ -60,8 +60,7 @@ __global__ void __launch_bounds__(kGlobalPoolThreads)
   using State = Gathered<kKind, T>;
   constexpr int kUnroll = 8;
   __shared__ State gathered[kLanes][kGlobalPoolThreads];
-  LaunchDependents();
-  WaitForLaunchBefore();
+  FollowLaunchBefore();
   const int column = threadIdx.x % p.strip, row = threadIdx.x / p.strip;
   const int rows = kGlobalPoolThreads / p.strip;
   const int64_t channel = (static_cast<int64_t>(blockIdx.x) * p.strip + column) * kLanes;
@@ -119,8 +118,7 @@ __global__ void __launch_bounds__(kGlobalPoolThreads)
   using State = Gathered<kKind, T>;
   constexpr int kUnroll = 4, kWarps = kGlobalPoolThreads / 32;
   __shared__ State warps[kWarps];
-  LaunchDependents();
-  WaitForLaunchBefore();
+  FollowLaunchBefore();
   const int64_t begin = blockIdx.y * p.share;
   const int64_t end = begin + p.share < p.pixels ? begin + p.share : p.pixels;
   const T* x = static_cast<const T*>(p.x) + blockIdx.x * p.pixels;
@@ -155,8 +153,7 @@ __global__ void __launch_bounds__(kSmallPlanesThreads)
   using State = Gathered<kKind, T>;
   extern __shared__ __align__(16) unsigned char shared[];
   T* tile = reinterpret_cast<T*>(shared);
-  LaunchDependents();
-  WaitForLaunchBefore();
+  FollowLaunchBefore();
   const int64_t first = static_cast<int64_t>(blockIdx.x) * p.planes;
   const int planes = static_cast<int>(p.outer - first < p.planes ? p.outer - first : p.planes);
   const int pixels = static_cast<int>(p.pixels), elements = planes * pixels;
@@ -184,8 +181,7 @@ __global__ void __launch_bounds__(kSmallPlanesThreads)
 template <PoolKind kKind, typename T>
 __global__ void __launch_bounds__(kGlobalPoolThreads)
     GlobalPoolFinish(const __grid_constant__ Parameters p) {
-  LaunchDependents();
-  WaitForLaunchBefore();
+  FollowLaunchBefore();
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kGlobalPoolThreads + threadIdx.x;
   const int64_t count = p.outer * p.lanes;
   if (i >= count) return;

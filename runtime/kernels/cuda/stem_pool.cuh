@@ -26,6 +26,7 @@
 #pragma once
 
 #include "runtime/kernels/cuda/copy_engine.cuh"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/stem_pool.h"
 #include "runtime/kernels/cuda/wgmma.cuh"
 
