@@ -2,16 +2,21 @@
 //   - Conv, ConvTranspose, Gemm and MatMul are lowered: their sums are f32 still.
 //   - Ops of kFollowers are lowered where one of their inputs comes from a lowered Node: what they
 //     write is about as large as what they read.
-//   - All else stays f32, range-sensitive ops above all: Softmax and LogSoftmax, reductions and
-//   other
-//     sums (CumSum, LRN), norms, losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by what is no
-//     constant, Range, Resize with its scales. So do inputs and outputs of the model, and bodies.
-//   - A Node stays f32 with a constant that the type cannot hold: one that becomes infinite or, but
-//     in a weight, zero.
+//   - Ops of kInnerF32, which compute in f32 whatever they read, are lowered where input 0
+//     comes from a lowered Node and all who read them may be lowered too: what they read is
+//     rounded already, and what they write would be where a linear op reads it.
+//   - All else stays f32, range-sensitive ops above all: ReduceSum and other sums (CumSum, LRN),
+//     losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by what is no constant, Range. So do inputs and
+//     outputs of the model, and bodies. Shape and Size read either type.
+//   - A Node stays f32 with a constant that the type cannot hold: one that becomes infinite, or
+//     zero. Weights, factors of a norm and addends of more than one element may lose what becomes
+//     zero, as the sum's rounding would; a single addend may be an epsilon, and is held if it is a
+//     normal number.
 // A Value is cast at most once each way; constants are cast here.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
@@ -50,8 +55,30 @@ constexpr std::string_view kFollowers[] = {"Abs",           "Add",
                                            "Tile",          "Transpose",
                                            "Unsqueeze"};
 
+// Sorted.
+constexpr std::string_view kInnerF32[] = {"GroupNormalization",
+                                          "InstanceNormalization",
+                                          "LayerNormalization",
+                                          "LogSoftmax",
+                                          "LpNormalization",
+                                          "MeanVarianceNormalization",
+                                          "RMSNormalization",
+                                          "ReduceMax",
+                                          "ReduceMean",
+                                          "ReduceMin",
+                                          "Resize",
+                                          "Softmax"};
+
 bool IsFollower(const Node& node) {
   return std::binary_search(std::begin(kFollowers), std::end(kFollowers), node.op());
+}
+
+bool IsInnerF32(const Node& node) {
+  return std::binary_search(std::begin(kInnerF32), std::end(kInnerF32), node.op());
+}
+
+bool ReadsDimsOnly(const Node& node) {
+  return node.domain().empty() && (node.op() == "Shape" || node.op() == "Size");
 }
 
 bool IsF32(const Value* v) {
@@ -60,7 +87,8 @@ bool IsF32(const Value* v) {
 
 // Those inputs that have the type of output 0 by the op's schema.
 absl::Span<Value* const> TypedInputs(const Node& node) {
-  return node.op() == "Dropout" ? node.inputs().subspan(0, 1) : node.inputs();
+  const bool first_only = node.op() == "Dropout" || node.op() == "Resize";
+  return first_only ? node.inputs().subspan(0, 1) : node.inputs();
 }
 
 Type WithDType(Type type, DType dtype) {
@@ -74,14 +102,17 @@ class Lowering {
 
   bool Run() {
     const std::vector<Node*> order = graph_.TopologicalOrder();
+    for (auto node = order.rbegin(); node != order.rend(); ++node) {
+      if (MayBeLow(**node)) may_be_low_.insert(*node);
+    }
     for (Node* node : order) {
-      if (MayLower(*node)) lowered_.insert(node);
+      if (may_be_low_.contains(node) && (IsLinear(node) || Follows(*node))) lowered_.insert(node);
     }
     for (Node* node : order) {
       if (lowered_.contains(node)) Lower(*node);
     }
     for (Node* node : order) {
-      if (!lowered_.contains(node)) WidenInputs(*node);
+      if (!lowered_.contains(node) && !ReadsDimsOnly(*node)) WidenInputs(*node, 0);
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       Value& value = *graph_.outputs()[i].value;
@@ -95,41 +126,63 @@ class Lowering {
     return v != nullptr && lowered_.contains(v->producer()) && v->dtype() == low_;
   }
 
-  bool MayLower(const Node& node) const {
+  // Whether it is lowered, if it reads what a lowered Node writes or is linear. Whoever reads
+  // `node` has been asked before.
+  bool MayBeLow(const Node& node) const {
     if (!node.domain().empty() || !node.bodies().empty()) return false;
-    const absl::Span<Value* const> inputs = TypedInputs(node);
     const OpDef* op = FindOp(node);
     if (op == nullptr || !op->types.Has(low_)) return false;
     if (!node.has_output(0) || !IsF32(&node.output(0))) return false;
-    if (!IsLinear(&node) && !Follows(node)) return false;
+    if (!IsLinear(&node) && !IsFollower(node) && !(IsInnerF32(node) && IsAmongLow(node))) {
+      return false;
+    }
+    if (node.op() == "Div" && !node.input(1).is_constant()) return false;
+    const absl::Span<Value* const> inputs = TypedInputs(node);
     return std::all_of(inputs.begin(), inputs.end(), [&](const Value* v) {
-      return !IsF32(v) || !v->is_constant() || Holds(v->constant(), IsLinear(&node));
+      return !IsF32(v) || !v->is_constant() || Holds(v->constant(), node);
     });
   }
 
+  // Whether only constants stand beside input 0, and all who read the one output may be low.
+  bool IsAmongLow(const Node& node) const {
+    if (node.outputs().size() != 1 || node.output(0).is_graph_output()) return false;
+    const absl::Span<Value* const> factors = TypedInputs(node).subspan(1);
+    const std::vector<Use>& uses = node.output(0).uses();
+    return std::all_of(factors.begin(), factors.end(),
+                       [](const Value* v) { return !IsF32(v) || v->is_constant(); }) &&
+           std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+             return ReadsDimsOnly(*use.node) ||
+                    (may_be_low_.contains(use.node) &&
+                     use.index < static_cast<int>(TypedInputs(*use.node).size()));
+           });
+  }
+
   bool Follows(const Node& node) const {
-    if (!IsFollower(node)) return false;
-    if (node.op() == "Div" && !node.input(1).is_constant()) return false;
     const absl::Span<Value* const> inputs = TypedInputs(node);
     return std::any_of(inputs.begin(), inputs.end(), [&](const Value* v) {
       return IsF32(v) && lowered_.contains(v->producer());
     });
   }
 
-  bool Holds(const HostTensor& constant, bool is_weight) const {
-    return low_ == DType::kF16 ? AllHold<Float16>(constant.data<float>(), is_weight)
-                               : AllHold<BFloat16>(constant.data<float>(), is_weight);
+  bool Holds(const HostTensor& constant, const Node& reader) const {
+    const bool adds = reader.op() == "Add" || reader.op() == "Sub";
+    const bool may_vanish = !IsFollower(reader) || (adds && constant.elements() > 1);
+    constexpr float kNormalF16 = 6.103515625e-05F, kAny = std::numeric_limits<float>::denorm_min();
+    const float least = may_vanish ? 0 : adds && low_ == DType::kF16 ? kNormalF16 : kAny;
+    return low_ == DType::kF16 ? AllHold<Float16>(constant.data<float>(), least)
+                               : AllHold<BFloat16>(constant.data<float>(), least);
   }
 
+  // least: that is held, of those that are not zero.
   template <typename T>
-  static bool AllHold(absl::Span<const float> values, bool is_weight) {
+  static bool AllHold(absl::Span<const float> values, float least) {
     std::atomic<bool> all = true;
     ForEachChunk(values.size(), [&](int64_t begin, int64_t end) {
       bool hold = true;  // no way out of the loop: it is a vector loop then
       for (int64_t i = begin; i < end; ++i) {
         const float x = values[i], rounded = ToFloat(Rounded<T>(x));
         hold &= !std::isfinite(x) | std::isfinite(rounded);
-        hold &= is_weight | (x == 0) | (rounded != 0);
+        hold &= !(std::abs(rounded) < least) | (x == 0);
       }
       if (!hold) all = false;
     });
@@ -143,15 +196,17 @@ class Lowering {
         graph_.SetInput(node, i, &Lowered(node.input(i)));
       }
     }
+    WidenInputs(node, typed);
     for (Value* v : node.outputs()) {
       if (IsF32(v)) graph_.SetType(*v, WithDType(v->type(), low_));
     }
   }
 
-  void WidenInputs(Node& node) {
-    for (size_t i = 0; i < node.inputs().size(); ++i) {
+  // From input `first` on.
+  void WidenInputs(Node& node, int first) {
+    for (int i = first; i < static_cast<int>(node.inputs().size()); ++i) {
       Value* v = node.inputs()[i];
-      if (IsLowered(v)) graph_.SetInput(node, static_cast<int>(i), &Widened(*v));
+      if (IsLowered(v)) graph_.SetInput(node, i, &Widened(*v));
     }
   }
 
@@ -214,7 +269,7 @@ class Lowering {
 
   Graph& graph_;
   const DType low_;
-  std::unordered_set<const Node*> lowered_;
+  std::unordered_set<const Node*> may_be_low_, lowered_;
   std::unordered_map<int, Value*> low_of_, wide_of_;  // by Value id
 };
 

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "passes/pass_manager.h"
@@ -74,6 +76,143 @@ TEST(LowerPrecisionTest, KeepsAConstantThatWouldVanish) {  // 1e-9 is 0 in f16
                 "g (f32[1,1,3] x) => (f32[1,1,3] y) "
                 "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {3}) t_2 = Cast<to = 1>(t) "
                 "y = Add(t_2, {1e-09}) }");
+}
+
+// The sum's rounding loses it too; an epsilon is a single number.
+TEST(LowerPrecisionTest, LowersAnAddendOfWhichAnElementVanishes) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,2,3] x) => (float[1,2,3] y)
+        <float[2,2,1] w = {1, 2, 3, 4}, float[2,1] b = {0.5, 0.000000001}>
+      { t = Conv(x, w)
+        y = Add(t, b) })",
+                "g (f32[1,2,3] x) => (f32[1,2,3] y = y_3) "
+                "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {1, 2, 3, 4}) y = Add(t, {0.5, 0}) "
+                "y_3 = Cast<to = 1>(y) }");
+}
+
+TEST(LowerPrecisionTest, KeepsFactorsOfWhichOneWouldVanish) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,2,3] x) => (float[1,2,3] y)
+        <float[2,2,1] w = {1, 2, 3, 4}, float[2,1] c = {0.5, 0.000000001}>
+      { t = Conv(x, w)
+        y = Mul(t, c) })",
+                "g (f32[1,2,3] x) => (f32[1,2,3] y) "
+                "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {1, 2, 3, 4}) t_2 = Cast<to = 1>(t) "
+                "y = Mul(t_2, {0.5, 1e-09}) }");
+}
+
+TEST(LowerPrecisionTest, LowersASoftmaxBetweenProducts) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}>
+      { t = MatMul(x, w)
+        s = Softmax(t)
+        y = MatMul(s, w) })",
+                "g (f32[2,2] x) => (f32[2,2] y = y_2) "
+                "{ x_0 = Cast<to = 10>(x) t = MatMul(x_0, {1, 2, 3, 4}) s = Softmax(t) "
+                "y = MatMul(s, {1, 2, 3, 4}) y_2 = Cast<to = 1>(y) }");
+}
+
+TEST(LowerPrecisionTest, KeepsASoftmaxThatIsAnOutput) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[2,2] x) => (float[2,2] s, float[2,2] y) <float[2,2] w = {1, 2, 3, 4}>
+      { t = MatMul(x, w)
+        s = Softmax(t)
+        y = MatMul(s, w) })",
+                "g (f32[2,2] x) => (f32[2,2] s, f32[2,2] y = y_4) "
+                "{ x_0 = Cast<to = 10>(x) t = MatMul(x_0, {1, 2, 3, 4}) t_3 = Cast<to = 1>(t) "
+                "s = Softmax(t_3) s_2 = Cast<to = 10>(s) y = MatMul(s_2, {1, 2, 3, 4}) "
+                "y_4 = Cast<to = 1>(y) }");
+}
+
+TEST(LowerPrecisionTest, LowersAResizeButItsScales) {  // 1.7 is 1.7001953 in f16
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,3] x) => (float[1,1,5] y)
+        <float[1,1,1] w = {3}, float[3] s = {1, 1, 1.7}, float c = {0.5}>
+      { t = Conv(x, w)
+        r = Resize(t, , s)
+        m = Mul(r, c)
+        y = Conv(m, w) })",
+                "g (f32[1,1,3] x) => (f32[1,1,5] y = y_3) "
+                "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {3}) r = Resize(t, \"\", {1, 1, 1.7}) "
+                "m = Mul(r, {0.5}) y = Conv(m, {3}) y_3 = Cast<to = 1>(y) }");
+}
+
+TEST(LowerPrecisionTest, WidensScalesThatALoweredNodeWrites) {
+  Graph graph = GraphFromText(R"(
+      g (float[1,1,3] x) => (y) <float[1,1,1] w = {3}, int64[1] n = {3}>
+      { t = Conv(x, w)
+        s = Reshape(t, n)
+        r = Resize(t, , s)
+        y = Conv(r, w) })");
+  PassContext context;
+  ASSERT_TRUE(*LowerPrecisionFp16()->Run(graph, context));
+  const std::vector<Node*> order = graph.TopologicalOrder();
+  const auto resize = std::find_if(order.begin(), order.end(),
+                                   [](const Node* node) { return node->op() == "Resize"; });
+  EXPECT_EQ((*resize)->input(0).dtype(), DType::kF16);
+  EXPECT_EQ((*resize)->input(2).dtype(), DType::kF32);
+}
+
+TEST(LowerPrecisionTest, KeepsAMeanWithAReaderThatStaysF32) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[2,2] x) => (float[2,1] y, float[2,2] z)
+        <float[2,2] w = {1, 2, 3, 4}, float[1,2] v = {5, 6}, int64[1] a = {1}>
+      { t = MatMul(x, w)
+        m = ReduceMean(t, a)
+        y = Sqrt(m)
+        z = MatMul(m, v) })",
+                "g (f32[2,2] x) => (f32[2,1] y, f32[2,2] z = z_5) "
+                "{ x_0 = Cast<to = 10>(x) t = MatMul(x_0, {1, 2, 3, 4}) t_4 = Cast<to = 1>(t) "
+                "m = ReduceMean(t_4, {1}) y = Sqrt(m) m_2 = Cast<to = 10>(m) "
+                "z = MatMul(m_2, {5, 6}) z_5 = Cast<to = 1>(z) }");
+}
+
+TEST(LowerPrecisionTest, KeepsAMeanBeforeASoftmaxThatStaysF32) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[2,2] x) => (float[2,1] y) <float[2,2] w = {1, 2, 3, 4}, int64[1] a = {1}>
+      { t = MatMul(x, w)
+        m = ReduceMean(t, a)
+        y = Softmax(m) })",
+                "g (f32[2,2] x) => (f32[2,1] y) "
+                "{ x_0 = Cast<to = 10>(x) t = MatMul(x_0, {1, 2, 3, 4}) t_2 = Cast<to = 1>(t) "
+                "m = ReduceMean(t_2, {1}) y = Softmax(m) }");
+}
+
+TEST(LowerPrecisionTest, LowersANormAndItsFactors) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[2,2] x) => (float[2,2] y)
+        <float[2,2] w = {1, 2, 3, 4}, float[2] s = {1, 0.5}, float[2] b = {0.25, 0.000000001}>
+      { t = MatMul(x, w)
+        n = LayerNormalization(t, s, b)
+        y = MatMul(n, w) })",
+                "g (f32[2,2] x) => (f32[2,2] y = y_4) "
+                "{ x_0 = Cast<to = 10>(x) t = MatMul(x_0, {1, 2, 3, 4}) "
+                "n = LayerNormalization(t, {1, 0.5}, {0.25, 0}) y = MatMul(n, {1, 2, 3, 4}) "
+                "y_4 = Cast<to = 1>(y) }");
+}
+
+TEST(LowerPrecisionTest, KeepsANormWhoseStatisticsAreRead) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[2,2] x) => (float[2,2] y, float[2,1] m)
+        <float[2,2] w = {1, 2, 3, 4}, float[2] s = {1, 0.5}>
+      { t = MatMul(x, w)
+        n, m = LayerNormalization(t, s)
+        y = MatMul(n, w) })",
+                "g (f32[2,2] x) => (f32[2,2] y = y_4, f32[2,1] m) "
+                "{ x_0 = Cast<to = 10>(x) t = MatMul(x_0, {1, 2, 3, 4}) t_3 = Cast<to = 1>(t) "
+                "n, m = LayerNormalization(t_3, {1, 0.5}) n_2 = Cast<to = 10>(n) "
+                "y = MatMul(n_2, {1, 2, 3, 4}) y_4 = Cast<to = 1>(y) }");
+}
+
+TEST(LowerPrecisionTest, LetsShapeReadALowValue) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,3] x) => (float[1,1,3] y, int64[3] d, int64 n) <float[1,1,1] w = {3}>
+      { y = Conv(x, w)
+        d = Shape(y)
+        n = Size(y) })",
+                "g (f32[1,1,3] x) => (f32[1,1,3] y = y_2, i64[3] d, i64[] n) "
+                "{ x_0 = Cast<to = 10>(x) y = Conv(x_0, {3}) d = Shape(y) n = Size(y) "
+                "y_2 = Cast<to = 1>(y) }");
 }
 
 TEST(LowerPrecisionTest, LeavesAWeightBeyondTheRange) {
