@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/kernels/conv_chain_plan.h"
+#include "runtime/kernels/cuda/conv_chain.h"
 #include "runtime/kernels/cuda/conv_chain_plain.h"
 #include "runtime/plan/known_devices.h"
 #include "tests/emulator/run_code.h"
@@ -14,7 +15,7 @@ namespace onnx_cudnn {
 namespace {
 
 using Ints = std::vector<int64_t>;
-using Form = std::tuple<DType, int, int, bool, bool, bool>;
+using Form = std::tuple<DType, int, int, bool, bool, bool, bool>;
 
 // The reference rounds every Node's output to 11 or 8 bits, the kernel the last one.
 constexpr double kHalf = 2e-3, kBrain = 1.6e-2;
@@ -73,6 +74,9 @@ class ConvChainCodeTest : public testing::Test {
       see(plan);
       const std::string way = plan.way.ToString();
       const auto code = CompileConvChain({unit, candidate, target_, way});
+      if (parameter_bytes_ > 0 && code.ok()) {
+        EXPECT_EQ(code->calls[0].parameters.size(), parameter_bytes_);
+      }
       const double tolerance = dtype_ == DType::kF16 ? kHalf : kBrain;
       EXPECT_EQ(emulator::CompareWithReference(code, candidate, images, tolerance), "") << way;
     }
@@ -89,36 +93,66 @@ class ConvChainCodeTest : public testing::Test {
   Graph graph_;
   DType dtype_ = DType::kF16;
   int inputs_ = 0;
+  size_t parameter_bytes_ = 0;  // of every link, where a test says so
   Target target_;
 };
 
 // 32 and 64 pixels × 32 and 64 filters, split or not, of 1 × 1 and 3 × 3 windows, with a second
-// source or not, in both types: 45 pixels of two images, the last tile of which is not whole.
+// source, another activation than Relu, or neither, in both types: 45 pixels of two images, the
+// last tile of which is not whole.
 TEST_F(ConvChainCodeTest, EveryPlainForm) {
   std::set<Form> forms;
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     for (const bool has_window : {false, true}) {
-      for (const bool has_second : {false, true}) {
+      for (const auto& [has_second, activates] :
+           {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
         Start(dtype);
         const int64_t kernel = has_window ? 3 : 1;
         Value* sum = &Conv(Input({2, 64, 5, 9}), 64, {.kernel = kernel});
         if (has_second) {
           sum = &Add(*sum, Conv(Input({2, 32, 10, 17}), 64, {.stride = 2, .has_bias = false}));
         }
+        Value& y = activates ? Append(graph_, "Gelu", {sum}) : Relu(*sum);
         Check(
-            {&Relu(*sum)}, [](const ChainPlan& plan) { return plan.way.split <= 2; },
-            [&](const ChainPlan& plan) {
+            {&y}, [](const ChainPlan& plan) { return plan.way.split <= 2; },
+            [&, second = has_second, active = activates](const ChainPlan& plan) {
               ASSERT_TRUE(IsPlain(plan));
               const ConvChainPlainForm form = PlainLinkOf(plan).form;
               EXPECT_EQ(form.has_window, has_window);
-              EXPECT_EQ(form.has_second, has_second);
+              EXPECT_EQ(form.has_second, second);
               forms.insert(
-                  {dtype, form.pixels, form.filters, has_window, has_second, form.is_split});
+                  {dtype, form.pixels, form.filters, has_window, second, form.is_split, active});
             });
       }
     }
   }
-  EXPECT_EQ(forms.size(), 64u);
+  EXPECT_EQ(forms.size(), 96u);
+}
+
+// Each is a plain link's, without a program of primitives.
+TEST_F(ConvChainCodeTest, EveryActivation) {
+  const auto end_with = [&](absl::string_view op, Value& sum) -> Value& {
+    if (op == "gate") return Append(graph_, "Mul", {&sum, &Append(graph_, "Sigmoid", {&sum})});
+    if (op == "Gelu") return Append(graph_, "Gelu", {&sum}, {{"approximate", "tanh"}});
+    return Append(graph_, std::string(op), {&sum});
+  };
+  for (const absl::string_view op :
+       {"Abs", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Sigmoid", "Tanh", "gate"}) {
+    SCOPED_TRACE(op);
+    Start(DType::kF16);
+    Value& r = Input({1, 64, 3, 5});
+    parameter_bytes_ = sizeof(ConvChainPlainParameters);
+    Check({&end_with(op, Add(Conv(Input({1, 32, 3, 5}), 64, {}), r))}, 8);
+  }
+}
+
+// A link with more than a plain one has takes the kernel of programs, and has none.
+TEST_F(ConvChainCodeTest, ActivationsOfTwoSources) {
+  Start(DType::kF16);
+  Value& sum = Add(Conv(Input({1, 32, 3, 5}), 64, {}),
+                   Conv(Input({1, 64, 5, 9}), 64, {.stride = 2, .has_bias = false}));
+  parameter_bytes_ = sizeof(ConvChainWithProgramParameters);
+  Check({&Append(graph_, "HardSwish", {&sum})}, 8);
 }
 
 // 16 to 128 channels a part: one group of copies and two, in one or two rounds of products.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/conv_chain_plan.h"
+#include "runtime/kernels/cuda/activation.h"
 #include "runtime/kernels/cuda/chain_builder.h"
 #include "runtime/kernels/cuda/conv_chain_plain.h"
 #include "runtime/kernels/cuda/operands.h"
@@ -101,32 +102,43 @@ absl::StatusOr<ChainNodes> NodesOf(const Unit& unit, const ChainConvs& convs) {
   return nodes;
 }
 
-// An epilogue of nothing but a residual and Relu, each optional.
+// An epilogue of nothing but a residual and an activation, each optional.
 struct PlainEpilogue {
   const Value* residual = nullptr;
-  bool relu = false;
+  Activation activation;
   const Value* y = nullptr;
 };
 
+// What `nodes` compute from `x` from position i on; kNone: something else.
+Activation ActivationAt(const NodeList& nodes, size_t i, const Value& x) {
+  const Node& node = *nodes[i];
+  if (i + 1 < nodes.size() && IsGate(node, *nodes[i + 1]) && &node.input(0) == &x &&
+      node.output(0).has_one_use()) {
+    return {Activation::Kind::kGate};
+  }
+  return node.has_input(0) && &node.input(0) == &x ? ActivationOf(node) : Activation{};
+}
+
 // y is nullptr where the Nodes are something else.
 PlainEpilogue PlainOf(const Unit& unit, const Value& start, const NodeList& nodes) {
+  using Kind = Activation::Kind;
   PlainEpilogue plain;
   const Value* at = &start;
-  for (const Node* node : nodes) {
-    if (IsOutput(unit, *at) || plain.relu) return {};
-    if (node->op() == "Relu" && &node->input(0) == at) {
-      plain.relu = true;
-    } else if (node->op() == "Add" && plain.residual == nullptr) {
-      const bool first = &node->input(0) == at;
-      const Value& other = node->input(first ? 1 : 0);
-      if (!(first || &node->input(1) == at) || &other == at || other.type() != start.type()) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (IsOutput(unit, *at) || plain.activation.kind != Kind::kNone) return {};
+    plain.activation = ActivationAt(nodes, i, *at);
+    if (plain.activation.kind == Kind::kGate) ++i;
+    const Node& node = *nodes[i];
+    if (plain.activation.kind == Kind::kNone) {
+      if (node.op() != "Add" || plain.residual != nullptr) return {};
+      const bool first = &node.input(0) == at;
+      const Value& other = node.input(first ? 1 : 0);
+      if (!(first || &node.input(1) == at) || &other == at || other.type() != start.type()) {
         return {};
       }
       plain.residual = &other;
-    } else {
-      return {};
     }
-    at = &node->output(0);
+    at = &node.output(0);
   }
   const bool ends = IsOutput(unit, *at) && at->dtype() == start.dtype();
   const bool reads_memory = plain.residual == nullptr || plain.residual->producer() == nullptr ||
@@ -153,13 +165,21 @@ class Assembler {
     for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
     slabs_ = operands_.Constant(PackChainWeights(convs_, plan_, unit_));
     KernelCode code;
-    code.calls.push_back(chain_.segments() == 0 && IsPlain(plan_) ? PlainCall() : Call());
+    const bool is_plain = chain_.segments() == 0 && IsPlain(plan_);
+    code.calls.push_back(is_plain && !(Activates() && plan_.sources > 1) ? PlainCall() : Call());
     code.constants = operands_.TakeConstants();
     return code;
   }
 
  private:
   DType dtype() const { return convs_.convs[0]->input(0).dtype(); }
+
+  // By something else than Relu.
+  bool Activates() const {
+    return std::any_of(p_.output, p_.output + plan_.siblings, [](const ConvChainOutput& out) {
+      return out.activation.kind > Activation::Kind::kRelu;
+    });
+  }
 
   KernelCall Call() {
     const LaunchShape shape{.grid = {static_cast<unsigned>(plan_.blocks())},
@@ -168,7 +188,7 @@ class Assembler {
                             .cluster = plan_.way.split,
                             .overlaps = true};
     const auto make = dtype() == DType::kF16 ? ConvChainF16Call : ConvChainBF16Call;
-    const bool has_program = chain_.segments() > 0;
+    const bool has_program = chain_.segments() > 0 || Activates();
     KernelCall call = make(plan_.way.pixels, plan_.way.filters, shape, p_,
                            has_program ? &chain_.program() : nullptr);
     call.Bind(offsetof(ConvChainParameters, slabs), slabs_);
@@ -189,7 +209,8 @@ class Assembler {
   KernelCall PlainCall() const {
     using Link = ConvChainPlainParameters;
     PlainLink link = PlainLinkOf(plan_);
-    link.parameters.link.relu = p_.output[0].relu;
+    link.parameters.link.activation = p_.output[0].activation;
+    link.form.activates = Activates();
     const auto make = dtype() == DType::kF16 ? ConvChainPlainF16Call : ConvChainPlainBF16Call;
     KernelCall call = make(link.form, link.shape, link.parameters);
     call.Bind(offsetof(Link, slabs), slabs_);
@@ -252,7 +273,7 @@ class Assembler {
     }
     const KernelOperand y = operands_.Of(*plain.y);
     RETURN_IF_ERROR(CheckLies(y, 1));
-    out.relu = plain.relu;
+    out.activation = plain.activation;
     y_[i] = y.slot;
     if (residual) residual_[i] = residual->slot;
     return absl::OkStatus();

@@ -276,7 +276,9 @@ __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* pro
       *reinterpret_cast<float4*>(partial + Partial::Four(m, four)) = sum;  // nobody else reads it
     } else if (out_at[e] >= 0) {
       if (out.residual != nullptr) Add(sum, Unpacked<T>(residual[e]));
-      *reinterpret_cast<uint2*>(static_cast<T*>(out.y) + out_at[e]) = Packed<T>(sum, out.relu);
+      if (kHasProgram) sum = Activated<T>(out.activation, sum);
+      *reinterpret_cast<uint2*>(static_cast<T*>(out.y) + out_at[e]) =
+          Packed<T>(sum, out.activation);
     }
   }
   if constexpr (kHasProgram) {

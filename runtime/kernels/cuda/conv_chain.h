@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/kernels/conv_chain_layout.h"
+#include "runtime/kernels/cuda/activation.h"
 #include "runtime/kernels/cuda/chain_epilogue.h"
 #include "runtime/kernels/cuda/fast_divide.cuh"
 #include "runtime/kernels/cuda/kernel_call.h"
@@ -21,14 +22,15 @@ struct ConvChainImage {
   FastDivide<uint32_t> columns;  // of the patch
 };
 
-// What follows the sums of a Conv's filters: relu(sum + residual) into y, or a chain.
+// What follows the sums of a Conv's filters: f(sum + residual) into y, or a chain. f is Relu or
+// nothing in a link without a program.
 struct ConvChainOutput {
   void* y;
   const void* residual;  // dense, as y; nullptr: none
   int filters;
   int first_tile;  // of filters
   int epilogue;    // the segment of the chain, or -1
-  bool relu;
+  Activation activation;
 };
 
 struct ConvChainParameters {
@@ -52,7 +54,8 @@ struct ConvChainWithProgramParameters {
   ChainProgram program;
 };
 
-// A plain link is what networks are made of: one output, with or without a residual and Relu; one
+// A plain link is what networks are made of: one output, with or without a residual and Relu, or
+// another activation where there is no second source; one
 // source, whose windows are 1 × 1 and lie inside the image, or 3 × 3 with a column stride of 1 or
 // 2; perhaps a second source of such 1 × 1 windows; no channels or filters beside whole parts and
 // tiles; no tensor of 2^31 elements. Apart, for its addresses take few instructions and numbers.
@@ -80,7 +83,7 @@ struct ConvChainPlainParameters {
   uint32_t log_split, slab_bytes;
   uint32_t row_bytes;    // of a filter in the slab
   uint32_t received_at;  // bytes in shared memory
-  bool relu;
+  Activation activation;
 };
 // The first source of 3 × 3 windows.
 struct ConvChainPlainWindow {
@@ -101,6 +104,7 @@ struct ConvChainPlainWindowParameters {
 struct ConvChainPlainForm {
   int pixels, filters;  // of a tile
   bool has_window, has_second, is_split;
+  bool activates = false;  // by something else than Relu
 };
 
 // A tile of pixels × filters: 32 or 64 each.

@@ -236,7 +236,8 @@ __device__ __forceinline__ void SendSums(const Share& share, uint32_t received_a
   }
 }
 
-template <typename T, int kPixels, int kFilters, bool kHasWindow, bool kHasSecond, bool kIsSplit>
+template <typename T, int kPixels, int kFilters, bool kHasWindow, bool kHasSecond, bool kIsSplit,
+          bool kActivates>
 __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& parameters) {
   using W = Warps<kPixels, kFilters>;
   using Own = OwnFours<kPixels, kFilters, kIsSplit>;
@@ -334,31 +335,36 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
       const float4* received = reinterpret_cast<const float4*>(shared + p.received_at) + at;
       AddReceived(received, part, share.split(), share.own, sum[e]);
     }
-    *reinterpret_cast<uint2*>(static_cast<T*>(p.y) + fours.at[e]) = Packed<T>(sum[e], p.relu);
+    if constexpr (kActivates) sum[e] = Activated<T>(p.activation, sum[e]);
+    *reinterpret_cast<uint2*>(static_cast<T*>(p.y) + fours.at[e]) = Packed<T>(sum[e], p.activation);
   }
 }
 
 #endif  // __CUDA_ARCH__ >= 900
 
-template <typename T, int kPixels, int kFilters, bool kHasWindow, bool kHasSecond, bool kIsSplit>
+template <typename T, int kPixels, int kFilters, bool kHasWindow, bool kHasSecond, bool kIsSplit,
+          bool kActivates>
 __global__ void __launch_bounds__(kChainThreads, 3)
     ConvChainPlain(const __grid_constant__ PlainParameters<kHasWindow> p) {
 #if __CUDA_ARCH__ >= 900
-  RunPlain<T, kPixels, kFilters, kHasWindow, kHasSecond, kIsSplit>(p);
+  RunPlain<T, kPixels, kFilters, kHasWindow, kHasSecond, kIsSplit, kActivates>(p);
 #endif
 }
 
-// The flags of the form become template arguments, one after the other.
+// The flags of the form become template arguments, one after the other. Nobody asks for a second
+// source with an activation.
 template <typename T, int kPixels, int kFilters, bool... kFlags>
 KernelCall PlainCallOfTile(const ConvChainPlainForm& form, const LaunchShape& shape,
                            const ConvChainPlainWindowParameters& p) {
-  const bool flags[] = {form.has_window, form.has_second, form.is_split};
+  const bool flags[] = {form.has_window, form.has_second, form.is_split, form.activates};
   if constexpr (sizeof...(kFlags) == std::size(flags)) {
-    const auto kernel = ConvChainPlain<T, kPixels, kFilters, kFlags...>;
-    if constexpr (std::get<0>(std::tuple(kFlags...))) {
-      return KernelCall::Of(kernel, shape, p);
+    constexpr std::tuple kForm(kFlags...);
+    if constexpr (std::get<1>(kForm) && std::get<3>(kForm)) {
+      return {};
+    } else if constexpr (std::get<0>(kForm)) {
+      return KernelCall::Of(ConvChainPlain<T, kPixels, kFilters, kFlags...>, shape, p);
     } else {
-      return KernelCall::Of(kernel, shape, p.link);
+      return KernelCall::Of(ConvChainPlain<T, kPixels, kFilters, kFlags...>, shape, p.link);
     }
   } else {
     return flags[sizeof...(kFlags)]

@@ -12,7 +12,7 @@ bool IsPlain(const ChainPlan& plan);
 // Of a plain link. The source of 3 × 3 windows, if there is one, stands first.
 struct PlainLink {
   ConvChainPlainForm form;
-  ConvChainPlainWindowParameters parameters;  // without addresses and Relu
+  ConvChainPlainWindowParameters parameters;  // without addresses and the activation
   LaunchShape shape;
   int source[kChainSources];  // of the plan, in the order of the parameters
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/kernels/conv_chain_layout.h"
+#include "runtime/kernels/cuda/activation.cuh"
 #include "runtime/kernels/cuda/copy_engine.cuh"
 #include "runtime/kernels/cuda/mma.cuh"
 
@@ -134,10 +135,19 @@ __device__ __forceinline__ float4 Unpacked(const uint2& four) {
   const float2 low = Unpack(T{}, four.x), high = Unpack(T{}, four.y);
   return make_float4(low.x, low.y, high.x, high.y);
 }
+// Relu is part of the conversion; no other activation is.
 template <typename T>
-__device__ __forceinline__ uint2 Packed(const float4& sum, bool relu) {
-  return relu ? make_uint2(PackRelu(T{}, sum.x, sum.y), PackRelu(T{}, sum.z, sum.w))
-              : make_uint2(Pack(T{}, sum.x, sum.y), Pack(T{}, sum.z, sum.w));
+__device__ __forceinline__ uint2 Packed(const float4& sum, const Activation& f) {
+  return f.kind == Activation::Kind::kRelu
+             ? make_uint2(PackRelu(T{}, sum.x, sum.y), PackRelu(T{}, sum.z, sum.w))
+             : make_uint2(Pack(T{}, sum.x, sum.y), Pack(T{}, sum.z, sum.w));
+}
+// A function of its own: the code of all activations stands once.
+template <typename T>
+__device__ __noinline__ float4 Activated(Activation f, float4 sum) {
+  float x[] = {sum.x, sum.y, sum.z, sum.w};
+  Activate<T>(f, x);
+  return make_float4(x[0], x[1], x[2], x[3]);
 }
 
 }  // namespace conv_chain

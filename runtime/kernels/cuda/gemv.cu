@@ -1,6 +1,7 @@
 // Products of few rows. A block has all of the depth of a few columns: a thread takes 16 bytes of
 // each column at a time, so that it reads the rows' elements once for all columns. The first round
 // of weights is in registers before the launch before has written the rows.
+#include "runtime/kernels/cuda/copy_engine.cuh"
 #include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/gemv.cuh"
 

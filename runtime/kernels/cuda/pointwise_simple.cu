@@ -1,6 +1,7 @@
 // Common element-wise forms. What is to be computed is asked once for all lanes of a thread.
 #include "runtime/kernels/cuda/pointwise_simple.h"
 
+#include "runtime/kernels/cuda/activation.cuh"
 #include "runtime/kernels/cuda/packed.cuh"
 #include "runtime/kernels/cuda/pointwise_codes.cuh"
 
@@ -11,67 +12,6 @@ constexpr int kThreads = 256;
 constexpr int kLanes = 16;  // of one thread, in registers as f32, their vectors in flight together
 // With fewer lanes than this many blocks of kLanes would take, each thread takes one vector.
 constexpr int64_t kManyBlocks = 512;
-
-template <typename F, int n>
-__device__ __forceinline__ void Map(float (&x)[n], F f) {
-#pragma unroll
-  for (int i = 0; i < n; ++i) x[i] = f(x[i]);
-}
-
-template <typename Y>
-__device__ __forceinline__ float Rounded(float x) {
-  return Widen<float>(Narrow<Y>(x));
-}
-
-template <typename Y, int n>
-__device__ __forceinline__ void Activate(const SimpleParameters& p, float (&x)[n]) {
-  using A = SimpleActivation;
-  constexpr float kSqrtHalf = 0.70710678118654752440F, kSqrtTwoOverPi = 0.79788456080286535588F;
-  const float first = p.first, second = p.second;
-  switch (p.activation) {
-    case A::kNone:
-      return;
-    case A::kRelu:
-      return Map(x, [](float v) { return Maximum(v, 0.0F); });
-    case A::kLeaky:
-      return Map(x, [=](float v) { return v < 0 ? first * v : v; });
-    case A::kClip:
-      return Map(x, [=](float v) { return Minimum(Maximum(v, first), second); });
-    case A::kHardSigmoid:
-      return Map(x, [=](float v) { return Maximum(Minimum(first * v + second, 1.0F), 0.0F); });
-    case A::kHardSwish:
-      return Map(x, [](float v) {
-        constexpr float kSixth = 1.0F / 6.0F;
-        return v * Maximum(Minimum(v * kSixth + 0.5F, 1.0F), 0.0F);
-      });
-    case A::kSigmoid:
-      return Map(x, [](float v) { return SigmoidOf(v); });
-    case A::kSilu:
-      return Map(x, [](float v) { return v * SigmoidOf(v); });
-    case A::kGate:
-      return Map(x, [](float v) { return v * Rounded<Y>(SigmoidOf(v)); });
-    case A::kTanh:
-      return Map(x, [](float v) { return tanhf(v); });
-    case A::kGelu:
-      return Map(x, [](float v) { return 0.5F * v * (1.0F + erff(v * kSqrtHalf)); });
-    case A::kGeluTanh:
-      return Map(x, [](float v) {
-        return 0.5F * v * (1.0F + tanhf(kSqrtTwoOverPi * (v + 0.044715F * v * v * v)));
-      });
-    case A::kErf:
-      return Map(x, [](float v) { return erff(v); });
-    case A::kExp:
-      return Map(x, [](float v) { return expf(v); });
-    case A::kLog:
-      return Map(x, [](float v) { return logf(v); });
-    case A::kSqrt:
-      return Map(x, [](float v) { return sqrtf(v); });
-    case A::kNeg:
-      return Map(x, [](float v) { return -v; });
-    case A::kAbs:
-      return Map(x, [](float v) { return fabsf(v); });
-  }
-}
 
 // x = x ∘ y(i).
 template <int n, typename Y>
@@ -193,7 +133,7 @@ __global__ void __launch_bounds__(kThreads, 5)
     return others[kRights == 1 ? 0 : i / kVector][i % kVector];
   });
   if (p.rounds) Map(x, [](float v) { return Rounded<Y>(v); });
-  Activate<Y>(p, x);
+  Activate<Y>(p.activation, x);
   Y* y = static_cast<Y*>(p.y) + start + own;
 #pragma unroll
   for (int k = 0; k < vectors; ++k) {

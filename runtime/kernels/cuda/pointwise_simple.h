@@ -5,34 +5,13 @@
 #include <cstdint>
 
 #include "runtime/graph/dtype.h"
+#include "runtime/kernels/cuda/activation.h"
 #include "runtime/kernels/cuda/fast_divide.cuh"
 #include "runtime/kernels/cuda/kernel_call.h"
 
 namespace onnx_cudnn {
 
 enum class SimpleJoin : uint8_t { kNone, kAdd, kSub, kMul, kDiv, kMax, kMin };
-
-// f; `first` and `second` are its attributes.
-enum class SimpleActivation : uint8_t {
-  kNone,
-  kRelu,
-  kLeaky,        // x < 0 ? first · x : x
-  kClip,         // min(max(x, first), second)
-  kHardSigmoid,  // max(min(first · x + second, 1), 0)
-  kHardSwish,
-  kSigmoid,
-  kSilu,
-  kGate,  // x · sigmoid(x), the sigmoid a Node of its own
-  kTanh,
-  kGelu,
-  kGeluTanh,
-  kErf,
-  kExp,
-  kLog,
-  kSqrt,
-  kNeg,
-  kAbs,
-};
 
 enum class SimpleOperand : uint8_t {
   kNone,       // or the number of the parameters
@@ -48,11 +27,10 @@ struct SimpleParameters {
   void* y = nullptr;
   int64_t lanes = 0;
   SimpleJoin join = SimpleJoin::kNone;
-  SimpleActivation activation = SimpleActivation::kNone;
+  Activation activation;
   bool is_reversed = false;  // b ∘ a
   bool rounds = false;       // a ∘ b is a Node of its own
   float number = 0;          // b, where no operand is
-  float first = 0, second = 0;
   // kBroadcast: of b, fewer than 2^31 lanes.
   bool repeats = false;  // runs of one element
   int axes = 0;          // outer to inner

@@ -1,19 +1,15 @@
 #include "runtime/kernels/cuda/simple_form.h"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <map>
 
 #include "runtime/kernels/cuda/pointwise_layout.h"
 #include "runtime/kernels/cuda/pointwise_simple.h"
-#include "runtime/ops/elements.h"
 
 namespace onnx_cudnn {
 namespace {
 
 constexpr DTypeSet kSimpleTypes = {DType::kF16, DType::kBF16, DType::kF32};
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct SimpleForm {
   const Value* a = nullptr;
@@ -21,71 +17,10 @@ struct SimpleForm {
   SimpleParameters parameters;
 };
 
-bool IsNumber(const Value& value) { return value.is_constant() && value.elements() == 1; }
-
-float NumberOf(const Value& constant) {
-  return VisitElementType(constant.dtype(), [&](auto element) {
-    std::memcpy(&element, constant.constant().raw(), sizeof(element));
-    return Widen<float>(element);
-  });
-}
-
-// An input that is absent is `otherwise`; false: it is there and no number.
-bool ReadNumber(const Node& node, int input, float otherwise, float& to) {
-  to = otherwise;
-  if (!node.has_input(input)) return true;
-  if (!IsNumber(node.input(input))) return false;
-  to = NumberOf(node.input(input));
-  return true;
-}
-
-SimpleActivation ActivationByName(const Node& node) {
-  using A = SimpleActivation;
-  static const auto& activations = *new std::map<std::string_view, A>{
-      {"Abs", A::kAbs},
-      {"Clip", A::kClip},
-      {"Erf", A::kErf},
-      {"Exp", A::kExp},
-      {"Gelu", A::kGelu},
-      {"HardSigmoid", A::kHardSigmoid},
-      {"HardSwish", A::kHardSwish},
-      {"LeakyRelu", A::kLeaky},
-      {"Log", A::kLog},
-      {"Neg", A::kNeg},
-      {"Relu", A::kRelu},
-      {"Sigmoid", A::kSigmoid},
-      {"Sqrt", A::kSqrt},
-      {"Swish", A::kSilu},
-      {"Tanh", A::kTanh},
-  };
-  const auto it = activations.find(node.op());
-  return it == activations.end() ? A::kNone : it->second;
-}
-
-// The activation of `node` with its numbers; false: it is none of them.
+// false: it is no activation.
 bool ReadActivation(const Node& node, SimpleParameters& p) {
-  p.activation = ActivationByName(node);
-  const Attrs& attrs = node.attrs();
-  switch (p.activation) {
-    case SimpleActivation::kNone:
-      return false;
-    case SimpleActivation::kClip:
-      return ReadNumber(node, 1, -kInfinity, p.first) && ReadNumber(node, 2, kInfinity, p.second);
-    case SimpleActivation::kLeaky:
-      p.first = attrs.Float("alpha", 0.01F);
-      return true;
-    case SimpleActivation::kHardSigmoid:
-      p.first = attrs.Float("alpha", 0.2F);
-      p.second = attrs.Float("beta", 0.5F);
-      return true;
-    case SimpleActivation::kSilu:
-      return attrs.Float("alpha", 1) == 1;
-    case SimpleActivation::kGelu:
-      if (attrs.String("approximate", "none") == "tanh") p.activation = SimpleActivation::kGeluTanh;
-      return true;
-    default:
-      return true;
-  }
+  p.activation = ActivationOf(node);
+  return p.activation.kind != Activation::Kind::kNone;
 }
 
 SimpleJoin JoinOf(const Node& node) {
@@ -102,22 +37,15 @@ bool ReadJoin(const Node& node, SimpleForm& form) {
   if (form.parameters.join == SimpleJoin::kNone) return false;
   form.a = &node.input(0);
   form.b = &node.input(1);
-  if (IsNumber(*form.a)) {
+  if (ConstantNumber(*form.a)) {
     std::swap(form.a, form.b);
     form.parameters.is_reversed = true;
   }
-  if (!IsNumber(*form.b)) return true;
-  form.parameters.number = NumberOf(*form.b);
+  const std::optional<float> number = ConstantNumber(*form.b);
+  if (!number) return true;
+  form.parameters.number = *number;
   form.b = nullptr;
-  return !IsNumber(*form.a);
-}
-
-// x · sigmoid(x) of two Nodes.
-bool IsGate(const Node& first, const Node& second) {
-  if (first.op() != "Sigmoid" || second.op() != "Mul") return false;
-  const Value *x = &first.input(0), *gate = &first.output(0);
-  const Value *a = &second.input(0), *b = &second.input(1);
-  return (a == x && b == gate) || (a == gate && b == x);
+  return !ConstantNumber(*form.a);
 }
 
 std::optional<SimpleForm> FormOf(const std::vector<const Node*>& nodes) {
@@ -129,7 +57,7 @@ std::optional<SimpleForm> FormOf(const std::vector<const Node*>& nodes) {
   }
   if (nodes.size() == 2 && IsGate(first, *nodes[1])) {
     form.a = &first.input(0);
-    form.parameters.activation = SimpleActivation::kGate;
+    form.parameters.activation.kind = Activation::Kind::kGate;
     return form;
   }
   if (nodes.size() > 2 || !ReadJoin(first, form)) return std::nullopt;
