@@ -45,17 +45,11 @@ constexpr std::string_view kClean[] = {
 
 // A bias or a factor may stand before a BatchNormalization or after it. What clone-cheap copied, a
 // later common-subexpressions would merge again.
-constexpr std::string_view kMoveArithmetic[] = {"fold-constant-chains",
-                                                "fold-pad",
-                                                "fold-bias",
-                                                "fold-scale",
-                                                "fold-batch-norm",
-                                                "fold-bias",
-                                                "fold-scale",
-                                                "lower-batch-norm",
-                                                "dead-code",
-                                                "split-pad",
-                                                "clone-cheap"};
+constexpr std::string_view kMoveArithmetic[] = {
+    "fold-constant-chains", "fold-pad",         "fold-bias",
+    "fold-scale",           "fold-batch-norm",  "fold-bias",
+    "fold-scale",           "lower-batch-norm", "dead-code",
+    "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {
   for (const Row& row : kPasses) {
@@ -77,6 +71,7 @@ std::vector<std::unique_ptr<Pass>> MakePipeline(int level, DType products) {
   if (level >= 2) Append(kMoveArithmetic, passes);
   if (products == DType::kF16) Append({"lower-precision-fp16"}, passes);
   if (products == DType::kBF16) Append({"lower-precision-bf16"}, passes);
+  if (level >= 2) Append({"split-pad"}, passes);  // asks for the types that products have
   return passes;
 }
 

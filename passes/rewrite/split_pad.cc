@@ -13,6 +13,8 @@ constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
 // What conv_gemm takes with any pads: multiples of so many channels and filters, from sm_90 on.
 constexpr int64_t kOwnChannels = 64;
 constexpr int kOwnComputeCapability = 90;
+// What conv_chain does, of f16 and bf16.
+constexpr int64_t kChainChannels = 8, kMostChainImages = 8;
 
 // Of the spatial axes.
 struct Pads {
@@ -57,6 +59,17 @@ std::optional<Pads> PadsOf(const Node& conv) {
   return pads;
 }
 
+// Whether a kernel of ours on tensor cores takes any pads.
+bool IsOurs(const Value& x, const Dims& filters, const Target& target) {
+  if (target.info.compute_capability < kOwnComputeCapability) return false;
+  const auto are_multiples = [&](int64_t of) {
+    return filters[0] % of == 0 && filters[1] % of == 0;
+  };
+  if (are_multiples(kOwnChannels)) return true;
+  const bool is_small = x.dim(0) >= 0 && x.dim(0) <= kMostChainImages;
+  return x.dtype() != DType::kF32 && is_small && are_multiples(kChainChannels);
+}
+
 class SplitPadPass final : public NodePass {
  public:
   std::string_view name() const override { return "split-pad"; }
@@ -68,8 +81,7 @@ class SplitPadPass final : public NodePass {
     if (!kTypes.Has(x.dtype()) || node.attrs().Int("group", 1) != 1) return Match::None();
     const std::optional<Pads> pads = PadsOf(node);
     if (!pads.has_value() || pads->begin == pads->end) return Match::None();
-    if (context().target->info.compute_capability >= kOwnComputeCapability &&
-        w.dims()[0] % kOwnChannels == 0 && w.dims()[1] % kOwnChannels == 0) {
+    if (IsOurs(x, w.dims(), *context().target)) {
       return Match::No(node, "our own kernels take its pads as they are");
     }
     Split(graph, node, *pads);

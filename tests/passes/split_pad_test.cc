@@ -56,19 +56,27 @@ TEST(SplitPadTest, LeavesWhatNeedsNone) {
 }
 
 TEST(SplitPadTest, LeavesWhatOurOwnKernelsTake) {
-  const auto make = [] {
-    Graph graph = GraphFromText(
-        "g (float[1,64,4,4] x) => (float[1,64,4,4] y) "
-        "{ w = RandomNormal<shape = [64, 64, 2, 2]>() y = Conv<pads = [0, 0, 1, 1]>(x, w) }");
-    Value& w = graph.AddConstant(HostTensor::Allocate(DType::kF32, {64, 64, 2, 2}));
-    graph.SetInput(*graph.TopologicalOrder()[1], 1, &w);
-    return graph;
+  struct Case {
+    DType dtype;
+    int64_t images, channels;
+    int compute_capability;
+    bool splits;
   };
-  for (const int compute_capability : {80, 90}) {
-    Graph graph = make();
-    const Target target{.info = {.compute_capability = compute_capability}};
+  for (const Case& c : {Case{DType::kF32, 16, 64, 90, false}, Case{DType::kF32, 16, 64, 80, true},
+                        Case{DType::kF16, 8, 24, 90, false}, Case{DType::kF16, 8, 24, 80, true},
+                        Case{DType::kF32, 8, 24, 90, true}, Case{DType::kF16, 9, 24, 90, true},
+                        Case{DType::kBF16, 8, 12, 90, true}}) {
+    Graph graph;
+    Value& x = graph.AddInput("x", Type::Tensor(c.dtype, {c.images, c.channels, 4, 4}));
+    Value& w = graph.AddConstant(HostTensor::Allocate(c.dtype, {c.channels, c.channels, 2, 2}));
+    Node& conv = graph.AddNode(
+        {.op = "Conv", .inputs = {&x, &w}, .attrs = {{"pads", std::vector<int64_t>{0, 0, 1, 1}}}});
+    graph.SetType(conv.output(0), x.type());
+    graph.AddOutput("y", conv.output(0));
+    const Target target{.info = {.compute_capability = c.compute_capability}};
     PassContext context{.target = &target};
-    EXPECT_EQ(*SplitPad()->Run(graph, context), compute_capability == 80);
+    EXPECT_EQ(*SplitPad()->Run(graph, context), c.splits)
+        << ToString(x.type()) << " on sm_" << c.compute_capability;
   }
 }
 
