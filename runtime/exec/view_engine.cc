@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/ops/checks.h"
 #include "runtime/ops/transpose.h"
 
 namespace onnx_cudnn {
@@ -13,42 +15,29 @@ namespace {
 // Bytes: what kernels ask of the addresses they read and write.
 constexpr int64_t kPartAlignment = 16;
 
+constexpr const char* kInnerAxis = "its axis is not the outermost of its format";
+
 constexpr Alias kSameBytes = {.output = 0, .input = 0, .offset = 0, .required = true};
 
 class ViewStep final : public Step {
  public:
-  absl::Span<const Alias> aliases() const override { return absl::MakeConstSpan(&kSameBytes, 1); }
-  bool launches() const override { return false; }
-  absl::Status Launch(const LaunchArgs&) const override { return absl::OkStatus(); }
-  std::string Save() const override { return ""; }
-};
-
-// The inputs lie one behind the other in the output.
-class ConcatStep final : public Step {
- public:
-  explicit ConcatStep(const Candidate& candidate) {
-    const std::vector<const Value*> inputs = BoundaryOf(candidate.nodes).inputs;
-    int64_t offset = 0;
-    for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
-      aliases_.push_back({.output = 0,
-                          .input = i,
-                          .offset = offset,
-                          .required = true,
-                          .kind = Alias::Kind::kInputInOutput});
-      offset += candidate.inputs[i].format.bytes(inputs[i]->dtype());
-    }
-  }
+  explicit ViewStep(std::vector<Alias> aliases) : aliases_(std::move(aliases)) {}
   absl::Span<const Alias> aliases() const override { return aliases_; }
   bool launches() const override { return false; }
   absl::Status Launch(const LaunchArgs&) const override { return absl::OkStatus(); }
   std::string Save() const override { return ""; }
 
  private:
-  std::vector<Alias> aliases_;
+  const std::vector<Alias> aliases_;
 };
 
 bool IsTranspose(const Node& node) { return node.domain().empty() && node.op() == "Transpose"; }
 bool IsConcat(const Node& node) { return node.domain().empty() && node.op() == "Concat"; }
+bool IsSlice(const Node& node) { return node.domain().empty() && node.op() == "Slice"; }
+// Whether its outputs are parts of its input.
+bool IsCut(const Node& node) {
+  return IsSlice(node) || (node.domain().empty() && node.op() == "Split");
+}
 
 // How input and output of a Node lie where both are the same bytes.
 struct SameBytes {
@@ -111,6 +100,14 @@ Support CheckOpIsView(const Node& node, const Target& target) {
   return is_view ? Support::Yes() : Support::No("not an op that keeps bytes");
 }
 
+// Whether all inputs but the first are constants.
+Support CheckParameters(const Node& node) {
+  for (const Value* v : node.inputs().subspan(1)) {
+    if (v != nullptr && !v->is_constant()) return Support::No(v->name() + " is not a constant");
+  }
+  return Support::Yes();
+}
+
 Support CheckOperands(const Node& node) {
   if (!node.has_input(0) || !node.has_output(0)) return Support::No("it has no operand");
   const Value& in = node.input(0);
@@ -125,10 +122,7 @@ Support CheckOperands(const Node& node) {
   if (in.dtype() != out.dtype() || in.elements() != out.elements()) {
     return Support::No("its input and output differ in size");
   }
-  for (const Value* v : node.inputs().subspan(1)) {
-    if (v != nullptr && !v->is_constant()) return Support::No(v->name() + " is not a constant");
-  }
-  return Support::Yes();
+  return CheckParameters(node);
 }
 
 Support CheckOneInOneOut(const Node& node, const Target& target) {
@@ -153,55 +147,182 @@ Support CheckConcatInput(const Value& value, const Node& concat, const Target& t
   return times == 1 ? Support::Yes() : no("stands in it twice");
 }
 
+// The axis along which the parts of a Concat or Split lie.
+int AxisOf(const Node& node) {
+  const Value& whole = IsConcat(node) ? node.output(0) : node.input(0);
+  return static_cast<int>(NormalizedAxis(node.attrs().Int("axis", 0), whole.rank()));
+}
+
+bool IsOutermost(int dim, const Format& format) {
+  return !format.axes().empty() && format.axes()[0].dim == dim;
+}
+
+// Whether parts of it can lie in memory.
+Support CheckOutput(const Value& out) {
+  if (out.is_graph_output()) return Support::No("its output is a graph output");
+  if (out.is_static() && BitsOf(out.dtype()) >= 8 && out.elements() > 0) return Support::Yes();
+  return Support::No(absl::StrCat("its output is ", ToString(out.type())));
+}
+
 Support CheckConcat(const Node& node, const Target& target) {
   const Value& out = node.output(0);
-  if (out.is_graph_output()) return Support::No("its output is a graph output");
+  if (Support support = CheckOutput(out); !support) return support;
   if (out.uses().empty()) return Support::No("its output is not used");
-  if (!out.is_static() || BitsOf(out.dtype()) < 8 || out.elements() == 0) {
-    return Support::No(absl::StrCat("its output is ", ToString(out.type())));
-  }
   for (const Value* v : node.inputs()) {
     Support support =
         v == nullptr ? Support::No("an input is absent") : CheckConcatInput(*v, node, target);
     if (!support) return support;
   }
-  return Support::Yes();
+  const Dims dims = out.dims();
+  const int axis = AxisOf(node);
+  const bool is_outermost =
+      IsOutermost(axis, Format::RowMajor(dims)) || IsOutermost(axis, Format::ChannelsLast(dims));
+  return is_outermost ? Support::Yes() : Support::No(kInnerAxis);
+}
+
+// The elements of a constant; none where it is absent.
+std::vector<int64_t> IntsAt(const Node& node, int input) {
+  if (!node.has_input(input)) return {};
+  return ToInts(node.input(input).constant()).value_or(std::vector<int64_t>());
+}
+
+// What a Slice of constant parameters takes first; nullopt where that and its output contradict
+// each other.
+std::optional<Dims> BeginOfSlice(const Node& slice) {
+  const Value& in = slice.input(0);
+  const std::vector<int64_t> starts = IntsAt(slice, 1), axes = IntsAt(slice, 3);
+  if (slice.has_input(3) && axes.size() != starts.size()) return std::nullopt;
+  Dims begin(in.rank(), 0);
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const int64_t axis =
+        slice.has_input(3) ? NormalizedAxis(axes[i], in.rank()) : static_cast<int64_t>(i);
+    if (axis < 0 || axis >= in.rank()) return std::nullopt;
+    const int64_t extent = in.dim(static_cast<int>(axis));
+    const int64_t start = starts[i] < 0 ? starts[i] + extent : starts[i];
+    begin[axis] = std::clamp<int64_t>(start, 0, extent);
+  }
+  for (int d = 0; d < in.rank(); ++d) {
+    if (begin[d] + slice.output(0).dim(d) > in.dim(d)) return std::nullopt;
+  }
+  return begin;
+}
+
+Support CheckSlice(const Node& slice) {
+  const std::vector<int64_t> steps = IntsAt(slice, 4);
+  if (std::any_of(steps.begin(), steps.end(), [](int64_t step) { return step != 1; })) {
+    return Support::No("its steps are not all 1");
+  }
+  return BeginOfSlice(slice).has_value() ? Support::Yes()
+                                         : Support::No("its output is not what it takes");
+}
+
+// Whether a Concat has `value` written into its output: then it can lie nowhere else.
+bool LiesInConcat(const Value& value, const Target& target) {
+  return std::any_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
+    return IsConcat(*use.node) && CheckConcat(*use.node, target);
+  });
+}
+
+Support CheckCut(const Node& node, const Target& target) {
+  if (!node.has_input(0)) return Support::No("it has no operand");
+  if (node.input(0).is_constant()) return Support::No("its input is a constant");
+  if (!node.input(0).is_static()) return Support::No("its input is not static");
+  if (Support support = CheckParameters(node); !support) return support;
+  for (const Value* out : node.outputs()) {
+    Support support = out == nullptr ? Support::No("an output is absent") : CheckOutput(*out);
+    if (!support) return support;
+    if (LiesInConcat(*out, target)) return Support::No("its output lies in that of a Concat");
+  }
+  return IsSlice(node) ? CheckSlice(node) : Support::Yes();
 }
 
 Support CheckNode(const Node& node, const Target& target) {
-  return IsConcat(node) ? CheckConcat(node, target) : CheckOneInOneOut(node, target);
+  if (IsConcat(node)) return CheckConcat(node, target);
+  return IsCut(node) ? CheckCut(node, target) : CheckOneInOneOut(node, target);
 }
 
-// The Format that a part of `extent` along the outermost axis of `whole` has where it lies.
-Format PartOf(const Format& whole, int64_t extent) {
-  std::vector<Format::Axis> axes(whole.axes().begin(), whole.axes().end());
-  axes[0].extent = axes[0].pitch = extent;
+// The output of a Concat and its inputs, or the input of a Slice or Split and its outputs.
+struct Parts {
+  const Value& whole;
+  const Placement& whole_at;
+  std::vector<const Value*> values;
+  const std::vector<Placement>& at;  // parallel to `values`
+};
+
+Parts PartsOf(const Candidate& candidate) {
+  const Boundary boundary = BoundaryOf(candidate.nodes);
+  if (IsConcat(*candidate.nodes[0])) {
+    return {*boundary.outputs[0], candidate.outputs[0], boundary.inputs, candidate.inputs};
+  }
+  return {*boundary.inputs[0], candidate.inputs[0], boundary.outputs, candidate.outputs};
+}
+
+// The index of the whole's element that is the first one of `part`.
+Dims BeginOf(const Node& node, const Value& part) {
+  if (IsSlice(node)) return *BeginOfSlice(node);
+  Dims begin(part.rank(), 0);
+  const int axis = AxisOf(node);
+  for (const Value* v : IsConcat(node) ? node.inputs() : node.outputs()) {
+    if (v == &part) break;
+    begin[axis] += v->dim(axis);
+  }
+  return begin;
+}
+
+// Into the bytes of the whole.
+int64_t OffsetOf(const Node& node, const Parts& parts, const Value& part) {
+  return BytesOf(part.dtype(), parts.whole_at.format.Offset(BeginOf(node, part)));
+}
+
+// The Format that a part has where it lies; nullopt where others lie between its bytes.
+std::optional<Format> PartOf(const Format& format, const Value& whole, const Value& part) {
+  std::vector<Format::Axis> axes(format.axes().begin(), format.axes().end());
+  bool is_outermost = true;
+  for (Format::Axis& axis : axes) {
+    const int64_t extent = part.dim(axis.dim);
+    if (extent != whole.dim(axis.dim)) {
+      if (!is_outermost || axis.extent != whole.dim(axis.dim)) return std::nullopt;
+      axis.extent = axis.pitch = extent;
+    }
+    is_outermost &= axis.extent == 1;
+  }
   return Format::Of(axes);
 }
 
-Support CheckConcatPlacements(const Candidate& candidate) {
+Support CheckParts(const Candidate& candidate) {
   const Node& node = *candidate.nodes[0];
-  const Placement& whole = candidate.outputs[0];
-  const int64_t axis = node.attrs().Int("axis", 0);
-  const int dim = static_cast<int>(axis < 0 ? axis + node.output(0).rank() : axis);
-  const absl::Span<const Format::Axis> axes = whole.format.axes();
-  if (axes.empty() || axes[0].dim != dim || axes[0].block != 1) {
-    return Support::No("its axis is not the outermost of its format");
-  }
-  int64_t offset = 0;
-  for (size_t i = 0; i < candidate.inputs.size(); ++i) {
-    const Value& in = node.input(static_cast<int>(i));
-    const Placement& part = candidate.inputs[i];
-    if (part.space != whole.space || part.format != PartOf(whole.format, in.dim(dim))) {
+  const Parts parts = PartsOf(candidate);
+  for (size_t i = 0; i < parts.values.size(); ++i) {
+    const Value& part = *parts.values[i];
+    const std::optional<Format> format = PartOf(parts.whole_at.format, parts.whole, part);
+    if (!format.has_value()) return Support::No(kInnerAxis);
+    if (parts.at[i].space != parts.whole_at.space || parts.at[i].format != *format) {
       return Support::No("its formats differ");
     }
-    if (offset % kPartAlignment != 0) {
-      return Support::No(absl::StrCat("input ", in.name(), " would begin at byte ", offset,
-                                      ", no multiple of ", kPartAlignment));
-    }
-    offset += part.format.bytes(in.dtype());
+    const int64_t offset = OffsetOf(node, parts, part);
+    if (offset % kPartAlignment == 0) continue;
+    return Support::No(absl::StrCat(IsConcat(node) ? "input " : "output ", part.name(),
+                                    " would begin at byte ", offset, ", no multiple of ",
+                                    kPartAlignment));
   }
   return Support::Yes();
+}
+
+std::vector<Alias> AliasesOf(const Candidate& candidate) {
+  const Node& node = *candidate.nodes[0];
+  if (!IsConcat(node) && !IsCut(node)) return {kSameBytes};
+  const Parts parts = PartsOf(candidate);
+  std::vector<Alias> aliases;
+  for (int i = 0; i < static_cast<int>(parts.values.size()); ++i) {
+    const int64_t offset = OffsetOf(node, parts, *parts.values[i]);
+    Alias alias{.output = i, .input = 0, .offset = offset, .required = true};
+    if (IsConcat(node)) {
+      alias.kind = Alias::Kind::kInputInOutput;
+      std::swap(alias.output, alias.input);
+    }
+    aliases.push_back(alias);
+  }
+  return aliases;
 }
 
 // Every Value in the same kind of Format.
@@ -214,6 +335,19 @@ Candidate ConcatCandidate(const Engine& engine, const Node& node, bool channels_
     candidate.inputs[i].format = Format::ChannelsLast(boundary.inputs[i]->dims());
   }
   candidate.outputs[0].format = Format::ChannelsLast(boundary.outputs[0]->dims());
+  return candidate;
+}
+
+// The input in the Format `whole`, the outputs as they lie there where they can.
+Candidate CutCandidate(const Engine& engine, const Node& node, const Format& whole,
+                       const Target& target) {
+  Candidate candidate = RowMajorCandidate(engine, node, Space::kDevice, target);
+  candidate.inputs[0].format = whole;
+  const Boundary boundary = BoundaryOf(candidate.nodes);
+  for (size_t i = 0; i < boundary.outputs.size(); ++i) {
+    std::optional<Format> part = PartOf(whole, node.input(0), *boundary.outputs[i]);
+    if (part.has_value()) candidate.outputs[i].format = *std::move(part);
+  }
   return candidate;
 }
 
@@ -242,6 +376,7 @@ class ViewEngine final : public Engine {
     const Support support = CheckNode(anchor, target);
     if (!support) return sink.No(*this, anchor, support.reason());
     if (IsConcat(anchor)) return ProposeConcat(anchor, target, sink);
+    if (IsCut(anchor)) return ProposeCut(anchor, target, sink);
     if (IsTranspose(anchor)) return ProposeTranspose(anchor, target, sink);
     sink.Add(RowMajorCandidate(*this, anchor, Space::kDevice, target));
   }
@@ -252,7 +387,7 @@ class ViewEngine final : public Engine {
     const Support support = CheckNode(node, target);
     if (!support) return support;
     if (candidate.outputs.empty()) return Support::No("its output is not used");
-    if (IsConcat(node)) return CheckConcatPlacements(candidate);
+    if (IsConcat(node) || IsCut(node)) return CheckParts(candidate);
     return CheckPlacements(node, candidate.inputs[0], candidate.outputs[0], target);
   }
 
@@ -260,8 +395,7 @@ class ViewEngine final : public Engine {
 
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant&,
                                    const Target&) const override {
-    if (IsConcat(*candidate.nodes[0])) return Compiled::As(std::make_shared<ConcatStep>(candidate));
-    return Compiled::As(std::make_shared<ViewStep>());
+    return Compiled::As(std::make_shared<ViewStep>(AliasesOf(candidate)));
   }
 
  private:
@@ -278,11 +412,27 @@ class ViewEngine final : public Engine {
     Support last = Support::Yes();
     for (const bool channels_last : {false, true}) {
       Candidate candidate = ConcatCandidate(*this, concat, channels_last, target);
-      const Support support = CheckConcatPlacements(candidate);
+      const Support support = CheckParts(candidate);
       if (support) return sink.Add(std::move(candidate));
       last = support;
     }
     sink.No(*this, concat, last.reason());
+  }
+
+  void ProposeCut(const Node& cut, const Target& target, CandidateSink& sink) const {
+    std::string why_not;  // in the first Format, row-major
+    bool is_proposed = false;
+    for (const Format& whole : FormatChoices(cut.input(0), target)) {
+      Candidate candidate = CutCandidate(*this, cut, whole, target);
+      const Support support = CheckParts(candidate);
+      if (support) {
+        sink.Add(std::move(candidate));
+        is_proposed = true;
+      } else if (why_not.empty()) {
+        why_not = support.reason();
+      }
+    }
+    if (!is_proposed) sink.No(*this, cut, why_not);
   }
 };
 

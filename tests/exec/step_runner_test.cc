@@ -220,5 +220,21 @@ TEST_F(StepRunnerTest, RunsAView) {
   EXPECT_EQ(result->outputs[0].data<float>()[11], 11);
 }
 
+TEST_F(StepRunnerTest, RunsAPartOfItsInput) {
+  const auto ints = [&](int64_t value) { return &graph_.AddConstant(HostTensor::Ints({value})); };
+  Node& slice =
+      graph_.AddNode({.op = "Slice", .inputs = {graph_.inputs()[0], ints(1), ints(3), ints(1)}});
+  graph_.SetType(slice.output(0), Type::Tensor(DType::kF32, {1, 2, 2, 2}));
+  graph_.AddNode({.op = "Relu", .inputs = {&slice.output(0)}});
+  const auto view = MakeViewEngine();
+  candidate_ = RowMajorCandidate(*view, slice, Space::kDevice, {});
+  const absl::StatusOr<StepResult> result =
+      Run(view->Compile(candidate_, {}, {})->step(), Padding::kZero);
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(result->outputs[0].data<float>()[i], static_cast<float>(4 + i));
+  }
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

@@ -155,6 +155,21 @@ TEST(PlanMemoryTest, AliasesLiveAsLongAsTheirRoot) {  // 0 → view 1 → read b
   EXPECT_NE(plan.offsets[0], plan.offsets[2]);
 }
 
+TEST(PlanMemoryTest, KeepsABufferUntilItsLastPartIsRead) {  // by 5, after 4 wrote something else
+  const std::vector<Buffer> buffers = {
+      {.bytes = 192, .writers = {0}, .readers = {1, 2}},
+      {.bytes = 64, .writers = {1}, .readers = {4}, .alias = BufferAlias{0, 0}},
+      {.bytes = 128, .writers = {2}, .readers = {3}, .alias = BufferAlias{0, 64}},
+      {.bytes = 64, .writers = {3}, .readers = {5}, .alias = BufferAlias{2, 64}},
+      {.bytes = 192, .writers = {4}, .readers = {5}}};
+  const StepOrder order(MakeSchedule({{}, {0}, {0}, {2}, {1}, {3, 4}}, 1), 6);
+  const MemoryPlan plan = *PlanMemory(buffers, order, kAlignment);
+  EXPECT_EQ(plan.offsets[1], plan.offsets[0]);
+  EXPECT_EQ(plan.offsets[2], plan.offsets[0] + 64);
+  EXPECT_EQ(plan.offsets[3], plan.offsets[0] + 128);
+  EXPECT_EQ(plan.arena_bytes, 384);
+}
+
 TEST(PlanMemoryTest, AliasBeyondItsRootMakesItLarger) {
   const std::vector<Buffer> buffers = {{.bytes = 10, .writers = {0}},
                                        {.bytes = 100, .writers = {1}, .alias = BufferAlias{0, 60}}};
