@@ -37,6 +37,13 @@ Support CheckTensorCoreConv(const Node& conv, const ConvShape& shape) {
                                   : Support::No("weight or bias is not a constant");
 }
 
+bool IsDepthwiseSquare(const ConvShape& shape) {
+  const WindowAxis &d = shape.window.d(), &h = shape.window.h(), &w = shape.window.w();
+  return shape.filters == 1 && d.trivial() && d.in == 1 && h.kernel == w.kernel &&
+         (h.kernel == 3 || h.kernel == 5 || h.kernel == 7) && h.stride == w.stride &&
+         (h.stride == 1 || h.stride == 2) && h.dilation == 1 && w.dilation == 1;
+}
+
 double MeasuredLine::At(int64_t flops) const {
   return std::max(least_us, fixed_us + us_per_gigaflop * 1e-9 * static_cast<double>(flops));
 }

@@ -19,6 +19,10 @@ std::vector<const Node*> TwoSources(const Node& conv);
 // weight and bias constant (they are laid out once).
 Support CheckTensorCoreConv(const Node& conv, const ConvShape& shape);
 
+// Whether the windows of a depthwise Conv are squares of 3, 5 or 7 with strides 1 or 2, without
+// depth and dilation, one filter a channel: what depthwise_conv has loops for.
+bool IsDepthwiseSquare(const ConvShape& shape);
+
 // A time as it was measured at several batches: the least, and a line above it.
 struct MeasuredLine {
   double least_us, fixed_us, us_per_gigaflop;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/conv_shapes.h"
 #include "runtime/kernels/joins.h"
@@ -6,7 +8,12 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kMostTaps = 49;  // 7 × 7: a thread keeps its channels' weights in registers
+constexpr int64_t kMostTaps = 49;  // 7 × 7
+
+// Parts of the f32 rate. One H200 did 1.6 to 1.7 million multiply-adds a µs with one pixel a
+// thread. Of squares, not measured, half of what their instructions allow, a third of which convert
+// 16-bit elements.
+constexpr double kArithmetic = 0.065, kSquareArithmetic = 0.3;
 
 Support TakesDepthwise(const Unit& core) {
   const Node& conv = core.node();
@@ -20,21 +27,35 @@ Support TakesDepthwise(const Unit& core) {
       absl::StrCat("its window has ", shape->window.kernel_size(), " taps, more than ", kMostTaps));
 }
 
+double Us(const Unit& unit, const Cost& roofline, const Target& target) {
+  const Node& conv = *ConvsOf(unit.nodes)[0];
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(conv);
+  const bool is_square = shape.ok() && IsDepthwiseSquare(*shape) && conv.input(1).is_constant();
+  const double share = is_square ? kSquareArithmetic : kArithmetic;
+  const double arithmetic_us =
+      static_cast<double>(roofline.flops) / (share * target.info.f32_flops_per_us);
+  const double traffic_us =
+      static_cast<double>(roofline.bytes) / (Speed().traffic * target.info.bytes_per_us);
+  return std::max(arithmetic_us, traffic_us) + target.info.launch_us + kDependentKernelUs;
+}
+
 }  // namespace
 
 // Depthwise convolution of floats with one or more filters a channel, bias, and up to 16 element-
 // wise ops after it, in any layout, of up to 49 taps; any pads, strides and dilations.
-// Channels-last a thread takes 16 bytes of channels and a strip of pixels, so that every input row
-// is read from memory once.
-// Not measured yet. Its price is that of plain fp32 code: for 3×3 over 96 channels at 56×56, batch
-// 256, f16, 110 µs. The bytes take 72, cuDNN 220 (gpu.md, whose floor of 175 is that of a dense
-// convolution).
+// Channels-last a thread takes 16 bytes of channels; of squares of 3, 5 and 7 a strip of pixels, so
+// that every input row is read from memory once, and of small images less.
+// One H200 took, in f16, before 7×7 had its strips and threads of small images took less: 1,100 µs
+// for 7×7 over 96 channels at 160×160, batch 16; for 3×3 at batch 1 over 96 channels at 80×80, 48
+// at 160×160 and 192 at 40×40 6.5 to 8.6 µs, with a Cast to f32 as second output 10 to 13. It was
+// not measured since; about 130 and 2 µs are expected.
 Kernel DepthwiseConvKernel() {
   return {.name = "depthwise_conv",
           .ops = {"Conv"},
           .takes = TakesDepthwise,
           .growth = [](const Unit&) { return GrowthOptions{.forward = JoinsAsReader}; },
-          .formats = OneLayout};
+          .formats = OneLayout,
+          .us = Us};
 }
 
 }  // namespace onnx_cudnn

@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kVectorBytes = 16;  // a thread's access
 constexpr int kChainLanes = 4;
+// Of a multiprocessor, four warps of each scheduler: fewer wide ones leave latencies in the open.
+constexpr int64_t kEnoughThreads = 512;
 
 // A weight [filters, 1, taps…] as [taps, lanes], filters behind the last one 0.
 Derived TapsFirst(int constant, int64_t taps, int64_t lanes) {
@@ -41,7 +43,16 @@ struct Depthwise {
   ConvShape shape;
   ImageLayout x, y;
   KernelOperand image;
-  int vector = 0;  // lanes of a thread that has 16 bytes of them; 0: it takes single elements
+  DepthwiseForm form = DepthwiseForm::kSingle;
+
+  int lanes_of_thread() const {
+    const bool is_full = form == DepthwiseForm::kPixel || form == DepthwiseForm::kWide;
+    return is_full ? kVectorBytes / image.element_bytes() : kChainLanes;
+  }
+  int columns_of_thread() const {
+    if (form == DepthwiseForm::kWide) return kWideStrip;
+    return form == DepthwiseForm::kNarrow ? kNarrowStrip : 1;
+  }
 };
 
 // A value inside of the Unit lies as its images do.
@@ -69,11 +80,8 @@ DepthwiseParameters ParametersOf(const Depthwise& d) {
   const auto parts = [](int64_t n, int64_t each) {
     return FastDivide<uint32_t>((n + each - 1) / each);
   };
-  const int strip =
-      d.vector > 0 && IsDepthwiseSquare(p.h, p.w, d.image.element_bytes()) ? kDepthwiseStrip : 1;
-  p.lanes = p.along_columns ? parts(p.w.out, kChainLanes)
-                            : parts(p.held, d.vector > 0 ? d.vector : kChainLanes);
-  p.columns = p.along_columns ? FastDivide<uint32_t>(1) : parts(p.w.out, strip);
+  p.lanes = parts(p.along_columns ? p.w.out : p.held, d.lanes_of_thread());
+  p.columns = p.along_columns ? FastDivide<uint32_t>(1) : parts(p.w.out, d.columns_of_thread());
   p.rows = FastDivide<uint32_t>(p.h.out);
   p.depths = FastDivide<uint32_t>(p.d.out);
   p.planes = FastDivide<uint32_t>(p.along_columns ? p.filters : 1);
@@ -132,13 +140,17 @@ absl::StatusOr<Depthwise> Read(const KernelRequest& request, Operands& operands)
   const bool vectors = d.x.channels_last && d.shape.filters == 1 && d.x.lanes % full == 0 &&
                        d.x.lanes == d.y.lanes && d.shape.window.d().trivial() &&
                        d.shape.window.d().in == 1 && d.conv->input(1).is_constant();
-  d.vector = vectors ? full : 0;
+  if (!vectors) return d;
+  d.form = IsDepthwiseSquare(d.shape) ? DepthwiseForm::kWide : DepthwiseForm::kPixel;
+  const int64_t threads = d.shape.images * ItemsOf(ParametersOf(d));
+  const bool is_small = threads < kEnoughThreads * request.target.info.multiprocessors;
+  if (d.form == DepthwiseForm::kWide && is_small) d.form = DepthwiseForm::kNarrow;
   return d;
 }
 
 absl::StatusOr<Slot> WeightsOf(const Depthwise& d, Operands& operands) {
   const Value& weight = d.conv->input(1);
-  if (d.vector > 0) {
+  if (d.form != DepthwiseForm::kSingle) {
     return operands.Constant(
         TapsFirst(operands.PositionOf(weight), d.shape.window.kernel_size(), d.y.lanes));
   }
@@ -167,14 +179,13 @@ absl::StatusOr<KernelCode> CompileDepthwiseConv(const KernelRequest& request) {
     p.items = static_cast<uint32_t>(count * ItemsOf(p));
     const LaunchShape shape{.grid = {(p.items + kDepthwiseThreads - 1) / kDepthwiseThreads},
                             .block = {kDepthwiseThreads}};
-    KernelCall call = d.vector > 0 ? DepthwiseVectorCall(d.image.dtype(), shape, p)
-                                   : DepthwiseLanesCall(d.image.dtype(), shape, p);
+    KernelCall call = DepthwiseCall(d.image.dtype(), d.form, shape, p);
     call.Bind(offsetof(DepthwiseParameters, x), d.image.slot)
         .Bind(offsetof(DepthwiseParameters, weights), weights);
     if (d.conv->has_input(2)) {
       call.Bind(offsetof(DepthwiseParameters, bias), operands.Of(d.conv->input(2)).slot);
     }
-    if (nodes.empty() && d.vector > 0) {
+    if (nodes.empty() && d.form != DepthwiseForm::kSingle) {
       call.Bind(offsetof(DepthwiseParameters, y), operands.Of(d.conv->output(0)).slot);
     }
     chain.Bind(call, offsetof(DepthwiseParameters, chain));

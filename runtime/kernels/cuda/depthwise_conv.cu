@@ -1,5 +1,6 @@
 // Depthwise convolution with element-wise ops behind it; sums in f32, tap after tap.
 #include "runtime/kernels/cuda/chain_epilogue.cuh"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/depthwise_conv.h"
 
 namespace onnx_cudnn {
@@ -67,42 +68,36 @@ __device__ __forceinline__ ChainPlace PlaceOf(const Parameters& p, uint32_t item
   return at;
 }
 
-// A square without dilation. A column of the input is read once for all outputs that need it.
-template <typename T, int kKernel, int kStride>
-__global__ void __launch_bounds__(kDepthwiseThreads)
-    DepthwiseSquare(const __grid_constant__ Parameters p) {
-  constexpr int kLanes = kVectorBytes / sizeof(T), kStrip = kDepthwiseStrip;
-  constexpr int kColumns = (kStrip - 1) * kStride + kKernel;
-  const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
-  if (item >= p.items) return;
-  const ChainPlace at = PlaceOf<kLanes>(p, item, kStrip);
-  const int row = at.row * kStride - p.h.pad, column = at.column * kStride - p.w.pad;
-  const T* x = static_cast<const T*>(p.x) + at.image * p.x_image + column * p.x_w + at.channel;
-  const T* weights = static_cast<const T*>(p.weights) + at.channel;
-  Vector<float, kLanes> sums[kStrip];
-#pragma unroll
-  for (int i = 0; i < kLanes; ++i) sums[0][i] = BiasOf<T>(p, at.channel + i);
-#pragma unroll
-  for (int s = 1; s < kStrip; ++s) sums[s] = sums[0];
-  unsigned inside = 0;  // a bit a column
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c) inside |= Inside(p.w, column + c) ? 1U << c : 0;
-#pragma unroll 1
-  for (int r = 0; r < kKernel; ++r) {
-    if (!Inside(p.h, row + r)) continue;
-    Vector<T, kLanes> w[kKernel], read[kColumns];
+// What kStrip windows side by side read of one row: a column of the input once for all of them.
+template <typename T, int kKernel, int kStride, int kLanes, int kStrip>
+struct SquareRow {
+  static constexpr int kColumns = (kStrip - 1) * kStride + kKernel;
+  // Rows whose loads are in flight together: all three of a small window, where registers hold
+  // them.
+  static constexpr int kTogether = kKernel == 3 && kColumns <= 6 ? kKernel : 1;
+  // Blocks of a multiprocessor for which registers are left.
+  static constexpr int kBlocks = kTogether * kColumns <= 12 ? 4 : 3;
+
+  Vector<T, kLanes> x[kColumns], weights[kKernel];
+
+  // `from` is where column 0 lies; columns without their bit in `inside` are `zero`.
+  __device__ __forceinline__ void Load(const Parameters& p, const T* from, unsigned inside,
+                                       const T* taps, uint32_t zero) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
 #pragma unroll
-      for (int i = 0; i < kLanes; ++i) read[c][i] = Narrow<T>(0.0F);
-      if (inside >> c & 1) {
-        read[c] = LoadVector<kLanes>(x + (row + r) * p.x_h + c * p.x_w);
+      for (int i = 0; i < Vector<T, kLanes>::kBytes / 4; ++i) {
+        reinterpret_cast<uint32_t*>(x[c].at)[i] = zero;
       }
+      if (inside >> c & 1) x[c] = LoadVector<kLanes>(from + c * p.x_w);
     }
 #pragma unroll
     for (int k = 0; k < kKernel; ++k) {
-      w[k] = LoadVector<kLanes>(weights + static_cast<int64_t>(r * kKernel + k) * p.held);
+      weights[k] = LoadVector<kLanes>(taps + static_cast<int64_t>(k) * p.held);
     }
+  }
+
+  __device__ __forceinline__ void AddTo(Vector<float, kLanes> (&sums)[kStrip]) const {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
 #pragma unroll
@@ -111,9 +106,51 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
 #pragma unroll
         for (int i = 0; i < kLanes; ++i) {
           float& sum = sums[(c - k) / kStride][i];
-          sum = fmaf(Widen<float>(read[c][i]), Widen<float>(w[k][i]), sum);
+          sum = fmaf(Widen<float>(x[c][i]), Widen<float>(weights[k][i]), sum);
         }
       }
+    }
+  }
+};
+
+// A square without dilation.
+template <typename T, int kKernel, int kStride, int kLanes, int kStrip>
+__global__ void __launch_bounds__(kDepthwiseThreads,
+                                  SquareRow<T, kKernel, kStride, kLanes, kStrip>::kBlocks)
+    DepthwiseSquare(const __grid_constant__ Parameters p) {
+  FollowLaunchBefore();
+  using Row = SquareRow<T, kKernel, kStride, kLanes, kStrip>;
+  constexpr int kRows = Row::kTogether;
+  const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
+  if (item >= p.items) return;
+  const ChainPlace at = PlaceOf<kLanes>(p, item, kStrip);
+  const int row = at.row * kStride - p.h.pad, column = at.column * kStride - p.w.pad;
+  const T* x =
+      static_cast<const T*>(p.x) + at.image * p.x_image + row * p.x_h + column * p.x_w + at.channel;
+  const T* weights = static_cast<const T*>(p.weights) + at.channel;
+  unsigned inside = 0;  // a bit a column
+#pragma unroll
+  for (int c = 0; c < Row::kColumns; ++c) inside |= Inside(p.w, column + c) ? 1U << c : 0;
+  uint32_t zero = 0;  // of which the compiler knows nothing: see pool_strip.cu
+  asm volatile("" : "+r"(zero));
+  Vector<float, kLanes> sums[kStrip];
+#pragma unroll 1
+  for (int first = 0; first < kKernel; first += kRows) {
+    Row rows[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      rows[r].Load(p, x + (first + r) * p.x_h, Inside(p.h, row + first + r) ? inside : 0,
+                   weights + static_cast<int64_t>((first + r) * kKernel) * p.held, zero);
+    }
+    if (first == 0) {  // behind the loads, which then do not wait for it
+#pragma unroll
+      for (int i = 0; i < kLanes; ++i) sums[0][i] = BiasOf<T>(p, at.channel + i);
+#pragma unroll
+      for (int s = 1; s < kStrip; ++s) sums[s] = sums[0];
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (Inside(p.h, row + first + r)) rows[r].AddTo(sums);
     }
   }
   Finish<T, kLanes>(p, sums, at);
@@ -121,7 +158,8 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
 
 template <typename T>
 __global__ void __launch_bounds__(kDepthwiseThreads)
-    DepthwiseAny(const __grid_constant__ Parameters p) {
+    DepthwisePixel(const __grid_constant__ Parameters p) {
+  FollowLaunchBefore();
   constexpr int kLanes = kVectorBytes / sizeof(T);
   const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
   if (item >= p.items) return;
@@ -170,7 +208,8 @@ __device__ __forceinline__ ChainPlace LanesPlace(const Parameters& p, uint32_t i
 
 template <typename T>
 __global__ void __launch_bounds__(kDepthwiseThreads)
-    DepthwiseLanes(const __grid_constant__ Parameters p) {
+    DepthwiseSingle(const __grid_constant__ Parameters p) {
+  FollowLaunchBefore();
   const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
   if (item >= p.items) return;
   const ChainPlace at = LanesPlace(p, item);
@@ -211,36 +250,36 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
       .Run(0, at, min(max(valid, 0), kChainLanes), min(held, kChainLanes), p.along_columns, {});
 }
 
+template <typename T, int kKernel, int kStride>
+KernelCall SquareOf(bool is_wide, const LaunchShape& shape, const Parameters& p) {
+  constexpr int kFull = kVectorBytes / sizeof(T);
+  return is_wide ? KernelCall::Of(DepthwiseSquare<T, kKernel, kStride, kFull, kWideStrip>, shape, p)
+                 : KernelCall::Of(DepthwiseSquare<T, kKernel, kStride, kChainLanes, kNarrowStrip>,
+                                  shape, p);
+}
+
+template <typename T, int kKernel>
+KernelCall SquareOf(bool is_wide, const LaunchShape& shape, const Parameters& p) {
+  return p.h.stride == 1 ? SquareOf<T, kKernel, 1>(is_wide, shape, p)
+                         : SquareOf<T, kKernel, 2>(is_wide, shape, p);
+}
+
 template <typename T>
-KernelCall VectorOf(const LaunchShape& shape, const Parameters& p) {
-  if (!IsDepthwiseSquare(p.h, p.w, sizeof(T))) {
-    return KernelCall::Of(DepthwiseAny<T>, shape, p);
-  }
-  if (p.h.kernel == 3 && p.h.stride == 1) return KernelCall::Of(DepthwiseSquare<T, 3, 1>, shape, p);
-  if (p.h.kernel == 3) return KernelCall::Of(DepthwiseSquare<T, 3, 2>, shape, p);
-  if constexpr (sizeof(T) == 2) {
-    if (p.h.stride == 1) return KernelCall::Of(DepthwiseSquare<T, 5, 1>, shape, p);
-    return KernelCall::Of(DepthwiseSquare<T, 5, 2>, shape, p);
-  }
-  return {};
+KernelCall CallOf(DepthwiseForm form, const LaunchShape& shape, const Parameters& p) {
+  if (form == DepthwiseForm::kSingle) return KernelCall::Of(DepthwiseSingle<T>, shape, p);
+  if (form == DepthwiseForm::kPixel) return KernelCall::Of(DepthwisePixel<T>, shape, p);
+  const bool is_wide = form == DepthwiseForm::kWide;
+  if (p.h.kernel == 3) return SquareOf<T, 3>(is_wide, shape, p);
+  if (p.h.kernel == 5) return SquareOf<T, 5>(is_wide, shape, p);
+  return SquareOf<T, 7>(is_wide, shape, p);
 }
 
 }  // namespace
 
-bool IsDepthwiseSquare(const ImageAxis& h, const ImageAxis& w, int element_bytes) {
-  return h.kernel == w.kernel && h.stride == w.stride && h.dilation == 1 && w.dilation == 1 &&
-         (h.kernel == 3 || (h.kernel == 5 && element_bytes == 2)) &&
-         (h.stride == 1 || h.stride == 2);
-}
-
-KernelCall DepthwiseVectorCall(DType dtype, const LaunchShape& shape, const Parameters& p) {
+KernelCall DepthwiseCall(DType dtype, DepthwiseForm form, const LaunchShape& shape,
+                         const Parameters& p) {
   return DTypeVisitor<KernelCall, float, Half, BHalf>::Visit(
-      dtype, [&](auto e) { return VectorOf<decltype(e)>(shape, p); });
-}
-
-KernelCall DepthwiseLanesCall(DType dtype, const LaunchShape& shape, const Parameters& p) {
-  return DTypeVisitor<KernelCall, float, Half, BHalf>::Visit(
-      dtype, [&](auto e) { return KernelCall::Of(DepthwiseLanes<decltype(e)>, shape, p); });
+      dtype, [&](auto e) { return CallOf<decltype(e)>(form, shape, p); });
 }
 
 }  // namespace onnx_cudnn

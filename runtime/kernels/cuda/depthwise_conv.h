@@ -31,16 +31,18 @@ struct DepthwiseParameters {
 };
 
 inline constexpr int kDepthwiseThreads = 128;
-inline constexpr int kDepthwiseStrip = 4;  // output columns of a thread, square kernels
 
-// Channels-last, one filter a channel, lanes a multiple of 16 bytes, no depth. Squares of 3 taps at
-// strides 1 and 2 without dilation, and of 5 where registers hold them (16-bit elements), take
-// kDepthwiseStrip columns a thread (IsDepthwiseSquare), others one.
-bool IsDepthwiseSquare(const ImageAxis& h, const ImageAxis& w, int element_bytes);
-KernelCall DepthwiseVectorCall(DType dtype, const LaunchShape& shape,
-                               const DepthwiseParameters& parameters);
-// Anything else: four lanes a thread, one element at a time.
-KernelCall DepthwiseLanesCall(DType dtype, const LaunchShape& shape,
-                              const DepthwiseParameters& parameters);
+// What a thread takes.
+enum class DepthwiseForm : uint8_t {
+  kSingle,  // any layout: four lanes, one element at a time
+  // Channels-last, one filter a channel, lanes a multiple of 16 bytes, no depth.
+  kPixel,   // 16 bytes of one pixel
+  kWide,    // IsDepthwiseSquare of ../conv_shapes.h: 16 bytes of four columns
+  kNarrow,  // the same: four lanes of two columns, where there are few
+};
+inline constexpr int kWideStrip = 4, kNarrowStrip = 2;  // columns
+
+KernelCall DepthwiseCall(DType dtype, DepthwiseForm form, const LaunchShape& shape,
+                         const DepthwiseParameters& parameters);
 
 }  // namespace onnx_cudnn
