@@ -1,6 +1,7 @@
 #include "runtime/cuda/launch.h"
 
 #include <array>
+#include <cstdint>
 #include <map>
 
 #include "absl/base/thread_annotations.h"
@@ -16,10 +17,18 @@ namespace {
 
 constexpr int kDefaultSharedBytes = 48 << 10;
 constexpr int kDefaultCluster = 8;
+constexpr uint64_t kFewBlocks = 4 * 132;  // a few a multiprocessor: bound by latency, not by L1
 
 cudaStream_t Native(StreamRef stream) { return static_cast<cudaStream_t>(stream.native); }
 
 dim3 ToDim3(const KernelLaunch::Extent& extent) { return {extent.x, extent.y, extent.z}; }
+
+// While a multiprocessor changes what of its memory is shared and what is L1, no block can join
+// those of another kernel. Where L1 is worth more than that, the launch leaves it alone.
+bool PrefersShared(const KernelLaunch& launch) {
+  const uint64_t blocks = uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  return launch.overlaps && (launch.shared_bytes > 0 || blocks <= kFewBlocks);
+}
 
 // The most shared memory that was allowed to a function so far: a smaller launch must not take it
 // from a larger one.
@@ -55,12 +64,6 @@ absl::Status PrepareKernel(const KernelLaunch& launch) {
   absl::ReaderMutexLock lock(CaptureMutex());  // loading allocates
   RETURN_IF_ERROR(Load(launch.function));
   RETURN_IF_ERROR(AllowSharedBytes(launch.function, launch.shared_bytes));
-  if (launch.overlaps) {
-    // While an SM changes what of its memory is shared, no block can join those of another kernel.
-    RETURN_IF_ERROR(CUDA_STATUS(cudaFuncSetAttribute, launch.function,
-                                cudaFuncAttributePreferredSharedMemoryCarveout,
-                                cudaSharedmemCarveoutMaxShared));
-  }
   if (launch.cluster <= kDefaultCluster) return absl::OkStatus();
   return CUDA_STATUS(cudaFuncSetAttribute, launch.function,
                      cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
@@ -68,7 +71,7 @@ absl::Status PrepareKernel(const KernelLaunch& launch) {
 
 absl::Status LaunchKernel(const KernelLaunch& launch, void** arguments, StreamRef stream) {
   if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0) return absl::OkStatus();
-  std::array<cudaLaunchAttribute, 2> attributes = {};
+  std::array<cudaLaunchAttribute, 3> attributes = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = ToDim3(launch.grid);
   config.blockDim = ToDim3(launch.block);
@@ -85,6 +88,11 @@ absl::Status LaunchKernel(const KernelLaunch& launch, void** arguments, StreamRe
     cudaLaunchAttribute& overlap = attributes[config.numAttrs++];
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (PrefersShared(launch)) {
+    cudaLaunchAttribute& carveout = attributes[config.numAttrs++];
+    carveout.id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+    carveout.val.sharedMemCarveout = cudaSharedmemCarveoutMaxShared;
   }
   return CUDA_STATUS(cudaLaunchKernelExC, &config, launch.function, arguments);
 }

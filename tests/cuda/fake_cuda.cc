@@ -50,7 +50,7 @@ struct State {
   bool is_invalid = false;
   int launches = 0;
   cudaLaunchConfig_t last_launch = {};
-  std::array<cudaLaunchAttribute, 2> last_attributes = {};
+  std::array<cudaLaunchAttribute, 3> last_attributes = {};
   int shared_bytes_allowed = 0;
   FakeStream callers;
 };
@@ -343,7 +343,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
 struct Launched {
   alignas(64) std::byte parameter[4096];
   cudaLaunchConfig_t config;
-  std::array<cudaLaunchAttribute, 2> attributes;
+  std::array<cudaLaunchAttribute, 3> attributes;
 };
 
 cudaError_t EnqueueKernel(const cudaLaunchConfig_t& config, const void* function,

@@ -114,13 +114,32 @@ TEST_F(StreamsTest, LaunchesCarryTheirAttributes) {
   EXPECT_EQ(cuda.last_launch().gridDim.y, 2u);
   EXPECT_EQ(cuda.last_launch().blockDim.x, 128u);
   EXPECT_EQ(cuda.last_launch().dynamicSmemBytes, 4096u);
-  EXPECT_EQ(cuda.last_launch().numAttrs, 2u);
+  EXPECT_EQ(cuda.last_launch().numAttrs, 3u);
   EXPECT_EQ(cuda.last_attribute(0).id, cudaLaunchAttributeClusterDimension);
   EXPECT_EQ(cuda.last_attribute(0).val.clusterDim.x, 4u);
   EXPECT_EQ(cuda.last_attribute(1).id, cudaLaunchAttributeProgrammaticStreamSerialization);
+  EXPECT_EQ(cuda.last_attribute(2).id, cudaLaunchAttributePreferredSharedMemoryCarveout);
+  EXPECT_EQ(cuda.last_attribute(2).val.sharedMemCarveout, 100u);
   launch.grid.x = 0;
   ASSERT_TRUE(LaunchKernel(launch, arguments, {.native = stream}).ok());
   EXPECT_EQ(cuda.launches(), 1);
+}
+
+TEST_F(StreamsTest, OnlyOverlappingLaunchesThatNeedNoL1PreferSharedMemory) {
+  const auto prefers_shared = [&](KernelLaunch launch) {
+    Increment nothing{};
+    const void* data = &nothing;
+    void* arguments[] = {&data};
+    launch.function = reinterpret_cast<const void*>(RunIncrement);
+    EXPECT_TRUE(LaunchKernel(launch, arguments, {.native = cuda_.callers_stream()}).ok());
+    const unsigned count = cuda_.last_launch().numAttrs;
+    return count > 0 && cuda_.last_attribute(static_cast<int>(count) - 1).id ==
+                            cudaLaunchAttributePreferredSharedMemoryCarveout;
+  };
+  EXPECT_TRUE(prefers_shared({.grid = {.x = 66, .y = 8}, .overlaps = true}));
+  EXPECT_FALSE(prefers_shared({.grid = {.x = 67, .y = 8}, .overlaps = true}));
+  EXPECT_TRUE(prefers_shared({.grid = {.x = 67, .y = 8}, .shared_bytes = 16, .overlaps = true}));
+  EXPECT_FALSE(prefers_shared({.grid = {.x = 1}, .shared_bytes = 16}));
 }
 
 TEST_F(StreamsTest, ASmallerLaunchTakesNoSharedMemoryFromALargerOne) {

@@ -66,6 +66,7 @@ struct Block {
   NamedState all;  // __syncthreads
   std::map<int, NamedState> named;
   std::byte* shared = nullptr;
+  bool has_waited = false;  // for the launch before
 };
 
 struct Fiber {
@@ -260,6 +261,7 @@ void Launch::Leave() {
   Warp& warp = block.warps[fiber.thread / kWarp];
   warp.alive &= ~(1u << (fiber.thread % kWarp));
   for (auto& [mask, meeting] : warp.meetings) FinishIfAll(meeting, mask, warp.alive);
+  if (block.alive == 0 && !block.has_waited) Stop("a block did not wait for the launch before");
 }
 
 const Place* place = nullptr;
@@ -312,6 +314,7 @@ void NamedBarrier(int name, int threads, bool waits) {
 
 int Lane() { return launch->current().thread % kWarp; }
 uint32_t PresentLanes() { return CurrentWarp().alive; }
+void WaitForLaunchBefore() { launch->current().block->has_waited = true; }
 
 const uint64_t* Exchange(uint32_t mask, uint64_t value) {
   Warp& warp = CurrentWarp();

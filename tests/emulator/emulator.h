@@ -20,7 +20,8 @@ enum class Order : uint8_t { kForward, kBackward };
 // Runs all blocks of `function`, a translated __global__ function of one parameter of more than 16
 // bytes, one cluster after the other.
 //   returns  what was wrong, or "": threads that wait for each other for ever, a barrier or warp
-//            operation that a CUDA device would refuse
+//            operation that a CUDA device would refuse, a block that ended without
+//            WaitForLaunchBefore
 std::string Run(const void* function, const LaunchShape& shape, const void* parameters,
                 size_t parameter_bytes, Order order = Order::kForward);
 
@@ -45,6 +46,8 @@ void NamedBarrier(int name, int threads, bool waits);
 const uint64_t* Exchange(uint32_t mask, uint64_t value);
 int Lane();
 uint32_t PresentLanes();
+// griddepcontrol.wait: launches may start early (dependent_launch.cuh).
+void WaitForLaunchBefore();
 // Lets the other fibers go on until `ready` says so.
 void WaitUntil(bool (*ready)(const void*), const void* context);
 // Ends the launch with a message.

@@ -20,6 +20,7 @@ struct Parameters {
 int* Shared() { return static_cast<int*>(DynamicShared()); }
 
 void Reverse(Parameters p) {
+  WaitForLaunchBefore();
   const int thread = static_cast<int>(threadIdx.x);
   Shared()[thread] = thread;
   __syncthreads();
@@ -27,12 +28,14 @@ void Reverse(Parameters p) {
 }
 
 void ReverseWithoutBarrier(Parameters p) {
+  WaitForLaunchBefore();
   const int thread = static_cast<int>(threadIdx.x);
   Shared()[thread] = thread;
   p.out[thread] = Shared()[p.count - 1 - thread];
 }
 
 void SumOfWarp(Parameters p) {
+  WaitForLaunchBefore();
   const int thread = static_cast<int>(threadIdx.x);
   int sum = thread % 32;
   for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
@@ -40,6 +43,7 @@ void SumOfWarp(Parameters p) {
 }
 
 void FirstHalfMeets(Parameters p) {
+  WaitForLaunchBefore();
   const int thread = static_cast<int>(threadIdx.x);
   if (thread >= p.count / 2) return;
   Shared()[thread] = thread;
@@ -55,11 +59,17 @@ void OutsideOfItsMask(Parameters) { __shfl_sync(1u, 0, 0); }
 
 // Each block of a cluster of two writes into the other one's memory.
 void Neighbours(Parameters p) {
+  WaitForLaunchBefore();
   const int rank = static_cast<int>(blockIdx.x) % 2;
   const uint32_t there = InBlock(SharedAddressOf(Shared()), 1 - rank);
   if (threadIdx.x == 0) *reinterpret_cast<int*>(AtShared(there)) = 100 + rank;
   SyncCluster();
   if (threadIdx.x == 0) p.out[blockIdx.x] = Shared()[0];
+}
+
+// One thread of each block but block 1.
+void BlockOneDoesNotWait(Parameters) {
+  if (threadIdx.x == 7 && blockIdx.x != 1) WaitForLaunchBefore();
 }
 
 struct Outcome {
@@ -126,6 +136,12 @@ TEST(EmulatorTest, SaysWhatIsWrong) {
   EXPECT_EQ(Launch(OutsideOfItsMask, 32).error, "a lane outside of its own mask");
   EXPECT_EQ(Launch(Reverse, 32, Order::kForward, /*blocks=*/3, /*cluster=*/2).error,
             "the grid is no whole clusters");
+}
+
+TEST(EmulatorTest, EachBlockWaitsForTheLaunchBefore) {
+  EXPECT_EQ(Launch(BlockOneDoesNotWait, 32, Order::kForward, /*blocks=*/1).error, "");
+  EXPECT_EQ(Launch(BlockOneDoesNotWait, 32, Order::kForward, /*blocks=*/2).error,
+            "a block did not wait for the launch before");
 }
 
 }  // namespace

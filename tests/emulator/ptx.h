@@ -335,7 +335,7 @@ void ld_acquire_gpu_global_u64(Word& d, const Word* from) {
 }
 
 inline void griddepcontrol_launch_dependents() {}
-inline void griddepcontrol_wait() {}
+inline void griddepcontrol_wait() { WaitForLaunchBefore(); }
 inline void setmaxnreg_dec_sync_aligned_u32(int) {}
 inline void setmaxnreg_inc_sync_aligned_u32(int) {}
 

@@ -1,5 +1,6 @@
 #include "runtime/kernels/cuda/concat.h"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/fast_divide.cuh"
 #include "runtime/kernels/cuda/row_parts.cuh"
 
@@ -70,7 +71,7 @@ __device__ __forceinline__ void StoreWalk(const ConcatParameters<W>& p, W lane) 
     const bool is_padding = column >= p.at[p.count];
     static_cast<U*>(p.to)[lane + i] =
         is_padding ? ZeroUnit<U>()
-                   : __ldg(static_cast<const U*>(p.from[source.part]) + OffsetOf(p, source));
+                   : *(static_cast<const U*>(p.from[source.part]) + OffsetOf(p, source));
   }
 }
 
@@ -78,6 +79,7 @@ __device__ __forceinline__ void StoreWalk(const ConcatParameters<W>& p, W lane) 
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads)
     JoinRows(const __grid_constant__ ConcatParameters<W> p) {
+  FollowLaunchBefore();
   const W first = static_cast<W>(blockIdx.x) * (kThreads * kVectors) + threadIdx.x;
   const void* from[kVectors];
   int64_t at[kVectors];

@@ -299,7 +299,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 template <typename T, bool kResidual, bool kRelu>
 KernelCall Call(const Conv3x3Parameters& parameters, int multiprocessors) {
-  LaunchShape shape{.block = {kThreads}, .shared_bytes = kSharedBytes<kResidual>, .overlaps = true};
+  LaunchShape shape{.block = {kThreads}, .shared_bytes = kSharedBytes<kResidual>};
   shape.grid.x = parameters.tiles < multiprocessors ? parameters.tiles : multiprocessors;
   return KernelCall::Of(Conv3x3<T, kResidual, kRelu>, shape, parameters);
 }

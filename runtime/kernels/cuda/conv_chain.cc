@@ -185,8 +185,7 @@ class Assembler {
     const LaunchShape shape{.grid = {static_cast<unsigned>(plan_.blocks())},
                             .block = {kChainThreads},
                             .shared_bytes = plan_.shared_bytes(),
-                            .cluster = plan_.way.split,
-                            .overlaps = true};
+                            .cluster = plan_.way.split};
     const auto make = dtype() == DType::kF16 ? ConvChainF16Call : ConvChainBF16Call;
     const bool has_program = chain_.segments() > 0 || Activates();
     KernelCall call = make(plan_.way.pixels, plan_.way.filters, shape, p_,

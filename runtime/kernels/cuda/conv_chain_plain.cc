@@ -130,8 +130,7 @@ PlainLink PlainLinkOf(const ChainPlan& plan) {
                          Unsigned(t.images)},
                 .block = {kChainThreads},
                 .shared_bytes = plan.shared_bytes() - plan.table_bytes,
-                .cluster = plan.way.split,
-                .overlaps = true};
+                .cluster = plan.way.split};
   return link;
 }
 

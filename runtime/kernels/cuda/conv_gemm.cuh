@@ -32,10 +32,8 @@ constexpr int kSharedBytes = kConvGemmSharedBytes + 1024;  // the swizzle's patt
 constexpr int kRowBytes = kConvGemmRowBytes;
 
 inline LaunchShape ShapeOf(int blocks) {
-  return {.grid = {static_cast<unsigned>(blocks)},
-          .block = {kThreads},
-          .shared_bytes = kSharedBytes,
-          .overlaps = true};
+  return {
+      .grid = {static_cast<unsigned>(blocks)}, .block = {kThreads}, .shared_bytes = kSharedBytes};
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/fast_divide.cuh"
 #include "runtime/kernels/cuda/numbers.cuh"
 
@@ -78,7 +79,7 @@ __device__ __forceinline__ void WalkLine(const CumulateParameters& p, const Line
   Sum<E> all = p.is_product ? 1 : 0;
 #pragma unroll 4
   for (int64_t at = 0; at < extent; ++at) {
-    const Sum<E> with = Joined(p.is_product, all, NumberOf(__ldg(from + at * line.step)));
+    const Sum<E> with = Joined(p.is_product, all, NumberOf(from[at * line.step]));
     to[at * line.step] = ElementOf<E>(p.is_exclusive ? all : with);
     all = with;
   }
@@ -88,6 +89,7 @@ __device__ __forceinline__ void WalkLine(const CumulateParameters& p, const Line
 template <typename E>
 __global__ void __launch_bounds__(kThreads)
     WalkLines(const __grid_constant__ CumulateParameters p) {
+  FollowLaunchBefore();
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i < p.lines) WalkLine<E>(p, LineOf(p, i), p.extent);
 }
@@ -95,6 +97,7 @@ __global__ void __launch_bounds__(kThreads)
 // The same along an axis that the device knows.
 template <typename E>
 __global__ void __launch_bounds__(kThreads) WalkAxis(const __grid_constant__ CumulateParameters p) {
+  FollowLaunchBefore();
   int64_t axis = p.axis[0];
   if (axis < -p.rank || axis >= p.rank) {
     *p.fault = FaultWord({FaultKind::kAxis, 0, axis});
@@ -142,6 +145,7 @@ __device__ __forceinline__ T JoinBefore(bool is_product, T own, T identity, T* s
 template <typename E>
 __global__ void __launch_bounds__(kThreads)
     ScanLines(const __grid_constant__ CumulateParameters p) {
+  FollowLaunchBefore();
   using T = Sum<E>;
   __shared__ T shared[kThreads / kWarp];
   const T identity = p.is_product ? 1 : 0;
@@ -157,7 +161,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       const int64_t at = first + i;
-      items[i] = at < p.extent ? NumberOf(__ldg(from + at * line.step)) : identity;
+      items[i] = at < p.extent ? NumberOf(from[at * line.step]) : identity;
       own = i == 0 ? items[0] : Joined(p.is_product, own, items[i]);
     }
     T total;

@@ -10,8 +10,9 @@ __device__ __forceinline__ void LaunchDependents() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
-// Until what the launches before wrote is there. Every kernel that may start early has this in a
-// thread of each block: it is not over before they are, so the next one need not ask about them.
+// Until what the launches before wrote is there. Every kernel of ours may start early, and has this
+// in a thread of each block, which the emulator checks: it is not over before they are, so the next
+// one need not ask about them.
 __device__ __forceinline__ void WaitForLaunchBefore() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

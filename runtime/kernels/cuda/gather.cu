@@ -1,5 +1,6 @@
 #include "runtime/kernels/cuda/gather.h"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/unit_window.cuh"
 
 namespace onnx_cudnn {
@@ -106,7 +107,7 @@ __device__ __forceinline__ uint4 Walk(const GatherParameters<W>& p, W lane) {
     if (!is_known) source = SourceRow(p, row);
     is_known = true;
     const int64_t at = source * static_cast<int64_t>(p.row.divisor) + static_cast<int64_t>(column);
-    window.Push(source < 0 ? ZeroUnit<U>() : __ldg(static_cast<const U*>(p.from) + at));
+    window.Push(source < 0 ? ZeroUnit<U>() : *(static_cast<const U*>(p.from) + at));
   }
   return window.Words();
 }
@@ -130,6 +131,7 @@ __device__ __forceinline__ uint4 Gathered(const GatherParameters<W>& p, W lane) 
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads)
     GatherRows(const __grid_constant__ GatherParameters<W> p) {
+  FollowLaunchBefore();
   const W first = static_cast<W>(blockIdx.x) * (kThreads * kVectors) + threadIdx.x;
   U* to = static_cast<U*>(p.to);
   uint4 words[kVectors];

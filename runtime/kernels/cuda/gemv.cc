@@ -11,7 +11,6 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kVectorBytes = 16;  // a thread's load of a column
-constexpr int kLeastOverlapping = 90;
 
 // As few rounds over the depth as there can be, with as few warps as these need. Where a
 // multiprocessor has several blocks, one loads while another sums.
@@ -37,12 +36,10 @@ absl::StatusOr<KernelCode> CompileGemv(const KernelRequest& request) {
   p.rows = static_cast<int>(y.value->elements() / p.columns);
   p.depth = static_cast<int>(x.dims().back());
   p.epilogue = nodes.epilogue;
-  const DeviceInfo& info = request.target.info;
   const int blocks = CeilDiv(p.columns, kGemvColumns);
-  const int warps = WarpsOf(p, BitsOf(dtype) / 8, blocks <= info.multiprocessors);
+  const int warps = WarpsOf(p, BitsOf(dtype) / 8, blocks <= request.target.info.multiprocessors);
   const LaunchShape shape{.grid = {static_cast<unsigned>(blocks)},
-                          .block = {static_cast<unsigned>(warps * kWarp)},
-                          .overlaps = info.compute_capability >= kLeastOverlapping};
+                          .block = {static_cast<unsigned>(warps * kWarp)}};
   KernelCall call = GemvCall(dtype, x.dtype(), shape, p);
   call.Bind(offsetof(GemvParameters, x), x.slot)
       .Bind(offsetof(GemvParameters, w), nodes.Weights(operands));

@@ -35,8 +35,6 @@ struct LaunchShape {
   Extent grid, block;
   int shared_bytes = 0;  // dynamic
   int cluster = 1;       // blocks along x
-  bool overlaps =
-      false;  // programmatic dependent launch: the kernel itself waits for the one before
 };
 
 // 128 bytes of a kernel's parameters that hold a CUtensorMap.
@@ -76,7 +74,9 @@ struct KernelCall {
   };
 
   Kind kind = Kind::kLaunch;
-  const void* function = nullptr;  // kLaunch: a __global__ function of one parameter
+  // kLaunch: a __global__ function of one parameter that waits for the launch before
+  // (dependent_launch.cuh).
+  const void* function = nullptr;
   LaunchShape shape;
   std::vector<std::byte> parameters;  // its bytes; addresses are still missing
   std::vector<Address> addresses;

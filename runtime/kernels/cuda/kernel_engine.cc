@@ -55,7 +55,8 @@ class CudaKernels final : public KernelRules {
       return Compiled::No(std::string(code.status().message()));
     }
     RETURN_IF_ERROR(code.status());
-    ASSIGN_OR_RETURN(std::shared_ptr<const Step> step, MakeKernelStep(*std::move(code)));
+    ASSIGN_OR_RETURN(std::shared_ptr<const Step> step,
+                     MakeKernelStep(*std::move(code), target.info));
     return Compiled::As(std::move(step));
   }
 };

@@ -10,16 +10,19 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr size_t kMostParameterBytes = 4096;  // of any kernel, in CUDA
+// Compute capability from which kernels start before the launch before is over: each of ours waits
+// for it (dependent_launch.cuh).
+constexpr int kLeastOverlapping = 90;
 
 KernelLaunch::Extent ToExtent(const LaunchShape::Extent& e) { return {e.x, e.y, e.z}; }
 
-KernelLaunch LaunchOf(const KernelCall& call) {
+KernelLaunch LaunchOf(const KernelCall& call, bool overlaps) {
   return {.function = call.function,
           .grid = ToExtent(call.shape.grid),
           .block = ToExtent(call.shape.block),
           .shared_bytes = call.shape.shared_bytes,
           .cluster = call.shape.cluster,
-          .overlaps = call.shape.overlaps};
+          .overlaps = overlaps};
 }
 
 std::byte* AddressOf(const Slot& slot, const LaunchArgs& args) {
@@ -44,7 +47,7 @@ std::byte* AddressOf(const Slot& slot, const LaunchArgs& args) {
   return static_cast<std::byte*>(const_cast<void*>(base)) + slot.offset;
 }
 
-absl::Status LaunchKernelCall(const KernelCall& call, const LaunchArgs& args) {
+absl::Status LaunchKernelCall(const KernelCall& call, bool overlaps, const LaunchArgs& args) {
   alignas(64) std::byte parameters[kMostParameterBytes];
   std::memcpy(parameters, call.parameters.data(), call.parameters.size());
   for (const KernelCall::Address& address : call.addresses) {
@@ -57,7 +60,7 @@ absl::Status LaunchKernelCall(const KernelCall& call, const LaunchArgs& args) {
     std::memcpy(parameters + map.at, &bytes, sizeof(bytes));
   }
   void* arguments[] = {parameters};
-  return LaunchKernel(LaunchOf(call), arguments, args.stream);
+  return LaunchKernel(LaunchOf(call, overlaps), arguments, args.stream);
 }
 
 bool HasFault(const KernelCode& code) {
@@ -71,7 +74,8 @@ bool HasFault(const KernelCode& code) {
 
 class KernelStep final : public Step {
  public:
-  explicit KernelStep(KernelCode code) : code_(std::move(code)), may_fault_(HasFault(code_)) {}
+  KernelStep(KernelCode code, bool overlaps)
+      : code_(std::move(code)), overlaps_(overlaps), may_fault_(HasFault(code_)) {}
 
   int64_t workspace_bytes() const override { return code_.workspace_bytes; }
   absl::Span<const Derived> constants() const override { return code_.constants; }
@@ -87,10 +91,10 @@ class KernelStep final : public Step {
   }
 
  private:
-  static absl::Status Make(const KernelCall& call, const LaunchArgs& args) {
+  absl::Status Make(const KernelCall& call, const LaunchArgs& args) const {
     switch (call.kind) {
       case KernelCall::Kind::kLaunch:
-        return LaunchKernelCall(call, args);
+        return LaunchKernelCall(call, overlaps_, args);
       case KernelCall::Kind::kCopy:
         return CopyAsync(AddressOf(call.addresses[0].slot, args),
                          AddressOf(call.addresses[1].slot, args), call.bytes, args.stream);
@@ -102,16 +106,21 @@ class KernelStep final : public Step {
   }
 
   const KernelCode code_;
+  const bool overlaps_;
   const bool may_fault_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Step>> MakeKernelStep(KernelCode code) {
+absl::StatusOr<std::shared_ptr<const Step>> MakeKernelStep(KernelCode code,
+                                                           const DeviceInfo& device) {
+  const bool overlaps = device.compute_capability >= kLeastOverlapping;
   for (const KernelCall& call : code.calls) {
-    if (call.kind == KernelCall::Kind::kLaunch) RETURN_IF_ERROR(PrepareKernel(LaunchOf(call)));
+    if (call.kind == KernelCall::Kind::kLaunch) {
+      RETURN_IF_ERROR(PrepareKernel(LaunchOf(call, overlaps)));
+    }
   }
-  return std::make_shared<KernelStep>(std::move(code));
+  return std::make_shared<KernelStep>(std::move(code), overlaps);
 }
 
 }  // namespace onnx_cudnn

@@ -2,6 +2,7 @@
 // lane where channels are the innermost; neighbours' squares come from the cache.
 #include "runtime/kernels/cuda/local_norm.h"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/numbers.cuh"
 #include "runtime/kernels/cuda/vectors.cuh"
 
@@ -31,6 +32,7 @@ __device__ __forceinline__ double Power(double x, double exponent) {
 
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kBlock) LocalNorm(LocalNormParameters p) {
+  FollowLaunchBefore();
   using C = ComputeOf<T>;
   const int64_t vector = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (vector >= p.count) return;

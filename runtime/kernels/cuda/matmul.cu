@@ -1,4 +1,5 @@
 // Products of floats up to 32 bits, and of bytes.
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/matmul_tile.cuh"
 
 namespace onnx_cudnn {
@@ -11,6 +12,7 @@ __device__ __forceinline__ int ByteOf(uint8_t byte, bool is_signed) {
 
 // One instance for all types of bytes: a product takes longer than to look at the type.
 __global__ void __launch_bounds__(kMatMulThreads) ByteMatMul(const __grid_constant__ Parameters p) {
+  FollowLaunchBefore();
   const Tile t = TileOf(p);
   int sums[kPerThread][kPerThread];
   const auto read_a = [&](uint8_t byte, int64_t row) {

@@ -1,6 +1,7 @@
 // Products of stacks of matrices in tiles of 64 × 64, 16 deep, without tensor cores.
 #pragma once
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/matmul.h"
 #include "runtime/kernels/cuda/quantized.cuh"
 
@@ -101,6 +102,7 @@ __device__ __forceinline__ void ForEachResult(const Parameters& p, const Tile& t
 
 template <typename T>
 __global__ void __launch_bounds__(kMatMulThreads) MatMul(const __grid_constant__ Parameters p) {
+  FollowLaunchBefore();
   using Sum = ComputeOf<T>;
   const Tile t = TileOf(p);
   Sum sums[kPerThread][kPerThread];

@@ -3,6 +3,7 @@
 // works on one of them, else a thread, so that neighbouring threads read neighbours.
 #include "runtime/kernels/cuda/mean_variance_norm.h"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/rows.cuh"
 
 namespace onnx_cudnn {
@@ -20,6 +21,7 @@ struct MeanVarianceNormParameters {
 
 template <typename T>
 __global__ void __launch_bounds__(kBlock) MeanVarianceNorm(MeanVarianceNormParameters p) {
+  FollowLaunchBefore();
   using C = ComputeOf<T>;
   __shared__ C scratch[2][kMostWarps];
   const int64_t thread = threadIdx.x;

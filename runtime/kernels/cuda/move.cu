@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/unit_window.cuh"
 
 namespace onnx_cudnn {
@@ -157,8 +158,8 @@ __device__ __forceinline__ Blocks LoadBlocks(const void* from, const Run<W>& run
   const uint4* at = reinterpret_cast<const uint4*>(unit);
   const int last = run.is_valid ? run.last : 0;
   Blocks blocks = {};
-  if (run.first < min(last, border)) blocks.low = __ldg(at);
-  if (sizeof(U) < 16 && max(run.first, border) < last) blocks.high = __ldg(at + 1);
+  if (run.first < min(last, border)) blocks.low = *at;
+  if (sizeof(U) < 16 && max(run.first, border) < last) blocks.high = at[1];
   return blocks;
 }
 
@@ -184,7 +185,7 @@ __device__ __forceinline__ uint4 LoadStrided(const MoveParameters<W>& p, const R
   const U* from = static_cast<const U*>(p.from) + place.row + int64_t{place.inner} * route.stride;
   UnitWindow<U> window;
 #pragma unroll
-  for (int i = 0; i < kUnitsOf<U>; ++i) window.Push(__ldg(from + i * route.stride));
+  for (int i = 0; i < kUnitsOf<U>; ++i) window.Push(from[i * route.stride]);
   return window.Words();
 }
 
@@ -208,7 +209,7 @@ __device__ __forceinline__ uint4 Walk(const MoveParameters<W>& p, const Routes& 
       window.Push(fill);
     } else {
       const Signed<W> number = is_direct ? j : MirroredOf(route, p.mode, j);
-      window.Push(__ldg(static_cast<const U*>(p.from) + place.row + number * route.stride));
+      window.Push(*(static_cast<const U*>(p.from) + place.row + number * route.stride));
     }
     ++place.inner;
   }
@@ -245,6 +246,7 @@ __device__ __forceinline__ uint4 Gathered(const MoveParameters<W>& p, const Rout
 template <typename U, typename W, bool kHasTable>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     MoveUnits(const __grid_constant__ MoveParameters<W> p) {
+  FollowLaunchBefore();
   const Routes* table = &p.routes;
   if constexpr (kHasTable) {
     constexpr int kWords = sizeof(Routes) / sizeof(int64_t);

@@ -1,5 +1,6 @@
 #include "runtime/kernels/cuda/pad.h"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/route_table.cuh"
 
 namespace onnx_cudnn {
@@ -7,6 +8,7 @@ namespace {
 
 // One thread.
 __global__ void WritePadRoutes(const __grid_constant__ PadParameters p) {
+  FollowLaunchBefore();
   __shared__ PadScratch scratch;
   ClearRoutes(*p.routes);
   const uint64_t fault = RoutePad(p, scratch, *p.routes);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/vectors.cuh"
 
 namespace onnx_cudnn {
@@ -28,6 +29,7 @@ __device__ __forceinline__ Offsets OffsetsOf(const PermutedBatch& batch, uint32_
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) CopyRows(const __grid_constant__ PermutedRows p) {
+  FollowLaunchBefore();
   const T* from = static_cast<const T*>(p.from);
   T* to = static_cast<T*>(p.to);
   const int64_t first = int64_t{blockIdx.x} * (kThreads * kRowAccesses) + threadIdx.x;
@@ -188,6 +190,7 @@ constexpr int kWidest = side* static_cast<int>(sizeof(T)) < kVectorBytes
 template <typename T, int columns, int rows, int threads = kTileThreads<T, columns, rows>>
 __global__ void __launch_bounds__(threads, kResidentThreads / threads)
     SwapAxes(const __grid_constant__ PermutedTiles p) {
+  FollowLaunchBefore();
   __shared__ __align__(128) T tile[columns * rows];
   uint32_t index = blockIdx.x;
   const uint32_t row0 = p.row_tiles.Split(index) * rows;
@@ -225,6 +228,7 @@ __device__ __forceinline__ int64_t IndexAlong(const PermutedLanes& p, int dim, i
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) CopyLanes(const __grid_constant__ PermutedLanes p) {
+  FollowLaunchBefore();
   const T* from = static_cast<const T*>(p.from);
   T* to = static_cast<T*>(p.to);
   const int64_t step = int64_t{gridDim.x} * kThreads;

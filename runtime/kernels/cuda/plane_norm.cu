@@ -9,6 +9,7 @@
 #include "runtime/kernels/cuda/plane_norm.h"
 
 #include "runtime/base/integers.h"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/plane_norm.cuh"
 #include "runtime/kernels/cuda/plane_norm_stream.h"
 
@@ -81,6 +82,7 @@ __device__ __forceinline__ void ApplyToRow(const PlaneNormParameters& p,
 template <typename T, int kRows, int kCount, bool kWhole>
 __global__ void __launch_bounds__(kMostRowThreads, kWhole && sizeof(T) < 8 ? 2 : 1)
     PlaneNormRows(PlaneNormParameters p) {
+  FollowLaunchBefore();
   using C = ComputeOf<T>;
   using Slice = RowSlice<T, kCount, kWhole>;
   __shared__ C scratch[2][kMostWarps];
@@ -118,6 +120,7 @@ struct ColumnState {
 
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNormParameters p) {
+  FollowLaunchBefore();
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch_bytes[];
   // 16 bits hold no mean so large that x · a + (b - mean · a) cancels in f32.
@@ -211,6 +214,7 @@ __global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNorm
 // parts[row, blockIdx.y]: of elements [y · part_elements, …) of each row.
 template <typename T>
 __global__ void __launch_bounds__(kPartThreads) PartsOfRows(PlaneNormParameters p) {
+  FollowLaunchBefore();
   using C = ComputeOf<T>;
   __shared__ Moments<C> scratch[kMostWarps];
   const int64_t row = blockIdx.x;
@@ -234,6 +238,7 @@ __global__ void __launch_bounds__(kPartThreads) PartsOfRows(PlaneNormParameters 
 // factors of its channels.
 template <typename T>
 __global__ void __launch_bounds__(32) JoinParts(PlaneNormParameters p) {
+  FollowLaunchBefore();
   using C = ComputeOf<T>;
   const int64_t group = blockIdx.x;
   const Moments<C>* parts = static_cast<const Moments<C>*>(p.parts) + group * p.part_count;

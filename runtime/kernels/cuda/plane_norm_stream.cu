@@ -6,6 +6,7 @@
 #include "runtime/kernels/cuda/plane_norm_stream.h"
 
 #include "runtime/base/integers.h"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/plane_norm.cuh"
 
 namespace onnx_cudnn {
@@ -349,6 +350,7 @@ __device__ __forceinline__ void Normalize(const StreamParameters& p, const Item&
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     NormalizeImages(const __grid_constant__ StreamParameters p) {
+  FollowLaunchBefore();
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch[];
   __shared__ Count turns[2];  // this one and the next

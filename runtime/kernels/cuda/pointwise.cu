@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/pointwise_codes.cuh"
 #include "runtime/kernels/cuda/pointwise_lanes.cuh"
 
@@ -119,6 +120,7 @@ __device__ __forceinline__ void Execute(const Parameters& p, const Position& pos
 template <typename Cell, bool kRare, PointwiseMachine machine>
 __global__ void __launch_bounds__(kPointwiseThreads, LimitsOf(machine).blocks)
     RunProgram(const __grid_constant__ Parameters p) {
+  FollowLaunchBefore();
   constexpr int kVector = LimitsOf(machine).vector, kStages = kPointwiseStages;
   extern __shared__ __align__(16) std::byte stages[];
   const uint32_t shared = SharedAddressOf(stages);

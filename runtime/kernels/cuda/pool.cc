@@ -18,7 +18,6 @@ constexpr int kSmallPlanesBytes = 32768;  // of shared memory: seven blocks fit 
 constexpr int kFewestPlanes = 8;          // of a block: as many planes start at 16 bytes
 constexpr int64_t kLeastShare = 512;      // pixels that are worth a block of their own
 constexpr int64_t kMostGridY = 65535;
-constexpr int kLeastOverlapping = 90;  // of compute capability
 
 PoolKind KindOf(const Node& node) {
   if (node.op().find("Max") != std::string::npos) return PoolKind::kMax;
@@ -209,12 +208,9 @@ int PowerOfTwoFrom(int64_t least, int most) {
   return power;
 }
 
-bool Overlaps(const Target& target) { return target.info.compute_capability >= kLeastOverlapping; }
-
 KernelCall GlobalCall(PoolKind kind, const KernelOperand& x, const ImageLayout& layout,
                       const Target& target, GlobalPoolParameters& p) {
   const int bytes = x.element_bytes(), full = kVectorBytes / bytes;
-  const bool overlaps = Overlaps(target);
   if (layout.channels_last) {
     const int lanes = LanesOf(layout, bytes);
     const int64_t vectors = p.lanes / lanes;
@@ -228,8 +224,7 @@ KernelCall GlobalCall(PoolKind kind, const KernelOperand& x, const ImageLayout& 
     return GlobalPoolChannelsCall(
         kind, x.dtype(), lanes,
         {.grid = {strips, static_cast<unsigned>(p.outer), static_cast<unsigned>(p.splits)},
-         .block = {kGlobalPoolThreads},
-         .overlaps = overlaps},
+         .block = {kGlobalPoolThreads}},
         p);
   }
   p.planes = SmallPlanes(p.pixels * bytes);
@@ -238,8 +233,7 @@ KernelCall GlobalCall(PoolKind kind, const KernelOperand& x, const ImageLayout& 
     return GlobalPoolSmallCall(kind, x.dtype(),
                                {.grid = {BlocksOf(p.outer, p.planes)},
                                 .block = {kSmallPlanesThreads},
-                                .shared_bytes = static_cast<int>(p.planes * p.pixels * bytes),
-                                .overlaps = overlaps},
+                                .shared_bytes = static_cast<int>(p.planes * p.pixels * bytes)},
                                p);
   }
   const int lanes = p.pixels % full == 0 ? full : 1;
@@ -247,8 +241,7 @@ KernelCall GlobalCall(PoolKind kind, const KernelOperand& x, const ImageLayout& 
   return GlobalPoolPlaneCall(
       kind, x.dtype(), lanes,
       {.grid = {static_cast<unsigned>(p.outer), static_cast<unsigned>(p.splits)},
-       .block = {kGlobalPoolThreads},
-       .overlaps = overlaps},
+       .block = {kGlobalPoolThreads}},
       p);
 }
 
@@ -286,11 +279,9 @@ absl::StatusOr<KernelCode> CompileGlobalPool(const KernelRequest& request) {
   code.workspace_bytes = p.splits * results * sum_bytes;
   call.Bind(offsetof(GlobalPoolParameters, partial), Slot::Workspace());
   code.calls.push_back(std::move(call));
-  KernelCall finish = GlobalPoolFinishCall(kind, x.dtype(),
-                                           {.grid = {BlocksOf(results, kGlobalPoolThreads)},
-                                            .block = {kGlobalPoolThreads},
-                                            .overlaps = Overlaps(request.target)},
-                                           p);
+  KernelCall finish = GlobalPoolFinishCall(
+      kind, x.dtype(),
+      {.grid = {BlocksOf(results, kGlobalPoolThreads)}, .block = {kGlobalPoolThreads}}, p);
   finish.Bind(offsetof(GlobalPoolParameters, y), y.slot)
       .Bind(offsetof(GlobalPoolParameters, partial), Slot::Workspace());
   code.calls.push_back(std::move(finish));

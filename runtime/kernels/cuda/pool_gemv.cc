@@ -34,8 +34,7 @@ absl::StatusOr<KernelCode> CompilePoolGemv(const KernelRequest& request) {
   const int clusters = CeilDiv(p.columns, PoolGemvColumns(p.log_parts));
   const LaunchShape shape{.grid = {static_cast<unsigned>(clusters * kPoolGemvBlocks)},
                           .block = {kPoolGemvWarps * kWarp},
-                          .cluster = kPoolGemvBlocks,
-                          .overlaps = true};
+                          .cluster = kPoolGemvBlocks};
   KernelCall call = PoolGemvCall(x.dtype(), shape, p);
   call.Bind(offsetof(PoolGemvParameters, x), x.slot)
       .Bind(offsetof(PoolGemvParameters, w), nodes.Weights(operands));

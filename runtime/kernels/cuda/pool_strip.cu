@@ -3,6 +3,7 @@
 // What neighbouring threads read too meets in the first-level cache.
 #include <cstring>
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/pool_lanes.cuh"
 
 namespace onnx_cudnn {
@@ -134,6 +135,7 @@ __device__ __forceinline__ float ShareOf(const PoolAxis& axis, int output) {
 template <PoolKind kKind, typename Row, int kKernel, int kStride>
 __global__ void __launch_bounds__(kPoolStripThreads)
     PoolRows(const __grid_constant__ PoolParameters p) {
+  FollowLaunchBefore();
   constexpr bool kIsMax = kKind == PoolKind::kMax;
   constexpr int kRows = PoolStripRows(Row::kReadsPixels, kStride),
                 kReadRows = (kRows - 1) * kStride + kKernel;

@@ -1,5 +1,6 @@
 // Pooling of any window of up to three axes: a thread an output, of a vector of channels where
 // those are innermost.
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/pool_lanes.cuh"
 
 namespace onnx_cudnn {
@@ -27,6 +28,7 @@ __device__ __forceinline__ void ForEachTap(const PoolParameters& p, const PoolPl
 template <PoolKind kKind, typename T, int kLanes>
 __global__ void __launch_bounds__(kPoolThreads)
     PoolWindow(const __grid_constant__ PoolParameters p) {
+  FollowLaunchBefore();
   const uint32_t item = blockIdx.x * kPoolThreads + threadIdx.x;
   if (item >= p.items) return;
   const PoolPlace place = PlaceOf(p, item);
@@ -51,6 +53,7 @@ __global__ void __launch_bounds__(kPoolThreads)
 template <typename T>
 __global__ void __launch_bounds__(kPoolThreads)
     PoolIndices(const __grid_constant__ PoolParameters p) {
+  FollowLaunchBefore();
   const uint32_t item = blockIdx.x * kPoolThreads + threadIdx.x;
   if (item >= p.items) return;
   const PoolPlace place = PlaceOf(p, item);

@@ -3,6 +3,7 @@
 // in f32, products are kept exact until they are rounded. 8 elements a thread, one after the other.
 #include "runtime/kernels/cuda/quantize.h"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/numbers.cuh"
 #include "runtime/kernels/cuda/small_floats.h"
 #include "runtime/kernels/cuda/vectors.cuh"
@@ -187,6 +188,7 @@ __device__ __forceinline__ void MapEight(const QuantizeParameters& p, F&& f) {
 
 template <typename From, typename Bits>
 __global__ void __launch_bounds__(kBlock) Quantize(QuantizeParameters p) {
+  FollowLaunchBefore();
   MapEight<From, Bits>(p, [&](From x, const ScaleWalk& walk) {
     return static_cast<Bits>(Quantized(p, Widen<float>(x), walk));
   });
@@ -194,6 +196,7 @@ __global__ void __launch_bounds__(kBlock) Quantize(QuantizeParameters p) {
 
 template <typename Bits, typename To>
 __global__ void __launch_bounds__(kBlock) Dequantize(QuantizeParameters p) {
+  FollowLaunchBefore();
   MapEight<Bits, To>(p, [&](Bits bits, const ScaleWalk& walk) {
     if constexpr (sizeof(Bits) == 4) {
       const double difference = static_cast<double>(static_cast<int32_t>(bits)) - walk.WideZero();

@@ -1,5 +1,6 @@
 #include "runtime/kernels/cuda/scatter_rows.cuh"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/numbers.cuh"
 #include "runtime/kernels/cuda/sort_pairs.cuh"
 #include "runtime/kernels/cuda/unit_window.cuh"
@@ -22,6 +23,7 @@ struct ScatterParameters {
 // The last update of each row of the output.
 __global__ void __launch_bounds__(kThreads)
     FindWinners(const __grid_constant__ ScatterParameters p) {
+  FollowLaunchBefore();
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (r >= p.updated) return;
   const int64_t target = TargetRow(p.rows, r);
@@ -32,6 +34,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename U>
 __global__ void __launch_bounds__(kThreads)
     ReplaceRows(const __grid_constant__ ScatterParameters p) {
+  FollowLaunchBefore();
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   uint64_t r = static_cast<uint64_t>(t);
   const int64_t column = static_cast<int64_t>(p.row.Split(r));
@@ -40,11 +43,12 @@ __global__ void __launch_bounds__(kThreads)
   if (target < 0) return;
   if (p.winners != nullptr && p.winners[target] != static_cast<int>(r)) return;
   static_cast<U*>(p.to)[target * static_cast<int64_t>(p.row.divisor) + column] =
-      __ldg(static_cast<const U*>(p.updates) + t);
+      *(static_cast<const U*>(p.updates) + t);
 }
 
 template <typename P>
 __global__ void __launch_bounds__(kThreads) MakePairs(const __grid_constant__ ScatterParameters p) {
+  FollowLaunchBefore();
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (r >= p.sorted) return;
   const int64_t target = r < p.updated ? TargetRow(p.rows, r) : -1;
@@ -84,7 +88,7 @@ __device__ __forceinline__ void JoinFrom(const ScatterParameters& p, int64_t s, 
   E all = *to;
   for (; s < p.updated && !IsLast(pairs[s]) && KeyOf(pairs[s]) == target; ++s) {
     const int64_t r = static_cast<int64_t>(PlaceIn(pairs[s]));
-    const E update = __ldg(static_cast<const E*>(p.updates) + r * row + column);
+    const E update = *(static_cast<const E*>(p.updates) + r * row + column);
     all = Narrow<E>(Joined<kJoin>(Widen<T>(all), Widen<T>(update)));
   }
   *to = all;
@@ -92,6 +96,7 @@ __device__ __forceinline__ void JoinFrom(const ScatterParameters& p, int64_t s, 
 
 template <typename E, typename P, ScatterJoin kJoin>
 __global__ void __launch_bounds__(kThreads) JoinRows(const __grid_constant__ ScatterParameters p) {
+  FollowLaunchBefore();
   uint64_t s = static_cast<uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const int64_t column = static_cast<int64_t>(p.row.Split(s));
   if (static_cast<int64_t>(s) >= p.updated) return;

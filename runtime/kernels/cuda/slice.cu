@@ -1,5 +1,6 @@
 #include "runtime/kernels/cuda/slice.h"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/route_table.cuh"
 
 namespace onnx_cudnn {
@@ -7,6 +8,7 @@ namespace {
 
 // One thread.
 __global__ void WriteSliceRoutes(const __grid_constant__ SliceParameters p) {
+  FollowLaunchBefore();
   __shared__ SliceScratch scratch;
   ClearRoutes(*p.routes);
   const uint64_t fault = RouteSlice(p, scratch, *p.routes);

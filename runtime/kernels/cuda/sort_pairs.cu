@@ -1,5 +1,7 @@
 #include "runtime/kernels/cuda/sort_pairs.cuh"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
+
 namespace onnx_cudnn {
 namespace {
 
@@ -33,6 +35,7 @@ __device__ __forceinline__ void StoreTile(const P* tile, P* to) {
 template <typename P, bool kSorts>
 __global__ void __launch_bounds__(kSortThreads)
     PassOverTiles(const __grid_constant__ SortParameters p) {
+  FollowLaunchBefore();
   __shared__ P tile[kSortTile];
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kSortTile;
   LoadTile(tile, static_cast<const P*>(p.pairs) + first);
@@ -47,6 +50,7 @@ __global__ void __launch_bounds__(kSortThreads)
 template <typename P>
 __global__ void __launch_bounds__(kStepThreads)
     ExchangeStep(const __grid_constant__ SortParameters p) {
+  FollowLaunchBefore();
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kStepThreads + threadIdx.x;
   if (t >= p.couples) return;
   const int64_t i = LowerOf(t, p.stride);

@@ -1,4 +1,5 @@
 #include "runtime/kernels/cuda/concat.h"
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/fast_divide.cuh"
 #include "runtime/kernels/cuda/row_parts.cuh"
 
@@ -44,9 +45,8 @@ __device__ __forceinline__ uint4 Walk(const SplitParameters<W>& p, int part, W r
       ++row;
     }
     const bool is_padding = i >= left || static_cast<int64_t>(column) >= p.run[part];
-    window.Push(is_padding
-                    ? ZeroUnit<U>()
-                    : __ldg(static_cast<const U*>(p.from) + OffsetOf<U>(p, part, row, column)));
+    window.Push(is_padding ? ZeroUnit<U>()
+                           : *(static_cast<const U*>(p.from) + OffsetOf<U>(p, part, row, column)));
   }
   return window.Words();
 }
@@ -55,6 +55,7 @@ __device__ __forceinline__ uint4 Walk(const SplitParameters<W>& p, int part, W r
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads)
     SplitRows(const __grid_constant__ SplitParameters<W> p) {
+  FollowLaunchBefore();
   const int block = static_cast<int>(blockIdx.x);
   const int part = LastNotAfter<int>(p.first_block, p.count, block);
   const W first = static_cast<W>(block - p.first_block[part]) * (kThreads * kVectors) + threadIdx.x;

@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 template <typename Form>
 KernelCall Call(const StemPoolParameters& parameters, int multiprocessors) {
-  LaunchShape shape{.block = {kThreads}, .shared_bytes = kSharedBytes<Form>, .overlaps = true};
+  LaunchShape shape{.block = {kThreads}, .shared_bytes = kSharedBytes<Form>};
   shape.grid.x = multiprocessors;
   return KernelCall::Of(StemPool<Form>, shape, parameters);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/fast_divide.cuh"
 #include "runtime/kernels/cuda/numbers.cuh"
 #include "runtime/kernels/cuda/sort_pairs.cuh"
@@ -64,7 +65,7 @@ __device__ __forceinline__ int64_t OffsetOf(const TopKParameters& p, int64_t row
 
 template <typename E>
 __device__ __forceinline__ PairFor<E> PairAt(const TopKParameters& p, int64_t row, int64_t i) {
-  const E x = __ldg(static_cast<const E*>(p.from) + OffsetOf(p, row, i, p.extent));
+  const E x = *(static_cast<const E*>(p.from) + OffsetOf(p, row, i, p.extent));
   return PairOf<PairFor<E>>(RankOf(x, p.is_largest), static_cast<uint64_t>(i));
 }
 
@@ -75,7 +76,7 @@ __device__ __forceinline__ void Emit(const TopKParameters& p, int64_t row, int64
   if (p.indices != nullptr) p.indices[at] = index;
   if (p.values == nullptr) return;
   static_cast<E*>(p.values)[at] =
-      __ldg(static_cast<const E*>(p.from) + OffsetOf(p, row, index, p.extent));
+      *(static_cast<const E*>(p.from) + OffsetOf(p, row, index, p.extent));
 }
 
 // A block sorts a tile: candidates of one row, or of as many rows as there are groups in it. The k
@@ -83,6 +84,7 @@ __device__ __forceinline__ void Emit(const TopKParameters& p, int64_t row, int64
 template <typename E>
 __global__ void __launch_bounds__(kSortThreads)
     SelectBest(const __grid_constant__ TopKParameters p) {
+  FollowLaunchBefore();
   using P = PairFor<E>;
   __shared__ P tile[kSortTile];
   const int64_t block = blockIdx.x;
@@ -117,6 +119,7 @@ __global__ void __launch_bounds__(kSortThreads)
 // [rows, sorted] pairs, the last ones of a row none.
 template <typename E>
 __global__ void __launch_bounds__(kThreads) MakePairs(const __grid_constant__ TopKParameters p) {
+  FollowLaunchBefore();
   using P = PairFor<E>;
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (t >= p.rows * p.sorted) return;
@@ -126,6 +129,7 @@ __global__ void __launch_bounds__(kThreads) MakePairs(const __grid_constant__ To
 
 template <typename E>
 __global__ void __launch_bounds__(kThreads) EmitSorted(const __grid_constant__ TopKParameters p) {
+  FollowLaunchBefore();
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (t >= p.rows * p.k) return;
   const int64_t row = t / p.k, i = t % p.k;

@@ -1,5 +1,6 @@
 #include "runtime/kernels/cuda/trilu.h"
 
+#include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/unit_window.cuh"
 
 namespace onnx_cudnn {
@@ -28,6 +29,7 @@ __device__ __forceinline__ int64_t DiagonalOf(const TriluParameters<W>& p) {
 // A thread reads 16 aligned bytes and writes what is kept of them to the same place.
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads) KeepSide(const __grid_constant__ TriluParameters<W> p) {
+  FollowLaunchBefore();
   const W lane = (static_cast<W>(blockIdx.x) * kThreads + threadIdx.x) * kUnitsOf<U>;
   const int64_t left = p.units - static_cast<int64_t>(lane);
   if (left <= 0) return;
@@ -35,7 +37,7 @@ __global__ void __launch_bounds__(kThreads) KeepSide(const __grid_constant__ Tri
   const U* from = static_cast<const U*>(p.from) + lane;
   const bool is_whole = left >= kUnitsOf<U>;
   uint4 words = {};
-  if (is_whole) words = __ldg(reinterpret_cast<const uint4*>(from));
+  if (is_whole) words = *(reinterpret_cast<const uint4*>(from));
   W line = lane;
   W column = p.columns.Split(line);
   W row = p.rows.Modulo(line);
@@ -46,7 +48,7 @@ __global__ void __launch_bounds__(kThreads) KeepSide(const __grid_constant__ Tri
     const bool is_kept = p.is_upper ? distance >= 0 : distance <= 0;
     U unit = ZeroUnit<U>();
     if (is_kept && is_whole) unit = UnitOf<U>(words, i);
-    if (is_kept && !is_whole && i < left) unit = __ldg(from + i);
+    if (is_kept && !is_whole && i < left) unit = from[i];
     window.Push(unit);
     if (++column == p.columns.divisor) {
       column = 0;

@@ -107,8 +107,8 @@ template <typename U>
 __device__ __forceinline__ uint4 LoadShifted(const void* from, int64_t at) {
   const int shift = sizeof(U) == 16 ? 0 : static_cast<int>(at & 15);
   const uint4* block = reinterpret_cast<const uint4*>(static_cast<const char*>(from) + at - shift);
-  const uint4 low = __ldg(block);
-  return shift == 0 ? low : Shifted<U>(low, __ldg(block + 1), shift);
+  const uint4 low = *block;
+  return shift == 0 ? low : Shifted<U>(low, block[1], shift);
 }
 
 // Bytes [first, last) of `inside`, the others of `outside`.

@@ -157,9 +157,11 @@ class KernelStepTest : public KernelEngineTest {
   }
   using Ints = std::vector<int64_t>;
 
-  absl::Status CompileAndLaunch() {
+  absl::Status CompileAndLaunch(int compute_capability = 90) {
+    Target target = target_;
+    target.info.compute_capability = compute_capability;
     const Candidate candidate = At(graph_, "Transpose").candidates[0];
-    const auto compiled = cuda_->Compile(candidate, {.text = "transpose"}, target_);
+    const auto compiled = cuda_->Compile(candidate, {.text = "transpose"}, target);
     if (!compiled.ok()) return compiled.status();
     const void* in[] = {in_};
     void* out[] = {out_};
@@ -175,6 +177,15 @@ TEST_F(KernelStepTest, LaunchesWhatWasCompiled) {
   ASSERT_TRUE(CompileAndLaunch().ok());
   ASSERT_EQ(cuda.launches().size(), 1u);
   EXPECT_GT(cuda.launches()[0].grid.x, 0u);
+}
+
+TEST_F(KernelStepTest, LaunchesOverlapWhereTheDeviceCan) {
+  for (const int compute_capability : {80, 89, 90, 100}) {
+    RecordingCuda cuda;
+    ASSERT_TRUE(CompileAndLaunch(compute_capability).ok());
+    ASSERT_EQ(cuda.launches().size(), 1u);
+    EXPECT_EQ(cuda.launches()[0].overlaps, compute_capability >= 90) << compute_capability;
+  }
 }
 
 TEST_F(KernelStepTest, EachFailingCallIsAStatus) {

@@ -2,6 +2,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace onnx_cudnn {
@@ -26,9 +27,15 @@ cudaError_t FuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
 }
 cudaError_t FuncSetAttribute(const void*, cudaFuncAttribute, int) { return Count(); }
 
+bool Overlaps(const cudaLaunchConfig_t& config) {
+  return std::any_of(config.attrs, config.attrs + config.numAttrs, [](const auto& attribute) {
+    return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization;
+  });
+}
+
 cudaError_t LaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void**) {
   state->launches.push_back(
-      {function, config->gridDim, config->blockDim, config->dynamicSmemBytes});
+      {function, config->gridDim, config->blockDim, config->dynamicSmemBytes, Overlaps(*config)});
   return Count();
 }
 

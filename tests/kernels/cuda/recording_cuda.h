@@ -12,6 +12,7 @@ struct RecordedLaunch {
   const void* function;
   dim3 grid, block;
   size_t shared_bytes;
+  bool overlaps;  // programmatic dependent launch
 };
 
 // In place while it lives. One at a time.
