@@ -27,6 +27,7 @@ constexpr Row kPasses[] = {
     {"fold-constants", FoldConstants},
     {"fold-pad", FoldPad},
     {"fold-scale", FoldScale},
+    {"fuse-activations", FuseActivations},
     {"inline-constant-if", InlineConstantIf},
     {"lower-batch-norm", LowerBatchNorm},
     {"lower-precision-bf16", LowerPrecisionBf16},
@@ -43,13 +44,14 @@ constexpr std::string_view kClean[] = {
     "eliminate-identity", "simplify-arithmetic",   "merge-slices",       "cancel-transposes",
     "cancel-reshapes",    "common-subexpressions", "dead-code"};
 
-// A bias or a factor may stand before a BatchNormalization or after it. What clone-cheap copied, a
-// later common-subexpressions would merge again.
+// An activation's numbers are still where exporters wrote them before others move. A bias or a
+// factor may stand before a BatchNormalization or after it. What clone-cheap copied, a later
+// common-subexpressions would merge again.
 constexpr std::string_view kMoveArithmetic[] = {
-    "fold-constant-chains", "fold-pad",         "fold-bias",
-    "fold-scale",           "fold-batch-norm",  "fold-bias",
-    "fold-scale",           "lower-batch-norm", "dead-code",
-    "clone-cheap"};
+    "fuse-activations", "fold-constant-chains", "fold-pad",
+    "fold-bias",        "fold-scale",           "fold-batch-norm",
+    "fold-bias",        "fold-scale",           "lower-batch-norm",
+    "dead-code",        "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {
   for (const Row& row : kPasses) {

@@ -30,6 +30,7 @@ std::unique_ptr<Pass>
 FoldPad();  // Conv(Pad(x), w) ⇒ Conv(x, w) with pads; AveragePool, MaxPool likewise
 std::unique_ptr<Pass> FoldScale();  // Mul(Conv(x, w), c), Conv(Mul(x, c), w), c one per channel ⇒
                                     // Conv(x, w'); ConvTranspose, Gemm, MatMul likewise
+std::unique_ptr<Pass> FuseActivations();  // Mul(x, Sigmoid(x)) ⇒ Swish(x); Gelu, HardSwish likewise
 std::unique_ptr<Pass> InlineConstantIf();  // If(constant) ⇒ the branch's Nodes
 std::unique_ptr<Pass>
 LowerBatchNorm();  // BatchNormalization(x) ⇒ Add(Mul(x, s), t) (not for the CPU)

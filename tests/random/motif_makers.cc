@@ -99,6 +99,17 @@ void ConstantChain(Growth& g, Value& x) {
   g.AddValue(op, {first, &g.Constant(x.dtype(), {}, 0.5, 2)});
 }
 
+// Gelu or Swish as exporters write them.
+void Activation(Growth& g, Value& x) {
+  if (g.OneIn(2)) {
+    g.AddValue("Mul", {&x, g.AddValue("Sigmoid", {&x})});
+    return;
+  }
+  Value* part = g.AddValue("Erf", {g.AddValue("Div", {&x, &g.Filled(x.dtype(), {}, 1.4142135F)})});
+  part = g.AddValue("Add", {part, &g.Filled(x.dtype(), {}, 1)});
+  g.AddValue("Mul", {g.AddValue("Mul", {&x, part}), &g.Filled(x.dtype(), {}, 0.5F)});
+}
+
 void CastPair(Growth& g, Value& x) {
   static constexpr std::array kBetween = {DType::kF64, DType::kF16, DType::kF32};
   Value* between = g.AddValue("Cast", {&x}, {{"to", static_cast<int64_t>(g.OneOf(kBetween))}});
@@ -170,12 +181,12 @@ void ConstantIf(Growth& g, Value& x) {
 }
 
 constexpr Maker kMakers[] = {
-    {IsImage, ConvBlock},      {IsImage, ConvBlock},    {IsImage, Residual},
-    {IsImage, UpBlock},        {IsImage, PaddedWindow}, {IsMatrix, Linear},
-    {IsVolume, TransposePair}, {IsFloat, Neutral},      {IsFloat, ConstantChain},
-    {IsFloat, CastPair},       {HasAxes, ReshapePair},  {HasAxes, ComputedReshape},
-    {HasAxes, SplitAndJoin},   {HasAxes, SliceTwice},   {IsResult, Twin},
-    {IsAny, OfConstants},      {IsAny, ConstantIf},
+    {IsImage, ConvBlock},       {IsImage, ConvBlock},    {IsImage, Residual},
+    {IsImage, UpBlock},         {IsImage, PaddedWindow}, {IsMatrix, Linear},
+    {IsVolume, TransposePair},  {IsFloat, Neutral},      {IsFloat, ConstantChain},
+    {IsFloat, Activation},      {IsFloat, CastPair},     {HasAxes, ReshapePair},
+    {HasAxes, ComputedReshape}, {HasAxes, SplitAndJoin}, {HasAxes, SliceTwice},
+    {IsResult, Twin},           {IsAny, OfConstants},    {IsAny, ConstantIf},
 };
 
 }  // namespace

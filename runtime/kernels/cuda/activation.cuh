@@ -4,7 +4,7 @@
 
 #include "runtime/kernels/cuda/activation.h"
 #include "runtime/kernels/cuda/pointwise_codes.cuh"
-#include "runtime/kernels/cuda/vectors.cuh"
+#include "runtime/kernels/cuda/rounded.cuh"
 
 namespace onnx_cudnn {
 
@@ -12,12 +12,6 @@ template <typename F, int n>
 __device__ __forceinline__ void Map(float (&x)[n], F f) {
 #pragma unroll
   for (int i = 0; i < n; ++i) x[i] = f(x[i]);
-}
-
-// What a Node of Y would have written.
-template <typename Y>
-__device__ __forceinline__ float Rounded(float x) {
-  return Widen<float>(Narrow<Y>(x));
 }
 
 // x = f(x); Y is the type of kGate's inner Node.

@@ -1,8 +1,8 @@
-// What gemv.cu and pool_gemv.cu have in common.
+// What gemv.cu, pool_gemv.cu and squeeze_excite.cu have in common.
 #pragma once
 
 #include "runtime/kernels/cuda/gemv.h"
-#include "runtime/kernels/cuda/numbers.cuh"
+#include "runtime/kernels/cuda/rounded.cuh"
 #include "runtime/kernels/cuda/vectors.cuh"
 
 namespace onnx_cudnn {
@@ -13,11 +13,6 @@ using Words = Vector<uint32_t, kVectorBytes / 4>;
 
 __device__ __forceinline__ Words LoadWords(const void* from) {
   return LoadVector<kVectorBytes / 4>(static_cast<const uint32_t*>(from));
-}
-
-template <typename T>
-__device__ __forceinline__ float Rounded(float x) {
-  return Widen<float>(Narrow<T>(x));
 }
 
 // Element `at` of y.

@@ -14,6 +14,7 @@
 #include "runtime/kernels/cuda/dependent_launch.cuh"
 #include "runtime/kernels/cuda/gemv.cuh"
 #include "runtime/kernels/cuda/mma.cuh"
+#include "runtime/kernels/cuda/pixel_share.cuh"
 
 namespace onnx_cudnn {
 namespace {
@@ -24,7 +25,8 @@ constexpr int kLogWarp = 5, kWarp = 1 << kLogWarp;
 constexpr int kLogThreads = 9, kThreads = 1 << kLogThreads;
 static_assert(kThreads == kPoolGemvWarps * kWarp);
 constexpr int kMostImages = 8;
-constexpr int kVector = kPoolGemvVector, kLogVector = 3;
+constexpr int kLogVector = 3;
+static_assert(kPixelLanes == kPoolGemvVector && kPixelLanes == 1 << kLogVector);
 constexpr int kMostVectors = 1 << (kPoolGemvLogVectors + kPoolGemvMostLogParts);  // of a block
 constexpr int kPooledRow = kMostVectors + 4;  // neighbouring images lie in other banks
 // Sums are sent as two columns of two images: of 2^kLogPairs pairs of columns that a block owns
@@ -35,40 +37,6 @@ static_assert(2 * kReceived == PoolGemvColumns(0));
 constexpr int kFewLoads = 4, kManyLoads = 8;
 
 #if __CUDA_ARCH__ >= 900
-
-// The pixels that a lane sums: every step-th one.
-struct PixelShare {
-  const uint4* x;  // a vector of channels of the first one
-  int step, left;  // pixels; left: from the first one on, none below 1
-  int stride;      // vectors between those of two that it sums
-
-  // Has all of it in registers here: nothing of it is left to do where it is used.
-  __device__ __forceinline__ void Settle() {
-    asm volatile("" : "+l"(x), "+r"(step), "+r"(left), "+r"(stride));
-  }
-};
-
-template <typename T, int kLoads>
-__device__ __forceinline__ void AddPixels(PixelShare share, float (&sums)[kVector]) {
-  for (; share.left > 0; share.left -= kLoads * share.step, share.x += kLoads * share.stride) {
-    uint4 read[kLoads];
-#pragma unroll
-    for (int u = 0; u < kLoads; ++u) {
-      if (u * share.step < share.left) read[u] = __ldcg(share.x + u * share.stride);
-    }
-#pragma unroll
-    for (int u = 0; u < kLoads; ++u) {
-      if (u * share.step >= share.left) break;
-      const uint32_t words[] = {read[u].x, read[u].y, read[u].z, read[u].w};
-#pragma unroll
-      for (int i = 0; i < kVector / 2; ++i) {
-        const float2 two = Unpack(T{}, words[i]);
-        sums[2 * i] += two.x;
-        sums[2 * i + 1] += two.y;
-      }
-    }
-  }
-}
 
 template <typename T, int kLoads>
 __device__ __forceinline__ void Run(const Parameters& p) {
@@ -135,7 +103,7 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   ClusterWait();
   WaitForLaunchBefore();
 
-  float pixel_sums[kVector] = {};
+  float pixel_sums[kPixelLanes] = {};
   AddPixels<T, kLoads>(share, pixel_sums);
   for (int other = most_vectors; other < kWarp; other *= 2) {
 #pragma unroll

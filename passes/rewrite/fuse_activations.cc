@@ -1,0 +1,251 @@
+// Exporters write activations as several element-wise Nodes. One Node takes their place where they
+// are the product of x, a gate and a number:
+//   Gelu       x · (1 + erf(x / √2)) · 1/2
+//   Gelu       x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) · 1/2, approximate = "tanh"
+//   HardSwish  x · clip(x + 3, 0, 6) · 1/6, or x · HardSigmoid(x)
+//   Swish      x · Sigmoid(x)
+// The operands may stand in any order, the number at any place of the product. Results differ by
+// roundings, and by how far the written numbers are from the exact ones.
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes/rewrite/broadcast.h"
+#include "passes/rewrite/float_constants.h"
+#include "passes/rewrite/is_op.h"
+#include "passes/rewrite/rewrites.h"
+#include "runtime/ops/elements.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
+constexpr double kSqrtHalf = 0.70710678118654752440;
+constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
+constexpr int kMostProducts = 4;  // one in another, that 0.044715 · x³ is written with
+
+// Whether exporters write `exact` as `number`: as it is where bf16 holds it (1, 0.5, 6), else with
+// a few digits (up to 1e-3 off, relatively) or as bf16 rounds it.
+bool IsWrittenAs(double number, double exact) {
+  const double rounded = Widen<double>(Narrow<BFloat16>(exact));
+  return number == rounded || (rounded != exact && std::abs(number - exact) <= 1e-3 * exact);
+}
+
+// Operand `i`, a constant of one element that does not widen what it is computed with.
+std::optional<double> NumberAt(const Node& node, int i) {
+  if (!node.has_input(i)) return std::nullopt;
+  const Value& v = node.input(i);
+  if (!v.is_constant() || !kNumberTypes.Has(v.dtype()) || v.constant().elements() != 1 ||
+      !BroadcastsInto(v, node.input(i == 0 ? 1 : 0))) {
+    return std::nullopt;
+  }
+  return ToDoubles(v.constant())[0];
+}
+
+// A Value and the number that it is multiplied by, or that is added to it.
+struct WithNumber {
+  Value* value;
+  double number;
+};
+
+// Of an Add or a Mul.
+std::optional<WithNumber> SplitNumber(const Node& node) {
+  for (const int side : {1, 0}) {
+    const std::optional<double> number = NumberAt(node, side);
+    if (number.has_value()) return WithNumber{&node.input(1 - side), *number};
+  }
+  return std::nullopt;
+}
+
+std::optional<WithNumber> ScaledBy(const Node& node) {
+  if (IsOp(&node, {"Mul"})) return SplitNumber(node);
+  if (!IsOp(&node, {"Div"})) return std::nullopt;
+  const std::optional<double> divisor = NumberAt(node, 1);
+  if (!divisor.has_value()) return std::nullopt;
+  return WithNumber{&node.input(0), 1 / *divisor};
+}
+
+// x · gate · factor
+struct Product {
+  Value* x;
+  Value* gate;
+  double factor = 1;
+  const Value* inner = nullptr;  // of the first two; nullptr: there is no factor
+};
+
+// Every way to read a Mul or Div as a Product.
+std::vector<Product> ProductsOf(const Node& node) {
+  std::vector<Product> products;
+  const auto add = [&](Value& a, Value& b, double factor, const Value* inner) {
+    products.push_back({&a, &b, factor, inner});
+    products.push_back({&b, &a, factor, inner});
+  };
+  if (const std::optional<WithNumber> scaled = ScaledBy(node)) {
+    const Node* mul = scaled->value->producer();
+    if (IsOp(mul, {"Mul"})) add(mul->input(0), mul->input(1), scaled->number, scaled->value);
+    return products;
+  }
+  if (!IsOp(&node, {"Mul"})) return products;
+  add(node.input(0), node.input(1), 1, nullptr);
+  for (const int side : {0, 1}) {
+    const Value& inner = node.input(side);
+    if (inner.producer() == nullptr) continue;
+    const std::optional<WithNumber> scaled = ScaledBy(*inner.producer());
+    if (scaled.has_value()) add(*scaled->value, node.input(1 - side), scaled->number, &inner);
+  }
+  return products;
+}
+
+// Compares a gate's Nodes with a formula of x, from its end on. Whether its numbers are the
+// formula's, and whether anybody else reads what lies between, is noted beside.
+class Formula {
+ public:
+  explicit Formula(const Product& product)
+      : x_(product.x),
+        gate_(product.gate),
+        has_other_users_(product.inner != nullptr && !product.inner->has_one_use()) {}
+
+  bool IsSigmoid() { return Under(gate_, "Sigmoid") == x_; }
+  bool IsHardSigmoid() {
+    if (Under(gate_, "HardSigmoid") != x_) return false;
+    const Attrs& attrs = gate_->producer()->attrs();
+    Compare(attrs.Float("alpha", 0.2F), 1.0 / 6);
+    Compare(attrs.Float("beta", 0.5F), 0.5);
+    return true;
+  }
+  bool IsClip() {
+    if (Without(3, Under(gate_, "Clip")) != x_) return false;
+    const Node& clip = *gate_->producer();
+    const std::optional<double> low = NumberAt(clip, 1), high = NumberAt(clip, 2);
+    if (!low.has_value() || !high.has_value()) return false;
+    Compare(*low, 0);
+    Compare(*high, 6);
+    return true;
+  }
+  bool IsErf() { return Unscaled(kSqrtHalf, Under(Without(1, gate_), "Erf")) == x_; }
+  bool IsTanh() {
+    const Value* sum = Unscaled(kSqrtTwoOverPi, Under(Without(1, gate_), "Tanh"));
+    const Node* add = Inner(sum, {"Add"});
+    if (add == nullptr) return false;
+    const int side = &add->input(0) == x_ ? 0 : 1;
+    if (&add->input(side) != x_ || !ReadPower(add->input(1 - side), kMostProducts)) return false;
+    Compare(exponent_, 3);
+    Compare(coefficient_, 0.044715);
+    return true;
+  }
+
+  void Compare(double number, double exact) { has_other_numbers_ |= !IsWrittenAs(number, exact); }
+  // Empty: it is the formula.
+  std::string_view WhyNot() const {
+    if (has_other_numbers_) return "a number is not the activation's";
+    if (has_other_users_) return "a value inside of the activation has other users";
+    return kTypes.Has(x_->dtype()) ? "" : "its type is not f32, f16 or bf16";
+  }
+
+ private:
+  // The producer of a Value of the formula; nullptr: it is another op.
+  const Node* Inner(const Value* v, std::initializer_list<std::string_view> ops) {
+    if (v == nullptr || !IsOp(v->producer(), ops)) return nullptr;
+    has_other_users_ |= !v->has_one_use();
+    return v->producer();
+  }
+  // u of v = op(u), v = u + number, v = u · number; nullptr: v is none.
+  const Value* Under(const Value* v, std::string_view op) {
+    const Node* node = Inner(v, {op});
+    return node == nullptr ? nullptr : &node->input(0);
+  }
+  const Value* Without(double number, const Value* v) {
+    const Node* add = Inner(v, {"Add"});
+    return add == nullptr ? nullptr : Compared(SplitNumber(*add), number);
+  }
+  const Value* Unscaled(double number, const Value* v) {
+    const Node* node = Inner(v, {"Div", "Mul"});
+    return node == nullptr ? nullptr : Compared(ScaledBy(*node), number);
+  }
+  const Value* Compared(const std::optional<WithNumber>& found, double number) {
+    if (!found.has_value()) return nullptr;
+    Compare(found->number, number);
+    return found->value;
+  }
+
+  // Multiplies coefficient_ · x^exponent_ by `v`, which up to `most` products deep is of x and
+  // numbers; false: it is not.
+  bool ReadPower(const Value& v, int most) {
+    if (&v == x_) {
+      ++exponent_;
+      return true;
+    }
+    const Node* node = most == 0 ? nullptr : Inner(&v, {"Div", "Mul", "Pow"});
+    if (node == nullptr) return false;
+    if (node->op() == "Pow") {
+      const std::optional<double> exponent = NumberAt(*node, 1);
+      exponent_ += exponent.value_or(0);
+      return exponent.has_value() && &node->input(0) == x_;
+    }
+    if (const std::optional<WithNumber> scaled = ScaledBy(*node)) {
+      coefficient_ *= scaled->number;
+      return ReadPower(*scaled->value, most - 1);
+    }
+    return node->op() == "Mul" && ReadPower(node->input(0), most - 1) &&
+           ReadPower(node->input(1), most - 1);
+  }
+
+  const Value* x_;
+  const Value* gate_;
+  bool has_other_numbers_ = false, has_other_users_;
+  double exponent_ = 0, coefficient_ = 1;
+};
+
+struct Activation {
+  double factor;  // 1: there is none
+  bool (Formula::*is_gate)();
+  std::string_view op;
+  std::string_view approximate = "";  // of Gelu
+};
+constexpr Activation kActivations[] = {{1, &Formula::IsSigmoid, "Swish"},
+                                       {1, &Formula::IsHardSigmoid, "HardSwish"},
+                                       {1.0 / 6, &Formula::IsClip, "HardSwish"},
+                                       {0.5, &Formula::IsErf, "Gelu"},
+                                       {0.5, &Formula::IsTanh, "Gelu", "tanh"}};
+
+Match Replace(Graph& graph, Node& old, Value& x, const Activation& activation) {
+  NodeSpec spec{.op = std::string(activation.op),
+                .inputs = {&x},
+                .outputs = {old.output(0).name()},
+                .name = old.name()};
+  if (!activation.approximate.empty()) {
+    spec.attrs.Set("approximate", std::string(activation.approximate));
+  }
+  Node& fused = graph.AddNode(std::move(spec));
+  graph.SetType(fused.output(0), old.output(0).type());
+  graph.ReplaceAllUses(old.output(0), fused.output(0));
+  return Match::Changed();
+}
+
+class FuseActivationsPass final : public NodePass {
+ public:
+  std::string_view name() const override { return "fuse-activations"; }
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Div", "Mul"}); }
+  absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
+    Match match = Match::None();
+    for (const Product& product : ProductsOf(node)) {
+      for (const Activation& activation : kActivations) {
+        if ((activation.factor == 1) != (product.inner == nullptr)) continue;
+        Formula formula(product);
+        if (!(formula.*activation.is_gate)()) continue;
+        formula.Compare(product.factor, activation.factor);
+        const std::string_view why_not = formula.WhyNot();
+        if (why_not.empty()) return Replace(graph, node, *product.x, activation);
+        match = Match::No(node, why_not);
+      }
+    }
+    return match;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> FuseActivations() { return std::make_unique<FuseActivationsPass>(); }
+
+}  // namespace onnx_cudnn
