@@ -28,12 +28,14 @@ constexpr Row kPasses[] = {
     {"fold-pad", FoldPad},
     {"fold-scale", FoldScale},
     {"fuse-activations", FuseActivations},
+    {"fuse-layer-norm", FuseLayerNorm},
     {"inline-constant-if", InlineConstantIf},
     {"lower-batch-norm", LowerBatchNorm},
     {"lower-precision-bf16", LowerPrecisionBf16},
     {"lower-precision-fp16", LowerPrecisionFp16},
     {"merge-slices", MergeSlices},
     {"own-outputs", OwnOutputs},
+    {"pool-means", PoolMeans},
     {"simplify-arithmetic", SimplifyArithmetic},
     {"split-pad", SplitPad},
 };
@@ -44,14 +46,15 @@ constexpr std::string_view kClean[] = {
     "eliminate-identity", "simplify-arithmetic",   "merge-slices",       "cancel-transposes",
     "cancel-reshapes",    "common-subexpressions", "dead-code"};
 
-// An activation's numbers are still where exporters wrote them before others move. A bias or a
-// factor may stand before a BatchNormalization or after it. What clone-cheap copied, a later
-// common-subexpressions would merge again.
+// What exporters write in parts is put together while their numbers are where they wrote them:
+// fold-scale would take a factor into the product behind it. A bias or a factor may stand before a
+// BatchNormalization or after it. What clone-cheap copied, a later common-subexpressions would
+// merge again.
 constexpr std::string_view kMoveArithmetic[] = {
-    "fuse-activations", "fold-constant-chains", "fold-pad",
-    "fold-bias",        "fold-scale",           "fold-batch-norm",
-    "fold-bias",        "fold-scale",           "lower-batch-norm",
-    "dead-code",        "clone-cheap"};
+    "fuse-layer-norm", "pool-means", "fuse-activations", "fold-constant-chains",
+    "fold-pad",        "fold-bias",  "fold-scale",       "fold-batch-norm",
+    "fold-bias",       "fold-scale", "lower-batch-norm", "dead-code",
+    "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {
   for (const Row& row : kPasses) {

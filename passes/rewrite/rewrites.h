@@ -31,6 +31,8 @@ FoldPad();  // Conv(Pad(x), w) ⇒ Conv(x, w) with pads; AveragePool, MaxPool li
 std::unique_ptr<Pass> FoldScale();  // Mul(Conv(x, w), c), Conv(Mul(x, c), w), c one per channel ⇒
                                     // Conv(x, w'); ConvTranspose, Gemm, MatMul likewise
 std::unique_ptr<Pass> FuseActivations();  // Mul(x, Sigmoid(x)) ⇒ Swish(x); Gelu, HardSwish likewise
+std::unique_ptr<Pass>
+FuseLayerNorm();  // (x − mean) / sqrt(variance + epsilon) · c + d ⇒ LayerNormalization(x, c, d)
 std::unique_ptr<Pass> InlineConstantIf();  // If(constant) ⇒ the branch's Nodes
 std::unique_ptr<Pass>
 LowerBatchNorm();  // BatchNormalization(x) ⇒ Add(Mul(x, s), t) (not for the CPU)
@@ -41,6 +43,7 @@ std::unique_ptr<Pass>
 MergeSlices();  // Slice(Slice(x)) ⇒ one Slice, nested Concats ⇒ one, Concat(Split(x)) ⇒ x
 std::unique_ptr<Pass>
 OwnOutputs();  // a graph output that is an input, a constant or an earlier output ⇒ its Identity
+std::unique_ptr<Pass> PoolMeans();  // ReduceMean(x) over all spatial axes ⇒ GlobalAveragePool(x)
 std::unique_ptr<Pass>
 SimplifyArithmetic();  // x·1, x + 0, Neg(Neg(x)), Cast(Cast(x)), Clip(Relu(x)) … ⇒ x, or one Node
 std::unique_ptr<Pass> SplitPad();  // Conv(x, w) with uneven pads ⇒ Conv(Pad(x), w) with even ones

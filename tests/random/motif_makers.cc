@@ -12,6 +12,7 @@ using Ints = std::vector<int64_t>;
 
 bool IsAny(const Value&) { return true; }
 bool IsMatrix(const Value& x) { return IsFloat(x) && x.rank() == 2; }
+bool IsTensor(const Value& x) { return IsFloat(x) && HasAxes(x); }
 bool IsResult(const Value& x) { return x.producer() != nullptr && x.producer()->bodies().empty(); }
 bool IsVolume(const Value& x) { return x.rank() == 4; }
 
@@ -43,10 +44,12 @@ Value* Epilogue(Growth& g, Value* y) {
   return y;
 }
 
+// Keeps the extents; 2 × 2 windows have pads on one side.
 Value* Convolution(Growth& g, Value& x, int64_t channels) {
-  const int64_t kernel = g.OneIn(2) ? 1 : 3;
+  const int64_t kernel = g.OneIn(2) ? 1 : 2 + g.Below(2);
+  const int64_t begin = (kernel - 1) / 2, end = kernel / 2;
   return g.AddValue("Conv", {&x, &g.Constant(x.dtype(), {channels, x.dim(1), kernel, kernel})},
-                    {{"pads", Ints(4, kernel / 2)}});
+                    {{"pads", Ints{begin, begin, end, end}}});
 }
 
 void ConvBlock(Growth& g, Value& x) { Epilogue(g, Convolution(g, x, 1 + g.Below(4))); }
@@ -151,6 +154,23 @@ void SliceTwice(Growth& g, Value& x) {
   }
 }
 
+// LayerNormalization as exporters write it.
+void WrittenLayerNorm(Growth& g, Value& x) {
+  const auto mean = [&](Value* v) { return g.AddValue("ReduceMean", {v, &g.Ints({-1})}); };
+  Value* d = g.AddValue("Sub", {&x, mean(&x)});
+  Value* variance = mean(g.AddValue("Mul", {d, d}));
+  Value* root = g.AddValue("Sqrt", {g.AddValue("Add", {variance, &g.Filled(x.dtype(), {}, 0.5)})});
+  const Dims row = {x.dim(x.rank() - 1)};
+  Value* y = g.AddValue("Mul", {g.AddValue("Div", {d, root}), &g.Constant(x.dtype(), row)});
+  g.AddValue("Add", {y, &g.Constant(x.dtype(), row)});
+}
+
+// Each channel by what its mean says, as in squeeze and excitation.
+void Excitation(Growth& g, Value& x) {
+  Value* mean = g.AddValue("ReduceMean", {&x, &g.Ints({2, 3})});
+  g.AddValue("Mul", {&x, g.AddValue("Sigmoid", {mean})});
+}
+
 // A Node that stands there already, once more.
 void Twin(Growth& g, Value& x) {
   const Node& node = *x.producer();
@@ -181,12 +201,16 @@ void ConstantIf(Growth& g, Value& x) {
 }
 
 constexpr Maker kMakers[] = {
-    {IsImage, ConvBlock},       {IsImage, ConvBlock},    {IsImage, Residual},
-    {IsImage, UpBlock},         {IsImage, PaddedWindow}, {IsMatrix, Linear},
-    {IsVolume, TransposePair},  {IsFloat, Neutral},      {IsFloat, ConstantChain},
-    {IsFloat, Activation},      {IsFloat, CastPair},     {HasAxes, ReshapePair},
-    {HasAxes, ComputedReshape}, {HasAxes, SplitAndJoin}, {HasAxes, SliceTwice},
-    {IsResult, Twin},           {IsAny, OfConstants},    {IsAny, ConstantIf},
+    {IsImage, ConvBlock},         {IsImage, ConvBlock},
+    {IsImage, Residual},          {IsImage, UpBlock},
+    {IsImage, PaddedWindow},      {IsMatrix, Linear},
+    {IsVolume, TransposePair},    {IsFloat, Neutral},
+    {IsFloat, ConstantChain},     {IsFloat, Activation},
+    {IsFloat, CastPair},          {HasAxes, ReshapePair},
+    {HasAxes, ComputedReshape},   {HasAxes, SplitAndJoin},
+    {HasAxes, SliceTwice},        {IsResult, Twin},
+    {IsAny, OfConstants},         {IsAny, ConstantIf},
+    {IsTensor, WrittenLayerNorm}, {IsImage, Excitation},
 };
 
 }  // namespace

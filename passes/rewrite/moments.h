@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+
+#include "runtime/graph/graph.h"
+
+namespace onnx_cudnn {
+
+// The parts that means and variances are written with.
+
+// The axis from which on, up to the last one, a ReduceMean averages and keeps extents of 1;
+// nullopt: its axes are others or not constant, or it drops them.
+std::optional<int> FirstAveragedAxis(const Node& mean);
+
+// x of Mul(x, x) and of Pow(x, 2); nullptr: `node` is neither, or nullptr itself.
+const Value* Squared(const Node* node);
+
+// The number of a constant of one element that, together with `into`, gives the shape of `into`.
+std::optional<double> NumberInto(const Value& value, const Value& into);
+
+}  // namespace onnx_cudnn
