@@ -49,26 +49,41 @@ SameBytes RowMajorOf(const Node& node) {
   return {Format::RowMajor(node.input(0).dims()), Format::RowMajor(node.output(0).dims())};
 }
 
-// The axes of a Transpose's input by the names that its output has for them.
-Format Renamed(const Format& format, const std::vector<int64_t>& perm) {
-  std::vector<Format::Axis> axes(format.axes().begin(), format.axes().end());
-  for (Format::Axis& axis : axes) {
-    axis.dim = static_cast<int>(std::find(perm.begin(), perm.end(), axis.dim) - perm.begin());
+// The dim of the output that each one of the input becomes where a Node moves none past another, or
+// is a Transpose; those of one element are left out of Formats, and stand for anything.
+std::optional<std::vector<int>> OutputDims(const Node& node) {
+  const Dims in = node.input(0).dims(), out = node.output(0).dims();
+  const int in_rank = static_cast<int>(in.size()), out_rank = static_cast<int>(out.size());
+  std::vector<int> to(in.size(), 0);
+  if (IsTranspose(node)) {
+    const std::vector<int64_t> perm = TransposePerm(node, in_rank);
+    for (int i = 0; i < in_rank; ++i) to[perm[i]] = i;
+    return to;
   }
-  return Format::Of(axes);
+  int o = 0;
+  for (int i = 0; i < in_rank; ++i) {
+    if (in[i] == 1) continue;
+    while (o < out_rank && out[o] == 1) ++o;
+    if (o == out_rank || out[o] != in[i]) return std::nullopt;
+    to[i] = o++;
+  }
+  return to;
 }
 
-// The Formats between which a Transpose only renames axes.
+// The Formats between which a Node only renames axes.
 std::vector<SameBytes> Renamings(const Node& node, const Target& target) {
   const Value& in = node.input(0);
   if (in.elements() == 0) return {RowMajorOf(node)};
-  const std::vector<int64_t> perm = TransposePerm(node, in.rank());
+  const std::optional<std::vector<int>> to = OutputDims(node);
+  if (!to.has_value()) return {};
   const std::vector<Format> choices = FormatChoices(node.output(0), target);
   std::vector<SameBytes> renamings;
   for (Format& from : FormatChoices(in, target)) {
-    Format to = Renamed(from, perm);
-    if (std::find(choices.begin(), choices.end(), to) == choices.end()) continue;
-    renamings.push_back({std::move(from), std::move(to)});
+    std::vector<Format::Axis> axes(from.axes().begin(), from.axes().end());
+    for (Format::Axis& axis : axes) axis.dim = (*to)[axis.dim];
+    Format renamed = Format::Of(axes);
+    if (std::find(choices.begin(), choices.end(), renamed) == choices.end()) continue;
+    renamings.push_back({std::move(from), std::move(renamed)});
   }
   return renamings;
 }
@@ -352,10 +367,9 @@ Candidate CutCandidate(const Engine& engine, const Node& node, const Format& who
 }
 
 bool IsSameBytes(const Node& node, const SameBytes& formats, const Target& target) {
-  if (IsTranspose(node)) {
-    const std::vector<SameBytes> renamings = Renamings(node, target);
-    return std::find(renamings.begin(), renamings.end(), formats) != renamings.end();
-  }
+  const std::vector<SameBytes> renamings = Renamings(node, target);
+  if (std::find(renamings.begin(), renamings.end(), formats) != renamings.end()) return true;
+  if (IsTranspose(node)) return false;
   const bool is_unchanged = node.input(0).dims() == node.output(0).dims();
   return (is_unchanged && formats.in == formats.out) || formats == RowMajorOf(node);
 }
@@ -377,8 +391,14 @@ class ViewEngine final : public Engine {
     if (!support) return sink.No(*this, anchor, support.reason());
     if (IsConcat(anchor)) return ProposeConcat(anchor, target, sink);
     if (IsCut(anchor)) return ProposeCut(anchor, target, sink);
-    if (IsTranspose(anchor)) return ProposeTranspose(anchor, target, sink);
-    sink.Add(RowMajorCandidate(*this, anchor, Space::kDevice, target));
+    std::vector<SameBytes> formats = Renamings(anchor, target);
+    if (formats.empty()) formats.push_back(RowMajorOf(anchor));
+    for (SameBytes& same : formats) {
+      Candidate candidate = RowMajorCandidate(*this, anchor, Space::kDevice, target);
+      for (Placement& p : candidate.inputs) p.format = same.in;
+      for (Placement& p : candidate.outputs) p.format = same.out;
+      sink.Add(std::move(candidate));
+    }
   }
 
   Support Check(const Graph&, const Candidate& candidate, const Target& target) const override {
@@ -399,15 +419,6 @@ class ViewEngine final : public Engine {
   }
 
  private:
-  void ProposeTranspose(const Node& transpose, const Target& target, CandidateSink& sink) const {
-    for (SameBytes& formats : Renamings(transpose, target)) {
-      Candidate candidate = RowMajorCandidate(*this, transpose, Space::kDevice, target);
-      for (Placement& p : candidate.inputs) p.format = formats.in;
-      for (Placement& p : candidate.outputs) p.format = formats.out;
-      sink.Add(std::move(candidate));
-    }
-  }
-
   void ProposeConcat(const Node& concat, const Target& target, CandidateSink& sink) const {
     Support last = Support::Yes();
     for (const bool channels_last : {false, true}) {

@@ -1,4 +1,4 @@
-// Transposes that only name the axes of a Format anew.
+// Transposes, and Reshapes of the same extents but for ones, only name the axes of a Format anew.
 #include "tests/support/proposed.h"
 #include "tests/support/run_program.h"
 
@@ -43,6 +43,25 @@ TEST_F(ViewTransposeTest, LeavesOrdersThatNoEngineProposes) {
   EXPECT_EQ(At(graph, "Transpose").reasons, Lines({"it moves bytes"}));
 }
 
+TEST_F(ViewTransposeTest, KeepsChannelsLastWhereAnAxisOfOneGoesOrComes) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float[2,8,1,5] x) => (y) <int64[1] a = {2}>
+      { s = Squeeze(x, a)
+        u = Unsqueeze(s, a)
+        y = Relu(u) })");
+  const Lines squeezed = LinesAt(graph, "Squeeze"), unsqueezed = LinesAt(graph, "Unsqueeze");
+  EXPECT_EQ(squeezed, Lines({"{Squeeze} rows > rows", "{Squeeze} last > last"}));
+  EXPECT_EQ(unsqueezed, Lines({"{Unsqueeze} rows > rows", "{Unsqueeze} last > last"}));
+}
+
+TEST_F(ViewTransposeTest, ReshapesOfOtherExtentsAreRowMajor) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float[2,8,3,5] x) => (y) <int64[3] d = {2, 8, 15}>
+      { r = Reshape(x, d)
+        y = Relu(r) })");
+  EXPECT_EQ(LinesAt(graph, "Reshape"), Lines({"{Reshape} rows > rows"}));
+}
+
 TEST_F(ViewTransposeTest, RefusesEqualFormatsOfEqualDims) {
   const Graph graph = GraphWithWeights(R"(
       g (float[1,3,3,3] x) => (y)
@@ -78,6 +97,22 @@ TEST_F(ViewTransposeTest, FramesAConvolutionInItsProgram) {
     for (const char* mover : {"kernel {Transpose}", "Reformat"}) {
       EXPECT_EQ(partitions.find(mover), std::string::npos) << partitions;
     }
+  }
+}
+
+TEST_F(ViewTransposeTest, ASqueezedImageIsATransposedSequence) {  // as CTC heads have it
+  const Graph graph = GraphWithWeights(R"(
+      g (float[1,4,2,8] x, float[8,4,2,1] w) => (float[1,8,8] y) <int64[1] a = {2}>
+      { c = Conv(x, w)
+        s = Squeeze(c, a)
+        t = Transpose<perm = [0,2,1]>(s)
+        y = Softmax(t) })");
+  for (const Partitioner partitioner : {Greedy, CostSearch}) {
+    const auto program = ExpectRunsLikeEvaluate(graph, {}, target_, partitioner);
+    ASSERT_NE(program, nullptr);
+    const std::string partitions = Partitions(*program);
+    EXPECT_NE(partitions.find("view {Squeeze}"), std::string::npos) << partitions;
+    EXPECT_NE(partitions.find("view {Transpose}"), std::string::npos) << partitions;
   }
 }
 
