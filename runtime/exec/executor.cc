@@ -26,6 +26,7 @@ struct Executor::Launchable {
   std::vector<int> waits;   // Steps
   bool is_awaited = false;  // on another stream
   bool on_host = false;     // its operands lie in the host's memory
+  bool next_waits = false;  // LaunchArgs::next_waits
   std::vector<const void*> in;
   std::vector<void*> out;
   std::vector<const void*> constants;
@@ -132,8 +133,25 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
     launchable.waits = scheduled.waits;
     for (int wait : scheduled.waits) executor->steps_[wait].is_awaited = true;
   }
+  executor->FindWhoseNextWaits();
   executor->events_.resize(p.steps.size());
   return executor;
+}
+
+// What is awaited has an event behind it on its stream, and what waits for another stream's has one
+// before.
+void Executor::FindWhoseNextWaits() {
+  std::vector<Launchable*> last(program_->schedule.streams, nullptr);  // by stream
+  for (const ScheduledStep& scheduled : program_->schedule.steps) {
+    Launchable& here = steps_[scheduled.step];
+    Launchable*& before = last[here.stream];
+    const bool launches = here.step->launches() && !here.on_host;
+    if (before != nullptr && launches && here.waits.empty() && !before->is_awaited) {
+      before->next_waits = here.step->waits();
+    }
+    if (!here.step->launches() && here.waits.empty() && !here.is_awaited) continue;
+    before = launches ? &here : nullptr;
+  }
 }
 
 absl::Status Executor::TakeArena(Device& device) {
@@ -327,7 +345,8 @@ absl::Status Executor::LaunchStep(int index) {
                         .constants = launchable.constants,
                         .workspace = launchable.workspace,
                         .stream = {.index = launchable.stream},
-                        .fault = faults_.word(index)};
+                        .fault = faults_.word(index),
+                        .next_waits = launchable.next_waits};
   const int stream = launchable.stream;
   if (launchable.on_host) return streams_->LaunchOnHost(stream, *launchable.step, args, scratch);
   return streams_->Launch(stream, *launchable.step, args, scratch);

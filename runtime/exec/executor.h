@@ -67,6 +67,7 @@ class Executor {
   Executor(std::shared_ptr<const Program> program, Device& device, const ExecutorOptions& options);
   struct Launchable;  // a Step with its resolved operands
   absl::Status TakeArena(Device& device);
+  void FindWhoseNextWaits();
   std::byte* InArena(Space space, int64_t offset) const;
   absl::Status Resolve(int index, ConstantStore& constants);
   absl::Status BeforeRun();

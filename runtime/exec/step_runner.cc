@@ -269,7 +269,8 @@ absl::Status StepRunner::Launch(size_t constant_set) {
                         .constants = constant_sets_[constant_set],
                         .workspace = workspace_.get(),
                         .stream = {},
-                        .fault = step_->may_fault() ? word : nullptr};
+                        .fault = step_->may_fault() ? word : nullptr,
+                        .next_waits = step_->waits()};
   return on_host_ ? streams_->LaunchOnHost(0, *step_, args, {})
                   : streams_->Launch(0, *step_, args, {});
 }

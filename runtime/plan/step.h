@@ -53,6 +53,8 @@ struct LaunchArgs {
   // A word that the host reads after the Run, 0 before it; what Step::Fault explains. nullptr for
   // Steps that say may_fault() == false.
   uint64_t* fault = nullptr;
+  // Whether the next work on the stream is a launch that waits (Step::waits).
+  bool next_waits = false;
 };
 
 // A compiled signature. Holds no Node, Value or weight. Thread-safe.
@@ -64,6 +66,9 @@ class Step {
   virtual absl::Span<const Alias> aliases() const { return {}; }
   virtual bool launches() const { return true; }  // false: a view, aliases are all of it
   virtual absl::Status Launch(const LaunchArgs& args) const = 0;
+  // Whether its first launch may start before those on the stream before it are over, and waits for
+  // them on the device before it reads or writes.
+  virtual bool waits() const { return false; }
   // Whether a launch that succeeded may still store a fault word: an index out of range, seen on
   // the device.
   virtual bool may_fault() const { return false; }

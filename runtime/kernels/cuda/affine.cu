@@ -80,7 +80,7 @@ __device__ __forceinline__ void AffineLane(const AffineParameters<Word>& p, Word
 
 template <typename T, typename Word>
 __global__ void __launch_bounds__(kBlock) AffineLanes(AffineParameters<Word> p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   constexpr int kWidth = kVectorBytes / sizeof(T);
   const int64_t of_block = static_cast<int64_t>(kBlock) * kVectors * kWidth;
   const int64_t start = blockIdx.x * of_block, thread = threadIdx.x;
@@ -138,7 +138,7 @@ struct BatchFactorsParameters {
 
 template <typename C>
 __global__ void __launch_bounds__(kBlock) BatchFactors(BatchFactorsParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t c = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (c >= p.channels) return;
   double s[4];

@@ -92,7 +92,7 @@ struct BetterOrAny {
 
 template <typename T, int kRows, int kCount>
 __global__ void __launch_bounds__(kMostRowThreads) ArgReduceRows(ArgReduceParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using Key = KeyOf<T>;
   using Slice = RowSlice<T, kCount>;
   __shared__ Found<Key> scratch[kMostWarps];
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kMostRowThreads) ArgReduceRows(ArgReduceParame
 
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kMostColumnThreads) ArgReduceColumns(ArgReduceParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using Key = KeyOf<T>;
   extern __shared__ __align__(16) unsigned char scratch_bytes[];
   ColumnSlice<T, kWidth> slice(p.columns);

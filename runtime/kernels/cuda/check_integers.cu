@@ -7,7 +7,7 @@ namespace {
 
 // One thread.
 __global__ void CheckIntegers(const __grid_constant__ CheckedIntegers p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   for (int i = 0; i < static_cast<int>(p.numbers.count); ++i) {
     const int64_t number = p.numbers[i];
     if (number == p.expected[i] || (p.may_be_one[i] && number == 1)) continue;

@@ -79,7 +79,7 @@ __device__ __forceinline__ void StoreWalk(const ConcatParameters<W>& p, W lane) 
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads)
     JoinRows(const __grid_constant__ ConcatParameters<W> p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const W first = static_cast<W>(blockIdx.x) * (kThreads * kVectors) + threadIdx.x;
   const void* from[kVectors];
   int64_t at[kVectors];

@@ -69,6 +69,7 @@ absl::StatusOr<KernelCode> CompileConv3x3(const KernelRequest& request) {
   const Conv3x3Form form = {y.dtype(), chain.residual != nullptr, chain.has_relu};
   code.calls.push_back(Conv3x3Call(form, parameters, info.multiprocessors));
   KernelCall& call = code.calls.back();
+  call.next_waits_at = offsetof(Conv3x3Parameters, next_waits);
   const auto map = [&](size_t at, const KernelOperand& operand, int rows) {
     call.maps.push_back({at, operand.slot, MapRows(operand, rows)});
   };

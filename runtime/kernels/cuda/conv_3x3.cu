@@ -268,7 +268,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const uint32_t shared = (SharedAddress(dynamic) + 1023) & ~1023u;
   const Barriers barriers(SharedAddress(barrier_words));
   const int thread = static_cast<int>(threadIdx.x);
-  LaunchDependents();
+  LetNextStart(p.next_waits);
   if (thread == 0) barriers.Init<kResidual>();
   constexpr int kTailWords = kTailBytes / 4;
   for (int i = thread; i < kImages * kTailWords; i += kThreads) {

@@ -25,6 +25,7 @@ struct Conv3x3Parameters {
   const float* bias;           // [64]
   int image_tiles;             // of one image: height / 7, rounded up
   int tiles;                   // of all
+  bool next_waits;             // as LaunchArgs has it
 };
 
 struct Conv3x3Form {

@@ -190,6 +190,7 @@ class Assembler {
     const bool has_program = chain_.segments() > 0 || Activates();
     KernelCall call = make(plan_.way.pixels, plan_.way.filters, shape, p_,
                            has_program ? &chain_.program() : nullptr);
+    call.next_waits_at = offsetof(ConvChainParameters, next_waits);
     call.Bind(offsetof(ConvChainParameters, slabs), slabs_);
     for (int i = 0; i < plan_.sources; ++i) {
       if (!x_[i]) continue;
@@ -212,6 +213,7 @@ class Assembler {
     link.form.activates = Activates();
     const auto make = dtype() == DType::kF16 ? ConvChainPlainF16Call : ConvChainPlainBF16Call;
     KernelCall call = make(link.form, link.shape, link.parameters);
+    call.next_waits_at = offsetof(Link, next_waits);
     call.Bind(offsetof(Link, slabs), slabs_);
     for (int i = 0; i < plan_.sources; ++i) {
       const size_t at = offsetof(Link, source) + i * sizeof(ConvChainPlainSource);

@@ -161,7 +161,7 @@ __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* pro
   float4* received = reinterpret_cast<float4*>(shared + p.received_at);
   int* table = reinterpret_cast<int*>(shared + p.table_at);
 
-  LaunchDependents();
+  LetNextStart(p.next_waits);
   if (thread == 0) {
     BarrierInit(weights_came, 1);
     BarrierInit(sums_came, 1);

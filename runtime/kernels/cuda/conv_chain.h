@@ -45,6 +45,7 @@ struct ConvChainParameters {
   int slab_bytes;                       // as it is copied
   int patch_at, received_at, table_at;  // bytes in shared memory
   int step_table_at;                    // ints behind the first table
+  bool next_waits;                      // as LaunchArgs has it
 };
 
 // Of a link with prologues or epilogues that are chains. Apart, for a launch takes longer with more
@@ -84,6 +85,7 @@ struct ConvChainPlainParameters {
   uint32_t row_bytes;    // of a filter in the slab
   uint32_t received_at;  // bytes in shared memory
   Activation activation;
+  bool next_waits;  // as LaunchArgs has it
 };
 // The first source of 3 × 3 windows.
 struct ConvChainPlainWindow {

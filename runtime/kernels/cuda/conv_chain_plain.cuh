@@ -251,7 +251,7 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   share.own = Own::kAll >> share.log_split;
   share.weights_came = SharedAddress(barriers), share.sums_came = share.weights_came + 8;
   const uint32_t part = share.part, base = share.base;
-  LaunchDependents();
+  LetNextStart(p.next_waits);
   Begin<kIsSplit>(p, share);
 
   const TilePlace tile = PlaceOf(parameters, blockIdx.x >> share.log_split, kPixels);

@@ -286,6 +286,7 @@ absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
   KernelCode code;
   code.calls.push_back(ConvGemmCall(form, parameters, blocks));
   KernelCall& call = code.calls.back();
+  call.next_waits_at = offsetof(ConvGemmParameters, next_waits);
   std::vector<int> weights, biases;
   for (size_t i = 0; i < convs.size(); ++i) {
     const size_t at = offsetof(ConvGemmParameters, source) + i * sizeof(ConvGemmSource);

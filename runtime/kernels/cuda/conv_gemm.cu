@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const Rings rings(p, SharedAddress(barrier_words), SharedAddress(dynamic), kBoxBytes,
                     kFilters * kRowBytes);
   RunJobs(
-      rings, /*readers=*/kWarps, /*writers=*/kWarps,
+      p, rings, /*readers=*/kWarps, /*writers=*/kWarps,
       [&](int warp) {
         if (warp == 0) BringSlices<T, kPixels, kFilters>(p, rings);
         if (warp == 1) StoreResults<T, kFilters>(p, rings);

@@ -197,10 +197,11 @@ __device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const R
 //   move(warp)        one thread of each of the four warps that move
 //   multiply(group)   a warpgroup; its number is a std::integral_constant
 template <typename Move, typename Multiply>
-__device__ __forceinline__ void RunJobs(const Rings& rings, int readers, int writers,
-                                        const Move& move, const Multiply& multiply) {
+__device__ __forceinline__ void RunJobs(const ConvGemmParameters& p, const Rings& rings,
+                                        int readers, int writers, const Move& move,
+                                        const Multiply& multiply) {
   const int thread = static_cast<int>(threadIdx.x);
-  LaunchDependents();
+  LetNextStart(p.next_waits);
   if (thread == 0) rings.InitBarriers(readers, writers);
   __syncthreads();
   if (thread >= 256) {

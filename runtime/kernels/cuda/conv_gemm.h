@@ -45,6 +45,7 @@ struct ConvGemmParameters {
   int lead;            // slices by which the first warpgroup is ahead; 0: it need not be
   bool keeps_weights;  // a block has all slices of its one tile of filters, and loads them once
   bool has_relu;
+  bool next_waits;  // as LaunchArgs has it
 };
 
 // The tile of a block is one of

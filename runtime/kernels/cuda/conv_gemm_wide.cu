@@ -284,7 +284,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const Rings rings(p, SharedAddress(barrier_words), SharedAddress(dynamic), kPixels * kRowBytes,
                     kFilters * kRowBytes);
   RunJobs(
-      rings, kReaders, /*writers=*/kGroupWarps,
+      p, rings, kReaders, /*writers=*/kGroupWarps,
       [&](int warp) {
         if (warp == 0) BringSlices<T, kPixels, kFilters>(p, rings);
         if (warp == 1) StoreResults<T, kChains, kPixels, kTakesTurns, 0>(p, rings);

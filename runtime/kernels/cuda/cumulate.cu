@@ -89,7 +89,7 @@ __device__ __forceinline__ void WalkLine(const CumulateParameters& p, const Line
 template <typename E>
 __global__ void __launch_bounds__(kThreads)
     WalkLines(const __grid_constant__ CumulateParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i < p.lines) WalkLine<E>(p, LineOf(p, i), p.extent);
 }
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kThreads)
 // The same along an axis that the device knows.
 template <typename E>
 __global__ void __launch_bounds__(kThreads) WalkAxis(const __grid_constant__ CumulateParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   int64_t axis = p.axis[0];
   if (axis < -p.rank || axis >= p.rank) {
     *p.fault = FaultWord({FaultKind::kAxis, 0, axis});
@@ -145,7 +145,7 @@ __device__ __forceinline__ T JoinBefore(bool is_product, T own, T identity, T* s
 template <typename E>
 __global__ void __launch_bounds__(kThreads)
     ScanLines(const __grid_constant__ CumulateParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using T = Sum<E>;
   __shared__ T shared[kThreads / kWarp];
   const T identity = p.is_product ? 1 : 0;

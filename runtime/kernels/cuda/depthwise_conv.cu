@@ -118,7 +118,7 @@ template <typename T, int kKernel, int kStride, int kLanes, int kStrip>
 __global__ void __launch_bounds__(kDepthwiseThreads,
                                   SquareRow<T, kKernel, kStride, kLanes, kStrip>::kBlocks)
     DepthwiseSquare(const __grid_constant__ Parameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using Row = SquareRow<T, kKernel, kStride, kLanes, kStrip>;
   constexpr int kRows = Row::kTogether;
   const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads,
 template <typename T>
 __global__ void __launch_bounds__(kDepthwiseThreads)
     DepthwisePixel(const __grid_constant__ Parameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   constexpr int kLanes = kVectorBytes / sizeof(T);
   const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
   if (item >= p.items) return;
@@ -209,7 +209,7 @@ __device__ __forceinline__ ChainPlace LanesPlace(const Parameters& p, uint32_t i
 template <typename T>
 __global__ void __launch_bounds__(kDepthwiseThreads)
     DepthwiseSingle(const __grid_constant__ Parameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
   if (item >= p.items) return;
   const ChainPlace at = LanesPlace(p, item);

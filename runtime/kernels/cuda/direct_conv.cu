@@ -75,7 +75,7 @@ __device__ __forceinline__ int64_t OffsetOf(const DirectStrides& s, const Place&
 
 template <typename T>
 __global__ void __launch_bounds__(kDirectThreads) DirectConv(const __grid_constant__ Parameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using Sum = ComputeOf<T>;
   const uint32_t item = blockIdx.x * kDirectThreads + threadIdx.x;
   if (item >= p.items) return;
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kDirectThreads) DirectConv(const __grid_consta
 template <typename X, typename W, typename Y>
 __global__ void __launch_bounds__(kDirectThreads)
     DirectByteConv(const __grid_constant__ Parameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const uint32_t item = blockIdx.x * kDirectThreads + threadIdx.x;
   if (item >= p.items) return;
   const Place place = PlaceOf(p, item);

@@ -33,7 +33,7 @@ struct EyeParameters {
 
 template <typename U>
 __global__ void __launch_bounds__(kThreads) WriteEye(const __grid_constant__ EyeParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t lane = FirstLane<U>(), left = p.units - lane;
   if (left <= 0) return;
   uint64_t row = static_cast<uint64_t>(lane);
@@ -67,7 +67,7 @@ struct OneHotParameters {
 template <typename U>
 __global__ void __launch_bounds__(kThreads)
     WriteOneHot(const __grid_constant__ OneHotParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   if (p.depth != nullptr && blockIdx.x == 0 && threadIdx.x == 0) {
     const int64_t depth = LoadNumber<int64_t>(p.depth_type, p.depth, 0);
     if (depth != p.extent) *p.fault = FaultWord({FaultKind::kExtent, p.axis, depth});
@@ -140,7 +140,7 @@ __device__ __forceinline__ void CheckCount(const RangeParameters& p, T start, T 
 
 template <typename E>
 __global__ void __launch_bounds__(kThreads) WriteRange(const __grid_constant__ RangeParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using T = RangeNumber<E>;
   const T start = Widen<T>(*static_cast<const E*>(p.start));
   const T delta = Widen<T>(*static_cast<const E*>(p.delta));

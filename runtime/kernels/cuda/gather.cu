@@ -131,7 +131,7 @@ __device__ __forceinline__ uint4 Gathered(const GatherParameters<W>& p, W lane) 
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads)
     GatherRows(const __grid_constant__ GatherParameters<W> p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const W first = static_cast<W>(blockIdx.x) * (kThreads * kVectors) + threadIdx.x;
   U* to = static_cast<U*>(p.to);
   uint4 words[kVectors];

@@ -41,6 +41,7 @@ absl::StatusOr<KernelCode> CompileGemv(const KernelRequest& request) {
   const LaunchShape shape{.grid = {static_cast<unsigned>(blocks)},
                           .block = {static_cast<unsigned>(warps * kWarp)}};
   KernelCall call = GemvCall(dtype, x.dtype(), shape, p);
+  call.next_waits_at = offsetof(GemvParameters, next_waits);
   call.Bind(offsetof(GemvParameters, x), x.slot)
       .Bind(offsetof(GemvParameters, w), nodes.Weights(operands));
   nodes.Bind(call, offsetof(GemvParameters, epilogue), operands);

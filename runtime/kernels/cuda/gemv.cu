@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(GemvMostWarps(kRows) * kWarp, 1)
   const int step = static_cast<int>(blockDim.x) * kLanes, begin = thread * kLanes;
   const int column = first + thread / kRows, row = thread % kRows;  // of its result
   const bool has_result = thread < kValues && column < p.columns && row < p.rows;
-  LaunchDependents();
+  LetNextStart(p.next_waits);
   Words weights[kGemvColumns];
   if (begin < p.depth) LoadWeights<T>(p, first, begin, weights);
   T bias{};  // widened where it is used, so that nothing waits for it here

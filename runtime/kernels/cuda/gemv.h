@@ -30,6 +30,7 @@ struct GemvParameters {
   const void* w;  // rows start at multiples of 16 bytes
   int rows, columns, depth;
   GemvEpilogue epilogue;
+  bool next_waits;  // as LaunchArgs has it
 };
 
 // w of f32, f16 or bf16. Grid: blocks of kGemvColumns columns; a thread has at least one result of

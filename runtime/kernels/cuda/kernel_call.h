@@ -79,6 +79,9 @@ struct KernelCall {
   const void* function = nullptr;
   LaunchShape shape;
   std::vector<std::byte> parameters;  // its bytes; addresses are still missing
+  // Of a bool in them that is to be LaunchArgs::next_waits; nothing: the next launch starts when
+  // this one is over.
+  std::optional<size_t> next_waits_at;
   std::vector<Address> addresses;
   // TensorMapBytes `at` bytes into the parameters, made of the operand's address.
   struct Map {

@@ -47,7 +47,8 @@ std::byte* AddressOf(const Slot& slot, const LaunchArgs& args) {
   return static_cast<std::byte*>(const_cast<void*>(base)) + slot.offset;
 }
 
-absl::Status LaunchKernelCall(const KernelCall& call, bool overlaps, const LaunchArgs& args) {
+absl::Status LaunchKernelCall(const KernelCall& call, bool overlaps, bool next_waits,
+                              const LaunchArgs& args) {
   alignas(64) std::byte parameters[kMostParameterBytes];
   std::memcpy(parameters, call.parameters.data(), call.parameters.size());
   for (const KernelCall::Address& address : call.addresses) {
@@ -59,6 +60,7 @@ absl::Status LaunchKernelCall(const KernelCall& call, bool overlaps, const Launc
                      EncodeTensorMap(map.map, AddressOf(map.slot, args)));
     std::memcpy(parameters + map.at, &bytes, sizeof(bytes));
   }
+  if (call.next_waits_at) std::memcpy(parameters + *call.next_waits_at, &next_waits, sizeof(bool));
   void* arguments[] = {parameters};
   return LaunchKernel(LaunchOf(call, overlaps), arguments, args.stream);
 }
@@ -80,21 +82,32 @@ class KernelStep final : public Step {
   int64_t workspace_bytes() const override { return code_.workspace_bytes; }
   absl::Span<const Derived> constants() const override { return code_.constants; }
   bool may_fault() const override { return may_fault_; }
+  bool waits() const override { return !code_.calls.empty() && Waits(0); }
   absl::Status Fault(uint64_t word) const override {
     return code_.fault == nullptr ? Step::Fault(word) : code_.fault(word);
   }
   std::string Save() const override { return ""; }
 
   absl::Status Launch(const LaunchArgs& args) const override {
-    for (const KernelCall& call : code_.calls) RETURN_IF_ERROR(Make(call, args));
+    for (size_t i = 0; i < code_.calls.size(); ++i) {
+      const bool is_last = i + 1 == code_.calls.size();
+      RETURN_IF_ERROR(Make(code_.calls[i], is_last ? args.next_waits : Waits(i + 1), args));
+    }
     return absl::OkStatus();
   }
 
  private:
-  absl::Status Make(const KernelCall& call, const LaunchArgs& args) const {
+  // Copies and fills do not, and a grid of no blocks is no launch.
+  bool Waits(size_t call) const {
+    const KernelCall& c = code_.calls[call];
+    const LaunchShape::Extent& grid = c.shape.grid;
+    return overlaps_ && c.kind == KernelCall::Kind::kLaunch && grid.x * grid.y * grid.z > 0;
+  }
+
+  absl::Status Make(const KernelCall& call, bool next_waits, const LaunchArgs& args) const {
     switch (call.kind) {
       case KernelCall::Kind::kLaunch:
-        return LaunchKernelCall(call, overlaps_, args);
+        return LaunchKernelCall(call, overlaps_, next_waits, args);
       case KernelCall::Kind::kCopy:
         return CopyAsync(AddressOf(call.addresses[0].slot, args),
                          AddressOf(call.addresses[1].slot, args), call.bytes, args.stream);

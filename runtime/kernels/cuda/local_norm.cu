@@ -32,7 +32,7 @@ __device__ __forceinline__ double Power(double x, double exponent) {
 
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kBlock) LocalNorm(LocalNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   const int64_t vector = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (vector >= p.count) return;

@@ -12,7 +12,7 @@ __device__ __forceinline__ int ByteOf(uint8_t byte, bool is_signed) {
 
 // One instance for all types of bytes: a product takes longer than to look at the type.
 __global__ void __launch_bounds__(kMatMulThreads) ByteMatMul(const __grid_constant__ Parameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const Tile t = TileOf(p);
   int sums[kPerThread][kPerThread];
   const auto read_a = [&](uint8_t byte, int64_t row) {

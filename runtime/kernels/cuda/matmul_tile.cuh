@@ -102,7 +102,7 @@ __device__ __forceinline__ void ForEachResult(const Parameters& p, const Tile& t
 
 template <typename T>
 __global__ void __launch_bounds__(kMatMulThreads) MatMul(const __grid_constant__ Parameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using Sum = ComputeOf<T>;
   const Tile t = TileOf(p);
   Sum sums[kPerThread][kPerThread];

@@ -21,7 +21,7 @@ struct MeanVarianceNormParameters {
 
 template <typename T>
 __global__ void __launch_bounds__(kBlock) MeanVarianceNorm(MeanVarianceNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   __shared__ C scratch[2][kMostWarps];
   const int64_t thread = threadIdx.x;

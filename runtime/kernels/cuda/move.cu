@@ -246,7 +246,7 @@ __device__ __forceinline__ uint4 Gathered(const MoveParameters<W>& p, const Rout
 template <typename U, typename W, bool kHasTable>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     MoveUnits(const __grid_constant__ MoveParameters<W> p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const Routes* table = &p.routes;
   if constexpr (kHasTable) {
     constexpr int kWords = sizeof(Routes) / sizeof(int64_t);

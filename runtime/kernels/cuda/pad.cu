@@ -8,7 +8,7 @@ namespace {
 
 // One thread.
 __global__ void WritePadRoutes(const __grid_constant__ PadParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   __shared__ PadScratch scratch;
   ClearRoutes(*p.routes);
   const uint64_t fault = RoutePad(p, scratch, *p.routes);

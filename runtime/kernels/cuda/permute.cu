@@ -29,7 +29,7 @@ __device__ __forceinline__ Offsets OffsetsOf(const PermutedBatch& batch, uint32_
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) CopyRows(const __grid_constant__ PermutedRows p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const T* from = static_cast<const T*>(p.from);
   T* to = static_cast<T*>(p.to);
   const int64_t first = int64_t{blockIdx.x} * (kThreads * kRowAccesses) + threadIdx.x;
@@ -190,7 +190,7 @@ constexpr int kWidest = side* static_cast<int>(sizeof(T)) < kVectorBytes
 template <typename T, int columns, int rows, int threads = kTileThreads<T, columns, rows>>
 __global__ void __launch_bounds__(threads, kResidentThreads / threads)
     SwapAxes(const __grid_constant__ PermutedTiles p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   __shared__ __align__(128) T tile[columns * rows];
   uint32_t index = blockIdx.x;
   const uint32_t row0 = p.row_tiles.Split(index) * rows;
@@ -228,7 +228,7 @@ __device__ __forceinline__ int64_t IndexAlong(const PermutedLanes& p, int dim, i
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) CopyLanes(const __grid_constant__ PermutedLanes p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const T* from = static_cast<const T*>(p.from);
   T* to = static_cast<T*>(p.to);
   const int64_t step = int64_t{gridDim.x} * kThreads;

@@ -82,7 +82,7 @@ __device__ __forceinline__ void ApplyToRow(const PlaneNormParameters& p,
 template <typename T, int kRows, int kCount, bool kWhole>
 __global__ void __launch_bounds__(kMostRowThreads, kWhole && sizeof(T) < 8 ? 2 : 1)
     PlaneNormRows(PlaneNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   using Slice = RowSlice<T, kCount, kWhole>;
   __shared__ C scratch[2][kMostWarps];
@@ -120,7 +120,7 @@ struct ColumnState {
 
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch_bytes[];
   // 16 bits hold no mean so large that x · a + (b - mean · a) cancels in f32.
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNorm
 // parts[row, blockIdx.y]: of elements [y · part_elements, …) of each row.
 template <typename T>
 __global__ void __launch_bounds__(kPartThreads) PartsOfRows(PlaneNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   __shared__ Moments<C> scratch[kMostWarps];
   const int64_t row = blockIdx.x;
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(kPartThreads) PartsOfRows(PlaneNormParameters 
 // factors of its channels.
 template <typename T>
 __global__ void __launch_bounds__(32) JoinParts(PlaneNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   const int64_t group = blockIdx.x;
   const Moments<C>* parts = static_cast<const Moments<C>*>(p.parts) + group * p.part_count;

@@ -350,7 +350,7 @@ __device__ __forceinline__ void Normalize(const StreamParameters& p, const Item&
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     NormalizeImages(const __grid_constant__ StreamParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch[];
   __shared__ Count turns[2];  // this one and the next

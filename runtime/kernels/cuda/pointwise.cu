@@ -120,7 +120,7 @@ __device__ __forceinline__ void Execute(const Parameters& p, const Position& pos
 template <typename Cell, bool kRare, PointwiseMachine machine>
 __global__ void __launch_bounds__(kPointwiseThreads, LimitsOf(machine).blocks)
     RunProgram(const __grid_constant__ Parameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   constexpr int kVector = LimitsOf(machine).vector, kStages = kPointwiseStages;
   extern __shared__ __align__(16) std::byte stages[];
   const uint32_t shared = SharedAddressOf(stages);

@@ -325,7 +325,7 @@ __device__ __forceinline__ void Store(void* output, const Place& place,
 // Operands are loaded two reads ahead.
 template <typename A, int vectors, bool kWhole>
 __global__ void __launch_bounds__(kThreads, 4) RunChain(const __grid_constant__ ChainParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using E = typename A::Element;
   using Cell = typename A::Cell;
   constexpr uint32_t kVector = ChainVector(sizeof(E)), kBlock = vectors * kThreads * kVector;

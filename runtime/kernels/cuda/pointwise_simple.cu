@@ -83,7 +83,7 @@ __device__ __forceinline__ Vector<E, n> LoadBroadcast(const SimpleParameters& p,
 template <typename A, typename Y, SimpleOperand operand, int vectors>
 __global__ void __launch_bounds__(kThreads, 5)
     RunSimple(const __grid_constant__ SimpleParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   constexpr int kNarrowest = sizeof(A) < sizeof(Y) ? sizeof(A) : sizeof(Y);
   constexpr int kVector = SimpleVector(kNarrowest), kStep = kThreads * kVector;
   constexpr int kRights = operand == SimpleOperand::kNone ? 1 : vectors;

@@ -36,6 +36,7 @@ absl::StatusOr<KernelCode> CompilePoolGemv(const KernelRequest& request) {
                           .block = {kPoolGemvWarps * kWarp},
                           .cluster = kPoolGemvBlocks};
   KernelCall call = PoolGemvCall(x.dtype(), shape, p);
+  call.next_waits_at = offsetof(PoolGemvParameters, next_waits);
   call.Bind(offsetof(PoolGemvParameters, x), x.slot)
       .Bind(offsetof(PoolGemvParameters, w), nodes.Weights(operands));
   nodes.Bind(call, offsetof(PoolGemvParameters, epilogue), operands);

@@ -52,7 +52,7 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   const int first_vector = rank * p.share;
   const int vectors = min(p.share, p.vectors - first_vector);  // of this block, or fewer than none
 
-  LaunchDependents();
+  LetNextStart(p.next_waits);
   if (thread == 0) {
     BarrierInit(sums_came, 1);
     BarrierInitFence();

@@ -26,6 +26,7 @@ struct PoolGemvParameters {
   int log_parts;               // of a block's vectors
   FastDivide<uint32_t> warps;  // of a block that sum pixels of one image
   GemvEpilogue epilogue;
+  bool next_waits;  // as LaunchArgs has it
 };
 
 // f16 or bf16. Grid: clusters of kPoolGemvBlocks. Compute capability 9.0 and up.

@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kGlobalPoolThreads)
   using State = Gathered<kKind, T>;
   constexpr int kUnroll = 8;
   __shared__ State gathered[kLanes][kGlobalPoolThreads];
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int column = threadIdx.x % p.strip, row = threadIdx.x / p.strip;
   const int rows = kGlobalPoolThreads / p.strip;
   const int64_t channel = (static_cast<int64_t>(blockIdx.x) * p.strip + column) * kLanes;
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kGlobalPoolThreads)
   using State = Gathered<kKind, T>;
   constexpr int kUnroll = 4, kWarps = kGlobalPoolThreads / 32;
   __shared__ State warps[kWarps];
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t begin = blockIdx.y * p.share;
   const int64_t end = begin + p.share < p.pixels ? begin + p.share : p.pixels;
   const T* x = static_cast<const T*>(p.x) + blockIdx.x * p.pixels;
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kSmallPlanesThreads)
   using State = Gathered<kKind, T>;
   extern __shared__ __align__(16) unsigned char shared[];
   T* tile = reinterpret_cast<T*>(shared);
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t first = static_cast<int64_t>(blockIdx.x) * p.planes;
   const int planes = static_cast<int>(p.outer - first < p.planes ? p.outer - first : p.planes);
   const int pixels = static_cast<int>(p.pixels), elements = planes * pixels;
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kSmallPlanesThreads)
 template <PoolKind kKind, typename T>
 __global__ void __launch_bounds__(kGlobalPoolThreads)
     GlobalPoolFinish(const __grid_constant__ Parameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kGlobalPoolThreads + threadIdx.x;
   const int64_t count = p.outer * p.lanes;
   if (i >= count) return;

@@ -135,7 +135,7 @@ __device__ __forceinline__ float ShareOf(const PoolAxis& axis, int output) {
 template <PoolKind kKind, typename Row, int kKernel, int kStride>
 __global__ void __launch_bounds__(kPoolStripThreads)
     PoolRows(const __grid_constant__ PoolParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   constexpr bool kIsMax = kKind == PoolKind::kMax;
   constexpr int kRows = PoolStripRows(Row::kReadsPixels, kStride),
                 kReadRows = (kRows - 1) * kStride + kKernel;

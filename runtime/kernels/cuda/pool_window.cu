@@ -28,7 +28,7 @@ __device__ __forceinline__ void ForEachTap(const PoolParameters& p, const PoolPl
 template <PoolKind kKind, typename T, int kLanes>
 __global__ void __launch_bounds__(kPoolThreads)
     PoolWindow(const __grid_constant__ PoolParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const uint32_t item = blockIdx.x * kPoolThreads + threadIdx.x;
   if (item >= p.items) return;
   const PoolPlace place = PlaceOf(p, item);
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kPoolThreads)
 template <typename T>
 __global__ void __launch_bounds__(kPoolThreads)
     PoolIndices(const __grid_constant__ PoolParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const uint32_t item = blockIdx.x * kPoolThreads + threadIdx.x;
   if (item >= p.items) return;
   const PoolPlace place = PlaceOf(p, item);

@@ -188,7 +188,7 @@ __device__ __forceinline__ void MapEight(const QuantizeParameters& p, F&& f) {
 
 template <typename From, typename Bits>
 __global__ void __launch_bounds__(kBlock) Quantize(QuantizeParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   MapEight<From, Bits>(p, [&](From x, const ScaleWalk& walk) {
     return static_cast<Bits>(Quantized(p, Widen<float>(x), walk));
   });
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(kBlock) Quantize(QuantizeParameters p) {
 
 template <typename Bits, typename To>
 __global__ void __launch_bounds__(kBlock) Dequantize(QuantizeParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   MapEight<Bits, To>(p, [&](Bits bits, const ScaleWalk& walk) {
     if constexpr (sizeof(Bits) == 4) {
       const double difference = static_cast<double>(static_cast<int32_t>(bits)) - walk.WideZero();

@@ -83,7 +83,7 @@ struct RunVector {
 
 template <typename Op>
 __global__ void __launch_bounds__(kReduceThreads) ReduceRows(ReduceParameters<Op> p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using State = typename Op::State;
   using Run = RunVector<typename Op::T>;
   __shared__ State scratch[kReduceThreads / 32];
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kReduceThreads) ReduceRows(ReduceParameters<Op
 
 template <typename Op, int kWidth>
 __global__ void __launch_bounds__(kReduceThreads) ReduceColumns(ReduceParameters<Op> p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using State = typename Op::State;
   using T = typename Op::T;
   extern __shared__ __align__(16) unsigned char scratch_bytes[];
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kReduceThreads) ReduceColumns(ReduceParameters
 // `threads` of a warp join the parts of a result; part_count is 1 for StoreResult.
 template <typename Op>
 __global__ void __launch_bounds__(kReduceThreads) ReduceParts(ReduceParameters<Op> p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using State = typename Op::State;
   const int thread = static_cast<int>(threadIdx.x), lane = thread & (p.threads - 1);
   const int64_t result =

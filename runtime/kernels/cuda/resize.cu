@@ -149,7 +149,7 @@ __device__ int TapsAround(const ResizeOptions& options, const ResizeDim& dim, do
 
 // A block makes the table of dim blockIdx.x.
 __global__ void __launch_bounds__(kBlock) MakeTables(TableParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const ResizeDim dim = p.dims[blockIdx.x];
   const ResizeTable table = TableAt(p.tables + p.table_at[blockIdx.x], dim);
   const Axis axis = AxisOf(p, dim);
@@ -248,7 +248,7 @@ __device__ __forceinline__ void CopyNearest(const ResizeParameters& p, uint64_t 
 
 template <typename Word>
 __global__ void __launch_bounds__(kBlock) ResizeNearest(ResizeParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   constexpr int kWidth = kVectorBytes / sizeof(Word);
   const int64_t vector = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (vector >= p.count) return;
@@ -303,7 +303,7 @@ __device__ __forceinline__ void Interpolate(const ResizeParameters& p, uint64_t 
 
 template <typename T, int kRank>
 __global__ void __launch_bounds__(kBlock) ResizeInterpolate(ResizeParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   constexpr int kWidth = kVectorBytes / sizeof(T);
   const int64_t vector = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (vector >= p.count) return;

@@ -96,7 +96,7 @@ constexpr int kLeastBlocks = kWhole && sizeof(T) < 8 && kCount* kVectorBytes / s
 template <typename T, int kRows, int kCount, bool kWhole>
 __global__ void __launch_bounds__(kMostRowThreads, kLeastBlocks<T, kCount, kWhole>)
     RowNormRows(RowNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   using Slice = RowSlice<T, kCount, kWhole>;
   __shared__ C scratch[2][kMostWarps];
@@ -123,7 +123,7 @@ constexpr int kChunk = 4;  // vectors that a thread loads at once
 
 template <typename T>
 __global__ void __launch_bounds__(kMostRowThreads) RowNormLongRows(RowNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   __shared__ Moments<C> scratch[kMostWarps];
   const RowThread thread(p.rows, 1);
@@ -158,7 +158,7 @@ __device__ __forceinline__ void StoreFloat(DType dtype, void* to, int64_t i, flo
 
 // Any of f32, f16 and bf16 for x, any for the factors and y.
 __global__ void __launch_bounds__(kMixedThreads) RowNormMixed(RowNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   __shared__ Moments<float> scratch[kMostWarps];
   const int64_t row = blockIdx.x, start = row * p.rows.pitch;
   const int first = static_cast<int>(threadIdx.x);

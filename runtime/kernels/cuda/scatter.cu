@@ -23,7 +23,7 @@ struct ScatterParameters {
 // The last update of each row of the output.
 __global__ void __launch_bounds__(kThreads)
     FindWinners(const __grid_constant__ ScatterParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (r >= p.updated) return;
   const int64_t target = TargetRow(p.rows, r);
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename U>
 __global__ void __launch_bounds__(kThreads)
     ReplaceRows(const __grid_constant__ ScatterParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   uint64_t r = static_cast<uint64_t>(t);
   const int64_t column = static_cast<int64_t>(p.row.Split(r));
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads)
 
 template <typename P>
 __global__ void __launch_bounds__(kThreads) MakePairs(const __grid_constant__ ScatterParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (r >= p.sorted) return;
   const int64_t target = r < p.updated ? TargetRow(p.rows, r) : -1;
@@ -96,7 +96,7 @@ __device__ __forceinline__ void JoinFrom(const ScatterParameters& p, int64_t s, 
 
 template <typename E, typename P, ScatterJoin kJoin>
 __global__ void __launch_bounds__(kThreads) JoinRows(const __grid_constant__ ScatterParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   uint64_t s = static_cast<uint64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const int64_t column = static_cast<int64_t>(p.row.Split(s));
   if (static_cast<int64_t>(s) >= p.updated) return;

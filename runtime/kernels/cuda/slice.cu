@@ -8,7 +8,7 @@ namespace {
 
 // One thread.
 __global__ void WriteSliceRoutes(const __grid_constant__ SliceParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   __shared__ SliceScratch scratch;
   ClearRoutes(*p.routes);
   const uint64_t fault = RouteSlice(p, scratch, *p.routes);

@@ -60,7 +60,7 @@ struct Finish {
 
 template <typename T, int kRows, int kCount>
 __global__ void __launch_bounds__(kMostRowThreads) SoftmaxRows(SoftmaxParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   using Slice = RowSlice<T, kCount>;
   __shared__ C scratch[2][kMostWarps];
@@ -106,7 +106,7 @@ constexpr int kChunk = 4;  // vectors that a thread loads at once
 
 template <typename T>
 __global__ void __launch_bounds__(kMostRowThreads) SoftmaxLongRows(SoftmaxParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   using Slice = RowSlice<T, kChunk>;
   __shared__ Mass<C> scratch[kMostWarps];
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(kMostRowThreads) SoftmaxLongRows(SoftmaxParame
 // Also for columns that do not fit: `from` goes through them then.
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kMostColumnThreads) SoftmaxColumns(SoftmaxParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch_bytes[];
   C* scratch = reinterpret_cast<C*>(scratch_bytes);
@@ -213,7 +213,7 @@ struct OneHotParameters {
 
 template <typename T>
 __global__ void OneHot(OneHotParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= p.count) return;
   uint64_t outer = static_cast<uint64_t>(at);

@@ -35,7 +35,7 @@ __device__ __forceinline__ void StoreTile(const P* tile, P* to) {
 template <typename P, bool kSorts>
 __global__ void __launch_bounds__(kSortThreads)
     PassOverTiles(const __grid_constant__ SortParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   __shared__ P tile[kSortTile];
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kSortTile;
   LoadTile(tile, static_cast<const P*>(p.pairs) + first);
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kSortThreads)
 template <typename P>
 __global__ void __launch_bounds__(kStepThreads)
     ExchangeStep(const __grid_constant__ SortParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kStepThreads + threadIdx.x;
   if (t >= p.couples) return;
   const int64_t i = LowerOf(t, p.stride);

@@ -55,7 +55,7 @@ __device__ __forceinline__ uint4 Walk(const SplitParameters<W>& p, int part, W r
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads)
     SplitRows(const __grid_constant__ SplitParameters<W> p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int block = static_cast<int>(blockIdx.x);
   const int part = LastNotAfter<int>(p.first_block, p.count, block);
   const W first = static_cast<W>(block - p.first_block[part]) * (kThreads * kVectors) + threadIdx.x;

@@ -58,6 +58,7 @@ absl::StatusOr<KernelCode> CompileSqueezeExcite(const KernelRequest& request) {
   const Format padded = Format::ChannelsLast(w.dims(), kSqueezeExciteVector);
   const bool multiplies = request.unit.nodes.back()->op() == "Mul";
   KernelCall call = SqueezeExciteCall(x.dtype(), multiplies, shape, p);
+  call.next_waits_at = offsetof(SqueezeExciteParameters, next_waits);
   call.Bind(offsetof(SqueezeExciteParameters, x), operands.Of(x).slot)
       .Bind(offsetof(SqueezeExciteParameters, y), operands.Of(y).slot)
       .Bind(offsetof(SqueezeExciteParameters, squeeze), operands.Of(squeeze.input(1)).slot)

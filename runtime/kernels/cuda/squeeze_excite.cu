@@ -156,7 +156,7 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   const int rank = static_cast<int>(blockIdx.x) % kBlocks;
   const int64_t image = static_cast<int>(blockIdx.x) / kBlocks;
 
-  LaunchDependents();
+  LetNextStart(p.next_waits);
   if (thread == 0) {
     BarrierInit(sums_came, 1);
     BarrierInit(hidden_came, 1);

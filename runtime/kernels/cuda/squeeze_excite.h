@@ -41,6 +41,7 @@ struct SqueezeExciteParameters {
   int hidden;                    // channels
   int hidden_vectors;            // of a row of `excite`; up to 64
   Activation activation, gate;
+  bool next_waits;  // as LaunchArgs has it
 };
 
 // f16 or bf16. Grid: a cluster of kSqueezeExciteBlocks an image. Compute capability 9.0 and up.

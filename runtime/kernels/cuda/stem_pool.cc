@@ -109,6 +109,7 @@ absl::StatusOr<KernelCode> CompileStemPool(const KernelRequest& request) {
   KernelCode code;
   code.calls.push_back(StemPoolCall(y.dtype(), x.dtype(), parameters, info.multiprocessors));
   KernelCall& call = code.calls.back();
+  call.next_waits_at = offsetof(StemPoolParameters, next_waits);
   call.maps = {{offsetof(StemPoolParameters, image), x.slot, MapImage(x)},
                {offsetof(StemPoolParameters, pooled), y.slot, MapPooled(y)}};
   call.Bind(offsetof(StemPoolParameters, weights), operands.Constant(Weights(y.dtype(), weight)));

@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const uint32_t shared = (SharedAddress(dynamic) + 1023) & ~1023u;
   const uint32_t barriers = SharedAddress(barrier_words);
   const int thread = static_cast<int>(threadIdx.x);
-  LaunchDependents();
+  LetNextStart(p.next_waits);
   if (thread == 0) InitBarriers<Form>(barriers);
   __syncthreads();
   // A shuffle tells the compiler that a warp stays together: uniform registers hold more then.

@@ -33,6 +33,7 @@ struct StemPoolParameters {
   const float* bias;      // [64]
   int image_rows;         // pooled ones of an image: height / 4
   int rows;               // of all images
+  bool next_waits;        // as LaunchArgs has it
 };
 
 // x of `input` (f32 or `compute`), y and the weights of `compute` (f16, bf16, or f32, whose

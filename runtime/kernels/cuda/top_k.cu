@@ -84,7 +84,7 @@ __device__ __forceinline__ void Emit(const TopKParameters& p, int64_t row, int64
 template <typename E>
 __global__ void __launch_bounds__(kSortThreads)
     SelectBest(const __grid_constant__ TopKParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using P = PairFor<E>;
   __shared__ P tile[kSortTile];
   const int64_t block = blockIdx.x;
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kSortThreads)
 // [rows, sorted] pairs, the last ones of a row none.
 template <typename E>
 __global__ void __launch_bounds__(kThreads) MakePairs(const __grid_constant__ TopKParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using P = PairFor<E>;
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (t >= p.rows * p.sorted) return;
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kThreads) MakePairs(const __grid_constant__ To
 
 template <typename E>
 __global__ void __launch_bounds__(kThreads) EmitSorted(const __grid_constant__ TopKParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const int64_t t = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (t >= p.rows * p.k) return;
   const int64_t row = t / p.k, i = t % p.k;

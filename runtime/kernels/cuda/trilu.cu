@@ -29,7 +29,7 @@ __device__ __forceinline__ int64_t DiagonalOf(const TriluParameters<W>& p) {
 // A thread reads 16 aligned bytes and writes what is kept of them to the same place.
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads) KeepSide(const __grid_constant__ TriluParameters<W> p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   const W lane = (static_cast<W>(blockIdx.x) * kThreads + threadIdx.x) * kUnitsOf<U>;
   const int64_t left = p.units - static_cast<int64_t>(lane);
   if (left <= 0) return;

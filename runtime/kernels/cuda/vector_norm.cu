@@ -35,7 +35,7 @@ __device__ __forceinline__ double Quotient(double x, double norm) {
 // A row that does not fit goes through the slices twice.
 template <typename T, int kRows, int kCount>
 __global__ void __launch_bounds__(kMostRowThreads) VectorNormRows(VectorNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   using Slice = RowSlice<T, kCount>;
   __shared__ C scratch[kMostWarps];
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kMostRowThreads) VectorNormRows(VectorNormPara
 
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kMostColumnThreads) VectorNormColumns(VectorNormParameters p) {
-  FollowLaunchBefore();
+  WaitForLaunchBefore();
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch_bytes[];
   ColumnSlice<T, kWidth> slice(p.columns);
