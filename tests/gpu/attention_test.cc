@@ -1,0 +1,64 @@
+// The kernel attention against the references of its Nodes.
+#include <string>
+
+#include "absl/strings/substitute.h"
+#include "tests/gpu/kernel_test.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+class AttentionTest : public KernelTest {
+ protected:
+  struct Shape {
+    std::string heads;
+    int64_t queries, keys, depth, columns;
+  };
+
+  // All Nodes of `nodes` as one, k as [keys, depth], with the mask m and the number s.
+  void Check(const Shape& shape, const std::string& mask, const std::string& nodes,
+             const std::string& dtype) {
+    const std::string text = absl::Substitute(
+        "g ($0[$1,$2,$4] q, $0[$1,$3,$4] k, $0$6 m, $0[$1,$3,$5] v, $0 s) => (y) { $7 }", dtype,
+        shape.heads, shape.queries, shape.keys, shape.depth, shape.columns, mask, nodes);
+    SCOPED_TRACE(text);
+    Graph graph = GraphFromText(text);
+    const int last = static_cast<int>(graph.inputs().size()) - 1;
+    Value& s = *graph.inputs()[last];
+    graph.ReplaceAllUses(s, graph.AddConstant(TensorOf(s.dtype(), {}, {0.13})));
+    graph.RemoveInput(last);
+    EXPECT_GT(CheckAll(graph, OfAllNodes(graph, "Softmax", target()), target()), 0);
+  }
+  void CheckAllTypes(const Shape& shape, const std::string& mask, const std::string& nodes) {
+    for (const char* dtype : {"float", "float16", "bfloat16"}) Check(shape, mask, nodes, dtype);
+  }
+};
+
+constexpr char kMasked[] =
+    "a = Mul(q, s) t = Transpose<perm = [0,1,3,2]>(k) b = MatMul(a, t) c = Add(b, m) "
+    "p = Softmax(c) y = MatMul(p, v)";
+
+TEST_F(AttentionTest, OfTextRecognition) {
+  CheckAllTypes({"1,8", 40, 40, 15, 15}, "[1,1,1,40]", kMasked);
+}
+
+TEST_F(AttentionTest, OfOtherShapes) {
+  CheckAllTypes({"1,2", 9, 7, 8, 24}, "[9,7]", kMasked);
+  CheckAllTypes({"2,1", 3, 130, 40, 24}, "[2,1,3,1]", kMasked);
+  CheckAllTypes({"1,1", 5, 200, 24, 70}, "[200]", kMasked);
+}
+
+TEST_F(AttentionTest, ScaledBehindTheProduct) {  // k is read first, and has the shape of q
+  CheckAllTypes({"2,3", 40, 40, 15, 15}, "[2,3,40,40]",
+                "t = Transpose<perm = [0,1,3,2]>(k) b = MatMul(q, t) c = Mul(b, s) d = Add(c, m) "
+                "p = Softmax(d) y = MatMul(p, v)");
+}
+
+// Of which a warp takes four at once; more shared memory than a launch has unasked.
+TEST_F(AttentionTest, OfManyQueries) {
+  CheckAllTypes({"2,12", 96, 64, 24, 24}, "[64]", kMasked);
+  CheckAllTypes({"4,12", 48, 130, 40, 40}, "[48,130]", kMasked);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
