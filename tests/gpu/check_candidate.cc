@@ -16,6 +16,12 @@ namespace {
 constexpr size_t kLibraryVariants = 2;  // each takes tenths of a second to build
 constexpr int kTraceRepeats = 10;
 
+// Runs of each variant whose bits must be equal: ONNX_CUDNN_RUNS=N, else two.
+int EqualRuns() {
+  const char* runs = std::getenv("ONNX_CUDNN_RUNS");
+  return runs == nullptr ? 2 : std::atoi(runs);
+}
+
 bool Traces() { return std::getenv("ONNX_CUDNN_TRACE") != nullptr; }
 
 bool IsOwn(const Engine& engine) { return engine.name() == "kernel"; }
@@ -41,8 +47,10 @@ class Checker {
     using Padding = StepRunner::Padding;
     ASSIGN_OR_RETURN(const StepResult first, runner->Run(inputs_, Padding::kZero));
     CheckOutputs(first);
-    ASSIGN_OR_RETURN(const StepResult second, runner->Run(inputs_, Padding::kZero));
-    CheckEqual(first, second, "a second run");
+    for (int run = 2; run <= EqualRuns(); ++run) {
+      ASSIGN_OR_RETURN(const StepResult other, runner->Run(inputs_, Padding::kZero));
+      CheckEqual(first, other, absl::StrCat("run ", run));
+    }
     // A library's convolution multiplies padding by weights of zero: NaN would stay.
     if (IsOwn(*candidate.engine)) {
       ASSIGN_OR_RETURN(const StepResult third, runner->Run(inputs_, Padding::kPoison));
