@@ -34,6 +34,7 @@ struct ConvChainOutput {
 };
 
 struct ConvChainParameters {
+  bool next_waits;  // as LaunchArgs has it; first, for it is read first
   const void* slabs;
   ChainTiles tiles;
   ChainSource source[kChainSources];
@@ -45,7 +46,6 @@ struct ConvChainParameters {
   int slab_bytes;                       // as it is copied
   int patch_at, received_at, table_at;  // bytes in shared memory
   int step_table_at;                    // ints behind the first table
-  bool next_waits;                      // as LaunchArgs has it
 };
 
 // Of a link with prologues or epilogues that are chains. Apart, for a launch takes longer with more
@@ -72,6 +72,7 @@ struct ConvChainPlainSource {
   uint32_t steps, first_step;      // of K in a part
 };
 struct ConvChainPlainParameters {
+  bool next_waits;  // as LaunchArgs has it; first, for it is read first
   const void* slabs;
   const void* residual;  // nullptr: none
   void* y;
@@ -85,7 +86,6 @@ struct ConvChainPlainParameters {
   uint32_t row_bytes;    // of a filter in the slab
   uint32_t received_at;  // bytes in shared memory
   Activation activation;
-  bool next_waits;  // as LaunchArgs has it
 };
 // The first source of 3 × 3 windows.
 struct ConvChainPlainWindow {

@@ -26,11 +26,11 @@ struct GemvEpilogue {
 // y[m, n] = epilogue(Σ_k x[m, k] · w[n, k]), all dense. The type of w is that of the product, to
 // which x is rounded.
 struct GemvParameters {
-  const void* x;  // of w's type or f32
-  const void* w;  // rows start at multiples of 16 bytes
+  bool next_waits;  // as LaunchArgs has it; first, for it is read first
+  const void* x;    // of w's type or f32
+  const void* w;    // rows start at multiples of 16 bytes
   int rows, columns, depth;
   GemvEpilogue epilogue;
-  bool next_waits;  // as LaunchArgs has it
 };
 
 // w of f32, f16 or bf16. Grid: blocks of kGemvColumns columns; a thread has at least one result of

@@ -18,6 +18,7 @@ constexpr int PoolGemvColumns(int log_parts) { return kPoolGemvWarps * kPoolGemv
 // y[m, n] = epilogue(Σ_k mean[m, k] · w[n, k]), where mean[m, k] is the average over the pixels of
 // x[m, pixel, k], rounded to the type of x and w. All dense, at multiples of 16 bytes.
 struct PoolGemvParameters {
+  bool next_waits;  // as LaunchArgs has it; first, for it is read first
   const void* x;
   const void* w;
   int images;  // up to 8; fewer than 2^31 elements in all
@@ -26,7 +27,6 @@ struct PoolGemvParameters {
   int log_parts;               // of a block's vectors
   FastDivide<uint32_t> warps;  // of a block that sum pixels of one image
   GemvEpilogue epilogue;
-  bool next_waits;  // as LaunchArgs has it
 };
 
 // f16 or bf16. Grid: clusters of kPoolGemvBlocks. Compute capability 9.0 and up.

@@ -28,6 +28,7 @@ constexpr int SqueezeExciteSharedBytes(int vectors, int hidden_vectors) {
 // the pixels of x[n, pixel, c]. All dense, at multiples of 16 bytes; rows of `excite` are padded
 // with zeros to whole vectors. y: the gates, or x[n, pixel, c] · gates[n, c].
 struct SqueezeExciteParameters {
+  bool next_waits;  // as LaunchArgs has it; first, for it is read first
   const void* x;
   const void* squeeze;
   const void* squeeze_bias;  // nullptr: none
@@ -41,7 +42,6 @@ struct SqueezeExciteParameters {
   int hidden;                    // channels
   int hidden_vectors;            // of a row of `excite`; up to 64
   Activation activation, gate;
-  bool next_waits;  // as LaunchArgs has it
 };
 
 // f16 or bf16. Grid: a cluster of kSqueezeExciteBlocks an image. Compute capability 9.0 and up.
