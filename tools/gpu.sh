@@ -53,8 +53,13 @@ for part in $parts; do
         ONNX_CUDNN_MODEL=$model check "$name" 120 bin/test_gpu --gtest_filter='*TheModelThatIsNamed' --gtest_brief=1 \
           --gtest_output=json:"$out/reports/$name.json"
       done
-      ONNX_CUDNN_MODEL=models/resnet50.onnx check sessions-resnet50 200 bin/test_gpu --gtest_filter='GpuSession*' --gtest_brief=1 \
-        --gtest_output=json:"$out/reports/sessions-resnet50.json"
+      for model in resnet18 resnet50; do
+        for precision in tf32 fp16; do
+          name=sessions-$model-$precision
+          ONNX_CUDNN_MODEL=models/$model.onnx ONNX_CUDNN_PRECISION=$precision check "$name" 100 bin/test_gpu \
+            --gtest_filter='GpuSession*' --gtest_brief=1 --gtest_output=json:"$out/reports/$name.json"
+        done
+      done
       ;;
     vectors)
       spread vectors 300 bin/test_onnx_backend --gtest_filter='*.Cpu/*'

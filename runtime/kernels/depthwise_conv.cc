@@ -11,9 +11,8 @@ namespace {
 constexpr int64_t kMostTaps = 49;  // 7 × 7
 
 // Parts of the f32 rate. One H200 did 1.6 to 1.7 million multiply-adds a µs with one pixel a
-// thread. Of squares, not measured, half of what their instructions allow, a third of which convert
-// 16-bit elements.
-constexpr double kArithmetic = 0.065, kSquareArithmetic = 0.3;
+// thread, and 4.1 to 5 of squares (tools/bench/results/plans-2026-11-23-280c2f7.json).
+constexpr double kArithmetic = 0.065, kSquareArithmetic = 0.18;
 
 Support TakesDepthwise(const Unit& core) {
   const Node& conv = core.node();
@@ -45,10 +44,8 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 // wise ops after it, in any layout, of up to 49 taps; any pads, strides and dilations.
 // Channels-last a thread takes 16 bytes of channels; of squares of 3, 5 and 7 a strip of pixels, so
 // that every input row is read from memory once, and of small images less.
-// One H200 took, in f16, before 7×7 had its strips and threads of small images took less: 1,100 µs
-// for 7×7 over 96 channels at 160×160, batch 16; for 3×3 at batch 1 over 96 channels at 80×80, 48
-// at 160×160 and 192 at 40×40 6.5 to 8.6 µs, with a Cast to f32 as second output 10 to 13. It was
-// not measured since; about 130 and 2 µs are expected.
+// One H200 takes, in f16, 24 µs for 7×7 over 96 channels at 160×160, where cuDNN took 317; for 3×3
+// at batch 1 over 96 channels at 80×80, 48 at 160×160 and 192 at 40×40 2.9, 4.5 and 2.4 µs.
 Kernel DepthwiseConvKernel() {
   return {.name = "depthwise_conv",
           .ops = {"Conv"},

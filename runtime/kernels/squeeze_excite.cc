@@ -19,14 +19,14 @@ constexpr int64_t kMostHidden = 512;
 constexpr int kMostStepsToPool = 3;  // from the second convolution
 
 // Of an image that has the device to itself, in proportion where up to kClustersAtOnce share it:
-// beyond them the launches that a cluster replaces are faster. Both are estimates out of the price,
-// not measured yet.
+// beyond them the launches that a cluster replaces are faster.
 constexpr int64_t kMostPooled = 5 << 19;      // 96 channels of 160×160 pixels
 constexpr int64_t kMostMultiplied = 1 << 18;  // read and written once more
 
-// Estimates, not measured yet.
-constexpr double kFixedUs = 5;
-constexpr double kBlockBytesPerUs = 6e4;
+// Fitted to 14 blocks of one image on one H200 (tools/bench/results/plans-2026-11-23-280c2f7.json):
+// 0.93 to 1.32 times as long.
+constexpr double kFixedUs = 3.2;
+constexpr double kBlockBytesPerUs = 1.25e5;
 
 constexpr Rule kOnlyScale = {"it multiplies the pooled image by its gates, nothing else joins",
                              "none: another kernel runs the node"};

@@ -24,6 +24,34 @@ class FailingStep final : public Step {
   const bool* fails_;
 };
 
+// Appends what it is told of the next launch.
+class ToldStep final : public FormulaStep {
+ public:
+  ToldStep(bool waits, std::vector<bool>& told)
+      : FormulaStep(Sum, {}), waits_(waits), told_(told) {}
+  bool waits() const override { return waits_; }
+  absl::Status Launch(const LaunchArgs& args) const override {
+    told_.push_back(args.next_waits);
+    return FormulaStep::Launch(args);
+  }
+
+ private:
+  const bool waits_;
+  std::vector<bool>& told_;
+};
+
+// What the Steps were told, in the order of launch.
+std::vector<bool> Told(ProgramMaker maker, int streams, const std::vector<bool>& told) {
+  const auto device = MakeCpuDevice();
+  ConstantStore constants(*device);
+  const auto executor = *Executor::Create(std::move(maker).Make(streams), *device, constants);
+  const Floats x = Inputs();
+  Floats y(kElements);
+  const absl::Status status = executor->Run({x.data()}, {y.data()});
+  EXPECT_TRUE(status.ok()) << status;
+  return told;
+}
+
 bool RunsRight(std::shared_ptr<const Program> program, const CpuDeviceOptions& options) {
   const auto device = MakeCpuDevice(options);
   ConstantStore constants(*device);
@@ -141,6 +169,29 @@ TEST(ExecutorTest, AStepsErrorIsReturnedAndTheNextRunIsClean) {
     EXPECT_TRUE(executor->Run({in.data()}, {out.data()}).ok());
     EXPECT_EQ(out, in);
   }
+}
+
+TEST(ExecutorTest, TellsALaunchWhetherTheNextOneOfItsStreamWaits) {
+  std::vector<bool> told;
+  const auto step = [&](bool waits) { return std::make_shared<ToldStep>(waits, told); };
+  ProgramMaker chain;
+  int v = chain.Add(step(true), {chain.Input()});
+  v = chain.Add(step(false), {v});
+  v = chain.Add(step(true), {chain.AddView(v)});
+  v = chain.Add(step(true), {v});
+  v = chain.Add(step(false), {v});
+  chain.Output(v);
+  EXPECT_EQ(Told(std::move(chain), 1, told), std::vector<bool>({false, true, true, false, false}));
+}
+
+TEST(ExecutorTest, NoLaunchBesideAnEventIsToldThatTheNextOneWaits) {
+  std::vector<bool> told;
+  const auto step = [&] { return std::make_shared<ToldStep>(true, told); };
+  ProgramMaker fork;
+  const int a = fork.Add(step(), {fork.Input()});
+  const int b = fork.Add(step(), {a}), c = fork.Add(step(), {a});
+  fork.Output(fork.Add(step(), {b, c}));
+  EXPECT_EQ(Told(std::move(fork), 2, told), std::vector<bool>(4, false));
 }
 
 TEST(ExecutorTest, ChecksItsPointers) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/import/onnx_writer.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/support/graph_text.h"
@@ -23,7 +24,8 @@ void* LegacyStream() { return reinterpret_cast<void*>(uintptr_t{1}); }
 constexpr int kManyRuns = 1000;
 constexpr int kThreads = 4;
 
-// A small ResNet-18, or the model in ONNX_CUDNN_MODEL=FILE.
+// A small ResNet-18, or the model in ONNX_CUDNN_MODEL=FILE; in tf32, or with
+// ONNX_CUDNN_PRECISION=fp16 in f16, where a test does not say another precision.
 class GpuSessionTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -33,8 +35,12 @@ class GpuSessionTest : public testing::Test {
     if (IsEmulated()) GTEST_SKIP() << "needs a CUDA device: the emulation has no Session";
   }
 
+  static bool IsHalf() { return Variable("ONNX_CUDNN_PRECISION") == "fp16"; }
   static Session Load(SessionOptions options) {
     options.device = DeviceChoice::kCuda;
+    if (IsHalf() && options.precision == PrecisionChoice::kAuto) {
+      options.precision = PrecisionChoice::kFp16;
+    }
     if (const std::string path = Variable("ONNX_CUDNN_MODEL"); !path.empty()) {
       return Session::Load(path, options).value();
     }
@@ -95,7 +101,7 @@ struct Resident {
 TEST_F(GpuSessionTest, SaysWhatItRunsOn) {
   const Session session = Load({});
   EXPECT_EQ(session.device(), "cuda");
-  EXPECT_EQ(session.precision(), PrecisionChoice::kTf32);
+  EXPECT_EQ(session.precision(), IsHalf() ? PrecisionChoice::kFp16 : PrecisionChoice::kTf32);
   EXPECT_NE(session.device_facts().driver, "");
   EXPECT_NE(session.device_facts().cuda, "");
 }
@@ -156,26 +162,29 @@ TEST_F(GpuSessionTest, TakesItsTurnOnACallersStream) {
 
 // One hash: recorded and launched, one and four threads.
 TEST_F(GpuSessionTest, AThousandRunsGiveEqualBits) {
-  std::set<size_t> hashes;
+  std::set<size_t> all;
   for (const bool cuda_graph : {true, false}) {
     const Session session = Load({.cuda_graph = cuda_graph});
     const std::vector<ModelInput> inputs = InputsFor(session);
-    for (int run = 0; run < kManyRuns; ++run) {
-      hashes.insert(std::hash<std::string>()(BytesOf(session.Run(ViewsOf(inputs)).value())));
+    for (const int threads : {1, kThreads}) {
+      SCOPED_TRACE(absl::StrCat(cuda_graph ? "recorded" : "launched", ", threads: ", threads));
+      std::vector<std::set<size_t>> of_threads(threads);
+      std::vector<std::thread> running;
+      for (std::set<size_t>& mine : of_threads) {
+        running.emplace_back([&] {
+          for (int run = 0; run < kManyRuns / threads; ++run) {
+            mine.insert(std::hash<std::string>()(BytesOf(session.Run(ViewsOf(inputs)).value())));
+          }
+        });
+      }
+      for (std::thread& thread : running) thread.join();
+      std::set<size_t> hashes;
+      for (const std::set<size_t>& mine : of_threads) hashes.insert(mine.begin(), mine.end());
+      EXPECT_EQ(hashes.size(), 1u);
+      all.insert(hashes.begin(), hashes.end());
     }
-    std::array<std::set<size_t>, kThreads> of_threads;
-    std::vector<std::thread> threads;
-    for (std::set<size_t>& mine : of_threads) {
-      threads.emplace_back([&] {
-        for (int run = 0; run < kManyRuns / kThreads; ++run) {
-          mine.insert(std::hash<std::string>()(BytesOf(session.Run(ViewsOf(inputs)).value())));
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    for (const std::set<size_t>& mine : of_threads) hashes.insert(mine.begin(), mine.end());
   }
-  EXPECT_EQ(hashes.size(), 1u);
+  EXPECT_EQ(all.size(), 1u);
 }
 
 // The error of the CPU device, and the next Run is whole again.

@@ -3,9 +3,11 @@
 #include "runtime/kernels/cuda/kernel_engine.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/graph/infer.h"
+#include "runtime/kernels/cuda/kernel_step.h"
 #include "tests/kernels/cuda/recording_cuda.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/ops/cases.h"
@@ -186,6 +188,41 @@ TEST_F(KernelStepTest, LaunchesOverlapWhereTheDeviceCan) {
     ASSERT_EQ(cuda.launches().size(), 1u);
     EXPECT_EQ(cuda.launches()[0].overlaps, compute_capability >= 90) << compute_capability;
   }
+}
+
+// Of two launches the first knows that the second waits; the last is told by its caller.
+TEST_F(KernelStepTest, ALaunchKnowsWhetherTheNextOneWaits) {
+  struct Parameters {
+    bool next_waits;
+  };
+  for (const bool next_waits : {false, true}) {
+    for (const int compute_capability : {80, 90}) {
+      RecordingCuda cuda;
+      KernelCode code;
+      for (int i = 0; i < 2; ++i) {
+        KernelCall call = KernelCall::Of<Parameters>(nullptr, {}, {});
+        call.next_waits_at = offsetof(Parameters, next_waits);
+        code.calls.push_back(std::move(call));
+      }
+      const auto step = MakeKernelStep(std::move(code), {.compute_capability = compute_capability});
+      ASSERT_TRUE(step.ok()) << step.status();
+      const bool waits = compute_capability == 90;
+      EXPECT_EQ((*step)->waits(), waits);
+      ASSERT_TRUE((*step)->Launch({.stream = {}, .next_waits = next_waits}).ok());
+      ASSERT_EQ(cuda.launches().size(), 2u);
+      EXPECT_EQ(cuda.launches()[0].first_byte, std::byte{waits});
+      EXPECT_EQ(cuda.launches()[1].first_byte, std::byte{next_waits});
+    }
+  }
+}
+
+TEST_F(KernelStepTest, AStepThatBeginsWithACopyDoesNotWait) {
+  RecordingCuda cuda;
+  KernelCode code;
+  code.calls.push_back(KernelCall::Fill(Slot::Output(0), 0, 4));
+  const auto step = MakeKernelStep(std::move(code), {.compute_capability = 90});
+  ASSERT_TRUE(step.ok()) << step.status();
+  EXPECT_FALSE((*step)->waits());
 }
 
 TEST_F(KernelStepTest, EachFailingCallIsAStatus) {

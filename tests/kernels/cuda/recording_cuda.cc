@@ -33,9 +33,10 @@ bool Overlaps(const cudaLaunchConfig_t& config) {
   });
 }
 
-cudaError_t LaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void**) {
-  state->launches.push_back(
-      {function, config->gridDim, config->blockDim, config->dynamicSmemBytes, Overlaps(*config)});
+cudaError_t LaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
+                            void** parameters) {
+  state->launches.push_back({function, config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                             Overlaps(*config), *static_cast<std::byte*>(parameters[0])});
   return Count();
 }
 

@@ -12,7 +12,8 @@ struct RecordedLaunch {
   const void* function;
   dim3 grid, block;
   size_t shared_bytes;
-  bool overlaps;  // programmatic dependent launch
+  bool overlaps;         // programmatic dependent launch
+  std::byte first_byte;  // of the parameters
 };
 
 // In place while it lives. One at a time.
