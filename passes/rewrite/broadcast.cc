@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/rewrite/float_constants.h"
+
 namespace onnx_cudnn {
 
 bool BroadcastsInto(const Value& value, const Value& into) {
@@ -14,6 +16,12 @@ bool BroadcastsInto(const Value& value, const Value& into) {
     if (extent != 1 && (extent < 0 || extent != into.dim(i + missing))) return false;
   }
   return true;
+}
+
+std::optional<double> NumberInto(const Value& value, const Value& into) {
+  if (!value.is_constant() || !kNumberTypes.Has(value.dtype())) return std::nullopt;
+  if (value.constant().elements() != 1 || !BroadcastsInto(value, into)) return std::nullopt;
+  return ToDoubles(value.constant())[0];
 }
 
 bool VariesAlongOneAxis(const HostTensor& tensor) {

@@ -10,7 +10,7 @@ namespace onnx_cudnn {
 
 // Arithmetic on constant weights: f32, f16, bf16 or f64, computed in double and rounded once.
 
-// The elements of a tensor of kFloatTypes.
+// The elements of a tensor of kNumberTypes.
 std::vector<double> ToDoubles(const HostTensor& tensor);
 // nullopt when a result is not finite in `dtype`.
 std::optional<HostTensor> FromDoubles(DType dtype, Dims dims, absl::Span<const double> values);

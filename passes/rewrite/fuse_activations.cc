@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "passes/rewrite/broadcast.h"
-#include "passes/rewrite/float_constants.h"
 #include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
 #include "runtime/ops/elements.h"
@@ -32,15 +31,10 @@ bool IsWrittenAs(double number, double exact) {
   return number == rounded || (rounded != exact && std::abs(number - exact) <= 1e-3 * exact);
 }
 
-// Operand `i`, a constant of one element that does not widen what it is computed with.
+// Operand `i`, a number that does not widen what it is computed with.
 std::optional<double> NumberAt(const Node& node, int i) {
   if (!node.has_input(i)) return std::nullopt;
-  const Value& v = node.input(i);
-  if (!v.is_constant() || !kNumberTypes.Has(v.dtype()) || v.constant().elements() != 1 ||
-      !BroadcastsInto(v, node.input(i == 0 ? 1 : 0))) {
-    return std::nullopt;
-  }
-  return ToDoubles(v.constant())[0];
+  return NumberInto(node.input(i), node.input(i == 0 ? 1 : 0));
 }
 
 // A Value and the number that it is multiplied by, or that is added to it.

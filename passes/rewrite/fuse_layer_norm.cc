@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "passes/rewrite/broadcast.h"
 #include "passes/rewrite/float_constants.h"
 #include "passes/rewrite/is_op.h"
 #include "passes/rewrite/moments.h"

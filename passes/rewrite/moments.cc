@@ -3,7 +3,6 @@
 #include <set>
 
 #include "passes/rewrite/broadcast.h"
-#include "passes/rewrite/float_constants.h"
 #include "passes/rewrite/is_op.h"
 #include "runtime/ops/checks.h"
 
@@ -28,15 +27,6 @@ const Value* Squared(const Node* node) {
   const Value &x = node->input(0), &other = node->input(1);
   const bool squares = node->op() == "Mul" ? &x == &other : NumberInto(other, x) == 2;
   return squares ? &x : nullptr;
-}
-
-std::optional<double> NumberInto(const Value& value, const Value& into) {
-  if (!value.is_constant() || value.constant().elements() != 1) return std::nullopt;
-  if (!BroadcastsInto(value, into)) return std::nullopt;
-  if (kFloatTypes.Has(value.dtype())) return ToDoubles(value.constant())[0];
-  const absl::StatusOr<std::vector<int64_t>> integers = ToInts(value.constant());
-  if (!integers.ok()) return std::nullopt;
-  return static_cast<double>((*integers)[0]);
 }
 
 }  // namespace onnx_cudnn

@@ -15,7 +15,4 @@ std::optional<int> FirstAveragedAxis(const Node& mean);
 // x of Mul(x, x) and of Pow(x, 2); nullptr: `node` is neither, or nullptr itself.
 const Value* Squared(const Node* node);
 
-// The number of a constant of one element that, together with `into`, gives the shape of `into`.
-std::optional<double> NumberInto(const Value& value, const Value& into);
-
 }  // namespace onnx_cudnn

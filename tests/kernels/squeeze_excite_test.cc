@@ -153,14 +153,14 @@ TEST_F(SqueezeExciteTest, IsPricedByWhatAClusterReads) {
     }
     return us;
   };
-  const double weights_us = 2.0 * (2 * 96 * 24 + 96 + 24) / (8 * 6e4), bytes = 2.0 * 96 * 12 * 80;
+  const double weights_us = 2.0 * (2 * 96 * 24 + 96 + 24) / 1e6, bytes = 2.0 * 96 * 12 * 80;
   const std::vector<double> one = prices(1), many = prices(32);
   ASSERT_EQ(one.size(), 2u);
   ASSERT_EQ(many.size(), 2u);
-  EXPECT_NEAR(one[0], 5 + weights_us + bytes / (8 * 6e4), 0.01);
-  EXPECT_NEAR(one[1], 5 + weights_us + 3 * bytes / (8 * 6e4), 0.01);
+  EXPECT_NEAR(one[0], 3.2 + weights_us + bytes / 1e6, 0.01);
+  EXPECT_NEAR(one[1], 3.2 + weights_us + 3 * bytes / 1e6, 0.01);
   // 16 clusters at once would read faster than the memory.
-  EXPECT_NEAR(many[1], 5 + weights_us + 3 * 32 * bytes / target_.info.bytes_per_us, 0.01);
+  EXPECT_NEAR(many[1], 3.2 + weights_us + 3 * 32 * bytes / target_.info.bytes_per_us, 0.01);
 }
 
 TEST_F(SqueezeExciteTest, IsChosenBetweenConvolutions) {
