@@ -10,6 +10,7 @@
 #include "runtime/cuda/handles.h"
 #include "runtime/cuda/host_call.h"
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda/probe.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -81,6 +82,11 @@ class CudaStreams final : public StreamSet {
           absl::StrCat("wait for event ", event, ", ", used_events_, " were recorded"));
     }
     return WaitFor(Native(stream), events_[event]);
+  }
+
+  // A kernel that does not overlap.
+  absl::Status Barrier(int stream) override {
+    return LaunchKernel({.function = ProbeKernel()}, nullptr, Ref(stream));
   }
 
   absl::Status Synchronize() override {

@@ -27,6 +27,7 @@ struct Executor::Launchable {
   bool is_awaited = false;  // on another stream
   bool on_host = false;     // its operands lie in the host's memory
   bool next_waits = false;  // LaunchArgs::next_waits
+  bool behind_barrier = false;
   std::vector<const void*> in;
   std::vector<void*> out;
   std::vector<const void*> constants;
@@ -134,6 +135,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
     for (int wait : scheduled.waits) executor->steps_[wait].is_awaited = true;
   }
   executor->FindWhoseNextWaits();
+  executor->FindBarriers();
   executor->events_.resize(p.steps.size());
   return executor;
 }
@@ -151,6 +153,25 @@ void Executor::FindWhoseNextWaits() {
     }
     if (!here.step->launches() && here.waits.empty() && !here.is_awaited) continue;
     before = launches ? &here : nullptr;
+  }
+}
+
+// Before what may read early: where the launch before on its stream writes that, and where another
+// stream's is waited for, by an event of which such a launch does not take notice.
+void Executor::FindBarriers() {
+  std::vector<const PlacedStep*> last(program_->schedule.streams, nullptr);  // by stream
+  for (const ScheduledStep& scheduled : program_->schedule.steps) {
+    Launchable& here = steps_[scheduled.step];
+    if (!here.step->launches()) continue;
+    const PlacedStep& placed = program_->steps[scheduled.step];
+    for (const int early : here.step->reads_early()) {
+      const auto writes_it = [&](const Operand& out) { return Overlap(out, placed.in[early]); };
+      const PlacedStep* before = last[here.stream];
+      here.behind_barrier |=
+          !here.waits.empty() ||
+          (before != nullptr && std::any_of(before->out.begin(), before->out.end(), writes_it));
+    }
+    last[here.stream] = &placed;
   }
 }
 
@@ -316,6 +337,7 @@ absl::Status Executor::Launch(int index) {
   for (int wait : launchable.waits) {
     RETURN_IF_ERROR(streams_->Wait(launchable.stream, events_[wait]));
   }
+  if (launchable.behind_barrier) RETURN_IF_ERROR(streams_->Barrier(launchable.stream));
   if (launchable.step->launches()) RETURN_IF_ERROR(LaunchStep(index));
   if (launchable.is_awaited) {
     ASSIGN_OR_RETURN(events_[index], streams_->Record(launchable.stream));

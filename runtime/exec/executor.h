@@ -68,6 +68,7 @@ class Executor {
   struct Launchable;  // a Step with its resolved operands
   absl::Status TakeArena(Device& device);
   void FindWhoseNextWaits();
+  void FindBarriers();
   std::byte* InArena(Space space, int64_t offset) const;
   absl::Status Resolve(int index, ConstantStore& constants);
   absl::Status BeforeRun();

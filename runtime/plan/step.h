@@ -69,6 +69,10 @@ class Step {
   // Whether its first launch may start before those on the stream before it are over, and waits for
   // them on the device before it reads or writes.
   virtual bool waits() const { return false; }
+  // Inputs that its launches may read before the launch before them on the stream is over. Who
+  // enqueues it behind a launch that writes one of them, or behind a wait for another stream, puts
+  // a StreamSet::Barrier between.
+  virtual absl::Span<const int> reads_early() const { return {}; }
   // Whether a launch that succeeded may still store a fault word: an index out of range, seen on
   // the device.
   virtual bool may_fault() const { return false; }

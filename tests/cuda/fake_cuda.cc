@@ -364,6 +364,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
   COUNT();
   state->last_launch = *config;
   std::copy(config->attrs, config->attrs + config->numAttrs, state->last_attributes.begin());
+  if (arguments == nullptr) return Enqueue(config->stream, [] { ++state->launches; });
   if (state->options.run_kernel) return EnqueueKernel(*config, function, arguments[0]);
   void* argument = *static_cast<void**>(arguments[0]);
   return Enqueue(config->stream, [=] {

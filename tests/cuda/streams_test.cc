@@ -65,6 +65,12 @@ TEST_F(StreamsTest, AReplayedHostStepFailsEveryTime) {
   EXPECT_EQ(step.runs, 2);
 }
 
+TEST_F(StreamsTest, ABarrierIsALaunchThatStartsWhenTheOneBeforeIsOver) {
+  EXPECT_TRUE(streams_->Barrier(1).ok());
+  EXPECT_EQ(cuda_.launches(), 1);
+  EXPECT_EQ(cuda_.last_launch().numAttrs, 0u);
+}
+
 TEST_F(StreamsTest, EventsAreUsedAgain) {
   for (int run = 0; run < 3; ++run) {
     EXPECT_EQ(*streams_->Record(0), 0);

@@ -7,6 +7,7 @@
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/view_engine.h"
 #include "tests/exec/program_maker.h"
+#include "tests/exec/watched_device.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -39,6 +40,27 @@ class ToldStep final : public FormulaStep {
   const bool waits_;
   std::vector<bool>& told_;
 };
+
+// Reads its input `early` before what is before it is over.
+class EarlyStep final : public FormulaStep {
+ public:
+  explicit EarlyStep(int early) : FormulaStep(Sum, {}), early_(early) {}
+  absl::Span<const int> reads_early() const override { return {&early_, 1}; }
+
+ private:
+  const int early_;
+};
+
+Notes NotesOf(ProgramMaker maker, int streams) {
+  WatchedDevice device;
+  ConstantStore constants(device);
+  const auto executor = *Executor::Create(std::move(maker).Make(streams), device, constants);
+  const Floats x = Inputs();
+  Floats y(kElements);
+  const absl::Status status = executor->Run({x.data()}, {y.data()});
+  EXPECT_TRUE(status.ok()) << status;
+  return device.notes;
+}
 
 // What the Steps were told, in the order of launch.
 std::vector<bool> Told(ProgramMaker maker, int streams, const std::vector<bool>& told) {
@@ -192,6 +214,26 @@ TEST(ExecutorTest, NoLaunchBesideAnEventIsToldThatTheNextOneWaits) {
   const int b = fork.Add(step(), {a}), c = fork.Add(step(), {a});
   fork.Output(fork.Add(step(), {b, c}));
   EXPECT_EQ(Told(std::move(fork), 2, told), std::vector<bool>(4, false));
+}
+
+TEST(ExecutorTest, ABarrierIsBeforeWhatReadsEarlyWhatTheLaunchBeforeWrote) {
+  for (const int early : {0, 1}) {
+    ProgramMaker chain;
+    const int x = chain.Input();
+    const int a = chain.Add(Times(2), {x});
+    const int b = chain.Add(Times(3), {a});
+    chain.Output(chain.Add(std::make_shared<EarlyStep>(early), {a, chain.AddView(b)}));
+    const Notes behind_b = {"launch", "launch", "barrier", "launch"};
+    EXPECT_EQ(NotesOf(std::move(chain), 1), early == 1 ? behind_b : Notes(3, "launch"));
+  }
+}
+
+TEST(ExecutorTest, ABarrierIsBeforeWhatReadsEarlyAndWaitsForAnotherStream) {
+  ProgramMaker fork;
+  const int x = fork.Input();
+  const int a = fork.Add(Times(2), {x}), b = fork.Add(Times(3), {x});
+  fork.Output(fork.Add(std::make_shared<EarlyStep>(0), {a, b}));
+  EXPECT_EQ(NotesOf(std::move(fork), 2), (Notes{"launch", "launch", "barrier", "launch"}));
 }
 
 TEST(ExecutorTest, ChecksItsPointers) {

@@ -7,6 +7,7 @@
 #include "runtime/exec/cpu_device.h"
 #include "runtime/exec/executor.h"
 #include "tests/exec/program_maker.h"
+#include "tests/exec/watched_device.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -272,60 +273,6 @@ TEST(CpuExecutorTest, SaysWhyNothingWasRecorded) {
 
 // Steps in the host's memory have a call of their own; a Transfer there is the device's work.
 TEST(HostStepTest, GoThroughLaunchOnHost) {
-  class Counting final : public StreamSet {
-   public:
-    Counting(std::unique_ptr<StreamSet> streams, std::vector<bool>& on_host)
-        : streams_(std::move(streams)), on_host_(on_host) {}
-    absl::Status Launch(int s, const Step& step, const LaunchArgs& args,
-                        absl::Span<const absl::Span<std::byte>> scratch) override {
-      on_host_.push_back(false);
-      return streams_->Launch(s, step, args, scratch);
-    }
-    absl::Status LaunchOnHost(int s, const Step& step, const LaunchArgs& args,
-                              absl::Span<const absl::Span<std::byte>> scratch) override {
-      on_host_.push_back(true);
-      return streams_->LaunchOnHost(s, step, args, scratch);
-    }
-    absl::StatusOr<int> Record(int s) override { return streams_->Record(s); }
-    absl::Status Wait(int s, int event) override { return streams_->Wait(s, event); }
-    absl::Status Synchronize() override { return streams_->Synchronize(); }
-    absl::Status Copy(int s, void* to, const void* from, int64_t bytes) override {
-      return streams_->Copy(s, to, from, bytes);
-    }
-    absl::Status BeginCapture() override { return streams_->BeginCapture(); }
-    absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() override {
-      return streams_->EndCapture();
-    }
-    absl::Status Replay(const CapturedGraph& graph) override { return streams_->Replay(graph); }
-    absl::Status Fork(void* stream) override { return streams_->Fork(stream); }
-    absl::Status Join(void* stream) override { return streams_->Join(stream); }
-
-   private:
-    const std::unique_ptr<StreamSet> streams_;
-    std::vector<bool>& on_host_;
-  };
-  class CountingDevice final : public Device {
-   public:
-    std::string_view name() const override { return cpu_->name(); }
-    const DeviceInfo& info() const override { return cpu_->info(); }
-    bool reads_host_memory() const override { return true; }
-    absl::StatusOr<bool> ReadsDirectly(const void*) override { return true; }
-    absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
-      return cpu_->Allocate(bytes, space);
-    }
-    absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor,
-                                                            Space space) override {
-      return cpu_->Upload(tensor, space);
-    }
-    absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
-      return std::make_unique<Counting>(*cpu_->CreateStreams(count), on_host);
-    }
-    std::vector<bool> on_host;
-
-   private:
-    const std::unique_ptr<Device> cpu_ = MakeCpuDevice();
-  };
-
   ProgramMaker maker;
   const int x = maker.Input();
   const int to_host = maker.Add(Times(1), {x});
@@ -350,14 +297,14 @@ TEST(HostStepTest, GoThroughLaunchOnHost) {
   place(to_host, device_side, host_side);
   place(works, host_side, host_side);
   place(works + 1, host_side, device_side);
-  CountingDevice device;
+  WatchedDevice device;
   ConstantStore constants(device);
   const auto executor = *Executor::Create(program, device, constants);
   const Floats in = Inputs();
   Floats out(kElements);
   ASSERT_TRUE(executor->Run({in.data()}, {out.data()}).ok());
   EXPECT_EQ(out[5], 2 * in[5]);
-  EXPECT_EQ(device.on_host, (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(device.notes, (Notes{"launch", "launch on host", "launch"}));
 }
 
 }  // namespace

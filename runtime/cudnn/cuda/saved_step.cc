@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr std::string_view kFirstLine = "cudnn step 1";
+constexpr std::string_view kFirstLine = "cudnn step 2";
 constexpr size_t kMostItems = 256;  // operands, constants, and numbers of a line
 
 absl::Status Malformed(std::string_view what) {
@@ -21,7 +21,7 @@ absl::Status Malformed(std::string_view what) {
 
 std::string ToText(const PlanOperand& operand) {
   return absl::StrCat(operand.tensor, ",", static_cast<int>(operand.kind), ",", operand.index, ",",
-                      std::bit_cast<uint32_t>(operand.number));
+                      std::bit_cast<uint32_t>(operand.number), ",", operand.is_early ? 1 : 0);
 }
 
 // "constant,rank,dims…,dim,block,extent,pitch,…"
@@ -55,14 +55,15 @@ absl::StatusOr<std::vector<int64_t>> Numbers(std::string_view text, std::string_
 absl::StatusOr<PlanOperand> ParseOperand(std::string_view text) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> n, Numbers(text, "list of operands"));
   const auto last_kind = static_cast<int64_t>(CudnnTensor::Kind::kNumber);
-  if (n.size() != 4 || n[1] > last_kind || n[0] > INT32_MAX || n[2] > INT32_MAX ||
-      n[3] > UINT32_MAX) {
+  if (n.size() != 5 || n[1] > last_kind || n[0] > INT32_MAX || n[2] > INT32_MAX ||
+      n[3] > UINT32_MAX || n[4] > 1) {
     return Malformed("list of operands");
   }
   return PlanOperand{.tensor = static_cast<int>(n[0]),
                      .kind = static_cast<CudnnTensor::Kind>(n[1]),
                      .index = static_cast<int>(n[2]),
-                     .number = std::bit_cast<float>(static_cast<uint32_t>(n[3]))};
+                     .number = std::bit_cast<float>(static_cast<uint32_t>(n[3])),
+                     .is_early = n[4] == 1};
 }
 
 absl::StatusOr<PackedConstant> ParseConstant(std::string_view text) {

@@ -115,6 +115,20 @@ TEST_F(CudnnPlansTest, AVariantThatNamesNoEngineIsAnError) {
   EXPECT_EQ(none->step(), nullptr);
 }
 
+TEST_F(CudnnPlansTest, ReadsEarlyWhatItDoesNotConvolve) {
+  const std::string_view head =
+      "g (float16[1,64,14,14] x, float16[1,64,14,14] r, float16[64,64,3,3] w0) => (y) {"
+      "a = Conv<pads = [1,1,1,1]>(x, w0)\n";
+  const std::pair<std::string_view, std::vector<int>> cases[] = {
+      {"b = Add(r, a)\n y = Relu(b) }", {1}}, {"y = Relu(a) }", {}}};
+  for (const auto& [tail, early] : cases) {
+    const Graph graph = GraphWithWeights(absl::StrCat(head, tail));
+    const Compiled compiled = CompileFirst(LargestAt(*engine_, graph, "Conv", target_));
+    ASSERT_NE(compiled.step(), nullptr) << compiled.reason();
+    EXPECT_EQ(compiled.step()->reads_early(), absl::MakeConstSpan(early)) << tail;
+  }
+}
+
 TEST_F(CudnnPlansTest, AStepComesBackFromItsText) {
   const Graph graph = Residual();
   const Compiled compiled = CompileFirst(LargestAt(*engine_, graph, "Conv", target_));
@@ -124,6 +138,8 @@ TEST_F(CudnnPlansTest, AStepComesBackFromItsText) {
   const absl::StatusOr<std::shared_ptr<const Step>> loaded = engine_->Load(text);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ((*loaded)->workspace_bytes(), compiled.step()->workspace_bytes());
+  EXPECT_EQ(compiled.step()->reads_early(), absl::MakeConstSpan({0}));  // it is the residual too
+  EXPECT_EQ((*loaded)->reads_early(), compiled.step()->reads_early());
   ASSERT_EQ((*loaded)->constants().size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
     const Derived &read = (*loaded)->constants()[i], &made = compiled.step()->constants()[i];

@@ -12,6 +12,7 @@ SavedStep Example() {
           .device = "NVIDIA H200, 900, 132 multiprocessors",
           .engine = "engine 41, k2=0",
           .operands = {{0, CudnnTensor::Kind::kInput, 1, 0},
+                       {1, CudnnTensor::Kind::kInput, 0, 0, /*is_early=*/true},
                        {3, CudnnTensor::Kind::kNumber, 0, -0.5F},
                        {4, CudnnTensor::Kind::kConstant, 0, 0}},
           .constants = {{2, {64, 3, 7, 7}, Format::ChannelsLast({64, 3, 7, 7}, 4)}},

@@ -1,0 +1,74 @@
+// A CPU device that notes what its streams are asked to do.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/exec/cpu_device.h"
+
+namespace onnx_cudnn {
+
+using Notes = std::vector<std::string>;  // "launch", "launch on host", "barrier"
+
+class WatchedStreams final : public StreamSet {
+ public:
+  WatchedStreams(std::unique_ptr<StreamSet> streams, Notes& notes)
+      : streams_(std::move(streams)), notes_(notes) {}
+  absl::Status Launch(int s, const Step& step, const LaunchArgs& args,
+                      absl::Span<const absl::Span<std::byte>> scratch) override {
+    notes_.push_back("launch");
+    return streams_->Launch(s, step, args, scratch);
+  }
+  absl::Status LaunchOnHost(int s, const Step& step, const LaunchArgs& args,
+                            absl::Span<const absl::Span<std::byte>> scratch) override {
+    notes_.push_back("launch on host");
+    return streams_->LaunchOnHost(s, step, args, scratch);
+  }
+  absl::Status Barrier(int s) override {
+    notes_.push_back("barrier");
+    return streams_->Barrier(s);
+  }
+  absl::StatusOr<int> Record(int s) override { return streams_->Record(s); }
+  absl::Status Wait(int s, int event) override { return streams_->Wait(s, event); }
+  absl::Status Synchronize() override { return streams_->Synchronize(); }
+  absl::Status Copy(int s, void* to, const void* from, int64_t bytes) override {
+    return streams_->Copy(s, to, from, bytes);
+  }
+  absl::Status BeginCapture() override { return streams_->BeginCapture(); }
+  absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() override {
+    return streams_->EndCapture();
+  }
+  absl::Status Replay(const CapturedGraph& graph) override { return streams_->Replay(graph); }
+  absl::Status Fork(void* stream) override { return streams_->Fork(stream); }
+  absl::Status Join(void* stream) override { return streams_->Join(stream); }
+
+ private:
+  const std::unique_ptr<StreamSet> streams_;
+  Notes& notes_;
+};
+
+class WatchedDevice final : public Device {
+ public:
+  std::string_view name() const override { return cpu_->name(); }
+  const DeviceInfo& info() const override { return cpu_->info(); }
+  bool reads_host_memory() const override { return true; }
+  absl::StatusOr<bool> ReadsDirectly(const void*) override { return true; }
+  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
+    return cpu_->Allocate(bytes, space);
+  }
+  absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor,
+                                                          Space space) override {
+    return cpu_->Upload(tensor, space);
+  }
+  absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
+    return std::make_unique<WatchedStreams>(*cpu_->CreateStreams(count), notes);
+  }
+  Notes notes;
+
+ private:
+  const std::unique_ptr<Device> cpu_ = MakeCpuDevice();
+};
+
+}  // namespace onnx_cudnn
