@@ -370,8 +370,12 @@ absl::Status Executor::LaunchStep(int index) {
                         .fault = faults_.word(index),
                         .next_waits = launchable.next_waits};
   const int stream = launchable.stream;
-  if (launchable.on_host) return streams_->LaunchOnHost(stream, *launchable.step, args, scratch);
-  return streams_->Launch(stream, *launchable.step, args, scratch);
+  const absl::Status launched =
+      launchable.on_host ? streams_->LaunchOnHost(stream, *launchable.step, args, scratch)
+                         : streams_->Launch(stream, *launchable.step, args, scratch);
+  if (!absl::IsInternal(launched)) return launched;
+  const Node& node = *program_->partitions[index].chosen.nodes[0];
+  return absl::InternalError(absl::StrCat(Where(node), ": ", launched.message()));
 }
 
 absl::StatusOr<std::vector<double>> Executor::Time(absl::Span<const void* const> inputs,

@@ -193,6 +193,29 @@ TEST(ExecutorTest, AStepsErrorIsReturnedAndTheNextRunIsClean) {
   }
 }
 
+TEST(ExecutorTest, AnInternalErrorNamesItsNode) {
+  class Broken final : public FormulaStep {
+   public:
+    Broken() : FormulaStep(Sum, {}) {}
+    absl::Status Launch(const LaunchArgs&) const override {
+      return absl::InternalError("engine 51 cannot run");
+    }
+  };
+  ProgramMaker maker;
+  maker.Output(maker.Add(std::make_shared<Broken>(), {maker.Input()}));
+  const auto program = std::move(maker).Make(1);
+  Graph& graph = program->graph;
+  program->partitions[0].chosen.nodes = {
+      &graph.AddNode({.op = "Relu", .inputs = {graph.inputs()[0]}, .name = "r"})};
+  const auto device = MakeCpuDevice();
+  ConstantStore constants(*device);
+  const auto executor = *Executor::Create(program, *device, constants);
+  const Floats in = Inputs();
+  Floats out(kElements);
+  EXPECT_EQ(executor->Run({in.data()}, {out.data()}).message(),
+            "node \"r\" (Relu): engine 51 cannot run");
+}
+
 TEST(ExecutorTest, TellsALaunchWhetherTheNextOneOfItsStreamWaits) {
   std::vector<bool> told;
   const auto step = [&](bool waits) { return std::make_shared<ToldStep>(waits, told); };

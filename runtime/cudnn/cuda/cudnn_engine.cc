@@ -50,8 +50,9 @@ class CudnnStep final : public Step {
     auto* const stream = static_cast<cudaStream_t>(args.stream.native);
     RETURN_IF_ERROR(CudnnStatus(Cudnn()->cudnnSetStream(handle.get(), stream), "cudnnSetStream"));
     const absl::Status status = plan_->Execute(handle.get(), pointers, args.workspace);
-    if (!absl::IsUnimplemented(status)) return status;
-    return absl::InternalError(absl::StrCat("cuDNN refused to run its plan: ", status.message()));
+    if (!absl::IsUnimplemented(status) && !absl::IsInternal(status)) return status;
+    return absl::InternalError(
+        absl::StrCat("cuDNN cannot run its plan of ", saved_.engine, ": ", status.message()));
   }
 
   std::string Save() const override {
