@@ -95,6 +95,8 @@ class Convolution final : public Pattern {
     return CheckPads(shape->window);
   }
 
+  const Rule* OneResult() const override { return &kOneResult; }
+
   const Rule* MayFollow(const Node& anchor, const GrowthStep& step) const override {
     return MayFuse(step, ImageOf(anchor.output(0)));
   }

@@ -9,6 +9,14 @@ namespace onnx_cudnn {
 // The dtypes of operands that cuDNN's fusions take from us.
 inline constexpr DTypeSet kCudnnTypes = {DType::kF16, DType::kBF16, DType::kF32};
 
+// Pattern::OneResult of convolutions and products. A graph that writes what is fused as well gets
+// plans whose execution fails with an internal error (engines 39 and 51 of cuDNN 9.19, seen on an
+// H200; engine 7 ran): nothing tells them apart before they run.
+inline constexpr Rule kOneResult = {
+    "cuDNN's plans that write a fused value as well may fail when they run, and this value has "
+    "other readers",
+    "none in cuDNN: conv_chain of ours may write both"};
+
 // Why `node` cannot be an operation on `tensor`, whatever its operands' shapes; nullptr: it can.
 const Rule* WhyNotPointwise(const Node& node, const FusedTensor& tensor);
 

@@ -28,6 +28,8 @@ class MatrixProduct final : public Pattern {
         absl::StrCat(c.name(), " broadcasts in another way than by rows or columns"));
   }
 
+  const Rule* OneResult() const override { return &kOneResult; }
+
   const Rule* MayFollow(const Node& anchor, const GrowthStep& step) const override {
     return MayFuse(step, MatrixOf(anchor.output(0)));
   }

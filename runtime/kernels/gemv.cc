@@ -19,7 +19,7 @@ constexpr Rule kOnlyCast = {"only a Cast of its rows from f32 is done before the
 constexpr Rule kNotInFormula = {"it computes cast(relu(x·w + bias)), with any part absent",
                                 "none: cuDNN's epilogues take more"};
 constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
-                             "none: cuDNN's graphs have several outputs"};
+                             "none: the value is written, and read again"};
 
 constexpr double kArithmetic = 0.5;  // of the f32 rate, to which weights are widened
 

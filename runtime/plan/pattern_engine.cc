@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ops/op_table.h"
+#include "runtime/plan/fused_tensor.h"
 #include "runtime/plan/reference_step.h"
 
 namespace onnx_cudnn {
@@ -29,6 +30,16 @@ Support CheckValues(const Node& node) {
     }
   }
   return CheckOp(node);
+}
+
+// Tells of the edges between what `nodes` write and those of them that read it.
+void ReportWritten(const Engine& engine, absl::Span<const Node* const> nodes,
+                   const Boundary& boundary, const Rule& rule, CandidateSink& sink) {
+  for (const Value* v : boundary.outputs) {
+    for (const Node* node : nodes) {
+      if (IsReadBy(*v, absl::MakeConstSpan(&node, 1))) sink.NotFused(engine, *v, *node, rule);
+    }
+  }
 }
 
 std::vector<Placement> Place(const std::vector<const Value*>& values, const OperandLayout& layout) {
@@ -59,6 +70,10 @@ void PatternEngine::Propose(const Graph&, const Node& anchor, const Target& targ
   int proposals = 0;
   for (const auto& nodes : Grow(*this, {&anchor}, RulesOf(*pattern, anchor), sink)) {
     const Boundary boundary = BoundaryOf(nodes);
+    if (const Rule* no = pattern->OneResult(); no != nullptr && boundary.outputs.size() > 1) {
+      ReportWritten(*this, nodes, boundary, *no, sink);
+      continue;
+    }
     for (const OperandLayout& layout : pattern->Layouts(anchor, nodes)) {
       if (++proposals > kMostProposals) return;
       Candidate candidate{.nodes = nodes,
@@ -119,6 +134,8 @@ Support PatternEngine::CheckAround(const Pattern& pattern, const Node& anchor,
                                    const Candidate& candidate) const {
   if (Support s = CheckAnchor(pattern, anchor); !s) return s;
   if (Support s = CheckGrown(candidate.nodes, {&anchor}, RulesOf(pattern, anchor)); !s) return s;
+  const Rule* one = pattern.OneResult();
+  if (one != nullptr && candidate.outputs.size() > 1) return Support::No(std::string(one->says));
   return CheckLayouts(pattern, anchor, candidate);
 }
 

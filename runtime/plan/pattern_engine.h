@@ -27,6 +27,8 @@ class Pattern {
   // As GrowthOptions::forward and backward.
   virtual const Rule* MayFollow(const Node& anchor, const GrowthStep& step) const = 0;
   virtual const Rule* MayPrecede(const Node&, const GrowthStep&) const { return &kUnreported; }
+  // Why a set that writes several Values is no Candidate; nullptr: it is one.
+  virtual const Rule* OneResult() const { return nullptr; }
   // As GrowthOptions::most_added.
   virtual size_t most_added() const { return GrowthOptions().most_added; }
   // Every sensible one for `nodes`, which grew from `anchor`; not empty.

@@ -71,9 +71,13 @@ const std::vector<FusionCase>& ConvolutionCases() {
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w) => (y) "
        "{ t = Conv(x, w) u = Conv(t, w) y = Add(t, u) }",
        "Conv", "{Conv}", "t to Add: another operand of the node is computed outside"},
-      {"several outputs where a fused value has other readers",
+      {"no fused value that has other readers",
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w) => (t, y) { t = Conv(x, w) y = Relu(t) }",
-       "Conv", "{Conv Relu}"},
+       "Conv", "{Conv}", "t to Relu: cuDNN's plans that write a fused value as well"},
+      {"a fused value whose readers are all fused",
+       "g (float16[1,8,4,4] x, float16[8,8,1,1] w) => (y) "
+       "{ t = Conv(x, w) s = Sigmoid(t) y = Mul(t, s) }",
+       "Conv", "{Conv Sigmoid Mul}"},
       {"a Relu before",
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w) => (y) { t = Relu(x) y = Conv(t, w) }", "Conv",
        "{Relu Conv}"},
