@@ -71,7 +71,8 @@ def make_table(records):
     rows = {}
     for record in records:
         if name := program(record):
-            rows.setdefault((record["model"], record["precision"], record["who"] != OURS, name), {})[record["batch"]] = record
+            row = rows.setdefault((record["model"], record["precision"], record["who"] != OURS, name), {})
+            row.setdefault(record["batch"], record)  # turns-*.json measure again what real-*.json and tuned-*.json did
     for (model, precision, _, who), by_batch in sorted(rows.items()):
         cells = [f"{by_batch[b]['median_ms']:.3f}" if b in by_batch else "" for b in batches]
         largest, smallest = by_batch[max(by_batch)], by_batch[min(by_batch)]
