@@ -117,7 +117,7 @@ for part in $parts; do
         --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
       ;;
     real) # models of other people, tuned, against onnxruntime
-      check real 300 "${peers[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \
+      check real 540 "${peers[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \
         --precisions fp16,tf32 --bench-flags "--partitioner cost --tune-budget 10 --plan-cache $out/plans-$run.json" --output "$out/real-$run.json"
       ;;
     *) echo "gpu.sh: no part is called $part" >&2; exit 1 ;;
