@@ -51,26 +51,25 @@ class EarlyStep final : public FormulaStep {
   const int early_;
 };
 
-Notes NotesOf(ProgramMaker maker, int streams) {
-  WatchedDevice device;
+// A Program of one input and one output.
+void RunOnce(ProgramMaker maker, int streams, Device& device) {
   ConstantStore constants(device);
   const auto executor = *Executor::Create(std::move(maker).Make(streams), device, constants);
   const Floats x = Inputs();
   Floats y(kElements);
   const absl::Status status = executor->Run({x.data()}, {y.data()});
   EXPECT_TRUE(status.ok()) << status;
+}
+
+Notes NotesOf(ProgramMaker maker, int streams) {
+  WatchedDevice device;
+  RunOnce(std::move(maker), streams, device);
   return device.notes;
 }
 
 // What the Steps were told, in the order of launch.
 std::vector<bool> Told(ProgramMaker maker, int streams, const std::vector<bool>& told) {
-  const auto device = MakeCpuDevice();
-  ConstantStore constants(*device);
-  const auto executor = *Executor::Create(std::move(maker).Make(streams), *device, constants);
-  const Floats x = Inputs();
-  Floats y(kElements);
-  const absl::Status status = executor->Run({x.data()}, {y.data()});
-  EXPECT_TRUE(status.ok()) << status;
+  RunOnce(std::move(maker), streams, *MakeCpuDevice());
   return told;
 }
 
