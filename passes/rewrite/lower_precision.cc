@@ -8,6 +8,9 @@
 //   - All else stays f32, range-sensitive ops above all: ReduceSum and other sums (CumSum, LRN),
 //     losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by what is no constant, Range. So do inputs and
 //     outputs of the model, and bodies. Shape and Size read either type.
+//   - A sum that becomes the logits of a Softmax stays f32 with an addend that is large or of no
+//     lowered Node: beside a mask of -10,000 f16 holds multiples of 8, so that a row that is masked
+//     everywhere would lose its logits.
 //   - A Node stays f32 with a constant that the type cannot hold: one that becomes infinite, or
 //     zero. Weights, factors of a norm and addends of more than one element may lose what becomes
 //     zero, as the sum's rounding would; a single addend may be an epsilon, and is held if it is a
@@ -77,6 +80,21 @@ bool IsInnerF32(const Node& node) {
   return std::binary_search(std::begin(kInnerF32), std::end(kInnerF32), node.op());
 }
 
+// Adding up to this costs logits no more digits than their own size does.
+constexpr float kMostLogitAddend = 16;
+
+bool IsSum(const Node& node) {
+  return node.op() == "Add" || node.op() == "Sub" || node.op() == "Sum";
+}
+
+bool IsSoftmax(const Node& node) { return node.op() == "Softmax" || node.op() == "LogSoftmax"; }
+
+bool IsSmall(const HostTensor& constant) {
+  const absl::Span<const float> values = constant.data<float>();
+  return std::all_of(values.begin(), values.end(),
+                     [](float x) { return !std::isfinite(x) || std::abs(x) <= kMostLogitAddend; });
+}
+
 bool ReadsDimsOnly(const Node& node) {
   return node.domain().empty() && (node.op() == "Shape" || node.op() == "Size");
 }
@@ -104,9 +122,11 @@ class Lowering {
     const std::vector<Node*> order = graph_.TopologicalOrder();
     for (auto node = order.rbegin(); node != order.rend(); ++node) {
       if (MayBeLow(**node)) may_be_low_.insert(*node);
+      if (WritesLogits(**node)) writes_logits_.insert(*node);
     }
     for (Node* node : order) {
-      if (may_be_low_.contains(node) && (IsLinear(node) || Follows(*node))) lowered_.insert(node);
+      if (!may_be_low_.contains(node)) continue;
+      if (IsLinear(node) || (Follows(*node) && !MasksLogits(*node))) lowered_.insert(node);
     }
     for (Node* node : order) {
       if (lowered_.contains(node)) Lower(*node);
@@ -155,6 +175,24 @@ class Lowering {
                     (may_be_low_.contains(use.node) &&
                      use.index < static_cast<int>(TypedInputs(*use.node).size()));
            });
+  }
+
+  // Whether a Softmax reads what `node` writes, perhaps behind other followers, which have been
+  // asked before.
+  bool WritesLogits(const Node& node) const {
+    if (!IsFollower(node) || !node.has_output(0)) return false;
+    const std::vector<Use>& uses = node.output(0).uses();
+    return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+      return (IsSoftmax(*use.node) && use.index == 0) || writes_logits_.contains(use.node);
+    });
+  }
+
+  // Whether beside what it adds to logits the low type may lose them. All inputs are decided.
+  bool MasksLogits(const Node& node) const {
+    if (!IsSum(node) || !writes_logits_.contains(&node)) return false;
+    return std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Value* v) {
+      return v->is_constant() ? !IsSmall(v->constant()) : !lowered_.contains(v->producer());
+    });
   }
 
   bool Follows(const Node& node) const {
@@ -269,7 +307,7 @@ class Lowering {
 
   Graph& graph_;
   const DType low_;
-  std::unordered_set<const Node*> may_be_low_, lowered_;
+  std::unordered_set<const Node*> may_be_low_, writes_logits_, lowered_;
   std::unordered_map<int, Value*> low_of_, wide_of_;  // by Value id
 };
 

@@ -73,11 +73,13 @@ bool IsTurn(const Node* node) {
   return true;
 }
 
-// The product that writes `v`, and what scales it, in order. Empty: `v` is something else.
+// The product that writes `v`, what scales it and what converts that, in order. Empty: `v` is
+// something else.
 NodeList ScaledProduct(const Value& v) {
   NodeList nodes;
   const Node* node = WriterOf(v);
-  for (; ScaledInput(node) >= 0; node = WriterOf(node->input(ScaledInput(node)))) {
+  for (; ScaledInput(node) >= 0 || IsOp(node, "Cast");
+       node = WriterOf(node->input(std::max(ScaledInput(node), 0)))) {
     nodes.insert(nodes.begin(), node);
   }
   if (!IsOp(node, "MatMul")) return {};
@@ -166,16 +168,23 @@ Support Unlike(const Value& v, const Value& other) {
                                   ToString(other.type())));
 }
 
+// Scores may be f32 behind a product of another type.
+Support CheckCasts(const Unit& core, DType dtype) {
+  for (const Node* node : core.nodes) {
+    if (node->op() != "Cast") continue;
+    const DType to = node->output(0).dtype();
+    if (to == DType::kF32 || to == dtype) continue;
+    return Support::No(absl::StrCat(node->output(0).name(), " is ", NameOf(to)));
+  }
+  return Support::Yes();
+}
+
 Support CheckTypes(const AttentionNodes& nodes) {
   for (const Value* v : {nodes.q, nodes.k}) {
     if (v->is_constant()) return Support::No(absl::StrCat(v->name(), " is a constant"));
   }
-  for (const Value* v : {nodes.k, nodes.v, nodes.mask}) {
-    if (v != nullptr && v->dtype() != nodes.q->dtype()) return Unlike(*v, *nodes.q);
-  }
-  const Value& masked = nodes.softmax->input(0);
-  if (masked.dtype() != DType::kF32 && masked.dtype() != nodes.q->dtype()) {
-    return Unlike(masked, *nodes.q);
+  for (const Value* v : {nodes.k, nodes.v}) {
+    if (v->dtype() != nodes.q->dtype()) return Unlike(*v, *nodes.q);
   }
   const Dims heads = nodes.q->dims();
   if (heads.size() < 3) {
@@ -187,6 +196,7 @@ Support CheckTypes(const AttentionNodes& nodes) {
       return Unlike(*v, *nodes.q);
     }
   }
+  const Value& masked = nodes.softmax->input(0);
   if (masked.dims() != nodes.scores->dims()) return Unlike(masked, *nodes.scores);
   const int rank = nodes.scores->rank();
   if (NormalizedAxis(nodes.softmax->attrs().Int("axis", -1), rank) == rank - 1) {
@@ -198,6 +208,7 @@ Support CheckTypes(const AttentionNodes& nodes) {
 Support Takes(const Unit& core) {
   const AttentionNodes nodes = ReadAttention(core.nodes);
   if (Support s = CheckTypes(nodes); !s) return s;
+  if (Support s = CheckCasts(core, nodes.q->dtype()); !s) return s;
   if (nodes.q->elements() == 0 || nodes.scores->elements() == 0 || nodes.y->elements() == 0) {
     return Support::No("an operand is empty");
   }
@@ -283,7 +294,8 @@ AttentionMemory MemoryOf(const AttentionNodes& nodes, int rows) {
 
 // Attention of few keys as one: MatMul(q, k), what scales it, the Add of a mask that broadcasts,
 // Softmax along the last axis, MatMul with v, of f32, f16 or bf16; where nobody else reads them
-// also what scales q or k before, a Transpose of k's last two axes, and Casts around the Softmax.
+// also what scales q or k before, a Transpose of k's last two axes, and Casts of the scores to f32
+// and of what the Softmax writes back.
 // Heads of up to 128 channels, 1,024 keys and 96 KiB, any alignment, 33 million products in all.
 // All of it in f32 without tensor cores, sums in a fixed order.
 Kernel AttentionKernel() {

@@ -169,6 +169,20 @@ TEST_F(AttentionCodeTest, Masks) {
   }
 }
 
+// Its numbers are too large for halves to tell scores apart beside them.
+TEST_F(AttentionCodeTest, MasksOfF32) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    for (const int multiprocessors : {132, 1}) {
+      Start(dtype, {{2, 3}, 5, 40, 15, 15});
+      Value& m = graph_.AddInput("m", Type::Tensor(DType::kF32, {2, 1, 5, 40}));
+      for (int64_t i = 0; i < m.elements(); ++i) mask_.push_back(i % 200 < 120 ? -1e4 : i % 3);
+      Value& masked = Op("Add", {&Cast(Scores(), DType::kF32), &m});
+      EXPECT_EQ(Compare(Cast(Op("Softmax", {&masked}), dtype), multiprocessors), "")
+          << NameOf(dtype);
+    }
+  }
+}
+
 // Keys that a query may not see; the last query sees none, and its row is NaN.
 TEST_F(AttentionCodeTest, MaskedKeys) {
   Start(DType::kF32, {{1, 2}, 4, 40, 15, 15});

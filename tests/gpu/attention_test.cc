@@ -1,5 +1,6 @@
 // The kernel attention against the references of its Nodes.
 #include <string>
+#include <utility>
 
 #include "absl/strings/substitute.h"
 #include "tests/gpu/kernel_test.h"
@@ -19,7 +20,7 @@ class AttentionTest : public KernelTest {
   void Check(const Shape& shape, const std::string& mask, const std::string& nodes,
              const std::string& dtype) {
     const std::string text = absl::Substitute(
-        "g ($0[$1,$2,$4] q, $0[$1,$3,$4] k, $0$6 m, $0[$1,$3,$5] v, $0 s) => (y) { $7 }", dtype,
+        "g ($0[$1,$2,$4] q, $0[$1,$3,$4] k, $6 m, $0[$1,$3,$5] v, $0 s) => (y) { $7 }", dtype,
         shape.heads, shape.queries, shape.keys, shape.depth, shape.columns, mask, nodes);
     SCOPED_TRACE(text);
     Graph graph = GraphFromText(text);
@@ -30,7 +31,9 @@ class AttentionTest : public KernelTest {
     EXPECT_GT(CheckAll(graph, OfAllNodes(graph, "Softmax", target()), target()), 0);
   }
   void CheckAllTypes(const Shape& shape, const std::string& mask, const std::string& nodes) {
-    for (const char* dtype : {"float", "float16", "bfloat16"}) Check(shape, mask, nodes, dtype);
+    for (const char* dtype : {"float", "float16", "bfloat16"}) {
+      Check(shape, dtype + mask, nodes, dtype);
+    }
   }
 };
 
@@ -52,6 +55,17 @@ TEST_F(AttentionTest, ScaledBehindTheProduct) {  // k is read first, and has the
   CheckAllTypes({"2,3", 40, 40, 15, 15}, "[2,3,40,40]",
                 "t = Transpose<perm = [0,1,3,2]>(k) b = MatMul(q, t) c = Mul(b, s) d = Add(c, m) "
                 "p = Softmax(d) y = MatMul(p, v)");
+}
+
+TEST_F(AttentionTest, MaskedInF32) {
+  for (const auto& [dtype, number] : {std::pair("float16", 10), std::pair("bfloat16", 16)}) {
+    const std::string nodes = absl::Substitute(
+        "a = Mul(q, s) t = Transpose<perm = [0,1,3,2]>(k) b = MatMul(a, t) f = Cast<to = 1>(b) "
+        "c = Add(f, m) p = Softmax(c) h = Cast<to = $0>(p) y = MatMul(h, v)",
+        number);
+    Check({"2,3", 40, 40, 15, 15}, "float[2,1,1,40]", nodes, dtype);
+    Check({"2,12", 96, 64, 24, 24}, "float[64]", nodes, dtype);
+  }
 }
 
 // Of which a warp takes four at once; more shared memory than a launch has unasked.

@@ -34,6 +34,11 @@ TEST_F(AttentionTest, TakesWhatScalesMasksAndTurns) {
        "{ s = MatMul(q, k) t = Cast<to = 1>(s) p = Softmax(t) h = Cast<to = 10>(p) "
        "y = MatMul(h, v) }",
        "MatMul", "{MatMul Cast Softmax Cast MatMul}"},
+      {"a mask that is added in f32",
+       "g (float16[2,5,8] q, float16[2,8,7] k, float16[2,7,4] v, float[7] m, float16 ws) => (y) "
+       "{ s = MatMul(q, k) a = Mul(s, ws) t = Cast<to = 1>(a) u = Add(t, m) p = Softmax(u) "
+       "h = Cast<to = 10>(p) y = MatMul(h, v) }",
+       "MatMul", "{MatMul Mul Cast Add Softmax Cast MatMul}"},
       {"a factor that others read, and a Transpose of other axes",
        "g (float[3,5,8] q, float[8,3,7] k, float[3,7,4] v, float ws) => (y, z) "
        "{ a = Mul(q, ws) z = Neg(a) t = Transpose<perm = [1,0,2]>(k) s = MatMul(a, t) "
@@ -90,7 +95,7 @@ TEST_F(AttentionTest, LeavesOtherAttentions) {
          "s = MatMul(q, k) t = Add(s, m) p = Softmax(t) y = MatMul(p, v)");
   leaves("float16[2,5,8] q, float16[2,8,7] k, float[2,7,4] v", "v is f32[2,7,4], q is f16[2,5,8]",
          "s = MatMul(q, k) t = Cast<to = 1>(s) p = Softmax(t) y = MatMul(p, v)");
-  leaves("float[2,5,8] q, float[2,8,7] k, float[2,7,4] v", "t is f16[2,5,7], q is f32[2,5,8]",
+  leaves("float[2,5,8] q, float[2,8,7] k, float[2,7,4] v", "t is f16",
          "s = MatMul(q, k) t = Cast<to = 10>(s) p = Softmax(t) h = Cast<to = 1>(p) "
          "y = MatMul(h, v)");
   // None at all.

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
@@ -110,6 +111,39 @@ TEST(LowerPrecisionTest, LowersASoftmaxBetweenProducts) {
                 "g (f32[2,2] x) => (f32[2,2] y = y_2) "
                 "{ x_0 = Cast<to = 10>(x) t = MatMul(x_0, {1, 2, 3, 4}) s = Softmax(t) "
                 "y = MatMul(s, {1, 2, 3, 4}) y_2 = Cast<to = 1>(y) }");
+}
+
+TEST(LowerPrecisionTest, KeepsMaskedLogits) {
+  const auto expect = [](const std::string& mask, const std::string& added,
+                         const std::string& types = "") {
+    ExpectRewrite(LowerPrecisionFp16(),
+                  "g (float[2,2] x" + types +
+                      ") => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = " + mask +
+                      "> { t = MatMul(x, w) " + added + " s = Softmax(r) y = MatMul(s, w) }",
+                  "g (f32[2,2] x" + std::string(types.empty() ? "" : ", f32[2,2] m") +
+                      ") => (f32[2,2] y = y_4) { x_0 = Cast<to = 10>(x) "
+                      "t = MatMul(x_0, {1, 2, 3, 4}) t_3 = Cast<to = 1>(t) " +
+                      absl::StrReplaceAll(
+                          added, {{"(t, c)", "(t_3, " + mask + ")"}, {"(t, m)", "(t_3, m)"}}) +
+                      " s = Softmax(r) s_2 = Cast<to = 10>(s) y = MatMul(s_2, {1, 2, 3, 4}) "
+                      "y_4 = Cast<to = 1>(y) }");
+  };
+  expect("{0, -10000}", "r = Add(t, c)");
+  expect("{0, 10000}", "r = Sub(t, c)");
+  expect("{0, -10000}", "a = Add(t, c) r = Abs(a)");
+  expect("{0, 1}", "r = Add(t, m)", ", float[2,2] m");  // of any size
+}
+
+TEST(LowerPrecisionTest, LowersABiasOfLogits) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {-16, 16}>
+      { t = MatMul(x, w)
+        r = Add(t, c)
+        s = Softmax(r)
+        y = MatMul(s, w) })",
+                "g (f32[2,2] x) => (f32[2,2] y = y_3) "
+                "{ x_0 = Cast<to = 10>(x) t = MatMul(x_0, {1, 2, 3, 4}) r = Add(t, {-16, 16}) "
+                "s = Softmax(r) y = MatMul(s, {1, 2, 3, 4}) y_3 = Cast<to = 1>(y) }");
 }
 
 TEST(LowerPrecisionTest, KeepsASoftmaxThatIsAnOutput) {
@@ -266,20 +300,32 @@ constexpr std::string_view kNet = R"(
         m = MatMul(l, f)
         y = Softmax(m) })";
 
-void ExpectWithin(DType products, float tolerance) {
-  const Graph graph = GraphFromText(kNet);
+// An attention whose second query may see no key: its weights are those of its logits all the same.
+constexpr std::string_view kMaskedNet = R"(
+      g (float[2,2] q, float[2,2] k, float[2,3] v, float[2,2] seen) => (float[2,3] y)
+        <float one = {1}, float large = {-10000}>
+      { s = MatMul(q, k)
+        h = Sub(one, seen)
+        m = Mul(h, large)
+        a = Add(s, m)
+        p = Softmax(a)
+        y = MatMul(p, v) })";
+
+void ExpectWithin(std::string_view net, DType products, float tolerance) {
+  const Graph graph = GraphFromText(std::string(net));
   Graph lowered = graph.Clone();
   PassContext context;
   const auto passes = MakePipeline(2, products);
   ASSERT_TRUE(RunPasses(lowered, passes, {}, context).ok());
-  const std::vector<HostTensor> inputs = MakeInputs(graph);
+  std::vector<HostTensor> inputs = MakeInputs(graph);
+  if (net == kMaskedNet) inputs[3] = HostTensor::Of<float>(DType::kF32, {2, 2}, {1, 1, 0, 0});
   const auto expected = Evaluate(graph, inputs);
   const auto found = Evaluate(lowered, inputs);
   ASSERT_TRUE(expected.ok()) << expected.status();
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_EQ((*found)[0].dtype(), DType::kF32);
   bool any_differs = false;
-  for (int i = 0; i < 3; ++i) {
+  for (int64_t i = 0; i < (*expected)[0].elements(); ++i) {
     const float want = (*expected)[0].data<float>()[i], got = (*found)[0].data<float>()[i];
     EXPECT_NEAR(got, want, tolerance);
     any_differs |= got != want;
@@ -287,8 +333,14 @@ void ExpectWithin(DType products, float tolerance) {
   EXPECT_TRUE(any_differs);
 }
 
-TEST(LowerPrecisionTest, StaysWithinTheToleranceOfF16) { ExpectWithin(DType::kF16, 2e-3f); }
-TEST(LowerPrecisionTest, StaysWithinTheToleranceOfBf16) { ExpectWithin(DType::kBF16, 2e-2f); }
+TEST(LowerPrecisionTest, StaysWithinTheToleranceOfF16) {
+  ExpectWithin(kNet, DType::kF16, 2e-3f);
+  ExpectWithin(kMaskedNet, DType::kF16, 2e-3f);
+}
+TEST(LowerPrecisionTest, StaysWithinTheToleranceOfBf16) {
+  ExpectWithin(kNet, DType::kBF16, 2e-2f);
+  ExpectWithin(kMaskedNet, DType::kBF16, 2e-2f);
+}
 
 TEST(LowerPrecisionTest, IsNearLinear) {
   Graph graph;

@@ -71,7 +71,10 @@ absl::StatusOr<KernelCode> CompileAttention(const KernelRequest& request) {
   const LaunchShape shape{.grid = {static_cast<unsigned>(nodes.heads() * tiles)},
                           .block = {kAttentionThreads},
                           .shared_bytes = static_cast<int>(memory.bytes)};
-  if (nodes.mask != nullptr) ReadMask(operands.Of(*nodes.mask), *nodes.scores, p);
+  if (nodes.mask != nullptr) {
+    p.mask_is_f32 = nodes.mask->dtype() != y.dtype();
+    ReadMask(operands.Of(*nodes.mask), *nodes.scores, p);
+  }
   KernelCall call = AttentionCall(y.dtype(), shape, p, rows, is_wide);
   call.Bind(offsetof(AttentionParameters, q), operands.Of(*nodes.q).slot)
       .Bind(offsetof(AttentionParameters, k), operands.Of(*nodes.k).slot)

@@ -88,10 +88,19 @@ __device__ __forceinline__ void AddLanes(Rows<kRows>& rows, int step) {
   }
 }
 
+// The mask of `query` and `key`, whose head begins at `before`.
+template <typename T>
+__device__ __forceinline__ float MaskOf(const AttentionParameters& p, int64_t before, int query,
+                                        int key) {
+  const int64_t at = before + query * p.mask_query + key * p.mask_key;
+  return p.mask_is_f32 ? static_cast<const float*>(p.mask)[at]
+                       : Widen<float>(static_cast<const T*>(p.mask)[at]);
+}
+
 // The scores of the warp's queries; returns each one's largest.
 template <typename T, int kRows>
 __device__ __forceinline__ Rows<kRows> Score(const AttentionParameters& p, const Rows<kRows>* q,
-                                             const T* k, const T* mask, int first, int lane,
+                                             const T* k, int64_t mask_before, int first, int lane,
                                              Rows<kRows>* scores) {
   Rows<kRows> largest = Filled<kRows>(-std::numeric_limits<float>::infinity());
   for (int key = lane; key < p.keys; key += kKeys * kWarp) {
@@ -103,11 +112,11 @@ __device__ __forceinline__ Rows<kRows> Score(const AttentionParameters& p, const
       at[i] = k + own * p.key_step;
       sums[i] = Filled<kRows>(0);
       added[i] = Filled<kRows>(0);
-      if (mask == nullptr) continue;
+      if (p.mask == nullptr) continue;
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const int query = min(first + r, p.queries - 1);
-        added[i][r] = Widen<float>(mask[query * p.mask_query + own * p.mask_key]);
+        added[i][r] = MaskOf<T>(p, mask_before, query, own);
       }
     }
 #pragma unroll 4
@@ -172,9 +181,8 @@ __global__ void __launch_bounds__(kAttentionThreads)
   __syncthreads();
   if (first >= p.queries) return;
 
-  const T* mask = static_cast<const T*>(p.mask);
-  if (mask != nullptr) mask += MaskBefore(p, head);
-  const Rows<kRows> largest = Score<T, kRows>(p, q, k, mask, first, lane, scores);
+  const int64_t mask_before = p.mask == nullptr ? 0 : MaskBefore(p, head);
+  const Rows<kRows> largest = Score<T, kRows>(p, q, k, mask_before, first, lane, scores);
   Rows<kRows> sum = Filled<kRows>(0);
   for (int key = lane; key < p.keys; key += kWarp) {
     Rows<kRows> weight = scores[key];

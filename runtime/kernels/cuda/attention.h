@@ -19,6 +19,7 @@ inline constexpr int kMostBatchDims = 6;
 struct AttentionParameters {
   const void *q, *k, *v;
   const void* mask;  // nullptr: none
+  bool mask_is_f32;  // beside q of another type
   void* y;
   int queries, keys, depth, columns;
   float scale;
