@@ -1,3 +1,4 @@
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -53,7 +54,13 @@ absl::Status UpgradeTopK10(Form& form) {
   return absl::OkStatus();
 }
 
+// The bounds' defaults, which infinities of wider types than f16 exceed.
 absl::Status UpgradeClip11(Form& form) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  if (DTypeSet{DType::kF32, DType::kF64}.Has(form.input(0)->dtype())) {
+    if (!form.spec.attrs.Has("min")) form.spec.attrs.Set("min", -kMost);
+    if (!form.spec.attrs.Has("max")) form.spec.attrs.Set("max", kMost);
+  }
   RETURN_IF_ERROR(FloatToInput(form, "min", 1));
   return FloatToInput(form, "max", 2);
 }

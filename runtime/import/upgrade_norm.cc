@@ -141,7 +141,9 @@ absl::Status UpgradeSoftmax13(Form& form) {
   } else {
     ASSIGN_OR_RETURN(shape, form.Append({.op = "Shape", .inputs = {&input}}));
   }
-  return form.Finish({.op = "Reshape", .inputs = {result, shape}});
+  // An extent of 0 is one of the input's, not a dim of `result` to copy.
+  return form.Finish(
+      {.op = "Reshape", .inputs = {result, shape}, .attrs = {{"allowzero", int64_t{1}}}});
 }
 
 }  // namespace onnx_cudnn

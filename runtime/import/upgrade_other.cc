@@ -31,11 +31,19 @@ absl::Status UpgradeGridSample20(Form& form) {
   return absl::OkStatus();
 }
 
+// Integers are floats in newer opsets: the logarithm is formed in f64 and cut off.
 absl::Status UpgradeReduceLog28(Form& form) {
   const DType dtype = form.input(0)->dtype();
   if (dtype == DType::kUndefined || kFloatTypes.Has(dtype)) return absl::OkStatus();
-  return form.Unimplemented(
-      absl::StrCat("input 0 of type ", NameOf(dtype), " is a float in newer opsets"));
+  const auto cast = [&](Value* value, DType to) {
+    return NodeSpec{.op = "Cast", .inputs = {value}, .attrs = {{"to", static_cast<int64_t>(to)}}};
+  };
+  ASSIGN_OR_RETURN(Value * wide, form.Append(cast(form.input(0), DType::kF64)));
+  form.SetInput(0, wide);
+  ASSIGN_OR_RETURN(
+      Value * logarithm,
+      form.Append({.op = form.spec.op, .inputs = form.spec.inputs, .attrs = form.spec.attrs}));
+  return form.Finish(cast(logarithm, dtype));
 }
 
 }  // namespace onnx_cudnn

@@ -211,10 +211,14 @@ TEST(UpgradeTest, MakesAxesOfReductionsAnInput) {
   }
 }
 
-TEST(UpgradeTest, RefusesIntegersWhereTheNewestReductionTakesFloats) {
-  ExpectRefusal(18, "(int32[4] x) => (int32[1] y)", "y = ReduceLogSum(x)",
-                absl::StatusCode::kUnimplemented,
-                "ReduceLogSum (opset 18) on i32: input 0 of type i32");
+TEST(UpgradeTest, CastsIntegersWhereTheNewestReductionTakesFloats) {
+  ExpectNodes(18, "(int32[4] x) => (int32[1] y)", "y = ReduceLogSum(x)",
+              {"cast = Cast<to = 11>(x)", "reducelogsum = ReduceLogSum(cast)",
+               "y = Cast<to = 6>(reducelogsum)"});
+  ExpectNodes(
+      13, "(uint64[4,2] x) => (uint64[4] y)", "y = ReduceLogSumExp<axes = [1], keepdims = 0>(x)",
+      {"cast = Cast<to = 11>(x)", "reducelogsumexp = ReduceLogSumExp<keepdims = 0>(cast, {1})",
+       "y = Cast<to = 13>(reducelogsumexp)"});
 }
 
 TEST(UpgradeTest, GivesClipBoundsOfItsType) {
@@ -222,7 +226,11 @@ TEST(UpgradeTest, GivesClipBoundsOfItsType) {
               {"y = Clip(x, {0}, {6})"});
   ExpectNodes(10, "(float16[4] x) => (float16[4] y)", "y = Clip<max = 6.0>(x)",
               {"y = Clip(x, \"\", {6})"});
-  ExpectNodes(6, "(double[4] x) => (double[4] y)", "y = Clip(x)", {"y = Clip(x)"});
+  const std::string most = "3.4028234663852886e+38";
+  ExpectNodes(6, "(double[4] x) => (double[4] y)", "y = Clip(x)",
+              {"y = Clip(x, {-" + most + "}, {" + most + "})"});
+  ExpectNodes(6, "(float[4] x) => (float[4] y)", "y = Clip<min = 0.0>(x)",
+              {"y = Clip(x, {0}, {3.4028235e+38})"});
 }
 
 TEST(UpgradeTest, TellsSplitItsParts) {
@@ -235,14 +243,15 @@ TEST(UpgradeTest, TellsSplitItsParts) {
 
 TEST(UpgradeTest, FlattensForOldSoftmax) {
   for (const std::string op : {"Softmax", "LogSoftmax", "Hardmax"}) {
-    ExpectNodes(11, "(float[2,3,4] x) => (float[2,3,4] y)", absl::StrCat("y = ", op, "(x)"),
-                {"flatten = Flatten<axis = 1>(x)",
-                 absl::StrCat(absl::AsciiStrToLower(op), " = ", op, "<axis = 1>(flatten)"),
-                 absl::StrCat("y = Reshape(", absl::AsciiStrToLower(op), ", {2, 3, 4})")});
+    ExpectNodes(
+        11, "(float[2,3,4] x) => (float[2,3,4] y)", absl::StrCat("y = ", op, "(x)"),
+        {"flatten = Flatten<axis = 1>(x)",
+         absl::StrCat(absl::AsciiStrToLower(op), " = ", op, "<axis = 1>(flatten)"),
+         absl::StrCat("y = Reshape<allowzero = 1>(", absl::AsciiStrToLower(op), ", {2, 3, 4})")});
   }
   ExpectNodes(9, "(float[N,3,4] x) => (float[N,3,4] y)", "y = Softmax(x)",
               {"flatten = Flatten<axis = 1>(x)", "softmax = Softmax<axis = 1>(flatten)",
-               "shape = Shape(x)", "y = Reshape(softmax, shape)"});
+               "shape = Shape(x)", "y = Reshape<allowzero = 1>(softmax, shape)"});
 }
 
 TEST(UpgradeTest, KeepsOldSoftmaxOverOneDim) {
