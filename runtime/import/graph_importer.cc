@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/merge_types.h"
 #include "runtime/graph/onnx_types.h"
 #include "runtime/import/check_types.h"
 #include "runtime/import/check_values.h"
@@ -36,6 +37,14 @@ absl::StatusOr<Type> ImportType(const onnx::ValueInfoProto& info, const Limits& 
 }
 
 std::string Input(std::string_view name) { return absl::StrCat("input ", Quoted(name)); }
+
+absl::Status CheckDeclared(const HostTensor& tensor, const Type& declared, std::string_view where) {
+  const Type type = Type::Tensor(tensor.dtype(), tensor.dims());
+  if (MergeTypes(declared, type).ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("is ", ToString(type), ", ", where,
+                                                 " declares it ", ToString(declared),
+                                                 ": one of the two is wrong"));
+}
 
 }  // namespace
 
@@ -108,7 +117,10 @@ absl::Status GraphImporter::ImportInput(const onnx::ValueInfoProto& info) {
   Definition& definition = names_[info.name()];
   absl::StatusOr<Type> type = ImportType(info, model_.tensors.limits);
   if (!type.ok()) return Annotate(type.status(), Input(info.name()));
-  if (definition.is_initializer) return absl::OkStatus();
+  if (definition.is_initializer) {
+    declared_initializers_[info.name()] = *std::move(type);
+    return absl::OkStatus();
+  }
   const bool untyped = !type->is_known() || (type->is_tensor() && type->dtype == DType::kUndefined);
   if (untyped && kind_ == Kind::kMain) {
     return absl::InvalidArgumentError(absl::StrCat(Input(info.name()), " has no type"));
@@ -122,12 +134,24 @@ absl::Status GraphImporter::ImportInitializers(absl::Span<const HostTensor> payl
     onnx::TensorProto& proto = *proto_.mutable_initializer(i);
     const HostTensor payload = std::cmp_less(i, payloads.size()) ? payloads[i] : HostTensor();
     absl::StatusOr<HostTensor> tensor = ImportTensor(std::move(proto), model_.tensors, payload);
-    if (!tensor.ok()) {
-      return Annotate(tensor.status(), absl::StrCat("initializer ", Quoted(proto.name())));
-    }
+    const std::string where = absl::StrCat("initializer ", Quoted(proto.name()));
+    if (!tensor.ok()) return Annotate(tensor.status(), where);
+    RETURN_IF_ERROR(Annotate(CheckInitializer(proto.name(), *tensor), where));
     names_[proto.name()].constant = *std::move(tensor);
   }
   return absl::OkStatus();
+}
+
+// Against what the graph's inputs and value_info say of the name.
+absl::Status GraphImporter::CheckInitializer(std::string_view name, const HostTensor& tensor) {
+  auto input = declared_initializers_.find(name);
+  if (input != declared_initializers_.end()) {
+    RETURN_IF_ERROR(CheckDeclared(tensor, input->second, "its graph input"));
+  }
+  const onnx::ValueInfoProto* info = FindValueInfo(name);
+  if (info == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Type declared, ImportType(*info, model_.tensors.limits));
+  return CheckDeclared(tensor, declared, "its value_info");
 }
 
 absl::StatusOr<std::vector<int>> GraphImporter::Order() {

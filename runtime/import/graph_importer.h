@@ -63,6 +63,7 @@ class GraphImporter {
   absl::Status ImportInputs();
   absl::Status ImportInput(const onnx::ValueInfoProto& info);
   absl::Status ImportInitializers(absl::Span<const HostTensor> payloads);
+  absl::Status CheckInitializer(std::string_view name, const HostTensor& tensor);
   absl::StatusOr<std::vector<int>> Order();
   absl::Status ImportNode(onnx::NodeProto& proto, absl::Span<const std::string_view> captured);
   bool TakesGradient(const onnx::NodeProto& proto) const;
@@ -90,6 +91,7 @@ class GraphImporter {
   ShapeInference inference_;
   int64_t gradient_budget_;
   absl::flat_hash_map<std::string_view, Definition> names_;
+  absl::flat_hash_map<std::string_view, Type> declared_initializers_;  // that are inputs too
   std::vector<std::pair<std::string_view, HostTensor>> outer_constants_;
   std::vector<std::pair<std::string_view, Type>> captures_;
   std::vector<std::vector<std::string_view>> free_names_;  // of the bodies of each node

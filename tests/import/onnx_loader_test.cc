@@ -74,6 +74,30 @@ TEST(OnnxLoaderTest, AnInitializerThatIsAnInputIsAConstant) {
   EXPECT_TRUE(OnlyNode(graph).input(1).is_constant());
 }
 
+TEST(OnnxLoaderTest, AnInitializerIsWhatItsInputAndValueInfoDeclare) {
+  const auto load = [](bool as_input, int dtype, const Dims& dims) {
+    onnx::ModelProto model = EmptyModel();
+    GraphProto& g = *model.mutable_graph();
+    AddInput(g, "x", {4});
+    AddTensorInfo(as_input ? g.add_input() : g.add_value_info(), "w", dtype, dims);
+    AddFloats(g, "w", {4});
+    AddNode(g, "Add", {"x", "w"}, {"y"});
+    AddOutput(g, "y");
+    return LoadModelBytes(model.SerializeAsString()).status();
+  };
+  for (const bool as_input : {true, false}) {
+    EXPECT_EQ(load(as_input, Proto::FLOAT, {4}), absl::OkStatus());
+    EXPECT_EQ(load(as_input, Proto::FLOAT, {-1}), absl::OkStatus());
+    const std::string_view where = as_input ? "its graph input" : "its value_info";
+    EXPECT_EQ(
+        load(as_input, Proto::DOUBLE, {4}),
+        absl::InvalidArgumentError(absl::StrCat("model: initializer \"w\": is f32[4], ", where,
+                                                " declares it f64[4]: one of the two is wrong")));
+    EXPECT_EQ(load(as_input, Proto::FLOAT, {1, 4}).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(load(as_input, Proto::FLOAT, {3}).code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
 TEST(OnnxLoaderTest, NodesStandBehindTheirProducersAndElseInTheFilesOrder) {
   const Graph graph = LoadGraph([](GraphProto& g) {
     AddInput(g, "x", {4});
