@@ -1,8 +1,11 @@
 #include "passes/rewrite/unroll.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
+
+#include "runtime/ops/operands.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -145,30 +148,83 @@ bool KeepsCondition(const Graph& body) {
 }
 
 std::optional<int64_t> TripCount(const Node& node) {
-  if (!KeepsCondition(BodyOf(node)) || !node.has_input(0) || !node.input(0).is_constant())
-    return std::nullopt;
-  if (node.has_input(1) && !node.input(1).is_constant()) return std::nullopt;
-  if (node.has_input(1) && !IsTrue(node.input(1).constant())) return 0;
+  const bool is_conditional = node.has_input(1) && !node.input(1).is_constant();
+  if (node.has_input(1) && !is_conditional && !IsTrue(node.input(1).constant())) return 0;
+  if (!node.has_input(0) || !node.input(0).is_constant()) return std::nullopt;
   const absl::StatusOr<std::vector<int64_t>> count = ToInts(node.input(0).constant());
   if (!count.ok() || count->size() != 1) return std::nullopt;
+  if (count->front() <= 0) return 0;
+  if (is_conditional || !KeepsCondition(BodyOf(node))) return std::nullopt;
   return count->front();
 }
 
+// What no turn stacks: as many dims as `result` of a turn has, and an extent of 0 before them.
+Value& StackOfNone(Graph& graph, Value& result) {
+  Value& none = graph.AddConstant(HostTensor::Ints({0}));
+  Value& shape = graph.AddNode({.op = "Shape", .inputs = {&result}}).output(0);
+  Value& dims =
+      graph.AddNode({.op = "Concat", .inputs = {&none, &shape}, .attrs = {{"axis", int64_t{0}}}})
+          .output(0);
+  HostTensor zero = HostTensor::Allocate(result.dtype(), {1});  // its dtype alone is read
+  std::memset(zero.mutable_raw(), 0, zero.bytes());
+  return graph
+      .AddNode({.op = "ConstantOfShape", .inputs = {&dims}, .attrs = {{"value", std::move(zero)}}})
+      .output(0);
+}
+
+constexpr int kGiven = 2;  // inputs of a Loop's body before the states: the turn, the condition
+
+Value& AddTrue(Graph& graph) {
+  return graph.AddConstant(HostTensor::Of<bool>(DType::kBool, {}, {true}));
+}
+
+std::vector<Value*> CopyTurn(Graph& graph, const Node& loop, int64_t turn, Value& condition,
+                             const std::vector<Value*>& states) {
+  std::vector<Value*> inputs = {&AddScalar(graph, turn), &condition};
+  inputs.insert(inputs.end(), states.begin(), states.end());
+  inputs.insert(inputs.end(), loop.inputs().end() - loop.captures(), loop.inputs().end());
+  return CopyBody(BodyOf(loop), inputs, graph);
+}
+
+// The states stay as they are. Of what turns would stack only the dims count: a copy of the body
+// that nothing else reads says them.
+Match SkipLoop(Graph& graph, Node& node, const std::vector<Value*>& states, CopyBudget& budget) {
+  const size_t outputs = node.outputs().size();
+  std::vector<Value*> results = states;
+  if (outputs > states.size()) {
+    for (size_t i = states.size(); i < outputs; ++i) {
+      const Type& type = BodyOf(node).outputs()[i + 1].value->type();
+      if (node.has_output(static_cast<int>(i)) && !kMovableTypes.Has(type.dtype))
+        return Match::No(node, "there is no turn, and what turns stack has no known type");
+    }
+    if (!budget.Take(BodyOf(node), 1))
+      return Match::No(node, "the copies of its body would be too many");
+    const std::vector<Value*> of_turn = CopyTurn(graph, node, 0, AddTrue(graph), states);
+    for (size_t i = states.size(); i < outputs; ++i) {
+      results.push_back(node.has_output(static_cast<int>(i)) ? &StackOfNone(graph, *of_turn[i + 1])
+                                                             : nullptr);
+    }
+  }
+  for (size_t i = 0; i < outputs; ++i) {
+    if (node.has_output(static_cast<int>(i))) {
+      graph.ReplaceAllUses(*node.outputs()[i], *results[i]);
+    }
+  }
+  return Match::Changed();
+}
+
 Match UnrollLoop(Graph& graph, Node& node, CopyBudget& budget) {
-  constexpr int kGiven = 2;  // inputs of the body before the states: the turn, the condition
   const int first = std::min(kGiven, OwnInputs(node)), states = OwnInputs(node) - first;
   if (!Fits(node, first, kGiven, states, 1)) return Match::No(node, kNoFit);
-  const std::optional<int64_t> count = TripCount(node);
-  if (const std::string_view why = WhyNot(node, count, budget); !why.empty())
-    return Match::No(node, why);
-  Value& condition = graph.AddConstant(HostTensor::Of<bool>(DType::kBool, {}, {true}));
   Turns turns;
   turns.states.assign(node.inputs().begin() + first, node.inputs().begin() + first + states);
+  const std::optional<int64_t> count = TripCount(node);
+  if (count == 0) return SkipLoop(graph, node, turns.states, budget);
+  if (const std::string_view why = WhyNot(node, count, budget); !why.empty())
+    return Match::No(node, why);
+  Value& condition = AddTrue(graph);
   for (int64_t turn = 0; turn < *count; ++turn) {
-    std::vector<Value*> inputs = {&AddScalar(graph, turn), &condition};
-    inputs.insert(inputs.end(), turns.states.begin(), turns.states.end());
-    inputs.insert(inputs.end(), node.inputs().end() - node.captures(), node.inputs().end());
-    turns.Take(CopyBody(BodyOf(node), inputs, graph), 1);
+    turns.Take(CopyTurn(graph, node, turn, condition, turns.states), 1);
   }
   ReplaceOutputs(graph, node, turns, std::vector<int64_t>(turns.stacks.size(), 0));
   return Match::Changed();

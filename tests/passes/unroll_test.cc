@@ -45,6 +45,21 @@ TEST(UnrollTest, LoopsWhoseConditionStaysTrue) {
               "g (f32[1] x) => (f32[1] y = d_3) { d = Mul(x, x) d_3 = Mul(d, x) }");
 }
 
+TEST(UnrollTest, LoopsWithoutATurnGiveTheirStatesAndEmptyStacks) {
+  const std::string body = R"(body = b (int64 i, bool c, float[2] a) => (bool k, float[2] d, e)
+      { k = Less(i, n) d = Mul(a, a) e = Concat<axis = 0>(a, x) })";
+  ExpectBound("g (float[2] x) => (float[2] y, float[?,?] z) <int64 n = {0}> { y, z = Loop<" + body +
+                  ">(n, , x) }",
+              "g (f32[2] x) => (f32[2] y = identity, f32[0,4] z = identity_6) "
+              "{ identity = Identity(x) identity_6 = Identity({}) }");
+  ExpectBound(
+      "g (float[2] x, int64 n) => (float[2] y, float[?,?] z) <bool never = {0}> "
+      "{ y, z = Loop<" +
+          body + ">(n, never, x) }",
+      "g (f32[2] x, i64[] n) => (f32[2] y = identity, f32[0,4] z = identity_5) "
+      "{ identity = Identity(x) identity_5 = Identity({}) }");
+}
+
 TEST(UnrollTest, LoopsThatMayEndEarlyStay) {
   ExpectReason(R"(
       g (float[1] x) => (float[1] y) <int64 n = {2}>
