@@ -40,6 +40,18 @@ Support CheckPads(const Window& window) {
   return Support::Yes();
 }
 
+// An output_shape may ask for more than the windows reach.
+Support CheckReach(const Window& window) {
+  for (const WindowAxis& axis : window.axes) {
+    const int64_t span = (axis.kernel - 1) * axis.dilation + 1;
+    const int64_t room = axis.in + axis.pad_begin + axis.pad_end - span;
+    if (room / axis.stride + 1 == axis.out) continue;
+    return Support::No(
+        absl::StrFormat("its output is %d long, %d windows reach less", axis.in, axis.out));
+  }
+  return Support::Yes();
+}
+
 // Nodes around a convolution, by where they stand.
 struct Around {
   std::vector<const Node*> before, behind;
@@ -92,6 +104,7 @@ class Convolution final : public Pattern {
     if (IsTransposed(anchor) && shape->groups > 1) {
       return Support::No("it is a transposed convolution in groups");
     }
+    if (Support s = CheckReach(shape->window); IsTransposed(anchor) && !s) return s;
     return CheckPads(shape->window);
   }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/shape_inference.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/correct_type.h"
 #include "runtime/graph/merge_types.h"
 #include "runtime/graph/onnx_schemas.h"
 #include "runtime/graph/onnx_types.h"
@@ -181,9 +182,7 @@ class NodeContext final : public onnx::InferenceContext {
     if (constant == nullptr || constant->bytes() > kMostDataBytes) return nullptr;
     auto it = input_data_.find(i);
     if (it == input_data_.end()) {
-      // ONNX's own function of AffineGrid feeds Range with vectors of one element.
-      const bool as_scalar = node_.op() == "Range" && constant->elements() == 1;
-      it = input_data_.emplace(i, ToProto(as_scalar ? constant->Reshaped({}) : *constant)).first;
+      it = input_data_.emplace(i, ToProto(AsInferenceReadsIt(*constant))).first;
     }
     return &it->second;
   }
@@ -220,6 +219,14 @@ class NodeContext final : public onnx::InferenceContext {
   }
   const Value* Input(size_t i) const {
     return i < input_types_.size() ? node_.inputs()[i] : nullptr;
+  }
+  HostTensor AsInferenceReadsIt(const HostTensor& constant) const {
+    // ONNX's own function of AffineGrid feeds Range with vectors of one element.
+    if (node_.op() == "Range" && constant.elements() == 1) return constant.Reshaped({});
+    // The schema allows axes of i32 too, which its function does not read.
+    if (node_.op() == "Pad" && constant.dtype() == DType::kI32)
+      return HostTensor::Ints(*ToInts(constant));
+    return constant;
   }
 
   Graph& graph_;
@@ -328,6 +335,10 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     if (!node.has_output(static_cast<int>(i))) continue;
     ASSIGN_OR_RETURN(Type type, FromProto(*context.getOutputType(i), MadeUp::kKeep));
+    if (i == 0) {
+      const auto constant = [&](const Value& value) { return knowledge.Constant(value); };
+      RETURN_IF_ERROR(CorrectType(node, constant, type));
+    }
     RETURN_IF_ERROR(Refine(graph, node.output(static_cast<int>(i)), std::move(type)));
   }
   if (schema->has_data_propagation_function()) {

@@ -1,10 +1,10 @@
 // Tensors that are made of a rule: ConstantOfShape, EyeLike, OneHot, Range.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/range_length.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/elements.h"
 #include "runtime/ops/operands.h"
@@ -104,16 +104,7 @@ absl::Status ReferenceOneHot(const ReferenceArgs& args) {
 Support CheckRange(const Node& node) { return CheckSameDType(node, 3); }
 
 template <typename T>
-absl::Status FillRange(T start, T limit, T delta, const MutableTensorRef& out) {
-  if (delta == T{0}) return absl::InvalidArgumentError("delta is 0");
-  const double steps = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
-                                 static_cast<double>(delta));
-  const double count = std::max(steps, 0.0);
-  if (out.dims.size() != 1 ||
-      !(std::abs(count - static_cast<double>(out.dims[0])) <= 1)) {  // 1: rounding
-    return absl::InvalidArgumentError(
-        absl::StrCat("a range of ", count, " elements for ", ToString(out.dims)));
-  }
+void FillRange(T start, T delta, const MutableTensorRef& out) {
   using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // the last sum may wrap
   VisitElementType(out.dtype, [&](auto element) {
     using E = decltype(element);
@@ -122,7 +113,6 @@ absl::Status FillRange(T start, T limit, T delta, const MutableTensorRef& out) {
       static_cast<E*>(out.data)[i] = Narrow<E>(static_cast<T>(value));
     }
   });
-  return absl::OkStatus();
 }
 
 absl::Status ReferenceRange(const ReferenceArgs& args) {
@@ -130,13 +120,16 @@ absl::Status ReferenceRange(const ReferenceArgs& args) {
     if (in.elements() != 1)
       return absl::InvalidArgumentError("start, limit or delta has not one element");
   }
-  return VisitElementType(args.out[0].dtype, [&](auto element) {
+  return VisitElementType(args.out[0].dtype, [&](auto element) -> absl::Status {
     using E = decltype(element);
     // 16-bit floats are summed in float (stash_type 1), f32 in double: nearer to the exact number.
     using T = std::conditional_t<kIsHalf<E>, float,
                                  std::conditional_t<std::is_same_v<E, float>, double, NumberOf<E>>>;
     const auto number = [&](int i) { return Widen<T>(args.in[i].as<E>()[0]); };
-    return FillRange<T>(number(0), number(1), number(2), args.out[0]);
+    ASSIGN_OR_RETURN(const int64_t count, RangeLength<T>(number(0), number(1), number(2)));
+    RETURN_IF_ERROR(ExpectDims("output", args.out[0].dims, {count}));
+    FillRange<T>(number(0), number(2), args.out[0]);
+    return absl::OkStatus();
   });
 }
 

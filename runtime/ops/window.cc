@@ -60,10 +60,10 @@ WindowAxis AxisOf(const Node& node, size_t spatial, size_t i, int64_t kernel) {
 // The output extent by ONNX's rule; < 1 when the window does not fit.
 int64_t OutExtent(const WindowAxis& axis, bool ceil_mode) {
   const int64_t room = axis.in + axis.pad_begin + axis.pad_end - Span(axis);
-  if (room < 0) return 0;
-  if (!ceil_mode) return room / axis.stride + 1;
-  const int64_t out = (room + axis.stride - 1) / axis.stride + 1;
-  const bool starts_behind = (out - 1) * axis.stride >= axis.in + axis.pad_begin;
+  const int64_t reach = ceil_mode ? room + axis.stride - 1 : room;  // a window may end behind
+  if (reach < 0) return 0;
+  const int64_t out = reach / axis.stride + 1;
+  const bool starts_behind = ceil_mode && (out - 1) * axis.stride >= axis.in + axis.pad_begin;
   return starts_behind ? out - 1 : out;
 }
 
@@ -156,7 +156,8 @@ absl::StatusOr<Window> MakeTransposedWindow(const Node& node, absl::Span<const i
   if (absl::Status s = CheckKernel(kernel); !s.ok()) return s;
   const std::string auto_pad = node.attrs().String("auto_pad", "NOTSET");
   const std::vector<int64_t> extra = node.attrs().Ints("output_padding");
-  const bool has_output_shape = !node.attrs().Ints("output_shape").empty();
+  const std::vector<int64_t> output_shape = node.attrs().Ints("output_shape");
+  const bool has_output_shape = !output_shape.empty();
   const size_t spatial = kernel.size();
   Window window;
   for (size_t i = 0; i < spatial; ++i) {
@@ -164,14 +165,13 @@ absl::StatusOr<Window> MakeTransposedWindow(const Node& node, absl::Span<const i
     axis.in = large[i + 2];
     axis.out = small[i + 2];
     const int64_t full = axis.stride * (axis.out - 1) + (extra.empty() ? 0 : extra[i]) + Span(axis);
-    if (has_output_shape) {
+    int64_t expected = full - axis.pad_begin - axis.pad_end;
+    if (has_output_shape || IsSame(auto_pad)) {
+      expected = has_output_shape ? output_shape[i] : axis.stride * axis.out;
       // ONNX puts the odd element at the end for SAME_UPPER, at the beginning otherwise.
-      SplitPadding(axis, full - axis.in, auto_pad != "SAME_UPPER");
-    } else if (IsSame(auto_pad)) {
-      SplitPadding(axis, Span(axis) - axis.stride, auto_pad == "SAME_LOWER");
+      SplitPadding(axis, full - expected, auto_pad != "SAME_UPPER");
     }
-    const int64_t expected = full - axis.pad_begin - axis.pad_end;
-    if (!has_output_shape && axis.in != expected) return WrongExtent(i, axis.in, expected);
+    if (axis.in != expected) return WrongExtent(i, axis.in, expected);
     window.axes[kMaxSpatialRank - spatial + i] = axis;
   }
   return window;

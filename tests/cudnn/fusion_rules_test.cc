@@ -148,6 +148,10 @@ const std::vector<FusionCase>& ConvolutionCases() {
       {"no transposed convolution in groups",
        "g (float[1,8,4,4] x, float[8,4,2,2] w) => (y) { y = ConvTranspose<group = 2>(x, w) }",
        "ConvTranspose", "", "in groups"},
+      {"no transposed convolution that its windows do not fill",
+       "g (float[1,8,4,4] x, float[8,8,2,2] w) => (y) "
+       "{ y = ConvTranspose<output_shape = [9,9]>(x, w) }",
+       "ConvTranspose", "", "its output is 9 long, 4 windows reach less"},
       {"one and three spatial axes",
        "g (float[1,8,4] x, float[8,8,1] w) => (y) { t = Conv(x, w) y = Relu(t) }", "Conv",
        "{Conv Relu}"},

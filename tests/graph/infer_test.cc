@@ -91,6 +91,29 @@ TEST(InferTest, TakesTheTypeOfTheInputWhereOnnxHasNoFunction) {
   EXPECT_EQ(node.output(0).type(), x.type());
 }
 
+TEST(InferTest, FollowsTheSpecificationWhereOnnxsFunctionsDoNot) {
+  EXPECT_EQ(Inferred("g (float[1,2,3] x, float[2,4,5] w) => (y) { y = ConvTranspose"
+                     "<auto_pad = \"SAME_UPPER\", strides = [2], output_padding = [1]>(x, w) }"),
+            "f32[1,4,6]");
+  EXPECT_EQ(Inferred("g (float[N,2,L] x, float[2,4,5] w) => (y) "
+                     "{ y = ConvTranspose<output_shape = [2]>(x, w) }"),
+            "f32[N,4,2]");
+  EXPECT_EQ(Inferred("g (float[2,3] x, int64[2] i) => (y) { y = GatherND(x, i) }"), "f32[]");
+  EXPECT_EQ(Inferred("g (float[2] x) => (y) <int64[2] p = {1,1}, float c = {0}, int32[1] a = {0}>"
+                     " { y = Pad(x, p, c, a) }"),
+            "f32[4]");
+  EXPECT_EQ(Inferred("g (float[2] x) => (y) <int64[0] p = {}, float c = {0}, int64[0] a = {}>"
+                     " { y = Pad(x, p, c, a) }"),
+            "f32[2]");
+  EXPECT_EQ(
+      Inferred("g (float[2] x) => (y, z, w, v) { y, z, w, v = Split<num_outputs = 4>(x) }"),
+      "INVALID_ARGUMENT: model: node (Split): num_outputs is 4, of axis 0 of f32[2] there are "
+      "fewer");
+  EXPECT_EQ(Inferred("g () => (y) <float a = {-2.96}, float b = {-0.37}, float d = {0.518}>"
+                     " { y = Range(a, b, d) }"),
+            "f32[5]");
+}
+
 TEST(InferTest, GivesBodiesTheTypesOfWhatTheyCapture) {
   EXPECT_EQ(Inferred(R"(g (bool c, float[N,3] x) => (y) {
                           s = Shape(x)

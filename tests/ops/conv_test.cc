@@ -198,6 +198,26 @@ TEST(ConvTransposeTest, AddsTheBias) {
   EXPECT_EQ(y.values, (std::vector<double>{10.5, 1.5, 20.5, 2.5}));
 }
 
+// Without padding: 1 10 102 20 203 30 300 and a 0 for output_padding.
+TEST(ConvTransposeTest, IsAsLongAsItsStridesWhereItsPaddingIsAutomatic) {
+  const HostTensor x = F32({1, 1, 3}, {1, 2, 3}), w = F32({1, 1, 3}, {1, 10, 100});
+  const auto run = [&](const HostTensor& weight, int64_t stride, std::string auto_pad,
+                       int64_t extra) {
+    return RunForNumbers({"ConvTranspose",
+                          {x, weight},
+                          {{"strides", I{stride}},
+                           {"auto_pad", std::move(auto_pad)},
+                           {"output_padding", I{extra}}}})
+        .values;
+  };
+  using Values = std::vector<double>;
+  EXPECT_EQ(run(w, 2, "SAME_UPPER", 0), (Values{1, 10, 102, 20, 203, 30}));
+  EXPECT_EQ(run(w, 2, "SAME_LOWER", 0), (Values{10, 102, 20, 203, 30, 300}));
+  EXPECT_EQ(run(w, 2, "SAME_UPPER", 1), (Values{10, 102, 20, 203, 30, 300}));
+  EXPECT_EQ(run(w, 2, "SAME_LOWER", 1), (Values{10, 102, 20, 203, 30, 300}));
+  EXPECT_EQ(run(F32({1, 1, 1}, {1}), 2, "SAME_UPPER", 0), (Values{1, 0, 2, 0, 3, 0}));
+}
+
 TEST(ConvTransposeTest, MakesTheOutputShapeAskedFor) {
   const HostTensor x = F32({1, 1, 3}, {1, 2, 3}), w = F32({1, 1, 3}, {1, 10, 100});
   // Without padding: 1 10 102 20 203 30 300.
@@ -209,6 +229,10 @@ TEST(ConvTransposeTest, MakesTheOutputShapeAskedFor) {
                      {x, w},
                      {{"strides", I{2}}, {"output_shape", I{6}}, {"auto_pad", "SAME_UPPER"}}});
   EXPECT_EQ(upper.values, (std::vector<double>{1, 10, 102, 20, 203, 30}));
+  // Less than the input has.
+  const Numbers few =
+      RunForNumbers({"ConvTranspose", {x, w}, {{"strides", I{2}}, {"output_shape", I{2}}}});
+  EXPECT_EQ(few.values, (std::vector<double>{20, 203}));
 }
 
 }  // namespace

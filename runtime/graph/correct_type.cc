@@ -1,0 +1,146 @@
+#include "runtime/graph/correct_type.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/graph/float16.h"
+#include "runtime/graph/range_length.h"
+
+namespace onnx_cudnn {
+namespace {
+
+bool IsRanked(const Node& node, int input) {
+  return node.has_input(input) && node.input(input).type().is_tensor() &&
+         node.input(input).type().ranked;
+}
+
+// auto_pad makes the output as long as the strides reach, whatever output_padding is. An
+// output_shape stands even where ONNX's function finds it too small.
+absl::Status CorrectConvTranspose(const Node& node, Type& type) {
+  if (!IsRanked(node, 0) || !type.ranked || type.dims.size() < 2) return absl::OkStatus();
+  const std::vector<Dim>& in = node.input(0).type().dims;
+  const std::vector<int64_t> stated = node.attrs().Ints("output_shape");
+  const std::vector<int64_t> strides =
+      node.attrs().Ints("strides", std::vector<int64_t>(in.size() - 2, 1));
+  const std::string auto_pad = node.attrs().String("auto_pad", "NOTSET");
+  if (!stated.empty()) {
+    type.dims.resize(2);
+    for (int64_t extent : stated) type.dims.push_back({.value = extent});
+  } else if (auto_pad.starts_with("SAME_")) {
+    for (size_t i = 2; i < in.size(); ++i) {
+      if (in[i].value < 0) continue;
+      Dim out;
+      if (__builtin_mul_overflow(in[i].value, strides[i - 2], &out.value)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("extent ", in[i].value, " times stride ", strides[i - 2], " overflows"));
+      }
+      type.dims[i] = out;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Without dims ONNX's function mentions no shape at all.
+void CorrectGatherND(const Node& node, Type& type) {
+  if (type.ranked || !IsRanked(node, 0) || !IsRanked(node, 1)) return;
+  const Value& data = node.input(0);
+  const Value& indices = node.input(1);
+  if (indices.rank() != 1 || indices.dim(0) < 0) return;
+  type.ranked = indices.dim(0) == data.rank();
+}
+
+// ONNX's function leaves every dim open where no axis is padded.
+void CorrectPad(const Node& node, absl::FunctionRef<const HostTensor*(const Value&)> constant,
+                Type& type) {
+  if (!IsRanked(node, 0) || !node.has_input(3)) return;
+  const HostTensor* axes = constant(node.input(3));
+  if (axes != nullptr && axes->elements() == 0) type = node.input(0).type();
+}
+
+// ONNX's function gives the last part what is left, even where that is less than nothing.
+absl::Status CheckSplit(const Node& node) {
+  const int64_t parts = node.attrs().Int("num_outputs", 0);
+  if (!IsRanked(node, 0) || node.has_input(1) || parts < 1) return absl::OkStatus();
+  const Value& x = node.input(0);
+  const int64_t axis = node.attrs().Int("axis", 0);
+  const int64_t extent = x.dim(static_cast<int>(axis < 0 ? axis + x.rank() : axis));
+  const int64_t part = extent / parts + (extent % parts != 0 ? 1 : 0);
+  if (extent <= 0 || extent - part * (parts - 1) >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("num_outputs is ", parts, ", of axis ", axis,
+                                                 " of ", ToString(x.type()), " there are fewer"));
+}
+
+// ONNX's function does not read output_shape.
+absl::Status CorrectMaxUnpool(const Node& node,
+                              absl::FunctionRef<const HostTensor*(const Value&)> constant,
+                              Type& type) {
+  const HostTensor* shape = node.has_input(2) ? constant(node.input(2)) : nullptr;
+  if (shape == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<int64_t> dims, ToInts(*shape));
+  type.ranked = true;
+  type.dims.clear();
+  for (const int64_t extent : dims) type.dims.push_back({.value = extent});
+  return absl::OkStatus();
+}
+
+template <typename T>
+T ElementOf(const HostTensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::kF16:
+      return static_cast<T>(ToFloat(tensor.data<Float16>()[0]));
+    case DType::kBF16:
+      return static_cast<T>(ToFloat(tensor.data<BFloat16>()[0]));
+    case DType::kF32:
+      return static_cast<T>(tensor.data<float>()[0]);
+    case DType::kF64:
+      return static_cast<T>(tensor.data<double>()[0]);
+    case DType::kI16:
+      return static_cast<T>(tensor.data<int16_t>()[0]);
+    case DType::kI32:
+      return static_cast<T>(tensor.data<int32_t>()[0]);
+    default:
+      return static_cast<T>(tensor.data<int64_t>()[0]);
+  }
+}
+
+// ONNX's function subtracts f32 in float, and counts the elements of 16-bit types not at all.
+absl::Status CorrectRange(const Node& node,
+                          absl::FunctionRef<const HostTensor*(const Value&)> constant, Type& type) {
+  constexpr DTypeSet kTaken = kFloatTypes | DTypeSet{DType::kI16, DType::kI32, DType::kI64};
+  const HostTensor* numbers[3];
+  for (int i = 0; i < 3; ++i) {
+    numbers[i] = node.has_input(i) ? constant(node.input(i)) : nullptr;
+    if (numbers[i] == nullptr || numbers[i]->elements() != 1 || !kTaken.Has(numbers[i]->dtype()))
+      return absl::OkStatus();
+  }
+  const auto length = [&](auto number) {
+    using T = decltype(number);
+    return RangeLength(ElementOf<T>(*numbers[0]), ElementOf<T>(*numbers[1]),
+                       ElementOf<T>(*numbers[2]));
+  };
+  const DType dtype = numbers[0]->dtype();
+  const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
+  ASSIGN_OR_RETURN(const int64_t count, is_half                  ? length(float{})
+                                        : kFloatTypes.Has(dtype) ? length(double{})
+                                                                 : length(int64_t{}));
+  type.ranked = true;
+  type.dims = {{.value = count}};
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CorrectType(const Node& node,
+                         absl::FunctionRef<const HostTensor*(const Value&)> constant, Type& type) {
+  if (!node.domain().empty()) return absl::OkStatus();
+  if (node.op() == "ConvTranspose") return CorrectConvTranspose(node, type);
+  if (node.op() == "Split") return CheckSplit(node);
+  if (node.op() == "GatherND") CorrectGatherND(node, type);
+  if (node.op() == "MaxUnpool") return CorrectMaxUnpool(node, constant, type);
+  if (node.op() == "Pad") CorrectPad(node, constant, type);
+  return node.op() == "Range" ? CorrectRange(node, constant, type) : absl::OkStatus();
+}
+
+}  // namespace onnx_cudnn
