@@ -24,7 +24,7 @@ absl::StatusOr<Range> Clamp(int64_t start, int64_t end, int64_t step, int64_t ex
     const int64_t length = std::clamp<int64_t>(end, 0, extent) - range.start;
     range.count = length <= 0 ? 0 : (length - 1) / step + 1;
   } else {
-    range.start = std::clamp<int64_t>(start, -1, extent - 1);
+    range.start = std::min(std::max<int64_t>(start, 0), extent - 1);
     const int64_t length = range.start - std::clamp<int64_t>(end, -1, extent - 1);
     range.count = length <= 0 ? 0 : -((length - 1) / step) + 1;
   }

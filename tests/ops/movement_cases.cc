@@ -99,6 +99,11 @@ std::vector<OpCase> CopyCases() {
        {},
        {Row({3, 1})}},
       {"Slice", {Row({0, 1}), RowI({1}), RowI({1})}, {}, {Row({})}},
+      {"Slice",  // a start below the axis is its first element, downwards too
+       {Row({5, 6, 7}), RowI({-100}), RowI({-0x1p63}), RowI({0}), RowI({-1})},
+       {},
+       {Row({5})}},
+      {"Slice", {Row({}), RowI({-100}), RowI({-0x1p63}), RowI({0}), RowI({-1})}, {}, {Row({})}},
       {"Expand",
        {F32({2, 1}, {1, 2}), RowI({2, 1, 3})},
        {},

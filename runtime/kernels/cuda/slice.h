@@ -34,7 +34,7 @@ ONNX_CUDNN_BOTH SliceRange RangeOf(int64_t start, int64_t end, int64_t step, int
     const int64_t length = Clamped(end, 0, extent) - start;
     return {start, step, length <= 0 ? 0 : (length - 1) / step + 1};
   }
-  start = Clamped(start, -1, extent - 1);
+  start = Clamped(start < 0 ? 0 : start, -1, extent - 1);
   const int64_t length = start - Clamped(end, -1, extent - 1);
   return {start, step, length <= 0 ? 0 : -((length - 1) / step) + 1};
 }
