@@ -1,4 +1,5 @@
 // Normalizations by statistics of the input itself. Sums are formed in double.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -81,20 +82,39 @@ absl::Status ReferenceGroupNormalization(const ReferenceArgs& args) {
   return GroupStatus(args, args.node.attrs().Int("num_groups", 1));
 }
 
-// How a factor spreads over the normalized axes: one element each, or one for all.
-absl::StatusOr<int64_t> StepOf(const char* what, const TensorRef& factor,
-                               absl::Span<const int64_t> normalized) {
-  if (factor.elements() == 1) return 0;
-  absl::Span<const int64_t> dims = factor.dims;
-  while (dims.size() > normalized.size() && dims.front() == 1) dims.remove_prefix(1);
-  if (dims == normalized) return 1;
-  return absl::UnimplementedError(
-      absl::StrFormat("%s is %s, the normalized axes are %s; other broadcasts are not implemented",
-                      what, ToString(factor.dims), ToString(normalized)));
+// Where the elements of a factor lie that broadcasts to the input.
+struct Factor {
+  StridedAxes rows;
+  std::vector<int64_t> columns;  // of a row, one each
+};
+
+absl::StatusOr<Factor> FactorOf(const char* what, const TensorRef& factor,
+                                absl::Span<const int64_t> dims, int64_t axis) {
+  absl::Span<const int64_t> own = factor.dims;
+  while (own.size() > dims.size() && own.front() == 1) own.remove_prefix(1);
+  const size_t missing = dims.size() - std::min(own.size(), dims.size());
+  bool fits = own.size() <= dims.size();
+  Factor spread;
+  StridedAxes columns;
+  for (size_t a = missing; fits && a < dims.size(); ++a) {
+    const int64_t extent = own[a - missing];
+    fits = extent == 1 || extent == dims[a];
+    StridedAxes& axes = static_cast<int64_t>(a) < axis ? spread.rows : columns;
+    axes.Add(dims[a], extent == 1 ? 0 : ElementsOf(own.subspan(a - missing + 1)));
+  }
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrFormat("%s is %s, which does not broadcast to %s",
+                                                      what, ToString(factor.dims), ToString(dims)));
+  }
+  for (int64_t i = 0; i < ElementsOf(dims.subspan(axis)); ++i) {
+    spread.columns.push_back(columns.OffsetOf(i));
+  }
+  return spread;
 }
 
 struct LayerShape {
-  int64_t rows, columns, scale_step, bias_step = 0;
+  int64_t rows, columns;
+  Factor scale, bias = {};
 };
 
 absl::StatusOr<LayerShape> LayerShapeOf(const ReferenceArgs& args) {
@@ -102,11 +122,11 @@ absl::StatusOr<LayerShape> LayerShapeOf(const ReferenceArgs& args) {
   RETURN_IF_ERROR(ExpectDims("output", args.out[0].dims, dims));
   const int64_t axis =
       NormalizedAxis(args.node.attrs().Int("axis", -1), static_cast<int64_t>(dims.size()));
-  const absl::Span<const int64_t> normalized = dims.subspan(axis);
-  LayerShape shape = {.rows = ElementsOf(dims.subspan(0, axis)), .columns = ElementsOf(normalized)};
-  ASSIGN_OR_RETURN(shape.scale_step, StepOf("scale", args.in[1], normalized));
+  LayerShape shape = {
+      .rows = ElementsOf(dims.first(axis)), .columns = ElementsOf(dims.subspan(axis)), .scale = {}};
+  ASSIGN_OR_RETURN(shape.scale, FactorOf("scale", args.in[1], dims, axis));
   if (args.has_in(2)) {
-    ASSIGN_OR_RETURN(shape.bias_step, StepOf("bias", args.in[2], normalized));
+    ASSIGN_OR_RETURN(shape.bias, FactorOf("bias", args.in[2], dims, axis));
   }
   for (size_t i = 1; i < args.out.size(); ++i) {
     if (!args.has_out(i) || args.out[i].elements() == shape.rows) continue;
@@ -132,10 +152,12 @@ void NormalizeLayers(const ReferenceArgs& args, const LayerShape& shape) {
     const Moments m = MomentsOf(in, shape.columns, epsilon);
     WriteStatistic<T>(args, 1, row, m.mean);
     WriteStatistic<T>(args, 2, row, m.inverse);
+    const T* factors = scale + shape.scale.rows.OffsetOf(row);
+    const T* terms = bias == nullptr ? nullptr : bias + shape.bias.rows.OffsetOf(row);
     for (int64_t i = 0; i < shape.columns; ++i) {
       const double normal = (in[i] - m.mean) * m.inverse;
-      out[i] = static_cast<T>(normal * scale[i * shape.scale_step] +
-                              (bias == nullptr ? 0 : bias[i * shape.bias_step]));
+      out[i] = static_cast<T>(normal * factors[shape.scale.columns[i]] +
+                              (terms == nullptr ? 0 : terms[shape.bias.columns[i]]));
     }
   });
 }
@@ -157,8 +179,10 @@ void NormalizeByRootMeanSquare(const ReferenceArgs& args, const LayerShape& shap
     const T* in = x + row * shape.columns;
     const double squares = SumOf(in, shape.columns, [](double v) { return v * v; });
     const double inverse = 1 / std::sqrt(squares / static_cast<double>(shape.columns) + epsilon);
+    const T* factors = scale + shape.scale.rows.OffsetOf(row);
     for (int64_t i = 0; i < shape.columns; ++i) {
-      y[row * shape.columns + i] = static_cast<T>(in[i] * inverse * scale[i * shape.scale_step]);
+      y[row * shape.columns + i] =
+          static_cast<T>(in[i] * inverse * factors[shape.scale.columns[i]]);
     }
   });
 }

@@ -110,6 +110,18 @@ TEST_F(NodeKernelsTest, SayWhatHasNoKernel) {
   EXPECT_EQ(At(graph, node).reasons, (Lines{"no kernel is written for it"}));
 }
 
+TEST_F(NodeKernelsTest, RowNormTakesFactorsOfARow) {
+  const auto reasons = [&](std::string_view scale) {
+    const Graph graph =
+        GraphFromText(absl::StrCat("g (float[2,3,4] x, float", scale,
+                                   " s) => (y) { y = LayerNormalization<axis = 1>(x, s) }"));
+    return At(graph, "LayerNormalization").reasons;
+  };
+  for (const char* scale : {"[3,4]", "[1,3,4]", "[1]"}) EXPECT_EQ(reasons(scale), Lines());
+  EXPECT_EQ(reasons("[4]"), (Lines{"row_norm: s is f32[4], expected one element or the normalized "
+                                   "axes [3,4]"}));
+}
+
 TEST_F(NodeKernelsTest, RefuseOtherFormatsAndMemories) {
   const Graph graph =
       GraphFromText("g (float[1,8,4,4] x) => (y) { y = MaxPool<kernel_shape = [2,2]>(x) }");

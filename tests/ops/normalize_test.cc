@@ -89,11 +89,27 @@ TEST(LayerNormalizationTest, NormalizesRowsAndSaysTheirMoments) {
   }
 }
 
-TEST(LayerNormalizationTest, RefusesOtherBroadcasts) {
-  EXPECT_FALSE(RunOp({"LayerNormalization",
-                      {F32({2, 3, 7}, Pattern(42, 1)), F32({3, 1}, {1, 2, 3})},
-                      {{"axis", int64_t{1}}}})
-                   .ok());
+TEST(LayerNormalizationTest, BroadcastsItsFactors) {
+  const HostTensor x = F32({2, 2, 2}, {1, 3, 1, 3, 2, 6, 2, 6});  // -1 1 -1 1 of each image
+  const Attrs attrs = {{"epsilon", 0.0f}, {"axis", int64_t{1}}};
+  const HostTensor by_image = F32({2, 1, 1}, {1, 2}), by_row = F32({2, 1}, {1, 2});
+  const HostTensor by_column = F32({2, 1, 2}, {10, 20, 30, 40});
+  ExpectNear(RunForNumbers({"LayerNormalization", {x, by_row}, attrs}),
+             {-1, 1, -2, 2, -1, 1, -2, 2});
+  ExpectNear(RunForNumbers({"LayerNormalization", {x, F32({2}, {1, 2}), by_row}, attrs}),
+             {0, 3, 1, 4, 0, 3, 1, 4});
+  ExpectNear(RunForNumbers({"LayerNormalization", {x, by_image, by_column}, attrs}),
+             {9, 21, 9, 21, 28, 42, 28, 42});
+}
+
+TEST(LayerNormalizationTest, RefusesFactorsThatDoNotBroadcast) {
+  const auto result = RunOp({"LayerNormalization",
+                             {F32({2, 3, 7}, Pattern(42, 1)), F32({2, 1}, {1, 2})},
+                             {{"axis", int64_t{1}}}});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(result.status().message().find("scale is [2,1], which does not broadcast to [2,3,7]"),
+            std::string::npos)
+      << result.status();
 }
 
 TEST(RMSNormalizationTest, DividesByTheRootMeanSquare) {
@@ -101,6 +117,13 @@ TEST(RMSNormalizationTest, DividesByTheRootMeanSquare) {
       RunForNumbers(
           {"RMSNormalization", {F32({2, 2}, {3, 4, 6, 8}), F32({2}, {1, 2})}, {{"epsilon", 0.0f}}}),
       {3 / std::sqrt(12.5), 8 / std::sqrt(12.5), 6 / std::sqrt(50.0), 16 / std::sqrt(50.0)});
+}
+
+TEST(RMSNormalizationTest, BroadcastsItsScale) {
+  ExpectNear(RunForNumbers({"RMSNormalization",
+                            {F32({2, 2, 2}, {3, 3, 3, 3, 2, 2, 2, 2}), F32({2, 1}, {1, 2})},
+                            {{"epsilon", 0.0f}, {"axis", int64_t{1}}}}),
+             {1, 1, 2, 2, 1, 1, 2, 2});
 }
 
 TEST(MeanVarianceNormalizationTest, NormalizesOverAxes) {
