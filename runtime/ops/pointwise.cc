@@ -82,7 +82,9 @@ class Binder {
     const int64_t* integer = node_.attrs().Get<int64_t>(term.attribute);
     if (integer != nullptr) return static_cast<double>(*integer);
     const float* number = node_.attrs().Get<float>(term.attribute);
-    return number == nullptr ? term.value : double{*number};
+    return Expression::Leaf({.primitive = Primitive::kConstant,
+                             .value = number == nullptr ? term.value : double{*number},
+                             .attribute = term.attribute});
   }
 
   Expression Fold(Primitive fold) const {
@@ -169,6 +171,7 @@ Expression BindPointwise(const PointwiseRow& row, const Node& node) {
 DType ComputeTypeOf(const Expression& bound, absl::Span<const DType> inputs) {
   bool floats = false, doubles = false, integers = false, wide = false, unsigned_wide = false;
   for (const Term& term : bound.terms()) {
+    floats |= term.primitive == Primitive::kConstant && !term.attribute.empty();
     if (term.primitive != Primitive::kInput) continue;
     const DType dtype = inputs[term.input];
     doubles |= dtype == DType::kF64;

@@ -77,11 +77,11 @@ int ArityOf(Primitive primitive);  // 0 for leaves
 
 struct Term {
   Primitive primitive = Primitive::kConstant;
-  std::array<int, 3> args = {-1, -1, -1};  // earlier Terms of the same Expression
-  int input = -1;                          // kInput, kHasInput
-  double value = 0;                        // kConstant, kAttribute
-  std::string_view attribute = {}, text = {};
-  Primitive fold = Primitive::kAdd;  // kFoldInputs
+  std::array<int, 3> args = {-1, -1, -1};      // earlier Terms of the same Expression
+  int input = -1;                              // kInput, kHasInput
+  double value = 0;                            // kConstant, kAttribute
+  std::string_view attribute = {}, text = {};  // of a kConstant: the float attribute that it was
+  Primitive fold = Primitive::kAdd;            // kFoldInputs
   bool operator==(const Term&) const = default;
 };
 
@@ -117,7 +117,8 @@ const PointwiseRow* FindPointwise(std::string_view op);
 Expression BindPointwise(const PointwiseRow& row, const Node& node);
 
 // The type in which `bound` is computed: f32 for 16-bit floats, f32 and bool, f64 where an f64 or a
-// wide integer meets floats, else i64 or u64. The result is rounded to the output's dtype once.
+// wide integer meets floats (a float attribute is one), else i64 or u64. The result is rounded to
+// the output's dtype once.
 DType ComputeTypeOf(const Expression& bound, absl::Span<const DType> inputs);
 
 // Evaluates a bound expression. Inputs broadcast to the dims of `out` by numpy's rule; `out` may

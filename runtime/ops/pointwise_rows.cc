@@ -124,7 +124,7 @@ std::vector<PointwiseRow> MakeRows() {
       {"Selu", 22, kFloatTypes,
        Attr("gamma", 1.05070102214813232F) *
            Select(x <= 0, Attr("alpha", 1.67326319217681885F) * Expm1(x), x)},
-      {"Shrink", 9, kFloatTypes,
+      {"Shrink", 9, kNumberTypes,
        Select(x < -Attr("lambd", 0.5), x + Attr("bias", 0),
               Select(Attr("lambd", 0.5) < x, x - Attr("bias", 0), 0))},
       {"Sigmoid", 13, kFloatTypes, Sigmoid(x)},
