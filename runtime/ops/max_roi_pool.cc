@@ -15,13 +15,15 @@ struct Range {
   int64_t begin, end;
 };
 
+constexpr double kFarthest = 1 << 30;  // where a box may end; beyond any input
+
 // The input's elements of each output along one axis of a box from `first` to `last`, both of which
 // belong to it.
 template <typename T>
 std::vector<Range> RangesOf(T first, T last, int64_t in, int64_t out) {
-  const T limit = static_cast<T>(in);
-  const auto place = [&](T at) {  // within the input, or just beside it
-    return at > -limit ? std::min(std::round(at), 2 * limit) : -limit;
+  const T limit = static_cast<T>(in), farthest = static_cast<T>(kFarthest);
+  const auto place = [&](T at) {  // NaN: -farthest
+    return at > -farthest ? std::min(std::round(at), farthest) : -farthest;
   };
   const T begin = place(first), extent = std::max(place(last) - begin + 1, T{1});
   const T bin = extent / static_cast<T>(out);

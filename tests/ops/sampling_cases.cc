@@ -53,6 +53,10 @@ std::vector<OpCase> RegionCases() {
        {F32({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6}), F32({2, 5}, {0, 1, 0, 2, 1, 0, 9, 9, 9, 9})},
        {{"pooled_shape", Ints{1, 2}}},
        {F32({2, 1, 1, 2}, {5, 6, 0, 0})}},
+      {"MaxRoiPool",  // the bins are those of the whole box, only what they hold ends at the edge
+       {F32({1, 1, 2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), F32({1, 5}, {0, 1, 0, 4, 7})},
+       {{"pooled_shape", Ints{3, 1}}},
+       {F32({1, 1, 3, 1}, {10, 0, 0})}},
       {"MaxRoiPool",
        {Image(), F32({1, 5}, {1, 0, 0, 1, 1})},
        {{"pooled_shape", Ints{1, 1}}},
