@@ -126,14 +126,15 @@ struct Point {
   std::array<T, 64> weight;
 };
 
-template <typename T>
-Point<T> PointOf(absl::Span<const Axis<T>> axes, absl::Span<const int64_t> extents, const T* grid) {
+template <typename T, typename G>
+Point<T> PointOf(absl::Span<const Axis<T>> axes, absl::Span<const int64_t> extents, const G* grid) {
   Point<T> point;
   point.count = 1;
   point.offset[0] = 0;
   point.weight[0] = 1;
   for (size_t a = 0; a < axes.size(); ++a) {
-    const Taps<T> taps = axes[a].TapsAt(grid[axes.size() - 1 - a]);  // x comes first
+    const T at = grid[axes.size() - 1 - a];  // x comes first
+    const Taps<T> taps = axes[a].TapsAt(at);
     const Point<T> outer = point;
     point.count = 0;
     for (int i = 0; i < outer.count; ++i) {
@@ -146,26 +147,28 @@ Point<T> PointOf(absl::Span<const Axis<T>> axes, absl::Span<const int64_t> exten
   return point;
 }
 
-template <typename T>
+// Places and weights in the wider type of x (T) and the grid (G).
+template <typename T, typename G>
 void Sample(const ReferenceArgs& args) {
+  using W = std::common_type_t<T, G>;
   const absl::Span<const int64_t> extents = args.in[0].dims.subspan(2);
-  std::vector<Axis<T>> axes;
+  std::vector<Axis<W>> axes;
   for (int64_t extent : extents) axes.emplace_back(SamplingOf(args.node), extent);
   const int64_t channels = args.in[0].dims[1], in_size = ElementsOf(extents);
   const int64_t out_size = ElementsOf(args.out[0].dims.subspan(2));
   const T* x = static_cast<const T*>(args.in[0].data);
-  const T* grid = static_cast<const T*>(args.in[1].data);
+  const G* grid = static_cast<const G*>(args.in[1].data);
   T* y = static_cast<T*>(args.out[0].data);
   args.threads.ParallelFor(
       args.in[0].dims[0] * out_size, GrainFor(16 * channels), [&](int64_t i, int64_t end) {
         for (; i < end; ++i) {
-          const Point<T> point = PointOf<T>(axes, extents, grid + i * axes.size());
+          const Point<W> point = PointOf<W>(axes, extents, grid + i * axes.size());
           const int64_t image = i / out_size * channels;
           for (int64_t c = 0; c < channels; ++c) {
-            T sum = 0;
+            W sum = 0;
             for (int p = 0; p < point.count; ++p)
               sum += point.weight[p] * x[(image + c) * in_size + point.offset[p]];
-            y[(image + c) * out_size + i % out_size] = sum;
+            y[(image + c) * out_size + i % out_size] = static_cast<T>(sum);
           }
         }
       });
@@ -184,8 +187,10 @@ absl::Status ReferenceGridSample(const ReferenceArgs& args) {
   if (ElementsOf(x) == 0)
     return absl::InvalidArgumentError(absl::StrCat("X ", ToString(x), " has nothing to sample"));
   return DispatchFloat(args.in[0].dtype, [&](auto type) {
-    Sample<decltype(type)>(args);
-    return absl::OkStatus();
+    return DispatchFloat(args.in[1].dtype, [&](auto grid_type) {
+      Sample<decltype(type), decltype(grid_type)>(args);
+      return absl::OkStatus();
+    });
   });
 }
 
@@ -201,9 +206,9 @@ Support CheckGridSample(const Node& node) {
   const std::string padding = node.attrs().String("padding_mode", "zeros");
   if (padding != "zeros" && padding != "border" && padding != "reflection")
     return Support::No(absl::StrCat("padding_mode \"", padding, "\" is unknown"));
-  const DType grid = node.input(1).dtype();
-  if (WideType(grid) == WideType(node.input(0).dtype())) return Support::Yes();
-  return Support::No(absl::StrCat("grid is ", NameOf(grid)));
+  const DType grid_dtype = node.input(1).dtype();
+  if (kFloatTypes.Has(grid_dtype)) return Support::Yes();
+  return Support::No(absl::StrCat("grid is ", NameOf(grid_dtype)));
 }
 
 Cost GridSampleCost(const Node& node) {

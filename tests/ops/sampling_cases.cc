@@ -29,6 +29,10 @@ std::vector<OpCase> GridCases() {
       row("cubic", "zeros", 1, -1, 1, 3),
       row("cubic", "border", 1, 0, -1, 1.5),
       {"GridSample", {F32({1, 1, 2}, {1, 2}), F32({1, 1, 1}, {0})}, {}, {F32({1, 1, 1}, {1.5})}},
+      {"GridSample",
+       {TensorOf(DType::kF64, {1, 1, 2}, {1, 2}), F32({1, 1, 1}, {0.25})},
+       {},
+       {TensorOf(DType::kF64, {1, 1, 1}, {1.75})}},
   };
 }
 
