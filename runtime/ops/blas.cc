@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "absl/strings/str_format.h"
+#include "runtime/ops/dispatch.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -105,11 +106,26 @@ void Gemm(ThreadPool& threads, const GemmProblem<T>& p) {
   ForEachPart<T>(threads, p, [](const GemmProblem<T>& part) { GemmSerial(part); });
 }
 
+template <typename T>
+void GemmStack(ThreadPool& threads, int64_t count,
+               absl::FunctionRef<GemmProblem<T>(int64_t)> problem) {
+  if (count < threads.threads()) {
+    for (int64_t i = 0; i < count; ++i) Gemm(threads, problem(i));
+    return;
+  }
+  const GemmProblem<T> first = problem(0);
+  threads.ParallelFor(count, GrainFor(first.m * first.n * first.k), [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) GemmSerial(problem(i));
+  });
+}
+
 template void ForEachPart(ThreadPool&, const GemmProblem<float>&,
                           absl::FunctionRef<void(const GemmProblem<float>&)>);
 template void ForEachPart(ThreadPool&, const GemmProblem<double>&,
                           absl::FunctionRef<void(const GemmProblem<double>&)>);
 template void Gemm(ThreadPool&, const GemmProblem<float>&);
 template void Gemm(ThreadPool&, const GemmProblem<double>&);
+template void GemmStack(ThreadPool&, int64_t, absl::FunctionRef<GemmProblem<float>(int64_t)>);
+template void GemmStack(ThreadPool&, int64_t, absl::FunctionRef<GemmProblem<double>(int64_t)>);
 
 }  // namespace onnx_cudnn

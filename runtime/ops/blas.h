@@ -47,6 +47,11 @@ void ForEachPart(ThreadPool& threads, const GemmProblem<T>& p,
 template <typename T>
 void Gemm(ThreadPool& threads, const GemmProblem<T>& p);
 
+// The products problem(0) … problem(count - 1), of equal extents, over the pool's threads.
+template <typename T>
+void GemmStack(ThreadPool& threads, int64_t count,
+               absl::FunctionRef<GemmProblem<T>(int64_t)> problem);
+
 template <typename T>
 GemmProblem<T> GemmProblem<T>::Rows(int64_t begin, int64_t end) const {
   GemmProblem part = *this;

@@ -84,15 +84,6 @@ void IntegerProduct(const GemmProblem<T>& p) {
 }
 
 template <typename T>
-void OneProduct(const GemmProblem<T>& p) {
-  if constexpr (std::is_floating_point_v<T>) {
-    GemmSerial(p);
-  } else {
-    IntegerProduct(p);
-  }
-}
-
-template <typename T>
 void Products(const ReferenceArgs& args, const MatMulShape& shape) {
   const auto problem = [&](int64_t i) {
     return GemmProblem<T>{
@@ -108,15 +99,13 @@ void Products(const ReferenceArgs& args, const MatMulShape& shape) {
   };
   const int64_t count = static_cast<int64_t>(shape.a_of.size());
   if constexpr (std::is_floating_point_v<T>) {
-    if (count < args.threads.threads()) {
-      for (int64_t i = 0; i < count; ++i) Gemm(args.threads, problem(i));
-      return;
-    }
+    GemmStack<T>(args.threads, count, problem);
+  } else {
+    args.threads.ParallelFor(count, GrainFor(shape.m * shape.n * shape.k),
+                             [&](int64_t i, int64_t end) {
+                               for (; i < end; ++i) IntegerProduct(problem(i));
+                             });
   }
-  args.threads.ParallelFor(count, GrainFor(shape.m * shape.n * shape.k),
-                           [&](int64_t begin, int64_t end) {
-                             for (int64_t i = begin; i < end; ++i) OneProduct(problem(i));
-                           });
 }
 
 // A stack of matrices times one matrix is one tall product.
@@ -147,7 +136,9 @@ Support CheckMatMul(const Node& node) { return CheckSameDType(node, 2); }
 Cost MatMulCost(const Node& node) {
   const Dims a = node.input(0).dims();
   const int64_t k = a.empty() ? 1 : a.back();
-  return {.flops = 2 * k * node.output(0).elements(), .bytes = IoBytes(node)};
+  const int64_t flops = 2 * k * node.output(0).elements();
+  const bool uses_blas = kFloatTypes.Has(node.input(0).dtype());
+  return {.flops = flops, .bytes = IoBytes(node), .blas_flops = uses_blas ? flops : 0};
 }
 
 }  // namespace

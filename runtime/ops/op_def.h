@@ -20,6 +20,9 @@ struct Cost {
   int64_t flops = 0;
   int64_t bytes = 0;  // read and written
   const char* from = "roofline";
+  // What a reference's time depends on besides.
+  int64_t blas_flops = 0;  // those of `flops` that the BLAS does; plain loops do the others
+  int64_t calls = 1;       // references that run, one after the other: a body's in each of its turns
 };
 
 // An operand of a reference: dense row-major host memory. An absent optional operand has dtype

@@ -24,10 +24,15 @@ int64_t StridedAxes::OffsetOf(int64_t index) const {
 
 int64_t StridedAxes::TakeRun() {
   if (extents_.empty() || strides_.back() != 1) return 1;
-  const int64_t run = extents_.back();
+  return TakeInnermost().extent;
+}
+
+StridedAxes::Axis StridedAxes::TakeInnermost() {
+  if (extents_.empty()) return {};
+  const Axis axis = {extents_.back(), strides_.back()};
   extents_.pop_back();
   strides_.pop_back();
-  return run;
+  return axis;
 }
 
 AxisSplit SplitAxes(absl::Span<const int64_t> dims, absl::Span<const uint8_t> reduced) {

@@ -20,6 +20,12 @@ class StridedAxes {
   // The extent of the innermost axis when its step is 1, which is taken out then; else 1.
   int64_t TakeRun();
 
+  // The innermost axis, which is taken out; one element where there is none.
+  struct Axis {
+    int64_t extent = 1, stride = 0;
+  };
+  Axis TakeInnermost();
+
  private:
   std::vector<int64_t> extents_, strides_;
 };
