@@ -12,21 +12,24 @@ namespace {
 
 bool IsCrop(const ResizeMode& mode) { return mode.coordinates == "tf_crop_and_resize"; }
 
-// The place in the input, in units of its elements, that output `o` shows.
+// The place in the input, in units of its elements, that output `o` shows. Which of two equally
+// near inputs an output takes hangs on the last bit: what is divided by the scale is rounded but
+// once, and sums are formed in the order of ONNX's formulas.
 double SourceOf(const ResizeAxis& axis, const ResizeMode& mode, int64_t o) {
   const double x = static_cast<double>(o), in = static_cast<double>(axis.in),
-               length = axis.scale * in;
+               out = static_cast<double>(axis.out), length = axis.length;
+  const double pixel = (x + 0.5) * in / length;
   if (mode.coordinates == "align_corners") return length == 1 ? 0 : x * (in - 1) / (length - 1);
-  if (mode.coordinates == "asymmetric") return x / axis.scale;
-  if (mode.coordinates == "pytorch_half_pixel")
-    return length > 1 ? (x + 0.5) / axis.scale - 0.5 : 0;
+  if (mode.coordinates == "asymmetric") return x * in / length;
+  if (mode.coordinates == "pytorch_half_pixel") return out > 1 ? pixel - 0.5 : 0;
+  // Without a shift back an axis that keeps its length, of images say, would be mixed.
+  if (mode.coordinates == "tf_half_pixel_for_nn") return length == in ? x : pixel;
   if (IsCrop(mode)) {
     const double extent = (axis.roi_end - axis.roi_begin) * (in - 1);
-    return axis.roi_begin * (in - 1) + (length == 1 ? extent / 2 : x * extent / (length - 1));
+    return axis.roi_begin * (in - 1) + (out > 1 ? x * extent / (out - 1) : extent / 2);
   }
-  const double half_pixel = (x + 0.5) / axis.scale - 0.5;
-  if (mode.coordinates != "half_pixel_symmetric") return half_pixel;
-  return in / 2 * (1 - static_cast<double>(axis.out) / length) + half_pixel;
+  if (mode.coordinates != "half_pixel_symmetric") return pixel - 0.5;
+  return in / 2 * (1 - out / length) + pixel - 0.5;
 }
 
 // A finite source whose conversion to an integer is defined.
@@ -53,7 +56,7 @@ void MarkIdentity(const ResizeAxis& axis, ResizeTable& table) {
   for (int64_t o = 0; o < axis.out && table.identity; ++o) {
     table.identity = table.outside[o] == 0;
     for (int64_t t = 0; t < table.taps; ++t) {
-      const float weight = table.weight[o * table.taps + t];
+      const double weight = table.weight[o * table.taps + t];
       table.identity &= weight == 0 || (weight == 1 && table.index[o * table.taps + t] == o);
     }
   }
@@ -97,7 +100,7 @@ ResizeTable KernelTable(const ResizeAxis& axis, const ResizeMode& mode, int64_t 
       sum += weights[t];
     }
     for (int64_t t = 0; t < table.taps; ++t) {
-      table.weight[o * table.taps + t] = static_cast<float>(sum == 0 ? 0 : weights[t] / sum);
+      table.weight[o * table.taps + t] = sum == 0 ? 0 : weights[t] / sum;
     }
   }
   MarkIdentity(axis, table);
@@ -125,8 +128,9 @@ std::vector<int64_t> ResizedAxes(const Node& resize, int64_t rank) {
 }
 
 bool IsCoordinateMode(std::string_view mode) {
-  for (std::string_view known : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                                 "align_corners", "asymmetric", "tf_crop_and_resize"}) {
+  for (std::string_view known :
+       {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+        "tf_crop_and_resize", "tf_half_pixel_for_nn"}) {
     if (mode == known) return true;
   }
   return false;

@@ -15,6 +15,7 @@ std::vector<int64_t> ResizedAxes(const Node& resize, int64_t rank);
 struct ResizeAxis {
   int64_t in = 0, out = 0;
   double scale = 1;                   // out / in before rounding
+  double length = 0;                  // scale * in, of a scale that sizes gave exactly out
   double roi_begin = 0, roi_end = 1;  // of tf_crop_and_resize
 };
 
@@ -34,7 +35,7 @@ bool IsNearestMode(std::string_view mode);
 struct ResizeTable {
   int64_t taps = 1;
   std::vector<int64_t> index;  // [out, taps]
-  std::vector<float> weight;   // [out, taps]
+  std::vector<double> weight;  // [out, taps]
   std::vector<uint8_t>
       outside;            // [out]: 1 where tf_crop_and_resize takes extrapolation_value instead
   bool identity = false;  // every output is the input of the same index

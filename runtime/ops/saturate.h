@@ -1,19 +1,18 @@
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace onnx_cudnn {
 
-// `number` as an integer type of at most 32 bits: halves to even, beyond its range its nearest end,
-// NaN its lowest.
+// `number` as an integer type: halves to even, beyond its range its nearest end, NaN its lowest.
 template <typename T>
 T Saturate(double number) {
-  constexpr double kLowest = std::numeric_limits<T>::lowest();
-  constexpr double kHighest = std::numeric_limits<T>::max();
+  constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
+  constexpr auto kHighest = static_cast<double>(std::numeric_limits<T>::max());  // 2^63 of i64
   if (!(number > kLowest)) return std::numeric_limits<T>::lowest();
-  return static_cast<T>(std::nearbyint(std::min(number, kHighest)));
+  if (number >= kHighest) return std::numeric_limits<T>::max();
+  return static_cast<T>(std::nearbyint(number));
 }
 
 }  // namespace onnx_cudnn

@@ -48,6 +48,52 @@ TEST(ResizeTest, RoundsToTheNearestByMode) {
   EXPECT_EQ(run("round_prefer_floor", "align_corners"), (Doubles{0, 0, 1, 1, 2, 2, 3, 3}));
 }
 
+TEST(ResizeTest, RoundsTheHalfPixelOfSymmetricAsItsFormulaSays) {
+  const auto run = [](const char* nearest) {
+    return ToScales(F32({5}, {0, 1, 2, 3, 4}), {0.5},
+                    {{"nearest_mode", nearest},
+                     {"coordinate_transformation_mode", "half_pixel_symmetric"}})
+        .values;
+  };
+  EXPECT_EQ(run("floor"), (Doubles{1, 3}));
+  EXPECT_EQ(run("ceil"), (Doubles{1, 3}));
+}
+
+TEST(ResizeTest, TakesSizesAsTheyAre) {  // 15 / 11 * 11 is more than 15, 9 / 7 * 7 more than 9
+  const auto run = [&](int64_t in, int64_t out, const char* coordinates) {
+    Doubles x;
+    for (int64_t i = 0; i < in; ++i) x.push_back(static_cast<double>(i));
+    return ToSizes(F32({in}, x), {out},
+                   {{"nearest_mode", "floor"}, {"coordinate_transformation_mode", coordinates}})
+        .values;
+  };
+  EXPECT_EQ(run(11, 15, "align_corners").back(), 10);
+  EXPECT_EQ(run(7, 9, "half_pixel_symmetric")[4], 3);
+}
+
+TEST(ResizeTest, PutsHalfPixelForNearestWithoutItsShiftBack) {
+  EXPECT_EQ(ToScales(F32({4}, {0, 1, 2, 3}), {0.5},
+                     {{"nearest_mode", "floor"},
+                      {"coordinate_transformation_mode", "tf_half_pixel_for_nn"}})
+                .values,
+            (Doubles{1, 3}));
+}
+
+TEST(ResizeTest, LeavesAnAxisThatKeepsItsLengthAlone) {
+  EXPECT_EQ(
+      ToScales(F32({2, 2}, {0, 1, 2, 3}), {1, 2},
+               {{"mode", "linear"}, {"coordinate_transformation_mode", "tf_half_pixel_for_nn"}})
+          .values,
+      (Doubles{0.25, 0.75, 1, 1, 2.25, 2.75, 3, 3}));
+}
+
+TEST(ResizeTest, ShowsTheFirstElementForPytorchHalfPixelOfOne) {
+  EXPECT_EQ(ToScales(F32({3}, {1, 2, 3}), {0.6},
+                     {{"mode", "linear"}, {"coordinate_transformation_mode", "pytorch_half_pixel"}})
+                .values,
+            (Doubles{1}));
+}
+
 TEST(ResizeTest, CopiesAnyNumberForNearest) {
   for (DType dtype : {DType::kI64, DType::kU8, DType::kF16, DType::kF64, DType::kBool}) {
     EXPECT_EQ(ToSizes(TensorOf(dtype, {2, 1}, {1, 0}), {3, 2}, {}).values,
@@ -121,6 +167,48 @@ TEST(ResizeTest, CropsARegion) {
   ExpectNear(filled, {7.6, 10, 10, 12.4, 10, 10, 10, 10, 10});
 }
 
+TEST(ResizeTest, CropsToTheLastElement) {
+  const HostTensor roi = F32({2}, {0, 1});
+  const auto last = [&](const OpRun& run) { return RunForNumbers(run).values.back(); };
+  const HostTensor x = F32({11}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    const Attrs attrs = {{"mode", mode},
+                         {"coordinate_transformation_mode", "tf_crop_and_resize"},
+                         {"extrapolation_value", -1.0f}};
+    EXPECT_EQ(last({"Resize", {x, roi, {}, HostTensor::Ints({15})}, attrs}), 10) << mode;
+    EXPECT_EQ(last({"Resize", {x, roi, Scales({1.4}), {}}, attrs}), 10) << mode;
+    EXPECT_EQ(last({"Resize", {x, F32({2}, {-0.2, 1}), Scales({2.5}), {}}, attrs}), 10) << mode;
+  }
+}
+
+TEST(ResizeTest, RoundsIntegersHalfToEvenAndSaturates) {
+  const auto run = [](DType dtype, const Doubles& x, const char* mode) {
+    const int64_t n = static_cast<int64_t>(x.size());
+    return ToScales(TensorOf(dtype, {n}, x), {2}, {{"mode", mode}}).values;
+  };
+  EXPECT_EQ(run(DType::kU8, {0, 2, 255}, "linear"), (Doubles{0, 0, 2, 65, 192, 255}));
+  EXPECT_EQ(run(DType::kI8, {-7, 9}, "linear"), (Doubles{-7, -3, 5, 9}));
+  EXPECT_EQ(run(DType::kU8, {0, 255, 255, 0}, "cubic"),
+            (Doubles{0, 58, 197, 255, 255, 197, 58, 0}));
+  EXPECT_EQ(run(DType::kI64, {-40000000000, 40000000000}, "linear"),
+            (Doubles{-40000000000, -20000000000, 20000000000, 40000000000}));
+}
+
+TEST(ResizeTest, FillsIntegersOutsideACrop) {
+  EXPECT_EQ(RunForNumbers(
+                {"Resize",
+                 {TensorOf(DType::kU8, {2}, {1, 2}), F32({2}, {0, 2}), {}, HostTensor::Ints({3})},
+                 {{"coordinate_transformation_mode", "tf_crop_and_resize"},
+                  {"extrapolation_value", 300.0f}}})
+                .values,
+            (Doubles{1, 2, 255}));
+}
+
+TEST(ResizeTest, KeepsTheDigitsOfF64) {
+  const Numbers y = ToSizes(TensorOf(DType::kF64, {2}, {0, 1}), {6}, {{"mode", "linear"}});
+  EXPECT_NEAR(y.values[2], 1.0 / 3, 1e-15);
+}
+
 TEST(ResizeTest, TakesAxesAndAspectPolicies) {
   const HostTensor x = F32({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   const auto dims = [&](const char* policy) {
@@ -145,7 +233,7 @@ TEST(ResizeTest, RefusesWhatItDoesNotDo) {
   EXPECT_FALSE(runs(F32({2}, {1, 2}), {{"mode", "area"}}));
   EXPECT_FALSE(runs(F32({2}, {1, 2}), {{"coordinate_transformation_mode", "other"}}));
   EXPECT_FALSE(runs(F32({2}, {1, 2}), {{"axes", I{1}}}));
-  EXPECT_FALSE(runs(TensorOf(DType::kU8, {2}, {1, 2}), {{"mode", "linear"}}));
+  EXPECT_FALSE(runs(TensorOf(DType::kBool, {2}, {1, 0}), {{"mode", "linear"}}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "runtime/kernels/cuda/resize.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -9,7 +10,9 @@
 #include "runtime/base/status.h"
 #include "runtime/kernels/cuda/axis_lanes.h"
 #include "runtime/ops/checks.h"
+#include "runtime/ops/elements.h"
 #include "runtime/ops/resize_axis.h"
+#include "runtime/ops/saturate.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -21,14 +24,31 @@ ResizeCoordinates CoordinatesOf(const std::string& mode) {
   if (mode == "pytorch_half_pixel") return ResizeCoordinates::kPytorchHalfPixel;
   if (mode == "align_corners") return ResizeCoordinates::kAlignCorners;
   if (mode == "asymmetric") return ResizeCoordinates::kAsymmetric;
+  if (mode == "tf_half_pixel_for_nn") return ResizeCoordinates::kHalfPixelForNearest;
   return mode == "tf_crop_and_resize" ? ResizeCoordinates::kCrop : ResizeCoordinates::kHalfPixel;
 }
 
-ResizeOptions OptionsOf(const Attrs& attrs) {
+uint64_t BitsOf(DType dtype, float number) {
+  return VisitElementType(dtype, [&](auto tag) {
+    using E = decltype(tag);
+    E element = {};
+    if constexpr (std::is_integral_v<E>) {
+      element = Saturate<E>(number);
+    } else {
+      element = Narrow<E>(number);
+    }
+    uint64_t bits = 0;
+    std::memcpy(&bits, &element, sizeof(element));
+    return bits;
+  });
+}
+
+ResizeOptions OptionsOf(const Attrs& attrs, DType dtype) {
   ResizeOptions options{.cubic_a = attrs.Float("cubic_coeff_a", -0.75F),
                         .outside = attrs.Float("extrapolation_value", 0),
                         .antialias = attrs.Int("antialias", 0) != 0,
                         .exclude_outside = attrs.Int("exclude_outside", 0) != 0};
+  options.outside_bits = BitsOf(dtype, options.outside);
   const std::string mode = attrs.String("mode", "nearest");
   if (mode == "linear") options.kind = ResizeKind::kLinear;
   if (mode == "cubic") options.kind = ResizeKind::kCubic;
@@ -134,7 +154,7 @@ absl::StatusOr<KernelCode> CompileResize(const KernelRequest& request) {
   const Dims dims = data.dims();
   const KernelOperand x =
       follows ? OperandIn(operands, request, data, Format::ChannelsLast(dims)) : operands.Of(data);
-  const ResizeOptions options = OptionsOf(node.attrs());
+  const ResizeOptions options = OptionsOf(node.attrs(), data.dtype());
   const std::vector<int64_t> axes = ResizedAxes(node, data.rank());
   ASSIGN_OR_RETURN(const ResizeScales scales, ScalesOf(node, options, axes.size(), operands));
   KernelCode code{.constants = operands.TakeConstants()};

@@ -1,8 +1,7 @@
 // Resize in every mode. A first launch works out, in f64 as runtime/ops/resize_axis.cc does, which
-// inputs each index of each dim takes with which weights, for the scales may be known on the device
-// only. The second forms y: a sum over the products of all dims' taps, in f32 (f64 for f64), or a
-// copy of one element. A thread takes 16 bytes of the innermost dim where that is not resized, one
-// element else.
+// inputs each index of each dim takes with which weights: scales may be known on the device only.
+// The second forms y: a sum over the products of all dims' taps, in f32 (f64 for f64), or a copy.
+// A thread takes 16 bytes of the innermost dim where that is not resized, one element else.
 #include "runtime/kernels/cuda/resize.h"
 
 #include <algorithm>
@@ -18,24 +17,27 @@ constexpr int kBlock = 256;
 constexpr int kFewDims = 4;
 constexpr int kOutside = -1;  // a count: extrapolation_value instead
 
-// Of one dim, in the workspace.
+// Of one dim, in the workspace. Weights are double for f64, else float.
+template <typename W>
 struct ResizeTable {
   int* is_identity;  // one number
+  W* weights;        // [out, most_taps]
   int* counts;       // [out] taps of weights other than 0
   int* indices;      // [out, most_taps]
-  float* weights;    // [out, most_taps]
 };
 
-__device__ __host__ inline int64_t TableBytes(const ResizeDim& dim) {
-  const int64_t numbers = 4 + dim.out + 2 * static_cast<int64_t>(dim.out) * dim.most_taps;
-  return (numbers * 4 + 15) / 16 * 16;
+constexpr int64_t kWeightsAt = 16;
+
+template <typename W>
+int64_t TableBytes(const ResizeDim& dim) {
+  const int64_t outs = dim.out, taps = outs * dim.most_taps;
+  return (kWeightsAt + taps * (sizeof(W) + sizeof(int)) + outs * sizeof(int) + 15) / 16 * 16;
 }
-__device__ __forceinline__ ResizeTable TableAt(unsigned char* at, const ResizeDim& dim) {
-  int* numbers = reinterpret_cast<int*>(at);
-  int* indices = numbers + 4 + dim.out;
-  float* weights =
-      reinterpret_cast<float*>(indices + static_cast<int64_t>(dim.out) * dim.most_taps);
-  return {numbers, numbers + 4, indices, weights};
+template <typename W>
+__device__ __forceinline__ ResizeTable<W> TableAt(unsigned char* at, const ResizeDim& dim) {
+  W* weights = reinterpret_cast<W*>(at + kWeightsAt);
+  int* counts = reinterpret_cast<int*>(weights + static_cast<int64_t>(dim.out) * dim.most_taps);
+  return {reinterpret_cast<int*>(at), weights, counts, counts + dim.out};
 }
 
 struct TableParameters {
@@ -54,6 +56,7 @@ struct TableParameters {
 
 struct Axis {
   double in, out, scale, roi_begin, roi_end;
+  double length;  // scale * in, of a scale that sizes gave exactly out
 };
 
 __device__ double ScaleOf(const TableParameters& p, int i) {
@@ -62,16 +65,19 @@ __device__ double ScaleOf(const TableParameters& p, int i) {
 }
 
 __device__ Axis AxisOf(const TableParameters& p, const ResizeDim& dim) {
-  Axis axis = {static_cast<double>(dim.in), static_cast<double>(dim.out), 1, 0, 1};
+  const double in = static_cast<double>(dim.in), out = static_cast<double>(dim.out);
+  Axis axis = {.in = in, .out = out, .scale = 1, .roi_begin = 0, .roi_end = 1, .length = in};
   if (dim.scale < 0) return axis;
   axis.scale = ScaleOf(p, dim.scale);
-  if (!p.has_scales && p.options.policy != ResizePolicy::kStretch) {
+  const bool is_stretched = p.options.policy == ResizePolicy::kStretch;
+  if (!p.has_scales && !is_stretched) {
     for (int i = 0; i < p.axes; ++i) {  // one scale for all axes
       const double other = ScaleOf(p, i);
       const bool smaller = p.options.policy == ResizePolicy::kNotLarger;
       if (smaller ? other < axis.scale : other > axis.scale) axis.scale = other;
     }
   }
+  axis.length = !p.has_scales && is_stretched ? out : __dmul_rn(axis.scale, in);
   if (p.has_roi) {
     axis.roi_begin = LoadNumber<double>(p.roi_dtype, p.roi, dim.scale);
     axis.roi_end = LoadNumber<double>(p.roi_dtype, p.roi, p.axes + dim.scale);
@@ -80,28 +86,29 @@ __device__ Axis AxisOf(const TableParameters& p, const ResizeDim& dim) {
 }
 
 // The place in the input that output `o` shows. Products that are added are rounded before, as the
-// reference's are.
+// reference's are, and sums are formed in its order.
 __device__ double SourceOf(const Axis& axis, ResizeCoordinates coordinates, double o) {
-  const double length = __dmul_rn(axis.scale, axis.in), last = axis.in - 1;
-  const double half_pixel = __dsub_rn((o + 0.5) / axis.scale, 0.5);
+  const double last = axis.in - 1, pixel = __dmul_rn(o + 0.5, axis.in) / axis.length;
   switch (coordinates) {
     case ResizeCoordinates::kAlignCorners:
-      return length == 1 ? 0 : __dmul_rn(o, last) / __dsub_rn(length, 1);
+      return axis.length == 1 ? 0 : __dmul_rn(o, last) / __dsub_rn(axis.length, 1);
     case ResizeCoordinates::kAsymmetric:
-      return o / axis.scale;
+      return __dmul_rn(o, axis.in) / axis.length;
     case ResizeCoordinates::kPytorchHalfPixel:
-      return length > 1 ? half_pixel : 0;
+      return axis.out > 1 ? __dsub_rn(pixel, 0.5) : 0;
+    case ResizeCoordinates::kHalfPixelForNearest:
+      return axis.length == axis.in ? o : pixel;
     case ResizeCoordinates::kCrop: {
       const double extent = __dmul_rn(axis.roi_end - axis.roi_begin, last);
-      const double inside = length == 1 ? extent / 2 : __dmul_rn(o, extent) / __dsub_rn(length, 1);
+      const double inside = axis.out > 1 ? __dmul_rn(o, extent) / (axis.out - 1) : extent / 2;
       return __dadd_rn(__dmul_rn(axis.roi_begin, last), inside);
     }
     case ResizeCoordinates::kHalfPixelSymmetric: {
-      const double center = __dmul_rn(axis.in / 2, __dsub_rn(1, axis.out / length));
-      return __dadd_rn(center, half_pixel);
+      const double offset = __dmul_rn(axis.in / 2, __dsub_rn(1, axis.out / axis.length));
+      return __dsub_rn(__dadd_rn(offset, pixel), 0.5);
     }
     default:
-      return half_pixel;
+      return __dsub_rn(pixel, 0.5);
   }
 }
 
@@ -125,8 +132,9 @@ __device__ double WeightOf(const ResizeOptions& options, double distance) {
 }
 
 // The taps around `x`, those of weight 0 left out. Returns their number.
+template <typename W>
 __device__ int TapsAround(const ResizeOptions& options, const ResizeDim& dim, double scale,
-                          double x, int* indices, float* weights) {
+                          double x, int* indices, W* weights) {
   const double shrink = options.antialias ? fmin(scale, 1.0) : 1.0;
   const int radius = options.kind == ResizeKind::kCubic ? 2 : 1;
   const int half = static_cast<int>(fmin(ceil(radius / shrink), 2.0 * dim.in + radius));
@@ -139,7 +147,7 @@ __device__ int TapsAround(const ResizeOptions& options, const ResizeDim& dim, do
   for (int t = 0; t < 2 * half; ++t) sum = __dadd_rn(sum, weight(first + t));
   int count = 0;
   for (int t = 0; t < 2 * half && count < dim.most_taps; ++t) {
-    const float share = static_cast<float>(sum == 0 ? 0 : weight(first + t) / sum);
+    const W share = static_cast<W>(sum == 0 ? 0 : weight(first + t) / sum);
     if (share == 0) continue;
     indices[count] = min(max(first + t, 0), dim.in - 1);
     weights[count++] = share;
@@ -148,15 +156,16 @@ __device__ int TapsAround(const ResizeOptions& options, const ResizeDim& dim, do
 }
 
 // A block makes the table of dim blockIdx.x.
+template <typename W>
 __global__ void __launch_bounds__(kBlock) MakeTables(TableParameters p) {
   WaitForLaunchBefore();
   const ResizeDim dim = p.dims[blockIdx.x];
-  const ResizeTable table = TableAt(p.tables + p.table_at[blockIdx.x], dim);
+  const ResizeTable table = TableAt<W>(p.tables + p.table_at[blockIdx.x], dim);
   const Axis axis = AxisOf(p, dim);
   bool is_identity = dim.in == dim.out;
   for (int o = static_cast<int>(threadIdx.x); o < dim.out; o += kBlock) {
     int* indices = table.indices + static_cast<int64_t>(o) * dim.most_taps;
-    float* weights = table.weights + static_cast<int64_t>(o) * dim.most_taps;
+    W* weights = table.weights + static_cast<int64_t>(o) * dim.most_taps;
     indices[0] = o;
     weights[0] = 1;
     table.counts[o] = 1;
@@ -193,32 +202,27 @@ struct ResizeParameters {
 };
 
 // A dim's taps for one output.
+template <typename W>
 struct Taps {
   const int* indices;
-  const float* weights;
+  const W* weights;
   int count;
   int64_t stride;
 };
 
-__device__ __forceinline__ Taps TapsOf(const ResizeParameters& p, int d, int64_t o) {
+template <typename W>
+__device__ __forceinline__ Taps<W> TapsOf(const ResizeParameters& p, int d, int64_t o) {
   const ResizeDim& dim = p.dims[d];
-  const ResizeTable table = TableAt(p.tables + p.table_at[d], dim);
+  const ResizeTable table = TableAt<W>(p.tables + p.table_at[d], dim);
   const int64_t at = o * dim.most_taps;
   return {table.indices + at, table.weights + at, table.counts[o], dim.in_stride};
 }
 
-// Elements in one go, and whether the innermost dim is copied.
-template <typename T>
+// Whether the innermost dim is copied, vectors in one go.
+template <typename W>
 __device__ __forceinline__ bool IsWide(const ResizeParameters& p) {
   if (!p.may_be_wide) return false;
-  return *TableAt(p.tables + p.table_at[p.rank - 1], p.dims[p.rank - 1]).is_identity != 0;
-}
-
-// The output index of a thread's vector, from the innermost dim out: f(d, index).
-template <typename F>
-__device__ __forceinline__ void ForEachDim(const ResizeParameters& p, uint64_t vector, F&& f) {
-#pragma unroll 1
-  for (int d = p.rank - 1; d >= 0; --d) f(d, static_cast<int64_t>(p.outs[d].Split(vector)));
+  return *TableAt<W>(p.tables + p.table_at[p.rank - 1], p.dims[p.rank - 1]).is_identity != 0;
 }
 
 template <typename Word>
@@ -227,15 +231,18 @@ __device__ __forceinline__ void CopyNearest(const ResizeParameters& p, uint64_t 
   constexpr int kWidth = kVectorBytes / sizeof(Word);
   int64_t from = 0, to = 0;
   bool is_outside = false;
-  ForEachDim(p, element, [&](int d, int64_t o) {
-    const Taps taps = TapsOf(p, d, o);
+#pragma unroll 1
+  for (int d = p.rank - 1; d >= 0; --d) {
+    const int64_t o = static_cast<int64_t>(p.outs[d].Split(element));
+    const Taps<float> taps = TapsOf<float>(p, d, o);
     is_outside |= taps.count == kOutside;
     from += taps.indices[0] * taps.stride;
     to += o * p.dims[d].out_stride;
-  });
+  }
   const Word* x = static_cast<const Word*>(p.x) + from;
   Word* y = static_cast<Word*>(p.y) + to;
-  const Word outside = static_cast<Word>(p.outside_bits);
+  Word outside;
+  memcpy(&outside, &p.outside_bits, sizeof(Word));
   if (!is_wide) {
     *y = is_outside ? outside : *x;
     return;
@@ -253,17 +260,16 @@ __global__ void __launch_bounds__(kBlock) ResizeNearest(ResizeParameters p) {
   const int64_t vector = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (vector >= p.count) return;
   const int width = p.may_be_wide ? kWidth : 1;
-  const bool is_wide = IsWide<Word>(p);
-  const int steps = is_wide ? 1 : width;
+  const bool is_wide = IsWide<float>(p);
 #pragma unroll 1
-  for (int k = 0; k < steps; ++k) {
+  for (int k = 0; k < (is_wide ? 1 : width); ++k) {
     CopyNearest<Word>(p, static_cast<uint64_t>(vector * width + k), is_wide);
   }
 }
 
 // Adds what the taps of dims d … kRank - 1 give, each product with `weight`.
 template <int d, int kRank, int kWidth, typename T, typename C>
-__device__ __forceinline__ void AddTaps(const Taps (&taps)[kRank], const T* x, C weight,
+__device__ __forceinline__ void AddTaps(const Taps<C> (&taps)[kRank], const T* x, C weight,
                                         C (&sum)[kWidth]) {
   if constexpr (d == kRank) {
     const Vector<T, kWidth> vector = LoadVector<kWidth>(x);
@@ -273,7 +279,7 @@ __device__ __forceinline__ void AddTaps(const Taps (&taps)[kRank], const T* x, C
 #pragma unroll 1
     for (int t = 0; t < taps[d].count; ++t) {
       AddTaps<d + 1, kRank, kWidth>(taps, x + taps[d].indices[t] * taps[d].stride,
-                                    weight * static_cast<C>(taps[d].weights[t]), sum);
+                                    weight * taps[d].weights[t], sum);
     }
   }
 }
@@ -282,13 +288,13 @@ __device__ __forceinline__ void AddTaps(const Taps (&taps)[kRank], const T* x, C
 template <typename T, int kRank, int kWidth>
 __device__ __forceinline__ void Interpolate(const ResizeParameters& p, uint64_t element) {
   using C = ComputeOf<T>;
-  Taps taps[kRank];
+  Taps<C> taps[kRank];
   int64_t to = 0;
   bool is_outside = false;
 #pragma unroll
   for (int d = kRank - 1; d >= 0; --d) {
     const int64_t o = static_cast<int64_t>(p.outs[d].Split(element));
-    taps[d] = TapsOf(p, d, o);
+    taps[d] = TapsOf<C>(p, d, o);
     is_outside |= taps[d].count == kOutside;
     to += o * p.dims[d].out_stride;
   }
@@ -307,7 +313,7 @@ __global__ void __launch_bounds__(kBlock) ResizeInterpolate(ResizeParameters p) 
   constexpr int kWidth = kVectorBytes / sizeof(T);
   const int64_t vector = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
   if (vector >= p.count) return;
-  if (IsWide<T>(p)) return Interpolate<T, kRank, kWidth>(p, vector * kWidth);
+  if (IsWide<ComputeOf<T>>(p)) return Interpolate<T, kRank, kWidth>(p, vector * kWidth);
   const int width = p.may_be_wide ? kWidth : 1;
 #pragma unroll 1
   for (int k = 0; k < width; ++k) {
@@ -325,35 +331,11 @@ bool MayBeWide(const std::vector<ResizeDim>& dims, int width) {
   });
 }
 
-template <typename E>
-uint64_t BitsOfNumber(float number) {
-  if constexpr (kIsFloat<E>) {
-    E element;
-    if constexpr (std::is_same_v<E, Half>) {
-      element = __float2half_rn(number);
-    } else if constexpr (std::is_same_v<E, BHalf>) {
-      element = __float2bfloat16_rn(number);
-    } else {
-      element = static_cast<E>(number);
-    }
-    uint64_t bits = 0;
-    memcpy(&bits, &element, sizeof(element));
-    return bits;
-  } else {
-    return 0;  // no other type has an outside
-  }
-}
-
-template <int bytes>
-using UnsignedOf = std::conditional_t<
-    bytes == 1, uint8_t,
-    std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
-
 using Resizes = void (*)(ResizeParameters);
 
 template <typename E>
 Resizes KernelFor(ResizeKind kind, int rank) {
-  if (kind == ResizeKind::kNearest) return ResizeNearest<UnsignedOf<sizeof(E)>>;
+  if (kind == ResizeKind::kNearest) return ResizeNearest<WordOf<sizeof(E)>>;
   if constexpr (kIsFloat<E>) {
     return rank == kFewDims ? ResizeInterpolate<E, kFewDims>
                             : ResizeInterpolate<E, kMostResizeAxes>;
@@ -367,11 +349,10 @@ KernelCall ResizeCallOf(ResizeParameters p, const std::vector<ResizeDim>& dims,
                         const ResizeOptions& options) {
   constexpr int kWidth = kVectorBytes / sizeof(E);
   p.may_be_wide = MayBeWide(dims, kWidth);
-  p.outside_bits = BitsOfNumber<E>(options.outside);
   if (p.may_be_wide) p.count /= kWidth;
-  const LaunchShape shape{.grid = {static_cast<unsigned>((p.count + kBlock - 1) / kBlock)},
-                          .block = {kBlock}};
-  return KernelCall::Of(KernelFor<E>(options.kind, p.rank), shape, p);
+  const unsigned blocks = static_cast<unsigned>((p.count + kBlock - 1) / kBlock);
+  return KernelCall::Of(KernelFor<E>(options.kind, p.rank), {.grid = {blocks}, .block = {kBlock}},
+                        p);
 }
 
 }  // namespace
@@ -382,22 +363,26 @@ ResizeCalls MakeResize(DType dtype, std::vector<ResizeDim> dims, const ResizeOpt
   // Interpolation is written out for as many dims: those of one element come first.
   const size_t rank = dims.size() <= kFewDims ? kFewDims : kMostResizeAxes;
   dims.insert(dims.begin(), rank - dims.size(), ResizeDim());
+  const bool has_wide_weights = dtype == DType::kF64 && options.kind != ResizeKind::kNearest;
   TableParameters tables{.has_scales = scales.has_scales,
                          .has_roi = scales.has_roi,
                          .roi_dtype = scales.roi_dtype,
                          .axes = scales.axes,
                          .options = options};
   ResizeParameters p{.count = 1, .rank = static_cast<int>(dims.size()), .outside = options.outside};
+  p.outside_bits = options.outside_bits;
   for (size_t d = 0; d < dims.size(); ++d) {
     tables.dims[d] = p.dims[d] = dims[d];
     tables.table_at[d] = p.table_at[d] = made.workspace_bytes;
     if (dims[d].scale >= 0) tables.axis_extents[dims[d].scale] = dims[d].in;
     p.outs[d] = FastDivide<uint64_t>(dims[d].out);
     p.count *= dims[d].out;
-    made.workspace_bytes += TableBytes(dims[d]);
+    made.workspace_bytes +=
+        has_wide_weights ? TableBytes<double>(dims[d]) : TableBytes<float>(dims[d]);
   }
-  KernelCall table_call = KernelCall::Of(
-      MakeTables, {.grid = {static_cast<unsigned>(dims.size())}, .block = {kBlock}}, tables);
+  const unsigned blocks = static_cast<unsigned>(dims.size());
+  KernelCall table_call = KernelCall::Of(has_wide_weights ? MakeTables<double> : MakeTables<float>,
+                                         {.grid = {blocks}, .block = {kBlock}}, tables);
   if (scales.has_scales) table_call.Bind(offsetof(TableParameters, scales), scales.scales);
   if (!scales.has_scales) table_call.Bind(offsetof(TableParameters, sizes), scales.sizes);
   if (scales.has_roi) table_call.Bind(offsetof(TableParameters, roi), scales.roi);

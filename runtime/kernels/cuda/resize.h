@@ -17,7 +17,8 @@ enum class ResizeCoordinates : uint8_t {
   kPytorchHalfPixel,
   kAlignCorners,
   kAsymmetric,
-  kCrop,  // tf_crop_and_resize
+  kCrop,                 // tf_crop_and_resize
+  kHalfPixelForNearest,  // tf_half_pixel_for_nn
 };
 enum class ResizeRounding : uint8_t { kPreferFloor, kPreferCeil, kFloor, kCeil };
 enum class ResizeKind : uint8_t { kNearest, kLinear, kCubic };
@@ -29,7 +30,8 @@ struct ResizeOptions {
   ResizeRounding rounding = ResizeRounding::kPreferFloor;
   ResizePolicy policy = ResizePolicy::kStretch;
   double cubic_a = -0.75;
-  float outside = 0;  // extrapolation_value
+  float outside = 0;          // extrapolation_value
+  uint64_t outside_bits = 0;  // as an element
   bool antialias = false, exclude_outside = false;
 };
 
