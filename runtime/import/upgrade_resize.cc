@@ -8,6 +8,8 @@
 namespace onnx_cudnn {
 namespace {
 
+constexpr size_t kScales = 2, kSizes = 3;  // inputs since 11
+
 // Before 11 an output coordinate was divided by the scale; "nearest" then went down where it
 // enlarged, up where it reduced.
 NodeSpec OldResize(Value* input, Value* scales, std::string mode) {
@@ -75,20 +77,20 @@ absl::Status UpgradeResize11(Form& form) {
   return form.Finish(OldNearest(enlarged, down, "ceil"));
 }
 
+// Before 13 scales had to be there, of no element where sizes are given.
 absl::Status UpgradeResize13(Form& form) {
-  if (form.spec.attrs.String("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn") {
-    return form.Unimplemented(
-        "attribute \"coordinate_transformation_mode\" = \"tf_half_pixel_for_nn\" has no newer "
-        "form");
-  }
+  const Value* scales = form.input(kScales);
+  const Value* sizes = form.input(kSizes);
+  if (sizes == nullptr || !sizes->is_static() || sizes->elements() == 0) return absl::OkStatus();
+  if (!scales->is_static()) form.spec.inputs[kScales] = nullptr;
   return absl::OkStatus();
 }
 
-// Files write an unused roi, scales or sizes as an empty constant.
+// Files write an unused roi, scales or sizes as a tensor of no element.
 absl::Status UpgradeResize28(Form& form) {
   for (size_t i = 1; i < form.spec.inputs.size(); ++i) {
-    Value* value = form.input(i);
-    if (value != nullptr && value->is_constant() && value->constant().elements() == 0) {
+    const Value* value = form.input(i);
+    if (value != nullptr && value->is_static() && value->elements() == 0) {
       form.spec.inputs[i] = nullptr;
     }
   }

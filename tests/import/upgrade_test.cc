@@ -169,15 +169,31 @@ TEST(UpgradeTest, RoundsResizeOfOpset10ByItsDirection) {
 }
 
 TEST(UpgradeTest, DropsEmptyInputsOfResize) {
+  const std::string resized = "y = Resize<mode = \"linear\">(x, \"\", \"\", {1, 1, 4, 4})";
   ExpectNodes(
       11, "(float[1,1,2,2] x) => (float[1,1,4,4] y) <float[0] r = {}, int64[4] n = {1, 1, 4, 4}>",
-      "y = Resize<mode = \"linear\">(x, r, r, n)",
-      {"y = Resize<mode = \"linear\">(x, \"\", \"\", {1, 1, 4, 4})"});
-  ExpectRefusal(
+      "y = Resize<mode = \"linear\">(x, r, r, n)", {resized});
+  ExpectNodes(11,
+              "(float[1,1,2,2] x, float[0] r, float[0] s) => (float[1,1,4,4] y) "
+              "<int64[4] n = {1, 1, 4, 4}>",
+              "y = Resize<mode = \"linear\">(x, r, s, n)", {resized});
+}
+
+TEST(UpgradeTest, TakesSizesForScalesOfUnknownLengthBeforeOpset13) {
+  const std::string border =
+      "(float[1,1,2,2] x, float[k] s) => (float[1,1,4,4] y) <float[0] r = {}, int64[4] n = {1, 1, "
+      "4, 4}>";
+  ExpectNodes(11, border, "y = Resize(x, r, s, n)", {"y = Resize(x, \"\", \"\", {1, 1, 4, 4})"});
+  ExpectRefusal(13, border, "y = Resize(x, r, s, n)", absl::StatusCode::kInvalidArgument,
+                "Either `sizes` or `scales` must be provided, but not both of them");
+}
+
+TEST(UpgradeTest, KeepsTheHalfPixelOfNearestOfResize11) {
+  const std::string attr = "<coordinate_transformation_mode = \"tf_half_pixel_for_nn\">";
+  ExpectNodes(
       11, "(float[1,1,2,2] x) => (float[1,1,4,4] y) <float[0] r = {}, float[4] s = {1, 1, 2, 2}>",
-      "y = Resize<coordinate_transformation_mode = \"tf_half_pixel_for_nn\">(x, r, s)",
-      absl::StatusCode::kUnimplemented,
-      "Resize (opset 11) on f32: attribute \"coordinate_transformation_mode\"");
+      absl::StrCat("y = Resize", attr, "(x, r, s)"),
+      {absl::StrCat("y = Resize", attr, "(x, \"\", {1, 1, 2, 2})")});
 }
 
 TEST(UpgradeTest, MakesAttributesInputs) {
