@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/exec/queued_streams.h"
+#include "runtime/plan/known_devices.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -133,7 +134,7 @@ class CpuDevice final : public Device {
 
  private:
   const CpuDeviceOptions options_;
-  DeviceInfo info_;
+  DeviceInfo info_ = Host();
   const std::shared_ptr<OwnMemory> own_ = std::make_shared<OwnMemory>();
 };
 

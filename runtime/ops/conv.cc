@@ -182,7 +182,9 @@ int64_t ConvWorkspace(const Node& node) {
 
 Cost ConvCost(const Node& node) {
   const absl::StatusOr<ConvShape> shape = StaticConvShape(node);
-  return {.flops = shape.ok() ? 2 * shape->multiply_adds() : 0, .bytes = IoBytes(node)};
+  if (!shape.ok()) return {.bytes = IoBytes(node)};
+  const int64_t flops = 2 * shape->multiply_adds();
+  return {.flops = flops, .bytes = IoBytes(node), .blas_flops = IsDepthwise(*shape) ? 0 : flops};
 }
 
 }  // namespace

@@ -63,7 +63,11 @@ int64_t ConvTransposeWorkspace(const Node& node) {
 
 Cost ConvTransposeCost(const Node& node) {
   const absl::StatusOr<ConvShape> shape = StaticConvShape(node);
-  return {.flops = shape.ok() ? 2 * shape->multiply_adds() : 0, .bytes = IoBytes(node)};
+  if (!shape.ok()) return {.bytes = IoBytes(node)};
+  const int64_t flops = 2 * shape->multiply_adds();
+  const int64_t columns = shape->images * shape->groups * shape->rows() * shape->out_size();
+  const int64_t column_bytes = BytesOf(WideType(node.input(0).dtype()), columns);
+  return {.flops = flops, .bytes = IoBytes(node) + 3 * column_bytes, .blas_flops = flops};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/elements.h"
 #include "runtime/ops/operands.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/widen.h"
 
 namespace onnx_cudnn {
@@ -50,11 +51,19 @@ absl::Status ReferenceCumulative(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
+// Neighbours on another axis than the last lie on other cache lines.
+Cost CumulativeCost(const Node& node) {
+  const int64_t elements = node.output(0).elements(), rank = node.output(0).rank();
+  const bool strided = NormalizedAxis(ConstantOr(node, 1, -1), rank) != rank - 1;
+  return {.us = ScalarUs(strided ? elements : 0), .flops = elements, .bytes = IoBytes(node)};
+}
+
 OpDef CumulativeOp(const char* type, int since, Reference reference) {
   return {.type = type,
           .since = {since},
           .types = kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64},
-          .reference = reference};
+          .reference = reference,
+          .cost = CumulativeCost};
 }
 
 }  // namespace

@@ -142,8 +142,13 @@ int64_t DeformConvWorkspace(const Node& node) {
 }
 
 Cost DeformConvCost(const Node& node) {
-  const int64_t products = 2 * node.input(1).elements() * node.output(0).elements();
-  return {.flops = products / std::max<int64_t>(1, node.output(0).dim(1)), .bytes = IoBytes(node)};
+  constexpr int64_t kFlopsOfSample = 16;  // four weights, four neighbours
+  const int64_t filters = std::max<int64_t>(1, node.output(0).dim(1));
+  const int64_t products = 2 * node.input(1).elements() * (node.output(0).elements() / filters);
+  const int64_t columns = node.input(0).dim(0) * ColumnElements(node);
+  return {.flops = products + kFlopsOfSample * columns,
+          .bytes = IoBytes(node) + 2 * BytesOf(WideType(node.input(0).dtype()), columns),
+          .blas_flops = products};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/widen.h"
 
 namespace onnx_cudnn {
@@ -61,6 +62,14 @@ Support CheckDet(const Node& node) {
   return Support::No(absl::StrCat("X has rank ", node.input(0).rank(), ", expected 2 or more"));
 }
 
+// Elimination multiplies and subtracts what is right of and below each pivot.
+Cost DetCost(const Node& node) {
+  const Value& x = node.input(0);
+  return {.us = ScalarUs(x.elements()),  // the pivots
+          .flops = 2 * x.elements() * x.dim(x.rank() - 1) / 3,
+          .bytes = IoBytes(node)};
+}
+
 }  // namespace
 
 OpDef DetOp() {
@@ -68,7 +77,8 @@ OpDef DetOp() {
           .since = {22},
           .check = CheckDet,
           .reference = Widened<ReferenceDet>,
-          .workspace = WidenedBytes};
+          .workspace = WidenedBytes,
+          .cost = DetCost};
 }
 
 }  // namespace onnx_cudnn

@@ -169,17 +169,40 @@ Support CheckSTFT(const Node& node) {
   return CheckParts(node);
 }
 
-OpDef TransformOp(const char* type, int since, Support (*check)(const Node&), Reference reference) {
+Cost DFTCost(const Node& node) {
+  const Value &x = node.input(0), &y = node.output(0);
+  const int64_t axis = NormalizedAxis(ConstantOr(node, 2, -2), x.rank());
+  if (axis < 0 || axis >= x.rank() || x.elements() == 0) return {.bytes = IoBytes(node)};
+  const int64_t extent = x.dim(static_cast<int>(axis)), bins = y.dim(static_cast<int>(axis));
+  const bool mirrors = IsInverse(node) && IsOneSided(node, 0);
+  const int64_t length = ConstantOr(node, 1, mirrors ? 2 * (extent - 1) : extent);
+  if (!CheckLength(length, 2 * bins).ok()) return {.bytes = IoBytes(node)};
+  const int64_t lines = x.elements() / (extent * x.dim(x.rank() - 1));
+  return {.flops = lines * Fourier::Flops(length), .bytes = IoBytes(node)};
+}
+
+Cost STFTCost(const Node& node) {
+  const Value &signal = node.input(0), &y = node.output(0);
+  const int64_t bins = y.dim(2), whole = IsOneSided(node, 1) ? 2 * (bins - 1) : bins;
+  const int64_t length = ConstantOr(node, 3, node.has_input(2) ? node.input(2).elements() : whole);
+  if (!CheckLength(length, signal.dim(1)).ok()) return {.bytes = IoBytes(node)};
+  return {.flops = y.dim(0) * y.dim(1) * (2 * length + Fourier::Flops(length)),
+          .bytes = IoBytes(node)};
+}
+
+OpDef TransformOp(const char* type, int since, Support (*check)(const Node&), Reference reference,
+                  Cost (*cost)(const Node&)) {
   return {.type = type,
           .since = {since},
           .check = check,
           .reference = reference,
-          .workspace = WidenedBytes};
+          .workspace = WidenedBytes,
+          .cost = cost};
 }
 
 }  // namespace
 
-OpDef DFTOp() { return TransformOp("DFT", 20, CheckParts, Widened<ReferenceDFT>); }
-OpDef STFTOp() { return TransformOp("STFT", 17, CheckSTFT, Widened<ReferenceSTFT>); }
+OpDef DFTOp() { return TransformOp("DFT", 20, CheckParts, Widened<ReferenceDFT>, DFTCost); }
+OpDef STFTOp() { return TransformOp("STFT", 17, CheckSTFT, Widened<ReferenceSTFT>, STFTCost); }
 
 }  // namespace onnx_cudnn

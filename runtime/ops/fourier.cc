@@ -21,6 +21,13 @@ Fourier::Fourier(int64_t length, bool inverse) : length_(length), inverse_(inver
     roots_.push_back(std::polar(1.0, turn * static_cast<double>(k)));
 }
 
+int64_t Fourier::Flops(int64_t length) {
+  constexpr int64_t kFlopsOfTerm = 8;  // a product of complex numbers and a sum
+  int64_t terms = 0;
+  for (int64_t n = length; n > 1; n /= SmallestFactor(n)) terms += SmallestFactor(n);
+  return kFlopsOfTerm * terms * length;
+}
+
 void Fourier::Transform(const Complex* from, Complex* to) const {
   std::vector<Complex> scratch(length_);
   Part(from, 1, length_, to, scratch.data());

@@ -14,6 +14,9 @@ class Fourier {
   // length ≥ 1. The inverse divides by the length.
   Fourier(int64_t length, bool inverse);
 
+  // What a transform of `length` takes by this recursion.
+  static int64_t Flops(int64_t length);
+
   int64_t length() const { return length_; }
   // to[length] of from[length]; any number of threads may call at once.
   void Transform(const Complex* from, Complex* to) const;

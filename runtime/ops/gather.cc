@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/operands.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/strided_copy.h"
 
 namespace onnx_cudnn {
@@ -115,6 +116,29 @@ absl::Status ReferenceGatherND(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
+// `rows` places that are computed, each of `steps`; of the data only what is picked is read.
+Cost CostOfPicks(const Node& node, int64_t rows, int64_t steps) {
+  return {.us = ScalarUs(rows * steps),
+          .bytes = node.input(1).bytes() + 2 * node.output(0).bytes()};
+}
+
+Cost GatherCost(const Node& node) {
+  const Dims dims = node.input(0).dims();
+  const int64_t axis = NormalizedAxis(node.attrs().Int("axis", 0), node.input(0).rank());
+  const int64_t outer = ElementsOf(absl::MakeConstSpan(dims).first(axis));
+  return CostOfPicks(node, outer * node.input(1).elements(), 1);
+}
+
+Cost GatherElementsCost(const Node& node) {
+  return CostOfPicks(node, node.output(0).elements(), node.output(0).rank());
+}
+
+Cost GatherNDCost(const Node& node) {
+  const Value& indices = node.input(1);
+  const int64_t depth = std::max<int64_t>(1, indices.dim(indices.rank() - 1));
+  return CostOfPicks(node, indices.elements() / depth, 1 + depth);
+}
+
 }  // namespace
 
 OpDef GatherOp() {
@@ -122,21 +146,24 @@ OpDef GatherOp() {
           .since = {13},
           .types = kMovableTypes,
           .check = CheckGather,
-          .reference = ReferenceGather};
+          .reference = ReferenceGather,
+          .cost = GatherCost};
 }
 OpDef GatherElementsOp() {
   return {.type = "GatherElements",
           .since = {13},
           .types = kMovableTypes,
           .check = CheckGather,
-          .reference = ReferenceGatherElements};
+          .reference = ReferenceGatherElements,
+          .cost = GatherElementsCost};
 }
 OpDef GatherNDOp() {
   return {.type = "GatherND",
           .since = {13},
           .types = kMovableTypes,
           .check = CheckGatherND,
-          .reference = ReferenceGatherND};
+          .reference = ReferenceGatherND,
+          .cost = GatherNDCost};
 }
 
 }  // namespace onnx_cudnn

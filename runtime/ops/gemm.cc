@@ -120,7 +120,9 @@ Support CheckGemm(const Node& node) {
 
 Cost GemmCost(const Node& node) {
   const int64_t k = node.input(0).dim(node.attrs().Int("transA", 0) != 0 ? 0 : 1);
-  return {.flops = 2 * k * node.output(0).elements(), .bytes = IoBytes(node)};
+  const int64_t flops = 2 * k * node.output(0).elements();
+  const bool uses_blas = kFloatTypes.Has(node.input(0).dtype());
+  return {.flops = flops, .bytes = IoBytes(node), .blas_flops = uses_blas ? flops : 0};
 }
 
 }  // namespace

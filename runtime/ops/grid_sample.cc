@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/widen.h"
 
 namespace onnx_cudnn {
@@ -216,7 +217,10 @@ Cost GridSampleCost(const Node& node) {
   const Mode mode = SamplingOf(node).mode;
   for (int a = 2; a < node.input(0).rank(); ++a)
     taps *= mode == Mode::kNearest ? 1 : mode == Mode::kLinear ? 2 : kMaxTaps;
-  return {.flops = 2 * taps * node.output(0).elements(), .bytes = IoBytes(node)};
+  constexpr int64_t kStepsOfTaps = 8;  // of one point along one axis, for all channels
+  return {.us = ScalarUs(kStepsOfTaps * node.input(1).elements()),
+          .flops = 2 * taps * node.output(0).elements(),
+          .bytes = IoBytes(node)};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // If whose branches give the same static types: the chosen body runs by its ops' references.
+#include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -56,6 +57,21 @@ absl::Status ReferenceIf(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
+// The branch that takes more calls, flops and bytes: which one runs is not known before.
+Cost IfCost(const Node& node) {
+  Cost cost;
+  for (const auto& [name, body] : node.bodies()) {
+    const Cost branch = CostOfBody(*body);
+    cost.us = std::max(cost.us, branch.us);
+    cost.flops = std::max(cost.flops, branch.flops);
+    cost.blas_flops = std::max(cost.blas_flops, branch.blas_flops);
+    cost.bytes = std::max(cost.bytes, branch.bytes);
+    cost.calls = std::max(cost.calls, 1 + branch.calls);
+  }
+  for (const Value* v : node.outputs()) cost.bytes += v == nullptr ? 0 : 2 * v->bytes();
+  return cost;
+}
+
 }  // namespace
 
 OpDef IfOp() {
@@ -63,7 +79,8 @@ OpDef IfOp() {
           .since = {25},
           .types = {DType::kBool},
           .check = CheckIf,
-          .reference = ReferenceIf};
+          .reference = ReferenceIf,
+          .cost = IfCost};
 }
 
 }  // namespace onnx_cudnn

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/integers.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
@@ -93,6 +94,15 @@ Support CheckMaxRoiPool(const Node& node) {
   return CheckSameDType(node, 2);
 }
 
+// The boxes decide what is read: taken as half of each side. Each element waits for the comparison
+// with the one before.
+Cost MaxRoiPoolCost(const Node& node) {
+  constexpr int64_t kFlopsOfElement = 4;
+  const Value& x = node.input(0);
+  const int64_t box = x.dim(1) * CeilDiv(x.dim(2), 2) * CeilDiv(x.dim(3), 2);
+  return {.flops = kFlopsOfElement * node.output(0).dim(0) * box, .bytes = IoBytes(node)};
+}
+
 }  // namespace
 
 OpDef MaxRoiPoolOp() {
@@ -100,7 +110,8 @@ OpDef MaxRoiPoolOp() {
           .since = {22},
           .check = CheckMaxRoiPool,
           .reference = Widened<ReferenceMaxRoiPool>,
-          .workspace = WidenedBytes};
+          .workspace = WidenedBytes,
+          .cost = MaxRoiPoolCost};
 }
 
 }  // namespace onnx_cudnn

@@ -5,6 +5,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/operands.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/strided_copy.h"
 #include "runtime/ops/window.h"
 
@@ -64,8 +65,14 @@ Support CheckMaxUnpool(const Node& node) {
 }  // namespace
 
 OpDef MaxUnpoolOp() {
-  return {
-      .type = "MaxUnpool", .since = {22}, .check = CheckMaxUnpool, .reference = ReferenceMaxUnpool};
+  return {.type = "MaxUnpool",
+          .since = {22},
+          .check = CheckMaxUnpool,
+          .reference = ReferenceMaxUnpool,
+          .cost = [](const Node& n) {
+            const Value& x = n.input(0);
+            return Cost{.us = ScalarUs(x.elements() * x.rank()), .bytes = IoBytes(n)};
+          }};
 }
 
 }  // namespace onnx_cudnn

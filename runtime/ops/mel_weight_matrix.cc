@@ -89,7 +89,10 @@ OpDef MelWeightMatrixOp() {
           .since = {17},
           .types = {DType::kI32, DType::kI64},
           .check = CheckMelWeightMatrix,
-          .reference = ReferenceMelWeightMatrix};
+          .reference = ReferenceMelWeightMatrix,
+          .cost = [](const Node& n) {
+            return Cost{.flops = 8 * n.output(0).elements(), .bytes = IoBytes(n)};
+          }};
 }
 
 }  // namespace onnx_cudnn

@@ -22,7 +22,7 @@ struct Cost {
   const char* from = "roofline";
   // What a reference's time depends on besides.
   int64_t blas_flops = 0;  // those of `flops` that the BLAS does; plain loops do the others
-  int64_t calls = 1;       // references that run, one after the other: a body's in each of its turns
+  int64_t calls = 1;       // references that run in turn: those of a body in each of its turns
 };
 
 // An operand of a reference: dense row-major host memory. An absent optional operand has dtype
@@ -79,7 +79,7 @@ struct OpDef {
       nullptr;  // InvalidArgument: values at run time are out of range
   int64_t (*workspace)(const Node& node) = nullptr;  // bytes; nullptr: none. Shapes are static
   Cost (*cost)(const Node& node) =
-      nullptr;            // flops and bytes of a static Node; nullptr: the bytes it touches
+      nullptr;  // of a static Node; us: beside flops and bytes (scalar_us.h). nullptr: its bytes
   bool in_place = false;  // output 0 may lie in the bytes of any input of its dtype and dims
 };
 

@@ -25,7 +25,8 @@ std::string FormOf(std::string_view domain, std::string_view op, int opset,
 //   Resize (opset 28) on f32: mode "cubic" with antialias is not implemented
 Support CheckOp(const Node& node);
 
-// Flops and bytes of a static Node; the bytes alone for an op without a definition.
+// Flops and bytes of a static Node; the bytes alone for an op without a definition. us: what the
+// reference takes beside them (scalar_us.h).
 Cost CostOf(const Node& node);
 
 }  // namespace onnx_cudnn

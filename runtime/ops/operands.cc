@@ -23,6 +23,13 @@ absl::StatusOr<int64_t> ScalarOf(const TensorRef& tensor, std::string_view what)
       absl::StrCat(what, " has ", tensor.elements(), " elements, expected 1"));
 }
 
+int64_t ConstantOr(const Node& node, int input, int64_t otherwise) {
+  if (!node.has_input(input) || !node.input(input).is_constant()) return otherwise;
+  const HostTensor& t = node.input(input).constant();
+  if (t.dtype() != DType::kI32 && t.dtype() != DType::kI64) return otherwise;
+  return ScalarOf({t.dtype(), t.dims(), t.raw()}, "").value_or(otherwise);
+}
+
 absl::StatusOr<int64_t> CheckedIndex(int64_t index, int64_t extent, int64_t axis) {
   if (index >= -extent && index < extent) return index < 0 ? index + extent : index;
   return absl::InvalidArgumentError(

@@ -25,6 +25,9 @@ std::vector<int64_t> IntsOf(const TensorRef& tensor);
 // The one element of an i32 or i64 operand; InvalidArgument when there is another number of them.
 absl::StatusOr<int64_t> ScalarOf(const TensorRef& tensor, std::string_view what);
 
+// The same of an input that is a constant, `otherwise` where it is none of that kind.
+int64_t ConstantOr(const Node& node, int input, int64_t otherwise);
+
 // `index` counted from the front; InvalidArgument names it, the extent and the axis when it is
 // outside.
 absl::StatusOr<int64_t> CheckedIndex(int64_t index, int64_t extent, int64_t axis);

@@ -6,6 +6,7 @@
 #include "absl/log/check.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/scalar_us.h"
 
 namespace onnx_cudnn {
 
@@ -153,11 +154,33 @@ absl::Status ReferencePointwise(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
+// Whether elements go through a function of the math library, or a branch, one after the other.
+bool IsScalar(Primitive primitive, bool is_f64) {
+  switch (primitive) {
+    case Primitive::kPow:
+    case Primitive::kFloorMod:
+    case Primitive::kTruncMod:
+      return true;
+    case Primitive::kExp:
+    case Primitive::kErf:
+    case Primitive::kSigmoid:
+    case Primitive::kTanh:
+      return is_f64;
+    default:
+      return primitive > Primitive::kExp && primitive < Primitive::kErf;
+  }
+}
+
 Cost CostOfPointwise(const Node& node) {
   const Expression bound = BindPointwise(*FindPointwise(node.op()), node);
-  int64_t operations = 0;
-  for (const Term& term : bound.terms()) operations += ArityOf(term.primitive) > 0;
-  return {.flops = operations * node.output(0).elements(), .bytes = IoBytes(node)};
+  const bool is_f64 = node.has_input(0) && node.input(0).dtype() == DType::kF64;
+  int64_t operations = 0, steps = 0;
+  for (const Term& term : bound.terms()) {
+    operations += ArityOf(term.primitive) > 0;
+    steps += IsScalar(term.primitive, is_f64);
+  }
+  const int64_t elements = node.output(0).elements();
+  return {.us = ScalarUs(steps * elements), .flops = operations * elements, .bytes = IoBytes(node)};
 }
 
 }  // namespace

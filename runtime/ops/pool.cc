@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/widen.h"
 #include "runtime/ops/window.h"
 
@@ -192,8 +193,9 @@ Support CheckLpPool(const Node& node) {
 
 Cost PoolCost(const Node& node) {
   const Value& y = node.has_output(0) ? node.output(0) : node.output(1);
-  return {.flops = ElementsOf(node.attrs().Ints("kernel_shape")) * y.elements(),
-          .bytes = IoBytes(node)};
+  const int64_t flops = ElementsOf(node.attrs().Ints("kernel_shape")) * y.elements();
+  const bool scalar = node.has_output(1) || node.op() == "LpPool";  // indices, powers
+  return {.us = ScalarUs(scalar ? flops : 0), .flops = flops, .bytes = IoBytes(node)};
 }
 
 }  // namespace

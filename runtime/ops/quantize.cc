@@ -9,6 +9,7 @@
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/saturate.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/small_types.h"
 
 namespace onnx_cudnn {
@@ -247,7 +248,9 @@ Support CheckDynamicQuantizeLinear(const Node& node) {
 }
 
 Cost QuantizeCost(const Node& node) {
-  return {.flops = 3 * node.input(0).elements(), .bytes = IoBytes(node)};
+  const int64_t elements = node.input(0).elements();
+  const int64_t rounded = node.op() == "DequantizeLinear" ? 0 : elements;
+  return {.us = ScalarUs(rounded), .flops = 3 * elements, .bytes = IoBytes(node)};
 }
 
 }  // namespace

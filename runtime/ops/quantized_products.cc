@@ -199,7 +199,11 @@ template <const Operands& kOperands>
 Cost ProductCost(const Node& node) {
   const Dims left = node.input(0).dims(), right = node.input(kOperands.right).dims();
   const Product product(node, kOperands, left, right, node.output(0).dims());
-  return {.flops = CostOf(product.node()).flops, .bytes = IoBytes(node)};
+  Cost cost = CostOf(product.node());
+  const int64_t copied = node.input(0).elements() + node.input(kOperands.right).elements();
+  cost.flops += 2 * copied + 4 * node.output(0).elements();  // zero points, requantization
+  cost.bytes += IoBytes(node) + copied * static_cast<int64_t>(sizeof(double));
+  return cost;
 }
 
 Support CheckIs(const Node& node, int input, DTypeSet types) {

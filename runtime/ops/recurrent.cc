@@ -6,6 +6,7 @@
 #include "runtime/ops/blas.h"
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/recurrent_shape.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/widen.h"
 
 namespace onnx_cudnn {
@@ -281,8 +282,13 @@ int64_t RecurrentWorkspace(const Node& node) {
 template <typename Cell>
 Cost RecurrentCost(const Node& node) {
   const RecurrentShape s = RecurrentShapeOf(node, Cell::Kind());
-  return {.flops = 2 * s.steps * s.batch * s.directions * s.gate_rows() * (s.input + s.hidden),
-          .bytes = IoBytes(node)};
+  const int64_t turns = s.steps * s.directions, gates = turns * s.batch * s.gate_rows();
+  const int64_t flops = 2 * gates * (s.input + s.hidden);
+  return {.us = ScalarUs(gates),  // the activations
+          .flops = flops + 4 * gates,
+          .bytes = IoBytes(node),
+          .blas_flops = flops,
+          .calls = 1 + turns};
 }
 
 template <typename Cell>

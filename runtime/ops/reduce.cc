@@ -7,6 +7,7 @@
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/reducers.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/strided_axes.h"
 #include "runtime/ops/widen.h"
 
@@ -160,7 +161,9 @@ Support CheckReduce(const Node& node) {
 }
 
 Cost ReduceCost(const Node& node) {
-  return {.flops = node.input(0).elements(), .bytes = IoBytes(node)};
+  const int64_t elements = node.input(0).elements();
+  const bool has_exp = node.op() == "ReduceLogSumExp";
+  return {.us = ScalarUs(has_exp ? elements : 0), .flops = elements, .bytes = IoBytes(node)};
 }
 
 constexpr DTypeSet kWideNumbers =

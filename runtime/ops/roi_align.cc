@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/integers.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
@@ -158,6 +159,19 @@ Support CheckRoiAlign(const Node& node) {
   return CheckSameDType(node, 2);
 }
 
+// Without a ratio the boxes decide how many samples there are: taken as half of each side.
+Cost RoiAlignCost(const Node& node) {
+  constexpr int64_t kFlopsOfSample = 16;  // four neighbours of two weights each, sums, the largest
+  const RoiForm form = FormOf(node);
+  int64_t samples = node.output(0).elements();
+  for (int axis : {2, 3}) {
+    const int64_t bins = std::max<int64_t>(1, node.output(0).dim(axis));
+    samples *=
+        form.sampling_ratio > 0 ? form.sampling_ratio : CeilDiv(node.input(0).dim(axis), 2 * bins);
+  }
+  return {.flops = kFlopsOfSample * samples, .bytes = IoBytes(node)};
+}
+
 }  // namespace
 
 OpDef RoiAlignOp() {
@@ -165,7 +179,8 @@ OpDef RoiAlignOp() {
           .since = {22},
           .check = CheckRoiAlign,
           .reference = Widened<ReferenceRoiAlign>,
-          .workspace = WidenedBytes};
+          .workspace = WidenedBytes,
+          .cost = RoiAlignCost};
 }
 
 }  // namespace onnx_cudnn

@@ -191,6 +191,19 @@ class Scanner {
 
 absl::Status ReferenceScan(const ReferenceArgs& args) { return Scanner(args).Run(); }
 
+Cost ScanCost(const Node& node) {
+  const ScanForm form = FormOf(node);
+  const Value& first = node.input(static_cast<int>(form.states));
+  const int64_t axis = NormalizedAxis(At(node, "scan_input_axes", 0), first.rank());
+  const int64_t turns = first.dim(static_cast<int>(axis));
+  const Cost turn = CostOfBody(*form.body);
+  return {.us = static_cast<double>(turns) * turn.us,
+          .flops = turns * turn.flops,
+          .bytes = IoBytes(node) + turns * turn.bytes,
+          .blas_flops = turns * turn.blas_flops,
+          .calls = 1 + turns * turn.calls};
+}
+
 }  // namespace
 
 OpDef ScanOp() {
@@ -198,7 +211,8 @@ OpDef ScanOp() {
           .since = {25},
           .types = kMovableTypes,
           .check = CheckScan,
-          .reference = ReferenceScan};
+          .reference = ReferenceScan,
+          .cost = ScanCost};
 }
 
 }  // namespace onnx_cudnn

@@ -8,6 +8,7 @@
 #include "runtime/ops/checks.h"
 #include "runtime/ops/elements.h"
 #include "runtime/ops/operands.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/strided_copy.h"
 
 namespace onnx_cudnn {
@@ -138,6 +139,21 @@ absl::Status ReferenceScatterND(const ReferenceArgs& args) {
   return Scatter(args, rows, ElementsOf(row_dims));
 }
 
+// `rows` places that are computed, each of `steps`.
+Cost CostOfUpdates(const Node& node, int64_t rows, int64_t steps) {
+  return {.us = ScalarUs(rows * steps), .bytes = IoBytes(node)};
+}
+
+Cost ScatterElementsCost(const Node& node) {
+  return CostOfUpdates(node, node.input(2).elements(), 1 + node.input(2).rank());
+}
+
+Cost ScatterNDCost(const Node& node) {
+  const Value& indices = node.input(1);
+  const int64_t depth = std::max<int64_t>(1, indices.dim(indices.rank() - 1));
+  return CostOfUpdates(node, indices.elements() / depth, 1 + depth);
+}
+
 }  // namespace
 
 OpDef ScatterElementsOp() {
@@ -145,14 +161,16 @@ OpDef ScatterElementsOp() {
           .since = {18},
           .types = kMovableTypes,
           .check = CheckScatterElements,
-          .reference = ReferenceScatterElements};
+          .reference = ReferenceScatterElements,
+          .cost = ScatterElementsCost};
 }
 OpDef ScatterNDOp() {
   return {.type = "ScatterND",
           .since = {18},
           .types = kMovableTypes,
           .check = CheckReduction,
-          .reference = ReferenceScatterND};
+          .reference = ReferenceScatterND,
+          .cost = ScatterNDCost};
 }
 
 }  // namespace onnx_cudnn

@@ -27,13 +27,23 @@ absl::Status ReferenceSize(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
+Cost OutputCost(const Node& node) { return {.bytes = node.output(0).bytes()}; }
+
 }  // namespace
 
 OpDef ShapeOp() {
-  return {.type = "Shape", .since = {25}, .types = kPackedTypes, .reference = ReferenceShape};
+  return {.type = "Shape",
+          .since = {25},
+          .types = kPackedTypes,
+          .reference = ReferenceShape,
+          .cost = OutputCost};
 }
 OpDef SizeOp() {
-  return {.type = "Size", .since = {25}, .types = kPackedTypes, .reference = ReferenceSize};
+  return {.type = "Size",
+          .since = {25},
+          .types = kPackedTypes,
+          .reference = ReferenceSize,
+          .cost = OutputCost};
 }
 
 }  // namespace onnx_cudnn

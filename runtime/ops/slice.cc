@@ -77,7 +77,11 @@ absl::Status ReferenceSlice(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef SliceOp() {
-  return {.type = "Slice", .since = {13}, .types = kMovableTypes, .reference = ReferenceSlice};
+  return {.type = "Slice",
+          .since = {13},
+          .types = kMovableTypes,
+          .reference = ReferenceSlice,
+          .cost = [](const Node& n) { return Cost{.bytes = 2 * n.output(0).bytes()}; }};
 }
 
 }  // namespace onnx_cudnn

@@ -4,6 +4,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
+#include "runtime/ops/scalar_us.h"
 #include "runtime/ops/widen.h"
 
 namespace onnx_cudnn {
@@ -114,7 +115,8 @@ Support CheckSoftmax(const Node& node) {
 }
 
 Cost SoftmaxCost(const Node& node) {
-  return {.flops = 5 * node.output(0).elements(), .bytes = IoBytes(node)};
+  const int64_t elements = node.output(0).elements();
+  return {.us = ScalarUs(elements), .flops = 5 * elements, .bytes = IoBytes(node)};
 }
 
 OpDef SoftmaxLike(const char* type, Reference reference) {

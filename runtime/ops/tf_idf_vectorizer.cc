@@ -1,5 +1,6 @@
 // TfIdfVectorizer of integers: how often each n-gram of a pool stands in each row.
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/operands.h"
+#include "runtime/ops/scalar_us.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -127,6 +129,21 @@ Support CheckTfIdfVectorizer(const Node& node) {
   return vectorizer.ok() ? Support::Yes() : Support::No(std::string(vectorizer.status().message()));
 }
 
+// A search of the pool for each gram of each row.
+Cost TfIdfVectorizerCost(const Node& node) {
+  const absl::StatusOr<Vectorizer> v = VectorizerOf(node);
+  const Value& x = node.input(0);
+  if (!v.ok() || x.elements() == 0) return {.bytes = IoBytes(node)};
+  const int64_t size = x.dim(x.rank() - 1), rows = x.elements() / size;
+  const int64_t depth = std::bit_width(v->columns.size());
+  int64_t searches = 0;
+  for (int64_t length = v->shortest; length <= std::min(v->longest, size); ++length) {
+    const int64_t steps = length == 1 ? 1 : std::min(v->most_skipped, size) + 1;
+    searches += steps * size;
+  }
+  return {.us = ScalarUs(rows * searches * (1 + depth)), .bytes = IoBytes(node)};
+}
+
 }  // namespace
 
 OpDef TfIdfVectorizerOp() {
@@ -134,7 +151,8 @@ OpDef TfIdfVectorizerOp() {
           .since = {9},
           .types = {DType::kI32, DType::kI64},
           .check = CheckTfIdfVectorizer,
-          .reference = ReferenceTfIdfVectorizer};
+          .reference = ReferenceTfIdfVectorizer,
+          .cost = TfIdfVectorizerCost};
 }
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <vector>
 
@@ -86,8 +87,14 @@ Support CheckTopK(const Node& node) {
   return CheckAxis(node.attrs().Int("axis", -1), node.input(0).rank());
 }
 
+// Elements of other order than the best so far are moved within a heap of k: in a random order few,
+// next to a comparison of each.
 Cost TopKCost(const Node& node) {
-  return {.flops = 8 * node.input(0).elements(), .bytes = IoBytes(node)};
+  const Value& y = node.has_output(0) ? node.output(0) : node.output(1);
+  const int64_t axis = NormalizedAxis(node.attrs().Int("axis", -1), y.rank());
+  const int64_t depth = std::bit_width(static_cast<uint64_t>(y.dim(axis)));
+  return {.flops = 8 * (node.input(0).elements() + 2 * depth * y.elements()),
+          .bytes = IoBytes(node)};
 }
 
 }  // namespace

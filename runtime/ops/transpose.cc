@@ -1,5 +1,6 @@
 // Permutations of axes: Transpose, DepthToSpace, SpaceToDepth.
 #include "runtime/ops/transpose.h"
+#include "runtime/ops/scalar_us.h"
 
 #include <algorithm>
 #include <numeric>
@@ -42,6 +43,15 @@ absl::Status ReferenceTranspose(const ReferenceArgs& args) {
   RETURN_IF_ERROR(ExpectDims("output", args.out[0].dims, dims));
   Permute(in.data, in.dims, perm, args.out[0].data, ElementBytes(in.dtype), args.threads);
   return absl::OkStatus();
+}
+
+// Where the last axis moves, neighbours of the output lie on cache lines of their own.
+Cost TransposeCost(const Node& node) {
+  constexpr int64_t kElementsOfStep = 8;  // tiles use what they fetched
+  const std::vector<int64_t> perm = TransposePerm(node, node.input(0).rank());
+  const bool moves = !perm.empty() && perm.back() + 1 != static_cast<int64_t>(perm.size());
+  const int64_t elements = moves ? node.output(0).elements() : 0;
+  return {.us = ScalarUs(elements / kElementsOfStep), .bytes = IoBytes(node)};
 }
 
 constexpr int64_t kMostBlock = 1 << 16;  // its square and products with extents cannot overflow
@@ -99,7 +109,8 @@ OpDef TransposeOp() {
           .since = {25},
           .types = kMovableTypes,
           .check = CheckTranspose,
-          .reference = ReferenceTranspose};
+          .reference = ReferenceTranspose,
+          .cost = TransposeCost};
 }
 OpDef DepthToSpaceOp() {
   return {.type = "DepthToSpace",

@@ -7,6 +7,9 @@
 
 namespace onnx_cudnn {
 
+// The host, as measured on two cores: what its BLAS and its memory do. Larger hosts do more.
+DeviceInfo Host();
+
 // One NVIDIA H200, as measured.
 DeviceInfo H200();
 

@@ -161,5 +161,42 @@ TEST(HostEngineTest, PricesByTheHostBesideAGpu) {
   EXPECT_LT(RowMajorCandidate(*engine, *made.node, Space::kHost, target).cost.us, 1e5);
 }
 
+// 256 MFLOP of matrix products take milliseconds, of which their 2.6 MB say nothing.
+TEST(HostEngineTest, PricesTheFlopsOfItsReferences) {
+  Graph graph;
+  const Type square = Type::Tensor(DType::kF32, {400, 400});
+  NodeSpec spec{.op = "Einsum", .attrs = {{"equation", std::string("ij,jk,kl->il")}}};
+  for (int i = 0; i < 3; ++i) spec.inputs.push_back(&graph.AddInput("x", square));
+  Node& einsum = graph.AddNode(std::move(spec));
+  graph.SetType(einsum.output(0), square);
+  Target h200;
+  h200.info.f32_flops_per_us = 51e6;
+  h200.info.host_us = 10;
+  const auto cpu = MakeHostEngine(Space::kDevice), beside_gpu = MakeHostEngine(Space::kHost);
+  const Cost cost = RowMajorCandidate(*cpu, einsum, Space::kDevice, {}).cost;
+  EXPECT_EQ(cost.flops, 2 * 2 * 400 * 400 * 400);
+  EXPECT_GT(cost.us, 1e3);
+  EXPECT_LT(cost.us, 2e4);
+  EXPECT_DOUBLE_EQ(RowMajorCandidate(*beside_gpu, einsum, Space::kHost, h200).cost.us,
+                   cost.us + 10);
+}
+
+// Each turn of a body calls its references.
+TEST(HostEngineTest, PricesCalls) {
+  const auto engine = MakeHostEngine(Space::kDevice);
+  const auto us = [&](int64_t steps) {
+    Graph graph;
+    const auto input = [&](const Dims& dims) {
+      return &graph.AddInput("x", Type::Tensor(DType::kF32, dims));
+    };
+    Node& rnn = graph.AddNode({.op = "RNN",
+                               .inputs = {input({steps, 1, 2}), input({1, 2, 2}), input({1, 2, 2})},
+                               .attrs = {{"hidden_size", int64_t{2}}}});
+    graph.SetType(rnn.output(0), Type::Tensor(DType::kF32, {steps, 1, 1, 2}));
+    return RowMajorCandidate(*engine, rnn, Space::kDevice, {}).cost.us;
+  };
+  EXPECT_NEAR(us(2000) / us(1000), 2, 0.1);
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

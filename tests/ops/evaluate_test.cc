@@ -76,6 +76,15 @@ TEST(IfTest, RunsTheChosenBranchOnItsCaptures) {
   }
 }
 
+TEST(IfTest, CostsWhatItsDearestBranchCosts) {
+  const Graph graph = IfGraph(Body("Pow"), Body("Add"));
+  const Cost cost = CostOf(*graph.TopologicalOrder()[0]);
+  EXPECT_EQ(cost.calls, 2);
+  EXPECT_EQ(cost.flops, 2);
+  EXPECT_GT(cost.us, 0);
+  EXPECT_EQ(cost.us, CostOf(*Body("Pow")->TopologicalOrder()[0]).us);
+}
+
 TEST(IfTest, RefusesBranchesOfOtherShapesOrUnknownOps) {
   const auto reason = [](const Graph& graph) {
     return CheckOp(*graph.TopologicalOrder()[0]).reason();

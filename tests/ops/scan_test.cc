@@ -71,6 +71,16 @@ TEST(ScanTest, FollowsAxesAndDirections) {
   EXPECT_EQ(NumbersOf((*out)[1]).values, (std::vector<double>{1090, 1080, 1050, 2120, 2100, 2060}));
 }
 
+TEST(ScanTest, CostsWhatItsTurnsCost) {
+  const Cost three = CostOf(*ScanGraph({}, {3, 2}, {3, 2}, RunningSum()).node);
+  EXPECT_EQ(three.calls, 1 + 3 * 2);
+  EXPECT_EQ(three.flops, 3 * (2 + 2));
+  const Cost along = CostOf(
+      *ScanGraph({{"scan_input_axes", std::vector<int64_t>{1}}}, {2, 9}, {9, 2}, RunningSum())
+           .node);
+  EXPECT_EQ(along.calls, 1 + 9 * 2);
+}
+
 TEST(ScanTest, WithoutSlicesKeepsItsState) {
   const ScanGraph scan({}, {0, 2}, {0, 2}, RunningSum());
   const auto out = Evaluate(scan.graph, {kStart, F32({0, 2}, {})});
