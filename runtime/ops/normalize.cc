@@ -85,8 +85,17 @@ absl::Status ReferenceGroupNormalization(const ReferenceArgs& args) {
 // Where the elements of a factor lie that broadcasts to the input.
 struct Factor {
   StridedAxes rows;
-  std::vector<int64_t> columns;  // of a row, one each
+  std::vector<int64_t> columns;  // of a row; empty: one after the other
 };
+
+// The factors of a row. `copy` holds them where they do not lie so.
+template <typename T>
+const T* FactorsOf(const Factor& factor, const T* data, int64_t row, std::vector<T>& copy) {
+  const T* factors = data + factor.rows.OffsetOf(row);
+  if (factor.columns.empty()) return factors;
+  for (int64_t offset : factor.columns) copy.push_back(factors[offset]);
+  return copy.data();
+}
 
 absl::StatusOr<Factor> FactorOf(const char* what, const TensorRef& factor,
                                 absl::Span<const int64_t> dims, int64_t axis) {
@@ -106,9 +115,10 @@ absl::StatusOr<Factor> FactorOf(const char* what, const TensorRef& factor,
     return absl::InvalidArgumentError(absl::StrFormat("%s is %s, which does not broadcast to %s",
                                                       what, ToString(factor.dims), ToString(dims)));
   }
-  for (int64_t i = 0; i < ElementsOf(dims.subspan(axis)); ++i) {
-    spread.columns.push_back(columns.OffsetOf(i));
-  }
+  const int64_t count = ElementsOf(dims.subspan(axis));
+  const size_t first = std::max<int64_t>(axis - static_cast<int64_t>(missing), 0);
+  if (ElementsOf(own.subspan(first)) == count) return spread;
+  for (int64_t i = 0; i < count; ++i) spread.columns.push_back(columns.OffsetOf(i));
   return spread;
 }
 
@@ -152,12 +162,12 @@ void NormalizeLayers(const ReferenceArgs& args, const LayerShape& shape) {
     const Moments m = MomentsOf(in, shape.columns, epsilon);
     WriteStatistic<T>(args, 1, row, m.mean);
     WriteStatistic<T>(args, 2, row, m.inverse);
-    const T* factors = scale + shape.scale.rows.OffsetOf(row);
-    const T* terms = bias == nullptr ? nullptr : bias + shape.bias.rows.OffsetOf(row);
+    std::vector<T> copies[2];
+    const T* factors = FactorsOf(shape.scale, scale, row, copies[0]);
+    const T* terms = bias == nullptr ? nullptr : FactorsOf(shape.bias, bias, row, copies[1]);
     for (int64_t i = 0; i < shape.columns; ++i) {
       const double normal = (in[i] - m.mean) * m.inverse;
-      out[i] = static_cast<T>(normal * factors[shape.scale.columns[i]] +
-                              (terms == nullptr ? 0 : terms[shape.bias.columns[i]]));
+      out[i] = static_cast<T>(normal * factors[i] + (terms == nullptr ? 0 : terms[i]));
     }
   });
 }
@@ -179,10 +189,10 @@ void NormalizeByRootMeanSquare(const ReferenceArgs& args, const LayerShape& shap
     const T* in = x + row * shape.columns;
     const double squares = SumOf(in, shape.columns, [](double v) { return v * v; });
     const double inverse = 1 / std::sqrt(squares / static_cast<double>(shape.columns) + epsilon);
-    const T* factors = scale + shape.scale.rows.OffsetOf(row);
+    std::vector<T> copy;
+    const T* factors = FactorsOf(shape.scale, scale, row, copy);
     for (int64_t i = 0; i < shape.columns; ++i) {
-      y[row * shape.columns + i] =
-          static_cast<T>(in[i] * inverse * factors[shape.scale.columns[i]]);
+      y[row * shape.columns + i] = static_cast<T>(in[i] * inverse * factors[i]);
     }
   });
 }
