@@ -11,6 +11,7 @@
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/elements.h"
 #include "runtime/ops/resize_axis.h"
+#include "runtime/ops/saturate.h"
 #include "runtime/ops/scalar_us.h"
 #include "runtime/ops/widen.h"
 
@@ -42,6 +43,10 @@ double CommonScale(const std::vector<double>& scales, std::string_view policy) {
                                 : *std::max_element(scales.begin(), scales.end());
 }
 
+bool IsStretched(const Node& node) {
+  return node.attrs().String("keep_aspect_ratio_policy", "stretch") == "stretch";
+}
+
 // The scales of `axes`, of the sizes when those are given.
 absl::StatusOr<std::vector<double>> ScalesOf(const ReferenceArgs& args,
                                              const std::vector<int64_t>& axes) {
@@ -54,9 +59,10 @@ absl::StatusOr<std::vector<double>> ScalesOf(const ReferenceArgs& args,
   RETURN_IF_ERROR(CheckCount("sizes", sizes.size(), axes.size()));
   for (size_t i = 0; i < axes.size(); ++i)
     scales.push_back(sizes[i] / static_cast<double>(args.in[kData].dims[axes[i]]));
-  const std::string policy = args.node.attrs().String("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch" && !scales.empty())
+  if (!IsStretched(args.node) && !scales.empty()) {
+    const std::string policy = args.node.attrs().String("keep_aspect_ratio_policy", "stretch");
     scales.assign(scales.size(), CommonScale(scales, policy));
+  }
   return scales;
 }
 
@@ -71,12 +77,17 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ReferenceArgs& args) 
     roi = Numbers(args, kRoi);
     RETURN_IF_ERROR(CheckCount("roi", roi.size(), 2 * axes.size()));
   }
+  const bool sizes_are_exact = Numbers(args, kScales).empty() && IsStretched(args.node);
   std::vector<ResizeAxis> resized(in.size());
-  for (size_t i = 0; i < in.size(); ++i) resized[i] = {.in = in[i], .out = in[i]};
+  for (size_t i = 0; i < in.size(); ++i) {
+    resized[i] = {.in = in[i], .out = in[i], .length = static_cast<double>(in[i])};
+  }
   for (size_t i = 0; i < axes.size(); ++i) {
     ResizeAxis& axis = resized[axes[i]];
     axis.out = out[axes[i]];
     axis.scale = scales[i];
+    axis.length =
+        sizes_are_exact ? static_cast<double>(axis.out) : axis.scale * static_cast<double>(axis.in);
     if (!(axis.scale > 0) || std::isinf(axis.scale)) {
       if (axis.in != 0 && axis.out != 0)
         return absl::InvalidArgumentError(absl::StrFormat("scale %d is %g", i, scales[i]));
@@ -94,11 +105,9 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ReferenceArgs& args) 
 
 // ONNX rounds the sizes it computes itself: the output's dims must be those.
 absl::Status CheckOutput(const ReferenceArgs& args, const std::vector<ResizeAxis>& axes) {
-  const bool stretches =
-      args.node.attrs().String("keep_aspect_ratio_policy", "stretch") == "stretch";
   const std::vector<double> sizes =
       Numbers(args, kScales).empty() ? Numbers(args, kSizes) : std::vector<double>();
-  if (!sizes.empty() && stretches) {
+  if (!sizes.empty() && IsStretched(args.node)) {
     const std::vector<int64_t> listed = ResizedAxes(args.node, static_cast<int64_t>(axes.size()));
     for (size_t i = 0; i < listed.size(); ++i) {
       if (static_cast<double>(axes[listed[i]].out) == sizes[i]) continue;
@@ -109,10 +118,10 @@ absl::Status CheckOutput(const ReferenceArgs& args, const std::vector<ResizeAxis
     return absl::OkStatus();
   }
   for (const ResizeAxis& axis : axes) {
-    const double exact = axis.scale * static_cast<double>(axis.in);
-    if (std::abs(exact - static_cast<double>(axis.out)) <= 1 + 1e-6 * exact) continue;
+    const double length = axis.length;
+    if (std::abs(length - static_cast<double>(axis.out)) <= 1 + 1e-6 * length) continue;
     return absl::InvalidArgumentError(
-        absl::StrFormat("output has extent %d, the scales give %g", axis.out, exact));
+        absl::StrFormat("output has extent %d, the scales give %g", axis.out, length));
   }
   return absl::OkStatus();
 }
@@ -130,7 +139,7 @@ void ResizeOne(ThreadPool& threads, const ResizeAxis& axis, const ResizeTable& t
                           std::fill_n(to, inner, table.outside[o] != 0 ? outside : T{0});
                           if (table.outside[o] != 0) continue;
                           for (int64_t t = o * table.taps; t < (o + 1) * table.taps; ++t) {
-                            const T weight = table.weight[t];
+                            const T weight = static_cast<T>(table.weight[t]);
                             if (weight == 0) continue;
                             const T* from = image + table.index[t] * inner;
                             for (int64_t i = 0; i < inner; ++i) to[i] += weight * from[i];
@@ -157,29 +166,53 @@ std::vector<size_t> PassOrder(const std::vector<ResizeAxis>& axes) {
   return order;
 }
 
+// What elements are summed in; integers are rounded once, at the end.
+template <typename T>
+using SumOf = std::conditional_t<std::is_integral_v<T>, double, T>;
+
+DType SumType(DType dtype) { return kFloatTypes.Has(dtype) ? WideType(dtype) : DType::kF64; }
+
+template <typename T>
+T ElementOf(SumOf<T> sum) {
+  if constexpr (std::is_integral_v<T>) {
+    return Saturate<T>(sum);
+  } else {
+    return sum;
+  }
+}
+
 // One axis after the other; the workspace holds the two tensors between passes.
 template <typename T>
 void Interpolate(const ReferenceArgs& args, const std::vector<ResizeAxis>& axes,
                  int64_t half_elements) {
+  using Sum = SumOf<T>;
   const std::string coordinates =
       args.node.attrs().String("coordinate_transformation_mode", "half_pixel");
   const ResizeMode mode = ModeOf(args.node.attrs(), coordinates);
   const bool cubic = args.node.attrs().String("mode", "nearest") == "cubic";
-  const T outside = args.node.attrs().Float("extrapolation_value", 0);
+  const Sum outside = args.node.attrs().Float("extrapolation_value", 0);
   Dims dims(args.in[kData].dims.begin(), args.in[kData].dims.end());
-  const T* from = static_cast<const T*>(args.in[kData].data);
-  T* halves[2] = {static_cast<T*>(args.workspace), static_cast<T*>(args.workspace) + half_elements};
+  const T* x = static_cast<const T*>(args.in[kData].data);
+  Sum* halves[2] = {static_cast<Sum*>(args.workspace),
+                    static_cast<Sum*>(args.workspace) + half_elements};
+  const Sum* from = halves[1];
+  if constexpr (std::is_same_v<Sum, T>) {
+    from = x;
+  } else {
+    std::transform(x, x + args.in[kData].elements(), halves[1], Widen<Sum, T>);
+  }
   int pass = 0;
   for (size_t i : PassOrder(axes)) {
     const ResizeTable table = cubic ? CubicTable(axes[i], mode) : LinearTable(axes[i], mode);
     if (table.identity) continue;
     const AxisView view = ViewAround(dims, static_cast<int64_t>(i));
-    T* to = halves[pass++ % 2];
+    Sum* to = halves[pass++ % 2];
     ResizeOne(args.threads, axes[i], table, view.outer, view.inner, outside, from, to);
     dims[i] = axes[i].out;
     from = to;
   }
-  std::copy_n(from, args.out[0].elements(), static_cast<T*>(args.out[0].data));
+  std::transform(from, from + args.out[0].elements(), static_cast<T*>(args.out[0].data),
+                 ElementOf<T>);
 }
 
 // Copies whole elements; tf_crop_and_resize fills the outside with extrapolation_value.
@@ -190,7 +223,7 @@ void Nearest(const ReferenceArgs& args, const std::vector<ResizeAxis>& axes) {
   const std::string nearest = args.node.attrs().String("nearest_mode", "round_prefer_floor");
   ResizeMode mode = ModeOf(args.node.attrs(), coordinates);
   mode.nearest = nearest;
-  const T outside = Narrow<T>(args.node.attrs().Float("extrapolation_value", 0));
+  const T outside = ElementOf<T>(args.node.attrs().Float("extrapolation_value", 0));
   std::vector<ResizeTable> tables;
   for (const ResizeAxis& axis : axes) tables.push_back(NearestTable(axis, mode));
   const T* x = static_cast<const T*>(args.in[kData].data);
@@ -230,7 +263,7 @@ absl::Status ReferenceResize(const ReferenceArgs& args) {
     });
   }
   const int64_t half = std::max(args.in[kData].elements(), args.out[0].elements());
-  return DispatchFloat(args.in[kData].dtype, [&](auto type) {
+  return DispatchNumber(args.in[kData].dtype, [&](auto type) {
     Interpolate<decltype(type)>(args, axes, half);
     return absl::OkStatus();
   });
@@ -240,7 +273,7 @@ int64_t ResizeWorkspace(const Node& node) {
   const int64_t widened = WidenedBytes(node);
   if (node.attrs().String("mode", "nearest") == "nearest") return widened;
   const int64_t half = std::max(node.input(kData).elements(), node.output(0).elements());
-  return widened + 2 * BytesOf(WideType(node.input(kData).dtype()), half);
+  return widened + 2 * BytesOf(SumType(node.input(kData).dtype()), half);
 }
 
 Support CheckModes(const Node& node) {
@@ -259,11 +292,11 @@ Support CheckModes(const Node& node) {
   if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller") {
     return Support::No(absl::StrCat("keep_aspect_ratio_policy is \"", policy, "\""));
   }
-  const bool exact = kFloatTypes.Has(node.input(kData).dtype());
-  if (mode != "nearest" && !exact)
-    return Support::No(absl::StrCat("mode \"", mode, "\" on other than floats"));
-  if (coordinates == "tf_crop_and_resize" && !exact)
-    return Support::No("tf_crop_and_resize on other than floats");
+  const bool is_bool = node.input(kData).dtype() == DType::kBool;
+  if (mode != "nearest" && is_bool)
+    return Support::No(absl::StrCat("mode \"", mode, "\" on other than numbers"));
+  if (coordinates == "tf_crop_and_resize" && is_bool)
+    return Support::No("tf_crop_and_resize on other than numbers");
   if (mode == "nearest" && attrs.Int("antialias", 0) != 0)
     return Support::No("antialias with mode \"nearest\"");
   return Support::Yes();
