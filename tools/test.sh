@@ -91,6 +91,7 @@ finish() {
 stage setup setup
 check format tools/format.sh --check || true
 check includes $python tools/check_includes.py || true
+check types $python tools/check_types.py || true
 if check build build "$preset"; then
   run_tests tests "build/$preset" -LE "$left_out"
 else

@@ -12,11 +12,11 @@ namespace {
 
 struct Named {
   std::string_view name;
-  Activation activation;  // with its default alpha and beta
+  GateActivation activation;  // with its default alpha and beta
   bool has_alpha = false, has_beta = false;
 };
 
-using Kind = Activation::Kind;
+using Kind = GateActivation::Kind;
 constexpr Named kNamed[] = {
     {"Affine", {Kind::kAffine, 1, 0}, true, true},
     {"Elu", {Kind::kElu, 1}, true},
@@ -47,9 +47,8 @@ class Numbers {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Activation>> ActivationsOf(const Node& node,
-                                                      absl::Span<const std::string_view> defaults,
-                                                      int64_t directions) {
+absl::StatusOr<std::vector<GateActivation>> GateActivationsOf(
+    const Node& node, absl::Span<const std::string_view> defaults, int64_t directions) {
   std::vector<std::string> names;
   for (int64_t d = 0; d < directions; ++d)
     names.insert(names.end(), defaults.begin(), defaults.end());
@@ -60,7 +59,7 @@ absl::StatusOr<std::vector<Activation>> ActivationsOf(const Node& node,
         absl::StrCat(names.size(), " activations are given, expected ", needed));
   }
   Numbers alphas(node, "activation_alpha"), betas(node, "activation_beta");
-  std::vector<Activation> activations;
+  std::vector<GateActivation> activations;
   for (const std::string& name : names) {
     const Named* named = std::find_if(std::begin(kNamed), std::end(kNamed), [&](const Named& n) {
       return absl::EqualsIgnoreCase(n.name, name);

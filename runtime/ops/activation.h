@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 
 // The functions that RNN, GRU and LSTM may apply to a gate.
-struct Activation {
+struct GateActivation {
   enum class Kind : uint8_t {
     kAffine,
     kElu,
@@ -34,12 +34,11 @@ struct Activation {
 // The activations of a Node whose attribute "activations" lists, for each direction, as many as
 // `defaults`. activation_alpha and activation_beta are consumed in order by those that have them.
 //   errors  InvalidArgument: a name is unknown, or the list has another length
-absl::StatusOr<std::vector<Activation>> ActivationsOf(const Node& node,
-                                                      absl::Span<const std::string_view> defaults,
-                                                      int64_t directions);
+absl::StatusOr<std::vector<GateActivation>> GateActivationsOf(
+    const Node& node, absl::Span<const std::string_view> defaults, int64_t directions);
 
 template <typename T>
-T Activation::operator()(T x) const {
+T GateActivation::operator()(T x) const {
   const T a = alpha, b = beta;
   switch (kind) {
     case Kind::kAffine:

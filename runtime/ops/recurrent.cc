@@ -22,7 +22,7 @@ struct Direction {
   const T* bias;       // [2, gate_rows], of w and of r; nullptr: none
   const T* peepholes;  // [3, hidden]; nullptr: none
   const int32_t* lengths;
-  absl::Span<const Activation> activations;
+  absl::Span<const GateActivation> activations;
   T clip;
   bool linear_before_reset, couples_input_forget, reverse;
   T* gates;      // [rows of x]: x * W' + biases
@@ -158,7 +158,7 @@ const T* Part(const ReferenceArgs& args, int input, int64_t direction, int64_t e
 
 template <typename T>
 Direction<T> MakeDirection(const ReferenceArgs& args, const RecurrentShape& s, int64_t index,
-                           absl::Span<const Activation> activations) {
+                           absl::Span<const GateActivation> activations) {
   const Attrs& attrs = args.node.attrs();
   const Buffers buffers(s);
   T* memory = static_cast<T*>(args.workspace);
@@ -263,8 +263,8 @@ absl::Status ReferenceRecurrent(const ReferenceArgs& args) {
   RETURN_IF_ERROR(CheckRecurrentDims(args, shape));
   RETURN_IF_ERROR(CheckExtents(shape.steps * shape.batch, shape.gate_rows(),
                                std::max(shape.input, shape.hidden)));
-  ASSIGN_OR_RETURN(const std::vector<Activation> activations,
-                   ActivationsOf(args.node, Cell::Kind().activations, shape.directions));
+  ASSIGN_OR_RETURN(const std::vector<GateActivation> activations,
+                   GateActivationsOf(args.node, Cell::Kind().activations, shape.directions));
   return DispatchFloat(args.in[0].dtype, [&](auto type) {
     using T = decltype(type);
     for (int64_t index = 0; index < shape.directions; ++index)

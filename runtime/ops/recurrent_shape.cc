@@ -34,8 +34,8 @@ Support CheckRecurrent(const Node& node, const RecurrentKind& kind) {
     return Support::No(absl::StrCat("direction \"", direction, "\" is unknown"));
   const int64_t layout = node.attrs().Int("layout", 0);
   if (layout != 0 && layout != 1) return Support::No(absl::StrCat("layout is ", layout));
-  const absl::StatusOr<std::vector<Activation>> activations =
-      ActivationsOf(node, kind.activations, IsBidirectional(node) ? 2 : 1);
+  const absl::StatusOr<std::vector<GateActivation>> activations =
+      GateActivationsOf(node, kind.activations, IsBidirectional(node) ? 2 : 1);
   if (!activations.ok()) return Support::No(std::string(activations.status().message()));
   return CheckOperands(node);
 }

@@ -8,8 +8,8 @@
 #include "runtime/base/status.h"
 #include "runtime/graph/print.h"
 #include "tests/emulator/emulated_gpu.h"
-#include "tests/emulator/session_maker.h"
 #include "tests/random/ways.h"
+#include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "tests/emulator/emulated_gpu.h"
-#include "tests/emulator/session_maker.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/networks.h"
 #include "tests/support/proposed.h"
+#include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {
 namespace {

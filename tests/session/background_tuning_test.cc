@@ -20,7 +20,7 @@
 #include "absl/time/time.h"
 #include "runtime/plan/known_devices.h"
 #include "runtime/tune/plan_cache.h"
-#include "tests/session/session_maker.h"
+#include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {
 namespace {

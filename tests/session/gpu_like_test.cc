@@ -12,7 +12,7 @@
 #include "runtime/base/file.h"
 #include "runtime/tune/plan_cache.h"
 #include "runtime/worker_tuning.h"
-#include "tests/session/session_maker.h"
+#include "tests/support/session_maker.h"
 #include "tests/support/temp_folder.h"
 
 namespace onnx_cudnn {

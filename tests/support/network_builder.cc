@@ -30,7 +30,7 @@ std::shared_ptr<const std::vector<float>> SharedFloats() {
   return *shared;
 }
 
-Attrs WindowAttrs(const Window& window) {
+Attrs WindowAttrs(const SlidingWindow& window) {
   const int64_t top = window.valid ? 0 : window.height / 2;
   const int64_t left = window.valid ? 0 : window.width / 2;
   return {{"kernel_shape", Ints64{window.height, window.width}},
@@ -73,7 +73,7 @@ Value& NetworkBuilder::Op(std::string_view op, std::vector<Value*> inputs, Attrs
   return node.output(0);
 }
 
-Value& NetworkBuilder::Conv(Value& x, int64_t channels, Window window, int64_t groups) {
+Value& NetworkBuilder::Conv(Value& x, int64_t channels, SlidingWindow window, int64_t groups) {
   Value& weight = Weight({channels, x.dim(1) / groups, window.height, window.width});
   Attrs attrs = WindowAttrs(window);
   attrs.Set("group", groups);
@@ -81,7 +81,8 @@ Value& NetworkBuilder::Conv(Value& x, int64_t channels, Window window, int64_t g
 }
 
 Value& NetworkBuilder::ConvTranspose(Value& x, int64_t channels, int64_t kernel_and_stride) {
-  const Window window = Window::Square(kernel_and_stride, kernel_and_stride, /*valid=*/true);
+  const SlidingWindow window =
+      SlidingWindow::Square(kernel_and_stride, kernel_and_stride, /*valid=*/true);
   Value& weight = Weight({x.dim(1), channels, kernel_and_stride, kernel_and_stride});
   return Op("ConvTranspose", {&x, &weight, &Weight({channels})}, WindowAttrs(window));
 }
@@ -94,7 +95,7 @@ Value& NetworkBuilder::BatchNorm(Value& x) {
                                    &graph_.AddConstant(variance)});
 }
 
-Value& NetworkBuilder::Pool(std::string_view op, Value& x, Window window) {
+Value& NetworkBuilder::Pool(std::string_view op, Value& x, SlidingWindow window) {
   return Op(op, {&x}, WindowAttrs(window));
 }
 

@@ -12,11 +12,11 @@
 namespace onnx_cudnn {
 
 // What a sliding window does. Odd kernels with stride 1 keep the extent unless `valid`.
-struct Window {
+struct SlidingWindow {
   int64_t height = 1, width = 1;
   int64_t stride = 1;
   bool valid = false;  // no padding; else half a kernel on each side
-  static Window Square(int64_t kernel, int64_t stride = 1, bool valid = false) {
+  static SlidingWindow Square(int64_t kernel, int64_t stride = 1, bool valid = false) {
     return {kernel, kernel, stride, valid};
   }
 };
@@ -36,10 +36,10 @@ class NetworkBuilder {
   // A Node of one output; nullptr is an absent input.
   Value& Op(std::string_view op, std::vector<Value*> inputs, Attrs attrs = {});
   // With weights and bias. groups: 1, or the channels of `x` for a depthwise one.
-  Value& Conv(Value& x, int64_t channels, Window window = {}, int64_t groups = 1);
+  Value& Conv(Value& x, int64_t channels, SlidingWindow window = {}, int64_t groups = 1);
   Value& ConvTranspose(Value& x, int64_t channels, int64_t kernel_and_stride);
   Value& BatchNorm(Value& x);
-  Value& Pool(std::string_view op, Value& x, Window window);  // MaxPool or AveragePool
+  Value& Pool(std::string_view op, Value& x, SlidingWindow window);  // MaxPool or AveragePool
   Value& Concat(std::vector<Value*> inputs, int64_t axis = 1);
   Value& Relu(Value& x) { return Op("Relu", {&x}); }
   Value& Sum(Value& a, Value& b) { return Op("Add", {&a, &b}); }

@@ -15,7 +15,7 @@ class ImageNetwork : public NetworkBuilder {
       : NetworkBuilder(name), size_(size) {}
   Value& Image() { return Input("image", {size_.batch, 3, size_.image, size_.image}); }
   int64_t Share(int64_t channels) const { return channels / size_.channel_share; }
-  Value& ConvRelu(Value& x, int64_t channels, Window window = {}) {
+  Value& ConvRelu(Value& x, int64_t channels, SlidingWindow window = {}) {
     return Relu(Conv(x, Share(channels), window));
   }
 
@@ -31,8 +31,8 @@ class ResNetBuilder : public ImageNetwork {
 
   // The output of each stage.
   std::vector<Value*> Stages(const std::vector<int>& blocks, bool bottleneck) {
-    Value* x = &ConvRelu(Image(), 64, Window::Square(7, 2));
-    x = &Pool("MaxPool", *x, Window::Square(3, 2));
+    Value* x = &ConvRelu(Image(), 64, SlidingWindow::Square(7, 2));
+    x = &Pool("MaxPool", *x, SlidingWindow::Square(3, 2));
     std::vector<Value*> stages;
     for (size_t stage = 0; stage < blocks.size(); ++stage) {
       for (int i = 0; i < blocks[stage]; ++i) {
@@ -49,10 +49,10 @@ class ResNetBuilder : public ImageNetwork {
     const int64_t out = bottleneck ? 4 * width : width;
     Value* y = &x;
     if (bottleneck) y = &ConvRelu(*y, width);
-    y = &ConvRelu(*y, width, Window::Square(3, stride));
-    y = &Conv(*y, Share(out), bottleneck ? Window() : Window::Square(3));
+    y = &ConvRelu(*y, width, SlidingWindow::Square(3, stride));
+    y = &Conv(*y, Share(out), bottleneck ? SlidingWindow() : SlidingWindow::Square(3));
     const bool same = stride == 1 && x.dim(1) == y->dim(1);
-    return Relu(Sum(*y, same ? x : Conv(x, Share(out), Window::Square(1, stride))));
+    return Relu(Sum(*y, same ? x : Conv(x, Share(out), SlidingWindow::Square(1, stride))));
   }
 };
 
@@ -70,29 +70,29 @@ class InceptionBuilder : public ImageNetwork {
   using ImageNetwork::ImageNetwork;
 
   Value& Stem() {
-    Value* x = &ConvRelu(Image(), 32, Window::Square(3, 2, /*valid=*/true));
-    x = &ConvRelu(*x, 32, Window::Square(3, 1, /*valid=*/true));
-    x = &ConvRelu(*x, 64, Window::Square(3));
-    x = &Pool("MaxPool", *x, Window::Square(3, 2, /*valid=*/true));
+    Value* x = &ConvRelu(Image(), 32, SlidingWindow::Square(3, 2, /*valid=*/true));
+    x = &ConvRelu(*x, 32, SlidingWindow::Square(3, 1, /*valid=*/true));
+    x = &ConvRelu(*x, 64, SlidingWindow::Square(3));
+    x = &Pool("MaxPool", *x, SlidingWindow::Square(3, 2, /*valid=*/true));
     x = &ConvRelu(*x, 80);
-    x = &ConvRelu(*x, 192, Window::Square(3, 1, /*valid=*/true));
-    return Pool("MaxPool", *x, Window::Square(3, 2, /*valid=*/true));
+    x = &ConvRelu(*x, 192, SlidingWindow::Square(3, 1, /*valid=*/true));
+    return Pool("MaxPool", *x, SlidingWindow::Square(3, 2, /*valid=*/true));
   }
 
   Value& ModuleA(Value& x, int64_t pool_channels) {
-    Value& b5 = ConvRelu(ConvRelu(x, 48), 64, Window::Square(5));
-    Value& b3 = ConvRelu(ConvRelu(x, 64), 96, Window::Square(3));
-    return Concat(
-        {&ConvRelu(x, 64), &b5, &ConvRelu(b3, 96, Window::Square(3)), &Pooled(x, pool_channels)});
+    Value& b5 = ConvRelu(ConvRelu(x, 48), 64, SlidingWindow::Square(5));
+    Value& b3 = ConvRelu(ConvRelu(x, 64), 96, SlidingWindow::Square(3));
+    return Concat({&ConvRelu(x, 64), &b5, &ConvRelu(b3, 96, SlidingWindow::Square(3)),
+                   &Pooled(x, pool_channels)});
   }
   Value& ReduceB(Value& x) {
-    Value& b3 = ConvRelu(ConvRelu(x, 64), 96, Window::Square(3));
+    Value& b3 = ConvRelu(ConvRelu(x, 64), 96, SlidingWindow::Square(3));
     return Concat({&ConvRelu(x, 384, kHalve), &ConvRelu(b3, 96, kHalve), &MaxHalf(x)});
   }
   Value& ModuleC(Value& x, int64_t width) {
     Value& b7 = ConvRelu(ConvRelu(ConvRelu(x, width), width, kWide), 192, kTall);
     Value* d7 = &ConvRelu(x, width);
-    for (const Window& window : {kTall, kWide, kTall}) d7 = &ConvRelu(*d7, width, window);
+    for (const SlidingWindow& window : {kTall, kWide, kTall}) d7 = &ConvRelu(*d7, width, window);
     return Concat({&ConvRelu(x, 192), &b7, &ConvRelu(*d7, 192, kWide), &Pooled(x, 192)});
   }
   Value& ReduceD(Value& x) {
@@ -102,16 +102,16 @@ class InceptionBuilder : public ImageNetwork {
   }
   Value& ModuleE(Value& x) {
     Value& b3 = ConvRelu(x, 384);
-    Value& d3 = ConvRelu(ConvRelu(x, 448), 384, Window::Square(3));
+    Value& d3 = ConvRelu(ConvRelu(x, 448), 384, SlidingWindow::Square(3));
     return Concat({&ConvRelu(x, 320), &Split3(b3), &Split3(d3), &Pooled(x, 192)});
   }
 
  private:
-  static constexpr Window kWide = {1, 7}, kTall = {7, 1};
-  static constexpr Window kHalve = {3, 3, 2, true};
+  static constexpr SlidingWindow kWide = {1, 7}, kTall = {7, 1};
+  static constexpr SlidingWindow kHalve = {3, 3, 2, true};
 
   Value& Pooled(Value& x, int64_t channels) {
-    return ConvRelu(Pool("AveragePool", x, Window::Square(3)), channels);
+    return ConvRelu(Pool("AveragePool", x, SlidingWindow::Square(3)), channels);
   }
   Value& MaxHalf(Value& x) { return Pool("MaxPool", x, kHalve); }
   Value& Split3(Value& x) { return Concat({&ConvRelu(x, 384, {1, 3}), &ConvRelu(x, 384, {3, 1})}); }
@@ -124,8 +124,8 @@ class DenseNetBuilder : public ImageNetwork {
   using ImageNetwork::ImageNetwork;
 
   Value& Features(const std::vector<int>& blocks) {
-    Value* x = &ConvRelu(Image(), 64, Window::Square(7, 2));
-    x = &Pool("MaxPool", *x, Window::Square(3, 2));
+    Value* x = &ConvRelu(Image(), 64, SlidingWindow::Square(7, 2));
+    x = &Pool("MaxPool", *x, SlidingWindow::Square(3, 2));
     for (size_t i = 0; i < blocks.size(); ++i) {
       x = &Block(*x, blocks[i]);
       if (i + 1 < blocks.size()) x = &Transition(*x);
@@ -141,13 +141,13 @@ class DenseNetBuilder : public ImageNetwork {
     for (int i = 0; i < layers; ++i) {
       Value& all = features.size() == 1 ? x : Concat(features);
       Value& narrow = ConvRelu(Relu(BatchNorm(all)), 4 * kGrowth);
-      features.push_back(&Conv(narrow, Share(kGrowth), Window::Square(3)));
+      features.push_back(&Conv(narrow, Share(kGrowth), SlidingWindow::Square(3)));
     }
     return Concat(features);
   }
   Value& Transition(Value& x) {
     Value& half = Conv(Relu(BatchNorm(x)), x.dim(1) / 2);
-    return Pool("AveragePool", half, Window::Square(2, 2, /*valid=*/true));
+    return Pool("AveragePool", half, SlidingWindow::Square(2, 2, /*valid=*/true));
   }
 };
 
@@ -161,13 +161,13 @@ class RetinaNetBuilder : public ResNetBuilder {
   std::vector<Value*> Pyramid() {
     const std::vector<Value*> c = Stages({3, 4, 6, 3}, /*bottleneck=*/true);
     Value* top = &Conv(*c[3], Share(256));
-    std::vector<Value*> levels = {&Conv(*top, Share(256), Window::Square(3))};
+    std::vector<Value*> levels = {&Conv(*top, Share(256), SlidingWindow::Square(3))};
     for (const int stage : {2, 1}) {
       top = &Sum(Conv(*c[stage], Share(256)), Twice(*top));
-      levels.insert(levels.begin(), &Conv(*top, Share(256), Window::Square(3)));
+      levels.insert(levels.begin(), &Conv(*top, Share(256), SlidingWindow::Square(3)));
     }
-    levels.push_back(&Conv(*c[3], Share(256), Window::Square(3, 2)));
-    levels.push_back(&Conv(Relu(*levels.back()), Share(256), Window::Square(3, 2)));
+    levels.push_back(&Conv(*c[3], Share(256), SlidingWindow::Square(3, 2)));
+    levels.push_back(&Conv(Relu(*levels.back()), Share(256), SlidingWindow::Square(3, 2)));
     return levels;
   }
 
@@ -176,8 +176,8 @@ class RetinaNetBuilder : public ResNetBuilder {
     std::vector<Value*> rows;
     for (Value* level : levels) {
       Value* x = level;
-      for (int i = 0; i < 4; ++i) x = &ConvRelu(*x, 256, Window::Square(3));
-      x = &Conv(*x, kAnchors * columns, Window::Square(3));
+      for (int i = 0; i < 4; ++i) x = &ConvRelu(*x, 256, SlidingWindow::Square(3));
+      x = &Conv(*x, kAnchors * columns, SlidingWindow::Square(3));
       rows.push_back(&Reshape(Transpose(*x, {0, 2, 3, 1}), {x->dim(0), -1, columns}));
     }
     return Concat(rows);
@@ -205,7 +205,7 @@ class NasNetBuilder : public ImageNetwork {
   };
 
   Cells Stem() {
-    Value& x = Conv(Image(), Share(32), Window::Square(3, 2));
+    Value& x = Conv(Image(), Share(32), SlidingWindow::Square(3, 2));
     return {&x, &x};
   }
   Cells Normal(Cells cells, int64_t width) {
@@ -220,10 +220,10 @@ class NasNetBuilder : public ImageNetwork {
   Cells Reduction(Cells cells, int64_t width) {
     const auto [h, x] = Fit(cells, width);
     Value& a = Sum(Separable(*x, 5, 2), Separable(*h, 7, 2));
-    Value& b = Sum(Pool("MaxPool", *x, Window::Square(3, 2)), Separable(*h, 7, 2));
+    Value& b = Sum(Pool("MaxPool", *x, SlidingWindow::Square(3, 2)), Separable(*h, 7, 2));
     Value& c = Sum(Average(*x, 2), Separable(*h, 5, 2));
     Value& d = Sum(Average(a, 1), b);
-    Value& e = Sum(Pool("MaxPool", *x, Window::Square(3, 2)), Separable(a, 3, 1));
+    Value& e = Sum(Pool("MaxPool", *x, SlidingWindow::Square(3, 2)), Separable(a, 3, 1));
     return {cells.last, &Concat({&b, &c, &d, &e})};
   }
 
@@ -231,19 +231,19 @@ class NasNetBuilder : public ImageNetwork {
   // Both of the same size: the older one may be twice as large.
   Cells Fit(Cells cells, int64_t width) {
     const int64_t stride = cells.before->dim(2) / cells.last->dim(2);
-    Value& h = Conv(Relu(*cells.before), Share(width), Window::Square(1, stride));
+    Value& h = Conv(Relu(*cells.before), Share(width), SlidingWindow::Square(1, stride));
     return {&h, &Conv(Relu(*cells.last), Share(width))};
   }
   Value& Separable(Value& x, int64_t kernel, int64_t stride) {
     Value* y = &x;
     for (const int64_t s : {stride, int64_t{1}}) {
-      y = &Conv(Relu(*y), x.dim(1), Window::Square(kernel, s), x.dim(1));
+      y = &Conv(Relu(*y), x.dim(1), SlidingWindow::Square(kernel, s), x.dim(1));
       y = &Conv(*y, x.dim(1));
     }
     return *y;
   }
   Value& Average(Value& x, int64_t stride) {
-    return Pool("AveragePool", x, Window::Square(3, stride));
+    return Pool("AveragePool", x, SlidingWindow::Square(3, stride));
   }
 };
 
@@ -317,14 +317,14 @@ Graph DenseNet(const NetworkSize& size) {
 Graph UNet(const NetworkSize& size) {
   ImageNetwork builder("unet", size);
   const auto twice = [&](Value& x, int64_t channels) -> Value& {
-    return builder.ConvRelu(builder.ConvRelu(x, channels, Window::Square(3)), channels,
-                            Window::Square(3));
+    return builder.ConvRelu(builder.ConvRelu(x, channels, SlidingWindow::Square(3)), channels,
+                            SlidingWindow::Square(3));
   };
   std::vector<Value*> skips;
   Value* x = &builder.Image();
   for (const int64_t channels : {64, 128, 256, 512}) {
     skips.push_back(&twice(*x, channels));
-    x = &builder.Pool("MaxPool", *skips.back(), Window::Square(2, 2, /*valid=*/true));
+    x = &builder.Pool("MaxPool", *skips.back(), SlidingWindow::Square(2, 2, /*valid=*/true));
   }
   x = &twice(*x, 1024);
   for (; !skips.empty(); skips.pop_back()) {

@@ -9,28 +9,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
-#include "runtime/import/onnx_loader.h"
-#include "runtime/loaded_model.h"
-#include "tests/support/graph_text.h"
+#include "tests/support/session_maker.h"
 #include "tests/support/temp_folder.h"
 #include "tools/common/bench_compare.h"
 #include "tools/common/bench_gpu.h"
 #include "tools/common/bench_report.h"
 
 namespace onnx_cudnn {
-
-struct SessionMaker {
-  static absl::StatusOr<Session> Make(std::string_view text) {
-    OpenedDevice opened{.device = MakeCpuDevice({.like_a_gpu = true})};
-    ASSIGN_OR_RETURN(opened.target, MakeTarget("h200"));
-    ASSIGN_OR_RETURN(auto model,
-                     LoadedModel::Create(GraphFromText(text), {}, 0, std::move(opened)));
-    return Session(std::move(model));
-  }
-};
-
 namespace {
 
 BenchRecord Record(int64_t batch = 32) {
@@ -221,8 +207,8 @@ TEST(BenchGpuTest, CopiesLeaveTheTensorsAsTheyAre) {
 
 TEST(BenchGpuTest, EnqueuedRunsAreWaitedForAtTheEnd) {
   int some_stream;  // any address stands for one
-  absl::StatusOr<Session> session =
-      SessionMaker::Make("g (float[N] x) => (float[N] y) <float one = {1}> { y = Add(x, one) }");
+  absl::StatusOr<Session> session = SessionMaker::Make(
+      "g (float[N] x) => (float[N] y) <float one = {1}> { y = Add(x, one) }", {});
   ASSERT_TRUE(session.ok()) << session.status();
   const std::vector<float> zeros(4);
   const Tensor x = session->ToDevice(View(zeros.data(), {4})).value();

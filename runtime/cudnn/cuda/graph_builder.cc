@@ -28,7 +28,7 @@ const Format* GraphBuilder::FormatOf(const Value& value) const {
   return i < 0 ? nullptr : &candidate_.outputs[i].format;
 }
 
-absl::StatusOr<int> GraphBuilder::Read(const Value& value, const TensorView& view) {
+absl::StatusOr<int> GraphBuilder::Read(const Value& value, const CudnnTensorView& view) {
   if (const auto at = written_.find(&value); at != written_.end()) return at->second;
   if (const std::optional<double> number = NumberIn(value)) {
     return Number(*number, view.groups.size());
@@ -77,7 +77,7 @@ int GraphBuilder::Between(TensorLayout layout, DType dtype) {
       {.dtype = dtype, .dims = std::move(layout.dims), .strides = std::move(layout.strides)});
 }
 
-absl::StatusOr<int> GraphBuilder::Write(const Value& value, const TensorView& view) {
+absl::StatusOr<int> GraphBuilder::Write(const Value& value, const CudnnTensorView& view) {
   const int output = PositionOf(value, boundary_.outputs);
   if (output < 0) return written_[&value] = Between(WholeLayout(view));
   ASSIGN_OR_RETURN(TensorLayout layout,
@@ -85,7 +85,7 @@ absl::StatusOr<int> GraphBuilder::Write(const Value& value, const TensorView& vi
   return Output(output, value, std::move(layout));
 }
 
-absl::StatusOr<int> GraphBuilder::WriteDense(const Value& value, const TensorView& view) {
+absl::StatusOr<int> GraphBuilder::WriteDense(const Value& value, const CudnnTensorView& view) {
   const int output = PositionOf(value, boundary_.outputs);
   if (output >= 0 && candidate_.outputs[output].format == Format::RowMajor(value.dims())) {
     return Output(output, value, WholeLayout(view));
@@ -101,7 +101,7 @@ int GraphBuilder::Output(int index, const Value& value, TensorLayout layout) {
                                     .strides = std::move(layout.strides)});
 }
 
-absl::Status GraphBuilder::WriteAs(const Value& value, int tensor, const TensorView& view) {
+absl::Status GraphBuilder::WriteAs(const Value& value, int tensor, const CudnnTensorView& view) {
   if (PositionOf(value, boundary_.outputs) < 0) {
     written_[&value] = tensor;
     return absl::OkStatus();

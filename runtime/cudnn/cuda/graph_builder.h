@@ -23,18 +23,18 @@ class GraphBuilder {
 
   // What a Node reads, as `view` sees it. A constant of one element is a number.
   //   errors  Unimplemented: it lies otherwise
-  absl::StatusOr<int> Read(const Value& value, const TensorView& view);
+  absl::StatusOr<int> Read(const Value& value, const CudnnTensorView& view);
   // A constant seen as `dims`, in `format`; `layout` is how cuDNN sees that.
   int ReadConstant(const Value& value, Dims dims, const Format& format, TensorLayout layout);
   int Number(double number, size_t rank);
   // A tensor between two operations.
   int Between(TensorLayout layout, DType dtype = DType::kF32);
   // What a Node writes: an output of the Candidate where it leaves it.
-  absl::StatusOr<int> Write(const Value& value, const TensorView& view);
+  absl::StatusOr<int> Write(const Value& value, const CudnnTensorView& view);
   // The same of a row-major output, whose bytes `view` sees with other dims.
-  absl::StatusOr<int> WriteDense(const Value& value, const TensorView& view);
+  absl::StatusOr<int> WriteDense(const Value& value, const CudnnTensorView& view);
   // `value`, which a Node writes, is `tensor` unchanged.
-  absl::Status WriteAs(const Value& value, int tensor, const TensorView& view);
+  absl::Status WriteAs(const Value& value, int tensor, const CudnnTensorView& view);
 
   void Add(CudnnOperation operation) { graph_.operations.push_back(std::move(operation)); }
   CudnnGraph Finish(DType dtype) &&;

@@ -65,7 +65,7 @@ absl::Status LowerAround(const Node& anchor, const Anchor& how, GraphBuilder& bu
     RETURN_IF_ERROR(LowerPointwise(*node, how.before(anchor, operand, builder), builder));
   }
   RETURN_IF_ERROR(how.lower(anchor, builder));
-  const TensorView view = how.behind(anchor, builder);
+  const CudnnTensorView view = how.behind(anchor, builder);
   for (const Node* node : nodes) {
     if (node == &anchor || Contains(before, node)) continue;
     RETURN_IF_ERROR(LowerPointwise(*node, view, builder));
@@ -88,7 +88,7 @@ bool IsChannelsLast(const GraphBuilder& builder, const Dims& dims) {
 absl::Status LowerPlain(GraphBuilder& builder) {
   const std::vector<const Node*>& nodes = builder.candidate().nodes;
   const Dims dims = nodes.back()->output(0).dims();
-  const TensorView view = PlainView(dims, IsChannelsLast(builder, dims));
+  const CudnnTensorView view = PlainView(dims, IsChannelsLast(builder, dims));
   for (const Node* node : nodes) RETURN_IF_ERROR(LowerPointwise(*node, view, builder));
   return absl::OkStatus();
 }

@@ -9,9 +9,9 @@ namespace onnx_cudnn {
 
 struct Anchor {
   // How cuDNN sees `operand`, which the anchor reads: so do the Nodes that compute it.
-  TensorView (*before)(const Node& anchor, const Value& operand, const GraphBuilder& builder);
+  CudnnTensorView (*before)(const Node& anchor, const Value& operand, const GraphBuilder& builder);
   // How it sees what the anchor writes: so do the Nodes behind.
-  TensorView (*behind)(const Node& anchor, const GraphBuilder& builder);
+  CudnnTensorView (*behind)(const Node& anchor, const GraphBuilder& builder);
   // Adds the anchor's operations. What computes its operands was added.
   absl::Status (*lower)(const Node& anchor, GraphBuilder& builder);
 };

@@ -21,7 +21,7 @@ int64_t PaddedChannels(const Value& value, const GraphBuilder& builder) {
   return value.dim(kChannelDim);
 }
 
-TensorView ImageViewOf(const Value& value, const GraphBuilder& builder) {
+CudnnTensorView ImageViewOf(const Value& value, const GraphBuilder& builder) {
   return ImageView(value.dims(), PaddedChannels(value, builder));
 }
 
@@ -39,13 +39,13 @@ CudnnWindow WindowOf(const Window& window, int rank) {
   return w;
 }
 
-TensorView ConvolutionBefore(const Node&, const Value& operand, const GraphBuilder& builder) {
+CudnnTensorView ConvolutionBefore(const Node&, const Value& operand, const GraphBuilder& builder) {
   return ImageViewOf(operand, builder);
 }
 
 // The channels behind a convolution are padded alike in all outputs, of which there is at least
 // one.
-TensorView ConvolutionBehind(const Node& conv, const GraphBuilder& builder) {
+CudnnTensorView ConvolutionBehind(const Node& conv, const GraphBuilder& builder) {
   const Value& y = conv.output(0);
   const Boundary boundary = BoundaryOf(builder.candidate().nodes);
   for (const Value* output : boundary.outputs) {
@@ -58,7 +58,7 @@ TensorView ConvolutionBehind(const Node& conv, const GraphBuilder& builder) {
 absl::StatusOr<int> ReadWeight(const Value& w, int64_t outer, int64_t inner,
                                GraphBuilder& builder) {
   const Dims dims = w.dims();
-  TensorView view = ImageView(dims, inner);
+  CudnnTensorView view = ImageView(dims, inner);
   view.dims[0] = outer;
   if (!w.is_constant()) return builder.Read(w, view);
   std::vector<Format::Axis> axes;
@@ -67,7 +67,8 @@ absl::StatusOr<int> ReadWeight(const Value& w, int64_t outer, int64_t inner,
 }
 
 // bias[channels] seen as [1, channels, 1, …].
-absl::StatusOr<int> ReadBias(const Value& bias, const TensorView& behind, GraphBuilder& builder) {
+absl::StatusOr<int> ReadBias(const Value& bias, const CudnnTensorView& behind,
+                             GraphBuilder& builder) {
   Dims dims(behind.dims.size(), 1);
   dims[kChannelDim] = bias.dim(0);
   const Format format = FormatBeside(behind, dims);
@@ -75,7 +76,7 @@ absl::StatusOr<int> ReadBias(const Value& bias, const TensorView& behind, GraphB
     ASSIGN_OR_RETURN(TensorLayout layout, LayoutOf(behind, dims, format));
     return builder.ReadConstant(bias, dims, format, std::move(layout));
   }
-  TensorView view = behind;  // in which the bias's only dim is the last
+  CudnnTensorView view = behind;  // in which the bias's only dim is the last
   view.dims.assign(view.dims.size(), 1);
   view.dims[view.dims.size() - 1] = bias.dim(0);
   view.groups.assign(view.groups.size(), {});
@@ -90,7 +91,7 @@ absl::Status LowerConvolution(const Node& conv, GraphBuilder& builder) {
   const Value& w = conv.input(1);
   const Value& y = conv.output(0);
   const bool is_transposed = conv.op() == "ConvTranspose";
-  const TensorView before = ImageViewOf(x, builder), behind = ConvolutionBehind(conv, builder);
+  const CudnnTensorView before = ImageViewOf(x, builder), behind = ConvolutionBehind(conv, builder);
   const int64_t in = before.dims[kChannelDim] / (is_transposed ? 1 : shape.groups);
   const int64_t out = behind.dims[kChannelDim];
 
@@ -134,15 +135,15 @@ absl::StatusOr<Window> PoolingWindow(const Node& pool) {
 }
 
 // `value`, an operand of `pool`, lies as the pool's input does.
-TensorView PoolingView(const Node& pool, const Value& value, const GraphBuilder& builder) {
+CudnnTensorView PoolingView(const Node& pool, const Value& value, const GraphBuilder& builder) {
   const Value& x = pool.input(0);
   const Format& format = *builder.FormatOf(x);
-  TensorView view = ImageViewOf(value, builder);
+  CudnnTensorView view = ImageViewOf(value, builder);
   if (format != Format::RowMajor(x.dims()) || format == Format::ChannelsLast(x.dims())) return view;
   std::sort(view.order.begin(), view.order.end());
   return view;
 }
-TensorView BehindPooling(const Node& pool, const GraphBuilder& builder) {
+CudnnTensorView BehindPooling(const Node& pool, const GraphBuilder& builder) {
   return PoolingView(pool, pool.output(0), builder);
 }
 

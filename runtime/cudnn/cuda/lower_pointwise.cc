@@ -77,7 +77,7 @@ std::optional<double> Fold(Primitive primitive, double a, double b) {
 // One Node.
 class Lowering {
  public:
-  Lowering(const Node& node, const TensorView& view, GraphBuilder& builder)
+  Lowering(const Node& node, const CudnnTensorView& view, GraphBuilder& builder)
       : node_(node),
         view_(view),
         builder_(builder),
@@ -285,7 +285,7 @@ class Lowering {
   }
 
   const Node& node_;
-  const TensorView& view_;
+  const CudnnTensorView& view_;
   GraphBuilder& builder_;
   const Expression bound_;
   std::vector<int> tensors_;  // by Term; -1: not yet
@@ -350,7 +350,7 @@ std::optional<PointwiseMode> ModeOf(Primitive primitive) {
   }
 }
 
-absl::Status LowerPointwise(const Node& node, const TensorView& view, GraphBuilder& builder) {
+absl::Status LowerPointwise(const Node& node, const CudnnTensorView& view, GraphBuilder& builder) {
   return Lowering(node, view, builder).Run();
 }
 

@@ -15,6 +15,6 @@ std::optional<PointwiseMode> ModeOf(Primitive primitive);
 // Adds the operations of `node`, whose operands `view` sees. An operand that broadcasts never comes
 // first, nor one from memory before one that the graph computes: cuDNN does not take that.
 //   errors  Unimplemented: cuDNN has no form for it
-absl::Status LowerPointwise(const Node& node, const TensorView& view, GraphBuilder& builder);
+absl::Status LowerPointwise(const Node& node, const CudnnTensorView& view, GraphBuilder& builder);
 
 }  // namespace onnx_cudnn

@@ -14,10 +14,10 @@ bool IsTransposed(const Node& product, const Value& operand) {
   return product.attrs().Int(&operand == &product.input(0) ? "transA" : "transB", 0) != 0;
 }
 
-TensorView BeforeProduct(const Node& product, const Value& operand, const GraphBuilder&) {
+CudnnTensorView BeforeProduct(const Node& product, const Value& operand, const GraphBuilder&) {
   return MatrixView(operand.dims(), IsTransposed(product, operand));
 }
-TensorView BehindProduct(const Node& product, const GraphBuilder&) {
+CudnnTensorView BehindProduct(const Node& product, const GraphBuilder&) {
   return MatrixView(product.output(0).dims(), /*is_transposed=*/false);
 }
 
@@ -37,7 +37,7 @@ GemmTail TailOf(const Node& product) {
 // Adds what stands behind `tensor`, one operation at a time; the last one writes y.
 absl::Status LowerTail(const Node& product, const GemmTail& tail, int tensor,
                        GraphBuilder& builder) {
-  const TensorView view = BehindProduct(product, builder);
+  const CudnnTensorView view = BehindProduct(product, builder);
   const size_t rank = view.groups.size();
   std::vector<std::pair<PointwiseMode, int>> left;
   if (tail.before != 1) left.push_back({PointwiseMode::kMul, builder.Number(tail.before, rank)});
@@ -63,12 +63,12 @@ absl::Status LowerProduct(const Node& product, GraphBuilder& builder) {
   CudnnOperation operation{.kind = CudnnOperation::Kind::kProduct};
   for (int i = 0; i < 2; ++i) {
     const Value& operand = product.input(i);
-    const TensorView view = BeforeProduct(product, operand, builder);
+    const CudnnTensorView view = BeforeProduct(product, operand, builder);
     ASSIGN_OR_RETURN(const int tensor, builder.Read(operand, view));
     operation.in.push_back(tensor);
   }
   const GemmTail tail = TailOf(product);
-  const TensorView view = BehindProduct(product, builder);
+  const CudnnTensorView view = BehindProduct(product, builder);
   if (tail.before == 1 && !tail.has_addend) {
     ASSIGN_OR_RETURN(operation.out, builder.Write(product.output(0), view));
     builder.Add(std::move(operation));
@@ -83,15 +83,15 @@ int NormalizedFrom(const Node& norm) {
   return static_cast<int>(NormalizedAxis(norm.attrs().Int("axis", -1), norm.input(0).rank()));
 }
 
-TensorView BehindNormalization(const Node& norm, const GraphBuilder&) {
+CudnnTensorView BehindNormalization(const Node& norm, const GraphBuilder&) {
   return NormalizedView(norm.output(0).dims(), NormalizedFrom(norm));
 }
-TensorView BeforeNormalization(const Node& norm, const Value&, const GraphBuilder& builder) {
+CudnnTensorView BeforeNormalization(const Node& norm, const Value&, const GraphBuilder& builder) {
   return BehindNormalization(norm, builder);
 }
 
 absl::Status LowerNormalization(const Node& norm, GraphBuilder& builder) {
-  const TensorView view = BehindNormalization(norm, builder);
+  const CudnnTensorView view = BehindNormalization(norm, builder);
   const bool is_layer_norm = norm.op() == "LayerNormalization";
   CudnnOperation operation{.kind = is_layer_norm ? CudnnOperation::Kind::kLayerNorm
                                                  : CudnnOperation::Kind::kRmsNorm};
@@ -125,17 +125,17 @@ absl::StatusOr<Dims> ReducedDims(const Node& reduction) {
   return dims;
 }
 
-TensorView BeforeReduction(const Node& reduction, const Value&, const GraphBuilder&) {
+CudnnTensorView BeforeReduction(const Node& reduction, const Value&, const GraphBuilder&) {
   const Dims dims = reduction.input(0).dims();
   return ReducedView(dims, ReducedDims(reduction).value_or(dims));
 }
-TensorView BehindReduction(const Node& reduction, const GraphBuilder&) {
+CudnnTensorView BehindReduction(const Node& reduction, const GraphBuilder&) {
   return PlainView(reduction.output(0).dims(), /*is_channels_last=*/false);
 }
 
 // What is done to the elements before they are summed. cuDNN's engines sum, and take the largest
 // and the smallest; nothing stands behind a reduction, so there is no root of a sum.
-absl::StatusOr<int> LowerTerms(const Node& reduction, int x, const TensorView& view,
+absl::StatusOr<int> LowerTerms(const Node& reduction, int x, const CudnnTensorView& view,
                                GraphBuilder& builder) {
   const Dims dims = reduction.input(0).dims();
   CudnnOperation terms{.in = {x}, .mode = PointwiseMode::kAbs};
@@ -156,13 +156,13 @@ absl::StatusOr<int> LowerTerms(const Node& reduction, int x, const TensorView& v
 absl::Status LowerReduction(const Node& reduction, GraphBuilder& builder) {
   const Value& x = reduction.input(0);
   ASSIGN_OR_RETURN(const Dims dims, ReducedDims(reduction));
-  const TensorView view = ReducedView(x.dims(), dims);
+  const CudnnTensorView view = ReducedView(x.dims(), dims);
   ASSIGN_OR_RETURN(const int read, builder.Read(x, view));
   ASSIGN_OR_RETURN(const int terms, LowerTerms(reduction, read, view, builder));
   CudnnOperation operation{.kind = CudnnOperation::Kind::kReduction, .in = {terms}};
   if (reduction.op() == "ReduceMax") operation.reduction = CudnnOperation::Reduction::kMax;
   if (reduction.op() == "ReduceMin") operation.reduction = CudnnOperation::Reduction::kMin;
-  TensorView behind = view;
+  CudnnTensorView behind = view;
   behind.dims = dims;
   ASSIGN_OR_RETURN(operation.out, builder.WriteDense(reduction.output(0), behind));
   builder.Add(std::move(operation));

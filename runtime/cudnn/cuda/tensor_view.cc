@@ -51,7 +51,7 @@ struct Lanes {
   Dims extents, pitches;
 };
 
-absl::StatusOr<Lanes> LanesOf(const TensorView& view, size_t rank, const Format& format) {
+absl::StatusOr<Lanes> LanesOf(const CudnnTensorView& view, size_t rank, const Format& format) {
   const int missing = static_cast<int>(view.dims.size() - rank);
   Lanes lanes = {Dims(view.dims.size(), 1), Dims(view.dims.size(), 1)};
   auto at = view.order.begin();
@@ -68,7 +68,7 @@ absl::StatusOr<Lanes> LanesOf(const TensorView& view, size_t rank, const Format&
   return lanes;
 }
 
-Dims StridesOf(const TensorView& view, const Dims& pitches) {
+Dims StridesOf(const CudnnTensorView& view, const Dims& pitches) {
   Dims strides(view.dims.size(), 1);
   int64_t stride = 1;
   for (auto dim = view.order.rbegin(); dim != view.order.rend(); ++dim) {
@@ -80,7 +80,7 @@ Dims StridesOf(const TensorView& view, const Dims& pitches) {
 
 // Joins the dims of every group. A group's stride is that of its innermost dim. Where there is none
 // it is as if a dense NHWC tensor had extent 1 there: what lies further in.
-absl::StatusOr<TensorLayout> Grouped(const TensorView& view, const Lanes& lanes) {
+absl::StatusOr<TensorLayout> Grouped(const CudnnTensorView& view, const Lanes& lanes) {
   const Dims strides = StridesOf(view, lanes.pitches);
   const auto span_of = [&](const std::vector<int>& group) {
     int64_t span = 1;
@@ -107,10 +107,10 @@ absl::StatusOr<TensorLayout> Grouped(const TensorView& view, const Lanes& lanes)
 
 }  // namespace
 
-TensorView ImageView(absl::Span<const int64_t> dims, int64_t padded_channels) {
-  TensorView view{.dims = Dims(dims.begin(), dims.end()),
-                  .order = ChannelsLastOrder(dims.size()),
-                  .groups = OneEach(dims.size())};
+CudnnTensorView ImageView(absl::Span<const int64_t> dims, int64_t padded_channels) {
+  CudnnTensorView view{.dims = Dims(dims.begin(), dims.end()),
+                       .order = ChannelsLastOrder(dims.size()),
+                       .groups = OneEach(dims.size())};
   if (dims.size() == 3) view.groups.insert(view.groups.begin() + 2, std::vector<int>());
   if (padded_channels == dims[1]) return view;
   view.channel_dim = 1;
@@ -119,17 +119,17 @@ TensorView ImageView(absl::Span<const int64_t> dims, int64_t padded_channels) {
   return view;
 }
 
-TensorView MatrixView(absl::Span<const int64_t> dims, bool is_transposed) {
+CudnnTensorView MatrixView(absl::Span<const int64_t> dims, bool is_transposed) {
   const int rank = static_cast<int>(dims.size());
-  TensorView view{.dims = Dims(dims.begin(), dims.end()),
-                  .order = RowMajorOrder(dims.size()),
-                  .groups = {Range(0, rank - 2), {rank - 2}, {rank - 1}}};
+  CudnnTensorView view{.dims = Dims(dims.begin(), dims.end()),
+                       .order = RowMajorOrder(dims.size()),
+                       .groups = {Range(0, rank - 2), {rank - 2}, {rank - 1}}};
   if (is_transposed) std::swap(view.groups[1], view.groups[2]);
   return view;
 }
 
-TensorView PlainView(absl::Span<const int64_t> dims, bool is_channels_last) {
-  TensorView view{
+CudnnTensorView PlainView(absl::Span<const int64_t> dims, bool is_channels_last) {
+  CudnnTensorView view{
       .dims = Dims(dims.begin(), dims.end()),
       .order = is_channels_last ? ChannelsLastOrder(dims.size()) : RowMajorOrder(dims.size())};
   std::vector<std::vector<int>> groups;
@@ -138,8 +138,8 @@ TensorView PlainView(absl::Span<const int64_t> dims, bool is_channels_last) {
   return view;
 }
 
-TensorView ReducedView(absl::Span<const int64_t> dims, absl::Span<const int64_t> reduced) {
-  TensorView view{.dims = Dims(dims.begin(), dims.end()), .order = RowMajorOrder(dims.size())};
+CudnnTensorView ReducedView(absl::Span<const int64_t> dims, absl::Span<const int64_t> reduced) {
+  CudnnTensorView view{.dims = Dims(dims.begin(), dims.end()), .order = RowMajorOrder(dims.size())};
   std::vector<std::vector<int>> runs;
   for (int dim = 0; dim < static_cast<int>(dims.size()); ++dim) {
     const bool goes_on =
@@ -151,9 +151,9 @@ TensorView ReducedView(absl::Span<const int64_t> dims, absl::Span<const int64_t>
   return view;
 }
 
-TensorView NormalizedView(absl::Span<const int64_t> dims, int axis) {
+CudnnTensorView NormalizedView(absl::Span<const int64_t> dims, int axis) {
   const int rank = static_cast<int>(dims.size());
-  TensorView view{.dims = Dims(dims.begin(), dims.end()), .order = RowMajorOrder(dims.size())};
+  CudnnTensorView view{.dims = Dims(dims.begin(), dims.end()), .order = RowMajorOrder(dims.size())};
   view.groups = {Range(0, axis)};
   if (axis < rank - 1) view.groups.push_back(Range(axis, rank - 1));
   view.groups.push_back({rank - 1});
@@ -161,13 +161,13 @@ TensorView NormalizedView(absl::Span<const int64_t> dims, int axis) {
   return view;
 }
 
-absl::StatusOr<TensorLayout> LayoutOf(const TensorView& view, absl::Span<const int64_t> dims,
+absl::StatusOr<TensorLayout> LayoutOf(const CudnnTensorView& view, absl::Span<const int64_t> dims,
                                       const Format& format) {
   ASSIGN_OR_RETURN(const Lanes lanes, LanesOf(view, dims.size(), format));
   return Grouped(view, lanes);
 }
 
-Format FormatBeside(const TensorView& view, absl::Span<const int64_t> dims) {
+Format FormatBeside(const CudnnTensorView& view, absl::Span<const int64_t> dims) {
   const int missing = static_cast<int>(view.dims.size() - dims.size());
   std::vector<Format::Axis> axes;
   for (const int dim : view.order) {
@@ -179,7 +179,7 @@ Format FormatBeside(const TensorView& view, absl::Span<const int64_t> dims) {
   return Format::Of(std::move(axes));
 }
 
-TensorLayout WholeLayout(const TensorView& view) {
+TensorLayout WholeLayout(const CudnnTensorView& view) {
   const absl::StatusOr<TensorLayout> layout = Grouped(view, {view.dims, view.dims});
   return *layout;  // nothing broadcasts
 }

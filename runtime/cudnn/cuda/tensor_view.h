@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 
 // How cuDNN sees one tensor of a Candidate, and all Values that broadcast to it.
-struct TensorView {
+struct CudnnTensorView {
   Dims dims;                             // of the tensor, padding included
   std::vector<int> order;                // its dims in memory, from outer to inner
   std::vector<std::vector<int>> groups;  // which of them each of cuDNN's dims spans, neighbours in
@@ -20,16 +20,16 @@ struct TensorView {
 };
 
 // N, C and the spatial dims of rank 3 to 5; a lone spatial dim is the last of two. Channels-last.
-TensorView ImageView(absl::Span<const int64_t> dims, int64_t padded_channels);
+CudnnTensorView ImageView(absl::Span<const int64_t> dims, int64_t padded_channels);
 // Batch, rows, columns of rank ≥ 2; columns, rows where `is_transposed`. Row-major.
-TensorView MatrixView(absl::Span<const int64_t> dims, bool is_transposed);
+CudnnTensorView MatrixView(absl::Span<const int64_t> dims, bool is_transposed);
 // Any rank up to 5, row-major or channels-last: the innermost dim is cuDNN's C, whatever it means.
-TensorView PlainView(absl::Span<const int64_t> dims, bool is_channels_last);
+CudnnTensorView PlainView(absl::Span<const int64_t> dims, bool is_channels_last);
 // A row-major tensor of which a reduction leaves the dims `reduced`, 1 where it reduces: runs of
 // dims that it treats alike are one, the innermost is cuDNN's C.
-TensorView ReducedView(absl::Span<const int64_t> dims, absl::Span<const int64_t> reduced);
+CudnnTensorView ReducedView(absl::Span<const int64_t> dims, absl::Span<const int64_t> reduced);
 // Rows, then what is normalized but its last dim where `axis` is not that one, then the last dim.
-TensorView NormalizedView(absl::Span<const int64_t> dims, int axis);
+CudnnTensorView NormalizedView(absl::Span<const int64_t> dims, int axis);
 
 struct TensorLayout {
   Dims dims, strides;
@@ -37,11 +37,11 @@ struct TensorLayout {
 
 // A Value that broadcasts to the tensor, as it lies in `format`.
 //   errors  Unimplemented: the Format has other axes, or another order, than the view
-absl::StatusOr<TensorLayout> LayoutOf(const TensorView& view, absl::Span<const int64_t> dims,
+absl::StatusOr<TensorLayout> LayoutOf(const CudnnTensorView& view, absl::Span<const int64_t> dims,
                                       const Format& format);
 // The Format of a constant beside the tensor: in its order, padded where it has the channels.
-Format FormatBeside(const TensorView& view, absl::Span<const int64_t> dims);
+Format FormatBeside(const CudnnTensorView& view, absl::Span<const int64_t> dims);
 // The whole tensor, dense.
-TensorLayout WholeLayout(const TensorView& view);
+TensorLayout WholeLayout(const CudnnTensorView& view);
 
 }  // namespace onnx_cudnn

@@ -40,7 +40,7 @@ void AddCheck(const Node& node, const KernelOperand& from, const KernelOperand& 
 std::vector<MoveAxis> TileAxes(const KernelOperand& from, const KernelOperand& to) {
   const Strides strides = StridesOf(from);
   std::vector<MoveAxis> axes;
-  for (const LaneAxis& lane : LaneAxesOf(to)) {
+  for (const LaneDim& lane : LaneDimsOf(to)) {
     const int64_t in = from.dims()[lane.dim], out = to.dims()[lane.dim];
     const int64_t stride = strides.strides[lane.dim];
     if (in == out || in == 1) {
@@ -58,7 +58,7 @@ std::vector<MoveAxis> TileAxes(const KernelOperand& from, const KernelOperand& t
 KernelCall TileCall(const KernelOperand& from, const KernelOperand& to) {
   Move move = MoveBetween(from, to);
   move.mode = MoveMode::kWrap;
-  const std::vector<LaneAxis> lanes = LaneAxesOf(to);
+  const std::vector<LaneDim> lanes = LaneDimsOf(to);
   if (!lanes.empty() && lanes.back().extent != to.dims()[lanes.back().dim]) {
     move.logical = to.dims()[lanes.back().dim];
   }

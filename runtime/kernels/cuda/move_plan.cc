@@ -75,9 +75,9 @@ void SetAxes(Move& move, const std::vector<MoveAxis>& axes) {
 // Whether the padding lanes of the output are those of the source, side by side with the rest.
 bool SharesPadding(const Move& move, const KernelOperand& from, const KernelOperand& to,
                    const Route& route) {
-  const std::vector<LaneAxis> sources = LaneAxesOf(from), lanes = LaneAxesOf(to);
+  const std::vector<LaneDim> sources = LaneDimsOf(from), lanes = LaneDimsOf(to);
   if (sources.empty() || lanes.empty() || move.fill) return false;
-  const LaneAxis &source = sources.back(), &lane = lanes.back();
+  const LaneDim &source = sources.back(), &lane = lanes.back();
   if (source.dim != lane.dim || source.extent != lane.extent) return false;
   const int64_t logical = to.dims()[lane.dim];
   return from.dims()[source.dim] == logical && route.extent == 0 && route.low == 0 &&
@@ -86,11 +86,11 @@ bool SharesPadding(const Move& move, const KernelOperand& from, const KernelOper
 
 }  // namespace
 
-std::vector<LaneAxis> LaneAxesOf(const KernelOperand& operand) {
+std::vector<LaneDim> LaneDimsOf(const KernelOperand& operand) {
   const int rank = operand.value->rank();
   std::vector<bool> stands(rank);
   for (const Format::Axis& axis : operand.format.axes()) stands[axis.dim] = true;
-  std::vector<LaneAxis> axes;
+  std::vector<LaneDim> axes;
   for (int d = 0; d < rank; ++d) {
     if (!stands[d]) axes.push_back({d, 1});
   }
@@ -128,9 +128,9 @@ KernelCall CallOf(Move move, std::vector<MoveAxis> axes) {
 KernelCall CallByDims(Move move, const KernelOperand& from, const KernelOperand& to,
                       absl::Span<const Route> routes) {
   std::vector<MoveAxis> axes;
-  for (const LaneAxis& lane : LaneAxesOf(to)) axes.push_back({lane.extent, routes[lane.dim]});
+  for (const LaneDim& lane : LaneDimsOf(to)) axes.push_back({lane.extent, routes[lane.dim]});
   if (!axes.empty()) {
-    const LaneAxis last = LaneAxesOf(to).back();
+    const LaneDim last = LaneDimsOf(to).back();
     const bool shares = SharesPadding(move, from, to, axes.back().route);
     move.logical = shares ? last.extent : to.dims()[last.dim];
     if (shares) axes.back().route = WholeRoute(last.extent, 1);
@@ -139,9 +139,9 @@ KernelCall CallByDims(Move move, const KernelOperand& from, const KernelOperand&
 }
 
 KernelCall CallByTable(Move move, const KernelOperand& to, Slot table) {
-  const std::vector<LaneAxis> lanes = LaneAxesOf(to);
+  const std::vector<LaneDim> lanes = LaneDimsOf(to);
   std::vector<MoveAxis> axes;
-  for (const LaneAxis& lane : lanes) axes.push_back({lane.extent, {}});
+  for (const LaneDim& lane : lanes) axes.push_back({lane.extent, {}});
   if (axes.empty()) axes.push_back({1, {}});
   SetAxes(move, axes);
   move.logical = lanes.empty() ? 1 : to.dims()[lanes.back().dim];

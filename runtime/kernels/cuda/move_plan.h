@@ -11,12 +11,12 @@
 namespace onnx_cudnn {
 
 // A dim of a dense operand with its lanes, padding included.
-struct LaneAxis {
+struct LaneDim {
   int dim;
   int64_t extent;
 };
 // Every dim, from the outermost in memory to the innermost; those that the Format dropped first.
-std::vector<LaneAxis> LaneAxesOf(const KernelOperand& operand);
+std::vector<LaneDim> LaneDimsOf(const KernelOperand& operand);
 // The Format of `dims` that is to them what `like`'s Format is to its dims.
 Format FormatLike(const KernelOperand& like, absl::Span<const int64_t> dims);
 
@@ -34,7 +34,7 @@ template <typename Parameters>
 void SetDims(const KernelOperand& from, const KernelOperand& to, Parameters& p) {
   p.rank = from.value->rank();
   const Strides strides = StridesOf(from);
-  const std::vector<LaneAxis> lanes = LaneAxesOf(to);
+  const std::vector<LaneDim> lanes = LaneDimsOf(to);
   for (int i = 0; i < p.rank; ++i) {
     const int d = lanes[i].dim;
     p.in_dims[d] = from.dims()[d];

@@ -342,7 +342,7 @@ __global__ void __launch_bounds__(kThreads, 4) RunChain(const __grid_constant__ 
   ReadAll<A>(words, a);
   for (int at = 0; at < p.steps; ++at) {
     const uint64_t word = p.program[at];
-    ChainStep step;
+    AccumulatorStep step;
     memcpy(&step, &word, sizeof(step));
     if (step.code == PointwiseCode::kStore) {
       WriteAll<A>(a, words);

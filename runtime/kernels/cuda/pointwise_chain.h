@@ -18,7 +18,7 @@ inline constexpr int kMostChainOutputs = 8;
 inline constexpr int64_t kMostChainLanes = (int64_t{1} << 31) - (int64_t{1} << 16);
 
 // One operation on the accumulator. kAdd and its like stand for the codes with a number too.
-struct ChainStep {
+struct AccumulatorStep {
   PointwiseCode code = PointwiseCode::kMove;
   PointwiseSource source = PointwiseSource::kNone;  // kOperand: the next; kRegister: the saved
   uint8_t output = 0;                               // kStore
@@ -26,7 +26,7 @@ struct ChainStep {
   bool saves : 1 = false;                           // the result is the saved one from now on
   float number = 0;
 };
-static_assert(sizeof(ChainStep) == sizeof(uint64_t));
+static_assert(sizeof(AccumulatorStep) == sizeof(uint64_t));
 
 enum class ChainAccess : uint8_t {
   kFull,      // lies as the outputs
@@ -46,7 +46,7 @@ struct ChainParameters {
   int64_t lanes = 0;
   int steps = 0;
   int reads = 0;
-  uint64_t program[kMostChainSteps] = {};     // the bytes of ChainSteps, read as one word each
+  uint64_t program[kMostChainSteps] = {};  // the bytes of AccumulatorSteps, read as one word each
   ChainOperand operands[kMostChainOperands];  // in the order of their reads; the first starts it
   void* outputs[kMostChainOutputs] = {};
 };

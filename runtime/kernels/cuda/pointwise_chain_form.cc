@@ -111,12 +111,12 @@ Code WithoutNumber(Code code) {
   }
 }
 
-ChainStep StepOf(const PointwiseInstruction& instruction) {
-  ChainStep step{.code = WithoutNumber(instruction.code),
-                 .source = instruction.source,
-                 .rounds = instruction.rounded != DType::kUndefined,
-                 .saves = instruction.saved_in >= 0,
-                 .number = NumberOf(instruction)};
+AccumulatorStep StepOf(const PointwiseInstruction& instruction) {
+  AccumulatorStep step{.code = WithoutNumber(instruction.code),
+                       .source = instruction.source,
+                       .rounds = instruction.rounded != DType::kUndefined,
+                       .saves = instruction.saved_in >= 0,
+                       .number = NumberOf(instruction)};
   if (step.code != instruction.code) step.source = Source::kNumber;
   if (step.code == Code::kStore) step.output = instruction.index;
   return step;
@@ -185,7 +185,7 @@ std::optional<KernelCall> CompileChain(const PointwiseProgram& program, const La
   ChainParameters p{.lanes = layout.lanes,
                     .steps = static_cast<int>(chain->steps.size()),
                     .reads = static_cast<int>(chain->reads.size())};
-  std::memcpy(p.program, chain->steps.data(), chain->steps.size() * sizeof(ChainStep));
+  std::memcpy(p.program, chain->steps.data(), chain->steps.size() * sizeof(AccumulatorStep));
   const int vector = ChainVector(BitsOf(chain->dtype) / 8);
   for (size_t i = 0; i < chain->reads.size(); ++i) {
     const size_t k = chain->reads[i];

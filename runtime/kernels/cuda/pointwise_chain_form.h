@@ -14,8 +14,8 @@ namespace onnx_cudnn {
 struct PointwiseChain {
   DType dtype;
   ChainArithmetic arithmetic;
-  std::vector<ChainStep> steps;  // after the read of the first operand
-  std::vector<int> reads;        // operands of the program, in the order in which steps read them
+  std::vector<AccumulatorStep> steps;  // after the read of the first operand
+  std::vector<int> reads;  // operands of the program, in the order in which steps read them
 };
 
 // Nothing: the tensors are not all f16, bf16 or f32 alike, or the program has codes that chains

@@ -37,7 +37,7 @@ absl::StatusOr<RowParts> RowPartsOf(const KernelRequest& request, const KernelOp
   RowParts all = {.whole = whole.slot, .element_bytes = whole.element_bytes()};
   int64_t inner = 1;
   bool is_outside = true;
-  for (const LaneAxis& lane : LaneAxesOf(whole)) {
+  for (const LaneDim& lane : LaneDimsOf(whole)) {
     if (lane.dim == axis) {
       all.pitch *= lane.extent;
       is_outside = false;

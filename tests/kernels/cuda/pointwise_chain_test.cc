@@ -36,7 +36,7 @@ class PointwiseChainTest : public testing::Test {
   int inputs_ = 0;
 };
 
-void ExpectStep(const ChainStep& step, Code code, Source source, float number = 0) {
+void ExpectStep(const AccumulatorStep& step, Code code, Source source, float number = 0) {
   EXPECT_EQ(step.code, code);
   EXPECT_EQ(step.source, source);
   EXPECT_EQ(step.number, number);

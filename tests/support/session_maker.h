@@ -1,4 +1,5 @@
-// Sessions over devices of the tests' own, and worker programs for them.
+// Sessions of Graphs made in memory and over devices of the tests' own, and worker programs for
+// them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,6 +25,13 @@ struct SessionMaker {
     OpenedDevice opened{.device = MakeCpuDevice({.interleave_seed = 1, .like_a_gpu = true})};
     ASSIGN_OR_RETURN(opened.target, MakeTarget("h200"));
     return opened;
+  }
+  // On the device that the options name.
+  static absl::StatusOr<Session> Make(Graph graph, const SessionOptions& options) {
+    ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options.device, options.target));
+    ASSIGN_OR_RETURN(auto model,
+                     LoadedModel::Create(std::move(graph), options, 0, std::move(opened)));
+    return Session(std::move(model));
   }
   // With `tune_worker` in the options a worker program may measure.
   static absl::StatusOr<Session> Make(std::string_view text, const SessionOptions& options,
