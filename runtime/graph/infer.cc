@@ -139,9 +139,9 @@ class BodyInferencer final : public onnx::GraphInferencer {
   std::vector<onnx::TypeProto> output_types_;  // ONNX reads them after doInferencing
 };
 
-// ONNX's functions count the outputs of a Node with bodies; ours have lost their trailing absent
-// ones.
+// ONNX's functions count the outputs of these; ours have lost their trailing absent ones.
 size_t OutputCount(const Node& node) {
+  if (node.op() == "BatchNormalization" && node.attrs().Int("training_mode", 0) != 0) return 3;
   if (node.bodies().empty()) return node.outputs().size();
   const size_t body_outputs = node.bodies().begin()->second->outputs().size();
   const size_t unseen = node.op() == "Loop" ? 1 : 0;  // the condition

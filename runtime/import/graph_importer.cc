@@ -157,6 +157,7 @@ absl::Status GraphImporter::CheckInitializer(std::string_view name, const HostTe
 absl::StatusOr<std::vector<int>> GraphImporter::Order() {
   std::vector<std::vector<int>> reads(proto_.node_size());
   free_names_.resize(proto_.node_size());
+  for (const onnx::ValueInfoProto& output : proto_.output()) read_names_.insert(output.name());
   for (int i = 0; i < proto_.node_size(); ++i) {
     const onnx::NodeProto& node = proto_.node(i);
     free_names_[i] = FreeNames(node);
@@ -165,6 +166,7 @@ absl::StatusOr<std::vector<int>> GraphImporter::Order() {
     if (TakesGradient(node)) absl::c_copy(NamesIn(node), std::back_inserter(names));
     for (std::string_view name : names) {
       if (name.empty()) continue;
+      read_names_.insert(name);
       auto definition = names_.find(name);
       if (definition == names_.end()) {
         return absl::InvalidArgumentError(
@@ -212,7 +214,7 @@ absl::Status GraphImporter::ImportNode(onnx::NodeProto& proto,
   ASSIGN_OR_RETURN(std::vector<Value*> outputs, Append(proto, *std::move(spec)));
   for (int i = 0; i < proto.output_size(); ++i) {
     const std::string& name = proto.output(i);
-    if (name.empty()) continue;
+    if (name.empty() || (outputs[i] == nullptr && !read_names_.contains(name))) continue;
     RETURN_IF_ERROR(Annotate(TakeOutput(name, outputs[i]), Where(proto)));
   }
   return absl::OkStatus();
@@ -258,6 +260,7 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
                      taken.reason()));
   }
   spec.outputs.assign(proto.output().begin(), proto.output().end());
+  DropSavedMoments(spec);
   RETURN_IF_ERROR(ImportAttributes(proto, spec));
   RETURN_IF_ERROR(CheckValues(spec));
   RETURN_IF_ERROR(CheckTypes(spec));
@@ -265,6 +268,15 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
   StateDefaults(spec);
   RETURN_IF_ERROR(ImportBodies(proto, captured, spec));
   return spec;
+}
+
+// Exporters name them of every BatchNormalization in training mode before opset 14, and the newest
+// form has none.
+void GraphImporter::DropSavedMoments(NodeSpec& spec) const {
+  if (spec.op != "BatchNormalization") return;
+  for (size_t i = 3; i < spec.outputs.size(); ++i) {
+    if (!read_names_.contains(spec.outputs[i])) spec.outputs[i].clear();
+  }
 }
 
 absl::Status GraphImporter::ImportAttributes(onnx::NodeProto& proto, NodeSpec& spec) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "onnx/onnx_pb.h"
@@ -74,6 +75,8 @@ class GraphImporter {
   absl::StatusOr<std::vector<Value*>> Append(const onnx::NodeProto& proto, NodeSpec spec);
   absl::StatusOr<NodeSpec> MakeSpec(onnx::NodeProto& proto,
                                     absl::Span<const std::string_view> captured);
+  // Outputs "saved_mean" and "saved_var" that nothing reads.
+  void DropSavedMoments(NodeSpec& spec) const;
   absl::Status ImportAttributes(onnx::NodeProto& proto, NodeSpec& spec);
   absl::Status ImportBodies(onnx::NodeProto& proto, absl::Span<const std::string_view> captured,
                             NodeSpec& spec);
@@ -95,6 +98,7 @@ class GraphImporter {
   std::vector<std::pair<std::string_view, HostTensor>> outer_constants_;
   std::vector<std::pair<std::string_view, Type>> captures_;
   std::vector<std::vector<std::string_view>> free_names_;  // of the bodies of each node
+  absl::flat_hash_set<std::string_view> read_names_;       // by nodes, bodies and outputs
   absl::flat_hash_map<std::string_view, const onnx::ValueInfoProto*>
       value_infos_;  // made at the first look-up
 };

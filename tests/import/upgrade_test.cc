@@ -111,7 +111,9 @@ TEST(UpgradeTest, SaysTrainingOfBatchNormalizationByItsAttribute) {
       8, border, "y = BatchNormalization<spatial = 0>(x, s, b, m, v)",
       absl::StatusCode::kUnimplemented,
       "node (BatchNormalization): BatchNormalization (opset 8) on f32: attribute \"spatial\" = 0");
-  ExpectRefusal(9, border, "y, nm, nv, sm, sv = BatchNormalization(x, s, b, m, v)",
+  ExpectNodes(9, border, "y, nm, nv, sm, sv = BatchNormalization(x, s, b, m, v)",
+              {"y, nm, nv = BatchNormalization<training_mode = 1>(x, s, b, m, v)"});
+  ExpectRefusal(9, border, "t, nm, nv, sm, sv = BatchNormalization(x, s, b, m, v) y = Mul(t, sv)",
                 absl::StatusCode::kUnimplemented,
                 "BatchNormalization (opset 9) on f32: outputs \"saved_mean\"");
 }

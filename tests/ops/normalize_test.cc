@@ -24,15 +24,6 @@ TEST(BatchNormalizationTest, ScalesAndShiftsChannels) {
   ExpectNear(RunForNumbers(run), {0, 0.5, 5, 15});
 }
 
-TEST(BatchNormalizationTest, RefusesTraining) {
-  const HostTensor one = F32({1}, {1});
-  EXPECT_FALSE(RunOp({"BatchNormalization",
-                      {F32({1, 1, 1}, {1}), one, one, one, one},
-                      {{"training_mode", int64_t{1}}},
-                      3})
-                   .ok());
-}
-
 // Normalizes values by their own mean and variance.
 Doubles Normal(const Doubles& x, double scale, double bias) {
   double mean = 0, variance = 0;
@@ -47,6 +38,48 @@ Doubles Join(std::vector<Doubles> parts) {
   Doubles all;
   for (const Doubles& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
+}
+
+// Two images of two channels: the moments of a channel are those of both images.
+TEST(BatchNormalizationTest, TrainsByTheMomentsOfTheBatch) {
+  const Doubles a = Pattern(12, 1), b = Pattern(12, 2);
+  const auto of_image = [](const Doubles& x, int image) {
+    return Doubles(x.begin() + 6 * image, x.begin() + 6 * (image + 1));
+  };
+  const auto interleave = [&](const Doubles& c0, const Doubles& c1) {
+    return Join({of_image(c0, 0), of_image(c1, 0), of_image(c0, 1), of_image(c1, 1)});
+  };
+  for (DType dtype : {DType::kF32, DType::kF64, DType::kF16}) {
+    const auto row = [&](Doubles values) { return TensorOf(dtype, {2}, values); };
+    const auto results = RunOp({"BatchNormalization",
+                                {TensorOf(dtype, {2, 2, 2, 3}, interleave(a, b)), row({2, 3}),
+                                 row({0, 1}), row({1, 10}), row({2, 4})},
+                                {{"training_mode", int64_t{1}}, {"momentum", 0.75f}},
+                                3});
+    ASSERT_TRUE(results.ok()) << results.status();
+    const double tolerance = dtype == DType::kF16 ? 4e-3 : 1e-5;
+    ExpectNear(NumbersOf((*results)[0]), interleave(Normal(a, 2, 0), Normal(b, 3, 1)), tolerance);
+    Doubles mean, variance;
+    for (const Doubles& x : {a, b}) {
+      double sum = 0, squares = 0;
+      for (double v : x) sum += v, squares += v * v;
+      mean.push_back(sum / 12);
+      variance.push_back(squares / 12 - mean.back() * mean.back());  // of the population
+    }
+    ExpectNear(NumbersOf((*results)[1]), {0.75 * 1 + 0.25 * mean[0], 0.75 * 10 + 0.25 * mean[1]},
+               tolerance);
+    ExpectNear(NumbersOf((*results)[2]),
+               {0.75 * 2 + 0.25 * variance[0], 0.75 * 4 + 0.25 * variance[1]}, tolerance);
+  }
+}
+
+TEST(BatchNormalizationTest, TakesAVectorAsOneChannel) {
+  const HostTensor one = F32({1}, {1});
+  const Numbers y = RunForNumbers({"BatchNormalization",
+                                   {F32({2}, {1, 3}), one, F32({1}, {0}), one, one},
+                                   {{"training_mode", int64_t{1}}, {"epsilon", 0.0f}},
+                                   3});
+  ExpectNear(y, {-1, 1});
 }
 
 TEST(InstanceNormalizationTest, NormalizesEveryPlane) {

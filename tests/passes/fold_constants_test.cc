@@ -15,6 +15,19 @@ TEST(FoldConstantsTest, ComputesAnOpOfConstants) {
                 "g (f32[2] x) => (f32[2] y) { y = Mul(x, {11, 22}) }");
 }
 
+// Weights standardized as exporters write it: a training BatchNormalization over their filters.
+TEST(FoldConstantsTest, StandardizesWeights) {
+  ExpectRewrite(FoldConstants(), R"(
+      g (float[1,1,4,4] x) => (float[1,2,4,3] y)
+        <float[2,1,1,2] w = {1, 3, 5, 9}, int64[3] flat = {1, 2, -1}, int64[4] dims = {2, 1, 1, 2},
+         float[2] one = {1, 1}, float[2] zero = {0, 0}>
+      { f = Reshape(w, flat)
+        n, m, v = BatchNormalization<training_mode = 1, epsilon = 0.0>(f, one, zero, zero, one)
+        s = Reshape(n, dims)
+        y = Conv(x, s) })",
+                "g (f32[1,1,4,4] x) => (f32[1,2,4,3] y) { y = Conv(x, {-1, 1, -1, 1}) }");
+}
+
 TEST(FoldConstantsTest, FollowsAChain) {
   ExpectRewrite(FoldConstants(), R"(
       g (float[2] x) => (float[2] y) <float[2] a = {1, 2}>
