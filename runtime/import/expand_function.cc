@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "runtime/graph/onnx_types.h"
 #include "runtime/import/import_model.h"
 #include "runtime/import/names.h"
+#include "runtime/import/own_functions.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -65,6 +67,8 @@ std::vector<onnx::TypeProto> InputTypes(const Node& node) {
 // them newer than they are.
 absl::StatusOr<FunctionProto> BuildFunction(const OpSchema& schema, const Node& node,
                                             const NodeProto& call) {
+  ASSIGN_OR_RETURN(std::optional<FunctionProto> own, OwnFunction(node));
+  if (own.has_value()) return *std::move(own);
   if (const FunctionProto* plain = schema.GetFunction(node.opset())) return *plain;
   const std::vector<int> opsets = schema.context_dependent_function_opset_versions();
   const auto above = std::upper_bound(opsets.begin(), opsets.end(), node.opset());

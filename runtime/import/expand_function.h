@@ -10,7 +10,8 @@ namespace onnx_cudnn {
 // attributes. Primitives have one too (Relu).
 bool HasFunctionBody(const Node& node);
 
-// The function that ONNX defines the Node's op by, for this call.
+// The function that ONNX defines the Node's op by, or one of ours in its place (own_functions.h),
+// for this call.
 //   node     HasFunctionBody
 //   returns  a Graph in the newest opset's forms, inferred: its inputs are the Node's present
 //            inputs, typed as those (constants are inputs too), its outputs the Node's present

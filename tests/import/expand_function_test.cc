@@ -71,6 +71,19 @@ TEST(ExpandFunctionTest, LeavesOutAbsentOutputs) {
   EXPECT_TRUE(absl::StrContains(body, "=> (f32[2,4] y, f32 d)")) << body;
 }
 
+TEST(ExpandFunctionTest, TakesOursForAWindow) {
+  const std::string body = Expanded(
+      "g (int64 n) => (double[k] y) { y = HannWindow<output_datatype = 11, periodic = 0>(n) }");
+  EXPECT_TRUE(absl::StrContains(body, "count = Cast<to = 11>(input.0)")) << body;  // ONNX's: 1
+  EXPECT_TRUE(absl::StrContains(body, "count, {1}) HannWindow.10.index")) << body;
+}
+
+TEST(ExpandFunctionTest, RefusesAThetaThatDoesNotFitItsSize) {
+  EXPECT_EQ(Expanded("g (float[2,2,3] t) => (float[1,2,2,2] y) <int64[4] s = {1, 1, 2, 2}> "
+                     "{ y = AffineGrid(t, s) }"),
+            "INVALID_ARGUMENT: theta is f32[2,2,3], the size says [1,2,3]");
+}
+
 TEST(ExpandFunctionTest, RefusesWhatIsNoTensor) {
   const Type sequence{.kind = Type::Kind::kSequence,
                       .element = std::make_shared<Type>(Type::Tensor(DType::kF32, {2}))};
