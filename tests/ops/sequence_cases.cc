@@ -55,6 +55,18 @@ std::vector<OpCase> RecurrentCases() {
        {y(0.4820138), Cube({0.4820138}), Cube({2})},
        {},
        kRounding},
+      {"LSTM",  // clip bounds what each activation reads, h of the cell too, and not the cell
+       {Cube({0}), Cube({1, 1, 1, 1}), Cube({0, 0, 0, 0}), kAbsent, kAbsent, kAbsent, Cube({10})},
+       With(Recurrent({"Sigmoid", "Tanh", "Affine"}), "clip", 2.0F),
+       {y(1), Cube({1}), Cube({5})}},
+      // After no step the state is the initial one.
+      {"RNN", {Cube({1}), w, r, kAbsent, I32({1}, {0}), Cube({3})}, relu, {y(0), Cube({3})}},
+      {"GRU", {Cube({1}), gru_w, gru_r, bias, I32({1}, {0}), four}, lines, {y(0), four}},
+      {"LSTM",
+       {Cube({0}), Cube({1, 1, 1, 1}), Cube({0, 0, 0, 0}), kAbsent, I32({1}, {0}), Cube({3}),
+        Cube({4})},
+       {{"hidden_size", int64_t{1}}},
+       {y(0), Cube({3}), Cube({4})}},
   };
 }
 
