@@ -7,8 +7,10 @@
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/unroll.h"
 #include "passes/sweep.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/deciding_inputs.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/strings.h"
 
@@ -136,17 +138,27 @@ void BindValues(Graph& graph, const std::map<std::string, HostTensor, std::less<
   }
 }
 
-absl::Status CheckValue(const Node& node, const Value& value) {
+std::string Named(const Value& value) {
+  return absl::StrCat("\"", value.name(), "\" ", ToString(value.type()));
+}
+
+// Why `value`, which `node` writes, has no static type.
+std::string WhyNotStatic(Graph& graph, Node& node, const Value& value) {
+  if (FindOp(node) == nullptr) return CheckOp(node).reason();
+  const auto append = [](std::string* out, const Value* v) { out->append(Named(*v)); };
+  const std::vector<const Value*> deciders = UnknownDeciders(graph, node);
+  const std::string what = absl::StrCat(FormOf(node), ": the shape of output ", Named(value));
+  if (deciders.empty()) return absl::StrCat(what, " is not known for these inputs and attributes");
+  return absl::StrCat(what, " depends on data, the elements of ",
+                      absl::StrJoin(deciders, " and ", append),
+                      "; only shapes that follow from the inputs' shapes are supported yet");
+}
+
+absl::Status CheckValue(Graph& graph, Node& node, const Value& value) {
   const Type& type = value.type();
-  if (!type.is_static() && FindOp(node) == nullptr) {
-    return absl::UnimplementedError(absl::StrCat(Where(node), ": ", CheckOp(node).reason()));
-  }
   if (!type.is_static()) {
     return absl::UnimplementedError(
-        absl::StrCat(Where(node), ": ", FormOf(node), ": the shape of output \"", value.name(),
-                     "\" ", ToString(type),
-                     " depends on data; only shapes that follow from the inputs' shapes are "
-                     "supported yet"));
+        absl::StrCat(Where(node), ": ", WhyNotStatic(graph, node, value)));
   }
   const absl::StatusOr<int64_t> bytes = CheckedBytes(type.dtype, value.dims());
   if (bytes.ok() && *bytes <= kMostValueBytes) return absl::OkStatus();
@@ -162,14 +174,21 @@ absl::Status CheckNoStrings(const Node& node) {
   return Annotate(status, Where(node));
 }
 
-absl::Status CheckStatic(const Graph& graph) {
-  for (const Node* node : graph.TopologicalOrder()) {
+// No Engine runs a Loop: its turns are copied, within `budget`.
+absl::Status CheckNoLoop(const Node& node, const CopyBudget& budget) {
+  if (node.op() != "Loop" || !node.domain().empty()) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(Where(node), ": ", WhyLoopStays(node, budget)));
+}
+
+absl::Status CheckStatic(Graph& graph, const CopyBudget& budget) {
+  for (Node* node : graph.TopologicalOrder()) {
     RETURN_IF_ERROR(CheckNoStrings(*node));
-    for (const auto& [name, body] : node->bodies()) {
-      RETURN_IF_ERROR(Annotate(CheckStatic(*body), absl::StrCat(Where(*node), " ", name)));
+    RETURN_IF_ERROR(CheckNoLoop(*node, budget));
+    for (auto& [name, body] : graph.MutableBodies(*node)) {
+      RETURN_IF_ERROR(Annotate(CheckStatic(*body, budget), absl::StrCat(Where(*node), " ", name)));
     }
     for (const Value* v : node->outputs()) {
-      if (v != nullptr) RETURN_IF_ERROR(CheckValue(*node, *v));
+      if (v != nullptr) RETURN_IF_ERROR(CheckValue(graph, *node, *v));
     }
   }
   return absl::OkStatus();
@@ -187,7 +206,8 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
   // Shapes that follow from static inputs were inferred at import.
   if (!HasStaticInputs(graph) || !options.input_values.empty()) ForgetShapes(bound);
   SweepDead(bound);
-  RETURN_IF_ERROR(InferAndFold(options.limits, options.remarks).Run(bound));
+  InferAndFold infer_and_fold(options.limits, options.remarks);
+  RETURN_IF_ERROR(infer_and_fold.Run(bound));
   SweepDead(bound);
   PassContext context{.target = target,
                       .functions = options.functions,
@@ -195,7 +215,7 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
                       .remarks = options.remarks};
   RETURN_IF_ERROR(DecomposeAndClean(bound, options, context));
   RETURN_IF_ERROR(OwnOutputs()->Run(bound, context).status());
-  RETURN_IF_ERROR(CheckStatic(bound));
+  RETURN_IF_ERROR(CheckStatic(bound, infer_and_fold.budget()));
   return bound;
 }
 

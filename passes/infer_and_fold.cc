@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "passes/rewrite/inline_constant_if.h"
 #include "passes/rewrite/resolve_sequences.h"
 #include "passes/rewrite/unroll.h"
@@ -13,6 +14,14 @@ namespace {
 bool HasStaticOutputs(const Node& node) {
   return std::all_of(node.outputs().begin(), node.outputs().end(),
                      [](const Value* v) { return v == nullptr || v->is_static(); });
+}
+
+// A branch may contradict these shapes because they never take it.
+absl::Status UnfitBranch(const Node& node, std::string_view branch, const absl::Status& why) {
+  if (!absl::IsInvalidArgument(why)) return why;
+  return absl::UnimplementedError(absl::StrCat(
+      Where(node), ": its condition is known only when it runs, so both branches must fit these ",
+      "shapes; ", branch, " does not: ", why.message()));
 }
 
 }  // namespace
@@ -51,7 +60,10 @@ absl::Status InferAndFold::RunNode(Graph& graph, Node& node, ShapeInference& inf
 
 absl::Status InferAndFold::RunBodies(Graph& graph, Node& node, ShapeInference& inference) {
   SinkConstants(graph, node);
-  for (auto& [name, body] : graph.MutableBodies(node)) RETURN_IF_ERROR(Run(*body));
+  for (auto& [name, body] : graph.MutableBodies(node)) {
+    const absl::Status status = Run(*body);
+    if (!status.ok()) return node.op() == "If" ? UnfitBranch(node, name, status) : status;
+  }
   return inference.Infer(node);
 }
 

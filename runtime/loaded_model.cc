@@ -15,7 +15,7 @@
 #include "passes/pipelines.h"
 #include "runtime/arguments.h"
 #include "runtime/base/status.h"
-#include "runtime/graph/infer.h"
+#include "runtime/graph/deciding_inputs.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/shared_arena.h"

@@ -203,7 +203,7 @@ struct Binding::Impl {
     for (const auto& [i, bytes] : values.bytes) {
       ASSIGN_OR_RETURN(const std::string now, model->BytesIn(views[i], callers_stream));
       if (now == bytes) continue;
-      return Changed(i, "its values decide shapes and");
+      return Changed(i, "its values decide shapes or branches and");
     }
     for (const auto& [i, strings] : values.strings) {
       const auto* now = static_cast<const std::string*>(inputs[i]);

@@ -20,7 +20,10 @@ void InlineBody(const Graph& body, absl::Span<Value* const> inputs, Graph& graph
 // How many Nodes copies of bodies may still add: turns of turns multiply.
 class CopyBudget {
  public:
-  explicit CopyBudget(int64_t nodes = 1 << 12) : nodes_(nodes) {}
+  static constexpr int64_t kMostNodes = 1 << 12;
+
+  explicit CopyBudget(int64_t nodes = kMostNodes) : nodes_(nodes) {}
+  int64_t nodes() const { return nodes_; }  // that are left
   // Whether `turns` copies of `body` fit; they are taken off then.
   bool Take(const Graph& body, int64_t turns);
 

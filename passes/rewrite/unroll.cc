@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/ops/operands.h"
 
 namespace onnx_cudnn {
@@ -243,6 +244,20 @@ Match Unroll(Graph& graph, Node& node, CopyBudget& budget) {
   if (!node.domain().empty()) return Match::None();
   if (node.op() == "Scan") return UnrollScan(graph, node, budget);
   return node.op() == "Loop" ? UnrollLoop(graph, node, budget) : Match::None();
+}
+
+std::string WhyLoopStays(const Node& loop, const CopyBudget& budget) {
+  const int first = std::min(kGiven, OwnInputs(loop)), states = OwnInputs(loop) - first;
+  if (!Fits(loop, first, kGiven, states, 1)) return std::string(kNoFit);
+  const std::optional<int64_t> turns = TripCount(loop);
+  if (!turns.has_value()) {
+    return "a Loop runs when its turns can be counted before the run: its trip count is a constant "
+           "or an input, and its condition stays true";
+  }
+  if (*turns == 0) return "there is no turn, and what turns stack has no known type";
+  return absl::StrCat("its ", *turns, " turns are too many: of the ", CopyBudget::kMostNodes,
+                      " nodes that copies of bodies may add ", budget.nodes(),
+                      " are left, a turn adds ", BodyOf(loop).node_count());
 }
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "passes/pass.h"
 #include "passes/rewrite/inline_body.h"
 
@@ -9,6 +11,9 @@ namespace onnx_cudnn {
 // copy of its body for each turn. `node` stays behind dead; the new Nodes are in topological order.
 //   No  how many turns there are is not known, there is none, or the copies would be too many
 Match Unroll(Graph& graph, Node& node, CopyBudget& budget);
+
+// Why Unroll left `loop`, with `budget` as it is then.
+std::string WhyLoopStays(const Node& loop, const CopyBudget& budget);
 
 // The values joined along a new axis.
 Value& Stack(Graph& graph, std::vector<Value*> values, int64_t axis);

@@ -4,19 +4,21 @@
 #include <atomic>
 #include <map>
 #include <new>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "onnx/defs/shape_inference.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/correct_type.h"
 #include "runtime/graph/merge_types.h"
 #include "runtime/graph/onnx_schemas.h"
 #include "runtime/graph/onnx_types.h"
+#include "runtime/graph/print.h"
+#include "runtime/graph/window_fit.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -67,14 +69,18 @@ class Knowledge {
   std::vector<const Value*> wanted_;
 };
 
-absl::Status InferNode(Graph& graph, Node& node, Knowledge& knowledge);
+using Contradiction = ShapeInference::Contradiction;
 
-absl::Status InferGraph(Graph& graph, Knowledge& knowledge) {
+absl::Status InferNode(Graph& graph, Node& node, Knowledge& knowledge, Contradiction contradiction);
+
+absl::Status InferGraph(Graph& graph, Knowledge& knowledge, Contradiction contradiction) {
   const std::vector<Node*> order = graph.TopologicalOrder();
   if (static_cast<int>(order.size()) != graph.node_count()) {
     return absl::InternalError(absl::StrCat("graph \"", graph.name(), "\" has a cycle"));
   }
-  for (Node* node : order) RETURN_IF_ERROR(InferNode(graph, *node, knowledge));
+  for (Node* node : order) {
+    RETURN_IF_ERROR(InferNode(graph, *node, knowledge, contradiction));
+  }
   return absl::OkStatus();
 }
 
@@ -104,8 +110,6 @@ class BodyInferencer final : public onnx::GraphInferencer {
     for (const onnx::TypeProto& type : output_types_) pointers.push_back(&type);
     return pointers;
   }
-
- private:
   absl::Status Infer(const std::vector<const onnx::TypeProto*>& input_types) {
     const size_t own = body_.inputs().size() - owner_.captures();
     if (input_types.size() != own) {
@@ -125,7 +129,9 @@ class BodyInferencer final : public onnx::GraphInferencer {
       RETURN_IF_ERROR(Refine(body_, input, captured.type()));
       inner.Capture(outer_, captured, input);
     }
-    RETURN_IF_ERROR(InferGraph(body_, inner));
+    const bool is_branch = owner_.op() == "If";  // which may never be taken
+    RETURN_IF_ERROR(
+        InferGraph(body_, inner, is_branch ? Contradiction::kLeavesOpen : Contradiction::kFails));
     output_types_.clear();
     for (const GraphOutput& output : body_.outputs()) {
       output_types_.push_back(ToProto(output.value->type(), MadeUp::kKeep));
@@ -133,6 +139,7 @@ class BodyInferencer final : public onnx::GraphInferencer {
     return absl::OkStatus();
   }
 
+ private:
   Graph& body_;
   const Node& owner_;
   const Knowledge& outer_;
@@ -221,7 +228,7 @@ class NodeContext final : public onnx::InferenceContext {
     return i < input_types_.size() ? node_.inputs()[i] : nullptr;
   }
   HostTensor AsInferenceReadsIt(const HostTensor& constant) const {
-    // ONNX's own function of AffineGrid feeds Range with vectors of one element.
+    // Files feed Range with vectors of one element.
     if (node_.op() == "Range" && constant.elements() == 1) return constant.Reshaped({});
     // The schema allows axes of i32 too, which its function does not read.
     if (node_.op() == "Pad" && constant.dtype() == DType::kI32)
@@ -320,6 +327,49 @@ void NameUnknownDimsOfInputs(Graph& graph, const Node& node) {
   }
 }
 
+// ONNX's functions compute negative extents from what allows no output. `type` is what `proto`
+// became, where each is an unknown one.
+absl::Status CheckExtents(const Node& node, int output, const onnx::TypeProto& proto,
+                          const Type& type) {
+  const auto& dims = proto.tensor_type().shape().dim();
+  if (!type.is_tensor() || dims.size() != static_cast<int>(type.dims.size())) {
+    return absl::OkStatus();
+  }
+  const auto append_type = [](std::string* out, const Value* v) {
+    out->append(v == nullptr ? "nothing" : ToString(v->type()));
+  };
+  for (int i = 0; i < dims.size(); ++i) {
+    if (type.dims[i].value >= 0 || dims[i].dim_value() >= 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("output \"", node.output(output).name(), "\" would have the extent ",
+                     dims[i].dim_value(), " on axis ", i, ": ", Print(node), " of ",
+                     absl::StrJoin(node.inputs(), ", ", append_type)));
+  }
+  return absl::OkStatus();
+}
+
+// As ONNX's function does, but for branches whose contradictions leave types open.
+absl::Status InferIf(Graph& graph, Node& node, Knowledge& knowledge) {
+  std::vector<const Graph*> branches;
+  for (auto& [name, branch] : graph.MutableBodies(node)) {
+    RETURN_IF_ERROR(Annotate(BodyInferencer(*branch, node, knowledge).Infer({}), name));
+    branches.push_back(branch.get());
+  }
+  const size_t outputs = branches.front()->outputs().size();
+  if (branches.back()->outputs().size() != outputs || outputs < node.outputs().size()) {
+    return absl::InvalidArgumentError(absl::StrCat("its branches have ", outputs, " and ",
+                                                   branches.back()->outputs().size(),
+                                                   " outputs, it has ", node.outputs().size()));
+  }
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    if (node.outputs()[i] == nullptr) continue;
+    ASSIGN_OR_RETURN(Type type, UnionOfTypes(branches.front()->outputs()[i].value->type(),
+                                             branches.back()->outputs()[i].value->type()));
+    RETURN_IF_ERROR(Refine(graph, *node.outputs()[i], std::move(type)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
   if (OutputIsLikeInput(node)) {
     if (!node.has_input(0) || !node.has_output(0)) return absl::OkStatus();
@@ -330,8 +380,10 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
     return absl::OkStatus();
   RETURN_IF_ERROR(CheckArity(node, *schema));
   NameUnknownDimsOfInputs(graph, node);
+  if (schema->Name() == "If") return InferIf(graph, node, knowledge);
   NodeContext context(graph, node, knowledge);
   schema->GetTypeAndShapeInferenceFunction()(context);
+  RETURN_IF_ERROR(CheckWindowFits(node));
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     if (!node.has_output(static_cast<int>(i))) continue;
     ASSIGN_OR_RETURN(Type type, FromProto(*context.getOutputType(i), MadeUp::kKeep));
@@ -339,6 +391,7 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
       const auto constant = [&](const Value& value) { return knowledge.Constant(value); };
       RETURN_IF_ERROR(CorrectType(node, constant, type));
     }
+    RETURN_IF_ERROR(CheckExtents(node, static_cast<int>(i), *context.getOutputType(i), type));
     RETURN_IF_ERROR(Refine(graph, node.output(static_cast<int>(i)), std::move(type)));
   }
   if (schema->has_data_propagation_function()) {
@@ -355,10 +408,9 @@ bool HasUntypedInput(const Node& node) {
   });
 }
 
-absl::Status InferNode(Graph& graph, Node& node, Knowledge& knowledge) {
+absl::Status InferOrFail(Graph& graph, Node& node, Knowledge& knowledge) {
   try {
-    const absl::Status status = InferUnannotated(graph, node, knowledge);
-    return status.ok() ? status : Annotate(status, Where(node));
+    return Annotate(InferUnannotated(graph, node, knowledge), Where(node));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
         absl::StrCat(Where(node), ": no memory left to infer its types"));
@@ -368,69 +420,40 @@ absl::Status InferNode(Graph& graph, Node& node, Knowledge& knowledge) {
   }
 }
 
-// Elements that decide shapes though no inference function asks for them, or only once it knows
-// those of another input.
-void WantUnasked(const Node& node, std::vector<const Value*>& wanted) {
-  struct Row {
-    std::string_view op;
-    std::vector<int> inputs;
-  };
-  static const auto& rows =
-      *new std::vector<Row>{{"Loop", {0, 1}},  // the trip count, the condition
-                            {"Pad", {1}},      // pads, behind axes
-                            {"STFT", {3}}};    // the length of a frame
-  for (const Row& row : rows) {
-    if (node.op() != row.op) continue;
-    for (const int i : row.inputs) {
-      if (node.has_input(i)) wanted.push_back(&node.input(i));
-    }
+absl::Status InferNode(Graph& graph, Node& node, Knowledge& knowledge,
+                       Contradiction contradiction) {
+  const absl::Status status = InferOrFail(graph, node, knowledge);
+  if (!absl::IsInvalidArgument(status) || contradiction == Contradiction::kFails) return status;
+  for (Value* output : node.outputs()) {
+    if (output == nullptr || output->type().kind != Type::Kind::kUnknown) continue;
+    graph.SetType(*output, Type{.kind = Type::Kind::kTensor});
   }
-}
-
-// Follows Values back to what they are computed from. Shape and Size look at no element.
-std::set<const Value*> SourcesOf(std::vector<const Value*> values) {
-  std::set<const Value*> sources;
-  while (!values.empty()) {
-    const Value* value = values.back();
-    values.pop_back();
-    if (value == nullptr || !sources.insert(value).second) continue;
-    const Node* producer = value->producer();
-    if (producer == nullptr || producer->op() == "Shape" || producer->op() == "Size") continue;
-    values.insert(values.end(), producer->inputs().begin(), producer->inputs().end());
-  }
-  return sources;
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 struct ShapeInference::State {
   Graph& graph;
+  Contradiction contradiction;
   Knowledge knowledge;
 };
 
-ShapeInference::ShapeInference(Graph& graph) : state_(new State{graph, {}}) {}
+ShapeInference::ShapeInference(Graph& graph, Contradiction contradiction)
+    : state_(new State{graph, contradiction, {}}) {}
 ShapeInference::~ShapeInference() = default;
 
 absl::Status ShapeInference::Infer(Node& node) {
-  return InferNode(state_->graph, node, state_->knowledge);
+  return InferNode(state_->graph, node, state_->knowledge, state_->contradiction);
+}
+
+const std::vector<const Value*>& ShapeInference::wanted() const {
+  return state_->knowledge.wanted();
 }
 
 absl::Status InferShapes(Graph& graph) {
   Knowledge knowledge;
-  return InferGraph(graph, knowledge);
-}
-
-absl::StatusOr<std::vector<int>> InputsThatDecideShapes(Graph& graph) {
-  Knowledge knowledge;
-  RETURN_IF_ERROR(InferGraph(graph, knowledge));
-  std::vector<const Value*> wanted = knowledge.wanted();
-  for (const Node* node : graph.TopologicalOrder()) WantUnasked(*node, wanted);
-  const std::set<const Value*> sources = SourcesOf(std::move(wanted));
-  std::vector<int> places;
-  for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    if (sources.contains(graph.inputs()[i])) places.push_back(static_cast<int>(i));
-  }
-  return places;
+  return InferGraph(graph, knowledge, Contradiction::kFails);
 }
 
 }  // namespace onnx_cudnn

@@ -13,14 +13,23 @@ namespace onnx_cudnn {
 // kept between the calls.
 class ShapeInference {
  public:
-  explicit ShapeInference(Graph& graph);
+  // What happens where an input or attribute contradicts an op's rules.
+  enum class Contradiction : uint8_t {
+    kFails,
+    kLeavesOpen,  // the Node's outputs keep the types they have, or are tensors of unknown dtype
+  };
+
+  explicit ShapeInference(Graph& graph, Contradiction contradiction = Contradiction::kFails);
   ~ShapeInference();
 
   // Merges what is inferred into the types of the Node's outputs, bodies among them (their inputs
   // take the Node's types). InvalidArgument when an input or attribute contradicts the op's rules
-  // or a type that stands already. A Node without an inference function (another domain, our own
-  // ops) is left as it is, but Reformat and Transfer take their input's type.
+  // or a type that stands already; within a branch of an If, which may never be taken, that leaves
+  // types open. A Node without an inference function (another domain, our own ops) is left as it
+  // is, but Reformat and Transfer take their input's type.
   absl::Status Infer(Node& node);
+  // Values whose elements inference functions asked for, which are not known.
+  const std::vector<const Value*>& wanted() const;
 
  private:
   struct State;
@@ -29,11 +38,5 @@ class ShapeInference {
 
 // All Nodes of `graph` in topological order. Internal: it has a cycle.
 absl::Status InferShapes(Graph& graph);
-
-// Infers all Nodes and returns, sorted by place, the inputs of `graph` whose values decide shapes:
-// an inference function asks for elements that are computed from them (the shape of a Reshape, the
-// scales of a Resize), or they count a Loop's turns. Not looked for inside bodies. Errors as
-// InferShapes'.
-absl::StatusOr<std::vector<int>> InputsThatDecideShapes(Graph& graph);
 
 }  // namespace onnx_cudnn

@@ -15,6 +15,10 @@ absl::Status Contradiction(const Type& standing, const Type& inferred) {
       absl::StrCat("type is ", ToString(inferred), " by its op, declared ", ToString(standing)));
 }
 
+bool IsOpen(const Type& type) {
+  return type.kind == Type::Kind::kUnknown || (type.is_tensor() && type.dtype == DType::kUndefined);
+}
+
 bool MergeDim(const Dim& inferred, Dim& merged) {
   if (inferred.value >= 0) {
     if (merged.value >= 0) return merged.value == inferred.value;
@@ -38,6 +42,27 @@ absl::Status MergeElements(const Type& inferred, Type& merged) {
 }
 
 }  // namespace
+
+absl::StatusOr<Type> UnionOfTypes(const Type& a, const Type& b) {
+  if (IsOpen(a) || IsOpen(b)) {
+    const Type& other = IsOpen(a) ? b : a;
+    return other.is_tensor() ? Type{.kind = other.kind, .dtype = other.dtype} : Type{};
+  }
+  if (a.kind != b.kind || a.dtype != b.dtype) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("one branch gives ", ToString(a), ", the other ", ToString(b)));
+  }
+  Type both{.kind = a.kind, .dtype = a.dtype};
+  if (a.element != nullptr && b.element != nullptr) {
+    ASSIGN_OR_RETURN(Type element, UnionOfTypes(*a.element, *b.element));
+    both.element = std::make_shared<const Type>(std::move(element));
+  }
+  both.ranked = a.ranked && b.ranked && a.dims.size() == b.dims.size();
+  for (size_t i = 0; both.ranked && i < a.dims.size(); ++i) {
+    both.dims.push_back(a.dims[i] == b.dims[i] ? a.dims[i] : Dim{});
+  }
+  return both;
+}
 
 absl::StatusOr<Type> MergeTypes(const Type& standing, const Type& inferred) {
   if (standing.kind == Type::Kind::kUnknown) return inferred;

@@ -11,4 +11,9 @@ namespace onnx_cudnn {
 //   with both types
 absl::StatusOr<Type> MergeTypes(const Type& standing, const Type& inferred);
 
+// What is certain of a Value that is of either type: dims that both have. Where one type is not
+// known, or is a tensor's of unknown dtype, a tensor's dtype in the other.
+//   errors  InvalidArgument: the two differ in kind or dtype
+absl::StatusOr<Type> UnionOfTypes(const Type& a, const Type& b);
+
 }  // namespace onnx_cudnn

@@ -32,6 +32,14 @@ constexpr std::string_view kWindowOps[] = {"Conv",      "ConvTranspose", "ConvIn
                                            "MaxPool",   "AveragePool",   "LpPool",
                                            "MaxUnpool", "QLinearConv",   "DeformConv"};
 
+// Ops with a window as large as an input says.
+struct WeightedOp {
+  std::string_view op;
+  size_t weight;
+};
+constexpr WeightedOp kWeighted[] = {
+    {"Conv", 1}, {"ConvInteger", 1}, {"ConvTranspose", 1}, {"DeformConv", 1}, {"QLinearConv", 3}};
+
 // Ops whose axis counts dims of input 0; `beyond` more are allowed at both ends.
 struct AxisOp {
   std::string_view op;
@@ -66,21 +74,6 @@ const Type* TypeOfInput(const NodeSpec& spec, size_t i) {
   return type.is_tensor() && type.ranked ? &type : nullptr;
 }
 
-absl::Status CheckLeast(const NodeSpec& spec) {
-  for (const auto& [attribute, least] : kLeast) {
-    if (attribute == "pads" && spec.op == "Pad") continue;
-    const int64_t* one = spec.attrs.Get<int64_t>(attribute);
-    const auto* list = spec.attrs.Get<std::vector<int64_t>>(attribute);
-    int64_t found = one == nullptr ? least : *one;
-    if (list != nullptr && !list->empty()) found = *absl::c_min_element(*list);
-    if (found < least) {
-      return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " holds ", found,
-                                                     ", at least ", least, " is expected"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckWindow(const NodeSpec& spec) {
   const Type* type = TypeOfInput(spec, 0);
   if (type == nullptr || !absl::c_linear_search(kWindowOps, spec.op)) return absl::OkStatus();
@@ -95,6 +88,23 @@ absl::Status CheckWindow(const NodeSpec& spec) {
     return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " has ", list->size(),
                                                    " elements, ", expected, " are expected for ",
                                                    ToString(*type)));
+  }
+  return absl::OkStatus();
+}
+
+// The window's extents stand in the weight too.
+absl::Status CheckKernel(const NodeSpec& spec) {
+  const auto* kernel = spec.attrs.Get<std::vector<int64_t>>("kernel_shape");
+  const auto op = absl::c_find_if(kWeighted, [&](const WeightedOp& w) { return w.op == spec.op; });
+  if (kernel == nullptr || op == std::end(kWeighted)) return absl::OkStatus();
+  const Type* weight = TypeOfInput(spec, op->weight);
+  if (weight == nullptr || weight->dims.size() != kernel->size() + 2) return absl::OkStatus();
+  for (size_t i = 0; i < kernel->size(); ++i) {
+    const int64_t extent = weight->dims[i + 2].value;
+    if (extent < 0 || extent == (*kernel)[i]) continue;
+    return absl::InvalidArgumentError(absl::StrCat("attribute kernel_shape is ",
+                                                   ToString(absl::MakeConstSpan(*kernel)),
+                                                   ", the weight is ", ToString(*weight)));
   }
   return absl::OkStatus();
 }
@@ -155,9 +165,24 @@ absl::Status CheckCrop(const NodeSpec& spec) {
 
 }  // namespace
 
-absl::Status CheckValues(const NodeSpec& spec) {
-  RETURN_IF_ERROR(CheckLeast(spec));
+absl::Status CheckLeast(const NodeSpec& spec) {
+  for (const auto& [attribute, least] : kLeast) {
+    if (attribute == "pads" && spec.op == "Pad") continue;
+    const int64_t* one = spec.attrs.Get<int64_t>(attribute);
+    const auto* list = spec.attrs.Get<std::vector<int64_t>>(attribute);
+    int64_t found = one == nullptr ? least : *one;
+    if (list != nullptr && !list->empty()) found = *absl::c_min_element(*list);
+    if (found < least) {
+      return absl::InvalidArgumentError(absl::StrCat("attribute ", attribute, " holds ", found,
+                                                     ", at least ", least, " is expected"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFits(const NodeSpec& spec) {
   RETURN_IF_ERROR(CheckWindow(spec));
+  RETURN_IF_ERROR(CheckKernel(spec));
   RETURN_IF_ERROR(CheckAxis(spec));
   RETURN_IF_ERROR(CheckPerm(spec));
   return CheckCrop(spec);

@@ -36,6 +36,16 @@ absl::StatusOr<Type> ImportType(const onnx::ValueInfoProto& info, const Limits& 
   return type;
 }
 
+// Whether `body` of the node is a branch that is perhaps never taken.
+bool MayBeSkipped(const NodeSpec& spec, std::string_view body) {
+  if (spec.op != "If") return false;
+  const Value* condition = spec.inputs.empty() ? nullptr : spec.inputs[0];
+  if (condition == nullptr || !condition->is_constant()) return true;
+  const HostTensor& constant = condition->constant();
+  if (constant.dtype() != DType::kBool || constant.elements() != 1) return true;
+  return (constant.data<uint8_t>()[0] != 0) != (body == "then_branch");
+}
+
 std::string Input(std::string_view name) { return absl::StrCat("input ", Quoted(name)); }
 
 absl::Status CheckDeclared(const HostTensor& tensor, const Type& declared, std::string_view where) {
@@ -262,7 +272,8 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
   spec.outputs.assign(proto.output().begin(), proto.output().end());
   DropSavedMoments(spec);
   RETURN_IF_ERROR(ImportAttributes(proto, spec));
-  RETURN_IF_ERROR(CheckValues(spec));
+  RETURN_IF_ERROR(CheckLeast(spec));
+  if (kind_ != Kind::kBranch) RETURN_IF_ERROR(CheckFits(spec));
   RETURN_IF_ERROR(CheckTypes(spec));
   RETURN_IF_ERROR(NormalizeEquation(spec));
   StateDefaults(spec);
@@ -309,7 +320,9 @@ absl::Status GraphImporter::ImportBodies(onnx::NodeProto& proto,
   for (onnx::AttributeProto& attribute : *proto.mutable_attribute()) {
     if (!attribute.has_g()) continue;
     auto body = std::make_unique<Graph>();
-    GraphImporter importer(Kind::kBody, model_, *attribute.mutable_g(), *body);
+    const bool skippable = kind_ == Kind::kBranch || MayBeSkipped(spec, attribute.name());
+    GraphImporter importer(skippable ? Kind::kBranch : Kind::kBody, model_, *attribute.mutable_g(),
+                           *body);
     for (std::string_view name : values) importer.AddCapture(name, Lookup(name).type());
     for (std::string_view name : constants) importer.AddOuterConstant(name, ConstantOf(name));
     RETURN_IF_ERROR(

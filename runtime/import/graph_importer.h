@@ -30,14 +30,19 @@ struct ModelScope {
 // Imports `proto`, whose payloads it takes, into `graph`, which is empty. `proto` must outlive it.
 class GraphImporter {
  public:
-  enum class Kind : uint8_t { kMain, kBody };
+  enum class Kind : uint8_t {
+    kMain,
+    kBody,
+    kBranch,  // of an If, or a body in one: where it is never taken its shapes need not agree
+  };
 
   GraphImporter(Kind kind, const ModelScope& model, onnx::GraphProto& proto, Graph& graph)
       : kind_(kind),
         model_(model),
         proto_(proto),
         graph_(graph),
-        inference_(graph),
+        inference_(graph, kind == Kind::kBranch ? ShapeInference::Contradiction::kLeavesOpen
+                                                : ShapeInference::Contradiction::kFails),
         gradient_budget_(model.tensors.limits.nodes) {}
 
   // What a body takes from around it, before Import: a constant, of which it gets its own Value

@@ -124,8 +124,8 @@ const HostileCase kCases[] = {
      Infer("MaxPool", {1, 4, 8, 8}, {{"kernel_shape", {3, 3}}, {"dilations", {kHuge, kHuge}}}),
      kInvalid, ""},
     {"ShapeInferenceOverflow_PoolKernel",
-     Infer("AveragePool", {1, 4, 8, 8}, {{"kernel_shape", {INT64_MAX, INT64_MAX}}}),
-     absl::StatusCode::kOk},  // an extent below zero counts as unknown: nothing runs it
+     Infer("AveragePool", {1, 4, 8, 8}, {{"kernel_shape", {INT64_MAX, INT64_MAX}}}), kInvalid,
+     "is larger than the padded input"},
     {"ShapeInferenceOverflow_BlockSize",
      Infer("DepthToSpace", {1, 4, 8, 8}, {}, {{"blocksize", int64_t{1} << 33}}), kInvalid, ""},
     {"ShapeInferenceOverflow_SplitOutputs",

@@ -1,3 +1,4 @@
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "passes/build_program.h"
 #include "tests/support/graph_text.h"
@@ -124,7 +125,67 @@ TEST(BindShapesTest, NamesTheNodeWhoseShapeDependsOnData) {
   EXPECT_NE(bound.status().message().find("(Reshape): Reshape (opset 28) on f32"),
             std::string::npos)
       << bound.status();
-  EXPECT_NE(bound.status().message().find("depends on data"), std::string::npos);
+  EXPECT_NE(bound.status().message().find("depends on data, the elements of \"t\" i64[2]"),
+            std::string::npos)
+      << bound.status();
+}
+
+TEST(BindShapesTest, SaysThatAWindowIsLargerThanWhatSymbolsLeave) {
+  ExpectError("g (float[N,3,H,W] x, float[8,3,3,3] w) => (float[N,8,P,Q] y) { y = Conv(x, w) }",
+              {{"x", {1, 3, 1, 1}}, {"w", {8, 3, 3, 3}}}, absl::StatusCode::kInvalidArgument,
+              "node (Conv): its window of 3 (kernel 3, dilation 1) is larger than the padded input "
+              "of 1 (extent 1, pads 0 and 0) along spatial axis 0 of f32[1,3,1,1]");
+}
+
+TEST(BindShapesTest, SaysHowManyTurnsOfALoopAreTooMany) {
+  ExpectError(R"(
+      g (float[N] x) => (float[N] y) <int64 n = {100000}, bool c = {1}>
+      { y = Loop<body = b (int64 i, bool k, float[N] s) => (bool o, float[N] t)
+          { o = Identity(k) d = Mul(s, s) t = Neg(d) }>(n, c, x) })",
+              {{"x", {2}}}, absl::StatusCode::kUnimplemented,
+              "node (Loop): its 100000 turns are too many: of the 4096 nodes that copies of bodies "
+              "may add 4096 are left, a turn adds 3");
+}
+
+TEST(BindShapesTest, SaysThatTurnsOfALoopCannotBeCounted) {
+  ExpectError(R"(
+      g (float[N] x, int64 n, bool c) => (float[N] y)
+      { y = Loop<body = b (int64 i, bool k, float[N] s) => (bool o, float[N] t)
+          { o = Identity(k) t = Neg(s) }>(n, c, x) })",
+              {{"x", {2}}}, absl::StatusCode::kUnimplemented,
+              "node (Loop): a Loop runs when its turns can be counted before the run: its trip "
+              "count is a constant or an input, and its condition stays true");
+}
+
+// As exporters write a squeeze of an axis that may be 1: one branch fits each batch.
+constexpr std::string_view kSqueezeIfOne = R"(
+      g (float[N,4] x) => (y) <int64 one = {1}, int64[1] first = {0}, int64 zero = {0}>
+      { s = Shape(x)
+        n = Gather(s, zero)
+        c = Equal(n, one)
+        y = If(c) <
+          then_branch = t () => (u) { u = Squeeze(x, first) },
+          else_branch = e () => (float[N,4] v) { v = Neg(x) }> })";
+
+TEST(BindShapesTest, InfersTheTakenBranchAlone) {
+  ExpectBound(kSqueezeIfOne, {{"x", {2, 4}}}, "g (f32[2,4] x) => (f32[2,4] y = v) { v = Neg(x) }");
+  ExpectBound(kSqueezeIfOne, {{"x", {1, 4}}},
+              "g (f32[1,4] x) => (f32[4] y = u) { u = Squeeze(x, {0}) }");
+}
+
+TEST(BindShapesTest, NamesTheBranchThatDoesNotFit) {
+  const absl::StatusOr<Graph> bound = BindShapes(GraphFromText(R"(
+      g (bool[N] c, float[N,4] x) => (y) <int64[1] first = {0}>
+      { y = If(c) <
+          then_branch = t () => (u) { u = Squeeze(x, first) },
+          else_branch = e () => (float[N,4] v) { v = Neg(x) }> })"),
+                                                 {{"c", {2}}, {"x", {2, 4}}}, {});
+  EXPECT_EQ(bound.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(
+      bound.status().message(),
+      "node (If): its condition is known only when it runs, so both branches must fit these "
+      "shapes; then_branch does not: node (Squeeze): "))
+      << bound.status();
 }
 
 TEST(BindShapesTest, NamesOpsThatAreNotImplementedFirst) {

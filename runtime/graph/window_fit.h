@@ -1,0 +1,14 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "runtime/graph/graph.h"
+
+namespace onnx_cudnn {
+
+// Whether the window of a convolution or pooling lies within its padded input, as far as shapes are
+// known. ONNX's inference functions do not ask: an extent becomes negative, or is rounded up to 1.
+// Attributes were checked by the op's inference function.
+//   errors  InvalidArgument: along a spatial axis that is not empty it does not
+absl::Status CheckWindowFits(const Node& node);
+
+}  // namespace onnx_cudnn
