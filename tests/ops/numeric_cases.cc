@@ -128,12 +128,6 @@ std::vector<OpCase> NormalizationCases() {
        {F32({1, 1, 2}, {5, 7})},
        {},
        kRounding},
-      {"BatchNormalization",  // in training mode: mean 2, variance 1
-       {pair, two, five, Row({1}), Row({4})},
-       {{"epsilon", 0.0f}, {"training_mode", int64_t{1}}, {"momentum", 0.5f}},
-       {normal, Row({1.5}), Row({2.5})},
-       {},
-       kRounding},
       {"InstanceNormalization", {pair, two, five}, exact, {normal}, {}, kRounding},
       {"InstanceNormalization",  // more pixels than a block holds
        {TwoValues(8, 3, 0.5), Row(std::vector<double>(8, 2)), Row(std::vector<double>(8, 5))},
