@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <new>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/arguments.h"
+#include "runtime/base/exception.h"
 #include "runtime/base/status.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/loaded_model.h"
@@ -57,10 +57,8 @@ Result<T> AtEdge(Body body) {
       if (answer.ok()) return *std::move(answer);
       return ToError(answer.status());
     }
-  } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::kResourceExhausted, "out of host memory"};
-  } catch (const std::exception& e) {
-    return Error{ErrorCode::kInternal, absl::StrCat("unexpected exception: ", e.what())};
+  } catch (...) {
+    return ToError(StatusOfException());
   }
 }
 
@@ -173,7 +171,7 @@ Result<Tensor> Tensor::Allocate(DType dtype, std::vector<int64_t> shape) {
     void* data = ::operator new(static_cast<size_t>(bytes), kAlignment, std::nothrow);
     if (data == nullptr) {
       return absl::ResourceExhaustedError(
-          absl::StrFormat("out of host memory: %d bytes asked", bytes));
+          absl::StrFormat("out of host memory: %d bytes asked%s", bytes, LimitOfProcess()));
     }
     tensor.data_.reset(data, [](void* p) { ::operator delete(p, kAlignment); });
     return tensor;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <list>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -21,13 +23,20 @@ struct Loop {
   absl::FunctionRef<void(int64_t, int64_t)> body;
   std::atomic<int64_t> next = 0;
   int helpers = 0;  // threads in Work other than the caller's; guarded by State::mutex
+  std::once_flag threw;
+  std::exception_ptr exception;  // the first
 
   void Work() {
     inside_loop = true;
-    while (true) {
-      const int64_t begin = next.fetch_add(range, std::memory_order_relaxed);
-      if (begin >= n) break;
-      body(begin, std::min(begin + range, n));
+    try {
+      while (true) {
+        const int64_t begin = next.fetch_add(range, std::memory_order_relaxed);
+        if (begin >= n) break;
+        body(begin, std::min(begin + range, n));
+      }
+    } catch (...) {
+      std::call_once(threw, [&] { exception = std::current_exception(); });
+      next = n;
     }
     inside_loop = false;
   }
@@ -60,8 +69,14 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads)
     : threads_(std::max(threads, 1)), state_(std::make_unique<State>()) {
-  for (int i = 1; i < threads_; ++i)
-    state_->threads.emplace_back([s = state_.get()] { s->Serve(); });
+  state_->threads.reserve(threads_ - 1);
+  for (int i = 1; i < threads_; ++i) {
+    try {
+      state_->threads.emplace_back([s = state_.get()] { s->Serve(); });
+    } catch (const std::system_error&) {  // the process may have no more: the caller's works too
+      threads_ = i;
+    }
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -89,6 +104,7 @@ void ThreadPool::ParallelFor(int64_t n, int64_t grain,
   std::unique_lock lock(state_->mutex);
   state_->loops.remove(&loop);
   state_->helped.wait(lock, [&] { return loop.helpers == 0; });
+  if (loop.exception) std::rethrow_exception(loop.exception);
 }
 
 ThreadPool& ThreadPool::Default() {

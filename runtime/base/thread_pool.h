@@ -7,8 +7,8 @@
 
 namespace onnx_cudnn {
 
-// A fixed set of threads for loops over independent ranges. Any number of callers may use one pool
-// at once.
+// A fixed set of threads for loops over independent ranges, fewer where the system starts no more.
+// Any number of callers may use one pool at once.
 class ThreadPool {
  public:
   // threads  how many run a loop, the caller among them; ≥ 1
@@ -21,7 +21,7 @@ class ThreadPool {
 
   // Calls body(begin, end) over disjoint ranges that cover [0, n), each but the last at least
   // `grain` long, and returns when all are done. The caller takes part; a loop inside a loop runs
-  // on its caller alone. `body` must not throw.
+  // on its caller alone. Throws what `body` threw first; ranges are then left out.
   void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> body);
 
   // The process's pool for references: one thread a core, made at first use.

@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/base/exception.h"
 #include "runtime/exec/queued_streams.h"
 #include "runtime/plan/known_devices.h"
 
@@ -104,7 +105,8 @@ class CpuDevice final : public Device {
     }
     if (data == nullptr) {
       return absl::ResourceExhaustedError(absl::StrCat("host memory: ", bytes, " bytes asked, ",
-                                                       PageBytes(_SC_AVPHYS_PAGES), " free"));
+                                                       PageBytes(_SC_AVPHYS_PAGES), " free",
+                                                       LimitOfProcess()));
     }
     auto* memory = static_cast<std::byte*>(data);
     if (!options_.like_a_gpu) return std::shared_ptr<std::byte>(memory, std::free);

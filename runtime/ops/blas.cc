@@ -1,21 +1,57 @@
 #include "runtime/ops/blas.h"
 
 #include <cblas.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
+#include <new>
+#include <semaphore>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "runtime/ops/dispatch.h"
 
+extern "C" {
+// The linker puts it in the place of OpenBLAS's (third_party/CMakeLists.txt). The threads are ours:
+// OpenBLAS's own would run one caller at a time, and it would start them with the program, where a
+// process that is short of them, or of address space, prints, hangs or ends.
+int __wrap_openblas_num_threads_env() { return 1; }
+void* blas_memory_alloc(int position);
+void blas_memory_free(void* buffer);
+}
+
 namespace onnx_cudnn {
 namespace {
 
-// The threads are ours: OpenBLAS's own would run one caller at a time.
-void Prepare() {
-  static std::once_flag once;
-  std::call_once(once, [] { openblas_set_num_threads(1); });
+constexpr size_t kBufferBytes = size_t{128} << 20;  // OpenBLAS's BUFFER_SIZE
+constexpr int kMostBuffers = 128;                   // OpenBLAS has room for them
+
+bool CanMap(size_t bytes) {
+  void* const room =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return room != MAP_FAILED && munmap(room, bytes) == 0;
+}
+
+// Has OpenBLAS map a buffer for each core, or as many as leave room for one more; at least one.
+int MapBuffers() {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  const int most = std::clamp(cores, 1, kMostBuffers);
+  std::vector<void*> buffers;
+  for (int i = 0; i < most && CanMap(i == 0 ? kBufferBytes : 2 * kBufferBytes); ++i) {
+    buffers.push_back(blas_memory_alloc(/*position=*/0));
+  }
+  for (void* buffer : buffers) blas_memory_free(buffer);
+  if (buffers.empty()) throw std::bad_alloc();
+  return static_cast<int>(buffers.size());
+}
+
+// How many more products may go on: each has a buffer, and where OpenBLAS gets none it asks for
+// ever.
+std::counting_semaphore<>& FreeBuffers() {
+  static std::counting_semaphore<> free(MapBuffers());
+  return free;
 }
 
 CBLAS_TRANSPOSE Op(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
@@ -56,7 +92,6 @@ template <typename T>
 void Serial(const GemmProblem<T>& p) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0) return Scale(p);
-  Prepare();
   if ((p.m == 1 || p.n == 1) && p.beta == 0)
     Scale(p);      // some versions read what they multiply by 0
   if (p.m == 1) {  // cᵀ = op(b)ᵀ aᵀ
@@ -72,13 +107,21 @@ void Serial(const GemmProblem<T>& p) {
   Product(p);
 }
 
+template <typename T>
+void SerialWithBuffer(const GemmProblem<T>& p) {
+  std::counting_semaphore<>& buffers = FreeBuffers();
+  buffers.acquire();
+  Serial(p);
+  buffers.release();
+}
+
 constexpr int64_t kSmallProduct = 32 * 32 * 32;  // not worth a second thread
 constexpr int64_t kTile = 48;                    // a multiple of the kernels' own tiles
 
 }  // namespace
 
-void GemmSerial(const GemmProblem<float>& p) { Serial(p); }
-void GemmSerial(const GemmProblem<double>& p) { Serial(p); }
+void GemmSerial(const GemmProblem<float>& p) { SerialWithBuffer(p); }
+void GemmSerial(const GemmProblem<double>& p) { SerialWithBuffer(p); }
 
 absl::Status CheckExtents(int64_t m, int64_t n, int64_t k) {
   constexpr int64_t kMax = std::numeric_limits<blasint>::max();

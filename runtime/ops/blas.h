@@ -34,7 +34,7 @@ struct GemmProblem {
 // Unimplemented when an extent is larger than the BLAS can count.
 absl::Status CheckExtents(int64_t m, int64_t n, int64_t k);
 
-// On the calling thread alone; any number of threads may call at once.
+// On the calling thread alone; any number may call at once. Throws bad_alloc: no room for a buffer.
 void GemmSerial(const GemmProblem<float>& p);
 void GemmSerial(const GemmProblem<double>& p);
 

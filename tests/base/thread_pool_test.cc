@@ -1,9 +1,11 @@
 #include "runtime/base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -52,6 +54,35 @@ TEST(ThreadPoolTest, ALoopInsideALoopRunsOnItsCaller) {
   });
   EXPECT_EQ(elsewhere, 0);
 }
+
+TEST(ThreadPoolTest, WhatABodyThrowsReachesTheCaller) {
+  ThreadPool pool(4);
+  for (int64_t bad : {0, 500, 999}) {
+    const auto body = [&](int64_t begin, int64_t end) {
+      if (begin <= bad && bad < end) throw std::bad_alloc();
+    };
+    EXPECT_THROW(pool.ParallelFor(1000, 1, body), std::bad_alloc);
+  }
+  std::atomic<int64_t> sum = 0;
+  pool.ParallelFor(1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  EXPECT_EQ(sum, 1000);  // the pool serves on
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they place the stacks
+TEST(ThreadPoolTest, ACallerWorksAloneWhereNoThreadStarts) {
+  pthread_attr_t before, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 47), 0);  // of all address space
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  ThreadPool pool(4);
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  EXPECT_EQ(pool.threads(), 1);
+  int64_t sum = 0;
+  pool.ParallelFor(1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  EXPECT_EQ(sum, 1000);
+}
+#endif
 
 TEST(ThreadPoolTest, HasAtLeastOneThread) {
   EXPECT_EQ(ThreadPool(0).threads(), 1);

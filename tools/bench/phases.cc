@@ -64,8 +64,9 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const std::string& model, const s
   return report;
 }
 
+constexpr std::string_view kTool = "onnx-cudnn-phases";
+
 int Main(int argc, char** argv) {
-  constexpr std::string_view kTool = "onnx-cudnn-phases";
   if (argc != 4) return Fail(kTool, "expected a model, a target and greedy or cost", kExitUsage);
   const Partitioner partitioner =
       std::string_view(argv[3]) == "cost" ? Timed<CostSearch> : Timed<Greedy>;
@@ -78,4 +79,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace onnx_cudnn
 
-int main(int argc, char** argv) { return onnx_cudnn::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return onnx_cudnn::RunTool(onnx_cudnn::kTool, onnx_cudnn::Main, argc, argv);
+}

@@ -137,7 +137,7 @@ absl::StatusOr<double> RunsPerSecond(std::vector<OnDevice>& bound, double second
   std::vector<absl::Status> ended(bound.size());
   std::vector<int64_t> runs(bound.size());
   const absl::Time start = absl::Now();
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (size_t t = 0; t < bound.size(); ++t) {
     threads.emplace_back([&, t] {
       do {
@@ -146,7 +146,7 @@ absl::StatusOr<double> RunsPerSecond(std::vector<OnDevice>& bound, double second
       } while (ended[t].ok() && SecondsSince(start) < seconds);
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();  // joins
   const double all_s = SecondsSince(start);
   for (const absl::Status& status : ended) RETURN_IF_ERROR(status);
   return static_cast<double>(std::accumulate(runs.begin(), runs.end(), int64_t{0})) / all_s;

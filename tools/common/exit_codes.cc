@@ -1,9 +1,9 @@
 #include "tools/common/exit_codes.h"
 
 #include <iostream>
-#include <new>
 
 #include "absl/strings/str_replace.h"
+#include "runtime/base/exception.h"
 
 namespace onnx_cudnn {
 
@@ -65,8 +65,8 @@ int Fail(std::string_view tool, const absl::Status& status) {
 int RunTool(std::string_view tool, int (*body)(int, char**), int argc, char** argv) {
   try {
     return body(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return Fail(tool, "out of host memory", kExitOutOfMemory);
+  } catch (...) {
+    return Fail(tool, StatusOfException());
   }
 }
 

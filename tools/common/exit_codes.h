@@ -29,7 +29,7 @@ absl::Status ToStatus(const Result<void>& result);
 int Fail(std::string_view tool, std::string_view message, ExitCode code);
 int Fail(std::string_view tool, const absl::Status& status);
 
-// What a tool's main returns: that of `body`, which may run out of host memory.
+// What a tool's main returns: that of `body`, or the exit code of what it throws, which is printed.
 int RunTool(std::string_view tool, int (*body)(int, char**), int argc, char** argv);
 
 }  // namespace onnx_cudnn
