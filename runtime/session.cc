@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "runtime/arguments.h"
 #include "runtime/base/exception.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/loaded_model.h"
@@ -42,7 +43,7 @@ ErrorCode CodeOf(absl::StatusCode code) {
 }
 
 Error ToError(const absl::Status& status) {
-  return {CodeOf(status.code()), std::string(status.message())};
+  return {CodeOf(status.code()), Printable(status.message(), Escaped::kLines)};
 }
 
 // The Session's edge: what `body` returns as a Result<T>, whatever it throws as an Error.

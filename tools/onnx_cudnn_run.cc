@@ -6,10 +6,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/expected.h"
@@ -329,12 +327,6 @@ absl::Status VerifyOutputs(const Options& options, const NamedTensors& expected,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
-  if (path.empty()) return std::vector<std::string>();
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxInputFileBytes));
-  return std::vector<std::string>(absl::StrSplit(text, '\n'));
-}
-
 absl::StatusOr<Expected> ReadExpectedIfAsked(const Options& options, const Session& session) {
   if (options.verify.empty()) return Expected{};
   return ReadExpected(options.verify, session.inputs(), session.outputs());
@@ -342,7 +334,9 @@ absl::StatusOr<Expected> ReadExpectedIfAsked(const Options& options, const Sessi
 
 absl::StatusOr<RunReport> RunModel(Options options) {
   RunReport report{.model = options.model};
-  ASSIGN_OR_RETURN(report.labels, ReadLabels(options.labels));
+  if (!options.labels.empty()) {
+    ASSIGN_OR_RETURN(report.labels, ReadLabels(options.labels));
+  }
   Result<Session> loaded = Session::Load(options.model, options.session);
   if (!loaded.ok()) return ToStatus(loaded.error());
   const Session& session = loaded.value();

@@ -4,12 +4,12 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "passes/partition/partitioners.h"
 #include "passes/partition/proposals.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -20,7 +20,7 @@ constexpr size_t kMaxOffersShown = 12;  // in a message
 
 std::string Shown(std::string_view word) {
   const bool cut = word.size() > kMaxShown;
-  return absl::StrCat("\"", absl::CHexEscape(word.substr(0, kMaxShown)), cut ? "…" : "", "\"");
+  return absl::StrCat("\"", Printable(word.substr(0, kMaxShown)), cut ? "…" : "", "\"");
 }
 
 absl::Status Error(std::string_view where, std::string_view what) {

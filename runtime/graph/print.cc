@@ -6,6 +6,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "runtime/base/printable.h"
 #include "runtime/graph/attrs.h"
 #include "runtime/graph/float16.h"
 
@@ -29,7 +31,10 @@ std::string FloatText(float x) {
                                                                     : text;
 }
 
-std::string Quoted(std::string_view text) { return absl::StrCat("\"", absl::CEscape(text), "\""); }
+std::string Quoted(std::string_view text) {
+  const std::string escaped = absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}});
+  return absl::StrCat("\"", Printable(escaped), "\"");
+}
 
 // A name as it is, quoted where it could be read as something else.
 std::string Name(std::string_view name) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/printable.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -26,7 +27,7 @@ constexpr std::array<DTypeInfo, kLastDType + 1> kDTypes = {{
 
 std::string ToString(const Dim& dim) {
   if (dim.value >= 0) return absl::StrCat(dim.value);
-  return dim.symbol.empty() || dim.made_up() ? "?" : dim.symbol;
+  return dim.symbol.empty() || dim.made_up() ? "?" : Printable(dim.symbol);
 }
 
 std::string ElementToString(const Type& type) {

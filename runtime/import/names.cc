@@ -1,6 +1,7 @@
 #include "runtime/import/names.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/printable.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -8,12 +9,10 @@ namespace {
 constexpr size_t kMostNameBytes = 80;  // in a message
 
 std::string Cut(std::string_view text, size_t limit) {
-  std::string out(text.substr(0, limit));
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  if (text.size() > limit) out += "...";
-  return out;
+  if (text.size() <= limit) return Printable(text);
+  std::string_view start = text.substr(0, limit);
+  start.remove_suffix(UnfinishedBytes(start));
+  return absl::StrCat(Printable(start), "...");
 }
 
 }  // namespace

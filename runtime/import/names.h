@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// `name` cut at 80 bytes, with control characters shown as '?'.
+// `name` cut at 80 bytes, as Printable shows it.
 std::string Short(std::string_view name);
 
 // The same in quotes.

@@ -16,11 +16,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -222,7 +222,7 @@ bool Conversation::Take(std::string_view line) {
   }
   if (!noted_nonsense_) {
     notes_.push_back(absl::StrCat("the worker program wrote what is no line of its protocol: \"",
-                                  absl::CHexEscape(line.substr(0, 60)), "\""));
+                                  Printable(line.substr(0, 60)), "\""));
   }
   noted_nonsense_ = true;
   return false;

@@ -86,7 +86,7 @@ TEST(PrintTest, QuotesNamesThatReadAsSomethingElse) {
   Graph graph;
   Value& x = graph.AddInput("a b\n", Type::Tensor(DType::kF32, {2}));
   EXPECT_EQ(Print(graph.AddNode({.op = "Relu", .inputs = {&x}, .outputs = {"block/relu:0"}})),
-            R"(block/relu:0 = Relu("a b\n"))");
+            R"(block/relu:0 = Relu("a b\x0a"))");
 }
 
 TEST(PrintTest, IndentsBodies) {

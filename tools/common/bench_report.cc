@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "tools/common/json_text.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -113,7 +114,7 @@ std::string RecordsJson(const std::vector<BenchRecord>& records) {
     }
     list.push_back(std::move(known));
   }
-  return list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(list, /*indent=*/1);
 }
 
 std::string RecordsCsv(const std::vector<BenchRecord>& records) {

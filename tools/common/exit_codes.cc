@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "runtime/base/exception.h"
+#include "tools/common/printable_stream.h"
 
 namespace onnx_cudnn {
 
@@ -63,6 +64,8 @@ int Fail(std::string_view tool, const absl::Status& status) {
 }
 
 int RunTool(std::string_view tool, int (*body)(int, char**), int argc, char** argv) {
+  // Names of a model, lines of a file and arguments may hold what steers a terminal.
+  const PrintableStream out(std::cout), err(std::cerr);
   try {
     return body(argc, argv);
   } catch (...) {

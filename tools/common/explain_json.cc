@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/common/json_text.h"
+
 namespace onnx_cudnn {
 namespace {
 
@@ -93,8 +95,7 @@ std::string ExplainJson(const Explanation& e) {
                        {"device_us", e.copies.device_us},
                        {"host_us", e.copies.host_us}}},
                      {"memory", MemoryJson(e.memory)}};
-  // Names are any bytes: those that are not UTF-8 are replaced.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json, /*indent=*/1);
 }
 
 }  // namespace onnx_cudnn

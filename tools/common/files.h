@@ -3,22 +3,21 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "absl/strings/ascii.h"
+#include "absl/status/statusor.h"
 
 namespace onnx_cudnn {
 
 inline constexpr int64_t kMaxInputFileBytes = int64_t{4} << 30;
 
 // `name` as a file name: other than letters, digits and ._- become _.
-inline std::string FileNameOf(std::string_view name) {
-  std::string file(name);
-  for (char& c : file) {
-    const bool keep =
-        absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
-    if (!keep) c = '_';
-  }
-  return file;
-}
+std::string FileNameOf(std::string_view name);
+
+// Those of `names`, each once: where several become equal, all but the first are numbered, "a_b_2".
+std::vector<std::string> FileNamesOf(const std::vector<std::string>& names);
+
+// The lines of a text file, of whatever system.
+absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
 
 }  // namespace onnx_cudnn

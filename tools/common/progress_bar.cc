@@ -3,8 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iostream>
+#include <cstdio>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace onnx_cudnn {
@@ -21,10 +22,9 @@ std::string ProgressBar(std::string_view what, int64_t done, int64_t total) {
 std::function<void(int64_t done, int64_t total)> TuneProgressBar() {
   if (isatty(STDERR_FILENO) == 0) return nullptr;
   return [](int64_t done, int64_t total) {
-    // ESC [K clears what a longer line left.
-    std::cerr << "\r\033[K";
-    if (done < total) std::cerr << ProgressBar("tuning", done, total);
-    std::cerr << std::flush;
+    // ESC [K clears what a longer line left; std::cerr would show it (PrintableStream).
+    const std::string bar = done < total ? ProgressBar("tuning", done, total) : "";
+    std::fputs(absl::StrCat("\r\033[K", bar).c_str(), stderr);
   };
 }
 

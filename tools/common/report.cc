@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/printable.h"
+#include "tools/common/json_text.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -121,14 +123,16 @@ OutputReport DescribeOutput(const std::string& name, const HostTensor& tensor, i
 }
 
 std::string FormatText(const RunReport& report, bool verbose) {
-  std::string text = absl::StrFormat("model   %s\ndevice  %s", report.model, report.device);
+  std::string text =
+      absl::StrFormat("model   %s\ndevice  %s", Printable(report.model), report.device);
   absl::StrAppend(&text, report.note.empty() ? "" : absl::StrCat(" (", report.note, ")"), "\n");
   if (report.precision != "strict" || report.precision_was_asked) {
     absl::StrAppendFormat(&text, "runs as %s%s\n", report.precision,
                           report.precision_was_asked ? "" : " (a GPU's default for f32 models)");
   }
   for (const InputReport& input : report.inputs) {
-    absl::StrAppendFormat(&text, "input   %s %s  %s\n", input.name, input.type, input.source);
+    absl::StrAppendFormat(&text, "input   %s %s  %s\n", input.name, input.type,
+                          Printable(input.source));
   }
   for (const OutputReport& output : report.outputs) AppendOutput(report, output, text);
   if (verbose) {
@@ -186,8 +190,7 @@ std::string FormatJson(const RunReport& report) {
   }
   if (!report.runs_ms.empty()) json["timing"] = TimingJson(report);
   if (!report.verified.empty()) json["verify"] = VerifyJson(report);
-  // Names are any bytes: those that are not UTF-8 are replaced.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json, /*indent=*/-1);
 }
 
 }  // namespace onnx_cudnn

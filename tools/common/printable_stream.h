@@ -1,0 +1,27 @@
+#pragma once
+
+#include <ostream>
+#include <streambuf>
+#include <string>
+
+namespace onnx_cudnn {
+
+// While it lives, whatever is written to `stream` reaches it as Printable makes it (lines stay).
+class PrintableStream : private std::streambuf {
+ public:
+  explicit PrintableStream(std::ostream& stream);
+  ~PrintableStream() override;
+  PrintableStream(const PrintableStream&) = delete;
+  PrintableStream& operator=(const PrintableStream&) = delete;
+
+ private:
+  int_type overflow(int_type c) override;
+  std::streamsize xsputn(const char* text, std::streamsize size) override;
+  int sync() override;
+
+  std::ostream& stream_;
+  std::streambuf* const to_;  // the stream's own
+  std::string unfinished_;    // of a character
+};
+
+}  // namespace onnx_cudnn
