@@ -62,7 +62,8 @@ ABSL_FLAG(std::vector<std::string>, image_deviation, {},
 ABSL_FLAG(uint64_t, seed, 0, "Of random inputs.");
 ABSL_FLAG(
     std::string, output_dir, "",
-    "Writes NAME.npy per output there; other than letters, digits, . _ - in a name become _.");
+    "Writes NAME.npy per output there; other than letters, digits, . _ - in a name become _, and "
+    "names that are then equal are numbered.");
 ABSL_FLAG(int, runs, 1, "Runs that are timed, after one that is not; 0: none.");
 ABSL_FLAG(double, warm_up, 0, "Milliseconds of runs before the timed ones.");
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
@@ -114,7 +115,7 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
 
 --json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
   tune_ms, tuned_signatures, cached_signatures, tune_notes [], first_run_ms, weight_bytes, arena_bytes,
-  inputs [{name, type, source}], outputs [{name, type, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
+  inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
   verify {ok, rtol, atol, outputs [{name, ok, largest_difference, largest_expected, beyond, type}]}
 
@@ -304,13 +305,18 @@ absl::Status TimeRuns(const Session& session, const Options& options,
   return absl::OkStatus();
 }
 
-absl::Status WriteOutputs(const std::string& folder, const NamedTensors& outputs) {
+absl::Status WriteOutputs(const std::string& folder, const NamedTensors& outputs,
+                          RunReport& report) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return absl::NotFoundError(absl::StrCat(folder, ": ", error.message()));
-  for (const auto& [name, tensor] : outputs) {
-    const std::filesystem::path file = std::filesystem::path(folder) / (FileNameOf(name) + ".npy");
-    RETURN_IF_ERROR(WriteNpy(file.string(), tensor));
+  std::vector<std::string> names;
+  for (const OutputReport& output : report.outputs) names.push_back(output.name);
+  const std::vector<std::string> files = FileNamesOf(names);
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::filesystem::path file = std::filesystem::path(folder) / (files[i] + ".npy");
+    RETURN_IF_ERROR(WriteNpy(file.string(), outputs.find(names[i])->second));
+    report.outputs[i].file = file.string();
   }
   return absl::OkStatus();
 }
@@ -364,7 +370,9 @@ absl::StatusOr<RunReport> RunModel(Options options) {
     by_name[name] = HostTensorOf(outputs[i]);
     report.outputs.push_back(DescribeOutput(name, by_name[name], options.top));
   }
-  if (!options.output_dir.empty()) RETURN_IF_ERROR(WriteOutputs(options.output_dir, by_name));
+  if (!options.output_dir.empty()) {
+    RETURN_IF_ERROR(WriteOutputs(options.output_dir, by_name, report));
+  }
   RETURN_IF_ERROR(VerifyOutputs(options, expected.outputs, by_name, report));
   return report;
 }

@@ -102,5 +102,11 @@ TEST(FileNameOfTest, ReplacesWhatIsNotSafe) {
   EXPECT_EQ(FileNameOf("a/b:0 ü.-_Z"), "a_b_0___.-_Z");
 }
 
+TEST(FileNameOfTest, NumbersWhatBecomesEqual) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(FileNamesOf({"a/b", "c", "a:b", "a b"}), (Names{"a_b", "c", "a_b_2", "a_b_3"}));
+  EXPECT_EQ(FileNamesOf({"a_b_2", "a/b", "a:b"}), (Names{"a_b_2", "a_b", "a_b_3"}));
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

@@ -236,6 +236,32 @@ TEST_F(ProgramsTest, OutputsAreWrittenUnderSafeNames) {
       SameContent(y, HostTensor::Of<float>(DType::kF32, {1, 4}, std::vector<float>{0, 1, 2, 3})));
 }
 
+TEST_F(ProgramsTest, OutputsWhoseFileNamesBecomeEqualAreNumbered) {
+  Write("two.onnx", *ModelBytesFromText(R"(
+      g (float[2] x) => (float[2] "a/b", float[2] "a:b") <float two = {2}> {
+        "a/b" = Neg(x)
+        "a:b" = Mul(x, two)
+      })"));
+  ASSERT_TRUE(
+      WriteNpy(Path("x.npy"), HostTensor::Of<float>(DType::kF32, {2}, std::vector<float>{1, 2}))
+          .ok());
+  const Ended ended = RunTool("two.onnx --input x.npy --output-dir out");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "output  a:b f32[2]")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "  in out/a_b.npy\n")) << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "  in out/a_b_2.npy\n")) << ended.out;
+  const auto holds = [&](const char* file, const std::vector<float>& values) {
+    return SameContent(ReadNpy(Path(file)).value(),
+                       HostTensor::Of<float>(DType::kF32, {2}, values));
+  };
+  EXPECT_TRUE(holds("out/a_b.npy", {-1, -2}));
+  EXPECT_TRUE(holds("out/a_b_2.npy", {2, 4}));
+  ASSERT_EQ(Run("cd out && python3", "-m zipfile -c ../out.npz a_b.npy a_b_2.npy").code, 0);
+  EXPECT_EQ(RunTool("two.onnx --input x.npy --verify out.npz").code, 0);
+  const Ended json = RunTool("two.onnx --output-dir out --json");
+  EXPECT_EQ(nlohmann::json::parse(json.out)["outputs"][1]["file"], "out/a_b_2.npy");
+}
+
 TEST_F(ProgramsTest, JsonHoldsWhatTheHelpSays) {
   const Ended ended = RunTool("shift.onnx --json --top 1 --runs 2");
   const nlohmann::json json = nlohmann::json::parse(ended.out);

@@ -1,5 +1,6 @@
 #include "tools/common/expected.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -12,8 +13,11 @@ namespace onnx_cudnn {
 namespace {
 
 const ValueInfo* FindInfo(const std::string& name, const std::vector<ValueInfo>& infos) {
-  for (const ValueInfo& info : infos) {
-    if (info.name == name || FileNameOf(info.name) == name) return &info;
+  std::vector<std::string> names;
+  for (const ValueInfo& info : infos) names.push_back(info.name);
+  for (const std::vector<std::string>& known : {names, FileNamesOf(names)}) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found != known.end()) return &infos[found - known.begin()];
   }
   return nullptr;
 }

@@ -27,6 +27,7 @@ void AppendOutput(const RunReport& report, const OutputReport& output, std::stri
     absl::StrAppendFormat(&text, "  min %.6g  max %.6g  mean %.6g", s.min, s.max, s.mean);
   }
   if (s.not_finite > 0) absl::StrAppendFormat(&text, "  NaN or infinite %d", s.not_finite);
+  if (!output.file.empty()) absl::StrAppend(&text, "  in ", Printable(output.file));
   text += "\n";
   for (size_t row = 0; row < std::min(output.top.size(), kMaxRowsShown); ++row) {
     if (output.top.size() > 1) absl::StrAppendFormat(&text, "  row %d\n", row);
@@ -57,6 +58,7 @@ void AppendVerified(const RunReport& report, std::string& text) {
 
 Json OutputJson(const RunReport& report, const OutputReport& output) {
   Json json = {{"name", output.name}, {"type", output.type}};
+  if (!output.file.empty()) json["file"] = output.file;
   if (output.is_numbers) {
     const Summary& s = output.summary;
     json.update(Json{{"elements", s.elements},

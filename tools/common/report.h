@@ -16,6 +16,7 @@ struct OutputReport {
   bool is_numbers = true;  // false: no summary, no scores
   Summary summary;
   std::vector<std::vector<Score>> top;  // a row each along the last axis
+  std::string file;                     // that holds it; empty: none was asked
 };
 
 struct VerifyReport {
