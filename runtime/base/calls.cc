@@ -28,6 +28,8 @@ constexpr FileCalls kSystem = {
     .openat2 = OpenAt2,
     .fstat = [](int fd, struct stat* out) { return fstat(fd, out); },
     .realpath = [](const char* path, char* out) { return realpath(path, out); },
+    .readlink = [](const char* path, char* out,
+                   size_t bytes) { return readlink(path, out, bytes); },
     .mmap = [](size_t bytes,
                int fd) { return mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0); },
     .munmap = [](void* data, size_t bytes) { return munmap(data, bytes); },

@@ -18,7 +18,8 @@ struct FileCalls {
   int (*openat2)(int folder, const char* path, int flags, uint64_t resolve);
   int (*fstat)(int fd, struct stat* out);
   char* (*realpath)(const char* path, char* out);  // out: PATH_MAX bytes
-  void* (*mmap)(size_t bytes, int fd);             // read-only and private, from the file's start
+  ssize_t (*readlink)(const char* path, char* out, size_t bytes);
+  void* (*mmap)(size_t bytes, int fd);  // read-only and private, from the file's start
   int (*munmap)(void* data, size_t bytes);
   ssize_t (*pread)(int fd, void* to, size_t bytes, off_t offset);
   ssize_t (*write)(int fd, const void* from, size_t bytes);

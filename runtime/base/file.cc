@@ -78,21 +78,41 @@ absl::StatusOr<std::unique_ptr<Descriptor>> OpenSpecial(const std::string& path)
   return S_ISREG(info.st_mode) ? nullptr : std::move(fd);
 }
 
+// Whether `path` is a name of the file that `fd` is open for.
+absl::StatusOr<bool> LeadsTo(const std::string& path, int fd) {
+  constexpr int kFlags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
+  const Descriptor there(Retry([&] { return Files().open(path.c_str(), kFlags, 0); }));
+  if (there.get() < 0 && errno == ENOENT) return false;
+  if (there.get() < 0) return CallFailed(path, "find", errno);
+  struct stat found = {}, held = {};
+  if (Files().fstat(there.get(), &found) != 0 || Files().fstat(fd, &held) != 0) {
+    return CallFailed(path, "examine", errno);
+  }
+  return found.st_dev == held.st_dev && found.st_ino == held.st_ino;
+}
+
 }  // namespace
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) Files().close(fd_);
 }
 
+FileLock::~FileLock() {
+  if (fd_.get() >= 0) Files().unlink(path_.c_str());
+}
+
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  FileLock lock;
-  lock.fd_ = Descriptor(Retry([&] { return Files().open(path.c_str(), kFlags, 0644); }));
-  if (lock.fd_.get() < 0) return CallFailed(path, "create", errno);
-  if (Retry([&] { return Files().flock(lock.fd_.get(), LOCK_EX); }) < 0) {
-    return CallFailed(path, "lock", errno);
+  while (true) {
+    Descriptor fd(Retry([&] { return Files().open(path.c_str(), kFlags, 0644); }));
+    if (fd.get() < 0) return CallFailed(path, "create", errno);
+    if (Retry([&] { return Files().flock(fd.get(), LOCK_EX); }) < 0) {
+      return CallFailed(path, "lock", errno);
+    }
+    // Who held the lock before may have removed the file that was waited for.
+    ASSIGN_OR_RETURN(const bool is_there, LeadsTo(path, fd.get()));
+    if (is_there) return FileLock(path, std::move(fd));
   }
-  return lock;
 }
 
 absl::StatusOr<File> File::Check(Descriptor fd, std::string name) {
@@ -181,6 +201,22 @@ absl::StatusOr<std::string> RealPath(const std::string& path) {
   return std::string(real);
 }
 
+absl::StatusOr<std::string> EndOfLinks(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::string end = path;
+  char target[PATH_MAX];
+  for (int i = 0; i < kMostLinks; ++i) {
+    const ssize_t size = Files().readlink(end.c_str(), target, sizeof(target));
+    if (size < 0 && (errno == EINVAL || errno == ENOENT)) return end;  // no link, or nothing
+    if (size < 0) return CallFailed(path, "follow", errno);
+    if (static_cast<size_t>(size) == sizeof(target))
+      return CallFailed(path, "follow", ENAMETOOLONG);
+    const std::string to(target, static_cast<size_t>(size));
+    end = to.starts_with('/') ? to : absl::StrCat(FolderOf(end), "/", to);
+  }
+  return CallFailed(path, "follow", ELOOP);
+}
+
 absl::StatusOr<bool> Exists(const std::string& path) {
   const Descriptor fd(Retry([&] { return Files().open(path.c_str(), O_PATH | O_CLOEXEC, 0); }));
   if (fd.get() >= 0) return true;
@@ -211,7 +247,8 @@ absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path) {
   writer.path_ = path;
   ASSIGN_OR_RETURN(writer.fd_, OpenSpecial(path));
   if (writer.fd_ != nullptr) return writer;
-  writer.temporary_ = absl::StrCat(path, ".", getpid(), ".", serial++, ".tmp");
+  ASSIGN_OR_RETURN(writer.target_, EndOfLinks(path));
+  writer.temporary_ = absl::StrCat(writer.target_, ".", getpid(), ".", serial++, ".tmp");
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   Descriptor fd(Retry([&] { return Files().open(writer.temporary_.c_str(), kFlags, 0644); }));
   if (fd.get() < 0) return CallFailed(path, "create", errno);
@@ -236,7 +273,7 @@ absl::Status FileWriter::Append(std::string_view bytes) {
 absl::Status FileWriter::Commit() {
   if (temporary_.empty()) return absl::OkStatus();
   if (Files().fsync(fd_->get()) != 0) return CallFailed(path_, "write", errno);
-  if (Files().rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (Files().rename(temporary_.c_str(), target_.c_str()) != 0) {
     return CallFailed(path_, "create", errno);
   }
   fd_ = nullptr;

@@ -40,11 +40,17 @@ class Descriptor {
 // Keeps others out, in this process and in all, who take the lock of the same file: they wait.
 class FileLock {
  public:
-  // Makes the file, which holds nothing, where it is not there; it stays.
+  // Makes the file, which holds nothing; it goes with the lock.
   static absl::StatusOr<FileLock> Take(const std::string& path);
+  FileLock(FileLock&&) = default;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
 
  private:
-  Descriptor fd_;
+  FileLock(std::string path, Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+
+  std::string path_;
+  Descriptor fd_;  // of none: moved from
 };
 
 // A regular file open for reading. What its size was when it was opened is checked on the
@@ -92,6 +98,9 @@ class Folder {
 // `path` without links, "." and "..".
 absl::StatusOr<std::string> RealPath(const std::string& path);
 
+// `path` itself, or where it leads if it is a link: to a path that is none, and need not be there.
+absl::StatusOr<std::string> EndOfLinks(const std::string& path);
+
 // Whether `path` leads to anything; it need not be readable.
 absl::StatusOr<bool> Exists(const std::string& path);
 
@@ -102,8 +111,8 @@ std::string FolderOf(const std::string& path);
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit);
 
 // Writes a file in several pieces: it appears under its name, whole, when Commit succeeds; until
-// then, and for ever when it is not called, what stood there stays. What is no regular file
-// (/dev/stdout, a pipe) is written directly.
+// then, and for ever when it is not called, what stood there stays. A link stays one: the file that
+// it leads to is written. What is no regular file (/dev/stdout, a pipe) is written directly.
 class FileWriter {
  public:
   static absl::StatusOr<FileWriter> Create(const std::string& path);
@@ -118,8 +127,9 @@ class FileWriter {
   FileWriter() = default;
 
   std::unique_ptr<Descriptor> fd_;  // nullptr: moved from, or committed
-  std::string path_;
-  std::string temporary_;  // empty: path_ itself is written
+  std::string path_;                // as it was given
+  std::string target_;              // behind its links
+  std::string temporary_;           // empty: path_ itself is written
 };
 
 // The whole of `path` becomes `bytes`, or what stood there stays.

@@ -136,8 +136,10 @@ absl::Status Write(const PlanFile& file, const std::string& path) {
   return WriteFile(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+// One for all links to a file.
 absl::StatusOr<FileLock> LockFor(const std::string& path) {
-  return FileLock::Take(absl::StrCat(path, ".lock"));
+  ASSIGN_OR_RETURN(const std::string file, EndOfLinks(path));
+  return FileLock::Take(absl::StrCat(file, ".lock"));
 }
 
 absl::StatusOr<Json> Parse(const std::string& path, const std::string& text) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include "runtime/base/calls.h"
 #include "tests/support/failing_calls.h"
@@ -186,7 +187,7 @@ TEST(FileWriterTest, LeavesTheOldFileUntilCommit) {
 TEST(FileWriterTest, EachFailingCallLeavesTheOldFileAndNothingElse) {
   TempFolder folder;
   const std::string path = folder.Write("a", "old");
-  constexpr int kCalls = 8;  // of a write in which none fails
+  constexpr int kCalls = 9;  // of a write in which none fails
   int failed = 0;
   for (int n = 0; n < kCalls; ++n) {
     FailingCalls calls(n);
@@ -197,7 +198,25 @@ TEST(FileWriterTest, EachFailingCallLeavesTheOldFileAndNothingElse) {
     failed += status.ok() ? 0 : 1;
     folder.Write("a", "old");
   }
-  EXPECT_GE(failed, 5);  // fstat, open, write, fsync, rename; a failing close is harmless
+  EXPECT_GE(failed, 6);  // fstat, readlink, open, write, fsync, rename; a failing close is harmless
+}
+
+TEST(FileWriterTest, WritesThroughLinksWhichStay) {
+  TempFolder folder;
+  std::filesystem::create_directory(folder.path("real"));
+  const std::string real = folder.Write("real/a", "old"), link = folder.path("link");
+  std::filesystem::create_symlink("other", link);  // over another link, from folder to folder
+  std::filesystem::create_symlink("real/a", folder.path("other"));
+  ASSERT_TRUE(WriteFile(link, "new").ok());
+  EXPECT_EQ(Content(real), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("other")));
+  std::filesystem::remove(real);  // a link may lead to what is not there yet
+  ASSERT_TRUE(WriteFile(link, "again").ok());
+  EXPECT_EQ(Content(real), "again");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path("real")), {}), 1);
+  std::filesystem::create_symlink("circle", folder.path("circle"));
+  EXPECT_EQ(WriteFile(folder.path("circle"), "x").code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(FileWriterTest, WritesDirectlyToWhatIsNoRegularFile) {
@@ -229,6 +248,27 @@ TEST(FileLockTest, KeepsOthersOutUntilItsEnd) {
   first = absl::CancelledError();
   other.join();
   EXPECT_TRUE(taken_after_release);
+  EXPECT_EQ(FilesIn(folder), 0);
+}
+
+TEST(FileLockTest, NoTwoHoldItThoughItsFileGoesEachTime) {
+  TempFolder folder;
+  std::atomic<int> holders = 0, most = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        const auto lock = FileLock::Take(folder.path("a.lock"));
+        ASSERT_TRUE(lock.ok()) << lock.status();
+        most = std::max<int>(most, ++holders);
+        std::this_thread::yield();
+        --holders;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(FilesIn(folder), 0);
 }
 
 TEST(FileLockTest, SaysWhyItCannotBeTaken) {
@@ -255,6 +295,15 @@ TEST(RealPathTest, ResolvesLinks) {
   std::filesystem::create_symlink("a", folder.path("link"));
   EXPECT_EQ(RealPath(folder.path("link")).value(), folder.path("a"));
   EXPECT_EQ(RealPath(folder.path("none")).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(EndOfLinksTest, FollowsThemAll) {
+  TempFolder folder;
+  std::filesystem::create_symlink("b", folder.path("a"));
+  std::filesystem::create_symlink("/no/such/file", folder.path("b"));
+  EXPECT_EQ(EndOfLinks(folder.path("a")).value(), "/no/such/file");
+  EXPECT_EQ(EndOfLinks(folder.path("none")).value(), folder.path("none"));
+  EXPECT_EQ(EndOfLinks(folder.Write("file", "")).value(), folder.path("file"));
 }
 
 TEST(FolderOfTest, CutsTheLastPart) {

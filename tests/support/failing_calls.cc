@@ -35,6 +35,8 @@ constexpr FileCalls kFailing = {
     .fstat = [](int fd, struct stat* out) { return Fails() ? -1 : Real().fstat(fd, out); },
     .realpath = [](const char* path,
                    char* out) { return Fails() ? nullptr : Real().realpath(path, out); },
+    .readlink = [](const char* path, char* out,
+                   size_t bytes) { return Fails() ? -1 : Real().readlink(path, out, bytes); },
     .mmap = [](size_t bytes, int fd) -> void* {
       if (Fails()) return MAP_FAILED;
       void* data = Real().mmap(bytes, fd);

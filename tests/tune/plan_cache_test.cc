@@ -48,6 +48,11 @@ std::string Content(const std::string& path) { return ReadFile(path, 1 << 20).va
 
 class PlanCacheTest : public testing::Test {
  protected:
+  int Files() const {
+    const auto files = std::filesystem::directory_iterator(folder_.path());
+    return static_cast<int>(std::distance(begin(files), end(files)));
+  }
+
   const TempFolder folder_;
   const std::string path_ = folder_.path("plans.json");
 };
@@ -192,6 +197,48 @@ TEST_F(PlanCacheTest, MergesFilesIntoANewOne) {
   EXPECT_EQ(merged->entries.at({"h200", "both"}).us, 3);
   EXPECT_EQ(MergePlanCaches(path_, {folder_.path("none.json")}).code(),
             absl::StatusCode::kNotFound);
+}
+
+TEST_F(PlanCacheTest, WritesThroughALink) {
+  const std::string real = folder_.path("real.json");
+  Write(real, {Entry("a", 1)});
+  std::filesystem::create_symlink("real.json", path_);
+  Write(path_, {Entry("b", 2)});
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  EXPECT_EQ(ReadPlanFile(real)->entries.size(), 2u);
+  ASSERT_TRUE(MergePlanCaches(path_, {real}).ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  EXPECT_EQ(Files(), 2);
+}
+
+TEST_F(PlanCacheTest, WhatFailsLeavesNeitherALockNorATemporaryFile) {
+  folder_.Write("broken.json", "{");
+  EXPECT_FALSE(MergePlanCaches(path_, {folder_.path("broken.json")}).ok());
+  EXPECT_FALSE(MergePlanCaches(path_, {folder_.path("none.json")}).ok());
+  EXPECT_FALSE(PrunePlanCache(path_, "h200").ok());
+  EXPECT_EQ(Files(), 1);
+  Write(folder_.path("a.json"), {Entry("a", 1)});
+  EXPECT_EQ(Files(), 2);
+  int failed = 0;
+  for (const int error : {ENOSPC, EIO}) {
+    for (int at = 0;; ++at) {
+      absl::Status status;
+      int made = 0;
+      {
+        const FailingCalls calls(at, error);
+        status = MergePlanCaches(path_, {folder_.path("a.json")});
+        made = calls.count();
+      }
+      if (made <= at) break;
+      if (status.ok()) std::filesystem::remove(path_);
+      failed += status.ok() ? 0 : 1;
+      // A lock that cannot be taken may be another's.
+      if (absl::StrContains(status.message(), ".lock")) std::filesystem::remove(path_ + ".lock");
+      EXPECT_EQ(Files(), 2) << "call " << at << ": " << status;
+    }
+    std::filesystem::remove(path_);
+  }
+  EXPECT_GE(failed, 12);
 }
 
 TEST_F(PlanCacheTest, PrunesADeviceOrAVersion) {
