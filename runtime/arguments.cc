@@ -31,12 +31,27 @@ bool FitsDims(const ValueInfo& info, const std::vector<int64_t>& shape) {
       [](const ValueInfo::Extent& e, int64_t found) { return e.value < 0 || e.value == found; });
 }
 
-std::string TypeText(const ValueInfo& info) { return ToString(info).substr(info.name.size() + 1); }
-
-std::string NameOf(const DeviceRef& device) {
-  return device.kind == DeviceKind::kCpu ? "the host"
-                                         : absl::StrCat("CUDA device ", device.ordinal);
+// What to do where an image lies in the other order; empty: it does not.
+std::string OtherLayout(const ValueInfo& info, const TensorView& view) {
+  struct Layout {
+    const char *found, *expected, *transpose;
+    std::vector<int> axes;
+  };
+  static const auto& layouts =
+      *new std::vector<Layout>{{"NCHW", "NHWC", "(0, 2, 3, 1)", {0, 2, 3, 1}},
+                               {"NHWC", "NCHW", "(0, 3, 1, 2)", {0, 3, 1, 2}}};
+  if (!info.ranked || view.shape.size() != 4 || FitsDims(info, view.shape)) return "";
+  for (const Layout& layout : layouts) {
+    std::vector<int64_t> transposed;
+    for (const int axis : layout.axes) transposed.push_back(view.shape[axis]);
+    if (!FitsDims(info, transposed)) continue;
+    return absl::StrCat("; it fits as ", layout.expected, ", if it is ", layout.found,
+                        " now: in numpy, x.transpose", layout.transpose);
+  }
+  return "";
 }
+
+std::string TypeText(const ValueInfo& info) { return ToString(info).substr(info.name.size() + 1); }
 
 absl::Status CheckDevice(const ValueInfo& info, const TensorView& view, std::string_view what,
                          const DeviceRef& device) {
@@ -52,9 +67,9 @@ absl::Status CheckDevice(const ValueInfo& info, const TensorView& view, std::str
 absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::string_view what,
                        const DeviceRef& device) {
   if (view.dtype != info.dtype || !FitsDims(info, view.shape)) {
-    return absl::InvalidArgumentError(absl::StrFormat("%s: expected %s, found %s%s",
-                                                      Where(what, info), TypeText(info),
-                                                      NameOf(view.dtype), ToString(view.shape)));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expected %s, found %s%s%s", Where(what, info), TypeText(info),
+                        NameOf(view.dtype), ToString(view.shape), OtherLayout(info, view)));
   }
   // Elements that fit as the widest number fit as std::string objects too.
   const DType counted = view.dtype == DType::kString ? DType::kC128 : view.dtype;
@@ -124,6 +139,13 @@ absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t 
         "%s %d: expected memory aligned to %d bytes, found %p", what, index, alignment, view.data));
   }
   return absl::OkStatus();
+}
+
+std::string NameOf(const DeviceRef& device) {
+  if (device == DeviceRef{}) return "the host";
+  if (device.kind == DeviceKind::kCpu) return absl::StrCat("cpu:", device.ordinal);
+  if (device.kind == DeviceKind::kCuda) return absl::StrCat("CUDA device ", device.ordinal);
+  return absl::StrFormat("a device of the unknown kind %d", static_cast<int>(device.kind));
 }
 
 ValueInfo DescribeValue(std::string_view name, const Type& type) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "runtime/session.h"
 
 namespace onnx_cudnn {
+
+std::string NameOf(const DeviceRef& device);  // "the host", "cpu:3", "CUDA device 0"
 
 ValueInfo DescribeValue(std::string_view name, const Type& type);
 

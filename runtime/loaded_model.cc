@@ -44,10 +44,17 @@ absl::Status CheckOptions(const SessionOptions& options) {
     const char* name;
     int value, least, most;
   };
-  const Rule rules[] = {{"optimization_level", options.optimization_level, 0, 2},
-                        {"streams", options.streams, 0, 64},
-                        {"max_programs", options.max_programs, 1, 1 << 20},
-                        {"max_executors_per_program", options.max_executors_per_program, 1, 1024}};
+  const Rule rules[] = {
+      {"device", static_cast<int>(options.device), 0, static_cast<int>(DeviceChoice::kCuda)},
+      {"precision", static_cast<int>(options.precision), 0,
+       static_cast<int>(PrecisionChoice::kBf16)},
+      {"partitioner", static_cast<int>(options.partitioner), 0,
+       static_cast<int>(PartitionerChoice::kCost)},
+      {"tune", static_cast<int>(options.tune), 0, static_cast<int>(TuneMode::kBackground)},
+      {"optimization_level", options.optimization_level, 0, 2},
+      {"streams", options.streams, 0, 64},
+      {"max_programs", options.max_programs, 1, 1 << 20},
+      {"max_executors_per_program", options.max_executors_per_program, 1, 1024}};
   for (const Rule& rule : rules) {
     if (rule.value >= rule.least && rule.value <= rule.most) continue;
     return absl::InvalidArgumentError(absl::StrFormat(

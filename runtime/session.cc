@@ -1,7 +1,6 @@
 #include "runtime/session.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
@@ -61,6 +60,14 @@ Result<T> AtEdge(Body body) {
   } catch (...) {
     return ToError(StatusOfException());
   }
+}
+
+// `state` is what a Session or a Binding holds.
+template <typename State>
+absl::Status CheckNotMovedFrom(const State& state, std::string_view what) {
+  if (state != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "the %s was moved from: only the one that it was moved to can be used", what));
 }
 
 absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options) {
@@ -134,9 +141,16 @@ absl::StatusOr<std::vector<Tensor>> RunIntoNew(const LoadedModel& model,
   return tensors;
 }
 
+absl::Status CheckNumbers(DType dtype) {
+  if (BitsOf(dtype) > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("expected numbers, found ", NameOf(dtype)));
+}
+
 std::shared_ptr<void> EmptyStrings(int64_t count) {
   return std::shared_ptr<std::string>(new std::string[count], std::default_delete<std::string[]>());
 }
+
+const std::vector<ValueInfo> kNoValues;
 
 LoadOptions LoadOptionsOf(const SessionOptions& options) {
   return {.external_bytes = options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead,
@@ -226,6 +240,7 @@ Binding::~Binding() = default;
 
 Result<void> Binding::Run(const RunOptions& options) {
   return AtEdge<void>([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckNotMovedFrom(impl_, "Binding"));
     RETURN_IF_ERROR(CheckRunOptions(*impl_->model, options));
     RETURN_IF_ERROR(impl_->CheckValues(options.stream));
     return impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream);
@@ -234,12 +249,19 @@ Result<void> Binding::Run(const RunOptions& options) {
 
 Result<std::vector<double>> Binding::TimeRuns(int runs) {
   return AtEdge<std::vector<double>>([&]() -> absl::StatusOr<std::vector<double>> {
+    RETURN_IF_ERROR(CheckNotMovedFrom(impl_, "Binding"));
+    if (runs < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("TimeRuns: expected 0 runs or more, found ", runs));
+    }
     RETURN_IF_ERROR(impl_->CheckValues(/*callers_stream=*/nullptr));
     return impl_->executor->Time(impl_->inputs, impl_->outputs, runs);
   });
 }
 
-std::string_view Binding::graph_note() const { return impl_->executor->capture_note(); }
+std::string_view Binding::graph_note() const {
+  return impl_ == nullptr ? std::string_view() : impl_->executor->capture_note();
+}
 
 Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
@@ -269,23 +291,41 @@ Session::~Session() {
   if (model_ != nullptr) model_->StopTuning();
 }
 
-const std::vector<ValueInfo>& Session::inputs() const { return model_->inputs(); }
-const std::vector<ValueInfo>& Session::outputs() const { return model_->outputs(); }
-std::string_view Session::device() const { return model_->device().name(); }
-DeviceRef Session::device_ref() const { return model_->device_ref(); }
-DeviceFacts Session::device_facts() const { return model_->device_facts(); }
-PrecisionChoice Session::precision() const { return model_->precision(); }
-std::string_view Session::device_note() const { return model_->device_note(); }
-SessionStats Session::stats() const { return model_->stats(); }
+const std::vector<ValueInfo>& Session::inputs() const {
+  return model_ == nullptr ? kNoValues : model_->inputs();
+}
+const std::vector<ValueInfo>& Session::outputs() const {
+  return model_ == nullptr ? kNoValues : model_->outputs();
+}
+std::string_view Session::device() const {
+  return model_ == nullptr ? std::string_view() : model_->device().name();
+}
+DeviceRef Session::device_ref() const {
+  return model_ == nullptr ? DeviceRef() : model_->device_ref();
+}
+DeviceFacts Session::device_facts() const {
+  return model_ == nullptr ? DeviceFacts() : model_->device_facts();
+}
+PrecisionChoice Session::precision() const {
+  return model_ == nullptr ? PrecisionChoice::kAuto : model_->precision();
+}
+std::string_view Session::device_note() const {
+  return model_ == nullptr ? std::string_view() : model_->device_note();
+}
+SessionStats Session::stats() const { return model_ == nullptr ? SessionStats() : model_->stats(); }
 
 Result<std::vector<Tensor>> Session::Run(const std::vector<NamedView>& inputs,
                                          const RunOptions& options) const {
-  return AtEdge<std::vector<Tensor>>([&] { return RunIntoNew(*model_, inputs, options); });
+  return AtEdge<std::vector<Tensor>>([&]() -> absl::StatusOr<std::vector<Tensor>> {
+    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
+    return RunIntoNew(*model_, inputs, options);
+  });
 }
 
 Result<void> Session::Run(const std::vector<NamedView>& inputs,
                           const std::vector<NamedView>& outputs, const RunOptions& options) const {
   return AtEdge<void>([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, options));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
@@ -296,6 +336,7 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
 Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
                               const std::vector<NamedView>& outputs) const {
   return AtEdge<Binding>([&]() -> absl::StatusOr<Binding> {
+    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
     auto impl = std::make_unique<Binding::Impl>();
@@ -313,6 +354,7 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
 
 Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>& inputs) const {
   return AtEdge<std::vector<ValueInfo>>([&]() -> absl::StatusOr<std::vector<ValueInfo>> {
+    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
     return OutputsOf(prepared.pool->program());
   });
@@ -320,9 +362,11 @@ Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>&
 
 Result<Tensor> Session::ToDevice(const TensorView& host) const {
   return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
-    if (BitsOf(host.dtype) == 0 || host.device != DeviceRef{}) {
+    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
+    RETURN_IF_ERROR(CheckNumbers(host.dtype));
+    if (host.device != DeviceRef{}) {
       return absl::InvalidArgumentError(
-          absl::StrCat("expected numbers in the host's memory, found ", NameOf(host.dtype)));
+          absl::StrCat("expected memory of the host, found memory of ", NameOf(host.device)));
     }
     ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(host.dtype, host.shape));
     RETURN_IF_ERROR(CheckPointer(host, "tensor", 0));
@@ -343,6 +387,9 @@ Result<Tensor> Session::ToDevice(const TensorView& host) const {
 
 Result<Tensor> Session::ToHost(const Tensor& tensor) const {
   return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
+    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
+    RETURN_IF_ERROR(CheckNumbers(tensor.dtype()));
+    RETURN_IF_ERROR(CheckPointer(tensor.view(), "tensor", 0));
     Result<Tensor> copy = Tensor::Allocate(tensor.dtype(), tensor.shape());
     if (!copy.ok()) return absl::ResourceExhaustedError(copy.error().message);
     RETURN_IF_ERROR(model_->transfers().ToHost(tensor.raw(), copy.value().raw(), tensor.bytes()));

@@ -311,9 +311,9 @@ class Binding {
   // Reads the bound inputs as they are now, returns when the bound outputs are written. Errors as
   // Session::Run's.
   Result<void> Run(const RunOptions& options = {});
-  // Milliseconds of each of `runs` Runs on the device, after two that are not counted: by its own
-  // clock, without copies from and to host memory, where Runs are recorded in a CUDA graph; else by
-  // the host's clock.
+  // Milliseconds of each of `runs` ≥ 0 Runs on the device, after two that are not counted: by its
+  // own clock, without copies from and to host memory, where Runs are recorded in a CUDA graph;
+  // else by the host's clock.
   Result<std::vector<double>> TimeRuns(int runs);
   // Why Runs are not recorded in a CUDA graph; empty: they are, or there was no second Run yet.
   std::string_view graph_note() const;
@@ -330,7 +330,8 @@ class LoadedModel;
 // A loaded model that runs. A scalar or vector input whose values decide shapes (the shape of a
 // Reshape), of at most 4 KiB, is read before the Run: each of its values has a Program of its own.
 // So are inputs of strings, of at most 1 MiB (Unimplemented above).
-// Every const member may be called from any number of threads at once. No member throws.
+// Every const member may be called from any number of threads at once. No member throws. After a
+// move from it (of a Binding too) all that can fail is FailedPrecondition, all else gives nothing.
 //   errors  InvalidArgument: an input is unknown, missing, or of another dtype or shape than the
 //   model says (found versus
 //           expected); values that an op does not take (an index out of range). ResourceExhausted:

@@ -25,6 +25,13 @@ constexpr std::array<DTypeInfo, kLastDType + 1> kDTypes = {{
     {"u2", 2},         {"i2", 2},
 }};
 
+// Callers of the C++ API may give any number.
+const DTypeInfo& InfoOf(DType dtype) {
+  constexpr static DTypeInfo kUnknown = {"an unknown dtype", 0};
+  const auto number = static_cast<size_t>(dtype);
+  return number < kDTypes.size() ? kDTypes[number] : kUnknown;
+}
+
 std::string ToString(const Dim& dim) {
   if (dim.value >= 0) return absl::StrCat(dim.value);
   return dim.symbol.empty() || dim.made_up() ? "?" : Printable(dim.symbol);
@@ -47,8 +54,8 @@ std::string TensorToString(const Type& type) {
 
 }  // namespace
 
-std::string_view NameOf(DType dtype) { return kDTypes[static_cast<int>(dtype)].name; }
-int BitsOf(DType dtype) { return kDTypes[static_cast<int>(dtype)].bits; }
+std::string_view NameOf(DType dtype) { return InfoOf(dtype).name; }
+int BitsOf(DType dtype) { return InfoOf(dtype).bits; }
 
 int64_t ElementsOf(absl::Span<const int64_t> dims) {
   int64_t elements = 1;
