@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/cudnn/cudnn_rules.h"
+#include "runtime/exec/cpu_device.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/view_engine.h"
 #include "runtime/gemm/gemm_rules.h"
@@ -46,7 +47,7 @@ OwnedTarget TargetOver(EngineList engines, DeviceInfo info) {
 }
 
 absl::StatusOr<OwnedTarget> MakeTarget(std::string_view name) {
-  if (name == "cpu") return TargetOver(CpuEngines(), DeviceInfo());
+  if (name == "cpu") return TargetOver(CpuEngines(), MakeCpuDevice()->info());
   if (name == "h200") return TargetOver(GpuEngines(GpuRules()), H200());
   return absl::InvalidArgumentError(
       absl::StrFormat("unknown target \"%s\", expected one of: cpu, h200", name));

@@ -139,7 +139,7 @@ absl::StatusOr<Explanation> Explain(const Graph& graph,
   }
   explanation.totals = Sum(explanation);
   explanation.copies = CopiesOf(program->graph, target.info);
-  explanation.memory = ReportMemory(*program);
+  explanation.memory = ReportMemory(*program, target.info);
   return explanation;
 }
 

@@ -65,16 +65,26 @@ std::vector<int64_t> LiveBytes(const std::vector<BufferReport>& buffers, size_t 
   return live_bytes;
 }
 
+int64_t TensorBytes(const Value& value) {
+  return value.dtype() == DType::kString ? 0 : value.bytes();
+}
+
 }  // namespace
 
-MemoryReport ReportMemory(const Program& program) {
+MemoryReport ReportMemory(const Program& program, const DeviceInfo& info) {
   MemoryReport report{.weight_bytes = program.weight_bytes,
                       .arena_bytes = program.memory.arena_bytes,
                       .host_arena_bytes = program.host_memory.arena_bytes,
                       .peak_bytes = program.peak_bytes,
-                      .buffers = BuffersOf(program)};
+                      .buffers = BuffersOf(program),
+                      .device_bytes = info.memory_bytes};
   for (const Partition& p : program.partitions) {
     report.workspace_bytes = std::max(report.workspace_bytes, p.step->workspace_bytes());
+  }
+  report.needed_bytes = report.weight_bytes + report.arena_bytes;
+  for (const Value* input : program.graph.inputs()) report.needed_bytes += TensorBytes(*input);
+  for (const GraphOutput& output : program.graph.outputs()) {
+    report.needed_bytes += TensorBytes(*output.value);
   }
   report.live_bytes = LiveBytes(report.buffers, program.schedule.steps.size());
   return report;

@@ -169,6 +169,20 @@ TEST_F(ExplainTest, MemoryHoldsEveryBufferWithItsLife) {
   EXPECT_EQ(m.arena_bytes, 2048);
 }
 
+TEST_F(ExplainTest, SaysWhetherTheDeviceHasTheMemory) {
+  const Graph graph =
+      GraphFromText("g (float[256] x) => (float[256] y) <float[256] w> { a = Neg(x) y = Abs(a) }");
+  Target target = TargetOf({host_.get()});
+  for (const int64_t bytes : {int64_t{0}, int64_t{3 * 1024}, int64_t{3 * 1024 - 1}}) {
+    target.info.memory_bytes = bytes;
+    const auto e = Explain(graph, {}, target, {});
+    ASSERT_TRUE(e.ok()) << e.status();
+    EXPECT_EQ(e->memory.needed_bytes, 3 * 1024);  // x, a and y
+    EXPECT_EQ(e->memory.device_bytes, bytes);
+    EXPECT_EQ(e->memory.fits(), bytes != 3 * 1024 - 1);
+  }
+}
+
 TEST_F(ExplainTest, BuffersThatShareBytesCountOnce) {
   const Explanation e =
       Of("g (float[256] x) => (float[256] y) { a = Neg(x) b = Relu(a) y = Abs(b) }", {host_.get()});

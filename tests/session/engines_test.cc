@@ -20,6 +20,11 @@ TEST(EnginesTest, TargetsHoldTheirEnginesInOrder) {
   EXPECT_EQ(EnginesOf(h200->target), (Names{"view", "cudnn", "gemm", "kernel", "host"}));
 }
 
+TEST(EnginesTest, TargetsKnowTheirMemory) {
+  EXPECT_GT(MakeTarget("cpu")->target.info.memory_bytes, int64_t{1} << 28);
+  EXPECT_EQ(MakeTarget("h200")->target.info.memory_bytes, 150'109'880'320);
+}
+
 TEST(EnginesTest, UnknownTargetListsTheNames) {
   const absl::Status status = MakeTarget("h900").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

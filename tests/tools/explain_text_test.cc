@@ -95,6 +95,17 @@ TEST(ExplainTextTest, FormatCostsAddUpByKind) {
             1);
 }
 
+TEST(ExplainTextTest, WarnsWhereTheTargetHasLessMemory) {
+  Explanation e{.target = "h200"};
+  e.memory.needed_bytes = 4'400'000'000'000;
+  EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/false), "warning"), 0);  // it is not known
+  e.memory.device_bytes = 150'109'880'320;
+  EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/false),
+                      "warning  weights, arena, inputs and outputs are 4.40 TB, h200 has 150.11 "
+                      "GB: give smaller inputs (--shape)"),
+            1);
+}
+
 TEST(ExplainTextTest, VerboseShowsBuffersAndTheTimeline) {
   Explanation e;
   e.memory.buffers.push_back({"conv_out", Space::kDevice, 256, 1024, 0, 2});

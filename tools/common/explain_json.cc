@@ -76,9 +76,15 @@ Json TotalsJson(const Totals& t) {
 }
 
 Json MemoryJson(const MemoryReport& m) {
-  return {{"weight_bytes", m.weight_bytes},           {"arena_bytes", m.arena_bytes},
-          {"host_arena_bytes", m.host_arena_bytes},   {"peak_bytes", m.peak_bytes},
-          {"buffers", ListOf(m.buffers, BufferJson)}, {"live_bytes", m.live_bytes}};
+  return {{"weight_bytes", m.weight_bytes},
+          {"arena_bytes", m.arena_bytes},
+          {"host_arena_bytes", m.host_arena_bytes},
+          {"peak_bytes", m.peak_bytes},
+          {"needed_bytes", m.needed_bytes},
+          {"device_bytes", m.device_bytes},
+          {"fits", m.fits()},
+          {"buffers", ListOf(m.buffers, BufferJson)},
+          {"live_bytes", m.live_bytes}};
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ void AppendWrapped(std::string& out, size_t indent, std::string_view text) {
 
 std::string Bytes(int64_t bytes) {
   const auto b = static_cast<double>(bytes);
+  if (bytes >= 1'000'000'000'000) return absl::StrFormat("%.2f TB", b / 1e12);
   if (bytes >= 1'000'000'000) return absl::StrFormat("%.2f GB", b / 1e9);
   if (bytes >= 1'000'000) return absl::StrFormat("%.2f MB", b / 1e6);
   if (bytes >= 1'000) return absl::StrFormat("%.2f kB", b / 1e3);
@@ -80,6 +81,10 @@ void AppendTotals(const Explanation& e, std::string& out) {
     absl::StrAppend(&memory, ", host arena ", Bytes(m.host_arena_bytes));
   }
   AppendLine(out, std::move(memory));
+  if (m.fits()) return;
+  AppendLine(out, absl::StrFormat("warning  weights, arena, inputs and outputs are %s, %s has %s: "
+                                  "give smaller inputs (--shape)",
+                                  Bytes(m.needed_bytes), e.target, Bytes(m.device_bytes)));
 }
 
 // ── Partitions ──
