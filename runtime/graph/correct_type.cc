@@ -11,6 +11,8 @@
 namespace onnx_cudnn {
 namespace {
 
+constexpr DTypeSet kHalfTypes = {DType::kF16, DType::kBF16};
+
 bool IsRanked(const Node& node, int input) {
   return node.has_input(input) && node.input(input).type().is_tensor() &&
          node.input(input).type().ranked;
@@ -105,6 +107,18 @@ T ElementOf(const HostTensor& tensor) {
   }
 }
 
+// ONNX's function reads no depth of 16-bit floats.
+void CorrectOneHot(const Node& node, absl::FunctionRef<const HostTensor*(const Value&)> constant,
+                   Type& type) {
+  const HostTensor* depth = node.has_input(1) ? constant(node.input(1)) : nullptr;
+  if (depth == nullptr || depth->elements() != 1 || !kHalfTypes.Has(depth->dtype())) return;
+  const auto rank = static_cast<int64_t>(type.dims.size());
+  const int64_t axis = node.attrs().Int("axis", -1);
+  if (type.ranked && -rank <= axis && axis < rank) {
+    type.dims[axis < 0 ? axis + rank : axis] = {.value = ElementOf<int64_t>(*depth)};
+  }
+}
+
 // ONNX's function subtracts f32 in float, and counts the elements of 16-bit types not at all.
 absl::Status CorrectRange(const Node& node,
                           absl::FunctionRef<const HostTensor*(const Value&)> constant, Type& type) {
@@ -121,8 +135,7 @@ absl::Status CorrectRange(const Node& node,
                        ElementOf<T>(*numbers[2]));
   };
   const DType dtype = numbers[0]->dtype();
-  const bool is_half = dtype == DType::kF16 || dtype == DType::kBF16;
-  ASSIGN_OR_RETURN(const int64_t count, is_half                  ? length(float{})
+  ASSIGN_OR_RETURN(const int64_t count, kHalfTypes.Has(dtype)    ? length(float{})
                                         : kFloatTypes.Has(dtype) ? length(double{})
                                                                  : length(int64_t{}));
   type.ranked = true;
@@ -139,6 +152,7 @@ absl::Status CorrectType(const Node& node,
   if (node.op() == "Split") return CheckSplit(node);
   if (node.op() == "GatherND") CorrectGatherND(node, type);
   if (node.op() == "MaxUnpool") return CorrectMaxUnpool(node, constant, type);
+  if (node.op() == "OneHot") CorrectOneHot(node, constant, type);
   if (node.op() == "Pad") CorrectPad(node, constant, type);
   return node.op() == "Range" ? CorrectRange(node, constant, type) : absl::OkStatus();
 }

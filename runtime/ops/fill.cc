@@ -14,7 +14,7 @@ namespace onnx_cudnn {
 namespace {
 
 Support CheckConstantOfShape(const Node& node) {
-  if (!kMovableTypes.Has(node.output(0).dtype())) {
+  if (!kPackedTypes.Has(node.output(0).dtype())) {
     return Support::No(
         absl::StrCat("a fill of ", NameOf(node.output(0).dtype()), " is not implemented"));
   }
@@ -25,10 +25,25 @@ Support CheckConstantOfShape(const Node& node) {
                                          : Support::No("the output is not of value's type");
 }
 
+// Every byte holds `code` as often as there is room; behind the last element stand zeros.
+void FillPacked(const MutableTensorRef& out, unsigned code) {
+  const int bits = BitsOf(out.dtype);
+  unsigned byte = 0;
+  for (int at = 0; at < 8; at += bits) byte |= (code & ((1u << bits) - 1)) << at;
+  auto* bytes = static_cast<uint8_t*>(out.data);
+  std::memset(bytes, static_cast<int>(byte), out.bytes());
+  const int64_t rest = out.elements() * bits % 8;
+  if (rest != 0) bytes[out.bytes() - 1] &= static_cast<uint8_t>((1 << rest) - 1);
+}
+
 absl::Status ReferenceConstantOfShape(const ReferenceArgs& args) {
   const MutableTensorRef& out = args.out[0];
   RETURN_IF_ERROR(ExpectDims("output", out.dims, args.in[0].as<int64_t>()));
   const HostTensor* value = args.node.attrs().Get<HostTensor>("value");
+  if (BitsOf(out.dtype) < 8) {  // of f32, without a value, are more
+    FillPacked(out, *static_cast<const uint8_t*>(value->raw()));
+    return absl::OkStatus();
+  }
   const uint64_t zero[2] = {};
   FillElements(out.data, value == nullptr ? zero : value->raw(), ElementBytes(out.dtype),
                out.elements(), args.threads);

@@ -101,6 +101,9 @@ TEST(InferTest, FollowsTheSpecificationWhereOnnxsFunctionsDoNot) {
                      "{ y = ConvTranspose<output_shape = [2]>(x, w) }"),
             "f32[N,4,2]");
   EXPECT_EQ(Inferred("g (float[2,3] x, int64[2] i) => (y) { y = GatherND(x, i) }"), "f32[]");
+  EXPECT_EQ(Inferred("g (float[2] x, float[2] v) => (y) <float16 d = {16896}>"
+                     " { y = OneHot<axis = 0>(x, d, v) }"),
+            "f32[3,2]");
   EXPECT_EQ(Inferred("g (float[2] x) => (y) <int64[2] p = {1,1}, float c = {0}, int32[1] a = {0}>"
                      " { y = Pad(x, p, c, a) }"),
             "f32[4]");

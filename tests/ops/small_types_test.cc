@@ -74,6 +74,26 @@ TEST(SmallTypesTest, PacksTheFirstElementLowest) {
   EXPECT_EQ(back[1], 7);
 }
 
+TEST(SmallTypesTest, FillsPackedElements) {
+  HostTensor value = HostTensor::Allocate(DType::kU2, {1});
+  *static_cast<uint8_t*>(value.mutable_raw()) = 2;
+  const auto filled =
+      RunOp({"ConstantOfShape", {TensorOf(DType::kI64, {1}, {5})}, {{"value", value}}});
+  ASSERT_TRUE(filled.ok()) << filled.status();
+  const auto* bytes = static_cast<const uint8_t*>(filled->front().raw());
+  EXPECT_EQ(filled->front().dims(), (Dims{5}));
+  EXPECT_EQ(bytes[0], 0b10101010);
+  EXPECT_EQ(bytes[1], 0b10);
+}
+
+TEST(SmallTypesTest, QuantizeLinearTakesAScaleOfIntegers) {
+  const Numbers y =
+      RunForNumbers({"QuantizeLinear",
+                     {TensorOf(DType::kI32, {4}, {-5, 5, 7, 1000}), TensorOf(DType::kI32, {}, {2}),
+                      TensorOf(DType::kI8, {}, {1})}});
+  EXPECT_EQ(y.values, (std::vector<double>{-1, 3, 5, 127}));
+}
+
 // Through memory: an odd count, and more than one block of a thread.
 TEST(SmallTypesTest, QuantizeLinearAndBackOverManyBlocks) {
   constexpr int64_t kCount = 20001;
