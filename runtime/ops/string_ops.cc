@@ -71,10 +71,10 @@ absl::StatusOr<Normalizer> NormalizerOf(const Node& node) {
 
 using Pieces = std::vector<std::string_view>;
 
-// As Python's split(None, most): a rest keeps its own white space but at its start.
+// A rest keeps the white space within it.
 Pieces SplitAtSpace(std::string_view text, int64_t most) {
   Pieces pieces;
-  for (text = absl::StripLeadingAsciiWhitespace(text); !text.empty();
+  for (text = absl::StripAsciiWhitespace(text); !text.empty();
        text = absl::StripLeadingAsciiWhitespace(text)) {
     const auto* end = std::find_if(text.begin(), text.end(), absl::ascii_isspace);
     const size_t size =

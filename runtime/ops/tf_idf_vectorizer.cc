@@ -52,6 +52,20 @@ absl::Status ReadPool(const Node& node, Vectorizer& vectorizer) {
              : absl::InvalidArgumentError("the pool's grams do not match ngram_indexes");
 }
 
+// Weights stand in the order of the pool's grams.
+absl::Status ReadWeights(const Node& node, Vectorizer& vectorizer) {
+  const auto* weights = node.attrs().Get<std::vector<float>>("weights");
+  if (weights == nullptr || weights->empty()) return absl::OkStatus();
+  const std::vector<int64_t> columns = node.attrs().Ints("ngram_indexes");
+  if (weights->size() != columns.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", weights->size(), " weights for ", columns.size(), " grams"));
+  }
+  vectorizer.weights.resize(vectorizer.column_count, 1);
+  for (size_t i = 0; i < columns.size(); ++i) vectorizer.weights[columns[i]] = (*weights)[i];
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Vectorizer> VectorizerOf(const Node& node) {
   const Attrs& attrs = node.attrs();
   Vectorizer vectorizer = {.shortest = attrs.Int("min_gram_length", 0),
@@ -64,10 +78,7 @@ absl::StatusOr<Vectorizer> VectorizerOf(const Node& node) {
       vectorizer.most_skipped < 0)
     return absl::InvalidArgumentError("the lengths of grams are out of range");
   RETURN_IF_ERROR(ReadPool(node, vectorizer));
-  if (const auto* weights = attrs.Get<std::vector<float>>("weights")) vectorizer.weights = *weights;
-  if (!vectorizer.weights.empty() &&
-      static_cast<int64_t>(vectorizer.weights.size()) < vectorizer.column_count)
-    return absl::InvalidArgumentError("there are fewer weights than columns");
+  RETURN_IF_ERROR(ReadWeights(node, vectorizer));
   return vectorizer;
 }
 

@@ -126,11 +126,11 @@ TEST(StringSplitTest, SplitsAtRunsOfSpaceWithoutOne) {
 
 TEST(StringSplitTest, StopsAfterMaxsplit) {
   const Attrs one = {{"maxsplit", int64_t{1}}};
-  ExpectStrings(OneNode("StringSplit", {Text({" a  b c "})}, one).Output(), {1, 2}, {"a", "b c "});
+  ExpectStrings(OneNode("StringSplit", {Text({" a  b c "})}, one).Output(), {1, 2}, {"a", "b c"});
   const Attrs comma = {{"delimiter", std::string(",")}, {"maxsplit", int64_t{1}}};
   ExpectStrings(OneNode("StringSplit", {Text({"a,b,c"})}, comma).Output(), {1, 2}, {"a", "b,c"});
   const Attrs none = {{"maxsplit", int64_t{0}}};
-  ExpectStrings(OneNode("StringSplit", {Text({" a b "})}, none).Output(), {1, 1}, {"a b "});
+  ExpectStrings(OneNode("StringSplit", {Text({" a b "})}, none).Output(), {1, 1}, {"a b"});
 }
 
 TEST(StringMovesTest, CompareAndChoose) {
@@ -177,6 +177,23 @@ TEST(StringMovesTest, CountPhrases) {  // "b", and "a b" next to each other
   const HostTensor found = counts.Output();
   EXPECT_EQ(found.data<float>()[0], 2);
   EXPECT_EQ(found.data<float>()[1], 1);
+}
+
+TEST(StringMovesTest, WeighPhrasesInTheOrderOfThePool) {  // the phrases a, c and "a b"
+  const Attrs attrs = {{"mode", std::string("TFIDF")},
+                       {"min_gram_length", int64_t{1}},
+                       {"max_gram_length", int64_t{2}},
+                       {"max_skip_count", int64_t{0}},
+                       {"ngram_counts", std::vector<int64_t>{0, 2}},
+                       {"ngram_indexes", std::vector<int64_t>{2, 1, 0}},
+                       {"pool_strings", Strings{"a", "c", "a", "b"}},
+                       {"weights", std::vector<float>{0.25F, 0.75F, 2}}};
+  const OneNode weighed("TfIdfVectorizer", {Text({"a", "c", "b", "d", "a"})}, attrs,
+                        {Type::Tensor(DType::kF32, {3})});
+  const HostTensor found = weighed.Output();
+  EXPECT_EQ(found.data<float>()[0], 0);
+  EXPECT_EQ(found.data<float>()[1], 0.75F);
+  EXPECT_EQ(found.data<float>()[2], 2 * 0.25F);
 }
 
 TEST(EvaluateStringsTest, StopsAtItsLimit) {
