@@ -161,7 +161,7 @@ absl::Status Run(const ReferenceArgs& args, F&& f) {
 // What the division rounds to.
 DType PrecisionOf(const Node& node) {
   const DType scale = node.input(1).dtype();
-  const DType otherwise = scale == DType::kF8E8M0 ? DType::kF32 : scale;
+  const DType otherwise = kScaleTypes.Has(scale) ? scale : DType::kF32;
   const int64_t named = node.attrs().Int("precision", 0);
   if (named < 0 || named > kLastDType) return DType::kUndefined;
   return named == 0 ? otherwise : static_cast<DType>(named);
@@ -193,11 +193,11 @@ absl::Status ReferenceDequantizeLinear(const ReferenceArgs& args) {
   return Run(args, [](double x, double scale, double zero) { return (x - zero) * scale; });
 }
 
-Support CheckParameters(const Node& node, DTypeSet quantized, const Value& value) {
+Support CheckParameters(const Node& node, DTypeSet scales, DTypeSet quantized, const Value& value) {
   if (!quantized.Has(value.dtype()))
     return Support::No(absl::StrCat(NameOf(value.dtype()), " is not implemented"));
   const DType scale = node.input(1).dtype();
-  if (!kScaleTypes.Has(scale) && scale != DType::kF8E8M0)
+  if (!scales.Has(scale))
     return Support::No(absl::StrCat("a scale of ", NameOf(scale), " is not implemented"));
   if (node.attrs().Int("block_size", 0) < 0) return Support::No("block_size is negative");
   if (!node.has_input(2) || node.input(2).dtype() == value.dtype()) return Support::Yes();
@@ -209,14 +209,16 @@ Support CheckQuantizeLinear(const Node& node) {
   if (!kScaleTypes.Has(PrecisionOf(node)))
     return Support::No(
         absl::StrCat("a precision of ", NameOf(PrecisionOf(node)), " is not implemented"));
-  return CheckParameters(node, kQuantizedTypes, node.output(0));
+  return CheckParameters(node, kScaleTypes | DTypeSet{DType::kF8E8M0, DType::kI32}, kQuantizedTypes,
+                         node.output(0));
 }
 
 Support CheckDequantizeLinear(const Node& node) {
   if (!kScaleTypes.Has(node.output(0).dtype()))
     return Support::No(
         absl::StrCat("an output of ", NameOf(node.output(0).dtype()), " is not implemented"));
-  return CheckParameters(node, kQuantizedTypes | DTypeSet{DType::kI32}, node.input(0));
+  return CheckParameters(node, kScaleTypes | DTypeSet{DType::kF8E8M0},
+                         kQuantizedTypes | DTypeSet{DType::kI32}, node.input(0));
 }
 
 // Scale and zero point that take the range of x, widened to hold 0, to that of u8.

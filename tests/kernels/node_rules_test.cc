@@ -122,6 +122,13 @@ TEST_F(NodeKernelsTest, RowNormTakesFactorsOfARow) {
                                    "axes [3,4]"}));
 }
 
+TEST_F(NodeKernelsTest, QuantizeTakesScalesOfFloats) {
+  const Graph graph =
+      GraphFromText("g (int32[4] x, int32 s, int8 z) => (y) { y = QuantizeLinear(x, s, z) }");
+  EXPECT_EQ(At(graph, "QuantizeLinear").reasons,
+            (Lines{"quantize: its scale is i32, expected a float"}));
+}
+
 TEST_F(NodeKernelsTest, RefuseOtherFormatsAndMemories) {
   const Graph graph =
       GraphFromText("g (float[1,8,4,4] x) => (y) { y = MaxPool<kernel_shape = [2,2]>(x) }");

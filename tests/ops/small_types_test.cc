@@ -86,14 +86,6 @@ TEST(SmallTypesTest, FillsPackedElements) {
   EXPECT_EQ(bytes[1], 0b10);
 }
 
-TEST(SmallTypesTest, QuantizeLinearTakesAScaleOfIntegers) {
-  const Numbers y =
-      RunForNumbers({"QuantizeLinear",
-                     {TensorOf(DType::kI32, {4}, {-5, 5, 7, 1000}), TensorOf(DType::kI32, {}, {2}),
-                      TensorOf(DType::kI8, {}, {1})}});
-  EXPECT_EQ(y.values, (std::vector<double>{-1, 3, 5, 127}));
-}
-
 // Through memory: an odd count, and more than one block of a thread.
 TEST(SmallTypesTest, QuantizeLinearAndBackOverManyBlocks) {
   constexpr int64_t kCount = 20001;
@@ -109,6 +101,14 @@ TEST(SmallTypesTest, QuantizeLinearAndBackOverManyBlocks) {
     const double expected = std::nearbyint(numbers[i] / 0.5) * 0.5;
     ASSERT_EQ(back.values[i], std::min(3.5, std::max(-4.0, expected))) << i;
   }
+}
+
+TEST(SmallTypesTest, QuantizeLinearTakesAScaleOfIntegers) {
+  const Numbers y =
+      RunForNumbers({"QuantizeLinear",
+                     {TensorOf(DType::kI32, {4}, {-5, 5, 7, 1000}), TensorOf(DType::kI32, {}, {2}),
+                      TensorOf(DType::kI8, {}, {1})}});
+  EXPECT_EQ(y.values, (std::vector<double>{-1, 3, 5, 127}));
 }
 
 }  // namespace
