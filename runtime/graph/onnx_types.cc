@@ -11,9 +11,11 @@ namespace onnx_cudnn {
 namespace {
 
 absl::StatusOr<DType> ToDType(int32_t element) {
+  if (element == onnx::TensorProto::FLOAT6E2M3 || element == onnx::TensorProto::FLOAT6E3M2) {
+    return absl::UnimplementedError("6-bit floating point tensors are not taken");
+  }
   if (element < 0 || element > kLastDType) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("element type ", element, " is none of onnx's, which end at ", kLastDType));
+    return absl::InvalidArgumentError(absl::StrCat("element type ", element, " is none of onnx's"));
   }
   return static_cast<DType>(element);
 }

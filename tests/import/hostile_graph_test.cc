@@ -267,6 +267,8 @@ const HostileCase kNodeCases[] = {
     {"TileNegative", Op("Tile", {{-1, 1, 1}}), kInvalid, "(Tile)"},
     {"CastToNothing", Op("Cast", {}, [](NodeProto& n) { SetInt(n, "to", 99); }), kInvalid,
      "(Cast)"},
+    {"CastTo6Bits", Op("Cast", {}, [](NodeProto& n) { SetInt(n, "to", Proto::FLOAT6E3M2); }),
+     kUnimplemented, "6-bit"},
     {"SplitOfOtherSum", Op("Split", {{1, 9}}, Axis(2)), kInvalid, "(Split)"},
     {"MatMulOfOtherDims", Binary("MatMul", {2, 3}, {4, 5}), kInvalid, "(MatMul)"},
     {"AddOfOtherDims", Binary("Add", {2, 3}, {2, 4}), kInvalid, "(Add)"},
