@@ -329,7 +329,8 @@ class LoadedModel;
 
 // A loaded model that runs. A scalar or vector input whose values decide shapes (the shape of a
 // Reshape), of at most 4 KiB, is read before the Run: each of its values has a Program of its own.
-// So are inputs of strings, of at most 1 MiB (Unimplemented above).
+// So are inputs of one element that decide which branch of an If is taken, and inputs of strings,
+// of at most 1 MiB (Unimplemented above).
 // Every const member may be called from any number of threads at once. No member throws. After a
 // move from it (of a Binding too) all that can fail is FailedPrecondition, all else gives nothing.
 //   errors  InvalidArgument: an input is unknown, missing, or of another dtype or shape than the

@@ -14,6 +14,7 @@
 #include "passes/pipelines.h"
 #include "runtime/arguments.h"
 #include "runtime/base/file.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 #include "runtime/engines.h"
 #include "runtime/graph/print.h"
@@ -68,7 +69,7 @@ ABSL_FLAG(std::string, input, "",
 ABSL_FLAG(
     std::string, shape, "",
     "Of --explain and --tune: name=1x3x224x224, once per input; the shape alone for a model's only "
-    "input. Dims that nothing says are 1.")
+    "input. Dims that nothing says are 1, height and width of images 224.")
     .OnUpdate([] { onnx_cudnn::CollectShape(); });
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
@@ -293,10 +294,19 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
   for (const Value* input : graph.inputs()) {
     infos.push_back(DescribeValue(input->name(), input->type()));
   }
-  ASSIGN_OR_RETURN(auto dims, ShapesOf(infos, shape_arguments));
+  ASSIGN_OR_RETURN(const auto filled, ShapesOf(infos, shape_arguments));
   ASSIGN_OR_RETURN(const NamedTensors values,
                    SaidInputs(infos, {.sources = input_arguments, .shapes = shape_arguments}));
-  for (const auto& [name, tensor] : values) dims[name] = tensor.dims();
+  std::map<std::string, Dims, std::less<>> dims;
+  std::map<std::string, std::string, std::less<>> taken;
+  for (const auto& [name, input] : filled) {
+    const auto value = values.find(name);
+    dims[name] = value == values.end() ? input.dims : value->second.dims();
+    if (value == values.end() && !input.taken.empty()) taken[name] = input.taken;
+  }
+  for (const auto& [name, words] : taken) {
+    std::cout << "input   " << Printable(name) << " " << Printable(words) << "\n";
+  }
   BuildOptions build{
       .partitioner = options.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
       .input_values = values,
@@ -304,10 +314,11 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
       .functions = &kOnnxFunctions,
       .disabled_passes = {options.disabled.begin(), options.disabled.end()}};
   ASSIGN_OR_RETURN(build.pins, ReadPins(options.pin));
-  ASSIGN_OR_RETURN(const Explanation explanation, Explain(graph, dims, target, build));
-  std::cout << ExplainText(explanation, options.verbose);
+  const absl::StatusOr<Explanation> explanation = Explain(graph, dims, target, build);
+  if (!explanation.ok()) return WithTakenDims(explanation.status(), taken);
+  std::cout << ExplainText(*explanation, options.verbose);
   if (options.json.empty()) return absl::OkStatus();
-  return WriteFile(options.json, ExplainJson(explanation));
+  return WriteFile(options.json, ExplainJson(*explanation));
 }
 
 absl::Status Optimize(const Options& options) {

@@ -1,6 +1,7 @@
 // onnx-cudnn-run: loads a model, runs it, and says what came out and how long it took.
 #include <filesystem>
 #include <iostream>
+#include <map>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/numbers.h"
@@ -38,8 +39,8 @@ ABSL_FLAG(std::string, input, "",
     .OnUpdate([] { onnx_cudnn::CollectInput(); });
 ABSL_FLAG(std::string, shape, "",
           "name=1x3x224x224, once per input; the shape alone for a model's only input. Symbolic "
-          "dims of an input that no "
-          "file gives are 1 without it.")
+          "dims that neither it nor a "
+          "file gives are 1, height and width of images 224; the report says so.")
     .OnUpdate([] { onnx_cudnn::CollectShape(); });
 ABSL_FLAG(std::string, image, "",
           "How pixels become an input: raw (0 to 255), unit (0 to 1), signed (-1 to 1), imagenet "
@@ -355,13 +356,17 @@ absl::StatusOr<RunReport> RunModel(Options options) {
   ASSIGN_OR_RETURN(const std::vector<ModelInput> inputs,
                    MakeInputs(session.inputs(), options.inputs));
   std::vector<NamedView> views;
+  std::map<std::string, std::string, std::less<>> taken;
   for (const ModelInput& input : inputs) {
+    taken[input.name] = input.taken;
     const std::string type =
         absl::StrCat(NameOf(input.tensor.dtype()), ToString(input.tensor.dims()));
     report.inputs.push_back({input.name, type, input.source});
     views.push_back(ViewOf(input.tensor));
   }
-  ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, RunOnce(session, views, report));
+  const absl::StatusOr<std::vector<Tensor>> ran = RunOnce(session, views, report);
+  if (!ran.ok()) return WithTakenDims(ran.status(), taken);
+  const std::vector<Tensor>& outputs = *ran;
   RETURN_IF_ERROR(TimeRuns(session, options, views, outputs, report));
   report.stats = session.stats();
   NamedTensors by_name;

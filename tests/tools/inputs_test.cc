@@ -28,12 +28,48 @@ TEST(InputsTest, ReadsShapes) {
   }
 }
 
-TEST(InputsTest, SymbolsAreOneUnlessAShapeIsAsked) {
+TEST(InputsTest, OpenDimsAreOneUnlessAShapeIsAsked) {
   const ModelInput input = (*MakeInputs(kBatch, {}))[0];
   EXPECT_EQ(input.tensor.dims(), (Dims{1, 3}));
-  EXPECT_EQ(input.source, "random, seed 0, N taken as 1");
+  EXPECT_EQ(input.source, "random, seed 0, N taken as 1 (others: --shape x=1x3)");
+  EXPECT_EQ(input.taken, "N taken as 1 (others: --shape x=1x3)");
   const ModelInput asked = (*MakeInputs(kBatch, {.shapes = {{"", "5x3"}}}))[0];
   EXPECT_EQ(asked.tensor.dims(), (Dims{5, 3}));
+  EXPECT_EQ(asked.taken, "");
+  EXPECT_EQ((*MakeInputs(kBatch, {.batch = 7}))[0].tensor.dims(), (Dims{7, 3}));
+}
+
+TEST(InputsTest, HeightAndWidthOfImagesAre224) {
+  const auto taken = [](std::vector<ValueInfo::Extent> dims) {
+    return (*ShapesOf({Info("x", std::move(dims))}, {})).at("x");
+  };
+  const ValueInfo::Extent n = {.symbol = "batch"}, h = {.symbol = "h"}, w, three = {.value = 3};
+  EXPECT_EQ(taken({n, three, h, w}).dims, (Dims{1, 3, 224, 224}));
+  EXPECT_EQ(taken({n, three, h, w}).taken,
+            "batch taken as 1, h as 224, dim 3 as 224 (others: --shape x=1x3x224x224)");
+  EXPECT_EQ(taken({n, h, w, {.value = 1}}).dims, (Dims{1, 224, 224, 1}));
+  EXPECT_EQ(taken({n, three, {.value = 48}, w}).dims, (Dims{1, 3, 48, 1}));
+  EXPECT_EQ(taken({n, {.value = 64}, h, w}).dims, (Dims{1, 64, 1, 1}));
+  EXPECT_EQ(taken({n, three, h}).dims, (Dims{1, 3, 1}));
+}
+
+TEST(InputsTest, ASymbolHasOneNumber) {
+  const ValueInfo::Extent n = {.symbol = "N"}, h = {.symbol = "h"}, w = {.symbol = "w"};
+  const std::vector<ValueInfo> infos = {Info("mask", {n, h, w}),
+                                        Info("x", {n, {.value = 3}, h, w})};
+  EXPECT_EQ((*ShapesOf(infos, {})).at("mask").dims, (Dims{1, 224, 224}));
+  EXPECT_EQ((*ShapesOf(infos, {{"x", "2x3x8x9"}})).at("mask").dims, (Dims{2, 8, 9}));
+  const auto made = MakeInputs(infos, {.shapes = {{"mask", "4x5x6"}}});
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ((*made)[1].tensor.dims(), (Dims{4, 3, 5, 6}));
+}
+
+TEST(InputsTest, ErrorsSayWhatWasTaken) {
+  const absl::Status status =
+      WithTakenDims(absl::InvalidArgumentError("too small"), {{"x", "N taken as 1"}, {"y", ""}});
+  EXPECT_EQ(status, absl::InvalidArgumentError("too small; of input \"x\" N taken as 1"));
+  EXPECT_EQ(WithTakenDims(absl::InternalError("broken"), {{"x", "N taken as 1"}}),
+            absl::InternalError("broken"));
 }
 
 TEST(InputsTest, RandomNumbersDependOnTheSeedAlone) {

@@ -65,6 +65,29 @@ TEST_F(ProgramsTest, InvalidModelsAndInputsEndWithTwo) {
   ExpectFails(Run(ONNX_CUDNN_OPT, "dummy.onnx"), 2, "dummy.onnx");
 }
 
+// A first command on a model of one's own.
+TEST_F(ProgramsTest, WhatIsTakenForOpenDimsIsSaid) {
+  Write("vision.onnx", *ModelBytesFromText(R"(
+      g (float[batch,3,h,w] x) => (float[batch,3,h,w] y)
+      { y = MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x) })"));
+  const std::string taken = " as 224, w as 224 (others: --shape x=1x3x224x224)";
+  constexpr std::string_view kQuick = "--device cpu --runs 1 --warm-up 0 --seconds 0.01";
+  for (const Ended& ended : {RunTool("vision.onnx"), Run(ONNX_CUDNN_OPT, "vision.onnx --explain"),
+                             Run(ONNX_CUDNN_BENCH, absl::StrCat("vision.onnx ", kQuick))}) {
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_TRUE(absl::StrContains(absl::StrCat(ended.out, ended.err), taken))
+        << ended.out << ended.err;
+  }
+  Write("line.onnx", *ModelBytesFromText(R"(
+      g (float[batch,8,length] x) => (float[batch,8,rest] y)
+      { y = MaxPool<kernel_shape = [3]>(x) })"));
+  for (const Ended& ended : {RunTool("line.onnx"), Run(ONNX_CUDNN_OPT, "line.onnx --explain"),
+                             Run(ONNX_CUDNN_BENCH, absl::StrCat("line.onnx ", kQuick))}) {
+    ExpectFails(ended, 2, "its window of 3 (kernel 3, dilation 1) is larger than the padded input");
+    ExpectFails(ended, 2, " as 1 (others: --shape x=1x8x1)");
+  }
+}
+
 TEST_F(ProgramsTest, UnsupportedModelsEndWithThree) {
   Write("unique.onnx", *ModelBytesFromText("g (float[4] x) => (float[M] y) { y = Unique(x) }"));
   ExpectFails(RunTool("unique.onnx"), 3, "Unique");

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <iostream>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "runtime/base/printable.h"
 #include "runtime/base/status.h"
 #include "runtime/gpu/gpu.h"
 #include "tools/common/bench_gpu.h"
@@ -35,26 +38,32 @@ absl::StatusOr<T> Take(Result<T> result) {
   return std::move(result).value();
 }
 
-absl::StatusOr<InputRequest> InputsFor(const std::vector<ValueInfo>& infos,
-                                       const BenchRequest& request) {
-  InputRequest inputs{.shapes = request.shapes};
+absl::Status CheckBatch(const std::vector<ValueInfo>& infos, const BenchRequest& request) {
   for (const ValueInfo& info : infos) {
     const auto named = [&](const NamedText& text) {
       return text.name.empty() || text.name == info.name;
     };
     if (std::any_of(request.shapes.begin(), request.shapes.end(), named)) continue;
-    if (!info.ranked || info.dims.empty()) continue;
-    if (info.dims[0].value >= 0 && info.dims[0].value != request.batch) {
-      return absl::InvalidArgumentError(absl::StrFormat("expected a model that takes batch %d, %s",
-                                                        request.batch, ToString(info)));
-    }
-    std::vector<int64_t> dims = {request.batch};
-    for (size_t i = 1; i < info.dims.size(); ++i) {
-      dims.push_back(std::max<int64_t>(info.dims[i].value, 1));
-    }
-    inputs.shapes.push_back({info.name, absl::StrJoin(dims, "x")});
+    if (!info.ranked || info.dims.empty() || info.dims[0].value < 0) continue;
+    if (info.dims[0].value == request.batch) continue;
+    return absl::InvalidArgumentError(
+        absl::StrFormat("expected a model that takes batch %d, %s", request.batch, ToString(info)));
   }
-  return inputs;
+  return absl::OkStatus();
+}
+
+// What the Session makes of them, with what was taken for dims that nothing gave.
+absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
+                                            const std::vector<ModelInput>& made,
+                                            const std::vector<NamedView>& inputs) {
+  absl::StatusOr<std::vector<Tensor>> outputs = Take(session.Run(inputs));
+  std::map<std::string, std::string, std::less<>> taken;
+  for (const ModelInput& input : made) taken[input.name] = input.taken;
+  if (!outputs.ok()) return WithTakenDims(outputs.status(), taken);
+  for (const auto& [name, words] : taken) {
+    if (!words.empty()) std::cerr << "input " << Printable(name) << " " << Printable(words) << "\n";
+  }
+  return outputs;
 }
 
 // A Binding over copies in the device's memory.
@@ -211,12 +220,14 @@ absl::StatusOr<std::unique_ptr<Opened>> Open(const BenchRequest& request) {
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(Session session, Take(Session::Load(request.model, request.session)));
   auto opened = std::make_unique<Opened>(Opened{std::move(session)});
-  ASSIGN_OR_RETURN(const InputRequest wanted, InputsFor(opened->session.inputs(), request));
-  ASSIGN_OR_RETURN(opened->made, MakeInputs(opened->session.inputs(), wanted));
+  const std::vector<ValueInfo>& infos = opened->session.inputs();
+  RETURN_IF_ERROR(CheckBatch(infos, request));
+  ASSIGN_OR_RETURN(opened->made,
+                   MakeInputs(infos, {.shapes = request.shapes, .batch = request.batch}));
   for (const ModelInput& input : opened->made) {
     opened->inputs.emplace_back(input.name, ViewOf(input.tensor));
   }
-  ASSIGN_OR_RETURN(opened->outputs, Take(opened->session.Run(opened->inputs)));
+  ASSIGN_OR_RETURN(opened->outputs, RunOnce(opened->session, opened->made, opened->inputs));
   const DeviceFacts facts = opened->session.device_facts();
   opened->record = {.model = std::filesystem::path(request.model).stem().string(),
                     .precision = std::string(NameOf(opened->session.precision())),

@@ -126,18 +126,13 @@ absl::StatusOr<HostTensor> Zeros(DType dtype, const Dims& dims) {
 // Whole-model inputs above this are a mistake of --shape.
 constexpr int64_t kMaxGeneratedBytes = int64_t{16} << 30;
 
-absl::StatusOr<ModelInput> Generate(const ValueInfo& info, Dims dims, std::string_view how,
+absl::StatusOr<ModelInput> Generate(const ValueInfo& info, FilledDims filled, std::string_view how,
                                     uint64_t seed) {
+  const Dims& dims = filled.dims;
   std::string source(how);
   if (how == "random") absl::StrAppend(&source, ", seed ", seed);
   if (!info.ranked && dims.empty()) absl::StrAppend(&source, ", taken as a scalar");
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] >= 0) continue;
-    dims[i] = 1;
-    const std::string& symbol = info.dims[i].symbol;
-    absl::StrAppend(&source, ", ", symbol.empty() ? absl::StrCat("dim ", i) : symbol,
-                    " taken as 1");
-  }
+  if (!filled.taken.empty()) absl::StrAppend(&source, ", ", filled.taken);
   ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(info.dtype, dims));
   if (bytes > kMaxGeneratedBytes) {
     return absl::InvalidArgumentError(
@@ -145,7 +140,7 @@ absl::StatusOr<ModelInput> Generate(const ValueInfo& info, Dims dims, std::strin
   }
   ASSIGN_OR_RETURN(HostTensor tensor,
                    how == "zeros" ? Zeros(info.dtype, dims) : Random(info.dtype, dims, seed));
-  return ModelInput{info.name, std::move(tensor), std::move(source)};
+  return ModelInput{info.name, std::move(tensor), std::move(source), std::move(filled.taken)};
 }
 
 absl::StatusOr<ModelInput> FromImage(const ValueInfo& info, Dims dims, const std::string& path,
@@ -166,9 +161,6 @@ bool LooksLikeNumbers(std::string_view text) {
 
 absl::StatusOr<ModelInput> FromSource(const ValueInfo& info, Dims dims, const std::string& source,
                                       const InputRequest& request) {
-  if (source == "random" || source == "zeros") {
-    return Generate(info, std::move(dims), source, request.seed);
-  }
   const std::string lower = absl::AsciiStrToLower(source);
   if (absl::EndsWith(lower, ".npy")) {
     ASSIGN_OR_RETURN(HostTensor tensor, ReadNpy(source));
@@ -186,16 +178,52 @@ absl::StatusOr<ModelInput> FromSource(const ValueInfo& info, Dims dims, const st
       "expected a .npy, .png or .jpg file, numbers, random or zeros, found \"%s\"", source));
 }
 
-absl::StatusOr<ModelInput> MakeInput(const ValueInfo& info, const TextByName& sources,
-                                     const TextByName& shapes, const InputRequest& request) {
+// What an input is made of.
+struct Plan {
+  const ValueInfo& info;
+  Dims dims;           // −1 where nothing says a number
+  std::string source;  // "" where none is said
+  bool is_generated;
+};
+
+absl::StatusOr<Plan> PlanInput(const ValueInfo& info, const TextByName& sources,
+                               const TextByName& shapes, const InputRequest& request) {
   ASSIGN_OR_RETURN(Dims dims, SaidDims(info, shapes));
+  if (request.batch.has_value() && !dims.empty() && dims[0] < 0) dims[0] = *request.batch;
   const auto source = sources.find(info.name);
-  if (source != sources.end()) return FromSource(info, std::move(dims), source->second, request);
-  const auto given = request.given.find(info.name);
-  if (given != request.given.end()) {
-    return ModelInput{info.name, given->second, "from the expected values' file"};
+  Plan plan{info, std::move(dims), source == sources.end() ? "" : source->second, false};
+  plan.is_generated = plan.source.empty() ? !request.given.contains(info.name)
+                                          : plan.source == "random" || plan.source == "zeros";
+  return plan;
+}
+
+absl::StatusOr<ModelInput> MakeInput(const Plan& plan, const InputRequest& request,
+                                     const DimFiller& filler) {
+  const ValueInfo& info = plan.info;
+  if (plan.is_generated) {
+    return Generate(info, filler.Fill(info, plan.dims),
+                    plan.source.empty() ? "random" : plan.source, request.seed);
   }
-  return Generate(info, std::move(dims), "random", request.seed);
+  if (!plan.source.empty()) return FromSource(info, plan.dims, plan.source, request);
+  return ModelInput{info.name, request.given.find(info.name)->second,
+                    "from the expected values' file"};
+}
+
+absl::Status At(const ValueInfo& info, const absl::Status& status) {
+  return Annotate(status, absl::StrCat("input \"", info.name, "\""));
+}
+
+absl::StatusOr<std::vector<Plan>> PlanInputs(const std::vector<ValueInfo>& infos,
+                                             const InputRequest& request) {
+  ASSIGN_OR_RETURN(const TextByName sources, ByInput(request.sources, infos, "--input"));
+  ASSIGN_OR_RETURN(const TextByName shapes, ByInput(request.shapes, infos, "--shape"));
+  std::vector<Plan> plans;
+  for (const ValueInfo& info : infos) {
+    absl::StatusOr<Plan> plan = PlanInput(info, sources, shapes, request);
+    if (!plan.ok()) return At(info, plan.status());
+    plans.push_back(*std::move(plan));
+  }
+  return plans;
 }
 
 }  // namespace
@@ -220,47 +248,58 @@ absl::StatusOr<Dims> ParseDims(std::string_view text) {
   return dims;
 }
 
-absl::StatusOr<std::map<std::string, Dims, std::less<>>> ShapesOf(
+absl::StatusOr<std::map<std::string, FilledDims, std::less<>>> ShapesOf(
     const std::vector<ValueInfo>& infos, const std::vector<NamedText>& shapes) {
-  ASSIGN_OR_RETURN(const TextByName said, ByInput(shapes, infos, "--shape"));
-  std::map<std::string, Dims, std::less<>> by_name;
-  for (const ValueInfo& info : infos) {
-    absl::StatusOr<Dims> dims = SaidDims(info, said);
-    if (!dims.ok()) {
-      return Annotate(dims.status(), absl::StrCat("input \"", info.name, "\""));
-    }
-    std::replace_if(
-        dims->begin(), dims->end(), [](int64_t dim) { return dim < 0; }, 1);
-    by_name[info.name] = *std::move(dims);
-  }
+  ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlanInputs(infos, {.shapes = shapes}));
+  DimFiller filler;
+  for (const Plan& plan : plans) filler.Give(plan.info, plan.dims);
+  filler.TakeImages(infos);
+  std::map<std::string, FilledDims, std::less<>> by_name;
+  for (const Plan& plan : plans) by_name[plan.info.name] = filler.Fill(plan.info, plan.dims);
   return by_name;
+}
+
+absl::Status WithTakenDims(const absl::Status& status,
+                           const std::map<std::string, std::string, std::less<>>& taken) {
+  if (!absl::IsInvalidArgument(status) && !absl::IsUnimplemented(status)) return status;
+  std::string message(status.message());
+  for (const auto& [name, words] : taken) {
+    if (!words.empty()) absl::StrAppend(&message, "; of input \"", name, "\" ", words);
+  }
+  return {status.code(), message};
 }
 
 absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>& infos,
                                                    const InputRequest& request) {
-  ASSIGN_OR_RETURN(const TextByName sources, ByInput(request.sources, infos, "--input"));
-  ASSIGN_OR_RETURN(const TextByName shapes, ByInput(request.shapes, infos, "--shape"));
-  std::vector<ModelInput> inputs;
-  for (const ValueInfo& info : infos) {
-    absl::StatusOr<ModelInput> input = MakeInput(info, sources, shapes, request);
-    if (!input.ok()) {
-      return Annotate(input.status(), absl::StrCat("input \"", info.name, "\""));
+  ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlanInputs(infos, request));
+  std::vector<ModelInput> inputs(plans.size());
+  DimFiller filler;
+  for (const bool generated : {false, true}) {  // which take their dims from the others
+    for (size_t i = 0; i < plans.size(); ++i) {
+      if (plans[i].is_generated != generated) continue;
+      absl::StatusOr<ModelInput> input = MakeInput(plans[i], request, filler);
+      if (!input.ok()) return At(plans[i].info, input.status());
+      inputs[i] = *std::move(input);
+      if (!generated) filler.Give(plans[i].info, inputs[i].tensor.dims());
     }
-    inputs.push_back(*std::move(input));
+    for (const Plan& plan : plans) filler.Give(plan.info, plan.dims);
+    filler.TakeImages(infos);
   }
   return inputs;
 }
 
 absl::StatusOr<NamedTensors> SaidInputs(const std::vector<ValueInfo>& infos,
                                         const InputRequest& request) {
-  ASSIGN_OR_RETURN(const TextByName sources, ByInput(request.sources, infos, "--input"));
-  ASSIGN_OR_RETURN(const TextByName shapes, ByInput(request.shapes, infos, "--shape"));
+  ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlanInputs(infos, request));
+  DimFiller filler;
+  for (const Plan& plan : plans) filler.Give(plan.info, plan.dims);
+  filler.TakeImages(infos);
   NamedTensors tensors;
-  for (const ValueInfo& info : infos) {
-    if (!sources.contains(info.name)) continue;
-    absl::StatusOr<ModelInput> input = MakeInput(info, sources, shapes, request);
-    if (!input.ok()) return Annotate(input.status(), absl::StrCat("input \"", info.name, "\""));
-    tensors[info.name] = std::move(input->tensor);
+  for (const Plan& plan : plans) {
+    if (plan.source.empty()) continue;
+    absl::StatusOr<ModelInput> input = MakeInput(plan, request, filler);
+    if (!input.ok()) return At(plan.info, input.status());
+    tensors[plan.info.name] = std::move(input->tensor);
   }
   return tensors;
 }

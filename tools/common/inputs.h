@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "runtime/session.h"
 #include "tools/common/image_input.h"
 #include "tools/common/npy.h"
+#include "tools/common/taken_dims.h"
 
 namespace onnx_cudnn {
 
@@ -28,7 +30,8 @@ struct InputRequest {
   std::vector<NamedText> sources;  // a .npy, .png, .jpg or .jpeg file, "8,-1", "random" or
                                    // "zeros"
   std::vector<NamedText> shapes;
-  NamedTensors given;  // tensors by input name, used where no source is said
+  std::optional<int64_t> batch;  // extent 0 where neither the model nor a shape says it
+  NamedTensors given;            // tensors by input name, used where no source is said
   ImagePreset image;
   bool image_was_asked = false;  // else an image for a u8 input is taken raw
   uint64_t seed = 0;
@@ -38,16 +41,22 @@ struct ModelInput {
   std::string name;
   HostTensor tensor;
   std::string source;  // in words: "photo.jpg, 640 x 427, preset imagenet", "random, seed 0"
+  std::string taken;   // of FilledDims; `source` ends with it
 };
 
-// The dims that each of `infos` gets by `shapes`; those that nothing says are 1.
+// The dims that each of `infos` gets by `shapes`, else by DimFiller.
 //   errors  InvalidArgument: an unknown or repeated name, a shape that does not fit
-absl::StatusOr<std::map<std::string, Dims, std::less<>>> ShapesOf(
+absl::StatusOr<std::map<std::string, FilledDims, std::less<>>> ShapesOf(
     const std::vector<ValueInfo>& infos, const std::vector<NamedText>& shapes);
 
+// `status`, an error about inputs whose dims nothing gave, with what was taken for them.
+//   taken  of FilledDims, by input name
+absl::Status WithTakenDims(const absl::Status& status,
+                           const std::map<std::string, std::string, std::less<>>& taken);
+
 // One tensor for each of `infos`, in order; where nothing is said, random numbers. Dims that are
-// not numbers come from the shape that was asked for, else from the file, else they are 1, which
-// `source` says.
+// not numbers come from the shape that was asked for, else from files, else DimFiller takes them,
+// which `source` says.
 //   errors  InvalidArgument: an unknown or repeated name; a file that does not fit. Those of the
 //   files
 absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>& infos,
