@@ -2,16 +2,20 @@
 # Sets up and runs every test that this host can run. The last line is `N passed, N failed, N skipped`; exit code 1 when any failed.
 #   --quick  leaves out the sanitizer build (it counts as one skipped)
 #   --long   adds the tests labelled `slow`, and five minutes of each fuzzer
+#   --long=PART  runs one long part alone, after the set-up and the build of what it needs:
+#     cases  20,000 generated cases of single ops (tests/cases); goes on where it was stopped, writes its record to tools/bench/results
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 quick=false
 long=false
+part=
 left_out='bench|slow'
 for option in "$@"; do
   case $option in
     --quick) quick=true ;;
     --long) long=true left_out=bench ;;
-    *) echo "usage: tools/test.sh [--quick] [--long]" >&2; exit 1 ;;
+    --long=cases) part=${option#*=} ;;
+    *) echo "usage: tools/test.sh [--quick] [--long[=cases]]" >&2; exit 1 ;;
   esac
 done
 passed=0 failed=0 skipped=0
@@ -65,6 +69,11 @@ fuzz() {
     -artifact_prefix=build/fuzz/findings/"$1"- build/fuzz/corpus/"$1"
 }
 
+part_cases() {
+  cmake --build --preset "$preset" --target run_cases &&
+    $python tests/cases/check.py build/bin/run_cases --count 20000 --state build/cases --record tools/bench/results
+}
+
 # run_tests NAME FOLDER CTEST-OPTION...: a stage that counts each of its tests
 run_tests() {
   local name=$1 folder=$2 report=$PWD/build/$1.xml
@@ -89,6 +98,10 @@ finish() {
 }
 
 stage setup setup
+if [ -n "$part" ]; then
+  check "$part" "part_$part" || true
+  finish
+fi
 check format tools/format.sh --check || true
 check includes $python tools/check_includes.py || true
 check types $python tools/check_types.py || true

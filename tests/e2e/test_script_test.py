@@ -62,6 +62,16 @@ class TestScriptTest(unittest.TestCase):
         self.expect(done, "8 passed, 1 failed, 2 skipped", 1)
         self.assertIn("failed: fuzz pins", done.stderr)
 
+    def test_a_long_part_runs_alone(self):  # its build and nothing else
+        (self.copy / "build/python/bin/python").unlink()
+        self.program("../build/python/bin/python", 'echo "python $*"; exit ${PYTHON_CODE:-0}')
+        self.program("cmake", 'echo "cmake $*"')
+        done = self.run_script("--long=cases")
+        self.expect(done, "1 passed, 0 failed, 0 skipped", 0)
+        self.assertIn("cmake --build --preset cpu --target run_cases", done.stdout)
+        self.assertIn("python tests/cases/check.py build/bin/run_cases --count 20000", done.stdout)
+        self.expect(self.run_script("--long=cases", PYTHON_CODE="1"), "0 passed, 1 failed, 0 skipped", 1)
+
     def test_a_failed_test_fails_the_run_and_is_named(self):
         done = self.run_script("--quick", FAILED="1")
         self.expect(done, "6 passed, 1 failed, 2 skipped", 1)
@@ -93,6 +103,7 @@ class TestScriptTest(unittest.TestCase):
 
     def test_unknown_option_is_usage(self):
         self.assertEqual(self.run_script("--frobnicate").returncode, 1)
+        self.assertEqual(self.run_script("--long=frobnicate").returncode, 1)
 
 
 if __name__ == "__main__":

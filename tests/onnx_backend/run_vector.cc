@@ -12,8 +12,6 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr double kRtol = 1e-3, kAtol = 1e-7;
-
 // Without the model's path and what the Engines before `host` say, which differ by Target:
 //   node (X): no engine runs it: view: …; host: X (opset 28) on f32: …  ⇒  X (opset 28) on f32: …
 std::string Reason(const TestVector& vector, std::string_view message) {
@@ -28,13 +26,15 @@ std::string Reason(const TestVector& vector, std::string_view message) {
 
 Outcome Refused(const TestVector& vector, const Error& error) {
   const bool unimplemented = error.code == ErrorCode::kUnimplemented;
-  return {unimplemented ? Outcome::Kind::kUnimplemented : Outcome::Kind::kFail,
-          Reason(vector, error.message)};
+  return {.kind = unimplemented ? Outcome::Kind::kUnimplemented : Outcome::Kind::kFail,
+          .message = Reason(vector, error.message),
+          .refused = error.code};
 }
 
 Outcome Failed(std::string message) { return {Outcome::Kind::kFail, std::move(message)}; }
 
-// A tensor of small floats as f32, so that NaNs of other bits and zeros of another sign are equal.
+// A tensor of small elements as f32, so that NaNs of other bits and zeros of another sign are
+// equal.
 HostTensor AsFloats(const HostTensor& tensor) {
   HostTensor floats = HostTensor::Allocate(DType::kF32, tensor.dims());
   LoadSmall(tensor.dtype(), tensor.raw(), 0, tensor.elements(),
@@ -42,30 +42,47 @@ HostTensor AsFloats(const HostTensor& tensor) {
   return floats;
 }
 
-// What is wrong with `found`; empty: nothing.
-std::string CompareOutput(const HostTensor& found, const HostTensor& expected) {
-  if (kSmallFloatTypes.Has(expected.dtype()) && found.dtype() == expected.dtype())
-    return CompareOutput(AsFloats(found), AsFloats(expected));
-  if (!kFloatTypes.Has(expected.dtype())) {
-    if (SameContent(found, expected)) return "";
-    return absl::StrCat("expected other values of ", NameOf(expected.dtype()),
-                        ToString(expected.dims()), ", found ", NameOf(found.dtype()),
-                        ToString(found.dims()));
-  }
-  const absl::StatusOr<Difference> difference = Compare(found, expected, kRtol, kAtol);
+std::string CompareFloats(const HostTensor& found, const HostTensor& expected,
+                          const VectorTolerance& tolerance) {
+  const absl::StatusOr<Difference> difference =
+      Compare(found, expected, tolerance.relative, tolerance.of_largest);
   if (!difference.ok()) return std::string(difference.status().message());
-  if (difference->ok() || difference->largest <= kAtol) return difference->type;
+  if (difference->ok() || difference->largest <= tolerance.absolute) return difference->type;
   return absl::StrCat("differs by ", difference->largest, " where the largest expected is ",
                       difference->largest_expected, ": ", difference->beyond, " elements");
 }
 
+// Integers of one type and shape that are no further apart.
+bool WithinUnits(const HostTensor& found, const HostTensor& expected, double units) {
+  const bool small = kSmallIntegerTypes.Has(expected.dtype());
+  if (units == 0 || found.dtype() != expected.dtype() || found.dims() != expected.dims() ||
+      !(small || kIntegerTypes.Has(expected.dtype())))
+    return false;
+  const absl::StatusOr<Difference> difference =
+      small ? Compare(AsFloats(found), AsFloats(expected), 0, 0) : Compare(found, expected, 0, 0);
+  return difference.ok() && difference->largest <= units;
+}
+
+// What is wrong with `found`; empty: nothing.
+std::string CompareOutput(const HostTensor& found, const HostTensor& expected,
+                          const VectorTolerance& tolerance) {
+  if (kSmallFloatTypes.Has(expected.dtype()) && found.dtype() == expected.dtype())
+    return CompareFloats(AsFloats(found), AsFloats(expected), tolerance);
+  if (kFloatTypes.Has(expected.dtype())) return CompareFloats(found, expected, tolerance);
+  if (SameContent(found, expected) || WithinUnits(found, expected, tolerance.units)) return "";
+  return absl::StrCat("expected other values of ", NameOf(expected.dtype()),
+                      ToString(expected.dims()), ", found ", NameOf(found.dtype()),
+                      ToString(found.dims()));
+}
+
 Outcome CompareOutputs(const Session& session, const std::vector<Tensor>& found,
-                       const NamedTensors& expected) {
+                       const NamedTensors& expected, const VectorTolerance& tolerance) {
+  if (expected.empty()) return {Outcome::Kind::kPass, ""};
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string& name = session.outputs()[i].name;
     auto tensor = expected.find(name);
     if (tensor == expected.end()) return Failed(absl::StrCat("no file for output ", name));
-    const std::string wrong = CompareOutput(HostTensorOf(found[i]), tensor->second);
+    const std::string wrong = CompareOutput(HostTensorOf(found[i]), tensor->second, tolerance);
     if (!wrong.empty()) return Failed(absl::StrCat("output ", name, " ", wrong));
   }
   return {Outcome::Kind::kPass, ""};
@@ -78,7 +95,7 @@ Outcome RunDataSet(const TestVector& vector, const Session& session, const Expec
   }
   Result<std::vector<Tensor>> outputs = session.Run(views);
   if (!outputs.ok()) return Refused(vector, outputs.error());
-  return CompareOutputs(session, outputs.value(), data.outputs);
+  return CompareOutputs(session, outputs.value(), data.outputs, vector.tolerance);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Runs a test vector as a user would.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "runtime/session.h"
@@ -15,13 +16,13 @@ struct Outcome {
     kFail,           // a wrong output, any other error
   };
   Kind kind;
-  std::string message;                // without the model's path
-  int64_t nodes = 0, host_nodes = 0;  // of its Program; those that ran on the host
+  std::string message;                              // without the model's path
+  int64_t nodes = 0, host_nodes = 0;                // of its Program; those that ran on the host
+  std::optional<ErrorCode> refused = std::nullopt;  // with what error, when it was one
 };
 
-// Outputs must have the expected dtype and dims. Tolerance of every float: |difference| ≤ 1e-3 ×
-// |expected| + 1e-7 × the output's largest |expected|, or all are within 1e-7; NaNs and equal
-// infinities are equal. It is ONNX's runner's but for "largest". Every other dtype is exact.
+// Outputs must have the expected dtype and dims and be within the vector's tolerance; NaNs and
+// equal infinities are equal. A data set without outputs passes when it runs.
 Outcome RunVector(const TestVector& vector, const SessionOptions& options);
 
 }  // namespace onnx_cudnn

@@ -1,0 +1,180 @@
+"""The generator of cases: what it draws, how its judges are compared, and what is said of ours."""
+
+import os
+import pathlib
+import re
+import stat
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+import numpy as np
+
+import check
+import judges
+import ours
+import workers
+from case import OPS, make_case
+from differences import decided
+from expectation import AGREED, ALONE, ASIDE, REFUSED, Expectation, Writer, expect
+from makers import ELEMENT_WISE, EXACT, QUANTIZED
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OURS = {"Reformat", "Transfer"}  # ops that no model holds
+
+
+def expectation(kind, **fields):
+    return Expectation("Add-3", "Add", "", kind, **fields)
+
+
+def first_case(op):
+    return make_case(0, OPS.index(op))
+
+
+class CaseTest(unittest.TestCase):
+    def test_equal_seed_and_index_give_equal_bytes(self):
+        for index in range(len(OPS)):
+            first, second = make_case(5, index), make_case(5, index)
+            self.assertEqual(first.model.SerializeToString(), second.model.SerializeToString(), first.name)
+            self.assertEqual([a.tobytes() for a in first.feeds.values()], [a.tobytes() for a in second.feeds.values()], first.name)
+
+    def test_another_seed_gives_another_case(self):
+        self.assertNotEqual(make_case(5, 0).text, make_case(6, 0).text)
+
+    def test_every_op_with_a_definition_has_a_maker(self):
+        defined = set(re.findall(r"^(?:OP|POINTWISE)\((\w+)\)", (ROOT / "runtime/ops/ops.inc").read_text(), re.MULTILINE))
+        self.assertEqual(defined - OURS - set(OPS), set())
+
+    def test_cases_are_spread_evenly_over_ops_and_versions(self):
+        cases = [make_case(5, index) for index in range(40 * len(OPS))]
+        self.assertEqual({sum(c.op == op for c in cases) for op in OPS}, {40})
+        self.assertGreaterEqual({c.version for c in cases if c.op == "Pad"}, {2, 11, 13, 18, 25})
+
+
+class JudgesTest(unittest.TestCase):
+    def test_types_and_shapes_must_be_equal(self):
+        one = np.ones([2], np.float32)
+        self.assertEqual(judges.difference(one, one, EXACT), "")
+        self.assertNotEqual(judges.difference(one.astype(np.float64), one, EXACT), "")
+        self.assertNotEqual(judges.difference(one.reshape(1, 2), one, EXACT), "")
+
+    def test_f64_is_held_to_more_than_f32(self):
+        for dtype, words in ((np.float32, ""), (np.float64, "1 of 1 elements")):
+            self.assertEqual(judges.difference(np.array([1 + 1e-5], dtype), np.array([1], dtype), ELEMENT_WISE), words)
+
+    def test_integers_are_equal_but_for_ties_of_a_quantization(self):
+        seven, eight = np.array([7], np.uint8), np.array([8], np.uint8)
+        self.assertEqual(judges.difference(seven, eight, QUANTIZED), "")
+        self.assertNotEqual(judges.difference(seven, eight, ELEMENT_WISE), "")
+
+    def test_nans_and_equal_infinities_are_equal(self):
+        found = np.array([np.nan, np.inf, -np.inf])
+        self.assertEqual(judges.difference(found, found, EXACT), "")
+        self.assertEqual(judges.difference(found, found[::-1], EXACT), "2 of 3 elements")
+
+    def test_both_judge_an_addition(self):
+        case = first_case("Add")
+        made, outputs = expect(case, {"onnxruntime": judges.by_onnxruntime(case), "reference": judges.by_reference(case)})
+        self.assertEqual((made.kind, len(outputs)), (AGREED, 1))
+
+    def test_packed_elements_are_read_as_they_were_written(self):
+        for elem in ("int4", "uint4", "int2", "uint2"):
+            array = np.array([0, 1, -1, 1, -2] if elem[0] == "i" else [0, 1, 3, 2, 1]).astype(elem)
+            raw = judges.packed(array).tobytes()
+            np.testing.assert_array_equal(judges.unpacked(raw, 5, array.dtype).astype(int), array.astype(int))
+
+
+class ExpectationTest(unittest.TestCase):
+    def expected(self, runtime, reference, op="Add"):
+        return expect(first_case(op), {"onnxruntime": runtime, "reference": reference})
+
+    def test_what_one_judge_refuses_the_other_decides(self):
+        one = judges.Answer([np.ones(1)])
+        made, outputs = self.expected(judges.Answer(refusal="no"), one)
+        self.assertEqual((made.kind, made.judge, outputs), (ALONE, "reference", one.outputs))
+
+    def test_what_both_refuse_is_refused(self):
+        made, outputs = self.expected(judges.Answer(refusal="no"), judges.Answer(refusal="no"))
+        self.assertEqual((made.kind, outputs), (REFUSED, None))
+
+    def test_judges_that_differ_set_the_case_aside(self):
+        made, outputs = self.expected(judges.Answer([np.ones(1)]), judges.Answer([np.zeros(1)]))
+        self.assertEqual((made.kind, outputs), (ASIDE, None))
+
+    def test_a_judge_known_to_be_wrong_does_not_count(self):
+        right = judges.Answer([np.ones(1)])
+        made, outputs = self.expected(right, judges.Answer([np.zeros(1)]), "LpNormalization")
+        self.assertEqual((made.judge, outputs), ("onnxruntime", right.outputs))
+        self.assertEqual(decided(first_case("LpNormalization"), expectation(ALONE, onnxruntime="refused")), "")
+
+
+class VerdictTest(unittest.TestCase):
+    def wrong(self, kind, word, message="", **fields):
+        return check.verdict(expectation(kind, **fields), word, message)[1]
+
+    def test_a_refusal_of_what_a_judge_runs_is_a_finding(self):
+        self.assertIsNone(self.wrong(AGREED, "pass"))
+        self.assertIn("refused (3)", self.wrong(AGREED, "3", "not today"))
+        self.assertIsNone(self.wrong(ALONE, "3", "Foo (opset 28) on f32: the op is not implemented"))
+
+    def test_an_error_of_ours_is_a_finding_whatever_the_judges_say(self):
+        for kind in (AGREED, ALONE, REFUSED, ASIDE):
+            for word in ("crashed", "hung", "7"):
+                self.assertIsNotNone(self.wrong(kind, word), (kind, word))
+
+    def test_what_both_refuse_is_refused_clearly(self):
+        self.assertIsNone(self.wrong(REFUSED, "2", "axis 9 is outside rank 2"))
+        self.assertIsNotNone(self.wrong(REFUSED, "3", "the shape of output y depends on data"))
+
+    def test_what_onnx_itself_finds_invalid_may_be_refused(self):
+        self.assertIsNone(self.wrong(ALONE, "2", "no", checker="ShapeInferenceError"))
+
+    def test_a_case_set_aside_is_counted_alone(self):
+        self.assertEqual(check.verdict(expectation(ASIDE), "wrong", ""), ("set aside", None))
+
+
+def program(folder, script):
+    file = pathlib.Path(folder, "program")
+    file.write_text(f"#!/bin/bash\n{script}\n")
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return str(file)
+
+
+class GuardTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def test_a_judge_that_crashes_has_refused(self):
+        with mock.patch.dict(workers.JUDGES, onnxruntime=lambda case: os.abort()):
+            made, _ = workers.judge_all(0, [OPS.index("Abs")], Writer(self.folder), 1)[OPS.index("Abs")]
+        self.assertEqual((made.kind, made.judge, made.onnxruntime), (ALONE, "reference", "crashed"))
+
+    def test_a_judge_that_hangs_has_refused(self):
+        hangs = mock.patch.dict(workers.JUDGES, reference=lambda case: __import__("time").sleep(60))
+        with hangs, mock.patch.object(workers, "SECONDS", 0.5):
+            made, _ = workers.judge_all(0, [OPS.index("Abs")], Writer(self.folder), 1)[OPS.index("Abs")]
+        self.assertEqual((made.judge, made.reference), ("onnxruntime", "no answer in 0.5 s"))
+
+    def test_a_case_that_crashes_ours_is_noted_and_the_rest_goes_on(self):
+        script = 'for ((i = $2; i < 3; ++i)); do [ $i = 1 ] && kill -ABRT $$; printf "c$i\\tcpu\\tpass\\t\\n"; done'
+        found = ours.run_part(program(self.folder, script), self.folder, ["c0", "c1", "c2"], 0, 1, ["cpu"])
+        self.assertEqual([found[f"c{i}", "cpu"][0] for i in range(3)], ["pass", "crashed", "pass"])
+
+    def test_a_case_that_hangs_ours_is_noted(self):
+        script = '[ $2 = 0 ] && exec sleep 60; printf "c1\\tcpu\\tpass\\t\\n"'
+        with mock.patch.object(ours, "SECONDS", 0.5):
+            found = ours.run_part(program(self.folder, script), self.folder, ["c0", "c1"], 0, 1, ["cpu"])
+        self.assertEqual([found[f"c{i}", "cpu"][0] for i in range(2)], ["hung", "pass"])
+
+    def test_chunks_that_are_done_are_not_run_again(self):
+        options = types.SimpleNamespace(state=self.folder, seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2)
+        with mock.patch.object(check, "run_chunk", side_effect=lambda o, indices, m: [["Add", f"Add-{i}", "agreed", []] for i in indices]) as run:
+            first, again = list(check.all_chunks(options, ["cpu"])), list(check.all_chunks(options, ["cpu"]))
+        self.assertEqual((run.call_count, again), (2, first))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+"""Draws of one case: an op's version, types, shapes, values and attributes. Equal (seed, index) give equal draws on every machine:
+numbers come from PCG64's integers and from divisions, never from a function of the C library."""
+
+import collections
+import functools
+
+import ml_dtypes
+import numpy as np
+from onnx import TensorProto, defs, helper
+
+EXTENTS = (1, 1, 2, 2, 3, 3, 4, 5, 7)
+MOST_ELEMENTS = 1500
+OLDEST_TAKEN = 6  # the oldest opset that ours takes; a few cases are older
+NEWEST_JUDGED = 26  # the newest opset that onnxruntime takes
+FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+WORDS = ("", "a", "b", "ab", "Zebra", "zebra", "ünï", "x y", "x  y", "0", "a,b", "日本")
+SMALLEST = {TensorProto.FLOAT16: 2.0**-24, TensorProto.BFLOAT16: 2.0**-133, TensorProto.FLOAT: 2.0**-149, TensorProto.DOUBLE: 2.0**-1074}
+
+
+@functools.cache
+def schemas():
+    """since_version and whether it is deprecated of each schema of each op of the default domain, ascending."""
+    found = collections.defaultdict(list)
+    for schema in defs.get_all_schemas_with_history():
+        if schema.domain == "":
+            found[schema.name].append((schema.since_version, schema.deprecated))
+    return {op: sorted(of_op) for op, of_op in found.items()}
+
+
+def versions(op):
+    """since_version of each schema of an op that is not deprecated, ascending."""
+    return [version for version, deprecated in schemas()[op] if not deprecated]
+
+
+def last_opset(op, version):
+    """The newest opset in which the schema of `version` holds."""
+    later = [since for since, _ in schemas()[op] if since > version]
+    return min(later) - 1 if later else defs.onnx_opset_version()
+
+
+def element_types(type_strings):
+    """TensorProto types of "tensor(float)", …; complex numbers are no part of the cases."""
+    inner = [t[7:-1].upper() for t in type_strings if t.startswith("tensor(") and "complex" not in t]
+    return sorted(TensorProto.DataType.Value(t) for t in inner)
+
+
+def is_float(elem):
+    return elem in FLOATS
+
+
+class Draw:
+    """What a maker sees. It adds inputs in order with add() or skip(), and attributes with attr()."""
+
+    def __init__(self, op, seed, index):
+        self.op = op
+        self.random = np.random.Generator(np.random.PCG64([seed, index]))
+        known = [v for v in versions(op) if last_opset(op, v) >= OLDEST_TAKEN or self.chance(0.1)] or versions(op)
+        judged = [v for v in known if v <= NEWEST_JUDGED] or known
+        self.version = self.pick([judged[-1], self.pick(known)])
+        last = last_opset(op, self.version)
+        self.opset = max(self.version, min(last, NEWEST_JUDGED))
+        if self.chance(0.15):
+            self.opset = self.pick([self.version, last])
+        self.schema = defs.get_schema(op, self.opset, "")
+        self.inputs, self.attributes, self.bound = [], {}, {}
+        self.output_count = None  # None: any number that the schema allows
+        self.nodes = None  # a graph of several nodes; its outputs as (name, element type)
+        self.graph_outputs = None
+
+    # Choices ─────────────────────────────────────────────────────────────────────────────────────
+    def chance(self, p):
+        return self.random.integers(0, 1000) < p * 1000
+
+    def pick(self, choices):
+        return choices[int(self.random.integers(0, len(choices)))]
+
+    def integer(self, low, high):
+        """Between low and high, both inclusive."""
+        return int(self.random.integers(low, high + 1))
+
+    def extent(self, zero=0.03):
+        return 0 if self.chance(zero) else self.pick(EXTENTS)
+
+    def shape(self, rank=None, low=0, high=6, zero=0.03):
+        """`rank` extents, or a number between low and high of them."""
+        rank = self.integer(low, high) if rank is None else rank
+        dims = [self.extent(zero) for _ in range(rank)]
+        while np.prod(dims, dtype=np.int64) > MOST_ELEMENTS:
+            largest = dims.index(max(dims))
+            dims[largest] = dims[largest] // 2
+        return dims
+
+    def broadcast(self, dims):
+        """A shape that broadcasts to dims: leading dims dropped, others 1."""
+        kept = dims[self.integer(0, len(dims)):] if dims and self.chance(0.5) else dims
+        return [1 if self.chance(0.3) else d for d in kept]
+
+    def axis(self, rank, negative=True):
+        axis = self.integer(0, max(rank - 1, 0))
+        return axis - rank if negative and rank and self.chance(0.4) else axis
+
+    def axes(self, rank, low=1):
+        """Some distinct axes, part of them negative, in any order."""
+        count = self.integer(min(low, rank), rank)
+        chosen = [int(a) for a in self.random.permutation(rank)[:count]]
+        return [a - rank if self.chance(0.3) else a for a in chosen]
+
+    # Types ───────────────────────────────────────────────────────────────────────────────────────
+    def allowed(self, formal):
+        """Types of a formal input or output, or of a type variable."""
+        for constraint in self.schema.type_constraints:
+            if constraint.type_param_str == formal:
+                return element_types(constraint.allowed_type_strs)
+        return element_types([formal])
+
+    def type(self, formal="T", among=None):
+        """A type of a variable, the same each time it is asked for; every second time f32 where that is allowed."""
+        if formal not in self.bound:
+            allowed = [t for t in self.allowed(formal) if among is None or t in among]
+            if TensorProto.STRING in allowed and len(allowed) > 1 and not self.chance(0.05):
+                allowed.remove(TensorProto.STRING)
+            common = TensorProto.FLOAT in allowed and self.chance(0.5)
+            self.bound[formal] = TensorProto.FLOAT if common else self.pick(allowed)
+        return self.bound[formal]
+
+    # Values ──────────────────────────────────────────────────────────────────────────────────────
+    def values(self, dims, elem, low=-4, high=4, special=False):
+        """An array of an ONNX element type with values between low and high, now and then (special) with infinities, NaN, denormals
+        or the type's bounds."""
+        if elem == TensorProto.STRING:
+            return np.array([self.pick(WORDS) for _ in range(int(np.prod(dims)))], object).reshape(dims)
+        dtype = helper.tensor_dtype_to_np_dtype(elem)
+        if elem == TensorProto.BOOL:
+            return self.random.integers(0, 2, dims).astype(bool)
+        special = special and self.chance(0.25)
+        if is_integer(dtype):
+            info = ml_dtypes.iinfo(dtype)
+            low, high = max(int(np.ceil(low)), int(info.min)), min(int(np.floor(high)), int(info.max))
+            array = self.random.integers(low, high + 1, dims).astype(dtype)
+            return self.planted(array, [info.min, info.max, 0]) if special else array
+        steps = self.pick([8, 2, 1]) if self.chance(0.25) else 1 << 20
+        unit = self.random.integers(0, int(steps * (high - low)) + 1, dims) / steps + low
+        array = np.asarray(unit).astype(dtype)
+        if not special:
+            return array
+        info = ml_dtypes.finfo(dtype)
+        planted = [np.inf, -np.inf, np.nan, 0.0, -0.0, float(info.max), float(info.min), float(info.smallest_normal), SMALLEST.get(elem, 0.0)]
+        return self.planted(array, planted if elem in FLOATS else [0.0, -0.0, float(info.max), float(info.min)])
+
+    def planted(self, array, specials):
+        """Some elements of `array` replaced."""
+        chosen = self.random.integers(0, 3, array.shape) == 0
+        which = self.random.integers(0, len(specials), array.shape)
+        choices = np.array([np.array(s).astype(array.dtype) for s in specials])
+        return np.where(chosen, choices[which], array).astype(array.dtype)
+
+    # The node ────────────────────────────────────────────────────────────────────────────────────
+    def add(self, array, elem, constant=0.15):
+        """The next input; by the chance `constant` an initializer."""
+        array = np.asarray(array)
+        self.inputs.append((array, elem, self.chance(constant)))
+        return array
+
+    def tensor(self, dims, formal="T", low=-4, high=4, special=False, constant=0.15):
+        elem = formal if isinstance(formal, int) else self.type(formal)
+        return self.add(self.values(dims, elem, low, high, special), elem, constant)
+
+    def integers(self, values, elem=TensorProto.INT64, constant=0.5):
+        """An input of integers, which most often decides a shape."""
+        return self.add(np.array(values, helper.tensor_dtype_to_np_dtype(elem)), elem, constant)
+
+    def skip(self):
+        self.inputs.append(None)
+
+    def has_attr(self, name):
+        return name in self.schema.attributes
+
+    def attr(self, name, value, p=1.0):
+        """Sets an attribute by the chance p, where this version has it; answers what holds then (None: the default)."""
+        if self.has_attr(name) and self.chance(p):
+            self.attributes[name] = value
+            return value
+        return None
+
+    def float_attrs(self, *names, choices=(0.0, 0.5, 1.0, 2.0, -1.0, 0.3)):
+        for name in names:
+            self.attr(name, self.pick(choices), 0.6)
+
+    def input_count(self):
+        return len(self.schema.inputs)
+
+
+def is_integer(dtype):
+    try:
+        ml_dtypes.iinfo(dtype)
+        return True
+    except ValueError:
+        return False

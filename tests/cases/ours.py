@@ -1,0 +1,64 @@
+"""Runs folders of cases by run_cases, which may crash or hang as well: the case is then noted and the rest goes on."""
+
+import concurrent.futures
+import os
+import pathlib
+import select
+import subprocess
+import tempfile
+
+SECONDS = 60  # that one case has in one mode
+EMULATOR = "emulator"
+
+
+def modes_of(program):
+    return subprocess.run([program, "--modes"], capture_output=True, text=True, check=True).stdout.split()
+
+
+def lines_of(process):
+    """Lines as they come; ends where none came for SECONDS or the program ended."""
+    buffer = b""
+    while select.select([process.stdout], [], [], SECONDS)[0]:
+        read = os.read(process.stdout.fileno(), 1 << 16)
+        if not read:
+            return
+        *lines, buffer = (buffer + read).split(b"\n")
+        yield from (line.decode(errors="replace").split("\t") for line in lines)
+
+
+def run_part(program, folder, names, first, step, modes):
+    """{(name, mode): (word, message)} of every step-th case from `first` on."""
+    results = {}
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    while first < len(names):
+        with tempfile.TemporaryFile() as errors:
+            command = [program, folder, str(first), str(step), *modes]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=environment) as process:
+                for name, mode, word, message in lines_of(process):
+                    results[name, mode] = word, message
+                hung = process.poll() is None and not select.select([process.stdout], [], [], 1)[0]
+                if hung:
+                    process.kill()
+            code = process.returncode
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - 300))
+            last_words = errors.read().decode(errors="replace")
+        left = [i for i in range(first, len(names), step) if (names[i], modes[-1]) not in results]
+        if not left:
+            return results
+        if code == 1:
+            raise RuntimeError(f"{' '.join(map(str, command))}: {last_words}")
+        mode = next(m for m in modes if (names[left[0]], m) not in results)
+        results[names[left[0]], mode] = ("hung", f"no answer in {SECONDS} s") if hung else ("crashed", f"exit code {code}: {last_words}")
+        first = left[0] + step
+    return results
+
+
+def run_all(program, folder, names, modes, jobs=2):
+    """The same of all cases. The emulator stands in for the CUDA libraries of a whole process: it runs in one of its own."""
+    apart = [[m for m in modes if m != EMULATOR], [m for m in modes if m == EMULATOR]]
+    parts = [(part, group) for group in apart if group for part in range(jobs)]
+    results = {}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for found in pool.map(lambda p: run_part(program, pathlib.Path(folder), names, p[0], jobs, p[1]), parts):
+            results.update(found)
+    return results

@@ -1,0 +1,91 @@
+"""Judges cases in processes of their own: onnxruntime may crash or hang on an odd case, which is then its refusal."""
+
+import multiprocessing
+import threading
+import traceback
+
+import judges
+from case import make_case
+
+SECONDS = 20  # that a judge has for one case
+JUDGES = {"onnxruntime": judges.by_onnxruntime, "reference": judges.by_reference}
+
+
+def serve(pipe, finish):
+    """Takes (seed, index, answers known) until the pipe closes; says which judge is at work, then sends what finish(case, answers) is."""
+    while True:
+        try:
+            seed, index, answers = pipe.recv()
+        except EOFError:
+            return
+        try:
+            case = make_case(seed, index)
+            for name, judge in JUDGES.items():
+                if name not in answers:
+                    pipe.send(("at", name))
+                    answers[name] = judge(case)
+            pipe.send(("done", finish(case, answers)))
+        except Exception:  # noqa: BLE001: the parent ends with it
+            pipe.send(("error", f"case {index}: {traceback.format_exc()}"))
+
+
+class Worker:
+    def __init__(self, finish):
+        self.finish = finish
+        self.start()
+
+    def start(self):
+        context = multiprocessing.get_context("fork")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=serve, args=(other, self.finish), daemon=True)
+        self.process.start()
+        other.close()
+
+    def stop(self):
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+    def judge(self, seed, index):
+        answers = {}
+        while True:
+            self.pipe.send((seed, index, answers))
+            stage = "reference"
+            try:
+                while self.pipe.poll(SECONDS):
+                    kind, what = self.pipe.recv()
+                    if kind == "done":
+                        return what
+                    if kind == "error":
+                        raise RuntimeError(what)
+                    stage = what
+                words = f"no answer in {SECONDS} s"
+            except (EOFError, ConnectionResetError):
+                words = "crashed"
+            self.stop()
+            self.start()
+            answers[stage] = judges.Answer(refusal=words)
+
+
+def judge_all(seed, indices, finish, count=2):
+    """finish(case, answers) of each case, by index, over `count` processes."""
+    results, pending, failures = {}, list(reversed(indices)), []
+
+    def work():
+        worker = Worker(finish)
+        try:
+            while pending and not failures:
+                index = pending.pop()
+                results[index] = worker.judge(seed, index)
+        except Exception as error:  # noqa: BLE001
+            failures.append(error)
+        worker.stop()
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return results
