@@ -1,4 +1,5 @@
-// The tools in processes that are short of address space or of threads.
+// The tools in processes that are short of address space or of threads, and plans for which a
+// device is too small.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -73,6 +74,22 @@ TEST_F(LimitsTest, ThreadsThatWereAskedForAndDoNotStartEndWithSix) {
       RunLimited(kNoThreads, ONNX_CUDNN_BENCH,
                  "shift.onnx --device cpu --threads 2 --runs 1 --warm-up 0 --seconds 0.1");
   ExpectFails(ended, 6, "the system starts no more threads for this process");
+}
+
+TEST_F(LimitsTest, ExplainWarnsWhereTheTargetHasLessMemoryThanThePlanNeeds) {
+  const auto explain = [&](std::string_view shape) {
+    return Run(ONNX_CUDNN_OPT, absl::StrCat("shift.onnx --explain --target h200 --shape ", shape,
+                                            " --json why.json"));
+  };
+  const std::string warning = "\nwarning  weights, arena, inputs and outputs are 4.40 TB, h200";
+  const Ended large = explain("137500000000x4");
+  EXPECT_EQ(large.code, 0) << large.err;
+  EXPECT_TRUE(absl::StrContains(large.out, warning)) << large.out;
+  EXPECT_TRUE(absl::StrContains(*ReadFile(Path("why.json"), 1 << 20), "\"fits\": false"));
+  const Ended small = explain("1x4");
+  EXPECT_EQ(small.code, 0) << small.err;
+  EXPECT_FALSE(absl::StrContains(small.out, "warning")) << small.out;
+  EXPECT_TRUE(absl::StrContains(*ReadFile(Path("why.json"), 1 << 20), "\"fits\": true"));
 }
 
 }  // namespace

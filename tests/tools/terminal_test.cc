@@ -46,7 +46,9 @@ class TerminalTest : public ProgramsTest {
     softmax.set_output(0, kOutput);
     softmax.set_name("softmax\xc2\x85");
     Write("m\x1b]0;title\a.onnx", model.SerializeAsString());
-    Write("labels.txt", "\xef\xbb\xbf\x1b[31mred\r\n标签\r\n\u202ebidi\n\x9b" "1m\n");
+    Write("labels.txt",
+          "\xef\xbb\xbf\x1b[31mred\r\n标签\r\n\u202ebidi\n\x9b"
+          "1m\n");
   }
   // The command's end, after what it printed was seen to be fit for a terminal; m*.onnx is the
   // model.
