@@ -1,5 +1,6 @@
 #include "runtime/graph/correct_type.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,24 @@ absl::Status CorrectMaxUnpool(const Node& node,
   return absl::OkStatus();
 }
 
+// ONNX's function leaves extents of 0 open.
+absl::Status CorrectResize(const Node& node,
+                           absl::FunctionRef<const HostTensor*(const Value&)> constant,
+                           Type& type) {
+  const HostTensor* sizes = node.has_input(3) ? constant(node.input(3)) : nullptr;
+  if (sizes == nullptr || sizes->elements() == 0 || !node.input(0).is_static())
+    return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<int64_t> extents, ToInts(*sizes));
+  if (std::any_of(extents.begin(), extents.end(), [](int64_t extent) { return extent < 0; })) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sizes are ", ToString(absl::MakeConstSpan(extents))));
+  }
+  for (Dim& dim : type.dims) {
+    if (dim.value < 0) dim = {.value = 0};
+  }
+  return absl::OkStatus();
+}
+
 template <typename T>
 T ElementOf(const HostTensor& tensor) {
   switch (tensor.dtype()) {
@@ -154,6 +173,7 @@ absl::Status CorrectType(const Node& node,
   if (node.op() == "MaxUnpool") return CorrectMaxUnpool(node, constant, type);
   if (node.op() == "OneHot") CorrectOneHot(node, constant, type);
   if (node.op() == "Pad") CorrectPad(node, constant, type);
+  if (node.op() == "Resize") return CorrectResize(node, constant, type);
   return node.op() == "Range" ? CorrectRange(node, constant, type) : absl::OkStatus();
 }
 

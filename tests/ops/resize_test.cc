@@ -222,6 +222,11 @@ TEST(ResizeTest, TakesAxesAndAspectPolicies) {
 }
 
 TEST(ResizeTest, TakesEmptyTensors) {
+  EXPECT_EQ(ToSizes(F32({0, 2}, {}), {0, 4}, {{"mode", "linear"}}).dims, (Dims{0, 4}));
+  EXPECT_EQ(ToSizes(F32({2, 3}, {1, 2, 3, 4, 5, 6}), {0, 3}, {}).dims, (Dims{0, 3}));
+  EXPECT_EQ(
+      ToSizes(F32({1, 3}, {1, 2, 3}), {1, 1}, {{"keep_aspect_ratio_policy", "not_larger"}}).dims,
+      (Dims{0, 1}));
   EXPECT_EQ(ToScales(F32({0, 2}, {}), {2, 2}, {{"mode", "linear"}}).dims, (Dims{0, 4}));
 }
 
