@@ -6,7 +6,6 @@
 #include <exception>
 #include <list>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -73,7 +72,7 @@ ThreadPool::ThreadPool(int threads)
   for (int i = 1; i < threads_; ++i) {
     try {
       state_->threads.emplace_back([s = state_.get()] { s->Serve(); });
-    } catch (const std::system_error&) {  // the process may have no more: the caller's works too
+    } catch (const std::exception&) {  // the process may have no more: the caller's works too
       threads_ = i;
     }
   }
