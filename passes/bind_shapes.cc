@@ -143,23 +143,27 @@ std::string Named(const Value& value) {
 }
 
 // Why `value`, which `node` writes, has no static type.
-std::string WhyNotStatic(Graph& graph, Node& node, const Value& value) {
-  if (FindOp(node) == nullptr) return CheckOp(node).reason();
-  const auto append = [](std::string* out, const Value* v) { out->append(Named(*v)); };
+absl::Status NotStatic(Graph& graph, Node& node, const Value& value) {
+  if (FindOp(node) == nullptr) return absl::UnimplementedError(CheckOp(node).reason());
   const std::vector<const Value*> deciders = UnknownDeciders(graph, node);
+  for (const Value* v : deciders) {  // which ops of ONNX take as scalars and vectors alone
+    if (!v->type().ranked || v->rank() <= 1) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", Named(*v), " decides a shape, so it must be a scalar or a vector"));
+  }
+  const auto append = [](std::string* out, const Value* v) { out->append(Named(*v)); };
   const std::string what = absl::StrCat(FormOf(node), ": the shape of output ", Named(value));
-  if (deciders.empty()) return absl::StrCat(what, " is not known for these inputs and attributes");
-  return absl::StrCat(what, " depends on data, the elements of ",
-                      absl::StrJoin(deciders, " and ", append),
-                      "; only shapes that follow from the inputs' shapes are supported yet");
+  return absl::UnimplementedError(
+      deciders.empty()
+          ? absl::StrCat(what, " is not known for these inputs and attributes")
+          : absl::StrCat(what, " depends on data, the elements of ",
+                         absl::StrJoin(deciders, " and ", append),
+                         "; only shapes that follow from the inputs' shapes are supported yet"));
 }
 
 absl::Status CheckValue(Graph& graph, Node& node, const Value& value) {
   const Type& type = value.type();
-  if (!type.is_static()) {
-    return absl::UnimplementedError(
-        absl::StrCat(Where(node), ": ", WhyNotStatic(graph, node, value)));
-  }
+  if (!type.is_static()) return Annotate(NotStatic(graph, node, value), Where(node));
   const absl::StatusOr<int64_t> bytes = CheckedBytes(type.dtype, value.dims());
   if (bytes.ok() && *bytes <= kMostValueBytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(Where(node), ": output \"", value.name(), "\" ",

@@ -130,6 +130,14 @@ TEST(BindShapesTest, NamesTheNodeWhoseShapeDependsOnData) {
       << bound.status();
 }
 
+TEST(BindShapesTest, RefusesAMatrixThatDecidesAShape) {
+  ExpectError(
+      "g (float[2] x, int64[2,1] axes) => (y) { y = Unsqueeze(x, axes) }", {},
+      absl::StatusCode::kInvalidArgument,
+      "node (Unsqueeze): input \"axes\" i64[2,1] decides a shape, so it must be a scalar or "
+      "a vector");
+}
+
 TEST(BindShapesTest, SaysThatAWindowIsLargerThanWhatSymbolsLeave) {
   ExpectError("g (float[N,3,H,W] x, float[8,3,3,3] w) => (float[N,8,P,Q] y) { y = Conv(x, w) }",
               {{"x", {1, 3, 1, 1}}, {"w", {8, 3, 3, 3}}}, absl::StatusCode::kInvalidArgument,
