@@ -81,6 +81,21 @@ absl::StatusOr<FunctionProto> BuildFunction(const OpSchema& schema, const Node& 
   return built;
 }
 
+// ONNX's function of CenterCropPad meets its `shape`, which may be i32, with i64.
+void WidenShape(const Node& node, FunctionProto& function) {
+  if (node.op() != "CenterCropPad" || node.input(1).dtype() != DType::kI32) return;
+  const std::string shape = function.input(1);
+  function.set_input(1, absl::StrCat(shape, ".narrow"));
+  NodeProto& cast = *function.add_node();
+  cast.set_op_type("Cast");
+  cast.add_input(function.input(1));
+  cast.add_output(shape);
+  *cast.add_attribute() = ToProto("to", static_cast<int64_t>(DType::kI64));
+  for (int i = function.node_size() - 1; i > 0; --i) {
+    function.mutable_node()->SwapElements(i, i - 1);
+  }
+}
+
 void AddDefaults(const OpSchema& schema, const Node& node, NodeProto& call) {
   for (const auto& [name, attribute] : schema.attributes()) {
     if (attribute.default_value.type() == onnx::AttributeProto::UNDEFINED) continue;
@@ -121,6 +136,7 @@ absl::StatusOr<Graph> Expand(const Node& node) {
   const OpSchema& schema = *SchemaOf(node);
   NodeProto call = CallOf(node);
   ASSIGN_OR_RETURN(FunctionProto function, BuildFunction(schema, node, call));
+  WidenShape(node, function);
   AddDefaults(schema, node, call);
   return ImportModel(ModelOf(node, std::move(call), std::move(function)), {});
 }

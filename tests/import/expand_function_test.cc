@@ -78,6 +78,12 @@ TEST(ExpandFunctionTest, TakesOursForAWindow) {
   EXPECT_TRUE(absl::StrContains(body, "count, {1}) HannWindow.10.index")) << body;
 }
 
+TEST(ExpandFunctionTest, WidensTheShapeOfCenterCropPad) {
+  const std::string body = Expanded(
+      "g (float[3,4] x) => (float[2,5] y) <int32[2] s = {2, 5}> { y = CenterCropPad(x, s) }");
+  EXPECT_TRUE(absl::StrContains(body, "Cast<to = 7>(input.1)")) << body;
+}
+
 TEST(ExpandFunctionTest, RefusesAThetaThatDoesNotFitItsSize) {
   EXPECT_EQ(Expanded("g (float[2,2,3] t) => (float[1,2,2,2] y) <int64[4] s = {1, 1, 2, 2}> "
                      "{ y = AffineGrid(t, s) }"),
