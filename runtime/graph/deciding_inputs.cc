@@ -22,6 +22,7 @@ void WantUnasked(const Node& node, std::vector<const Value*>& wanted) {
                             {"Loop", {0, 1}},    // the trip count, the condition
                             {"MaxUnpool", {2}},  // output_shape
                             {"Pad", {1}},        // pads, behind axes
+                            {"Split", {1}},      // the parts, behind the extent of the axis
                             {"STFT", {1, 3}}};   // the step and the length of a frame
   for (const Row& row : rows) {
     if (node.op() != row.op) continue;

@@ -8,8 +8,10 @@ from onnx import TensorProto, defs, helper, numpy_helper
 
 from draw import Draw
 from makers import MAKERS, Tolerance
+from spoil import spoil
 
 OPS = tuple(sorted(MAKERS))
+SPOILED = 0.06  # the share of cases that are made invalid
 OPTIONAL = defs.OpSchema.FormalParameterOption.Optional
 IR_VERSIONS = ((25, 12), (23, 11), (0, 10))  # of opsets from
 
@@ -25,6 +27,7 @@ class Case:
     elems: dict  # graph input: TensorProto type
     inputs: list  # of the node: (array, TensorProto type, is an initializer) or None
     attributes: dict  # of the node, where it is one node
+    spoiled: bool  # it may well be invalid
     tolerance: Tolerance
     text: str  # what it is, on one line
 
@@ -48,7 +51,7 @@ def output_types(draw):
 
 
 def value_info(draw, name, array, elem):
-    dims = [f"{name}_{i}" if draw.chance(0.05) else d for i, d in enumerate(array.shape)]
+    dims = [f"{name}_{i}" if draw.chance(0.15) else d for i, d in enumerate(array.shape)]
     return helper.make_tensor_value_info(name, elem, dims)
 
 
@@ -110,5 +113,6 @@ def make_case(seed, index):
     made.make(draw)
     while draw.inputs and draw.inputs[-1] is None and draw.chance(0.5):
         draw.inputs.pop()
+    spoiled = draw.chance(SPOILED) and spoil(draw)
     model, feeds, elems = make_model(draw)
-    return Case(f"{op}-{index}", op, draw.opset, draw.version, model, feeds, elems, draw.inputs, draw.attributes, made.tolerance, describe(draw))
+    return Case(f"{op}-{index}", op, draw.opset, draw.version, model, feeds, elems, draw.inputs, draw.attributes, spoiled, made.tolerance, describe(draw))

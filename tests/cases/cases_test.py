@@ -1,5 +1,6 @@
 """The generator of cases: what it draws, how its judges are compared, and what is said of ours."""
 
+import dataclasses
 import os
 import pathlib
 import re
@@ -98,6 +99,11 @@ class ExpectationTest(unittest.TestCase):
         made, outputs = self.expected(judges.Answer(refusal="no"), judges.Answer(refusal="no"))
         self.assertEqual((made.kind, outputs), (REFUSED, None))
 
+    def test_what_one_judge_takes_of_a_spoiled_case_is_not_expected(self):
+        case = dataclasses.replace(first_case("Add"), spoiled=True)
+        made, outputs = expect(case, {"onnxruntime": judges.Answer(refusal="no"), "reference": judges.Answer([np.ones(1)])})
+        self.assertEqual((made.kind, outputs), (ASIDE, None))
+
     def test_judges_that_differ_set_the_case_aside(self):
         made, outputs = self.expected(judges.Answer([np.ones(1)]), judges.Answer([np.zeros(1)]))
         self.assertEqual((made.kind, outputs), (ASIDE, None))
@@ -129,6 +135,10 @@ class VerdictTest(unittest.TestCase):
 
     def test_what_onnx_itself_finds_invalid_may_be_refused(self):
         self.assertIsNone(self.wrong(ALONE, "2", "no", checker="ShapeInferenceError"))
+
+    def test_a_spoiled_case_may_be_refused(self):
+        self.assertIsNone(self.wrong(AGREED, "3", "p is -1", spoiled=True))
+        self.assertIsNotNone(self.wrong(AGREED, "wrong", "differs", spoiled=True))
 
     def test_a_case_set_aside_is_counted_alone(self):
         self.assertEqual(check.verdict(expectation(ASIDE), "wrong", ""), ("set aside", None))

@@ -32,7 +32,7 @@ def verdict(made, word, message):
     if word not in ("pass", "wrong", INVALID, UNSUPPORTED):
         return "wrong", f"ended with {word}: {message}"
     refused = word in (INVALID, UNSUPPORTED)
-    if refused and is_false_diagnosis(made, message):
+    if refused and is_false_diagnosis(message):
         return "wrong", f"false diagnosis: {message}"
     if made.kind == REFUSED:
         return ("refused by all" if refused else "run by ours alone"), None
@@ -42,8 +42,10 @@ def verdict(made, word, message):
         return "agreed", None
     if word == "wrong":
         return "wrong", message
-    if word == INVALID and made.checker:
-        return "refused: ONNX's shape inference finds it invalid, too", None
+    if made.spoiled:
+        return "refused by ours, spoiled", None
+    if word == INVALID and (made.checker or "[ShapeInferenceError]" in message):
+        return "refused: ONNX's shape inference finds it invalid", None
     reason = allowed_refusal(made, message)
     return (f"refused: {reason}", None) if reason else ("wrong", f"refused ({word}): {message}")
 

@@ -25,6 +25,12 @@ TEST(DecidingInputsTest, FindsInputsThatDecideShapes) {
             (std::vector<int>{1, 2}));
 }
 
+TEST(DecidingInputsTest, FindsThePartsOfAnUnknownExtent) {
+  EXPECT_EQ(Deciding("g (float[N] x, int64[2] parts) => (float[A] y, float[B] z)"
+                     " { y, z = Split(x, parts) }"),
+            (std::vector<int>{1}));
+}
+
 TEST(DecidingInputsTest, FindsLengthsAndStepsOfTransforms) {
   EXPECT_EQ(Deciding(R"(
       g (float[8,1] x, int64 length, int64 axis) => (float[A,2] y) { y = DFT(x, length, axis) })"),
