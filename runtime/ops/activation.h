@@ -62,7 +62,7 @@ T GateActivation::operator()(T x) const {
     case Kind::kTanh:
       return std::tanh(x);
     case Kind::kThresholdedRelu:
-      return x > a ? x : T{0};
+      return x >= a ? x : T{0};
   }
   return x;
 }

@@ -59,6 +59,10 @@ std::vector<OpCase> RecurrentCases() {
        {Cube({0}), Cube({1, 1, 1, 1}), Cube({0, 0, 0, 0}), kAbsent, kAbsent, kAbsent, Cube({10})},
        With(Recurrent({"Sigmoid", "Tanh", "Affine"}), "clip", 2.0F),
        {y(1), Cube({1}), Cube({5})}},
+      {"RNN",  // at its threshold of 1, and below
+       {F32({2, 1, 1}, {1, 0.5}), w, Cube({0})},
+       Recurrent({"ThresholdedRelu"}),
+       {F32({2, 1, 1, 1}, {1, 0}), Cube({0})}},
       // After no step the state is the initial one.
       {"RNN", {Cube({1}), w, r, kAbsent, I32({1}, {0}), Cube({3})}, relu, {y(0), Cube({3})}},
       {"GRU", {Cube({1}), gru_w, gru_r, bias, I32({1}, {0}), four}, lines, {y(0), four}},
