@@ -28,21 +28,39 @@ bool SameDims(const Value& a, const Value& b) {
 // nullptr: it may join, as far as its op and types say.
 const Rule* WhyNotJoined(const Node& node) {
   if (!IsPointwise(node)) return &kNotElementWise;
-  return CheckElementTypes(node) ? nullptr : &kOtherTypes;
+  return CheckOperands(node) ? nullptr : &kOtherTypes;
 }
 
 bool HasOp(absl::Span<const Node* const> nodes, std::string_view op) {
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node* n) { return n->op() == op; });
 }
 
+// A slope of PRelu is not asked by ONNX's inference whether it broadcasts to what it slopes.
+bool Broadcasts(const Value& input, const Value& output) {
+  if (!input.is_static() || !output.is_static()) return true;
+  const Dims from = input.dims(), to = output.dims();
+  if (from.size() > to.size()) return false;
+  const absl::Span<const int64_t> last = absl::MakeConstSpan(to).last(from.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] != 1 && from[i] != last[i]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-Support CheckElementTypes(const Node& node) {
+Support CheckOperands(const Node& node) {
   for (absl::Span<Value* const> values : {node.inputs(), node.outputs()}) {
     for (const Value* v : values) {
       if (v == nullptr || kFixedSizeTypes.Has(v->dtype())) continue;
       return Support::No(absl::StrCat("it does not take ", NameOf(v->dtype())));
     }
+  }
+  for (const Value* input : node.inputs()) {
+    if (input == nullptr || Broadcasts(*input, node.output(0))) continue;
+    return Support::No(absl::StrCat(input->name(), " is ", ToString(input->type()),
+                                    ", which does not broadcast to ",
+                                    ToString(node.output(0).type())));
   }
   return Support::Yes();
 }

@@ -5,8 +5,9 @@
 
 namespace onnx_cudnn {
 
-// Whether element-wise code of ours computes on the type of every operand of `node`.
-Support CheckElementTypes(const Node& node);
+// Whether element-wise code of ours computes on the type of every operand of `node`, and its inputs
+// broadcast to what it writes.
+Support CheckOperands(const Node& node);
 
 // A reader of `step.edge`: element-wise on such types, with an output of the edge's dims. Other
 // operands may broadcast.

@@ -16,7 +16,7 @@ std::vector<std::string_view> PointwiseOps() {
   return ops;
 }
 
-Support TakesTypes(const Unit& core) { return CheckElementTypes(core.node()); }
+Support Takes(const Unit& core) { return CheckOperands(core.node()); }
 
 GrowthOptions PointwiseGrowth(const Unit&) {
   return {.forward = JoinsAsReader, .backward = JoinsAsProducer, .most_added = kMostOps - 1};
@@ -33,7 +33,7 @@ Kernel PointwiseKernel() {
   return {.name = "pointwise",
           .ops = PointwiseOps(),
           .types = kFixedSizeTypes,
-          .takes = TakesTypes,
+          .takes = Takes,
           .growth = PointwiseGrowth,
           .formats = OneLayout};
 }

@@ -122,6 +122,21 @@ TEST_F(NodeKernelsTest, RowNormTakesFactorsOfARow) {
                                    "axes [3,4]"}));
 }
 
+TEST_F(NodeKernelsTest, LeaveOperandsThatDoNotFitToTheReference) {
+  const auto reasons = [&](std::string_view text) {
+    const Graph graph = GraphFromText(text);
+    return At(graph, graph.outputs()[0].value->producer()->op()).reasons;
+  };
+  EXPECT_EQ(reasons("g (float[2] x, float[2,2] s) => (y) { y = PRelu(x, s) }"),
+            (Lines{"pointwise: s is f32[2,2], which does not broadcast to f32[2]"}));
+  EXPECT_EQ(reasons("g (float[1,4,3] x, float[1] s, float[4] b) => (y)"
+                    " { y = InstanceNormalization(x, s, b) }"),
+            (Lines{"plane_norm: s is f32[1], expected an element for each of 4 channels"}));
+  EXPECT_EQ(reasons("g (float[1,4,3] x, float[4] s, float[4] b) => (y)"
+                    " { y = GroupNormalization<num_groups = 3>(x, s, b) }"),
+            (Lines{"plane_norm: its channels are no multiple of its groups"}));
+}
+
 TEST_F(NodeKernelsTest, QuantizeTakesScalesOfFloats) {
   const Graph graph =
       GraphFromText("g (int32[4] x, int32 s, int8 z) => (y) { y = QuantizeLinear(x, s, z) }");
