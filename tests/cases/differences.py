@@ -125,7 +125,7 @@ UNFIT = (
     Unfit((REFERENCE,), "Unsqueeze", "inserts axes one by one"),
     Unfit((REFERENCE,), "GridSample", "computes in the grid's f16", is_type(T.FLOAT16, T.BFLOAT16)),
     Unfit((REFERENCE,), "AffineGrid", "gives f32", is_type(T.FLOAT16, T.BFLOAT16, T.DOUBLE)),
-    Unfit((REFERENCE,), "Resize", "uses a length that is no whole number", all_of(coordinates("tf_crop_and_resize"), has_broken_length)),
+    Unfit((REFERENCE,), "Resize", "uses a length that is no whole number", all_of(coordinates("tf_crop_and_resize", "pytorch_half_pixel"), has_broken_length)),
     Unfit((REFERENCE,), "ConvTranspose", "mixes channels of groups", has_groups),
     Unfit((REFERENCE,), "QLinearConv", "takes two spatial dims where weights have scales of their own", lambda c: c.inputs[4][0].size > 1),
     Unfit((REFERENCE,), "Attention", "gives logits after softcap where those before are asked for", all_of(has("softcap"), outputs_more_than(3))),
@@ -156,6 +156,7 @@ UNFIT = (
     Unfit((ONNXRUNTIME,), "LSTM", "does not clip the input of h", has("clip")),
     Unfit((ONNXRUNTIME,), "ReduceMax ReduceMin", "loses NaN", has_nan),
     Unfit((ONNXRUNTIME,), "MatMul", "leaves the product of nothing as it finds it", has_empty_input),
+    Unfit((ONNXRUNTIME,), "GridSample", "reads beyond a border before it clamps", lambda c: "cubic" in c.attributes.get("mode", "") and c.attributes.get("padding_mode") == "border"),
     Unfit((ONNXRUNTIME,), "AffineGrid", "takes another corner of an extent of 1", all_of(has("align_corners"), lambda c: 1 in c.inputs[1][0][2:])),
     Unfit((ONNXRUNTIME,), "StringSplit", "splits an empty string into nothing", lambda c: "" in c.inputs[0][0]),
     # The specification leaves it open ────────────────────────────────────────────────────────────

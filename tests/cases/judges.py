@@ -20,6 +20,7 @@ onnxruntime.set_default_logger_severity(4)
 NATIVE = ("float32", "float64", "float16", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "object")
 # By the type of an output, of a tolerance that is given for f32: the least share of an element, and of the largest, that differ by rounding.
 ROUNDING = {"float16": (4e-3, 4e-3), "bfloat16": (3e-2, 5e-2)}  # onnx.reference adds up in them
+SMALLEST = 1e-37  # what is smaller may be cut to 0
 SMALL_FLOAT = (0.26, 0.0)  # one step of 8 bits and less
 
 
@@ -150,6 +151,7 @@ def difference(found, expected, tolerance):
     with np.errstate(all="ignore"):
         finite = np.abs(b[np.isfinite(b)])
         allowed = relative * np.abs(b) + of_largest * finite.max(initial=0)
+        allowed += SMALLEST
         same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= allowed))
     return "" if same.all() else f"{int((~same).sum())} of {same.size} elements"
 

@@ -53,7 +53,7 @@ std::string Word(const Outcome& outcome) {
 std::optional<TestVector> CaseOf(const std::string& folder, const std::string& line) {
   const std::vector<std::string> words = absl::StrSplit(line, '\t');
   if (words.size() != 4) return std::nullopt;
-  VectorTolerance tolerance = {.absolute = 0};
+  VectorTolerance tolerance = {.absolute = 1e-37};  // what is smaller may be cut to 0
   if (!absl::SimpleAtod(words[1], &tolerance.relative) ||
       !absl::SimpleAtod(words[2], &tolerance.of_largest) ||
       !absl::SimpleAtod(words[3], &tolerance.units))
