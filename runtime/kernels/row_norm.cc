@@ -5,9 +5,11 @@
 namespace onnx_cudnn {
 namespace {
 
-// One factor for all, or one for each element of a row.
+// One factor for all, or one for each element of a row. Where nothing is normalized any will do:
+// the function body, which would run instead, reshapes by extents of 0.
 Support TakesFactors(const Unit& core) {
   const Node& node = core.node();
+  if (node.input(0).elements() == 0) return Support::Yes();
   const Dims x = node.input(0).dims();
   const int64_t axis = NormalizedAxis(node.attrs().Int("axis", -1), node.input(0).rank());
   const absl::Span<const int64_t> row = absl::MakeConstSpan(x).subspan(axis);

@@ -118,6 +118,10 @@ TEST_F(NodeKernelsTest, RowNormTakesFactorsOfARow) {
     return At(graph, "LayerNormalization").reasons;
   };
   for (const char* scale : {"[3,4]", "[1,3,4]", "[1]"}) EXPECT_EQ(reasons(scale), Lines());
+  const Graph empty = GraphFromText(
+      "g (float[0,4] x, float[0,4] s, float[0,1] b) => (y) { y = LayerNormalization<axis = 0>(x, "
+      "s, b) }");
+  EXPECT_EQ(At(empty, "LayerNormalization").reasons, Lines());
   EXPECT_EQ(reasons("[4]"), (Lines{"row_norm: s is f32[4], expected one element or the normalized "
                                    "axes [3,4]"}));
 }
