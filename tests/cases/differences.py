@@ -123,7 +123,7 @@ UNFIT = (
     Unfit((REFERENCE,), "ReduceSumSquare ReduceL1 ReduceL2", "computes small integers in i64"),
     Unfit((REFERENCE,), "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "ignores a class and not what is before the first", has("ignore_index")),
     Unfit((REFERENCE,), "Unsqueeze", "inserts axes one by one"),
-    Unfit((REFERENCE,), "GridSample", "computes in the grid's f16", is_type(T.FLOAT16, T.BFLOAT16)),
+    Unfit((REFERENCE,), "GridSample", "computes in the grid's type", lambda c: c.inputs[0][1] != c.inputs[1][1] or is_type(T.FLOAT16, T.BFLOAT16)(c)),
     Unfit((REFERENCE,), "AffineGrid", "gives f32", is_type(T.FLOAT16, T.BFLOAT16, T.DOUBLE)),
     Unfit((REFERENCE,), "Resize", "uses a length that is no whole number", all_of(coordinates("tf_crop_and_resize", "pytorch_half_pixel"), has_broken_length)),
     Unfit((REFERENCE,), "ConvTranspose", "mixes channels of groups", has_groups),
