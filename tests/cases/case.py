@@ -115,4 +115,7 @@ def make_case(seed, index):
         draw.inputs.pop()
     spoiled = draw.chance(SPOILED) and spoil(draw)
     model, feeds, elems = make_model(draw)
-    return Case(f"{op}-{index}", op, draw.opset, draw.version, model, feeds, elems, draw.inputs, draw.attributes, spoiled, made.tolerance, describe(draw))
+    return Case(
+        f"{op}-{index}", op, draw.opset, draw.version, model, feeds, elems, draw.inputs, draw.attributes, spoiled, made.tolerance,
+        describe(draw),
+    )  # fmt: skip

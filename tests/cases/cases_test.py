@@ -1,6 +1,7 @@
 """The generator of cases: what it draws, how its judges are compared, and what is said of ours."""
 
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -51,6 +52,11 @@ class CaseTest(unittest.TestCase):
         cases = [make_case(5, index) for index in range(40 * len(OPS))]
         self.assertEqual({sum(c.op == op for c in cases) for op in OPS}, {40})
         self.assertGreaterEqual({c.version for c in cases if c.op == "Pad"}, {2, 11, 13, 18, 25})
+
+
+    def test_a_few_cases_are_spoiled(self):
+        spoiled = [make_case(5, index).spoiled for index in range(10 * len(OPS))]
+        self.assertTrue(0.01 < sum(spoiled) / len(spoiled) < 0.08, sum(spoiled))
 
 
 class JudgesTest(unittest.TestCase):
@@ -178,6 +184,11 @@ class GuardTest(unittest.TestCase):
         with mock.patch.object(ours, "SECONDS", 0.5):
             found = ours.run_part(program(self.folder, script), self.folder, ["c0", "c1"], 0, 1, ["cpu"])
         self.assertEqual([found[f"c{i}", "cpu"][0] for i in range(2)], ["hung", "pass"])
+
+    def test_a_finding_is_kept_with_its_chunk(self):
+        case, results = first_case("Add"), {("Add-3", "cpu"): ("wrong", "differs")}
+        made = dataclasses.replace(expectation(AGREED), spoiled=case.spoiled)
+        self.assertIn("differs", json.dumps(check.judged(made, results, ["cpu"])[1]))
 
     def test_chunks_that_are_done_are_not_run_again(self):
         options = types.SimpleNamespace(state=self.folder, seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2)

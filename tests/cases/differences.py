@@ -107,7 +107,7 @@ def is_longer_in_f32(case):
 
 
 UNFIT = (
-    # onnx.reference ─────────────────────────────────────────────────────────────────────────────
+    # onnx.reference
     Unfit((REFERENCE,), "Softmax LogSoftmax Hardmax", "takes one axis where opsets before 13 take all from it on", before(13)),
     Unfit((REFERENCE,), "LogSoftmax", "takes the logarithm of a rounded softmax", is_type(T.FLOAT16, T.BFLOAT16)),
     Unfit((REFERENCE,), "Add Sub Mul Div Pow And Or Xor Equal Greater Less Gemm", "does not read `broadcast` and `axis`", has("broadcast")),
@@ -121,14 +121,30 @@ UNFIT = (
     Unfit((REFERENCE,), "Loop Scan", "concatenates scan outputs where it should stack them"),
     Unfit((REFERENCE,), "Optional OptionalHasElement OptionalGetElement", "wraps the element"),
     Unfit((REFERENCE,), "ReduceSumSquare ReduceL1 ReduceL2", "computes small integers in i64"),
-    Unfit((REFERENCE,), "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "ignores a class and not what is before the first", has("ignore_index")),
+    Unfit(
+        (REFERENCE,), "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss",
+        "ignores a class and not what is before the first",
+        has("ignore_index"),
+    ),  # fmt: skip
     Unfit((REFERENCE,), "Unsqueeze", "inserts axes one by one"),
-    Unfit((REFERENCE,), "GridSample", "computes in the grid's type", lambda c: c.inputs[0][1] != c.inputs[1][1] or is_type(T.FLOAT16, T.BFLOAT16)(c)),
+    Unfit(
+        (REFERENCE,), "GridSample",
+        "computes in the grid's type",
+        lambda c: c.inputs[0][1] != c.inputs[1][1] or is_type(T.FLOAT16, T.BFLOAT16)(c),
+    ),  # fmt: skip
     Unfit((REFERENCE,), "AffineGrid", "gives f32", is_type(T.FLOAT16, T.BFLOAT16, T.DOUBLE)),
-    Unfit((REFERENCE,), "Resize", "uses a length that is no whole number", all_of(coordinates("tf_crop_and_resize", "pytorch_half_pixel"), has_broken_length)),
+    Unfit(
+        (REFERENCE,), "Resize",
+        "uses a length that is no whole number",
+        all_of(coordinates("tf_crop_and_resize", "pytorch_half_pixel"), has_broken_length),
+    ),  # fmt: skip
     Unfit((REFERENCE,), "ConvTranspose", "mixes channels of groups", has_groups),
     Unfit((REFERENCE,), "QLinearConv", "takes two spatial dims where weights have scales of their own", lambda c: c.inputs[4][0].size > 1),
-    Unfit((REFERENCE,), "Attention", "gives logits after softcap where those before are asked for", all_of(has("softcap"), outputs_more_than(3))),
+    Unfit(
+        (REFERENCE,), "Attention",
+        "gives logits after softcap where those before are asked for",
+        all_of(has("softcap"), outputs_more_than(3)),
+    ),  # fmt: skip
     Unfit((REFERENCE,), "BatchNormalization", "adds another epsilon", before(14)),
     Unfit((REFERENCE,), "RoiAlign", "takes half pixels", before(16)),
     Unfit((REFERENCE,), "Shape", "does not clamp start and end"),
@@ -138,30 +154,63 @@ UNFIT = (
     Unfit((REFERENCE,), "Gemm", "does not read beta", before(7)),
     Unfit((REFERENCE,), "Det", "gives f64 for bf16", is_type(T.BFLOAT16)),
     Unfit((REFERENCE,), "StringNormalizer", "keeps stop words of several words"),
+    Unfit((REFERENCE,), "ReduceProd", "multiplies in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
     Unfit((REFERENCE,), "OneHot", "computes with the two values"),
-    # onnxruntime ────────────────────────────────────────────────────────────────────────────────
+    # onnxruntime
     Unfit((ONNXRUNTIME,), "BlackmanWindow HammingWindow HannWindow DFT STFT MelWeightMatrix", "f64 has f32's accuracy", gives(T.DOUBLE)),
-    Unfit((ONNXRUNTIME,), "ConvTranspose", "adds output_padding to what SAME gives, and where strides leave gaps", all_of(pads_same, any_of(has("output_padding"), has_gaps))),
+    Unfit(
+        (ONNXRUNTIME,), "ConvTranspose",
+        "adds output_padding to what SAME gives, and where strides leave gaps",
+        all_of(pads_same, any_of(has("output_padding"), has_gaps)),
+    ),  # fmt: skip
     Unfit((REFERENCE,), "ConvTranspose", "pads by less than nothing where strides leave gaps", has_gaps),
     Unfit((ONNXRUNTIME,), "CastLike", "expands it to a Cast that rounds up", has("round_mode")),
     Unfit((ONNXRUNTIME,), "Cast CastLike", "rounds to types of 2 and 4 bits", any_of(*map(gives, (T.INT4, T.UINT4, T.INT2, T.UINT2)))),
     Unfit((ONNXRUNTIME,), "MeanVarianceNormalization", "leaves the epsilon of the function body out"),
     Unfit((ONNXRUNTIME,), "Resize Upsample", "rounds extent * scale to f32 before it is cut", is_longer_in_f32),
-    Unfit((ONNXRUNTIME,), "ReduceLogSumExp ReduceLogSum", "takes exponentials and logarithms of integers as integers", is_type(T.INT32, T.INT64)),
+    Unfit(
+        (ONNXRUNTIME,), "ReduceLogSumExp ReduceLogSum",
+        "takes exponentials and logarithms of integers as integers",
+        is_type(T.INT32, T.INT64),
+    ),  # fmt: skip
     Unfit((ONNXRUNTIME,), "Resize", "leaves roi out on axes that keep their length", coordinates("tf_crop_and_resize")),
-    Unfit((ONNXRUNTIME,), "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd ReduceSum ReduceSumSquare ArgMax ArgMin", "shapes of empty inputs", has_empty_input),
-    Unfit((ONNXRUNTIME,), "Resize", "cuts the length that align_corners divides by", all_of(coordinates("align_corners"), has_broken_length)),
-    Unfit((ONNXRUNTIME,), "AveragePool MaxPool LpPool", "pads for a window that is not dilated", all_of(pads_same, lambda c: "dilations" in c.attributes)),
+    Unfit(
+        (ONNXRUNTIME,), "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd ReduceSum ReduceSumSquare ArgMax ArgMin",
+        "shapes of empty inputs",
+        has_empty_input,
+    ),  # fmt: skip
+    Unfit(
+        (ONNXRUNTIME,), "Resize",
+        "cuts the length that align_corners divides by",
+        all_of(coordinates("align_corners"), has_broken_length),
+    ),  # fmt: skip
+    Unfit(
+        (ONNXRUNTIME,), "AveragePool MaxPool LpPool",
+        "pads for a window that is not dilated",
+        all_of(pads_same, lambda c: "dilations" in c.attributes),
+    ),  # fmt: skip
     Unfit((ONNXRUNTIME,), "RNN GRU LSTM", "a sequence of no step ends in zeros", has_empty_sequence),
     Unfit((ONNXRUNTIME,), "LSTM", "does not clip the input of h", has("clip")),
     Unfit((ONNXRUNTIME,), "ReduceMax ReduceMin", "loses NaN", has_nan),
     Unfit((ONNXRUNTIME,), "MatMul", "leaves the product of nothing as it finds it", has_empty_input),
-    Unfit((ONNXRUNTIME,), "GridSample", "reads beyond a border before it clamps", lambda c: "cubic" in c.attributes.get("mode", "") and c.attributes.get("padding_mode") == "border"),
-    Unfit((ONNXRUNTIME,), "AffineGrid", "takes another corner of an extent of 1", all_of(has("align_corners"), lambda c: 1 in c.inputs[1][0][2:])),
+    Unfit(
+        (ONNXRUNTIME,), "GridSample",
+        "reads beyond a border before it clamps",
+        lambda c: "cubic" in c.attributes.get("mode", "") and c.attributes.get("padding_mode") == "border",
+    ),  # fmt: skip
+    Unfit(
+        (ONNXRUNTIME,), "AffineGrid",
+        "takes another corner of an extent of 1",
+        all_of(has("align_corners"), lambda c: 1 in c.inputs[1][0][2:]),
+    ),  # fmt: skip
     Unfit((ONNXRUNTIME,), "StringSplit", "splits an empty string into nothing", lambda c: "" in c.inputs[0][0]),
-    # The specification leaves it open ────────────────────────────────────────────────────────────
+    # The specification leaves it open
     Unfit(BOTH, "ReduceMean", "the mean of nothing is undefined", has_empty_input),
-    Unfit(BOTH, "Clip", "its text cuts infinities without a bound, its function body does not", all_of(lambda c: c.version >= 11, has_infinity)),
+    Unfit(
+        BOTH, "Clip",
+        "its text cuts infinities without a bound, its function body does not",
+        all_of(lambda c: c.version >= 11, has_infinity),
+    ),  # fmt: skip
 )
 
 

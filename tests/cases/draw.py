@@ -67,9 +67,9 @@ class Draw:
         self.nodes = None  # a graph of several nodes; its outputs as (name, element type)
         self.graph_outputs = None
 
-    # Choices ─────────────────────────────────────────────────────────────────────────────────────
+    # Choices
     def chance(self, p):
-        return self.random.integers(0, 1000) < p * 1000
+        return int(self.random.integers(0, 1000)) < p * 1000
 
     def pick(self, choices):
         return choices[int(self.random.integers(0, len(choices)))]
@@ -105,7 +105,7 @@ class Draw:
         chosen = [int(a) for a in self.random.permutation(rank)[:count]]
         return [a - rank if self.chance(0.3) else a for a in chosen]
 
-    # Types ───────────────────────────────────────────────────────────────────────────────────────
+    # Types
     def allowed(self, formal):
         """Types of a formal input or output, or of a type variable."""
         for constraint in self.schema.type_constraints:
@@ -123,7 +123,7 @@ class Draw:
             self.bound[formal] = TensorProto.FLOAT if common else self.pick(allowed)
         return self.bound[formal]
 
-    # Values ──────────────────────────────────────────────────────────────────────────────────────
+    # Values
     def values(self, dims, elem, low=-4, high=4, special=False):
         """An array of an ONNX element type with values between low and high, now and then (special) with infinities, NaN, denormals
         or the type's bounds."""
@@ -154,7 +154,7 @@ class Draw:
         choices = np.array([np.array(s).astype(array.dtype) for s in specials])
         return np.where(chosen, choices[which], array).astype(array.dtype)
 
-    # The node ────────────────────────────────────────────────────────────────────────────────────
+    # The node
     def add(self, array, elem, constant=0.15):
         """The next input; by the chance `constant` an initializer."""
         array = np.asarray(array)

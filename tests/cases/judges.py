@@ -125,7 +125,7 @@ def by_checker(case):
         return str(error)[:300] or type(error).__name__
 
 
-# Agreement ───────────────────────────────────────────────────────────────────────────────────────
+# Agreement
 def tolerance_of(tolerance, dtype):
     """(relative, of_largest, units) for outputs of a type."""
     relative, of_largest = tolerance.relative, tolerance.of_largest
@@ -148,7 +148,8 @@ def difference(found, expected, tolerance):
         return "" if [str(s) for s in found.ravel()] == [str(s) for s in expected.ravel()] else "other strings"
     relative, of_largest, units = tolerance_of(tolerance, expected.dtype)
     if expected.dtype.kind in "iub" or expected.dtype.name in ("int4", "uint4", "int2", "uint2"):
-        gap = np.abs(found.astype(object if expected.dtype.itemsize == 8 else np.int64) - expected.astype(object if expected.dtype.itemsize == 8 else np.int64))
+        wide = object if expected.dtype.itemsize == 8 else np.int64
+        gap = np.abs(found.astype(wide) - expected.astype(wide))
         return "" if not gap.size or gap.max() <= units else f"{int((gap > units).sum())} of {gap.size} integers"
     a, b = found.astype(np.float64), expected.astype(np.float64)
     with np.errstate(all="ignore"):

@@ -4,7 +4,6 @@ has to, with a clear error."""
 import numpy as np
 
 ODD = (99, -99, -1, 0)
-FLAGS = ("keepdims", "noop_with_empty_axes")  # of which ONNX's inference and its text differ beyond 0 and 1
 
 
 def spoil(draw):
@@ -14,8 +13,7 @@ def spoil(draw):
 
 
 def spoil_attribute(draw):
-    taken = {name: value for name, value in draw.attributes.items() if name not in FLAGS}
-    names = sorted(name for name, value in taken.items() if isinstance(value, (int, str)) or is_ints(value))
+    names = sorted(name for name, value in draw.attributes.items() if isinstance(value, str) or is_ints(value) or is_number(name, value))
     if not names:
         return False
     name = draw.pick(names)
@@ -29,6 +27,11 @@ def spoil_attribute(draw):
     else:
         draw.attributes[name] = [draw.pick(ODD) if i == 0 else v for i, v in enumerate(value)][:: draw.pick([1, -1])]
     return True
+
+
+def is_number(name, value):
+    """No flag: what it means beyond 0 and 1 ONNX does not say."""
+    return isinstance(value, int) and (value not in (0, 1) or "axis" in name)
 
 
 def is_ints(value):

@@ -42,5 +42,9 @@ def maker(*ops, tolerance=ELEMENT_WISE):
     return register
 
 
-for family in ("element_wise", "reductions", "movement", "indexing", "convolution", "pooling", "norms", "products", "quantized", "recurrent", "sampling", "attention", "control"):
+FAMILIES = (
+    "element_wise", "reductions", "movement", "indexing", "convolution", "pooling", "norms", "products", "quantized", "recurrent",
+    "sampling", "attention", "control",
+)  # fmt: skip
+for family in FAMILIES:
     importlib.import_module(f"makers.{family}")

@@ -36,7 +36,7 @@ def one_input(d):
             d.float_attrs(name, choices=(0.5, 1.0, 2.0, 0.3) if d.op == "Celu" else (0.0, 0.5, 1.0, 2.0, -1.0, 0.3))
     formal = d.schema.inputs[0].type_str
     low, high = RANGES.get(d.op, (-4, 4))
-    d.tensor(d.shape(), formal, low, high, special=d.op not in ("Neg", "Tan") or is_float(d.type(formal)))
+    d.tensor(d.shape(), formal, low, high, special=d.op not in ("Neg", "Shrink") or is_float(d.type(formal)))
 
 
 def legacy_or_numpy_broadcast(d, dims):

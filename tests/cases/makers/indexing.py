@@ -34,7 +34,9 @@ def gather_elements(d):
     if axis or d.chance(0.5):
         d.attr("axis", axis)
     taken = [d.integer(0, 4) if i == axis % len(dims) else d.integer(min(e, 1), e) for i, e in enumerate(dims)]
-    d.integers(indices_below(d, taken, dims[axis]) if dims[axis] else np.zeros([0 if i == axis % len(dims) else e for i, e in enumerate(taken)]), d.pick([T.INT64, T.INT32]), 0.3)
+    if dims[axis] == 0:
+        taken[axis] = 0
+    d.integers(d.random.integers(-dims[axis] if d.chance(0.5) else 0, max(dims[axis], 1), taken), d.pick([T.INT64, T.INT32]), 0.3)
 
 
 def tuples_into(d, batch, dims):

@@ -20,7 +20,10 @@ def reduction_axes(d, rank):
         d.integers(axes)
 
 
-@maker("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", tolerance=SUMS)
+@maker(
+    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum",
+    "ReduceSumSquare", tolerance=SUMS,
+)  # fmt: skip
 def reduce(d):
     dims = d.shape(zero=0.05)
     order = d.op in ("ReduceMax", "ReduceMin")
