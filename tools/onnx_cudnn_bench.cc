@@ -21,10 +21,11 @@
 
 ABSL_FLAG(std::vector<std::string>, batches, {"1"},
           "Batches: extent 0 of every input whose own is no number.");
-ABSL_FLAG(std::vector<std::string>, shapes, {},
-          "Of inputs: name=Nx3x640x640, ...; the shape alone for a model's only input. N is the "
-          "batch. Without it dims that are no numbers are the batch first, then 1, height and width "
-          "of images 224.");
+ABSL_FLAG(
+    std::vector<std::string>, shapes, {},
+    "Of inputs: name=Nx3x640x640, ...; the shape alone for a model's only input. N is the "
+    "batch. Without it dims that are no numbers are the batch first, then 1, height and width "
+    "of images 224.");
 ABSL_FLAG(std::vector<std::string>, precisions, {"auto"},
           "How exact f32 arithmetic is: auto, strict, tf32, fp16, bf16.");
 ABSL_FLAG(std::string, device, "auto", "auto (a GPU where there is one), cpu or cuda.");
