@@ -85,6 +85,11 @@ class JudgesTest(unittest.TestCase):
         made, outputs = expect(case, {"onnxruntime": judges.by_onnxruntime(case), "reference": judges.by_reference(case)})
         self.assertEqual((made.kind, len(outputs)), (AGREED, 1))
 
+    def test_onnxruntime_is_asked_where_it_has_the_op(self):
+        case = dataclasses.replace(first_case("MaxRoiPool"), version=22, opset=28)
+        self.assertEqual(judges.opsets_tried(case), (26, 21))
+        self.assertEqual(judges.opsets_tried(dataclasses.replace(case, version=1, opset=21)), (21,))
+
     def test_packed_elements_are_read_as_they_were_written(self):
         for elem in ("int4", "uint4", "int2", "uint2"):
             array = np.array([0, 1, -1, 1, -2] if elem[0] == "i" else [0, 1, 3, 2, 1]).astype(elem)

@@ -106,6 +106,7 @@ def is_longer_in_f32(case):
     return any(np.floor(np.float32(e) * np.float32(s)) != np.floor(e * float(s)) for e, s in scaled(case))
 
 
+REDUCTIONS = "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMean ReduceProd ReduceSum ReduceSumSquare"
 UNFIT = (
     # onnx.reference
     Unfit((REFERENCE,), "Softmax LogSoftmax Hardmax", "takes one axis where opsets before 13 take all from it on", before(13)),
@@ -154,9 +155,12 @@ UNFIT = (
     Unfit((REFERENCE,), "Gemm", "does not read beta", before(7)),
     Unfit((REFERENCE,), "Det", "gives f64 for bf16", is_type(T.BFLOAT16)),
     Unfit((REFERENCE,), "StringNormalizer", "keeps stop words of several words"),
-    Unfit((REFERENCE,), "ReduceProd", "multiplies in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
+    Unfit((REFERENCE,), REDUCTIONS, "adds up and multiplies in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
+    Unfit((REFERENCE,), "ConvTranspose", "keeps pads beside an output_shape", lambda c: {"output_shape", "pads"} <= set(c.attributes)),
+    Unfit((REFERENCE,), "Resize", "rounds a place below an element", all_of(coordinates("half_pixel_symmetric"), has_broken_length)),
     Unfit((REFERENCE,), "OneHot", "computes with the two values"),
     # onnxruntime
+    Unfit((ONNXRUNTIME,), "Resize", "takes the ratio of other axes", lambda c: {"axes", "keep_aspect_ratio_policy"} <= set(c.attributes)),
     Unfit((ONNXRUNTIME,), "BlackmanWindow HammingWindow HannWindow DFT STFT MelWeightMatrix", "f64 has f32's accuracy", gives(T.DOUBLE)),
     Unfit(
         (ONNXRUNTIME,), "ConvTranspose",
