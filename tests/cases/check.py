@@ -24,14 +24,15 @@ from workers import judge_all
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-INVALID, UNSUPPORTED = "2", "3"  # exit codes
+INVALID, UNSUPPORTED, EXHAUSTED = "2", "3", "6"  # exit codes
 
 
 def verdict(made, word, message):
     """(what to count, what is wrong) of one case in one mode. made: an Expectation; wrong: None where nothing is."""
-    if word not in ("pass", "wrong", INVALID, UNSUPPORTED):
+    reason = allowed_refusal(made, message)
+    if word not in ("pass", "wrong", INVALID, UNSUPPORTED) and not (word == EXHAUSTED and reason):
         return "wrong", f"ended with {word}: {message}"
-    refused = word in (INVALID, UNSUPPORTED)
+    refused = word not in ("pass", "wrong")
     if refused and is_false_diagnosis(message):
         return "wrong", f"false diagnosis: {message}"
     if made.kind == REFUSED:
@@ -46,7 +47,6 @@ def verdict(made, word, message):
         return "refused by ours, spoiled", None
     if word == INVALID and (made.checker or "[ShapeInferenceError]" in message):
         return "refused: ONNX's shape inference finds it invalid", None
-    reason = allowed_refusal(made, message)
     return (f"refused: {reason}", None) if reason else ("wrong", f"refused ({word}): {message}")
 
 
