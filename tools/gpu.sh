@@ -123,7 +123,7 @@ for part in $parts; do
     *) echo "gpu.sh: no part is called $part" >&2; exit 1 ;;
   esac
 done
-if compgen -G "$out/reports/*.json" >/dev/null; then
+if compgen -G "$out/reports/*.json" >/dev/null || compgen -G "$out/agreement-*.log" >/dev/null; then
   python3 gpu_tests.py "$out/reports" --commit "$commit" --run "$run" --output "$out/tests-$run.json"
 fi
 echo "$failed failed; what they said: $out"
