@@ -2,7 +2,7 @@
 // prints its first output.
 #include <cstdio>
 
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 
 int main(int argc, char** argv) {
   auto session = onnx_cudnn::Session::Load(argc > 1 ? argv[1] : "model.onnx");

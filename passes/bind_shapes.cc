@@ -7,7 +7,7 @@
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
 #include "passes/rewrite/rewrites.h"
-#include "passes/rewrite/unroll.h"
+#include "passes/rewrite/utils/unroll.h"
 #include "passes/sweep.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/deciding_inputs.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "passes/rewrite/inline_constant_if.h"
-#include "passes/rewrite/resolve_sequences.h"
-#include "passes/rewrite/unroll.h"
+#include "passes/rewrite/utils/inline_constant_if.h"
+#include "passes/rewrite/utils/resolve_sequences.h"
+#include "passes/rewrite/utils/unroll.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {

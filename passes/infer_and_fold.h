@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "passes/pass.h"
 #include "passes/rewrite/fold_constants.h"
-#include "passes/rewrite/inline_body.h"
+#include "passes/rewrite/utils/inline_body.h"
 #include "runtime/graph/infer.h"
 
 namespace onnx_cudnn {

@@ -23,10 +23,15 @@ ROOMS = {
 CUDA_HALVES = [f"runtime/{engine}/cuda" for engine in ("cudnn", "gemm", "kernels")]
 for half in CUDA_HALVES:
     ROOMS[half] = [*ROOMS["runtime/cuda"], "runtime/cuda", half.removesuffix("/cuda")]
-ROOMS["runtime"] = list(ROOMS)  # session and engines
-ROOMS["tools"] = ["runtime", *ROOMS]
+# Public headers: <onnx_cudnn/NAME.h> in runtime/include. Every room may include these of them, the others the Session's users alone.
+PUBLIC = "runtime/include"
+PUBLIC_TYPES = ("onnx_cudnn/dtype.h",)
+ROOMS[PUBLIC] = []
+for room in ("runtime/session", "runtime/gpu"):
+    ROOMS[room] = ["runtime/session", "runtime/gpu", *ROOMS]
+ROOMS["tools"] = list(ROOMS)
 ROOMS["tests"] = list(ROOMS)
-ROOMS["examples"] = ["runtime"]
+ROOMS["examples"] = [PUBLIC]
 
 # third-party header: the only places (path prefixes) that may include it
 THIRD_PARTY = {
@@ -34,7 +39,7 @@ THIRD_PARTY = {
     r"(onnx|google/protobuf)/|runtime/graph/onnx_(types|schemas)\.h": ["runtime/import/", "runtime/graph/infer.cc", "runtime/graph/onnx_types.", "runtime/graph/onnx_schemas.", "tests/"],
     r"cblas\.h": ["runtime/ops/", "tests/ops/"],
     r"(png\.h|turbojpeg\.h|zlib\.h|minizip/|xtensor/)": ["tools/", "tests/tools/"],
-    r"nlohmann/": ["runtime/tune/plan_cache.cc", "runtime/tune/worker.cc", "runtime/worker_tuning.cc", "tools/", "tests/tools/"],
+    r"nlohmann/": ["runtime/tune/plan_cache.cc", "runtime/tune/worker.cc", "runtime/session/worker_tuning.cc", "tools/", "tests/tools/"],
     r"cudnn_frontend": ["runtime/cudnn/cuda/", "tests/cudnn/cuda/"],
     r"(cutlass|cute)/": ["runtime/kernels/cuda/"],
     r"(cuda|cudnn|cublas|nvrtc|mma|cooperative_groups|library_types|vector_types)[^/]*\.h|(cuda|cub|thrust)/": [
@@ -49,7 +54,6 @@ FEW_FILES = {
     r"cudnn_frontend": (".cc", 3),  # half a minute of compile time each, minutes through nvcc
     r"(cutlass|cute)/": (".cu", 1000),
 }
-PUBLIC_HEADERS = ("runtime/session.h", "runtime/graph/dtype.h")
 STANDARD_HEADER = re.compile(r"[a-z_]+")
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 SOURCES = ("*.h", "*.cc", "*.inc", "*.cu", "*.cuh")
@@ -61,13 +65,16 @@ def room_of(path):
 
 def breach(path, header):
     """The rule that `path` breaks by including `header`, or None."""
-    if path in PUBLIC_HEADERS and header not in PUBLIC_HEADERS and not STANDARD_HEADER.fullmatch(header):
+    if path.startswith(PUBLIC + "/") and not (header.startswith("onnx_cudnn/") or STANDARD_HEADER.fullmatch(header)):
         return "a public header includes the standard library only"
+    if header in PUBLIC_TYPES:
+        return None
     for pattern, places in THIRD_PARTY.items():
         if re.match(pattern, header):
             allowed = any(path.startswith(place) for place in places)
             return None if allowed else f"only {', '.join(places) or 'the CUDA halves'} may"
-    room, target = room_of(path), room_of(header)
+    room = room_of(path)
+    target = PUBLIC if header.startswith("onnx_cudnn/") else room_of(header)
     if target is None or target == room:
         return None
     if target not in ROOMS[room]:

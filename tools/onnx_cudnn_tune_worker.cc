@@ -11,7 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "runtime/base/status.h"
-#include "runtime/worker_tuning.h"
+#include "runtime/session/worker_tuning.h"
 #include "tools/common/exit_codes.h"
 
 namespace onnx_cudnn {

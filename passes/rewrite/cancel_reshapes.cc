@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "passes/rewrite/add_reshape.h"
-#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/add_reshape.h"
+#include "passes/rewrite/utils/is_op.h"
 
 namespace onnx_cudnn {
 namespace {

@@ -1,8 +1,8 @@
-#include "passes/rewrite/add_reshape.h"
-#include "passes/rewrite/is_op.h"
-#include "passes/rewrite/permutation.h"
 #include "passes/rewrite/rewrites.h"
-#include "passes/rewrite/transposed_region.h"
+#include "passes/rewrite/utils/add_reshape.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "passes/rewrite/utils/permutation.h"
+#include "passes/rewrite/utils/transposed_region.h"
 
 namespace onnx_cudnn {
 namespace {

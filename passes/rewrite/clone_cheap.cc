@@ -8,10 +8,10 @@
 // arithmetic fuses as an epilogue.
 #include <algorithm>
 
-#include "passes/rewrite/broadcast.h"
-#include "passes/rewrite/is_op.h"
-#include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/broadcast.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "passes/rewrite/utils/linear_op.h"
 #include "runtime/ops/pointwise.h"
 
 namespace onnx_cudnn {

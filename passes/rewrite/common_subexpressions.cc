@@ -2,8 +2,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "passes/rewrite/random_ops.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/random_ops.h"
 
 namespace onnx_cudnn {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "passes/infer_and_fold.h"
-#include "passes/rewrite/inline_body.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/inline_body.h"
 #include "passes/sweep.h"
 #include "runtime/base/status.h"
 

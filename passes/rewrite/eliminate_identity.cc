@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "passes/rewrite/permutation.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/permutation.h"
 
 namespace onnx_cudnn {
 namespace {

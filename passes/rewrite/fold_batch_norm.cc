@@ -1,9 +1,9 @@
 // Folds inference BatchNormalization into the Conv, ConvTranspose, Gemm or MatMul before it:
 //   w'[k] = w[k]·s[k],  b'[k] = (b[k] − mean[k])·s[k] + beta[k],  s = gamma / sqrt(var + epsilon)
-#include "passes/rewrite/batch_norm.h"
-#include "passes/rewrite/is_op.h"
-#include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/batch_norm.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "passes/rewrite/utils/linear_op.h"
 
 namespace onnx_cudnn {
 namespace {

@@ -1,8 +1,8 @@
 // Folds the Add of a constant into the op before it: Conv(x, w, b) + c, ConvTranspose(x, w, b) + c,
 // Gemm(a, b, c) + d, MatMul(x, w) + c. The weight need not be a constant.
-#include "passes/rewrite/is_op.h"
-#include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "passes/rewrite/utils/linear_op.h"
 
 namespace onnx_cudnn {
 namespace {

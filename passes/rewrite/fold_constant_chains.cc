@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "passes/rewrite/float_constants.h"
-#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/float_constants.h"
+#include "passes/rewrite/utils/is_op.h"
 #include "runtime/ops/pointwise.h"
 
 namespace onnx_cudnn {

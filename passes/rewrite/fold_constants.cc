@@ -4,9 +4,9 @@
 #include <memory>
 #include <new>
 
-#include "passes/rewrite/is_op.h"
-#include "passes/rewrite/random_ops.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "passes/rewrite/utils/random_ops.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/infer.h"

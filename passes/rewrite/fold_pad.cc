@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "passes/rewrite/float_constants.h"
-#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/float_constants.h"
+#include "passes/rewrite/utils/is_op.h"
 
 namespace onnx_cudnn {
 namespace {

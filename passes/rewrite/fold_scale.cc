@@ -1,8 +1,8 @@
 // Folds a factor of one number per channel into the constant weight of the Conv, ConvTranspose,
 // Gemm or MatMul before it, or after it: there padding does no harm, for a scaled zero stays zero.
-#include "passes/rewrite/is_op.h"
-#include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "passes/rewrite/utils/linear_op.h"
 
 namespace onnx_cudnn {
 namespace {

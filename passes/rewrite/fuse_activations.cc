@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "passes/rewrite/broadcast.h"
-#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/broadcast.h"
+#include "passes/rewrite/utils/is_op.h"
 #include "runtime/ops/elements.h"
 
 namespace onnx_cudnn {

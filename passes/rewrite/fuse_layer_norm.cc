@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "passes/rewrite/broadcast.h"
-#include "passes/rewrite/float_constants.h"
-#include "passes/rewrite/is_op.h"
-#include "passes/rewrite/moments.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/broadcast.h"
+#include "passes/rewrite/utils/float_constants.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "passes/rewrite/utils/moments.h"
 #include "runtime/ops/checks.h"
 
 namespace onnx_cudnn {

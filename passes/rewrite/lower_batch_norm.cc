@@ -1,9 +1,9 @@
 // BatchNormalization that stands alone as x·s + t, so that element-wise Engines of a GPU take it
 // with what stands around it. The host runs it in one sweep as it is.
-#include "passes/rewrite/batch_norm.h"
-#include "passes/rewrite/float_constants.h"
-#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/batch_norm.h"
+#include "passes/rewrite/utils/float_constants.h"
+#include "passes/rewrite/utils/is_op.h"
 
 namespace onnx_cudnn {
 namespace {

@@ -24,8 +24,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "passes/rewrite/linear_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/linear_op.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/float16.h"
 #include "runtime/ops/op_table.h"

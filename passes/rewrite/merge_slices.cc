@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/is_op.h"
 #include "runtime/ops/checks.h"
 
 namespace onnx_cudnn {

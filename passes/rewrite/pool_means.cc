@@ -2,9 +2,9 @@
 // the Engines) knows it then.
 #include <algorithm>
 
-#include "passes/rewrite/is_op.h"
-#include "passes/rewrite/moments.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "passes/rewrite/utils/moments.h"
 
 namespace onnx_cudnn {
 namespace {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "passes/rewrite/broadcast.h"
-#include "passes/rewrite/clip_range.h"
-#include "passes/rewrite/is_op.h"
-#include "passes/rewrite/lossless_cast.h"
 #include "passes/rewrite/rewrites.h"
-#include "passes/rewrite/zero_sign.h"
+#include "passes/rewrite/utils/broadcast.h"
+#include "passes/rewrite/utils/clip_range.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "passes/rewrite/utils/lossless_cast.h"
+#include "passes/rewrite/utils/zero_sign.h"
 #include "runtime/ops/elements.h"
 
 namespace onnx_cudnn {

@@ -3,8 +3,8 @@
 // two that read and write 118 MB (tools/bench/results/plans-2026-11-22-d5e9133.json).
 #include <algorithm>
 
-#include "passes/rewrite/is_op.h"
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/is_op.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -13,7 +13,7 @@ constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
 // What conv_gemm takes with any pads: multiples of so many channels and filters, from sm_90 on.
 constexpr int64_t kOwnChannels = 64;
 constexpr int kOwnComputeCapability = 90;
-// What conv_chain does, of f16 and bf16.
+// What small_batch_conv does, of f16 and bf16.
 constexpr int64_t kChainChannels = 8, kMostChainImages = 8;
 
 // Of the spatial axes.

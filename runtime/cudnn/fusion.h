@@ -15,7 +15,7 @@ inline constexpr DTypeSet kCudnnTypes = {DType::kF16, DType::kBF16, DType::kF32}
 inline constexpr Rule kOneResult = {
     "cuDNN's plans that write a fused value as well may fail when they run, and this value has "
     "other readers",
-    "none in cuDNN: conv_chain of ours may write both"};
+    "none in cuDNN: small_batch_conv of ours may write both"};
 
 // Why `node` cannot be an operation on `tensor`, whatever its operands' shapes; nullptr: it can.
 const Rule* WhyNotPointwise(const Node& node, const FusedTensor& tensor);

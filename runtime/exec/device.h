@@ -33,7 +33,7 @@ class StreamSet {
   virtual absl::StatusOr<int> Record(int stream) = 0;
   virtual absl::Status Wait(int stream, int event) = 0;
   // What is enqueued on `stream` from now on starts when all before it there is over, even a launch
-  // that may start earlier (Step::reads_early). Nothing where no launch does.
+  // that may start earlier (Step::prefetched_inputs). Nothing where no launch does.
   virtual absl::Status Barrier(int /*stream*/) { return absl::OkStatus(); }
   // Returns the first failure of what was enqueued, and forgets it.
   virtual absl::Status Synchronize() = 0;

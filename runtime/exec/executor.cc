@@ -23,10 +23,10 @@ struct CallersOperand {
 struct Executor::Launchable {
   const Step* step = nullptr;
   int stream = 0;
-  std::vector<int> waits;   // Steps
-  bool is_awaited = false;  // on another stream
-  bool on_host = false;     // its operands lie in the host's memory
-  bool next_waits = false;  // LaunchArgs::next_waits
+  std::vector<int> waits;      // Steps
+  bool is_awaited = false;     // on another stream
+  bool on_host = false;        // its operands lie in the host's memory
+  bool next_uses_pdl = false;  // LaunchArgs::next_uses_pdl
   bool behind_barrier = false;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -149,7 +149,7 @@ void Executor::FindWhoseNextWaits() {
     Launchable*& before = last[here.stream];
     const bool launches = here.step->launches() && !here.on_host;
     if (before != nullptr && launches && here.waits.empty() && !before->is_awaited) {
-      before->next_waits = here.step->waits();
+      before->next_uses_pdl = here.step->uses_pdl();
     }
     if (!here.step->launches() && here.waits.empty() && !here.is_awaited) continue;
     before = launches ? &here : nullptr;
@@ -164,7 +164,7 @@ void Executor::FindBarriers() {
     Launchable& here = steps_[scheduled.step];
     if (!here.step->launches()) continue;
     const PlacedStep& placed = program_->steps[scheduled.step];
-    for (const int early : here.step->reads_early()) {
+    for (const int early : here.step->prefetched_inputs()) {
       const auto writes_it = [&](const Operand& out) { return Overlap(out, placed.in[early]); };
       const PlacedStep* before = last[here.stream];
       here.behind_barrier |=
@@ -368,7 +368,7 @@ absl::Status Executor::LaunchStep(int index) {
                         .workspace = launchable.workspace,
                         .stream = {.index = launchable.stream},
                         .fault = faults_.word(index),
-                        .next_waits = launchable.next_waits};
+                        .next_uses_pdl = launchable.next_uses_pdl};
   const int stream = launchable.stream;
   const absl::Status launched =
       launchable.on_host ? streams_->LaunchOnHost(stream, *launchable.step, args, scratch)

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "runtime/exec/arena_turns.h"
+#include "runtime/exec/arena_lock.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/device.h"
 #include "runtime/exec/fault_words.h"
@@ -24,7 +24,7 @@ struct ExecutorOptions {
   bool fixed_pointers = false;
   // Where the arena lies, and every Run waits for its turn and for its own end; nullptr: memory of
   // the Executor's own.
-  std::shared_ptr<ArenaTurns> turns;
+  std::shared_ptr<ArenaLock> turns;
 };
 
 // One arena, its streams, a recording and the constants of one Program. Serves one caller at a

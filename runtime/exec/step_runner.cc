@@ -270,7 +270,7 @@ absl::Status StepRunner::Launch(size_t constant_set) {
                         .workspace = workspace_.get(),
                         .stream = {},
                         .fault = step_->may_fault() ? word : nullptr,
-                        .next_waits = step_->waits()};
+                        .next_uses_pdl = step_->uses_pdl()};
   return on_host_ ? streams_->LaunchOnHost(0, *step_, args, {})
                   : streams_->Launch(0, *step_, args, {});
 }

@@ -19,7 +19,7 @@ constexpr Rule kScaleIsFirst = {"cuBLASLt scales the product before it adds",
                                 "fold the factor into the weight and the bias"};
 constexpr Rule kTwice = {"cuBLASLt adds one bias and one matrix", "add the two before"};
 constexpr Rule kOneResult = {"cuBLASLt writes one result, and this value has other readers",
-                             "none in cuBLASLt: conv_chain of ours may write both"};
+                             "none in cuBLASLt: small_batch_conv of ours may write both"};
 constexpr Rule kOtherOperand = {
     "cuBLASLt adds one value per column, or a matrix of the result's shape and type",
     "expand the operand, or bring it to the result's type"};

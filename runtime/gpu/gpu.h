@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "runtime/engines.h"
 #include "runtime/exec/device.h"
+#include "runtime/session/engines.h"
 
 namespace onnx_cudnn {
 

@@ -7,7 +7,7 @@
 #include "runtime/cudnn/cuda/cudnn_engine.h"
 #include "runtime/gemm/cuda/gemm_engine.h"
 #include "runtime/gpu/gpu.h"
-#include "runtime/kernels/cuda/kernel_engine.h"
+#include "runtime/kernels/cuda/common/kernel_engine.h"
 
 namespace onnx_cudnn {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "runtime/graph/dtype.h"
+#include "onnx_cudnn/dtype.h"
 
 namespace onnx_cudnn {
 

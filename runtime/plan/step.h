@@ -53,8 +53,8 @@ struct LaunchArgs {
   // A word that the host reads after the Run, 0 before it; what Step::Fault explains. nullptr for
   // Steps that say may_fault() == false.
   uint64_t* fault = nullptr;
-  // Whether the next work on the stream is a launch that waits (Step::waits).
-  bool next_waits = false;
+  // Whether the next work on the stream is a launch that waits (Step::uses_pdl).
+  bool next_uses_pdl = false;
 };
 
 // A compiled signature. Holds no Node, Value or weight. Thread-safe.
@@ -68,11 +68,11 @@ class Step {
   virtual absl::Status Launch(const LaunchArgs& args) const = 0;
   // Whether its first launch may start before those on the stream before it are over, and waits for
   // them on the device before it reads or writes.
-  virtual bool waits() const { return false; }
+  virtual bool uses_pdl() const { return false; }
   // Inputs that its launches may read before the launch before them on the stream is over. Who
   // enqueues it behind a launch that writes one of them, or behind a wait for another stream, puts
   // a StreamSet::Barrier between.
-  virtual absl::Span<const int> reads_early() const { return {}; }
+  virtual absl::Span<const int> prefetched_inputs() const { return {}; }
   // Whether a launch that succeeded may still store a fault word: an index out of range, seen on
   // the device.
   virtual bool may_fault() const { return false; }

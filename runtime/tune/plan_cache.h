@@ -8,7 +8,8 @@
 //      "variant": "engine 4", "how": "hung", "why": "", "versions": {"engine": "9.19.0"}, "date":
 //      "2026-11-22"}]}
 // Files of before "failed" and "saved" are read too. An entry of engine "network" stands for a
-// whole network: how it is searched (runtime/network_race.h), and what a run of it takes.
+// whole network: how it is searched (runtime/session/network_benchmark.h), and what a run of it
+// takes.
 //   errors  InvalidArgument: no such file as above, with its name and the entry's number; nothing
 //           is written then. Those of runtime/base/file.h
 #pragma once

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/graph/infer.h"
-#include "runtime/kernels/cuda/kernel_engine.h"
+#include "runtime/kernels/cuda/common/kernel_engine.h"
 #include "tests/emulator/run_code.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/ops/cases.h"

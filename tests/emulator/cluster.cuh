@@ -1,5 +1,5 @@
-// Stands for runtime/kernels/cuda/cluster.cuh: whoever arrives waits at once, and what is sent is
-// there at once.
+// Stands for runtime/kernels/cuda/common/cluster.cuh: whoever arrives waits at once, and what is
+// sent is there at once.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/kernels/cuda/kernel_call.h"
+#include "runtime/kernels/cuda/common/kernel_call.h"
 
 namespace onnx_cudnn::emulator {
 

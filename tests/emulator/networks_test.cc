@@ -12,7 +12,7 @@
 #include "passes/pipelines.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/view_engine.h"
-#include "runtime/kernels/cuda/kernel_engine.h"
+#include "runtime/kernels/cuda/common/kernel_engine.h"
 #include "tests/emulator/run_code.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/ops/run_op.h"

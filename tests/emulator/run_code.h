@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/kernels/cuda/compile_kernels.h"
+#include "runtime/kernels/cuda/common/compile_kernels.h"
 #include "tests/emulator/emulator.h"
 
 namespace onnx_cudnn::emulator {

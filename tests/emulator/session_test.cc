@@ -1,5 +1,5 @@
 // Whole Sessions on a GPU that is not there.
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 
 #include <gtest/gtest.h>
 

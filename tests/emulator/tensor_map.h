@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "runtime/kernels/cuda/kernel_call.h"
+#include "runtime/kernels/cuda/common/kernel_call.h"
 
 namespace onnx_cudnn::emulator {
 

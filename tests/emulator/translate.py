@@ -1,4 +1,4 @@
-"""translate.py FOLDER OUT: the .cu, .cuh files of FOLDER as host C++ in OUT (NAME.cu → NAME.cu.cc), for tests/emulator.
+"""translate.py FOLDER OUT: the .cu, .cuh files of FOLDER and its subfolders as host C++ in OUT (NAME.cu → NAME.cu.cc), for tests/emulator.
 
 Shared variables become references to memory of the block. asm("add.f32 …" : outputs : inputs)
 becomes ptx::add_f32(outputs…, inputs…, literal numbers…) of ptx.h. A file that stands here under the name of a .cuh takes its place.
@@ -90,11 +90,12 @@ def write_changed(path, text):
 
 def main():
     folder, out = map(pathlib.Path, sys.argv[1:])
-    for source in sorted([*folder.glob("*.cu"), *folder.glob("*.cuh")]):
+    for source in sorted([*folder.rglob("*.cu"), *folder.rglob("*.cuh")]):
         stand_in = HERE / source.name
         text = stand_in.read_text() if stand_in.exists() else translate(source.read_text())
         suffix = ".cc" if source.suffix == ".cu" else ""
-        write_changed(out / "runtime/kernels/cuda" / (source.name + suffix), text)
+        place = source.relative_to(folder).parent
+        write_changed(out / "runtime/kernels/cuda" / place / (source.name + suffix), text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Stands for runtime/kernels/cuda/wgmma.cuh: what the instruction computes, at once.
+// Stands for runtime/kernels/cuda/common/wgmma.cuh: what the instruction computes, at once.
 #pragma once
 
 #include <cstdint>

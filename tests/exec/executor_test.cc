@@ -29,15 +29,15 @@ class FailingStep final : public Step {
 class ToldStep final : public FormulaStep {
  public:
   ToldStep(bool waits, std::vector<bool>& told)
-      : FormulaStep(Sum, {}), waits_(waits), told_(told) {}
-  bool waits() const override { return waits_; }
+      : FormulaStep(Sum, {}), uses_pdl_(waits), told_(told) {}
+  bool uses_pdl() const override { return uses_pdl_; }
   absl::Status Launch(const LaunchArgs& args) const override {
-    told_.push_back(args.next_waits);
+    told_.push_back(args.next_uses_pdl);
     return FormulaStep::Launch(args);
   }
 
  private:
-  const bool waits_;
+  const bool uses_pdl_;
   std::vector<bool>& told_;
 };
 
@@ -45,7 +45,7 @@ class ToldStep final : public FormulaStep {
 class EarlyStep final : public FormulaStep {
  public:
   explicit EarlyStep(int early) : FormulaStep(Sum, {}), early_(early) {}
-  absl::Span<const int> reads_early() const override { return {&early_, 1}; }
+  absl::Span<const int> prefetched_inputs() const override { return {&early_, 1}; }
 
  private:
   const int early_;

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/exec/constant_store.h"
-#include "runtime/open_device.h"
+#include "runtime/session/open_device.h"
 
 namespace onnx_cudnn {
 

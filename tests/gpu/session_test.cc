@@ -1,5 +1,5 @@
 // Sessions on the GPU: callers' memory and streams, recorded and launched, many Runs, threads.
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 
 #include <array>
 #include <cstring>

@@ -15,7 +15,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/step_runner.h"
-#include "tests/gpu/conv_gemm_cases.h"
+#include "tests/gpu/conv/conv_gemm_cases.h"
 #include "tests/gpu/kernel_test.h"
 #include "tests/support/graph_text.h"
 

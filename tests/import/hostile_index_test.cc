@@ -9,9 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/engines.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/ops/evaluate.h"
+#include "runtime/session/engines.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/run_program.h"
 

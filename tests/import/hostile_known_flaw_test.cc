@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/engines.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/import/onnx_writer.h"
+#include "runtime/session/engines.h"
 #include "tests/import/hostile_external.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/run_program.h"

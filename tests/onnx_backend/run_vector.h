@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 #include "tests/onnx_backend/vectors.h"
 
 namespace onnx_cudnn {

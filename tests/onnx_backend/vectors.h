@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 #include "tools/common/expected.h"
 
 namespace onnx_cudnn {

@@ -2,9 +2,9 @@
 
 #include "gtest/gtest.h"
 #include "passes/explain/explanation.h"
-#include "runtime/engines.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/view_engine.h"
+#include "runtime/session/engines.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/run_program.h"
 #include "tests/support/test_engines.h"

@@ -1,4 +1,4 @@
-#include "passes/rewrite/resolve_sequences.h"
+#include "passes/rewrite/utils/resolve_sequences.h"
 
 #include "gtest/gtest.h"
 #include "passes/build_program.h"

@@ -1,4 +1,4 @@
-#include "passes/rewrite/unroll.h"
+#include "passes/rewrite/utils/unroll.h"
 
 #include "gtest/gtest.h"
 #include "passes/build_program.h"

@@ -9,10 +9,10 @@
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
 #include "runtime/base/status.h"
-#include "runtime/engines.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/ops/evaluate.h"
+#include "runtime/session/engines.h"
 #include "tests/random/compare.h"
 #include "tests/support/run_program.h"
 

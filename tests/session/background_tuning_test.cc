@@ -1,4 +1,4 @@
-#include "runtime/background_tuning.h"
+#include "runtime/session/background_tuning.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {

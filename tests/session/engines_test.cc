@@ -1,4 +1,4 @@
-#include "runtime/engines.h"
+#include "runtime/session/engines.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/file.h"
+#include "runtime/session/worker_tuning.h"
 #include "runtime/tune/plan_cache.h"
-#include "runtime/worker_tuning.h"
 #include "tests/support/session_maker.h"
 #include "tests/support/temp_folder.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {

@@ -1,4 +1,4 @@
-#include "runtime/program_table.h"
+#include "runtime/session/program_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 
 #include <gtest/gtest.h>
 

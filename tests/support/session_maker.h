@@ -13,7 +13,7 @@
 #include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/import/onnx_loader.h"
-#include "runtime/loaded_model.h"
+#include "runtime/session/loaded_model.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/temp_folder.h"
 

@@ -10,9 +10,9 @@
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
 #include "runtime/base/status.h"
-#include "runtime/engines.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/import/onnx_loader.h"
+#include "runtime/session/engines.h"
 #include "tools/common/exit_codes.h"
 
 namespace onnx_cudnn {

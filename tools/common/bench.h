@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 #include "tools/common/inputs.h"
 
 namespace onnx_cudnn {

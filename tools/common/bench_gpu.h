@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "onnx_cudnn/session.h"
 #include "runtime/exec/device.h"
-#include "runtime/session.h"
 
 namespace onnx_cudnn {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 
 namespace onnx_cudnn {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 #include "tools/common/npy.h"
 
 namespace onnx_cudnn {

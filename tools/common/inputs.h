@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 #include "tools/common/image_input.h"
 #include "tools/common/npy.h"
 #include "tools/common/taken_dims.h"

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "onnx_cudnn/session.h"
 #include "runtime/graph/host_tensor.h"
-#include "runtime/session.h"
 
 namespace onnx_cudnn {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 
 namespace onnx_cudnn {
 

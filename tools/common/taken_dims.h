@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/session.h"
+#include "onnx_cudnn/session.h"
 
 namespace onnx_cudnn {
 

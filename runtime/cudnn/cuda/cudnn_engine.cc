@@ -32,13 +32,13 @@ class CudnnStep final : public Step {
       constants_.push_back(Repacked(c.constant, c.dims, c.format));
     }
     for (const PlanOperand& operand : saved_.operands) {
-      if (operand.is_early) reads_early_.push_back(operand.index);
+      if (operand.is_early) prefetched_inputs_.push_back(operand.index);
     }
   }
 
   int64_t workspace_bytes() const override { return plan_->workspace_bytes(); }
   absl::Span<const Derived> constants() const override { return constants_; }
-  absl::Span<const int> reads_early() const override { return reads_early_; }
+  absl::Span<const int> prefetched_inputs() const override { return prefetched_inputs_; }
 
   absl::Status Launch(const LaunchArgs& args) const override {
     if (handles_ == nullptr) {
@@ -81,7 +81,7 @@ class CudnnStep final : public Step {
   const std::unique_ptr<CudnnPlan> plan_;
   const std::shared_ptr<CudnnHandles> handles_;
   std::vector<Derived> constants_;
-  std::vector<int> reads_early_;
+  std::vector<int> prefetched_inputs_;
 };
 
 // The fused kernels of convolutions and products (cudnn_generated_fort_native_sm90 of cuDNN 9.19)

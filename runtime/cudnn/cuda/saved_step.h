@@ -15,7 +15,7 @@ struct PlanOperand {
   CudnnTensor::Kind kind = CudnnTensor::Kind::kInput;
   int index = 0;  // of the Step's inputs, outputs or constants
   float number = 0;
-  bool is_early = false;  // an input of Step::reads_early
+  bool is_early = false;  // an input of Step::prefetched_inputs
   bool operator==(const PlanOperand&) const = default;
 };
 

@@ -125,7 +125,7 @@ TEST_F(CudnnPlansTest, ReadsEarlyWhatItDoesNotConvolve) {
     const Graph graph = GraphWithWeights(absl::StrCat(head, tail));
     const Compiled compiled = CompileFirst(LargestAt(*engine_, graph, "Conv", target_));
     ASSERT_NE(compiled.step(), nullptr) << compiled.reason();
-    EXPECT_EQ(compiled.step()->reads_early(), absl::MakeConstSpan(early)) << tail;
+    EXPECT_EQ(compiled.step()->prefetched_inputs(), absl::MakeConstSpan(early)) << tail;
   }
 }
 
@@ -138,8 +138,9 @@ TEST_F(CudnnPlansTest, AStepComesBackFromItsText) {
   const absl::StatusOr<std::shared_ptr<const Step>> loaded = engine_->Load(text);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ((*loaded)->workspace_bytes(), compiled.step()->workspace_bytes());
-  EXPECT_EQ(compiled.step()->reads_early(), absl::MakeConstSpan({0}));  // it is the residual too
-  EXPECT_EQ((*loaded)->reads_early(), compiled.step()->reads_early());
+  EXPECT_EQ(compiled.step()->prefetched_inputs(),
+            absl::MakeConstSpan({0}));  // it is the residual too
+  EXPECT_EQ((*loaded)->prefetched_inputs(), compiled.step()->prefetched_inputs());
   ASSERT_EQ((*loaded)->constants().size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
     const Derived &read = (*loaded)->constants()[i], &made = compiled.step()->constants()[i];

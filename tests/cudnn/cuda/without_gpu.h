@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "runtime/engines.h"
+#include "runtime/session/engines.h"
 
 namespace onnx_cudnn {
 

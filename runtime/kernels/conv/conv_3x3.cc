@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/joins.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/conv/conv_shapes.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int64_t kChannels = 64;  // in and out: one wgmma row block, weights in registers
+constexpr int64_t kWidth = 56;     // of an image: tiles are whole rows
+constexpr size_t kMostEpilogue = 2;
+
+// Readings of one H200 (gpu.md, probe10): 56×56 pixels, f16, bias and ReLU, at batch 1, 32 and 256
+// 7.7, 12.9 and 80 µs; with a residual 7.7, 13.5 and 89.
+constexpr MeasuredLine kPlain = {.least_us = 7.7, .fixed_us = 3.2, .us_per_gigaflop = 1.30};
+constexpr MeasuredLine kResidual = {.least_us = 7.7, .fixed_us = 2.8, .us_per_gigaflop = 1.46};
+
+bool Is3x3(const WindowAxis& axis) {
+  return axis.kernel == 3 && axis.stride == 1 && axis.pad_begin == 1 && axis.pad_end == 1;
+}
+
+Support TakesConv(const Unit& core) {
+  const Node& conv = core.node();
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(conv);
+  if (!shape.ok()) return Support::No(std::string(shape.status().message()));
+  if (Support s = CheckTensorCoreConv(conv, *shape); !s) return s;
+  if (!Is3x3(shape->window.h()) || !Is3x3(shape->window.w())) {
+    return Support::No("it is not 3 x 3 with stride 1 and pads 1");
+  }
+  if (shape->channels != kChannels || shape->filters != kChannels) {
+    return Support::No(
+        absl::StrCat(shape->channels, " to ", shape->filters, " channels are not 64 to 64"));
+  }
+  if (shape->window.w().in == kWidth) return Support::Yes();
+  return Support::No(absl::StrCat("the image is ", shape->window.w().in, " wide, not ", kWidth));
+}
+
+double Us(const Unit& unit, const Cost& roofline, const Target&) {
+  const bool residual = unit.boundary.inputs.size() > 1;
+  // Other shapes than those measured may be bound by bytes.
+  return std::max((residual ? kResidual : kPlain).At(roofline.flops), roofline.us);
+}
+
+}  // namespace
+
+// 3×3 convolution of f16 or bf16, 64 to 64 channels, stride 1, pads 1, images 56 wide, channels-
+// last, with bias, a residual and ReLU. Weights are the register operand of wgmma, pixels its other
+// side; the copy engine fetches input rows once and fills borders with zeros.
+Kernel Conv3x3Kernel() {
+  return {.name = "conv_3x3",
+          .ops = {"Conv"},
+          .types = kTensorCoreTypes,
+          .takes = TakesConv,
+          .growth =
+              [](const Unit&) {
+                return GrowthOptions{.forward = JoinsAsResidualOrRelu, .most_added = kMostEpilogue};
+              },
+          .formats = ChannelsLastOnly,
+          .us = Us};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,122 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/joins.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/conv/conv_gemm_plan.h"
+#include "runtime/kernels/conv/conv_shapes.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using NodeList = std::vector<const Node*>;
+
+constexpr DTypeSet kTypes = kTensorCoreTypes | DTypeSet{DType::kF32};
+constexpr int64_t kTileFilters = 64;                                 // the least
+constexpr int64_t kMostKernel = 16, kMostPad = 16, kMostStride = 8;  // of a side
+constexpr size_t kMostEpilogue = 2;
+
+// The launch and the first and last tiles beside the floors. Convolutions 1×1 of ResNet-50 at batch
+// 256 took 0.85 to 1.13 times as long as all (tools/bench/results/kernels-2026-11-22-a868533.json).
+constexpr double kFixedUs = 3;
+constexpr double kLeastUs = 7;
+
+std::vector<NodeList> Cores(const Node& conv) {
+  std::vector<NodeList> cores = {{&conv}};
+  if (NodeList nodes = TwoSources(conv); !nodes.empty()) cores.push_back(std::move(nodes));
+  return cores;
+}
+
+// What a map of places holds.
+Support CheckAxis(const WindowAxis& axis) {
+  if (axis.kernel > kMostKernel) return Support::No(absl::StrCat("a window of ", axis.kernel));
+  if (axis.stride > kMostStride) return Support::No(absl::StrCat("a stride of ", axis.stride));
+  const int64_t pad = std::max(axis.pad_begin, axis.pad_end);
+  return pad <= kMostPad ? Support::Yes() : Support::No(absl::StrCat("pads of ", pad));
+}
+
+// Channels are whole slices of K, filters whole tiles.
+Support CheckChannels(const Node& conv, const ConvShape& shape) {
+  const int64_t slice = kConvGemmSliceBytes * 8 / BitsOf(conv.input(0).dtype());
+  if (shape.channels == 0 || shape.channels % slice != 0) {
+    return Support::No(absl::StrCat(shape.channels, " channels are no multiple of ", slice));
+  }
+  if (shape.filters > 0 && shape.filters % kTileFilters == 0) return Support::Yes();
+  return Support::No(absl::StrCat(shape.filters, " filters are no multiple of ", kTileFilters));
+}
+
+Support CheckConv(const Node& conv) {
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(conv);
+  if (!shape.ok()) return Support::No(std::string(shape.status().message()));
+  if (Support s = CheckTensorCoreConv(conv, *shape); !s) return s;
+  if (conv.input(0).is_constant()) return Support::No("its image is a constant");
+  if (Support s = CheckAxis(shape->window.h()); !s) return s;
+  if (Support s = CheckAxis(shape->window.w()); !s) return s;
+  return CheckChannels(conv, *shape);
+}
+
+// Of two sources of f32 with a window. Fewer leave most multiprocessors idle: one H200 took 0.40 ms
+// for ResNet-18 at batch 1 so, 0.27 where cuDNN ran them apart.
+constexpr int64_t kLeastF32Results = 786'432;
+
+Support CheckSize(const std::vector<const Node*>& convs) {
+  const ConvShape shape = *StaticConvShape(*convs[0]);
+  const int64_t results = shape.images * shape.out_size() * shape.filters;
+  const bool has_window = std::any_of(convs.begin(), convs.end(), [](const Node* conv) {
+    return StaticConvShape(*conv)->window.kernel_size() > 1;
+  });
+  const bool is_f32 = convs[0]->input(0).dtype() == DType::kF32;
+  if (convs.size() < 2 || !has_window || !is_f32 || results >= kLeastF32Results) {
+    return Support::Yes();
+  }
+  return Support::No(
+      absl::StrCat(results, " results of two f32 convolutions are fewer than ", kLeastF32Results));
+}
+
+Support TakesConvs(const Unit& core) {
+  const std::vector<const Node*> convs = ConvsOf(core.nodes);
+  for (const Node* conv : convs) {
+    if (Support s = CheckConv(*conv); !s) return s;
+  }
+  return CheckSize(convs);
+}
+
+double Us(const Unit& unit, const Cost&, const Target& target) {
+  return std::max(kLeastUs, kFixedUs + ConvGemmUs(ConvGemmProductOf(unit), target.info));
+}
+
+std::vector<std::string> Ways(const Unit& unit, const Target& target) {
+  std::vector<std::string> ways;
+  for (const ConvGemmTile& way : ConvGemmTilesOf(ConvGemmProductOf(unit), target.info)) {
+    ways.push_back(way.ToString());
+  }
+  return ways;
+}
+
+}  // namespace
+
+// Convolutions of large batches as implicit matrix products of pixels × filters by wgmma: f16 or
+// bf16, or f32 by products of tf32 where those are allowed; channels-last, channels multiples of 64
+// (of 32 in f32), filters of 64, windows up to 16×16, strides up to 8, constant weights. One of
+//   one Conv, with bias, a residual and ReLU
+//   two sources: Conv + Conv, with biases and ReLU: the downsample branch of a block folded into
+//     its last convolution as more K
+// Both operands come from shared memory; the copy engine fetches pixels tap by tap and fills
+// borders with zeros. The tile is its way.
+Kernel ConvGemmKernel() {
+  return {.name = "conv_gemm",
+          .ops = {"Conv"},
+          .types = kTypes,
+          .multiplies_f32_in_tf32 = true,
+          .cores = Cores,
+          .takes = TakesConvs,
+          .growth =
+              [](const Unit&) {
+                return GrowthOptions{.forward = JoinsAsResidualOrRelu, .most_added = kMostEpilogue};
+              },
+          .formats = ChannelsLastOnly,
+          .us = Us,
+          .ways = Ways};
+}
+
+}  // namespace onnx_cudnn

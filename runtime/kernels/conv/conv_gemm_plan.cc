@@ -1,0 +1,226 @@
+#include "runtime/kernels/conv/conv_gemm_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/integers.h"
+#include "runtime/kernels/conv/conv_shapes.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kMostRowPixels = 128;            // of a box
+constexpr int64_t kMostKeptBytes = 128 << 10;  // of weights; as much is left for the rest
+constexpr double kWorthATrial = 1.35;          // times the best prediction
+// A block's only tile takes longer than its products: fitted to 3×3 convolutions of one round on
+// one H200 (tools/bench/results/kernels-2026-11-22-0bc6c60.json).
+constexpr double kAloneFactor = 1.25;
+constexpr double kAloneUs = 2;
+
+constexpr ConvGemmTile kTiles[] = {
+    {.pixels = 128, .filters = 256},
+    {.pixels = 128, .filters = 128},
+    {.pixels = 128, .filters = 64},
+    {.pixels = 256, .filters = 128},
+    {.pixels = 192, .filters = 128},
+    {.pixels = 128, .filters = 128, .takes_turns = true},
+    {.pixels = 256, .filters = 64, .takes_turns = true},
+};
+
+// Floors of one H200: products at what power allows, of a multiprocessor; a copy's bytes; what the
+// copy engines can read of L2.
+constexpr double kMultiprocessors = 132;
+constexpr double kHalfFlopsPerUs = 600e6 / kMultiprocessors;
+constexpr double kTf32FlopsPerUs = 300e6 / kMultiprocessors;
+constexpr double kBytesPerUs = 4.0e6;
+constexpr double kL2BytesPerUs = 8e6;
+// Shared memory moves 128 bytes a clock; the tensor cores take one for 32 × 64 channels of 16 bits
+// (of 32 in tf32): an element of a tile for a slice.
+constexpr double kSharedBytesPerClock = 128;
+constexpr double kElementsPerClock = 32;
+constexpr double kFinishUsPerByte = 1e-5;  // to add, round and write a tile where nobody multiplies
+
+bool IsPlain(const WindowAxis& axis) {
+  return axis.kernel == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
+}
+bool IsStrided(const ConvShape& shape) {
+  return shape.window.h().stride > 1 || shape.window.w().stride > 1;
+}
+
+// Whether whole rows of a window's pixels are boxes of its image: of one tap, rows and columns are
+// chosen alone.
+bool IsBoxOfRows(const ConvShape& shape) {
+  const WindowAxis &h = shape.window.h(), &w = shape.window.w();
+  if (!IsPlain(h) || !IsPlain(w)) return false;
+  // Rows of all images are one run.
+  return !IsStrided(shape) || (h.in % h.stride == 0 && w.out <= kMostRowPixels);
+}
+
+double FlopsPerUs(const ConvGemmProduct& product) {
+  return product.element_bytes == 4 ? kTf32FlopsPerUs : kHalfFlopsPerUs;
+}
+
+// How much longer a slice takes than its products, because of what shared memory has to move: the
+// slice itself, and the operands of each step of K (four a slice), of which M's are 64 rows.
+double SharedMemoryFactor(const ConvGemmTile& way) {
+  constexpr int kSteps = 4, kRowBytes = kConvGemmSliceBytes / kSteps, kRows = 64;
+  const int columns = way.is_wide() ? way.pixels : way.filters;
+  const int products = way.pixels * way.filters / (kRows * columns);
+  const double bytes = kConvGemmSliceBytes * (way.pixels + way.filters) +
+                       kSteps * products * kRowBytes * (kRows + columns);
+  const double clocks = way.pixels * way.filters / kElementsPerClock;
+  return std::max(1.0, bytes / kSharedBytesPerClock / clocks);
+}
+
+// Of one tile's products, with what shared memory has to move for them.
+double TileUs(const ConvGemmProduct& product, const ConvGemmTile& way) {
+  return SharedMemoryFactor(way) * 2 *
+         static_cast<double>(way.pixels * way.filters * product.depth()) / FlopsPerUs(product);
+}
+
+double ProductUs(const ConvGemmProduct& product, const ConvGemmTile& way, const DeviceInfo& info) {
+  return static_cast<double>(ConvGemmRoundsOf(product, way, info).rounds) * TileUs(product, way);
+}
+
+double BytesUs(const ConvGemmProduct& product) {
+  return static_cast<double>(product.bytes()) / kBytesPerUs;
+}
+
+double L2Us(const ConvGemmProduct& product, const ConvGemmTile& way, const ConvGemmRounds& rounds) {
+  const int64_t rows = way.pixels + way.filters;
+  return static_cast<double>(rounds.tiles * product.slices() * rows * kConvGemmSliceBytes) /
+         kL2BytesPerUs;
+}
+
+double UsOf(const ConvGemmProduct& product, const ConvGemmTile& way, const DeviceInfo& info) {
+  const ConvGemmRounds rounds = ConvGemmRoundsOf(product, way, info);
+  const double product_us = ProductUs(product, way, info);
+  const double finish_us =
+      kFinishUsPerByte * static_cast<double>(way.pixels * way.filters * product.element_bytes);
+  // One warpgroup may finish while the other multiplies.
+  const double finishes = way.takes_turns ? 1
+                          : way.is_wide() ? 0.5 * rounds.rounds + 0.5
+                                          : static_cast<double>(rounds.rounds);
+  const double l2_us = L2Us(product, way, rounds);
+  return std::max({product_us + finishes * finish_us, l2_us, BytesUs(product)}) + 0.1 * l2_us;
+}
+
+// The tile of 128 pixels whose rounds take the least time, with what a round costs beside its
+// products: how products that are bound by bytes were measured.
+ConvGemmTile NarrowWay(const ConvGemmProduct& product, const DeviceInfo& info) {
+  constexpr int64_t kRoundFilters = 32;
+  ConvGemmTile best;
+  int64_t least = 0;
+  for (const ConvGemmTile& way : kTiles) {
+    if (way.is_wide() || product.filters() % way.filters != 0) continue;
+    const int64_t cost =
+        ConvGemmRoundsOf(product, way, info).rounds * (way.filters + kRoundFilters);
+    if (best.filters == 0 || cost < least) best = way, least = cost;
+  }
+  return best;
+}
+
+bool HasWindow(const ConvGemmProduct& product) {
+  return std::any_of(product.sources.begin(), product.sources.end(),
+                     [](const ConvShape& s) { return s.window.kernel_size() > 1; });
+}
+
+}  // namespace
+
+std::string ConvGemmTile::ToString() const {
+  return absl::StrCat("tile=", pixels, "x", filters, takes_turns ? " turns" : "");
+}
+
+absl::StatusOr<ConvGemmTile> ParseConvGemmTile(std::string_view text) {
+  for (const ConvGemmTile& way : kTiles) {
+    if (way.ToString() == text) return way;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", text, "\" is no way of conv_gemm, expected \"tile=128x128 turns\""));
+}
+
+int64_t ConvGemmProduct::depth() const {
+  int64_t depth = 0;
+  for (const ConvShape& s : sources) depth += s.channels * s.window.kernel_size();
+  return depth;
+}
+
+int64_t ConvGemmProduct::bytes() const {
+  int64_t elements = depth() * filters() + (has_residual ? 2 : 1) * pixels() * filters();
+  for (const ConvShape& s : sources) {
+    const int64_t read = std::min(s.in_size(), s.out_size() * s.window.kernel_size());
+    elements += s.images * s.channels * read;
+  }
+  return element_bytes * elements;
+}
+
+int64_t ConvGemmProduct::slices() const { return depth() * element_bytes / kConvGemmSliceBytes; }
+
+bool ConvGemmProduct::HasPlaces(const ConvShape& source, const ConvGemmTile& way) const {
+  const WindowAxis &h = source.window.h(), &w = source.window.w();
+  if (IsPlain(h) && IsPlain(w) && !IsStrided(source)) return false;
+  return way.is_wide() || !std::all_of(sources.begin(), sources.end(), IsBoxOfRows);
+}
+
+int ConvGemmProduct::TilePixels(const ConvGemmTile& way) const {
+  for (const ConvShape& s : sources) {
+    const int columns = static_cast<int>(s.window.w().out);
+    if (IsStrided(s) && !HasPlaces(s, way)) return way.pixels / columns * columns;
+  }
+  return way.pixels;
+}
+
+bool ConvGemmProduct::KeepsWeights(const ConvGemmTile& way) const {
+  return !way.is_wide() && slices() * way.filters * kConvGemmSliceBytes <= kMostKeptBytes;
+}
+
+ConvGemmProduct ConvGemmProductOf(const Unit& unit) {
+  ConvGemmProduct product = {};
+  const std::vector<const Node*> convs = ConvsOf(unit.nodes);
+  for (const Node* conv : convs) product.sources.push_back(*StaticConvShape(*conv));
+  product.element_bytes = BitsOf(convs[0]->input(0).dtype()) / 8;
+  const auto adds = std::count_if(unit.nodes.begin(), unit.nodes.end(),
+                                  [](const Node* node) { return node->op() == "Add"; });
+  product.has_residual = adds + 1 > static_cast<int64_t>(convs.size());
+  return product;
+}
+
+ConvGemmRounds ConvGemmRoundsOf(const ConvGemmProduct& product, const ConvGemmTile& way,
+                                const DeviceInfo& info) {
+  ConvGemmRounds r = {};
+  r.filter_tiles = product.filters() / way.filters;
+  r.tiles = CeilDiv(product.pixels(), product.TilePixels(way)) * r.filter_tiles;
+  r.rounds = CeilDiv(r.tiles, std::max(info.multiprocessors, 1));
+  return r;
+}
+
+std::vector<ConvGemmTile> ConvGemmTilesOf(const ConvGemmProduct& product, const DeviceInfo& info) {
+  std::vector<std::pair<double, ConvGemmTile>> found;
+  for (const ConvGemmTile& way : kTiles) {
+    if (product.filters() % way.filters == 0) {
+      found.emplace_back(UsOf(product, way, info), way);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (!HasWindow(product)) {
+    const ConvGemmTile narrow = NarrowWay(product, info);
+    if (BytesUs(product) > ProductUs(product, narrow, info)) return {narrow};
+  }
+  std::vector<ConvGemmTile> ways;
+  for (const auto& [us, way] : found) {
+    if (us > kWorthATrial * found[0].first) break;
+    ways.push_back(way);
+  }
+  return ways;
+}
+
+double ConvGemmUs(const ConvGemmProduct& product, const DeviceInfo& info) {
+  const double all = static_cast<double>(product.pixels() * product.filters() * product.depth());
+  const double products_us = 2 * all / (FlopsPerUs(product) * kMultiprocessors);
+  const ConvGemmTile way = ConvGemmTilesOf(product, info)[0];
+  return std::max({BytesUs(product), products_us, kAloneFactor * TileUs(product, way) + kAloneUs});
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,198 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/joins.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/conv/conv_shapes.h"
+#include "runtime/kernels/conv/small_batch_conv_cost.h"
+#include "runtime/kernels/conv/small_batch_conv_plan.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int64_t kMostImages = 8;    // beyond, libraries are faster (gpu.md, probe8)
+constexpr int64_t kMostKernel = 7;    // a side of the window
+constexpr int64_t kAlignment = 8;     // channels: 16 bytes
+constexpr int64_t kStemChannels = 4;  // up to which channels are padded to 4 instead
+constexpr size_t kMostSiblings = 4;
+constexpr size_t kMostJoined = 8;  // element-wise ops
+
+constexpr Rule kMeetsSibling = {"it reads two of the convolutions that run side by side",
+                                "none: their results do not lie in one block"};
+
+using NodeList = std::vector<const Node*>;
+
+bool ReadsImage(const Use& use) { return use.node->op() == "Conv" && use.index == 0; }
+
+bool ById(const Node* a, const Node* b) { return a->id() < b->id(); }
+
+// The Convs that read the same input as `conv`, where that is the first of them.
+NodeList Siblings(const Node& conv) {
+  NodeList nodes;
+  for (const Use& use : conv.input(0).uses()) {
+    if (ReadsImage(use)) nodes.push_back(use.node);
+    if (nodes.size() > kMostSiblings) return {};
+  }
+  std::sort(nodes.begin(), nodes.end(), ById);
+  return nodes.size() > 1 && nodes[0] == &conv ? nodes : NodeList();
+}
+
+std::vector<NodeList> Cores(const Node& conv) {
+  std::vector<NodeList> cores = {{&conv}};
+  for (NodeList nodes : {TwoSources(conv), Siblings(conv)}) {
+    if (!nodes.empty()) cores.push_back(std::move(nodes));
+  }
+  return cores;
+}
+
+bool IsTwoSources(const NodeList& nodes) { return nodes.back()->op() == "Add"; }
+
+Support CheckAxis(const WindowAxis& axis) {
+  return axis.kernel <= kMostKernel ? Support::Yes()
+                                    : Support::No(absl::StrCat("a window of ", axis.kernel));
+}
+
+Support CheckConv(const Node& conv, const ConvShape& shape) {
+  if (Support s = CheckTensorCoreConv(conv, shape); !s) return s;
+  if (Support s = CheckAxis(shape.window.h()); !s) return s;
+  if (Support s = CheckAxis(shape.window.w()); !s) return s;
+  if (shape.images > kMostImages) {
+    return Support::No(absl::StrCat(shape.images, " images are more than ", kMostImages));
+  }
+  const bool aligned = shape.channels % kAlignment == 0 || shape.channels <= kStemChannels;
+  if (aligned && shape.filters % kAlignment == 0) return Support::Yes();
+  return Support::No(
+      absl::StrCat(shape.channels, " to ", shape.filters, " channels are no multiples of 8"));
+}
+
+bool SameWindow(const Window& a, const Window& b) {
+  const auto same = [](const WindowAxis& p, const WindowAxis& q) {
+    return p.kernel == q.kernel && p.stride == q.stride && p.pad_begin == q.pad_begin &&
+           p.pad_end == q.pad_end;
+  };
+  return same(a.h(), b.h()) && same(a.w(), b.w());
+}
+
+// The Convs as one product. They passed CheckConv.
+SmallProduct ProductOf(const NodeList& convs, bool summed) {
+  SmallProduct product{};
+  for (const Node* conv : convs) {
+    const ConvShape shape = *StaticConvShape(*conv);
+    product.pixels = shape.images * shape.out_size();
+    const int64_t channels = std::max(shape.channels, kStemChannels);
+    const int64_t depth = channels * shape.window.kernel_size();
+    product.depth = summed ? product.depth + depth : depth;
+    product.filters = summed ? shape.filters : product.filters + shape.filters;
+  }
+  return product;
+}
+
+// Whether the Convs' results are added: their Add is inside.
+bool AreSummed(const Unit& unit, const NodeList& convs) {
+  if (convs.size() != 2) return false;
+  const Value& out = convs[0]->output(0);
+  const auto writes = [&](const Value* v) { return v == &out; };
+  return std::none_of(unit.boundary.outputs.begin(), unit.boundary.outputs.end(), writes) &&
+         !TwoSources(*convs[0]).empty();
+}
+
+Support TakesConvs(const Unit& core) {
+  const NodeList convs = ConvsOf(core.nodes);
+  std::optional<ConvShape> first;
+  for (const Node* conv : convs) {
+    const absl::StatusOr<ConvShape> shape = StaticConvShape(*conv);
+    if (!shape.ok()) return Support::No(std::string(shape.status().message()));
+    if (Support s = CheckConv(*conv, *shape); !s) return s;
+    if (!first) first = *shape;
+    if (convs.size() == 1 || IsTwoSources(core.nodes)) continue;
+    if (!SameWindow(first->window, shape->window)) {
+      return Support::No("the windows of its convolutions differ");
+    }
+  }
+  if (convs.size() == 1 || !IsTwoSources(core.nodes)) return Support::Yes();
+  const auto is_1x1 = [](const Node* conv) {
+    return StaticConvShape(*conv)->window.kernel_size() == 1;
+  };
+  return std::any_of(convs.begin(), convs.end(), is_1x1)
+             ? Support::Yes()
+             : Support::No("none of the two convolutions that are added is 1 x 1");
+}
+
+const Rule* JoinsOneSibling(const GrowthStep& step) {
+  if (const Rule* no = JoinsAsReader(step)) return no;
+  int inside = 0;
+  for (const Value* v : step.node.inputs()) {
+    const Node* producer = v == nullptr ? nullptr : v->producer();
+    inside += Contains(step.nodes, producer) ? 1 : 0;
+  }
+  return inside == 1 ? nullptr : &kMeetsSibling;
+}
+
+GrowthOptions Growth(const Unit& core) {
+  const bool siblings = core.nodes.size() > 1 && !IsTwoSources(core.nodes);
+  return {.forward = siblings ? JoinsOneSibling : JoinsAsReader,
+          .backward = JoinsAsProducer,
+          .most_added = kMostJoined};
+}
+
+// Channels-last; images of up to four channels with those padded to four.
+std::vector<Formats> PlaceOperands(const Unit& unit, const Target& target) {
+  std::vector<Formats> found = ChannelsLastOnly(unit, target);
+  for (Formats& formats : found) {
+    for (size_t i = 0; i < formats.inputs.size(); ++i) {
+      const Value& value = *unit.boundary.inputs[i];
+      if (value.rank() != 4 || value.dim(1) % kAlignment == 0) continue;
+      const bool is_image = std::any_of(value.uses().begin(), value.uses().end(), ReadsImage);
+      if (is_image || value.dim(1) > 1) formats.inputs[i] = InLayout(value, Layout::kChannelsLast4);
+    }
+  }
+  return found;
+}
+
+double Us(const Unit& unit, const Cost& roofline, const Target& target) {
+  const NodeList convs = ConvsOf(unit.nodes);
+  SmallProduct product = ProductOf(convs, AreSummed(unit, convs));
+  product.has_prologue = std::any_of(convs.begin(), convs.end(), [&](const Node* conv) {
+    return Contains(unit.nodes, conv->input(0).producer());
+  });
+  const std::optional<double> us = SmallBatchConvUs(product, target.info);
+  constexpr double kNoTile = 10;  // times the roofline: then the product is read in several rounds
+  return std::max(us.value_or(kNoTile * roofline.us), roofline.us);
+}
+
+// None where no tile fits: the code then says why.
+std::vector<std::string> Ways(const Unit& unit, const Target& target) {
+  std::vector<std::string> ways;
+  const absl::StatusOr<ChainConvs> convs = ChainConvsOf(unit);
+  if (!convs.ok()) return ways;
+  for (const ChainPlan& plan : ChainPlansOf(*convs, target.info)) {
+    ways.push_back(plan.way.ToString());
+  }
+  return ways;
+}
+
+}  // namespace
+
+// Convolutions of up to 8 images as links of a chain of dependent launches: f16 or bf16, windows up
+// to 7×7, any strides and pads, channels-last with channels a multiple of 8 (or up to 4, padded to
+// 4), constant weights. One of
+//   one Conv
+//   two sources: Conv + Conv, one of them 1×1, as one product with K concatenated: the downsample
+//     branch of a block folded into its last convolution
+//   siblings: two to four Convs of equal windows over one input, each with its own dense output
+// with up to 8 element-wise ops before and after: bias, a residual, activations. Weights are
+// fetched before the wait for the launch before (programmatic dependent launch), then the patch by
+// cp.async; mma.sync with K split over warps and a cluster; tile and split are its ways.
+Kernel SmallBatchConvKernel() {
+  return {.name = "small_batch_conv",
+          .ops = {"Conv"},
+          .types = kTensorCoreTypes,
+          .cores = Cores,
+          .takes = TakesConvs,
+          .growth = Growth,
+          .formats = PlaceOperands,
+          .us = Us,
+          .ways = Ways};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,329 @@
+#include "runtime/kernels/conv/small_batch_conv_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/integers.h"
+#include "runtime/base/status.h"
+#include "runtime/kernels/conv/conv_shapes.h"
+#include "runtime/ops/elements.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kTiles[][2] = {{32, 32}, {32, 64}, {64, 32}, {64, 64}};  // pixels × filters
+constexpr int kSplits[] = {1, 2, 4, 8};
+constexpr size_t kMostWays = 16;
+constexpr int kAlignment = 128;  // bytes, of the regions of shared memory
+constexpr int kBankBytes = 128;  // of all banks of shared memory
+constexpr double kKiB = 1024;
+constexpr int64_t kMostElements = int64_t{1} << 31;  // of an image: offsets are 32 bits
+
+// Fitted to readings of one H200 (gpu.md): what all blocks fetch to probe7, with 120 blocks; the
+// rest so that the fastest of probe8's variants stand among the first here.
+constexpr double kUsPerWeightKiB = 0.022 / 120;
+constexpr double kUsPerPatchKiB = 0.059 / 120;
+constexpr double kUsPerOwnKiB =
+    0.011;                            // what one block fetches, however few there are: 64 B a clock
+constexpr double kUsPerStep = 0.073;  // of every warp: eight warps issue 64 products of 16 × 8 × 16
+constexpr double kClusterUs = 0.4;    // a cluster's start, and sums through its shared memory
+constexpr double kDoublingUs = 0.2;  // of a cluster's blocks
+constexpr double kWaveUs = 0.9;      // blocks that wait until others are done
+
+int Align(int64_t bytes) {
+  return static_cast<int>((bytes + kAlignment - 1) / kAlignment * kAlignment);
+}
+
+// The Add of two Convs' outputs.
+const Node* SumOf(const Unit& unit, const std::vector<const Node*>& convs) {
+  if (convs.size() != 2) return nullptr;
+  for (const Node* node : unit.nodes) {
+    if (node->op() != "Add") continue;
+    const Node *a = node->input(0).producer(), *b = node->input(1).producer();
+    if ((a == convs[0] && b == convs[1]) || (a == convs[1] && b == convs[0])) return node;
+  }
+  return nullptr;
+}
+
+bool IsOutput(const Unit& unit, const Value& value) {
+  const auto& outputs = unit.boundary.outputs;
+  return std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
+}
+
+ChainTiles TilesOf(const ChainConvs& convs, const SmallBatchTile& way) {
+  const ConvShape& shape = convs.shapes[0];
+  ChainTiles t{.images = static_cast<int>(shape.images),
+               .rows = static_cast<int>(shape.window.h().out),
+               .columns = static_cast<int>(shape.window.w().out)};
+  t.flat = std::all_of(convs.shapes.begin(), convs.shapes.end(),
+                       [](const ConvShape& s) { return s.window.kernel_size() == 1; });
+  t.tile_pixels = way.pixels;
+  if (t.flat) {
+    t.tile_rows = 1, t.tile_columns = way.pixels;
+    t.down = 1, t.across = CeilDiv(t.rows * t.columns, way.pixels);
+    return t;
+  }
+  t.across = CeilDiv(t.columns, way.pixels);
+  t.tile_columns = CeilDiv(t.columns, t.across);
+  t.tile_rows = std::min(way.pixels / t.tile_columns, t.rows);
+  t.down = CeilDiv(t.rows, t.tile_rows);
+  return t;
+}
+
+// So many bytes behind a row of the patch that windows of neighbouring pixels of the tile begin at
+// neighbouring banks also where its rows meet; none where no number does that.
+int RowStagger(const ChainTiles& t, const ChainSource& s) {
+  if (s.is_stem || t.tile_rows == 1) return 0;
+  const int row_bytes = s.patch_columns() * s.pixel_bytes;
+  for (int bytes = 0; bytes < kBankBytes; bytes += kChainStagger) {
+    const int gap = s.stride_h * (row_bytes + bytes) - t.tile_columns * s.pixel_bytes;
+    if (gap % kBankBytes == 0) return bytes;
+  }
+  return 0;
+}
+
+void SetPatch(const ChainTiles& t, ChainSource& s) {
+  s.phases = s.is_stem || s.gathers() ? 1 : s.stride_w;
+  if (s.gathers()) {
+    s.patch_rows = 1;
+    s.phase_columns = t.tile_pixels;
+  } else {
+    s.patch_rows = (t.tile_rows - 1) * s.stride_h + s.kernel_h;
+    s.phase_columns = CeilDiv((t.tile_columns - 1) * s.stride_w + s.kernel_w, s.phases);
+    if (s.is_stem) s.phase_columns += s.phase_columns % 2;  // rows begin at 16 bytes too
+  }
+  s.row_bytes = s.patch_columns() * s.pixel_bytes + RowStagger(t, s);
+  s.patch_bytes = Align(s.patch_rows * s.row_bytes + 2 * kChainStep);
+}
+
+ChainSource SourceOf(const ConvShape& shape, const ChainTiles& t, int split) {
+  const WindowAxis &h = shape.window.h(), &w = shape.window.w();
+  ChainSource s{.channels = static_cast<int>(shape.channels),
+                .height = static_cast<int>(h.in),
+                .width = static_cast<int>(w.in),
+                .kernel_h = static_cast<int>(h.kernel),
+                .kernel_w = static_cast<int>(w.kernel),
+                .stride_h = static_cast<int>(h.stride),
+                .stride_w = static_cast<int>(w.stride),
+                .pad_h = static_cast<int>(h.pad_begin),
+                .pad_w = static_cast<int>(w.pad_begin)};
+  s.is_stem = s.channels <= kChainFewChannels;
+  s.lanes = s.is_stem ? kChainFewChannels : s.channels;
+  if (s.is_stem) {
+    // A window begins at 16 bytes.
+    s.part_channels = s.stride_w % 2 == 0 && !s.gathers() ? 4 : 8;
+    s.pixel_bytes = 2 * s.part_channels;
+  } else {
+    s.part_channels = CeilDiv(CeilDiv(s.channels, kChainStep), split) * kChainStep;
+    s.pixel_bytes = 2 * s.part_channels + kChainStagger;
+  }
+  SetPatch(t, s);
+  s.steps = s.is_stem ? s.kernel_h * ChainStepsOfRow(s)
+                      : s.kernel_h * s.kernel_w * (s.part_channels / kChainStep);
+  return s;
+}
+
+double UsOf(const ChainPlan& plan, const DeviceInfo& info) {
+  const int64_t blocks = plan.blocks(), processors = std::max(info.multiprocessors, 1);
+  const auto rounds = [&](int64_t at_once) {
+    return static_cast<double>(CeilDiv(blocks, at_once));
+  };
+  const int64_t together =
+      std::max<int64_t>(1, info.shared_bytes_per_block / std::max(plan.shared_bytes(), 1));
+  int patch = 0;
+  for (int i = 0; i < plan.sources; ++i) patch += plan.source[i].patch_bytes;
+  const double all_us = static_cast<double>(blocks) *
+                        (kUsPerWeightKiB * plan.slab_bytes + kUsPerPatchKiB * patch) / kKiB;
+  const double own_us = rounds(processors) * kUsPerOwnKiB * (plan.slab_bytes + patch) / kKiB;
+  const double step_us = kUsPerStep * CeilDiv(plan.steps, plan.warps_k());
+  const double cluster_us =
+      plan.way.split > 1 ? kClusterUs + kDoublingUs * std::log2(plan.way.split) : 0;
+  return std::max(all_us, own_us) + rounds(processors) * step_us + cluster_us +
+         kWaveUs * (rounds(processors * together) - 1);
+}
+
+// One tile of filters of one Conv, or of two that are added.
+class Packer {
+ public:
+  Packer(const ChainPlan& plan, absl::Span<const HostTensor> sources, std::vector<int> bias_of)
+      : plan_(plan), sources_(sources), bias_of_(std::move(bias_of)) {}
+
+  // `filter`: the first one; those from `count` on are zero.
+  void Pack(int sibling, int filter, int part, char* slab) const {
+    const int row_bytes = ChainRowBytes(plan_.steps), count = plan_.filters[sibling];
+    float* biases = reinterpret_cast<float*>(slab + plan_.way.filters * row_bytes);
+    for (int n = 0; n < plan_.way.filters && filter + n < count; ++n) {
+      uint16_t* row = reinterpret_cast<uint16_t*>(slab + n * row_bytes);
+      for (int i = 0; i < plan_.sources; ++i) {
+        const int conv = plan_.sources > 1 ? i : sibling;
+        PackRow(plan_.source[i], sources_[conv], filter + n, part,
+                row + plan_.source[i].first_step * kChainStep);
+        biases[n] += BiasOf(conv, filter + n);
+      }
+    }
+  }
+
+ private:
+  void PackRow(const ChainSource& s, const HostTensor& w, int filter, int part,
+               uint16_t* row) const {
+    const uint16_t* from = static_cast<const uint16_t*>(w.raw());
+    for (int step = 0; step < s.steps; ++step) {
+      for (int e = 0; e < kChainStep; ++e) {
+        const ChainProduct p = ChainProductOf(s, part, step, e);
+        if (p.channel < 0) continue;
+        const int64_t at =
+            ((int64_t{filter} * s.channels + p.channel) * s.kernel_h + p.row) * s.kernel_w +
+            p.column;
+        row[step * kChainStep + e] = from[at];
+      }
+    }
+  }
+
+  float BiasOf(int conv, int filter) const {
+    if (bias_of_[conv] < 0) return 0;
+    const HostTensor& bias = sources_[bias_of_[conv]];
+    const uint16_t bits = static_cast<const uint16_t*>(bias.raw())[filter];
+    return bias.dtype() == DType::kF16 ? ToFloat(Float16{bits}) : ToFloat(BFloat16{bits});
+  }
+
+  const ChainPlan& plan_;
+  absl::Span<const HostTensor> sources_;
+  std::vector<int> bias_of_;  // of each Conv: its place among the sources, or -1
+};
+
+int PositionOf(const Value& constant, const Unit& unit) {
+  const auto& constants = unit.boundary.constants;
+  return static_cast<int>(std::find(constants.begin(), constants.end(), &constant) -
+                          constants.begin());
+}
+
+}  // namespace
+
+absl::StatusOr<ChainConvs> ChainConvsOf(const Unit& unit) {
+  ChainConvs convs{.convs = ConvsOf(unit.nodes)};
+  for (const Node* conv : convs.convs) {
+    ASSIGN_OR_RETURN(const ConvShape shape, StaticConvShape(*conv));
+    convs.shapes.push_back(shape);
+  }
+  const Node* sum = SumOf(unit, convs.convs);
+  const bool inside = sum != nullptr && !IsOutput(unit, convs.convs[0]->output(0)) &&
+                      !IsOutput(unit, convs.convs[1]->output(0));
+  if (inside && convs.convs[0]->output(0).has_one_use() &&
+      convs.convs[1]->output(0).has_one_use()) {
+    convs.summed = true;
+    convs.sum = sum;
+  }
+  return convs;
+}
+
+std::string SmallBatchTile::ToString() const {
+  return absl::StrCat("tile=", pixels, "x", filters, " split=", split);
+}
+
+absl::StatusOr<SmallBatchTile> ParseSmallBatchTile(std::string_view text) {
+  for (const auto& tile : kTiles) {
+    for (const int split : kSplits) {
+      const SmallBatchTile way{tile[0], tile[1], split};
+      if (way.ToString() == text) return way;
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", text, "\" is no way of small_batch_conv, expected \"tile=64x64 split=1\""));
+}
+
+absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTile& way,
+                                    int64_t shared_bytes) {
+  ChainPlan plan{.way = way, .tiles = TilesOf(convs, way)};
+  plan.sources = convs.summed ? 2 : 1;
+  int64_t patches = 0, table = way.pixels;
+  for (int i = 0; i < plan.sources; ++i) {
+    const ConvShape& shape = convs.shapes[i];
+    ChainSource& s = plan.source[i] = SourceOf(shape, plan.tiles, way.split);
+    if (way.split > 1 && (s.is_stem || CeilDiv(s.channels, kChainStep) < way.split)) {
+      return absl::UnimplementedError(
+          absl::StrCat(s.channels, " channels are too few for ", way.split, " blocks"));
+    }
+    if (shape.in_size() * s.lanes >= kMostElements ||
+        shape.out_size() * shape.filters >= kMostElements) {
+      return absl::UnimplementedError("an image has 2^31 elements or more");
+    }
+    s.first_step = plan.steps;
+    plan.steps += s.steps;
+    patches += s.patch_bytes;
+    table += s.patch_pixels();
+  }
+  plan.siblings = convs.summed ? 1 : static_cast<int>(convs.convs.size());
+  for (int i = 0; i < plan.siblings; ++i) {
+    plan.filters[i] = static_cast<int>(convs.shapes[i].filters);
+    plan.first_tile[i + 1] = plan.first_tile[i] + CeilDiv(plan.filters[i], way.filters);
+  }
+  const int64_t partial = int64_t{4} * plan.warps_k() * way.pixels * (way.filters + 8);
+  const int64_t slab = ChainSlabBytes(way.filters, plan.steps);
+  const int64_t table_bytes = 4 * (table + plan.steps);
+  const int64_t received = way.split > 1 ? int64_t{4} * way.pixels * way.filters : 0;
+  const int64_t all = slab + std::max(patches, partial) + received + table_bytes + 5 * kAlignment;
+  if (all > shared_bytes) {
+    return absl::UnimplementedError(
+        absl::StrCat(all, " bytes of shared memory a block, ", shared_bytes, " are there"));
+  }
+  plan.slab_bytes = Align(slab);
+  plan.patch_bytes = Align(std::max(patches, partial));
+  plan.received_bytes = Align(received);
+  plan.table_bytes = Align(table_bytes);
+  return plan;
+}
+
+std::vector<ChainPlan> ChainPlansOf(const ChainConvs& convs, const DeviceInfo& info) {
+  std::vector<std::pair<double, ChainPlan>> found;
+  for (const auto& tile : kTiles) {
+    for (const int split : kSplits) {
+      const auto plan = PlanChain(convs, {tile[0], tile[1], split}, info.shared_bytes_per_block);
+      if (plan.ok()) found.emplace_back(UsOf(*plan, info), *plan);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (found.size() > kMostWays) found.resize(kMostWays);
+  std::vector<ChainPlan> plans;
+  for (auto& [us, plan] : found) plans.push_back(plan);
+  return plans;
+}
+
+Derived PackChainWeights(const ChainConvs& convs, const ChainPlan& plan, const Unit& unit) {
+  std::vector<int> from, bias_of;
+  std::string recipe =
+      absl::StrCat("small_batch_conv ", plan.way.ToString(), " sum=", plan.sources > 1);
+  for (const Node* conv : convs.convs) from.push_back(PositionOf(conv->input(1), unit));
+  for (size_t i = 0; i < convs.convs.size(); ++i) {
+    const bool has_bias = convs.convs[i]->has_input(2);
+    bias_of.push_back(has_bias ? static_cast<int>(from.size()) : -1);
+    if (has_bias) from.push_back(PositionOf(convs.convs[i]->input(2), unit));
+    // What the layout depends on beside the weights' dims: their order, biases and the stride.
+    const ChainSource& s = plan.source[plan.sources > 1 ? i : 0];
+    absl::StrAppend(&recipe, " w", ToString(absl::MakeConstSpan(convs.convs[i]->input(1).dims())),
+                    has_bias ? " b" : "", " lanes=", s.part_channels);
+  }
+  const int row = ChainSlabBytes(plan.way.filters, plan.steps);
+  const int64_t bytes = int64_t{row} * plan.first_tile[plan.siblings] * plan.way.split;
+  const auto make = [plan, bias_of, bytes,
+                     row](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
+    HostTensor slabs = HostTensor::Allocate(DType::kU8, {bytes});
+    char* slab = static_cast<char*>(slabs.mutable_raw());
+    std::memset(slab, 0, static_cast<size_t>(bytes));
+    const Packer packer(plan, sources, bias_of);
+    for (int sibling = 0; sibling < plan.siblings; ++sibling) {
+      const int tiles = plan.first_tile[sibling + 1] - plan.first_tile[sibling];
+      for (int tile = 0; tile < tiles; ++tile) {
+        for (int part = 0; part < plan.way.split; ++part, slab += row) {
+          packer.Pack(sibling, tile * plan.way.filters, part, slab);
+        }
+      }
+    }
+    return slabs;
+  };
+  return {.from = from, .recipe = recipe, .to = Format::RowMajor({bytes}), .make = make};
+}
+
+}  // namespace onnx_cudnn

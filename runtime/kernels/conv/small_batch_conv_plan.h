@@ -1,0 +1,60 @@
+// How the kernel small_batch_conv would run a Unit: its parts, and the ways in which they are cut.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/kernels/common/kernel.h"
+#include "runtime/kernels/conv/small_batch_conv_layout.h"
+#include "runtime/ops/conv_shape.h"
+
+namespace onnx_cudnn {
+
+// The Convs of a Unit and how they hang together.
+struct ChainConvs {
+  std::vector<const Node*> convs;
+  std::vector<ConvShape> shapes;
+  bool summed = false;        // two sources, one output; else each Conv has an output of its own
+  const Node* sum = nullptr;  // the Add of two sources
+};
+absl::StatusOr<ChainConvs> ChainConvsOf(const Unit& unit);
+
+// A tile and a split of K.
+struct SmallBatchTile {
+  int pixels = 0, filters = 0, split = 1;
+  std::string ToString() const;  // "tile=64x32 split=4": pixels × filters
+};
+absl::StatusOr<SmallBatchTile> ParseSmallBatchTile(std::string_view text);
+
+// A Unit cut in one way.
+struct ChainPlan {
+  SmallBatchTile way;
+  ChainTiles tiles;
+  int sources = 0;
+  ChainSource source[kChainSources];
+  int steps = 0;  // of K in a part, all sources
+  int siblings = 0;
+  int filters[kChainSiblings] = {};         // of each output
+  int first_tile[kChainSiblings + 1] = {};  // of filters; the last: how many there are
+  // Shared memory, bytes: slab | patches, then partial sums | sums from the other parts | tables.
+  int slab_bytes = 0, patch_bytes = 0, received_bytes = 0, table_bytes = 0;
+
+  int warps_k() const { return kChainThreads / 32 / (way.pixels / 32 * (way.filters / 32)); }
+  int shared_bytes() const { return slab_bytes + patch_bytes + received_bytes + table_bytes; }
+  int64_t blocks() const {
+    return int64_t{1} * tiles.images * tiles.per_image() * first_tile[siblings] * way.split;
+  }
+};
+// Unimplemented when it does not fit `shared_bytes` of a block, or a split has nothing to share.
+absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTile& way,
+                                    int64_t shared_bytes);
+
+// Every way that fits, the one first that is predicted to be fastest.
+std::vector<ChainPlan> ChainPlansOf(const ChainConvs& convs, const DeviceInfo& info);
+
+// The slab of every tile of filters and part, in this order, part fastest: u8[bytes]. Sources are
+// the weights of all Convs in order, then the biases of those that have one.
+Derived PackChainWeights(const ChainConvs& convs, const ChainPlan& plan, const Unit& unit);
+
+}  // namespace onnx_cudnn

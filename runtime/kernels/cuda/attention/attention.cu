@@ -1,0 +1,240 @@
+// Attention of one head's few keys at a time:
+//   s[j] = Σ_c q[c] · scale · k[j,c] + mask[j],  y[n] = Σ_j exp(s[j] - m) · v[j,n] / Σ_j exp(s[j] -
+//   m) m = max over j of s[j]
+// in f32. A block holds k and v of its head in shared memory, a warp takes kRows queries at once:
+// first a lane has a key, then a column of y. A NaN makes its row NaN, and so does a mask that
+// leaves no key. Sums are formed in a fixed order, so that repeats are bit-equal.
+#include "runtime/kernels/cuda/attention/attention.h"
+
+#include <cstddef>
+
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/common/numbers.cuh"
+#include "runtime/kernels/cuda/common/vectors.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kWarp = 32, kWarps = kAttentionThreads / kWarp;
+constexpr int kLoads = 8;  // of a thread that are in flight
+constexpr int kKeys = 2;   // of a lane at once
+
+// `count` elements; rows of `row` elements get `pitch` of them, 0: all lie as they did. Elements
+// are moved as words, so that nothing waits for one load before the next.
+template <typename T, int kWidth>
+__device__ __forceinline__ void CopyRows(const void* from, int count, FastDivide<uint32_t> row,
+                                         int pitch, T* to) {
+  using Word = WordOf<sizeof(Vector<T, kWidth>)>;
+  const Word* words = static_cast<const Word*>(from);
+  const int vectors = count / kWidth;
+  for (int first = static_cast<int>(threadIdx.x); first < vectors;
+       first += kLoads * kAttentionThreads) {
+    Word read[kLoads];
+#pragma unroll
+    for (int u = 0; u < kLoads; ++u) {
+      const int at = first + u * kAttentionThreads;
+      if (at < vectors) read[u] = words[at];
+    }
+#pragma unroll
+    for (int u = 0; u < kLoads; ++u) {
+      const int at = first + u * kAttentionThreads;
+      if (at >= vectors) break;
+      if (pitch == 0) {
+        reinterpret_cast<Word*>(to)[at] = read[u];
+        continue;
+      }
+      Vector<T, kWidth> vector;
+      memcpy(&vector, &read[u], sizeof(vector));
+      uint32_t line = static_cast<uint32_t>(at * kWidth);
+      uint32_t column = row.Split(line);
+#pragma unroll
+      for (int i = 0; i < kWidth; ++i) {
+        to[static_cast<int>(line) * pitch + static_cast<int>(column)] = vector[i];
+        if (++column < row.divisor) continue;
+        column = 0;
+        ++line;
+      }
+    }
+  }
+}
+
+// Elements of the mask before those of head `head`.
+__device__ __forceinline__ int64_t MaskBefore(const AttentionParameters& p, uint32_t head) {
+  int64_t before = 0;
+  for (int i = p.batch_rank - 1; i >= 0; --i) {
+    before += static_cast<int64_t>(p.batch[i].Split(head)) * p.mask_batch[i];
+  }
+  return before;
+}
+
+// A number of each of the queries that a warp takes at once.
+template <int kRows>
+using Rows = Vector<float, kRows>;
+
+template <int kRows>
+__device__ __forceinline__ Rows<kRows> Filled(float number) {
+  Rows<kRows> rows;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) rows[r] = number;
+  return rows;
+}
+
+// Sums over lanes at a distance of `step` and up.
+template <int kRows>
+__device__ __forceinline__ void AddLanes(Rows<kRows>& rows, int step) {
+  for (int other = step; other < kWarp; other *= 2) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) rows[r] += __shfl_xor_sync(~0U, rows[r], other);
+  }
+}
+
+// The mask of `query` and `key`, whose head begins at `before`.
+template <typename T>
+__device__ __forceinline__ float MaskOf(const AttentionParameters& p, int64_t before, int query,
+                                        int key) {
+  const int64_t at = before + query * p.mask_query + key * p.mask_key;
+  return p.mask_is_f32 ? static_cast<const float*>(p.mask)[at]
+                       : Widen<float>(static_cast<const T*>(p.mask)[at]);
+}
+
+// The scores of the warp's queries; returns each one's largest.
+template <typename T, int kRows>
+__device__ __forceinline__ Rows<kRows> Score(const AttentionParameters& p, const Rows<kRows>* q,
+                                             const T* k, int64_t mask_before, int first, int lane,
+                                             Rows<kRows>* scores) {
+  Rows<kRows> largest = Filled<kRows>(-std::numeric_limits<float>::infinity());
+  for (int key = lane; key < p.keys; key += kKeys * kWarp) {
+    Rows<kRows> sums[kKeys], added[kKeys];
+    const T* at[kKeys];
+#pragma unroll
+    for (int i = 0; i < kKeys; ++i) {
+      const int own = min(key + i * kWarp, p.keys - 1);
+      at[i] = k + own * p.key_step;
+      sums[i] = Filled<kRows>(0);
+      added[i] = Filled<kRows>(0);
+      if (p.mask == nullptr) continue;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const int query = min(first + r, p.queries - 1);
+        added[i][r] = MaskOf<T>(p, mask_before, query, own);
+      }
+    }
+#pragma unroll 4
+    for (int c = 0; c < p.depth; ++c) {
+      const Rows<kRows> query = q[c];
+#pragma unroll
+      for (int i = 0; i < kKeys; ++i) {
+        const float number = Widen<float>(at[i][c * p.channel_step]);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) sums[i][r] += query[r] * number;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kKeys; ++i) {
+      if (key + i * kWarp >= p.keys) break;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        sums[i][r] += added[i][r];
+        largest[r] = max(largest[r], sums[i][r]);
+      }
+      scores[key + i * kWarp] = sums[i];
+    }
+  }
+  for (int other = 1; other < kWarp; other *= 2) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      largest[r] = max(largest[r], __shfl_xor_sync(~0U, largest[r], other));
+    }
+  }
+  return largest;
+}
+
+template <typename T, int kWidth, int kRows>
+__global__ void __launch_bounds__(kAttentionThreads)
+    Attention(const __grid_constant__ AttentionParameters p) {
+  WaitForLaunchBefore();
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+  uint32_t head = blockIdx.x;
+  const int tile = static_cast<int>(p.tiles.Split(head));
+  const int first = (tile * kWarps + warp) * kRows;  // query of the warp
+  auto* q = reinterpret_cast<Rows<kRows>*>(shared) + warp * p.depth;
+  auto* scores = reinterpret_cast<Rows<kRows>*>(shared + p.scores_at) + warp * p.keys;
+  T* k = reinterpret_cast<T*>(shared + p.k_at);
+  T* v = reinterpret_cast<T*>(shared + p.v_at);
+
+  const int k_count = p.keys * p.depth, v_count = p.keys * p.columns;
+  CopyRows<T, kWidth>(static_cast<const T*>(p.k) + static_cast<int64_t>(head) * k_count, k_count,
+                      p.k_row, p.k_pitch, k);
+  CopyRows<T, kWidth>(static_cast<const T*>(p.v) + static_cast<int64_t>(head) * v_count, v_count,
+                      p.k_row, 0, v);
+  const int64_t first_query = static_cast<int64_t>(head) * p.queries;
+  for (int c = lane; c < p.depth; c += kWarp) {
+    Rows<kRows> scaled;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const int64_t query = first_query + min(first + r, p.queries - 1);
+      scaled[r] = Widen<float>(static_cast<const T*>(p.q)[query * p.depth + c]) * p.scale;
+    }
+    q[c] = scaled;
+  }
+  __syncthreads();
+  if (first >= p.queries) return;
+
+  const int64_t mask_before = p.mask == nullptr ? 0 : MaskBefore(p, head);
+  const Rows<kRows> largest = Score<T, kRows>(p, q, k, mask_before, first, lane, scores);
+  Rows<kRows> sum = Filled<kRows>(0);
+  for (int key = lane; key < p.keys; key += kWarp) {
+    Rows<kRows> weight = scores[key];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      weight[r] = __expf(weight[r] - largest[r]);
+      sum[r] += weight[r];
+    }
+    scores[key] = weight;
+  }
+  AddLanes<kRows>(sum, 1);
+  __syncwarp();
+
+  // Where y has fewer columns than a warp lanes, these share the keys.
+  const int at_once = 1 << p.log_columns, parts = kWarp >> p.log_columns;
+  const int part = lane >> p.log_columns;
+  for (int begin = 0; begin < p.columns; begin += at_once) {
+    const int column = begin + (lane & (at_once - 1));
+    const T* at = v + min(column, p.columns - 1);
+    Rows<kRows> y = Filled<kRows>(0);
+#pragma unroll 4
+    for (int key = part; key < p.keys; key += parts) {
+      const Rows<kRows> weight = scores[key];
+      const float number = Widen<float>(at[key * p.columns]);
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) y[r] += weight[r] * number;
+    }
+    AddLanes<kRows>(y, at_once);
+    if (part > 0 || column >= p.columns) continue;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (first + r >= p.queries) break;
+      static_cast<T*>(p.y)[(first_query + first + r) * p.columns + column] =
+          Narrow<T>(y[r] * (1 / sum[r]));
+    }
+  }
+}
+
+}  // namespace
+
+KernelCall AttentionCall(DType dtype, const LaunchShape& shape, const AttentionParameters& p,
+                         int rows, bool is_wide) {
+  return DTypeVisitor<KernelCall, float, Half, BHalf>::Visit(dtype, [&](auto e) {
+    using T = decltype(e);
+    constexpr int kWide = kVectorBytes / sizeof(T);
+    if (rows == kAttentionManyRows) {
+      return KernelCall::Of(
+          is_wide ? Attention<T, kWide, kAttentionManyRows> : Attention<T, 1, kAttentionManyRows>,
+          shape, p);
+    }
+    return KernelCall::Of(is_wide ? Attention<T, kWide, 1> : Attention<T, 1, 1>, shape, p);
+  });
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,83 @@
+#include "runtime/kernels/cuda/common/activation.h"
+
+#include <cstring>
+#include <limits>
+#include <map>
+#include <string_view>
+
+#include "runtime/graph/graph.h"
+#include "runtime/ops/elements.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Kind = Activation::Kind;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+Kind KindByName(const Node& node) {
+  static const auto& kinds = *new std::map<std::string_view, Kind>{
+      {"Abs", Kind::kAbs},
+      {"Clip", Kind::kClip},
+      {"Erf", Kind::kErf},
+      {"Exp", Kind::kExp},
+      {"Gelu", Kind::kGelu},
+      {"HardSigmoid", Kind::kHardSigmoid},
+      {"HardSwish", Kind::kHardSwish},
+      {"LeakyRelu", Kind::kLeaky},
+      {"Log", Kind::kLog},
+      {"Neg", Kind::kNeg},
+      {"Relu", Kind::kRelu},
+      {"Sigmoid", Kind::kSigmoid},
+      {"Sqrt", Kind::kSqrt},
+      {"Swish", Kind::kSilu},
+      {"Tanh", Kind::kTanh},
+  };
+  const auto it = kinds.find(node.op());
+  return it == kinds.end() ? Kind::kNone : it->second;
+}
+
+// An input that is absent is `otherwise`.
+std::optional<float> ConstantNumber(const Node& node, int input, float otherwise) {
+  return node.has_input(input) ? ConstantNumber(node.input(input)) : otherwise;
+}
+
+}  // namespace
+
+std::optional<float> ConstantNumber(const Value& value) {
+  if (!value.is_constant() || value.elements() != 1) return std::nullopt;
+  return VisitElementType(value.dtype(), [&](auto element) {
+    std::memcpy(&element, value.constant().raw(), sizeof(element));
+    return Widen<float>(element);
+  });
+}
+
+Activation ActivationOf(const Node& node) {
+  const Attrs& attrs = node.attrs();
+  const Kind kind = KindByName(node);
+  switch (kind) {
+    case Kind::kClip: {
+      const std::optional<float> low = ConstantNumber(node, 1, -kInfinity);
+      const std::optional<float> high = ConstantNumber(node, 2, kInfinity);
+      return low && high ? Activation{kind, *low, *high} : Activation{};
+    }
+    case Kind::kLeaky:
+      return {kind, attrs.Float("alpha", 0.01F)};
+    case Kind::kHardSigmoid:
+      return {kind, attrs.Float("alpha", 0.2F), attrs.Float("beta", 0.5F)};
+    case Kind::kSilu:
+      return attrs.Float("alpha", 1) == 1 ? Activation{kind} : Activation{};
+    case Kind::kGelu:
+      return {attrs.String("approximate", "none") == "tanh" ? Kind::kGeluTanh : kind};
+    default:
+      return {kind};
+  }
+}
+
+bool IsGate(const Node& first, const Node& second) {
+  if (first.op() != "Sigmoid" || second.op() != "Mul") return false;
+  const Value *x = &first.input(0), *gate = &first.output(0);
+  const Value *a = &second.input(0), *b = &second.input(1);
+  return (a == x && b == gate) || (a == gate && b == x);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,22 @@
+// Operands of kernels along an axis, or over the planes of channels.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "runtime/kernels/cuda/common/operands.h"
+#include "runtime/kernels/cuda/common/rows.h"
+#include "runtime/kernels/cuda/norm/affine.h"
+
+namespace onnx_cudnn {
+
+// Operand `value` in `format`, which is its own unless it is a constant.
+KernelOperand OperandIn(Operands& operands, const KernelRequest& request, const Value& value,
+                        const Format& format);
+
+// The lanes of an operand that is row-major, or channels-last with `axis` the channels.
+// Unimplemented for rows of more than kLongestRow elements.
+absl::StatusOr<AxisLanes> LanesAround(const KernelOperand& operand, int64_t axis);
+
+// Of an operand of rank 1 or more: dim 0 counts images, dim 1 channels.
+PlaneLanes PlanesOf(const KernelOperand& operand);
+
+}  // namespace onnx_cudnn

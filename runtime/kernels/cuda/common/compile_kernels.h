@@ -1,0 +1,43 @@
+// The code of our kernels: what NAME.cc of this folder makes of the Nodes that the rules of
+// ../NAME.cc took. NAME.cu holds the device code and picks its instances.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/kernels/common/kernel.h"
+#include "runtime/kernels/cuda/common/kernel_call.h"
+
+namespace onnx_cudnn {
+
+// Nodes with the Formats of their operands (parallel to unit.boundary), which the rules took.
+struct KernelRequest {
+  const Unit& unit;
+  const Candidate& candidate;
+  const Target& target;
+  std::string_view way;  // one of Kernel::ways; empty: the kernel has but one
+};
+
+// What a Step of ours launches, in order. Holds no Node, Value or weight.
+struct KernelCode {
+  std::vector<KernelCall> calls;
+  std::vector<Derived> constants;  // Slot::Constant counts these
+  int64_t workspace_bytes = 0;
+  // The error that a fault word other than 0 means, without the Node's name. Empty: no call has a
+  // Slot::Fault.
+  std::function<absl::Status(uint64_t word)> fault;
+};
+
+// Unimplemented: the kernel refuses (the message is the reason); other errors are failures.
+using CompileKernel = absl::StatusOr<KernelCode> (*)(const KernelRequest& request);
+
+#define KERNEL(name) absl::StatusOr<KernelCode> Compile##name(const KernelRequest& request);
+#include "runtime/kernels/kernels.inc"
+#undef KERNEL
+
+// Reformat and Transfer (conversion.h).
+absl::StatusOr<KernelCode> CompileConversion(const KernelRequest& request);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,140 @@
+#include "runtime/kernels/cuda/common/kernel_step.h"
+
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/cuda/launch.h"
+#include "runtime/kernels/cuda/common/tensor_maps.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr size_t kMostParameterBytes = 4096;  // of any kernel, in CUDA
+// Compute capability from which kernels start before the launch before is over: each of ours waits
+// for it (dependent_launch.cuh).
+constexpr int kLeastOverlapping = 90;
+
+KernelLaunch::Extent ToExtent(const LaunchShape::Extent& e) { return {e.x, e.y, e.z}; }
+
+KernelLaunch LaunchOf(const KernelCall& call, bool overlaps) {
+  return {.function = call.function,
+          .grid = ToExtent(call.shape.grid),
+          .block = ToExtent(call.shape.block),
+          .shared_bytes = call.shape.shared_bytes,
+          .cluster = call.shape.cluster,
+          .overlaps = overlaps};
+}
+
+std::byte* AddressOf(const Slot& slot, const LaunchArgs& args) {
+  const void* base = nullptr;
+  switch (slot.kind) {
+    case Slot::Kind::kInput:
+      base = args.in[slot.index];
+      break;
+    case Slot::Kind::kOutput:
+      base = args.out[slot.index];
+      break;
+    case Slot::Kind::kConstant:
+      base = args.constants[slot.index];
+      break;
+    case Slot::Kind::kWorkspace:
+      base = args.workspace;
+      break;
+    case Slot::Kind::kFault:
+      base = args.fault;
+      break;
+  }
+  return static_cast<std::byte*>(const_cast<void*>(base)) + slot.offset;
+}
+
+absl::Status LaunchKernelCall(const KernelCall& call, bool overlaps, bool next_uses_pdl,
+                              const LaunchArgs& args) {
+  alignas(64) std::byte parameters[kMostParameterBytes];
+  std::memcpy(parameters, call.parameters.data(), call.parameters.size());
+  for (const KernelCall::Address& address : call.addresses) {
+    const std::byte* pointer = AddressOf(address.slot, args);
+    std::memcpy(parameters + address.at, &pointer, sizeof(pointer));
+  }
+  for (const KernelCall::Map& map : call.maps) {
+    ASSIGN_OR_RETURN(const TensorMapBytes bytes,
+                     EncodeTensorMap(map.map, AddressOf(map.slot, args)));
+    std::memcpy(parameters + map.at, &bytes, sizeof(bytes));
+  }
+  if (call.next_uses_pdl_at)
+    std::memcpy(parameters + *call.next_uses_pdl_at, &next_uses_pdl, sizeof(bool));
+  void* arguments[] = {parameters};
+  return LaunchKernel(LaunchOf(call, overlaps), arguments, args.stream);
+}
+
+bool HasFault(const KernelCode& code) {
+  for (const KernelCall& call : code.calls) {
+    for (const KernelCall::Address& address : call.addresses) {
+      if (address.slot.kind == Slot::Kind::kFault) return true;
+    }
+  }
+  return false;
+}
+
+class KernelStep final : public Step {
+ public:
+  KernelStep(KernelCode code, bool overlaps)
+      : code_(std::move(code)), overlaps_(overlaps), may_fault_(HasFault(code_)) {}
+
+  int64_t workspace_bytes() const override { return code_.workspace_bytes; }
+  absl::Span<const Derived> constants() const override { return code_.constants; }
+  bool may_fault() const override { return may_fault_; }
+  bool uses_pdl() const override { return !code_.calls.empty() && UsesPdl(0); }
+  absl::Status Fault(uint64_t word) const override {
+    return code_.fault == nullptr ? Step::Fault(word) : code_.fault(word);
+  }
+  std::string Save() const override { return ""; }
+
+  absl::Status Launch(const LaunchArgs& args) const override {
+    for (size_t i = 0; i < code_.calls.size(); ++i) {
+      const bool is_last = i + 1 == code_.calls.size();
+      RETURN_IF_ERROR(Make(code_.calls[i], is_last ? args.next_uses_pdl : UsesPdl(i + 1), args));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Copies and fills do not, and a grid of no blocks is no launch.
+  bool UsesPdl(size_t call) const {
+    const KernelCall& c = code_.calls[call];
+    const LaunchShape::Extent& grid = c.shape.grid;
+    return overlaps_ && c.kind == KernelCall::Kind::kLaunch && grid.x * grid.y * grid.z > 0;
+  }
+
+  absl::Status Make(const KernelCall& call, bool next_uses_pdl, const LaunchArgs& args) const {
+    switch (call.kind) {
+      case KernelCall::Kind::kLaunch:
+        return LaunchKernelCall(call, overlaps_, next_uses_pdl, args);
+      case KernelCall::Kind::kCopy:
+        return CopyAsync(AddressOf(call.addresses[0].slot, args),
+                         AddressOf(call.addresses[1].slot, args), call.bytes, args.stream);
+      case KernelCall::Kind::kFill:
+        return FillAsync(AddressOf(call.addresses[0].slot, args), call.value, call.bytes,
+                         args.stream);
+    }
+    return absl::InternalError("a kernel call of no kind");
+  }
+
+  const KernelCode code_;
+  const bool overlaps_;
+  const bool may_fault_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Step>> MakeKernelStep(KernelCode code,
+                                                           const DeviceInfo& device) {
+  const bool overlaps = device.compute_capability >= kLeastOverlapping;
+  for (const KernelCall& call : code.calls) {
+    if (call.kind == KernelCall::Kind::kLaunch) {
+      RETURN_IF_ERROR(PrepareKernel(LaunchOf(call, overlaps)));
+    }
+  }
+  return std::make_shared<KernelStep>(std::move(code), overlaps);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,23 @@
+// The parameters of quantized products: one number, or one for each row or column of the result.
+#pragma once
+
+#include <cstdint>
+
+#include "onnx_cudnn/dtype.h"
+
+namespace onnx_cudnn {
+
+struct QuantTensor {
+  const void* data;  // nullptr: 0
+  DType dtype;
+  int row_step, column_step;  // in elements
+};
+
+// How bytes are multiplied: (left − left_zero) × (right − right_zero), and what becomes of the sum:
+//   saturate(round((sum + bias) · left · right / output) + zero)
+struct QuantParameters {
+  QuantTensor left_zero, right_zero;
+  QuantTensor left, right, output, zero, bias;  // scales and the rest; unused by integer products
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,96 @@
+#include "runtime/kernels/cuda/conv/conv_3x3.h"
+
+#include "runtime/kernels/cuda/common/operands.h"
+#include "runtime/kernels/cuda/conv/register_operand.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kOnlyCapability = 90;
+
+// Channels-last [images, height, 56, 64], boxes of `rows` rows.
+TensorMap MapRows(const KernelOperand& operand, int rows) {
+  const Dims dims = operand.dims();
+  const uint64_t pixel = kConv3x3Channels * operand.element_bytes(), row = kConv3x3Width * pixel;
+  const uint64_t images = dims[0], height = dims[2];
+  const bool is_half = operand.dtype() == DType::kF16;
+  return {.element = is_half ? TensorMap::Element::kF16 : TensorMap::Element::kBF16,
+          .rank = 4,
+          .dims = {kConv3x3Channels, kConv3x3Width, height, images},
+          .strides = {pixel, row, row * height},
+          .box = {kConv3x3Channels, kConv3x3Pitch, static_cast<uint32_t>(rows), 1},
+          .swizzles_128 = true};
+}
+
+Derived Weights(int position) {
+  return RegisterOperand(position, kConv3x3Steps, "conv_3x3", [](int step, int k) -> int64_t {
+    constexpr int kStepsOfATap = kConv3x3Steps / kConv3x3Taps, kDepth = 16;
+    const int channel = step % kStepsOfATap * kDepth + k;
+    return channel * kConv3x3Taps + step / kStepsOfATap;
+  });
+}
+
+// What the Nodes are: Conv, then an Add of a residual, then a Relu, either of which may be absent.
+struct Chain {
+  const Node* conv = nullptr;
+  const Value* residual = nullptr;
+  bool has_relu = false;
+};
+
+Chain ChainOf(const std::vector<const Node*>& nodes) {
+  Chain chain;
+  for (const Node* node : nodes) {
+    if (node->op() == "Conv") chain.conv = node;
+    if (node->op() == "Relu") chain.has_relu = true;
+    if (node->op() != "Add") continue;
+    const bool is_first = &node->input(0) == &chain.conv->output(0);
+    chain.residual = &node->input(is_first ? 1 : 0);
+  }
+  return chain;
+}
+
+}  // namespace
+
+absl::StatusOr<KernelCode> CompileConv3x3(const KernelRequest& request) {
+  const DeviceInfo& info = request.target.info;
+  if (info.compute_capability != kOnlyCapability) {
+    return absl::UnimplementedError("its code is for compute capability 9.0 alone");
+  }
+  Operands operands(request);
+  const Chain chain = ChainOf(request.unit.nodes);
+  const KernelOperand x = operands.Of(chain.conv->input(0));
+  const KernelOperand y = operands.Of(*request.unit.boundary.outputs[0]);
+  if (y.value->elements() == 0) return KernelCode();
+  const Dims dims = y.dims();
+  Conv3x3Parameters parameters = {};
+  parameters.image_tiles = static_cast<int>((dims[2] + kConv3x3Rows - 1) / kConv3x3Rows);
+  parameters.tiles = static_cast<int>(dims[0]) * parameters.image_tiles;
+  KernelCode code;
+  const Conv3x3Form form = {y.dtype(), chain.residual != nullptr, chain.has_relu};
+  code.calls.push_back(Conv3x3Call(form, parameters, info.multiprocessors));
+  KernelCall& call = code.calls.back();
+  call.next_uses_pdl_at = offsetof(Conv3x3Parameters, next_uses_pdl);
+  const auto map = [&](size_t at, const KernelOperand& operand, int rows) {
+    call.maps.push_back({at, operand.slot, MapRows(operand, rows)});
+  };
+  constexpr int kSecondHalfRows = kConv3x3Rows - kConv3x3FirstHalfRows;
+  map(offsetof(Conv3x3Parameters, image), x, kConv3x3Rows + 2);
+  if (chain.residual == nullptr) {
+    map(offsetof(Conv3x3Parameters, result), y, kConv3x3Rows);
+  } else {
+    const KernelOperand residual = operands.Of(*chain.residual);
+    map(offsetof(Conv3x3Parameters, residual), residual, kConv3x3FirstHalfRows);
+    map(offsetof(Conv3x3Parameters, residual) + sizeof(TensorMapBytes), residual, kSecondHalfRows);
+    map(offsetof(Conv3x3Parameters, result), y, kConv3x3FirstHalfRows);
+    map(offsetof(Conv3x3Parameters, result) + sizeof(TensorMapBytes), y, kSecondHalfRows);
+  }
+  const Node& conv = *chain.conv;
+  const int weight = operands.PositionOf(conv.input(1));
+  const int bias = conv.has_input(2) ? operands.PositionOf(conv.input(2)) : -1;
+  call.Bind(offsetof(Conv3x3Parameters, weights), operands.Constant(Weights(weight)));
+  call.Bind(offsetof(Conv3x3Parameters, bias), operands.Constant(FloatBias(bias, weight)));
+  code.constants = operands.TakeConstants();
+  return code;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,316 @@
+#include "runtime/kernels/cuda/conv/conv_gemm.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/graph/float16.h"
+#include "runtime/kernels/conv/conv_gemm_plan.h"
+#include "runtime/kernels/conv/small_batch_conv_plan.h"
+#include "runtime/kernels/cuda/common/operands.h"
+#include "runtime/kernels/cuda/conv/register_operand.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kOnlyCapability = 90;
+constexpr int kPieceSide = 64;  // pixels and filters of a wide tile's piece
+
+static_assert(kConvGemmSliceBytes == kConvGemmRowBytes);
+
+int BytesOfElement(DType dtype) { return BitsOf(dtype) / 8; }
+// Of a slice of K, and of a row of a piece.
+int SliceChannels(DType dtype) { return kConvGemmRowBytes / BytesOfElement(dtype); }
+
+TensorMap::Element ElementOf(DType dtype) {
+  if (dtype == DType::kF32) return TensorMap::Element::kF32;
+  return dtype == DType::kF16 ? TensorMap::Element::kF16 : TensorMap::Element::kBF16;
+}
+
+// [rows, columns, channels], dense, in boxes of a slice's channels and `box_columns`.
+TensorMap MapRows(DType dtype, int64_t channels, int64_t columns, int64_t rows, int box_columns) {
+  const int64_t pixel_bytes = channels * BytesOfElement(dtype);
+  return {
+      .element = ElementOf(dtype),
+      .rank = 3,
+      .dims = {static_cast<uint64_t>(channels), static_cast<uint64_t>(columns),
+               static_cast<uint64_t>(rows)},
+      .strides = {static_cast<uint64_t>(pixel_bytes), static_cast<uint64_t>(pixel_bytes * columns)},
+      .box = {static_cast<uint32_t>(SliceChannels(dtype)), static_cast<uint32_t>(box_columns), 1},
+      .swizzles_128 = true};
+}
+
+// Some pixels of some rows: the rows of all images are one run.
+TensorMap MapStrided(DType dtype, const ConvShape& shape, int tile_pixels) {
+  const WindowAxis &h = shape.window.h(), &w = shape.window.w();
+  TensorMap map =
+      MapRows(dtype, shape.channels, w.out, shape.images * h.out, static_cast<int>(w.out));
+  map.strides[1] = map.strides[0] * static_cast<uint64_t>(h.stride * w.in);
+  map.strides[0] *= static_cast<uint64_t>(w.stride);
+  map.box[2] = static_cast<uint32_t>(tile_pixels / w.out);
+  return map;
+}
+
+// The places of a window.
+TensorMap MapPlaces(DType dtype, const ConvShape& shape, int tile_pixels) {
+  const WindowAxis &h = shape.window.h(), &w = shape.window.w();
+  TensorMap map = MapRows(dtype, shape.channels, w.in, h.in, tile_pixels);
+  map.rank = 4;
+  map.dims[3] = static_cast<uint64_t>(shape.images);
+  map.strides[2] = map.strides[1] * static_cast<uint64_t>(h.in);
+  const auto last = [](const WindowAxis& axis) {
+    return static_cast<int>(axis.pad_end - (axis.kernel - 1));
+  };
+  map.places = {.first = {static_cast<int>(-w.pad_begin), static_cast<int>(-h.pad_begin)},
+                .last = {last(w), last(h)},
+                .strides = {static_cast<uint32_t>(w.stride), static_cast<uint32_t>(h.stride)}};
+  return map;
+}
+
+// One or two Convs, then an Add of a residual, then a Relu, either of which may be absent.
+struct Chain {
+  ChainConvs sources;
+  const Value* residual = nullptr;
+  bool has_relu = false;
+};
+
+absl::StatusOr<Chain> ChainOf(const Unit& unit) {
+  Chain chain;
+  ASSIGN_OR_RETURN(chain.sources, ChainConvsOf(unit));
+  const Value& product = chain.sources.convs[0]->output(0);
+  for (const Node* node : unit.nodes) {
+    if (node->op() == "Relu") chain.has_relu = true;
+    if (node->op() != "Add" || node == chain.sources.sum) continue;
+    chain.residual = &node->input(&node->input(0) == &product ? 1 : 0);
+  }
+  return chain;
+}
+
+absl::StatusOr<ConvGemmTile> WayOf(const ConvGemmProduct& product, const KernelRequest& request) {
+  if (request.way.empty()) return ConvGemmTilesOf(product, request.target.info)[0];
+  ASSIGN_OR_RETURN(const ConvGemmTile way, ParseConvGemmTile(request.way));
+  if (product.filters() % way.filters == 0) return way;
+  return absl::UnimplementedError(
+      absl::StrCat(product.filters(), " filters are no whole tiles of ", way.filters));
+}
+
+// Splits a block's shared memory: at least so many pieces, then as many slices as go in.
+void SetBuffers(int slice_bytes, int piece_bytes, int least_pieces, int most_pieces,
+                ConvGemmParameters& p) {
+  const int for_slices = kConvGemmSharedBytes - least_pieces * piece_bytes;
+  p.stages = std::min(for_slices / slice_bytes, kConvGemmMostBuffers);
+  p.pieces = std::min((kConvGemmSharedBytes - p.stages * slice_bytes) / piece_bytes, most_pieces);
+}
+
+void SetNarrowBuffers(const ConvGemmForm& form, ConvGemmParameters& p) {
+  const int box_bytes = form.pixels * kConvGemmRowBytes;  // pixels of a slice, or a piece
+  const int weight_bytes = form.filters * kConvGemmRowBytes;
+  if (p.keeps_weights) {
+    const int buffers = (kConvGemmSharedBytes - p.slices * weight_bytes) / box_bytes;
+    p.stages = std::min(buffers / 2, kConvGemmMostBuffers);
+    p.pieces = std::min(buffers - p.stages, kConvGemmMostBuffers);
+    return;
+  }
+  // Residuals come a tile ahead, those of f32 half of one.
+  const int least_pieces = form.has_residual ? form.filters / kPieceSide + 1 : 2;
+  SetBuffers(box_bytes + weight_bytes, box_bytes, least_pieces, kConvGemmMostBuffers, p);
+}
+
+void SetWideBuffers(const ConvGemmForm& form, ConvGemmParameters& p) {
+  constexpr int kGroups = 2;  // of warps, each with a ring of pieces
+  constexpr int kMostPieces = kConvGemmMostBuffers / kGroups;
+  const int element_bytes = BytesOfElement(form.dtype);
+  // A tile's residual comes ahead, that of f32 half of it.
+  const int least_pieces = (form.has_residual ? kMostPieces : kMostPieces / 2) * 2 / element_bytes;
+  SetBuffers((form.pixels + form.filters) * kConvGemmRowBytes,
+             kGroups * kPieceSide * kPieceSide * element_bytes, least_pieces, kMostPieces, p);
+  // A tile's end for the first group is two slices before that for the second one, where loads can
+  // be ahead of both.
+  constexpr int kManyStages = 4;
+  if (p.slices > p.stages) p.lead = p.stages >= kManyStages ? 2 : 1;
+}
+
+// The weights [filters, channels, taps] of each source, cut into tiles of filters, taps and slices
+// of channels.
+template <typename Bits>
+void PackSlices(absl::Span<const HostTensor> sources, const std::vector<int64_t>& taps,
+                int64_t filters, int tile_filters, Bits* to) {
+  constexpr int kSlice = kConvGemmRowBytes / sizeof(Bits), kUnit = 16 / sizeof(Bits);
+  for (int64_t tile = 0; tile < filters; tile += tile_filters) {
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const int64_t depth = sources[i].elements() / filters, channels = depth / taps[i];
+      for (int64_t slice = 0; slice < depth; slice += kSlice) {
+        const int64_t tap = slice / channels, channel = slice % channels;
+        for (int row = 0; row < tile_filters; ++row, to += kSlice) {
+          const Bits* from = static_cast<const Bits*>(sources[i].raw()) + (tile + row) * depth +
+                             channel * taps[i] + tap;
+          for (int c = 0; c < kSlice; ++c) {
+            to[(c / kUnit ^ row % 8) * kUnit + c % kUnit] = WgmmaBits(from[c * taps[i]]);
+          }
+        }
+      }
+    }
+  }
+}
+
+Derived PackWeights(const std::vector<int>& weights, const ConvGemmProduct& product,
+                    int tile_filters) {
+  const int64_t filters = product.filters(), elements = filters * product.depth();
+  std::string recipe = absl::StrCat("conv_gemm ", tile_filters, " of ", filters, " taps");
+  std::vector<int64_t> taps;
+  for (const ConvShape& source : product.sources) {
+    taps.push_back(source.window.kernel_size());
+    absl::StrAppend(&recipe, " ", taps.back());
+  }
+  return {.from = weights,
+          .recipe = recipe,
+          .to = Format::RowMajor({elements}),
+          .make = [=](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
+            HostTensor made = HostTensor::Allocate(sources[0].dtype(), {elements});
+            if (made.dtype() == DType::kF32) {
+              PackSlices(sources, taps, filters, tile_filters,
+                         static_cast<uint32_t*>(made.mutable_raw()));
+            } else {
+              PackSlices(sources, taps, filters, tile_filters,
+                         static_cast<uint16_t*>(made.mutable_raw()));
+            }
+            return made;
+          }};
+}
+
+float FloatAt(const HostTensor& tensor, int64_t i) {
+  if (tensor.dtype() == DType::kF32) return tensor.data<float>()[i];
+  return tensor.dtype() == DType::kF16 ? ToFloat(tensor.data<Float16>()[i])
+                                       : ToFloat(tensor.data<BFloat16>()[i]);
+}
+
+// The sum of the bias constants in f32; zeros where there is none (`weight` is any constant).
+Derived SumBiases(std::vector<int> biases, int64_t filters, int weight) {
+  const bool is_there = !biases.empty();
+  if (!is_there) biases = {weight};
+  return {.from = std::move(biases),
+          .recipe = absl::StrCat(is_there ? "summed in f32" : "zeros of f32, ", filters),
+          .to = Format::RowMajor({filters}),
+          .make = [=](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
+            HostTensor made = HostTensor::Allocate(DType::kF32, {filters});
+            for (int64_t i = 0; i < filters; ++i) {
+              float sum = 0;
+              for (const HostTensor& bias : sources) sum += is_there ? FloatAt(bias, i) : 0;
+              made.mutable_data<float>()[i] = sum;
+            }
+            return made;
+          }};
+}
+
+ConvGemmSource SourceOf(const ConvShape& shape, bool has_places, int tile_pixels) {
+  const WindowAxis &h = shape.window.h(), &w = shape.window.w();
+  ConvGemmSource source = {.has_places = has_places,
+                           .channels = static_cast<int>(shape.channels),
+                           .kernel_h = static_cast<int>(h.kernel),
+                           .kernel_w = static_cast<int>(w.kernel),
+                           .stride_h = static_cast<int>(h.stride),
+                           .stride_w = static_cast<int>(w.stride),
+                           .pad_h = static_cast<int>(h.pad_begin),
+                           .pad_w = static_cast<int>(w.pad_begin)};
+  const bool is_strided = h.stride > 1 || w.stride > 1;
+  if (!has_places && is_strided) source.rows = tile_pixels / static_cast<int>(w.out);
+  if (!has_places && !is_strided) source.columns = tile_pixels;
+  return source;
+}
+
+TensorMap MapOf(const ConvGemmSource& source, const ConvShape& shape, DType dtype,
+                int tile_pixels) {
+  const int64_t pixels = shape.images * shape.out_size();
+  TensorMap map = source.has_places ? MapPlaces(dtype, shape, tile_pixels)
+                  : source.rows > 0 ? MapStrided(dtype, shape, tile_pixels)
+                                    : MapRows(dtype, shape.channels, pixels, 1, tile_pixels);
+  if (dtype == DType::kF32) map.element = TensorMap::Element::kTf32;
+  return map;
+}
+
+// The launch's numbers. `blocks`: its grid.
+ConvGemmParameters Plan(const ConvGemmProduct& product, const ConvGemmTile& way,
+                        const ConvGemmForm& form, const DeviceInfo& info, int& blocks) {
+  const ConvGemmRounds rounds = ConvGemmRoundsOf(product, way, info);
+  const Window& window = product.sources[0].window;
+  ConvGemmParameters p = {};
+  p.sources = static_cast<int>(product.sources.size());
+  p.columns = static_cast<int>(window.w().out);
+  p.rows = static_cast<int>(window.h().out);
+  p.slices = static_cast<int>(product.slices());
+  p.tile_pixels = product.TilePixels(way);
+  p.filter_tiles = static_cast<int>(rounds.filter_tiles);
+  p.tiles = static_cast<int>(rounds.tiles);
+  blocks = std::min(p.tiles, std::max(info.multiprocessors, 1));
+  p.keeps_weights = product.KeepsWeights(way) && p.filter_tiles <= blocks;
+  // Then a block's tiles are all of the same filters.
+  if (p.keeps_weights) blocks -= blocks % p.filter_tiles;
+  for (int i = 0; i < p.sources; ++i) {
+    const ConvShape& shape = product.sources[i];
+    p.source[i] = SourceOf(shape, product.HasPlaces(shape, way), p.tile_pixels);
+  }
+  if (way.is_wide()) {
+    SetWideBuffers(form, p);
+  } else {
+    SetNarrowBuffers(form, p);
+  }
+  return p;
+}
+
+}  // namespace
+
+absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
+  const DeviceInfo& info = request.target.info;
+  if (info.compute_capability != kOnlyCapability) {
+    return absl::UnimplementedError("its code is for compute capability 9.0 alone");
+  }
+  ASSIGN_OR_RETURN(const Chain chain, ChainOf(request.unit));
+  const std::vector<const Node*>& convs = chain.sources.convs;
+  Operands operands(request);
+  const KernelOperand y = operands.Of(*request.unit.boundary.outputs[0]);
+  if (y.value->elements() == 0) return KernelCode();
+  if (y.dtype() == DType::kF32 && !request.target.numerics.tf32) {
+    return absl::UnimplementedError("its products of f32 are tf32, which is not allowed");
+  }
+  const ConvGemmProduct product = ConvGemmProductOf(request.unit);
+  ASSIGN_OR_RETURN(const ConvGemmTile way, WayOf(product, request));
+  const ConvGemmForm form = {.dtype = y.dtype(),
+                             .pixels = way.pixels,
+                             .filters = way.filters,
+                             .takes_turns = way.takes_turns,
+                             .has_residual = chain.residual != nullptr};
+  int blocks = 0;
+  ConvGemmParameters parameters = Plan(product, way, form, info, blocks);
+  parameters.has_relu = chain.has_relu;
+
+  KernelCode code;
+  code.calls.push_back(ConvGemmCall(form, parameters, blocks));
+  KernelCall& call = code.calls.back();
+  call.next_uses_pdl_at = offsetof(ConvGemmParameters, next_uses_pdl);
+  std::vector<int> weights, biases;
+  for (size_t i = 0; i < convs.size(); ++i) {
+    const size_t at = offsetof(ConvGemmParameters, source) + i * sizeof(ConvGemmSource);
+    call.maps.push_back(
+        {at + offsetof(ConvGemmSource, map), operands.Of(convs[i]->input(0)).slot,
+         MapOf(parameters.source[i], product.sources[i], form.dtype, parameters.tile_pixels)});
+    weights.push_back(operands.PositionOf(convs[i]->input(1)));
+    if (convs[i]->has_input(2)) biases.push_back(operands.PositionOf(convs[i]->input(2)));
+  }
+  const int64_t filters = product.filters();
+  TensorMap pieces = MapRows(form.dtype, filters, product.pixels(), 1,
+                             way.is_wide() ? kPieceSide : parameters.tile_pixels);
+  if (chain.residual != nullptr) {
+    call.maps.push_back(
+        {offsetof(ConvGemmParameters, residual), operands.Of(*chain.residual).slot, pieces});
+  }
+  pieces.rank = 2;
+  call.maps.push_back({offsetof(ConvGemmParameters, result), y.slot, pieces});
+  call.Bind(offsetof(ConvGemmParameters, weights),
+            operands.Constant(PackWeights(weights, product, form.filters)));
+  call.Bind(offsetof(ConvGemmParameters, bias),
+            operands.Constant(SumBiases(biases, filters, weights[0])));
+  code.constants = operands.TakeConstants();
+  return code;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,225 @@
+// What both files of conv_gemm share: rings in shared memory, who fills the one of slices, and
+// which warps have which job.
+//
+// Four jobs, each with its own warps. In the order of a tile:
+//   slices     one thread brings pixels by the copy engine and weights by a bulk copy into a ring
+//   residuals  one thread brings the residual, piece by piece, into the ring of results
+//   products   two warpgroups multiply slice by slice, then add, round and write piece by piece
+//              over the residual
+//   results    one thread for each ring stores pieces
+// Rings run on from tile to tile, so that one tile's loads and stores overlap with another's
+// products. Their barriers:
+//   full      pixels (and weights) of a slice are there: by the copy engine
+//   empty     no product reads it any more: by each warp that did
+//   residual  a piece's residual is there: by the copy engine
+//   done      its result is written: by each warp that did
+//   stored    the copy engine has read it
+// Waits are for what stands earlier in the same fixed order of slices and pieces, so none is for
+// ever; each barrier's next phase needs all its waiters to have passed this one.
+#pragma once
+
+#include <type_traits>
+
+#include "runtime/kernels/cuda/common/copy_engine.cuh"
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/common/wgmma.cuh"
+#include "runtime/kernels/cuda/conv/conv_gemm.h"
+
+namespace onnx_cudnn::conv_gemm {
+
+constexpr int kThreads = 384;  // two warpgroups that multiply, four warps that move
+constexpr int kSharedBytes = kConvGemmSharedBytes + 1024;  // the swizzle's pattern starts there
+constexpr int kRowBytes = kConvGemmRowBytes;
+
+inline LaunchShape ShapeOf(int blocks) {
+  return {
+      .grid = {static_cast<unsigned>(blocks)}, .block = {kThreads}, .shared_bytes = kSharedBytes};
+}
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+constexpr int kMost = kConvGemmMostBuffers;
+constexpr int kBarriers = 5 * kMost;
+constexpr int kStepBytes = 32;  // of K, of one wgmma
+
+// Of a slice of K, and of a piece.
+template <typename T>
+constexpr int kChannels = kRowBytes / static_cast<int>(sizeof(T));
+
+// A ring's next buffer, and the parity of its phase.
+struct Turn {
+  int buffer = 0;
+  uint32_t parity = 0;
+
+  __device__ __forceinline__ void Next(int buffers) {
+    if (++buffer < buffers) return;
+    buffer = 0;
+    parity ^= 1;
+  }
+  __device__ __forceinline__ void Skip(int count, int buffers) {
+    const int next = buffer + count;
+    parity ^= next / buffers & 1;
+    buffer = next % buffers;
+  }
+};
+
+// Addresses in shared memory: the first barrier of each kind, one a buffer, and the buffers.
+struct Rings {
+  uint32_t full, empty, residual, done, stored;
+  uint32_t slices, weights, pieces;
+
+  // `buffers`: the first of kSharedBytes; `slice_bytes`, `weight_bytes`: of a slice's pixels and
+  // weights.
+  __device__ Rings(const ConvGemmParameters& p, uint32_t barriers, uint32_t buffers,
+                   int slice_bytes, int weight_bytes)
+      : full(barriers),
+        empty(full + 8 * kMost),
+        residual(empty + 8 * kMost),
+        done(residual + 8 * kMost),
+        stored(done + 8 * kMost),
+        slices((buffers + 1023) & ~1023u),
+        weights(slices + p.stages * slice_bytes),
+        pieces(weights + (p.keeps_weights ? p.slices : p.stages) * weight_bytes) {}
+
+  // `readers`: warps of a block that read a slice; `writers`: that write a piece.
+  __device__ void InitBarriers(int readers, int writers) const {
+    for (int i = 0; i < kMost; ++i) {
+      BarrierInit(full + 8 * i, 1);
+      BarrierInit(empty + 8 * i, readers);
+      BarrierInit(residual + 8 * i, 1);
+      BarrierInit(done + 8 * i, writers);
+      BarrierInit(stored + 8 * i, 1);
+    }
+    BarrierInitFence();
+  }
+
+  // Until a warp may write a piece, whose residual is there then. `ring`: 8 × its buffer.
+  template <bool kResidual>
+  __device__ __forceinline__ void AwaitPiece(int ring, uint32_t parity) const {
+    if (kResidual) {
+      BarrierWait(residual + ring, parity);
+    } else {
+      BarrierWait(stored + ring, parity ^ 1);
+    }
+  }
+  // The warp has written its part of it.
+  __device__ __forceinline__ void HandOverPiece(int ring, int lane) const {
+    SharedFence();
+    __syncwarp();
+    if (lane == 0) BarrierArrive(done + ring);
+  }
+};
+
+// Which tiles a block has.
+struct Share {
+  int first, step;
+  __device__ Share() : first(static_cast<int>(blockIdx.x)), step(static_cast<int>(gridDim.x)) {}
+};
+
+struct Tile {
+  int pixels, filters;  // which tile of each
+  __device__ Tile(const ConvGemmParameters& p, int tile)
+      : pixels(tile / p.filter_tiles), filters(tile - pixels * p.filter_tiles) {}
+};
+
+// Where the window of a tile's first pixel stands.
+struct Place {
+  int column, row, image;
+  __device__ Place(const ConvGemmParameters& p, const ConvGemmSource& source, int pixel) {
+    const int line = pixel / p.columns;
+    image = line / p.rows;
+    column = (pixel - line * p.columns) * source.stride_w - source.pad_w;
+    row = (line - image * p.rows) * source.stride_h - source.pad_h;
+  }
+};
+
+// From the place at `column, row, image` on, pixels of a tap, of channels from `channel` on.
+__device__ __forceinline__ void LoadPlaces(uint32_t to, const TensorMapBytes& map, uint32_t barrier,
+                                           int channel, const Place& place, int tap_column,
+                                           int tap_row) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], "
+      "[%1, {%3, %4, %5, %6}], [%2], {%7, %8};" ::"r"(to),
+      "l"(&map), "r"(barrier), "r"(channel), "r"(place.column), "r"(place.row), "r"(place.image),
+      "h"(static_cast<uint16_t>(tap_column)), "h"(static_cast<uint16_t>(tap_row))
+      : "memory");
+}
+
+// One thread.
+template <typename T, int kPixels, int kFilters>
+__device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const Rings& rings) {
+  constexpr int kWeightBytes = kFilters * kRowBytes;
+  const Share share;
+  Turn turn;
+  for (int t = share.first; t < p.tiles; t += share.step) {
+    const Tile tile(p, t);
+    const bool brings_weights = !p.keeps_weights || t == share.first;
+    const char* weights =
+        static_cast<const char*>(p.weights) + int64_t{tile.filters} * p.slices * kWeightBytes;
+    int k = 0;
+    const auto bring = [&](const ConvGemmSource& source, const Place& place, int channel,
+                           int tap_column, int tap_row) {
+      const uint32_t full = rings.full + 8 * turn.buffer;
+      BarrierWait(rings.empty + 8 * turn.buffer, turn.parity ^ 1);
+      BarrierExpect(full, p.tile_pixels * kRowBytes + (brings_weights ? kWeightBytes : 0));
+      const uint32_t to = rings.slices + turn.buffer * kPixels * kRowBytes;
+      if (source.has_places) {
+        LoadPlaces(to, source.map, full, channel, place, tap_column, tap_row);
+      } else {
+        LoadBox(to, source.map, full, channel, tile.pixels * source.columns,
+                tile.pixels * source.rows);
+      }
+      if (brings_weights) {
+        LoadBytes(rings.weights + (p.keeps_weights ? k : turn.buffer) * kWeightBytes, weights,
+                  kWeightBytes, full);
+      }
+      weights += kWeightBytes;
+      ++k;
+      turn.Next(p.stages);
+    };
+    for (int i = 0; i < p.sources; ++i) {
+      const ConvGemmSource& source = p.source[i];
+      const Place place(p, source, tile.pixels * p.tile_pixels);
+      for (int row = 0; row < source.kernel_h; ++row) {
+        for (int column = 0; column < source.kernel_w; ++column) {
+          for (int channel = 0; channel < source.channels; channel += kChannels<T>) {
+            bring(source, place, channel, column, row);
+          }
+        }
+      }
+    }
+  }
+}
+
+// The jobs of a block, once its rings' barriers stand. Those that multiply get the registers of
+// those that move.
+//   readers, writers  as InitBarriers has them
+//   move(warp)        one thread of each of the four warps that move
+//   multiply(group)   a warpgroup; its number is a std::integral_constant
+template <typename Move, typename Multiply>
+__device__ __forceinline__ void RunJobs(const ConvGemmParameters& p, const Rings& rings,
+                                        int readers, int writers, const Move& move,
+                                        const Multiply& multiply) {
+  const int thread = static_cast<int>(threadIdx.x);
+  LetNextStart(p.next_uses_pdl);
+  if (thread == 0) rings.InitBarriers(readers, writers);
+  __syncthreads();
+  if (thread >= 256) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if ((thread & 31) == 0) {
+      WaitForLaunchBefore();
+      move((thread - 256) >> 5);
+    }
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    if (thread < 128) {
+      multiply(std::integral_constant<int, 0>());
+    } else {
+      multiply(std::integral_constant<int, 1>());
+    }
+  }
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+}  // namespace onnx_cudnn::conv_gemm

@@ -1,0 +1,329 @@
+// Tiles whose filters stand on M of wgmma and whose pixels stand on N, so that a tile may have 192
+// or 256 pixels. A piece of the result is 64 pixels × 64 filters (128 bytes a pixel, twice in f32),
+// and each warpgroup has a ring of its own for them.
+//
+// Either both warpgroups have 64 filters each of the same tile, and the first one is some slices
+// ahead, or they take turns with tiles of their own. Both ways one finishes its tile while the
+// other multiplies.
+#include "runtime/kernels/cuda/conv/conv_gemm.cuh"
+
+namespace onnx_cudnn {
+
+using namespace conv_gemm;  // NOLINT(google-build-using-namespace): its other half
+
+namespace {
+
+constexpr int kRows = 64;  // of M: filters of one product
+constexpr int kPiecePixels = 64;
+template <int kChains, bool kTakesTurns>
+constexpr int kTileFilters = kChains* kRows*(kTakesTurns ? 1 : 2);
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+constexpr int kGroupWarps = 4;
+constexpr int kPiecesOfGroup = kMost / 2;              // at most
+constexpr int kPieceBytes = kPiecePixels * kRowBytes;  // of 16 bits; f32 has two such boxes
+constexpr int kFirstTurn = 1, kLead = 3;               // named barriers
+template <typename T>
+constexpr int kBoxes = static_cast<int>(sizeof(T)) / 2;  // of a piece
+static_assert(kPiecesOfGroup >= 4);
+
+// A warpgroup's tiles.
+template <bool kTakesTurns, int kGroup>
+struct GroupShare : Share {
+  __device__ GroupShare() {
+    if (!kTakesTurns) return;
+    first += kGroup * step;
+    step *= 2;
+  }
+};
+
+// One warpgroup, which has kChains × 64 filters of its tiles. Its number is a template argument, so
+// that descriptors stay in uniform registers.
+template <typename T, int kChains, int kPixels, bool kTakesTurns, bool kResidual, int kGroup>
+class Multiplier {
+  static constexpr int kFilters = kTileFilters<kChains, kTakesTurns>;
+  static constexpr int kFirstFilter = kTakesTurns ? 0 : kGroup * kRows;
+  using Sums = float[kChains][kPixels / 2];
+  using Biases = float[kChains][2];  // of a lane's filters, eight apart
+
+ public:
+  __device__ Multiplier(const ConvGemmParameters& p, const Rings& rings)
+      : p_(p), rings_(rings), warp_((threadIdx.x & 127) >> 5), lane_(threadIdx.x & 31) {}
+
+  __device__ __forceinline__ void Run() {
+    const GroupShare<kTakesTurns, kGroup> share;
+    if (kTakesTurns && kGroup == 1) {  // the other one begins
+      NamedArrive(kFirstTurn, 256);
+      slice_.Skip(p_.slices, p_.stages);
+    }
+    for (int t = share.first; t < p_.tiles; t += share.step) {
+      Sums sums;
+      Biases biases;
+      LoadBiases(biases, Tile(p_, t).filters * kFilters + kFirstFilter);
+      if (kTakesTurns) NamedSync(kFirstTurn + kGroup, 256);
+      if (!kTakesTurns && kGroup == 1 && p_.lead > 0) NamedSync(kLead, 256);
+      // One slice's products stay in flight while the next one's are issued.
+      int before = 0;
+      for (int k = 0; k < p_.slices; ++k) {
+        BarrierWait(rings_.full + 8 * slice_.buffer, slice_.parity);
+        Multiply(sums, k);
+        if (kTakesTurns && k + 1 == p_.slices) NamedArrive(kFirstTurn + 1 - kGroup, 256);
+        if (!kTakesTurns && kGroup == 0 && k + 1 == p_.lead) NamedArrive(kLead, 256);
+        Wait<1>(sums);
+        if (k > 0 && lane_ == 0) BarrierArrive(rings_.empty + 8 * before);
+        before = slice_.buffer;
+        slice_.Next(p_.stages);
+      }
+      Wait<0>(sums);
+      if (lane_ == 0) BarrierArrive(rings_.empty + 8 * before);
+      if (kTakesTurns) slice_.Skip(p_.slices, p_.stages);
+      Finish(sums, biases);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void LoadBiases(Biases& biases, int first_filter) const {
+#pragma unroll
+    for (int chain = 0; chain < kChains; ++chain) {
+      const float* own = p_.bias + first_filter + chain * kRows + warp_ * 16 + (lane_ >> 2);
+      biases[chain][0] = own[0];
+      biases[chain][1] = own[8];
+    }
+  }
+
+  template <int kPending>
+  __device__ __forceinline__ static void Wait(Sums& sums) {
+#pragma unroll
+    for (int chain = 0; chain < kChains; ++chain) WgmmaWait<kPending>(sums[chain]);
+  }
+
+  // Slice k of a tile's.
+  __device__ __forceinline__ void Multiply(Sums& sums, int k) const {
+    const uint32_t pixels = rings_.slices + slice_.buffer * kPixels * kRowBytes;
+    const uint32_t weights = rings_.weights + (slice_.buffer * kFilters + kFirstFilter) * kRowBytes;
+#pragma unroll
+    for (int chain = 0; chain < kChains; ++chain) Pin(sums[chain]);
+    WgmmaFence();
+#pragma unroll
+    for (int at = 0; at < kRowBytes; at += kStepBytes) {
+#pragma unroll
+      for (int chain = 0; chain < kChains; ++chain) {
+        Wgmma(T(), sums[chain], SwizzledOperand(weights + chain * kRows * kRowBytes + at),
+              SwizzledOperand(pixels + at), at > 0 || k > 0);
+      }
+    }
+    WgmmaCommit();
+  }
+
+  // Bias, residual and ReLU, piece by piece.
+  __device__ __forceinline__ void Finish(const Sums& sums, const Biases& biases) {
+#pragma unroll
+    for (int chain = 0; chain < kChains; ++chain) {
+#pragma unroll
+      for (int first = 0; first < kPixels; first += kPiecePixels) {
+        const int ring = 8 * (kGroup * kPiecesOfGroup + piece_.buffer);
+        rings_.AwaitPiece<kResidual>(ring, piece_.parity);
+        const uint32_t to =
+            rings_.pieces + (kGroup * p_.pieces + piece_.buffer) * kBoxes<T> * kPieceBytes;
+        float mine[kPiecePixels / 2];
+#pragma unroll
+        for (int i = 0; i < kPiecePixels / 2; ++i) mine[i] = sums[chain][first / 2 + i];
+        if constexpr (sizeof(T) == 2) {
+          WriteHalves(mine, biases[chain], to);
+        } else {
+          WriteFloats(mine, biases[chain], to);
+        }
+        rings_.HandOverPiece(ring, lane_);
+        piece_.Next(p_.pieces);
+      }
+    }
+  }
+
+  // The warp's sixteen filters of a piece; channels become the innermost again.
+  __device__ __forceinline__ void WriteHalves(const float (&sums)[kPiecePixels / 2],
+                                              const float (&biases)[2], uint32_t to) const {
+    // Where the lane's row of four 8 × 8 matrices lies: two of filters × two of pixels.
+    const int row = lane_ & 7, matrix = lane_ >> 3;
+    const int unit = warp_ * 2 + (matrix & 1), pixel = (matrix >> 1) * 8 + row;
+    const uint32_t first = to + pixel * kRowBytes + ((unit ^ row) << 4);
+#pragma unroll
+    for (int j = 0; j < kPiecePixels / 8; j += 2) {
+      const uint32_t at = first + j * 8 * kRowBytes;
+      uint32_t residual[4] = {}, result[4];
+      if (kResidual) {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(residual[0]), "=r"(residual[1]), "=r"(residual[2]), "=r"(residual[3])
+                     : "r"(at)
+                     : "memory");
+      }
+#pragma unroll
+      for (int q = 0; q < 4; ++q) {
+        float low = sums[4 * j + 2 * q] + biases[q & 1];
+        float high = sums[4 * j + 2 * q + 1] + biases[q & 1];
+        if (kResidual) {
+          const float2 add = Unpack(T(), residual[q]);
+          low += add.x;
+          high += add.y;
+        }
+        result[q] = p_.has_relu ? PackRelu(T(), low, high) : Pack(T(), low, high);
+      }
+      asm volatile(
+          "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at),
+          "r"(result[0]), "r"(result[1]), "r"(result[2]), "r"(result[3])
+          : "memory");
+    }
+  }
+
+  // The same of f32: each lane at the places of its own sums, which a warp has in 32 banks.
+  __device__ __forceinline__ void WriteFloats(const float (&sums)[kPiecePixels / 2],
+                                              const float (&biases)[2], uint32_t to) const {
+    const int filter = (warp_ & 1) * 16 + (lane_ >> 2);  // in a box, of the lower half
+    const uint32_t box = to + (warp_ >> 1) * kPieceBytes + (filter & 3) * 4;
+#pragma unroll
+    for (int i = 0; i < kPiecePixels / 2; ++i) {
+      const int half = i >> 1 & 1;
+      const int row = (lane_ & 3) * 2 + (i & 1);  // of eight pixels
+      const uint32_t at =
+          box + ((i >> 2) * 8 + row) * kRowBytes + ((((filter >> 2) + 2 * half) ^ row) << 4);
+      float sum = sums[i] + biases[half];
+      if (kResidual) {
+        float add;
+        asm volatile("ld.shared.f32 %0, [%1];" : "=f"(add) : "r"(at) : "memory");
+        sum += add;
+      }
+      if (p_.has_relu) sum = sum < 0 ? 0 : sum;  // NaN stays
+      asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(sum) : "memory");
+    }
+  }
+
+  const ConvGemmParameters& p_;
+  const Rings& rings_;
+  const int warp_, lane_;
+  Turn slice_, piece_;
+};
+
+// The pieces that a warpgroup has of a tile, in the order in which they are written.
+template <typename T, int kChains, int kPixels, bool kTakesTurns>
+struct Pieces {
+  static constexpr int kCount = kChains * (kPixels / kPiecePixels);
+  __device__ static int FilterOf(const Tile& tile, int group, int piece) {
+    return tile.filters * kTileFilters<kChains, kTakesTurns> + (kTakesTurns ? 0 : group * kRows) +
+           piece / (kPixels / kPiecePixels) * kRows;
+  }
+  __device__ static int PixelOf(const Tile& tile, int piece) {
+    return tile.pixels * kPixels + piece % (kPixels / kPiecePixels) * kPiecePixels;
+  }
+};
+
+// Both warpgroups' residuals, in the order in which they want them.
+template <typename T, int kChains, int kPixels, bool kTakesTurns>
+__device__ __forceinline__ void BringResiduals(const ConvGemmParameters& p, const Rings& rings) {
+  using Of = Pieces<T, kChains, kPixels, kTakesTurns>;
+  const Share share;
+  Turn turns[2];
+  int taker = 0;  // where they take turns
+  for (int t = share.first; t < p.tiles; t += share.step, taker ^= 1) {
+    const Tile tile(p, t);
+    for (int piece = 0; piece < Of::kCount; ++piece) {
+#pragma unroll
+      for (int group = 0; group < 2; ++group) {
+        if (kTakesTurns && group != taker) continue;
+        Turn& turn = turns[group];
+        const int ring = 8 * (group * kPiecesOfGroup + turn.buffer);
+        const uint32_t to =
+            rings.pieces + (group * p.pieces + turn.buffer) * kBoxes<T> * kPieceBytes;
+        BarrierWait(rings.stored + ring, turn.parity ^ 1);
+        BarrierExpect(rings.residual + ring, kBoxes<T> * kPieceBytes);
+        for (int box = 0; box < kBoxes<T>; ++box) {
+          LoadBox(to + box * kPieceBytes, p.residual, rings.residual + ring,
+                  Of::FilterOf(tile, group, piece) + box * kChannels<T>, Of::PixelOf(tile, piece),
+                  0);
+        }
+        turn.Next(p.pieces);
+      }
+    }
+  }
+}
+
+// A warpgroup's results.
+template <typename T, int kChains, int kPixels, bool kTakesTurns, int kGroup>
+__device__ __forceinline__ void StoreResults(const ConvGemmParameters& p, const Rings& rings) {
+  using Of = Pieces<T, kChains, kPixels, kTakesTurns>;
+  const GroupShare<kTakesTurns, kGroup> share;
+  Turn turn;
+  for (int t = share.first; t < p.tiles; t += share.step) {
+    const Tile tile(p, t);
+    for (int piece = 0; piece < Of::kCount; ++piece) {
+      const int ring = 8 * (kGroup * kPiecesOfGroup + turn.buffer);
+      const uint32_t from =
+          rings.pieces + (kGroup * p.pieces + turn.buffer) * kBoxes<T> * kPieceBytes;
+      BarrierWait(rings.done + ring, turn.parity);
+      for (int box = 0; box < kBoxes<T>; ++box) {
+        StoreBox(p.result, from + box * kPieceBytes,
+                 Of::FilterOf(tile, kGroup, piece) + box * kChannels<T>, Of::PixelOf(tile, piece));
+      }
+      StoresHaveRead();
+      BarrierArrive(rings.stored + ring);
+      turn.Next(p.pieces);
+    }
+  }
+  StoresAreDone();
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+template <typename T, int kChains, int kPixels, bool kTakesTurns, bool kResidual>
+__global__ void __launch_bounds__(kThreads, 1)
+    ConvGemmWide([[maybe_unused]] const __grid_constant__ ConvGemmParameters p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  constexpr int kFilters = kTileFilters<kChains, kTakesTurns>;
+  constexpr int kReaders = kGroupWarps * (kTakesTurns ? 1 : 2);
+  extern __shared__ char dynamic[];
+  __shared__ __align__(8) uint64_t barrier_words[kBarriers];
+  const Rings rings(p, SharedAddress(barrier_words), SharedAddress(dynamic), kPixels * kRowBytes,
+                    kFilters * kRowBytes);
+  RunJobs(
+      p, rings, kReaders, /*writers=*/kGroupWarps,
+      [&](int warp) {
+        if (warp == 0) BringSlices<T, kPixels, kFilters>(p, rings);
+        if (warp == 1) StoreResults<T, kChains, kPixels, kTakesTurns, 0>(p, rings);
+        if (warp == 2) StoreResults<T, kChains, kPixels, kTakesTurns, 1>(p, rings);
+        if (kResidual && warp == 3) BringResiduals<T, kChains, kPixels, kTakesTurns>(p, rings);
+      },
+      [&](auto group) {
+        constexpr int kGroup = decltype(group)::value;
+        Multiplier<T, kChains, kPixels, kTakesTurns, kResidual, kGroup>(p, rings).Run();
+      });
+#endif
+}
+
+template <typename T, int kChains, int kPixels, bool kTakesTurns>
+KernelCall Call(const ConvGemmForm& form, const ConvGemmParameters& parameters, int blocks) {
+  const LaunchShape shape = ShapeOf(blocks);
+  return form.has_residual ? KernelCall::Of(ConvGemmWide<T, kChains, kPixels, kTakesTurns, true>,
+                                            shape, parameters)
+                           : KernelCall::Of(ConvGemmWide<T, kChains, kPixels, kTakesTurns, false>,
+                                            shape, parameters);
+}
+
+template <typename T>
+KernelCall Call(const ConvGemmForm& form, const ConvGemmParameters& parameters, int blocks) {
+  if (form.takes_turns) {
+    return form.filters == 64 ? Call<T, 1, 256, true>(form, parameters, blocks)
+                              : Call<T, 2, 128, true>(form, parameters, blocks);
+  }
+  return form.pixels == 192 ? Call<T, 1, 192, false>(form, parameters, blocks)
+                            : Call<T, 1, 256, false>(form, parameters, blocks);
+}
+
+}  // namespace
+
+KernelCall ConvGemmWideCall(const ConvGemmForm& form, const ConvGemmParameters& parameters,
+                            int blocks) {
+  if (form.dtype == DType::kF32) return Call<float>(form, parameters, blocks);
+  return form.dtype == DType::kF16 ? Call<__half>(form, parameters, blocks)
+                                   : Call<__nv_bfloat16>(form, parameters, blocks);
+}
+
+}  // namespace onnx_cudnn

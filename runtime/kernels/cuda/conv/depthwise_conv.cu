@@ -1,0 +1,285 @@
+// Depthwise convolution with element-wise ops behind it; sums in f32, tap after tap.
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/conv/depthwise_conv.h"
+#include "runtime/kernels/cuda/pointwise/chain_epilogue.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+using Parameters = DepthwiseParameters;
+
+__device__ __forceinline__ bool Inside(const ImageAxis& axis, int at) {
+  return static_cast<unsigned>(at) < static_cast<unsigned>(axis.in);
+}
+
+template <typename T>
+__device__ __forceinline__ float BiasOf(const Parameters& p, int filter) {
+  if (p.bias == nullptr || filter >= p.filters) return 0;
+  return Widen<float>(static_cast<const T*>(p.bias)[filter]);
+}
+
+// What follows the sums of a thread: `kLanes` channels of `kStrip` columns from `at` on.
+template <typename T, int kLanes, int kStrip>
+__device__ __forceinline__ void Finish(const Parameters& p,
+                                       const Vector<float, kLanes> (&sums)[kStrip], ChainPlace at) {
+  if (p.y != nullptr) {
+    T* y = static_cast<T*>(p.y) + at.image * p.y_image + at.row * p.y_h + at.channel;
+#pragma unroll
+    for (int s = 0; s < kStrip; ++s) {
+      Vector<T, kLanes> out;
+#pragma unroll
+      for (int i = 0; i < kLanes; ++i) {
+        out[i] = at.channel + i < p.filters ? Narrow<T>(sums[s][i]) : T{};
+      }
+      if (at.column + s < p.w.out) StoreVector(y + (at.column + s) * p.y_w, out);
+    }
+    return;
+  }
+  // The chain's code stands once, so its values come from where they can be indexed.
+  __shared__ float tile[kStrip * kLanes][kDepthwiseThreads];
+#pragma unroll
+  for (int s = 0; s < kStrip; ++s) {
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) tile[s * kLanes + i][threadIdx.x] = sums[s][i];
+  }
+  const ChainPlace first = at;
+#pragma unroll 1
+  for (int i = 0; i < kStrip * kLanes; i += kChainLanes) {
+    at.column = first.column + i / kLanes;
+    at.channel = first.channel + i % kLanes;
+    if (at.column >= p.w.out) return;
+    ChainValues values;
+#pragma unroll
+    for (int lane = 0; lane < kChainLanes; ++lane) values.at[lane] = tile[i + lane][threadIdx.x];
+    ChainRunner(p.chain, values)
+        .Run(0, at, min(max(p.filters - at.channel, 0), kChainLanes), kChainLanes, false, {});
+  }
+}
+
+// Where a work item lies, channels innermost. `step`: columns of an item.
+template <int kLanes>
+__device__ __forceinline__ ChainPlace PlaceOf(const Parameters& p, uint32_t item, int step) {
+  ChainPlace at;
+  at.channel = p.lanes.Split(item) * kLanes;
+  at.column = p.columns.Split(item) * step;
+  at.row = p.rows.Split(item);
+  at.depth = 0;
+  at.image = p.first_image + item;
+  return at;
+}
+
+// What kStrip windows side by side read of one row: a column of the input once for all of them.
+template <typename T, int kKernel, int kStride, int kLanes, int kStrip>
+struct SquareRow {
+  static constexpr int kColumns = (kStrip - 1) * kStride + kKernel;
+  // Rows whose loads are in flight together: all three of a small window, where registers hold
+  // them.
+  static constexpr int kTogether = kKernel == 3 && kColumns <= 6 ? kKernel : 1;
+  // Blocks of a multiprocessor for which registers are left.
+  static constexpr int kBlocks = kTogether * kColumns <= 12 ? 4 : 3;
+
+  Vector<T, kLanes> x[kColumns], weights[kKernel];
+
+  // `from` is where column 0 lies; columns without their bit in `inside` are `zero`.
+  __device__ __forceinline__ void Load(const Parameters& p, const T* from, unsigned inside,
+                                       const T* taps, uint32_t zero) {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+#pragma unroll
+      for (int i = 0; i < Vector<T, kLanes>::kBytes / 4; ++i) {
+        reinterpret_cast<uint32_t*>(x[c].at)[i] = zero;
+      }
+      if (inside >> c & 1) x[c] = LoadVector<kLanes>(from + c * p.x_w);
+    }
+#pragma unroll
+    for (int k = 0; k < kKernel; ++k) {
+      weights[k] = LoadVector<kLanes>(taps + static_cast<int64_t>(k) * p.held);
+    }
+  }
+
+  __device__ __forceinline__ void AddTo(Vector<float, kLanes> (&sums)[kStrip]) const {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+#pragma unroll
+      for (int k = 0; k < kKernel; ++k) {
+        if (c < k || (c - k) % kStride != 0 || (c - k) / kStride >= kStrip) continue;
+#pragma unroll
+        for (int i = 0; i < kLanes; ++i) {
+          float& sum = sums[(c - k) / kStride][i];
+          sum = fmaf(Widen<float>(x[c][i]), Widen<float>(weights[k][i]), sum);
+        }
+      }
+    }
+  }
+};
+
+// A square without dilation.
+template <typename T, int kKernel, int kStride, int kLanes, int kStrip>
+__global__ void __launch_bounds__(kDepthwiseThreads,
+                                  SquareRow<T, kKernel, kStride, kLanes, kStrip>::kBlocks)
+    DepthwiseSquare(const __grid_constant__ Parameters p) {
+  WaitForLaunchBefore();
+  using Row = SquareRow<T, kKernel, kStride, kLanes, kStrip>;
+  constexpr int kRows = Row::kTogether;
+  const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
+  if (item >= p.items) return;
+  const ChainPlace at = PlaceOf<kLanes>(p, item, kStrip);
+  const int row = at.row * kStride - p.h.pad, column = at.column * kStride - p.w.pad;
+  const T* x =
+      static_cast<const T*>(p.x) + at.image * p.x_image + row * p.x_h + column * p.x_w + at.channel;
+  const T* weights = static_cast<const T*>(p.weights) + at.channel;
+  unsigned inside = 0;  // a bit a column
+#pragma unroll
+  for (int c = 0; c < Row::kColumns; ++c) inside |= Inside(p.w, column + c) ? 1U << c : 0;
+  uint32_t zero = 0;  // of which the compiler knows nothing: see pool_strip.cu
+  asm volatile("" : "+r"(zero));
+  Vector<float, kLanes> sums[kStrip];
+#pragma unroll 1
+  for (int first = 0; first < kKernel; first += kRows) {
+    Row rows[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      rows[r].Load(p, x + (first + r) * p.x_h, Inside(p.h, row + first + r) ? inside : 0,
+                   weights + static_cast<int64_t>((first + r) * kKernel) * p.held, zero);
+    }
+    if (first == 0) {  // behind the loads, which then do not wait for it
+#pragma unroll
+      for (int i = 0; i < kLanes; ++i) sums[0][i] = BiasOf<T>(p, at.channel + i);
+#pragma unroll
+      for (int s = 1; s < kStrip; ++s) sums[s] = sums[0];
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (Inside(p.h, row + first + r)) rows[r].AddTo(sums);
+    }
+  }
+  Finish<T, kLanes>(p, sums, at);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kDepthwiseThreads)
+    DepthwisePixel(const __grid_constant__ Parameters p) {
+  WaitForLaunchBefore();
+  constexpr int kLanes = kVectorBytes / sizeof(T);
+  const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
+  if (item >= p.items) return;
+  const ChainPlace at = PlaceOf<kLanes>(p, item, 1);
+  const int row = at.row * p.h.stride - p.h.pad, column = at.column * p.w.stride - p.w.pad;
+  const T* x = static_cast<const T*>(p.x) + at.image * p.x_image + at.channel;
+  const T* weights = static_cast<const T*>(p.weights) + at.channel;
+  Vector<float, kLanes> sums[1];
+#pragma unroll
+  for (int i = 0; i < kLanes; ++i) sums[0][i] = BiasOf<T>(p, at.channel + i);
+  for (int r = 0; r < p.h.kernel; ++r) {
+    const int h = row + r * p.h.dilation;
+    if (!Inside(p.h, h)) continue;
+    for (int k = 0; k < p.w.kernel; ++k) {
+      const int w = column + k * p.w.dilation;
+      if (!Inside(p.w, w)) continue;
+      const auto read = LoadVector<kLanes>(x + h * p.x_h + w * p.x_w);
+      const auto factor =
+          LoadVector<kLanes>(weights + static_cast<int64_t>(r * p.w.kernel + k) * p.held);
+#pragma unroll
+      for (int i = 0; i < kLanes; ++i) {
+        sums[0][i] = fmaf(Widen<float>(read[i]), Widen<float>(factor[i]), sums[0][i]);
+      }
+    }
+  }
+  Finish<T, kLanes>(p, sums, at);
+}
+
+// Where a work item of four lanes lies.
+__device__ __forceinline__ ChainPlace LanesPlace(const Parameters& p, uint32_t item) {
+  ChainPlace at;
+  if (p.along_columns) {
+    at.column = p.lanes.Split(item) * kChainLanes;
+    at.row = p.rows.Split(item);
+    at.depth = p.depths.Split(item);
+    at.channel = p.planes.Split(item);
+  } else {
+    at.channel = p.lanes.Split(item) * kChainLanes;
+    at.column = p.columns.Split(item);
+    at.row = p.rows.Split(item);
+    at.depth = p.depths.Split(item);
+  }
+  at.image = p.first_image + item;
+  return at;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kDepthwiseThreads)
+    DepthwiseSingle(const __grid_constant__ Parameters p) {
+  WaitForLaunchBefore();
+  const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
+  if (item >= p.items) return;
+  const ChainPlace at = LanesPlace(p, item);
+  const int taps = p.d.kernel * p.h.kernel * p.w.kernel;
+  const int depth = at.depth * p.d.stride - p.d.pad, row = at.row * p.h.stride - p.h.pad;
+  const T *x[kChainLanes], *weights[kChainLanes];
+  int columns[kChainLanes];
+  ChainValues sums;
+#pragma unroll
+  for (int i = 0; i < kChainLanes; ++i) {
+    const int filter = min(at.channel + (p.along_columns ? 0 : i), p.filters - 1);
+    x[i] = static_cast<const T*>(p.x) + at.image * p.x_image +
+           p.filters_per_channel.Divide(filter) * p.x_channel;
+    weights[i] = static_cast<const T*>(p.weights) + static_cast<int64_t>(filter) * taps;
+    columns[i] = (at.column + (p.along_columns ? i : 0)) * p.w.stride - p.w.pad;
+    sums.at[i] = BiasOf<T>(p, filter);
+  }
+  int tap = 0;
+  for (int j = 0; j < p.d.kernel; ++j) {
+    const int d = depth + j * p.d.dilation;
+    for (int r = 0; r < p.h.kernel; ++r) {
+      const int h = row + r * p.h.dilation;
+      const bool inside = Inside(p.d, d) && Inside(p.h, h);
+      for (int k = 0; k < p.w.kernel; ++k, ++tap) {
+#pragma unroll
+        for (int i = 0; i < kChainLanes; ++i) {
+          const int w = columns[i] + k * p.w.dilation;
+          if (!inside || !Inside(p.w, w)) continue;
+          const float read = Widen<float>(x[i][d * p.x_d + h * p.x_h + w * p.x_w]);
+          sums.at[i] = fmaf(read, Widen<float>(weights[i][tap]), sums.at[i]);
+        }
+      }
+    }
+  }
+  const int valid = p.along_columns ? p.w.out - at.column : p.filters - at.channel;
+  const int held = p.along_columns ? valid : p.held - at.channel;
+  ChainRunner(p.chain, sums)
+      .Run(0, at, min(max(valid, 0), kChainLanes), min(held, kChainLanes), p.along_columns, {});
+}
+
+template <typename T, int kKernel, int kStride>
+KernelCall SquareOf(bool is_wide, const LaunchShape& shape, const Parameters& p) {
+  constexpr int kFull = kVectorBytes / sizeof(T);
+  return is_wide ? KernelCall::Of(DepthwiseSquare<T, kKernel, kStride, kFull, kWideStrip>, shape, p)
+                 : KernelCall::Of(DepthwiseSquare<T, kKernel, kStride, kChainLanes, kNarrowStrip>,
+                                  shape, p);
+}
+
+template <typename T, int kKernel>
+KernelCall SquareOf(bool is_wide, const LaunchShape& shape, const Parameters& p) {
+  return p.h.stride == 1 ? SquareOf<T, kKernel, 1>(is_wide, shape, p)
+                         : SquareOf<T, kKernel, 2>(is_wide, shape, p);
+}
+
+template <typename T>
+KernelCall CallOf(DepthwiseForm form, const LaunchShape& shape, const Parameters& p) {
+  if (form == DepthwiseForm::kSingle) return KernelCall::Of(DepthwiseSingle<T>, shape, p);
+  if (form == DepthwiseForm::kPixel) return KernelCall::Of(DepthwisePixel<T>, shape, p);
+  const bool is_wide = form == DepthwiseForm::kWide;
+  if (p.h.kernel == 3) return SquareOf<T, 3>(is_wide, shape, p);
+  if (p.h.kernel == 5) return SquareOf<T, 5>(is_wide, shape, p);
+  return SquareOf<T, 7>(is_wide, shape, p);
+}
+
+}  // namespace
+
+KernelCall DepthwiseCall(DType dtype, DepthwiseForm form, const LaunchShape& shape,
+                         const Parameters& p) {
+  return DTypeVisitor<KernelCall, float, Half, BHalf>::Visit(
+      dtype, [&](auto e) { return CallOf<decltype(e)>(form, shape, p); });
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,311 @@
+#include "runtime/kernels/cuda/conv/small_batch_conv.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/kernels/conv/small_batch_conv_plan.h"
+#include "runtime/kernels/cuda/common/activation.h"
+#include "runtime/kernels/cuda/common/operands.h"
+#include "runtime/kernels/cuda/conv/small_batch_conv_plain.h"
+#include "runtime/kernels/cuda/pointwise/chain_builder.h"
+#include "runtime/plan/fused_tensor.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using NodeList = std::vector<const Node*>;
+constexpr int kComputeCapability = 90;  // clusters, bulk copies, dependent launches
+
+bool IsOutput(const Unit& unit, const Value& value) {
+  const auto& outputs = unit.boundary.outputs;
+  return std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
+}
+
+absl::StatusOr<ChainPlan> PlanOf(const KernelRequest& request, const ChainConvs& convs) {
+  const DeviceInfo& info = request.target.info;
+  if (!request.way.empty()) {
+    ASSIGN_OR_RETURN(const SmallBatchTile way, ParseSmallBatchTile(request.way));
+    return PlanChain(convs, way, info.shared_bytes_per_block);
+  }
+  const std::vector<ChainPlan> plans = ChainPlansOf(convs, info);
+  if (!plans.empty()) return plans[0];
+  return absl::UnimplementedError("no tile holds its depth in shared memory");
+}
+
+// Dense, channels innermost.
+absl::Status CheckLies(const KernelOperand& operand, int64_t multiple) {
+  if (operand.format == Format::ChannelsLast(operand.dims(), multiple)) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(operand.value->name(), " lies as (",
+                                               operand.format.ToString(), "), not channels-last"));
+}
+
+// The element-wise Nodes of a Unit: those that make an image, and those behind each output.
+struct ChainNodes {
+  NodeList prologue[kChainSources];
+  NodeList epilogue[kChainSiblings];
+};
+
+// Of a Node that is no Conv and not the sum of two: the output whose chain it belongs to; -1: none.
+int SiblingOf(const Node& node, const ChainConvs& convs, const std::map<const Node*, int>& known) {
+  for (const Value* v : node.inputs()) {
+    const Node* producer = v == nullptr ? nullptr : v->producer();
+    const auto it = known.find(producer);
+    if (producer != nullptr && it != known.end()) return it->second;
+  }
+  for (const Use& use : node.output(0).uses()) {
+    const auto it = known.find(use.node);
+    if (it != known.end() && use.node->op() != "Conv") return it->second;
+  }
+  return convs.convs.size() == 1 || convs.summed ? 0 : -1;
+}
+
+absl::StatusOr<ChainNodes> NodesOf(const Unit& unit, const ChainConvs& convs) {
+  ChainNodes nodes;
+  std::map<const Node*, int> sibling;
+  NodeList rest;
+  for (size_t i = 0; i < convs.convs.size(); ++i) {
+    sibling[convs.convs[i]] = convs.summed ? 0 : static_cast<int>(i);
+  }
+  if (convs.summed) sibling[convs.sum] = 0;
+  for (int i = 0; i < (convs.summed ? 2 : 1); ++i) {
+    const NodeList before = NodesBefore(*convs.convs[i], unit.nodes);
+    std::copy_if(unit.nodes.begin(), unit.nodes.end(), std::back_inserter(nodes.prologue[i]),
+                 [&](const Node* node) { return Contains(before, node); });
+    for (const Node* node : nodes.prologue[i]) {
+      if (!sibling.contains(node) && !IsOutput(unit, node->output(0))) continue;
+      return absl::UnimplementedError(
+          absl::StrCat(node->output(0).name(), " is needed beside the convolution"));
+    }
+  }
+  for (const Node* node : unit.nodes) {
+    const bool before = Contains(nodes.prologue[0], node) || Contains(nodes.prologue[1], node);
+    if (!before && !sibling.contains(node)) rest.push_back(node);
+  }
+  // Readers first, in order; then what they read that nobody had, from the last one back.
+  for (const bool backward : {false, true}) {
+    NodeList order = rest;
+    if (backward) std::reverse(order.begin(), order.end());
+    for (const Node* node : order) {
+      if (sibling.contains(node)) continue;
+      if (const int s = SiblingOf(*node, convs, sibling); s >= 0) sibling[node] = s;
+    }
+  }
+  for (const Node* node : rest) {
+    if (!sibling.contains(node)) {
+      return absl::UnimplementedError(absl::StrCat(node->op(), " belongs to no convolution"));
+    }
+    nodes.epilogue[sibling[node]].push_back(node);
+  }
+  return nodes;
+}
+
+// An epilogue of nothing but a residual and an activation, each optional.
+struct PlainEpilogue {
+  const Value* residual = nullptr;
+  Activation activation;
+  const Value* y = nullptr;
+};
+
+// What `nodes` compute from `x` from position i on; kNone: something else.
+Activation ActivationAt(const NodeList& nodes, size_t i, const Value& x) {
+  const Node& node = *nodes[i];
+  if (i + 1 < nodes.size() && IsGate(node, *nodes[i + 1]) && &node.input(0) == &x &&
+      node.output(0).has_one_use()) {
+    return {Activation::Kind::kGate};
+  }
+  return node.has_input(0) && &node.input(0) == &x ? ActivationOf(node) : Activation{};
+}
+
+// y is nullptr where the Nodes are something else.
+PlainEpilogue PlainOf(const Unit& unit, const Value& start, const NodeList& nodes) {
+  using Kind = Activation::Kind;
+  PlainEpilogue plain;
+  const Value* at = &start;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (IsOutput(unit, *at) || plain.activation.kind != Kind::kNone) return {};
+    plain.activation = ActivationAt(nodes, i, *at);
+    if (plain.activation.kind == Kind::kGate) ++i;
+    const Node& node = *nodes[i];
+    if (plain.activation.kind == Kind::kNone) {
+      if (node.op() != "Add" || plain.residual != nullptr) return {};
+      const bool first = &node.input(0) == at;
+      const Value& other = node.input(first ? 1 : 0);
+      if (!(first || &node.input(1) == at) || &other == at || other.type() != start.type()) {
+        return {};
+      }
+      plain.residual = &other;
+    }
+    at = &node.output(0);
+  }
+  const bool ends = IsOutput(unit, *at) && at->dtype() == start.dtype();
+  const bool reads_memory = plain.residual == nullptr || plain.residual->producer() == nullptr ||
+                            !Contains(unit.nodes, plain.residual->producer());
+  if (ends && reads_memory) plain.y = at;
+  return plain;
+}
+
+// Puts the launch's parameters together.
+class Assembler {
+ public:
+  Assembler(const KernelRequest& request, const ChainConvs& convs, const ChainPlan& plan)
+      : unit_(request.unit),
+        convs_(convs),
+        plan_(plan),
+        operands_(request),
+        chain_(unit_, operands_) {}
+
+  absl::StatusOr<KernelCode> Assemble() {
+    ASSIGN_OR_RETURN(const ChainNodes nodes, NodesOf(unit_, convs_));
+    SetShape();
+    for (int i = 0; i < plan_.sources; ++i) RETURN_IF_ERROR(AddImage(i, nodes.prologue[i]));
+    p_.step_table_at = table_;
+    for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
+    slabs_ = operands_.Constant(PackChainWeights(convs_, plan_, unit_));
+    KernelCode code;
+    const bool is_plain = chain_.segments() == 0 && IsPlain(plan_);
+    code.calls.push_back(is_plain && !(Activates() && plan_.sources > 1) ? PlainCall() : Call());
+    code.constants = operands_.TakeConstants();
+    return code;
+  }
+
+ private:
+  DType dtype() const { return convs_.convs[0]->input(0).dtype(); }
+
+  // By something else than Relu.
+  bool Activates() const {
+    return std::any_of(p_.output, p_.output + plan_.siblings, [](const SmallBatchConvOutput& out) {
+      return out.activation.kind > Activation::Kind::kRelu;
+    });
+  }
+
+  KernelCall Call() {
+    const LaunchShape shape{.grid = {static_cast<unsigned>(plan_.blocks())},
+                            .block = {kChainThreads},
+                            .shared_bytes = plan_.shared_bytes(),
+                            .cluster = plan_.way.split};
+    const auto make = dtype() == DType::kF16 ? SmallBatchConvF16Call : SmallBatchConvBF16Call;
+    const bool has_program = chain_.segments() > 0 || Activates();
+    KernelCall call = make(plan_.way.pixels, plan_.way.filters, shape, p_,
+                           has_program ? &chain_.program() : nullptr);
+    call.next_uses_pdl_at = offsetof(SmallBatchConvParameters, next_uses_pdl);
+    call.Bind(offsetof(SmallBatchConvParameters, slabs), slabs_);
+    for (int i = 0; i < plan_.sources; ++i) {
+      if (!x_[i]) continue;
+      const size_t at = offsetof(SmallBatchConvParameters, image) + i * sizeof(SmallBatchConvImage);
+      call.Bind(at + offsetof(SmallBatchConvImage, x), *x_[i]);
+    }
+    for (int i = 0; i < plan_.siblings; ++i) {
+      const size_t at =
+          offsetof(SmallBatchConvParameters, output) + i * sizeof(SmallBatchConvOutput);
+      if (y_[i]) call.Bind(at + offsetof(SmallBatchConvOutput, y), *y_[i]);
+      if (residual_[i]) call.Bind(at + offsetof(SmallBatchConvOutput, residual), *residual_[i]);
+    }
+    if (has_program) chain_.Bind(call, offsetof(SmallBatchConvWithProgramParameters, program));
+    return call;
+  }
+
+  KernelCall PlainCall() const {
+    using Link = SmallBatchConvPlainParameters;
+    PlainLink link = PlainLinkOf(plan_);
+    link.parameters.link.activation = p_.output[0].activation;
+    link.form.activates = Activates();
+    const auto make =
+        dtype() == DType::kF16 ? SmallBatchConvPlainF16Call : SmallBatchConvPlainBF16Call;
+    KernelCall call = make(link.form, link.shape, link.parameters);
+    call.next_uses_pdl_at = offsetof(Link, next_uses_pdl);
+    call.Bind(offsetof(Link, slabs), slabs_);
+    for (int i = 0; i < plan_.sources; ++i) {
+      const size_t at = offsetof(Link, source) + i * sizeof(SmallBatchConvPlainSource);
+      call.Bind(at + offsetof(SmallBatchConvPlainSource, x), *x_[link.source[i]]);
+    }
+    call.Bind(offsetof(Link, y), *y_[0]);
+    if (residual_[0]) call.Bind(offsetof(Link, residual), *residual_[0]);
+    return call;
+  }
+
+  void SetShape() {
+    p_.tiles = plan_.tiles;
+    p_.sources = plan_.sources, p_.siblings = plan_.siblings;
+    p_.steps = plan_.steps;
+    p_.split = plan_.way.split;
+    while ((1 << p_.log_split) < p_.split) ++p_.log_split;
+    p_.slab_bytes = ChainSlabBytes(plan_.way.filters, plan_.steps);
+    p_.patch_at = plan_.slab_bytes;
+    p_.received_at = p_.patch_at + plan_.patch_bytes;
+    p_.table_at = p_.received_at + plan_.received_bytes;
+    table_ = plan_.way.pixels;
+  }
+
+  absl::Status AddImage(int i, const NodeList& prologue) {
+    const Value& x = convs_.convs[i]->input(0);
+    const ChainSource& s = p_.source[i] = plan_.source[i];
+    SmallBatchConvImage& image = p_.image[i];
+    image.prologue = -1;
+    image.patch_at = patch_;
+    image.table_at = table_;
+    image.pieces = FastDivide<uint32_t>(s.is_stem ? 1 : s.part_channels / kChainPiece);
+    image.columns = FastDivide<uint32_t>(s.patch_columns());
+    patch_ += s.patch_bytes;
+    table_ += s.patch_pixels();
+    if (!prologue.empty()) {
+      image.prologue = chain_.segments();
+      return chain_.Add(nullptr, prologue, &x, x.dims(), /*along_columns=*/false);
+    }
+    const KernelOperand operand = operands_.Of(x);
+    RETURN_IF_ERROR(CheckLies(operand, s.is_stem ? kChainFewChannels : 1));
+    x_[i] = operand.slot;
+    return absl::OkStatus();
+  }
+
+  absl::Status AddOutput(int i, const NodeList& epilogue) {
+    const Value& start = convs_.summed ? convs_.sum->output(0) : convs_.convs[i]->output(0);
+    SmallBatchConvOutput& out = p_.output[i];
+    out.filters = plan_.filters[i];
+    out.first_tile = plan_.first_tile[i];
+    out.epilogue = -1;
+    const PlainEpilogue plain = PlainOf(unit_, start, epilogue);
+    std::optional<KernelOperand> residual;
+    if (plain.residual != nullptr) residual = operands_.Of(*plain.residual);
+    // A constant residual lies row-major; where that is something else the chain reads it.
+    if (plain.y == nullptr || (residual && !CheckLies(*residual, 1).ok())) {
+      out.epilogue = chain_.segments();
+      return chain_.Add(&start, epilogue, nullptr, start.dims(), /*along_columns=*/false);
+    }
+    const KernelOperand y = operands_.Of(*plain.y);
+    RETURN_IF_ERROR(CheckLies(y, 1));
+    out.activation = plain.activation;
+    y_[i] = y.slot;
+    if (residual) residual_[i] = residual->slot;
+    return absl::OkStatus();
+  }
+
+  const Unit& unit_;
+  const ChainConvs& convs_;
+  const ChainPlan& plan_;
+  Operands operands_;
+  ChainBuilder chain_;
+  SmallBatchConvParameters p_ = {};
+  // None where a chain reads or writes.
+  std::optional<Slot> x_[kChainSources], y_[kChainSiblings], residual_[kChainSiblings];
+  Slot slabs_ = Slot::Workspace();
+  int patch_ = 0, table_ = 0;
+};
+
+}  // namespace
+
+// Links of a chain of convolutions as ../small_batch_conv.cc says. Refused: devices before sm_90, a
+// depth that no tile holds in shared memory, element-wise ops that a chain does not hold
+// (chain_builder.h).
+absl::StatusOr<KernelCode> CompileSmallBatchConv(const KernelRequest& request) {
+  if (request.target.info.compute_capability < kComputeCapability) {
+    return absl::UnimplementedError("needs compute capability 9.0");
+  }
+  ASSIGN_OR_RETURN(const ChainConvs convs, ChainConvsOf(request.unit));
+  ASSIGN_OR_RETURN(const ChainPlan plan, PlanOf(request, convs));
+  return Assembler(request, convs, plan).Assemble();
+}
+
+}  // namespace onnx_cudnn

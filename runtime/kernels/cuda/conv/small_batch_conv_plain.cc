@@ -1,0 +1,137 @@
+#include "runtime/kernels/cuda/conv/small_batch_conv_plain.h"
+
+#include <algorithm>
+
+#include "runtime/base/integers.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int64_t kMostElements = int64_t{1} << 31;
+constexpr int kMostExtent = 65'535;  // of a grid along y and z
+constexpr int kSide = 3;             // of a window
+constexpr int kMostPhases = 2;
+constexpr int kGroup = 64;  // channels that copies take at once
+
+uint32_t Unsigned(int64_t x) { return static_cast<uint32_t>(x); }
+
+// Log2 of a power of two.
+uint32_t Log(int x) {
+  uint32_t log = 0;
+  while ((1 << log) < x) ++log;
+  return log;
+}
+
+int64_t ElementsOf(const ChainSource& s) { return int64_t{s.height} * s.width * s.channels; }
+
+// The windows of a 1 × 1 source lie inside the image.
+bool LiesInside(const ChainSource& s, const ChainTiles& t) {
+  return s.pad_h == 0 && s.pad_w == 0 && (t.rows - 1) * s.stride_h < s.height &&
+         (t.columns - 1) * s.stride_w < s.width;
+}
+
+bool IsPlainSource(const ChainSource& s, const ChainPlan& plan) {
+  if (s.is_stem || s.part_channels * plan.way.split != s.channels) return false;
+  if (ElementsOf(s) * plan.tiles.images >= kMostElements) return false;
+  if (s.gathers()) return LiesInside(s, plan.tiles);
+  return s.kernel_h == kSide && s.kernel_w == kSide && s.phases <= kMostPhases &&
+         s.patch_pixels() <= kSmallBatchConvPlainPatch;
+}
+
+SmallBatchConvPlainSource SourceOf(const ChainSource& s) {
+  const int stride_h = s.gathers() ? s.stride_h : 1, stride_w = s.gathers() ? s.stride_w : 1;
+  return {.x = nullptr,
+          .image_elements = Unsigned(ElementsOf(s)),
+          .row_elements = Unsigned(int64_t{stride_h} * s.width * s.channels),
+          .column_elements = Unsigned(int64_t{stride_w} * s.channels),
+          .part_channels = Unsigned(s.part_channels),
+          .groups = Unsigned(s.part_channels / kGroup),
+          .rest = Unsigned(s.part_channels % kGroup / kChainPiece),
+          .pixel_bytes = Unsigned(s.pixel_bytes),
+          .steps = Unsigned(s.steps),
+          .first_step = Unsigned(s.first_step)};
+}
+
+SmallBatchConvPlainWindow WindowOf(const ChainSource& s, const ChainTiles& t) {
+  return {.across = FastDivide<uint32_t>(t.across),
+          .phase_columns = FastDivide<uint32_t>(s.phase_columns),
+          .log_phases = Log(s.phases),
+          .rows = Unsigned(t.rows),
+          .columns = Unsigned(t.columns),
+          .tile_rows = Unsigned(t.tile_rows),
+          .tile_pixels = Unsigned(t.tile_rows * t.tile_columns),
+          .height = Unsigned(s.height),
+          .width = Unsigned(s.width),
+          .stride_h = Unsigned(s.stride_h),
+          .stride_w = Unsigned(s.stride_w),
+          .pad_h = Unsigned(s.pad_h),
+          .pad_w = Unsigned(s.pad_w),
+          .patch_pixels = Unsigned(s.patch_pixels()),
+          .row_bytes = Unsigned(s.row_bytes),
+          .tap_bytes = {Unsigned(ChainColumnBytes(s, 1)), Unsigned(ChainColumnBytes(s, 2))}};
+}
+
+// The copies of the only source that come first: half of them, if every warp then has products, and
+// if others are left.
+void SetEarly(const ChainSource& s, int warps_k, SmallBatchConvPlainParameters& p) {
+  p.early_steps = Unsigned(s.steps);
+  const int groups = (CeilDiv(s.part_channels, kGroup) + 1) / 2;
+  const int chunks = groups * kGroup / kChainStep;
+  if (groups * kGroup >= s.part_channels || chunks * s.kernel_h < warps_k) return;
+  p.early_groups = Unsigned(groups);
+  p.early_steps = Unsigned(chunks * s.kernel_h * s.kernel_w);
+}
+
+}  // namespace
+
+bool IsPlain(const ChainPlan& plan) {
+  const ChainTiles& t = plan.tiles;
+  int windows = 0;
+  for (int i = 0; i < plan.sources; ++i) {
+    if (!IsPlainSource(plan.source[i], plan)) return false;
+    windows += plan.source[i].gathers() ? 0 : 1;
+  }
+  const int64_t outputs = int64_t{t.images} * t.rows * t.columns * plan.filters[0];
+  return windows <= 1 && plan.siblings == 1 && plan.filters[0] % plan.way.filters == 0 &&
+         outputs < kMostElements && plan.first_tile[1] <= kMostExtent && t.images <= kMostExtent;
+}
+
+PlainLink PlainLinkOf(const ChainPlan& plan) {
+  const ChainTiles& t = plan.tiles;
+  const bool swaps = plan.sources > 1 && !plan.source[1].gathers();
+  PlainLink link = {.parameters = {}, .source = {swaps ? 1 : 0, swaps ? 0 : 1}};
+  const ChainSource& first = plan.source[link.source[0]];
+  const ChainSource& second = plan.source[link.source[1]];
+  link.form = {.pixels = plan.way.pixels,
+               .filters = plan.way.filters,
+               .has_window = !first.gathers(),
+               .has_second = plan.sources > 1,
+               .is_split = plan.way.split > 1};
+
+  SmallBatchConvPlainParameters& p = link.parameters.link;
+  p.source[0] = SourceOf(first);
+  p.source[0].patch_at = Unsigned(plan.slab_bytes);
+  if (link.form.has_second) {
+    p.source[1] = SourceOf(second);
+    p.source[1].patch_at = Unsigned(plan.slab_bytes + first.patch_bytes);
+  } else {
+    SetEarly(first, plan.warps_k(), p);
+  }
+  p.columns = FastDivide<uint32_t>(t.flat ? t.columns : t.tile_columns);
+  p.pixels = Unsigned(t.rows * t.columns);
+  p.filters = Unsigned(plan.filters[0]);
+  p.log_split = Log(plan.way.split);
+  p.slab_bytes = Unsigned(ChainSlabBytes(plan.way.filters, plan.steps));
+  p.row_bytes = Unsigned(ChainRowBytes(plan.steps));
+  p.received_at = Unsigned(plan.slab_bytes + plan.patch_bytes);
+  if (link.form.has_window) link.parameters.window = WindowOf(first, t);
+
+  link.shape = {.grid = {Unsigned(t.per_image() * plan.way.split), Unsigned(plan.first_tile[1]),
+                         Unsigned(t.images)},
+                .block = {kChainThreads},
+                .shared_bytes = plan.shared_bytes() - plan.table_bytes,
+                .cluster = plan.way.split};
+  return link;
+}
+
+}  // namespace onnx_cudnn

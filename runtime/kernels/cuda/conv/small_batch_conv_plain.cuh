@@ -1,0 +1,386 @@
+// A plain link of a chain of convolutions (small_batch_conv.h), in the order of
+// small_batch_conv.cuh. What comes before the wait for the launch before holds the addresses of all
+// copies; behind it products of the first copies run while the others come. Warps that share K take
+// every kK-th unit of it: a step, or three steps, a row of a window's taps.
+#pragma once
+
+#include <iterator>
+#include <tuple>
+#include <type_traits>
+
+#include "runtime/kernels/cuda/common/cluster.cuh"
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/conv/small_batch_conv_plain_copies.cuh"
+
+namespace onnx_cudnn {
+namespace small_batch_conv {
+
+#if __CUDA_ARCH__ >= 900
+
+inline constexpr uint32_t kStepBytes = 2 * kChainStep;
+inline constexpr uint32_t kTaps = 3;  // a side of a window
+
+// The compiler neither knows what a kept word is nor computes it again later.
+__device__ __forceinline__ void Keep(uint32_t& word) { asm volatile("" : "+r"(word)); }
+
+// The products of a warp over units of one source, as far as they have come.
+//   a, b  of the next unit
+template <typename T, uint32_t kWarpsK>
+struct PixelProducts {
+  static constexpr uint32_t kStepsOfUnit = 1;
+  uint32_t unit;
+  uint32_t a[2], b[2];
+
+  template <typename W>
+  __device__ __forceinline__ PixelProducts(const SmallBatchConvPlainParameters& p,
+                                           const SmallBatchConvPlainSource& s, const W& warp,
+                                           uint32_t first, uint32_t lane, uint32_t shared)
+      : unit(first) {
+    a[0] = shared + s.patch_at + LanePixel(warp.m, 0, lane) * s.pixel_bytes + LanePixelBytes(lane) +
+           first * kStepBytes;
+    a[1] = a[0] + 16 * s.pixel_bytes;
+    b[0] = shared + LaneFilter(warp.n, 0, lane) * p.row_bytes + LaneFilterBytes(lane) +
+           (s.first_step + first) * kStepBytes;
+    b[1] = b[0] + 16 * p.row_bytes;
+  }
+
+  __device__ __forceinline__ void Run(uint32_t end, float (&sums)[2][4][4]) {
+    constexpr uint32_t kForth = kWarpsK * kStepBytes;
+#pragma unroll 1
+    for (; unit + kWarpsK < end; unit += 2 * kWarpsK) {
+      Step<T>(sums, a, b, 0, 0);
+      Step<T>(sums, a, b, kForth, kForth);
+      Forth(2 * kForth);
+    }
+    if (unit >= end) return;
+    Step<T>(sums, a, b, 0, 0);
+    Forth(kForth);
+    unit += kWarpsK;
+  }
+
+  __device__ __forceinline__ void Forth(uint32_t bytes) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      a[i] += bytes;
+      b[i] += bytes;
+    }
+  }
+};
+
+// A unit is a row of taps of 16 channels.
+template <typename T, uint32_t kWarpsK>
+struct WindowProducts {
+  static constexpr uint32_t kStepsOfUnit = kTaps;
+  const SmallBatchConvPlainWindow& window;
+  uint32_t unit, row;  // of taps
+  uint32_t a[2], b[2];
+
+  template <typename W>
+  __device__ __forceinline__ WindowProducts(const SmallBatchConvPlainWindowParameters& p,
+                                            const W& warp, uint32_t lane, uint32_t shared)
+      : window(p.window), unit(warp.k), row(warp.k % kTaps) {
+    const SmallBatchConvPlainSource& s = p.link.source[0];
+    const uint32_t base = shared + s.patch_at + LanePixelBytes(lane) + warp.k / kTaps * kStepBytes +
+                          row * window.row_bytes;
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      uint32_t down = min(LanePixel(warp.m, j, lane), window.tile_pixels - 1);
+      const uint32_t column = p.link.columns.Split(down);
+      a[j] = base + down * (window.stride_h * window.row_bytes) + column * s.pixel_bytes;
+    }
+    b[0] = shared + LaneFilter(warp.n, 0, lane) * p.link.row_bytes + LaneFilterBytes(lane) +
+           (s.first_step + kTaps * warp.k) * kStepBytes;
+    b[1] = b[0] + 16 * p.link.row_bytes;
+  }
+
+  __device__ __forceinline__ void Run(uint32_t end, float (&sums)[2][4][4]) {
+#pragma unroll 1
+    for (; unit < end; unit += kWarpsK) {
+      Step<T>(sums, a, b, 0, 0);
+      Step<T>(sums, a, b, window.tap_bytes[0], kStepBytes);
+      Step<T>(sums, a, b, window.tap_bytes[1], 2 * kStepBytes);
+      uint32_t forth = kWarpsK / kTaps * kStepBytes + kWarpsK % kTaps * window.row_bytes;
+      row += kWarpsK % kTaps;
+      if (row >= kTaps) {
+        row -= kTaps;
+        forth += kStepBytes - kTaps * window.row_bytes;
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        a[i] += forth;
+        b[i] += kWarpsK * kTaps * kStepBytes;
+      }
+    }
+  }
+};
+
+// The fours of filters that a thread finishes, of a tile of kAll, and where they go. Of `split`
+// blocks each finishes `own`, a power of two; thread t has those of its block that are t modulo
+// 256.
+template <int kPixels, int kFilters, bool kIsSplit>
+struct OwnFours {
+  static constexpr uint32_t kFours = kFilters / 4;  // of a pixel
+  static constexpr uint32_t kAll = kPixels * kFours;
+  static constexpr int kRounds = kAll / kChainThreads;
+  static constexpr int kMost = kIsSplit ? (kRounds + 1) / 2 : kRounds;  // of a thread
+  uint32_t first;                                                       // the thread's, of the tile
+  bool is_there;       // else it is another block's
+  uint32_t at[kMost];  // elements behind the first output, or kNone
+
+  template <typename P>
+  __device__ __forceinline__ OwnFours(const P& p, const TilePlace& tile, uint32_t part,
+                                      uint32_t own) {
+    const uint32_t from = kIsSplit ? part * own : 0;
+    first = from / kChainThreads * kChainThreads + threadIdx.x;
+    is_there = !kIsSplit || own >= kChainThreads || first - from < own;
+    const uint32_t begin = blockIdx.z * LinkOf(p).pixels;
+    const uint32_t filter = blockIdx.y * kFilters + threadIdx.x % kFours * 4;
+#pragma unroll
+    for (int e = 0; e < kMost; ++e) {
+      at[e] = kNone;
+      if (!is_there || (kIsSplit && e * kChainThreads >= own)) continue;
+      const uint32_t pixel = OutputOf(p, tile, PixelAt(e));
+      if (pixel != kNone) at[e] = (begin + pixel) * LinkOf(p).filters + filter;
+    }
+  }
+  __device__ __forceinline__ uint32_t PixelAt(int e) const {  // of the tile
+    return (first + e * kChainThreads) / kFours;
+  }
+};
+
+// Adds what the other blocks of the cluster sent, in a fixed order. `received`: of part 0.
+__device__ __forceinline__ void AddReceived(const float4* received, uint32_t part, uint32_t split,
+                                            uint32_t own, float4& sum) {
+  Add(sum, received[(part ^ 1) * own]);
+  if (split == 2) return;
+  Add(sum, received[(part ^ 2) * own]);
+  Add(sum, received[(part ^ 3) * own]);
+  if (split == 4) return;
+#pragma unroll
+  for (uint32_t i = 4; i < 8; ++i) Add(sum, received[(part ^ i) * own]);
+}
+
+// The part of K that a block has, as blocks of a cluster; all of it when there is one.
+struct Share {
+  uint32_t log_split, part, own;  // own: fours that the block finishes
+  uint32_t base;                  // of shared memory
+  uint32_t weights_came, sums_came;
+
+  __device__ __forceinline__ uint32_t split() const { return 1u << log_split; }
+};
+
+// The weights are on their way; the others of the cluster will know that they may send.
+template <bool kIsSplit>
+__device__ __forceinline__ void Begin(const SmallBatchConvPlainParameters& p, const Share& share) {
+  if (threadIdx.x == 0) {
+    BarrierInit(share.weights_came, 1);
+    if (kIsSplit) BarrierInit(share.sums_came, 1);
+    BarrierInitFence();
+    SharedFence();
+    BarrierExpect(share.weights_came, p.slab_bytes);
+    const uint64_t slab = blockIdx.y << share.log_split | share.part;
+    LoadBytes(share.base, static_cast<const char*>(p.slabs) + slab * p.slab_bytes, p.slab_bytes,
+              share.weights_came);
+    if (kIsSplit) BarrierExpect(share.sums_came, (share.split() - 1) * share.own * 16);
+  }
+  if constexpr (kIsSplit) ClusterArrive();
+}
+
+// Waits for the copies and multiplies. The second source's products are used when kHasSecond.
+template <bool kHasSecond, typename First, typename Second>
+__device__ __forceinline__ void RunProducts(const SmallBatchConvPlainParameters& p, First& first,
+                                            Second& second, float (&sums)[2][4][4]) {
+  constexpr bool kAreAlike = std::is_same_v<First, Second>;
+  constexpr uint32_t kStepsOfUnit = First::kStepsOfUnit;
+  if constexpr (kHasSecond && !kAreAlike) {
+    EarlyCopiesAreDone();
+    __syncthreads();
+    first.Run(p.source[0].steps / kStepsOfUnit, sums);
+    CopiesAreDone();
+    __syncthreads();
+    second.Run(p.source[1].steps, sums);
+    return;
+  }
+  // The code for both groups of copies stands once.
+  uint32_t end = (kHasSecond ? p.source[0].steps : p.early_steps) / kStepsOfUnit;
+  bool is_last = !kHasSecond && p.early_groups == 0;
+#pragma unroll 1
+  for (;;) {
+    if (is_last) {
+      CopiesAreDone();
+    } else {
+      EarlyCopiesAreDone();
+    }
+    __syncthreads();
+    first.Run(end, sums);
+    if (is_last) return;
+    is_last = true;
+    end = p.source[kHasSecond ? 1 : 0].steps / kStepsOfUnit;
+    if constexpr (kHasSecond && kAreAlike) first = second;
+  }
+}
+
+// Sums over the warps, of the fours that other blocks finish.
+template <typename Own, typename Partial>
+__device__ __forceinline__ void SendSums(const Share& share, uint32_t received_at,
+                                         const float* partial) {
+  const uint32_t own_bits = 31 - __clz(Own::kAll) - share.log_split;
+#pragma unroll
+  for (int e = 0; e < Own::kRounds; ++e) {
+    const uint32_t at = threadIdx.x + e * kChainThreads, owner = at >> own_bits;
+    if (owner == share.part) continue;
+    const uint32_t there = AddressIn(share.base, owner);
+    const uint32_t to = received_at + (share.part * share.own + (at & (share.own - 1))) * 16;
+    Send(there + to, there + (share.sums_came - share.base),
+         Partial::Sum(partial + Partial::Four(at / Own::kFours, at % Own::kFours)));
+  }
+}
+
+template <typename T, int kPixels, int kFilters, bool kHasWindow, bool kHasSecond, bool kIsSplit,
+          bool kActivates>
+__device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& parameters) {
+  using W = Warps<kPixels, kFilters>;
+  using Own = OwnFours<kPixels, kFilters, kIsSplit>;
+  using Partial = PartialSums<kPixels, kFilters>;
+  extern __shared__ __align__(128) char shared[];
+  __shared__ __align__(8) uint64_t barriers[2];
+  const SmallBatchConvPlainParameters& p = LinkOf(parameters);
+  const uint32_t thread = threadIdx.x, lane = thread % 32;
+  Share share = {.log_split = kIsSplit ? p.log_split : 0, .base = SharedAddress(shared)};
+  share.part = blockIdx.x & (share.split() - 1);
+  share.own = Own::kAll >> share.log_split;
+  share.weights_came = SharedAddress(barriers), share.sums_came = share.weights_came + 8;
+  const uint32_t part = share.part, base = share.base;
+  LetNextStart(p.next_uses_pdl);
+  Begin<kIsSplit>(p, share);
+
+  const TilePlace tile = PlaceOf(parameters, blockIdx.x >> share.log_split, kPixels);
+  const W warp = WarpsOf<kPixels, kFilters>(thread / 32);
+  auto first = [&] {
+    if constexpr (kHasWindow) {
+      return WindowCopies<T>(parameters, tile, part, base);
+    } else {
+      return PixelCopies<T, kPixels>(parameters, p.source[0], tile, part, base);
+    }
+  }();
+  PixelCopies<T, kPixels> second(parameters, p.source[1], tile, part, base);
+  // Where the compiler has a choice, it computes addresses behind the wait. This store, which never
+  // happens, needs them before.
+  if (p.slab_bytes == 0) {
+    uint32_t digest = first.Digest();
+    if (kHasSecond) digest ^= second.Digest();
+    *reinterpret_cast<uint32_t*>(shared) = digest;
+  }
+  WaitForLaunchBefore();
+
+  StartCopies(first, p.early_groups);
+  if constexpr (kHasSecond) {
+    EndCopies();
+    StartCopies(second, 0);
+  }
+  EndCopies();
+  // What follows takes less time than the copies.
+  Own fours(parameters, tile, part, share.own);
+  uint2 residual[Own::kMost];
+#pragma unroll
+  for (int e = 0; e < Own::kMost; ++e) {
+    residual[e] = make_uint2(0, 0);
+    if (p.residual == nullptr || fours.at[e] == kNone) continue;
+    residual[e] =
+        __ldcg(reinterpret_cast<const uint2*>(static_cast<const T*>(p.residual) + fours.at[e]));
+  }
+  auto products = [&] {
+    if constexpr (kHasWindow) {
+      return WindowProducts<T, W::kK>(parameters, warp, lane, base);
+    } else {
+      return PixelProducts<T, W::kK>(p, p.source[0], warp, warp.k, lane, base);
+    }
+  }();
+  // The warps that have the least of the first source have the most of the second.
+  PixelProducts<T, W::kK> second_products(p, p.source[1], warp, W::kK - 1 - warp.k, lane, base);
+  const uint32_t four = thread % Own::kFours;
+  uint32_t mine = Partial::Mine(warp, lane), sum_from = Partial::Four(fours.PixelAt(0), four);
+  uint32_t bias_at = kFilters * p.row_bytes + four * 16;
+  Keep(mine);
+  Keep(sum_from);
+  Keep(bias_at);
+#pragma unroll
+  for (uint32_t& at : fours.at) Keep(at);
+  if (thread == 0) BarrierWait(share.weights_came, 0);  // the others: by the block's barrier
+  if constexpr (kIsSplit) ClusterWait();
+
+  float sums[2][4][4] = {};
+  RunProducts<kHasSecond>(p, products, second_products, sums);
+  __syncthreads();  // the patches are read: partial sums take their place
+  float* partial = reinterpret_cast<float*>(shared + p.source[0].patch_at);
+  Partial::Write(partial + mine, sums);
+  __syncthreads();
+  if constexpr (kIsSplit) SendSums<Own, Partial>(share, p.received_at, partial);
+  if (!fours.is_there) return;
+  const float4 bias = *reinterpret_cast<const float4*>(shared + bias_at);
+  float4 sum[Own::kMost];
+#pragma unroll
+  for (int e = 0; e < Own::kMost; ++e) {
+    if (kIsSplit && e > 0 && fours.at[e] == kNone) continue;  // of no pixel of the tile
+    sum[e] = Partial::Sum(partial + sum_from + e * (kChainThreads / Own::kFours) * Partial::kRow);
+    Add(sum[e], bias);
+    Add(sum[e], Unpacked<T>(residual[e]));
+  }
+  if constexpr (kIsSplit) ClusterBarrierWait(share.sums_came, 0);
+#pragma unroll
+  for (int e = 0; e < Own::kMost; ++e) {
+    if (fours.at[e] == kNone) continue;
+    if constexpr (kIsSplit) {
+      const uint32_t at = (fours.first + e * kChainThreads) & (share.own - 1);
+      const float4* received = reinterpret_cast<const float4*>(shared + p.received_at) + at;
+      AddReceived(received, part, share.split(), share.own, sum[e]);
+    }
+    if constexpr (kActivates) sum[e] = Activated<T>(p.activation, sum[e]);
+    *reinterpret_cast<uint2*>(static_cast<T*>(p.y) + fours.at[e]) = Packed<T>(sum[e], p.activation);
+  }
+}
+
+#endif  // __CUDA_ARCH__ >= 900
+
+template <typename T, int kPixels, int kFilters, bool kHasWindow, bool kHasSecond, bool kIsSplit,
+          bool kActivates>
+__global__ void __launch_bounds__(kChainThreads, 3)
+    SmallBatchConvPlain(const __grid_constant__ PlainParameters<kHasWindow> p) {
+#if __CUDA_ARCH__ >= 900
+  RunPlain<T, kPixels, kFilters, kHasWindow, kHasSecond, kIsSplit, kActivates>(p);
+#endif
+}
+
+// The flags of the form become template arguments, one after the other. Nobody asks for a second
+// source with an activation.
+template <typename T, int kPixels, int kFilters, bool... kFlags>
+KernelCall PlainCallOfTile(const SmallBatchConvPlainForm& form, const LaunchShape& shape,
+                           const SmallBatchConvPlainWindowParameters& p) {
+  const bool flags[] = {form.has_window, form.has_second, form.is_split, form.activates};
+  if constexpr (sizeof...(kFlags) == std::size(flags)) {
+    constexpr std::tuple kForm(kFlags...);
+    if constexpr (std::get<1>(kForm) && std::get<3>(kForm)) {
+      return {};
+    } else if constexpr (std::get<0>(kForm)) {
+      return KernelCall::Of(SmallBatchConvPlain<T, kPixels, kFilters, kFlags...>, shape, p);
+    } else {
+      return KernelCall::Of(SmallBatchConvPlain<T, kPixels, kFilters, kFlags...>, shape, p.link);
+    }
+  } else {
+    return flags[sizeof...(kFlags)]
+               ? PlainCallOfTile<T, kPixels, kFilters, kFlags..., true>(form, shape, p)
+               : PlainCallOfTile<T, kPixels, kFilters, kFlags..., false>(form, shape, p);
+  }
+}
+
+template <typename T>
+KernelCall PlainCallOf(const SmallBatchConvPlainForm& form, const LaunchShape& shape,
+                       const SmallBatchConvPlainWindowParameters& p) {
+  if (form.pixels == 32 && form.filters == 32) return PlainCallOfTile<T, 32, 32>(form, shape, p);
+  if (form.pixels == 32) return PlainCallOfTile<T, 32, 64>(form, shape, p);
+  if (form.filters == 32) return PlainCallOfTile<T, 64, 32>(form, shape, p);
+  return PlainCallOfTile<T, 64, 64>(form, shape, p);
+}
+
+}  // namespace small_batch_conv
+}  // namespace onnx_cudnn

@@ -1,0 +1,191 @@
+// A global average pooling and a product of few rows. A cluster has all channels of some columns, a
+// block of it a share of the channels. In order:
+//   the next launch may start
+//   the block's weights are on their way into registers, the cluster's barriers stand
+//   the launch before is over: a warp sums pixels of one image, a lane 8 channels
+//   averages over the warps of an image, through shared memory
+//   products: a warp 16 columns × 64 channels, on tensor cores
+//   sums into the block that owns the columns, which adds those of all warps and blocks
+// Sums are formed in a fixed order, so that repeats are bit-equal.
+#include "runtime/kernels/cuda/fused/pool_gemv.h"
+
+#include "runtime/kernels/cuda/common/cluster.cuh"
+#include "runtime/kernels/cuda/common/copy_engine.cuh"
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/common/mma.cuh"
+#include "runtime/kernels/cuda/fused/pixel_share.cuh"
+#include "runtime/kernels/cuda/gemm/gemv.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+using Parameters = PoolGemvParameters;
+
+constexpr int kLogWarp = 5, kWarp = 1 << kLogWarp;
+constexpr int kLogThreads = 9, kThreads = 1 << kLogThreads;
+static_assert(kThreads == kPoolGemvWarps * kWarp);
+constexpr int kMostImages = 8;
+constexpr int kLogVector = 3;
+static_assert(kPixelLanes == kPoolGemvVector && kPixelLanes == 1 << kLogVector);
+constexpr int kMostVectors = 1 << (kPoolGemvLogVectors + kPoolGemvMostLogParts);  // of a block
+constexpr int kPooledRow = kMostVectors + 4;  // neighbouring images lie in other banks
+// Sums are sent as two columns of two images: of 2^kLogPairs pairs of columns that a block owns
+// where each comes as one part, of fewer in more parts.
+constexpr int kLogPairs = 4, kReceived = kPoolGemvBlocks << kLogPairs;
+static_assert(2 * kReceived == PoolGemvColumns(0));
+// Loads of a lane that are in flight. With few a block fits beside one of the launch before.
+constexpr int kFewLoads = 4, kManyLoads = 8;
+
+#if __CUDA_ARCH__ >= 900
+
+template <typename T, int kLoads>
+__device__ __forceinline__ void Run(const Parameters& p) {
+  __shared__ float4 partial[kPoolGemvWarps][2 * kMostVectors];  // sums: first halves, second ones
+  __shared__ Words pooled[kMostImages][kPooledRow];
+  __shared__ float4 received[kReceived][kMostImages / 2];
+  __shared__ __align__(8) uint64_t barrier;
+  const uint32_t sums_came = SharedAddress(&barrier);
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+  const int rank = static_cast<int>(blockIdx.x) % kPoolGemvBlocks;
+  const int cluster = static_cast<int>(blockIdx.x) / kPoolGemvBlocks;
+  const int first_column = cluster * PoolGemvColumns(p.log_parts);
+  const int first_vector = rank * p.share;
+  const int vectors = min(p.share, p.vectors - first_vector);  // of this block, or fewer than none
+
+  LetNextStart(p.next_uses_pdl);
+  if (thread == 0) {
+    BarrierInit(sums_came, 1);
+    BarrierInitFence();
+    BarrierExpect(sums_came, kReceived * ((p.images + 1) / 2) * static_cast<int>(sizeof(float4)));
+  }
+  ClusterArrive();
+
+  // Of a product: rows `group` and `group` + 8 are two neighbouring columns of y, depth is channels
+  // 8 · `four` and up of each 32. Columns behind the last one are that one again.
+  const int part = warp & ((1 << p.log_parts) - 1), tile = warp >> p.log_parts;
+  const int group = lane / 4, four = lane % 4;
+  Words weights[2][2] = {};
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int column = min(first_column + tile * kPoolGemvTile + 2 * group + i, p.columns - 1);
+    const Words* w = static_cast<const Words*>(p.w) + static_cast<int64_t>(column) * p.vectors;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int vector = (part << kPoolGemvLogVectors) + h * 4 + four;
+      if (vector < vectors) weights[i][h] = LoadWords(w + first_vector + vector);
+    }
+  }
+
+  // Its result: a column of those that the block owns, of one image.
+  const int log_pairs = kLogPairs - p.log_parts, pairs = 1 << log_pairs;
+  const int own_column = thread & (2 * pairs - 1), own_image = thread >> (log_pairs + 1);
+  const int column = first_column + rank * 2 * pairs + own_column;
+  const bool has_result = own_image < p.images && column < p.columns;
+  T bias{};  // widened where it is used, so that nothing waits for it here
+  if (has_result && p.epilogue.bias != nullptr) {
+    bias = static_cast<const T*>(p.epilogue.bias)[column];
+  }
+
+  // Its sums of pixels. Where a warp has more lanes than the block vectors, they share the pixels.
+  const int log_vectors = kPoolGemvLogVectors + p.log_parts, most_vectors = 1 << log_vectors;
+  const int vector = lane & (most_vectors - 1), log_sharers = kLogWarp - log_vectors;
+  uint32_t image = warp;
+  const int warp_of_image = static_cast<int>(p.warps.Split(image));
+  const int first_pixel = (warp_of_image << log_sharers) + (lane >> log_vectors);
+  const bool has_pixels = image < p.images && vector < vectors;
+  PixelShare share;
+  share.x = static_cast<const uint4*>(p.x) + first_vector + vector +
+            (static_cast<int>(image) * p.pixels + first_pixel) * p.vectors;
+  share.step = static_cast<int>(p.warps.divisor << log_sharers);
+  share.left = has_pixels ? p.pixels - first_pixel : 0;
+  share.stride = share.step * p.vectors;
+  share.Settle();
+  ClusterWait();
+  WaitForLaunchBefore();
+
+  float pixel_sums[kPixelLanes] = {};
+  AddPixels<T, kLoads>(share, pixel_sums);
+  for (int other = most_vectors; other < kWarp; other *= 2) {
+#pragma unroll
+    for (float& sum : pixel_sums) sum += __shfl_xor_sync(~0U, sum, other);
+  }
+  if (lane < most_vectors) {
+    const float* s = pixel_sums;
+    partial[warp][vector] = make_float4(s[0], s[1], s[2], s[3]);
+    partial[warp][most_vectors + vector] = make_float4(s[4], s[5], s[6], s[7]);
+  }
+  __syncthreads();
+
+  // A thread averages one channel, of as many images as there are threads for.
+  const int log_channels = log_vectors + kLogVector, at = thread & ((1 << log_channels) - 1);
+  const int warps = static_cast<int>(p.warps.divisor);
+  for (int i = thread >> log_channels; i < p.images; i += kThreads >> log_channels) {
+    float sum = 0;
+#pragma unroll 8
+    for (int w = 0; w < warps; ++w) {
+      sum += reinterpret_cast<const float*>(partial[i * warps + w])[at];
+    }
+    const int half = at >> (log_vectors + 2), of_half = at / 4 & (most_vectors - 1);
+    T* to = reinterpret_cast<T*>(&pooled[i][of_half]) + half * 4 + at % 4;
+    *to = Narrow<T>(sum / static_cast<float>(p.pixels));
+  }
+  __syncthreads();
+
+  // Images behind the last one are that one again.
+  float sums[2][4] = {};
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int of_part = (part << kPoolGemvLogVectors) + h * 4 + four;
+    const Words averages = pooled[min(group, p.images - 1)][of_part];
+    const Words &even = weights[0][h], &odd = weights[1][h];
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+      Multiply(T{}, sums[h], {even[i], odd[i], even[i + 1], odd[i + 1]}, averages[i],
+               averages[i + 1]);
+    }
+  }
+  if (2 * four < p.images) {
+    const int pair = tile * (kPoolGemvTile / 2) + group, owner = pair >> log_pairs;
+    const int sender = (rank << p.log_parts) + part;
+    const float4* to = &received[(sender << log_pairs) + (pair & (pairs - 1))][four];
+    Send(AddressIn(SharedAddress(to), owner), AddressIn(sums_came, owner),
+         make_float4(sums[0][0] + sums[1][0], sums[0][1] + sums[1][1], sums[0][2] + sums[1][2],
+                     sums[0][3] + sums[1][3]));
+  }
+
+  if (own_image >= p.images) return;
+  ClusterBarrierWait(sums_came, 0);  // without a result too: others write here until then
+  if (!has_result) return;
+  float sum = 0;
+#pragma unroll 8
+  for (int slot = own_column / 2; slot < kReceived; slot += pairs) {
+    const auto* four_sums = reinterpret_cast<const float*>(&received[slot][own_image / 2]);
+    sum += four_sums[own_column % 2 * 2 + own_image % 2];
+  }
+  Store<T>(p.epilogue, static_cast<int64_t>(own_image) * p.columns + column, sum,
+           Widen<float>(bias));
+}
+
+#endif  // __CUDA_ARCH__ >= 900
+
+template <typename T, int kLoads>
+__global__ void __launch_bounds__(kThreads, kLoads == kFewLoads ? 2 : 1)
+    PoolGemv(const __grid_constant__ Parameters p) {
+#if __CUDA_ARCH__ >= 900
+  Run<T, kLoads>(p);
+#endif
+}
+
+}  // namespace
+
+KernelCall PoolGemvCall(DType dtype, const LaunchShape& shape, const Parameters& p) {
+  const int log_sharers = kLogWarp - kPoolGemvLogVectors - p.log_parts;
+  const bool are_few = p.pixels <= kFewLoads * static_cast<int>(p.warps.divisor << log_sharers);
+  return DTypeVisitor<KernelCall, Half, BHalf>::Visit(dtype, [&](auto e) {
+    using T = decltype(e);
+    return are_few ? KernelCall::Of(PoolGemv<T, kFewLoads>, shape, p)
+                   : KernelCall::Of(PoolGemv<T, kManyLoads>, shape, p);
+  });
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,36 @@
+// Parameters and launch of pool_gemv.cu.
+#pragma once
+
+#include "runtime/kernels/cuda/common/fast_divide.cuh"
+#include "runtime/kernels/cuda/gemm/gemv.h"
+
+namespace onnx_cudnn {
+
+inline constexpr int kPoolGemvBlocks = 8;  // of a cluster, which share the channels
+inline constexpr int kPoolGemvWarps = 16;  // of a block
+inline constexpr int kPoolGemvTile = 16;   // columns of a warp
+inline constexpr int kPoolGemvVector = 8;  // channels of one load
+// A warp multiplies 8 vectors of channels. Up to 4 warps share those of a block, a power of two.
+inline constexpr int kPoolGemvLogVectors = 3, kPoolGemvMostLogParts = 2;
+// Columns of a cluster.
+constexpr int PoolGemvColumns(int log_parts) { return kPoolGemvWarps * kPoolGemvTile >> log_parts; }
+
+// y[m, n] = epilogue(Σ_k mean[m, k] · w[n, k]), where mean[m, k] is the average over the pixels of
+// x[m, pixel, k], rounded to the type of x and w. All dense, at multiples of 16 bytes.
+struct PoolGemvParameters {
+  bool next_uses_pdl;  // as LaunchArgs has it; first, for it is read first
+  const void* x;
+  const void* w;
+  int images;  // up to 8; fewer than 2^31 elements in all
+  int pixels, vectors, columns;
+  int share;                   // vectors of a block, the last ones have fewer
+  int log_parts;               // of a block's vectors
+  FastDivide<uint32_t> warps;  // of a block that sum pixels of one image
+  GemvEpilogue epilogue;
+};
+
+// f16 or bf16. Grid: clusters of kPoolGemvBlocks. Compute capability 9.0 and up.
+KernelCall PoolGemvCall(DType dtype, const LaunchShape& shape,
+                        const PoolGemvParameters& parameters);
+
+}  // namespace onnx_cudnn

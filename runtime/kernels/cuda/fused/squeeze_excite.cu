@@ -1,0 +1,275 @@
+// Squeeze and excitation. A cluster has an image, a block of it a share of the pixels, of the
+// hidden channels and of the gates. In order:
+//   the next launch may start
+//   weights are on their way into registers, the cluster's barriers stand
+//   the launch before is over: a lane sums 8 channels of its pixels
+//   sums over the block's pixels, sent to all blocks: each averages all channels
+//   products with the averages: 8 lanes a hidden channel, 4 of these a warp, sent to all blocks
+//   products with the hidden channels: 8 lanes a gate, likewise
+//   the gates are written; or are sent to all blocks, which multiply the pixels that they summed
+// A block ends when all that others send to it has come. Sums are formed in a fixed order, so that
+// repeats are bit-equal.
+#include "runtime/kernels/cuda/fused/squeeze_excite.h"
+
+#include "runtime/kernels/cuda/common/activation.cuh"
+#include "runtime/kernels/cuda/common/cluster.cuh"
+#include "runtime/kernels/cuda/common/copy_engine.cuh"
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/fused/pixel_share.cuh"
+#include "runtime/kernels/cuda/gemm/gemv.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+using Parameters = SqueezeExciteParameters;
+
+constexpr int kWarp = 32, kThreads = kSqueezeExciteThreads, kWarps = kThreads / kWarp;
+constexpr int kBlocks = kSqueezeExciteBlocks;
+constexpr int kLoads = 8;                                // of pixels, in flight
+constexpr int kRowLanes = 8, kRows = kWarp / kRowLanes;  // of a product
+constexpr int kSqueezeAhead = 6, kExciteAhead = 2;       // loads of a row, in registers
+constexpr int kQuadBytes = 16, kQuads = kSqueezeExciteVector / kRows;  // fours of a vector
+static_assert(kPixelLanes == kSqueezeExciteVector && kRows == 4 && kBlocks <= kWarp);
+
+#if __CUDA_ARCH__ >= 900
+
+__device__ __forceinline__ void Add(float4& sum, const float4& x) {
+  sum.x += x.x, sum.y += x.y, sum.z += x.z, sum.w += x.w;
+}
+
+// What a lane has of a row of weights: every kRowLanes-th vector.
+template <typename T, int n>
+struct Row {
+  const Words* w = nullptr;
+  int count = 0;        // of its vectors
+  Words ahead[n] = {};  // the first ones
+  T bias{};             // widened where it is used, so that nothing waits for it here
+};
+
+// vectors: of the whole row; part: the lane among those that share it.
+template <typename T, int n>
+__device__ __forceinline__ Row<T, n> LoadRow(const void* weights, const void* bias, int row,
+                                             int vectors, int part) {
+  Row<T, n> r;
+  r.w = static_cast<const Words*>(weights) + static_cast<int64_t>(row) * vectors + part;
+  r.count = (vectors - part + kRowLanes - 1) / kRowLanes;
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    if (i < r.count) r.ahead[i] = LoadWords(r.w + i * kRowLanes);
+  }
+  if (bias != nullptr) r.bias = static_cast<const T*>(bias)[row];
+  return r;
+}
+
+template <typename T>
+__device__ __forceinline__ void AddProducts(const Words& w, const float4* x, float& sum) {
+  const float4 low = x[0], high = x[1];
+  const float numbers[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+  for (int i = 0; i < kSqueezeExciteVector / 2; ++i) {
+    const float2 two = Unpack(T{}, w[i]);
+    sum += two.x * numbers[2 * i];
+    sum += two.y * numbers[2 * i + 1];
+  }
+}
+
+// The row times x, with its bias: equal in all lanes that share it.
+template <typename T, int n>
+__device__ __forceinline__ float Product(const Row<T, n>& row, const float4* x, int part) {
+  float sum = 0;
+  x += kQuads * part;
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    if (i < row.count) AddProducts<T>(row.ahead[i], x + kQuads * kRowLanes * i, sum);
+  }
+#pragma unroll 4
+  for (int i = n; i < row.count; ++i) {
+    AddProducts<T>(LoadWords(row.w + i * kRowLanes), x + kQuads * kRowLanes * i, sum);
+  }
+#pragma unroll
+  for (int other = kRowLanes / 2; other > 0; other /= 2) {
+    sum += __shfl_xor_sync(~0U, sum, other);
+  }
+  return Rounded<T>(sum + Widen<float>(row.bias));
+}
+
+// A function of its own: the code of all activations stands once.
+template <typename T>
+__device__ __noinline__ float Activated(Activation f, float x) {
+  float numbers[] = {x};
+  Activate<T>(f, numbers);
+  return Rounded<T>(numbers[0]);
+}
+
+// The numbers of a warp's rows as a four into all blocks.
+__device__ __forceinline__ void SendRows(const float4* to, uint32_t came, float number, int lane) {
+  float4 four;
+  four.x = __shfl_sync(~0U, number, 0);
+  four.y = __shfl_sync(~0U, number, kRowLanes);
+  four.z = __shfl_sync(~0U, number, 2 * kRowLanes);
+  four.w = __shfl_sync(~0U, number, 3 * kRowLanes);
+  if (lane < kBlocks) Send(AddressIn(SharedAddress(to), lane), AddressIn(came, lane), four);
+}
+
+// y: of the share's first pixel.
+template <typename T>
+__device__ __forceinline__ void MultiplyPixels(PixelShare share, uint4* y,
+                                               const float (&by)[kPixelLanes]) {
+  while (share.left > 0) {
+    uint4 read[kLoads];
+#pragma unroll
+    for (int u = 0; u < kLoads; ++u) {
+      if (u * share.step < share.left) read[u] = __ldcg(share.x + u * share.stride);
+    }
+#pragma unroll
+    for (int u = 0; u < kLoads; ++u) {
+      if (u * share.step >= share.left) break;
+      uint32_t words[] = {read[u].x, read[u].y, read[u].z, read[u].w};
+#pragma unroll
+      for (int i = 0; i < kPixelLanes / 2; ++i) {
+        const float2 two = Unpack(T{}, words[i]);
+        words[i] = Pack(T{}, two.x * by[2 * i], two.y * by[2 * i + 1]);
+      }
+      y[u * share.stride] = make_uint4(words[0], words[1], words[2], words[3]);
+    }
+    share.left -= kLoads * share.step;
+    share.x += kLoads * share.stride;
+    y += kLoads * share.stride;
+  }
+}
+
+template <typename T, bool kMultiplies>
+__device__ __forceinline__ void Run(const Parameters& p) {
+  extern __shared__ float4 shared[];
+  __shared__ __align__(8) uint64_t barriers[3];
+  const int vectors = static_cast<int>(p.vectors.divisor), quads = kQuads * vectors;
+  const int hidden_quads = kQuads * p.hidden_vectors;
+  float4* const partial = shared;                        // [thread, kQuads]: sums of its pixels
+  float4* const received = partial + kQuads * kThreads;  // [block, quads]: sums of its pixels
+  float4* const means = received + kBlocks * quads;
+  float4* const hidden = means + quads;
+  float4* const gates = hidden + hidden_quads;
+  const uint32_t sums_came = SharedAddress(&barriers[0]);
+  const uint32_t hidden_came = SharedAddress(&barriers[1]);
+  const uint32_t gates_came = SharedAddress(&barriers[2]);
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+  const int rank = static_cast<int>(blockIdx.x) % kBlocks;
+  const int64_t image = static_cast<int>(blockIdx.x) / kBlocks;
+
+  LetNextStart(p.next_uses_pdl);
+  if (thread == 0) {
+    BarrierInit(sums_came, 1);
+    BarrierInit(hidden_came, 1);
+    BarrierInit(gates_came, 1);
+    BarrierInitFence();
+    BarrierExpect(sums_came, kBlocks * quads * kQuadBytes);
+    BarrierExpect(hidden_came, hidden_quads * kQuadBytes);
+    if (kMultiplies) BarrierExpect(gates_came, quads * kQuadBytes);
+  }
+  ClusterArrive();
+
+  // Its rows of both weights: all of those of `squeeze`, the first of those of `excite`. Hidden
+  // channels behind the last one are that one again.
+  const int quad = warp * kBlocks + rank, part = lane % kRowLanes;
+  const int row = quad * kRows + lane / kRowLanes;
+  Row<T, kSqueezeAhead> squeeze;
+  if (quad < hidden_quads) {
+    squeeze =
+        LoadRow<T, kSqueezeAhead>(p.squeeze, p.squeeze_bias, min(row, p.hidden - 1), vectors, part);
+  }
+  Row<T, kExciteAhead> excite;
+  if (quad < quads) {
+    excite = LoadRow<T, kExciteAhead>(p.excite, p.excite_bias, row, p.hidden_vectors, part);
+  }
+
+  // Its pixels: a vector of every p.rows-th one of the block's.
+  uint32_t first_row = thread;
+  const int vector = static_cast<int>(p.vectors.Split(first_row));
+  const int first = rank * p.share + static_cast<int>(first_row);
+  const int end = min((rank + 1) * p.share, p.pixels);
+  const int64_t at = (image * p.pixels + first) * vectors + vector;
+  PixelShare share;
+  share.x = static_cast<const uint4*>(p.x) + at;
+  share.step = p.rows;
+  share.left = static_cast<int>(first_row) < p.rows ? end - first : 0;
+  share.stride = p.rows * vectors;
+  share.Settle();
+  ClusterWait();
+  WaitForLaunchBefore();
+
+  float pixel_sums[kPixelLanes] = {};
+  AddPixels<T, kLoads>(share, pixel_sums);
+  const float* s = pixel_sums;
+  partial[kQuads * thread] = make_float4(s[0], s[1], s[2], s[3]);
+  partial[kQuads * thread + 1] = make_float4(s[4], s[5], s[6], s[7]);
+  __syncthreads();
+  if (thread < quads) {
+    float4 sum = partial[thread];
+#pragma unroll 8
+    for (int r = 1; r < p.rows; ++r) Add(sum, partial[r * quads + thread]);
+    const uint32_t to = SharedAddress(received + rank * quads + thread);
+    for (int block = 0; block < kBlocks; ++block) {
+      Send(AddressIn(to, block), AddressIn(sums_came, block), sum);
+    }
+  }
+
+  ClusterBarrierWait(sums_came, 0);
+  if (thread < quads) {
+    float4 sum = received[thread];
+#pragma unroll
+    for (int block = 1; block < kBlocks; ++block) Add(sum, received[block * quads + thread]);
+    const float pixels = static_cast<float>(p.pixels);
+    means[thread] = make_float4(Rounded<T>(sum.x / pixels), Rounded<T>(sum.y / pixels),
+                                Rounded<T>(sum.z / pixels), Rounded<T>(sum.w / pixels));
+  }
+  __syncthreads();
+
+  if (quad < hidden_quads) {
+    const float product = Product(squeeze, means, part);
+    const float number = row < p.hidden ? Activated<T>(p.activation, product) : 0.0F;
+    SendRows(hidden + quad, hidden_came, number, lane);
+  }
+
+  ClusterBarrierWait(hidden_came, 0);
+  for (int q = quad; q < quads; q += kWarps * kBlocks) {
+    const int channel = q * kRows + lane / kRowLanes;
+    if (q != quad) {
+      excite = LoadRow<T, kExciteAhead>(p.excite, p.excite_bias, channel, p.hidden_vectors, part);
+    }
+    const float gate = Activated<T>(p.gate, Product(excite, hidden, part));
+    if constexpr (kMultiplies) {
+      SendRows(gates + q, gates_came, gate, lane);
+    } else if (part == 0) {
+      static_cast<T*>(p.y)[image * vectors * kPixelLanes + channel] = Narrow<T>(gate);
+    }
+  }
+
+  if constexpr (kMultiplies) {
+    ClusterBarrierWait(gates_came, 0);
+    const float4 low = gates[kQuads * vector], high = gates[kQuads * vector + 1];
+    const float by[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    MultiplyPixels<T>(share, static_cast<uint4*>(p.y) + at, by);
+  }
+}
+
+#endif  // __CUDA_ARCH__ >= 900
+
+template <typename T, bool kMultiplies>
+__global__ void __launch_bounds__(kThreads) SqueezeExcite(const __grid_constant__ Parameters p) {
+#if __CUDA_ARCH__ >= 900
+  Run<T, kMultiplies>(p);
+#endif
+}
+
+}  // namespace
+
+KernelCall SqueezeExciteCall(DType dtype, bool multiplies, const LaunchShape& shape,
+                             const Parameters& p) {
+  return DTypeVisitor<KernelCall, Half, BHalf>::Visit(dtype, [&](auto e) {
+    using T = decltype(e);
+    return multiplies ? KernelCall::Of(SqueezeExcite<T, true>, shape, p)
+                      : KernelCall::Of(SqueezeExcite<T, false>, shape, p);
+  });
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,215 @@
+// The stem of f32 by products of tf32: see stem_pool.cuh.
+//
+// K. The planes of a row pair hold, four values a position: channels 0 and 1 of the odd row,
+// channel 2 of both rows, channels 0 and 1 of the even row. A row of the convolution needs of the
+// first row pair the first two planes at four positions (4 steps of 8), of the others all three (6
+// steps). The image is rounded to tf32 on its way into the planes.
+//
+// The sums and the pool are f32: bias and ReLU come after the pool, which changes no bit. A turn is
+// one row of the convolution; weights fill the registers in which the other form has a second one.
+#include <limits>
+
+#include "runtime/kernels/cuda/fused/stem_pool.cuh"
+
+namespace onnx_cudnn {
+namespace stem_pool {
+namespace {
+
+struct Tf32Layout {
+  using Raw = float;
+  static constexpr int kRing = 4;
+  static constexpr int kPlanes = 3;
+  static constexpr int kPair = kPlanes * kPlane;
+  static constexpr int kStageHalf = kPooledColumns * 128;  // of 32 channels
+  static constexpr int kStage = 2 * kStageHalf;
+};
+static_assert(kSharedBytes<Tf32Layout> <= 227 * 1024 - 1024);
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+// What stands before the first row and column: no number is less.
+constexpr float kLeast = -std::numeric_limits<float>::infinity();
+
+__device__ __forceinline__ uint32_t ToTf32(float x) {
+  uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
+__device__ __forceinline__ void StoreFloat(uint32_t to, float x) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(__float_as_uint(x)) : "memory");
+}
+// A NaN stays.
+__device__ __forceinline__ float Relu(float x) {
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(0.0F));
+  return y;
+}
+
+// Two positions of a plane from four pixels of two rows or channels.
+__device__ __forceinline__ void FillPositions(bool is_inside, uint32_t a, uint32_t b, uint32_t to) {
+  float4 x = LoadFloats(a), y = LoadFloats(b);
+  if (!is_inside) x = y = make_float4(0, 0, 0, 0);
+  StoreWords(to, ToTf32(x.x), ToTf32(x.y), ToTf32(y.x), ToTf32(y.y));
+  StoreWords(to + 128, ToTf32(x.z), ToTf32(x.w), ToTf32(y.z), ToTf32(y.w));
+}
+__device__ __forceinline__ void FillPosition(bool is_inside, uint32_t a, uint32_t b, uint32_t to) {
+  float2 x = LoadTwoFloats(a), y = LoadTwoFloats(b);
+  if (!is_inside) x = y = make_float2(0, 0);
+  StoreWords(to, ToTf32(x.x), ToTf32(x.y), ToTf32(y.x), ToTf32(y.y));
+}
+
+// One row of the convolution, from row pair `pair` of the ring on.
+__device__ __forceinline__ void ConvRow(float (&sums)[kSums],
+                                        const uint4 (&weights)[kStemTf32Steps], uint32_t ring,
+                                        int pair) {
+  using Layout = Tf32Layout;
+  WgmmaFence();
+#pragma unroll
+  for (int k = 0; k < kStemTf32Steps; ++k) {
+    const int q = (k + 2) / 6, e = k - (q == 0 ? 0 : 6 * q - 2);  // row pair, step inside
+    const uint32_t planes = ring + ((pair + q) & (2 * Layout::kRing - 1)) * Layout::kPair;
+    const uint64_t b = Descriptor(planes + e / 2 * kPlane + e % 2 * 256, 128, 128);
+    Wgmma(float(), sums, weights[k], b, k > 0);
+  }
+  WgmmaCommit();
+}
+
+// The pool along x: visit(h, c, largest) of columns 14 t + c of channel g + 8 h, in order.
+template <typename Visit>
+__device__ __forceinline__ void PoolRow(const float (&sums)[kSums], int lane, Visit visit) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const auto column = [&](int e, int j) { return sums[4 * j + 2 * h + e]; };
+    float before = __shfl_sync(~0u, column(1, 13), lane - 1);
+    if ((lane & 3) == 0) before = kLeast;
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      visit(h, e * kPooledPart, fmaxf(fmaxf(before, column(e, 0)), column(e, 1)));
+#pragma unroll
+      for (int q = 1; q < kPooledPart; ++q) {
+        visit(h, e * kPooledPart + q,
+              fmaxf(fmaxf(column(e, 2 * q - 1), column(e, 2 * q)), column(e, 2 * q + 1)));
+      }
+      before = column(e, 13);
+    }
+  }
+}
+
+// Where a thread stores its part of a pooled row: channels innermost, 32 of them in 128 bytes
+// (swizzled), the other 32 behind.
+struct Stage {
+  uint32_t at[4];  // channel g of columns 14 t + 2 k; those 8 columns on are swizzled alike
+
+  __device__ Stage(uint32_t stage, int lane, int warp) {
+    const int g = lane >> 2, t = lane & 3, unit = (warp & 1) * 4 + (g >> 2);
+    const uint32_t first =
+        stage + (warp >> 1) * Tf32Layout::kStageHalf + 14 * t * 128 + (g & 3) * 4;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) at[k] = first + ((unit ^ ((7 * t + k) & 3) << 1) << 4);
+  }
+  __device__ void Store(int h, int c, float x) const {
+    StoreFloat((at[c >> 1 & 3] ^ (h << 5 | (c & 1) << 4)) + c * 128, x);
+  }
+};
+
+// A pooled row that all threads have stored.
+__device__ __forceinline__ void SendRow(const StemPoolParameters& p, uint32_t stage, int thread,
+                                        int sync_name, int row) {
+  SharedFence();
+  if (thread == 0) StoresHaveRead();  // of the other stage, before anybody writes it again
+  NamedSync(sync_name, 128);
+  if (thread != 0) return;
+  StoreBox(p.pooled, stage, 0, row * kPooledColumns);
+  StoreBox(p.pooled, stage + Tf32Layout::kStageHalf, 32, row * kPooledColumns);
+}
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+
+struct Tf32 : Tf32Layout {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+
+  __device__ __forceinline__ static void FillPair(const Columns& columns, uint32_t from,
+                                                  uint32_t to) {
+    using Rows = RawRows<Raw>;
+    // Two rows or channels of each plane.
+    constexpr int kEven = 0, kOdd = Rows::kRow, kChannel = Rows::kChannel;
+    constexpr int kFrom[kPlanes][2] = {{kOdd, kOdd + kChannel},
+                                       {kOdd + 2 * kChannel, kEven + 2 * kChannel},
+                                       {kEven, kEven + kChannel}};
+#pragma unroll
+    for (int plane = 0; plane < kPlanes; ++plane) {
+      const uint32_t a = from + kFrom[plane][0], b = from + kFrom[plane][1];
+      const uint32_t at = to + plane * kPlane;
+      FillPositions(columns.has_first, a + columns.first, b + columns.first, at);
+      if (!columns.is_last) continue;
+      FillPosition(columns.has_third, a + columns.third, b + columns.third, at + 256);
+    }
+  }
+
+  template <int kStream>
+  __device__ __forceinline__ static void MultiplyAndPool(const StemPoolParameters& p,
+                                                         uint32_t barriers, uint32_t shared) {
+    constexpr int kStoreName = 1 + kStream;
+    const int thread = threadIdx.x & 127, lane = thread & 31, warp = thread >> 5;
+    const Stream<Tf32> stream(barriers, shared, kStream, p.rows);
+    const Stream<Tf32> other(barriers, shared, 1 - kStream, p.rows);
+    const int first = __shfl_sync(~0u, stream.first, 0), last = __shfl_sync(~0u, stream.last, 0);
+    uint4 weights[kStemTf32Steps];
+#pragma unroll
+    for (int k = 0; k < kStemTf32Steps; ++k) {
+      weights[k] = static_cast<const uint4*>(p.weights)[k * 128 + thread];
+    }
+    const int channel = warp * 16 + (lane >> 2);
+    const float bias[2] = {p.bias[channel], p.bias[channel + 8]};
+    float sums[kSums], carry[2][2 * kPooledPart];
+    int step = 0, stored = 0;
+    Turns<kStream> turns;
+    const auto multiply = [&](int pair) {
+      turns.Take();
+      ConvRow(sums, weights, stream.ring, pair);
+      turns.Pass();
+      WgmmaWait<0>(sums);
+    };
+    for (int row = first; row < last;) {
+      const Run run(row, last, p.image_rows);
+      stream.WaitFull(step);
+      stream.WaitFull(step + 1);
+      multiply(2 * step);
+      PoolRow(sums, lane, [&](int h, int c, float x) { carry[h][c] = x; });
+      if (run.begin == 0) {  // the row before is none of the image's
+#pragma unroll
+        for (int c = 0; c < 2 * kPooledPart; ++c) carry[0][c] = carry[1][c] = kLeast;
+      }
+      for (int y = run.begin; y < run.end; ++y, ++row, ++step) {
+        stream.WaitFull(step + 2);
+        multiply(2 * step + 1);
+        stream.Release(step, lane);
+        PoolRow(sums, lane, [&](int h, int c, float x) { carry[h][c] = fmaxf(carry[h][c], x); });
+        multiply(2 * step + 2);
+        const uint32_t stage = stream.stages + (stored++ & 1) * kStage;
+        const Stage mine(stage, lane, warp);
+        PoolRow(sums, lane, [&](int h, int c, float x) {
+          mine.Store(h, c, Relu(fmaxf(carry[h][c], x) + bias[h]));
+          carry[h][c] = x;
+        });
+        SendRow(p, stage, thread, kStoreName, row);
+      }
+      stream.Release(step, lane);
+      stream.Release(step + 1, lane);
+      step += 2;
+    }
+    turns.PassUntil(TurnsOf(other.first, other.last, p.image_rows, /*per_row=*/2));
+    if (thread == 0) StoresAreDone();
+  }
+
+#endif  // __CUDA_ARCH_FEAT_SM90_ALL
+};
+
+}  // namespace
+}  // namespace stem_pool
+
+KernelCall StemPoolTf32Call(const StemPoolParameters& parameters, int multiprocessors) {
+  return stem_pool::Call<stem_pool::Tf32>(parameters, multiprocessors);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,54 @@
+#include "runtime/kernels/cuda/gemm/gemv.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "runtime/base/integers.h"
+#include "runtime/kernels/cuda/gemm/gemv_nodes.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kVectorBytes = 16;  // a thread's load of a column
+
+// As few rounds over the depth as there can be, with as few warps as these need. Where a
+// multiprocessor has several blocks, one loads while another sums.
+int WarpsOf(const GemvParameters& p, int element_bytes, bool is_alone) {
+  const int parts = CeilDiv(p.depth, kVectorBytes / element_bytes * kWarp);
+  const int most = is_alone ? GemvMostWarps(p.rows) : kGemvMostWarps / 2;
+  const int rounds = std::max(CeilDiv(parts, most), 1);
+  const int results = kGemvColumns * (p.rows > 4 ? kGemvMostRows : p.rows);
+  return std::max(CeilDiv(parts, rounds), CeilDiv(results, kWarp));
+}
+
+}  // namespace
+
+// Products of few rows as ../gemv.cc says.
+absl::StatusOr<KernelCode> CompileGemv(const KernelRequest& request) {
+  const GemvNodes nodes = ReadGemv(request.unit);
+  Operands operands(request);
+  const KernelOperand x = operands.Of(request.unit.node().input(0));  // of a Cast or the product
+  const KernelOperand y = operands.Of(*request.unit.boundary.outputs[0]);
+  const DType dtype = nodes.dtype();
+  GemvParameters p{};
+  p.columns = static_cast<int>(y.dims().back());
+  p.rows = static_cast<int>(y.value->elements() / p.columns);
+  p.depth = static_cast<int>(x.dims().back());
+  p.epilogue = nodes.epilogue;
+  const int blocks = CeilDiv(p.columns, kGemvColumns);
+  const int warps = WarpsOf(p, BitsOf(dtype) / 8, blocks <= request.target.info.multiprocessors);
+  const LaunchShape shape{.grid = {static_cast<unsigned>(blocks)},
+                          .block = {static_cast<unsigned>(warps * kWarp)}};
+  KernelCall call = GemvCall(dtype, x.dtype(), shape, p);
+  call.next_uses_pdl_at = offsetof(GemvParameters, next_uses_pdl);
+  call.Bind(offsetof(GemvParameters, x), x.slot)
+      .Bind(offsetof(GemvParameters, w), nodes.Weights(operands));
+  nodes.Bind(call, offsetof(GemvParameters, epilogue), operands);
+  KernelCode code;
+  code.calls.push_back(std::move(call));
+  code.constants = operands.TakeConstants();
+  return code;
+}
+
+}  // namespace onnx_cudnn

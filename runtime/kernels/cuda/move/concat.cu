@@ -1,0 +1,169 @@
+#include "runtime/kernels/cuda/move/concat.h"
+
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/common/fast_divide.cuh"
+#include "runtime/kernels/cuda/move/row_parts.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kVectors = 2;  // of 16 bytes that a thread has in flight
+
+template <typename W>
+struct ConcatParameters {
+  const void* from[kMostParts];
+  void* to;
+  int64_t at[kMostParts + 1];  // columns of the output; the last: behind the last part
+  int64_t pitch[kMostParts];   // of a row of each part
+  int64_t bytes[kMostParts];   // of each part
+  int64_t first, last;         // columns of this launch, padding included
+  int64_t units;               // of the output
+  int count;
+  FastDivide<W> row;  // units of a row of the output
+};
+
+// Where a lane of the output comes from: column `column` of row `row`, in part `part`.
+template <typename W>
+struct Source {
+  W row, column;
+  int part;
+};
+
+template <typename W>
+__device__ __forceinline__ Source<W> SourceOf(const ConcatParameters<W>& p, W lane) {
+  Source<W> source;
+  source.column = p.row.Split(lane);
+  source.row = lane;
+  source.part = LastNotAfter<int64_t>(p.at, p.count, source.column);
+  return source;
+}
+
+template <typename W>
+__device__ __forceinline__ int64_t OffsetOf(const ConcatParameters<W>& p, const Source<W>& source) {
+  return static_cast<int64_t>(source.row) * p.pitch[source.part] +
+         static_cast<int64_t>(source.column) - p.at[source.part];
+}
+
+// Whether the vector from `source` on lies in one part.
+template <typename U, typename W>
+__device__ __forceinline__ bool IsRun(const ConcatParameters<W>& p, const Source<W>& source) {
+  const int64_t column = static_cast<int64_t>(source.column);
+  if (column < p.at[source.part] || column + kUnitsOf < U >> p.at[source.part + 1]) return false;
+  return sizeof(U) == 16 ||
+         IsLoadable(OffsetOf(p, source) * int64_t{sizeof(U)}, p.bytes[source.part]);
+}
+
+// Writes the units of a vector that are this launch's one by one.
+template <typename U, typename W>
+__device__ __forceinline__ void StoreWalk(const ConcatParameters<W>& p, W lane) {
+  Source<W> source = SourceOf(p, lane);
+  for (int i = 0; i < kUnitsOf<U>; ++i, ++source.column) {
+    if (static_cast<int64_t>(lane) + i >= p.units) return;
+    if (source.column == p.row.divisor) {
+      source.column = 0;
+      ++source.row;
+      source.part = 0;
+    }
+    const int64_t column = static_cast<int64_t>(source.column);
+    if (column < p.first || column >= p.last) continue;
+    while (source.part + 1 < p.count && column >= p.at[source.part + 1]) ++source.part;
+    const bool is_padding = column >= p.at[p.count];
+    static_cast<U*>(p.to)[lane + i] =
+        is_padding ? ZeroUnit<U>()
+                   : *(static_cast<const U*>(p.from[source.part]) + OffsetOf(p, source));
+  }
+}
+
+// Each thread writes kVectors × 16 aligned bytes of the output, a block's width apart.
+template <typename U, typename W>
+__global__ void __launch_bounds__(kThreads)
+    JoinRows(const __grid_constant__ ConcatParameters<W> p) {
+  WaitForLaunchBefore();
+  const W first = static_cast<W>(blockIdx.x) * (kThreads * kVectors) + threadIdx.x;
+  const void* from[kVectors];
+  int64_t at[kVectors];
+  bool are_runs = true;
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    const W lane = (first + v * kThreads) * kUnitsOf<U>;
+    const bool is_in = static_cast<int64_t>(lane) + kUnitsOf<U> <= p.units;
+    const Source<W> source = SourceOf(p, is_in ? lane : W{0});
+    from[v] = p.from[source.part];
+    at[v] = OffsetOf(p, source);
+    are_runs = are_runs && is_in && IsRun<U>(p, source);
+  }
+  if (are_runs) {
+    uint4 words[kVectors];
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      words[v] = LoadShifted<U>(from[v], at[v] * int64_t{sizeof(U)});
+    }
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const W lane = (first + v * kThreads) * kUnitsOf<U>;
+      *reinterpret_cast<uint4*>(static_cast<U*>(p.to) + lane) = words[v];
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int v = 0; v < kVectors; ++v) {
+    const W lane = (first + v * kThreads) * kUnitsOf<U>;
+    const int64_t left = p.units - static_cast<int64_t>(lane);
+    if (left <= 0) return;
+    const Source<W> source = SourceOf(p, lane);
+    if (left >= kUnitsOf<U> && IsRun<U>(p, source)) {
+      *reinterpret_cast<uint4*>(static_cast<U*>(p.to) + lane) =
+          LoadShifted<U>(p.from[source.part], OffsetOf(p, source) * int64_t{sizeof(U)});
+    } else {
+      StoreWalk<U>(p, lane);
+    }
+  }
+}
+
+// Parts [first, last) of the whole.
+template <typename U, typename W>
+KernelCall JoinCall(const RowParts& all, size_t first, size_t last) {
+  const int64_t unit = static_cast<int64_t>(sizeof(U)) / all.element_bytes;
+  ConcatParameters<W> p = {};
+  p.count = static_cast<int>(last - first);
+  p.units = all.rows * all.pitch / unit;
+  p.row = FastDivide<W>(all.pitch / unit);
+  for (int i = 0; i < p.count; ++i) {
+    const RowPart& part = all.parts[first + i];
+    p.at[i] = part.at / unit;
+    p.at[i + 1] = (part.at + part.run) / unit;
+    p.pitch[i] = part.pitch / unit;
+    p.bytes[i] = all.rows * part.pitch * all.element_bytes;
+  }
+  p.first = p.at[0];
+  p.last = last == all.parts.size() ? all.pitch / unit : p.at[p.count];
+  constexpr int64_t kBlockUnits = int64_t{kThreads} * kVectors * kUnitsOf<U>;
+  const LaunchShape shape = {
+      .grid = {.x = static_cast<unsigned>((p.units + kBlockUnits - 1) / kBlockUnits)},
+      .block = {.x = kThreads}};
+  KernelCall call = KernelCall::Of(JoinRows<U, W>, shape, p);
+  for (int i = 0; i < p.count; ++i) {
+    call.Bind(offsetof(ConcatParameters<W>, from) + i * sizeof(void*), all.parts[first + i].slot);
+  }
+  call.Bind(offsetof(ConcatParameters<W>, to), all.whole);
+  return call;
+}
+
+}  // namespace
+
+std::vector<KernelCall> JoinRowsCalls(const RowParts& all) {
+  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);  // a grid may exceed the units
+  std::vector<KernelCall> calls;
+  for (size_t first = 0; first < all.parts.size(); first += kMostParts) {
+    const size_t last = std::min(first + kMostParts, all.parts.size());
+    calls.push_back(VisitUnit(UnitBytesOf(all), [&](auto unit) {
+      using U = decltype(unit);
+      return all.rows * all.pitch < kMostNarrow ? JoinCall<U, uint32_t>(all, first, last)
+                                                : JoinCall<U, uint64_t>(all, first, last);
+    }));
+  }
+  return calls;
+}
+
+}  // namespace onnx_cudnn

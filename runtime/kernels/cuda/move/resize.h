@@ -1,0 +1,65 @@
+// Resize: parameters and launch of resize.cu.
+#pragma once
+
+#include <vector>
+
+#include "onnx_cudnn/dtype.h"
+#include "runtime/kernels/cuda/common/fast_divide.cuh"
+#include "runtime/kernels/cuda/common/kernel_call.h"
+
+namespace onnx_cudnn {
+
+inline constexpr int kMostResizeAxes = 8;
+
+enum class ResizeCoordinates : uint8_t {
+  kHalfPixel,
+  kHalfPixelSymmetric,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kCrop,                 // tf_crop_and_resize
+  kHalfPixelForNearest,  // tf_half_pixel_for_nn
+};
+enum class ResizeRounding : uint8_t { kPreferFloor, kPreferCeil, kFloor, kCeil };
+enum class ResizeKind : uint8_t { kNearest, kLinear, kCubic };
+enum class ResizePolicy : uint8_t { kStretch, kNotLarger, kNotSmaller };
+
+struct ResizeOptions {
+  ResizeKind kind = ResizeKind::kNearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
+  ResizeRounding rounding = ResizeRounding::kPreferFloor;
+  ResizePolicy policy = ResizePolicy::kStretch;
+  double cubic_a = -0.75;
+  float outside = 0;          // extrapolation_value
+  uint64_t outside_bits = 0;  // as an element
+  bool antialias = false, exclude_outside = false;
+};
+
+// One dim of x, in the order in which elements lie in memory, the outermost first.
+struct ResizeDim {
+  int in = 1, out = 1;
+  int64_t in_stride = 0, out_stride = 0;  // elements
+  int scale = -1;                         // its position among `axes`; -1: it is not resized
+  int most_taps = 1;                      // inputs that an output takes at most
+};
+
+// What says how far: read on the device, once a launch.
+struct ResizeScales {
+  Slot scales, sizes, roi;
+  bool has_scales = false;  // else sizes
+  bool has_roi = false;
+  DType roi_dtype = DType::kF32;
+  int axes = 0;  // of each of the three lists; roi has twice as many
+};
+
+struct ResizeCalls {
+  std::vector<KernelCall> calls;
+  int64_t workspace_bytes = 0;
+};
+
+// Tables of indices and weights into the workspace, then y from x. Lanes of no element are not
+// written. y has one element or more.
+ResizeCalls MakeResize(DType dtype, std::vector<ResizeDim> dims, const ResizeOptions& options,
+                       const ResizeScales& scales, Slot x, Slot y);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,24 @@
+// Routes that a thread of the device writes for a Move.
+#pragma once
+
+#include "runtime/kernels/cuda/move/move.h"
+
+namespace onnx_cudnn {
+
+__device__ __forceinline__ void ClearRoutes(Routes& routes) {
+  routes.base = 0;
+  for (int a = 0; a < kMostMoveAxes; ++a) routes.axes[a] = {};
+}
+
+// After a fault there is no source anywhere. A Move of no dims has one axis.
+__device__ __forceinline__ void EndRoutes(uint64_t fault, int rank, Routes& routes,
+                                          uint64_t* fault_word) {
+  if (fault != 0) {
+    *fault_word = fault;
+    ClearRoutes(routes);
+  } else if (rank == 0) {
+    routes.axes[0].high = 1;
+  }
+}
+
+}  // namespace onnx_cudnn

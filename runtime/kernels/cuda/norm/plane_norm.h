@@ -1,0 +1,41 @@
+// Normalization of planes of channels by their own mean and variance: what plane_norm.cc and
+// mean_variance_norm.cc ask of plane_norm.cu.
+#pragma once
+
+#include <vector>
+
+#include "runtime/kernels/cuda/norm/affine.h"
+
+namespace onnx_cudnn {
+
+// Groups of neighbouring channels of one image share their statistics.
+//   y = (x - mean) · inverse · scale[c] + bias[c],  inverse = 1 / sqrt(variance + epsilon)
+// Without factors scale is 1 and bias 0. Deviates: inverse = 1 / (sqrt(variance) + epsilon).
+struct PlaneNormOptions {
+  int64_t groups = 1;         // of the channels; a divisor of their number
+  bool joins_images = false;  // one statistic for all images
+  bool has_factors = true;
+  bool deviates = false;
+  double epsilon = 1e-5;
+  // Where large channels-last planes are normalized.
+  int multiprocessors = 1;
+  int64_t l2_bytes = 0;
+};
+
+struct PlaneNormSlots {
+  Slot x, scale, bias, y;
+};
+
+struct PlaneNormCalls {
+  std::vector<KernelCall> calls;
+  int64_t workspace_bytes = 0;
+};
+
+// One launch where the registers of a block hold the planes that belong together. Larger ones are
+// read twice: channels-last by one launch after a fill, row-major by three (moments of parts,
+// factors of channels, the result). x has an element or more; scale and bias are of `dtype`.
+// Padding of y becomes zero.
+PlaneNormCalls PlaneNorm(DType dtype, const PlaneLanes& lanes, const PlaneNormOptions& options,
+                         const PlaneNormSlots& slots);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,59 @@
+// Element-wise Nodes as a program for chain_epilogue.cuh.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/kernels/cuda/common/operands.h"
+#include "runtime/kernels/cuda/pointwise/chain_epilogue.h"
+#include "runtime/ops/pointwise.h"
+
+namespace onnx_cudnn {
+
+// Appends chains to one program. Every operand and output broadcasts to, or has, the dims
+// [N, C, spatial…] of the images that the kernel computes on.
+class ChainBuilder {
+ public:
+  // The Values that chains may read from memory are those of `unit`'s boundary.
+  ChainBuilder(const Unit& unit, Operands& operands) : unit_(unit), operands_(operands) {}
+
+  // One chain: `start` lies in register 0 (nullptr: nothing does); the element-wise `nodes`, in
+  // topological order, follow. Those of their outputs, and `start`, that the Unit writes are
+  // stored. `result`, where it is not nullptr, ends in register 0.
+  //   along_columns  a thread's lanes are neighbours along the width, else along channels
+  //   errors         Unimplemented, with the reason, for what the program cannot hold: types other
+  //                  than f32, f16, bf16 and bool in between, sines, too many steps
+  absl::Status Add(const Value* start, const std::vector<const Node*>& nodes, const Value* result,
+                   absl::Span<const int64_t> dims, bool along_columns);
+
+  const ChainProgram& program() const { return program_; }
+  int segments() const { return segments_; }
+  // Of the first load of `segment` of a tensor as large as `dims`, of that dtype and aligned; -1:
+  // there is none. What a kernel fetches early.
+  int FullOperand(int segment, absl::Span<const int64_t> dims, DType dtype) const;
+  // Binds the addresses of a ChainProgram that lies `at` bytes into a call's parameters.
+  void Bind(KernelCall& call, size_t at) const;
+
+ private:
+  struct Bound {
+    const Value* value;
+    Slot slot;
+  };
+  class Assembly;
+
+  absl::Status CheckNode(const Node& node) const;
+  absl::StatusOr<int> OperandOf(const Value& value, absl::Span<const int64_t> dims,
+                                bool along_columns);
+  absl::StatusOr<int> OutputOf(const Value& value, absl::Span<const int64_t> dims,
+                               bool along_columns);
+  absl::StatusOr<int> ConstantOf(double value);
+
+  const Unit& unit_;
+  Operands& operands_;
+  ChainProgram program_ = {};
+  int segments_ = 0, steps_ = 0, constants_ = 0;
+  std::vector<Bound> loads_, stores_;
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,166 @@
+// The machine of fused element-wise ops. A thread takes vectors of neighbouring lanes in strides of
+// the grid. Operands that lie as the outputs do are copied to shared memory kPointwiseStages - 1
+// vectors ahead, each thread its own lanes, so that loads stay in flight however many registers the
+// program takes and nobody has to wait for another thread. Registers of the machine are registers
+// of the thread: every access to them is a switch over constants.
+#include "runtime/kernels/cuda/pointwise/pointwise.h"
+
+#include <cstddef>
+
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/pointwise/pointwise_codes.cuh"
+#include "runtime/kernels/cuda/pointwise/pointwise_lanes.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+using namespace lanes;  // NOLINT: they are this file's other half
+using Code = PointwiseCode;
+using Parameters = PointwiseParameters;
+
+template <typename Cell, bool kRare, int n>
+__device__ __forceinline__ void Run(const PointwiseInstruction& instruction, Cell (&a)[n],
+                                    const Cell (&b)[n]) {
+  if constexpr (std::is_same_v<Cell, float>) {
+    Compute<kRare>(instruction.code, a, b,
+                   __uint_as_float(static_cast<uint32_t>(instruction.number)));
+  } else {
+    VisitType(instruction.type, [&](auto type) {
+      using T = decltype(type);
+      T x[n], y[n];
+#pragma unroll
+      for (int i = 0; i < n; ++i) {
+        x[i] = FromCell<T>(a[i]);
+        y[i] = FromCell<T>(b[i]);
+      }
+      Compute<kRare>(instruction.code, x, y, FromCell<T>(Wide{instruction.number}));
+#pragma unroll
+      for (int i = 0; i < n; ++i) a[i] = ToCell<Cell>(x[i]);
+    });
+  }
+}
+
+template <typename Cell>
+__device__ __forceinline__ Cell NumberOf(const PointwiseInstruction& instruction) {
+  if constexpr (std::is_same_v<Cell, float>) {
+    return __uint_as_float(static_cast<uint32_t>(instruction.number));
+  } else {
+    return {instruction.number};
+  }
+}
+
+// The registers of the machine. `which` is a number that the compiler sees only in its cases.
+template <typename Cell, int count, int n>
+struct Registers {
+  Cell at[count][n];
+
+  __device__ __forceinline__ void Read(int which, Cell (&to)[n]) const {
+#pragma unroll
+    for (int r = 0; r < count; ++r) {
+      if (which != r) continue;
+#pragma unroll
+      for (int i = 0; i < n; ++i) to[i] = at[r][i];
+    }
+  }
+  __device__ __forceinline__ void Write(int which, const Cell (&from)[n]) {
+#pragma unroll
+    for (int r = 0; r < count; ++r) {
+      if (which != r) continue;
+#pragma unroll
+      for (int i = 0; i < n; ++i) at[r][i] = from[i];
+    }
+  }
+};
+
+// The program on one vector.
+template <typename Cell, bool kRare, int count, int n>
+__device__ __forceinline__ void Execute(const Parameters& p, const Position& position) {
+  Registers<Cell, count, n> registers;
+  Cell a[n];
+  uint32_t conditions = 0;
+  for (int at = 0; at < p.instructions; ++at) {
+    const PointwiseInstruction& instruction = p.program[at];
+    Cell b[n];
+    if (instruction.source == PointwiseSource::kOperand) {
+      LoadOperand(p, instruction.index, position, b);
+    } else if (instruction.source == PointwiseSource::kRegister) {
+      registers.Read(instruction.index, b);
+    } else if (instruction.source == PointwiseSource::kNumber) {
+#pragma unroll
+      for (int i = 0; i < n; ++i) b[i] = NumberOf<Cell>(instruction);
+    }
+    if (instruction.code == Code::kStore) {
+      if (p.inner_elements > 0) ClearPadding(p, position, a);
+      Store(p.outputs[instruction.index], position, a);
+    } else if (instruction.code == Code::kTest) {
+      conditions = 0;
+#pragma unroll
+      for (int i = 0; i < n; ++i) {
+        bool holds;
+        if constexpr (std::is_same_v<Cell, float>) {
+          holds = a[i] != 0.0F;
+        } else {
+          holds = a[i].bits != 0;  // of a condition, which is 0 or 1 in any type
+        }
+        conditions |= holds ? 1u << i : 0;
+      }
+    } else if (instruction.code == Code::kSelect) {
+#pragma unroll
+      for (int i = 0; i < n; ++i) a[i] = conditions >> i & 1 ? b[i] : a[i];
+    } else if (instruction.code == Code::kConvert) {
+      Convert(instruction.source_type, instruction.type, a);
+    } else {
+      Run<Cell, kRare>(instruction, a, b);
+    }
+    if (instruction.rounded != DType::kUndefined) Round(instruction.rounded, instruction.type, a);
+    if (instruction.saved_in >= 0) registers.Write(instruction.saved_in, a);
+  }
+}
+
+template <typename Cell, bool kRare, PointwiseMachine machine>
+__global__ void __launch_bounds__(kPointwiseThreads, LimitsOf(machine).blocks)
+    RunProgram(const __grid_constant__ Parameters p) {
+  WaitForLaunchBefore();
+  constexpr int kVector = LimitsOf(machine).vector, kStages = kPointwiseStages;
+  extern __shared__ __align__(16) std::byte stages[];
+  const uint32_t shared = SharedAddressOf(stages);
+  const int64_t step = int64_t{gridDim.x} * kPointwiseThreads * kVector;
+  int64_t lane = (int64_t{blockIdx.x} * kPointwiseThreads + threadIdx.x) * kVector;
+#pragma unroll
+  for (int s = 0; s + 1 < kStages; ++s) {
+    if (lane + s * step < p.lanes) Stage<kVector>(p, lane + s * step, shared + s * p.stage_bytes);
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+  int stage = 0;
+  for (; lane < p.lanes; lane += step) {
+    const int64_t next = lane + (kStages - 1) * step;
+    const int free = stage == 0 ? kStages - 1 : stage - 1;
+    if (next < p.lanes) Stage<kVector>(p, next, shared + free * p.stage_bytes);
+    asm volatile("cp.async.commit_group;" ::: "memory");  // of nothing too: the wait counts them
+    asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 1) : "memory");
+    const int64_t left = p.lanes - lane;
+    const uint32_t present = left < kVector ? static_cast<uint32_t>(left) : kVector;
+    Execute<Cell, kRare, LimitsOf(machine).registers, kVector>(
+        p, {lane, present, shared + stage * p.stage_bytes});
+    stage = stage + 1 == kStages ? 0 : stage + 1;
+  }
+}
+
+}  // namespace
+
+KernelCall PointwiseCall(PointwiseMachine machine, const LaunchShape& shape,
+                         const PointwiseParameters& parameters) {
+  using M = PointwiseMachine;
+  switch (machine) {
+    case M::kNarrow:
+      return KernelCall::Of(RunProgram<float, false, M::kNarrow>, shape, parameters);
+    case M::kNarrowFull:
+      return KernelCall::Of(RunProgram<float, true, M::kNarrowFull>, shape, parameters);
+    case M::kWide:
+      return KernelCall::Of(RunProgram<Wide, false, M::kWide>, shape, parameters);
+    default:
+      return KernelCall::Of(RunProgram<Wide, true, M::kWideFull>, shape, parameters);
+  }
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,33 @@
+// From a program of the element-wise machine to a chain of pointwise_chain.h.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/kernels/cuda/common/operands.h"
+#include "runtime/kernels/cuda/pointwise/pointwise_chain.h"
+#include "runtime/kernels/cuda/pointwise/pointwise_layout.h"
+#include "runtime/kernels/cuda/pointwise/pointwise_program.h"
+
+namespace onnx_cudnn {
+
+struct PointwiseChain {
+  DType dtype;
+  ChainArithmetic arithmetic;
+  std::vector<AccumulatorStep> steps;  // after the read of the first operand
+  std::vector<int> reads;  // operands of the program, in the order in which steps read them
+};
+
+// Nothing: the tensors are not all f16, bf16 or f32 alike, or the program has codes that chains
+// lack, starts with anything but an operand, saves more than one result at once or is too long.
+std::optional<PointwiseChain> ChainOf(const PointwiseProgram& program);
+
+// The program as one launch; nothing: ChainOf gives nothing, the outputs have padding, or an
+// operand broadcasts along more than what lies outside and inside of its elements. `operands` and
+// `outputs` are parallel to the program's, `layout` is theirs.
+std::optional<KernelCall> CompileChain(const PointwiseProgram& program, const LaneLayout& layout,
+                                       const std::vector<KernelOperand>& operands,
+                                       const std::vector<KernelOperand>& outputs,
+                                       const DeviceInfo& info);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,205 @@
+// Common element-wise forms. What is to be computed is asked once for all lanes of a thread.
+#include "runtime/kernels/cuda/pointwise/pointwise_simple.h"
+
+#include "runtime/kernels/cuda/common/activation.cuh"
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/common/packed.cuh"
+#include "runtime/kernels/cuda/pointwise/pointwise_codes.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kLanes = 16;  // of one thread, in registers as f32, their vectors in flight together
+// With fewer lanes than this many blocks of kLanes would take, each thread takes one vector.
+constexpr int64_t kManyBlocks = 512;
+
+// x = x ∘ y(i).
+template <int n, typename Y>
+__device__ __forceinline__ void Join(const SimpleParameters& p, float (&x)[n], Y y) {
+  const auto map = [&](auto f) {
+#pragma unroll
+    for (int i = 0; i < n; ++i) x[i] = f(x[i], y(i));
+  };
+  switch (p.join) {
+    case SimpleJoin::kNone:
+      return;
+    case SimpleJoin::kAdd:
+      return map([](float a, float b) { return a + b; });
+    case SimpleJoin::kSub:
+      if (p.is_reversed) return map([](float a, float b) { return b - a; });
+      return map([](float a, float b) { return a - b; });
+    case SimpleJoin::kMul:
+      return map([](float a, float b) { return a * b; });
+    case SimpleJoin::kDiv:
+      if (p.is_reversed) return map([](float a, float b) { return b / a; });
+      return map([](float a, float b) { return a / b; });
+    case SimpleJoin::kMax:
+      return map([](float a, float b) { return Maximum(a, b); });
+    case SimpleJoin::kMin:
+      return map([](float a, float b) { return Minimum(a, b); });
+  }
+}
+
+__device__ __forceinline__ int64_t OffsetOf(const SimpleParameters& p, int64_t lane) {
+  uint32_t rest = static_cast<uint32_t>(lane);
+  int64_t offset = 0;
+  for (int axis = p.axes - 1; axis >= 0; --axis) {
+    offset += int64_t{p.extents[axis].Split(rest)} * p.strides[axis];
+  }
+  return offset;
+}
+
+// n elements from `from`, of which the tensor has `present`; others are the last one.
+template <int n, typename E>
+__device__ __forceinline__ Vector<E, n> LoadPresent(const E* from, int present) {
+  if (present >= n) return LoadVector<n>(from);
+  Vector<E, n> elements;
+#pragma unroll
+  for (int i = 0; i < n; ++i) elements[i] = from[i < present ? i : 0];
+  return elements;
+}
+template <int n, typename E>
+__device__ __forceinline__ void StorePresent(E* to, const Vector<E, n>& elements, int present) {
+  if (present >= n) return StoreVector(to, elements);
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    if (i < present) to[i] = elements[i];
+  }
+}
+
+template <int n, typename E>
+__device__ __forceinline__ Vector<E, n> LoadBroadcast(const SimpleParameters& p, int64_t lane) {
+  const E* from = static_cast<const E*>(p.b) + OffsetOf(p, lane);
+  if (!p.repeats) return LoadVector<n>(from);
+  const E element = *from;
+  Vector<E, n> elements;
+#pragma unroll
+  for (int i = 0; i < n; ++i) elements[i] = element;
+  return elements;
+}
+
+// Every block but the last one has all its lanes, and asks for none of them.
+template <typename A, typename Y, SimpleOperand operand, int vectors>
+__global__ void __launch_bounds__(kThreads, 5)
+    RunSimple(const __grid_constant__ SimpleParameters p) {
+  WaitForLaunchBefore();
+  constexpr int kNarrowest = sizeof(A) < sizeof(Y) ? sizeof(A) : sizeof(Y);
+  constexpr int kVector = SimpleVector(kNarrowest), kStep = kThreads * kVector;
+  constexpr int kRights = operand == SimpleOperand::kNone ? 1 : vectors;
+  using Loaded = Packed<A, kVector>;
+  const int64_t start = int64_t{blockIdx.x} * (vectors * kStep);
+  const int own = static_cast<int>(threadIdx.x) * kVector;
+  const bool is_whole = p.lanes - start >= vectors * kStep;
+  const int present = is_whole ? vectors * kStep : static_cast<int>(p.lanes - start) - own;
+  const A* a = static_cast<const A*>(p.a) + start + own;
+  const A* b = static_cast<const A*>(p.b) + start + own;
+  Loaded left[vectors] = {}, right[kRights] = {};
+  if (is_whole) {
+#pragma unroll
+    for (int k = 0; k < vectors; ++k) left[k] = Loaded(LoadVector<kVector>(a + k * kStep));
+    if constexpr (operand == SimpleOperand::kFull) {
+#pragma unroll
+      for (int k = 0; k < vectors; ++k) right[k] = Loaded(LoadVector<kVector>(b + k * kStep));
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < vectors; ++k) {
+      if (present <= k * kStep) continue;
+      left[k] = Loaded(LoadPresent<kVector>(a + k * kStep, present - k * kStep));
+      if constexpr (operand == SimpleOperand::kFull) {
+        right[k] = Loaded(LoadPresent<kVector>(b + k * kStep, present - k * kStep));
+      }
+    }
+  }
+  if constexpr (operand == SimpleOperand::kBroadcast) {
+#pragma unroll
+    for (int k = 0; k < vectors; ++k) {
+      if (present <= k * kStep) continue;
+      right[k] = Loaded(LoadBroadcast<kVector, A>(p, start + own + k * kStep));
+    }
+  }
+  float x[vectors * kVector];
+#pragma unroll
+  for (int k = 0; k < vectors; ++k) {
+    float numbers[kVector];
+    WidenAll(left[k].Elements(), numbers);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) x[k * kVector + i] = numbers[i];
+  }
+  float others[kRights][kVector];
+#pragma unroll
+  for (int k = 0; k < kRights; ++k) WidenAll(right[k].Elements(), others[k]);
+  Join(p, x, [&](int i) {
+    if constexpr (operand == SimpleOperand::kNone) return p.number;
+    return others[kRights == 1 ? 0 : i / kVector][i % kVector];
+  });
+  if (p.rounds) Map(x, [](float v) { return Rounded<Y>(v); });
+  Activate<Y>(p.activation, x);
+  Y* y = static_cast<Y*>(p.y) + start + own;
+#pragma unroll
+  for (int k = 0; k < vectors; ++k) {
+    float numbers[kVector];
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) numbers[i] = x[k * kVector + i];
+    const Vector<Y, kVector> result = NarrowAll<Y>(numbers);
+    if (is_whole) {
+      StoreVector(y + k * kStep, result);
+    } else if (present > k * kStep) {
+      StorePresent(y + k * kStep, result, present - k * kStep);
+    }
+  }
+}
+
+LaunchShape ShapeOf(int64_t lanes, int lanes_per_thread) {
+  const int64_t per_block = int64_t{kThreads} * lanes_per_thread;
+  LaunchShape shape;
+  shape.grid.x = static_cast<unsigned>((lanes + per_block - 1) / per_block);
+  shape.block.x = kThreads;
+  return shape;
+}
+
+template <typename E, SimpleOperand operand>
+KernelCall CallOf(const SimpleParameters& p) {
+  constexpr int kVector = SimpleVector(sizeof(E));
+  if (p.lanes < kManyBlocks * kThreads * kLanes) {
+    return KernelCall::Of(RunSimple<E, E, operand, 1>, ShapeOf(p.lanes, kVector), p);
+  }
+  return KernelCall::Of(RunSimple<E, E, operand, kLanes / kVector>, ShapeOf(p.lanes, kLanes), p);
+}
+
+template <typename F>
+KernelCall VisitSimple(DType dtype, F f) {
+  return DTypeVisitor<KernelCall, Half, BHalf, float>::Visit(dtype, f);
+}
+
+}  // namespace
+
+KernelCall SimpleCall(DType dtype, SimpleOperand operand, const SimpleParameters& parameters) {
+  return VisitSimple(dtype, [&](auto element) {
+    using E = decltype(element);
+    switch (operand) {
+      case SimpleOperand::kNone:
+        return CallOf<E, SimpleOperand::kNone>(parameters);
+      case SimpleOperand::kFull:
+        return CallOf<E, SimpleOperand::kFull>(parameters);
+      default:
+        return CallOf<E, SimpleOperand::kBroadcast>(parameters);
+    }
+  });
+}
+
+KernelCall SimpleCast(DType from, DType to, const SimpleParameters& parameters) {
+  return VisitSimple(from, [&](auto source) {
+    return VisitSimple(to, [&](auto target) {
+      using A = decltype(source);
+      using Y = decltype(target);
+      constexpr int kNarrowest = sizeof(A) < sizeof(Y) ? sizeof(A) : sizeof(Y);
+      constexpr int kVector = SimpleVector(kNarrowest);
+      return KernelCall::Of(RunSimple<A, Y, SimpleOperand::kNone, kLanes / kVector>,
+                            ShapeOf(parameters.lanes, kLanes), parameters);
+    });
+  });
+}
+
+}  // namespace onnx_cudnn

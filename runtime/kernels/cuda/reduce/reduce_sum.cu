@@ -1,0 +1,36 @@
+// ReduceSum, ReduceMean, ReduceL1, ReduceSumSquare, ReduceLogSum; ReduceL2 of f16 and f64.
+#include "runtime/kernels/cuda/reduce/reduce_sum.cuh"
+
+namespace onnx_cudnn {
+namespace {
+
+template <typename T>
+struct SumType {
+  using type = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+};
+template <>
+struct SumType<float> {
+  using type = float;
+};
+template <>
+struct SumType<Half> : SumType<float> {};
+template <>
+struct SumType<BHalf> : SumType<float> {};
+template <>
+struct SumType<double> {
+  using type = double;
+};
+
+}  // namespace
+
+ReduceCalls SumCalls(const ReduceLanes& lanes, const ReduceOptions& options, Slot x, Slot y) {
+  using Visitor =
+      DTypeVisitor<ReduceCalls, float, Half, BHalf, double, int32_t, uint32_t, int64_t, uint64_t>;
+  return Visitor::Visit(options.dtype, [&](auto e) {
+    using T = decltype(e);
+    const SumOp<T, typename SumType<T>::type> op{options.prepare, options.finish};
+    return ReduceBy(op, lanes, x, y);
+  });
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,85 @@
+// What blocks do with pairs in shared memory.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/kernels/cuda/reduce/sort_pairs.h"
+
+namespace onnx_cudnn {
+
+inline constexpr int kSortThreads = kSortTile / 2;  // of a block: each exchanges one couple at once
+
+__device__ __forceinline__ bool IsBefore(SmallPair a, SmallPair b) { return a < b; }
+__device__ __forceinline__ bool IsBefore(const WidePair& a, const WidePair& b) {
+  return a.key < b.key || (a.key == b.key && a.place < b.place);
+}
+
+// f(P{}) with the kind of pair.
+template <typename F>
+auto VisitPair(bool are_wide, F&& f) {
+  if (are_wide) return f(WidePair{});
+  return f(SmallPair{});
+}
+
+template <typename P>
+__device__ __forceinline__ P PairOf(uint64_t key, uint64_t place) {
+  if constexpr (sizeof(P) == 8) {
+    return key << 32 | place;
+  } else {
+    return P{key, place};
+  }
+}
+// Behind every pair that is one.
+template <typename P>
+__device__ __forceinline__ P LastPair() {
+  if constexpr (sizeof(P) == 8) {
+    return ~uint64_t{0};
+  } else {
+    return P{~uint64_t{0}, ~uint64_t{0}};
+  }
+}
+__device__ __forceinline__ bool IsLast(SmallPair p) { return p == ~uint64_t{0}; }
+__device__ __forceinline__ bool IsLast(const WidePair& p) { return p.place == ~uint64_t{0}; }
+__device__ __forceinline__ uint64_t KeyOf(SmallPair p) { return p >> 32; }
+__device__ __forceinline__ uint64_t KeyOf(const WidePair& p) { return p.key; }
+__device__ __forceinline__ uint64_t PlaceIn(SmallPair p) { return p & 0xffffffffu; }
+__device__ __forceinline__ uint64_t PlaceIn(const WidePair& p) { return p.place; }
+
+template <typename P>
+__device__ __forceinline__ void Exchange(P& a, P& b, bool ascends) {
+  const P first = a, second = b;
+  if (IsBefore(second, first) != ascends) return;
+  a = second;
+  b = first;
+}
+
+// The lower one of the couple of `stride` apart that thread t exchanges.
+__device__ __forceinline__ int64_t LowerOf(int64_t t, int64_t stride) {
+  return 2 * t - (t & (stride - 1));
+}
+
+// One pass of Batcher's network over the tile: couples of all strides below `size`.
+template <typename P>
+__device__ __forceinline__ void MergeTile(P* tile, int size, bool ascends) {
+  for (int stride = size / 2; stride > 0; stride /= 2) {
+    const int i = static_cast<int>(LowerOf(threadIdx.x, stride));
+    Exchange(tile[i], tile[i + stride], ascends);
+    __syncthreads();
+  }
+}
+
+// Sorts each `group` (a power of two up to kSortTile) of neighbours; all kSortThreads take part.
+// The tile was filled before a barrier, and is read after the last one.
+template <typename P>
+__device__ __forceinline__ void SortGroups(P* tile, int group, bool ascends) {
+  for (int size = 2; size <= group; size *= 2) {
+    for (int stride = size / 2; stride > 0; stride /= 2) {
+      const int i = static_cast<int>(LowerOf(threadIdx.x, stride));
+      const bool is_last = size == group;
+      Exchange(tile[i], tile[i + stride], is_last ? ascends : (i & size) == 0);
+      __syncthreads();
+    }
+  }
+}
+
+}  // namespace onnx_cudnn

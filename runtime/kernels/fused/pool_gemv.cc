@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/conv/conv_shapes.h"
+#include "runtime/kernels/gemm/gemv.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using NodeList = std::vector<const Node*>;
+
+constexpr int kChannels = 1;             // the dim
+constexpr int64_t kBlocks = 8;           // of a cluster, that share the channels
+constexpr int64_t kMostChannels = 2048;  // 256 a block
+constexpr int64_t kMostPixels = 512;     // of all images: what a block's loops are made for
+// Of all images, beyond which two launches are faster: one H200 took 3.65, 6.4 and 11.9 µs for 1, 2
+// and 8 images of 7×7 and 2,048 channels, where pool and gemv take 5.1, 5.3 and 6.6.
+constexpr int64_t kMostElements = 131'072;
+
+// A block reads its channels of every pixel: fitted to the same.
+constexpr double kBlockBytesPerUs = 2e4;
+
+bool IsPool(const Node& node) { return node.domain().empty() && node.op() == "GlobalAveragePool"; }
+
+// Whether `node` gives its input 0 other dims.
+bool IsView(const Node& node) {
+  constexpr std::array kViews = {"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+  return node.domain().empty() &&
+         std::find(kViews.begin(), kViews.end(), node.op()) != kViews.end();
+}
+
+// The product of what `node`, a pooling or a view of one, writes; nullptr: others read it.
+const Node* ProductBehind(const Node& node) {
+  const Node* at = &node;
+  while (at != nullptr && !IsGemv(*at)) {
+    const Value& v = at->output(0);
+    const bool goes_on = (IsPool(*at) || IsView(*at)) && v.has_one_use() && !v.uses().empty();
+    at = goes_on && v.uses()[0].index == 0 ? v.uses()[0].node : nullptr;
+  }
+  return at;
+}
+
+// GlobalAveragePool, views of its result, Gemm or MatMul, each the only reader of the one before.
+std::vector<NodeList> FromPool(const Node& anchor) {
+  const Node* node = ProductBehind(anchor);
+  if (node == nullptr) return {};
+  NodeList nodes = {node};
+  while (!IsPool(*node)) {
+    const Value& v = node->input(0);
+    node = v.producer();
+    if (node == nullptr || !(IsPool(*node) || IsView(*node))) return {};
+    if (!v.has_one_use() || !v.is_static()) return {};
+    nodes.insert(nodes.begin(), node);
+  }
+  return {nodes};
+}
+
+Support TakesPoolAndProduct(const Unit& core) {
+  const Node& product = *core.nodes.back();
+  if (Support s = CheckGemv(product); !s) return s;
+  if (core.boundary.inputs.size() != 1) return Support::No("it has not one operand");
+  const Value &x = *core.boundary.inputs[0], &rows = product.input(0);
+  if (x.rank() <= kChannels + 1 || x.elements() == 0) return Support::No("it has no pixels");
+  const int64_t channels = x.dim(kChannels);
+  if (rows.dim(rows.rank() - 1) != channels) {
+    return Support::No(absl::StrCat(rows.name(), " is ", ToString(rows.type()), ", not rows of ",
+                                    channels, " channels"));
+  }
+  if (channels > kMostChannels) {
+    return Support::No(absl::StrCat(channels, " channels are more than ", kMostChannels));
+  }
+  const int64_t pixels = x.elements() / channels;
+  if (pixels > kMostPixels) {
+    return Support::No(absl::StrCat(pixels, " pixels are more than ", kMostPixels));
+  }
+  if (x.elements() <= kMostElements) return Support::Yes();
+  return Support::No(absl::StrCat(x.elements(), " elements are more than ", kMostElements));
+}
+
+std::vector<Formats> ChannelsLastToRowMajor(const Unit& unit, const Target&) {
+  return {{.inputs = {InLayout(*unit.boundary.inputs[0], Layout::kChannelsLast)},
+           .outputs = {InLayout(*unit.boundary.outputs[0], Layout::kRowMajor)}}};
+}
+
+double Us(const Unit& unit, const Cost& roofline, const Target&) {
+  const auto image = static_cast<double>(unit.boundary.inputs[0]->bytes());
+  const double others = static_cast<double>(roofline.bytes) - image;
+  const double us = kGemvFixedUs + others / kGemvBytesPerUs + image / kBlocks / kBlockBytesPerUs;
+  return std::max(us, roofline.us);
+}
+
+}  // namespace
+
+// The tail of a classifier as one: GlobalAveragePool of up to 8 channels-last images of f16 or bf16
+// with up to 512 pixels and 131,072 elements in all and 2,048 channels, a multiple of 8; views of
+// the averages; a product with a constant matrix on tensor cores, and what gemv does behind it.
+// Averages are rounded to their type. Sums in f32, in a fixed order. No other reader may see what
+// lies between.
+Kernel PoolGemvKernel() {
+  return {.name = "pool_gemv",
+          .ops = {"Gemm", "GlobalAveragePool", "MatMul"},
+          .types = kTensorCoreTypes,
+          .cores = FromPool,
+          .takes = TakesPoolAndProduct,
+          .growth = [](const Unit&) { return GrowthOptions{.forward = JoinsGemvEpilogue}; },
+          .formats = ChannelsLastToRowMajor,
+          .us = Us};
+}
+
+}  // namespace onnx_cudnn

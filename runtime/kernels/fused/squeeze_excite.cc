@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/conv/conv_shapes.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using NodeList = std::vector<const Node*>;
+
+constexpr int64_t kBlocks = 8;           // of a cluster, that share the pixels of an image
+constexpr int64_t kClustersAtOnce = 16;  // of an H200
+constexpr int64_t kVector = 8;           // channels of 16 bytes
+constexpr int64_t kMostChannels = 2048;
+constexpr int64_t kMostHidden = 512;
+constexpr int kMostStepsToPool = 3;  // from the second convolution
+
+// Of an image that has the device to itself, in proportion where up to kClustersAtOnce share it:
+// beyond them the launches that a cluster replaces are faster.
+constexpr int64_t kMostPooled = 5 << 19;      // 96 channels of 160×160 pixels
+constexpr int64_t kMostMultiplied = 1 << 18;  // read and written once more
+
+// Fitted to 14 blocks of one image on one H200 (tools/bench/results/plans-2026-11-23-280c2f7.json):
+// 0.93 to 1.32 times as long.
+constexpr double kFixedUs = 3.2;
+constexpr double kBlockBytesPerUs = 1.25e5;
+
+constexpr Rule kOnlyScale = {"it multiplies the pooled image by its gates, nothing else joins",
+                             "none: another kernel runs the node"};
+constexpr Rule kOneResult = {"it writes one result, and its gates have other readers",
+                             "none: the gates are written, a kernel of its own multiplies"};
+constexpr Rule kLargeImage = {"one cluster multiplies an image, and this one is large",
+                              "none: a kernel of its own has the whole device"};
+
+bool Is(const Node* node, std::string_view op) {
+  return node != nullptr && node->domain().empty() && node->op() == op;
+}
+
+bool IsHidden(const Node* node) {
+  return Is(node, "Relu") || (Is(node, "Swish") && node->attrs().Float("alpha", 1) == 1);
+}
+
+// The only reader of what `node` writes, as its input 0; nullptr: there is none.
+const Node* OnlyReader(const Node& node) {
+  const Value& v = node.output(0);
+  if (!v.has_one_use() || v.uses().empty() || !v.is_static()) return nullptr;
+  return v.uses()[0].index == 0 ? v.uses()[0].node : nullptr;
+}
+
+// The pooling before `anchor`, or itself; nullptr: there is none near.
+const Node* PoolBefore(const Node& anchor) {
+  const Node* node = &anchor;
+  for (int step = 0; node != nullptr && !Is(node, "GlobalAveragePool"); ++step) {
+    if (step == kMostStepsToPool || !node->has_input(0)) return nullptr;
+    node = node->input(0).producer();
+  }
+  return node;
+}
+
+// GlobalAveragePool, Conv, Relu or Swish or neither, Conv, Sigmoid or HardSigmoid, each the only
+// reader of the one before.
+std::vector<NodeList> FromPool(const Node& anchor) {
+  const Node* pool = PoolBefore(anchor);
+  const Node* squeeze = pool == nullptr ? nullptr : OnlyReader(*pool);
+  if (!Is(squeeze, "Conv")) return {};
+  NodeList nodes = {pool, squeeze};
+  if (const Node* hidden = OnlyReader(*squeeze); IsHidden(hidden)) nodes.push_back(hidden);
+  const Node* excite = OnlyReader(*nodes.back());
+  if (!Is(excite, "Conv")) return {};
+  const Node* gate = OnlyReader(*excite);
+  if (!Is(gate, "Sigmoid") && !Is(gate, "HardSigmoid")) return {};
+  nodes.insert(nodes.end(), {excite, gate});
+  if (!Contains(nodes, &anchor)) return {};
+  return {nodes};
+}
+
+Support CheckProduct(const Node& conv) {
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(conv);
+  if (!shape.ok()) return Support::No(std::string(shape.status().message()));
+  if (Support s = CheckTensorCoreConv(conv, *shape); !s) return s;
+  if (shape->window.trivial()) return Support::Yes();
+  return Support::No("a convolution is not 1 x 1 with stride 1 and no pads");
+}
+
+// Elements of an image of x, and how many may be where `most` are of one alone.
+int64_t ElementsOfImage(const Value& x) { return x.elements() / x.dim(0); }
+int64_t MostOfImage(const Value& x, int64_t most) {
+  return most * std::min(x.dim(0), kClustersAtOnce);
+}
+
+Support CheckExtents(const Value& x, int64_t hidden, int64_t gates) {
+  if (x.elements() == 0) return Support::No("it has no pixels");
+  const int64_t channels = x.dim(1);
+  if (channels % kVector != 0) {
+    return Support::No(absl::StrCat(channels, " channels are no multiple of ", kVector));
+  }
+  if (channels > kMostChannels) {
+    return Support::No(absl::StrCat(channels, " channels are more than ", kMostChannels));
+  }
+  if (hidden > kMostHidden) {
+    return Support::No(absl::StrCat(hidden, " hidden channels are more than ", kMostHidden));
+  }
+  if (gates != channels) {
+    return Support::No(absl::StrCat(gates, " gates are not one for each of ", channels));
+  }
+  if (x.elements() > std::numeric_limits<int32_t>::max()) {
+    return Support::No(absl::StrCat(x.elements(), " elements are too many"));
+  }
+  const int64_t most = MostOfImage(x, kMostPooled);
+  if (ElementsOfImage(x) <= most) return Support::Yes();
+  return Support::No(
+      absl::StrCat(ElementsOfImage(x), " elements of an image are more than ", most));
+}
+
+Support TakesAttention(const Unit& core) {
+  const NodeList convs = ConvsOf(core.nodes);
+  for (const Node* conv : convs) {
+    if (Support s = CheckProduct(*conv); !s) return s;
+  }
+  if (core.boundary.inputs.size() != 1) return Support::No("it has not one operand");
+  return CheckExtents(*core.boundary.inputs[0], convs[0]->input(1).dim(0),
+                      convs[1]->input(1).dim(0));
+}
+
+const Rule* JoinsAsScale(const GrowthStep& step) {
+  const Value& x = step.nodes.front()->input(0);
+  const bool has_scale = step.edge.producer()->op() == "Mul";
+  if (has_scale || !Is(&step.node, "Mul")) return &kOnlyScale;
+  if (!step.edge.has_one_use()) return &kOneResult;
+  if (&step.node.input(&step.node.input(0) == &step.edge ? 1 : 0) != &x) return &kOnlyScale;
+  return ElementsOfImage(x) <= MostOfImage(x, kMostMultiplied) ? nullptr : &kLargeImage;
+}
+
+std::vector<Formats> ChannelsLast(const Unit& unit, const Target&) {
+  return {{.inputs = {InLayout(*unit.boundary.inputs[0], Layout::kChannelsLast)},
+           .outputs = {InLayout(*unit.boundary.outputs[0], Layout::kChannelsLast)}}};
+}
+
+double Us(const Unit& unit, const Cost& roofline, const Target& target) {
+  const Value& x = *unit.boundary.inputs[0];
+  const int64_t at_once = std::max<int64_t>(1, target.info.multiprocessors / kBlocks);
+  const double cluster_bytes_per_us = kBlocks * kBlockBytesPerUs;
+  const double bytes_per_us =
+      std::min(static_cast<double>(std::min(x.dim(0), at_once)) * cluster_bytes_per_us,
+               target.info.bytes_per_us);
+  const int passes = Is(unit.nodes.back(), "Mul") ? 3 : 1;
+  int64_t weights = 0;  // each cluster reads them all
+  for (const Value* v : unit.boundary.constants) weights += v->bytes();
+  const double us = kFixedUs + passes * static_cast<double>(x.bytes()) / bytes_per_us +
+                    static_cast<double>(weights) / cluster_bytes_per_us;
+  return std::max(us, roofline.us);
+}
+
+}  // namespace
+
+// Squeeze and excitation as one: GlobalAveragePool of channels-last images of f16 or bf16 with up
+// to 2,048 channels, a multiple of 8; a 1×1 convolution to up to 512 hidden channels; Relu,
+// Swish or neither; a 1×1 convolution back; Sigmoid or HardSigmoid; and
+// where the image is small, Mul of it by these gates. Every Node's result is rounded to its type.
+// Sums in f32, in a fixed order. No other reader may see what lies between.
+Kernel SqueezeExciteKernel() {
+  return {.name = "squeeze_excite",
+          .ops = {"Conv", "GlobalAveragePool"},
+          .types = kTensorCoreTypes,
+          .cores = FromPool,
+          .takes = TakesAttention,
+          .growth = [](const Unit&) { return GrowthOptions{.forward = JoinsAsScale}; },
+          .formats = ChannelsLast,
+          .us = Us};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,117 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/joins.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/conv/conv_shapes.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr DTypeSet kTypes = kTensorCoreTypes | DTypeSet{DType::kF32};
+constexpr int64_t kChannels = 3;
+constexpr int64_t kFilters = 64;
+constexpr int64_t kWidth = 224;   // a row of the convolution is one side of its product
+constexpr int64_t kHeightOf = 4;  // image rows that a pooled row is of
+
+constexpr Rule kOnlyCast = {"its image may be f32 or of its own type, nothing else is done to it",
+                            "none: the op before it writes its result"};
+
+// Readings of one H200 (gpu.md, probe11): 7×7, stride 2, 3 to 64 channels at 224×224, f16, ReLU and
+// max-pool, at batch 1, 32 and 256 4.7, 15.8 and 98 µs.
+constexpr MeasuredLine kMeasured = {.least_us = 4.7, .fixed_us = 4.0, .us_per_gigaflop = 1.556};
+// 161 µs at batch 256 on one H200; the least is an estimate.
+constexpr MeasuredLine kMeasuredTf32 = {.least_us = 6.0, .fixed_us = 4.0, .us_per_gigaflop = 2.61};
+
+const Node* OnlyReader(const Value& value) {
+  return value.has_one_use() && !value.uses().empty() ? value.uses()[0].node : nullptr;
+}
+
+// Conv, Relu, MaxPool, each the only reader of the one before.
+std::vector<std::vector<const Node*>> ToMaxPool(const Node& conv) {
+  const Node* relu = OnlyReader(conv.output(0));
+  if (relu == nullptr || relu->op() != "Relu") return {};
+  const Node* pool = OnlyReader(relu->output(0));
+  if (pool == nullptr || pool->op() != "MaxPool") return {};
+  return {{&conv, relu, pool}};
+}
+
+bool HasWindow(const WindowAxis& axis, int64_t kernel, int64_t stride, int64_t pad) {
+  return axis.kernel == kernel && axis.stride == stride && axis.pad_begin == pad;
+}
+
+Support CheckMaxPool(const Node& pool) {
+  const Attrs& attrs = pool.attrs();
+  const std::vector<int64_t> three = {3, 3}, two = {2, 2}, pads = {1, 1, 1, 1};
+  const bool fits = !pool.has_output(1) && attrs.Ints("kernel_shape") == three &&
+                    attrs.Ints("strides") == two && attrs.Ints("pads") == pads &&
+                    attrs.Ints("dilations", {1, 1}) == std::vector<int64_t>{1, 1} &&
+                    attrs.Int("ceil_mode", 0) == 0;
+  return fits ? Support::Yes() : Support::No("the max-pool is not 3 x 3 with stride 2 and pads 1");
+}
+
+Support TakesStem(const Unit& core) {
+  const Node& conv = core.node();
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(conv);
+  if (!shape.ok()) return Support::No(std::string(shape.status().message()));
+  if (Support s = CheckTensorCoreConv(conv, *shape); !s) return s;
+  if (!HasWindow(shape->window.h(), 7, 2, 3) || !HasWindow(shape->window.w(), 7, 2, 3)) {
+    return Support::No("the convolution is not 7 x 7 with stride 2 and pads 3");
+  }
+  if (shape->channels != kChannels || shape->filters != kFilters) {
+    return Support::No(
+        absl::StrCat(shape->channels, " to ", shape->filters, " channels are not 3 to 64"));
+  }
+  const int64_t height = shape->window.h().in, width = shape->window.w().in;
+  if (width != kWidth || height % kHeightOf != 0) {
+    return Support::No(absl::StrCat("the image is ", height, " x ", width,
+                                    ", not 224 wide and a multiple of 4 high"));
+  }
+  if (core.boundary.inputs.size() != 1) return Support::No("it has a second operand");
+  return CheckMaxPool(*core.nodes.back());
+}
+
+const Rule* JoinsAsCast(const GrowthStep& step) {
+  if (const Rule* no = JoinsAsProducer(step)) return no;
+  const bool is_cast = step.node.op() == "Cast" && step.node.input(0).dtype() == DType::kF32;
+  return is_cast ? nullptr : &kOnlyCast;
+}
+
+std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target&) {
+  Formats formats;
+  for (const Value* v : unit.boundary.inputs) {
+    formats.inputs.push_back(InLayout(*v, Layout::kRowMajor));
+  }
+  for (const Value* v : unit.boundary.outputs) {
+    formats.outputs.push_back(InLayout(*v, Layout::kChannelsLast));
+  }
+  return {formats};
+}
+
+double Us(const Unit& unit, const Cost& roofline, const Target&) {
+  const bool is_f32 = unit.boundary.outputs[0]->dtype() == DType::kF32;
+  const MeasuredLine& line = is_f32 ? kMeasuredTf32 : kMeasured;
+  return std::max(line.At(roofline.flops), roofline.us);
+}
+
+}  // namespace
+
+// The stem of a ResNet as one: 7×7 convolution with stride 2 of 3 to 64 channels, f16, bf16, or f32
+// by products of tf32 where those are allowed, bias, ReLU, max-pool 3×3 with stride 2, of images
+// 224 wide and a multiple of 4 high. The input is the caller's, row-major, f32 or of the
+// convolution's type; the output channels-last. No other reader may see what lies between. A NaN
+// counts as the least number.
+Kernel StemPoolKernel() {
+  return {
+      .name = "stem_pool",
+      .ops = {"Conv"},
+      .types = kTypes,
+      .multiplies_f32_in_tf32 = true,
+      .cores = ToMaxPool,
+      .takes = TakesStem,
+      .growth = [](const Unit&) { return GrowthOptions{.backward = JoinsAsCast, .most_added = 1}; },
+      .formats = RowMajorToChannelsLast,
+      .us = Us};
+}
+
+}  // namespace onnx_cudnn

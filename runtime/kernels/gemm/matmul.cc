@@ -1,0 +1,19 @@
+#include "runtime/kernels/common/layouts.h"
+
+namespace onnx_cudnn {
+
+// MatMul, Gemm and the quantized MatMuls of every type that the reference takes, row-major with
+// batch dims that broadcast, bias in the epilogue: the last resort for types and alignments that no
+// library takes, and for products too small to matter. Tiles of 64 × 64 in shared memory, no tensor
+// cores.
+Kernel MatMulKernel() {
+  constexpr double kTraffic =
+      0.1;  // of the copy's rate: a guess for the few blocks of a flat product
+  return {.name = "matmul",
+          .ops = {"Gemm", "MatMul", "MatMulInteger", "QLinearMatMul"},
+          .types = kNumberTypes,
+          .formats = RowMajorOnly,
+          .speed = {.traffic = kTraffic}};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,12 @@
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/operands.h"
+
+namespace onnx_cudnn {
+
+// Concat along any axis of any type of whole bytes, all operands in one layout. It moves runs of
+// up to 16 bytes as alignment allows; 64 inputs a launch.
+Kernel ConcatKernel() {
+  return {.name = "concat", .ops = {"Concat"}, .types = kMovableTypes, .formats = OneLayout};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,42 @@
+#include "runtime/kernels/move/conversion.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// The traffic is what issue "The GPU" asks for.
+constexpr Efficiency kReformat = {.traffic = 0.8, .fixed_us = kDependentKernelUs};
+
+bool IsTransfer(const Candidate& candidate) { return candidate.nodes[0]->op() == "Transfer"; }
+
+}  // namespace
+
+Support CheckConversion(const Candidate& candidate) {
+  if (candidate.nodes.size() != 1 || candidate.inputs.size() != 1 ||
+      candidate.outputs.size() != 1) {
+    return Support::No("it converts one value");
+  }
+  const Value& value = candidate.nodes[0]->input(0);
+  const int least_bits = IsTransfer(candidate) ? 1 : 8;
+  if (!value.is_static() || BitsOf(value.dtype()) < least_bits) {
+    return Support::No(absl::StrCat(value.name(), " is ", ToString(value.type()),
+                                    ", not a static tensor of ",
+                                    least_bits == 8 ? "whole bytes" : "numbers"));
+  }
+  const Placement &from = candidate.inputs[0], &to = candidate.outputs[0];
+  if (!IsTransfer(candidate)) {
+    const bool on_device = from.space == Space::kDevice && to.space == Space::kDevice;
+    return on_device ? Support::Yes() : Support::No("an operand is in host memory");
+  }
+  if (from.space == to.space) return Support::No("both sides are in one memory");
+  return from.format == to.format ? Support::Yes() : Support::No("its formats differ");
+}
+
+Cost PriceOfConversion(const Candidate& candidate, const Target& target) {
+  Cost cost = Roofline(candidate, target, kReformat);
+  if (IsTransfer(candidate)) cost.us = TransferUs(cost.bytes / 2, target.info);
+  return cost;
+}
+
+}  // namespace onnx_cudnn

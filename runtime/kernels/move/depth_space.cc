@@ -1,0 +1,15 @@
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/operands.h"
+
+namespace onnx_cudnn {
+
+// DepthToSpace and SpaceToDepth of any type of whole bytes, row-major or channels-last: a transpose
+// of six axes with extents known at launch.
+Kernel DepthSpaceKernel() {
+  return {.name = "depth_space",
+          .ops = {"DepthToSpace", "SpaceToDepth"},
+          .types = kMovableTypes,
+          .formats = OneDenseLayout};
+}
+
+}  // namespace onnx_cudnn

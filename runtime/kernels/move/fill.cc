@@ -1,0 +1,15 @@
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/operands.h"
+
+namespace onnx_cudnn {
+
+// ConstantOfShape, EyeLike, OneHot and Range: each output element is worked out from its index,
+// row- major. Depth, values, start and step that are no constants are read on the device.
+Kernel FillKernel() {
+  return {.name = "fill",
+          .ops = {"ConstantOfShape", "EyeLike", "OneHot", "Range"},
+          .types = kFixedSizeTypes,
+          .formats = RowMajorOnly};
+}
+
+}  // namespace onnx_cudnn

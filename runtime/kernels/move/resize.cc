@@ -1,0 +1,31 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/layouts.h"
+
+namespace onnx_cudnn {
+namespace {
+
+Support TakesResize(const Unit& core) {
+  const Node& node = core.node();
+  const std::string mode = node.attrs().String("mode", "nearest");
+  if (mode == "nearest" || kFloatTypes.Has(node.input(0).dtype())) return Support::Yes();
+  return Support::No(absl::StrCat("mode \"", mode, "\" on ", NameOf(node.input(0).dtype()),
+                                  ", only floats are interpolated"));
+}
+
+}  // namespace
+
+// Resize of floats in every mode (nearest, linear, cubic, with antialiasing and cropping) and of
+// integers by nearest, in any layout. Channels-last a thread takes 16 bytes of channels of one
+// pixel; a launch before works out the places and weights of each axis.
+Kernel ResizeKernel() {
+  return {.name = "resize",
+          .ops = {"Resize"},
+          .types = kFixedSizeTypes,
+          .takes = TakesResize,
+          .formats = OneLayout,
+          .speed = {.launches = 2}};
+}
+
+}  // namespace onnx_cudnn

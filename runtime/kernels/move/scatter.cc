@@ -1,0 +1,17 @@
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/operands.h"
+
+namespace onnx_cudnn {
+
+// ScatterElements, ScatterND, TensorScatter and MaxUnpool of any type of whole bytes, row-major: a
+// copy of the data (or zeros), then the updates. With a reduction, updates are sorted by where they
+// go and joined in their own order, so that equal inputs give equal bits.
+Kernel ScatterKernel() {
+  return {.name = "scatter",
+          .ops = {"MaxUnpool", "ScatterElements", "ScatterND", "TensorScatter"},
+          .types = kMovableTypes,
+          .formats = RowMajorOnly,
+          .speed = {.traffic = 0.5, .launches = 2}};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,11 @@
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/operands.h"
+
+namespace onnx_cudnn {
+
+// Split along any axis of any type of whole bytes, all operands in one layout: concat's way back.
+Kernel SplitKernel() {
+  return {.name = "split", .ops = {"Split"}, .types = kMovableTypes, .formats = OneLayout};
+}
+
+}  // namespace onnx_cudnn

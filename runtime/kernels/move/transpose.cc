@@ -1,0 +1,35 @@
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/operands.h"
+
+namespace onnx_cudnn {
+namespace {
+
+std::vector<Format> Choices(const std::vector<const Value*>& operand) {
+  if (operand.empty()) return {};
+  std::vector<Format> choices = {InLayout(*operand[0], Layout::kRowMajor)};
+  Format last = InLayout(*operand[0], Layout::kChannelsLast);
+  if (last != choices[0]) choices.push_back(std::move(last));
+  return choices;
+}
+
+// Each way in with each way out: to the kernel that is one more permutation.
+std::vector<Formats> EachWithEach(const Unit& unit, const Target&) {
+  std::vector<Formats> found;
+  for (const Format& to : Choices(unit.boundary.outputs)) {
+    for (const Format& from : Choices(unit.boundary.inputs)) found.push_back({{from}, {to}});
+    if (unit.boundary.inputs.empty()) found.push_back({{}, {to}});
+  }
+  return found;
+}
+
+}  // namespace
+
+// Transpose of any type of whole bytes, from row-major or channels-last to either. Tiles of 64 × 64
+// go through shared memory, so that both sides move 16 bytes at once; where the innermost axis
+// stays, runs of it move as they are.
+Kernel TransposeKernel() {
+  return {
+      .name = "transpose", .ops = {"Transpose"}, .types = kMovableTypes, .formats = EachWithEach};
+}
+
+}  // namespace onnx_cudnn

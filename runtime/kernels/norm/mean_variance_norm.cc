@@ -1,0 +1,30 @@
+#include <algorithm>
+
+#include "runtime/kernels/common/layouts.h"
+
+namespace onnx_cudnn {
+namespace {
+
+bool KeepsChannels(const Node& node) {
+  const std::vector<int64_t> axes = node.attrs().Ints("axes", {0, 2, 3});
+  const int64_t channels_from_end = 1 - node.input(0).rank();
+  return std::none_of(axes.begin(), axes.end(),
+                      [&](int64_t axis) { return axis == 1 || axis == channels_from_end; });
+}
+
+}  // namespace
+
+// MeanVarianceNormalization over any axes, row-major; where channels are kept, in any layout. One
+// launch for mean and variance in f32, one that applies them.
+Kernel MeanVarianceNormKernel() {
+  return {.name = "mean_variance_norm",
+          .ops = {"MeanVarianceNormalization"},
+          .formats =
+              [](const Unit& unit, const Target& target) {
+                return KeepsChannels(unit.node()) ? OneLayout(unit, target)
+                                                  : RowMajorOnly(unit, target);
+              },
+          .speed = {.traffic = 0.5, .launches = 2}};
+}
+
+}  // namespace onnx_cudnn

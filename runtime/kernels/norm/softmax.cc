@@ -1,0 +1,16 @@
+#include "runtime/kernels/common/layouts.h"
+
+namespace onnx_cudnn {
+
+// Softmax, LogSoftmax and Hardmax of floats, row-major along any axis, channels-last along the
+// channels. A warp a row up to 1,024 elements, a block a row above; a row is read once, maxima and
+// sums in f32 (f64 in f64). Along an inner axis, neighbouring threads take neighbouring rows.
+Kernel SoftmaxKernel() {
+  return {.name = "softmax",
+          .ops = {"Hardmax", "LogSoftmax", "Softmax"},
+          .formats = [](const Unit& unit, const Target& target) {
+            return AlongAxis(unit, target, /*otherwise=*/-1);
+          }};
+}
+
+}  // namespace onnx_cudnn

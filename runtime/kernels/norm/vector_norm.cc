@@ -1,0 +1,14 @@
+#include "runtime/kernels/common/layouts.h"
+
+namespace onnx_cudnn {
+
+// LpNormalization, row-major along any axis, channels-last along the channels; sums in f32.
+Kernel VectorNormKernel() {
+  return {.name = "vector_norm",
+          .ops = {"LpNormalization"},
+          .formats = [](const Unit& unit, const Target& target) {
+            return AlongAxis(unit, target, /*otherwise=*/-1);
+          }};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,41 @@
+#include "runtime/ops/pointwise.h"
+#include "runtime/kernels/common/joins.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/op_table.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr size_t kMostOps = 16;
+
+std::vector<std::string_view> PointwiseOps() {
+  std::vector<std::string_view> ops;
+  for (const OpDef* op : AllOps()) {
+    if (FindPointwise(op->type) != nullptr) ops.push_back(op->type);
+  }
+  return ops;
+}
+
+Support Takes(const Unit& core) { return CheckOperands(core.node()); }
+
+GrowthOptions PointwiseGrowth(const Unit&) {
+  return {.forward = JoinsAsReader, .backward = JoinsAsProducer, .most_added = kMostOps - 1};
+}
+
+}  // namespace
+
+// DAGs of up to 16 element-wise ops of the pointwise table, casts among them, of every dtype that
+// the table takes (8-bit floats and what is smaller are for the host); all Nodes write one shape,
+// to which other operands broadcast; any number of outputs. Operands of the result's rank lie in
+// one layout, others row-major. The code is generated from the table's expressions; 16-byte
+// accesses, one pass over every operand.
+Kernel PointwiseKernel() {
+  return {.name = "pointwise",
+          .ops = PointwiseOps(),
+          .types = kFixedSizeTypes,
+          .takes = Takes,
+          .growth = PointwiseGrowth,
+          .formats = OneLayout};
+}
+
+}  // namespace onnx_cudnn

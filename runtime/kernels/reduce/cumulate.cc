@@ -1,0 +1,15 @@
+#include "runtime/kernels/common/layouts.h"
+
+namespace onnx_cudnn {
+
+// CumSum and CumProd of numbers along any axis, row-major, exclusive and reverse too. A block scans
+// a row in pieces and carries the result on, so that equal inputs give equal bits.
+Kernel CumulateKernel() {
+  return {.name = "cumulate",
+          .ops = {"CumProd", "CumSum"},
+          .types = kNumberTypes,
+          .formats = RowMajorOnly,
+          .speed = {.traffic = 0.5}};
+}
+
+}  // namespace onnx_cudnn

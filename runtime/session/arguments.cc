@@ -1,0 +1,204 @@
+#include "runtime/session/arguments.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+std::string Where(std::string_view what, const ValueInfo& info) {
+  return absl::StrFormat("%s \"%s\"", what, info.name);
+}
+
+bool IsRowMajor(const TensorView& view) {
+  int64_t expected = 1;
+  for (size_t i = view.shape.size(); i-- > 0;) {
+    if (view.shape[i] != 1 && view.strides[i] != expected) return false;
+    expected *= view.shape[i];
+  }
+  return true;
+}
+
+bool FitsDims(const ValueInfo& info, const std::vector<int64_t>& shape) {
+  if (!info.ranked) return true;
+  return std::equal(
+      info.dims.begin(), info.dims.end(), shape.begin(), shape.end(),
+      [](const ValueInfo::Extent& e, int64_t found) { return e.value < 0 || e.value == found; });
+}
+
+// What to do where an image lies in the other order; empty: it does not.
+std::string OtherLayout(const ValueInfo& info, const TensorView& view) {
+  struct Layout {
+    const char *found, *expected, *transpose;
+    std::vector<int> axes;
+  };
+  static const auto& layouts =
+      *new std::vector<Layout>{{"NCHW", "NHWC", "(0, 2, 3, 1)", {0, 2, 3, 1}},
+                               {"NHWC", "NCHW", "(0, 3, 1, 2)", {0, 3, 1, 2}}};
+  if (!info.ranked || view.shape.size() != 4 || FitsDims(info, view.shape)) return "";
+  for (const Layout& layout : layouts) {
+    std::vector<int64_t> transposed;
+    for (const int axis : layout.axes) transposed.push_back(view.shape[axis]);
+    if (!FitsDims(info, transposed)) continue;
+    return absl::StrCat("; it fits as ", layout.expected, ", if it is ", layout.found,
+                        " now: in numpy, x.transpose", layout.transpose);
+  }
+  return "";
+}
+
+std::string TypeText(const ValueInfo& info) { return ToString(info).substr(info.name.size() + 1); }
+
+absl::Status CheckDevice(const ValueInfo& info, const TensorView& view, std::string_view what,
+                         const DeviceRef& device) {
+  const DeviceRef host;
+  const bool may_be_there = view.dtype != DType::kString && view.device == device;
+  if (view.device == host || may_be_there) return absl::OkStatus();
+  const bool has_two = device != host && view.dtype != DType::kString;
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s: expected memory of the host%s, found memory of %s", Where(what, info),
+                      has_two ? absl::StrCat(" or of ", NameOf(device)) : "", NameOf(view.device)));
+}
+
+absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::string_view what,
+                       const DeviceRef& device) {
+  if (view.dtype != info.dtype || !FitsDims(info, view.shape)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expected %s, found %s%s%s", Where(what, info), TypeText(info),
+                        NameOf(view.dtype), ToString(view.shape), OtherLayout(info, view)));
+  }
+  // Elements that fit as the widest number fit as std::string objects too.
+  const DType counted = view.dtype == DType::kString ? DType::kC128 : view.dtype;
+  if (absl::StatusOr<int64_t> bytes = CheckedBytes(counted, view.shape); !bytes.ok()) {
+    return Annotate(bytes.status(), Where(what, info));
+  }
+  if (!view.strides.empty() && view.strides.size() != view.shape.size()) {
+    return absl::InvalidArgumentError(absl::StrFormat("%s: expected %d strides or none, found %d",
+                                                      Where(what, info), view.shape.size(),
+                                                      view.strides.size()));
+  }
+  if (!view.strides.empty() && !IsRowMajor(view)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expected row-major elements, found strides [%s] for shape %s",
+                        Where(what, info), absl::StrJoin(view.strides, ","), ToString(view.shape)));
+  }
+  return CheckDevice(info, view, what, device);
+}
+
+std::string NamesOf(const std::vector<ValueInfo>& infos) {
+  return absl::StrJoin(infos, ", ",
+                       [](std::string* out, const ValueInfo& info) { out->append(info.name); });
+}
+
+absl::StatusOr<size_t> IndexOf(const std::string& name, const std::vector<ValueInfo>& infos,
+                               std::string_view what) {
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (infos[i].name == name) return i;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("unknown %s \"%s\", expected: %s", what, name, NamesOf(infos)));
+}
+
+struct Bytes {
+  const std::byte* begin;
+  const std::byte* end;
+};
+
+int64_t BytesTaken(const TensorView& view) {
+  const int64_t elements = ElementsOf(view.shape);
+  if (view.dtype == DType::kString) return elements * static_cast<int64_t>(sizeof(std::string));
+  return BytesOf(view.dtype, elements);
+}
+
+Bytes BytesOf(const TensorView& view) {
+  const auto* begin = static_cast<const std::byte*>(view.data);
+  return {begin, begin + BytesTaken(view)};
+}
+
+bool Overlap(const TensorView& a, const TensorView& b) {
+  const Bytes x = BytesOf(a), y = BytesOf(b);
+  return x.begin < y.end && y.begin < x.end && x.begin != x.end && y.begin != y.end;
+}
+
+}  // namespace
+
+absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t index) {
+  const int64_t bytes = BytesTaken(view);
+  if (bytes > 0 && view.data == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s %d: expected %d bytes, found a null pointer", what, index, bytes));
+  }
+  const int alignment = view.dtype == DType::kString ? static_cast<int>(alignof(std::string))
+                                                     : std::max(1, BitsOf(view.dtype) / 8);
+  if (reinterpret_cast<uintptr_t>(view.data) % alignment != 0) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s %d: expected memory aligned to %d bytes, found %p", what, index, alignment, view.data));
+  }
+  return absl::OkStatus();
+}
+
+std::string NameOf(const DeviceRef& device) {
+  if (device == DeviceRef{}) return "the host";
+  if (device.kind == DeviceKind::kCpu) return absl::StrCat("cpu:", device.ordinal);
+  if (device.kind == DeviceKind::kCuda) return absl::StrCat("CUDA device ", device.ordinal);
+  return absl::StrFormat("a device of the unknown kind %d", static_cast<int>(device.kind));
+}
+
+ValueInfo DescribeValue(std::string_view name, const Type& type) {
+  ValueInfo info{.name = std::string(name), .dtype = type.dtype, .ranked = type.ranked, .dims = {}};
+  for (const Dim& dim : type.dims) info.dims.push_back({.value = dim.value, .symbol = dim.symbol});
+  return info;
+}
+
+absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<NamedView>& views,
+                                                              const std::vector<ValueInfo>& infos,
+                                                              std::string_view what,
+                                                              const DeviceRef& device) {
+  if (views.size() != infos.size()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "expected %d %ss (%s), found %d", infos.size(), what, NamesOf(infos), views.size()));
+  }
+  std::vector<const TensorView*> matched(infos.size(), nullptr);
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (views[i].name.empty() != views[0].name.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("expected every %s by name or every one by place, found both", what));
+    }
+    size_t index = i;
+    if (!views[i].name.empty()) {
+      ASSIGN_OR_RETURN(index, IndexOf(views[i].name, infos, what));
+    }
+    if (matched[index] != nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s is given twice", Where(what, infos[index])));
+    }
+    RETURN_IF_ERROR(CheckView(infos[index], views[i].view, what, device));
+    matched[index] = &views[i].view;
+  }
+  return matched;
+}
+
+absl::Status CheckMemory(const std::vector<const TensorView*>& inputs,
+                         const std::vector<const TensorView*>& outputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    RETURN_IF_ERROR(CheckPointer(*inputs[i], "input", i));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    RETURN_IF_ERROR(CheckPointer(*outputs[i], "output", i));
+    for (const TensorView* input : inputs) {
+      if (!Overlap(*outputs[i], *input)) continue;
+      return absl::InvalidArgumentError(absl::StrFormat("output %d overlaps an input", i));
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (!Overlap(*outputs[i], *outputs[j])) continue;
+      return absl::InvalidArgumentError(absl::StrFormat("output %d overlaps output %d", i, j));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx_cudnn/session.h"
+#include "runtime/graph/types.h"
+
+namespace onnx_cudnn {
+
+std::string NameOf(const DeviceRef& device);  // "the host", "cpu:3", "CUDA device 0"
+
+ValueInfo DescribeValue(std::string_view name, const Type& type);
+
+// The views of a call, parallel to `infos`, each of the dtype, rank and numbers that its info says,
+// row-major, in host memory or (but for strings) in that of `device`.
+//   what    "input" or "output", for messages
+//   errors  InvalidArgument: an unknown, missing or repeated name, names and places mixed, a view
+//   that does not fit
+absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<NamedView>& views,
+                                                              const std::vector<ValueInfo>& infos,
+                                                              std::string_view what,
+                                                              const DeviceRef& device);
+
+// InvalidArgument: null or misaligned memory. Of "input 2", for messages.
+absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t index);
+
+// InvalidArgument: null or misaligned memory; an output that overlaps an input or another output.
+absl::Status CheckMemory(const std::vector<const TensorView*>& inputs,
+                         const std::vector<const TensorView*>& outputs);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,45 @@
+#include "runtime/session/open_device.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/cpu_device.h"
+#include "runtime/gpu/gpu.h"
+
+namespace onnx_cudnn {
+namespace {
+
+absl::StatusOr<OpenedDevice> OpenCpu(std::string_view target) {
+  OpenedDevice opened;
+  ASSIGN_OR_RETURN(opened.target, MakeTarget(target.empty() ? "cpu" : target));
+  opened.device = MakeCpuDevice();
+  return opened;
+}
+
+absl::StatusOr<OpenedDevice> OpenCuda() {
+  OpenedDevice opened;
+  ASSIGN_OR_RETURN(opened.device, OpenGpu());
+  ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device));
+  opened.note = opened.target.note;
+  return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedDevice> OpenDevice(DeviceChoice choice, std::string_view target) {
+  if (choice == DeviceChoice::kCuda && !target.empty()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "target \"%s\": Programs for it run on the CPU device, expected none on a GPU", target));
+  }
+  if (choice == DeviceChoice::kCpu || !target.empty()) return OpenCpu(target);
+  absl::StatusOr<OpenedDevice> opened = OpenCuda();
+  if (choice == DeviceChoice::kCuda || !absl::IsFailedPrecondition(opened.status())) return opened;
+  const std::string reason(opened.status().message());
+  ASSIGN_OR_RETURN(opened, OpenCpu(target));
+  opened->note = absl::StrCat("no CUDA device, running on the CPU: ", reason);
+  return opened;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/exec/executor.h"
+
+namespace onnx_cudnn {
+
+// A Program with its Executors. Thread-safe; held by shared_ptr, so that a Program dropped from the
+// table lives until its Runs are over. The Device and the ConstantStore outlive it.
+class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
+ public:
+  ExecutorPool(std::shared_ptr<const Program> program, Device& device, ConstantStore& constants,
+               int max_executors, bool capture = false, std::shared_ptr<ArenaLock> turns = nullptr);
+
+  const Program& program() const { return *program_; }
+  const std::shared_ptr<const Program>& shared_program() const { return program_; }
+  int max_executors() const { return max_executors_; }
+  int made() const;  // Executors, leased or not
+  // One outside the pool, for the same pointers in every Run.
+  absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor() const;
+
+  // An Executor for one caller, given back when the Lease goes.
+  class Lease {
+   public:
+    Lease(std::shared_ptr<ExecutorPool> pool, std::unique_ptr<Executor> executor);
+    Lease(Lease&&) = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease();
+    Executor& operator*() const { return *executor_; }
+
+   private:
+    std::shared_ptr<ExecutorPool> pool_;
+    std::unique_ptr<Executor> executor_;
+  };
+  // Waits while all of them are leased.
+  absl::StatusOr<Lease> Acquire();
+  // Makes Executors until there are `count`, at most max_executors(); nobody else uses the pool
+  // yet.
+  absl::Status MakeReady(int count);
+
+ private:
+  bool HasRoom() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return !idle_.empty() || made_ < max_executors_;
+  }
+  void Release(std::unique_ptr<Executor> executor);
+
+  const std::shared_ptr<const Program> program_;
+  Device& device_;
+  ConstantStore& constants_;
+  const int max_executors_;
+  const bool capture_;
+  const std::shared_ptr<ArenaLock> turns_;
+  mutable absl::Mutex mutex_;
+  int made_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Values of inputs, by place.
+struct InputValues {
+  std::map<int, std::string> bytes;
+  std::map<int, std::vector<std::string>> strings;
+  auto operator<=>(const InputValues&) const = default;
+};
+
+// A Session's Programs by what they were built for: at most `capacity`, the least recently used one
+// goes first. Thread-safe.
+class ProgramTable {
+ public:
+  struct Key {
+    std::vector<Dims> dims;  // of the inputs
+    InputValues values;      // of those whose values decide shapes, and of all strings
+    auto operator<=>(const Key&) const = default;
+  };
+  using Build = absl::FunctionRef<absl::StatusOr<std::shared_ptr<ExecutorPool>>()>;
+
+  explicit ProgramTable(int capacity) : capacity_(capacity) {}
+
+  // The pool of `key`. When there is none, `build` makes it outside the lock: callers of the same
+  // key wait and share its answer, others go on. A failure is not kept.
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> Get(const Key& key, Build build);
+  // The pool of `key`, which is not used by that; nullptr: none, or it is being built.
+  std::shared_ptr<ExecutorPool> Find(const Key& key) const;
+  // Later Gets of `key` give `with` instead of `pool`. false: `pool` is not what they give now.
+  bool Replace(const Key& key, const std::shared_ptr<ExecutorPool>& pool,
+               std::shared_ptr<ExecutorPool> with);
+
+  int64_t built() const;
+  int64_t held() const;
+
+ private:
+  struct Entry {
+    bool done = false;
+    absl::StatusOr<std::shared_ptr<ExecutorPool>> pool =
+        absl::InternalError("building a Program was abandoned");
+    uint64_t last_use = 0;
+  };
+  void Finish(const Key& key, Entry& entry);
+  void DropOldest(const Entry& keep) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const int capacity_;
+  mutable absl::Mutex mutex_;
+  std::map<Key, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
+  uint64_t clock_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t built_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace onnx_cudnn

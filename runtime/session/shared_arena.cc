@@ -1,0 +1,34 @@
+#include "runtime/session/shared_arena.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+
+SharedArena::SharedArena(int64_t bytes) : impl_(new Impl{.bytes = bytes}) {}
+SharedArena::~SharedArena() = default;
+int64_t SharedArena::bytes() const { return impl_->bytes; }
+
+absl::StatusOr<std::shared_ptr<ArenaLock>> SharedArena::Impl::Turns(
+    const std::shared_ptr<Device>& device, DeviceRef ref) {
+  if (bytes < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("option arena: expected 1 byte or more, found ", bytes));
+  }
+  absl::MutexLock lock(mutex);
+  if (turns == nullptr) {
+    auto made = std::make_shared<ArenaLock>();
+    made->owner = device;
+    ASSIGN_OR_RETURN(made->memory, device->Allocate(bytes, Space::kDevice));
+    made->bytes = bytes;
+    turns = std::move(made);
+    lies_on = ref;
+  }
+  if (lies_on != ref) {
+    return absl::InvalidArgumentError(absl::StrCat("option arena: it lies on another device than ",
+                                                   device->name(), ", where this runs"));
+  }
+  return turns;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,27 @@
+// What a SharedArena (session.h) holds.
+#pragma once
+
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "onnx_cudnn/session.h"
+#include "runtime/exec/arena_lock.h"
+#include "runtime/exec/device.h"
+
+namespace onnx_cudnn {
+
+struct SharedArena::Impl {
+  // The memory, on `device`, which is `ref`; the first caller allocates it.
+  //   errors  ResourceExhausted; InvalidArgument: no bytes, or it lies on another device
+  absl::StatusOr<std::shared_ptr<ArenaLock>> Turns(const std::shared_ptr<Device>& device,
+                                                   DeviceRef ref);
+
+  const int64_t bytes;
+  absl::Mutex mutex;
+  std::shared_ptr<ArenaLock> turns ABSL_GUARDED_BY(mutex);
+  DeviceRef lies_on ABSL_GUARDED_BY(mutex);
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,241 @@
+// Links of small_batch_conv in every form of their code and every way, against the references.
+#include <set>
+#include <tuple>
+
+#include "gtest/gtest.h"
+#include "runtime/kernels/conv/small_batch_conv_plan.h"
+#include "runtime/kernels/cuda/conv/small_batch_conv.h"
+#include "runtime/kernels/cuda/conv/small_batch_conv_plain.h"
+#include "runtime/plan/known_devices.h"
+#include "tests/emulator/run_code.h"
+#include "tests/kernels/kernels_fixture.h"
+#include "tests/ops/run_op.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Form = std::tuple<DType, int, int, bool, bool, bool, bool>;
+
+// The reference rounds every Node's output to 11 or 8 bits, the kernel the last one.
+constexpr double kHalf = 2e-3, kBrain = 1.6e-2;
+
+struct ConvAttrs {
+  int64_t kernel = 1, stride = 1;
+  bool has_bias = true;
+};
+
+class SmallBatchConvCodeTest : public testing::Test {
+ protected:
+  SmallBatchConvCodeTest() { target_.info = H200(); }
+
+  void Start(DType dtype) {
+    graph_ = Graph();
+    dtype_ = dtype;
+    inputs_ = 0;
+  }
+  Value& Input(const Dims& dims) {
+    return graph_.AddInput("x" + std::to_string(inputs_++), Type::Tensor(dtype_, dims));
+  }
+  Value& Conv(Value& x, int64_t filters, const ConvAttrs& attrs) {
+    const int64_t pad = attrs.kernel / 2;
+    std::vector<Value*> inputs = {
+        &x, &Weights(graph_, dtype_, {filters, x.dim(1), attrs.kernel, attrs.kernel})};
+    if (attrs.has_bias) inputs.push_back(&Weights(graph_, dtype_, {filters}));
+    return Append(
+        graph_, "Conv", inputs,
+        {{"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{attrs.stride, attrs.stride}}});
+  }
+  Value& Add(Value& a, Value& b) { return Append(graph_, "Add", {&a, &b}); }
+  Value& Relu(Value& x) { return Append(graph_, "Relu", {&x}); }
+
+  // All Nodes as one link, channels-last, in each of its ways that `takes`; the plans are handed to
+  // `see`.
+  template <typename Takes, typename See>
+  void Check(const std::vector<Value*>& outputs, Takes takes, See see) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      graph_.AddOutput("y" + std::to_string(i), *outputs[i]);
+    }
+    const std::vector<Node*> order = graph_.TopologicalOrder();
+    const Unit unit = UnitOf({order.begin(), order.end()});
+    Candidate candidate{.nodes = unit.nodes};
+    std::vector<HostTensor> images;
+    for (const Value* v : unit.boundary.inputs) {
+      candidate.inputs.push_back({Format::ChannelsLast(v->dims(), v->dim(1) % 8 == 0 ? 1 : 4)});
+      images.push_back(TensorOf(dtype_, v->dims(), Pattern(v->elements(), images.size() + 7)));
+    }
+    for (const Value* v : unit.boundary.outputs) {
+      candidate.outputs.push_back({Format::ChannelsLast(v->dims())});
+    }
+    const absl::StatusOr<ChainConvs> convs = ChainConvsOf(unit);
+    ASSERT_TRUE(convs.ok()) << convs.status();
+    for (const ChainPlan& plan : ChainPlansOf(*convs, target_.info)) {
+      if (!takes(plan)) continue;
+      see(plan);
+      const std::string way = plan.way.ToString();
+      const auto code = CompileSmallBatchConv({unit, candidate, target_, way});
+      if (parameter_bytes_ > 0 && code.ok()) {
+        EXPECT_EQ(code->calls[0].parameters.size(), parameter_bytes_);
+      }
+      const double tolerance = dtype_ == DType::kF16 ? kHalf : kBrain;
+      EXPECT_EQ(emulator::CompareWithReference(code, candidate, images, tolerance), "") << way;
+    }
+  }
+  // In every way, plain in as many as are named.
+  void Check(const std::vector<Value*>& outputs, int plain_ways) {
+    int plain = 0;
+    Check(
+        outputs, [](const ChainPlan&) { return true; },
+        [&](const ChainPlan& plan) { plain += IsPlain(plan) ? 1 : 0; });
+    EXPECT_EQ(plain, plain_ways);
+  }
+
+  Graph graph_;
+  DType dtype_ = DType::kF16;
+  int inputs_ = 0;
+  size_t parameter_bytes_ = 0;  // of every link, where a test says so
+  Target target_;
+};
+
+// 32 and 64 pixels × 32 and 64 filters, split or not, of 1 × 1 and 3 × 3 windows, with a second
+// source, another activation than Relu, or neither, in both types: 45 pixels of two images, the
+// last tile of which is not whole.
+TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
+  std::set<Form> forms;
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    for (const bool has_window : {false, true}) {
+      for (const auto& [has_second, activates] :
+           {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
+        Start(dtype);
+        const int64_t kernel = has_window ? 3 : 1;
+        Value* sum = &Conv(Input({2, 64, 5, 9}), 64, {.kernel = kernel});
+        if (has_second) {
+          sum = &Add(*sum, Conv(Input({2, 32, 10, 17}), 64, {.stride = 2, .has_bias = false}));
+        }
+        Value& y = activates ? Append(graph_, "Gelu", {sum}) : Relu(*sum);
+        Check(
+            {&y}, [](const ChainPlan& plan) { return plan.way.split <= 2; },
+            [&, second = has_second, active = activates](const ChainPlan& plan) {
+              ASSERT_TRUE(IsPlain(plan));
+              const SmallBatchConvPlainForm form = PlainLinkOf(plan).form;
+              EXPECT_EQ(form.has_window, has_window);
+              EXPECT_EQ(form.has_second, second);
+              forms.insert(
+                  {dtype, form.pixels, form.filters, has_window, second, form.is_split, active});
+            });
+      }
+    }
+  }
+  EXPECT_EQ(forms.size(), 96u);
+}
+
+// Each is a plain link's, without a program of primitives.
+TEST_F(SmallBatchConvCodeTest, EveryActivation) {
+  const auto end_with = [&](absl::string_view op, Value& sum) -> Value& {
+    if (op == "gate") return Append(graph_, "Mul", {&sum, &Append(graph_, "Sigmoid", {&sum})});
+    if (op == "Gelu") return Append(graph_, "Gelu", {&sum}, {{"approximate", "tanh"}});
+    return Append(graph_, std::string(op), {&sum});
+  };
+  for (const absl::string_view op :
+       {"Abs", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Sigmoid", "Tanh", "gate"}) {
+    SCOPED_TRACE(op);
+    Start(DType::kF16);
+    Value& r = Input({1, 64, 3, 5});
+    parameter_bytes_ = sizeof(SmallBatchConvPlainParameters);
+    Check({&end_with(op, Add(Conv(Input({1, 32, 3, 5}), 64, {}), r))}, 8);
+  }
+}
+
+// A link with more than a plain one has takes the kernel of programs, and has none.
+TEST_F(SmallBatchConvCodeTest, ActivationsOfTwoSources) {
+  Start(DType::kF16);
+  Value& sum = Add(Conv(Input({1, 32, 3, 5}), 64, {}),
+                   Conv(Input({1, 64, 5, 9}), 64, {.stride = 2, .has_bias = false}));
+  parameter_bytes_ = sizeof(SmallBatchConvWithProgramParameters);
+  Check({&Append(graph_, "HardSwish", {&sum})}, 8);
+}
+
+// 16 to 128 channels a part: one group of copies and two, in one or two rounds of products.
+TEST_F(SmallBatchConvCodeTest, OneByOneWithResidual) {
+  Start(DType::kF16);
+  Value& r = Input({1, 64, 5, 7});
+  Check({&Relu(Add(Conv(Input({1, 128, 5, 7}), 64, {}), r))}, 16);
+}
+
+// Nine groups of copies and four, each with a rest: three rounds of addresses and one.
+TEST_F(SmallBatchConvCodeTest, OneByOneOfManyChannels) {
+  Start(DType::kBF16);
+  Check({&Conv(Input({1, 608, 3, 4}), 32, {.has_bias = false})}, 4);
+}
+
+TEST_F(SmallBatchConvCodeTest, OneByOneOfEverySecondPixel) {
+  Start(DType::kF16);
+  Value& r = Input({2, 64, 7, 6});
+  Check({&Add(r, Conv(Input({2, 48, 13, 11}), 64, {.stride = 2}))}, 4);
+}
+
+// Tiles of whole rows, several of them.
+TEST_F(SmallBatchConvCodeTest, ThreeByThreeWithResidual) {
+  Start(DType::kF16);
+  Value& x = Input({2, 64, 9, 14});
+  Check({&Relu(Add(Conv(x, 64, {.kernel = 3}), x))}, 12);
+}
+
+// Three groups of copies; rows of two tiles of 35 columns.
+TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfWideImages) {
+  Start(DType::kF16);
+  Check({&Conv(Input({1, 160, 1, 70}), 32, {.kernel = 3})}, 4);
+}
+
+// Both phases of the columns, of odd and even widths; tiles of 64 pixels of the latter have patches
+// too large for a plain link.
+TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfEverySecondPixel) {
+  for (const auto& [width, plain_ways] : {std::pair(13, 12), std::pair(18, 6)}) {
+    Start(DType::kF16);
+    Check({&Relu(Conv(Input({1, 64, 11, width}), 64, {.kernel = 3, .stride = 2}))}, plain_ways);
+  }
+}
+
+// The 1 × 1 source stands first.
+TEST_F(SmallBatchConvCodeTest, SecondSourceIsThreeByThree) {
+  Start(DType::kF16);
+  Value& branch = Conv(Input({1, 64, 13, 14}), 64, {.stride = 2});
+  Check({&Relu(Add(branch, Conv(Input({1, 32, 7, 7}), 64, {.kernel = 3})))}, 8);
+}
+
+// What is no plain link: patches of three phases, windows past the image, filters and channels that
+// fill no tile or part, siblings, stems, chains before and after.
+TEST_F(SmallBatchConvCodeTest, PhasesOfThreeColumns) {
+  Start(DType::kF16);
+  Check({&Conv(Input({1, 32, 10, 17}), 32, {.kernel = 5, .stride = 3})}, 0);
+}
+
+TEST_F(SmallBatchConvCodeTest, ChannelsAndFiltersBesideTiles) {
+  Start(DType::kBF16);
+  Check({&Relu(Conv(Input({1, 40, 6, 7}), 24, {.kernel = 3}))}, 0);
+}
+
+TEST_F(SmallBatchConvCodeTest, Siblings) {
+  Start(DType::kF16);
+  Value& x = Input({1, 32, 5, 8});
+  Value& a = Relu(Conv(x, 32, {}));
+  Check({&a, &Conv(x, 72, {.has_bias = false})}, 0);
+}
+
+TEST_F(SmallBatchConvCodeTest, Stem) {
+  Start(DType::kF16);
+  Check({&Relu(Conv(Input({1, 3, 14, 18}), 32, {.kernel = 7, .stride = 2}))}, 0);
+}
+
+TEST_F(SmallBatchConvCodeTest, ChainsBeforeAndAfter) {
+  Start(DType::kF16);
+  Value& x = Append(graph_, "Sigmoid", {&Input({1, 32, 6, 9})});
+  Value& y = Conv(x, 64, {.kernel = 3, .stride = 2});
+  const std::vector<Value*> outputs = {&Append(graph_, "Sigmoid", {&y})};
+  Check(
+      outputs, [](const ChainPlan&) { return true; },
+      [](const ChainPlan& plan) { EXPECT_TRUE(IsPlain(plan)) << "but for its chains"; });
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

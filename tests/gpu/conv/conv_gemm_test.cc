@@ -1,0 +1,103 @@
+// The kernel conv_gemm where blocks have several tiles each.
+#include <algorithm>
+
+#include "tests/gpu/conv/conv_gemm_cases.h"
+#include "tests/gpu/kernel_test.h"
+
+namespace onnx_cudnn {
+namespace {
+
+class ConvGemmTest : public KernelTest {
+ protected:
+  // All Nodes as one by each of our kernels that takes them, of which conv_gemm is one, against the
+  // reference, which takes seconds.
+  void Check(const ConvGemmCase& test, int64_t batch) {
+    if (IsEmulated()) GTEST_SKIP() << "is about many blocks";
+    SCOPED_TRACE(test.Name());
+    const Graph graph = GraphWithWeights(test.Text(batch));
+    const Target target = Tf32Target();
+    const std::vector<Candidate> candidates = OfAllNodes(graph, "Conv", target);
+    for (const Candidate& candidate : candidates) EXPECT_TRUE(IsOfConvGemm(candidate, target));
+    EXPECT_GT(CheckAll(graph, candidates, target), 0);
+  }
+
+ private:
+  static bool IsOfConvGemm(const Candidate& candidate, const Target& target) {
+    const auto variants = candidate.engine->Variants(candidate, target);
+    return variants.ok() &&
+           std::any_of(variants->begin(), variants->end(), [](const Variant& variant) {
+             return variant.text.starts_with("conv_gemm");
+           });
+  }
+};
+
+// Several tiles for each of 132 blocks.
+int64_t BatchOf(const ConvGemmCase& test) {
+  return test.side == 56 ? 16 : test.side == 28 ? 32 : 64;
+}
+
+TEST_F(ConvGemmTest, OfResNet50) {
+  for (const ConvGemmCase& test : ResNet50Conv1x1Cases()) Check(test, BatchOf(test));
+}
+
+TEST_F(ConvGemmTest, OfResNet50InTf32) {
+  for (const ConvGemmCase& test : ResNet50Conv1x1Cases(/*is_f32=*/true)) Check(test, BatchOf(test));
+}
+
+TEST_F(ConvGemmTest, ThreeByThree) {
+  for (const ConvGemmCase& test : ResNetConv3x3Cases()) Check(test, 2 * BatchOf(test));
+}
+
+TEST_F(ConvGemmTest, ThreeByThreeInTf32) {
+  for (const ConvGemmCase& test : ResNetConv3x3Cases(/*is_f32=*/true)) Check(test, BatchOf(test));
+}
+
+// The last tile of pixels is not whole; 64 and 128 filters a tile.
+TEST_F(ConvGemmTest, OfOtherShapes) {
+  const ConvGemmCase residual = {.channels = 192, .filters = 64, .side = 17, .has_residual = true};
+  Check(residual, 67);
+  Check({.channels = 448, .filters = 64, .side = 30, .other_channels = 64, .other_stride = 2}, 33);
+  Check({.channels = 64, .filters = 384, .side = 23, .has_residual = true}, 65);
+  Check({.channels = 320, .filters = 640, .side = 10, .other_channels = 320, .other_stride = 2},
+        63);
+}
+
+TEST_F(ConvGemmTest, OfOtherShapesInTf32) {
+  Check({.channels = 96, .filters = 64, .side = 17, .has_residual = true, .is_f32 = true}, 67);
+  Check({.channels = 224,
+         .filters = 64,
+         .side = 30,
+         .other_channels = 32,
+         .other_stride = 2,
+         .is_f32 = true},
+        33);
+  Check({.channels = 32, .filters = 384, .side = 23, .has_residual = true, .is_f32 = true}, 65);
+  Check({.channels = 288,
+         .filters = 640,
+         .side = 10,
+         .other_channels = 160,
+         .other_stride = 2,
+         .is_f32 = true},
+        63);
+}
+
+// Odd sides, so that the last places of a window touch the border or do not reach it.
+TEST_F(ConvGemmTest, OtherWindows) {
+  Check({.channels = 64, .filters = 64, .side = 37, .kernel = 3, .has_residual = true}, 21);
+  Check({.channels = 128, .filters = 64, .side = 19, .kernel = 3, .stride = 2}, 65);
+  Check({.channels = 64, .filters = 192, .side = 13, .kernel = 5}, 67);
+  Check({.channels = 64, .filters = 128, .side = 15, .kernel = 7, .stride = 2}, 64);
+  Check({.channels = 64, .filters = 256, .side = 11, .stride = 3}, 101);
+  Check({.channels = 96, .filters = 128, .side = 21, .kernel = 3, .is_f32 = true}, 33);
+}
+
+TEST_F(ConvGemmTest, ExactF32IsLeftToOthers) {
+  const ConvGemmCase test = {
+      .channels = 64, .filters = 64, .side = 8, .has_residual = true, .is_f32 = true};
+  Target strict = target();
+  strict.numerics.tf32 = false;
+  EXPECT_TRUE(OfAllNodes(GraphWithWeights(test.Text(4)), "Conv", strict).empty());
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,100 @@
+// In which ways conv_gemm would cut a convolution.
+#include "runtime/kernels/conv/conv_gemm_plan.h"
+
+#include <algorithm>
+
+#include "tests/kernels/kernels_fixture.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Lines = std::vector<std::string>;
+
+class ConvGemmPlanTest : public KernelsTest {
+ protected:
+  struct Spec {
+    int64_t channels, filters, side;  // of the result
+    int64_t kernel = 3, stride = 1, images = 256;
+    DType dtype = DType::kF16;
+  };
+
+  ConvGemmProduct ProductOf(const Spec& spec) {
+    graph_ = Graph();
+    const int64_t side = spec.side * spec.stride, pad = spec.kernel / 2;
+    Value& x =
+        graph_.AddInput("x", Type::Tensor(spec.dtype, {spec.images, spec.channels, side, side}));
+    Value& w = Weights(graph_, spec.dtype, {spec.filters, spec.channels, spec.kernel, spec.kernel});
+    Value& y =
+        Append(graph_, "Conv", {&x, &w},
+               {{"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{spec.stride, spec.stride}}});
+    graph_.AddOutput("y", y);
+    return ConvGemmProductOf(UnitOf({y.producer()}));
+  }
+
+  Lines Ways(const Spec& spec) {
+    Lines lines;
+    for (const ConvGemmTile& way : ConvGemmTilesOf(ProductOf(spec), target_.info)) {
+      lines.push_back(way.ToString());
+    }
+    return lines;
+  }
+
+  Graph graph_;
+};
+
+TEST_F(ConvGemmPlanTest, WaysAreReadAsTheyAreWritten) {
+  for (const std::string& line : Ways({128, 128, 28})) {
+    const auto way = ParseConvGemmTile(line);
+    ASSERT_TRUE(way.ok()) << way.status();
+    EXPECT_EQ(way->ToString(), line);
+  }
+  EXPECT_EQ(ParseConvGemmTile("tile=128x96").status().message(),
+            "\"tile=128x96\" is no way of conv_gemm, expected \"tile=128x128 turns\"");
+  EXPECT_FALSE(ParseConvGemmTile("tile=128x128 pairs").ok());  // old plan caches have such
+}
+
+// The tiles that move least through shared memory and L2, in whole rounds of 132.
+TEST_F(ConvGemmPlanTest, LargeTilesComeFirst) {
+  EXPECT_EQ(Ways({128, 128, 28})[0], "tile=256x128");
+  EXPECT_EQ(Ways({256, 256, 14})[0], "tile=256x128");
+  EXPECT_EQ(Ways({512, 512, 7})[0], "tile=192x128");  // else 1.5 rounds
+  EXPECT_EQ(Ways({64, 64, 56})[0], "tile=256x64 turns");
+}
+
+TEST_F(ConvGemmPlanTest, WarpgroupsMayTakeTurns) {
+  const Lines ways = Ways({128, 128, 28});
+  EXPECT_NE(std::find(ways.begin(), ways.end(), "tile=128x128 turns"), ways.end());
+}
+
+// Few tiles: small ones, so that more blocks have one.
+TEST_F(ConvGemmPlanTest, SmallBatchesHaveSmallTiles) {
+  const Lines ways = Ways({.channels = 512, .filters = 512, .side = 7, .images = 8});
+  EXPECT_EQ(ways[0], "tile=128x64");
+}
+
+// Bytes bound them, and no way is better at those.
+TEST_F(ConvGemmPlanTest, ProductsOfFewChannelsHaveOneWay) {
+  EXPECT_EQ(Ways({.channels = 64, .filters = 256, .side = 56, .kernel = 1}),
+            (Lines{"tile=128x256"}));
+}
+
+TEST_F(ConvGemmPlanTest, PixelsOfAWindowComeAsPlaces) {
+  const ConvGemmTile narrow = {.pixels = 128, .filters = 128};
+  const ConvGemmTile wide = {.pixels = 256, .filters = 128};
+  const auto has_places = [&](const Spec& spec, const ConvGemmTile& way) {
+    const ConvGemmProduct product = ProductOf(spec);
+    return product.HasPlaces(product.sources[0], way);
+  };
+  EXPECT_TRUE(has_places({128, 128, 28}, narrow));
+  EXPECT_FALSE(has_places({.channels = 128, .filters = 128, .side = 28, .kernel = 1}, wide));
+  // Every second pixel: whole rows of it in a tile of 128, of which 112 are 28 wide.
+  const Spec strided = {.channels = 128, .filters = 128, .side = 28, .kernel = 1, .stride = 2};
+  EXPECT_FALSE(has_places(strided, narrow));
+  EXPECT_EQ(ProductOf(strided).TilePixels(narrow), 112);
+  EXPECT_TRUE(has_places(strided, wide));
+  EXPECT_EQ(ProductOf(strided).TilePixels(wide), 256);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

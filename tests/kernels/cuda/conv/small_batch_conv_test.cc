@@ -1,0 +1,343 @@
+// The index arithmetic of small_batch_conv and its packed weights, walked on the host as a block of
+// the kernel walks them, against a convolution by its definition.
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "gtest/gtest.h"
+#include "runtime/kernels/conv/small_batch_conv_plan.h"
+#include "runtime/ops/elements.h"
+#include "runtime/plan/known_devices.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Ints = std::vector<int64_t>;
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// A small whole number of both signs: sums are exact in any order.
+float Number(int64_t i) { return static_cast<float>((i * 7 + i / 11 * 5) % 9 - 4); }
+
+struct Conv {
+  int64_t channels = 16, filters = 16, kernel = 1, stride = 1;
+  Ints pads = {0, 0, 0, 0};
+  int64_t height = 9, width = 9;
+  bool has_bias = true;
+  int64_t images = 2;
+};
+
+HostTensor Halves(const Dims& dims, int64_t seed) {
+  HostTensor tensor = HostTensor::Allocate(DType::kF16, dims);
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    tensor.mutable_data<Float16>()[i] = ToFloat16(Number(i + seed));
+  }
+  return tensor;
+}
+
+// A Unit of Convs, each over an image of its own or all over one, added up or side by side.
+class SmallBatchConvTest : public testing::Test {
+ protected:
+  Value& Image(const Conv& c) {
+    const Dims dims = {c.images, c.channels, c.height, c.width};
+    Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, dims));
+    images_.push_back(Halves(dims, static_cast<int64_t>(images_.size()) + 3));
+    return x;
+  }
+
+  Value& Add(const Conv& c, Value& x) {
+    const Dims w = {c.filters, c.channels, c.kernel, c.kernel};
+    std::vector<Value*> inputs = {&x, &graph_.AddConstant(Halves(w, 1))};
+    if (c.has_bias) inputs.push_back(&graph_.AddConstant(Halves({c.filters}, 2)));
+    Node& node =
+        graph_.AddNode({.op = "Conv",
+                        .inputs = inputs,
+                        .attrs = {{"pads", c.pads}, {"strides", Ints{c.stride, c.stride}}}});
+    const auto extent = [&](int64_t in, int axis) {
+      return (in + c.pads[axis] + c.pads[axis + 2] - c.kernel) / c.stride + 1;
+    };
+    const Dims y = {c.images, c.filters, extent(c.height, 0), extent(c.width, 1)};
+    graph_.SetType(node.output(0), Type::Tensor(DType::kF16, y));
+    nodes_.push_back(&node);
+    return node.output(0);
+  }
+
+  void Sum(Value& a, Value& b) {
+    Node& node = graph_.AddNode({.op = "Add", .inputs = {&a, &b}});
+    graph_.SetType(node.output(0), a.type());
+    nodes_.push_back(&node);
+    graph_.AddOutput("y", node.output(0));
+  }
+
+  // Every way of the Unit gives what the definition gives.
+  void Check() {
+    const Unit unit = UnitOf(nodes_);
+    const absl::StatusOr<ChainConvs> convs = ChainConvsOf(unit);
+    ASSERT_TRUE(convs.ok()) << convs.status();
+    const std::vector<ChainPlan> plans = ChainPlansOf(*convs, H200());
+    ASSERT_FALSE(plans.empty());
+    for (const ChainPlan& plan : plans) {
+      SCOPED_TRACE(plan.way.ToString());
+      EXPECT_LE(plan.shared_bytes(), 232'448);
+      CheckPlan(unit, *convs, plan);
+      if (HasFailure()) return;
+    }
+  }
+
+ private:
+  // A block's patch as floats. What the kernel leaves as it finds it is NaN.
+  std::vector<float> PatchOf(const ChainPlan& plan, int source, const HostTensor& image, int n,
+                             int tile, int part) {
+    const ChainSource& s = plan.source[source];
+    std::vector<float> patch(s.patch_bytes / 2, s.is_stem ? 0 : kNaN);
+    for (int j = 0; j < s.patch_pixels(); ++j) {
+      const ChainPixel in = ChainInput(s, plan.tiles, tile, j);
+      for (int c = 0; c < s.part_channels; ++c) {
+        const int channel = s.is_stem ? c : part * s.part_channels + c;
+        const bool is_there = in.row >= 0 && channel < s.channels;
+        const int64_t at = ((int64_t{n} * s.channels + channel) * s.height + in.row) * s.width;
+        patch[ChainPatchBytes(s, j) / 2 + c] =
+            is_there ? ToFloat(image.data<Float16>()[at + in.column]) : 0;
+      }
+    }
+    return patch;
+  }
+
+  // Adds what a block computes to `y`, [sibling][image, filter, pixel].
+  void RunBlock(const ChainPlan& plan, const HostTensor& slabs, int n, int tile, int filters,
+                int part, std::vector<std::vector<float>>& y) {
+    const int bytes = ChainSlabBytes(plan.way.filters, plan.steps);
+    const char* slab =
+        static_cast<const char*>(slabs.raw()) + (int64_t{filters} * plan.way.split + part) * bytes;
+    const float* bias =
+        reinterpret_cast<const float*>(slab + plan.way.filters * ChainRowBytes(plan.steps));
+    int sibling = 0;
+    while (filters >= plan.first_tile[sibling + 1]) ++sibling;
+    std::vector<std::vector<float>> patches;
+    for (int i = 0; i < plan.sources; ++i) {
+      patches.push_back(PatchOf(plan, i, images_[i], n, tile, part));
+    }
+    for (int m = 0; m < plan.way.pixels; ++m) {
+      const ChainPixel out = ChainOutput(plan.tiles, tile, m);
+      if (out.row < 0) continue;
+      for (int f = 0; f < plan.way.filters; ++f) {
+        const int filter = (filters - plan.first_tile[sibling]) * plan.way.filters + f;
+        if (filter >= plan.filters[sibling]) continue;
+        const Float16* row = reinterpret_cast<const Float16*>(slab + f * ChainRowBytes(plan.steps));
+        float sum = part == 0 ? bias[f] : 0;
+        for (int i = 0; i < plan.sources; ++i) {
+          const ChainSource& s = plan.source[i];
+          for (int step = 0; step < s.steps; ++step) {
+            const int at = (ChainPixelBytes(s, plan.tiles, m) + ChainStepBytes(s, step)) / 2;
+            EXPECT_EQ(at % kChainPiece, 0);
+            for (int e = 0; e < kChainStep; ++e) {
+              sum += patches[i].at(at + e) * ToFloat(row[(s.first_step + step) * kChainStep + e]);
+            }
+          }
+        }
+        const int64_t pixel = int64_t{out.row} * plan.tiles.columns + out.column;
+        const int64_t pixels = int64_t{plan.tiles.rows} * plan.tiles.columns;
+        y[sibling][(int64_t{n} * plan.filters[sibling] + filter) * pixels + pixel] += sum;
+      }
+    }
+  }
+
+  void CheckPlan(const Unit& unit, const ChainConvs& convs, const ChainPlan& plan) {
+    const Derived derived = PackChainWeights(convs, plan, unit);
+    std::vector<HostTensor> sources;
+    for (const int from : derived.from) {
+      sources.push_back(unit.boundary.constants[from]->constant());
+    }
+    const absl::StatusOr<HostTensor> slabs = derived.make(sources);
+    ASSERT_TRUE(slabs.ok());
+    EXPECT_EQ(slabs->bytes(), derived.to.bytes(DType::kU8));
+    std::vector<std::vector<float>> y;
+    for (int i = 0; i < plan.siblings; ++i) {
+      y.emplace_back(convs.convs[i]->output(0).elements(), 0.0F);
+    }
+    int64_t blocks = 0;
+    for (int n = 0; n < plan.tiles.images; ++n) {
+      for (int tile = 0; tile < plan.tiles.per_image(); ++tile) {
+        for (int filters = 0; filters < plan.first_tile[plan.siblings]; ++filters) {
+          for (int part = 0; part < plan.way.split; ++part, ++blocks) {
+            RunBlock(plan, *slabs, n, tile, filters, part, y);
+          }
+        }
+      }
+    }
+    EXPECT_EQ(blocks, plan.blocks());
+    for (int i = 0; i < plan.siblings; ++i) EXPECT_EQ(y[i], Expected(convs, i)) << "output " << i;
+  }
+
+  // By the definition: the sum of all Convs, or the i-th.
+  std::vector<float> Expected(const ChainConvs& convs, int i) {
+    std::vector<float> y(convs.convs[i]->output(0).elements(), 0.0F);
+    for (size_t j = 0; j < convs.convs.size(); ++j) {
+      if (!convs.summed && static_cast<int>(j) != i) continue;
+      AddConv(*convs.convs[j], convs.shapes[j], images_[convs.summed ? j : 0], y);
+    }
+    return y;
+  }
+
+  static void AddConv(const Node& conv, const ConvShape& shape, const HostTensor& image,
+                      std::vector<float>& y) {
+    const WindowAxis &h = shape.window.h(), &w = shape.window.w();
+    const HostTensor& weight = conv.input(1).constant();
+    int64_t at = 0;
+    for (int64_t n = 0; n < shape.images; ++n) {
+      for (int64_t f = 0; f < shape.filters; ++f) {
+        for (int64_t o = 0; o < shape.out_size(); ++o, ++at) {
+          if (conv.has_input(2)) y[at] += ToFloat(conv.input(2).constant().data<Float16>()[f]);
+          for (int64_t row = 0; row < shape.rows(); ++row) {
+            const int64_t c = row / (h.kernel * w.kernel), tap = row % (h.kernel * w.kernel);
+            const int64_t i = h.At(o / w.out, tap / w.kernel), j = w.At(o % w.out, tap % w.kernel);
+            if (!h.Inside(i) || !w.Inside(j)) continue;
+            y[at] +=
+                ToFloat(image.data<Float16>()[((n * shape.channels + c) * h.in + i) * w.in + j]) *
+                ToFloat(weight.data<Float16>()[f * shape.rows() + row]);
+          }
+        }
+      }
+    }
+  }
+
+  std::vector<HostTensor> images_;
+
+ protected:
+  Graph graph_;
+  std::vector<const Node*> nodes_;
+};
+
+TEST_F(SmallBatchConvTest, OnePixel) {
+  const Conv c{.channels = 48, .filters = 40, .height = 7, .width = 11};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, OnePixelStridedPastPadding) {
+  const Conv c{.channels = 24, .filters = 72, .stride = 2, .pads = {1, 0, 0, 1}};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, ThreeByThree) {
+  const Conv c{.channels = 64, .filters = 64, .kernel = 3, .pads = {1, 1, 1, 1}, .images = 1};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, ThreeByThreeStridedWithOddChannelsAndPads) {
+  const Conv c{.channels = 40,
+               .filters = 24,
+               .kernel = 3,
+               .stride = 2,
+               .pads = {0, 1, 2, 0},
+               .height = 13,
+               .width = 70,
+               .has_bias = false,
+               .images = 1};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, StridesOfThreePhases) {
+  const Conv c{.channels = 16, .filters = 32, .kernel = 5, .stride = 3, .pads = {2, 2, 2, 2}};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, EightChannels) {
+  const Conv c{.channels = 8, .filters = 8, .kernel = 5, .pads = {2, 2, 2, 2}};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, Stem) {
+  const Conv c{.channels = 3,
+               .filters = 64,
+               .kernel = 7,
+               .stride = 2,
+               .pads = {3, 3, 3, 3},
+               .height = 30,
+               .width = 42,
+               .images = 1};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, StemsOfOddStrides) {
+  const Conv c{.channels = 1, .filters = 16, .kernel = 3, .stride = 1, .pads = {1, 1, 1, 1}};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, StemOfOnePixel) {
+  const Conv c{.channels = 4, .filters = 16};
+  Add(c, Image(c));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, TwoSources) {
+  const Conv a{.channels = 32, .filters = 48, .kernel = 3, .pads = {1, 1, 1, 1}};
+  const Conv b{.channels = 72, .filters = 48, .stride = 2, .height = 17, .width = 17};
+  Value& left = Add(a, Image(a));
+  Sum(left, Add(b, Image(b)));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, TwoSourcesOfOnePixel) {
+  const Conv a{.channels = 128, .filters = 32};
+  const Conv b{.channels = 64, .filters = 32, .stride = 2, .height = 17, .width = 18};
+  Value& left = Add(a, Image(a));
+  Sum(left, Add(b, Image(b)));
+  Check();
+}
+
+TEST_F(SmallBatchConvTest, Siblings) {
+  const Conv a{.channels = 32, .filters = 40, .kernel = 3, .pads = {1, 1, 1, 1}};
+  Conv b = a;
+  b.filters = 72;
+  b.has_bias = false;
+  Value& x = Image(a);
+  Add(a, x);
+  Add(b, x);
+  Check();
+}
+
+// ldmatrix reads 16 bytes of eight neighbouring pixels at once.
+TEST_F(SmallBatchConvTest, NeighbouringPixelsMeetNoBankTwice) {
+  for (const int64_t stride : {1, 2}) {
+    for (const int64_t width : {14, 28, 56}) {
+      const Conv c{.channels = 64,
+                   .kernel = 3,
+                   .stride = stride,
+                   .pads = {1, 1, 1, 1},
+                   .height = width * stride,
+                   .width = width * stride};
+      graph_ = Graph();
+      nodes_.clear();
+      Add(c, Image(c));
+      const absl::StatusOr<ChainConvs> convs = ChainConvsOf(UnitOf(nodes_));
+      ASSERT_TRUE(convs.ok()) << convs.status();
+      for (const ChainPlan& plan : ChainPlansOf(*convs, H200())) {
+        const int pixels = plan.tiles.tile_rows * plan.tiles.tile_columns;
+        for (int m = 0; m + 8 <= pixels; m += 8) {
+          std::set<int> banks;
+          for (int i = 0; i < 8; ++i) {
+            banks.insert(ChainPixelBytes(plan.source[0], plan.tiles, m + i) / 16 % 8);
+          }
+          EXPECT_EQ(banks.size(), 8u) << plan.way.ToString() << ", width " << width;
+        }
+      }
+    }
+  }
+}
+
+TEST(SmallBatchConvWayTest, IsReadAsItIsWritten) {
+  const absl::StatusOr<SmallBatchTile> way = ParseSmallBatchTile("tile=64x32 split=4");
+  ASSERT_TRUE(way.ok());
+  EXPECT_EQ(way->ToString(), "tile=64x32 split=4");
+  EXPECT_FALSE(ParseSmallBatchTile("tile=48x32 split=4").ok());
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

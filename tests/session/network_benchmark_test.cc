@@ -1,0 +1,120 @@
+#include "runtime/session/network_benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "passes/build_program.h"
+#include "runtime/exec/cpu_device.h"
+#include "runtime/session/engines.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr std::string_view kChain = R"(
+    g (float[4,8] x) => (float[4,8] y) {
+      a = Relu(x)
+      y = Tanh(a)
+    })";
+
+// Every Candidate takes `us`.
+class FixedPricer final : public Pricer {
+ public:
+  explicit FixedPricer(double us) : us_(us) {}
+  std::optional<double> MeasuredUs(const std::string& signature) const override {
+    return signature.empty() ? std::nullopt : std::optional(us_);
+  }
+  absl::StatusOr<std::vector<Choice>> Choose(
+      absl::Span<const Candidate* const> candidates) override {
+    return std::vector<Choice>(candidates.size(), Choice{.us = us_});
+  }
+
+ private:
+  const double us_;
+};
+
+TEST(NetworkBenchmarkTest, TriesCostFirstAndGreedyLast) {
+  EXPECT_EQ(SearchStrategies().front().partitioner, Partitioner(CostSearch));
+  EXPECT_EQ(SearchStrategies().front().library_factor, 1);
+  EXPECT_EQ(SearchStrategies().back().partitioner, Partitioner(Greedy));
+}
+
+TEST(NetworkBenchmarkTest, WeighsLibrariesAlone) {
+  FixedPricer fixed(8);
+  WeightedPricer weighted(fixed, 1.25);
+  EXPECT_EQ(weighted.MeasuredUs("cudnn 9.19.0 on h200"), 10);
+  EXPECT_EQ(weighted.MeasuredUs("gemm 13.1 on h200"), 10);
+  EXPECT_EQ(weighted.MeasuredUs("kernel cuda on h200"), 8);
+  EXPECT_EQ(weighted.MeasuredUs(""), std::nullopt);
+  const OwnedTarget target = *MakeTarget("h200");
+  std::vector<Candidate> candidates;
+  for (const Engine* engine : target.target.engines) candidates.push_back({.engine = engine});
+  for (const Candidate& candidate : candidates) {
+    const bool is_library =
+        candidate.engine->name() == "cudnn" || candidate.engine->name() == "gemm";
+    const Candidate* asked[] = {&candidate};
+    EXPECT_EQ((*weighted.Choose(asked))[0].us, is_library ? 10 : 8) << candidate.engine->name();
+  }
+}
+
+TEST(NetworkBenchmarkTest, SignaturesTellNetworksApart) {
+  const OwnedTarget target = *MakeTarget("h200");
+  const std::string chain = NetworkSignature(GraphFromText(kChain), target.target, 2);
+  EXPECT_EQ(NetworkSignature(GraphFromText(kChain), target.target, 2), chain);
+  EXPECT_NE(NetworkSignature(GraphFromText(kChain), target.target, 1), chain);
+  EXPECT_NE(NetworkSignature(GraphFromText("g (float[4,8] x) => (float[4,8] y) { y = Relu(x) }"),
+                             target.target, 2),
+            chain);
+}
+
+std::shared_ptr<const Program> ProgramOf(const Graph& graph, const Target& target) {
+  return *BuildProgram(graph, {}, target, {});
+}
+
+TEST(NetworkBenchmarkTest, TimesEachProgram) {
+  const OwnedTarget target = *MakeTarget("cpu");
+  const Graph chain = GraphFromText(kChain);
+  const Graph one = GraphFromText("g (float[4,8] x) => (float[4,8] y) { y = Relu(x) }");
+  const std::vector<std::shared_ptr<const Program>> programs = {ProgramOf(chain, target.target),
+                                                                ProgramOf(one, target.target)};
+  EXPECT_TRUE(SameCandidates(*programs[0], *ProgramOf(chain, target.target), target.target));
+  EXPECT_FALSE(SameCandidates(*programs[0], *programs[1], target.target));
+  const auto device = MakeCpuDevice({.like_a_gpu = true});
+  const auto ms = TimeNetworks(programs, *device, /*capture=*/true);
+  ASSERT_TRUE(ms.ok()) << ms.status();
+  ASSERT_EQ(ms->size(), 2u);
+  for (const double time : *ms) EXPECT_GT(time, 0);
+}
+
+TEST(NetworkBenchmarkTest, TellsVariantsApart) {
+  Program one, two;
+  one.partitions.push_back({.variant = {"engine 1"}});
+  two.partitions.push_back({.variant = {"engine 2"}});
+  EXPECT_TRUE(SameVariants(one, one));
+  EXPECT_FALSE(SameVariants(one, two));
+}
+
+TEST(NetworkBenchmarkTest, EndsWhenItIsCancelled) {
+  const OwnedTarget target = *MakeTarget("cpu");
+  const auto device = MakeCpuDevice({.like_a_gpu = true});
+  const std::atomic<bool> cancel = true;
+  EXPECT_EQ(TimeNetworks({{ProgramOf(GraphFromText(kChain), target.target)}}, *device,
+                         /*capture=*/true, &cancel)
+                .status()
+                .code(),
+            absl::StatusCode::kCancelled);
+}
+
+TEST(NetworkBenchmarkTest, DoesNotTimeStrings) {
+  const OwnedTarget target = *MakeTarget("cpu");
+  const Graph graph = GraphFromText("g (string[2] x) => (int64[1] y) { y = Shape(x) }");
+  const auto program = *BuildProgram(
+      graph, {}, target.target, {.input_values = {{"x", HostTensor::Strings({2}, {"a", "b"})}}});
+  const auto device = MakeCpuDevice({.like_a_gpu = true});
+  EXPECT_EQ(TimeNetworks({{program}}, *device, true).status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
