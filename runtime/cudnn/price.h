@@ -1,5 +1,5 @@
-// What cuDNN makes of a device. Figures are from one H200 with cuDNN 9.19 (shared/gpu.md and its
-// readings), each layer alone; those that were not measured say so.
+// What cuDNN makes of a device. Figures are of one H200 with cuDNN 9.19, each layer alone
+// (docs/measurements.md, 'How it was measured'); those that were not measured say so.
 #pragma once
 
 #include "runtime/plan/engine.h"

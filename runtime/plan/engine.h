@@ -131,7 +131,8 @@ struct Efficiency {
 };
 
 // The least fixed_us of a kernel that waits for another one: in a CUDA graph on one H200 a kernel
-// whose blocks read 8 KiB takes 1.82 µs, a launch of 1.3 among them (gpu.md, probe7).
+// whose blocks read 8 KiB takes 1.82 µs, a launch of 1.3 among them (docs/measurements.md, 'Kernel
+// boundaries').
 inline constexpr double kDependentKernelUs = 0.52;
 
 // max(flops at the rate of the dtype, bytes of the boundary in its Formats and of the constants) +

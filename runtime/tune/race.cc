@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// More gain under one percent (gpu.md).
+// More gain under one percent (docs/measurements.md, 'Convolutions of ResNet-50 in cuDNN').
 constexpr size_t kMostVariants = 16;
 // One replay of the recording that is timed: long against the clock's steps of half a microsecond.
 constexpr double kReplayUs = 300;

@@ -136,7 +136,8 @@ TEST_F(GemmRulesTest, CheckRefusesACandidateThatWasChanged) {
             "cuBLASLt computes act(alpha·A·B + beta·C + bias) with Relu or Gelu, nothing else");
 }
 
-// 1×1 convolutions with a residual at batch 256, as measured on an H200 (shared/gpu.md).
+// 1×1 convolutions with a residual at batch 256, as measured on an H200 (docs/measurements.md,
+// 'Residuals').
 TEST_F(GemmRulesTest, PricesAreNearWhatWasMeasured) {
   struct Measured {
     int channels, filters, extent;

@@ -12,8 +12,8 @@ constexpr int64_t kChannels = 64;  // in and out: one wgmma row block, weights i
 constexpr int64_t kWidth = 56;     // of an image: tiles are whole rows
 constexpr size_t kMostEpilogue = 2;
 
-// Readings of one H200 (gpu.md, probe10): 56×56 pixels, f16, bias and ReLU, at batch 1, 32 and 256
-// 7.7, 12.9 and 80 µs; with a residual 7.7, 13.5 and 89.
+// One H200 (docs/measurements.md, 'Convolutions by wgmma'): 56×56 pixels, f16, bias and ReLU, at
+// batch 1, 32 and 256 7.7, 12.9 and 80 µs; with a residual 7.7, 13.5 and 89.
 constexpr MeasuredLine kPlain = {.least_us = 7.7, .fixed_us = 3.2, .us_per_gigaflop = 1.30};
 constexpr MeasuredLine kResidual = {.least_us = 7.7, .fixed_us = 2.8, .us_per_gigaflop = 1.46};
 

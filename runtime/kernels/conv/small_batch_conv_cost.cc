@@ -20,7 +20,8 @@ constexpr double kWaveUs = 1.85;
 constexpr double kUsPerWeightKiB = 0.033;
 constexpr double kUsPerActivationKiB = 0.026;
 // In a chain the launch and the fetch of the weights overlap with the link before: those of
-// ResNet-50 at batch 1 then add up to what probe8 of gpu.md measured.
+// ResNet-50 at batch 1 then add up to what docs/measurements.md, 'Convolutions of small batches',
+// says.
 constexpr double kOverlapUs = 0.8;
 // Element-wise ops before the products are computed again by every block that reads the patch:
 // fitted to the 20 such links of the same record.

@@ -17,8 +17,8 @@ constexpr int64_t kHeightOf = 4;  // image rows that a pooled row is of
 constexpr Rule kOnlyCast = {"its image may be f32 or of its own type, nothing else is done to it",
                             "none: the op before it writes its result"};
 
-// Readings of one H200 (gpu.md, probe11): 7×7, stride 2, 3 to 64 channels at 224×224, f16, ReLU and
-// max-pool, at batch 1, 32 and 256 4.7, 15.8 and 98 µs.
+// One H200 (docs/measurements.md, 'Convolutions by wgmma'): 7×7, stride 2, 3 to 64 channels at
+// 224×224, f16, ReLU and max-pool, at batch 1, 32 and 256 4.7, 15.8 and 98 µs.
 constexpr MeasuredLine kMeasured = {.least_us = 4.7, .fixed_us = 4.0, .us_per_gigaflop = 1.556};
 // 161 µs at batch 256 on one H200; the least is an estimate.
 constexpr MeasuredLine kMeasuredTf32 = {.least_us = 6.0, .fixed_us = 4.0, .us_per_gigaflop = 2.61};

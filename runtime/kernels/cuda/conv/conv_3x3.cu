@@ -1,5 +1,5 @@
 // Channels stand on M of wgmma (64), pixels on N; all weights are the register operand (36 steps,
-// 144 registers). Facts and measurements: gpu.md, probe11.
+// 144 registers). Times and why it is built so: docs/measurements.md, 'Convolutions by wgmma'.
 //
 // A tile is seven rows of the result. The copy engine brings nine image rows of 57 pixels (x = −1 …
 // 55, zero outside) in one box of 128-byte pixels (128-byte swizzle), so that pixels are one linear

@@ -1,4 +1,5 @@
-// What the stem's kernels of halves and of tf32 share. Facts and measurements: gpu.md, probe10.
+// What the stem's kernels of halves and of tf32 share. Times and why it is
+// built so: docs/measurements.md, 'Convolutions by wgmma'.
 //
 // Channels stand on M of wgmma (64), one row of the convolution on N (112 pixels), weights are the
 // register operand.
