@@ -2,10 +2,16 @@
 
 import pathlib
 import re
+import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools/bench"))
+
+import table  # noqa: E402
+
 FOLDERS = ("examples", "models", "passes", "runtime", "tests", "tools")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "runtime/README.md", "runtime/kernels/README.md", "models/README.md")
 SOURCES = (".h", ".cc", ".cu", ".cuh", ".inc", ".py", ".sh", ".cmake", ".txt")
 CITED = re.compile(r"docs/[\w-]+\.md")
 SECTIONS = re.compile(r",\s+'([^']+)'(?:(?:,| and)\s+'([^']+)')*")
@@ -54,6 +60,34 @@ class CommentsTest(unittest.TestCase):
         missing = [f"{path}: {record}" for path, text in sources().items()
                    for record in re.findall(r"tools/bench/results/[\w.-]+\.(?:json|svg)", text) if not (ROOT / record).exists()]
         self.assertEqual(missing, [])
+
+
+def documents():
+    """{path below the root: text} of the pages that a newcomer reads."""
+    files = [ROOT / name for name in PAGES] + sorted((ROOT / "docs").glob("*.md"))
+    return {str(file.relative_to(ROOT)): file.read_text(encoding="utf-8") for file in files if file.exists()}
+
+
+def newest_records(names):
+    """Of each kind (what stands before the date) the records with the latest time of day in them; where none is written, of the latest day."""
+    newest = {}  # by kind
+    for name in names:
+        kind, day = re.match(r"(.+?)-(20\d\d-\d\d-\d\d)", name).groups()
+        time = max(re.findall(r'"(20\d\d-\d\d-\d\dT[\d:]+Z)"', (table.RESULTS / name).read_text()), default=day)
+        latest, chosen = newest.get(kind, ("", []))
+        if time >= latest:
+            newest[kind] = (time, [*chosen, name] if time == latest else [name])
+    return {name for _, chosen in newest.values() for name in chosen}
+
+
+class RecordsTest(unittest.TestCase):
+    def test_only_the_newest_and_those_that_are_named_are_kept(self):
+        names = [file.name for file in table.RESULTS.glob("*.json")]
+        text = "".join([*sources().values(), *documents().values()])
+        shown = {record["run"] for record in table.newest_run(table.read_records(table.RESULTS))}
+        newest = newest_records(names)
+        left_over = [name for name in names if name not in newest and name not in text and not any(run in name for run in shown)]
+        self.assertEqual(left_over, [], "git rm them, or name them where they are used")
 
 
 if __name__ == "__main__":
