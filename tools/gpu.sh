@@ -100,6 +100,10 @@ for part in $parts; do
       # The second time, from the first one's plan cache.
       check cached 200 "${tuned[@]}" --precisions fp16 --batches $batches --seconds 0.5 --output "$out/cached-$run.json"
       ;;
+    builds) # only when it is named: against another build's programs in before/bin
+      check builds 400 python3 builds.py --before before/bin --after bin --commits "${ONNX_CUDNN_BEFORE:-before},$commit" --run "$run" \
+        --output "$out/builds-$run.json"
+      ;;
     turns) # the cost search against greedy, tuned
       bench=(bin/onnx-cudnn-bench --device cuda --commit "$commit" --run "$run")
       turns=("${bench[@]}" --precisions fp16 --runs 100 --warm-up 100 --partitioner cost --against greedy --tune-budget 10

@@ -20,7 +20,7 @@ for program in "${programs[@]}"; do
 done
 cp -r README.md models/tiny models/*.labels "$folder/models/"
 mv "$folder/models/README.md" "$folder/"
-cp tools/gpu.sh tools/bench/{peers,torch_peer,onnxruntime_peer,timing,gpu_tests}.py "$folder/"
+cp tools/gpu.sh tools/bench/{builds,peers,torch_peer,onnxruntime_peer,timing,gpu_tests}.py "$folder/"
 cp tests/e2e/agreement_test.py tests/e2e/inputs.py "$folder/tests/e2e/"
 tar -C build/package -czf build/onnx-cudnn.tar.gz onnx-cudnn
 echo "build/onnx-cudnn.tar.gz: $(du -h build/onnx-cudnn.tar.gz | cut -f1), $(cd build/package && find onnx-cudnn -type f | wc -l) files"
