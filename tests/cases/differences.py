@@ -241,7 +241,7 @@ def decided(case, made):
     return fit[0] if fit else ""
 
 
-# What ours may refuse: words of its message after the op and its opset, and the reason, which README's Limits gives.
+# What ours may refuse: words of its message after the op and its opset, and the reason, which docs/limits.md gives.
 REFUSALS = (
     (r"its strings are above the limit", "more strings than one folded value may hold"),
     (r"the op is not implemented", "an op without a definition"),

@@ -1,4 +1,4 @@
-"""The pictures that README shows are what tools/bench/plots.py makes of the records, and the steps what steps.py makes of a plan cache."""
+"""The pictures that documents show are what tools/bench/plots.py makes of the records, and the steps what steps.py makes of a plan cache."""
 
 import json
 import pathlib

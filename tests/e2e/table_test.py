@@ -1,4 +1,4 @@
-"""README's table of measured figures is what tools/bench/table.py makes of the records."""
+"""The tables of measured figures are what tools/bench/table.py makes of the records."""
 
 import json
 import pathlib
@@ -19,19 +19,29 @@ def record(**fields):
 
 
 class TableTest(unittest.TestCase):
-    def test_readme_is_what_the_records_say(self):
-        readme = (ROOT / "README.md").read_text()
+    def test_pages_are_what_the_records_say(self):
         records = table.read_records(table.RESULTS)
-        if table.BEGIN not in readme:
-            self.assertEqual(table.newest_run(records), [], "README.md has no markers for the table of these records")
-            self.skipTest("no figures of a GPU are committed: README has no table yet")
-        self.assertEqual(table.with_table(readme, records), readme)
+        for page, make_table in table.PAGES.items():
+            text = page.read_text()
+            self.assertIn(table.BEGIN, text)
+            self.assertEqual(table.with_table(text, records, make_table), text, page)
+
+    def test_the_short_table_has_a_row_a_batch_and_a_column_a_program(self):
+        records = [record(), record(tuned_signatures=5, median_ms=0.2), record(tuned_signatures=5, median_ms=0.9, batch=8),
+                   record(tuned_signatures=5, median_ms=6.0, batch=256), record(tuned_signatures=5, median_ms=0.4, precision="tf32"),
+                   record(who="torch", median_ms=0.7), record(who="torch-graph", median_ms=0.6, model="alexnet")]
+        self.assertEqual(table.short_table(records)[2:], [
+            "| model, fp16 | batch | onnx-cudnn, tuned | torch-graph |",
+            "|---|---|---|---|",
+            "| alexnet | 1 |  | 0.600 |",
+            "| resnet50 | 1 | 0.200 |  |",
+            "| resnet50 | 256 | 6.000 |  |"])
 
     def test_a_row_a_program_and_a_column_a_batch(self):
         records = [record(), record(batch=256, median_ms=6.0, images_per_s=42000.4),
                    record(tuned_signatures=5, median_ms=0.2), record(cached_signatures=5, median_ms=0.21),
                    record(who="torch-graph", median_ms=0.6, commit="torch 2"), record(run="old", date="2026-01-01T00:00:00Z", batch=8)]
-        lines = table.make_table(table.newest_run(records))
+        lines = table.full_table(table.newest_run(records))
         self.assertIn("One h200, driver 580, CUDA 13.0, cuDNN 9.19, 2026-11-22, commit abc", lines[0])
         self.assertEqual(lines[2:], [
             "| model | precision | program | batch 1 | batch 256 | images/s | set-up s |",
@@ -46,17 +56,17 @@ class TableTest(unittest.TestCase):
         chosen = [record(**old), record(**old, **peer), record(**new, model="nsfw", images_per_s=0), record(**new, **peer, model="nsfw")]
         alone = [record(**new), record(**new, model="det"), record(**old, **peer, model="det")]
         self.assertEqual(table.newest_run(chosen + alone), chosen)
-        self.assertIn("commits o (resnet50), n (nsfw):", table.make_table(chosen)[0])
-        self.assertIn("| nsfw | fp16 | onnx-cudnn | 0.300 |  | 0.8 |", table.make_table(chosen))
+        self.assertIn("commits o (resnet50), n (nsfw):", table.full_table(chosen)[0])
+        self.assertIn("| nsfw | fp16 | onnx-cudnn | 0.300 |  | 0.8 |", table.full_table(chosen))
         self.assertEqual(table.newest_run(alone[:1]), alone[:1])
 
     def test_only_what_stands_between_the_markers_changes(self):
         readme = f"a\n{table.BEGIN}\nold\n{table.END}\nb\n"
-        made = table.with_table(readme, [record()])
+        made = table.with_table(readme, [record()], table.full_table)
         self.assertTrue(made.startswith(f"a\n{table.BEGIN}\nOne h200"))
         self.assertTrue(made.endswith(f"|\n{table.END}\nb\n"))
-        self.assertEqual(table.with_table(readme, []), readme)
-        self.assertEqual(table.with_table("no markers", [record()]), "no markers")
+        self.assertEqual(table.with_table(readme, [], table.full_table), readme)
+        self.assertEqual(table.with_table("no markers", [record()], table.full_table), "no markers")
 
     def test_reads_lists_of_records_of_gpus(self):
         with tempfile.TemporaryDirectory() as folder:

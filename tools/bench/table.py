@@ -1,7 +1,7 @@
-"""table.py [--check]: writes README's table of figures measured on GPUs, between its two markers, from tools/bench/results/*.json.
+"""table.py [--check]: writes the tables of figures measured on GPUs, between two markers each, from tools/bench/results/*.json.
 
-The table holds each model's newest run beside a peer; without records of a GPU, or without markers, README stays as it is. --check writes nothing and
-ends with 1 when README is not what the records say.
+docs/performance.md holds every row, README.md a short table of fp16. Both are of each model's newest run beside a peer; without records of a GPU, or
+without markers, a page stays as it is. --check writes nothing and ends with 1 when a page is not what the records say.
 """
 
 import argparse
@@ -11,9 +11,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "tools/bench/results"
-README = ROOT / "README.md"
 BEGIN, END = "<!-- measured: begin (tools/bench/table.py) -->", "<!-- measured: end -->"
 OURS = "onnx-cudnn"
+SHORT_BATCHES = (1, 16, 32, 256)
+SHORT_PROGRAMS = (OURS + ", tuned", "onnxruntime-cuda", "torch-graph", "torch-compile")
 
 
 def read_records(folder):
@@ -59,35 +60,60 @@ def program(record):
     return "" if record.get("cached_signatures") else OURS
 
 
-def make_table(records):
+def described(records):
+    """One line: of which device, libraries, day and commits the records are."""
+    ours = next(r for r in records if r["who"] == OURS)
+    return (f"One {ours['device']}, driver {ours['driver']}, CUDA {ours['cuda']}, cuDNN {ours['cudnn']}, {ours['date'][:10]}, "
+            f"{commits(records)}: median ms of a run, data on the device.")
+
+
+def table_lines(heads, rows):
+    return ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"] + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def milliseconds(record):
+    return f"{record['median_ms']:.3f}" if record else ""
+
+
+def short_table(records):
+    """Lines of Markdown: a row a model and batch of SHORT_BATCHES, a column each of SHORT_PROGRAMS that was measured; fp16 alone."""
+    cells = {}  # by (model, batch), then by program
+    for record in records:
+        if record["precision"] == "fp16" and record["batch"] in SHORT_BATCHES and program(record) in SHORT_PROGRAMS:
+            cells.setdefault((record["model"], record["batch"]), {}).setdefault(program(record), record)
+    programs = [p for p in SHORT_PROGRAMS if any(p in row for row in cells.values())]
+    rows = [[model, str(batch)] + [milliseconds(row.get(p)) for p in programs] for (model, batch), row in sorted(cells.items())]
+    return [described(records), "", *table_lines(["model, fp16", "batch", *programs], rows)]
+
+
+def full_table(records):
     """Lines of Markdown: a row a model, precision and program, a column a batch; milliseconds, images per second of the largest, and the
     seconds from the file to the first result at the smallest, less the CUDA context's."""
     batches = sorted({r["batch"] for r in records})
-    ours = next(r for r in records if r["who"] == OURS)
-    lines = [f"One {ours['device']}, driver {ours['driver']}, CUDA {ours['cuda']}, cuDNN {ours['cudnn']}, {ours['date'][:10]}, "
-             f"{commits(records)}: median ms of a run, data on the device.", "",
-             "| model | precision | program | " + " | ".join(f"batch {b}" for b in batches) + " | images/s | set-up s |",
-             "|---" * (5 + len(batches)) + "|"]
-    rows = {}
+    by_row = {}
     for record in records:
         if name := program(record):
-            row = rows.setdefault((record["model"], record["precision"], record["who"] != OURS, name), {})
+            row = by_row.setdefault((record["model"], record["precision"], record["who"] != OURS, name), {})
             row.setdefault(record["batch"], record)  # turns-*.json measure again what real-*.json and tuned-*.json did
-    for (model, precision, _, who), by_batch in sorted(rows.items()):
-        cells = [f"{by_batch[b]['median_ms']:.3f}" if b in by_batch else "" for b in batches]
+    rows = []
+    for (model, precision, _, who), by_batch in sorted(by_row.items()):
         largest, smallest = by_batch[max(by_batch)], by_batch[min(by_batch)]
-        setup_s = smallest["setup_s"] - smallest["context_s"]
         images_per_s = f"{largest['images_per_s']:,.0f}" if largest["images_per_s"] else ""  # 0: nothing sustained was measured
-        lines.append(f"| {model} | {precision} | {who} | " + " | ".join(cells) + f" | {images_per_s} | {setup_s:.1f} |")
-    return lines
+        rows.append([model, precision, who, *(milliseconds(by_batch.get(b)) for b in batches), images_per_s,
+                     f"{smallest['setup_s'] - smallest['context_s']:.1f}"])
+    heads = ["model", "precision", "program", *(f"batch {b}" for b in batches), "images/s", "set-up s"]
+    return [described(records), "", *table_lines(heads, rows)]
 
 
-def with_table(readme, records):
-    """The text of README with the table of these records."""
+PAGES = {ROOT / "README.md": short_table, ROOT / "docs/performance.md": full_table}
+
+
+def with_table(page, records, make_table):
+    """The text of a page with the table of these records."""
     chosen = newest_run(records)
-    if BEGIN not in readme or not chosen:
-        return readme
-    before, rest = readme.split(BEGIN, 1)
+    if BEGIN not in page or not chosen:
+        return page
+    before, rest = page.split(BEGIN, 1)
     _, after = rest.split(END, 1)
     return before + BEGIN + "\n" + "\n".join(make_table(chosen)) + "\n" + END + after
 
@@ -96,12 +122,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    readme = README.read_text()
-    made = with_table(readme, read_records(RESULTS))
-    if not arguments.check:
-        README.write_text(made)
-    elif made != readme:
-        sys.exit("README.md: its table is not what tools/bench/results says: run tools/bench/table.py")
+    records = read_records(RESULTS)
+    for page, make_table in PAGES.items():
+        text = page.read_text()
+        made = with_table(text, records, make_table)
+        if not arguments.check:
+            page.write_text(made)
+        elif made != text:
+            sys.exit(f"{page.relative_to(ROOT)}: its table is not what tools/bench/results says: run tools/bench/table.py")
 
 
 if __name__ == "__main__":
