@@ -90,5 +90,43 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(left_over, [], "git rm them, or name them where they are used")
 
 
+KERNELS = ROOT / "runtime/kernels"
+
+
+def rules_of(name):
+    """(file below runtime/kernels, its text) of the kernel that kernels.inc lists under a name."""
+    for file in sorted(KERNELS.glob("*/*.cc")):
+        if re.search(rf"^Kernel {name}Kernel\(\)", text := file.read_text(encoding="utf-8"), re.MULTILINE):
+            return str(file.relative_to(KERNELS)), text
+    raise AssertionError(f"no file of runtime/kernels defines {name}Kernel()")
+
+
+def table_rows(markdown):
+    """{first cell without its quotes: the other cells} of the rows that start with a quoted name."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in markdown.splitlines() if line.startswith("| `")]
+    return {row[0].strip("`"): row[1:] for row in rows if len(row) == 6}
+
+
+class KernelsTest(unittest.TestCase):
+    def setUp(self):
+        self.rows = table_rows((KERNELS / "README.md").read_text(encoding="utf-8"))
+        listed = re.findall(r"^KERNEL\((\w+)\)", (KERNELS / "kernels.inc").read_text(), re.MULTILINE)
+        self.rules = {re.search(r'\.name = "(\w+)"', text).group(1): (file, text) for file, text in map(rules_of, listed)}
+
+    def test_each_kernel_has_a_row_with_its_rules_and_ops(self):
+        self.assertEqual(sorted(self.rows), sorted(self.rules))
+        for name, (file, text) in self.rules.items():
+            ops, _, _, rules, _ = self.rows[name]
+            self.assertEqual(rules, f"`{file}`", name)
+            if literal := re.search(r"\.ops = \{([^}]*)\}", text):
+                for op in re.findall(r'"(\w+)"', literal.group(1)):
+                    self.assertIn(op, ops, name)
+
+    def test_files_of_code_exist(self):
+        missing = [f"{name}: {file}" for name, row in self.rows.items() for file in re.findall(r"`([^`]+)`", row[4])
+                   if not any(KERNELS.glob(file))]
+        self.assertEqual(missing, [])
+
+
 if __name__ == "__main__":
     unittest.main()
