@@ -46,14 +46,14 @@ struct Kernel {
   Support (*takes)(const Unit& core) = nullptr;
   // What may join a core that it takes. nullptr: nothing.
   GrowthOptions (*growth)(const Unit& core) = nullptr;
-  // Every way in which the operands of a Unit that it takes may lie, the first one preferred.
+  // The layouts in which it takes the operands of a Unit, the preferred one first.
   std::vector<Formats> (*formats)(const Unit& unit, const Target& target) = nullptr;
   Speed speed = {};
   // Predicted µs with the launch; nullptr: by `speed`.
   double (*us)(const Unit& unit, const Cost& roofline, const Target& target) = nullptr;
-  // The ways in which its code can run a Unit that it takes, the best guess first: a tile, a split.
-  // nullptr: there is but one.
-  std::vector<std::string> (*ways)(const Unit& unit, const Target& target) = nullptr;
+  // The variants of its code (a tile, a split of K) that can run a Unit that it takes, the best
+  // guess first. nullptr: there is but one.
+  std::vector<std::string> (*variants)(const Unit& unit, const Target& target) = nullptr;
 };
 
 // Every kernel, in the order of kernels.inc.

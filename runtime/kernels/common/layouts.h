@@ -1,4 +1,4 @@
-// The ways in which a kernel's operands lie together.
+// The layouts that a kernel takes for its operands.
 #pragma once
 
 #include <vector>

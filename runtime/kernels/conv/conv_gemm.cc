@@ -85,12 +85,12 @@ double Us(const Unit& unit, const Cost&, const Target& target) {
   return std::max(kLeastUs, kFixedUs + ConvGemmUs(ConvGemmProductOf(unit), target.info));
 }
 
-std::vector<std::string> Ways(const Unit& unit, const Target& target) {
-  std::vector<std::string> ways;
-  for (const ConvGemmTile& way : ConvGemmTilesOf(ConvGemmProductOf(unit), target.info)) {
-    ways.push_back(way.ToString());
+std::vector<std::string> Variants(const Unit& unit, const Target& target) {
+  std::vector<std::string> variants;
+  for (const ConvGemmTile& tile : ConvGemmTilesOf(ConvGemmProductOf(unit), target.info)) {
+    variants.push_back(tile.ToString());
   }
-  return ways;
+  return variants;
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ std::vector<std::string> Ways(const Unit& unit, const Target& target) {
 //   two sources: Conv + Conv, with biases and ReLU: the downsample branch of a block folded into
 //     its last convolution as more K
 // Both operands come from shared memory; the copy engine fetches pixels tap by tap and fills
-// borders with zeros. The tile is its way.
+// borders with zeros. Its variants are tiles.
 Kernel ConvGemmKernel() {
   return {.name = "conv_gemm",
           .ops = {"Conv"},
@@ -116,7 +116,7 @@ Kernel ConvGemmKernel() {
               },
           .formats = ChannelsLastOnly,
           .us = Us,
-          .ways = Ways};
+          .variants = Variants};
 }
 
 }  // namespace onnx_cudnn

@@ -24,8 +24,8 @@ constexpr ConvGemmTile kTiles[] = {
     {.pixels = 128, .filters = 64},
     {.pixels = 256, .filters = 128},
     {.pixels = 192, .filters = 128},
-    {.pixels = 128, .filters = 128, .takes_turns = true},
-    {.pixels = 256, .filters = 64, .takes_turns = true},
+    {.pixels = 128, .filters = 128, .ping_pong = true},
+    {.pixels = 256, .filters = 64, .ping_pong = true},
 };
 
 // Floors of one H200: products at what power allows, of a multiprocessor; a copy's bytes; what the
@@ -63,60 +63,61 @@ double FlopsPerUs(const ConvGemmProduct& product) {
 
 // How much longer a slice takes than its products, because of what shared memory has to move: the
 // slice itself, and the operands of each step of K (four a slice), of which M's are 64 rows.
-double SharedMemoryFactor(const ConvGemmTile& way) {
+double SharedMemoryFactor(const ConvGemmTile& tile) {
   constexpr int kSteps = 4, kRowBytes = kConvGemmSliceBytes / kSteps, kRows = 64;
-  const int columns = way.is_wide() ? way.pixels : way.filters;
-  const int products = way.pixels * way.filters / (kRows * columns);
-  const double bytes = kConvGemmSliceBytes * (way.pixels + way.filters) +
+  const int columns = tile.is_wide() ? tile.pixels : tile.filters;
+  const int products = tile.pixels * tile.filters / (kRows * columns);
+  const double bytes = kConvGemmSliceBytes * (tile.pixels + tile.filters) +
                        kSteps * products * kRowBytes * (kRows + columns);
-  const double clocks = way.pixels * way.filters / kElementsPerClock;
+  const double clocks = tile.pixels * tile.filters / kElementsPerClock;
   return std::max(1.0, bytes / kSharedBytesPerClock / clocks);
 }
 
 // Of one tile's products, with what shared memory has to move for them.
-double TileUs(const ConvGemmProduct& product, const ConvGemmTile& way) {
-  return SharedMemoryFactor(way) * 2 *
-         static_cast<double>(way.pixels * way.filters * product.depth()) / FlopsPerUs(product);
+double TileUs(const ConvGemmProduct& product, const ConvGemmTile& tile) {
+  return SharedMemoryFactor(tile) * 2 *
+         static_cast<double>(tile.pixels * tile.filters * product.depth()) / FlopsPerUs(product);
 }
 
-double ProductUs(const ConvGemmProduct& product, const ConvGemmTile& way, const DeviceInfo& info) {
-  return static_cast<double>(ConvGemmRoundsOf(product, way, info).rounds) * TileUs(product, way);
+double ProductUs(const ConvGemmProduct& product, const ConvGemmTile& tile, const DeviceInfo& info) {
+  return static_cast<double>(ConvGemmRoundsOf(product, tile, info).rounds) * TileUs(product, tile);
 }
 
 double BytesUs(const ConvGemmProduct& product) {
   return static_cast<double>(product.bytes()) / kBytesPerUs;
 }
 
-double L2Us(const ConvGemmProduct& product, const ConvGemmTile& way, const ConvGemmRounds& rounds) {
-  const int64_t rows = way.pixels + way.filters;
+double L2Us(const ConvGemmProduct& product, const ConvGemmTile& tile,
+            const ConvGemmRounds& rounds) {
+  const int64_t rows = tile.pixels + tile.filters;
   return static_cast<double>(rounds.tiles * product.slices() * rows * kConvGemmSliceBytes) /
          kL2BytesPerUs;
 }
 
-double UsOf(const ConvGemmProduct& product, const ConvGemmTile& way, const DeviceInfo& info) {
-  const ConvGemmRounds rounds = ConvGemmRoundsOf(product, way, info);
-  const double product_us = ProductUs(product, way, info);
+double UsOf(const ConvGemmProduct& product, const ConvGemmTile& tile, const DeviceInfo& info) {
+  const ConvGemmRounds rounds = ConvGemmRoundsOf(product, tile, info);
+  const double product_us = ProductUs(product, tile, info);
   const double finish_us =
-      kFinishUsPerByte * static_cast<double>(way.pixels * way.filters * product.element_bytes);
+      kFinishUsPerByte * static_cast<double>(tile.pixels * tile.filters * product.element_bytes);
   // One warpgroup may finish while the other multiplies.
-  const double finishes = way.takes_turns ? 1
-                          : way.is_wide() ? 0.5 * rounds.rounds + 0.5
-                                          : static_cast<double>(rounds.rounds);
-  const double l2_us = L2Us(product, way, rounds);
+  const double finishes = tile.ping_pong   ? 1
+                          : tile.is_wide() ? 0.5 * rounds.rounds + 0.5
+                                           : static_cast<double>(rounds.rounds);
+  const double l2_us = L2Us(product, tile, rounds);
   return std::max({product_us + finishes * finish_us, l2_us, BytesUs(product)}) + 0.1 * l2_us;
 }
 
 // The tile of 128 pixels whose rounds take the least time, with what a round costs beside its
 // products: how products that are bound by bytes were measured.
-ConvGemmTile NarrowWay(const ConvGemmProduct& product, const DeviceInfo& info) {
+ConvGemmTile NarrowTile(const ConvGemmProduct& product, const DeviceInfo& info) {
   constexpr int64_t kRoundFilters = 32;
   ConvGemmTile best;
   int64_t least = 0;
-  for (const ConvGemmTile& way : kTiles) {
-    if (way.is_wide() || product.filters() % way.filters != 0) continue;
+  for (const ConvGemmTile& tile : kTiles) {
+    if (tile.is_wide() || product.filters() % tile.filters != 0) continue;
     const int64_t cost =
-        ConvGemmRoundsOf(product, way, info).rounds * (way.filters + kRoundFilters);
-    if (best.filters == 0 || cost < least) best = way, least = cost;
+        ConvGemmRoundsOf(product, tile, info).rounds * (tile.filters + kRoundFilters);
+    if (best.filters == 0 || cost < least) best = tile, least = cost;
   }
   return best;
 }
@@ -129,15 +130,15 @@ bool HasWindow(const ConvGemmProduct& product) {
 }  // namespace
 
 std::string ConvGemmTile::ToString() const {
-  return absl::StrCat("tile=", pixels, "x", filters, takes_turns ? " turns" : "");
+  return absl::StrCat("tile=", pixels, "x", filters, ping_pong ? " ping-pong" : "");
 }
 
 absl::StatusOr<ConvGemmTile> ParseConvGemmTile(std::string_view text) {
-  for (const ConvGemmTile& way : kTiles) {
-    if (way.ToString() == text) return way;
+  for (const ConvGemmTile& tile : kTiles) {
+    if (tile.ToString() == text) return tile;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", text, "\" is no way of conv_gemm, expected \"tile=128x128 turns\""));
+      absl::StrCat("\"", text, "\" is no tile of conv_gemm, expected \"tile=128x128 ping-pong\""));
 }
 
 int64_t ConvGemmProduct::depth() const {
@@ -157,22 +158,22 @@ int64_t ConvGemmProduct::bytes() const {
 
 int64_t ConvGemmProduct::slices() const { return depth() * element_bytes / kConvGemmSliceBytes; }
 
-bool ConvGemmProduct::HasPlaces(const ConvShape& source, const ConvGemmTile& way) const {
+bool ConvGemmProduct::HasPlaces(const ConvShape& source, const ConvGemmTile& tile) const {
   const WindowAxis &h = source.window.h(), &w = source.window.w();
   if (IsPlain(h) && IsPlain(w) && !IsStrided(source)) return false;
-  return way.is_wide() || !std::all_of(sources.begin(), sources.end(), IsBoxOfRows);
+  return tile.is_wide() || !std::all_of(sources.begin(), sources.end(), IsBoxOfRows);
 }
 
-int ConvGemmProduct::TilePixels(const ConvGemmTile& way) const {
+int ConvGemmProduct::TilePixels(const ConvGemmTile& tile) const {
   for (const ConvShape& s : sources) {
     const int columns = static_cast<int>(s.window.w().out);
-    if (IsStrided(s) && !HasPlaces(s, way)) return way.pixels / columns * columns;
+    if (IsStrided(s) && !HasPlaces(s, tile)) return tile.pixels / columns * columns;
   }
-  return way.pixels;
+  return tile.pixels;
 }
 
-bool ConvGemmProduct::KeepsWeights(const ConvGemmTile& way) const {
-  return !way.is_wide() && slices() * way.filters * kConvGemmSliceBytes <= kMostKeptBytes;
+bool ConvGemmProduct::KeepsWeights(const ConvGemmTile& tile) const {
+  return !tile.is_wide() && slices() * tile.filters * kConvGemmSliceBytes <= kMostKeptBytes;
 }
 
 ConvGemmProduct ConvGemmProductOf(const Unit& unit) {
@@ -186,41 +187,41 @@ ConvGemmProduct ConvGemmProductOf(const Unit& unit) {
   return product;
 }
 
-ConvGemmRounds ConvGemmRoundsOf(const ConvGemmProduct& product, const ConvGemmTile& way,
+ConvGemmRounds ConvGemmRoundsOf(const ConvGemmProduct& product, const ConvGemmTile& tile,
                                 const DeviceInfo& info) {
   ConvGemmRounds r = {};
-  r.filter_tiles = product.filters() / way.filters;
-  r.tiles = CeilDiv(product.pixels(), product.TilePixels(way)) * r.filter_tiles;
+  r.filter_tiles = product.filters() / tile.filters;
+  r.tiles = CeilDiv(product.pixels(), product.TilePixels(tile)) * r.filter_tiles;
   r.rounds = CeilDiv(r.tiles, std::max(info.multiprocessors, 1));
   return r;
 }
 
 std::vector<ConvGemmTile> ConvGemmTilesOf(const ConvGemmProduct& product, const DeviceInfo& info) {
   std::vector<std::pair<double, ConvGemmTile>> found;
-  for (const ConvGemmTile& way : kTiles) {
-    if (product.filters() % way.filters == 0) {
-      found.emplace_back(UsOf(product, way, info), way);
+  for (const ConvGemmTile& tile : kTiles) {
+    if (product.filters() % tile.filters == 0) {
+      found.emplace_back(UsOf(product, tile, info), tile);
     }
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   if (!HasWindow(product)) {
-    const ConvGemmTile narrow = NarrowWay(product, info);
+    const ConvGemmTile narrow = NarrowTile(product, info);
     if (BytesUs(product) > ProductUs(product, narrow, info)) return {narrow};
   }
-  std::vector<ConvGemmTile> ways;
-  for (const auto& [us, way] : found) {
+  std::vector<ConvGemmTile> variants;
+  for (const auto& [us, tile] : found) {
     if (us > kWorthATrial * found[0].first) break;
-    ways.push_back(way);
+    variants.push_back(tile);
   }
-  return ways;
+  return variants;
 }
 
 double ConvGemmUs(const ConvGemmProduct& product, const DeviceInfo& info) {
   const double all = static_cast<double>(product.pixels() * product.filters() * product.depth());
   const double products_us = 2 * all / (FlopsPerUs(product) * kMultiprocessors);
-  const ConvGemmTile way = ConvGemmTilesOf(product, info)[0];
-  return std::max({BytesUs(product), products_us, kAloneFactor * TileUs(product, way) + kAloneUs});
+  const ConvGemmTile tile = ConvGemmTilesOf(product, info)[0];
+  return std::max({BytesUs(product), products_us, kAloneFactor * TileUs(product, tile) + kAloneUs});
 }
 
 }  // namespace onnx_cudnn

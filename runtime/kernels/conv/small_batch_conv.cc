@@ -10,7 +10,8 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kMostImages = 8;    // beyond, libraries are faster (gpu.md, probe8)
+// Beyond, libraries are faster (docs/measurements.md, 'Convolutions of small batches').
+constexpr int64_t kMostImages = 8;
 constexpr int64_t kMostKernel = 7;    // a side of the window
 constexpr int64_t kAlignment = 8;     // channels: 16 bytes
 constexpr int64_t kStemChannels = 4;  // up to which channels are padded to 4 instead
@@ -161,14 +162,14 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 }
 
 // None where no tile fits: the code then says why.
-std::vector<std::string> Ways(const Unit& unit, const Target& target) {
-  std::vector<std::string> ways;
+std::vector<std::string> Variants(const Unit& unit, const Target& target) {
+  std::vector<std::string> variants;
   const absl::StatusOr<ChainConvs> convs = ChainConvsOf(unit);
-  if (!convs.ok()) return ways;
+  if (!convs.ok()) return variants;
   for (const ChainPlan& plan : ChainPlansOf(*convs, target.info)) {
-    ways.push_back(plan.way.ToString());
+    variants.push_back(plan.tile.ToString());
   }
-  return ways;
+  return variants;
 }
 
 }  // namespace
@@ -182,7 +183,8 @@ std::vector<std::string> Ways(const Unit& unit, const Target& target) {
 //   siblings: two to four Convs of equal windows over one input, each with its own dense output
 // with up to 8 element-wise ops before and after: bias, a residual, activations. Weights are
 // fetched before the wait for the launch before (programmatic dependent launch), then the patch by
-// cp.async; mma.sync with K split over warps and a cluster; tile and split are its ways.
+// cp.async; mma.sync with K split over warps and a cluster; its variants are
+// tiles and splits.
 Kernel SmallBatchConvKernel() {
   return {.name = "small_batch_conv",
           .ops = {"Conv"},
@@ -192,7 +194,7 @@ Kernel SmallBatchConvKernel() {
           .growth = Growth,
           .formats = PlaceOperands,
           .us = Us,
-          .ways = Ways};
+          .variants = Variants};
 }
 
 }  // namespace onnx_cudnn

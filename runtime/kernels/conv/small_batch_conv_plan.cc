@@ -15,14 +15,15 @@ namespace {
 
 constexpr int kTiles[][2] = {{32, 32}, {32, 64}, {64, 32}, {64, 64}};  // pixels × filters
 constexpr int kSplits[] = {1, 2, 4, 8};
-constexpr size_t kMostWays = 16;
+constexpr size_t kMostVariants = 16;
 constexpr int kAlignment = 128;  // bytes, of the regions of shared memory
 constexpr int kBankBytes = 128;  // of all banks of shared memory
 constexpr double kKiB = 1024;
 constexpr int64_t kMostElements = int64_t{1} << 31;  // of an image: offsets are 32 bits
 
-// Fitted to readings of one H200 (gpu.md): what all blocks fetch to probe7, with 120 blocks; the
-// rest so that the fastest of probe8's variants stand among the first here.
+// Fitted to one H200: what all blocks fetch to docs/measurements.md, 'Kernel boundaries', with 120
+// blocks; the rest so that the fastest tiles of docs/measurements.md, 'Convolutions of small
+// batches', stand among the first here.
 constexpr double kUsPerWeightKiB = 0.022 / 120;
 constexpr double kUsPerPatchKiB = 0.059 / 120;
 constexpr double kUsPerOwnKiB =
@@ -52,22 +53,22 @@ bool IsOutput(const Unit& unit, const Value& value) {
   return std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
 }
 
-ChainTiles TilesOf(const ChainConvs& convs, const SmallBatchTile& way) {
+ChainTiles TilesOf(const ChainConvs& convs, const SmallBatchTile& tile) {
   const ConvShape& shape = convs.shapes[0];
   ChainTiles t{.images = static_cast<int>(shape.images),
                .rows = static_cast<int>(shape.window.h().out),
                .columns = static_cast<int>(shape.window.w().out)};
   t.flat = std::all_of(convs.shapes.begin(), convs.shapes.end(),
                        [](const ConvShape& s) { return s.window.kernel_size() == 1; });
-  t.tile_pixels = way.pixels;
+  t.tile_pixels = tile.pixels;
   if (t.flat) {
-    t.tile_rows = 1, t.tile_columns = way.pixels;
-    t.down = 1, t.across = CeilDiv(t.rows * t.columns, way.pixels);
+    t.tile_rows = 1, t.tile_columns = tile.pixels;
+    t.down = 1, t.across = CeilDiv(t.rows * t.columns, tile.pixels);
     return t;
   }
-  t.across = CeilDiv(t.columns, way.pixels);
+  t.across = CeilDiv(t.columns, tile.pixels);
   t.tile_columns = CeilDiv(t.columns, t.across);
-  t.tile_rows = std::min(way.pixels / t.tile_columns, t.rows);
+  t.tile_rows = std::min(tile.pixels / t.tile_columns, t.rows);
   t.down = CeilDiv(t.rows, t.tile_rows);
   return t;
 }
@@ -139,7 +140,7 @@ double UsOf(const ChainPlan& plan, const DeviceInfo& info) {
   const double own_us = rounds(processors) * kUsPerOwnKiB * (plan.slab_bytes + patch) / kKiB;
   const double step_us = kUsPerStep * CeilDiv(plan.steps, plan.warps_k());
   const double cluster_us =
-      plan.way.split > 1 ? kClusterUs + kDoublingUs * std::log2(plan.way.split) : 0;
+      plan.tile.split > 1 ? kClusterUs + kDoublingUs * std::log2(plan.tile.split) : 0;
   return std::max(all_us, own_us) + rounds(processors) * step_us + cluster_us +
          kWaveUs * (rounds(processors * together) - 1);
 }
@@ -153,8 +154,8 @@ class Packer {
   // `filter`: the first one; those from `count` on are zero.
   void Pack(int sibling, int filter, int part, char* slab) const {
     const int row_bytes = ChainRowBytes(plan_.steps), count = plan_.filters[sibling];
-    float* biases = reinterpret_cast<float*>(slab + plan_.way.filters * row_bytes);
-    for (int n = 0; n < plan_.way.filters && filter + n < count; ++n) {
+    float* biases = reinterpret_cast<float*>(slab + plan_.tile.filters * row_bytes);
+    for (int n = 0; n < plan_.tile.filters && filter + n < count; ++n) {
       uint16_t* row = reinterpret_cast<uint16_t*>(slab + n * row_bytes);
       for (int i = 0; i < plan_.sources; ++i) {
         const int conv = plan_.sources > 1 ? i : sibling;
@@ -223,27 +224,27 @@ std::string SmallBatchTile::ToString() const {
 }
 
 absl::StatusOr<SmallBatchTile> ParseSmallBatchTile(std::string_view text) {
-  for (const auto& tile : kTiles) {
+  for (const auto& [pixels, filters] : kTiles) {
     for (const int split : kSplits) {
-      const SmallBatchTile way{tile[0], tile[1], split};
-      if (way.ToString() == text) return way;
+      const SmallBatchTile tile{pixels, filters, split};
+      if (tile.ToString() == text) return tile;
     }
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text, "\" is no way of small_batch_conv, expected \"tile=64x64 split=1\""));
+      "\"", text, "\" is no tile of small_batch_conv, expected \"tile=64x64 split=1\""));
 }
 
-absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTile& way,
+absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTile& tile,
                                     int64_t shared_bytes) {
-  ChainPlan plan{.way = way, .tiles = TilesOf(convs, way)};
+  ChainPlan plan{.tile = tile, .tiles = TilesOf(convs, tile)};
   plan.sources = convs.summed ? 2 : 1;
-  int64_t patches = 0, table = way.pixels;
+  int64_t patches = 0, table = tile.pixels;
   for (int i = 0; i < plan.sources; ++i) {
     const ConvShape& shape = convs.shapes[i];
-    ChainSource& s = plan.source[i] = SourceOf(shape, plan.tiles, way.split);
-    if (way.split > 1 && (s.is_stem || CeilDiv(s.channels, kChainStep) < way.split)) {
+    ChainSource& s = plan.source[i] = SourceOf(shape, plan.tiles, tile.split);
+    if (tile.split > 1 && (s.is_stem || CeilDiv(s.channels, kChainStep) < tile.split)) {
       return absl::UnimplementedError(
-          absl::StrCat(s.channels, " channels are too few for ", way.split, " blocks"));
+          absl::StrCat(s.channels, " channels are too few for ", tile.split, " blocks"));
     }
     if (shape.in_size() * s.lanes >= kMostElements ||
         shape.out_size() * shape.filters >= kMostElements) {
@@ -257,12 +258,12 @@ absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTil
   plan.siblings = convs.summed ? 1 : static_cast<int>(convs.convs.size());
   for (int i = 0; i < plan.siblings; ++i) {
     plan.filters[i] = static_cast<int>(convs.shapes[i].filters);
-    plan.first_tile[i + 1] = plan.first_tile[i] + CeilDiv(plan.filters[i], way.filters);
+    plan.first_tile[i + 1] = plan.first_tile[i] + CeilDiv(plan.filters[i], tile.filters);
   }
-  const int64_t partial = int64_t{4} * plan.warps_k() * way.pixels * (way.filters + 8);
-  const int64_t slab = ChainSlabBytes(way.filters, plan.steps);
+  const int64_t partial = int64_t{4} * plan.warps_k() * tile.pixels * (tile.filters + 8);
+  const int64_t slab = ChainSlabBytes(tile.filters, plan.steps);
   const int64_t table_bytes = 4 * (table + plan.steps);
-  const int64_t received = way.split > 1 ? int64_t{4} * way.pixels * way.filters : 0;
+  const int64_t received = tile.split > 1 ? int64_t{4} * tile.pixels * tile.filters : 0;
   const int64_t all = slab + std::max(patches, partial) + received + table_bytes + 5 * kAlignment;
   if (all > shared_bytes) {
     return absl::UnimplementedError(
@@ -285,7 +286,7 @@ std::vector<ChainPlan> ChainPlansOf(const ChainConvs& convs, const DeviceInfo& i
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (found.size() > kMostWays) found.resize(kMostWays);
+  if (found.size() > kMostVariants) found.resize(kMostVariants);
   std::vector<ChainPlan> plans;
   for (auto& [us, plan] : found) plans.push_back(plan);
   return plans;
@@ -294,7 +295,7 @@ std::vector<ChainPlan> ChainPlansOf(const ChainConvs& convs, const DeviceInfo& i
 Derived PackChainWeights(const ChainConvs& convs, const ChainPlan& plan, const Unit& unit) {
   std::vector<int> from, bias_of;
   std::string recipe =
-      absl::StrCat("small_batch_conv ", plan.way.ToString(), " sum=", plan.sources > 1);
+      absl::StrCat("small_batch_conv ", plan.tile.ToString(), " sum=", plan.sources > 1);
   for (const Node* conv : convs.convs) from.push_back(PositionOf(conv->input(1), unit));
   for (size_t i = 0; i < convs.convs.size(); ++i) {
     const bool has_bias = convs.convs[i]->has_input(2);
@@ -305,8 +306,8 @@ Derived PackChainWeights(const ChainConvs& convs, const ChainPlan& plan, const U
     absl::StrAppend(&recipe, " w", ToString(absl::MakeConstSpan(convs.convs[i]->input(1).dims())),
                     has_bias ? " b" : "", " lanes=", s.part_channels);
   }
-  const int row = ChainSlabBytes(plan.way.filters, plan.steps);
-  const int64_t bytes = int64_t{row} * plan.first_tile[plan.siblings] * plan.way.split;
+  const int row = ChainSlabBytes(plan.tile.filters, plan.steps);
+  const int64_t bytes = int64_t{row} * plan.first_tile[plan.siblings] * plan.tile.split;
   const auto make = [plan, bias_of, bytes,
                      row](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
     HostTensor slabs = HostTensor::Allocate(DType::kU8, {bytes});
@@ -316,8 +317,8 @@ Derived PackChainWeights(const ChainConvs& convs, const ChainPlan& plan, const U
     for (int sibling = 0; sibling < plan.siblings; ++sibling) {
       const int tiles = plan.first_tile[sibling + 1] - plan.first_tile[sibling];
       for (int tile = 0; tile < tiles; ++tile) {
-        for (int part = 0; part < plan.way.split; ++part, slab += row) {
-          packer.Pack(sibling, tile * plan.way.filters, part, slab);
+        for (int part = 0; part < plan.tile.split; ++part, slab += row) {
+          packer.Pack(sibling, tile * plan.tile.filters, part, slab);
         }
       }
     }

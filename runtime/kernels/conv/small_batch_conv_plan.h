@@ -1,4 +1,5 @@
-// How the kernel small_batch_conv would run a Unit: its parts, and the ways in which they are cut.
+// How the kernel small_batch_conv would run a Unit: its parts, and the tiles that they are
+// cut into.
 #pragma once
 
 #include <string>
@@ -27,9 +28,9 @@ struct SmallBatchTile {
 };
 absl::StatusOr<SmallBatchTile> ParseSmallBatchTile(std::string_view text);
 
-// A Unit cut in one way.
+// A Unit cut into tiles of one size.
 struct ChainPlan {
-  SmallBatchTile way;
+  SmallBatchTile tile;
   ChainTiles tiles;
   int sources = 0;
   ChainSource source[kChainSources];
@@ -40,17 +41,17 @@ struct ChainPlan {
   // Shared memory, bytes: slab | patches, then partial sums | sums from the other parts | tables.
   int slab_bytes = 0, patch_bytes = 0, received_bytes = 0, table_bytes = 0;
 
-  int warps_k() const { return kChainThreads / 32 / (way.pixels / 32 * (way.filters / 32)); }
+  int warps_k() const { return kChainThreads / 32 / (tile.pixels / 32 * (tile.filters / 32)); }
   int shared_bytes() const { return slab_bytes + patch_bytes + received_bytes + table_bytes; }
   int64_t blocks() const {
-    return int64_t{1} * tiles.images * tiles.per_image() * first_tile[siblings] * way.split;
+    return int64_t{1} * tiles.images * tiles.per_image() * first_tile[siblings] * tile.split;
   }
 };
 // Unimplemented when it does not fit `shared_bytes` of a block, or a split has nothing to share.
-absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTile& way,
+absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTile& tile,
                                     int64_t shared_bytes);
 
-// Every way that fits, the one first that is predicted to be fastest.
+// A plan for every tile that fits, the one first that is predicted to be fastest.
 std::vector<ChainPlan> ChainPlansOf(const ChainConvs& convs, const DeviceInfo& info);
 
 // The slab of every tile of filters and part, in this order, part fastest: u8[bytes]. Sources are

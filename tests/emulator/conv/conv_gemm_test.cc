@@ -148,7 +148,7 @@ TEST_F(ConvGemmTest, OneByOneOfF32RoundsToNearest) {
 TEST_F(ConvGemmTest, ThreeByThreeInEveryWay) {
   target_with_few_blocks_.info.multiprocessors = 2;
   for (const std::string tile :
-       {"128x128", "128x64", "256x128", "192x128", "128x128 turns", "256x64 turns"}) {
+       {"128x128", "128x64", "256x128", "192x128", "128x128 ping-pong", "256x64 ping-pong"}) {
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 10, 11}));
     Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {3, 128, 10, 11}));
@@ -162,37 +162,39 @@ TEST_F(ConvGemmTest, ThreeByThreeInEveryWay) {
 // Without residuals pieces wait for those that are stored.
 TEST_F(ConvGemmTest, ThreeByThreeOfEverySecondPixel) {
   target_with_few_blocks_.info.multiprocessors = 2;
-  for (const std::string way : {"tile=128x128", "tile=192x128", "tile=256x128",
-                                "tile=128x128 turns", "tile=256x64 turns"}) {
+  for (const std::string tile : {"tile=128x128", "tile=192x128", "tile=256x128",
+                                 "tile=128x128 ping-pong", "tile=256x64 ping-pong"}) {
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {5, 64, 17, 22}));
     Append(graph_, "Relu", {&Conv(x, 128, 3, 2)});
-    EXPECT_EQ(Compare(CompileConvGemm, "{Conv Relu} last > last", kBrain, way), "") << way;
+    EXPECT_EQ(Compare(CompileConvGemm, "{Conv Relu} last > last", kBrain, tile), "") << tile;
   }
 }
 
 TEST_F(ConvGemmTest, ThreeByThreeOfF32) {
-  for (const std::string way : {"tile=128x128", "tile=256x128", "tile=192x128",
-                                "tile=128x128 turns", "tile=256x64 turns"}) {
+  for (const std::string tile : {"tile=128x128", "tile=256x128", "tile=192x128",
+                                 "tile=128x128 ping-pong", "tile=256x64 ping-pong"}) {
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {6, 32, 9, 12}));
     Value& r = graph_.AddInput("r", Type::Tensor(DType::kF32, {6, 128, 9, 12}));
     Append(graph_, "Relu", {&Append(graph_, "Add", {&Conv(x, 128, 3, 1), &r})});
-    EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kTf32, way), "") << way;
+    EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kTf32, tile), "")
+        << tile;
   }
 }
 
 // ResNet-18's last convolution of a block with the downsample branch, whose pixels come as places
 // too; as boxes they would be whole rows.
 TEST_F(ConvGemmTest, ThreeByThreeWithAStridedSource) {
-  for (const std::string way : {"tile=128x128", "tile=256x128", "tile=128x128 turns"}) {
+  for (const std::string tile : {"tile=128x128", "tile=256x128", "tile=128x128 ping-pong"}) {
     graph_ = Graph();
     Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {3, 64, 20, 18}));
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 10, 9}));
     Value& last = Conv(x, 128, 3, 1);
     Append(graph_, "Relu", {&Append(graph_, "Add", {&last, &Conv(z, 128, 1, 2)})});
-    EXPECT_EQ(Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf, way), "")
-        << way;
+    EXPECT_EQ(Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf, tile),
+              "")
+        << tile;
   }
 }
 
@@ -221,11 +223,11 @@ TEST_F(ConvGemmTest, OddWindows) {
 // A block's warpgroups have more tiles than there are buffers of slices between them.
 TEST_F(ConvGemmTest, OneByOneInWideTiles) {
   target_with_few_blocks_.info.multiprocessors = 2;
-  for (const std::string way : {"tile=256x128", "tile=192x128", "tile=128x128 turns"}) {
+  for (const std::string tile : {"tile=256x128", "tile=192x128", "tile=128x128 ping-pong"}) {
     graph_ = Graph();
     Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {11, 64, 16, 15}));
     Conv(x, 128, 1, 1);
-    EXPECT_EQ(Compare(CompileConvGemm, "{Conv} last > last", kHalf, way), "") << way;
+    EXPECT_EQ(Compare(CompileConvGemm, "{Conv} last > last", kHalf, tile), "") << tile;
   }
 }
 

@@ -62,15 +62,15 @@ class EmulatedConvTest : public KernelsTest {
   }
 
   absl::StatusOr<KernelCode> CodeOf(CompileKernel compile, const Candidate& candidate,
-                                    std::string_view way = "") const {
+                                    std::string_view variant = "") const {
     const Unit unit = UnitOf(candidate.nodes);
-    return compile({unit, candidate, target_with_few_blocks_, way});
+    return compile({unit, candidate, target_with_few_blocks_, variant});
   }
 
   std::string Compare(CompileKernel compile, std::string_view line, double tolerance,
-                      std::string_view way = "") {
+                      std::string_view variant = "") {
     const Candidate candidate = Find(line);
-    return emulator::CompareWithReference(CodeOf(compile, candidate, way), candidate,
+    return emulator::CompareWithReference(CodeOf(compile, candidate, variant), candidate,
                                           InputsOf(candidate), tolerance);
   }
 

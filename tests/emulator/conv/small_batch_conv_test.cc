@@ -1,4 +1,4 @@
-// Links of small_batch_conv in every form of their code and every way, against the references.
+// Links of small_batch_conv in every form of their code and every tile, against the references.
 #include <set>
 #include <tuple>
 
@@ -49,7 +49,7 @@ class SmallBatchConvCodeTest : public testing::Test {
   Value& Add(Value& a, Value& b) { return Append(graph_, "Add", {&a, &b}); }
   Value& Relu(Value& x) { return Append(graph_, "Relu", {&x}); }
 
-  // All Nodes as one link, channels-last, in each of its ways that `takes`; the plans are handed to
+  // All Nodes as one link, channels-last, in each tile that `takes`; the plans are handed to
   // `see`.
   template <typename Takes, typename See>
   void Check(const std::vector<Value*>& outputs, Takes takes, See see) {
@@ -72,22 +72,22 @@ class SmallBatchConvCodeTest : public testing::Test {
     for (const ChainPlan& plan : ChainPlansOf(*convs, target_.info)) {
       if (!takes(plan)) continue;
       see(plan);
-      const std::string way = plan.way.ToString();
-      const auto code = CompileSmallBatchConv({unit, candidate, target_, way});
+      const std::string tile = plan.tile.ToString();
+      const auto code = CompileSmallBatchConv({unit, candidate, target_, tile});
       if (parameter_bytes_ > 0 && code.ok()) {
         EXPECT_EQ(code->calls[0].parameters.size(), parameter_bytes_);
       }
       const double tolerance = dtype_ == DType::kF16 ? kHalf : kBrain;
-      EXPECT_EQ(emulator::CompareWithReference(code, candidate, images, tolerance), "") << way;
+      EXPECT_EQ(emulator::CompareWithReference(code, candidate, images, tolerance), "") << tile;
     }
   }
-  // In every way, plain in as many as are named.
-  void Check(const std::vector<Value*>& outputs, int plain_ways) {
+  // In every tile, plain in as many as are named.
+  void Check(const std::vector<Value*>& outputs, int plain_tiles) {
     int plain = 0;
     Check(
         outputs, [](const ChainPlan&) { return true; },
         [&](const ChainPlan& plan) { plain += IsPlain(plan) ? 1 : 0; });
-    EXPECT_EQ(plain, plain_ways);
+    EXPECT_EQ(plain, plain_tiles);
   }
 
   Graph graph_;
@@ -114,7 +114,7 @@ TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
         }
         Value& y = activates ? Append(graph_, "Gelu", {sum}) : Relu(*sum);
         Check(
-            {&y}, [](const ChainPlan& plan) { return plan.way.split <= 2; },
+            {&y}, [](const ChainPlan& plan) { return plan.tile.split <= 2; },
             [&, second = has_second, active = activates](const ChainPlan& plan) {
               ASSERT_TRUE(IsPlain(plan));
               const SmallBatchConvPlainForm form = PlainLinkOf(plan).form;
@@ -190,9 +190,9 @@ TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfWideImages) {
 // Both phases of the columns, of odd and even widths; tiles of 64 pixels of the latter have patches
 // too large for a plain link.
 TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfEverySecondPixel) {
-  for (const auto& [width, plain_ways] : {std::pair(13, 12), std::pair(18, 6)}) {
+  for (const auto& [width, plain_tiles] : {std::pair(13, 12), std::pair(18, 6)}) {
     Start(DType::kF16);
-    Check({&Relu(Conv(Input({1, 64, 11, width}), 64, {.kernel = 3, .stride = 2}))}, plain_ways);
+    Check({&Relu(Conv(Input({1, 64, 11, width}), 64, {.kernel = 3, .stride = 2}))}, plain_tiles);
   }
 }
 

@@ -1,4 +1,4 @@
-// In which ways conv_gemm would cut a convolution.
+// Into which tiles conv_gemm would cut a convolution.
 #include "runtime/kernels/conv/conv_gemm_plan.h"
 
 #include <algorithm>
@@ -32,10 +32,10 @@ class ConvGemmPlanTest : public KernelsTest {
     return ConvGemmProductOf(UnitOf({y.producer()}));
   }
 
-  Lines Ways(const Spec& spec) {
+  Lines Tiles(const Spec& spec) {
     Lines lines;
-    for (const ConvGemmTile& way : ConvGemmTilesOf(ProductOf(spec), target_.info)) {
-      lines.push_back(way.ToString());
+    for (const ConvGemmTile& tile : ConvGemmTilesOf(ProductOf(spec), target_.info)) {
+      lines.push_back(tile.ToString());
     }
     return lines;
   }
@@ -44,47 +44,47 @@ class ConvGemmPlanTest : public KernelsTest {
 };
 
 TEST_F(ConvGemmPlanTest, WaysAreReadAsTheyAreWritten) {
-  for (const std::string& line : Ways({128, 128, 28})) {
-    const auto way = ParseConvGemmTile(line);
-    ASSERT_TRUE(way.ok()) << way.status();
-    EXPECT_EQ(way->ToString(), line);
+  for (const std::string& line : Tiles({128, 128, 28})) {
+    const auto tile = ParseConvGemmTile(line);
+    ASSERT_TRUE(tile.ok()) << tile.status();
+    EXPECT_EQ(tile->ToString(), line);
   }
   EXPECT_EQ(ParseConvGemmTile("tile=128x96").status().message(),
-            "\"tile=128x96\" is no way of conv_gemm, expected \"tile=128x128 turns\"");
+            "\"tile=128x96\" is no tile of conv_gemm, expected \"tile=128x128 ping-pong\"");
   EXPECT_FALSE(ParseConvGemmTile("tile=128x128 pairs").ok());  // old plan caches have such
 }
 
 // The tiles that move least through shared memory and L2, in whole rounds of 132.
 TEST_F(ConvGemmPlanTest, LargeTilesComeFirst) {
-  EXPECT_EQ(Ways({128, 128, 28})[0], "tile=256x128");
-  EXPECT_EQ(Ways({256, 256, 14})[0], "tile=256x128");
-  EXPECT_EQ(Ways({512, 512, 7})[0], "tile=192x128");  // else 1.5 rounds
-  EXPECT_EQ(Ways({64, 64, 56})[0], "tile=256x64 turns");
+  EXPECT_EQ(Tiles({128, 128, 28})[0], "tile=256x128");
+  EXPECT_EQ(Tiles({256, 256, 14})[0], "tile=256x128");
+  EXPECT_EQ(Tiles({512, 512, 7})[0], "tile=192x128");  // else 1.5 rounds
+  EXPECT_EQ(Tiles({64, 64, 56})[0], "tile=256x64 ping-pong");
 }
 
 TEST_F(ConvGemmPlanTest, WarpgroupsMayTakeTurns) {
-  const Lines ways = Ways({128, 128, 28});
-  EXPECT_NE(std::find(ways.begin(), ways.end(), "tile=128x128 turns"), ways.end());
+  const Lines tiles = Tiles({128, 128, 28});
+  EXPECT_NE(std::find(tiles.begin(), tiles.end(), "tile=128x128 ping-pong"), tiles.end());
 }
 
 // Few tiles: small ones, so that more blocks have one.
 TEST_F(ConvGemmPlanTest, SmallBatchesHaveSmallTiles) {
-  const Lines ways = Ways({.channels = 512, .filters = 512, .side = 7, .images = 8});
-  EXPECT_EQ(ways[0], "tile=128x64");
+  const Lines tiles = Tiles({.channels = 512, .filters = 512, .side = 7, .images = 8});
+  EXPECT_EQ(tiles[0], "tile=128x64");
 }
 
-// Bytes bound them, and no way is better at those.
+// Bytes bound them, and no tile is better at those.
 TEST_F(ConvGemmPlanTest, ProductsOfFewChannelsHaveOneWay) {
-  EXPECT_EQ(Ways({.channels = 64, .filters = 256, .side = 56, .kernel = 1}),
+  EXPECT_EQ(Tiles({.channels = 64, .filters = 256, .side = 56, .kernel = 1}),
             (Lines{"tile=128x256"}));
 }
 
 TEST_F(ConvGemmPlanTest, PixelsOfAWindowComeAsPlaces) {
   const ConvGemmTile narrow = {.pixels = 128, .filters = 128};
   const ConvGemmTile wide = {.pixels = 256, .filters = 128};
-  const auto has_places = [&](const Spec& spec, const ConvGemmTile& way) {
+  const auto has_places = [&](const Spec& spec, const ConvGemmTile& tile) {
     const ConvGemmProduct product = ProductOf(spec);
-    return product.HasPlaces(product.sources[0], way);
+    return product.HasPlaces(product.sources[0], tile);
   };
   EXPECT_TRUE(has_places({128, 128, 28}, narrow));
   EXPECT_FALSE(has_places({.channels = 128, .filters = 128, .side = 28, .kernel = 1}, wide));

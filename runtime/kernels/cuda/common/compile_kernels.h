@@ -17,7 +17,7 @@ struct KernelRequest {
   const Unit& unit;
   const Candidate& candidate;
   const Target& target;
-  std::string_view way;  // one of Kernel::ways; empty: the kernel has but one
+  std::string_view variant;  // one of Kernel::variants; empty: the kernel has but one
 };
 
 // What a Step of ours launches, in order. Holds no Node, Value or weight.

@@ -38,11 +38,11 @@ class CudaKernels final : public KernelRules {
     const Unit unit = UnitOf(candidate.nodes);
     std::vector<Variant> variants;
     for (const Kernel* kernel : KernelsThatTake(candidate, target)) {
-      std::vector<std::string> ways;
-      if (kernel->ways != nullptr) ways = kernel->ways(unit, target);
-      if (ways.empty()) variants.push_back({.text = std::string(kernel->name)});
-      for (const std::string& way : ways) {
-        variants.push_back({.text = absl::StrCat(kernel->name, " ", way)});
+      std::vector<std::string> own;
+      if (kernel->variants != nullptr) own = kernel->variants(unit, target);
+      if (own.empty()) variants.push_back({.text = std::string(kernel->name)});
+      for (const std::string& text : own) {
+        variants.push_back({.text = absl::StrCat(kernel->name, " ", text)});
       }
     }
     return variants;
@@ -67,14 +67,14 @@ absl::StatusOr<KernelCode> CompileVariant(const Candidate& candidate, const Vari
                                           const Target& target) {
   const std::string_view text = variant.text;
   const size_t name_end = std::min(text.find(' '), text.size());
-  const std::string_view way = text.substr(std::min(name_end + 1, text.size()));
+  const std::string_view own_text = text.substr(std::min(name_end + 1, text.size()));
   const bool converts = IsConversion(*candidate.nodes[0]);
   const CompileKernel compile = converts ? CompileConversion : FindCode(text.substr(0, name_end));
   if (compile == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("no kernel runs variant \"", text, "\""));
   }
   const Unit unit = UnitOf(candidate.nodes);
-  return compile({unit, candidate, target, way});
+  return compile({unit, candidate, target, own_text});
 }
 
 std::unique_ptr<Engine> MakeCudaKernels() { return std::make_unique<CudaKernels>(); }

@@ -6,7 +6,8 @@
 
 namespace onnx_cudnn {
 
-// The Engine `kernel` on a GPU. A Variant is a kernel's name, or its name and one of its ways.
+// The Engine `kernel` on a GPU. A Variant is a kernel's name, or its name and one of its own
+// variants.
 std::unique_ptr<Engine> MakeCudaKernels();
 
 // What its Step of `variant` launches.

@@ -86,12 +86,12 @@ absl::StatusOr<Chain> ChainOf(const Unit& unit) {
   return chain;
 }
 
-absl::StatusOr<ConvGemmTile> WayOf(const ConvGemmProduct& product, const KernelRequest& request) {
-  if (request.way.empty()) return ConvGemmTilesOf(product, request.target.info)[0];
-  ASSIGN_OR_RETURN(const ConvGemmTile way, ParseConvGemmTile(request.way));
-  if (product.filters() % way.filters == 0) return way;
+absl::StatusOr<ConvGemmTile> TileOf(const ConvGemmProduct& product, const KernelRequest& request) {
+  if (request.variant.empty()) return ConvGemmTilesOf(product, request.target.info)[0];
+  ASSIGN_OR_RETURN(const ConvGemmTile tile, ParseConvGemmTile(request.variant));
+  if (product.filters() % tile.filters == 0) return tile;
   return absl::UnimplementedError(
-      absl::StrCat(product.filters(), " filters are no whole tiles of ", way.filters));
+      absl::StrCat(product.filters(), " filters are no whole tiles of ", tile.filters));
 }
 
 // Splits a block's shared memory: at least so many pieces, then as many slices as go in.
@@ -229,27 +229,27 @@ TensorMap MapOf(const ConvGemmSource& source, const ConvShape& shape, DType dtyp
 }
 
 // The launch's numbers. `blocks`: its grid.
-ConvGemmParameters Plan(const ConvGemmProduct& product, const ConvGemmTile& way,
+ConvGemmParameters Plan(const ConvGemmProduct& product, const ConvGemmTile& tile,
                         const ConvGemmForm& form, const DeviceInfo& info, int& blocks) {
-  const ConvGemmRounds rounds = ConvGemmRoundsOf(product, way, info);
+  const ConvGemmRounds rounds = ConvGemmRoundsOf(product, tile, info);
   const Window& window = product.sources[0].window;
   ConvGemmParameters p = {};
   p.sources = static_cast<int>(product.sources.size());
   p.columns = static_cast<int>(window.w().out);
   p.rows = static_cast<int>(window.h().out);
   p.slices = static_cast<int>(product.slices());
-  p.tile_pixels = product.TilePixels(way);
+  p.tile_pixels = product.TilePixels(tile);
   p.filter_tiles = static_cast<int>(rounds.filter_tiles);
   p.tiles = static_cast<int>(rounds.tiles);
   blocks = std::min(p.tiles, std::max(info.multiprocessors, 1));
-  p.keeps_weights = product.KeepsWeights(way) && p.filter_tiles <= blocks;
+  p.keeps_weights = product.KeepsWeights(tile) && p.filter_tiles <= blocks;
   // Then a block's tiles are all of the same filters.
   if (p.keeps_weights) blocks -= blocks % p.filter_tiles;
   for (int i = 0; i < p.sources; ++i) {
     const ConvShape& shape = product.sources[i];
-    p.source[i] = SourceOf(shape, product.HasPlaces(shape, way), p.tile_pixels);
+    p.source[i] = SourceOf(shape, product.HasPlaces(shape, tile), p.tile_pixels);
   }
-  if (way.is_wide()) {
+  if (tile.is_wide()) {
     SetWideBuffers(form, p);
   } else {
     SetNarrowBuffers(form, p);
@@ -273,14 +273,14 @@ absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
     return absl::UnimplementedError("its products of f32 are tf32, which is not allowed");
   }
   const ConvGemmProduct product = ConvGemmProductOf(request.unit);
-  ASSIGN_OR_RETURN(const ConvGemmTile way, WayOf(product, request));
+  ASSIGN_OR_RETURN(const ConvGemmTile tile, TileOf(product, request));
   const ConvGemmForm form = {.dtype = y.dtype(),
-                             .pixels = way.pixels,
-                             .filters = way.filters,
-                             .takes_turns = way.takes_turns,
+                             .pixels = tile.pixels,
+                             .filters = tile.filters,
+                             .ping_pong = tile.ping_pong,
                              .has_residual = chain.residual != nullptr};
   int blocks = 0;
-  ConvGemmParameters parameters = Plan(product, way, form, info, blocks);
+  ConvGemmParameters parameters = Plan(product, tile, form, info, blocks);
   parameters.has_relu = chain.has_relu;
 
   KernelCode code;
@@ -298,7 +298,7 @@ absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
   }
   const int64_t filters = product.filters();
   TensorMap pieces = MapRows(form.dtype, filters, product.pixels(), 1,
-                             way.is_wide() ? kPieceSide : parameters.tile_pixels);
+                             tile.is_wide() ? kPieceSide : parameters.tile_pixels);
   if (chain.residual != nullptr) {
     call.maps.push_back(
         {offsetof(ConvGemmParameters, residual), operands.Of(*chain.residual).slot, pieces});

@@ -243,7 +243,7 @@ KernelCall Call(const ConvGemmForm& form, const ConvGemmParameters& parameters, 
 
 KernelCall ConvGemmCall(const ConvGemmForm& form, const ConvGemmParameters& parameters,
                         int blocks) {
-  if (form.takes_turns || form.pixels > 128) return ConvGemmWideCall(form, parameters, blocks);
+  if (form.ping_pong || form.pixels > 128) return ConvGemmWideCall(form, parameters, blocks);
   if (form.dtype == DType::kF32) return Call<float>(form, parameters, blocks);
   return form.dtype == DType::kF16 ? Call<__half>(form, parameters, blocks)
                                    : Call<__nv_bfloat16>(form, parameters, blocks);

@@ -51,13 +51,13 @@ struct ConvGemmParameters {
 // The tile of a block is one of
 //   128 pixels × 64, 128 or 256 filters      pixels on M of wgmma, filters on N
 //   192 or 256 pixels × 128 filters          filters on M, pixels on N
-//   takes_turns: 128 pixels × 128 filters or 256 × 64: the same; each of two warpgroups has tiles
+//   ping_pong: 128 pixels × 128 filters or 256 × 64: the same; each of two warpgroups has tiles
 //   of
 //     its own, and one finishes its tile while the other multiplies
 struct ConvGemmForm {
   DType dtype;  // f16, bf16, or f32 whose products are tf32
   int pixels, filters;
-  bool takes_turns;
+  bool ping_pong;
   bool has_residual;
 };
 

@@ -309,7 +309,7 @@ KernelCall Call(const ConvGemmForm& form, const ConvGemmParameters& parameters, 
 
 template <typename T>
 KernelCall Call(const ConvGemmForm& form, const ConvGemmParameters& parameters, int blocks) {
-  if (form.takes_turns) {
+  if (form.ping_pong) {
     return form.filters == 64 ? Call<T, 1, 256, true>(form, parameters, blocks)
                               : Call<T, 2, 128, true>(form, parameters, blocks);
   }

@@ -26,9 +26,9 @@ bool IsOutput(const Unit& unit, const Value& value) {
 
 absl::StatusOr<ChainPlan> PlanOf(const KernelRequest& request, const ChainConvs& convs) {
   const DeviceInfo& info = request.target.info;
-  if (!request.way.empty()) {
-    ASSIGN_OR_RETURN(const SmallBatchTile way, ParseSmallBatchTile(request.way));
-    return PlanChain(convs, way, info.shared_bytes_per_block);
+  if (!request.variant.empty()) {
+    ASSIGN_OR_RETURN(const SmallBatchTile tile, ParseSmallBatchTile(request.variant));
+    return PlanChain(convs, tile, info.shared_bytes_per_block);
   }
   const std::vector<ChainPlan> plans = ChainPlansOf(convs, info);
   if (!plans.empty()) return plans[0];
@@ -185,10 +185,10 @@ class Assembler {
     const LaunchShape shape{.grid = {static_cast<unsigned>(plan_.blocks())},
                             .block = {kChainThreads},
                             .shared_bytes = plan_.shared_bytes(),
-                            .cluster = plan_.way.split};
+                            .cluster = plan_.tile.split};
     const auto make = dtype() == DType::kF16 ? SmallBatchConvF16Call : SmallBatchConvBF16Call;
     const bool has_program = chain_.segments() > 0 || Activates();
-    KernelCall call = make(plan_.way.pixels, plan_.way.filters, shape, p_,
+    KernelCall call = make(plan_.tile.pixels, plan_.tile.filters, shape, p_,
                            has_program ? &chain_.program() : nullptr);
     call.next_uses_pdl_at = offsetof(SmallBatchConvParameters, next_uses_pdl);
     call.Bind(offsetof(SmallBatchConvParameters, slabs), slabs_);
@@ -230,13 +230,13 @@ class Assembler {
     p_.tiles = plan_.tiles;
     p_.sources = plan_.sources, p_.siblings = plan_.siblings;
     p_.steps = plan_.steps;
-    p_.split = plan_.way.split;
+    p_.split = plan_.tile.split;
     while ((1 << p_.log_split) < p_.split) ++p_.log_split;
-    p_.slab_bytes = ChainSlabBytes(plan_.way.filters, plan_.steps);
+    p_.slab_bytes = ChainSlabBytes(plan_.tile.filters, plan_.steps);
     p_.patch_at = plan_.slab_bytes;
     p_.received_at = p_.patch_at + plan_.patch_bytes;
     p_.table_at = p_.received_at + plan_.received_bytes;
-    table_ = plan_.way.pixels;
+    table_ = plan_.tile.pixels;
   }
 
   absl::Status AddImage(int i, const NodeList& prologue) {

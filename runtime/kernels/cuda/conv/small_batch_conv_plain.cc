@@ -31,7 +31,7 @@ bool LiesInside(const ChainSource& s, const ChainTiles& t) {
 }
 
 bool IsPlainSource(const ChainSource& s, const ChainPlan& plan) {
-  if (s.is_stem || s.part_channels * plan.way.split != s.channels) return false;
+  if (s.is_stem || s.part_channels * plan.tile.split != s.channels) return false;
   if (ElementsOf(s) * plan.tiles.images >= kMostElements) return false;
   if (s.gathers()) return LiesInside(s, plan.tiles);
   return s.kernel_h == kSide && s.kernel_w == kSide && s.phases <= kMostPhases &&
@@ -92,7 +92,7 @@ bool IsPlain(const ChainPlan& plan) {
     windows += plan.source[i].gathers() ? 0 : 1;
   }
   const int64_t outputs = int64_t{t.images} * t.rows * t.columns * plan.filters[0];
-  return windows <= 1 && plan.siblings == 1 && plan.filters[0] % plan.way.filters == 0 &&
+  return windows <= 1 && plan.siblings == 1 && plan.filters[0] % plan.tile.filters == 0 &&
          outputs < kMostElements && plan.first_tile[1] <= kMostExtent && t.images <= kMostExtent;
 }
 
@@ -102,11 +102,11 @@ PlainLink PlainLinkOf(const ChainPlan& plan) {
   PlainLink link = {.parameters = {}, .source = {swaps ? 1 : 0, swaps ? 0 : 1}};
   const ChainSource& first = plan.source[link.source[0]];
   const ChainSource& second = plan.source[link.source[1]];
-  link.form = {.pixels = plan.way.pixels,
-               .filters = plan.way.filters,
+  link.form = {.pixels = plan.tile.pixels,
+               .filters = plan.tile.filters,
                .has_window = !first.gathers(),
                .has_second = plan.sources > 1,
-               .is_split = plan.way.split > 1};
+               .is_split = plan.tile.split > 1};
 
   SmallBatchConvPlainParameters& p = link.parameters.link;
   p.source[0] = SourceOf(first);
@@ -120,17 +120,17 @@ PlainLink PlainLinkOf(const ChainPlan& plan) {
   p.columns = FastDivide<uint32_t>(t.flat ? t.columns : t.tile_columns);
   p.pixels = Unsigned(t.rows * t.columns);
   p.filters = Unsigned(plan.filters[0]);
-  p.log_split = Log(plan.way.split);
-  p.slab_bytes = Unsigned(ChainSlabBytes(plan.way.filters, plan.steps));
+  p.log_split = Log(plan.tile.split);
+  p.slab_bytes = Unsigned(ChainSlabBytes(plan.tile.filters, plan.steps));
   p.row_bytes = Unsigned(ChainRowBytes(plan.steps));
   p.received_at = Unsigned(plan.slab_bytes + plan.patch_bytes);
   if (link.form.has_window) link.parameters.window = WindowOf(first, t);
 
-  link.shape = {.grid = {Unsigned(t.per_image() * plan.way.split), Unsigned(plan.first_tile[1]),
+  link.shape = {.grid = {Unsigned(t.per_image() * plan.tile.split), Unsigned(plan.first_tile[1]),
                          Unsigned(t.images)},
                 .block = {kChainThreads},
                 .shared_bytes = plan.shared_bytes() - plan.table_bytes,
-                .cluster = plan.way.split};
+                .cluster = plan.tile.split};
   return link;
 }
 

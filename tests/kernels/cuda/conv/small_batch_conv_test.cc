@@ -68,7 +68,7 @@ class SmallBatchConvTest : public testing::Test {
     graph_.AddOutput("y", node.output(0));
   }
 
-  // Every way of the Unit gives what the definition gives.
+  // Every tile of the Unit gives what the definition gives.
   void Check() {
     const Unit unit = UnitOf(nodes_);
     const absl::StatusOr<ChainConvs> convs = ChainConvsOf(unit);
@@ -76,7 +76,7 @@ class SmallBatchConvTest : public testing::Test {
     const std::vector<ChainPlan> plans = ChainPlansOf(*convs, H200());
     ASSERT_FALSE(plans.empty());
     for (const ChainPlan& plan : plans) {
-      SCOPED_TRACE(plan.way.ToString());
+      SCOPED_TRACE(plan.tile.ToString());
       EXPECT_LE(plan.shared_bytes(), 232'448);
       CheckPlan(unit, *convs, plan);
       if (HasFailure()) return;
@@ -105,22 +105,22 @@ class SmallBatchConvTest : public testing::Test {
   // Adds what a block computes to `y`, [sibling][image, filter, pixel].
   void RunBlock(const ChainPlan& plan, const HostTensor& slabs, int n, int tile, int filters,
                 int part, std::vector<std::vector<float>>& y) {
-    const int bytes = ChainSlabBytes(plan.way.filters, plan.steps);
+    const int bytes = ChainSlabBytes(plan.tile.filters, plan.steps);
     const char* slab =
-        static_cast<const char*>(slabs.raw()) + (int64_t{filters} * plan.way.split + part) * bytes;
+        static_cast<const char*>(slabs.raw()) + (int64_t{filters} * plan.tile.split + part) * bytes;
     const float* bias =
-        reinterpret_cast<const float*>(slab + plan.way.filters * ChainRowBytes(plan.steps));
+        reinterpret_cast<const float*>(slab + plan.tile.filters * ChainRowBytes(plan.steps));
     int sibling = 0;
     while (filters >= plan.first_tile[sibling + 1]) ++sibling;
     std::vector<std::vector<float>> patches;
     for (int i = 0; i < plan.sources; ++i) {
       patches.push_back(PatchOf(plan, i, images_[i], n, tile, part));
     }
-    for (int m = 0; m < plan.way.pixels; ++m) {
+    for (int m = 0; m < plan.tile.pixels; ++m) {
       const ChainPixel out = ChainOutput(plan.tiles, tile, m);
       if (out.row < 0) continue;
-      for (int f = 0; f < plan.way.filters; ++f) {
-        const int filter = (filters - plan.first_tile[sibling]) * plan.way.filters + f;
+      for (int f = 0; f < plan.tile.filters; ++f) {
+        const int filter = (filters - plan.first_tile[sibling]) * plan.tile.filters + f;
         if (filter >= plan.filters[sibling]) continue;
         const Float16* row = reinterpret_cast<const Float16*>(slab + f * ChainRowBytes(plan.steps));
         float sum = part == 0 ? bias[f] : 0;
@@ -158,7 +158,7 @@ class SmallBatchConvTest : public testing::Test {
     for (int n = 0; n < plan.tiles.images; ++n) {
       for (int tile = 0; tile < plan.tiles.per_image(); ++tile) {
         for (int filters = 0; filters < plan.first_tile[plan.siblings]; ++filters) {
-          for (int part = 0; part < plan.way.split; ++part, ++blocks) {
+          for (int part = 0; part < plan.tile.split; ++part, ++blocks) {
             RunBlock(plan, *slabs, n, tile, filters, part, y);
           }
         }
@@ -325,7 +325,7 @@ TEST_F(SmallBatchConvTest, NeighbouringPixelsMeetNoBankTwice) {
           for (int i = 0; i < 8; ++i) {
             banks.insert(ChainPixelBytes(plan.source[0], plan.tiles, m + i) / 16 % 8);
           }
-          EXPECT_EQ(banks.size(), 8u) << plan.way.ToString() << ", width " << width;
+          EXPECT_EQ(banks.size(), 8u) << plan.tile.ToString() << ", width " << width;
         }
       }
     }
@@ -333,9 +333,9 @@ TEST_F(SmallBatchConvTest, NeighbouringPixelsMeetNoBankTwice) {
 }
 
 TEST(SmallBatchConvWayTest, IsReadAsItIsWritten) {
-  const absl::StatusOr<SmallBatchTile> way = ParseSmallBatchTile("tile=64x32 split=4");
-  ASSERT_TRUE(way.ok());
-  EXPECT_EQ(way->ToString(), "tile=64x32 split=4");
+  const absl::StatusOr<SmallBatchTile> tile = ParseSmallBatchTile("tile=64x32 split=4");
+  ASSERT_TRUE(tile.ok());
+  EXPECT_EQ(tile->ToString(), "tile=64x32 split=4");
   EXPECT_FALSE(ParseSmallBatchTile("tile=48x32 split=4").ok());
 }
 
