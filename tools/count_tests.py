@@ -1,9 +1,18 @@
-"""count_tests.py REPORT GTEST_FOLDER: prints `passed failed skipped` of a ctest JUnit report and names what failed or was skipped on
-stderr. A test program NAME that wrote GTEST_FOLDER/NAME.xml counts with each of its own cases."""
+"""count_tests.py REPORT GTEST_FOLDER: prints `passed failed skipped refused` of a ctest JUnit report and names what failed or was skipped
+on stderr. A test program NAME that wrote GTEST_FOLDER/NAME.xml counts with each of its own cases. Refused, and among the skipped, are
+cases that say EXPECTED_REFUSAL: ours refuses them, as a list says that it does."""
 
 import pathlib
 import sys
 import xml.etree.ElementTree as ElementTree
+
+
+EXPECTED_REFUSAL = "expected refusal: "
+
+
+def status_of_skipped(case):
+    message = getattr(case.find("skipped"), "attrib", {}).get("message", "")
+    return "refused" if EXPECTED_REFUSAL in message else "skipped"
 
 
 def program_cases(report):
@@ -15,7 +24,7 @@ def program_cases(report):
         elif case.get("result") == "completed":
             yield name, "run"
         else:
-            yield name, "skipped"
+            yield name, status_of_skipped(case)
 
 
 def cases(report, folder):
@@ -30,24 +39,26 @@ def cases(report, folder):
 
 
 def count(report, folder):
-    """Numbers and names: a disabled or not-run test counts as skipped unless ctest says it failed."""
-    passed, failed, skipped = 0, [], []
+    """Numbers and names: a disabled or not-run test counts as skipped unless ctest says it failed. Expected refusals have no names."""
+    passed, failed, skipped, refused = 0, [], [], 0
     for name, status in cases(report, folder):
         if status == "run":
             passed += 1
         elif status == "fail":
             failed.append(name)
+        elif status == "refused":
+            refused += 1
         else:
             skipped.append(name)
-    return passed, failed, skipped
+    return passed, failed, skipped, refused
 
 
 def main():
-    passed, failed, skipped = count(sys.argv[1], pathlib.Path(sys.argv[2]))
+    passed, failed, skipped, refused = count(sys.argv[1], pathlib.Path(sys.argv[2]))
     for word, names in (("failed", failed), ("skipped", skipped)):
         for name in names:
             print(f"{word}: {name}", file=sys.stderr)
-    print(passed, len(failed), len(skipped))
+    print(passed, len(failed), len(skipped) + refused, refused)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import stat
 import tempfile
 import types
 import unittest
+import xml.etree.ElementTree as ElementTree
 from unittest import mock
 
 import numpy as np
@@ -200,6 +201,13 @@ class GuardTest(unittest.TestCase):
         with mock.patch.object(check, "run_chunk", side_effect=lambda o, indices, m: [["Add", f"Add-{i}", "agreed", []] for i in indices]) as run:
             first, again = list(check.all_chunks(options, ["cpu"])), list(check.all_chunks(options, ["cpu"]))
         self.assertEqual((run.call_count, again), (2, first))
+
+    def test_what_ours_may_refuse_is_reported_as_skipped(self):
+        cases = [(op, op, count, []) for op, count in (("Add", "agreed"), ("Scan", "refused: Scan 8 with a batch"), ("Abs", "refused by all"))]
+        report = self.folder / "report.xml"
+        check.write_report(report, cases)
+        skipped = [case.get("name") for case in ElementTree.parse(report).iter("testcase") if case.get("result") == "skipped"]
+        self.assertEqual(skipped, ["Scan"])
 
 
 if __name__ == "__main__":

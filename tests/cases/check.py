@@ -123,8 +123,11 @@ def record(options, modes, cases):
 def write_report(path, cases):
     """As GoogleTest does, for tools/count_tests.py."""
     suite = ElementTree.Element("testsuite", name="cases")
-    for op, name, _, findings in cases:
-        case = ElementTree.SubElement(suite, "testcase", classname=op, name=name, result="completed")
+    for op, name, count, findings in cases:
+        is_refused = count.startswith(("refused:", "refused by ours"))
+        case = ElementTree.SubElement(suite, "testcase", classname=op, name=name, result="skipped" if is_refused else "completed")
+        if is_refused:
+            ElementTree.SubElement(case, "skipped", message=f"expected refusal: {count}")
         for finding in findings:
             ElementTree.SubElement(case, "failure", message=f"{finding['mode']}: {finding['wrong']}")
     pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)

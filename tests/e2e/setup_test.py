@@ -110,16 +110,21 @@ class CountTest(unittest.TestCase):
 
     def test_counts_each_status(self):
         tests = [(status, status) for status in ("run", "run", "fail", "notrun", "disabled")]
-        self.assertEqual(self.count(*tests), (2, ["fail"], ["notrun", "disabled"]))
+        self.assertEqual(self.count(*tests), (2, ["fail"], ["notrun", "disabled"], 0))
 
     def test_counts_the_cases_of_a_program(self):
         cases = """<testcase classname="A" name="Good" result="completed"/><testcase classname="A" name="Skips" result="skipped"/>
                    <testcase classname="A" name="Bad" result="completed"><failure/></testcase>"""
-        self.assertEqual(self.count(("p", "fail"), p=cases), (1, ["A.Bad"], ["A.Skips"]))
+        self.assertEqual(self.count(("p", "fail"), p=cases), (1, ["A.Bad"], ["A.Skips"], 0))
+
+    def test_counts_expected_refusals_apart(self):
+        cases = """<testcase classname="A" name="Refused" result="skipped"><skipped message="a.cc:1&#x0A;expected refusal: no such op"/></testcase>
+                   <testcase classname="A" name="Skips" result="skipped"><skipped message="no GPU"/></testcase>"""
+        self.assertEqual(self.count(("p", "run"), p=cases), (0, [], ["A.Skips"], 1))
 
     def test_a_program_that_crashed_is_a_failure(self):
-        self.assertEqual(self.count(("p", "fail")), (0, ["p"], []))
-        self.assertEqual(self.count(("p", "fail"), p='<testcase classname="A" name="Good" result="completed"/>'), (1, ["p"], []))
+        self.assertEqual(self.count(("p", "fail")), (0, ["p"], [], 0))
+        self.assertEqual(self.count(("p", "fail"), p='<testcase classname="A" name="Good" result="completed"/>'), (1, ["p"], [], 0))
 
 
 if __name__ == "__main__":

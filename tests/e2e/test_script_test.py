@@ -50,6 +50,7 @@ class TestScriptTest(unittest.TestCase):
         done = self.run_script()
         self.expect(done, "9 passed, 0 failed, 2 skipped", 0)
         self.assertIn("min  sanitizers", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-2], "expected refusals, among the skipped: 0")
 
     def test_quick_counts_the_sanitizers_as_skipped(self):
         self.expect(self.run_script("--quick"), "6 passed, 0 failed, 2 skipped", 0)
