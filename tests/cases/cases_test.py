@@ -204,7 +204,7 @@ class GuardTest(unittest.TestCase):
 
     def test_what_ours_may_refuse_is_reported_as_skipped(self):
         cases = [(op, op, count, []) for op, count in (("Add", "agreed"), ("Scan", "refused: Scan 8 with a batch"), ("Abs", "refused by all"))]
-        report = self.folder / "report.xml"
+        report = pathlib.Path(self.folder, "report.xml")
         check.write_report(report, cases)
         skipped = [case.get("name") for case in ElementTree.parse(report).iter("testcase") if case.get("result") == "skipped"]
         self.assertEqual(skipped, ["Scan"])
