@@ -90,6 +90,73 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(left_over, [], "git rm them, or name them where they are used")
 
 
+# What a document may name: a path in the tree with a folder before it. A name of the build or of a run is none.
+PATH = re.compile(r"(?<![\w/.-])(?:docs|examples|models|passes|runtime|tests|third_party|tools|\.ci)/[\w./-]*\w")
+MADE = re.compile(r"models/[\w-]+\.(?:onnx|jpg)$")
+FLAG = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
+OTHERS_FLAGS = {"build", "preset", "gtest_filter"}  # of cmake and GoogleTest
+QUOTE = re.compile(r"<!-- from: (\S+) -->\n```\w*\n(.*?)\n```", re.DOTALL)
+
+
+def known_flags(texts):
+    """Flags that programs and scripts of the tree define: Abseil's, argparse's, and those in the case of a shell script."""
+    flags = set()
+    for path, text in texts.items():
+        if path.startswith("tools/") and path.endswith(".cc"):
+            flags |= {flag.replace("_", "-") for flag in re.findall(r"ABSL_FLAG\(\s*[^,]+(?:<[^>]*>)?,\s*(\w+)", text)}
+            flags |= {"help"}
+        if path.endswith(".py"):
+            flags |= set(re.findall(r"add_argument\(\"--([\w-]+)", text))
+        if path.endswith(".sh"):
+            flags |= set(re.findall(r"^\s*--([\w-]+)(?:=\w+)?\)", text, re.MULTILINE))
+    return flags
+
+
+def in_order(lines, text):
+    """Whether `text` has all of `lines`, in their order."""
+    place = 0
+    for line in lines:
+        place = text.find(line, place) + len(line)
+        if place < len(line):
+            return False
+    return True
+
+
+class DocumentsTest(unittest.TestCase):
+    def setUp(self):
+        self.pages = {path: text for path, text in documents().items() if path != "CHANGELOG.md"}
+
+    def test_paths_exist(self):
+        missing = [f"{page}: {path}" for page, text in self.pages.items() for path in PATH.findall(text)
+                   if not page.startswith("runtime/") and not MADE.match(path) and not (ROOT / path).exists()]
+        self.assertEqual(missing, [])
+
+    def test_flags_exist(self):
+        known = known_flags(sources()) | OTHERS_FLAGS
+        missing = [f"{page}: --{flag}" for page, text in self.pages.items() for flag in FLAG.findall(text) if flag not in known]
+        self.assertEqual(missing, [])
+
+    def test_links_resolve(self):
+        broken = []
+        for page, text in documents().items():
+            for target in re.findall(r"\]\(([^)\s]+)\)", text):
+                file, _, section = target.partition("#")
+                if target.startswith("https://") or ((ROOT / page).parent / file).exists() and not section:
+                    continue
+                broken.append(f"{page}: {target}")
+        self.assertEqual(broken, [])
+
+    def test_quoted_lines_are_in_the_files_that_they_are_from(self):
+        quotes = [(page, *quote) for page, text in self.pages.items() for quote in QUOTE.findall(text)]
+        self.assertGreater(len(quotes), 0)
+        stale = [f"{page}: {file}" for page, file, block in quotes
+                 if not in_order(block.splitlines(), (ROOT / file).read_text(encoding="utf-8"))]
+        self.assertEqual(stale, [])
+
+    def test_readme_fits_two_screens(self):
+        self.assertLessEqual(len(self.pages["README.md"].splitlines()), 120)
+
+
 KERNELS = ROOT / "runtime/kernels"
 
 
