@@ -26,8 +26,8 @@ struct Formats {
 };
 
 // What a kernel is expected to reach beside kDependentKernelUs a launch. The share of a copy's
-// speed is what every mover of bytes has to show on tensors of 64 MB and more (issue "The GPU");
-// arithmetic is that of plain fp32 code.
+// speed is what every mover of bytes has to show on tensors of 64 MB and more
+// (tests/gpu/speed_test.cc); arithmetic is that of plain fp32 code.
 struct Speed {
   double traffic = 0.8;      // of the device's bytes per µs
   double arithmetic = 0.25;  // of the device's f32 rate; f64 runs at half of it

@@ -5,7 +5,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The traffic is what issue "The GPU" asks for.
+// The traffic is what tests/gpu/speed_test.cc asks for.
 constexpr Efficiency kReformat = {.traffic = 0.8, .fixed_us = kDependentKernelUs};
 
 bool IsTransfer(const Candidate& candidate) { return candidate.nodes[0]->op() == "Transfer"; }
