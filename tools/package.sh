@@ -18,8 +18,8 @@ mkdir -p "$folder/bin" "$folder/models" "$folder/tests/e2e"
 for program in "${programs[@]}"; do
   strip -o "$folder/bin/$program" "$built/$program"
 done
-cp -r README.md models/tiny models/*.labels "$folder/models/"
-mv "$folder/models/README.md" "$folder/"
+cp -r models/tiny models/*.labels "$folder/models/"
+cp -r README.md LICENSE docs "$folder/"
 cp tools/gpu.sh tools/bench/{builds,peers,torch_peer,onnxruntime_peer,timing,gpu_tests}.py "$folder/"
 cp tests/e2e/agreement_test.py tests/e2e/inputs.py "$folder/tests/e2e/"
 tar -C build/package -czf build/onnx-cudnn.tar.gz onnx-cudnn
