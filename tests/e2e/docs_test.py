@@ -15,6 +15,7 @@ PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "runtime
 SOURCES = (".h", ".cc", ".cu", ".cuh", ".inc", ".py", ".sh", ".cmake", ".txt")
 CITED = re.compile(r"docs/[\w-]+\.md")
 SECTIONS = re.compile(r",\s+'([^']+)'(?:(?:,| and)\s+'([^']+)')*")
+HEADING = re.compile(r"(?<!\w)'([A-Z][^'\n]{3,70})'(?!\w)")
 COMMENT_BREAK = re.compile(r"\n\s*(?://|#)\s*")
 
 
@@ -29,11 +30,15 @@ def headings(markdown):
 
 
 def citations(text):
-    """(document, sections) for each time that comments of a source name a document."""
+    """(document, sections) for each time that comments of a source name a document. Without a section beside it, docs/measurements.md is cited by
+    every quoted heading in the file's comments."""
     joined = COMMENT_BREAK.sub(" ", text)
     for cited in CITED.finditer(joined):
-        named = SECTIONS.match(joined, cited.end())
-        yield cited.group(), re.findall(r"'([^']+)'", named.group()) if named else []
+        if named := SECTIONS.match(joined, cited.end()):
+            yield cited.group(), re.findall(r"'([^']+)'", named.group())
+        else:
+            comments = "\n".join(re.findall(r"//.*", joined))
+            yield cited.group(), HEADING.findall(comments) if cited.group() == "docs/measurements.md" else []
 
 
 class CommentsTest(unittest.TestCase):
@@ -55,6 +60,8 @@ class CommentsTest(unittest.TestCase):
     def test_citations_are_found_across_lines(self):
         text = "// As measured (docs/measurements.md, 'Kernel\n// boundaries' and 'Stems').\n# see docs/limits.md\n"
         self.assertEqual(list(citations(text)), [("docs/measurements.md", ["Kernel boundaries", "Stems"]), ("docs/limits.md", [])])
+        text = "// Sections are those of docs/measurements.md.\n// One's own ('Stems',\n// 'Kernel boundaries').\nint x;  // 'Residuals'\n"
+        self.assertEqual(list(citations(text)), [("docs/measurements.md", ["Stems", "Kernel boundaries", "Residuals"])])
 
     def test_records_that_comments_name_exist(self):
         missing = [f"{path}: {record}" for path, text in sources().items()
