@@ -37,7 +37,7 @@ def citations(text):
         if named := SECTIONS.match(joined, cited.end()):
             yield cited.group(), re.findall(r"'([^']+)'", named.group())
         else:
-            comments = "\n".join(re.findall(r"//.*", joined))
+            comments = " ".join(re.findall(r"// ?(.*)", text))
             yield cited.group(), HEADING.findall(comments) if cited.group() == "docs/measurements.md" else []
 
 
@@ -60,7 +60,7 @@ class CommentsTest(unittest.TestCase):
     def test_citations_are_found_across_lines(self):
         text = "// As measured (docs/measurements.md, 'Kernel\n// boundaries' and 'Stems').\n# see docs/limits.md\n"
         self.assertEqual(list(citations(text)), [("docs/measurements.md", ["Kernel boundaries", "Stems"]), ("docs/limits.md", [])])
-        text = "// Sections are those of docs/measurements.md.\n// One's own ('Stems',\n// 'Kernel boundaries').\nint x;  // 'Residuals'\n"
+        text = "// Sections are those of docs/measurements.md.\nint x;\n// One's own ('Stems',\n// 'Kernel\n// boundaries').\nint y;  // 'Residuals'\n"
         self.assertEqual(list(citations(text)), [("docs/measurements.md", ["Stems", "Kernel boundaries", "Residuals"])])
 
     def test_records_that_comments_name_exist(self):
