@@ -27,7 +27,7 @@ dim3 ToDim3(const KernelLaunch::Extent& extent) { return {extent.x, extent.y, ex
 // those of another kernel. Where L1 is worth more than that, the launch leaves it alone.
 bool PrefersShared(const KernelLaunch& launch) {
   const uint64_t blocks = uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-  return launch.overlaps && (launch.shared_bytes > 0 || blocks <= kFewBlocks);
+  return launch.uses_pdl && (launch.shared_bytes > 0 || blocks <= kFewBlocks);
 }
 
 // The most shared memory that was allowed to a function so far: a smaller launch must not take it
@@ -84,7 +84,7 @@ absl::Status LaunchKernel(const KernelLaunch& launch, void** arguments, StreamRe
     cluster.val.clusterDim.x = static_cast<unsigned>(launch.cluster);
     cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
   }
-  if (launch.overlaps) {
+  if (launch.uses_pdl) {
     cudaLaunchAttribute& overlap = attributes[config.numAttrs++];
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;

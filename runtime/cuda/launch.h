@@ -15,8 +15,8 @@ struct KernelLaunch {
   Extent grid, block;
   int shared_bytes = 0;  // dynamic
   int cluster = 1;       // blocks along x
-  bool overlaps =
-      false;  // programmatic dependent launch: the kernel itself waits for the one before
+  // Programmatic dependent launch: the kernel itself waits for the launch before.
+  bool uses_pdl = false;
 };
 
 // Loads the function and allows what its launches need beyond the defaults (shared memory above 48

@@ -112,7 +112,7 @@ TEST_F(StreamsTest, LaunchesCarryTheirAttributes) {
                       .block = {.x = 128},
                       .shared_bytes = 4096,
                       .cluster = 4,
-                      .overlaps = true};
+                      .uses_pdl = true};
   FakeCuda& cuda = cuda_;
   cudaStream_t stream = static_cast<cudaStream_t>(cuda.callers_stream());
   ASSERT_TRUE(LaunchKernel(launch, arguments, {.native = stream}).ok());
@@ -142,9 +142,9 @@ TEST_F(StreamsTest, OnlyOverlappingLaunchesThatNeedNoL1PreferSharedMemory) {
     return count > 0 && cuda_.last_attribute(static_cast<int>(count) - 1).id ==
                             cudaLaunchAttributePreferredSharedMemoryCarveout;
   };
-  EXPECT_TRUE(prefers_shared({.grid = {.x = 66, .y = 8}, .overlaps = true}));
-  EXPECT_FALSE(prefers_shared({.grid = {.x = 67, .y = 8}, .overlaps = true}));
-  EXPECT_TRUE(prefers_shared({.grid = {.x = 67, .y = 8}, .shared_bytes = 16, .overlaps = true}));
+  EXPECT_TRUE(prefers_shared({.grid = {.x = 66, .y = 8}, .uses_pdl = true}));
+  EXPECT_FALSE(prefers_shared({.grid = {.x = 67, .y = 8}, .uses_pdl = true}));
+  EXPECT_TRUE(prefers_shared({.grid = {.x = 67, .y = 8}, .shared_bytes = 16, .uses_pdl = true}));
   EXPECT_FALSE(prefers_shared({.grid = {.x = 1}, .shared_bytes = 16}));
 }
 

@@ -164,9 +164,9 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 // None where no tile fits: the code then says why.
 std::vector<std::string> Variants(const Unit& unit, const Target& target) {
   std::vector<std::string> variants;
-  const absl::StatusOr<ChainConvs> convs = ChainConvsOf(unit);
+  const absl::StatusOr<UnitConvs> convs = UnitConvsOf(unit);
   if (!convs.ok()) return variants;
-  for (const ChainPlan& plan : ChainPlansOf(*convs, target.info)) {
+  for (const SmallBatchPlan& plan : SmallBatchPlansOf(*convs, target.info)) {
     variants.push_back(plan.tile.ToString());
   }
   return variants;
@@ -174,7 +174,7 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
 
 }  // namespace
 
-// Convolutions of up to 8 images as links of a chain of dependent launches: f16 or bf16, windows up
+// Convolutions of up to 8 images by programmatic dependent launches: f16 or bf16, windows up
 // to 7×7, any strides and pads, channels-last with channels a multiple of 8 (or up to 4, padded to
 // 4), constant weights. One of
 //   one Conv

@@ -13,18 +13,18 @@ constexpr int64_t kBytes = 2;                // of an element
 constexpr int64_t kReservedBytes = 8'192;    // of shared memory: barriers and partial sums
 constexpr double kKiB = 1024;
 
-// Fitted to the 65 links without a prologue that the tuner timed alone, with cold weights, on one
-// H200 at batch 1 and 8 (tools/bench/results/plans-2026-11-22-331d1ee.json).
+// Fitted to the 65 launches without a prologue that the tuner timed alone, with cold weights, on
+// one H200 at batch 1 and 8 (tools/bench/results/plans-2026-11-22-331d1ee.json).
 constexpr double kAloneUs = 0.88;
 constexpr double kWaveUs = 1.85;
 constexpr double kUsPerWeightKiB = 0.033;
 constexpr double kUsPerActivationKiB = 0.026;
-// In a chain the launch and the fetch of the weights overlap with the link before: those of
+// In a network the launch and the fetch of the weights overlap with the launch before: those of
 // ResNet-50 at batch 1 then add up to what docs/measurements.md, 'Convolutions of small batches',
 // says.
 constexpr double kOverlapUs = 0.8;
 // Element-wise ops before the products are computed again by every block that reads the patch:
-// fitted to the 20 such links of the same record.
+// fitted to the 20 such launches of the same record.
 constexpr double kPrologue = 2.7;
 
 }  // namespace

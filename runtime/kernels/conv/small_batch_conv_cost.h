@@ -13,8 +13,8 @@ struct SmallProduct {
   bool has_prologue;               // element-wise ops stand before it
 };
 
-// µs of the kernel small_batch_conv with the best of its tiles, in a chain of such kernels; nothing
-// where no tile holds all of its depth in shared memory.
+// µs of the kernel small_batch_conv with the best of its tiles, one such launch after another;
+// nothing where no tile holds all of its depth in shared memory.
 std::optional<double> SmallBatchConvUs(const SmallProduct& product, const DeviceInfo& info);
 
 }  // namespace onnx_cudnn

@@ -53,11 +53,11 @@ bool IsOutput(const Unit& unit, const Value& value) {
   return std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
 }
 
-ChainTiles TilesOf(const ChainConvs& convs, const SmallBatchTile& tile) {
+SmallBatchTiling TilingOf(const UnitConvs& convs, const SmallBatchTile& tile) {
   const ConvShape& shape = convs.shapes[0];
-  ChainTiles t{.images = static_cast<int>(shape.images),
-               .rows = static_cast<int>(shape.window.h().out),
-               .columns = static_cast<int>(shape.window.w().out)};
+  SmallBatchTiling t{.images = static_cast<int>(shape.images),
+                     .rows = static_cast<int>(shape.window.h().out),
+                     .columns = static_cast<int>(shape.window.w().out)};
   t.flat = std::all_of(convs.shapes.begin(), convs.shapes.end(),
                        [](const ConvShape& s) { return s.window.kernel_size() == 1; });
   t.tile_pixels = tile.pixels;
@@ -75,17 +75,17 @@ ChainTiles TilesOf(const ChainConvs& convs, const SmallBatchTile& tile) {
 
 // So many bytes behind a row of the patch that windows of neighbouring pixels of the tile begin at
 // neighbouring banks also where its rows meet; none where no number does that.
-int RowStagger(const ChainTiles& t, const ChainSource& s) {
+int RowStagger(const SmallBatchTiling& t, const SmallBatchSource& s) {
   if (s.is_stem || t.tile_rows == 1) return 0;
   const int row_bytes = s.patch_columns() * s.pixel_bytes;
-  for (int bytes = 0; bytes < kBankBytes; bytes += kChainStagger) {
+  for (int bytes = 0; bytes < kBankBytes; bytes += kSmallBatchStagger) {
     const int gap = s.stride_h * (row_bytes + bytes) - t.tile_columns * s.pixel_bytes;
     if (gap % kBankBytes == 0) return bytes;
   }
   return 0;
 }
 
-void SetPatch(const ChainTiles& t, ChainSource& s) {
+void SetPatch(const SmallBatchTiling& t, SmallBatchSource& s) {
   s.phases = s.is_stem || s.gathers() ? 1 : s.stride_w;
   if (s.gathers()) {
     s.patch_rows = 1;
@@ -96,37 +96,30 @@ void SetPatch(const ChainTiles& t, ChainSource& s) {
     if (s.is_stem) s.phase_columns += s.phase_columns % 2;  // rows begin at 16 bytes too
   }
   s.row_bytes = s.patch_columns() * s.pixel_bytes + RowStagger(t, s);
-  s.patch_bytes = Align(s.patch_rows * s.row_bytes + 2 * kChainStep);
+  s.patch_bytes = Align(s.patch_rows * s.row_bytes + 2 * kSmallBatchStep);
 }
 
-ChainSource SourceOf(const ConvShape& shape, const ChainTiles& t, int split) {
-  const WindowAxis &h = shape.window.h(), &w = shape.window.w();
-  ChainSource s{.channels = static_cast<int>(shape.channels),
-                .height = static_cast<int>(h.in),
-                .width = static_cast<int>(w.in),
-                .kernel_h = static_cast<int>(h.kernel),
-                .kernel_w = static_cast<int>(w.kernel),
-                .stride_h = static_cast<int>(h.stride),
-                .stride_w = static_cast<int>(w.stride),
-                .pad_h = static_cast<int>(h.pad_begin),
-                .pad_w = static_cast<int>(w.pad_begin)};
-  s.is_stem = s.channels <= kChainFewChannels;
-  s.lanes = s.is_stem ? kChainFewChannels : s.channels;
+SmallBatchSource SourceOf(const ConvShape& shape, const SmallBatchTiling& t, int split) {
+  SmallBatchSource s = SourceWithWindow<SmallBatchSource>(shape);
+  s.height = static_cast<int>(shape.window.h().in);
+  s.width = static_cast<int>(shape.window.w().in);
+  s.is_stem = s.channels <= kSmallBatchFewChannels;
+  s.lanes = s.is_stem ? kSmallBatchFewChannels : s.channels;
   if (s.is_stem) {
     // A window begins at 16 bytes.
     s.part_channels = s.stride_w % 2 == 0 && !s.gathers() ? 4 : 8;
     s.pixel_bytes = 2 * s.part_channels;
   } else {
-    s.part_channels = CeilDiv(CeilDiv(s.channels, kChainStep), split) * kChainStep;
-    s.pixel_bytes = 2 * s.part_channels + kChainStagger;
+    s.part_channels = CeilDiv(CeilDiv(s.channels, kSmallBatchStep), split) * kSmallBatchStep;
+    s.pixel_bytes = 2 * s.part_channels + kSmallBatchStagger;
   }
   SetPatch(t, s);
-  s.steps = s.is_stem ? s.kernel_h * ChainStepsOfRow(s)
-                      : s.kernel_h * s.kernel_w * (s.part_channels / kChainStep);
+  s.steps = s.is_stem ? s.kernel_h * SmallBatchStepsOfRow(s)
+                      : s.kernel_h * s.kernel_w * (s.part_channels / kSmallBatchStep);
   return s;
 }
 
-double UsOf(const ChainPlan& plan, const DeviceInfo& info) {
+double UsOf(const SmallBatchPlan& plan, const DeviceInfo& info) {
   const int64_t blocks = plan.blocks(), processors = std::max(info.multiprocessors, 1);
   const auto rounds = [&](int64_t at_once) {
     return static_cast<double>(CeilDiv(blocks, at_once));
@@ -148,36 +141,36 @@ double UsOf(const ChainPlan& plan, const DeviceInfo& info) {
 // One tile of filters of one Conv, or of two that are added.
 class Packer {
  public:
-  Packer(const ChainPlan& plan, absl::Span<const HostTensor> sources, std::vector<int> bias_of)
+  Packer(const SmallBatchPlan& plan, absl::Span<const HostTensor> sources, std::vector<int> bias_of)
       : plan_(plan), sources_(sources), bias_of_(std::move(bias_of)) {}
 
   // `filter`: the first one; those from `count` on are zero.
   void Pack(int sibling, int filter, int part, char* slab) const {
-    const int row_bytes = ChainRowBytes(plan_.steps), count = plan_.filters[sibling];
+    const int row_bytes = SmallBatchRowBytes(plan_.steps), count = plan_.filters[sibling];
     float* biases = reinterpret_cast<float*>(slab + plan_.tile.filters * row_bytes);
     for (int n = 0; n < plan_.tile.filters && filter + n < count; ++n) {
       uint16_t* row = reinterpret_cast<uint16_t*>(slab + n * row_bytes);
       for (int i = 0; i < plan_.sources; ++i) {
         const int conv = plan_.sources > 1 ? i : sibling;
         PackRow(plan_.source[i], sources_[conv], filter + n, part,
-                row + plan_.source[i].first_step * kChainStep);
+                row + plan_.source[i].first_step * kSmallBatchStep);
         biases[n] += BiasOf(conv, filter + n);
       }
     }
   }
 
  private:
-  void PackRow(const ChainSource& s, const HostTensor& w, int filter, int part,
+  void PackRow(const SmallBatchSource& s, const HostTensor& w, int filter, int part,
                uint16_t* row) const {
     const uint16_t* from = static_cast<const uint16_t*>(w.raw());
     for (int step = 0; step < s.steps; ++step) {
-      for (int e = 0; e < kChainStep; ++e) {
-        const ChainProduct p = ChainProductOf(s, part, step, e);
+      for (int e = 0; e < kSmallBatchStep; ++e) {
+        const SmallBatchProduct p = SmallBatchProductOf(s, part, step, e);
         if (p.channel < 0) continue;
         const int64_t at =
             ((int64_t{filter} * s.channels + p.channel) * s.kernel_h + p.row) * s.kernel_w +
             p.column;
-        row[step * kChainStep + e] = from[at];
+        row[step * kSmallBatchStep + e] = from[at];
       }
     }
   }
@@ -189,7 +182,7 @@ class Packer {
     return bias.dtype() == DType::kF16 ? ToFloat(Float16{bits}) : ToFloat(BFloat16{bits});
   }
 
-  const ChainPlan& plan_;
+  const SmallBatchPlan& plan_;
   absl::Span<const HostTensor> sources_;
   std::vector<int> bias_of_;  // of each Conv: its place among the sources, or -1
 };
@@ -202,8 +195,8 @@ int PositionOf(const Value& constant, const Unit& unit) {
 
 }  // namespace
 
-absl::StatusOr<ChainConvs> ChainConvsOf(const Unit& unit) {
-  ChainConvs convs{.convs = ConvsOf(unit.nodes)};
+absl::StatusOr<UnitConvs> UnitConvsOf(const Unit& unit) {
+  UnitConvs convs{.convs = ConvsOf(unit.nodes)};
   for (const Node* conv : convs.convs) {
     ASSIGN_OR_RETURN(const ConvShape shape, StaticConvShape(*conv));
     convs.shapes.push_back(shape);
@@ -234,15 +227,15 @@ absl::StatusOr<SmallBatchTile> ParseSmallBatchTile(std::string_view text) {
       "\"", text, "\" is no tile of small_batch_conv, expected \"tile=64x64 split=1\""));
 }
 
-absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTile& tile,
-                                    int64_t shared_bytes) {
-  ChainPlan plan{.tile = tile, .tiles = TilesOf(convs, tile)};
+absl::StatusOr<SmallBatchPlan> PlanSmallBatch(const UnitConvs& convs, const SmallBatchTile& tile,
+                                              int64_t shared_bytes) {
+  SmallBatchPlan plan{.tile = tile, .tiling = TilingOf(convs, tile)};
   plan.sources = convs.summed ? 2 : 1;
   int64_t patches = 0, table = tile.pixels;
   for (int i = 0; i < plan.sources; ++i) {
     const ConvShape& shape = convs.shapes[i];
-    ChainSource& s = plan.source[i] = SourceOf(shape, plan.tiles, tile.split);
-    if (tile.split > 1 && (s.is_stem || CeilDiv(s.channels, kChainStep) < tile.split)) {
+    SmallBatchSource& s = plan.source[i] = SourceOf(shape, plan.tiling, tile.split);
+    if (tile.split > 1 && (s.is_stem || CeilDiv(s.channels, kSmallBatchStep) < tile.split)) {
       return absl::UnimplementedError(
           absl::StrCat(s.channels, " channels are too few for ", tile.split, " blocks"));
     }
@@ -261,7 +254,7 @@ absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTil
     plan.first_tile[i + 1] = plan.first_tile[i] + CeilDiv(plan.filters[i], tile.filters);
   }
   const int64_t partial = int64_t{4} * plan.warps_k() * tile.pixels * (tile.filters + 8);
-  const int64_t slab = ChainSlabBytes(tile.filters, plan.steps);
+  const int64_t slab = SmallBatchSlabBytes(tile.filters, plan.steps);
   const int64_t table_bytes = 4 * (table + plan.steps);
   const int64_t received = tile.split > 1 ? int64_t{4} * tile.pixels * tile.filters : 0;
   const int64_t all = slab + std::max(patches, partial) + received + table_bytes + 5 * kAlignment;
@@ -276,23 +269,25 @@ absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTil
   return plan;
 }
 
-std::vector<ChainPlan> ChainPlansOf(const ChainConvs& convs, const DeviceInfo& info) {
-  std::vector<std::pair<double, ChainPlan>> found;
+std::vector<SmallBatchPlan> SmallBatchPlansOf(const UnitConvs& convs, const DeviceInfo& info) {
+  std::vector<std::pair<double, SmallBatchPlan>> found;
   for (const auto& tile : kTiles) {
     for (const int split : kSplits) {
-      const auto plan = PlanChain(convs, {tile[0], tile[1], split}, info.shared_bytes_per_block);
+      const auto plan =
+          PlanSmallBatch(convs, {tile[0], tile[1], split}, info.shared_bytes_per_block);
       if (plan.ok()) found.emplace_back(UsOf(*plan, info), *plan);
     }
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   if (found.size() > kMostVariants) found.resize(kMostVariants);
-  std::vector<ChainPlan> plans;
+  std::vector<SmallBatchPlan> plans;
   for (auto& [us, plan] : found) plans.push_back(plan);
   return plans;
 }
 
-Derived PackChainWeights(const ChainConvs& convs, const ChainPlan& plan, const Unit& unit) {
+Derived PackSmallBatchWeights(const UnitConvs& convs, const SmallBatchPlan& plan,
+                              const Unit& unit) {
   std::vector<int> from, bias_of;
   std::string recipe =
       absl::StrCat("small_batch_conv ", plan.tile.ToString(), " sum=", plan.sources > 1);
@@ -302,11 +297,11 @@ Derived PackChainWeights(const ChainConvs& convs, const ChainPlan& plan, const U
     bias_of.push_back(has_bias ? static_cast<int>(from.size()) : -1);
     if (has_bias) from.push_back(PositionOf(convs.convs[i]->input(2), unit));
     // What the layout depends on beside the weights' dims: their order, biases and the stride.
-    const ChainSource& s = plan.source[plan.sources > 1 ? i : 0];
+    const SmallBatchSource& s = plan.source[plan.sources > 1 ? i : 0];
     absl::StrAppend(&recipe, " w", ToString(absl::MakeConstSpan(convs.convs[i]->input(1).dims())),
                     has_bias ? " b" : "", " lanes=", s.part_channels);
   }
-  const int row = ChainSlabBytes(plan.tile.filters, plan.steps);
+  const int row = SmallBatchSlabBytes(plan.tile.filters, plan.steps);
   const int64_t bytes = int64_t{row} * plan.first_tile[plan.siblings] * plan.tile.split;
   const auto make = [plan, bias_of, bytes,
                      row](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {

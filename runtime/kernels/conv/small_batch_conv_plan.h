@@ -13,13 +13,28 @@
 namespace onnx_cudnn {
 
 // The Convs of a Unit and how they hang together.
-struct ChainConvs {
+struct UnitConvs {
   std::vector<const Node*> convs;
   std::vector<ConvShape> shapes;
   bool summed = false;        // two sources, one output; else each Conv has an output of its own
   const Node* sum = nullptr;  // the Add of two sources
 };
-absl::StatusOr<ChainConvs> ChainConvsOf(const Unit& unit);
+absl::StatusOr<UnitConvs> UnitConvsOf(const Unit& unit);
+
+// A source of device code with its channels and window, in fields of these names.
+template <typename Source>
+Source SourceWithWindow(const ConvShape& shape) {
+  const WindowAxis &h = shape.window.h(), &w = shape.window.w();
+  Source source = {};
+  source.channels = static_cast<int>(shape.channels);
+  source.kernel_h = static_cast<int>(h.kernel);
+  source.kernel_w = static_cast<int>(w.kernel);
+  source.stride_h = static_cast<int>(h.stride);
+  source.stride_w = static_cast<int>(w.stride);
+  source.pad_h = static_cast<int>(h.pad_begin);
+  source.pad_w = static_cast<int>(w.pad_begin);
+  return source;
+}
 
 // A tile and a split of K.
 struct SmallBatchTile {
@@ -29,33 +44,33 @@ struct SmallBatchTile {
 absl::StatusOr<SmallBatchTile> ParseSmallBatchTile(std::string_view text);
 
 // A Unit cut into tiles of one size.
-struct ChainPlan {
+struct SmallBatchPlan {
   SmallBatchTile tile;
-  ChainTiles tiles;
+  SmallBatchTiling tiling;
   int sources = 0;
-  ChainSource source[kChainSources];
+  SmallBatchSource source[kSmallBatchSources];
   int steps = 0;  // of K in a part, all sources
   int siblings = 0;
-  int filters[kChainSiblings] = {};         // of each output
-  int first_tile[kChainSiblings + 1] = {};  // of filters; the last: how many there are
+  int filters[kSmallBatchSiblings] = {};         // of each output
+  int first_tile[kSmallBatchSiblings + 1] = {};  // of filters; the last: how many there are
   // Shared memory, bytes: slab | patches, then partial sums | sums from the other parts | tables.
   int slab_bytes = 0, patch_bytes = 0, received_bytes = 0, table_bytes = 0;
 
-  int warps_k() const { return kChainThreads / 32 / (tile.pixels / 32 * (tile.filters / 32)); }
+  int warps_k() const { return kSmallBatchThreads / 32 / (tile.pixels / 32 * (tile.filters / 32)); }
   int shared_bytes() const { return slab_bytes + patch_bytes + received_bytes + table_bytes; }
   int64_t blocks() const {
-    return int64_t{1} * tiles.images * tiles.per_image() * first_tile[siblings] * tile.split;
+    return int64_t{1} * tiling.images * tiling.per_image() * first_tile[siblings] * tile.split;
   }
 };
 // Unimplemented when it does not fit `shared_bytes` of a block, or a split has nothing to share.
-absl::StatusOr<ChainPlan> PlanChain(const ChainConvs& convs, const SmallBatchTile& tile,
-                                    int64_t shared_bytes);
+absl::StatusOr<SmallBatchPlan> PlanSmallBatch(const UnitConvs& convs, const SmallBatchTile& tile,
+                                              int64_t shared_bytes);
 
 // A plan for every tile that fits, the one first that is predicted to be fastest.
-std::vector<ChainPlan> ChainPlansOf(const ChainConvs& convs, const DeviceInfo& info);
+std::vector<SmallBatchPlan> SmallBatchPlansOf(const UnitConvs& convs, const DeviceInfo& info);
 
 // The slab of every tile of filters and part, in this order, part fastest: u8[bytes]. Sources are
 // the weights of all Convs in order, then the biases of those that have one.
-Derived PackChainWeights(const ChainConvs& convs, const ChainPlan& plan, const Unit& unit);
+Derived PackSmallBatchWeights(const UnitConvs& convs, const SmallBatchPlan& plan, const Unit& unit);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// Links of small_batch_conv in every form of their code and every tile, against the references.
+// small_batch_conv in every form of its code and every tile, against the references.
 #include <set>
 #include <tuple>
 
@@ -49,7 +49,7 @@ class SmallBatchConvCodeTest : public testing::Test {
   Value& Add(Value& a, Value& b) { return Append(graph_, "Add", {&a, &b}); }
   Value& Relu(Value& x) { return Append(graph_, "Relu", {&x}); }
 
-  // All Nodes as one link, channels-last, in each tile that `takes`; the plans are handed to
+  // All Nodes as one launch, channels-last, in each tile that `takes`; the plans are handed to
   // `see`.
   template <typename Takes, typename See>
   void Check(const std::vector<Value*>& outputs, Takes takes, See see) {
@@ -67,9 +67,9 @@ class SmallBatchConvCodeTest : public testing::Test {
     for (const Value* v : unit.boundary.outputs) {
       candidate.outputs.push_back({Format::ChannelsLast(v->dims())});
     }
-    const absl::StatusOr<ChainConvs> convs = ChainConvsOf(unit);
+    const absl::StatusOr<UnitConvs> convs = UnitConvsOf(unit);
     ASSERT_TRUE(convs.ok()) << convs.status();
-    for (const ChainPlan& plan : ChainPlansOf(*convs, target_.info)) {
+    for (const SmallBatchPlan& plan : SmallBatchPlansOf(*convs, target_.info)) {
       if (!takes(plan)) continue;
       see(plan);
       const std::string tile = plan.tile.ToString();
@@ -85,15 +85,15 @@ class SmallBatchConvCodeTest : public testing::Test {
   void Check(const std::vector<Value*>& outputs, int plain_tiles) {
     int plain = 0;
     Check(
-        outputs, [](const ChainPlan&) { return true; },
-        [&](const ChainPlan& plan) { plain += IsPlain(plan) ? 1 : 0; });
+        outputs, [](const SmallBatchPlan&) { return true; },
+        [&](const SmallBatchPlan& plan) { plain += IsPlain(plan) ? 1 : 0; });
     EXPECT_EQ(plain, plain_tiles);
   }
 
   Graph graph_;
   DType dtype_ = DType::kF16;
   int inputs_ = 0;
-  size_t parameter_bytes_ = 0;  // of every link, where a test says so
+  size_t parameter_bytes_ = 0;  // of every launch, where a test says so
   Target target_;
 };
 
@@ -114,10 +114,10 @@ TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
         }
         Value& y = activates ? Append(graph_, "Gelu", {sum}) : Relu(*sum);
         Check(
-            {&y}, [](const ChainPlan& plan) { return plan.tile.split <= 2; },
-            [&, second = has_second, active = activates](const ChainPlan& plan) {
+            {&y}, [](const SmallBatchPlan& plan) { return plan.tile.split <= 2; },
+            [&, second = has_second, active = activates](const SmallBatchPlan& plan) {
               ASSERT_TRUE(IsPlain(plan));
-              const SmallBatchConvPlainForm form = PlainLinkOf(plan).form;
+              const SmallBatchConvPlainForm form = PlainConvOf(plan).form;
               EXPECT_EQ(form.has_window, has_window);
               EXPECT_EQ(form.has_second, second);
               forms.insert(
@@ -129,7 +129,7 @@ TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
   EXPECT_EQ(forms.size(), 96u);
 }
 
-// Each is a plain link's, without a program of primitives.
+// Each has the plain form, without a program of primitives.
 TEST_F(SmallBatchConvCodeTest, EveryActivation) {
   const auto end_with = [&](absl::string_view op, Value& sum) -> Value& {
     if (op == "gate") return Append(graph_, "Mul", {&sum, &Append(graph_, "Sigmoid", {&sum})});
@@ -146,7 +146,7 @@ TEST_F(SmallBatchConvCodeTest, EveryActivation) {
   }
 }
 
-// A link with more than a plain one has takes the kernel of programs, and has none.
+// More than the plain form has takes the kernel of programs, and has none.
 TEST_F(SmallBatchConvCodeTest, ActivationsOfTwoSources) {
   Start(DType::kF16);
   Value& sum = Add(Conv(Input({1, 32, 3, 5}), 64, {}),
@@ -188,7 +188,7 @@ TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfWideImages) {
 }
 
 // Both phases of the columns, of odd and even widths; tiles of 64 pixels of the latter have patches
-// too large for a plain link.
+// too large for the plain form.
 TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfEverySecondPixel) {
   for (const auto& [width, plain_tiles] : {std::pair(13, 12), std::pair(18, 6)}) {
     Start(DType::kF16);
@@ -203,8 +203,8 @@ TEST_F(SmallBatchConvCodeTest, SecondSourceIsThreeByThree) {
   Check({&Relu(Add(branch, Conv(Input({1, 32, 7, 7}), 64, {.kernel = 3})))}, 8);
 }
 
-// What is no plain link: patches of three phases, windows past the image, filters and channels that
-// fill no tile or part, siblings, stems, chains before and after.
+// What has no plain form: patches of three phases, windows past the image, filters and channels
+// that fill no tile or part, siblings, stems, chains before and after.
 TEST_F(SmallBatchConvCodeTest, PhasesOfThreeColumns) {
   Start(DType::kF16);
   Check({&Conv(Input({1, 32, 10, 17}), 32, {.kernel = 5, .stride = 3})}, 0);
@@ -233,8 +233,8 @@ TEST_F(SmallBatchConvCodeTest, ChainsBeforeAndAfter) {
   Value& y = Conv(x, 64, {.kernel = 3, .stride = 2});
   const std::vector<Value*> outputs = {&Append(graph_, "Sigmoid", {&y})};
   Check(
-      outputs, [](const ChainPlan&) { return true; },
-      [](const ChainPlan& plan) { EXPECT_TRUE(IsPlain(plan)) << "but for its chains"; });
+      outputs, [](const SmallBatchPlan&) { return true; },
+      [](const SmallBatchPlan& plan) { EXPECT_TRUE(IsPlain(plan)) << "but for its chains"; });
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST_F(ConvKernelsTest, DepthwiseLeavesLargeWindows) {
   EXPECT_TRUE(Says(Around(y), "depthwise_conv: its window has 81 taps, more than 49"));
 }
 
-TEST_F(ConvKernelsTest, ChainTakesPrologueResidualAndEpilogue) {
+TEST_F(ConvKernelsTest, SmallBatchTakesPrologueResidualAndEpilogue) {
   Value& x = Input({1, 64, 14, 14});
   Value& before = Relu(x);
   Value& y = Conv(graph_, before, {.kernel = 3});
@@ -131,13 +131,13 @@ TEST_F(ConvKernelsTest, ChainTakesPrologueResidualAndEpilogue) {
   EXPECT_TRUE(Has(proposed, "{Relu Conv Add Relu} last last > last"));
 }
 
-TEST_F(ConvKernelsTest, ChainPadsTheChannelsOfAStemToFour) {
+TEST_F(ConvKernelsTest, SmallBatchPadsTheChannelsOfAStemToFour) {
   Value& y = Conv(graph_, Input({1, 3, 32, 32}), {.kernel = 7, .stride = 2});
   EXPECT_TRUE(Has(Around(y), "{Conv} last4 > last"));
 }
 
 // Every "must not" of a single Conv.
-TEST_F(ConvKernelsTest, ChainSaysWhatItLeaves) {
+TEST_F(ConvKernelsTest, SmallBatchSaysWhatItLeaves) {
   const auto reason = [&](const Dims& dims, const ConvSpec& spec, std::string_view says) {
     graph_ = Graph();
     const Proposed proposed = Around(Conv(graph_, Input(dims), spec));
@@ -150,7 +150,7 @@ TEST_F(ConvKernelsTest, ChainSaysWhatItLeaves) {
   reason({1, 8, 9, 9}, {.kernel = 9}, "small_batch_conv: a window of 9");
 }
 
-TEST_F(ConvKernelsTest, ChainWantsConstantWeights) {
+TEST_F(ConvKernelsTest, SmallBatchWantsConstantWeights) {
   Value& x = Input({1, 8, 4, 4});
   Value& w = graph_.AddInput("w", Type::Tensor(DType::kF16, {8, 8, 1, 1}));
   EXPECT_TRUE(Says(Around(Append(graph_, "Conv", {&x, &w})),
@@ -158,7 +158,7 @@ TEST_F(ConvKernelsTest, ChainWantsConstantWeights) {
 }
 
 // relu(conv_c(b) + conv_d(x)): the downsample branch as more K of the last convolution.
-TEST_F(ConvKernelsTest, ChainConcatenatesTwoSources) {
+TEST_F(ConvKernelsTest, SmallBatchConcatenatesTwoSources) {
   Value& x = Input({1, 64, 14, 14});
   Value& b = graph_.AddInput("b", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
   Value& last = Conv(graph_, b, {.filters = 128});
@@ -169,7 +169,7 @@ TEST_F(ConvKernelsTest, ChainConcatenatesTwoSources) {
   EXPECT_TRUE(Has(At(graph_, *branch.producer()), "{Conv Conv Add Relu} last last > last"));
 }
 
-TEST_F(ConvKernelsTest, ChainSumsNoTwoConvsWhoseResultOthersRead) {
+TEST_F(ConvKernelsTest, SmallBatchSumsNoTwoConvsWhoseResultOthersRead) {
   Value& x = Input({1, 64, 7, 7});
   Value& b = graph_.AddInput("b", x.type());
   Value& last = Conv(graph_, b, {});
@@ -179,7 +179,7 @@ TEST_F(ConvKernelsTest, ChainSumsNoTwoConvsWhoseResultOthersRead) {
   EXPECT_TRUE(Of(Around(last), "{Conv Conv Add}").empty());
 }
 
-TEST_F(ConvKernelsTest, ChainSumsNoTwoLargeWindows) {
+TEST_F(ConvKernelsTest, SmallBatchSumsNoTwoLargeWindows) {
   Value& x = Input({1, 64, 7, 7});
   Value& b = graph_.AddInput("b", x.type());
   Value& last = Conv(graph_, b, {.kernel = 3});
@@ -191,7 +191,7 @@ TEST_F(ConvKernelsTest, ChainSumsNoTwoLargeWindows) {
   }
 }
 
-TEST_F(ConvKernelsTest, ChainMergesSiblings) {
+TEST_F(ConvKernelsTest, SmallBatchMergesSiblings) {
   Value& x = Input({1, 64, 14, 14});
   Value& first = Conv(graph_, x, {.filters = 64});
   Value& second = Conv(graph_, x, {.filters = 96});
@@ -202,14 +202,14 @@ TEST_F(ConvKernelsTest, ChainMergesSiblings) {
   EXPECT_TRUE(Has(proposed, "{Conv Conv Relu Relu} last > last last"));
 }
 
-TEST_F(ConvKernelsTest, ChainMergesNoSiblingsOfOtherWindows) {
+TEST_F(ConvKernelsTest, SmallBatchMergesNoSiblingsOfOtherWindows) {
   Value& x = Input({1, 64, 14, 14});
   Value& first = Conv(graph_, x, {});
   Conv(graph_, x, {.kernel = 3});
   EXPECT_TRUE(Of(Around(first), "{Conv Conv}").empty());
 }
 
-TEST_F(ConvKernelsTest, ChainJoinsNoResultsOfTwoSiblings) {
+TEST_F(ConvKernelsTest, SmallBatchJoinsNoResultsOfTwoSiblings) {
   Value& x = Input({1, 64, 14, 14});
   Value& first = Conv(graph_, x, {});
   Value& second = Conv(graph_, x, {});
@@ -221,7 +221,7 @@ TEST_F(ConvKernelsTest, ChainJoinsNoResultsOfTwoSiblings) {
 
 // ResNet-50's 53 convolutions take 201 µs at batch 1 in a chain, 4 on average; no link is below a
 // boundary.
-TEST_F(ConvKernelsTest, ChainIsPricedAsMeasured) {
+TEST_F(ConvKernelsTest, SmallBatchIsPricedAsMeasured) {
   const auto us = [&](const Dims& dims, const ConvSpec& spec) {
     graph_ = Graph();
     return Of(Around(Conv(graph_, Input(dims), spec)), "{Conv} last")[0].cost.us;

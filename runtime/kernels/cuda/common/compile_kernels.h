@@ -1,5 +1,5 @@
-// The code of our kernels: what NAME.cc of this folder makes of the Nodes that the rules of
-// ../NAME.cc took. NAME.cu holds the device code and picks its instances.
+// The code of our kernels: FAMILY/NAME.cc compiles the Nodes that the rules in
+// runtime/kernels/FAMILY/NAME.cc took. NAME.cu holds the device code and picks its instances.
 #pragma once
 
 #include <functional>

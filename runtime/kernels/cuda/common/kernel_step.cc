@@ -10,19 +10,19 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr size_t kMostParameterBytes = 4096;  // of any kernel, in CUDA
-// Compute capability from which kernels start before the launch before is over: each of ours waits
-// for it (dependent_launch.cuh).
-constexpr int kLeastOverlapping = 90;
+// Compute capability from which launches are programmatic dependent ones: each of our kernels waits
+// for the launch before (dependent_launch.cuh).
+constexpr int kLeastPdlCapability = 90;
 
 KernelLaunch::Extent ToExtent(const LaunchShape::Extent& e) { return {e.x, e.y, e.z}; }
 
-KernelLaunch LaunchOf(const KernelCall& call, bool overlaps) {
+KernelLaunch LaunchOf(const KernelCall& call, bool uses_pdl) {
   return {.function = call.function,
           .grid = ToExtent(call.shape.grid),
           .block = ToExtent(call.shape.block),
           .shared_bytes = call.shape.shared_bytes,
           .cluster = call.shape.cluster,
-          .overlaps = overlaps};
+          .uses_pdl = uses_pdl};
 }
 
 std::byte* AddressOf(const Slot& slot, const LaunchArgs& args) {
@@ -47,7 +47,7 @@ std::byte* AddressOf(const Slot& slot, const LaunchArgs& args) {
   return static_cast<std::byte*>(const_cast<void*>(base)) + slot.offset;
 }
 
-absl::Status LaunchKernelCall(const KernelCall& call, bool overlaps, bool next_uses_pdl,
+absl::Status LaunchKernelCall(const KernelCall& call, bool uses_pdl, bool next_uses_pdl,
                               const LaunchArgs& args) {
   alignas(64) std::byte parameters[kMostParameterBytes];
   std::memcpy(parameters, call.parameters.data(), call.parameters.size());
@@ -63,7 +63,7 @@ absl::Status LaunchKernelCall(const KernelCall& call, bool overlaps, bool next_u
   if (call.next_uses_pdl_at)
     std::memcpy(parameters + *call.next_uses_pdl_at, &next_uses_pdl, sizeof(bool));
   void* arguments[] = {parameters};
-  return LaunchKernel(LaunchOf(call, overlaps), arguments, args.stream);
+  return LaunchKernel(LaunchOf(call, uses_pdl), arguments, args.stream);
 }
 
 bool HasFault(const KernelCode& code) {
@@ -77,8 +77,8 @@ bool HasFault(const KernelCode& code) {
 
 class KernelStep final : public Step {
  public:
-  KernelStep(KernelCode code, bool overlaps)
-      : code_(std::move(code)), overlaps_(overlaps), may_fault_(HasFault(code_)) {}
+  KernelStep(KernelCode code, bool uses_pdl)
+      : code_(std::move(code)), uses_pdl_(uses_pdl), may_fault_(HasFault(code_)) {}
 
   int64_t workspace_bytes() const override { return code_.workspace_bytes; }
   absl::Span<const Derived> constants() const override { return code_.constants; }
@@ -102,13 +102,13 @@ class KernelStep final : public Step {
   bool UsesPdl(size_t call) const {
     const KernelCall& c = code_.calls[call];
     const LaunchShape::Extent& grid = c.shape.grid;
-    return overlaps_ && c.kind == KernelCall::Kind::kLaunch && grid.x * grid.y * grid.z > 0;
+    return uses_pdl_ && c.kind == KernelCall::Kind::kLaunch && grid.x * grid.y * grid.z > 0;
   }
 
   absl::Status Make(const KernelCall& call, bool next_uses_pdl, const LaunchArgs& args) const {
     switch (call.kind) {
       case KernelCall::Kind::kLaunch:
-        return LaunchKernelCall(call, overlaps_, next_uses_pdl, args);
+        return LaunchKernelCall(call, uses_pdl_, next_uses_pdl, args);
       case KernelCall::Kind::kCopy:
         return CopyAsync(AddressOf(call.addresses[0].slot, args),
                          AddressOf(call.addresses[1].slot, args), call.bytes, args.stream);
@@ -120,7 +120,7 @@ class KernelStep final : public Step {
   }
 
   const KernelCode code_;
-  const bool overlaps_;
+  const bool uses_pdl_;
   const bool may_fault_;
 };
 
@@ -128,13 +128,13 @@ class KernelStep final : public Step {
 
 absl::StatusOr<std::shared_ptr<const Step>> MakeKernelStep(KernelCode code,
                                                            const DeviceInfo& device) {
-  const bool overlaps = device.compute_capability >= kLeastOverlapping;
+  const bool uses_pdl = device.compute_capability >= kLeastPdlCapability;
   for (const KernelCall& call : code.calls) {
     if (call.kind == KernelCall::Kind::kLaunch) {
-      RETURN_IF_ERROR(PrepareKernel(LaunchOf(call, overlaps)));
+      RETURN_IF_ERROR(PrepareKernel(LaunchOf(call, uses_pdl)));
     }
   }
-  return std::make_shared<KernelStep>(std::move(code), overlaps);
+  return std::make_shared<KernelStep>(std::move(code), uses_pdl);
 }
 
 }  // namespace onnx_cudnn

@@ -31,22 +31,22 @@ Derived Weights(int position) {
 }
 
 // What the Nodes are: Conv, then an Add of a residual, then a Relu, either of which may be absent.
-struct Chain {
+struct FusedConv {
   const Node* conv = nullptr;
   const Value* residual = nullptr;
   bool has_relu = false;
 };
 
-Chain ChainOf(const std::vector<const Node*>& nodes) {
-  Chain chain;
+FusedConv FusedConvOf(const std::vector<const Node*>& nodes) {
+  FusedConv fused;
   for (const Node* node : nodes) {
-    if (node->op() == "Conv") chain.conv = node;
-    if (node->op() == "Relu") chain.has_relu = true;
+    if (node->op() == "Conv") fused.conv = node;
+    if (node->op() == "Relu") fused.has_relu = true;
     if (node->op() != "Add") continue;
-    const bool is_first = &node->input(0) == &chain.conv->output(0);
-    chain.residual = &node->input(is_first ? 1 : 0);
+    const bool is_first = &node->input(0) == &fused.conv->output(0);
+    fused.residual = &node->input(is_first ? 1 : 0);
   }
-  return chain;
+  return fused;
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ absl::StatusOr<KernelCode> CompileConv3x3(const KernelRequest& request) {
     return absl::UnimplementedError("its code is for compute capability 9.0 alone");
   }
   Operands operands(request);
-  const Chain chain = ChainOf(request.unit.nodes);
-  const KernelOperand x = operands.Of(chain.conv->input(0));
+  const FusedConv fused = FusedConvOf(request.unit.nodes);
+  const KernelOperand x = operands.Of(fused.conv->input(0));
   const KernelOperand y = operands.Of(*request.unit.boundary.outputs[0]);
   if (y.value->elements() == 0) return KernelCode();
   const Dims dims = y.dims();
@@ -66,7 +66,7 @@ absl::StatusOr<KernelCode> CompileConv3x3(const KernelRequest& request) {
   parameters.image_tiles = static_cast<int>((dims[2] + kConv3x3Rows - 1) / kConv3x3Rows);
   parameters.tiles = static_cast<int>(dims[0]) * parameters.image_tiles;
   KernelCode code;
-  const Conv3x3Form form = {y.dtype(), chain.residual != nullptr, chain.has_relu};
+  const Conv3x3Form form = {y.dtype(), fused.residual != nullptr, fused.has_relu};
   code.calls.push_back(Conv3x3Call(form, parameters, info.multiprocessors));
   KernelCall& call = code.calls.back();
   call.next_uses_pdl_at = offsetof(Conv3x3Parameters, next_uses_pdl);
@@ -75,16 +75,16 @@ absl::StatusOr<KernelCode> CompileConv3x3(const KernelRequest& request) {
   };
   constexpr int kSecondHalfRows = kConv3x3Rows - kConv3x3FirstHalfRows;
   map(offsetof(Conv3x3Parameters, image), x, kConv3x3Rows + 2);
-  if (chain.residual == nullptr) {
+  if (fused.residual == nullptr) {
     map(offsetof(Conv3x3Parameters, result), y, kConv3x3Rows);
   } else {
-    const KernelOperand residual = operands.Of(*chain.residual);
+    const KernelOperand residual = operands.Of(*fused.residual);
     map(offsetof(Conv3x3Parameters, residual), residual, kConv3x3FirstHalfRows);
     map(offsetof(Conv3x3Parameters, residual) + sizeof(TensorMapBytes), residual, kSecondHalfRows);
     map(offsetof(Conv3x3Parameters, result), y, kConv3x3FirstHalfRows);
     map(offsetof(Conv3x3Parameters, result) + sizeof(TensorMapBytes), y, kSecondHalfRows);
   }
-  const Node& conv = *chain.conv;
+  const Node& conv = *fused.conv;
   const int weight = operands.PositionOf(conv.input(1));
   const int bias = conv.has_input(2) ? operands.PositionOf(conv.input(2)) : -1;
   call.Bind(offsetof(Conv3x3Parameters, weights), operands.Constant(Weights(weight)));

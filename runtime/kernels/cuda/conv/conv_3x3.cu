@@ -6,9 +6,9 @@
 // run with a zero between rows, and tap (r, s) is the same run 57 r + s pixels on. One column in 57
 // is computed for nothing; the box that leaves cuts it off.
 //
-// Two warpgroups take turns at the tensor cores, two sub-tiles each a tile; one adds, rounds and
-// stores while the other multiplies. Results overwrite the tile's own image rows, once no product
-// reads them any more; with a residual they overwrite that.
+// Two warpgroups alternate at the tensor cores (ping-pong), two sub-tiles each a tile; one adds,
+// rounds and stores while the other multiplies. Results overwrite the tile's own image rows, once
+// no product reads them any more; with a residual they overwrite that.
 #include "runtime/kernels/cuda/common/copy_engine.cuh"
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/common/wgmma.cuh"
@@ -26,7 +26,7 @@ constexpr int kImageBuffer = kImageBytes + kTailBytes;
 constexpr int kResidualBuffer = 29 * 1024;                   // 232 pixels
 constexpr int kImages = 2, kResiduals = 3;                   // buffers
 constexpr int kSecondHalf = kConv3x3FirstHalfRows * kPitch;  // its first pixel
-constexpr int kEarly = 4;  // steps before its end a product hands its turn on
+constexpr int kEarly = 4;  // steps before its end a product lets the other one begin
 static_assert(kImageBuffer % 1024 == 0, "the swizzle's pattern starts at 1,024 bytes");
 
 template <bool kResidual>
@@ -62,19 +62,19 @@ struct Barriers {
   }
 };
 
-// Products of kPixels pixels from `first` on. Four steps before the end the other warpgroup's turn
-// begins.
+// Products of kPixels pixels from `first` on. kEarly steps before the end the other warpgroup may
+// begin: it waits at the named barrier `other`.
 template <typename T, int kPixels>
 __device__ __forceinline__ void Multiply(float (&sums)[kPixels / 2],
                                          const uint4 (&weights)[kConv3x3Steps], uint32_t first,
-                                         int other_turn) {
+                                         int other) {
   Pin(sums);
   WgmmaFence();
 #pragma unroll
   for (int k = 0; k < kConv3x3Steps; ++k) {
     const int tap = k >> 2;
     const uint32_t at = first + (tap / 3 * kPitch + tap % 3) * kPixelBytes + (k & 3) * 32;
-    if (k == kConv3x3Steps - kEarly) NamedArrive(other_turn, 256);
+    if (k == kConv3x3Steps - kEarly) NamedArrive(other, 256);
     Wgmma(T(), sums, weights[k], SwizzledOperand(at), k > 0);
   }
   WgmmaCommit();
@@ -166,7 +166,7 @@ class Multiplier {
   // kPixels pixels from `first` on, of part `half` of the block's n-th tile.
   template <int kPixels>
   __device__ __forceinline__ void SubTile(int n, int half, int first) {
-    constexpr int kMine = 3 + kGroup, kOther = 4 - kGroup;          // turns
+    constexpr int kMine = 3 + kGroup, kOther = 4 - kGroup;          // at the tensor cores
     constexpr int kMineRead = 5 + kGroup, kOtherRead = 6 - kGroup;  // image rows are read
     const int lane = thread_ & 31, buffer = n % kImages;
     const uint32_t image = shared_ + buffer * kImageBuffer;

@@ -68,22 +68,22 @@ TensorMap MapPlaces(DType dtype, const ConvShape& shape, int tile_pixels) {
 }
 
 // One or two Convs, then an Add of a residual, then a Relu, either of which may be absent.
-struct Chain {
-  ChainConvs sources;
+struct FusedConvs {
+  UnitConvs sources;
   const Value* residual = nullptr;
   bool has_relu = false;
 };
 
-absl::StatusOr<Chain> ChainOf(const Unit& unit) {
-  Chain chain;
-  ASSIGN_OR_RETURN(chain.sources, ChainConvsOf(unit));
-  const Value& product = chain.sources.convs[0]->output(0);
+absl::StatusOr<FusedConvs> FusedConvsOf(const Unit& unit) {
+  FusedConvs fused;
+  ASSIGN_OR_RETURN(fused.sources, UnitConvsOf(unit));
+  const Value& product = fused.sources.convs[0]->output(0);
   for (const Node* node : unit.nodes) {
-    if (node->op() == "Relu") chain.has_relu = true;
-    if (node->op() != "Add" || node == chain.sources.sum) continue;
-    chain.residual = &node->input(&node->input(0) == &product ? 1 : 0);
+    if (node->op() == "Relu") fused.has_relu = true;
+    if (node->op() != "Add" || node == fused.sources.sum) continue;
+    fused.residual = &node->input(&node->input(0) == &product ? 1 : 0);
   }
-  return chain;
+  return fused;
 }
 
 absl::StatusOr<ConvGemmTile> TileOf(const ConvGemmProduct& product, const KernelRequest& request) {
@@ -204,14 +204,8 @@ Derived SumBiases(std::vector<int> biases, int64_t filters, int weight) {
 
 ConvGemmSource SourceOf(const ConvShape& shape, bool has_places, int tile_pixels) {
   const WindowAxis &h = shape.window.h(), &w = shape.window.w();
-  ConvGemmSource source = {.has_places = has_places,
-                           .channels = static_cast<int>(shape.channels),
-                           .kernel_h = static_cast<int>(h.kernel),
-                           .kernel_w = static_cast<int>(w.kernel),
-                           .stride_h = static_cast<int>(h.stride),
-                           .stride_w = static_cast<int>(w.stride),
-                           .pad_h = static_cast<int>(h.pad_begin),
-                           .pad_w = static_cast<int>(w.pad_begin)};
+  ConvGemmSource source = SourceWithWindow<ConvGemmSource>(shape);
+  source.has_places = has_places;
   const bool is_strided = h.stride > 1 || w.stride > 1;
   if (!has_places && is_strided) source.rows = tile_pixels / static_cast<int>(w.out);
   if (!has_places && !is_strided) source.columns = tile_pixels;
@@ -264,8 +258,8 @@ absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
   if (info.compute_capability != kOnlyCapability) {
     return absl::UnimplementedError("its code is for compute capability 9.0 alone");
   }
-  ASSIGN_OR_RETURN(const Chain chain, ChainOf(request.unit));
-  const std::vector<const Node*>& convs = chain.sources.convs;
+  ASSIGN_OR_RETURN(const FusedConvs fused, FusedConvsOf(request.unit));
+  const std::vector<const Node*>& convs = fused.sources.convs;
   Operands operands(request);
   const KernelOperand y = operands.Of(*request.unit.boundary.outputs[0]);
   if (y.value->elements() == 0) return KernelCode();
@@ -278,10 +272,10 @@ absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
                              .pixels = tile.pixels,
                              .filters = tile.filters,
                              .ping_pong = tile.ping_pong,
-                             .has_residual = chain.residual != nullptr};
+                             .has_residual = fused.residual != nullptr};
   int blocks = 0;
   ConvGemmParameters parameters = Plan(product, tile, form, info, blocks);
-  parameters.has_relu = chain.has_relu;
+  parameters.has_relu = fused.has_relu;
 
   KernelCode code;
   code.calls.push_back(ConvGemmCall(form, parameters, blocks));
@@ -299,9 +293,9 @@ absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
   const int64_t filters = product.filters();
   TensorMap pieces = MapRows(form.dtype, filters, product.pixels(), 1,
                              tile.is_wide() ? kPieceSide : parameters.tile_pixels);
-  if (chain.residual != nullptr) {
+  if (fused.residual != nullptr) {
     call.maps.push_back(
-        {offsetof(ConvGemmParameters, residual), operands.Of(*chain.residual).slot, pieces});
+        {offsetof(ConvGemmParameters, residual), operands.Of(*fused.residual).slot, pieces});
   }
   pieces.rank = 2;
   call.maps.push_back({offsetof(ConvGemmParameters, result), y.slot, pieces});

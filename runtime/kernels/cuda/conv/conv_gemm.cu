@@ -27,8 +27,8 @@ class Multiplier {
       : p_(p), rings_(rings), warp_((threadIdx.x & 127) >> 5), lane_(threadIdx.x & 31) {}
 
   __device__ __forceinline__ void Run() {
-    const Share share;
-    for (int t = share.first; t < p_.tiles; t += share.step) {
+    const BlockTiles own;
+    for (int t = own.first; t < p_.tiles; t += own.step) {
       float sums[kFilters / 2];
       // One slice's products stay in flight while the next one's are issued.
       int before = 0;
@@ -164,39 +164,39 @@ class Multiplier {
   const ConvGemmParameters& p_;
   const Rings& rings_;
   const int warp_, lane_;
-  Turn slice_, piece_;
+  PipelineState slice_, piece_;
 };
 
 template <typename T, int kFilters>
 __device__ __forceinline__ void BringResiduals(const ConvGemmParameters& p, const Rings& rings) {
-  const Share share;
-  Turn turn;
-  for (int t = share.first; t < p.tiles; t += share.step) {
+  const BlockTiles own;
+  PipelineState state;
+  for (int t = own.first; t < p.tiles; t += own.step) {
     const Tile tile(p, t);
     for (int filter = 0; filter < kFilters; filter += kChannels<T>) {
-      const uint32_t full = rings.residual + 8 * turn.buffer;
-      BarrierWait(rings.stored + 8 * turn.buffer, turn.parity ^ 1);
+      const uint32_t full = rings.residual + 8 * state.buffer;
+      BarrierWait(rings.stored + 8 * state.buffer, state.parity ^ 1);
       BarrierExpect(full, p.tile_pixels * kRowBytes);
-      LoadBox(rings.pieces + turn.buffer * kBoxBytes, p.residual, full,
+      LoadBox(rings.pieces + state.buffer * kBoxBytes, p.residual, full,
               tile.filters * kFilters + filter, tile.pixels * p.tile_pixels, 0);
-      turn.Next(p.pieces);
+      state.Next(p.pieces);
     }
   }
 }
 
 template <typename T, int kFilters>
 __device__ __forceinline__ void StoreResults(const ConvGemmParameters& p, const Rings& rings) {
-  const Share share;
-  Turn turn;
-  for (int t = share.first; t < p.tiles; t += share.step) {
+  const BlockTiles own;
+  PipelineState state;
+  for (int t = own.first; t < p.tiles; t += own.step) {
     const Tile tile(p, t);
     for (int filter = 0; filter < kFilters; filter += kChannels<T>) {
-      BarrierWait(rings.done + 8 * turn.buffer, turn.parity);
-      StoreBox(p.result, rings.pieces + turn.buffer * kBoxBytes, tile.filters * kFilters + filter,
+      BarrierWait(rings.done + 8 * state.buffer, state.parity);
+      StoreBox(p.result, rings.pieces + state.buffer * kBoxBytes, tile.filters * kFilters + filter,
                tile.pixels * p.tile_pixels);
       StoresHaveRead();
-      BarrierArrive(rings.stored + 8 * turn.buffer);
-      turn.Next(p.pieces);
+      BarrierArrive(rings.stored + 8 * state.buffer);
+      state.Next(p.pieces);
     }
   }
   StoresAreDone();

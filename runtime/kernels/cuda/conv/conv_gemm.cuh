@@ -1,5 +1,5 @@
-// What both files of conv_gemm share: rings in shared memory, who fills the one of slices, and
-// which warps have which job.
+// What conv_gemm.cu and conv_gemm_wide.cu share: rings in shared memory, who fills the one of
+// slices, and which warps have which job.
 //
 // Four jobs, each with its own warps. In the order of a tile:
 //   slices     one thread brings pixels by the copy engine and weights by a bulk copy into a ring
@@ -46,8 +46,8 @@ constexpr int kStepBytes = 32;  // of K, of one wgmma
 template <typename T>
 constexpr int kChannels = kRowBytes / static_cast<int>(sizeof(T));
 
-// A ring's next buffer, and the parity of its phase.
-struct Turn {
+// Where a warp is in a ring: its next buffer, and the parity of that buffer's phase.
+struct PipelineState {
   int buffer = 0;
   uint32_t parity = 0;
 
@@ -111,9 +111,10 @@ struct Rings {
 };
 
 // Which tiles a block has.
-struct Share {
+struct BlockTiles {
   int first, step;
-  __device__ Share() : first(static_cast<int>(blockIdx.x)), step(static_cast<int>(gridDim.x)) {}
+  __device__ BlockTiles()
+      : first(static_cast<int>(blockIdx.x)), step(static_cast<int>(gridDim.x)) {}
 };
 
 struct Tile {
@@ -149,20 +150,20 @@ __device__ __forceinline__ void LoadPlaces(uint32_t to, const TensorMapBytes& ma
 template <typename T, int kPixels, int kFilters>
 __device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const Rings& rings) {
   constexpr int kWeightBytes = kFilters * kRowBytes;
-  const Share share;
-  Turn turn;
-  for (int t = share.first; t < p.tiles; t += share.step) {
+  const BlockTiles own;
+  PipelineState state;
+  for (int t = own.first; t < p.tiles; t += own.step) {
     const Tile tile(p, t);
-    const bool brings_weights = !p.keeps_weights || t == share.first;
+    const bool brings_weights = !p.keeps_weights || t == own.first;
     const char* weights =
         static_cast<const char*>(p.weights) + int64_t{tile.filters} * p.slices * kWeightBytes;
     int k = 0;
     const auto bring = [&](const ConvGemmSource& source, const Place& place, int channel,
                            int tap_column, int tap_row) {
-      const uint32_t full = rings.full + 8 * turn.buffer;
-      BarrierWait(rings.empty + 8 * turn.buffer, turn.parity ^ 1);
+      const uint32_t full = rings.full + 8 * state.buffer;
+      BarrierWait(rings.empty + 8 * state.buffer, state.parity ^ 1);
       BarrierExpect(full, p.tile_pixels * kRowBytes + (brings_weights ? kWeightBytes : 0));
-      const uint32_t to = rings.slices + turn.buffer * kPixels * kRowBytes;
+      const uint32_t to = rings.slices + state.buffer * kPixels * kRowBytes;
       if (source.has_places) {
         LoadPlaces(to, source.map, full, channel, place, tap_column, tap_row);
       } else {
@@ -170,12 +171,12 @@ __device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const R
                 tile.pixels * source.rows);
       }
       if (brings_weights) {
-        LoadBytes(rings.weights + (p.keeps_weights ? k : turn.buffer) * kWeightBytes, weights,
+        LoadBytes(rings.weights + (p.keeps_weights ? k : state.buffer) * kWeightBytes, weights,
                   kWeightBytes, full);
       }
       weights += kWeightBytes;
       ++k;
-      turn.Next(p.stages);
+      state.Next(p.stages);
     };
     for (int i = 0; i < p.sources; ++i) {
       const ConvGemmSource& source = p.source[i];

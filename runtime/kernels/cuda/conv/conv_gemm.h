@@ -51,8 +51,7 @@ struct ConvGemmParameters {
 // The tile of a block is one of
 //   128 pixels × 64, 128 or 256 filters      pixels on M of wgmma, filters on N
 //   192 or 256 pixels × 128 filters          filters on M, pixels on N
-//   ping_pong: 128 pixels × 128 filters or 256 × 64: the same; each of two warpgroups has tiles
-//   of
+//   ping_pong: 128 pixels × 128 filters or 256 × 64: the same; each of two warpgroups has tiles of
 //     its own, and one finishes its tile while the other multiplies
 struct ConvGemmForm {
   DType dtype;  // f16, bf16, or f32 whose products are tf32

@@ -3,8 +3,8 @@
 // and each warpgroup has a ring of its own for them.
 //
 // Either both warpgroups have 64 filters each of the same tile, and the first one is some slices
-// ahead, or they take turns with tiles of their own. Both ways one finishes its tile while the
-// other multiplies.
+// ahead; or each has tiles of its own, and they alternate at the tensor cores (ping-pong). Both
+// ways one finishes its tile while the other multiplies.
 #include "runtime/kernels/cuda/conv/conv_gemm.cuh"
 
 namespace onnx_cudnn {
@@ -15,61 +15,61 @@ namespace {
 
 constexpr int kRows = 64;  // of M: filters of one product
 constexpr int kPiecePixels = 64;
-template <int kChains, bool kTakesTurns>
-constexpr int kTileFilters = kChains* kRows*(kTakesTurns ? 1 : 2);
+template <int kAccumulators, bool kPingPong>
+constexpr int kTileFilters = kAccumulators* kRows*(kPingPong ? 1 : 2);
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 constexpr int kGroupWarps = 4;
 constexpr int kPiecesOfGroup = kMost / 2;              // at most
 constexpr int kPieceBytes = kPiecePixels * kRowBytes;  // of 16 bits; f32 has two such boxes
-constexpr int kFirstTurn = 1, kLead = 3;               // named barriers
+constexpr int kOrder = 1, kLead = 3;                   // named barriers
 template <typename T>
 constexpr int kBoxes = static_cast<int>(sizeof(T)) / 2;  // of a piece
 static_assert(kPiecesOfGroup >= 4);
 
 // A warpgroup's tiles.
-template <bool kTakesTurns, int kGroup>
-struct GroupShare : Share {
-  __device__ GroupShare() {
-    if (!kTakesTurns) return;
+template <bool kPingPong, int kGroup>
+struct GroupTiles : BlockTiles {
+  __device__ GroupTiles() {
+    if (!kPingPong) return;
     first += kGroup * step;
     step *= 2;
   }
 };
 
-// One warpgroup, which has kChains × 64 filters of its tiles. Its number is a template argument, so
-// that descriptors stay in uniform registers.
-template <typename T, int kChains, int kPixels, bool kTakesTurns, bool kResidual, int kGroup>
+// One warpgroup, which has kAccumulators × 64 filters of its tiles. Its number is a template
+// argument, so that descriptors stay in uniform registers.
+template <typename T, int kAccumulators, int kPixels, bool kPingPong, bool kResidual, int kGroup>
 class Multiplier {
-  static constexpr int kFilters = kTileFilters<kChains, kTakesTurns>;
-  static constexpr int kFirstFilter = kTakesTurns ? 0 : kGroup * kRows;
-  using Sums = float[kChains][kPixels / 2];
-  using Biases = float[kChains][2];  // of a lane's filters, eight apart
+  static constexpr int kFilters = kTileFilters<kAccumulators, kPingPong>;
+  static constexpr int kFirstFilter = kPingPong ? 0 : kGroup * kRows;
+  using Sums = float[kAccumulators][kPixels / 2];
+  using Biases = float[kAccumulators][2];  // of a lane's filters, eight apart
 
  public:
   __device__ Multiplier(const ConvGemmParameters& p, const Rings& rings)
       : p_(p), rings_(rings), warp_((threadIdx.x & 127) >> 5), lane_(threadIdx.x & 31) {}
 
   __device__ __forceinline__ void Run() {
-    const GroupShare<kTakesTurns, kGroup> share;
-    if (kTakesTurns && kGroup == 1) {  // the other one begins
-      NamedArrive(kFirstTurn, 256);
+    const GroupTiles<kPingPong, kGroup> own;
+    if (kPingPong && kGroup == 1) {  // the other one begins
+      NamedArrive(kOrder, 256);
       slice_.Skip(p_.slices, p_.stages);
     }
-    for (int t = share.first; t < p_.tiles; t += share.step) {
+    for (int t = own.first; t < p_.tiles; t += own.step) {
       Sums sums;
       Biases biases;
       LoadBiases(biases, Tile(p_, t).filters * kFilters + kFirstFilter);
-      if (kTakesTurns) NamedSync(kFirstTurn + kGroup, 256);
-      if (!kTakesTurns && kGroup == 1 && p_.lead > 0) NamedSync(kLead, 256);
+      if (kPingPong) NamedSync(kOrder + kGroup, 256);
+      if (!kPingPong && kGroup == 1 && p_.lead > 0) NamedSync(kLead, 256);
       // One slice's products stay in flight while the next one's are issued.
       int before = 0;
       for (int k = 0; k < p_.slices; ++k) {
         BarrierWait(rings_.full + 8 * slice_.buffer, slice_.parity);
         Multiply(sums, k);
-        if (kTakesTurns && k + 1 == p_.slices) NamedArrive(kFirstTurn + 1 - kGroup, 256);
-        if (!kTakesTurns && kGroup == 0 && k + 1 == p_.lead) NamedArrive(kLead, 256);
+        if (kPingPong && k + 1 == p_.slices) NamedArrive(kOrder + 1 - kGroup, 256);
+        if (!kPingPong && kGroup == 0 && k + 1 == p_.lead) NamedArrive(kLead, 256);
         Wait<1>(sums);
         if (k > 0 && lane_ == 0) BarrierArrive(rings_.empty + 8 * before);
         before = slice_.buffer;
@@ -77,7 +77,7 @@ class Multiplier {
       }
       Wait<0>(sums);
       if (lane_ == 0) BarrierArrive(rings_.empty + 8 * before);
-      if (kTakesTurns) slice_.Skip(p_.slices, p_.stages);
+      if (kPingPong) slice_.Skip(p_.slices, p_.stages);
       Finish(sums, biases);
     }
   }
@@ -85,17 +85,17 @@ class Multiplier {
  private:
   __device__ __forceinline__ void LoadBiases(Biases& biases, int first_filter) const {
 #pragma unroll
-    for (int chain = 0; chain < kChains; ++chain) {
-      const float* own = p_.bias + first_filter + chain * kRows + warp_ * 16 + (lane_ >> 2);
-      biases[chain][0] = own[0];
-      biases[chain][1] = own[8];
+    for (int m = 0; m < kAccumulators; ++m) {
+      const float* own = p_.bias + first_filter + m * kRows + warp_ * 16 + (lane_ >> 2);
+      biases[m][0] = own[0];
+      biases[m][1] = own[8];
     }
   }
 
   template <int kPending>
   __device__ __forceinline__ static void Wait(Sums& sums) {
 #pragma unroll
-    for (int chain = 0; chain < kChains; ++chain) WgmmaWait<kPending>(sums[chain]);
+    for (int m = 0; m < kAccumulators; ++m) WgmmaWait<kPending>(sums[m]);
   }
 
   // Slice k of a tile's.
@@ -103,13 +103,13 @@ class Multiplier {
     const uint32_t pixels = rings_.slices + slice_.buffer * kPixels * kRowBytes;
     const uint32_t weights = rings_.weights + (slice_.buffer * kFilters + kFirstFilter) * kRowBytes;
 #pragma unroll
-    for (int chain = 0; chain < kChains; ++chain) Pin(sums[chain]);
+    for (int m = 0; m < kAccumulators; ++m) Pin(sums[m]);
     WgmmaFence();
 #pragma unroll
     for (int at = 0; at < kRowBytes; at += kStepBytes) {
 #pragma unroll
-      for (int chain = 0; chain < kChains; ++chain) {
-        Wgmma(T(), sums[chain], SwizzledOperand(weights + chain * kRows * kRowBytes + at),
+      for (int m = 0; m < kAccumulators; ++m) {
+        Wgmma(T(), sums[m], SwizzledOperand(weights + m * kRows * kRowBytes + at),
               SwizzledOperand(pixels + at), at > 0 || k > 0);
       }
     }
@@ -119,7 +119,7 @@ class Multiplier {
   // Bias, residual and ReLU, piece by piece.
   __device__ __forceinline__ void Finish(const Sums& sums, const Biases& biases) {
 #pragma unroll
-    for (int chain = 0; chain < kChains; ++chain) {
+    for (int m = 0; m < kAccumulators; ++m) {
 #pragma unroll
       for (int first = 0; first < kPixels; first += kPiecePixels) {
         const int ring = 8 * (kGroup * kPiecesOfGroup + piece_.buffer);
@@ -128,11 +128,11 @@ class Multiplier {
             rings_.pieces + (kGroup * p_.pieces + piece_.buffer) * kBoxes<T> * kPieceBytes;
         float mine[kPiecePixels / 2];
 #pragma unroll
-        for (int i = 0; i < kPiecePixels / 2; ++i) mine[i] = sums[chain][first / 2 + i];
+        for (int i = 0; i < kPiecePixels / 2; ++i) mine[i] = sums[m][first / 2 + i];
         if constexpr (sizeof(T) == 2) {
-          WriteHalves(mine, biases[chain], to);
+          WriteHalves(mine, biases[m], to);
         } else {
-          WriteFloats(mine, biases[chain], to);
+          WriteFloats(mine, biases[m], to);
         }
         rings_.HandOverPiece(ring, lane_);
         piece_.Next(p_.pieces);
@@ -200,15 +200,15 @@ class Multiplier {
   const ConvGemmParameters& p_;
   const Rings& rings_;
   const int warp_, lane_;
-  Turn slice_, piece_;
+  PipelineState slice_, piece_;
 };
 
 // The pieces that a warpgroup has of a tile, in the order in which they are written.
-template <typename T, int kChains, int kPixels, bool kTakesTurns>
+template <typename T, int kAccumulators, int kPixels, bool kPingPong>
 struct Pieces {
-  static constexpr int kCount = kChains * (kPixels / kPiecePixels);
+  static constexpr int kCount = kAccumulators * (kPixels / kPiecePixels);
   __device__ static int FilterOf(const Tile& tile, int group, int piece) {
-    return tile.filters * kTileFilters<kChains, kTakesTurns> + (kTakesTurns ? 0 : group * kRows) +
+    return tile.filters * kTileFilters<kAccumulators, kPingPong> + (kPingPong ? 0 : group * kRows) +
            piece / (kPixels / kPiecePixels) * kRows;
   }
   __device__ static int PixelOf(const Tile& tile, int piece) {
@@ -217,55 +217,55 @@ struct Pieces {
 };
 
 // Both warpgroups' residuals, in the order in which they want them.
-template <typename T, int kChains, int kPixels, bool kTakesTurns>
+template <typename T, int kAccumulators, int kPixels, bool kPingPong>
 __device__ __forceinline__ void BringResiduals(const ConvGemmParameters& p, const Rings& rings) {
-  using Of = Pieces<T, kChains, kPixels, kTakesTurns>;
-  const Share share;
-  Turn turns[2];
-  int taker = 0;  // where they take turns
-  for (int t = share.first; t < p.tiles; t += share.step, taker ^= 1) {
+  using Of = Pieces<T, kAccumulators, kPixels, kPingPong>;
+  const BlockTiles own;
+  PipelineState states[2];
+  int next = 0;  // the group whose tile it is, in ping-pong
+  for (int t = own.first; t < p.tiles; t += own.step, next ^= 1) {
     const Tile tile(p, t);
     for (int piece = 0; piece < Of::kCount; ++piece) {
 #pragma unroll
       for (int group = 0; group < 2; ++group) {
-        if (kTakesTurns && group != taker) continue;
-        Turn& turn = turns[group];
-        const int ring = 8 * (group * kPiecesOfGroup + turn.buffer);
+        if (kPingPong && group != next) continue;
+        PipelineState& state = states[group];
+        const int ring = 8 * (group * kPiecesOfGroup + state.buffer);
         const uint32_t to =
-            rings.pieces + (group * p.pieces + turn.buffer) * kBoxes<T> * kPieceBytes;
-        BarrierWait(rings.stored + ring, turn.parity ^ 1);
+            rings.pieces + (group * p.pieces + state.buffer) * kBoxes<T> * kPieceBytes;
+        BarrierWait(rings.stored + ring, state.parity ^ 1);
         BarrierExpect(rings.residual + ring, kBoxes<T> * kPieceBytes);
         for (int box = 0; box < kBoxes<T>; ++box) {
           LoadBox(to + box * kPieceBytes, p.residual, rings.residual + ring,
                   Of::FilterOf(tile, group, piece) + box * kChannels<T>, Of::PixelOf(tile, piece),
                   0);
         }
-        turn.Next(p.pieces);
+        state.Next(p.pieces);
       }
     }
   }
 }
 
 // A warpgroup's results.
-template <typename T, int kChains, int kPixels, bool kTakesTurns, int kGroup>
+template <typename T, int kAccumulators, int kPixels, bool kPingPong, int kGroup>
 __device__ __forceinline__ void StoreResults(const ConvGemmParameters& p, const Rings& rings) {
-  using Of = Pieces<T, kChains, kPixels, kTakesTurns>;
-  const GroupShare<kTakesTurns, kGroup> share;
-  Turn turn;
-  for (int t = share.first; t < p.tiles; t += share.step) {
+  using Of = Pieces<T, kAccumulators, kPixels, kPingPong>;
+  const GroupTiles<kPingPong, kGroup> own;
+  PipelineState state;
+  for (int t = own.first; t < p.tiles; t += own.step) {
     const Tile tile(p, t);
     for (int piece = 0; piece < Of::kCount; ++piece) {
-      const int ring = 8 * (kGroup * kPiecesOfGroup + turn.buffer);
+      const int ring = 8 * (kGroup * kPiecesOfGroup + state.buffer);
       const uint32_t from =
-          rings.pieces + (kGroup * p.pieces + turn.buffer) * kBoxes<T> * kPieceBytes;
-      BarrierWait(rings.done + ring, turn.parity);
+          rings.pieces + (kGroup * p.pieces + state.buffer) * kBoxes<T> * kPieceBytes;
+      BarrierWait(rings.done + ring, state.parity);
       for (int box = 0; box < kBoxes<T>; ++box) {
         StoreBox(p.result, from + box * kPieceBytes,
                  Of::FilterOf(tile, kGroup, piece) + box * kChannels<T>, Of::PixelOf(tile, piece));
       }
       StoresHaveRead();
       BarrierArrive(rings.stored + ring);
-      turn.Next(p.pieces);
+      state.Next(p.pieces);
     }
   }
   StoresAreDone();
@@ -273,12 +273,12 @@ __device__ __forceinline__ void StoreResults(const ConvGemmParameters& p, const 
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
-template <typename T, int kChains, int kPixels, bool kTakesTurns, bool kResidual>
+template <typename T, int kAccumulators, int kPixels, bool kPingPong, bool kResidual>
 __global__ void __launch_bounds__(kThreads, 1)
     ConvGemmWide([[maybe_unused]] const __grid_constant__ ConvGemmParameters p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  constexpr int kFilters = kTileFilters<kChains, kTakesTurns>;
-  constexpr int kReaders = kGroupWarps * (kTakesTurns ? 1 : 2);
+  constexpr int kFilters = kTileFilters<kAccumulators, kPingPong>;
+  constexpr int kReaders = kGroupWarps * (kPingPong ? 1 : 2);
   extern __shared__ char dynamic[];
   __shared__ __align__(8) uint64_t barrier_words[kBarriers];
   const Rings rings(p, SharedAddress(barrier_words), SharedAddress(dynamic), kPixels * kRowBytes,
@@ -287,24 +287,25 @@ __global__ void __launch_bounds__(kThreads, 1)
       p, rings, kReaders, /*writers=*/kGroupWarps,
       [&](int warp) {
         if (warp == 0) BringSlices<T, kPixels, kFilters>(p, rings);
-        if (warp == 1) StoreResults<T, kChains, kPixels, kTakesTurns, 0>(p, rings);
-        if (warp == 2) StoreResults<T, kChains, kPixels, kTakesTurns, 1>(p, rings);
-        if (kResidual && warp == 3) BringResiduals<T, kChains, kPixels, kTakesTurns>(p, rings);
+        if (warp == 1) StoreResults<T, kAccumulators, kPixels, kPingPong, 0>(p, rings);
+        if (warp == 2) StoreResults<T, kAccumulators, kPixels, kPingPong, 1>(p, rings);
+        if (kResidual && warp == 3) BringResiduals<T, kAccumulators, kPixels, kPingPong>(p, rings);
       },
       [&](auto group) {
         constexpr int kGroup = decltype(group)::value;
-        Multiplier<T, kChains, kPixels, kTakesTurns, kResidual, kGroup>(p, rings).Run();
+        Multiplier<T, kAccumulators, kPixels, kPingPong, kResidual, kGroup>(p, rings).Run();
       });
 #endif
 }
 
-template <typename T, int kChains, int kPixels, bool kTakesTurns>
+template <typename T, int kAccumulators, int kPixels, bool kPingPong>
 KernelCall Call(const ConvGemmForm& form, const ConvGemmParameters& parameters, int blocks) {
   const LaunchShape shape = ShapeOf(blocks);
-  return form.has_residual ? KernelCall::Of(ConvGemmWide<T, kChains, kPixels, kTakesTurns, true>,
-                                            shape, parameters)
-                           : KernelCall::Of(ConvGemmWide<T, kChains, kPixels, kTakesTurns, false>,
-                                            shape, parameters);
+  return form.has_residual
+             ? KernelCall::Of(ConvGemmWide<T, kAccumulators, kPixels, kPingPong, true>, shape,
+                              parameters)
+             : KernelCall::Of(ConvGemmWide<T, kAccumulators, kPixels, kPingPong, false>, shape,
+                              parameters);
 }
 
 template <typename T>

@@ -1,4 +1,4 @@
-// Parameters and launch of depthwise_conv.cu.
+// Depthwise convolutions: parameters and launch of depthwise_conv.cu.
 #pragma once
 
 #include <cstdint>

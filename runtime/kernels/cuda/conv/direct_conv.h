@@ -1,4 +1,4 @@
-// Parameters and launch of direct_conv.cu.
+// Convolutions by plain code, of any type and window: parameters and launch of direct_conv.cu.
 #pragma once
 
 #include <cstdint>

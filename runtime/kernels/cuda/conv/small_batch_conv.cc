@@ -24,13 +24,13 @@ bool IsOutput(const Unit& unit, const Value& value) {
   return std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
 }
 
-absl::StatusOr<ChainPlan> PlanOf(const KernelRequest& request, const ChainConvs& convs) {
+absl::StatusOr<SmallBatchPlan> PlanOf(const KernelRequest& request, const UnitConvs& convs) {
   const DeviceInfo& info = request.target.info;
   if (!request.variant.empty()) {
     ASSIGN_OR_RETURN(const SmallBatchTile tile, ParseSmallBatchTile(request.variant));
-    return PlanChain(convs, tile, info.shared_bytes_per_block);
+    return PlanSmallBatch(convs, tile, info.shared_bytes_per_block);
   }
-  const std::vector<ChainPlan> plans = ChainPlansOf(convs, info);
+  const std::vector<SmallBatchPlan> plans = SmallBatchPlansOf(convs, info);
   if (!plans.empty()) return plans[0];
   return absl::UnimplementedError("no tile holds its depth in shared memory");
 }
@@ -43,13 +43,13 @@ absl::Status CheckLies(const KernelOperand& operand, int64_t multiple) {
 }
 
 // The element-wise Nodes of a Unit: those that make an image, and those behind each output.
-struct ChainNodes {
-  NodeList prologue[kChainSources];
-  NodeList epilogue[kChainSiblings];
+struct ElementwiseNodes {
+  NodeList prologue[kSmallBatchSources];
+  NodeList epilogue[kSmallBatchSiblings];
 };
 
 // Of a Node that is no Conv and not the sum of two: the output whose chain it belongs to; -1: none.
-int SiblingOf(const Node& node, const ChainConvs& convs, const std::map<const Node*, int>& known) {
+int SiblingOf(const Node& node, const UnitConvs& convs, const std::map<const Node*, int>& known) {
   for (const Value* v : node.inputs()) {
     const Node* producer = v == nullptr ? nullptr : v->producer();
     const auto it = known.find(producer);
@@ -62,8 +62,8 @@ int SiblingOf(const Node& node, const ChainConvs& convs, const std::map<const No
   return convs.convs.size() == 1 || convs.summed ? 0 : -1;
 }
 
-absl::StatusOr<ChainNodes> NodesOf(const Unit& unit, const ChainConvs& convs) {
-  ChainNodes nodes;
+absl::StatusOr<ElementwiseNodes> NodesOf(const Unit& unit, const UnitConvs& convs) {
+  ElementwiseNodes nodes;
   std::map<const Node*, int> sibling;
   NodeList rest;
   for (size_t i = 0; i < convs.convs.size(); ++i) {
@@ -147,26 +147,29 @@ PlainEpilogue PlainOf(const Unit& unit, const Value& start, const NodeList& node
   return plain;
 }
 
+enum class Forms : uint8_t { kAll, kGeneral };
+
 // Puts the launch's parameters together.
 class Assembler {
  public:
-  Assembler(const KernelRequest& request, const ChainConvs& convs, const ChainPlan& plan)
+  Assembler(const KernelRequest& request, const UnitConvs& convs, const SmallBatchPlan& plan)
       : unit_(request.unit),
         convs_(convs),
         plan_(plan),
         operands_(request),
         chain_(unit_, operands_) {}
 
-  absl::StatusOr<KernelCode> Assemble() {
-    ASSIGN_OR_RETURN(const ChainNodes nodes, NodesOf(unit_, convs_));
+  absl::StatusOr<KernelCode> Assemble(Forms forms) {
+    ASSIGN_OR_RETURN(const ElementwiseNodes nodes, NodesOf(unit_, convs_));
     SetShape();
     for (int i = 0; i < plan_.sources; ++i) RETURN_IF_ERROR(AddImage(i, nodes.prologue[i]));
     p_.step_table_at = table_;
     for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
-    slabs_ = operands_.Constant(PackChainWeights(convs_, plan_, unit_));
+    slabs_ = operands_.Constant(PackSmallBatchWeights(convs_, plan_, unit_));
     KernelCode code;
-    const bool is_plain = chain_.segments() == 0 && IsPlain(plan_);
-    code.calls.push_back(is_plain && !(Activates() && plan_.sources > 1) ? PlainCall() : Call());
+    const bool is_plain = forms == Forms::kAll && chain_.segments() == 0 && IsPlain(plan_) &&
+                          !(Activates() && plan_.sources > 1);
+    code.calls.push_back(is_plain ? PlainCall() : Call());
     code.constants = operands_.TakeConstants();
     return code;
   }
@@ -183,7 +186,7 @@ class Assembler {
 
   KernelCall Call() {
     const LaunchShape shape{.grid = {static_cast<unsigned>(plan_.blocks())},
-                            .block = {kChainThreads},
+                            .block = {kSmallBatchThreads},
                             .shared_bytes = plan_.shared_bytes(),
                             .cluster = plan_.tile.split};
     const auto make = dtype() == DType::kF16 ? SmallBatchConvF16Call : SmallBatchConvBF16Call;
@@ -208,31 +211,31 @@ class Assembler {
   }
 
   KernelCall PlainCall() const {
-    using Link = SmallBatchConvPlainParameters;
-    PlainLink link = PlainLinkOf(plan_);
-    link.parameters.link.activation = p_.output[0].activation;
-    link.form.activates = Activates();
+    using Parameters = SmallBatchConvPlainParameters;
+    PlainConv conv = PlainConvOf(plan_);
+    conv.parameters.conv.activation = p_.output[0].activation;
+    conv.form.activates = Activates();
     const auto make =
         dtype() == DType::kF16 ? SmallBatchConvPlainF16Call : SmallBatchConvPlainBF16Call;
-    KernelCall call = make(link.form, link.shape, link.parameters);
-    call.next_uses_pdl_at = offsetof(Link, next_uses_pdl);
-    call.Bind(offsetof(Link, slabs), slabs_);
+    KernelCall call = make(conv.form, conv.shape, conv.parameters);
+    call.next_uses_pdl_at = offsetof(Parameters, next_uses_pdl);
+    call.Bind(offsetof(Parameters, slabs), slabs_);
     for (int i = 0; i < plan_.sources; ++i) {
-      const size_t at = offsetof(Link, source) + i * sizeof(SmallBatchConvPlainSource);
-      call.Bind(at + offsetof(SmallBatchConvPlainSource, x), *x_[link.source[i]]);
+      const size_t at = offsetof(Parameters, source) + i * sizeof(SmallBatchConvPlainSource);
+      call.Bind(at + offsetof(SmallBatchConvPlainSource, x), *x_[conv.source[i]]);
     }
-    call.Bind(offsetof(Link, y), *y_[0]);
-    if (residual_[0]) call.Bind(offsetof(Link, residual), *residual_[0]);
+    call.Bind(offsetof(Parameters, y), *y_[0]);
+    if (residual_[0]) call.Bind(offsetof(Parameters, residual), *residual_[0]);
     return call;
   }
 
   void SetShape() {
-    p_.tiles = plan_.tiles;
+    p_.tiling = plan_.tiling;
     p_.sources = plan_.sources, p_.siblings = plan_.siblings;
     p_.steps = plan_.steps;
     p_.split = plan_.tile.split;
     while ((1 << p_.log_split) < p_.split) ++p_.log_split;
-    p_.slab_bytes = ChainSlabBytes(plan_.tile.filters, plan_.steps);
+    p_.slab_bytes = SmallBatchSlabBytes(plan_.tile.filters, plan_.steps);
     p_.patch_at = plan_.slab_bytes;
     p_.received_at = p_.patch_at + plan_.patch_bytes;
     p_.table_at = p_.received_at + plan_.received_bytes;
@@ -241,12 +244,12 @@ class Assembler {
 
   absl::Status AddImage(int i, const NodeList& prologue) {
     const Value& x = convs_.convs[i]->input(0);
-    const ChainSource& s = p_.source[i] = plan_.source[i];
+    const SmallBatchSource& s = p_.source[i] = plan_.source[i];
     SmallBatchConvImage& image = p_.image[i];
     image.prologue = -1;
     image.patch_at = patch_;
     image.table_at = table_;
-    image.pieces = FastDivide<uint32_t>(s.is_stem ? 1 : s.part_channels / kChainPiece);
+    image.pieces = FastDivide<uint32_t>(s.is_stem ? 1 : s.part_channels / kSmallBatchPiece);
     image.columns = FastDivide<uint32_t>(s.patch_columns());
     patch_ += s.patch_bytes;
     table_ += s.patch_pixels();
@@ -255,7 +258,7 @@ class Assembler {
       return chain_.Add(nullptr, prologue, &x, x.dims(), /*along_columns=*/false);
     }
     const KernelOperand operand = operands_.Of(x);
-    RETURN_IF_ERROR(CheckLies(operand, s.is_stem ? kChainFewChannels : 1));
+    RETURN_IF_ERROR(CheckLies(operand, s.is_stem ? kSmallBatchFewChannels : 1));
     x_[i] = operand.slot;
     return absl::OkStatus();
   }
@@ -283,29 +286,38 @@ class Assembler {
   }
 
   const Unit& unit_;
-  const ChainConvs& convs_;
-  const ChainPlan& plan_;
+  const UnitConvs& convs_;
+  const SmallBatchPlan& plan_;
   Operands operands_;
   ChainBuilder chain_;
   SmallBatchConvParameters p_ = {};
   // None where a chain reads or writes.
-  std::optional<Slot> x_[kChainSources], y_[kChainSiblings], residual_[kChainSiblings];
+  std::optional<Slot> x_[kSmallBatchSources], y_[kSmallBatchSiblings],
+      residual_[kSmallBatchSiblings];
   Slot slabs_ = Slot::Workspace();
   int patch_ = 0, table_ = 0;
 };
 
-}  // namespace
-
-// Links of a chain of convolutions as ../small_batch_conv.cc says. Refused: devices before sm_90, a
-// depth that no tile holds in shared memory, element-wise ops that a chain does not hold
-// (chain_builder.h).
-absl::StatusOr<KernelCode> CompileSmallBatchConv(const KernelRequest& request) {
+absl::StatusOr<KernelCode> Compile(const KernelRequest& request, Forms forms) {
   if (request.target.info.compute_capability < kComputeCapability) {
     return absl::UnimplementedError("needs compute capability 9.0");
   }
-  ASSIGN_OR_RETURN(const ChainConvs convs, ChainConvsOf(request.unit));
-  ASSIGN_OR_RETURN(const ChainPlan plan, PlanOf(request, convs));
-  return Assembler(request, convs, plan).Assemble();
+  ASSIGN_OR_RETURN(const UnitConvs convs, UnitConvsOf(request.unit));
+  ASSIGN_OR_RETURN(const SmallBatchPlan plan, PlanOf(request, convs));
+  return Assembler(request, convs, plan).Assemble(forms);
+}
+
+}  // namespace
+
+// Convolutions as runtime/kernels/conv/small_batch_conv.cc takes them. Refused: devices before
+// sm_90, a depth that no tile holds in shared memory, element-wise ops that a chain does not hold
+// (chain_builder.h).
+absl::StatusOr<KernelCode> CompileSmallBatchConv(const KernelRequest& request) {
+  return Compile(request, Forms::kAll);
+}
+
+absl::StatusOr<KernelCode> CompileGeneralSmallBatchConv(const KernelRequest& request) {
+  return Compile(request, Forms::kGeneral);
 }
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,5 @@
-// A link of a chain of convolutions on tensor cores (sm_90). In order:
-//   the next link may start
+// Convolutions of few images on tensor cores (sm_90). In order:
+//   the next launch may start
 //   this block's weights are on their way (one bulk copy), tables of addresses are made
 //   the launch before is over: patches of the images come by cp.async, a residual into registers
 //   products: every warp 32 pixels × 32 filters of every warps_k-th step of K
@@ -37,10 +37,10 @@ __device__ __forceinline__ Block BlockOf(const Parameters& p) {
   Block b;
   b.part = blockIdx.x & (p.split - 1);
   int rest = static_cast<int>(blockIdx.x >> p.log_split);
-  b.image = rest % p.tiles.images;
-  rest /= p.tiles.images;
-  b.tile = rest % p.tiles.per_image();
-  b.filters = rest / p.tiles.per_image();
+  b.image = rest % p.tiling.images;
+  rest /= p.tiling.images;
+  b.tile = rest % p.tiling.per_image();
+  b.filters = rest / p.tiling.per_image();
   b.sibling = 0;
   for (int i = 1; i < p.siblings; ++i) b.sibling += b.filters >= p.output[i].first_tile ? 1 : 0;
   b.first_filter = (b.filters - p.output[b.sibling].first_tile) * kFilters;
@@ -51,33 +51,33 @@ __device__ __forceinline__ Block BlockOf(const Parameters& p) {
 // pixels; and of the steps of K in a patch, in bytes.
 template <int kPixels>
 __device__ __forceinline__ void MakeTables(const Parameters& p, const Block& b, int* table) {
-  for (int m = threadIdx.x; m < kPixels; m += kChainThreads) {
-    const ChainPixel out = ChainOutput(p.tiles, b.tile, m);
-    table[m] = out.row < 0 ? -1 : out.row * p.tiles.columns + out.column;
+  for (int m = threadIdx.x; m < kPixels; m += kSmallBatchThreads) {
+    const SmallBatchPixel out = SmallBatchOutput(p.tiling, b.tile, m);
+    table[m] = out.row < 0 ? -1 : out.row * p.tiling.columns + out.column;
   }
   for (int i = 0; i < p.sources; ++i) {
-    const ChainSource& s = p.source[i];
-    for (int j = threadIdx.x; j < s.patch_pixels(); j += kChainThreads) {
-      const ChainPixel in = ChainInput(s, p.tiles, b.tile, j);
+    const SmallBatchSource& s = p.source[i];
+    for (int j = threadIdx.x; j < s.patch_pixels(); j += kSmallBatchThreads) {
+      const SmallBatchPixel in = SmallBatchInput(s, p.tiling, b.tile, j);
       table[p.image[i].table_at + j] = in.row < 0 ? -1 : in.row * s.width + in.column;
     }
-    for (int j = threadIdx.x; j < s.steps; j += kChainThreads) {
-      table[p.step_table_at + s.first_step + j] = ChainStepBytes(s, j);
+    for (int j = threadIdx.x; j < s.steps; j += kSmallBatchThreads) {
+      table[p.step_table_at + s.first_step + j] = SmallBatchStepBytes(s, j);
     }
   }
 }
 
 // What a stem's last step reads behind its patch, and lanes that it lacks, are zero.
-__device__ __forceinline__ void ClearStem(const ChainSource& s, char* patch) {
+__device__ __forceinline__ void ClearStem(const SmallBatchSource& s, char* patch) {
   if (!s.is_stem) return;
-  for (int i = threadIdx.x; i < s.patch_bytes / 16; i += kChainThreads) {
+  for (int i = threadIdx.x; i < s.patch_bytes / 16; i += kSmallBatchThreads) {
     reinterpret_cast<uint4*>(patch)[i] = make_uint4(0, 0, 0, 0);
   }
 }
 
-// Where pixel `pixel` of patch `i` lies in it: ChainPatchBytes.
+// Where pixel `pixel` of patch `i` lies in it: SmallBatchPatchBytes.
 __device__ __forceinline__ int PatchBytes(const Parameters& p, int i, uint32_t pixel) {
-  const ChainSource& s = p.source[i];
+  const SmallBatchSource& s = p.source[i];
   const int row = static_cast<int>(p.image[i].columns.Divide(pixel));
   return row * (s.row_bytes - s.patch_columns() * s.pixel_bytes) +
          static_cast<int>(pixel) * s.pixel_bytes;
@@ -87,11 +87,11 @@ __device__ __forceinline__ int PatchBytes(const Parameters& p, int i, uint32_t p
 template <typename T>
 __device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, int i,
                                            const int* offsets, uint32_t patch) {
-  const ChainSource& s = p.source[i];
+  const SmallBatchSource& s = p.source[i];
   const T* x = static_cast<const T*>(p.image[i].x) +
                static_cast<int64_t>(b.image) * s.height * s.width * s.lanes;
   if (s.is_stem) {
-    for (int j = threadIdx.x; j < s.patch_pixels(); j += kChainThreads) {
+    for (int j = threadIdx.x; j < s.patch_pixels(); j += kSmallBatchThreads) {
       const int offset = offsets[j];
       CopyAsync8(patch + PatchBytes(p, i, j), x + static_cast<int64_t>(max(offset, 0)) * s.lanes,
                  offset >= 0);
@@ -100,10 +100,10 @@ __device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, 
   }
   const int first = b.part * s.part_channels;
   const int count = s.patch_pixels() * static_cast<int>(p.image[i].pieces.divisor);
-  for (int j = threadIdx.x; j < count; j += kChainThreads) {
+  for (int j = threadIdx.x; j < count; j += kSmallBatchThreads) {
     uint32_t pixel = j;
     const int piece = p.image[i].pieces.Split(pixel);
-    const int offset = offsets[pixel], channel = first + piece * kChainPiece;
+    const int offset = offsets[pixel], channel = first + piece * kSmallBatchPiece;
     const bool is_there = offset >= 0 && channel < s.channels;
     const T* from = x + (is_there ? static_cast<int64_t>(offset) * s.lanes + channel : 0);
     CopyAsync16(patch + PatchBytes(p, i, pixel) + piece * 16, from, is_there);
@@ -115,12 +115,12 @@ template <typename T>
 __device__ __forceinline__ void ComputePatch(const Parameters& p, const ChainProgram& program,
                                              const Block& b, int i, const int* offsets,
                                              char* patch) {
-  const ChainSource& s = p.source[i];
+  const SmallBatchSource& s = p.source[i];
   const int first = s.is_stem ? 0 : b.part * s.part_channels;
   const int lanes = s.is_stem ? kChainLanes : s.part_channels;  // that are written
   const int fours = lanes / kChainLanes, count = s.patch_pixels() * fours;
 #pragma unroll 1
-  for (int j = threadIdx.x; j < count; j += kChainThreads) {
+  for (int j = threadIdx.x; j < count; j += kSmallBatchThreads) {
     const int pixel = j / fours, lane = j % fours * kChainLanes;
     const int offset = offsets[pixel], channel = first + lane;
     const int valid = offset < 0 ? 0 : min(max(s.channels - channel, 0), kChainLanes);
@@ -141,72 +141,94 @@ __device__ __forceinline__ void ComputePatch(const Parameters& p, const ChainPro
   }
 }
 
-// What is known before the launch before is over is done before: addresses above all.
-//   program  used when kHasProgram
-template <typename T, int kPixels, int kFilters, bool kHasProgram>
-__device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* program) {
-  using W = Warps<kPixels, kFilters>;
-  constexpr int kFours = kFilters / 4;                               // of a pixel
-  constexpr int kAll = kPixels * kFours;                             // fours of the tile
-  constexpr int kMost = (kAll + kChainThreads - 1) / kChainThreads;  // of a thread
-  extern __shared__ __align__(128) char shared[];
-  __shared__ __align__(8) uint64_t barriers[2];
-  const int thread = threadIdx.x, lane = thread % 32;
-  const W warp = WarpsOf<kPixels, kFilters>(thread / 32);
-  const Block block = BlockOf<kFilters>(p);
-  const uint32_t weights_came = SharedAddress(barriers), sums_came = weights_came + 8;
-  const int own = kAll >> p.log_split;  // fours that this block finishes, a power of two
-  const int own_bits = 31 - __clz(own);
-  char* patch = shared + p.patch_at;
-  float4* received = reinterpret_cast<float4*>(shared + p.received_at);
-  int* table = reinterpret_cast<int*>(shared + p.table_at);
+// Barriers: the weights have come; so have the sums of the cluster's other blocks.
+struct Came {
+  uint32_t weights, sums;
+};
 
-  LetNextStart(p.next_uses_pdl);
-  if (thread == 0) {
-    BarrierInit(weights_came, 1);
-    BarrierInit(sums_came, 1);
-    BarrierInitFence();
-    SharedFence();
-    BarrierExpect(weights_came, p.slab_bytes);
-    const int64_t slab = static_cast<int64_t>(block.filters) * p.split + block.part;
-    LoadBytes(SharedAddress(shared), static_cast<const char*>(p.slabs) + slab * p.slab_bytes,
-              p.slab_bytes, weights_came);
-    if (p.split > 1) BarrierExpect(sums_came, (p.split - 1) * own * 16);
-  }
-  if (p.split > 1) ClusterArrive();
-  MakeTables<kPixels>(p, block, table);
-  uint32_t a[kChainSources][2], b[2];
+// The block's weights are on their way. One thread. `own`: fours that the block finishes.
+__device__ __forceinline__ void StartWeights(const Parameters& p, const Block& block,
+                                             const Came& came, int own, const char* shared) {
+  BarrierInit(came.weights, 1);
+  BarrierInit(came.sums, 1);
+  BarrierInitFence();
+  SharedFence();
+  BarrierExpect(came.weights, p.slab_bytes);
+  const int64_t slab = static_cast<int64_t>(block.filters) * p.split + block.part;
+  LoadBytes(SharedAddress(shared), static_cast<const char*>(p.slabs) + slab * p.slab_bytes,
+            p.slab_bytes, came.weights);
+  if (p.split > 1) BarrierExpect(came.sums, (p.split - 1) * own * 16);
+}
+
+// What a lane reads of the patches and of the weights: addresses of the first step.
+struct LaneOperands {
+  uint32_t a[kSmallBatchSources][2], b[2];
+
+  template <typename W>
+  __device__ __forceinline__ LaneOperands(const Parameters& p, const W& warp, int lane,
+                                          const char* shared, const char* patch) {
 #pragma unroll
-  for (int i = 0; i < kChainSources; ++i) {
-    if (i >= p.sources) break;
-    ClearStem(p.source[i], patch + p.image[i].patch_at);
-    const uint32_t base = SharedAddress(patch + p.image[i].patch_at) + LanePixelBytes(lane);
+    for (int i = 0; i < kSmallBatchSources; ++i) {
+      if (i >= p.sources) break;
+      const uint32_t base = SharedAddress(patch + p.image[i].patch_at) + LanePixelBytes(lane);
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      a[i][j] = base + ChainPixelBytes(p.source[i], p.tiles, LanePixel(warp.m, j, lane));
+      for (int j = 0; j < 2; ++j) {
+        a[i][j] = base + SmallBatchPixelBytes(p.source[i], p.tiling, LanePixel(warp.m, j, lane));
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      b[i] = SharedAddress(shared) + LaneFilter(warp.n, i, lane) * SmallBatchRowBytes(p.steps) +
+             LaneFilterBytes(lane);
     }
   }
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    b[i] = SharedAddress(shared) + LaneFilter(warp.n, i, lane) * ChainRowBytes(p.steps) +
-           LaneFilterBytes(lane);
-  }
-  __syncthreads();
-  const SmallBatchConvOutput out = p.output[block.sibling];
-  const int four = thread % kFours, filter = block.first_filter + four * 4;
-  const int64_t image_row = static_cast<int64_t>(block.image) * p.tiles.rows * p.tiles.columns;
-  int64_t out_at[kMost];  // elements of the output, -1: none
-#pragma unroll
-  for (int e = 0; e < kMost; ++e) {
-    const int at = thread + e * kChainThreads;
-    const int pixel =
-        at < own && filter < out.filters ? table[(block.part * own + at) / kFours] : -1;
-    out_at[e] = pixel < 0 ? -1 : (image_row + pixel) * out.filters + filter;
-  }
-  WaitForLaunchBefore();
+};
 
+// The fours of filters that a thread finishes: of `own` ones of its block every
+// kSmallBatchThreads-th.
+template <int kPixels, int kFilters>
+struct OwnOutputs {
+  static constexpr int kFours = kFilters / 4;                                         // of a pixel
+  static constexpr int kAll = kPixels * kFours;                                       // of the tile
+  static constexpr int kMost = (kAll + kSmallBatchThreads - 1) / kSmallBatchThreads;  // of a thread
+  int own, first_own;  // of the block; the first one's number in the tile
+  int four, filter;    // the same for all of a thread
+  int64_t at[kMost];   // elements of the output, -1: none
+
+  __device__ __forceinline__ OwnOutputs(const Parameters& p, const Block& block,
+                                        const SmallBatchConvOutput& out, const int* table)
+      : own(kAll >> p.log_split),
+        first_own(block.part * own),
+        four(static_cast<int>(threadIdx.x) % kFours),
+        filter(block.first_filter + four * 4) {
+    const int64_t image_row = static_cast<int64_t>(block.image) * p.tiling.rows * p.tiling.columns;
 #pragma unroll
-  for (int i = 0; i < kChainSources; ++i) {
+    for (int e = 0; e < kMost; ++e) {
+      const int i = static_cast<int>(threadIdx.x) + e * kSmallBatchThreads;
+      const int pixel = i < own && filter < out.filters ? table[PixelOf(i)] : -1;
+      at[e] = pixel < 0 ? -1 : (image_row + pixel) * out.filters + filter;
+    }
+  }
+  // Of the tile, where the block's four `i` is.
+  __device__ __forceinline__ int PixelOf(int i) const { return (first_own + i) / kFours; }
+
+  // A residual's values; 0 where there is none.
+  template <typename T>
+  __device__ __forceinline__ void LoadResidual(const void* from, uint2 (&residual)[kMost]) const {
+#pragma unroll
+    for (int e = 0; e < kMost; ++e) {
+      residual[e] = make_uint2(0, 0);
+      if (from == nullptr || at[e] < 0) continue;
+      residual[e] = __ldcg(reinterpret_cast<const uint2*>(static_cast<const T*>(from) + at[e]));
+    }
+  }
+};
+
+template <typename T, bool kHasProgram>
+__device__ __forceinline__ void BringPatches(const Parameters& p, const ChainProgram* program,
+                                             const Block& block, const int* table, char* patch) {
+#pragma unroll
+  for (int i = 0; i < kSmallBatchSources; ++i) {
     if (i >= p.sources) break;
     const int* offsets = table + p.image[i].table_at;
     char* to = patch + p.image[i].patch_at;
@@ -218,89 +240,144 @@ __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* pro
     }
     FetchPatch<T>(p, block, i, offsets, SharedAddress(to));
   }
-  uint2 residual[kMost];
-#pragma unroll
-  for (int e = 0; e < kMost; ++e) {
-    residual[e] = make_uint2(0, 0);
-    if (out.residual == nullptr || out_at[e] < 0) continue;
-    residual[e] =
-        __ldcg(reinterpret_cast<const uint2*>(static_cast<const T*>(out.residual) + out_at[e]));
-  }
-  if (p.split > 1) ClusterWait();
-  CopiesAreDone();
-  __syncthreads();
-  BarrierWait(weights_came, 0);
+}
 
-  float sums[2][4][4] = {};
-  const int* step_table = table + p.step_table_at;
+template <typename T, typename W>
+__device__ __forceinline__ void MultiplySteps(const Parameters& p, const W& warp,
+                                              const LaneOperands& from, const int* step_table,
+                                              float (&sums)[2][4][4]) {
   int step = warp.k;
 #pragma unroll
-  for (int i = 0; i < kChainSources; ++i) {
+  for (int i = 0; i < kSmallBatchSources; ++i) {
     if (i >= p.sources) break;
     const int end = p.source[i].first_step + p.source[i].steps;
 #pragma unroll 4
     for (; step < end; step += W::kK) {
-      Step<T>(sums, a[i], b, step_table[step], step * (2 * kChainStep));
+      Step<T>(sums, from.a[i], from.b, step_table[step], step * (2 * kSmallBatchStep));
     }
   }
+}
 
-  __syncthreads();  // the patches are read: partial sums take their place
-  using Partial = PartialSums<kPixels, kFilters>;
-  float* partial = reinterpret_cast<float*>(patch);
-  Partial::Write(partial + Partial::Mine(warp, lane), sums);
-  __syncthreads();
-  if (p.split > 1) {
+// Sums over the warps, of the fours that other blocks of the cluster finish.
+template <typename Own, typename Partial>
+__device__ __forceinline__ void SendSums(const Own& outputs, int part, const float* partial,
+                                         const float4* received, uint32_t came) {
+  const int own = outputs.own, own_bits = 31 - __clz(own);
 #pragma unroll
-    for (int first = 0; first < kAll; first += kChainThreads) {
-      const int at = first + thread, owner = at >> own_bits;
-      if (at >= kAll || owner == block.part) continue;
-      const uint32_t to = SharedAddress(received + block.part * own + (at & (own - 1)));
-      Send(AddressIn(to, owner), AddressIn(sums_came, owner),
-           Partial::Sum(partial + Partial::Four(at / kFours, four)));
-    }
+  for (int first = 0; first < Own::kAll; first += kSmallBatchThreads) {
+    const int at = first + static_cast<int>(threadIdx.x), owner = at >> own_bits;
+    if (at >= Own::kAll || owner == part) continue;
+    const uint32_t to = SharedAddress(received + part * own + (at & (own - 1)));
+    Send(AddressIn(to, owner), AddressIn(came, owner),
+         Partial::Sum(partial + Partial::Four(at / Own::kFours, outputs.four)));
   }
-  const float4 bias =
-      *reinterpret_cast<const float4*>(shared + kFilters * ChainRowBytes(p.steps) + four * 16);
-  if (p.split > 1) ClusterBarrierWait(sums_came, 0);
+}
+
+// Sums over all warps and blocks, bias, residual and activation of the thread's fours. Before an
+// epilogue that is a chain: the sums, in the place of partial ones.
+template <typename T, bool kHasProgram, typename Partial, typename Own>
+__device__ __forceinline__ void Finish(const Parameters& p, const Block& block,
+                                       const SmallBatchConvOutput& out, const Own& outputs,
+                                       const uint2 (&residual)[Own::kMost], const float4& bias,
+                                       const float4* received, float* partial) {
 #pragma unroll
-  for (int e = 0; e < kMost; ++e) {
-    const int at = thread + e * kChainThreads;
-    if (at >= own) break;
-    const int m = (block.part * own + at) / kFours;
-    float4 sum = Partial::Sum(partial + Partial::Four(m, four));
+  for (int e = 0; e < Own::kMost; ++e) {
+    const int at = static_cast<int>(threadIdx.x) + e * kSmallBatchThreads;
+    if (at >= outputs.own) break;
+    float* const from = partial + Partial::Four(outputs.PixelOf(at), outputs.four);
+    float4 sum = Partial::Sum(from);
     for (int part = 0; part < p.split; ++part) {
-      if (part != block.part) Add(sum, received[part * own + at]);
+      if (part != block.part) Add(sum, received[part * outputs.own + at]);
     }
     Add(sum, bias);
     if (kHasProgram && out.epilogue >= 0) {
-      *reinterpret_cast<float4*>(partial + Partial::Four(m, four)) = sum;  // nobody else reads it
-    } else if (out_at[e] >= 0) {
+      *reinterpret_cast<float4*>(from) = sum;  // nobody else reads it
+    } else if (outputs.at[e] >= 0) {
       if (out.residual != nullptr) Add(sum, Unpacked<T>(residual[e]));
       if (kHasProgram) sum = Activated<T>(out.activation, sum);
-      *reinterpret_cast<uint2*>(static_cast<T*>(out.y) + out_at[e]) =
+      *reinterpret_cast<uint2*>(static_cast<T*>(out.y) + outputs.at[e]) =
           Packed<T>(sum, out.activation);
     }
   }
-  if constexpr (kHasProgram) {
-    if (out.epilogue < 0 || filter >= out.filters) return;
-      // The chain's code stands once.
+}
+
+// The epilogue that is a chain, over what Finish left in the place of partial ones.
+template <typename Own, typename Partial>
+__device__ __forceinline__ void RunEpilogue(const Parameters& p, const ChainProgram& program,
+                                            const Block& block, const Own& outputs, int epilogue,
+                                            const int* table, float* partial) {
+  // The chain's code stands once.
 #pragma unroll 1
-    for (int at = thread; at < own; at += kChainThreads) {
-      const int m = (block.part * own + at) / kFours, pixel = table[m];
-      if (pixel < 0) continue;
-      const float4 sum = *reinterpret_cast<float4*>(partial + Partial::Four(m, four));
-      ChainRunner(*program, {{sum.x, sum.y, sum.z, sum.w}})
-          .Run(out.epilogue,
-               {block.image, filter, 0, pixel / p.tiles.columns, pixel % p.tiles.columns},
-               kChainLanes, kChainLanes, false, {});
-    }
+  for (int at = static_cast<int>(threadIdx.x); at < outputs.own; at += kSmallBatchThreads) {
+    const int m = outputs.PixelOf(at), pixel = table[m];
+    if (pixel < 0) continue;
+    const float4 sum = *reinterpret_cast<float4*>(partial + Partial::Four(m, outputs.four));
+    ChainRunner(program, {{sum.x, sum.y, sum.z, sum.w}})
+        .Run(epilogue,
+             {block.image, outputs.filter, 0, pixel / p.tiling.columns, pixel % p.tiling.columns},
+             kChainLanes, kChainLanes, false, {});
+  }
+}
+
+// What is known before the launch before is over is done before: addresses above all.
+//   program  used when kHasProgram
+template <typename T, int kPixels, int kFilters, bool kHasProgram>
+__device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* program) {
+  using Own = OwnOutputs<kPixels, kFilters>;
+  using Partial = PartialSums<kPixels, kFilters>;
+  extern __shared__ __align__(128) char shared[];
+  __shared__ __align__(8) uint64_t barriers[2];
+  const int thread = threadIdx.x, lane = thread % 32;
+  const auto warp = WarpsOf<kPixels, kFilters>(thread / 32);
+  const Block block = BlockOf<kFilters>(p);
+  const Came came = {SharedAddress(barriers), SharedAddress(barriers) + 8};
+  char* patch = shared + p.patch_at;
+  float4* received = reinterpret_cast<float4*>(shared + p.received_at);
+  int* table = reinterpret_cast<int*>(shared + p.table_at);
+
+  LetNextStart(p.next_uses_pdl);
+  if (thread == 0) StartWeights(p, block, came, Own::kAll >> p.log_split, shared);
+  if (p.split > 1) ClusterArrive();
+  MakeTables<kPixels>(p, block, table);
+#pragma unroll
+  for (int i = 0; i < kSmallBatchSources; ++i) {
+    if (i < p.sources) ClearStem(p.source[i], patch + p.image[i].patch_at);
+  }
+  const LaneOperands operands(p, warp, lane, shared, patch);
+  __syncthreads();
+  const SmallBatchConvOutput out = p.output[block.sibling];
+  const Own outputs(p, block, out, table);
+  WaitForLaunchBefore();
+
+  BringPatches<T, kHasProgram>(p, program, block, table, patch);
+  uint2 residual[Own::kMost];
+  outputs.template LoadResidual<T>(out.residual, residual);
+  if (p.split > 1) ClusterWait();
+  CopiesAreDone();
+  __syncthreads();
+  BarrierWait(came.weights, 0);
+  float sums[2][4][4] = {};
+  MultiplySteps<T>(p, warp, operands, table + p.step_table_at, sums);
+
+  __syncthreads();  // the patches are read: partial sums take their place
+  float* partial = reinterpret_cast<float*>(patch);
+  Partial::Write(partial + Partial::Mine(warp, lane), sums);
+  __syncthreads();
+  if (p.split > 1) SendSums<Own, Partial>(outputs, block.part, partial, received, came.sums);
+  const float4 bias = *reinterpret_cast<const float4*>(
+      shared + kFilters * SmallBatchRowBytes(p.steps) + outputs.four * 16);
+  if (p.split > 1) ClusterBarrierWait(came.sums, 0);
+  Finish<T, kHasProgram, Partial>(p, block, out, outputs, residual, bias, received, partial);
+  if constexpr (kHasProgram) {
+    if (out.epilogue < 0 || outputs.filter >= out.filters) return;
+    RunEpilogue<Own, Partial>(p, *program, block, outputs, out.epilogue, table, partial);
   }
 }
 
 #endif  // __CUDA_ARCH__ >= 900
 
 template <typename T, int kPixels, int kFilters>
-__global__ void __launch_bounds__(kChainThreads, 2)
+__global__ void __launch_bounds__(kSmallBatchThreads, 2)
     SmallBatchConv(const __grid_constant__ Parameters p) {
 #if __CUDA_ARCH__ >= 900
   Run<T, kPixels, kFilters, false>(p, nullptr);
@@ -308,10 +385,10 @@ __global__ void __launch_bounds__(kChainThreads, 2)
 }
 
 template <typename T, int kPixels, int kFilters>
-__global__ void __launch_bounds__(kChainThreads, 2)
+__global__ void __launch_bounds__(kSmallBatchThreads, 2)
     SmallBatchConvWithProgram(const __grid_constant__ SmallBatchConvWithProgramParameters p) {
 #if __CUDA_ARCH__ >= 900
-  Run<T, kPixels, kFilters, true>(p.link, &p.program);
+  Run<T, kPixels, kFilters, true>(p.conv, &p.program);
 #endif
 }
 

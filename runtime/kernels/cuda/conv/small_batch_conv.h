@@ -1,5 +1,5 @@
-// Parameters and launch of small_batch_conv_f16.cu, small_batch_conv_bf16.cu and those of plain
-// links, small_batch_conv_plain_f16.cu and small_batch_conv_plain_bf16.cu.
+// Convolutions of few images: parameters and launch of the general form (small_batch_conv.cuh) and
+// of the plain one (small_batch_conv_plain.cuh).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct SmallBatchConvImage {
 };
 
 // What follows the sums of a Conv's filters: f(sum + residual) into y, or a chain. f is Relu or
-// nothing in a link without a program.
+// nothing where there is no program.
 struct SmallBatchConvOutput {
   void* y;
   const void* residual;  // dense, as y; nullptr: none
@@ -36,10 +36,10 @@ struct SmallBatchConvOutput {
 struct SmallBatchConvParameters {
   bool next_uses_pdl;  // as LaunchArgs has it; first, for it is read first
   const void* slabs;
-  ChainTiles tiles;
-  ChainSource source[kChainSources];
-  SmallBatchConvImage image[kChainSources];
-  SmallBatchConvOutput output[kChainSiblings];
+  SmallBatchTiling tiling;
+  SmallBatchSource source[kSmallBatchSources];
+  SmallBatchConvImage image[kSmallBatchSources];
+  SmallBatchConvOutput output[kSmallBatchSiblings];
   int sources, siblings;
   int steps;                            // of K in a part
   int split, log_split;                 // blocks of a cluster
@@ -48,14 +48,14 @@ struct SmallBatchConvParameters {
   int step_table_at;                    // ints behind the first table
 };
 
-// Of a link with prologues or epilogues that are chains. Apart, for a launch takes longer with more
+// With prologues or epilogues that are chains. Apart, for a launch takes longer with more
 // parameters and code.
 struct SmallBatchConvWithProgramParameters {
-  SmallBatchConvParameters link;
+  SmallBatchConvParameters conv;
   ChainProgram program;
 };
 
-// A plain link is what networks are made of: one output, with or without a residual and Relu, or
+// The plain form is what networks are made of: one output, with or without a residual and Relu, or
 // another activation where there is no second source; one
 // source, whose windows are 1 × 1 and lie inside the image, or 3 × 3 with a column stride of 1 or
 // 2; perhaps a second source of such 1 × 1 windows; no channels or filters beside whole parts and
@@ -76,7 +76,7 @@ struct SmallBatchConvPlainParameters {
   const void* slabs;
   const void* residual;  // nullptr: none
   void* y;
-  SmallBatchConvPlainSource source[kChainSources];
+  SmallBatchConvPlainSource source[kSmallBatchSources];
   FastDivide<uint32_t> columns;  // of the outputs, or with windows of a tile
   uint32_t pixels, filters;      // of an output image
   // The products begin when the early groups of the only source are there, with the steps that need
@@ -100,7 +100,7 @@ struct SmallBatchConvPlainWindow {
   uint32_t tap_bytes[2];             // from a window's first column to the second and the third
 };
 struct SmallBatchConvPlainWindowParameters {
-  SmallBatchConvPlainParameters link;  // first: its addresses are bound alike
+  SmallBatchConvPlainParameters conv;  // first: its addresses are bound alike
   SmallBatchConvPlainWindow window;
 };
 struct SmallBatchConvPlainForm {

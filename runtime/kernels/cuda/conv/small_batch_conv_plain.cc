@@ -22,23 +22,23 @@ uint32_t Log(int x) {
   return log;
 }
 
-int64_t ElementsOf(const ChainSource& s) { return int64_t{s.height} * s.width * s.channels; }
+int64_t ElementsOf(const SmallBatchSource& s) { return int64_t{s.height} * s.width * s.channels; }
 
 // The windows of a 1 × 1 source lie inside the image.
-bool LiesInside(const ChainSource& s, const ChainTiles& t) {
+bool LiesInside(const SmallBatchSource& s, const SmallBatchTiling& t) {
   return s.pad_h == 0 && s.pad_w == 0 && (t.rows - 1) * s.stride_h < s.height &&
          (t.columns - 1) * s.stride_w < s.width;
 }
 
-bool IsPlainSource(const ChainSource& s, const ChainPlan& plan) {
+bool IsPlainSource(const SmallBatchSource& s, const SmallBatchPlan& plan) {
   if (s.is_stem || s.part_channels * plan.tile.split != s.channels) return false;
-  if (ElementsOf(s) * plan.tiles.images >= kMostElements) return false;
-  if (s.gathers()) return LiesInside(s, plan.tiles);
+  if (ElementsOf(s) * plan.tiling.images >= kMostElements) return false;
+  if (s.gathers()) return LiesInside(s, plan.tiling);
   return s.kernel_h == kSide && s.kernel_w == kSide && s.phases <= kMostPhases &&
          s.patch_pixels() <= kSmallBatchConvPlainPatch;
 }
 
-SmallBatchConvPlainSource SourceOf(const ChainSource& s) {
+SmallBatchConvPlainSource SourceOf(const SmallBatchSource& s) {
   const int stride_h = s.gathers() ? s.stride_h : 1, stride_w = s.gathers() ? s.stride_w : 1;
   return {.x = nullptr,
           .image_elements = Unsigned(ElementsOf(s)),
@@ -46,37 +46,38 @@ SmallBatchConvPlainSource SourceOf(const ChainSource& s) {
           .column_elements = Unsigned(int64_t{stride_w} * s.channels),
           .part_channels = Unsigned(s.part_channels),
           .groups = Unsigned(s.part_channels / kGroup),
-          .rest = Unsigned(s.part_channels % kGroup / kChainPiece),
+          .rest = Unsigned(s.part_channels % kGroup / kSmallBatchPiece),
           .pixel_bytes = Unsigned(s.pixel_bytes),
           .steps = Unsigned(s.steps),
           .first_step = Unsigned(s.first_step)};
 }
 
-SmallBatchConvPlainWindow WindowOf(const ChainSource& s, const ChainTiles& t) {
-  return {.across = FastDivide<uint32_t>(t.across),
-          .phase_columns = FastDivide<uint32_t>(s.phase_columns),
-          .log_phases = Log(s.phases),
-          .rows = Unsigned(t.rows),
-          .columns = Unsigned(t.columns),
-          .tile_rows = Unsigned(t.tile_rows),
-          .tile_pixels = Unsigned(t.tile_rows * t.tile_columns),
-          .height = Unsigned(s.height),
-          .width = Unsigned(s.width),
-          .stride_h = Unsigned(s.stride_h),
-          .stride_w = Unsigned(s.stride_w),
-          .pad_h = Unsigned(s.pad_h),
-          .pad_w = Unsigned(s.pad_w),
-          .patch_pixels = Unsigned(s.patch_pixels()),
-          .row_bytes = Unsigned(s.row_bytes),
-          .tap_bytes = {Unsigned(ChainColumnBytes(s, 1)), Unsigned(ChainColumnBytes(s, 2))}};
+SmallBatchConvPlainWindow WindowOf(const SmallBatchSource& s, const SmallBatchTiling& t) {
+  return {
+      .across = FastDivide<uint32_t>(t.across),
+      .phase_columns = FastDivide<uint32_t>(s.phase_columns),
+      .log_phases = Log(s.phases),
+      .rows = Unsigned(t.rows),
+      .columns = Unsigned(t.columns),
+      .tile_rows = Unsigned(t.tile_rows),
+      .tile_pixels = Unsigned(t.tile_rows * t.tile_columns),
+      .height = Unsigned(s.height),
+      .width = Unsigned(s.width),
+      .stride_h = Unsigned(s.stride_h),
+      .stride_w = Unsigned(s.stride_w),
+      .pad_h = Unsigned(s.pad_h),
+      .pad_w = Unsigned(s.pad_w),
+      .patch_pixels = Unsigned(s.patch_pixels()),
+      .row_bytes = Unsigned(s.row_bytes),
+      .tap_bytes = {Unsigned(SmallBatchColumnBytes(s, 1)), Unsigned(SmallBatchColumnBytes(s, 2))}};
 }
 
 // The copies of the only source that come first: half of them, if every warp then has products, and
 // if others are left.
-void SetEarly(const ChainSource& s, int warps_k, SmallBatchConvPlainParameters& p) {
+void SetEarly(const SmallBatchSource& s, int warps_k, SmallBatchConvPlainParameters& p) {
   p.early_steps = Unsigned(s.steps);
   const int groups = (CeilDiv(s.part_channels, kGroup) + 1) / 2;
-  const int chunks = groups * kGroup / kChainStep;
+  const int chunks = groups * kGroup / kSmallBatchStep;
   if (groups * kGroup >= s.part_channels || chunks * s.kernel_h < warps_k) return;
   p.early_groups = Unsigned(groups);
   p.early_steps = Unsigned(chunks * s.kernel_h * s.kernel_w);
@@ -84,8 +85,8 @@ void SetEarly(const ChainSource& s, int warps_k, SmallBatchConvPlainParameters& 
 
 }  // namespace
 
-bool IsPlain(const ChainPlan& plan) {
-  const ChainTiles& t = plan.tiles;
+bool IsPlain(const SmallBatchPlan& plan) {
+  const SmallBatchTiling& t = plan.tiling;
   int windows = 0;
   for (int i = 0; i < plan.sources; ++i) {
     if (!IsPlainSource(plan.source[i], plan)) return false;
@@ -96,22 +97,22 @@ bool IsPlain(const ChainPlan& plan) {
          outputs < kMostElements && plan.first_tile[1] <= kMostExtent && t.images <= kMostExtent;
 }
 
-PlainLink PlainLinkOf(const ChainPlan& plan) {
-  const ChainTiles& t = plan.tiles;
+PlainConv PlainConvOf(const SmallBatchPlan& plan) {
+  const SmallBatchTiling& t = plan.tiling;
   const bool swaps = plan.sources > 1 && !plan.source[1].gathers();
-  PlainLink link = {.parameters = {}, .source = {swaps ? 1 : 0, swaps ? 0 : 1}};
-  const ChainSource& first = plan.source[link.source[0]];
-  const ChainSource& second = plan.source[link.source[1]];
-  link.form = {.pixels = plan.tile.pixels,
+  PlainConv conv = {.parameters = {}, .source = {swaps ? 1 : 0, swaps ? 0 : 1}};
+  const SmallBatchSource& first = plan.source[conv.source[0]];
+  const SmallBatchSource& second = plan.source[conv.source[1]];
+  conv.form = {.pixels = plan.tile.pixels,
                .filters = plan.tile.filters,
                .has_window = !first.gathers(),
                .has_second = plan.sources > 1,
                .is_split = plan.tile.split > 1};
 
-  SmallBatchConvPlainParameters& p = link.parameters.link;
+  SmallBatchConvPlainParameters& p = conv.parameters.conv;
   p.source[0] = SourceOf(first);
   p.source[0].patch_at = Unsigned(plan.slab_bytes);
-  if (link.form.has_second) {
+  if (conv.form.has_second) {
     p.source[1] = SourceOf(second);
     p.source[1].patch_at = Unsigned(plan.slab_bytes + first.patch_bytes);
   } else {
@@ -121,17 +122,17 @@ PlainLink PlainLinkOf(const ChainPlan& plan) {
   p.pixels = Unsigned(t.rows * t.columns);
   p.filters = Unsigned(plan.filters[0]);
   p.log_split = Log(plan.tile.split);
-  p.slab_bytes = Unsigned(ChainSlabBytes(plan.tile.filters, plan.steps));
-  p.row_bytes = Unsigned(ChainRowBytes(plan.steps));
+  p.slab_bytes = Unsigned(SmallBatchSlabBytes(plan.tile.filters, plan.steps));
+  p.row_bytes = Unsigned(SmallBatchRowBytes(plan.steps));
   p.received_at = Unsigned(plan.slab_bytes + plan.patch_bytes);
-  if (link.form.has_window) link.parameters.window = WindowOf(first, t);
+  if (conv.form.has_window) conv.parameters.window = WindowOf(first, t);
 
-  link.shape = {.grid = {Unsigned(t.per_image() * plan.tile.split), Unsigned(plan.first_tile[1]),
+  conv.shape = {.grid = {Unsigned(t.per_image() * plan.tile.split), Unsigned(plan.first_tile[1]),
                          Unsigned(t.images)},
-                .block = {kChainThreads},
+                .block = {kSmallBatchThreads},
                 .shared_bytes = plan.shared_bytes() - plan.table_bytes,
                 .cluster = plan.tile.split};
-  return link;
+  return conv;
 }
 
 }  // namespace onnx_cudnn

@@ -1,7 +1,7 @@
-// A plain link of a chain of convolutions (small_batch_conv.h), in the order of
-// small_batch_conv.cuh. What comes before the wait for the launch before holds the addresses of all
-// copies; behind it products of the first copies run while the others come. Warps that share K take
-// every kK-th unit of it: a step, or three steps, a row of a window's taps.
+// The plain form of small_batch_conv (small_batch_conv.h), in the order of small_batch_conv.cuh.
+// What comes before the wait for the launch before holds the addresses of all copies; behind it
+// products of the first copies run while the others come. Warps that share K take every kK-th unit
+// of it: a step, or three steps, a row of a window's taps.
 #pragma once
 
 #include <iterator>
@@ -17,11 +17,16 @@ namespace small_batch_conv {
 
 #if __CUDA_ARCH__ >= 900
 
-inline constexpr uint32_t kStepBytes = 2 * kChainStep;
+inline constexpr uint32_t kStepBytes = 2 * kSmallBatchStep;
 inline constexpr uint32_t kTaps = 3;  // a side of a window
 
 // The compiler neither knows what a kept word is nor computes it again later.
 __device__ __forceinline__ void Keep(uint32_t& word) { asm volatile("" : "+r"(word)); }
+template <int kCount>
+__device__ __forceinline__ void Keep(uint32_t (&words)[kCount]) {
+#pragma unroll
+  for (uint32_t& word : words) Keep(word);
+}
 
 // The products of a warp over units of one source, as far as they have come.
 //   a, b  of the next unit
@@ -79,18 +84,18 @@ struct WindowProducts {
   __device__ __forceinline__ WindowProducts(const SmallBatchConvPlainWindowParameters& p,
                                             const W& warp, uint32_t lane, uint32_t shared)
       : window(p.window), unit(warp.k), row(warp.k % kTaps) {
-    const SmallBatchConvPlainSource& s = p.link.source[0];
+    const SmallBatchConvPlainSource& s = p.conv.source[0];
     const uint32_t base = shared + s.patch_at + LanePixelBytes(lane) + warp.k / kTaps * kStepBytes +
                           row * window.row_bytes;
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       uint32_t down = min(LanePixel(warp.m, j, lane), window.tile_pixels - 1);
-      const uint32_t column = p.link.columns.Split(down);
+      const uint32_t column = p.conv.columns.Split(down);
       a[j] = base + down * (window.stride_h * window.row_bytes) + column * s.pixel_bytes;
     }
-    b[0] = shared + LaneFilter(warp.n, 0, lane) * p.link.row_bytes + LaneFilterBytes(lane) +
+    b[0] = shared + LaneFilter(warp.n, 0, lane) * p.conv.row_bytes + LaneFilterBytes(lane) +
            (s.first_step + kTaps * warp.k) * kStepBytes;
-    b[1] = b[0] + 16 * p.link.row_bytes;
+    b[1] = b[0] + 16 * p.conv.row_bytes;
   }
 
   __device__ __forceinline__ void Run(uint32_t end, float (&sums)[2][4][4]) {
@@ -121,7 +126,7 @@ template <int kPixels, int kFilters, bool kIsSplit>
 struct OwnFours {
   static constexpr uint32_t kFours = kFilters / 4;  // of a pixel
   static constexpr uint32_t kAll = kPixels * kFours;
-  static constexpr int kRounds = kAll / kChainThreads;
+  static constexpr int kRounds = kAll / kSmallBatchThreads;
   static constexpr int kMost = kIsSplit ? (kRounds + 1) / 2 : kRounds;  // of a thread
   uint32_t first;                                                       // the thread's, of the tile
   bool is_there;       // else it is another block's
@@ -131,20 +136,30 @@ struct OwnFours {
   __device__ __forceinline__ OwnFours(const P& p, const TilePlace& tile, uint32_t part,
                                       uint32_t own) {
     const uint32_t from = kIsSplit ? part * own : 0;
-    first = from / kChainThreads * kChainThreads + threadIdx.x;
-    is_there = !kIsSplit || own >= kChainThreads || first - from < own;
-    const uint32_t begin = blockIdx.z * LinkOf(p).pixels;
+    first = from / kSmallBatchThreads * kSmallBatchThreads + threadIdx.x;
+    is_there = !kIsSplit || own >= kSmallBatchThreads || first - from < own;
+    const uint32_t begin = blockIdx.z * ConvOf(p).pixels;
     const uint32_t filter = blockIdx.y * kFilters + threadIdx.x % kFours * 4;
 #pragma unroll
     for (int e = 0; e < kMost; ++e) {
       at[e] = kNone;
-      if (!is_there || (kIsSplit && e * kChainThreads >= own)) continue;
+      if (!is_there || (kIsSplit && e * kSmallBatchThreads >= own)) continue;
       const uint32_t pixel = OutputOf(p, tile, PixelAt(e));
-      if (pixel != kNone) at[e] = (begin + pixel) * LinkOf(p).filters + filter;
+      if (pixel != kNone) at[e] = (begin + pixel) * ConvOf(p).filters + filter;
     }
   }
   __device__ __forceinline__ uint32_t PixelAt(int e) const {  // of the tile
-    return (first + e * kChainThreads) / kFours;
+    return (first + e * kSmallBatchThreads) / kFours;
+  }
+  // 0 where there is none.
+  template <typename T>
+  __device__ __forceinline__ void LoadResidual(const void* from, uint2 (&residual)[kMost]) const {
+#pragma unroll
+    for (int e = 0; e < kMost; ++e) {
+      residual[e] = make_uint2(0, 0);
+      if (from == nullptr || at[e] == kNone) continue;
+      residual[e] = __ldcg(reinterpret_cast<const uint2*>(static_cast<const T*>(from) + at[e]));
+    }
   }
 };
 
@@ -161,27 +176,37 @@ __device__ __forceinline__ void AddReceived(const float4* received, uint32_t par
 }
 
 // The part of K that a block has, as blocks of a cluster; all of it when there is one.
-struct Share {
+struct ClusterSplit {
   uint32_t log_split, part, own;  // own: fours that the block finishes
   uint32_t base;                  // of shared memory
   uint32_t weights_came, sums_came;
 
-  __device__ __forceinline__ uint32_t split() const { return 1u << log_split; }
+  // `all`: fours of the tile; `barriers`: two.
+  __device__ __forceinline__ ClusterSplit(uint32_t log_split, uint32_t all, uint32_t shared,
+                                          uint32_t barriers)
+      : log_split(log_split),
+        part(blockIdx.x & ((1u << log_split) - 1)),
+        own(all >> log_split),
+        base(shared),
+        weights_came(barriers),
+        sums_came(barriers + 8) {}
+  __device__ __forceinline__ uint32_t blocks() const { return 1u << log_split; }
 };
 
 // The weights are on their way; the others of the cluster will know that they may send.
 template <bool kIsSplit>
-__device__ __forceinline__ void Begin(const SmallBatchConvPlainParameters& p, const Share& share) {
+__device__ __forceinline__ void Begin(const SmallBatchConvPlainParameters& p,
+                                      const ClusterSplit& split) {
   if (threadIdx.x == 0) {
-    BarrierInit(share.weights_came, 1);
-    if (kIsSplit) BarrierInit(share.sums_came, 1);
+    BarrierInit(split.weights_came, 1);
+    if (kIsSplit) BarrierInit(split.sums_came, 1);
     BarrierInitFence();
     SharedFence();
-    BarrierExpect(share.weights_came, p.slab_bytes);
-    const uint64_t slab = blockIdx.y << share.log_split | share.part;
-    LoadBytes(share.base, static_cast<const char*>(p.slabs) + slab * p.slab_bytes, p.slab_bytes,
-              share.weights_came);
-    if (kIsSplit) BarrierExpect(share.sums_came, (share.split() - 1) * share.own * 16);
+    BarrierExpect(split.weights_came, p.slab_bytes);
+    const uint64_t slab = blockIdx.y << split.log_split | split.part;
+    LoadBytes(split.base, static_cast<const char*>(p.slabs) + slab * p.slab_bytes, p.slab_bytes,
+              split.weights_came);
+    if (kIsSplit) BarrierExpect(split.sums_came, (split.blocks() - 1) * split.own * 16);
   }
   if constexpr (kIsSplit) ClusterArrive();
 }
@@ -222,18 +247,69 @@ __device__ __forceinline__ void RunProducts(const SmallBatchConvPlainParameters&
 
 // Sums over the warps, of the fours that other blocks finish.
 template <typename Own, typename Partial>
-__device__ __forceinline__ void SendSums(const Share& share, uint32_t received_at,
+__device__ __forceinline__ void SendSums(const ClusterSplit& split, uint32_t received_at,
                                          const float* partial) {
-  const uint32_t own_bits = 31 - __clz(Own::kAll) - share.log_split;
+  const uint32_t own_bits = 31 - __clz(Own::kAll) - split.log_split;
 #pragma unroll
   for (int e = 0; e < Own::kRounds; ++e) {
-    const uint32_t at = threadIdx.x + e * kChainThreads, owner = at >> own_bits;
-    if (owner == share.part) continue;
-    const uint32_t there = AddressIn(share.base, owner);
-    const uint32_t to = received_at + (share.part * share.own + (at & (share.own - 1))) * 16;
-    Send(there + to, there + (share.sums_came - share.base),
+    const uint32_t at = threadIdx.x + e * kSmallBatchThreads, owner = at >> own_bits;
+    if (owner == split.part) continue;
+    const uint32_t there = AddressIn(split.base, owner);
+    const uint32_t to = received_at + (split.part * split.own + (at & (split.own - 1))) * 16;
+    Send(there + to, there + (split.sums_came - split.base),
          Partial::Sum(partial + Partial::Four(at / Own::kFours, at % Own::kFours)));
   }
+}
+
+// Sums over all warps and blocks, bias, residual and activation of the thread's fours.
+//   partial   of its first one
+//   received  what the other blocks sent
+template <typename T, typename Partial, bool kIsSplit, bool kActivates, typename Own>
+__device__ __forceinline__ void Finish(const SmallBatchConvPlainParameters& p,
+                                       const ClusterSplit& split, const Own& fours,
+                                       const uint2 (&residual)[Own::kMost], const float4& bias,
+                                       const float* partial, const float4* received) {
+  float4 sum[Own::kMost];
+#pragma unroll
+  for (int e = 0; e < Own::kMost; ++e) {
+    if (kIsSplit && e > 0 && fours.at[e] == kNone) continue;  // of no pixel of the tile
+    sum[e] = Partial::Sum(partial + e * (kSmallBatchThreads / Own::kFours) * Partial::kRow);
+    Add(sum[e], bias);
+    Add(sum[e], Unpacked<T>(residual[e]));
+  }
+  if constexpr (kIsSplit) ClusterBarrierWait(split.sums_came, 0);
+#pragma unroll
+  for (int e = 0; e < Own::kMost; ++e) {
+    if (fours.at[e] == kNone) continue;
+    if constexpr (kIsSplit) {
+      const uint32_t at = (fours.first + e * kSmallBatchThreads) & (split.own - 1);
+      AddReceived(received + at, split.part, split.blocks(), split.own, sum[e]);
+    }
+    if constexpr (kActivates) sum[e] = Activated<T>(p.activation, sum[e]);
+    *reinterpret_cast<uint2*>(static_cast<T*>(p.y) + fours.at[e]) = Packed<T>(sum[e], p.activation);
+  }
+}
+
+// The copies and products of the first source.
+template <typename T, int kPixels>
+__device__ __forceinline__ auto FirstCopies(const SmallBatchConvPlainWindowParameters& p,
+                                            const TilePlace& tile, uint32_t part, uint32_t shared) {
+  return WindowCopies<T>(p, tile, part, shared);
+}
+template <typename T, int kPixels>
+__device__ __forceinline__ auto FirstCopies(const SmallBatchConvPlainParameters& p,
+                                            const TilePlace& tile, uint32_t part, uint32_t shared) {
+  return PixelCopies<T, kPixels>(p, p.source[0], tile, part, shared);
+}
+template <typename T, uint32_t kWarpsK, typename W>
+__device__ __forceinline__ auto FirstProducts(const SmallBatchConvPlainWindowParameters& p,
+                                              const W& warp, uint32_t lane, uint32_t shared) {
+  return WindowProducts<T, kWarpsK>(p, warp, lane, shared);
+}
+template <typename T, uint32_t kWarpsK, typename W>
+__device__ __forceinline__ auto FirstProducts(const SmallBatchConvPlainParameters& p, const W& warp,
+                                              uint32_t lane, uint32_t shared) {
+  return PixelProducts<T, kWarpsK>(p, p.source[0], warp, warp.k, lane, shared);
 }
 
 template <typename T, int kPixels, int kFilters, bool kHasWindow, bool kHasSecond, bool kIsSplit,
@@ -244,32 +320,22 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   using Partial = PartialSums<kPixels, kFilters>;
   extern __shared__ __align__(128) char shared[];
   __shared__ __align__(8) uint64_t barriers[2];
-  const SmallBatchConvPlainParameters& p = LinkOf(parameters);
+  const SmallBatchConvPlainParameters& p = ConvOf(parameters);
   const uint32_t thread = threadIdx.x, lane = thread % 32;
-  Share share = {.log_split = kIsSplit ? p.log_split : 0, .base = SharedAddress(shared)};
-  share.part = blockIdx.x & (share.split() - 1);
-  share.own = Own::kAll >> share.log_split;
-  share.weights_came = SharedAddress(barriers), share.sums_came = share.weights_came + 8;
-  const uint32_t part = share.part, base = share.base;
+  const ClusterSplit split(kIsSplit ? p.log_split : 0, Own::kAll, SharedAddress(shared),
+                           SharedAddress(barriers));
+  const uint32_t part = split.part, base = split.base;
   LetNextStart(p.next_uses_pdl);
-  Begin<kIsSplit>(p, share);
+  Begin<kIsSplit>(p, split);
 
-  const TilePlace tile = PlaceOf(parameters, blockIdx.x >> share.log_split, kPixels);
+  const TilePlace tile = PlaceOf(parameters, blockIdx.x >> split.log_split, kPixels);
   const W warp = WarpsOf<kPixels, kFilters>(thread / 32);
-  auto first = [&] {
-    if constexpr (kHasWindow) {
-      return WindowCopies<T>(parameters, tile, part, base);
-    } else {
-      return PixelCopies<T, kPixels>(parameters, p.source[0], tile, part, base);
-    }
-  }();
+  auto first = FirstCopies<T, kPixels>(parameters, tile, part, base);
   PixelCopies<T, kPixels> second(parameters, p.source[1], tile, part, base);
   // Where the compiler has a choice, it computes addresses behind the wait. This store, which never
   // happens, needs them before.
   if (p.slab_bytes == 0) {
-    uint32_t digest = first.Digest();
-    if (kHasSecond) digest ^= second.Digest();
-    *reinterpret_cast<uint32_t*>(shared) = digest;
+    *reinterpret_cast<uint32_t*>(shared) = first.Digest() ^ (kHasSecond ? second.Digest() : 0);
   }
   WaitForLaunchBefore();
 
@@ -280,22 +346,10 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   }
   EndCopies();
   // What follows takes less time than the copies.
-  Own fours(parameters, tile, part, share.own);
+  Own fours(parameters, tile, part, split.own);
   uint2 residual[Own::kMost];
-#pragma unroll
-  for (int e = 0; e < Own::kMost; ++e) {
-    residual[e] = make_uint2(0, 0);
-    if (p.residual == nullptr || fours.at[e] == kNone) continue;
-    residual[e] =
-        __ldcg(reinterpret_cast<const uint2*>(static_cast<const T*>(p.residual) + fours.at[e]));
-  }
-  auto products = [&] {
-    if constexpr (kHasWindow) {
-      return WindowProducts<T, W::kK>(parameters, warp, lane, base);
-    } else {
-      return PixelProducts<T, W::kK>(p, p.source[0], warp, warp.k, lane, base);
-    }
-  }();
+  fours.template LoadResidual<T>(p.residual, residual);
+  auto products = FirstProducts<T, W::kK>(parameters, warp, lane, base);
   // The warps that have the least of the first source have the most of the second.
   PixelProducts<T, W::kK> second_products(p, p.source[1], warp, W::kK - 1 - warp.k, lane, base);
   const uint32_t four = thread % Own::kFours;
@@ -304,9 +358,8 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   Keep(mine);
   Keep(sum_from);
   Keep(bias_at);
-#pragma unroll
-  for (uint32_t& at : fours.at) Keep(at);
-  if (thread == 0) BarrierWait(share.weights_came, 0);  // the others: by the block's barrier
+  Keep(fours.at);
+  if (thread == 0) BarrierWait(split.weights_came, 0);  // the others: by the block's barrier
   if constexpr (kIsSplit) ClusterWait();
 
   float sums[2][4][4] = {};
@@ -315,36 +368,18 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   float* partial = reinterpret_cast<float*>(shared + p.source[0].patch_at);
   Partial::Write(partial + mine, sums);
   __syncthreads();
-  if constexpr (kIsSplit) SendSums<Own, Partial>(share, p.received_at, partial);
+  if constexpr (kIsSplit) SendSums<Own, Partial>(split, p.received_at, partial);
   if (!fours.is_there) return;
   const float4 bias = *reinterpret_cast<const float4*>(shared + bias_at);
-  float4 sum[Own::kMost];
-#pragma unroll
-  for (int e = 0; e < Own::kMost; ++e) {
-    if (kIsSplit && e > 0 && fours.at[e] == kNone) continue;  // of no pixel of the tile
-    sum[e] = Partial::Sum(partial + sum_from + e * (kChainThreads / Own::kFours) * Partial::kRow);
-    Add(sum[e], bias);
-    Add(sum[e], Unpacked<T>(residual[e]));
-  }
-  if constexpr (kIsSplit) ClusterBarrierWait(share.sums_came, 0);
-#pragma unroll
-  for (int e = 0; e < Own::kMost; ++e) {
-    if (fours.at[e] == kNone) continue;
-    if constexpr (kIsSplit) {
-      const uint32_t at = (fours.first + e * kChainThreads) & (share.own - 1);
-      const float4* received = reinterpret_cast<const float4*>(shared + p.received_at) + at;
-      AddReceived(received, part, share.split(), share.own, sum[e]);
-    }
-    if constexpr (kActivates) sum[e] = Activated<T>(p.activation, sum[e]);
-    *reinterpret_cast<uint2*>(static_cast<T*>(p.y) + fours.at[e]) = Packed<T>(sum[e], p.activation);
-  }
+  Finish<T, Partial, kIsSplit, kActivates>(p, split, fours, residual, bias, partial + sum_from,
+                                           reinterpret_cast<const float4*>(shared + p.received_at));
 }
 
 #endif  // __CUDA_ARCH__ >= 900
 
 template <typename T, int kPixels, int kFilters, bool kHasWindow, bool kHasSecond, bool kIsSplit,
           bool kActivates>
-__global__ void __launch_bounds__(kChainThreads, 3)
+__global__ void __launch_bounds__(kSmallBatchThreads, 3)
     SmallBatchConvPlain(const __grid_constant__ PlainParameters<kHasWindow> p) {
 #if __CUDA_ARCH__ >= 900
   RunPlain<T, kPixels, kFilters, kHasWindow, kHasSecond, kIsSplit, kActivates>(p);
@@ -364,7 +399,7 @@ KernelCall PlainCallOfTile(const SmallBatchConvPlainForm& form, const LaunchShap
     } else if constexpr (std::get<0>(kForm)) {
       return KernelCall::Of(SmallBatchConvPlain<T, kPixels, kFilters, kFlags...>, shape, p);
     } else {
-      return KernelCall::Of(SmallBatchConvPlain<T, kPixels, kFilters, kFlags...>, shape, p.link);
+      return KernelCall::Of(SmallBatchConvPlain<T, kPixels, kFilters, kFlags...>, shape, p.conv);
     }
   } else {
     return flags[sizeof...(kFlags)]

@@ -1,6 +1,6 @@
-// Which pixels a block of a plain link (small_batch_conv.h) has, and how their patches are fetched:
-// a thread has every eighth piece of 16 bytes of every 32nd pixel of a patch, so that its addresses
-// along channels are constants.
+// Which pixels a block of the plain form (small_batch_conv.h) has, and how their patches are
+// fetched: a thread has every eighth piece of 16 bytes of every 32nd pixel of a patch, so that its
+// addresses along channels are constants.
 #pragma once
 
 #include <type_traits>
@@ -18,17 +18,17 @@ using PlainParameters = std::conditional_t<kHasWindow, SmallBatchConvPlainWindow
 #if __CUDA_ARCH__ >= 900
 
 inline constexpr uint32_t kPieceThreads = 8;  // beside each other in a pixel
-inline constexpr uint32_t kPixelThreads = kChainThreads / kPieceThreads;  // pixels at once
-inline constexpr uint32_t kGroup = kPieceThreads * kChainPiece;           // channels
+inline constexpr uint32_t kPixelThreads = kSmallBatchThreads / kPieceThreads;  // pixels at once
+inline constexpr uint32_t kGroup = kPieceThreads * kSmallBatchPiece;           // channels
 inline constexpr uint32_t kNone = ~0u;
 
-__device__ __forceinline__ const SmallBatchConvPlainParameters& LinkOf(
+__device__ __forceinline__ const SmallBatchConvPlainParameters& ConvOf(
     const SmallBatchConvPlainParameters& p) {
   return p;
 }
-__device__ __forceinline__ const SmallBatchConvPlainParameters& LinkOf(
+__device__ __forceinline__ const SmallBatchConvPlainParameters& ConvOf(
     const SmallBatchConvPlainWindowParameters& p) {
-  return p.link;
+  return p.conv;
 }
 
 // The first output pixel of a block's tile: along the image's run of pixels, or with windows a row
@@ -44,7 +44,7 @@ __device__ __forceinline__ TilePlace PlaceOf(const SmallBatchConvPlainWindowPara
                                              uint32_t tile, uint32_t) {
   uint32_t row = tile;
   const uint32_t column = p.window.across.Split(row);
-  return {.row = row * p.window.tile_rows, .column = column * p.link.columns.divisor};
+  return {.row = row * p.window.tile_rows, .column = column * p.conv.columns.divisor};
 }
 
 struct PlainPixel {
@@ -60,7 +60,7 @@ __device__ __forceinline__ PlainPixel PixelOf(const SmallBatchConvPlainParameter
 __device__ __forceinline__ PlainPixel PixelOf(const SmallBatchConvPlainWindowParameters& p,
                                               const TilePlace& tile, uint32_t m) {
   uint32_t row = m;
-  const uint32_t column = p.link.columns.Split(row);
+  const uint32_t column = p.conv.columns.Split(row);
   return {min(tile.row + row, p.window.rows - 1), min(tile.column + column, p.window.columns - 1)};
 }
 
@@ -73,7 +73,7 @@ __device__ __forceinline__ uint32_t OutputOf(const SmallBatchConvPlainParameters
 __device__ __forceinline__ uint32_t OutputOf(const SmallBatchConvPlainWindowParameters& p,
                                              const TilePlace& tile, uint32_t m) {
   uint32_t row = m;
-  const uint32_t column = tile.column + p.link.columns.Split(row);
+  const uint32_t column = tile.column + p.conv.columns.Split(row);
   row += tile.row;
   const bool exists = m < p.window.tile_pixels && row < p.window.rows && column < p.window.columns;
   return exists ? row * p.window.columns + column : kNone;
@@ -83,7 +83,7 @@ __device__ __forceinline__ uint32_t OutputOf(const SmallBatchConvPlainWindowPara
 // image.
 __device__ __forceinline__ uint32_t PieceOf(const SmallBatchConvPlainSource& s, uint32_t part) {
   return blockIdx.z * s.image_elements + part * s.part_channels +
-         threadIdx.x % kPieceThreads * kChainPiece;
+         threadIdx.x % kPieceThreads * kSmallBatchPiece;
 }
 
 __device__ __forceinline__ uint32_t DigestOf(const void* pointer) {
@@ -150,7 +150,7 @@ struct WindowCopies {
   // Columns of the patch lie by their phase.
   __device__ __forceinline__ WindowCopies(const SmallBatchConvPlainWindowParameters& p,
                                           const TilePlace& tile, uint32_t part, uint32_t shared)
-      : s(p.link.source[0]), window(p.window) {
+      : s(p.conv.source[0]), window(p.window) {
     const T* x = static_cast<const T*>(s.x) + PieceOf(s, part);
     const uint32_t patch = shared + s.patch_at + threadIdx.x % kPieceThreads * 16;
     // Of the image, where the patch begins; they wrap below 0.

@@ -44,7 +44,7 @@ __device__ __forceinline__ void LoadMatrices(uint32_t (&r)[4], uint32_t address)
 template <int kPixels, int kFilters>
 struct Warps {
   static constexpr uint32_t kM = kPixels / 32, kN = kFilters / 32;
-  static constexpr uint32_t kK = kChainThreads / 32 / (kM * kN);
+  static constexpr uint32_t kK = kSmallBatchThreads / 32 / (kM * kN);
   uint32_t m, n, k;
 };
 template <int kPixels, int kFilters>

@@ -49,12 +49,12 @@ void ReadMatMul(const Value& a, const Value& b, MatMulParameters& p) {
 }
 
 void ReadGemm(const Node& node, MatMulParameters& p) {
-  const bool a_turned = node.attrs().Int("transA", 0) != 0;
-  const bool b_turned = node.attrs().Int("transB", 0) != 0;
+  const bool a_transposed = node.attrs().Int("transA", 0) != 0;
+  const bool b_transposed = node.attrs().Int("transB", 0) != 0;
   const Dims a = node.input(0).dims(), b = node.input(1).dims();
-  p.m = a[a_turned ? 1 : 0], p.k = a[a_turned ? 0 : 1], p.n = b[b_turned ? 0 : 1];
-  p.a_row = a_turned ? 1 : p.k, p.a_column = a_turned ? p.m : 1;
-  p.b_row = b_turned ? 1 : p.n, p.b_column = b_turned ? p.k : 1;
+  p.m = a[a_transposed ? 1 : 0], p.k = a[a_transposed ? 0 : 1], p.n = b[b_transposed ? 0 : 1];
+  p.a_row = a_transposed ? 1 : p.k, p.a_column = a_transposed ? p.m : 1;
+  p.b_row = b_transposed ? 1 : p.n, p.b_column = b_transposed ? p.k : 1;
   p.alpha = node.attrs().Float("alpha", 1), p.beta = node.attrs().Float("beta", 1);
   if (!node.has_input(2)) return;
   const Dims c = node.input(2).dims();

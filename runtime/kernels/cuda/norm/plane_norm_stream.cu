@@ -1,8 +1,8 @@
-// Blocks take turns in one order: moments of an item, that is some channels of some pixels of an
-// image, and normalizing an item whose image is `lead` items behind, so that its second read hits
-// L2. The block that has the last item of an image waits for the others' moments and joins them, in
-// a fixed tree, into the factors for which the image's other half of turns waits. Turns are claimed
-// from a counter: what a turn waits for was claimed before it, by a block that runs.
+// Blocks claim tickets from a counter. In their order they stand for the moments of an item, that
+// is some channels of some pixels of an image, and for the result of an item whose image is `lead`
+// items behind, so that its second read hits L2. The block that has the last item of an image waits
+// for the others' moments and joins them, in a fixed tree, into the factors for which the image's
+// results wait. What a ticket waits for has an earlier ticket, of a block that runs.
 #include "runtime/kernels/cuda/norm/plane_norm_stream.h"
 
 #include "runtime/base/integers.h"
@@ -80,14 +80,14 @@ struct Item {
 
 __device__ __forceinline__ bool IsFirstThread() { return threadIdx.x == 0 && threadIdx.y == 0; }
 
-// counts: the turns claimed, then by domain the items whose moments are known, and 1 more once its
-// factors are.
+// counts: the tickets claimed, then by domain the items whose moments are known, and 1 more once
+// its factors are.
 __device__ __forceinline__ Count* FinishedOf(const StreamParameters& p, int64_t domain) {
   return static_cast<Count*>(p.counts) + 1 + domain;
 }
 
 // These of the first thread alone.
-__device__ __forceinline__ Count ClaimTurn(const StreamParameters& p) {
+__device__ __forceinline__ Count ClaimTicket(const StreamParameters& p) {
   return atomicAdd(static_cast<Count*>(p.counts), Count{1});
 }
 __device__ __forceinline__ void CountFinished(const StreamParameters& p, int64_t domain) {
@@ -188,7 +188,7 @@ __device__ __forceinline__ void AddMoments(const ColumnSlice<T, kWidth>& slice,
   if (held > 0) AddMoments</*kWhole=*/false>(slice, held, moments);
 }
 
-// parts[part, 0, lane]: the mean; [part, 1, lane]: the squares. `next` gets a turn, but for the
+// parts[part, 0, lane]: the mean; [part, 1, lane]: the squares. `next` gets a ticket, but for the
 // last item of a domain.
 template <typename T, int kWidth>
 __device__ __forceinline__ void TakeMoments(const StreamParameters& p, const Item& item,
@@ -199,7 +199,7 @@ __device__ __forceinline__ void TakeMoments(const StreamParameters& p, const Ite
 #pragma unroll 1
   for (int from = item.begin; from < item.end; from += Item::StepPixels()) {
     slice.Load(static_cast<const T*>(p.x), from, T(0.0F));
-    if (IsFirstThread() && item.IsLastStep(from) && !is_last) *next = ClaimTurn(p);
+    if (IsFirstThread() && item.IsLastStep(from) && !is_last) *next = ClaimTicket(p);
     AddMoments(slice, moments);
   }
   moments.JoinThreads(static_cast<C>(item.end - item.begin), scratch);
@@ -279,7 +279,7 @@ __device__ __forceinline__ void MakeFactors(const StreamParameters& p, const C* 
 }
 
 // After TakeMoments: whoever has the last item of the domain makes its factors, and only then gets
-// the next turn, for which others may wait.
+// the next ticket, for which others may wait.
 template <typename T, int kWidth>
 __device__ __forceinline__ void FinishMoments(const StreamParameters& p, const Item& item,
                                               bool is_last, ComputeOf<T>* scratch, Count* next) {
@@ -297,12 +297,12 @@ __device__ __forceinline__ void FinishMoments(const StreamParameters& p, const I
   __syncthreads();
   if (IsFirstThread()) {
     CountFinished(p, item.domain);
-    *next = ClaimTurn(p);
+    *next = ClaimTicket(p);
   }
   __syncthreads();
 }
 
-// `next` gets a turn.
+// `next` gets a ticket.
 template <typename T, int kWidth>
 __device__ __forceinline__ void Normalize(const StreamParameters& p, const Item& item,
                                           Count* next) {
@@ -321,7 +321,7 @@ __device__ __forceinline__ void Normalize(const StreamParameters& p, const Item&
 #pragma unroll 1
   for (int from = item.begin;;) {
     const bool is_last = item.IsLastStep(from);
-    if (IsFirstThread() && is_last) *next = ClaimTurn(p);
+    if (IsFirstThread() && is_last) *next = ClaimTicket(p);
     slice.Forget();
 #pragma unroll
     for (int j = 0; j < kColumnVectors; ++j) {
@@ -353,24 +353,24 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   WaitForLaunchBefore();
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch[];
-  __shared__ Count turns[2];  // this one and the next
-  if (IsFirstThread()) turns[0] = ClaimTurn(p);
+  __shared__ Count tickets[2];  // this one and the next
+  if (IsFirstThread()) tickets[0] = ClaimTicket(p);
   __syncthreads();
   for (int i = 0;; i = 1 - i) {
-    const int64_t turn = static_cast<int64_t>(turns[i]), paired = turn - p.lead;
-    if (turn >= 2 * p.items) return;
+    const int64_t ticket = static_cast<int64_t>(tickets[i]), paired = ticket - p.lead;
+    if (ticket >= 2 * p.items) return;
     // The moments of the first `lead` items, then of the others one by one with results of the
     // first, then the results of the last `lead` items.
     const bool is_paired = paired >= 0 && paired < 2 * (p.items - p.lead);
     if (paired < 0 || (is_paired && paired % 2 == 0)) {
-      const int64_t index = is_paired ? p.lead + paired / 2 : turn;
+      const int64_t index = is_paired ? p.lead + paired / 2 : ticket;
       const Item item(p, index);
       const bool is_last = index == (item.domain + 1) * p.domain_items - 1;
-      Count* next = &turns[1 - i];
+      Count* next = &tickets[1 - i];
       TakeMoments<T, kWidth>(p, item, is_last, reinterpret_cast<C*>(scratch), next);
       FinishMoments<T, kWidth>(p, item, is_last, reinterpret_cast<C*>(scratch), next);
     } else {
-      Normalize<T, kWidth>(p, Item(p, is_paired ? paired / 2 : turn - p.items), &turns[1 - i]);
+      Normalize<T, kWidth>(p, Item(p, is_paired ? paired / 2 : ticket - p.items), &tickets[1 - i]);
     }
   }
 }

@@ -186,7 +186,7 @@ TEST_F(KernelStepTest, LaunchesOverlapWhereTheDeviceCan) {
     RecordingCuda cuda;
     ASSERT_TRUE(CompileAndLaunch(compute_capability).ok());
     ASSERT_EQ(cuda.launches().size(), 1u);
-    EXPECT_EQ(cuda.launches()[0].overlaps, compute_capability >= 90) << compute_capability;
+    EXPECT_EQ(cuda.launches()[0].uses_pdl, compute_capability >= 90) << compute_capability;
   }
 }
 

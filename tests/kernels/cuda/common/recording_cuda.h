@@ -12,7 +12,7 @@ struct RecordedLaunch {
   const void* function;
   dim3 grid, block;
   size_t shared_bytes;
-  bool overlaps;         // programmatic dependent launch
+  bool uses_pdl;         // programmatic dependent launch
   std::byte first_byte;  // of the parameters
 };
 

@@ -71,11 +71,11 @@ class SmallBatchConvTest : public testing::Test {
   // Every tile of the Unit gives what the definition gives.
   void Check() {
     const Unit unit = UnitOf(nodes_);
-    const absl::StatusOr<ChainConvs> convs = ChainConvsOf(unit);
+    const absl::StatusOr<UnitConvs> convs = UnitConvsOf(unit);
     ASSERT_TRUE(convs.ok()) << convs.status();
-    const std::vector<ChainPlan> plans = ChainPlansOf(*convs, H200());
+    const std::vector<SmallBatchPlan> plans = SmallBatchPlansOf(*convs, H200());
     ASSERT_FALSE(plans.empty());
-    for (const ChainPlan& plan : plans) {
+    for (const SmallBatchPlan& plan : plans) {
       SCOPED_TRACE(plan.tile.ToString());
       EXPECT_LE(plan.shared_bytes(), 232'448);
       CheckPlan(unit, *convs, plan);
@@ -85,17 +85,17 @@ class SmallBatchConvTest : public testing::Test {
 
  private:
   // A block's patch as floats. What the kernel leaves as it finds it is NaN.
-  std::vector<float> PatchOf(const ChainPlan& plan, int source, const HostTensor& image, int n,
+  std::vector<float> PatchOf(const SmallBatchPlan& plan, int source, const HostTensor& image, int n,
                              int tile, int part) {
-    const ChainSource& s = plan.source[source];
+    const SmallBatchSource& s = plan.source[source];
     std::vector<float> patch(s.patch_bytes / 2, s.is_stem ? 0 : kNaN);
     for (int j = 0; j < s.patch_pixels(); ++j) {
-      const ChainPixel in = ChainInput(s, plan.tiles, tile, j);
+      const SmallBatchPixel in = SmallBatchInput(s, plan.tiling, tile, j);
       for (int c = 0; c < s.part_channels; ++c) {
         const int channel = s.is_stem ? c : part * s.part_channels + c;
         const bool is_there = in.row >= 0 && channel < s.channels;
         const int64_t at = ((int64_t{n} * s.channels + channel) * s.height + in.row) * s.width;
-        patch[ChainPatchBytes(s, j) / 2 + c] =
+        patch[SmallBatchPatchBytes(s, j) / 2 + c] =
             is_there ? ToFloat(image.data<Float16>()[at + in.column]) : 0;
       }
     }
@@ -103,13 +103,13 @@ class SmallBatchConvTest : public testing::Test {
   }
 
   // Adds what a block computes to `y`, [sibling][image, filter, pixel].
-  void RunBlock(const ChainPlan& plan, const HostTensor& slabs, int n, int tile, int filters,
+  void RunBlock(const SmallBatchPlan& plan, const HostTensor& slabs, int n, int tile, int filters,
                 int part, std::vector<std::vector<float>>& y) {
-    const int bytes = ChainSlabBytes(plan.tile.filters, plan.steps);
+    const int bytes = SmallBatchSlabBytes(plan.tile.filters, plan.steps);
     const char* slab =
         static_cast<const char*>(slabs.raw()) + (int64_t{filters} * plan.tile.split + part) * bytes;
     const float* bias =
-        reinterpret_cast<const float*>(slab + plan.tile.filters * ChainRowBytes(plan.steps));
+        reinterpret_cast<const float*>(slab + plan.tile.filters * SmallBatchRowBytes(plan.steps));
     int sibling = 0;
     while (filters >= plan.first_tile[sibling + 1]) ++sibling;
     std::vector<std::vector<float>> patches;
@@ -117,32 +117,35 @@ class SmallBatchConvTest : public testing::Test {
       patches.push_back(PatchOf(plan, i, images_[i], n, tile, part));
     }
     for (int m = 0; m < plan.tile.pixels; ++m) {
-      const ChainPixel out = ChainOutput(plan.tiles, tile, m);
+      const SmallBatchPixel out = SmallBatchOutput(plan.tiling, tile, m);
       if (out.row < 0) continue;
       for (int f = 0; f < plan.tile.filters; ++f) {
         const int filter = (filters - plan.first_tile[sibling]) * plan.tile.filters + f;
         if (filter >= plan.filters[sibling]) continue;
-        const Float16* row = reinterpret_cast<const Float16*>(slab + f * ChainRowBytes(plan.steps));
+        const Float16* row =
+            reinterpret_cast<const Float16*>(slab + f * SmallBatchRowBytes(plan.steps));
         float sum = part == 0 ? bias[f] : 0;
         for (int i = 0; i < plan.sources; ++i) {
-          const ChainSource& s = plan.source[i];
+          const SmallBatchSource& s = plan.source[i];
           for (int step = 0; step < s.steps; ++step) {
-            const int at = (ChainPixelBytes(s, plan.tiles, m) + ChainStepBytes(s, step)) / 2;
-            EXPECT_EQ(at % kChainPiece, 0);
-            for (int e = 0; e < kChainStep; ++e) {
-              sum += patches[i].at(at + e) * ToFloat(row[(s.first_step + step) * kChainStep + e]);
+            const int at =
+                (SmallBatchPixelBytes(s, plan.tiling, m) + SmallBatchStepBytes(s, step)) / 2;
+            EXPECT_EQ(at % kSmallBatchPiece, 0);
+            for (int e = 0; e < kSmallBatchStep; ++e) {
+              sum +=
+                  patches[i].at(at + e) * ToFloat(row[(s.first_step + step) * kSmallBatchStep + e]);
             }
           }
         }
-        const int64_t pixel = int64_t{out.row} * plan.tiles.columns + out.column;
-        const int64_t pixels = int64_t{plan.tiles.rows} * plan.tiles.columns;
+        const int64_t pixel = int64_t{out.row} * plan.tiling.columns + out.column;
+        const int64_t pixels = int64_t{plan.tiling.rows} * plan.tiling.columns;
         y[sibling][(int64_t{n} * plan.filters[sibling] + filter) * pixels + pixel] += sum;
       }
     }
   }
 
-  void CheckPlan(const Unit& unit, const ChainConvs& convs, const ChainPlan& plan) {
-    const Derived derived = PackChainWeights(convs, plan, unit);
+  void CheckPlan(const Unit& unit, const UnitConvs& convs, const SmallBatchPlan& plan) {
+    const Derived derived = PackSmallBatchWeights(convs, plan, unit);
     std::vector<HostTensor> sources;
     for (const int from : derived.from) {
       sources.push_back(unit.boundary.constants[from]->constant());
@@ -155,8 +158,8 @@ class SmallBatchConvTest : public testing::Test {
       y.emplace_back(convs.convs[i]->output(0).elements(), 0.0F);
     }
     int64_t blocks = 0;
-    for (int n = 0; n < plan.tiles.images; ++n) {
-      for (int tile = 0; tile < plan.tiles.per_image(); ++tile) {
+    for (int n = 0; n < plan.tiling.images; ++n) {
+      for (int tile = 0; tile < plan.tiling.per_image(); ++tile) {
         for (int filters = 0; filters < plan.first_tile[plan.siblings]; ++filters) {
           for (int part = 0; part < plan.tile.split; ++part, ++blocks) {
             RunBlock(plan, *slabs, n, tile, filters, part, y);
@@ -169,7 +172,7 @@ class SmallBatchConvTest : public testing::Test {
   }
 
   // By the definition: the sum of all Convs, or the i-th.
-  std::vector<float> Expected(const ChainConvs& convs, int i) {
+  std::vector<float> Expected(const UnitConvs& convs, int i) {
     std::vector<float> y(convs.convs[i]->output(0).elements(), 0.0F);
     for (size_t j = 0; j < convs.convs.size(); ++j) {
       if (!convs.summed && static_cast<int>(j) != i) continue;
@@ -316,14 +319,14 @@ TEST_F(SmallBatchConvTest, NeighbouringPixelsMeetNoBankTwice) {
       graph_ = Graph();
       nodes_.clear();
       Add(c, Image(c));
-      const absl::StatusOr<ChainConvs> convs = ChainConvsOf(UnitOf(nodes_));
+      const absl::StatusOr<UnitConvs> convs = UnitConvsOf(UnitOf(nodes_));
       ASSERT_TRUE(convs.ok()) << convs.status();
-      for (const ChainPlan& plan : ChainPlansOf(*convs, H200())) {
-        const int pixels = plan.tiles.tile_rows * plan.tiles.tile_columns;
+      for (const SmallBatchPlan& plan : SmallBatchPlansOf(*convs, H200())) {
+        const int pixels = plan.tiling.tile_rows * plan.tiling.tile_columns;
         for (int m = 0; m + 8 <= pixels; m += 8) {
           std::set<int> banks;
           for (int i = 0; i < 8; ++i) {
-            banks.insert(ChainPixelBytes(plan.source[0], plan.tiles, m + i) / 16 % 8);
+            banks.insert(SmallBatchPixelBytes(plan.source[0], plan.tiling, m + i) / 16 % 8);
           }
           EXPECT_EQ(banks.size(), 8u) << plan.tile.ToString() << ", width " << width;
         }

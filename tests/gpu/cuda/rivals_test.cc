@@ -1,0 +1,201 @@
+// Work that two of our kernels, or two forms of one, can run: what each takes, timed alternately. A
+// kernel that another one matches within 2 % has no reason to exist. Runs where
+// ONNX_CUDNN_RIVALS=FILE says where the figures go, as a JSON list of
+// {"case", "batch", "form", "us"}.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "absl/strings/substitute.h"
+#include "runtime/base/file.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/step_runner.h"
+#include "runtime/kernels/cuda/common/axis_lanes.h"
+#include "runtime/kernels/cuda/common/kernel_engine.h"
+#include "runtime/kernels/cuda/common/kernel_step.h"
+#include "runtime/kernels/cuda/conv/small_batch_conv_plain.h"
+#include "runtime/kernels/cuda/norm/plane_norm_stream.h"
+#include "tests/gpu/conv/conv_gemm_cases.h"
+#include "tests/gpu/kernel_test.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kRounds = 7;    // of all forms, one after the other
+constexpr int kRepeats = 20;  // launches of a measurement
+constexpr size_t kMostTiles = 4;
+constexpr std::string_view kSmallBatchConv = "small_batch_conv ";
+
+struct Form {
+  std::string name;
+  std::shared_ptr<const Step> step;
+};
+
+class RivalsTest : public KernelTest {
+ protected:
+  void SetUp() override {
+    if (Variable("ONNX_CUDNN_RIVALS").empty()) GTEST_SKIP() << "needs ONNX_CUDNN_RIVALS=FILE";
+    if (IsEmulated()) GTEST_SKIP() << "measures code of our kernels: needs a CUDA device";
+    GpuTest::SetUp();
+  }
+  static void TearDownTestSuite() {
+    const std::string path = Variable("ONNX_CUDNN_RIVALS");
+    if (path.empty() || records_.empty()) return;
+    const std::string json = absl::StrCat("[\n ", absl::StrJoin(records_, ",\n "), "\n]\n");
+    EXPECT_TRUE(WriteFile(path, json).ok());
+  }
+
+  // All Nodes as one, channels-last.
+  static std::vector<Candidate> ChannelsLast(const Graph& graph, std::string_view anchor,
+                                             const Target& target) {
+    std::vector<Candidate> found = OfAllNodes(graph, anchor, target);
+    std::erase_if(found, [](const Candidate& candidate) {
+      return !Describe(candidate).ends_with("last > last");
+    });
+    return found;
+  }
+
+  // The kernels' code as a Step; the name says which form it is. Nothing where it is refused.
+  void Add(std::string name, absl::StatusOr<KernelCode> code, std::vector<Form>& forms) {
+    if (absl::IsUnimplemented(code.status())) return;
+    ASSERT_TRUE(code.ok()) << name << ": " << code.status();
+    absl::StatusOr<std::shared_ptr<const Step>> step =
+        MakeKernelStep(*std::move(code), target().info);
+    ASSERT_TRUE(step.ok()) << name << ": " << step.status();
+    forms.push_back({std::move(name), *std::move(step)});
+  }
+
+  // Records the least of what each form takes in some rounds.
+  void Measure(const std::string& name, int64_t batch, const Candidate& candidate,
+               const std::vector<Form>& forms) {
+    ASSERT_GE(forms.size(), 2) << name << " has no rivals";
+    std::vector<std::unique_ptr<StepRunner>> runners;
+    for (const Form& form : forms) {
+      auto runner = StepRunner::Create(candidate, form.step, device(), constants());
+      ASSERT_TRUE(runner.ok()) << form.name << ": " << runner.status();
+      ASSERT_TRUE((*runner)->FillInputs().ok());
+      runners.push_back(*std::move(runner));
+    }
+    std::vector<double> best(forms.size(), std::numeric_limits<double>::infinity());
+    for (int round = 0; round < kRounds; ++round) {
+      for (size_t i = 0; i < forms.size(); ++i) {
+        const auto us = runners[i]->MeasureUs(kRepeats, StepRunner::Constants::kCold);
+        ASSERT_TRUE(us.ok()) << forms[i].name << ": " << us.status();
+        best[i] = std::min(best[i], *us);
+      }
+    }
+    for (size_t i = 0; i < forms.size(); ++i) {
+      records_.push_back(absl::StrFormat(R"({"case": "%s", "batch": %d, "form": "%s", "us": %.3f})",
+                                         name, batch, forms[i].name, best[i]));
+    }
+  }
+
+  static std::vector<std::string> records_;
+};
+
+std::vector<std::string> RivalsTest::records_;
+
+// conv_3x3 next to conv_gemm and small_batch_conv, each in all its variants.
+TEST_F(RivalsTest, Conv3x3) {
+  for (const int64_t batch : {1, 4, 8, 16, 32, 64, 128, 256}) {
+    for (const bool has_residual : {false, true}) {
+      const ConvGemmCase test{
+          .channels = 64, .filters = 64, .side = 56, .kernel = 3, .has_residual = has_residual};
+      const Graph graph = GraphWithWeights(test.Text(batch));
+      for (const Candidate& candidate : ChannelsLast(graph, "Conv", target())) {
+        const auto variants = candidate.engine->Variants(candidate, target());
+        ASSERT_TRUE(variants.ok()) << variants.status();
+        std::vector<Form> forms;
+        for (const Variant& variant : *variants) {
+          Add(variant.text, CompileVariant(candidate, variant, target()), forms);
+        }
+        Measure(test.Name(), batch, candidate, forms);
+      }
+    }
+  }
+}
+
+// The plain form of small_batch_conv next to the general one, in the tiles that are predicted to be
+// fastest: the convolutions of ResNet-18 and ResNet-50.
+TEST_F(RivalsTest, PlainSmallBatchConv) {
+  const ConvGemmCase cases[] = {
+      {.channels = 64, .filters = 64, .side = 56, .kernel = 3},
+      {.channels = 128, .filters = 128, .side = 28, .kernel = 3, .has_residual = true},
+      {.channels = 128, .filters = 256, .side = 14, .kernel = 3, .stride = 2},
+      {.channels = 256, .filters = 256, .side = 14, .kernel = 3},
+      {.channels = 512, .filters = 512, .side = 7, .kernel = 3, .has_residual = true},
+      {.channels = 256, .filters = 64, .side = 56},
+      {.channels = 64, .filters = 256, .side = 56, .other_channels = 64},
+      {.channels = 1024, .filters = 256, .side = 14},
+      {.channels = 256, .filters = 1024, .side = 14, .has_residual = true},
+      {.channels = 512, .filters = 2048, .side = 7, .has_residual = true}};
+  for (const ConvGemmCase& test : cases) {
+    for (const int64_t batch : {1, 2, 8}) {
+      const Graph graph = GraphWithWeights(test.Text(batch));
+      for (const Candidate& candidate : ChannelsLast(graph, "Conv", target())) {
+        std::vector<Variant> variants = *candidate.engine->Variants(candidate, target());
+        std::erase_if(variants, [](const Variant& variant) {
+          return !variant.text.starts_with(kSmallBatchConv);
+        });
+        if (variants.size() > kMostTiles) variants.resize(kMostTiles);
+        const Unit unit = UnitOf(candidate.nodes);
+        std::vector<Form> forms;
+        for (const Variant& variant : variants) {
+          const auto tile = absl::StripPrefix(variant.text, kSmallBatchConv);
+          Add(absl::StrCat("plain ", tile), CompileVariant(candidate, variant, target()), forms);
+          Add(absl::StrCat("general ", tile),
+              CompileGeneralSmallBatchConv({unit, candidate, target(), tile}), forms);
+        }
+        Measure(test.Name(), batch, candidate, forms);
+      }
+    }
+  }
+}
+
+// Channels-last planes that a block's registers hold: read once, next to the stream that reads them
+// a second time from L2.
+TEST_F(RivalsTest, PlaneNormInColumns) {
+  for (const std::string type : {"float16", "float"}) {
+    for (const auto& [channels, side] : {std::pair{64, 28}, {256, 14}, {512, 14}, {512, 7}}) {
+      for (const int64_t batch : {1, 8, 32, 128}) {
+        const Graph graph = GraphFromText(absl::Substitute(
+            "g ($0[$1,$2,$3,$3] x, $0[$2] w, $0[$2] b) => ($0[$1,$2,$3,$3] y) { y = "
+            "InstanceNormalization(x, w, b) }",
+            type, batch, channels, side));
+        for (const Candidate& candidate : OfAllNodes(graph, "InstanceNormalization", target())) {
+          if (!Describe(candidate).ends_with("> last")) continue;
+          const Unit unit = UnitOf(candidate.nodes);
+          const KernelRequest request{unit, candidate, target(), ""};
+          Operands operands(request);
+          const auto slot = [&](int i) { return operands.Of(unit.node().input(i)).slot; };
+          const KernelOperand y = operands.Of(unit.node().output(0));
+          PlaneNormCalls stream =
+              PlaneNormStream(y.dtype(), PlanesOf(y),
+                              {.groups = channels,
+                               .multiprocessors = target().info.multiprocessors,
+                               .l2_bytes = target().info.l2_bytes},
+                              {.x = slot(0), .scale = slot(1), .bias = slot(2), .y = y.slot});
+          std::vector<Form> forms;
+          Add("columns", CompilePlaneNorm(request), forms);
+          Add("stream",
+              KernelCode{.calls = std::move(stream.calls),
+                         .constants = operands.TakeConstants(),
+                         .workspace_bytes = stream.workspace_bytes},
+              forms);
+          Measure(absl::Substitute("instance norm $0 $1@$2", type, channels, side), batch,
+                  candidate, forms);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
