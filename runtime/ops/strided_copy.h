@@ -37,18 +37,11 @@ struct Element16 {
 };
 template <typename F>
 decltype(auto) VisitElementSize(int element_bytes, F&& f) {
-  switch (element_bytes) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
-    default:
-      return f(Element16{});
-  }
+  if (element_bytes == 1) return f(uint8_t{});
+  if (element_bytes == 2) return f(uint16_t{});
+  if (element_bytes == 4) return f(uint32_t{});
+  if (element_bytes == 8) return f(uint64_t{});
+  return f(Element16{});
 }
 
 }  // namespace onnx_cudnn

@@ -149,6 +149,39 @@ __device__ __forceinline__ Rows<kRows> Score(const AttentionParameters& p, const
   return largest;
 }
 
+// The warp's queries, scaled, in shared memory; behind the last query that one again.
+template <typename T, int kRows>
+__device__ __forceinline__ void LoadQueries(const AttentionParameters& p, int64_t first_query,
+                                            int first, int lane, Rows<kRows>* q) {
+  for (int c = lane; c < p.depth; c += kWarp) {
+    Rows<kRows> scaled;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const int64_t query = first_query + min(first + r, p.queries - 1);
+      scaled[r] = Widen<float>(static_cast<const T*>(p.q)[query * p.depth + c]) * p.scale;
+    }
+    q[c] = scaled;
+  }
+}
+
+// Turns scores into weights; returns each query's sum of them.
+template <int kRows>
+__device__ __forceinline__ Rows<kRows> WeighKeys(int keys, const Rows<kRows>& largest, int lane,
+                                                 Rows<kRows>* scores) {
+  Rows<kRows> sum = Filled<kRows>(0);
+  for (int key = lane; key < keys; key += kWarp) {
+    Rows<kRows> weight = scores[key];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      weight[r] = __expf(weight[r] - largest[r]);
+      sum[r] += weight[r];
+    }
+    scores[key] = weight;
+  }
+  AddLanes<kRows>(sum, 1);
+  return sum;
+}
+
 template <typename T, int kWidth, int kRows>
 __global__ void __launch_bounds__(kAttentionThreads)
     Attention(const __grid_constant__ AttentionParameters p) {
@@ -169,31 +202,13 @@ __global__ void __launch_bounds__(kAttentionThreads)
   CopyRows<T, kWidth>(static_cast<const T*>(p.v) + static_cast<int64_t>(head) * v_count, v_count,
                       p.k_row, 0, v);
   const int64_t first_query = static_cast<int64_t>(head) * p.queries;
-  for (int c = lane; c < p.depth; c += kWarp) {
-    Rows<kRows> scaled;
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const int64_t query = first_query + min(first + r, p.queries - 1);
-      scaled[r] = Widen<float>(static_cast<const T*>(p.q)[query * p.depth + c]) * p.scale;
-    }
-    q[c] = scaled;
-  }
+  LoadQueries<T>(p, first_query, first, lane, q);
   __syncthreads();
   if (first >= p.queries) return;
 
   const int64_t mask_before = p.mask == nullptr ? 0 : MaskBefore(p, head);
   const Rows<kRows> largest = Score<T, kRows>(p, q, k, mask_before, first, lane, scores);
-  Rows<kRows> sum = Filled<kRows>(0);
-  for (int key = lane; key < p.keys; key += kWarp) {
-    Rows<kRows> weight = scores[key];
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      weight[r] = __expf(weight[r] - largest[r]);
-      sum[r] += weight[r];
-    }
-    scores[key] = weight;
-  }
-  AddLanes<kRows>(sum, 1);
+  const Rows<kRows> sum = WeighKeys<kRows>(p.keys, largest, lane, scores);
   __syncwarp();
 
   // Where y has fewer columns than a warp lanes, these share the keys.

@@ -1,4 +1,4 @@
-// Parameters and launch of attention.cu.
+// Attention of one head: parameters and launch of attention.cu.
 #pragma once
 
 #include <cstdint>

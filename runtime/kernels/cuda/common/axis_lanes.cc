@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 
 namespace onnx_cudnn {
@@ -58,6 +59,14 @@ absl::StatusOr<AxisLanes> LanesAround(const KernelOperand& operand, int64_t axis
   return absl::UnimplementedError(absl::StrFormat("axis %d of %s has more than %d elements", axis,
                                                   ToString(absl::MakeConstSpan(dims)),
                                                   kLongestRow));
+}
+
+absl::StatusOr<AxisOperands> OperandsAlongAxis(Operands& operands, const KernelRequest& request) {
+  const Node& node = request.unit.node();
+  const KernelOperand y = operands.Of(node.output(0));
+  const int64_t axis = NormalizedAxis(node.attrs().Int("axis", -1), node.input(0).rank());
+  ASSIGN_OR_RETURN(const AxisLanes lanes, LanesAround(y, axis));
+  return AxisOperands{OperandIn(operands, request, node.input(0), y.format), y, lanes};
 }
 
 PlaneLanes PlanesOf(const KernelOperand& operand) {

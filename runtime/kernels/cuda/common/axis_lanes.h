@@ -16,6 +16,13 @@ KernelOperand OperandIn(Operands& operands, const KernelRequest& request, const 
 // Unimplemented for rows of more than kLongestRow elements.
 absl::StatusOr<AxisLanes> LanesAround(const KernelOperand& operand, int64_t axis);
 
+// Those of a Node from its input 0 to its output 0 along its `axis`, by default the last one.
+struct AxisOperands {
+  KernelOperand x, y;
+  AxisLanes lanes;
+};
+absl::StatusOr<AxisOperands> OperandsAlongAxis(Operands& operands, const KernelRequest& request);
+
 // Of an operand of rank 1 or more: dim 0 counts images, dim 1 channels.
 PlaneLanes PlanesOf(const KernelOperand& operand);
 

@@ -135,6 +135,18 @@ class RowSlice {
   int first_, step_, extent_, pitch_;
 };
 
+// Loads the rows of a thread, each from element `from` on.
+template <typename T, int kCount, bool kWhole, int kRows>
+__device__ __forceinline__ void LoadRows(const RowShape& shape, const RowThread& thread,
+                                         const void* x, int from, T outside,
+                                         RowSlice<T, kCount, kWhole> (&slices)[kRows]) {
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    slices[r].Load(shape, static_cast<const T*>(x), thread.first + r * thread.step, thread.lane,
+                   from, outside);
+  }
+}
+
 // The value of the lane whose number differs by `mask`. S consists of whole 32-bit words.
 template <typename S>
 __device__ __forceinline__ S Exchange(S s, int mask) {

@@ -21,15 +21,21 @@ struct PixelShare {
   }
 };
 
+// The lane's next kLoads pixels, as far as there are any.
+template <int kLoads>
+__device__ __forceinline__ void LoadPixels(const PixelShare& share, uint4 (&read)[kLoads]) {
+#pragma unroll
+  for (int u = 0; u < kLoads; ++u) {
+    if (u * share.step < share.left) read[u] = __ldcg(share.x + u * share.stride);
+  }
+}
+
 // kLoads at once.
 template <typename T, int kLoads>
 __device__ __forceinline__ void AddPixels(PixelShare share, float (&sums)[kPixelLanes]) {
   for (; share.left > 0; share.left -= kLoads * share.step, share.x += kLoads * share.stride) {
     uint4 read[kLoads];
-#pragma unroll
-    for (int u = 0; u < kLoads; ++u) {
-      if (u * share.step < share.left) read[u] = __ldcg(share.x + u * share.stride);
-    }
+    LoadPixels(share, read);
 #pragma unroll
     for (int u = 0; u < kLoads; ++u) {
       if (u * share.step >= share.left) break;

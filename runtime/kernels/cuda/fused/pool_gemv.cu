@@ -1,5 +1,5 @@
-// A global average pooling and a product of few rows. A cluster has all channels of some columns, a
-// block of it a share of the channels. In order:
+// A global average pooling and a product of few rows. A cluster has all channels of some columns,
+// each of its blocks a part of the channels. In order:
 //   the next launch may start
 //   the block's weights are on their way into registers, the cluster's barriers stand
 //   the launch before is over: a warp sums pixels of one image, a lane 8 channels
@@ -38,18 +38,140 @@ constexpr int kFewLoads = 4, kManyLoads = 8;
 
 #if __CUDA_ARCH__ >= 900
 
+// What a block has in shared memory.
+struct Shared {
+  float4 partial[kPoolGemvWarps][2 * kMostVectors];  // sums: first halves, second ones
+  Words pooled[kMostImages][kPooledRow];
+  float4 received[kReceived][kMostImages / 2];
+};
+
+// A warp's part of the product. Rows `group` and `group` + 8 are two neighbouring columns of y,
+// depth is channels 8 · `four` and up of each 32.
+struct ProductPlace {
+  int rank, part, tile, group, four;
+
+  __device__ __forceinline__ ProductPlace(const Parameters& p, int warp, int lane)
+      : rank(static_cast<int>(blockIdx.x) % kPoolGemvBlocks),
+        part(warp & ((1 << p.log_parts) - 1)),
+        tile(warp >> p.log_parts),
+        group(lane / 4),
+        four(lane % 4) {}
+  __device__ __forceinline__ int VectorOf(int half) const {  // of the block's
+    return (part << kPoolGemvLogVectors) + half * 4 + four;
+  }
+};
+
+// Columns behind the last one are that one again.
+__device__ __forceinline__ void LoadWeights(const Parameters& p, const ProductPlace& place,
+                                            int first_column, int first_vector, int vectors,
+                                            Words (&weights)[2][2]) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int column =
+        min(first_column + place.tile * kPoolGemvTile + 2 * place.group + i, p.columns - 1);
+    const Words* w = static_cast<const Words*>(p.w) + static_cast<int64_t>(column) * p.vectors;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int vector = place.VectorOf(h);
+      if (vector < vectors) weights[i][h] = LoadWords(w + first_vector + vector);
+    }
+  }
+}
+
+// Averages over the warps of an image: a thread has one channel, of as many images as there are
+// threads for.
+template <typename T>
+__device__ __forceinline__ void AverageImages(const Parameters& p, int log_vectors,
+                                              Shared& shared) {
+  const int thread = static_cast<int>(threadIdx.x), warps = static_cast<int>(p.warps.divisor);
+  const int log_channels = log_vectors + kLogVector, at = thread & ((1 << log_channels) - 1);
+  for (int i = thread >> log_channels; i < p.images; i += kThreads >> log_channels) {
+    float sum = 0;
+#pragma unroll 8
+    for (int w = 0; w < warps; ++w) {
+      sum += reinterpret_cast<const float*>(shared.partial[i * warps + w])[at];
+    }
+    const int half = at >> (log_vectors + 2), of_half = at / 4 & ((1 << log_vectors) - 1);
+    T* to = reinterpret_cast<T*>(&shared.pooled[i][of_half]) + half * 4 + at % 4;
+    *to = Narrow<T>(sum / static_cast<float>(p.pixels));
+  }
+}
+
+// Multiplies and sends the sums to the block that owns the columns. Images behind the last one are
+// that one again.
+template <typename T>
+__device__ __forceinline__ void SendProducts(const Parameters& p, const ProductPlace& place,
+                                             const Words (&weights)[2][2], int log_pairs,
+                                             uint32_t came, Shared& shared) {
+  float sums[2][4] = {};
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const Words averages = shared.pooled[min(place.group, p.images - 1)][place.VectorOf(h)];
+    const Words &even = weights[0][h], &odd = weights[1][h];
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+      Multiply(T{}, sums[h], {even[i], odd[i], even[i + 1], odd[i + 1]}, averages[i],
+               averages[i + 1]);
+    }
+  }
+  if (2 * place.four >= p.images) return;
+  const int pair = place.tile * (kPoolGemvTile / 2) + place.group, owner = pair >> log_pairs;
+  const int sender = (place.rank << p.log_parts) + place.part;
+  const float4* to =
+      &shared.received[(sender << log_pairs) + (pair & ((1 << log_pairs) - 1))][place.four];
+  Send(AddressIn(SharedAddress(to), owner), AddressIn(came, owner),
+       make_float4(sums[0][0] + sums[1][0], sums[0][1] + sums[1][1], sums[0][2] + sums[1][2],
+                   sums[0][3] + sums[1][3]));
+}
+
+// The sums of a lane's pixels, and where they are.
+struct OwnPixels {
+  PixelShare share;
+  int vector;  // of the block's
+
+  // Where a warp has more lanes than the block vectors, they share the pixels.
+  __device__ __forceinline__ OwnPixels(const Parameters& p, int log_vectors, int first_vector,
+                                       int vectors, int warp, int lane) {
+    const int log_sharers = kLogWarp - log_vectors;
+    vector = lane & ((1 << log_vectors) - 1);
+    uint32_t image = warp;
+    const int warp_of_image = static_cast<int>(p.warps.Split(image));
+    const int first_pixel = (warp_of_image << log_sharers) + (lane >> log_vectors);
+    const bool has_pixels = image < p.images && vector < vectors;
+    share.x = static_cast<const uint4*>(p.x) + first_vector + vector +
+              (static_cast<int>(image) * p.pixels + first_pixel) * p.vectors;
+    share.step = static_cast<int>(p.warps.divisor << log_sharers);
+    share.left = has_pixels ? p.pixels - first_pixel : 0;
+    share.stride = share.step * p.vectors;
+    share.Settle();
+  }
+
+  // Into `partial`, for the warp.
+  template <typename T, int kLoads>
+  __device__ __forceinline__ void Sum(int log_vectors, int lane, float4* partial) const {
+    const int most_vectors = 1 << log_vectors;
+    float s[kPixelLanes] = {};
+    AddPixels<T, kLoads>(share, s);
+    for (int other = most_vectors; other < kWarp; other *= 2) {
+#pragma unroll
+      for (float& sum : s) sum += __shfl_xor_sync(~0U, sum, other);
+    }
+    if (lane >= most_vectors) return;
+    partial[vector] = make_float4(s[0], s[1], s[2], s[3]);
+    partial[most_vectors + vector] = make_float4(s[4], s[5], s[6], s[7]);
+  }
+};
+
 template <typename T, int kLoads>
 __device__ __forceinline__ void Run(const Parameters& p) {
-  __shared__ float4 partial[kPoolGemvWarps][2 * kMostVectors];  // sums: first halves, second ones
-  __shared__ Words pooled[kMostImages][kPooledRow];
-  __shared__ float4 received[kReceived][kMostImages / 2];
+  __shared__ Shared shared;
   __shared__ __align__(8) uint64_t barrier;
   const uint32_t sums_came = SharedAddress(&barrier);
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
-  const int rank = static_cast<int>(blockIdx.x) % kPoolGemvBlocks;
+  const ProductPlace place(p, warp, lane);
   const int cluster = static_cast<int>(blockIdx.x) / kPoolGemvBlocks;
   const int first_column = cluster * PoolGemvColumns(p.log_parts);
-  const int first_vector = rank * p.share;
+  const int first_vector = place.rank * p.share;
   const int vectors = min(p.share, p.vectors - first_vector);  // of this block, or fewer than none
 
   LetNextStart(p.next_uses_pdl);
@@ -59,99 +181,28 @@ __device__ __forceinline__ void Run(const Parameters& p) {
     BarrierExpect(sums_came, kReceived * ((p.images + 1) / 2) * static_cast<int>(sizeof(float4)));
   }
   ClusterArrive();
-
-  // Of a product: rows `group` and `group` + 8 are two neighbouring columns of y, depth is channels
-  // 8 · `four` and up of each 32. Columns behind the last one are that one again.
-  const int part = warp & ((1 << p.log_parts) - 1), tile = warp >> p.log_parts;
-  const int group = lane / 4, four = lane % 4;
   Words weights[2][2] = {};
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int column = min(first_column + tile * kPoolGemvTile + 2 * group + i, p.columns - 1);
-    const Words* w = static_cast<const Words*>(p.w) + static_cast<int64_t>(column) * p.vectors;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int vector = (part << kPoolGemvLogVectors) + h * 4 + four;
-      if (vector < vectors) weights[i][h] = LoadWords(w + first_vector + vector);
-    }
-  }
+  LoadWeights(p, place, first_column, first_vector, vectors, weights);
 
   // Its result: a column of those that the block owns, of one image.
   const int log_pairs = kLogPairs - p.log_parts, pairs = 1 << log_pairs;
   const int own_column = thread & (2 * pairs - 1), own_image = thread >> (log_pairs + 1);
-  const int column = first_column + rank * 2 * pairs + own_column;
+  const int column = first_column + place.rank * 2 * pairs + own_column;
   const bool has_result = own_image < p.images && column < p.columns;
   T bias{};  // widened where it is used, so that nothing waits for it here
   if (has_result && p.epilogue.bias != nullptr) {
     bias = static_cast<const T*>(p.epilogue.bias)[column];
   }
-
-  // Its sums of pixels. Where a warp has more lanes than the block vectors, they share the pixels.
-  const int log_vectors = kPoolGemvLogVectors + p.log_parts, most_vectors = 1 << log_vectors;
-  const int vector = lane & (most_vectors - 1), log_sharers = kLogWarp - log_vectors;
-  uint32_t image = warp;
-  const int warp_of_image = static_cast<int>(p.warps.Split(image));
-  const int first_pixel = (warp_of_image << log_sharers) + (lane >> log_vectors);
-  const bool has_pixels = image < p.images && vector < vectors;
-  PixelShare share;
-  share.x = static_cast<const uint4*>(p.x) + first_vector + vector +
-            (static_cast<int>(image) * p.pixels + first_pixel) * p.vectors;
-  share.step = static_cast<int>(p.warps.divisor << log_sharers);
-  share.left = has_pixels ? p.pixels - first_pixel : 0;
-  share.stride = share.step * p.vectors;
-  share.Settle();
+  const int log_vectors = kPoolGemvLogVectors + p.log_parts;
+  const OwnPixels own(p, log_vectors, first_vector, vectors, warp, lane);
   ClusterWait();
   WaitForLaunchBefore();
 
-  float pixel_sums[kPixelLanes] = {};
-  AddPixels<T, kLoads>(share, pixel_sums);
-  for (int other = most_vectors; other < kWarp; other *= 2) {
-#pragma unroll
-    for (float& sum : pixel_sums) sum += __shfl_xor_sync(~0U, sum, other);
-  }
-  if (lane < most_vectors) {
-    const float* s = pixel_sums;
-    partial[warp][vector] = make_float4(s[0], s[1], s[2], s[3]);
-    partial[warp][most_vectors + vector] = make_float4(s[4], s[5], s[6], s[7]);
-  }
+  own.Sum<T, kLoads>(log_vectors, lane, shared.partial[warp]);
   __syncthreads();
-
-  // A thread averages one channel, of as many images as there are threads for.
-  const int log_channels = log_vectors + kLogVector, at = thread & ((1 << log_channels) - 1);
-  const int warps = static_cast<int>(p.warps.divisor);
-  for (int i = thread >> log_channels; i < p.images; i += kThreads >> log_channels) {
-    float sum = 0;
-#pragma unroll 8
-    for (int w = 0; w < warps; ++w) {
-      sum += reinterpret_cast<const float*>(partial[i * warps + w])[at];
-    }
-    const int half = at >> (log_vectors + 2), of_half = at / 4 & (most_vectors - 1);
-    T* to = reinterpret_cast<T*>(&pooled[i][of_half]) + half * 4 + at % 4;
-    *to = Narrow<T>(sum / static_cast<float>(p.pixels));
-  }
+  AverageImages<T>(p, log_vectors, shared);
   __syncthreads();
-
-  // Images behind the last one are that one again.
-  float sums[2][4] = {};
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int of_part = (part << kPoolGemvLogVectors) + h * 4 + four;
-    const Words averages = pooled[min(group, p.images - 1)][of_part];
-    const Words &even = weights[0][h], &odd = weights[1][h];
-#pragma unroll
-    for (int i = 0; i < 4; i += 2) {
-      Multiply(T{}, sums[h], {even[i], odd[i], even[i + 1], odd[i + 1]}, averages[i],
-               averages[i + 1]);
-    }
-  }
-  if (2 * four < p.images) {
-    const int pair = tile * (kPoolGemvTile / 2) + group, owner = pair >> log_pairs;
-    const int sender = (rank << p.log_parts) + part;
-    const float4* to = &received[(sender << log_pairs) + (pair & (pairs - 1))][four];
-    Send(AddressIn(SharedAddress(to), owner), AddressIn(sums_came, owner),
-         make_float4(sums[0][0] + sums[1][0], sums[0][1] + sums[1][1], sums[0][2] + sums[1][2],
-                     sums[0][3] + sums[1][3]));
-  }
+  SendProducts<T>(p, place, weights, log_pairs, sums_came, shared);
 
   if (own_image >= p.images) return;
   ClusterBarrierWait(sums_came, 0);  // without a result too: others write here until then
@@ -159,7 +210,7 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   float sum = 0;
 #pragma unroll 8
   for (int slot = own_column / 2; slot < kReceived; slot += pairs) {
-    const auto* four_sums = reinterpret_cast<const float*>(&received[slot][own_image / 2]);
+    const auto* four_sums = reinterpret_cast<const float*>(&shared.received[slot][own_image / 2]);
     sum += four_sums[own_column % 2 * 2 + own_image % 2];
   }
   Store<T>(p.epilogue, static_cast<int64_t>(own_image) * p.columns + column, sum,

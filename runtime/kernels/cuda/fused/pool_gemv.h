@@ -1,4 +1,4 @@
-// Parameters and launch of pool_gemv.cu.
+// A global average pooling and the product behind it: parameters and launch of pool_gemv.cu.
 #pragma once
 
 #include "runtime/kernels/cuda/common/fast_divide.cuh"

@@ -1,4 +1,4 @@
-// Squeeze and excitation. A cluster has an image, a block of it a share of the pixels, of the
+// Squeeze and excitation. A cluster has an image, each of its blocks a part of the pixels, of the
 // hidden channels and of the gates. In order:
 //   the next launch may start
 //   weights are on their way into registers, the cluster's barriers stand
@@ -117,10 +117,7 @@ __device__ __forceinline__ void MultiplyPixels(PixelShare share, uint4* y,
                                                const float (&by)[kPixelLanes]) {
   while (share.left > 0) {
     uint4 read[kLoads];
-#pragma unroll
-    for (int u = 0; u < kLoads; ++u) {
-      if (u * share.step < share.left) read[u] = __ldcg(share.x + u * share.stride);
-    }
+    LoadPixels(share, read);
 #pragma unroll
     for (int u = 0; u < kLoads; ++u) {
       if (u * share.step >= share.left) break;
@@ -138,34 +135,125 @@ __device__ __forceinline__ void MultiplyPixels(PixelShare share, uint4* y,
   }
 }
 
+// What a block has in shared memory; quads: fours of all channels.
+struct Shared {
+  float4* partial;   // [thread, kQuads]: sums of its pixels
+  float4* received;  // [block, quads]: sums of its pixels
+  float4 *means, *hidden, *gates;
+
+  __device__ __forceinline__ Shared(float4* first, int quads, int hidden_quads)
+      : partial(first),
+        received(partial + kQuads * kThreads),
+        means(received + kBlocks * quads),
+        hidden(means + quads),
+        gates(hidden + hidden_quads) {}
+};
+
+// Barriers: what all blocks send to this one has come.
+struct Came {
+  uint32_t sums, hidden, gates;
+
+  template <bool kMultiplies>
+  __device__ __forceinline__ void Init(int quads, int hidden_quads) const {
+    BarrierInit(sums, 1);
+    BarrierInit(hidden, 1);
+    BarrierInit(gates, 1);
+    BarrierInitFence();
+    BarrierExpect(sums, kBlocks * quads * kQuadBytes);
+    BarrierExpect(hidden, hidden_quads * kQuadBytes);
+    if (kMultiplies) BarrierExpect(gates, quads * kQuadBytes);
+  }
+};
+
+// Sums of the block's pixels, of what each thread summed, into all blocks.
+__device__ __forceinline__ void SendPixelSums(const Parameters& p, const Shared& shared,
+                                              const float (&s)[kPixelLanes], int quads, int rank,
+                                              uint32_t came) {
+  const int thread = static_cast<int>(threadIdx.x);
+  shared.partial[kQuads * thread] = make_float4(s[0], s[1], s[2], s[3]);
+  shared.partial[kQuads * thread + 1] = make_float4(s[4], s[5], s[6], s[7]);
+  __syncthreads();
+  if (thread >= quads) return;
+  float4 sum = shared.partial[thread];
+#pragma unroll 8
+  for (int r = 1; r < p.rows; ++r) Add(sum, shared.partial[r * quads + thread]);
+  const uint32_t to = SharedAddress(shared.received + rank * quads + thread);
+  for (int block = 0; block < kBlocks; ++block) {
+    Send(AddressIn(to, block), AddressIn(came, block), sum);
+  }
+}
+
+// Averages of all blocks' pixels.
+template <typename T>
+__device__ __forceinline__ void MakeMeans(const Parameters& p, const Shared& shared, int quads) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < quads) {
+    float4 sum = shared.received[thread];
+#pragma unroll
+    for (int block = 1; block < kBlocks; ++block) Add(sum, shared.received[block * quads + thread]);
+    const float pixels = static_cast<float>(p.pixels);
+    shared.means[thread] = make_float4(Rounded<T>(sum.x / pixels), Rounded<T>(sum.y / pixels),
+                                       Rounded<T>(sum.z / pixels), Rounded<T>(sum.w / pixels));
+  }
+  __syncthreads();
+}
+
+// The pixels of a thread: a vector of every p.rows-th one of the block's.
+struct OwnPixels {
+  PixelShare share;
+  int vector;
+  int64_t at;  // the first one's vector, of all
+
+  __device__ __forceinline__ OwnPixels(const Parameters& p, int64_t image, int rank, int vectors) {
+    uint32_t first_row = threadIdx.x;
+    vector = static_cast<int>(p.vectors.Split(first_row));
+    const int first = rank * p.share + static_cast<int>(first_row);
+    const int end = min((rank + 1) * p.share, p.pixels);
+    at = (image * p.pixels + first) * vectors + vector;
+    share.x = static_cast<const uint4*>(p.x) + at;
+    share.step = p.rows;
+    share.left = static_cast<int>(first_row) < p.rows ? end - first : 0;
+    share.stride = p.rows * vectors;
+    share.Settle();
+  }
+};
+
+// The gates of the warp's rows from `quad` on, into all blocks; or into y, from `first` on.
+//   excite  the first row
+template <typename T, bool kMultiplies>
+__device__ __forceinline__ void MakeGates(const Parameters& p, const Shared& shared,
+                                          Row<T, kExciteAhead>& excite, int quad, int quads,
+                                          int lane, uint32_t came, int64_t first) {
+  const int part = lane % kRowLanes;
+  for (int q = quad; q < quads; q += kWarps * kBlocks) {
+    const int channel = q * kRows + lane / kRowLanes;
+    if (q != quad) {
+      excite = LoadRow<T, kExciteAhead>(p.excite, p.excite_bias, channel, p.hidden_vectors, part);
+    }
+    const float gate = Activated<T>(p.gate, Product(excite, shared.hidden, part));
+    if constexpr (kMultiplies) {
+      SendRows(shared.gates + q, came, gate, lane);
+    } else if (part == 0) {
+      static_cast<T*>(p.y)[first + channel] = Narrow<T>(gate);
+    }
+  }
+}
+
 template <typename T, bool kMultiplies>
 __device__ __forceinline__ void Run(const Parameters& p) {
-  extern __shared__ float4 shared[];
+  extern __shared__ float4 dynamic[];
   __shared__ __align__(8) uint64_t barriers[3];
   const int vectors = static_cast<int>(p.vectors.divisor), quads = kQuads * vectors;
   const int hidden_quads = kQuads * p.hidden_vectors;
-  float4* const partial = shared;                        // [thread, kQuads]: sums of its pixels
-  float4* const received = partial + kQuads * kThreads;  // [block, quads]: sums of its pixels
-  float4* const means = received + kBlocks * quads;
-  float4* const hidden = means + quads;
-  float4* const gates = hidden + hidden_quads;
-  const uint32_t sums_came = SharedAddress(&barriers[0]);
-  const uint32_t hidden_came = SharedAddress(&barriers[1]);
-  const uint32_t gates_came = SharedAddress(&barriers[2]);
+  const Shared shared(dynamic, quads, hidden_quads);
+  const Came came = {SharedAddress(&barriers[0]), SharedAddress(&barriers[1]),
+                     SharedAddress(&barriers[2])};
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
   const int rank = static_cast<int>(blockIdx.x) % kBlocks;
   const int64_t image = static_cast<int>(blockIdx.x) / kBlocks;
 
   LetNextStart(p.next_uses_pdl);
-  if (thread == 0) {
-    BarrierInit(sums_came, 1);
-    BarrierInit(hidden_came, 1);
-    BarrierInit(gates_came, 1);
-    BarrierInitFence();
-    BarrierExpect(sums_came, kBlocks * quads * kQuadBytes);
-    BarrierExpect(hidden_came, hidden_quads * kQuadBytes);
-    if (kMultiplies) BarrierExpect(gates_came, quads * kQuadBytes);
-  }
+  if (thread == 0) came.Init<kMultiplies>(quads, hidden_quads);
   ClusterArrive();
 
   // Its rows of both weights: all of those of `squeeze`, the first of those of `excite`. Hidden
@@ -181,74 +269,31 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   if (quad < quads) {
     excite = LoadRow<T, kExciteAhead>(p.excite, p.excite_bias, row, p.hidden_vectors, part);
   }
-
-  // Its pixels: a vector of every p.rows-th one of the block's.
-  uint32_t first_row = thread;
-  const int vector = static_cast<int>(p.vectors.Split(first_row));
-  const int first = rank * p.share + static_cast<int>(first_row);
-  const int end = min((rank + 1) * p.share, p.pixels);
-  const int64_t at = (image * p.pixels + first) * vectors + vector;
-  PixelShare share;
-  share.x = static_cast<const uint4*>(p.x) + at;
-  share.step = p.rows;
-  share.left = static_cast<int>(first_row) < p.rows ? end - first : 0;
-  share.stride = p.rows * vectors;
-  share.Settle();
+  const OwnPixels own(p, image, rank, vectors);
   ClusterWait();
   WaitForLaunchBefore();
 
   float pixel_sums[kPixelLanes] = {};
-  AddPixels<T, kLoads>(share, pixel_sums);
-  const float* s = pixel_sums;
-  partial[kQuads * thread] = make_float4(s[0], s[1], s[2], s[3]);
-  partial[kQuads * thread + 1] = make_float4(s[4], s[5], s[6], s[7]);
-  __syncthreads();
-  if (thread < quads) {
-    float4 sum = partial[thread];
-#pragma unroll 8
-    for (int r = 1; r < p.rows; ++r) Add(sum, partial[r * quads + thread]);
-    const uint32_t to = SharedAddress(received + rank * quads + thread);
-    for (int block = 0; block < kBlocks; ++block) {
-      Send(AddressIn(to, block), AddressIn(sums_came, block), sum);
-    }
-  }
-
-  ClusterBarrierWait(sums_came, 0);
-  if (thread < quads) {
-    float4 sum = received[thread];
-#pragma unroll
-    for (int block = 1; block < kBlocks; ++block) Add(sum, received[block * quads + thread]);
-    const float pixels = static_cast<float>(p.pixels);
-    means[thread] = make_float4(Rounded<T>(sum.x / pixels), Rounded<T>(sum.y / pixels),
-                                Rounded<T>(sum.z / pixels), Rounded<T>(sum.w / pixels));
-  }
-  __syncthreads();
-
+  AddPixels<T, kLoads>(own.share, pixel_sums);
+  SendPixelSums(p, shared, pixel_sums, quads, rank, came.sums);
+  ClusterBarrierWait(came.sums, 0);
+  MakeMeans<T>(p, shared, quads);
   if (quad < hidden_quads) {
-    const float product = Product(squeeze, means, part);
+    const float product = Product(squeeze, shared.means, part);
     const float number = row < p.hidden ? Activated<T>(p.activation, product) : 0.0F;
-    SendRows(hidden + quad, hidden_came, number, lane);
+    SendRows(shared.hidden + quad, came.hidden, number, lane);
   }
 
-  ClusterBarrierWait(hidden_came, 0);
-  for (int q = quad; q < quads; q += kWarps * kBlocks) {
-    const int channel = q * kRows + lane / kRowLanes;
-    if (q != quad) {
-      excite = LoadRow<T, kExciteAhead>(p.excite, p.excite_bias, channel, p.hidden_vectors, part);
-    }
-    const float gate = Activated<T>(p.gate, Product(excite, hidden, part));
-    if constexpr (kMultiplies) {
-      SendRows(gates + q, gates_came, gate, lane);
-    } else if (part == 0) {
-      static_cast<T*>(p.y)[image * vectors * kPixelLanes + channel] = Narrow<T>(gate);
-    }
-  }
+  ClusterBarrierWait(came.hidden, 0);
+  MakeGates<T, kMultiplies>(p, shared, excite, quad, quads, lane, came.gates,
+                            image * vectors * kPixelLanes);
 
   if constexpr (kMultiplies) {
-    ClusterBarrierWait(gates_came, 0);
-    const float4 low = gates[kQuads * vector], high = gates[kQuads * vector + 1];
+    ClusterBarrierWait(came.gates, 0);
+    const float4* gates = shared.gates + kQuads * own.vector;
+    const float4 low = gates[0], high = gates[1];
     const float by[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-    MultiplyPixels<T>(share, static_cast<uint4*>(p.y) + at, by);
+    MultiplyPixels<T>(own.share, static_cast<uint4*>(p.y) + own.at, by);
   }
 }
 

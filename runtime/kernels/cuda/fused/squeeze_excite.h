@@ -1,4 +1,4 @@
-// Parameters and launch of squeeze_excite.cu.
+// Squeeze and excitation: parameters and launch of squeeze_excite.cu.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 // plane A of four positions (2 steps of 16), of the others A of four positions and B of two (3
 // steps).
 //
-// A turn is two rows of the convolution.
+// The two rows of the convolution that make a pooled one are multiplied in one slot.
 #include "runtime/kernels/cuda/fused/stem_pool.cuh"
 
 namespace onnx_cudnn {
@@ -16,7 +16,8 @@ struct HalvesLayout {
   static constexpr int kRing = 8;
   static constexpr int kPlaneB = kPlane;  // behind plane A
   static constexpr int kPair = kPlaneB + 2048;
-  static constexpr int kStage = kPooledColumns * 128;
+  static constexpr int kBoxes = 1;
+  static constexpr int kSlots = 1;
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -102,9 +103,8 @@ __device__ __forceinline__ void MaxInto(uint32_t (&to)[kPooledPart][2],
   }
 }
 
-// A pooled row, channels innermost, into shared memory (128-byte swizzle) and out.
-__device__ __forceinline__ void StoreRow(const StemPoolParameters& p, uint32_t stage, int thread,
-                                         int sync_name, int row,
+// A pooled row, channels innermost, into shared memory (128-byte swizzle).
+__device__ __forceinline__ void StoreRow(uint32_t stage, int thread,
                                          const uint32_t (&pooled)[kPooledPart][2]) {
   const int lane = thread & 31, warp = thread >> 5;
   const int i = lane & 7, m = lane >> 3, unit = warp * 2 + (m & 1);
@@ -124,11 +124,52 @@ __device__ __forceinline__ void StoreRow(const StemPoolParameters& p, uint32_t s
                    : "memory");
     }
   }
-  SharedFence();
-  if (thread == 0) StoresHaveRead();  // of the other stage, before anybody writes it again
-  NamedSync(sync_name, 128);
-  if (thread == 0) StoreBox(p.pooled, stage, 0, row * kPooledColumns);
 }
+
+template <typename T>
+class HalvesPool {
+ public:
+  __device__ __forceinline__ HalvesPool(const StemPoolParameters& p, int thread)
+      : filters_(p, thread), thread_(thread), lane_(thread & 31) {}
+
+  template <typename Order>
+  __device__ __forceinline__ void FirstRow(Order& order, uint32_t ring, int pair) {
+    order.Wait();
+    ConvRow<T>(lower_, filters_.weights, ring, pair);
+    order.Arrive();
+    WgmmaWait<0>(lower_);
+    PoolRow<T>(lower_, filters_.bias, lane_, carry_);
+  }
+
+  __device__ __forceinline__ void SkipFirstRow() {
+#pragma unroll
+    for (int q = 0; q < kPooledPart; ++q) carry_[q][0] = carry_[q][1] = 0;
+  }
+
+  template <typename Order, typename Stream>
+  __device__ __forceinline__ void TwoRows(Order& order, const Stream& stream, int step,
+                                          uint32_t stage) {
+    uint32_t pooled[kPooledPart][2];
+    order.Wait();
+    ConvRow<T>(upper_, filters_.weights, stream.ring, 2 * step + 1);
+    ConvRow<T>(lower_, filters_.weights, stream.ring, 2 * step + 2);
+    order.Arrive();
+    WgmmaWait<1>(upper_);
+    PoolRow<T>(upper_, filters_.bias, lane_, pooled);
+    MaxInto<T>(pooled, carry_);
+    WgmmaWait<0>(lower_);
+    stream.Release(step, lane_);
+    PoolRow<T>(lower_, filters_.bias, lane_, carry_);
+    MaxInto<T>(pooled, carry_);
+    StoreRow(stage, thread_, pooled);
+  }
+
+ private:
+  const Filters<kStemSteps> filters_;
+  const int thread_, lane_;
+  float upper_[kSums], lower_[kSums];  // rows 2y and 2y + 1 of the convolution
+  uint32_t carry_[kPooledPart][2];     // the last row, pooled along x
+};
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
@@ -138,6 +179,7 @@ struct Halves : HalvesLayout {
   using Raw = RawT;
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using Pool = HalvesPool<T>;
 
   __device__ __forceinline__ static void FillPair(const Columns& columns, uint32_t from,
                                                   uint32_t to) {
@@ -167,61 +209,6 @@ struct Halves : HalvesLayout {
       last[3] = TwoPixels<T, Raw>(b + 2 * Rows::kChannel);
     }
     StoreWords(to + 256, last[0], last[1], last[2], last[3]);
-  }
-
-  template <int kStream>
-  __device__ __forceinline__ static void MultiplyAndPool(const StemPoolParameters& p,
-                                                         uint32_t barriers, uint32_t shared) {
-    constexpr int kStoreName = 1 + kStream;
-    const int thread = threadIdx.x & 127, lane = thread & 31, warp = thread >> 5;
-    const Stream<Halves> stream(barriers, shared, kStream, p.rows);
-    const Stream<Halves> other(barriers, shared, 1 - kStream, p.rows);
-    const int first = __shfl_sync(~0u, stream.first, 0), last = __shfl_sync(~0u, stream.last, 0);
-    uint4 weights[kStemSteps];
-#pragma unroll
-    for (int k = 0; k < kStemSteps; ++k) {
-      weights[k] = static_cast<const uint4*>(p.weights)[k * 128 + thread];
-    }
-    const int channel = warp * 16 + (lane >> 2);
-    const float bias[2] = {p.bias[channel], p.bias[channel + 8]};
-    float upper[kSums], lower[kSums];  // rows 2y and 2y + 1 of the convolution
-    uint32_t pooled[kPooledPart][2], carry[kPooledPart][2];
-    int step = 0, stored = 0;
-    Turns<kStream> turns;
-    for (int row = first; row < last;) {
-      const Run run(row, last, p.image_rows);
-      stream.WaitFull(step);
-      stream.WaitFull(step + 1);
-      turns.Take();
-      ConvRow<T>(lower, weights, stream.ring, 2 * step);
-      turns.Pass();
-      WgmmaWait<0>(lower);
-      PoolRow<T>(lower, bias, lane, carry);
-      if (run.begin == 0) {  // the row before is none of the image's
-#pragma unroll
-        for (int q = 0; q < kPooledPart; ++q) carry[q][0] = carry[q][1] = 0;
-      }
-      for (int y = run.begin; y < run.end; ++y, ++row, ++step) {
-        stream.WaitFull(step + 2);
-        turns.Take();
-        ConvRow<T>(upper, weights, stream.ring, 2 * step + 1);
-        ConvRow<T>(lower, weights, stream.ring, 2 * step + 2);
-        turns.Pass();
-        WgmmaWait<1>(upper);
-        PoolRow<T>(upper, bias, lane, pooled);
-        MaxInto<T>(pooled, carry);
-        WgmmaWait<0>(lower);
-        stream.Release(step, lane);
-        PoolRow<T>(lower, bias, lane, carry);
-        MaxInto<T>(pooled, carry);
-        StoreRow(p, stream.stages + (stored++ & 1) * kStage, thread, kStoreName, row, pooled);
-      }
-      stream.Release(step, lane);
-      stream.Release(step + 1, lane);
-      step += 2;
-    }
-    turns.PassUntil(TurnsOf(other.first, other.last, p.image_rows, /*per_row=*/1));
-    if (thread == 0) StoresAreDone();
   }
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL

@@ -11,19 +11,24 @@
 // N. Column 14 i + j of the convolution is row i of core matrix j, so that one position on is 128
 // bytes on, and the pool's neighbours are other registers of the same thread but for one shuffle.
 //
-// A block is two streams, each a run of pooled rows, image after image, with a warpgroup that
-// multiplies and pools, two warps that bring rows into the planes, and a ring between them; the
-// copy engine brings raw rows. The warpgroups take turns at the tensor cores: one pools while the
-// other multiplies.
+// A block has two streams, each a run of pooled rows, image after image: a warpgroup multiplies and
+// pools, two warps bring rows into the planes of a ring, the copy engine brings raw rows to them.
+// The warpgroups alternate at the tensor cores (ping-pong): one pools while the other multiplies.
 //
 // A Form says what differs:
 //   Raw     the image's elements
 //   kRing   steps of two row pairs in a ring
 //   kPair   bytes of a row pair's planes
-//   kStage  bytes of a pooled row
+//   kBoxes  boxes of 56 pixels × 128 bytes that a pooled row has
+//   kSlots  slots at the tensor cores that a pooled row takes
 //   FillPair(columns, from, to)  what one of 64 threads brings of the raw rows of a pair
-//   MultiplyAndPool<stream>(p, barriers, shared)  the part of a warpgroup. The stream's number is a
-//       template argument, so that descriptors stay in uniform registers.
+//   Pool    the sums of a warpgroup and what it pools:
+//       FirstRow(order, ring, pair)     the row of the convolution before a run, from row pair
+//       `pair`
+//           of the ring on
+//       SkipFirstRow()                  that row is none of the image's
+//       TwoRows(order, stream, step, stage)  the next two rows, which make a pooled one in `stage`;
+//           releases `step` of the ring
 #pragma once
 
 #include "runtime/kernels/cuda/common/copy_engine.cuh"
@@ -50,8 +55,11 @@ struct RawRows {
 };
 
 // Two stages a stream, the rings of both streams, their raw rows.
+constexpr int kBoxBytes = kPooledColumns * 128;
 template <typename Form>
-constexpr int kRingsAt = 4 * Form::kStage;
+constexpr int kStage = Form::kBoxes* kBoxBytes;  // of a pooled row
+template <typename Form>
+constexpr int kRingsAt = 4 * kStage<Form>;
 template <typename Form>
 constexpr int kRawAt = kRingsAt<Form> + 4 * Form::kRing* Form::kPair;
 template <typename Form>
@@ -74,7 +82,7 @@ struct Stream {
     full = barriers + stream * kBarriers * 8;
     empty = full + 8 * Form::kRing;
     raw_full = empty + 8 * Form::kRing;
-    stages = shared + stream * 2 * Form::kStage;
+    stages = shared + stream * 2 * kStage<Form>;
     ring = shared + kRingsAt<Form> + stream * 2 * Form::kRing * Form::kPair;
     raw = shared + kRawAt<Form> + stream * Rows::kRing * Rows::kStep;
     const unsigned streams = gridDim.x * 2, id = blockIdx.x * 2 + stream;
@@ -214,36 +222,103 @@ __device__ __forceinline__ uint64_t Descriptor(uint32_t address, int along_k, in
          static_cast<uint64_t>(along_n >> 4) << 32;
 }
 
-// The turns of a stream at the tensor cores, of which stream 0 has the first.
+// The order in which the streams use the tensor cores: they alternate, stream 0 begins. The number
+// of the stream is a template argument, so that descriptors stay in uniform registers.
 template <int kStream>
-class Turns {
+class PingPong {
  public:
-  __device__ Turns() {
-    if (kStream == 1) Pass();
-    taken_ = 0;
+  __device__ PingPong() {
+    if (kStream == 1) NamedArrive(5, 256);
   }
-  __device__ void Take() const { NamedSync(5 + kStream, 256); }
-  __device__ void Pass() {
+  // Until the other stream has left the tensor cores.
+  __device__ void Wait() const { NamedSync(5 + kStream, 256); }
+  __device__ void Arrive() {
     NamedArrive(6 - kStream, 256);
-    ++taken_;
+    ++arrivals_;
   }
-  // Until both took as many: the other one still waits for its turns.
-  __device__ void PassUntil(int turns) {
-    while (taken_ < turns) {
-      Take();
-      Pass();
+  // The other stream waits for this one until it has arrived `arrivals` times itself.
+  __device__ void ArriveUntil(int arrivals) {
+    while (arrivals_ < arrivals) {
+      Wait();
+      Arrive();
     }
   }
 
  private:
-  int taken_ = 0;
+  int arrivals_ = 0;
 };
 
-// How often a stream takes its turn: `per_row` times a row, once more a run.
-__device__ __forceinline__ int TurnsOf(int first, int last, int image_rows, int per_row) {
-  int turns = per_row * (last - first);
-  for (int row = first; row < last; ++turns) row += Run(row, last, image_rows).rows();
-  return turns;
+// How often a stream arrives: Form::kSlots times a row, once more a run.
+template <typename Form>
+__device__ __forceinline__ int ArrivalsOf(const Stream<Form>& stream, int image_rows) {
+  int arrivals = Form::kSlots * (stream.last - stream.first);
+  for (int row = stream.first; row < stream.last; ++arrivals) {
+    row += Run(row, stream.last, image_rows).rows();
+  }
+  return arrivals;
+}
+
+// The weights and biases of a lane: channels g and g + 8 of its warp's sixteen.
+template <int kSteps>
+struct Filters {
+  uint4 weights[kSteps];
+  float bias[2];
+
+  __device__ __forceinline__ Filters(const StemPoolParameters& p, int thread) {
+#pragma unroll
+    for (int k = 0; k < kSteps; ++k) {
+      weights[k] = static_cast<const uint4*>(p.weights)[k * 128 + thread];
+    }
+    const int channel = (thread >> 5) * 16 + ((thread & 31) >> 2);
+    bias[0] = p.bias[channel];
+    bias[1] = p.bias[channel + 8];
+  }
+};
+
+// Sends a pooled row that the warpgroup has written into `stage`.
+template <typename Form>
+__device__ __forceinline__ void SendRow(const StemPoolParameters& p, uint32_t stage, int thread,
+                                        int sync_name, int row) {
+  constexpr int kBoxChannels = kStemFilters / Form::kBoxes;
+  SharedFence();
+  if (thread == 0) StoresHaveRead();  // of the other stage, before anybody writes it again
+  NamedSync(sync_name, 128);
+  if (thread != 0) return;
+#pragma unroll
+  for (int box = 0; box < Form::kBoxes; ++box) {
+    StoreBox(p.pooled, stage + box * kBoxBytes, box * kBoxChannels, row * kPooledColumns);
+  }
+}
+
+// One warpgroup.
+template <typename Form, int kStream>
+__device__ __forceinline__ void MultiplyAndPool(const StemPoolParameters& p, uint32_t barriers,
+                                                uint32_t shared) {
+  const int thread = threadIdx.x & 127, lane = thread & 31;
+  const Stream<Form> stream(barriers, shared, kStream, p.rows);
+  const Stream<Form> other(barriers, shared, 1 - kStream, p.rows);
+  const int first = __shfl_sync(~0u, stream.first, 0), last = __shfl_sync(~0u, stream.last, 0);
+  typename Form::Pool pool(p, thread);
+  int step = 0, stored = 0;
+  PingPong<kStream> order;
+  for (int row = first; row < last;) {
+    const Run run(row, last, p.image_rows);
+    stream.WaitFull(step);
+    stream.WaitFull(step + 1);
+    pool.FirstRow(order, stream.ring, 2 * step);
+    if (run.begin == 0) pool.SkipFirstRow();
+    for (int y = run.begin; y < run.end; ++y, ++row, ++step) {
+      stream.WaitFull(step + 2);
+      const uint32_t stage = stream.stages + (stored++ & 1) * kStage<Form>;
+      pool.TwoRows(order, stream, step, stage);
+      SendRow<Form>(p, stage, thread, /*sync_name=*/1 + kStream, row);
+    }
+    stream.Release(step, lane);
+    stream.Release(step + 1, lane);
+    step += 2;
+  }
+  order.ArriveUntil(ArrivalsOf(other, p.image_rows));
+  if (thread == 0) StoresAreDone();
 }
 
 template <typename Form>
@@ -281,9 +356,9 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
   if (part == 0) {
-    Form::template MultiplyAndPool<0>(p, barriers, shared);
+    MultiplyAndPool<Form, 0>(p, barriers, shared);
   } else {
-    Form::template MultiplyAndPool<1>(p, barriers, shared);
+    MultiplyAndPool<Form, 1>(p, barriers, shared);
   }
 #endif
 }

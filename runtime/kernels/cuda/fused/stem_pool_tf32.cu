@@ -5,8 +5,9 @@
 // first row pair the first two planes at four positions (4 steps of 8), of the others all three (6
 // steps). The image is rounded to tf32 on its way into the planes.
 //
-// The sums and the pool are f32: bias and ReLU come after the pool, which changes no bit. A turn is
-// one row of the convolution; weights fill the registers in which the other form has a second one.
+// The sums and the pool are f32: bias and ReLU come after the pool, which changes no bit. Each
+// row of the convolution has a slot of its own: weights fill the registers in which halves have the
+// second row.
 #include <limits>
 
 #include "runtime/kernels/cuda/fused/stem_pool.cuh"
@@ -20,8 +21,8 @@ struct Tf32Layout {
   static constexpr int kRing = 4;
   static constexpr int kPlanes = 3;
   static constexpr int kPair = kPlanes * kPlane;
-  static constexpr int kStageHalf = kPooledColumns * 128;  // of 32 channels
-  static constexpr int kStage = 2 * kStageHalf;
+  static constexpr int kBoxes = 2;  // of 32 channels
+  static constexpr int kSlots = 2;
 };
 static_assert(kSharedBytes<Tf32Layout> <= 227 * 1024 - 1024);
 
@@ -102,8 +103,7 @@ struct Stage {
 
   __device__ Stage(uint32_t stage, int lane, int warp) {
     const int g = lane >> 2, t = lane & 3, unit = (warp & 1) * 4 + (g >> 2);
-    const uint32_t first =
-        stage + (warp >> 1) * Tf32Layout::kStageHalf + 14 * t * 128 + (g & 3) * 4;
+    const uint32_t first = stage + (warp >> 1) * kBoxBytes + 14 * t * 128 + (g & 3) * 4;
 #pragma unroll
     for (int k = 0; k < 4; ++k) at[k] = first + ((unit ^ ((7 * t + k) & 3) << 1) << 4);
   }
@@ -112,21 +112,56 @@ struct Stage {
   }
 };
 
-// A pooled row that all threads have stored.
-__device__ __forceinline__ void SendRow(const StemPoolParameters& p, uint32_t stage, int thread,
-                                        int sync_name, int row) {
-  SharedFence();
-  if (thread == 0) StoresHaveRead();  // of the other stage, before anybody writes it again
-  NamedSync(sync_name, 128);
-  if (thread != 0) return;
-  StoreBox(p.pooled, stage, 0, row * kPooledColumns);
-  StoreBox(p.pooled, stage + Tf32Layout::kStageHalf, 32, row * kPooledColumns);
-}
+class Tf32Pool {
+ public:
+  __device__ __forceinline__ Tf32Pool(const StemPoolParameters& p, int thread)
+      : filters_(p, thread), lane_(thread & 31), warp_(thread >> 5) {}
+
+  template <typename Order>
+  __device__ __forceinline__ void FirstRow(Order& order, uint32_t ring, int pair) {
+    Multiply(order, ring, pair);
+    PoolRow(sums_, lane_, [&](int h, int c, float x) { carry_[h][c] = x; });
+  }
+
+  __device__ __forceinline__ void SkipFirstRow() {
+#pragma unroll
+    for (int c = 0; c < 2 * kPooledPart; ++c) carry_[0][c] = carry_[1][c] = kLeast;
+  }
+
+  template <typename Order, typename Stream>
+  __device__ __forceinline__ void TwoRows(Order& order, const Stream& stream, int step,
+                                          uint32_t stage) {
+    Multiply(order, stream.ring, 2 * step + 1);
+    stream.Release(step, lane_);
+    PoolRow(sums_, lane_, [&](int h, int c, float x) { carry_[h][c] = fmaxf(carry_[h][c], x); });
+    Multiply(order, stream.ring, 2 * step + 2);
+    const Stage mine(stage, lane_, warp_);
+    PoolRow(sums_, lane_, [&](int h, int c, float x) {
+      mine.Store(h, c, Relu(fmaxf(carry_[h][c], x) + filters_.bias[h]));
+      carry_[h][c] = x;
+    });
+  }
+
+ private:
+  template <typename Order>
+  __device__ __forceinline__ void Multiply(Order& order, uint32_t ring, int pair) {
+    order.Wait();
+    ConvRow(sums_, filters_.weights, ring, pair);
+    order.Arrive();
+    WgmmaWait<0>(sums_);
+  }
+
+  const Filters<kStemTf32Steps> filters_;
+  const int lane_, warp_;
+  float sums_[kSums];
+  float carry_[2][2 * kPooledPart];  // the last row, pooled along x
+};
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 struct Tf32 : Tf32Layout {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using Pool = Tf32Pool;
 
   __device__ __forceinline__ static void FillPair(const Columns& columns, uint32_t from,
                                                   uint32_t to) {
@@ -144,62 +179,6 @@ struct Tf32 : Tf32Layout {
       if (!columns.is_last) continue;
       FillPosition(columns.has_third, a + columns.third, b + columns.third, at + 256);
     }
-  }
-
-  template <int kStream>
-  __device__ __forceinline__ static void MultiplyAndPool(const StemPoolParameters& p,
-                                                         uint32_t barriers, uint32_t shared) {
-    constexpr int kStoreName = 1 + kStream;
-    const int thread = threadIdx.x & 127, lane = thread & 31, warp = thread >> 5;
-    const Stream<Tf32> stream(barriers, shared, kStream, p.rows);
-    const Stream<Tf32> other(barriers, shared, 1 - kStream, p.rows);
-    const int first = __shfl_sync(~0u, stream.first, 0), last = __shfl_sync(~0u, stream.last, 0);
-    uint4 weights[kStemTf32Steps];
-#pragma unroll
-    for (int k = 0; k < kStemTf32Steps; ++k) {
-      weights[k] = static_cast<const uint4*>(p.weights)[k * 128 + thread];
-    }
-    const int channel = warp * 16 + (lane >> 2);
-    const float bias[2] = {p.bias[channel], p.bias[channel + 8]};
-    float sums[kSums], carry[2][2 * kPooledPart];
-    int step = 0, stored = 0;
-    Turns<kStream> turns;
-    const auto multiply = [&](int pair) {
-      turns.Take();
-      ConvRow(sums, weights, stream.ring, pair);
-      turns.Pass();
-      WgmmaWait<0>(sums);
-    };
-    for (int row = first; row < last;) {
-      const Run run(row, last, p.image_rows);
-      stream.WaitFull(step);
-      stream.WaitFull(step + 1);
-      multiply(2 * step);
-      PoolRow(sums, lane, [&](int h, int c, float x) { carry[h][c] = x; });
-      if (run.begin == 0) {  // the row before is none of the image's
-#pragma unroll
-        for (int c = 0; c < 2 * kPooledPart; ++c) carry[0][c] = carry[1][c] = kLeast;
-      }
-      for (int y = run.begin; y < run.end; ++y, ++row, ++step) {
-        stream.WaitFull(step + 2);
-        multiply(2 * step + 1);
-        stream.Release(step, lane);
-        PoolRow(sums, lane, [&](int h, int c, float x) { carry[h][c] = fmaxf(carry[h][c], x); });
-        multiply(2 * step + 2);
-        const uint32_t stage = stream.stages + (stored++ & 1) * kStage;
-        const Stage mine(stage, lane, warp);
-        PoolRow(sums, lane, [&](int h, int c, float x) {
-          mine.Store(h, c, Relu(fmaxf(carry[h][c], x) + bias[h]));
-          carry[h][c] = x;
-        });
-        SendRow(p, stage, thread, kStoreName, row);
-      }
-      stream.Release(step, lane);
-      stream.Release(step + 1, lane);
-      step += 2;
-    }
-    turns.PassUntil(TurnsOf(other.first, other.last, p.image_rows, /*per_row=*/2));
-    if (thread == 0) StoresAreDone();
   }
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL

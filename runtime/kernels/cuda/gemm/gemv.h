@@ -1,4 +1,4 @@
-// Parameters and launch of gemv.cu.
+// Products of few rows: parameters and launch of gemv.cu.
 #pragma once
 
 #include "onnx_cudnn/dtype.h"

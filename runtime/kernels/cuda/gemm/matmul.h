@@ -1,4 +1,4 @@
-// Parameters and launch of matmul.cu.
+// Matrix products by plain code: parameters and launch of matmul.cu.
 #pragma once
 
 #include <cstdint>

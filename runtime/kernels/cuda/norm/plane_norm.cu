@@ -88,11 +88,7 @@ __global__ void __launch_bounds__(kMostRowThreads, kWhole && sizeof(T) < 8 ? 2 :
   __shared__ C scratch[2][kMostWarps];
   const RowThread thread(p.rows, kRows);
   Slice slices[kRows];
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    slices[r].Load(p.rows, static_cast<const T*>(p.x), thread.first + r * thread.step, thread.lane,
-                   0, T(0.0F));
-  }
+  LoadRows(p.rows, thread, p.x, 0, T(0.0F), slices);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const MeanAndVariance<C> moments =
@@ -118,21 +114,11 @@ struct ColumnState {
   C mean, a, b;
 };
 
-template <typename T, int kWidth>
-__global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNormParameters p) {
-  WaitForLaunchBefore();
-  using C = ComputeOf<T>;
-  extern __shared__ __align__(16) unsigned char scratch_bytes[];
-  // 16 bits hold no mean so large that x · a + (b - mean · a) cancels in f32.
-  constexpr bool kFused = kIs16BitFloat<T>;
-  const int x = static_cast<int>(blockDim.x), columns = x * kWidth;
-  const int own = static_cast<int>(threadIdx.x) * kWidth;
-  ColumnState<C>* states = reinterpret_cast<ColumnState<C>*>(scratch_bytes);
-  C* scratch = reinterpret_cast<C*>(states + columns);
-  const C share = C{1} / static_cast<C>(p.columns.extent);
-  ColumnSlice<T, kWidth> slice(p.columns);
-  slice.Load(static_cast<const T*>(p.x), 0, T(0.0F));
-  C sums[kWidth] = {};
+// Adds up what a thread holds of its columns.
+template <typename C, typename T, int kWidth>
+__device__ __forceinline__ void SumColumns(const ColumnSlice<T, kWidth>& slice, C (&sums)[kWidth]) {
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) sums[k] = 0;
 #pragma unroll
   for (int j = 0; j < kColumnVectors; ++j) {
     C lanes[kWidth];
@@ -140,38 +126,42 @@ __global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNorm
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) sums[k] += lanes[k];
   }
-  JoinColumns<kWidth>(sums, scratch, Sum());
-  slice.Forget();
-  if (threadIdx.y == 0) {
+}
+
+template <int kWidth>
+constexpr int kPair = kWidth > 1 ? 2 : 1;  // columns at once: registers
+
+// Likewise the squared distances to the mean. `states`: of the thread's columns.
+template <typename C, typename T, int kWidth>
+__device__ __forceinline__ void SumSquares(const ColumnSlice<T, kWidth>& slice,
+                                           const ColumnState<C>* states, C (&sums)[kWidth]) {
 #pragma unroll
-    for (int k = 0; k < kWidth; ++k) states[own + k].mean = sums[k] * share;
-  }
-  __syncthreads();
-  constexpr int kPair = kWidth > 1 ? 2 : 1;  // columns at once: registers
+  for (int k = 0; k < kWidth; k += kPair<kWidth>) {
+    C mean[kPair<kWidth>];
 #pragma unroll
-  for (int k = 0; k < kWidth; k += kPair) {
-    C mean[kPair];
-#pragma unroll
-    for (int i = 0; i < kPair; ++i) mean[i] = states[own + k + i].mean, sums[k + i] = 0;
+    for (int i = 0; i < kPair<kWidth>; ++i) mean[i] = states[k + i].mean, sums[k + i] = 0;
 #pragma unroll
     for (int j = 0; j < kColumnVectors; ++j) {
-      C lanes[kPair];
-      WidenAll(slice.template Lanes<kPair>(j, k), lanes);
+      C lanes[kPair<kWidth>];
+      WidenAll(slice.template Lanes<kPair<kWidth>>(j, k), lanes);
 #pragma unroll
-      for (int i = 0; i < kPair; ++i) {
+      for (int i = 0; i < kPair<kWidth>; ++i) {
         const C distance = slice.Holds(j) ? lanes[i] - mean[i] : C{0};
         sums[k + i] += distance * distance;
       }
     }
   }
-  JoinColumns<kWidth>(sums, scratch, Sum());
-  slice.Forget();
+}
 
-  if (threadIdx.y == 0) {
-#pragma unroll
-    for (int k = 0; k < kWidth; ++k) states[own + k].a = sums[k];
-  }
-  __syncthreads();
+// 16 bits hold no mean so large that x · a + (b - mean · a) cancels in f32.
+template <typename T>
+constexpr bool kFused = kIs16BitFloat<T>;
+
+// The factors of all columns of the block, of their sums of squared distances.
+template <typename T, int kWidth, typename C>
+__device__ __forceinline__ void MakeFactors(const PlaneNormParameters& p, C share,
+                                            ColumnState<C>* states) {
+  const int x = static_cast<int>(blockDim.x), columns = x * kWidth;
   for (int i = static_cast<int>(threadIdx.y) * x + static_cast<int>(threadIdx.x); i < columns;
        i += x * static_cast<int>(blockDim.y)) {
     const C center = states[i].mean;
@@ -179,32 +169,72 @@ __global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNorm
         p.columns, static_cast<int64_t>(blockIdx.x) * x + i / kWidth, i % kWidth);
     const bool is_element = channel < static_cast<int64_t>(p.channels.divisor);
     const auto f = FactorsOf<T>(p, is_element ? channel : 0, InverseOf(p, states[i].a * share));
-    states[i] = {center, f.a, kFused ? f.b - center * f.a : f.b};
+    states[i] = {center, f.a, kFused<T> ? f.b - center * f.a : f.b};
   }
+}
+
+// `states`: of the thread's columns; `present`: those that are no padding.
+template <typename C, typename T, int kWidth>
+__device__ __forceinline__ void Normalize(const ColumnState<C>* states, int present,
+                                          ColumnSlice<T, kWidth>& slice) {
+#pragma unroll
+  for (int k = 0; k < kWidth; k += kPair<kWidth>) {
+    ColumnState<C> f[kPair<kWidth>];
+#pragma unroll
+    for (int i = 0; i < kPair<kWidth>; ++i) f[i] = states[k + i];
+#pragma unroll
+    for (int j = 0; j < kColumnVectors; ++j) {
+      C y[kPair<kWidth>];
+      WidenAll(slice.template Lanes<kPair<kWidth>>(j, k), y);
+#pragma unroll
+      for (int i = 0; i < kPair<kWidth>; ++i) {
+        const C number = (kFused<T> ? y[i] : y[i] - f[i].mean) * f[i].a + f[i].b;
+        y[i] = k + i < present ? number : C{0};
+      }
+      const Vector<T, kPair<kWidth>> result = NarrowAll<T>(y);
+      memcpy(&slice.lanes[j].at[k], &result, sizeof(result));
+    }
+  }
+}
+
+template <typename T, int kWidth>
+__global__ void __launch_bounds__(kMostColumnThreads) PlaneNormColumns(PlaneNormParameters p) {
+  WaitForLaunchBefore();
+  using C = ComputeOf<T>;
+  extern __shared__ __align__(16) unsigned char scratch_bytes[];
+  const int x = static_cast<int>(blockDim.x), columns = x * kWidth;
+  ColumnState<C>* states = reinterpret_cast<ColumnState<C>*>(scratch_bytes);
+  ColumnState<C>* own = states + static_cast<int>(threadIdx.x) * kWidth;
+  C* scratch = reinterpret_cast<C*>(states + columns);
+  const C share = C{1} / static_cast<C>(p.columns.extent);
+  ColumnSlice<T, kWidth> slice(p.columns);
+  slice.Load(static_cast<const T*>(p.x), 0, T(0.0F));
+  C sums[kWidth];
+  SumColumns(slice, sums);
+  JoinColumns<kWidth>(sums, scratch, Sum());
+  slice.Forget();
+  if (threadIdx.y == 0) {
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) own[k].mean = sums[k] * share;
+  }
+  __syncthreads();
+  SumSquares(slice, own, sums);
+  JoinColumns<kWidth>(sums, scratch, Sum());
+  slice.Forget();
+  if (threadIdx.y == 0) {
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) own[k].a = sums[k];
+  }
+  __syncthreads();
+  MakeFactors<T, kWidth>(p, share, states);
   __syncthreads();
 
   const int64_t channel =
       ColumnChannel<kWidth>(p.columns, static_cast<int64_t>(blockIdx.x) * x + threadIdx.x, 0);
-  const int present =
-      static_cast<int>(min(int64_t{kWidth}, static_cast<int64_t>(p.channels.divisor) - channel));
-#pragma unroll
-  for (int k = 0; k < kWidth; k += kPair) {
-    ColumnState<C> f[kPair];
-#pragma unroll
-    for (int i = 0; i < kPair; ++i) f[i] = states[own + k + i];
-#pragma unroll
-    for (int j = 0; j < kColumnVectors; ++j) {
-      C y[kPair];
-      WidenAll(slice.template Lanes<kPair>(j, k), y);
-#pragma unroll
-      for (int i = 0; i < kPair; ++i) {
-        const C number = (kFused ? y[i] : y[i] - f[i].mean) * f[i].a + f[i].b;
-        y[i] = k + i < present ? number : C{0};
-      }
-      const Vector<T, kPair> result = NarrowAll<T>(y);
-      memcpy(&slice.lanes[j].at[k], &result, sizeof(result));
-    }
-  }
+  Normalize(
+      own,
+      static_cast<int>(min(int64_t{kWidth}, static_cast<int64_t>(p.channels.divisor) - channel)),
+      slice);
 #pragma unroll
   for (int j = 0; j < kColumnVectors; ++j) {
     slice.Store(static_cast<T*>(p.y), j, slice.lanes[j]);

@@ -1,5 +1,5 @@
-// Normalization of planes of channels by their own mean and variance: what plane_norm.cc and
-// mean_variance_norm.cc ask of plane_norm.cu.
+// Normalization of planes of channels by their own mean and variance, for plane_norm.cc and
+// mean_variance_norm.cc: options and launches of plane_norm.cu.
 #pragma once
 
 #include <vector>

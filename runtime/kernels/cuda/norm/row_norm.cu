@@ -103,11 +103,7 @@ __global__ void __launch_bounds__(kMostRowThreads, kLeastBlocks<T, kCount, kWhol
   const RowThread thread(p.rows, kRows);
   const C epsilon = static_cast<C>(p.options.epsilon);
   Slice slices[kRows];
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    slices[r].Load(p.rows, static_cast<const T*>(p.x), thread.first + r * thread.step, thread.lane,
-                   0, T(0.0F));
-  }
+  LoadRows(p.rows, thread, p.x, 0, T(0.0F), slices);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const MeanAndVariance<C> moments =

@@ -66,11 +66,7 @@ __global__ void __launch_bounds__(kMostRowThreads) SoftmaxRows(SoftmaxParameters
   __shared__ C scratch[2][kMostWarps];
   const RowThread thread(p.rows, kRows);
   Slice slices[kRows];
-#pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    slices[r].Load(p.rows, static_cast<const T*>(p.x), thread.first + r * thread.step, thread.lane,
-                   0, Narrow<T>(MinusInfinity<C>()));
-  }
+  LoadRows(p.rows, thread, p.x, 0, Narrow<T>(MinusInfinity<C>()), slices);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     Slice& slice = slices[r];

@@ -45,10 +45,7 @@ __global__ void __launch_bounds__(kMostRowThreads) VectorNormRows(VectorNormPara
   Slice slices[kRows];
   C norms[kRows] = {};
   for (int from = 0; from < p.rows.reach; from += step) {
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      slices[r].Load(p.rows, x, thread.first + r * thread.step, thread.lane, from, T(0.0F));
-    }
+    LoadRows(p.rows, thread, x, from, T(0.0F), slices);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
 #pragma unroll

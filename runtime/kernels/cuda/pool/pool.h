@@ -1,4 +1,4 @@
-// Parameters and launch of pool_window.cu, pool_strip.cu and pool_global.cu.
+// Pooling: parameters and launches of pool_window.cu, pool_strip.cu and pool_global.cu.
 #pragma once
 
 #include <cstdint>

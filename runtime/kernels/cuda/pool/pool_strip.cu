@@ -132,6 +132,22 @@ __device__ __forceinline__ float ShareOf(const PoolAxis& axis, int output) {
   return share;
 }
 
+// What the windows of an output row's columns hold of each row that was read.
+template <PoolKind kKind, int kKernel, typename Row, typename E, int kLanes, int kVectors,
+          int kReadRows>
+__device__ __forceinline__ void JoinTaps(const Row (&read)[kReadRows],
+                                         Vector<E, kLanes> (&rows)[kReadRows][kVectors]) {
+#pragma unroll
+  for (int r = 0; r < kReadRows; ++r) {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      rows[r][v] = WidenAll<E>(read[r].Tap(v, 0));
+#pragma unroll
+      for (int k = 1; k < kKernel; ++k) Join<kKind>(rows[r][v], WidenAll<E>(read[r].Tap(v, k)));
+    }
+  }
+}
+
 template <PoolKind kKind, typename Row, int kKernel, int kStride>
 __global__ void __launch_bounds__(kPoolStripThreads)
     PoolRows(const __grid_constant__ PoolParameters p) {
@@ -157,15 +173,7 @@ __global__ void __launch_bounds__(kPoolStripThreads)
     read[r].Load(p, x + r * p.x_h, in_column, Inside(p.h, in_row + r), outside);
   }
   Lanes rows[kReadRows][kVectors];
-#pragma unroll
-  for (int r = 0; r < kReadRows; ++r) {
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      rows[r][v] = WidenAll<E>(read[r].Tap(v, 0));
-#pragma unroll
-      for (int k = 1; k < kKernel; ++k) Join<kKind>(rows[r][v], WidenAll<E>(read[r].Tap(v, k)));
-    }
-  }
+  JoinTaps<kKind, kKernel>(read, rows);
   float shares[Row::kColumns];
 #pragma unroll
   for (int c = 0; c < Row::kColumns; ++c) shares[c] = ShareOf<kKernel, kStride>(p.w, column + c);

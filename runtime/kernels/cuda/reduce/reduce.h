@@ -1,4 +1,4 @@
-// Reductions over any axes: parameters and launch of the reduce_*.cu.
+// Reductions over any axes: parameters and launches of reduce_*.cu.
 #pragma once
 
 #include <vector>
