@@ -6,8 +6,9 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools/bench"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools/bench")]
 
+import check_sizes  # noqa: E402
 import table  # noqa: E402
 
 FOLDERS = ("examples", "models", "passes", "runtime", "tests", "tools")
@@ -60,7 +61,8 @@ class CommentsTest(unittest.TestCase):
     def test_citations_are_found_across_lines(self):
         text = "// As measured (docs/measurements.md, 'Kernel\n// boundaries' and 'Stems').\n# see docs/limits.md\n"
         self.assertEqual(list(citations(text)), [("docs/measurements.md", ["Kernel boundaries", "Stems"]), ("docs/limits.md", [])])
-        text = "// Sections are those of docs/measurements.md.\nint x;\n// One's own ('Stems',\n// 'Kernel\n// boundaries').\nint y;  // 'Residuals'\n"
+        text = ("// Sections are those of docs/measurements.md.\nint x;\n// One's own ('Stems',\n// 'Kernel\n// boundaries').\n"
+                "int y;  // 'Residuals'\n")
         self.assertEqual(list(citations(text)), [("docs/measurements.md", ["Stems", "Kernel boundaries", "Residuals"])])
 
     def test_records_that_comments_name_exist(self):
@@ -159,6 +161,9 @@ class DocumentsTest(unittest.TestCase):
         stale = [f"{page}: {file}" for page, file, block in quotes
                  if not in_order(block.splitlines(), (ROOT / file).read_text(encoding="utf-8"))]
         self.assertEqual(stale, [])
+
+    def test_contributing_names_the_files_that_may_be_longer(self):
+        self.assertEqual([file for file in check_sizes.TABLES if f"`{file}`" not in self.pages["CONTRIBUTING.md"]], [])
 
     def test_readme_fits_two_screens(self):
         self.assertLessEqual(len(self.pages["README.md"].splitlines()), 120)
