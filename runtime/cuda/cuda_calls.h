@@ -22,8 +22,8 @@ const CudaCalls& SystemCudaCalls();
 const CudaCalls& Cuda();
 
 // Puts `calls` in place for the whole process while it lives; for tests. `calls` must outlive it.
-// The device it stands for is not lost at its start, and the one before it is again what it was
-// at its end.
+// Its device is not lost at first; at its end the table before it is back, and so is whether that
+// one's device is lost.
 class ScopedCudaCalls {
  public:
   explicit ScopedCudaCalls(const CudaCalls& calls);

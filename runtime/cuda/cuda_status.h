@@ -29,7 +29,7 @@ absl::Status OutOfMemory(std::string_view memory, int64_t bytes);
 bool DeviceIsLost();
 // For libraries' own answers that say so, and tests. Returns what was set before.
 bool SetDeviceLost(bool lost);
-// What every call has to say then.
+// The error of every call on a lost device.
 absl::Status LostStatus(std::string_view why);
 
 // In destructors, which cannot report: a failed release is logged and dropped.

@@ -84,7 +84,7 @@ class CudaStreams final : public StreamSet {
     return WaitFor(Native(stream), events_[event]);
   }
 
-  // A kernel that does not overlap.
+  // A kernel without programmatic dependent launch: the next one waits for it.
   absl::Status Barrier(int stream) override {
     return LaunchKernel({.function = ProbeKernel()}, nullptr, Ref(stream));
   }

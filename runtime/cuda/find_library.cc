@@ -109,7 +109,7 @@ absl::StatusOr<FoundLibrary> FindLibrary(const LibraryNeed& need) {
   }
   for (const std::string& file : need.files) {
     if (void* handle = calls.dlopen(file.c_str(), kFlags)) return FoundLibrary{handle, file};
-    calls.dlerror();  // where it is missing is no news
+    calls.dlerror();  // forget the message: the search goes on
   }
   std::string unusable;
   for (const std::string& place : Places()) {

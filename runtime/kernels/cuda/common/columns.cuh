@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/kernels/cuda/common/columns.h"
+#include "runtime/kernels/cuda/common/kernel_call.h"
 #include "runtime/kernels/cuda/common/rows.cuh"
 
 namespace onnx_cudnn {
@@ -98,6 +99,23 @@ __device__ __forceinline__ void JoinColumns(S (&s)[kWidth], S* scratch, Join joi
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < kWidth; ++k) s[k] = scratch[column + k];
+}
+
+// A launch over the lanes along an axis: over rows where these lie side by side, else over columns.
+//   rows          gives the kernel for rows of a RowPlan
+//   wide, narrow  the kernels for columns of `width` elements and of one
+//   joined_bytes  what a block joins, of an element
+template <typename T, typename Parameters, typename Rows>
+KernelCall LanesCall(const AxisLanes& lanes, const Rows& rows, void (*wide)(Parameters),
+                     void (*narrow)(Parameters), int width, size_t joined_bytes, Parameters p) {
+  if (lanes.inner == 1) {
+    const RowPlan plan = PlanRows(lanes, sizeof(T));
+    p.rows = plan.shape;
+    return KernelCall::Of(rows(plan), plan.launch, p);
+  }
+  const ColumnPlan plan = PlanColumns(lanes, width, joined_bytes);
+  p.columns = plan.shape;
+  return KernelCall::Of(plan.is_wide ? wide : narrow, plan.launch, p);
 }
 
 }  // namespace onnx_cudnn

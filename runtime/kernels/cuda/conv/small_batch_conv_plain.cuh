@@ -50,20 +50,20 @@ struct PixelProducts {
   }
 
   __device__ __forceinline__ void Run(uint32_t end, float (&sums)[2][4][4]) {
-    constexpr uint32_t kForth = kWarpsK * kStepBytes;
+    constexpr uint32_t kAdvance = kWarpsK * kStepBytes;
 #pragma unroll 1
     for (; unit + kWarpsK < end; unit += 2 * kWarpsK) {
       Step<T>(sums, a, b, 0, 0);
-      Step<T>(sums, a, b, kForth, kForth);
-      Forth(2 * kForth);
+      Step<T>(sums, a, b, kAdvance, kAdvance);
+      Advance(2 * kAdvance);
     }
     if (unit >= end) return;
     Step<T>(sums, a, b, 0, 0);
-    Forth(kForth);
+    Advance(kAdvance);
     unit += kWarpsK;
   }
 
-  __device__ __forceinline__ void Forth(uint32_t bytes) {
+  __device__ __forceinline__ void Advance(uint32_t bytes) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       a[i] += bytes;
@@ -104,15 +104,15 @@ struct WindowProducts {
       Step<T>(sums, a, b, 0, 0);
       Step<T>(sums, a, b, window.tap_bytes[0], kStepBytes);
       Step<T>(sums, a, b, window.tap_bytes[1], 2 * kStepBytes);
-      uint32_t forth = kWarpsK / kTaps * kStepBytes + kWarpsK % kTaps * window.row_bytes;
+      uint32_t advance = kWarpsK / kTaps * kStepBytes + kWarpsK % kTaps * window.row_bytes;
       row += kWarpsK % kTaps;
       if (row >= kTaps) {
         row -= kTaps;
-        forth += kStepBytes - kTaps * window.row_bytes;
+        advance += kStepBytes - kTaps * window.row_bytes;
       }
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        a[i] += forth;
+        a[i] += advance;
         b[i] += kWarpsK * kTaps * kStepBytes;
       }
     }

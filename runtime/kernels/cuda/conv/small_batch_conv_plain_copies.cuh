@@ -120,7 +120,7 @@ struct PixelCopies {
 #pragma unroll
     for (int i = 0; i < kMost; ++i) CopyAsync16(to[i] + g * (2 * kGroup), from[i] + g * kGroup);
   }
-  __device__ __forceinline__ void Forth(uint32_t groups) {
+  __device__ __forceinline__ void Advance(uint32_t groups) {
 #pragma unroll
     for (int i = 0; i < kMost; ++i) {
       from[i] += groups * kGroup;
@@ -185,7 +185,7 @@ struct WindowCopies {
       CopyAsync16(to[k] + g * (2 * kGroup), from[k] + g * kGroup, (inside >> k & 1) != 0);
     }
   }
-  __device__ __forceinline__ void Forth(uint32_t groups) {
+  __device__ __forceinline__ void Advance(uint32_t groups) {
 #pragma unroll
     for (uint32_t k = 0; k < kMost; ++k) {
       from[k] += groups * kGroup;
@@ -215,7 +215,7 @@ __device__ __forceinline__ void StartCopies(Copies& copies, uint32_t early) {
       if (first + g < groups) copies.StartGroup(g);
       if (first + g + 1 == early) EndCopies();
     }
-    copies.Forth(min(groups - first, Copies::kAtOnce));
+    copies.Advance(min(groups - first, Copies::kAtOnce));
   }
   if (threadIdx.x % kPieceThreads < copies.s.rest) copies.StartGroup(0);
 }

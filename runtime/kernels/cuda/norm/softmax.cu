@@ -219,27 +219,18 @@ __global__ void OneHot(OneHotParameters p) {
   static_cast<T*>(p.y)[at] = Narrow<T>(is_it ? 1.0F : 0.0F);
 }
 
-using Softmaxes = void (*)(SoftmaxParameters);
-
 template <typename T>
-Softmaxes RowsOf(const RowPlan& plan) {
+auto RowsOf(const RowPlan& plan) {
   if (!plan.fits) return SoftmaxLongRows<T>;
   if (plan.rows_at_once > 1) return SoftmaxRows<T, 4, 1>;
   return plan.vectors == 4 ? SoftmaxRows<T, 1, 4> : SoftmaxRows<T, 1, 8>;
 }
 
 template <typename T>
-KernelCall CallOf(const AxisLanes& lanes, SoftmaxParameters p) {
-  if (lanes.inner == 1) {
-    const RowPlan plan = PlanRows(lanes, sizeof(T));
-    p.rows = plan.shape;
-    return KernelCall::Of(RowsOf<T>(plan), plan.launch, p);
-  }
+KernelCall CallOf(const AxisLanes& lanes, const SoftmaxParameters& p) {
   constexpr int kWide = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
-  const ColumnPlan plan = PlanColumns(lanes, kWide, sizeof(ComputeOf<T>));
-  p.columns = plan.shape;
-  return KernelCall::Of(plan.is_wide ? SoftmaxColumns<T, kWide> : SoftmaxColumns<T, 1>, plan.launch,
-                        p);
+  return LanesCall<T>(lanes, RowsOf<T>, SoftmaxColumns<T, kWide>, SoftmaxColumns<T, 1>, kWide,
+                      sizeof(ComputeOf<T>), p);
 }
 
 }  // namespace

@@ -118,22 +118,17 @@ __global__ void __launch_bounds__(kMostColumnThreads) VectorNormColumns(VectorNo
   }
 }
 
-using VectorNorms = void (*)(VectorNormParameters);
+template <typename T>
+auto RowsOf(const RowPlan& plan) {
+  if (plan.rows_at_once > 1) return VectorNormRows<T, 4, 1>;
+  return plan.vectors == 4 ? VectorNormRows<T, 1, 4> : VectorNormRows<T, 1, 8>;
+}
 
 template <typename T>
-KernelCall CallOf(const AxisLanes& lanes, VectorNormParameters p) {
-  if (lanes.inner == 1) {
-    const RowPlan plan = PlanRows(lanes, sizeof(T));
-    p.rows = plan.shape;
-    VectorNorms kernel = plan.vectors == 4 ? VectorNormRows<T, 1, 4> : VectorNormRows<T, 1, 8>;
-    if (plan.rows_at_once > 1) kernel = VectorNormRows<T, 4, 1>;
-    return KernelCall::Of(kernel, plan.launch, p);
-  }
+KernelCall CallOf(const AxisLanes& lanes, const VectorNormParameters& p) {
   constexpr int kWide = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
-  const ColumnPlan plan = PlanColumns(lanes, kWide, sizeof(ComputeOf<T>));
-  p.columns = plan.shape;
-  return KernelCall::Of(plan.is_wide ? VectorNormColumns<T, kWide> : VectorNormColumns<T, 1>,
-                        plan.launch, p);
+  return LanesCall<T>(lanes, RowsOf<T>, VectorNormColumns<T, kWide>, VectorNormColumns<T, 1>, kWide,
+                      sizeof(ComputeOf<T>), p);
 }
 
 }  // namespace

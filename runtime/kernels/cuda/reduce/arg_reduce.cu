@@ -153,22 +153,16 @@ __global__ void __launch_bounds__(kMostColumnThreads) ArgReduceColumns(ArgReduce
   for (int k = 0; k < kWidth; ++k) p.indices[column * kWidth + k] = best[k].index;
 }
 
-using ArgReduces = void (*)(ArgReduceParameters);
+template <typename T>
+auto RowsOf(const RowPlan& plan) {
+  return plan.rows_at_once > 1 ? ArgReduceRows<T, 4, 1> : ArgReduceRows<T, 1, 4>;
+}
 
 template <typename T>
-KernelCall CallOf(const AxisLanes& lanes, ArgReduceParameters p) {
-  if (lanes.inner == 1) {
-    const RowPlan plan = PlanRows(lanes, sizeof(T));
-    p.rows = plan.shape;
-    const ArgReduces kernel =
-        plan.rows_at_once > 1 ? ArgReduceRows<T, 4, 1> : ArgReduceRows<T, 1, 4>;
-    return KernelCall::Of(kernel, plan.launch, p);
-  }
+KernelCall CallOf(const AxisLanes& lanes, const ArgReduceParameters& p) {
   constexpr int kWide = sizeof(T) == 1 ? 4 : kVectorBytes / sizeof(T);  // registers
-  const ColumnPlan plan = PlanColumns(lanes, kWide, sizeof(Found<KeyOf<T>>));
-  p.columns = plan.shape;
-  return KernelCall::Of(plan.is_wide ? ArgReduceColumns<T, kWide> : ArgReduceColumns<T, 1>,
-                        plan.launch, p);
+  return LanesCall<T>(lanes, RowsOf<T>, ArgReduceColumns<T, kWide>, ArgReduceColumns<T, 1>, kWide,
+                      sizeof(Found<KeyOf<T>>), p);
 }
 
 }  // namespace
