@@ -2,21 +2,28 @@
 # Sets up and runs every test that this host can run. The last line is `N passed, N failed, N skipped`; exit code 1 when any failed.
 # What ours refuses as a list says that it does (ops that are not implemented) counts as skipped, and is counted apart in the line before.
 #   --quick  leaves out the sanitizer build (it counts as one skipped)
-#   --long   adds the tests labelled `slow`, and five minutes of each fuzzer
-#   --long=PART  runs one long part alone, after the set-up and the build of what it needs:
-#     cases  20,000 generated cases of single ops (tests/cases); goes on where it was stopped, writes its record to tools/bench/results
+#   --long   adds the tests labelled `slow` and, one after another, every long part
+#   --long=PART  runs one long part alone, after the set-up and the build of what it needs. A call takes at most 40 minutes on two cores
+#   (ONNX_CUDNN_LONG_MINUTES; a unit that was begun ends); what it did not reach counts as skipped, and the same command goes on there: answers
+#   are kept in build/PART/state until what they are of changes. A part that is complete writes its record to tools/bench/results.
+#     tsan     the tests of plans, tuning, executors and sessions under ThreadSanitizer (preset cpu-tsan)
+#     fuzz     nine minutes of each fuzzer (preset fuzz, libFuzzer); findings in build/fuzz/findings
+#     soak     100,000 Runs over 50 sets of input shapes by 8 threads, with flat memory (tests/soak)
+#     mutants  each mutant of tools/mutants.txt, of which the tests must kill one after another (tools/mutate.py; of what is committed)
+#     cases    20,000 generated cases of single ops (tests/cases)
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 quick=false
 long=false
 part=
+parts=(tsan fuzz soak mutants cases)
 left_out='bench|slow'
 for option in "$@"; do
   case $option in
     --quick) quick=true ;;
     --long) long=true left_out=bench ;;
-    --long=cases) part=${option#*=} ;;
-    *) echo "usage: tools/test.sh [--quick] [--long[=cases]]" >&2; exit 1 ;;
+    --long=tsan | --long=fuzz | --long=soak | --long=mutants | --long=cases) part=${option#*=} ;;
+    *) echo "usage: tools/test.sh [--quick] [--long | --long=tsan|fuzz|soak|mutants|cases]" >&2; exit 1 ;;
   esac
 done
 passed=0 failed=0 skipped=0 refused=0
@@ -58,21 +65,42 @@ build_with_sanitizers() {
   configure cpu-asan && build cpu-asan
 }
 
-build_fuzzers() {
-  install_missing "${fuzz_packages[@]}"
-  configure fuzz && build fuzz && build/fuzz/bin/write_corpus build/fuzz/corpus
+# Long parts. Each ends with the file build/PART/counts. In part_NAME, "$@" is what all of them are told.
+part_tsan() {
+  configure cpu-tsan && build cpu-tsan &&
+    $python tools/long/tsan.py "$@" build/cpu-tsan/bin/test_{plan,tune,exec,session}
 }
 
-# fuzz NAME: libFuzzer from the corpus; what it finds lies in build/fuzz/findings
-fuzz() {
-  mkdir -p build/fuzz/findings
-  build/fuzz/bin/fuzz_"$1" -max_total_time=300 -timeout=30 -rss_limit_mb=4096 -max_len=16384 -print_final_stats=1 \
-    -artifact_prefix=build/fuzz/findings/"$1"- build/fuzz/corpus/"$1"
+part_fuzz() {
+  install_missing "${fuzz_packages[@]}"
+  configure fuzz && build fuzz && build/fuzz/bin/write_corpus build/fuzz/corpus &&
+    $python tools/long/fuzz.py "$@" build/fuzz/bin build/fuzz/corpus
+}
+
+part_soak() {
+  cmake --build --preset "$preset" --target soak && $python tools/long/soak.py "$@" build/bin/soak
+}
+
+part_mutants() {
+  $python tools/mutate.py "$@" --preset "$preset"
 }
 
 part_cases() {
   cmake --build --preset "$preset" --target run_cases &&
-    $python tests/cases/check.py build/bin/run_cases --count 20000 --state build/cases --record tools/bench/results
+    $python tests/cases/check.py "$@" build/bin/run_cases --count 20000
+}
+
+# run_part NAME: a stage that counts the units of a long part
+run_part() {
+  local minutes=${ONNX_CUDNN_LONG_MINUTES:-40} p f s r
+  rm -f "build/$1/counts"
+  stage "$1" "part_$1" --folder "build/$1" --deadline $(($(date +%s) + minutes * 60)) --results tools/bench/results || true
+  if read -r p f s r 2>/dev/null <"build/$1/counts"; then
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s)) refused=$((refused + r))
+  else
+    failed=$((failed + 1))
+    echo "failed: $1 did not come to its end" >&2
+  fi
 }
 
 # run_tests NAME FOLDER CTEST-OPTION...: a stage that counts each of its tests
@@ -101,7 +129,7 @@ finish() {
 
 stage setup setup
 if [ -n "$part" ]; then
-  check "$part" "part_$part" || true
+  run_part "$part"
   finish
 fi
 check format tools/format.sh --check || true
@@ -120,12 +148,6 @@ else
   skip sanitizers 'the build failed'
 fi
 if $long; then
-  if check 'fuzzer build' build_fuzzers; then
-    for name in load pins; do
-      check "fuzz $name" fuzz $name || true
-    done
-  else
-    skip fuzzers 'the build failed'
-  fi
+  for part in "${parts[@]}"; do run_part "$part"; done
 fi
 finish

@@ -22,6 +22,7 @@ from case import OPS, make_case
 from differences import decided
 from expectation import AGREED, ALONE, ASIDE, REFUSED, Expectation, Writer, expect
 from makers import ELEMENT_WISE, EXACT, QUANTIZED
+from part import Part  # check.py says where it is
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OURS = {"Reformat", "Transfer"}  # ops that no model holds
@@ -197,10 +198,17 @@ class GuardTest(unittest.TestCase):
         self.assertIn("differs", json.dumps(check.judged(made, results, ["cpu"])[1]))
 
     def test_chunks_that_are_done_are_not_run_again(self):
-        options = types.SimpleNamespace(state=self.folder, seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2)
-        with mock.patch.object(check, "run_chunk", side_effect=lambda o, indices, m: [["Add", f"Add-{i}", "agreed", []] for i in indices]) as run:
-            first, again = list(check.all_chunks(options, ["cpu"])), list(check.all_chunks(options, ["cpu"]))
+        options = types.SimpleNamespace(
+            folder=pathlib.Path(self.folder), deadline=float("inf"), seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2
+        )
+        part = Part("cases", options)
+        with mock.patch.object(check, "run_chunk", side_effect=lambda o, indices, m: [("Add", f"Add-{i}", "agreed", []) for i in indices]) as run:
+            first, again = check.run_chunks(options, part, ["cpu"]), check.run_chunks(options, part, ["cpu"])
         self.assertEqual((run.call_count, again), (2, first))
+
+    def test_chunks_beyond_the_deadline_are_left(self):
+        options = types.SimpleNamespace(folder=None, deadline=0, seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2)
+        self.assertEqual(check.run_chunks(options, Part("cases", options), ["cpu"]), [])
 
     def test_what_ours_may_refuse_is_reported_as_skipped(self):
         cases = [(op, op, count, []) for op, count in (("Add", "agreed"), ("Scan", "refused: Scan 8 with a batch"), ("Abs", "refused by all"))]

@@ -1,17 +1,12 @@
 """check.py RUN_CASES [options]: generated cases of single ops, judged by onnxruntime and onnx.reference, run by ours in every mode that
 RUN_CASES has. Exit code 1 when one is found wrong. Each case is a function of the seed and its index; chunks that are done are kept in
---state and not run again by the same program and generator."""
+--folder and not run again by the same program and generator."""
 
-import argparse
 import collections
 import dataclasses
-import datetime
-import hashlib
 import importlib.metadata
-import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
@@ -23,7 +18,10 @@ from expectation import AGREED, ALONE, ASIDE, REFUSED, Writer
 from workers import judge_all
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+sys.path.append(str(HERE.parents[1] / "tools/long"))
+
+from part import Part, fingerprint, parser_of  # noqa: E402
+
 INVALID, UNSUPPORTED, EXHAUSTED = "2", "3", "6"  # exit codes
 
 
@@ -77,54 +75,45 @@ def run_chunk(options, indices, modes):
     return chunk
 
 
-def fingerprint(program):
-    """Of the program and of what makes and judges cases."""
-    digest = hashlib.sha1(pathlib.Path(program).read_bytes())
-    for file in sorted(HERE.rglob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def all_chunks(options, modes):
-    state = pathlib.Path(options.state) if options.state else None
-    key = f"{options.seed}-{fingerprint(options.program)}"
+def run_chunks(options, part, modes):
+    """The cases of the chunks that are done."""
+    marks = fingerprint(pathlib.Path(options.program), *sorted(HERE.rglob("*.py")))
+    chunks = {}
     for first in range(options.first, options.first + options.count, options.chunk):
         indices = range(first, min(first + options.chunk, options.first + options.count))
-        file = state / f"{key}-{first}-{len(indices)}.json" if state else None
-        if file and file.exists():
-            yield json.loads(file.read_text())
-            continue
-        chunk = run_chunk(options, indices, modes)
-        if file:
-            state.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(chunk))
-        print(f"cases {first} to {indices[-1]}: {sum(bool(c[3]) for c in chunk)} found wrong", flush=True)
-        yield chunk
+        chunks[f"{options.seed}-{marks}-{first}-{len(indices)}"] = indices
+
+    def work(key):
+        chunk = run_chunk(options, chunks[key], modes)
+        print(f"cases {chunks[key][0]} to {chunks[key][-1]}: {sum(bool(c[3]) for c in chunk)} found wrong", flush=True)
+        return chunk
+
+    return [tuple(c) for chunk in part.run(chunks, work).values() for c in chunk]
 
 
-def git(*arguments):
-    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def record(options, modes, cases):
-    """What stands in tools/bench/results: totals, and counts per op."""
+def details(options, modes, cases):
+    """What a record of the run holds: totals, and counts per op."""
     ops = {op: collections.Counter() for op in OPS}
     for op, _, count, _ in cases:
         ops[op][count] += 1
     return {
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": git("rev-parse", "--short=7", "HEAD"),
-        "changed": bool(git("status", "--porcelain", "--untracked-files=no")), "device": "cpu", "modes": modes, "seed": options.seed, "cases": len(cases),
+        "modes": modes, "seed": options.seed, "cases": len(cases),
         "onnx": importlib.metadata.version("onnx"), "onnxruntime": importlib.metadata.version("onnxruntime"),
         "totals": dict(sorted(sum(ops.values(), collections.Counter()).items())),
         "ops": {op: dict(sorted(counts.items())) for op, counts in ops.items()},
     }  # fmt: skip
 
 
+def is_refusal(count):
+    """Whether ours refuses what it is known to refuse."""
+    return count.startswith(("refused:", "refused by ours"))
+
+
 def write_report(path, cases):
     """As GoogleTest does, for tools/count_tests.py."""
     suite = ElementTree.Element("testsuite", name="cases")
     for op, name, count, findings in cases:
-        is_refused = count.startswith(("refused:", "refused by ours"))
+        is_refused = is_refusal(count)
         case = ElementTree.SubElement(suite, "testcase", classname=op, name=name, result="skipped" if is_refused else "completed")
         if is_refused:
             ElementTree.SubElement(case, "skipped", message=f"expected refusal: {count}")
@@ -148,7 +137,7 @@ def print_findings(cases):
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("program")
     parser.add_argument("--seed", type=int, default=18)
     parser.add_argument("--first", type=int, default=0)
@@ -156,9 +145,7 @@ def parse():
     parser.add_argument("--chunk", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--modes", help="of those that the program has, with commas between; default: all")
-    parser.add_argument("--state", help="folder of chunks that are done")
     parser.add_argument("--keep", help="folder for the cases that are found wrong")
-    parser.add_argument("--record", help="folder for a record of the run")
     parser.add_argument("--report", help="file for a report as GoogleTest writes")
     return parser.parse_args()
 
@@ -166,17 +153,16 @@ def parse():
 def main():
     options = parse()
     modes = options.modes.split(",") if options.modes else ours.modes_of(options.program)
-    cases = [tuple(c) for chunk in all_chunks(options, modes) for c in chunk]
+    part = Part("cases", options)
+    cases = run_chunks(options, part, modes)
     print_findings(cases)
-    made = record(options, modes, cases)
+    made = details(options, modes, cases)
     print("\n" + ", ".join(f"{count} {words}" for words, count in made["totals"].items()))
-    if options.record:
-        file = pathlib.Path(options.record, f"cases-{made['date'][:10]}-{made['commit']}.json")
-        file.write_text(json.dumps(made, indent=1) + "\n")
-        print(f"written: {file}")
     if options.report:
         write_report(options.report, cases)
-    sys.exit(any(c[3] for c in cases))
+    failed = [name for _, name, _, findings in cases if findings]
+    refused = sum(is_refusal(count) and not findings for _, _, count, findings in cases)
+    sys.exit(part.finish(len(cases) - len(failed) - refused, failed, options.count - len(cases), made, skipped=refused, refused=refused))
 
 
 if __name__ == "__main__":

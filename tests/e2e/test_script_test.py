@@ -55,23 +55,39 @@ class TestScriptTest(unittest.TestCase):
     def test_quick_counts_the_sanitizers_as_skipped(self):
         self.expect(self.run_script("--quick"), "6 passed, 0 failed, 2 skipped", 0)
 
-    def test_long_adds_the_fuzzers(self):  # their build and two runs
+    def stand_in_parts(self, counts="3 1 2 1"):
+        """The programs of all long parts, which do nothing but tell their counts."""
+        text = f"import pathlib, sys; f = pathlib.Path(sys.argv[sys.argv.index('--folder') + 1]); print(*sys.argv)\n"
+        text += f"f.mkdir(parents=True, exist_ok=True); (f / 'counts').write_text({counts + chr(10)!r})"
+        for name in ("tools/long/tsan.py", "tools/long/fuzz.py", "tools/long/soak.py", "tools/mutate.py", "tests/cases/check.py"):
+            (self.copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.copy / name).write_text(text)
         (self.copy / "build/fuzz/bin").mkdir(parents=True)
-        for name, code in (("write_corpus", 0), ("fuzz_load", 0), ("fuzz_pins", 1)):
-            self.program(f"../build/fuzz/bin/{name}", f"exit {code}")
+        self.program("../build/fuzz/bin/write_corpus", "exit 0")
+
+    def test_long_adds_every_part(self):
+        self.stand_in_parts()
         done = self.run_script("--quick", "--long")
-        self.expect(done, "8 passed, 1 failed, 2 skipped", 1)
-        self.assertIn("failed: fuzz pins", done.stderr)
+        self.expect(done, "21 passed, 5 failed, 12 skipped", 1)
+        self.assertEqual(done.stdout.splitlines()[-2], "expected refusals, among the skipped: 5")
+        for part in ("tsan", "fuzz", "soak", "mutants", "cases"):
+            self.assertIn(f"min  {part}", done.stdout)
 
     def test_a_long_part_runs_alone(self):  # its build and nothing else
-        (self.copy / "build/python/bin/python").unlink()
-        self.program("../build/python/bin/python", 'echo "python $*"; exit ${PYTHON_CODE:-0}')
+        self.stand_in_parts("7 0 2 2")
         self.program("cmake", 'echo "cmake $*"')
         done = self.run_script("--long=cases")
-        self.expect(done, "1 passed, 0 failed, 0 skipped", 0)
+        self.expect(done, "7 passed, 0 failed, 2 skipped", 0)
         self.assertIn("cmake --build --preset cpu --target run_cases", done.stdout)
-        self.assertIn("python tests/cases/check.py build/bin/run_cases --count 20000", done.stdout)
-        self.expect(self.run_script("--long=cases", PYTHON_CODE="1"), "0 passed, 1 failed, 0 skipped", 1)
+        self.assertIn("build/bin/run_cases --count 20000", done.stdout)
+        self.assertNotIn("soak", done.stdout)
+
+    def test_a_part_that_tells_no_counts_failed(self):
+        self.stand_in_parts()
+        (self.copy / "build/cpu").mkdir()
+        (self.copy / "build/cpu/build.ninja").touch()
+        self.run_script("--long=soak")  # what it told is not taken for the next run's
+        self.expect(self.run_script("--long=soak", CMAKE_CODE="1"), "0 passed, 1 failed, 0 skipped", 1)
 
     def test_a_failed_test_fails_the_run_and_is_named(self):
         done = self.run_script("--quick", FAILED="1")

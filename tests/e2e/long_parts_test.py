@@ -1,0 +1,96 @@
+"""tools/long: what the long parts of the tests keep, count and record, with stand-ins for the programs that they run."""
+
+import contextlib
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools/long"))
+
+import fuzz  # noqa: E402
+import part  # noqa: E402
+import soak  # noqa: E402
+import tsan  # noqa: E402
+
+
+class LongPartsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.enterContext(contextlib.redirect_stdout(io.StringIO()))
+
+    def program(self, name, script):
+        file = self.folder / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+        return file
+
+    def part(self, deadline=float("inf")):
+        return part.Part("some", types.SimpleNamespace(folder=self.folder / "some", deadline=deadline, results=self.folder))
+
+    def call(self, module, *arguments):
+        """(exit code, counts, record or None)"""
+        folder = self.folder / "part"
+        command = ["x", "--folder", str(folder), "--results", str(self.folder), *map(str, arguments)]
+        with mock.patch.object(sys, "argv", command), self.assertRaises(SystemExit) as ended:
+            module.main()
+        records = list(self.folder.glob("*.json"))
+        return ended.exception.code, (folder / "counts").read_text().split(), json.loads(records[0].read_text()) if records else None
+
+    def test_units_that_are_done_are_not_run_again(self):
+        first, again = mock.Mock(side_effect=lambda key: key == "b"), mock.Mock()
+        self.assertEqual(self.part().run(["a", "b"], first), {"a": False, "b": True})
+        self.assertEqual(self.part().run(["a", "b"], again), {"a": False, "b": True})
+        again.assert_not_called()
+
+    def test_what_did_not_end_is_left(self):
+        self.assertEqual(self.part().run(["a", "b"], lambda key: True if key == "a" else None), {"a": True})
+        self.assertEqual(self.part(deadline=0).run(["a", "b"], lambda _: True), {"a": True})
+
+    def test_a_record_is_of_a_complete_part(self):
+        self.assertEqual(self.part().finish(1, [], 2, {}), 0)
+        self.assertEqual((list(self.folder.glob("*.json")), (self.folder / "some/counts").read_text()), ([], "1 0 2 0\n"))
+        self.assertEqual(self.part().finish(3, ["x"], 0, {"more": 1}, skipped=2, refused=1), 1)
+        record = json.loads(next(self.folder.glob("some-*.json")).read_text())
+        self.assertEqual((record["passed"], record["failed"], record["skipped"], record["more"]), (3, ["x"], 2, 1))
+        self.assertEqual((self.folder / "some/counts").read_text(), "3 1 2 1\n")
+
+    def test_a_race_fails_its_suite(self):
+        report = """<testsuites><testsuite><testcase classname="B" name="t" result="completed"/></testsuite></testsuites>"""
+        program = self.program(
+            "test_x",
+            f"""[ "$1" = --gtest_list_tests ] && printf 'Running main()\\nA.\\n  t\\nB.\\n  t\\n' && exit 0
+            case $1 in --gtest_filter=A.*) exit {tsan.RACE} ;; esac
+            echo '{report}' >${{2#--gtest_output=xml:}}""",
+        )
+        code, counts, record = self.call(tsan, program)
+        self.assertEqual((code, counts), (1, ["1", "1", "0", "0"]))
+        self.assertIn("A: ThreadSanitizer reports", record["failed"][0])
+        self.assertEqual(record["programs"]["test_x"]["passed"], 1)
+
+    def test_each_fuzzer_gets_its_slices(self):
+        self.program("fuzz_good", "echo '#9 DONE cov: 12 ft: 3'; echo 'stat::number_of_executed_units: 9'")
+        self.program("fuzz_bad", "echo 'Test unit written to crash-1'; exit 77")
+        code, counts, record = self.call(fuzz, self.folder, self.folder / "corpus", "--minutes", "0.1")
+        self.assertEqual((code, counts), (1, ["4", "4", "0", "0"]))
+        self.assertEqual({k: record["harnesses"]["fuzz_good"][k] for k in ("runs", "edges", "found")}, {"runs": 36, "edges": 12, "found": []})
+        self.assertEqual(record["harnesses"]["fuzz_bad"]["found"], ["crash-1"] * 4)
+
+    def test_a_soak_tells_what_it_measured(self):
+        code, counts, record = self.call(soak, self.program("soak", """echo '{"runs": 5}'"""))
+        self.assertEqual((code, counts, record["runs"]), (0, ["1", "0", "0", "0"], 5))
+
+    def test_a_soak_that_fails_or_ran_out_of_time(self):
+        self.assertEqual(self.call(soak, self.program("soak", "exit 1"))[:2], (1, ["0", "1", "0", "0"]))
+        self.assertEqual(self.call(soak, self.program("soak", "exit 2"))[:2], (0, ["0", "0", "1", "0"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
