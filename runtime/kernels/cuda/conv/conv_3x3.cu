@@ -23,10 +23,8 @@ constexpr int kPitch = kConv3x3Pitch;
 constexpr int kImageBytes = kPitch * (kConv3x3Rows + 2) * kPixelBytes;
 constexpr int kTailBytes = 7 * kPixelBytes;  // zeros behind: the last row's right border
 constexpr int kImageBuffer = kImageBytes + kTailBytes;
-constexpr int kResidualBuffer = 29 * 1024;                   // 232 pixels
-constexpr int kImages = 2, kResiduals = 3;                   // buffers
-constexpr int kSecondHalf = kConv3x3FirstHalfRows * kPitch;  // its first pixel
-constexpr int kEarly = 4;  // steps before its end a product lets the other one begin
+constexpr int kResidualBuffer = 29 * 1024;  // 232 pixels
+constexpr int kImages = 2, kResiduals = 3;  // buffers
 static_assert(kImageBuffer % 1024 == 0, "the swizzle's pattern starts at 1,024 bytes");
 
 template <bool kResidual>
@@ -36,6 +34,8 @@ constexpr int kSharedBytes = kImages* kImageBuffer +
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 constexpr int kBarriers = 3 * kImages + 3 * kResiduals;
+constexpr int kSecondHalf = kConv3x3FirstHalfRows * kPitch;  // its first pixel
+constexpr int kEarly = 4;  // steps before its end a product lets the other one begin
 
 // Addresses of the first barrier of each kind, one a buffer.
 struct Barriers {

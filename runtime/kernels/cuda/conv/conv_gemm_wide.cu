@@ -14,13 +14,13 @@ using namespace conv_gemm;  // NOLINT(google-build-using-namespace): its other h
 namespace {
 
 constexpr int kRows = 64;  // of M: filters of one product
-constexpr int kPiecePixels = 64;
 template <int kAccumulators, bool kPingPong>
 constexpr int kTileFilters = kAccumulators* kRows*(kPingPong ? 1 : 2);
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 constexpr int kGroupWarps = 4;
+constexpr int kPiecePixels = 64;
 constexpr int kPiecesOfGroup = kMost / 2;              // at most
 constexpr int kPieceBytes = kPiecePixels * kRowBytes;  // of 16 bits; f32 has two such boxes
 constexpr int kOrder = 1, kLead = 3;                   // named barriers

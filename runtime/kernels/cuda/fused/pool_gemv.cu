@@ -24,11 +24,8 @@ using Parameters = PoolGemvParameters;
 constexpr int kLogWarp = 5, kWarp = 1 << kLogWarp;
 constexpr int kLogThreads = 9, kThreads = 1 << kLogThreads;
 static_assert(kThreads == kPoolGemvWarps * kWarp);
-constexpr int kMostImages = 8;
 constexpr int kLogVector = 3;
 static_assert(kPixelLanes == kPoolGemvVector && kPixelLanes == 1 << kLogVector);
-constexpr int kMostVectors = 1 << (kPoolGemvLogVectors + kPoolGemvMostLogParts);  // of a block
-constexpr int kPooledRow = kMostVectors + 4;  // neighbouring images lie in other banks
 // Sums are sent as two columns of two images: of 2^kLogPairs pairs of columns that a block owns
 // where each comes as one part, of fewer in more parts.
 constexpr int kLogPairs = 4, kReceived = kPoolGemvBlocks << kLogPairs;
@@ -37,6 +34,10 @@ static_assert(2 * kReceived == PoolGemvColumns(0));
 constexpr int kFewLoads = 4, kManyLoads = 8;
 
 #if __CUDA_ARCH__ >= 900
+
+constexpr int kMostImages = 8;
+constexpr int kMostVectors = 1 << (kPoolGemvLogVectors + kPoolGemvMostLogParts);  // of a block
+constexpr int kPooledRow = kMostVectors + 4;  // neighbouring images lie in other banks
 
 // What a block has in shared memory.
 struct Shared {

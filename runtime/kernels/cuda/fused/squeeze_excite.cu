@@ -23,15 +23,17 @@ namespace {
 
 using Parameters = SqueezeExciteParameters;
 
-constexpr int kWarp = 32, kThreads = kSqueezeExciteThreads, kWarps = kThreads / kWarp;
+constexpr int kWarp = 32, kThreads = kSqueezeExciteThreads;
 constexpr int kBlocks = kSqueezeExciteBlocks;
-constexpr int kLoads = 8;                                // of pixels, in flight
 constexpr int kRowLanes = 8, kRows = kWarp / kRowLanes;  // of a product
-constexpr int kSqueezeAhead = 6, kExciteAhead = 2;       // loads of a row, in registers
-constexpr int kQuadBytes = 16, kQuads = kSqueezeExciteVector / kRows;  // fours of a vector
 static_assert(kPixelLanes == kSqueezeExciteVector && kRows == 4 && kBlocks <= kWarp);
 
 #if __CUDA_ARCH__ >= 900
+
+constexpr int kWarps = kThreads / kWarp;
+constexpr int kLoads = 8;                           // of pixels, in flight
+constexpr int kSqueezeAhead = 6, kExciteAhead = 2;  // loads of a row, in registers
+constexpr int kQuadBytes = 16, kQuads = kSqueezeExciteVector / kRows;  // fours of a vector
 
 __device__ __forceinline__ void Add(float4& sum, const float4& x) {
   sum.x += x.x, sum.y += x.y, sum.z += x.z, sum.w += x.w;

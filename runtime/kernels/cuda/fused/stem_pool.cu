@@ -17,7 +17,6 @@ struct HalvesLayout {
   static constexpr int kPlaneB = kPlane;  // behind plane A
   static constexpr int kPair = kPlaneB + 2048;
   static constexpr int kBoxes = 1;
-  static constexpr int kSlots = 1;
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -179,6 +178,7 @@ struct Halves : HalvesLayout {
   using Raw = RawT;
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  static constexpr int kSlots = 1;
   using Pool = HalvesPool<T>;
 
   __device__ __forceinline__ static void FillPair(const Columns& columns, uint32_t from,

@@ -22,7 +22,6 @@ struct Tf32Layout {
   static constexpr int kPlanes = 3;
   static constexpr int kPair = kPlanes * kPlane;
   static constexpr int kBoxes = 2;  // of 32 channels
-  static constexpr int kSlots = 2;
 };
 static_assert(kSharedBytes<Tf32Layout> <= 227 * 1024 - 1024);
 
@@ -161,6 +160,7 @@ class Tf32Pool {
 
 struct Tf32 : Tf32Layout {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  static constexpr int kSlots = 2;
   using Pool = Tf32Pool;
 
   __device__ __forceinline__ static void FillPair(const Columns& columns, uint32_t from,
