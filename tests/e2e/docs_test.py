@@ -170,6 +170,7 @@ class DocumentsTest(unittest.TestCase):
 
 
 KERNELS = ROOT / "runtime/kernels"
+CAPABILITIES = {"kSm90aCode": "9.0 alone", "kClusters": "9.0 and up"}  # Kernel::needs in words
 
 
 def rules_of(name):
@@ -195,8 +196,10 @@ class KernelsTest(unittest.TestCase):
     def test_each_kernel_has_a_row_with_its_rules_and_ops(self):
         self.assertEqual(sorted(self.rows), sorted(self.rules))
         for name, (file, text) in self.rules.items():
-            ops, _, _, rules, _ = self.rows[name]
+            ops, _, capability, rules, _ = self.rows[name]
             self.assertEqual(rules, f"`{file}`", name)
+            if needs := re.search(r"\.needs = (k\w+)", text):
+                self.assertTrue(capability.startswith(CAPABILITIES[needs.group(1)]), name)
             if literal := re.search(r"\.ops = \{([^}]*)\}", text):
                 for op in re.findall(r'"(\w+)"', literal.group(1)):
                     self.assertIn(op, ops, name)
