@@ -11,135 +11,12 @@
 
 #include "runtime/kernels/cuda/common/cluster.cuh"
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
-#include "runtime/kernels/cuda/conv/small_batch_conv.h"
-#include "runtime/kernels/cuda/conv/small_batch_conv_products.cuh"
-#include "runtime/kernels/cuda/pointwise/chain_epilogue.cuh"
+#include "runtime/kernels/cuda/conv/small_batch_conv_patches.cuh"
 
 namespace onnx_cudnn {
 namespace small_batch_conv {
 
-using Parameters = SmallBatchConvParameters;
-
 #if __CUDA_ARCH__ >= 900
-
-// Which work a block has.
-struct Block {
-  int part;  // of K, the rank in the cluster
-  int image;
-  int tile;     // of pixels
-  int filters;  // tile of filters, of all siblings
-  int sibling;
-  int first_filter;  // of the sibling
-};
-
-template <int kFilters>
-__device__ __forceinline__ Block BlockOf(const Parameters& p) {
-  Block b;
-  b.part = blockIdx.x & (p.split - 1);
-  int rest = static_cast<int>(blockIdx.x >> p.log_split);
-  b.image = rest % p.tiling.images;
-  rest /= p.tiling.images;
-  b.tile = rest % p.tiling.per_image();
-  b.filters = rest / p.tiling.per_image();
-  b.sibling = 0;
-  for (int i = 1; i < p.siblings; ++i) b.sibling += b.filters >= p.output[i].first_tile ? 1 : 0;
-  b.first_filter = (b.filters - p.output[b.sibling].first_tile) * kFilters;
-  return b;
-}
-
-// Offsets of the input pixels that the patches hold, in pixels of an image, -1: zero; of the output
-// pixels; and of the steps of K in a patch, in bytes.
-template <int kPixels>
-__device__ __forceinline__ void MakeTables(const Parameters& p, const Block& b, int* table) {
-  for (int m = threadIdx.x; m < kPixels; m += kSmallBatchThreads) {
-    const SmallBatchPixel out = SmallBatchOutput(p.tiling, b.tile, m);
-    table[m] = out.row < 0 ? -1 : out.row * p.tiling.columns + out.column;
-  }
-  for (int i = 0; i < p.sources; ++i) {
-    const SmallBatchSource& s = p.source[i];
-    for (int j = threadIdx.x; j < s.patch_pixels(); j += kSmallBatchThreads) {
-      const SmallBatchPixel in = SmallBatchInput(s, p.tiling, b.tile, j);
-      table[p.image[i].table_at + j] = in.row < 0 ? -1 : in.row * s.width + in.column;
-    }
-    for (int j = threadIdx.x; j < s.steps; j += kSmallBatchThreads) {
-      table[p.step_table_at + s.first_step + j] = SmallBatchStepBytes(s, j);
-    }
-  }
-}
-
-// What a stem's last step reads behind its patch, and lanes that it lacks, are zero.
-__device__ __forceinline__ void ClearStem(const SmallBatchSource& s, char* patch) {
-  if (!s.is_stem) return;
-  for (int i = threadIdx.x; i < s.patch_bytes / 16; i += kSmallBatchThreads) {
-    reinterpret_cast<uint4*>(patch)[i] = make_uint4(0, 0, 0, 0);
-  }
-}
-
-// Where pixel `pixel` of patch `i` lies in it: SmallBatchPatchBytes.
-__device__ __forceinline__ int PatchBytes(const Parameters& p, int i, uint32_t pixel) {
-  const SmallBatchSource& s = p.source[i];
-  const int row = static_cast<int>(p.image[i].columns.Divide(pixel));
-  return row * (s.row_bytes - s.patch_columns() * s.pixel_bytes) +
-         static_cast<int>(pixel) * s.pixel_bytes;
-}
-
-// The patch of an image as it lies in memory.
-template <typename T>
-__device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, int i,
-                                           const int* offsets, uint32_t patch) {
-  const SmallBatchSource& s = p.source[i];
-  const T* x = static_cast<const T*>(p.image[i].x) +
-               static_cast<int64_t>(b.image) * s.height * s.width * s.lanes;
-  if (s.is_stem) {
-    for (int j = threadIdx.x; j < s.patch_pixels(); j += kSmallBatchThreads) {
-      const int offset = offsets[j];
-      CopyAsync8(patch + PatchBytes(p, i, j), x + static_cast<int64_t>(max(offset, 0)) * s.lanes,
-                 offset >= 0);
-    }
-    return;
-  }
-  const int first = b.part * s.part_channels;
-  const int count = s.patch_pixels() * static_cast<int>(p.image[i].pieces.divisor);
-  for (int j = threadIdx.x; j < count; j += kSmallBatchThreads) {
-    uint32_t pixel = j;
-    const int piece = p.image[i].pieces.Split(pixel);
-    const int offset = offsets[pixel], channel = first + piece * kSmallBatchPiece;
-    const bool is_there = offset >= 0 && channel < s.channels;
-    const T* from = x + (is_there ? static_cast<int64_t>(offset) * s.lanes + channel : 0);
-    CopyAsync16(patch + PatchBytes(p, i, pixel) + piece * 16, from, is_there);
-  }
-}
-
-// The patch of an image that a chain computes; zero outside of it, as the window's padding is.
-template <typename T>
-__device__ __forceinline__ void ComputePatch(const Parameters& p, const ChainProgram& program,
-                                             const Block& b, int i, const int* offsets,
-                                             char* patch) {
-  const SmallBatchSource& s = p.source[i];
-  const int first = s.is_stem ? 0 : b.part * s.part_channels;
-  const int lanes = s.is_stem ? kChainLanes : s.part_channels;  // that are written
-  const int fours = lanes / kChainLanes, count = s.patch_pixels() * fours;
-#pragma unroll 1
-  for (int j = threadIdx.x; j < count; j += kSmallBatchThreads) {
-    const int pixel = j / fours, lane = j % fours * kChainLanes;
-    const int offset = offsets[pixel], channel = first + lane;
-    const int valid = offset < 0 ? 0 : min(max(s.channels - channel, 0), kChainLanes);
-    uint2 packed = make_uint2(0, 0);
-    if (valid > 0) {
-      ChainRunner runner(program, ChainValues{});
-      runner.Run(p.image[i].prologue, {b.image, channel, 0, offset / s.width, offset % s.width},
-                 valid, valid, false, {});
-      ChainValues values = runner.result();
-#pragma unroll
-      for (int e = 0; e < kChainLanes; ++e) {
-        if (e >= valid) values.at[e] = 0;
-      }
-      packed =
-          make_uint2(Pack(T{}, values.at[0], values.at[1]), Pack(T{}, values.at[2], values.at[3]));
-    }
-    *reinterpret_cast<uint2*>(patch + PatchBytes(p, i, pixel) + lane * 2) = packed;
-  }
-}
 
 // Barriers: the weights have come; so have the sums of the cluster's other blocks.
 struct Came {
@@ -223,24 +100,6 @@ struct OwnOutputs {
     }
   }
 };
-
-template <typename T, bool kHasProgram>
-__device__ __forceinline__ void BringPatches(const Parameters& p, const ChainProgram* program,
-                                             const Block& block, const int* table, char* patch) {
-#pragma unroll
-  for (int i = 0; i < kSmallBatchSources; ++i) {
-    if (i >= p.sources) break;
-    const int* offsets = table + p.image[i].table_at;
-    char* to = patch + p.image[i].patch_at;
-    if constexpr (kHasProgram) {
-      if (p.image[i].prologue >= 0) {
-        ComputePatch<T>(p, *program, block, i, offsets, to);
-        continue;
-      }
-    }
-    FetchPatch<T>(p, block, i, offsets, SharedAddress(to));
-  }
-}
 
 template <typename T, typename W>
 __device__ __forceinline__ void MultiplySteps(const Parameters& p, const W& warp,
