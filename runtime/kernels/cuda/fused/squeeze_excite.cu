@@ -204,15 +204,13 @@ __device__ __forceinline__ void MakeMeans(const Parameters& p, const Shared& sha
 struct OwnPixels {
   PixelShare share;
   int vector;
-  int64_t at;  // the first one's vector, of all
 
   __device__ __forceinline__ OwnPixels(const Parameters& p, int64_t image, int rank, int vectors) {
     uint32_t first_row = threadIdx.x;
     vector = static_cast<int>(p.vectors.Split(first_row));
     const int first = rank * p.share + static_cast<int>(first_row);
     const int end = min((rank + 1) * p.share, p.pixels);
-    at = (image * p.pixels + first) * vectors + vector;
-    share.x = static_cast<const uint4*>(p.x) + at;
+    share.x = static_cast<const uint4*>(p.x) + (image * p.pixels + first) * vectors + vector;
     share.step = p.rows;
     share.left = static_cast<int>(first_row) < p.rows ? end - first : 0;
     share.stride = p.rows * vectors;
@@ -295,7 +293,8 @@ __device__ __forceinline__ void Run(const Parameters& p) {
     const float4* gates = shared.gates + kQuads * own.vector;
     const float4 low = gates[0], high = gates[1];
     const float by[] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-    MultiplyPixels<T>(own.share, static_cast<uint4*>(p.y) + own.at, by);
+    const int64_t first = own.share.x - static_cast<const uint4*>(p.x);
+    MultiplyPixels<T>(own.share, static_cast<uint4*>(p.y) + first, by);
   }
 }
 
