@@ -13,12 +13,12 @@
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cudnn/cuda/cudnn_calls.h"
 #include "runtime/cudnn/cuda/engine_text.h"
+#include "runtime/cudnn/cuda/frontend_graph.h"
 
 namespace onnx_cudnn {
 namespace {
 
 namespace fe = ::cudnn_frontend;
-using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 // What cuDNN says why it refused, without the pages around it.
 absl::Status Refusal(std::string_view text) {
@@ -60,178 +60,17 @@ absl::Status Guarded(std::string_view call, F&& f) {
   }
 }
 
-fe::DataType_t DataTypeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return fe::DataType_t::HALF;
-    case DType::kBF16:
-      return fe::DataType_t::BFLOAT16;
-    case DType::kBool:
-      return fe::DataType_t::BOOLEAN;
-    default:
-      return fe::DataType_t::FLOAT;
-  }
-}
-
-fe::PointwiseMode_t ModeOf(PointwiseMode mode) {
-  switch (mode) {
-#define POINTWISE_MODE(name, frontend) \
-  case PointwiseMode::name:            \
-    return fe::PointwiseMode_t::frontend;
-#include "runtime/cudnn/cuda/pointwise_modes.inc"
-#undef POINTWISE_MODE
-  }
-  return fe::PointwiseMode_t::NOT_SET;
-}
-
-fe::ReductionMode_t ModeOf(CudnnOperation::Reduction reduction) {
-  switch (reduction) {
-    case CudnnOperation::Reduction::kSum:
-      return fe::ReductionMode_t::ADD;
-    case CudnnOperation::Reduction::kMax:
-      return fe::ReductionMode_t::MAX;
-    case CudnnOperation::Reduction::kMin:
-      return fe::ReductionMode_t::MIN;
-  }
-  return fe::ReductionMode_t::NOT_SET;
-}
-
 // The frontend's graph; its lists of engines and plans are open to us only so.
 class FrontendGraph : public fe::graph::Graph {
  public:
   explicit FrontendGraph(const CudnnGraph& graph) {
-    set_io_data_type(DataTypeOf(graph.dtype));
     set_intermediate_data_type(fe::DataType_t::FLOAT);
     set_compute_data_type(fe::DataType_t::FLOAT);
     set_cuda_graph_retention(fe::CudaGraphRetention_t::NONE);  // Executors keep their Steps alive
-    tensors_.resize(graph.tensors.size());
-    for (size_t i = 0; i < graph.tensors.size(); ++i) AddOperand(graph.tensors[i], i);
-    for (const CudnnOperation& operation : graph.operations) Add(graph, operation);
+    AddOperations(graph, *this);
   }
 
   fe::graph::Execution_plan_list& list() { return plans; }
-
- private:
-  void Describe(const CudnnTensor& tensor, size_t i, fe::graph::Tensor_attributes& attributes) {
-    attributes.set_uid(static_cast<int64_t>(i) + 1)
-        .set_name(absl::StrCat("t", i))
-        .set_dim(tensor.dims)
-        .set_stride(tensor.strides)
-        .set_data_type(DataTypeOf(tensor.dtype));
-  }
-
-  void AddOperand(const CudnnTensor& tensor, size_t i) {
-    if (tensor.kind == CudnnTensor::Kind::kVirtual || tensor.kind == CudnnTensor::Kind::kOutput) {
-      return;  // an operation makes it
-    }
-    fe::graph::Tensor_attributes attributes;
-    Describe(tensor, i, attributes);
-    attributes.set_is_pass_by_value(tensor.kind == CudnnTensor::Kind::kNumber);
-    tensors_[i] = Graph::tensor(attributes);
-  }
-
-  Tensor Operand(const CudnnOperation& operation, size_t i) const {
-    return i < operation.in.size() ? tensors_[operation.in[i]] : nullptr;
-  }
-
-  void Add(const CudnnGraph& graph, const CudnnOperation& operation) {
-    const Tensor y = Make(operation);
-    const CudnnTensor& tensor = graph.tensors[operation.out];
-    Describe(tensor, operation.out, *y);
-    y->set_output(tensor.kind == CudnnTensor::Kind::kOutput);
-    tensors_[operation.out] = y;
-  }
-
-  Tensor Make(const CudnnOperation& operation) {
-    const Tensor x = Operand(operation, 0), second = Operand(operation, 1);
-    switch (operation.kind) {
-      case CudnnOperation::Kind::kConvolution:
-        return conv_fprop(x, second, Windowed<fe::graph::Conv_fprop_attributes>(operation.window));
-      case CudnnOperation::Kind::kTransposeConvolution:
-        return conv_dgrad(x, second, Windowed<fe::graph::Conv_dgrad_attributes>(operation.window));
-      case CudnnOperation::Kind::kProduct:
-        return matmul(x, second, fe::graph::Matmul_attributes());
-      case CudnnOperation::Kind::kPointwise:
-        return MakePointwise(operation);
-      case CudnnOperation::Kind::kReduction:
-        return reduction(x, MakeReduction(operation));
-      case CudnnOperation::Kind::kMaxPool:
-      case CudnnOperation::Kind::kAveragePool:
-        return resample(x, MakePooling(operation))[0];
-      case CudnnOperation::Kind::kLayerNorm:
-        return MakeLayerNorm(operation);
-      case CudnnOperation::Kind::kRmsNorm:
-        return MakeRmsNorm(operation);
-    }
-    return nullptr;
-  }
-
-  template <typename Attributes>
-  static Attributes Windowed(const CudnnWindow& window) {
-    return Attributes()
-        .set_pre_padding(window.pad_before)
-        .set_post_padding(window.pad_behind)
-        .set_stride(window.stride)
-        .set_dilation(window.dilation);
-  }
-
-  Tensor MakePointwise(const CudnnOperation& operation) {
-    fe::graph::Pointwise_attributes attributes;
-    attributes.set_mode(ModeOf(operation.mode));
-    if (operation.mode == PointwiseMode::kRelu) {
-      attributes.set_relu_lower_clip(static_cast<float>(operation.lower));
-      attributes.set_relu_lower_clip_slope(static_cast<float>(operation.slope));
-      if (operation.upper < std::numeric_limits<double>::infinity()) {
-        attributes.set_relu_upper_clip(static_cast<float>(operation.upper));
-      }
-    }
-    if (operation.mode == PointwiseMode::kSwish) {
-      attributes.set_swish_beta(static_cast<float>(operation.beta));
-    }
-    const Tensor a = Operand(operation, 0), b = Operand(operation, 1), c = Operand(operation, 2);
-    if (c != nullptr) return pointwise(a, b, c, attributes);
-    return b != nullptr ? pointwise(a, b, attributes) : pointwise(a, attributes);
-  }
-
-  static fe::graph::Reduction_attributes MakeReduction(const CudnnOperation& operation) {
-    // Earlier versions have no such request; their engines say by a note when they are not.
-    const bool has_request = fe::detail::get_backend_version() >= 91100;
-    return fe::graph::Reduction_attributes()
-        .set_mode(ModeOf(operation.reduction))
-        .set_is_deterministic(has_request);
-  }
-
-  static fe::graph::Resample_attributes MakePooling(const CudnnOperation& operation) {
-    const bool is_max = operation.kind == CudnnOperation::Kind::kMaxPool;
-    const fe::ResampleMode_t average = operation.counts_padding
-                                           ? fe::ResampleMode_t::AVGPOOL_INCLUDE_PADDING
-                                           : fe::ResampleMode_t::AVGPOOL_EXCLUDE_PADDING;
-    return fe::graph::Resample_attributes()
-        .set_resampling_mode(is_max ? fe::ResampleMode_t::MAXPOOL : average)
-        .set_padding_mode(is_max ? fe::PaddingMode_t::NEG_INF_PAD : fe::PaddingMode_t::ZERO_PAD)
-        .set_window(operation.window.kernel)
-        .set_stride(operation.window.stride)
-        .set_pre_padding(operation.window.pad_before)
-        .set_post_padding(operation.window.pad_behind)
-        .set_generate_index(false);
-  }
-
-  Tensor MakeLayerNorm(const CudnnOperation& operation) {
-    Tensor epsilon = Operand(operation, 2);
-    fe::graph::Layernorm_attributes attributes;
-    attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon);
-    return layernorm(Operand(operation, 0), Operand(operation, 1), Operand(operation, 3),
-                     attributes)[0];
-  }
-
-  Tensor MakeRmsNorm(const CudnnOperation& operation) {
-    Tensor epsilon = Operand(operation, 2);
-    fe::graph::Rmsnorm_attributes attributes;
-    attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon);
-    return rmsnorm(Operand(operation, 0), Operand(operation, 1), attributes)[0];
-  }
-
-  std::vector<Tensor> tensors_;
 };
 
 absl::StatusOr<std::shared_ptr<fe::DeviceProperties>> ParseProperties(std::string_view json) {
@@ -329,7 +168,7 @@ absl::Status AppendChoices(const CudnnGraph& graph, const Numerics& numerics, fe
 
 std::vector<int64_t> UidsOf(absl::Span<const int> tensors) {
   std::vector<int64_t> uids;
-  for (const int i : tensors) uids.push_back(i + 1);  // as Describe numbers them
+  for (const int i : tensors) uids.push_back(i + 1);  // as AddOperations numbers them
   return uids;
 }
 
