@@ -89,10 +89,10 @@ class Binder {
     return Annotate(CheckedBytes(input.dtype(), input.dims()).status(), Input(input));
   }
 
-  std::map<std::string, std::pair<int64_t, std::string>> symbols_;  // and the input that said it
+  std::map<std::string, std::pair<int64_t, std::string>> symbols_;  // and the input that has it
 };
 
-// What a file says of inner shapes may hold for other input dims only: they are inferred anew.
+// Inner shapes in a file may hold for other input dims only: they are inferred again.
 void ForgetShape(Graph& graph, Value& value) {
   if (!value.type().is_tensor()) return;
   Type type = value.type();
@@ -119,8 +119,8 @@ void ForgetShapes(Graph& graph) {
   }
 }
 
-// A body brings much that clean-up removes, and constants to fold. common-subexpressions would
-// merge again what clone-cheap copied.
+// Bodies of functions hold Nodes that clean-up removes, and constants to fold. No
+// common-subexpressions: it would merge what clone-cheap copied.
 absl::Status DecomposeAndClean(Graph& graph, const BuildOptions& options, PassContext& context) {
   PassManagerOptions manager{.disabled = options.disabled_passes};
   if (manager.disabled.contains("decompose")) return absl::OkStatus();
@@ -146,7 +146,7 @@ std::string Named(const Value& value) {
 absl::Status NotStatic(Graph& graph, Node& node, const Value& value) {
   if (FindOp(node) == nullptr) return absl::UnimplementedError(CheckOp(node).reason());
   const std::vector<const Value*> deciders = UnknownDeciders(graph, node);
-  for (const Value* v : deciders) {  // which ops of ONNX take as scalars and vectors alone
+  for (const Value* v : deciders) {  // all that ONNX's ops read as shapes are scalars or vectors
     if (!v->type().ranked || v->rank() <= 1) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("input ", Named(*v), " decides a shape, so it must be a scalar or a vector"));
@@ -171,14 +171,14 @@ absl::Status CheckValue(Graph& graph, Node& node, const Value& value) {
                                                    kMostValueBytes, " bytes"));
 }
 
-// Folding computes strings; of what it left, this says why.
+// Folding computes strings. The reason for each Node that it did not fold.
 absl::Status CheckNoStrings(const Node& node) {
   if (!TouchesStrings(node)) return absl::OkStatus();
   const absl::Status status = EvaluateStrings(node, /*most_bytes=*/0).status();
   return Annotate(status, Where(node));
 }
 
-// No Engine runs a Loop: its turns are copied, within `budget`.
+// No Engine runs a Loop: its iterations are copied, within `budget`.
 absl::Status CheckNoLoop(const Node& node, const CopyBudget& budget) {
   if (node.op() != "Loop" || !node.domain().empty()) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(Where(node), ": ", WhyLoopStays(node, budget)));

@@ -32,8 +32,8 @@ absl::StatusOr<std::vector<std::vector<int>>> SortPartitions(std::vector<Partiti
   return predecessors;
 }
 
-// In the order in which the Graph's Nodes stand, so that equal Graphs give equal Programs whatever
-// the search's order was.
+// In the order of the Graph's Nodes, so that equal Graphs give equal Programs whatever the order of
+// the search.
 void SortByGraph(const Graph& graph, std::vector<Partition>& partitions) {
   std::vector<int> position(graph.node_ids());
   int next = 0;
@@ -58,7 +58,7 @@ int64_t WeightBytes(const std::vector<PlacedStep>& steps) {
   return total;
 }
 
-// With fewer streams less lives at once.
+// With fewer streams fewer Values are live at once.
 absl::StatusOr<Placed> PlaceWithin(const Graph& graph, absl::Span<const Partition> partitions,
                                    absl::Span<const std::vector<int>> predecessors,
                                    const Target& target, const BuildOptions& options) {

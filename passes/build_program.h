@@ -15,8 +15,8 @@ namespace onnx_cudnn {
 
 struct BuildOptions {
   Partitioner partitioner = Greedy;
-  // Inputs, by name, that stand as constants: strings, and those whose values decide shapes. They
-  // remain inputs of the static Graph, which nothing reads.
+  // Inputs, by name, whose values are known: strings, and those that decide shapes. They become
+  // constants; the static Graph keeps them as inputs that nothing reads.
   std::map<std::string, HostTensor, std::less<>> input_values;
   int streams = 1;
   int64_t alignment = 256;  // bytes, of every buffer in an arena
@@ -30,8 +30,8 @@ struct BuildOptions {
   std::function<void(const Graph&, absl::Span<const Partition>, const Refusals&)> on_partitions;
 };
 
-// A static copy of `graph` for inputs of the given dims: shapes inferred, constants folded, ops
-// that nothing runs decomposed and the result cleaned up again, own outputs made.
+// A static copy of `graph` for inputs of the given dims: infers shapes, folds constants,
+// decomposes ops that no Engine runs, cleans up again, and gives each output a Value of its own.
 //   target      for decompose; nullptr: no op is decomposed
 //   input_dims  by input name; every input with a dim that is not a number needs an entry
 //   errors      InvalidArgument: unknown input, wrong rank, a dim other than the model's number,

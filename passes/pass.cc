@@ -102,8 +102,7 @@ class Driver {
     }
   }
 
-  // After a change at Node `id`: what died goes, and what stands around the change is looked at
-  // again.
+  // After a change at Node `id`: removes dead Nodes and visits the Nodes around the change again.
   void Revisit(int id, std::vector<int> touched, int first_new) {
     changed_ = true;
     touched.push_back(id);
@@ -113,7 +112,7 @@ class Driver {
         if (v == nullptr) continue;
         if (v->producer() != nullptr) touched.push_back(v->producer()->id());
         if (v->uses().size() > 2)
-          continue;  // only who is left alone with a Value sees a difference
+          continue;  // a reader sees a difference only if it is the last one
         for (const Use& use : v->uses()) touched.push_back(use.node->id());
       }
     });
@@ -132,7 +131,7 @@ class Driver {
   std::vector<char> queued_;
   std::vector<int64_t> visits_;
   std::vector<int> around_;         // of the Node that is visited
-  std::map<int, Remark> refusals_;  // the last answer of each Node, by id
+  std::map<int, Remark> refusals_;  // the last refusal at each Node, by id
   bool changed_ = false;
 };
 

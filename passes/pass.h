@@ -47,7 +47,7 @@ class Match {
  public:
   static Match None() { return Match(Kind::kNone); }
   static Match Changed() { return Match(Kind::kChanged); }
-  // The pattern starts here but must not apply; `reason` is text that lives for ever.
+  // The pattern starts here but must not apply; `reason` has static lifetime.
   static Match No(const Node& node, std::string_view reason) {
     Match match(Kind::kNo);
     match.node_ = &node;
@@ -67,8 +67,8 @@ class Match {
   std::string_view reason_;
 };
 
-// A rewrite around one Node. The driver visits bodies too, in topological order, and visits again
-// what a change touched, in both cases the Nodes at which the rewrite starts. A Visit may replace
+// A rewrite around one Node. The driver visits the Nodes at which the rewrite starts, those of
+// bodies too, in topological order, and again those that a change touched. A Visit may replace
 // uses, add and edit Nodes; it removes none (dead Nodes go with the driver's own sweep after each
 // change).
 class NodePass : public Pass {

@@ -18,7 +18,7 @@ struct PassRun {
   int nodes_before = 0, nodes_after = 0;
 };
 
-// When the Graph is verified. After each Pass also that a change nobody claimed is none.
+// When the Graph is verified; after each Pass also that a Graph is unchanged whose Pass says so.
 enum class VerifyWhen : uint8_t { kAtTheEnd, kAfterEachPass };
 #ifdef NDEBUG
 inline constexpr VerifyWhen kVerifyByDefault = VerifyWhen::kAtTheEnd;

@@ -46,10 +46,9 @@ constexpr std::string_view kClean[] = {
     "eliminate-identity", "simplify-arithmetic",   "merge-slices",       "cancel-transposes",
     "cancel-reshapes",    "common-subexpressions", "dead-code"};
 
-// What exporters write in parts is put together while their numbers are where they wrote them:
-// fold-scale would take a factor into the product behind it. A bias or a factor may stand before a
-// BatchNormalization or after it. What clone-cheap copied, a later common-subexpressions would
-// merge again.
+// Patterns of exporters are fused first, before fold-scale moves their factors into the product
+// behind them. fold-bias and fold-scale run twice: a bias or a factor may come before or after a
+// BatchNormalization. clone-cheap is last: common-subexpressions would merge its copies.
 constexpr std::string_view kMoveArithmetic[] = {
     "fuse-layer-norm", "pool-means", "fuse-activations", "fold-constant-chains",
     "fold-pad",        "fold-bias",  "fold-scale",       "fold-batch-norm",
@@ -76,7 +75,7 @@ std::vector<std::unique_ptr<Pass>> MakePipeline(int level, DType products) {
   if (level >= 2) Append(kMoveArithmetic, passes);
   if (products == DType::kF16) Append({"lower-precision-fp16"}, passes);
   if (products == DType::kBF16) Append({"lower-precision-bf16"}, passes);
-  if (level >= 2) Append({"split-pad"}, passes);  // asks for the types that products have
+  if (level >= 2) Append({"split-pad"}, passes);  // after the types of products are decided
   return passes;
 }
 

@@ -43,13 +43,13 @@ class Arena {
     users.insert(users.end(), users_[view].begin(), users_[view].end());
     Alias(view, other, offset);
   }
-  // `output`, no alias yet, lies in the bytes of `input`, whose other users all happened before the
-  // Step that writes it: who happens after that Step happens after them.
+  // `output`, no alias yet, lies in the bytes of `input`, whose other users all run before the Step
+  // that writes it, and so before all that run after that Step.
   void Overwrite(int output, int input, int64_t offset) {
     users_[Root(input)] = std::move(users_[output]);
     Alias(output, input, offset);
   }
-  // Steps that use the bytes of a root, late ones last.
+  // Steps that use the bytes of a root, the latest last.
   const std::vector<int>& Users(int root) const { return users_[root]; }
 
  private:
@@ -59,7 +59,7 @@ class Arena {
   }
 
   std::vector<Buffer> buffers_;
-  std::vector<int> root_;                // a step towards it
+  std::vector<int> root_;                // the parent in a union-find forest
   std::vector<std::vector<int>> users_;  // by root
 };
 
@@ -137,7 +137,7 @@ class Placer {
     return absl::OkStatus();
   }
 
-  // Moves an input, bytes of an arena that lie in no others, to its place in the output.
+  // Moves an input, which has its own bytes of an arena, to its place in the output.
   absl::Status LayInOutput(int i, const Alias& alias) {
     const Value& value = *boundaries_[i].inputs[alias.input];
     const Home& in = homes_.at(&value);

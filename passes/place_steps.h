@@ -16,10 +16,9 @@ struct Placed {
   int64_t peak_bytes = 0;
 };
 
-// Gives every operand its bytes: graph inputs and outputs lie in the caller's tensors, what views
-// show lies where it lay, what a Concat without a launch reads is written into its output, an
-// output that may overwrite an input does so where nobody reads that input any more, all else in
-// one arena a Space.
+// Gives every operand its bytes. Graph inputs and outputs lie in the caller's tensors, the output
+// of a view in its input, the inputs of a Concat without a launch in its output, an output that may
+// overwrite an input in that input where nothing reads it later, all else in one arena per Space.
 //   partitions    in topological order, of a Graph whose outputs are its own (own-outputs); every
 //   one has a Step
 //   predecessors  of each Partition, all smaller

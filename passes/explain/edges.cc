@@ -13,7 +13,7 @@ namespace {
 
 using Edge = std::pair<const Value*, const Node*>;  // and the reader
 
-// What Engines say while they propose.
+// What Engines tell while they propose: Candidates and refusals.
 class Listener final : public CandidateSink {
  public:
   void Add(Candidate) override {}
@@ -38,7 +38,7 @@ class Listener final : public CandidateSink {
     if (it == refusals_.end()) return {};
     return {it->second.begin(), it->second.end()};
   }
-  // nullptr: it did not say no.
+  // nullptr: it did not refuse.
   const std::string* NoOf(const Engine* engine, const Node* node) const {
     const auto it = noes_.find({engine, node});
     return it == noes_.end() ? nullptr : &it->second;
@@ -48,7 +48,8 @@ class Listener final : public CandidateSink {
  private:
   std::map<std::pair<const Engine*, const Node*>, std::string> noes_;
   std::map<Edge, std::set<Refusal>> refusals_;
-  std::set<const Engine*> fusing_;  // that offer more than one Node somewhere, or say why not
+  // That propose more than one Node somewhere, or a reason why not.
+  std::set<const Engine*> fusing_;
 };
 
 Stretch WholeStretch(const Graph& graph, const Target& target, const Refusals& refused,
@@ -89,7 +90,7 @@ class EdgeExplainer {
   }
 
  private:
-  // What the Partitions that hold these Nodes cost.
+  // The cost of the Partitions that hold these Nodes.
   double ChosenUs(const Candidate& candidate) const {
     std::set<int> owners;
     for (const Node* node : candidate.nodes) owners.insert(owner_.at(node));
@@ -132,7 +133,7 @@ class EdgeExplainer {
     return report;
   }
 
-  // No Engine came to this edge: what each says of its two ends.
+  // No Engine considered this edge: the reasons at its two ends.
   std::vector<Refusal> WithoutRule(const Edge& edge) const {
     std::vector<Refusal> refusals;
     for (const Engine* engine : target_.engines) {

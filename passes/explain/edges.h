@@ -31,8 +31,8 @@ struct EdgeReport {
   std::vector<Refusal> refusals;  // sorted, each once; empty where there is an offer
 };
 
-// Every edge between two of `partitions`, once for each reader: what was offered over it, else the
-// rules that said no, of the Engines that fuse anything here.
+// Every edge between two of `partitions`, once for each reader: the best Candidate over it that was
+// not chosen, else the rules that refused one, of the Engines that fuse anything here.
 //   graph       static, before Formats are materialized
 //   partitions  cover the Graph
 //   refused     at Confirm: no offers any more, but reasons

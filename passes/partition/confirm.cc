@@ -118,8 +118,8 @@ class Search {
   const Refusals& refused() const { return confirmer_.refused(); }
 
  private:
-  // The whole Graph every time: a price or a refusal may change any of it. Each cover but a
-  // partitioner's last teaches something, so it ends.
+  // The whole Graph every time: a price or a refusal may change any part. Each cover but a
+  // partitioner's last adds a price or a refusal, so this ends.
   absl::StatusOr<std::vector<Partition>> RunMeasured() {
     std::vector<Partition> best, last;
     double best_us = std::numeric_limits<double>::infinity();
@@ -140,7 +140,7 @@ class Search {
     return best.empty() ? last : best;
   }
 
-  // Infinite when something of it was refused or not measured.
+  // Infinite when a part of it was refused or not measured.
   double MeasuredUs(const std::vector<Partition>& partitions) const {
     std::vector<Candidate> cover;
     bool all_measured = true;
@@ -155,7 +155,7 @@ class Search {
   absl::StatusOr<std::vector<Candidate>> CoverWithoutCycle(const std::vector<const Node*>& open,
                                                            Partitioner partitioner) {
     Stretch stretch = MakeStretch(open);
-    if (partitioner != Greedy) stretch.prices = pricer_;  // Greedy goes by size
+    if (partitioner != Greedy) stretch.prices = pricer_;  // Greedy ranks by size first
     while (true) {
       ASSIGN_OR_RETURN(std::vector<Candidate> chosen, partitioner(stretch));
       RETURN_IF_ERROR(CheckCover(open, chosen));
@@ -168,8 +168,8 @@ class Search {
     }
   }
 
-  // The stretch of `open`, with what its neighbours chose pinned. What Partitions demand of Values
-  // made elsewhere is none of its business.
+  // The stretch of `open`, with the Placements of its neighbours fixed. Demands on Values that are
+  // made elsewhere do not concern it.
   Stretch MakeStretch(const std::vector<const Node*>& open) const {
     Stretch stretch{.graph = graph_,
                     .target = target_,

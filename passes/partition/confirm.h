@@ -16,8 +16,8 @@ class Confirmer {
   explicit Confirmer(const Target& target, Pricer* pricer = nullptr)
       : target_(target), pricer_(pricer) {}
 
-  // Parallel to `chosen`; a Partition without a Step was refused by all its Variants, with the
-  // reason in refused(). What was measured has that price.
+  // Parallel to `chosen`; where a Partition has no Step, all its Variants were refused, with the
+  // reason in refused(). Measured ones have the measured price.
   //   errors  what an Engine failed with, with its name and the first Node before it
   absl::StatusOr<std::vector<Partition>> Confirm(std::vector<Candidate> chosen);
   const Refusals& refused() const { return refused_; }

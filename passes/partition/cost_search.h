@@ -22,7 +22,7 @@ struct CostSearchResult {
   bool exact = true;  // false: the beam decided
 };
 
-// CostSearch (partitioners.h) with its limits, and what it took.
+// CostSearch (partitioners.h) with its limits and statistics.
 absl::StatusOr<CostSearchResult> SearchCheapestCover(const Stretch& stretch,
                                                      const CostSearchLimits& limits = {});
 

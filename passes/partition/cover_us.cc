@@ -1,4 +1,4 @@
-// What covers and Reformats are predicted to take.
+// Predicted times of covers and Reformats.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"

@@ -12,7 +12,7 @@ namespace onnx_cudnn {
 class FixedPlacements {
  public:
   FixedPlacements(const Stretch& stretch, const Proposals& proposals);
-  // How many Values inside the Stretch the Proposal wants otherwise than they were fixed.
+  // How many Values inside the Stretch the Proposal places otherwise than they were fixed.
   int Disagreements(const Proposal& proposal) const;
   // µs of the Reformats and Transfers at the Stretch's border: there a Proposal may differ.
   double BorderUs(const Proposal& proposal) const;
@@ -34,7 +34,7 @@ class FixedPlacements {
   const Stretch& stretch_;
   const Proposals& proposals_;
   absl::flat_hash_map<const Value*, Offers> wanted_;                        // by consumers
-  absl::flat_hash_map<const Value*, std::vector<const Proposal*>> makers_;  // who put it out
+  absl::flat_hash_map<const Value*, std::vector<const Proposal*>> makers_;  // that write it
   absl::flat_hash_map<const Value*, Placement> fixed_;
 };
 

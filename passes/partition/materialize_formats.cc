@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// A Reformat or Transfer that was added, for which an Engine is still to be found.
+// A Reformat or Transfer that was added and has no Engine yet.
 struct Conversion {
   Node* node;
   Placement from, to;
@@ -61,8 +61,8 @@ class Materializer {
     }
   }
 
-  // `value` or its copy that lies as `want`. What changes both Format and Space is reformatted on
-  // the device.
+  // `value`, or its copy in Placement `want`. Where Format and Space both change, the device
+  // reformats.
   Value& In(Value& value, const Placement& want) {
     const Placement lies = lies_.at(&value);
     if (lies == want) return value;

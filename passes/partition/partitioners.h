@@ -33,7 +33,7 @@ struct Stretch {
   std::vector<Remark>* remarks = nullptr;
   const Forbidden* forbidden = nullptr;  // nullptr: none
   const Pins* pins = nullptr;            // nullptr: none
-  CandidateSink* listener = nullptr;     // hears every no and every edge that was not fused
+  CandidateSink* listener = nullptr;     // is told every refusal and every edge that was not fused
   const Pricer* prices = nullptr;        // measured ones stand for predicted ones; nullptr: none
 };
 
@@ -54,27 +54,27 @@ absl::StatusOr<std::vector<Candidate>> CostSearch(const Stretch& stretch);
 double ReformatUs(const Value& value, const Placement& from, const Placement& to,
                   const DeviceInfo& info);
 
-// What a caller may say and hear besides.
+// Optional inputs and outputs of PartitionGraph.
 struct PartitionExtras {
   absl::Span<const PinRule> pins = {};
-  Refusals* refused = nullptr;  // gets what Confirm refused
+  Refusals* refused = nullptr;  // receives what Confirm refused
   Pricer* pricer = nullptr;     // nullptr: prices are predicted, and first Variants taken
 };
 
 // Covers `graph` by `partitioner` and compiles each unique signature once, in parallel (Confirm).
-// Where all Variants of a Candidate were refused, the stretch of those Nodes is covered again, with
-// Placements that neighbours chose pinned, until nothing is refused. With a Pricer every signature
-// that is chosen is measured, and all is covered again at the new prices, until nothing chosen is
-// new; Greedy's cover is measured first, and kept where it is the cheapest that was.
+// Where all Variants of a Candidate are refused, the stretch of its Nodes is covered again, with
+// the Placements at its border fixed, until nothing is refused. With a Pricer every chosen
+// signature is measured and everything is covered again at the new prices, until all that is chosen
+// was measured; Greedy's cover is measured first, and kept if no measured cover is cheaper.
 //   errors  InvalidArgument: a pin that does not fit the Graph, or that no Engine offers
 absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target,
                                                       Partitioner partitioner,
                                                       std::vector<Remark>* remarks,
                                                       const PartitionExtras& extras = {});
 
-// Adds Reformat and Transfer Nodes with their Partitions wherever a Partition wants a Value
-// otherwise than it lies, and at graph outputs that do not lie row-major on the device; each once
-// per (Value, Placement).
+// Adds Reformat and Transfer Nodes with their Partitions wherever a Partition reads a Value in
+// another Placement than it has, and at graph outputs that do not lie row-major on the device; each
+// once per (Value, Placement).
 absl::Status MaterializeFormats(Graph& graph, std::vector<Partition>& partitions,
                                 const Target& target);
 

@@ -34,7 +34,8 @@ bool SameStaticDims(const Value& a, const Value& b) {
   return a.is_static() && b.is_static() && a.dims() == b.dims();
 }
 
-// What a Reshape says whatever its input's dims are: a constant that copies none of them.
+// The shape operand of a Reshape if it does not depend on the input's dims: a constant that copies
+// none of them.
 std::optional<std::vector<int64_t>> OwnOperand(const Node& node) {
   if (node.op() != "Reshape" || !node.input(1).is_constant()) return std::nullopt;
   absl::StatusOr<std::vector<int64_t>> shape = ToInts(node.input(1).constant());

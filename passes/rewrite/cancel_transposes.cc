@@ -60,7 +60,7 @@ class CancelTransposesPass final : public NodePass {
     return Match::Changed();
   }
 
-  // This Transpose goes, and so do those before that have no other users.
+  // Removes this Transpose, and those before it that have no other users.
   static Match CancelAround(Graph& graph, Node& node, const Perm& perm) {
     TransposedRegion region(perm);
     const std::string_view why = region.Find(node.input(0));

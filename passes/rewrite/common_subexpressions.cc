@@ -70,14 +70,14 @@ class Merger {
     return true;
   }
 
-  // Whether nobody else reads one of the inputs: then no other Node computes the same.
+  // Whether it is the only reader of one of its inputs: then no other Node computes the same.
   static bool IsOnlyReader(const Node& node) {
     return std::any_of(node.inputs().begin(), node.inputs().end(), [](const Value* v) {
       return v != nullptr && !v->is_constant() && v->uses().size() == 1;
     });
   }
 
-  // A Node that was visited as the only reader of `to` now has others beside it.
+  // A Node that was visited as the only reader of `to` is no longer the only one.
   void Merge(Value& from, Value& to) {
     Node* reader = to.uses().size() == 1 ? to.uses()[0].node : nullptr;
     graph_.ReplaceAllUses(from, to);
@@ -116,7 +116,7 @@ class Merger {
     return absl::StrCat(" v", value.id());
   }
 
-  // ToString shortens tensors.
+  // By their elements: ToString shortens tensors.
   std::string AttributeText(const Attribute& attribute) {
     if (const auto* tensor = std::get_if<HostTensor>(&attribute)) {
       return absl::StrCat(NumberOf(*tensor));

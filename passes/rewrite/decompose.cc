@@ -1,10 +1,10 @@
-// Expands an op that nothing runs into ONNX's own function for it. Static Graphs only: the
-// functions depend on types, and Engines are asked about static Nodes.
+// Expands an op that no Engine runs into ONNX's own function for it. Static Graphs only: the
+// functions depend on types, and Engines propose static Nodes only.
 //
-// Expanded is what no Engine of the Target proposes, `host` not counting on a GPU, if that gains
-// something: every Node of the body, itself expanded where it has to be, must be proposed by an
-// Engine, by another one than `host` where `host` runs the op as it stands. In bodies of If and the
-// like `host` counts always, for it alone runs them.
+// A Node is expanded if no Engine of the Target proposes it, where `host` does not count on a GPU,
+// and if expanding helps: an Engine must propose every Node of the body, itself expanded where it
+// has to be, and an Engine other than `host` where `host` runs the op as it is. In bodies of If and
+// the like `host` always counts, for it alone runs them.
 #include <algorithm>
 #include <iterator>
 
@@ -33,9 +33,9 @@ class AnySink final : public CandidateSink {
   bool any_ = false;
 };
 
-// Who may run the Nodes of a Graph.
+// The Engines that may run the Nodes of a Graph.
 struct Runners {
-  Engines good;  // what one of these proposes stays as it is
+  Engines good;  // a Node that one of these proposes stays as it is
   Engines all;
 };
 
@@ -75,7 +75,7 @@ class Decomposer {
     return changed;
   }
 
-  // True: `node` gave way to its function's body.
+  // True: `node` was replaced by its function's body.
   bool Expand(Graph& graph, Node& node, const Runners& runners, int depth) {
     if (!functions_.has_body(node) || AnyProposes(runners.good, graph, node)) return false;
     if (depth == kMostDepth) return Note(node, "its function calls itself");
@@ -98,7 +98,8 @@ class Decomposer {
     return present;
   }
 
-  // The body for the Node's constants, static and folded, what `needed` do not run in it expanded.
+  // The body for the Node's constants, static and folded; Nodes that `needed` do not run are
+  // expanded.
   absl::StatusOr<Graph> BodyOf(const Node& node, const Engines& needed, int depth) {
     ASSIGN_OR_RETURN(Graph body, functions_.expand(node));
     size_t next = 0;
@@ -122,8 +123,8 @@ class Decomposer {
     return absl::OkStatus();
   }
 
-  // A Node of `body` that none of `engines` proposes; empty: there is none. Asked with an Identity
-  // before every output, for at a graph's output `view` says no.
+  // A Node of `body` that none of `engines` proposes; empty: there is none. With an Identity before
+  // every output, because `view` refuses graph outputs.
   std::string Unrunnable(const Graph& body, const Engines& engines) const {
     Graph asked = body.Clone();
     for (size_t i = 0; i < asked.outputs().size(); ++i) {

@@ -7,7 +7,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Whether the Node's output 0 is its input 0; a no carries text that lives for ever.
+// Whether the Node's output 0 is its input 0; a reason has static lifetime.
 struct Answer {
   bool yes = false;
   std::string_view reason;
@@ -56,7 +56,7 @@ Answer OfPad(const Node& node) {
   return {false, "the pads are not all a constant 0"};
 }
 
-// Equal shapes alone would take a Slice that reverses.
+// Equal shapes are not enough: a Slice may reverse.
 Answer OfSlice(const Node& node) {
   if (!AbsentOrAll(node, 4, 1)) return {false, "the steps are not all 1"};
   const bool open = node.has_input(1) && node.has_input(2) && AbsentOrAll(node, 1, 0) &&

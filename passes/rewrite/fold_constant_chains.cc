@@ -1,7 +1,7 @@
 // Joins the constants of two Nodes in a row: Mul(Mul(x, c), d) ⇒ Mul(x, c·d), Add likewise.
-// Integers wrap, so their results are the same. Floats are rounded once where they were rounded
-// twice; that must not lose more than it gains, so a sum needs terms of one sign (x + 1e10 − 1e10
-// rounds x on purpose), a product numbers that are normal in their type.
+// Integers wrap, so their results are the same. Floats are rounded once instead of
+// twice. A sum needs terms of one sign (x + 1e10 − 1e10 rounds x on purpose), a product numbers
+// that are normal in their type.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -51,7 +51,7 @@ HostTensor Join(const Node& op, const HostTensor& large, const HostTensor& small
   return joined;
 }
 
-// Why the joined constant must not stand for both; empty when it may.
+// Why the joined constant must not replace both; empty when it may.
 std::string_view WhyNot(const Node& op, const HostTensor& large, const HostTensor& small,
                         const HostTensor& joined) {
   if (!kFloatTypes.Has(joined.dtype())) return "";
@@ -63,7 +63,7 @@ std::string_view WhyNot(const Node& op, const HostTensor& large, const HostTenso
   return AreFinite(joined, 0) ? "" : "a sum of the constants is not finite";
 }
 
-// The side of the one constant operand, -1 where there is none.
+// The index of the one constant operand, -1 where there is none.
 int ConstantSide(const Node& node) {
   for (const int side : {1, 0}) {
     const Value& v = node.input(side);

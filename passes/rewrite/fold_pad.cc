@@ -1,5 +1,5 @@
-// Folds a Pad of zeros into the pads of the Conv or AveragePool after it, and one of minus
-// infinity, or of zeros around values that are none below, into those of a MaxPool.
+// Folds a Pad of zeros into the pads of the Conv or AveragePool after it, and a Pad of
+// minus infinity, or of zeros around values that are at least zero, into those of a MaxPool.
 #include <algorithm>
 #include <cmath>
 
@@ -45,7 +45,7 @@ std::optional<Pads> SpatialPads(const Node& pad, int rank) {
   return pads;
 }
 
-// What a Pad writes; nullopt: not known.
+// The value that a Pad writes; nullopt: not known.
 std::optional<double> PadValue(const Node& pad) {
   if (!pad.has_input(2)) return 0;
   if (!pad.input(2).is_constant()) return std::nullopt;
@@ -77,7 +77,7 @@ bool AllZero(const std::vector<int64_t>& values) {
   return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
 }
 
-// Why `sum`, a Pad's and its own, cannot be the Node's pads; empty: it can.
+// Why `sum`, the Pad's pads and the Node's own, cannot be the Node's pads; empty: it can.
 std::string_view WhyNotPool(const Node& pad, const Node& pool, const Pads& sum) {
   if (pool.attrs().Int("ceil_mode", 0) != 0) return "ceil_mode counts pads apart";
   if (!WindowsReachInside(pool, sum)) return "a pad is as wide as the window";

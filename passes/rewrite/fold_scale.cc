@@ -1,5 +1,5 @@
 // Folds a factor of one number per channel into the constant weight of the Conv, ConvTranspose,
-// Gemm or MatMul before it, or after it: there padding does no harm, for a scaled zero stays zero.
+// Gemm or MatMul before it, or after it, where padding does not matter: a scaled zero stays zero.
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/linear_op.h"

@@ -1,11 +1,11 @@
-// Exporters write activations as several element-wise Nodes. One Node takes their place where they
-// are the product of x, a gate and a number:
+// Exporters write activations as several element-wise Nodes. One Node replaces them where they are
+// the product of x, a gate and a number:
 //   Gelu       x · (1 + erf(x / √2)) · 1/2
 //   Gelu       x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) · 1/2, approximate = "tanh"
 //   HardSwish  x · clip(x + 3, 0, 6) · 1/6, or x · HardSigmoid(x)
 //   Swish      x · Sigmoid(x)
-// The operands may stand in any order, the number at any place of the product. Results differ by
-// roundings, and by how far the written numbers are from the exact ones.
+// The operands may be in any order, the number anywhere in the product. Results differ by
+// roundings, and by the distance of the written numbers from the exact ones.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -22,16 +22,16 @@ namespace {
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
-constexpr int kMostProducts = 4;  // one in another, that 0.044715 · x³ is written with
+constexpr int kMostProducts = 4;  // nested, of which 0.044715 · x³ is made
 
-// Whether exporters write `exact` as `number`: as it is where bf16 holds it (1, 0.5, 6), else with
-// a few digits (up to 1e-3 off, relatively) or as bf16 rounds it.
+// Whether exporters write `exact` as `number`: exactly where bf16 holds it (1, 0.5, 6), else with a
+// relative error of up to 1e-3 or rounded to bf16.
 bool IsWrittenAs(double number, double exact) {
   const double rounded = Widen<double>(Narrow<BFloat16>(exact));
   return number == rounded || (rounded != exact && std::abs(number - exact) <= 1e-3 * exact);
 }
 
-// Operand `i`, a number that does not widen what it is computed with.
+// Operand `i`, a number that does not broadcast the other operand.
 std::optional<double> NumberAt(const Node& node, int i) {
   if (!node.has_input(i)) return std::nullopt;
   return NumberInto(node.input(i), node.input(i == 0 ? 1 : 0));
@@ -68,7 +68,7 @@ struct Product {
   const Value* inner = nullptr;  // of the first two; nullptr: there is no factor
 };
 
-// Every way to read a Mul or Div as a Product.
+// Every reading of a Mul or Div as a Product.
 std::vector<Product> ProductsOf(const Node& node) {
   std::vector<Product> products;
   const auto add = [&](Value& a, Value& b, double factor, const Value* inner) {
@@ -91,8 +91,8 @@ std::vector<Product> ProductsOf(const Node& node) {
   return products;
 }
 
-// Compares a gate's Nodes with a formula of x, from its end on. Whether its numbers are the
-// formula's, and whether anybody else reads what lies between, is noted beside.
+// Compares a gate's Nodes with a formula of x, from its end on. Notes whether its numbers are the
+// formula's, and whether other Nodes read its inner Values.
 class Formula {
  public:
   explicit Formula(const Product& product)
@@ -144,7 +144,7 @@ class Formula {
     has_other_users_ |= !v->has_one_use();
     return v->producer();
   }
-  // u of v = op(u), v = u + number, v = u · number; nullptr: v is none.
+  // u of v = op(u), v = u + number, v = u · number; nullptr: v is none of these.
   const Value* Under(const Value* v, std::string_view op) {
     const Node* node = Inner(v, {op});
     return node == nullptr ? nullptr : &node->input(0);
@@ -163,8 +163,8 @@ class Formula {
     return found->value;
   }
 
-  // Multiplies coefficient_ · x^exponent_ by `v`, which up to `most` products deep is of x and
-  // numbers; false: it is not.
+  // Multiplies coefficient_ · x^exponent_ by `v`, a product of x and numbers, nested at most `most`
+  // deep; false: `v` is no such product.
   bool ReadPower(const Value& v, int most) {
     if (&v == x_) {
       ++exponent_;

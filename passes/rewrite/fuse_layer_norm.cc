@@ -1,7 +1,7 @@
-// LayerNormalization, where an exporter wrote it in small ops, as one Node again:
+// Fuses the ops in which exporters write LayerNormalization into one Node:
 //   d = x − mean(x),  y = d / sqrt(mean(d²) + epsilon) · gamma + beta
-// The quotient becomes one with a scale of ones. A factor and an addend behind a
-// LayerNormalization then become its scale and its bias.
+// The quotient becomes a LayerNormalization with a scale of ones; a factor and an addend behind it
+// then become its scale and its bias.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
 
-// What d / sqrt(mean(d²) + epsilon) is made of.
+// The parts of d / sqrt(mean(d²) + epsilon).
 struct Quotient {
   const Node* mean = nullptr;        // of x
   const Node* difference = nullptr;  // d
@@ -26,10 +26,10 @@ struct Quotient {
   const Node* sum = nullptr;       // with epsilon
   const Value* epsilon = nullptr;
   const Node* root = nullptr;
-  const Value* divisor = nullptr;  // the root, or its Reciprocal, which is a factor of d then
+  const Value* divisor = nullptr;  // the root, or its Reciprocal where d is multiplied
 };
 
-// The Node of `op` that makes an input of `node`; nullptr: another one does, or `node` is nullptr.
+// The producer of an input of `node`, if it is an `op`; nullptr: it is not, or `node` is nullptr.
 const Node* Before(const Node* node, int input, std::string_view op) {
   if (node == nullptr) return nullptr;
   const Node* before = node->input(input).producer();
@@ -58,7 +58,7 @@ std::optional<Quotient> QuotientOf(const Node& node) {
   return q;
 }
 
-// Whether `node`, the quotient itself, reads all of it alone.
+// Whether `node`, the quotient, is the only reader of all its parts.
 bool IsAlone(const Node& node, const Quotient& q) {
   for (const Node* part : {q.mean, q.square, q.variance, q.sum, q.root}) {
     if (!part->output(0).has_one_use()) return false;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMostConcatInputs = 64;  // a chain of n Concats stays O(n)
 
-// What a Slice takes of one axis, as its operands say it.
+// What a Slice takes of one axis, as in its operands.
 struct AxisSlice {
   int64_t axis, start, end, step;
 };
@@ -63,7 +63,7 @@ int64_t CountOf(const AxisSlice& clamped) {
   return length == 0 ? 0 : (length - 1) / clamped.step + 1;
 }
 
-// `second` of what `first` leaves of an axis of `extent`.
+// `second` applied to what `first` takes of an axis of `extent`.
 AxisSlice Compose(const AxisSlice& first, const AxisSlice& second, int64_t extent) {
   const AxisSlice outer = Clamp(first, extent);
   const AxisSlice inner = Clamp(second, CountOf(outer));
@@ -142,7 +142,7 @@ Value* WholeOfSplit(const Node& concat) {
                                                                               : nullptr;
 }
 
-// The tensor whose Slices, one after the other, the Concat joins; nullptr when they are not all.
+// The tensor whose Slices the Concat joins, in order; nullptr when they are not the whole.
 Value* WholeOfSlices(const Node& concat) {
   Value* whole = nullptr;
   const int64_t axis = AxisOf(concat);

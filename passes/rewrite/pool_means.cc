@@ -1,5 +1,4 @@
-// A mean of all pixels as the GlobalAveragePool that it is: what knows poolings (lower-precision,
-// the Engines) knows it then.
+// Rewrites a mean of all pixels as GlobalAveragePool, which lower-precision and the Engines handle.
 #include <algorithm>
 
 #include "passes/rewrite/rewrites.h"
@@ -11,7 +10,7 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr int kFirstSpatial = 2;
-// Of images and volumes: of rank 3 it may as well be the mean of a token's features.
+// Of images and volumes only: at rank 3 it may be the mean of a token's features.
 constexpr int kLeastRank = 4, kMostRank = 5;
 
 class PoolMeansPass final : public NodePass {
@@ -31,7 +30,7 @@ class PoolMeansPass final : public NodePass {
                     [](const Dim& dim) { return dim.value == 0; })) {
       return Match::No(mean, "there are no pixels");
     }
-    // lower-precision would take the pooling along.
+    // lower-precision would lower the pooling too.
     if (Squared(x.producer()) != nullptr) {
       return Match::No(mean, "a mean of squares needs the range of f32");
     }

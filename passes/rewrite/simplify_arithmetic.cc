@@ -1,6 +1,6 @@
-// Element-wise Nodes that compute nothing new. Results stay bit for bit what they were, but for one
-// rule: x + 0 ⇒ x keeps a −0 where the sum would be +0, and is done where nothing behind divides by
-// it. x·0 stays, because of NaN and infinity.
+// Removes element-wise Nodes that compute nothing new. Results stay the same bit for bit, with one
+// exception: x + 0 ⇒ x keeps a −0 where the sum would be +0, so it is done only where nothing
+// downstream divides by it. x·0 stays, because of NaN and infinity.
 #include <algorithm>
 #include <limits>
 
@@ -15,7 +15,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The operand that leaves the other one as it is.
+// The operand that does not change the other one.
 enum class Neutral : uint8_t { kZero, kOne, kLowest, kHighest };
 
 template <typename T>

@@ -1,5 +1,5 @@
-// cuDNN pads both sides of an axis alike. Of a convolution that does not, a Pad takes what one side
-// has more: it moves the image once, where `direct_conv` took 1,723 and 1,746 µs on one H200 for
+// cuDNN pads both sides of an axis alike. For other convolutions a Pad adds what one side has more:
+// it moves the image once, where `direct_conv` took 1,723 and 1,746 µs on one H200 for
 // two that read and write 118 MB (tools/bench/results/plans-2026-11-22-d5e9133.json).
 #include <algorithm>
 
@@ -10,10 +10,10 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
-// What conv_gemm takes with any pads: multiples of so many channels and filters, from sm_90 on.
+// conv_gemm takes any pads: multiples of so many channels and filters, from sm_90 on.
 constexpr int64_t kOwnChannels = 64;
 constexpr int kOwnComputeCapability = 90;
-// What small_batch_conv does, of f16 and bf16.
+// small_batch_conv likewise, of f16 and bf16.
 constexpr int64_t kChainChannels = 8, kMostChainImages = 8;
 
 // Of the spatial axes.
@@ -21,7 +21,7 @@ struct Pads {
   std::vector<int64_t> begin, end;
 };
 
-// Of a list that import has checked.
+// Import has checked the list.
 int64_t At(const std::vector<int64_t>& values, size_t axis, int64_t otherwise) {
   return values.empty() ? otherwise : values[axis];
 }

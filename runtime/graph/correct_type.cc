@@ -19,8 +19,8 @@ bool IsRanked(const Node& node, int input) {
          node.input(input).type().ranked;
 }
 
-// auto_pad makes the output as long as the strides reach, whatever output_padding is. An
-// output_shape stands even where ONNX's function finds it too small.
+// With auto_pad the output is as long as the strides reach, whatever output_padding is. An
+// output_shape holds even where ONNX's function finds it too small.
 absl::Status CorrectConvTranspose(const Node& node, Type& type) {
   if (!IsRanked(node, 0) || !type.ranked || type.dims.size() < 2) return absl::OkStatus();
   const std::vector<Dim>& in = node.input(0).type().dims;
@@ -62,7 +62,7 @@ void CorrectPad(const Node& node, absl::FunctionRef<const HostTensor*(const Valu
   if (axes != nullptr && axes->elements() == 0) type = node.input(0).type();
 }
 
-// ONNX's function gives the last part what is left, even where that is less than nothing.
+// ONNX's function gives the last part the rest, even where that is negative.
 absl::Status CheckSplit(const Node& node) {
   const int64_t parts = node.attrs().Int("num_outputs", 0);
   if (!IsRanked(node, 0) || node.has_input(1) || parts < 1) return absl::OkStatus();
@@ -138,7 +138,7 @@ void CorrectOneHot(const Node& node, absl::FunctionRef<const HostTensor*(const V
   }
 }
 
-// ONNX's function subtracts f32 in float, and counts the elements of 16-bit types not at all.
+// ONNX's function subtracts f32 in float, and does not count elements of 16-bit types.
 absl::Status CorrectRange(const Node& node,
                           absl::FunctionRef<const HostTensor*(const Value&)> constant, Type& type) {
   constexpr DTypeSet kTaken = kFloatTypes | DTypeSet{DType::kI16, DType::kI32, DType::kI64};

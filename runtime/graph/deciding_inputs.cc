@@ -10,8 +10,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// Elements that decide shapes though no inference function asks for them, or only once it knows
-// those of another input.
+// Inputs whose elements decide shapes, but for which no inference function asks, or only when it
+// knows those of another input.
 void WantUnasked(const Node& node, std::vector<const Value*>& wanted) {
   struct Row {
     std::string_view op;
@@ -32,7 +32,7 @@ void WantUnasked(const Node& node, std::vector<const Value*>& wanted) {
   }
 }
 
-// Follows Values back to what they are computed from. Shape and Size look at no element.
+// Follows Values back to the inputs that they are computed from. Shape and Size read no element.
 std::set<const Value*> SourcesOf(std::vector<const Value*> values) {
   std::set<const Value*> sources;
   while (!values.empty()) {
@@ -46,7 +46,8 @@ std::set<const Value*> SourcesOf(std::vector<const Value*> values) {
   return sources;
 }
 
-// Of each If in `graph` and its bodies the condition, or what it is computed from around a body.
+// The condition of each If in `graph` and its bodies, or the captured Values that it is computed
+// from.
 std::vector<const Value*> ConditionsIn(const Graph& graph) {
   std::vector<const Value*> conditions;
   for (const Node* node : graph.TopologicalOrder()) {

@@ -205,7 +205,7 @@ std::vector<Node*> Graph::TopologicalOrder() const {
   std::vector<char> state(nodes_.size(), kNew);
   std::vector<Node*> order;
   order.reserve(node_count_);
-  std::vector<std::pair<Node*, size_t>> stack;  // a Node and which input to look at next
+  std::vector<std::pair<Node*, size_t>> stack;  // a Node and the index of its next input
   for (const std::unique_ptr<Node>& root : nodes_) {
     if (root == nullptr || state[root->id_] != kNew) continue;
     state[root->id_] = kOpen;

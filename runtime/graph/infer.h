@@ -8,8 +8,8 @@
 
 namespace onnx_cudnn {
 
-// Types and shapes of a Graph's Values by ONNX's own inference functions. Ask Node by Node in
-// topological order; what was learned about shape-carrying Values (Shape, Gather, Concat chains) is
+// Types and shapes of a Graph's Values by ONNX's own inference functions. Call Infer in
+// topological order: what is known of Values that hold shapes (Shape, Gather, Concat chains) is
 // kept between the calls.
 class ShapeInference {
  public:
@@ -24,7 +24,7 @@ class ShapeInference {
 
   // Merges what is inferred into the types of the Node's outputs, bodies among them (their inputs
   // take the Node's types). InvalidArgument when an input or attribute contradicts the op's rules
-  // or a type that stands already; within a branch of an If, which may never be taken, that leaves
+  // or an existing type; within a branch of an If, which may never be taken, that leaves
   // types open. A Node without an inference function (another domain, our own ops) is left as it
   // is, but Reformat and Transfer take their input's type.
   absl::Status Infer(Node& node);

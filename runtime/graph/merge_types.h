@@ -5,7 +5,7 @@
 
 namespace onnx_cudnn {
 
-// `standing` with what it leaves open taken from `inferred`: a number stays or replaces a symbol, a
+// `standing`, with what it leaves open from `inferred`: a number stays or replaces a symbol, a
 // symbol of the file stays or replaces an unknown dim or one that inference made up.
 //   errors  InvalidArgument: the two contradict each other (kind, dtype, rank, a dim's number),
 //   with both types

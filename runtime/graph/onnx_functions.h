@@ -5,7 +5,7 @@
 
 namespace onnx_cudnn {
 
-// ONNX's functions as a service, for who may not include ONNX: kOnnxFunctions of
+// ONNX's functions as a service, for code that may not include ONNX: kOnnxFunctions of
 // runtime/import/expand_function.h.
 struct OnnxFunctions {
   bool (*has_body)(const Node& node);

@@ -14,7 +14,7 @@ namespace onnx_cudnn {
 // What to do with symbols that inference made up (Dim::made_up): a file cannot know ours.
 enum class MadeUp : uint8_t { kDrop, kKeep };
 
-// A negative dim becomes an unknown one. InvalidArgument: an element type that is none.
+// A negative dim becomes an unknown one. InvalidArgument: no element type of ONNX.
 absl::StatusOr<Type> FromProto(const onnx::TypeProto& proto, MadeUp symbols = MadeUp::kDrop);
 
 // An unknown type gives an empty message.

@@ -162,8 +162,7 @@ std::string ValueList(absl::Span<Value* const> values) {
 
 std::string GraphText(const Graph& graph, int indent);
 
-// Attributes, then bodies, each body on lines of its own unless `indent` < 0: then only its name
-// stands.
+// Attributes, then bodies: each on lines of its own, or by its name alone if `indent` < 0.
 std::string AttributeList(const Node& node, int indent) {
   if (node.attrs().empty() && node.bodies().empty()) return "";
   std::vector<std::string> parts;

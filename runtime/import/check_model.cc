@@ -67,7 +67,7 @@ class LimitChecker {
     return absl::OkStatus();
   }
 
-  // Names stand in messages and on terminals.
+  // Names are printed in messages and on terminals.
   absl::Status CheckName(std::string_view name) {
     if (std::cmp_greater(name.size(), limits_.name_bytes)) {
       return absl::UnimplementedError(absl::StrCat("name ", Quoted(name), " has ", name.size(),

@@ -1,4 +1,4 @@
-// Rules about a whole model that need no look at its values.
+// Checks of a whole model that do not depend on its values.
 #pragma once
 
 #include <map>
@@ -20,11 +20,11 @@ std::string_view DomainOf(const auto& proto) {
 }
 
 // What a model or a function imports.
-//   errors  InvalidArgument: an opset that is no number of one, a domain imported twice
+//   errors  InvalidArgument: a negative opset, a domain imported twice
 absl::StatusOr<Opsets> ReadOpsets(
     const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
 
-// Checks what stands around the graph.
+// Checks everything but the graph.
 //   errors  InvalidArgument: no ir_version, opset or graph; those of ReadOpsets
 //           Unimplemented: an ir_version that is not taken, training
 absl::StatusOr<Opsets> CheckHeader(const onnx::ModelProto& model);

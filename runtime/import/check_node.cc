@@ -72,7 +72,7 @@ absl::StatusOr<const OpSchema*> SchemaOf(const NodeSpec& spec) {
         absl::StrCat("domain \"", spec.domain, "\" (opset ", spec.opset, ") is not implemented"));
   }
   const OpSchema* schema = FindSchema(spec.op, spec.opset, spec.domain);
-  // GroupNormalization's first form is called deprecated too, but it is whole and files hold it.
+  // GroupNormalization's first form is deprecated too, but it is complete and in use.
   if (schema == nullptr || (schema->deprecated() && spec.op != "GroupNormalization")) {
     return absl::InvalidArgumentError(
         absl::StrCat("opset ", spec.opset, " has no such op",

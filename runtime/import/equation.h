@@ -5,8 +5,8 @@
 
 namespace onnx_cudnn {
 
-// Takes the spaces, which mean nothing, out of an Einsum's equation. ONNX 1.23.2's inference does
-// not return from a term that holds anything but letters and one ellipsis, spaces among them.
+// Removes the spaces, which have no meaning, from an Einsum's equation. ONNX 1.23.2's inference
+// does not return from a term that holds anything but letters and one ellipsis, spaces among them.
 //   errors  InvalidArgument: such a term, without the node's name
 absl::Status NormalizeEquation(NodeSpec& spec);
 

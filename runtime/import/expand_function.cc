@@ -1,5 +1,5 @@
-// The function is imported as a model would be that defines it and calls it once: import inlines
-// it, resolves its attributes and raises its nodes from the function's opset to the newest forms.
+// The function is imported like a model that defines it and calls it once: import inlines it,
+// resolves its attributes and upgrades its nodes from the function's opset.
 #include "runtime/import/expand_function.h"
 
 #include <algorithm>
@@ -63,8 +63,7 @@ std::vector<onnx::TypeProto> InputTypes(const Node& node) {
   return types;
 }
 
-// The builder is asked for its own opset: for a newer one it would give the same nodes, and call
-// them newer than they are.
+// With its own opset: for a newer one the builder gives the same nodes and labels them as newer.
 absl::StatusOr<FunctionProto> BuildFunction(const OpSchema& schema, const Node& node,
                                             const NodeProto& call) {
   ASSIGN_OR_RETURN(std::optional<FunctionProto> own, OwnFunction(node));
@@ -81,7 +80,7 @@ absl::StatusOr<FunctionProto> BuildFunction(const OpSchema& schema, const Node& 
   return built;
 }
 
-// ONNX's function of CenterCropPad meets its `shape`, which may be i32, with i64.
+// ONNX's function of CenterCropPad combines its `shape`, which may be i32, with i64.
 void WidenShape(const Node& node, FunctionProto& function) {
   if (node.op() != "CenterCropPad" || node.input(1).dtype() != DType::kI32) return;
   const std::string shape = function.input(1);

@@ -60,7 +60,7 @@ class Names {
   int64_t serial_ = 0;
 };
 
-// The nodes of one function for one call: names as the caller knows them, attributes resolved.
+// The nodes of one function for one call: with the caller's names, attributes resolved.
 class Instance {
  public:
   Instance(const onnx::FunctionProto& function, const onnx::NodeProto& call, Names& names)
@@ -137,7 +137,7 @@ class Instance {
     return absl::OkStatus();
   }
 
-  // Names of a body hide equal ones of what is around it.
+  // Names of a body hide equal names around it.
   absl::Status DefineHiding(const std::string& name, Scope& scope,
                             std::unordered_set<std::string>& own) {
     if (!own.insert(name).second) {

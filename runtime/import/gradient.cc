@@ -24,7 +24,7 @@ Names NamesOf(const NodeSpec& spec, std::string_view attribute) {
   return names == nullptr ? Names() : *names;
 }
 
-// Integers and booleans, such as a shape or a condition, only ever step.
+// Integers and booleans, such as a shape or a condition, have gradient 0.
 bool MayHaveSlope(const Value& value) {
   constexpr DTypeSet kSteps =
       kIntegerTypes | DTypeSet{DType::kBool, DType::kU4, DType::kI4, DType::kU2, DType::kI2};
@@ -36,8 +36,8 @@ class Differentiation {
   Differentiation(Graph& graph, ShapeInference& inference, int64_t& budget)
       : graph_(graph), inference_(inference), back_(graph, inference), budget_(budget) {}
 
-  // `named` stands for `given` from here on. An Identity of its own tells it from other uses of
-  // the same Value.
+  // From here on `named` is `given`, through an Identity of its own, which distinguishes it from
+  // other uses of the same Value.
   absl::Status SetVariable(const Value& named, Value& given, bool is_wanted) {
     if (!variables_.insert(&named).second) {
       return absl::InvalidArgumentError(
@@ -52,7 +52,7 @@ class Differentiation {
     return back_.status();
   }
 
-  // Copies what `y` is computed from, and goes back through it.
+  // Copies the Nodes that compute `y`, and differentiates them.
   absl::Status Run(const Value& y) {
     ASSIGN_OR_RETURN(const std::vector<const Node*> nodes, NodesBefore(y));
     for (const Node* node : nodes) RETURN_IF_ERROR(Copy(*node));
@@ -78,7 +78,7 @@ class Differentiation {
     return absl::UnimplementedError("the model's gradients take more nodes than the limit");
   }
 
-  // Everything that `y` is computed from, but not what variables are, producers first.
+  // The Nodes that compute `y` from the variables and constants, producers first.
   absl::StatusOr<std::vector<const Node*>> NodesBefore(const Value& y) {
     std::vector<const Node*> nodes;
     absl::flat_hash_set<const Node*> seen;
@@ -100,7 +100,7 @@ class Differentiation {
     return nodes;
   }
 
-  // A Node that depends on no variable serves as it is.
+  // A Node that depends on no variable is not copied.
   absl::Status Copy(const Node& node) {
     NodeSpec spec{.op = node.op(), .attrs = node.attrs(), .outputs = {}, .name = node.name()};
     bool depends = false, is_wanted = false;

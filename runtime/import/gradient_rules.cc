@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// A Node, the gradient of its output, and short words for what rules are made of.
+// A Node, the gradient of its output, and short names for the parts of rules.
 class Reversal {
  public:
   Reversal(Backward& back, const Node& node, Value& dy) : back_(back), node_(node), dy_(dy) {}
@@ -70,13 +70,13 @@ void BackSigmoid(const Reversal& s) {
   s.GiveWhole(s.Mul(s.dy(), s.Mul(s.out(), s.Sub(s.Number(1), s.out()))));
 }
 
-void BackSteps(const Reversal&) {}  // level but for its steps
+void BackSteps(const Reversal&) {}  // constant between its steps
 
 void BackTanh(const Reversal& s) {
   s.GiveWhole(s.Mul(s.dy(), s.Sub(s.Number(1), s.Mul(s.out(), s.out()))));
 }
 
-// dy as it is, but for what was broadcast.
+// dy, summed over axes that were broadcast.
 void BackSum(const Reversal& s) {
   for (int i = 0; i < static_cast<int>(s.node().inputs().size()); ++i)
     s.Give(i, [&]() -> Value& { return s.dy(); });
@@ -130,7 +130,7 @@ void BackMatMul(const Reversal& s) {
   s.Give(1, [&]() -> Value& { return s.Op("MatMul", {&Transposed(s, s.in(0)), &s.dy()}); });
 }
 
-// dy in every element that was summed.
+// dy for every element that was summed.
 Value& Spread(const Reversal& s) {
   const bool drops_axes = s.node().attrs().Int("keepdims", 1) == 0 && s.node().has_input(1);
   Value& dy = drops_axes ? s.Op("Unsqueeze", {&s.dy(), &s.in(1)}) : s.dy();

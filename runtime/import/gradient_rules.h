@@ -14,8 +14,8 @@
 
 namespace onnx_cudnn {
 
-// The way back through Nodes: what is known of the gradients so far, and new Nodes for more. The
-// first failure stays, and nothing is appended after it.
+// The backward pass: the gradients that are known so far, and new Nodes for more. The first failure
+// is kept, and nothing is appended after it.
 class Backward {
  public:
   Backward(Graph& graph, ShapeInference& inference) : graph_(graph), inference_(inference) {}
@@ -23,7 +23,7 @@ class Backward {
   const absl::Status& status() const { return status_; }
   void Fail(absl::Status status) { status_.Update(std::move(status)); }
 
-  // Of what gradients are wanted.
+  // Whether the gradient of `value` is needed.
   void Want(const Value& value) { wanted_.insert(&value); }
   bool Wants(const Value& value) const { return wanted_.contains(&value); }
 

@@ -1,4 +1,4 @@
-// One graph message into one Graph; import_model.cc and its bodies use it.
+// Imports one graph message into one Graph; import_model.cc uses it, and it itself for bodies.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ class GraphImporter {
                                                 : ShapeInference::Contradiction::kFails),
         gradient_budget_(model.tensors.limits.nodes) {}
 
-  // What a body takes from around it, before Import: a constant, of which it gets its own Value
+  // What a body captures, before Import: a constant, of which it gets its own Value
   // with the same bytes, or a Value, which becomes an input behind the body's own.
   void AddOuterConstant(std::string_view name, HostTensor constant);
   void AddCapture(std::string_view name, Type type);

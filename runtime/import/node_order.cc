@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<int>> NodeOrder(const onnx::GraphProto& graph,
   std::vector<char> state(reads.size(), kNew);
   std::vector<int> order;
   order.reserve(reads.size());
-  std::vector<std::pair<int, size_t>> stack;  // a node and which of its reads to look at next
+  std::vector<std::pair<int, size_t>> stack;  // a node and the index of its next read
   for (size_t root = 0; root < reads.size(); ++root) {
     if (state[root] == kNew) stack.push_back({static_cast<int>(root), 0});
     while (!stack.empty()) {

@@ -115,7 +115,7 @@ absl::Status CheckAffineGrid(const Node& node) {
 }
 
 // grid = x · column 0 + y · column 1 (+ z · column 2) + the last column, each broadcast over the
-// other axes: no product of matrices, which a GPU would form in tf32.
+// other axes: a matrix product would be formed in tf32 on a GPU.
 absl::StatusOr<onnx::FunctionProto> AffineGridFunction(const Node& node) {
   RETURN_IF_ERROR(CheckAffineGrid(node));
   const size_t spatial = static_cast<size_t>(node.output(0).rank() - 2);

@@ -29,8 +29,8 @@ using google::protobuf::io::ZeroCopyInputStream;
 constexpr uint32_t kLargePayload = 4096;
 constexpr int64_t kBlock = 1 << 20;
 
-// A file in blocks. It is read, not mapped: one that is cut short meanwhile is an error here and a
-// SIGBUS there.
+// A file in blocks. Read, not mapped: a file that is cut short meanwhile is an error instead of a
+// SIGBUS.
 class FileStream final : public ZeroCopyInputStream {
  public:
   explicit FileStream(const File& file) : file_(file), block_(new char[kBlock]) {}
@@ -84,8 +84,8 @@ class Rest {
   CodedOutputStream out_{&stream_};
 };
 
-// Walks the messages on the way to the initializers by hand and leaves the others to protobuf.
-// Every function answers false when the bytes are no such message.
+// Parses the messages that contain the initializers by hand and leaves the others to protobuf.
+// Every function returns false when the bytes are no such message.
 class ModelReader {
  public:
   ModelReader(CodedInputStream& in, ParsedModel& out) : in_(in), out_(out) {}
@@ -96,7 +96,7 @@ class ModelReader {
       if (!ReadModelField(tag, rest)) return false;
     }
     const bool whole = in_.ConsumedEntireMessage() && in_.BytesUntilLimit() == 0;
-    // What is appended to a model in its file mostly reads as a field that no model has.
+    // Bytes appended to a model in its file mostly parse as a field that no model has.
     return whole && rest.MergeInto(out_.proto) && out_.proto.unknown_fields().empty();
   }
 
@@ -189,7 +189,7 @@ class ModelReader {
   ParsedModel& out_;
 };
 
-// What the file may be instead.
+// What else the file may be.
 std::string_view Hint(std::string_view start) {
   if (absl::StartsWith(start, "version https://git-lfs")) return ": it is a git lfs pointer";
   if (absl::StartsWith(start, "PK\x03\x04")) return ": it is a zip archive";

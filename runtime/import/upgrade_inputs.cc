@@ -54,7 +54,7 @@ absl::Status UpgradeTopK10(Form& form) {
   return absl::OkStatus();
 }
 
-// The bounds' defaults, which infinities of wider types than f16 exceed.
+// The bounds' defaults; infinities of types wider than f16 exceed them.
 absl::Status UpgradeClip11(Form& form) {
   constexpr float kMost = std::numeric_limits<float>::max();
   if (DTypeSet{DType::kF32, DType::kF64}.Has(form.input(0)->dtype())) {

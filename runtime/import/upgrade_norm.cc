@@ -53,7 +53,7 @@ absl::StatusOr<Value*> GroupsToChannels(Form& form, Value* groups, int64_t count
 
 }  // namespace
 
-// Attribute "training_mode" is the newest form's; no step in between looks at it.
+// Attribute "training_mode" is the newest form's; no step in between reads it.
 absl::Status UpgradeBatchNormalization7(Form& form) {
   if (form.spec.attrs.Int("is_test", 0) == 0) form.spec.attrs.Set("training_mode", int64_t{1});
   form.spec.attrs.Remove("is_test");
@@ -70,7 +70,7 @@ absl::Status UpgradeBatchNormalization9(Form& form) {
   return absl::OkStatus();
 }
 
-// The outputs told a training node from others.
+// A training node was one with more outputs.
 absl::Status UpgradeBatchNormalization14(Form& form) {
   if (HasOutput(form.spec, 3) || HasOutput(form.spec, 4)) {
     return form.Unimplemented("outputs \"saved_mean\" and \"saved_var\" have no newer form");

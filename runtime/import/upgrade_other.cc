@@ -4,7 +4,7 @@
 
 namespace onnx_cudnn {
 
-// Whether the whole sequence is an output is said by the output alone.
+// Only the output itself says whether the whole sequence is an output.
 absl::Status UpgradeRecurrent7(Form& form) {
   form.spec.attrs.Remove("output_sequence");
   return absl::OkStatus();
@@ -31,7 +31,7 @@ absl::Status UpgradeGridSample20(Form& form) {
   return absl::OkStatus();
 }
 
-// Integers are floats in newer opsets: the logarithm is formed in f64 and cut off.
+// Newer opsets take floats only: the logarithm is computed in f64 and truncated.
 absl::Status UpgradeReduceLog28(Form& form) {
   const DType dtype = form.input(0)->dtype();
   if (dtype == DType::kUndefined || kFloatTypes.Has(dtype)) return absl::OkStatus();

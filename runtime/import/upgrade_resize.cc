@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kScales = 2, kSizes = 3;  // inputs since 11
 
-// Before 11 an output coordinate was divided by the scale; "nearest" then went down where it
+// Before 11 an output coordinate was divided by the scale; "nearest" rounded down where it
 // enlarged, up where it reduced.
 NodeSpec OldResize(Value* input, Value* scales, std::string mode) {
   return {.op = "Resize",
@@ -86,7 +86,7 @@ absl::Status UpgradeResize13(Form& form) {
   return absl::OkStatus();
 }
 
-// Files write an unused roi, scales or sizes as a tensor of no element.
+// In files an unused roi, scales or sizes may be an empty tensor.
 absl::Status UpgradeResize28(Form& form) {
   for (size_t i = 1; i < form.spec.inputs.size(); ++i) {
     const Value* value = form.input(i);

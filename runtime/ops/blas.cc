@@ -14,9 +14,9 @@
 #include "runtime/ops/dispatch.h"
 
 extern "C" {
-// The linker puts it in the place of OpenBLAS's (third_party/CMakeLists.txt). The threads are ours:
-// OpenBLAS's own would run one caller at a time, and it would start them with the program, where a
-// process that is short of them, or of address space, prints, hangs or ends.
+// The linker replaces OpenBLAS's by it (third_party/CMakeLists.txt), so that the threads are ours.
+// OpenBLAS's own serve one caller at a time, and start with the program: a process that is short of
+// threads or address space then prints, hangs or ends.
 int __wrap_openblas_num_threads_env() { return 1; }
 void* blas_memory_alloc(int position);
 void blas_memory_free(void* buffer);
@@ -34,7 +34,7 @@ bool CanMap(size_t bytes) {
   return room != MAP_FAILED && munmap(room, bytes) == 0;
 }
 
-// Has OpenBLAS map a buffer for each core, or as many as leave room for one more; at least one.
+// Makes OpenBLAS map a buffer for each core, or as many as leave room for one more; at least one.
 int MapBuffers() {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   const int most = std::clamp(cores, 1, kMostBuffers);
@@ -47,8 +47,8 @@ int MapBuffers() {
   return static_cast<int>(buffers.size());
 }
 
-// How many more products may go on: each has a buffer, and where OpenBLAS gets none it asks for
-// ever.
+// How many more products may start: each needs a buffer, and OpenBLAS retries for ever if it gets
+// none.
 std::counting_semaphore<>& FreeBuffers() {
   static std::counting_semaphore<> free(MapBuffers());
   return free;

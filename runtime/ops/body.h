@@ -10,7 +10,7 @@ namespace onnx_cudnn {
 // Whether every Node of a body has a reference that takes it.
 Support CheckBodyOps(const Graph& body, std::string_view name);
 
-// What one turn of a body costs; a Node whose shapes are not known counts as a call alone.
+// The cost of one iteration of a body; a Node whose shapes are not known counts as a call alone.
 Cost CostOfBody(const Graph& body);
 
 // An operand as a tensor of the same bytes, which must outlive it.

@@ -1,4 +1,4 @@
-// Questions that several ops' checks ask.
+// Helpers of the ops' checks.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ Support CheckDet(const Node& node) {
   return Support::No(absl::StrCat("X has rank ", node.input(0).rank(), ", expected 2 or more"));
 }
 
-// Elimination multiplies and subtracts what is right of and below each pivot.
+// Elimination multiplies and subtracts the elements right of and below each pivot.
 Cost DetCost(const Node& node) {
   const Value& x = node.input(0);
   return {.us = ScalarUs(x.elements()),  // the pivots

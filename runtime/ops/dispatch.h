@@ -15,7 +15,7 @@
 namespace onnx_cudnn {
 
 // f(T{}) for the C++ type T of a number dtype of 8 to 64 bits; 16-bit floats come as f32 through
-// Widened (widen.h). Internal for any other dtype: OpDef::types was not asked.
+// Widened (widen.h). Internal for any other dtype: the caller did not check OpDef::types.
 template <typename F>
 absl::Status DispatchNumber(DType dtype, F&& f) {
   const auto refuse = [&] {

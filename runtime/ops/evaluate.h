@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 
 // Runs one static Node by its op's reference into memory that the caller owns.
-//   errors  Unimplemented: CheckOp says no; what the reference says, with the Node's name before it
+//   errors  Unimplemented: CheckOp refuses it; those of the reference, after the Node's name
 absl::Status EvaluateNode(const ReferenceArgs& args);
 
 // Runs a static Graph by its ops' references: constant folding, bodies, emulation and every test's

@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// 2^n for -126 ≤ n ≤ 127. Unsigned: what NaN makes of n does not matter, but must be defined.
+// 2^n for -126 ≤ n ≤ 127. Unsigned, so that any n, as from NaN, is defined.
 [[gnu::always_inline]] inline float PowerOfTwo(uint32_t n) {
   return std::bit_cast<float>((n + 127u) << 23);
 }

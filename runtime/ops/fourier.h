@@ -14,7 +14,7 @@ class Fourier {
   // length ≥ 1. The inverse divides by the length.
   Fourier(int64_t length, bool inverse);
 
-  // What a transform of `length` takes by this recursion.
+  // The number of operations of a transform of `length`.
   static int64_t Flops(int64_t length);
 
   int64_t length() const { return length_; }

@@ -57,7 +57,7 @@ absl::Status ReferenceIf(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-// The branch that takes more calls, flops and bytes: which one runs is not known before.
+// The more expensive branch in calls, flops and bytes: which one runs is not known.
 Cost IfCost(const Node& node) {
   Cost cost;
   for (const auto& [name, body] : node.bodies()) {

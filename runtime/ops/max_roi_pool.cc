@@ -94,8 +94,7 @@ Support CheckMaxRoiPool(const Node& node) {
   return CheckSameDType(node, 2);
 }
 
-// The boxes decide what is read: taken as half of each side. Each element waits for the comparison
-// with the one before.
+// The boxes decide how much is read; half of each side is assumed. Comparisons are sequential.
 Cost MaxRoiPoolCost(const Node& node) {
   constexpr int64_t kFlopsOfElement = 4;
   const Value& x = node.input(0);

@@ -25,7 +25,7 @@ std::vector<int64_t> IntsOf(const TensorRef& tensor);
 // The one element of an i32 or i64 operand; InvalidArgument when there is another number of them.
 absl::StatusOr<int64_t> ScalarOf(const TensorRef& tensor, std::string_view what);
 
-// The same of an input that is a constant, `otherwise` where it is none of that kind.
+// The same of a constant input; `otherwise` where the input is no such constant.
 int64_t ConstantOr(const Node& node, int input, int64_t otherwise);
 
 // `index` counted from the front; InvalidArgument names it, the extent and the axis when it is
@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<int64_t>> CheckedIndices(const TensorRef& indices, in
                                                     int64_t axis);
 
 // The axes that an optional operand lists, from the front, or all of `rank` when it is absent.
-// InvalidArgument when one is outside or stands twice, or when their number is not `count`.
+// InvalidArgument when one is outside or given twice, or when their number is not `count`.
 absl::StatusOr<std::vector<int64_t>> AxesOf(const ReferenceArgs& args, size_t input, int64_t rank,
                                             int64_t count);
 

@@ -42,7 +42,7 @@ inline constexpr int kRecurrentX = 0, kRecurrentW = 1, kRecurrentR = 2, kRecurre
 // Whether ranks, dtypes and attributes are what the three ops take.
 Support CheckRecurrent(const Node& node, const RecurrentKind& kind);
 
-// Of a Node whose dims are known; CheckRecurrent said yes.
+// Of a Node with known dims that CheckRecurrent takes.
 RecurrentShape RecurrentShapeOf(const Node& node, const RecurrentKind& kind);
 
 // InvalidArgument unless every operand has the dims that `shape` gives it, and every sequence's

@@ -12,9 +12,9 @@ namespace {
 
 bool IsCrop(const ResizeMode& mode) { return mode.coordinates == "tf_crop_and_resize"; }
 
-// The place in the input, in units of its elements, that output `o` shows. Which of two equally
-// near inputs an output takes hangs on the last bit: what is divided by the scale is rounded but
-// once, and sums are formed in the order of ONNX's formulas.
+// The place in the input, in units of its elements, that output `o` shows. The last bit
+// decides between two equally near inputs: the dividend is rounded only once, and sums are formed
+// in the order of ONNX's formulas.
 double SourceOf(const ResizeAxis& axis, const ResizeMode& mode, int64_t o) {
   const double x = static_cast<double>(o), in = static_cast<double>(axis.in),
                out = static_cast<double>(axis.out), length = axis.length;
@@ -22,7 +22,7 @@ double SourceOf(const ResizeAxis& axis, const ResizeMode& mode, int64_t o) {
   if (mode.coordinates == "align_corners") return length == 1 ? 0 : x * (in - 1) / (length - 1);
   if (mode.coordinates == "asymmetric") return x * in / length;
   if (mode.coordinates == "pytorch_half_pixel") return out > 1 ? pixel - 0.5 : 0;
-  // Without a shift back an axis that keeps its length, of images say, would be mixed.
+  // Without the shift back, elements along an axis that keeps its length would be mixed.
   if (mode.coordinates == "tf_half_pixel_for_nn") return length == in ? x : pixel;
   if (IsCrop(mode)) {
     const double extent = (axis.roi_end - axis.roi_begin) * (in - 1);

@@ -159,7 +159,7 @@ Support CheckRoiAlign(const Node& node) {
   return CheckSameDType(node, 2);
 }
 
-// Without a ratio the boxes decide how many samples there are: taken as half of each side.
+// Without a ratio the boxes decide how many samples there are; half of each side is assumed.
 Cost RoiAlignCost(const Node& node) {
   constexpr int64_t kFlopsOfSample = 16;  // four neighbours of two weights each, sums, the largest
   const RoiForm form = FormOf(node);

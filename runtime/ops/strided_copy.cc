@@ -7,7 +7,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kGrainBytes = 64 << 10;  // the least a thread is woken for
+constexpr int64_t kGrainBytes = 64 << 10;  // at least, for one more thread
 constexpr int64_t kTransposeTile = 32;     // elements: a tile's source lines and rows stay in L1
 constexpr int64_t kSmallRunBytes = 128;    // below, a loop beats a call of memcpy
 

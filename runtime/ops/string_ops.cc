@@ -71,7 +71,7 @@ absl::StatusOr<Normalizer> NormalizerOf(const Node& node) {
 
 using Pieces = std::vector<std::string_view>;
 
-// A rest keeps the white space within it.
+// The rest keeps its white space.
 Pieces SplitAtSpace(std::string_view text, int64_t most) {
   Pieces pieces;
   for (text = absl::StripAsciiWhitespace(text); !text.empty();

@@ -1,5 +1,5 @@
 // Ops that look at the characters of strings; only strings.cc includes this. Each takes a Node
-// whose inputs are constants, and says EvaluateStrings' errors without the Node's form.
+// whose inputs are constants, and returns EvaluateStrings' errors without the Node's form.
 #pragma once
 
 #include <cstdint>

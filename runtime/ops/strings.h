@@ -13,14 +13,14 @@ namespace onnx_cudnn {
 // An input or output of `node` holds strings.
 bool TouchesStrings(const Node& node);
 
-// What the elements of a tensor of strings take: each an object and its characters.
+// The bytes of a tensor of strings: an object and its characters per element.
 int64_t BytesOfStrings(const HostTensor& tensor);
 
 // The outputs of a Node that touches strings, undefined where it has none.
 //   most_bytes  that an output of strings may take, as BytesOfStrings counts
 //   errors      each names op, opset and type. Unimplemented: an input is no constant, no such op
-//               on strings, text that it does not take. InvalidArgument: dims or values that do not
-//               fit. ResourceExhausted: more than most_bytes
+//               on strings, text that it does not support. InvalidArgument: dims or values that do
+//               not fit. ResourceExhausted: more than most_bytes
 absl::StatusOr<std::vector<HostTensor>> EvaluateStrings(const Node& node, int64_t most_bytes);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// TfIdfVectorizer of integers: how often each n-gram of a pool stands in each row.
+// TfIdfVectorizer of integers: how often each n-gram of a pool occurs in each row.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -25,7 +25,7 @@ struct Vectorizer {
 };
 
 // Splits the pool: the grams of length n start at ngram_counts[n - 1], and gram i of them all has
-// column ngram_indexes[i]. Those outside the lengths that are asked for are passed over.
+// column ngram_indexes[i]. Those of other lengths than asked for are skipped.
 absl::Status ReadPool(const Node& node, Vectorizer& vectorizer) {
   const std::vector<int64_t> pool = node.attrs().Ints("pool_int64s");
   const std::vector<int64_t> columns = node.attrs().Ints("ngram_indexes");
@@ -52,7 +52,7 @@ absl::Status ReadPool(const Node& node, Vectorizer& vectorizer) {
              : absl::InvalidArgumentError("the pool's grams do not match ngram_indexes");
 }
 
-// Weights stand in the order of the pool's grams.
+// Weights are in the order of the pool's grams.
 absl::Status ReadWeights(const Node& node, Vectorizer& vectorizer) {
   const auto* weights = node.attrs().Get<std::vector<float>>("weights");
   if (weights == nullptr || weights->empty()) return absl::OkStatus();
@@ -103,7 +103,7 @@ void CountRow(const Vectorizer& v, absl::Span<const int64_t> row, absl::Span<flo
   }
 }
 
-// From counts to what `mode` asks for.
+// From counts to what `mode` selects.
 void Weigh(const Vectorizer& v, absl::Span<float> counts) {
   for (size_t i = 0; i < counts.size(); ++i) {
     const float weight = v.weights.empty() ? 1 : v.weights[i];

@@ -60,7 +60,7 @@ WindowAxis AxisOf(const Node& node, size_t spatial, size_t i, int64_t kernel) {
 // The output extent by ONNX's rule; < 1 when the window does not fit.
 int64_t OutExtent(const WindowAxis& axis, bool ceil_mode) {
   const int64_t room = axis.in + axis.pad_begin + axis.pad_end - Span(axis);
-  const int64_t reach = ceil_mode ? room + axis.stride - 1 : room;  // a window may end behind
+  const int64_t reach = ceil_mode ? room + axis.stride - 1 : room;  // a window may end beyond
   if (reach < 0) return 0;
   const int64_t out = reach / axis.stride + 1;
   const bool starts_behind = ceil_mode && (out - 1) * axis.stride >= axis.in + axis.pad_begin;

@@ -7,10 +7,10 @@
 
 namespace onnx_cudnn {
 
-// A Conv, ConvTranspose, Gemm or MatMul whose weight, input 1, is a constant: what a factor or an
-// addend a channel of its input or output becomes.
+// The channels of a Conv, ConvTranspose, Gemm or MatMul whose weight, input 1, is a constant: what
+// it takes to fold factors and addends of its input or output into it.
 struct LinearOp {
-  std::string_view why_not;  // not empty: it is none, and nothing below is set
+  std::string_view why_not;  // not empty: it is no such op, and nothing below is set
   // The axes of input 0 and of the output that channels lie along; both have this rank.
   int rank = 0, in_axis = 0, out_axis = 0;
   int64_t in_channels = 0, out_channels = 0;

@@ -3,7 +3,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Numbers of a dtype: a sign, `digits` binary digits, and for floats so many bits of exponent.
+// The numbers of a dtype: a sign, `digits` binary digits, and for floats bits of exponent.
 struct Numbers {
   bool is_signed;
   int digits;

@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// The parts that means and variances are written with.
+// Parts of the patterns in which exporters write means and variances.
 
 // The axis from which on, up to the last one, a ReduceMean averages and keeps extents of 1;
 // nullopt: its axes are others or not constant, or it drops them.

@@ -4,7 +4,8 @@
 
 namespace onnx_cudnn {
 
-// Whether every Run draws anew: such a Node is neither folded nor merged with an equal one.
+// Whether every Run gives other numbers: such a Node is neither folded nor merged with an equal
+// one.
 bool IsRandom(const Node& node);
 
 }  // namespace onnx_cudnn

@@ -14,7 +14,7 @@ constexpr std::string_view kUnknownElements = "the sequence's elements are not k
 constexpr std::string_view kTooLong = "the sequence is too long";
 constexpr std::string_view kUnknownPosition = "the position is not a constant within the sequence";
 
-// A sequence that is not an input comes from one of two Nodes once those before it are resolved.
+// Once earlier Nodes are resolved, a sequence that is not an input comes from one of two Nodes.
 std::optional<std::vector<Value*>> ElementsOf(const Value& sequence) {
   const Node* producer = sequence.producer();
   if (producer == nullptr || !producer->domain().empty()) return std::nullopt;
@@ -148,10 +148,11 @@ Match SplitUp(Graph& graph, Node& node, CopyBudget&) {
   return ReplaceBySequence(graph, node, 0, std::move(elements));
 }
 
-// Copies the body once for each element; other sequences go along, tensors and captures stay.
+// Copies the body once for each element; other sequences give theirs at the same position, tensors
+// and captures are the same for every copy.
 Match Map(Graph& graph, Node& node, CopyBudget& budget) {
   const Graph& body = *node.bodies().begin()->second;
-  std::vector<std::vector<Value*>> lists;  // an element for each turn
+  std::vector<std::vector<Value*>> lists;  // an element per iteration
   const std::optional<std::vector<Value*>> first = ElementsOf(node.input(0));
   if (!first) return Match::No(node, kUnknownElements);
   for (Value* input : node.inputs()) {
@@ -179,7 +180,7 @@ Match Map(Graph& graph, Node& node, CopyBudget& budget) {
   return Match::Changed();
 }
 
-// The Node that made an optional; a Value that is none always has its element.
+// The Node that made an optional; a Value that is not an optional always has its element.
 const Node* OptionalOf(const Value& value) {
   const Node* producer = value.producer();
   return producer != nullptr && producer->op() == "Optional" ? producer : nullptr;

@@ -5,11 +5,11 @@
 
 namespace onnx_cudnn {
 
-// Sequences and optionals of known length hold no bytes: what reads them takes the Values that were
+// Sequences and optionals of known length hold no bytes: their readers take the Values that were
 // put in. A Node that changes a sequence (SequenceInsert, SequenceErase, SplitToSequence,
-// SequenceMap) gives way to a SequenceConstruct or SequenceEmpty, one that reads it (SequenceAt,
-// SequenceLength, ConcatFromSequence, OptionalGetElement, OptionalHasElement) to its elements or to
-// Nodes over them. `node` stays behind dead; the new Nodes are in topological order.
+// SequenceMap) is replaced by a SequenceConstruct or SequenceEmpty, one that reads it (SequenceAt,
+// SequenceLength, ConcatFromSequence, OptionalGetElement, OptionalHasElement) by its elements or by
+// Nodes over them. `node` stays, without uses; the new Nodes are in topological order.
 //   No  the sequence's elements, a position or an extent are not known, or there are too many
 Match ResolveSequence(Graph& graph, Node& node, CopyBudget& budget);
 

@@ -16,12 +16,12 @@ class TransposedRegion {
   explicit TransposedRegion(std::vector<int64_t> perm) : perm_(std::move(perm)) {}
 
   // Collects the Nodes that compute `value`, up to Transposes that the last one undoes and
-  // constants that are as good as transposed. Returns why there is no such region, empty when there
-  // is. At most 32 Nodes are looked at.
+  // constants that a Transpose does not change. Returns why there is no such region, empty when
+  // there is. Visits at most 32 Nodes.
   std::string_view Find(const Value& value);
 
-  // After a Find that found: adds copies of the Nodes that read what the first Transposes read.
-  // Returns the copy of `value`, which is what the last Transpose makes of it.
+  // After a successful Find: adds copies of the Nodes that read the inputs of the first Transposes.
+  // Returns the copy of `value`, which equals the output of the last Transpose.
   Value& Rebuild(Graph& graph, const Value& value) const;
 
  private:
@@ -30,7 +30,7 @@ class TransposedRegion {
   Value& Untransposed(Graph& graph, const Value& start) const;
 
   std::vector<int64_t> perm_;
-  std::vector<const Value*> starts_;  // one may stand twice
+  std::vector<const Value*> starts_;  // may hold one twice
   std::vector<const Node*> nodes_;    // producers first
   int visited_ = 0;
 };

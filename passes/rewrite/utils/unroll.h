@@ -8,11 +8,12 @@
 namespace onnx_cudnn {
 
 // Replaces a Scan, or a Loop whose trip count is a constant and whose condition stays true, by a
-// copy of its body for each turn. `node` stays behind dead; the new Nodes are in topological order.
-//   No  how many turns there are is not known, there is none, or the copies would be too many
+// copy of its body for each iteration. `node` stays, without uses; the new Nodes are in topological
+// order.
+//   No  the number of iterations is not known or 0, or the copies would be too many
 Match Unroll(Graph& graph, Node& node, CopyBudget& budget);
 
-// Why Unroll left `loop`, with `budget` as it is then.
+// Why Unroll did not replace `loop`, given what it left of `budget`.
 std::string WhyLoopStays(const Node& loop, const CopyBudget& budget);
 
 // The values joined along a new axis.
