@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "passes/rewrite/utils/inline_constant_if.h"
+#include "passes/rewrite/utils/inline_if.h"
 #include "passes/rewrite/utils/resolve_sequences.h"
 #include "passes/rewrite/utils/unroll.h"
 #include "runtime/base/status.h"
@@ -16,7 +16,7 @@ bool HasStaticOutputs(const Node& node) {
                      [](const Value* v) { return v == nullptr || v->is_static(); });
 }
 
-// A branch may contradict these shapes because they never take it.
+// A branch may contradict these shapes: for them it is never taken.
 absl::Status UnfitBranch(const Node& node, std::string_view branch, const absl::Status& why) {
   if (!absl::IsInvalidArgument(why)) return why;
   return absl::UnimplementedError(absl::StrCat(

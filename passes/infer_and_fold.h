@@ -4,17 +4,17 @@
 
 #include "absl/status/status.h"
 #include "passes/pass.h"
-#include "passes/rewrite/fold_constants.h"
+#include "passes/rewrite/utils/constant_folder.h"
 #include "passes/rewrite/utils/inline_body.h"
 #include "runtime/graph/infer.h"
 
 namespace onnx_cudnn {
 
-// Sweeps Graphs in topological order, each Node inferred where its outputs are not static yet, then
-// folded at once, so that shapes computed from shapes are known before their users are inferred. An
-// If on a constant gives way to its branch, a sequence to its elements, a loop whose turns can be
-// counted to its turns. Of an If that stays both branches are inferred, each of which may be taken.
-// The limits on folding hold over all its Graphs together.
+// Visits the Nodes of a Graph in topological order. Each is inferred where its outputs are not
+// static yet, then folded at once, so that shapes computed from shapes are known before their users
+// are inferred. An If on a constant is replaced by its branch, a sequence by its elements, a loop
+// with a known number of iterations by copies of its body. Of any other If both branches are
+// inferred. The limits on folding hold over all Graphs together.
 class InferAndFold {
  public:
   InferAndFold(const PassLimits& limits, std::vector<Remark>* remarks)
@@ -23,7 +23,7 @@ class InferAndFold {
   // errors  what ShapeInference::Infer says; Unimplemented: a branch of an If that stays does not
   // infer
   absl::Status Run(Graph& graph);
-  // What copies of bodies may still add.
+  // What is left for copies of bodies.
   const CopyBudget& budget() const { return budget_; }
 
  private:

@@ -1,6 +1,6 @@
 // The cheapest cover by dynamic programming in one fixed depth-first order. A state is the first
 // uncovered Node u, the covered Nodes beyond u, and how the live Values lie or are wanted. Every
-// Candidate whose lowest Node is u leads on, so states are settled in the order of u.
+// Candidate whose lowest Node is u leads to a later state, so states are final in the order of u.
 #include "passes/partition/cost_search.h"
 
 #include <algorithm>
@@ -13,38 +13,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "passes/partition/proposals.h"
+#include "passes/partition/cover_moves.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
 namespace {
-
-using PlacementSet = uint64_t;  // a bit for each Placement of a Value
-constexpr int kMostPlacements = 64;
-
-// A Value at a Candidate's border, and how it lies there.
-struct Port {
-  int value;
-  int placement;
-  auto operator<=>(const Port&) const = default;
-};
-
-// A Candidate in numbers.
-struct Move {
-  const Proposal* proposal;
-  std::vector<int> nodes;  // positions in the search's order, ascending
-  std::vector<Port> inputs, outputs;
-  double us;
-};
-
-struct ValueInfo {
-  const Value* value;
-  std::vector<Placement> placements;
-  std::vector<int> readers;    // positions, ascending
-  bool made_inside = false;    // its producer is in the Stretch
-  int outside_placement = -1;  // as it comes from outside; -1: made inside, or nobody says
-  PlacementSet demanded = 0;   // by those outside
-};
 
 // A Value that was made and has readers left, or that is wanted and not made yet.
 struct Live {
@@ -73,170 +46,44 @@ struct State {
   double us;
   int parent;  // -1: the start
   int move;
-  bool on_known_path;  // reached by moves of a known cover alone, or no dearer than that
+  bool on_known_path;  // reached by moves of a known cover alone, or no more expensive
 };
-
-// Producers before consumers, each branch to its end before the next: few Values are live at once.
-std::vector<const Node*> DepthFirst(const Stretch& stretch) {
-  absl::flat_hash_set<const Node*> open(stretch.nodes.begin(), stretch.nodes.end());
-  std::vector<const Node*> order;
-  std::vector<std::pair<const Node*, size_t>> stack;
-  const auto push = [&](const Node* node) {
-    if (node != nullptr && open.erase(node) == 1) stack.push_back({node, 0});
-  };
-  const auto has_reader = [&](const Node* node) {
-    return std::any_of(node->outputs().begin(), node->outputs().end(),
-                       [&](const Value* v) { return v != nullptr && !v->uses().empty(); });
-  };
-  for (const bool inner : {false, true}) {
-    for (const Node* root : stretch.nodes) {
-      if (has_reader(root) == inner) push(root);
-      while (!stack.empty()) {
-        auto& [node, next] = stack.back();
-        if (next < node->inputs().size()) {
-          const Value* v = node->inputs()[next++];
-          if (v != nullptr) push(v->producer());
-        } else {
-          order.push_back(node);
-          stack.pop_back();
-        }
-      }
-    }
-  }
-  return order;
-}
 
 class Search {
  public:
   Search(const Stretch& stretch, const CostSearchLimits& limits)
-      : stretch_(stretch), limits_(limits), proposals_(stretch), order_(DepthFirst(stretch)) {
-    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int>(i);
-    moves_from_.resize(order_.size());
-    for (const auto& [value, placement] : stretch.demanded) {
-      const Port port = PortOf(*value, placement);
-      if (port.placement >= 0) values_[port.value].demanded |= PlacementSet{1} << port.placement;
-    }
-    for (const std::vector<Proposal>& at : proposals_.at()) AddCheapest(at);
-  }
+      : stretch_(stretch), limits_(limits), moves_(stretch, limits.proposals) {}
 
   absl::StatusOr<CostSearchResult> Run() {
-    const int64_t per_node = int64_t{limits_.states_per_node} * static_cast<int>(order_.size());
-    if (!was_cut_ && Explore(std::max<int64_t>(per_node, limits_.least_states), {})) {
+    const int64_t per_node =
+        int64_t{limits_.states_per_node} * static_cast<int>(moves_.order().size());
+    if (!moves_.was_cut() && Explore(std::max<int64_t>(per_node, limits_.least_states), {})) {
       return Result(/*exact=*/true);
     }
     ASSIGN_OR_RETURN(const std::vector<Candidate> known, Greedy(stretch_));
-    Explore(std::numeric_limits<int64_t>::max(), MovesOf(known));
+    Explore(std::numeric_limits<int64_t>::max(), moves_.MovesOf(known));
     return Result(/*exact=*/false);
   }
 
  private:
-  // ── In numbers ──
-  int IndexOf(const Value& value) {
-    auto [it, added] = index_.try_emplace(&value, static_cast<int>(values_.size()));
-    if (!added) return it->second;
-    ValueInfo info{.value = &value};
-    for (const Use& use : value.uses()) {
-      auto reader = position_.find(use.node);
-      if (reader != position_.end()) info.readers.push_back(reader->second);
-    }
-    std::sort(info.readers.begin(), info.readers.end());
-    info.made_inside = value.producer() != nullptr && position_.contains(value.producer());
-    values_.push_back(std::move(info));
-    auto outside = stretch_.produced.find(&value);
-    if (outside != stretch_.produced.end() && !values_.back().made_inside) {
-      values_.back().placements.push_back(outside->second);
-      values_.back().outside_placement = 0;
-    }
-    return it->second;
-  }
-
-  // placement -1: the Value has more Placements than a state can hold.
-  Port PortOf(const Value& value, const Placement& placement) {
-    const int v = IndexOf(value);
-    std::vector<Placement>& known = values_[v].placements;
-    auto it = std::find(known.begin(), known.end(), placement);
-    if (it == known.end()) {
-      if (known.size() == kMostPlacements) return {v, -1};
-      it = known.insert(known.end(), placement);
-    }
-    return {v, static_cast<int>(it - known.begin())};
-  }
-
-  // The Candidates of one anchor, the cheapest per Node if there are too many. Of those that differ
-  // in nothing but their Engine the cheapest is a Move.
-  void AddCheapest(const std::vector<Proposal>& at) {
-    std::vector<const Proposal*> kept;
-    for (const Proposal& p : at) kept.push_back(&p);
-    if (static_cast<int>(kept.size()) > limits_.proposals) {
-      was_cut_ = true;
-      const auto per_node = [](const Proposal* p) {
-        return p->candidate.cost.us / static_cast<double>(p->candidate.nodes.size());
-      };
-      std::stable_sort(kept.begin(), kept.end(), [&](const Proposal* a, const Proposal* b) {
-        return per_node(a) < per_node(b);
-      });
-      kept.resize(limits_.proposals);
-    }
-    for (const Proposal* p : kept) AddMove(*p);
-  }
-
-  int AddMove(const Proposal& proposal) {
-    Move move{.proposal = &proposal, .us = proposal.candidate.cost.us};
-    for (const Node* node : proposal.candidate.nodes) move.nodes.push_back(position_.at(node));
-    std::sort(move.nodes.begin(), move.nodes.end());
-    if (!AddPorts(proposal.boundary.inputs, proposal.candidate.inputs, move.inputs) ||
-        !AddPorts(proposal.boundary.outputs, proposal.candidate.outputs, move.outputs)) {
-      was_cut_ = true;
-      return -1;
-    }
-    for (const int other : moves_from_[move.nodes[0]]) {
-      Move& same = moves_[other];
-      if (same.nodes != move.nodes || same.inputs != move.inputs || same.outputs != move.outputs) {
-        continue;
-      }
-      if (move.us < same.us) same = std::move(move);
-      return other;
-    }
-    moves_from_[move.nodes[0]].push_back(static_cast<int>(moves_.size()));
-    moves_.push_back(std::move(move));
-    return static_cast<int>(moves_.size()) - 1;
-  }
-
-  bool AddPorts(const std::vector<const Value*>& values, const std::vector<Placement>& placements,
-                std::vector<Port>& ports) {
-    for (size_t i = 0; i < values.size(); ++i) {
-      ports.push_back(PortOf(*values[i], placements[i]));
-      if (ports.back().placement < 0) return false;
-    }
-    return true;
-  }
-
-  absl::flat_hash_set<int> MovesOf(const std::vector<Candidate>& cover) {
-    absl::flat_hash_set<int> moves;
-    for (const Candidate& c : cover) {
-      known_.push_back({c, BoundaryOf(c.nodes)});
-    }
-    for (const Proposal& p : known_) moves.insert(AddMove(p));
-    return moves;
-  }
-
-  // ── Exploring ──
-  // All states in the order of u; false: there are more than `most_states`. With a known cover, at
-  // each u only the cheapest states and those on its path are kept.
+  // Visits all states in the order of u; false: there are more than `most_states`. With a known
+  // cover, at each u only the cheapest states and those on its path are kept.
   bool Explore(int64_t most_states, const absl::flat_hash_set<int>& known) {
-    const size_t n = order_.size();
+    const size_t n = moves_.order().size();
     states_.clear();
     fronts_.assign(n + 1, {});
     Front start;
-    for (int v = 0; v < static_cast<int>(values_.size()); ++v) {
-      if (values_[v].demanded != 0) start.live.push_back({v, -1, values_[v].demanded});
+    for (int v = 0; v < static_cast<int>(moves_.values().size()); ++v) {
+      const PlacementSet demanded = moves_.values()[v].demanded;
+      if (demanded != 0) start.live.push_back({v, -1, demanded});
     }
     states_.push_back({0, -1, -1, true});
     fronts_[0].push_back({std::move(start), 0});
     for (size_t u = 0; u < n; ++u) {
       Settle(fronts_[u], known.empty() ? 0 : limits_.beam);
       for (const auto& [front, state] : fronts_[u]) {
-        for (const int move : moves_from_[u]) Take(front, state, static_cast<int>(u), move, known);
+        const int position = static_cast<int>(u);
+        for (const int move : moves_.From(position)) Take(front, state, position, move, known);
       }
       fronts_[u] = {};
       if (static_cast<int64_t>(states_.size()) > most_states) return false;
@@ -260,7 +107,7 @@ class Search {
       states_[it->second].on_known_path = on_known_path;
     }
     fronts.assign(std::make_move_iterator(best.begin()), std::make_move_iterator(best.end()));
-    // The order of a hash table is no order: states are numbered as they were made.
+    // A hash table has no fixed order: sorted by the states' numbers, which is as they were made.
     std::sort(fronts.begin(), fronts.end(),
               [](const auto& a, const auto& b) { return a.second < b.second; });
     if (beam == 0 || static_cast<int>(fronts.size()) <= beam) return;
@@ -274,7 +121,7 @@ class Search {
 
   void Take(const Front& front, int state, int u, int index,
             const absl::flat_hash_set<int>& known) {
-    const Move& move = moves_[index];
+    const CoverMove& move = moves_.at(index);
     if (!Disjoint(front.beyond, move.nodes)) return;
     Front next;
     std::merge(front.beyond.begin(), front.beyond.end(), move.nodes.begin(), move.nodes.end(),
@@ -306,9 +153,9 @@ class Search {
                             [](const Live& l, int v) { return l.value < v; });
   }
 
-  // What it costs to have the Value so; a Value not made yet is only wanted so.
+  // The cost of reading a Value in this Placement; one that is not made yet is marked as wanted so.
   double Read(std::vector<Live>& live, const Port& port) {
-    const ValueInfo& info = values_[port.value];
+    const CoverValue& info = moves_.values()[port.value];
     const PlacementSet bit = PlacementSet{1} << port.placement;
     auto it = Find(live, port.value);
     if (it == live.end() || it->value != port.value) {
@@ -325,7 +172,7 @@ class Search {
     return it->made_as < 0 ? 0 : Us(info, it->made_as, port.placement);
   }
 
-  // What the Reformats to all that is wanted cost.
+  // The cost of the Reformats to all Placements that are wanted.
   double Make(std::vector<Live>& live, const Port& port) {
     auto it = Find(live, port.value);
     if (it == live.end() || it->value != port.value) it = live.insert(it, {port.value, -1, 0});
@@ -334,61 +181,43 @@ class Search {
     it->placements |= PlacementSet{1} << port.placement;
     double us = 0;
     for (PlacementSet left = wanted; left != 0; left &= left - 1) {
-      us += Us(values_[port.value], port.placement, std::countr_zero(left));
+      us += Us(moves_.values()[port.value], port.placement, std::countr_zero(left));
     }
     return us;
   }
 
-  double Us(const ValueInfo& info, int from, int to) const {
+  double Us(const CoverValue& info, int from, int to) const {
     return ReformatUs(*info.value, info.placements[from], info.placements[to],
                       stretch_.target.info);
   }
 
   bool IsOver(const Live& live, const Front& front, int u) const {
     if (live.made_as < 0) return false;
-    const std::vector<int>& readers = values_[live.value].readers;
+    const std::vector<int>& readers = moves_.values()[live.value].readers;
     for (auto it = readers.rbegin(); it != readers.rend() && *it >= u; ++it) {
       if (!std::binary_search(front.beyond.begin(), front.beyond.end(), *it)) return false;
     }
     return true;
   }
 
-  // ── The answer ──
   absl::StatusOr<CostSearchResult> Result(bool exact) const {
     CostSearchResult result{.states = static_cast<int>(states_.size()), .exact = exact};
-    if (fronts_.back().empty()) return Uncovered();
-    int best = -1;  // all that is left at the end is one front, but for what nobody reads
+    if (fronts_.back().empty()) return moves_.Uncovered();
+    int best = -1;  // fronts at the end differ only in Values that nothing reads
     for (const auto& [front, state] : fronts_.back()) {
       if (best < 0 || states_[state].us < states_[best].us) best = state;
     }
     result.us = states_[best].us;
     for (int s = best; states_[s].parent >= 0; s = states_[s].parent) {
-      result.cover.push_back(moves_[states_[s].move].proposal->candidate);
+      result.cover.push_back(moves_.at(states_[s].move).proposal->candidate);
     }
     std::reverse(result.cover.begin(), result.cover.end());
     return result;
   }
 
-  absl::Status Uncovered() const {
-    absl::flat_hash_set<int> coverable;
-    for (const Move& move : moves_) coverable.insert(move.nodes.begin(), move.nodes.end());
-    for (size_t i = 0; i < order_.size(); ++i) {
-      if (!coverable.contains(static_cast<int>(i))) return proposals_.Unrunnable(*order_[i]);
-    }
-    return absl::UnimplementedError("no choice of the proposals covers every node");
-  }
-
   const Stretch& stretch_;
   const CostSearchLimits limits_;
-  const Proposals proposals_;
-  const std::vector<const Node*> order_;
-  std::vector<Proposal> known_;  // of a known cover; filled once, then Moves point into it
-  absl::flat_hash_map<const Node*, int> position_;
-  absl::flat_hash_map<const Value*, int> index_;
-  std::vector<ValueInfo> values_;
-  std::vector<Move> moves_;
-  std::vector<std::vector<int>> moves_from_;  // by lowest position
-  bool was_cut_ = false;                      // some proposal was left out
+  CoverMoves moves_;
   std::vector<State> states_;
   std::vector<Fronts> fronts_;  // by u
 };

@@ -29,7 +29,7 @@ absl::Status Error(std::string_view where, std::string_view what) {
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Takes the quoted word at the start of `line` off it.
+// Removes and returns the quoted word at the start of `line`.
 absl::StatusOr<std::string> TakeQuoted(std::string_view& line) {
   std::string word;
   for (size_t i = 1; i < line.size(); ++i) {
@@ -84,14 +84,14 @@ absl::StatusOr<PinRule> RuleOf(std::vector<std::string> words) {
   std::set<std::string_view> seen;
   for (size_t i = 2; i < words.size(); ++i) {
     if (!seen.insert(words[i]).second) {
-      return absl::InvalidArgumentError(absl::StrCat("node ", Shown(words[i]), " stands twice"));
+      return absl::InvalidArgumentError(absl::StrCat("node ", Shown(words[i]), " is given twice"));
     }
   }
   rule.nodes.assign(words.begin() + 2, words.end());
   return rule;
 }
 
-// Nodes by what a rule may call them.
+// Nodes by the names that a rule may use.
 class Names {
  public:
   explicit Names(const Graph& graph) {

@@ -3,15 +3,16 @@
 // fuse it as a prologue.
 //
 // Cheap is an element-wise Node that reads no more bytes than it writes and computes at most
-// kMostOperations an element, or a DequantizeLinear. Its input must lie in memory anyway: a graph
-// input, or the output of a Node that moves bytes. Behind arithmetic it stays one Node, which that
-// arithmetic fuses as an epilogue.
+// kMostOperations an element, or one that is cheap_to_clone. Its input must lie in memory anyway: a
+// graph input, or the output of a Node that only moves bytes. Behind arithmetic it stays one Node,
+// which that arithmetic fuses as an epilogue.
 #include <algorithm>
 
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/broadcast.h"
 #include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/linear_op.h"
+#include "runtime/ops/op_table.h"
 #include "runtime/ops/pointwise.h"
 
 namespace onnx_cudnn {
@@ -20,16 +21,10 @@ namespace {
 constexpr int kMostOperations = 4;
 constexpr size_t kMostCopies = 4;
 
-// Moves bytes or picks some: it fuses nothing behind it.
-bool MovesBytes(const Node& node) {
-  return IsOp(&node,
-              {"Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "MaxPool", "Pad", "Reshape",
-               "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"});
-}
-
-bool IsCostly(Primitive primitive) {
-  return (primitive >= Primitive::kSqrt && primitive <= Primitive::kSigmoid) ||
-         primitive == Primitive::kPow;
+// Whether arithmetic that reads its output cannot join it: it computes nothing itself.
+bool TakesNoEpilogue(const Node& node) {
+  const OpTraits& traits = TraitsOf(node);
+  return traits.keeps_bytes || traits.moves_bytes || IsOp(&node, {"MaxPool"});
 }
 
 // An element-wise Node of few and simple operations.
@@ -39,14 +34,14 @@ bool IsSimple(const Node& node) {
   const Expression bound = BindPointwise(*row, node);
   int operations = 0;
   for (const Term& term : bound.terms()) {
-    if (IsCostly(term.primitive)) return false;
+    if (TraitsOf(term.primitive).cost >= PrimitiveCost::kSlow) return false;
     operations += ArityOf(term.primitive) > 0;
   }
   return operations <= kMostOperations;
 }
 
-// The one operand that is no constant; nullptr where there is another number of them, or a constant
-// is no number or row of numbers.
+// The one operand that is not a constant; nullptr where there is none or more than one, or a
+// constant has more than one axis.
 const Value* OnlyInput(const Node& node) {
   const Value* only = nullptr;
   for (const Value* v : node.inputs()) {
@@ -69,7 +64,7 @@ std::vector<Node*> LinearUsers(const Value& value) {
   return users;
 }
 
-// Symbols may prove it: nothing but the price depends on it.
+// Equal symbols are enough: only the price depends on it.
 bool ReadsNoMoreThanItWrites(const Value& input, const Value& output) {
   return input.type().is_tensor() && output.type().is_tensor() && input.type().ranked &&
          input.type().dims == output.type().dims && BitsOf(input.dtype()) <= BitsOf(output.dtype());
@@ -77,13 +72,13 @@ bool ReadsNoMoreThanItWrites(const Value& input, const Value& output) {
 
 // Why no copies are made of a Node that users share; empty when they are.
 std::string_view WhyNot(const Node& node) {
-  if (node.op() != "DequantizeLinear" && !IsSimple(node)) return "it is not cheap";
+  if (!TraitsOf(node).cheap_to_clone && !IsSimple(node)) return "it is not cheap";
   if (node.output(0).is_graph_output()) return "its output is a graph output, in memory anyway";
   const Value* input = OnlyInput(node);
   if (input == nullptr) return "it has other than one large operand";
   if (!ReadsNoMoreThanItWrites(*input, node.output(0))) return "it reads more than it writes";
   const Node* before = input->producer();
-  if (before != nullptr && !MovesBytes(*before)) return "the Node before can fuse it";
+  if (before != nullptr && !TakesNoEpilogue(*before)) return "the Node before can fuse it";
   return "";
 }
 
@@ -100,7 +95,7 @@ class CloneCheapPass final : public NodePass {
     const bool shared = users.size() > 1 || has_others || node.output(0).is_graph_output();
     if (users.empty() || !shared) return Match::None();
     if (const std::string_view why = WhyNot(node); !why.empty()) return Match::No(node, why);
-    if (!has_others) users.pop_back();  // it keeps the Node
+    if (!has_others) users.pop_back();  // the last user keeps the Node
     if (users.size() > kMostCopies) return Match::No(node, "it has too many users");
     for (Node* user : users) ReadACopy(graph, node, *user);
     return Match::Changed();

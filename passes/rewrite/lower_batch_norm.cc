@@ -1,5 +1,6 @@
-// BatchNormalization that stands alone as x·s + t, so that element-wise Engines of a GPU take it
-// with what stands around it. The host runs it in one sweep as it is.
+// Rewrites a BatchNormalization without a product before it as x·s + t, so that element-wise
+// Engines of a GPU fuse it with its neighbours. The host runs it as it is in one pass over the
+// data.
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/batch_norm.h"
 #include "passes/rewrite/utils/float_constants.h"
@@ -14,7 +15,7 @@ class LowerBatchNormPass final : public NodePass {
   bool StartsAt(const Node& node) const override { return IsOp(&node, {"BatchNormalization"}); }
   absl::StatusOr<Match> Visit(Graph& graph, Node& bn) override {
     if (context().target != nullptr && context().target->info.compute_capability == 0) {
-      return Match::No(bn, "the target is no GPU");
+      return Match::No(bn, "the target is not a GPU");
     }
     const std::string_view why_not = WhyNotInference(bn);
     if (!why_not.empty()) return Match::No(bn, why_not);

@@ -1,20 +1,21 @@
-// Casts f32 arithmetic to f16 or bf16 by a rule that asks no clock:
+// Casts f32 arithmetic to f16 or bf16 by a fixed rule, without measuring:
 //   - Conv, ConvTranspose, Gemm and MatMul are lowered: their sums are f32 still.
-//   - Ops of kFollowers are lowered where one of their inputs comes from a lowered Node: what they
-//     write is about as large as what they read.
-//   - Ops of kInnerF32, which compute in f32 whatever they read, are lowered where input 0
-//     comes from a lowered Node and all who read them may be lowered too: what they read is
-//     rounded already, and what they write would be where a linear op reads it.
+//   - Ops that keep the range (OpTraits::keeps_range) are lowered where one of their inputs comes
+//     from a lowered Node.
+//   - Ops that compute in f32 whatever they read (OpTraits::computes_in_f32) are lowered where
+//     input 0 comes from a lowered Node and all their readers may be lowered too: their input is
+//     rounded already, and their output would be rounded where a linear op reads it.
 //   - All else stays f32, range-sensitive ops above all: ReduceSum and other sums (CumSum, LRN),
-//     losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by what is no constant, Range. So do inputs and
+//     losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by a variable, Range. So do inputs and
 //     outputs of the model, and bodies. Shape and Size read either type.
-//   - A sum that becomes the logits of a Softmax stays f32 with an addend that is large or of no
-//     lowered Node: beside a mask of -10,000 f16 holds multiples of 8, so that a row that is masked
+//   - A sum that becomes the logits of a Softmax stays f32 if an addend is large or not from a
+//     lowered Node: near a mask of -10,000 f16 holds multiples of 8, so that a row that is masked
 //     everywhere would lose its logits.
-//   - A Node stays f32 with a constant that the type cannot hold: one that becomes infinite, or
-//     zero. Weights, factors of a norm and addends of more than one element may lose what becomes
-//     zero, as the sum's rounding would; a single addend may be an epsilon, and is held if it is a
-//     normal number.
+//   - A Node stays f32 if it reads a constant that the type cannot hold: an element becomes
+//   infinite,
+//     or zero. In weights, factors of a norm and addends of more than one element, elements may
+//     become zero, as the rounding of the sum would make them; a single addend may be an epsilon,
+//     and must be a normal number.
 // A Value is cast at most once each way; constants are cast here.
 #include <algorithm>
 #include <atomic>
@@ -33,54 +34,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Sorted.
-constexpr std::string_view kFollowers[] = {"Abs",           "Add",
-                                           "AveragePool",   "Clip",
-                                           "Concat",        "DepthToSpace",
-                                           "Div",           "Dropout",
-                                           "Elu",           "Expand",
-                                           "Flatten",       "Gather",
-                                           "Gelu",          "GlobalAveragePool",
-                                           "GlobalMaxPool", "HardSigmoid",
-                                           "HardSwish",     "Identity",
-                                           "LeakyRelu",     "Max",
-                                           "MaxPool",       "Min",
-                                           "Mish",          "Mul",
-                                           "Neg",           "PRelu",
-                                           "Pad",           "Relu",
-                                           "Reshape",       "Selu",
-                                           "Sigmoid",       "Slice",
-                                           "Softplus",      "Softsign",
-                                           "SpaceToDepth",  "Split",
-                                           "Squeeze",       "Sub",
-                                           "Sum",           "Swish",
-                                           "Tanh",          "ThresholdedRelu",
-                                           "Tile",          "Transpose",
-                                           "Unsqueeze"};
-
-// Sorted.
-constexpr std::string_view kInnerF32[] = {"GroupNormalization",
-                                          "InstanceNormalization",
-                                          "LayerNormalization",
-                                          "LogSoftmax",
-                                          "LpNormalization",
-                                          "MeanVarianceNormalization",
-                                          "RMSNormalization",
-                                          "ReduceMax",
-                                          "ReduceMean",
-                                          "ReduceMin",
-                                          "Resize",
-                                          "Softmax"};
-
-bool IsFollower(const Node& node) {
-  return std::binary_search(std::begin(kFollowers), std::end(kFollowers), node.op());
-}
-
-bool IsInnerF32(const Node& node) {
-  return std::binary_search(std::begin(kInnerF32), std::end(kInnerF32), node.op());
-}
-
-// Adding up to this costs logits no more digits than their own size does.
+// Adding up to this loses no more digits of logits than their own size does.
 constexpr float kMostLogitAddend = 16;
 
 bool IsSum(const Node& node) {
@@ -103,7 +57,7 @@ bool IsF32(const Value* v) {
   return v != nullptr && v->type().is_tensor() && v->dtype() == DType::kF32;
 }
 
-// Those inputs that have the type of output 0 by the op's schema.
+// The inputs that have the type of output 0 by the op's schema.
 absl::Span<Value* const> TypedInputs(const Node& node) {
   const bool first_only = node.op() == "Dropout" || node.op() == "Resize";
   return first_only ? node.inputs().subspan(0, 1) : node.inputs();
@@ -146,16 +100,15 @@ class Lowering {
     return v != nullptr && lowered_.contains(v->producer()) && v->dtype() == low_;
   }
 
-  // Whether it is lowered, if it reads what a lowered Node writes or is linear. Whoever reads
-  // `node` has been asked before.
+  // Whether it is lowered, provided it reads a lowered Node or is linear. Decided for all readers
+  // of `node` before.
   bool MayBeLow(const Node& node) const {
     if (!node.domain().empty() || !node.bodies().empty()) return false;
     const OpDef* op = FindOp(node);
     if (op == nullptr || !op->types.Has(low_)) return false;
     if (!node.has_output(0) || !IsF32(&node.output(0))) return false;
-    if (!IsLinear(&node) && !IsFollower(node) && !(IsInnerF32(node) && IsAmongLow(node))) {
-      return false;
-    }
+    const bool inner_f32 = op->traits.computes_in_f32 && IsAmongLow(node);
+    if (!IsLinear(&node) && !op->traits.keeps_range && !inner_f32) return false;
     if (node.op() == "Div" && !node.input(1).is_constant()) return false;
     const absl::Span<Value* const> inputs = TypedInputs(node);
     return std::all_of(inputs.begin(), inputs.end(), [&](const Value* v) {
@@ -163,7 +116,7 @@ class Lowering {
     });
   }
 
-  // Whether only constants stand beside input 0, and all who read the one output may be low.
+  // Whether all other inputs are constants, and all readers of the one output may be low.
   bool IsAmongLow(const Node& node) const {
     if (node.outputs().size() != 1 || node.output(0).is_graph_output()) return false;
     const absl::Span<Value* const> factors = TypedInputs(node).subspan(1);
@@ -177,17 +130,17 @@ class Lowering {
            });
   }
 
-  // Whether a Softmax reads what `node` writes, perhaps behind other followers, which have been
-  // asked before.
+  // Whether a Softmax reads the output of `node`, directly or through ops that keep the range,
+  // which are decided before.
   bool WritesLogits(const Node& node) const {
-    if (!IsFollower(node) || !node.has_output(0)) return false;
+    if (!TraitsOf(node).keeps_range || !node.has_output(0)) return false;
     const std::vector<Use>& uses = node.output(0).uses();
     return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
       return (IsSoftmax(*use.node) && use.index == 0) || writes_logits_.contains(use.node);
     });
   }
 
-  // Whether beside what it adds to logits the low type may lose them. All inputs are decided.
+  // Whether the low type may lose logits in the sum with what `node` adds. All inputs are decided.
   bool MasksLogits(const Node& node) const {
     if (!IsSum(node) || !writes_logits_.contains(&node)) return false;
     return std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Value* v) {
@@ -204,19 +157,19 @@ class Lowering {
 
   bool Holds(const HostTensor& constant, const Node& reader) const {
     const bool adds = reader.op() == "Add" || reader.op() == "Sub";
-    const bool may_vanish = !IsFollower(reader) || (adds && constant.elements() > 1);
+    const bool may_vanish = !TraitsOf(reader).keeps_range || (adds && constant.elements() > 1);
     constexpr float kNormalF16 = 6.103515625e-05F, kAny = std::numeric_limits<float>::denorm_min();
     const float least = may_vanish ? 0 : adds && low_ == DType::kF16 ? kNormalF16 : kAny;
     return low_ == DType::kF16 ? AllHold<Float16>(constant.data<float>(), least)
                                : AllHold<BFloat16>(constant.data<float>(), least);
   }
 
-  // least: that is held, of those that are not zero.
+  // least: the smallest magnitude that must be held, of elements other than zero.
   template <typename T>
   static bool AllHold(absl::Span<const float> values, float least) {
     std::atomic<bool> all = true;
     ForEachChunk(values.size(), [&](int64_t begin, int64_t end) {
-      bool hold = true;  // no way out of the loop: it is a vector loop then
+      bool hold = true;  // no early exit, so that the loop is vectorized
       for (int64_t i = begin; i < end; ++i) {
         const float x = values[i], rounded = ToFloat(Rounded<T>(x));
         hold &= !std::isfinite(x) | std::isfinite(rounded);
@@ -248,7 +201,7 @@ class Lowering {
     }
   }
 
-  // `v` in the low type: a constant, or a Cast of what stays f32.
+  // `v` in the low type: a constant, or a Cast of a Value that stays f32.
   Value& Lowered(Value& v) {
     Value*& low = low_of_[v.id()];
     if (low == nullptr && v.is_constant()) {

@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<int64_t>> ToInts(const HostTensor& tensor) {
       return Widen<int64_t>(tensor);
     default:
       return absl::InvalidArgumentError(absl::StrCat("a tensor of ", NameOf(tensor.dtype()),
-                                                     " stands where integers are expected"));
+                                                     " is given where integers are expected"));
   }
 }
 

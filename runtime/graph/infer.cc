@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
+#include <memory>
 #include <new>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "onnx/defs/shape_inference.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/correct_type.h"
+#include "runtime/graph/infer_context.h"
 #include "runtime/graph/merge_types.h"
 #include "runtime/graph/onnx_schemas.h"
 #include "runtime/graph/onnx_types.h"
@@ -23,11 +22,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Inference functions look into shapes, axes, scales and the like; nothing of use is larger.
-constexpr int64_t kMostDataBytes = 4096;
-constexpr int64_t kMostShapeDims = 1024;
-
-// One counter for the process: a body's symbols meet those of the Graph around it.
+// One counter for the process: symbols of a body must differ from those of the Graph around it.
 std::string NewSymbol() {
   static std::atomic<int64_t> next = 0;
   return absl::StrCat("?", next++);
@@ -38,36 +33,6 @@ void NameUnknownDims(Type& type) {
     if (dim.value < 0 && dim.symbol.empty()) dim.symbol = NewSymbol();
   }
 }
-
-// What is known of a Graph's Values beside their types, by Value id.
-class Knowledge {
- public:
-  const HostTensor* Constant(const Value& value) const {
-    if (value.is_constant()) return &value.constant();
-    auto it = captured_.find(value.id());
-    return it == captured_.end() ? nullptr : &it->second;
-  }
-  const onnx::TensorShapeProto* Shape(const Value& value) const {
-    auto it = shapes_.find(value.id());
-    return it == shapes_.end() ? nullptr : &it->second;
-  }
-  // An inference function asked for the elements of `value`, which are not known.
-  void Want(const Value& value) { wanted_.push_back(&value); }
-  const std::vector<const Value*>& wanted() const { return wanted_; }
-  const onnx::TensorShapeProto* SetShape(const Value& value, onnx::TensorShapeProto shape) {
-    return &(shapes_[value.id()] = std::move(shape));
-  }
-  // What `outer` knows of `captured` holds for the body's input `inner`.
-  void Capture(const Knowledge& outer, const Value& captured, const Value& inner) {
-    if (const HostTensor* constant = outer.Constant(captured)) captured_[inner.id()] = *constant;
-    if (const onnx::TensorShapeProto* shape = outer.Shape(captured)) SetShape(inner, *shape);
-  }
-
- private:
-  std::unordered_map<int, HostTensor> captured_;
-  std::unordered_map<int, onnx::TensorShapeProto> shapes_;
-  std::vector<const Value*> wanted_;
-};
 
 using Contradiction = ShapeInference::Contradiction;
 
@@ -94,7 +59,7 @@ absl::Status Refine(Graph& graph, Value& value, Type inferred) {
   return absl::OkStatus();
 }
 
-// A body as ONNX's functions see it: its captured inputs are filled in here.
+// Infers a body for ONNX's functions, which do not see its captured inputs.
 class BodyInferencer final : public onnx::GraphInferencer {
  public:
   BodyInferencer(Graph& body, const Node& owner, const Knowledge& outer)
@@ -146,150 +111,10 @@ class BodyInferencer final : public onnx::GraphInferencer {
   std::vector<onnx::TypeProto> output_types_;  // ONNX reads them after doInferencing
 };
 
-// ONNX's functions count the outputs of these; ours have lost their trailing absent ones.
-size_t OutputCount(const Node& node) {
-  if (node.op() == "BatchNormalization" && node.attrs().Int("training_mode", 0) != 0) return 3;
-  if (node.bodies().empty()) return node.outputs().size();
-  const size_t body_outputs = node.bodies().begin()->second->outputs().size();
-  const size_t unseen = node.op() == "Loop" ? 1 : 0;  // the condition
-  return std::max(node.outputs().size(), body_outputs - std::min(unseen, body_outputs));
+std::unique_ptr<onnx::GraphInferencer> MakeInferencer(Graph& body, const Node& owner,
+                                                      const Knowledge& outer) {
+  return std::make_unique<BodyInferencer>(body, owner, outer);
 }
-
-class NodeContext final : public onnx::InferenceContext {
- public:
-  NodeContext(Graph& graph, Node& node, Knowledge& knowledge)
-      : graph_(graph),
-        node_(node),
-        knowledge_(knowledge),
-        input_types_(node.inputs().size() - node.captures()),
-        output_types_(OutputCount(node)) {}
-
-  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
-    auto it = attributes_.find(name);
-    if (it != attributes_.end()) return &it->second;
-    const Attribute* attribute = node_.attrs().Find(name);
-    if (attribute == nullptr) return nullptr;
-    return &attributes_.emplace(name, Convert(name, *attribute)).first->second;
-  }
-  size_t getNumInputs() const override { return input_types_.size(); }
-  bool hasInput(size_t i) const override { return Input(i) != nullptr; }
-  const onnx::TypeProto* getInputType(size_t i) const override {
-    const Value* value = Input(i);
-    if (value == nullptr || value->type().kind == Type::Kind::kUnknown) return nullptr;
-    std::unique_ptr<onnx::TypeProto>& type = input_types_[i];
-    if (type == nullptr) {
-      type = std::make_unique<onnx::TypeProto>(ToProto(value->type(), MadeUp::kKeep));
-    }
-    return type.get();
-  }
-  const onnx::TensorProto* getInputData(size_t i) const override {
-    const Value* value = Input(i);
-    const HostTensor* constant = value == nullptr ? nullptr : knowledge_.Constant(*value);
-    if (value != nullptr && constant == nullptr) knowledge_.Want(*value);
-    if (constant == nullptr || constant->bytes() > kMostDataBytes) return nullptr;
-    auto it = input_data_.find(i);
-    if (it == input_data_.end()) {
-      it = input_data_.emplace(i, ToProto(AsInferenceReadsIt(*constant))).first;
-    }
-    return &it->second;
-  }
-  const onnx::SparseTensorProto* getInputSparseData(size_t) const override { return nullptr; }
-  const onnx::TensorShapeProto* getSymbolicInput(size_t i) const override {
-    const Value* value = Input(i);
-    if (value == nullptr || knowledge_.Constant(*value) != nullptr) return nullptr;
-    return knowledge_.Shape(*value);
-  }
-  size_t getNumOutputs() const override { return output_types_.size(); }
-  onnx::TypeProto* getOutputType(size_t i) override { return &output_types_.at(i); }
-  bool hasOutput(size_t i) override { return node_.has_output(static_cast<int>(i)); }
-  onnx::GraphInferencer* getGraphAttributeInferencer(const std::string& name) override {
-    auto& bodies = graph_.MutableBodies(node_);
-    auto body = bodies.find(name);
-    if (body == bodies.end()) fail_type_inference("attribute \"", name, "\" is missing");
-    auto& inferencer = inferencers_[name];
-    if (inferencer == nullptr) {
-      inferencer = std::make_unique<BodyInferencer>(*body->second, node_, knowledge_);
-    }
-    return inferencer.get();
-  }
-  std::string getDisplayName() const override { return Where(node_); }
-
- private:
-  static onnx::AttributeProto Convert(const std::string& name, const Attribute& attribute) {
-    const HostTensor* tensor = std::get_if<HostTensor>(&attribute);
-    if (tensor == nullptr || tensor->bytes() <= kMostDataBytes) return ToProto(name, attribute);
-    onnx::AttributeProto proto;
-    proto.set_name(name);
-    proto.set_type(onnx::AttributeProto::TENSOR);
-    *proto.mutable_t() = ToProtoWithoutData(*tensor);
-    return proto;
-  }
-  const Value* Input(size_t i) const {
-    return i < input_types_.size() ? node_.inputs()[i] : nullptr;
-  }
-  HostTensor AsInferenceReadsIt(const HostTensor& constant) const {
-    // Files feed Range with vectors of one element.
-    if (node_.op() == "Range" && constant.elements() == 1) return constant.Reshaped({});
-    // The schema allows axes of i32 too, which its function does not read.
-    if (node_.op() == "Pad" && constant.dtype() == DType::kI32)
-      return HostTensor::Ints(*ToInts(constant));
-    return constant;
-  }
-
-  Graph& graph_;
-  Node& node_;
-  Knowledge& knowledge_;
-  mutable std::map<std::string, onnx::AttributeProto> attributes_;
-  mutable std::vector<std::unique_ptr<onnx::TypeProto>> input_types_;  // of the op's own inputs
-  mutable std::map<size_t, onnx::TensorProto> input_data_;
-  std::vector<onnx::TypeProto> output_types_;
-  std::map<std::string, std::unique_ptr<BodyInferencer>> inferencers_;
-};
-
-class PropagationContext final : public onnx::DataPropagationContext {
- public:
-  PropagationContext(const Node& node, NodeContext& context, Knowledge& knowledge)
-      : node_(node), context_(context), knowledge_(knowledge) {}
-
-  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
-    return context_.getAttribute(name);
-  }
-  size_t getNumInputs() const override { return context_.getNumInputs(); }
-  const onnx::TypeProto* getInputType(size_t i) const override { return context_.getInputType(i); }
-  size_t getNumOutputs() const override { return context_.getNumOutputs(); }
-  const onnx::TypeProto* getOutputType(size_t i) const override {
-    return context_.getOutputType(i);
-  }
-
-  const onnx::TensorShapeProto* getInputData(size_t i) override {
-    if (!node_.has_input(static_cast<int>(i))) return nullptr;
-    const Value& value = node_.input(static_cast<int>(i));
-    if (const onnx::TensorShapeProto* shape = knowledge_.Shape(value)) return shape;
-    if (value.dtype() != DType::kI64 && value.dtype() != DType::kI32) return nullptr;
-    if (!value.type().ranked || value.rank() > 1) return nullptr;
-    onnx::TensorShapeProto shape;
-    if (const HostTensor* constant = knowledge_.Constant(value)) {
-      const absl::StatusOr<std::vector<int64_t>> ints = ToInts(*constant);
-      if (!ints.ok() || ints->size() > kMostShapeDims) return nullptr;
-      for (int64_t dim : *ints) shape.add_dim()->set_dim_value(dim);
-    } else {
-      // A vector of known length is as many unknown numbers.
-      if (value.rank() != 1 || value.dim(0) < 0 || value.dim(0) > kMostShapeDims) return nullptr;
-      for (int64_t k = 0; k < value.dim(0); ++k) shape.add_dim();
-    }
-    return knowledge_.SetShape(value, std::move(shape));
-  }
-  void addOutputData(size_t i, onnx::TensorShapeProto&& shape) override {
-    if (node_.has_output(static_cast<int>(i))) {
-      knowledge_.SetShape(node_.output(static_cast<int>(i)), std::move(shape));
-    }
-  }
-
- private:
-  const Node& node_;
-  NodeContext& context_;
-  Knowledge& knowledge_;
-};
 
 // ONNX gives these no inference function, and their output has the type of input 0.
 bool OutputIsLikeInput(const Node& node) {
@@ -306,7 +131,7 @@ absl::Status CheckArity(const Node& node, const onnx::OpSchema& schema) {
                                                    schema.min_input(), " to ", schema.max_input()));
   }
   if (node.op() != "Loop") return absl::OkStatus();
-  for (int i = 2; i < count; ++i) {  // whose types ONNX's function reads unasked
+  for (int i = 2; i < count; ++i) {  // whose types ONNX's function reads without a check
     if (!node.has_input(i) || node.input(i).type().kind == Type::Kind::kUnknown) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i, " has no type"));
     }
@@ -327,8 +152,8 @@ void NameUnknownDimsOfInputs(Graph& graph, const Node& node) {
   }
 }
 
-// ONNX's functions compute negative extents from what allows no output. `type` is what `proto`
-// became, where each is an unknown one.
+// ONNX's functions compute negative extents where inputs allow no output. `type` is `proto` with
+// those as unknown dims.
 absl::Status CheckExtents(const Node& node, int output, const onnx::TypeProto& proto,
                           const Type& type) {
   const auto& dims = proto.tensor_type().shape().dim();
@@ -348,7 +173,7 @@ absl::Status CheckExtents(const Node& node, int output, const onnx::TypeProto& p
   return absl::OkStatus();
 }
 
-// As ONNX's function does, but for branches whose contradictions leave types open.
+// Like ONNX's function, but a contradiction in a branch leaves its types open.
 absl::Status InferIf(Graph& graph, Node& node, Knowledge& knowledge) {
   std::vector<const Graph*> branches;
   for (auto& [name, branch] : graph.MutableBodies(node)) {
@@ -381,7 +206,7 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
   RETURN_IF_ERROR(CheckArity(node, *schema));
   NameUnknownDimsOfInputs(graph, node);
   if (schema->Name() == "If") return InferIf(graph, node, knowledge);
-  NodeContext context(graph, node, knowledge);
+  NodeContext context(graph, node, knowledge, MakeInferencer);
   schema->GetTypeAndShapeInferenceFunction()(context);
   RETURN_IF_ERROR(CheckWindowFits(node));
   for (size_t i = 0; i < node.outputs().size(); ++i) {
@@ -401,7 +226,7 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
   return absl::OkStatus();
 }
 
-// A body is first asked about without its owner, who says the types of its inputs.
+// A body is first inferred without its owner, from which its inputs get their types.
 bool HasUntypedInput(const Node& node) {
   return std::any_of(node.inputs().begin(), node.inputs().end(), [](const Value* v) {
     return v != nullptr && v->type().kind == Type::Kind::kUnknown;

@@ -9,12 +9,13 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
 namespace {
 
-// Attributes whose one number, or each of whose numbers, has a least value. Of every op that has
-// them, apart from Pad.
+// Attributes with a least value, of their number or of each of their numbers. Of every op that has
+// them, except Pad.
 struct Least {
   std::string_view attribute;
   int64_t value;
@@ -27,46 +28,16 @@ constexpr Least kLeast[] = {
     {"pads", 0},
 };
 
-// Ops with one window element per spatial dim of input 0.
-constexpr std::string_view kWindowOps[] = {"Conv",      "ConvTranspose", "ConvInteger",
-                                           "MaxPool",   "AveragePool",   "LpPool",
-                                           "MaxUnpool", "QLinearConv",   "DeformConv"};
+// Ops without a definition whose axis is one of input 0's dims.
+constexpr std::string_view kUndefinedAxisOps[] = {"Compress", "Scatter", "SplitToSequence",
+                                                  "Unique"};
 
-// Ops with a window as large as an input says.
-struct WeightedOp {
-  std::string_view op;
-  size_t weight;
-};
-constexpr WeightedOp kWeighted[] = {
-    {"Conv", 1}, {"ConvInteger", 1}, {"ConvTranspose", 1}, {"DeformConv", 1}, {"QLinearConv", 3}};
-
-// Ops whose axis counts dims of input 0; `beyond` more are allowed at both ends.
-struct AxisOp {
-  std::string_view op;
-  int beyond;
-};
-constexpr AxisOp kAxisOps[] = {
-    {"ArgMax", 0},
-    {"ArgMin", 0},
-    {"Compress", 0},
-    {"Concat", 0},
-    {"Flatten", 1},
-    {"Gather", 0},
-    {"GatherElements", 0},
-    {"Hardmax", 0},
-    {"LayerNormalization", 0},
-    {"LogSoftmax", 0},
-    {"LpNormalization", 0},
-    {"OneHot", 1},
-    {"RMSNormalization", 0},
-    {"Scatter", 0},
-    {"ScatterElements", 0},
-    {"Softmax", 0},
-    {"Split", 0},
-    {"SplitToSequence", 0},
-    {"TopK", 0},
-    {"Unique", 0},
-};
+OpTraits TraitsOfSpec(const NodeSpec& spec) {
+  const OpDef* op = FindOp(spec.op, spec.domain);
+  if (op != nullptr) return op->traits;
+  const bool has_axis = absl::c_linear_search(kUndefinedAxisOps, spec.op);
+  return {.axis = has_axis ? AxisRange::kDims : AxisRange::kNone};
+}
 
 const Type* TypeOfInput(const NodeSpec& spec, size_t i) {
   if (i >= spec.inputs.size() || spec.inputs[i] == nullptr) return nullptr;
@@ -76,7 +47,7 @@ const Type* TypeOfInput(const NodeSpec& spec, size_t i) {
 
 absl::Status CheckWindow(const NodeSpec& spec) {
   const Type* type = TypeOfInput(spec, 0);
-  if (type == nullptr || !absl::c_linear_search(kWindowOps, spec.op)) return absl::OkStatus();
+  if (type == nullptr || !TraitsOfSpec(spec).has_window) return absl::OkStatus();
   const size_t spatial = std::max<size_t>(type->dims.size(), 2) - 2;
   const std::array<std::pair<std::string_view, size_t>, 4> lists = {{{"strides", spatial},
                                                                      {"dilations", spatial},
@@ -92,12 +63,12 @@ absl::Status CheckWindow(const NodeSpec& spec) {
   return absl::OkStatus();
 }
 
-// The window's extents stand in the weight too.
+// kernel_shape must be the last dims of the weight.
 absl::Status CheckKernel(const NodeSpec& spec) {
   const auto* kernel = spec.attrs.Get<std::vector<int64_t>>("kernel_shape");
-  const auto op = absl::c_find_if(kWeighted, [&](const WeightedOp& w) { return w.op == spec.op; });
-  if (kernel == nullptr || op == std::end(kWeighted)) return absl::OkStatus();
-  const Type* weight = TypeOfInput(spec, op->weight);
+  const int input = TraitsOfSpec(spec).window_weight;
+  if (kernel == nullptr || input < 0) return absl::OkStatus();
+  const Type* weight = TypeOfInput(spec, input);
   if (weight == nullptr || weight->dims.size() != kernel->size() + 2) return absl::OkStatus();
   for (size_t i = 0; i < kernel->size(); ++i) {
     const int64_t extent = weight->dims[i + 2].value;
@@ -112,11 +83,11 @@ absl::Status CheckKernel(const NodeSpec& spec) {
 absl::Status CheckAxis(const NodeSpec& spec) {
   const Type* type = TypeOfInput(spec, 0);
   const int64_t* axis = spec.attrs.Get<int64_t>("axis");
-  const auto op = absl::c_find_if(kAxisOps, [&](const AxisOp& a) { return a.op == spec.op; });
-  if (type == nullptr || axis == nullptr || op == std::end(kAxisOps)) return absl::OkStatus();
+  const AxisRange range = TraitsOfSpec(spec).axis;
+  if (type == nullptr || axis == nullptr || range == AxisRange::kNone) return absl::OkStatus();
   const int64_t rank = std::max<int64_t>(static_cast<int64_t>(type->dims.size()), 1);
-  const int64_t least = -rank - (op->op == "OneHot" ? 1 : 0);
-  const int64_t most = rank - 1 + op->beyond;
+  const int64_t least = range == AxisRange::kNewDim ? -rank - 1 : -rank;
+  const int64_t most = range == AxisRange::kDims ? rank - 1 : rank;
   if (*axis >= least && *axis <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("axis is ", *axis, ", ", least, " to ", most,
                                                  " are expected for ", ToString(*type)));
@@ -134,7 +105,7 @@ absl::Status CheckPerm(const NodeSpec& spec) {
   }
   if (is_permutation) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("perm is no permutation of the axes of ", ToString(*type)));
+      absl::StrCat("perm is not a permutation of the axes of ", ToString(*type)));
 }
 
 // Negative pads crop, at most all there is.

@@ -16,7 +16,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Locations stand in messages.
+// Locations are printed in messages.
 constexpr size_t kMostLocationBytes = 500;
 
 struct Entries {
@@ -54,7 +54,7 @@ absl::StatusOr<int64_t> ParseNumber(std::string_view key, std::string_view text)
   int64_t value = 0;
   const bool digits = !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
   if (!digits || !absl::SimpleAtoi(text, &value)) {
-    return Refused(absl::StrCat(key, " is no decimal number from 0 to 2^63 - 1"));
+    return Refused(absl::StrCat(key, " is not a decimal number from 0 to 2^63 - 1"));
   }
   return value;
 }
@@ -65,7 +65,7 @@ absl::StatusOr<Entries> ParseEntries(const onnx::TensorProto& tensor) {
   for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
     const std::string& key = entry.key();
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      return Refused(absl::StrCat("key ", Quoted(key), " stands twice"));
+      return Refused(absl::StrCat("key ", Quoted(key), " is given twice"));
     }
     seen.push_back(key);
     if (key == "location") {
@@ -86,9 +86,9 @@ absl::StatusOr<Entries> ParseEntries(const onnx::TensorProto& tensor) {
 
 }  // namespace
 
-// A hub keeps real files in one folder and links to them from others: what the link ends at must
-// lie below the folder of the real model, and is opened there without links, so a change between
-// the two look-ups gains nothing.
+// A hub keeps real files in one folder and links to them from others: the target of the link must
+// lie below the folder of the real model, and is opened there without links, so that changing the
+// link between the two look-ups has no effect.
 absl::StatusOr<File> ExternalData::Open(const std::string& location) const {
   const std::string folder_path = FolderOf(*model_path_);
   if (!options_.follow_hub_links) {

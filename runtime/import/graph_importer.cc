@@ -1,6 +1,5 @@
 #include "runtime/import/graph_importer.h"
 
-#include <memory>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -9,21 +8,13 @@
 #include "runtime/base/status.h"
 #include "runtime/graph/merge_types.h"
 #include "runtime/graph/onnx_types.h"
-#include "runtime/import/check_types.h"
 #include "runtime/import/check_values.h"
-#include "runtime/import/defaults.h"
-#include "runtime/import/equation.h"
 #include "runtime/import/gradient.h"
-#include "runtime/import/import_attribute.h"
 #include "runtime/import/names.h"
 #include "runtime/import/node_order.h"
-#include "runtime/import/upgrade.h"
-#include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
 namespace {
-
-constexpr int kOldestOpset = 6;
 
 // The type that a file declares. Some exporters write an unknown extent as -1.
 absl::StatusOr<Type> ImportType(const onnx::ValueInfoProto& info, const Limits& limits) {
@@ -34,16 +25,6 @@ absl::StatusOr<Type> ImportType(const onnx::ValueInfoProto& info, const Limits& 
   }
   RETURN_IF_ERROR(CheckExtents(type, limits.rank));
   return type;
-}
-
-// Whether `body` of the node is a branch that is perhaps never taken.
-bool MayBeSkipped(const NodeSpec& spec, std::string_view body) {
-  if (spec.op != "If") return false;
-  const Value* condition = spec.inputs.empty() ? nullptr : spec.inputs[0];
-  if (condition == nullptr || !condition->is_constant()) return true;
-  const HostTensor& constant = condition->constant();
-  if (constant.dtype() != DType::kBool || constant.elements() != 1) return true;
-  return (constant.data<uint8_t>()[0] != 0) != (body == "then_branch");
 }
 
 std::string Input(std::string_view name) { return absl::StrCat("input ", Quoted(name)); }
@@ -98,8 +79,8 @@ absl::Status GraphImporter::DefineNames() {
   return absl::OkStatus();
 }
 
-// An input of the model may have an initializer as its default; one of a body may not, for its node
-// feeds it.
+// An input of the model may have an initializer as its default; an input of a body may not, because
+// its node provides the value.
 absl::Status GraphImporter::DefineInitializers() {
   for (const onnx::TensorProto& initializer : proto_.initializer()) {
     auto input = names_.find(initializer.name());
@@ -188,152 +169,6 @@ absl::StatusOr<std::vector<int>> GraphImporter::Order() {
   return NodeOrder(proto_, reads);
 }
 
-// What it names is looked for in the model's own graph.
-bool GraphImporter::TakesGradient(const onnx::NodeProto& proto) const {
-  return kind_ == Kind::kMain && IsGradient(proto);
-}
-
-absl::StatusOr<int> GraphImporter::OpsetOf(const onnx::NodeProto& proto) const {
-  const std::string_view domain = DomainOf(proto);
-  auto own = model_.node_opsets.find(&proto);
-  auto imported = model_.opsets.find(domain);
-  if (own == model_.node_opsets.end() && imported == model_.opsets.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the model imports no opset of domain ", Quoted(domain)));
-  }
-  return own == model_.node_opsets.end() ? imported->second : own->second;
-}
-
-Support GraphImporter::CheckTaken(const onnx::NodeProto& proto, int opset) const {
-  if (TakesGradient(proto)) return Support::Yes();
-  if (!DomainOf(proto).empty()) return Support::No("the domain is not taken");
-  if (opset >= kOldestOpset && opset <= kNewestOpset) return Support::Yes();
-  return Support::No(absl::StrCat("opsets ", kOldestOpset, " to ", kNewestOpset, " are taken"));
-}
-
-absl::Status GraphImporter::ImportNode(onnx::NodeProto& proto,
-                                       absl::Span<const std::string_view> captured) {
-  if (proto.op_type() == "Constant") {
-    const absl::StatusOr<int> opset = OpsetOf(proto);
-    if (opset.ok() && CheckTaken(proto, *opset)) {
-      return Annotate(ImportConstantNode(proto), Where(proto));
-    }
-  }
-  absl::StatusOr<NodeSpec> spec = MakeSpec(proto, captured);
-  if (!spec.ok()) return Annotate(spec.status(), Where(proto));
-  ASSIGN_OR_RETURN(std::vector<Value*> outputs, Append(proto, *std::move(spec)));
-  for (int i = 0; i < proto.output_size(); ++i) {
-    const std::string& name = proto.output(i);
-    if (name.empty() || (outputs[i] == nullptr && !read_names_.contains(name))) continue;
-    RETURN_IF_ERROR(Annotate(TakeOutput(name, outputs[i]), Where(proto)));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<Value*>> GraphImporter::Append(const onnx::NodeProto& proto,
-                                                          NodeSpec spec) {
-  if (!TakesGradient(proto)) return AppendNode(graph_, inference_, std::move(spec));
-  spec.domain = proto.domain();
-  const auto find = [this](std::string_view name) -> Value& { return Lookup(name); };
-  auto outputs = AppendGradient(graph_, inference_, spec, find, gradient_budget_);
-  if (!outputs.ok()) return Annotate(outputs.status(), Where(proto));
-  return outputs;
-}
-
-absl::Status GraphImporter::ImportConstantNode(onnx::NodeProto& proto) {
-  if (proto.input_size() != 0 || proto.output_size() != 1 || proto.output(0).empty()) {
-    return absl::InvalidArgumentError("a Constant has no input and one output");
-  }
-  if (proto.attribute_size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("has ", proto.attribute_size(), " attributes, a Constant has one"));
-  }
-  onnx::AttributeProto& value = *proto.mutable_attribute(0);
-  absl::StatusOr<HostTensor> tensor = ImportConstant(std::move(value), model_.tensors);
-  if (!tensor.ok()) {
-    return Annotate(tensor.status(), absl::StrCat("attribute ", Quoted(value.name())));
-  }
-  names_[proto.output(0)].constant = *std::move(tensor);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
-                                                 absl::Span<const std::string_view> captured) {
-  NodeSpec spec{.op = proto.op_type(), .outputs = {}, .name = proto.name()};
-  ASSIGN_OR_RETURN(spec.opset, OpsetOf(proto));
-  for (const std::string& name : proto.input()) {
-    spec.inputs.push_back(name.empty() ? nullptr : &Lookup(name));
-  }
-  if (Support taken = CheckTaken(proto, spec.opset); !taken) {
-    return absl::UnimplementedError(
-        absl::StrCat(FormOf(Short(DomainOf(proto)), Short(spec.op), spec.opset, spec.inputs), ": ",
-                     taken.reason()));
-  }
-  spec.outputs.assign(proto.output().begin(), proto.output().end());
-  DropSavedMoments(spec);
-  RETURN_IF_ERROR(ImportAttributes(proto, spec));
-  RETURN_IF_ERROR(CheckLeast(spec));
-  if (kind_ != Kind::kBranch) RETURN_IF_ERROR(CheckFits(spec));
-  RETURN_IF_ERROR(CheckTypes(spec));
-  RETURN_IF_ERROR(NormalizeEquation(spec));
-  StateDefaults(spec);
-  RETURN_IF_ERROR(ImportBodies(proto, captured, spec));
-  return spec;
-}
-
-// Exporters name them of every BatchNormalization in training mode before opset 14, and the newest
-// form has none.
-void GraphImporter::DropSavedMoments(NodeSpec& spec) const {
-  if (spec.op != "BatchNormalization") return;
-  for (size_t i = 3; i < spec.outputs.size(); ++i) {
-    if (!read_names_.contains(spec.outputs[i])) spec.outputs[i].clear();
-  }
-}
-
-absl::Status GraphImporter::ImportAttributes(onnx::NodeProto& proto, NodeSpec& spec) {
-  absl::flat_hash_set<std::string_view> seen;
-  for (onnx::AttributeProto& attribute : *proto.mutable_attribute()) {
-    const std::string where = absl::StrCat("attribute ", Quoted(attribute.name()));
-    if (!seen.insert(attribute.name()).second) {
-      return absl::InvalidArgumentError(absl::StrCat(where, " stands twice"));
-    }
-    if (attribute.type() == onnx::AttributeProto::GRAPH) {
-      RETURN_IF_ERROR(Annotate(CheckGraphAttribute(attribute), where));
-      continue;
-    }
-    absl::StatusOr<Attribute> value = ImportAttribute(std::move(attribute), model_.tensors);
-    if (!value.ok()) return Annotate(value.status(), where);
-    spec.attrs.Set(attribute.name(), *std::move(value));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status GraphImporter::ImportBodies(onnx::NodeProto& proto,
-                                         absl::Span<const std::string_view> captured,
-                                         NodeSpec& spec) {
-  std::vector<std::string_view> values, constants;
-  for (std::string_view name : captured) {
-    const Definition& definition = names_.at(name);
-    const bool is_value = definition.value != nullptr && !definition.value->is_constant();
-    (is_value ? values : constants).push_back(name);
-  }
-  for (onnx::AttributeProto& attribute : *proto.mutable_attribute()) {
-    if (!attribute.has_g()) continue;
-    auto body = std::make_unique<Graph>();
-    const bool skippable = kind_ == Kind::kBranch || MayBeSkipped(spec, attribute.name());
-    GraphImporter importer(skippable ? Kind::kBranch : Kind::kBody, model_, *attribute.mutable_g(),
-                           *body);
-    for (std::string_view name : values) importer.AddCapture(name, Lookup(name).type());
-    for (std::string_view name : constants) importer.AddOuterConstant(name, ConstantOf(name));
-    RETURN_IF_ERROR(
-        Annotate(importer.Import({}), absl::StrCat("attribute ", Quoted(attribute.name()))));
-    spec.bodies.emplace(attribute.name(), std::move(body));
-  }
-  for (std::string_view name : values) spec.inputs.push_back(&Lookup(name));
-  spec.captures = static_cast<int>(values.size());
-  return absl::OkStatus();
-}
-
 absl::Status GraphImporter::TakeOutput(const std::string& name, Value* value) {
   if (value == nullptr) return absl::InternalError(absl::StrCat("lost output ", Quoted(name)));
   if (value->type().kind == Type::Kind::kUnknown) {
@@ -360,7 +195,7 @@ absl::Status GraphImporter::ImportOutputs() {
     if (!seen.insert(info.name()).second) {
       // Outputs of the model are found by name, those of a body by position.
       if (kind_ == Kind::kMain) {
-        return absl::InvalidArgumentError(absl::StrCat(where, " stands twice"));
+        return absl::InvalidArgumentError(absl::StrCat(where, " is given twice"));
       }
       for (int i = 1; !taken.insert(name).second; ++i) name = absl::StrCat(info.name(), "_", i);
     }
@@ -371,8 +206,8 @@ absl::Status GraphImporter::ImportOutputs() {
   return absl::OkStatus();
 }
 
-// Inferred numbers are true, declared ones often stale: of a declared type only the dims' symbols
-// are taken, unless nothing at all was inferred.
+// Inferred dims are right, declared ones often stale: only symbols are taken from a declared type,
+// unless nothing was inferred.
 absl::Status GraphImporter::RefineOutput(const onnx::ValueInfoProto& info, Value& value) {
   ASSIGN_OR_RETURN(Type declared, ImportType(info, model_.tensors.limits));
   Type type = value.type();

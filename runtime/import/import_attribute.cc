@@ -13,7 +13,7 @@ namespace {
 
 using Proto = onnx::AttributeProto;
 
-// The types whose fields hold something.
+// The types whose fields are not empty.
 std::vector<Proto::AttributeType> TypesHeld(const Proto& proto) {
   const std::pair<Proto::AttributeType, bool> fields[] = {
       {Proto::FLOAT, proto.has_f()},
@@ -38,7 +38,7 @@ std::vector<Proto::AttributeType> TypesHeld(const Proto& proto) {
   return held;
 }
 
-// Writers of proto3 leave a zero out, so that an empty message is one of its type's zero.
+// Writers of proto3 omit a zero, so an empty message is its type's zero.
 absl::Status CheckFields(const Proto& proto) {
   if (!proto.ref_attr_name().empty()) {
     return absl::InvalidArgumentError("refers to an attribute of a function, outside of one");
@@ -129,7 +129,7 @@ absl::StatusOr<HostTensor> ImportConstant(Proto&& proto, const TensorSource& sou
       strings && name == "value_strings") {
     return HostTensor::Strings({static_cast<int64_t>(strings->size())}, *strings);
   }
-  return absl::InvalidArgumentError("is no value of a Constant, or of another type");
+  return absl::InvalidArgumentError("is not a value of a Constant, or has another type");
 }
 
 absl::Status CheckGraphAttribute(const Proto& proto) {

@@ -64,7 +64,7 @@ absl::StatusOr<Field> FieldInUse(const Proto& proto, bool has_payload) {
                                            {Field::kDouble, proto.double_data_size() > 0},
                                            {Field::kUint64, proto.uint64_data_size() > 0},
                                            {Field::kRaw, has_payload || !proto.raw_data().empty()}};
-  if (has_payload && !proto.raw_data().empty()) return Wrong("raw_data stands twice");
+  if (has_payload && !proto.raw_data().empty()) return Wrong("raw_data is given twice");
   Field used = Field::kNone;
   for (const auto& [field, present] : fields) {
     if (!present) continue;
@@ -108,7 +108,7 @@ HostTensor TakeRaw(Proto& proto) {
   return HostTensor::Borrow(DType::kU8, dims, data, std::move(owner));
 }
 
-// Elements of a typed field that lie there as they do in memory.
+// Elements of a typed field with the same bytes as in memory.
 template <typename T>
 absl::StatusOr<HostTensor> CopyField(DType dtype, Dims dims, int64_t bytes, const T& field) {
   const int64_t expected = bytes / static_cast<int64_t>(sizeof(*field.data()));

@@ -144,7 +144,7 @@ class ModelWriter {
 
   absl::Status WriteNode(const Node& node, const ValueNames& names, onnx::NodeProto* proto) {
     if (node.domain() == kOwnDomain) {
-      return absl::FailedPreconditionError("is no op of onnx, a file cannot hold it");
+      return absl::FailedPreconditionError("is not an op of ONNX, a file cannot hold it");
     }
     RETURN_IF_ERROR(NoteOpset(node));
     proto->set_op_type(node.op());

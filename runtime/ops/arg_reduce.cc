@@ -14,8 +14,7 @@ Dims OutputDims(absl::Span<const int64_t> dims, int64_t axis, bool keep) {
   return out;
 }
 
-// better(a, b): a is to be taken rather than b. Among equals the first, or with select_last_index
-// the last.
+// better(a, b): a wins over b. Among equals the first wins, or with select_last_index the last.
 template <typename T, typename Better>
 void FindAll(const ReferenceArgs& args, const AxisView& view, Better&& better) {
   const T* x = static_cast<const T*>(args.in[0].data);
@@ -69,7 +68,8 @@ OpDef ArgOp(const char* type, Reference reference) {
           .check = CheckArg,
           .reference = reference,
           .workspace = WidenedBytes,
-          .cost = ArgCost};
+          .cost = ArgCost,
+          .traits = {.axis = AxisRange::kDims}};
 }
 
 }  // namespace

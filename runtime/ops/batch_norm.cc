@@ -58,7 +58,7 @@ Moments MomentsOf(const ReferenceArgs& args, const Planes& planes) {
   return moments;
 }
 
-// Output `i`, a running statistic: what input `i` + 2 was, moved towards the batch's.
+// Output `i`, a running statistic: input `i` + 2 moved towards that of the batch.
 template <typename T>
 void Move(const ReferenceArgs& args, size_t i, const std::vector<double>& batch) {
   if (!args.has_out(i)) return;
@@ -141,7 +141,8 @@ OpDef BatchNormalizationOp() {
           .check = CheckBatchNormalization,
           .reference = Widened<ReferenceBatchNormalization>,
           .workspace = WidenedBytes,
-          .cost = BatchNormalizationCost};
+          .cost = BatchNormalizationCost,
+          .traits = {.anchor = true}};
 }
 
 }  // namespace onnx_cudnn

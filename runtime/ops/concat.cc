@@ -85,14 +85,16 @@ OpDef ConcatOp() {
           .since = {13},
           .types = kMovableTypes,
           .check = CheckConcat,
-          .reference = ReferenceConcat};
+          .reference = ReferenceConcat,
+          .traits = {.moves_bytes = true, .keeps_range = true, .axis = AxisRange::kDims}};
 }
 OpDef SplitOp() {
   return {.type = "Split",
           .since = {18},
           .types = kMovableTypes,
           .check = CheckSplit,
-          .reference = ReferenceSplit};
+          .reference = ReferenceSplit,
+          .traits = {.moves_bytes = true, .keeps_range = true, .axis = AxisRange::kDims}};
 }
 
 }  // namespace onnx_cudnn

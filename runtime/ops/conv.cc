@@ -18,7 +18,7 @@ constexpr int64_t kPanelBytes = int64_t{1} << 20;
 constexpr int64_t kColumnStep = 16;  // a block's columns are a multiple of it
 constexpr int64_t kFewColumns = 64;  // below, threads share one block and split the filters
 
-// How the columns of an image are worked on. Blocks are either built by one thread each, in `slots`
+// How the columns of an image are split. Blocks are either built by one thread each, in `slots`
 // panels, or one after the other by all threads in one panel.
 struct ConvBlocks {
   int64_t columns = 0;  // outputs of a block
@@ -69,7 +69,7 @@ class Convolution {
   }
 
  private:
-  // The product of image-and-group `i`; b and ldb are yet to be set.
+  // The product of image-and-group `i`; b and ldb are not set.
   GemmProblem<T> ProblemOf(int64_t i) const {
     const int64_t g = i % shape_.groups;
     return {.m = shape_.filters,
@@ -195,7 +195,8 @@ OpDef ConvOp() {
           .check = CheckConvolution,
           .reference = Widened<ReferenceConv>,
           .workspace = ConvWorkspace,
-          .cost = ConvCost};
+          .cost = ConvCost,
+          .traits = {.anchor = true, .has_window = true, .window_weight = 1}};
 }
 
 }  // namespace onnx_cudnn

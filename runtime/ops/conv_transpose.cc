@@ -78,7 +78,8 @@ OpDef ConvTransposeOp() {
           .check = CheckConvolution,
           .reference = Widened<ReferenceConvTranspose>,
           .workspace = ConvTransposeWorkspace,
-          .cost = ConvTransposeCost};
+          .cost = ConvTransposeCost,
+          .traits = {.anchor = true, .has_window = true, .window_weight = 1}};
 }
 
 }  // namespace onnx_cudnn

@@ -159,7 +159,8 @@ OpDef DeformConvOp() {
           .check = CheckDeformConv,
           .reference = Widened<ReferenceDeformConv>,
           .workspace = DeformConvWorkspace,
-          .cost = DeformConvCost};
+          .cost = DeformConvCost,
+          .traits = {.has_window = true, .window_weight = 1}};
 }
 
 }  // namespace onnx_cudnn

@@ -36,14 +36,12 @@ void AddKernelRow(const WindowAxis& w, const T* x, const T* kernel, T* y) {
 
 template <typename T>
 void Plane(const Window& window, const T* x, const T* kernel, T bias, T* y) {
-  const WindowAxis &d = window.d(), &h = window.h(), &w = window.w();
-  for (int64_t row = 0; row < d.out * h.out; ++row, y += w.out) {
+  const WindowAxis& w = window.w();
+  for (int64_t row = 0; row < window.out_rows(); ++row, y += w.out) {
     std::fill_n(y, w.out, bias);
-    for (int64_t k = 0; k < d.kernel * h.kernel; ++k) {
-      const int64_t in_d = d.At(row / h.out, k / h.kernel), in_h = h.At(row % h.out, k % h.kernel);
-      if (!d.Inside(in_d) || !h.Inside(in_h)) continue;
-      AddKernelRow(w, x + (in_d * h.in + in_h) * w.in, kernel + k * w.kernel, y);
-    }
+    window.ForEachRow(row, [&](int64_t kernel_row, int64_t in_row) {
+      AddKernelRow(w, x + in_row * w.in, kernel + kernel_row * w.kernel, y);
+    });
   }
 }
 

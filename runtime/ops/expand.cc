@@ -69,10 +69,18 @@ absl::Status ReferenceTile(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef ExpandOp() {
-  return {.type = "Expand", .since = {13}, .types = kMovableTypes, .reference = ReferenceExpand};
+  return {.type = "Expand",
+          .since = {13},
+          .types = kMovableTypes,
+          .reference = ReferenceExpand,
+          .traits = {.moves_bytes = true, .keeps_range = true}};
 }
 OpDef TileOp() {
-  return {.type = "Tile", .since = {13}, .types = kMovableTypes, .reference = ReferenceTile};
+  return {.type = "Tile",
+          .since = {13},
+          .types = kMovableTypes,
+          .reference = ReferenceTile,
+          .traits = {.moves_bytes = true, .keeps_range = true}};
 }
 
 }  // namespace onnx_cudnn

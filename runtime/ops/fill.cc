@@ -1,4 +1,4 @@
-// Tensors that are made of a rule: ConstantOfShape, EyeLike, OneHot, Range.
+// Tensors that are filled by a rule: ConstantOfShape, EyeLike, OneHot, Range.
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +25,7 @@ Support CheckConstantOfShape(const Node& node) {
                                          : Support::No("the output is not of value's type");
 }
 
-// Every byte holds `code` as often as there is room; behind the last element stand zeros.
+// Every byte holds as many copies of `code` as fit; zeros follow the last element.
 void FillPacked(const MutableTensorRef& out, unsigned code) {
   const int bits = BitsOf(out.dtype);
   unsigned byte = 0;
@@ -74,7 +74,7 @@ absl::Status ReferenceEyeLike(const ReferenceArgs& args) {
 }
 
 Support CheckOneHot(const Node& node) {
-  if (!kNumberTypes.Has(node.input(1).dtype())) return Support::No("depth is no number");
+  if (!kNumberTypes.Has(node.input(1).dtype())) return Support::No("depth is not a number");
   if (!kMovableTypes.Has(node.output(0).dtype())) {
     return Support::No(
         absl::StrCat("values of ", NameOf(node.output(0).dtype()), " are not implemented"));
@@ -169,7 +169,8 @@ OpDef OneHotOp() {
           .since = {28},
           .types = kNumberTypes,
           .check = CheckOneHot,
-          .reference = ReferenceOneHot};
+          .reference = ReferenceOneHot,
+          .traits = {.axis = AxisRange::kNewDim}};
 }
 OpDef RangeOp() {
   return {.type = "Range",

@@ -116,7 +116,7 @@ absl::Status ReferenceGatherND(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-// `rows` places that are computed, each of `steps`; of the data only what is picked is read.
+// Computes `rows` places, each in `steps`; only the picked elements of the data are read.
 Cost CostOfPicks(const Node& node, int64_t rows, int64_t steps) {
   return {.us = ScalarUs(rows * steps),
           .bytes = node.input(1).bytes() + 2 * node.output(0).bytes()};
@@ -147,7 +147,8 @@ OpDef GatherOp() {
           .types = kMovableTypes,
           .check = CheckGather,
           .reference = ReferenceGather,
-          .cost = GatherCost};
+          .cost = GatherCost,
+          .traits = {.moves_bytes = true, .keeps_range = true, .axis = AxisRange::kDims}};
 }
 OpDef GatherElementsOp() {
   return {.type = "GatherElements",
@@ -155,7 +156,8 @@ OpDef GatherElementsOp() {
           .types = kMovableTypes,
           .check = CheckGather,
           .reference = ReferenceGatherElements,
-          .cost = GatherElementsCost};
+          .cost = GatherElementsCost,
+          .traits = {.moves_bytes = true, .axis = AxisRange::kDims}};
 }
 OpDef GatherNDOp() {
   return {.type = "GatherND",
@@ -163,7 +165,8 @@ OpDef GatherNDOp() {
           .types = kMovableTypes,
           .check = CheckGatherND,
           .reference = ReferenceGatherND,
-          .cost = GatherNDCost};
+          .cost = GatherNDCost,
+          .traits = {.moves_bytes = true}};
 }
 
 }  // namespace onnx_cudnn

@@ -134,7 +134,8 @@ OpDef GemmOp() {
           .check = CheckGemm,
           .reference = Widened<ReferenceGemm>,
           .workspace = WidenedBytes,
-          .cost = GemmCost};
+          .cost = GemmCost,
+          .traits = {.anchor = true}};
 }
 
 }  // namespace onnx_cudnn

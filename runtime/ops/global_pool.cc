@@ -65,25 +65,30 @@ Cost GlobalPoolCost(const Node& node) {
   return {.flops = node.input(0).elements(), .bytes = IoBytes(node)};
 }
 
-OpDef GlobalPool(const char* type, Support (*check)(const Node&), Reference reference) {
+OpDef GlobalPool(const char* type, Support (*check)(const Node&), Reference reference,
+                 OpTraits traits) {
   return {.type = type,
           .since = {22},
           .check = check,
           .reference = reference,
           .workspace = WidenedBytes,
-          .cost = GlobalPoolCost};
+          .cost = GlobalPoolCost,
+          .traits = traits};
 }
+
+constexpr OpTraits kKeepsRange = {.keeps_range = true, .anchor = true};
 
 }  // namespace
 
 OpDef GlobalAveragePoolOp() {
-  return GlobalPool("GlobalAveragePool", CheckGlobalPool, Widened<ReferenceGlobalAveragePool>);
+  return GlobalPool("GlobalAveragePool", CheckGlobalPool, Widened<ReferenceGlobalAveragePool>,
+                    kKeepsRange);
 }
 OpDef GlobalMaxPoolOp() {
-  return GlobalPool("GlobalMaxPool", CheckGlobalPool, Widened<ReferenceGlobalMaxPool>);
+  return GlobalPool("GlobalMaxPool", CheckGlobalPool, Widened<ReferenceGlobalMaxPool>, kKeepsRange);
 }
 OpDef GlobalLpPoolOp() {
-  return GlobalPool("GlobalLpPool", CheckGlobalLpPool, Widened<ReferenceGlobalLpPool>);
+  return GlobalPool("GlobalLpPool", CheckGlobalLpPool, Widened<ReferenceGlobalLpPool>, {});
 }
 
 }  // namespace onnx_cudnn

@@ -150,7 +150,8 @@ OpDef MatMulOp() {
           .check = CheckMatMul,
           .reference = Widened<ReferenceMatMul>,
           .workspace = WidenedBytes,
-          .cost = MatMulCost};
+          .cost = MatMulCost,
+          .traits = {.anchor = true}};
 }
 
 }  // namespace onnx_cudnn

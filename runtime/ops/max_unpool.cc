@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The dims that the pooling was made of, by the attributes alone: indices count in them.
+// The dims of the pooling's input, by the attributes alone: indices count in them.
 Dims PooledDims(const Node& node, absl::Span<const int64_t> x) {
   const size_t spatial = x.size() - 2;
   const std::vector<int64_t> kernel = node.attrs().Ints("kernel_shape");
@@ -62,6 +62,11 @@ Support CheckMaxUnpool(const Node& node) {
   return CheckWindow(node);
 }
 
+Cost MaxUnpoolCost(const Node& node) {
+  const Value& x = node.input(0);
+  return {.us = ScalarUs(x.elements() * x.rank()), .bytes = IoBytes(node)};
+}
+
 }  // namespace
 
 OpDef MaxUnpoolOp() {
@@ -69,10 +74,8 @@ OpDef MaxUnpoolOp() {
           .since = {22},
           .check = CheckMaxUnpool,
           .reference = ReferenceMaxUnpool,
-          .cost = [](const Node& n) {
-            const Value& x = n.input(0);
-            return Cost{.us = ScalarUs(x.elements() * x.rank()), .bytes = IoBytes(n)};
-          }};
+          .cost = MaxUnpoolCost,
+          .traits = {.has_window = true}};
 }
 
 }  // namespace onnx_cudnn

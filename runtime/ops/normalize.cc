@@ -322,41 +322,45 @@ Cost NormalizeCost(const Node& node) {
   return {.flops = 6 * node.output(0).elements(), .bytes = IoBytes(node)};
 }
 
-OpDef Normalization(const char* type, int since, Support (*check)(const Node&),
-                    Reference reference) {
+OpDef Normalization(const char* type, int since, Support (*check)(const Node&), Reference reference,
+                    OpTraits traits) {
   return {.type = type,
           .since = {since},
           .check = check,
           .reference = reference,
           .workspace = WidenedBytes,
-          .cost = NormalizeCost};
+          .cost = NormalizeCost,
+          .traits = traits};
 }
+
+constexpr OpTraits kPlanes = {.computes_in_f32 = true, .anchor = true};
+constexpr OpTraits kAlongAxis = {.computes_in_f32 = true, .anchor = true, .axis = AxisRange::kDims};
 
 }  // namespace
 
 OpDef InstanceNormalizationOp() {
   return Normalization("InstanceNormalization", 22, CheckInstanceNormalization,
-                       Widened<ReferenceInstanceNormalization>);
+                       Widened<ReferenceInstanceNormalization>, kPlanes);
 }
 OpDef GroupNormalizationOp() {
   return Normalization("GroupNormalization", 21, CheckGroupNormalization,
-                       Widened<ReferenceGroupNormalization>);
+                       Widened<ReferenceGroupNormalization>, kPlanes);
 }
 OpDef LayerNormalizationOp() {
   return Normalization("LayerNormalization", 17, CheckLayerNormalization,
-                       Widened<ReferenceLayerNormalization>);
+                       Widened<ReferenceLayerNormalization>, kAlongAxis);
 }
 OpDef RMSNormalizationOp() {
   return Normalization("RMSNormalization", 23, CheckRMSNormalization,
-                       Widened<ReferenceRMSNormalization>);
+                       Widened<ReferenceRMSNormalization>, kAlongAxis);
 }
 OpDef MeanVarianceNormalizationOp() {
   return Normalization("MeanVarianceNormalization", 13, CheckMeanVarianceNormalization,
-                       Widened<ReferenceMeanVarianceNormalization>);
+                       Widened<ReferenceMeanVarianceNormalization>, {.computes_in_f32 = true});
 }
 OpDef LpNormalizationOp() {
   return Normalization("LpNormalization", 22, CheckLpNormalization,
-                       Widened<ReferenceLpNormalization>);
+                       Widened<ReferenceLpNormalization>, kAlongAxis);
 }
 
 }  // namespace onnx_cudnn

@@ -20,9 +20,10 @@ struct Cost {
   int64_t flops = 0;
   int64_t bytes = 0;  // read and written
   const char* from = "roofline";
-  // What a reference's time depends on besides.
-  int64_t blas_flops = 0;  // those of `flops` that the BLAS does; plain loops do the others
-  int64_t calls = 1;       // references that run in turn: those of a body in each of its turns
+  // What else the time of a reference depends on.
+  int64_t blas_flops =
+      0;              // those of `flops` that the BLAS computes; plain loops compute the others
+  int64_t calls = 1;  // of references: those of a body once per iteration
 };
 
 // An operand of a reference: dense row-major host memory. An absent optional operand has dtype
@@ -55,7 +56,7 @@ struct MutableTensorRef {
 };
 
 // in and out are parallel to the Node's inputs and outputs (trailing absent ones are cut).
-// `workspace` has the bytes that OpDef::workspace said, 64-byte aligned. Outputs do not overlap
+// `workspace` has OpDef::workspace bytes, 64-byte aligned. Outputs do not overlap
 // inputs unless OpDef::in_place allows it.
 struct ReferenceArgs {
   const Node& node;
@@ -66,6 +67,29 @@ struct ReferenceArgs {
 
   bool has_in(size_t i) const { return i < in.size() && in[i].present(); }
   bool has_out(size_t i) const { return i < out.size() && out[i].present(); }
+};
+
+// What integers attribute `axis` may be, by the rank r of input 0.
+enum class AxisRange {
+  kNone,        // the op has no such attribute, or other rules for it
+  kDims,        // [-r, r - 1]: one of the dims
+  kDimsAndEnd,  // [-r, r]: a boundary between dims
+  kNewDim,      // [-r - 1, r]: where the output has one dim more
+};
+
+// What passes, Engines and the importer know of an op without knowing its name. A trait that is
+// false promises nothing.
+struct OpTraits {
+  bool keeps_bytes = false;      // output 0 is input 0, with other dims perhaps
+  bool moves_bytes = false;      // each output element is one of an input, or a fill value
+  bool keeps_range = false;      // outputs are about as large as the inputs: what f16 holds of
+                                 // these it holds of those (Div: by a constant)
+  bool computes_in_f32 = false;  // on 16-bit floats too, and f16 holds the outputs: no sums
+  bool anchor = false;           // Engines have the most to fuse around it
+  bool cheap_to_clone = false;   // computing it once per reader costs less than writing its output
+  bool has_window = false;       // strides, dilations, kernel_shape and pads: by spatial dim
+  int window_weight = -1;  // the input whose last dims are the kernel_shape; -1: there is none
+  AxisRange axis = AxisRange::kNone;
 };
 
 struct OpDef {
@@ -81,6 +105,7 @@ struct OpDef {
   Cost (*cost)(const Node& node) =
       nullptr;  // of a static Node; us: beside flops and bytes (scalar_us.h). nullptr: its bytes
   bool in_place = false;  // output 0 may lie in the bytes of any input of its dtype and dims
+  OpTraits traits = {};
 };
 
 // Bytes of all inputs and outputs of a static Node.

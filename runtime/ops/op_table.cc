@@ -26,7 +26,7 @@ const std::vector<OpDef>& Table() {
   return table;
 }
 
-// The Value whose dtype says on what the Node works.
+// The Value by whose dtype OpDef::types decides.
 const Value* TypedBy(const Node& node) {
   if (node.has_input(0)) return &node.input(0);
   return node.has_output(0) ? &node.output(0) : nullptr;
@@ -45,7 +45,7 @@ Support CheckValues(const Node& node) {
     for (const Value* v : values) {
       if (v == nullptr) continue;
       if (!v->type().is_tensor())
-        return Support::No(absl::StrCat(v->name(), " is no tensor but ", ToString(v->type())));
+        return Support::No(absl::StrCat(v->name(), " is ", ToString(v->type()), ", not a tensor"));
       if (!v->type().ranked || v->dtype() == DType::kUndefined) {
         return Support::No(absl::StrCat("the type of ", v->name(), " is not known"));
       }
@@ -77,6 +77,12 @@ const OpDef* FindOp(std::string_view type, std::string_view domain) {
   return op != table.end() && op->type == type && op->domain == domain ? &*op : nullptr;
 }
 const OpDef* FindOp(const Node& node) { return FindOp(node.op(), node.domain()); }
+
+const OpTraits& TraitsOf(const Node& node) {
+  static constexpr OpTraits kNone;
+  const OpDef* op = FindOp(node);
+  return op == nullptr ? kNone : op->traits;
+}
 
 std::vector<const OpDef*> AllOps() {
   std::vector<const OpDef*> ops;

@@ -13,6 +13,8 @@ namespace onnx_cudnn {
 const OpDef* FindOp(std::string_view type, std::string_view domain = "");
 const OpDef* FindOp(const Node& node);
 std::vector<const OpDef*> AllOps();
+// Of its definition; all false where there is none.
+const OpTraits& TraitsOf(const Node& node);
 
 // Op, opset and type, for the start of a reason: Resize (opset 28) on f32
 std::string FormOf(const Node& node);
@@ -25,8 +27,8 @@ std::string FormOf(std::string_view domain, std::string_view op, int opset,
 //   Resize (opset 28) on f32: mode "cubic" with antialias is not implemented
 Support CheckOp(const Node& node);
 
-// Flops and bytes of a static Node; the bytes alone for an op without a definition. us: what the
-// reference takes beside them (scalar_us.h).
+// Flops and bytes of a static Node; the bytes alone for an op without a definition. us: the
+// reference's time beyond them (scalar_us.h).
 Cost CostOf(const Node& node);
 
 }  // namespace onnx_cudnn

@@ -149,7 +149,8 @@ OpDef PadOp() {
           .since = {25},
           .types = kMovableTypes,
           .check = CheckPad,
-          .reference = ReferencePad};
+          .reference = ReferencePad,
+          .traits = {.moves_bytes = true, .keeps_range = true}};
 }
 
 }  // namespace onnx_cudnn

@@ -25,18 +25,16 @@ absl::StatusOr<Window> PoolWindow(const Node& node, absl::Span<const int64_t> x,
 // `start`.
 template <typename T, typename Sum, typename Combine>
 void PoolPlane(const Window& window, const T* x, Sum* y, Sum start, Combine&& combine) {
-  const WindowAxis &d = window.d(), &h = window.h(), &w = window.w();
-  for (int64_t row = 0; row < d.out * h.out; ++row, y += w.out) {
+  const WindowAxis& w = window.w();
+  for (int64_t row = 0; row < window.out_rows(); ++row, y += w.out) {
     std::fill_n(y, w.out, start);
-    for (int64_t k = 0; k < d.kernel * h.kernel; ++k) {
-      const int64_t in_d = d.At(row / h.out, k / h.kernel), in_h = h.At(row % h.out, k % h.kernel);
-      if (!d.Inside(in_d) || !h.Inside(in_h)) continue;
-      const T* in = x + (in_d * h.in + in_h) * w.in;
+    window.ForEachRow(row, [&](int64_t, int64_t in_row) {
+      const T* in = x + in_row * w.in;
       for (int64_t kw = 0; kw < w.kernel; ++kw) {
         const int64_t first = w.First(kw), last = w.Last(kw);
         for (int64_t o = first; o < last; ++o) y[o] = combine(y[o], in[w.At(o, kw)]);
       }
-    }
+    });
   }
 }
 
@@ -207,7 +205,8 @@ OpDef MaxPoolOp() {
           .check = CheckPool,
           .reference = Widened<ReferenceMaxPool>,
           .workspace = WidenedBytes,
-          .cost = PoolCost};
+          .cost = PoolCost,
+          .traits = {.keeps_range = true, .anchor = true, .has_window = true}};
 }
 
 OpDef AveragePoolOp() {
@@ -216,7 +215,8 @@ OpDef AveragePoolOp() {
           .check = CheckPool,
           .reference = Widened<ReferenceAveragePool>,
           .workspace = WidenedBytes,
-          .cost = PoolCost};
+          .cost = PoolCost,
+          .traits = {.keeps_range = true, .anchor = true, .has_window = true}};
 }
 
 OpDef LpPoolOp() {
@@ -225,7 +225,8 @@ OpDef LpPoolOp() {
           .check = CheckLpPool,
           .reference = Widened<ReferenceLpPool>,
           .workspace = WidenedBytes,
-          .cost = PoolCost};
+          .cost = PoolCost,
+          .traits = {.has_window = true}};
 }
 
 }  // namespace onnx_cudnn

@@ -271,7 +271,8 @@ OpDef DequantizeLinearOp() {
           .types = kQuantizedTypes | DTypeSet{DType::kI32},
           .check = CheckDequantizeLinear,
           .reference = ReferenceDequantizeLinear,
-          .cost = QuantizeCost};
+          .cost = QuantizeCost,
+          .traits = {.cheap_to_clone = true}};
 }
 OpDef DynamicQuantizeLinearOp() {
   return {.type = "DynamicQuantizeLinear",

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kAlignment = 64;
 constexpr DTypeSet kByteTypes = {DType::kU8, DType::kI8};
 
-// Which inputs an op has where; input 0 is the left operand.
+// The positions of an op's inputs; input 0 is the left operand.
 struct Operands {
   const char* product;  // the op that it runs as
   int right, left_zero, right_zero;
@@ -247,32 +247,40 @@ Support CheckQLinear(const Node& node) {
 }
 
 template <const Operands& kOperands>
-OpDef IntegerOp(const char* type) {
+OpDef IntegerOp(const char* type, OpTraits traits) {
   return {.type = type,
           .since = {10},
           .types = kByteTypes,
           .check = CheckInteger<kOperands>,
           .reference = ReferenceInteger<kOperands>,
           .workspace = Workspace<kOperands>,
-          .cost = ProductCost<kOperands>};
+          .cost = ProductCost<kOperands>,
+          .traits = traits};
 }
 
 template <const Operands& kOperands>
-OpDef QLinearOp(const char* type, int since) {
+OpDef QLinearOp(const char* type, int since, OpTraits traits) {
   return {.type = type,
           .since = {since},
           .types = kByteTypes,
           .check = CheckQLinear<kOperands>,
           .reference = ReferenceQLinear<kOperands>,
           .workspace = Workspace<kOperands>,
-          .cost = ProductCost<kOperands>};
+          .cost = ProductCost<kOperands>,
+          .traits = traits};
 }
 
 }  // namespace
 
-OpDef ConvIntegerOp() { return IntegerOp<kConvInteger>("ConvInteger"); }
-OpDef MatMulIntegerOp() { return IntegerOp<kMatMulInteger>("MatMulInteger"); }
-OpDef QLinearConvOp() { return QLinearOp<kQLinearConv>("QLinearConv", 10); }
-OpDef QLinearMatMulOp() { return QLinearOp<kQLinearMatMul>("QLinearMatMul", 21); }
+OpDef ConvIntegerOp() {
+  return IntegerOp<kConvInteger>("ConvInteger",
+                                 {.anchor = true, .has_window = true, .window_weight = 1});
+}
+OpDef MatMulIntegerOp() { return IntegerOp<kMatMulInteger>("MatMulInteger", {.anchor = true}); }
+OpDef QLinearConvOp() {
+  return QLinearOp<kQLinearConv>("QLinearConv", 10,
+                                 {.anchor = true, .has_window = true, .window_weight = 3});
+}
+OpDef QLinearMatMulOp() { return QLinearOp<kQLinearMatMul>("QLinearMatMul", 21, {.anchor = true}); }
 
 }  // namespace onnx_cudnn

@@ -282,13 +282,13 @@ int64_t RecurrentWorkspace(const Node& node) {
 template <typename Cell>
 Cost RecurrentCost(const Node& node) {
   const RecurrentShape s = RecurrentShapeOf(node, Cell::Kind());
-  const int64_t turns = s.steps * s.directions, gates = turns * s.batch * s.gate_rows();
+  const int64_t steps = s.steps * s.directions, gates = steps * s.batch * s.gate_rows();
   const int64_t flops = 2 * gates * (s.input + s.hidden);
   return {.us = ScalarUs(gates),  // the activations
           .flops = flops + 4 * gates,
           .bytes = IoBytes(node),
           .blas_flops = flops,
-          .calls = 1 + turns};
+          .calls = 1 + steps};
 }
 
 template <typename Cell>

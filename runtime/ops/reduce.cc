@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kBlock = 128;  // neighbouring outputs formed together
 constexpr int64_t kLanes = 8;    // partial results of a run of inputs
 
-// Which axes a reduction takes away: the input, all of them, or none.
+// Which axes are reduced: those of the input, all, or none.
 class ReducedAxes {
  public:
   static absl::StatusOr<ReducedAxes> Of(const ReferenceArgs& args) {
@@ -51,7 +51,7 @@ class ReducedAxes {
 
  private:
   explicit ReducedAxes(size_t rank) : reduced_(rank, 0) {}
-  std::vector<uint8_t> reduced_;  // 1 where the axis goes
+  std::vector<uint8_t> reduced_;  // 1 for a reduced axis
 };
 
 // The same reduction over memory: outputs (o, j) for o < outer.count(), j < inner; each takes the
@@ -170,15 +170,19 @@ constexpr DTypeSet kWideNumbers =
     kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64};
 constexpr DTypeSet kComparable = kWideNumbers | DTypeSet{DType::kI8, DType::kU8, DType::kBool};
 
-OpDef Reduction(const char* type, int since, DTypeSet types, Reference reference) {
+OpDef Reduction(const char* type, int since, DTypeSet types, Reference reference,
+                OpTraits traits = {}) {
   return {.type = type,
           .since = {since},
           .types = types,
           .check = CheckReduce,
           .reference = reference,
           .workspace = WidenedBytes,
-          .cost = ReduceCost};
+          .cost = ReduceCost,
+          .traits = traits};
 }
+
+constexpr OpTraits kInF32 = {.computes_in_f32 = true};
 
 }  // namespace
 
@@ -186,13 +190,13 @@ OpDef ReduceSumOp() {
   return Reduction("ReduceSum", 13, kWideNumbers, Widened<ReferenceReduce<SumReducer>>);
 }
 OpDef ReduceMeanOp() {
-  return Reduction("ReduceMean", 18, kWideNumbers, Widened<ReferenceReduce<MeanReducer>>);
+  return Reduction("ReduceMean", 18, kWideNumbers, Widened<ReferenceReduce<MeanReducer>>, kInF32);
 }
 OpDef ReduceMaxOp() {
-  return Reduction("ReduceMax", 20, kComparable, Widened<ReferenceReduce<MaxReducer>>);
+  return Reduction("ReduceMax", 20, kComparable, Widened<ReferenceReduce<MaxReducer>>, kInF32);
 }
 OpDef ReduceMinOp() {
-  return Reduction("ReduceMin", 20, kComparable, Widened<ReferenceReduce<MinReducer>>);
+  return Reduction("ReduceMin", 20, kComparable, Widened<ReferenceReduce<MinReducer>>, kInF32);
 }
 OpDef ReduceProdOp() {
   return Reduction("ReduceProd", 18, kWideNumbers, Widened<ReferenceReduce<ProductReducer>>);

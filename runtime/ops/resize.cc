@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ReferenceArgs& args) 
   return resized;
 }
 
-// ONNX rounds the sizes it computes itself: the output's dims must be those.
+// ONNX rounds the sizes that it computes: the output's dims must be those.
 absl::Status CheckOutput(const ReferenceArgs& args, const std::vector<ResizeAxis>& axes) {
   const std::vector<double> sizes =
       Numbers(args, kScales).empty() ? Numbers(args, kSizes) : std::vector<double>();
@@ -338,7 +338,8 @@ OpDef ResizeOp() {
           .check = CheckResize,
           .reference = Widened<ReferenceResize>,
           .workspace = ResizeWorkspace,
-          .cost = ResizeCost};
+          .cost = ResizeCost,
+          .traits = {.computes_in_f32 = true}};
 }
 
 }  // namespace onnx_cudnn

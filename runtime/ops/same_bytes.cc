@@ -1,4 +1,4 @@
-// Ops whose output has the bytes of input 0: the `view` Engine runs most of them for nothing.
+// Ops whose output has the bytes of input 0: the `view` Engine runs most of them at no cost.
 #include "absl/strings/str_cat.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/operands.h"
@@ -17,14 +17,20 @@ absl::Status CopyInput(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-OpDef SameBytes(std::string type, int since) {
-  return {.type = std::move(type), .since = {since}, .types = kPackedTypes, .reference = CopyInput};
+OpDef SameBytes(std::string type, AxisRange axis = AxisRange::kNone) {
+  return {.type = std::move(type),
+          .since = {25},
+          .types = kPackedTypes,
+          .reference = CopyInput,
+          .traits = {.keeps_bytes = true, .keeps_range = true, .axis = axis}};
 }
 
 OpDef Own(std::string type) {
-  OpDef op = SameBytes(std::move(type), 1);
-  op.domain = std::string(kOwnDomain);
-  return op;
+  return {.type = std::move(type),
+          .domain = std::string(kOwnDomain),
+          .since = {1},
+          .types = kPackedTypes,
+          .reference = CopyInput};
 }
 
 constexpr std::string_view kTraining = "training mode is not implemented";
@@ -53,11 +59,11 @@ absl::Status ReferenceDropout(const ReferenceArgs& args) {
 
 }  // namespace
 
-OpDef IdentityOp() { return SameBytes("Identity", 25); }
-OpDef ReshapeOp() { return SameBytes("Reshape", 25); }
-OpDef FlattenOp() { return SameBytes("Flatten", 25); }
-OpDef SqueezeOp() { return SameBytes("Squeeze", 25); }
-OpDef UnsqueezeOp() { return SameBytes("Unsqueeze", 25); }
+OpDef IdentityOp() { return SameBytes("Identity"); }
+OpDef ReshapeOp() { return SameBytes("Reshape"); }
+OpDef FlattenOp() { return SameBytes("Flatten", AxisRange::kDimsAndEnd); }
+OpDef SqueezeOp() { return SameBytes("Squeeze"); }
+OpDef UnsqueezeOp() { return SameBytes("Unsqueeze"); }
 OpDef ReformatOp() { return Own("Reformat"); }
 OpDef TransferOp() { return Own("Transfer"); }
 
@@ -66,7 +72,8 @@ OpDef DropoutOp() {
           .since = {22},
           .types = kFloatTypes,
           .check = CheckDropout,
-          .reference = ReferenceDropout};
+          .reference = ReferenceDropout,
+          .traits = {.keeps_range = true}};
 }
 
 }  // namespace onnx_cudnn

@@ -13,7 +13,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Inputs: states, then scans, then captures. Outputs: the last states, then what is collected.
+// Inputs: states, then scans, then captures. Outputs: the last states, then the collected slices.
 struct ScanForm {
   const Graph* body;
   int64_t states, scans, collected;
@@ -195,13 +195,13 @@ Cost ScanCost(const Node& node) {
   const ScanForm form = FormOf(node);
   const Value& first = node.input(static_cast<int>(form.states));
   const int64_t axis = NormalizedAxis(At(node, "scan_input_axes", 0), first.rank());
-  const int64_t turns = first.dim(static_cast<int>(axis));
-  const Cost turn = CostOfBody(*form.body);
-  return {.us = static_cast<double>(turns) * turn.us,
-          .flops = turns * turn.flops,
-          .bytes = IoBytes(node) + turns * turn.bytes,
-          .blas_flops = turns * turn.blas_flops,
-          .calls = 1 + turns * turn.calls};
+  const int64_t iterations = first.dim(static_cast<int>(axis));
+  const Cost iteration = CostOfBody(*form.body);
+  return {.us = static_cast<double>(iterations) * iteration.us,
+          .flops = iterations * iteration.flops,
+          .bytes = IoBytes(node) + iterations * iteration.bytes,
+          .blas_flops = iterations * iteration.blas_flops,
+          .calls = 1 + iterations * iteration.calls};
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ absl::Status ReferenceScatterND(const ReferenceArgs& args) {
   return Scatter(args, rows, ElementsOf(row_dims));
 }
 
-// `rows` places that are computed, each of `steps`.
+// Computes `rows` places, each in `steps`.
 Cost CostOfUpdates(const Node& node, int64_t rows, int64_t steps) {
   return {.us = ScalarUs(rows * steps), .bytes = IoBytes(node)};
 }
@@ -162,7 +162,8 @@ OpDef ScatterElementsOp() {
           .types = kMovableTypes,
           .check = CheckScatterElements,
           .reference = ReferenceScatterElements,
-          .cost = ScatterElementsCost};
+          .cost = ScatterElementsCost,
+          .traits = {.axis = AxisRange::kDims}};
 }
 OpDef ScatterNDOp() {
   return {.type = "ScatterND",

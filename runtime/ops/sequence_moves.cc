@@ -118,7 +118,8 @@ OpDef ReverseSequenceOp() {
           .since = {28},
           .types = kMovableTypes,
           .check = CheckReverseSequence,
-          .reference = ReferenceReverseSequence};
+          .reference = ReferenceReverseSequence,
+          .traits = {.moves_bytes = true}};
 }
 OpDef TensorScatterOp() {
   return {.type = "TensorScatter",

@@ -81,7 +81,8 @@ OpDef SliceOp() {
           .since = {13},
           .types = kMovableTypes,
           .reference = ReferenceSlice,
-          .cost = [](const Node& n) { return Cost{.bytes = 2 * n.output(0).bytes()}; }};
+          .cost = [](const Node& n) { return Cost{.bytes = 2 * n.output(0).bytes()}; },
+          .traits = {.moves_bytes = true, .keeps_range = true}};
 }
 
 }  // namespace onnx_cudnn

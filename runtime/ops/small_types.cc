@@ -42,7 +42,7 @@ const FloatForm& FormOf(DType dtype) {
     case DType::kF8E5M2FNUZ:
       return kE5M2FNUZ;
     default:
-      CHECK(dtype == DType::kF4E2M1) << NameOf(dtype) << " is no small float";
+      CHECK(dtype == DType::kF4E2M1) << NameOf(dtype) << " is not a small float";
       return kE2M1;
   }
 }

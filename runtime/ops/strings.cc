@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/evaluate.h"
@@ -23,16 +24,13 @@ constexpr std::pair<std::string_view, TextOp> kTextOps[] = {{"StringConcat", Con
                                                             {"StringNormalizer", NormalizeStrings},
                                                             {"StringSplit", SplitStrings}};
 
-// Ops that only move elements or ask whether they are equal.
-constexpr std::string_view kMoves[] = {
-    "Concat",   "DepthToSpace", "Equal",           "Expand", "Gather",       "GatherElements",
-    "GatherND", "Pad",          "ReverseSequence", "Slice",  "SpaceToDepth", "Split",
-    "Tile",     "Transpose",    "TfIdfVectorizer", "Where"};
+// Ops that only ask which elements are equal, or choose between them.
+constexpr std::string_view kCompares[] = {"Equal", "TfIdfVectorizer", "Where"};
 
 bool IsString(const Value* value) { return value != nullptr && value->dtype() == DType::kString; }
 
-bool MovesAlone(const Node& node) {
-  return std::find(std::begin(kMoves), std::end(kMoves), node.op()) != std::end(kMoves);
+bool MovesOrCompares(const Node& node) {
+  return TraitsOf(node).moves_bytes || absl::c_linear_search(kCompares, node.op());
 }
 
 // A number for each distinct string, 0 for the empty one, which is what Pad fills with.
@@ -130,7 +128,7 @@ absl::StatusOr<Tensors> MoveStrings(const Node& node, int64_t most_bytes) {
 absl::StatusOr<Tensors> Run(const Node& node, int64_t most_bytes) {
   const auto* op = std::find_if(std::begin(kTextOps), std::end(kTextOps),
                                 [&](const auto& row) { return row.first == node.op(); });
-  const bool is_known = op != std::end(kTextOps) || MovesAlone(node);
+  const bool is_known = op != std::end(kTextOps) || MovesOrCompares(node);
   if (!is_known || !node.domain().empty())
     return absl::UnimplementedError("the op is not implemented");
   for (const Value* v : node.inputs()) {

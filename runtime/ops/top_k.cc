@@ -87,8 +87,7 @@ Support CheckTopK(const Node& node) {
   return CheckAxis(node.attrs().Int("axis", -1), node.input(0).rank());
 }
 
-// Elements of other order than the best so far are moved within a heap of k: in a random order few,
-// next to a comparison of each.
+// Every element is compared; in random order few of them are moved within the heap of k.
 Cost TopKCost(const Node& node) {
   const Value& y = node.has_output(0) ? node.output(0) : node.output(1);
   const int64_t axis = NormalizedAxis(node.attrs().Int("axis", -1), y.rank());
@@ -106,7 +105,8 @@ OpDef TopKOp() {
           .check = CheckTopK,
           .reference = Widened<ReferenceTopK>,
           .workspace = WidenedBytes,
-          .cost = TopKCost};
+          .cost = TopKCost,
+          .traits = {.axis = AxisRange::kDims}};
 }
 
 }  // namespace onnx_cudnn

@@ -32,7 +32,7 @@ Support CheckTranspose(const Node& node) {
     return Support::Yes();
   }
   return Support::No(absl::StrCat("perm ", ToString(absl::MakeConstSpan(perm)),
-                                  " is no permutation of rank ", axes.size()));
+                                  " is not a permutation of rank ", axes.size()));
 }
 
 absl::Status ReferenceTranspose(const ReferenceArgs& args) {
@@ -110,21 +110,24 @@ OpDef TransposeOp() {
           .types = kMovableTypes,
           .check = CheckTranspose,
           .reference = ReferenceTranspose,
-          .cost = TransposeCost};
+          .cost = TransposeCost,
+          .traits = {.moves_bytes = true, .keeps_range = true}};
 }
 OpDef DepthToSpaceOp() {
   return {.type = "DepthToSpace",
           .since = {28},
           .types = kMovableTypes,
           .check = CheckBlocks,
-          .reference = ReferenceDepthToSpace};
+          .reference = ReferenceDepthToSpace,
+          .traits = {.moves_bytes = true, .keeps_range = true}};
 }
 OpDef SpaceToDepthOp() {
   return {.type = "SpaceToDepth",
           .since = {28},
           .types = kMovableTypes,
           .check = CheckBlocks,
-          .reference = ReferenceSpaceToDepth};
+          .reference = ReferenceSpaceToDepth,
+          .traits = {.moves_bytes = true, .keeps_range = true}};
 }
 
 }  // namespace onnx_cudnn

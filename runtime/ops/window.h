@@ -44,6 +44,17 @@ struct Window {
   bool has_padding() const {
     return axes[0].has_padding() || axes[1].has_padding() || axes[2].has_padding();
   }
+  int64_t out_rows() const { return d().out * h().out; }
+  // Calls f(kernel_row, in_row) for the rows of the kernel that meet a row of the input at row
+  // `out_row` of the output. Rows are counted over depth and height.
+  template <typename F>
+  void ForEachRow(int64_t out_row, F&& f) const {
+    for (int64_t k = 0; k < d().kernel * h().kernel; ++k) {
+      const int64_t in_d = d().At(out_row / h().out, k / h().kernel);
+      const int64_t in_h = h().At(out_row % h().out, k % h().kernel);
+      if (d().Inside(in_d) && h().Inside(in_h)) f(k, in_d * h().in + in_h);
+    }
+  }
 };
 
 inline constexpr int kMaxSpatialRank = 3;
@@ -54,7 +65,7 @@ inline constexpr int kMaxSpatialRank = 3;
 Support CheckWindow(const Node& node);
 
 // The window of a convolution or pooling over in[N,C,spatial…] to out[N,M,spatial…]. CheckWindow
-// said yes.
+// takes it.
 //   kernel  extents of the spatial axes
 //   errors  InvalidArgument when `out` is not what attributes, `in` and `kernel` give
 absl::StatusOr<Window> MakeWindow(const Node& node, absl::Span<const int64_t> in,

@@ -113,7 +113,7 @@ const HostileCase kNameCases[] = {
     {"ResultIsAnInput", ReluGraph([](GraphProto& g) { AddNode(g, "Abs", {"y"}, {"x"}); }), kInvalid,
      "\"x\" is defined twice"},
     {"OutputTwice", ReluGraph([](GraphProto& g) { AddOutput(g, "y"); }), kInvalid,
-     "output \"y\" stands twice"},
+     "output \"y\" is given twice"},
     {"InputUndefined", Relu([](NodeProto& n) { n.set_input(0, "none"); }), kInvalid,
      "node \"n1\" (Relu): reads \"none\", which nothing defines"},
     {"OutputUndefined", ReluGraph([](GraphProto& g) { AddOutput(g, "none"); }), kInvalid,
@@ -186,7 +186,7 @@ const HostileCase kNodeCases[] = {
           SetInt(n, "axis", 0);
           SetInt(n, "axis", 1);
         }),
-     kInvalid, "attribute \"axis\" stands twice"},
+     kInvalid, "attribute \"axis\" is given twice"},
     {"AttributeOfOtherType", Op("Softmax", {}, [](NodeProto& n) { SetInts(n, "axis", {1}); }),
      kInvalid, "attribute \"axis\""},
     {"AttributeHoldsOtherType",
@@ -292,7 +292,7 @@ const HostileCase kNodeCases[] = {
      kInvalid, "a Constant has no input"},
     {"ConstantOfOtherType",
      ReluGraph([](GraphProto& g) { SetInt(AddNode(g, "Constant", {}, {"z"}), "value_float", 1); }),
-     kInvalid, "no value of a Constant"},
+     kInvalid, "not a value of a Constant"},
 };
 
 const HostileCase kBodyCases[] = {

@@ -131,7 +131,7 @@ TEST(WriterTest, RefusesOurOwnOps) {
       {.op = "Reformat", .inputs = {&x}, .outputs = {"y"}, .domain = std::string(kOwnDomain)});
   graph.AddOutput("y", node.output(0));
   EXPECT_EQ(WriteModel(graph).status().ToString(),
-            "FAILED_PRECONDITION: node (Reformat): is no op of onnx, a file cannot hold it");
+            "FAILED_PRECONDITION: node (Reformat): is not an op of ONNX, a file cannot hold it");
 }
 
 TEST(WriterTest, WritesAFile) {

@@ -115,6 +115,11 @@ std::vector<OpCase> CopyCases() {
        {},
        {F32({2, 4}, {1, 2, 1, 2, 3, 4, 3, 4})}},
       {"Tile", {Row({1, 2}), RowI({0})}, {}, {Row({})}},
+  };
+}
+
+std::vector<OpCase> BlockAndTriangleCases() {
+  return {
       {"DepthToSpace",
        {F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7})},
        {{"blocksize", int64_t{2}}},
@@ -243,7 +248,8 @@ std::vector<OpCase> IndexCases() {
 
 std::vector<OpCase> MovementCases() {
   std::vector<OpCase> all;
-  for (const std::vector<OpCase>& cases : {ShapeCases(), CopyCases(), PadCases(), IndexCases()}) {
+  for (const std::vector<OpCase>& cases :
+       {ShapeCases(), CopyCases(), BlockAndTriangleCases(), PadCases(), IndexCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

@@ -22,6 +22,15 @@ HostTensor TwoValues(int64_t channels, double a, double b, int64_t images = 1, d
   }
   return TensorOf(DType::kF32, {images, channels, kSide, kSide}, values);
 }
+// 6 × 6 pixels of eight channels c, half of them a + b + c · step, half a - b + c · step.
+HostTensor EightSmallPlanes(double a, double b, double step) {
+  constexpr int64_t kChannels = 8, kSide = 6, kPixels = kSide * kSide;
+  std::vector<double> values(kChannels * kPixels);
+  for (int64_t i = 0; i < static_cast<int64_t>(values.size()); ++i) {
+    values[i] = a + (i % 2 == 0 ? b : -b) + step * static_cast<double>(i / kPixels);
+  }
+  return TensorOf(DType::kF32, {1, kChannels, kSide, kSide}, values);
+}
 Attrs Kernel(Ints kernel) { return {{"kernel_shape", std::move(kernel)}}; }
 
 std::vector<OpCase> ProductCases() {
@@ -128,7 +137,61 @@ std::vector<OpCase> NormalizationCases() {
        {F32({1, 1, 2}, {5, 7})},
        {},
        kRounding},
+      {"BatchNormalization",  // 2 / sqrt(1 + 3)
+       {pair, two, five, Row({1}), Row({1})},
+       {{"epsilon", 3.0f}},
+       {F32({1, 1, 2}, {5, 7})},
+       {},
+       kRounding},
       {"InstanceNormalization", {pair, two, five}, exact, {normal}, {}, kRounding},
+      {"GroupNormalization",
+       {pair, two, five},
+       {{"epsilon", 0.0f}, {"num_groups", int64_t{1}}},
+       {normal},
+       {},
+       kRounding},
+      {"LayerNormalization",
+       {pair, two, five},
+       exact,
+       {normal, F32({1, 1, 1}, {2}), F32({1, 1, 1}, {1})},
+       {},
+       kRounding},
+      {"RMSNormalization", {Row({1, 7}), two}, exact, {Row({0.4, 2.8})}, {}, kRounding},
+      {"MeanVarianceNormalization",
+       {Row({1, 3})},
+       {{"axes", Ints{0}}},
+       {Row({-1, 1})},
+       {},
+       kRounding},
+      {"LpNormalization", {Row({3, -4})}, {}, {Row({0.6, -0.8})}, {}, kRounding},
+      {"LRN",
+       {F32({1, 2, 1, 1}, {1, 2})},
+       {{"size", int64_t{2}}, {"alpha", 2.0f}, {"beta", 1.0f}},
+       {F32({1, 2, 1, 1}, {1 / 6.0, 0.4})},
+       {},
+       kRounding},
+      {"Softmax",
+       {Four()},
+       Axis(0),
+       {F32({2, 2}, {0.1192029, 0.1192029, 0.8807971, 0.8807971})},
+       {},
+       kRounding},
+      {"LogSoftmax", {Row({1, 3})}, {}, {Row({-2.1269280, -0.1269280})}, {}, kRounding},
+      {"Hardmax", {Row({1, 3, 3})}, {}, {Row({0, 1, 0})}},
+  };
+}
+
+// Planes of more than one block of a kernel, or several in one.
+std::vector<OpCase> PlaneNormalizationCases() {
+  const Attrs exact = {{"epsilon", 0.0f}};
+  return {
+      {"InstanceNormalization",  // channels of other means, which one block holds
+       {EightSmallPlanes(3, 0.5, 1), Row(std::vector<double>(8, 2)),
+        Row(std::vector<double>(8, 5))},
+       exact,
+       {EightSmallPlanes(5, 2, 0)},
+       {},
+       kRounding},
       {"InstanceNormalization",  // more pixels than a block holds
        {TwoValues(8, 3, 0.5), Row(std::vector<double>(8, 2)), Row(std::vector<double>(8, 5))},
        exact,
@@ -154,25 +217,6 @@ std::vector<OpCase> NormalizationCases() {
        {TwoValues(36, 5, 2, 2)},
        {},
        kRounding},
-      {"GroupNormalization",
-       {pair, two, five},
-       {{"epsilon", 0.0f}, {"num_groups", int64_t{1}}},
-       {normal},
-       {},
-       kRounding},
-      {"LayerNormalization",
-       {pair, two, five},
-       exact,
-       {normal, F32({1, 1, 1}, {2}), F32({1, 1, 1}, {1})},
-       {},
-       kRounding},
-      {"RMSNormalization", {Row({1, 7}), two}, exact, {Row({0.4, 2.8})}, {}, kRounding},
-      {"MeanVarianceNormalization",
-       {Row({1, 3})},
-       {{"axes", Ints{0}}},
-       {Row({-1, 1})},
-       {},
-       kRounding},
       {"MeanVarianceNormalization",  // over several images
        {TwoValues(8, 3, 0.5, 2)},
        {},
@@ -185,21 +229,6 @@ std::vector<OpCase> NormalizationCases() {
        {TwoValues(17, 0, 1, 14)},
        {},
        kRounding},
-      {"LpNormalization", {Row({3, -4})}, {}, {Row({0.6, -0.8})}, {}, kRounding},
-      {"LRN",
-       {F32({1, 2, 1, 1}, {1, 2})},
-       {{"size", int64_t{2}}, {"alpha", 2.0f}, {"beta", 1.0f}},
-       {F32({1, 2, 1, 1}, {1 / 6.0, 0.4})},
-       {},
-       kRounding},
-      {"Softmax",
-       {Four()},
-       Axis(0),
-       {F32({2, 2}, {0.1192029, 0.1192029, 0.8807971, 0.8807971})},
-       {},
-       kRounding},
-      {"LogSoftmax", {Row({1, 3})}, {}, {Row({-2.1269280, -0.1269280})}, {}, kRounding},
-      {"Hardmax", {Row({1, 3, 3})}, {}, {Row({0, 1, 0})}},
   };
 }
 
@@ -272,8 +301,8 @@ std::vector<OpCase> ResizeCases() {
 
 std::vector<OpCase> NumericCases() {
   std::vector<OpCase> all;
-  for (auto cases :
-       {ProductCases, EinsumCases, PoolCases, NormalizationCases, ReductionCases, ResizeCases}) {
+  for (auto cases : {ProductCases, EinsumCases, PoolCases, NormalizationCases,
+                     PlaneNormalizationCases, ReductionCases, ResizeCases}) {
     for (OpCase& c : cases()) all.push_back(std::move(c));
   }
   return all;

@@ -35,7 +35,7 @@ TEST(OpTableTest, ARefusalNamesOpOpsetAndType) {
 TEST(OpTableTest, RefusesAValueOfUnknownType) {
   OneNode one({.op = "Add"}, DType::kF32, {2});
   one.graph.SetType(one.node->output(0), Type{});
-  EXPECT_EQ(one.No(), "Add (opset 28) on f32: add is no tensor but ?");
+  EXPECT_EQ(one.No(), "Add (opset 28) on f32: add is ?, not a tensor");
 }
 
 TEST(OpTableTest, RefusesAnElementWiseOpWithoutItsInputs) {

@@ -8,12 +8,6 @@
 namespace onnx_cudnn {
 namespace {
 
-void ExpectBound(std::string_view text, const InputDims& dims, const std::string& after) {
-  const absl::StatusOr<Graph> bound = BindShapes(GraphFromText(text), dims, {});
-  ASSERT_TRUE(bound.ok()) << bound.status();
-  EXPECT_EQ(PrintOnOneLine(*bound), after);
-}
-
 void ExpectError(std::string_view text, const InputDims& dims, absl::StatusCode code,
                  std::string_view message) {
   const absl::StatusOr<Graph> bound = BindShapes(GraphFromText(text), dims, {});
@@ -145,24 +139,26 @@ TEST(BindShapesTest, SaysThatAWindowIsLargerThanWhatSymbolsLeave) {
               "of 1 (extent 1, pads 0 and 0) along spatial axis 0 of f32[1,3,1,1]");
 }
 
-TEST(BindShapesTest, SaysHowManyTurnsOfALoopAreTooMany) {
-  ExpectError(R"(
+TEST(BindShapesTest, SaysHowManyIterationsAreTooMany) {
+  ExpectError(
+      R"(
       g (float[N] x) => (float[N] y) <int64 n = {100000}, bool c = {1}>
       { y = Loop<body = b (int64 i, bool k, float[N] s) => (bool o, float[N] t)
           { o = Identity(k) d = Mul(s, s) t = Neg(d) }>(n, c, x) })",
-              {{"x", {2}}}, absl::StatusCode::kUnimplemented,
-              "node (Loop): its 100000 turns are too many: of the 4096 nodes that copies of bodies "
-              "may add 4096 are left, a turn adds 3");
+      {{"x", {2}}}, absl::StatusCode::kUnimplemented,
+      "node (Loop): its 100000 iterations are too many: of the 4096 nodes that copies of bodies "
+      "may add 4096 are left, one iteration adds 3");
 }
 
-TEST(BindShapesTest, SaysThatTurnsOfALoopCannotBeCounted) {
-  ExpectError(R"(
+TEST(BindShapesTest, SaysThatIterationsCannotBeCounted) {
+  ExpectError(
+      R"(
       g (float[N] x, int64 n, bool c) => (float[N] y)
       { y = Loop<body = b (int64 i, bool k, float[N] s) => (bool o, float[N] t)
           { o = Identity(k) t = Neg(s) }>(n, c, x) })",
-              {{"x", {2}}}, absl::StatusCode::kUnimplemented,
-              "node (Loop): a Loop runs when its turns can be counted before the run: its trip "
-              "count is a constant or an input, and its condition stays true");
+      {{"x", {2}}}, absl::StatusCode::kUnimplemented,
+      "node (Loop): a Loop runs when its iterations can be counted before the run: its trip "
+      "count is a constant or an input, and its condition stays true");
 }
 
 // As exporters write a squeeze of an axis that may be 1: one branch fits each batch.

@@ -68,16 +68,27 @@ TEST_F(PartitionTest, TakesTheLargestProposal) {
             "host {Reformat} stream 0");
 }
 
+TEST_F(PartitionTest,
+       StartsAtAnchors) {  // in topological order alone, the Conv would join the first Relu
+  const TestEngine pairs({.name = "pairs", .ops = {"Conv", "Relu"}, .most_nodes = 2});
+  const Graph graph = GraphFromText(R"(
+      g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2,2,1,1] w = {1,2,3,4}>
+      { a = Relu(x)
+        b = Conv(a, w)
+        y = Relu(b) })");
+  const auto program = ExpectRunsLikeEvaluate(graph, {}, TargetOf({&pairs, host_.get()}));
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(Partitions(*program),
+            "pairs {Relu} stream 0\n"
+            "pairs {Conv Relu} stream 0");
+}
+
 TEST_F(PartitionTest, ReformatsOnceForSeveralReaders) {  // x feeds the Conv and the Add of one
                                                          // Partition, and a second Conv
   const Graph graph = GraphFromText(R"(
       g (float[1,2,2,2] x) => (float[1,2,2,2] y, float[1,2,2,2] z) <float[2,2,1,1] w = {1,2,3,4}>
-      { a = Conv(x, w)
-        b = Add(a, x)
-        y = Relu(b)
-        d = Conv(x, w)
-        e = Add(d, x)
-        z = Relu(e) })");
+      { a = Conv(x, w) b = Add(a, x) y = Relu(b)
+        d = Conv(x, w) e = Add(d, x) z = Relu(e) })");
   const auto program = ExpectRunsLikeEvaluate(graph, {}, TargetOf({&fused_, host_.get()}));
   ASSERT_NE(program, nullptr);
   EXPECT_EQ(program->graph.inputs()[0]->uses().size(), 1u) << PrintOnOneLine(program->graph);

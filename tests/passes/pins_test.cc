@@ -46,7 +46,7 @@ TEST(ParsePinsTest, NamesTheLineThatIsNoRule) {
   EXPECT_EQ(ErrorOf("\npinn cudnn a"), "pins.txt:2: expected pin or forbid, found \"pinn\"");
   EXPECT_EQ(ErrorOf("pin cudnn"), "pins.txt:1: expected an engine and at least one node after pin");
   EXPECT_EQ(ErrorOf("pin cudnn \"a"), "pins.txt:1: expected a closing quote");
-  EXPECT_EQ(ErrorOf("pin cudnn a b a"), "pins.txt:1: node \"a\" stands twice");
+  EXPECT_EQ(ErrorOf("pin cudnn a b a"), "pins.txt:1: node \"a\" is given twice");
 }
 
 TEST(ParsePinsTest, ShowsBytesOfAFileEscapedAndCut) {

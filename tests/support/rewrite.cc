@@ -57,4 +57,10 @@ void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::s
   }
 }
 
+void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after) {
+  const absl::StatusOr<Graph> bound = BindShapes(GraphFromText(text), dims, {});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(PrintOnOneLine(*bound), after);
+}
+
 }  // namespace onnx_cudnn

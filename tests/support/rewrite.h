@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "passes/pass.h"
+#include "tests/support/run_program.h"
 
 namespace onnx_cudnn {
 
@@ -17,6 +18,9 @@ void ExpectRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::str
 // Expects that `pass` changes nothing and that one of its remarks holds `reason`; "" is: there is
 // no remark at all.
 void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view reason);
+
+// Expects that BindShapes makes of the Graph of `text` what prints as `after`.
+void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after);
 
 // What Print says of the Graph, white space as one blank.
 std::string PrintOnOneLine(const Graph& graph);

@@ -19,10 +19,10 @@ std::vector<Value*> CopyBody(const Graph& body, absl::Span<Value* const> inputs,
   return results;
 }
 
-bool CopyBudget::Take(const Graph& body, int64_t turns) {
+bool CopyBudget::Take(const Graph& body, int64_t copies) {
   const int64_t nodes = std::max(body.node_count(), 1);
-  if (turns > nodes_ / nodes) return false;
-  nodes_ -= turns * nodes;
+  if (copies > nodes_ / nodes) return false;
+  nodes_ -= copies * nodes;
   return true;
 }
 

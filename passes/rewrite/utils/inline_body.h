@@ -7,25 +7,25 @@
 
 namespace onnx_cudnn {
 
-// Copies the Nodes of `body`, a closed Graph, into `graph` and returns what its outputs are there.
+// Copies the Nodes of `body`, a closed Graph, into `graph` and returns the Values that stand for
+// its outputs.
 //   inputs  of `graph`, parallel to the body's inputs
 std::vector<Value*> CopyBody(const Graph& body, absl::Span<Value* const> inputs, Graph& graph);
 
-// The same; the uses of `outputs` become uses of
-// what the body's outputs are there.
+// The same; the uses of `outputs` become uses of the returned Values.
 //   outputs  of `graph`, parallel to the first of the body's outputs; nullptr where one is absent
 void InlineBody(const Graph& body, absl::Span<Value* const> inputs, Graph& graph,
                 absl::Span<Value* const> outputs);
 
-// How many Nodes copies of bodies may still add: turns of turns multiply.
+// How many Nodes copies of bodies may still add: the iterations of nested loops multiply.
 class CopyBudget {
  public:
   static constexpr int64_t kMostNodes = 1 << 12;
 
   explicit CopyBudget(int64_t nodes = kMostNodes) : nodes_(nodes) {}
-  int64_t nodes() const { return nodes_; }  // that are left
-  // Whether `turns` copies of `body` fit; they are taken off then.
-  bool Take(const Graph& body, int64_t turns);
+  int64_t nodes() const { return nodes_; }  // left
+  // Takes the Nodes of `copies` copies of `body`; false, and nothing taken: too few are left.
+  bool Take(const Graph& body, int64_t copies);
 
  private:
   int64_t nodes_;

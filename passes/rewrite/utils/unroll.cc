@@ -16,18 +16,18 @@ const Graph& BodyOf(const Node& node) { return *node.bodies().find("body")->seco
 // Inputs of the op itself: captures stand behind them.
 int OwnInputs(const Node& node) { return static_cast<int>(node.inputs().size()) - node.captures(); }
 
-std::string_view WhyNot(const Node& node, std::optional<int64_t> turns, CopyBudget& budget) {
-  if (!turns) return "how many turns there are is not known";
-  if (*turns <= 0) return "there is no turn";
-  return budget.Take(BodyOf(node), *turns) ? "" : "the copies of its body would be too many";
+std::string_view WhyNot(const Node& node, std::optional<int64_t> iterations, CopyBudget& budget) {
+  if (!iterations) return "the number of iterations is not known";
+  if (*iterations <= 0) return "it has no iteration";
+  return budget.Take(BodyOf(node), *iterations) ? "" : "the copies of its body would be too many";
 }
 
-// What goes from turn to turn, and what each turn adds to the stacked outputs.
-struct Turns {
+// The states between iterations, and what each iteration adds to the stacked outputs.
+struct Iterations {
   std::vector<Value*> states;
   std::vector<std::vector<Value*>> stacks;
 
-  // Takes the results of a turn but its first `skipped` ones.
+  // Takes the results of an iteration but its first `skipped` ones.
   void Take(const std::vector<Value*>& results, size_t skipped) {
     stacks.resize(results.size() - skipped - states.size());
     for (Value*& state : states) state = results[skipped++];
@@ -35,19 +35,20 @@ struct Turns {
   }
 };
 
-void ReplaceOutputs(Graph& graph, Node& node, const Turns& turns,
+void ReplaceOutputs(Graph& graph, Node& node, const Iterations& iterations,
                     const std::vector<int64_t>& stack_axes) {
-  const size_t states = turns.states.size();
+  const size_t states = iterations.states.size();
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     if (!node.has_output(static_cast<int>(i))) continue;
-    Value& result = i < states ? *turns.states[i]
-                               : Stack(graph, turns.stacks[i - states], stack_axes[i - states]);
+    Value& result = i < states
+                        ? *iterations.states[i]
+                        : Stack(graph, iterations.stacks[i - states], stack_axes[i - states]);
     graph.ReplaceAllUses(*node.outputs()[i], result);
   }
 }
 
-// Whether the body takes what the Node has from input `first` on, behind `given` inputs, and gives
-// what it needs, behind `kept` results.
+// Whether the body takes the Node's inputs from `first` on, after `given` inputs of its own, and
+// gives the Node's outputs, after `kept` results.
 bool Fits(const Node& node, int first, int given, int states, int kept) {
   const Graph& body = BodyOf(node);
   const auto own = node.inputs().subspan(first);
@@ -63,7 +64,7 @@ std::vector<int64_t> IntsOr(const Node& node, std::string_view name, size_t size
   return node.attrs().Ints(name, std::vector<int64_t>(size, 0));
 }
 
-// A Scan's inputs behind its states are scanned, its results behind them stacked.
+// A Scan's inputs after its states are scanned, its results after its states stacked.
 struct ScanForm {
   int states;
   std::vector<int64_t> axes, backwards;                // of scanned inputs
@@ -88,7 +89,7 @@ std::optional<ScanForm> FormOf(const Node& node) {
   return form;
 }
 
-// The extent of the axes along which a Scan goes.
+// The extent of the axes that a Scan scans.
 std::optional<int64_t> ScanLength(const Node& node, const ScanForm& form) {
   const Value& input = node.input(form.states);
   if (!input.is_static()) return std::nullopt;
@@ -101,12 +102,12 @@ Value& AddScalar(Graph& graph, int64_t value) {
   return graph.AddConstant(HostTensor::Of<int64_t>(DType::kI64, {}, {value}));
 }
 
-// What the scanned inputs give to a turn.
-void AddSlices(Graph& graph, const Node& node, const ScanForm& form, int64_t turn, int64_t length,
-               std::vector<Value*>& inputs) {
+// Adds the slices of the scanned inputs for one iteration.
+void AddSlices(Graph& graph, const Node& node, const ScanForm& form, int64_t iteration,
+               int64_t length, std::vector<Value*>& inputs) {
   for (size_t i = 0; i < form.axes.size(); ++i) {
     Value& scanned = node.input(form.states + static_cast<int>(i));
-    Value& index = AddScalar(graph, form.backwards[i] != 0 ? length - 1 - turn : turn);
+    Value& index = AddScalar(graph, form.backwards[i] != 0 ? length - 1 - iteration : iteration);
     Node& slice = graph.AddNode(
         {.op = "Gather", .inputs = {&scanned, &index}, .attrs = {{"axis", form.axes[i]}}});
     inputs.push_back(&slice.output(0));
@@ -119,19 +120,19 @@ Match UnrollScan(Graph& graph, Node& node, CopyBudget& budget) {
   const std::optional<int64_t> length = ScanLength(node, *form);
   if (const std::string_view why = WhyNot(node, length, budget); !why.empty())
     return Match::No(node, why);
-  Turns turns;
-  turns.states.assign(node.inputs().begin(), node.inputs().begin() + form->states);
-  for (int64_t turn = 0; turn < *length; ++turn) {
-    std::vector<Value*> inputs = turns.states;
-    AddSlices(graph, node, *form, turn, *length, inputs);
+  Iterations iterations;
+  iterations.states.assign(node.inputs().begin(), node.inputs().begin() + form->states);
+  for (int64_t iteration = 0; iteration < *length; ++iteration) {
+    std::vector<Value*> inputs = iterations.states;
+    AddSlices(graph, node, *form, iteration, *length, inputs);
     inputs.insert(inputs.end(), node.inputs().end() - node.captures(), node.inputs().end());
-    turns.Take(CopyBody(BodyOf(node), inputs, graph), 0);
+    iterations.Take(CopyBody(BodyOf(node), inputs, graph), 0);
   }
-  for (size_t i = 0; i < turns.stacks.size(); ++i) {
+  for (size_t i = 0; i < iterations.stacks.size(); ++i) {
     if (form->stacked_backwards[i] != 0)
-      std::reverse(turns.stacks[i].begin(), turns.stacks[i].end());
+      std::reverse(iterations.stacks[i].begin(), iterations.stacks[i].end());
   }
-  ReplaceOutputs(graph, node, turns, form->stack_axes);
+  ReplaceOutputs(graph, node, iterations, form->stack_axes);
   return Match::Changed();
 }
 
@@ -159,7 +160,7 @@ std::optional<int64_t> TripCount(const Node& node) {
   return count->front();
 }
 
-// What no turn stacks: as many dims as `result` of a turn has, and an extent of 0 before them.
+// The stack of no iteration: the dims of `result`, and an extent of 0 before them.
 Value& StackOfNone(Graph& graph, Value& result) {
   Value& none = graph.AddConstant(HostTensor::Ints({0}));
   Value& shape = graph.AddNode({.op = "Shape", .inputs = {&result}}).output(0);
@@ -173,22 +174,23 @@ Value& StackOfNone(Graph& graph, Value& result) {
       .output(0);
 }
 
-constexpr int kGiven = 2;  // inputs of a Loop's body before the states: the turn, the condition
+// Inputs of a Loop's body before the states: the iteration, the condition.
+constexpr int kGiven = 2;
 
 Value& AddTrue(Graph& graph) {
   return graph.AddConstant(HostTensor::Of<bool>(DType::kBool, {}, {true}));
 }
 
-std::vector<Value*> CopyTurn(Graph& graph, const Node& loop, int64_t turn, Value& condition,
-                             const std::vector<Value*>& states) {
-  std::vector<Value*> inputs = {&AddScalar(graph, turn), &condition};
+std::vector<Value*> CopyIteration(Graph& graph, const Node& loop, int64_t iteration,
+                                  Value& condition, const std::vector<Value*>& states) {
+  std::vector<Value*> inputs = {&AddScalar(graph, iteration), &condition};
   inputs.insert(inputs.end(), states.begin(), states.end());
   inputs.insert(inputs.end(), loop.inputs().end() - loop.captures(), loop.inputs().end());
   return CopyBody(BodyOf(loop), inputs, graph);
 }
 
-// The states stay as they are. Of what turns would stack only the dims count: a copy of the body
-// that nothing else reads says them.
+// A Loop without an iteration: the states stay as they are. The dims of its empty stacks come from
+// a copy of the body that nothing else reads.
 Match SkipLoop(Graph& graph, Node& node, const std::vector<Value*>& states, CopyBudget& budget) {
   const size_t outputs = node.outputs().size();
   std::vector<Value*> results = states;
@@ -196,13 +198,14 @@ Match SkipLoop(Graph& graph, Node& node, const std::vector<Value*>& states, Copy
     for (size_t i = states.size(); i < outputs; ++i) {
       const Type& type = BodyOf(node).outputs()[i + 1].value->type();
       if (node.has_output(static_cast<int>(i)) && !kMovableTypes.Has(type.dtype))
-        return Match::No(node, "there is no turn, and what turns stack has no known type");
+        return Match::No(
+            node, "it has no iteration, and an output that iterations stack has no known type");
     }
     if (!budget.Take(BodyOf(node), 1))
       return Match::No(node, "the copies of its body would be too many");
-    const std::vector<Value*> of_turn = CopyTurn(graph, node, 0, AddTrue(graph), states);
+    const std::vector<Value*> copied = CopyIteration(graph, node, 0, AddTrue(graph), states);
     for (size_t i = states.size(); i < outputs; ++i) {
-      results.push_back(node.has_output(static_cast<int>(i)) ? &StackOfNone(graph, *of_turn[i + 1])
+      results.push_back(node.has_output(static_cast<int>(i)) ? &StackOfNone(graph, *copied[i + 1])
                                                              : nullptr);
     }
   }
@@ -217,17 +220,17 @@ Match SkipLoop(Graph& graph, Node& node, const std::vector<Value*>& states, Copy
 Match UnrollLoop(Graph& graph, Node& node, CopyBudget& budget) {
   const int first = std::min(kGiven, OwnInputs(node)), states = OwnInputs(node) - first;
   if (!Fits(node, first, kGiven, states, 1)) return Match::No(node, kNoFit);
-  Turns turns;
-  turns.states.assign(node.inputs().begin() + first, node.inputs().begin() + first + states);
+  Iterations iterations;
+  iterations.states.assign(node.inputs().begin() + first, node.inputs().begin() + first + states);
   const std::optional<int64_t> count = TripCount(node);
-  if (count == 0) return SkipLoop(graph, node, turns.states, budget);
+  if (count == 0) return SkipLoop(graph, node, iterations.states, budget);
   if (const std::string_view why = WhyNot(node, count, budget); !why.empty())
     return Match::No(node, why);
   Value& condition = AddTrue(graph);
-  for (int64_t turn = 0; turn < *count; ++turn) {
-    turns.Take(CopyTurn(graph, node, turn, condition, turns.states), 1);
+  for (int64_t iteration = 0; iteration < *count; ++iteration) {
+    iterations.Take(CopyIteration(graph, node, iteration, condition, iterations.states), 1);
   }
-  ReplaceOutputs(graph, node, turns, std::vector<int64_t>(turns.stacks.size(), 0));
+  ReplaceOutputs(graph, node, iterations, std::vector<int64_t>(iterations.stacks.size(), 0));
   return Match::Changed();
 }
 
@@ -249,15 +252,17 @@ Match Unroll(Graph& graph, Node& node, CopyBudget& budget) {
 std::string WhyLoopStays(const Node& loop, const CopyBudget& budget) {
   const int first = std::min(kGiven, OwnInputs(loop)), states = OwnInputs(loop) - first;
   if (!Fits(loop, first, kGiven, states, 1)) return std::string(kNoFit);
-  const std::optional<int64_t> turns = TripCount(loop);
-  if (!turns.has_value()) {
-    return "a Loop runs when its turns can be counted before the run: its trip count is a constant "
+  const std::optional<int64_t> iterations = TripCount(loop);
+  if (!iterations.has_value()) {
+    return "a Loop runs when its iterations can be counted before the run: its trip count is a "
+           "constant "
            "or an input, and its condition stays true";
   }
-  if (*turns == 0) return "there is no turn, and what turns stack has no known type";
-  return absl::StrCat("its ", *turns, " turns are too many: of the ", CopyBudget::kMostNodes,
-                      " nodes that copies of bodies may add ", budget.nodes(),
-                      " are left, a turn adds ", BodyOf(loop).node_count());
+  if (*iterations == 0)
+    return "it has no iteration, and an output that iterations stack has no known type";
+  return absl::StrCat("its ", *iterations, " iterations are too many: of the ",
+                      CopyBudget::kMostNodes, " nodes that copies of bodies may add ",
+                      budget.nodes(), " are left, one iteration adds ", BodyOf(loop).node_count());
 }
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,5 @@
 #include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/op_table.h"
 #include "runtime/ops/operands.h"
 
 namespace onnx_cudnn {
@@ -12,6 +13,14 @@ Support TakesCopy(const Unit& unit) {
   return Support::No("training_mode is not a constant");
 }
 
+std::vector<std::string_view> Copied() {
+  std::vector<std::string_view> ops = {"BitCast", "Dropout"};
+  for (const OpDef* op : AllOps()) {
+    if (op->traits.keeps_bytes) ops.push_back(op->type);
+  }
+  return ops;
+}
+
 bool KeepsDims(const Node& node) { return node.op() == "Identity" || node.op() == "Dropout"; }
 
 }  // namespace
@@ -21,7 +30,7 @@ bool KeepsDims(const Node& node) { return node.op() == "Identity" || node.op() =
 // row-major.
 Kernel CopyKernel() {
   return {.name = "copy",
-          .ops = {"BitCast", "Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"},
+          .ops = Copied(),
           .types = kMovableTypes,
           .takes = TakesCopy,
           .formats = [](const Unit& unit, const Target& target) {

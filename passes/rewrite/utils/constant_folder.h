@@ -8,13 +8,13 @@
 namespace onnx_cudnn {
 
 // Replaces the outputs of Nodes whose inputs are all constants by constants, within limits that
-// count over its lifetime. Shape and Size need only the dims of their input. The folded Node stays
-// behind without uses: its owner removes it.
+// count over its lifetime. Shape and Size need only the dims of their input. The folded Node stays,
+// without uses: the caller removes it.
 class ConstantFolder {
  public:
   explicit ConstantFolder(const PassLimits& limits) : limits_(limits) {}
   // The types of the Node's outputs are inferred where they are not static yet. A reference that
-  // fails is a no, not an error: the Node may never run.
+  // fails is a No, not an error: the Node may never run.
   Match Fold(Graph& graph, Node& node);
   // Whether Fold may find something: all inputs are constants, or only their dims count.
   static bool StartsAt(const Node& node);
@@ -29,8 +29,8 @@ class ConstantFolder {
   int64_t folded_bytes_ = 0;
 };
 
-// A body's input that captures a constant is replaced by a constant of the body's own, of the same
-// bytes. True: something was.
+// Replaces each input of a body that captures a constant by a constant of the body, with the same
+// bytes. True: something was replaced.
 bool SinkConstants(Graph& graph, Node& node);
 
 }  // namespace onnx_cudnn

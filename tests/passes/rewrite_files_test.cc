@@ -1,0 +1,42 @@
+// A file in passes/rewrite is a pass: it is called as the pass is, with _ for -.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "gtest/gtest.h"
+#include "passes/pipelines.h"
+
+namespace onnx_cudnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::set<std::string> FilesEndingIn(std::string_view extension) {
+  std::set<std::string> stems;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(ONNX_CUDNN_SOURCE_DIR "/passes/rewrite")) {
+    const fs::path& path = entry.path();
+    if (path.extension() == extension) stems.insert(path.stem().string());
+  }
+  return stems;
+}
+
+TEST(RewriteFilesTest, EveryFileIsAPassAndEveryPassAFile) {
+  std::set<std::string> files;
+  for (const std::string& name : PassNames()) {
+    std::string_view pass = name;  // the two of lower_precision.cc differ in the type alone
+    if (!absl::ConsumeSuffix(&pass, "-bf16")) absl::ConsumeSuffix(&pass, "-fp16");
+    files.insert(absl::StrReplaceAll(pass, {{"-", "_"}}));
+  }
+  EXPECT_EQ(FilesEndingIn(".cc"), files);
+}
+
+TEST(RewriteFilesTest, HelpersLieInTheirOwnFolder) {
+  EXPECT_EQ(FilesEndingIn(".h"), std::set<std::string>{"rewrites"});
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
