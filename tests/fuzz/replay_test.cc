@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "runtime/import/onnx_loader.h"
+#include "tests/fuzz/corpora.h"
 #include "tests/fuzz/targets.h"
 
 namespace onnx_cudnn {
@@ -69,15 +70,30 @@ TEST(FuzzReplayTest, ModelsOfTheCorpusLoadUnlessTheyHoldWhatIsRefused) {
                                                   "\n");  // external data, a sparse tensor
 }
 
-TEST(FuzzReplayTest, LoaderAnswersAnyBytes) { Replay(ModelCorpus(), FuzzLoad, 4000); }
-
 TEST(FuzzReplayTest, LoaderAnswersMutatedVectors) {
   const std::vector<std::string> vectors = VectorCorpus(ONNX_CUDNN_VECTORS);
   ASSERT_GT(vectors.size(), 1500u);
   Replay(vectors, FuzzLoad, 2000);
 }
 
-TEST(FuzzReplayTest, PinParserAnswersAnyText) { Replay(PinCorpus(), FuzzPins, 20'000); }
+// How many mutations take some seconds under sanitizers.
+int MutationsOf(std::string_view name) {
+  if (name == "graphs") return 1000;
+  return name == "pins" ? 20'000 : 4000;
+}
+
+class FuzzTargetTest : public testing::TestWithParam<FuzzTarget> {};
+
+TEST_P(FuzzTargetTest, AnswersItsCorpusAndMutationsOfIt) {
+  const FuzzTarget& target = GetParam();
+  Replay(target.corpus(), target.run, MutationsOf(target.name));
+}
+
+std::string NameOf(const testing::TestParamInfo<FuzzTarget>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(Of, FuzzTargetTest, testing::ValuesIn(FuzzTargets()), NameOf);
 
 }  // namespace
+
+void PrintTo(const FuzzTarget& target, std::ostream* out) { *out << target.name; }
+
 }  // namespace onnx_cudnn

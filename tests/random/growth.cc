@@ -24,12 +24,18 @@ bool IsSmall(const Value* value) {
 
 }  // namespace
 
-Growth::Growth(uint64_t seed, DType lowest) : random_(seed), lowest_(lowest) {
+Growth::Growth(uint64_t seed, DType lowest, std::string_view choices)
+    : random_(seed), choices_(choices), lowest_(lowest) {
   graph_.set_name("g");
 }
 
 // The standard's distributions differ between libraries.
-int Growth::Below(int n) { return static_cast<int>(random_() % n); }
+int Growth::Below(int n) {
+  if (choices_.empty()) return static_cast<int>(random_() % n);
+  const int choice = static_cast<uint8_t>(choices_[0]) % n;
+  choices_.remove_prefix(1);
+  return choice;
+}
 
 float Growth::Uniform(float low, float high) {
   return low + (high - low) * static_cast<float>(random_() >> 40) / (1 << 24);

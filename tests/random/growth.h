@@ -2,6 +2,7 @@
 
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -19,8 +20,9 @@ namespace onnx_cudnn {
 // of rounding, and no comparison, cast or argmax stands on the edge.
 class Growth {
  public:
-  //   lowest  what f32 may be lowered to: then it is moved by roundings of that
-  explicit Growth(uint64_t seed, DType lowest = DType::kF32);
+  //   lowest   what f32 may be lowered to: then it is moved by roundings of that
+  //   choices  what Below answers first, a byte each; it outlives this
+  explicit Growth(uint64_t seed, DType lowest = DType::kF32, std::string_view choices = {});
 
   int Below(int n);  // 0 … n − 1
   bool OneIn(int n) { return Below(n) == 0; }
@@ -60,6 +62,7 @@ class Growth {
   bool AreClose(const HostTensor& a, const HostTensor& b) const;
 
   std::mt19937_64 random_;
+  std::string_view choices_;
   const DType lowest_;
   Graph graph_;
   ShapeInference inference_{graph_};

@@ -69,9 +69,9 @@ std::vector<HostTensor> RandomCase::Outputs() const {
   return outputs;
 }
 
-RandomCase MakeRandomCase(uint64_t seed, DType lowest) {
+RandomCase MakeRandomCase(uint64_t seed, DType lowest, std::string_view choices) {
   static const std::vector<Maker> kMakers = AllMakers();
-  Growth growth(seed, lowest);
+  Growth growth(seed, lowest, choices);
   AddInputs(growth);
   const int nodes = 4 + growth.Below(17);
   for (int tries = 6 * nodes; tries > 0 && growth.graph().node_count() < nodes; --tries) {

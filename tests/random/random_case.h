@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -18,8 +19,10 @@ struct RandomCase {
   std::vector<HostTensor> Outputs() const;
 };
 
-// A well-conditioned case (growth.h) of 4 to 24 Nodes, the same for equal seeds and one compiler.
-RandomCase MakeRandomCase(uint64_t seed, DType lowest = DType::kF32);
+// A well-conditioned case (growth.h) of 4 to 24 Nodes, the same for equal arguments and one
+// compiler.
+//   choices  bytes that decide before random numbers do, those of a fuzzer
+RandomCase MakeRandomCase(uint64_t seed, DType lowest = DType::kF32, std::string_view choices = {});
 
 // A part of `failing` that fails too, of which no Node can be left out: what a Node that is left
 // out made becomes an input with the tensor it had.

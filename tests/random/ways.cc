@@ -39,11 +39,12 @@ absl::StatusOr<Answer> Rewritten(const RandomCase& c,
   return answer;
 }
 
-absl::StatusOr<Answer> Programmed(const RandomCase& c, const Target& target,
+// A Program of `graph`, whose inputs and outputs are the case's, on the CPU device.
+absl::StatusOr<Answer> Programmed(const RandomCase& c, const Graph& graph, const Target& target,
                                   Partitioner partitioner) {
   ASSIGN_OR_RETURN(
       const std::shared_ptr<const Program> program,
-      BuildProgram(c.graph, {}, target,
+      BuildProgram(graph, {}, target,
                    {.partitioner = partitioner, .streams = 2, .functions = &kOnnxFunctions}));
   const std::unique_ptr<Device> device = MakeCpuDevice({.interleave_seed = 1, .poison = true});
   ConstantStore constants(*device);
@@ -60,8 +61,17 @@ DType LowestOf(std::string_view pass) {
 }
 
 Way ByProgram(const std::string& target, const std::string& search, Partitioner partitioner) {
-  return {absl::StrCat(target, "-", search),
-          [=](const RandomCase& c) { return Programmed(c, TargetNamed(target), partitioner); }};
+  return {absl::StrCat(target, "-", search), [=](const RandomCase& c) {
+            return Programmed(c, c.graph, TargetNamed(target), partitioner);
+          }};
+}
+
+// As a Session does: rewritten, then partitioned for the GPU.
+absl::StatusOr<Answer> RewrittenAndProgrammed(const RandomCase& c) {
+  Graph graph = c.graph.Clone();
+  PassContext context{.target = &TargetNamed("h200"), .functions = &kOnnxFunctions};
+  RETURN_IF_ERROR(RunPasses(graph, MakePipeline(2), {}, context).status());
+  return Programmed(c, graph, TargetNamed("h200"), CostSearch);
 }
 
 }  // namespace
@@ -84,6 +94,7 @@ std::vector<Way> AllWays() {
     ways.push_back(ByProgram(target, "greedy", Greedy));
     ways.push_back(ByProgram(target, "cost", CostSearch));
   }
+  ways.push_back({"O2-h200-cost", RewrittenAndProgrammed});
   return ways;
 }
 

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "absl/log/check.h"
-#include "tests/fuzz/targets.h"
+#include "tests/fuzz/corpora.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/model_builder.h"
 
@@ -52,13 +52,6 @@ constexpr const char* kTexts[] = {
 };
 
 constexpr uintmax_t kMostVectorBytes = 4096;
-
-constexpr const char* kPins[] = {
-    "pin cudnn conv1 relu1\n",
-    "# a comment\npin * conv2 add2   # another\nforbid gemm fc\n\nforbid * conv1 relu1\r\n",
-    "pin cudnn \"a name\" \"with \\\"quotes\\\"\" \"back\\\\slash\" \"#\"\n",
-    "forbid\tkernel\tx",
-};
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -108,7 +101,5 @@ std::vector<std::string> VectorCorpus(const std::string& folder) {
   for (const std::filesystem::path& path : paths) models.push_back(ReadFile(path));
   return models;
 }
-
-std::vector<std::string> PinCorpus() { return {std::begin(kPins), std::end(kPins)}; }
 
 }  // namespace onnx_cudnn

@@ -1,0 +1,21 @@
+// Small valid inputs that reach far, for each fuzzer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace onnx_cudnn {
+
+std::vector<std::string> ModelCorpus();  // models of all kinds
+std::vector<std::string> ExternalDataCorpus();
+std::vector<std::string> PinCorpus();
+std::vector<std::string> PlanCacheCorpus();
+std::vector<std::string> ArrayCorpus();
+std::vector<std::string> ImageCorpus();
+std::vector<std::string> GraphCorpus();
+
+// The models of at most 4 KiB among ONNX's test vectors in `folder`, sorted by path; none where
+// there is no such folder.
+std::vector<std::string> VectorCorpus(const std::string& folder);
+
+}  // namespace onnx_cudnn
