@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
@@ -44,6 +45,7 @@ bool SameSources(absl::Span<const HostTensor> a, absl::Span<const HostTensor> b)
 
 struct ConstantStore::Entry {
   const std::vector<HostTensor> sources;  // keeps the addresses in identity keys taken
+  int keys = 0;                           // in the table; its mutex guards this too
   absl::Mutex mutex = {};
   bool made ABSL_GUARDED_BY(mutex) = false;
   std::shared_ptr<const std::byte> form ABSL_GUARDED_BY(mutex) =
@@ -56,9 +58,29 @@ ConstantStore::~ConstantStore() = default;
 ConstantStore::EntryPointer ConstantStore::FindOrAdd(const std::string& key,
                                                      const ConstantUse& use) {
   absl::MutexLock lock(mutex_);
-  EntryPointer& entry = entries_[key];
-  if (entry == nullptr) entry = std::make_shared<Entry>(use.sources);
+  if (auto it = entries_.find(key); it != entries_.end()) return it->second;
+  EntryPointer entry = std::make_shared<Entry>(use.sources);
+  Insert(key, entry);
   return entry;
+}
+
+void ConstantStore::Insert(const std::string& key, const EntryPointer& entry) {
+  if (!entries_.try_emplace(key, entry).second) return;
+  ++entry->keys;
+  if (entries_.size() < free_at_) return;
+  FreeUnused();
+  free_at_ = std::max<size_t>(2 * entries_.size(), 64);
+}
+
+// Forms share the ownership of their Entry. Under the table's mutex nobody can begin to hold one.
+void ConstantStore::FreeUnused() {
+  absl::flat_hash_set<const Entry*> unused;
+  for (const auto& [key, entry] : entries_) {
+    if (entry.use_count() > entry->keys || !unused.insert(entry.get()).second) continue;
+    absl::MutexLock lock(entry->mutex);
+    bytes_ -= entry->bytes;
+  }
+  std::erase_if(entries_, [&](const auto& item) { return unused.contains(item.second.get()); });
 }
 
 ConstantStore::EntryPointer ConstantStore::EntryOf(const ConstantUse& use, Space space) {
@@ -82,20 +104,23 @@ ConstantStore::EntryPointer ConstantStore::EntryOf(const ConstantUse& use, Space
   const bool same_bytes =
       std::equal(use.sources.begin(), use.sources.end(), entry->sources.begin(),
                  [](const HostTensor& a, const HostTensor& b) { return a.raw() == b.raw(); });
-  if (same_bytes) entries_[identity] = entry;
+  if (same_bytes) Insert(identity, entry);
   return entry;
 }
 
 absl::Status ConstantStore::Make(Entry& entry, const ConstantUse& use, Space space) {
-  absl::MutexLock lock(entry.mutex);
-  if (entry.made) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const HostTensor tensor, use.derived->make(use.sources));
-  ASSIGN_OR_RETURN(entry.form, device_.Upload(tensor, space));
-  entry.made = true;
-  entry.bytes = tensor.bytes();
-  absl::MutexLock count(mutex_);
+  int64_t bytes = 0;
+  {
+    absl::MutexLock lock(entry.mutex);
+    if (entry.made) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const HostTensor tensor, use.derived->make(use.sources));
+    ASSIGN_OR_RETURN(entry.form, device_.Upload(tensor, space));
+    entry.made = true;
+    entry.bytes = bytes = tensor.bytes();
+  }
+  absl::MutexLock lock(mutex_);
   ++made_;
-  bytes_ += tensor.bytes();
+  bytes_ += bytes;
   return absl::OkStatus();
 }
 
@@ -104,7 +129,7 @@ absl::StatusOr<std::shared_ptr<const std::byte>> ConstantStore::Get(const Consta
   const EntryPointer entry = EntryOf(use, space);
   RETURN_IF_ERROR(Make(*entry, use, space));
   absl::MutexLock lock(entry->mutex);
-  return entry->form;
+  return std::shared_ptr<const std::byte>(entry, entry->form.get());
 }
 
 int64_t ConstantStore::BytesOf(const ConstantUse& use, Space space) {

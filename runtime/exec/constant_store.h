@@ -13,7 +13,9 @@
 namespace onnx_cudnn {
 
 // A Session's weights on its Device. Each derived form is made once, by content and recipe:
-// Programs of other shapes and Partitions of equal signature share it. Thread-safe.
+// Programs of other shapes and Partitions of equal signature share it. Forms that nobody holds any
+// more are freed from time to time: dropped Programs leave no more behind than there was.
+// Thread-safe.
 class ConstantStore {
  public:
   explicit ConstantStore(Device& device) : device_(device) {}
@@ -26,19 +28,23 @@ class ConstantStore {
   // Of the form of `use`, as Get gave it; 0 before.
   int64_t BytesOf(const ConstantUse& use, Space space);
   int made() const;       // distinct forms so far
-  int64_t bytes() const;  // of these forms
+  int64_t bytes() const;  // of these forms, less what was freed
 
  private:
   struct Entry;
   using EntryPointer = std::shared_ptr<Entry>;
   EntryPointer FindOrAdd(const std::string& key, const ConstantUse& use);
   EntryPointer EntryOf(const ConstantUse& use, Space space);
+  void Insert(const std::string& key, const EntryPointer& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FreeUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Make(Entry& entry, const ConstantUse& use, Space space);
 
   Device& device_;
   mutable absl::Mutex mutex_;
   std::map<std::string, EntryPointer> entries_
-      ABSL_GUARDED_BY(mutex_);  // by identity and by content
+      ABSL_GUARDED_BY(mutex_);                   // by identity and by content
+  size_t free_at_ ABSL_GUARDED_BY(mutex_) = 64;  // keys
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -77,6 +77,23 @@ TEST(ConstantStoreTest, MakesEqualContentOnce) {
   EXPECT_EQ(device.uploads, 2);
 }
 
+TEST(ConstantStoreTest, FreesWhatNobodyHolds) {
+  const auto cpu = MakeCpuDevice();
+  CopyingDevice copying;
+  for (Device* device : {cpu.get(), static_cast<Device*>(&copying)}) {
+    ConstantStore store(*device);
+    const Derived unchanged = Unchanged(0, {3});
+    const HostTensor held = Ints(0);
+    const auto form = *store.Get({{held}, &unchanged}, Space::kDevice);
+    for (int i = 1; i < 2000; ++i) {
+      ASSERT_TRUE(store.Get({{Ints(i)}, &unchanged}, Space::kDevice).ok());
+    }
+    EXPECT_EQ(store.made(), 2000) << device->name();
+    EXPECT_LE(store.bytes(), 64 * 24) << device->name();
+    EXPECT_EQ(*store.Get({{held}, &unchanged}, Space::kDevice), form) << device->name();
+  }
+}
+
 TEST(ConstantStoreTest, KeepsFormsApart) {
   CopyingDevice device;
   ConstantStore store(device);
