@@ -41,17 +41,6 @@ bool IsNumber(const Node& node, const Term& term) {
   return value.is_constant() && value.elements() == 1;
 }
 
-bool HasMode(Primitive primitive) {
-  static constexpr Primitive kWithout[] = {
-      Primitive::kNot,       Primitive::kSign,     Primitive::kRound,    Primitive::kExpm1,
-      Primitive::kLog1p,     Primitive::kAsin,     Primitive::kAcos,     Primitive::kAtan,
-      Primitive::kSinh,      Primitive::kCosh,     Primitive::kAsinh,    Primitive::kAcosh,
-      Primitive::kAtanh,     Primitive::kFloorMod, Primitive::kTruncMod, Primitive::kXor,
-      Primitive::kBitAnd,    Primitive::kBitOr,    Primitive::kBitXor,   Primitive::kShiftLeft,
-      Primitive::kShiftRight};
-  return std::find(std::begin(kWithout), std::end(kWithout), primitive) == std::end(kWithout);
-}
-
 // cuDNN's ReLU keeps NaN, its maximum and minimum do not.
 bool IsBound(const Node& node, const Expression& bound, const Term& term) {
   return std::any_of(term.args.begin(), term.args.begin() + 2,
@@ -59,11 +48,13 @@ bool IsBound(const Node& node, const Expression& bound, const Term& term) {
 }
 
 const Rule* WhyNoModes(const Node& node) {
-  const Expression bound = BindPointwise(*FindPointwise(node.op()), node);
+  const Expression bound = BindPointwise(node);
   for (const Term& term : bound.terms()) {
-    const bool selects = term.primitive == Primitive::kMax || term.primitive == Primitive::kMin;
-    if (selects && !IsBound(node, bound, term)) return &kLosesNan;
-    if (!HasMode(term.primitive)) return &kPrimitive;
+    if (term.primitive == Primitive::kMax || term.primitive == Primitive::kMin) {
+      if (!IsBound(node, bound, term)) return &kLosesNan;
+    } else if (ArityOf(term.primitive) > 0 && !TraitsOf(term.primitive).has_cudnn_mode) {
+      return &kPrimitive;
+    }
   }
   return nullptr;
 }
@@ -164,8 +155,8 @@ bool MapsZeroToZero(const Node& node, const FusedTensor& tensor) {
     }
   }
   HostTensor out = HostTensor::Allocate(DType::kF32, dims);
-  EvaluatePointwise(BindPointwise(*FindPointwise(node.op()), node), in,
-                    {out.dtype(), out.dims(), out.mutable_raw()}, ThreadPool::Default());
+  EvaluatePointwise(BindPointwise(node), in, {out.dtype(), out.dims(), out.mutable_raw()},
+                    ThreadPool::Default());
   const absl::Span<const float> numbers = out.data<float>();
   return std::all_of(numbers.begin(), numbers.end(), [](float x) { return x == 0; });
 }

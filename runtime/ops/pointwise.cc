@@ -10,12 +10,6 @@
 
 namespace onnx_cudnn {
 
-int ArityOf(Primitive primitive) {
-  if (primitive < Primitive::kAbs) return 0;
-  if (primitive < Primitive::kAdd) return 1;
-  return primitive < Primitive::kSelect ? 2 : 3;
-}
-
 Expression::Expression(double constant)
     : terms_({{.primitive = Primitive::kConstant, .value = constant}}) {}
 
@@ -120,7 +114,7 @@ class Binder {
 Support CheckPointwise(const Node& node) {
   std::vector<const Value*> values(node.inputs().begin(), node.inputs().end());
   values.push_back(&node.output(0));
-  const Expression bound = BindPointwise(*FindPointwise(node.op()), node);
+  const Expression bound = BindPointwise(node);
   for (const Term& term : bound.terms()) {
     if (term.primitive != Primitive::kInput || node.has_input(term.input)) continue;
     return Support::No(absl::StrCat("input ", term.input, " is absent"));
@@ -144,8 +138,7 @@ absl::Status CheckBroadcast(const TensorRef& in, const MutableTensorRef& out) {
 }
 
 absl::Status ReferencePointwise(const ReferenceArgs& args) {
-  const PointwiseRow& row = *FindPointwise(args.node.op());
-  const Expression bound = BindPointwise(row, args.node);
+  const Expression bound = BindPointwise(args.node);
   for (const Term& term : bound.terms()) {
     if (term.primitive == Primitive::kInput)
       RETURN_IF_ERROR(CheckBroadcast(args.in[term.input], args.out[0]));
@@ -155,29 +148,18 @@ absl::Status ReferencePointwise(const ReferenceArgs& args) {
 }
 
 // Whether elements go through a function of the math library, or a branch, one after the other.
-bool IsScalar(Primitive primitive, bool is_f64) {
-  switch (primitive) {
-    case Primitive::kPow:
-    case Primitive::kFloorMod:
-    case Primitive::kTruncMod:
-      return true;
-    case Primitive::kExp:
-    case Primitive::kErf:
-    case Primitive::kSigmoid:
-    case Primitive::kTanh:
-      return is_f64;
-    default:
-      return primitive > Primitive::kExp && primitive < Primitive::kErf;
-  }
+bool IsScalar(PrimitiveCost cost, bool is_f64) {
+  if (cost == PrimitiveCost::kVectorized) return is_f64;
+  return cost == PrimitiveCost::kFunction || cost == PrimitiveCost::kBranch;
 }
 
 Cost CostOfPointwise(const Node& node) {
-  const Expression bound = BindPointwise(*FindPointwise(node.op()), node);
+  const Expression bound = BindPointwise(node);
   const bool is_f64 = node.has_input(0) && node.input(0).dtype() == DType::kF64;
   int64_t operations = 0, steps = 0;
   for (const Term& term : bound.terms()) {
     operations += ArityOf(term.primitive) > 0;
-    steps += IsScalar(term.primitive, is_f64);
+    steps += IsScalar(TraitsOf(term.primitive).cost, is_f64);
   }
   const int64_t elements = node.output(0).elements();
   return {.us = ScalarUs(steps * elements), .flops = operations * elements, .bytes = IoBytes(node)};
@@ -189,6 +171,18 @@ Expression BindPointwise(const PointwiseRow& row, const Node& node) {
   const std::vector<Term>& terms = row.expression.terms();
   if (std::all_of(terms.begin(), terms.end(), IsSameForAllNodes)) return row.expression;
   return Binder(terms, node).Bind(static_cast<int>(terms.size()) - 1);
+}
+
+Expression BindPointwise(const Node& node) {
+  return BindPointwise(*FindPointwise(node.op()), node);
+}
+
+DType ComputeTypeOf(const Expression& bound, const Node& node) {
+  std::vector<DType> inputs;
+  for (const Value* v : node.inputs()) {
+    inputs.push_back(v == nullptr ? DType::kUndefined : v->dtype());
+  }
+  return ComputeTypeOf(bound, inputs);
 }
 
 DType ComputeTypeOf(const Expression& bound, absl::Span<const DType> inputs) {
@@ -219,6 +213,7 @@ OpDef PointwiseOp(std::string_view op) {
       .reference = ReferencePointwise,
       .cost = CostOfPointwise,
       .in_place = true,
+      .traits = row->traits,
   };
 }
 

@@ -1,5 +1,5 @@
-// Element-wise ops as data: an expression per op, read by the reference on the host and by what
-// generates GPU code.
+// Element-wise ops as data: an expression per op, which the reference evaluates on the host, the
+// cuDNN Engine lowers to pointwise operations, and our kernels run as a program.
 #pragma once
 
 #include <array>
@@ -7,73 +7,9 @@
 #include <vector>
 
 #include "runtime/ops/op_def.h"
+#include "runtime/ops/primitives.h"
 
 namespace onnx_cudnn {
-
-// What a Term computes. Truth is 1, falsehood 0; Max and Min propagate NaN; comparisons with NaN
-// are false. Integers wrap, and an integer divided by zero is 0.
-enum class Primitive : uint8_t {
-  // leaves that stay: an operand of the Node, a number
-  kInput,
-  kConstant,
-  // leaves that BindPointwise replaces
-  kAttribute,    // a number attribute; `value` when it is absent
-  kAttributeIs,  // whether the string attribute is `text`
-  kHasInput,     // whether the operand is there
-  kInputCount,   // how many operands there are
-  kFoldInputs,   // all operands joined by the binary primitive `fold`, from the first to the last
-  // one argument
-  kAbs,
-  kNeg,
-  kNot,
-  kSign,
-  kCeil,
-  kFloor,
-  kRound,  // halves to even
-  kSqrt,
-  kExp,
-  kExpm1,
-  kLog,
-  kLog1p,
-  kSin,
-  kCos,
-  kTan,
-  kAsin,
-  kAcos,
-  kAtan,
-  kSinh,
-  kCosh,
-  kTanh,
-  kAsinh,
-  kAcosh,
-  kAtanh,
-  kErf,
-  kSigmoid,
-  // two arguments
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kPow,
-  kFloorMod,  // the sign of the divisor
-  kTruncMod,  // the sign of the dividend
-  kMax,
-  kMin,
-  kEqual,
-  kLess,
-  kLessOrEqual,
-  kAnd,
-  kOr,
-  kXor,
-  kBitAnd,
-  kBitOr,
-  kBitXor,
-  kShiftLeft,   // by less than 0 or more than 63 bits: all are shifted out
-  kShiftRight,  // likewise; a signed number keeps its sign
-  // three arguments: args[0] ? args[1] : args[2]
-  kSelect,
-};
-int ArityOf(Primitive primitive);  // 0 for leaves
 
 struct Term {
   Primitive primitive = Primitive::kConstant;
@@ -106,6 +42,7 @@ struct PointwiseRow {
   int since;
   DTypeSet types;  // of input 0
   Expression expression;
+  OpTraits traits = {};
 };
 
 // The row of an element-wise op, nullptr when it is none.
@@ -115,11 +52,13 @@ const PointwiseRow* FindPointwise(std::string_view op);
 // written out, conditions that are known are decided and Terms that nothing needs are gone. What is
 // left reads kInput and kConstant only.
 Expression BindPointwise(const PointwiseRow& row, const Node& node);
+Expression BindPointwise(const Node& node);  // by the row of its op, which must have one
 
 // The type in which `bound` is computed: f32 for 16-bit floats, f32 and bool, f64 where an f64 or a
 // wide integer meets floats (a float attribute is one), else i64 or u64. The result is rounded to
 // the output's dtype once.
 DType ComputeTypeOf(const Expression& bound, absl::Span<const DType> inputs);
+DType ComputeTypeOf(const Expression& bound, const Node& node);
 
 // Evaluates a bound expression. Inputs broadcast to the dims of `out` by numpy's rule; `out` may
 // lie in the bytes of an input of its dtype and dims.

@@ -208,8 +208,8 @@ class Evaluator {
 int64_t GrainOf(const Expression& bound) {
   int64_t weight = 1;
   for (const Term& term : bound.terms()) {
-    const bool costly = term.primitive >= Primitive::kExp && term.primitive <= Primitive::kSigmoid;
-    weight += costly || term.primitive == Primitive::kPow ? kCostlyTermWeight : 1;
+    const bool is_costly = TraitsOf(term.primitive).cost >= PrimitiveCost::kVectorized;
+    weight += is_costly ? kCostlyTermWeight : 1;
   }
   return std::max(kBlock, kGrain * 2 / weight / kBlock * kBlock);
 }

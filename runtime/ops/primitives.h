@@ -2,6 +2,7 @@
 // Plain C++: .cu files include it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string_view>

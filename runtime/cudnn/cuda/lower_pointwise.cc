@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,20 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The mode that computes what `primitive` does; nothing where cuDNN has none.
+std::optional<PointwiseMode> ModeOf(Primitive primitive) {
+  using enum PointwiseMode;
+  constexpr std::nullopt_t kNone = std::nullopt;
+  switch (primitive) {
+#define PRIMITIVE(name, arity, types, cost, executors, expression, cudnn_mode) \
+  case Primitive::k##name:                                                     \
+    return cudnn_mode;
+#include "runtime/ops/primitives.inc"
+    default:
+      return kNone;
+  }
+}
 
 // What computes f(a, b) when only b may come first.
 struct Swapped {
@@ -81,7 +97,7 @@ class Lowering {
       : node_(node),
         view_(view),
         builder_(builder),
-        bound_(BindPointwise(*FindPointwise(node.op()), node)),
+        bound_(BindPointwise(node)),
         tensors_(bound_.terms().size(), -1) {}
 
   absl::Status Run() {
@@ -292,63 +308,6 @@ class Lowering {
 };
 
 }  // namespace
-
-std::optional<PointwiseMode> ModeOf(Primitive primitive) {
-  switch (primitive) {
-    case Primitive::kAbs:
-      return PointwiseMode::kAbs;
-    case Primitive::kNeg:
-      return PointwiseMode::kNeg;
-    case Primitive::kNot:
-      return PointwiseMode::kNot;
-    case Primitive::kCeil:
-      return PointwiseMode::kCeil;
-    case Primitive::kFloor:
-      return PointwiseMode::kFloor;
-    case Primitive::kSqrt:
-      return PointwiseMode::kSqrt;
-    case Primitive::kExp:
-      return PointwiseMode::kExp;
-    case Primitive::kLog:
-      return PointwiseMode::kLog;
-    case Primitive::kSin:
-      return PointwiseMode::kSin;
-    case Primitive::kCos:
-      return PointwiseMode::kCos;
-    case Primitive::kTan:
-      return PointwiseMode::kTan;
-    case Primitive::kTanh:
-      return PointwiseMode::kTanh;
-    case Primitive::kErf:
-      return PointwiseMode::kErf;
-    case Primitive::kSigmoid:
-      return PointwiseMode::kSigmoid;
-    case Primitive::kAdd:
-      return PointwiseMode::kAdd;
-    case Primitive::kSub:
-      return PointwiseMode::kSub;
-    case Primitive::kMul:
-      return PointwiseMode::kMul;
-    case Primitive::kDiv:
-      return PointwiseMode::kDiv;
-    case Primitive::kPow:
-      return PointwiseMode::kPow;
-    case Primitive::kEqual:
-      return PointwiseMode::kEqual;
-    case Primitive::kLess:
-      return PointwiseMode::kLess;
-    case Primitive::kLessOrEqual:
-      return PointwiseMode::kLessOrEqual;
-    case Primitive::kAnd:
-      return PointwiseMode::kAnd;
-    case Primitive::kOr:
-      return PointwiseMode::kOr;
-    case Primitive::kSelect:
-      return PointwiseMode::kSelect;
-    default:
-      return std::nullopt;
-  }
-}
 
 absl::Status LowerPointwise(const Node& node, const CudnnTensorView& view, GraphBuilder& builder) {
   return Lowering(node, view, builder).Run();

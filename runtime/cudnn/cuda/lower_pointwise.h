@@ -2,15 +2,10 @@
 // runtime/ops/pointwise.h.
 #pragma once
 
-#include <optional>
-
 #include "runtime/cudnn/cuda/graph_builder.h"
 #include "runtime/ops/pointwise.h"
 
 namespace onnx_cudnn {
-
-// The mode that computes what `primitive` does; nothing where cuDNN has none.
-std::optional<PointwiseMode> ModeOf(Primitive primitive);
 
 // Adds the operations of `node`, whose operands `view` sees. An operand that broadcasts never comes
 // first, nor one from memory before one that the graph computes: cuDNN does not take that.

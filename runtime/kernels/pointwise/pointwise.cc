@@ -24,11 +24,11 @@ GrowthOptions PointwiseGrowth(const Unit&) {
 
 }  // namespace
 
-// DAGs of up to 16 element-wise ops of the pointwise table, casts among them, of every dtype that
-// the table takes (8-bit floats and what is smaller are for the host); all Nodes write one shape,
-// to which other operands broadcast; any number of outputs. Operands of the result's rank lie in
-// one layout, others row-major. The code is generated from the table's expressions; 16-byte
-// accesses, one pass over every operand.
+// DAGs of up to 16 element-wise ops of pointwise_rows.cc, casts among them, on types of whole bytes
+// without the 8-bit floats. All Nodes write one shape, to which operands broadcast; any number of
+// outputs. Operands of the result's rank lie in one layout, others row-major. An interpreter runs
+// the ops' expressions in one pass with 16-byte accesses; Nodes of frequent forms run without a
+// program (runtime/kernels/cuda/pointwise/pointwise_simple.h, pointwise_chain.h).
 Kernel PointwiseKernel() {
   return {.name = "pointwise",
           .ops = PointwiseOps(),

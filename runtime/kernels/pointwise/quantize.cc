@@ -12,9 +12,9 @@ Support TakesScale(const Unit& core) {
 
 }  // namespace
 
-// QuantizeLinear and DequantizeLinear between types of whole bytes, one scale for all, for each
-// index of an axis or for blocks of it, in any layout. Bound by bytes: 16 of the wider side at
-// once.
+// QuantizeLinear and DequantizeLinear between types of whole bytes, with one scale per tensor, per
+// index of an axis or per block of it, in any layout. Bound by bandwidth: accesses of 16 bytes on
+// the wider side.
 Kernel QuantizeKernel() {
   return {.name = "quantize",
           .ops = {"DequantizeLinear", "QuantizeLinear"},

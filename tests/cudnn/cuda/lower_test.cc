@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/cudnn/cuda/lower_pointwise.h"
 #include "runtime/cudnn/cudnn_rules.h"
 #include "tests/cudnn/cuda/without_gpu.h"
 #include "tests/support/proposed.h"
@@ -66,22 +65,6 @@ class LowerTest : public ::testing::Test {
   const Target& target_ = rules_.target;
   Graph graph_;
 };
-
-TEST(ModeOfTest, EveryPrimitiveHasAModeOrIsNamedHere) {
-  constexpr Primitive kWithout[] = {
-      Primitive::kSign,     Primitive::kRound,    Primitive::kExpm1,     Primitive::kLog1p,
-      Primitive::kAsin,     Primitive::kAcos,     Primitive::kAtan,      Primitive::kSinh,
-      Primitive::kCosh,     Primitive::kAsinh,    Primitive::kAcosh,     Primitive::kAtanh,
-      Primitive::kFloorMod, Primitive::kTruncMod, Primitive::kXor,       Primitive::kBitAnd,
-      Primitive::kBitOr,    Primitive::kBitXor,   Primitive::kShiftLeft, Primitive::kShiftRight,
-      Primitive::kMax,      Primitive::kMin};  // which lose NaN
-  for (int i = static_cast<int>(Primitive::kAbs); i <= static_cast<int>(Primitive::kSelect); ++i) {
-    const auto primitive = static_cast<Primitive>(i);
-    const bool is_without =
-        std::find(std::begin(kWithout), std::end(kWithout), primitive) != std::end(kWithout);
-    EXPECT_EQ(ModeOf(primitive).has_value(), !is_without) << "primitive " << i;
-  }
-}
 
 TEST_F(LowerTest, EveryElementWiseOpThatTheRulesTakeLowers) {
   int lowered = 0;

@@ -104,6 +104,13 @@ TEST_F(DepthwiseCodeTest, NodesBehindIt) {
   }
 }
 
+TEST_F(DepthwiseCodeTest, RemaindersHaveTheSignOfTheDivisor) {  // of zeros the reciprocal shows it
+  Value& y = Depthwise(DType::kF32, {1, 8, 4, 7}, {.kernel = 3});
+  Value& unit = graph_.AddConstant(TensorOf(DType::kF32, {}, {0x1p-8}));  // of all sums
+  Append(graph_, "Reciprocal", {&Append(graph_, "Mod", {&y, &unit})});
+  ExpectExact("{Conv Mod Reciprocal} last > last");
+}
+
 TEST_F(DepthwiseCodeTest, TwoOutputs) {  // the wider one is not rounded to f16 before
   constexpr double kHalf = 1e-3;
   for (const int64_t channels : {16, 13}) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/cuda/common/kernel_engine.h"
+#include "runtime/ops/primitives.h"
 #include "tests/emulator/run_code.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/ops/run_op.h"
@@ -154,10 +155,15 @@ TEST_F(FusedPointwiseTest, ChainsInF32AndInPairs) {
     Value& hard = Do("HardSigmoid", {&Do("Add", {&x, &z})}, {{"alpha", 0.3F}, {"beta", 0.7F}});
     graph_.AddOutput("y", Do("Mul", {&Do("LeakyRelu", {&hard}, {{"alpha", 0.1F}}), &z}));
     ExpectRuns(4, tolerance);
-    for (const char* op : {"Sigmoid", "Tanh", "Exp", "Erf", "Abs", "Neg", "LeakyRelu"}) {
+    std::vector<std::string> activations = {"LeakyRelu"};
+    for (const PrimitiveTraits& p : kPrimitives) {
+      const bool is_activation = p.arity == 1 && p.executors == PrimitiveExecutors::kEverywhere;
+      if (is_activation) activations.emplace_back(p.name);  // which is an op's, too
+    }
+    for (const std::string& op : activations) {
       Clear();
       Value &u = Input(dtype, {2, 8, 33, 40}), &v = Input(dtype, {2, 8, 33, 40});
-      Value& t = Do(op, {&Do("Sub", {&u, &v})});
+      Value& t = Do(op, {&Do("Mul", {&u, &v})});
       graph_.AddOutput("y", Do("Div", {&t, &Number(dtype, 3)}));
       ExpectRuns(3, tolerance);
     }

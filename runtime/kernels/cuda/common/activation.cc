@@ -7,6 +7,7 @@
 
 #include "runtime/graph/graph.h"
 #include "runtime/ops/elements.h"
+#include "runtime/ops/pointwise.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -14,26 +15,23 @@ namespace {
 using Kind = Activation::Kind;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-Kind KindByName(const Node& node) {
+Kind KindOf(const Node& node) {
   static const auto& kinds = *new std::map<std::string_view, Kind>{
-      {"Abs", Kind::kAbs},
       {"Clip", Kind::kClip},
-      {"Erf", Kind::kErf},
-      {"Exp", Kind::kExp},
       {"Gelu", Kind::kGelu},
       {"HardSigmoid", Kind::kHardSigmoid},
       {"HardSwish", Kind::kHardSwish},
       {"LeakyRelu", Kind::kLeaky},
-      {"Log", Kind::kLog},
-      {"Neg", Kind::kNeg},
       {"Relu", Kind::kRelu},
-      {"Sigmoid", Kind::kSigmoid},
-      {"Sqrt", Kind::kSqrt},
       {"Swish", Kind::kSilu},
-      {"Tanh", Kind::kTanh},
   };
-  const auto it = kinds.find(node.op());
-  return it == kinds.end() ? Kind::kNone : it->second;
+  if (const auto it = kinds.find(node.op()); it != kinds.end()) return it->second;
+  // A primitive of input 0?
+  const PointwiseRow* row = FindPointwise(node.op());
+  if (row == nullptr || row->expression.terms().size() != 2) return Kind::kNone;
+  const Primitive primitive = row->expression.terms()[1].primitive;
+  const bool is_activation = ArityOf(primitive) == 1 && IsComputedEverywhere(primitive);
+  return is_activation ? CodeOf<Kind>(primitive) : Kind::kNone;
 }
 
 // An input that is absent is `otherwise`.
@@ -53,7 +51,7 @@ std::optional<float> ConstantNumber(const Value& value) {
 
 Activation ActivationOf(const Node& node) {
   const Attrs& attrs = node.attrs();
-  const Kind kind = KindByName(node);
+  const Kind kind = KindOf(node);
   switch (kind) {
     case Kind::kClip: {
       const std::optional<float> low = ConstantNumber(node, 1, -kInfinity);

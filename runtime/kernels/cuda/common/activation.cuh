@@ -1,10 +1,9 @@
-// Computes activations (activation.h) of several numbers of a thread: which one is asked once for
-// all of them.
+// Computes activations (activation.h); the kind is decoded once for all numbers of a thread.
 #pragma once
 
 #include "runtime/kernels/cuda/common/activation.h"
 #include "runtime/kernels/cuda/common/rounded.cuh"
-#include "runtime/kernels/cuda/pointwise/pointwise_codes.cuh"
+#include "runtime/kernels/cuda/pointwise/primitives.cuh"
 
 namespace onnx_cudnn {
 
@@ -18,6 +17,7 @@ __device__ __forceinline__ void Map(float (&x)[n], F f) {
 template <typename Y, int n>
 __device__ __forceinline__ void Activate(const Activation& f, float (&x)[n]) {
   using A = Activation::Kind;
+  using primitives::Maximum, primitives::Minimum, primitives::Sigmoid;
   constexpr float kSqrtHalf = 0.70710678118654752440F, kSqrtTwoOverPi = 0.79788456080286535588F;
   const float first = f.first, second = f.second;
   switch (f.kind) {
@@ -36,32 +36,22 @@ __device__ __forceinline__ void Activate(const Activation& f, float (&x)[n]) {
         constexpr float kSixth = 1.0F / 6.0F;
         return v * Maximum(Minimum(v * kSixth + 0.5F, 1.0F), 0.0F);
       });
-    case A::kSigmoid:
-      return Map(x, [](float v) { return SigmoidOf(v); });
     case A::kSilu:
-      return Map(x, [](float v) { return v * SigmoidOf(v); });
+      return Map(x, [](float v) { return v * Sigmoid(v); });
     case A::kGate:
-      return Map(x, [](float v) { return v * Rounded<Y>(SigmoidOf(v)); });
-    case A::kTanh:
-      return Map(x, [](float v) { return tanhf(v); });
+      return Map(x, [](float v) { return v * Rounded<Y>(Sigmoid(v)); });
     case A::kGelu:
       return Map(x, [](float v) { return 0.5F * v * (1.0F + erff(v * kSqrtHalf)); });
     case A::kGeluTanh:
       return Map(x, [](float v) {
         return 0.5F * v * (1.0F + tanhf(kSqrtTwoOverPi * (v + 0.044715F * v * v * v)));
       });
-    case A::kErf:
-      return Map(x, [](float v) { return erff(v); });
-    case A::kExp:
-      return Map(x, [](float v) { return expf(v); });
-    case A::kLog:
-      return Map(x, [](float v) { return logf(v); });
-    case A::kSqrt:
-      return Map(x, [](float v) { return sqrtf(v); });
-    case A::kNeg:
-      return Map(x, [](float v) { return -v; });
-    case A::kAbs:
-      return Map(x, [](float v) { return fabsf(v); });
+#define PRIMITIVE(name, arity, ...)                                       \
+  case A::k##name:                                                        \
+    if constexpr (arity == 1 && IsComputedEverywhere(Primitive::k##name)) \
+      return Map(x, primitives::Function<Primitive::k##name, float>());   \
+    return;
+#include "runtime/ops/primitives.inc"
   }
 }
 

@@ -1,9 +1,10 @@
-// Activations y = f(x) that kernels compute without a program of primitives. Host (activation.cc)
-// and device (activation.cuh) share this.
+// Activations y = f(x) that kernels compute (activation.cuh) without a program of primitives.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+
+#include "runtime/ops/primitives.h"
 
 namespace onnx_cudnn {
 
@@ -18,18 +19,13 @@ struct Activation {
     kClip,         // min(max(x, first), second)
     kHardSigmoid,  // max(min(first · x + second, 1), 0)
     kHardSwish,
-    kSigmoid,
     kSilu,
-    kGate,  // x · sigmoid(x), the sigmoid a Node of its own
-    kTanh,
+    kGate,  // x · sigmoid(x) with the sigmoid rounded: it is a Node of its own
     kGelu,
     kGeluTanh,
-    kErf,
-    kExp,
-    kLog,
-    kSqrt,
-    kNeg,
-    kAbs,
+// The primitives: those of one argument that are computed everywhere are activations.
+#define PRIMITIVE(name, ...) k##name,
+#include "runtime/ops/primitives.inc"
   };
   Kind kind = Kind::kNone;
   float first = 0, second = 0;

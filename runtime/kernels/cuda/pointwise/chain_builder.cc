@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
@@ -11,56 +10,6 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr DTypeSet kHeldTypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kBool};
-
-std::optional<ChainCode> CodeOf(Primitive primitive) {
-  switch (primitive) {
-#define SAME(name)      \
-  case Primitive::name: \
-    return ChainCode::name;
-    SAME(kAbs)
-    SAME(kNeg)
-    SAME(kNot)
-    SAME(kSign)
-    SAME(kCeil)
-    SAME(kFloor)
-    SAME(kRound)
-    SAME(kSqrt)
-    SAME(kExp)
-    SAME(kExpm1)
-    SAME(kLog)
-    SAME(kLog1p)
-    SAME(kAsin)
-    SAME(kAcos)
-    SAME(kAtan)
-    SAME(kSinh)
-    SAME(kCosh)
-    SAME(kTanh)
-    SAME(kAsinh)
-    SAME(kAcosh)
-    SAME(kAtanh)
-    SAME(kErf)
-    SAME(kSigmoid)
-    SAME(kAdd)
-    SAME(kSub)
-    SAME(kMul)
-    SAME(kDiv)
-    SAME(kPow)
-    SAME(kFloorMod)
-    SAME(kTruncMod)
-    SAME(kMax)
-    SAME(kMin)
-    SAME(kEqual)
-    SAME(kLess)
-    SAME(kLessOrEqual)
-    SAME(kAnd)
-    SAME(kOr)
-    SAME(kXor)
-    SAME(kSelect)
-#undef SAME
-    default:
-      return std::nullopt;
-  }
-}
 
 absl::Status TooMany(std::string_view what, int most) {
   return absl::UnimplementedError(
@@ -72,7 +21,7 @@ bool IsOutput(const Unit& unit, const Value& value) {
   return std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
 }
 
-// Whether four lanes from any multiple of four on are one aligned access.
+// Whether any four lanes from a multiple of four on are one aligned access.
 bool IsAligned(const ChainTensor& t, bool along_columns) {
   const int64_t lane = along_columns ? t.column : t.channel;
   const int64_t other = along_columns ? t.channel : t.column;
@@ -94,7 +43,7 @@ ChainTensor TensorOf(const KernelOperand& operand, absl::Span<const int64_t> dim
 
 }  // namespace
 
-// Steps over as many values as there are, then registers for those that are alive.
+// Collects steps over values, then allocates registers to them.
 class ChainBuilder::Assembly {
  public:
   struct Item {
@@ -151,17 +100,13 @@ absl::Status ChainBuilder::CheckNode(const Node& node) const {
   if (!kHeldTypes.Has(to)) {
     return absl::UnimplementedError(absl::StrCat(node.op(), " to ", NameOf(to)));
   }
-  std::vector<DType> dtypes;
-  for (const Value* v : node.inputs()) {
-    dtypes.push_back(v == nullptr ? DType::kUndefined : v->dtype());
-  }
-  const Expression bound = BindPointwise(*FindPointwise(node.op()), node);
-  const DType computed = ComputeTypeOf(bound, dtypes);
+  const Expression bound = BindPointwise(node);
+  const DType computed = ComputeTypeOf(bound, node);
   if (computed != DType::kF32) {
     return absl::UnimplementedError(absl::StrCat(node.op(), " computes in ", NameOf(computed)));
   }
   for (const Term& term : bound.terms()) {
-    if (ArityOf(term.primitive) == 0 || CodeOf(term.primitive)) continue;
+    if (IsInChains(term.primitive)) continue;
     return absl::UnimplementedError(absl::StrCat(node.op(), " inside of another kernel"));
   }
   return absl::OkStatus();
@@ -247,7 +192,7 @@ absl::Status ChainBuilder::Add(const Value* start, const std::vector<const Node*
   if (start != nullptr) RETURN_IF_ERROR(store(*start));
   for (const Node* node : nodes) {
     RETURN_IF_ERROR(CheckNode(*node));
-    const Expression bound = BindPointwise(*FindPointwise(node->op()), *node);
+    const Expression bound = BindPointwise(*node);
     std::vector<int> at;  // of each Term: a value, or ~constant
     for (const Term& term : bound.terms()) {
       if (term.primitive == Primitive::kInput) {
@@ -260,7 +205,8 @@ absl::Status ChainBuilder::Add(const Value* start, const std::vector<const Node*
         at.push_back(~constant);
         continue;
       }
-      Assembly::Item item{.step = {*CodeOf(term.primitive), 0, {}}, .to = assembly.NewValue()};
+      Assembly::Item item{.step = {CodeOf<ChainCode>(term.primitive), 0, {}},
+                          .to = assembly.NewValue()};
       item.uses = ArityOf(term.primitive);
       for (int i = 0; i < item.uses; ++i) item.args[i] = at[term.args[i]];
       assembly.Append(item);

@@ -1,4 +1,4 @@
-// Element-wise Nodes as a program for chain_epilogue.cuh.
+// Compiles element-wise Nodes to a program for chain_epilogue.cuh.
 #pragma once
 
 #include <map>
@@ -15,22 +15,22 @@ namespace onnx_cudnn {
 // [N, C, spatial…] of the images that the kernel computes on.
 class ChainBuilder {
  public:
-  // The Values that chains may read from memory are those of `unit`'s boundary.
+  // Chains may read the Values of `unit`'s boundary from memory.
   ChainBuilder(const Unit& unit, Operands& operands) : unit_(unit), operands_(operands) {}
 
-  // One chain: `start` lies in register 0 (nullptr: nothing does); the element-wise `nodes`, in
-  // topological order, follow. Those of their outputs, and `start`, that the Unit writes are
-  // stored. `result`, where it is not nullptr, ends in register 0.
+  // One chain of the element-wise `nodes`, in topological order. `start` (or nullptr) is in
+  // register 0 at its begin, `result` (or nullptr) at its end. Outputs of the Unit among `start`
+  // and the Nodes' outputs are stored.
   //   along_columns  a thread's lanes are neighbours along the width, else along channels
-  //   errors         Unimplemented, with the reason, for what the program cannot hold: types other
-  //                  than f32, f16, bf16 and bool in between, sines, too many steps
+  //   errors         Unimplemented, with the reason: types other than f32, f16, bf16 and bool in
+  //                  between, primitives that epilogues lack, too many steps
   absl::Status Add(const Value* start, const std::vector<const Node*>& nodes, const Value* result,
                    absl::Span<const int64_t> dims, bool along_columns);
 
   const ChainProgram& program() const { return program_; }
   int segments() const { return segments_; }
-  // Of the first load of `segment` of a tensor as large as `dims`, of that dtype and aligned; -1:
-  // there is none. What a kernel fetches early.
+  // The operand of the first load of `segment` that has these dims and dtype and is aligned, which
+  // the kernel can prefetch; -1: there is none.
   int FullOperand(int segment, absl::Span<const int64_t> dims, DType dtype) const;
   // Binds the addresses of a ChainProgram that lies `at` bytes into a call's parameters.
   void Bind(KernelCall& call, size_t at) const;

@@ -1,11 +1,12 @@
-// Runs a ChainProgram for four neighbouring lanes of a thread. Branches are uniform: every thread
-// of a launch is at the same step. Registers are selected, never indexed, so that they stay
-// registers.
+// Interprets a ChainProgram for four neighbouring lanes of a thread. Branches are uniform: all
+// threads are at the same step. Registers are selected, never indexed, so that they stay registers.
 #pragma once
 
 #include "runtime/kernels/cuda/common/numbers.cuh"
+#include "runtime/kernels/cuda/common/rounded.cuh"
 #include "runtime/kernels/cuda/common/vectors.cuh"
 #include "runtime/kernels/cuda/pointwise/chain_epilogue.h"
+#include "runtime/kernels/cuda/pointwise/primitives.cuh"
 
 namespace onnx_cudnn {
 
@@ -21,7 +22,7 @@ struct ChainPlace {
   int channel, depth, row, column;
 };
 
-// Lanes of an operand that a thread has already read; operand < 0: none.
+// Lanes of an operand that the kernel has loaded before; operand < 0: none.
 struct ChainPrefetch {
   int operand = -1;
   ChainValues values;
@@ -93,104 +94,38 @@ __device__ __forceinline__ void StoreLanes(const ChainTensor& t, int64_t offset,
   }
 }
 
-__device__ __forceinline__ float Truth(bool is) { return is ? 1.0F : 0.0F; }
-
-__device__ __forceinline__ float FloorModulo(float a, float b) {
-  const float rest = fmodf(a, b);
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-// A primitive of one argument.
-__device__ __forceinline__ float ApplyOne(ChainCode code, float a) {
-  switch (code) {
-    case ChainCode::kRoundToF16:
-      return __half2float(__float2half_rn(a));
-    case ChainCode::kRoundToBF16:
-      return __bfloat162float(__float2bfloat16_rn(a));
-    case ChainCode::kAbs:
-      return fabsf(a);
-    case ChainCode::kNeg:
-      return -a;
-    case ChainCode::kNot:
-      return Truth(a == 0);
-    case ChainCode::kSign:
-      return a > 0 ? 1.0F : a < 0 ? -1.0F : a;
-    case ChainCode::kCeil:
-      return ceilf(a);
-    case ChainCode::kFloor:
-      return floorf(a);
-    case ChainCode::kRound:
-      return rintf(a);
-    case ChainCode::kSqrt:
-      return sqrtf(a);
-    case ChainCode::kExp:
-      return expf(a);
-    case ChainCode::kExpm1:
-      return expm1f(a);
-    case ChainCode::kLog:
-      return logf(a);
-    case ChainCode::kLog1p:
-      return log1pf(a);
-    case ChainCode::kAsin:
-      return asinf(a);
-    case ChainCode::kAcos:
-      return acosf(a);
-    case ChainCode::kAtan:
-      return atanf(a);
-    case ChainCode::kSinh:
-      return sinhf(a);
-    case ChainCode::kCosh:
-      return coshf(a);
-    case ChainCode::kTanh:
-      return tanhf(a);
-    case ChainCode::kAsinh:
-      return asinhf(a);
-    case ChainCode::kAcosh:
-      return acoshf(a);
-    case ChainCode::kAtanh:
-      return atanhf(a);
-    case ChainCode::kErf:
-      return erff(a);
-    case ChainCode::kSigmoid:
-      return 1.0F / (1.0F + expf(-a));
-    default:
-      return a;
+// primitive(a, b), for some with less code than primitives::Function has.
+template <Primitive primitive>
+__device__ __forceinline__ float ChainFunction(float a, float b) {
+  if constexpr (primitive == Primitive::kMax) {
+    return a != a || a > b ? a : b;
+  } else if constexpr (primitive == Primitive::kMin) {
+    return a != a || a < b ? a : b;
+  } else if constexpr (primitive == Primitive::kPow) {
+    return powf(a, b);
+  } else if constexpr (primitive == Primitive::kSigmoid) {
+    return 1.0F / (1.0F + expf(-a));
+  } else {
+    return primitives::Function<primitive, float>()(a, b);
   }
 }
 
-// Of two arguments. Max and Min propagate NaN.
-__device__ __forceinline__ float ApplyTwo(ChainCode code, float a, float b) {
+// Codes of `wanted` arguments.
+template <int wanted>
+__device__ __forceinline__ float ApplyCode(ChainCode code, float a, float b) {
   switch (code) {
-    case ChainCode::kAdd:
-      return a + b;
-    case ChainCode::kSub:
-      return a - b;
-    case ChainCode::kMul:
-      return a * b;
-    case ChainCode::kDiv:
-      return a / b;
-    case ChainCode::kPow:
-      return powf(a, b);
-    case ChainCode::kFloorMod:
-      return FloorModulo(a, b);
-    case ChainCode::kTruncMod:
-      return fmodf(a, b);
-    case ChainCode::kMax:
-      return a != a || a > b ? a : b;
-    case ChainCode::kMin:
-      return a != a || a < b ? a : b;
-    case ChainCode::kEqual:
-      return Truth(a == b);
-    case ChainCode::kLess:
-      return Truth(a < b);
-    case ChainCode::kLessOrEqual:
-      return Truth(a <= b);
-    case ChainCode::kAnd:
-      return Truth(a != 0 && b != 0);
-    case ChainCode::kOr:
-      return Truth(a != 0 || b != 0);
-    default:  // kXor
-      return Truth((a != 0) != (b != 0));
+    case ChainCode::kRoundToF16:
+      return Rounded<Half>(a);
+    case ChainCode::kRoundToBF16:
+      return Rounded<BHalf>(a);
+#define PRIMITIVE(name, arity, ...)                                  \
+  case ChainCode::k##name:                                           \
+    if constexpr (arity == wanted && IsInChains(Primitive::k##name)) \
+      return ChainFunction<Primitive::k##name>(a, b);                \
+    return a;
+#include "runtime/ops/primitives.inc"
+    default:
+      return a;
   }
 }
 
@@ -203,8 +138,8 @@ class ChainRunner {
     for (int r = 0; r < kChainRegisters; ++r) registers_[r] = first;
   }
 
-  // valid: lanes that are logical elements; held: lanes that lie in memory, padding among them,
-  // which is written as zero. `along_columns`: lanes are neighbours along the width.
+  // valid: lanes that are elements; held: lanes that lie in memory, the padding among which is
+  // written as zero. `along_columns`: lanes are neighbours along the width.
   __device__ __forceinline__ void Run(int segment, const ChainPlace& at, int valid, int held,
                                       bool along_columns, const ChainPrefetch& prefetch) {
     const ChainProgram::Segment range = program_.segments[segment];
@@ -259,7 +194,8 @@ class ChainRunner {
 
   __device__ __forceinline__ ChainValues Apply(const ChainStep& step) const {
     ChainValues a = Read(step.args[0]);
-    if (step.code < ChainCode::kAdd) {
+    constexpr ChainCode kFirstOfTwo = CodeOf<ChainCode>(FirstOfTwoArguments());
+    if (step.code < kFirstOfTwo) {
       ApplyToAll(step.code, a);
       return a;
     }
@@ -270,13 +206,14 @@ class ChainRunner {
       for (int i = 0; i < kChainLanes; ++i) a.at[i] = a.at[i] != 0 ? b.at[i] : c.at[i];
       return a;
     }
-    // Those of most networks; behind the others there is a table of branches.
+    // The three of most networks come before the table of branches of the others.
     if (step.code == ChainCode::kAdd) {
 #pragma unroll
       for (int i = 0; i < kChainLanes; ++i) a.at[i] += b.at[i];
     } else if (step.code == ChainCode::kMax) {
 #pragma unroll
-      for (int i = 0; i < kChainLanes; ++i) a.at[i] = ApplyTwo(ChainCode::kMax, a.at[i], b.at[i]);
+      for (int i = 0; i < kChainLanes; ++i)
+        a.at[i] = ChainFunction<Primitive::kMax>(a.at[i], b.at[i]);
     } else if (step.code == ChainCode::kMul) {
 #pragma unroll
       for (int i = 0; i < kChainLanes; ++i) a.at[i] *= b.at[i];
@@ -288,15 +225,15 @@ class ChainRunner {
 
   static __device__ __forceinline__ void ApplyToAll(ChainCode code, ChainValues& a) {
     Rotate(
-        a, [code](float x, float) { return ApplyOne(code, x); }, a);
+        a, [code](float x, float) { return ApplyCode<1>(code, x, x); }, a);
   }
   static __device__ __forceinline__ void ApplyToBoth(ChainCode code, ChainValues& a,
                                                      const ChainValues& b) {
     Rotate(
-        a, [code](float x, float y) { return ApplyTwo(code, x, y); }, b);
+        a, [code](float x, float y) { return ApplyCode<2>(code, x, y); }, b);
   }
 
-  // a[i] = f(a[i], b[i]), one copy of f in the code: the lanes take turns in lane 0.
+  // a[i] = f(a[i], b[i]) with one copy of the code of f: the loop rotates the lanes through lane 0.
   template <typename F>
   static __device__ __forceinline__ void Rotate(ChainValues& a, F&& f, ChainValues b) {
 #pragma unroll 1

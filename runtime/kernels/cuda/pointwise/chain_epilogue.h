@@ -1,10 +1,11 @@
-// Element-wise ops inside of another kernel, as a program over f32 values: chain_builder.h makes it
-// of Nodes, chain_epilogue.cuh runs it. Plain C++: .cu files include it.
+// Element-wise ops inside another kernel, as a program over f32 values: chain_builder.h compiles
+// Nodes to it, chain_epilogue.cuh interprets it. Plain C++: .cu files include it.
 #pragma once
 
 #include <cstdint>
 
 #include "onnx_cudnn/dtype.h"
+#include "runtime/ops/primitives.h"
 
 namespace onnx_cudnn {
 
@@ -15,53 +16,23 @@ inline constexpr int kChainOperands = 12;
 inline constexpr int kChainOutputs = 8;
 inline constexpr int kChainSegments = 6;
 
-// As Primitive of runtime/ops/pointwise.h, where not said otherwise.
 enum class ChainCode : uint8_t {
   kLoad,   // to = operand args[0]
   kStore,  // output args[1] = args[0]
   kMove,   // to = args[0]
   kRoundToF16,
   kRoundToBF16,
-  kAbs,
-  kNeg,
-  kNot,
-  kSign,
-  kCeil,
-  kFloor,
-  kRound,
-  kSqrt,
-  kExp,
-  kExpm1,
-  kLog,
-  kLog1p,
-  kAsin,
-  kAcos,
-  kAtan,
-  kSinh,
-  kCosh,
-  kTanh,
-  kAsinh,
-  kAcosh,
-  kAtanh,
-  kErf,
-  kSigmoid,
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kPow,
-  kFloorMod,
-  kTruncMod,
-  kMax,
-  kMin,
-  kEqual,
-  kLess,
-  kLessOrEqual,
-  kAnd,
-  kOr,
-  kXor,
-  kSelect,
+// The primitives: to = primitive(args…).
+#define PRIMITIVE(name, ...) k##name,
+#include "runtime/ops/primitives.inc"
 };
+
+// Whether a chain, which computes in f32, may hold it.
+constexpr bool IsInChains(Primitive primitive) {
+  const PrimitiveTraits& traits = TraitsOf(primitive);
+  return traits.types != PrimitiveTypes::kIntegers &&
+         traits.executors < PrimitiveExecutors::kNoEpilogue;
+}
 
 // Arguments are registers, or constants from kChainRegisters on.
 struct ChainStep {
@@ -75,10 +46,10 @@ struct ChainTensor {
   void* data;
   int64_t image, channel, depth, row, column;  // strides in elements; 0 where it broadcasts
   DType dtype;
-  bool aligned;  // four neighbouring lanes lie side by side, at a multiple of four
+  bool aligned;  // four lanes are one aligned access
 };
 
-// Several chains in one: each a range of steps. A chain finds its first value in register 0.
+// Several chains, each a range of steps. Register 0 holds the first value of a chain.
 struct ChainProgram {
   struct Segment {
     uint16_t begin, end;

@@ -1,4 +1,5 @@
-// The fused element-wise kernel: where its operands lie, and how threads get them.
+// Compiles element-wise Nodes: to a simple form or a chain where they have one, else to a program
+// of the interpreter.
 #include "runtime/kernels/cuda/pointwise/pointwise.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Of shared memory, for one stage: what lets the narrow machine's blocks share a multiprocessor.
+// Of shared memory: with more, fewer blocks of the narrow interpreter are resident.
 constexpr int kMostStageBytes = 11 * 1024;
 
 absl::Status CheckBroadcast(const LaneLayout& layout, const KernelOperand& operand) {
@@ -69,7 +70,8 @@ void PlaceAxes(const LaneLayout& layout, PointwiseParameters& parameters) {
   parameters.lanes = layout.lanes;
   parameters.is_large = layout.lanes > kMostExtent;
   parameters.inner_elements = static_cast<int>(layout.inner_elements);
-  if (layout.axes.size() > kMostPointwiseAxes) return;  // nobody broadcasts, CheckBroadcast said
+  if (layout.axes.size() > kMostPointwiseAxes)
+    return;  // no operand broadcasts, or CheckBroadcast refused
   parameters.axes = static_cast<int>(layout.axes.size());
   for (size_t a = 0; a < layout.axes.size(); ++a) {
     const int64_t extent = std::max<int64_t>(1, layout.axes[a].extent);
@@ -78,9 +80,9 @@ void PlaceAxes(const LaneLayout& layout, PointwiseParameters& parameters) {
   }
 }
 
-LaunchShape ShapeOf(const PointwiseParameters& parameters, PointwiseMachine machine,
+LaunchShape ShapeOf(const PointwiseParameters& parameters, PointwiseInterpreter interpreter,
                     const DeviceInfo& info) {
-  const PointwiseMachineLimits limits = LimitsOf(machine);
+  const InterpreterLimits limits = LimitsOf(interpreter);
   const int64_t lanes_per_block = int64_t{kPointwiseThreads} * limits.vector;
   const int64_t blocks = (parameters.lanes + lanes_per_block - 1) / lanes_per_block;
   const int64_t most = int64_t{std::max(1, info.multiprocessors)} * limits.blocks;
@@ -116,7 +118,7 @@ absl::StatusOr<KernelCode> CompilePointwise(const KernelRequest& request) {
   }
   PointwiseParameters parameters;
   PlaceAxes(layout, parameters);
-  const int vector = LimitsOf(program.machine).vector;
+  const int vector = LimitsOf(program.interpreter).vector;
   ASSIGN_OR_RETURN(const std::vector<int> places,
                    PlaceOperands(layout, operands, vector, parameters));
   parameters.instructions = static_cast<int>(program.instructions.size());
@@ -127,8 +129,9 @@ absl::StatusOr<KernelCode> CompilePointwise(const KernelRequest& request) {
   std::copy(program.instructions.begin(), program.instructions.end(), parameters.program);
   for (size_t i = 0; i < outputs.size(); ++i) parameters.outputs[i].dtype = outputs[i].dtype();
 
-  KernelCall call = PointwiseCall(
-      program.machine, ShapeOf(parameters, program.machine, request.target.info), parameters);
+  KernelCall call =
+      PointwiseCall(program.interpreter,
+                    ShapeOf(parameters, program.interpreter, request.target.info), parameters);
   for (size_t k = 0; k < operands.size(); ++k) {
     call.Bind(offsetof(PointwiseParameters, operands) + places[k] * sizeof(PointwiseOperand) +
                   offsetof(PointwiseOperand, data),

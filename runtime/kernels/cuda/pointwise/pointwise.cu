@@ -1,15 +1,15 @@
-// The machine of fused element-wise ops. A thread takes vectors of neighbouring lanes in strides of
-// the grid. Operands that lie as the outputs do are copied to shared memory kPointwiseStages - 1
-// vectors ahead, each thread its own lanes, so that loads stay in flight however many registers the
-// program takes and nobody has to wait for another thread. Registers of the machine are registers
-// of the thread: every access to them is a switch over constants.
+// The element-wise interpreter. Threads loop over vectors with the grid's stride. Each thread
+// prefetches its own vectors of the operands that lie as the outputs do, kPointwiseStages - 1
+// ahead, to shared memory: loads stay in flight however many registers the program takes, and no
+// thread waits for another. The interpreter's registers are registers of the thread, which have no
+// index: every access is a switch over constants.
 #include "runtime/kernels/cuda/pointwise/pointwise.h"
 
 #include <cstddef>
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
-#include "runtime/kernels/cuda/pointwise/pointwise_codes.cuh"
 #include "runtime/kernels/cuda/pointwise/pointwise_lanes.cuh"
+#include "runtime/kernels/cuda/pointwise/primitives.cuh"
 
 namespace onnx_cudnn {
 namespace {
@@ -18,11 +18,57 @@ using namespace lanes;  // NOLINT: they are this file's other half
 using Code = PointwiseCode;
 using Parameters = PointwiseParameters;
 
-template <typename Cell, bool kRare, int n>
+// x[i] = code(x[i], y[i]); `number` instead of y for the codes that say so. kFull: every code.
+template <bool kFull, typename T, int n>
+__device__ __forceinline__ void Compute(Code code, T (&x)[n], const T (&y)[n], T number) {
+  const auto map = [&](auto f) {
+#pragma unroll
+    for (int i = 0; i < n; ++i) x[i] = f(x[i], y[i]);
+  };
+  const auto with_number = [&](auto f) {
+#pragma unroll
+    for (int i = 0; i < n; ++i) x[i] = f(x[i], number);
+  };
+  switch (code) {
+    case Code::kMove:
+      return map([](T, T b) { return b; });
+    case Code::kAddNumber:
+      return with_number([](T a, T b) { return primitives::Sum(a, b); });
+    case Code::kMulNumber:
+      return with_number([](T a, T b) { return primitives::Product(a, b); });
+    case Code::kMaxNumber:
+      return with_number([](T a, T b) { return primitives::Maximum(a, b); });
+    case Code::kMinNumber:
+      return with_number([](T a, T b) { return primitives::Minimum(a, b); });
+    case Code::kLeaky:
+      return with_number(
+          [](T a, T b) { return primitives::IsNegative(a) ? primitives::Product(a, b) : a; });
+    case Code::kSubReversed:
+      return map([](T a, T b) { return primitives::Difference(b, a); });
+    case Code::kDivReversed:
+      return map([](T a, T b) { return primitives::Quotient(b, a); });
+    case Code::kGreater:
+      return map([](T a, T b) { return T(a > b); });
+    case Code::kGreaterOrEqual:
+      return map([](T a, T b) { return T(a >= b); });
+#define PRIMITIVE(name, arity, types, ...)                              \
+  case Code::k##name:                                                   \
+    if constexpr (arity < 3 && IsDefinedOn<T>(PrimitiveTypes::types) && \
+                  (kFull || IsCommon(Code::k##name))) {                 \
+      return map(primitives::Function<Primitive::k##name, T>());        \
+    }                                                                   \
+    return;
+#include "runtime/ops/primitives.inc"
+    default:
+      return;
+  }
+}
+
+template <typename Cell, bool kFull, int n>
 __device__ __forceinline__ void Run(const PointwiseInstruction& instruction, Cell (&a)[n],
                                     const Cell (&b)[n]) {
   if constexpr (std::is_same_v<Cell, float>) {
-    Compute<kRare>(instruction.code, a, b,
+    Compute<kFull>(instruction.code, a, b,
                    __uint_as_float(static_cast<uint32_t>(instruction.number)));
   } else {
     VisitType(instruction.type, [&](auto type) {
@@ -33,7 +79,7 @@ __device__ __forceinline__ void Run(const PointwiseInstruction& instruction, Cel
         x[i] = FromCell<T>(a[i]);
         y[i] = FromCell<T>(b[i]);
       }
-      Compute<kRare>(instruction.code, x, y, FromCell<T>(Wide{instruction.number}));
+      Compute<kFull>(instruction.code, x, y, FromCell<T>(Wide{instruction.number}));
 #pragma unroll
       for (int i = 0; i < n; ++i) a[i] = ToCell<Cell>(x[i]);
     });
@@ -49,7 +95,7 @@ __device__ __forceinline__ Cell NumberOf(const PointwiseInstruction& instruction
   }
 }
 
-// The registers of the machine. `which` is a number that the compiler sees only in its cases.
+// The compiler knows `which` only inside its cases, so that `at` stays in registers.
 template <typename Cell, int count, int n>
 struct Registers {
   Cell at[count][n];
@@ -72,8 +118,8 @@ struct Registers {
   }
 };
 
-// The program on one vector.
-template <typename Cell, bool kRare, int count, int n>
+// Runs the program for one vector.
+template <typename Cell, bool kFull, int count, int n>
 __device__ __forceinline__ void Execute(const Parameters& p, const Position& position) {
   Registers<Cell, count, n> registers;
   Cell a[n];
@@ -110,18 +156,18 @@ __device__ __forceinline__ void Execute(const Parameters& p, const Position& pos
     } else if (instruction.code == Code::kConvert) {
       Convert(instruction.source_type, instruction.type, a);
     } else {
-      Run<Cell, kRare>(instruction, a, b);
+      Run<Cell, kFull>(instruction, a, b);
     }
     if (instruction.rounded != DType::kUndefined) Round(instruction.rounded, instruction.type, a);
     if (instruction.saved_in >= 0) registers.Write(instruction.saved_in, a);
   }
 }
 
-template <typename Cell, bool kRare, PointwiseMachine machine>
-__global__ void __launch_bounds__(kPointwiseThreads, LimitsOf(machine).blocks)
+template <typename Cell, bool kFull, PointwiseInterpreter interpreter>
+__global__ void __launch_bounds__(kPointwiseThreads, LimitsOf(interpreter).blocks)
     RunProgram(const __grid_constant__ Parameters p) {
   WaitForLaunchBefore();
-  constexpr int kVector = LimitsOf(machine).vector, kStages = kPointwiseStages;
+  constexpr int kVector = LimitsOf(interpreter).vector, kStages = kPointwiseStages;
   extern __shared__ __align__(16) std::byte stages[];
   const uint32_t shared = SharedAddressOf(stages);
   const int64_t step = int64_t{gridDim.x} * kPointwiseThreads * kVector;
@@ -140,7 +186,7 @@ __global__ void __launch_bounds__(kPointwiseThreads, LimitsOf(machine).blocks)
     asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 1) : "memory");
     const int64_t left = p.lanes - lane;
     const uint32_t present = left < kVector ? static_cast<uint32_t>(left) : kVector;
-    Execute<Cell, kRare, LimitsOf(machine).registers, kVector>(
+    Execute<Cell, kFull, LimitsOf(interpreter).registers, kVector>(
         p, {lane, present, shared + stage * p.stage_bytes});
     stage = stage + 1 == kStages ? 0 : stage + 1;
   }
@@ -148,10 +194,10 @@ __global__ void __launch_bounds__(kPointwiseThreads, LimitsOf(machine).blocks)
 
 }  // namespace
 
-KernelCall PointwiseCall(PointwiseMachine machine, const LaunchShape& shape,
+KernelCall PointwiseCall(PointwiseInterpreter interpreter, const LaunchShape& shape,
                          const PointwiseParameters& parameters) {
-  using M = PointwiseMachine;
-  switch (machine) {
+  using M = PointwiseInterpreter;
+  switch (interpreter) {
     case M::kNarrow:
       return KernelCall::Of(RunProgram<float, false, M::kNarrow>, shape, parameters);
     case M::kNarrowFull:

@@ -1,5 +1,6 @@
-// The fused element-wise kernel: a program of a machine with one accumulator, which every thread
-// runs on a few neighbouring lanes at once. Host (pointwise.cc) and device (pointwise.cu) share it.
+// Instructions and parameters of the element-wise interpreter (pointwise.cu): a program on one
+// accumulator and a few registers, which every thread runs for vectors of neighbouring elements. A
+// lane is one element of such a vector.
 #pragma once
 
 #include <cstdint>
@@ -7,80 +8,39 @@
 #include "onnx_cudnn/dtype.h"
 #include "runtime/kernels/cuda/common/fast_divide.cuh"
 #include "runtime/kernels/cuda/common/kernel_call.h"
+#include "runtime/ops/primitives.h"
 
 namespace onnx_cudnn {
 
-// What an instruction makes of the accumulator a and its source b; the primitives of
-// runtime/ops/pointwise.h and what the machine adds to them.
+// What an instruction computes of the accumulator a and its source b.
 enum class PointwiseCode : uint8_t {
   kMove,  // b
-  // with the number of the instruction as b, read once
+  // b is the number of the instruction
   kAddNumber,
   kMulNumber,
   kMaxNumber,
   kMinNumber,
-  kLeaky,  // a < 0 ? b · a : a
-  kAbs,
-  kNeg,
-  kNot,
-  kSign,
-  kCeil,
-  kFloor,
-  kRound,
-  kSqrt,
-  kExp,
-  kLog,
-  kTanh,
-  kErf,
-  kSigmoid,
-  kAdd,
-  kSub,
+  kLeaky,        // a < 0 ? b · a : a
   kSubReversed,  // b - a
-  kMul,
-  kDiv,
   kDivReversed,
-  kMax,
-  kMin,
-  kEqual,
-  kLess,
   kGreater,
-  kLessOrEqual,
   kGreaterOrEqual,
-  kAnd,
-  kOr,
-  kXor,
-  kBitAnd,
-  kBitOr,
-  kBitXor,
-  kTest,     // a stays, the conditions become whether its lanes differ from 0
-  kSelect,   // where the condition holds b, else a
-  kConvert,  // a, of type `source_type`, as `type`
-  kStore,    // a stays and is written to output `index`
-  // rare ones, which only the machines that have all run
-  kExpm1,
-  kLog1p,
-  kSin,
-  kCos,
-  kTan,
-  kAsin,
-  kAcos,
-  kAtan,
-  kSinh,
-  kCosh,
-  kAsinh,
-  kAcosh,
-  kAtanh,
-  kPow,
-  kFloorMod,
-  kTruncMod,
-  kShiftLeft,
-  kShiftRight,
+  kTest,     // the condition of each lane is a != 0
+  kConvert,  // a from `source_type` to `type`
+  kStore,    // output `index` = a
+// The primitives. kSelect: b where the condition holds, else a.
+#define PRIMITIVE(name, ...) k##name,
+#include "runtime/ops/primitives.inc"
 };
-constexpr bool IsRare(PointwiseCode code) { return code >= PointwiseCode::kExpm1; }
+// Whether the interpreters of few registers run it.
+constexpr bool IsCommon(PointwiseCode code) {
+  return !IsPrimitive(code) ||
+         TraitsOf(PrimitiveOf(code)).executors <= PrimitiveExecutors::kPrograms;
+}
 
 enum class PointwiseSource : uint8_t { kNone, kRegister, kOperand, kNumber };
 
-// The types in which the wide machine computes; the narrow one knows f32 alone.
+// What an instruction computes in. The narrow interpreters compute in f32 alone.
 enum class PointwiseType : uint8_t { kF32, kF64, kI64, kU64 };
 
 struct PointwiseInstruction {
@@ -96,12 +56,15 @@ struct PointwiseInstruction {
 
 // How a thread gets the lanes of an operand.
 enum class PointwiseAccess : uint8_t {
-  kStaged,    // lanes as the output's; copied to shared memory ahead of time
-  kDirect,    // lanes as the output's
-  kRun,       // neighbouring lanes within runs that hold whole vectors
-  kRepeated,  // one element within runs that hold whole vectors
-  kGathered,
+  kStaged,    // it lies as the outputs do, and is prefetched to shared memory
+  kDirect,    // it lies as the outputs do
+  kRun,       // broadcast: each vector is a vector of it
+  kRepeated,  // broadcast: each vector is one element of it
+  kGathered,  // broadcast: lane by lane
 };
+
+// Elements that one access of 16 bytes moves.
+constexpr int VectorLanes(int element_bytes) { return 16 / element_bytes; }
 
 inline constexpr int kMostPointwiseAxes = 8;
 inline constexpr int kMostPointwiseInstructions = 96;
@@ -116,8 +79,7 @@ struct PointwiseOperand {
   PointwiseAccess access = PointwiseAccess::kDirect;
   uint8_t element_bytes = 0;
   int stage_at = 0;  // kStaged: bytes into a stage
-  // Otherwise: elements between neighbours along the merged axes, outer to inner. All offsets are
-  // below 2^31.
+  // Broadcast: in elements, along the merged axes. All offsets are below 2^31.
   int strides[kMostPointwiseAxes] = {};
 };
 
@@ -126,16 +88,16 @@ struct PointwiseOutput {
   DType dtype = DType::kUndefined;
 };
 
-// Lanes are counted in the order of the outputs' Format, padding included.
+// Lanes follow the outputs' Format, padding included.
 struct PointwiseParameters {
   int64_t lanes = 0;
-  int axes = 0;           // merged ones of the lanes, outer to inner
+  int axes = 0;           // of the lanes, merged, outer to inner
   bool is_large = false;  // 2^31 lanes and more
   FastDivide<uint32_t> extents[kMostPointwiseAxes];
   FastDivide<uint64_t> large_extents[kMostPointwiseAxes];
-  // Of the innermost axis: lanes beyond are padding. 0: there is none.
+  // Elements of the innermost axis, behind which its lanes are padding; 0: there is no padding.
   int inner_elements = 0;
-  int staged = 0;  // operands, the first ones
+  int staged = 0;  // the first operands are kStaged
   int stage_bytes = 0;
   int instructions = 0;
   PointwiseInstruction program[kMostPointwiseInstructions];
@@ -143,32 +105,32 @@ struct PointwiseParameters {
   PointwiseOutput outputs[kMostPointwiseOutputs];
 };
 
-// Which form of the machine runs a program.
-enum class PointwiseMachine : uint8_t {
+// The interpreters. Narrow ones hold a lane in a 32-bit register, wide ones in 64 bits.
+enum class PointwiseInterpreter : uint8_t {
   kNarrow,      // f32, common codes
   kNarrowFull,  // f32, every code
   kWide,        // every type, common codes
   kWideFull,    // every type and code
 };
-struct PointwiseMachineLimits {
-  int vector;     // lanes that a thread works on at once
+struct InterpreterLimits {
+  int vector;     // lanes of a thread
   int registers;  // beside the accumulator
-  int blocks;     // that a multiprocessor runs at once
+  int blocks;     // resident on a multiprocessor
 };
-constexpr PointwiseMachineLimits LimitsOf(PointwiseMachine machine) {
-  switch (machine) {
-    case PointwiseMachine::kNarrow:
+constexpr InterpreterLimits LimitsOf(PointwiseInterpreter interpreter) {
+  switch (interpreter) {
+    case PointwiseInterpreter::kNarrow:
       return {.vector = 8, .registers = 3, .blocks = 5};
-    case PointwiseMachine::kNarrowFull:
+    case PointwiseInterpreter::kNarrowFull:
       return {.vector = 4, .registers = 8, .blocks = 4};
-    case PointwiseMachine::kWide:
+    case PointwiseInterpreter::kWide:
       return {.vector = 4, .registers = 6, .blocks = 4};
     default:
       return {.vector = 1, .registers = 16, .blocks = 4};
   }
 }
 
-KernelCall PointwiseCall(PointwiseMachine machine, const LaunchShape& shape,
+KernelCall PointwiseCall(PointwiseInterpreter interpreter, const LaunchShape& shape,
                          const PointwiseParameters& parameters);
 
 }  // namespace onnx_cudnn

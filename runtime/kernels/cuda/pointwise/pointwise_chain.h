@@ -1,5 +1,5 @@
-// Element-wise programs of one accumulator and one saved result, on tensors of one float type: all
-// that most graphs need. Host (pointwise_chain.cc) and device (pointwise_chain.cu) share this.
+// Parameters of chains (pointwise_chain.cu): element-wise programs with one accumulator and one
+// saved result, on tensors of one float type. Most graphs need no more.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace onnx_cudnn {
 inline constexpr int kMostChainSteps = 32;
 inline constexpr int kMostChainOperands = 16;
 inline constexpr int kMostChainOutputs = 8;
-// Fewer lanes than this: what 32-bit numbers count with a block beyond the end.
+// 32-bit numbers count them, the lanes of the last block beyond the end included.
 inline constexpr int64_t kMostChainLanes = (int64_t{1} << 31) - (int64_t{1} << 16);
 
-// One operation on the accumulator. kAdd and its like stand for the codes with a number too.
+// One operation on the accumulator. A source kNumber takes the place of the codes with a number.
 struct AccumulatorStep {
   PointwiseCode code = PointwiseCode::kMove;
-  PointwiseSource source = PointwiseSource::kNone;  // kOperand: the next; kRegister: the saved
+  PointwiseSource source = PointwiseSource::kNone;  // kOperand: the next one; kRegister: the saved
   uint8_t output = 0;                               // kStore
   bool rounds : 1 = false;                          // the result, to the tensors' type
   bool saves : 1 = false;                           // the result is the saved one from now on
@@ -28,18 +28,11 @@ struct AccumulatorStep {
 };
 static_assert(sizeof(AccumulatorStep) == sizeof(uint64_t));
 
-enum class ChainAccess : uint8_t {
-  kFull,      // lies as the outputs
-  kRun,       // neighbouring elements for whole vectors
-  kRepeated,  // one element for whole vectors
-  kGathered,
-};
-
-// Lane l has element l where the operand is kFull, else element l / inner % period.
+// Lane l has element l where the access is kDirect, else element l / inner % period.
 struct ChainOperand {
   const void* data = nullptr;
   FastDivide<uint32_t> inner, period;
-  ChainAccess access = ChainAccess::kFull;
+  PointwiseAccess access = PointwiseAccess::kDirect;
 };
 
 struct ChainParameters {
@@ -51,13 +44,10 @@ struct ChainParameters {
   void* outputs[kMostChainOutputs] = {};
 };
 
-// Lanes of one access.
-constexpr int ChainVector(int element_bytes) { return 16 / element_bytes; }
-
-// In what a chain is computed.
+// What a chain computes with.
 enum class ChainArithmetic : uint8_t {
   kF32,
-  kPairs,  // of 16-bit floats: what f32 gives where every result is rounded
+  kPairs,  // of 16-bit floats: equal to f32 where every result is rounded
 };
 
 // `dtype`, of all tensors, is f16, bf16 or f32 (kF32 alone).

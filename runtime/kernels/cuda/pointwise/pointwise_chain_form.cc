@@ -22,36 +22,16 @@ bool HasType(const std::vector<const Value*>& values, DType dtype) {
 
 bool IsChainCode(Code code) {
   switch (code) {
-    case Code::kMove:
-    case Code::kAddNumber:
-    case Code::kMulNumber:
-    case Code::kMaxNumber:
-    case Code::kMinNumber:
-    case Code::kLeaky:
-    case Code::kAbs:
-    case Code::kNeg:
-    case Code::kSqrt:
-    case Code::kExp:
-    case Code::kTanh:
-    case Code::kErf:
-    case Code::kSigmoid:
-    case Code::kAdd:
-    case Code::kSub:
-    case Code::kSubReversed:
-    case Code::kMul:
-    case Code::kDiv:
-    case Code::kDivReversed:
-    case Code::kMax:
-    case Code::kMin:
-    case Code::kConvert:
-    case Code::kStore:
-      return true;
-    default:
+    case Code::kGreater:
+    case Code::kGreaterOrEqual:
+    case Code::kTest:
       return false;
+    default:
+      return !IsPrimitive(code) || IsComputedEverywhere(PrimitiveOf(code));
   }
 }
 
-// Codes whose result is one of their arguments, but for its sign.
+// Codes that give one of their arguments, perhaps with another sign: an element stays one.
 bool ChoosesResult(Code code) {
   switch (code) {
     case Code::kMove:
@@ -83,7 +63,7 @@ ChainArithmetic ArithmeticOf(const std::vector<PointwiseInstruction>& program, D
   if (dtype == DType::kF32) return ChainArithmetic::kF32;
   for (size_t i = 0; i < program.size(); ++i) {
     const PointwiseInstruction& step = program[i];
-    // The narrow machine leaves the rounding of results that nothing else reads to their store.
+    // A result that only a store reads is rounded by the store.
     const bool rounds =
         step.rounded == dtype || (i + 1 < program.size() && program[i + 1].code == Code::kStore);
     if (!rounds && !ChoosesResult(step.code)) return ChainArithmetic::kF32;
@@ -95,7 +75,7 @@ ChainArithmetic ArithmeticOf(const std::vector<PointwiseInstruction>& program, D
   return ChainArithmetic::kPairs;
 }
 
-// The code that has a number as its second argument as that with any second argument.
+// kAdd for kAddNumber, and so on.
 Code WithoutNumber(Code code) {
   switch (code) {
     case Code::kAddNumber:
@@ -122,7 +102,7 @@ AccumulatorStep StepOf(const PointwiseInstruction& instruction) {
   return step;
 }
 
-// Where the elements of operand `k` lie among the lanes, in `operand`; false: in another way.
+// Sets inner, period and access of `operand`; false: operand `k` of the layout has other strides.
 bool PlaceBroadcast(const LaneLayout& layout, size_t k, int vector, ChainOperand& operand) {
   int64_t inner = 1, period = 1;
   bool has_ended = false;
@@ -140,9 +120,9 @@ bool PlaceBroadcast(const LaneLayout& layout, size_t k, int vector, ChainOperand
   }
   operand.inner = FastDivide<uint32_t>(inner);
   operand.period = FastDivide<uint32_t>(period);
-  operand.access = ChainAccess::kGathered;
-  if (inner == 1 && period % vector == 0) operand.access = ChainAccess::kRun;
-  if (period == 1 || inner % vector == 0) operand.access = ChainAccess::kRepeated;
+  operand.access = PointwiseAccess::kGathered;
+  if (inner == 1 && period % vector == 0) operand.access = PointwiseAccess::kRun;
+  if (period == 1 || inner % vector == 0) operand.access = PointwiseAccess::kRepeated;
   return true;
 }
 
@@ -151,7 +131,7 @@ bool PlaceBroadcast(const LaneLayout& layout, size_t k, int vector, ChainOperand
 std::optional<PointwiseChain> ChainOf(const PointwiseProgram& program) {
   const std::vector<PointwiseInstruction>& all = program.instructions;
   const DType dtype = program.outputs[0]->dtype();
-  if (program.machine != PointwiseMachine::kNarrow || !kChainTypes.Has(dtype) ||
+  if (program.interpreter != PointwiseInterpreter::kNarrow || !kChainTypes.Has(dtype) ||
       !HasType(program.operands, dtype) || !HasType(program.outputs, dtype)) {
     return std::nullopt;
   }
@@ -186,7 +166,7 @@ std::optional<KernelCall> CompileChain(const PointwiseProgram& program, const La
                     .steps = static_cast<int>(chain->steps.size()),
                     .reads = static_cast<int>(chain->reads.size())};
   std::memcpy(p.program, chain->steps.data(), chain->steps.size() * sizeof(AccumulatorStep));
-  const int vector = ChainVector(BitsOf(chain->dtype) / 8);
+  const int vector = VectorLanes(BitsOf(chain->dtype) / 8);
   for (size_t i = 0; i < chain->reads.size(); ++i) {
     const size_t k = chain->reads[i];
     if (layout.lies_as_output[k]) continue;

@@ -1,4 +1,4 @@
-// From a program of the element-wise machine to a chain of pointwise_chain.h.
+// Makes chains (pointwise_chain.h) of programs of the interpreter (pointwise.h).
 #pragma once
 
 #include <optional>
@@ -18,13 +18,13 @@ struct PointwiseChain {
   std::vector<int> reads;  // operands of the program, in the order in which steps read them
 };
 
-// Nothing: the tensors are not all f16, bf16 or f32 alike, or the program has codes that chains
-// lack, starts with anything but an operand, saves more than one result at once or is too long.
+// nullopt: the tensors are not all of one type f16, bf16 or f32, or the program has codes that
+// chains lack, does not start with an operand, saves two results at once or is too long.
 std::optional<PointwiseChain> ChainOf(const PointwiseProgram& program);
 
-// The program as one launch; nothing: ChainOf gives nothing, the outputs have padding, or an
-// operand broadcasts along more than what lies outside and inside of its elements. `operands` and
-// `outputs` are parallel to the program's, `layout` is theirs.
+// The program as one launch. nullopt: ChainOf is, the outputs have padding, or an operand has
+// strides other than lane / inner % period. `operands` and `outputs` are parallel to the program's,
+// `layout` is theirs.
 std::optional<KernelCall> CompileChain(const PointwiseProgram& program, const LaneLayout& layout,
                                        const std::vector<KernelOperand>& operands,
                                        const std::vector<KernelOperand>& outputs,

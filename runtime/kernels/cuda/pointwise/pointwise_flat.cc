@@ -16,7 +16,7 @@ namespace {
 
 using Code = PointwiseCode;
 using Type = PointwiseType;
-using Operation = MachineOperation;
+using Operation = FlatOperation;
 
 Type TypeOf(DType compute_type) {
   switch (compute_type) {
@@ -31,14 +31,14 @@ Type TypeOf(DType compute_type) {
   }
 }
 
-// The type in which the machine holds elements of `dtype` between Nodes.
+// The type of a value of `dtype` between Nodes.
 Type HeldAs(DType dtype) {
   if (dtype == DType::kF64) return Type::kF64;
   if (dtype == DType::kU64) return Type::kU64;
   return kFloatTypes.Has(dtype) ? Type::kF32 : Type::kI64;
 }
 
-// `number` in type `type`, as the references widen it.
+// The bits of `number` in type `type`, converted as the references do.
 template <typename E>
 uint64_t BitsOfNumber(E number, Type type) {
   switch (type) {
@@ -60,88 +60,23 @@ uint64_t BitsOfElement(const HostTensor& tensor, Type type) {
   });
 }
 
-std::vector<DType> InputTypes(const Node& node) {
-  std::vector<DType> dtypes;
-  for (const Value* v : node.inputs()) {
-    dtypes.push_back(v == nullptr ? DType::kUndefined : v->dtype());
-  }
-  return dtypes;
-}
-
-// f32 holds every element exactly.
+// Types whose every element f32 holds exactly.
 constexpr DTypeSet kExactInF32 = {DType::kF32, DType::kF16, DType::kBF16, DType::kBool,
                                   DType::kI8,  DType::kU8,  DType::kI16,  DType::kU16};
 
 bool IsCast(const Node& node) { return node.op() == "Cast" || node.op() == "CastLike"; }
 
-// Whether f32 gives what the type that the reference computes in gives, for every Node.
+// Whether every reference computes in f32, or might as well.
 bool FitsNarrow(const Unit& unit) {
   for (const Node* node : unit.nodes) {
-    const Expression bound = BindPointwise(*FindPointwise(node->op()), *node);
+    const Expression bound = BindPointwise(*node);
     for (const Term& term : bound.terms()) {
       if (term.primitive != Primitive::kInput) continue;
       if (!kExactInF32.Has(node->input(term.input).dtype())) return false;
     }
-    if (!IsCast(*node) && ComputeTypeOf(bound, InputTypes(*node)) != DType::kF32) return false;
+    if (!IsCast(*node) && ComputeTypeOf(bound, *node) != DType::kF32) return false;
   }
   return true;
-}
-
-absl::StatusOr<Code> CodeOf(Primitive primitive) {
-  using P = Primitive;
-  static const auto& codes = *new std::map<P, Code>{
-      {P::kAbs, Code::kAbs},
-      {P::kNeg, Code::kNeg},
-      {P::kNot, Code::kNot},
-      {P::kSign, Code::kSign},
-      {P::kCeil, Code::kCeil},
-      {P::kFloor, Code::kFloor},
-      {P::kRound, Code::kRound},
-      {P::kSqrt, Code::kSqrt},
-      {P::kExp, Code::kExp},
-      {P::kExpm1, Code::kExpm1},
-      {P::kLog, Code::kLog},
-      {P::kLog1p, Code::kLog1p},
-      {P::kSin, Code::kSin},
-      {P::kCos, Code::kCos},
-      {P::kTan, Code::kTan},
-      {P::kAsin, Code::kAsin},
-      {P::kAcos, Code::kAcos},
-      {P::kAtan, Code::kAtan},
-      {P::kSinh, Code::kSinh},
-      {P::kCosh, Code::kCosh},
-      {P::kTanh, Code::kTanh},
-      {P::kAsinh, Code::kAsinh},
-      {P::kAcosh, Code::kAcosh},
-      {P::kAtanh, Code::kAtanh},
-      {P::kErf, Code::kErf},
-      {P::kSigmoid, Code::kSigmoid},
-      {P::kAdd, Code::kAdd},
-      {P::kSub, Code::kSub},
-      {P::kMul, Code::kMul},
-      {P::kDiv, Code::kDiv},
-      {P::kPow, Code::kPow},
-      {P::kFloorMod, Code::kFloorMod},
-      {P::kTruncMod, Code::kTruncMod},
-      {P::kMax, Code::kMax},
-      {P::kMin, Code::kMin},
-      {P::kEqual, Code::kEqual},
-      {P::kLess, Code::kLess},
-      {P::kLessOrEqual, Code::kLessOrEqual},
-      {P::kAnd, Code::kAnd},
-      {P::kOr, Code::kOr},
-      {P::kXor, Code::kXor},
-      {P::kBitAnd, Code::kBitAnd},
-      {P::kBitOr, Code::kBitOr},
-      {P::kBitXor, Code::kBitXor},
-      {P::kShiftLeft, Code::kShiftLeft},
-      {P::kShiftRight, Code::kShiftRight},
-      {P::kSelect, Code::kSelect},
-  };
-  const auto it = codes.find(primitive);
-  if (it != codes.end()) return it->second;
-  return absl::InternalError(
-      absl::StrCat("primitive ", static_cast<int>(primitive), " in a bound expression"));
 }
 
 // All Nodes as one list of operations over terms.
@@ -166,14 +101,14 @@ class Flattener {
     if (!kFixedSizeTypes.Has(value.dtype())) {
       return absl::UnimplementedError(absl::StrCat("it does not write ", NameOf(value.dtype())));
     }
-    const Expression bound = BindPointwise(*FindPointwise(node.op()), node);
-    const Type type = is_wide_ ? TypeOf(ComputeTypeOf(bound, InputTypes(node))) : Type::kF32;
+    const Expression bound = BindPointwise(node);
+    const Type type = is_wide_ ? TypeOf(ComputeTypeOf(bound, node)) : Type::kF32;
     std::vector<int> at;  // the term of each Term
     for (const Term& term : bound.terms()) {
       ASSIGN_OR_RETURN(const int added, AddTerm(node, bound, term, at, type));
       at.push_back(added);
     }
-    if (terms_[at.back()].kind != MachineTerm::Kind::kResult || bound.terms().size() == 1) {
+    if (terms_[at.back()].kind != FlatTerm::Kind::kResult || bound.terms().size() == 1) {
       at.back() = AddOperation({.code = Code::kMove, .args = {at.back()}, .type = type});
     }
     Operation& last = operations_.back();
@@ -202,13 +137,12 @@ class Flattener {
       const int number = AddNumber(BitsOfNumber(scale->value, type), type);
       return AddOperation({.code = Code::kLeaky, .args = {at[term.args[2]], number}, .type = type});
     }
-    Operation operation{.type = type};
-    ASSIGN_OR_RETURN(operation.code, CodeOf(term.primitive));
+    Operation operation{.code = CodeOf<Code>(term.primitive), .type = type};
     for (int i = 0; i < ArityOf(term.primitive); ++i) operation.args.push_back(at[term.args[i]]);
     return AddOperation(std::move(operation));
   }
 
-  // Of `x < 0 ? number · x : x`, the number; nullptr where `select` is something else.
+  // The number of `x < 0 ? number · x : x`; nullptr: `select` is something else.
   static const Term* LeakyScale(const Expression& bound, const Term& select) {
     if (select.primitive != Primitive::kSelect) return nullptr;
     const std::vector<Term>& all = bound.terms();
@@ -231,7 +165,7 @@ class Flattener {
     const auto [it, is_new] = results_.try_emplace(&value, static_cast<int>(terms_.size()));
     if (is_new) {
       const Type held = is_wide_ ? HeldAs(value.dtype()) : Type::kF32;
-      terms_.push_back({MachineTerm::Kind::kOperand, static_cast<int>(operands_.size()), 0, held});
+      terms_.push_back({FlatTerm::Kind::kOperand, static_cast<int>(operands_.size()), 0, held});
       operands_.push_back(&value);
     }
     const int term = it->second;
@@ -241,18 +175,18 @@ class Flattener {
   }
 
   int AddNumber(uint64_t number, Type type) {
-    terms_.push_back({MachineTerm::Kind::kNumber, 0, number, type});
+    terms_.push_back({FlatTerm::Kind::kNumber, 0, number, type});
     return static_cast<int>(terms_.size()) - 1;
   }
 
   int AddOperation(Operation operation) {
     operation.result = static_cast<int>(terms_.size());
-    terms_.push_back({MachineTerm::Kind::kResult, 0, 0, operation.type});
+    terms_.push_back({FlatTerm::Kind::kResult, 0, 0, operation.type});
     operations_.push_back(std::move(operation));
     return operations_.back().result;
   }
 
-  // Drops operations that nothing reads: what a macro code took the place of.
+  // Drops the operations that kLeaky replaces.
   void DropUnread() {
     std::vector<bool> read;
     std::vector<Operation> kept;
@@ -271,7 +205,7 @@ class Flattener {
 
   const Unit& unit_;
   const bool is_wide_;
-  std::vector<MachineTerm> terms_;
+  std::vector<FlatTerm> terms_;
   std::vector<Operation> operations_;
   std::vector<const Value*> operands_, outputs_;
   std::map<const Value*, int> results_;  // the term of an operand or of a Node's output

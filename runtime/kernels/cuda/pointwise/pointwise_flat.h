@@ -1,4 +1,5 @@
-// Element-wise Nodes as one list of operations.
+// Element-wise Nodes as one list of operations, the input of the register allocation in
+// pointwise_program.cc.
 #pragma once
 
 #include <vector>
@@ -9,8 +10,8 @@
 
 namespace onnx_cudnn {
 
-// What an instruction reads: a number, an operand, or what an earlier operation gave.
-struct MachineTerm {
+// A value of the list: a number, an operand, or the result of an operation.
+struct FlatTerm {
   enum class Kind : uint8_t { kNumber, kOperand, kResult };
   Kind kind;
   int index = 0;        // of the operand
@@ -18,26 +19,26 @@ struct MachineTerm {
   PointwiseType type = PointwiseType::kF32;
 };
 
-// One step of the program before registers are given out. args are indices of terms.
-struct MachineOperation {
+// An instruction without registers. args are indices of terms.
+struct FlatOperation {
   PointwiseCode code;
   std::vector<int> args;
   PointwiseType type;
   PointwiseType source_type = PointwiseType::kF32;  // kConvert
   DType rounded = DType::kUndefined;
   int result = -1;  // its term
-  int output = -1;  // the Unit's output that it is
+  int output = -1;  // of the Unit, which the result is; -1: none
 };
 
 struct FlatNodes {
-  std::vector<MachineTerm> terms;
-  std::vector<MachineOperation> operations;  // arguments first
-  // What terms and operations count.
+  std::vector<FlatTerm> terms;
+  std::vector<FlatOperation> operations;  // arguments first
+  // What `index` and `output` count.
   std::vector<const Value*> operands, outputs;
-  bool is_wide = false;  // f32 alone would not give what the references give
+  bool is_wide = false;  // computing all of it in f32 would differ from the references
 };
 
-// All Nodes of the Unit, each rounded to its output's dtype, without what nothing reads.
+// All Nodes of the Unit, each rounded to its output's dtype, without unused operations.
 //   errors  Unimplemented: a dtype
 absl::StatusOr<FlatNodes> Flatten(const Unit& unit);
 

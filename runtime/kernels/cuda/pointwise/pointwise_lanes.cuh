@@ -1,4 +1,4 @@
-// How the element-wise machine gets the lanes of its operands, converts them and writes them.
+// Loads, stores and conversions of the element-wise interpreter.
 #pragma once
 
 #include <cstddef>
@@ -6,16 +6,17 @@
 
 #include "runtime/kernels/cuda/common/packed.cuh"
 #include "runtime/kernels/cuda/pointwise/pointwise.h"
+#include "runtime/kernels/cuda/pointwise/present.cuh"
 
 namespace onnx_cudnn::lanes {
 
-// The type of PointwiseType that holds every element of E, in which a Cell has it between Nodes.
+// The PointwiseType of elements E between Nodes: it holds each exactly.
 template <typename E>
 using HeldAs = std::conditional_t<
     std::is_same_v<E, float> || kIs16BitFloat<E>, float,
     std::conditional_t<std::is_same_v<E, double> || std::is_same_v<E, uint64_t>, E, int64_t>>;
 
-// A lane of the wide machine: the bits of any PointwiseType.
+// A lane of the wide interpreters: the bits of any PointwiseType.
 struct Wide {
   uint64_t bits;
 };
@@ -46,7 +47,7 @@ __device__ __forceinline__ Cell ToCell(T number) {
   }
 }
 
-// An element as the machine holds it.
+// Conversions between elements and cells.
 template <typename Cell, typename E>
 __device__ __forceinline__ Cell CellOf(E element) {
   if constexpr (std::is_same_v<Cell, float>) {
@@ -64,7 +65,7 @@ __device__ __forceinline__ E ElementOf(Cell cell) {
   }
 }
 
-// The same of a vector; 16-bit floats by twos.
+// The same for vectors; 16-bit floats in pairs.
 template <typename Cell, typename E, int n>
 __device__ __forceinline__ void CellsOf(const Vector<E, n>& elements, Cell (&cells)[n]) {
   if constexpr (std::is_same_v<Cell, float>) {
@@ -91,7 +92,7 @@ template <typename... Elements, typename F>
 __device__ __forceinline__ void VisitOneOf(DType dtype, F f) {
   ((dtype == kDTypeOf<Elements> && (f(Elements{}), true)) || ...);
 }
-// Those that a machine reads.
+// The types that an interpreter reads.
 template <typename Cell, typename F>
 __device__ __forceinline__ void VisitRead(DType dtype, F f) {
   if constexpr (std::is_same_v<Cell, float>) {
@@ -106,7 +107,7 @@ __device__ __forceinline__ void VisitWritten(DType dtype, F f) {
   VisitOneOf<Half, BHalf, float, Boolean, int64_t, int32_t, double, int8_t, uint8_t, int16_t,
              uint16_t, uint32_t, uint64_t>(dtype, f);
 }
-// f(T{}) with the type that an instruction of the wide machine computes in.
+// f(T{}) with the type of an instruction.
 template <typename F>
 __device__ __forceinline__ void VisitType(PointwiseType type, F f) {
   if (type == PointwiseType::kF32) return f(float{});
@@ -126,8 +127,7 @@ __device__ __forceinline__ uint32_t SharedAddressOf(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// The bytes of one access to what a thread stages of an operand: kPointwiseThreads such accesses
-// lie side by side.
+// Staged vectors lie in shared memory as accesses of this size, those of all threads side by side.
 constexpr int AccessBytes(int vector_bytes) {
   return vector_bytes < kVectorBytes ? vector_bytes : kVectorBytes;
 }
@@ -144,7 +144,7 @@ __device__ __forceinline__ void CopyAsync(uint32_t to, const std::byte* from, in
   }
 }
 
-// Starts the copies of one vector's staged operands; bytes beyond the tensor are zero.
+// Starts the prefetch of one vector of each staged operand; bytes beyond the tensor become zero.
 template <int vector>
 __device__ __forceinline__ void Stage(const PointwiseParameters& p, int64_t lane, uint32_t stage) {
   for (int k = 0; k < p.staged; ++k) {
@@ -208,8 +208,8 @@ __device__ __forceinline__ Vector<E, n> LoadStaged(uint32_t at) {
   return elements;
 }
 
-// The offset of the operand's element at `lane`, and `inner`, where the lane stands along the
-// innermost axis. Along that axis padding is taken for the last element.
+// The offset of the operand's element at `lane`, and in `inner` the index along the innermost axis.
+// A lane of padding gets the last element of that axis.
 __device__ __forceinline__ uint32_t OffsetOf(const PointwiseParameters& p,
                                              const PointwiseOperand& operand, int64_t lane,
                                              uint32_t& inner) {
@@ -233,11 +233,11 @@ __device__ __forceinline__ uint32_t OffsetOf(const PointwiseParameters& p,
   return offset;
 }
 
-// The bits of an element in the lower ones of a cell.
+// An element's bits, in the lower ones of a cell's.
 template <typename Cell>
 using BitsOfCell = std::conditional_t<std::is_same_v<Cell, float>, uint32_t, uint64_t>;
 
-// Elements of an operand that lie anywhere, one by one.
+// Lane by lane.
 template <typename E, typename Bits, int n>
 __device__ __forceinline__ void Gather(const PointwiseParameters& p,
                                        const PointwiseOperand& operand, const Position& position,
@@ -300,7 +300,7 @@ __device__ __forceinline__ E ElementOfBits(Bits bits) {
   return element;
 }
 
-// Operand `index` as the machine's b.
+// Operand `index` as the interpreter's b.
 template <typename Cell, int n>
 __device__ __forceinline__ void LoadOperand(const PointwiseParameters& p, int index,
                                             const Position& position, Cell (&b)[n]) {
@@ -346,12 +346,7 @@ __device__ __forceinline__ void Store(const PointwiseOutput& output, const Posit
   VisitWritten(output.dtype, [&](auto element) {
     using E = decltype(element);
     E* to = static_cast<E*>(output.data) + position.lane;
-    const Vector<E, n> elements = ElementsOf<E>(a);
-    if (position.present == n) return StoreVector(to, elements);
-#pragma unroll
-    for (int i = 0; i < n; ++i) {
-      if (i < static_cast<int>(position.present)) to[i] = elements[i];
-    }
+    StorePresent(to, ElementsOf<E>(a), static_cast<int>(position.present));
   });
 }
 

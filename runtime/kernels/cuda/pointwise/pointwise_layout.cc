@@ -22,7 +22,7 @@ bool LiesAs(const KernelOperand& operand, const KernelOperand& output,
   return strides == lane_strides && operand.format.lanes() == output.format.lanes();
 }
 
-// Whether both axes are one to every operand that does not lie as the outputs.
+// Whether every broadcast operand walks both axes as one.
 bool CountsOn(const LaneLayout& layout, const LaneAxis& outer, const LaneAxis& inner) {
   for (size_t k = 0; k < inner.strides.size(); ++k) {
     if (layout.lies_as_output[k]) continue;

@@ -1,4 +1,4 @@
-// How the operands of element-wise Nodes lie beside the lanes of the outputs.
+// Strides of element-wise operands along the lanes of the outputs, with as few axes as possible.
 #pragma once
 
 #include <vector>
@@ -23,15 +23,14 @@ struct LaneLayout {
   int64_t inner_elements = 0;  // 0: no padding
 };
 
-// Unimplemented: blocked axes, foreign lanes, padding that is not innermost.
+// Unimplemented: blocked axes, lanes of another tensor between, padding that is not innermost.
 absl::Status CheckOutput(const KernelOperand& output);
 
-// Beside `output`, which CheckOutput took. Neighbouring axes that are one to every operand that
-// does not lie as the output are one; the axis with padding stays alone.
+// Of `operands` beside `output`, which CheckOutput accepted. Merges neighbouring axes that are
+// contiguous in every broadcast operand; the axis with padding stays alone.
 LaneLayout LayoutOf(const KernelOperand& output, const std::vector<KernelOperand>& operands);
 
-// How operand `k` of the layout, which does not lie as the output, is read by vectors of `vector`
-// lanes.
+// How vectors of `vector` lanes read operand `k` of the layout, which is broadcast.
 PointwiseAccess AccessOf(const LaneLayout& layout, const KernelOperand& operand, size_t k,
                          int vector);
 

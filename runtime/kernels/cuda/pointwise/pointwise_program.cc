@@ -13,37 +13,9 @@ namespace {
 using Code = PointwiseCode;
 using Source = PointwiseSource;
 using Type = PointwiseType;
-using Operation = MachineOperation;
+using Operation = FlatOperation;
 
-// The code that gives the same with its arguments exchanged; kMove: there is none.
-Code Exchanged(Code code) {
-  switch (code) {
-    case Code::kAdd:
-    case Code::kMul:
-    case Code::kEqual:
-    case Code::kAnd:
-    case Code::kOr:
-    case Code::kXor:
-    case Code::kBitAnd:
-    case Code::kBitOr:
-    case Code::kBitXor:
-    case Code::kMax:  // of which only the sign of a zero may differ
-    case Code::kMin:
-      return code;
-    case Code::kSub:
-      return Code::kSubReversed;
-    case Code::kDiv:
-      return Code::kDivReversed;
-    case Code::kLess:
-      return Code::kGreater;
-    case Code::kLessOrEqual:
-      return Code::kGreaterOrEqual;
-    default:
-      return Code::kMove;
-  }
-}
-
-// The code with a number as b; `code` itself: there is none.
+// The form of `code` whose b is the instruction's number; `code` itself: it has none.
 Code WithNumber(Code code) {
   switch (code) {
     case Code::kAdd:
@@ -59,17 +31,17 @@ Code WithNumber(Code code) {
   }
 }
 
-// Gives out the accumulator and the registers.
+// Register allocation: the accumulator holds the last result, registers those that are read later.
 class Emitter {
  public:
-  Emitter(const std::vector<MachineTerm>& terms, const std::vector<Operation>& operations,
-          PointwiseMachine machine)
+  Emitter(const std::vector<FlatTerm>& terms, const std::vector<Operation>& operations,
+          PointwiseInterpreter interpreter)
       : terms_(terms),
         operations_(operations),
-        is_wide_(machine >= PointwiseMachine::kWide),
+        is_wide_(interpreter >= PointwiseInterpreter::kWide),
         reads_(terms.size()),
         register_of_(terms.size(), -1) {
-    for (int r = LimitsOf(machine).registers; r-- > 0;) free_.push_back(r);
+    for (int r = LimitsOf(interpreter).registers; r-- > 0;) free_.push_back(r);
     for (const Operation& operation : operations) {
       for (const int arg : operation.args) ++reads_[arg];
     }
@@ -92,9 +64,9 @@ class Emitter {
   }
 
  private:
-  bool IsResult(int term) const { return terms_[term].kind == MachineTerm::Kind::kResult; }
+  bool IsResult(int term) const { return terms_[term].kind == FlatTerm::Kind::kResult; }
 
-  // Keeps what is in the accumulator when somebody still reads it.
+  // Saves the accumulator to a register if it will be read again.
   absl::Status Save() {
     if (accumulator_ < 0 || !IsResult(accumulator_)) return absl::OkStatus();
     if (reads_[accumulator_] == 0 || register_of_[accumulator_] >= 0) return absl::OkStatus();
@@ -114,15 +86,15 @@ class Emitter {
   PointwiseInstruction From(int term, Code code, Type type) const {
     PointwiseInstruction instruction{.code = code, .type = type};
     switch (terms_[term].kind) {
-      case MachineTerm::Kind::kNumber:
+      case FlatTerm::Kind::kNumber:
         instruction.source = Source::kNumber;
         instruction.number = terms_[term].number;
         break;
-      case MachineTerm::Kind::kOperand:
+      case FlatTerm::Kind::kOperand:
         instruction.source = Source::kOperand;
         instruction.index = static_cast<uint8_t>(terms_[term].index);
         break;
-      case MachineTerm::Kind::kResult:
+      case FlatTerm::Kind::kResult:
         instruction.source = Source::kRegister;
         instruction.index = static_cast<uint8_t>(register_of_[term]);
         break;
@@ -136,7 +108,7 @@ class Emitter {
     accumulator_ = result;
   }
 
-  // Brings `term` into the accumulator.
+  // Loads `term` into the accumulator.
   absl::Status Fetch(int term, Type type) {
     if (accumulator_ == term) return absl::OkStatus();
     RETURN_IF_ERROR(Save());
@@ -149,14 +121,14 @@ class Emitter {
     int first = operation.args[0], second = operation.args.size() > 1 ? operation.args[1] : -1;
     const Code exchanged = second < 0 ? Code::kMove : Exchanged(code);
     if (exchanged != Code::kMove && first != accumulator_ &&
-        (second == accumulator_ || terms_[first].kind == MachineTerm::Kind::kNumber)) {
+        (second == accumulator_ || terms_[first].kind == FlatTerm::Kind::kNumber)) {
       std::swap(first, second);
       code = exchanged;
     }
     if (code == Code::kMove) return EmitMove(operation, first);
     RETURN_IF_ERROR(Fetch(first, operation.type));
     Read(first);
-    // What the accumulator holds is lost, and may be the second argument too.
+    // The operation overwrites the accumulator, which may be its second argument too.
     RETURN_IF_ERROR(Save());
     PointwiseInstruction instruction{.code = code, .type = operation.type};
     if (second >= 0) {
@@ -175,7 +147,7 @@ class Emitter {
 
   static bool TakesNumber(Code code) { return code >= Code::kAddNumber && code <= Code::kLeaky; }
 
-  // A Node that only rounds: nothing moves where its operand is at hand.
+  // A Node that only rounds: in place if its operand is in the accumulator.
   absl::Status EmitMove(const Operation& operation, int from) {
     RETURN_IF_ERROR(accumulator_ == from ? absl::OkStatus() : Save());
     if (accumulator_ == from) {
@@ -194,8 +166,7 @@ class Emitter {
     return absl::OkStatus();
   }
 
-  // The condition goes to the machine's own place, then one of the two values passes through the
-  // accumulator.
+  // kTest sets the condition, then kSelect picks the accumulator or its source.
   absl::Status EmitSelect(const Operation& operation) {
     const int condition = operation.args[0], yes = operation.args[1], no = operation.args[2];
     RETURN_IF_ERROR(Fetch(condition, operation.type));
@@ -211,14 +182,14 @@ class Emitter {
     return absl::OkStatus();
   }
 
-  const std::vector<MachineTerm>& terms_;
+  const std::vector<FlatTerm>& terms_;
   const std::vector<Operation>& operations_;
   const bool is_wide_;
-  std::vector<int> reads_;        // by term: how many are to come
+  std::vector<int> reads_;        // by term: reads to come
   std::vector<int> register_of_;  // by term; -1: in none
   std::vector<int> free_;
   std::vector<PointwiseInstruction> instructions_;
-  int accumulator_ = -1;  // the term in it
+  int accumulator_ = -1;  // its term
   size_t made_at_ = 0;    // the instruction that put it there
 };
 
@@ -235,23 +206,54 @@ absl::Status CheckLimits(const PointwiseProgram& program) {
 
 }  // namespace
 
+Code Exchanged(Code code) {
+  switch (code) {
+    case Code::kAdd:
+    case Code::kMul:
+    case Code::kEqual:
+    case Code::kAnd:
+    case Code::kOr:
+    case Code::kXor:
+    case Code::kBitAnd:
+    case Code::kBitOr:
+    case Code::kBitXor:
+    case Code::kMax:  // of which only the sign of a zero may differ
+    case Code::kMin:
+      return code;
+    case Code::kSub:
+      return Code::kSubReversed;
+    case Code::kSubReversed:
+      return Code::kSub;
+    case Code::kDiv:
+      return Code::kDivReversed;
+    case Code::kDivReversed:
+      return Code::kDiv;
+    case Code::kLess:
+      return Code::kGreater;
+    case Code::kLessOrEqual:
+      return Code::kGreaterOrEqual;
+    default:
+      return Code::kMove;
+  }
+}
+
 absl::StatusOr<PointwiseProgram> CompileProgram(const Unit& unit) {
   ASSIGN_OR_RETURN(FlatNodes flat, Flatten(unit));
-  const bool is_rare = std::any_of(flat.operations.begin(), flat.operations.end(),
-                                   [](const Operation& o) { return IsRare(o.code); });
-  using M = PointwiseMachine;
+  const bool is_common = std::all_of(flat.operations.begin(), flat.operations.end(),
+                                     [](const Operation& o) { return IsCommon(o.code); });
+  using M = PointwiseInterpreter;
   const M common = flat.is_wide ? M::kWide : M::kNarrow,
           full = flat.is_wide ? M::kWideFull : M::kNarrowFull;
   absl::StatusOr<std::vector<PointwiseInstruction>> instructions;
-  M machine = is_rare ? full : common;
-  instructions = Emitter(flat.terms, flat.operations, machine).Emit();
-  if (!instructions.ok() && machine != full) {
-    machine = full;
-    instructions = Emitter(flat.terms, flat.operations, machine).Emit();
+  M interpreter = is_common ? common : full;
+  instructions = Emitter(flat.terms, flat.operations, interpreter).Emit();
+  if (!instructions.ok() && interpreter != full) {
+    interpreter = full;
+    instructions = Emitter(flat.terms, flat.operations, interpreter).Emit();
   }
   RETURN_IF_ERROR(instructions.status());
   PointwiseProgram program{*std::move(instructions), std::move(flat.operands),
-                           std::move(flat.outputs), machine};
+                           std::move(flat.outputs), interpreter};
   RETURN_IF_ERROR(CheckLimits(program));
   return program;
 }

@@ -1,4 +1,4 @@
-// From element-wise Nodes to a program of the machine of pointwise.h.
+// Compiles element-wise Nodes to programs of the interpreter (pointwise.h).
 #pragma once
 
 #include <vector>
@@ -11,15 +11,18 @@ namespace onnx_cudnn {
 
 struct PointwiseProgram {
   std::vector<PointwiseInstruction> instructions;
-  // What the instructions' indices count.
+  // What `index` of instructions counts.
   std::vector<const Value*> operands, outputs;
-  PointwiseMachine machine = PointwiseMachine::kNarrow;
+  PointwiseInterpreter interpreter = PointwiseInterpreter::kNarrow;
 };
+
+// The code of the same function with exchanged arguments; kMove: there is none.
+PointwiseCode Exchanged(PointwiseCode code);
 
 // The Unit's Nodes, each rounded to its output's dtype as its reference does. Operands of one
 // element that are constants are numbers in the program.
 //   errors  Unimplemented: a dtype, or more instructions, operands or intermediate results than the
-//           machine takes
+//           interpreter takes
 absl::StatusOr<PointwiseProgram> CompileProgram(const Unit& unit);
 
 }  // namespace onnx_cudnn

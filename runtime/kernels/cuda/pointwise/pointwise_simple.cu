@@ -1,45 +1,18 @@
-// Common element-wise forms. What is to be computed is asked once for all lanes of a thread.
+// Simple forms: the operation and the activation are decoded once for all lanes of a thread.
 #include "runtime/kernels/cuda/pointwise/pointwise_simple.h"
 
 #include "runtime/kernels/cuda/common/activation.cuh"
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/common/packed.cuh"
-#include "runtime/kernels/cuda/pointwise/pointwise_codes.cuh"
+#include "runtime/kernels/cuda/pointwise/arithmetic.cuh"
 
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kLanes = 16;  // of one thread, in registers as f32, their vectors in flight together
-// With fewer lanes than this many blocks of kLanes would take, each thread takes one vector.
+constexpr int kThreads = kArithmeticThreads;
+constexpr int kLanes = 16;  // of a thread, all loads of which are in flight together
+// With fewer blocks of kLanes a thread, it takes one vector.
 constexpr int64_t kManyBlocks = 512;
-
-// x = x ∘ y(i).
-template <int n, typename Y>
-__device__ __forceinline__ void Join(const SimpleParameters& p, float (&x)[n], Y y) {
-  const auto map = [&](auto f) {
-#pragma unroll
-    for (int i = 0; i < n; ++i) x[i] = f(x[i], y(i));
-  };
-  switch (p.join) {
-    case SimpleJoin::kNone:
-      return;
-    case SimpleJoin::kAdd:
-      return map([](float a, float b) { return a + b; });
-    case SimpleJoin::kSub:
-      if (p.is_reversed) return map([](float a, float b) { return b - a; });
-      return map([](float a, float b) { return a - b; });
-    case SimpleJoin::kMul:
-      return map([](float a, float b) { return a * b; });
-    case SimpleJoin::kDiv:
-      if (p.is_reversed) return map([](float a, float b) { return b / a; });
-      return map([](float a, float b) { return a / b; });
-    case SimpleJoin::kMax:
-      return map([](float a, float b) { return Maximum(a, b); });
-    case SimpleJoin::kMin:
-      return map([](float a, float b) { return Minimum(a, b); });
-  }
-}
 
 __device__ __forceinline__ int64_t OffsetOf(const SimpleParameters& p, int64_t lane) {
   uint32_t rest = static_cast<uint32_t>(lane);
@@ -48,24 +21,6 @@ __device__ __forceinline__ int64_t OffsetOf(const SimpleParameters& p, int64_t l
     offset += int64_t{p.extents[axis].Split(rest)} * p.strides[axis];
   }
   return offset;
-}
-
-// n elements from `from`, of which the tensor has `present`; others are the last one.
-template <int n, typename E>
-__device__ __forceinline__ Vector<E, n> LoadPresent(const E* from, int present) {
-  if (present >= n) return LoadVector<n>(from);
-  Vector<E, n> elements;
-#pragma unroll
-  for (int i = 0; i < n; ++i) elements[i] = from[i < present ? i : 0];
-  return elements;
-}
-template <int n, typename E>
-__device__ __forceinline__ void StorePresent(E* to, const Vector<E, n>& elements, int present) {
-  if (present >= n) return StoreVector(to, elements);
-#pragma unroll
-  for (int i = 0; i < n; ++i) {
-    if (i < present) to[i] = elements[i];
-  }
 }
 
 template <int n, typename E>
@@ -79,13 +34,13 @@ __device__ __forceinline__ Vector<E, n> LoadBroadcast(const SimpleParameters& p,
   return elements;
 }
 
-// Every block but the last one has all its lanes, and asks for none of them.
+// Only the last block checks which of its lanes there are.
 template <typename A, typename Y, SimpleOperand operand, int vectors>
 __global__ void __launch_bounds__(kThreads, 5)
     RunSimple(const __grid_constant__ SimpleParameters p) {
   WaitForLaunchBefore();
   constexpr int kNarrowest = sizeof(A) < sizeof(Y) ? sizeof(A) : sizeof(Y);
-  constexpr int kVector = SimpleVector(kNarrowest), kStep = kThreads * kVector;
+  constexpr int kVector = VectorLanes(kNarrowest), kStep = kThreads * kVector;
   constexpr int kRights = operand == SimpleOperand::kNone ? 1 : vectors;
   using Loaded = Packed<A, kVector>;
   const int64_t start = int64_t{blockIdx.x} * (vectors * kStep);
@@ -130,7 +85,7 @@ __global__ void __launch_bounds__(kThreads, 5)
   float others[kRights][kVector];
 #pragma unroll
   for (int k = 0; k < kRights; ++k) WidenAll(right[k].Elements(), others[k]);
-  Join(p, x, [&](int i) {
+  Combine<FloatCells<Y>>(p.join, x, [&](int i) {
     if constexpr (operand == SimpleOperand::kNone) return p.number;
     return others[kRights == 1 ? 0 : i / kVector][i % kVector];
   });
@@ -151,17 +106,9 @@ __global__ void __launch_bounds__(kThreads, 5)
   }
 }
 
-LaunchShape ShapeOf(int64_t lanes, int lanes_per_thread) {
-  const int64_t per_block = int64_t{kThreads} * lanes_per_thread;
-  LaunchShape shape;
-  shape.grid.x = static_cast<unsigned>((lanes + per_block - 1) / per_block);
-  shape.block.x = kThreads;
-  return shape;
-}
-
 template <typename E, SimpleOperand operand>
 KernelCall CallOf(const SimpleParameters& p) {
-  constexpr int kVector = SimpleVector(sizeof(E));
+  constexpr int kVector = VectorLanes(sizeof(E));
   if (p.lanes < kManyBlocks * kThreads * kLanes) {
     return KernelCall::Of(RunSimple<E, E, operand, 1>, ShapeOf(p.lanes, kVector), p);
   }
@@ -195,7 +142,7 @@ KernelCall SimpleCast(DType from, DType to, const SimpleParameters& parameters) 
       using A = decltype(source);
       using Y = decltype(target);
       constexpr int kNarrowest = sizeof(A) < sizeof(Y) ? sizeof(A) : sizeof(Y);
-      constexpr int kVector = SimpleVector(kNarrowest);
+      constexpr int kVector = VectorLanes(kNarrowest);
       return KernelCall::Of(RunSimple<A, Y, SimpleOperand::kNone, kLanes / kVector>,
                             ShapeOf(parameters.lanes, kLanes), parameters);
     });

@@ -1,5 +1,5 @@
-// Element-wise Nodes of the forms that networks are full of, y = f(a ∘ b), without a program. Host
-// (simple_form.cc) and device (pointwise_simple.cu) share this.
+// Parameters of the simple forms (pointwise_simple.cu): y = f(a ∘ b) with an activation f, without
+// a program to decode.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,16 @@
 #include "runtime/kernels/cuda/common/activation.h"
 #include "runtime/kernels/cuda/common/fast_divide.cuh"
 #include "runtime/kernels/cuda/common/kernel_call.h"
+#include "runtime/kernels/cuda/pointwise/pointwise.h"
 
 namespace onnx_cudnn {
 
-enum class SimpleJoin : uint8_t { kNone, kAdd, kSub, kMul, kDiv, kMax, kMin };
+inline constexpr PointwiseCode kNoJoin = PointwiseCode::kConvert;  // y = f(a)
 
 enum class SimpleOperand : uint8_t {
-  kNone,       // or the number of the parameters
-  kFull,       // lies as the output
-  kBroadcast,  // in runs that hold whole vectors
+  kNone,       // or a number
+  kFull,       // it lies as the output does
+  kBroadcast,  // kRun or kRepeated
 };
 
 inline constexpr int kMostSimpleAxes = 8;
@@ -26,20 +27,16 @@ struct SimpleParameters {
   const void* b = nullptr;
   void* y = nullptr;
   int64_t lanes = 0;
-  SimpleJoin join = SimpleJoin::kNone;
+  PointwiseCode join = kNoJoin;  // ∘, a primitive of two arguments or its reversed form
   Activation activation;
-  bool is_reversed = false;  // b ∘ a
-  bool rounds = false;       // a ∘ b is a Node of its own
-  float number = 0;          // b, where no operand is
-  // kBroadcast: of b, fewer than 2^31 lanes.
-  bool repeats = false;  // runs of one element
+  bool rounds = false;  // a ∘ b to the type of y: it is a Node of its own
+  float number = 0;     // b, where it is no operand
+  // kBroadcast: how b lies; fewer than 2^31 lanes.
+  bool repeats = false;  // kRepeated
   int axes = 0;          // outer to inner
   FastDivide<uint32_t> extents[kMostSimpleAxes];
   int strides[kMostSimpleAxes] = {};
 };
-
-// Lanes of one vector: what kBroadcast's runs are multiples of.
-constexpr int SimpleVector(int element_bytes) { return 16 / element_bytes; }
 
 // a, b and y are of `dtype`, which is f16, bf16 or f32.
 KernelCall SimpleCall(DType dtype, SimpleOperand operand, const SimpleParameters& parameters);

@@ -1,10 +1,11 @@
 #include "runtime/kernels/cuda/pointwise/simple_form.h"
 
-#include <algorithm>
-#include <map>
+#include <utility>
 
 #include "runtime/kernels/cuda/pointwise/pointwise_layout.h"
+#include "runtime/kernels/cuda/pointwise/pointwise_program.h"
 #include "runtime/kernels/cuda/pointwise/pointwise_simple.h"
+#include "runtime/ops/pointwise.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -23,23 +24,28 @@ bool ReadActivation(const Node& node, SimpleParameters& p) {
   return p.activation.kind != Activation::Kind::kNone;
 }
 
-SimpleJoin JoinOf(const Node& node) {
-  static const auto& joins = *new std::map<std::string_view, SimpleJoin>{
-      {"Add", SimpleJoin::kAdd}, {"Div", SimpleJoin::kDiv}, {"Max", SimpleJoin::kMax},
-      {"Min", SimpleJoin::kMin}, {"Mul", SimpleJoin::kMul}, {"Sub", SimpleJoin::kSub},
-  };
-  const auto it = joins.find(node.op());
-  return it == joins.end() || node.inputs().size() != 2 ? SimpleJoin::kNone : it->second;
+// The primitive that the Node computes of its two inputs; kNoJoin: it computes something else, or
+// the primitive has no code for exchanged arguments.
+PointwiseCode JoinOf(const Node& node) {
+  if (node.inputs().size() != 2) return kNoJoin;
+  const Expression bound = BindPointwise(node);
+  const std::vector<Term>& terms = bound.terms();
+  const Term& last = terms.back();
+  const bool is_join = terms.size() == 3 && terms[0].input == 0 && terms[1].input == 1 &&
+                       ArityOf(last.primitive) == 2 && last.args[0] == 0 && last.args[1] == 1;
+  if (!is_join || !IsComputedEverywhere(last.primitive)) return kNoJoin;
+  const PointwiseCode code = CodeOf<PointwiseCode>(last.primitive);
+  return Exchanged(code) == PointwiseCode::kMove ? kNoJoin : code;
 }
 
 bool ReadJoin(const Node& node, SimpleForm& form) {
   form.parameters.join = JoinOf(node);
-  if (form.parameters.join == SimpleJoin::kNone) return false;
+  if (form.parameters.join == kNoJoin) return false;
   form.a = &node.input(0);
   form.b = &node.input(1);
   if (ConstantNumber(*form.a)) {
     std::swap(form.a, form.b);
-    form.parameters.is_reversed = true;
+    form.parameters.join = Exchanged(form.parameters.join);
   }
   const std::optional<float> number = ConstantNumber(*form.b);
   if (!number) return true;
@@ -76,12 +82,12 @@ bool HasSimpleTypes(const Unit& unit, const SimpleForm& form) {
   return form.a->dtype() == to && (form.b == nullptr || form.b->dtype() == to);
 }
 
-// How b lies, in the parameters; nothing where it is read one by one.
+// Sets how b lies. nullopt: lane by lane.
 std::optional<SimpleOperand> PlaceOperand(const LaneLayout& layout, const KernelOperand& b,
                                           SimpleParameters& p) {
   if (layout.lies_as_output[1]) return SimpleOperand::kFull;
   const bool is_small = layout.lanes <= kMostExtent && layout.axes.size() <= kMostSimpleAxes;
-  const PointwiseAccess access = AccessOf(layout, b, 1, SimpleVector(b.element_bytes()));
+  const PointwiseAccess access = AccessOf(layout, b, 1, VectorLanes(b.element_bytes()));
   if (!is_small || access == PointwiseAccess::kGathered) return std::nullopt;
   p.repeats = access == PointwiseAccess::kRepeated;
   for (const LaneAxis& axis : layout.axes) {
@@ -110,7 +116,7 @@ std::optional<KernelCode> CompileSimple(const KernelRequest& request) {
   LaneLayout layout = LayoutOf(y, operands);
   if (form->b != nullptr && !layout.lies_as_output[0]) {
     std::swap(operands[0], operands[1]);
-    p.is_reversed = !p.is_reversed;
+    p.join = Exchanged(p.join);
     layout = LayoutOf(y, operands);
   }
   if (!layout.lies_as_output[0]) return std::nullopt;

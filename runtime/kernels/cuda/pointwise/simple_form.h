@@ -6,8 +6,8 @@
 
 namespace onnx_cudnn {
 
-// The Unit's Nodes by the kernel of pointwise_simple.h; nothing where they have another form, or
-// their operands lie in a way that it does not take.
+// The Unit's Nodes as a simple form (pointwise_simple.h). nullopt: they are none, or the strides of
+// an operand are none that it takes.
 std::optional<KernelCode> CompileSimple(const KernelRequest& request);
 
 }  // namespace onnx_cudnn

@@ -5,44 +5,18 @@
 #include <map>
 
 #include "gtest/gtest.h"
+#include "runtime/ops/pointwise_kernels.h"
 #include "tests/kernels/kernels_fixture.h"
 
 namespace onnx_cudnn {
 namespace {
 
-// The primitives that these tests use.
 float Apply(ChainCode code, float a, float b, float c) {
-  switch (code) {
-    case ChainCode::kMove:
-      return a;
-    case ChainCode::kNeg:
-      return -a;
-    case ChainCode::kExp:
-      return std::exp(a);
-    case ChainCode::kAbs:
-      return std::abs(a);
-    case ChainCode::kLog1p:
-      return std::log1p(a);
-    case ChainCode::kTanh:
-      return std::tanh(a);
-    case ChainCode::kAdd:
-      return a + b;
-    case ChainCode::kMul:
-      return a * b;
-    case ChainCode::kDiv:
-      return a / b;
-    case ChainCode::kMax:
-      return a > b ? a : b;
-    case ChainCode::kMin:
-      return a < b ? a : b;
-    case ChainCode::kLess:
-      return a < b ? 1 : 0;
-    case ChainCode::kSelect:
-      return a != 0 ? b : c;
-    default:
-      ADD_FAILURE() << "code " << static_cast<int>(code);
-      return 0;
-  }
+  if (code == ChainCode::kMove) return a;
+  EXPECT_TRUE(IsPrimitive(code));
+  float result;
+  RunPrimitive<float>(PrimitiveOf(code), {&a, &b, &c}, &result, 1);
+  return result;
 }
 
 // Images [2, 8, 3, 5] in f16, channels-last.

@@ -1,0 +1,61 @@
+// A row of primitives.inc is all that a primitive needs; an op and its case show that it is right.
+#include "runtime/ops/primitives.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "runtime/ops/pointwise.h"
+#include "runtime/ops/pointwise_kernels.h"
+#include "tests/ops/cases.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Those of the bound expression of a case.
+std::set<Primitive> PrimitivesOf(const OpCase& c) {
+  Graph graph;
+  NodeSpec spec{.op = c.op, .attrs = c.attrs};
+  for (const HostTensor& input : c.inputs) {
+    const Type type = input.defined() ? Type::Tensor(input.dtype(), input.dims()) : Type{};
+    spec.inputs.push_back(input.defined() ? &graph.AddInput("x", type) : nullptr);
+  }
+  const PointwiseRow* row = FindPointwise(c.op);
+  std::set<Primitive> primitives;
+  if (row == nullptr) return primitives;
+  for (const Term& term : BindPointwise(*row, graph.AddNode(std::move(spec))).terms()) {
+    primitives.insert(term.primitive);
+  }
+  return primitives;
+}
+
+// The emulator and GPUs run every case through every kernel that takes it.
+TEST(PrimitivesTest, EachHasACase) {
+  std::set<Primitive> found;
+  for (const OpCase& c : PointwiseCases()) found.merge(PrimitivesOf(c));
+  for (size_t row = 0; row < std::size(kPrimitives); ++row) {
+    EXPECT_TRUE(found.contains(static_cast<Primitive>(row))) << kPrimitives[row].name;
+  }
+}
+
+// A type that its row does not list ends the program.
+template <typename T>
+void RunAll() {
+  const T one = 1;
+  for (size_t row = 0; row < std::size(kPrimitives); ++row) {
+    if (!IsDefinedOn<T>(kPrimitives[row].types)) continue;
+    T result = T(-7);
+    RunPrimitive<T>(static_cast<Primitive>(row), {&one, &one, &one}, &result, 1);
+    EXPECT_NE(result, T(-7)) << kPrimitives[row].name;
+  }
+}
+
+TEST(PrimitivesTest, EachRunsOnTheTypesOfItsRow) {
+  RunAll<float>();
+  RunAll<double>();
+  RunAll<int64_t>();
+  RunAll<uint64_t>();
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
