@@ -61,7 +61,10 @@ ABSL_FLAG(std::string, json, "", "Of --explain: also writes all of it there, as 
 ABSL_FLAG(bool, verbose, false,
           "Of --explain: every partition, edge and buffer, and the bytes that are live at each "
           "launch.");
-ABSL_FLAG(std::string, target, "cpu", "What the model is to run on: cpu or h200.");
+ABSL_FLAG(std::string, target, "cpu",
+          "What the model is to run on: cpu; h200, with prices as measured; a10, a100, b200, h100, "
+          "l4 or rtx4090, with rooflines of published peaks.");
+ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
 ABSL_FLAG(std::string, input, "",
           "Of --explain: shape=8,-1 gives the numbers of an input whose values decide shapes, once "
           "per input; the numbers alone for a model's only input. A .npy file does as well.")
@@ -135,6 +138,7 @@ struct Options {
   bool print, remarks;
   bool explain, verbose;
   std::string json, target, pin;
+  int compute_capability = 0;
   PartitionerChoice partitioner = PartitionerChoice::kGreedy;
   PrecisionChoice precision = PrecisionChoice::kStrict;
   int streams;
@@ -146,6 +150,12 @@ absl::Status CheckPassName(const std::string& name) {
   if (absl::c_linear_search(names, name)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat("unknown pass \"%s\", expected one of: %s",
                                                     name, absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<OwnedTarget> TargetOf(const Options& options) {
+  ASSIGN_OR_RETURN(OwnedTarget owned, MakeTarget(options.target));
+  RETURN_IF_ERROR(SetCapability(owned, options.compute_capability));
+  return owned;
 }
 
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
@@ -170,7 +180,8 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .max_memory = absl::GetFlag(FLAGS_max_memory)};
   ASSIGN_OR_RETURN(options.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(options.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
-  RETURN_IF_ERROR(MakeTarget(options.target).status());
+  ASSIGN_OR_RETURN(options.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
+  RETURN_IF_ERROR(TargetOf(options).status());
   if (options.precision == PrecisionChoice::kAuto) {
     const bool on_gpu = options.target != "cpu";
     options.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
@@ -322,7 +333,7 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
 }
 
 absl::Status Optimize(const Options& options) {
-  ASSIGN_OR_RETURN(OwnedTarget owned, MakeTarget(options.target));
+  ASSIGN_OR_RETURN(OwnedTarget owned, TargetOf(options));
   if (options.max_memory > 0) owned.target.max_bytes = options.max_memory;
   owned.target.numerics.tf32 = options.precision == PrecisionChoice::kTf32;
   ASSIGN_OR_RETURN(Graph graph, LoadModel(options.model));

@@ -52,7 +52,7 @@ FormatCost CostOfConversion(const Partition& partition) {
           .us = chosen.cost.us};
 }
 
-// The lanes beside the elements are written once and read by each reader.
+// Padding lanes are written once and read by each reader.
 void AddPaddings(const Partition& partition, const Target& target, std::vector<FormatCost>& costs) {
   const std::vector<const Value*> outputs = BoundaryOf(partition.chosen.nodes).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -123,7 +123,7 @@ std::string FormatName(const Placement& placement, absl::Span<const int64_t> dim
 absl::StatusOr<Explanation> Explain(const Graph& graph,
                                     const std::map<std::string, Dims, std::less<>>& input_dims,
                                     const Target& target, BuildOptions options) {
-  Explanation explanation{.target = target.info.name};
+  Explanation explanation{.target = target.info.name, .prices = std::string(target.info.prices)};
   options.on_partitions = [&](const Graph& bound, absl::Span<const Partition> partitions,
                               const Refusals& refused) {
     explanation.edges = ExplainEdges(bound, partitions, refused, target);

@@ -28,7 +28,7 @@ struct PartitionReport {
   bool launches = true;
 };
 
-// One reason why bytes are moved, or moved in vain, for the sake of a Format.
+// What one Format costs: bytes that are moved to reach it, or padding that is moved with it.
 struct FormatCost {
   std::string kind;  // "Reformat", "Transfer", "padding"
   std::string value, from, to;
@@ -52,6 +52,7 @@ struct CallersCopies {
 
 struct Explanation {
   std::string target;
+  std::string prices;  // what they rest on; empty: on measurements of the target
   int streams = 1;
   std::vector<PartitionReport> partitions;  // in the order of launch
   std::vector<EdgeReport> edges;            // those between Partitions

@@ -1,48 +1,20 @@
 #include <algorithm>
-#include <iterator>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "passes/partition/fixed_placements.h"
 #include "passes/partition/partitioners.h"
 #include "passes/partition/proposals.h"
+#include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// Where libraries have the most to fuse around; sorted.
-constexpr std::string_view kAnchors[] = {
-    "AveragePool",
-    "BatchNormalization",
-    "Conv",
-    "ConvInteger",
-    "ConvTranspose",
-    "Gemm",
-    "GlobalAveragePool",
-    "GlobalMaxPool",
-    "GroupNormalization",
-    "InstanceNormalization",
-    "LayerNormalization",
-    "LpNormalization",
-    "MatMul",
-    "MatMulInteger",
-    "MaxPool",
-    "QLinearConv",
-    "QLinearMatMul",
-    "RMSNormalization",
-};
-
-bool IsAnchor(const Node& node) {
-  return node.domain().empty() &&
-         std::binary_search(std::begin(kAnchors), std::end(kAnchors), node.op());
-}
 
 class Cover {
  public:
   explicit Cover(const Stretch& stretch)
       : stretch_(stretch),
-        proposals_(stretch),
+        proposals_(stretch, Proposals::BeyondFit::kDrop),
         fixed_(stretch, proposals_),
         taken_(stretch.nodes.size(), false) {}
 
@@ -50,18 +22,18 @@ class Cover {
     for (const bool anchors : {true, false}) {
       for (size_t i = 0; i < stretch_.nodes.size(); ++i) {
         const Node& node = *stretch_.nodes[i];
-        if (taken_[i] || IsAnchor(node) != anchors) continue;
+        if (taken_[i] || TraitsOf(node).anchor != anchors) continue;
         Proposal* best = Best(i);
         if (best == nullptr) return proposals_.Unrunnable(node);
         for (const Node* n : best->candidate.nodes) taken_[proposals_.PositionOf(n)] = true;
-        chosen_.push_back(std::move(best->candidate));  // its anchor is taken: nobody asks again
+        chosen_.push_back(std::move(best->candidate));  // no longer read: its anchor is taken
       }
     }
     return std::move(chosen_);
   }
 
  private:
-  // Agreement first, then size, then price; the earlier Engine of equals.
+  // The best free proposal: by agreement, then size, then price, then the order of the Engines.
   Proposal* Best(size_t anchor) {
     using Rank = std::tuple<int, int, double>;  // smaller is better
     Proposal* best = nullptr;

@@ -33,8 +33,11 @@ class Proposals::Sink final : public CandidateSink {
   int anchor_;
 };
 
-Proposals::Proposals(const Stretch& stretch)
-    : stretch_(stretch), position_(stretch.graph.node_ids(), -1), at_(stretch.nodes.size()) {
+Proposals::Proposals(const Stretch& stretch, BeyondFit beyond_fit)
+    : stretch_(stretch),
+      keeps_beyond_fit_(beyond_fit == BeyondFit::kKeep || stretch.pins != nullptr),
+      position_(stretch.graph.node_ids(), -1),
+      at_(stretch.nodes.size()) {
   for (size_t i = 0; i < stretch.nodes.size(); ++i) {
     position_[stretch.nodes[i]->id()] = static_cast<int>(i);
   }
@@ -55,12 +58,13 @@ void Proposals::ProposeAt(int anchor) {
 }
 
 void Proposals::Consider(int anchor, Candidate candidate) {
+  if (candidate.beyond_fit && !keeps_beyond_fit_) return;
   const auto outside = [&](const Node* node) { return PositionOf(node) < 0; };
   if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(), outside)) return;
   const auto is_anchor = [&](const Node* node) { return PositionOf(node) == anchor; };
   if (std::none_of(candidate.nodes.begin(), candidate.nodes.end(), is_anchor)) return;
   if (!stretch_.refused.empty() || stretch_.prices != nullptr) {
-    const std::string signature = Signature(candidate, stretch_.target);  // dear
+    const std::string signature = Signature(candidate, stretch_.target);  // expensive
     auto it = stretch_.refused.find(signature);
     if (it != stretch_.refused.end()) {
       why_not_.emplace_back(candidate.engine, it->second);
@@ -91,7 +95,7 @@ void Proposals::TakeMeasuredPrice(const std::string& signature, Candidate& candi
   candidate.cost.from = kMeasured;
 }
 
-// The library's own reason stands at every edge that the Candidate would have fused.
+// The library's own reason, for every edge that the Candidate would have fused.
 void Proposals::TellRefused(const Candidate& candidate, std::string_view reason) const {
   const absl::flat_hash_set<const Node*> inside(candidate.nodes.begin(), candidate.nodes.end());
   for (const Node* node : candidate.nodes) {
@@ -102,7 +106,7 @@ void Proposals::TellRefused(const Candidate& candidate, std::string_view reason)
   }
 }
 
-// Walks forward from what the Candidate feeds, no further than its highest Node.
+// Walks forward from the readers of the Candidate, no further than its highest Node.
 bool Proposals::Convex(const Candidate& candidate) const {
   const absl::flat_hash_set<const Node*> inside(candidate.nodes.begin(), candidate.nodes.end());
   int highest = -1;

@@ -16,18 +16,20 @@ struct Proposal {
 };
 
 // What every Engine proposes at every Node of a Stretch, at its measured price where there is one,
-// without what cannot be chosen there:
-// refused at Confirm, forbidden, kept out by a pin, not wholly inside the Stretch, or not convex (a
-// path leaves it and comes back).
+// without Candidates that cannot be chosen: refused at Confirm, forbidden, excluded by a pin, not
+// wholly inside the Stretch, or not convex (a path leaves it and comes back).
 class Proposals {
  public:
-  explicit Proposals(const Stretch& stretch);
+  // Whether Candidates beyond their fit are kept (Candidate::beyond_fit). Where there are pins,
+  // which may name one, they always are.
+  enum class BeyondFit { kKeep, kDrop };
+  explicit Proposals(const Stretch& stretch, BeyondFit beyond_fit = BeyondFit::kKeep);
   // Parallel to the Stretch's Nodes, in the Engines' order.
   const std::vector<std::vector<Proposal>>& at() const { return at_; }
   std::vector<std::vector<Proposal>>& at() { return at_; }
   // Position of a Node in the Stretch; -1 outside.
   int PositionOf(const Node* node) const { return position_[node->id()]; }
-  // Why nobody runs the Node, with every Engine's reason.
+  // Unimplemented: why no Engine runs the Node, with each one's reason.
   absl::Status Unrunnable(const Node& node) const;
 
  private:
@@ -39,10 +41,11 @@ class Proposals {
   bool Convex(const Candidate& candidate) const;
 
   const Stretch& stretch_;
+  const bool keeps_beyond_fit_;
   std::vector<int> position_;  // by id; -1: outside
   std::vector<std::vector<Proposal>> at_;
   std::vector<std::pair<const Engine*, std::string>> why_not_;  // at the current anchor
-  // The same by position, with the Engines' names: of Nodes that nobody would run alone.
+  // The same by position, with the Engines' names: of Nodes that no Engine runs alone.
   absl::flat_hash_map<int, std::vector<std::string>> reasons_;
 };
 

@@ -9,7 +9,7 @@ namespace onnx_cudnn {
 // What cuDNN's graph API takes on sm_80 and newer.
 PatternList CudnnPatterns();
 
-// The Engine `cudnn` without a GPU, of these. Its Steps emulate.
+// The Engine `cudnn` without a GPU, of these rules. Its Steps run the references.
 std::unique_ptr<Engine> MakeCudnnRules();
 
 }  // namespace onnx_cudnn

@@ -54,8 +54,8 @@ class Normalization final : public Pattern {
     return {AllRowMajor};
   }
 
-  Efficiency EfficiencyOf(const Node&, const Candidate&, const Target&) const override {
-    return kNormalizationEfficiency;
+  Efficiency EfficiencyOf(const Node&, const Candidate&, const Target& target) const override {
+    return NormalizationEfficiency(target);
   }
 };
 

@@ -60,8 +60,8 @@ class Pointwise final : public Pattern {
     return layouts;
   }
 
-  Efficiency EfficiencyOf(const Node&, const Candidate&, const Target&) const override {
-    return kPointwiseEfficiency;
+  Efficiency EfficiencyOf(const Node&, const Candidate&, const Target& target) const override {
+    return PointwiseEfficiency(target);
   }
 };
 
@@ -93,8 +93,8 @@ class Reduction final : public Pattern {
     return {AllRowMajor};
   }
 
-  Efficiency EfficiencyOf(const Node&, const Candidate&, const Target&) const override {
-    return kReductionEfficiency;
+  Efficiency EfficiencyOf(const Node&, const Candidate&, const Target& target) const override {
+    return ReductionEfficiency(target);
   }
 };
 

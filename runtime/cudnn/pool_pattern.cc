@@ -70,8 +70,8 @@ class Pooling final : public Pattern {
     return layouts;
   }
 
-  Efficiency EfficiencyOf(const Node&, const Candidate&, const Target&) const override {
-    return kPoolingEfficiency;
+  Efficiency EfficiencyOf(const Node&, const Candidate&, const Target& target) const override {
+    return PoolingEfficiency(target);
   }
 };
 

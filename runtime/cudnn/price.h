@@ -1,5 +1,4 @@
-// What cuDNN makes of a device. Figures are of one H200 with cuDNN 9.19, each layer alone
-// (docs/measurements.md, 'How it was measured'); those that were not measured say so.
+// What cuDNN makes of a device, by the Target's CudnnCalibration.
 #pragma once
 
 #include "runtime/plan/engine.h"
@@ -27,12 +26,10 @@ struct ProductCase {
 };
 Efficiency EfficiencyOf(const ProductCase& product, const Target& target);
 
-// Their traffic was not measured.
-inline constexpr Efficiency kPoolingEfficiency = {.traffic = 0.7, .fixed_us = kDependentKernelUs};
-inline constexpr Efficiency kNormalizationEfficiency = {.traffic = 0.7,
-                                                        .fixed_us = kDependentKernelUs};
-inline constexpr Efficiency kReductionEfficiency = {.traffic = 0.5, .fixed_us = kDependentKernelUs};
-inline constexpr Efficiency kPointwiseEfficiency = {.traffic = 0.75,
-                                                    .fixed_us = kDependentKernelUs};
+// By bytes alone.
+Efficiency PoolingEfficiency(const Target& target);
+Efficiency NormalizationEfficiency(const Target& target);
+Efficiency ReductionEfficiency(const Target& target);
+Efficiency PointwiseEfficiency(const Target& target);
 
 }  // namespace onnx_cudnn

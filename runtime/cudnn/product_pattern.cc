@@ -25,7 +25,7 @@ class MatrixProduct final : public Pattern {
     const Value& c = anchor.input(2);
     if (ShapeOf(c, MatrixOf(anchor.output(0))) != OperandShape::kOther) return Support::Yes();
     return Support::No(
-        absl::StrCat(c.name(), " broadcasts in another way than by rows or columns"));
+        absl::StrCat(c.name(), " broadcasts neither by rows nor by columns"));
   }
 
   const Rule* OneResult() const override { return &kOneResult; }

@@ -37,9 +37,12 @@ struct Candidate {
   const Engine* engine = nullptr;
   std::vector<Placement> inputs, outputs;  // parallel to BoundaryOf(nodes)
   Cost cost;
+  // Its price is beyond what was measured, and smaller Candidates are taken to be faster: a search
+  // by price may choose it and the tuner may time it; greedy, which takes the largest, does not.
+  bool beyond_fit = false;
 };
 
-// One way to run a Candidate: "engine 41, k2=0", "split_k=4".
+// What an Engine may choose in running a Candidate: "engine 41, k2=0", "split_k=4".
 struct Variant {
   std::string text;
 };
@@ -65,7 +68,7 @@ class Compiled {
   std::string reason_;
 };
 
-// Why two Nodes stay apart, and what would change that. Text that lives for ever.
+// Why two Nodes stay apart, and what would change that. String literals.
 struct Rule {
   std::string_view says;
   std::string_view remedy;
@@ -87,15 +90,15 @@ class Engine {
   virtual ~Engine() = default;
   virtual std::string_view name() const = 0;
   virtual std::string version() const { return "rules"; }
-  // Every Candidate around `anchor`, priced; pure, in microseconds. A no carries the rule that said
-  // it.
+  // Every Candidate around `anchor` with its price; pure, takes microseconds. A no names the rule
+  // that it comes from.
   virtual void Propose(const Graph& graph, const Node& anchor, const Target& target,
                        CandidateSink& sink) const = 0;
   virtual Support Check(const Graph& graph, const Candidate& candidate,
                         const Target& target) const = 0;  // pure
   virtual Cost Price(const Candidate& candidate,
                      const Target& target) const;  // pure; the roofline unless overridden
-  // Asks the library, best first.
+  // What the library offers, the best first.
   virtual absl::StatusOr<std::vector<Variant>> Variants(const Candidate& candidate,
                                                         const Target& target) const;
   // Thread-safe. A refusal is an answer; a Status is a failure.
@@ -109,9 +112,8 @@ class Engine {
 // extents.
 std::vector<int64_t> ChannelMultiples(int64_t channels, DType dtype);
 
-// The one list of Formats that Engines propose over for `value`: row-major, then channels-last with
-// each of the multiples; each once. Without a GPU row-major alone, in which the host runs its
-// Nodes.
+// The Formats in which Engines propose to take `value`, each once: row-major, then channels-last
+// with each of the multiples. Without a GPU row-major alone, since the host's Steps want that.
 std::vector<Format> FormatChoices(const Value& value, const Target& target);
 
 // A Candidate of one row-major Node in `space`, priced: what `host` and `view` propose.
@@ -129,11 +131,6 @@ struct Efficiency {
   double traffic = 1;
   double fixed_us = 0;  // what it takes beyond a launch, however little there is to do
 };
-
-// The least fixed_us of a kernel that waits for another one: in a CUDA graph on one H200 a kernel
-// whose blocks read 8 KiB takes 1.82 µs, a launch of 1.3 among them (docs/measurements.md, 'Kernel
-// boundaries').
-inline constexpr double kDependentKernelUs = 0.52;
 
 // max(flops at the rate of the dtype, bytes of the boundary in its Formats and of the constants) +
 // one launch. With the default efficiency: the floor, below which nothing is.

@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kMostWalked = 256;  // Nodes, on the way from an operand back to a Candidate
+constexpr size_t kMostWalked = 256;  // Nodes, from an operand back to a Candidate
 constexpr size_t kMostReaders = 32;  // of one Value that are asked to join
 
 constexpr Rule kComesBack = {"another operand of the node is computed outside from the same values",

@@ -25,8 +25,8 @@ struct GrowthOptions {
   // Which readers of what the Candidate writes may join. A Value with other users too becomes one
   // more output. Empty: none, and nothing is reported.
   GrowthRule forward;
-  // Which producers of what the Candidate reads may join. Only those are asked for whose outputs
-  // nobody else uses: what lies before a fused operation is never written. Empty: none.
+  // Which producers of what the Candidate reads may join: only those whose outputs nobody else
+  // uses, since what a fused operation reads is not written. Empty: none.
   GrowthRule backward;
   size_t most_added = 16;  // Nodes beyond the start
   size_t most_sets = 64;
@@ -41,7 +41,7 @@ struct GrowthOptions {
 std::vector<std::vector<const Node*>> Grow(const Engine& engine, std::vector<const Node*> start,
                                            const GrowthOptions& options, CandidateSink& sink);
 
-// Whether `start` can grow into `nodes` by these rules; a no says what the Rule in the way says.
+// Whether `start` can grow into `nodes` by these rules; a no quotes the Rule that keeps a Node out.
 Support CheckGrown(absl::Span<const Node* const> nodes, std::vector<const Node*> start,
                    const GrowthOptions& options);
 

@@ -4,6 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -32,13 +34,14 @@ PerClock PerClockOf(int capability) {
                        [&](const PerClock& p) { return capability >= p.from_capability; });
 }
 
-// What was not measured of any device: the bus (PCIe 5 x 16) and host Steps.
-DeviceInfo Unmeasured() {
-  return {.launch_us = 1.3, .bus_bytes_per_us = 50e3, .bus_us = 10, .host_us = 10};
+// Of a block, bytes: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+int64_t SharedBytesOf(int capability) {
+  if (capability >= 90 && capability < 120) return 227 << 10;
+  return (capability == 80 || capability == 87 ? 163 : 99) << 10;
 }
 
 DeviceInfo Estimate(const DeviceProperties& properties) {
-  DeviceInfo info = Unmeasured();
+  DeviceInfo info = UnmeasuredDevice();
   info.name = absl::AsciiStrToLower(properties.product);
   const PerClock per_clock = PerClockOf(properties.compute_capability);
   const double mhz = properties.clock_mhz > 0 ? properties.clock_mhz : kUnknownClockMhz;
@@ -65,20 +68,47 @@ DeviceInfo Host() {
   return info;
 }
 
-// Properties as the driver reports them; fp16 and tf32 products, a copy's bytes read and written.
-DeviceInfo H200() {
-  DeviceInfo info = Unmeasured();
-  info.name = "h200";
-  info.compute_capability = 90;
-  info.multiprocessors = 132;
-  info.shared_bytes_per_block = 232'448;
-  info.l2_bytes = 62'914'560;
-  info.memory_bytes = 150'109'880'320;
-  info.f16_flops_per_us = 760e6;
-  info.tf32_flops_per_us = 423e6;
-  info.f32_flops_per_us = 51e6;
-  info.bytes_per_us = 4.29e6;
+// PCIe 5 x 16; a kernel whose blocks read 8 KiB takes 1.82 µs in a CUDA graph on one H200, a launch
+// among them (docs/measurements.md, 'Kernel boundaries').
+DeviceInfo UnmeasuredDevice() {
+  return {.launch_us = 1.3,
+          .dependent_kernel_us = 0.52,
+          .bus_bytes_per_us = 50e3,
+          .bus_us = 10,
+          .host_us = 10};
+}
+
+Calibration RooflinesOf(const DeviceInfo& info) {
+  const double multiprocessors = std::max(info.multiprocessors, 1);
+  const double kernel_us = info.launch_us + info.dependent_kernel_us;
+  Calibration calibration;
+  calibration.kernels.conv_gemm = {.half_flops_per_us = info.f16_flops_per_us / multiprocessors,
+                                   .tf32_flops_per_us = info.tf32_flops_per_us / multiprocessors,
+                                   .bytes_per_us = info.bytes_per_us,
+                                   .fixed_us = kernel_us};
+  calibration.kernels.gemv = {.fixed_us = kernel_us, .bytes_per_us = info.bytes_per_us};
+  calibration.kernels.attention = {.fixed_us = kernel_us};
+  return calibration;
+}
+
+absl::StatusOr<DeviceInfo> AsCapability(DeviceInfo info, int compute_capability) {
+  if (compute_capability < kOldestCapability || compute_capability > info.compute_capability) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("compute capability %s, expected one from %s to %s, that of %s",
+                        CapabilityText(compute_capability), CapabilityText(kOldestCapability),
+                        CapabilityText(info.compute_capability), info.name));
+  }
+  if (compute_capability == info.compute_capability) return info;
+  absl::StrAppend(&info.name, " as ", CapabilityText(compute_capability));
+  info.compute_capability = compute_capability;
+  info.runs_its_own_code = false;
+  info.shared_bytes_per_block =
+      std::min(info.shared_bytes_per_block, SharedBytesOf(compute_capability));
   return info;
+}
+
+std::string CapabilityText(int compute_capability) {
+  return absl::StrCat(compute_capability / 10, ".", compute_capability % 10);
 }
 
 DeviceInfo DeviceInfoOf(const DeviceProperties& properties) {
@@ -89,7 +119,14 @@ DeviceInfo DeviceInfoOf(const DeviceProperties& properties) {
   info.shared_bytes_per_block = properties.shared_bytes_per_block;
   info.l2_bytes = properties.l2_bytes;
   info.memory_bytes = properties.memory_bytes;
-  return info;
+  // Other products with the H200's chip: what was fitted to it holds, at their own rates.
+  const bool has_its_chip = properties.compute_capability == H200().compute_capability;
+  info.calibration = has_its_chip ? CalibrationOfH200() : RooflinesOf(info);
+  info.runs_its_own_code = properties.has_sm_90a_code;
+  // Code that was compiled for an older generation lacks what is guarded by later ones.
+  const int code = properties.code_capability;
+  const bool is_older = code >= kOldestCapability && code / 10 < info.compute_capability / 10;
+  return is_older ? *AsCapability(info, code) : info;
 }
 
 }  // namespace onnx_cudnn

@@ -99,7 +99,7 @@ class FreeList {
   int64_t end_ = 0;
 };
 
-// On one stream a lifetime is an interval, and what is over is free for everybody.
+// On one stream a lifetime is an interval, and bytes are free for all once it has ended.
 Placing BestFitOnOneStream(const Problem& problem) {
   Placing placing{.offsets = std::vector<int64_t>(problem.bytes.size(), 0)};
   using LastUse = std::pair<int, int>;  // when, group

@@ -1,4 +1,4 @@
-// Engines whose Candidates are an anchor with what grew around it: the rules halves of libraries.
+// Engines whose Candidates are an anchor and the Nodes that join it: the rules of libraries.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ inline Format AllRowMajor(const Value& value) { return Format::RowMajor(value.di
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  // Whether it is built around such Nodes, by their op.
+  // Whether it is built around Nodes with that op.
   virtual bool Matches(const Node& node) const = 0;
   // Of an anchor's input 0.
   virtual DTypeSet types() const { return {DType::kF16, DType::kBF16, DType::kF32}; }
@@ -41,7 +41,7 @@ class Pattern {
 using PatternList = std::vector<std::unique_ptr<const Pattern>>;
 
 // Proposes every layout of every set that grows around an anchor, at most 64 Candidates an anchor,
-// all on the device. Of Patterns that match a Node the first counts. Its Steps emulate.
+// all on the device. The first Pattern that matches a Node is used. Its Steps run the references.
 class PatternEngine : public Engine {
  public:
   PatternEngine(std::string name, PatternList patterns)

@@ -29,7 +29,7 @@ absl::StatusOr<Choice> FirstThatCompiles(
     const Candidate& candidate, const Target& target,
     absl::FunctionRef<absl::StatusOr<Compiled>(const Variant&)> compile);
 
-// What the search asks forward: what Candidates take on a Device. Thread-safe.
+// Measures what Candidates take on a Device, for the search. Thread-safe.
 class Pricer {
  public:
   virtual ~Pricer() = default;

@@ -29,8 +29,7 @@ struct Derived {
 };
 Derived Unchanged(int constant, absl::Span<const int64_t> dims);
 
-// Output `output` and input `input` share bytes: always (a view), or when the planner finds it
-// free.
+// Output `output` and input `input` share bytes: always (a view), or where the planner can do so.
 struct Alias {
   enum class Kind : uint8_t {
     kOutputInInput,  // the output lies in the input's bytes at `offset` bytes
@@ -43,7 +42,7 @@ struct Alias {
   Kind kind = Kind::kOutputInInput;
 };
 
-// Spans are valid during the call only: who defers a Launch copies them.
+// Spans are valid during the call only: copy them to launch later.
 struct LaunchArgs {
   absl::Span<const void* const> in;  // parallel to the Candidate's inputs
   absl::Span<void* const> out;
@@ -69,9 +68,9 @@ class Step {
   // Whether its first launch may start before those on the stream before it are over, and waits for
   // them on the device before it reads or writes.
   virtual bool uses_pdl() const { return false; }
-  // Inputs that its launches may read before the launch before them on the stream is over. Who
-  // enqueues it behind a launch that writes one of them, or behind a wait for another stream, puts
-  // a StreamSet::Barrier between.
+  // Inputs that its launches may read while the launch before them on the stream still runs. Behind
+  // a launch that writes one of them, or behind a wait for another stream, a StreamSet::Barrier has
+  // to stand before it.
   virtual absl::Span<const int> prefetched_inputs() const { return {}; }
   // Whether a launch that succeeded may still store a fault word: an index out of range, seen on
   // the device.

@@ -22,6 +22,11 @@ struct OwnedTarget {
 
 // The Target called `name`, without asking a device. InvalidArgument lists the names there are.
 absl::StatusOr<OwnedTarget> MakeTarget(std::string_view name);
+// Makes the Engines of a GPU take it for one of a lesser compute capability; 0: for what it is.
+// InvalidArgument: there is no GPU, or it has less.
+absl::Status SetCapability(OwnedTarget& owned, int compute_capability);
+// "cpu, h200, ...".
+std::string TargetNames();
 
 // A GPU's Engines, the best first at equal price: between `view` and `host`.
 EngineList GpuEngines(EngineList computing);

@@ -1,6 +1,6 @@
-"""golden_test.py ONNX-CUDNN-OPT [MODEL …] [--write]: what --explain says of models on h200 against tests/golden, whole.
+"""golden_test.py ONNX-CUDNN-OPT [CASE …] [--write]: what --explain says of models against tests/golden, whole.
 
---write makes the golden files anew. Without names: every model."""
+A case is MODEL, on h200, or MODEL@TARGET. --write makes the golden files anew. Without names: every case."""
 
 import argparse
 import difflib
@@ -17,22 +17,25 @@ FLAGS = {
     "PP-OCRv6_det_small": ["--shape", "1x3x448x512"],
     "resnet50": ["--shape", "1x3x224x224"],
 }
+# GPUs whose prices are rooflines of published peaks.
+TARGETS = ["h100", "a100", "a10", "l4", "rtx4090", "b200"]
 
 
-def explain(tool, model):
-    command = [tool, ROOT / "models" / f"{model}.onnx", "--explain", "--target", "h200", "--precision", "strict", *FLAGS[model]]
+def explain(tool, case):
+    model, _, target = case.partition("@")
+    command = [tool, ROOT / "models" / f"{model}.onnx", "--explain", "--target", target or "h200", "--precision", "strict", *FLAGS[model]]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def check(tool, model, golden):
+def check(tool, case, golden):
     """One line of complaint, or None."""
-    found = explain(tool, model).splitlines()
+    found = explain(tool, case).splitlines()
     expected = golden.read_text().splitlines()
     if found != expected:
         return "\n".join(difflib.unified_diff(expected, found, str(golden), "found", lineterm=""))
     if any(len(line) > COLUMNS for line in found):
         return f"{golden}: a line has more than {COLUMNS} columns"
-    if model == "resnet50" and len(found) > LINES:
+    if case.startswith("resnet50") and len(found) > LINES:
         return f"{golden}: {len(found)} lines, expected at most {LINES}"
     return None
 
@@ -40,17 +43,17 @@ def check(tool, model, golden):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tool")
-    parser.add_argument("models", nargs="*")
+    parser.add_argument("cases", nargs="*")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     complaints = []
-    for model in arguments.models or FLAGS:
-        golden = ROOT / "tests" / "golden" / f"explain-{model}.txt"
+    for case in arguments.cases or [*FLAGS, *(f"resnet50@{target}" for target in TARGETS)]:
+        golden = ROOT / "tests" / "golden" / f"explain-{case.replace('@', '-')}.txt"
         if arguments.write:
             golden.parent.mkdir(exist_ok=True)
-            golden.write_text(explain(arguments.tool, model))
+            golden.write_text(explain(arguments.tool, case))
         else:
-            complaints.append(check(arguments.tool, model, golden))
+            complaints.append(check(arguments.tool, case, golden))
     complaints = [complaint for complaint in complaints if complaint]
     print("\n".join(complaints))
     sys.exit(bool(complaints))

@@ -43,5 +43,52 @@ TEST(KnownDevicesTest, WhatTheDriverDoesNotSayIsGuessed) {
   EXPECT_GT(info.bytes_per_us, 0);
 }
 
+// Code of an older generation lacks what is guarded by a later one: such a build's kernels are
+// those of the older GPU.
+TEST(KnownDevicesTest, CodeOfAnOlderGenerationMakesALesserDevice) {
+  DeviceProperties properties = PropertiesOfH200();
+  EXPECT_EQ(DeviceInfoOf(properties).compute_capability, 90);
+  EXPECT_TRUE(DeviceInfoOf(properties).runs_its_own_code);
+  properties.has_sm_90a_code = false;
+  EXPECT_FALSE(DeviceInfoOf(properties).runs_its_own_code);
+  properties.code_capability = 80;
+  const DeviceInfo info = DeviceInfoOf(properties);
+  EXPECT_EQ(info.compute_capability, 80);
+  EXPECT_EQ(info.name, "h200 as 8.0");
+  EXPECT_EQ(info.f16_flops_per_us, H200().f16_flops_per_us);
+}
+
+// sm_86 runs what was compiled for sm_80, and no kernel tells them apart.
+TEST(KnownDevicesTest, CodeOfTheSameGenerationIsItsOwn) {
+  const DeviceInfo info = DeviceInfoOf({.product = "NVIDIA A10",
+                                        .compute_capability = 86,
+                                        .code_capability = 80,
+                                        .multiprocessors = 72,
+                                        .shared_bytes_per_block = 99 << 10});
+  EXPECT_EQ(info.compute_capability, 86);
+  EXPECT_EQ(info.name, "nvidia a10");
+}
+
+TEST(KnownDevicesTest, TheChipOfAMeasuredDeviceHasItsFits) {
+  DeviceProperties properties = PropertiesOfH200();
+  properties.product = "NVIDIA H100 80GB HBM3";
+  const CudnnCalibration measured = H200().calibration.cudnn;
+  EXPECT_EQ(DeviceInfoOf(properties).calibration.cudnn.traffic, measured.traffic);
+  properties.compute_capability = 80;
+  EXPECT_EQ(DeviceInfoOf(properties).calibration.cudnn.traffic, 1);
+  EXPECT_NE(measured.traffic, 1);
+}
+
+TEST(KnownDevicesTest, PublishedPeaksAreDense) {
+  for (const std::string_view name : PublishedDevices()) {
+    const DeviceInfo info = *PublishedDevice(name);
+    SCOPED_TRACE(name);
+    EXPECT_NEAR(info.f16_flops_per_us / info.tf32_flops_per_us, 2, 0.02);
+    EXPECT_GE(info.compute_capability, kOldestCapability);
+    EXPECT_GE(info.shared_bytes_per_block, 99 << 10);
+  }
+  EXPECT_FALSE(PublishedDevice("h900").has_value());
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

@@ -91,6 +91,7 @@ Json MemoryJson(const MemoryReport& m) {
 
 std::string ExplainJson(const Explanation& e) {
   const Json json = {{"target", e.target},
+                     {"prices", e.prices.empty() ? "measurements" : e.prices},
                      {"streams", e.streams},
                      {"totals", TotalsJson(e.totals)},
                      {"partitions", ListOf(e.partitions, PartitionJson)},

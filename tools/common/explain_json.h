@@ -7,7 +7,7 @@
 namespace onnx_cudnn {
 
 // The whole of `explanation`:
-// {"target", "streams",
+// {"target", "prices", "streams",
 //  "totals": {"launches", "us", "floor_us", "flops", "bytes", "format_us", "format_bytes"},
 //  "partitions": [{"engine", "variant", "nodes": […], "ops": […], "inputs": [{"value", "type",
 //    "format"}], "outputs": […], "us", "floor_us", "flops", "bytes", "cost_from", "stream",

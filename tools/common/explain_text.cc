@@ -63,6 +63,7 @@ void AppendTotals(const Explanation& e, std::string& out) {
   const MemoryReport& m = e.memory;
   AppendLine(out, absl::StrFormat("target   %s: %d partitions, %d launches, streams: %d", e.target,
                                   e.partitions.size(), t.launches, e.streams));
+  if (!e.prices.empty()) AppendLine(out, absl::StrCat("prices   ", e.prices));
   AppendLine(out, absl::StrFormat("time     %.2f us predicted, %.2f us were each partition at its "
                                   "floor, %.2f us of it for formats",
                                   t.us, t.floor_us, t.format_us));

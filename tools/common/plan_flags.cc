@@ -1,6 +1,10 @@
 #include "tools/common/plan_flags.h"
 
+#include <utility>
+
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace onnx_cudnn {
 
@@ -15,6 +19,18 @@ absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text) {
   if (text == "cuda") return DeviceChoice::kCuda;
   return absl::InvalidArgumentError(
       absl::StrCat("--device: expected auto, cpu or cuda, found ", text));
+}
+
+absl::StatusOr<int> ParseCapability(std::string_view text) {
+  if (text.empty()) return 0;
+  const std::pair<std::string_view, std::string_view> parts = absl::StrSplit(text, '.');
+  int major = 0, minor = 0;
+  if (absl::SimpleAtoi(parts.first, &major) && absl::SimpleAtoi(parts.second, &minor) &&
+      major > 0 && major < 100 && minor >= 0 && minor < 10) {
+    return 10 * major + minor;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--capability: expected one like 8.0, found ", text));
 }
 
 absl::StatusOr<PrecisionChoice> ParsePrecision(std::string_view text) {

@@ -40,6 +40,13 @@ inline constexpr char kPrecisionHelp[] =
     "fp16 or bf16: products and the element-wise ops after them in that type, range-sensitive ops "
     "(Softmax, reductions, norms, Exp, Log ...) in f32 still.";
 
+inline constexpr char kCapabilityHelp[] =
+    "8.0: our kernels take the GPU for one of this compute capability; cuDNN and cuBLASLt still see "
+    "what it has. Empty: its own.";
+
+// 80 for "8.0"; 0 for "". InvalidArgument: no such number.
+absl::StatusOr<int> ParseCapability(std::string_view text);
+
 std::string_view NameOf(PrecisionChoice precision);
 // InvalidArgument: none of those names.
 absl::StatusOr<PrecisionChoice> ParsePrecision(std::string_view text);

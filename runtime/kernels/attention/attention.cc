@@ -1,6 +1,8 @@
 #include "runtime/kernels/attention/attention.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -18,16 +20,11 @@ using NodeList = std::vector<const Node*>;
 
 constexpr int64_t kMostChannels = 128;  // of a head, of q and of v
 constexpr int64_t kMostKeys = 1024;
-// Multiplications. Beyond, tensor cores win in spite of more launches; a guess, not measured yet.
-constexpr int64_t kMostProducts = 1 << 25;
+// Multiplications. Beyond, tensor cores are taken to win in spite of more launches: a guess, not
+// measured yet.
+constexpr int64_t kFewProducts = 1 << 25;
 constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kWordBytes = 4;
-
-// Guesses: a launch with one round of loads, and plain arithmetic that reads an operand of each
-// product from shared memory. Eight heads of 40 queries and keys, 15 channels each, in f16: 3.12 µs
-// for one image, where one H200 took 3.15.
-constexpr double kFixedUs = 3;
-constexpr double kArithmetic = 0.15;  // of the f32 rate
 
 bool IsOp(const Node* node, std::string_view op) {
   return node != nullptr && node->domain().empty() && node->op() == op;
@@ -61,8 +58,8 @@ double FactorOf(const Node& scaling) {
   return scaling.op() == "Div" ? 1 / factor : factor;
 }
 
-// Whether it exchanges the last two axes.
-bool IsTurn(const Node* node) {
+// Whether it is a Transpose that exchanges the last two axes.
+bool IsTransposedMatrix(const Node* node) {
   if (!IsOp(node, "Transpose")) return false;
   std::vector<int64_t> perm = TransposePerm(*node, node->input(0).rank());
   if (perm.size() < 2) return false;
@@ -107,12 +104,12 @@ NodeList ScoresBefore(const Node& softmax) {
   return nodes;
 }
 
-// What scales q and k before `product`, and turns k.
+// What scales q and k before `product`, and transposes k.
 NodeList FrontOf(const Node& product) {
   NodeList nodes;
   for (const int operand : {1, 0}) {
     const Node* node = WriterOf(product.input(operand));
-    while (ScaledInput(node) >= 0 || (operand == 1 && IsTurn(node))) {
+    while (ScaledInput(node) >= 0 || (operand == 1 && IsTransposedMatrix(node))) {
       nodes.insert(nodes.begin(), node);
       node = WriterOf(node->input(std::max(ScaledInput(node), 0)));
     }
@@ -219,9 +216,9 @@ Support Takes(const Unit& core) {
   if (nodes.keys() > kMostKeys) {
     return Support::No(absl::StrCat(nodes.keys(), " keys are more than ", kMostKeys));
   }
-  const int64_t products = nodes.scores->elements() * (nodes.depth() + nodes.columns());
-  if (products > kMostProducts) {
-    return Support::No(absl::StrCat(products, " products are more than ", kMostProducts));
+  if (nodes.heads() * nodes.queries() > std::numeric_limits<int32_t>::max()) {
+    return Support::No(
+        absl::StrCat(nodes.heads() * nodes.queries(), " queries are more than a grid has blocks"));
   }
   const int64_t bytes = MemoryOf(nodes, 1).bytes;
   if (bytes <= kAttentionMostSharedBytes) return Support::Yes();
@@ -230,11 +227,17 @@ Support Takes(const Unit& core) {
                                   kAttentionMostSharedBytes));
 }
 
+bool HasManyProducts(const Unit& unit, const DeviceInfo&) {
+  const AttentionNodes nodes = ReadAttention(unit.nodes);
+  return nodes.scores->elements() * (nodes.depth() + nodes.columns()) > kFewProducts;
+}
+
 double Us(const Unit&, const Cost& roofline, const Target& target) {
+  const auto& calibration = target.info.calibration.kernels.attention;
   const double arithmetic_us =
-      static_cast<double>(roofline.flops) / (kArithmetic * target.info.f32_flops_per_us);
+      static_cast<double>(roofline.flops) / (calibration.arithmetic * target.info.f32_flops_per_us);
   const double traffic_us = static_cast<double>(roofline.bytes) / target.info.bytes_per_us;
-  return std::max(kFixedUs + arithmetic_us + traffic_us, roofline.us);
+  return std::max(calibration.fixed_us + arithmetic_us + traffic_us, roofline.us);
 }
 
 int64_t RoundedUp(int64_t bytes) { return CeilDiv(bytes, kVectorBytes) * kVectorBytes; }
@@ -296,16 +299,18 @@ AttentionMemory MemoryOf(const AttentionNodes& nodes, int rows) {
 // Softmax along the last axis, MatMul with v, of f32, f16 or bf16; where nobody else reads them
 // also what scales q or k before, a Transpose of k's last two axes, and Casts of the scores to f32
 // and of what the Softmax writes back.
-// Heads of up to 128 channels, 1,024 keys and 96 KiB, any alignment, 33 million products in all.
+// Heads of up to 128 channels, 1,024 keys and 96 KiB, any alignment.
 // All of it in f32 without tensor cores, sums in a fixed order.
 Kernel AttentionKernel() {
   return {.name = "attention",
           .ops = {"MatMul", "Softmax"},
           .types = {DType::kF32, DType::kF16, DType::kBF16},
+          .needs = {.shared_bytes = kAttentionMostSharedBytes},
           .cores = AroundAnchor,
           .takes = Takes,
           .formats = RowMajorOnly,
-          .us = Us};
+          .us = Us,
+          .beyond_fit = HasManyProducts};
 }
 
 }  // namespace onnx_cudnn

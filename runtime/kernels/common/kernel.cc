@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/plan/known_devices.h"
 
 namespace onnx_cudnn {
 
@@ -105,10 +106,32 @@ double UsBySpeed(const Speed& speed, const Cost& cost, DType dtype, const Device
       speed.arithmetic * info.f32_flops_per_us / (dtype == DType::kF64 ? 2 : 1);
   const double arithmetic_us = static_cast<double>(cost.flops) / flops_per_us;
   return std::max(traffic_us, arithmetic_us) +
-         speed.launches * (info.launch_us + kDependentKernelUs);
+         speed.launches * (info.launch_us + info.dependent_kernel_us);
 }
 
 }  // namespace
+
+Support CheckCapability(const Capability& needs, const DeviceInfo& found) {
+  const int capability = needs.compute_capability;
+  const bool runs = needs.is_for_it_alone
+                        ? found.compute_capability == capability && found.runs_its_own_code
+                        : found.compute_capability >= capability;
+  if (!runs) {
+    return Support::No(absl::StrCat("it needs compute capability ", CapabilityText(capability),
+                                    needs.is_for_it_alone ? "a" : " or later", " (", needs.because,
+                                    "), ", found.name, " has ",
+                                    CapabilityText(found.compute_capability)));
+  }
+  if (needs.shared_bytes <= found.shared_bytes_per_block) return Support::Yes();
+  return Support::No(absl::StrCat("it needs ", needs.shared_bytes,
+                                  " bytes of shared memory a block, ", found.name, " has ",
+                                  found.shared_bytes_per_block));
+}
+
+Support CheckOnDevice(const Kernel& kernel, const Unit& unit, const DeviceInfo& info) {
+  if (Support s = CheckCapability(kernel.needs, info); !s) return s;
+  return kernel.fits == nullptr ? Support::Yes() : kernel.fits(unit, info);
+}
 
 Unit UnitOf(std::vector<const Node*> nodes) {
   Boundary boundary = BoundaryOf(nodes);
@@ -160,6 +183,10 @@ Support CheckUnit(const Kernel& kernel, const Unit& unit) {
   return no;
 }
 
+bool IsBeyondFit(const Kernel& kernel, const Unit& unit, const DeviceInfo& info) {
+  return kernel.beyond_fit != nullptr && kernel.beyond_fit(unit, info);
+}
+
 Cost PriceOf(const Kernel& kernel, const Unit& unit, const Candidate& candidate,
              const Target& target) {
   Cost cost = Roofline(candidate, target);
@@ -167,6 +194,9 @@ Cost PriceOf(const Kernel& kernel, const Unit& unit, const Candidate& candidate,
   cost.us = kernel.us != nullptr
                 ? kernel.us(unit, cost, target)
                 : UsBySpeed(kernel.speed, cost, TypedBy(*unit.nodes[0]).dtype(), target.info);
+  if (IsBeyondFit(kernel, unit, target.info)) {
+    cost.us *= target.info.calibration.kernels.beyond_fit;
+  }
   return cost;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -88,6 +89,19 @@ void SayNotFused(const Engine& engine, const Unit& unit, CandidateSink& sink) {
   }
 }
 
+// Removes Units that the device has no room for; no where none is left.
+Support RemoveTooLarge(const Kernel& kernel, const DeviceInfo& info, std::vector<Unit>& units) {
+  if (units.empty() || kernel.fits == nullptr) return Support::Yes();
+  Support why_not = Support::Yes();
+  std::erase_if(units, [&](const Unit& unit) {
+    Support s = kernel.fits(unit, info);
+    const bool fits{s};
+    if (!fits) why_not = std::move(s);
+    return !fits;
+  });
+  return units.empty() ? why_not : Support::Yes();
+}
+
 std::string FormatsText(const Candidate& candidate) {
   const auto add = [](std::string* out, const Placement& p) {
     absl::StrAppend(out, "(", p.format.ToString(), ")");
@@ -100,6 +114,7 @@ Support CheckBy(const Kernel& kernel, const Unit& unit, const Candidate& candida
                 const Target& target) {
   if (Support s = CheckUnit(kernel, unit); !s) return s;
   if (Support s = CheckNumerics(kernel, unit, target); !s) return s;
+  if (Support s = CheckOnDevice(kernel, unit, target.info); !s) return s;
   if (Support s = CheckSpaces(unit.boundary, candidate); !s) return s;
   for (const Formats& formats : kernel.formats(unit, target)) {
     if (Lies(candidate.inputs, formats.inputs) && Lies(candidate.outputs, formats.outputs)) {
@@ -112,34 +127,39 @@ Support CheckBy(const Kernel& kernel, const Unit& unit, const Candidate& candida
 // A kernel that takes a Candidate, and what it costs there.
 struct Taker {
   const Kernel* kernel;
+  bool beyond_fit;
   Cost cost;
 };
 
-// Cheapest first.
+// Cheapest first, those beyond their fit last.
 std::vector<Taker> TakersOf(const Candidate& candidate, const Target& target) {
   const Unit unit = UnitOf(candidate.nodes);
   std::vector<Taker> takers;
   for (const Kernel* kernel : KernelsFor(candidate.nodes)) {
     if (!CheckBy(*kernel, unit, candidate, target)) continue;
-    takers.push_back({kernel, PriceOf(*kernel, unit, candidate, target)});
+    takers.push_back({kernel, IsBeyondFit(*kernel, unit, target.info),
+                      PriceOf(*kernel, unit, candidate, target)});
   }
-  std::stable_sort(takers.begin(), takers.end(),
-                   [](const Taker& a, const Taker& b) { return a.cost.us < b.cost.us; });
+  std::stable_sort(takers.begin(), takers.end(), [](const Taker& a, const Taker& b) {
+    return std::tie(a.beyond_fit, a.cost.us) < std::tie(b.beyond_fit, b.cost.us);
+  });
   return takers;
 }
 
 // What the kernels propose around one anchor. Candidates that two of them would run stand once, at
-// the cheaper's price.
+// the cheaper's price; one within its fit goes before one beyond.
 class Offers {
  public:
   Offers(const Engine& engine, const Target& target) : engine_(engine), target_(target) {}
 
   void Add(const Kernel& kernel, const Unit& unit) {
+    const bool beyond_fit = IsBeyondFit(kernel, unit, target_.info);
     for (Formats& formats : kernel.formats(unit, target_)) {
       Candidate candidate{.nodes = unit.nodes,
                           .engine = &engine_,
                           .inputs = OnDevice(formats.inputs),
-                          .outputs = OnDevice(formats.outputs)};
+                          .outputs = OnDevice(formats.outputs),
+                          .beyond_fit = beyond_fit};
       candidate.cost = PriceOf(kernel, unit, candidate, target_);
       Keep(std::move(candidate));
     }
@@ -154,7 +174,8 @@ class Offers {
           other.outputs != candidate.outputs) {
         continue;
       }
-      if (candidate.cost.us < other.cost.us) other = std::move(candidate);
+      const auto rank = [](const Candidate& c) { return std::pair(c.beyond_fit, c.cost.us); };
+      if (rank(candidate) < rank(other)) other = std::move(candidate);
       return;
     }
     candidates_.push_back(std::move(candidate));
@@ -179,9 +200,11 @@ void KernelRules::Propose(const Graph&, const Node& anchor, const Target& target
   if (Support s = CheckOp(anchor); !s) return sink.No(*this, anchor, s.reason());
   Offers offers(*this, target);
   for (const Kernel* kernel : kernels) {
-    Support why_not = Support::Yes();
-    const std::vector<Unit> units = UnitsAround(*kernel, *this, anchor, sink, why_not);
+    Support why_not = CheckCapability(kernel->needs, target.info);
+    std::vector<Unit> units;
+    if (why_not) units = UnitsAround(*kernel, *this, anchor, sink, why_not);
     if (!units.empty()) why_not = CheckNumerics(*kernel, units[0], target);
+    if (why_not) why_not = RemoveTooLarge(*kernel, target.info, units);
     if (!why_not) {
       sink.No(*this, anchor, absl::StrCat(kernel->name, ": ", why_not.reason()));
       for (const Unit& unit : units) SayNotFused(*this, unit, sink);

@@ -10,7 +10,7 @@ namespace onnx_cudnn {
 // Whether it is a Reformat or a Transfer.
 bool IsConversion(const Node& node);
 
-// What our own kernels take. Its Steps emulate.
+// What our own kernels take. Its Steps run the references.
 class KernelRules : public Engine {
  public:
   std::string_view name() const override { return "kernel"; }

@@ -12,11 +12,6 @@ constexpr int64_t kChannels = 64;  // in and out: one wgmma row block, weights i
 constexpr int64_t kWidth = 56;     // of an image: tiles are whole rows
 constexpr size_t kMostEpilogue = 2;
 
-// One H200 (docs/measurements.md, 'Convolutions by wgmma'): 56×56 pixels, f16, bias and ReLU, at
-// batch 1, 32 and 256 7.7, 12.9 and 80 µs; with a residual 7.7, 13.5 and 89.
-constexpr MeasuredLine kPlain = {.least_us = 7.7, .fixed_us = 3.2, .us_per_gigaflop = 1.30};
-constexpr MeasuredLine kResidual = {.least_us = 7.7, .fixed_us = 2.8, .us_per_gigaflop = 1.46};
-
 bool Is3x3(const WindowAxis& axis) {
   return axis.kernel == 3 && axis.stride == 1 && axis.pad_begin == 1 && axis.pad_end == 1;
 }
@@ -37,10 +32,12 @@ Support TakesConv(const Unit& core) {
   return Support::No(absl::StrCat("the image is ", shape->window.w().in, " wide, not ", kWidth));
 }
 
-double Us(const Unit& unit, const Cost& roofline, const Target&) {
+double Us(const Unit& unit, const Cost& roofline, const Target& target) {
+  const auto& calibration = target.info.calibration.kernels.conv_3x3;
   const bool residual = unit.boundary.inputs.size() > 1;
   // Other shapes than those measured may be bound by bytes.
-  return std::max((residual ? kResidual : kPlain).At(roofline.flops), roofline.us);
+  return std::max((residual ? calibration.residual : calibration.plain).At(roofline.flops),
+                  roofline.us);
 }
 
 }  // namespace
@@ -52,6 +49,7 @@ Kernel Conv3x3Kernel() {
   return {.name = "conv_3x3",
           .ops = {"Conv"},
           .types = kTensorCoreTypes,
+          .needs = kSm90aCode,
           .takes = TakesConv,
           .growth =
               [](const Unit&) {

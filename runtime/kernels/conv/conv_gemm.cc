@@ -16,11 +16,6 @@ constexpr int64_t kTileFilters = 64;                                 // the leas
 constexpr int64_t kMostKernel = 16, kMostPad = 16, kMostStride = 8;  // of a side
 constexpr size_t kMostEpilogue = 2;
 
-// The launch and the first and last tiles beside the floors. Convolutions 1×1 of ResNet-50 at batch
-// 256 took 0.85 to 1.13 times as long as all (tools/bench/results/kernels-2026-11-22-a868533.json).
-constexpr double kFixedUs = 3;
-constexpr double kLeastUs = 7;
-
 std::vector<NodeList> Cores(const Node& conv) {
   std::vector<NodeList> cores = {{&conv}};
   if (NodeList nodes = TwoSources(conv); !nodes.empty()) cores.push_back(std::move(nodes));
@@ -55,22 +50,19 @@ Support CheckConv(const Node& conv) {
   return CheckChannels(conv, *shape);
 }
 
-// Of two sources of f32 with a window. Fewer leave most multiprocessors idle: one H200 took 0.40 ms
-// for ResNet-18 at batch 1 so, 0.27 where cuDNN ran them apart.
+// Two sources of f32 with a window and few results leave most multiprocessors idle: ResNet-18 at
+// batch 1 took 0.40 ms so on one H200, 0.27 where cuDNN ran them apart.
 constexpr int64_t kLeastF32Results = 786'432;
 
-Support CheckSize(const std::vector<const Node*>& convs) {
+bool LeavesIdle(const Unit& unit, const DeviceInfo&) {
+  const NodeList convs = ConvsOf(unit.nodes);
   const ConvShape shape = *StaticConvShape(*convs[0]);
   const int64_t results = shape.images * shape.out_size() * shape.filters;
   const bool has_window = std::any_of(convs.begin(), convs.end(), [](const Node* conv) {
     return StaticConvShape(*conv)->window.kernel_size() > 1;
   });
   const bool is_f32 = convs[0]->input(0).dtype() == DType::kF32;
-  if (convs.size() < 2 || !has_window || !is_f32 || results >= kLeastF32Results) {
-    return Support::Yes();
-  }
-  return Support::No(
-      absl::StrCat(results, " results of two f32 convolutions are fewer than ", kLeastF32Results));
+  return convs.size() > 1 && has_window && is_f32 && results < kLeastF32Results;
 }
 
 Support TakesConvs(const Unit& core) {
@@ -78,11 +70,13 @@ Support TakesConvs(const Unit& core) {
   for (const Node* conv : convs) {
     if (Support s = CheckConv(*conv); !s) return s;
   }
-  return CheckSize(convs);
+  return Support::Yes();
 }
 
 double Us(const Unit& unit, const Cost&, const Target& target) {
-  return std::max(kLeastUs, kFixedUs + ConvGemmUs(ConvGemmProductOf(unit), target.info));
+  const auto& calibration = target.info.calibration.kernels.conv_gemm;
+  return std::max(calibration.least_us,
+                  calibration.fixed_us + ConvGemmUs(ConvGemmProductOf(unit), target.info));
 }
 
 std::vector<std::string> Variants(const Unit& unit, const Target& target) {
@@ -107,6 +101,7 @@ Kernel ConvGemmKernel() {
   return {.name = "conv_gemm",
           .ops = {"Conv"},
           .types = kTypes,
+          .needs = kSm90aCode,
           .multiplies_f32_in_tf32 = true,
           .cores = Cores,
           .takes = TakesConvs,
@@ -116,6 +111,7 @@ Kernel ConvGemmKernel() {
               },
           .formats = ChannelsLastOnly,
           .us = Us,
+          .beyond_fit = LeavesIdle,
           .variants = Variants};
 }
 

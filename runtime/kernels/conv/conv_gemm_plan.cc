@@ -13,10 +13,6 @@ namespace {
 constexpr int kMostRowPixels = 128;            // of a box
 constexpr int64_t kMostKeptBytes = 128 << 10;  // of weights; as much is left for the rest
 constexpr double kWorthATrial = 1.35;          // times the best prediction
-// A block's only tile takes longer than its products: fitted to 3×3 convolutions of one round on
-// one H200 (tools/bench/results/kernels-2026-11-22-0bc6c60.json).
-constexpr double kAloneFactor = 1.25;
-constexpr double kAloneUs = 2;
 
 constexpr ConvGemmTile kTiles[] = {
     {.pixels = 128, .filters = 256},
@@ -28,18 +24,10 @@ constexpr ConvGemmTile kTiles[] = {
     {.pixels = 256, .filters = 64, .ping_pong = true},
 };
 
-// Floors of one H200: products at what power allows, of a multiprocessor; a copy's bytes; what the
-// copy engines can read of L2.
-constexpr double kMultiprocessors = 132;
-constexpr double kHalfFlopsPerUs = 600e6 / kMultiprocessors;
-constexpr double kTf32FlopsPerUs = 300e6 / kMultiprocessors;
-constexpr double kBytesPerUs = 4.0e6;
-constexpr double kL2BytesPerUs = 8e6;
 // Shared memory moves 128 bytes a clock; the tensor cores take one for 32 × 64 channels of 16 bits
 // (of 32 in tf32): an element of a tile for a slice.
 constexpr double kSharedBytesPerClock = 128;
 constexpr double kElementsPerClock = 32;
-constexpr double kFinishUsPerByte = 1e-5;  // to add, round and write a tile where nobody multiplies
 
 bool IsPlain(const WindowAxis& axis) {
   return axis.kernel == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
@@ -57,8 +45,14 @@ bool IsBoxOfRows(const ConvShape& shape) {
   return !IsStrided(shape) || (h.in % h.stride == 0 && w.out <= kMostRowPixels);
 }
 
-double FlopsPerUs(const ConvGemmProduct& product) {
-  return product.element_bytes == 4 ? kTf32FlopsPerUs : kHalfFlopsPerUs;
+const KernelCalibration::ConvGemm& CalibrationOf(const DeviceInfo& info) {
+  return info.calibration.kernels.conv_gemm;
+}
+
+// Of a multiprocessor.
+double FlopsPerUs(const ConvGemmProduct& product, const DeviceInfo& info) {
+  return product.element_bytes == 4 ? CalibrationOf(info).tf32_flops_per_us
+                                    : CalibrationOf(info).half_flops_per_us;
 }
 
 // How much longer a slice takes than its products, because of what shared memory has to move: the
@@ -74,37 +68,39 @@ double SharedMemoryFactor(const ConvGemmTile& tile) {
 }
 
 // Of one tile's products, with what shared memory has to move for them.
-double TileUs(const ConvGemmProduct& product, const ConvGemmTile& tile) {
+double TileUs(const ConvGemmProduct& product, const ConvGemmTile& tile, const DeviceInfo& info) {
   return SharedMemoryFactor(tile) * 2 *
-         static_cast<double>(tile.pixels * tile.filters * product.depth()) / FlopsPerUs(product);
+         static_cast<double>(tile.pixels * tile.filters * product.depth()) /
+         FlopsPerUs(product, info);
 }
 
 double ProductUs(const ConvGemmProduct& product, const ConvGemmTile& tile, const DeviceInfo& info) {
-  return static_cast<double>(ConvGemmRoundsOf(product, tile, info).rounds) * TileUs(product, tile);
+  return static_cast<double>(ConvGemmRoundsOf(product, tile, info).rounds) *
+         TileUs(product, tile, info);
 }
 
-double BytesUs(const ConvGemmProduct& product) {
-  return static_cast<double>(product.bytes()) / kBytesPerUs;
+double BytesUs(const ConvGemmProduct& product, const DeviceInfo& info) {
+  return static_cast<double>(product.bytes()) / CalibrationOf(info).bytes_per_us;
 }
 
-double L2Us(const ConvGemmProduct& product, const ConvGemmTile& tile,
-            const ConvGemmRounds& rounds) {
+double L2Us(const ConvGemmProduct& product, const ConvGemmTile& tile, const ConvGemmRounds& rounds,
+            const DeviceInfo& info) {
   const int64_t rows = tile.pixels + tile.filters;
   return static_cast<double>(rounds.tiles * product.slices() * rows * kConvGemmSliceBytes) /
-         kL2BytesPerUs;
+         CalibrationOf(info).l2_bytes_per_us;
 }
 
 double UsOf(const ConvGemmProduct& product, const ConvGemmTile& tile, const DeviceInfo& info) {
   const ConvGemmRounds rounds = ConvGemmRoundsOf(product, tile, info);
   const double product_us = ProductUs(product, tile, info);
-  const double finish_us =
-      kFinishUsPerByte * static_cast<double>(tile.pixels * tile.filters * product.element_bytes);
+  const double finish_us = CalibrationOf(info).finish_us_per_byte *
+                           static_cast<double>(tile.pixels * tile.filters * product.element_bytes);
   // One warpgroup may finish while the other multiplies.
   const double finishes = tile.ping_pong   ? 1
                           : tile.is_wide() ? 0.5 * rounds.rounds + 0.5
                                            : static_cast<double>(rounds.rounds);
-  const double l2_us = L2Us(product, tile, rounds);
-  return std::max({product_us + finishes * finish_us, l2_us, BytesUs(product)}) + 0.1 * l2_us;
+  const double l2_us = L2Us(product, tile, rounds, info);
+  return std::max({product_us + finishes * finish_us, l2_us, BytesUs(product, info)}) + 0.1 * l2_us;
 }
 
 // The tile of 128 pixels whose rounds take the least time, with what a round costs beside its
@@ -207,7 +203,7 @@ std::vector<ConvGemmTile> ConvGemmTilesOf(const ConvGemmProduct& product, const 
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   if (!HasWindow(product)) {
     const ConvGemmTile narrow = NarrowTile(product, info);
-    if (BytesUs(product) > ProductUs(product, narrow, info)) return {narrow};
+    if (BytesUs(product, info) > ProductUs(product, narrow, info)) return {narrow};
   }
   std::vector<ConvGemmTile> variants;
   for (const auto& [us, tile] : found) {
@@ -218,10 +214,13 @@ std::vector<ConvGemmTile> ConvGemmTilesOf(const ConvGemmProduct& product, const 
 }
 
 double ConvGemmUs(const ConvGemmProduct& product, const DeviceInfo& info) {
+  const KernelCalibration::ConvGemm& calibration = CalibrationOf(info);
   const double all = static_cast<double>(product.pixels() * product.filters() * product.depth());
-  const double products_us = 2 * all / (FlopsPerUs(product) * kMultiprocessors);
+  const double flops_per_us = FlopsPerUs(product, info) * std::max(info.multiprocessors, 1);
   const ConvGemmTile tile = ConvGemmTilesOf(product, info)[0];
-  return std::max({BytesUs(product), products_us, kAloneFactor * TileUs(product, tile) + kAloneUs});
+  const double alone_us =
+      calibration.alone_factor * TileUs(product, tile, info) + calibration.alone_us;
+  return std::max({BytesUs(product, info), 2 * all / flops_per_us, alone_us});
 }
 
 }  // namespace onnx_cudnn

@@ -44,8 +44,4 @@ bool IsDepthwiseSquare(const ConvShape& shape) {
          (h.stride == 1 || h.stride == 2) && h.dilation == 1 && w.dilation == 1;
 }
 
-double MeasuredLine::At(int64_t flops) const {
-  return std::max(least_us, fixed_us + us_per_gigaflop * 1e-9 * static_cast<double>(flops));
-}
-
 }  // namespace onnx_cudnn

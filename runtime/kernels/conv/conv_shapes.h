@@ -23,11 +23,4 @@ Support CheckTensorCoreConv(const Node& conv, const ConvShape& shape);
 // depth and dilation, one filter a channel: what depthwise_conv has loops for.
 bool IsDepthwiseSquare(const ConvShape& shape);
 
-// A time as it was measured at several batches: the least, and a line above it.
-struct MeasuredLine {
-  double least_us, fixed_us, us_per_gigaflop;
-
-  double At(int64_t flops) const;
-};
-
 }  // namespace onnx_cudnn

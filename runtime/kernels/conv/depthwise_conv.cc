@@ -10,10 +10,6 @@ namespace {
 
 constexpr int64_t kMostTaps = 49;  // 7 × 7
 
-// Parts of the f32 rate. One H200 did 1.6 to 1.7 million multiply-adds a µs with one pixel a
-// thread, and 4.1 to 5 of squares (tools/bench/results/plans-2026-11-23-280c2f7.json).
-constexpr double kArithmetic = 0.065, kSquareArithmetic = 0.18;
-
 Support TakesDepthwise(const Unit& core) {
   const Node& conv = core.node();
   const absl::StatusOr<ConvShape> shape = StaticConvShape(conv);
@@ -30,12 +26,14 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const Node& conv = *ConvsOf(unit.nodes)[0];
   const absl::StatusOr<ConvShape> shape = StaticConvShape(conv);
   const bool is_square = shape.ok() && IsDepthwiseSquare(*shape) && conv.input(1).is_constant();
-  const double share = is_square ? kSquareArithmetic : kArithmetic;
+  const auto& calibration = target.info.calibration.kernels.depthwise;
+  const double share = is_square ? calibration.square_arithmetic : calibration.arithmetic;
   const double arithmetic_us =
       static_cast<double>(roofline.flops) / (share * target.info.f32_flops_per_us);
   const double traffic_us =
       static_cast<double>(roofline.bytes) / (Speed().traffic * target.info.bytes_per_us);
-  return std::max(arithmetic_us, traffic_us) + target.info.launch_us + kDependentKernelUs;
+  return std::max(arithmetic_us, traffic_us) + target.info.launch_us +
+         target.info.dependent_kernel_us;
 }
 
 }  // namespace

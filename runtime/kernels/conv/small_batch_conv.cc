@@ -10,8 +10,6 @@
 namespace onnx_cudnn {
 namespace {
 
-// Beyond, libraries are faster (docs/measurements.md, 'Convolutions of small batches').
-constexpr int64_t kMostImages = 8;
 constexpr int64_t kMostKernel = 7;    // a side of the window
 constexpr int64_t kAlignment = 8;     // channels: 16 bytes
 constexpr int64_t kStemChannels = 4;  // up to which channels are padded to 4 instead
@@ -57,9 +55,6 @@ Support CheckConv(const Node& conv, const ConvShape& shape) {
   if (Support s = CheckTensorCoreConv(conv, shape); !s) return s;
   if (Support s = CheckAxis(shape.window.h()); !s) return s;
   if (Support s = CheckAxis(shape.window.w()); !s) return s;
-  if (shape.images > kMostImages) {
-    return Support::No(absl::StrCat(shape.images, " images are more than ", kMostImages));
-  }
   const bool aligned = shape.channels % kAlignment == 0 || shape.channels <= kStemChannels;
   if (aligned && shape.filters % kAlignment == 0) return Support::Yes();
   return Support::No(
@@ -150,6 +145,21 @@ std::vector<Formats> PlaceOperands(const Unit& unit, const Target& target) {
   return found;
 }
 
+Support FitsATile(const Unit& unit, const DeviceInfo& info) {
+  const absl::StatusOr<UnitConvs> convs = UnitConvsOf(unit);
+  if (!convs.ok()) return Support::No(std::string(convs.status().message()));
+  if (!SmallBatchPlansOf(*convs, info).empty()) return Support::Yes();
+  return Support::No("no tile holds its depth in shared memory");
+}
+
+// Images that it was fitted to. From batch 8 on libraries are faster: all of K lies in shared
+// memory and no loop is pipelined (docs/measurements.md, 'Convolutions of small batches').
+constexpr int64_t kFittedImages = 8;
+
+bool HasManyImages(const Unit& unit, const DeviceInfo&) {
+  return ConvsOf(unit.nodes)[0]->input(0).dim(0) > kFittedImages;
+}
+
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const NodeList convs = ConvsOf(unit.nodes);
   SmallProduct product = ProductOf(convs, AreSummed(unit, convs));
@@ -161,7 +171,6 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   return std::max(us.value_or(kNoTile * roofline.us), roofline.us);
 }
 
-// None where no tile fits: the code then says why.
 std::vector<std::string> Variants(const Unit& unit, const Target& target) {
   std::vector<std::string> variants;
   const absl::StatusOr<UnitConvs> convs = UnitConvsOf(unit);
@@ -174,26 +183,28 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
 
 }  // namespace
 
-// Convolutions of up to 8 images by programmatic dependent launches: f16 or bf16, windows up
-// to 7×7, any strides and pads, channels-last with channels a multiple of 8 (or up to 4, padded to
-// 4), constant weights. One of
+// Convolutions of few images under programmatic dependent launch: f16 or bf16, windows up to 7×7,
+// any strides and pads, channels-last with channels a multiple of 8 (or up to 4, padded to 4),
+// constant weights. One of
 //   one Conv
 //   two sources: Conv + Conv, one of them 1×1, as one product with K concatenated: the downsample
 //     branch of a block folded into its last convolution
 //   siblings: two to four Convs of equal windows over one input, each with its own dense output
 // with up to 8 element-wise ops before and after: bias, a residual, activations. Weights are
 // fetched before the wait for the launch before (programmatic dependent launch), then the patch by
-// cp.async; mma.sync with K split over warps and a cluster; its variants are
-// tiles and splits.
+// cp.async; mma.sync with K split over warps and a cluster. Its variants are tiles and splits.
 Kernel SmallBatchConvKernel() {
   return {.name = "small_batch_conv",
           .ops = {"Conv"},
           .types = kTensorCoreTypes,
+          .needs = kClusters,
           .cores = Cores,
           .takes = TakesConvs,
+          .fits = FitsATile,
           .growth = Growth,
           .formats = PlaceOperands,
           .us = Us,
+          .beyond_fit = HasManyImages,
           .variants = Variants};
 }
 

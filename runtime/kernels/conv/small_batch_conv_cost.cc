@@ -13,24 +13,11 @@ constexpr int64_t kBytes = 2;                // of an element
 constexpr int64_t kReservedBytes = 8'192;    // of shared memory: barriers and partial sums
 constexpr double kKiB = 1024;
 
-// Fitted to the 65 launches without a prologue that the tuner timed alone, with cold weights, on
-// one H200 at batch 1 and 8 (tools/bench/results/plans-2026-11-22-331d1ee.json).
-constexpr double kAloneUs = 0.88;
-constexpr double kWaveUs = 1.85;
-constexpr double kUsPerWeightKiB = 0.033;
-constexpr double kUsPerActivationKiB = 0.026;
-// In a network the launch and the fetch of the weights overlap with the launch before: those of
-// ResNet-50 at batch 1 then add up to what docs/measurements.md, 'Convolutions of small batches',
-// says.
-constexpr double kOverlapUs = 0.8;
-// Element-wise ops before the products are computed again by every block that reads the patch:
-// fitted to the 20 such launches of the same record.
-constexpr double kPrologue = 2.7;
-
 }  // namespace
 
 std::optional<double> SmallBatchConvUs(const SmallProduct& product, const DeviceInfo& info) {
-  const double factor = product.has_prologue ? kPrologue : 1;
+  const auto& calibration = info.calibration.kernels.small_batch_conv;
+  const double factor = product.has_prologue ? calibration.prologue : 1;
   std::optional<double> best;
   for (const int64_t pixels : kTiles) {
     for (const int64_t filters : kTiles) {
@@ -42,9 +29,12 @@ std::optional<double> SmallBatchConvUs(const SmallProduct& product, const Device
             CeilDiv(product.pixels, pixels) * CeilDiv(product.filters, filters) * split;
         const double waves =
             static_cast<double>(CeilDiv(blocks, std::max(info.multiprocessors, 1)));
-        const double fetch_us = kUsPerWeightKiB * static_cast<double>(weights) / kKiB +
-                                kUsPerActivationKiB * static_cast<double>(patches) / kKiB;
-        const double us = factor * (kAloneUs + waves * (kWaveUs + fetch_us)) - kOverlapUs;
+        const double fetch_us =
+            calibration.us_per_weight_kib * static_cast<double>(weights) / kKiB +
+            calibration.us_per_activation_kib * static_cast<double>(patches) / kKiB;
+        const double us =
+            factor * (calibration.alone_us + waves * (calibration.wave_us + fetch_us)) -
+            calibration.overlap_us;
         best = std::min(best.value_or(us), us);
       }
     }

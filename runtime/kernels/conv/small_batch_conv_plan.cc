@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
@@ -20,18 +21,6 @@ constexpr int kAlignment = 128;  // bytes, of the regions of shared memory
 constexpr int kBankBytes = 128;  // of all banks of shared memory
 constexpr double kKiB = 1024;
 constexpr int64_t kMostElements = int64_t{1} << 31;  // of an image: offsets are 32 bits
-
-// Fitted to one H200: what all blocks fetch to docs/measurements.md, 'Kernel boundaries', with 120
-// blocks; the rest so that the fastest tiles of docs/measurements.md, 'Convolutions of small
-// batches', stand among the first here.
-constexpr double kUsPerWeightKiB = 0.022 / 120;
-constexpr double kUsPerPatchKiB = 0.059 / 120;
-constexpr double kUsPerOwnKiB =
-    0.011;                            // what one block fetches, however few there are: 64 B a clock
-constexpr double kUsPerStep = 0.073;  // of every warp: eight warps issue 64 products of 16 × 8 × 16
-constexpr double kClusterUs = 0.4;    // a cluster's start, and sums through its shared memory
-constexpr double kDoublingUs = 0.2;  // of a cluster's blocks
-constexpr double kWaveUs = 0.9;      // blocks that wait until others are done
 
 int Align(int64_t bytes) {
   return static_cast<int>((bytes + kAlignment - 1) / kAlignment * kAlignment);
@@ -120,6 +109,7 @@ SmallBatchSource SourceOf(const ConvShape& shape, const SmallBatchTiling& t, int
 }
 
 double UsOf(const SmallBatchPlan& plan, const DeviceInfo& info) {
+  const auto& calibration = info.calibration.kernels.small_batch_conv.tiles;
   const int64_t blocks = plan.blocks(), processors = std::max(info.multiprocessors, 1);
   const auto rounds = [&](int64_t at_once) {
     return static_cast<double>(CeilDiv(blocks, at_once));
@@ -128,14 +118,19 @@ double UsOf(const SmallBatchPlan& plan, const DeviceInfo& info) {
       std::max<int64_t>(1, info.shared_bytes_per_block / std::max(plan.shared_bytes(), 1));
   int patch = 0;
   for (int i = 0; i < plan.sources; ++i) patch += plan.source[i].patch_bytes;
-  const double all_us = static_cast<double>(blocks) *
-                        (kUsPerWeightKiB * plan.slab_bytes + kUsPerPatchKiB * patch) / kKiB;
-  const double own_us = rounds(processors) * kUsPerOwnKiB * (plan.slab_bytes + patch) / kKiB;
-  const double step_us = kUsPerStep * CeilDiv(plan.steps, plan.warps_k());
+  const double all_us =
+      static_cast<double>(blocks) *
+      (calibration.us_per_weight_kib * plan.slab_bytes + calibration.us_per_patch_kib * patch) /
+      kKiB;
+  const double own_us =
+      rounds(processors) * calibration.us_per_own_kib * (plan.slab_bytes + patch) / kKiB;
+  const double step_us = calibration.us_per_step * CeilDiv(plan.steps, plan.warps_k());
   const double cluster_us =
-      plan.tile.split > 1 ? kClusterUs + kDoublingUs * std::log2(plan.tile.split) : 0;
+      plan.tile.split > 1
+          ? calibration.cluster_us + calibration.doubling_us * std::log2(plan.tile.split)
+          : 0;
   return std::max(all_us, own_us) + rounds(processors) * step_us + cluster_us +
-         kWaveUs * (rounds(processors * together) - 1);
+         calibration.wave_us * (rounds(processors * together) - 1);
 }
 
 // One tile of filters of one Conv, or of two that are added.
@@ -252,6 +247,10 @@ absl::StatusOr<SmallBatchPlan> PlanSmallBatch(const UnitConvs& convs, const Smal
   for (int i = 0; i < plan.siblings; ++i) {
     plan.filters[i] = static_cast<int>(convs.shapes[i].filters);
     plan.first_tile[i + 1] = plan.first_tile[i] + CeilDiv(plan.filters[i], tile.filters);
+  }
+  if (plan.blocks() > std::numeric_limits<int32_t>::max()) {
+    return absl::UnimplementedError(
+        absl::StrCat(plan.blocks(), " blocks are more than a grid has"));
   }
   const int64_t partial = int64_t{4} * plan.warps_k() * tile.pixels * (tile.filters + 8);
   const int64_t slab = SmallBatchSlabBytes(tile.filters, plan.steps);

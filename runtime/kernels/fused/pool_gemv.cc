@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/common/layouts.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 #include "runtime/kernels/gemm/gemv.h"
+#include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -17,19 +17,11 @@ constexpr int64_t kMostChannels = 2048;  // 256 a block
 constexpr int64_t kMostPixels = 512;     // of all images: what a block's loops are made for
 // Of all images, beyond which two launches are faster: one H200 took 3.65, 6.4 and 11.9 µs for 1, 2
 // and 8 images of 7×7 and 2,048 channels, where pool and gemv take 5.1, 5.3 and 6.6.
-constexpr int64_t kMostElements = 131'072;
-
-// A block reads its channels of every pixel: fitted to the same.
-constexpr double kBlockBytesPerUs = 2e4;
+constexpr int64_t kFewElements = 131'072;
 
 bool IsPool(const Node& node) { return node.domain().empty() && node.op() == "GlobalAveragePool"; }
 
-// Whether `node` gives its input 0 other dims.
-bool IsView(const Node& node) {
-  constexpr std::array kViews = {"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
-  return node.domain().empty() &&
-         std::find(kViews.begin(), kViews.end(), node.op()) != kViews.end();
-}
+bool IsView(const Node& node) { return TraitsOf(node).keeps_bytes; }
 
 // The product of what `node`, a pooling or a view of one, writes; nullptr: others read it.
 const Node* ProductBehind(const Node& node) {
@@ -75,8 +67,11 @@ Support TakesPoolAndProduct(const Unit& core) {
   if (pixels > kMostPixels) {
     return Support::No(absl::StrCat(pixels, " pixels are more than ", kMostPixels));
   }
-  if (x.elements() <= kMostElements) return Support::Yes();
-  return Support::No(absl::StrCat(x.elements(), " elements are more than ", kMostElements));
+  return Support::Yes();
+}
+
+bool HasManyElements(const Unit& unit, const DeviceInfo&) {
+  return unit.boundary.inputs[0]->elements() > kFewElements;
 }
 
 std::vector<Formats> ChannelsLastToRowMajor(const Unit& unit, const Target&) {
@@ -84,29 +79,32 @@ std::vector<Formats> ChannelsLastToRowMajor(const Unit& unit, const Target&) {
            .outputs = {InLayout(*unit.boundary.outputs[0], Layout::kRowMajor)}}};
 }
 
-double Us(const Unit& unit, const Cost& roofline, const Target&) {
+double Us(const Unit& unit, const Cost& roofline, const Target& target) {
+  const KernelCalibration& calibration = target.info.calibration.kernels;
   const auto image = static_cast<double>(unit.boundary.inputs[0]->bytes());
   const double others = static_cast<double>(roofline.bytes) - image;
-  const double us = kGemvFixedUs + others / kGemvBytesPerUs + image / kBlocks / kBlockBytesPerUs;
+  const double us = calibration.gemv.fixed_us + others / calibration.gemv.bytes_per_us +
+                    image / kBlocks / calibration.pool_gemv.block_bytes_per_us;
   return std::max(us, roofline.us);
 }
 
 }  // namespace
 
 // The tail of a classifier as one: GlobalAveragePool of up to 8 channels-last images of f16 or bf16
-// with up to 512 pixels and 131,072 elements in all and 2,048 channels, a multiple of 8; views of
-// the averages; a product with a constant matrix on tensor cores, and what gemv does behind it.
-// Averages are rounded to their type. Sums in f32, in a fixed order. No other reader may see what
-// lies between.
+// with up to 512 pixels in all and 2,048 channels, a multiple of 8; views of the averages; a product
+// with a constant matrix on tensor cores, and what gemv does behind it. Averages are rounded to
+// their type. Sums in f32, in a fixed order. No other reader may see what lies between.
 Kernel PoolGemvKernel() {
   return {.name = "pool_gemv",
           .ops = {"Gemm", "GlobalAveragePool", "MatMul"},
           .types = kTensorCoreTypes,
+          .needs = kClusters,
           .cores = FromPool,
           .takes = TakesPoolAndProduct,
           .growth = [](const Unit&) { return GrowthOptions{.forward = JoinsGemvEpilogue}; },
           .formats = ChannelsLastToRowMajor,
-          .us = Us};
+          .us = Us,
+          .beyond_fit = HasManyElements};
 }
 
 }  // namespace onnx_cudnn

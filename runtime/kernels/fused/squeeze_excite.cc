@@ -11,29 +11,21 @@ namespace {
 
 using NodeList = std::vector<const Node*>;
 
-constexpr int64_t kBlocks = 8;           // of a cluster, that share the pixels of an image
-constexpr int64_t kClustersAtOnce = 16;  // of an H200
-constexpr int64_t kVector = 8;           // channels of 16 bytes
+constexpr int64_t kBlocks = 8;  // of a cluster, that share the pixels of an image
+constexpr int64_t kVector = 8;  // channels of 16 bytes
 constexpr int64_t kMostChannels = 2048;
 constexpr int64_t kMostHidden = 512;
 constexpr int kMostStepsToPool = 3;  // from the second convolution
 
-// Of an image that has the device to itself, in proportion where up to kClustersAtOnce share it:
-// beyond them the launches that a cluster replaces are faster.
-constexpr int64_t kMostPooled = 5 << 19;      // 96 channels of 160×160 pixels
-constexpr int64_t kMostMultiplied = 1 << 18;  // read and written once more
-
-// Fitted to 14 blocks of one image on one H200 (tools/bench/results/plans-2026-11-23-280c2f7.json):
-// 0.93 to 1.32 times as long.
-constexpr double kFixedUs = 3.2;
-constexpr double kBlockBytesPerUs = 1.25e5;
+// Elements of an image that has the device to itself, in proportion where several clusters share
+// it: beyond them the launches that a cluster replaces are faster.
+constexpr int64_t kFewPooled = 5 << 19;      // 96 channels of 160×160 pixels
+constexpr int64_t kFewMultiplied = 1 << 18;  // read and written once more
 
 constexpr Rule kOnlyScale = {"it multiplies the pooled image by its gates, nothing else joins",
                              "none: another kernel runs the node"};
 constexpr Rule kOneResult = {"it writes one result, and its gates have other readers",
                              "none: the gates are written, a kernel of its own multiplies"};
-constexpr Rule kLargeImage = {"one cluster multiplies an image, and this one is large",
-                              "none: a kernel of its own has the whole device"};
 
 bool Is(const Node* node, std::string_view op) {
   return node != nullptr && node->domain().empty() && node->op() == op;
@@ -85,12 +77,6 @@ Support CheckProduct(const Node& conv) {
   return Support::No("a convolution is not 1 x 1 with stride 1 and no pads");
 }
 
-// Elements of an image of x, and how many may be where `most` are of one alone.
-int64_t ElementsOfImage(const Value& x) { return x.elements() / x.dim(0); }
-int64_t MostOfImage(const Value& x, int64_t most) {
-  return most * std::min(x.dim(0), kClustersAtOnce);
-}
-
 Support CheckExtents(const Value& x, int64_t hidden, int64_t gates) {
   if (x.elements() == 0) return Support::No("it has no pixels");
   const int64_t channels = x.dim(1);
@@ -106,13 +92,8 @@ Support CheckExtents(const Value& x, int64_t hidden, int64_t gates) {
   if (gates != channels) {
     return Support::No(absl::StrCat(gates, " gates are not one for each of ", channels));
   }
-  if (x.elements() > std::numeric_limits<int32_t>::max()) {
-    return Support::No(absl::StrCat(x.elements(), " elements are too many"));
-  }
-  const int64_t most = MostOfImage(x, kMostPooled);
-  if (ElementsOfImage(x) <= most) return Support::Yes();
-  return Support::No(
-      absl::StrCat(ElementsOfImage(x), " elements of an image are more than ", most));
+  if (x.elements() <= std::numeric_limits<int32_t>::max()) return Support::Yes();
+  return Support::No(absl::StrCat(x.elements(), " elements are too many"));
 }
 
 Support TakesAttention(const Unit& core) {
@@ -131,7 +112,7 @@ const Rule* JoinsAsScale(const GrowthStep& step) {
   if (has_scale || !Is(&step.node, "Mul")) return &kOnlyScale;
   if (!step.edge.has_one_use()) return &kOneResult;
   if (&step.node.input(&step.node.input(0) == &step.edge ? 1 : 0) != &x) return &kOnlyScale;
-  return ElementsOfImage(x) <= MostOfImage(x, kMostMultiplied) ? nullptr : &kLargeImage;
+  return nullptr;
 }
 
 std::vector<Formats> ChannelsLast(const Unit& unit, const Target&) {
@@ -139,17 +120,27 @@ std::vector<Formats> ChannelsLast(const Unit& unit, const Target&) {
            .outputs = {InLayout(*unit.boundary.outputs[0], Layout::kChannelsLast)}}};
 }
 
-double Us(const Unit& unit, const Cost& roofline, const Target& target) {
+int64_t ClustersAtOnce(const DeviceInfo& info) {
+  return std::max<int64_t>(1, info.multiprocessors / kBlocks);
+}
+
+bool HasLargeImages(const Unit& unit, const DeviceInfo& info) {
   const Value& x = *unit.boundary.inputs[0];
-  const int64_t at_once = std::max<int64_t>(1, target.info.multiprocessors / kBlocks);
-  const double cluster_bytes_per_us = kBlocks * kBlockBytesPerUs;
-  const double bytes_per_us =
-      std::min(static_cast<double>(std::min(x.dim(0), at_once)) * cluster_bytes_per_us,
-               target.info.bytes_per_us);
+  const int64_t few = Is(unit.nodes.back(), "Mul") ? kFewMultiplied : kFewPooled;
+  return x.elements() / x.dim(0) > few * std::min(x.dim(0), ClustersAtOnce(info));
+}
+
+double Us(const Unit& unit, const Cost& roofline, const Target& target) {
+  const auto& calibration = target.info.calibration.kernels.squeeze_excite;
+  const Value& x = *unit.boundary.inputs[0];
+  const double cluster_bytes_per_us = kBlocks * calibration.block_bytes_per_us;
+  const double bytes_per_us = std::min(
+      static_cast<double>(std::min(x.dim(0), ClustersAtOnce(target.info))) * cluster_bytes_per_us,
+      target.info.bytes_per_us);
   const int passes = Is(unit.nodes.back(), "Mul") ? 3 : 1;
   int64_t weights = 0;  // each cluster reads them all
   for (const Value* v : unit.boundary.constants) weights += v->bytes();
-  const double us = kFixedUs + passes * static_cast<double>(x.bytes()) / bytes_per_us +
+  const double us = calibration.fixed_us + passes * static_cast<double>(x.bytes()) / bytes_per_us +
                     static_cast<double>(weights) / cluster_bytes_per_us;
   return std::max(us, roofline.us);
 }
@@ -157,19 +148,21 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 }  // namespace
 
 // Squeeze and excitation as one: GlobalAveragePool of channels-last images of f16 or bf16 with up
-// to 2,048 channels, a multiple of 8; a 1×1 convolution to up to 512 hidden channels; Relu,
-// Swish or neither; a 1×1 convolution back; Sigmoid or HardSigmoid; and
-// where the image is small, Mul of it by these gates. Every Node's result is rounded to its type.
-// Sums in f32, in a fixed order. No other reader may see what lies between.
+// to 2,048 channels, a multiple of 8; a 1×1 convolution to up to 512 hidden channels; Relu, Swish or
+// neither; a 1×1 convolution back; Sigmoid or HardSigmoid; and, where it joins, Mul of the image by
+// these gates. Every Node's result is rounded to its type. Sums in f32, in a fixed order. No other
+// reader may see what lies between.
 Kernel SqueezeExciteKernel() {
   return {.name = "squeeze_excite",
           .ops = {"Conv", "GlobalAveragePool"},
           .types = kTensorCoreTypes,
+          .needs = kClusters,
           .cores = FromPool,
           .takes = TakesAttention,
           .growth = [](const Unit&) { return GrowthOptions{.forward = JoinsAsScale}; },
           .formats = ChannelsLast,
-          .us = Us};
+          .us = Us,
+          .beyond_fit = HasLargeImages};
 }
 
 }  // namespace onnx_cudnn

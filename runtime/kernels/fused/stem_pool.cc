@@ -17,12 +17,6 @@ constexpr int64_t kHeightOf = 4;  // image rows that a pooled row is of
 constexpr Rule kOnlyCast = {"its image may be f32 or of its own type, nothing else is done to it",
                             "none: the op before it writes its result"};
 
-// One H200 (docs/measurements.md, 'Convolutions by wgmma'): 7×7, stride 2, 3 to 64 channels at
-// 224×224, f16, ReLU and max-pool, at batch 1, 32 and 256 4.7, 15.8 and 98 µs.
-constexpr MeasuredLine kMeasured = {.least_us = 4.7, .fixed_us = 4.0, .us_per_gigaflop = 1.556};
-// 161 µs at batch 256 on one H200; the least is an estimate.
-constexpr MeasuredLine kMeasuredTf32 = {.least_us = 6.0, .fixed_us = 4.0, .us_per_gigaflop = 2.61};
-
 const Node* OnlyReader(const Value& value) {
   return value.has_one_use() && !value.uses().empty() ? value.uses()[0].node : nullptr;
 }
@@ -88,9 +82,10 @@ std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target&) {
   return {formats};
 }
 
-double Us(const Unit& unit, const Cost& roofline, const Target&) {
+double Us(const Unit& unit, const Cost& roofline, const Target& target) {
+  const auto& calibration = target.info.calibration.kernels.stem_pool;
   const bool is_f32 = unit.boundary.outputs[0]->dtype() == DType::kF32;
-  const MeasuredLine& line = is_f32 ? kMeasuredTf32 : kMeasured;
+  const MeasuredLine& line = is_f32 ? calibration.tf32 : calibration.half;
   return std::max(line.At(roofline.flops), roofline.us);
 }
 
@@ -106,6 +101,7 @@ Kernel StemPoolKernel() {
       .name = "stem_pool",
       .ops = {"Conv"},
       .types = kTypes,
+      .needs = kSm90aCode,
       .multiplies_f32_in_tf32 = true,
       .cores = ToMaxPool,
       .takes = TakesStem,

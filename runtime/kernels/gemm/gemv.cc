@@ -52,10 +52,11 @@ int PlaceOf(const Node& node) {
 }
 
 double Us(const Unit&, const Cost& roofline, const Target& target) {
+  const auto& calibration = target.info.calibration.kernels.gemv;
   const double arithmetic_us =
       static_cast<double>(roofline.flops) / (kArithmetic * target.info.f32_flops_per_us);
-  return kGemvFixedUs +
-         std::max(static_cast<double>(roofline.bytes) / kGemvBytesPerUs, arithmetic_us);
+  return calibration.fixed_us +
+         std::max(static_cast<double>(roofline.bytes) / calibration.bytes_per_us, arithmetic_us);
 }
 
 }  // namespace

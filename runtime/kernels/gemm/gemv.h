@@ -5,12 +5,6 @@
 
 namespace onnx_cudnn {
 
-// What weights and bias take, as fast as from L2 and DRAM together, with one round of loads and
-// sums. One H200 took 0.72 to 1.09 times as long
-// (tools/bench/results/kernels-2026-11-22-a868533.json).
-inline constexpr double kGemvFixedUs = 2.0;
-inline constexpr double kGemvBytesPerUs = 3e6;
-
 // Whether it is a Gemm or MatMul.
 bool IsGemv(const Node& node);
 

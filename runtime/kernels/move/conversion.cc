@@ -1,12 +1,10 @@
 #include "runtime/kernels/move/conversion.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/kernel.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// The traffic is what tests/gpu/speed_test.cc asks for.
-constexpr Efficiency kReformat = {.traffic = 0.8, .fixed_us = kDependentKernelUs};
 
 bool IsTransfer(const Candidate& candidate) { return candidate.nodes[0]->op() == "Transfer"; }
 
@@ -34,7 +32,9 @@ Support CheckConversion(const Candidate& candidate) {
 }
 
 Cost PriceOfConversion(const Candidate& candidate, const Target& target) {
-  Cost cost = Roofline(candidate, target, kReformat);
+  const Efficiency reformat = {.traffic = Speed().traffic,
+                               .fixed_us = target.info.dependent_kernel_us};
+  Cost cost = Roofline(candidate, target, reformat);
   if (IsTransfer(candidate)) cost.us = TransferUs(cost.bytes / 2, target.info);
   return cost;
 }

@@ -3,7 +3,7 @@
 
 namespace onnx_cudnn {
 
-// Split along any axis of any type of whole bytes, all operands in one layout: concat's way back.
+// Split along any axis of any type of whole bytes, all operands in one layout: the inverse of concat.
 Kernel SplitKernel() {
   return {.name = "split", .ops = {"Split"}, .types = kMovableTypes, .formats = OneLayout};
 }

@@ -63,6 +63,20 @@ TEST_F(AttentionTest, ReadsAndWritesRows) {
                                       "{Softmax} rows > rows"}));
 }
 
+// Tensor cores are taken to win then.
+TEST_F(AttentionTest, ManyProductsAreBeyondItsFit) {
+  for (const int heads : {32, 64}) {  // 33,554,432 products, and twice as many
+    const std::string n = std::to_string(heads);
+    const Graph graph = GraphWithWeights(
+        "g (float16[" + n + ",64,64] q, float16[" + n + ",64,128] k, float16[" + n +
+        ",128,64] v) => (y) { s = MatMul(q, k) p = Softmax(s) y = MatMul(p, v) }");
+    const std::vector<Candidate> found = At(graph, "Softmax").candidates;
+    const auto fused = std::ranges::find(found, "{MatMul Softmax MatMul}", OpsOf);
+    ASSERT_NE(fused, found.end());
+    EXPECT_EQ(fused->beyond_fit, heads == 64);
+  }
+}
+
 TEST_F(AttentionTest, LeavesOtherAttentions) {
   const auto leaves = [&](const std::string& types, const std::string& says,
                           const std::string& nodes =
@@ -86,8 +100,6 @@ TEST_F(AttentionTest, LeavesOtherAttentions) {
   leaves("float[2,5,8] q, float[2,8,1025] k, float[2,1025,4] v", "1025 keys are more than 1024");
   leaves("float[1,4,64] q, float[1,64,512] k, float[1,512,64] v",
          "k and v of a head need 271360 bytes of shared memory, more than 98304");
-  leaves("float16[64,64,64] q, float16[64,64,128] k, float16[64,128,64] v",
-         "67108864 products are more than 33554432");
   const std::string types = "float[1,2,3,8] q, float[1,2,8,4] k, float[1,2,4,5] v";
   leaves(types, "its Softmax is not along the last axis",
          "s = MatMul(q, k) p = Softmax<axis = 1>(s) y = MatMul(p, v)");

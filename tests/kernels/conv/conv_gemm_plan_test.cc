@@ -43,7 +43,7 @@ class ConvGemmPlanTest : public KernelsTest {
   Graph graph_;
 };
 
-TEST_F(ConvGemmPlanTest, WaysAreReadAsTheyAreWritten) {
+TEST_F(ConvGemmPlanTest, TilesAreReadAsTheyAreWritten) {
   for (const std::string& line : Tiles({128, 128, 28})) {
     const auto tile = ParseConvGemmTile(line);
     ASSERT_TRUE(tile.ok()) << tile.status();

@@ -1,4 +1,5 @@
 // Which tails of classifiers run as one, and at what price.
+#include "passes/build_program.h"
 #include "passes/partition/partitioners.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/support/run_program.h"
@@ -60,7 +61,6 @@ TEST_F(PoolGemvTest, LeavesOtherTails) {
   leaves("float16[1,2056,7,7] x, float16[2056,6] w", tail, "2056 channels are more than 2048");
   leaves("float16[9,8,7,7] x, float16[8,6] w", tail, "9 rows are more than 8");
   leaves("float16[8,8,9,8] x, float16[8,6] w", tail, "576 pixels are more than 512");
-  leaves("float16[2,2048,7,7] x, float16[2048,6] w", tail, "200704 elements are more than 131072");
   leaves("float16[1,8,7,7] x, float16[8,6] v",
          "p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(f, v)", "v is not a constant matrix");
   leaves("float16[8,1,7,7] x, float16[8,6] w",
@@ -71,6 +71,40 @@ TEST_F(PoolGemvTest, LeavesOtherTails) {
          "p = GlobalAveragePool(x) r = Relu(p) f = Flatten(r) y = MatMul(f, w)", "");
   leaves("float16[8,8,7,7] x, float16[6,8] w",
          "p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(w, f)", "");
+}
+
+// Two launches are faster for two images.
+TEST_F(PoolGemvTest, ManyElementsAreBeyondItsFit) {
+  for (const int images : {1, 2}) {
+    Graph graph;
+    Value& x = graph.AddInput("x", Type::Tensor(DType::kF16, {images, 2048, 7, 7}));
+    Value& rows = Append(graph, "Flatten", {&Append(graph, "GlobalAveragePool", {&x})});
+    Append(graph, "MatMul", {&rows, &Weights(graph, DType::kF16, {2048, 1000})});
+    graph.AddOutput("y", *graph.TopologicalOrder().back()->outputs()[0]);
+    const Candidate fused = At(graph, "GlobalAveragePool").candidates.back();
+    ASSERT_EQ(OpsOf(fused), "{GlobalAveragePool Flatten MatMul}");
+    const double apart = At(graph, "GlobalAveragePool").candidates.front().cost.us +
+                         At(graph, "MatMul").candidates.front().cost.us;
+    EXPECT_EQ(fused.beyond_fit, images == 2);
+    EXPECT_EQ(fused.cost.us > apart, images == 2) << fused.cost.us << " " << apart;
+  }
+}
+
+// Greedy takes the largest Candidate, and would take this one against its price.
+TEST_F(PoolGemvTest, GreedyLeavesWhatIsBeyondItsFit) {
+  for (const int images : {1, 2}) {
+    Graph graph;
+    Value& x = graph.AddInput("x", Type::Tensor(DType::kF16, {images, 2048, 7, 7}));
+    Value& rows = Append(graph, "Flatten", {&Append(graph, "GlobalAveragePool", {&x})});
+    graph.AddOutput("y",
+                    Append(graph, "MatMul", {&rows, &Weights(graph, DType::kF16, {2048, 1000})}));
+    const auto program = BuildProgram(graph, {}, target_, {.partitioner = Greedy});
+    ASSERT_TRUE(program.ok()) << program.status();
+    const std::string partitions = Partitions(**program);
+    const bool fused =
+        partitions.find("kernel {GlobalAveragePool Flatten MatMul}") != std::string::npos;
+    EXPECT_EQ(fused, images == 1) << partitions;
+  }
 }
 
 TEST_F(PoolGemvTest, LeavesAveragesThatOthersRead) {

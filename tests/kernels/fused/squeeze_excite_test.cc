@@ -79,17 +79,17 @@ TEST_F(SqueezeExciteTest, ReadsAndWritesChannelsLast) {
                                 "{GlobalAveragePool Conv Relu Conv Sigmoid Mul} last > last"}));
 }
 
-TEST_F(SqueezeExciteTest, WritesGatesOfLargeImages) {
-  for (const int64_t side : {181, 182}) {  // 262,088 and 264,992 elements
+// One cluster multiplies a large image in more time than a kernel that has the whole device.
+TEST_F(SqueezeExciteTest, ToMultiplyLargeImagesIsBeyondItsFit) {
+  for (const int64_t side : {181, 182, 600}) {  // 262,088, 264,992 and 2,880,000 elements
     Graph graph;
     Value& x = graph.AddInput("x", Type::Tensor(DType::kF16, {1, 8, side, side}));
     graph.AddOutput("y", Scaled(graph, x, 8));
-    EXPECT_EQ(LargerAt(graph).size(), side == 181 ? 2u : 1u);
-    const std::vector<std::string> said = At(graph, "GlobalAveragePool").not_fused;
-    const bool says = std::any_of(said.begin(), said.end(), [](const std::string& line) {
-      return line.find("this one is large") != line.npos;
-    });
-    EXPECT_EQ(says, side == 182);
+    std::vector<Candidate> found = At(graph, "GlobalAveragePool").candidates;
+    std::erase_if(found, [](const Candidate& c) { return c.nodes.size() == 1; });
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].beyond_fit, side == 600);  // the gates alone
+    EXPECT_EQ(found[1].beyond_fit, side > 181);
   }
 }
 
@@ -115,8 +115,6 @@ TEST_F(SqueezeExciteTest, LeavesOtherBlocks) {
          "513 hidden channels are more than 512");
   leaves("float16[1,8,7,7] x, float16[4,8,1,1] w, float16[16,4,1,1] wc", block,
          "16 gates are not one for each of 8");
-  leaves("float16[1,8,600,600] x, float16[4,8,1,1] w, float16[8,4,1,1] wc", block,
-         "2880000 elements of an image are more than 2621440");
   leaves("float16[1,8,7,7] x, float16[4,8,1,1] v, float16[8,4,1,1] wc",
          "p = GlobalAveragePool(x) s = Conv(p, v) r = Relu(s) t = Conv(r, wc) y = Sigmoid(t)",
          "weight or bias is not a constant");

@@ -6,7 +6,6 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kOnlyCapability = 90;
 
 // Channels-last [images, height, 56, 64], boxes of `rows` rows.
 TensorMap MapRows(const KernelOperand& operand, int rows) {
@@ -53,9 +52,6 @@ FusedConv FusedConvOf(const std::vector<const Node*>& nodes) {
 
 absl::StatusOr<KernelCode> CompileConv3x3(const KernelRequest& request) {
   const DeviceInfo& info = request.target.info;
-  if (info.compute_capability != kOnlyCapability) {
-    return absl::UnimplementedError("its code is for compute capability 9.0 alone");
-  }
   Operands operands(request);
   const FusedConv fused = FusedConvOf(request.unit.nodes);
   const KernelOperand x = operands.Of(fused.conv->input(0));

@@ -13,7 +13,6 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kOnlyCapability = 90;
 constexpr int kPieceSide = 64;  // pixels and filters of a wide tile's piece
 
 static_assert(kConvGemmSliceBytes == kConvGemmRowBytes);
@@ -255,9 +254,6 @@ ConvGemmParameters Plan(const ConvGemmProduct& product, const ConvGemmTile& tile
 
 absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
   const DeviceInfo& info = request.target.info;
-  if (info.compute_capability != kOnlyCapability) {
-    return absl::UnimplementedError("its code is for compute capability 9.0 alone");
-  }
   ASSIGN_OR_RETURN(const FusedConvs fused, FusedConvsOf(request.unit));
   const std::vector<const Node*>& convs = fused.sources.convs;
   Operands operands(request);

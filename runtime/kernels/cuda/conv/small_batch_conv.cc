@@ -17,7 +17,6 @@ namespace onnx_cudnn {
 namespace {
 
 using NodeList = std::vector<const Node*>;
-constexpr int kComputeCapability = 90;  // clusters, bulk copies, dependent launches
 
 bool IsOutput(const Unit& unit, const Value& value) {
   const auto& outputs = unit.boundary.outputs;
@@ -299,9 +298,6 @@ class Assembler {
 };
 
 absl::StatusOr<KernelCode> Compile(const KernelRequest& request, Forms forms) {
-  if (request.target.info.compute_capability < kComputeCapability) {
-    return absl::UnimplementedError("needs compute capability 9.0");
-  }
   ASSIGN_OR_RETURN(const UnitConvs convs, UnitConvsOf(request.unit));
   ASSIGN_OR_RETURN(const SmallBatchPlan plan, PlanOf(request, convs));
   return Assembler(request, convs, plan).Assemble(forms);
@@ -309,9 +305,8 @@ absl::StatusOr<KernelCode> Compile(const KernelRequest& request, Forms forms) {
 
 }  // namespace
 
-// Convolutions as runtime/kernels/conv/small_batch_conv.cc takes them. Refused: devices before
-// sm_90, a depth that no tile holds in shared memory, element-wise ops that a chain does not hold
-// (chain_builder.h).
+// Convolutions as runtime/kernels/conv/small_batch_conv.cc takes them. Refused: a depth that no tile
+// holds in shared memory, element-wise ops that a chain does not hold (chain_builder.h).
 absl::StatusOr<KernelCode> CompileSmallBatchConv(const KernelRequest& request) {
   return Compile(request, Forms::kAll);
 }

@@ -11,7 +11,6 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kComputeCapability = 90;  // clusters, dependent launches
 
 const Node& FirstReader(const Node& node) { return *node.output(0).uses()[0].node; }
 
@@ -38,9 +37,6 @@ void BindBias(KernelCall& call, size_t at, const Node& conv, Operands& operands)
 
 // An attention block as ../squeeze_excite.cc says.
 absl::StatusOr<KernelCode> CompileSqueezeExcite(const KernelRequest& request) {
-  if (request.target.info.compute_capability < kComputeCapability) {
-    return absl::UnimplementedError("needs compute capability 9.0");
-  }
   const std::vector<const Node*> convs = ConvsOf(request.unit.nodes);
   const Node &squeeze = *convs[0], &excite = *convs[1];
   const Value& x = *request.unit.boundary.inputs[0];

@@ -8,7 +8,6 @@ namespace {
 
 constexpr int kPooledColumns = 56;
 constexpr int kRowsOfABox = 4;  // of the image
-constexpr int kTensorCoreKernels = 90;
 
 TensorMap::Element ElementOf(DType dtype) {
   if (dtype == DType::kF32) return TensorMap::Element::kF32;
@@ -85,9 +84,6 @@ StemTap StemTf32TapOf(int step, int k) {
 
 absl::StatusOr<KernelCode> CompileStemPool(const KernelRequest& request) {
   const DeviceInfo& info = request.target.info;
-  if (info.compute_capability != kTensorCoreKernels) {
-    return absl::UnimplementedError("its code is for compute capability 9.0 alone");
-  }
   Operands operands(request);
   const Boundary& boundary = request.unit.boundary;
   const Node* conv = nullptr;

@@ -1,0 +1,119 @@
+// What the libraries and our kernels make of a device: the figures that prices are made from beside
+// the device's rates. One set per device that was measured (devices/); RooflinesOf for others.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+
+namespace onnx_cudnn {
+
+// A time that was measured at several batches: the least, and a line above it.
+struct MeasuredLine {
+  double least_us = 0, fixed_us = 0, us_per_gigaflop = 0;
+
+  double At(int64_t flops) const;
+};
+
+// Shares are parts of the device's peaks. The defaults are those of a roofline: every peak is
+// reached, and nothing takes time beyond a launch. Some figures were measured on no device; their
+// defaults are guesses, and say so.
+struct CudnnCalibration {
+  // Convolutions on tensor cores by the channels that one position of the window has.
+  struct ByChannels {
+    int64_t at_least = 0;
+    double arithmetic = 1;
+  };
+  std::array<ByChannels, 6> by_channels;
+  double traffic = 1;
+  double point_arithmetic = 1;  // 1×1
+  double residual_traffic = 1;
+  double residual_arithmetic = 1;
+  double residual_3x3_narrow = 1, residual_3x3 = 1;  // arithmetic; up to `narrow` filters, beyond
+  int64_t narrow = 64;                               // channels
+  double tf32_residual = 1;
+  double strict_arithmetic = 1;                         // f32 without tensor cores
+  double point_fixed_us = 0, point_us_per_product = 0;  // products that one element sums
+  double window_fixed_us = 0, window_us_per_product = 0;
+  double depthwise_traffic = 1;
+  int64_t depthwise_taps = 9;  // of a window; beyond, the shares of large ones
+  double large_depthwise = 1, large_depthwise_f32 = 1;
+
+  // Matrix products.
+  double product_traffic = 1, product_arithmetic = 1;
+  double product_fixed_us = 0, product_us_per_product = 0;
+
+  // Guesses.
+  double prologue_arithmetic = 0.6;  // a prologue is taken to cost more than an epilogue
+  double prologue_us = 0.5;
+  double unaligned = 0.5;
+  double pooling_traffic = 0.7;
+  double normalization_traffic = 0.7;
+  double reduction_traffic = 0.5;
+  double pointwise_traffic = 0.75;
+};
+
+struct GemmCalibration {
+  double traffic = 1, arithmetic = 1;
+  double residual_traffic = 1, residual_arithmetic = 1;
+  double fixed_us = 0, residual_fixed_us = 0, us_per_product = 0;
+  double strict_arithmetic = 1;
+  double unaligned = 0.5;  // a guess
+};
+
+// Our kernels. A kernel without figures here is priced by its Speed (kernels/common/kernel.h).
+struct KernelCalibration {
+  // Times the prediction of what lies beyond that which a kernel was fitted to.
+  double beyond_fit = 2;
+
+  struct Attention {
+    double fixed_us = 0, arithmetic = 1;  // of the f32 rate
+  } attention;
+  struct Conv3x3 {
+    MeasuredLine plain, residual;
+  } conv_3x3;
+  struct ConvGemm {
+    double half_flops_per_us = 1, tf32_flops_per_us = 1;  // of a multiprocessor
+    double bytes_per_us = 1;
+    double l2_bytes_per_us = std::numeric_limits<double>::infinity();  // what the copy engines read
+    double alone_factor = 1, alone_us = 0;  // of a block's only tile, over its products
+    double finish_us_per_byte = 0;  // to add, round and write a tile where nobody multiplies
+    double fixed_us = 0, least_us = 0;
+  } conv_gemm;
+  struct Depthwise {
+    double arithmetic = 1, square_arithmetic = 1;  // of the f32 rate
+  } depthwise;
+  struct Gemv {
+    double fixed_us = 0, bytes_per_us = 1;
+  } gemv;
+  struct PoolGemv {
+    double block_bytes_per_us = std::numeric_limits<double>::infinity();
+  } pool_gemv;
+  struct SmallBatchConv {
+    // The Step as a whole.
+    double alone_us = 0, wave_us = 0, us_per_weight_kib = 0, us_per_activation_kib = 0;
+    double overlap_us = 0, prologue = 1;
+    // What orders its tiles.
+    struct Tiles {
+      double us_per_weight_kib = 0, us_per_patch_kib = 0;  // of all blocks
+      double us_per_own_kib = 0;                           // of one block, however few there are
+      double us_per_step = 0;                              // of K, of every warp
+      double cluster_us = 0, doubling_us = 0;  // a cluster's start, and each doubling of its blocks
+      double wave_us = 0;                      // blocks that wait until others are done
+    } tiles;
+  } small_batch_conv;
+  struct SqueezeExcite {
+    double fixed_us = 0, block_bytes_per_us = std::numeric_limits<double>::infinity();
+  } squeeze_excite;
+  struct StemPool {
+    MeasuredLine half, tf32;
+  } stem_pool;
+};
+
+struct Calibration {
+  CudnnCalibration cudnn;
+  GemmCalibration gemm;
+  KernelCalibration kernels;
+};
+
+}  // namespace onnx_cudnn
