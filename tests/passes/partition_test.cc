@@ -30,6 +30,16 @@ Graph Residual() {
         y = Relu(e) })");
 }
 
+// {a, c} and {b, d} read each other.
+Graph Crossed() {
+  return GraphFromText(R"(
+      g (float[2] x) => (float[2] c, float[2] d)
+      { a = Relu(x)
+        b = Neg(x)
+        c = Add(a, b)
+        d = Sub(b, a) })");
+}
+
 // `count` Relus in a row.
 Graph Chain(int count) {
   Graph graph;
@@ -252,12 +262,7 @@ TEST_F(MeasuredPartitionTest, SearchesAgainWhatWasRefused) {
 
 TEST_F(PartitionTest, BreaksACycleBetweenPartitions) {  // {a, c} waits for b, {b, d} for a
   const TestEngine pairs({.name = "pairs", .most_nodes = 2});
-  const Graph graph = GraphFromText(R"(
-      g (float[2] x) => (float[2] c, float[2] d)
-      { a = Relu(x)
-        b = Neg(x)
-        c = Add(a, b)
-        d = Sub(b, a) })");
+  const Graph graph = Crossed();
   std::vector<Remark> remarks;
   const auto partitions = PartitionGraph(graph, TargetOf({&pairs}), Greedy, &remarks);
   ASSERT_TRUE(partitions.ok()) << partitions.status();
@@ -314,12 +319,7 @@ TEST_F(PartitionTest, IsNearLinear) {
 }
 
 TEST(OrderPartitionsTest, FindsACycle) {
-  const Graph graph = GraphFromText(R"(
-      g (float[2] x) => (float[2] c, float[2] d)
-      { a = Relu(x)
-        b = Neg(x)
-        c = Add(a, b)
-        d = Sub(b, a) })");
+  const Graph graph = Crossed();
   const std::vector<Node*> n = graph.TopologicalOrder();
   const Candidate first{.nodes = {n[0], n[2]}}, second{.nodes = {n[1], n[3]}};
   const PartitionOrder found = OrderPartitions(std::vector<const Candidate*>{&first, &second});
