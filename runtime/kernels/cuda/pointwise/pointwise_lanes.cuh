@@ -92,7 +92,6 @@ template <typename... Elements, typename F>
 __device__ __forceinline__ void VisitOneOf(DType dtype, F f) {
   ((dtype == kDTypeOf<Elements> && (f(Elements{}), true)) || ...);
 }
-// The types that an interpreter reads.
 template <typename Cell, typename F>
 __device__ __forceinline__ void VisitRead(DType dtype, F f) {
   if constexpr (std::is_same_v<Cell, float>) {
@@ -237,7 +236,6 @@ __device__ __forceinline__ uint32_t OffsetOf(const PointwiseParameters& p,
 template <typename Cell>
 using BitsOfCell = std::conditional_t<std::is_same_v<Cell, float>, uint32_t, uint64_t>;
 
-// Lane by lane.
 template <typename E, typename Bits, int n>
 __device__ __forceinline__ void Gather(const PointwiseParameters& p,
                                        const PointwiseOperand& operand, const Position& position,
@@ -350,7 +348,6 @@ __device__ __forceinline__ void Store(const PointwiseOutput& output, const Posit
   });
 }
 
-// Padding lanes become zero.
 template <typename Cell, int n>
 __device__ __forceinline__ void ClearPadding(const PointwiseParameters& p, const Position& position,
                                              Cell (&a)[n]) {
