@@ -25,7 +25,7 @@ for half in CUDA_HALVES:
     ROOMS[half] = [*ROOMS["runtime/cuda"], "runtime/cuda", half.removesuffix("/cuda")]
 # Public headers: <onnx_cudnn/NAME.h> in runtime/include. Every room may include these of them, the others the Session's users alone.
 PUBLIC = "runtime/include"
-PUBLIC_TYPES = ("onnx_cudnn/dtype.h",)
+PUBLIC_TYPES = ("onnx_cudnn/dtype.h", "onnx_cudnn/log.h")
 ROOMS[PUBLIC] = []
 for room in ("runtime/session", "runtime/gpu"):
     ROOMS[room] = ["runtime/session", "runtime/gpu", *ROOMS]
@@ -36,10 +36,10 @@ ROOMS["examples"] = [PUBLIC]
 # third-party header: the only places (path prefixes) that may include it
 THIRD_PARTY = {
     # the importer, shape inference and the one header between them; tests build models with it
-    r"(onnx|google/protobuf)/|runtime/graph/onnx_(types|schemas)\.h": ["runtime/import/", "runtime/graph/infer.cc", "runtime/graph/onnx_types.", "runtime/graph/onnx_schemas.", "tests/"],
+    r"(onnx|google/protobuf)/|runtime/graph/onnx_(types|schemas)\.h": ["runtime/import/", "runtime/graph/infer.cc", "runtime/graph/infer_context.", "runtime/graph/onnx_types.", "runtime/graph/onnx_schemas.", "tests/"],
     r"cblas\.h": ["runtime/ops/", "tests/ops/"],
     r"(png\.h|turbojpeg\.h|zlib\.h|minizip/|xtensor/)": ["tools/", "tests/tools/"],
-    r"nlohmann/": ["runtime/tune/plan_cache.cc", "runtime/tune/worker.cc", "runtime/session/worker_tuning.cc", "tools/", "tests/tools/"],
+    r"nlohmann/": ["runtime/tune/plan_cache.cc", "runtime/tune/worker_lines.cc", "runtime/session/worker_job.cc", "tools/", "tests/tools/"],
     r"cudnn_frontend": ["runtime/cudnn/cuda/", "tests/cudnn/cuda/"],
     r"(cutlass|cute)/": ["runtime/kernels/cuda/"],
     r"(cuda|cudnn|cublas|nvrtc|mma|cooperative_groups|library_types|vector_types)[^/]*\.h|(cuda|cub|thrust)/": [

@@ -15,11 +15,13 @@ namespace {
 constexpr int64_t kRangesPerThread = 4;  // evens out ranges of unequal cost
 
 thread_local bool inside_loop = false;
+thread_local int limit_of_thread = 0;  // 0: none
 
 struct Loop {
   int64_t n;
   int64_t range;
   absl::FunctionRef<void(int64_t, int64_t)> body;
+  int may_join = 0;  // threads beside the caller's; guarded by State::mutex
   std::atomic<int64_t> next = 0;
   int helpers = 0;  // threads in Work other than the caller's; guarded by State::mutex
   std::once_flag threw;
@@ -57,6 +59,7 @@ struct ThreadPool::State {
       if (stop) return;
       Loop* loop = loops.front();
       ++loop->helpers;
+      if (--loop->may_join == 0) loops.pop_front();
       lock.unlock();
       loop->Work();
       lock.lock();
@@ -91,9 +94,10 @@ void ThreadPool::ParallelFor(int64_t n, int64_t grain,
                              absl::FunctionRef<void(int64_t, int64_t)> body) {
   if (n <= 0) return;
   grain = std::max<int64_t>(grain, 1);
-  const int64_t ranges = std::min(n / grain, threads_ * kRangesPerThread);
-  if (threads_ == 1 || ranges <= 1 || inside_loop) return body(0, n);
-  Loop loop{.n = n, .range = (n - 1) / ranges + 1, .body = body};
+  const int threads = limit_of_thread == 0 ? threads_ : std::min(threads_, limit_of_thread);
+  const int64_t ranges = std::min(n / grain, threads * kRangesPerThread);
+  if (threads == 1 || ranges <= 1 || inside_loop) return body(0, n);
+  Loop loop{.n = n, .range = (n - 1) / ranges + 1, .body = body, .may_join = threads - 1};
   {
     std::lock_guard lock(state_->mutex);
     state_->loops.push_back(&loop);
@@ -105,6 +109,11 @@ void ThreadPool::ParallelFor(int64_t n, int64_t grain,
   state_->helped.wait(lock, [&] { return loop.helpers == 0; });
   if (loop.exception) std::rethrow_exception(loop.exception);
 }
+
+ThreadPool::Limit::Limit(int most) : before_(limit_of_thread) { limit_of_thread = most; }
+ThreadPool::Limit::~Limit() { limit_of_thread = before_; }
+
+int ThreadPool::limit() { return limit_of_thread; }
 
 ThreadPool& ThreadPool::Default() {
   // Never destroyed: another static object's destructor may still run a loop.

@@ -27,6 +27,20 @@ class ThreadPool {
   // The process's pool for references: one thread a core, made at first use.
   static ThreadPool& Default();
 
+  // While it lives, a loop that this thread begins, of any pool, runs on at most `most` threads,
+  // the caller among them; 0: on all. The innermost Limit holds.
+  class Limit {
+   public:
+    explicit Limit(int most);
+    ~Limit();
+    Limit(const Limit&) = delete;
+    Limit& operator=(const Limit&) = delete;
+
+   private:
+    const int before_;
+  };
+  static int limit();  // of this thread; 0: none
+
  private:
   struct State;
   int threads_;

@@ -4,8 +4,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <new>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -87,6 +89,32 @@ TEST(ThreadPoolTest, ACallerWorksAloneWhereNoThreadStarts) {
 TEST(ThreadPoolTest, HasAtLeastOneThread) {
   EXPECT_EQ(ThreadPool(0).threads(), 1);
   EXPECT_GE(ThreadPool::Default().threads(), 1);
+}
+
+TEST(ThreadPoolTest, ALimitHoldsForLoopsOfItsThread) {
+  ThreadPool pool(4);
+  std::mutex mutex;
+  const auto threads_of_a_loop = [&] {
+    std::set<std::thread::id> ids;
+    pool.ParallelFor(64, 1, [&](int64_t, int64_t) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    });
+    return ids.size();
+  };
+  EXPECT_GT(threads_of_a_loop(), 2u);
+  {
+    const ThreadPool::Limit two(2);
+    EXPECT_EQ(ThreadPool::limit(), 2);
+    EXPECT_LE(threads_of_a_loop(), 2u);
+    const ThreadPool::Limit one(1);
+    EXPECT_EQ(threads_of_a_loop(), 1u);
+    const ThreadPool::Limit all(0);
+    EXPECT_GT(threads_of_a_loop(), 2u);
+  }
+  EXPECT_EQ(ThreadPool::limit(), 0);
+  EXPECT_GT(threads_of_a_loop(), 2u);
 }
 
 }  // namespace

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+#include "onnx_cudnn/log.h"
+
+namespace onnx_cudnn {
+
+// Hands a message that no Status carries to the process's LogSink. Thread-safe.
+void Log(LogSeverity severity, std::string_view message);
+
+}  // namespace onnx_cudnn
