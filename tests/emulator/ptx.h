@@ -192,21 +192,29 @@ inline void mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(float& c0, float
 struct PhaseBarrier {
   int32_t bytes;  // still to come
   uint8_t phase, count, pending;
-  uint8_t unused;
+  uint8_t is_made;  // 1; shared memory begins with other bytes
 
   static PhaseBarrier* At(uint32_t address) {
-    return reinterpret_cast<PhaseBarrier*>(AtShared(address));
+    auto* barrier = reinterpret_cast<PhaseBarrier*>(AtShared(address));
+    if (barrier->is_made != 1) Fail("a barrier that nobody has made yet");
+    return barrier;
   }
+  const std::byte* key() const { return reinterpret_cast<const std::byte*>(this); }
   void Turn() {
     if (pending != 0 || bytes != 0) return;
     phase ^= 1;
     pending = count;
   }
+  void Complete(int arrived) {
+    bytes -= arrived;
+    Turn();
+  }
 };
 static_assert(sizeof(PhaseBarrier) == 8);
 
 inline void mbarrier_init_shared_cta_b64(uint32_t barrier, int count) {
-  *PhaseBarrier::At(barrier) = {0, 0, static_cast<uint8_t>(count), static_cast<uint8_t>(count), 0};
+  const PhaseBarrier made = {0, 0, static_cast<uint8_t>(count), static_cast<uint8_t>(count), 1};
+  std::memcpy(AtShared(barrier), &made, sizeof(made));
 }
 inline void fence_mbarrier_init_release_cluster() {}
 inline void mbarrier_arrive_shared_cta_b64(uint32_t barrier) {
@@ -225,7 +233,8 @@ inline void mbarrier_try_wait_parity_shared_cta_b64(uint32_t barrier, uint32_t p
     uint32_t parity;
   };
   const Wait wait = {PhaseBarrier::At(barrier), parity};
-  WaitUntil(
+  WaitForLoads(
+      wait.barrier->key(),
       [](const void* context) {
         const auto* w = static_cast<const Wait*>(context);
         return w->barrier->phase != w->parity;
@@ -236,18 +245,20 @@ inline void mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(uint32_t bar
                                                                     uint32_t parity) {
   mbarrier_try_wait_parity_shared_cta_b64(barrier, parity);
 }
-inline void CompleteBytes(uint32_t barrier, int bytes) {
-  PhaseBarrier::At(barrier)->bytes -= bytes;
-  PhaseBarrier::At(barrier)->Turn();
-}
 
 // Between the blocks of a cluster.
 inline void st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v4_f32(uint32_t to, float a,
                                                                            float b, float c,
                                                                            float d,
                                                                            uint32_t barrier) {
-  StoreShared(to, a, b, c, d);
-  CompleteBytes(barrier, 16);
+  PhaseBarrier* const counts = PhaseBarrier::At(barrier);
+  std::byte* const there = AtShared(to);
+  std::memset(there, 0xff, 16);
+  StartLoad(counts->key(), [=] {
+    const float sent[4] = {a, b, c, d};
+    std::memcpy(there, sent, sizeof(sent));
+    counts->Complete(sizeof(sent));
+  });
 }
 
 inline void bar_sync(int name, int threads) { NamedBarrier(name, threads, /*waits=*/true); }
@@ -260,37 +271,61 @@ inline void RoundToTf32(std::byte* element) {
   bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
   std::memcpy(element, &bits, sizeof(bits));
 }
-// Boxes of operands. A load is done at once.
-inline void LoadElement(const EncodedMap& map, uint32_t to, const std::byte* element, int size) {
-  std::byte* shared = AtShared(map.Swizzled(to));
-  if (element == nullptr) {
-    std::memset(shared, 0, size);
-    return;
+// Boxes of operands: copy(move) calls move as EncodedMap::Copy does, and returns the box's bytes.
+template <typename CopyBox>
+void LoadBoxOf(const EncodedMap& map, uint32_t to, uint32_t barrier, CopyBox copy) {
+  PhaseBarrier* const counts = PhaseBarrier::At(barrier);
+  copy([&](uint32_t offset, std::byte*, int size) {
+    std::memset(AtShared(map.Swizzled(to + offset)), 0xff, size);
+  });
+  StartLoad(counts->key(), [map, to, copy, counts, shared = AtShared(0)] {
+    const int64_t bytes = copy([&](uint32_t offset, std::byte* element, int size) {
+      std::byte* const there = shared + map.Swizzled(to + offset);
+      if (element == nullptr) {
+        std::memset(there, 0, size);
+        return;
+      }
+      std::memcpy(there, element, size);
+      if (map.rounds_to_tf32) RoundToTf32(there);
+    });
+    counts->Complete(static_cast<int>(bytes));
+  });
+}
+struct BoxAt {
+  EncodedMap map;
+  int at[5];
+  template <typename Move>
+  int64_t operator()(Move move) const {
+    return map.Copy(at, move);
   }
-  std::memcpy(shared, element, size);
-  if (map.rounds_to_tf32) RoundToTf32(shared);
+};
+inline void LoadBoxOf(uint32_t to, const void* address, uint32_t barrier, const BoxAt& box) {
+  if (MapOf(address).has_places) Fail("a box from a map of places");
+  LoadBoxOf(box.map, to, barrier, box);
 }
-inline void LoadBoxOf(uint32_t to, const void* address, uint32_t barrier, const int (&at)[5]) {
-  const EncodedMap map = MapOf(address);
-  if (map.has_places) Fail("a box from a map of places");
-  const int64_t bytes = map.Copy(at, [&](uint32_t offset, std::byte* element, int size) {
-    LoadElement(map, to + offset, element, size);
-  });
-  CompleteBytes(barrier, static_cast<int>(bytes));
-}
-inline void StoreBoxOf(const void* map, uint32_t from, const int (&at)[5]) {
-  MapOf(map).Copy(at, [&](uint32_t offset, std::byte* element, int size) {
-    if (element == nullptr) return;
-    std::memcpy(element, AtShared(MapOf(map).Swizzled(from + offset)), size);
-  });
+inline void StoreBoxOf(uint32_t from, const BoxAt& box) {
+  StartStore(
+      [=] {
+        std::vector<std::byte> bytes;
+        box([&](uint32_t offset, std::byte*, int size) {
+          const std::byte* there = AtShared(box.map.Swizzled(from + offset));
+          bytes.insert(bytes.end(), there, there + size);
+        });
+        return bytes;
+      },
+      [=](const std::vector<std::byte>& bytes) {
+        box([&](uint32_t offset, std::byte* element, int size) {
+          if (element != nullptr) std::memcpy(element, &bytes[offset], size);
+        });
+      });
 }
 inline void cp_async_bulk_tensor_3d_shared_cluster_global_mbarrier_complete_tx_bytes(
     uint32_t to, const void* map, uint32_t barrier, int x, int y, int z) {
-  LoadBoxOf(to, map, barrier, {x, y, z});
+  LoadBoxOf(to, map, barrier, {MapOf(map), {x, y, z}});
 }
 inline void cp_async_bulk_tensor_4d_shared_cluster_global_mbarrier_complete_tx_bytes(
     uint32_t to, const void* map, uint32_t barrier, int x, int y, int z, int n) {
-  LoadBoxOf(to, map, barrier, {x, y, z, n});
+  LoadBoxOf(to, map, barrier, {MapOf(map), {x, y, z, n}});
 }
 inline void cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_complete_tx_bytes(
     uint32_t to, const void* address, uint32_t barrier, int channel, int x, int y, int image,
@@ -298,30 +333,33 @@ inline void cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_comple
   const EncodedMap map = MapOf(address);
   if (!map.has_places) Fail("places from a map of boxes");
   if (!map.IsPlace(x, 0) || !map.IsPlace(y, 1)) Fail("a window that stands at no place of its map");
-  const int64_t bytes = map.CopyPlaces({channel, x, y, image}, column, row,
-                                       [&](uint32_t offset, std::byte* element, int size) {
-                                         LoadElement(map, to + offset, element, size);
-                                       });
-  CompleteBytes(barrier, static_cast<int>(bytes));
+  LoadBoxOf(map, to, barrier, [=](auto move) {
+    return map.CopyPlaces({channel, x, y, image}, column, row, move);
+  });
 }
 inline void cp_async_bulk_tensor_2d_global_shared_cta_bulk_group(const void* map, uint32_t from,
                                                                  int x, int y) {
-  StoreBoxOf(map, from, {x, y});
+  StoreBoxOf(from, {MapOf(map), {x, y}});
 }
 inline void cp_async_bulk_tensor_4d_global_shared_cta_bulk_group(const void* map, uint32_t from,
                                                                  int x, int y, int z, int n) {
-  StoreBoxOf(map, from, {x, y, z, n});
+  StoreBoxOf(from, {MapOf(map), {x, y, z, n}});
 }
 inline void cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(uint32_t to,
                                                                            const void* from,
                                                                            int bytes,
                                                                            uint32_t barrier) {
-  std::memcpy(AtShared(to), from, bytes);
-  CompleteBytes(barrier, bytes);
+  PhaseBarrier* const counts = PhaseBarrier::At(barrier);
+  std::byte* const there = AtShared(to);
+  std::memset(there, 0xff, bytes);
+  StartLoad(counts->key(), [=] {
+    std::memcpy(there, from, bytes);
+    counts->Complete(bytes);
+  });
 }
-inline void cp_async_bulk_commit_group() {}
-inline void cp_async_bulk_wait_group(int) {}
-inline void cp_async_bulk_wait_group_read(int) {}
+inline void cp_async_bulk_commit_group() { CommitStores(); }
+inline void cp_async_bulk_wait_group(int pending) { WaitForStores(pending, StorePart::kAll); }
+inline void cp_async_bulk_wait_group_read(int pending) { WaitForStores(pending, StorePart::kRead); }
 inline void fence_proxy_async_shared_cta() {}
 
 // Of global memory, between blocks.
@@ -339,11 +377,10 @@ inline void griddepcontrol_wait() { WaitForLaunchBefore(); }
 inline void setmaxnreg_dec_sync_aligned_u32(int) {}
 inline void setmaxnreg_inc_sync_aligned_u32(int) {}
 
-// Copies to shared memory that a thread waits for by itself: done at once. Of `a` and `b` the
-// larger is what is written, the smaller what is read.
+// Copies to shared memory that a thread waits for by itself. Of `a` and `b` the larger is what is
+// written, the smaller what is read.
 inline void CopyAsync(uint32_t to, const void* from, int a, int b) {
-  std::memset(AtShared(to), 0, std::max(a, b));
-  std::memcpy(AtShared(to), from, std::min(a, b));
+  StartCopy(to, from, std::max(a, b), std::min(a, b));
 }
 inline void cp_async_cg_shared_global(uint32_t to, const void* from, int a) {
   CopyAsync(to, from, a, a);
@@ -357,8 +394,8 @@ inline void cp_async_ca_shared_global(uint32_t to, const void* from, int a) {
 inline void cp_async_ca_shared_global(uint32_t to, const void* from, int a, int b) {
   CopyAsync(to, from, a, b);
 }
-inline void cp_async_commit_group() {}
-inline void cp_async_wait_group(int) {}
-inline void cp_async_wait_all() {}
+inline void cp_async_commit_group() { CommitCopies(); }
+inline void cp_async_wait_group(int pending) { WaitForCopies(pending); }
+inline void cp_async_wait_all() { WaitForCopies(kNotCommitted); }
 
 }  // namespace onnx_cudnn::emulator::ptx

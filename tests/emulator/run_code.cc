@@ -21,6 +21,10 @@ namespace {
 
 using Memory = std::unique_ptr<GuardedMemory>;
 
+constexpr Schedule kSchedules[] = {{Order::kForward, Arrival::kLate},
+                                   {Order::kBackward, Arrival::kLate},
+                                   {Order::kForward, Arrival::kSeeded, /*seed=*/1}};
+
 std::byte* AddressOf(const Slot& slot, const CodeOperands& operands) {
   switch (slot.kind) {
     case Slot::Kind::kInput:
@@ -46,7 +50,8 @@ absl::Status CheckShape(const LaunchShape& shape) {
                                           shape.grid.z, " blocks of ", threads, " threads"));
 }
 
-absl::Status LaunchCall(const KernelCall& call, const CodeOperands& operands, Order order) {
+absl::Status LaunchCall(const KernelCall& call, const CodeOperands& operands,
+                        const Schedule& schedule) {
   if (call.shape.grid.x == 0 || call.shape.grid.y == 0 || call.shape.grid.z == 0) {
     return absl::OkStatus();
   }
@@ -64,7 +69,7 @@ absl::Status LaunchCall(const KernelCall& call, const CodeOperands& operands, Or
     std::memcpy(parameters.data() + map.at, &bytes, sizeof(bytes));
   }
   const std::string error =
-      Run(call.function, call.shape, parameters.data(), parameters.size(), order);
+      Run(call.function, call.shape, parameters.data(), parameters.size(), schedule);
   return error.empty() ? absl::OkStatus() : absl::InternalError(error);
 }
 
@@ -162,10 +167,11 @@ GuardedMemory::GuardedMemory(int64_t bytes) : bytes_(bytes) {
 
 GuardedMemory::~GuardedMemory() { munmap(pages_, page_bytes_); }
 
-absl::Status RunCode(const KernelCode& code, const CodeOperands& operands, Order order) {
+absl::Status RunCode(const KernelCode& code, const CodeOperands& operands,
+                     const Schedule& schedule) {
   for (const KernelCall& call : code.calls) {
     if (call.kind == KernelCall::Kind::kLaunch) {
-      if (absl::Status s = LaunchCall(call, operands, order); !s.ok()) return s;
+      if (absl::Status s = LaunchCall(call, operands, schedule); !s.ok()) return s;
     } else if (call.kind == KernelCall::Kind::kCopy) {
       std::memmove(AddressOf(call.addresses[0].slot, operands),
                    AddressOf(call.addresses[1].slot, operands), call.bytes);
@@ -242,18 +248,20 @@ std::string CompareWithReference(const absl::StatusOr<KernelCode>& code, const C
   if (!code.ok()) return CompareErrors(code.status(), expected);
   if (absl::Status s = MakeConstants(*code, boundary, mine); !s.ok()) return s.ToString();
   mine.workspace = std::make_unique<GuardedMemory>(code->workspace_bytes);
-  std::vector<std::byte> first;
-  for (const Order order : {Order::kForward, Order::kBackward}) {
+  std::vector<std::vector<std::byte>> results;
+  for (const Schedule& schedule : kSchedules) {
     mine.Poison();
-    if (absl::Status s = RunCode(*code, mine.addresses(), order); !s.ok()) return s.ToString();
-    if (order == Order::kForward) first = BytesOfAll(mine.outputs);
+    if (absl::Status s = RunCode(*code, mine.addresses(), schedule); !s.ok()) return s.ToString();
+    results.push_back(BytesOfAll(mine.outputs));
   }
   if (mine.fault != 0) {
     if (code->fault == nullptr) return "a fault that no text is for";
     return CompareErrors(code->fault(mine.fault), expected);
   }
   if (!expected.ok()) return absl::StrCat("no fault, expected ", expected.message());
-  if (first != BytesOfAll(mine.outputs)) return "the two orders differ";
+  for (size_t i = 1; i < results.size(); ++i) {
+    if (results[i] != results[0]) return absl::StrCat("run ", i, " differs from run 0");
+  }
   for (size_t i = 0; i < boundary.outputs.size(); ++i) {
     std::string difference = CompareOutput(*boundary.outputs[i], candidate.outputs[i].format,
                                            *mine.outputs[i], *theirs.outputs[i], tolerance);

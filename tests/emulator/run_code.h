@@ -34,13 +34,15 @@ struct CodeOperands {
 };
 
 // Launches every call in order. Internal: what the emulator or a CUDA device would refuse.
-absl::Status RunCode(const KernelCode& code, const CodeOperands& operands, Order order);
+absl::Status RunCode(const KernelCode& code, const CodeOperands& operands,
+                     const Schedule& schedule);
 
-// Runs `code`, of `candidate`, in both orders on `inputs` (row-major, parallel to the Candidate's
-// inputs), with outputs and workspace full of NaN before, and compares with the references.
+// Runs `code`, of `candidate`, in both orders with asynchronous work done late, and once with it
+// done by chance, on `inputs` (row-major, parallel to the Candidate's inputs), with outputs and
+// workspace full of NaN before, and compares with the references.
 //   tolerance  relative to the largest magnitude of an output's reference
 //   returns    "" when every element agrees, padding lanes are zero, foreign lanes untouched and
-//              both runs equal; "" too where the references end with the error that `code` is or
+//              all runs equal; "" too where the references end with the error that `code` is or
 //              that its fault means; else what was wrong
 std::string CompareWithReference(const absl::StatusOr<KernelCode>& code, const Candidate& candidate,
                                  const std::vector<HostTensor>& inputs, double tolerance);

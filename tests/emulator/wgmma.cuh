@@ -1,7 +1,9 @@
-// Stands for runtime/kernels/cuda/common/wgmma.cuh: what the instruction computes, at once.
+// Stands for runtime/kernels/cuda/common/wgmma.cuh.
 #pragma once
 
 #include <cstdint>
+
+#include "tests/emulator/device.h"
 
 namespace onnx_cudnn {
 
@@ -31,92 +33,96 @@ float OperandElement(uint64_t descriptor, int k, int n) {
   return static_cast<float>(element);
 }
 
-// The low 13 bits of f32 count for nothing.
+// Element e of a word; the low 13 bits of f32 count for nothing.
+template <typename T>
+float RegisterElement(uint32_t word, int e) {
+  if constexpr (sizeof(T) == 4) return emulator::ValueOfBits<float>(word & ~0x1fffu);
+  return static_cast<float>(emulator::ValueOfBits<T>(static_cast<uint16_t>(word >> (16 * e))));
+}
 template <>
 inline float OperandElement<float>(uint64_t descriptor, int k, int n) {
-  uint32_t bits;
-  std::memcpy(&bits, emulator::AtShared(OperandAddress<float>(descriptor, k, n)), sizeof(bits));
-  return emulator::ValueOfBits<float>(bits & ~0x1fffu);
+  uint32_t word;
+  std::memcpy(&word, emulator::AtShared(OperandAddress<float>(descriptor, k, n)), sizeof(word));
+  return RegisterElement<float>(word, 0);
 }
 
-template <typename T, int kCount>
-void Wgmma(T, float (&d)[kCount], const uint4& a, uint64_t b, int accumulates) {
-  constexpr int kDepth = 16;
-  const int lane = emulator::Lane(), group = lane & ~3;
-  float rows[2][kDepth];
-  const uint32_t mine[4] = {a.x, a.y, a.z, a.w};
-  for (int word = 0; word < 4; ++word) {
-    const uint64_t* words = emulator::Exchange(~0u, mine[word]);
-    for (int t = 0; t < 4; ++t) {
-      for (int e = 0; e < 2; ++e) {
-        const auto bits = static_cast<uint16_t>(words[group + t] >> (16 * e));
-        rows[word % 2][2 * t + e + word / 2 * 8] =
-            static_cast<float>(emulator::ValueOfBits<T>(bits));
-      }
-    }
-  }
-  for (int i = 0; i < kCount; ++i) {
-    const int row = i / 2 % 2, n = i / 4 * 8 + lane % 4 * 2 + i % 2;
-    float sum = accumulates != 0 ? d[i] : 0;
-    for (int k = 0; k < kDepth; ++k) {
-      sum += rows[row][k] * OperandElement<T>(b, k, n);
-    }
-    d[i] = sum;
-  }
-  emulator::Exchange(~0u, 0);
-}
-
-template <int kCount>
-void Wgmma(float, float (&d)[kCount], const uint4& a, uint64_t b, int accumulates) {
-  constexpr int kDepth = 8;
-  const int lane = emulator::Lane(), group = lane & ~3;
-  float rows[2][kDepth];
-  const uint32_t mine[4] = {a.x, a.y, a.z, a.w};
-  for (int word = 0; word < 4; ++word) {
-    const uint64_t* words = emulator::Exchange(~0u, mine[word]);
-    for (int t = 0; t < 4; ++t) {
-      const auto bits = static_cast<uint32_t>(words[group + t]) & ~0x1fffu;
-      rows[word % 2][t + word / 2 * 4] = emulator::ValueOfBits<float>(bits);
-    }
-  }
-  for (int i = 0; i < kCount; ++i) {
-    const int row = i / 2 % 2, n = i / 4 * 8 + lane % 4 * 2 + i % 2;
-    float sum = accumulates != 0 ? d[i] : 0;
-    for (int k = 0; k < kDepth; ++k) sum += rows[row][k] * OperandElement<float>(b, k, n);
-    d[i] = sum;
-  }
-  emulator::Exchange(~0u, 0);
-}
-
-template <typename T, int kCount>
-void Wgmma(T, float (&d)[kCount], uint64_t a, uint64_t b, int accumulates) {
-  constexpr int kDepth = 32 / sizeof(T), kRows = 64;
+// What a thread has of a product: rows lane / 4 and the eighth behind it of its warp's sixteen.
+template <typename T, int kCount, int kDepth>
+void AddProducts(const float (&rows)[2][16], uint64_t b, float* sums) {
   const int lane = emulator::Lane();
-  const int first = (static_cast<int>(emulator::place->thread.x) / 32 * 16 + lane / 4) % kRows;
-  float rows[2][kDepth];
-  for (int k = 0; k < 2 * kDepth; ++k) {
-    rows[k / kDepth][k % kDepth] = OperandElement<T>(a, k % kDepth, first + k / kDepth * 8);
-  }
-  for (int i = 0; i < kCount; ++i) {
-    if (accumulates == 0) d[i] = 0;
-  }
   for (int column = 0; column < kCount / 2; ++column) {
     const int n = column / 2 * 8 + lane % 4 * 2 + column % 2, at = column / 2 * 4 + column % 2;
     for (int k = 0; k < kDepth; ++k) {
       const float element = OperandElement<T>(b, k, n);
-      d[at] += rows[0][k] * element;
-      d[at + 2] += rows[1][k] * element;
+      sums[at] += rows[0][k] * element;
+      sums[at + 2] += rows[1][k] * element;
     }
   }
+}
+
+template <typename T, int kCount>
+void MultiplyRegisters(const emulator::Product& product, float* sums) {
+  if (!product.accumulates) std::fill_n(sums, kCount, 0.0F);
+  AddProducts<T, kCount, 32 / sizeof(T)>(product.rows, product.b, sums);
+}
+
+template <typename T, int kCount>
+void MultiplyShared(const emulator::Product& product, float* sums) {
+  constexpr int kDepth = 32 / sizeof(T), kRows = 64;
+  const int first =
+      (static_cast<int>(emulator::place->thread.x) / 32 * 16 + emulator::Lane() / 4) % kRows;
+  float rows[2][16];
+  for (int k = 0; k < 2 * kDepth; ++k) {
+    rows[k / kDepth][k % kDepth] = OperandElement<T>(product.a, k % kDepth, first + k / kDepth * 8);
+  }
+  if (!product.accumulates) std::fill_n(sums, kCount, 0.0F);
+  AddProducts<T, kCount, kDepth>(rows, product.b, sums);
+}
+
+// The operand in registers is read here, the one in shared memory when the product runs.
+template <typename T, int kCount>
+void Wgmma(T, float (&d)[kCount], const uint4& a, uint64_t b, int accumulates) {
+  constexpr int kElements = 4 / sizeof(T), kQuarter = 4 * kElements;  // of a word, of four lanes'
+  emulator::Product product = {.multiply = MultiplyRegisters<T, kCount>,
+                               .d = d,
+                               .count = kCount,
+                               .b = b,
+                               .accumulates = accumulates != 0};
+  const int group = emulator::Lane() & ~3;
+  const uint32_t mine[4] = {a.x, a.y, a.z, a.w};
+  for (int word = 0; word < 4; ++word) {
+    const uint64_t* words = emulator::Exchange(~0u, mine[word]);
+    for (int t = 0; t < 4; ++t) {
+      for (int e = 0; e < kElements; ++e) {
+        product.rows[word % 2][kElements * t + e + word / 2 * kQuarter] =
+            RegisterElement<T>(static_cast<uint32_t>(words[group + t]), e);
+      }
+    }
+  }
+  emulator::StartProduct(product);
+}
+
+template <typename T, int kCount>
+void Wgmma(T, float (&d)[kCount], uint64_t a, uint64_t b, int accumulates) {
+  emulator::StartProduct({.multiply = MultiplyShared<T, kCount>,
+                          .d = d,
+                          .count = kCount,
+                          .a = a,
+                          .b = b,
+                          .accumulates = accumulates != 0});
 }
 
 // A warp's lanes meet at these, as at .sync.aligned instructions.
 template <int kCount>
 void Pin(float (&)[kCount]) {}
-inline void WgmmaFence() { emulator::Exchange(~0u, 0); }
-inline void WgmmaCommit() {}
+inline void WgmmaFence() {
+  emulator::FenceProducts();
+  emulator::Exchange(~0u, 0);
+}
+inline void WgmmaCommit() { emulator::CommitProducts(); }
 template <int kPending, int kCount>
 void WgmmaWait(float (&)[kCount]) {
+  emulator::WaitForProducts(kPending);
   emulator::Exchange(~0u, 0);
 }
 

@@ -1,0 +1,109 @@
+// What a thread starts and waits for later: copies, stores and matrix products. A kernel that does
+// not wait reads what stands here for "not yet there": NaN.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace onnx_cudnn::emulator {
+
+// Work of one thread, in groups that end at Commit. Functions that take `pending` leave that many
+// of the last groups alone.
+inline constexpr int kNotCommitted = -1;  // as `pending`: also what no group has yet
+
+template <typename Work>
+class Groups {
+ public:
+  void Add(Work work) { items_.push_back({open_, std::move(work)}); }
+  void Commit() { ++open_; }
+  bool empty() const { return items_.empty(); }
+  bool HasMoreThan(int pending) const {
+    return !items_.empty() && items_.front().group < open_ - pending;
+  }
+  // Calls f of each piece of work, oldest first.
+  template <typename F>
+  void Each(int pending, F f) {
+    for (Item& item : items_) {
+      if (item.group < open_ - pending) f(item.work);
+    }
+  }
+  void Drop(int pending) {
+    std::erase_if(items_, [&](const Item& item) { return item.group < open_ - pending; });
+  }
+  int open() const { return open_; }
+
+ private:
+  struct Item {
+    int group;
+    Work work;
+  };
+  std::vector<Item> items_;
+  int open_ = 0;
+};
+
+// cp.async: `written` bytes, of which the first `read` are copied and the others zero.
+struct Copy {
+  std::byte* to;
+  const void* from;
+  int written, read;
+
+  void Poison() const;
+  void Arrive() const;
+};
+
+// A bulk store first reads shared memory, then writes what it read.
+struct Store {
+  std::function<std::vector<std::byte>()> read;
+  std::function<void(const std::vector<std::byte>&)> write;
+  bool has_read = false;
+  std::vector<std::byte> bytes = {};
+
+  void Read();
+  void Write();
+};
+
+// One thread's part of a wgmma: multiply(product, sums) adds to its `count` sums, of which the
+// kernel has the first at `d`. Register operands are read when it begins, shared ones when it runs.
+struct Product {
+  void (*multiply)(const Product&, float* sums);
+  float* d;
+  int count;
+  uint64_t a, b;  // operands in shared memory
+  bool accumulates;
+  float rows[2][16];  // the operand in registers
+};
+
+// Products in flight. Meanwhile the kernel's own sums are NaN.
+class Products {
+ public:
+  // Whether products into `d` are in flight, which need no fence between them.
+  bool IsPending(const float* d) const;
+  void Add(const Product& product);
+  void Commit() { products_.Commit(); }
+  bool HasMoreThan(int pending) const { return products_.HasMoreThan(pending); }
+  // Computes products, whose sums stay NaN for the kernel.
+  void Run(int pending);
+  // Gives the kernel the sums that only older groups add to.
+  void Return(int pending);
+  bool empty() const { return sums_.empty(); }
+
+ private:
+  struct Sums {
+    float* d;
+    int last_group;
+    std::vector<float> values;
+  };
+  Groups<Product> products_;
+  std::vector<Sums> sums_;
+};
+
+// A copy for which a barrier in shared memory waits.
+struct Load {
+  const std::byte* barrier;
+  std::function<void()> arrive;
+};
+
+}  // namespace onnx_cudnn::emulator
