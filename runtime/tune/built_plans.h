@@ -12,7 +12,7 @@
 
 namespace onnx_cudnn {
 
-// What was compiled for the signatures that were asked for last. Thread-safe.
+// Choices by signature, with their compiled Steps: the most recently used ones. Thread-safe.
 class BuiltPlans {
  public:
   explicit BuiltPlans(size_t most) : most_(most) {}

@@ -17,7 +17,7 @@ Placement RowMajorOf(const Value& value) {
 
 }  // namespace
 
-// Of ops of one output.
+// A Graph of ops with one output each.
 class DeviceCheck::SmallGraph {
  public:
   Value& Input(DType dtype, const Dims& dims) {
@@ -37,7 +37,7 @@ class DeviceCheck::SmallGraph {
     return Add("Cast", {&value}, DType::kF32, value.dims(),
                {{"to", static_cast<int64_t>(DType::kF32)}});
   }
-  // All Nodes as one unit over row-major operands, and what it writes.
+  // All Nodes as one unit over row-major operands, which writes `output`.
   Candidate Whole(Value& output) {
     graph_.AddOutput("y", output);
     Candidate unit;
@@ -63,7 +63,7 @@ DeviceCheck::DeviceCheck(const Candidate& candidate, const Target& target, Devic
       reference_(reference),
       kernels_(reference.kernels()) {}
 
-// Padding and lanes of others are looked at on the host.
+// The host checks Formats with padding or foreign lanes.
 bool DeviceCheck::CanTell(const Step& step) const {
   if (kernels_ == nullptr || device_.reads_host_memory() || !StepRunner::RunsInPlace(step))
     return false;
@@ -148,8 +148,7 @@ absl::StatusOr<DeviceCheck::Memory> DeviceCheck::Reformatted(const Value& value,
                    {{&x, memory}});
 }
 
-// Whether every |found − expected| is at most slope × |expected| + floor. A number that is none is
-// not.
+// Whether every |found − expected| is at most slope × |expected| + floor. NaN is not.
 absl::StatusOr<bool> DeviceCheck::AreClose(const Value& value, const Memory& found,
                                            Tolerance tolerance) {
   ASSIGN_OR_RETURN(const std::optional<float> largest, LargestOf(value));
@@ -175,7 +174,7 @@ absl::StatusOr<bool> DeviceCheck::AreClose(const Value& value, const Memory& fou
   return all == 1.0f;
 }
 
-// Of |expected|; nullopt: the Device cannot tell. A number that is none may be passed over.
+// The largest |expected|; nullopt: the Device cannot tell. NaN may be ignored.
 absl::StatusOr<std::optional<float>> DeviceCheck::LargestOf(const Value& value) {
   auto known = largest_.find(&value);
   if (known != largest_.end()) return known->second;
@@ -188,7 +187,8 @@ absl::StatusOr<std::optional<float>> DeviceCheck::LargestOf(const Value& value) 
   return largest;
 }
 
-// The one result of `op` over f32[n], which all Nodes of the Graph make as one unit.
+// The result of the reduction `op` over `value`, f32[n], which all Nodes of `made` compute as one
+// unit.
 absl::StatusOr<std::optional<float>> DeviceCheck::Reduce(SmallGraph& made, Value& value,
                                                          const Memories& inputs, std::string op) {
   ASSIGN_OR_RETURN(const Memory all, RunKernel(made.graph(), made.Whole(value), inputs));
@@ -213,7 +213,7 @@ absl::StatusOr<DeviceCheck::Memory> DeviceCheck::Upload(float number) {
   return memory;
 }
 
-// A float.
+// Copies one float.
 absl::Status DeviceCheck::Copy(std::byte* to, const std::byte* from) {
   const absl::Status copied = streams_->Copy(0, to, from, sizeof(float));
   const absl::Status done = streams_->Synchronize();

@@ -12,16 +12,17 @@
 
 namespace onnx_cudnn {
 
-// Compares what Steps of a Candidate write with its Reference where both lie, on a Device whose
-// memory the host does not read, by the Target's Engine `kernel`. Used by one thread at a time.
+// Compares what Steps of a Candidate write with its Reference on the Device, by kernels of the
+// Target's Engine `kernel`: copying both to the host would take longer than measuring. For Devices
+// whose memory the host does not read. Used by one thread at a time.
 class DeviceCheck {
  public:
-  // All outlive it. The Reference has run.
+  // The references outlive it; `reference` has run.
   DeviceCheck(const Candidate& candidate, const Target& target, Device& device,
               ConstantStore& constants, Reference& reference);
 
-  // Whether `step` is seen to write finite numbers within the tolerances (parallel to the outputs).
-  // false: it does not, or this cannot tell.
+  // Whether `step` writes finite numbers within the tolerances, which are parallel to the outputs.
+  // false: it does not, or the kernels cannot tell.
   //   errors  what the Step fails with, and the Device
   absl::StatusOr<bool> Agrees(const std::shared_ptr<const Step>& step,
                               absl::Span<const Tolerance> tolerances);
@@ -50,7 +51,7 @@ class DeviceCheck {
   Reference& reference_;
   const Engine* const kernels_;  // nullptr: the Target has none
   std::unique_ptr<StreamSet> streams_;
-  Memories placed_;  // inputs as the Candidate has them
+  Memories placed_;  // inputs in the Candidate's Formats
   absl::flat_hash_map<const Value*, std::optional<float>> largest_;
 };
 

@@ -1,4 +1,4 @@
-// What was measured, kept in one JSON file that a person can read:
+// The plan cache: what was measured, in one JSON file that a person can read:
 //   {"format": "onnx-cudnn plan cache 1",
 //    "entries": [{"device": "h200", "signature": "cudnn 9.19.0 on …", "engine": "cudnn",
 //      "variant": "engine 41, k2=0", "us": 11.3, "workspace_bytes": 0, "checked": true,
@@ -7,11 +7,11 @@
 //    "failed": [{"device": "h200", "signature": "cudnn 9.19.0 on …", "engine": "cudnn",
 //      "variant": "engine 4", "how": "hung", "why": "", "versions": {"engine": "9.19.0"}, "date":
 //      "2026-11-22"}]}
-// Files of before "failed" and "saved" are read too. An entry of engine "network" stands for a
-// whole network: how it is searched (runtime/session/network_benchmark.h), and what a run of it
-// takes.
-//   errors  InvalidArgument: no such file as above, with its name and the entry's number; nothing
-//           is written then. Those of runtime/base/file.h
+// "failed" and "saved" may be missing. An entry of the engine "network" stands for a whole network:
+// the search strategy that is fastest for it (runtime/session/search_strategies.h), and the time of
+// a run.
+//   errors  InvalidArgument: the file is none of these, with its name and the entry's number;
+//           nothing is written then. Those of runtime/base/file.h
 #pragma once
 
 #include <map>
@@ -34,10 +34,11 @@ struct PlanEntry {
   std::string device, signature, engine, variant;
   double us = 0;
   int64_t workspace_bytes = 0;
-  bool checked = false;                      // against its Nodes; false: their reference failed
-  std::string engine_version, driver, cuda;  // only the first decides whether it is taken
-  std::string date;                          // "2026-11-22"
-  std::string saved;                         // for Engine::Load; empty: it is compiled again
+  bool checked = false;  // against its Nodes; false: their reference failed
+  // The entry is used where the engine's version is the same, whatever the others are.
+  std::string engine_version, driver, cuda;
+  std::string date;   // "2026-11-22"
+  std::string saved;  // for Engine::Load; empty: it is compiled again
 };
 using PlanEntries = std::map<std::pair<std::string, std::string>, PlanEntry>;  // device, signature
 
@@ -62,24 +63,24 @@ struct PlanFile {
   FailedVariants failed;
 };
 
-// A file's entries, and what was measured since. Thread-safe.
+// The entries of a file, and what was measured since it was read. Thread-safe.
 class PlanCache {
  public:
-  // A file that is not there is made by Save. Empty `path`: in memory alone.
+  // Save makes a file that does not exist. Empty `path`: in memory alone.
   static absl::StatusOr<std::unique_ptr<PlanCache>> Open(const std::string& path);
 
   std::optional<PlanEntry> Find(const std::string& device, const std::string& signature) const;
   std::optional<double> FindUs(const std::string& device, const std::string& signature) const;
-  void Put(PlanEntry entry);  // in place of one of equal device and signature
-  // Those of a signature.
+  void Put(PlanEntry entry);  // replaces the entry of its device and signature
+  // What failed of a signature.
   std::vector<FailedVariant> Failed(const std::string& device, const std::string& signature) const;
   void PutFailed(FailedVariant failed);
   // Adds what another file holds; of equal entries the faster is kept.
   absl::Status Add(const std::string& path);
   // Writes all of it to another file, which it replaces.
   absl::Status WriteTo(const std::string& path) const;
-  // Writes the file if something was put since, with what others wrote meanwhile; of equal device
-  // and signature the faster one.
+  // Writes the file if something was put since the last Save, merged with what other processes
+  // wrote meanwhile; of entries of equal device and signature the faster is kept.
   absl::Status Save();
 
  private:

@@ -12,8 +12,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// Elements of an input that are made on the host; they are repeated on the device. A prime: no tile
-// and no row is as long as a few of them.
+// Elements of an input that the host makes; the device repeats them. A prime, so that no tile and
+// no row is a multiple of it.
 constexpr int64_t kPeriod = 499979;
 
 }  // namespace
@@ -39,7 +39,7 @@ absl::Status Reference::Run(IndexValues indices) {
   return absl::OkStatus();
 }
 
-// The first elements come from the host, the others from what is there.
+// The host makes the first elements; each copy on the device doubles them.
 absl::Status Reference::Fill(const Value& value, uint64_t seed, IndexValues indices) {
   const int64_t bytes = value.bytes();
   const int64_t elements =

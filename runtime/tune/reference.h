@@ -17,12 +17,12 @@ namespace onnx_cudnn {
 // that takes none. Used by one thread at a time.
 class Reference {
  public:
-  // All outlive it.
+  // The references outlive it.
   Reference(const Candidate& candidate, const Target& target, Device& device,
             ConstantStore& constants);
 
-  // Comes first.
-  //   errors  what a Node says of these inputs
+  // Runs the Nodes; comes before all other calls.
+  //   errors  those of a Node for these inputs
   absl::Status Run(IndexValues indices);
   // Row-major, parallel to the Candidate's inputs and outputs.
   absl::StatusOr<std::vector<HostTensor>> Inputs();
@@ -33,7 +33,7 @@ class Reference {
   const Engine* kernels() const { return kernels_; }
 
  private:
-  // One of them at least.
+  // A Value's elements, on the host or the Device or both.
   struct Held {
     HostTensor tensor;
     bool is_pinned = false;  // the tensor is in the Device's memory

@@ -14,24 +14,23 @@
 
 namespace onnx_cudnn {
 
-// Who hears what a Tuner does. Any of them may be empty; all but `progress` come from any number of
-// threads at once.
+// Callbacks of a Tuner. Each may be empty; all but `progress` are called by any number of threads
+// at once.
 struct TuneObserver {
-  // Before a Variant is compiled, timed or checked, and after it. A lost device is never told as
-  // tried: of what was being tried then, something lost it.
+  // Before a Variant is compiled, timed or checked, and after it. `tried` is not called where the
+  // device was lost: something that was being tried then lost it.
   std::function<void(int64_t id, const FailedVariant& what)> trying;
   std::function<void(int64_t id)> tried;
-  // After each batch: signatures that were measured, and with those that are known to come; equal
-  // where nothing more does.
+  // After each batch: how many signatures were measured, of those that are known to be needed.
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
-// The Variants of one Candidate as they are tried: what failed before is left out, the rest is
-// told to the observer. Thread-safe.
+// Tries Variants of one Candidate: leaves out what failed before and tells the observer of the
+// rest. Thread-safe.
 class Trials {
  public:
-  // candidate, target, observer  outlive it
-  // known  what failed of this signature
+  // The references outlive it.
+  //   known  what failed of this signature
   Trials(const Candidate& candidate, const Target& target, std::string signature,
          std::vector<FailedVariant> known, const TuneObserver& observer)
       : candidate_(candidate),
@@ -44,17 +43,17 @@ class Trials {
   const Target& target() const { return target_; }
   const std::string& signature() const { return signature_; }
 
-  // "hung when it was tuned on 2026-11-22"; empty: nothing is known against it.
+  // Why it is not tried, "hung when it was tuned on 2026-11-22"; empty: nothing speaks against it.
   std::string Against(const Variant& variant) const;
   // The reason why the whole Candidate was refused before; empty: it was not.
   std::string Refusal() const;
-  // One that failed before is refused.
+  // Refuses a Variant that failed before.
   absl::StatusOr<Compiled> Compile(const Variant& variant) const;
-  // The entry's own saved Step where its Engine loads that, else its Variant compiled.
+  // The Step that the entry saved where its Engine loads it, else the entry's Variant compiled.
   absl::StatusOr<Compiled> Load(const PlanEntry& entry) const;
-  // body(), told before and after.
+  // Calls body() between the observer's `trying` and `tried`.
   absl::Status Try(const Variant& variant, absl::FunctionRef<absl::Status()> body) const;
-  // An entry of today without the platform's versions.
+  // An entry for the plan cache with today's date.
   FailedVariant Failed(const Variant& variant, std::string_view how, std::string why) const;
 
  private:

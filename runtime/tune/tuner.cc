@@ -11,17 +11,17 @@
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/exec/constant_store.h"
-#include "runtime/tune/race.h"
+#include "runtime/tune/variant_benchmark.h"
 
 namespace onnx_cudnn {
 namespace {
 
-// Signatures that are compiled at once. Not while others are timed: nothing is compiled while a
-// launch is captured.
+// Signatures that are compiled at once, before any of them is timed: nothing may be compiled while
+// a launch is captured.
 constexpr size_t kBatch = 32;
-// Signatures that are timed and then checked at once, where the budget may end.
+// Signatures that are timed and then checked before the budget is looked at again.
 constexpr size_t kTimedAtOnce = 8;
-// Operands of a check that gives all threads work.
+// A check of so many bytes of operands keeps all threads busy.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
 std::string NameOf(const Candidate& candidate) {
@@ -32,7 +32,7 @@ std::string NameOf(const Candidate& candidate) {
 
 struct Tuner::Task {
   const Candidate* candidate;
-  size_t index;  // in what was asked
+  size_t index;  // among the Candidates that were asked for
   std::unique_ptr<const Trials> trials = nullptr;
   Choice choice = {};
   bool was_built = false;   // by this Tuner
@@ -42,13 +42,15 @@ struct Tuner::Task {
   bool is_done() const { return has_step() || is_refused; }
 };
 
-// body(i) for every i below n, in parallel unless one is to go at a time; the first error in order.
-// Some take a thousand times as long as others: a thread that is done takes the next one.
+// Calls body(i) for every i below n, in parallel unless the options say one at a time; returns the
+// error of the least i. Some calls take a thousand times as long as others: a thread that is done
+// takes the next one.
 absl::Status Tuner::ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const {
   std::vector<absl::Status> statuses(n);
   std::atomic<size_t> next = 0;
   const auto run = [&](int64_t, int64_t) {
-    for (size_t i; (i = next++) < n;) statuses[i] = body(i);
+    const absl::Status current = device_.MakeCurrent();
+    for (size_t i; (i = next++) < n;) statuses[i] = current.ok() ? body(i) : current;
   };
   const int threads = options_.one_at_a_time ? 1 : ThreadPool::Default().threads();
   ThreadPool::Default().ParallelFor(threads, 1, run);
@@ -112,7 +114,7 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
     const int64_t all = stats().signatures;
     options_.observer.progress(all, HasBudget() ? all + static_cast<int64_t>(left.size()) : all);
   }
-  // A search asks again until it learns nothing more.
+  // The search asks again until nothing more is measured; that last call ends measuring.
   if (!measures) pool_.FreeKept(Space::kHost);
   RETURN_IF_ERROR(ForAll(left.size(), [&](size_t i) -> absl::Status {
     absl::StatusOr<Choice> choice = FirstThatCompiles(
@@ -131,14 +133,14 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   return choices;
 }
 
-// What does not compile now is no hit.
+// A known Variant that does not compile now is measured again.
 void Tuner::TakeKnown(Task& task) {
   const std::string signature = Signature(*task.candidate, target_);
   task.trials =
       std::make_unique<Trials>(*task.candidate, target_, signature,
                                cache_.Failed(target_.info.name, signature), options_.observer);
   if (std::optional<Choice> built = built_.Find(signature); built.has_value()) {
-    // What was not measured for want of budget may be now.
+    // There may be a budget now for what was not measured before.
     task.was_built = built->us.has_value() || !HasBudget();
     if (task.was_built) {
       task.choice = *std::move(built);
@@ -158,7 +160,7 @@ void Tuner::TakeKnown(Task& task) {
   task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
-// The first ones, as many as it returns: all unless the budget ends.
+// Measures the first of `tasks` and returns how many: all unless the budget ends.
 absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
   absl::Time since = absl::Now();
   const auto spend = [&] {
@@ -166,52 +168,54 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
     absl::MutexLock lock(mutex_);
     stats_.seconds += absl::ToDoubleSeconds(now - std::exchange(since, now));
   };
-  ConstantStore constants(pool_);  // forms that lose are gone with it
-  std::vector<Race> races;
-  for (const Task& task : tasks) races.emplace_back(*task.trials, pool_, constants);
+  ConstantStore constants(pool_);  // frees the forms that slower Variants want
+  std::vector<VariantBenchmark> benchmarks;
+  for (const Task& task : tasks) benchmarks.emplace_back(*task.trials, pool_, constants);
   const auto annotated = [&](size_t i, const absl::Status& status) {
     return Annotate(status, NameOf(*tasks[i].candidate));
   };
-  RETURN_IF_ERROR(ForAll(races.size(), [&](size_t i) { return annotated(i, races[i].List()); }));
+  RETURN_IF_ERROR(
+      ForAll(benchmarks.size(), [&](size_t i) { return annotated(i, benchmarks[i].List()); }));
   std::vector<std::pair<size_t, int>> attempts;
-  for (size_t i = 0; i < races.size(); ++i) {
-    for (int v = 0; v < races[i].variants(); ++v) attempts.push_back({i, v});
+  for (size_t i = 0; i < benchmarks.size(); ++i) {
+    for (int v = 0; v < benchmarks[i].variants(); ++v) attempts.push_back({i, v});
   }
   RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t i) {
-    const auto [race, variant] = attempts[i];
-    return annotated(race, races[race].Compile(variant));
+    const auto [benchmark, variant] = attempts[i];
+    return annotated(benchmark, benchmarks[benchmark].Compile(variant));
   }));
   size_t done = 0;
   do {
-    const size_t end = std::min(done + kTimedAtOnce, races.size());
-    // A loop inside a loop has one thread: large checks go one after the other, each on all
+    const size_t end = std::min(done + kTimedAtOnce, benchmarks.size());
+    // A loop inside a loop runs on one thread, so large checks go one after the other, each on all
     // threads.
     std::vector<size_t> small, large;
     for (size_t i = done; i < end; ++i) {
-      RETURN_IF_ERROR(annotated(i, races[i].Time()));
-      (races[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
+      RETURN_IF_ERROR(annotated(i, benchmarks[i].Time()));
+      (benchmarks[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
     }
-    for (const size_t i : large) RETURN_IF_ERROR(annotated(i, races[i].Decide()));
-    RETURN_IF_ERROR(ForAll(
-        small.size(), [&](size_t i) { return annotated(small[i], races[small[i]].Decide()); }));
+    for (const size_t i : large) RETURN_IF_ERROR(annotated(i, benchmarks[i].Decide()));
+    RETURN_IF_ERROR(ForAll(small.size(), [&](size_t i) {
+      return annotated(small[i], benchmarks[small[i]].Decide());
+    }));
     for (; done < end; ++done) {
-      tasks[done].choice = races[done].choice();
-      Note(tasks[done], races[done]);
+      tasks[done].choice = benchmarks[done].choice();
+      Note(tasks[done], benchmarks[done]);
     }
     spend();
-  } while (done < races.size() && HasBudget());
-  pool_.FreeKept(Space::kDevice);  // compiling takes memory beside it
+  } while (done < benchmarks.size() && HasBudget());
+  pool_.FreeKept(Space::kDevice);  // for the compilers of the next batch
   return done;
 }
 
-void Tuner::Note(const Task& task, const Race& race) {
+void Tuner::Note(const Task& task, const VariantBenchmark& benchmark) {
   {
     absl::MutexLock lock(mutex_);
     ++stats_.signatures;
-    stats_.variants += race.variants();
-    stats_.notes.insert(stats_.notes.end(), race.notes().begin(), race.notes().end());
+    stats_.variants += benchmark.variants();
+    stats_.notes.insert(stats_.notes.end(), benchmark.notes().begin(), benchmark.notes().end());
   }
-  for (const FailedVariant& failed : race.failed()) cache_.PutFailed(failed);
+  for (const FailedVariant& failed : benchmark.failed()) cache_.PutFailed(failed);
   if (!task.has_step() || !task.choice.compiled.step()->launches()) return;
   const Engine& engine = *task.candidate->engine;
   const PlatformVersions platform = device_.versions();
@@ -221,7 +225,7 @@ void Tuner::Note(const Task& task, const Race& race) {
               .variant = task.choice.variant.text,
               .us = *task.choice.us,
               .workspace_bytes = task.choice.compiled.step()->workspace_bytes(),
-              .checked = race.checked(),
+              .checked = benchmark.checked(),
               .engine_version = engine.version(),
               .driver = platform.driver,
               .cuda = platform.cuda,

@@ -17,7 +17,7 @@
 
 namespace onnx_cudnn {
 
-class Race;
+class VariantBenchmark;
 
 // What a Tuner did so far, for reports.
 struct TunerStats {
@@ -25,22 +25,22 @@ struct TunerStats {
   int variants = 0;    // of these
   int hits = 0;        // signatures whose best Variant the PlanCache knew
   double seconds = 0;  // of measuring; compiling and checking is part of it
-  // Variants that were fastest and wrong, and what could not be checked: engine, first Node,
-  // Variant, what differs.
+  // Fast Variants that were wrong, and what could not be checked: engine, first Node, Variant, what
+  // differs.
   std::vector<std::string> notes;
 };
 
 struct TunerOptions {
-  // Seconds that measuring may take over the Tuner's life; signatures that are being timed
-  // are ended. 0: only what the PlanCache holds has a price.
+  // Seconds that measuring may take over the Tuner's life; signatures that are being timed when
+  // they are spent are finished. 0: only what the PlanCache holds has a measured price.
   double budget_s = 0;
   bool one_at_a_time = false;  // nothing is compiled or checked beside something else
   TuneObserver observer;
 };
 
-// Measures Candidates on a Device: Variants are compiled in parallel, each is timed alone, and the
-// fastest wins whose outputs agree with the Candidate's Nodes. Thread-safe; callers measure one
-// after the other.
+// Measures Candidates on a Device: compiles their Variants in parallel, times each one alone and
+// chooses the fastest whose outputs agree with the Candidate's Nodes. Thread-safe; of several
+// callers one measures at a time.
 class Tuner final : public Pricer {
  public:
   // target, device, cache  outlive it
@@ -53,8 +53,8 @@ class Tuner final : public Pricer {
         budget_s_(options_.budget_s) {}
 
   std::optional<double> MeasuredUs(const std::string& signature) const override;
-  // A signature in the cache gets the Variant that stands there, loaded or compiled and not
-  // measured. The cache is saved after each batch.
+  // A signature in the cache gets its Variant from there, loaded or compiled and not measured. The
+  // cache is saved after each batch.
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override;
   TunerStats stats() const;
@@ -69,14 +69,14 @@ class Tuner final : public Pricer {
   bool HasBudget() const;
   void TakeKnown(Task& task);
   absl::StatusOr<size_t> Measure(absl::Span<Task> tasks);
-  void Note(const Task& task, const Race& race);
+  void Note(const Task& task, const VariantBenchmark& benchmark);
 
   const Target& target_;
   Device& device_;
-  PoolingDevice pool_;  // what is measured and checked runs on it
+  PoolingDevice pool_;  // of what is measured and checked
   PlanCache& cache_;
   const TunerOptions options_;
-  absl::Mutex measuring_;  // the Device is timed
+  absl::Mutex measuring_;  // held while the Device is timed
   BuiltPlans built_{kMostBuilt};
   mutable absl::Mutex mutex_;
   double budget_s_ ABSL_GUARDED_BY(mutex_);

@@ -18,7 +18,7 @@ namespace onnx_cudnn {
 namespace {
 
 // What a Variant of the FakeEngine does.
-struct Way {
+struct LateVariant {
   double ms = 0;  // that a launch takes
   float off = 0;  // how far its outputs are from the Node's
   bool refused = false;
@@ -29,27 +29,27 @@ struct Way {
 // y = max(x, 0) + off, late.
 class LateRelu final : public Step {
  public:
-  LateRelu(const Way& way, int64_t elements) : way_(way), elements_(elements) {}
+  LateRelu(const LateVariant& variant, int64_t elements) : variant_(variant), elements_(elements) {}
   int64_t workspace_bytes() const override { return 64; }
   absl::Status Launch(const LaunchArgs& args) const override {
-    if (way_.fails) return absl::InternalError("it broke");
-    absl::SleepFor(absl::Milliseconds(way_.ms));
+    if (variant_.fails) return absl::InternalError("it broke");
+    absl::SleepFor(absl::Milliseconds(variant_.ms));
     const auto* x = static_cast<const float*>(args.in[0]);
     auto* y = static_cast<float*>(args.out[0]);
-    for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f) + way_.off;
+    for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f) + variant_.off;
     return absl::OkStatus();
   }
-  std::string Save() const override { return way_.saved; }
+  std::string Save() const override { return variant_.saved; }
 
  private:
-  const Way way_;
+  const LateVariant variant_;
   const int64_t elements_;
 };
 
 class FakeEngine final : public Engine {
  public:
-  FakeEngine(std::string name, std::vector<Way> ways)
-      : name_(std::move(name)), ways_(std::move(ways)) {}
+  FakeEngine(std::string name, std::vector<LateVariant> variants)
+      : name_(std::move(name)), variants_(std::move(variants)) {}
 
   std::string_view name() const override { return name_; }
   std::string version() const override { return "7"; }
@@ -60,7 +60,7 @@ class FakeEngine final : public Engine {
   Cost Price(const Candidate&, const Target&) const override { return {.us = 1}; }
   absl::StatusOr<std::vector<Variant>> Variants(const Candidate&, const Target&) const override {
     std::vector<Variant> variants;
-    for (size_t i = 0; i < ways_.size(); ++i) variants.push_back({absl::StrCat(i)});
+    for (size_t i = 0; i < variants_.size(); ++i) variants.push_back({absl::StrCat(i)});
     return variants;
   }
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
@@ -68,16 +68,16 @@ class FakeEngine final : public Engine {
     ++compiled;
     size_t i = 0;
     EXPECT_TRUE(absl::SimpleAtoi(variant.text, &i));
-    if (ways_[i].refused) return Compiled::No("it will not");
+    if (variants_[i].refused) return Compiled::No("it will not");
     const int64_t elements = candidate.nodes[0]->output(0).elements();
-    return Compiled::As(std::make_shared<LateRelu>(ways_[i], elements));
+    return Compiled::As(std::make_shared<LateRelu>(variants_[i], elements));
   }
 
   // "saved" loads.
   absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view saved) const override {
     if (saved != "saved") return absl::FailedPreconditionError("of another device");
     ++loaded;
-    return std::make_shared<LateRelu>(ways_[0], 100);
+    return std::make_shared<LateRelu>(variants_[0], 100);
   }
 
   mutable std::atomic<int> compiled = 0;
@@ -85,7 +85,7 @@ class FakeEngine final : public Engine {
 
  private:
   const std::string name_;
-  const std::vector<Way> ways_;
+  const std::vector<LateVariant> variants_;
 };
 
 class TunerTest : public testing::Test {

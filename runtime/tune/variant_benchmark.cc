@@ -1,4 +1,4 @@
-#include "runtime/tune/race.h"
+#include "runtime/tune/variant_benchmark.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,22 +14,22 @@ namespace {
 
 // More gain under one percent (docs/measurements.md, 'Convolutions of ResNet-50 in cuDNN').
 constexpr size_t kMostVariants = 16;
-// One replay of the recording that is timed: long against the clock's steps of half a microsecond.
+// Of one replay of the recording that is timed: the clock's resolution is half a microsecond.
 constexpr double kReplayUs = 300;
 constexpr double kMostRepeats = 256;
-// A Variant whose single launch takes so many times the best one's is not timed further.
+// A Variant whose single launch takes more than this times the best one's is not timed further.
 constexpr double kHopeless = 1.5;
 
 }  // namespace
 
-absl::Status Race::Drop(Attempt& attempt, const absl::Status& why) {
+absl::Status VariantBenchmark::Drop(Attempt& attempt, const absl::Status& why) {
   if (absl::IsFailedPrecondition(why)) return why;
   if (absl::IsResourceExhausted(why)) lacked_memory_ = true;
   attempt.compiled = Compiled::No(std::string(why.message()));
   return absl::OkStatus();
 }
 
-absl::Status Race::List() {
+absl::Status VariantBenchmark::List() {
   ASSIGN_OR_RETURN(std::vector<Variant> variants, candidate_.engine->Variants(candidate_, target_));
   for (Variant& variant : variants) {
     if (attempts_.size() == kMostVariants) break;
@@ -43,7 +43,7 @@ absl::Status Race::List() {
   return absl::OkStatus();
 }
 
-absl::Status Race::Compile(int variant) {
+absl::Status VariantBenchmark::Compile(int variant) {
   Attempt& attempt = attempts_[variant];
   absl::StatusOr<Compiled> compiled = trials_.Compile(attempt.variant);
   if (!compiled.ok()) return Drop(attempt, compiled.status());
@@ -51,12 +51,12 @@ absl::Status Race::Compile(int variant) {
   return absl::OkStatus();
 }
 
-absl::Status Race::Time() {
+absl::Status VariantBenchmark::Time() {
   double best_first_us = std::numeric_limits<double>::infinity();
   std::vector<std::shared_ptr<std::byte>> inputs;  // filled
   for (Attempt& attempt : attempts_) {
     const std::shared_ptr<const Step>& step = attempt.compiled.step();
-    if (step == nullptr || !step->launches()) continue;  // a view takes no time
+    if (step == nullptr || !step->launches()) continue;  // a view takes 0 us
     const absl::Status timed = trials_.Try(attempt.variant, [&]() -> absl::Status {
       ASSIGN_OR_RETURN(attempt.us, TimeOne(step, best_first_us, inputs));
       return absl::OkStatus();
@@ -69,9 +69,10 @@ absl::Status Race::Time() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> Race::TimeOne(std::shared_ptr<const Step> step, double& best_first_us,
-                                     std::vector<std::shared_ptr<std::byte>>& inputs) const {
-  const bool shares = StepRunner::RunsInPlace(*step);  // the inputs of the others
+absl::StatusOr<double> VariantBenchmark::TimeOne(
+    std::shared_ptr<const Step> step, double& best_first_us,
+    std::vector<std::shared_ptr<std::byte>>& inputs) const {
+  const bool shares = StepRunner::RunsInPlace(*step);  // `inputs`, with the other Variants
   const std::vector<std::shared_ptr<std::byte>> none;
   ASSIGN_OR_RETURN(const auto runner, StepRunner::Create(candidate_, std::move(step), device_,
                                                          constants_, shares ? inputs : none));
@@ -85,7 +86,7 @@ absl::StatusOr<double> Race::TimeOne(std::shared_ptr<const Step> step, double& b
   return runner->MeasureUs(repeats, StepRunner::Constants::kCold);
 }
 
-std::vector<const Race::Attempt*> Race::FastestFirst() const {
+std::vector<const VariantBenchmark::Attempt*> VariantBenchmark::FastestFirst() const {
   std::vector<const Attempt*> order;
   for (const Attempt& attempt : attempts_) {
     if (attempt.compiled.step() != nullptr) order.push_back(&attempt);
@@ -95,7 +96,7 @@ std::vector<const Race::Attempt*> Race::FastestFirst() const {
   return order;
 }
 
-int64_t Race::operand_bytes() const {
+int64_t VariantBenchmark::operand_bytes() const {
   const Boundary boundary = BoundaryOf(candidate_.nodes);
   int64_t bytes = 0;
   for (size_t i = 0; i < boundary.inputs.size(); ++i) {
@@ -107,16 +108,16 @@ int64_t Race::operand_bytes() const {
   return bytes;
 }
 
-absl::Status Race::Decide() {
+absl::Status VariantBenchmark::Decide() {
   const std::vector<const Attempt*> order = FastestFirst();
   if (order.empty()) {
     if (!attempts_.empty()) choice_.compiled = attempts_.back().compiled;
     Refuse();
     return absl::OkStatus();
   }
-  // A view moves nothing, and `host` is the Nodes' own reference.
+  // A view moves nothing, and `host` runs the reference itself.
   if (!order[0]->compiled.step()->launches() || candidate_.engine->name() == "host") {
-    Win(*order[0]);
+    Choose(*order[0]);
     return absl::OkStatus();
   }
   absl::Status why_not;
@@ -129,16 +130,17 @@ absl::Status Race::Decide() {
   const Attempt& first = **std::min_element(order.begin(), order.end());
   checked_ = false;
   Note(first, absl::StrCat("not checked: ", why_not.message()));
-  Win(first);
+  Choose(first);
   return absl::OkStatus();
 }
 
-absl::Status Race::CheckInOrder(const std::vector<const Attempt*>& order, Reference& reference) {
+absl::Status VariantBenchmark::CheckInOrder(const std::vector<const Attempt*>& order,
+                                            Reference& reference) {
   DeviceCheck on_device(candidate_, target_, device_, constants_, reference);
   for (const Attempt* attempt : order) {
     ASSIGN_OR_RETURN(const std::string wrong, TryWrongOf(*attempt, reference, on_device));
     if (wrong.empty()) {
-      Win(*attempt);
+      Choose(*attempt);
       return absl::OkStatus();
     }
     Note(*attempt, wrong);
@@ -149,13 +151,14 @@ absl::Status Race::CheckInOrder(const std::vector<const Attempt*>& order, Refere
   return absl::OkStatus();
 }
 
-void Race::Refuse() {
+void VariantBenchmark::Refuse() {
   if (lacked_memory_) return;
   failed_.push_back(trials_.Failed({}, kRefused, choice_.compiled.reason()));
 }
 
-absl::StatusOr<std::string> Race::TryWrongOf(const Attempt& attempt, Reference& reference,
-                                             DeviceCheck& on_device) const {
+absl::StatusOr<std::string> VariantBenchmark::TryWrongOf(const Attempt& attempt,
+                                                         Reference& reference,
+                                                         DeviceCheck& on_device) const {
   std::string wrong;
   RETURN_IF_ERROR(trials_.Try(attempt.variant, [&]() -> absl::Status {
     ASSIGN_OR_RETURN(wrong, WrongOf(attempt, reference, on_device));
@@ -164,8 +167,8 @@ absl::StatusOr<std::string> Race::TryWrongOf(const Attempt& attempt, Reference& 
   return wrong;
 }
 
-absl::StatusOr<std::string> Race::WrongOf(const Attempt& attempt, Reference& reference,
-                                          DeviceCheck& on_device) const {
+absl::StatusOr<std::string> VariantBenchmark::WrongOf(const Attempt& attempt, Reference& reference,
+                                                      DeviceCheck& on_device) const {
   std::vector<Tolerance> tolerances;
   for (const Value* v : BoundaryOf(candidate_.nodes).outputs) {
     tolerances.push_back(ToleranceOf(candidate_.nodes, v->dtype(), target_.numerics.tf32));
@@ -173,7 +176,7 @@ absl::StatusOr<std::string> Race::WrongOf(const Attempt& attempt, Reference& ref
   const absl::StatusOr<bool> agrees = on_device.Agrees(attempt.compiled.step(), tolerances);
   if (absl::IsFailedPrecondition(agrees.status())) return agrees.status();
   if (agrees.ok() && *agrees) return "";
-  // The host finds words for it.
+  // The host says what differs, or that nothing does where the device could not tell.
   ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, reference.Inputs());
   ASSIGN_OR_RETURN(const std::vector<HostTensor> expected, reference.Outputs());
   ASSIGN_OR_RETURN(const auto runner,
@@ -189,12 +192,12 @@ absl::StatusOr<std::string> Race::WrongOf(const Attempt& attempt, Reference& ref
   return run->foreign_is_kept ? "" : "lanes of others were written";
 }
 
-void Race::Note(const Attempt& attempt, std::string_view what) {
+void VariantBenchmark::Note(const Attempt& attempt, std::string_view what) {
   notes_.push_back(absl::StrCat(candidate_.engine->name(), " ", Where(*candidate_.nodes[0]), " ",
                                 attempt.variant.text, ": ", what));
 }
 
-void Race::Win(const Attempt& attempt) {
+void VariantBenchmark::Choose(const Attempt& attempt) {
   choice_ = {.variant = attempt.variant, .compiled = attempt.compiled, .us = attempt.us};
 }
 

@@ -15,39 +15,40 @@
 
 namespace onnx_cudnn {
 
-// The Variants of one Candidate against each other. A Variant that fails while it is tried is out,
-// as one that was refused is; a lost device alone is an error.
-class Race {
+// Finds the fastest Variant of one Candidate that is right. A Variant that is refused, or fails
+// while it is tried, is left out; only a lost device is an error. Called in this order: List,
+// Compile of each Variant, Time, Decide.
+class VariantBenchmark {
  public:
   // All outlive it.
-  Race(const Trials& trials, Device& device, ConstantStore& constants)
+  VariantBenchmark(const Trials& trials, Device& device, ConstantStore& constants)
       : trials_(trials),
         candidate_(trials.candidate()),
         target_(trials.target()),
         device_(device),
         constants_(constants) {}
 
-  // 1. Asks for the Variants, of which the first 16 take part that did not fail before.
+  // Takes the Engine's first 16 Variants that did not fail before.
   absl::Status List();
   int variants() const { return static_cast<int>(attempts_.size()); }
-  // 2. Of each Variant; any number at once.
+  // Compiles one Variant. Thread-safe.
   absl::Status Compile(int variant);
-  // 3. Alone on the Device.
+  // Times each Variant; nothing else may run on the Device.
   absl::Status Time();
-  // Of the Candidate's inputs and outputs: what Decide works on, several times over.
+  // Bytes of the Candidate's inputs and outputs: what Decide reads and writes several times.
   int64_t operand_bytes() const;
-  // 4. The fastest whose outputs agree with the Candidate's Nodes, run one by one by plain kernels
-  // over seeded inputs; where no such inputs are found, the first that compiled. Any number of
-  // Races at once.
+  // Chooses the fastest Variant whose outputs agree with the Candidate's Nodes, which plain kernels
+  // run one by one over seeded inputs; where no such inputs are found, the first Variant that
+  // compiled. May run beside that of other VariantBenchmarks.
   absl::Status Decide();
 
   const Choice& choice() const { return choice_; }
   bool checked() const { return checked_; }
-  // Variants that were fastest and wrong, or why nothing was checked: engine, first Node, Variant,
-  // what differs.
+  // Fast Variants that were wrong, or why nothing was checked: engine, first Node, Variant, what
+  // differs.
   const std::vector<std::string>& notes() const { return notes_; }
-  // What need not be tried again: Variants that were wrong or could not be run; where there is no
-  // winner, the Candidate. Nothing of what a lack of memory stopped.
+  // What need not be tried again: Variants that were wrong or could not be run, and the Candidate
+  // where none was right. What a lack of memory stopped is not among them.
   const std::vector<FailedVariant>& failed() const { return failed_; }
 
  private:
@@ -62,13 +63,14 @@ class Race {
                                  std::vector<std::shared_ptr<std::byte>>& inputs) const;
   std::vector<const Attempt*> FastestFirst() const;
   absl::Status CheckInOrder(const std::vector<const Attempt*>& order, Reference& reference);
-  // What `attempt` does wrong; empty: nothing. Told to the observer.
+  // As WrongOf, and tells the observer.
   absl::StatusOr<std::string> TryWrongOf(const Attempt& attempt, Reference& reference,
                                          DeviceCheck& on_device) const;
+  // What `attempt` does wrong; empty: nothing.
   absl::StatusOr<std::string> WrongOf(const Attempt& attempt, Reference& reference,
                                       DeviceCheck& on_device) const;
   void Note(const Attempt& attempt, std::string_view what);
-  void Win(const Attempt& attempt);
+  void Choose(const Attempt& attempt);
 
   const Trials& trials_;
   const Candidate& candidate_;
