@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/calls.h"
@@ -14,12 +15,12 @@
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
 #include "runtime/cuda/probe.h"
+#include "runtime/plan/known_devices.h"
 
 namespace onnx_cudnn {
 namespace {
 
 // wgmma apart, the kernels use what came with sm_80: asynchronous copies, bf16 and tf32 products.
-constexpr int kOldestCapability = 80;
 
 constexpr const char kDriverFile[] = "/proc/driver/nvidia/version";
 
@@ -61,10 +62,15 @@ absl::Status CheckDriver(CudaFacts& facts) {
                   remedy);
 }
 
-absl::Status CheckDeviceCount() {
+absl::Status CheckDeviceCount(int ordinal) {
   int count = 0;
   const cudaError_t error = Cuda().cudaGetDeviceCount(&count);
-  if (error == cudaSuccess && count > 0) return absl::OkStatus();
+  if (error == cudaSuccess && count > 0) {
+    if (ordinal < count) return absl::OkStatus();
+    return Unusable(absl::StrCat(count, count == 1 ? " device" : " devices"),
+                    absl::StrCat("one with the ordinal ", ordinal),
+                    absl::StrCat("choose an ordinal below ", count));
+  }
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (error == cudaSuccess || error == cudaErrorNoDevice) {
     Cuda().cudaGetLastError();
@@ -78,33 +84,36 @@ absl::Status CheckDeviceCount() {
                   "see whether nvidia-smi works on this host");
 }
 
-absl::StatusOr<int> Attribute(cudaDeviceAttr attribute) {
+absl::StatusOr<int> Attribute(cudaDeviceAttr attribute, int ordinal) {
   int value = 0;
-  RETURN_IF_ERROR(CUDA_STATUS(cudaDeviceGetAttribute, &value, attribute, kCudaOrdinal));
+  RETURN_IF_ERROR(CUDA_STATUS(cudaDeviceGetAttribute, &value, attribute, ordinal));
   return value;
 }
 
-absl::Status ReadProperties(CudaFacts& facts) {
+absl::Status ReadProperties(CudaFacts& facts, int ordinal) {
   cudaDeviceProp properties = {};
-  RETURN_IF_ERROR(CUDA_STATUS(cudaGetDeviceProperties, &properties, kCudaOrdinal));
+  RETURN_IF_ERROR(CUDA_STATUS(cudaGetDeviceProperties, &properties, ordinal));
   facts.product = properties.name;
   facts.compute_capability = 10 * properties.major + properties.minor;
   facts.multiprocessors = properties.multiProcessorCount;
   facts.shared_bytes_per_block = static_cast<int64_t>(properties.sharedMemPerBlockOptin);
   facts.l2_bytes = properties.l2CacheSize;
   facts.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
-  ASSIGN_OR_RETURN(const int clock_khz, Attribute(cudaDevAttrClockRate));
-  ASSIGN_OR_RETURN(const int memory_khz, Attribute(cudaDevAttrMemoryClockRate));
-  ASSIGN_OR_RETURN(facts.memory_bus_bits, Attribute(cudaDevAttrGlobalMemoryBusWidth));
+  ASSIGN_OR_RETURN(const int clock_khz, Attribute(cudaDevAttrClockRate, ordinal));
+  ASSIGN_OR_RETURN(const int memory_khz, Attribute(cudaDevAttrMemoryClockRate, ordinal));
+  ASSIGN_OR_RETURN(facts.memory_bus_bits, Attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal));
   facts.clock_mhz = clock_khz / 1e3;
   facts.memory_clock_mhz = memory_khz / 1e3;
   facts.driver = DriverVersion();
   return absl::OkStatus();
 }
 
-absl::Status CheckCode(const CudaFacts& facts) {
-  cudaFuncAttributes attributes;
+// Whether this build's code runs on the device, and for what it was compiled.
+absl::Status CheckCode(CudaFacts& facts) {
+  cudaFuncAttributes attributes = {};
   const cudaError_t error = Cuda().cudaFuncGetAttributes(&attributes, ProbeKernel());
+  facts.code_capability = attributes.ptxVersion;
+  facts.has_sm_90a_code = absl::StrContains(ONNX_CUDNN_CUDA_ARCHITECTURES, "90a");
   if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction) {
     return CudaStatus(error, "cudaFuncGetAttributes");
   }
@@ -120,17 +129,17 @@ std::string CudaVersionText(int version) {
   return absl::StrCat(version / 1000, ".", version % 1000 / 10);
 }
 
-absl::StatusOr<CudaFacts> OpenCudaContext() {
+absl::StatusOr<CudaFacts> OpenCudaContext(int ordinal) {
   CudaFacts facts;
   RETURN_IF_ERROR(CheckDriver(facts));
-  RETURN_IF_ERROR(CheckDeviceCount());
-  RETURN_IF_ERROR(ReadProperties(facts));
+  RETURN_IF_ERROR(CheckDeviceCount(ordinal));
+  RETURN_IF_ERROR(ReadProperties(facts, ordinal));
   if (facts.compute_capability < kOldestCapability) {
     return Unusable(absl::StrCat(facts.product, " (sm_", facts.compute_capability, ")"),
                     absl::StrCat("sm_", kOldestCapability, " or later"),
                     "use an Ampere GPU or a later one");
   }
-  RETURN_IF_ERROR(CUDA_STATUS(cudaSetDevice, kCudaOrdinal));
+  RETURN_IF_ERROR(CUDA_STATUS(cudaSetDevice, ordinal));
   RETURN_IF_ERROR(CheckCode(facts));
   return facts;
 }

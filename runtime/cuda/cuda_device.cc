@@ -20,6 +20,8 @@ namespace {
 DeviceInfo InfoOf(const CudaFacts& facts) {
   return DeviceInfoOf({.product = facts.product,
                        .compute_capability = facts.compute_capability,
+                       .code_capability = facts.code_capability,
+                       .has_sm_90a_code = facts.has_sm_90a_code,
                        .multiprocessors = facts.multiprocessors,
                        .shared_bytes_per_block = facts.shared_bytes_per_block,
                        .l2_bytes = facts.l2_bytes,
@@ -31,14 +33,17 @@ DeviceInfo InfoOf(const CudaFacts& facts) {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(const CudaFacts& facts, CudaStream uploads)
-      : info_(InfoOf(facts)),
+  CudaDevice(int ordinal, const CudaFacts& facts, CudaStream uploads)
+      : ordinal_(ordinal),
+        info_(InfoOf(facts)),
         versions_{.driver = facts.driver, .cuda = CudaVersionText(facts.runtime_cuda)},
         uploads_(std::move(uploads)) {}
 
   std::string_view name() const override { return "cuda"; }
   const DeviceInfo& info() const override { return info_; }
   PlatformVersions versions() const override { return versions_; }
+
+  absl::Status MakeCurrent() override { return CUDA_STATUS(cudaSetDevice, ordinal_); }
 
   absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
     return AllocateCudaMemory(bytes, space);
@@ -68,13 +73,14 @@ class CudaDevice final : public Device {
     RETURN_IF_ERROR(CUDA_STATUS(cudaPointerGetAttributes, &attributes, data));
     const bool is_device = attributes.type == cudaMemoryTypeDevice;
     if (!is_device) return attributes.type == cudaMemoryTypeManaged;
-    if (attributes.device == kCudaOrdinal) return true;
-    return absl::InvalidArgumentError(absl::StrCat("expected memory of CUDA device ", kCudaOrdinal,
+    if (attributes.device == ordinal_) return true;
+    return absl::InvalidArgumentError(absl::StrCat("expected memory of CUDA device ", ordinal_,
                                                    " or of the host, found memory of device ",
                                                    attributes.device));
   }
 
  private:
+  const int ordinal_;
   const DeviceInfo info_;
   const PlatformVersions versions_;
   absl::Mutex upload_mutex_;
@@ -83,12 +89,12 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice() {
-  ASSIGN_OR_RETURN(const CudaFacts facts, OpenCudaContext());
+absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal) {
+  ASSIGN_OR_RETURN(const CudaFacts facts, OpenCudaContext(ordinal));
   cudaStream_t uploads = nullptr;
   absl::ReaderMutexLock lock(CaptureMutex());
   RETURN_IF_ERROR(CUDA_STATUS(cudaStreamCreateWithFlags, &uploads, cudaStreamNonBlocking));
-  return std::make_unique<CudaDevice>(facts, CudaStream(uploads));
+  return std::make_unique<CudaDevice>(ordinal, facts, CudaStream(uploads));
 }
 
 }  // namespace onnx_cudnn

@@ -7,9 +7,9 @@
 
 namespace onnx_cudnn {
 
-// The first GPU that is visible to this process. Space::kHost is pinned memory, which kernels read
+// A GPU, by its ordinal among those that are visible to this process. Space::kHost is pinned memory, which kernels read
 // and write too.
 //   errors  FailedPrecondition, one line: what was found, what is needed, what to do
-absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice();
+absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal = 0);
 
 }  // namespace onnx_cudnn

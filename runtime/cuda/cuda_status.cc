@@ -4,8 +4,8 @@
 #include <array>
 #include <atomic>
 
-#include "absl/log/log.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
 #include "runtime/cuda/cuda_calls.h"
 
 namespace onnx_cudnn {
@@ -83,7 +83,7 @@ absl::Status CudaStatus(cudaError_t error, std::string_view call) {
 }
 
 void LogIfFailed(const absl::Status& status) {
-  if (!status.ok()) LOG(ERROR) << status.message();
+  if (!status.ok()) Log(LogSeverity::kError, status.message());
 }
 
 }  // namespace onnx_cudnn

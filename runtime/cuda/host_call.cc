@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/thread_pool.h"
 
 namespace onnx_cudnn {
 
@@ -34,10 +35,12 @@ HostCall::HostCall(const Step& step, const LaunchArgs& args, std::shared_ptr<Hos
             .workspace = args.workspace,
             .stream = args.stream,
             .fault = args.fault},
-      failure_(std::move(failure)) {}
+      failure_(std::move(failure)),
+      threads_(ThreadPool::limit()) {}
 
 // No exception may pass through CUDA, which calls this.
 absl::Status HostCall::Launch() const {
+  const ThreadPool::Limit limit(threads_);
   try {
     return step_.Launch(args_);
   } catch (const std::bad_alloc&) {

@@ -42,6 +42,7 @@ class HostCall {
   const std::vector<const void*> constants_;
   const LaunchArgs args_;  // its spans are those above
   const std::shared_ptr<HostFailure> failure_;
+  const int threads_;  // ThreadPool::limit of the thread that made it
 };
 
 }  // namespace onnx_cudnn

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -30,16 +31,18 @@ bool PrefersShared(const KernelLaunch& launch) {
   return launch.uses_pdl && (launch.shared_bytes > 0 || blocks <= kFewBlocks);
 }
 
-// The most shared memory that was allowed to a function so far: a smaller launch must not take it
-// from a larger one.
+// The most shared memory that was allowed to a function on a device so far: a smaller launch must
+// not take it from a larger one.
 absl::Status AllowSharedBytes(const void* function, int bytes) {
   struct Allowed {
     absl::Mutex mutex;
-    std::map<const void*, int> bytes ABSL_GUARDED_BY(mutex);
+    std::map<std::pair<int, const void*>, int> bytes ABSL_GUARDED_BY(mutex);
   };
   static Allowed& allowed = *new Allowed;
+  int device = 0;
+  RETURN_IF_ERROR(CUDA_STATUS(cudaGetDevice, &device));
   absl::MutexLock lock(allowed.mutex);
-  int& most = allowed.bytes.try_emplace(function, kDefaultSharedBytes).first->second;
+  int& most = allowed.bytes.try_emplace({device, function}, kDefaultSharedBytes).first->second;
   if (bytes <= most) return absl::OkStatus();
   RETURN_IF_ERROR(CUDA_STATUS(cudaFuncSetAttribute, function,
                               cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

@@ -80,6 +80,9 @@ class Device {
   virtual absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor,
                                                                   Space space) = 0;
   virtual absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) = 0;
+  // Makes it the calling thread's GPU. Comes before every other call of that thread to it, its
+  // StreamSets and Steps, and to Engines that compile for it.
+  virtual absl::Status MakeCurrent() { return absl::OkStatus(); }
   virtual bool reads_host_memory() const { return false; }  // Upload copies nothing
   // Whether Steps may read and write the caller's memory at `data` as it is: on a GPU its own
   // memory, not the host's. InvalidArgument: another device's memory.

@@ -177,15 +177,15 @@ void Executor::FindBarriers() {
 
 absl::Status Executor::TakeArena(Device& device) {
   const int64_t bytes = program_->memory.arena_bytes;
-  if (options_.turns == nullptr) {
+  if (options_.arena_lock == nullptr) {
     ASSIGN_OR_RETURN(arena_, device.Allocate(bytes, Space::kDevice));
     return absl::OkStatus();
   }
-  if (bytes > options_.turns->bytes) {
+  if (bytes > options_.arena_lock->bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the arena takes ", bytes, " bytes, the shared one has ", options_.turns->bytes));
+        "the arena takes ", bytes, " bytes, the shared one has ", options_.arena_lock->bytes));
   }
-  arena_ = options_.turns->memory;
+  arena_ = options_.arena_lock->memory;
   return absl::OkStatus();
 }
 
@@ -237,11 +237,12 @@ absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void
   for (const GraphOutput& output : graph.outputs()) output_values.push_back(output.value);
   RETURN_IF_ERROR(CheckPointers(graph.inputs(), inputs, "input"));
   RETURN_IF_ERROR(CheckPointers(output_values, outputs, "output"));
-  const absl::MutexLockMaybe turn(options_.turns == nullptr ? nullptr : &options_.turns->mutex);
+  const absl::MutexLockMaybe lock(options_.arena_lock == nullptr ? nullptr
+                                                                 : &options_.arena_lock->mutex);
   RETURN_IF_ERROR(BeforeRun());
   ++unfinished_;
   const absl::Status enqueued = Enqueue(inputs, outputs, callers_stream);
-  const bool may_go_on = callers_stream != nullptr && options_.turns == nullptr &&
+  const bool may_go_on = callers_stream != nullptr && options_.arena_lock == nullptr &&
                          !staging_.touches_host() && !HasStrings(graph);
   if (enqueued.ok() && may_go_on) {
     runs_ = std::min(runs_ + 1, 2);
@@ -382,7 +383,8 @@ absl::StatusOr<std::vector<double>> Executor::Time(absl::Span<const void* const>
                                                    absl::Span<void* const> outputs, int runs) {
   for (int i = 0; i < 2; ++i) RETURN_IF_ERROR(Run(inputs, outputs));
   if (graph_ != nullptr) {
-    const absl::MutexLockMaybe turn(options_.turns == nullptr ? nullptr : &options_.turns->mutex);
+    const absl::MutexLockMaybe lock(options_.arena_lock == nullptr ? nullptr
+                                                                   : &options_.arena_lock->mutex);
     ASSIGN_OR_RETURN(std::vector<double> ms, streams_->TimeReplays(*graph_, runs));
     RETURN_IF_ERROR(Synchronize());
     return ms;

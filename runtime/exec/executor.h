@@ -22,9 +22,9 @@ struct ExecutorOptions {
   // Every Run gets the same pointers, as a Binding promises: they enter the recording where the
   // Device reads them. Without it they are copied to and from buffers with addresses of their own.
   bool fixed_pointers = false;
-  // Where the arena lies, and every Run waits for its turn and for its own end; nullptr: memory of
-  // the Executor's own.
-  std::shared_ptr<ArenaLock> turns;
+  // Memory for the arena that other Executors use too: a Run locks it and waits for its own end.
+  // nullptr: the Executor allocates its arena.
+  std::shared_ptr<ArenaLock> arena_lock;
 };
 
 // One arena, its streams, a recording and the constants of one Program. Serves one caller at a

@@ -27,6 +27,7 @@ class PoolingDevice final : public Device {
   absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
     return device_.CreateStreams(count);
   }
+  absl::Status MakeCurrent() override { return device_.MakeCurrent(); }
   bool reads_host_memory() const override { return device_.reads_host_memory(); }
   absl::StatusOr<bool> ReadsDirectly(const void* data) override {
     return device_.ReadsDirectly(data);

@@ -9,12 +9,13 @@
 
 namespace onnx_cudnn {
 
+// A GPU, by its ordinal among those that are visible to this process.
 //   errors  FailedPrecondition, one line: what was found, what is needed, what to do
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu();
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal = 0);
 
-// The Target of `gpu`, which OpenGpu made, with the Engines' CUDA halves. An Engine whose library
-// is missing is left out, and named in the note.
+// The Target of `gpu`, which OpenGpu(ordinal) made, with the Engines' CUDA halves. An Engine whose
+// library is missing is left out and named in the note.
 //   errors  what a library's call failed with
-absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu);
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal = 0);
 
 }  // namespace onnx_cudnn

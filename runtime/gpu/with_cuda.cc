@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/cuda/cuda_context.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cudnn/cuda/cudnn_engine.h"
 #include "runtime/gemm/cuda/gemm_engine.h"
@@ -12,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Adds `engine`, or the reason why there is none to `note`: networks run without a library, slower.
+// Adds `engine`, or to `note` why there is none: networks run without a library, only slower.
 absl::Status AddOrNote(absl::StatusOr<std::unique_ptr<Engine>> engine, std::string_view name,
                        EngineList& engines, std::string& note) {
   if (engine.ok()) {
@@ -27,14 +26,14 @@ absl::Status AddOrNote(absl::StatusOr<std::unique_ptr<Engine>> engine, std::stri
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu() { return OpenCudaDevice(); }
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal) { return OpenCudaDevice(ordinal); }
 
-absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu) {
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal) {
   std::string note;
   // cuDNN opens libcublasLt by its name, so that one is opened first.
-  absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(kCudaOrdinal);
+  absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(ordinal);
   EngineList engines;
-  RETURN_IF_ERROR(AddOrNote(MakeCudnnEngine(kCudaOrdinal), "cudnn", engines, note));
+  RETURN_IF_ERROR(AddOrNote(MakeCudnnEngine(ordinal), "cudnn", engines, note));
   RETURN_IF_ERROR(AddOrNote(std::move(gemm), "gemm", engines, note));
   engines.push_back(MakeCudaKernels());
   OwnedTarget target = TargetOver(GpuEngines(std::move(engines)), gpu.info());

@@ -10,7 +10,7 @@ absl::Status None() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu() { return None(); }
-absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&) { return None(); }
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int) { return None(); }
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int) { return None(); }
 
 }  // namespace onnx_cudnn

@@ -3,7 +3,9 @@
 #include <cstdlib>
 
 #include "gtest/gtest.h"
+#include "runtime/base/log.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/cuda_status.h"
 #include "tests/cuda/fake_cuda.h"
 
 namespace onnx_cudnn {
@@ -40,6 +42,49 @@ TEST(CudaContextTest, OneLineSaysWhatWasFoundAndWhatIsNeeded) {
   EXPECT_NE(ErrorOf({.has_code = false})
                 .find("found NVIDIA Fake (sm_90), needs one of the architectures "),
             std::string::npos);
+}
+
+TEST(CudaContextTest, AnOrdinalOutOfRangeSaysHowManyDevicesThereAre) {
+  FakeCuda cuda({.devices = 2});
+  EXPECT_TRUE(OpenCudaContext(1).ok());
+  const absl::Status status = OpenCudaContext(2).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "no usable GPU: found 2 devices, needs one with the ordinal 2: choose an ordinal below "
+            "2");
+}
+
+TEST(CudaContextTest, ADeviceIsMadeCurrentByItsOrdinal) {
+  FakeCuda cuda({.devices = 2});
+  const auto device = OpenCudaDevice(1);
+  ASSERT_TRUE(device.ok()) << device.status();
+  const auto current = [] {
+    int ordinal = -1;
+    EXPECT_EQ(Cuda().cudaGetDevice(&ordinal), cudaSuccess);
+    return ordinal;
+  };
+  ASSERT_EQ(Cuda().cudaSetDevice(0), cudaSuccess);
+  ASSERT_TRUE((*device)->MakeCurrent().ok());
+  EXPECT_EQ(current(), 1);
+  const char own = 0, other = 0;
+  cuda.SetPointer(&own, cudaMemoryTypeDevice, 1);
+  cuda.SetPointer(&other, cudaMemoryTypeDevice, 0);
+  EXPECT_TRUE(*(*device)->ReadsDirectly(&own));
+  EXPECT_EQ((*device)->ReadsDirectly(&other).status().message(),
+            "expected memory of CUDA device 1 or of the host, found memory of device 0");
+}
+
+TEST(CudaContextTest, AFailedReleaseIsLogged) {
+  std::string logged;
+  SetLogSink([&](LogSeverity severity, std::string_view message) {
+    EXPECT_EQ(severity, LogSeverity::kError);
+    logged = message;
+  });
+  LogIfFailed(absl::OkStatus());
+  EXPECT_EQ(logged, "");
+  LogIfFailed(absl::InternalError("cudaFree: no"));
+  SetLogSink(nullptr);
+  EXPECT_EQ(logged, "cudaFree: no");
 }
 
 TEST(CudaContextTest, ADriverOfTheSameMajorVersionIsTaken) {

@@ -56,6 +56,7 @@ struct State {
 };
 
 State* state = nullptr;
+thread_local int current_device = 0;
 
 bool LosesDevice(cudaError_t error) {
   return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure;
@@ -144,8 +145,15 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return cudaSuccess;
 }
 
-cudaError_t cudaSetDevice(int) {
+cudaError_t cudaSetDevice(int device) {
   COUNT();
+  current_device = device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  COUNT();
+  *device = current_device;
   return cudaSuccess;
 }
 
@@ -376,6 +384,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   COUNT();
   *attributes = {};
+  attributes->ptxVersion = state->options.code_capability;
   return state->options.has_code ? cudaSuccess : cudaErrorNoKernelImageForDevice;
 }
 

@@ -15,6 +15,7 @@ struct FakeCudaOptions {
   int runtime = 13000;
   int devices = 1;
   int compute_capability = 90;
+  int code_capability = 90;
   bool has_code = true;  // this build's kernels run on the device
   int64_t memory_bytes = int64_t{1} << 30;
   // The call that fails, from 0, and with what; none when negative. A release that fails releases

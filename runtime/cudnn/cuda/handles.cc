@@ -1,6 +1,5 @@
 #include "runtime/cudnn/cuda/handles.h"
 
-#include "absl/log/log.h"
 #include "absl/memory/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
@@ -26,8 +25,7 @@ CudnnHandles::~CudnnHandles() {
   absl::ReaderMutexLock no_capture(CaptureMutex());
   absl::MutexLock lock(mutex_);
   for (cudnnHandle_t handle : free_) {
-    const absl::Status status = CudnnStatus(Cudnn()->cudnnDestroy(handle), "cudnnDestroy");
-    if (!status.ok()) LOG(ERROR) << status.message();
+    LogIfFailed(CudnnStatus(Cudnn()->cudnnDestroy(handle), "cudnnDestroy"));
   }
 }
 
