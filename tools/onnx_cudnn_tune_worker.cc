@@ -1,4 +1,4 @@
-// onnx-cudnn-tune-worker: measures for a Session in a process of its own (runtime/tune/worker.h).
+// onnx-cudnn-tune-worker: measures for a Session in a process of its own (runtime/session/tune_worker.h).
 // Started by the library, not by people.
 #include <fcntl.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "runtime/base/status.h"
-#include "runtime/session/worker_tuning.h"
+#include "runtime/session/tune_worker.h"
 #include "tools/common/exit_codes.h"
 
 namespace onnx_cudnn {
@@ -55,7 +55,7 @@ int Main(int argc, char** argv) {
   if (!output.ok()) return Fail(kTool, output.status());
   WorkerLines lines(*std::move(output));
   const auto open = [](const SessionOptions& options) {
-    return OpenDevice(options.device, options.target);
+    return OpenDevice(options);
   };
   const absl::Status status =
       WorkOnJob(argv[1], argv[2], budget_s, pace == "one-at-a-time", open, lines);

@@ -51,7 +51,13 @@ std::string OtherLayout(const ValueInfo& info, const TensorView& view) {
   return "";
 }
 
-std::string TypeText(const ValueInfo& info) { return ToString(info).substr(info.name.size() + 1); }
+Type TypeOf(const ValueInfo& info) {
+  Type type{.kind = Type::Kind::kTensor, .dtype = info.dtype, .ranked = info.ranked};
+  for (const ValueInfo::Extent& extent : info.dims) {
+    type.dims.push_back({.value = extent.value, .symbol = extent.symbol});
+  }
+  return type;
+}
 
 absl::Status CheckDevice(const ValueInfo& info, const TensorView& view, std::string_view what,
                          const DeviceRef& device) {
@@ -68,7 +74,7 @@ absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::strin
                        const DeviceRef& device) {
   if (view.dtype != info.dtype || !FitsDims(info, view.shape)) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("%s: expected %s, found %s%s%s", Where(what, info), TypeText(info),
+        absl::StrFormat("%s: expected %s, found %s%s%s", Where(what, info), ToString(TypeOf(info)),
                         NameOf(view.dtype), ToString(view.shape), OtherLayout(info, view)));
   }
   // Elements that fit as the widest number fit as std::string objects too.
@@ -148,8 +154,12 @@ std::string NameOf(const DeviceRef& device) {
   return absl::StrFormat("a device of the unknown kind %d", static_cast<int>(device.kind));
 }
 
+std::string ToString(const ValueInfo& info) {
+  return absl::StrCat(info.name, " ", ToString(TypeOf(info)));
+}
+
 ValueInfo DescribeValue(std::string_view name, const Type& type) {
-  ValueInfo info{.name = std::string(name), .dtype = type.dtype, .ranked = type.ranked, .dims = {}};
+  ValueInfo info{.name = std::string(name), .dtype = type.dtype, .ranked = type.ranked};
   for (const Dim& dim : type.dims) info.dims.push_back({.value = dim.value, .symbol = dim.symbol});
   return info;
 }

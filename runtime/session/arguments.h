@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<
                                                               std::string_view what,
                                                               const DeviceRef& device);
 
-// InvalidArgument: null or misaligned memory. Of "input 2", for messages.
+// InvalidArgument: null or misaligned memory. Messages name it by `what` and `index`: "input 2".
 absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t index);
 
 // InvalidArgument: null or misaligned memory; an output that overlaps an input or another output.

@@ -11,21 +11,22 @@
 
 namespace onnx_cudnn {
 
-// Tunes Programs that serve already, one after the other, on a thread of its own. Thread-safe.
+// A thread with a queue of keys whose Programs it tunes one after the other. Thread-safe.
 class BackgroundTuning {
  public:
   using Key = ProgramTable::Key;
   // What the thread does with a key. Throws nothing, and returns soon once `stop` is set.
   using Tune = std::function<void(const Key& key, const std::atomic<bool>& stop)>;
 
-  // interrupt     called by Stop after it set `stop`: ends what `tune` may wait for
-  // most_waiting  keys, ≥ 1, beside the one that is being tuned
+  //   interrupt     called by Stop after it set `stop`: ends what `tune` may wait for
+  //   most_waiting  length of the queue, ≥ 1; the key that is being tuned is not in it
   BackgroundTuning(Tune tune, std::function<void()> interrupt, int most_waiting);
   ~BackgroundTuning() { Stop(); }
 
-  // Puts `key` at the end of the queue, unless it stands there. false: the queue is full.
+  // Puts `key` at the end of the queue unless it is in it. false: the queue is full.
   bool Add(const Key& key);
-  // Drops the queue and returns when the thread has ended. One call at a time, any number of them.
+  // Drops the queue and returns when the thread has ended. May be called again, by one thread at a
+  // time.
   void Stop();
 
  private:

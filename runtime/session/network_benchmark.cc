@@ -4,8 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "runtime/base/sha1.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/executor.h"
@@ -13,22 +11,12 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr SearchStrategy kWays[] = {
-    {.name = "cost", .partitioner = CostSearch},
-    {.name = "cost, libraries x 1.15", .partitioner = CostSearch, .library_factor = 1.15},
-    {.name = "greedy", .partitioner = Greedy},
-};
+using ProgramPtr = std::shared_ptr<const Program>;
+
 constexpr int kRounds = 3;
 constexpr double kRoundMs = 20;
 constexpr double kLeastRuns = 3, kMostRuns = 20;  // of a round
-constexpr int64_t kZeroBytes = int64_t{1} << 20;  // that are pinned
-
-bool IsLibrary(std::string_view engine) { return engine == "cudnn" || engine == "gemm"; }
-
-// A Signature begins with its Engine's name.
-std::string_view EngineIn(std::string_view signature) {
-  return signature.substr(0, signature.find(' '));
-}
+constexpr int64_t kZeroBytes = int64_t{1} << 20;  // pinned at once
 
 // A Program with memory of its own.
 class Runner {
@@ -49,7 +37,7 @@ class Runner {
     return runner;
   }
 
-  // Of a round's runs.
+  // Of the runs of one round.
   absl::StatusOr<double> MedianMs() {
     const double runs = std::clamp(kRoundMs / last_ms_, kLeastRuns, kMostRuns);
     ASSIGN_OR_RETURN(std::vector<double> ms,
@@ -59,7 +47,7 @@ class Runner {
   }
 
  private:
-  // Zeros: indices are in range then.
+  // Of zeros, with which every index is in range.
   absl::Status AddInput(const Value& input, Device& device) {
     if (input.dtype() == DType::kString) {
       return absl::UnimplementedError("networks with inputs of strings are not timed");
@@ -91,53 +79,6 @@ class Runner {
 
 }  // namespace
 
-absl::Span<const SearchStrategy> SearchStrategies() { return kWays; }
-
-std::optional<double> WeightedPricer::MeasuredUs(const std::string& signature) const {
-  const std::optional<double> us = pricer_.MeasuredUs(signature);
-  if (!us.has_value() || !IsLibrary(EngineIn(signature))) return us;
-  return *us * library_factor_;
-}
-
-absl::StatusOr<std::vector<Choice>> WeightedPricer::Choose(
-    absl::Span<const Candidate* const> candidates) {
-  ASSIGN_OR_RETURN(std::vector<Choice> choices, pricer_.Choose(candidates));
-  for (size_t i = 0; i < choices.size(); ++i) {
-    if (choices[i].us.has_value() && IsLibrary(candidates[i]->engine->name())) {
-      *choices[i].us *= library_factor_;
-    }
-  }
-  return choices;
-}
-
-std::string NetworkSignature(const Graph& graph, const Target& target, int streams) {
-  Candidate whole{.engine = target.engines.front()};
-  for (const Node* node : graph.TopologicalOrder()) whole.nodes.push_back(node);
-  const Boundary boundary = BoundaryOf(whole.nodes);
-  whole.inputs.resize(boundary.inputs.size());
-  whole.outputs.resize(boundary.outputs.size());
-  Sha1 hash;
-  hash.Update(Signature(whole, target));
-  for (const Engine* engine : target.engines) {
-    hash.Update(absl::StrCat(engine->name(), " ", engine->version(), "\n"));
-  }
-  return absl::StrCat("network of ", whole.nodes.size(), " nodes, ", streams, " streams, ",
-                      hash.HexDigest());
-}
-
-bool SameCandidates(const Program& a, const Program& b, const Target& target) {
-  return std::equal(a.partitions.begin(), a.partitions.end(), b.partitions.begin(),
-                    b.partitions.end(), [&](const Partition& x, const Partition& y) {
-                      return Signature(x.chosen, target) == Signature(y.chosen, target);
-                    });
-}
-
-bool SameVariants(const Program& a, const Program& b) {
-  return std::equal(
-      a.partitions.begin(), a.partitions.end(), b.partitions.begin(), b.partitions.end(),
-      [](const Partition& x, const Partition& y) { return x.variant.text == y.variant.text; });
-}
-
 absl::StatusOr<std::vector<double>> TimeNetworks(
     absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
     const std::atomic<bool>* cancel) {
@@ -145,7 +86,7 @@ absl::StatusOr<std::vector<double>> TimeNetworks(
     const bool cancelled = cancel != nullptr && *cancel;
     return cancelled ? absl::CancelledError("timing of whole networks") : absl::OkStatus();
   };
-  ConstantStore constants(device);  // forms of those that lose are gone with it
+  ConstantStore constants(device);  // freed with the forms that the slower Programs want
   std::vector<Runner> runners;
   for (const auto& program : programs) {
     RETURN_IF_ERROR(check());
@@ -161,6 +102,34 @@ absl::StatusOr<std::vector<double>> TimeNetworks(
     }
   }
   return least;
+}
+
+absl::StatusOr<StrategyResult> BenchmarkStrategies(
+    ProgramPtr first, absl::FunctionRef<absl::StatusOr<ProgramPtr>(const SearchStrategy&)> build,
+    absl::FunctionRef<int()> measured, const Target& target, Device& device, bool capture) {
+  std::vector<const SearchStrategy*> strategies;
+  std::vector<ProgramPtr> programs;
+  for (int before = -1; before < measured(); first = nullptr) {
+    before = measured();
+    strategies.clear(), programs.clear();
+    for (const SearchStrategy& strategy : SearchStrategies()) {
+      ProgramPtr program = strategies.empty() ? first : nullptr;
+      if (program == nullptr) {
+        ASSIGN_OR_RETURN(program, build(strategy));
+      }
+      const auto is_same = [&](const auto& other) {
+        return SameCandidates(*program, *other, target);
+      };
+      if (std::any_of(programs.begin(), programs.end(), is_same)) continue;
+      strategies.push_back(&strategy);
+      programs.push_back(std::move(program));
+    }
+  }
+  const absl::StatusOr<std::vector<double>> ms = TimeNetworks(programs, device, capture);
+  if (absl::IsFailedPrecondition(ms.status())) return ms.status();
+  if (!ms.ok()) return StrategyResult{strategies[0], programs[0], ms.status()};
+  const size_t best = std::min_element(ms->begin(), ms->end()) - ms->begin();
+  return StrategyResult{strategies[best], programs[best], (*ms)[best]};
 }
 
 }  // namespace onnx_cudnn

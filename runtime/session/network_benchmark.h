@@ -1,63 +1,45 @@
-// Whole networks against each other. Times of single Candidates leave out what one launch costs the
-// next; so the Programs of a few searches are timed, and the plan cache keeps which was fastest.
+// Times whole networks. Times of single Candidates leave out what one launch costs the next one, so
+// the Programs of several search strategies are timed and the fastest is kept.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "passes/partition/partitioners.h"
 #include "runtime/exec/device.h"
-#include "runtime/plan/pricer.h"
 #include "runtime/plan/program.h"
+#include "runtime/session/search_strategies.h"
 
 namespace onnx_cudnn {
 
-// How a Program is searched.
-struct SearchStrategy {
-  std::string_view name;  // in the plan cache
-  Partitioner partitioner;
-  // Counts measured times of Candidates that are not our kernels so much: after a library's launch
-  // ours cannot fetch their weights before it is over.
-  double library_factor = 1;
-};
-
-// First the cost search by the times as they are, last greedy.
-absl::Span<const SearchStrategy> SearchStrategies();
-
-// Another's prices and choices, libraries' times multiplied.
-class WeightedPricer final : public Pricer {
- public:
-  WeightedPricer(Pricer& pricer, double library_factor)
-      : pricer_(pricer), library_factor_(library_factor) {}
-  std::optional<double> MeasuredUs(const std::string& signature) const override;
-  absl::StatusOr<std::vector<Choice>> Choose(
-      absl::Span<const Candidate* const> candidates) override;
-
- private:
-  Pricer& pricer_;
-  const double library_factor_;
-};
-
-// As Signature, of a whole static Graph: a plan cache's key.
-std::string NetworkSignature(const Graph& graph, const Target& target, int streams);
-
-// Whether both run the same Candidates.
-bool SameCandidates(const Program& a, const Program& b, const Target& target);
-// Of Programs of the same Candidates: whether both run them by the same Variants.
-bool SameVariants(const Program& a, const Program& b);
-
-// Milliseconds of a run of each, over zeros, as least of the medians of a few rounds in turns. All
-// of them are held at once, each with its arena, inputs and outputs, and their weights once more.
-//   cancel  looked at before each round of each; nullptr: it is not cancelled
+// Milliseconds of a run of each Program over zeros: the least of the medians of a few rounds, in
+// which the Programs alternate. All of them are held at once, each with its arena, inputs and
+// outputs, and their weights once more.
+//   cancel  looked at before each round of each Program; may be null
 //   errors  Unimplemented: inputs of strings. Cancelled. Those of the Device
 absl::StatusOr<std::vector<double>> TimeNetworks(
     absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
     const std::atomic<bool>* cancel = nullptr);
+
+// The Program that a search strategy found.
+struct StrategyResult {
+  const SearchStrategy* strategy;
+  std::shared_ptr<const Program> program;
+  absl::StatusOr<double> ms;  // of a run, or why the Programs were not timed
+};
+
+// Builds a Program by every search strategy, times those that differ and returns the fastest; where
+// timing fails, the first one.
+//   first       the Program that the first strategy gives
+//   build       what one build measures may change what another one chooses: all are built again
+//               until measured(), which counts measured signatures, stays as it is
+//   errors      those of `build`; FailedPrecondition: the device is lost
+absl::StatusOr<StrategyResult> BenchmarkStrategies(
+    std::shared_ptr<const Program> first,
+    absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Program>>(const SearchStrategy&)> build,
+    absl::FunctionRef<int()> measured, const Target& target, Device& device, bool capture);
 
 }  // namespace onnx_cudnn

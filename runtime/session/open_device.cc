@@ -18,27 +18,35 @@ absl::StatusOr<OpenedDevice> OpenCpu(std::string_view target) {
   return opened;
 }
 
-absl::StatusOr<OpenedDevice> OpenCuda() {
-  OpenedDevice opened;
-  ASSIGN_OR_RETURN(opened.device, OpenGpu());
-  ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device));
+absl::StatusOr<OpenedDevice> OpenCuda(int ordinal) {
+  OpenedDevice opened{.ordinal = ordinal};
+  ASSIGN_OR_RETURN(opened.device, OpenGpu(ordinal));
+  ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device, ordinal));
   opened.note = opened.target.note;
   return opened;
 }
 
-}  // namespace
-
-absl::StatusOr<OpenedDevice> OpenDevice(DeviceChoice choice, std::string_view target) {
+absl::StatusOr<OpenedDevice> Open(const SessionOptions& options) {
+  const DeviceChoice choice = options.device;
+  const std::string& target = options.target;
   if (choice == DeviceChoice::kCuda && !target.empty()) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "target \"%s\": Programs for it run on the CPU device, expected none on a GPU", target));
   }
   if (choice == DeviceChoice::kCpu || !target.empty()) return OpenCpu(target);
-  absl::StatusOr<OpenedDevice> opened = OpenCuda();
+  absl::StatusOr<OpenedDevice> opened = OpenCuda(options.device_ordinal);
   if (choice == DeviceChoice::kCuda || !absl::IsFailedPrecondition(opened.status())) return opened;
   const std::string reason(opened.status().message());
   ASSIGN_OR_RETURN(opened, OpenCpu(target));
   opened->note = absl::StrCat("no CUDA device, running on the CPU: ", reason);
+  return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options) {
+  ASSIGN_OR_RETURN(OpenedDevice opened, Open(options));
+  RETURN_IF_ERROR(SetCapability(opened.target, options.compute_capability));
   return opened;
 }
 

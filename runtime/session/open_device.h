@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
@@ -15,12 +14,13 @@ struct OpenedDevice {
   std::unique_ptr<Device> device;
   OwnedTarget target;
   std::string note;  // why kAuto took it; empty when it was asked for
+  int ordinal = 0;   // of a GPU
 };
 
-// The Device for `choice`, and the Target that Programs are partitioned for.
-//   target  as MakeTarget names them: the CPU device runs Programs for it; empty: the Device's own
+// The Device that `options` choose by device, device_ordinal, target and compute_capability, and
+// the Target that Programs are partitioned for.
 //   errors  FailedPrecondition: no such device, with what was found and what is needed.
-//   InvalidArgument: an unknown target
-absl::StatusOr<OpenedDevice> OpenDevice(DeviceChoice choice, std::string_view target);
+//           InvalidArgument: an unknown target, a compute capability that the GPU lacks
+absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options);
 
 }  // namespace onnx_cudnn

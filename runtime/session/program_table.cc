@@ -10,17 +10,17 @@ namespace onnx_cudnn {
 
 ExecutorPool::ExecutorPool(std::shared_ptr<const Program> program, Device& device,
                            ConstantStore& constants, int max_executors, bool capture,
-                           std::shared_ptr<ArenaLock> turns)
+                           std::shared_ptr<ArenaLock> arena_lock)
     : program_(std::move(program)),
       device_(device),
       constants_(constants),
       max_executors_(max_executors),
       capture_(capture),
-      turns_(std::move(turns)) {}
+      arena_lock_(std::move(arena_lock)) {}
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeExecutor() const {
   return Executor::Create(program_, device_, constants_,
-                          {.capture = capture_, .fixed_pointers = true, .turns = turns_});
+                          {.capture = capture_, .fixed_pointers = true, .arena_lock = arena_lock_});
 }
 
 absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
@@ -34,9 +34,9 @@ absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
     ++made_;
   }
   absl::Cleanup give_room_back = [this] { Release(nullptr); };
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<Executor> executor,
-      Executor::Create(program_, device_, constants_, {.capture = capture_, .turns = turns_}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
+                   Executor::Create(program_, device_, constants_,
+                                    {.capture = capture_, .arena_lock = arena_lock_}));
   std::move(give_room_back).Cancel();
   return Lease(shared_from_this(), std::move(executor));
 }
@@ -84,7 +84,7 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> ProgramTable::Get(const Key& key, 
       return entry->pool;
     }
   }
-  // Also when `build` throws: those who wait must hear of it.
+  // Also when `build` throws: other callers of `key` wait for this.
   absl::Cleanup finish = [&] { Finish(key, *entry); };
   entry->pool = build();
   return entry->pool;
@@ -124,7 +124,8 @@ void ProgramTable::DropOldest(const Entry& keep) {
       if (!it->second->done || it->second.get() == &keep) continue;
       if (oldest == entries_.end() || it->second->last_use < oldest->second->last_use) oldest = it;
     }
-    if (oldest == entries_.end()) return;  // the others are being built: the last to end drops
+    if (oldest == entries_.end())
+      return;  // all others are being built: the last of them to finish drops one
     entries_.erase(oldest);
   }
 }

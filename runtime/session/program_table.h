@@ -14,21 +14,22 @@
 
 namespace onnx_cudnn {
 
-// A Program with its Executors. Thread-safe; held by shared_ptr, so that a Program dropped from the
-// table lives until its Runs are over. The Device and the ConstantStore outlive it.
+// A Program with its Executors. Thread-safe. Held by shared_ptr: a Program that is dropped from the
+// table lives until its Runs end. The Device and the ConstantStore outlive it.
 class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
  public:
   ExecutorPool(std::shared_ptr<const Program> program, Device& device, ConstantStore& constants,
-               int max_executors, bool capture = false, std::shared_ptr<ArenaLock> turns = nullptr);
+               int max_executors, bool capture = false,
+               std::shared_ptr<ArenaLock> arena_lock = nullptr);
 
   const Program& program() const { return *program_; }
   const std::shared_ptr<const Program>& shared_program() const { return program_; }
   int max_executors() const { return max_executors_; }
   int made() const;  // Executors, leased or not
-  // One outside the pool, for the same pointers in every Run.
+  // An Executor outside the pool that gets the same pointers in every Run.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor() const;
 
-  // An Executor for one caller, given back when the Lease goes.
+  // An Executor for one caller; the destructor gives it back.
   class Lease {
    public:
     Lease(std::shared_ptr<ExecutorPool> pool, std::unique_ptr<Executor> executor);
@@ -58,7 +59,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   ConstantStore& constants_;
   const int max_executors_;
   const bool capture_;
-  const std::shared_ptr<ArenaLock> turns_;
+  const std::shared_ptr<ArenaLock> arena_lock_;
   mutable absl::Mutex mutex_;
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);
@@ -71,8 +72,8 @@ struct InputValues {
   auto operator<=>(const InputValues&) const = default;
 };
 
-// A Session's Programs by what they were built for: at most `capacity`, the least recently used one
-// goes first. Thread-safe.
+// A Session's Programs by what they were built for, at most `capacity` of them: one more drops the
+// least recently used. Thread-safe.
 class ProgramTable {
  public:
   struct Key {
@@ -84,12 +85,12 @@ class ProgramTable {
 
   explicit ProgramTable(int capacity) : capacity_(capacity) {}
 
-  // The pool of `key`. When there is none, `build` makes it outside the lock: callers of the same
-  // key wait and share its answer, others go on. A failure is not kept.
+  // The pool of `key`. When there is none, `build` makes it without the lock held: callers of the
+  // same key wait and share its answer, others go on. A failure is not kept.
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Get(const Key& key, Build build);
-  // The pool of `key`, which is not used by that; nullptr: none, or it is being built.
+  // The pool of `key`, which does not count as a use; nullptr: none, or it is being built.
   std::shared_ptr<ExecutorPool> Find(const Key& key) const;
-  // Later Gets of `key` give `with` instead of `pool`. false: `pool` is not what they give now.
+  // Replaces the pool of `key`. false: that is no longer `pool`.
   bool Replace(const Key& key, const std::shared_ptr<ExecutorPool>& pool,
                std::shared_ptr<ExecutorPool> with);
 

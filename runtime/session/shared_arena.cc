@@ -9,26 +9,26 @@ SharedArena::SharedArena(int64_t bytes) : impl_(new Impl{.bytes = bytes}) {}
 SharedArena::~SharedArena() = default;
 int64_t SharedArena::bytes() const { return impl_->bytes; }
 
-absl::StatusOr<std::shared_ptr<ArenaLock>> SharedArena::Impl::Turns(
+absl::StatusOr<std::shared_ptr<ArenaLock>> SharedArena::Impl::Lock(
     const std::shared_ptr<Device>& device, DeviceRef ref) {
   if (bytes < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("option arena: expected 1 byte or more, found ", bytes));
   }
   absl::MutexLock lock(mutex);
-  if (turns == nullptr) {
+  if (arena_lock == nullptr) {
     auto made = std::make_shared<ArenaLock>();
     made->owner = device;
     ASSIGN_OR_RETURN(made->memory, device->Allocate(bytes, Space::kDevice));
     made->bytes = bytes;
-    turns = std::move(made);
+    arena_lock = std::move(made);
     lies_on = ref;
   }
   if (lies_on != ref) {
     return absl::InvalidArgumentError(absl::StrCat("option arena: it lies on another device than ",
                                                    device->name(), ", where this runs"));
   }
-  return turns;
+  return arena_lock;
 }
 
 }  // namespace onnx_cudnn

@@ -13,14 +13,14 @@
 namespace onnx_cudnn {
 
 struct SharedArena::Impl {
-  // The memory, on `device`, which is `ref`; the first caller allocates it.
+  // The memory with its lock, on `device`, which is `ref`; the first caller allocates it.
   //   errors  ResourceExhausted; InvalidArgument: no bytes, or it lies on another device
-  absl::StatusOr<std::shared_ptr<ArenaLock>> Turns(const std::shared_ptr<Device>& device,
-                                                   DeviceRef ref);
+  absl::StatusOr<std::shared_ptr<ArenaLock>> Lock(const std::shared_ptr<Device>& device,
+                                                  DeviceRef ref);
 
   const int64_t bytes;
   absl::Mutex mutex;
-  std::shared_ptr<ArenaLock> turns ABSL_GUARDED_BY(mutex);
+  std::shared_ptr<ArenaLock> arena_lock ABSL_GUARDED_BY(mutex);
   DeviceRef lies_on ABSL_GUARDED_BY(mutex);
 };
 

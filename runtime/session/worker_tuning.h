@@ -1,5 +1,4 @@
-// The Session's side of measuring in a program of its own (runtime/tune/worker.h), and what that
-// program does with its job.
+// A Session's side of measuring in a worker program; tune_worker.h is the worker's.
 #pragma once
 
 #include <atomic>
@@ -14,14 +13,13 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "onnx_cudnn/session.h"
-#include "runtime/session/open_device.h"
 #include "runtime/session/program_table.h"
 #include "runtime/tune/tuner.h"
-#include "runtime/tune/worker.h"
+#include "runtime/tune/worker_process.h"
 
 namespace onnx_cudnn {
 
-// Where a model came from; both empty: nobody knows.
+// Where a model comes from; both are empty for a Graph that was made in memory.
 struct ModelSource {
   std::string path;
   std::string_view bytes;
@@ -30,30 +28,30 @@ struct ModelSource {
 // Starts workers for one Session, one at a time. Thread-safe.
 class WorkerTuning {
  public:
-  // Bytes are copied to a file, which is gone when this is.
-  //   errors  why this process is to measure: no such program, no room for that file
+  // Bytes are copied to a file that lives as long as this.
+  //   errors  NotFound: no such program. Those of writing that file
   static absl::StatusOr<std::unique_ptr<WorkerTuning>> Create(const ModelSource& source,
                                                               const SessionOptions& options);
   ~WorkerTuning();
 
-  // Has the worker measure what a Program for `key` needs, into `cache`, unless `tuner` knows all
-  // of `candidates`, the budget is spent, or workers died too often. Where none can serve, `tuner`
-  // gets the budget, in the background nobody.
+  // Has a worker measure what a Program for `key` needs, into `cache`, unless `tuner` knows all of
+  // `candidates`, the budget is spent, or workers died too often. Where no worker can start,
+  // `tuner` gets the budget; in the background nothing more is measured.
   void Measure(const ProgramTable::Key& key, absl::Span<const Candidate* const> candidates,
                PlanCache& cache, Tuner& tuner);
-  WorkerReport report() const;  // over all of them
+  WorkerReport report() const;  // of all workers
   bool has_budget() const;
-  // No worker is started from now on; one that runs is killed.
+  // Kills the worker that runs; no other is started.
   void Stop();
 
  private:
-  // Cancelled: stopped.
+  // Cancelled: Stop was called.
   absl::StatusOr<WorkerReport> Start(const ProgramTable::Key& key, double budget_s,
                                      PlanCache& cache);
   WorkerTuning(std::string folder, std::string program, std::string model,
                const SessionOptions& options);
 
-  const std::string folder_;  // ours, gone with this
+  const std::string folder_;  // for this Session's files; removed by the destructor
   const std::string program_, model_;
   const SessionOptions options_;
   absl::Mutex measuring_;
@@ -63,9 +61,9 @@ class WorkerTuning {
   WorkerReport report_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The Tuner's prices and choices for one Program; `measure` is called before Candidates that it
-// does not know, at most three times: the search may ask for others once it knows all prices. Its
-// error is that of Choose.
+// A Tuner's prices and choices for one Program. Calls `measure` before Candidates that the Tuner
+// does not know, at most three times: with all prices known a search may ask for other Candidates.
+// Choose returns the error of `measure`.
 class WorkerPricer final : public Pricer {
  public:
   using Measure = absl::FunctionRef<absl::Status(absl::Span<const Candidate* const>)>;
@@ -81,13 +79,5 @@ class WorkerPricer final : public Pricer {
   const Measure measure_;
   int calls_ = 0;
 };
-
-// What the worker program does: builds the job's Program on the device that `open` gives, measuring
-// into `plan_cache`, and says so in `lines`.
-//   errors  InvalidArgument: no such job. Those of the model and of building
-absl::Status WorkOnJob(const std::string& job, const std::string& plan_cache, double budget_s,
-                       bool one_at_a_time,
-                       absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open,
-                       WorkerLines& lines);
 
 }  // namespace onnx_cudnn

@@ -1,6 +1,7 @@
 #include "tests/gpu/gpu_test.h"
 
 #include <cstdlib>
+#include <iostream>
 
 #include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
@@ -9,7 +10,11 @@ namespace onnx_cudnn {
 namespace {
 
 absl::StatusOr<OpenedDevice> Open() {
-  if (!IsEmulated()) return OpenDevice(DeviceChoice::kCuda, "");
+  if (!IsEmulated()) return OpenDevice({.device = DeviceChoice::kCuda});
+  std::cout << "emulated: by the rules of an H200 the CPU device runs the references of the ops, "
+               "and they are compared with the same references: that proves these tests and the "
+               "plans, and no kernel"
+            << std::endl;
   OpenedDevice opened{.device = MakeCpuDevice({.like_a_gpu = true})};
   ASSIGN_OR_RETURN(opened.target, MakeTarget("h200"));
   return opened;

@@ -84,33 +84,33 @@ TEST(BackgroundTuningTest, StopInterruptsAndDropsWhatWaits) {
 }
 
 // What a Variant of LateEngine does.
-struct Way {
+struct LateVariant {
   double ms = 0;  // that a launch takes
   float off = 0;  // how far its outputs are from Relu's
 };
 
 class LateRelu final : public Step {
  public:
-  LateRelu(const Way& way, int64_t elements) : way_(way), elements_(elements) {}
+  LateRelu(const LateVariant& variant, int64_t elements) : variant_(variant), elements_(elements) {}
   int64_t workspace_bytes() const override { return 0; }
   absl::Status Launch(const LaunchArgs& args) const override {
-    absl::SleepFor(absl::Milliseconds(way_.ms));
+    absl::SleepFor(absl::Milliseconds(variant_.ms));
     const auto* x = static_cast<const float*>(args.in[0]);
     auto* y = static_cast<float*>(args.out[0]);
-    for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f) + way_.off;
+    for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f) + variant_.off;
     return absl::OkStatus();
   }
   std::string Save() const override { return ""; }
 
  private:
-  const Way way_;
+  const LateVariant variant_;
   const int64_t elements_;
 };
 
-// Takes Relu in these ways; heuristics choose the first.
+// Takes Relu in these variants; heuristics choose the first.
 class LateEngine final : public Engine {
  public:
-  explicit LateEngine(std::vector<Way> ways) : ways_(std::move(ways)) {}
+  explicit LateEngine(std::vector<LateVariant> variants) : variants_(std::move(variants)) {}
 
   std::string_view name() const override { return "late"; }
   void Propose(const Graph&, const Node& anchor, const Target& target,
@@ -124,7 +124,7 @@ class LateEngine final : public Engine {
   Cost Price(const Candidate&, const Target&) const override { return {.us = 0.1}; }
   absl::StatusOr<std::vector<Variant>> Variants(const Candidate&, const Target&) const override {
     std::vector<Variant> variants;
-    for (size_t i = 0; i < ways_.size(); ++i) variants.push_back({absl::StrCat(i)});
+    for (size_t i = 0; i < variants_.size(); ++i) variants.push_back({absl::StrCat(i)});
     return variants;
   }
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
@@ -132,24 +132,24 @@ class LateEngine final : public Engine {
     size_t i = 0;
     EXPECT_TRUE(absl::SimpleAtoi(variant.text, &i));
     const int64_t elements = candidate.nodes[0]->output(0).elements();
-    return Compiled::As(std::make_shared<LateRelu>(ways_[i], elements));
+    return Compiled::As(std::make_shared<LateRelu>(variants_[i], elements));
   }
 
  private:
-  const std::vector<Way> ways_;
+  const std::vector<LateVariant> variants_;
 };
 
 constexpr int64_t kN = 16;
 constexpr float kOff = 1e-4f;  // what tuning allows
-const std::vector<Way> kSlowFirst = {{.ms = 3}, {.off = kOff}};
+const std::vector<LateVariant> kSlowFirst = {{.ms = 3}, {.off = kOff}};
 constexpr char kDone[] = "echo '{\"done\": true}'\n";
 
 class BackgroundTuningSessionTest : public testing::Test {
  protected:
-  static Session Make(const std::vector<Way>& ways, const SessionOptions& options) {
+  static Session Make(const std::vector<LateVariant>& variants, const SessionOptions& options) {
     OpenedDevice opened{.device = MakeCpuDevice({.like_a_gpu = true})};
     EngineList late;
-    late.push_back(std::make_unique<LateEngine>(ways));
+    late.push_back(std::make_unique<LateEngine>(variants));
     opened.target = TargetOver(GpuEngines(std::move(late)), H200());
     absl::StatusOr<Session> session = SessionMaker::Make(
         "g (float[N] x) => (float[N] y) { y = Relu(x) }", options, std::move(opened));
@@ -164,10 +164,10 @@ class BackgroundTuningSessionTest : public testing::Test {
                         : outputs.error().message;
   }
   // A worker's script that brings the plans of a Session that tuned before it served.
-  std::string TakePlans(const std::vector<Way>& ways, SessionOptions options = {}) {
+  std::string TakePlans(const std::vector<LateVariant>& variants, SessionOptions options = {}) {
     options.tune_budget_s = 60;
     options.plan_cache = folder_.path("plans.json");
-    EXPECT_EQ(FirstOf(Make(ways, options)), absl::StrCat(1 + ways[1].off));
+    EXPECT_EQ(FirstOf(Make(variants, options)), absl::StrCat(1 + variants[1].off));
     return absl::StrCat("cp ", options.plan_cache, " \"$2\"\n");
   }
   SessionOptions Background(std::string_view script, SessionOptions options = {}) const {
@@ -266,7 +266,7 @@ TEST_F(BackgroundTuningSessionTest, ASlowerProgramIsNotTaken) {
 }
 
 TEST_F(BackgroundTuningSessionTest, TheSameProgramIsNotTaken) {
-  const std::vector<Way> alike = {{.off = kOff}, {.off = kOff}};
+  const std::vector<LateVariant> alike = {{.off = kOff}, {.off = kOff}};
   const std::string plans = folder_.path("plans.json");
   const std::string script = absl::StrCat(TakePlans(alike), kDone);
   const auto cache = *PlanCache::Open(plans);

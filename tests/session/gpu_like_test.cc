@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/file.h"
-#include "runtime/session/worker_tuning.h"
+#include "runtime/session/tune_worker.h"
 #include "runtime/tune/plan_cache.h"
 #include "tests/support/session_maker.h"
 #include "tests/support/temp_folder.h"

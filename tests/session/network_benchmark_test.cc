@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 
 #include "passes/build_program.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/session/engines.h"
+#include "runtime/session/search_strategies.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
@@ -66,6 +68,20 @@ TEST(NetworkBenchmarkTest, SignaturesTellNetworksApart) {
   EXPECT_NE(NetworkSignature(GraphFromText("g (float[4,8] x) => (float[4,8] y) { y = Relu(x) }"),
                              target.target, 2),
             chain);
+}
+
+TEST(NetworkBenchmarkTest, SignaturesTellPinsApart) {
+  const OwnedTarget target = *MakeTarget("h200");
+  const auto signature = [&](std::string_view pins) {
+    return NetworkSignature(GraphFromText(kChain), target.target, 2,
+                            ParsePins(pins, "pins").value());
+  };
+  EXPECT_EQ(signature(""), NetworkSignature(GraphFromText(kChain), target.target, 2));
+  EXPECT_EQ(signature("pin * a # a comment"), signature("pin *  a"));
+  const std::string_view different[] = {"", "pin * a", "forbid * a", "pin kernel a", "pin * a y"};
+  std::set<std::string> signatures;
+  for (const std::string_view pins : different) signatures.insert(signature(pins));
+  EXPECT_EQ(signatures.size(), std::size(different));
 }
 
 std::shared_ptr<const Program> ProgramOf(const Graph& graph, const Target& target) {

@@ -28,7 +28,7 @@ struct SessionMaker {
   }
   // On the device that the options name.
   static absl::StatusOr<Session> Make(Graph graph, const SessionOptions& options) {
-    ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options.device, options.target));
+    ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options));
     ASSIGN_OR_RETURN(auto model,
                      LoadedModel::Create(std::move(graph), options, 0, std::move(opened)));
     return Session(std::move(model));

@@ -1,0 +1,65 @@
+// Errors and results: no function of onnx_cudnn throws.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace onnx_cudnn {
+
+enum class ErrorCode : uint8_t {
+  kInvalidArgument,     // the model, an input or an option is wrong
+  kUnimplemented,       // valid ONNX that is not run; the message says what would work
+  kNotFound,            // no such file
+  kDataLoss,            // a file that cannot be read or is cut short
+  kResourceExhausted,   // memory; the message says bytes asked and free
+  kFailedPrecondition,  // no such device, no library, wrong order of calls
+  kCancelled,           // RunOptions::cancel was set
+  kInternal,            // a library call failed or an invariant broke: a bug worth a report
+};
+
+struct Error {
+  ErrorCode code;
+  std::string message;  // where, what, found versus expected; no final stop
+};
+
+namespace session_internal {
+[[noreturn]] void EndProcess(const Error& error);  // logs it
+}  // namespace session_internal
+
+// A T, or the Error why there is none. value() of an error ends the process with its message.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}      // NOLINT: reads as `return value;`
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT
+
+  bool ok() const { return std::holds_alternative<T>(state_); }
+  const Error& error() const { return std::get<Error>(state_); }  // only when !ok()
+  T& value() & { return Checked(); }
+  T&& value() && { return std::move(Checked()); }
+
+ private:
+  T& Checked() {
+    if (!ok()) session_internal::EndProcess(error());
+    return std::get<T>(state_);
+  }
+  std::variant<T, Error> state_;
+};
+
+// Success, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT: reads as `return error;`
+  bool ok() const { return !error_.has_value(); }
+  const Error& error() const { return *error_; }  // only when !ok()
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace onnx_cudnn

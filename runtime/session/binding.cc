@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
+#include "runtime/session/binding_impl.h"
+#include "runtime/session/edge.h"
+
+namespace onnx_cudnn {
+
+absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options) {
+  if (options.stream != nullptr && model.device().ref() == DeviceRef{}) {
+    return absl::InvalidArgumentError(
+        "run option stream: the CPU device has no streams, expected null");
+  }
+  if (options.cancel != nullptr && options.cancel->load()) {
+    return absl::CancelledError("cancelled before the run");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Binding::Impl::CheckValues(void* callers_stream) const {
+  for (const auto& [i, bytes] : values.bytes) {
+    ASSIGN_OR_RETURN(const std::string now, model->reader().BytesIn(views[i], callers_stream));
+    if (now == bytes) continue;
+    return Changed(i, "its values decide shapes or branches and");
+  }
+  for (const auto& [i, strings] : values.strings) {
+    const auto* now = static_cast<const std::string*>(inputs[i]);
+    if (!std::equal(strings.begin(), strings.end(), now)) return Changed(i, "its strings");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Binding::Impl::Changed(int input, std::string_view what) const {
+  return absl::FailedPreconditionError(
+      absl::StrFormat("input \"%s\": %s are others than when it was bound: bind again",
+                      model->inputs()[input].name, what));
+}
+
+Binding::Binding(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Binding::Binding(Binding&&) noexcept = default;
+Binding& Binding::operator=(Binding&&) noexcept = default;
+Binding::~Binding() = default;
+
+Result<void> Binding::Run(const RunOptions& options) {
+  return AtEdge<void>([&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckNotMovedFrom(impl_, "Binding"));
+    RETURN_IF_ERROR(CheckRunOptions(*impl_->model, options));
+    const ThreadPool::Limit limit(impl_->model->threads());
+    RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
+    RETURN_IF_ERROR(impl_->CheckValues(options.stream));
+    return impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream);
+  });
+}
+
+Result<std::vector<double>> Binding::TimeRuns(int runs) {
+  return AtEdge<std::vector<double>>([&]() -> absl::StatusOr<std::vector<double>> {
+    RETURN_IF_ERROR(CheckNotMovedFrom(impl_, "Binding"));
+    if (runs < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("TimeRuns: expected 0 runs or more, found ", runs));
+    }
+    const ThreadPool::Limit limit(impl_->model->threads());
+    RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
+    RETURN_IF_ERROR(impl_->CheckValues(/*callers_stream=*/nullptr));
+    return impl_->executor->Time(impl_->inputs, impl_->outputs, runs);
+  });
+}
+
+std::string_view Binding::graph_note() const {
+  return impl_ == nullptr ? std::string_view() : impl_->executor->capture_note();
+}
+
+}  // namespace onnx_cudnn

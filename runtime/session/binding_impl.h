@@ -1,0 +1,33 @@
+// What a Binding (session.h) holds, and what every Run checks.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "onnx_cudnn/session.h"
+#include "runtime/exec/executor.h"
+#include "runtime/session/loaded_model.h"
+
+namespace onnx_cudnn {
+
+// InvalidArgument: a stream where the device has none. Cancelled.
+absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options);
+
+struct Binding::Impl {
+  // FailedPrecondition: strings, or values that decide shapes, are others than at Bind.
+  absl::Status CheckValues(void* callers_stream) const;
+
+  std::shared_ptr<const LoadedModel> model;
+  std::vector<TensorView> views;  // of the inputs
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  InputValues values;  // as they were at Bind
+  std::unique_ptr<Executor> executor;
+
+ private:
+  absl::Status Changed(int input, std::string_view what) const;
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,58 @@
+#include "runtime/session/check_options.h"
+
+#include "absl/strings/str_format.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Few networks have more than two branches that run at once.
+constexpr int kGpuStreams = 2;
+constexpr double kBackgroundBudgetSeconds = 60;
+
+}  // namespace
+
+absl::Status CheckOptions(const SessionOptions& options) {
+  struct Rule {
+    const char* name;
+    int value, least, most;
+  };
+  const Rule rules[] = {
+      {"device", static_cast<int>(options.device), 0, static_cast<int>(DeviceChoice::kCuda)},
+      {"precision", static_cast<int>(options.precision), 0,
+       static_cast<int>(PrecisionChoice::kBf16)},
+      {"partitioner", static_cast<int>(options.partitioner), 0,
+       static_cast<int>(PartitionerChoice::kCost)},
+      {"tune", static_cast<int>(options.tune), 0, static_cast<int>(TuneMode::kBackground)},
+      {"device_ordinal", options.device_ordinal, 0, 1023},
+      {"threads", options.threads, 0, 1 << 16},
+      {"optimization_level", options.optimization_level, 0, 2},
+      {"streams", options.streams, 0, 64},
+      {"max_programs", options.max_programs, 1, 1 << 20},
+      {"max_executors_per_program", options.max_executors_per_program, 1, 1024}};
+  for (const Rule& rule : rules) {
+    if (rule.value >= rule.least && rule.value <= rule.most) continue;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "option %s: expected %d to %d, found %d", rule.name, rule.least, rule.most, rule.value));
+  }
+  if (!(options.tune_budget_s >= 0)) {  // NaN too
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "option tune_budget_s: expected 0 or more, found %g", options.tune_budget_s));
+  }
+  if (options.max_memory_bytes >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "option max_memory_bytes: expected 0 or more, found %d", options.max_memory_bytes));
+}
+
+SessionOptions ResolveOptions(SessionOptions options, bool on_gpu) {
+  if (options.streams == 0) options.streams = on_gpu ? kGpuStreams : 1;
+  if (options.precision == PrecisionChoice::kAuto) {
+    options.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
+  }
+  if (!on_gpu) options.cuda_graph = false;
+  if (options.tune == TuneMode::kBackground && options.tune_budget_s == 0) {
+    options.tune_budget_s = kBackgroundBudgetSeconds;
+  }
+  return options;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx_cudnn/session.h"
+#include "runtime/graph/graph.h"
+#include "runtime/session/program_table.h"
+#include "runtime/session/transfers.h"
+
+namespace onnx_cudnn {
+
+// The scalars and vectors among the inputs whose values decide shapes or branches. Infers types.
+absl::StatusOr<std::vector<int>> DecidingInputs(Graph& graph, const std::vector<ValueInfo>& inputs);
+
+// Reads the values of inputs on which a Program depends: of strings, and of those that decide
+// shapes or branches. Thread-safe.
+class InputReader {
+ public:
+  // The references outlive it.
+  //   deciding  by DecidingInputs
+  InputReader(const std::vector<ValueInfo>& inputs, std::vector<int> deciding, Transfers& transfers)
+      : inputs_(inputs), deciding_(std::move(deciding)), transfers_(transfers) {}
+
+  // callers_stream  device memory is read after what was enqueued there; may be null
+  //   errors  InvalidArgument: strings in null or misaligned memory. Unimplemented: too many
+  //           strings
+  absl::StatusOr<InputValues> ValuesIn(const std::vector<const TensorView*>& inputs,
+                                       void* callers_stream) const;
+  // Row-major bytes of a tensor of numbers, wherever it lies.
+  absl::StatusOr<std::string> BytesIn(const TensorView& view, void* callers_stream) const;
+
+ private:
+  const std::vector<ValueInfo>& inputs_;
+  const std::vector<int> deciding_;
+  Transfers& transfers_;
+};
+
+}  // namespace onnx_cudnn

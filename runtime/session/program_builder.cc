@@ -1,0 +1,133 @@
+#include "runtime/session/program_builder.h"
+
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/import/expand_function.h"
+#include "runtime/session/network_benchmark.h"
+#include "runtime/session/worker_tuning.h"
+
+namespace onnx_cudnn {
+namespace {
+
+std::map<std::string, HostTensor, std::less<>> TensorsOf(const ProgramTable::Key& key,
+                                                         const std::vector<ValueInfo>& inputs) {
+  std::map<std::string, HostTensor, std::less<>> tensors;
+  for (const auto& [i, bytes] : key.values.bytes) {
+    HostTensor tensor = HostTensor::Allocate(inputs[i].dtype, key.dims[i]);
+    std::memcpy(tensor.mutable_raw(), bytes.data(), bytes.size());
+    tensors[inputs[i].name] = std::move(tensor);
+  }
+  for (const auto& [i, strings] : key.values.strings) {
+    tensors[inputs[i].name] = HostTensor::Strings(key.dims[i], strings);
+  }
+  return tensors;
+}
+
+std::map<std::string, Dims, std::less<>> DimsOf(const ProgramTable::Key& key,
+                                                const std::vector<ValueInfo>& inputs) {
+  std::map<std::string, Dims, std::less<>> dims;
+  for (size_t i = 0; i < key.dims.size(); ++i) dims[inputs[i].name] = key.dims[i];
+  return dims;
+}
+
+}  // namespace
+
+BuildOptions ProgramBuilder::OptionsFor(const ProgramTable::Key& key) const {
+  return {.input_values = TensorsOf(key, inputs_),
+          .functions = &kOnnxFunctions,
+          .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()},
+          .pins = pins_};
+}
+
+absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Build(const ProgramTable::Key& key,
+                                                                 const Pricing& pricing) const {
+  const bool is_cost = options_.partitioner == PartitionerChoice::kCost;
+  const SearchStrategy& strategy = is_cost ? SearchStrategies().front() : SearchStrategies().back();
+  ASSIGN_OR_RETURN(ProgramPtr program, is_cost ? BuildFastest(key, pricing)
+                                               : BuildBy(strategy, options_.streams, key, pricing));
+  if (pools_.Fits(*program) || program->schedule.streams == 1) return program;
+  return BuildBy(strategy, /*streams=*/1, key, pricing);
+}
+
+absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchStrategy& strategy,
+                                                                   int streams,
+                                                                   const ProgramTable::Key& key,
+                                                                   const Pricing& pricing) const {
+  Pricer* pricer = pricing.tuner;
+  std::optional<WorkerPricer> worker_pricer;
+  if (pricing.measure) pricer = &worker_pricer.emplace(*pricing.tuner, pricing.measure);
+  std::optional<WeightedPricer> weighted;
+  if (strategy.library_factor != 1 && pricer != nullptr) {
+    pricer = &weighted.emplace(*pricer, strategy.library_factor);
+  }
+  BuildOptions options = OptionsFor(key);
+  options.partitioner = strategy.partitioner;
+  options.streams = streams;
+  options.pricer = pricer;
+  return BuildProgram(graph_, DimsOf(key, inputs_), device_.target(), options);
+}
+
+absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildKnown(
+    const ProgramTable::Key& key, const std::string& network, const Pricing& pricing) const {
+  const std::optional<PlanEntry> known =
+      pricing.plan_cache->Find(device_.target().info.name, network);
+  const SearchStrategy* strategy = known.has_value() ? FindStrategy(known->variant) : nullptr;
+  if (strategy == nullptr) return nullptr;
+  return BuildBy(*strategy, options_.streams, key, pricing);
+}
+
+absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildFastest(
+    const ProgramTable::Key& key, const Pricing& pricing) const {
+  const SearchStrategy& first = SearchStrategies().front();
+  if (pricing.tuner == nullptr) return BuildBy(first, options_.streams, key, pricing);
+  ASSIGN_OR_RETURN(const Graph bound,
+                   BindShapes(graph_, DimsOf(key, inputs_), OptionsFor(key), &device_.target()));
+  const std::string network = NetworkSignature(bound, device_.target(), options_.streams, pins_);
+  ASSIGN_OR_RETURN(ProgramPtr program, BuildKnown(key, network, pricing));
+  if (program != nullptr) return program;
+  ASSIGN_OR_RETURN(program, BuildBy(first, options_.streams, key, pricing));
+  if (pricing.benchmarks_networks) return Benchmark(key, std::move(program), network, pricing);
+  if (!pricing.measure) return program;
+  ASSIGN_OR_RETURN(ProgramPtr fastest, BuildKnown(key, network, pricing));
+  return fastest == nullptr ? program : fastest;
+}
+
+absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const ProgramTable::Key& key,
+                                                                     ProgramPtr first,
+                                                                     const std::string& network,
+                                                                     const Pricing& pricing) const {
+  ASSIGN_OR_RETURN(StrategyResult fastest,
+                   BenchmarkStrategies(
+                       std::move(first),
+                       [&](const SearchStrategy& strategy) {
+                         return BuildBy(strategy, options_.streams, key, pricing);
+                       },
+                       [&] { return pricing.tuner->stats().signatures; }, device_.target(),
+                       device_.device(), options_.cuda_graph));
+  if (!fastest.ms.ok()) {
+    notes_.AddTuneNote(
+        absl::StrCat("whole networks were not timed: ", fastest.ms.status().message()));
+    return fastest.program;
+  }
+  const PlatformVersions platform = device_.device().versions();
+  pricing.plan_cache->Put({.device = device_.target().info.name,
+                           .signature = network,
+                           .engine = "network",
+                           .variant = std::string(fastest.strategy->name),
+                           .us = 1e3 * *fastest.ms,
+                           .workspace_bytes = fastest.program->memory.arena_bytes,
+                           .checked = true,
+                           .engine_version = "",
+                           .driver = platform.driver,
+                           .cuda = platform.cuda,
+                           .date = Today(),
+                           .saved = ""});
+  return fastest.program;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,100 @@
+#include "runtime/session/retuner.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
+#include "runtime/session/network_benchmark.h"
+#include "runtime/session/search_strategies.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// A tuned Program must take less than this part of the time of the one that serves: a smaller gain
+// is noise.
+constexpr double kWorthASwap = 0.99;
+constexpr char kNoBudget[] =
+    "its time is spent, or no worker program serves: further input shapes are not tuned";
+
+// "x[1,3,224,224], mask[1,224]"
+std::string ShapesIn(const ProgramTable::Key& key, const std::vector<ValueInfo>& inputs) {
+  std::vector<std::string> shapes;
+  for (size_t i = 0; i < key.dims.size(); ++i) {
+    shapes.push_back(absl::StrCat(inputs[i].name, ToString(absl::MakeConstSpan(key.dims[i]))));
+  }
+  return absl::StrJoin(shapes, ", ");
+}
+
+}  // namespace
+
+Retuner::Retuner(const SessionOptions& options, const std::vector<ValueInfo>& inputs,
+                 const SessionDevice& device, const SessionTuning& tuning, const PoolMaker& pools,
+                 ProgramTable& programs, SessionNotes& notes)
+    : options_(options),
+      inputs_(inputs),
+      device_(device),
+      tuning_(tuning),
+      pools_(pools),
+      programs_(programs),
+      notes_(notes),
+      thread_([this](const ProgramTable::Key& key,
+                     const std::atomic<bool>& stop) { TuneAndNote(key, stop); },
+              [this] { tuning_.StopWorker(); }, options.max_programs) {}
+
+void Retuner::Add(const ProgramTable::Key& key) {
+  if (!tuning_.has_budget()) {
+    notes_.AddTuneNote(absl::StrCat("background tuning: ", kNoBudget));
+  } else if (!thread_.Add(key)) {
+    notes_.AddTuneNote(absl::StrCat("background tuning: ", options_.max_programs,
+                                    " sets of input shapes wait for it, others are not tuned"));
+  }
+}
+
+void Retuner::TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>& stop) const {
+  absl::StatusOr<std::string> what;
+  const ThreadPool::Limit limit(options_.threads);
+  try {
+    what = Tune(key, stop);
+  } catch (const std::exception& e) {  // an exception that left the thread would end the process
+    what = absl::InternalError(absl::StrCat("unexpected exception: ", e.what()));
+  }
+  if (stop || (what.ok() && what->empty())) return;
+  notes_.AddTuneNote(absl::StrCat("background tuning of ", ShapesIn(key, inputs_), ": ",
+                                  what.ok() ? *what : what.status().message()));
+}
+
+absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
+                                          const std::atomic<bool>& stop) const {
+  RETURN_IF_ERROR(device_.device().MakeCurrent());
+  const std::shared_ptr<ExecutorPool> serving = programs_.Find(key);
+  if (serving == nullptr) return "";
+  if (!tuning_.has_budget()) return absl::ResourceExhaustedError(kNoBudget);
+  const Program& first = serving->program();
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Program> tuned, tuning_.BuildTuned(key, stop));
+  if (SameCandidates(first, *tuned, device_.target()) && SameVariants(first, *tuned)) {
+    return "the tuned program is the one that serves";
+  }
+  RETURN_IF_ERROR(pools_.CheckFitsBeside(*serving, *tuned));
+  ASSIGN_OR_RETURN(const std::vector<double> ms,
+                   TimeNetworks({{serving->shared_program(), tuned}}, device_.device(),
+                                options_.cuda_graph, &stop));
+  const std::string times =
+      absl::StrFormat("a run of the tuned program takes %.1f us, of the one before %.1f us",
+                      1e3 * ms[1], 1e3 * ms[0]);
+  if (ms[1] > kWorthASwap * ms[0]) return absl::StrCat(times, ": that one stays");
+  ASSIGN_OR_RETURN(const std::shared_ptr<ExecutorPool> pool, pools_.MakeBeside(*serving, tuned));
+  // Its Executors exist before the swap: no Run then waits for memory or lacks it.
+  RETURN_IF_ERROR(pool->MakeReady(std::max(serving->made(), 1)));
+  if (stop || !programs_.Replace(key, serving, pool)) return "";
+  notes_.SetServing(*tuned);
+  notes_.AddSwap();
+  return absl::StrCat(times, ": it serves from now on, results may differ in the last bits");
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,49 @@
+#include "runtime/session/session_device.h"
+
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/session/shared_arena.h"
+
+namespace onnx_cudnn {
+
+SessionDevice::SessionDevice(OpenedDevice opened)
+    : ordinal_(opened.ordinal),
+      note_(std::move(opened.note)),
+      target_(std::move(opened.target)),
+      device_(std::move(opened.device)),
+      constants_(std::make_unique<ConstantStore>(*device_)),
+      transfers_(std::make_unique<Transfers>(*device_)) {}
+
+absl::StatusOr<std::unique_ptr<SessionDevice>> SessionDevice::Create(
+    OpenedDevice opened, const SessionOptions& options) {
+  std::unique_ptr<SessionDevice> made(new SessionDevice(std::move(opened)));
+  Target& target = made->target_.target;
+  if (options.max_memory_bytes > 0) target.max_bytes = options.max_memory_bytes;
+  target.numerics.tf32 = options.precision == PrecisionChoice::kTf32;
+  target.numerics.nondeterminism = options.allow_nondeterministic;
+  if (options.arena != nullptr) {
+    ASSIGN_OR_RETURN(made->arena_lock_, options.arena->impl_->Lock(made->device_, made->ref()));
+  }
+  return made;
+}
+
+DeviceRef SessionDevice::ref() const {
+  if (device_->reads_host_memory()) return {};
+  return {.kind = DeviceKind::kCuda, .ordinal = ordinal_};
+}
+
+DeviceFacts SessionDevice::facts() const {
+  const PlatformVersions platform = device_->versions();
+  DeviceFacts facts{.product = device_->info().name,
+                    .driver = platform.driver,
+                    .cuda = platform.cuda,
+                    .cudnn = ""};
+  if (facts.cuda.empty()) return facts;
+  for (const auto& engine : target_.engines) {
+    if (engine->name() == "cudnn") facts.cudnn = engine->version();
+  }
+  return facts;
+}
+
+}  // namespace onnx_cudnn

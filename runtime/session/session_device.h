@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "onnx_cudnn/session.h"
+#include "runtime/exec/arena_lock.h"
+#include "runtime/exec/constant_store.h"
+#include "runtime/exec/device.h"
+#include "runtime/session/open_device.h"
+#include "runtime/session/transfers.h"
+
+namespace onnx_cudnn {
+
+// Where a Session runs: its Device with the weights in its memory, and the Target that Programs are
+// built for. Thread-safe.
+class SessionDevice {
+ public:
+  // Applies those of the options that concern the Device.
+  //   errors  those of options.arena (shared_arena.h)
+  static absl::StatusOr<std::unique_ptr<SessionDevice>> Create(OpenedDevice opened,
+                                                               const SessionOptions& options);
+
+  Device& device() const { return *device_; }
+  // Of memory that Steps read as it is.
+  DeviceRef ref() const;
+  DeviceFacts facts() const;
+  const std::string& note() const { return note_; }  // why kAuto chose it
+  const Target& target() const { return target_.target; }
+  ConstantStore& constants() const { return *constants_; }
+  Transfers& transfers() const { return *transfers_; }
+  // Null: each Executor has an arena of its own.
+  const std::shared_ptr<ArenaLock>& arena_lock() const { return arena_lock_; }
+
+ private:
+  explicit SessionDevice(OpenedDevice opened);
+
+  const int ordinal_;
+  const std::string note_;
+  OwnedTarget target_;
+  const std::shared_ptr<Device> device_;
+  std::shared_ptr<ArenaLock> arena_lock_;
+  const std::unique_ptr<ConstantStore> constants_;
+  const std::unique_ptr<Transfers> transfers_;
+};
+
+}  // namespace onnx_cudnn

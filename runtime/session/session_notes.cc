@@ -1,0 +1,60 @@
+#include "runtime/session/session_notes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/log.h"
+
+namespace onnx_cudnn {
+
+void SessionNotes::SetDeviceMs(double ms) {
+  absl::MutexLock lock(mutex_);
+  stats_.device_ms = ms;
+}
+
+void SessionNotes::SetLoadMs(double load_ms, double optimize_ms) {
+  absl::MutexLock lock(mutex_);
+  stats_.load_ms = load_ms;
+  stats_.optimize_ms = optimize_ms;
+}
+
+void SessionNotes::AddPlanMs(double ms) {
+  absl::MutexLock lock(mutex_);
+  stats_.plan_ms += ms;
+}
+
+void SessionNotes::AddCachedSignatures(int64_t count) {
+  absl::MutexLock lock(mutex_);
+  stats_.cached_signatures += count;
+}
+
+void SessionNotes::AddSwap() {
+  absl::MutexLock lock(mutex_);
+  ++stats_.programs_swapped;
+}
+
+void SessionNotes::SetServing(const Program& program) {
+  absl::MutexLock lock(mutex_);
+  stats_.arena_bytes = program.memory.arena_bytes + program.host_memory.arena_bytes;
+  stats_.nodes = stats_.host_nodes = 0;
+  for (const Partition& partition : program.partitions) {
+    const auto nodes = static_cast<int64_t>(partition.chosen.nodes.size());
+    stats_.nodes += nodes;
+    if (partition.chosen.engine->name() == "host") stats_.host_nodes += nodes;
+  }
+}
+
+void SessionNotes::AddTuneNote(std::string note) {
+  absl::MutexLock lock(mutex_);
+  std::vector<std::string>& notes = stats_.tune_notes;
+  if (std::find(notes.begin(), notes.end(), note) != notes.end()) return;
+  Log(LogSeverity::kInfo, note);
+  notes.push_back(std::move(note));
+}
+
+SessionStats SessionNotes::stats() const {
+  absl::MutexLock lock(mutex_);
+  return stats_;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "onnx_cudnn/session.h"
+#include "runtime/plan/program.h"
+
+namespace onnx_cudnn {
+
+// The part of SessionStats that is counted where it happens. Thread-safe.
+class SessionNotes {
+ public:
+  void SetDeviceMs(double ms);
+  void SetLoadMs(double load_ms, double optimize_ms);
+  void AddPlanMs(double ms);
+  void AddCachedSignatures(int64_t count);
+  void AddSwap();
+  // The Program that serves from now on.
+  void SetServing(const Program& program);
+  void AddTuneNote(std::string note);  // each text once
+  SessionStats stats() const;
+
+ private:
+  mutable absl::Mutex mutex_;
+  SessionStats stats_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,121 @@
+#include "runtime/session/session_tuning.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+
+SessionTuning::SessionTuning(const SessionOptions& options, const SessionDevice& device,
+                             const ProgramBuilder& builder, SessionNotes& notes)
+    : device_(device),
+      builder_(builder),
+      notes_(notes),
+      in_background_(options.tune == TuneMode::kBackground),
+      measures_in_foreground_(options.tune_budget_s > 0 && !in_background_) {}
+
+absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const SessionOptions& options,
+                                                                     const SessionDevice& device,
+                                                                     const ProgramBuilder& builder,
+                                                                     SessionNotes& notes,
+                                                                     TuneSetup setup) {
+  std::unique_ptr<SessionTuning> tuning(new SessionTuning(options, device, builder, notes));
+  const bool asked = options.tune_budget_s > 0 || !options.plan_cache.empty();
+  if (!asked || device.ref().kind != DeviceKind::kCuda) return tuning;
+  ASSIGN_OR_RETURN(tuning->plan_cache_, PlanCache::Open(options.plan_cache));
+  tuning->MakeWorker(options, setup.source);
+  if (tuning->in_background()) return tuning;
+  const bool measures = tuning->worker_ == nullptr && tuning->measures_in_foreground_;
+  if (!setup.observer.progress) setup.observer.progress = options.tune_progress;
+  tuning->tuner_ =
+      std::make_unique<Tuner>(device.target(), device.device(), *tuning->plan_cache_,
+                              TunerOptions{.budget_s = measures ? options.tune_budget_s : 0,
+                                           .one_at_a_time = setup.one_at_a_time,
+                                           .observer = std::move(setup.observer)});
+  return tuning;
+}
+
+void SessionTuning::MakeWorker(const SessionOptions& options, const ModelSource& source) {
+  const bool has_source = !source.path.empty() || !source.bytes.empty();
+  if (options.tune_budget_s == 0 || (!has_source && !in_background_)) return;
+  absl::StatusOr<std::unique_ptr<WorkerTuning>> worker =
+      has_source ? WorkerTuning::Create(source, options)
+                 : absl::NotFoundError("no model for a worker program");
+  if (worker.ok()) {
+    worker_ = *std::move(worker);
+    return;
+  }
+  notes_.AddTuneNote(absl::StrCat(
+      worker.status().message(),
+      in_background_ ? ": nothing is tuned in the background" : ": measured in this process"));
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildInForeground(
+    const ProgramTable::Key& key) const {
+  Pricing pricing{.tuner = tuner_.get(), .plan_cache = plan_cache_.get()};
+  if (worker_ != nullptr) {
+    pricing.measure = [&](absl::Span<const Candidate* const> candidates) {
+      worker_->Measure(key, candidates, *plan_cache_, *tuner_);
+      return absl::OkStatus();
+    };
+  } else {
+    pricing.benchmarks_networks = measures_in_foreground_;
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, builder_.Build(key, pricing));
+  if (plan_cache_ != nullptr) RETURN_IF_ERROR(plan_cache_->Save());
+  return program;
+}
+
+// With a Tuner for this Program alone: callers of one Tuner wait for each other, and a Tuner keeps
+// choosing what it compiled before something better was known.
+absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildAtOnce(
+    const ProgramTable::Key& key, bool& wants_tuning) const {
+  Tuner tuner(device_.target(), device_.device(), *plan_cache_, {});
+  const Pricing pricing{.tuner = &tuner,
+                        .plan_cache = plan_cache_.get(),
+                        .measure = [&](absl::Span<const Candidate* const>) {
+                          wants_tuning = true;
+                          return absl::OkStatus();
+                        }};
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, builder_.Build(key, pricing));
+  notes_.AddCachedSignatures(tuner.stats().hits);
+  return program;
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildTuned(
+    const ProgramTable::Key& key, const std::atomic<bool>& stop) const {
+  Tuner tuner(device_.target(), device_.device(), *plan_cache_, {});
+  const Pricing pricing{
+      .tuner = &tuner,
+      .plan_cache = plan_cache_.get(),
+      .measure = [&](absl::Span<const Candidate* const> candidates) -> absl::Status {
+        worker_->Measure(key, candidates, *plan_cache_, tuner);
+        return stop ? absl::CancelledError("the Session is closed") : absl::OkStatus();
+      }};
+  absl::StatusOr<std::shared_ptr<const Program>> program = builder_.Build(key, pricing);
+  // What was measured is kept, whatever becomes of the Program.
+  if (const absl::Status saved = plan_cache_->Save(); !saved.ok()) {
+    notes_.AddTuneNote(absl::StrCat("background tuning: ", saved.message()));
+  }
+  return program;
+}
+
+TunerStats SessionTuning::tuner_stats() const {
+  return tuner_ == nullptr ? TunerStats() : tuner_->stats();
+}
+
+void SessionTuning::AddTo(SessionStats& stats) const {
+  const TunerStats tuned = tuner_stats();
+  const WorkerReport worker = worker_ == nullptr ? WorkerReport() : worker_->report();
+  stats.tune_ms = 1e3 * (tuned.seconds + worker.seconds);
+  stats.tuned_signatures = tuned.signatures + worker.signatures;
+  // The Tuner finds what a worker measured in the plan cache and counts it as known.
+  stats.cached_signatures += std::max<int64_t>(tuned.hits - worker.signatures, 0);
+  for (const auto* notes : {&worker.notes, &tuned.notes}) {
+    stats.tune_notes.insert(stats.tune_notes.end(), notes->begin(), notes->end());
+  }
+}
+
+}  // namespace onnx_cudnn

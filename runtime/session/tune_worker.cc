@@ -1,0 +1,63 @@
+#include "runtime/session/tune_worker.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
+#include "runtime/import/onnx_loader.h"
+#include "runtime/session/loaded_model.h"
+#include "runtime/session/worker_job.h"
+
+namespace onnx_cudnn {
+namespace {
+
+absl::Status BuildProgram(const LoadedModel& model, const ProgramTable::Key& key) {
+  if (key.dims.size() != model.inputs().size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the job has ", key.dims.size(),
+                                                   " inputs, the model ", model.inputs().size()));
+  }
+  std::vector<TensorView> views;
+  for (size_t i = 0; i < key.dims.size(); ++i) {
+    views.push_back({.dtype = model.inputs()[i].dtype, .shape = key.dims[i]});
+  }
+  for (const auto& [i, bytes] : key.values.bytes) {
+    views[i].data = const_cast<char*>(bytes.data());
+  }
+  for (const auto& [i, strings] : key.values.strings) {
+    views[i].data = const_cast<std::string*>(strings.data());
+  }
+  std::vector<const TensorView*> inputs;
+  for (const TensorView& view : views) inputs.push_back(&view);
+  return model.Prepare(inputs, /*callers_stream=*/nullptr).status();
+}
+
+}  // namespace
+
+absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cache, double budget_s,
+                       bool one_at_a_time,
+                       absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open,
+                       WorkerLines& lines) {
+  ASSIGN_OR_RETURN(WorkerJob job, ReadJob(job_file));
+  job.options.tune_budget_s = budget_s;
+  job.options.plan_cache = plan_cache;
+  const ThreadPool::Limit limit(job.options.threads);
+  ASSIGN_OR_RETURN(OpenedDevice opened, open(job.options));
+  const ExternalBytes external =
+      job.options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead;
+  ASSIGN_OR_RETURN(Graph graph,
+                   LoadModel(job.model, {.external_bytes = external,
+                                         .follow_hub_links = job.options.follow_hub_links}));
+  TuneSetup setup;
+  setup.observer = lines.Observer();
+  setup.one_at_a_time = one_at_a_time;
+  ASSIGN_OR_RETURN(const auto model,
+                   LoadedModel::Create(std::move(graph), job.options, /*load_ms=*/0,
+                                       std::move(opened), std::move(setup)));
+  RETURN_IF_ERROR(BuildProgram(*model, job.key));
+  lines.Done(model->tuner_stats());
+  return absl::OkStatus();
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,80 @@
+#include "onnx_cudnn/model_value.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "onnx_cudnn/session.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr std::string_view kSub = "g (float[2] a, float[2] b) => (float[2] y) { y = Sub(a, b) }";
+
+Tensor Pair(float first, float second) {
+  Tensor tensor = Tensor::Allocate(DType::kF32, {2}).value();
+  tensor.data<float>()[0] = first;
+  tensor.data<float>()[1] = second;
+  return tensor;
+}
+
+Session LoadText(std::string_view text) {
+  return Session::LoadBytes(ModelBytesFromText(text).value()).value();
+}
+
+TEST(ModelValueTest, HoldsWhatItsKindSays) {
+  const ModelValue list = ModelValue::Sequence({Pair(1, 2), Pair(3, 4)});
+  EXPECT_EQ(list.kind(), ValueKind::kSequence);
+  ASSERT_EQ(list.elements().size(), 2u);
+  EXPECT_EQ(list.elements()[1].kind(), ValueKind::kTensor);
+  EXPECT_EQ(list.elements()[1].tensor().data<float>()[0], 3);
+  EXPECT_TRUE(ModelValue::Optional().elements().empty());
+  EXPECT_EQ(ModelValue::Optional(list).elements()[0].elements().size(), 2u);
+  const ModelValue map = ModelValue::Map(Tensor::Allocate(DType::kI64, {1}).value(), {Pair(5, 6)});
+  EXPECT_EQ(map.kind(), ValueKind::kMap);
+  EXPECT_EQ(map.tensor().dtype(), DType::kI64);
+  EXPECT_EQ(map.elements()[0].tensor().data<float>()[1], 6);
+}
+
+TEST(ModelValueTest, TensorsRunByPlaceAndByName) {
+  const Session session = LoadText(kSub);
+  for (const auto& outputs : {session.RunValues({Pair(5, 7), Pair(1, 2)}),
+                              session.RunValues({{"b", Pair(1, 2)}, {"a", Pair(5, 7)}})}) {
+    ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+    std::vector<ModelValue> values = Result<std::vector<ModelValue>>(outputs).value();
+    ASSERT_EQ(values.size(), 1u);
+    EXPECT_EQ(values[0].tensor().data<float>()[0], 4);
+    EXPECT_EQ(values[0].tensor().data<float>()[1], 5);
+  }
+}
+
+TEST(ModelValueTest, OtherKindsAreUnimplemented) {
+  const Session session = LoadText(kSub);
+  const auto of_place = session.RunValues({Pair(1, 2), ModelValue::Optional(Pair(1, 2))});
+  ASSERT_FALSE(of_place.ok());
+  EXPECT_EQ(of_place.error().code, ErrorCode::kUnimplemented);
+  EXPECT_EQ(of_place.error().message,
+            "input 1: expected a tensor, found the kind optional, which is not run");
+  const auto of_name =
+      session.RunValues({{"a", ModelValue::Sequence({Pair(1, 2)})}, {"b", Pair(1, 2)}});
+  ASSERT_FALSE(of_name.ok());
+  EXPECT_EQ(of_name.error().message,
+            "input \"a\": expected a tensor, found the kind sequence, which is not run");
+}
+
+TEST(ModelValueTest, AModelThatTakesASequenceIsUnimplemented) {
+  const auto session = Session::LoadBytes(
+      ModelBytesFromText(
+          "g (seq(float[2]) xs) => (float[A] y) { y = ConcatFromSequence<axis = 0>(xs) }")
+          .value());
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.error().code, ErrorCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(session.error().message, "input \"xs\""))
+      << session.error().message;
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
