@@ -76,6 +76,7 @@ ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
 ABSL_FLAG(std::string, device, "auto",
           "auto (a GPU where there is one), cpu or cuda (exit code 5 when there is none).");
+ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
 ABSL_FLAG(int, streams, 0,
           "Streams over which independent steps are spread. 0: two on a GPU, else one.");
 ABSL_FLAG(bool, no_cuda_graph, false, "On a GPU: launches every step in every run.");
@@ -209,6 +210,7 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
                          .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph),
                          .max_memory_bytes = absl::GetFlag(FLAGS_max_memory)};
   ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
+  ASSIGN_OR_RETURN(session.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(session.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
   ASSIGN_OR_RETURN(session.tune, ParseTuneMode(absl::GetFlag(FLAGS_tune)));
