@@ -11,8 +11,8 @@
 namespace onnx_cudnn {
 
 // The GPU with its Target, opened once a process, or why there is none. With ONNX_CUDNN_EMULATED in
-// the environment: the CPU device that behaves like a GPU, under the rules of an H200: it proves
-// the tests themselves.
+// the environment: the CPU device that behaves like a GPU, under the rules of an H200. Its Steps
+// are the references that they are compared with, as it says: it proves the tests themselves.
 const absl::StatusOr<OpenedDevice>& GpuUnderTest();
 bool IsEmulated();
 
