@@ -24,6 +24,16 @@ TEST(BatchNormalizationTest, ScalesAndShiftsChannels) {
   ExpectNear(RunForNumbers(run), {0, 0.5, 5, 15});
 }
 
+TEST(BatchNormalizationTest, AddsEpsilonToTheVariance) {  // of 1 and 3: by 2; of 1e-5: by default
+  const std::vector<HostTensor> inputs = {F32({1, 1, 2}, {5, 9}), F32({1}, {4}), F32({1}, {1}),
+                                          F32({1}, {5}), F32({1}, {1})};
+  ExpectNear(RunForNumbers({"BatchNormalization", inputs, {{"epsilon", 3.0f}}}), {1, 9});
+  std::vector<HostTensor> narrow = inputs;
+  narrow.back() = F32({1}, {3e-5});
+  ExpectNear(RunForNumbers({"BatchNormalization", narrow, {}}), {1, 16 / std::sqrt(4e-5) + 1},
+             1e-2);
+}
+
 // Normalizes values by their own mean and variance.
 Doubles Normal(const Doubles& x, double scale, double bias) {
   double mean = 0, variance = 0;

@@ -22,6 +22,15 @@ TEST(CancelTransposesTest, ComposesTwoIntoOne) {  // dims [2,3,4] -> [3,4,2] -> 
                 "g (f32[2,3,4] x) => (f32[4,2,3] y) { y = Transpose<perm = [2, 0, 1]>(x) }");
 }
 
+// The other way round they would be [2, 0, 1].
+TEST(CancelTransposesTest, ComposesPermsThatDoNotCommute) {
+  ExpectRewrite(CancelTransposes(), R"(
+      g (float[2,3,4] x) => (float[3,4,2] y)
+      { t = Transpose<perm = [1, 0, 2]>(x)
+        y = Transpose<perm = [0, 2, 1]>(t) })",
+                "g (f32[2,3,4] x) => (f32[3,4,2] y) { y = Transpose<perm = [1, 2, 0]>(x) }");
+}
+
 TEST(CancelTransposesTest, ComposesAChain) {
   ExpectRewrite(CancelTransposes(), R"(
       g (float[2,3,4] x) => (float[2,3,4] y)

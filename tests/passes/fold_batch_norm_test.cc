@@ -20,6 +20,24 @@ TEST(FoldBatchNormTest, FoldsScaleAndShiftIntoConv) {  // s = 4 / sqrt(4) = 2
                 "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y = t) { t = Conv(x, {6}, {-9}) }");
 }
 
+TEST(FoldBatchNormTest, AddsEpsilonToTheVariance) {  // s = 4 / sqrt(1 + 3) = 2
+  ExpectRewrite(FoldBatchNorm(), R"(
+      g (float[1,1,4,4] x) => (float[1,1,4,4] y)
+        <float[1,1,1,1] w = {3}, float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {1}>
+      { t = Conv(x, w)
+        y = BatchNormalization<epsilon = 3.0>(t, gamma, beta, mean, var) })",
+                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y) { y = Conv(x, {6}, {-9}) }");
+}
+
+TEST(FoldBatchNormTest, TakesTheDefaultEpsilon) {  // s = 1 / sqrt(3e-5 + 1e-5)
+  ExpectRewrite(FoldBatchNorm(), R"(
+      g (float[1,1,4,4] x) => (float[1,1,4,4] y)
+        <float[1,1,1,1] w = {1}, float[1] gamma = {1}, float[1] beta = {0}, float[1] mean = {0}, float[1] var = {0.00003}>
+      { t = Conv(x, w)
+        y = BatchNormalization(t, gamma, beta, mean, var) })",
+                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y) { y = Conv(x, {158.114}, {0}) }");
+}
+
 TEST(FoldBatchNormTest, FoldsIntoABias) {  // b' = (7 - 5) * 2 + 1
   ExpectRewrite(FoldBatchNorm(), R"(
       g (float[1,1,4,4] x) => (float[1,1,4,4] y)

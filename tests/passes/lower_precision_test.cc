@@ -59,6 +59,17 @@ TEST(LowerPrecisionTest, KeepsRangeSensitiveOps) {
                 "t_2 = Cast<to = 1>(t) e = Exp(t_2) y = ReduceSum(e, {1}) }");
 }
 
+TEST(LowerPrecisionTest, KeepsADivisionByWhatIsNoConstant) {  // 1e-8 is 0 in f16
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,3] x) => (float[1,1,3] y) <float[1,1,1] w = {3}, float[1,1,1] v = {4}>
+      { t = Conv(x, w)
+        u = Conv(x, v)
+        y = Div(t, u) })",
+                "g (f32[1,1,3] x) => (f32[1,1,3] y) "
+                "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {3}) u = Conv(x_0, {4}) "
+                "t_2 = Cast<to = 1>(t) u_3 = Cast<to = 1>(u) y = Div(t_2, u_3) }");
+}
+
 TEST(LowerPrecisionTest, KeepsAConstantBeyondTheRange) {  // 1e5 is infinite in f16
   ExpectRewrite(LowerPrecisionFp16(), R"(
       g (float[1,1,3] x) => (float[1,1,3] y) <float[1,1,1] w = {3}, float c = {100000}>

@@ -131,6 +131,16 @@ TEST(MergeSlicesTest, LeavesSlicesWithAGap) {
                   "");
 }
 
+TEST(MergeSlicesTest, LeavesSlicesThatOverlap) {
+  ExpectNoRewrite(MergeSlices(), R"(
+      g (float[5] x) => (float[6] y)
+        <int64[1] o = {0}, int64[1] m = {3}, int64[1] n = {2}, int64[1] e = {9}, int64[1] a = {0}>
+      { s = Slice(x, o, m, a)
+        t = Slice(x, n, e, a)
+        y = Concat<axis = 0>(s, t) })",
+                  "");
+}
+
 TEST(MergeSlicesTest, IsNearLinear) {
   Graph graph;
   Value& x = graph.AddInput("x", Type::Tensor(DType::kF32, {1}));

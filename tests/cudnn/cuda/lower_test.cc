@@ -211,6 +211,17 @@ TEST_F(LowerTest, PoolingWithCeilPadsBehind) {
   EXPECT_EQ(g.tensors[g.operations[0].out].dims, (Dims{1, 8, 56, 56}));
 }
 
+// Windows begin a pixel before the image; the last one of an axis ends two behind it.
+TEST_F(LowerTest, PoolingWithCeilKeepsThePaddingBefore) {
+  const CudnnGraph g = LowerLargest(
+      "g (float16[1,8,112,112] x) => (y)"
+      "{ y = MaxPool<kernel_shape = [3,3], strides = [2,2], pads = [1,1,1,1], ceil_mode = 1>(x) }",
+      "MaxPool");
+  EXPECT_EQ(g.operations[0].window.pad_before, (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(g.operations[0].window.pad_behind, (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(g.tensors[g.operations[0].out].dims, (Dims{1, 8, 57, 57}));
+}
+
 TEST_F(LowerTest, NormalizesRows) {
   const CudnnGraph g = LowerLargest(
       "g (float16[8,16,64] x, float16[64] w0, float16[64] w1) => (y)"
