@@ -24,7 +24,8 @@ TEST(BatchNormalizationTest, ScalesAndShiftsChannels) {
   ExpectNear(RunForNumbers(run), {0, 0.5, 5, 15});
 }
 
-TEST(BatchNormalizationTest, AddsEpsilonToTheVariance) {  // of 1 and 3: by 2; of 1e-5: by default
+// By sqrt(1 + 3), and by sqrt(3e-5 + 1e-5), whose epsilon is the default.
+TEST(BatchNormalizationTest, AddsEpsilonToTheVariance) {
   const std::vector<HostTensor> inputs = {F32({1, 1, 2}, {5, 9}), F32({1}, {4}), F32({1}, {1}),
                                           F32({1}, {5}), F32({1}, {1})};
   ExpectNear(RunForNumbers({"BatchNormalization", inputs, {{"epsilon", 3.0f}}}), {1, 9});
