@@ -29,13 +29,13 @@ TEST(FoldBatchNormTest, AddsEpsilonToTheVariance) {  // s = 4 / sqrt(1 + 3) = 2
                 "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y) { y = Conv(x, {6}, {-9}) }");
 }
 
-TEST(FoldBatchNormTest, TakesTheDefaultEpsilon) {  // s = 1 / sqrt(3e-5 + 1e-5)
+TEST(FoldBatchNormTest, TakesTheDefaultEpsilon) {  // s = 1 / sqrt(9e-5 + 1e-5)
   ExpectRewrite(FoldBatchNorm(), R"(
       g (float[1,1,4,4] x) => (float[1,1,4,4] y)
-        <float[1,1,1,1] w = {1}, float[1] gamma = {1}, float[1] beta = {0}, float[1] mean = {0}, float[1] var = {0.00003}>
+        <float[1,1,1,1] w = {1}, float[1] gamma = {1}, float[1] beta = {0}, float[1] mean = {0}, float[1] var = {0.00009}>
       { t = Conv(x, w)
         y = BatchNormalization(t, gamma, beta, mean, var) })",
-                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y) { y = Conv(x, {158.114}, {0}) }");
+                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y) { y = Conv(x, {100}, {0}) }");
 }
 
 TEST(FoldBatchNormTest, FoldsIntoABias) {  // b' = (7 - 5) * 2 + 1

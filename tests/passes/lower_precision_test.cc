@@ -67,7 +67,7 @@ TEST(LowerPrecisionTest, KeepsADivisionByWhatIsNoConstant) {  // 1e-8 is 0 in f1
         y = Div(t, u) })",
                 "g (f32[1,1,3] x) => (f32[1,1,3] y) "
                 "{ x_0 = Cast<to = 10>(x) t = Conv(x_0, {3}) u = Conv(x_0, {4}) "
-                "t_2 = Cast<to = 1>(t) u_3 = Cast<to = 1>(u) y = Div(t_2, u_3) }");
+                "t_3 = Cast<to = 1>(t) u_4 = Cast<to = 1>(u) y = Div(t_3, u_4) }");
 }
 
 TEST(LowerPrecisionTest, KeepsAConstantBeyondTheRange) {  // 1e5 is infinite in f16
