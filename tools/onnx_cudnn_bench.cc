@@ -29,6 +29,7 @@ ABSL_FLAG(
 ABSL_FLAG(std::vector<std::string>, precisions, {"auto"},
           "How exact f32 arithmetic is: auto, strict, tf32, fp16, bf16.");
 ABSL_FLAG(std::string, device, "auto", "auto (a GPU where there is one), cpu or cuda.");
+ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
 ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
@@ -136,6 +137,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   SessionOptions& session = options.request.session;
   ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(session.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
+  ASSIGN_OR_RETURN(session.pins, ReadPinFile(absl::GetFlag(FLAGS_pin)));
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(session.tune, ParseTuneMode(absl::GetFlag(FLAGS_tune)));
   if (const std::string against = absl::GetFlag(FLAGS_against); !against.empty()) {

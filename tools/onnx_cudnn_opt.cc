@@ -76,10 +76,7 @@ ABSL_FLAG(
     .OnUpdate([] { onnx_cudnn::CollectShape(); });
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
-ABSL_FLAG(std::string, pin, "",
-          "Of --explain: a file of partitions that must or must not be, one rule a line: "
-          "'pin cudnn conv1 relu1' (one partition of cudnn holds both), 'forbid gemm fc', "
-          "'forbid * conv1 relu1' (none holds both), '# comment'.");
+ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
 ABSL_FLAG(int, streams, 1, "Of --explain: streams over which independent steps are spread.");
 ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
 ABSL_FLAG(
@@ -295,8 +292,7 @@ absl::Status Rewrite(Graph& graph, const Options& options, const Target& target)
 }
 
 absl::StatusOr<std::vector<PinRule>> ReadPins(const std::string& path) {
-  if (path.empty()) return std::vector<PinRule>();
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxPinBytes));
+  ASSIGN_OR_RETURN(const std::string text, ReadPinFile(path));
   return ParsePins(text, std::filesystem::path(path).filename().string());
 }
 

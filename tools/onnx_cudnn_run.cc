@@ -18,6 +18,7 @@
 #include "tools/common/plan_flags.h"
 #include "tools/common/progress_bar.h"
 #include "tools/common/report.h"
+#include "tools/common/time_runs.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -97,6 +98,12 @@ ABSL_FLAG(double, rtol, 1e-4,
 ABSL_FLAG(double, atol, 1e-5, "Tolerance of --verify: times the output's largest |expected|.");
 ABSL_FLAG(int, top, 0, "Shows the K largest of each row along an output's last axis.");
 ABSL_FLAG(std::string, labels, "", "A text file, a label per line, for --top.");
+ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
+ABSL_FLAG(
+    bool, check_partitions, false,
+    "Runs each partition alone, fused as it is, over what its ops' references on the host "
+    "write, and prints how far its outputs lie from theirs, the worst first. Exit code 4 when "
+    "one is wrong. Times nothing.");
 ABSL_FLAG(bool, json, false, "Prints one JSON object instead of text.");
 ABSL_FLAG(bool, verbose, false,
           "Also prints times of load, optimization, planning and tuning, and memory.");
@@ -113,16 +120,18 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   onnx-cudnn-run model.onnx --input x=x.npy --input mask=zeros --input shape=8,-1 --output-dir out
   onnx-cudnn-run model.onnx --shape x=8x3x224x224 --runs 100 --warm-up 1000 --json
   onnx-cudnn-run model.onnx --verify test_data_set_0                    or --verify expected.npz
+  onnx-cudnn-run model.onnx --device cuda --check-partitions            which partition is wrong, if any
   onnx-cudnn-run resnet50.onnx --device cuda --precision fp16 --on-device --runs 100 --warm-up 500
 
 --json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
   tune_ms, tuned_signatures, cached_signatures, tune_notes [], first_run_ms, weight_bytes, arena_bytes,
   inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
-  verify {ok, rtol, atol, outputs [{name, ok, largest_difference, largest_expected, beyond, type}]}
+  verify {ok, rtol, atol, outputs [{name, ok, largest_difference, largest_expected, beyond, type}]},
+  partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, note}]
 
-Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 --verify found a difference,
-  5 device or library missing (no GPU, driver too old, no cuDNN) or lost, 6 out of memory, 7 internal.)";
+Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 --verify or
+  --check-partitions found a difference, 5 device or library missing (no GPU, driver too old, no cuDNN) or lost, 6 out of memory, 7 internal.)";
 
 void CollectInput() {
   const std::string value = absl::GetFlag(FLAGS_input);
@@ -137,10 +146,11 @@ struct Options {
   std::string model;
   SessionOptions session;
   InputRequest inputs;
-  int runs, top;
-  double warm_up_ms, rtol, atol;
+  RunTiming timing;
+  int top;
+  double rtol, atol;
   std::string output_dir, verify, labels;
-  bool json, verbose, on_device;
+  bool json, verbose, check_partitions;
 };
 
 absl::StatusOr<std::vector<float>> ParseChannels(std::string_view flag,
@@ -225,9 +235,10 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
         absl::StrFormat("expected one model file, found %d, see --help", arguments.size()));
   }
   Options options{.model = arguments[0],
-                  .runs = absl::GetFlag(FLAGS_runs),
+                  .timing = {.runs = absl::GetFlag(FLAGS_runs),
+                             .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
+                             .on_device = absl::GetFlag(FLAGS_on_device)},
                   .top = absl::GetFlag(FLAGS_top),
-                  .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
                   .rtol = absl::GetFlag(FLAGS_rtol),
                   .atol = absl::GetFlag(FLAGS_atol),
                   .output_dir = absl::GetFlag(FLAGS_output_dir),
@@ -235,11 +246,14 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .labels = absl::GetFlag(FLAGS_labels),
                   .json = absl::GetFlag(FLAGS_json),
                   .verbose = absl::GetFlag(FLAGS_verbose),
-                  .on_device = absl::GetFlag(FLAGS_on_device)};
-  if (options.runs < 0 || options.top < 0 || !(options.warm_up_ms >= 0)) {
+                  .check_partitions = absl::GetFlag(FLAGS_check_partitions)};
+  RunTiming& timing = options.timing;
+  if (timing.runs < 0 || options.top < 0 || !(timing.warm_up_ms >= 0)) {
     return absl::InvalidArgumentError("--runs, --top, --warm-up: expected 0 or more");
   }
   ASSIGN_OR_RETURN(options.session, SessionFromFlags());
+  timing.binds_again = options.session.tune == TuneMode::kBackground;
+  if (options.check_partitions) timing.runs = 0;
   ASSIGN_OR_RETURN(options.inputs.image, ImageFromFlags());
   options.inputs.image_was_asked = !absl::GetFlag(FLAGS_image).empty();
   options.inputs.sources = input_arguments;
@@ -248,64 +262,14 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   return options;
 }
 
-double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
-
 absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
                                             const std::vector<NamedView>& inputs,
                                             RunReport& report) {
   const absl::Time start = absl::Now();
   Result<std::vector<Tensor>> outputs = session.Run(inputs);
   if (!outputs.ok()) return ToStatus(outputs.error());
-  report.first_run_ms = MsSince(start) - session.stats().plan_ms;
+  report.first_run_ms = absl::ToDoubleMilliseconds(absl::Now() - start) - session.stats().plan_ms;
   return std::move(outputs).value();
-}
-
-// Replaces views of the host's memory by copies on the device.
-absl::Status MoveToDevice(const Session& session, std::vector<NamedView>& views,
-                          std::vector<Tensor>& copies) {
-  for (NamedView& view : views) {
-    Result<Tensor> copy = session.ToDevice(view.view);
-    if (!copy.ok()) return ToStatus(copy.error());
-    copies.push_back(std::move(copy).value());
-    view.view = copies.back().view();
-  }
-  return absl::OkStatus();
-}
-
-// Over fixed addresses, so that what is timed is the network alone.
-absl::Status TimeRuns(const Session& session, const Options& options,
-                      const std::vector<NamedView>& inputs, const std::vector<Tensor>& outputs,
-                      RunReport& report) {
-  if (options.runs == 0) return absl::OkStatus();
-  std::vector<NamedView> views;
-  for (const Tensor& output : outputs) views.push_back(output.view());
-  std::vector<Tensor> on_device;  // keeps the copies alive
-  std::vector<NamedView> fed = inputs;
-  if (options.on_device) {
-    RETURN_IF_ERROR(MoveToDevice(session, fed, on_device));
-    RETURN_IF_ERROR(MoveToDevice(session, views, on_device));
-  }
-  Result<Binding> binding = session.Bind(fed, views);
-  if (!binding.ok()) return ToStatus(binding.error());
-  const absl::Time start = absl::Now();
-  while (MsSince(start) < options.warm_up_ms) {
-    RETURN_IF_ERROR(ToStatus(binding.value().Run()));
-  }
-  if (options.warm_up_ms > 0) report.warm_up_ms = MsSince(start);
-  if (options.session.tune == TuneMode::kBackground) {
-    binding = session.Bind(fed, views);  // with what was tuned by now
-    if (!binding.ok()) return ToStatus(binding.error());
-    for (int i = 0; i < 2; ++i) {  // the second records its graph
-      RETURN_IF_ERROR(ToStatus(binding.value().Run()));
-    }
-  }
-  for (int i = 0; i < options.runs; ++i) {
-    const absl::Time run_start = absl::Now();
-    RETURN_IF_ERROR(ToStatus(binding.value().Run()));
-    report.runs_ms.push_back(MsSince(run_start));
-  }
-  report.graph_note = binding.value().graph_note();
-  return absl::OkStatus();
 }
 
 absl::Status WriteOutputs(const std::string& folder, const NamedTensors& outputs,
@@ -369,7 +333,12 @@ absl::StatusOr<RunReport> RunModel(Options options) {
   const absl::StatusOr<std::vector<Tensor>> ran = RunOnce(session, views, report);
   if (!ran.ok()) return WithTakenDims(ran.status(), taken);
   const std::vector<Tensor>& outputs = *ran;
-  RETURN_IF_ERROR(TimeRuns(session, options, views, outputs, report));
+  if (options.check_partitions) {
+    Result<std::vector<CheckedPartition>> checked = session.CheckPartitions(views);
+    if (!checked.ok()) return ToStatus(checked.error());
+    report.partitions = std::move(checked).value();
+  }
+  RETURN_IF_ERROR(TimeRuns(session, options.timing, views, outputs, report));
   report.stats = session.stats();
   NamedTensors by_name;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -391,11 +360,17 @@ int Main(int argc, char** argv) {
   absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
   if (!options.ok()) return Fail(kTool, options.status().message(), kExitUsage);
   const bool json = options->json, verbose = options->verbose;
+  absl::StatusOr<std::string> pins = ReadPinFile(absl::GetFlag(FLAGS_pin));
+  if (!pins.ok()) return Fail(kTool, pins.status());
+  options->session.pins = *std::move(pins);
   absl::StatusOr<RunReport> report = RunModel(*std::move(options));
   if (!report.ok()) return Fail(kTool, report.status());
   std::cout << (json ? FormatJson(*report) : FormatText(*report, verbose)) << std::flush;
   if (!std::cout) return Fail(kTool, "cannot write to standard output", kExitInvalid);
   if (!report->verify_ok()) return Fail(kTool, "an output differs from --verify", kExitDifference);
+  if (!report->partitions_ok()) {
+    return Fail(kTool, "a partition differs from its ops' references", kExitDifference);
+  }
   return kExitDone;
 }
 

@@ -1,5 +1,5 @@
-// onnx-cudnn-tune-worker: measures for a Session in a process of its own (runtime/session/tune_worker.h).
-// Started by the library, not by people.
+// onnx-cudnn-tune-worker: measures for a Session in a process of its own
+// (runtime/session/tune_worker.h). Started by the library, not by people.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -54,9 +54,7 @@ int Main(int argc, char** argv) {
   absl::StatusOr<Descriptor> output = TakeStandardOutput();
   if (!output.ok()) return Fail(kTool, output.status());
   WorkerLines lines(*std::move(output));
-  const auto open = [](const SessionOptions& options) {
-    return OpenDevice(options);
-  };
+  const auto open = [](const SessionOptions& options) { return OpenDevice(options); };
   const absl::Status status =
       WorkOnJob(argv[1], argv[2], budget_s, pace == "one-at-a-time", open, lines);
   if (status.ok()) return kExitDone;

@@ -24,8 +24,7 @@ class MatrixProduct final : public Pattern {
     if (!anchor.has_input(2)) return Support::Yes();
     const Value& c = anchor.input(2);
     if (ShapeOf(c, MatrixOf(anchor.output(0))) != OperandShape::kOther) return Support::Yes();
-    return Support::No(
-        absl::StrCat(c.name(), " broadcasts neither by rows nor by columns"));
+    return Support::No(absl::StrCat(c.name(), " broadcasts neither by rows nor by columns"));
   }
 
   const Rule* OneResult() const override { return &kOneResult; }

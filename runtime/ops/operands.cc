@@ -56,7 +56,8 @@ absl::StatusOr<std::vector<int64_t>> AxesOf(const ReferenceArgs& args, size_t in
       return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is outside rank ", rank));
     }
     if (axis < 0) axis += rank;
-    if (seen[axis]) return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is given twice"));
+    if (seen[axis])
+      return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is given twice"));
     seen[axis] = true;
   }
   if (static_cast<int64_t>(axes.size()) != count) {

@@ -15,6 +15,7 @@
 #include "runtime/session/binding_impl.h"
 #include "runtime/session/edge.h"
 #include "runtime/session/loaded_model.h"
+#include "runtime/session/report_partitions.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -236,6 +237,18 @@ Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>&
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
     return OutputsOf(prepared.pool->program());
   });
+}
+
+Result<std::vector<CheckedPartition>> Session::CheckPartitions(
+    const std::vector<NamedView>& inputs) const {
+  return AtEdge<std::vector<CheckedPartition>>(
+      [&]() -> absl::StatusOr<std::vector<CheckedPartition>> {
+        RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
+        const ThreadPool::Limit limit(model_->threads());
+        ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
+        RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
+        return ReportPartitions(prepared.pool->program(), prepared.inputs, model_->device());
+      });
 }
 
 Result<Tensor> Session::ToDevice(const TensorView& host) const {

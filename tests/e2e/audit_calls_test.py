@@ -26,6 +26,9 @@ EXCEPTIONS = {
         "cudaUserObjectRelease", "cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor", "cudnnBackendExecute",
         "cudnnBackendFinalize", "cudnnBackendGetAttribute", "cudnnBackendSetAttribute", "cudnnGetErrorString", "cudnnGetLastErrorString",
         "cudnnGetStream", "cudnnGetVersion"},
+    "runtime/cudnn/cuda/frontend_graph.cc": {
+        "cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor", "cudnnBackendFinalize", "cudnnBackendSetAttribute",
+        "cudnnGetErrorString", "cudnnGetLastErrorString", "cudnnGetVersion"},
 }
 TABLES = {"runtime/cuda/cuda_calls.cc": "runtime/cuda/cuda_calls.inc"}
 

@@ -113,7 +113,9 @@ def known_flags(texts):
     for path, text in texts.items():
         if path.startswith("tools/") and path.endswith(".cc"):
             flags |= {flag.replace("_", "-") for flag in re.findall(r"ABSL_FLAG\(\s*[^,]+(?:<[^>]*>)?,\s*(\w+)", text)}
-            flags |= {"help"}
+            flags |= {"help", "version"}
+        if path == "tools/common/flag_aliases.cc":
+            flags |= set(re.findall(r"^      \{\"(\w+)\", \{", text, re.MULTILINE)) | {"onnx", "shapes"}
         if path.endswith(".py"):
             flags |= set(re.findall(r"add_argument\(\"--([\w-]+)", text))
         if path.endswith(".sh"):

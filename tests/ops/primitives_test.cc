@@ -23,9 +23,8 @@ std::set<Primitive> PrimitivesOf(const OpCase& c) {
   const PointwiseRow* row = FindPointwise(c.op);
   std::set<Primitive> primitives;
   if (row == nullptr) return primitives;
-  for (const Term& term : BindPointwise(*row, graph.AddNode(std::move(spec))).terms()) {
-    primitives.insert(term.primitive);
-  }
+  const Expression expression = BindPointwise(*row, graph.AddNode(std::move(spec)));
+  for (const Term& term : expression.terms()) primitives.insert(term.primitive);
   return primitives;
 }
 

@@ -26,7 +26,7 @@ TEST(FoldBatchNormTest, AddsEpsilonToTheVariance) {  // s = 4 / sqrt(1 + 3) = 2
         <float[1,1,1,1] w = {3}, float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {1}>
       { t = Conv(x, w)
         y = BatchNormalization<epsilon = 3.0>(t, gamma, beta, mean, var) })",
-                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y) { y = Conv(x, {6}, {-9}) }");
+                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y = t) { t = Conv(x, {6}, {-9}) }");
 }
 
 TEST(FoldBatchNormTest, TakesTheDefaultEpsilon) {  // s = 1 / sqrt(9e-5 + 1e-5)
@@ -35,7 +35,7 @@ TEST(FoldBatchNormTest, TakesTheDefaultEpsilon) {  // s = 1 / sqrt(9e-5 + 1e-5)
         <float[1,1,1,1] w = {1}, float[1] gamma = {1}, float[1] beta = {0}, float[1] mean = {0}, float[1] var = {0.00009}>
       { t = Conv(x, w)
         y = BatchNormalization(t, gamma, beta, mean, var) })",
-                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y) { y = Conv(x, {100}, {0}) }");
+                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y = t) { t = Conv(x, {100}, {0}) }");
 }
 
 TEST(FoldBatchNormTest, FoldsIntoABias) {  // b' = (7 - 5) * 2 + 1

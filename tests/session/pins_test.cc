@@ -87,7 +87,9 @@ std::set<std::string> EnginesAWorkerMeasures(std::string_view pins) {
       [](const SessionOptions&) { return SessionMaker::Open(); }, lines);
   EXPECT_TRUE(worked.ok()) << worked;
   std::set<std::string> engines;
-  for (const auto& [key, entry] : ReadPlanFile(plans).value().entries) engines.insert(entry.engine);
+  const absl::StatusOr<PlanFile> file = ReadPlanFile(plans);
+  EXPECT_TRUE(file.ok()) << file.status();
+  for (const auto& [key, entry] : file->entries) engines.insert(entry.engine);
   return engines;
 }
 

@@ -35,6 +35,43 @@ TEST_F(ProgramsTest, HelpShowsEveryFlagAndEndsWithZero) {
   EXPECT_TRUE(absl::StrContains(RunTool("--help").out, "--warm-up  (0)"));
 }
 
+TEST_F(ProgramsTest, TakesTheFlagsOfTrtexec) {
+  const Ended ended = RunTool("--onnx=shift.onnx --shapes=x:2x4 --iterations=3 --warmUp=1 --fp16");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* text : {"input   x f32[2,4]", "3 runs"}) {
+    EXPECT_TRUE(absl::StrContains(ended.out, text)) << text << "\n" << ended.out;
+  }
+  ExpectFails(RunTool("shift.onnx --saveEngine=a.plan"), 1, "--plan-cache FILE");
+  ExpectFails(RunTool("shift.onnx --precison fp16"), 1, "here: --precision");
+}
+
+TEST_F(ProgramsTest, ChecksPartitionsAgainstTheirOps) {
+  const Ended ended = RunTool("shift.onnx --shape 2x4 --check-partitions");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const char* text : {"partitions, the worst first", "ok", "tolerance"}) {
+    EXPECT_TRUE(absl::StrContains(ended.out, text)) << text << "\n" << ended.out;
+  }
+  EXPECT_FALSE(absl::StrContains(ended.out, "latency")) << ended.out;
+  const auto json =
+      nlohmann::json::parse(RunTool("shift.onnx --shape 2x4 --check-partitions --json").out);
+  ASSERT_FALSE(json["partitions"].empty());
+  EXPECT_TRUE(json["partitions"][0]["ok"]);
+}
+
+TEST_F(ProgramsTest, PinsAreReadForRuns) {
+  Write("pins.txt", "forbid nobody x\n");
+  ExpectFails(RunTool("shift.onnx --shape 2x4 --pin pins.txt"), 2, "nobody");
+  ExpectFails(RunTool("shift.onnx --pin none.txt"), 2, "none.txt");
+}
+
+TEST_F(ProgramsTest, VersionIsTheProjects) {
+  for (const char* program : {ONNX_CUDNN_RUN, ONNX_CUDNN_OPT, ONNX_CUDNN_BENCH}) {
+    const Ended ended = Run(program, "--version");
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_TRUE(absl::StartsWith(ended.out, "onnx-cudnn ")) << ended.out;
+  }
+}
+
 TEST_F(ProgramsTest, WrongUsageEndsWithOne) {
   ExpectFails(RunTool("shift.onnx --frobnicate-all"), 1, "unknown flag --frobnicate-all");
   ExpectFails(RunTool(""), 1, "expected one model file, found 0");
@@ -48,8 +85,12 @@ TEST_F(ProgramsTest, WrongUsageEndsWithOne) {
   ExpectFails(RunTool("shift.onnx --image nothing"), 1, "unknown image preset");
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --passes no-such"), 1, "unknown pass \"no-such\"");
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --bogus"), 1, "unknown flag --bogus");
-  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --explain --target h100"), 1,
-              "unknown target \"h100\", expected one of: cpu, h200");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --explain --target h900"), 1,
+              "unknown target \"h900\", expected one of: cpu, h200, h100");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --explain --target h200 --capability 10.0"), 1,
+              "compute capability 10.0, expected one from 8.0 to 9.0, that of h200");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --explain --target h200 --capability 8"), 1,
+              "--capability: expected one like 8.0, found 8");
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --pin pins.txt"), 1, "need --explain");
   EXPECT_EQ(RunTool("shift.onnx --runs many").code, 1);
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "tools/common/exit_codes.h"
+#include "tools/common/flag_aliases.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -49,6 +50,16 @@ void PrintHelp(std::string_view usage, std::string_view source_file) {
   }
 }
 
+// Those of this tool, sorted, with dashes.
+std::vector<std::string> FlagNames(std::string_view source_file) {
+  std::vector<std::string> names;
+  for (const auto& [name, flag] : absl::GetAllFlags()) {
+    if (absl::EndsWith(flag->Filename(), source_file)) names.push_back(WithDashes(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 // Abseil's names are identifiers: --warm-up is its --warm_up.
 void UnderscoresInName(std::string& argument) {
   if (!absl::StartsWith(argument, "--")) return;
@@ -69,6 +80,14 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(std::vector<std::string> arg
     PrintHelp(usage, source_file);
     std::exit(kExitDone);
   }
+  if (std::find(arguments.begin() + 1, arguments.end(), "--version") != arguments.end()) {
+    std::cout << "onnx-cudnn " ONNX_CUDNN_VERSION "\n";
+    std::exit(kExitDone);
+  }
+  const std::vector<std::string> names = FlagNames(source_file);
+  arguments = WithOurFlags(arguments, [&](std::string_view name) {
+    return std::find(names.begin(), names.end(), WithDashes(name)) != names.end();
+  });
   std::for_each(arguments.begin() + 1, arguments.end(), UnderscoresInName);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -76,8 +95,10 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(std::vector<std::string> arg
   std::vector<absl::UnrecognizedFlag> unknown;
   absl::ParseAbseilFlagsOnly(static_cast<int>(argv.size()), argv.data(), positional, unknown);
   if (!unknown.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown flag --", WithDashes(unknown[0].flag_name), ", see --help"));
+    const std::string name = WithDashes(unknown[0].flag_name);
+    const std::string suggestion = SuggestionFor(name, names);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "unknown flag --", name, suggestion.empty() ? "" : ", here: ", suggestion, ", see --help"));
   }
   return std::vector<std::string>(positional.begin() + 1, positional.end());
 }

@@ -5,8 +5,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "passes/partition/pins.h"
+#include "runtime/base/file.h"
 
 namespace onnx_cudnn {
+absl::StatusOr<std::string> ReadPinFile(const std::string& path) {
+  if (path.empty()) return std::string();
+  return ReadFile(path, kMaxPinBytes);
+}
 
 std::string_view NameOf(PrecisionChoice precision) {
   constexpr std::string_view kNames[] = {"auto", "strict", "tf32", "fp16", "bf16"};

@@ -1,6 +1,7 @@
 // Flags about planning that several tools have.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -40,12 +41,21 @@ inline constexpr char kPrecisionHelp[] =
     "fp16 or bf16: products and the element-wise ops after them in that type, range-sensitive ops "
     "(Softmax, reductions, norms, Exp, Log ...) in f32 still.";
 
+inline constexpr char kPinHelp[] =
+    "A file of partitions that must or must not be, one rule a line: 'pin cudnn conv1 relu1' (one "
+    "partition of cudnn holds both), 'forbid gemm fc', 'forbid * conv1 relu1' (none holds both), "
+    "'# comment'.";
+
 inline constexpr char kCapabilityHelp[] =
-    "8.0: our kernels take the GPU for one of this compute capability; cuDNN and cuBLASLt still see "
+    "8.0: our kernels take the GPU for one of this compute capability; cuDNN and cuBLASLt still "
+    "see "
     "what it has. Empty: its own.";
 
 // 80 for "8.0"; 0 for "". InvalidArgument: no such number.
 absl::StatusOr<int> ParseCapability(std::string_view text);
+
+// The text of the file of --pin; empty: no path.
+absl::StatusOr<std::string> ReadPinFile(const std::string& path);
 
 std::string_view NameOf(PrecisionChoice precision);
 // InvalidArgument: none of those names.

@@ -106,7 +106,44 @@ Json VerifyJson(const RunReport& report) {
   return json;
 }
 
+Json PartitionsJson(const RunReport& report) {
+  Json json = Json::array();
+  for (const CheckedPartition& p : report.partitions) {
+    json.push_back({{"index", p.index},
+                    {"engine", p.engine},
+                    {"variant", p.variant},
+                    {"ops", p.ops},
+                    {"output", p.output},
+                    {"ok", p.ok},
+                    {"largest_difference", p.largest_difference},
+                    {"largest_expected", p.largest_expected},
+                    {"share_of_tolerance", p.share_of_tolerance},
+                    {"note", p.note}});
+  }
+  return json;
+}
+
+// "tolerance" is the share of it that the largest difference takes.
+void AppendPartitions(const RunReport& report, std::string& text) {
+  if (report.partitions.empty()) return;
+  absl::StrAppendFormat(&text, "partitions, the worst first\n%5s  %-7s %-6s %10s  %10s  %9s  %s\n",
+                        "#", "engine", "", "difference", "largest", "tolerance",
+                        "ops: first node > output, variant");
+  for (const CheckedPartition& p : report.partitions) {
+    absl::StrAppendFormat(&text, "%5d  %-7s %-6s %10.3g  %10.3g  %9.3f  %s > %s%s%s%s\n", p.index,
+                          p.engine, p.ok ? "ok" : "WRONG", p.largest_difference, p.largest_expected,
+                          p.share_of_tolerance, Printable(p.ops), Printable(p.output),
+                          p.variant.empty() ? "" : ", ", p.variant,
+                          p.note.empty() ? "" : absl::StrCat("; ", p.note));
+  }
+}
+
 }  // namespace
+
+bool RunReport::partitions_ok() const {
+  return std::all_of(partitions.begin(), partitions.end(),
+                     [](const CheckedPartition& p) { return p.ok; });
+}
 
 bool RunReport::verify_ok() const {
   return std::all_of(verified.begin(), verified.end(),
@@ -161,6 +198,7 @@ std::string FormatText(const RunReport& report, bool verbose) {
                           report.warm_up_ms);
   }
   AppendVerified(report, text);
+  AppendPartitions(report, text);
   return text;
 }
 
@@ -191,6 +229,7 @@ std::string FormatJson(const RunReport& report) {
     json["outputs"].push_back(OutputJson(report, output));
   }
   if (!report.runs_ms.empty()) json["timing"] = TimingJson(report);
+  if (!report.partitions.empty()) json["partitions"] = PartitionsJson(report);
   if (!report.verified.empty()) json["verify"] = VerifyJson(report);
   return JsonText(json, /*indent=*/-1);
 }

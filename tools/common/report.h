@@ -42,8 +42,10 @@ struct RunReport {
   SessionStats stats;
   double rtol = 0, atol = 0;
   std::vector<VerifyReport> verified;
+  std::vector<CheckedPartition> partitions;  // of --check-partitions
 
   bool verify_ok() const;
+  bool partitions_ok() const;
 };
 
 // The description of an output; its `top` largest of each row, 0: none.
@@ -57,8 +59,10 @@ std::string FormatText(const RunReport& report, bool verbose);
 // "type", "source"}], "outputs": [{"name", "type", "elements", "not_finite", "min", "max", "mean",
 // "top": [[{"index", "label", "value"}]]}], "timing": {"runs", "warm_up_ms", "min_ms", "median_ms",
 // "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok", "rtol", "atol", "outputs": [{"name",
-// "ok", "largest_difference", "largest_expected", "beyond", "type"}]}}. "top", "label", "timing"
-// and "verify" stand only when there is something to say; a number that is not finite is null.
+// "ok", "largest_difference", "largest_expected", "beyond", "type"}]}, "partitions": [{"index",
+// "engine", "variant", "ops", "output", "ok", "largest_difference", "largest_expected",
+// "share_of_tolerance", "note"}]}. "top", "label", "timing", "verify" and "partitions" stand only
+// when there is something to say; a number that is not finite is null.
 std::string FormatJson(const RunReport& report);
 
 }  // namespace onnx_cudnn

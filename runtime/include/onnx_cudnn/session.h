@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnx_cudnn/checked_partition.h"
 #include "onnx_cudnn/dtype.h"
 #include "onnx_cudnn/log.h"
 #include "onnx_cudnn/model_value.h"
@@ -130,6 +131,12 @@ class Session {
   // The outputs that inputs of these dtypes and shapes give; their data may be null and is not
   // read, but of strings and of inputs whose values decide shapes. Compiles their Program.
   Result<std::vector<ValueInfo>> OutputsFor(const std::vector<NamedView>& inputs) const;
+
+  // Which partition of the Program for these inputs computes something else than its ops: each runs
+  // alone, fused and compiled as in a Run, against the references of its ops on the host. Those
+  // that differ stand first, then by share_of_tolerance. Inputs in the host's memory alone. Takes
+  // the time and the memory of a run of the references.
+  Result<std::vector<CheckedPartition>> CheckPartitions(const std::vector<NamedView>& inputs) const;
 
   // A copy in memory of the device, which keeps it alive; of a tensor of strings InvalidArgument.
   Result<Tensor> ToDevice(const TensorView& host) const;

@@ -91,9 +91,9 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 }  // namespace
 
 // The tail of a classifier as one: GlobalAveragePool of up to 8 channels-last images of f16 or bf16
-// with up to 512 pixels in all and 2,048 channels, a multiple of 8; views of the averages; a product
-// with a constant matrix on tensor cores, and what gemv does behind it. Averages are rounded to
-// their type. Sums in f32, in a fixed order. No other reader may see what lies between.
+// with up to 512 pixels in all and 2,048 channels, a multiple of 8; views of the averages; a
+// product with a constant matrix on tensor cores, and what gemv does behind it. Averages are
+// rounded to their type. Sums in f32, in a fixed order. No other reader may see what lies between.
 Kernel PoolGemvKernel() {
   return {.name = "pool_gemv",
           .ops = {"Gemm", "GlobalAveragePool", "MatMul"},

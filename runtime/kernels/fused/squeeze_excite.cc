@@ -148,10 +148,10 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 }  // namespace
 
 // Squeeze and excitation as one: GlobalAveragePool of channels-last images of f16 or bf16 with up
-// to 2,048 channels, a multiple of 8; a 1×1 convolution to up to 512 hidden channels; Relu, Swish or
-// neither; a 1×1 convolution back; Sigmoid or HardSigmoid; and, where it joins, Mul of the image by
-// these gates. Every Node's result is rounded to its type. Sums in f32, in a fixed order. No other
-// reader may see what lies between.
+// to 2,048 channels, a multiple of 8; a 1×1 convolution to up to 512 hidden channels; Relu, Swish
+// or neither; a 1×1 convolution back; Sigmoid or HardSigmoid; and, where it joins, Mul of the image
+// by these gates. Every Node's result is rounded to its type. Sums in f32, in a fixed order. No
+// other reader may see what lies between.
 Kernel SqueezeExciteKernel() {
   return {.name = "squeeze_excite",
           .ops = {"Conv", "GlobalAveragePool"},

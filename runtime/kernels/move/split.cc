@@ -3,7 +3,8 @@
 
 namespace onnx_cudnn {
 
-// Split along any axis of any type of whole bytes, all operands in one layout: the inverse of concat.
+// Split along any axis of any type of whole bytes, all operands in one layout: the inverse of
+// concat.
 Kernel SplitKernel() {
   return {.name = "split", .ops = {"Split"}, .types = kMovableTypes, .formats = OneLayout};
 }

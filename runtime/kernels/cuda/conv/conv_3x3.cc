@@ -6,7 +6,6 @@
 namespace onnx_cudnn {
 namespace {
 
-
 // Channels-last [images, height, 56, 64], boxes of `rows` rows.
 TensorMap MapRows(const KernelOperand& operand, int rows) {
   const Dims dims = operand.dims();

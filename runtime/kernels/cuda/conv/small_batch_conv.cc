@@ -305,8 +305,8 @@ absl::StatusOr<KernelCode> Compile(const KernelRequest& request, Forms forms) {
 
 }  // namespace
 
-// Convolutions as runtime/kernels/conv/small_batch_conv.cc takes them. Refused: a depth that no tile
-// holds in shared memory, element-wise ops that a chain does not hold (chain_builder.h).
+// Convolutions as runtime/kernels/conv/small_batch_conv.cc takes them. Refused: a depth that no
+// tile holds in shared memory, element-wise ops that a chain does not hold (chain_builder.h).
 absl::StatusOr<KernelCode> CompileSmallBatchConv(const KernelRequest& request) {
   return Compile(request, Forms::kAll);
 }

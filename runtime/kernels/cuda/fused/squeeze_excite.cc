@@ -11,7 +11,6 @@
 namespace onnx_cudnn {
 namespace {
 
-
 const Node& FirstReader(const Node& node) { return *node.output(0).uses()[0].node; }
 
 SqueezeExciteParameters ParametersOf(const Value& x, const Node& squeeze, const Node& gate) {

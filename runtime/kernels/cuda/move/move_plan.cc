@@ -182,7 +182,7 @@ absl::Status OutputFault(uint64_t word, std::string_view what, absl::Span<const 
       return absl::InvalidArgumentError(
           absl::StrCat("axis ", fault.number, " is outside rank ", rank));
     case FaultKind::kRepeatedAxis:
-      return absl::InvalidArgumentError(absl::StrCat("axis ", fault.number, " stands twice"));
+      return absl::InvalidArgumentError(absl::StrCat("axis ", fault.number, " is given twice"));
     default: {
       Dims other(dims.begin(), dims.end());
       other[fault.axis] = fault.number;

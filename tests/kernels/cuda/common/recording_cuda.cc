@@ -50,6 +50,10 @@ cudaError_t MemsetAsync(void*, int, size_t, cudaStream_t) {
 }
 
 cudaError_t GetLastError() { return cudaSuccess; }
+cudaError_t GetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
 cudaError_t MemGetInfo(size_t* free_bytes, size_t* all_bytes) {
   *free_bytes = *all_bytes = 0;
   return cudaSuccess;
@@ -80,6 +84,7 @@ const CudaCalls& Table() {
     CudaCalls calls = {};
     calls.cudaFuncGetAttributes = FuncGetAttributes;
     calls.cudaFuncSetAttribute = FuncSetAttribute;
+    calls.cudaGetDevice = GetDevice;
     calls.cudaGetDriverEntryPointByVersion = GetDriverEntryPoint;
     calls.cudaGetLastError = GetLastError;
     calls.cudaLaunchKernelExC = LaunchKernelExC;
