@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/file.h"
 #include "runtime/session/loaded_model.h"
