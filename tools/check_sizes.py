@@ -14,7 +14,7 @@ MOST_FUNCTION_LINES = 60
 FOLDERS = ("runtime", "passes", "tools", "tests", "examples")
 CPP = (".h", ".cc", ".cu", ".cuh")
 # Files that are one table, a row for each thing: neither they nor the function that makes it is held to a length.
-TABLES = ("runtime/ops/pointwise_rows.cc",)
+TABLES = ("runtime/ops/pointwise_rows.cc", "tests/cuda/fake_cuda.cc", "tests/emulator/ptx.h")
 KERNELS = ("runtime/kernels/cuda/",)
 
 # What may hold braces that are no code, kept in its number of lines.

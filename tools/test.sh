@@ -135,6 +135,7 @@ fi
 check format tools/format.sh --check || true
 check includes $python tools/check_includes.py || true
 check types $python tools/check_types.py || true
+check sizes $python tools/check_sizes.py || true
 if check build build "$preset"; then
   run_tests tests "build/$preset" -LE "$left_out"
 else

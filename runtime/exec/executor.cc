@@ -23,11 +23,10 @@ struct CallersOperand {
 struct Executor::Launchable {
   const Step* step = nullptr;
   int stream = 0;
-  std::vector<int> waits;      // Steps
-  bool is_awaited = false;     // on another stream
-  bool on_host = false;        // its operands lie in the host's memory
-  bool next_uses_pdl = false;  // LaunchArgs::next_uses_pdl
-  bool behind_barrier = false;
+  std::vector<int> waits;   // Steps
+  bool is_awaited = false;  // on another stream
+  bool on_host = false;     // its operands lie in the host's memory
+  bool next_uses_pdl = false, behind_barrier = false;
   std::vector<const void*> in;
   std::vector<void*> out;
   std::vector<const void*> constants;

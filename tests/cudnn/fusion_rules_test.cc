@@ -9,7 +9,7 @@ class CudnnFusionTest : public EngineTest {
   CudnnFusionTest() : EngineTest("cudnn") {}
 };
 
-const std::vector<FusionCase>& ConvolutionCases() {
+const std::vector<FusionCase>& BehindConvolutions() {
   static const auto& cases = *new std::vector<FusionCase>{
       {"bias and Relu",
        "g (float16[1,8,4,4] x, float16[8,8,3,3] w, float16[8] wb) => (y) "
@@ -35,6 +35,12 @@ const std::vector<FusionCase>& ConvolutionCases() {
        "g (float16[1,8,4,4] x, float16[1,8,4,4] r, float16[8,8,1,1] w) => (y) "
        "{ t = Conv(x, w) a = Abs(r) y = Add(t, a) }",
        "Conv", "{Abs Conv Add}"},
+  };
+  return cases;
+}
+
+const std::vector<FusionCase>& NotBehindConvolutions() {
+  static const auto& cases = *new std::vector<FusionCase>{
       {"no operand per image and channel",
        "g (float16[2,8,4,4] x, float16[8,8,1,1] w, float16[2,8,1,1] s) => (y) "
        "{ t = Conv(x, w) y = Mul(t, s) }",
@@ -78,6 +84,12 @@ const std::vector<FusionCase>& ConvolutionCases() {
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w) => (y) "
        "{ t = Conv(x, w) s = Sigmoid(t) y = Mul(t, s) }",
        "Conv", "{Conv Sigmoid Mul}"},
+  };
+  return cases;
+}
+
+const std::vector<FusionCase>& BeforeConvolutions() {
+  static const auto& cases = *new std::vector<FusionCase>{
       {"a Relu before",
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w) => (y) { t = Relu(x) y = Conv(t, w) }", "Conv",
        "{Relu Conv}"},
@@ -118,6 +130,12 @@ const std::vector<FusionCase>& ConvolutionCases() {
        "g (float16[1,8,4,4] x, float16[8,8,3,3] w, float16[8,1,1] ws) => (y) "
        "{ a = Add(x, ws) b = Sigmoid(a) y = Conv(b, w) }",
        "Conv", "{Add Sigmoid Conv}"},
+  };
+  return cases;
+}
+
+const std::vector<FusionCase>& OtherConvolutions() {
+  static const auto& cases = *new std::vector<FusionCase>{
       {"no two images before",
        "g (float16[1,8,4,4] x, float16[1,8,4,4] z, float16[8,8,1,1] w) => (y) "
        "{ a = Add(x, z) b = Relu(a) y = Conv(b, w) }",
@@ -159,7 +177,7 @@ const std::vector<FusionCase>& ConvolutionCases() {
   return cases;
 }
 
-const std::vector<FusionCase>& OtherCases() {
+const std::vector<FusionCase>& ProductsAndElementWise() {
   static const auto& cases = *new std::vector<FusionCase>{
       {"a product with bias, activation and residual",
        "g (float16[2,4,8] x, float16[8,16] w, float16[16] wb, float16[2,4,16] r) => (y) "
@@ -200,6 +218,12 @@ const std::vector<FusionCase>& OtherCases() {
        "c to Add: the op's result differs"},
       {"no rank above 5", "g (float[1,1,1,1,1,2] a) => (y) { y = Relu(a) }", "Relu", "",
        "has rank 6"},
+  };
+  return cases;
+}
+
+const std::vector<FusionCase>& ReductionsNormsAndPools() {
+  static const auto& cases = *new std::vector<FusionCase>{
       {"a reduction as the exit",
        "g (float[4,8] a) => (y) { b = Abs(a) c = Sqrt(b) y = ReduceMean(c) }", "ReduceMean",
        "{Abs Sqrt ReduceMean}"},
@@ -241,9 +265,17 @@ const std::vector<FusionCase>& OtherCases() {
   return cases;
 }
 
-TEST_F(CudnnFusionTest, ConvolutionsTakeWhatTheirRulesSay) { ExpectCases(ConvolutionCases()); }
+TEST_F(CudnnFusionTest, WhatStandsBehindAConvolution) { ExpectCases(BehindConvolutions()); }
 
-TEST_F(CudnnFusionTest, OtherGraphsTakeWhatTheirRulesSay) { ExpectCases(OtherCases()); }
+TEST_F(CudnnFusionTest, WhatStandsNotBehindAConvolution) { ExpectCases(NotBehindConvolutions()); }
+
+TEST_F(CudnnFusionTest, WhatStandsBeforeAConvolution) { ExpectCases(BeforeConvolutions()); }
+
+TEST_F(CudnnFusionTest, OtherConvolutions) { ExpectCases(OtherConvolutions()); }
+
+TEST_F(CudnnFusionTest, ProductsAndElementWiseOps) { ExpectCases(ProductsAndElementWise()); }
+
+TEST_F(CudnnFusionTest, ReductionsNormsAndPools) { ExpectCases(ReductionsNormsAndPools()); }
 
 }  // namespace
 }  // namespace onnx_cudnn

@@ -46,14 +46,14 @@ class TestScriptTest(unittest.TestCase):
     def expect(self, done, last_line, code):
         self.assertEqual((done.stdout.splitlines()[-1], done.returncode), (last_line, code), done.stdout + done.stderr)
 
-    def test_counts_stages_and_tests(self):  # format, includes, types, build, sanitizer build and two of each run
+    def test_counts_stages_and_tests(self):  # format, includes, types, sizes, build, sanitizer build and two of each run
         done = self.run_script()
-        self.expect(done, "9 passed, 0 failed, 2 skipped", 0)
+        self.expect(done, "10 passed, 0 failed, 2 skipped", 0)
         self.assertIn("min  sanitizers", done.stdout)
         self.assertEqual(done.stdout.splitlines()[-2], "expected refusals, among the skipped: 0")
 
     def test_quick_counts_the_sanitizers_as_skipped(self):
-        self.expect(self.run_script("--quick"), "6 passed, 0 failed, 2 skipped", 0)
+        self.expect(self.run_script("--quick"), "7 passed, 0 failed, 2 skipped", 0)
 
     def stand_in_parts(self, counts="3 1 2 1"):
         """The programs of all long parts, which do nothing but tell their counts."""
@@ -68,7 +68,7 @@ class TestScriptTest(unittest.TestCase):
     def test_long_adds_every_part(self):
         self.stand_in_parts()
         done = self.run_script("--quick", "--long")
-        self.expect(done, "21 passed, 5 failed, 12 skipped", 1)
+        self.expect(done, "22 passed, 5 failed, 12 skipped", 1)
         self.assertEqual(done.stdout.splitlines()[-2], "expected refusals, among the skipped: 5")
         for part in ("tsan", "fuzz", "soak", "mutants", "cases"):
             self.assertIn(f"min  {part}", done.stdout)
@@ -91,14 +91,14 @@ class TestScriptTest(unittest.TestCase):
 
     def test_a_failed_test_fails_the_run_and_is_named(self):
         done = self.run_script("--quick", FAILED="1")
-        self.expect(done, "6 passed, 1 failed, 2 skipped", 1)
+        self.expect(done, "7 passed, 1 failed, 2 skipped", 1)
         self.assertIn("failed: d", done.stderr)
 
     def test_a_failed_build_fails_the_run(self):
         (self.copy / "build/cpu").mkdir()
         self.run_script("--quick")  # leaves set-up done
         (self.copy / "build/cpu/build.ninja").touch()
-        self.expect(self.run_script("--quick", CMAKE_CODE="1"), "3 passed, 1 failed, 2 skipped", 1)
+        self.expect(self.run_script("--quick", CMAKE_CODE="1"), "4 passed, 1 failed, 2 skipped", 1)
 
     def preset(self, override="", **codes):
         """The preset that is chosen where the stand-ins of nvidia_smi and nvcc answer with these codes."""

@@ -62,6 +62,11 @@ TEST_F(GemmRulesTest, ProductsTakeWhatTheirRulesSay) {
        "MatMul", "{MatMul}", "t to Add: cuBLASLt adds one value per column"},
       {"one result", "g (float[4,8] x, float[8,16] w) => (t, y) { t = MatMul(x, w) y = Relu(t) }",
        "MatMul", "{MatMul}", "t to Relu: cuBLASLt writes one result"},
+  });
+}
+
+TEST_F(GemmRulesTest, ProductsReadTransposedAndBatchedFactors) {
+  ExpectCases({
       {"a Transpose of either factor",
        "g (float[2,8,4] a, float[2,16,8] b) => (y) "
        "{ c = Transpose<perm = [0,2,1]>(a) d = Transpose<perm = [0,2,1]>(b) y = MatMul(c, d) }",
@@ -75,6 +80,11 @@ TEST_F(GemmRulesTest, ProductsTakeWhatTheirRulesSay) {
       {"no batch that broadcasts in part",
        "g (float[2,1,4,8] a, float[2,3,8,4] b) => (y) { y = MatMul(a, b) }", "MatMul", "",
        "broadcasts over a part of the batch"},
+  });
+}
+
+TEST_F(GemmRulesTest, ProductsLeaveVectorsAndIntegers) {
+  ExpectCases({
       {"no vector on the right", "g (float[4,8] x, float[8] v) => (y) { y = MatMul(x, v) }",
        "MatMul", "", "v is a vector"},
       {"no vector on the left", "g (float[8] v, float[8,4] x) => (y) { y = MatMul(v, x) }",

@@ -111,6 +111,13 @@ void AddArithmetic(std::vector<OpCase>& cases) {
        {RowI({-4, -2, 1, 3, 10})},
        {{"bias", 0.5F}, {"lambd", 2.0F}},
        {RowI({-3, 0, 0, 2, 9})}},
+  };
+  cases.insert(cases.end(), arithmetic.begin(), arithmetic.end());
+}
+
+void AddPowersAndExtremes(std::vector<OpCase>& cases) {
+  const HostTensor row = Row({1, 2, 3}), one = F32({}, {1});
+  const std::vector<OpCase> added = {
       {"Pow", {Row({2, 3, 4, -2}), Row({3, 2, 0.5, 3})}, {}, {Row({8, 9, 2, -8})}},
       {"Pow", {Row({2, 3}), RowI({-1, 2})}, {}, {Row({0.5, 9})}},
       {"Pow", {RowI({2, -1, 3, 2}), RowI({10, -3, 0, -1})}, {}, {RowI({1024, -1, 1, 0})}},
@@ -134,7 +141,7 @@ void AddArithmetic(std::vector<OpCase>& cases) {
       {"Clip", {Row({-5, 5})}, {}, {Row({-5, 5})}},
       {"Clip", {RowI({1, 5, 9}), I64({}, {7}), I64({}, {3})}, {}, {RowI({3, 3, 3})}},
   };
-  cases.insert(cases.end(), arithmetic.begin(), arithmetic.end());
+  cases.insert(cases.end(), added.begin(), added.end());
 }
 
 void AddLogic(std::vector<OpCase>& cases) {
@@ -224,6 +231,7 @@ std::vector<OpCase> PointwiseCases() {
   std::vector<OpCase> cases;
   AddFunctions(cases);
   AddArithmetic(cases);
+  AddPowersAndExtremes(cases);
   AddLogic(cases);
   AddCasts(cases);
   return cases;

@@ -8,43 +8,10 @@
 #include <thread>
 
 #include "absl/strings/match.h"
-#include "tests/support/graph_text.h"
+#include "tests/session/shifted_relu.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// y[n,i] = relu(x[n,i] − [1,2,3,4][i])
-constexpr std::string_view kShiftedRelu = R"(
-    g (float[N,4] x) => (float[N,4] y) <float[4] shift = {1, 2, 3, 4}> {
-      d = Sub(x, shift)
-      y = Relu(d)
-    })";
-
-Session LoadText(std::string_view text, const SessionOptions& options = {}) {
-  return Session::LoadBytes(ModelBytesFromText(text).value(), options).value();
-}
-
-// An input whose rows all are [base, base + 1, base + 2, base + 3], and what kShiftedRelu makes of
-// it.
-std::vector<float> Rows(int64_t n, float base) {
-  std::vector<float> rows;
-  for (int64_t i = 0; i < 4 * n; ++i) rows.push_back(base + static_cast<float>(i % 4));
-  return rows;
-}
-std::vector<float> ShiftedRows(int64_t n, float base) {
-  return std::vector<float>(4 * n, std::max(0.0f, base - 1));
-}
-
-std::vector<float> Values(const Tensor& tensor) {
-  return {tensor.data<float>(), tensor.data<float>() + tensor.elements()};
-}
-
-template <typename T>
-void ExpectError(const Result<T>& result, ErrorCode code, std::string_view text) {
-  ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().code, code);
-  EXPECT_TRUE(absl::StrContains(result.error().message, text)) << result.error().message;
-}
 
 TEST(SessionTest, DescribesInputsAndOutputsWithSymbols) {
   const Session session = LoadText(kShiftedRelu);
@@ -165,12 +132,6 @@ constexpr std::string_view kProduct =
 float ProductAt(PrecisionChoice precision, float x) {
   const Session session = LoadText(kProduct, {.precision = precision});
   return Values(session.Run({View(&x, {1, 1})}).value()[0])[0];
-}
-
-using Strings = std::vector<std::string>;
-
-Strings StringsIn(const Tensor& tensor) {
-  return {tensor.data<std::string>(), tensor.data<std::string>() + tensor.elements()};
 }
 
 constexpr std::string_view kWords = R"(
@@ -302,63 +263,6 @@ TEST(SessionTest, RefusesOptionsOutOfRange) {
               ErrorCode::kInvalidArgument, "stream");
 }
 
-// Two products, so that something lies between them.
-constexpr std::string_view kTwoProducts = R"(
-    g (float[8,8] x, float[8,8] w) => (float[8,8] y) {
-      t = MatMul(x, w)
-      y = MatMul(t, w)
-    })";
-
-std::vector<float> Diagonal(float value) {
-  std::vector<float> matrix(64, 0);
-  for (int i = 0; i < 8; ++i) matrix[9 * i] = value;
-  return matrix;
-}
-
-TEST(SharedArenaTest, SessionsOfSeveralThreadsTakeTurns) {
-  const auto arena = std::make_shared<SharedArena>(1 << 16);
-  const Session first = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
-  const Session second = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
-  const auto run = [](const Session& session, float factor) {
-    const std::vector<float> x = Rows(16, factor), w = Diagonal(2);
-    for (int i = 0; i < 200; ++i) {
-      const auto y = session.Run({View(x.data(), {8, 8}), View(w.data(), {8, 8})});
-      std::vector<float> expected = x;
-      for (float& e : expected) e *= 4;
-      ASSERT_TRUE(y.ok());
-      ASSERT_EQ(Values(Result(y).value()[0]), expected);
-    }
-  };
-  std::thread other([&] { run(first, 1); });
-  run(second, 5);
-  other.join();
-}
-
-TEST(SharedArenaTest, OutlivesTheSessionThatAllocatedIt) {
-  std::optional<Session> second;
-  {
-    const auto arena = std::make_shared<SharedArena>(1 << 16);
-    const Session first = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
-    second = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
-  }
-  const std::vector<float> x = Rows(16, 1), w = Diagonal(1);
-  auto y = second->Run({View(x.data(), {8, 8}), View(w.data(), {8, 8})});
-  ASSERT_TRUE(y.ok());
-  EXPECT_EQ(Values(y.value()[0]), x);
-}
-
-TEST(SharedArenaTest, RefusesWhatDoesNotFit) {
-  const Session session = LoadText(
-      kTwoProducts, {.device = DeviceChoice::kCpu, .arena = std::make_shared<SharedArena>(16)});
-  const std::vector<float> x = Diagonal(1);
-  ExpectError(session.Run({View(x.data(), {8, 8}), View(x.data(), {8, 8})}),
-              ErrorCode::kResourceExhausted, "the shared one has 16");
-  ExpectError(
-      Session::LoadBytes(ModelBytesFromText(kTwoProducts).value(),
-                         {.device = DeviceChoice::kCpu, .arena = std::make_shared<SharedArena>(0)}),
-      ErrorCode::kInvalidArgument, "option arena");
-}
-
 TEST(SessionTest, StopsWhenCancelled) {
   const Session session = LoadText(kShiftedRelu);
   const std::vector<float> x = Rows(1, 0);
@@ -370,79 +274,6 @@ TEST(SessionTest, StopsWhenCancelled) {
 TEST(SessionTest, LoadErrorsAreErrors) {
   ExpectError(Session::Load("/no/such/model.onnx"), ErrorCode::kNotFound, "/no/such/model.onnx");
   ExpectError(Session::LoadBytes("dummy"), ErrorCode::kInvalidArgument, "");
-}
-
-TEST(BindingTest, GivesWhatRunGives) {
-  const Session session = LoadText(kShiftedRelu);
-  std::vector<float> x = Rows(2, 3), y(8);
-  Binding binding = session.Bind({View(x.data(), {2, 4})}, {View(y.data(), {2, 4})}).value();
-  ASSERT_TRUE(binding.Run().ok());
-  EXPECT_EQ(y, Values(session.Run({View(x.data(), {2, 4})}).value()[0]));
-  std::ranges::copy(Rows(2, 9), x.begin());  // the same addresses, other values
-  ASSERT_TRUE(binding.Run().ok());
-  EXPECT_EQ(y, ShiftedRows(2, 9));
-}
-
-TEST(BindingTest, SaysWhenValuesThatDecideShapesChanged) {
-  const Session session =
-      LoadText("g (float[4] x, int64[2] shape) => (float[A,B] y) { y = Reshape(x, shape) }");
-  const std::array<float, 4> x = {1, 2, 3, 4};
-  std::array<int64_t, 2> shape = {2, 2};
-  std::vector<float> y(4);
-  Binding binding =
-      session.Bind({View(x.data(), {4}), View(shape.data(), {2})}, {View(y.data(), {2, 2})})
-          .value();
-  ASSERT_TRUE(binding.Run().ok());
-  shape = {1, 4};
-  ExpectError(binding.Run(), ErrorCode::kFailedPrecondition, "input \"shape\"");
-}
-
-TEST(BindingTest, SaysWhenStringsChanged) {
-  const Session session = LoadText("g (string[1] x) => (string[1] y) { y = Identity(x) }");
-  Strings word = {"a"}, out(1);
-  Binding binding = session.Bind({View(word.data(), {1})}, {View(out.data(), {1})}).value();
-  ASSERT_TRUE(binding.Run().ok());
-  EXPECT_EQ(out[0], "a");
-  word[0] = "b";
-  ExpectError(binding.Run(), ErrorCode::kFailedPrecondition,
-              "input \"x\": its strings are others than when it was bound: bind again");
-}
-
-TEST(BindingTest, OutlivesItsSession) {
-  std::vector<float> x = Rows(1, 2), y(4);
-  Result<Binding> binding = [&] {
-    const Session session = LoadText(kShiftedRelu);
-    return session.Bind({View(x.data(), {1, 4})}, {View(y.data(), {1, 4})});
-  }();
-  ASSERT_TRUE(binding.value().Run().ok());
-  EXPECT_EQ(y, ShiftedRows(1, 2));
-}
-
-TEST(TensorTest, RefusesSizesThatOverflow) {
-  ExpectError(Tensor::Allocate(DType::kF32, {int64_t{1} << 40, int64_t{1} << 40}),
-              ErrorCode::kInvalidArgument, "");
-  ExpectError(Tensor::Allocate(DType::kF32, {-1}), ErrorCode::kInvalidArgument, "");
-}
-
-#if !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)  // which end the process instead
-TEST(TensorTest, StringsAreEmpty) {
-  const Tensor tensor = Tensor::Allocate(DType::kString, {2, 1}).value();
-  EXPECT_EQ(StringsIn(tensor), Strings(2));
-  EXPECT_EQ(tensor.bytes(), 0);
-}
-
-TEST(TensorTest, NamesTheBytesThatMemoryLacks) {
-  ExpectError(Tensor::Allocate(DType::kF32, {int64_t{1} << 44}), ErrorCode::kResourceExhausted,
-              "70368744177664 bytes asked");
-}
-#endif
-
-TEST(TensorTest, CopiesShareBytes) {
-  Tensor tensor = Tensor::Allocate(DType::kF32, {2}).value();
-  const Tensor copy = tensor;
-  tensor.data<float>()[1] = 5;
-  EXPECT_EQ(copy.data<float>()[1], 5);
 }
 
 }  // namespace
