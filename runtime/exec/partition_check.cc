@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/step_runner.h"
 #include "runtime/graph/graph.h"

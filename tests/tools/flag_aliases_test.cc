@@ -35,6 +35,10 @@ TEST(WithOurFlagsTest, WhatNobodyKnowsStays) {
             (Arguments{"--frobnicate", "--duration=3"}));
 }
 
+TEST(WithOurFlagsTest, ASwitchThatIsGivenAValueIsNotTheSwitch) {
+  EXPECT_EQ(Translated({"--fp16=false", "--noTF32=0"}), (Arguments{"--fp16=false", "--noTF32=0"}));
+}
+
 TEST(SuggestionForTest, KnowsWhatOtherToolsCallIt) {
   EXPECT_EQ(SuggestionFor("loadInputs", kRunFlags), "--input name=FILE.npy");
   EXPECT_EQ(SuggestionFor("load-inputs", kRunFlags), "--input name=FILE.npy");

@@ -28,7 +28,6 @@ const std::vector<Alias>& Aliases() {
       {"iterations", {"runs"}},
       {"warmUp", {"warm-up"}},
       {"duration", {"seconds"}},
-      {"saveOutputs", {"output-dir"}},
   };
   return *kAliases;
 }
@@ -141,12 +140,12 @@ std::vector<std::string> WithOurFlags(const std::vector<std::string>& arguments,
       translated.push_back(take_value());
     } else if (name == "shapes" && is_flag("shape")) {
       AddShapes(take_value(), translated);
-    } else if (!ours.has_value()) {
-      translated.push_back(arguments[i]);
-    } else if (absl::StrContains(*ours, '=')) {
+    } else if (ours.has_value() && !absl::StrContains(*ours, '=')) {
+      translated.push_back(absl::StrCat(*ours, "=", take_value()));
+    } else if (ours.has_value() && !value.has_value()) {
       translated.push_back(*ours);
     } else {
-      translated.push_back(absl::StrCat(*ours, "=", take_value()));
+      translated.push_back(arguments[i]);
     }
   }
   return translated;
