@@ -1,8 +1,6 @@
 // Averages and their products as one launch: every number of images, shape of channels and pixels.
 #include "absl/strings/str_cat.h"
-#include "tests/emulator/run_code.h"
-#include "tests/kernels/kernels_fixture.h"
-#include "tests/ops/run_op.h"
+#include "tests/emulator/fused/average_block.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -11,7 +9,7 @@ namespace {
 // are equal, bit by bit. Other averages round.
 constexpr double kHalf = 1e-3, kBrain = 8e-3;
 
-class PoolGemvCodeTest : public KernelsTest {
+class PoolGemvCodeTest : public AverageBlockTest {
  protected:
   // GlobalAveragePool, Flatten, Gemm with a bias.
   Value& Tail(DType dtype, const Dims& dims, int64_t columns) {
@@ -23,25 +21,12 @@ class PoolGemvCodeTest : public KernelsTest {
         {{"transB", int64_t{1}}});
   }
 
-  // What the Candidate of all Nodes makes of `numbers`, against the reference.
   std::string Compare(const std::vector<double>& numbers, double tolerance) {
-    const std::vector<Node*> order = graph_.TopologicalOrder();
-    graph_.AddOutput("y", *order.back()->outputs()[0]);
-    const Unit unit = UnitOf({order.begin(), order.end()});
-    for (const Candidate& candidate : At(graph_, "GlobalAveragePool").candidates) {
-      if (candidate.nodes != unit.nodes) continue;
-      const Value& x = *unit.boundary.inputs[0];
-      return emulator::CompareWithReference(CompilePoolGemv({unit, candidate, target_, ""}),
-                                            candidate, {TensorOf(x.dtype(), x.dims(), numbers)},
-                                            tolerance);
-    }
-    return "nothing is proposed for all Nodes";
+    return AverageBlockTest::Compare(CompilePoolGemv, numbers, tolerance);
   }
   std::string Compare(double tolerance) {
     return Compare(Pattern(graph_.inputs()[0]->elements(), 7), tolerance);
   }
-
-  Graph graph_;
 };
 
 TEST_F(PoolGemvCodeTest, ImagesAndTypes) {

@@ -1,8 +1,6 @@
 // Attention blocks as one launch: shapes of channels and pixels, types, activations.
 #include "absl/strings/str_cat.h"
-#include "tests/emulator/run_code.h"
-#include "tests/kernels/kernels_fixture.h"
-#include "tests/ops/run_op.h"
+#include "tests/emulator/fused/average_block.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -20,7 +18,7 @@ struct Block {
   bool has_bias = true;
 };
 
-class SqueezeExciteCodeTest : public KernelsTest {
+class SqueezeExciteCodeTest : public AverageBlockTest {
  protected:
   // A 1 × 1 convolution of small weights.
   Value& Convolve(Value& x, int64_t filters, bool has_bias) {
@@ -36,19 +34,8 @@ class SqueezeExciteCodeTest : public KernelsTest {
     return Append(graph_, activation, {&x});
   }
 
-  // What the Candidate of all Nodes makes of `numbers`, against the reference.
   std::string CompareAll(const std::vector<double>& numbers, double tolerance) {
-    const std::vector<Node*> order = graph_.TopologicalOrder();
-    graph_.AddOutput("y", *order.back()->outputs()[0]);
-    const Unit unit = UnitOf({order.begin(), order.end()});
-    for (const Candidate& candidate : At(graph_, "GlobalAveragePool").candidates) {
-      if (candidate.nodes != unit.nodes) continue;
-      const Value& x = *unit.boundary.inputs[0];
-      return emulator::CompareWithReference(CompileSqueezeExcite({unit, candidate, target_, ""}),
-                                            candidate, {TensorOf(x.dtype(), x.dims(), numbers)},
-                                            tolerance);
-    }
-    return "nothing is proposed for all Nodes";
+    return AverageBlockTest::Compare(CompileSqueezeExcite, numbers, tolerance);
   }
 
   std::string Compare(const Block& block) {
@@ -67,8 +54,6 @@ class SqueezeExciteCodeTest : public KernelsTest {
     }
     return CompareAll(numbers, block.dtype == DType::kF16 ? kHalf : kBrain);
   }
-
-  Graph graph_;
 };
 
 TEST_F(SqueezeExciteCodeTest, TypesImagesAndChannels) {
