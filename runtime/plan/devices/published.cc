@@ -1,7 +1,7 @@
 // GPUs that nobody measured: the dense peaks that NVIDIA publishes of them.
 //   shared memory of a block, KiB: CUDA C++ Programming Guide, table "Technical Specifications per
 //     Compute Capability": 163 (8.0), 99 (8.6, 8.9), 227 (9.0, 10.0)
-//   half and tf32: tensor cores with f32 sums; sheets that give figures with sparsity are halved
+//   half and tf32: tensor cores with f32 sums; figures with sparsity are halved
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -19,24 +19,23 @@ struct Peaks {
 };
 
 constexpr Peaks kPublished[] = {
-    // NVIDIA H100 Tensor Core GPU Architecture (whitepaper V1.04), tables 2 and 3: H100 SXM5, 80
-    // GB.
+    // SXM5 with 80 GB: NVIDIA H100 Tensor Core GPU Architecture (whitepaper V1.04), tables 2 and 3;
+    // bandwidth: data sheet (3.35 TB/s).
     {"h100", 90, 132, 227, 50, 80, 989.4, 494.7, 66.9, 3350},
-    // NVIDIA A100 Tensor Core GPU Architecture (whitepaper V1.0), table 1; bandwidth: data sheet of
-    // the A100 80GB SXM (June 2021).
+    // SXM4 with 80 GB: NVIDIA A100 Tensor Core GPU Architecture (whitepaper V1.0), table 1;
+    // bandwidth: data sheet (June 2021).
     {"a100", 80, 108, 163, 40, 80, 312, 156, 19.5, 2039},
-    // NVIDIA A10 Tensor Core GPU (data sheet, March 2021); NVIDIA Ampere GA102 GPU Architecture
-    // (whitepaper V2.1): 72 multiprocessors, L2.
+    // NVIDIA A10 Tensor Core GPU (data sheet, March 2021); multiprocessors and L2: CUDA's device
+    // properties.
     {"a10", 86, 72, 99, 6, 24, 125, 62.5, 31.2, 600},
-    // NVIDIA L4 Tensor Core GPU (data sheet, 2023), half of 242 and 120 with sparsity; NVIDIA Ada
-    // GPU
-    // Architecture (whitepaper V2.1): AD104, 58 multiprocessors, 48 MiB of L2.
+    // NVIDIA L4 Tensor Core GPU (data sheet, 2023), half of 242 and 120 TFLOPS; multiprocessors and
+    // L2: CUDA's device properties.
     {"l4", 89, 58, 99, 48, 24, 121, 60, 30.3, 300},
-    // NVIDIA Ada GPU Architecture (whitepaper V2.1), appendix A: GeForce RTX 4090.
+    // NVIDIA Ada GPU Architecture (whitepaper V2.02), appendix A, table 2.
     {"rtx4090", 89, 128, 99, 72, 24, 165.2, 82.6, 82.6, 1008},
-    // NVIDIA Blackwell (data sheet, HGX B200, of one GPU), half of 4.5 and 2.25 PFLOPS with
-    // sparsity;
-    // 148 multiprocessors: CUDA's device properties; L2: Blackwell Tuning Guide, 1.4.2.
+    // One GPU of an HGX B200: NVIDIA Blackwell (data sheet), half of 4.5 PFLOPS; tf32 at half the
+    // rate of f16, which the sheet rounds down to 2.2 PFLOPS with sparsity; multiprocessors and L2:
+    // CUDA's device properties.
     {"b200", 100, 148, 227, 126, 180, 2250, 1125, 75, 7700},
 };
 
