@@ -17,7 +17,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Larger than any device; sums over a Graph of such Values stay far from overflow.
+// Larger than any device; sums over the Values of a Graph cannot overflow.
 constexpr int64_t kMostValueBytes = int64_t{1} << 42;
 
 using InputDims = std::map<std::string, Dims, std::less<>>;
@@ -39,7 +39,7 @@ absl::Status CheckNames(const Graph& graph, const InputDims& input_dims) {
   return absl::OkStatus();
 }
 
-// Numbers for the dims of graph inputs; a symbol stands for one number wherever it occurs.
+// Numbers for the dims of graph inputs; a symbol has the same number everywhere.
 class Binder {
  public:
   absl::Status Bind(Graph& graph, Value& input, const InputDims& input_dims) {
@@ -89,10 +89,11 @@ class Binder {
     return Annotate(CheckedBytes(input.dtype(), input.dims()).status(), Input(input));
   }
 
-  std::map<std::string, std::pair<int64_t, std::string>> symbols_;  // and the input that has it
+  // With the input that defined it
+  std::map<std::string, std::pair<int64_t, std::string>> symbols_;
 };
 
-// Inner shapes in a file may hold for other input dims only: they are inferred again.
+// Inner shapes in a file may be valid for other input dims only, so they are inferred again.
 void ForgetShape(Graph& graph, Value& value) {
   if (!value.type().is_tensor()) return;
   Type type = value.type();
@@ -119,8 +120,8 @@ void ForgetShapes(Graph& graph) {
   }
 }
 
-// Bodies of functions hold Nodes that clean-up removes, and constants to fold. No
-// common-subexpressions: it would merge what clone-cheap copied.
+// Bodies of functions contain Nodes that clean-up removes, and constants to fold.
+// common-subexpressions is left out, since it would merge the copies of clone-cheap.
 absl::Status DecomposeAndClean(Graph& graph, const BuildOptions& options, PassContext& context) {
   PassManagerOptions manager{.disabled = options.disabled_passes};
   if (manager.disabled.contains("decompose")) return absl::OkStatus();
@@ -142,11 +143,11 @@ std::string Named(const Value& value) {
   return absl::StrCat("\"", value.name(), "\" ", ToString(value.type()));
 }
 
-// Why `value`, which `node` writes, has no static type.
+// Why the Value that `node` writes has no static type.
 absl::Status NotStatic(Graph& graph, Node& node, const Value& value) {
   if (FindOp(node) == nullptr) return absl::UnimplementedError(CheckOp(node).reason());
   const std::vector<const Value*> deciders = UnknownDeciders(graph, node);
-  for (const Value* v : deciders) {  // all that ONNX's ops read as shapes are scalars or vectors
+  for (const Value* v : deciders) {  // all shape operands of ONNX's ops are scalars or vectors
     if (!v->type().ranked || v->rank() <= 1) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("input ", Named(*v), " decides a shape, so it must be a scalar or a vector"));
@@ -171,14 +172,14 @@ absl::Status CheckValue(Graph& graph, Node& node, const Value& value) {
                                                    kMostValueBytes, " bytes"));
 }
 
-// Folding computes strings. The reason for each Node that it did not fold.
+// Strings are computed by folding. Reports the reason for each Node that was not folded.
 absl::Status CheckNoStrings(const Node& node) {
   if (!TouchesStrings(node)) return absl::OkStatus();
   const absl::Status status = EvaluateStrings(node, /*most_bytes=*/0).status();
   return Annotate(status, Where(node));
 }
 
-// No Engine runs a Loop: its iterations are copied, within `budget`.
+// No Engine runs a Loop, so its iterations are copied, within `budget`.
 absl::Status CheckNoLoop(const Node& node, const CopyBudget& budget) {
   if (node.op() != "Loop" || !node.domain().empty()) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(Where(node), ": ", WhyLoopStays(node, budget)));
@@ -207,7 +208,7 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
   Binder binder;
   for (Value* input : bound.inputs()) RETURN_IF_ERROR(binder.Bind(bound, *input, input_dims));
   BindValues(bound, options.input_values);
-  // Shapes that follow from static inputs were inferred at import.
+  // Shapes that follow from static inputs have been inferred at import.
   if (!HasStaticInputs(graph) || !options.input_values.empty()) ForgetShapes(bound);
   SweepDead(bound);
   InferAndFold infer_and_fold(options.limits, options.remarks);

@@ -32,8 +32,8 @@ absl::StatusOr<std::vector<std::vector<int>>> SortPartitions(std::vector<Partiti
   return predecessors;
 }
 
-// In the order of the Graph's Nodes, so that equal Graphs give equal Programs whatever the order of
-// the search.
+// Orders them as the Graph's Nodes, so that equal Graphs give equal Programs, independent of the
+// order of the search.
 void SortByGraph(const Graph& graph, std::vector<Partition>& partitions) {
   std::vector<int> position(graph.node_ids());
   int next = 0;
@@ -45,7 +45,7 @@ void SortByGraph(const Graph& graph, std::vector<Partition>& partitions) {
   std::stable_sort(partitions.begin(), partitions.end(), before);
 }
 
-// Bytes of the distinct constants that Steps use, as the model holds them.
+// Bytes of the distinct constants that Steps use, as stored in the model.
 int64_t WeightBytes(const std::vector<PlacedStep>& steps) {
   std::map<const void*, int64_t> bytes;
   for (const PlacedStep& step : steps) {
@@ -58,7 +58,7 @@ int64_t WeightBytes(const std::vector<PlacedStep>& steps) {
   return total;
 }
 
-// With fewer streams fewer Values are live at once.
+// Tries fewer streams if necessary, since fewer Values are then live at once.
 absl::StatusOr<Placed> PlaceWithin(const Graph& graph, absl::Span<const Partition> partitions,
                                    absl::Span<const std::vector<int>> predecessors,
                                    const Target& target, const BuildOptions& options) {

@@ -15,16 +15,18 @@ namespace onnx_cudnn {
 
 struct BuildOptions {
   Partitioner partitioner = Greedy;
-  // Inputs, by name, whose values are known: strings, and those that decide shapes. They become
-  // constants; the static Graph keeps them as inputs that nothing reads.
+  // Inputs with known values, by name: strings, and inputs whose values decide shapes. They become
+  // constants; the static Graph keeps them as inputs without readers.
   std::map<std::string, HostTensor, std::less<>> input_values;
   int streams = 1;
-  int64_t alignment = 256;  // bytes, of every buffer in an arena
+  int64_t alignment = 256;  // bytes; for every buffer in an arena
   PassLimits limits;
-  const OnnxFunctions* functions = nullptr;            // nullptr: no op is decomposed
-  std::set<std::string, std::less<>> disabled_passes;  // of decompose and the clean-up after it
+  const OnnxFunctions* functions = nullptr;  // nullptr: no op is decomposed
+  // Of decompose and the clean-up after it, by name
+  std::set<std::string, std::less<>> disabled_passes;
   std::vector<PinRule> pins;
-  Pricer* pricer = nullptr;  // nullptr: prices are predicted, and first Variants taken
+  // Nullptr: prices are predicted and the first Variant that compiles is taken
+  Pricer* pricer = nullptr;
   std::vector<Remark>* remarks = nullptr;
   // Called with the static Graph before Formats are materialized; may be empty.
   std::function<void(const Graph&, absl::Span<const Partition>, const Refusals&)> on_partitions;
@@ -34,16 +36,16 @@ struct BuildOptions {
 // decomposes ops that no Engine runs, cleans up again, and gives each output a Value of its own.
 //   target      for decompose; nullptr: no op is decomposed
 //   input_dims  by input name; every input with a dim that is not a number needs an entry
-//   errors      InvalidArgument: unknown input, wrong rank, a dim other than the model's number,
-//   one symbol with two numbers.
-//               Unimplemented: a Value's shape depends on data (Segments will come); strings that
+//   errors      InvalidArgument: unknown input, wrong rank, a dim that contradicts the model's
+//               number, one symbol with two numbers.
+//               Unimplemented: the shape of a Value depends on data; strings that are not constant
 //               are not constant
 absl::StatusOr<Graph> BindShapes(const Graph& graph,
                                  const std::map<std::string, Dims, std::less<>>& input_dims,
                                  const BuildOptions& options, const Target* target = nullptr);
 
-// The only driver from a Graph and shapes to a Program.
-//   errors  as BindShapes and PartitionGraph; ResourceExhausted: above the Target's max_bytes
+// The only way from a Graph and shapes to a Program.
+//   errors  those of BindShapes and PartitionGraph; ResourceExhausted: above the Target's max_bytes
 absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
     const Graph& graph, const std::map<std::string, Dims, std::less<>>& input_dims,
     const Target& target, const BuildOptions& options);

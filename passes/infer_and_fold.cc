@@ -16,7 +16,7 @@ bool HasStaticOutputs(const Node& node) {
                      [](const Value* v) { return v == nullptr || v->is_static(); });
 }
 
-// A branch may contradict these shapes: for them it is never taken.
+// For a branch that contradicts these shapes; with them, it is never taken.
 absl::Status UnfitBranch(const Node& node, std::string_view branch, const absl::Status& why) {
   if (!absl::IsInvalidArgument(why)) return why;
   return absl::UnimplementedError(absl::StrCat(
@@ -42,7 +42,7 @@ absl::Status InferAndFold::RunNode(Graph& graph, Node& node, ShapeInference& inf
   if (InlineIf(graph, node).changed() || ResolveSequence(graph, node, budget_).changed() ||
       Unroll(graph, node, budget_).changed()) {
     graph.Remove(node);
-    std::vector<Node*> added;  // in topological order, as they were added
+    std::vector<Node*> added;  // in topological order
     for (int id = first_new; id < graph.node_ids(); ++id) added.push_back(graph.node(id));
     return RunNodes(graph, added, inference);
   }

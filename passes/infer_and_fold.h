@@ -10,20 +10,20 @@
 
 namespace onnx_cudnn {
 
-// Visits the Nodes of a Graph in topological order. Each is inferred where its outputs are not
-// static yet, then folded at once, so that shapes computed from shapes are known before their users
-// are inferred. An If on a constant is replaced by its branch, a sequence by its elements, a loop
-// with a known number of iterations by copies of its body. Of any other If both branches are
-// inferred. The limits on folding hold over all Graphs together.
+// Visits the Nodes of a Graph in topological order. Infers each Node whose outputs are not static
+// yet, then folds it at once, so that shapes computed from shapes are known before their users are
+// inferred. Replaces an If on a constant by its branch, a sequence by its elements, and a loop with
+// a known number of iterations by copies of its body. Infers both branches of any other If. The
+// folding limits hold for all Graphs together.
 class InferAndFold {
  public:
   InferAndFold(const PassLimits& limits, std::vector<Remark>* remarks)
       : folder_(limits), remarks_(remarks) {}
 
-  // errors  what ShapeInference::Infer says; Unimplemented: a branch of an If that stays does not
-  // infer
+  // errors  those of ShapeInference::Infer; Unimplemented: inference fails in a branch of an If
+  // that stays
   absl::Status Run(Graph& graph);
-  // What is left for copies of bodies.
+  // What remains of the budget for copies of bodies.
   const CopyBudget& budget() const { return budget_; }
 
  private:

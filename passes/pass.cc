@@ -91,7 +91,7 @@ class Driver {
     refusals_[id] = {std::string(pass_.name()), Where(where), std::string(reason)};
   }
 
-  // Producers of the inputs and consumers of the outputs.
+  // Adds the producers of the inputs and the consumers of the outputs.
   static void AddAround(const Node& node, std::vector<int>& ids) {
     for (const Value* v : node.inputs()) {
       if (v != nullptr && v->producer() != nullptr) ids.push_back(v->producer()->id());
@@ -112,7 +112,7 @@ class Driver {
         if (v == nullptr) continue;
         if (v->producer() != nullptr) touched.push_back(v->producer()->id());
         if (v->uses().size() > 2)
-          continue;  // a reader sees a difference only if it is the last one
+          continue;  // a change matters to a reader only if it is the last one
         for (const Use& use : v->uses()) touched.push_back(use.node->id());
       }
     });
@@ -130,7 +130,7 @@ class Driver {
   std::deque<int> queue_;
   std::vector<char> queued_;
   std::vector<int64_t> visits_;
-  std::vector<int> around_;         // of the Node that is visited
+  std::vector<int> around_;         // of the Node being visited
   std::map<int, Remark> refusals_;  // the last refusal at each Node, by id
   bool changed_ = false;
 };

@@ -13,7 +13,7 @@
 
 namespace onnx_cudnn {
 
-// Why a rewrite did not apply at a Node, or what it did there.
+// Why a rewrite did not apply at a Node, or what it changed there.
 struct Remark {
   std::string pass;
   std::string where;  // Where(node)
@@ -21,20 +21,22 @@ struct Remark {
 };
 
 struct PassLimits {
-  int64_t folded_bytes = int64_t{1} << 30;  // of all constants that folding makes, in one Graph
-  int64_t folded_value_bytes = int64_t{1}
-                               << 24;  // of one value, unless it is no larger than what it replaces
-  int64_t visits_per_node = 16;        // of a NodePass: then it stops, with a remark
+  // Total size of constants that folding makes in one Graph
+  int64_t folded_bytes = int64_t{1} << 30;
+  int64_t folded_value_bytes =
+      int64_t{1}  // Size of one constant, unless it is no larger than what it replaces
+      << 24;
+  int64_t visits_per_node = 16;  // of a NodePass, which then stops with a remark
 };
 
 struct PassContext {
-  const Target* target = nullptr;            // nullptr: none is chosen yet
-  const OnnxFunctions* functions = nullptr;  // nullptr: none is expanded
+  const Target* target = nullptr;            // nullptr: not chosen yet
+  const OnnxFunctions* functions = nullptr;  // nullptr: functions are not expanded
   PassLimits limits;
-  std::vector<Remark>* remarks = nullptr;  // nullptr: reasons are not even formatted
+  std::vector<Remark>* remarks = nullptr;  // nullptr: no reasons are formatted
 };
 
-// Rewrites a Graph; says whether it changed it.
+// Rewrites a Graph; returns whether it changed.
 class Pass {
  public:
   virtual ~Pass() = default;
@@ -47,7 +49,7 @@ class Match {
  public:
   static Match None() { return Match(Kind::kNone); }
   static Match Changed() { return Match(Kind::kChanged); }
-  // The pattern starts here but must not apply; `reason` has static lifetime.
+  // The pattern starts at this Node but must not be applied; `reason` has static lifetime.
   static Match No(const Node& node, std::string_view reason) {
     Match match(Kind::kNo);
     match.node_ = &node;
@@ -67,14 +69,14 @@ class Match {
   std::string_view reason_;
 };
 
-// A rewrite around one Node. The driver visits the Nodes at which the rewrite starts, those of
-// bodies too, in topological order, and again those that a change touched. A Visit may replace
-// uses, add and edit Nodes; it removes none (dead Nodes go with the driver's own sweep after each
+// A rewrite around one Node. The driver visits, in topological order and in bodies too, the Nodes
+// at which the rewrite starts, and visits again those that a change touched. Visit may replace
+// uses, add and edit Nodes; it must not remove any (the driver removes dead Nodes after each
 // change).
 class NodePass : public Pass {
  public:
   absl::StatusOr<bool> Run(Graph& graph, PassContext& context) final;
-  // Whether Visit may find something at `node`: asked of every Node, so in a few comparisons.
+  // Whether Visit may find something at `node`. Called for every Node, so it must be cheap.
   virtual bool StartsAt(const Node& node) const = 0;
   virtual absl::StatusOr<Match> Visit(Graph& graph, Node& node) = 0;
 

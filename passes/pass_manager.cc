@@ -37,8 +37,8 @@ struct MixAttribute {
   size_t operator()(const auto& value) const { return Mix(hash, value); }
 };
 
-// Structure, attributes and types; of constants where their bytes lie. Differs whenever a Pass
-// changed something.
+// A hash of structure, attributes and types; for constants the address of their bytes. Differs
+// after every change by a Pass.
 size_t Fingerprint(const Graph& graph) {
   size_t hash = 0;
   for (const Value* v : graph.Values()) {

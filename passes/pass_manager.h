@@ -18,7 +18,8 @@ struct PassRun {
   int nodes_before = 0, nodes_after = 0;
 };
 
-// When the Graph is verified; after each Pass also that a Graph is unchanged whose Pass says so.
+// When the Graph is verified. kAfterEachPass also checks that a Pass that reports no change made
+// none.
 enum class VerifyWhen : uint8_t { kAtTheEnd, kAfterEachPass };
 #ifdef NDEBUG
 inline constexpr VerifyWhen kVerifyByDefault = VerifyWhen::kAtTheEnd;
@@ -28,12 +29,12 @@ inline constexpr VerifyWhen kVerifyByDefault = VerifyWhen::kAfterEachPass;
 
 struct PassManagerOptions {
   std::set<std::string, std::less<>>
-      disabled;  // names; InvalidArgument when one names no pass of any pipeline
+      disabled;  // names; InvalidArgument: not the name of a pass of any pipeline
   VerifyWhen verify = kVerifyByDefault;
-  std::function<void(const PassRun&, const Graph&)> after_pass;  // dumps; may be empty
+  std::function<void(const PassRun&, const Graph&)> after_pass;  // to dump the Graph; may be empty
 };
 
-// Runs `passes` in order, once each. Errors carry the pass's name.
+// Runs `passes` in order, once each. Errors carry the name of the pass.
 absl::StatusOr<std::vector<PassRun>> RunPasses(Graph& graph,
                                                const std::vector<std::unique_ptr<Pass>>& passes,
                                                const PassManagerOptions& options,

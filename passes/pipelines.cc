@@ -40,15 +40,15 @@ constexpr Row kPasses[] = {
     {"split-pad", SplitPad},
 };
 
-// Folding may make a condition constant, and an inlined branch may hold more to fold.
+// Folding may make a condition constant, and an inlined branch may contain more to fold.
 constexpr std::string_view kClean[] = {
     "eliminate-identity", "fold-constants",        "inline-constant-if", "fold-constants",
     "eliminate-identity", "simplify-arithmetic",   "merge-slices",       "cancel-transposes",
     "cancel-reshapes",    "common-subexpressions", "dead-code"};
 
-// Patterns of exporters are fused first, before fold-scale moves their factors into the product
-// behind them. fold-bias and fold-scale run twice: a bias or a factor may come before or after a
-// BatchNormalization. clone-cheap is last: common-subexpressions would merge its copies.
+// Patterns of exporters are fused first, before fold-scale moves their factors into the following
+// product. fold-bias and fold-scale run twice: a bias or a factor may precede or follow a
+// BatchNormalization. clone-cheap is last, because common-subexpressions would merge its copies.
 constexpr std::string_view kMoveArithmetic[] = {
     "fuse-layer-norm", "pool-means", "fuse-activations", "fold-constant-chains",
     "fold-pad",        "fold-bias",  "fold-scale",       "fold-batch-norm",

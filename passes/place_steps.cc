@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Where a Value lies. kArena: `index` is a buffer of the Space's arena.
+// The location of a Value. kArena: `index` is a buffer of the Space's arena.
 struct Home {
   Operand::Kind kind = Operand::Kind::kArena;
   Space space = Space::kDevice;
@@ -17,7 +17,7 @@ struct Home {
   int64_t offset = 0;  // into the caller's tensor
 };
 
-// The buffers of one Space, and who uses which bytes.
+// The buffers of one Space, and which Steps use which bytes.
 class Arena {
  public:
   const std::vector<Buffer>& buffers() const { return buffers_; }
@@ -32,19 +32,19 @@ class Arena {
     buffers_[buffer].readers.push_back(step);
     users_[Root(buffer)].push_back(step);
   }
-  // The buffer that is no alias, in whose bytes `buffer` lies.
+  // The buffer that `buffer` ultimately aliases.
   int Root(int buffer) {
     while (root_[buffer] != buffer) buffer = root_[buffer] = root_[root_[buffer]];
     return buffer;
   }
-  // `view`, no alias yet, lies in the bytes of `other`.
+  // Makes `view`, not an alias yet, an alias of `other`.
   void AddView(int view, int other, int64_t offset) {
     std::vector<int>& users = users_[Root(other)];
     users.insert(users.end(), users_[view].begin(), users_[view].end());
     Alias(view, other, offset);
   }
-  // `output`, no alias yet, lies in the bytes of `input`, whose other users all run before the Step
-  // that writes it, and so before all that run after that Step.
+  // Makes `output`, not an alias yet, an alias of `input`, whose other users all run before the
+  // Step that writes `output` and therefore before all later Steps.
   void Overwrite(int output, int input, int64_t offset) {
     users_[Root(input)] = std::move(users_[output]);
     Alias(output, input, offset);
@@ -137,7 +137,7 @@ class Placer {
     return absl::OkStatus();
   }
 
-  // Moves an input, which has its own bytes of an arena, to its place in the output.
+  // Moves an input, which has its own bytes in an arena, to its offset in the output.
   absl::Status LayInOutput(int i, const Alias& alias) {
     const Value& value = *boundaries_[i].inputs[alias.input];
     const Home& in = homes_.at(&value);
@@ -152,7 +152,7 @@ class Placer {
     return absl::OkStatus();
   }
 
-  // A view of a caller's tensor is an address in it, of arena bytes an alias.
+  // A view of a caller's tensor is an address in it; a view of arena bytes is an alias.
   Home ViewOf(int i, int k, const Alias& view) {
     Home home = homes_.at(boundaries_[i].inputs[view.input]);
     if (home.kind != Operand::Kind::kArena) {
@@ -195,7 +195,7 @@ class Placer {
                        [&](int user) { return user == i || order.HappensBefore(user, i); });
   }
 
-  // Where the Step computes: beside its outputs.
+  // The Space in which the Step computes: that of its outputs.
   Space SpaceOf(int i) const {
     const Candidate& chosen = partitions_[i].chosen;
     if (!chosen.outputs.empty()) return chosen.outputs[0].space;

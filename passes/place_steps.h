@@ -8,7 +8,7 @@
 
 namespace onnx_cudnn {
 
-// When and where Steps run.
+// The placed Steps of a Program and their schedule.
 struct Placed {
   std::vector<PlacedStep> steps;  // parallel to the Partitions
   Schedule schedule;
@@ -16,14 +16,15 @@ struct Placed {
   int64_t peak_bytes = 0;
 };
 
-// Gives every operand its bytes. Graph inputs and outputs lie in the caller's tensors, the output
-// of a view in its input, the inputs of a Concat without a launch in its output, an output that may
-// overwrite an input in that input where nothing reads it later, all else in one arena per Space.
-//   partitions    in topological order, of a Graph whose outputs are its own (own-outputs); every
-//   one has a Step
-//   predecessors  of each Partition, all smaller
-//   errors        Internal: a Step demands that a graph output lie in another Value's bytes, or
-//   that an input lie in its output that lies elsewhere already
+// Assigns memory to every operand. Graph inputs and outputs use the caller's tensors. The output of
+// a view shares its input; the inputs of a Concat without a launch share its output; an output that
+// may overwrite an input does so if nothing reads the input later. Everything else lies in one
+// arena per Space.
+//   partitions    in topological order, of a Graph whose outputs are distinct Values (own-outputs);
+//                 each has a Step
+//   predecessors  of each Partition; all have smaller indices
+//   errors        Internal: a Step requires a graph output to share another Value's bytes, or an
+//                 input to share an output that is already placed elsewhere
 absl::StatusOr<Placed> PlaceSteps(const Graph& graph, absl::Span<const Partition> partitions,
                                   absl::Span<const std::vector<int>> predecessors, int streams,
                                   int64_t alignment);

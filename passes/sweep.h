@@ -7,11 +7,12 @@
 
 namespace onnx_cudnn {
 
-// No output of `node` has a use.
+// Whether no output of `node` has a use.
 bool IsDead(const Node& node);
 
-// Removes those of `nodes` (ids; removed ones are skipped) that are dead, then what they leave
-// dead, and so on. `removing` is called with each Node just before it goes. Returns how many went.
+// Removes the dead Nodes among `nodes` (ids; removed ones are skipped), then the Nodes that become
+// dead, and so on. Calls `removing` with each Node just before its removal. Returns how many were
+// removed.
 int SweepDead(Graph& graph, std::vector<int> nodes, absl::FunctionRef<void(const Node&)> removing);
 
 // All dead Nodes of `graph` and of its bodies.

@@ -11,9 +11,9 @@
 namespace onnx_cudnn {
 namespace {
 
-using Edge = std::pair<const Value*, const Node*>;  // and the reader
+using Edge = std::pair<const Value*, const Node*>;  // a Value and one of its readers
 
-// What Engines tell while they propose: Candidates and refusals.
+// Records the Candidates and refusals that Engines report while they propose.
 class Listener final : public CandidateSink {
  public:
   void Add(Candidate) override {}
@@ -38,7 +38,7 @@ class Listener final : public CandidateSink {
     if (it == refusals_.end()) return {};
     return {it->second.begin(), it->second.end()};
   }
-  // nullptr: it did not refuse.
+  // Why `engine` refused `node`; nullptr if it did not.
   const std::string* NoOf(const Engine* engine, const Node* node) const {
     const auto it = noes_.find({engine, node});
     return it == noes_.end() ? nullptr : &it->second;
@@ -48,7 +48,7 @@ class Listener final : public CandidateSink {
  private:
   std::map<std::pair<const Engine*, const Node*>, std::string> noes_;
   std::map<Edge, std::set<Refusal>> refusals_;
-  // That propose more than one Node somewhere, or a reason why not.
+  // Engines that propose more than one Node somewhere, or report why not.
   std::set<const Engine*> fusing_;
 };
 
@@ -90,7 +90,7 @@ class EdgeExplainer {
   }
 
  private:
-  // The cost of the Partitions that hold these Nodes.
+  // The sum of the prices of the Partitions that hold these Nodes.
   double ChosenUs(const Candidate& candidate) const {
     std::set<int> owners;
     for (const Node* node : candidate.nodes) owners.insert(owner_.at(node));
@@ -133,7 +133,7 @@ class EdgeExplainer {
     return report;
   }
 
-  // No Engine considered this edge: the reasons at its two ends.
+  // For an edge that no Engine considered: the reasons at its two ends.
   std::vector<Refusal> WithoutRule(const Edge& edge) const {
     std::vector<Refusal> refusals;
     for (const Engine* engine : target_.engines) {

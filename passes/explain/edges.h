@@ -16,30 +16,31 @@ struct Refusal {
   auto operator<=>(const Refusal&) const = default;
 };
 
-// A Candidate over both ends of an edge that was not chosen.
+// A Candidate that covers both ends of an edge and was not chosen.
 struct Offer {
   std::string engine;
-  double us = 0;         // its price
-  double chosen_us = 0;  // of the Partitions that hold its Nodes now
+  double us = 0;         // predicted
+  double chosen_us = 0;  // sum over the chosen Partitions that hold its Nodes
 };
 
 // A Value between two Partitions.
 struct EdgeReport {
   std::string value;
   std::string producer, producer_op, consumer, consumer_op;  // names, op types
-  std::optional<Offer> offer;                                // the best one
-  std::vector<Refusal> refusals;  // sorted, each once; empty where there is an offer
+  std::optional<Offer> offer;                                // the cheapest one
+  std::vector<Refusal> refusals;  // sorted, unique; empty if there is an offer
 };
 
-// Every edge between two of `partitions`, once for each reader: the best Candidate over it that was
-// not chosen, else the rules that refused one, of the Engines that fuse anything here.
+// Every edge between two of `partitions`, once per reader: the cheapest Candidate that covers it
+// and was not chosen; if there is none, the rules that refused one, from the Engines that fuse
+// anything here.
 //   graph       static, before Formats are materialized
 //   partitions  cover the Graph
-//   refused     at Confirm: no offers any more, but reasons
+//   refused     refused by Confirm: no longer offers, but reasons
 std::vector<EdgeReport> ExplainEdges(const Graph& graph, absl::Span<const Partition> partitions,
                                      const Refusals& refused, const Target& target);
 
-// A Node's name, or that of its first output.
+// The name of a Node; if it has none, the name of its first output.
 std::string NameOf(const Node& node);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// How a model will run on a Target, and why: data, for tools to print.
+// How a model will run on a Target, and why. Plain data for tools to print.
 #pragma once
 
 #include <map>
@@ -20,19 +20,20 @@ struct OperandReport {
 
 struct PartitionReport {
   std::string engine, variant;
-  std::vector<std::string> nodes, ops;  // names (of an output where there is none), op types
+  // Names (the first output's where a Node has none), op types
+  std::vector<std::string> nodes, ops;
   std::vector<OperandReport> inputs, outputs;
   Cost cost;            // predicted
-  double floor_us = 0;  // of its Nodes as one unit at the device's peaks
+  double floor_us = 0;  // lower bound: its Nodes as one kernel at the device's peaks
   int stream = 0;
   bool launches = true;
 };
 
-// What one Format costs: bytes that are moved to reach it, or padding that is moved with it.
+// What one Format costs: bytes moved to convert to it, or padding moved along with it.
 struct FormatCost {
   std::string kind;  // "Reformat", "Transfer", "padding"
   std::string value, from, to;
-  int64_t bytes = 0;  // read and written; of padding: the lanes that are not elements
+  int64_t bytes = 0;  // read and written; for padding: the padding lanes alone
   double us = 0;
 };
 
@@ -42,33 +43,34 @@ struct Totals {
   int64_t flops = 0, bytes = 0, format_bytes = 0;
 };
 
-// What a Session copies around a Program in each Run, beside its Partitions' time: inputs and
-// outputs from and to the caller's tensors. A Binding to tensors of the device copies nothing.
+// What a Session copies before and after the Program in each Run, in addition to the Partitions'
+// time: inputs from and outputs to the caller's tensors. A Binding to device tensors copies
+// nothing.
 struct CallersCopies {
-  int64_t bytes = 0;     // of the inputs and outputs
-  double device_us = 0;  // where the caller's tensors lie in the device's memory
-  double host_us = 0;    // where they lie in the host's: over the bus
+  int64_t bytes = 0;     // of all inputs and outputs
+  double device_us = 0;  // if the caller's tensors are in device memory
+  double host_us = 0;    // if they are in host memory: over the bus
 };
 
 struct Explanation {
   std::string target;
-  std::string prices;  // what they rest on; empty: on measurements of the target
+  std::string prices;  // source of the prices; empty: measured on the target
   int streams = 1;
-  std::vector<PartitionReport> partitions;  // in the order of launch
+  std::vector<PartitionReport> partitions;  // in launch order
   std::vector<EdgeReport> edges;            // those between Partitions
   std::vector<FormatCost> formats;
   Totals totals;
-  CallersCopies copies;  // none on the CPU device
+  CallersCopies copies;  // zero on the CPU device
   MemoryReport memory;
 };
 
-// Builds the Program of `graph` and explains it. Arguments and errors as BuildProgram's.
+// Builds the Program of `graph` and explains it. Arguments and errors as for BuildProgram.
 absl::StatusOr<Explanation> Explain(const Graph& graph,
                                     const std::map<std::string, Dims, std::less<>>& input_dims,
                                     const Target& target, BuildOptions options);
 
 // "NCHW", "NHWC", "NHWC4" (channels padded to 4), "row-major", or the axes of another Format
-// (Format:: ToString); ", host" behind it where the bytes lie there.
+// (Format::ToString), followed by ", host" if the bytes are in host memory.
 std::string FormatName(const Placement& placement, absl::Span<const int64_t> dims);
 
 }  // namespace onnx_cudnn

@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// By first use. A Value in a caller's tensor has no buffer.
+// In order of first use. A Value in a caller's tensor has no buffer.
 std::vector<BufferReport> BuffersOf(const Program& program) {
   std::vector<BufferReport> buffers;
   std::map<const Value*, size_t> buffer_of;
@@ -38,7 +38,7 @@ std::vector<BufferReport> BuffersOf(const Program& program) {
   return buffers;
 }
 
-// Bytes that are in at least one of the buffers: aliases lie in each other's.
+// Bytes covered by at least one of the buffers; aliases overlap.
 int64_t UnionBytes(const std::vector<const BufferReport*>& live) {
   std::vector<std::pair<int64_t, int64_t>> ranges;
   for (const BufferReport* b : live) ranges.push_back({b->offset, b->offset + b->bytes});

@@ -76,7 +76,7 @@ Placement PlainPlacement(const Value& value) {
   return {.format = Format::RowMajor(value.dims()), .space = Space::kDevice};
 }
 
-// One run of searches and confirmations over a Graph.
+// One sequence of searches and confirmations over a Graph.
 class Search {
  public:
   Search(const Graph& graph, const Target& target, Partitioner partitioner,
@@ -118,8 +118,8 @@ class Search {
   const Refusals& refused() const { return confirmer_.refused(); }
 
  private:
-  // The whole Graph every time: a price or a refusal may change any part. Each cover but a
-  // partitioner's last adds a price or a refusal, so this ends.
+  // Covers the whole Graph every time, because a price or a refusal may change any part. Each cover
+  // except a partitioner's last adds a price or a refusal, so this terminates.
   absl::StatusOr<std::vector<Partition>> RunMeasured() {
     std::vector<Partition> best, last;
     double best_us = std::numeric_limits<double>::infinity();
@@ -140,7 +140,7 @@ class Search {
     return best.empty() ? last : best;
   }
 
-  // Infinite when a part of it was refused or not measured.
+  // Infinite if a Partition was refused or not measured.
   double MeasuredUs(const std::vector<Partition>& partitions) const {
     std::vector<Candidate> cover;
     bool all_measured = true;
@@ -168,8 +168,8 @@ class Search {
     }
   }
 
-  // The stretch of `open`, with the Placements of its neighbours fixed. Demands on Values that are
-  // made elsewhere do not concern it.
+  // The Stretch of `open`, with the Placements of its neighbours fixed. Ignores demands on Values
+  // that are made elsewhere.
   Stretch MakeStretch(const std::vector<const Node*>& open) const {
     Stretch stretch{.graph = graph_,
                     .target = target_,

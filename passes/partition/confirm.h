@@ -9,16 +9,16 @@
 
 namespace onnx_cudnn {
 
-// Asks Engines to compile what was chosen: the first Variant that compiles, with a Pricer the
-// fastest. Every signature is compiled once in the life of a Confirmer.
+// Compiles chosen Candidates: takes the first Variant that compiles, or, with a Pricer, the
+// fastest. Compiles every signature once over the lifetime of the Confirmer.
 class Confirmer {
  public:
   explicit Confirmer(const Target& target, Pricer* pricer = nullptr)
       : target_(target), pricer_(pricer) {}
 
-  // Parallel to `chosen`; where a Partition has no Step, all its Variants were refused, with the
-  // reason in refused(). Measured ones have the measured price.
-  //   errors  what an Engine failed with, with its name and the first Node before it
+  // Parallel to `chosen`. A Partition without a Step had all its Variants refused, with the reason
+  // in refused(). Measured Candidates carry the measured price.
+  //   errors  the failure of an Engine, with its name and the first Node of the Candidate
   absl::StatusOr<std::vector<Partition>> Confirm(std::vector<Candidate> chosen);
   const Refusals& refused() const { return refused_; }
   // Signatures that were measured or refused so far.

@@ -1,6 +1,7 @@
-// The cheapest cover by dynamic programming in one fixed depth-first order. A state is the first
-// uncovered Node u, the covered Nodes beyond u, and how the live Values lie or are wanted. Every
-// Candidate whose lowest Node is u leads to a later state, so states are final in the order of u.
+// The cheapest cover by dynamic programming over one fixed depth-first order. A state is the first
+// uncovered Node u, the covered Nodes beyond u, and the Placements in which live Values exist or
+// are required. Every Candidate whose lowest Node is u leads to a later state, so states are final
+// in the order of u.
 #include "passes/partition/cost_search.h"
 
 #include <algorithm>
@@ -19,10 +20,10 @@
 namespace onnx_cudnn {
 namespace {
 
-// A Value that was made and has readers left, or that is wanted and not made yet.
+// A Value that exists and still has readers, or that is required and does not exist yet.
 struct Live {
   int value;
-  int made_as;  // -1: not made yet
+  int made_as;  // -1: does not exist yet
   PlacementSet placements;
   bool operator==(const Live&) const = default;
   template <typename H>
@@ -31,7 +32,7 @@ struct Live {
   }
 };
 
-// Two states of the same u are one when these are equal.
+// Two states with the same u are equal if these are equal.
 struct Front {
   std::vector<int> beyond;  // covered positions above u, ascending
   std::vector<Live> live;   // by value, ascending
@@ -44,9 +45,9 @@ struct Front {
 
 struct State {
   double us;
-  int parent;  // -1: the start
+  int parent;  // -1: the initial state
   int move;
-  bool on_known_path;  // reached by moves of a known cover alone, or no more expensive
+  bool on_known_path;  // reached by moves of a known cover only, or at no higher cost
 };
 
 class Search {
@@ -67,7 +68,7 @@ class Search {
 
  private:
   // Visits all states in the order of u; false: there are more than `most_states`. With a known
-  // cover, at each u only the cheapest states and those on its path are kept.
+  // cover, keeps only the cheapest states and those on its path at each u.
   bool Explore(int64_t most_states, const absl::flat_hash_set<int>& known) {
     const size_t n = moves_.order().size();
     states_.clear();
@@ -94,7 +95,8 @@ class Search {
 
   using Fronts = std::vector<std::pair<Front, int>>;
 
-  // Of equal fronts the cheapest; of those the `beam` cheapest and the known path (0: all).
+  // Keeps the cheapest of equal fronts, then the `beam` cheapest fronts (0: all) and the known
+  // path.
   void Settle(Fronts& fronts, int beam) {
     absl::flat_hash_map<Front, int> best;
     for (auto& [front, state] : fronts) {
@@ -107,7 +109,8 @@ class Search {
       states_[it->second].on_known_path = on_known_path;
     }
     fronts.assign(std::make_move_iterator(best.begin()), std::make_move_iterator(best.end()));
-    // A hash table has no fixed order: sorted by the states' numbers, which is as they were made.
+    // A hash table has no fixed order, so the states are sorted by number, which is the order of
+    // creation.
     std::sort(fronts.begin(), fronts.end(),
               [](const auto& a, const auto& b) { return a.second < b.second; });
     if (beam == 0 || static_cast<int>(fronts.size()) <= beam) return;
@@ -153,7 +156,8 @@ class Search {
                             [](const Live& l, int v) { return l.value < v; });
   }
 
-  // The cost of reading a Value in this Placement; one that is not made yet is marked as wanted so.
+  // The cost of reading a Value in this Placement; a Value that does not exist yet is marked as
+  // required in it.
   double Read(std::vector<Live>& live, const Port& port) {
     const CoverValue& info = moves_.values()[port.value];
     const PlacementSet bit = PlacementSet{1} << port.placement;
@@ -172,7 +176,7 @@ class Search {
     return it->made_as < 0 ? 0 : Us(info, it->made_as, port.placement);
   }
 
-  // The cost of the Reformats to all Placements that are wanted.
+  // The cost of the Reformats to all required Placements.
   double Make(std::vector<Live>& live, const Port& port) {
     auto it = Find(live, port.value);
     if (it == live.end() || it->value != port.value) it = live.insert(it, {port.value, -1, 0});
@@ -203,7 +207,7 @@ class Search {
   absl::StatusOr<CostSearchResult> Result(bool exact) const {
     CostSearchResult result{.states = static_cast<int>(states_.size()), .exact = exact};
     if (fronts_.back().empty()) return moves_.Uncovered();
-    int best = -1;  // fronts at the end differ only in Values that nothing reads
+    int best = -1;  // fronts at the end differ only in Values without readers
     for (const auto& [front, state] : fronts_.back()) {
       if (best < 0 || states_[state].us < states_[best].us) best = state;
     }

@@ -81,8 +81,8 @@ Port CoverMoves::PortOf(const Value& value, const Placement& placement) {
   return {v, static_cast<int>(it - known.begin())};
 }
 
-// The Candidates of one anchor, the cheapest per Node if there are too many. Of those that differ
-// in nothing but their Engine the cheapest is kept.
+// Adds the Candidates of one anchor; if there are too many, the cheapest per Node. Of Candidates
+// that differ only in their Engine, keeps the cheapest.
 void CoverMoves::AddCheapest(const std::vector<Proposal>& at, int most_proposals) {
   std::vector<const Proposal*> kept;
   for (const Proposal& p : at) kept.push_back(&p);

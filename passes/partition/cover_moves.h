@@ -1,4 +1,4 @@
-// A Stretch and what is proposed there in numbers, for the cost search.
+// A Stretch and its proposals as integers, for the cost search.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace onnx_cudnn {
 
-using PlacementSet = uint64_t;  // a bit for each Placement of a Value
+using PlacementSet = uint64_t;  // one bit per Placement of a Value
 
 // A Value at a Candidate's border, and how it lies there.
 struct Port {
@@ -33,17 +33,17 @@ struct CoverValue {
   std::vector<Placement> placements;
   std::vector<int> readers;    // positions, ascending
   bool made_inside = false;    // its producer is in the Stretch
-  int outside_placement = -1;  // as it comes from outside; -1: made inside, or not known
-  PlacementSet demanded = 0;   // by those outside
+  int outside_placement = -1;  // Placement of a Value from outside; -1: made inside, or unknown
+  PlacementSet demanded = 0;   // by readers outside the Stretch
 };
 
 class CoverMoves {
  public:
-  // most_proposals: kept at each anchor, the cheapest per Node.
+  // most_proposals  kept per anchor: the cheapest per Node
   CoverMoves(const Stretch& stretch, int most_proposals);
 
-  // The Nodes by position: producers before consumers, each branch to its end before the next, so
-  // that few Values are live at once.
+  // The Nodes by position: producers before consumers. Each branch is finished before the next
+  // begins, so that few Values are live at once.
   const std::vector<const Node*>& order() const { return order_; }
   const std::vector<CoverValue>& values() const { return values_; }
   const CoverMove& at(int move) const { return moves_[move]; }
@@ -52,7 +52,7 @@ class CoverMoves {
   // Whether a proposal was left out.
   bool was_cut() const { return was_cut_; }
 
-  // The moves that are `cover`; may be called once.
+  // The moves that correspond to `cover`; may be called once.
   absl::flat_hash_set<int> MovesOf(const std::vector<Candidate>& cover);
   // Unimplemented: why the moves do not cover every Node.
   absl::Status Uncovered() const;
@@ -68,7 +68,7 @@ class CoverMoves {
   const Stretch& stretch_;
   const Proposals proposals_;
   const std::vector<const Node*> order_;
-  std::vector<Proposal> known_;  // of MovesOf; moves point into it
+  std::vector<Proposal> known_;  // added by MovesOf; moves point into it
   absl::flat_hash_map<const Node*, int> position_;
   absl::flat_hash_map<const Value*, int> index_;
   std::vector<CoverValue> values_;

@@ -6,7 +6,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kProducer = -2;  // voters other than anchors
+constexpr int kProducer = -2;  // a voter that is not an anchor
 constexpr int kOutside = -3;
 constexpr int kConsumers = -4;
 
@@ -70,7 +70,7 @@ void FixedPlacements::CollectOffers() {
   }
 }
 
-// The producers of the Value vote for what follows from the Placements fixed before.
+// The producers of the Value vote for the Placements that follow from those fixed earlier.
 void FixedPlacements::Fix(const Value& value) {
   Offers offers;
   for (const Proposal* p : makers_[&value]) {

@@ -6,22 +6,22 @@
 
 namespace onnx_cudnn {
 
-// One Placement for every Value of a Stretch, fixed before Nodes are grouped. Producers before
-// consumers: what the Value's producer and most of its consumers propose, channels-last around
-// convolutions where an Engine proposes it so.
+// One Placement for every Value of a Stretch, fixed before Nodes are grouped. Goes from producers
+// to consumers: takes the Placement that the producer and most consumers propose; channels-last
+// around convolutions where an Engine proposes it.
 class FixedPlacements {
  public:
   FixedPlacements(const Stretch& stretch, const Proposals& proposals);
-  // How many Values inside the Stretch the Proposal places otherwise than they were fixed.
+  // How many Values inside the Stretch the Proposal places differently from the fixed Placement.
   int Disagreements(const Proposal& proposal) const;
-  // µs of the Reformats and Transfers at the Stretch's border: there a Proposal may differ.
+  // µs of the Reformats and Transfers at the border of the Stretch, where a Proposal may differ.
   double BorderUs(const Proposal& proposal) const;
 
  private:
   struct Offer {
     Placement placement;
     int votes = 0;
-    int last_voter = -1;  // one vote for each anchor
+    int last_voter = -1;  // so that each anchor votes once
   };
   using Offers = std::vector<Offer>;
 
@@ -33,8 +33,9 @@ class FixedPlacements {
 
   const Stretch& stretch_;
   const Proposals& proposals_;
-  absl::flat_hash_map<const Value*, Offers> wanted_;                        // by consumers
-  absl::flat_hash_map<const Value*, std::vector<const Proposal*>> makers_;  // that write it
+  absl::flat_hash_map<const Value*, Offers> wanted_;  // by consumers
+  // Proposals that write the Value
+  absl::flat_hash_map<const Value*, std::vector<const Proposal*>> makers_;
   absl::flat_hash_map<const Value*, Placement> fixed_;
 };
 

@@ -26,14 +26,15 @@ class Cover {
         Proposal* best = Best(i);
         if (best == nullptr) return proposals_.Unrunnable(node);
         for (const Node* n : best->candidate.nodes) taken_[proposals_.PositionOf(n)] = true;
-        chosen_.push_back(std::move(best->candidate));  // no longer read: its anchor is taken
+        chosen_.push_back(std::move(best->candidate));  // not read any more: its anchor is covered
       }
     }
     return std::move(chosen_);
   }
 
  private:
-  // The best free proposal: by agreement, then size, then price, then the order of the Engines.
+  // The best available proposal: by agreement, then size, then price, then the order of the
+  // Engines.
   Proposal* Best(size_t anchor) {
     using Rank = std::tuple<int, int, double>;  // smaller is better
     Proposal* best = nullptr;

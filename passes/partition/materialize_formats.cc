@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// A Reformat or Transfer that was added and has no Engine yet.
+// A Reformat or Transfer that has been added and has no Engine yet.
 struct Conversion {
   Node* node;
   Placement from, to;
@@ -30,10 +30,11 @@ class Materializer {
         lies_[boundary.outputs[i]] = p.chosen.outputs[i];
       }
     }
-    // Outputs first: whether an Engine takes a conversion may depend on it being a graph output.
+    // Outputs first, because whether an Engine runs a conversion may depend on its result being a
+    // graph output.
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       Value& value = *graph_.outputs()[i].value;
-      if (value.is_constant()) continue;  // strings, which no Step writes
+      if (value.is_constant()) continue;  // a string, which no Step writes
       graph_.SetOutput(static_cast<int>(i), In(value, Plain(value)));
     }
     for (Partition& p : partitions_) FeedPartition(p);
@@ -61,7 +62,7 @@ class Materializer {
     }
   }
 
-  // `value`, or its copy in Placement `want`. Where Format and Space both change, the device
+  // `value`, or its copy in Placement `want`. If Format and Space both change, the device
   // reformats.
   Value& In(Value& value, const Placement& want) {
     const Placement lies = lies_.at(&value);

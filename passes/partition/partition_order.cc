@@ -34,7 +34,7 @@ std::vector<std::vector<int>> Predecessors(absl::Span<const Candidate* const> ca
   return predecessors;
 }
 
-// Every Candidate that is not in `order` has a predecessor that is not: walking back finds a cycle.
+// Every Candidate that is not in `order` has such a predecessor, so walking back finds a cycle.
 std::vector<int> FindCycle(const PartitionOrder& found) {
   std::vector<bool> done(found.predecessors.size(), false);
   for (const int i : found.order) done[i] = true;

@@ -7,13 +7,13 @@
 
 namespace onnx_cudnn {
 
-// What reads what between Candidates that cover a Graph, or a part of it: then producers outside
-// count for nothing.
+// The dependencies between Candidates that cover a Graph or a part of it. Producers outside the
+// part are ignored.
 struct PartitionOrder {
-  std::vector<std::vector<int>> predecessors;  // of each Candidate, ascending, each once
+  std::vector<std::vector<int>> predecessors;  // per Candidate, ascending, unique
   std::vector<int>
       order;  // topological, smallest index first; shorter than the Candidates on a cycle
-  std::vector<int> cycle;  // indices along one cycle; empty: there is none
+  std::vector<int> cycle;  // indices along one cycle; empty if there is none
 };
 PartitionOrder OrderPartitions(absl::Span<const Candidate* const> candidates);
 

@@ -14,12 +14,11 @@
 
 namespace onnx_cudnn {
 
-// What was refused at Confirm, by signature, with the reason: one refusal forbids every equal
-// Candidate.
+// Candidates that Confirm refused, by signature, with the reason: one refusal forbids every
+// Candidate of equal signature.
 using Refusals = std::map<std::string, std::string>;
 
-// Candidates that would close a cycle between Partitions, as the ids of their Nodes in ascending
-// order.
+// Candidates that would close a cycle between Partitions, as the ascending ids of their Nodes.
 using Forbidden = std::set<std::vector<int>>;
 
 // A stretch of a static Graph to cover with Candidates.
@@ -27,30 +26,32 @@ struct Stretch {
   const Graph& graph;
   const Target& target;
   std::vector<const Node*> nodes;              // in topological order
-  std::map<const Value*, Placement> produced;  // Values from outside as they lie there
-  std::map<const Value*, Placement> demanded;  // Values of the stretch as those outside want them
+  std::map<const Value*, Placement> produced;  // Placements of Values from outside
+  std::map<const Value*, Placement> demanded;  // Placements that readers outside require
   const Refusals& refused;
   std::vector<Remark>* remarks = nullptr;
   const Forbidden* forbidden = nullptr;  // nullptr: none
   const Pins* pins = nullptr;            // nullptr: none
-  CandidateSink* listener = nullptr;     // is told every refusal and every edge that was not fused
-  const Pricer* prices = nullptr;        // measured ones stand for predicted ones; nullptr: none
+  CandidateSink* listener = nullptr;     // receives every refusal and every edge that was not fused
+  const Pricer* prices = nullptr;        // measured prices replace predicted ones; nullptr: none
 };
 
-// Covers every Node of a Stretch exactly once; no cycle between Partitions. Unimplemented names a
-// Node that no Engine takes, with every Engine's reason.
+// Covers every Node of a Stretch exactly once, without a cycle between Partitions. Unimplemented
+// names a Node that no Engine takes, with every Engine's reason.
 using Partitioner = absl::StatusOr<std::vector<Candidate>> (*)(const Stretch& stretch);
 
-// Fixes one Placement a Value first (channels-last around convolutions where an Engine proposes
-// them so), then at each anchor (conv, matmul, pool, norm, then the rest), in order, takes the
-// largest proposal of free Nodes that agrees with them, the cheapest of equal size.
+// First fixes one Placement per Value (channels-last around convolutions where an Engine proposes
+// it). Then visits the anchors (conv, matmul, pool, norm, then all other Nodes) in order; at each
+// takes the largest proposal of uncovered Nodes that agrees with the Placements, the cheapest among
+// equal sizes.
 absl::StatusOr<std::vector<Candidate>> Greedy(const Stretch& stretch);
 
-// The cheapest cover by predicted time, Reformats included. Exact until its states pass a limit,
-// then a beam that is never worse than Greedy (cost_search.h).
+// The cheapest cover by predicted time, Reformats included. Exact until the number of states passes
+// a limit; then a beam search, which is never worse than Greedy (cost_search.h).
 absl::StatusOr<std::vector<Candidate>> CostSearch(const Stretch& stretch);
 
-// One Reformat or Transfer of `value`: the bytes of both sides at the device's rate, and a launch.
+// µs of one Reformat or Transfer of `value`: the bytes of both sides at the device's rate, and a
+// launch.
 double ReformatUs(const Value& value, const Placement& from, const Placement& to,
                   const DeviceInfo& info);
 
@@ -58,23 +59,24 @@ double ReformatUs(const Value& value, const Placement& from, const Placement& to
 struct PartitionExtras {
   absl::Span<const PinRule> pins = {};
   Refusals* refused = nullptr;  // receives what Confirm refused
-  Pricer* pricer = nullptr;     // nullptr: prices are predicted, and first Variants taken
+  // Nullptr: prices are predicted and the first Variant that compiles is taken
+  Pricer* pricer = nullptr;
 };
 
 // Covers `graph` by `partitioner` and compiles each unique signature once, in parallel (Confirm).
-// Where all Variants of a Candidate are refused, the stretch of its Nodes is covered again, with
-// the Placements at its border fixed, until nothing is refused. With a Pricer every chosen
-// signature is measured and everything is covered again at the new prices, until all that is chosen
-// was measured; Greedy's cover is measured first, and kept if no measured cover is cheaper.
+// Where all Variants of a Candidate are refused, its Stretch is covered again, with the Placements
+// at the border fixed, until nothing is refused. With a Pricer, every chosen signature is measured
+// and the Graph is covered again at the new prices until every chosen signature is measured;
+// Greedy's cover is measured first and kept if no measured cover is cheaper.
 //   errors  InvalidArgument: a pin that does not fit the Graph, or that no Engine offers
 absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target,
                                                       Partitioner partitioner,
                                                       std::vector<Remark>* remarks,
                                                       const PartitionExtras& extras = {});
 
-// Adds Reformat and Transfer Nodes with their Partitions wherever a Partition reads a Value in
-// another Placement than it has, and at graph outputs that do not lie row-major on the device; each
-// once per (Value, Placement).
+// Adds Reformat and Transfer Nodes with their Partitions where a Partition reads a Value in a
+// Placement other than the one it was written in, and at graph outputs that are not row-major on
+// the device; each once per (Value, Placement).
 absl::Status MaterializeFormats(Graph& graph, std::vector<Partition>& partitions,
                                 const Target& target);
 

@@ -15,8 +15,8 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kMaxShown = 64;        // bytes of a word in a message
-constexpr size_t kMaxOffersShown = 12;  // in a message
+constexpr size_t kMaxShown = 64;        // bytes of a word shown in a message
+constexpr size_t kMaxOffersShown = 12;  // offers shown in a message
 
 std::string Shown(std::string_view word) {
   const bool cut = word.size() > kMaxShown;
@@ -91,7 +91,7 @@ absl::StatusOr<PinRule> RuleOf(std::vector<std::string> words) {
   return rule;
 }
 
-// Nodes by the names that a rule may use.
+// Nodes by all names that a rule may use.
 class Names {
  public:
   explicit Names(const Graph& graph) {

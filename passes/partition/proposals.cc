@@ -95,7 +95,7 @@ void Proposals::TakeMeasuredPrice(const std::string& signature, Candidate& candi
   candidate.cost.from = kMeasured;
 }
 
-// The library's own reason, for every edge that the Candidate would have fused.
+// Reports the library's reason for every edge that the Candidate would have fused.
 void Proposals::TellRefused(const Candidate& candidate, std::string_view reason) const {
   const absl::flat_hash_set<const Node*> inside(candidate.nodes.begin(), candidate.nodes.end());
   for (const Node* node : candidate.nodes) {

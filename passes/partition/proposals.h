@@ -15,21 +15,21 @@ struct Proposal {
   Boundary boundary;
 };
 
-// What every Engine proposes at every Node of a Stretch, at its measured price where there is one,
-// without Candidates that cannot be chosen: refused at Confirm, forbidden, excluded by a pin, not
-// wholly inside the Stretch, or not convex (a path leaves it and comes back).
+// What every Engine proposes at every Node of a Stretch, at its measured price if there is one.
+// Leaves out Candidates that cannot be chosen: refused by Confirm, forbidden, excluded by a pin,
+// not entirely inside the Stretch, or not convex (a path leaves the Candidate and returns).
 class Proposals {
  public:
-  // Whether Candidates beyond their fit are kept (Candidate::beyond_fit). Where there are pins,
-  // which may name one, they always are.
+  // Whether Candidates with beyond_fit set are kept. They always are if there are pins, which may
+  // name one.
   enum class BeyondFit { kKeep, kDrop };
   explicit Proposals(const Stretch& stretch, BeyondFit beyond_fit = BeyondFit::kKeep);
-  // Parallel to the Stretch's Nodes, in the Engines' order.
+  // Parallel to the Nodes of the Stretch; in the Engines' order.
   const std::vector<std::vector<Proposal>>& at() const { return at_; }
   std::vector<std::vector<Proposal>>& at() { return at_; }
   // Position of a Node in the Stretch; -1 outside.
   int PositionOf(const Node* node) const { return position_[node->id()]; }
-  // Unimplemented: why no Engine runs the Node, with each one's reason.
+  // Unimplemented: why no Engine runs the Node, with the reason of each Engine.
   absl::Status Unrunnable(const Node& node) const;
 
  private:
@@ -45,7 +45,7 @@ class Proposals {
   std::vector<int> position_;  // by id; -1: outside
   std::vector<std::vector<Proposal>> at_;
   std::vector<std::pair<const Engine*, std::string>> why_not_;  // at the current anchor
-  // The same by position, with the Engines' names: of Nodes that no Engine runs alone.
+  // The same by position, with Engine names, for Nodes that no Engine runs on their own.
   absl::flat_hash_map<int, std::vector<std::string>> reasons_;
 };
 

@@ -7,12 +7,12 @@
 namespace onnx_cudnn {
 namespace {
 
-// The output has the elements of input 0 in their order, under other dims.
+// Whether the output has the elements of input 0 in the same order with other dims.
 bool OnlyChangesDims(const Node* node) {
   return IsOp(node, {"Flatten", "Reshape", "Squeeze", "Unsqueeze"});
 }
 
-// The constant operand 1, sorted; nullopt when it is absent or no constant.
+// The constant operand 1, sorted; nullopt if it is absent or not constant.
 std::optional<std::vector<int64_t>> AxesOperand(const Node& node) {
   if (!node.has_input(1) || !node.input(1).is_constant()) return std::nullopt;
   absl::StatusOr<std::vector<int64_t>> axes = ToInts(node.input(1).constant());
@@ -21,7 +21,8 @@ std::optional<std::vector<int64_t>> AxesOperand(const Node& node) {
   return *std::move(axes);
 }
 
-// Squeeze and Unsqueeze of the same axes, in either order: both count them in the longer shape.
+// Whether they are a Squeeze and an Unsqueeze of the same axes, in either order; both count axes in
+// the longer shape.
 bool UndoesByAxes(const Node& node, const Node& before) {
   const bool pair = (node.op() == "Squeeze" && before.op() == "Unsqueeze") ||
                     (node.op() == "Unsqueeze" && before.op() == "Squeeze");
@@ -34,8 +35,8 @@ bool SameStaticDims(const Value& a, const Value& b) {
   return a.is_static() && b.is_static() && a.dims() == b.dims();
 }
 
-// The shape operand of a Reshape if it does not depend on the input's dims: a constant that copies
-// none of them.
+// The shape operand of a Reshape if it does not depend on the input's dims: a constant that does
+// not copy any of them.
 std::optional<std::vector<int64_t>> OwnOperand(const Node& node) {
   if (node.op() != "Reshape" || !node.input(1).is_constant()) return std::nullopt;
   absl::StatusOr<std::vector<int64_t>> shape = ToInts(node.input(1).constant());

@@ -9,7 +9,7 @@ namespace {
 
 using Perm = std::vector<int64_t>;
 
-// Whether only axes of extent 1 change their place.
+// Whether the permutation moves only axes of extent 1.
 bool KeepsElementOrder(const Type& type, const Perm& perm) {
   if (!type.is_tensor() || !type.ranked || type.dims.size() != perm.size()) return false;
   int64_t last = -1;
@@ -45,7 +45,7 @@ class CancelTransposesPass final : public NodePass {
   }
 
  private:
-  // The earlier Transpose may have other users: then it stays for them.
+  // The earlier Transpose stays if it has other users.
   static Match Compose(Graph& graph, Node& node, Node& before, const Perm& second) {
     const std::optional<Perm> first = PermOf(before);
     if (!first.has_value()) return Match::No(before, "the perm is not known");
@@ -60,7 +60,7 @@ class CancelTransposesPass final : public NodePass {
     return Match::Changed();
   }
 
-  // Removes this Transpose, and those before it that have no other users.
+  // Removes this Transpose, and earlier ones without other users.
   static Match CancelAround(Graph& graph, Node& node, const Perm& perm) {
     TransposedRegion region(perm);
     const std::string_view why = region.Find(node.input(0));

@@ -1,11 +1,11 @@
-// A Node is in one Partition, so what two convolutions read has to be written to memory, even when
-// it is no more than the Relu of a tensor that lies there already. A copy for each lets each Engine
-// fuse it as a prologue.
+// A Node belongs to one Partition, so a Value that two convolutions read must be written to memory,
+// even if it is just the Relu of a tensor that is in memory already. One copy of the Node per
+// convolution lets each Engine fuse it as a prologue.
 //
-// Cheap is an element-wise Node that reads no more bytes than it writes and computes at most
-// kMostOperations an element, or one that is cheap_to_clone. Its input must lie in memory anyway: a
-// graph input, or the output of a Node that only moves bytes. Behind arithmetic it stays one Node,
-// which that arithmetic fuses as an epilogue.
+// A Node is cheap if it is element-wise, reads no more bytes than it writes and has at most
+// kMostOperations operations per element, or if it is cheap_to_clone. Its input must be in memory
+// anyway: a graph input, or the output of a Node that only moves bytes. After arithmetic it is not
+// cloned, because that arithmetic fuses it as an epilogue.
 #include <algorithm>
 
 #include "passes/rewrite/rewrites.h"
@@ -21,13 +21,14 @@ namespace {
 constexpr int kMostOperations = 4;
 constexpr size_t kMostCopies = 4;
 
-// Whether arithmetic that reads its output cannot join it: it computes nothing itself.
+// Whether `node` computes nothing itself, so that readers of its output cannot join it as an
+// epilogue.
 bool TakesNoEpilogue(const Node& node) {
   const OpTraits& traits = TraitsOf(node);
   return traits.keeps_bytes || traits.moves_bytes || IsOp(&node, {"MaxPool"});
 }
 
-// An element-wise Node of few and simple operations.
+// An element-wise Node with few and simple operations.
 bool IsSimple(const Node& node) {
   const PointwiseRow* row = node.domain().empty() ? FindPointwise(node.op()) : nullptr;
   if (row == nullptr) return false;
@@ -40,8 +41,8 @@ bool IsSimple(const Node& node) {
   return operations <= kMostOperations;
 }
 
-// The one operand that is not a constant; nullptr where there is none or more than one, or a
-// constant has more than one axis.
+// The only operand that is not a constant; nullptr if there is none or more than one, or a constant
+// varies along more than one axis.
 const Value* OnlyInput(const Node& node) {
   const Value* only = nullptr;
   for (const Value* v : node.inputs()) {
@@ -52,8 +53,8 @@ const Value* OnlyInput(const Node& node) {
   return only;
 }
 
-// The Nodes that read `value` and can fuse what computes it. Each once; no more than a Match could
-// take.
+// The Nodes that read `value` and can fuse its computation, without duplicates; at most as many as
+// a Match can hold.
 std::vector<Node*> LinearUsers(const Value& value) {
   std::vector<Node*> users;
   for (const Use& use : value.uses()) {
@@ -64,13 +65,13 @@ std::vector<Node*> LinearUsers(const Value& value) {
   return users;
 }
 
-// Equal symbols are enough: only the price depends on it.
+// Comparing symbols is enough, since only the price depends on it.
 bool ReadsNoMoreThanItWrites(const Value& input, const Value& output) {
   return input.type().is_tensor() && output.type().is_tensor() && input.type().ranked &&
          input.type().dims == output.type().dims && BitsOf(input.dtype()) <= BitsOf(output.dtype());
 }
 
-// Why no copies are made of a Node that users share; empty when they are.
+// Why a shared Node is not cloned; empty if it is.
 std::string_view WhyNot(const Node& node) {
   if (!TraitsOf(node).cheap_to_clone && !IsSimple(node)) return "it is not cheap";
   if (node.output(0).is_graph_output()) return "its output is a graph output, in memory anyway";
@@ -95,7 +96,7 @@ class CloneCheapPass final : public NodePass {
     const bool shared = users.size() > 1 || has_others || node.output(0).is_graph_output();
     if (users.empty() || !shared) return Match::None();
     if (const std::string_view why = WhyNot(node); !why.empty()) return Match::No(node, why);
-    if (!has_others) users.pop_back();  // the last user keeps the Node
+    if (!has_others) users.pop_back();  // the last user keeps the original
     if (users.size() > kMostCopies) return Match::No(node, "it has too many users");
     for (Node* user : users) ReadACopy(graph, node, *user);
     return Match::Changed();

@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Constants above this are equal when they share bytes, others when their bytes are equal.
+// Larger constants are equal only if they share bytes; smaller ones are compared by content.
 constexpr int64_t kMostComparedBytes = 64 << 10;
 
 // A constant as a key of a hash table.
@@ -47,7 +47,7 @@ class Merger {
   }
 
  private:
-  // Users come later in the order, so their keys already name the merged inputs.
+  // Users come later in the order, so their keys already refer to the merged inputs.
   bool Visit(Node& node) {
     if (!node.bodies().empty()) {
       Note(node, "it has bodies");
@@ -70,14 +70,14 @@ class Merger {
     return true;
   }
 
-  // Whether it is the only reader of one of its inputs: then no other Node computes the same.
+  // Whether it is the only reader of one of its inputs; then no other Node computes the same.
   static bool IsOnlyReader(const Node& node) {
     return std::any_of(node.inputs().begin(), node.inputs().end(), [](const Value* v) {
       return v != nullptr && !v->is_constant() && v->uses().size() == 1;
     });
   }
 
-  // A Node that was visited as the only reader of `to` is no longer the only one.
+  // Visits again a Node that was visited as the only reader of `to`, since it no longer is.
   void Merge(Value& from, Value& to) {
     Node* reader = to.uses().size() == 1 ? to.uses()[0].node : nullptr;
     graph_.ReplaceAllUses(from, to);
@@ -100,7 +100,7 @@ class Merger {
     context_.remarks->push_back({"common-subexpressions", Where(node), std::string(reason)});
   }
 
-  // Equal for Nodes that compute the same.
+  // Equal for Nodes with equal results.
   std::string KeyOf(const Node& node) {
     std::string key = absl::StrCat(node.op(), " ", node.opset());
     for (const Value* v : node.outputs()) key += v == nullptr ? '-' : '+';
@@ -116,7 +116,7 @@ class Merger {
     return absl::StrCat(" v", value.id());
   }
 
-  // By their elements: ToString shortens tensors.
+  // Compares tensors by their elements, because ToString shortens them.
   std::string AttributeText(const Attribute& attribute) {
     if (const auto* tensor = std::get_if<HostTensor>(&attribute)) {
       return absl::StrCat(NumberOf(*tensor));

@@ -1,10 +1,10 @@
-// Expands an op that no Engine runs into ONNX's own function for it. Static Graphs only: the
+// Replaces an op that no Engine runs by ONNX's own function for it. Static Graphs only: the
 // functions depend on types, and Engines propose static Nodes only.
 //
-// A Node is expanded if no Engine of the Target proposes it, where `host` does not count on a GPU,
-// and if expanding helps: an Engine must propose every Node of the body, itself expanded where it
-// has to be, and an Engine other than `host` where `host` runs the op as it is. In bodies of If and
-// the like `host` always counts, for it alone runs them.
+// A Node is expanded if no Engine of the Target proposes it (`host` does not count on a GPU), and
+// if expanding helps: some Engine must propose every Node of the body, after expanding those Nodes
+// if necessary; if `host` runs the op itself, the Engines for the body must not be `host`. In
+// bodies of If and similar ops `host` always counts, because only `host` runs them.
 #include <algorithm>
 #include <iterator>
 
@@ -18,7 +18,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// ONNX's functions call no deeper than 3; a longer chain would be a function that calls itself.
+// ONNX's functions are nested at most 3 deep; a deeper nesting means a function that calls itself.
 constexpr int kMostDepth = 16;
 
 using Engines = std::vector<const Engine*>;
@@ -35,7 +35,7 @@ class AnySink final : public CandidateSink {
 
 // The Engines that may run the Nodes of a Graph.
 struct Runners {
-  Engines good;  // a Node that one of these proposes stays as it is
+  Engines good;  // a Node that one of these proposes is not expanded
   Engines all;
 };
 
@@ -75,7 +75,7 @@ class Decomposer {
     return changed;
   }
 
-  // True: `node` was replaced by its function's body.
+  // Returns whether `node` was replaced by the body of its function.
   bool Expand(Graph& graph, Node& node, const Runners& runners, int depth) {
     if (!functions_.has_body(node) || AnyProposes(runners.good, graph, node)) return false;
     if (depth == kMostDepth) return Note(node, "its function calls itself");
@@ -123,8 +123,8 @@ class Decomposer {
     return absl::OkStatus();
   }
 
-  // A Node of `body` that none of `engines` proposes; empty: there is none. With an Identity before
-  // every output, because `view` refuses graph outputs.
+  // A Node of `body` that none of `engines` proposes; empty: none. Adds an Identity before every
+  // output, because `view` refuses graph outputs.
   std::string Unrunnable(const Graph& body, const Engines& engines) const {
     Graph asked = body.Clone();
     for (size_t i = 0; i < asked.outputs().size(); ++i) {

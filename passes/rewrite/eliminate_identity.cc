@@ -7,7 +7,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Whether the Node's output 0 is its input 0; a reason has static lifetime.
+// Whether the Node's output 0 equals its input 0; a reason has static lifetime.
 struct Answer {
   bool yes = false;
   std::string_view reason;
@@ -16,7 +16,7 @@ constexpr Answer kYes = {true, ""};
 
 Answer Always(const Node&) { return kYes; }
 
-// Absent, or a constant whose every element is `expected`.
+// Whether the input is absent, or a constant with all elements equal to `expected`.
 bool AbsentOrAll(const Node& node, int index, int64_t expected) {
   if (!node.has_input(index)) return true;
   if (!node.input(index).is_constant()) return false;
@@ -56,7 +56,7 @@ Answer OfPad(const Node& node) {
   return {false, "the pads are not all a constant 0"};
 }
 
-// Equal shapes are not enough: a Slice may reverse.
+// Equal shapes are not sufficient, since a Slice may reverse.
 Answer OfSlice(const Node& node) {
   if (!AbsentOrAll(node, 4, 1)) return {false, "the steps are not all 1"};
   const bool open = node.has_input(1) && node.has_input(2) && AbsentOrAll(node, 1, 0) &&
@@ -71,7 +71,7 @@ Answer OfTranspose(const Node& node) {
   return kYes;
 }
 
-// Concat, Max, Min, Sum …
+// For Concat, Max, Min, Sum …
 Answer OfOneInput(const Node& node) {
   if (node.inputs().size() != 1) return {false, "it has several inputs"};
   return kYes;

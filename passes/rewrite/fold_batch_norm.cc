@@ -20,7 +20,7 @@ class FoldBatchNormPass final : public NodePass {
     if (!linear->output(0).has_one_use()) return Match::No(bn, "the product has other users");
     const LinearOp op = DescribeLinear(*linear);
     if (!op.why_not.empty()) return Match::No(bn, op.why_not);
-    // A MatMul of higher rank has its columns along another axis than 1, and no Gemm.
+    // A MatMul of higher rank has its columns along an axis other than 1, and cannot become a Gemm.
     if (op.out_axis != 1) return Match::No(bn, "the product's channels lie along another axis");
     const std::optional<std::vector<double>> bias = BiasOf(*linear, op);
     if (!bias.has_value()) return Match::No(bn, "the bias is not a constant of one per channel");

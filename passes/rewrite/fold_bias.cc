@@ -7,8 +7,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// The addend as one number a channel: `old` (may be absent) plus `added`, each of one element or of
-// `channels`. nullopt when a sum is not finite.
+// The sum of `old` (may be absent) and `added`, each with one element or `channels`, as one number
+// per channel. nullopt if a sum is not finite.
 std::optional<HostTensor> SumBias(const HostTensor* old, const HostTensor& added,
                                   int64_t channels) {
   std::vector<double> sum(channels, 0);
@@ -94,7 +94,7 @@ class FoldBiasPass final : public NodePass {
     return Match::Changed();
   }
 
-  // Input 2 of Conv and Gemm is the bias; the op's output takes the place of the sum.
+  // Input 2 of Conv and Gemm is the bias; the op's output replaces the sum.
   static Match AddToBias(Graph& graph, Node& add, Node& node, const HostTensor& c,
                          int64_t channels) {
     const HostTensor* old = nullptr;

@@ -1,7 +1,7 @@
-// Joins the constants of two Nodes in a row: Mul(Mul(x, c), d) ⇒ Mul(x, c·d), Add likewise.
-// Integers wrap, so their results are the same. Floats are rounded once instead of
-// twice. A sum needs terms of one sign (x + 1e10 − 1e10 rounds x on purpose), a product numbers
-// that are normal in their type.
+// Joins the constants of two consecutive Nodes: Mul(Mul(x, c), d) ⇒ Mul(x, c·d); Add likewise.
+// Integers wrap, so their results do not change. Floats are rounded once instead of twice; terms of
+// a sum must have the same sign (x + 1e10 − 1e10 rounds x on purpose), factors must be normal
+// numbers of their type.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,10 +17,10 @@ namespace {
 double LeastNormal(DType dtype) {
   if (dtype == DType::kF16) return 0x1p-14;
   if (dtype == DType::kF64) return std::numeric_limits<double>::min();
-  return std::numeric_limits<float>::min();  // of bf16 as well
+  return std::numeric_limits<float>::min();  // also for bf16
 }
 
-// Whether `large` has the dims of both together.
+// Whether broadcasting both gives the dims of `large`.
 bool Covers(const HostTensor& large, const HostTensor& small) {
   return small.dims() == large.dims() ||
          (small.elements() == 1 && small.dims().size() <= large.dims().size());
@@ -41,7 +41,7 @@ bool AreFinite(const HostTensor& tensor, double least_magnitude) {
                      [&](double x) { return std::isfinite(x) && std::abs(x) >= least_magnitude; });
 }
 
-// `op` of two constants, by its own reference.
+// `op` applied to two constants, by its own reference.
 HostTensor Join(const Node& op, const HostTensor& large, const HostTensor& small) {
   HostTensor joined = HostTensor::Allocate(large.dtype(), large.dims());
   const TensorRef in[] = {{large.dtype(), large.dims(), large.raw()},
@@ -51,7 +51,7 @@ HostTensor Join(const Node& op, const HostTensor& large, const HostTensor& small
   return joined;
 }
 
-// Why the joined constant must not replace both; empty when it may.
+// Why the joined constant must not replace both; empty if it may.
 std::string_view WhyNot(const Node& op, const HostTensor& large, const HostTensor& small,
                         const HostTensor& joined) {
   if (!kFloatTypes.Has(joined.dtype())) return "";
@@ -63,7 +63,7 @@ std::string_view WhyNot(const Node& op, const HostTensor& large, const HostTenso
   return AreFinite(joined, 0) ? "" : "a sum of the constants is not finite";
 }
 
-// The index of the one constant operand, -1 where there is none.
+// The index of the only constant operand; -1 if there is none.
 int ConstantSide(const Node& node) {
   for (const int side : {1, 0}) {
     const Value& v = node.input(side);

@@ -20,7 +20,7 @@ std::optional<std::vector<int64_t>> ConstantInts(const Node& node, int index) {
   return *std::move(values);
 }
 
-// nullopt: not constant, negative, or of the batch or channels.
+// nullopt: not constant, negative, or along the batch or channel axis.
 std::optional<Pads> SpatialPads(const Node& pad, int rank) {
   const std::optional<std::vector<int64_t>> values = ConstantInts(pad, 1);
   if (!values.has_value() || values->size() % 2 != 0) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<Pads> SpatialPads(const Node& pad, int rank) {
   return pads;
 }
 
-// The value that a Pad writes; nullopt: not known.
+// The value that a Pad writes; nullopt: unknown.
 std::optional<double> PadValue(const Node& pad) {
   if (!pad.has_input(2)) return 0;
   if (!pad.input(2).is_constant()) return std::nullopt;
@@ -60,7 +60,8 @@ bool IsNeverNegative(const Value& value) {
   return op == "Abs" || op == "Exp" || op == "Relu" || op == "Sigmoid" || op == "Softmax";
 }
 
-// Every window holds an element that is no padding: none of the pads is as wide as the window.
+// Whether every window contains an element that is not padding, because every pad is narrower than
+// the window.
 bool WindowsReachInside(const Node& pool, const Pads& pads) {
   const std::vector<int64_t> kernel = pool.attrs().Ints("kernel_shape");
   const std::vector<int64_t> dilations = pool.attrs().Ints("dilations");
@@ -77,7 +78,7 @@ bool AllZero(const std::vector<int64_t>& values) {
   return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
 }
 
-// Why `sum`, the Pad's pads and the Node's own, cannot be the Node's pads; empty: it can.
+// Why `sum`, the Pad's pads plus the Node's own, cannot be the Node's pads; empty: they can.
 std::string_view WhyNotPool(const Node& pad, const Node& pool, const Pads& sum) {
   if (pool.attrs().Int("ceil_mode", 0) != 0) return "ceil_mode counts pads apart";
   if (!WindowsReachInside(pool, sum)) return "a pad is as wide as the window";

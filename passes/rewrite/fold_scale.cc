@@ -1,5 +1,5 @@
-// Folds a factor of one number per channel into the constant weight of the Conv, ConvTranspose,
-// Gemm or MatMul before it, or after it, where padding does not matter: a scaled zero stays zero.
+// Folds a factor with one number per channel into the constant weight of the Conv, ConvTranspose,
+// Gemm or MatMul before or after it. Padding does not matter, because a scaled zero stays zero.
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/linear_op.h"
@@ -9,7 +9,7 @@ namespace {
 
 // x·c, c·x or x/c with a constant c.
 struct Scaling {
-  int input = 0;  // x; the other one is c
+  int input = 0;  // index of x; the other input is c
   bool divides = false;
 };
 
@@ -81,7 +81,7 @@ class FoldScalePass final : public NodePass {
     if (!IsPerChannel(c, op.rank, op.in_axis, op.in_channels)) {
       return Match::No(scale, kNotPerChannel);
     }
-    // Otherwise the factor might widen the input.
+    // Otherwise the factor might broadcast the input to more elements.
     Value& x = scale.input(scaling.input);
     if (!x.type().ranked || x.rank() != op.rank || x.dim(op.in_axis) != op.in_channels) {
       return Match::No(scale, "the input's channels are not known");

@@ -1,11 +1,11 @@
-// Exporters write activations as several element-wise Nodes. One Node replaces them where they are
-// the product of x, a gate and a number:
+// Exporters write activations as several element-wise Nodes. One Node replaces them if they are the
+// product of x, a gate and a number:
 //   Gelu       x · (1 + erf(x / √2)) · 1/2
 //   Gelu       x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) · 1/2, approximate = "tanh"
 //   HardSwish  x · clip(x + 3, 0, 6) · 1/6, or x · HardSigmoid(x)
 //   Swish      x · Sigmoid(x)
-// The operands may be in any order, the number anywhere in the product. Results differ by
-// roundings, and by the distance of the written numbers from the exact ones.
+// The operands may be in any order, the number anywhere in the product. Results differ by rounding,
+// and by the difference between the written numbers and the exact ones.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -22,28 +22,28 @@ namespace {
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
-constexpr int kMostProducts = 4;  // nested, of which 0.044715 · x³ is made
+constexpr int kMostProducts = 4;  // nesting depth of products, such as 0.044715 · x³
 
-// Whether exporters write `exact` as `number`: exactly where bf16 holds it (1, 0.5, 6), else with a
-// relative error of up to 1e-3 or rounded to bf16.
+// Whether `number` is how exporters write `exact`: exactly if bf16 represents it (1, 0.5, 6),
+// otherwise with a relative error of up to 1e-3 or rounded to bf16.
 bool IsWrittenAs(double number, double exact) {
   const double rounded = Widen<double>(Narrow<BFloat16>(exact));
   return number == rounded || (rounded != exact && std::abs(number - exact) <= 1e-3 * exact);
 }
 
-// Operand `i`, a number that does not broadcast the other operand.
+// Operand `i` as a number, if it does not broadcast the other operand.
 std::optional<double> NumberAt(const Node& node, int i) {
   if (!node.has_input(i)) return std::nullopt;
   return NumberInto(node.input(i), node.input(i == 0 ? 1 : 0));
 }
 
-// A Value and the number that it is multiplied by, or that is added to it.
+// A Value and the number that is multiplied with it or added to it.
 struct WithNumber {
   Value* value;
   double number;
 };
 
-// Of an Add or a Mul.
+// For an Add or a Mul.
 std::optional<WithNumber> SplitNumber(const Node& node) {
   for (const int side : {1, 0}) {
     const std::optional<double> number = NumberAt(node, side);
@@ -65,10 +65,10 @@ struct Product {
   Value* x;
   Value* gate;
   double factor = 1;
-  const Value* inner = nullptr;  // of the first two; nullptr: there is no factor
+  const Value* inner = nullptr;  // product of the first two; nullptr: there is no factor
 };
 
-// Every reading of a Mul or Div as a Product.
+// Every decomposition of a Mul or Div into a Product.
 std::vector<Product> ProductsOf(const Node& node) {
   std::vector<Product> products;
   const auto add = [&](Value& a, Value& b, double factor, const Value* inner) {
@@ -91,8 +91,8 @@ std::vector<Product> ProductsOf(const Node& node) {
   return products;
 }
 
-// Compares a gate's Nodes with a formula of x, from its end on. Notes whether its numbers are the
-// formula's, and whether other Nodes read its inner Values.
+// Matches a gate's Nodes against a formula of x, starting at its result. Records whether its
+// numbers match, and whether other Nodes read its inner Values.
 class Formula {
  public:
   explicit Formula(const Product& product)
@@ -130,7 +130,7 @@ class Formula {
   }
 
   void Compare(double number, double exact) { has_other_numbers_ |= !IsWrittenAs(number, exact); }
-  // Empty: it is the formula.
+  // Why it is not the formula; empty: it is.
   std::string_view WhyNot() const {
     if (has_other_numbers_) return "a number is not the activation's";
     if (has_other_users_) return "a value inside of the activation has other users";
@@ -138,13 +138,13 @@ class Formula {
   }
 
  private:
-  // The producer of a Value of the formula; nullptr: it is another op.
+  // The producer of a Value of the formula; nullptr: another op.
   const Node* Inner(const Value* v, std::initializer_list<std::string_view> ops) {
     if (v == nullptr || !IsOp(v->producer(), ops)) return nullptr;
     has_other_users_ |= !v->has_one_use();
     return v->producer();
   }
-  // u of v = op(u), v = u + number, v = u · number; nullptr: v is none of these.
+  // u for v = op(u), v = u + number, v = u · number; nullptr: v has another form.
   const Value* Under(const Value* v, std::string_view op) {
     const Node* node = Inner(v, {op});
     return node == nullptr ? nullptr : &node->input(0);
@@ -163,8 +163,8 @@ class Formula {
     return found->value;
   }
 
-  // Multiplies coefficient_ · x^exponent_ by `v`, a product of x and numbers, nested at most `most`
-  // deep; false: `v` is no such product.
+  // Multiplies coefficient_ · x^exponent_ by `v`, a product of x and numbers nested at most `most`
+  // deep; returns false for any other Value.
   bool ReadPower(const Value& v, int most) {
     if (&v == x_) {
       ++exponent_;
@@ -192,7 +192,7 @@ class Formula {
 };
 
 struct Activation {
-  double factor;  // 1: there is none
+  double factor;  // 1 if there is none
   bool (Formula::*is_gate)();
   std::string_view op;
   std::string_view approximate = "";  // of Gelu

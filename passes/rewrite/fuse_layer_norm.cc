@@ -1,7 +1,7 @@
-// Fuses the ops in which exporters write LayerNormalization into one Node:
+// Fuses the ops of which exporters compose LayerNormalization into one Node:
 //   d = x − mean(x),  y = d / sqrt(mean(d²) + epsilon) · gamma + beta
-// The quotient becomes a LayerNormalization with a scale of ones; a factor and an addend behind it
-// then become its scale and its bias.
+// The quotient becomes a LayerNormalization with a scale of ones; a following factor and addend
+// then become its scale and bias.
 #include <algorithm>
 #include <cmath>
 
@@ -26,17 +26,17 @@ struct Quotient {
   const Node* sum = nullptr;       // with epsilon
   const Value* epsilon = nullptr;
   const Node* root = nullptr;
-  const Value* divisor = nullptr;  // the root, or its Reciprocal where d is multiplied
+  const Value* divisor = nullptr;  // the square root, or its Reciprocal if d is multiplied
 };
 
-// The producer of an input of `node`, if it is an `op`; nullptr: it is not, or `node` is nullptr.
+// The producer of an input of `node` if its op is `op`; nullptr: it is not, or `node` is nullptr.
 const Node* Before(const Node* node, int input, std::string_view op) {
   if (node == nullptr) return nullptr;
   const Node* before = node->input(input).producer();
   return IsOp(before, {op}) ? before : nullptr;
 }
 
-// Of a Div or Mul.
+// For a Div or Mul.
 std::optional<Quotient> QuotientOf(const Node& node) {
   const bool divides = node.op() == "Div";
   const int d = !divides && Before(&node, 0, "Reciprocal") != nullptr ? 1 : 0;
@@ -58,7 +58,7 @@ std::optional<Quotient> QuotientOf(const Node& node) {
   return q;
 }
 
-// Whether `node`, the quotient, is the only reader of all its parts.
+// Whether `node`, the quotient, is the only user of its parts.
 bool IsAlone(const Node& node, const Quotient& q) {
   for (const Node* part : {q.mean, q.square, q.variance, q.sum, q.root}) {
     if (!part->output(0).has_one_use()) return false;
@@ -69,7 +69,7 @@ bool IsAlone(const Node& node, const Quotient& q) {
                      [&](const Use& use) { return use.node == &node || use.node == q.square; });
 }
 
-// The extents of `x` from `axis` on; empty: one of them is not known, or 0.
+// The extents of `x` from `axis` on; empty: one of them is unknown or 0.
 Dims RowOf(const Value& x, int axis) {
   Dims row;
   for (int i = axis; i < x.rank(); ++i) {
@@ -79,7 +79,7 @@ Dims RowOf(const Value& x, int axis) {
   return row;
 }
 
-// Whether `dims`, broadcast to a tensor of `rank`, are one number for each element of `row`.
+// Whether `dims`, broadcast to a tensor of `rank`, give one number per element of `row`.
 bool IsOfRow(const Dims& dims, int rank, const Dims& row) {
   const int missing = rank - static_cast<int>(dims.size());
   if (missing < 0) return false;

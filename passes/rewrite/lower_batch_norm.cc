@@ -1,5 +1,5 @@
-// Rewrites a BatchNormalization without a product before it as x·s + t, so that element-wise
-// Engines of a GPU fuse it with its neighbours. The host runs it as it is in one pass over the
+// Rewrites a BatchNormalization that does not follow a product as x·s + t, so that element-wise
+// Engines of a GPU fuse it with its neighbours. The host runs the original in one pass over the
 // data.
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/batch_norm.h"

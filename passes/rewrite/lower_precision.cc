@@ -1,22 +1,21 @@
-// Casts f32 arithmetic to f16 or bf16 by a fixed rule, without measuring:
-//   - Conv, ConvTranspose, Gemm and MatMul are lowered: their sums are f32 still.
-//   - Ops that keep the range (OpTraits::keeps_range) are lowered where one of their inputs comes
-//     from a lowered Node.
-//   - Ops that compute in f32 whatever they read (OpTraits::computes_in_f32) are lowered where
-//     input 0 comes from a lowered Node and all their readers may be lowered too: their input is
-//     rounded already, and their output would be rounded where a linear op reads it.
-//   - All else stays f32, range-sensitive ops above all: ReduceSum and other sums (CumSum, LRN),
-//     losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by a variable, Range. So do inputs and
-//     outputs of the model, and bodies. Shape and Size read either type.
-//   - A sum that becomes the logits of a Softmax stays f32 if an addend is large or not from a
-//     lowered Node: near a mask of -10,000 f16 holds multiples of 8, so that a row that is masked
-//     everywhere would lose its logits.
-//   - A Node stays f32 if it reads a constant that the type cannot hold: an element becomes
-//   infinite,
-//     or zero. In weights, factors of a norm and addends of more than one element, elements may
-//     become zero, as the rounding of the sum would make them; a single addend may be an epsilon,
-//     and must be a normal number.
-// A Value is cast at most once each way; constants are cast here.
+// Casts f32 arithmetic to f16 or bf16 by fixed rules, without measuring:
+//   - Conv, ConvTranspose, Gemm and MatMul are lowered; their sums stay f32.
+//   - Ops that keep the range (OpTraits::keeps_range) are lowered if one of their inputs comes from
+//     a lowered Node.
+//   - Ops that always compute in f32 (OpTraits::computes_in_f32) are lowered if input 0 comes from
+//     a lowered Node and all their readers may be lowered too: their input is already rounded, and
+//     a linear op that reads their output would round it.
+//   - Everything else stays f32, in particular range-sensitive ops: ReduceSum and other sums
+//     (CumSum, LRN), losses, Exp, Log, Pow, Sqrt, Reciprocal, Div by a variable, Range. So do
+//     inputs and outputs of the model, and bodies. Shape and Size read either type.
+//   - A sum that becomes the logits of a Softmax stays f32 if an addend is large or does not come
+//     from a lowered Node: near a mask of -10,000, f16 values are multiples of 8, so that a fully
+//     masked row would lose its logits.
+//   - A Node stays f32 if it reads a constant that the low type cannot represent, because an
+//     element would become infinite or zero. In weights, factors of a norm and addends with more
+//     than one element, elements may become zero, as rounding the sum would make them; a single
+//     addend may be an epsilon and must be a normal number.
+// A Value is cast at most once in each direction; constants are cast here.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -34,7 +33,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Adding up to this loses no more digits of logits than their own size does.
+// Adding a number up to this size loses no more digits of logits than their own size does.
 constexpr float kMostLogitAddend = 16;
 
 bool IsSum(const Node& node) {
@@ -57,7 +56,7 @@ bool IsF32(const Value* v) {
   return v != nullptr && v->type().is_tensor() && v->dtype() == DType::kF32;
 }
 
-// The inputs that have the type of output 0 by the op's schema.
+// The inputs that have the same type as output 0 in the op's schema.
 absl::Span<Value* const> TypedInputs(const Node& node) {
   const bool first_only = node.op() == "Dropout" || node.op() == "Resize";
   return first_only ? node.inputs().subspan(0, 1) : node.inputs();
@@ -100,8 +99,8 @@ class Lowering {
     return v != nullptr && lowered_.contains(v->producer()) && v->dtype() == low_;
   }
 
-  // Whether it is lowered, provided it reads a lowered Node or is linear. Decided for all readers
-  // of `node` before.
+  // Whether it is lowered, provided that it is linear or reads a lowered Node. All readers of
+  // `node` have been decided.
   bool MayBeLow(const Node& node) const {
     if (!node.domain().empty() || !node.bodies().empty()) return false;
     const OpDef* op = FindOp(node);
@@ -116,7 +115,7 @@ class Lowering {
     });
   }
 
-  // Whether all other inputs are constants, and all readers of the one output may be low.
+  // Whether all other inputs are constants, and all readers of the only output may be lowered.
   bool IsAmongLow(const Node& node) const {
     if (node.outputs().size() != 1 || node.output(0).is_graph_output()) return false;
     const absl::Span<Value* const> factors = TypedInputs(node).subspan(1);
@@ -131,7 +130,7 @@ class Lowering {
   }
 
   // Whether a Softmax reads the output of `node`, directly or through ops that keep the range,
-  // which are decided before.
+  // which have been decided.
   bool WritesLogits(const Node& node) const {
     if (!TraitsOf(node).keeps_range || !node.has_output(0)) return false;
     const std::vector<Use>& uses = node.output(0).uses();
@@ -140,7 +139,8 @@ class Lowering {
     });
   }
 
-  // Whether the low type may lose logits in the sum with what `node` adds. All inputs are decided.
+  // Whether the sum with the other addends of `node` may lose logits in the low type. All inputs
+  // have been decided.
   bool MasksLogits(const Node& node) const {
     if (!IsSum(node) || !writes_logits_.contains(&node)) return false;
     return std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Value* v) {
@@ -164,12 +164,12 @@ class Lowering {
                                : AllHold<BFloat16>(constant.data<float>(), least);
   }
 
-  // least: the smallest magnitude that must be held, of elements other than zero.
+  // least: the smallest magnitude of a nonzero element that must be represented.
   template <typename T>
   static bool AllHold(absl::Span<const float> values, float least) {
     std::atomic<bool> all = true;
     ForEachChunk(values.size(), [&](int64_t begin, int64_t end) {
-      bool hold = true;  // no early exit, so that the loop is vectorized
+      bool hold = true;  // no early exit, so that the loop vectorizes
       for (int64_t i = begin; i < end; ++i) {
         const float x = values[i], rounded = ToFloat(Rounded<T>(x));
         hold &= !std::isfinite(x) | std::isfinite(rounded);
@@ -193,7 +193,7 @@ class Lowering {
     }
   }
 
-  // From input `first` on.
+  // Widens the inputs from `first` on.
   void WidenInputs(Node& node, int first) {
     for (int i = first; i < static_cast<int>(node.inputs().size()); ++i) {
       Value* v = node.inputs()[i];

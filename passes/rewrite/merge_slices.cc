@@ -8,14 +8,14 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kMostConcatInputs = 64;  // a chain of n Concats stays O(n)
+constexpr size_t kMostConcatInputs = 64;  // so that a chain of n Concats takes O(n)
 
-// What a Slice takes of one axis, as in its operands.
+// The part of one axis that a Slice takes, as in its operands.
 struct AxisSlice {
   int64_t axis, start, end, step;
 };
 
-// The constant operand `index`; `otherwise` where it is absent, nullopt where it is no constant.
+// The constant operand `index`; `otherwise` if it is absent, nullopt if it is not constant.
 std::optional<std::vector<int64_t>> Operand(const Node& node, int index,
                                             std::vector<int64_t> otherwise) {
   if (!node.has_input(index)) return otherwise;
@@ -25,8 +25,8 @@ std::optional<std::vector<int64_t>> Operand(const Node& node, int index,
   return *std::move(values);
 }
 
-// nullopt where an operand is no constant, an axis counts from an end that is not known, or the
-// operands contradict each other.
+// nullopt if an operand is not constant, an axis counts from an unknown end, or the operands
+// contradict each other.
 std::optional<std::vector<AxisSlice>> SlicesOf(const Node& slice) {
   const auto starts = Operand(slice, 1, {}), ends = Operand(slice, 2, {});
   if (!starts.has_value() || !ends.has_value()) return std::nullopt;
@@ -63,7 +63,7 @@ int64_t CountOf(const AxisSlice& clamped) {
   return length == 0 ? 0 : (length - 1) / clamped.step + 1;
 }
 
-// `second` applied to what `first` takes of an axis of `extent`.
+// `second` applied to the result of `first` on an axis of `extent`.
 AxisSlice Compose(const AxisSlice& first, const AxisSlice& second, int64_t extent) {
   const AxisSlice outer = Clamp(first, extent);
   const AxisSlice inner = Clamp(second, CountOf(outer));
@@ -126,14 +126,14 @@ Match MergeSlice(Graph& graph, Node& node) {
   return Match::Changed();
 }
 
-// The axis of a Concat or Split, from the front where the rank is known.
+// The axis of a Concat or Split, counted from the front if the rank is known.
 int64_t AxisOf(const Node& node) {
   const int64_t axis = node.attrs().Int("axis", 0);
   const Type& type = node.input(0).type();
   return type.ranked ? NormalizedAxis(axis, static_cast<int64_t>(type.dims.size())) : axis;
 }
 
-// The tensor whose Split the Concat undoes, nullptr when it does not.
+// The tensor whose Split the Concat undoes; nullptr if it does not.
 Value* WholeOfSplit(const Node& concat) {
   const Node* split = concat.input(0).producer();
   if (!IsOp(split, {"Split"}) || AxisOf(*split) != AxisOf(concat)) return nullptr;
@@ -142,7 +142,7 @@ Value* WholeOfSplit(const Node& concat) {
                                                                               : nullptr;
 }
 
-// The tensor whose Slices the Concat joins, in order; nullptr when they are not the whole.
+// The tensor whose Slices the Concat joins in order; nullptr if they are not the whole tensor.
 Value* WholeOfSlices(const Node& concat) {
   Value* whole = nullptr;
   const int64_t axis = AxisOf(concat);

@@ -9,8 +9,8 @@ bool IsConstantStrings(const Value& value) {
   return value.is_constant() && value.dtype() == DType::kString;
 }
 
-// A caller's output memory is written by exactly one Step, so it needs a producer of its own. No
-// Step writes strings: the Executor copies them.
+// A caller's output memory is written by exactly one Step, so each output needs its own producer.
+// No Step writes strings; the Executor copies them.
 class OwnOutputsPass final : public Pass {
  public:
   std::string_view name() const override { return "own-outputs"; }

@@ -1,4 +1,5 @@
-// Rewrites a mean of all pixels as GlobalAveragePool, which lower-precision and the Engines handle.
+// Rewrites a mean over all pixels as GlobalAveragePool, which lower-precision and the Engines
+// support.
 #include <algorithm>
 
 #include "passes/rewrite/rewrites.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr int kFirstSpatial = 2;
-// Of images and volumes only: at rank 3 it may be the mean of a token's features.
+// Images and volumes only: at rank 3 it may be the mean over the features of a token.
 constexpr int kLeastRank = 4, kMostRank = 5;
 
 class PoolMeansPass final : public NodePass {
@@ -30,7 +31,7 @@ class PoolMeansPass final : public NodePass {
                     [](const Dim& dim) { return dim.value == 0; })) {
       return Match::No(mean, "there are no pixels");
     }
-    // lower-precision would lower the pooling too.
+    // lower-precision would also lower the pooling.
     if (Squared(x.producer()) != nullptr) {
       return Match::No(mean, "a mean of squares needs the range of f32");
     }

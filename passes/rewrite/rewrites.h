@@ -1,4 +1,5 @@
-// Every rewrite: its factory, with what it makes of what. One file a rewrite, named as its pass.
+// Every rewrite: its factory, and what it replaces by what. One file per rewrite, named after the
+// pass.
 #pragma once
 
 #include <memory>

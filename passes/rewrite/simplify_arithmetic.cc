@@ -1,6 +1,6 @@
-// Removes element-wise Nodes that compute nothing new. Results stay the same bit for bit, with one
-// exception: x + 0 ⇒ x keeps a −0 where the sum would be +0, so it is done only where nothing
-// downstream divides by it. x·0 stays, because of NaN and infinity.
+// Removes element-wise Nodes that compute nothing new. Results stay bit-equal with one exception: x
+// + 0 ⇒ x keeps a −0 where the sum would be +0, so it is applied only if nothing downstream divides
+// by it. x·0 stays, because of NaN and infinity.
 #include <algorithm>
 #include <limits>
 
@@ -15,7 +15,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The operand that does not change the other one.
+// The operand that leaves the other one unchanged.
 enum class Neutral : uint8_t { kZero, kOne, kLowest, kHighest };
 
 template <typename T>
@@ -82,7 +82,7 @@ Match DropRight(Graph& graph, Node& node) {
   return DropOperand(graph, node, neutral, {1});
 }
 
-// The producer of input 0 when it is a Node of the same op.
+// The producer of input 0 if it has the same op.
 Node* SameOpBefore(const Node& node) {
   Node* before = node.input(0).producer();
   return IsOp(before, {node.op()}) ? before : nullptr;
@@ -99,7 +99,7 @@ Match DropRepeat(Graph& graph, Node& node) {
   return SameOpBefore(node) == nullptr ? Match::None() : ReplaceBy(graph, node, node.input(0));
 }
 
-// Cast(Cast(x)) ⇒ Cast(x) where the type between holds every number of x's
+// Cast(Cast(x)) ⇒ Cast(x) if the intermediate type represents every number of x's type
 Match MergeCasts(Graph& graph, Node& node) {
   const Node* before = SameOpBefore(node);
   if (before == nullptr) return Match::None();

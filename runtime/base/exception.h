@@ -6,11 +6,11 @@
 
 namespace onnx_cudnn {
 
-// Inside of a catch: the exception at hand as an error. ResourceExhausted: host memory or threads;
-// all others are Internal.
+// Call inside a catch: the current exception as an error. ResourceExhausted: host memory or
+// threads; Internal: anything else.
 absl::Status StatusOfException();
 
-// For messages: ", this process may have 819200000 in all (ulimit -v)"; empty: no limit is set.
+// For messages: ", this process may have 819200000 in all (ulimit -v)"; empty if there is no limit.
 std::string LimitOfProcess();
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,5 @@
-// Regular files, read and written through the table of calls.
-//   errors  NotFound: no such file, or it may not be read
+// Regular files, read and written through the table of system calls.
+//   errors  NotFound: no such file, or no permission to read it
 //           InvalidArgument: not a regular file, a link where none is allowed
 //           ResourceExhausted: out of descriptors or memory
 //           DataLoss: the system cannot read or write, or the file ends early
@@ -37,10 +37,10 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Keeps others out, in this process and in all, who take the lock of the same file: they wait.
+// Holds the lock of a file; other holders, in this and in all other processes, wait.
 class FileLock {
  public:
-  // Makes the file, which holds nothing; it goes with the lock.
+  // Creates the lock file, which is empty and is removed when the lock is released.
   static absl::StatusOr<FileLock> Take(const std::string& path);
   FileLock(FileLock&&) = default;
   FileLock& operator=(FileLock&&) = delete;
@@ -50,11 +50,11 @@ class FileLock {
   FileLock(std::string path, Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
   std::string path_;
-  Descriptor fd_;  // of none: moved from
+  Descriptor fd_;  // invalid once moved from
 };
 
-// A regular file open for reading. What its size was when it was opened is checked on the
-// descriptor, not the name.
+// A regular file open for reading. Type and size are checked on the open descriptor, not on the
+// name.
 class File {
  public:
   static absl::StatusOr<File> Open(const std::string& path);
@@ -63,11 +63,11 @@ class File {
   int64_t size() const { return size_; }
   int64_t links() const { return links_; }
 
-  // Fills `to` from `offset`. DataLoss when the file ends before.
+  // Fills `to` from `offset`. DataLoss if the file ends earlier.
   absl::Status ReadAt(int64_t offset, absl::Span<char> to) const;
 
-  // The whole file as memory, which lives until the last owner is gone. Reading it is undefined
-  // (SIGBUS) once the file was cut short: only for files that nobody changes meanwhile.
+  // The whole file mapped into memory, valid until the last owner is destroyed. Reading it after
+  // the file was truncated is undefined (SIGBUS): only for files that do not change meanwhile.
   absl::StatusOr<std::shared_ptr<const char>> Map() const;
 
  private:
@@ -80,13 +80,13 @@ class File {
   int64_t links_ = 0;
 };
 
-// An open folder.
+// An open directory.
 class Folder {
  public:
   static absl::StatusOr<Folder> Open(const std::string& path);
 
-  // Opens the regular file at `relative`. Never leaves the folder: ".." and links, final or on the
-  // way, are InvalidArgument.
+  // Opens the regular file at `relative`. Never leaves the directory: ".." and links, as the last
+  // or an inner component, are InvalidArgument.
   absl::StatusOr<File> OpenBeneath(const std::string& relative) const;
 
  private:
@@ -95,24 +95,24 @@ class Folder {
   Descriptor fd_;
 };
 
-// `path` without links, "." and "..".
+// `path` with links, "." and ".." resolved.
 absl::StatusOr<std::string> RealPath(const std::string& path);
 
-// `path` itself, or where it leads if it is a link: to a path that is none, and need not be there.
+// `path` itself or, if it is a link, the path at the end of the links, which need not exist.
 absl::StatusOr<std::string> EndOfLinks(const std::string& path);
 
-// Whether `path` leads to anything; it need not be readable.
+// Whether `path` exists; it need not be readable.
 absl::StatusOr<bool> Exists(const std::string& path);
 
-// The folder part of `path`; "." when it has none.
+// The directory part of `path`; "." if it has none.
 std::string FolderOf(const std::string& path);
 
-// At most `limit` bytes; ResourceExhausted when the file is larger.
+// Reads at most `limit` bytes; ResourceExhausted if the file is larger.
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit);
 
-// Writes a file in several pieces: it appears under its name, whole, when Commit succeeds; until
-// then, and for ever when it is not called, what stood there stays. A link stays one: the file that
-// it leads to is written. What is no regular file (/dev/stdout, a pipe) is written directly.
+// Writes a file in pieces. It appears under its name, complete, when Commit succeeds; until then,
+// and if Commit is never called, the old file stays. If the name is a link, the target of the link
+// is replaced. Anything but a regular file (/dev/stdout, a pipe) is written directly.
 class FileWriter {
  public:
   static absl::StatusOr<FileWriter> Create(const std::string& path);
@@ -126,13 +126,13 @@ class FileWriter {
  private:
   FileWriter() = default;
 
-  std::unique_ptr<Descriptor> fd_;  // nullptr: moved from, or committed
-  std::string path_;                // as it was given
-  std::string target_;              // behind its links
+  std::unique_ptr<Descriptor> fd_;  // nullptr: moved from or committed
+  std::string path_;                // as given
+  std::string target_;              // with links resolved
   std::string temporary_;           // empty: path_ itself is written
 };
 
-// The whole of `path` becomes `bytes`, or what stood there stays.
+// Replaces the content of `path` by `bytes`; on failure the old file stays.
 absl::Status WriteFile(const std::string& path, std::string_view bytes);
 
 }  // namespace onnx_cudnn

@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// Hands a message that no Status carries to the process's LogSink. Thread-safe.
+// Passes a message that no Status carries to the LogSink of the process. Thread-safe.
 void Log(LogSeverity severity, std::string_view message);
 
 }  // namespace onnx_cudnn

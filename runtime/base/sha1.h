@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// SHA-1 of bytes that come in pieces (FIPS 180-4). For checksums that a file format asks for, not
+// SHA-1 of bytes that arrive in pieces (FIPS 180-4). For checksums that a file format requires, not
 // for security.
 class Sha1 {
  public:

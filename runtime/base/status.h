@@ -1,4 +1,4 @@
-// Early returns for absl::Status, and the words that say where an error happened.
+// Early returns for absl::Status, and text that says where an error happened.
 #pragma once
 
 #include <string_view>
@@ -27,7 +27,7 @@
 
 namespace onnx_cudnn {
 
-// `status` with "where: " before its message; an ok status stays ok.
+// `status` with "where: " before its message; an OK status stays OK.
 absl::Status Annotate(const absl::Status& status, std::string_view where);
 
 }  // namespace onnx_cudnn

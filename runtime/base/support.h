@@ -5,7 +5,7 @@
 
 namespace onnx_cudnn {
 
-// The answer to "can it?". A no is an answer, not an error, and carries the rule that said so.
+// The answer to "is this supported?". A no is an answer, not an error, and carries its reason.
 class Support {
  public:
   static Support Yes() { return Support(); }

@@ -7,11 +7,11 @@
 
 namespace onnx_cudnn {
 
-// A fixed set of threads for loops over independent ranges, fewer where the system starts no more.
-// Any number of callers may use one pool at once.
+// A fixed set of threads for loops over independent ranges; fewer threads if the system refuses to
+// start more. Any number of callers may use one pool at once.
 class ThreadPool {
  public:
-  // threads  how many run a loop, the caller among them; ≥ 1
+  // threads  how many run a loop, including the caller; ≥ 1
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -19,16 +19,17 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  // Calls body(begin, end) over disjoint ranges that cover [0, n), each but the last at least
-  // `grain` long, and returns when all are done. The caller takes part; a loop inside a loop runs
-  // on its caller alone. Throws what `body` threw first; ranges are then left out.
+  // Calls body(begin, end) over disjoint ranges that cover [0, n), each at least `grain` long
+  // except the last, and returns when all are done. The calling thread takes part; a nested loop
+  // runs on its calling thread alone. Rethrows the first exception of `body`; the remaining ranges
+  // are then skipped.
   void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> body);
 
-  // The process's pool for references: one thread a core, made at first use.
+  // The pool of the process for references: one thread per core, created on first use.
   static ThreadPool& Default();
 
-  // While it lives, a loop that this thread begins, of any pool, runs on at most `most` threads,
-  // the caller among them; 0: on all. The innermost Limit holds.
+  // While it lives, loops that this thread starts, on any pool, use at most `most` threads,
+  // including the caller; 0: no limit. The innermost Limit applies.
   class Limit {
    public:
     explicit Limit(int most);

@@ -1,13 +1,13 @@
-// What a graph capture and the rest of the process must not do at once.
+// Keeps graph captures apart from allocations and handle creation in the rest of the process.
 #pragma once
 
 #include "absl/synchronization/mutex.h"
 
 namespace onnx_cudnn {
 
-// Of the device. A capture holds it alone; who allocates, frees or makes a handle on the device
-// shares it (absl::ReaderMutexLock). Never taken twice by one thread: nothing is allocated, freed
-// or made between the begin and the end of a capture.
+// One mutex per process. A capture holds it exclusively; code that allocates, frees or creates a
+// handle on the device shares it (absl::ReaderMutexLock). No thread takes it twice: nothing is
+// allocated, freed or created between the begin and the end of a capture.
 absl::Mutex& CaptureMutex();
 
 }  // namespace onnx_cudnn

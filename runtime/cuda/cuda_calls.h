@@ -1,5 +1,5 @@
-// The one table of CUDA runtime calls. Everything in the project reaches the GPU's runtime through
-// it, so that a test can put a fake below it or make the N-th call fail.
+// The only table of CUDA runtime calls. All uses of the CUDA runtime in the project go through it,
+// so that a test can insert a fake or make the N-th call fail.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,22 +8,21 @@
 
 namespace onnx_cudnn {
 
-// Each entry is the runtime's function of its name.
+// Each entry is the runtime function of its name.
 struct CudaCalls {
 #define CALL(name, parameters) cudaError_t(*name) parameters;
 #include "runtime/cuda/cuda_calls.inc"
 #undef CALL
 };
 
-// The CUDA runtime's own.
+// The functions of the CUDA runtime.
 const CudaCalls& SystemCudaCalls();
 
-// The table in use: the runtime's, unless a test set another.
+// The table in use: the runtime's, unless a test replaced it.
 const CudaCalls& Cuda();
 
-// Puts `calls` in place for the whole process while it lives; for tests. `calls` must outlive it.
-// Its device is not lost at first; at its end the table before it is back, and so is whether that
-// one's device is lost.
+// Replaces the table of the whole process while it lives; for tests. `calls` must outlive it. The
+// new device starts as not lost; the destructor restores the previous table and its lost state.
 class ScopedCudaCalls {
  public:
   explicit ScopedCudaCalls(const CudaCalls& calls);

@@ -7,8 +7,8 @@
 
 namespace onnx_cudnn {
 
-// A GPU, by its ordinal among those that are visible to this process. Space::kHost is pinned
-// memory, which kernels read and write too.
+// Opens a GPU, by its ordinal among those visible to this process. Space::kHost is pinned memory,
+// which kernels can access too.
 //   errors  FailedPrecondition, one line: what was found, what is needed, what to do
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal = 0);
 

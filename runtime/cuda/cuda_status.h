@@ -1,4 +1,4 @@
-// What a CUDA call's answer means.
+// CUDA error codes as Statuses.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,25 +14,26 @@
 
 namespace onnx_cudnn {
 
-// `error` as the answer of `call`. A failure is taken back from the runtime, which would answer
-// later calls with it.
-//   FailedPrecondition  the device is lost: no call of this process works any more
+// `error`, the result of `call`, as a Status. Clears the runtime's sticky error, which would
+// otherwise reappear as the result of later calls.
+//   FailedPrecondition  the device is lost: every later call of this process fails
 //   ResourceExhausted   out of memory, with the bytes that are free
-//   Unimplemented       what a capture does not take
-//   Internal            all else
+//   Unimplemented       the call is not allowed during a capture
+//   Internal            anything else
 absl::Status CudaStatus(cudaError_t error, std::string_view call);
 
-// ResourceExhausted: `memory` ("device memory", "pinned host memory"), bytes asked and free.
+// ResourceExhausted with `memory` ("device memory", "pinned host memory"), bytes requested and
+// bytes free.
 absl::Status OutOfMemory(std::string_view memory, int64_t bytes);
 
-// Whether a call said that the device is lost; destructors then make no calls.
+// Whether a call reported that the device is lost; destructors then make no calls.
 bool DeviceIsLost();
-// For libraries' own answers that say so, and tests. Returns what was set before.
+// For libraries that report a lost device themselves, and for tests. Returns the previous value.
 bool SetDeviceLost(bool lost);
 // The error of every call on a lost device.
 absl::Status LostStatus(std::string_view why);
 
-// In destructors, which cannot report: a failed release is logged and dropped.
+// For destructors, which cannot return errors: logs a failed release and drops it.
 void LogIfFailed(const absl::Status& status);
 
 }  // namespace onnx_cudnn

@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// `count` streams that wait for none but by events. A capture holds CaptureMutex.
+// `count` non-blocking streams, ordered by events only. A capture holds CaptureMutex.
 absl::StatusOr<std::unique_ptr<StreamSet>> MakeCudaStreams(int count);
 
 }  // namespace onnx_cudnn

@@ -10,31 +10,32 @@ namespace onnx_cudnn {
 
 struct LibraryNeed {
   std::string name;                // "cuDNN 9"
-  std::vector<std::string> files;  // "libcudnn.so.9": any of them, the best first
-  std::string variable;            // of the environment: a file to take instead of searching
-  std::string install;             // what to do when there is none
+  std::vector<std::string> files;  // "libcudnn.so.9": any of them, the preferred one first
+  std::string variable;  // environment variable that names a file to load instead of searching
+  std::string install;   // what to do if the library is missing
 };
 
 const LibraryNeed& CudnnLibrary();
 const LibraryNeed& CublasLtLibrary();
-const LibraryNeed& NvrtcLibrary();  // some of cuDNN's engines open it by its name
+const LibraryNeed& NvrtcLibrary();  // opened by name by some of cuDNN's engines
 
 struct FoundLibrary {
   void* handle = nullptr;  // never closed
-  std::string path;        // or the name that the system's loader took
+  std::string path;        // or the name under which the system's loader found it
 };
 
-// Searches, in this order: the file that the variable names, and nothing else then; the system's
-// loader; beside this program (../lib, ../cuda-toolkit/lib, ../cudnn/lib); $CUDA_PATH, $CUDA_HOME
-// and /usr/local/cuda*; nvidia/*/lib of Python environments ($VIRTUAL_ENV, $CONDA_PREFIX, the
-// user's, the system's).
+// Searches in this order: the file that the environment variable names (if it is set, nothing else
+// is searched); the system's loader; beside this program (../lib, ../cuda-toolkit/lib,
+// ../cudnn/lib); $CUDA_PATH, $CUDA_HOME and /usr/local/cuda*; nvidia/*/lib of Python environments
+// ($VIRTUAL_ENV, $CONDA_PREFIX, the user's, the system's).
 //   errors  FailedPrecondition, one line: what was found, what is needed, what to install
 absl::StatusOr<FoundLibrary> FindLibrary(const LibraryNeed& need);
 
-// FindLibrary once per process and `need.name`: later calls get the same answer.
+// FindLibrary once per process and `need.name`; later calls return the same result.
 absl::StatusOr<FoundLibrary> OpenLibrary(const LibraryNeed& need);
 
-// The function `name` of it. FailedPrecondition: the library has none, it is another version.
+// The function `name` of the library. FailedPrecondition: the library lacks it, so it is another
+// version.
 absl::StatusOr<void*> FindFunction(const FoundLibrary& library, const std::string& name);
 
 }  // namespace onnx_cudnn

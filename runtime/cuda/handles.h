@@ -1,4 +1,4 @@
-// Owners of CUDA's handles.
+// Owners of CUDA handles.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,8 +10,8 @@
 
 namespace onnx_cudnn {
 
-// Move-only owner of one C handle. A destructor cannot report: a failed release is logged and
-// dropped.
+// Move-only owner of one C handle. The destructor cannot return an error: a failed release is
+// logged and dropped.
 template <typename Handle, auto Destroy>
 class UniqueHandle {
  public:
@@ -30,7 +30,7 @@ class UniqueHandle {
   Handle handle_;
 };
 
-// On a lost device every call would fail.
+// Makes no call on a lost device, where every call would fail.
 #define ONNX_CUDNN_CUDA_HANDLE(Type, handle, destroy)          \
   inline void Destroy##Type(handle h) {                        \
     if (!DeviceIsLost()) LogIfFailed(CUDA_STATUS(destroy, h)); \

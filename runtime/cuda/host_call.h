@@ -10,27 +10,27 @@
 
 namespace onnx_cudnn {
 
-// The first failure of the Steps that a stream ran on the host. Thread-safe.
+// Records the first failure of the Steps that a stream runs on the host. Thread-safe.
 class HostFailure {
  public:
   bool ok() const;
-  void Set(absl::Status status);  // counts when it is the first
-  absl::Status Take();            // forgets it
+  void Set(absl::Status status);  // only the first one is kept
+  absl::Status Take();            // and clears it
 
  private:
   mutable absl::Mutex mutex_;
   absl::Status first_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A Step on host memory, with its own copy of the pointers, as a stream's host function; it may run
+// A Step on host memory, with its own copy of the pointers, as a host function on a stream; may run
 // many times.
 class HostCall {
  public:
   // The Step must outlive it.
   HostCall(const Step& step, const LaunchArgs& args, std::shared_ptr<HostFailure> failure);
 
-  // What CUDA calls; `call` is a HostCall. Does nothing after a failure: what the Step would read
-  // was not written.
+  // The function that CUDA calls; `call` is a HostCall. Does nothing after a failure, because the
+  // Step's inputs were not written.
   static void Run(void* call);
 
  private:
@@ -40,9 +40,9 @@ class HostCall {
   const std::vector<const void*> in_;
   const std::vector<void*> out_;
   const std::vector<const void*> constants_;
-  const LaunchArgs args_;  // its spans are those above
+  const LaunchArgs args_;  // its spans refer to the members above
   const std::shared_ptr<HostFailure> failure_;
-  const int threads_;  // ThreadPool::limit of the thread that made it
+  const int threads_;  // ThreadPool::limit of the thread that created it
 };
 
 }  // namespace onnx_cudnn

@@ -15,22 +15,23 @@ struct KernelLaunch {
   Extent grid, block;
   int shared_bytes = 0;  // dynamic
   int cluster = 1;       // blocks along x
-  // Programmatic dependent launch: the kernel itself waits for the launch before.
+  // Programmatic dependent launch: the kernel itself waits for the preceding launch.
   bool uses_pdl = false;
 };
 
-// Loads the function and allows what its launches need beyond the defaults (shared memory above 48
-// KiB, clusters above 8 blocks). Once, before the first launch: no launch does it. Thread-safe.
+// Loads the function and sets the attributes that its launches need beyond the defaults (shared
+// memory above 48 KiB, clusters above 8 blocks). Call it once before the first launch; launches do
+// not do it. Thread-safe.
 //   errors  FailedPrecondition: the build has no code for this device; Internal
 absl::Status PrepareKernel(const KernelLaunch& launch);
 
-// Asynchronous on `stream`. A grid of no blocks launches nothing.
+// Asynchronous on `stream`. An empty grid launches nothing.
 //   arguments  one address for each parameter of the function; read before this returns
 absl::Status LaunchKernel(const KernelLaunch& launch, void** arguments, StreamRef stream);
 
-// Asynchronous on `stream`, between any memory that the device reads and writes.
+// Asynchronous on `stream`, between any two memories that the device can access.
 absl::Status CopyAsync(void* to, const void* from, int64_t bytes, StreamRef stream);
-// Every byte becomes `value`.
+// Sets every byte to `value`.
 absl::Status FillAsync(void* to, uint8_t value, int64_t bytes, StreamRef stream);
 
 }  // namespace onnx_cudnn

@@ -2,8 +2,8 @@
 
 namespace onnx_cudnn {
 
-// A kernel that does nothing, compiled for what every other one is compiled for: the device takes
-// this build's code when it takes this one's.
+// An empty kernel, compiled for the same architectures as all others: if the device runs it, the
+// device runs this build's code.
 const void* ProbeKernel();
 
 }  // namespace onnx_cudnn

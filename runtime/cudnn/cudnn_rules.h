@@ -6,10 +6,10 @@
 
 namespace onnx_cudnn {
 
-// What cuDNN's graph API takes on sm_80 and newer.
+// What cuDNN's graph API supports on sm_80 and newer.
 PatternList CudnnPatterns();
 
-// The Engine `cudnn` without a GPU, of these rules. Its Steps run the references.
+// The Engine `cudnn` without a GPU, for planning. Its Steps run the references.
 std::unique_ptr<Engine> MakeCudnnRules();
 
 }  // namespace onnx_cudnn

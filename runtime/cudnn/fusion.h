@@ -1,4 +1,4 @@
-// What cuDNN's graphs take of element-wise ops beside another operation.
+// Which element-wise ops cuDNN graphs can fuse with another operation.
 #pragma once
 
 #include "runtime/plan/fused_tensor.h"
@@ -6,37 +6,39 @@
 
 namespace onnx_cudnn {
 
-// The dtypes of operands that cuDNN's fusions take from us.
+// The dtypes of operands in the cuDNN fusions that we propose.
 inline constexpr DTypeSet kCudnnTypes = {DType::kF16, DType::kBF16, DType::kF32};
 
-// Pattern::OneResult of convolutions and products. A graph that writes what is fused as well gets
-// plans whose execution fails with an internal error (engines 39 and 51 of cuDNN 9.19, seen on an
-// H200; engine 7 ran): nothing tells them apart before they run.
+// Pattern::OneResult of convolutions and products. A graph that also writes a fused intermediate
+// gets plans whose execution fails with an internal error (engines 39 and 51 of cuDNN 9.19 on an
+// H200; engine 7 ran). Nothing identifies those plans before they run.
 inline constexpr Rule kOneResult = {
     "cuDNN's plans that write a fused value as well may fail when they run, and this value has "
     "other readers",
     "none in cuDNN: small_batch_conv of ours may write both"};
 
-// Why `node` cannot be an operation on `tensor`, whatever its operands' shapes; nullptr: it can.
+// Why `node` cannot be an operation on `tensor`, whatever the shapes of its operands; nullptr: it
+// can.
 const Rule* WhyNotPointwise(const Node& node, const FusedTensor& tensor);
 
-// Why `step.node` cannot be an operation on `tensor` beside a convolution, a product or a
+// Why `step.node` cannot be an operation on `tensor` in a graph with a convolution, a product or a
 // normalization; nullptr: it can.
 const Rule* MayFuse(const GrowthStep& step, const FusedTensor& tensor);
 
 // Whether one of `readers`, element-wise Nodes of the Candidate `nodes`, reads a full operand from
-// outside of it.
+// outside the Candidate.
 bool ReadsFullOperand(absl::Span<const Node* const> readers, absl::Span<const Node* const> nodes,
                       const FusedTensor& tensor);
 
-// How many images, operands with an element per pixel, `nodes` read from outside of them.
+// How many images (operands with one element per pixel) `nodes` read from outside.
 int CountImages(absl::Span<const Node* const> nodes, const FusedTensor& tensor);
 
-// Whether `node`, element-wise, computes zero where every image that it reads is zero: its other
-// operands are constants, and say so.
+// Whether `node`, element-wise, returns zero where every image that it reads is zero. Its other
+// operands must be constants; their values decide.
 bool MapsZeroToZero(const Node& node, const FusedTensor& tensor);
 
-// Whether padding channels, zero in every full operand, are zero in what `node` computes, too.
+// Whether padding channels that are zero in every full operand are also zero in the result of
+// `node`.
 bool KeepsZeroChannels(const Node& node, const FusedTensor& tensor);
 
 }  // namespace onnx_cudnn

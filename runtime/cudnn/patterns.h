@@ -1,4 +1,4 @@
-// The forms of cuDNN graphs that become Candidates.
+// The cuDNN graphs that become Candidates.
 #pragma once
 
 #include <memory>
@@ -7,15 +7,15 @@
 
 namespace onnx_cudnn {
 
-// g2(conv(g1(X), W)), and g2 of a transposed convolution (as the gradient of the data); NHWC.
+// g2(conv(g1(X), W)), and g2 of a transposed convolution (computed as the data gradient); NHWC.
 std::unique_ptr<const Pattern> ConvolutionPattern();
-// g2(matmul(g1A(A), g1B(B))), Gemm among them; row-major.
+// g2(matmul(g1A(A), g1B(B))), including Gemm; row-major.
 std::unique_ptr<const Pattern> ProductPattern();
-// Max and average pooling; NHWC, nothing joins.
+// Max and average pooling, without fusion; NHWC.
 std::unique_ptr<const Pattern> PoolingPattern();
-// LayerNormalization and RMSNormalization with element-wise ops behind; row-major.
+// LayerNormalization and RMSNormalization followed by element-wise ops; row-major.
 std::unique_ptr<const Pattern> NormalizationPattern();
-// A reduction behind element-wise ops; row-major, f32.
+// A reduction after element-wise ops; row-major, f32.
 std::unique_ptr<const Pattern> ReductionPattern();
 // Element-wise ops on one tensor; row-major or channels-last.
 std::unique_ptr<const Pattern> PointwisePattern();

@@ -9,10 +9,10 @@
 
 namespace onnx_cudnn {
 
-// Device memory that several Executors use as their arena, one at a time: a Run holds the mutex
+// Device memory that several Executors share as their arena, one at a time: a Run holds the mutex
 // from its first copy to its end.
 struct ArenaLock {
-  std::shared_ptr<Device> owner;  // destroyed after its memory
+  std::shared_ptr<Device> owner;  // destroyed after the memory
   std::shared_ptr<std::byte> memory;
   int64_t bytes = 0;
   absl::Mutex mutex;

@@ -1,4 +1,4 @@
-// Whether two tensors hold the same numbers, as far as their types can tell.
+// Compares two tensors within the tolerance of their types.
 #pragma once
 
 #include <string>
@@ -12,36 +12,37 @@ namespace onnx_cudnn {
 
 class Node;
 
-// The elements as doubles (integers of 64 bits rounded). Unimplemented: strings, complex and packed
-// types, floats of 8 bits.
+// The elements as doubles (64-bit integers are rounded). Unimplemented: strings, complex and packed
+// types, 8-bit floats.
 absl::StatusOr<std::vector<double>> ElementsAsDoubles(const HostTensor& tensor);
 
 struct Difference {
-  double largest = 0;           // |found − expected|; infinite where only one is NaN
-  double largest_expected = 0;  // |expected|, finite ones
-  int64_t beyond = 0;  // elements beyond rtol × |expected| + atol × largest_expected; equal
-                       // infinities and NaNs are none
-  std::string type;    // set when dtype or dims differ: "expected f32[1,2], found f32[2]"; nothing
-                       // else was compared then
+  double largest = 0;           // |found − expected|; infinite if only one of them is NaN
+  double largest_expected = 0;  // |expected|, finite elements only
+  int64_t beyond = 0;           // elements beyond rtol × |expected| + atol × largest_expected;
+                                // equal infinities and equal NaNs do not count
+  std::string type;  // set when dtype or dims differ: "expected f32[1,2], found f32[2]"; nothing
+                     // else was compared then
   bool ok() const { return type.empty() && beyond == 0; }
 };
-// Tolerances are for floats: other dtypes are compared exactly. Errors as ElementsAsDoubles'.
+// Tolerances apply to floats; other dtypes are compared exactly. Errors as for ElementsAsDoubles.
 absl::StatusOr<Difference> Compare(const HostTensor& found, const HostTensor& expected, double rtol,
                                    double atol);
 
-// |difference| ≤ relative × |expected| + absolute × the largest |expected|. Other dtypes than
+// |difference| ≤ relative × |expected| + absolute × the largest |expected|. Dtypes other than
 // floats are compared exactly.
 struct Tolerance {
   double relative = 0, absolute = 0;
 };
-// What an output of that dtype may differ by. tf32: of f32 products whose operands were rounded.
+// The tolerance for an output of that dtype. tf32: for f32 products whose operands are rounded to
+// TF32.
 Tolerance ToleranceOf(DType dtype, bool tf32);
-// The same of an output of `nodes` as one unit: that of the least exact float among what they
-// compute.
+// The tolerance for an output of `nodes` run as one unit: that of the least exact float type among
+// their results.
 Tolerance ToleranceOf(absl::Span<const Node* const> nodes, DType output, bool tf32);
 
-// What differs beyond `tolerance`, in words; empty: nothing. Types that are not read as numbers are
-// compared by their bytes.
+// Describes what differs beyond `tolerance`; empty if nothing does. Types that cannot be read as
+// numbers are compared by their bytes.
 std::string Differs(const HostTensor& found, const HostTensor& expected, Tolerance tolerance);
 
 }  // namespace onnx_cudnn

@@ -12,23 +12,22 @@
 
 namespace onnx_cudnn {
 
-// A Session's weights on its Device. Each derived form is made once, by content and recipe:
-// Programs of other shapes and Partitions of equal signature share it. Forms that nobody holds any
-// more are freed from time to time: dropped Programs leave no more behind than there was.
-// Thread-safe.
+// The weights of a Session on its Device. Each derived form is made once per content and recipe:
+// Programs of other shapes and Partitions of equal signature share it. Forms without owners are
+// freed from time to time, so dropped Programs do not leak memory. Thread-safe.
 class ConstantStore {
  public:
   explicit ConstantStore(Device& device) : device_(device) {}
   ~ConstantStore();
 
-  // The form of `use` in `space`: equal bytes, recipe, Format and Space give the same memory. Where
-  // the Device reads host memory an unchanged constant is its source's own bytes, known by their
-  // address alone.
+  // The form of `use` in `space`: equal bytes, recipe, Format and Space give the same memory. If
+  // the Device reads host memory, an unchanged constant is the source's own bytes, identified by
+  // address.
   absl::StatusOr<std::shared_ptr<const std::byte>> Get(const ConstantUse& use, Space space);
-  // Of the form of `use`, as Get gave it; 0 before.
+  // Bytes of the form of `use` that Get returned; 0 before Get.
   int64_t BytesOf(const ConstantUse& use, Space space);
   int made() const;       // distinct forms so far
-  int64_t bytes() const;  // of these forms, less what was freed
+  int64_t bytes() const;  // bytes of these forms that are not freed
 
  private:
   struct Entry;
@@ -44,7 +43,7 @@ class ConstantStore {
   mutable absl::Mutex mutex_;
   std::map<std::string, EntryPointer> entries_
       ABSL_GUARDED_BY(mutex_);                   // by identity and by content
-  size_t free_at_ ABSL_GUARDED_BY(mutex_) = 64;  // keys
+  size_t free_at_ ABSL_GUARDED_BY(mutex_) = 64;  // number of keys
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -14,8 +14,8 @@
 
 namespace onnx_cudnn {
 
-// What a StreamSet recorded instead of running it. Launched as one; addresses are those of the
-// recording.
+// Work that a StreamSet captured instead of running it. Launched as one unit, with the addresses of
+// the capture.
 class CapturedGraph {
  public:
   virtual ~CapturedGraph() = default;
@@ -25,69 +25,73 @@ class CapturedGraph {
 class StreamSet {
  public:
   virtual ~StreamSet() = default;
-  // Enqueues `step`, or runs it at once; it stays alive until Synchronize. Each span of `scratch`
-  // is dead memory (outputs and workspace) that a testing Device overwrites just before the Step.
+  // Enqueues `step`, or runs it at once; `step` must stay alive until Synchronize. Each span of
+  // `scratch` is memory that holds no live data (outputs and workspace); a testing Device
+  // overwrites it just before the Step.
   virtual absl::Status Launch(int stream, const Step& step, const LaunchArgs& args,
                               absl::Span<const absl::Span<std::byte>> scratch) = 0;
-  // A point of `stream` after everything enqueued on it; a number for Wait.
+  // Marks the point of `stream` after everything enqueued so far; returns a number for Wait.
   virtual absl::StatusOr<int> Record(int stream) = 0;
   virtual absl::Status Wait(int stream, int event) = 0;
-  // What is enqueued on `stream` from now on starts when all before it there is over, even a launch
-  // that may start earlier (Step::prefetched_inputs). Nothing where no launch does.
+  // Work enqueued on `stream` from now on starts only when all earlier work there has ended, even a
+  // launch that may otherwise start earlier (Step::prefetched_inputs). Does nothing on Devices
+  // without such launches.
   virtual absl::Status Barrier(int /*stream*/) { return absl::OkStatus(); }
-  // Returns the first failure of what was enqueued, and forgets it.
+  // Returns the first failure of the enqueued work, and clears it.
   virtual absl::Status Synchronize() = 0;
 
-  // `step` whose operands are in host memory (Space::kHost), in its turn on `stream`.
+  // Enqueues `step`, whose operands are in host memory (Space::kHost), in stream order.
   virtual absl::Status LaunchOnHost(int stream, const Step& step, const LaunchArgs& args,
                                     absl::Span<const absl::Span<std::byte>> scratch) = 0;
-  // Between any two of: this Device's memory of either Space, memory that ReadsDirectly.
+  // Copies between this Device's memory of either Space and memory that ReadsDirectly accepts.
   virtual absl::Status Copy(int stream, void* to, const void* from, int64_t bytes) = 0;
 
-  // Capture. Between Begin and End everything that is enqueued, on any of the streams, is recorded
-  // and not run; the recording starts and ends on stream 0, the others fork from it and join it by
-  // themselves. Unimplemented, with the reason, where this Device cannot.
+  // Capture. Work enqueued on any stream between Begin and End is recorded and not run. The capture
+  // starts and ends on stream 0; the other streams fork from it and join it implicitly.
+  // Unimplemented, with the reason, if this Device cannot capture.
   virtual absl::Status BeginCapture() = 0;
   virtual absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() = 0;
-  // Enqueues a recording of this StreamSet on stream 0.
+  // Enqueues a captured graph of this StreamSet on stream 0.
   virtual absl::Status Replay(const CapturedGraph& graph) = 0;
-  // Milliseconds of each of `replays` replays, one after the other, when all else is done: by the
-  // Device's own clock where it has one, else by the host's. Synchronizes.
+  // Milliseconds of each of `replays` consecutive replays, when no other work is left: by the
+  // Device's clock if it has one, else by the host's. Synchronizes.
   virtual absl::StatusOr<std::vector<double>> TimeReplays(const CapturedGraph& graph, int replays);
 
-  // A caller's own stream (cudaStream_t): what is enqueued from now on, on any of the streams, runs
-  // after what the caller enqueued there; and what the caller enqueues after Join runs after that.
+  // Orders this StreamSet with a caller's own stream (cudaStream_t): work enqueued from now on, on
+  // any stream, runs after what the caller enqueued there; work that the caller enqueues after Join
+  // runs after that.
   virtual absl::Status Fork(void* callers_stream) = 0;
   virtual absl::Status Join(void* callers_stream) = 0;
 };
 
-// What a Device runs on, for reports: "570.86.10", "13.0"; empty where there is none.
+// Versions of the software below a Device, for reports: "570.86.10", "13.0"; empty if there is
+// none.
 struct PlatformVersions {
   std::string driver, cuda;
 };
 
-// Runs Steps and owns memory; compiles nothing. Thread-safe.
+// Runs Steps and owns memory; does not compile. Thread-safe.
 class Device {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
   virtual const DeviceInfo& info() const = 0;
   virtual PlatformVersions versions() const { return {}; }
-  // 256-byte aligned, uninitialized; freed with the last owner. ResourceExhausted names bytes asked
-  // and free.
+  // 256-byte aligned, uninitialized; freed with the last owner. ResourceExhausted names bytes
+  // requested and bytes free.
   virtual absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) = 0;
-  // A constant in `space`: the same bytes where the Device reads host memory, else a copy.
+  // A constant in `space`: the same bytes if the Device reads host memory, else a copy.
   virtual absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor,
                                                                   Space space) = 0;
   virtual absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) = 0;
-  // Makes it the calling thread's GPU. Comes before every other call of that thread to it, its
-  // StreamSets and Steps, and to Engines that compile for it.
+  // Makes it the current GPU of the calling thread. A thread must call it before it uses the
+  // Device, its StreamSets and Steps, or Engines that compile for it.
   virtual absl::Status MakeCurrent() { return absl::OkStatus(); }
   virtual bool reads_host_memory() const { return false; }  // Upload copies nothing
-  // Whether Steps may read and write the caller's memory at `data` as it is: on a GPU its own
-  // memory, not the host's. InvalidArgument: another device's memory.
+  // Whether Steps may access the caller's memory at `data` in place: for a GPU its own memory, not
+  // host memory. InvalidArgument: memory of another device.
   virtual absl::StatusOr<bool> ReadsDirectly(const void* data) = 0;
-  virtual bool poisons() const { return false; }  // tests: dead memory is to be overwritten
+  virtual bool poisons() const { return false; }  // for tests: dead memory is overwritten
 };
 
 }  // namespace onnx_cudnn

@@ -16,43 +16,44 @@
 namespace onnx_cudnn {
 
 struct ExecutorOptions {
-  // The second Run records its launches where the Device can, later ones replay the recording: the
-  // first Run loads what is loaded lazily, which a recording may not.
+  // Captures the launches of the second Run if the Device can, and replays the capture in later
+  // Runs. The first Run triggers lazy loading, which is not allowed during a capture.
   bool capture = false;
-  // Every Run gets the same pointers, as a Binding promises: they enter the recording where the
-  // Device reads them. Without it they are copied to and from buffers with addresses of their own.
+  // Every Run gets the same pointers, as in a Binding: they become part of the capture if the
+  // Device accesses them in place. Otherwise inputs and outputs are copied to and from buffers with
+  // fixed addresses.
   bool fixed_pointers = false;
-  // Memory for the arena that other Executors use too: a Run locks it and waits for its own end.
-  // nullptr: the Executor allocates its arena.
+  // Arena memory shared with other Executors: a Run locks it and waits for its own end. nullptr:
+  // the Executor allocates its arena.
   std::shared_ptr<ArenaLock> arena_lock;
 };
 
-// One arena, its streams, a recording and the constants of one Program. Serves one caller at a
+// One arena, its streams, a captured graph and the constants of one Program. Serves one caller at a
 // time.
 class Executor {
  public:
-  // ResourceExhausted: the arena or a constant does not fit, into the memory that it shares either.
+  // ResourceExhausted: the arena (own or shared) is too small or cannot be allocated, or a constant
+  // cannot.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(std::shared_ptr<const Program> program,
                                                           Device& device, ConstantStore& constants,
                                                           const ExecutorOptions& options = {});
   ~Executor();
 
-  // inputs, outputs  parallel to the Graph's, row-major, of the sizes its types say, strings as
-  // std::string objects; outputs overlap nothing
-  //                  (an empty tensor's pointer may be null)
-  // callers_stream   of the Device: the Run begins after what the caller enqueued there, what the
-  //                  caller enqueues afterwards begins after the Run. When no operand lies in host
-  //                  memory the Run then returns without waiting for its end
-  // Returns otherwise when the outputs are written. Values out of range at run time are
-  // InvalidArgument, with the Node's name; of a Run that was not waited for, the next Run or
-  // Synchronize says so. After an error the Executor may be used again.
+  // inputs, outputs  parallel to the Graph's, row-major, of the sizes of their types, strings as
+  // std::string objects; outputs overlap nothing (an empty tensor's pointer may be null)
+  // callers_stream   of the Device: the Run begins after the work that the caller has enqueued
+  // there, and work that the caller enqueues later begins after the Run. If no operand is in host
+  // memory, the Run then returns without waiting for its end
+  // Otherwise returns when the outputs are written. InvalidArgument, with the Node's name: a value
+  // is out of range at run time; if the Run was not waited for, the next Run or Synchronize returns
+  // the error. After an error the Executor may be used again.
   absl::Status Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
                    void* callers_stream = nullptr);
   // Waits for Runs that returned before their end.
   absl::Status Synchronize();
-  // Milliseconds of each of `runs` Runs, after two that are not counted: replays of the recording
-  // by the Device's clock, without copies between caller and Executor; whole Runs by the host's
-  // clock where nothing was recorded.
+  // Milliseconds of each of `runs` Runs, after two warm-up Runs: replays of the captured graph by
+  // the Device's clock, without copies between caller and Executor; whole Runs by the host's clock
+  // if nothing was captured.
   absl::StatusOr<std::vector<double>> Time(absl::Span<const void* const> inputs,
                                            absl::Span<void* const> outputs, int runs);
 
@@ -60,7 +61,7 @@ class Executor {
   int64_t arena_bytes() const;
   int64_t staging_bytes() const { return staging_.bytes(); }
   bool is_captured() const { return graph_ != nullptr; }
-  // Why the Device could not record; empty: it did, or was not asked to.
+  // Why the Device did not capture; empty: it did, or capture is off.
   const std::string& capture_note() const { return capture_note_; }
 
  private:
@@ -86,13 +87,13 @@ class Executor {
   std::shared_ptr<std::byte> arena_, host_arena_;
   std::vector<std::shared_ptr<const std::byte>> constants_;
   std::vector<Launchable> steps_;
-  std::vector<int> events_;  // by Step, of the Run in progress
+  std::vector<int> events_;  // by Step, for the Run in progress
   Staging staging_;
   FaultWords faults_;
   std::unique_ptr<CapturedGraph> graph_;
   std::string capture_note_;
-  int runs_ = 0;        // that succeeded, at most 2
-  int unfinished_ = 0;  // Runs that may still be going on
+  int runs_ = 0;        // successful ones, at most 2
+  int unfinished_ = 0;  // Runs that may still be in progress
   bool poison_ = false;
 };
 

@@ -8,19 +8,19 @@
 
 namespace onnx_cudnn {
 
-// A Device whose freed memory is kept and given to who asks next: allocating hundreds of megabytes
-// takes as long as filling them, of pinned ones far longer. Who lets go of memory has waited for
-// what used it. Everything else is as `device` does it. Thread-safe.
+// A Device that keeps freed memory for later allocations: allocating hundreds of megabytes takes as
+// long as filling them, and pinned memory takes much longer. Memory must not be freed before the
+// work that uses it has ended. Everything else is forwarded to `device`. Thread-safe.
 class PoolingDevice final : public Device {
  public:
-  explicit PoolingDevice(Device& device);  // outlives it and all that was allocated
+  explicit PoolingDevice(Device& device);  // must outlive this and all its allocations
   ~PoolingDevice() override;
 
   std::string_view name() const override { return device_.name(); }
   const DeviceInfo& info() const override { return device_.info(); }
   PlatformVersions versions() const override { return device_.versions(); }
-  // On the device a kept block of the very size, on the host one of at most twice that. Kept memory
-  // is freed before ResourceExhausted.
+  // Reuses a kept block: on the device one of exactly that size, on the host one of at most twice
+  // the size. Frees all kept memory before it returns ResourceExhausted.
   absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override;
   absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor,
                                                           Space space) override;

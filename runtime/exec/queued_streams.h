@@ -10,18 +10,18 @@
 
 namespace onnx_cudnn {
 
-// Overwrites dead memory with NaN of every float type.
+// Overwrites dead memory with bytes that are NaN in every float type.
 void Poison(absl::Span<const absl::Span<std::byte>> scratch);
 
 struct QueuedStreamsOptions {
   int count = 1;
   uint64_t seed = 0;
   bool poison = false;
-  bool captures = false;  // and takes callers' streams
+  bool captures = false;  // also accepts callers' streams
 };
 
-// Keeps a queue a stream and drains them in Synchronize, in a random order that respects only the
-// queues and the waits: what is right under every seed needs nothing but its waits.
+// Keeps one queue per stream and drains them in Synchronize, in a random order that respects only
+// the queues and the waits: a schedule that is correct under every seed misses no wait.
 class QueuedStreams final : public StreamSet {
  public:
   explicit QueuedStreams(const QueuedStreamsOptions& options);

@@ -11,43 +11,43 @@
 
 namespace onnx_cudnn {
 
-// Where the tensors of a caller lie for the Steps of one Executor: in the caller's own memory where
-// the Device reads that, else in a buffer here, filled before the Steps and emptied after them. A
-// Run is Prepare, CopyIn, the Steps, CopyOut, and Deliver when the streams are done.
+// Decides where the Steps of one Executor access a caller's tensors: in the caller's memory if the
+// Device can, else in a buffer that is filled before the Steps and read back after them. A Run
+// calls Prepare, CopyIn, the Steps, CopyOut, and Deliver after the streams are synchronized.
 class Staging {
  public:
   enum class Addresses : uint8_t {
-    kCallers,  // where the Device reads the caller's memory, right there
-    kOurs,     // always in buffers here, so that every Run has the same addresses
+    kCallers,  // in the caller's memory where the Device can access it
+    kOurs,     // always in our buffers, so that every Run has the same addresses
   };
 
   Staging(const Graph& graph, Device& device);
 
-  // Looks at the pointers of a Run, gets the buffers they need and copies inputs from host memory
-  // into pinned one. No stream may still be using what an earlier Run staged from or to the host.
+  // Inspects the pointers of a Run, allocates the buffers that they need and copies inputs from
+  // pageable to pinned host memory. No stream may still use staging memory of an earlier Run.
   //   errors  ResourceExhausted; InvalidArgument: memory of another device
   absl::Status Prepare(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
                        Addresses addresses);
   const void* input(int i) const { return inputs_[i].address(); }
   void* output(int i) const { return outputs_[i].address(); }
-  // Whether something lies in host memory that the Device does not read: then CopyOut is not the
-  // end of the Run.
+  // Whether any tensor is in host memory that the Device cannot access: the Run then ends with
+  // Deliver, not with CopyOut.
   bool touches_host() const;
 
-  // Enqueue the copies on stream 0.
+  // Enqueues the copies on stream 0.
   absl::Status CopyIn(StreamSet& streams) const;
   absl::Status CopyOut(StreamSet& streams) const;
-  // Outputs from pinned memory into the caller's.
+  // Copies outputs from pinned memory to the caller's.
   void Deliver() const;
 
-  int64_t bytes() const;  // of all buffers, pinned ones among them
+  int64_t bytes() const;  // of all buffers, including pinned ones
 
  private:
   struct Tensor {
     int64_t bytes = 0;
     std::byte* callers = nullptr;
     bool is_ours = false;  // Steps use `buffer`
-    bool on_host = false;  // and `pinned` lies between it and the caller's memory
+    bool on_host = false;  // `pinned` lies between it and the caller's memory
     std::shared_ptr<std::byte> buffer, pinned;
 
     std::byte* address() const { return is_ours ? buffer.get() : callers; }
@@ -59,7 +59,7 @@ class Staging {
   std::vector<Tensor> inputs_, outputs_;
 };
 
-// Bytes of the buffers of an Executor whose callers' tensors are all staged from host memory.
+// Bytes of the buffers of an Executor if all of the callers' tensors are in host memory.
 int64_t StagingBytes(const Graph& graph);
 
 }  // namespace onnx_cudnn

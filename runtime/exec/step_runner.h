@@ -12,46 +12,47 @@
 
 namespace onnx_cudnn {
 
-// What a Step wrote.
+// The results of a Step.
 struct StepResult {
   std::vector<HostTensor> outputs;  // row-major, parallel to the Candidate's
-  // Lanes that stand for no element: padding was written as zeros, foreign lanes were left alone.
+  // Lanes without an element: padding was written as zeros, foreign lanes were not changed.
   bool padding_is_zero = true;
   bool foreign_is_kept = true;
 };
 
-// One compiled Step alone on a Device, over operands of its own that lie as its Candidate says.
-// Used by one thread at a time. For tests, benches and measured prices.
+// Runs one compiled Step alone on a Device, on operands of its own in the Candidate's Formats. Used
+// by one thread at a time. For tests, benchmarks and measured prices.
 class StepRunner {
  public:
-  enum class Padding : uint8_t { kZero, kPoison };  // of inputs: zeros, or NaN of any float type
+  enum class Padding : uint8_t { kZero, kPoison };  // of inputs: zeros, or NaN in every float type
 
-  // Keeps the Step; the Candidate's Nodes are read here alone.
-  //   inputs  memory of the Device where each input lies as the Candidate says; empty: they get
-  //           memory here
+  // Keeps the Step; reads the Candidate's Nodes only during this call.
+  //   inputs  memory of the Device for each input, in the Candidate's Formats; empty: allocated
+  //           here
   //   errors  ResourceExhausted; those of the Step's Derived constants
   static absl::StatusOr<std::unique_ptr<StepRunner>> Create(
       const Candidate& candidate, std::shared_ptr<const Step> step, Device& device,
       ConstantStore& constants, absl::Span<const std::shared_ptr<std::byte>> inputs = {});
   ~StepRunner();
 
-  // Runs the Step over `inputs` (row-major, parallel to the Candidate's), with outputs and
-  // workspace full of NaN before it. Its error, or that of its fault word.
+  // Runs the Step on `inputs` (row-major, parallel to the Candidate's); outputs and workspace are
+  // filled with NaN first. Returns the Step's error or that of its fault word.
   absl::StatusOr<StepResult> Run(absl::Span<const HostTensor> inputs, Padding padding);
-  // The same over what lies in the inputs' memory. Of Steps whose operands may all lie apart.
+  // Runs it on the current content of the inputs' memory. Only for Steps whose operands need not
+  // alias.
   absl::Status RunInPlace();
   static bool RunsInPlace(const Step& step);
-  // Where they lie, as the Candidate says.
+  // The inputs' memory, in the Candidate's Formats.
   std::vector<std::shared_ptr<std::byte>> inputs() const;
   const std::shared_ptr<std::byte>& output(int i) const { return outputs_[i].memory; }
-  // Fills the inputs, padding too, with numbers that are good for times alone.
+  // Fills the inputs, padding included, with numbers that suit timing only.
   absl::Status FillInputs();
-  // kCold: constants that would stay in the L2 cache from one launch to the next, as they do not in
-  // a network, are read from several copies in turn. Operands larger than it are cold anyway.
+  // kCold: constants that would stay in the L2 cache between launches, which they do not in a
+  // network, are read from several copies alternately. Operands larger than L2 are cold anyway.
   enum class Constants : uint8_t { kAsTheyAre, kCold };
-  // Microseconds of one launch: the median of five recordings' replays of `repeats` launches each;
-  // by the host's clock where the Device records nothing. Over what the last Run or FillInputs
-  // left.
+  // Microseconds of one launch: the median of five replays of a captured graph of `repeats`
+  // launches; by the host's clock if the Device cannot capture. Uses the inputs of the last Run or
+  // FillInputs.
   absl::StatusOr<double> MeasureUs(int repeats, Constants constants = Constants::kAsTheyAre);
 
  private:
@@ -60,7 +61,8 @@ class StepRunner {
     Dims dims;
     Placement placement;
     std::shared_ptr<std::byte> memory;
-    std::byte* address = nullptr;  // in `memory`, or in another's where the Step aliases it
+    // In `memory`, or in another operand's memory if the Step aliases it
+    std::byte* address = nullptr;
     int64_t bytes() const { return placement.format.bytes(dtype); }
   };
   StepRunner(std::shared_ptr<const Step> step, Device& device)
@@ -89,7 +91,8 @@ class StepRunner {
   std::vector<std::vector<const void*>> constant_sets_;  // the constants, then copies of them
   std::shared_ptr<std::byte> copies_;
   std::shared_ptr<std::byte> workspace_, fault_;
-  std::vector<std::shared_ptr<std::byte>> staged_;  // pinned, until the streams are done
+  // Pinned, kept until the streams are synchronized
+  std::vector<std::shared_ptr<std::byte>> staged_;
   bool on_host_ = false;
 };
 

@@ -8,11 +8,12 @@ namespace onnx_cudnn {
 
 // The Engine `view`: Nodes whose output is their input's bytes, at no cost.
 //   Reshape, Flatten, Squeeze, Unsqueeze, Identity, inference Dropout: row-major in and out
-//   these and Transpose: between Formats that differ in the names of their axes alone, so that a
-//     Squeeze keeps channels last
+//   these and Transpose: between Formats that differ only in the names of their axes, so that a
+//   Squeeze keeps channels last
 //   Reformat: between equal Formats
-//   Slice, Split: where every output is one run of the input's bytes
-//   Concat: where every input can be written right into the output; no Slice or Split takes it
+//   Slice, Split: where every output is one contiguous range of the input's bytes
+//   Concat: where every input can be written directly to the output; its output must not be read by
+//   a Slice or Split view
 // Parts begin at multiples of 16 bytes. Never where the output is a graph output or the input a
 // constant.
 std::unique_ptr<Engine> MakeViewEngine();

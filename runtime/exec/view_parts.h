@@ -1,5 +1,5 @@
-// Slice and Split whose outputs are parts of their input's bytes, Concat whose inputs are parts of
-// its output's.
+// Slice and Split whose outputs are contiguous parts of their input, Concat whose inputs are
+// contiguous parts of its output.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@ namespace onnx_cudnn {
 
 // Whether `node` is a Concat, Slice or Split.
 bool HasParts(const Node& node);
-// Whether the parts of such a Node can lie in the whole in some Formats.
+// Whether there are Formats in which the parts of `node` are contiguous in the whole.
 Support CheckHasParts(const Node& node, const Target& target);
-// Whether they do in those of `candidate`, one such Node that CheckHasParts takes.
+// Whether they are contiguous in the Formats of `candidate`, whose only Node CheckHasParts accepts.
 Support CheckParts(const Candidate& candidate);
-// How they alias in a Candidate that CheckParts takes.
+// The aliases of a Candidate that CheckParts accepts.
 std::vector<Alias> PartAliases(const Candidate& candidate);
-// Adds the Formats in which the parts of a Node that CheckHasParts takes lie in the whole.
+// Proposes the Formats in which the parts of a Node that CheckHasParts accepts are contiguous.
 void ProposeParts(const Engine& engine, const Node& node, const Target& target,
                   CandidateSink& sink);
 

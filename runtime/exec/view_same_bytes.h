@@ -1,4 +1,4 @@
-// Nodes of one input and one output that are the same bytes.
+// Nodes with one input and one output that share their bytes.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// How input and output of a Node lie where both are the same bytes.
+// Placements of a Node's input and output in which both have the same bytes.
 struct SameBytes {
   Format in, out;
   bool operator==(const SameBytes&) const = default;
@@ -17,9 +17,9 @@ struct SameBytes {
 Support CheckParameters(const Node& node);
 // Whether input 0 and output 0 of `node` can be the same bytes in some Formats.
 Support CheckSameBytes(const Node& node, const Target& target);
-// The Formats in which they are, of a Node that CheckSameBytes takes; at least one pair.
+// Those Formats, for a Node that CheckSameBytes accepts; at least one pair.
 std::vector<SameBytes> SameBytesFormats(const Node& node, const Target& target);
-// Whether they are the same bytes where input and output lie so.
+// Whether input and output have the same bytes in these Placements.
 Support CheckPlacements(const Node& node, const Placement& from, const Placement& to,
                         const Target& target);
 

@@ -1,4 +1,4 @@
-// What cuBLASLt does behind a product: D = act(alpha·A·B + beta·C + bias).
+// The epilogue of cuBLASLt: D = act(alpha·A·B + beta·C + bias).
 #pragma once
 
 #include "runtime/plan/fused_tensor.h"
@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// Which parts of the formula are in use.
+// The parts of the formula in use.
 struct Epilogue {
   bool scale = false;     // alpha
   bool residual = false;  // C
@@ -14,21 +14,22 @@ struct Epilogue {
   bool activation = false;
 };
 
-// What the operands of a MatMul, Gemm (CheckAddend said yes) or Conv use of it themselves.
+// The parts that a MatMul, Gemm (accepted by CheckAddend) or Conv uses itself.
 Epilogue OwnEpilogue(const Node& anchor, const FusedTensor& result);
 // Whether input 2 of a Gemm is a bias or a residual.
 Support CheckAddend(const Node& gemm);
 
-// Why `step.node` cannot be one more part; nullptr: it can. `own` is the anchor's.
+// Why `step.node` cannot become one more part; nullptr: it can. `own` is the epilogue of the
+// anchor.
 const Rule* MayFollowProduct(const GrowthStep& step, const Epilogue& own,
                              const FusedTensor& result);
 
-// Why two products that are added are not one over both depths, for the edge from another product
-// into `step.nodes`; &kUnreported for all other producers.
+// Why a sum of two products cannot be one product over both depths, for the edge from another
+// product into `step.nodes`; &kUnreported for any other producer.
 const Rule* WhyNotConcatenated(const GrowthStep& step);
 
-// What `nodes`, a Candidate of the rules around `anchor`, put into the formula, but for what
-// attributes of a Gemm scale.
+// The operands that `nodes`, an accepted Candidate around `anchor`, contribute to the formula,
+// except what attributes of a Gemm scale.
 struct Formula {
   double scale = 1;                  // alpha
   const Value* residual = nullptr;   // C

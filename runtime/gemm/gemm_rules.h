@@ -6,7 +6,8 @@
 
 namespace onnx_cudnn {
 
-// The Engine `gemm` without a GPU: matrix products by cuBLASLt. Its Steps run the references.
+// The Engine `gemm` without a GPU, for planning: matrix products by cuBLASLt. Its Steps run the
+// references.
 std::unique_ptr<Engine> MakeGemmRules();
 
 }  // namespace onnx_cudnn

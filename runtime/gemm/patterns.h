@@ -1,5 +1,5 @@
-// The products of cuBLASLt that become Candidates. Products that only read the same input are not
-// merged: no Format says that several Values are the columns of one matrix.
+// The cuBLASLt products that become Candidates. Products that read the same input are not merged:
+// no Format describes several Values as the columns of one matrix.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace onnx_cudnn {
 
-// MatMul and Gemm on row-major matrices, with Transposes of the last two dims before them.
+// MatMul and Gemm on row-major matrices, including preceding Transposes of the last two dims.
 std::unique_ptr<const Pattern> MatrixPattern();
-// A 1×1 convolution that takes every pixel once, in channels-last order: a product over pixels.
+// A channels-last 1×1 convolution with stride 1 and no padding: a product over pixels.
 std::unique_ptr<const Pattern> PointConvolutionPattern();
 // Both, in this order.
 PatternList GemmPatterns();

@@ -1,4 +1,4 @@
-// What cuBLASLt makes of a device.
+// The efficiency that cuBLASLt reaches on a device.
 #pragma once
 
 #include "runtime/plan/engine.h"
@@ -7,7 +7,7 @@ namespace onnx_cudnn {
 
 struct GemmCase {
   DType dtype;
-  int64_t depth;      // products that one element sums
+  int64_t depth;      // products summed per element
   bool is_aligned;    // every row starts at a multiple of 16 bytes
   bool has_residual;  // C is read
 };

@@ -1,4 +1,4 @@
-// The GPU of this build: with_cuda.cc in builds with CUDA, without_cuda.cc in others.
+// The GPU support of this build: with_cuda.cc in builds with CUDA, without_cuda.cc in others.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace onnx_cudnn {
 
-// A GPU, by its ordinal among those that are visible to this process.
+// Opens a GPU, by its ordinal among those visible to this process.
 //   errors  FailedPrecondition, one line: what was found, what is needed, what to do
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal = 0);
 
-// The Target of `gpu`, which OpenGpu(ordinal) made, with the Engines' CUDA halves. An Engine whose
-// library is missing is left out and named in the note.
-//   errors  what a library's call failed with
+// The Target of `gpu`, which OpenGpu(ordinal) returned, with the Engines' CUDA halves. An Engine
+// whose library is missing is left out and named in the note.
+//   errors  the failure of a library call
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal = 0);
 
 }  // namespace onnx_cudnn

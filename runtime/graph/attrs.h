@@ -10,13 +10,13 @@
 
 namespace onnx_cudnn {
 
-// An attribute's value. Graph attributes are a Node's bodies, not Attributes.
+// The value of an attribute. Graph attributes are bodies of a Node, not Attributes.
 using Attribute =
     std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
                  std::vector<std::string>, HostTensor, std::vector<HostTensor>, Type>;
 
-// A Node's attributes, sorted by name. A getter with a default answers it when the attribute is
-// absent or of another type (types were checked against the op's schema at import).
+// A Node's attributes, sorted by name. A getter with a default returns it if the attribute is
+// absent or of another type (types are checked against the op's schema at import).
 class Attrs {
  public:
   using Entry = std::pair<std::string, Attribute>;
@@ -45,7 +45,7 @@ class Attrs {
   std::vector<Entry> entries_;
 };
 
-// One attribute's value in ONNX's textual syntax: 1, 1.5, "text", [1, 2]; a tensor as f32[2,2] {…}.
+// An attribute value in ONNX's textual syntax: 1, 1.5, "text", [1, 2]; a tensor as f32[2,2] {…}.
 std::string ToString(const Attribute& attribute);
 
 }  // namespace onnx_cudnn

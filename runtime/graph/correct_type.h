@@ -6,11 +6,11 @@
 
 namespace onnx_cudnn {
 
-// Changes `type`, which ONNX's inference function gives to output 0 of `node`, where the function
-// leaves out or contradicts what the specification says: ConvTranspose by auto_pad or
-// output_shape, GatherND of single elements, MaxUnpool by output_shape, OneHot, Pad of no axis,
-// Range, Resize to nothing, Split into too many parts.
-//   constant  the elements of an input, nullptr where they are not known
+// Corrects `type`, which ONNX's inference function returns for output 0 of `node`, where the
+// function is incomplete or contradicts the specification: ConvTranspose with auto_pad or
+// output_shape, GatherND of single elements, MaxUnpool with output_shape, OneHot, Pad without axes,
+// Range, Resize to an empty tensor, Split into too many parts.
+//   constant  the elements of an input; nullptr if unknown
 //   errors    InvalidArgument: the inputs or attributes allow no output
 absl::Status CorrectType(const Node& node,
                          absl::FunctionRef<const HostTensor*(const Value&)> constant, Type& type);

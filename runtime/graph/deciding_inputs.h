@@ -7,15 +7,15 @@
 
 namespace onnx_cudnn {
 
-// Infers all Nodes and returns, sorted by place, the inputs of `graph` whose values must be known
-// before shapes are:
-//   - an inference function asks for elements that are computed from them (the shape of a Reshape,
-//     the scales of a Resize), or a Loop's trip count is; bodies are not searched
-//   - they have one element, from which the condition of an If is computed, in bodies too
-// Errors as InferShapes'.
+// Infers all Nodes and returns, in ascending order, the indices of the inputs of `graph` whose
+// values must be known before shapes are:
+//   - an inference function needs elements computed from them (the shape of a Reshape, the scales
+//     of a Resize), or the trip count of a Loop is computed from them; bodies are not searched
+//   - they have one element, and the condition of an If is computed from it, in bodies too
+// Errors as for InferShapes.
 absl::StatusOr<std::vector<int>> InputsThatDecideShapes(Graph& graph);
 
-// The inputs of `node` whose elements decide the shapes of its outputs and are not known.
+// The inputs of `node` whose unknown elements decide the shapes of its outputs.
 std::vector<const Value*> UnknownDeciders(Graph& graph, Node& node);
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,5 @@
-// 16-bit floating point numbers as bits, converted to and from float with round-to-nearest-even,
-// without branches: loops over them are vector loops.
+// 16-bit floats as bits, converted to and from float with round-to-nearest-even. Branchless, so
+// that loops vectorize.
 #pragma once
 
 #include <bit>
@@ -34,8 +34,8 @@ inline Float16 ToFloat16(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   const uint32_t sign = bits >> 16 & 0x8000u;
   const uint32_t rest = bits & 0x7fffffffu;
-  // Below 2^-14 adding 0.5 leaves the subnormal's bits, rounded, at the bottom; 65520 and more
-  // round to infinity.
+  // Below 2^-14, adding 0.5 leaves the rounded subnormal in the low bits; 65520 and more round to
+  // infinity.
   const float shifted = std::bit_cast<float>(rest) + 0.5f;
   const uint32_t subnormal = std::bit_cast<uint32_t>(shifted) - 0x3f000000u;
   const uint32_t normal = (rest + 0xfffu + (rest >> 13 & 1u) - (112u << 23)) >> 13;

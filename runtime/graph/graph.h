@@ -1,6 +1,6 @@
-// The dataflow graph. A Graph owns its Nodes and Values; pointers to them are borrowed, stay valid
-// until Graph removes the thing, and change only through Graph's edits, which keep uses and
-// producers true. Moving a Graph keeps every address.
+// The dataflow graph. A Graph owns its Nodes and Values. Pointers to them are borrowed and stay
+// valid until Graph removes the object; objects change only through Graph's edits, which keep uses
+// and producers consistent. Moving a Graph keeps every address.
 #pragma once
 
 #include <map>
@@ -22,18 +22,18 @@ namespace onnx_cudnn {
 class Graph;
 class Node;
 
-// Where bytes live.
+// The memory that holds the bytes.
 enum class Space : uint8_t { kDevice, kHost };
 
-// The opset of the default domain that every Node is in after import.
+// The opset of the default domain that every Node has after import.
 inline constexpr int kNewestOpset = 28;
-// Domain of ops that only we write: Reformat and Transfer, logically identities. No file may hold
+// The domain of our own ops Reformat and Transfer, both logically identities. No file may contain
 // them.
 inline constexpr std::string_view kOwnDomain = "onnx_cudnn";
 
 struct Use {
   Node* node;
-  int index;  // which of the node's inputs
+  int index;  // the position among the node's inputs
 };
 
 // An edge: a graph input, a constant, or a Node's output.
@@ -43,8 +43,8 @@ class Value {
   const std::string& name() const { return name_; }
   const Type& type() const { return type_; }
   DType dtype() const { return type_.dtype; }
-  int rank() const { return static_cast<int>(type_.dims.size()); }  // of a ranked tensor
-  int64_t dim(int i) const { return type_.dims[i].value; }          // < 0 when not a number
+  int rank() const { return static_cast<int>(type_.dims.size()); }  // of a tensor of known rank
+  int64_t dim(int i) const { return type_.dims[i].value; }          // < 0: not a number
   Dims dims() const;                                                // of a static tensor
   bool is_static() const { return type_.is_static(); }
   int64_t elements() const;  // of a static tensor
@@ -72,12 +72,12 @@ class Value {
   std::optional<HostTensor> constant_;
 };
 
-// An operation. Absent optional inputs and outputs are nullptr; trailing ones are cut.
+// An operation. Absent optional inputs and outputs are nullptr; trailing ones are removed.
 class Node {
  public:
   int id() const { return id_; }
   const std::string& op() const { return op_; }
-  const std::string& domain() const { return domain_; }  // "" is ONNX's own
+  const std::string& domain() const { return domain_; }  // "" is ONNX's own domain
   const std::string& name() const { return name_; }
   int opset() const { return opset_; }  // of its domain
   absl::Span<Value* const> inputs() const { return inputs_; }
@@ -91,9 +91,9 @@ class Node {
   Value& input(int i) const { return *inputs_[i]; }
   Value& output(int i) const { return *outputs_[i]; }
   const Attrs& attrs() const { return attrs_; }
-  // Graph attributes by name (then_branch, body, …). Each body is closed: what it captured of the
-  // outer Graph are its last inputs, fed by this Node's last `captures()` inputs in the same order,
-  // for every body alike.
+  // Graph attributes by name (then_branch, body, …). Each body is closed: the Values that it
+  // captures from the outer Graph are its last inputs, fed by this Node's last `captures()` inputs
+  // in the same order. All bodies of a Node have the same captures.
   const std::map<std::string, std::unique_ptr<Graph>, std::less<>>& bodies() const {
     return bodies_;
   }
@@ -111,7 +111,7 @@ class Node {
   int captures_ = 0;
 };
 
-// What a new Node is made of.
+// The data of a new Node.
 struct NodeSpec {
   std::string op;
   std::vector<Value*> inputs;
@@ -143,11 +143,11 @@ class Graph {
   absl::Span<Value* const> inputs() const { return inputs_; }
   absl::Span<const GraphOutput> outputs() const { return outputs_; }
   int node_count() const { return node_count_; }
-  // Nodes by id: every id is below node_ids(), which grows with each AddNode; nullptr: removed.
+  // Nodes by id. Every id is below node_ids(), which grows with each AddNode; nullptr: removed.
   int node_ids() const { return static_cast<int>(nodes_.size()); }
   Node* node(int id) const { return nodes_[id].get(); }
 
-  // Names that are taken or empty get a serial number.
+  // Empty names and names in use get a serial number.
   Value& AddInput(std::string_view name, Type type);
   Value& AddConstant(HostTensor tensor, std::string_view name = "c");
   Node& AddNode(NodeSpec spec);  // output types are unknown until inferred or set
@@ -158,11 +158,11 @@ class Graph {
   void RemoveAttr(Node& node, std::string_view name);
   void SetInput(Node& node, int index, Value* value);
   void SetInputs(Node& node, std::vector<Value*> inputs);
-  void AddOutputValue(Node& node, std::string_view name);  // one more output at the end
+  void AddOutputValue(Node& node, std::string_view name);  // appends one output
   void SetOutput(int index, Value& value);                 // graph output `index` keeps its name
-  void ReplaceAllUses(Value& from, Value& to);             // graph outputs among them
+  void ReplaceAllUses(Value& from, Value& to);             // including graph outputs
   void Remove(Node& node);                                 // no output of it may have a use
-  void RemoveInput(int index);                             // of the graph; it may have no use
+  void RemoveInput(int index);                             // of the graph; it must not have a use
   std::map<std::string, std::unique_ptr<Graph>, std::less<>>& MutableBodies(Node& node) {
     return node.bodies_;
   }
@@ -170,10 +170,10 @@ class Graph {
   Node& Mutable(const Node& node) { return *nodes_[node.id()]; }
   Value& Mutable(const Value& value) { return *values_[value.id()]; }
 
-  // Every Node, producers first; a graph that already is in order keeps it. Empty when there is a
-  // cycle.
+  // Every Node, producers first; keeps the current order if it is already topological. Empty if
+  // there is a cycle.
   std::vector<Node*> TopologicalOrder() const;
-  // Every Value, in the order they were made: inputs, constants and outputs of Nodes.
+  // Every Value in order of creation: inputs, constants and outputs of Nodes.
   std::vector<Value*> Values() const;
 
   Graph Clone() const;  // ids and names are new, order and names of inputs and outputs the same;
@@ -197,26 +197,26 @@ class Graph {
   int64_t serial_ = 0;
 };
 
-// The Values that cross the border of `nodes`, each once, in order of first use.
+// The Values that cross the border of `nodes`, without duplicates, in order of first use.
 struct Boundary {
-  std::vector<const Value*> inputs;  // not constants
+  std::vector<const Value*> inputs;  // excluding constants
   std::vector<const Value*> constants;
   std::vector<const Value*> outputs;  // used outside, or graph outputs
 };
 Boundary BoundaryOf(absl::Span<const Node* const> nodes);
 
-// A closed Graph of copies of `nodes` (in topological order): its inputs are the boundary's inputs
-// then its constants, its outputs the boundary's outputs, types kept.
+// A closed Graph of copies of `nodes` (in topological order): its inputs are the inputs of the
+// boundary and then its constants, its outputs the outputs of the boundary; types are kept.
 Graph Extract(absl::Span<const Node* const> nodes);
 
-// Values of one Graph and what stands for them in another.
+// Maps Values of one Graph to the corresponding Values of another.
 using ValueCopies = absl::flat_hash_map<const Value*, Value*>;
 
-// Copies `nodes` into `to`; `values` maps what they read and gets what they write. A constant met
-// first is added to `to`.
+// Copies `nodes` into `to`; `values` maps the Values that they read and receives those that they
+// write. Constants are added to `to` at their first use.
 void CopyNodes(absl::Span<const Node* const> nodes, Graph& to, ValueCopies& values);
 
-// node "conv1" (Conv), or (Conv) alone, for the start of a message.
+// node "conv1" (Conv), or (Conv) for an empty name: the start of a message.
 std::string Where(const Node& node);
 
 }  // namespace onnx_cudnn

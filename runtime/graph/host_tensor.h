@@ -15,11 +15,10 @@ class HostTensor {
  public:
   HostTensor() = default;  // dtype kUndefined, no bytes
 
-  // Uninitialized, 64-byte aligned; any dtype but kString. Throws std::bad_alloc, as any
-  // allocation.
+  // Uninitialized, 64-byte aligned; any dtype but kString. Throws std::bad_alloc.
   static HostTensor Allocate(DType dtype, Dims dims);
-  // A view of bytes that `owner` keeps alive (a mapped file, a parsed message). Alignment is that
-  // of an element at least.
+  // A view of bytes that `owner` keeps alive (a mapped file, a parsed message), aligned at least to
+  // an element.
   static HostTensor Borrow(DType dtype, Dims dims, const void* data,
                            std::shared_ptr<const void> owner);
   static HostTensor Strings(Dims dims, std::vector<std::string> values);
@@ -35,7 +34,8 @@ class HostTensor {
   bool defined() const { return dtype_ != DType::kUndefined; }
 
   const void* raw() const { return data_; }
-  void* mutable_raw() { return const_cast<void*>(data_); }  // only by who just allocated it
+  // Only for the code that just allocated it
+  void* mutable_raw() { return const_cast<void*>(data_); }
   template <typename T>
   absl::Span<const T> data() const {
     return {static_cast<const T*>(data_), static_cast<size_t>(elements())};
@@ -46,7 +46,7 @@ class HostTensor {
   }
   const std::vector<std::string>& strings() const { return *strings_; }
 
-  HostTensor Reshaped(Dims dims) const;  // the same bytes; the element count must agree
+  HostTensor Reshaped(Dims dims) const;  // shares the bytes; the element count must agree
 
  private:
   DType dtype_ = DType::kUndefined;
@@ -56,7 +56,7 @@ class HostTensor {
   std::shared_ptr<const std::vector<std::string>> strings_;
 };
 
-// Equal dtype, dims and bytes.
+// Whether dtype, dims and bytes are equal.
 bool SameContent(const HostTensor& a, const HostTensor& b);
 // The elements of an integer or bool tensor; InvalidArgument for other dtypes.
 absl::StatusOr<std::vector<int64_t>> ToInts(const HostTensor& tensor);

@@ -8,27 +8,27 @@
 
 namespace onnx_cudnn {
 
-// Types and shapes of a Graph's Values by ONNX's own inference functions. Call Infer in
-// topological order: what is known of Values that hold shapes (Shape, Gather, Concat chains) is
-// kept between the calls.
+// Types and shapes of a Graph's Values by ONNX's own inference functions. Call Infer in topological
+// order: knowledge about Values that hold shapes (chains of Shape, Gather, Concat) is kept between
+// calls.
 class ShapeInference {
  public:
-  // What happens where an input or attribute contradicts an op's rules.
+  // What to do if an input or attribute violates the rules of an op.
   enum class Contradiction : uint8_t {
     kFails,
-    kLeavesOpen,  // the Node's outputs keep the types they have, or are tensors of unknown dtype
+    kLeavesOpen,  // the Node's outputs keep their types, or become tensors of unknown dtype
   };
 
   explicit ShapeInference(Graph& graph, Contradiction contradiction = Contradiction::kFails);
   ~ShapeInference();
 
-  // Merges what is inferred into the types of the Node's outputs, bodies among them (their inputs
-  // take the Node's types). InvalidArgument when an input or attribute contradicts the op's rules
-  // or an existing type; within a branch of an If, which may never be taken, that leaves
-  // types open. A Node without an inference function (another domain, our own ops) is left as it
-  // is, but Reformat and Transfer take their input's type.
+  // Merges inferred types into those of the Node's outputs, bodies included (their inputs take the
+  // types of the Node's inputs). InvalidArgument if an input or attribute contradicts the op's
+  // rules or an existing type; in a branch of an If, which may never be taken, types stay open
+  // instead. A Node without an inference function (of another domain, or our own op) is left
+  // unchanged, except that Reformat and Transfer take the type of their input.
   absl::Status Infer(Node& node);
-  // Values whose elements inference functions asked for, which are not known.
+  // Values whose elements inference functions requested but that are not known.
   const std::vector<const Value*>& wanted() const;
 
  private:
@@ -36,7 +36,7 @@ class ShapeInference {
   std::unique_ptr<State> state_;
 };
 
-// All Nodes of `graph` in topological order. Internal: it has a cycle.
+// Infers all Nodes of `graph` in topological order. Internal: it has a cycle.
 absl::Status InferShapes(Graph& graph);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// The contexts in which ONNX's inference functions see a Node. Only infer.cc includes this.
+// The Node interface for ONNX's inference functions. Only infer.cc includes this.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace onnx_cudnn {
 
-// What is known of a Graph's Values besides their types, by Value id.
+// Knowledge about a Graph's Values beyond their types, by Value id.
 class Knowledge {
  public:
   const HostTensor* Constant(const Value& value) const {
@@ -25,13 +25,13 @@ class Knowledge {
     auto it = shapes_.find(value.id());
     return it == shapes_.end() ? nullptr : &it->second;
   }
-  // Notes that an inference function needs the elements of `value`, which are not known.
+  // Records that an inference function needs the elements of `value`, which are unknown.
   void Want(const Value& value) { wanted_.push_back(&value); }
   const std::vector<const Value*>& wanted() const { return wanted_; }
   const onnx::TensorShapeProto* SetShape(const Value& value, onnx::TensorShapeProto shape) {
     return &(shapes_[value.id()] = std::move(shape));
   }
-  // Copies what `outer` knows of `captured` to the body's input `inner`.
+  // Copies the knowledge of `outer` about `captured` to the body's input `inner`.
   void Capture(const Knowledge& outer, const Value& captured, const Value& inner) {
     if (const HostTensor* constant = outer.Constant(captured)) captured_[inner.id()] = *constant;
     if (const onnx::TensorShapeProto* shape = outer.Shape(captured)) SetShape(inner, *shape);
@@ -43,12 +43,12 @@ class Knowledge {
   std::vector<const Value*> wanted_;
 };
 
-// Makes the inferencer of `body`, of `owner`, with what is known around it.
+// Creates the inferencer of `body`, a body of `owner`, with the knowledge around it.
 using MakeBodyInferencer = std::unique_ptr<onnx::GraphInferencer> (*)(Graph& body,
                                                                       const Node& owner,
                                                                       const Knowledge& outer);
 
-// Of the inference of types and shapes; the inferred types are the context's output types.
+// For inference of types and shapes; the context's output types are the result.
 class NodeContext final : public onnx::InferenceContext {
  public:
   NodeContext(Graph& graph, Node& node, Knowledge& knowledge, MakeBodyInferencer make_inferencer);
@@ -82,7 +82,7 @@ class NodeContext final : public onnx::InferenceContext {
   std::map<std::string, std::unique_ptr<onnx::GraphInferencer>> inferencers_;
 };
 
-// Of the propagation of elements that are dims, after the inference with `context`.
+// For propagation of elements that are dims, after inference with `context`.
 class PropagationContext final : public onnx::DataPropagationContext {
  public:
   PropagationContext(const Node& node, NodeContext& context, Knowledge& knowledge)

@@ -5,8 +5,8 @@
 
 namespace onnx_cudnn {
 
-// ONNX's functions as a service, for code that may not include ONNX: kOnnxFunctions of
-// runtime/import/expand_function.h.
+// ONNX's functions as an interface for code that must not include ONNX: kOnnxFunctions of
+// runtime/import/expand_function.h implements it.
 struct OnnxFunctions {
   bool (*has_body)(const Node& node);
   absl::StatusOr<Graph> (*expand)(const Node& node);

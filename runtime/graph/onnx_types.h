@@ -1,4 +1,5 @@
-// Our types as ONNX's protobufs and back. Only infer.cc, import/ and test support include this.
+// Conversions between our types and ONNX's protobufs. Only infer.cc, import/ and test support
+// include this.
 #pragma once
 
 #include <string_view>
@@ -11,18 +12,18 @@
 
 namespace onnx_cudnn {
 
-// What to do with symbols that inference made up (Dim::made_up): a file cannot know ours.
+// Whether to keep symbols that inference made up (Dim::made_up); files must not contain them.
 enum class MadeUp : uint8_t { kDrop, kKeep };
 
-// A negative dim becomes an unknown one. InvalidArgument: no element type of ONNX.
+// Converts a negative dim to an unknown one. InvalidArgument: not an element type of ONNX.
 absl::StatusOr<Type> FromProto(const onnx::TypeProto& proto, MadeUp symbols = MadeUp::kDrop);
 
-// An unknown type gives an empty message.
+// An unknown type becomes an empty message.
 onnx::TypeProto ToProto(const Type& type, MadeUp symbols = MadeUp::kDrop);
 
-// All bytes inline: raw_data, or string_data.
+// Stores all bytes inline: raw_data, or string_data.
 onnx::TensorProto ToProto(const HostTensor& tensor);
-// dtype and dims alone.
+// Stores dtype and dims only.
 onnx::TensorProto ToProtoWithoutData(const HostTensor& tensor);
 
 onnx::AttributeProto ToProto(std::string_view name, const Attribute& attribute);

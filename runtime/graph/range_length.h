@@ -11,8 +11,8 @@
 
 namespace onnx_cudnn {
 
-// How many elements Range gives: max(ceil((limit - start) / delta), 0), computed in T: float for
-// 16-bit floats (stash_type 1), double for f32 and f64; of integers exactly.
+// The number of elements that Range gives: max(ceil((limit - start) / delta), 0), computed in T:
+// float for 16-bit floats (stash_type 1), double for f32 and f64; exact for integers.
 //   errors  InvalidArgument: delta is 0, the count is NaN or infinite
 template <typename T>
 absl::StatusOr<int64_t> RangeLength(T start, T limit, T delta) {

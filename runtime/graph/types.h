@@ -13,7 +13,7 @@
 
 namespace onnx_cudnn {
 
-// A set of dtypes, e.g. what a reference takes.
+// A set of dtypes, such as those that a reference supports.
 class DTypeSet {
  public:
   constexpr DTypeSet() = default;
@@ -38,18 +38,17 @@ inline constexpr DTypeSet kFixedSizeTypes = kNumberTypes | DTypeSet{DType::kBool
 
 using Dims = std::vector<int64_t>;
 
-int64_t ElementsOf(absl::Span<const int64_t> dims);  // product; dims were checked at import
+int64_t ElementsOf(absl::Span<const int64_t> dims);  // product; dims are checked at import
 int64_t BytesOf(DType dtype, int64_t elements);      // packed, rounded up to whole bytes
-// The same with overflow and negative dims as InvalidArgument: for dims that come from a file or a
-// caller.
+// The same, but overflow and negative dims are InvalidArgument: for dims from a file or a caller.
 absl::StatusOr<int64_t> CheckedBytes(DType dtype, absl::Span<const int64_t> dims);
 
 // An extent: a number, a symbol ("N"), or unknown.
 struct Dim {
   int64_t value = -1;  // < 0: not a number
   std::string symbol;  // empty: unknown
-  // Inference names unknown extents "?0", "?1", …, so that equal ones stay equal; printed and
-  // written as unknown.
+  // Inference names unknown extents "?0", "?1", …, so that equal ones stay equal; they are printed
+  // and written as unknown.
   bool made_up() const { return symbol.starts_with('?'); }
   bool operator==(const Dim&) const = default;
 };
@@ -59,14 +58,14 @@ struct Type {
 
   Kind kind = Kind::kUnknown;
   DType dtype = DType::kUndefined;      // tensor: of its elements; map: of its keys
-  bool ranked = false;                  // tensor: dims are known in number
+  bool ranked = false;                  // tensor: the rank is known
   std::vector<Dim> dims;                // tensor
-  std::shared_ptr<const Type> element;  // sequence, optional, map: of what it holds
+  std::shared_ptr<const Type> element;  // sequence, optional, map: the type that it holds
 
   static Type Tensor(DType dtype, absl::Span<const int64_t> dims);
   bool is_tensor() const { return kind == Kind::kTensor; }
-  bool is_known() const;   // no part of it is kUnknown: neither it nor what it holds
-  bool is_static() const;  // a tensor whose dtype and every dim are known
+  bool is_known() const;   // neither it nor the type that it holds is kUnknown
+  bool is_static() const;  // a tensor with known dtype and dims
   bool operator==(const Type& other) const;
 };
 

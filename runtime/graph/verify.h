@@ -5,9 +5,9 @@
 
 namespace onnx_cudnn {
 
-// Internal when `graph` breaks its invariants: a cycle, a use that is not mirrored, an input of
+// Internal if `graph` violates its invariants: a cycle, a use without its counterpart, an input of
 // another Graph, a duplicate name, a Node output without a type that its op must have, a body whose
-// inputs do not match its Node's captures. Bodies too.
+// inputs do not match the captures of its Node. Checks bodies too.
 absl::Status Verify(const Graph& graph);
 
 }  // namespace onnx_cudnn

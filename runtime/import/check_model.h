@@ -11,7 +11,7 @@
 
 namespace onnx_cudnn {
 
-// The opset that the model imports of each domain; "ai.onnx" is "".
+// The opset that the model imports per domain; "ai.onnx" is "".
 using Opsets = std::map<std::string, int, std::less<>>;
 
 // The domain of a NodeProto, FunctionProto or OperatorSetIdProto; "ai.onnx" is "".
@@ -19,17 +19,17 @@ std::string_view DomainOf(const auto& proto) {
   return proto.domain() == "ai.onnx" ? std::string_view() : std::string_view(proto.domain());
 }
 
-// What a model or a function imports.
+// The opsets that a model or a function imports.
 //   errors  InvalidArgument: a negative opset, a domain imported twice
 absl::StatusOr<Opsets> ReadOpsets(
     const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
 
-// Checks everything but the graph.
+// Checks everything except the graph.
 //   errors  InvalidArgument: no ir_version, opset or graph; those of ReadOpsets
 //           Unimplemented: an ir_version that is not taken, training
 absl::StatusOr<Opsets> CheckHeader(const onnx::ModelProto& model);
 
-// Checks the graph with its bodies against the limits: nodes, depth, names.
+// Checks the graph and its bodies against the limits on nodes, depth and names.
 //   errors  InvalidArgument: a name with control characters
 //           Unimplemented: a limit, a sparse initializer
 absl::Status CheckLimits(const onnx::GraphProto& graph, const Limits& limits);

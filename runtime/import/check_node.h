@@ -5,10 +5,10 @@
 
 namespace onnx_cudnn {
 
-// Whether `spec` is what the schema of its op in spec.opset says: inputs and outputs in number and
-// presence, attributes by name and type, those that are required.
-//   errors  InvalidArgument: it is not, or there is no such op. Unimplemented: the domain is none
-//   of ONNX's
+// Whether `spec` matches the schema of its op in spec.opset: number and presence of inputs and
+// outputs, names and types of attributes, required attributes.
+//   errors  InvalidArgument: it does not match, or there is no such op. Unimplemented: the domain
+//           is not one of ONNX's
 absl::Status CheckNode(const NodeSpec& spec);
 
 }  // namespace onnx_cudnn

@@ -4,7 +4,7 @@
 
 namespace onnx_cudnn {
 
-// Writes out an absent attribute where ONNX 1.23.2's inference takes another default than the op's
+// Sets absent attributes for which ONNX 1.23.2's inference uses another default than the op's
 // schema.
 void StateDefaults(NodeSpec& spec);
 

@@ -5,9 +5,10 @@
 
 namespace onnx_cudnn {
 
-// Removes the spaces, which have no meaning, from an Einsum's equation. ONNX 1.23.2's inference
-// does not return from a term that holds anything but letters and one ellipsis, spaces among them.
-//   errors  InvalidArgument: such a term, without the node's name
+// Removes the spaces, which have no meaning, from the equation of an Einsum. ONNX 1.23.2's
+// inference does not return if a term contains anything (even a space) but letters and one
+// ellipsis.
+//   errors  InvalidArgument, without the node's name: a term that still does
 absl::Status NormalizeEquation(NodeSpec& spec);
 
 }  // namespace onnx_cudnn

@@ -6,20 +6,19 @@
 
 namespace onnx_cudnn {
 
-// Whether ONNX defines the Node's op by a function, plain or built for the call's types and
-// attributes. Primitives have one too (Relu).
+// Whether ONNX defines the Node's op by a function, fixed or built for its types and attributes.
+// Some primitives have one too (Relu).
 bool HasFunctionBody(const Node& node);
 
-// The function that ONNX defines the Node's op by, or one of ours in its place (own_functions.h),
-// for this call.
-//   node     HasFunctionBody
-//   returns  a Graph in the newest opset's forms, inferred: its inputs are the Node's present
-//            inputs, typed as those (constants are inputs too), its outputs the Node's present
-//            outputs. Attributes that the Node lacks take the schema's defaults; Nodes in it are
-//            named after the Node; functions that it calls stay calls
-//   errors   Unimplemented: no body for these types and attributes, an input that is no tensor, a
-//            Node with bodies. InvalidArgument: what import says of the body.
-//            Without the Node's name
+// The function by which ONNX defines the Node's op, or our replacement (own_functions.h), for this
+// Node.
+//   node     HasFunctionBody(node)
+//   returns  an inferred Graph in the newest opset: its inputs are the Node's present inputs with
+//            their types (including constants), its outputs the Node's present outputs. Absent
+//            attributes take the schema's defaults; its Nodes are named after `node`; calls of
+//            further functions are not expanded
+//   errors   Unimplemented: no body for these types and attributes, an input that is not a tensor,
+//            a Node with bodies. InvalidArgument: import rejects the body. Without the Node's name
 absl::StatusOr<Graph> ExpandFunction(const Node& node);
 
 inline constexpr OnnxFunctions kOnnxFunctions = {HasFunctionBody, ExpandFunction};

@@ -1,4 +1,4 @@
-// The files beside a model that hold tensors' bytes.
+// The external files that hold tensor data of a model.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,29 @@
 
 namespace onnx_cudnn {
 
-// Opens files of one model's folder, each once, and hands out ranges of them. A file is opened
-// beneath the folder, without links (LoadOptions::follow_hub_links apart), and must be a regular
-// file that has no second name. All distinct ranges of a file together are at most its size, so a
-// small file cannot ask for much memory.
+// Opens the files in the directory of one model, each once, and returns ranges of them. A file is
+// opened beneath the directory, without following links (except with
+// LoadOptions::follow_hub_links), and must be a regular file with a single hard link. The distinct
+// ranges of a file together are at most its size, so a small file cannot request much memory.
 class ExternalData {
  public:
-  // Without a folder: a model that came as bytes. Every Read is refused.
+  // For a model without a directory, loaded from memory. Every Read is refused.
   ExternalData() = default;
   explicit ExternalData(std::string model_path, const LoadOptions& options)
       : model_path_(std::move(model_path)), options_(options) {}
 
-  // The bytes that a tensor's external_data entries name; u8[bytes]. They must be `bytes` in
-  // number.
-  //   errors  InvalidArgument: keys, numbers, a path or a file that is not taken,
-  //           another length; what File says
+  // The bytes that the external_data entries of a tensor refer to, as u8[bytes]. There must be
+  // exactly `bytes` of them.
+  //   errors  InvalidArgument: keys, numbers, a path or a file that is not accepted, another
+  //           length; the errors of File
   absl::StatusOr<HostTensor> Read(const onnx::TensorProto& tensor, int64_t bytes);
 
  private:
   struct Source {
     std::optional<File> file;
     std::shared_ptr<const char> mapped;
-    std::string sha1;                                          // once it was asked for
-    int64_t handed_out = 0;                                    // bytes in distinct ranges
+    std::string sha1;                                          // computed on first use
+    int64_t handed_out = 0;                                    // total of distinct ranges
     std::map<std::pair<int64_t, int64_t>, HostTensor> ranges;  // by offset and length
   };
 

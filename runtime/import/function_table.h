@@ -14,20 +14,20 @@ namespace onnx_cudnn {
 
 class FunctionTable {
  public:
-  // InvalidArgument: a function twice. Unimplemented: limits.functions.
+  // InvalidArgument: a function is defined twice. Unimplemented: limits.functions.
   static absl::StatusOr<FunctionTable> Create(const onnx::ModelProto& model, const Limits& limits);
 
-  // The function that `node` calls; nullptr: it is an op.
+  // The function that `node` calls; nullptr if it is an op.
   const onnx::FunctionProto* Callee(const onnx::NodeProto& node) const;
-  // Holds every function to the limits on calls within calls, and `graph` to those on its nodes
-  // once they are expanded.
-  //   errors  InvalidArgument: a function that calls itself. Unimplemented: a limit
+  // Checks every function against the limit on nested calls, and `graph` against the limits on
+  // nodes after expansion.
+  //   errors  InvalidArgument: a function calls itself. Unimplemented: a limit
   absl::Status CheckExpansion(const onnx::GraphProto& graph);
 
  private:
   struct Size {
     int64_t nodes = 0, bytes = 0;
-    int height = 0;  // calls within calls
+    int height = 0;  // depth of nested calls
   };
   explicit FunctionTable(const Limits& limits) : limits_(limits) {}
   absl::StatusOr<Size> SizeOf(const onnx::FunctionProto& function, int depth);
@@ -38,7 +38,7 @@ class FunctionTable {
   std::map<std::tuple<std::string, std::string, std::string>, const onnx::FunctionProto*>
       functions_;
   std::map<const onnx::FunctionProto*, Size> sizes_;
-  std::map<const onnx::FunctionProto*, bool> open_;  // being measured
+  std::map<const onnx::FunctionProto*, bool> open_;  // functions whose measurement is in progress
 };
 
 }  // namespace onnx_cudnn

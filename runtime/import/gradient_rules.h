@@ -14,8 +14,8 @@
 
 namespace onnx_cudnn {
 
-// The backward pass: the gradients that are known so far, and new Nodes for more. The first failure
-// is kept, and nothing is appended after it.
+// The backward pass: the gradients known so far, and the Nodes added for further ones. Keeps the
+// first failure and appends nothing after it.
 class Backward {
  public:
   Backward(Graph& graph, ShapeInference& inference) : graph_(graph), inference_(inference) {}
@@ -27,18 +27,18 @@ class Backward {
   void Want(const Value& value) { wanted_.insert(&value); }
   bool Wants(const Value& value) const { return wanted_.contains(&value); }
 
-  // Sums `gradient` to what is known of `value`'s.
+  // Adds `gradient` to the known gradient of `value`.
   void Give(const Value& value, Value& gradient);
-  Value* GradientOf(const Value& value) const;  // nullptr: nothing was given
+  Value* GradientOf(const Value& value) const;  // nullptr: none was given
 
-  // The first output of a new Node; after a failure, its first input.
+  // The first output of a new Node; after a failure, the first of `inputs`.
   Value& Op(std::string op, std::vector<Value*> inputs, Attrs attrs = {});
-  // A scalar of the dtype of `like`.
+  // A scalar with the dtype of `like`.
   Value& Number(float number, const Value& like);
-  // `number` in every element of a tensor like `like`.
+  // A tensor with the shape and dtype of `like`, filled with `number`.
   Value& Filled(float number, Value& like);
-  // `gradient` of what `value` was broadcast to, summed to the dims of `value`. Unimplemented: they
-  // do not say which axes were broadcast.
+  // `gradient` of a broadcast of `value`, summed to the dims of `value`. Unimplemented: the dims do
+  // not tell which axes were broadcast.
   Value& SummedTo(const Value& value, Value& gradient);
 
  private:
@@ -49,7 +49,7 @@ class Backward {
   absl::Status status_;
 };
 
-// Gives gradients to those inputs of `node` that want one, from the gradient `dy` of its output.
+// Adds gradients to those inputs of `node` that need one, from the gradient `dy` of its output.
 //   fails  Unimplemented: names op, opset and type
 void GoBackThrough(Backward& back, const Node& node, Value& dy);
 

@@ -1,4 +1,4 @@
-// Imports one graph message into one Graph; import_model.cc uses it, and it itself for bodies.
+// Imports one graph message into one Graph. Used by import_model.cc, and by itself for bodies.
 #pragma once
 
 #include <string>
@@ -20,20 +20,22 @@
 
 namespace onnx_cudnn {
 
-// What all graphs of a model share.
+// Shared by all graphs of a model.
 struct ModelScope {
   const TensorSource& tensors;
   const Opsets& opsets;
   const NodeOpsets& node_opsets;
 };
 
-// Imports `proto`, whose payloads it takes, into `graph`, which is empty. `proto` must outlive it.
+// Imports `proto` into `graph`, which must be empty, and moves payloads out of it. `proto` must
+// outlive the importer.
 class GraphImporter {
  public:
   enum class Kind : uint8_t {
     kMain,
     kBody,
-    kBranch,  // of an If, or a body in one: where it is never taken its shapes need not agree
+    // Of an If, or a body nested in one: its shapes need not agree, since it may never run
+    kBranch,
   };
 
   GraphImporter(Kind kind, const ModelScope& model, onnx::GraphProto& proto, Graph& graph)
@@ -45,8 +47,8 @@ class GraphImporter {
                                                 : ShapeInference::Contradiction::kFails),
         gradient_budget_(model.tensors.limits.nodes) {}
 
-  // What a body captures, before Import: a constant, of which it gets its own Value
-  // with the same bytes, or a Value, which becomes an input behind the body's own.
+  // Declares, before Import, what a body captures: a constant, for which the body gets its own
+  // Value with the same bytes, or a Value, which becomes an input after the body's own inputs.
   void AddOuterConstant(std::string_view name, HostTensor constant);
   void AddCapture(std::string_view name, Type type);
 
@@ -54,7 +56,7 @@ class GraphImporter {
   absl::Status Import(absl::Span<const HostTensor> payloads);
 
  private:
-  // What a name stands for. A constant becomes a Value of the Graph when it is first read there.
+  // What a name refers to. A constant becomes a Value of the Graph when it is first read.
   struct Definition {
     int producer = -1;  // index of the node that writes it
     bool is_input = false;
@@ -74,13 +76,13 @@ class GraphImporter {
   absl::Status ImportNode(onnx::NodeProto& proto, absl::Span<const std::string_view> captured);
   bool TakesGradient(const onnx::NodeProto& proto) const;
   absl::StatusOr<int> OpsetOf(const onnx::NodeProto& proto) const;
-  // Whether ops of its domain and opset are taken.
+  // Whether ops of the node's domain and opset are supported.
   Support CheckTaken(const onnx::NodeProto& proto, int opset) const;
   absl::Status ImportConstantNode(onnx::NodeProto& proto);
   absl::StatusOr<std::vector<Value*>> Append(const onnx::NodeProto& proto, NodeSpec spec);
   absl::StatusOr<NodeSpec> MakeSpec(onnx::NodeProto& proto,
                                     absl::Span<const std::string_view> captured);
-  // Outputs "saved_mean" and "saved_var" that nothing reads.
+  // Drops the outputs "saved_mean" and "saved_var" if nothing reads them.
   void DropSavedMoments(NodeSpec& spec) const;
   absl::Status ImportAttributes(onnx::NodeProto& proto, NodeSpec& spec);
   absl::Status ImportBodies(onnx::NodeProto& proto, absl::Span<const std::string_view> captured,
@@ -99,13 +101,14 @@ class GraphImporter {
   ShapeInference inference_;
   int64_t gradient_budget_;
   absl::flat_hash_map<std::string_view, Definition> names_;
-  absl::flat_hash_map<std::string_view, Type> declared_initializers_;  // that are inputs too
+  // Of initializers that are inputs too
+  absl::flat_hash_map<std::string_view, Type> declared_initializers_;
   std::vector<std::pair<std::string_view, HostTensor>> outer_constants_;
   std::vector<std::pair<std::string_view, Type>> captures_;
-  std::vector<std::vector<std::string_view>> free_names_;  // of the bodies of each node
+  std::vector<std::vector<std::string_view>> free_names_;  // of each node's bodies
   absl::flat_hash_set<std::string_view> read_names_;       // by nodes, bodies and outputs
   absl::flat_hash_map<std::string_view, const onnx::ValueInfoProto*>
-      value_infos_;  // made at the first look-up
+      value_infos_;  // built at the first look-up
 };
 
 }  // namespace onnx_cudnn

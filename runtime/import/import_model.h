@@ -10,15 +10,15 @@
 
 namespace onnx_cudnn {
 
-// What a model message stands in.
+// The environment of a model message.
 struct ImportContext {
   Limits limits = {};
   ExternalData* external = nullptr;       // nullptr: external data is refused
   std::vector<HostTensor> payloads = {};  // as in ParsedModel; may be empty
 };
 
-// A model message as a Graph: see LoadModel. Large payloads are moved out of the message, not
-// copied.
+// Converts a model message to a Graph; see LoadModel. Large payloads are moved out of the message,
+// not copied.
 absl::StatusOr<Graph> ImportModel(onnx::ModelProto model, const ImportContext& context);
 
 }  // namespace onnx_cudnn

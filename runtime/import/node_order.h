@@ -1,4 +1,4 @@
-// What nodes of a graph read of each other and of the graphs around, by name.
+// Dependencies by name between the nodes of a graph, and on the surrounding graphs.
 #pragma once
 
 #include <string_view>
@@ -10,16 +10,15 @@
 
 namespace onnx_cudnn {
 
-// The names that `graph` and its bodies read and nothing in it defines, in order of first use, each
-// once. A name that a graph defines anywhere is its own.
+// The names that `graph` and its bodies read but `graph` does not define, in order of first use,
+// without duplicates. A name that a graph defines anywhere refers to that definition.
 std::vector<std::string_view> FreeNames(const onnx::GraphProto& graph);
-// Those of all bodies of `node`.
+// The free names of all bodies of `node`.
 std::vector<std::string_view> FreeNames(const onnx::NodeProto& node);
 
-// Indices of all nodes, producers first: each node stands behind those it waits for and otherwise
-// as the file has it.
+// Indices of all nodes, producers first; otherwise in the order of the file.
 //   reads   the nodes that node i reads from
-//   errors  InvalidArgument: a cycle, naming a node on it or behind it
+//   errors  InvalidArgument: a cycle; names a node on the cycle or after it
 absl::StatusOr<std::vector<int>> NodeOrder(const onnx::GraphProto& graph,
                                            const std::vector<std::vector<int>>& reads);
 

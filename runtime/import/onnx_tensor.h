@@ -8,18 +8,19 @@
 
 namespace onnx_cudnn {
 
-// Where tensors' bytes come from, apart from their messages.
+// Sources of tensor data outside the tensor messages.
 struct TensorSource {
   Limits limits = {};
   ExternalData* external = nullptr;  // nullptr: external data is refused
 };
 
-// A tensor message as a HostTensor. raw_data is moved out of the message, not copied; what else it
-// holds is copied.
-//   payload  raw_data that was read apart from the message: u8[bytes]; undefined: in the message
-//   errors   InvalidArgument: dims negative or too large, bytes other than dims × type need,
-//            two payloads, an element that its type cannot hold
-//            Unimplemented: rank above the limit, 6-bit types; what ExternalData::Read says
+// Converts a tensor message to a HostTensor. raw_data is moved out of the message, other data is
+// copied.
+//   payload  raw_data that was read separately from the message: u8[bytes]; undefined: in the
+//            message
+//   errors   InvalidArgument: dims negative or too large, a byte count that does not match dims and
+//            type, two payloads, an element that its type cannot represent
+//            Unimplemented: rank above the limit, 6-bit types; the errors of ExternalData::Read
 absl::StatusOr<HostTensor> ImportTensor(onnx::TensorProto&& proto, const TensorSource& source,
                                         const HostTensor& payload = {});
 

@@ -8,12 +8,12 @@
 
 namespace onnx_cudnn {
 
-// A function of ours for an op whose function in ONNX is wrong or less exact than the op:
-// AffineGrid (no grid of batch 1, NaN along axes of one element where corners are aligned) and the
-// windows (f32 whatever the output). Its inputs and outputs are the schema's.
-//   node     with types; AffineGrid with static ones
-//   returns  nullopt: ONNX's is right
-//   errors   InvalidArgument: AffineGrid's theta and size do not fit each other
+// Our function for an op whose ONNX function is wrong or less exact than the op: AffineGrid (no
+// support for a grid of batch 1, NaN along axes of one element with align_corners) and the windows
+// (always f32). Inputs and outputs are those of the schema.
+//   node     with types; for AffineGrid static ones
+//   returns  nullopt: ONNX's function is correct
+//   errors   InvalidArgument: theta and size of AffineGrid do not match
 absl::StatusOr<std::optional<onnx::FunctionProto>> OwnFunction(const Node& node);
 
 }  // namespace onnx_cudnn

@@ -11,17 +11,17 @@
 
 namespace onnx_cudnn {
 
-// A model's message without the large raw_data of its graph's initializers.
+// A model message without the large raw_data of its graph's initializers.
 struct ParsedModel {
   onnx::ModelProto proto;
   std::vector<HostTensor> payloads;  // parallel to proto.graph().initializer(): u8[bytes], or
-                                     // undefined where it is in the message
+                                     // undefined if it is in the message
 };
 
-// Parses a serialized ModelProto. Large payloads are read straight into their place, so memory
-// peaks at the size of the model.
-//   errors  InvalidArgument: not a whole ModelProto
-//           Unimplemented: more bytes than limits.file_bytes; what File::ReadAt says
+// Parses a serialized ModelProto. Large payloads are read directly into their final memory, so
+// memory peaks at the size of the model.
+//   errors  InvalidArgument: not a complete ModelProto
+//           Unimplemented: more bytes than limits.file_bytes; the errors of File::ReadAt
 absl::StatusOr<ParsedModel> ParseModel(const File& file, const Limits& limits);
 absl::StatusOr<ParsedModel> ParseModel(std::string_view bytes, const Limits& limits);
 

@@ -7,10 +7,10 @@
 
 namespace onnx_cudnn {
 
-// The tensor of a file that holds one TensorProto (ONNX's test_data_set: input_0.pb). External data
-// is refused.
-//   errors  InvalidArgument: no tensor, or a bad one; NotFound, DataLoss: the file. Messages start
-//   with the path
+// Reads a file that holds one TensorProto (ONNX's test_data_set: input_0.pb). External data is
+// refused.
+//   errors  InvalidArgument: not a tensor, or a bad one; NotFound, DataLoss: the file. Messages
+//           start with the path
 absl::StatusOr<HostTensor> LoadTensorFile(const std::string& path);
 
 }  // namespace onnx_cudnn

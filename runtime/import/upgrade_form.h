@@ -1,4 +1,4 @@
-// What the functions of upgrade_*.cc work on. Only they and upgrade.cc include this.
+// The data that the functions of upgrade_*.cc work on. Only they and upgrade.cc include this.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@
 
 namespace onnx_cudnn {
 
-// An operation on its way from the file's opset to the newest one. A step changes `spec` to the
-// form of its version; one that needs Nodes after the operation appends them all itself and says so
-// with Finish.
+// An operation that is being converted from the file's opset to the newest one. A step changes
+// `spec` to the form of its version; a step that needs Nodes after the operation appends all Nodes
+// itself and calls Finish.
 struct Form {
   Graph& graph;
   ShapeInference& inference;
@@ -23,15 +23,15 @@ struct Form {
   int file_opset;
   std::optional<std::vector<Value*>> finished = std::nullopt;  // parallel to spec.outputs
 
-  // A Node before or beside the operation; its first output.
+  // Appends a Node before or beside the operation and returns its first output.
   absl::StatusOr<Value*> Append(NodeSpec node);
-  // `node` is the last Node: its first output takes the place and name of the operation's only
-  // output.
+  // Appends `node` as the last Node: its first output replaces the only output of the operation and
+  // takes its name.
   absl::Status Finish(NodeSpec node);
 
   Value* input(size_t i) const { return i < spec.inputs.size() ? spec.inputs[i] : nullptr; }
   void SetInput(size_t i, Value* value);
-  // Attribute `name`, an integer list, becomes input `i`; nothing happens where it is absent.
+  // Moves attribute `name`, an integer list, to input `i`; does nothing if it is absent.
   void IntsToInput(std::string_view name, size_t i);
   Value& Ints(std::vector<int64_t> values) { return graph.AddConstant(HostTensor::Ints(values)); }
   Value& Scalar(int64_t value);
@@ -42,8 +42,8 @@ struct Form {
 
 using UpgradeStep = absl::Status (*)(Form& form);
 
-// The step that takes `op` to the form of `version`, one for each that does more than change the
-// number.
+// The step that converts `op` to the form of `version`. There is one for each version that changes
+// more than the number.
 struct UpgradeRow {
   std::string_view op;
   int version;

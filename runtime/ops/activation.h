@@ -31,9 +31,9 @@ struct GateActivation {
   T operator()(T x) const;
 };
 
-// The activations of a Node whose attribute "activations" lists, for each direction, as many as
-// `defaults`. activation_alpha and activation_beta are consumed in order by those that have them.
-//   errors  InvalidArgument: a name is unknown, or the list has another length
+// The activations of a Node; its attribute "activations" lists as many as `defaults` for each
+// direction. Activations with parameters consume activation_alpha and activation_beta in order.
+//   errors  InvalidArgument: an unknown name, or a list of another length
 absl::StatusOr<std::vector<GateActivation>> GateActivationsOf(
     const Node& node, absl::Span<const std::string_view> defaults, int64_t directions);
 

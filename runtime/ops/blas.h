@@ -1,5 +1,5 @@
-// Matrix products: the one place that knows the BLAS. Matrices are row-major; `ld` is the distance
-// of rows in elements.
+// Matrix products: the only place that calls the BLAS. Matrices are row-major; `ld` is the distance
+// between rows in elements.
 #pragma once
 
 #include <cstdint>
@@ -26,28 +26,30 @@ struct GemmProblem {
   T alpha = 1;
   T beta = 0;
 
-  // The same product restricted to rows [begin, end) or columns [begin, end) of c.
+  // The product restricted to rows [begin, end) or columns [begin, end) of c.
   GemmProblem Rows(int64_t begin, int64_t end) const;
   GemmProblem Columns(int64_t begin, int64_t end) const;
 };
 
-// Unimplemented when an extent is larger than the BLAS can count.
+// Unimplemented if an extent is beyond the BLAS's integers.
 absl::Status CheckExtents(int64_t m, int64_t n, int64_t k);
 
-// On the calling thread alone; any number may call at once. Throws bad_alloc: no room for a buffer.
+// Runs on the calling thread only; any number of threads may call at once. Throws bad_alloc if
+// there is no memory for a buffer.
 void GemmSerial(const GemmProblem<float>& p);
 void GemmSerial(const GemmProblem<double>& p);
 
-// Calls f on the pool's threads with products of some rows or columns of p that together are p.
+// Splits p into products of some of its rows or columns and calls f with each on the pool's
+// threads.
 template <typename T>
 void ForEachPart(ThreadPool& threads, const GemmProblem<T>& p,
                  absl::FunctionRef<void(const GemmProblem<T>&)> f);
 
-// Over the pool's threads.
+// Runs on the pool's threads.
 template <typename T>
 void Gemm(ThreadPool& threads, const GemmProblem<T>& p);
 
-// The products problem(0) … problem(count - 1), of equal extents, over the pool's threads.
+// The products problem(0) … problem(count - 1), of equal extents, on the pool's threads.
 template <typename T>
 void GemmStack(ThreadPool& threads, int64_t count,
                absl::FunctionRef<GemmProblem<T>(int64_t)> problem);

@@ -1,4 +1,4 @@
-// What ops with body Graphs share.
+// Helpers for ops with body Graphs.
 #pragma once
 
 #include <string_view>
@@ -7,13 +7,13 @@
 
 namespace onnx_cudnn {
 
-// Whether every Node of a body has a reference that takes it.
+// Whether the reference of every Node of a body supports it.
 Support CheckBodyOps(const Graph& body, std::string_view name);
 
-// The cost of one iteration of a body; a Node whose shapes are not known counts as a call alone.
+// The cost of one iteration of a body; a Node of unknown shapes counts as a call only.
 Cost CostOfBody(const Graph& body);
 
-// An operand as a tensor of the same bytes, which must outlive it.
+// A tensor that shares the operand's bytes, which must outlive it.
 HostTensor Borrowed(const TensorRef& tensor);
 
 }  // namespace onnx_cudnn

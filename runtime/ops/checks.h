@@ -1,4 +1,4 @@
-// Helpers of the ops' checks.
+// Helpers for the checks of ops.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace onnx_cudnn {
 
-// Whether the first `inputs` inputs, where present, have the dtype of input 0.
+// Whether the present ones of the first `inputs` inputs have the dtype of input 0.
 Support CheckSameDType(const Node& node, int inputs);
 
-// Whether `axis`, which may count from the end, names an axis of `rank`.
+// Whether `axis`, possibly negative, is an axis of `rank`.
 Support CheckAxis(int64_t axis, int rank);
-// `axis` counted from the front. It was checked.
+// `axis`, which must be valid, counted from the front.
 inline int64_t NormalizedAxis(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
 
 // Row-major dims around an axis: x[outer, extent, inner].

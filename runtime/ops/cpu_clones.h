@@ -1,7 +1,7 @@
 #pragma once
 
-// Before a function: it is compiled for several generations of CPUs, and the program picks one when
-// it starts. Not under sanitizers, whose runtime is not initialized when the choice is made.
+// Put before a function: compiles it for several CPU generations; the program selects one at start.
+// Not under sanitizers, whose runtime is not initialized yet when the selection is made.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define ONNX_CUDNN_CPU_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

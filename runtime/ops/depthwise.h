@@ -5,7 +5,7 @@
 
 namespace onnx_cudnn {
 
-// The convolution whose groups have one input channel each. `bias` may be nullptr.
+// The convolution with one input channel per group. `bias` may be nullptr.
 template <typename T>
 void DepthwiseConvolution(ThreadPool& threads, const ConvShape& shape, const T* x, const T* w,
                           const T* bias, T* y);

@@ -14,8 +14,8 @@
 
 namespace onnx_cudnn {
 
-// f(T{}) for the C++ type T of a number dtype of 8 to 64 bits; 16-bit floats come as f32 through
-// Widened (widen.h). Internal for any other dtype: the caller did not check OpDef::types.
+// Calls f(T{}) with the C++ type T of a number dtype of 8 to 64 bits; 16-bit floats arrive as f32
+// through Widened (widen.h). Internal for any other dtype, which OpDef::types should have excluded.
 template <typename F>
 absl::Status DispatchNumber(DType dtype, F&& f) {
   const auto refuse = [&] {
@@ -44,8 +44,8 @@ absl::Status DispatchFloat(DType dtype, F&& f) {
   }
 }
 
-// The type that sums and products of T are formed in: double for floating point; unsigned, so that
-// it wraps, for integers.
+// The accumulator type for sums and products of T: double for floats; unsigned for integers, so
+// that overflow wraps.
 template <typename T, bool kFloating = std::is_floating_point_v<T>>
 struct Accumulator {
   using type = double;
@@ -57,7 +57,7 @@ struct Accumulator<T, false> {
 template <typename T>
 using AccumulatorOf = typename Accumulator<T>::type;
 
-// The smallest T: minus infinity where there is one.
+// The smallest T: minus infinity if T has it.
 template <typename T>
 constexpr T LowestOf() {
   return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
@@ -69,7 +69,7 @@ constexpr T HighestOf() {
                                      : std::numeric_limits<T>::max();
 }
 
-// How many items of `work` elementary operations each a thread should take at once.
+// How many items of `work` elementary operations each a thread should process at once.
 inline int64_t GrainFor(int64_t work) {
   return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, work));
 }

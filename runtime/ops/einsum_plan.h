@@ -1,5 +1,5 @@
-// How Einsum is computed: which two operands are multiplied when, each time as a stack of matrix
-// products.
+// Plans an Einsum: the order in which pairs of operands are multiplied, each pair as a batch of
+// matrix products.
 #pragma once
 
 #include <cstdint>
@@ -19,39 +19,40 @@ struct EinsumEquation {
 };
 
 // An ellipsis becomes digits, the same ones from the last axis on in every term.
-//   errors  InvalidArgument: `text` is not an equation of operands of these ranks
+//   errors  InvalidArgument: `text` is not an equation for operands of these ranks
 absl::StatusOr<EinsumEquation> EinsumEquationOf(const std::string& text,
                                                 absl::Span<const size_t> ranks);
 
 // How tensors a and b become c[batch, m, n] = Σ_k a[batch, m, k] · b[batch, k, n]: the labels of
-// both that are needed further, of a alone, of b alone, and of both that end here.
+// both that are needed later, of a only, of b only, and of both that are summed here.
 struct EinsumContraction {
   int a = 0, b = 0;
   std::string batch, m, n, k;
-  bool packs_a = false, packs_b = false;  // no strides make it matrices: it is copied before
+  // No strides express the operand as matrices: it is copied first
+  bool packs_a = false, packs_b = false;
 
   std::string result() const { return batch + m + n; }
 };
 
-// Tensors are dense and row-major over their labels, of which each has another extent than 1 and
-// stands once: first the operands, of which diagonals are taken and labels summed that no other
-// operand and not the output has; then what each contraction makes of two of those before it.
+// Tensors are dense and row-major over their labels; each label is unique and has an extent other
+// than 1. First come the operands, after taking diagonals and summing labels that neither another
+// operand nor the output has; then the result of each contraction of two earlier tensors.
 struct EinsumPlan {
   EinsumEquation equation;
   std::map<char, int64_t> extents;
-  std::vector<std::string> operands;  // the labels along which each has more than one element
+  std::vector<std::string> operands;  // labels of the axes with more than one element
   std::vector<std::string> tensors;
   std::vector<EinsumContraction> contractions;
 
-  // Saturates at 2^46 elements, so that sums of them cannot overflow.
+  // The number of elements, at most 2^46, so that sums cannot overflow.
   int64_t Elements(std::string_view labels) const;
-  // The distance of two elements of a tensor of `labels` that differ in `group`, some of the labels
-  // that are neighbours in this order.
+  // The stride, in a tensor of `labels`, of the combined index over `group`, a contiguous run of
+  // those labels.
   int64_t Stride(std::string_view labels, std::string_view group) const;
 };
 
-// Of operands of `dims`. At every step the two tensors are contracted whose result is smallest next
-// to them: size(result) - size(a) - size(b), of equal ones those that take fewer products; tensors
+// Plans the contraction of operands of `dims`. Every step contracts the two tensors with the
+// smallest size(result) - size(a) - size(b), among equal ones the pair with fewer products; tensors
 // without a common label come last.
 //   errors  InvalidArgument: a label has two extents other than 1
 //   cost    O(n³) for n operands; more than 32 are contracted from left to right

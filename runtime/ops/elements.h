@@ -20,7 +20,7 @@ struct Bool {
 template <typename T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
-// Calls f(E{}) with the C++ element type of `dtype`, which is one of kFixedSizeTypes.
+// Calls f(E{}) with the C++ element type of `dtype`, which must be one of kFixedSizeTypes.
 template <typename F>
 decltype(auto) VisitElementType(DType dtype, F&& f) {
   switch (dtype) {
@@ -54,16 +54,16 @@ decltype(auto) VisitElementType(DType dtype, F&& f) {
   }
 }
 
-// Toward zero. Beyond i64: the remainder modulo 2^64 where u64 holds it, else the lowest i64, as
-// x86 does.
+// Rounds toward zero. Beyond i64: the value modulo 2^64 if u64 can represent it, else the lowest
+// i64, as on x86.
 inline int64_t ToInt64(double x) {
   if (x >= -0x1p63 && x < 0x1p63) return static_cast<int64_t>(x);
   if (x >= 0x1p63 && x < 0x1p64) return static_cast<int64_t>(static_cast<uint64_t>(x));
   return std::numeric_limits<int64_t>::min();
 }
 
-// The float next to `x` whose last bit is odd unless it is exact: rounding it again is as rounding
-// `x` once.
+// `x` rounded to odd (inexact results get an odd last bit): rounding the result again equals
+// rounding `x` once.
 inline float RoundToOdd(double x) {
   const float nearest = static_cast<float>(x);
   if (static_cast<double>(nearest) == x || std::isnan(x)) return nearest;
@@ -72,7 +72,7 @@ inline float RoundToOdd(double x) {
   return std::bit_cast<float>(bits | 1);
 }
 
-// The compute type that holds every element of E: float, double, int64_t or uint64_t.
+// The compute type that represents every element of E: float, double, int64_t or uint64_t.
 template <typename E>
 struct ComputeType {
   using type =
@@ -107,8 +107,8 @@ T Widen(E element) {
   }
 }
 
-// A number as an element: floats round to nearest even, integers wrap, floats become integers
-// toward zero.
+// Converts a number to an element: floats round to nearest even, integers wrap, floats are
+// truncated toward zero to integers.
 template <typename E, typename T>
 E Narrow(T number) {
   if constexpr (std::is_same_v<E, Bool>) {

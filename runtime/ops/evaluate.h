@@ -7,13 +7,13 @@
 
 namespace onnx_cudnn {
 
-// Runs one static Node by its op's reference into memory that the caller owns.
-//   errors  Unimplemented: CheckOp refuses it; those of the reference, after the Node's name
+// Runs the reference of one static Node, with outputs in memory that the caller owns.
+//   errors  Unimplemented: CheckOp refuses it; the errors of the reference, with the Node's name
 absl::Status EvaluateNode(const ReferenceArgs& args);
 
-// Runs a static Graph by its ops' references: constant folding, bodies, emulation and every test's
-// oracle.
-//   inputs  parallel to graph.inputs(), dtypes and dims as their types say
+// Runs a static Graph with its ops' references: for constant folding, bodies, emulation, and as the
+// oracle of tests.
+//   inputs  parallel to graph.inputs(), with their dtypes and dims
 absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph,
                                                  absl::Span<const HostTensor> inputs);
 

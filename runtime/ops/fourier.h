@@ -11,14 +11,14 @@ namespace onnx_cudnn {
 class Fourier {
  public:
   using Complex = std::complex<double>;
-  // length ≥ 1. The inverse divides by the length.
+  // length ≥ 1. The inverse transform divides by the length.
   Fourier(int64_t length, bool inverse);
 
   // The number of operations of a transform of `length`.
   static int64_t Flops(int64_t length);
 
   int64_t length() const { return length_; }
-  // to[length] of from[length]; any number of threads may call at once.
+  // Transforms from[length] to to[length]; any number of threads may call at once.
   void Transform(const Complex* from, Complex* to) const;
 
  private:

@@ -1,5 +1,4 @@
-// What an op is to this program: which of its forms are taken, how it is computed on the host, what
-// it costs.
+// The definition of an op: which forms are supported, its reference on the host, its cost.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +13,18 @@
 
 namespace onnx_cudnn {
 
-// Predicted or measured.
+// Predicted or measured cost.
 struct Cost {
   double us = 0;
   int64_t flops = 0;
   int64_t bytes = 0;  // read and written
   const char* from = "roofline";
-  // What else the time of a reference depends on.
-  int64_t blas_flops =
-      0;              // those of `flops` that the BLAS computes; plain loops compute the others
-  int64_t calls = 1;  // of references: those of a body once per iteration
+  // Further inputs for the time of a reference.
+  int64_t blas_flops = 0;  // share of `flops` that the BLAS computes; plain loops compute the rest
+  int64_t calls = 1;       // of references; a body counts once per iteration
 };
 
-// An operand of a reference: dense row-major host memory. An absent optional operand has dtype
+// An operand of a reference: dense, row-major, in host memory. An absent optional operand has dtype
 // kUndefined.
 struct TensorRef {
   DType dtype = DType::kUndefined;
@@ -56,8 +54,8 @@ struct MutableTensorRef {
 };
 
 // in and out are parallel to the Node's inputs and outputs (trailing absent ones are cut).
-// `workspace` has OpDef::workspace bytes, 64-byte aligned. Outputs do not overlap
-// inputs unless OpDef::in_place allows it.
+// `workspace` has OpDef::workspace bytes, 64-byte aligned. Outputs do not overlap inputs unless
+// OpDef::in_place allows it.
 struct ReferenceArgs {
   const Node& node;
   absl::Span<const TensorRef> in;
@@ -69,42 +67,44 @@ struct ReferenceArgs {
   bool has_out(size_t i) const { return i < out.size() && out[i].present(); }
 };
 
-// What integers attribute `axis` may be, by the rank r of input 0.
+// Valid values of the integer attribute `axis`, for rank r of input 0.
 enum class AxisRange {
-  kNone,        // the op has no such attribute, or other rules for it
-  kDims,        // [-r, r - 1]: one of the dims
+  kNone,        // the op has no such attribute, or another rule for it
+  kDims,        // [-r, r - 1]: a dim
   kDimsAndEnd,  // [-r, r]: a boundary between dims
   kNewDim,      // [-r - 1, r]: where the output has one dim more
 };
 
-// What passes, Engines and the importer know of an op without knowing its name. A trait that is
-// false promises nothing.
+// Properties of an op by which passes, Engines and the importer treat it without knowing its name.
+// A trait that is false promises nothing.
 struct OpTraits {
-  bool keeps_bytes = false;      // output 0 is input 0, with other dims perhaps
-  bool moves_bytes = false;      // each output element is one of an input, or a fill value
-  bool keeps_range = false;      // outputs are about as large as the inputs: what f16 holds of
-                                 // these it holds of those (Div: by a constant)
-  bool computes_in_f32 = false;  // on 16-bit floats too, and f16 holds the outputs: no sums
-  bool anchor = false;           // Engines have the most to fuse around it
+  bool keeps_bytes = false;      // output 0 is input 0, possibly with other dims
+  bool moves_bytes = false;      // each output element is an input element or a fill value
+  bool keeps_range = false;      // outputs are about as large as the inputs: f16 represents
+                                 // them if it represents the inputs (Div: by a constant)
+  bool computes_in_f32 = false;  // even on 16-bit floats, and f16 represents the outputs: no sums
+  bool anchor = false;           // Engines fuse around it first
   bool cheap_to_clone = false;   // computing it once per reader costs less than writing its output
-  bool has_window = false;       // strides, dilations, kernel_shape and pads: by spatial dim
-  int window_weight = -1;  // the input whose last dims are the kernel_shape; -1: there is none
+  // Has strides, dilations, kernel_shape and pads, one entry per spatial dim.
+  bool has_window = false;
+  int window_weight = -1;  // the input whose last dims are the kernel_shape; -1: none
   AxisRange axis = AxisRange::kNone;
 };
 
 struct OpDef {
   std::string type;
   std::string domain = "";
-  std::vector<int> since;  // versions of the op whose meaning this implements; the newest one last
-  DTypeSet types = kFloatTypes;  // of input 0, or of output 0 where there is no input
+  std::vector<int> since;        // opset versions whose definition this implements; newest last
+  DTypeSet types = kFloatTypes;  // of input 0, or of output 0 if there is no input
   Support (*check)(const Node& node) =
-      nullptr;  // what else the reference does not take; types and ranks are known
+      nullptr;  // further checks of the reference; types and ranks are known
   absl::Status (*reference)(const ReferenceArgs& args) =
       nullptr;  // InvalidArgument: values at run time are out of range
-  int64_t (*workspace)(const Node& node) = nullptr;  // bytes; nullptr: none. Shapes are static
-  Cost (*cost)(const Node& node) =
-      nullptr;  // of a static Node; us: beside flops and bytes (scalar_us.h). nullptr: its bytes
-  bool in_place = false;  // output 0 may lie in the bytes of any input of its dtype and dims
+  // Bytes; nullptr: none. Called with static shapes.
+  int64_t (*workspace)(const Node& node) = nullptr;
+  Cost (*cost)(const Node& node) = nullptr;  // of a static Node; us: on top of flops and bytes
+                                             // (scalar_us.h). nullptr: bytes only
+  bool in_place = false;  // output 0 may overwrite any input of its dtype and dims
   OpTraits traits = {};
 };
 

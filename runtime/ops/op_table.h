@@ -9,26 +9,26 @@
 
 namespace onnx_cudnn {
 
-// The definition of an op, nullptr when there is none. The list is ops.inc.
+// The definition of an op, or nullptr. ops.inc lists all of them.
 const OpDef* FindOp(std::string_view type, std::string_view domain = "");
 const OpDef* FindOp(const Node& node);
 std::vector<const OpDef*> AllOps();
-// Of its definition; all false where there is none.
+// The traits of its definition; all false if there is none.
 const OpTraits& TraitsOf(const Node& node);
 
-// Op, opset and type, for the start of a reason: Resize (opset 28) on f32
+// Op, opset and type, to start a message: Resize (opset 28) on f32
 std::string FormOf(const Node& node);
-// The same of what is no Node yet, by its first input that is there.
+// The same for an op that is not a Node yet, with the type of its first present input.
 std::string FormOf(std::string_view domain, std::string_view op, int opset,
                    absl::Span<Value* const> inputs);
 
-// Whether the reference of `node` takes its types, ranks and attributes. The reason names op, opset
-// and type:
+// Whether the reference of `node` supports its types, ranks and attributes. The reason names op,
+// opset and type:
 //   Resize (opset 28) on f32: mode "cubic" with antialias is not implemented
 Support CheckOp(const Node& node);
 
-// Flops and bytes of a static Node; the bytes alone for an op without a definition. us: the
-// reference's time beyond them (scalar_us.h).
+// Flops and bytes of a static Node; only bytes for an op without a definition. us: additional time
+// of the reference (scalar_us.h).
 Cost CostOf(const Node& node);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// Reading the operands that carry shapes, axes and indices.
+// Reads operands that hold shapes, axes and indices.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,7 @@
 
 namespace onnx_cudnn {
 
-// Everything that is moved as whole bytes, and everything that lies packed in memory (whole tensors
-// move).
+// Types that are moved as whole bytes, and packed types (which move only as whole tensors).
 inline constexpr DTypeSet kMovableTypes =
     kFixedSizeTypes | DTypeSet{DType::kC64,        DType::kC128,   DType::kF8E4M3FN,
                                DType::kF8E4M3FNUZ, DType::kF8E5M2, DType::kF8E5M2FNUZ,
@@ -18,25 +17,25 @@ inline constexpr DTypeSet kMovableTypes =
 inline constexpr DTypeSet kPackedTypes =
     kMovableTypes | DTypeSet{DType::kU4, DType::kI4, DType::kF4E2M1, DType::kU2, DType::kI2};
 
-inline int ElementBytes(DType dtype) { return BitsOf(dtype) / 8; }  // of one of kMovableTypes
+inline int ElementBytes(DType dtype) { return BitsOf(dtype) / 8; }  // for one of kMovableTypes
 
 // The elements of an i32 or i64 operand.
 std::vector<int64_t> IntsOf(const TensorRef& tensor);
-// The one element of an i32 or i64 operand; InvalidArgument when there is another number of them.
+// The only element of an i32 or i64 operand; InvalidArgument if there is not exactly one.
 absl::StatusOr<int64_t> ScalarOf(const TensorRef& tensor, std::string_view what);
 
-// The same of a constant input; `otherwise` where the input is no such constant.
+// The same for a constant input; `otherwise` if the input is not such a constant.
 int64_t ConstantOr(const Node& node, int input, int64_t otherwise);
 
-// `index` counted from the front; InvalidArgument names it, the extent and the axis when it is
-// outside.
+// `index` counted from the front; InvalidArgument names it, the extent and the axis if it is out of
+// range.
 absl::StatusOr<int64_t> CheckedIndex(int64_t index, int64_t extent, int64_t axis);
 // The same for every element of an i32 or i64 operand.
 absl::StatusOr<std::vector<int64_t>> CheckedIndices(const TensorRef& indices, int64_t extent,
                                                     int64_t axis);
 
-// The axes that an optional operand lists, from the front, or all of `rank` when it is absent.
-// InvalidArgument when one is outside or given twice, or when their number is not `count`.
+// The axes that an optional operand lists, counted from the front; all axes of `rank` if it is
+// absent. InvalidArgument: one is out of range or repeated, or their number is not `count`.
 absl::StatusOr<std::vector<int64_t>> AxesOf(const ReferenceArgs& args, size_t input, int64_t rank,
                                             int64_t count);
 

@@ -1,5 +1,5 @@
-// Functions of the expressions in primitives.inc that are the same on the host and on a GPU: nvcc
-// compiles constexpr functions for both. T is float, double, int64_t or uint64_t.
+// Functions in the expressions of primitives.inc that are shared by host and GPU: nvcc compiles
+// constexpr functions for both. T is float, double, int64_t or uint64_t.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ constexpr bool IsNegative(T a) {
   }
 }
 
-// f on integers as unsigned ones: overflow wraps instead of being undefined.
+// f on the integers converted to unsigned, so that overflow wraps instead of being undefined.
 template <typename T, typename F>
 constexpr T Wrapping(T a, T b, F f) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -95,7 +95,7 @@ constexpr T FloorRemainder(T a, T b) {
   return rest != T{0} && IsNegative(rest) != IsNegative(b) ? rest + b : rest;
 }
 
-// An integer to the power of another.
+// Integer power of an integer.
 template <typename T>
 constexpr T IntegerPower(T base, T exponent) {
   if constexpr (std::is_signed_v<T>) {

@@ -1,5 +1,5 @@
-// What is known of each element-wise primitive: the rows of primitives.inc as an enum and a table.
-// Plain C++: .cu files include it.
+// The element-wise primitives: the rows of primitives.inc as an enum and a table. Plain C++: .cu
+// files include it.
 #pragma once
 
 #include <cstddef>
@@ -13,32 +13,33 @@ namespace onnx_cudnn {
 enum class Primitive : uint8_t {
 #define PRIMITIVE(name, ...) k##name,
 #include "runtime/ops/primitives.inc"
-  // leaves that stay: an operand of the Node, a number
+  // leaves that remain after binding: an operand of the Node, a number
   kInput,
   kConstant,
   // leaves that BindPointwise replaces
-  kAttribute,    // a number attribute; `value` when it is absent
+  kAttribute,    // a numeric attribute; `value` if it is absent
   kAttributeIs,  // whether the string attribute is `text`
-  kHasInput,     // whether the operand is there
-  kInputCount,   // how many operands there are
-  kFoldInputs,   // all operands joined by the binary primitive `fold`, from the first to the last
+  kHasInput,     // whether the operand is present
+  kInputCount,   // number of operands
+  kFoldInputs,   // left fold of all operands with the binary primitive `fold`
 };
 
 enum class PrimitiveTypes : uint8_t { kAny, kFloats, kIntegers };
-// Of one element on the host and, roughly, on a GPU.
+// Cost per element on the host and, roughly, on a GPU.
 enum class PrimitiveCost : uint8_t {
-  kCheap,       // a few instructions, which vectorize
-  kBranch,      // a few, which do not
-  kSlow,        // one instruction of many cycles
-  kVectorized,  // a function; the host has a loop of vectors for f32 (float_math.h)
-  kFunction,    // a call per element of the math library
+  kCheap,       // a few vectorizable instructions
+  kBranch,      // a few instructions that do not vectorize
+  kSlow,        // one instruction of high latency
+  kVectorized,  // a function with a vectorized f32 loop on the host (float_math.h)
+  kFunction,    // a math library call per element
 };
-// Which kernels of ours compute it, of those that compute in its types.
+// Which of our kernels support it, among those that compute in its types.
 enum class PrimitiveExecutors : uint8_t {
   kEverywhere,
-  kPrograms,      // not chains, simple forms and activations: one switch less in their loops
-  kFullPrograms,  // nor programs for the interpreters of few registers, see PointwiseInterpreter
-  kNoEpilogue,    // nor epilogues: its slow path takes local memory
+  kPrograms,  // not in chains, simple forms and activations, which keeps their switches small
+  // Also not in programs of the interpreters with few registers, see PointwiseInterpreter
+  kFullPrograms,
+  kNoEpilogue,  // also not in epilogues, because its slow path uses local memory
 };
 
 struct PrimitiveTraits {
@@ -85,15 +86,15 @@ constexpr Primitive FirstOfTwoArguments() {
   return static_cast<Primitive>(first);
 }
 
-// Whether a primitive is defined on numbers of type T.
+// Whether a primitive is defined for type T.
 template <typename T>
 constexpr bool IsDefinedOn(PrimitiveTypes types) {
   if (types == PrimitiveTypes::kAny) return true;
   return std::is_floating_point_v<T> == (types == PrimitiveTypes::kFloats);
 }
 
-// Enums of instructions hold a kernel's own ones and then all primitives in the order of their
-// rows: the code of a primitive, and the primitive of such a code.
+// Instruction enums contain a kernel's own codes and then all primitives in row order. These
+// convert between the code of a primitive and the primitive of a code.
 template <typename Code>
 constexpr Code CodeOf(Primitive primitive) {
   return static_cast<Code>(static_cast<int>(Code::kAbs) + static_cast<int>(primitive));

@@ -9,20 +9,20 @@
 
 namespace onnx_cudnn {
 
-// What RNN, GRU and LSTM differ in: their gates, and the activations of one direction.
+// The differences between RNN, GRU and LSTM: the gates, and the activations per direction.
 struct RecurrentKind {
   int64_t gates;
   std::vector<std::string_view> activations;
 };
 
-// x[steps, batch, input], or with `batch_first` x[batch, steps, input]; the states and y likewise:
+// x[steps, batch, input], or x[batch, steps, input] with `batch_first`; the states and y likewise:
 // [directions, batch, hidden] or [batch, directions, hidden].
 struct RecurrentShape {
   int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1, gates = 1;
   bool batch_first = false, first_is_reverse = false;
 
   int64_t gate_rows() const { return gates * hidden; }
-  // Where the row of a batch starts: in x as a count of rows; in y and the states in elements.
+  // Where the row of a batch entry starts: in x as a row index; in y and the states in elements.
   int64_t InputRow(int64_t step, int64_t b) const {
     return batch_first ? b * steps + step : step * batch + b;
   }
@@ -39,14 +39,14 @@ struct RecurrentShape {
 inline constexpr int kRecurrentX = 0, kRecurrentW = 1, kRecurrentR = 2, kRecurrentB = 3,
                      kRecurrentLengths = 4, kRecurrentH = 5, kRecurrentC = 6, kRecurrentP = 7;
 
-// Whether ranks, dtypes and attributes are what the three ops take.
+// The checks of ranks, dtypes and attributes that the three ops share.
 Support CheckRecurrent(const Node& node, const RecurrentKind& kind);
 
-// Of a Node with known dims that CheckRecurrent takes.
+// The shape of a Node with known dims that CheckRecurrent accepts.
 RecurrentShape RecurrentShapeOf(const Node& node, const RecurrentKind& kind);
 
-// InvalidArgument unless every operand has the dims that `shape` gives it, and every sequence's
-// length lies within [0, steps].
+// InvalidArgument unless every operand has the dims that `shape` requires, and every sequence
+// length is within [0, steps].
 absl::Status CheckRecurrentDims(const ReferenceArgs& args, const RecurrentShape& shape);
 
 }  // namespace onnx_cudnn

@@ -1,6 +1,6 @@
-// What each reduction does with one more element. State starts as Start(), takes elements by Add
-// and other States by Merge, and gives its result over n elements by Finish. Floats are summed in
-// double; integers wrap.
+// The steps of each reduction. A State starts as Start(), receives elements with Add and other
+// States with Merge; Finish returns the result for n elements. Floats are summed in double;
+// integers wrap.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct ProductReducer {
   static T Finish(State s, int64_t) { return static_cast<T>(s); }
 };
 
-// A NaN wins.
+// NaN propagates.
 template <typename T>
 struct MaxReducer {
   using State = T;
@@ -104,7 +104,7 @@ struct LogSumExpReducer {
     if (a.max != a.max || b.max != b.max) return {std::numeric_limits<double>::quiet_NaN(), 1};
     const State& low = a.max < b.max ? a : b;
     const State& high = a.max < b.max ? b : a;
-    if (std::isinf(high.max)) return high;  // -inf adds nothing, beside +inf nothing else counts
+    if (std::isinf(high.max)) return high;  // -inf adds nothing; with +inf nothing else matters
     return {high.max, high.sum + low.sum * std::exp(low.max - high.max)};
   }
   static T Finish(State s, int64_t) {

@@ -11,11 +11,11 @@ namespace onnx_cudnn {
 // The axes that a Resize of `rank` axes resizes, from the front: its attribute, or all.
 std::vector<int64_t> ResizedAxes(const Node& resize, int64_t rank);
 
-// How one axis of Resize maps outputs to inputs.
+// The mapping from outputs to inputs along one axis of Resize.
 struct ResizeAxis {
   int64_t in = 0, out = 0;
-  double scale = 1;                   // out / in before rounding
-  double length = 0;                  // scale * in, of a scale that sizes gave exactly out
+  double scale = 1;   // out / in before rounding
+  double length = 0;  // scale * in; exactly `out` if the scale was computed from sizes
   double roi_begin = 0, roi_end = 1;  // of tf_crop_and_resize
 };
 
@@ -30,7 +30,7 @@ struct ResizeMode {
 bool IsCoordinateMode(std::string_view mode);
 bool IsNearestMode(std::string_view mode);
 
-// For each output the inputs that it is a weighted sum of: `taps` of them each, every index within
+// For each output, the inputs and weights of its sum: `taps` inputs per output; every index is in
 // [0, in).
 struct ResizeTable {
   int64_t taps = 1;
@@ -38,7 +38,7 @@ struct ResizeTable {
   std::vector<double> weight;  // [out, taps]
   std::vector<uint8_t>
       outside;            // [out]: 1 where tf_crop_and_resize takes extrapolation_value instead
-  bool identity = false;  // every output is the input of the same index
+  bool identity = false;  // every output equals the input of the same index
 };
 
 // in > 0 unless out is 0. Source: ONNX's reference implementation of Resize.

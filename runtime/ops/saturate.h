@@ -5,7 +5,8 @@
 
 namespace onnx_cudnn {
 
-// `number` as an integer type: halves to even, beyond its range its nearest end, NaN its lowest.
+// Converts `number` to an integer type: ties to even; out of range saturates; NaN becomes the
+// lowest value.
 template <typename T>
 T Saturate(double number) {
   constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());

@@ -1,5 +1,5 @@
-// Elements of less than 16 bits that C++ has no type for: 2- and 4-bit integers, 4- and 8-bit
-// floats. f32 holds every one of them exactly.
+// Element types of less than 16 bits, which C++ lacks: 2- and 4-bit integers, 4- and 8-bit floats.
+// f32 represents all their values exactly.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ inline constexpr DTypeSet kSmallFloatTypes = {DType::kF8E4M3FN, DType::kF8E4M3FN
                                               DType::kF8E8M0,   DType::kF4E2M1};
 inline constexpr DTypeSet kSmallTypes = kSmallIntegerTypes | kSmallFloatTypes;
 
-// The element whose bits are the lowest of `code`.
+// The element whose bits are the low bits of `code`.
 float DecodeSmall(DType dtype, uint8_t code);
 
-// The nearest element, halves to even. A number above the largest one (infinity too) is that one
-// with `saturate`, else infinity or, where the type has none, NaN. Types without NaN, and integers,
-// always saturate; NaN is an integer's lowest element and minus zero of kF4E2M1. No kF8E8M0.
+// The code of the nearest element, ties to even. A number above the largest one (infinity too)
+// saturates with `saturate`, else becomes infinity or, if the type has none, NaN. Integers and
+// types without NaN always saturate; NaN becomes the lowest integer, and minus zero in kF4E2M1.
+// kF8E8M0 is not supported.
 uint8_t EncodeSmall(DType dtype, float number, bool saturate);
 
-// Elements [begin, begin + n) of a tensor of a small type as numbers, and back. StoreSmall writes
-// whole bytes: `begin` is a multiple of the elements of a byte, and a last byte that is not full
-// ends in zeros.
+// Converts elements [begin, begin + n) of a tensor of a small type to numbers and back. StoreSmall
+// writes whole bytes: `begin` must start a byte, and the rest of an incomplete last byte is zero.
 void LoadSmall(DType dtype, const void* tensor, int64_t begin, int64_t n, float* to);
 void StoreSmall(DType dtype, const float* from, int64_t n, bool saturate, void* tensor,
                 int64_t begin);

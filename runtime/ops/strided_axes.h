@@ -8,8 +8,8 @@
 
 namespace onnx_cudnn {
 
-// Some axes of a row-major tensor: their extents and the distances of their steps in elements.
-// Neighbouring axes that are one run of memory are merged.
+// A subset of the axes of a row-major tensor: extents and strides in elements. Adjacent axes that
+// are contiguous in memory are merged.
 class StridedAxes {
  public:
   void Add(int64_t extent, int64_t stride);  // from the outermost to the innermost
@@ -17,10 +17,10 @@ class StridedAxes {
   int64_t count() const { return ElementsOf(extents_); }
   int64_t OffsetOf(int64_t index) const;
 
-  // The extent of the innermost axis when its step is 1, which is taken out then; else 1.
+  // Removes the innermost axis if its stride is 1, and returns its extent; otherwise returns 1.
   int64_t TakeRun();
 
-  // The innermost axis, which is taken out; one element where there is none.
+  // Removes and returns the innermost axis; an axis of one element if there is none.
   struct Axis {
     int64_t extent = 1, stride = 0;
   };
@@ -30,7 +30,7 @@ class StridedAxes {
   std::vector<int64_t> extents_, strides_;
 };
 
-// The axes of `dims` by reduced[axis], 1 or 0.
+// The axes of `dims`, split by reduced[axis] (1 or 0).
 struct AxisSplit {
   StridedAxes kept, reduced;
 };

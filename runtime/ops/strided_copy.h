@@ -1,4 +1,4 @@
-// Moving elements between two layouts of the same index space.
+// Copies elements between two layouts of the same index space.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace onnx_cudnn {
 
-// One axis of a copy; strides in elements, negative or 0 (the same element again) where it reads.
+// One axis of a copy; strides in elements. The source's may be negative or 0 (repeats an element).
 struct CopyAxis {
   int64_t extent, from, to;
 };
 
-// to[Σ i·axis.to] = from[Σ i·axis.from] for all indices i of `axes`, outer to inner. The last axis
-// should be the one whose writes are contiguous. `element_bytes` is 1, 2, 4, 8 or 16; neither side
-// needs alignment beyond an element's.
+// to[Σ i·axis.to] = from[Σ i·axis.from] for all indices i of `axes`, outer to inner. Writes should
+// be contiguous along the last axis. `element_bytes` is 1, 2, 4, 8 or 16; both sides are aligned to
+// elements only.
 void StridedCopy(const void* from, void* to, int element_bytes, std::vector<CopyAxis> axes,
                  ThreadPool& threads);
 
-// Bytes as they are, by several threads when there are many.
+// A plain copy; uses several threads for large sizes.
 void CopyBytes(const void* from, void* to, int64_t bytes, ThreadPool& threads);
 
 // `count` copies of one element.
@@ -30,7 +30,7 @@ void FillElements(void* to, const void* element, int element_bytes, int64_t coun
 // Strides in elements of a dense row-major tensor.
 std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> dims);
 
-// An unsigned integer of the size of an element, for what only moves it: calls f(uint8_t{}),
+// An unsigned integer with the size of an element, for code that only moves it: calls f(uint8_t{}),
 // f(uint16_t{}) ….
 struct Element16 {
   uint64_t low, high;

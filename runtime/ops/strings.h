@@ -1,5 +1,5 @@
-// Ops on strings. Strings live outside arenas, so what reads or writes them is computed while a
-// Program is built, from constants alone, and the shapes of its outputs may follow from values.
+// Ops on strings. Strings are not stored in arenas, so ops that read or write them are evaluated
+// while a Program is built, from constants only; the shapes of their outputs may depend on values.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace onnx_cudnn {
 
-// An input or output of `node` holds strings.
+// Whether an input or output of `node` holds strings.
 bool TouchesStrings(const Node& node);
 
-// The bytes of a tensor of strings: an object and its characters per element.
+// The size of a string tensor: an object and its characters per element.
 int64_t BytesOfStrings(const HostTensor& tensor);
 
-// The outputs of a Node that touches strings, undefined where it has none.
-//   most_bytes  that an output of strings may take, as BytesOfStrings counts
-//   errors      each names op, opset and type. Unimplemented: an input is no constant, no such op
-//               on strings, text that it does not support. InvalidArgument: dims or values that do
-//               not fit. ResourceExhausted: more than most_bytes
+// The outputs of a Node that reads or writes strings; undefined where it has none.
+//   most_bytes  limit for a string output, counted as in BytesOfStrings
+//   errors      name op, opset and type. Unimplemented: an input is not constant, no such op on
+//               strings, text that it does not support. InvalidArgument: dims or values that do not
+//               fit. ResourceExhausted: more than most_bytes
 absl::StatusOr<std::vector<HostTensor>> EvaluateStrings(const Node& node, int64_t most_bytes);
 
 }  // namespace onnx_cudnn

@@ -4,7 +4,7 @@
 
 namespace onnx_cudnn {
 
-// Σ f(x[i]) in double, in eight interleaved sums.
+// Σ f(x[i]) in double, in eight interleaved partial sums.
 template <typename T, typename F>
 double SumOf(const T* x, int64_t n, F&& f) {
   constexpr int kLanes = 8;

@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// The perm of a Transpose of `rank` dims, its default (the reverse) written out.
+// The perm of a Transpose of `rank` dims, with the default (reversed axes) written out.
 std::vector<int64_t> TransposePerm(const Node& transpose, int rank);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// How a window slides over the spatial axes: the attributes of convolutions and pooling, resolved.
+// The window of convolutions and pooling over the spatial axes, from resolved attributes.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace onnx_cudnn {
 
-// One axis. Position k of the window at output o lies at o * stride + k * dilation - pad_begin of
-// the input, which may be outside of [0, in).
+// One axis. Position k of the window for output o is at o * stride + k * dilation - pad_begin of
+// the input, which may be outside [0, in).
 struct WindowAxis {
   int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
 
   int64_t At(int64_t o, int64_t k) const { return o * stride + k * dilation - pad_begin; }
   bool Inside(int64_t i) const { return i >= 0 && i < in; }
-  // The outputs whose position k lies inside: [first, last), within [0, out).
+  // The outputs whose position k is inside the input: [first, last), within [0, out).
   int64_t First(int64_t k) const {
     const int64_t before = pad_begin - k * dilation;
     return before <= 0 ? 0 : std::min(out, (before + stride - 1) / stride);
@@ -30,7 +30,7 @@ struct WindowAxis {
   bool has_padding() const { return pad_begin != 0 || pad_end != 0; }
 };
 
-// Depth, height and width; the leading ones of 1-D and 2-D windows have extent 1.
+// Depth, height and width; missing leading axes of 1-D and 2-D windows have extent 1.
 struct Window {
   std::array<WindowAxis, 3> axes;
 
@@ -45,8 +45,8 @@ struct Window {
     return axes[0].has_padding() || axes[1].has_padding() || axes[2].has_padding();
   }
   int64_t out_rows() const { return d().out * h().out; }
-  // Calls f(kernel_row, in_row) for the rows of the kernel that meet a row of the input at row
-  // `out_row` of the output. Rows are counted over depth and height.
+  // Calls f(kernel_row, in_row) for the kernel rows that overlap an input row at output row
+  // `out_row`. Rows are counted over depth and height.
   template <typename F>
   void ForEachRow(int64_t out_row, F&& f) const {
     for (int64_t k = 0; k < d().kernel * h().kernel; ++k) {
@@ -60,19 +60,19 @@ struct Window {
 inline constexpr int kMaxSpatialRank = 3;
 
 // Whether kernel_shape, strides, dilations, pads, auto_pad (and output_padding, output_shape) of
-// `node` are well formed for input 0 of rank 2 + spatial axes: the lists as long as they must be,
-// the values in range.
+// `node` are well formed for input 0 of rank 2 + spatial axes: lists have the required length,
+// values are in range.
 Support CheckWindow(const Node& node);
 
-// The window of a convolution or pooling over in[N,C,spatial…] to out[N,M,spatial…]. CheckWindow
-// takes it.
+// The window of a convolution or pooling from in[N,C,spatial…] to out[N,M,spatial…]. CheckWindow
+// accepts the Node.
 //   kernel  extents of the spatial axes
-//   errors  InvalidArgument when `out` is not what attributes, `in` and `kernel` give
+//   errors  InvalidArgument: `out` does not follow from attributes, `in` and `kernel`
 absl::StatusOr<Window> MakeWindow(const Node& node, absl::Span<const int64_t> in,
                                   absl::Span<const int64_t> kernel, absl::Span<const int64_t> out);
 
-// The window of the convolution whose transpose `node` (ConvTranspose) is: it slides over the
-// Node's output `large` [N,M,spatial…] and makes the Node's input `small` [N,C,spatial…].
+// The window of the convolution that `node` (ConvTranspose) transposes: it slides over the Node's
+// output `large` [N,M,spatial…] and computes the Node's input `small` [N,C,spatial…].
 absl::StatusOr<Window> MakeTransposedWindow(const Node& node, absl::Span<const int64_t> small,
                                             absl::Span<const int64_t> kernel,
                                             absl::Span<const int64_t> large);

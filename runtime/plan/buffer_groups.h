@@ -9,19 +9,19 @@
 
 namespace onnx_cudnn {
 
-// Where a buffer lies in the one that is no alias.
+// The position of a buffer in the buffer that it ultimately aliases.
 struct Root {
   int buffer;
   int64_t offset;
 };
 
-// A buffer that is no alias, with all uses of its aliases.
+// A buffer that is not an alias, with all uses of its aliases.
 struct Group {
   int64_t bytes = 0;
   std::vector<int> writers, readers;
 };
 
-// InvalidArgument: a negative size or offset, a Step or buffer that is not there, a cycle of
+// InvalidArgument: a negative size or offset, a Step or buffer that does not exist, a cycle of
 // aliases.
 absl::StatusOr<std::vector<Root>> FindRoots(absl::Span<const Buffer> buffers,
                                             const StepOrder& order);
@@ -33,20 +33,20 @@ std::vector<Group> MergeAliases(absl::Span<const Buffer> buffers, absl::Span<con
 absl::Status CheckReaders(absl::Span<const Buffer> buffers, absl::Span<const Root> roots,
                           absl::Span<const Group> groups, const StepOrder& order);
 
-// The most bytes that live at one Step: no plan is smaller.
+// Largest number of bytes live at one Step: a lower bound of any plan.
 int64_t LargestLiveBytes(absl::Span<const Group> groups, const StepOrder& order);
 
-// When the groups are in use, in counts of Steps per stream.
+// The lifetimes of groups, in counts of Steps per stream.
 class Lifetimes {
  public:
   Lifetimes(absl::Span<const Group> groups, const StepOrder& order);
 
-  // Every use of one happens before every write of the other.
+  // Whether all uses of one group happen before all writes of the other.
   bool MayShare(int a, int b) const { return Before(a, b) || Before(b, a); }
-  int first(int group) const { return first_[group]; }  // position of the first use
+  int first(int group) const { return first_[group]; }  // position of its first use
   int last(int group, int stream) const { return last_[group * streams_ + stream]; }
   int known(int group, int stream) const { return known_[group * streams_ + stream]; }
-  int span(int group) const;  // how many Steps, of all streams, it lives through
+  int span(int group) const;  // number of Steps, over all streams, between first and last use
   int streams() const { return streams_; }
 
  private:
@@ -55,8 +55,8 @@ class Lifetimes {
   void AddUse(size_t group, int step, const StepOrder& order);
 
   int streams_;
-  std::vector<int> last_;   // by group and stream: the last use there, 0: none
-  std::vector<int> known_;  // by group and stream: what is done there before every write
+  std::vector<int> last_;   // by group and stream: its last use there, 0: none
+  std::vector<int> known_;  // by group and stream: Steps completed there before every write
   std::vector<int> first_;
 };
 

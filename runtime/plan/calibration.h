@@ -1,5 +1,5 @@
-// What the libraries and our kernels make of a device: the figures that prices are made from beside
-// the device's rates. One set per device that was measured (devices/); RooflinesOf for others.
+// Performance figures of the libraries and our kernels on a device, used for prices in addition to
+// the device's rates. One set per measured device (devices/); RooflinesOf for all others.
 #pragma once
 
 #include <array>
@@ -8,18 +8,18 @@
 
 namespace onnx_cudnn {
 
-// A time that was measured at several batches: the least, and a line above it.
+// A time measured at several batch sizes: a minimum, and a linear function above it.
 struct MeasuredLine {
   double least_us = 0, fixed_us = 0, us_per_gigaflop = 0;
 
   double At(int64_t flops) const;
 };
 
-// Shares are parts of the device's peaks. The defaults are those of a roofline: every peak is
-// reached, and nothing takes time beyond a launch. Some figures were measured on no device; their
-// defaults are guesses, and say so.
+// Shares are fractions of the device's peaks. The defaults are those of a roofline: every peak is
+// reached, and only a launch adds time. Figures that were measured on no device are marked as
+// guesses.
 struct CudnnCalibration {
-  // Convolutions on tensor cores by the channels that one position of the window has.
+  // Convolutions on tensor cores, by the number of channels per window position.
   struct ByChannels {
     int64_t at_least = 0;
     double arithmetic = 1;
@@ -29,14 +29,15 @@ struct CudnnCalibration {
   double point_arithmetic = 1;  // 1×1
   double residual_traffic = 1;
   double residual_arithmetic = 1;
-  double residual_3x3_narrow = 1, residual_3x3 = 1;  // arithmetic; up to `narrow` filters, beyond
-  int64_t narrow = 64;                               // channels
+  // Arithmetic; up to `narrow` filters, and beyond
+  double residual_3x3_narrow = 1, residual_3x3 = 1;
+  int64_t narrow = 64;  // channels
   double tf32_residual = 1;
   double strict_arithmetic = 1;                         // f32 without tensor cores
-  double point_fixed_us = 0, point_us_per_product = 0;  // products that one element sums
+  double point_fixed_us = 0, point_us_per_product = 0;  // per product summed into one element
   double window_fixed_us = 0, window_us_per_product = 0;
   double depthwise_traffic = 1;
-  int64_t depthwise_taps = 9;  // of a window; beyond, the shares of large ones
+  int64_t depthwise_taps = 9;  // per window; larger windows use the shares of large ones
   double large_depthwise = 1, large_depthwise_f32 = 1;
 
   // Matrix products.
@@ -44,7 +45,7 @@ struct CudnnCalibration {
   double product_fixed_us = 0, product_us_per_product = 0;
 
   // Guesses.
-  double prologue_arithmetic = 0.6;  // a prologue is taken to cost more than an epilogue
+  double prologue_arithmetic = 0.6;  // a prologue is assumed to cost more than an epilogue
   double prologue_us = 0.5;
   double unaligned = 0.5;
   double pooling_traffic = 0.7;
@@ -63,25 +64,27 @@ struct GemmCalibration {
 
 // Our kernels. A kernel without figures here is priced by its Speed (kernels/common/kernel.h).
 struct KernelCalibration {
-  // Times the prediction of what lies beyond that which a kernel was fitted to.
+  // Factor on the prediction outside the range that a kernel's price was fitted to.
   double beyond_fit = 2;
 
   struct Attention {
-    double fixed_us = 0, arithmetic = 1;  // of the f32 rate
+    double fixed_us = 0, arithmetic = 1;  // share of the f32 rate
   } attention;
   struct Conv3x3 {
     MeasuredLine plain, residual;
   } conv_3x3;
   struct ConvGemm {
-    double half_flops_per_us = 1, tf32_flops_per_us = 1;  // of a multiprocessor
+    double half_flops_per_us = 1, tf32_flops_per_us = 1;  // per multiprocessor
     double bytes_per_us = 1;
-    double l2_bytes_per_us = std::numeric_limits<double>::infinity();  // what the copy engines read
-    double alone_factor = 1, alone_us = 0;  // of a block's only tile, over its products
-    double finish_us_per_byte = 0;  // to add, round and write a tile where nobody multiplies
+    double l2_bytes_per_us = std::numeric_limits<double>::infinity();  // read by TMA
+    // For a block with a single tile: a factor on its products, and µs.
+    double alone_factor = 1, alone_us = 0;
+    // To convert and write a tile while no other warpgroup multiplies.
+    double finish_us_per_byte = 0;
     double fixed_us = 0, least_us = 0;
   } conv_gemm;
   struct Depthwise {
-    double arithmetic = 1, square_arithmetic = 1;  // of the f32 rate
+    double arithmetic = 1, square_arithmetic = 1;  // share of the f32 rate
   } depthwise;
   struct Gemv {
     double fixed_us = 0, bytes_per_us = 1;
@@ -90,16 +93,17 @@ struct KernelCalibration {
     double block_bytes_per_us = std::numeric_limits<double>::infinity();
   } pool_gemv;
   struct SmallBatchConv {
-    // The Step as a whole.
+    // Price of the whole Step.
     double alone_us = 0, wave_us = 0, us_per_weight_kib = 0, us_per_activation_kib = 0;
     double overlap_us = 0, prologue = 1;
-    // What orders its tiles.
+    // Order of its tiles.
     struct Tiles {
       double us_per_weight_kib = 0, us_per_patch_kib = 0;  // of all blocks
-      double us_per_own_kib = 0;                           // of one block, however few there are
-      double us_per_step = 0;                              // of K, of every warp
-      double cluster_us = 0, doubling_us = 0;  // a cluster's start, and each doubling of its blocks
-      double wave_us = 0;                      // blocks that wait until others are done
+      double us_per_own_kib = 0;  // of one block, however few blocks there are
+      double us_per_step = 0;     // step of K, of every warp
+      // The start of a cluster, and each doubling of its blocks.
+      double cluster_us = 0, doubling_us = 0;
+      double wave_us = 0;  // for each further wave of blocks
     } tiles;
   } small_batch_conv;
   struct SqueezeExcite {

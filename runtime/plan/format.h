@@ -9,10 +9,10 @@
 
 namespace onnx_cudnn {
 
-// How a Value's elements lie: axes from outer to inner. An element at logical index i lies at
+// The layout of a Value: axes from outer to inner. The element at logical index i has the offset
 //   sum over axes of ((i[dim] / block) % extent) × (product of the pitches of the axes further in)
 // Lanes between the logical dim and `extent` are padding and hold zero; lanes between `extent` and
-// `pitch` belong to somebody else and are never written. Axes of extent 1 are dropped where that
+// `pitch` belong to another Value and are never written. Axes of extent 1 are dropped where that
 // changes no address, so equal layouts compare equal.
 //   NCHW                            {0,1,N,N} {1,1,C,C} {2,1,H,H} {3,1,W,W}
 //   NHWC with channels padded to 4  {0,1,N,N} {2,1,H,H} {3,1,W,W} {1,1,4,4}
@@ -21,8 +21,8 @@ class Format {
  public:
   struct Axis {
     int dim;         // logical dim
-    int64_t block;   // how many logical indices one step along this axis spans
-    int64_t extent;  // steps, padding included
+    int64_t block;   // logical indices per step along this axis
+    int64_t extent;  // steps, including padding
     int64_t pitch;   // ≥ extent
     bool operator==(const Axis&) const = default;
   };
@@ -33,17 +33,18 @@ class Format {
   // order[0] is the outermost dim.
   static Format Permuted(absl::Span<const int64_t> dims, absl::Span<const int> order);
   // N, spatial dims, C for rank ≥ 3, with C padded to a multiple of `channel_multiple`; row-major
-  // below rank 3.
+  // for lower ranks.
   static Format ChannelsLast(absl::Span<const int64_t> dims, int64_t channel_multiple = 1);
 
   absl::Span<const Axis> axes() const { return axes_; }
-  // Elements from the first to the last lane, padding and foreign lanes inside included.
+  // Elements from the first to the last lane, including padding and foreign lanes between them.
   int64_t lanes() const;
   int64_t bytes(DType dtype) const { return BytesOf(dtype, lanes()); }
-  bool has_padding(absl::Span<const int64_t> dims) const;  // some lane is not a logical element
+  bool has_padding(absl::Span<const int64_t> dims) const;  // some lane is padding
   bool has_foreign_lanes() const;                          // some pitch is larger than its extent
   int64_t Offset(absl::Span<const int64_t> index) const;   // in elements
-  // Stable: part of signatures. "2:56 3:56 1:4": dim[/block]:extent[^pitch] of each axis.
+  // Stable, since it is part of signatures. "2:56 3:56 1:4": dim[/block]:extent[^pitch] of each
+  // axis.
   std::string ToString() const;
   bool operator==(const Format&) const = default;
 
@@ -51,11 +52,12 @@ class Format {
   std::vector<Axis> axes_;
 };
 
-// Row-major elements into `to` (format.bytes(dtype) bytes): padding lanes become zero, foreign
-// lanes stay. `from` and `to` are disjoint, or equal where the Format is row-major.
+// Converts row-major elements to the Format in `to` (format.bytes(dtype) bytes): padding lanes
+// become zero, foreign lanes are unchanged. `from` and `to` are disjoint, or equal if the Format is
+// row-major.
 void Pack(DType dtype, absl::Span<const int64_t> dims, const void* from, const Format& format,
           void* to);
-// The reverse.
+// The inverse of Pack.
 void Unpack(DType dtype, absl::Span<const int64_t> dims, const void* from, const Format& format,
             void* to);
 

@@ -1,4 +1,4 @@
-// The tensor that a fused element-wise op computes on, and what its operands are beside it.
+// The tensor that fused element-wise ops compute, and how their operands broadcast to it.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace onnx_cudnn {
 
-// Which of the dims holds channels (columns, of a matrix).
+// Its dims, and the dim that holds channels (columns of a matrix).
 struct FusedTensor {
   Dims dims;
   int channel_dim;
@@ -21,13 +21,13 @@ FusedTensor MatrixOf(const Value& value);  // channels are the last dim
 enum class OperandShape { kScalar, kPerChannel, kPerPixel, kFull, kOther };
 OperandShape ShapeOf(const Value& operand, const FusedTensor& tensor);
 
-// `operand` as it lies beside `tensor` in channels-last order, channels padded to a multiple where
-// it has them.
+// The channels-last Format of `operand` with `tensor`; channels are padded to a multiple if it has
+// them.
 Format BesideChannelsLast(const Value& operand, const FusedTensor& tensor, int64_t multiple);
 
-// Those of `nodes` from which an input of `anchor` is computed.
+// The Nodes among `nodes` from which an input of `anchor` is computed.
 std::vector<const Node*> NodesBefore(const Node& anchor, absl::Span<const Node* const> nodes);
-// The others, without `anchor`.
+// All other Nodes, without `anchor`.
 std::vector<const Node*> NodesBehind(const Node& anchor, absl::Span<const Node* const> nodes);
 // Whether one of `nodes` reads `value`.
 bool IsReadBy(const Value& value, absl::Span<const Node* const> nodes);

@@ -10,14 +10,14 @@
 
 namespace onnx_cudnn {
 
-// Another buffer's bytes at an offset.
+// The bytes of another buffer, at an offset.
 struct BufferAlias {
   int buffer;
   int64_t offset;
 };
 struct Buffer {
   int64_t bytes = 0;
-  std::vector<int> writers, readers;  // Steps; of an alias: its own ones
+  std::vector<int> writers, readers;  // Steps; for an alias: only its own
   std::optional<BufferAlias> alias;
 };
 struct MemoryPlan {
@@ -42,7 +42,7 @@ struct MemoryPlan {
 absl::StatusOr<MemoryPlan> PlanMemory(absl::Span<const Buffer> buffers, const StepOrder& order,
                                       int64_t alignment);
 
-// The largest sum of bytes that are live at one Step: no arena can be smaller.
+// Largest sum of bytes live at one Step: a lower bound of any arena.
 int64_t PeakBytes(absl::Span<const Buffer> buffers, const StepOrder& order);
 
 }  // namespace onnx_cudnn

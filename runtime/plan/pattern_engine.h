@@ -1,4 +1,4 @@
-// Engines whose Candidates are an anchor and the Nodes that join it: the rules of libraries.
+// Engines whose Candidates are an anchor and the Nodes that join it: the rules for libraries.
 #pragma once
 
 #include <functional>
@@ -10,28 +10,29 @@
 
 namespace onnx_cudnn {
 
-// How every operand of a Candidate lies.
+// The Format of every operand of a Candidate.
 using OperandLayout = std::function<Format(const Value&)>;
 inline Format AllRowMajor(const Value& value) { return Format::RowMajor(value.dims()); }
 
-// One form of Candidate. Values of Nodes that reach it are static, not empty, and CheckOp said yes.
+// One form of Candidate. The Values of its Nodes are static and not empty, and CheckOp accepts the
+// Nodes.
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  // Whether it is built around Nodes with that op.
+  // Whether Nodes with that op are its anchors.
   virtual bool Matches(const Node& node) const = 0;
-  // Of an anchor's input 0.
+  // The supported dtypes of an anchor's input 0.
   virtual DTypeSet types() const { return {DType::kF16, DType::kBF16, DType::kF32}; }
-  // Whether it takes `anchor` without anything that could join it.
+  // Whether it supports `anchor` without any other Node.
   virtual Support Takes(const Node& anchor) const = 0;
   // As GrowthOptions::forward and backward.
   virtual const Rule* MayFollow(const Node& anchor, const GrowthStep& step) const = 0;
   virtual const Rule* MayPrecede(const Node&, const GrowthStep&) const { return &kUnreported; }
-  // Why a set that writes several Values is no Candidate; nullptr: it is one.
+  // Why a set with several outputs cannot be a Candidate; nullptr: it can.
   virtual const Rule* OneResult() const { return nullptr; }
   // As GrowthOptions::most_added.
   virtual size_t most_added() const { return GrowthOptions().most_added; }
-  // Every sensible one for `nodes`, which grew from `anchor`; not empty.
+  // All useful layouts for `nodes`, which grew from `anchor`; not empty.
   virtual std::vector<OperandLayout> Layouts(const Node& anchor,
                                              absl::Span<const Node* const> nodes) const = 0;
   virtual Efficiency EfficiencyOf(const Node& anchor, const Candidate& candidate,
@@ -40,8 +41,8 @@ class Pattern {
 
 using PatternList = std::vector<std::unique_ptr<const Pattern>>;
 
-// Proposes every layout of every set that grows around an anchor, at most 64 Candidates an anchor,
-// all on the device. The first Pattern that matches a Node is used. Its Steps run the references.
+// Proposes every layout of every set that grows around an anchor, at most 64 Candidates per anchor,
+// all on the device. Uses the first Pattern that matches a Node. Its Steps run the references.
 class PatternEngine : public Engine {
  public:
   PatternEngine(std::string name, PatternList patterns)
@@ -57,7 +58,7 @@ class PatternEngine : public Engine {
                                    const Target& target) const override;
 
  private:
-  // Of the Pattern that `nodes` are built around; nullptr: there is none.
+  // The Pattern that `nodes` grew from; nullptr: none.
   const Pattern* PatternOf(absl::Span<const Node* const> nodes) const;
   Support CheckAnchor(const Pattern& pattern, const Node& anchor) const;
   Support CheckAround(const Pattern& pattern, const Node& anchor, const Candidate& candidate) const;

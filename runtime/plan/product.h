@@ -1,4 +1,4 @@
-// Matrix products as libraries see them.
+// Matrix products in the terms of libraries.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 namespace onnx_cudnn {
 
 // y[batch, rows, columns] = a[batch or 1, rows, depth] · b[batch or 1, depth, columns], of a MatMul
-// or Gemm; a and b as they stand before transA and transB.
+// or Gemm; a and b are before transA and transB.
 struct Product {
   int64_t batch = 1, rows = 0, columns = 0, depth = 0;
 };
 
-// Whether a static MatMul or Gemm is one product with one stride over its batch: matrices, not
-// vectors, and batch dims that are those of the result or all 1.
+// Whether a static MatMul or Gemm is one product with a constant batch stride: matrices, not
+// vectors, with the result's batch dims or batch dims of 1.
 Support CheckProduct(const Node& node);
 
-// Whether every row of the three matrices fills a multiple of `bits`.
+// Whether the size of every row of the three matrices is a multiple of `bits`.
 bool RowsFill(const Node& node, int64_t bits);
 
-// Of a Node that CheckProduct took.
+// The product of a Node that CheckProduct accepts.
 Product ProductOf(const Node& node);
 
 }  // namespace onnx_cudnn

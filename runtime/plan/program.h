@@ -17,23 +17,23 @@ struct Partition {
   std::shared_ptr<const Step> step;
 };
 
-// Where an operand of a Step lies.
+// Location of a Step's operand.
 struct Operand {
   enum class Kind : uint8_t { kArena, kInput, kOutput };
   Kind kind = Kind::kArena;
-  Space space = Space::kDevice;  // which arena
-  int index = 0;                 // kInput, kOutput: which of the Graph's
+  Space space = Space::kDevice;  // selects the arena
+  int index = 0;                 // kInput, kOutput: index among the Graph's inputs or outputs
   int64_t offset = 0;            // bytes into the arena or the caller's tensor
   int64_t bytes = 0;
 };
 
-// A constant operand: what the Step's Derived is made from for this Partition.
+// A constant operand: the source of a Step's Derived in this Partition.
 struct ConstantUse {
   std::vector<HostTensor> sources;
-  const Derived* derived;  // the Step's
+  const Derived* derived;  // owned by the Step
 };
 
-// One Step at its place; parallel to Program::partitions.
+// A Step with its memory; parallel to Program::partitions.
 struct PlacedStep {
   std::vector<Operand> in, out;
   std::vector<ConstantUse> constants;
@@ -41,15 +41,15 @@ struct PlacedStep {
   int64_t workspace_offset = 0;
 };
 
-// Everything for one set of input shapes. Immutable.
+// Everything needed to run one set of input shapes. Immutable.
 struct Program {
-  Graph graph;  // static; its Nodes are what the Partitions point to
+  Graph graph;  // static; the Partitions point to its Nodes
   std::vector<Partition> partitions;
   std::vector<PlacedStep> steps;
   Schedule schedule;
-  MemoryPlan memory, host_memory;  // one a Space
+  MemoryPlan memory, host_memory;  // one per Space
   int64_t peak_bytes = 0;          // lower bound of memory.arena_bytes
-  int64_t weight_bytes = 0;        // of the constants that Steps use, as the model holds them
+  int64_t weight_bytes = 0;        // of the constants that Steps use, as stored in the model
   std::vector<std::string> remarks;
 };
 

@@ -6,10 +6,10 @@
 
 namespace onnx_cudnn {
 
-// A Step that runs the Candidate's Nodes by their references, on host memory. It owns a copy of the
-// Nodes. One Node over row-major operands runs right in the operands' memory; else operands are
-// unpacked by their Formats, evaluated, packed.
-//   returns  a refusal when CheckOp says no for a Node
+// A Step that runs copies of the Candidate's Nodes with their references, on host memory. A single
+// Node with row-major operands accesses them in place; otherwise operands are unpacked from their
+// Formats, evaluated, and packed.
+//   returns  a refusal if CheckOp refuses a Node
 absl::StatusOr<Compiled> CompileReference(const Candidate& candidate);
 
 }  // namespace onnx_cudnn

@@ -9,21 +9,21 @@ namespace onnx_cudnn {
 struct ScheduledStep {
   int step;
   int stream;
-  std::vector<int> waits;  // Steps on other streams that must be done before
+  std::vector<int> waits;  // Steps on other streams that must finish first
 };
 
-// Steps in the order in which they are launched.
+// Steps in launch order.
 struct Schedule {
   std::vector<ScheduledStep> steps;
   int streams = 1;
 };
 
-// predecessors[i] are the Steps whose outputs Step i reads; every one is < i. A Step goes to the
-// stream of the predecessor that ended last there, else to the stream that was idle longest; waits
-// that another wait implies are left out.
+// predecessors[i] are the Steps whose outputs Step i reads; all are < i. A Step goes to the stream
+// of its predecessor that ended last there, otherwise to the stream that has been idle longest.
+// Waits implied by another wait are left out.
 Schedule MakeSchedule(absl::Span<const std::vector<int>> predecessors, int streams);
 
-// Which Step happens before which, from one vector clock a Step.
+// Which Step happens before which, using one vector clock per Step.
 class StepOrder {
  public:
   StepOrder(const Schedule& schedule, int steps);
@@ -34,7 +34,7 @@ class StepOrder {
   int steps() const { return static_cast<int>(stream_.size()); }
   int streams() const { return streams_; }
   int stream(int step) const { return stream_[step]; }
-  // How many Steps of `stream` are done when `step` is done, itself among them on its own stream.
+  // How many Steps of `stream` have finished when `step` has, including itself on its own stream.
   int clock(int step, int stream) const { return clock_[step][stream]; }
 
  private:

@@ -11,29 +11,29 @@
 
 namespace onnx_cudnn {
 
-// A stream of one Executor: its number, and the Device's own handle.
+// A stream of one Executor: its number, and the Device's handle.
 struct StreamRef {
   int index = 0;
   void* native = nullptr;
 };
 
-// A constant in the form that a Step wants. `from` are positions among the Candidate's constants
-// (BoundaryOf order), so that Partitions of equal signature share the Step; equal recipes over
-// equal bytes give one upload.
+// A constant in the form that a Step needs. `from` are positions among the Candidate's constants
+// (BoundaryOf order), so that Partitions of equal signature can share the Step; equal recipes over
+// equal bytes are uploaded once.
 struct Derived {
   using Make = std::function<absl::StatusOr<HostTensor>(absl::Span<const HostTensor> sources)>;
   std::vector<int> from;
-  std::string recipe;  // names what `make` does; "" is: unchanged
+  std::string recipe;  // identifies what `make` does; "": unchanged
   Format to;
   Make make;
 };
 Derived Unchanged(int constant, absl::Span<const int64_t> dims);
 
-// Output `output` and input `input` share bytes: always (a view), or where the planner can do so.
+// Output `output` and input `input` share bytes: always (a view), or if the planner can arrange it.
 struct Alias {
   enum class Kind : uint8_t {
-    kOutputInInput,  // the output lies in the input's bytes at `offset` bytes
-    kInputInOutput,  // the input was written into the output's bytes there; always required
+    kOutputInInput,  // the output is in the input's bytes at `offset`
+    kInputInOutput,  // the input is in the output's bytes at `offset`; always required
   };
   int output;
   int input;
@@ -42,42 +42,44 @@ struct Alias {
   Kind kind = Kind::kOutputInInput;
 };
 
-// Spans are valid during the call only: copy them to launch later.
+// Spans are valid only during the call; copy them to launch later.
 struct LaunchArgs {
   absl::Span<const void* const> in;  // parallel to the Candidate's inputs
   absl::Span<void* const> out;
   absl::Span<const void* const> constants;  // parallel to Step::constants()
   void* workspace;                          // 256-byte aligned
   StreamRef stream;
-  // A word that the host reads after the Run, 0 before it; what Step::Fault explains. nullptr for
-  // Steps that say may_fault() == false.
+  // A word that is 0 before the Run and that the host reads after it; Step::Fault decodes it.
+  // nullptr for Steps whose may_fault() is false.
   uint64_t* fault = nullptr;
-  // Whether the next work on the stream is a launch that waits (Step::uses_pdl).
+  // Whether the next work on the stream is a launch that uses programmatic dependent launch
+  // (Step::uses_pdl).
   bool next_uses_pdl = false;
 };
 
-// A compiled signature. Holds no Node, Value or weight. Thread-safe.
+// A compiled signature. Contains no Node, Value or weight. Thread-safe.
 class Step {
  public:
   virtual ~Step() = default;
   virtual int64_t workspace_bytes() const { return 0; }
   virtual absl::Span<const Derived> constants() const { return {}; }
   virtual absl::Span<const Alias> aliases() const { return {}; }
-  virtual bool launches() const { return true; }  // false: a view, aliases are all of it
+  virtual bool launches() const { return true; }  // false: a view, which consists of its aliases
   virtual absl::Status Launch(const LaunchArgs& args) const = 0;
-  // Whether its first launch may start before those on the stream before it are over, and waits for
-  // them on the device before it reads or writes.
+  // Whether its first launch uses programmatic dependent launch: it may start before preceding
+  // launches on the stream have ended, and waits for them on the device before it accesses their
+  // data.
   virtual bool uses_pdl() const { return false; }
-  // Inputs that its launches may read while the launch before them on the stream still runs. Behind
-  // a launch that writes one of them, or behind a wait for another stream, a StreamSet::Barrier has
-  // to stand before it.
+  // Inputs that its launches may read while the preceding launch on the stream still runs. If that
+  // launch writes one of them, or the stream waited for another stream, a StreamSet::Barrier must
+  // precede the Step.
   virtual absl::Span<const int> prefetched_inputs() const { return {}; }
-  // Whether a launch that succeeded may still store a fault word: an index out of range, seen on
+  // Whether a successful launch may still store a fault word: an index out of range, detected on
   // the device.
   virtual bool may_fault() const { return false; }
-  // The error that `word`, not 0, stands for, as the reference says it, without the Node's name.
+  // The error for a nonzero `word`, with the text of the reference, without the Node's name.
   virtual absl::Status Fault(uint64_t word) const;
-  virtual std::string Save() const = 0;  // for Engine::Load; "" when there is nothing to save
+  virtual std::string Save() const = 0;  // for Engine::Load; "": nothing to save
 };
 
 }  // namespace onnx_cudnn

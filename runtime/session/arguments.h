@@ -14,17 +14,17 @@ std::string NameOf(const DeviceRef& device);  // "the host", "cpu:3", "CUDA devi
 
 ValueInfo DescribeValue(std::string_view name, const Type& type);
 
-// The views of a call, parallel to `infos`, each of the dtype, rank and numbers that its info says,
-// row-major, in host memory or (but for strings) in that of `device`.
+// The views of a call, parallel to `infos`; each has the dtype, rank and dims that its info
+// requires, is row-major, and is in host memory or (except strings) in memory of `device`.
 //   what    "input" or "output", for messages
-//   errors  InvalidArgument: an unknown, missing or repeated name, names and places mixed, a view
-//   that does not fit
+//   errors  InvalidArgument: an unknown, missing or repeated name, names mixed with positions, a
+//           view that does not fit
 absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<NamedView>& views,
                                                               const std::vector<ValueInfo>& infos,
                                                               std::string_view what,
                                                               const DeviceRef& device);
 
-// InvalidArgument: null or misaligned memory. Messages name it by `what` and `index`: "input 2".
+// InvalidArgument: null or misaligned memory. Messages use `what` and `index`: "input 2".
 absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t index);
 
 // InvalidArgument: null or misaligned memory; an output that overlaps an input or another output.

@@ -15,18 +15,17 @@ namespace onnx_cudnn {
 class BackgroundTuning {
  public:
   using Key = ProgramTable::Key;
-  // What the thread does with a key. Throws nothing, and returns soon once `stop` is set.
+  // Tunes the Program of a key. Must not throw, and must return soon after `stop` is set.
   using Tune = std::function<void(const Key& key, const std::atomic<bool>& stop)>;
 
-  //   interrupt     called by Stop after it set `stop`: ends what `tune` may wait for
-  //   most_waiting  length of the queue, ≥ 1; the key that is being tuned is not in it
+  // interrupt     called by Stop after it has set `stop`; wakes `tune` if it waits
+  // most_waiting  capacity of the queue, ≥ 1, without the key being tuned
   BackgroundTuning(Tune tune, std::function<void()> interrupt, int most_waiting);
   ~BackgroundTuning() { Stop(); }
 
-  // Puts `key` at the end of the queue unless it is in it. false: the queue is full.
+  // Appends `key` unless it is in the queue. Returns false if the queue is full.
   bool Add(const Key& key);
-  // Drops the queue and returns when the thread has ended. May be called again, by one thread at a
-  // time.
+  // Clears the queue and waits for the thread to end. May be called again, by one thread at a time.
   void Stop();
 
  private:
@@ -39,7 +38,7 @@ class BackgroundTuning {
   std::atomic<bool> stop_ = false;
   absl::Mutex mutex_;
   std::deque<Key> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;  // the last member: it uses the others
+  std::thread thread_;  // last member, because it uses the others
 };
 
 }  // namespace onnx_cudnn

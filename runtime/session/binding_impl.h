@@ -1,4 +1,4 @@
-// What a Binding (session.h) holds, and what every Run checks.
+// The implementation of Binding (session.h), and checks of every Run.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,18 @@
 
 namespace onnx_cudnn {
 
-// InvalidArgument: a stream where the device has none. Cancelled.
+// InvalidArgument: a stream on a device without streams. Cancelled.
 absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options);
 
 struct Binding::Impl {
-  // FailedPrecondition: strings, or values that decide shapes, are others than at Bind.
+  // FailedPrecondition: strings, or values that decide shapes, differ from those at Bind.
   absl::Status CheckValues(void* callers_stream) const;
 
   std::shared_ptr<const LoadedModel> model;
   std::vector<TensorView> views;  // of the inputs
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  InputValues values;  // as they were at Bind
+  InputValues values;  // values at Bind
   std::unique_ptr<Executor> executor;
 
  private:

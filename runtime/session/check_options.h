@@ -5,10 +5,10 @@
 
 namespace onnx_cudnn {
 
-// InvalidArgument: a number out of its range, or one that is no enumerator.
+// InvalidArgument: a number out of range, or a value that is not an enumerator.
 absl::Status CheckOptions(const SessionOptions& options);
 
-// `options` with what kAuto and 0 stand for on a GPU or the CPU device.
+// `options` with kAuto and 0 replaced by their meaning on a GPU or the CPU device.
 SessionOptions ResolveOptions(SessionOptions options, bool on_gpu);
 
 }  // namespace onnx_cudnn

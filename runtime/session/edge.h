@@ -1,4 +1,4 @@
-// The edge of the public API: Statuses and exceptions become Results.
+// The boundary of the public API: converts Statuses and exceptions to Results.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ namespace onnx_cudnn {
 
 Error ToError(const absl::Status& status);
 
-// What `body` returns as a Result<T>, whatever it throws as an Error.
+// Calls `body` and returns its result as a Result<T>; exceptions become Errors.
 template <typename T, typename Body>
 Result<T> AtEdge(Body body) {
   try {
@@ -31,7 +31,7 @@ Result<T> AtEdge(Body body) {
   }
 }
 
-//   state  what a Session or a Binding holds
+//   state  the state of a Session or a Binding
 template <typename State>
 absl::Status CheckNotMovedFrom(const State& state, std::string_view what) {
   if (state != nullptr) return absl::OkStatus();

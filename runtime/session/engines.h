@@ -12,23 +12,23 @@ namespace onnx_cudnn {
 
 using EngineList = std::vector<std::unique_ptr<const Engine>>;
 
-// A Target with the Engines it names, in order of preference at equal price. Moving it keeps their
+// A Target with the Engines that it points to, by preference at equal price. Moving it keeps their
 // addresses.
 struct OwnedTarget {
   EngineList engines;
   Target target;
-  std::string note = {};  // which Engines are missing, and why; empty: none
+  std::string note = {};  // which Engines are missing, and why; may be empty
 };
 
-// The Target called `name`, without asking a device. InvalidArgument lists the names there are.
+// The Target called `name`, without a device. InvalidArgument lists the names.
 absl::StatusOr<OwnedTarget> MakeTarget(std::string_view name);
-// Makes the Engines of a GPU take it for one of a lesser compute capability; 0: for what it is.
-// InvalidArgument: there is no GPU, or it has less.
+// Makes the Engines of a GPU treat it as one of a lower compute capability; 0: no change.
+// InvalidArgument: there is no GPU, or its capability is lower.
 absl::Status SetCapability(OwnedTarget& owned, int compute_capability);
 // "cpu, h200, ...".
 std::string TargetNames();
 
-// A GPU's Engines, the best first at equal price: between `view` and `host`.
+// A GPU's Engines, by preference at equal price: `view`, `computing`, `host`.
 EngineList GpuEngines(EngineList computing);
 OwnedTarget TargetOver(EngineList engines, DeviceInfo info);
 

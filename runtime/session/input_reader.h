@@ -12,24 +12,24 @@
 
 namespace onnx_cudnn {
 
-// The scalars and vectors among the inputs whose values decide shapes or branches. Infers types.
+// The scalar and vector inputs whose values decide shapes or branches. Infers types.
 absl::StatusOr<std::vector<int>> DecidingInputs(Graph& graph, const std::vector<ValueInfo>& inputs);
 
-// Reads the values of inputs on which a Program depends: of strings, and of those that decide
-// shapes or branches. Thread-safe.
+// Reads the input values on which a Program depends: strings, and values that decide shapes or
+// branches. Thread-safe.
 class InputReader {
  public:
-  // The references outlive it.
-  //   deciding  by DecidingInputs
+  // The references must outlive it.
+  //   deciding  result of DecidingInputs
   InputReader(const std::vector<ValueInfo>& inputs, std::vector<int> deciding, Transfers& transfers)
       : inputs_(inputs), deciding_(std::move(deciding)), transfers_(transfers) {}
 
-  // callers_stream  device memory is read after what was enqueued there; may be null
+  // callers_stream  device memory is read after the work enqueued there; may be null
   //   errors  InvalidArgument: strings in null or misaligned memory. Unimplemented: too many
   //           strings
   absl::StatusOr<InputValues> ValuesIn(const std::vector<const TensorView*>& inputs,
                                        void* callers_stream) const;
-  // Row-major bytes of a tensor of numbers, wherever it lies.
+  // Row-major bytes of a numeric tensor in host or device memory.
   absl::StatusOr<std::string> BytesIn(const TensorView& view, void* callers_stream) const;
 
  private:

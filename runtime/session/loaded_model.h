@@ -19,12 +19,12 @@
 
 namespace onnx_cudnn {
 
-// What a Session and its Bindings share: the optimized Graph, the Device with its weights, the
-// table of Programs. Thread-safe.
+// The state shared by a Session and its Bindings: the optimized Graph, the Device with its weights,
+// the table of Programs. Thread-safe.
 class LoadedModel {
  public:
-  // Optimizes `graph` for the device that `options` name, or for `opened`.
-  //   load_ms  for stats() alone
+  // Optimizes `graph` for the device that `options` select, or for `opened`.
+  //   load_ms  only reported in stats()
   static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(Graph graph,
                                                                    const SessionOptions& options,
                                                                    double load_ms,
@@ -40,15 +40,15 @@ class LoadedModel {
   const SessionDevice& device() const { return *device_; }
   const InputReader& reader() const { return reader_; }
   PrecisionChoice precision() const { return options_.precision; }  // never kAuto
-  int threads() const { return options_.threads; }  // of a Run on the host; 0: one a core
+  int threads() const { return options_.threads; }  // for Runs on the host; 0: one per core
   SessionStats stats() const;
   TunerStats tuner_stats() const { return tuning_->tuner_stats(); }  // of this process
-  // Ends tuning in the background, and begins no more.
+  // Ends background tuning for good.
   void StopTuning() const;
 
-  // The Program, with Executors, for inputs of these shapes (parallel to inputs()), and of these
-  // values where they decide shapes or are strings; built when the table lacks it.
-  //   callers_stream  those values are read after what was enqueued there; may be null
+  // The Program, with Executors, for inputs of these shapes (parallel to inputs()) and, where they
+  // decide shapes or are strings, these values; built if it is not in the table.
+  //   callers_stream  the values are read after the work enqueued there; may be null
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Prepare(
       const std::vector<const TensorView*>& inputs, void* callers_stream) const;
 
@@ -74,14 +74,14 @@ class LoadedModel {
   const ProgramBuilder builder_;
   mutable ProgramTable programs_;
   std::unique_ptr<const SessionTuning> tuning_;
-  // The last member: its thread uses the others. nullptr: nothing is tuned in the background.
+  // Last member, because its thread uses the others. nullptr: no background tuning.
   std::unique_ptr<Retuner> retuner_;
 };
 
-// What products become that the model has in f32.
+// The type in which f32 products are computed.
 DType ProductType(PrecisionChoice precision);
 
-// The types of a Program's outputs; their names are the model's.
+// The types of a Program's outputs, with the names of the model.
 std::vector<ValueInfo> OutputsOf(const Program& program);
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,5 @@
-// Times whole networks. Times of single Candidates leave out what one launch costs the next one, so
-// the Programs of several search strategies are timed and the fastest is kept.
+// Times whole networks. Times of single Candidates do not include the effect of one launch on the
+// next, so the Programs of several search strategies are timed and the fastest is kept.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@
 
 namespace onnx_cudnn {
 
-// Milliseconds of a run of each Program over zeros: the least of the medians of a few rounds, in
-// which the Programs alternate. All of them are held at once, each with its arena, inputs and
-// outputs, and their weights once more.
-//   cancel  looked at before each round of each Program; may be null
-//   errors  Unimplemented: inputs of strings. Cancelled. Those of the Device
+// Milliseconds of a run of each Program on zero inputs: the minimum over a few rounds of the median
+// per round; Programs alternate within a round. All Programs are resident at once, each with its
+// arena, inputs and outputs, and a second copy of the weights.
+//   cancel  checked before each Program of each round; may be null
+//   errors  Unimplemented: string inputs. Cancelled. Those of the Device
 absl::StatusOr<std::vector<double>> TimeNetworks(
     absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
     const std::atomic<bool>* cancel = nullptr);
@@ -28,14 +28,14 @@ absl::StatusOr<std::vector<double>> TimeNetworks(
 struct StrategyResult {
   const SearchStrategy* strategy;
   std::shared_ptr<const Program> program;
-  absl::StatusOr<double> ms;  // of a run, or why the Programs were not timed
+  absl::StatusOr<double> ms;  // of one run, or why the Programs were not timed
 };
 
-// Builds a Program by every search strategy, times those that differ and returns the fastest; where
+// Builds a Program with every search strategy, times those that differ and returns the fastest; if
 // timing fails, the first one.
-//   first       the Program that the first strategy gives
-//   build       what one build measures may change what another one chooses: all are built again
-//               until measured(), which counts measured signatures, stays as it is
+//   first       the Program of the first strategy
+//   build       measurements of one build may change the choices of another, so all Programs are
+//               rebuilt until measured(), the number of measured signatures, stays constant
 //   errors      those of `build`; FailedPrecondition: the device is lost
 absl::StatusOr<StrategyResult> BenchmarkStrategies(
     std::shared_ptr<const Program> first,

@@ -13,14 +13,14 @@ namespace onnx_cudnn {
 struct OpenedDevice {
   std::unique_ptr<Device> device;
   OwnedTarget target;
-  std::string note;  // why kAuto took it; empty when it was asked for
+  std::string note;  // why kAuto selected it; empty if the options name it
   int ordinal = 0;   // of a GPU
 };
 
-// The Device that `options` choose by device, device_ordinal, target and compute_capability, and
-// the Target that Programs are partitioned for.
+// The Device that `options` select (device, device_ordinal, target and compute_capability), and the
+// Target for which Programs are partitioned.
 //   errors  FailedPrecondition: no such device, with what was found and what is needed.
-//           InvalidArgument: an unknown target, a compute capability that the GPU lacks
+//           InvalidArgument: an unknown target, a compute capability above the GPU's
 absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options);
 
 }  // namespace onnx_cudnn

@@ -10,25 +10,25 @@
 
 namespace onnx_cudnn {
 
-// Makes the ExecutorPools of a Session and keeps them within its byte limit, Target::max_bytes.
+// Creates the ExecutorPools of a Session within its byte limit, Target::max_bytes.
 class PoolMaker {
  public:
-  // device  outlives it
+  // device  must outlive it
   PoolMaker(const SessionDevice& device, const SessionOptions& options)
       : device_(device),
         most_executors_(options.max_executors_per_program),
         capture_(options.cuda_graph) {}
 
-  // Whether the weights and one Executor of `program` are within the limit.
+  // Whether the weights and one Executor of `program` fit the limit.
   bool Fits(const Program& program) const;
-  // As many Executors as the limit allows.
-  //   errors  ResourceExhausted: not even one. Unimplemented: an output of a type that is not run
+  // Creates as many Executors as the limit allows.
+  //   errors  ResourceExhausted: not even one fits. Unimplemented: an output of an unsupported type
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Make(std::shared_ptr<const Program> program) const;
-  // The same within what the pool that serves leaves.
+  // The same within the memory that the serving pool leaves.
   absl::StatusOr<std::shared_ptr<ExecutorPool>> MakeBeside(
       const ExecutorPool& serving, std::shared_ptr<const Program> program) const;
   // ResourceExhausted: `tuned` cannot be timed while `serving` serves, or cannot have as many
-  // Executors beside those of `serving` until the last Run on them ends.
+  // Executors as `serving` until the last Run on those ends.
   absl::Status CheckFitsBeside(const ExecutorPool& serving, const Program& tuned) const;
 
  private:

@@ -18,22 +18,22 @@
 
 namespace onnx_cudnn {
 
-// What the Candidates of a Program are priced and chosen by.
+// How the Candidates of a Program are priced.
 struct Pricing {
-  Tuner* tuner = nullptr;           // nullptr: predictions alone
-  PlanCache* plan_cache = nullptr;  // with a tuner: which search strategy was the fastest
-  // Called before Candidates that `tuner` does not know; empty: never.
+  Tuner* tuner = nullptr;           // nullptr: predictions only
+  PlanCache* plan_cache = nullptr;  // records the fastest search strategy; only with a tuner
+  // Called before pricing Candidates that `tuner` has not measured; empty: never.
   std::function<absl::Status(absl::Span<const Candidate* const>)> measure = nullptr;
-  bool benchmarks_networks = false;  // this process times whole networks
+  bool benchmarks_networks = false;  // whole networks are timed in this process
 };
 
 // Builds the Programs of a Session. Thread-safe.
 class ProgramBuilder {
  public:
-  // The references outlive it.
+  // The references must outlive it.
   //   inputs   of the model
   //   options  resolved for the device (check_options.h)
-  //   pins     of the options
+  //   pins     parsed from the options
   ProgramBuilder(const Graph& graph, const std::vector<ValueInfo>& inputs,
                  const SessionOptions& options, std::vector<PinRule> pins,
                  const SessionDevice& device, const PoolMaker& pools, SessionNotes& notes)
@@ -45,21 +45,21 @@ class ProgramBuilder {
         pools_(pools),
         notes_(notes) {}
 
-  // The Program for `key` that the options and `pricing` ask for; with one stream where it is above
-  // the byte limit with more.
+  // Builds the Program for `key` as the options and `pricing` require; with one stream if several
+  // would exceed the byte limit.
   absl::StatusOr<std::shared_ptr<const Program>> Build(const ProgramTable::Key& key,
                                                        const Pricing& pricing) const;
 
  private:
   using ProgramPtr = std::shared_ptr<const Program>;
 
-  BuildOptions OptionsFor(const ProgramTable::Key& key) const;  // all but the search's
+  BuildOptions OptionsFor(const ProgramTable::Key& key) const;  // without those of the search
   absl::StatusOr<ProgramPtr> BuildBy(const SearchStrategy& strategy, int streams,
                                      const ProgramTable::Key& key, const Pricing& pricing) const;
-  // Of all strategies: the one that the plan cache names, or that is the fastest now.
+  // Uses the strategy that the plan cache names; if there is none, benchmarks all strategies.
   absl::StatusOr<ProgramPtr> BuildFastest(const ProgramTable::Key& key,
                                           const Pricing& pricing) const;
-  // By the strategy that the plan cache names; nullptr: it names none.
+  // Uses the strategy that the plan cache names; nullptr if there is none.
   absl::StatusOr<ProgramPtr> BuildKnown(const ProgramTable::Key& key, const std::string& network,
                                         const Pricing& pricing) const;
   absl::StatusOr<ProgramPtr> Benchmark(const ProgramTable::Key& key, ProgramPtr first,

@@ -14,8 +14,8 @@
 
 namespace onnx_cudnn {
 
-// A Program with its Executors. Thread-safe. Held by shared_ptr: a Program that is dropped from the
-// table lives until its Runs end. The Device and the ConstantStore outlive it.
+// A Program with its Executors. Thread-safe. Owned by shared_ptr: a Program that is dropped from
+// the table lives until its Runs end. The Device and the ConstantStore must outlive it.
 class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
  public:
   ExecutorPool(std::shared_ptr<const Program> program, Device& device, ConstantStore& constants,
@@ -25,11 +25,11 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   const Program& program() const { return *program_; }
   const std::shared_ptr<const Program>& shared_program() const { return program_; }
   int max_executors() const { return max_executors_; }
-  int made() const;  // Executors, leased or not
+  int made() const;  // Executors, leased or free
   // An Executor outside the pool that gets the same pointers in every Run.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor() const;
 
-  // An Executor for one caller; the destructor gives it back.
+  // An Executor leased to one caller; the destructor returns it.
   class Lease {
    public:
     Lease(std::shared_ptr<ExecutorPool> pool, std::unique_ptr<Executor> executor);
@@ -42,10 +42,10 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
     std::shared_ptr<ExecutorPool> pool_;
     std::unique_ptr<Executor> executor_;
   };
-  // Waits while all of them are leased.
+  // Waits while all Executors are leased.
   absl::StatusOr<Lease> Acquire();
-  // Makes Executors until there are `count`, at most max_executors(); nobody else uses the pool
-  // yet.
+  // Creates Executors until there are `count`, at most max_executors(). Call it before the pool is
+  // shared.
   absl::Status MakeReady(int count);
 
  private:
@@ -65,32 +65,32 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Values of inputs, by place.
+// Values of inputs, by position.
 struct InputValues {
   std::map<int, std::string> bytes;
   std::map<int, std::vector<std::string>> strings;
   auto operator<=>(const InputValues&) const = default;
 };
 
-// A Session's Programs by what they were built for, at most `capacity` of them: one more drops the
-// least recently used. Thread-safe.
+// A Session's Programs by key, at most `capacity`: a further one replaces the least recently used.
+// Thread-safe.
 class ProgramTable {
  public:
   struct Key {
     std::vector<Dims> dims;  // of the inputs
-    InputValues values;      // of those whose values decide shapes, and of all strings
+    InputValues values;      // of inputs whose values decide shapes, and of all string inputs
     auto operator<=>(const Key&) const = default;
   };
   using Build = absl::FunctionRef<absl::StatusOr<std::shared_ptr<ExecutorPool>>()>;
 
   explicit ProgramTable(int capacity) : capacity_(capacity) {}
 
-  // The pool of `key`. When there is none, `build` makes it without the lock held: callers of the
-  // same key wait and share its answer, others go on. A failure is not kept.
+  // The pool of `key`. If there is none, `build` creates it without holding the lock: callers with
+  // the same key wait and share the result, others are not blocked. A failure is not kept.
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Get(const Key& key, Build build);
-  // The pool of `key`, which does not count as a use; nullptr: none, or it is being built.
+  // The pool of `key`, without marking it as used; nullptr: none, or it is being built.
   std::shared_ptr<ExecutorPool> Find(const Key& key) const;
-  // Replaces the pool of `key`. false: that is no longer `pool`.
+  // Replaces the pool of `key`. Returns false if that is no longer `pool`.
   bool Replace(const Key& key, const std::shared_ptr<ExecutorPool>& pool,
                std::shared_ptr<ExecutorPool> with);
 

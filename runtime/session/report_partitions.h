@@ -10,9 +10,9 @@
 
 namespace onnx_cudnn {
 
-// CheckPartitions of exec over a caller's tensors, in words.
-//   inputs  parallel to program.graph.inputs(), of their dtypes and dims
-//   errors  InvalidArgument: an input in the device's memory; those of CheckPartitions
+// CheckPartitions (runtime/exec) for a caller's tensors, with results as text and numbers.
+//   inputs  parallel to program.graph.inputs(), with their dtypes and dims
+//   errors  InvalidArgument: an input in device memory; those of CheckPartitions
 absl::StatusOr<std::vector<CheckedPartition>> ReportPartitions(
     const Program& program, const std::vector<const TensorView*>& inputs,
     const SessionDevice& device);

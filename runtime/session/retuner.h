@@ -15,26 +15,26 @@
 
 namespace onnx_cudnn {
 
-// Replaces Programs that serve by tuned ones that are faster, on a thread of its own, and notes
-// what became of each. Thread-safe.
+// Tunes Programs on a thread of its own, replaces a serving Program if the tuned one is faster, and
+// records the outcome. Thread-safe.
 class Retuner {
  public:
-  // The references outlive it.
-  //   tuning  tunes in the background
+  // The references must outlive it.
+  //   tuning  must tune in the background
   Retuner(const SessionOptions& options, const std::vector<ValueInfo>& inputs,
           const SessionDevice& device, const SessionTuning& tuning, const PoolMaker& pools,
           ProgramTable& programs, SessionNotes& notes);
 
-  // Tunes the Program of `key` later.
+  // Queues the Program of `key` for tuning.
   void Add(const ProgramTable::Key& key);
-  // Ends the tuning that goes on, and begins no other.
+  // Ends the tuning in progress and starts no other.
   void Stop() { thread_.Stop(); }
 
  private:
-  // Throws nothing.
+  // Does not throw.
   void TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>& stop) const;
-  // Says what became of the Program of `key`; empty: the table holds it no more.
-  //   errors  why the Program that serves stays; Cancelled: `stop`
+  // Returns the outcome for the Program of `key` as text; empty: the table no longer has it.
+  //   errors  why the serving Program stays; Cancelled: `stop`
   absl::StatusOr<std::string> Tune(const ProgramTable::Key& key,
                                    const std::atomic<bool>& stop) const;
 
@@ -45,7 +45,7 @@ class Retuner {
   const PoolMaker& pools_;
   ProgramTable& programs_;
   SessionNotes& notes_;
-  BackgroundTuning thread_;  // the last member: it uses the others
+  BackgroundTuning thread_;  // last member, because it uses the others
 };
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// How a Program is searched for, and how the Programs that searches find are told apart.
+// The strategies for searching a Program, and comparisons of their results.
 #pragma once
 
 #include <optional>
@@ -16,19 +16,19 @@
 namespace onnx_cudnn {
 
 struct SearchStrategy {
-  std::string_view name;  // in the plan cache
+  std::string_view name;  // its name in the plan cache
   Partitioner partitioner;
-  // Measured times of libraries' Candidates count times this: a kernel of ours fetches its weights
-  // while the kernel before it still runs, but not behind a library's.
+  // Factor on the measured times of library Candidates: one of our kernels prefetches its weights
+  // while a preceding kernel of ours still runs, but not while a library's does.
   double library_factor = 1;
 };
 
-// The cost search by the times as they are comes first, greedy last.
+// The cost search with unmodified times comes first, greedy last.
 absl::Span<const SearchStrategy> SearchStrategies();
-// nullptr: none has this name.
+// nullptr: unknown name.
 const SearchStrategy* FindStrategy(std::string_view name);
 
-// Another Pricer's prices and choices, libraries' times multiplied.
+// The prices and choices of another Pricer, with the times of libraries multiplied.
 class WeightedPricer final : public Pricer {
  public:
   WeightedPricer(Pricer& pricer, double library_factor)
@@ -42,13 +42,13 @@ class WeightedPricer final : public Pricer {
   const double library_factor_;
 };
 
-// The plan cache's key for a whole static Graph, as Signature is for a Candidate.
+// The plan cache key of a whole static Graph, as Signature is for a Candidate.
 std::string NetworkSignature(const Graph& graph, const Target& target, int streams,
                              absl::Span<const PinRule> pins = {});
 
 // Whether both run the same Candidates.
 bool SameCandidates(const Program& a, const Program& b, const Target& target);
-// Of Programs of the same Candidates: whether both run them by the same Variants.
+// For Programs with the same Candidates: whether the Variants are the same too.
 bool SameVariants(const Program& a, const Program& b);
 
 }  // namespace onnx_cudnn

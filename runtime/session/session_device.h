@@ -13,24 +13,24 @@
 
 namespace onnx_cudnn {
 
-// Where a Session runs: its Device with the weights in its memory, and the Target that Programs are
-// built for. Thread-safe.
+// The device of a Session: the Device with the weights in its memory, and the Target for which
+// Programs are built. Thread-safe.
 class SessionDevice {
  public:
-  // Applies those of the options that concern the Device.
+  // Applies the options that concern the Device.
   //   errors  those of options.arena (shared_arena.h)
   static absl::StatusOr<std::unique_ptr<SessionDevice>> Create(OpenedDevice opened,
                                                                const SessionOptions& options);
 
   Device& device() const { return *device_; }
-  // Of memory that Steps read as it is.
+  // The memory that Steps access in place.
   DeviceRef ref() const;
   DeviceFacts facts() const;
-  const std::string& note() const { return note_; }  // why kAuto chose it
+  const std::string& note() const { return note_; }  // why kAuto selected it
   const Target& target() const { return target_.target; }
   ConstantStore& constants() const { return *constants_; }
   Transfers& transfers() const { return *transfers_; }
-  // Null: each Executor has an arena of its own.
+  // Null: each Executor has its own arena.
   const std::shared_ptr<ArenaLock>& arena_lock() const { return arena_lock_; }
 
  private:

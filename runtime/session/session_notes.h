@@ -10,7 +10,7 @@
 
 namespace onnx_cudnn {
 
-// The part of SessionStats that is counted where it happens. Thread-safe.
+// The fields of SessionStats that are updated where events happen. Thread-safe.
 class SessionNotes {
  public:
   void SetDeviceMs(double ms);
@@ -18,9 +18,9 @@ class SessionNotes {
   void AddPlanMs(double ms);
   void AddCachedSignatures(int64_t count);
   void AddSwap();
-  // The Program that serves from now on.
+  // Records the Program that serves from now on.
   void SetServing(const Program& program);
-  void AddTuneNote(std::string note);  // each text once
+  void AddTuneNote(std::string note);  // ignores duplicates
   SessionStats stats() const;
 
  private:

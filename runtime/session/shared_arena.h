@@ -1,4 +1,4 @@
-// What a SharedArena (session.h) holds.
+// The implementation of SharedArena (session.h).
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 namespace onnx_cudnn {
 
 struct SharedArena::Impl {
-  // The memory with its lock, on `device`, which is `ref`; the first caller allocates it.
-  //   errors  ResourceExhausted; InvalidArgument: no bytes, or it lies on another device
+  // The memory and its lock, on `device` (described by `ref`); the first caller allocates it.
+  //   errors  ResourceExhausted; InvalidArgument: size 0, or it is on another device
   absl::StatusOr<std::shared_ptr<ArenaLock>> Lock(const std::shared_ptr<Device>& device,
                                                   DeviceRef ref);
 

@@ -10,13 +10,13 @@
 
 namespace onnx_cudnn {
 
-// Copies between the host's memory and a Device's, on a stream of its own, done on return. The
-// Device outlives it. Thread-safe.
+// Synchronous copies between host memory and a Device's, on a stream of its own. The Device must
+// outlive it. Thread-safe.
 class Transfers {
  public:
   explicit Transfers(Device& device) : device_(device) {}
 
-  // After what a caller enqueued on its stream; nullptr: after nothing.
+  // After the work that a caller enqueued on its stream; nullptr: immediately.
   absl::Status ToHost(const void* from, void* to, int64_t bytes, void* callers_stream = nullptr);
   absl::Status ToDevice(const void* from, void* to, int64_t bytes);
 

@@ -1,4 +1,4 @@
-// What the worker program does: the other side of worker_tuning.h.
+// The worker program's side of tuning; worker_tuning.h is the Session's.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace onnx_cudnn {
 
-// Builds the Program of the job in the file `job` on the device that `open` gives, measures into
-// the file `plan_cache`, and says so in `lines`.
-//   errors  InvalidArgument: no such job. Those of the model and of building
+// Builds the Program described in the file `job` on the device that `open` returns, stores
+// measurements in the file `plan_cache`, and reports progress through `lines`.
+//   errors  InvalidArgument: not a job. Those of loading the model and of building
 absl::Status WorkOnJob(const std::string& job, const std::string& plan_cache, double budget_s,
                        bool one_at_a_time,
                        absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open,

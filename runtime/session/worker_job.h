@@ -1,5 +1,5 @@
-// The file in which a Session tells its worker program what to measure: the model and everything
-// that a Program of it is planned by, as JSON.
+// The file in which a Session describes the job of its worker program: the model and everything
+// that a Program depends on, as JSON.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 namespace onnx_cudnn {
 
 struct WorkerJob {
-  std::string model;  // its file
+  std::string model;  // path of its file
   SessionOptions options;
   ProgramTable::Key key;
 };
 
-// Those of the options that a Program is planned by. Errors of runtime/base/file.h.
+// Writes the options on which a Program depends. Errors of runtime/base/file.h.
 absl::Status WriteJob(const WorkerJob& job, const std::string& path);
 
-// InvalidArgument: the file holds no job. Errors of runtime/base/file.h.
+// InvalidArgument: the file does not contain a job. Errors of runtime/base/file.h.
 absl::StatusOr<WorkerJob> ReadJob(const std::string& path);
 
 }  // namespace onnx_cudnn

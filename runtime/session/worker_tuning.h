@@ -1,4 +1,4 @@
-// A Session's side of measuring in a worker program; tune_worker.h is the worker's.
+// The Session's side of measuring in a worker program; tune_worker.h is the worker's.
 #pragma once
 
 #include <atomic>
@@ -19,29 +19,29 @@
 
 namespace onnx_cudnn {
 
-// Where a model comes from; both are empty for a Graph that was made in memory.
+// The source of a model; both members are empty for a Graph that was created in memory.
 struct ModelSource {
   std::string path;
   std::string_view bytes;
 };
 
-// Starts workers for one Session, one at a time. Thread-safe.
+// Runs worker programs for one Session, one at a time. Thread-safe.
 class WorkerTuning {
  public:
-  // Bytes are copied to a file that lives as long as this.
+  // A model in memory is copied to a file that exists as long as this object.
   //   errors  NotFound: no such program. Those of writing that file
   static absl::StatusOr<std::unique_ptr<WorkerTuning>> Create(const ModelSource& source,
                                                               const SessionOptions& options);
   ~WorkerTuning();
 
-  // Has a worker measure what a Program for `key` needs, into `cache`, unless `tuner` knows all of
-  // `candidates`, the budget is spent, or workers died too often. Where no worker can start,
-  // `tuner` gets the budget; in the background nothing more is measured.
+  // Has a worker measure what a Program for `key` needs, into `cache`, unless `tuner` has all of
+  // `candidates`, the budget is spent, or workers died too often. If no worker can start, `tuner`
+  // gets the budget; in the background nothing more is measured.
   void Measure(const ProgramTable::Key& key, absl::Span<const Candidate* const> candidates,
                PlanCache& cache, Tuner& tuner);
-  WorkerReport report() const;  // of all workers
+  WorkerReport report() const;  // over all workers
   bool has_budget() const;
-  // Kills the worker that runs; no other is started.
+  // Kills the running worker; no other is started.
   void Stop();
 
  private:
@@ -51,7 +51,7 @@ class WorkerTuning {
   WorkerTuning(std::string folder, std::string program, std::string model,
                const SessionOptions& options);
 
-  const std::string folder_;  // for this Session's files; removed by the destructor
+  const std::string folder_;  // holds this Session's files; removed by the destructor
   const std::string program_, model_;
   const SessionOptions options_;
   absl::Mutex measuring_;
@@ -62,8 +62,8 @@ class WorkerTuning {
 };
 
 // A Tuner's prices and choices for one Program. Calls `measure` before Candidates that the Tuner
-// does not know, at most three times: with all prices known a search may ask for other Candidates.
-// Choose returns the error of `measure`.
+// has not measured, at most three times: with all prices known, a search may request other
+// Candidates. Choose returns the error of `measure`.
 class WorkerPricer final : public Pricer {
  public:
   using Measure = absl::FunctionRef<absl::Status(absl::Span<const Candidate* const>)>;

@@ -12,7 +12,7 @@
 
 namespace onnx_cudnn {
 
-// Choices by signature, with their compiled Steps: the most recently used ones. Thread-safe.
+// Choices by signature, with their compiled Steps; keeps the most recently used ones. Thread-safe.
 class BuiltPlans {
  public:
   explicit BuiltPlans(size_t most) : most_(most) {}
@@ -40,7 +40,7 @@ class BuiltPlans {
   }
 
  private:
-  using Order = std::list<std::pair<std::string, Choice>>;  // the last used first
+  using Order = std::list<std::pair<std::string, Choice>>;  // most recently used first
   const size_t most_;
   absl::Mutex mutex_;
   Order order_ ABSL_GUARDED_BY(mutex_);

@@ -12,11 +12,11 @@
 
 namespace onnx_cudnn {
 
-// A running program and the pipe from its standard output. The destructor kills it and waits for
-// its end.
+// A running program and a pipe from its standard output. The destructor kills it and waits for it
+// to end.
 class ChildProcess {
  public:
-  //   arguments  the program's path first
+  //   arguments  the path of the program, then its arguments
   //   errors     NotFound: it cannot be started, with the system's reason
   static absl::StatusOr<ChildProcess> Start(std::vector<std::string> arguments);
   ChildProcess(ChildProcess&& other) noexcept
@@ -25,10 +25,10 @@ class ChildProcess {
   ~ChildProcess() { End(absl::ZeroDuration()); }
 
   enum class Heard { kBytes, kEnd, kNothing };
-  // Appends what it wrote. kNothing: not a byte until `deadline`.
+  // Appends the program's output to `to`. kNothing: no output until `deadline`.
   Heard Listen(absl::Time deadline, std::string& to);
-  // Kills it if it still runs after `grace`. Returns waitpid's status, or -1 where that is unknown;
-  // does not wait long for a process that a driver holds.
+  // Kills the program if it still runs after `grace`. Returns the status of waitpid, or -1 if
+  // unknown; does not wait long for a process that is blocked in a driver.
   int End(absl::Duration grace);
 
  private:
@@ -38,7 +38,7 @@ class ChildProcess {
   Descriptor out_;
 };
 
-// "signal 11 (Segmentation fault)" of waitpid's status, or -1.
+// The status of waitpid in words: "signal 11 (Segmentation fault)"; also accepts -1.
 std::string EndInWords(int status);
 
 }  // namespace onnx_cudnn

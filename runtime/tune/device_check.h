@@ -12,18 +12,18 @@
 
 namespace onnx_cudnn {
 
-// Compares what Steps of a Candidate write with its Reference on the Device, by kernels of the
-// Target's Engine `kernel`: copying both to the host would take longer than measuring. For Devices
-// whose memory the host does not read. Used by one thread at a time.
+// Compares the outputs of a Candidate's Steps with its Reference on the Device, using kernels of
+// the Target's Engine `kernel`: copying both to the host would take longer than measuring. For
+// Devices whose memory the host cannot read. Used by one thread at a time.
 class DeviceCheck {
  public:
-  // The references outlive it; `reference` has run.
+  // The references must outlive it; `reference` has been run.
   DeviceCheck(const Candidate& candidate, const Target& target, Device& device,
               ConstantStore& constants, Reference& reference);
 
-  // Whether `step` writes finite numbers within the tolerances, which are parallel to the outputs.
-  // false: it does not, or the kernels cannot tell.
-  //   errors  what the Step fails with, and the Device
+  // Whether the outputs of `step` are finite and within the tolerances, which are parallel to the
+  // outputs. false: they are not, or the kernels cannot decide.
+  //   errors  failures of the Step and of the Device
   absl::StatusOr<bool> Agrees(const std::shared_ptr<const Step>& step,
                               absl::Span<const Tolerance> tolerances);
 
@@ -51,7 +51,7 @@ class DeviceCheck {
   Reference& reference_;
   const Engine* const kernels_;  // nullptr: the Target has none
   std::unique_ptr<StreamSet> streams_;
-  Memories placed_;  // inputs in the Candidate's Formats
+  Memories placed_;  // the inputs in the Candidate's Formats
   absl::flat_hash_map<const Value*, std::optional<float>> largest_;
 };
 

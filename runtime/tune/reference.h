@@ -12,31 +12,31 @@
 
 namespace onnx_cudnn {
 
-// What the Nodes of a Candidate write for seeded inputs, one Node after the other: by the Target's
-// Engine `kernel` over row-major operands on the Device, by the op's reference on the host where
-// that takes none. Used by one thread at a time.
+// Computes what the Nodes of a Candidate write for seeded inputs, one Node after the other: by the
+// Target's Engine `kernel` on row-major operands on the Device, or by the op's reference on the
+// host if that Engine does not support the Node. Used by one thread at a time.
 class Reference {
  public:
-  // The references outlive it.
+  // The references must outlive it.
   Reference(const Candidate& candidate, const Target& target, Device& device,
             ConstantStore& constants);
 
-  // Runs the Nodes; comes before all other calls.
+  // Runs the Nodes; must be called before all other functions.
   //   errors  those of a Node for these inputs
   absl::Status Run(IndexValues indices);
-  // Row-major, parallel to the Candidate's inputs and outputs.
+  // Row-major inputs and outputs, parallel to the Candidate's.
   absl::StatusOr<std::vector<HostTensor>> Inputs();
   absl::StatusOr<std::vector<HostTensor>> Outputs();
-  // A Value that the Candidate reads or one of its Nodes writes, row-major.
+  // A Value that the Candidate reads or one of its Nodes writes, row-major on the Device.
   absl::StatusOr<std::shared_ptr<std::byte>> OnDevice(const Value& value);
-  // The Target's Engine `kernel`; nullptr: it has none.
+  // The Target's Engine `kernel`; nullptr: none.
   const Engine* kernels() const { return kernels_; }
 
  private:
-  // A Value's elements, on the host or the Device or both.
+  // The elements of a Value, on the host, the Device or both.
   struct Held {
     HostTensor tensor;
-    bool is_pinned = false;  // the tensor is in the Device's memory
+    bool is_pinned = false;  // the tensor is in pinned memory of the Device
     std::shared_ptr<std::byte> memory;
   };
 

@@ -14,23 +14,22 @@
 
 namespace onnx_cudnn {
 
-// Callbacks of a Tuner. Each may be empty; all but `progress` are called by any number of threads
-// at once.
+// Callbacks of a Tuner. Each may be empty; all except `progress` may be called concurrently.
 struct TuneObserver {
-  // Before a Variant is compiled, timed or checked, and after it. `tried` is not called where the
-  // device was lost: something that was being tried then lost it.
+  // Called before a Variant is compiled, timed or checked, and after it. `tried` is not called if
+  // the device was lost, since one of the Variants being tried lost it.
   std::function<void(int64_t id, const FailedVariant& what)> trying;
   std::function<void(int64_t id)> tried;
-  // After each batch: how many signatures were measured, of those that are known to be needed.
+  // Called after each batch: how many signatures are measured, of those known to be needed.
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
-// Tries Variants of one Candidate: leaves out what failed before and tells the observer of the
-// rest. Thread-safe.
+// Tries Variants of one Candidate: skips those that failed before and reports all others to the
+// observer. Thread-safe.
 class Trials {
  public:
-  // The references outlive it.
-  //   known  what failed of this signature
+  // The references must outlive it.
+  //   known  earlier failures of this signature
   Trials(const Candidate& candidate, const Target& target, std::string signature,
          std::vector<FailedVariant> known, const TuneObserver& observer)
       : candidate_(candidate),
@@ -43,17 +42,18 @@ class Trials {
   const Target& target() const { return target_; }
   const std::string& signature() const { return signature_; }
 
-  // Why it is not tried, "hung when it was tuned on 2026-11-22"; empty: nothing speaks against it.
+  // Why it is not tried, "hung when it was tuned on 2026-11-22"; empty: it is tried.
   std::string Against(const Variant& variant) const;
-  // The reason why the whole Candidate was refused before; empty: it was not.
+  // Why the whole Candidate was refused before; empty: it was not.
   std::string Refusal() const;
-  // Refuses a Variant that failed before.
+  // Compiles a Variant; refuses one that failed before.
   absl::StatusOr<Compiled> Compile(const Variant& variant) const;
-  // The Step that the entry saved where its Engine loads it, else the entry's Variant compiled.
+  // The Step that the entry saved, if its Engine can load it; otherwise compiles the entry's
+  // Variant.
   absl::StatusOr<Compiled> Load(const PlanEntry& entry) const;
-  // Calls body() between the observer's `trying` and `tried`.
+  // Calls body() between `trying` and `tried` of the observer.
   absl::Status Try(const Variant& variant, absl::FunctionRef<absl::Status()> body) const;
-  // An entry for the plan cache with today's date.
+  // A record for the plan cache, with today's date.
   FailedVariant Failed(const Variant& variant, std::string_view how, std::string why) const;
 
  private:

@@ -19,31 +19,31 @@ namespace onnx_cudnn {
 
 class VariantBenchmark;
 
-// What a Tuner did so far, for reports.
+// Statistics of a Tuner, for reports.
 struct TunerStats {
   int signatures = 0;  // measured
-  int variants = 0;    // of these
-  int hits = 0;        // signatures whose best Variant the PlanCache knew
-  double seconds = 0;  // of measuring; compiling and checking is part of it
+  int variants = 0;    // measured, over all signatures
+  int hits = 0;        // signatures found in the PlanCache
+  double seconds = 0;  // spent on measuring, including compiling and checking
   // Fast Variants that were wrong, and what could not be checked: engine, first Node, Variant, what
   // differs.
   std::vector<std::string> notes;
 };
 
 struct TunerOptions {
-  // Seconds that measuring may take over the Tuner's life; signatures that are being timed when
-  // they are spent are finished. 0: only what the PlanCache holds has a measured price.
+  // Seconds that the Tuner may spend on measuring in total; signatures being timed when they run
+  // out are finished. 0: only the PlanCache provides measured prices.
   double budget_s = 0;
-  bool one_at_a_time = false;  // nothing is compiled or checked beside something else
+  bool one_at_a_time = false;  // compiles and checks one Variant at a time
   TuneObserver observer;
 };
 
-// Measures Candidates on a Device: compiles their Variants in parallel, times each one alone and
-// chooses the fastest whose outputs agree with the Candidate's Nodes. Thread-safe; of several
-// callers one measures at a time.
+// Measures Candidates on a Device: compiles their Variants in parallel, times one at a time and
+// chooses the fastest whose outputs agree with the references of the Candidate's Nodes.
+// Thread-safe; concurrent callers measure one after the other.
 class Tuner final : public Pricer {
  public:
-  // target, device, cache  outlive it
+  // target, device, cache  must outlive it
   Tuner(const Target& target, Device& device, PlanCache& cache, TunerOptions options)
       : target_(target),
         device_(device),
@@ -53,12 +53,12 @@ class Tuner final : public Pricer {
         budget_s_(options_.budget_s) {}
 
   std::optional<double> MeasuredUs(const std::string& signature) const override;
-  // A signature in the cache gets its Variant from there, loaded or compiled and not measured. The
-  // cache is saved after each batch.
+  // The Variant of a signature in the cache is loaded or compiled without measuring. The cache is
+  // saved after each batch.
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override;
   TunerStats stats() const;
-  // Whether nothing of `candidates` would be measured, whatever the budget.
+  // Whether none of `candidates` would be measured, whatever the budget.
   bool Knows(absl::Span<const Candidate* const> candidates) const;
   void AddBudget(double seconds);
 
@@ -73,10 +73,10 @@ class Tuner final : public Pricer {
 
   const Target& target_;
   Device& device_;
-  PoolingDevice pool_;  // of what is measured and checked
+  PoolingDevice pool_;  // for measuring and checking
   PlanCache& cache_;
   const TunerOptions options_;
-  absl::Mutex measuring_;  // held while the Device is timed
+  absl::Mutex measuring_;  // held while Steps are timed
   BuiltPlans built_{kMostBuilt};
   mutable absl::Mutex mutex_;
   double budget_s_ ABSL_GUARDED_BY(mutex_);

@@ -15,12 +15,12 @@
 
 namespace onnx_cudnn {
 
-// Finds the fastest Variant of one Candidate that is right. A Variant that is refused, or fails
-// while it is tried, is left out; only a lost device is an error. Called in this order: List,
-// Compile of each Variant, Time, Decide.
+// Finds the fastest correct Variant of one Candidate. A Variant that is refused, or fails while it
+// is tried, is skipped; only a lost device is an error. Call in this order: List, Compile for each
+// Variant, Time, Decide.
 class VariantBenchmark {
  public:
-  // All outlive it.
+  // The references must outlive it.
   VariantBenchmark(const Trials& trials, Device& device, ConstantStore& constants)
       : trials_(trials),
         candidate_(trials.candidate()),
@@ -28,18 +28,18 @@ class VariantBenchmark {
         device_(device),
         constants_(constants) {}
 
-  // Takes the Engine's first 16 Variants that did not fail before.
+  // Takes the Engine's first 16 Variants that have not failed before.
   absl::Status List();
   int variants() const { return static_cast<int>(attempts_.size()); }
   // Compiles one Variant. Thread-safe.
   absl::Status Compile(int variant);
-  // Times each Variant; nothing else may run on the Device.
+  // Times each Variant; nothing else may run on the Device meanwhile.
   absl::Status Time();
-  // Bytes of the Candidate's inputs and outputs: what Decide reads and writes several times.
+  // Bytes of the Candidate's inputs and outputs, which Decide reads and writes several times.
   int64_t operand_bytes() const;
-  // Chooses the fastest Variant whose outputs agree with the Candidate's Nodes, which plain kernels
-  // run one by one over seeded inputs; where no such inputs are found, the first Variant that
-  // compiled. May run beside that of other VariantBenchmarks.
+  // Chooses the fastest Variant whose outputs agree with those of the Candidate's Nodes, run one by
+  // one by plain kernels on seeded inputs; if no usable inputs are found, the first Variant that
+  // compiled. May run concurrently with Decide of other VariantBenchmarks.
   absl::Status Decide();
 
   const Choice& choice() const { return choice_; }
@@ -47,8 +47,8 @@ class VariantBenchmark {
   // Fast Variants that were wrong, or why nothing was checked: engine, first Node, Variant, what
   // differs.
   const std::vector<std::string>& notes() const { return notes_; }
-  // What need not be tried again: Variants that were wrong or could not be run, and the Candidate
-  // where none was right. What a lack of memory stopped is not among them.
+  // What is not tried again: Variants that were wrong or could not run, and the Candidate if none
+  // was correct. Does not include what failed for lack of memory.
   const std::vector<FailedVariant>& failed() const { return failed_; }
 
  private:
@@ -63,10 +63,10 @@ class VariantBenchmark {
                                  std::vector<std::shared_ptr<std::byte>>& inputs) const;
   std::vector<const Attempt*> FastestFirst() const;
   absl::Status CheckInOrder(const std::vector<const Attempt*>& order, Reference& reference);
-  // As WrongOf, and tells the observer.
+  // WrongOf, reported to the observer.
   absl::StatusOr<std::string> TryWrongOf(const Attempt& attempt, Reference& reference,
                                          DeviceCheck& on_device) const;
-  // What `attempt` does wrong; empty: nothing.
+  // What is wrong with the outputs of `attempt`; empty: nothing.
   absl::StatusOr<std::string> WrongOf(const Attempt& attempt, Reference& reference,
                                       DeviceCheck& on_device) const;
   void Note(const Attempt& attempt, std::string_view what);

@@ -1,5 +1,5 @@
-// onnx-cudnn-phases MODEL TARGET PARTITIONER: milliseconds of each phase from the file to a
-// Program, as one line of JSON. A dim that is not a number is 1.
+// onnx-cudnn-phases MODEL TARGET PARTITIONER: prints the milliseconds of each phase from the file
+// to a Program as one line of JSON. Dims that are not numbers are 1.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
 
-// A Partitioner has no state of its own: these add up how long the searches of this process took.
+// Accumulates the search time of this process; a Partitioner is a plain function without state.
 double search_ms = 0;
 
 template <absl::StatusOr<std::vector<Candidate>> (*Search)(const Stretch&)>

@@ -20,7 +20,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kCopyRuns = 20;  // after kColdRuns that are not counted
+constexpr int kCopyRuns = 20;  // after kColdRuns warm-up runs
 constexpr int kColdRuns = 3;
 
 struct CopyJob {
@@ -46,7 +46,7 @@ std::optional<double> ParseNumber(std::string_view text) {
   return value;
 }
 
-// As nvidia-smi's -i takes it: an index or a UUID; empty where it would not.
+// In the form for nvidia-smi's -i: an index or a UUID; empty in any other case.
 std::string FirstVisibleGpu() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (visible == nullptr) return "0";
@@ -79,7 +79,7 @@ absl::StatusOr<CopyTimes> TimeCopies(Device& device, absl::Span<const Tensor> te
 absl::StatusOr<double> TimeEnqueue(Binding& binding, void* stream, int runs) {
   std::vector<double> ms;
   for (int i = 0; i < runs; ++i) {
-    RETURN_IF_ERROR(ToStatus(binding.Run()));  // waits for all before it
+    RETURN_IF_ERROR(ToStatus(binding.Run()));  // waits for all earlier runs
     const absl::Time start = absl::Now();
     RETURN_IF_ERROR(ToStatus(binding.Run({.stream = stream})));
     ms.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));

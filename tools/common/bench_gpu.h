@@ -1,4 +1,4 @@
-// What a bench knows of a GPU beside the times of its runs.
+// GPU measurements of a benchmark in addition to the times of its runs.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,19 @@
 
 namespace onnx_cudnn {
 
-// Median milliseconds by the Device's clock of copying tensors, one after the other.
+// Median milliseconds, by the Device's clock, of copying tensors one after the other.
 struct CopyTimes {
   double to_host_ms = 0;    // into pinned memory
-  double to_device_ms = 0;  // the same bytes back: the tensors stay what they are
+  double to_device_ms = 0;  // the same bytes back, so that the tensors keep their content
 };
 
-// `tensors` lie in the memory of the device that `device` is.
+// `tensors` are in memory of `device`.
 //   errors  ResourceExhausted: pinned memory of their size
 absl::StatusOr<CopyTimes> TimeCopies(Device& device, absl::Span<const Tensor> tensors);
 
-// Median milliseconds by the host's clock of Binding::Run on `stream` (RunOptions::stream), which
-// does not wait for its end, over `runs` of them, each on an idle device. All bound tensors lie on
-// the device.
+// Median milliseconds, by the host's clock, of Binding::Run on `stream` (RunOptions::stream), which
+// does not wait for the run to end; over `runs` runs, each started on an idle device. All bound
+// tensors are in device memory.
 absl::StatusOr<double> TimeEnqueue(Binding& binding, void* stream, int runs);
 
 struct GpuState {
@@ -32,10 +32,10 @@ struct GpuState {
   std::optional<double> power_w;
 };
 
-// Of what nvidia-smi prints for "clocks.sm,power.draw": "1980, 512.33"; "[N/A]" is not known.
+// Parses the output of nvidia-smi for "clocks.sm,power.draw": "1980, 512.33"; "[N/A]" is unknown.
 GpuState ParseGpuState(std::string_view text);
-// What nvidia-smi says now of the first GPU that is visible to this process (CUDA_VISIBLE_DEVICES);
-// not known without that program.
+// The current values that nvidia-smi reports for the first GPU visible to this process
+// (CUDA_VISIBLE_DEVICES); unknown without that program.
 GpuState ReadGpuState();
 
 }  // namespace onnx_cudnn

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kCopyShare = 0.5;  // of the median
+constexpr double kCopyShare = 0.5;  // share of the median
 constexpr double kLaunchShare = 0.8;
 constexpr double kMostNoise = 0.05;
 constexpr double kGrowth = 1.1;
@@ -27,7 +27,7 @@ Json OrNull(const std::optional<double>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
 }
 
-// Every field in the order of the files; null: not known.
+// Every field in the order of the files; null: unknown.
 Json Fields(const BenchRecord& r) {
   return {{"who", r.who},
           {"model", r.model},

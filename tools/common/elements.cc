@@ -33,7 +33,7 @@ std::vector<std::vector<Score>> TopScores(const std::vector<double>& values, con
     const int64_t kept = std::min<int64_t>(k, length);
     std::partial_sort(
         row.begin(), row.begin() + kept, row.end(), [](const Score& a, const Score& b) {
-          // NaN last: a comparison must be an order.
+          // NaN sorts last, because the comparison must be a strict order.
           const double x = std::isnan(a.value) ? -std::numeric_limits<double>::infinity() : a.value;
           const double y = std::isnan(b.value) ? -std::numeric_limits<double>::infinity() : b.value;
           return x != y ? x > y : a.index < b.index;

@@ -64,7 +64,7 @@ int Fail(std::string_view tool, const absl::Status& status) {
 }
 
 int RunTool(std::string_view tool, int (*body)(int, char**), int argc, char** argv) {
-  // Names of a model, lines of a file and arguments may hold what steers a terminal.
+  // Names from a model, lines of a file and arguments may contain terminal control characters.
   const PrintableStream out(std::cout), err(std::cerr);
   try {
     return body(argc, argv);

@@ -9,16 +9,16 @@
 
 namespace onnx_cudnn {
 
-// What --verify compares with, by the model's names.
+// The tensors for --verify, by the model's names.
 struct Expected {
-  NamedTensors inputs;   // those that the file or folder holds
+  NamedTensors inputs;   // those in the file or directory
   NamedTensors outputs;  // at least one
 };
 
-// `path` is a .npz file with arrays named as the model's outputs (and inputs, if any), or as
-// FileNamesOf makes them; or a folder of ONNX's tests with input_0.pb … and output_0.pb …, by
-// place.
-//   errors  InvalidArgument: an array that names neither, no output; those of the files
+// `path` is a .npz file whose arrays have the names of the model's outputs (and inputs, if any),
+// possibly as FileNamesOf writes them; or a directory of ONNX's tests with input_0.pb … and
+// output_0.pb …, by position.
+//   errors  InvalidArgument: an array with any other name, no output; those of the files
 absl::StatusOr<Expected> ReadExpected(const std::string& path, const std::vector<ValueInfo>& inputs,
                                       const std::vector<ValueInfo>& outputs);
 

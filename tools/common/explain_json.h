@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// The whole of `explanation`:
+// Serializes all of `explanation`:
 // {"target", "prices", "streams",
 //  "totals": {"launches", "us", "floor_us", "flops", "bytes", "format_us", "format_bytes"},
 //  "partitions": [{"engine", "variant", "nodes": […], "ops": […], "inputs": [{"value", "type",
@@ -17,7 +17,7 @@ namespace onnx_cudnn {
 //  "formats": [{"kind", "value", "from", "to", "bytes", "us"}],
 //  "memory": {"weight_bytes", "arena_bytes", "host_arena_bytes", "peak_bytes", "workspace_bytes",
 //    "buffers": [{"name", "space", "offset", "bytes", "first", "last"}], "live_bytes": […]}}
-// in lines, indented. "offer" stands only where there is one.
+// indented, one field per line. "offer" is present only if there is one.
 std::string ExplainJson(const Explanation& explanation);
 
 }  // namespace onnx_cudnn

@@ -13,13 +13,13 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kMostReasons = 10;    // of the short form
-constexpr size_t kMostExamples = 3;    // of a reason
-constexpr size_t kLongestPeriod = 24;  // rows of a block that may repeat
+constexpr size_t kMostReasons = 10;    // in the short form
+constexpr size_t kMostExamples = 3;    // per reason
+constexpr size_t kLongestPeriod = 24;  // rows of a repeating block
 constexpr size_t kReasonIndent = 7;
 constexpr int kBarColumns = 60;
 
-// At most `columns` bytes of `text`, whole characters.
+// At most `columns` bytes of `text`, cut at a character.
 std::string Fit(std::string text, size_t columns) {
   if (text.size() <= columns) return text;
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
@@ -32,7 +32,7 @@ void AppendLine(std::string& out, std::string line) {
   absl::StrAppend(&out, Fit(std::move(line), kExplainColumns), "\n");
 }
 
-// `text` in as many lines as it takes, each behind `indent` blanks.
+// `text` wrapped to several lines, each indented by `indent` blanks.
 void AppendWrapped(std::string& out, size_t indent, std::string_view text) {
   std::string line;
   for (std::string_view word : absl::StrSplit(text, ' ')) {
@@ -104,7 +104,7 @@ std::string RowOf(const PartitionReport& p) {
                          absl::StrJoin(p.ops, " "));
 }
 
-// `period` rows from `begin` that stand `count` times, one block after the other.
+// A block of `period` rows from `begin` that occurs `count` times in a row.
 struct Repeat {
   size_t begin, period, count;
 };
@@ -147,7 +147,7 @@ std::string ReasonOf(const Refusal& r) {
                       r.remedy.empty() ? "" : absl::StrCat("; ", r.remedy));
 }
 
-// What is said of an edge, one line each.
+// The reasons for an edge, one line each.
 std::vector<std::string> ReasonsOf(const EdgeReport& edge) {
   std::vector<std::string> reasons;
   if (edge.offer.has_value()) {
@@ -173,7 +173,7 @@ struct EdgeGroup {
   std::vector<const EdgeReport*> edges;
 };
 
-// Edges of equal reasons, the most frequent first.
+// Edges grouped by equal reasons, the most frequent first.
 std::vector<EdgeGroup> GroupEdges(const std::vector<EdgeReport>& edges) {
   std::map<std::vector<std::string>, size_t> index;
   std::vector<EdgeGroup> groups;
@@ -189,7 +189,7 @@ std::vector<EdgeGroup> GroupEdges(const std::vector<EdgeReport>& edges) {
   return groups;
 }
 
-// As many of them as one line holds, the first in any case.
+// As many examples as fit one line, but at least one.
 std::string ExamplesLine(const std::vector<std::string>& examples) {
   std::string line = absl::StrCat(std::string(kReasonIndent, ' '), "e.g. ", examples[0]);
   for (size_t i = 1; i < examples.size(); ++i) {
@@ -242,7 +242,7 @@ void AppendFormats(const Explanation& e, bool verbose, std::string& out) {
       AppendFormat(cost.kind, 1, cost, out);
       continue;
     }
-    // Of a padding, `from` is a type: one line each.
+    // For padding, `from` is a type: one line each.
     auto [it, added] = groups.try_emplace({cost.kind, cost.from, cost.to}, 0, cost);
     auto& [count, sum] = it->second;
     ++count;

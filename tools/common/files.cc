@@ -38,7 +38,7 @@ std::vector<std::string> FileNamesOf(const std::vector<std::string>& names) {
 absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxInputFileBytes));
   std::string_view text = bytes;
-  absl::ConsumePrefix(&text, "\xef\xbb\xbf");  // UTF-8's mark
+  absl::ConsumePrefix(&text, "\xef\xbb\xbf");  // UTF-8 byte order mark
   std::vector<std::string> labels = absl::StrSplit(text, '\n');
   for (std::string& label : labels) {
     if (label.ends_with('\r')) label.pop_back();

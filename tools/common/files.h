@@ -11,13 +11,13 @@ namespace onnx_cudnn {
 
 inline constexpr int64_t kMaxInputFileBytes = int64_t{4} << 30;
 
-// `name` as a file name: other than letters, digits and ._- become _.
+// `name` as a file name: characters other than letters, digits and ._- become _.
 std::string FileNameOf(std::string_view name);
 
-// Those of `names`, each once: where several become equal, all but the first are numbered, "a_b_2".
+// The file names of `names`, distinct: equal ones after the first are numbered, "a_b_2".
 std::vector<std::string> FileNamesOf(const std::vector<std::string>& names);
 
-// The lines of a text file, of whatever system.
+// The lines of a text file, with the line ends of any system.
 absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
 
 }  // namespace onnx_cudnn

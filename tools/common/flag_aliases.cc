@@ -14,10 +14,10 @@
 namespace onnx_cudnn {
 namespace {
 
-// A flag of another tool and what it is here: the first of `ours` whose flag this tool defines.
+// A flag of another tool and its equivalents: the first of `ours` that this tool defines is used.
 struct Alias {
   std::string_view theirs;
-  std::vector<std::string_view> ours;  // "runs" takes their value; "precision=fp16" has its own
+  std::vector<std::string_view> ours;  // "runs" takes its value; "precision=fp16" has its own
 };
 
 const std::vector<Alias>& Aliases() {
@@ -71,7 +71,7 @@ constexpr Hint kHints[] = {
     {"duration", "onnx-cudnn-bench MODEL --seconds 3"},
 };
 
-// As kHints are written: small letters alone.
+// The normal form for kHints: lower-case letters only.
 std::string Plain(std::string_view name) {
   return absl::AsciiStrToLower(absl::StrReplaceAll(name, {{"-", ""}, {"_", ""}}));
 }
@@ -90,7 +90,7 @@ void AddShapes(std::string_view text, std::vector<std::string>& to) {
   }
 }
 
-// Letters to insert, drop or change to make `a` of `b`.
+// The number of letters to insert, drop or change to turn `b` into `a`.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -113,7 +113,7 @@ std::vector<std::string> WithOurFlags(const std::vector<std::string>& arguments,
   std::vector<std::string> translated;
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string_view name = arguments[i];
-    if (name == "--") {  // what follows is no flag
+    if (name == "--") {  // everything after it is positional
       translated.insert(translated.end(), arguments.begin() + i, arguments.end());
       break;
     }
@@ -127,7 +127,7 @@ std::vector<std::string> WithOurFlags(const std::vector<std::string>& arguments,
     std::optional<std::string> value;
     if (end != name.npos) value = std::string(name.substr(end + 1));
     name = name.substr(0, end);
-    // The value of a flag that needs one, which may be the next argument.
+    // The value of a flag that requires one, possibly the next argument.
     const auto take_value = [&] {
       if (!value.has_value() && i + 1 < arguments.size()) value = arguments[++i];
       return value.value_or("");

@@ -62,7 +62,7 @@ absl::StatusOr<Image> DecodeJpeg(std::string_view bytes) {
   return image;
 }
 
-// What one target pixel takes along one axis: weights of the sources from `first` on.
+// The sources of one target pixel along one axis: weights from source `first` on.
 struct Taps {
   int first;
   std::vector<float> weights;

@@ -9,8 +9,8 @@
 
 namespace onnx_cudnn {
 
-// 8-bit RGB, row by row; each pixel's three samples lie together. T is uint8_t as decoded, float
-// once it was resized.
+// 8-bit RGB in row-major order, with the three samples of a pixel adjacent. T is uint8_t as
+// decoded, float after resizing.
 template <typename T>
 struct ImageOf {
   int width = 0;
@@ -22,8 +22,8 @@ struct ImageOf {
 using Image = ImageOf<uint8_t>;
 using FloatImage = ImageOf<float>;
 
-// A PNG or a JPEG, told apart by their first bytes; at most 100 million pixels. Gray becomes RGB,
-// transparency lies on black.
+// Decodes a PNG or a JPEG, recognized by the first bytes; at most 100 million pixels. Gray becomes
+// RGB, transparent pixels are drawn on black.
 //   errors  InvalidArgument: another format, a damaged file, too large
 absl::StatusOr<Image> DecodeImage(std::string_view bytes);
 absl::StatusOr<Image> ReadImage(const std::string& path);
@@ -33,12 +33,12 @@ struct ImageSize {
   int height;
 };
 
-// Bilinear, pixel centres at half: a triangle filter of the width of a source pixel, or of a target
-// pixel where the image shrinks (so nothing aliases), as Pillow's BILINEAR. Edges: weights outside
-// are left out.
+// Bilinear with half-pixel centres: a triangle filter of the width of a source pixel, or of a
+// target pixel if the image shrinks (which avoids aliasing), as Pillow's BILINEAR. At edges,
+// weights outside the image are dropped.
 FloatImage Resize(const Image& image, ImageSize to);
 
-// The `size` in the middle of `image`, which is at least as large.
+// The central `size` of `image`, which is at least as large.
 FloatImage CropCenter(const FloatImage& image, ImageSize size);
 
 }  // namespace onnx_cudnn

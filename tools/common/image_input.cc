@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Where an input's dims have what; batch −1: none.
+// The axes of an input; batch −1: none.
 struct Layout {
   int batch, channel, height, width;
 };
@@ -20,7 +20,7 @@ struct Layout {
 absl::StatusOr<Layout> LayoutOf(const Dims& dims) {
   const int rank = static_cast<int>(dims.size());
   const auto is_channels = [&](int i) { return dims[i] == 3 || dims[i] == 1; };
-  const int first = rank - 3;  // of channel, height and width in either order
+  const int first = rank - 3;  // the first of channel, height and width
   if (rank == 3 || rank == 4) {
     const bool planes = is_channels(first), last = is_channels(rank - 1);
     if (planes && (!last || dims[first] >= dims[rank - 1])) {
@@ -52,7 +52,7 @@ float Sample(const float* rgb, int channel, int channels, bool bgr) {
   return rgb[bgr ? 2 - channel : channel];
 }
 
-// Planes or pixels of floats, in the order of `layout`, for one of the batch.
+// Pixels as floats, in the order of `layout`, for one image of the batch.
 std::vector<float> Arrange(const FloatImage& image, const ImagePreset& preset, int channels,
                            bool planes) {
   const int64_t pixels = int64_t{image.width} * image.height;

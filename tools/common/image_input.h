@@ -11,13 +11,13 @@
 namespace onnx_cudnn {
 
 enum class ImageFit : uint8_t {
-  kStretch,      // to the input's size
-  kCrop,         // the shorter side to 8/7 of the input's, then the middle (256 → 224)
-  kStretchCrop,  // to 8/7 of the input's size, then the middle
+  kStretch,      // to the size of the input
+  kCrop,         // the shorter side to 8/7 of the input's, then the centre (256 → 224)
+  kStretchCrop,  // to 8/7 of the input's size, then the centre
 };
 
-// How pixels become an input: (sample × scale − mean[c]) / deviation[c], c in the input's channel
-// order.
+// Conversion of pixels to an input: (sample × scale − mean[c]) / deviation[c], c in the channel
+// order of the input.
 struct ImagePreset {
   std::string name;
   ImageFit fit = ImageFit::kStretch;
@@ -31,14 +31,13 @@ struct ImagePreset {
 absl::StatusOr<ImagePreset> FindImagePreset(std::string_view name);
 std::vector<ImagePreset> AllImagePresets();
 
-// `image` as an input of `dtype` (a float type or u8) and `dims`: [N,C,H,W], [N,H,W,C], [C,H,W] or
-// [H,W,C], where C is the dim that is 3 (colour) or 1 (gray, ITU-R 601). Every one of N is the
-// same. InvalidArgument for others.
+// Converts `image` to an input of `dtype` (a float type or u8) and `dims`: [N,C,H,W], [N,H,W,C],
+// [C,H,W] or [H,W,C], where C is the dim that is 3 (colour) or 1 (gray, ITU-R 601). All N images
+// are the same. InvalidArgument for other dtypes and dims.
 absl::StatusOr<HostTensor> ImageToTensor(const Image& image, const ImagePreset& preset, DType dtype,
                                          const Dims& dims);
 
-// The size that `dims` (< 0: not a number) ask of an image; their missing height and width filled
-// from `image`.
+// The image size for `dims` (< 0: not a number); unknown height and width are taken from `image`.
 absl::StatusOr<Dims> FillImageDims(const Image& image, Dims dims);
 
 }  // namespace onnx_cudnn

@@ -5,9 +5,9 @@
 
 namespace onnx_cudnn {
 
-// `json` as a file of UTF-8 holds it, with a last line end; what a terminal would obey is escaped,
-// bytes that are no UTF-8 are replaced.
-//   indent  blanks a level; -1: all in one line
+// `json` as UTF-8 text with a final line end; terminal control characters are escaped, invalid
+// UTF-8 is replaced.
+//   indent  spaces per level; -1: one line
 std::string JsonText(const nlohmann::ordered_json& json, int indent);
 
 }  // namespace onnx_cudnn

@@ -21,7 +21,7 @@ namespace onnx_cudnn {
 namespace {
 
 struct NpyType {
-  const char* code;  // NumPy's kind and bytes
+  const char* code;  // NumPy's kind and size in bytes
   DType dtype;
 };
 constexpr NpyType kTypes[] = {{"f2", DType::kF16}, {"f4", DType::kF32},  {"f8", DType::kF64},
@@ -34,7 +34,7 @@ struct Header {
   DType dtype;
   Dims dims;
   bool fortran_order;
-  size_t bytes;  // of magic, length and header together
+  size_t bytes;  // size of magic, length and header
 };
 
 uint32_t LittleEndian(std::string_view bytes) {
@@ -43,8 +43,8 @@ uint32_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-// The header's text, and in `end` where the elements start. xtensor reads lengths with bytes above
-// 127 wrongly: so ours.
+// Returns the header's text and sets `end` to the start of the elements. Parsed here, because
+// xtensor misreads lengths with bytes above 127.
 absl::StatusOr<std::string> HeaderText(std::string_view file, size_t& end) {
   constexpr size_t kMaxHeader = 4096;
   constexpr std::string_view kMagic = "\x93NUMPY";
@@ -72,7 +72,7 @@ absl::StatusOr<DType> DTypeOf(const std::string& descr) {
 absl::StatusOr<Header> ParseHeader(std::string_view file) {
   Header header;
   ASSIGN_OR_RETURN(const std::string text, HeaderText(file, header.bytes));
-  // xtensor's parser trusts its text: what it would misread is refused here.
+  // xtensor's parser does not validate its input: text that it would misread is rejected here.
   static const std::regex kForm(
       R"(\{'descr': *'[<|][a-z][0-9]{1,2}', *'fortran_order': *(True|False), *)"
       R"('shape': *\(([0-9]{1,18}(, *[0-9]{1,18}){0,31},?)?\),? *\} *\n)");

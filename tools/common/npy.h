@@ -12,13 +12,13 @@ namespace onnx_cudnn {
 
 using NamedTensors = std::map<std::string, HostTensor, std::less<>>;
 
-// The array of a .npy file, of numbers or bool, little-endian; Fortran order becomes row-major.
-//   errors  InvalidArgument: not a .npy file, or its size is not what its header says;
-//   Unimplemented: another dtype
+// Parses a .npy file of numbers or bool, little-endian; Fortran order becomes row-major.
+//   errors  InvalidArgument: not a .npy file, or its size contradicts its header; Unimplemented:
+//           another dtype
 absl::StatusOr<HostTensor> ParseNpy(std::string_view bytes);
 
-// The .npy file of `tensor`. Dtypes that NumPy lacks are written as what holds them: bf16 as f32.
-// Unimplemented: strings, floats of 8 bits and packed types.
+// Writes `tensor` as a .npy file. Dtypes that NumPy lacks are written as a wider one: bf16 as f32.
+// Unimplemented: strings, 8-bit floats and packed types.
 absl::StatusOr<std::string> FormatNpy(const HostTensor& tensor);
 
 absl::StatusOr<HostTensor> ReadNpy(const std::string& path);

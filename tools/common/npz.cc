@@ -32,7 +32,7 @@ absl::StatusOr<Member> DescribeMember(unzFile zip) {
       UNZ_OK) {
     return Malformed("a member's header");
   }
-  // Deflate packs at most 1032 times: a larger claim is a lie that would only cost memory.
+  // Deflate compresses at most 1032-fold: a larger claim is false and would only waste memory.
   if (info.size_filename >= sizeof(name) || info.uncompressed_size > kMaxMemberBytes ||
       info.uncompressed_size / 1040 > info.compressed_size) {
     return Malformed("a member's size");
@@ -82,7 +82,7 @@ absl::StatusOr<NamedTensors> ReadMembers(unzFile zip) {
 }  // namespace
 
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
-  RETURN_IF_ERROR(File::Open(path).status());  // says what is wrong with the path
+  RETURN_IF_ERROR(File::Open(path).status());  // reports errors in the path
   unzFile zip = unzOpen64(path.c_str());
   if (zip == nullptr) return Annotate(Malformed("no zip directory"), path);
   absl::Cleanup close = [zip] { unzClose(zip); };

@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// false: not a number, or one that E does not hold. Floats round.
+// Returns false if it is not a number or E cannot represent it. Floats are rounded.
 template <typename E>
 bool Parse(std::string_view text, E& element) {
   NumberOf<E> number;

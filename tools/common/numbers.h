@@ -8,10 +8,10 @@
 
 namespace onnx_cudnn {
 
-// The tensor for input `info` that "8,-1" or "0.5" gives, row-major.
-//   dims    those that are said, -1 where nothing says a number: one such follows from the count
-//   errors  InvalidArgument: no number or one that the type does not hold, another count than the
-//           dims take. Unimplemented: a dtype that has no C++ type
+// Parses "8,-1" or "0.5" as the tensor for input `info`, row-major.
+//   dims    the known ones, -1 for unknown ones: one unknown dim follows from the count
+//   errors  InvalidArgument: not a number, a number that the type cannot represent, or a count that
+//           contradicts the dims. Unimplemented: a dtype without C++ type
 absl::StatusOr<HostTensor> NumbersToTensor(std::string_view text, const ValueInfo& info, Dims dims);
 
 }  // namespace onnx_cudnn

@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// While it lives, whatever is written to `stream` reaches it as Printable makes it (lines stay).
+// While it lives, everything written to `stream` passes through Printable (lines are kept).
 class PrintableStream : private std::streambuf {
  public:
   explicit PrintableStream(std::ostream& stream);
@@ -20,8 +20,8 @@ class PrintableStream : private std::streambuf {
   int sync() override;
 
   std::ostream& stream_;
-  std::streambuf* const to_;  // the stream's own
-  std::string unfinished_;    // of a character
+  std::streambuf* const to_;  // of the wrapped stream
+  std::string unfinished_;    // bytes of an incomplete character
 };
 
 }  // namespace onnx_cudnn

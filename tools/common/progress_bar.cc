@@ -22,7 +22,7 @@ std::string ProgressBar(std::string_view what, int64_t done, int64_t total) {
 std::function<void(int64_t done, int64_t total)> TuneProgressBar() {
   if (isatty(STDERR_FILENO) == 0) return nullptr;
   return [](int64_t done, int64_t total) {
-    // ESC [K clears what a longer line left; std::cerr would show it (PrintableStream).
+    // ESC [K clears the rest of a longer line; std::cerr would print it as text (PrintableStream).
     const std::string bar = done < total ? ProgressBar("tuning", done, total) : "";
     std::fputs(absl::StrCat("\r\033[K", bar).c_str(), stderr);
   };

@@ -123,7 +123,7 @@ Json PartitionsJson(const RunReport& report) {
   return json;
 }
 
-// "tolerance" is the share of it that the largest difference takes.
+// "tolerance" is the largest difference as a share of the tolerance.
 void AppendPartitions(const RunReport& report, std::string& text) {
   if (report.partitions.empty()) return;
   absl::StrAppendFormat(&text, "partitions, the worst first\n%5s  %-7s %-6s %10s  %10s  %9s  %s\n",

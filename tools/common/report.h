@@ -1,4 +1,4 @@
-// What onnx-cudnn-run found, as text for people and as JSON for programs.
+// The results of onnx-cudnn-run, as text for people and as JSON for programs.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ namespace onnx_cudnn {
 
 struct OutputReport {
   std::string name, type;  // "scores", "f32[1,1000]"
-  bool is_numbers = true;  // false: no summary, no scores
+  bool is_numbers = true;  // false: there is no summary and there are no scores
   Summary summary;
-  std::vector<std::vector<Score>> top;  // a row each along the last axis
-  std::string file;                     // that holds it; empty: none was asked
+  std::vector<std::vector<Score>> top;  // one per row along the last axis
+  std::string file;                     // that it was written to; empty: none
 };
 
 struct VerifyReport {
@@ -32,7 +32,7 @@ struct RunReport {
   std::string model, device, note;
   std::string precision;  // "tf32"
   bool precision_was_asked = false;
-  std::string graph_note;  // why runs were not recorded in a CUDA graph
+  std::string graph_note;  // why runs were not captured in a CUDA graph
   std::vector<InputReport> inputs;
   std::vector<OutputReport> outputs;
   std::vector<std::string> labels;  // by index
@@ -42,13 +42,13 @@ struct RunReport {
   SessionStats stats;
   double rtol = 0, atol = 0;
   std::vector<VerifyReport> verified;
-  std::vector<CheckedPartition> partitions;  // of --check-partitions
+  std::vector<CheckedPartition> partitions;  // results of --check-partitions
 
   bool verify_ok() const;
   bool partitions_ok() const;
 };
 
-// The description of an output; its `top` largest of each row, 0: none.
+// Describes an output, with the `top` largest elements of each row; 0: none.
 OutputReport DescribeOutput(const std::string& name, const HostTensor& tensor, int top);
 
 std::string FormatText(const RunReport& report, bool verbose);

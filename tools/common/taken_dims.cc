@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kImageSide = 224;
 
-// The axis of an image's height, before that of its width; -1: it is none, or its size is known.
+// The axis of an image's height, which precedes the width; -1: not an image, or its size is known.
 int HeightAxis(const ValueInfo& info) {
   if (!info.ranked || info.dims.size() != 4) return -1;
   const auto is_channels = [&](int i) {

@@ -1,4 +1,4 @@
-// Numbers for the dims of inputs that nothing gives.
+// Default numbers for input dims that are not given.
 #pragma once
 
 #include <map>
@@ -11,18 +11,18 @@ namespace onnx_cudnn {
 
 struct FilledDims {
   std::vector<int64_t> dims;
-  // What nothing gave, in words: "N taken as 1, h as 224 (others: --shape x=1x3x224x224)"; may be
-  // empty.
+  // The dims that were assumed, for messages: "N taken as 1, h as 224 (others: --shape
+  // x=1x3x224x224)"; may be empty.
   std::string taken;
 };
 
-// A symbol has one number wherever it occurs. What nothing gives is 1, height and width of images
-// 224: of an input of rank 4, both unknown, beside 1 or 3 channels at axis 1 or 3.
+// A symbol has the same number everywhere. Dims that are not given are 1; height and width of
+// images are 224: both unknown dims of an input of rank 4 with 1 or 3 channels at axis 1 or 3.
 class DimFiller {
  public:
-  // Dims of `info` that are known (< 0: not).
+  // Records the known dims of `info` (< 0: unknown).
   void Give(const ValueInfo& info, const std::vector<int64_t>& dims);
-  // After all that is known: what images take.
+  // Call it after all known dims are given: assumes the size of images.
   void TakeImages(const std::vector<ValueInfo>& infos);
   FilledDims Fill(const ValueInfo& info, std::vector<int64_t> dims) const;
 

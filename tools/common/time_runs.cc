@@ -46,9 +46,9 @@ absl::Status TimeRuns(const Session& session, const RunTiming& timing,
   }
   if (timing.warm_up_ms > 0) report.warm_up_ms = MsSince(start);
   if (timing.binds_again) {
-    binding = session.Bind(fed, views);  // with what was tuned by now
+    binding = session.Bind(fed, views);  // uses what has been tuned so far
     if (!binding.ok()) return ToStatus(binding.error());
-    for (int i = 0; i < 2; ++i) {  // the second records its graph
+    for (int i = 0; i < 2; ++i) {  // the second run captures its graph
       RETURN_IF_ERROR(ToStatus(binding.value().Run()));
     }
   }

@@ -1,4 +1,4 @@
-// Work on a plan cache: fills it by tuning models, and keeps its file.
+// Maintains a plan cache file, and fills it by tuning models.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace onnx_cudnn {
 
 struct PlanCacheRequest {
   std::vector<std::string> merge;  // files whose entries are added
-  std::string prune;               // a device, or a version of an engine; empty: none
+  std::string prune;               // a device, or a version of an engine; empty: nothing is removed
   std::vector<std::string> models;
   std::vector<NamedText> shapes;  // of the models' inputs
-  SessionOptions session;         // plan_cache names the file
+  SessionOptions session;         // plan_cache is the path of the file
   bool list = false;
 };
 
-// Merges, prunes, tunes and lists, in this order. Returns what it did, in lines.
+// Merges, prunes, tunes and lists, in this order. Returns a description of what it did, in lines.
 absl::StatusOr<std::string> WorkOnPlanCache(const PlanCacheRequest& request);
 
 }  // namespace onnx_cudnn

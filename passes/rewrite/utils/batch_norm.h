@@ -13,10 +13,11 @@ struct ChannelwiseAffine {
   std::vector<double> scale, shift;
 };
 
-// Why a BatchNormalization is not a fixed ChannelwiseAffine; empty when it is.
+// Why a BatchNormalization is not a fixed ChannelwiseAffine; empty if it is.
 std::string_view WhyNotInference(const Node& batch_norm);
 
-// What such a BatchNormalization does; nullopt: its statistics are not float tensors of [channels].
+// The affine function that a BatchNormalization computes; nullopt: its statistics are not float
+// tensors of [channels].
 std::optional<ChannelwiseAffine> AffineOf(const Node& batch_norm, int64_t channels);
 
 }  // namespace onnx_cudnn

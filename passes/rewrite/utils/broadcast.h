@@ -6,12 +6,12 @@
 
 namespace onnx_cudnn {
 
-// Whether numpy's rule, asked for `value` together with `into`, surely gives the shape of `into`.
-// Symbols prove nothing.
+// Whether broadcasting `value` with `into` by numpy's rule certainly gives the shape of `into`. Two
+// different symbols may differ, so they give false.
 bool BroadcastsInto(const Value& value, const Value& into);
-// The number of a constant of one element that broadcasts into `into`; nullopt: it is none.
+// The value of a one-element constant that broadcasts into `into`; nullopt for any other Value.
 std::optional<double> NumberInto(const Value& value, const Value& into);
-// Whether at most one extent is not 1: moving axes around keeps the order of the elements.
+// Whether at most one extent is not 1, so that permuting axes keeps the order of the elements.
 bool VariesAlongOneAxis(const HostTensor& tensor);
 
 }  // namespace onnx_cudnn

@@ -18,7 +18,7 @@ struct Range {
   double low = -kInfinity, high = kInfinity;
 };
 
-// `none` where it is absent; nullopt where it is no constant, NaN or the other infinity.
+// `none` if the bound is absent; nullopt if it is not constant, NaN or the opposite infinity.
 std::optional<double> Bound(const Node& clip, int input, double none) {
   if (!clip.has_input(input)) return none;
   if (!clip.input(input).is_constant()) return std::nullopt;
@@ -36,7 +36,8 @@ std::optional<Range> RangeOf(const Node& clip) {
   return Range{*low, *high};
 }
 
-// min(max(min(max(x, a), b), c), d) = min(max(x, max(a, c)), min(max(b, c), d)), empty ranges too.
+// min(max(min(max(x, a), b), c), d) = min(max(x, max(a, c)), min(max(b, c), d)), also for empty
+// ranges.
 Range Compose(const Range& first, const Range& second) {
   return {std::max(first.low, second.low), std::min(std::max(first.high, second.low), second.high)};
 }

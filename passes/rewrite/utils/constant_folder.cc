@@ -16,7 +16,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kMostFlops = int64_t{1} << 33;  // about a second of a reference's time
+constexpr int64_t kMostFlops = int64_t{1} << 33;  // about a second in a reference
 constexpr size_t kWorkspaceAlignment = 64;
 
 bool AllInputsConstant(const Node& node) {
@@ -36,7 +36,7 @@ void ReplaceOutput(Graph& graph, Node& node, int index, HostTensor tensor) {
   graph.ReplaceAllUses(old, constant);
 }
 
-// The dims that Shape<start, end> takes; nullopt where one of them is not a number.
+// The dims that Shape<start, end> returns; nullopt if one of them is not a number.
 std::optional<std::vector<int64_t>> ShapeOf(const Node& node) {
   const Type& type = node.input(0).type();
   if (!type.is_tensor() || !type.ranked) return std::nullopt;

@@ -7,16 +7,16 @@
 
 namespace onnx_cudnn {
 
-// Replaces the outputs of Nodes whose inputs are all constants by constants, within limits that
-// count over its lifetime. Shape and Size need only the dims of their input. The folded Node stays,
-// without uses: the caller removes it.
+// Replaces the outputs of Nodes with constant inputs by constants, within limits on the total over
+// its lifetime. Shape and Size need only the dims of their input. The folded Node stays, without
+// uses; the caller removes it.
 class ConstantFolder {
  public:
   explicit ConstantFolder(const PassLimits& limits) : limits_(limits) {}
-  // The types of the Node's outputs are inferred where they are not static yet. A reference that
-  // fails is a No, not an error: the Node may never run.
+  // Infers the types of the Node's outputs if they are not static yet. A reference that fails gives
+  // Match::No, not an error: the Node may never run.
   Match Fold(Graph& graph, Node& node);
-  // Whether Fold may find something: all inputs are constants, or only their dims count.
+  // Whether Fold may find something: all inputs are constants, or only their dims matter.
   static bool StartsAt(const Node& node);
 
  private:
@@ -29,8 +29,8 @@ class ConstantFolder {
   int64_t folded_bytes_ = 0;
 };
 
-// Replaces each input of a body that captures a constant by a constant of the body, with the same
-// bytes. True: something was replaced.
+// Replaces each input of a body that captures a constant by a constant of the body that shares its
+// bytes. Returns whether any was replaced.
 bool SinkConstants(Graph& graph, Node& node);
 
 }  // namespace onnx_cudnn

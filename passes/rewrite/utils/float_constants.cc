@@ -55,7 +55,7 @@ std::optional<HostTensor> ScaleChannels(const HostTensor& weights, const Channel
     std::atomic<bool> all_finite = true;
     ThreadPool::Default().ParallelFor(
         rows * columns, 1 + kGrain / std::max<int64_t>(run, 1), [&](int64_t begin, int64_t end) {
-          bool finite = true;  // no early exit, so that the loop is vectorized
+          bool finite = true;  // no early exit, so that the loop vectorizes
           for (int64_t i = begin; i < end; ++i) {
             const int64_t row = i / columns;
             const double scale =

@@ -8,7 +8,7 @@
 
 namespace onnx_cudnn {
 
-// Whether `node` is there and is one of these ops of ONNX's own.
+// Whether `node` is not nullptr and is one of these ops of ONNX's own domain.
 inline bool IsOp(const Node* node, std::initializer_list<std::string_view> ops) {
   return node != nullptr && node->domain().empty() &&
          std::find(ops.begin(), ops.end(), node->op()) != ops.end();

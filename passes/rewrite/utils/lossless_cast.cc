@@ -3,7 +3,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The numbers of a dtype: a sign, `digits` binary digits, and for floats bits of exponent.
+// The values of a dtype: a sign, `digits` binary digits, and for floats exponent bits.
 struct Numbers {
   bool is_signed;
   int digits;

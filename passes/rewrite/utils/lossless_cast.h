@@ -4,8 +4,8 @@
 
 namespace onnx_cudnn {
 
-// Whether every element of dtype `from` is one of dtype `to` too, so that casting there and on is
-// casting once. False for types that no reference computes with.
+// Whether dtype `to` represents every value of dtype `from`, so that a cast through `to` loses
+// nothing. False for types that no reference computes with.
 bool HoldsEveryNumber(DType to, DType from);
 
 }  // namespace onnx_cudnn

@@ -6,13 +6,13 @@
 
 namespace onnx_cudnn {
 
-// Parts of the patterns in which exporters write means and variances.
+// Parts of the patterns that exporters write for means and variances.
 
-// The axis from which on, up to the last one, a ReduceMean averages and keeps extents of 1;
-// nullopt: its axes are others or not constant, or it drops them.
+// The first axis of a ReduceMean over the trailing axes that keeps extents of 1; nullopt: it
+// averages other axes, they are not constant, or it drops them.
 std::optional<int> FirstAveragedAxis(const Node& mean);
 
-// x of Mul(x, x) and of Pow(x, 2); nullptr: `node` is neither, or nullptr itself.
+// x of Mul(x, x) or Pow(x, 2); nullptr: `node` is nullptr or another op.
 const Value* Squared(const Node* node);
 
 }  // namespace onnx_cudnn

@@ -4,7 +4,7 @@
 
 namespace onnx_cudnn {
 
-// Whether every Run gives other numbers: such a Node is neither folded nor merged with an equal
+// Whether every Run computes other numbers. Such a Node is neither folded nor merged with an equal
 // one.
 bool IsRandom(const Node& node);
 

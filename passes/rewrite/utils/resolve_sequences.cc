@@ -9,12 +9,12 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kMostElements = 1024;  // a sequence that grows is copied each time
+constexpr size_t kMostElements = 1024;  // a growing sequence is copied at each step
 constexpr std::string_view kUnknownElements = "the sequence's elements are not known";
 constexpr std::string_view kTooLong = "the sequence is too long";
 constexpr std::string_view kUnknownPosition = "the position is not a constant within the sequence";
 
-// Once earlier Nodes are resolved, a sequence that is not an input comes from one of two Nodes.
+// After earlier Nodes are resolved, a sequence that is not an input comes from one of two Nodes.
 std::optional<std::vector<Value*>> ElementsOf(const Value& sequence) {
   const Node* producer = sequence.producer();
   if (producer == nullptr || !producer->domain().empty()) return std::nullopt;
@@ -37,8 +37,8 @@ Match ReplaceBySequence(Graph& graph, Node& node, int output, std::vector<Value*
   return Match::Changed();
 }
 
-// The position that input `index` gives in a sequence of `size`, from the front; `otherwise` where
-// it is absent. nullopt: not a constant within [-size, last].
+// The position in a sequence of `size` that input `index` gives, counted from the front;
+// `otherwise` if it is absent. nullopt: not a constant within [-size, last].
 std::optional<int64_t> PositionOf(const Node& node, int index, int64_t size, int64_t last,
                                   int64_t otherwise) {
   if (!node.has_input(index)) return otherwise;
@@ -115,7 +115,7 @@ std::optional<std::vector<int64_t>> EqualPieces(int64_t extent, int64_t piece) {
   return pieces;
 }
 
-// The extents of the pieces of SplitToSequence along an axis of `extent`.
+// The extents of the pieces of a SplitToSequence along an axis of `extent`.
 std::optional<std::vector<int64_t>> PiecesOf(const Node& node, int64_t extent) {
   if (!node.has_input(1)) return EqualPieces(extent, 1);
   if (!node.input(1).is_constant()) return std::nullopt;
@@ -148,11 +148,11 @@ Match SplitUp(Graph& graph, Node& node, CopyBudget&) {
   return ReplaceBySequence(graph, node, 0, std::move(elements));
 }
 
-// Copies the body once for each element; other sequences give theirs at the same position, tensors
-// and captures are the same for every copy.
+// Copies the body once per element. Other sequences supply their element at the same position;
+// tensors and captures are the same for every copy.
 Match Map(Graph& graph, Node& node, CopyBudget& budget) {
   const Graph& body = *node.bodies().begin()->second;
-  std::vector<std::vector<Value*>> lists;  // an element per iteration
+  std::vector<std::vector<Value*>> lists;  // one element per iteration
   const std::optional<std::vector<Value*>> first = ElementsOf(node.input(0));
   if (!first) return Match::No(node, kUnknownElements);
   for (Value* input : node.inputs()) {
@@ -180,7 +180,8 @@ Match Map(Graph& graph, Node& node, CopyBudget& budget) {
   return Match::Changed();
 }
 
-// The Node that made an optional; a Value that is not an optional always has its element.
+// The Node that made an optional; nullptr for a Value that is not an optional, which always has its
+// element.
 const Node* OptionalOf(const Value& value) {
   const Node* producer = value.producer();
   return producer != nullptr && producer->op() == "Optional" ? producer : nullptr;

@@ -12,12 +12,12 @@ namespace onnx_cudnn {
 //   Transpose(Add(Transpose(x), Relu(Transpose(y)))) ⇒ Add(x, Relu(y))
 class TransposedRegion {
  public:
-  // perm: of the Transpose behind the region, a permutation
+  // perm: of the Transpose after the region, a permutation
   explicit TransposedRegion(std::vector<int64_t> perm) : perm_(std::move(perm)) {}
 
-  // Collects the Nodes that compute `value`, up to Transposes that the last one undoes and
-  // constants that a Transpose does not change. Returns why there is no such region, empty when
-  // there is. Visits at most 32 Nodes.
+  // Collects the Nodes that compute `value`, back to Transposes that the last one undoes and to
+  // constants that a Transpose does not change. Returns why there is no region, or an empty text.
+  // Visits at most 32 Nodes.
   std::string_view Find(const Value& value);
 
   // After a successful Find: adds copies of the Nodes that read the inputs of the first Transposes.
@@ -30,7 +30,7 @@ class TransposedRegion {
   Value& Untransposed(Graph& graph, const Value& start) const;
 
   std::vector<int64_t> perm_;
-  std::vector<const Value*> starts_;  // may hold one twice
+  std::vector<const Value*> starts_;  // may hold duplicates
   std::vector<const Node*> nodes_;    // producers first
   int visited_ = 0;
 };

@@ -13,7 +13,7 @@ namespace {
 
 const Graph& BodyOf(const Node& node) { return *node.bodies().find("body")->second; }
 
-// Inputs of the op itself: captures stand behind them.
+// The inputs of the op itself, before captures.
 int OwnInputs(const Node& node) { return static_cast<int>(node.inputs().size()) - node.captures(); }
 
 std::string_view WhyNot(const Node& node, std::optional<int64_t> iterations, CopyBudget& budget) {
@@ -22,12 +22,12 @@ std::string_view WhyNot(const Node& node, std::optional<int64_t> iterations, Cop
   return budget.Take(BodyOf(node), *iterations) ? "" : "the copies of its body would be too many";
 }
 
-// The states between iterations, and what each iteration adds to the stacked outputs.
+// The states between iterations, and the results that each iteration adds to the stacked outputs.
 struct Iterations {
   std::vector<Value*> states;
   std::vector<std::vector<Value*>> stacks;
 
-  // Takes the results of an iteration but its first `skipped` ones.
+  // Takes the results of an iteration, except the first `skipped`.
   void Take(const std::vector<Value*>& results, size_t skipped) {
     stacks.resize(results.size() - skipped - states.size());
     for (Value*& state : states) state = results[skipped++];
@@ -48,7 +48,7 @@ void ReplaceOutputs(Graph& graph, Node& node, const Iterations& iterations,
 }
 
 // Whether the body takes the Node's inputs from `first` on, after `given` inputs of its own, and
-// gives the Node's outputs, after `kept` results.
+// returns the Node's outputs after `kept` results.
 bool Fits(const Node& node, int first, int given, int states, int kept) {
   const Graph& body = BodyOf(node);
   const auto own = node.inputs().subspan(first);
@@ -64,7 +64,7 @@ std::vector<int64_t> IntsOr(const Node& node, std::string_view name, size_t size
   return node.attrs().Ints(name, std::vector<int64_t>(size, 0));
 }
 
-// A Scan's inputs after its states are scanned, its results after its states stacked.
+// The inputs of a Scan after its states are scanned, its results after its states are stacked.
 struct ScanForm {
   int states;
   std::vector<int64_t> axes, backwards;                // of scanned inputs
@@ -89,7 +89,7 @@ std::optional<ScanForm> FormOf(const Node& node) {
   return form;
 }
 
-// The extent of the axes that a Scan scans.
+// The extent of the scanned axes.
 std::optional<int64_t> ScanLength(const Node& node, const ScanForm& form) {
   const Value& input = node.input(form.states);
   if (!input.is_static()) return std::nullopt;
@@ -141,7 +141,7 @@ bool IsTrue(const HostTensor& condition) {
          condition.data<uint8_t>()[0] != 0;
 }
 
-// Whether the body's condition is always the one that it was given, or true.
+// Whether the condition that the body returns is its input condition or true.
 bool KeepsCondition(const Graph& body) {
   const Value* condition = body.outputs()[0].value;
   while (condition->producer() != nullptr && condition->producer()->op() == "Identity")
@@ -160,21 +160,21 @@ std::optional<int64_t> TripCount(const Node& node) {
   return count->front();
 }
 
-// The stack of no iteration: the dims of `result`, and an extent of 0 before them.
+// The stack for zero iterations: the dims of `result` with an extent of 0 before them.
 Value& StackOfNone(Graph& graph, Value& result) {
   Value& none = graph.AddConstant(HostTensor::Ints({0}));
   Value& shape = graph.AddNode({.op = "Shape", .inputs = {&result}}).output(0);
   Value& dims =
       graph.AddNode({.op = "Concat", .inputs = {&none, &shape}, .attrs = {{"axis", int64_t{0}}}})
           .output(0);
-  HostTensor zero = HostTensor::Allocate(result.dtype(), {1});  // its dtype alone is read
+  HostTensor zero = HostTensor::Allocate(result.dtype(), {1});  // only its dtype is read
   std::memset(zero.mutable_raw(), 0, zero.bytes());
   return graph
       .AddNode({.op = "ConstantOfShape", .inputs = {&dims}, .attrs = {{"value", std::move(zero)}}})
       .output(0);
 }
 
-// Inputs of a Loop's body before the states: the iteration, the condition.
+// Inputs of a Loop's body before its states: the iteration and the condition.
 constexpr int kGiven = 2;
 
 Value& AddTrue(Graph& graph) {
@@ -189,8 +189,8 @@ std::vector<Value*> CopyIteration(Graph& graph, const Node& loop, int64_t iterat
   return CopyBody(BodyOf(loop), inputs, graph);
 }
 
-// A Loop without an iteration: the states stay as they are. The dims of its empty stacks come from
-// a copy of the body that nothing else reads.
+// For a Loop without iterations: the states are unchanged. The dims of its empty stacks come from a
+// copy of the body that is not used otherwise.
 Match SkipLoop(Graph& graph, Node& node, const std::vector<Value*>& states, CopyBudget& budget) {
   const size_t outputs = node.outputs().size();
   std::vector<Value*> results = states;

@@ -7,13 +7,13 @@
 
 namespace onnx_cudnn {
 
-// Replaces a Scan, or a Loop whose trip count is a constant and whose condition stays true, by a
-// copy of its body for each iteration. `node` stays, without uses; the new Nodes are in topological
+// Replaces a Scan, or a Loop with a constant trip count and a condition that stays true, by one
+// copy of its body per iteration. `node` stays, without uses; the new Nodes are in topological
 // order.
-//   No  the number of iterations is not known or 0, or the copies would be too many
+//   No  the number of iterations is unknown or 0, or there would be too many copies
 Match Unroll(Graph& graph, Node& node, CopyBudget& budget);
 
-// Why Unroll did not replace `loop`, given what it left of `budget`.
+// Why Unroll did not replace `loop`, given the remaining `budget`.
 std::string WhyLoopStays(const Node& loop, const CopyBudget& budget);
 
 // The values joined along a new axis.

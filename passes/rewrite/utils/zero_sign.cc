@@ -23,7 +23,7 @@ bool SignOfZeroMatters(const Value& value) {
   for (size_t i = 0; i < reached.size(); ++i) {
     for (const Use& use : reached[i]->uses()) {
       if (TellsZerosApart(use) || reached.size() > kMostValues) return true;
-      if (IsLinear(use.node)) continue;  // a sum is +0 unless all of its terms are −0
+      if (IsLinear(use.node)) continue;  // a sum is +0 unless all its terms are −0
       for (const Value* output : use.node->outputs()) {
         const bool known = std::find(reached.begin(), reached.end(), output) != reached.end();
         if (output != nullptr && !known) reached.push_back(output);

@@ -8,14 +8,15 @@
 
 namespace onnx_cudnn {
 
-// The Engine `cudnn` with its CUDA half: the rules of MakeCudnnRules(), plans of cuDNN's. Opens
-// libcudnn and makes a first handle on the device, whose context is open.
-//   ordinal  of the device that is current on every thread that compiles or launches
-//   errors   FailedPrecondition, one line: no libcudnn, one too old; else what a call failed with
+// The Engine `cudnn` with its CUDA half: the rules of MakeCudnnRules() and cuDNN's execution plans.
+// Opens libcudnn and creates a first handle on the device, whose context must be open.
+//   ordinal  of the device, which is current on every thread that compiles or launches
+//   errors   FailedPrecondition, one line: libcudnn is missing or too old; otherwise the failure of
+//            a call
 absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal);
 
-// The same for a device that is not there, by the properties that cuDNN writes of it in JSON
-// (DevicePropertiesOf): it compiles, and its Steps cannot be launched.
+// The same for a device that is not present, described by its properties as cuDNN's JSON
+// (DevicePropertiesOf): it compiles, but its Steps cannot be launched.
 absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngineFor(std::string properties);
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,5 @@
-// A cuDNN graph as plain data: what lowering makes, and cudnn_plan.cc tells cuDNN's frontend, whose
-// header costs 50 s a file.
+// A cuDNN graph as plain data: lowering creates it and cudnn_plan.cc translates it to cuDNN's
+// frontend, whose header costs 50 s of compile time per file.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ struct CudnnTensor {
     kInput,
     kOutput,
     kConstant,
-    kNumber,   // one f32, part of the plan
-    kVirtual,  // between two operations, never in memory
+    kNumber,   // one f32 that is part of the plan
+    kVirtual,  // between two operations, not in memory
   };
   Kind kind = Kind::kVirtual;
-  int index = 0;              // of the Step's inputs, outputs or constants
+  int index = 0;              // position among the Step's inputs, outputs or constants
   float number = 0;           // kNumber
-  DType dtype = DType::kF32;  // kBool: what a comparison gives
+  DType dtype = DType::kF32;  // kBool: result of a comparison
   Dims dims,
-      strides;  // padding included; images: N, C, spatial dims; matrices: batch, rows, columns
+      strides;  // including padding; images: N, C, spatial dims; matrices: batch, rows, columns
   bool operator==(const CudnnTensor&) const = default;
 };
 
-// How a window lies over the spatial dims, one number each.
+// A window over the spatial dims; one entry per dim.
 struct CudnnWindow {
   std::vector<int64_t> kernel, stride, dilation, pad_before, pad_behind;
 };
@@ -41,10 +41,10 @@ struct CudnnWindow {
 struct CudnnOperation {
   enum class Kind : uint8_t {
     kConvolution,           // in: x, w
-    kTransposeConvolution,  // in: x, w, as the gradient of the data: dy, w
+    kTransposeConvolution,  // in: x, w; computed as the data gradient: dy, w
     kProduct,               // in: a, b
     kPointwise,             // in: one to three; kSelect: yes, no, condition
-    kReduction,             // in: x; out has extent 1 where it reduces
+    kReduction,             // in: x; out has extent 1 along reduced dims
     kMaxPool,               // in: x
     kAveragePool,           // in: x
     kLayerNorm,             // in: x, scale, epsilon, and bias where there is one
@@ -53,7 +53,7 @@ struct CudnnOperation {
   enum class Reduction : uint8_t { kSum, kMax, kMin };
 
   Kind kind = Kind::kPointwise;
-  std::vector<int> in;  // positions among the tensors
+  std::vector<int> in;  // indices into the tensors
   int out = -1;
   CudnnWindow window = {};
   bool counts_padding = false;  // kAveragePool
@@ -64,7 +64,7 @@ struct CudnnOperation {
   Reduction reduction = Reduction::kSum;
 };
 
-// Constant `constant` of the Candidate, seen as `dims`, lane by lane as `format` has it.
+// Constant `constant` of the Candidate, viewed with `dims`, packed in `format`.
 struct PackedConstant {
   int constant = 0;
   Dims dims;
@@ -72,15 +72,15 @@ struct PackedConstant {
   bool operator==(const PackedConstant&) const = default;
 };
 
-// Operations in an order in which operands come first. All compute in f32.
+// Operations in topological order. All compute in f32.
 struct CudnnGraph {
-  DType dtype = DType::kF32;  // of the anchor's operands
+  DType dtype = DType::kF32;  // of the operands of the anchor
   std::vector<CudnnTensor> tensors;
   std::vector<CudnnOperation> operations;
-  std::vector<PackedConstant> constants;  // parallel to the Step's
+  std::vector<PackedConstant> constants;  // parallel to those of the Step
 };
 
-// The tensors of a graph that lie in memory or are numbers, by position: what a plan is bound to.
+// The indices of the tensors that are in memory or are numbers: what a plan is bound to.
 std::vector<int> OperandsOf(const CudnnGraph& graph);
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,4 @@
-// One cuDNN execution plan, behind plain types: the frontend's header stands in cudnn_plan.cc
-// alone.
+// One cuDNN execution plan behind plain types: only cudnn_plan.cc includes the frontend's header.
 #pragma once
 
 #include <cudnn_graph.h>
@@ -15,46 +14,48 @@
 
 namespace onnx_cudnn {
 
-// What a plan is built for: a device that is there, or one known by its properties alone.
+// The device that a plan is built for: present, or known only by its properties.
 struct PlanTarget {
   cudnnHandle_t handle = nullptr;
-  std::string_view properties = {};  // as DevicePropertiesOf writes them; used without a handle
+  // In the form of DevicePropertiesOf; used if there is no handle
+  std::string_view properties = {};
 };
 
-// The properties of device `ordinal`, as cuDNN writes them in JSON.
+// The properties of device `ordinal`, as cuDNN serializes them to JSON.
 absl::StatusOr<std::string> DevicePropertiesOf(int ordinal);
 
-// The device that `properties` describe: plans saved for one serve equal ones.
+// Identifies the device that `properties` describe: a saved plan can be loaded on a device with the
+// same text.
 absl::StatusOr<std::string> DeviceOf(std::string_view properties);
 
-// The engines with their knobs that cuDNN would run `graph` by, the best guess first, each once:
-// "engine 41, k2=0, k24=3" (the frontend's numbers of knobs). What `numerics` forbids is left out.
-//   most    how many at most
-//   errors  Unimplemented: a refusal, none is left
+// The engines and knobs that cuDNN proposes for `graph`, the best guess first, without duplicates:
+// "engine 41, k2=0, k24=3" (knobs by the frontend's numbers). Leaves out what `numerics` forbids.
+//   most    maximum number of results
+//   errors  Unimplemented: refused, or none is left
 absl::StatusOr<std::vector<std::string>> ListPlans(const CudnnGraph& graph,
                                                    const Numerics& numerics,
                                                    const PlanTarget& target, size_t most);
 
-// Thread-safe, as long as no two threads use one handle. Its destructor shares CaptureMutex().
+// Thread-safe as long as no two threads use one handle. The destructor shares CaptureMutex().
 class CudnnPlan {
  public:
   virtual ~CudnnPlan() = default;
   virtual int64_t workspace_bytes() const = 0;
-  // Enqueues it on the handle's stream. `operands` are parallel to OperandsOf(graph).
+  // Enqueues the plan on the handle's stream. `operands` are parallel to OperandsOf(graph).
   virtual absl::Status Execute(cudnnHandle_t handle, absl::Span<const void* const> operands,
                                void* workspace) const = 0;
-  // For LoadPlan with the same version of cuDNN and device.
+  // For LoadPlan on an equal device with the same version of cuDNN.
   virtual absl::StatusOr<std::string> Save() const = 0;
 };
 
-// Builds the plan that `engine`, a line of ListPlans, names.
-//   errors  Unimplemented: a refusal. InvalidArgument: `engine` is no such line
+// Builds the plan that `engine`, a result of ListPlans, describes.
+//   errors  Unimplemented: refused. InvalidArgument: `engine` does not have that form
 absl::StatusOr<std::unique_ptr<CudnnPlan>> BuildPlan(const CudnnGraph& graph,
                                                      std::string_view engine,
                                                      const PlanTarget& target);
 
-// A plan that Save wrote, over the OperandsOf its graph.
-//   errors  FailedPrecondition: cuDNN does not take it
+// Loads a plan that Save wrote, over the OperandsOf its graph.
+//   errors  FailedPrecondition: cuDNN rejects it
 absl::StatusOr<std::unique_ptr<CudnnPlan>> LoadPlan(std::string_view saved,
                                                     absl::Span<const int> operands,
                                                     const PlanTarget& target);

@@ -1,4 +1,4 @@
-// The operations of a CudnnGraph as those of cuDNN's frontend.
+// Translates a CudnnGraph to the operations of cuDNN's frontend.
 #pragma once
 
 #include "runtime/cudnn/cuda/cudnn_graph.h"
@@ -9,8 +9,8 @@ class Graph;
 
 namespace onnx_cudnn {
 
-// Adds the tensors and operations of `graph` to an empty one, with its type of inputs and outputs.
-// Tensor i of `graph` has the uid i + 1. Throws what the frontend throws.
+// Adds the tensors and operations of `graph` to an empty frontend graph, with its input and output
+// types. Tensor i of `graph` gets uid i + 1. Throws what the frontend throws.
 void AddOperations(const CudnnGraph& graph, cudnn_frontend::graph::Graph& to);
 
 }  // namespace onnx_cudnn

@@ -11,29 +11,30 @@
 
 namespace onnx_cudnn {
 
-// Makes the CudnnGraph of a Candidate, an operation at a time. Nodes come in topological order.
+// Builds the CudnnGraph of a Candidate, one operation at a time. Nodes arrive in topological order.
 class GraphBuilder {
  public:
   explicit GraphBuilder(const Candidate& candidate);
 
   const Candidate& candidate() const { return candidate_; }
   const CudnnTensor& tensor(int i) const { return graph_.tensors[i]; }
-  // The Format of a Value that crosses the boundary, nullptr of others.
+  // The Format of a Value at the Candidate's boundary; nullptr for other Values.
   const Format* FormatOf(const Value& value) const;
 
-  // What a Node reads, as `view` sees it. A constant of one element is a number.
-  //   errors  Unimplemented: it lies otherwise
+  // The tensor for a Value that a Node reads, as `view` describes it. A constant of one element is
+  // a number.
+  //   errors  Unimplemented: the Value has another layout
   absl::StatusOr<int> Read(const Value& value, const CudnnTensorView& view);
-  // A constant seen as `dims`, in `format`; `layout` is how cuDNN sees that.
+  // A constant viewed with `dims`, in `format`; `layout` is the same for cuDNN.
   int ReadConstant(const Value& value, Dims dims, const Format& format, TensorLayout layout);
   int Number(double number, size_t rank);
-  // A tensor between two operations.
+  // A virtual tensor between two operations.
   int Between(TensorLayout layout, DType dtype = DType::kF32);
-  // What a Node writes: an output of the Candidate where it leaves it.
+  // The tensor for a Value that a Node writes; an output of the Candidate if it is used outside.
   absl::StatusOr<int> Write(const Value& value, const CudnnTensorView& view);
-  // The same of a row-major output, whose bytes `view` sees with other dims.
+  // The same for a row-major output, whose bytes `view` describes with other dims.
   absl::StatusOr<int> WriteDense(const Value& value, const CudnnTensorView& view);
-  // `value`, which a Node writes, is `tensor` unchanged.
+  // Records that `value`, which a Node writes, is `tensor` unchanged.
   absl::Status WriteAs(const Value& value, int tensor, const CudnnTensorView& view);
 
   void Add(CudnnOperation operation) { graph_.operations.push_back(std::move(operation)); }
@@ -41,7 +42,7 @@ class GraphBuilder {
 
  private:
   int Output(int index, const Value& value, TensorLayout layout);
-  int Append(CudnnTensor tensor);  // or an equal one that is not virtual
+  int Append(CudnnTensor tensor);  // or returns the index of an equal tensor that is not virtual
 
   const Candidate& candidate_;
   const Boundary boundary_;
@@ -49,7 +50,7 @@ class GraphBuilder {
   CudnnGraph graph_;
 };
 
-// The number that a constant of one element holds; nothing for other Values.
+// The number that a constant of one element holds; nullopt for other Values.
 std::optional<double> NumberIn(const Value& value);
 
 }  // namespace onnx_cudnn

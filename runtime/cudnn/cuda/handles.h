@@ -11,10 +11,10 @@
 
 namespace onnx_cudnn {
 
-// cuDNN's handles of the device, each used by one thread at a time. Thread-safe.
+// The cuDNN handles of the device, each used by one thread at a time. Thread-safe.
 class CudnnHandles {
  public:
-  // One that its owner alone uses while it lives.
+  // A handle for exclusive use while the Lease lives.
   class Lease {
    public:
     Lease(CudnnHandles* pool, cudnnHandle_t handle) : pool_(pool), handle_(handle) {}
@@ -28,14 +28,14 @@ class CudnnHandles {
     cudnnHandle_t handle_;
   };
 
-  // With a first handle.
+  // Creates the first handle.
   static absl::StatusOr<std::unique_ptr<CudnnHandles>> Open(int ordinal);
   ~CudnnHandles();
 
-  // One that is free, else a new one. The caller shares CaptureMutex(). Makes the device's context
-  // the thread's own: cuDNN loads code through the driver, which asks for that.
+  // A free handle, else a new one. The caller shares CaptureMutex(). Makes the device's context
+  // current on this thread: cuDNN loads code through the driver, which requires it.
   absl::StatusOr<Lease> TakeOrMake();
-  // Waits until one is free: makes none, so it may be called during a capture.
+  // Waits until a handle is free. Creates none, so it may be called during a capture.
   Lease Take();
 
  private:

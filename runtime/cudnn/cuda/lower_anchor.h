@@ -1,4 +1,4 @@
-// The Node that a Candidate is built around, as an operation of cuDNN's.
+// The anchor Node of a Candidate as a cuDNN operation.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,11 @@
 namespace onnx_cudnn {
 
 struct Anchor {
-  // How cuDNN sees `operand`, which the anchor reads: so do the Nodes that compute it.
+  // The view of `operand`, which the anchor reads; the Nodes that compute it use the same view.
   CudnnTensorView (*before)(const Node& anchor, const Value& operand, const GraphBuilder& builder);
-  // How it sees what the anchor writes: so do the Nodes behind.
+  // The view of the anchor's output; the Nodes after it use the same view.
   CudnnTensorView (*behind)(const Node& anchor, const GraphBuilder& builder);
-  // Adds the anchor's operations. What computes its operands was added.
+  // Adds the operations of the anchor. Those that compute its operands have been added.
   absl::Status (*lower)(const Node& anchor, GraphBuilder& builder);
 };
 

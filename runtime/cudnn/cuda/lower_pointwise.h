@@ -7,9 +7,10 @@
 
 namespace onnx_cudnn {
 
-// Adds the operations of `node`, whose operands `view` sees. An operand that broadcasts never comes
-// first, nor one from memory before one that the graph computes: cuDNN does not take that.
-//   errors  Unimplemented: cuDNN has no form for it
+// Adds the operations of `node`, whose operands `view` describes. cuDNN rejects a broadcast operand
+// in first position, and one from memory before one that the graph computes, so operands are
+// ordered accordingly.
+//   errors  Unimplemented: cuDNN has no equivalent
 absl::Status LowerPointwise(const Node& node, const CudnnTensorView& view, GraphBuilder& builder);
 
 }  // namespace onnx_cudnn

@@ -9,28 +9,28 @@
 
 namespace onnx_cudnn {
 
-// An operand of a plan: which pointer it is bound to, or its number.
+// An operand of a plan: the pointer that it is bound to, or its number.
 struct PlanOperand {
-  int tensor = 0;  // of the CudnnGraph
+  int tensor = 0;  // index into the tensors of the CudnnGraph
   CudnnTensor::Kind kind = CudnnTensor::Kind::kInput;
-  int index = 0;  // of the Step's inputs, outputs or constants
+  int index = 0;  // position among the Step's inputs, outputs or constants
   float number = 0;
-  bool is_early = false;  // an input of Step::prefetched_inputs
+  bool is_early = false;  // it is one of Step::prefetched_inputs
   bool operator==(const PlanOperand&) const = default;
 };
 
-// What a cuDNN Step is made of, without the Candidate.
+// The data of a cuDNN Step, without the Candidate.
 struct SavedStep {
   size_t version = 0;  // of cuDNN
   std::string device;
   std::string engine;  // "engine 41, k2=0"
   std::vector<PlanOperand> operands;
   std::vector<PackedConstant> constants;
-  std::string plan;  // cuDNN's own form of it
+  std::string plan;  // as cuDNN serializes it
 };
 
 std::string ToText(const SavedStep& step);
-// InvalidArgument: `text` is not what ToText writes.
+// InvalidArgument: `text` is not in the form that ToText writes.
 absl::StatusOr<SavedStep> ParseSavedStep(std::string_view text);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// A Candidate of the gemm rules as cuBLASLt sees it.
+// A Candidate of the gemm rules as a cuBLASLt problem.
 #pragma once
 
 #include <cstdint>
@@ -9,40 +9,40 @@
 
 namespace onnx_cudnn {
 
-// Which pointer of a launch.
+// A pointer of a launch.
 struct LtOperand {
   enum class Kind : uint8_t { kNone, kInput, kConstant };
   Kind kind = Kind::kNone;
-  int index = 0;  // of the Step's inputs or constants
+  int index = 0;  // position among the Step's inputs or constants
   bool operator==(const LtOperand&) const = default;
 };
 
-// Column-major, as cuBLASLt has them; `columns` columns of `rows` elements, `leading` apart. One
-// for each of the batch, `batch_stride` elements apart; 0: one for all.
+// Column-major, as in cuBLASLt: `columns` columns of `rows` elements, `leading` elements apart.
+// Matrices of a batch are `batch_stride` elements apart; 0: the batch shares one matrix.
 struct LtMatrix {
   int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
   bool operator==(const LtMatrix&) const = default;
 };
 
-// D = activation(alpha · op(A) · op(B) + beta · C + bias), op: as it is, or transposed. A
-// row-major matrix is the transposed one in column-major order, so the row-major y = x · w is
-// Dᵀ = wᵀ · xᵀ: A is the right factor, B the left one, and the bias, one element per column of y,
-// is one per row of D, as cuBLASLt adds it.
+// D = activation(alpha · op(A) · op(B) + beta · C + bias), where op is the identity or the
+// transpose. A row-major matrix is the transpose of the column-major one, so the row-major y = x ·
+// w is Dᵀ = wᵀ · xᵀ: A is the right factor, B the left one, and the bias, one element per column of
+// y, is one per row of D, as cuBLASLt adds it.
 struct LtProblem {
   enum class Activation : uint8_t { kNone, kRelu, kGelu };
 
   DType dtype = DType::kUndefined;  // of A, B, C, D and the bias; sums are f32
   LtOperand a, b, c, bias;
   bool transposes_a = false, transposes_b = false;
-  LtMatrix a_matrix, b_matrix, d_matrix;  // C's is D's
+  LtMatrix a_matrix, b_matrix, d_matrix;  // C has the layout of D
   int64_t batch = 1;
   float alpha = 1, beta = 0;
   Activation activation = Activation::kNone;
   std::vector<Derived> constants;
 };
 
-// Of a Candidate that the rules (runtime/gemm/gemm_rules.h) take; its output is D.
-//   errors  Unimplemented: more matrices than cuBLASLt counts, a refusal
+// Lowers a Candidate that the rules (runtime/gemm/gemm_rules.h) accept; its output is D.
+//   errors  Unimplemented: extents beyond what cuBLASLt can express (a refusal)
 absl::StatusOr<LtProblem> LowerProduct(const Candidate& candidate);
 
 }  // namespace onnx_cudnn

@@ -13,7 +13,7 @@
 
 namespace onnx_cudnn {
 
-// On a lost device every call would fail.
+// Makes no call on a lost device, where every call would fail.
 #define ONNX_CUDNN_LT_HANDLE(Type, handle, destroy) \
   inline void Destroy##Type(handle h) {             \
     if (DeviceIsLost()) return;                     \
@@ -27,7 +27,7 @@ ONNX_CUDNN_LT_HANDLE(LtLayout, cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestr
 ONNX_CUDNN_LT_HANDLE(LtPreference, cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy)
 #undef ONNX_CUDNN_LT_HANDLE
 
-// One of the ways in which cuBLASLt computes a product.
+// A cuBLASLt algorithm for a product.
 struct LtAlgorithm {
   cublasLtMatmulAlgo_t algorithm = {};
   int64_t workspace_bytes = 0;
@@ -44,16 +44,16 @@ struct LtPointers {
   void* workspace = nullptr;
 };
 
-// cuBLASLt's descriptors of a problem. Thread-safe.
+// The cuBLASLt descriptors of a problem. Thread-safe.
 class LtProduct {
  public:
   static absl::StatusOr<std::unique_ptr<LtProduct>> Create(const LtProblem& problem,
                                                            const Numerics& numerics);
 
-  // What cuBLASLt's heuristics think best, the best first, each once; at most 8, of at most 32 MiB
-  // of workspace. No sum is rounded to the type of the result on its way, and none depends on the
-  // order in which blocks end unless the Numerics allow it.
-  //   errors  Unimplemented: there is none, a refusal
+  // The algorithms that cuBLASLt's heuristics return, the best first, without duplicates; at most
+  // 8, each with at most 32 MiB of workspace. None rounds partial sums to the result type, and none
+  // depends on the order in which blocks end unless the Numerics allow it.
+  //   errors  Unimplemented: there is none (a refusal)
   absl::StatusOr<std::vector<LtAlgorithm>> Algorithms(cublasLtHandle_t handle) const;
 
   // Asynchronous on `stream`.
@@ -67,7 +67,7 @@ class LtProduct {
   const bool tf32_, nondeterminism_;
   const bool has_bias_;
   const float alpha_, beta_;
-  // The bias's address is an attribute of the descriptor.
+  // Held during a launch, because the address of the bias is an attribute of the descriptor.
   mutable absl::Mutex mutex_;
   LtDescriptor descriptor_ ABSL_GUARDED_BY(mutex_);
   LtLayout a_, b_, d_;

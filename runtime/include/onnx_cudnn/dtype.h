@@ -39,6 +39,6 @@ enum class DType : uint8_t {
 inline constexpr int kLastDType = 26;
 
 std::string_view NameOf(DType dtype);  // "f32", "i64", "string"
-int BitsOf(DType dtype);  // bits an element takes in memory; 0 for kUndefined and kString
+int BitsOf(DType dtype);               // size of an element in memory; 0 for kUndefined and kString
 
 }  // namespace onnx_cudnn

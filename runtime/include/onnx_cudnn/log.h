@@ -1,4 +1,4 @@
-// Messages that no Result carries.
+// Messages that are not part of any Result.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,16 @@
 namespace onnx_cudnn {
 
 enum class LogSeverity : uint8_t {
-  kInfo,     // what was chosen, and why
-  kWarning,  // something was left out, results are right
+  kInfo,     // decisions and their reasons
+  kWarning,  // something was left out; results are correct
   kError,    // a release failed in a destructor, or the process is about to end
 };
 
-// One line without a line end. Called by any thread, one call at a time; it must not log or throw.
+// Receives one line without a line end. Called by any thread, one call at a time; must not log or
+// throw.
 using LogSink = std::function<void(LogSeverity severity, std::string_view message)>;
 
-// Where this process's messages go from now on. An empty sink stands for the default: warnings and
+// Sets the receiver of this process's messages. An empty sink restores the default: warnings and
 // errors as lines on standard error. Thread-safe.
 void SetLogSink(LogSink sink);
 

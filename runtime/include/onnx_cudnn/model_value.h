@@ -1,4 +1,4 @@
-// What a model takes and gives: tensors, and ONNX's sequences, optionals and maps of them.
+// Inputs and outputs of a model: tensors, and ONNX's sequences, optionals and maps of them.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace onnx_cudnn {
 
 enum class ValueKind : uint8_t { kTensor, kSequence, kOptional, kMap };
 
-// A value of any kind. Copies share the tensors' bytes. Only kTensor is run: Session::RunValues
-// says Unimplemented for the others, which callers can build already.
+// A value of any kind. Copies share the tensors' bytes. Session::RunValues runs kTensor only and
+// returns Unimplemented for the other kinds.
 class ModelValue {
  public:
   ModelValue(Tensor tensor) : tensor_(std::move(tensor)) {}  // NOLINT: RunValues({{"x", tensor}})
@@ -32,9 +32,9 @@ class ModelValue {
   }
 
   ValueKind kind() const { return kind_; }
-  // Of a tensor itself, of a map its keys, else without bytes.
+  // The tensor itself, or the keys of a map; without bytes for other kinds.
   const Tensor& tensor() const { return tensor_; }
-  // Of a sequence or map; of an optional one or none; of a tensor none.
+  // The elements of a sequence or map; at most one for an optional; none for a tensor.
   const std::vector<ModelValue>& elements() const { return elements_; }
 
  private:
@@ -46,27 +46,29 @@ class ModelValue {
   std::vector<ModelValue> elements_;
 };
 
-// An argument, by name or by its place among the model's inputs: all of one call alike.
+// An argument, by name or by position among the model's inputs. One call uses either names or
+// positions throughout.
 struct NamedValue {
   NamedValue(ModelValue value) : value(std::move(value)) {}  // NOLINT: RunValues({tensor})
   NamedValue(Tensor tensor) : value(std::move(tensor)) {}    // NOLINT
   NamedValue(std::string name, ModelValue value) : name(std::move(name)), value(std::move(value)) {}
-  std::string name;  // empty: by place
+  std::string name;  // empty: by position
   ModelValue value;
 };
 
-// What the model says of an input or an output.
+// Name and type of an input or an output of the model.
 struct ValueInfo {
   struct Extent {
     int64_t value = -1;  // < 0: not a number
     std::string symbol;  // "N"; empty: unknown
   };
   std::string name;
-  DType dtype = DType::kUndefined;  // of a tensor, or of a map's keys
-  bool ranked = true;               // false: not even the number of dims is known
+  DType dtype = DType::kUndefined;  // of a tensor's elements, or of a map's keys
+  bool ranked = true;               // false: the number of dims is unknown
   std::vector<Extent> dims;         // of a tensor
   ValueKind kind = ValueKind::kTensor;
-  std::vector<ValueInfo> elements;  // one, what a sequence, optional or map holds; of a tensor none
+  // One: the type that a sequence, optional or map holds; empty for a tensor
+  std::vector<ValueInfo> elements;
 };
 std::string ToString(const ValueInfo& info);  // "x f32[N,3,224,224]"
 

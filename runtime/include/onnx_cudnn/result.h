@@ -1,4 +1,4 @@
-// Errors and results: no function of onnx_cudnn throws.
+// Errors and results. No function of onnx_cudnn throws.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@ namespace onnx_cudnn {
 
 enum class ErrorCode : uint8_t {
   kInvalidArgument,     // the model, an input or an option is wrong
-  kUnimplemented,       // valid ONNX that is not run; the message says what would work
+  kUnimplemented,       // valid ONNX that is not supported; the message says what would work
   kNotFound,            // no such file
   kDataLoss,            // a file that cannot be read or is cut short
-  kResourceExhausted,   // memory; the message says bytes asked and free
-  kFailedPrecondition,  // no such device, no library, wrong order of calls
+  kResourceExhausted,   // memory; the message contains bytes requested and bytes free
+  kFailedPrecondition,  // no such device or library, or calls in the wrong order
   kCancelled,           // RunOptions::cancel was set
-  kInternal,            // a library call failed or an invariant broke: a bug worth a report
+  kInternal,  // a library call failed or an invariant is broken: please report it as a bug
 };
 
 struct Error {
   ErrorCode code;
-  std::string message;  // where, what, found versus expected; no final stop
+  std::string message;  // where, what, found versus expected; no full stop
 };
 
 namespace session_internal {
 [[noreturn]] void EndProcess(const Error& error);  // logs it
 }  // namespace session_internal
 
-// A T, or the Error why there is none. value() of an error ends the process with its message.
+// A T, or the Error that explains why there is none. value() of an error ends the process with its
+// message.
 template <typename T>
 class [[nodiscard]] Result {
  public:

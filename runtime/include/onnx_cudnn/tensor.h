@@ -1,4 +1,4 @@
-// Tensors in the caller's memory and in memory of their own.
+// Tensors in the caller's memory, and tensors that own their memory.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ inline bool operator==(const DeviceRef& a, const DeviceRef& b) {
 }
 inline bool operator!=(const DeviceRef& a, const DeviceRef& b) { return !(a == b); }
 
-// A caller's memory, as DLPack describes it. It must outlive the call that takes it, and the
-// Binding where that call is Bind.
+// The caller's memory, in the terms of DLPack. It must outlive the call that takes it; for Bind,
+// the Binding.
 struct TensorView {
-  // Aligned to an element; may be null when there are no elements. An input's is only read. Strings
-  // are std::string objects.
+  // Aligned to an element; may be null if there are no elements. Inputs are only read. Strings are
+  // std::string objects.
   void* data = nullptr;
   DType dtype = DType::kUndefined;
   std::vector<int64_t> shape;
-  // In elements; empty: row-major. Other than row-major is InvalidArgument.
+  // In elements; empty: row-major. InvalidArgument if not row-major.
   std::vector<int64_t> strides;
   DeviceRef device;
 };
@@ -41,17 +41,17 @@ struct TensorView {
 template <typename T>
 TensorView View(const T* data, std::vector<int64_t> shape);
 
-// A tensor argument, by name or by its place among the model's inputs or outputs: all of one call
-// alike.
+// A tensor argument, by name or by position among the model's inputs or outputs. One call uses
+// either names or positions throughout.
 struct NamedView {
   NamedView(TensorView view) : view(std::move(view)) {}  // NOLINT: Run({View(…)})
   NamedView(std::string name, TensorView view) : name(std::move(name)), view(std::move(view)) {}
-  std::string name;  // empty: by place
+  std::string name;  // empty: by position
   TensorView view;
 };
 
-// Owns row-major elements in host memory, 64-byte aligned, or in a Session's device's, 256-byte
-// aligned. Copies share the bytes.
+// Owns row-major elements in host memory, 64-byte aligned, or in memory of a Session's device,
+// 256-byte aligned. Copies share the bytes.
 class Tensor {
  public:
   Tensor() = default;  // dtype kUndefined, no bytes

@@ -1,19 +1,19 @@
-// What the rules and the code of attention.cc ask of its Nodes.
+// The operands and the shared memory of the kernel attention, for its rules and its code.
 #pragma once
 
 #include "runtime/graph/graph.h"
 
 namespace onnx_cudnn {
 
-inline constexpr int kAttentionWarps = 4;  // of a block
+inline constexpr int kAttentionWarps = 4;  // per block
 inline constexpr int64_t kAttentionMostSharedBytes = 96 << 10;
 
-// y = softmax(scale · q·k + mask)·v. Heads are all but the last two dims.
+// y = softmax(scale · q·k + mask)·v. All dims but the last two count heads.
 struct AttentionNodes {
-  const Value *q, *k, *v, *mask, *y;  // mask: nullptr: none
+  const Value *q, *k, *v, *mask, *y;  // mask: nullptr if there is none
   const Value* scores;                // [..., queries, keys]
   const Node* softmax;
-  bool keys_are_rows = false;  // of k; else its columns
+  bool keys_are_rows = false;  // of k; otherwise keys are its columns
   float scale = 1;
 
   int64_t queries() const { return scores->dim(scores->rank() - 2); }
@@ -22,15 +22,15 @@ struct AttentionNodes {
   int64_t columns() const { return y->dim(y->rank() - 1); }
   int64_t heads() const { return scores->elements() / (queries() * keys()); }
 };
-// Of a core of the kernel.
+// The operands of one of the kernel's cores.
 AttentionNodes ReadAttention(absl::Span<const Node* const> nodes);
 
-// How a block's shared memory is laid out: queries and scores in f32, then k and v of one head.
+// The shared memory of a block: queries and scores in f32, then k and v of one head.
 struct AttentionMemory {
-  int64_t k_pitch;  // elements from one row of k as it lies to the next
+  int64_t k_pitch;  // elements from one row of k to the next, in shared memory
   int64_t scores_at, k_at, v_at, bytes;
 };
-// rows: that a warp takes at once.
+// rows: queries that a warp computes at once.
 AttentionMemory MemoryOf(const AttentionNodes& nodes, int rows);
 
 }  // namespace onnx_cudnn

@@ -10,7 +10,7 @@ namespace onnx_cudnn {
 // Whether it is a Reformat or a Transfer.
 bool IsConversion(const Node& node);
 
-// What our own kernels take. Its Steps run the references.
+// The rules of our own kernels, for planning. Its Steps run the references.
 class KernelRules : public Engine {
  public:
   std::string_view name() const override { return "kernel"; }
@@ -19,7 +19,7 @@ class KernelRules : public Engine {
   Support Check(const Graph& graph, const Candidate& candidate,
                 const Target& target) const override;
   Cost Price(const Candidate& candidate, const Target& target) const override;
-  // One for each kernel that takes it: its name.
+  // One per kernel that accepts the Candidate: its name.
   absl::StatusOr<std::vector<Variant>> Variants(const Candidate& candidate,
                                                 const Target& target) const override;
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,

@@ -1,4 +1,4 @@
-// The layouts that a kernel takes for its operands.
+// The operand layouts that kernels support.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// The number is the multiple to which channels are padded.
+// The number is the multiple that channels are padded to.
 enum class Layout : uint8_t {
   kRowMajor = 0,
   kChannelsLast = 1,
@@ -16,18 +16,19 @@ enum class Layout : uint8_t {
 };
 Format InLayout(const Value& value, Layout layout);
 
-// Everything row-major.
+// All operands row-major.
 std::vector<Formats> RowMajorOnly(const Unit& unit, const Target& target);
-// Row-major or channels-last, with channels padded or not: all operands of the largest one's rank
-// alike (where it has several channels and another operand one, that one is not padded), others
-// row-major. For ops that mean the same along every axis, or that keep to images and channels.
+// Row-major or channels-last, with or without padded channels: all operands with the rank of the
+// largest one use the same layout (an operand with one channel is not padded beside one with
+// several), others are row-major. For ops that treat all axes alike, or that work per image and
+// channel.
 std::vector<Formats> OneLayout(const Unit& unit, const Target& target);
 // The same without padded channels.
 std::vector<Formats> OneDenseLayout(const Unit& unit, const Target& target);
-// Channels-last without padding, only.
+// Channels-last without padding only.
 std::vector<Formats> ChannelsLastOnly(const Unit& unit, const Target& target);
-// OneLayout for ops along attribute `axis` (`otherwise` when it is absent) where that is the
-// channels', which then are the innermost; else row-major.
+// OneLayout for ops along attribute `axis` (`otherwise` if it is absent) if that is the channel
+// axis, which is innermost in channels-last; else row-major.
 std::vector<Formats> AlongAxis(const Unit& unit, const Target& target, int64_t otherwise);
 
 }  // namespace onnx_cudnn

@@ -1,14 +1,14 @@
-// How small_batch_conv cuts its work: which pixels, filters and products a block
-// has and where each lies in shared memory. Plain functions that the packing of weights, the
-// kernel and their tests share. Standard library only: .cu files include it.
+// How small_batch_conv partitions its work: the pixels, filters and products of each block and
+// their layout in shared memory. Plain functions shared by the packing of weights, the kernel and
+// their tests. Standard library only: .cu files include it.
 //
-// A block computes a tile of output pixels × filters over one part of K. K comes in steps of 16
-// products: of each source in turn, for 16 channels after another each tap. A source of up to four
-// channels (a stem) lies 4 or 8 lanes a pixel instead, and a step is 16 lanes along a row of taps.
-// The pixels that a tile reads lie as a patch in shared memory, so that the 16 products of a step
-// and an output pixel are 32 bytes there, at PixelBytes of the pixel + StepBytes of the step.
-// Columns of a patch lie by their phase, the remainder by the stride: neighbouring windows then
-// begin at neighbouring pixels, whose 16 bytes meet no bank twice.
+// A block computes a tile of output pixels × filters over one part of K. K is cut into steps of 16
+// products: source by source, and for each 16 channels tap by tap. A source of up to four channels
+// (a stem) has 4 or 8 lanes per pixel instead, and a step is 16 lanes along a row of taps. The
+// pixels that a tile reads form a patch in shared memory, where the 16 products of a step for an
+// output pixel are 32 contiguous bytes, at PixelBytes of the pixel + StepBytes of the step. Columns
+// of a patch are grouped by their phase (the column modulo the stride): neighbouring windows then
+// begin at neighbouring pixels, whose 16-byte units are in different banks.
 #pragma once
 
 #include <cstdint>
@@ -24,23 +24,25 @@ namespace onnx_cudnn {
 inline constexpr int kSmallBatchSources = 2;
 inline constexpr int kSmallBatchSiblings = 4;
 inline constexpr int kSmallBatchStep = 16;  // products
-inline constexpr int kSmallBatchPiece = 8;  // channels of 16 bytes
+inline constexpr int kSmallBatchPiece = 8;  // channels in 16 bytes
 inline constexpr int kSmallBatchThreads = 256;
 inline constexpr int kSmallBatchStagger =
-    16;  // bytes behind a row, so that eight rows meet no bank
-inline constexpr int kSmallBatchFewChannels = 4;  // up to which a source is a stem
+    16;  // bytes after each row, so that eight rows use different banks
+// A source with at most this many channels is a stem
+inline constexpr int kSmallBatchFewChannels = 4;
 
 // An image that is convolved.
 struct SmallBatchSource {
-  int channels, lanes;  // of a pixel in memory, without and with padding
+  int channels, lanes;  // per pixel in memory, without and with padding
   int height, width;
   int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
   bool is_stem;
-  int part_channels;  // of a pixel in the patch: a part's, a multiple of 16; lanes of a stem
-  int pixel_bytes;    // of a pixel in the patch
+  // Per pixel of the patch: those of a part, a multiple of 16; the lanes of a stem
+  int part_channels;
+  int pixel_bytes;                        // per pixel of the patch
   int patch_rows, phases, phase_columns;  // 1 × 1 windows: 1 × 1 × the tile's pixels
-  int row_bytes;                          // of a row of the patch
-  int patch_bytes;                        // with what a stem's last step reads behind
+  int row_bytes;                          // per row of the patch
+  int patch_bytes;                        // including what the last step of a stem reads beyond it
   int first_step, steps;                  // of K in a part
 
   SMALL_BATCH_BOTH bool gathers() const { return kernel_h == 1 && kernel_w == 1; }
@@ -48,22 +50,22 @@ struct SmallBatchSource {
   SMALL_BATCH_BOTH int patch_pixels() const { return patch_rows * patch_columns(); }
 };
 
-// A tile: rows × columns of output pixels of one image, or as many as it has in a row when no
-// source has a window (flat).
+// A tile: rows × columns of output pixels of one image, or consecutive pixels if no source has a
+// window (flat).
 struct SmallBatchTiling {
-  int images, rows, columns;  // outputs
+  int images, rows, columns;  // of the output
   bool flat;
   int tile_pixels, tile_rows, tile_columns;
-  int down, across;  // tiles of an image
+  int down, across;  // tiles per image
 
   SMALL_BATCH_BOTH int per_image() const { return down * across; }
 };
 
 struct SmallBatchPixel {
-  int row, column;  // row < 0: none
+  int row, column;  // row < 0: no pixel
 };
 
-// Output pixel `m` of tile `tile` of an image.
+// Output pixel `m` of tile `tile` within an image.
 SMALL_BATCH_BOTH SmallBatchPixel SmallBatchOutput(const SmallBatchTiling& t, int tile, int m) {
   if (t.flat) {
     const int pixel = tile * t.tile_pixels + m;
@@ -76,7 +78,8 @@ SMALL_BATCH_BOTH SmallBatchPixel SmallBatchOutput(const SmallBatchTiling& t, int
   return {row, column};
 }
 
-// The input pixel that pixel `i` of the patch of tile `tile` holds; row < 0: none, it is zero.
+// The input pixel stored in pixel `i` of the patch of tile `tile`; row < 0: none, the patch holds
+// zero.
 SMALL_BATCH_BOTH SmallBatchPixel SmallBatchInput(const SmallBatchSource& s,
                                                  const SmallBatchTiling& t, int tile, int i) {
   int row, column;
@@ -95,18 +98,19 @@ SMALL_BATCH_BOTH SmallBatchPixel SmallBatchInput(const SmallBatchSource& s,
   return inside ? SmallBatchPixel{row, column} : SmallBatchPixel{-1, 0};
 }
 
-// Where column `column` of a row of the patch lies in it.
+// Offset of column `column` within a row of the patch.
 SMALL_BATCH_BOTH int SmallBatchColumnBytes(const SmallBatchSource& s, int column) {
   return (column % s.phases * s.phase_columns + column / s.phases) * s.pixel_bytes;
 }
 
-// Where pixel `i` of the patch lies.
+// Offset of pixel `i` within the patch.
 SMALL_BATCH_BOTH int SmallBatchPatchBytes(const SmallBatchSource& s, int i) {
   const int row = i / s.patch_columns();
   return row * s.row_bytes + (i - row * s.patch_columns()) * s.pixel_bytes;
 }
 
-// Where the window of output pixel `m` begins in the patch. Pixels that do not exist read others.
+// Offset in the patch at which the window of output pixel `m` begins. Nonexistent pixels read valid
+// addresses.
 SMALL_BATCH_BOTH int SmallBatchPixelBytes(const SmallBatchSource& s, const SmallBatchTiling& t,
                                           int m) {
   if (s.gathers()) return m * s.pixel_bytes;
@@ -115,12 +119,12 @@ SMALL_BATCH_BOTH int SmallBatchPixelBytes(const SmallBatchSource& s, const Small
          SmallBatchColumnBytes(s, own % t.tile_columns * s.stride_w);
 }
 
-// Steps of K along one row of a stem's taps.
+// Steps of K along one row of taps of a stem.
 SMALL_BATCH_BOTH int SmallBatchStepsOfRow(const SmallBatchSource& s) {
   return (s.kernel_w * s.part_channels + kSmallBatchStep - 1) / kSmallBatchStep;
 }
 
-// Where step `step` of the source lies behind the beginning of a window.
+// Offset of step `step` of the source from the beginning of a window.
 SMALL_BATCH_BOTH int SmallBatchStepBytes(const SmallBatchSource& s, int step) {
   constexpr int kBytes = 2 * kSmallBatchStep;
   if (s.is_stem) {
@@ -132,10 +136,9 @@ SMALL_BATCH_BOTH int SmallBatchStepBytes(const SmallBatchSource& s, int step) {
          step / taps * kBytes;
 }
 
-// What product `e` of step `step` of the source is in part `part`; channel < 0: none, its weight is
-// zero.
+// Product `e` of step `step` of the source in part `part`; channel < 0: none, its weight is zero.
 struct SmallBatchProduct {
-  int row, column, channel;  // of the window
+  int row, column, channel;  // position in the window
 };
 SMALL_BATCH_BOTH SmallBatchProduct SmallBatchProductOf(const SmallBatchSource& s, int part,
                                                        int step, int e) {
@@ -153,7 +156,7 @@ SMALL_BATCH_BOTH SmallBatchProduct SmallBatchProductOf(const SmallBatchSource& s
   return p;
 }
 
-// A block's weights in shared memory, as they lie in global memory too: a row of `steps` steps a
+// A block's weights, with the same layout in global and shared memory: one row of `steps` steps per
 // filter, then the filters' biases in f32.
 SMALL_BATCH_BOTH int SmallBatchRowBytes(int steps) {
   return steps * 2 * kSmallBatchStep + kSmallBatchStagger;

@@ -1,4 +1,4 @@
-// What the kernels of products of few rows ask of Nodes: gemv, and pool_gemv with a pooling before.
+// Rules for products with few rows: gemv, and pool_gemv with a preceding pooling.
 #pragma once
 
 #include "runtime/plan/grow.h"
@@ -8,13 +8,12 @@ namespace onnx_cudnn {
 // Whether it is a Gemm or MatMul.
 bool IsGemv(const Node& node);
 
-// Whether a Gemm or MatMul, of operands of ranks and extents that are known, is a product of up to
-// 8 rows with a constant matrix whose depth is a multiple of 16 bytes, and its bias, if any, a
-// constant of one number a column.
+// Whether a Gemm or MatMul, whose ranks and extents are known, has up to 8 rows, a constant matrix
+// whose depth is a multiple of 16 bytes, and no bias or a constant one with one number per column.
 Support CheckGemv(const Node& product);
 
-// A reader that cast(relu(x·w + bias)) computes, with any part absent, in this order: the Add of a
-// bias where the product has none, Relu, Cast.
+// Accepts a reader that cast(relu(x·w + bias)) covers, where any part may be absent, in this order:
+// the Add of a bias if the product has none, Relu, Cast.
 const Rule* JoinsGemvEpilogue(const GrowthStep& step);
 
 }  // namespace onnx_cudnn

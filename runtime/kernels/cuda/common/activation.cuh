@@ -1,4 +1,4 @@
-// Computes activations (activation.h); the kind is decoded once for all numbers of a thread.
+// Computes activations (activation.h). The kind is decoded once for all numbers of a thread.
 #pragma once
 
 #include "runtime/kernels/cuda/common/activation.h"
@@ -13,7 +13,7 @@ __device__ __forceinline__ void Map(float (&x)[n], F f) {
   for (int i = 0; i < n; ++i) x[i] = f(x[i]);
 }
 
-// x = f(x); Y is the type of kGate's inner Node.
+// x = f(x); Y is the type of the inner Node of kGate, to which its result is rounded.
 template <typename Y, int n>
 __device__ __forceinline__ void Activate(const Activation& f, float (&x)[n]) {
   using A = Activation::Kind;

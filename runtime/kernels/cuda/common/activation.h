@@ -1,4 +1,4 @@
-// Activations y = f(x) that kernels compute (activation.cuh) without a program of primitives.
+// Activations y = f(x) that kernels compute directly (activation.cuh), without an epilogue program.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct Activation {
     kHardSigmoid,  // max(min(first · x + second, 1), 0)
     kHardSwish,
     kSilu,
-    kGate,  // x · sigmoid(x) with the sigmoid rounded: it is a Node of its own
+    kGate,  // x · sigmoid(x) with the sigmoid rounded, because it is a Node of its own
     kGelu,
     kGeluTanh,
-// The primitives: those of one argument that are computed everywhere are activations.
+// The primitives: the unary ones that every kernel computes are activations.
 #define PRIMITIVE(name, ...) k##name,
 #include "runtime/ops/primitives.inc"
   };
@@ -31,13 +31,14 @@ struct Activation {
   float first = 0, second = 0;
 };
 
-// The only element of a constant; nullopt: it is none, or has others.
+// The value of a constant of one element; nullopt for any other Value.
 std::optional<float> ConstantNumber(const Value& value);
 
-// Of a Node of input 0 alone; kNone: it is no activation, or its numbers are not constants.
+// The activation that a unary Node computes; kNone: it is not one, or its parameters are not
+// constants.
 Activation ActivationOf(const Node& node);
 
-// Whether the Nodes are x · sigmoid(x).
+// Whether the two Nodes compute x · sigmoid(x).
 bool IsGate(const Node& first, const Node& second);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// Operands of kernels along an axis, or over the planes of channels.
+// Operands of kernels that work along an axis, or on the planes of channels.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -8,22 +8,22 @@
 
 namespace onnx_cudnn {
 
-// Operand `value` in `format`, which is its own unless it is a constant.
+// Operand `value` in `format`; if it is not a constant, `format` must be its own.
 KernelOperand OperandIn(Operands& operands, const KernelRequest& request, const Value& value,
                         const Format& format);
 
-// The lanes of an operand that is row-major, or channels-last with `axis` the channels.
+// The lanes of an operand that is row-major, or channels-last with `axis` as the channels.
 // Unimplemented for rows of more than kLongestRow elements.
 absl::StatusOr<AxisLanes> LanesAround(const KernelOperand& operand, int64_t axis);
 
-// Those of a Node from its input 0 to its output 0 along its `axis`, by default the last one.
+// The lanes of a Node's input 0 and output 0 along its `axis`, by default the last one.
 struct AxisOperands {
   KernelOperand x, y;
   AxisLanes lanes;
 };
 absl::StatusOr<AxisOperands> OperandsAlongAxis(Operands& operands, const KernelRequest& request);
 
-// Of an operand of rank 1 or more: dim 0 counts images, dim 1 channels.
+// The planes of an operand of rank 1 or more: dim 0 counts images, dim 1 channels.
 PlaneLanes PlanesOf(const KernelOperand& operand);
 
 }  // namespace onnx_cudnn

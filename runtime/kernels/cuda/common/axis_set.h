@@ -1,11 +1,11 @@
-// Several axes of a tensor as one index. Plain C++ for the host.
+// Several axes of a tensor as one index. Plain C++, also used on the host.
 #pragma once
 
 #include "runtime/kernels/cuda/common/fast_divide.cuh"
 
 namespace onnx_cudnn {
 
-// Some axes of a tensor, the outermost first.
+// A subset of the axes of a tensor, outermost first.
 struct AxisSet {
   static constexpr int kMost = 8;
   int rank = 0;
@@ -18,7 +18,7 @@ struct AxisSet {
     strides[rank++] = stride;
     count *= dim;
   }
-  // The distance in elements of position `index` of `count`.
+  // Offset in elements of position `index`, 0 ≤ index < count.
   ONNX_CUDNN_BOTH int64_t OffsetOf(int64_t index) const {
     if (rank == 1) return index * strides[0];
     uint64_t rest = static_cast<uint64_t>(index);

@@ -1,4 +1,4 @@
-// Blocks of a cluster (sm_90) that send each other f32 sums through shared memory.
+// Exchange of f32 sums between the blocks of a cluster (sm_90) through shared memory.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +7,25 @@ namespace onnx_cudnn {
 
 #if __CUDA_ARCH__ >= 900
 
-// This block has begun, and its barriers stand if BarrierInitFence followed them. All threads.
+// Tells the cluster that this block has started and, after BarrierInitFence, that its barriers are
+// initialized. Called by all threads.
 __device__ __forceinline__ void ClusterArrive() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
-// Until all blocks of the cluster have arrived: nobody may send before. All threads.
+// Waits until all blocks of the cluster have arrived; no block may send before. Called by all
+// threads.
 __device__ __forceinline__ void ClusterWait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// The same shared-memory address in block `rank` of the cluster.
+// The address in block `rank` of the cluster that corresponds to the shared-memory address.
 __device__ __forceinline__ uint32_t AddressIn(uint32_t address, int rank) {
   uint32_t there;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
   return there;
 }
 
-// Into another block's shared memory, whose barrier gets 16 bytes.
+// Stores to another block's shared memory; that block's barrier receives 16 bytes.
 __device__ __forceinline__ void Send(uint32_t to, uint32_t barrier, const float4& v) {
   asm volatile(
       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
@@ -32,7 +34,7 @@ __device__ __forceinline__ void Send(uint32_t to, uint32_t barrier, const float4
       : "memory");
 }
 
-// As BarrierWait, for what other blocks of the cluster sent.
+// BarrierWait for data from other blocks of the cluster.
 __device__ __forceinline__ void ClusterBarrierWait(uint32_t barrier, uint32_t parity) {
   asm volatile(
       "{\n.reg .pred p;\nAGAIN: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], "

@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// One thread's elements of `kWidth` columns: every blockDim.y-th along the extent.
+// One thread's elements of `kWidth` columns: every blockDim.y-th element along the extent.
 template <typename T, int kWidth>
 class ColumnSlice {
  public:
@@ -15,7 +15,7 @@ class ColumnSlice {
 
   __device__ __forceinline__ explicit ColumnSlice(const ColumnShape& shape)
       : ColumnSlice(shape, static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) {}
-  // Of column number `column`; one beyond the last has no elements.
+  // The slice of column `column`; a column beyond the last has no elements.
   __device__ __forceinline__ ColumnSlice(const ColumnShape& shape, int64_t column)
       : extent_(column < shape.columns ? shape.extent : 0), inner_(shape.inner) {
     uint64_t outer = static_cast<uint64_t>(column);
@@ -23,7 +23,7 @@ class ColumnSlice {
     start_ = static_cast<int64_t>(outer) * shape.extent * shape.inner + within * kWidth;
   }
 
-  // From `from` along the extent on; `outside` beyond its end.
+  // Loads elements from `from` on along the extent; `outside` beyond its end.
   template <Reuse reuse = Reuse::kSome>
   __device__ __forceinline__ void Load(const T* x, int from, T outside) {
     first_ = from + static_cast<int>(threadIdx.y);
@@ -39,12 +39,12 @@ class ColumnSlice {
 #pragma unroll
     for (int j = 0; j < kColumnVectors; ++j) lanes[j] = words[j].Elements();
   }
-  __device__ __forceinline__ void Forget() {  // as RowSlice
+  __device__ __forceinline__ void Forget() {  // see RowSlice
     asm volatile("" : "+r"(first_));
 #pragma unroll
     for (int j = 0; j < kColumnVectors; ++j) Hide(lanes[j]);
   }
-  // n elements of vector j, from its k-th on.
+  // n elements of vector j, starting at element k.
   template <int n>
   __device__ __forceinline__ Vector<T, n> Lanes(int j, int k) const {
     Vector<T, n> some;
@@ -70,8 +70,9 @@ class ColumnSlice {
   int64_t inner_, start_;
 };
 
-// join over the threads of equal threadIdx.x, in a fixed order, known to all of them; all threads
-// of the block take part. `scratch` is dynamic shared memory of ColumnScratchBytes.
+// Joins the values of all threads of equal threadIdx.x in a fixed order; all of them get the
+// result. All threads of the block must call it. `scratch` is dynamic shared memory of
+// ColumnScratchBytes.
 template <int kWidth, typename S, typename Join>
 __device__ __forceinline__ void JoinColumns(S (&s)[kWidth], S* scratch, Join join) {
   const int x = static_cast<int>(blockDim.x), y = static_cast<int>(blockDim.y);
@@ -80,12 +81,12 @@ __device__ __forceinline__ void JoinColumns(S (&s)[kWidth], S* scratch, Join joi
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) s[k] = join(s[k], Exchange(s[k], mask));
   }
-  // A partial is what one warp, or the part of it that is one row of threads, knows.
+  // A partial is the join of one warp, or of the part of a warp that is one row of threads.
   const int thread = static_cast<int>(threadIdx.y) * x + static_cast<int>(threadIdx.x);
   const int partial = x >= 32 ? static_cast<int>(threadIdx.y) : thread / 32;
   const int partials = x >= 32 ? y : x * y / 32;
   const int column = static_cast<int>(threadIdx.x) * kWidth;
-  __syncthreads();  // an earlier join's readers are done
+  __syncthreads();  // the readers of an earlier join have finished
   if (x >= 32 || thread % 32 < x) {
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) scratch[partial * x * kWidth + column + k] = s[k];
@@ -101,10 +102,10 @@ __device__ __forceinline__ void JoinColumns(S (&s)[kWidth], S* scratch, Join joi
   for (int k = 0; k < kWidth; ++k) s[k] = scratch[column + k];
 }
 
-// A launch over the lanes along an axis: over rows where these lie side by side, else over columns.
-//   rows          gives the kernel for rows of a RowPlan
+// A launch over the lanes along an axis: over rows if they are contiguous, otherwise over columns.
+//   rows          returns the kernel for the rows of a RowPlan
 //   wide, narrow  the kernels for columns of `width` elements and of one
-//   joined_bytes  what a block joins, of an element
+//   joined_bytes  joined state per element
 template <typename T, typename Parameters, typename Rows>
 KernelCall LanesCall(const AxisLanes& lanes, const Rows& rows, void (*wide)(Parameters),
                      void (*narrow)(Parameters), int width, size_t joined_bytes, Parameters p) {

@@ -1,5 +1,5 @@
-// Columns x[o, :, i] of a tensor x[outer, extent, inner] and the threads that work on them. Plain
-// C++ for the host.
+// Columns x[o, :, i] of a tensor x[outer, extent, inner] and the threads that process them. Plain
+// C++, also used on the host.
 #pragma once
 
 #include "runtime/kernels/cuda/common/fast_divide.cuh"
@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// A column is `width` neighbouring ones: what a thread loads at once.
+// `width` adjacent columns count as one: a thread loads them at once.
 struct ColumnShape {
   int64_t columns = 0;                  // outer · inner / width
   FastDivide<uint64_t> columns_of_one;  // inner / width
@@ -18,21 +18,22 @@ struct ColumnShape {
 struct ColumnPlan {
   ColumnShape shape;
   LaunchShape launch;    // x: columns, y: along the extent; x · y is a multiple of 32
-  bool is_wide = false;  // `width` elements a column, else one
-  bool fits = false;     // kColumnVectors in each thread's registers hold all of it
+  bool is_wide = false;  // `width` elements per column, else one
+  bool fits = false;     // each thread holds all its elements in kColumnVectors registers
 };
 
 inline constexpr int kColumnVectors = 8;
 inline constexpr int kMostColumnThreads = 512;
 
-// What JoinColumns needs to join `bytes` of each thread.
+// Shared memory that JoinColumns needs to join `bytes` per thread.
 inline int ColumnScratchBytes(const LaunchShape& launch, int bytes) {
   const int x = static_cast<int>(launch.block.x), y = static_cast<int>(launch.block.y);
   const int partials = x >= 32 ? y : x * y / 32;
   return y == 1 ? 0 : partials * x * bytes;
 }
 
-// `width` elements at once where they divide `inner`. What is joined has `bytes` an element.
+// Plans columns of `width` elements if they divide `inner`. The joined state has `bytes` per
+// element.
 inline ColumnPlan PlanColumns(const AxisLanes& lanes, int width, size_t bytes) {
   constexpr int kBlock = 256;
   ColumnPlan plan;

@@ -1,5 +1,6 @@
 // The code of our kernels: FAMILY/NAME.cc compiles the Nodes that the rules in
-// runtime/kernels/FAMILY/NAME.cc took. NAME.cu holds the device code and picks its instances.
+// runtime/kernels/FAMILY/NAME.cc accept. NAME.cu holds the device code and selects its template
+// instances.
 #pragma once
 
 #include <functional>
@@ -12,25 +13,24 @@
 
 namespace onnx_cudnn {
 
-// Nodes with the Formats of their operands (parallel to unit.boundary), which the rules took.
+// Nodes that the rules accepted, with the Formats of their operands (parallel to unit.boundary).
 struct KernelRequest {
   const Unit& unit;
   const Candidate& candidate;
   const Target& target;
-  std::string_view variant;  // one of Kernel::variants; empty: the kernel has but one
+  std::string_view variant;  // one of Kernel::variants; empty: the kernel has only one
 };
 
-// What a Step of ours launches, in order. Holds no Node, Value or weight.
+// The launches of one of our Steps, in order. Holds no Node, Value or weight.
 struct KernelCode {
   std::vector<KernelCall> calls;
-  std::vector<Derived> constants;  // Slot::Constant counts these
+  std::vector<Derived> constants;  // indexed by Slot::Constant
   int64_t workspace_bytes = 0;
-  // The error that a fault word other than 0 means, without the Node's name. Empty: no call has a
-  // Slot::Fault.
+  // The error for a nonzero fault word, without the Node's name. Empty: no call has a Slot::Fault.
   std::function<absl::Status(uint64_t word)> fault;
 };
 
-// Unimplemented: the kernel refuses (the message is the reason); other errors are failures.
+// Unimplemented: the kernel refuses (the message is the reason); any other error is a failure.
 using CompileKernel = absl::StatusOr<KernelCode> (*)(const KernelRequest& request);
 
 #define KERNEL(name) absl::StatusOr<KernelCode> Compile##name(const KernelRequest& request);

@@ -1,5 +1,5 @@
-// The copy engine of sm_90 (bulk tensor copies, TMA), the barriers in shared memory on which it
-// reports, and other means of kernels whose warps have different jobs.
+// TMA (bulk tensor copies of sm_90), the mbarriers that track it, and other helpers for
+// warp-specialized kernels.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -11,12 +11,13 @@
 
 namespace onnx_cudnn {
 
-// Shared-memory addresses are 32-bit numbers here.
+// Shared-memory addresses are 32-bit numbers.
 __device__ __forceinline__ uint32_t SharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// mbarrier: a phase ends when `count` threads have arrived and all expected bytes have come.
+// mbarrier: a phase completes when `count` threads have arrived and all expected bytes have been
+// transferred.
 __device__ __forceinline__ void BarrierInit(uint32_t barrier, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count));
 }
@@ -26,12 +27,12 @@ __device__ __forceinline__ void BarrierInitFence() {
 __device__ __forceinline__ void BarrierArrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-// Arrives, and `bytes` more must come.
+// Arrives and adds `bytes` to the expected transfers.
 __device__ __forceinline__ void BarrierExpect(uint32_t barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-// Until the phase of `parity` is over.
+// Waits for the phase with `parity` to complete.
 __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity) {
   asm volatile(
       "{\n.reg .pred p;\nAGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra "
@@ -40,7 +41,7 @@ __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity) {
       : "memory");
 }
 
-// Named barriers of a block: those who sync wait for all `threads`, those who arrive do not wait.
+// Named barriers of a block: Sync waits for `threads` threads, Arrive does not wait.
 __device__ __forceinline__ void NamedSync(int name, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
@@ -48,13 +49,13 @@ __device__ __forceinline__ void NamedArrive(int name, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
 
-// What ordinary stores wrote to shared memory is seen by wgmma and the copy engine after it.
+// Makes ordinary stores to shared memory visible to later wgmma and TMA operations.
 __device__ __forceinline__ void SharedFence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// A box from `x, y, z(, n)` of the operand, innermost first, into shared memory; `barrier` gets its
-// bytes.
+// Loads the box at `x, y, z(, n)` of the operand (innermost first) to shared memory; `barrier`
+// tracks its bytes.
 __device__ __forceinline__ void LoadBox(uint32_t to, const TensorMapBytes& map, uint32_t barrier,
                                         int x, int y, int z) {
   asm volatile(
@@ -71,7 +72,7 @@ __device__ __forceinline__ void LoadBox(uint32_t to, const TensorMapBytes& map, 
       "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(n)
       : "memory");
 }
-// `bytes` in a row, a multiple of 16, into shared memory; `barrier` gets them.
+// Loads `bytes` contiguous bytes, a multiple of 16, to shared memory; `barrier` tracks them.
 __device__ __forceinline__ void LoadBytes(uint32_t to, const void* from, int bytes,
                                           uint32_t barrier) {
   asm volatile(
@@ -80,7 +81,7 @@ __device__ __forceinline__ void LoadBytes(uint32_t to, const void* from, int byt
       "l"(from), "r"(bytes), "r"(barrier)
       : "memory");
 }
-// A box from shared memory to the operand, one group of its own.
+// Stores a box from shared memory to the operand, as a bulk group of its own.
 __device__ __forceinline__ void StoreBox(const TensorMapBytes& map, uint32_t from, int x, int y) {
   asm volatile(
       "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
@@ -97,7 +98,7 @@ __device__ __forceinline__ void StoreBox(const TensorMapBytes& map, uint32_t fro
       : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-// Until the stores of this thread have read their shared memory, or are done.
+// Waits until the stores of this thread have read shared memory, or have completed.
 __device__ __forceinline__ void StoresHaveRead() {
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
@@ -105,7 +106,7 @@ __device__ __forceinline__ void StoresAreDone() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-// Two f32 as f16 or bf16 in one word, the first in its low half, negative ones as 0.
+// Packs relu of two f32 as f16 or bf16 into one word, the first in the low half.
 __device__ __forceinline__ uint32_t PackRelu(__half, float low, float high) {
   uint32_t word;
   asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
@@ -132,7 +133,7 @@ __device__ __forceinline__ float2 Unpack(__half, uint32_t word) {
 __device__ __forceinline__ float2 Unpack(__nv_bfloat16, uint32_t word) {
   return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&word));
 }
-// The larger of each half.
+// The larger of each pair of halves.
 __device__ __forceinline__ uint32_t MaxOfHalves(__half, uint32_t a, uint32_t b) {
   const __half2 m =
       __hmax2(*reinterpret_cast<const __half2*>(&a), *reinterpret_cast<const __half2*>(&b));

@@ -1,5 +1,5 @@
-// Division by a number that the host knows and the compiler does not: a multiplication, an addition
-// and a shift. Plain C++ for the host, so that parameter structs in .h files hold it.
+// Division by a number that is known on the host but not to the compiler: a multiplication, an
+// addition and a shift. Plain C++, so that parameter structs in .h files can contain it.
 // Source: Granlund and Montgomery, "Division by invariant integers using multiplication", 1994.
 #pragma once
 
@@ -34,7 +34,7 @@ struct FastDivide {
 
   ONNX_CUDNN_BOTH Word Divide(Word n) const { return (High(n) + n) >> shift; }
   ONNX_CUDNN_BOTH Word Modulo(Word n) const { return n - Divide(n) * divisor; }
-  // The remainder; `n` becomes the quotient.
+  // Returns the remainder; `n` becomes the quotient.
   ONNX_CUDNN_BOTH Word Split(Word& n) const {
     const Word quotient = Divide(n), rest = n - quotient * divisor;
     n = quotient;
@@ -42,7 +42,7 @@ struct FastDivide {
   }
 
  private:
-  // The upper word of n · multiplier.
+  // The high word of n · multiplier.
   ONNX_CUDNN_BOTH Word High(Word n) const {
 #ifdef __CUDA_ARCH__
     if constexpr (sizeof(Word) == 4) return __umulhi(n, multiplier);

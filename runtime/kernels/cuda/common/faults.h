@@ -1,4 +1,4 @@
-// What a kernel stores in its fault word (Slot::Fault), and what its host half reads from it.
+// The fault word (Slot::Fault): how kernels encode it and how the host decodes it.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace onnx_cudnn {
 
 enum class FaultKind : uint8_t {
   kNone,
-  kIndex,         // `number` is an index outside of axis `axis`
+  kIndex,         // `number` is an index outside axis `axis`
   kExtent,        // axis `axis` of the output would have `number` elements
   kZeroStep,      // a step is 0
-  kAxis,          // `number` is an axis outside of the rank
-  kRepeatedAxis,  // axis `number` stands twice
-  kNumber,        // `number` is not what the kernel was compiled for, at position `axis`
+  kAxis,          // `number` is an axis outside the rank
+  kRepeatedAxis,  // axis `number` occurs twice
+  kNumber,        // `number` differs from what the kernel was compiled for, at position `axis`
 };
 
 struct Fault {
@@ -23,8 +23,8 @@ struct Fault {
   int64_t number = 0;
 };
 
-// kind, axis (below 256) and number in one word, which is 0 for no fault only. Numbers beyond 51
-// bits become the nearest one that fits.
+// kind, axis (below 256) and number in one word, which is 0 only if there is no fault. Numbers of
+// more than 51 bits are clamped.
 ONNX_CUDNN_BOTH uint64_t FaultWord(const Fault& fault) {
   constexpr int64_t kMost = (int64_t{1} << 51) - 1;
   int64_t number = fault.number;
@@ -49,7 +49,7 @@ struct Integers {
   }
 };
 
-// Two numbers as one; those beyond 25 bits become the nearest ones that fit.
+// Two numbers in one; numbers of more than 25 bits are clamped.
 ONNX_CUDNN_BOTH int64_t CoupleOf(int64_t a, int64_t b) {
   constexpr int64_t kMost = (int64_t{1} << 24) - 1;
   a = a > kMost ? kMost : a < -kMost ? -kMost : a;

@@ -6,11 +6,11 @@
 
 namespace onnx_cudnn {
 
-// The Engine `kernel` on a GPU. A Variant is a kernel's name, or its name and one of its own
-// variants.
+// The Engine `kernel` on a GPU. A Variant is the name of a kernel, optionally followed by one of
+// the kernel's variants.
 std::unique_ptr<Engine> MakeCudaKernels();
 
-// What its Step of `variant` launches.
+// The launches of the Step for `variant`.
 //   errors  Unimplemented: the kernel refuses; InvalidArgument: no kernel has the Variant's name
 absl::StatusOr<KernelCode> CompileVariant(const Candidate& candidate, const Variant& variant,
                                           const Target& target);

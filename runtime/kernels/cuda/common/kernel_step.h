@@ -8,7 +8,7 @@
 
 namespace onnx_cudnn {
 
-// A Step that makes the calls of `code` in order, on `device`. Loads their functions.
+// A Step that executes the calls of `code` in order, on `device`. Loads their functions.
 //   errors  FailedPrecondition: the build has no code for this device; Internal
 absl::StatusOr<std::shared_ptr<const Step>> MakeKernelStep(KernelCode code,
                                                            const DeviceInfo& device);

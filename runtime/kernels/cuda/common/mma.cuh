@@ -1,4 +1,4 @@
-// Products of a warp on tensor cores (sm_80).
+// Tensor core products of a warp (sm_80).
 #pragma once
 
 #include <cuda_bf16.h>
@@ -8,9 +8,9 @@
 
 namespace onnx_cudnn {
 
-// c[16, 8] += a[16, 16] × b[16, 8]. With g = lane / 4 and t = lane % 4 a lane has of a rows g and
-// g + 8 at columns 2t, 2t + 1, then both at those plus 8; of b column g at the same rows; of c rows
-// g and g + 8 at columns 2t, 2t + 1.
+// c[16, 8] += a[16, 16] × b[16, 8]. With g = lane / 4 and t = lane % 4, a lane holds: of a, rows g
+// and g + 8 at columns 2t, 2t + 1, then both rows at these columns plus 8; of b, column g at the
+// same indices of K; of c, rows g and g + 8 at columns 2t, 2t + 1.
 __device__ __forceinline__ void Multiply(__half, float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                          uint32_t b1) {
   asm volatile(

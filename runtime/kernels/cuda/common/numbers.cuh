@@ -1,5 +1,5 @@
-// Elements of every dtype as numbers on the device, and back, with the reference's rounding
-// (runtime/ops/elements.h, saturate.h).
+// Converts elements of every dtype to numbers and back on the device, with the rounding of the
+// references (runtime/ops/elements.h, saturate.h).
 #pragma once
 
 #include <cuda_bf16.h>
@@ -25,7 +25,8 @@ inline constexpr bool kIs16BitFloat = std::is_same_v<T, Half> || std::is_same_v<
 template <typename T>
 inline constexpr bool kIsFloat = kIs16BitFloat<T> || std::is_floating_point_v<T>;
 
-// Toward zero. Beyond i64: the remainder modulo 2^64 where u64 holds it, else the lowest i64.
+// Rounds toward zero. Beyond i64: the value modulo 2^64 if u64 can represent it, else the lowest
+// i64.
 template <typename T>
 __device__ __forceinline__ int64_t ToInt64(T x) {
   constexpr T kTwo63 = static_cast<T>(0x1p63), kTwo64 = static_cast<T>(0x1p64);
@@ -34,8 +35,8 @@ __device__ __forceinline__ int64_t ToInt64(T x) {
   return INT64_MIN;
 }
 
-// The float next to `x` whose last bit is odd unless it is exact: rounding it again is as rounding
-// `x` once.
+// `x` rounded to odd (inexact results get an odd last bit): rounding the result again equals
+// rounding `x` once.
 __device__ __forceinline__ float RoundToOdd(double x) {
   const float nearest = __double2float_rn(x);
   if (static_cast<double>(nearest) == x || x != x) return nearest;
@@ -60,8 +61,8 @@ __device__ __forceinline__ T Widen(E element) {
   }
 }
 
-// A number as an element: floats round to nearest even, integers wrap, floats become integers
-// toward zero.
+// Converts a number to an element: floats round to nearest even, integers wrap, floats are
+// truncated toward zero to integers.
 template <typename E, typename T>
 __device__ __forceinline__ E Narrow(T number) {
   if constexpr (std::is_same_v<E, Boolean>) {
@@ -79,7 +80,7 @@ __device__ __forceinline__ E Narrow(T number) {
       return __float2bfloat16_rn(rounded);
     }
   } else if constexpr (std::is_floating_point_v<T> && std::is_integral_v<E>) {
-    // What a conversion of 32 bits holds needs no 64-bit one.
+    // A 32-bit conversion is enough if the value fits.
     if constexpr (std::is_same_v<T, float> && sizeof(E) < 8) {
       if (fabsf(number) < 0x1p31F) return static_cast<E>(static_cast<int32_t>(number));
     }
@@ -89,8 +90,8 @@ __device__ __forceinline__ E Narrow(T number) {
   }
 }
 
-// `number` as an integer type of at most 32 bits: halves to even, beyond its range its nearest end,
-// NaN its lowest.
+// Converts `number` to an integer type of at most 32 bits: ties to even; out of range saturates;
+// NaN becomes the lowest value.
 template <typename E>
 __device__ __forceinline__ E Saturate(double number) {
   constexpr double kLowest = static_cast<double>(std::numeric_limits<E>::lowest());
@@ -99,12 +100,13 @@ __device__ __forceinline__ E Saturate(double number) {
   return static_cast<E>(rint(number < kHighest ? number : kHighest));
 }
 
-// The type in which elements are added and compared: float for 16-bit floats, themselves else.
+// The type for sums and comparisons of elements: float for 16-bit floats, otherwise the type
+// itself.
 template <typename E>
 using ComputeOf = std::conditional_t<kIs16BitFloat<E>, float, E>;
 
-// f(E{}) for the element type E of `dtype` if it is one of Elements…; else a R{}. For code that
-// picks instances on the host.
+// f(E{}) for the element type E of `dtype` if it is one of Elements…, otherwise R{}. For code that
+// selects template instances on the host.
 template <typename R, typename... Elements>
 struct DTypeVisitor;
 template <typename R>
@@ -156,8 +158,8 @@ R VisitFixedSize(DType dtype, F&& f) {
                       uint16_t, uint32_t, uint64_t, Boolean>::Visit(dtype, f);
 }
 
-// Element number `i` of an operand whose dtype is known when the kernel runs only: a switch, for
-// parameters that are read once.
+// Element `i` of an operand whose dtype is known only at run time. Uses a switch, for parameters
+// that are read once.
 template <typename T>
 __device__ __forceinline__ T LoadNumber(DType dtype, const void* from, int64_t i) {
   switch (dtype) {

@@ -1,4 +1,4 @@
-// The operands of a Unit as device code sees them.
+// The operands of a Unit for device code.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@ namespace onnx_cudnn {
 
 inline constexpr int kMostDims = 8;  // kernel.cc refuses more
 
-// Logical dims with the distance in elements between neighbours along each; a parameter of kernels.
+// Logical dims with the stride in elements of each; a kernel parameter.
 struct Strides {
   int rank = 0;
   int64_t dims[kMostDims] = {};
   int64_t strides[kMostDims] = {};
 };
 
-// Where an operand lies and how.
+// Address and layout of an operand.
 struct KernelOperand {
   const Value* value = nullptr;
   Format format;
@@ -28,16 +28,16 @@ struct KernelOperand {
   bool has_padding() const { return format.has_padding(dims()); }
 };
 
-// Collects the operands that a kernel's code names, and the constants among them.
+// Collects the operands that a kernel's code uses, and the constants among them.
 class Operands {
  public:
   explicit Operands(const KernelRequest& request) : request_(request) {}
 
-  // An input, output or constant of the Unit. A constant is taken unchanged, row-major.
+  // An input, output or constant of the Unit. Constants are unchanged, row-major.
   KernelOperand Of(const Value& value);
-  // A constant (or several) of the Unit in another form; equal recipes of one constant are one.
+  // One or several constants of the Unit in another form; equal recipes of one constant are shared.
   Slot Constant(Derived derived);
-  // Its position among the Unit's constants: what Derived::from counts.
+  // Its position among the Unit's constants, for Derived::from.
   int PositionOf(const Value& constant) const;
 
   std::vector<Derived> TakeConstants() { return std::move(constants_); }
@@ -47,11 +47,11 @@ class Operands {
   std::vector<Derived> constants_;
 };
 
-// Of an operand whose Format has no blocked axis (the rules of all kernels offer none but those).
-// Axes that the Format dropped have stride 0.
+// Strides of an operand whose Format has no blocked axis (no rule proposes one). Axes that the
+// Format dropped have stride 0.
 Strides StridesOf(const KernelOperand& operand);
-// The same with as many dims as `rank`: missing outer ones are 1, and dims of 1 where the other
-// has more have stride 0: numpy's broadcast to `dims`.
+// The same with the rank of `dims`, for numpy's broadcast to `dims`: missing outer dims are 1, and
+// dims of 1 that are broadcast have stride 0.
 Strides BroadcastStrides(const KernelOperand& operand, absl::Span<const int64_t> dims);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// Vectors whose 16-bit elements share a register by twos.
+// Vectors in which two 16-bit elements share a register.
 #pragma once
 
 #include "runtime/kernels/cuda/common/numbers.cuh"
@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// Hides from the compiler what a vector of whole 32-bit words holds.
+// Hides the content of a vector of whole 32-bit words from the compiler.
 template <typename V>
 __device__ __forceinline__ void Hide(V& vector) {
   if constexpr (sizeof(V) % 4 == 0) {
@@ -18,8 +18,8 @@ __device__ __forceinline__ void Hide(V& vector) {
   }
 }
 
-// A vector as its words. Where branches join, the compiler takes elements of 16 bits apart, right
-// after their load, which then waits for it; words it leaves alone.
+// A vector as words. Where branches join, the compiler unpacks 16-bit elements directly after their
+// load and so waits for it; it does not do so for words.
 template <typename T, int n>
 class Packed {
  public:
@@ -42,7 +42,7 @@ class Packed {
   std::conditional_t<kBytes % 4 == 0, Words, Vector<T, n>> held_;
 };
 
-// Elements as numbers; 16-bit floats out of the words that hold them.
+// Converts elements to numbers; 16-bit floats are unpacked from words.
 template <typename C, typename T, int n>
 __device__ __forceinline__ void WidenAll(const Vector<T, n>& vector, C (&numbers)[n]) {
   if constexpr (kIs16BitFloat<T> && std::is_same_v<C, float> && n % 2 == 0) {
@@ -67,7 +67,7 @@ __device__ __forceinline__ void WidenAll(const Vector<T, n>& vector, C (&numbers
   }
 }
 
-// Numbers as elements; 16-bit floats two with one conversion.
+// Converts numbers to elements; 16-bit floats in pairs.
 template <typename T, typename C, int n>
 __device__ __forceinline__ Vector<T, n> NarrowAll(const C (&numbers)[n]) {
   Vector<T, n> vector;

@@ -1,4 +1,4 @@
-// The parameters of quantized products: one number, or one for each row or column of the result.
+// The parameters of quantized products: one number for all, or one per row or column of the result.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@ struct QuantTensor {
   int row_step, column_step;  // in elements
 };
 
-// How bytes are multiplied: (left − left_zero) × (right − right_zero), and what becomes of the sum:
+// The scales and zero points of a product (left − left_zero) × (right − right_zero), and the
+// conversion of the sum:
 //   saturate(round((sum + bias) · left · right / output) + zero)
 struct QuantParameters {
   QuantTensor left_zero, right_zero;
-  QuantTensor left, right, output, zero, bias;  // scales and the rest; unused by integer products
+  QuantTensor left, right, output, zero, bias;  // output scales etc. are unused by integer products
 };
 
 }  // namespace onnx_cudnn

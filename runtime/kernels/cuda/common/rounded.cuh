@@ -4,7 +4,7 @@
 
 namespace onnx_cudnn {
 
-// What a Node of T would have written.
+// The value as a Node of type T would have written it.
 template <typename T>
 __device__ __forceinline__ float Rounded(float x) {
   return Widen<float>(Narrow<T>(x));

@@ -1,4 +1,4 @@
-// Rows held in the registers of a part of a warp, a warp or a block.
+// Rows held in the registers of part of a warp, a warp or a block.
 #pragma once
 
 #include "runtime/kernels/cuda/common/packed.cuh"
@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// Which rows a thread works on: first + i · step for i < kRows, as lane number `lane` of each.
+// The rows of a thread: first + i · step for i < kRows; it is lane `lane` of each.
 struct RowThread {
   int lane;
   int64_t first;
@@ -27,8 +27,8 @@ struct RowThread {
   }
 };
 
-// One thread's vectors of a row: every `threads`-th from its own on. Vectors are aligned in memory,
-// so the first and the last one of a row may reach beyond it. kWhole: all rows are known to be
+// One thread's vectors of a row: every `threads`-th, starting with its own. Vectors are aligned in
+// memory, so the first and the last one may extend beyond the row. kWhole: all rows are known to be
 // whole.
 template <typename T, int kCount, bool kWhole = false>
 class RowSlice {
@@ -36,8 +36,8 @@ class RowSlice {
   static constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
   Vector<T, kWidth> lanes[kCount];
 
-  // From element `from` of row `row` of x; `outside` where there is no element. A row beyond the
-  // last one has none.
+  // Loads elements from element `from` of row `row` of x; `outside` where there is no element. A
+  // row beyond the last has none.
   __device__ __forceinline__ void Load(const RowShape& shape, const T* x, int64_t row, int lane,
                                        int from, T outside) {
     Place(shape, row, lane, from);
@@ -77,22 +77,23 @@ class RowSlice {
     }
   }
 
-  // Hides from the compiler what the vectors hold, so that it converts them once more rather than
-  // keep what it converted them to, twice the registers for 16-bit elements, and what Holds said.
+  // Hides the content of the vectors from the compiler, so that it converts them again instead of
+  // keeping the converted values (twice the registers for 16-bit elements) and the results of
+  // Holds.
   __device__ __forceinline__ void Forget() {
     asm volatile("" : "+r"(first_), "+r"(step_));
 #pragma unroll
     for (int j = 0; j < kCount; ++j) Hide(lanes[j]);
   }
 
-  // The element of the row that lanes[j][0] is; below 0 for a vector that starts before the row.
+  // The element of the row that is lanes[j][0]; negative for a vector that starts before the row.
   __device__ __forceinline__ int Begin(int j) const { return first_ + j * step_; }
   __device__ __forceinline__ bool Holds(int j, int k) const {
     if (kWhole) return Begin(j) < extent_;
     return static_cast<unsigned>(Begin(j) + k) < static_cast<unsigned>(extent_);
   }
 
-  // Writes vector j of the row to a y that lies as x does; zeros into the padding.
+  // Writes vector j of the row to y, which has the layout of x; writes zeros to the padding.
   template <typename R>
   __device__ __forceinline__ void Store(const RowShape& shape, R* y, int j,
                                         Vector<R, kWidth> vector) const {
@@ -135,7 +136,7 @@ class RowSlice {
   int first_, step_, extent_, pitch_;
 };
 
-// Loads the rows of a thread, each from element `from` on.
+// Loads the rows of a thread, each starting at element `from`.
 template <typename T, int kCount, bool kWhole, int kRows>
 __device__ __forceinline__ void LoadRows(const RowShape& shape, const RowThread& thread,
                                          const void* x, int from, T outside,
@@ -147,7 +148,8 @@ __device__ __forceinline__ void LoadRows(const RowShape& shape, const RowThread&
   }
 }
 
-// The value of the lane whose number differs by `mask`. S consists of whole 32-bit words.
+// The value of the lane whose number differs in the bits of `mask`. S consists of whole 32-bit
+// words.
 template <typename S>
 __device__ __forceinline__ S Exchange(S s, int mask) {
   static_assert(sizeof(S) % sizeof(unsigned) == 0);
@@ -159,8 +161,8 @@ __device__ __forceinline__ S Exchange(S s, int mask) {
   return s;
 }
 
-// join over all threads of a row, in a fixed order, known to all of them. `scratch` is shared
-// memory for one S a warp that nobody else uses until the next barrier but one.
+// Joins the values of all threads of a row in a fixed order; all of them get the result. `scratch`
+// is shared memory for one S per warp, not otherwise used until the second barrier after the call.
 template <typename S, typename Join>
 __device__ __forceinline__ S JoinRow(S s, int threads, S* scratch, Join join) {
 #pragma unroll
@@ -176,7 +178,7 @@ __device__ __forceinline__ S JoinRow(S s, int threads, S* scratch, Join join) {
   return s;
 }
 
-inline constexpr int kMostWarps = 32;  // of a block
+inline constexpr int kMostWarps = 32;  // per block
 
 struct Sum {
   template <typename S>

@@ -1,4 +1,4 @@
-// Rows of a tensor and the threads that work on them. Plain C++ for the host.
+// Rows of a tensor and the threads that process them. Plain C++, also used on the host.
 #pragma once
 
 #include <algorithm>
@@ -8,33 +8,33 @@
 
 namespace onnx_cudnn {
 
-// Rows of `extent` elements, `pitch` apart; what lies between is padding.
+// Rows of `extent` elements, `pitch` apart; elements between them are padding.
 struct RowShape {
   int64_t rows = 0;
   int pitch = 0;
   int extent = 0;
-  int reach = 0;       // lanes from the start of a row's first vector to the end of its last one
-  int threads = 32;    // of one row: a power of two up to 32, or the whole block
-  bool whole = false;  // every row starts at, and consists of, whole 16-byte vectors
+  int reach = 0;       // lanes from the start of a row's first vector to the end of its last vector
+  int threads = 32;    // per row: a power of two up to 32, or the whole block
+  bool whole = false;  // every row is aligned to, and consists of, whole 16-byte vectors
 };
 
-// x[outer, pitch, inner], of which x[:, :extent, :] are elements: what an op along an axis sees.
-// inner is 1 where pitch is not extent.
+// x[outer, pitch, inner] with the elements x[:, :extent, :], for an op along an axis. inner is 1 if
+// pitch differs from extent.
 struct AxisLanes {
   int64_t outer = 1, extent = 1, pitch = 1, inner = 1;
 };
 
-// Which instance works on rows: each thread holds `vectors` of each of `rows_at_once` rows.
+// The template instance for the rows: each thread holds `vectors` of each of `rows_at_once` rows.
 struct RowPlan {
   RowShape shape;
   LaunchShape launch;
   int rows_at_once = 1;
   int vectors = 0;
-  bool fits = false;  // else a block goes through its row several times
+  bool fits = false;  // otherwise a block reads its row several times
 };
 
-inline constexpr int kMostRowThreads = 512;               // 128 registers each
-inline constexpr int64_t kLongestRow = int64_t{1} << 30;  // elements: their numbers are ints
+inline constexpr int kMostRowThreads = 512;               // because of 128 registers per thread
+inline constexpr int64_t kLongestRow = int64_t{1} << 30;  // so that element indices fit an int
 
 inline int PowerOfTwoFrom(int64_t n) {
   int power = 1;
@@ -42,8 +42,8 @@ inline int PowerOfTwoFrom(int64_t n) {
   return power;
 }
 
-// Up to 256 vectors a warp or a part of it takes a row, up to 4,096 a block, 8 vectors a thread.
-// `extent` and `pitch` are at most kLongestRow.
+// A row of up to 256 vectors is processed by a warp or a part of one, a row of up to 4,096 by a
+// block, 8 vectors per thread. `extent` and `pitch` are at most kLongestRow.
 inline RowPlan PlanRows(const AxisLanes& lanes, int element_bytes) {
   constexpr int kWarp = 32, kSmallBlock = 128, kMostVectors = 8;
   const int width = 16 / element_bytes;

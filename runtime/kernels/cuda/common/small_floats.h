@@ -1,5 +1,5 @@
-// 8-bit floats as numbers and back, with the results of runtime/ops/small_types.h. Plain C++ for
-// the host too, where a test holds them against it.
+// 8-bit floats to numbers and back, with the results of runtime/ops/small_types.h. Plain C++, so
+// that a test can compare the two on the host.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace onnx_cudnn {
 
-// A sign bit, exponent bits, mantissa bits. `fnuz`: no negative zero, whose code is NaN.
+// Numbers of sign, exponent and mantissa bits. `fnuz`: no negative zero; its code is NaN.
 struct SmallFloatForm {
   int mantissa_bits, bias;
-  int finite;     // codes 0 … finite - 1 are the finite numbers that are not negative
-  bool infinity;  // the code behind them is infinity
+  int finite;     // codes 0 … finite - 1 are the finite nonnegative numbers
+  bool infinity;  // the code after them is infinity
   bool fnuz;
 };
 
@@ -48,7 +48,7 @@ ONNX_CUDNN_BOTH float DecodeSmallFloat(const SmallFloatForm& form, uint8_t code)
     return FloatOfBits(kNaN);
   }
   if (magnitude == form.finite) return FloatOfBits(sign | kInfinity);
-  const int least = 1 << form.mantissa_bits;  // the code of the smallest normal number
+  const int least = 1 << form.mantissa_bits;  // code of the smallest normal number
   if (magnitude < least) {
     const float number =
         static_cast<float>(magnitude) * PowerOfTwo(1 - form.bias - form.mantissa_bits);
@@ -58,8 +58,8 @@ ONNX_CUDNN_BOTH float DecodeSmallFloat(const SmallFloatForm& form, uint8_t code)
   return FloatOfBits(sign | rebased << (23 - form.mantissa_bits));
 }
 
-// The nearest number's code, halves to even. Above the largest one: that one with `saturate`, else
-// infinity or NaN.
+// The code of the nearest number, ties to even. Numbers above the largest become the largest with
+// `saturate`, else infinity or NaN.
 ONNX_CUDNN_BOTH uint8_t EncodeSmallFloat(const SmallFloatForm& form, float number, bool saturate) {
   const uint32_t bits = BitsOfFloat(number), rest = bits & 0x7fffffffu;
   const int sign = bits >> 31 != 0 ? 0x80 : 0;
@@ -67,11 +67,11 @@ ONNX_CUDNN_BOTH uint8_t EncodeSmallFloat(const SmallFloatForm& form, float numbe
   if (rest > 0x7f800000u) return static_cast<uint8_t>(nan | (form.fnuz ? 0 : sign));
   const int shift = 23 - form.mantissa_bits;
   int code;
-  if (static_cast<int>(rest >> 23) >= 128 - form.bias) {  // normal there
+  if (static_cast<int>(rest >> 23) >= 128 - form.bias) {  // normal in the small type
     const uint32_t rounded = rest + ((1u << (shift - 1)) - 1) + (rest >> shift & 1u);
     code = static_cast<int>(rounded >> shift) - ((127 - form.bias) << form.mantissa_bits);
   } else {
-    // 2^23 more or less lets the addition round to whole units.
+    // Adding and subtracting 2^23 rounds to whole units.
     const float units = FloatOfBits(rest) * PowerOfTwo(form.bias - 1 + form.mantissa_bits);
     code = static_cast<int>(BitsOfFloat(units + 0x1p23F) - BitsOfFloat(0x1p23F));
   }

@@ -5,9 +5,9 @@
 
 namespace onnx_cudnn {
 
-// The CUtensorMap of an operand at `address`, by the driver's cuTensorMapEncodeTiled, or
-// cuTensorMapEncodeIm2col where the map has places.
-//   errors  FailedPrecondition: the driver has none; Internal: it takes no such map
+// The CUtensorMap of an operand at `address`, encoded by the driver's cuTensorMapEncodeTiled or, if
+// map.im2col is set, cuTensorMapEncodeIm2col.
+//   errors  FailedPrecondition: the driver lacks the function; Internal: it rejects the map
 absl::StatusOr<TensorMapBytes> EncodeTensorMap(const TensorMap& map, void* address);
 
 }  // namespace onnx_cudnn

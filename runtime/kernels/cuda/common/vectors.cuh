@@ -5,9 +5,9 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int kVectorBytes = 16;  // what a thread loads or stores at once
+inline constexpr int kVectorBytes = 16;  // per load or store of a thread
 
-// Elements [0, n) of which one access of up to 16 bytes, or several of 16, move all.
+// Elements [0, n), moved by one access of up to 16 bytes or by several of 16.
 template <typename T, int n>
 struct Vector {
   static constexpr int kBytes = n * static_cast<int>(sizeof(T));
@@ -21,7 +21,7 @@ struct Vector {
 };
 
 template <int bytes>
-struct Word;  // an unsigned type of as many bytes
+struct Word;  // an unsigned type of the same size
 template <>
 struct Word<1> {
   using type = uint8_t;
@@ -45,10 +45,10 @@ struct Word<16> {
 template <int bytes>
 using WordOf = typename Word<bytes>::type;
 
-// Whether L2 shall keep what is loaded or stored, or give it up first.
+// Whether L2 should keep the accessed data or evict it first.
 enum class Reuse : uint8_t { kSome, kNone };
 
-// `from` is aligned to what one access moves.
+// `from` is aligned to the access size.
 template <int n, Reuse reuse = Reuse::kSome, typename T>
 __device__ __forceinline__ Vector<T, n> LoadVector(const T* from) {
   using Access = WordOf<Vector<T, n>::kAccess>;
@@ -80,7 +80,7 @@ __device__ __forceinline__ void StoreVector(T* to, const Vector<T, n>& vector) {
   }
 }
 
-// An unsigned type of as many bytes; f(U{}) with it.
+// Calls f(U{}) with an unsigned type U of the same size.
 template <typename F>
 auto VisitUnit(int unit_bytes, F&& f) {
   switch (unit_bytes) {

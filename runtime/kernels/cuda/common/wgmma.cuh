@@ -1,6 +1,6 @@
-// wgmma, the matrix product of four warps of sm_90a: d[64, N] += a[64, 16] × b[16, N], a in
-// registers or shared memory, b in shared memory, sums in f32. Of `float`, which stands for tf32, K
-// is 8. A thread of warp w and lane l holds
+// wgmma, the matrix product of a warpgroup on sm_90a: d[64, N] += a[64, 16] × b[16, N], a in
+// registers or shared memory, b in shared memory, sums in f32. For `float`, which means TF32, K is
+// 8. A thread of warp w and lane l holds
 //   d[4j + 2h + e]  of row 16w + l / 4 + 8h and column 8j + 2 (l % 4) + e
 //   a: 8 elements   e of row 16w + l / 4 + 8 (e / 2 % 2) and column 2 (l % 4) + e % 2 + 8 (e / 4)
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace onnx_cudnn {
 
-// The descriptor of an operand whose K is innermost in shared memory: rows of 128 bytes, 64 of K of
-// 16 bits or 32 of tf32, swizzled, eight rows after another at 1,024 bytes. `at`: the first row, +
-// 32 bytes a step of K.
+// The descriptor of an operand with K innermost in shared memory: rows of 128 bytes (64 values of
+// 16 bits or 32 of TF32 along K), 128-byte swizzle, groups of eight rows 1,024 bytes apart. `at`:
+// address of the first row, + 32 bytes per step of K.
 __device__ __forceinline__ uint64_t SwizzledOperand(uint32_t at) {
   constexpr uint32_t kHigh = 1u << 30 | 1024 >> 4;
   return static_cast<uint64_t>(kHigh) << 32 | 1 << 16 | at >> 4;
@@ -47,7 +47,7 @@ __device__ __forceinline__ uint64_t SwizzledOperand(uint32_t at) {
   ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123" \
   ", %124, %125, %126, %127"
 
-// b: a descriptor of shared memory. accumulates == 0: d is overwritten.
+// b: a shared memory descriptor. accumulates == 0: d is overwritten.
 #define WGMMA(element, type, n, count, a0, a1, a2, a3, b_, p_, ...)                            \
   __device__ __forceinline__ void Wgmma(element, float(&d)[count], const uint4& a, uint64_t b, \
                                         int accumulates) {                                     \
@@ -80,7 +80,7 @@ WGMMA(__nv_bfloat16, "bf16", 120, 60, "%60", "%61", "%62", "%63", "%64", "%65", 
       WGMMA_OUT16(32), WGMMA_OUT4(48), WGMMA_OUT4(52), WGMMA_OUT4(56))
 #undef WGMMA
 
-// The same of tf32 (a: 4 elements, e of row 16w + l / 4 + 8 (e % 2) and column l % 4 + 4 (e / 2)).
+// The same for TF32 (a: 4 elements, e of row 16w + l / 4 + 8 (e % 2) and column l % 4 + 4 (e / 2)).
 __device__ __forceinline__ void Wgmma(float, float (&d)[56], const uint4& a, uint64_t b,
                                       int accumulates) {
   asm volatile(
@@ -91,8 +91,8 @@ __device__ __forceinline__ void Wgmma(float, float (&d)[56], const uint4& a, uin
       : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"(accumulates));
 }
 
-// The same with a in shared memory: a and b are descriptors. `types`: with the depth of K, which is
-// 32 bytes; `tail`: that neither operand is transposed, where that can be said.
+// The same with a in shared memory: a and b are descriptors. `types` includes the depth of K, which
+// is 32 bytes; `tail` states that neither operand is transposed, for types with that option.
 #define WGMMA_SHARED(element, types, tail, n, count, a_, b_, p_, ...)                       \
   __device__ __forceinline__ void Wgmma(element, float(&d)[count], uint64_t a, uint64_t b,  \
                                         int accumulates) {                                  \
@@ -126,7 +126,7 @@ WGMMA_SHARED_OF_EACH(256, 128, "%128", "%129", "%130", WGMMA_OUT32(0), WGMMA_OUT
 #undef WGMMA_OUT16
 #undef WGMMA_OUT4
 
-// Keeps the compiler from moving reads and writes of `d` over what stands before and after.
+// Keeps the compiler from moving accesses to `d` across this point.
 template <int kCount>
 __device__ __forceinline__ void Pin(float (&d)[kCount]) {
 #pragma unroll
@@ -139,7 +139,8 @@ __device__ __forceinline__ void WgmmaFence() {
 __device__ __forceinline__ void WgmmaCommit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-// Until at most `kPending` committed groups are still at work; `d` was written by a done one.
+// Waits until at most `kPending` committed groups are in flight; `d` was written by a completed
+// one.
 template <int kPending, int kCount>
 __device__ __forceinline__ void WgmmaWait(float (&d)[kCount]) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");

@@ -6,26 +6,26 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int kConv3x3Channels = 64;  // in and out
+inline constexpr int kConv3x3Channels = 64;  // of input and output
 inline constexpr int kConv3x3Width = 56;
 inline constexpr int kConv3x3Taps = 9;
-inline constexpr int kConv3x3Steps = 36;  // of 16: tap by tap, 64 channels each
+inline constexpr int kConv3x3Steps = 36;  // of 16 products: tap by tap, 64 channels each
 
-// How an image lies in shared memory: rows of 57 pixels, the first one left of the image and zero.
+// Layout of an image in shared memory: rows of 57 pixels; the first is left of the image and zero.
 inline constexpr int kConv3x3Pitch = kConv3x3Width + 1;
-inline constexpr int kConv3x3Rows = 7;           // of the result, of a tile
-inline constexpr int kConv3x3FirstHalfRows = 4;  // a residual comes in two parts
+inline constexpr int kConv3x3Rows = 7;           // result rows per tile
+inline constexpr int kConv3x3FirstHalfRows = 4;  // a residual is loaded in two parts
 
 struct Conv3x3Parameters {
-  // Channels-last [images, height, 56, 64]: boxes of one image, 57 pixels and some rows.
+  // Channels-last [images, height, 56, 64]: boxes of 57 pixels × some rows of one image.
   TensorMapBytes image;        // kConv3x3Rows + 2 rows
   TensorMapBytes residual[2];  // 4 and 3 rows
   TensorMapBytes result[2];    // the same; without a residual the first has 7
-  const void* weights;         // kConv3x3Steps fragments of wgmma's register operand
+  const void* weights;         // kConv3x3Steps fragments of the register operand of wgmma
   const float* bias;           // [64]
-  int image_tiles;             // of one image: height / 7, rounded up
-  int tiles;                   // of all
-  bool next_uses_pdl;          // as LaunchArgs has it
+  int image_tiles;             // per image: height / 7, rounded up
+  int tiles;                   // in total
+  bool next_uses_pdl;          // copied from LaunchArgs
 };
 
 struct Conv3x3Form {
@@ -34,7 +34,7 @@ struct Conv3x3Form {
   bool has_relu;
 };
 
-// sm_90a alone.
+// Runs on sm_90a only.
 KernelCall Conv3x3Call(const Conv3x3Form& form, const Conv3x3Parameters& parameters,
                        int multiprocessors);
 

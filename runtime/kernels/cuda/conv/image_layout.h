@@ -7,18 +7,18 @@
 
 namespace onnx_cudnn {
 
-// Of an operand of rank 2 and more; spatial axes beyond three are one, the width. Unimplemented
-// when it is neither row-major nor channels-last with channels padded to 1, 4 or 8.
+// The layout of an operand of rank 2 or more; spatial axes beyond three are merged into the width.
+// Unimplemented if it is neither row-major nor channels-last with channels padded to 1, 4 or 8.
 absl::StatusOr<ImageLayout> ImageLayoutOf(const KernelOperand& operand);
 
-// Unimplemented when positions of the window do not fit 32 bits.
+// Unimplemented if positions of the window do not fit 32 bits.
 absl::Status CheckWindowFits(const Window& window);
 
-// CheckWindowFits said yes.
+// For axes of a window that CheckWindowFits accepts.
 ImageAxis ImageAxisOf(const WindowAxis& axis);
 
-// Calls f(first, count) for ranges of `outer` things of `items` work items each so that a launch
-// has fewer than 2^31 of them. Unimplemented when one thing has more.
+// Splits `outer` items of `items` work items each into ranges and calls f(first, count), so that
+// each launch has fewer than 2^31 work items. Unimplemented if a single item has more.
 template <typename F>
 absl::Status ForEachLaunch(int64_t outer, int64_t items, F&& f) {
   constexpr int64_t kMostItems = (int64_t{1} << 31) - 1;

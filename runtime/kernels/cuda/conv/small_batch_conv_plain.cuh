@@ -1,7 +1,7 @@
-// The plain form of small_batch_conv (small_batch_conv.h), in the order of small_batch_conv.cuh.
-// What comes before the wait for the launch before holds the addresses of all copies; behind it
-// products of the first copies run while the others come. Warps that share K take every kK-th unit
-// of it: a step, or three steps, a row of a window's taps.
+// The plain form of small_batch_conv (small_batch_conv.h), with the steps of small_batch_conv.cuh.
+// The addresses of all copies are computed before the wait for the preceding launch; after it,
+// products of the first copies overlap with later copies. Warps that share K take every kK-th unit
+// of it: one step, or the three steps of a row of taps.
 #pragma once
 
 #include <iterator>
@@ -18,7 +18,7 @@ namespace small_batch_conv {
 
 #if __CUDA_ARCH__ >= 900
 
-// The compiler neither knows what a kept word is nor computes it again later.
+// Keeps the compiler from recomputing `word` later.
 __device__ __forceinline__ void Keep(uint32_t& word) { asm volatile("" : "+r"(word)); }
 template <int kCount>
 __device__ __forceinline__ void Keep(uint32_t (&words)[kCount]) {
@@ -26,18 +26,18 @@ __device__ __forceinline__ void Keep(uint32_t (&words)[kCount]) {
   for (uint32_t& word : words) Keep(word);
 }
 
-// The fours of filters that a thread finishes, of a tile of kAll, and where they go. Of `split`
-// blocks each finishes `own`, a power of two; thread t has those of its block that are t modulo
-// 256.
+// The groups of four filters ("fours") that a thread finishes, of kAll per tile, and their offsets.
+// Each of `split` blocks finishes `own` of them, a power of two; thread t finishes those of its
+// block whose index is t modulo 256.
 template <int kPixels, int kFilters, bool kIsSplit>
 struct OwnFours {
-  static constexpr uint32_t kFours = kFilters / 4;  // of a pixel
+  static constexpr uint32_t kFours = kFilters / 4;  // per pixel
   static constexpr uint32_t kAll = kPixels * kFours;
   static constexpr int kRounds = kAll / kSmallBatchThreads;
-  static constexpr int kMost = kIsSplit ? (kRounds + 1) / 2 : kRounds;  // of a thread
-  uint32_t first;                                                       // the thread's, of the tile
-  bool is_there;       // else it is another block's
-  uint32_t at[kMost];  // elements behind the first output, or kNone
+  static constexpr int kMost = kIsSplit ? (kRounds + 1) / 2 : kRounds;  // per thread
+  uint32_t first;      // the thread's first four in the tile
+  bool is_there;       // otherwise another block finishes it
+  uint32_t at[kMost];  // elements after the first output, or kNone
 
   template <typename P>
   __device__ __forceinline__ OwnFours(const P& p, const TilePlace& tile, uint32_t part,
@@ -55,10 +55,10 @@ struct OwnFours {
       if (pixel != kNone) at[e] = (begin + pixel) * ConvOf(p).filters + filter;
     }
   }
-  __device__ __forceinline__ uint32_t PixelAt(int e) const {  // of the tile
+  __device__ __forceinline__ uint32_t PixelAt(int e) const {  // index in the tile
     return (first + e * kSmallBatchThreads) / kFours;
   }
-  // 0 where there is none.
+  // 0 if there is none.
   template <typename T>
   __device__ __forceinline__ void LoadResidual(const void* from, uint2 (&residual)[kMost]) const {
 #pragma unroll
@@ -70,7 +70,8 @@ struct OwnFours {
   }
 };
 
-// Adds what the other blocks of the cluster sent, in a fixed order. `received`: of part 0.
+// Adds the sums that the other blocks of the cluster sent, in a fixed order. `received`: those of
+// part 0.
 __device__ __forceinline__ void AddReceived(const float4* received, uint32_t part, uint32_t split,
                                             uint32_t own, float4& sum) {
   Add(sum, received[(part ^ 1) * own]);
@@ -82,13 +83,13 @@ __device__ __forceinline__ void AddReceived(const float4* received, uint32_t par
   for (uint32_t i = 4; i < 8; ++i) Add(sum, received[(part ^ i) * own]);
 }
 
-// The part of K that a block has, as blocks of a cluster; all of it when there is one.
+// The part of K of a block in the cluster; all of K if there is one block.
 struct ClusterSplit {
   uint32_t log_split, part, own;  // own: fours that the block finishes
   uint32_t base;                  // of shared memory
   uint32_t weights_came, sums_came;
 
-  // `all`: fours of the tile; `barriers`: two.
+  // `all`: fours per tile; `barriers`: two.
   __device__ __forceinline__ ClusterSplit(uint32_t log_split, uint32_t all, uint32_t shared,
                                           uint32_t barriers)
       : log_split(log_split),
@@ -100,7 +101,7 @@ struct ClusterSplit {
   __device__ __forceinline__ uint32_t blocks() const { return 1u << log_split; }
 };
 
-// The weights are on their way; the others of the cluster will know that they may send.
+// Starts loading the weights, and tells the other blocks of the cluster that they may send.
 template <bool kIsSplit>
 __device__ __forceinline__ void Begin(const SmallBatchConvPlainParameters& p,
                                       const ClusterSplit& split) {
@@ -118,7 +119,7 @@ __device__ __forceinline__ void Begin(const SmallBatchConvPlainParameters& p,
   if constexpr (kIsSplit) ClusterArrive();
 }
 
-// Waits for the copies and multiplies. The second source's products are used when kHasSecond.
+// Waits for the copies and multiplies. The second source is used if kHasSecond.
 template <bool kHasSecond, typename First, typename Second>
 __device__ __forceinline__ void RunProducts(const SmallBatchConvPlainParameters& p, First& first,
                                             Second& second, float (&sums)[2][4][4]) {
@@ -133,7 +134,7 @@ __device__ __forceinline__ void RunProducts(const SmallBatchConvPlainParameters&
     second.Run(p.source[1].steps, sums);
     return;
   }
-  // The code for both groups of copies stands once.
+  // A loop, so that both groups of copies share one copy of the code.
   uint32_t end = (kHasSecond ? p.source[0].steps : p.early_steps) / kStepsOfUnit;
   bool is_last = !kHasSecond && p.early_groups == 0;
 #pragma unroll 1
@@ -152,7 +153,7 @@ __device__ __forceinline__ void RunProducts(const SmallBatchConvPlainParameters&
   }
 }
 
-// Sums over the warps, of the fours that other blocks finish.
+// Adds the sums of all warps for fours that other blocks finish, and sends them.
 template <typename Own, typename Partial>
 __device__ __forceinline__ void SendSums(const ClusterSplit& split, uint32_t received_at,
                                          const float* partial) {
@@ -168,9 +169,10 @@ __device__ __forceinline__ void SendSums(const ClusterSplit& split, uint32_t rec
   }
 }
 
-// Sums over all warps and blocks, bias, residual and activation of the thread's fours.
-//   partial   of its first one
-//   received  what the other blocks sent
+// Adds the sums of all warps and blocks, bias and residual, and applies the activation, for the
+// thread's fours.
+//   partial   of its first four
+//   received  sums of the other blocks
 template <typename T, typename Partial, bool kIsSplit, bool kActivates, typename Own>
 __device__ __forceinline__ void Finish(const SmallBatchConvPlainParameters& p,
                                        const ClusterSplit& split, const Own& fours,
@@ -179,7 +181,7 @@ __device__ __forceinline__ void Finish(const SmallBatchConvPlainParameters& p,
   float4 sum[Own::kMost];
 #pragma unroll
   for (int e = 0; e < Own::kMost; ++e) {
-    if (kIsSplit && e > 0 && fours.at[e] == kNone) continue;  // of no pixel of the tile
+    if (kIsSplit && e > 0 && fours.at[e] == kNone) continue;  // beyond the pixels of the tile
     sum[e] = Partial::Sum(partial + e * (kSmallBatchThreads / Own::kFours) * Partial::kRow);
     Add(sum[e], bias);
     Add(sum[e], Unpacked<T>(residual[e]));
@@ -239,8 +241,8 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   const W warp = WarpsOf<kPixels, kFilters>(thread / 32);
   auto first = FirstCopies<T, kPixels>(parameters, tile, part, base);
   PixelCopies<T, kPixels> second(parameters, p.source[1], tile, part, base);
-  // Where the compiler has a choice, it computes addresses behind the wait. This store, which never
-  // happens, needs them before.
+  // The compiler would compute addresses after the wait. This store never happens, but needs them
+  // before it.
   if (p.slab_bytes == 0) {
     *reinterpret_cast<uint32_t*>(shared) = first.Digest() ^ (kHasSecond ? second.Digest() : 0);
   }
@@ -252,12 +254,12 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
     StartCopies(second, 0);
   }
   EndCopies();
-  // What follows takes less time than the copies.
+  // This takes less time than the copies.
   Own fours(parameters, tile, part, split.own);
   uint2 residual[Own::kMost];
   fours.template LoadResidual<T>(p.residual, residual);
   auto products = FirstProducts<T, W::kK>(parameters, warp, lane, base);
-  // The warps that have the least of the first source have the most of the second.
+  // Warps with the least work of the first source get the most of the second.
   PixelProducts<T, W::kK> second_products(p, p.source[1], warp, W::kK - 1 - warp.k, lane, base);
   const uint32_t four = thread % Own::kFours;
   uint32_t mine = Partial::Mine(warp, lane), sum_from = Partial::Four(fours.PixelAt(0), four);
@@ -266,12 +268,12 @@ __device__ __forceinline__ void RunPlain(const PlainParameters<kHasWindow>& para
   Keep(sum_from);
   Keep(bias_at);
   Keep(fours.at);
-  if (thread == 0) BarrierWait(split.weights_came, 0);  // the others: by the block's barrier
+  if (thread == 0) BarrierWait(split.weights_came, 0);  // other threads wait at the block's barrier
   if constexpr (kIsSplit) ClusterWait();
 
   float sums[2][4][4] = {};
   RunProducts<kHasSecond>(p, products, second_products, sums);
-  __syncthreads();  // the patches are read: partial sums take their place
+  __syncthreads();  // the patches have been read; partial sums replace them
   float* partial = reinterpret_cast<float*>(shared + p.source[0].patch_at);
   Partial::Write(partial + mine, sums);
   __syncthreads();
@@ -293,8 +295,8 @@ __global__ void __launch_bounds__(kSmallBatchThreads, 3)
 #endif
 }
 
-// The flags of the form become template arguments, one after the other. Nobody asks for a second
-// source with an activation.
+// Turns the flags of the form into template arguments, one by one. A second source with an
+// activation is not supported.
 template <typename T, int kPixels, int kFilters, bool... kFlags>
 KernelCall PlainCallOfTile(const SmallBatchConvPlainForm& form, const LaunchShape& shape,
                            const SmallBatchConvPlainWindowParameters& p) {

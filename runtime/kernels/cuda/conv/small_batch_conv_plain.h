@@ -1,4 +1,4 @@
-// Which plans of small_batch_conv have the plain form (small_batch_conv.h), and its parameters.
+// Which plans of small_batch_conv can use the plain form (small_batch_conv.h), and its parameters.
 #pragma once
 
 #include "runtime/kernels/conv/small_batch_conv_plan.h"
@@ -7,19 +7,20 @@
 
 namespace onnx_cudnn {
 
-// Whether a plan has the plain form, if no prologue or epilogue is a chain.
+// Whether a plan can use the plain form, provided that there is no prologue or epilogue program.
 bool IsPlain(const SmallBatchPlan& plan);
 
-// A launch of the plain form. The source of 3 × 3 windows, if there is one, stands first.
+// A launch of the plain form. A source with 3 × 3 windows comes first.
 struct PlainConv {
   SmallBatchConvPlainForm form;
-  SmallBatchConvPlainWindowParameters parameters;  // without addresses and the activation
+  SmallBatchConvPlainWindowParameters parameters;  // without addresses and activation
   LaunchShape shape;
-  int source[kSmallBatchSources];  // of the plan, in the order of the parameters
+  // Indices into the plan's sources, in the order of the parameters
+  int source[kSmallBatchSources];
 };
 PlainConv PlainConvOf(const SmallBatchPlan& plan);
 
-// CompileSmallBatchConv without the plain form: what that one saves is measured against it.
+// CompileSmallBatchConv without the plain form, to measure what the plain form saves.
 absl::StatusOr<KernelCode> CompileGeneralSmallBatchConv(const KernelRequest& request);
 
 }  // namespace onnx_cudnn

@@ -1,6 +1,6 @@
-// Which pixels a block of the plain form (small_batch_conv.h) has, and how their patches are
-// fetched: a thread has every eighth piece of 16 bytes of every 32nd pixel of a patch, so that its
-// addresses along channels are constants.
+// The pixels of a block in the plain form (small_batch_conv.h), and the copies of their patches: a
+// thread copies every eighth 16-byte piece of every 32nd pixel of a patch, so that its offsets
+// along channels are constants.
 #pragma once
 
 #include <type_traits>
@@ -17,9 +17,10 @@ using PlainParameters = std::conditional_t<kHasWindow, SmallBatchConvPlainWindow
 
 #if __CUDA_ARCH__ >= 900
 
-inline constexpr uint32_t kPieceThreads = 8;  // beside each other in a pixel
-inline constexpr uint32_t kPixelThreads = kSmallBatchThreads / kPieceThreads;  // pixels at once
-inline constexpr uint32_t kGroup = kPieceThreads * kSmallBatchPiece;           // channels
+inline constexpr uint32_t kPieceThreads = 8;  // adjacent pieces within a pixel
+// Pixels copied at once
+inline constexpr uint32_t kPixelThreads = kSmallBatchThreads / kPieceThreads;
+inline constexpr uint32_t kGroup = kPieceThreads * kSmallBatchPiece;  // channels
 inline constexpr uint32_t kNone = ~0u;
 
 __device__ __forceinline__ const SmallBatchConvPlainParameters& ConvOf(
@@ -31,8 +32,8 @@ __device__ __forceinline__ const SmallBatchConvPlainParameters& ConvOf(
   return p.conv;
 }
 
-// The first output pixel of a block's tile: along the image's run of pixels, or with windows a row
-// and a column.
+// The first output pixel of a block's tile: an index in the image or, with windows, a row and a
+// column.
 struct TilePlace {
   uint32_t pixel = 0, row = 0, column = 0;
 };
@@ -50,7 +51,7 @@ __device__ __forceinline__ TilePlace PlaceOf(const SmallBatchConvPlainWindowPara
 struct PlainPixel {
   uint32_t row, column;
 };
-// Output pixel `m` of the tile; of one that does not exist, one that does.
+// Output pixel `m` of the tile; a valid one if it does not exist.
 __device__ __forceinline__ PlainPixel PixelOf(const SmallBatchConvPlainParameters& p,
                                               const TilePlace& tile, uint32_t m) {
   uint32_t row = min(tile.pixel + m, p.pixels - 1);
@@ -64,7 +65,7 @@ __device__ __forceinline__ PlainPixel PixelOf(const SmallBatchConvPlainWindowPar
   return {min(tile.row + row, p.window.rows - 1), min(tile.column + column, p.window.columns - 1)};
 }
 
-// The place of output pixel `m` of the tile in its image, or kNone.
+// Index in the image of output pixel `m` of the tile, or kNone.
 __device__ __forceinline__ uint32_t OutputOf(const SmallBatchConvPlainParameters& p,
                                              const TilePlace& tile, uint32_t m) {
   const uint32_t pixel = tile.pixel + m;
@@ -79,8 +80,8 @@ __device__ __forceinline__ uint32_t OutputOf(const SmallBatchConvPlainWindowPara
   return exists ? row * p.window.columns + column : kNone;
 }
 
-// Where this thread's first piece of a part's channels lies in a pixel, in elements, with the
-// image.
+// Offset in elements of this thread's first piece of a part's channels, within a pixel and
+// including the image.
 __device__ __forceinline__ uint32_t PieceOf(const SmallBatchConvPlainSource& s, uint32_t part) {
   return blockIdx.z * s.image_elements + part * s.part_channels +
          threadIdx.x % kPieceThreads * kSmallBatchPiece;
@@ -91,8 +92,8 @@ __device__ __forceinline__ uint32_t DigestOf(const void* pointer) {
   return static_cast<uint32_t>(bits) ^ static_cast<uint32_t>(bits >> 32);
 }
 
-// What a thread copies of a source of 1 × 1 windows: of pixel thread / 8 of the tile, and of the
-// one 32 behind when it has 64.
+// The copies of a thread for a source with 1 × 1 windows: pixel thread / 8 of the tile, and the one
+// 32 later if the tile has 64.
 template <typename T, int kPixels>
 struct PixelCopies {
   static constexpr int kMost = kPixels / kPixelThreads;
@@ -136,24 +137,24 @@ struct PixelCopies {
   }
 };
 
-// What a thread copies of a source of 3 × 3 windows: of every 32nd pixel of the patch.
+// The copies of a thread for a source with 3 × 3 windows: every 32nd pixel of the patch.
 template <typename T>
 struct WindowCopies {
   static constexpr uint32_t kMost = kSmallBatchConvPlainPatch / kPixelThreads;
   static constexpr uint32_t kAtOnce = 2;  // groups
   const SmallBatchConvPlainSource& s;
   const SmallBatchConvPlainWindow& window;
-  uint32_t inside = 0;  // bit k: pixel k is one of the image, not zero
+  uint32_t inside = 0;  // bit k: pixel k is inside the image, otherwise it is zero
   const T* from[kMost];
   uint32_t to[kMost];
 
-  // Columns of the patch lie by their phase.
+  // Columns of the patch are grouped by their phase.
   __device__ __forceinline__ WindowCopies(const SmallBatchConvPlainWindowParameters& p,
                                           const TilePlace& tile, uint32_t part, uint32_t shared)
       : s(p.conv.source[0]), window(p.window) {
     const T* x = static_cast<const T*>(s.x) + PieceOf(s, part);
     const uint32_t patch = shared + s.patch_at + threadIdx.x % kPieceThreads * 16;
-    // Of the image, where the patch begins; they wrap below 0.
+    // Position of the patch in the image; unsigned, wraps below 0.
     const uint32_t first_row = tile.row * window.stride_h - window.pad_h;
     const uint32_t first_column = tile.column * window.stride_w - window.pad_w;
 #pragma unroll
@@ -203,8 +204,8 @@ struct WindowCopies {
   }
 };
 
-// Starts the copies of a source. The first `early` groups end as a group of their own; 0: they do
-// not.
+// Starts the copies of a source. The first `early` groups are committed as a cp.async group of
+// their own; 0: they are not.
 template <typename Copies>
 __device__ __forceinline__ void StartCopies(Copies& copies, uint32_t early) {
   const uint32_t groups = copies.s.groups;

@@ -1,4 +1,4 @@
-// The products of a warp in small_batch_conv's plain form, a unit of K after the other.
+// The products of a warp in the plain form of small_batch_conv, unit by unit of K.
 #pragma once
 
 #include "runtime/kernels/cuda/conv/small_batch_conv.h"
@@ -10,10 +10,10 @@ namespace small_batch_conv {
 #if __CUDA_ARCH__ >= 900
 
 inline constexpr uint32_t kStepBytes = 2 * kSmallBatchStep;
-inline constexpr uint32_t kTaps = 3;  // a side of a window
+inline constexpr uint32_t kTaps = 3;  // along a side of a window
 
-// The products of a warp over units of one source, as far as they have come.
-//   a, b  of the next unit
+// The products of a warp over those units of one source that have arrived.
+//   a, b  addresses of the next unit
 template <typename T, uint32_t kWarpsK>
 struct PixelProducts {
   static constexpr uint32_t kStepsOfUnit = 1;
@@ -56,12 +56,12 @@ struct PixelProducts {
   }
 };
 
-// A unit is a row of taps of 16 channels.
+// A unit is a row of taps for 16 channels.
 template <typename T, uint32_t kWarpsK>
 struct WindowProducts {
   static constexpr uint32_t kStepsOfUnit = kTaps;
   const SmallBatchConvPlainWindow& window;
-  uint32_t unit, row;  // of taps
+  uint32_t unit, row;  // row of taps
   uint32_t a[2], b[2];
 
   template <typename W>

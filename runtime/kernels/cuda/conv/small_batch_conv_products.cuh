@@ -1,5 +1,5 @@
-// What the kernels of small_batch_conv share: patches by cp.async, products of 32 pixels × 32
-// filters a warp, sums over the warps that split K, the store of four filters.
+// Shared by the kernels of small_batch_conv: cp.async of patches, products of 32 pixels × 32
+// filters per warp, sums over the warps that split K, the store of four filters.
 #pragma once
 
 #include "runtime/kernels/conv/small_batch_conv_layout.h"
@@ -23,15 +23,16 @@ __device__ __forceinline__ void CopyAsync8(uint32_t to, const void* from, bool i
                "r"(is_there ? 8 : 0)
                : "memory");
 }
-// The copies of this thread since the last call are one group.
+// Commits the copies of this thread since the last call as one group.
 __device__ __forceinline__ void EndCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Until all groups of this thread but the last are there.
+// Waits until all groups of this thread but the last have arrived.
 __device__ __forceinline__ void EarlyCopiesAreDone() {
   asm volatile("cp.async.wait_group 1;" ::: "memory");
 }
 __device__ __forceinline__ void CopiesAreDone() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// Four 8 × 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
+// Loads four 8 × 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l /
+// 8.
 __device__ __forceinline__ void LoadMatrices(uint32_t (&r)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -39,8 +40,8 @@ __device__ __forceinline__ void LoadMatrices(uint32_t (&r)[4], uint32_t address)
                : "memory");
 }
 
-// The warps of a block: each has 32 pixels × 32 filters of the tile, and with kK - 1 others shares
-// K. Numbers of threads are unsigned: their quotients are shifts.
+// The warps of a block: each computes 32 pixels × 32 filters of the tile, and kK warps share K.
+// Thread numbers are unsigned, so that divisions become shifts.
 template <int kPixels, int kFilters>
 struct Warps {
   static constexpr uint32_t kM = kPixels / 32, kN = kFilters / 32;
@@ -54,7 +55,7 @@ __device__ __forceinline__ Warps<kPixels, kFilters> WarpsOf(uint32_t warp) {
 }
 
 // One step of K for 32 pixels × 32 filters.
-//   a, b  where this lane's rows of LoadMatrices lie: of the pixels, and of the filters
+//   a, b  addresses of this lane's rows for LoadMatrices: of the pixels, and of the filters
 template <typename T>
 __device__ __forceinline__ void Step(float (&sums)[2][4][4], const uint32_t (&a)[2],
                                      const uint32_t (&b)[2], uint32_t a_at, uint32_t b_at) {
@@ -74,8 +75,8 @@ __device__ __forceinline__ void Step(float (&sums)[2][4][4], const uint32_t (&a)
   }
 }
 
-// The pixel and the filter of the tile whose rows `a[j]` and `b[j]` of this lane are, and the bytes
-// into a row.
+// The pixel and the filter of the tile whose rows are `a[j]` and `b[j]` of this lane, and the byte
+// offset in a row.
 __device__ __forceinline__ uint32_t LanePixel(uint32_t warp_m, int j, uint32_t lane) {
   return warp_m * 32 + j * 16 + lane % 16;
 }
@@ -98,7 +99,7 @@ struct PartialSums {
   using W = Warps<kPixels, kFilters>;
   static constexpr int kRow = kFilters + 8;
 
-  // Where a lane's sums begin.
+  // Address of a lane's sums.
   static __device__ __forceinline__ uint32_t Mine(const W& warp, uint32_t lane) {
     return (warp.k * kPixels + warp.m * 32 + lane / 4) * kRow + warp.n * 32 + lane % 4 * 2;
   }
@@ -114,11 +115,11 @@ struct PartialSums {
     }
   }
 
-  // Where four filters of a pixel lie, of the first warp.
+  // Address of four filters of a pixel, for the first warp.
   static __device__ __forceinline__ uint32_t Four(uint32_t pixel, uint32_t four) {
     return pixel * kRow + four * 4;
   }
-  // Over all warps in order.
+  // Adds the sums of all warps, in order.
   static __device__ __forceinline__ float4 Sum(const float* from) {
     float4 sum = *reinterpret_cast<const float4*>(from);
 #pragma unroll
@@ -129,20 +130,20 @@ struct PartialSums {
   }
 };
 
-// Four filters as they lie in memory.
+// Four filters in memory.
 template <typename T>
 __device__ __forceinline__ float4 Unpacked(const uint2& four) {
   const float2 low = Unpack(T{}, four.x), high = Unpack(T{}, four.y);
   return make_float4(low.x, low.y, high.x, high.y);
 }
-// Relu is part of the conversion; no other activation is.
+// The conversion includes Relu; other activations are separate.
 template <typename T>
 __device__ __forceinline__ uint2 Packed(const float4& sum, const Activation& f) {
   return f.kind == Activation::Kind::kRelu
              ? make_uint2(PackRelu(T{}, sum.x, sum.y), PackRelu(T{}, sum.z, sum.w))
              : make_uint2(Pack(T{}, sum.x, sum.y), Pack(T{}, sum.z, sum.w));
 }
-// A function of its own: the code of all activations stands once.
+// Not inlined, so that there is one copy of the code of all activations.
 template <typename T>
 __device__ __noinline__ float4 Activated(Activation f, float4 sum) {
   float x[] = {sum.x, sum.y, sum.z, sum.w};

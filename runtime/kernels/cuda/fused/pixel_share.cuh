@@ -1,4 +1,4 @@
-// What a lane has of the pixels of an image channels-last.
+// The pixels of a channels-last image that a lane sums.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int kPixelLanes = 8;  // channels of a load, of 16 bits
+inline constexpr int kPixelLanes = 8;  // 16-bit channels per load
 
-// The pixels that a lane sums: every step-th one.
+// The pixels of a lane: every step-th one.
 struct PixelShare {
-  const uint4* x;  // a vector of channels of the first one
-  int step, left;  // pixels; left: from the first one on, none below 1
-  int stride;      // vectors between those of two that it sums
+  const uint4* x;  // a vector of channels of the first pixel
+  int step, left;  // in pixels; left: from the first pixel on, none if below 1
+  int stride;      // vectors between two pixels of the lane
 
-  // Has all of it in registers here: nothing of it is left to do where it is used.
+  // Forces the values into registers here, so that nothing remains to compute at their use.
   __device__ __forceinline__ void Settle() {
     asm volatile("" : "+l"(x), "+r"(step), "+r"(left), "+r"(stride));
   }
 };
 
-// The lane's next kLoads pixels, as far as there are any.
+// Loads the lane's next kLoads pixels, or as many as are left.
 template <int kLoads>
 __device__ __forceinline__ void LoadPixels(const PixelShare& share, uint4 (&read)[kLoads]) {
 #pragma unroll
@@ -30,7 +30,7 @@ __device__ __forceinline__ void LoadPixels(const PixelShare& share, uint4 (&read
   }
 }
 
-// kLoads at once.
+// Loads kLoads pixels at once.
 template <typename T, int kLoads>
 __device__ __forceinline__ void AddPixels(PixelShare share, float (&sums)[kPixelLanes]) {
   for (; share.left > 0; share.left -= kLoads * share.step, share.x += kLoads * share.stride) {

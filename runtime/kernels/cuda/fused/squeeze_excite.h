@@ -10,13 +10,13 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int kSqueezeExciteBlocks = 8;  // of a cluster, which has an image
+inline constexpr int kSqueezeExciteBlocks = 8;  // per cluster; a cluster processes one image
 inline constexpr int kSqueezeExciteThreads = 512;
-inline constexpr int kSqueezeExciteVector = 8;  // elements of one load
-// Pixels that a block reads at once at most: their sums are added one after the other.
+inline constexpr int kSqueezeExciteVector = 8;  // elements per load
+// Most pixels that a block reads at once; their sums are added one after the other.
 inline constexpr int kSqueezeExciteMostRows = 64;
 
-// Dynamic, of a block.
+// Dynamic shared memory per block.
 constexpr int SqueezeExciteSharedBytes(int vectors, int hidden_vectors) {
   constexpr int kFloatBytes = 4;
   const int sums = kSqueezeExciteThreads + (kSqueezeExciteBlocks + 2) * vectors + hidden_vectors;
@@ -28,23 +28,24 @@ constexpr int SqueezeExciteSharedBytes(int vectors, int hidden_vectors) {
 // the pixels of x[n, pixel, c]. All dense, at multiples of 16 bytes; rows of `excite` are padded
 // with zeros to whole vectors. y: the gates, or x[n, pixel, c] · gates[n, c].
 struct SqueezeExciteParameters {
-  bool next_uses_pdl;  // as LaunchArgs has it; first, for it is read first
+  bool next_uses_pdl;  // copied from LaunchArgs; first member because it is read first
   const void* x;
   const void* squeeze;
   const void* squeeze_bias;  // nullptr: none
   const void* excite;
   const void* excite_bias;  // nullptr: none
   void* y;
-  int pixels;  // of an image, which has fewer than 2^31 elements
-  int share;   // pixels of a block; the last ones have fewer
+  int pixels;  // per image; an image has fewer than 2^31 elements
+  int share;   // pixels per block; the last blocks may have fewer
   int rows;    // pixels that a block reads at once; rows × vectors ≤ its threads
-  FastDivide<uint32_t> vectors;  // of the channels; up to 256
-  int hidden;                    // channels
-  int hidden_vectors;            // of a row of `excite`; up to 64
+  FastDivide<uint32_t> vectors;  // of the channels, up to 256
+  int hidden;                    // hidden channels
+  int hidden_vectors;            // per row of `excite`, up to 64
   Activation activation, gate;
 };
 
-// f16 or bf16. Grid: a cluster of kSqueezeExciteBlocks an image. Compute capability 9.0 and up.
+// For f16 or bf16. Grid: one cluster of kSqueezeExciteBlocks per image. Compute capability 9.0 and
+// up.
 KernelCall SqueezeExciteCall(DType dtype, bool multiplies, const LaunchShape& shape,
                              const SqueezeExciteParameters& parameters);
 

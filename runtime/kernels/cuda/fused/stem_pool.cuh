@@ -1,34 +1,34 @@
-// What the stem's kernels of halves and of tf32 share. Times and why it is
-// built so: docs/measurements.md, 'Convolutions by wgmma'.
+// Shared by the stem kernels for halves and for TF32. Timings and design decisions:
+// docs/measurements.md, 'Convolutions by wgmma'.
 //
-// Channels stand on M of wgmma (64), one row of the convolution on N (112 pixels), weights are the
+// Channels are on M of wgmma (64), one row of the convolution on N (112 pixels); weights are the
 // register operand.
 //
 // K. A position is two image rows × two columns × 3 channels = 12 values. The planes of a row pair
-// hold 16 bytes of each; a row of the convolution needs four positions of four row pairs, of the
-// first pair only its odd row.
+// hold 16 bytes of each position; a row of the convolution reads four positions of four row pairs,
+// and only the odd row of the first pair.
 //
-// N. Column 14 i + j of the convolution is row i of core matrix j, so that one position on is 128
-// bytes on, and the pool's neighbours are other registers of the same thread but for one shuffle.
+// N. Column 14 i + j of the convolution is row i of core matrix j, so that the next position is 128
+// bytes further, and the neighbours for pooling are in other registers of the same thread except
+// for one shuffle.
 //
 // A block has two streams, each a run of pooled rows, image after image: a warpgroup multiplies and
-// pools, two warps bring rows into the planes of a ring, the copy engine brings raw rows to them.
-// The warpgroups alternate at the tensor cores (ping-pong): one pools while the other multiplies.
+// pools, two warps copy rows to the planes of a ring, TMA loads raw rows for them. The warpgroups
+// alternate at the tensor cores (ping-pong): one pools while the other multiplies.
 //
-// A Form says what differs:
+// A Form defines the differences:
 //   Raw     the image's elements
 //   kRing   steps of two row pairs in a ring
-//   kPair   bytes of a row pair's planes
-//   kBoxes  boxes of 56 pixels × 128 bytes that a pooled row has
-//   kSlots  slots at the tensor cores that a pooled row takes
-//   FillPair(columns, from, to)  what one of 64 threads brings of the raw rows of a pair
-//   Pool    the sums of a warpgroup and what it pools:
-//       FirstRow(order, ring, pair)     the row of the convolution before a run, from row pair
-//       `pair`
-//           of the ring on
-//       SkipFirstRow()                  that row is none of the image's
-//       TwoRows(order, stream, step, stage)  the next two rows, which make a pooled one in `stage`;
-//           releases `step` of the ring
+//   kPair   bytes of the planes of a row pair
+//   kBoxes  boxes of 56 pixels × 128 bytes per pooled row
+//   kSlots  turns at the tensor cores per pooled row
+//   FillPair(columns, from, to)  copies one thread's part (of 64) of the raw rows of a pair
+//   Pool    the sums of a warpgroup and their pooling:
+//       FirstRow(order, ring, pair)     the row of the convolution before a run, starting at row
+//       pair `pair` of the ring
+//       SkipFirstRow()                  that row is outside the image
+//       TwoRows(order, stream, step, stage)  the next two rows, which give a pooled row in `stage`;
+//       releases `step` of the ring
 #pragma once
 
 #include "runtime/kernels/cuda/common/copy_engine.cuh"
@@ -39,11 +39,11 @@
 namespace onnx_cudnn {
 namespace stem_pool {
 
-constexpr int kThreads = 384;       // two warpgroups that multiply, four warps that bring rows
+constexpr int kThreads = 384;       // two warpgroups that multiply, four warps that copy rows
 constexpr int kColumns = 112;       // of the convolution
 constexpr int kPooledColumns = 56;  // of the result
-constexpr int kPooledPart = 7;      // columns of the result in a row of the core matrices
-constexpr int kPlane = 2176;        // bytes of a plane of 17 positions, 128 each
+constexpr int kPooledPart = 7;      // result columns per row of the core matrices
+constexpr int kPlane = 2176;        // bytes per plane: 17 positions of 128 bytes
 constexpr int kSums = kColumns / 2;
 
 template <typename Raw>
@@ -54,10 +54,10 @@ struct RawRows {
   static constexpr int kRing = sizeof(Raw) == 4 ? 2 : 4;  // steps
 };
 
-// Two stages a stream, the rings of both streams, their raw rows.
+// Two stages per stream, the rings of both streams, their raw rows.
 constexpr int kBoxBytes = kPooledColumns * 128;
 template <typename Form>
-constexpr int kStage = Form::kBoxes* kBoxBytes;  // of a pooled row
+constexpr int kStage = Form::kBoxes* kBoxBytes;  // bytes per pooled row
 template <typename Form>
 constexpr int kRingsAt = 4 * kStage<Form>;
 template <typename Form>
@@ -69,13 +69,13 @@ constexpr int kSharedBytes =
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// The part of one stream of a block.
+// One stream of a block.
 template <typename Form>
 struct Stream {
   using Rows = RawRows<typename Form::Raw>;
   static constexpr int kBarriers = 2 * Form::kRing + Rows::kRing;
-  uint32_t full, empty, raw_full;  // barriers: of a ring's steps, of raw steps
-  uint32_t ring, raw, stages;      // shared memory
+  uint32_t full, empty, raw_full;  // barriers: for the steps of a ring, for raw steps
+  uint32_t ring, raw, stages;      // shared memory addresses
   int first, last;                 // rows
 
   __device__ Stream(uint32_t barriers, uint32_t shared, int stream, int rows) {
@@ -98,7 +98,7 @@ struct Stream {
   }
 };
 
-// Rows of one image: a stream takes one run after the other.
+// Rows of one image. A stream processes one run after the other.
 struct Run {
   int image, begin, end;  // pooled rows of the image
 
@@ -107,7 +107,7 @@ struct Run {
     end = min(image_rows, begin + last - row);
   }
   __device__ int rows() const { return end - begin; }
-  // Each brings four image rows; the first two of a run serve the row before it.
+  // Each step loads four image rows; the first two steps of a run serve the row before it.
   __device__ int steps() const { return rows() + 2; }
 };
 
@@ -129,7 +129,7 @@ __device__ __forceinline__ void StoreWords(uint32_t to, uint32_t a, uint32_t b, 
                : "memory");
 }
 
-// Asks for raw rows, run by run.
+// Starts loading raw rows, run by run.
 template <typename Form>
 class RawLoader {
  public:
@@ -164,8 +164,9 @@ class RawLoader {
   unsigned asked_ = 0;
 };
 
-// What one of 64 threads brings: of core row `i` positions 2m and 2m + 1, the last one 16 too. Four
-// pixels of a row from `first` on, two from `third` on (bytes); outside of the image: zeros.
+// The part of one of 64 threads: positions 2m and 2m + 1 of core row `i`, the last thread position
+// 16 too. It copies four pixels of a row from `first` on and two from `third` on (bytes); zeros
+// outside the image.
 struct Columns {
   bool has_first, has_third, is_last;
   uint32_t first, third;
@@ -180,7 +181,7 @@ struct Columns {
   }
 };
 
-// 64 threads bring raw rows into the planes of the ring.
+// 64 threads copy raw rows to the planes of the ring.
 template <typename Form>
 __device__ __forceinline__ void BringRows(const StemPoolParameters& p, const Stream<Form>& stream,
                                           int thread, int sync_name) {
@@ -230,13 +231,14 @@ class PingPong {
   __device__ PingPong() {
     if (kStream == 1) NamedArrive(5, 256);
   }
-  // Until the other stream has left the tensor cores.
+  // Waits until the other stream has left the tensor cores.
   __device__ void Wait() const { NamedSync(5 + kStream, 256); }
   __device__ void Arrive() {
     NamedArrive(6 - kStream, 256);
     ++arrivals_;
   }
-  // The other stream waits for this one until it has arrived `arrivals` times itself.
+  // Keeps taking part until this stream has arrived `arrivals` times, so that the other stream,
+  // which waits for each arrival, is not blocked.
   __device__ void ArriveUntil(int arrivals) {
     while (arrivals_ < arrivals) {
       Wait();
@@ -248,7 +250,7 @@ class PingPong {
   int arrivals_ = 0;
 };
 
-// How often a stream arrives: Form::kSlots times a row, once more a run.
+// How often a stream arrives: Form::kSlots times per row, and once more per run.
 template <typename Form>
 __device__ __forceinline__ int ArrivalsOf(const Stream<Form>& stream, int image_rows) {
   int arrivals = Form::kSlots * (stream.last - stream.first);
@@ -275,13 +277,13 @@ struct Filters {
   }
 };
 
-// Sends a pooled row that the warpgroup has written into `stage`.
+// Stores a pooled row that the warpgroup has written to `stage`.
 template <typename Form>
 __device__ __forceinline__ void SendRow(const StemPoolParameters& p, uint32_t stage, int thread,
                                         int sync_name, int row) {
   constexpr int kBoxChannels = kStemFilters / Form::kBoxes;
   SharedFence();
-  if (thread == 0) StoresHaveRead();  // of the other stage, before anybody writes it again
+  if (thread == 0) StoresHaveRead();  // of the other stage, which is overwritten next
   NamedSync(sync_name, 128);
   if (thread != 0) return;
 #pragma unroll
@@ -290,7 +292,7 @@ __device__ __forceinline__ void SendRow(const StemPoolParameters& p, uint32_t st
   }
 }
 
-// One warpgroup.
+// Runs in one warpgroup.
 template <typename Form, int kStream>
 __device__ __forceinline__ void MultiplyAndPool(const StemPoolParameters& p, uint32_t barriers,
                                                 uint32_t shared) {
@@ -346,7 +348,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   LetNextStart(p.next_uses_pdl);
   if (thread == 0) InitBarriers<Form>(barriers);
   __syncthreads();
-  // A shuffle tells the compiler that a warp stays together: uniform registers hold more then.
+  // A shuffle tells the compiler that the value is uniform in the warp, so that it can use uniform
+  // registers.
   const int part = __shfl_sync(~0u, thread >> 7, 0);
   if (part == 2) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");

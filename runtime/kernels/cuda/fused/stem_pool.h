@@ -11,15 +11,15 @@ inline constexpr int kStemFilters = 64;
 inline constexpr int kStemWidth = 224;  // of the image
 inline constexpr int kStemKernel = 7;
 
-// The product over the window has 11 steps of 16 in halves, 22 of 8 in tf32: see stem_pool.cu and
+// The product over the window has 11 steps of 16 for halves, 22 of 8 for TF32; see stem_pool.cu and
 // stem_pool_tf32.cu.
 inline constexpr int kStemSteps = 11;
 inline constexpr int kStemStepDepth = 16;
 inline constexpr int kStemTf32Steps = 22;
 inline constexpr int kStemTf32StepDepth = 8;
 
-// Which weight, of row `r`, column `s` and channel `c` of the window, stands at element `k` of step
-// `step` of that product; -1 where the product has a zero.
+// The weight (row `r`, column `s`, channel `c` of the window) at element `k` of step `step` of that
+// product; -1: the product has a zero there.
 struct StemTap {
   int r = -1, s = -1, c = -1;
 };
@@ -27,20 +27,20 @@ StemTap StemTapOf(int step, int k);
 StemTap StemTf32TapOf(int step, int k);
 
 struct StemPoolParameters {
-  TensorMapBytes image;   // x[images × 3, height, 224], rows of 4 × 3 channels a box
-  TensorMapBytes pooled;  // y[images × height / 4 × 56, 64], 56 pixels × 128 bytes a box
-  const void* weights;    // in the order of wgmma's register operand
+  TensorMapBytes image;   // x[images × 3, height, 224]; a box is rows of 4 × 3 channels
+  TensorMapBytes pooled;  // y[images × height / 4 × 56, 64]; a box is 56 pixels × 128 bytes
+  const void* weights;    // in the order of the register operand of wgmma
   const float* bias;      // [64]
-  int image_rows;         // pooled ones of an image: height / 4
-  int rows;               // of all images
-  bool next_uses_pdl;     // as LaunchArgs has it
+  int image_rows;         // pooled rows per image: height / 4
+  int rows;               // pooled rows of all images
+  bool next_uses_pdl;     // copied from LaunchArgs
 };
 
-// x of `input` (f32 or `compute`), y and the weights of `compute` (f16, bf16, or f32, whose
-// products are tf32: then the weights are rounded to it). sm_90a alone.
+// x has type `input` (f32 or `compute`), y and the weights have type `compute` (f16, bf16, or f32,
+// which is multiplied in TF32 and whose weights must be rounded to it). Runs on sm_90a only.
 KernelCall StemPoolCall(DType compute, DType input, const StemPoolParameters& parameters,
                         int multiprocessors);
-// That of f32.
+// The form for f32.
 KernelCall StemPoolTf32Call(const StemPoolParameters& parameters, int multiprocessors);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// What gemv.cu, pool_gemv.cu and squeeze_excite.cu have in common.
+// Shared by gemv.cu, pool_gemv.cu and squeeze_excite.cu.
 #pragma once
 
 #include "runtime/kernels/cuda/common/rounded.cuh"
@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// 16 bytes of elements, as words so that the compiler does not take them apart, and wait for them,
+// 16 bytes of elements as words, so that the compiler does not unpack them (and wait for them)
 // before they are used.
 using Words = Vector<uint32_t, kVectorBytes / 4>;
 

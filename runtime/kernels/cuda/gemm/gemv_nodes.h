@@ -1,4 +1,4 @@
-// The Nodes of a product of few rows, as the code of gemv and pool_gemv reads them.
+// The operands of a product with few rows, for gemv and pool_gemv.
 #pragma once
 
 #include "runtime/kernels/cuda/common/operands.h"
@@ -10,16 +10,16 @@ struct GemvNodes {
   const Node* product;
   const Value* bias;  // nullptr: none
   const Value* y;
-  GemvEpilogue epilogue;  // addresses are still missing
+  GemvEpilogue epilogue;  // without addresses
 
   DType dtype() const { return product->input(1).dtype(); }
   // The matrix as [columns, depth].
   Slot Weights(Operands& operands) const;
-  // The addresses of the epilogue that stands `at` bytes into the parameters of `call`.
+  // Binds the addresses of the epilogue that is `at` bytes into the parameters of `call`.
   void Bind(KernelCall& call, size_t at, Operands& operands) const;
 };
 
-// Of a Unit that the rules of gemv or pool_gemv took.
+// The operands of a Unit that the rules of gemv or pool_gemv accept.
 GemvNodes ReadGemv(const Unit& unit);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// Matrix products by plain code: parameters and launch of matmul.cu.
+// Matrix products without tensor cores: parameters and launch of matmul.cu.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace onnx_cudnn {
 
 inline constexpr int kMatMulBatchDims = 8;
-inline constexpr int kMatMulTile = 64;     // rows and columns of a block
-inline constexpr int kMatMulThreads = 64;  // of 8 × 8 results each
+inline constexpr int kMatMulTile = 64;     // rows and columns per block
+inline constexpr int kMatMulThreads = 64;  // 8 × 8 results each
 
 // y[b, m, n] = alpha · Σ_k a[b, m, k] · b[b, k, n] + beta · c[m, n]; strides in elements, 0 where
 // an operand broadcasts. y is dense.
@@ -21,7 +21,7 @@ struct MatMulParameters {
   void* y;
   int64_t m, n, k;
   int64_t a_row, a_column, b_row, b_column, c_row, c_column;
-  int64_t tiles, row_tiles;  // of a matrix
+  int64_t tiles, row_tiles;  // per matrix
   int batch_rank;
   int64_t batch_dims[kMatMulBatchDims], a_batch[kMatMulBatchDims], b_batch[kMatMulBatchDims];
   double alpha, beta;
@@ -30,12 +30,12 @@ struct MatMulParameters {
   QuantParameters quant;
 };
 
-// f32, f16 and bf16 in f32.
+// For f32, f16 and bf16, computed in f32.
 KernelCall MatMulCall(DType dtype, const LaunchShape& shape, const MatMulParameters& parameters);
-// f64; i32, u32, i64 and u64 wrap, without alpha and beta.
+// For f64; i32, u32, i64 and u64, which wrap and have no alpha and beta.
 KernelCall WideMatMulCall(DType dtype, const LaunchShape& shape,
                           const MatMulParameters& parameters);
-// u8 and i8 in i32.
+// For u8 and i8, computed in i32.
 KernelCall ByteMatMulCall(const LaunchShape& shape, const MatMulParameters& parameters);
 
 }  // namespace onnx_cudnn

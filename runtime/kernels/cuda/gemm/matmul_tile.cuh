@@ -1,4 +1,4 @@
-// Products of stacks of matrices in tiles of 64 × 64, 16 deep, without tensor cores.
+// Products of batches of matrices in tiles of 64 × 64, 16 deep, without tensor cores.
 #pragma once
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -10,12 +10,12 @@ namespace matmul {
 
 using Parameters = MatMulParameters;
 constexpr int kTile = kMatMulTile, kDepth = 16;
-constexpr int kPerThread = 8;              // rows and columns of a thread
+constexpr int kPerThread = 8;              // rows and columns per thread
 constexpr int kSide = kTile / kPerThread;  // threads along a side
 
-// Where a block's tile lies.
+// The tile of a block.
 struct Tile {
-  int64_t row, column, a, b, y;  // the first of its rows and columns; offsets of its matrices
+  int64_t row, column, a, b, y;  // first row and column; offsets of its matrices
 };
 
 __device__ __forceinline__ Tile TileOf(const Parameters& p) {
@@ -32,8 +32,7 @@ __device__ __forceinline__ Tile TileOf(const Parameters& p) {
 }
 
 // tile[k][i] = the element at row first + i, column k0 + k of a matrix of `extent` rows and `depth`
-// columns as `read` makes a number of it; 0 outside. Neighbouring threads go along the axis whose
-// elements are neighbours.
+// columns, converted by `read`; 0 outside. Adjacent threads go along the contiguous axis.
 template <typename Sum, typename E, typename Read>
 __device__ __forceinline__ void Fetch(Sum (*tile)[kTile + 1], const E* from, int64_t first,
                                       int64_t extent, int64_t step, int64_t k0, int64_t depth,

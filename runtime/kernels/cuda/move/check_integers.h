@@ -1,4 +1,5 @@
-// Holds integers that are known when a kernel runs only against those that shapes were made of.
+// Checks integers that are known only when a kernel runs against those that shapes were inferred
+// from.
 #pragma once
 
 #include "runtime/kernels/cuda/common/faults.h"
@@ -8,8 +9,8 @@ namespace onnx_cudnn {
 
 inline constexpr int kMostCheckedIntegers = 128;
 
-// Number i must be expected[i], or 1 where `may_be_one`; else a fault of kNumber stands for the
-// first one that is not, at place i (modulo 16).
+// Number i must be expected[i], or 1 if `may_be_one`; otherwise the fault kNumber reports the first
+// one that differs, at position i (modulo 16).
 struct CheckedIntegers {
   Integers numbers;  // at most kMostCheckedIntegers
   int64_t expected[kMostCheckedIntegers] = {};

@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// [rows, columns], row-major: ones where column - row is k, else zeros.
+// [rows, columns], row-major: one where column - row is k, else zero.
 struct EyePlan {
   Slot to;
   int element_bytes = 1;
@@ -15,20 +15,20 @@ struct EyePlan {
 };
 KernelCall CallOf(const EyePlan& plan);
 
-// [outer, extent, inner], row-major: values[1] where indices[outer, inner], which counts from the
-// end where it is negative, is the position on the middle axis, else values[0].
+// [outer, extent, inner], row-major: values[1] where the position on the middle axis is
+// indices[outer, inner] (counted from the end if negative), else values[0].
 struct OneHotPlan {
   Slot indices, depth, values, to;
   DType index_type = DType::kI64, depth_type = DType::kI64;
-  bool checks_depth = false;  // a depth that is not `extent` is a fault of kExtent
-  int axis = 0;               // of the output, for the fault
+  bool checks_depth = false;  // a depth other than `extent` is a fault of kExtent
+  int axis = 0;               // of the output, reported in the fault
   int element_bytes = 1;
   int64_t outer = 1, extent = 1, inner = 1;
 };
 KernelCall CallOf(const OneHotPlan& plan);
 
-// start + i × delta. Faults: kZeroStep; kNumber where start, limit and delta make another number of
-// elements, which is its number.
+// start + i × delta. Faults: kZeroStep; kNumber with the number of elements if start, limit and
+// delta give another one.
 struct RangePlan {
   Slot start, limit, delta, to;
   DType dtype = DType::kF32;

@@ -1,4 +1,4 @@
-// From the dims and Formats of operands to a Move: axes are joined and units widened.
+// Makes a Move from the dims and Formats of operands: joins axes and widens units.
 #pragma once
 
 #include <string_view>
@@ -10,14 +10,14 @@
 
 namespace onnx_cudnn {
 
-// A dim of a dense operand with its lanes, padding included.
+// The lanes of one dim of a dense operand, including padding.
 struct LaneDim {
   int dim;
   int64_t extent;
 };
-// Every dim, from the outermost in memory to the innermost; those that the Format dropped first.
+// Every dim, from outermost to innermost in memory; dims that the Format dropped come first.
 std::vector<LaneDim> LaneDimsOf(const KernelOperand& operand);
-// The Format of `dims` that is to them what `like`'s Format is to its dims.
+// A Format of `dims` with the layout of `like`.
 Format FormatLike(const KernelOperand& like, absl::Span<const int64_t> dims);
 
 struct MoveAxis {
@@ -29,7 +29,7 @@ inline Route WholeRoute(int64_t extent, int64_t stride) {
   return {.low = 0, .high = extent, .stride = stride};
 }
 
-// What `Parameters` (of Slice, of Pad) say of the operands around them.
+// Reads `Parameters` (of Slice or Pad) from the operands.
 template <typename Parameters>
 void SetDims(const KernelOperand& from, const KernelOperand& to, Parameters& p) {
   p.rank = from.value->rank();
@@ -44,29 +44,27 @@ void SetDims(const KernelOperand& from, const KernelOperand& to, Parameters& p) 
   }
 }
 
-// A Move between two operands that has no axes yet; its units are elements.
+// A Move between two operands, still without axes; its units are elements.
 Move MoveBetween(const KernelOperand& from, const KernelOperand& to);
-// With `axes`, from the outermost in memory to the innermost, those of the output's lanes.
+// With `axes` of the output's lanes, from outermost to innermost in memory.
 KernelCall CallOf(Move move, std::vector<MoveAxis> axes);
-// With one Route for each dim of the output. Padding lanes are copied along where the source has
-// the same ones.
+// With one Route per dim of the output. Padding lanes are copied if the source has the same ones.
 KernelCall CallByDims(Move move, const KernelOperand& from, const KernelOperand& to,
                       absl::Span<const Route> routes);
-// With Routes that another launch writes into a table, innermost axis first.
+// With Routes that another launch writes to a table, innermost axis first.
 KernelCall CallByTable(Move move, const KernelOperand& to, Slot table);
 
-// Whether somebody reads output `index` of the Unit's Node.
+// Whether output `index` of the Unit's Node is used.
 bool IsWritten(const KernelRequest& request, const Node& node, int index);
 
 // An i32 or i64 operand whose elements the host knows, or whose address is bound later.
 Integers IntegersOf(const Node& node, int input);
-// Whether input `index` is present and known when the kernel runs only.
+// Whether input `index` is present and known only when the kernel runs.
 bool IsOnDevice(const Node& node, int input);
 
-// The error of an index that is outside of `dims`.
+// The error for an index outside `dims`.
 absl::Status IndexFault(uint64_t word, absl::Span<const int64_t> dims);
-// The error of parameters that do not give the output that the shapes said; `rank` is that of the
-// axes.
+// The error for parameters that do not give the inferred output shape; `rank` is that of the axes.
 absl::Status OutputFault(uint64_t word, std::string_view what, absl::Span<const int64_t> dims,
                          int rank);
 

@@ -7,14 +7,14 @@ namespace onnx_cudnn {
 
 inline constexpr int kMostPadDims = 8;
 
-// Pad's operands with the dims around them.
+// The operands of Pad, with dims and strides of the input.
 struct PadParameters {
-  Integers pads, axes;  // pads: the begins, then the ends
+  Integers pads, axes;  // pads: all begins, then all ends
   int rank = 0;
-  bool is_mirrored = false;                                           // not mode constant
+  bool is_mirrored = false;                                           // mode is not constant
   int64_t in_dims[kMostPadDims] = {}, in_strides[kMostPadDims] = {};  // elements
   int64_t out_dims[kMostPadDims] = {};
-  int place[kMostPadDims] = {};  // of each dim in the Routes
+  int place[kMostPadDims] = {};  // index of each dim in the Routes
   Routes* routes = nullptr;
   uint64_t* fault = nullptr;
 };
@@ -24,10 +24,11 @@ struct PadScratch {
   bool seen[kMostPadDims];
 };
 
-// Elements that are added (removed when negative) at both ends of every dim; an error as a fault
-// word.
+// Reads the elements that are added (or removed, if negative) at both ends of every dim; returns a
+// fault word.
 ONNX_CUDNN_BOTH uint64_t ReadPads(const PadParameters& p, PadScratch& scratch) {
-  constexpr int64_t kMostPad = int64_t{1} << 48;  // as the reference: sums cannot overflow
+  // As in the reference, so that sums cannot overflow
+  constexpr int64_t kMostPad = int64_t{1} << 48;
   for (int d = 0; d < p.rank; ++d) {
     scratch.begins[d] = scratch.ends[d] = 0;
     scratch.seen[d] = false;
@@ -53,8 +54,8 @@ ONNX_CUDNN_BOTH uint64_t ReadPads(const PadParameters& p, PadScratch& scratch) {
   return 0;
 }
 
-// The Routes of a Pad, added to zeros; an error as a fault word. Runs on
-// the host where everything is constant, else on the device.
+// Adds the Routes of a Pad to zero-initialized ones; returns a fault word. Runs on the host if all
+// operands are constant, else on the device.
 ONNX_CUDNN_BOTH uint64_t RoutePad(const PadParameters& p, PadScratch& scratch, Routes& routes) {
   if (const uint64_t fault = ReadPads(p, scratch); fault != 0) return fault;
   for (int d = 0; d < p.rank; ++d) {
@@ -73,7 +74,7 @@ ONNX_CUDNN_BOTH uint64_t RoutePad(const PadParameters& p, PadScratch& scratch, R
   return 0;
 }
 
-// The launch that writes the Routes of a Pad for another one.
+// The launch that computes the Routes of a Pad for another launch.
 KernelCall RoutePadCall(const PadParameters& parameters);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// Which of the kernels of permute.h moves the elements, and in what pieces.
+// Selects a kernel of permute.h for a permutation and its tiling.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace onnx_cudnn {
 
-// Moves elements along `axes`, which are independent of each other and may come in any order; those
-// of one element do nothing. Axes of no element move nothing.
-//   returns  no call, or one; nothing where only PermuteLanes can (padding that is not innermost,
+// Copies elements along independent `axes`, which may come in any order; axes of one element are
+// ignored. An axis without elements makes the copy empty.
+//   returns  no call or one call; nullopt if only PermuteLanes can (padding that is not innermost,
 //            sizes beyond 32 bits)
 std::optional<std::vector<KernelCall>> PlanPermutation(int element_bytes,
                                                        std::vector<PermutedAxis> axes, Slot from,

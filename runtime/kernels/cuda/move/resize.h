@@ -35,21 +35,21 @@ struct ResizeOptions {
   bool antialias = false, exclude_outside = false;
 };
 
-// One dim of x, in the order in which elements lie in memory, the outermost first.
+// One dim of x, in memory order, outermost first.
 struct ResizeDim {
   int in = 1, out = 1;
   int64_t in_stride = 0, out_stride = 0;  // elements
-  int scale = -1;                         // its position among `axes`; -1: it is not resized
-  int most_taps = 1;                      // inputs that an output takes at most
+  int scale = -1;                         // index into `axes`; -1: not resized
+  int most_taps = 1;                      // most inputs that contribute to an output
 };
 
-// What says how far: read on the device, once a launch.
+// The operands that determine the scales; read on the device in each launch.
 struct ResizeScales {
   Slot scales, sizes, roi;
-  bool has_scales = false;  // else sizes
+  bool has_scales = false;  // otherwise sizes
   bool has_roi = false;
   DType roi_dtype = DType::kF32;
-  int axes = 0;  // of each of the three lists; roi has twice as many
+  int axes = 0;  // length of each of the three lists; roi has twice as many
 };
 
 struct ResizeCalls {
@@ -57,8 +57,8 @@ struct ResizeCalls {
   int64_t workspace_bytes = 0;
 };
 
-// Tables of indices and weights into the workspace, then y from x. Lanes of no element are not
-// written. y has one element or more.
+// Computes tables of indices and weights in the workspace, then y from x. Padding lanes are not
+// written. y has at least one element.
 ResizeCalls MakeResize(DType dtype, std::vector<ResizeDim> dims, const ResizeOptions& options,
                        const ResizeScales& scales, Slot x, Slot y);
 

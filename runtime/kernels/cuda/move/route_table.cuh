@@ -1,4 +1,4 @@
-// Routes that a thread of the device writes for a Move.
+// Routes that a device thread writes for a Move.
 #pragma once
 
 #include "runtime/kernels/cuda/move/move.h"
@@ -10,7 +10,7 @@ __device__ __forceinline__ void ClearRoutes(Routes& routes) {
   for (int a = 0; a < kMostMoveAxes; ++a) routes.axes[a] = {};
 }
 
-// After a fault there is no source anywhere. A Move of no dims has one axis.
+// After a fault, no position has a source. A Move without dims has one axis.
 __device__ __forceinline__ void EndRoutes(uint64_t fault, int rank, Routes& routes,
                                           uint64_t* fault_word) {
   if (fault != 0) {

@@ -1,4 +1,4 @@
-// What concat.cu and split.cu share.
+// Shared by concat.cu and split.cu.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace onnx_cudnn {
 
-// The bytes of the largest unit of which every column and pitch is a multiple.
+// Bytes of the largest unit that divides every column offset and pitch.
 inline int UnitBytesOf(const RowParts& parts) {
   int64_t bits = parts.pitch;
   for (const RowPart& part : parts.parts) bits |= part.at | part.run | part.pitch;
@@ -17,7 +17,7 @@ inline int UnitBytesOf(const RowParts& parts) {
   return bytes;
 }
 
-// The last i of [0, count) with starts[i] <= x.
+// The last i in [0, count) with starts[i] <= x.
 template <typename T>
 __device__ __forceinline__ int LastNotAfter(const T* starts, int count, T x) {
   int low = 0, high = count;

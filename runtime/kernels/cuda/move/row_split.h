@@ -7,13 +7,13 @@
 
 namespace onnx_cudnn {
 
-// How `values`, side by side along attribute `axis`, lie in `whole`, the output of a Concat or the
-// input of a Split. Constants among them are packed as the whole lies, outputs that nobody reads
+// The row parts of `values`, concatenated along attribute `axis`, in `whole`, the output of a
+// Concat or the input of a Split. Constants are packed in the layout of the whole; unused outputs
 // are left out. Unimplemented: they are not rows of it.
 absl::StatusOr<RowParts> RowPartsOf(const KernelRequest& request, const KernelOperand& whole,
                                     const std::vector<Value*>& values, Operands& operands);
 
-// `value`, or where it is a constant a packed copy of it, in the Format that `like` has.
+// `value`, or a packed copy if it is a constant, in the layout of `like`.
 KernelOperand OperandLike(const KernelOperand& like, const Value& value, Operands& operands);
 
 }  // namespace onnx_cudnn

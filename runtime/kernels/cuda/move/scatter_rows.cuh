@@ -1,4 +1,4 @@
-// Where updates go.
+// Target rows of updates.
 #pragma once
 
 #include "runtime/kernels/cuda/move/scatter.h"
@@ -12,7 +12,7 @@ struct ScatterRows {
   int axis, depth, rank;
   bool is_circular;
   int64_t extents[kMostScatterDims], strides[kMostScatterDims];
-  int64_t length_rows;  // kSequence: rows that a sequence takes
+  int64_t length_rows;  // kSequence: rows per sequence
   FastDivide<uint64_t> length, outer_of_batch;
   FastDivide<uint64_t> dims[kMostScatterDims];
 };
@@ -59,7 +59,7 @@ __device__ __forceinline__ int64_t SequenceRow(const ScatterRows& p, int64_t r) 
   return static_cast<int64_t>(outer) * extent + at;
 }
 
-// The output's row that row `r` of the updates goes to, or -1.
+// The output row for row `r` of the updates, or -1.
 __device__ __forceinline__ int64_t TargetRow(const ScatterRows& p, int64_t r) {
   if (p.kind == ScatterKind::kSequence) return SequenceRow(p, r);
   if (p.kind == ScatterKind::kCoordinates) {

@@ -7,18 +7,18 @@ namespace onnx_cudnn {
 
 inline constexpr int kMostSliceDims = 8;
 
-// Slice's operands with the dims around them.
+// The operands of Slice, with dims and strides of the input.
 struct SliceParameters {
   Integers starts, ends, axes, steps;
   int rank = 0;
   int64_t in_dims[kMostSliceDims] = {}, in_strides[kMostSliceDims] = {};  // elements
   int64_t out_dims[kMostSliceDims] = {};
-  int place[kMostSliceDims] = {};  // of each dim in the Routes
+  int place[kMostSliceDims] = {};  // index of each dim in the Routes
   Routes* routes = nullptr;
   uint64_t* fault = nullptr;
 };
 
-// What is taken of one axis: elements start, start + step, … (count of them).
+// The elements taken along one axis: start, start + step, … (`count` of them).
 struct SliceRange {
   int64_t start, step, count;
 };
@@ -27,7 +27,7 @@ ONNX_CUDNN_BOTH int64_t Clamped(int64_t x, int64_t low, int64_t high) {
 }
 // `step` is not 0.
 ONNX_CUDNN_BOTH SliceRange RangeOf(int64_t start, int64_t end, int64_t step, int64_t extent) {
-  if (start < 0) start += extent;  // the lowest i64 stays negative: extents are not
+  if (start < 0) start += extent;  // the lowest i64 stays negative, since extents are nonnegative
   if (end < 0) end += extent;
   if (step > 0) {
     start = Clamped(start, 0, extent);
@@ -44,15 +44,15 @@ struct SliceScratch {
   bool seen[kMostSliceDims];
 };
 
-// The Routes of a Slice, added to zeros; an error as a fault word. Runs
-// on the host where everything is constant, else on the device.
+// Adds the Routes of a Slice to zero-initialized ones; returns a fault word. Runs on the host if
+// all operands are constant, else on the device.
 ONNX_CUDNN_BOTH uint64_t RouteSlice(const SliceParameters& p, SliceScratch& scratch,
                                     Routes& routes) {
   for (int d = 0; d < p.rank; ++d) {
     scratch.ranges[d] = {0, 1, p.in_dims[d]};
     scratch.seen[d] = false;
   }
-  // Without axes the values are those of the first axes.
+  // Without axes, the values apply to the first axes.
   for (int i = 0; i < static_cast<int>(p.starts.count); ++i) {
     int64_t axis = p.axes.at == nullptr ? i : p.axes[i];
     if (axis < -p.rank || axis >= p.rank) return FaultWord({FaultKind::kAxis, 0, axis});
@@ -74,7 +74,7 @@ ONNX_CUDNN_BOTH uint64_t RouteSlice(const SliceParameters& p, SliceScratch& scra
   return 0;
 }
 
-// The launch that writes the Routes of a Slice for another one.
+// The launch that computes the Routes of a Slice for another launch.
 KernelCall RouteSliceCall(const SliceParameters& parameters);
 
 }  // namespace onnx_cudnn

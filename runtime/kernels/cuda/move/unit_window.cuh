@@ -1,4 +1,4 @@
-// 16 bytes as a thread of a data mover reads and writes them, whatever the alignment of the source.
+// 16-byte accesses of data movers for sources of any alignment.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,7 +22,7 @@ __device__ __forceinline__ U ZeroUnit() {
   }
 }
 
-// Units that are pushed one after the other; after kUnitsOf<U> of them they stand in their order.
+// Collects units that are pushed one after the other; after kUnitsOf<U> pushes they are in order.
 template <typename U>
 class UnitWindow {
  public:
@@ -65,7 +65,7 @@ __device__ __forceinline__ U UnitOf(const uint4& words, int i) {
   }
 }
 
-// Units [first, last) of 16 bytes to the 16 aligned bytes at `to`.
+// Stores units [first, last) of 16 bytes to the 16-byte aligned address `to`.
 template <typename U>
 __device__ __forceinline__ void StoreUnits(U* to, const uint4& words, int first, int last) {
   if (first == 0 && last == kUnitsOf<U>) {
@@ -75,8 +75,8 @@ __device__ __forceinline__ void StoreUnits(U* to, const uint4& words, int first,
   }
 }
 
-// 16 bytes of which the first is byte `shift` of `low`, with `high` behind it; `shift` is a
-// multiple of U's size.
+// 16 bytes starting at byte `shift` of `low`, continued in `high`; `shift` is a multiple of U's
+// size.
 template <typename U>
 __device__ __forceinline__ uint4 Shifted(const uint4& low, const uint4& high, int shift) {
   if constexpr (sizeof(U) == 16) {
@@ -97,12 +97,12 @@ __device__ __forceinline__ uint4 Shifted(const uint4& low, const uint4& high, in
   }
 }
 
-// Whether LoadShifted touches no byte beyond `bytes`: `at` + 16 does not exceed them.
+// Whether LoadShifted stays within `bytes`: `at` + 16 does not exceed them.
 __device__ __forceinline__ bool IsLoadable(int64_t at, int64_t bytes) {
   return (at & 15) == 0 || (at | 15) + 17 <= bytes;
 }
 
-// The 16 bytes at `from` + `at` bytes, by aligned loads; `from` is aligned to 16.
+// The 16 bytes at `from` + `at`, by aligned loads; `from` is 16-byte aligned.
 template <typename U>
 __device__ __forceinline__ uint4 LoadShifted(const void* from, int64_t at) {
   const int shift = sizeof(U) == 16 ? 0 : static_cast<int>(at & 15);
@@ -111,10 +111,10 @@ __device__ __forceinline__ uint4 LoadShifted(const void* from, int64_t at) {
   return shift == 0 ? low : Shifted<U>(low, block[1], shift);
 }
 
-// Bytes [first, last) of `inside`, the others of `outside`.
+// Bytes [first, last) of `inside`, other bytes of `outside`.
 __device__ __forceinline__ uint4 Blended(const uint4& inside, const uint4& outside, int first,
                                          int last) {
-  const uint32_t bytes = (1u << last) - (1u << first);  // a bit each
+  const uint32_t bytes = (1u << last) - (1u << first);  // one bit per byte
   const auto blend = [&](uint32_t in, uint32_t out, int word) {
     const uint32_t mask = ((bytes >> (4 * word) & 15) * 0x00204081 & 0x01010101) * 0xFF;
     return (in & mask) | (out & ~mask);

@@ -1,4 +1,4 @@
-// Channels scaled and shifted by factors that an earlier launch made.
+// Scales and shifts channels by factors that an earlier launch computed.
 #pragma once
 
 #include "onnx_cudnn/dtype.h"
@@ -7,8 +7,8 @@
 
 namespace onnx_cudnn {
 
-// x[images, channels, pixels] row-major, or x[images, pixels, pitch] of which the first `channels`
-// are elements.
+// x[images, channels, pixels] row-major, or x[images, pixels, pitch] where the first `channels` of
+// each pixel are elements.
 struct PlaneLanes {
   int64_t images = 1, channels = 1, pixels = 1;
   int64_t pitch = 0;  // 0: row-major
@@ -16,8 +16,8 @@ struct PlaneLanes {
   int64_t lanes() const { return images * pixels * (pitch == 0 ? channels : pitch); }
 };
 
-// Of one channel, in f32 (f64 of f64): y = x · a + b, or y = (x - b) · a where it is centered.
-// 2 numbers.
+// Two numbers per channel, in f32 (f64 for f64): y = x · a + b, or y = (x - b) · a if it is
+// centered.
 template <typename C>
 struct alignas(2 * sizeof(C)) Factor {
   C a, b;
@@ -25,11 +25,11 @@ struct alignas(2 * sizeof(C)) Factor {
 inline int64_t FactorBytes(DType dtype) { return dtype == DType::kF64 ? 16 : 8; }
 
 struct AffineOptions {
-  bool per_image = true;  // factors[images, channels], else factors[channels]
+  bool per_image = true;  // factors[images, channels], otherwise factors[channels]
   bool centered = false;
 };
 
-// Padding of y becomes zero.
+// The padding of y becomes zero.
 KernelCall AffineCall(DType dtype, const PlaneLanes& lanes, const AffineOptions& options,
                       Slot factors, Slot x, Slot y);
 
@@ -38,7 +38,7 @@ struct Statistics {
   DType dtypes[4];  // in this order; f32, f16 and bf16 may be mixed
 };
 
-// The factors of BatchNormalization, of f64 where `dtype` is.
+// Computes the factors of BatchNormalization, in f64 if `dtype` is f64.
 KernelCall BatchFactorsCall(DType dtype, int64_t channels, float epsilon,
                             const Statistics& statistics, Slot factors);
 

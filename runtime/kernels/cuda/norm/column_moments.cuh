@@ -1,16 +1,17 @@
-// Moments of several columns, which a thread adds up slice by slice.
+// Moments of several columns, accumulated slice by slice in a thread.
 #pragma once
 
 #include "runtime/kernels/cuda/norm/moments.cuh"
 
 namespace onnx_cudnn {
 
-// Of kWidth columns of n numbers each (moments.cuh).
+// Moments of kWidth columns of n numbers each (moments.cuh).
 template <typename C, int kWidth>
 struct ColumnMoments {
   C n = 0, mean[kWidth] = {}, squares[kWidth] = {};
 
-  // Joins what the block's threads of one threadIdx.x have, for all of them; `all` numbers.
+  // Joins the moments of the block's threads with equal threadIdx.x; all get the result. `all`:
+  // total number of elements.
   __device__ __forceinline__ void JoinThreads(C all, C* scratch) {
     C sums[kWidth];
 #pragma unroll
@@ -27,7 +28,7 @@ struct ColumnMoments {
   }
 };
 
-// How JoinMoments weighs b: shares that are the same for all columns. b.n > 0.
+// The weights of b in JoinMoments, equal for all columns. b.n > 0.
 template <typename C>
 struct JoinShares {
   C share, weight;
@@ -40,11 +41,11 @@ struct JoinShares {
   }
 };
 
-// Adds what the slice holds: `held` vectors, or all where it is kWhole.
+// Adds the elements of the slice: `held` vectors, or all if kWhole.
 template <bool kWhole, typename C, typename T, int kWidth>
 __device__ __forceinline__ void AddMoments(const ColumnSlice<T, kWidth>& slice, int held,
                                            ColumnMoments<C, kWidth>& moments) {
-  constexpr int kPair = kWidth > 1 ? 2 : 1;  // columns at once: registers
+  constexpr int kPair = kWidth > 1 ? 2 : 1;  // columns at once, limited by registers
   const C n = static_cast<C>(held), one = C{1} / n;
   const JoinShares<C> shares(moments.n, n);
   moments.n += n;

@@ -7,8 +7,8 @@
 
 namespace onnx_cudnn {
 
-// y = (x - mean) / (deviation + epsilon) with mean and deviation over `reduced` for each index of
-// `kept`. x and y lie alike. Lanes of no element are not written.
+// y = (x - mean) / (deviation + epsilon), with mean and deviation over `reduced` for each index of
+// `kept`. x and y have the same layout. Padding lanes are not written.
 KernelCall MeanVarianceNormCall(DType dtype, const AxisSet& kept, const AxisSet& reduced,
                                 double epsilon, Slot x, Slot y);
 

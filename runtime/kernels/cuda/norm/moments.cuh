@@ -1,4 +1,4 @@
-// Mean and variance that are joined of parts, without the cancellation of E[x²] - E[x]².
+// Mean and variance, joined from parts without the cancellation of E[x²] - E[x]².
 // Source: Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 // variances", 1979.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// Of n numbers; squares: the sum of their squared distances to the mean.
+// Moments of n numbers; squares: the sum of their squared distances to the mean.
 template <typename C>
 struct Moments {
   C n, mean, squares;
@@ -34,7 +34,7 @@ struct JoinMoments {
 __device__ __forceinline__ float InverseRoot(float x) { return rsqrtf(x); }
 __device__ __forceinline__ double InverseRoot(double x) { return rsqrt(x); }
 
-// Of the elements that a thread holds of a row.
+// Moments of a thread's elements of a row.
 template <typename C, typename T, int kCount>
 __device__ __forceinline__ Moments<C> MomentsOf(const RowSlice<T, kCount>& slice) {
   constexpr int kWidth = RowSlice<T, kCount>::kWidth;
@@ -61,9 +61,9 @@ __device__ __forceinline__ Moments<C> MomentsOf(const RowSlice<T, kCount>& slice
   return {static_cast<C>(n), mean, squares};
 }
 
-// The same of a whole row, in which it is what its threads hold: mean and squared distances in two
-// rounds over them, without JoinMoments' divisions. `about_zero`: the mean is taken to be 0.
-// Padding of the slice is zero. Each vector's sum is its own: short chains of additions.
+// Moments of a whole row that its threads hold in registers: mean and squared distances in two
+// passes over them, without the divisions of JoinMoments. `about_zero`: the mean is taken as 0.
+// Padding of the slice is zero. Each vector has its own sum, for short dependency chains.
 template <typename C, typename T, int kCount, bool kWhole, int kWarps>
 __device__ __forceinline__ MeanAndVariance<C> MomentsOfRow(const RowShape& rows,
                                                            RowSlice<T, kCount, kWhole>& slice,

@@ -1,5 +1,5 @@
-// What the kernels of plane_norm.cu and plane_norm_stream.cu make of moments. Parameters have
-// `scale`, `bias`, `has_factors`, `deviates` and `epsilon` (PlaneNormOptions).
+// The final computation of the kernels of plane_norm.cu and plane_norm_stream.cu, from the moments.
+// Parameters have `scale`, `bias`, `has_factors`, `deviates` and `epsilon` (PlaneNormOptions).
 #pragma once
 
 #include "runtime/kernels/cuda/norm/affine.h"
@@ -26,7 +26,7 @@ __device__ __forceinline__ ChannelFactors<C> FactorsOf(const Parameters& p, int6
           Widen<C>(static_cast<const T*>(p.bias)[channel])};
 }
 
-// x · a + b, or (x - b) · a where there is no scale.
+// x · a + b, or (x - b) · a if there is no scale.
 template <typename T, typename Parameters, typename C>
 __device__ __forceinline__ Factor<C> JoinedFactor(const Parameters& p, int64_t channel, C mean,
                                                   C inverse) {

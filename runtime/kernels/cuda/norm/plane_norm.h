@@ -1,4 +1,4 @@
-// Normalization of planes of channels by their own mean and variance, for plane_norm.cc and
+// Normalization of channel planes by their own mean and variance, for plane_norm.cc and
 // mean_variance_norm.cc: options and launches of plane_norm.cu.
 #pragma once
 
@@ -8,16 +8,17 @@
 
 namespace onnx_cudnn {
 
-// Groups of neighbouring channels of one image share their statistics.
+// Groups of adjacent channels of one image share their statistics.
 //   y = (x - mean) · inverse · scale[c] + bias[c],  inverse = 1 / sqrt(variance + epsilon)
-// Without factors scale is 1 and bias 0. Deviates: inverse = 1 / (sqrt(variance) + epsilon).
+// Without factors, scale is 1 and bias 0. With `deviates`, inverse = 1 / (sqrt(variance) +
+// epsilon).
 struct PlaneNormOptions {
-  int64_t groups = 1;         // of the channels; a divisor of their number
-  bool joins_images = false;  // one statistic for all images
+  int64_t groups = 1;         // of the channels; divides their number
+  bool joins_images = false;  // one statistic over all images
   bool has_factors = true;
   bool deviates = false;
   double epsilon = 1e-5;
-  // Where large channels-last planes are normalized.
+  // Used for large channels-last planes.
   int multiprocessors = 1;
   int64_t l2_bytes = 0;
 };
@@ -31,10 +32,10 @@ struct PlaneNormCalls {
   int64_t workspace_bytes = 0;
 };
 
-// One launch where the registers of a block hold the planes that belong together. Larger ones are
-// read twice: channels-last by one launch after a fill, row-major by three (moments of parts,
-// factors of channels, the result). x has an element or more; scale and bias are of `dtype`.
-// Padding of y becomes zero.
+// One launch if the registers of a block can hold the planes of a group. Larger planes are read
+// twice: channels-last by one launch after a fill, row-major by three (partial moments, factors per
+// channel, the result). x has at least one element; scale and bias are of `dtype`. The padding of y
+// becomes zero.
 PlaneNormCalls PlaneNorm(DType dtype, const PlaneLanes& lanes, const PlaneNormOptions& options,
                          const PlaneNormSlots& slots);
 

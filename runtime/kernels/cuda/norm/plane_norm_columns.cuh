@@ -1,4 +1,4 @@
-// Planes channels-last, a group a channel: a block holds neighbouring channels of all pixels.
+// Channels-last planes, one group per channel: a block holds all pixels of adjacent channels.
 #pragma once
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -13,31 +13,31 @@ struct PlaneNormParameters {
   void *y, *parts, *factors;
   RowShape rows;
   ColumnShape columns;
-  FastDivide<uint32_t> pixels;    // of a plane
-  FastDivide<uint64_t> group;     // channels of a group
-  FastDivide<uint64_t> channels;  // of an image
-  int64_t groups;                 // of all images, or of one where they are joined
-  int64_t images_joined;          // statistics that are joined over so many images
+  FastDivide<uint32_t> pixels;    // per plane
+  FastDivide<uint64_t> group;     // channels per group
+  FastDivide<uint64_t> channels;  // per image
+  int64_t groups;                 // over all images, or of one if they are joined
+  int64_t images_joined;          // number of images that share statistics
   int64_t part_elements;          // of a row or column
   int part_count;
   bool has_factors, deviates;
   double epsilon;
 };
 
-// The channel of a column's element k; channels.divisor and more: padding.
+// The channel of element k of a column; channels.divisor or more means padding.
 template <int kWidth>
 __device__ __forceinline__ int64_t ColumnChannel(const ColumnShape& shape, int64_t column, int k) {
   const uint64_t within = shape.columns_of_one.Modulo(static_cast<uint64_t>(column));
   return static_cast<int64_t>(within) * kWidth + k;
 }
 
-// Of a column. a, b: first the sum of squared distances, then the factors.
+// State of a column. a, b: first the sum of squared distances, then the factors.
 template <typename C>
 struct ColumnState {
   C mean, a, b;
 };
 
-// Adds up what a thread holds of its columns.
+// Sums a thread's elements of its columns.
 template <typename C, typename T, int kWidth>
 __device__ __forceinline__ void SumColumns(const ColumnSlice<T, kWidth>& slice, C (&sums)[kWidth]) {
 #pragma unroll
@@ -52,9 +52,9 @@ __device__ __forceinline__ void SumColumns(const ColumnSlice<T, kWidth>& slice, 
 }
 
 template <int kWidth>
-constexpr int kPair = kWidth > 1 ? 2 : 1;  // columns at once: registers
+constexpr int kPair = kWidth > 1 ? 2 : 1;  // columns at once, limited by registers
 
-// Likewise the squared distances to the mean. `states`: of the thread's columns.
+// The same for squared distances to the mean. `states`: of the thread's columns.
 template <typename C, typename T, int kWidth>
 __device__ __forceinline__ void SumSquares(const ColumnSlice<T, kWidth>& slice,
                                            const ColumnState<C>* states, C (&sums)[kWidth]) {
@@ -76,11 +76,11 @@ __device__ __forceinline__ void SumSquares(const ColumnSlice<T, kWidth>& slice,
   }
 }
 
-// 16 bits hold no mean so large that x · a + (b - mean · a) cancels in f32.
+// A 16-bit mean is never so large that x · a + (b - mean · a) cancels in f32.
 template <typename T>
 constexpr bool kFused = kIs16BitFloat<T>;
 
-// The factors of all columns of the block, of their sums of squared distances.
+// Computes the factors of all columns of the block from their sums of squared distances.
 template <typename T, int kWidth, typename C>
 __device__ __forceinline__ void MakeFactors(const PlaneNormParameters& p, C share,
                                             ColumnState<C>* states) {
@@ -96,7 +96,7 @@ __device__ __forceinline__ void MakeFactors(const PlaneNormParameters& p, C shar
   }
 }
 
-// `states`: of the thread's columns; `present`: those that are no padding.
+// `states`: of the thread's columns; `present`: those that are not padding.
 template <typename C, typename T, int kWidth>
 __device__ __forceinline__ void Normalize(const ColumnState<C>* states, int present,
                                           ColumnSlice<T, kWidth>& slice) {

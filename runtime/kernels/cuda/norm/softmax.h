@@ -8,10 +8,10 @@
 
 namespace onnx_cudnn {
 
-// y = softmax(x), or its logarithm, along the axis of `lanes`. Padding of y becomes zero.
+// y = softmax(x), or its logarithm, along the axis of `lanes`. The padding of y becomes zero.
 KernelCall SoftmaxCall(DType dtype, const AxisLanes& lanes, bool logarithm, Slot x, Slot y);
 
-// y[o, e, i] = 1 where e is indices[o, i], else 0. Padding too.
+// y[o, e, i] = 1 where e is indices[o, i], else 0, including padding.
 KernelCall OneHotCall(DType dtype, const AxisLanes& lanes, Slot indices, Slot y);
 
 }  // namespace onnx_cudnn

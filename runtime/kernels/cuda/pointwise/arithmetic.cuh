@@ -1,4 +1,4 @@
-// The arithmetic of chains and simple forms: a code is decoded once for all cells of a thread. A
+// The arithmetic of chains and simple forms. A code is decoded once for all cells of a thread. A
 // cell is an f32 number or a pair of 16-bit elements.
 #pragma once
 
@@ -21,7 +21,7 @@ inline LaunchShape ShapeOf(int64_t lanes, int lanes_per_thread) {
   return shape;
 }
 
-// Numbers of f32; tensors hold elements E.
+// f32 numbers; tensors hold elements E.
 template <typename E>
 struct FloatCells {
   using Element = E;
@@ -57,8 +57,8 @@ struct FloatCells {
   }
 };
 
-// Two elements of 16 bits in a register. Their sums and products are those of f32, rounded: f32 has
-// more than twice their digits and two.
+// Two 16-bit elements in a register. Sums and products equal those in f32, rounded, since f32 has
+// more than twice their digits plus two.
 template <typename E>
 struct PairCells {
   using Element = E;
@@ -83,7 +83,7 @@ struct PairCells {
     memcpy(&cell, &pair, sizeof(cell));
     return cell;
   }
-  // f of both elements in f32.
+  // Applies f to both elements in f32.
   template <typename F>
   static __device__ __forceinline__ Cell Each(Cell a, Cell b, F f) {
     float x[2], y[2];

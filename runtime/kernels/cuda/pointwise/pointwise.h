@@ -1,6 +1,6 @@
 // Instructions and parameters of the element-wise interpreter (pointwise.cu): a program on one
-// accumulator and a few registers, which every thread runs for vectors of neighbouring elements. A
-// lane is one element of such a vector.
+// accumulator and a few registers, which every thread runs on vectors of adjacent elements. A lane
+// is one element of a vector.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace onnx_cudnn {
 
-// What an instruction computes of the accumulator a and its source b.
+// What an instruction computes from the accumulator a and its source b.
 enum class PointwiseCode : uint8_t {
   kMove,  // b
-  // b is the number of the instruction
+  // kAddNumber and the next codes: b is the number in the instruction
   kAddNumber,
   kMulNumber,
   kMaxNumber,
@@ -32,7 +32,7 @@ enum class PointwiseCode : uint8_t {
 #define PRIMITIVE(name, ...) k##name,
 #include "runtime/ops/primitives.inc"
 };
-// Whether the interpreters of few registers run it.
+// Whether the interpreters with few registers support the code.
 constexpr bool IsCommon(PointwiseCode code) {
   return !IsPrimitive(code) ||
          TraitsOf(PrimitiveOf(code)).executors <= PrimitiveExecutors::kPrograms;
@@ -40,30 +40,30 @@ constexpr bool IsCommon(PointwiseCode code) {
 
 enum class PointwiseSource : uint8_t { kNone, kRegister, kOperand, kNumber };
 
-// What an instruction computes in. The narrow interpreters compute in f32 alone.
+// The type that an instruction computes in. The narrow interpreters compute in f32 only.
 enum class PointwiseType : uint8_t { kF32, kF64, kI64, kU64 };
 
 struct PointwiseInstruction {
   PointwiseCode code = PointwiseCode::kMove;
   PointwiseSource source = PointwiseSource::kNone;
   uint8_t index = 0;                  // of the register, operand or output
-  int8_t saved_in = -1;               // a register that gets the result too
-  DType rounded = DType::kUndefined;  // the result is rounded to it
+  int8_t saved_in = -1;               // a register that also receives the result
+  DType rounded = DType::kUndefined;  // the result is rounded to this type
   PointwiseType type = PointwiseType::kF32;
   PointwiseType source_type = PointwiseType::kF32;  // kConvert
-  uint64_t number = 0;                              // the bits of a source kNumber, in `type`
+  uint64_t number = 0;                              // the bits of a source kNumber, of type `type`
 };
 
-// How a thread gets the lanes of an operand.
+// How a thread reads the lanes of an operand.
 enum class PointwiseAccess : uint8_t {
-  kStaged,    // it lies as the outputs do, and is prefetched to shared memory
-  kDirect,    // it lies as the outputs do
-  kRun,       // broadcast: each vector is a vector of it
-  kRepeated,  // broadcast: each vector is one element of it
-  kGathered,  // broadcast: lane by lane
+  kStaged,    // has the layout of the outputs, and is prefetched to shared memory
+  kDirect,    // has the layout of the outputs
+  kRun,       // broadcast: each vector is a contiguous vector of the operand
+  kRepeated,  // broadcast: each vector is one repeated element
+  kGathered,  // broadcast: read lane by lane
 };
 
-// Elements that one access of 16 bytes moves.
+// Elements per 16-byte access.
 constexpr int VectorLanes(int element_bytes) { return 16 / element_bytes; }
 
 inline constexpr int kMostPointwiseAxes = 8;
@@ -78,8 +78,8 @@ struct PointwiseOperand {
   DType dtype = DType::kUndefined;
   PointwiseAccess access = PointwiseAccess::kDirect;
   uint8_t element_bytes = 0;
-  int stage_at = 0;  // kStaged: bytes into a stage
-  // Broadcast: in elements, along the merged axes. All offsets are below 2^31.
+  int stage_at = 0;  // kStaged: byte offset within a stage
+  // Broadcast: strides in elements along the merged axes. All offsets are below 2^31.
   int strides[kMostPointwiseAxes] = {};
 };
 
@@ -88,16 +88,16 @@ struct PointwiseOutput {
   DType dtype = DType::kUndefined;
 };
 
-// Lanes follow the outputs' Format, padding included.
+// Lanes follow the outputs' Format, including padding.
 struct PointwiseParameters {
   int64_t lanes = 0;
-  int axes = 0;           // of the lanes, merged, outer to inner
-  bool is_large = false;  // 2^31 lanes and more
+  int axes = 0;           // number of merged axes of the lanes, outer to inner
+  bool is_large = false;  // 2^31 lanes or more
   FastDivide<uint32_t> extents[kMostPointwiseAxes];
   FastDivide<uint64_t> large_extents[kMostPointwiseAxes];
-  // Elements of the innermost axis, behind which its lanes are padding; 0: there is no padding.
+  // Elements of the innermost axis; lanes after them are padding; 0: no padding.
   int inner_elements = 0;
-  int staged = 0;  // the first operands are kStaged
+  int staged = 0;  // number of leading operands that are kStaged
   int stage_bytes = 0;
   int instructions = 0;
   PointwiseInstruction program[kMostPointwiseInstructions];
@@ -113,9 +113,9 @@ enum class PointwiseInterpreter : uint8_t {
   kWideFull,    // every type and code
 };
 struct InterpreterLimits {
-  int vector;     // lanes of a thread
-  int registers;  // beside the accumulator
-  int blocks;     // resident on a multiprocessor
+  int vector;     // lanes per thread
+  int registers;  // in addition to the accumulator
+  int blocks;     // resident blocks per multiprocessor
 };
 constexpr InterpreterLimits LimitsOf(PointwiseInterpreter interpreter) {
   switch (interpreter) {

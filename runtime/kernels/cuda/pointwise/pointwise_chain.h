@@ -1,5 +1,5 @@
 // Parameters of chains (pointwise_chain.cu): element-wise programs with one accumulator and one
-// saved result, on tensors of one float type. Most graphs need no more.
+// saved result, on tensors of one float type. They cover most element-wise Partitions.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@ namespace onnx_cudnn {
 inline constexpr int kMostChainSteps = 32;
 inline constexpr int kMostChainOperands = 16;
 inline constexpr int kMostChainOutputs = 8;
-// 32-bit numbers count them, the lanes of the last block beyond the end included.
+// Lanes are counted in 32 bits, including those of the last block beyond the end.
 inline constexpr int64_t kMostChainLanes = (int64_t{1} << 31) - (int64_t{1} << 16);
 
-// One operation on the accumulator. A source kNumber takes the place of the codes with a number.
+// One operation on the accumulator. A source kNumber replaces the codes with a number.
 struct AccumulatorStep {
   PointwiseCode code = PointwiseCode::kMove;
-  PointwiseSource source = PointwiseSource::kNone;  // kOperand: the next one; kRegister: the saved
-  uint8_t output = 0;                               // kStore
-  bool rounds : 1 = false;                          // the result, to the tensors' type
-  bool saves : 1 = false;                           // the result is the saved one from now on
+  // KOperand: the next operand; kRegister: the saved result
+  PointwiseSource source = PointwiseSource::kNone;
+  uint8_t output = 0;       // kStore
+  bool rounds : 1 = false;  // rounds the result to the tensors' type
+  bool saves : 1 = false;   // saves the result
   float number = 0;
 };
 static_assert(sizeof(AccumulatorStep) == sizeof(uint64_t));
 
-// Lane l has element l where the access is kDirect, else element l / inner % period.
+// Lane l reads element l if the access is kDirect, else element l / inner % period.
 struct ChainOperand {
   const void* data = nullptr;
   FastDivide<uint32_t> inner, period;
@@ -39,18 +40,19 @@ struct ChainParameters {
   int64_t lanes = 0;
   int steps = 0;
   int reads = 0;
-  uint64_t program[kMostChainSteps] = {};  // the bytes of AccumulatorSteps, read as one word each
-  ChainOperand operands[kMostChainOperands];  // in the order of their reads; the first starts it
+  uint64_t program[kMostChainSteps] = {};  // the bytes of AccumulatorSteps, each read as one word
+  // In the order of their reads; the first initializes the accumulator
+  ChainOperand operands[kMostChainOperands];
   void* outputs[kMostChainOutputs] = {};
 };
 
-// What a chain computes with.
+// The type that a chain computes in.
 enum class ChainArithmetic : uint8_t {
   kF32,
-  kPairs,  // of 16-bit floats: equal to f32 where every result is rounded
+  kPairs,  // pairs of 16-bit floats: equal to f32 if every result is rounded
 };
 
-// `dtype`, of all tensors, is f16, bf16 or f32 (kF32 alone).
+// `dtype`, of all tensors, is f16, bf16 or f32 (f32 with kF32 only).
 KernelCall ChainCall(DType dtype, ChainArithmetic arithmetic, int multiprocessors,
                      const ChainParameters& parameters);
 

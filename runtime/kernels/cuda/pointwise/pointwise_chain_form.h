@@ -1,4 +1,4 @@
-// Makes chains (pointwise_chain.h) of programs of the interpreter (pointwise.h).
+// Converts programs of the interpreter (pointwise.h) to chains (pointwise_chain.h).
 #pragma once
 
 #include <optional>
@@ -14,17 +14,17 @@ namespace onnx_cudnn {
 struct PointwiseChain {
   DType dtype;
   ChainArithmetic arithmetic;
-  std::vector<AccumulatorStep> steps;  // after the read of the first operand
-  std::vector<int> reads;  // operands of the program, in the order in which steps read them
+  std::vector<AccumulatorStep> steps;  // after the first operand is read
+  std::vector<int> reads;  // the program's operands in the order in which steps read them
 };
 
-// nullopt: the tensors are not all of one type f16, bf16 or f32, or the program has codes that
-// chains lack, does not start with an operand, saves two results at once or is too long.
+// nullopt: the tensors are not all f16, all bf16 or all f32, or the program has codes that chains
+// lack, does not start with an operand, saves two results at once or is too long.
 std::optional<PointwiseChain> ChainOf(const PointwiseProgram& program);
 
-// The program as one launch. nullopt: ChainOf is, the outputs have padding, or an operand has
-// strides other than lane / inner % period. `operands` and `outputs` are parallel to the program's,
-// `layout` is theirs.
+// The program as one launch. nullopt: ChainOf returns it, the outputs have padding, or an operand
+// has strides other than lane / inner % period. `operands` and `outputs` are parallel to the
+// program's; `layout` describes them.
 std::optional<KernelCall> CompileChain(const PointwiseProgram& program, const LaneLayout& layout,
                                        const std::vector<KernelOperand>& operands,
                                        const std::vector<KernelOperand>& outputs,

@@ -1,4 +1,4 @@
-// Element-wise Nodes as one list of operations, the input of the register allocation in
+// Element-wise Nodes as one list of operations: the input of register allocation in
 // pointwise_program.cc.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace onnx_cudnn {
 
-// A value of the list: a number, an operand, or the result of an operation.
+// A value in the list: a number, an operand, or the result of an operation.
 struct FlatTerm {
   enum class Kind : uint8_t { kNumber, kOperand, kResult };
   Kind kind;
   int index = 0;        // of the operand
-  uint64_t number = 0;  // its bits, in `type`
+  uint64_t number = 0;  // its bits, of type `type`
   PointwiseType type = PointwiseType::kF32;
 };
 
@@ -26,19 +26,19 @@ struct FlatOperation {
   PointwiseType type;
   PointwiseType source_type = PointwiseType::kF32;  // kConvert
   DType rounded = DType::kUndefined;
-  int result = -1;  // its term
-  int output = -1;  // of the Unit, which the result is; -1: none
+  int result = -1;  // index of its term
+  int output = -1;  // index of the Unit's output that is the result; -1: none
 };
 
 struct FlatNodes {
   std::vector<FlatTerm> terms;
-  std::vector<FlatOperation> operations;  // arguments first
-  // What `index` and `output` count.
+  std::vector<FlatOperation> operations;  // in topological order
+  // The Values that `index` and `output` refer to.
   std::vector<const Value*> operands, outputs;
-  bool is_wide = false;  // computing all of it in f32 would differ from the references
+  bool is_wide = false;  // f32 would give other results than the references
 };
 
-// All Nodes of the Unit, each rounded to its output's dtype, without unused operations.
+// All Nodes of the Unit, each rounded to the dtype of its output, without unused operations.
 //   errors  Unimplemented: a dtype
 absl::StatusOr<FlatNodes> Flatten(const Unit& unit);
 

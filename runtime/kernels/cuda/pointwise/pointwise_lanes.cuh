@@ -10,13 +10,13 @@
 
 namespace onnx_cudnn::lanes {
 
-// The PointwiseType of elements E between Nodes: it holds each exactly.
+// The PointwiseType between Nodes for elements E; it represents each exactly.
 template <typename E>
 using HeldAs = std::conditional_t<
     std::is_same_v<E, float> || kIs16BitFloat<E>, float,
     std::conditional_t<std::is_same_v<E, double> || std::is_same_v<E, uint64_t>, E, int64_t>>;
 
-// A lane of the wide interpreters: the bits of any PointwiseType.
+// A lane of the wide interpreters: bits of any PointwiseType.
 struct Wide {
   uint64_t bits;
 };
@@ -65,7 +65,7 @@ __device__ __forceinline__ E ElementOf(Cell cell) {
   }
 }
 
-// The same for vectors; 16-bit floats in pairs.
+// The same for vectors; 16-bit floats are converted in pairs.
 template <typename Cell, typename E, int n>
 __device__ __forceinline__ void CellsOf(const Vector<E, n>& elements, Cell (&cells)[n]) {
   if constexpr (std::is_same_v<Cell, float>) {
@@ -87,7 +87,7 @@ __device__ __forceinline__ Vector<E, n> ElementsOf(const Cell (&cells)[n]) {
   }
 }
 
-// Calls f(E{}) for the one of Elements that `dtype` is; the likeliest come first.
+// Calls f(E{}) for the one of Elements that matches `dtype`; the most frequent types come first.
 template <typename... Elements, typename F>
 __device__ __forceinline__ void VisitOneOf(DType dtype, F f) {
   ((dtype == kDTypeOf<Elements> && (f(Elements{}), true)) || ...);
@@ -106,7 +106,7 @@ __device__ __forceinline__ void VisitWritten(DType dtype, F f) {
   VisitOneOf<Half, BHalf, float, Boolean, int64_t, int32_t, double, int8_t, uint8_t, int16_t,
              uint16_t, uint32_t, uint64_t>(dtype, f);
 }
-// f(T{}) with the type of an instruction.
+// Calls f(T{}) with the type of an instruction.
 template <typename F>
 __device__ __forceinline__ void VisitType(PointwiseType type, F f) {
   if (type == PointwiseType::kF32) return f(float{});
@@ -115,18 +115,18 @@ __device__ __forceinline__ void VisitType(PointwiseType type, F f) {
   f(uint64_t{});
 }
 
-// Where a thread stands.
+// The position of a thread.
 struct Position {
-  int64_t lane;      // the first of its vector
-  uint32_t present;  // lanes of the vector that the tensor has
-  uint32_t stage;    // of shared memory, its address
+  int64_t lane;      // first lane of its vector
+  uint32_t present;  // lanes of the vector that are in the tensor
+  uint32_t stage;    // address in shared memory
 };
 
 __device__ __forceinline__ uint32_t SharedAddressOf(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// Staged vectors lie in shared memory as accesses of this size, those of all threads side by side.
+// Staged vectors are in shared memory as accesses of this size, interleaved over the threads.
 constexpr int AccessBytes(int vector_bytes) {
   return vector_bytes < kVectorBytes ? vector_bytes : kVectorBytes;
 }
@@ -207,8 +207,8 @@ __device__ __forceinline__ Vector<E, n> LoadStaged(uint32_t at) {
   return elements;
 }
 
-// The offset of the operand's element at `lane`, and in `inner` the index along the innermost axis.
-// A lane of padding gets the last element of that axis.
+// The offset of the operand's element at `lane`; `inner` gets the index along the innermost axis. A
+// padding lane gets the last element of that axis.
 __device__ __forceinline__ uint32_t OffsetOf(const PointwiseParameters& p,
                                              const PointwiseOperand& operand, int64_t lane,
                                              uint32_t& inner) {
@@ -232,7 +232,7 @@ __device__ __forceinline__ uint32_t OffsetOf(const PointwiseParameters& p,
   return offset;
 }
 
-// An element's bits, in the lower ones of a cell's.
+// The bits of an element, in the low bits of a cell.
 template <typename Cell>
 using BitsOfCell = std::conditional_t<std::is_same_v<Cell, float>, uint32_t, uint64_t>;
 
@@ -261,7 +261,7 @@ __device__ __forceinline__ void Gather(const PointwiseParameters& p,
   }
 }
 
-// The last vector of an operand that lies as the outputs do.
+// The last vector of an operand that has the layout of the outputs.
 template <typename E, typename Bits, int n>
 __device__ __forceinline__ void LoadTail(const PointwiseOperand& operand, const Position& position,
                                          Bits (&to)[n]) {
@@ -294,7 +294,7 @@ __device__ __forceinline__ void LoadOneByOne(const PointwiseParameters& p,
 template <typename E, typename Bits>
 __device__ __forceinline__ E ElementOfBits(Bits bits) {
   E element;
-  memcpy(&element, &bits, sizeof(E));  // the lower bytes lie first
+  memcpy(&element, &bits, sizeof(E));  // the low bytes come first
   return element;
 }
 

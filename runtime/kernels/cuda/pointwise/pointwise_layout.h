@@ -8,9 +8,9 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int64_t kMostExtent = (int64_t{1} << 31) - 1;  // what a 32-bit FastDivide takes
+inline constexpr int64_t kMostExtent = (int64_t{1} << 31) - 1;  // limit of a 32-bit FastDivide
 
-// One axis of the lanes: extent, and the operands' strides along it.
+// One axis of the lanes: its extent, and the operands' strides along it.
 struct LaneAxis {
   int64_t extent;
   std::vector<int64_t> strides;  // parallel to the operands
@@ -23,14 +23,14 @@ struct LaneLayout {
   int64_t inner_elements = 0;  // 0: no padding
 };
 
-// Unimplemented: blocked axes, lanes of another tensor between, padding that is not innermost.
+// Unimplemented: blocked axes, interleaved lanes of another tensor, padding that is not innermost.
 absl::Status CheckOutput(const KernelOperand& output);
 
-// Of `operands` beside `output`, which CheckOutput accepted. Merges neighbouring axes that are
-// contiguous in every broadcast operand; the axis with padding stays alone.
+// The layout of `operands` relative to `output`, which CheckOutput accepts. Merges adjacent axes
+// that are contiguous in every broadcast operand; an axis with padding is not merged.
 LaneLayout LayoutOf(const KernelOperand& output, const std::vector<KernelOperand>& operands);
 
-// How vectors of `vector` lanes read operand `k` of the layout, which is broadcast.
+// How vectors of `vector` lanes read the broadcast operand `k` of the layout.
 PointwiseAccess AccessOf(const LaneLayout& layout, const KernelOperand& operand, size_t k,
                          int vector);
 

@@ -11,16 +11,16 @@ namespace onnx_cudnn {
 
 struct PointwiseProgram {
   std::vector<PointwiseInstruction> instructions;
-  // What `index` of instructions counts.
+  // The Values that the `index` of instructions refers to.
   std::vector<const Value*> operands, outputs;
   PointwiseInterpreter interpreter = PointwiseInterpreter::kNarrow;
 };
 
-// The code of the same function with exchanged arguments; kMove: there is none.
+// The code of the same function with swapped arguments; kMove: there is none.
 PointwiseCode Exchanged(PointwiseCode code);
 
-// The Unit's Nodes, each rounded to its output's dtype as its reference does. Operands of one
-// element that are constants are numbers in the program.
+// Compiles the Unit's Nodes, each rounded to the dtype of its output as in its reference. Constant
+// operands of one element become numbers of the program.
 //   errors  Unimplemented: a dtype, or more instructions, operands or intermediate results than the
 //           interpreter takes
 absl::StatusOr<PointwiseProgram> CompileProgram(const Unit& unit);

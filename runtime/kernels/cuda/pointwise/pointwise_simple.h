@@ -1,5 +1,5 @@
-// Parameters of the simple forms (pointwise_simple.cu): y = f(a ∘ b) with an activation f, without
-// a program to decode.
+// Parameters of the simple forms (pointwise_simple.cu): y = f(a ∘ b) with an activation f, compiled
+// without a program to interpret.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr PointwiseCode kNoJoin = PointwiseCode::kConvert;  // y = f(a)
 
 enum class SimpleOperand : uint8_t {
   kNone,       // or a number
-  kFull,       // it lies as the output does
+  kFull,       // has the layout of the output
   kBroadcast,  // kRun or kRepeated
 };
 
@@ -27,11 +27,11 @@ struct SimpleParameters {
   const void* b = nullptr;
   void* y = nullptr;
   int64_t lanes = 0;
-  PointwiseCode join = kNoJoin;  // ∘, a primitive of two arguments or its reversed form
+  PointwiseCode join = kNoJoin;  // ∘, a binary primitive or its reversed form
   Activation activation;
-  bool rounds = false;  // a ∘ b to the type of y: it is a Node of its own
-  float number = 0;     // b, where it is no operand
-  // kBroadcast: how b lies; fewer than 2^31 lanes.
+  bool rounds = false;  // rounds a ∘ b to the type of y, because it is a Node of its own
+  float number = 0;     // b, if it is not an operand
+  // kBroadcast: the layout of b; fewer than 2^31 lanes.
   bool repeats = false;  // kRepeated
   int axes = 0;          // outer to inner
   FastDivide<uint32_t> extents[kMostSimpleAxes];
@@ -40,7 +40,7 @@ struct SimpleParameters {
 
 // a, b and y are of `dtype`, which is f16, bf16 or f32.
 KernelCall SimpleCall(DType dtype, SimpleOperand operand, const SimpleParameters& parameters);
-// y is of `to`; there is no b.
+// Converts to type `to`; there is no b.
 KernelCall SimpleCast(DType from, DType to, const SimpleParameters& parameters);
 
 }  // namespace onnx_cudnn

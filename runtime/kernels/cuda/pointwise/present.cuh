@@ -1,11 +1,11 @@
-// Loads and stores of the last vector of a tensor, which may have only its first elements.
+// Loads and stores of the last vector of a tensor, which may be incomplete.
 #pragma once
 
 #include "runtime/kernels/cuda/common/vectors.cuh"
 
 namespace onnx_cudnn {
 
-// n elements from `from`, of which the tensor has `present`; the others are the first one.
+// n elements from `from`, of which the tensor has `present`; missing ones repeat the first.
 template <int n, typename E>
 __device__ __forceinline__ Vector<E, n> LoadPresent(const E* from, int present) {
   if (present >= n) return LoadVector<n>(from);

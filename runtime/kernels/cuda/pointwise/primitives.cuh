@@ -29,8 +29,8 @@ __device__ __forceinline__ T Minimum(T a, T b) {
   }
 }
 
-// Roots and small whole exponents are exact where the result is a number of T: pow is some units in
-// the last place off, and an integer result would be one less.
+// Square roots and small integer exponents are computed exactly: pow may be off by some units in
+// the last place, which would make an integer result one too small.
 template <typename T>
 __device__ __forceinline__ T FloatPower(T base, T exponent) {
   constexpr int kMostWhole = 32;
@@ -56,8 +56,8 @@ __device__ __forceinline__ T Power(T base, T exponent) {
   }
 }
 
-// __expf and __fdividef without their handling of subnormals, which cannot occur here. An infinite
-// e^-x has the reciprocal 0.
+// __expf and __fdividef without the handling of subnormals, which cannot occur here. If e^-x is
+// infinite, its reciprocal is 0.
 __device__ __forceinline__ float Sigmoid(float x) {
   constexpr float kLog2E = 1.4426950408889634F;
   float e, sigmoid;

@@ -6,8 +6,8 @@
 
 namespace onnx_cudnn {
 
-// The Unit's Nodes as a simple form (pointwise_simple.h). nullopt: they are none, or the strides of
-// an operand are none that it takes.
+// The Unit's Nodes as a simple form (pointwise_simple.h). nullopt: they do not have that form, or
+// it does not support the strides of an operand.
 std::optional<KernelCode> CompileSimple(const KernelRequest& request);
 
 }  // namespace onnx_cudnn

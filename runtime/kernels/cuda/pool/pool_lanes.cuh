@@ -1,4 +1,4 @@
-// What a window has gathered so far, for several channels at once.
+// The accumulated state of a window, for several channels at once.
 #pragma once
 
 #include "runtime/kernels/cuda/common/numbers.cuh"
@@ -21,7 +21,7 @@ __device__ __forceinline__ T Lowest() {
   }
 }
 
-// The larger of both; a NaN never wins, as in the reference.
+// The larger of both; NaN is ignored, as in the reference.
 template <typename T>
 __device__ __forceinline__ T Larger(T best, T value) {
   if constexpr (kIs16BitFloat<T>) {
@@ -42,7 +42,7 @@ __device__ __forceinline__ Vector<T, kLanes> Filled(T value) {
   return vector;
 }
 
-// Larger of each lane.
+// The larger value of each lane.
 template <typename T, int kLanes>
 __device__ __forceinline__ void KeepLarger(Vector<T, kLanes>& best, const Vector<T, kLanes>& x) {
   if constexpr (kIs16BitFloat<T> && kLanes % 2 == 0) {
@@ -99,7 +99,7 @@ struct PoolLanes<PoolKind::kAverage, T, kLanes> : PoolSums<T, kLanes> {
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) this->sum[i] += Widen<Sum>(x[i]);
   }
-  // Nothing counted: 0.
+  // 0 if nothing was counted.
   __device__ __forceinline__ Vector<T, kLanes> Finish(int64_t count, float) const {
     const Sum factor = count == 0 ? Sum{0} : Sum{1} / static_cast<Sum>(count);
     Vector<T, kLanes> y;
@@ -139,12 +139,12 @@ struct PoolLanes<PoolKind::kNorm, T, kLanes> : PoolSums<T, kLanes> {
   }
 };
 
-// Lanes from `valid` on are padding, and zero.
+// Lanes from `valid` on are padding and become zero.
 template <typename T, int kLanes>
 __device__ __forceinline__ void ClearPadding(Vector<T, kLanes>& vector, int valid) {
   if (valid >= kLanes) return;
   if constexpr (sizeof(T) < 4 &&
-                Vector<T, kLanes>::kBytes % 4 == 0) {  // so that halves stay paired
+                Vector<T, kLanes>::kBytes % 4 == 0) {  // keeps 16-bit elements paired
     constexpr int kEach = 4 / sizeof(T);
 #pragma unroll
     for (int i = 0; i < kLanes / kEach; ++i) {
@@ -160,7 +160,7 @@ __device__ __forceinline__ void ClearPadding(Vector<T, kLanes>& vector, int vali
   }
 }
 
-// Where a work item lies.
+// Position of a work item.
 struct PoolPlace {
   int vector, column, row, depth;
   int64_t outer;
@@ -179,7 +179,7 @@ __device__ __forceinline__ bool Inside(const PoolAxis& axis, int at) {
   return static_cast<unsigned>(at) < static_cast<unsigned>(axis.in);
 }
 
-// How many taps of the axis count for output `o`.
+// How many taps along the axis count for output `o`.
 __device__ __forceinline__ int CountOf(const PoolAxis& axis, int o) {
   int count = 0, at = o * axis.stride - axis.pad;
   for (int k = 0; k < axis.kernel; ++k, at += axis.dilation) {

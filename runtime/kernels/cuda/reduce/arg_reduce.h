@@ -8,10 +8,10 @@ namespace onnx_cudnn {
 
 struct ArgReduceOptions {
   bool largest = true;
-  bool last = false;  // among equals: the last one
+  bool last = false;  // among equal elements takes the last one
 };
 
-// indices[o, i], i64, of the best x[o, :, i]. The axis has one element or more.
+// indices[o, i], i64, of the largest or smallest x[o, :, i]. The axis has at least one element.
 KernelCall ArgReduceCall(DType dtype, const AxisLanes& lanes, const ArgReduceOptions& options,
                          Slot x, Slot indices);
 

@@ -11,7 +11,7 @@ namespace onnx_cudnn {
 inline constexpr int kMostCumulateDims = 8;
 
 // Running sums or products along the middle axis of [outer, extent, inner], row-major; or along one
-// of `dims` that the device knows, where one outside is a fault of kAxis.
+// of `dims` that is known only on the device, where an axis out of range is a fault of kAxis.
 struct CumulatePlan {
   Slot from, to;
   DType dtype = DType::kF32;  // a float, or an integer of 32 or 64 bits

@@ -1,7 +1,7 @@
 // The loops of all reductions. An Op has an element type T, a State, and
 //   Start()  Add(State, T)  Join(State, State)  Finish(State, number of elements) -> T
-// Results are joined in a fixed tree. Few results of many elements are split over blocks, whose
-// States a second launch joins.
+// Results are joined in a fixed tree. If there are few results of many elements, they are split
+// over blocks, and a second launch joins the blocks' States.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 
 inline constexpr int kReduceThreads = 256;
-inline constexpr int kReduceLoads = 4;  // vectors of a run that a thread loads at once
+inline constexpr int kReduceLoads = 4;  // vectors of a run per thread and load
 
 template <typename Op>
 struct ReduceParameters {
@@ -24,13 +24,13 @@ struct ReduceParameters {
   AxisSet kept, reduced;
   int64_t run, inner;
   int64_t results;
-  FastDivide<uint64_t> channels;  // of results; padding follows them
-  int64_t pitch, count;           // lanes of a pixel's results; elements of a result
-  // Rows: vectors that a run may touch, all of a result, and those of a part.
+  FastDivide<uint64_t> channels;  // channels per pixel of the results; padding follows them
+  int64_t pitch, count;           // lanes per pixel of the results; elements per result
+  // Rows: vectors that a run may touch, vectors of a result, and of a part.
   FastDivide<uint32_t> vectors_of_run;
   int64_t vectors, part_vectors;
-  int threads;  // of one result
-  // Columns: of `inner` one after the other.
+  int threads;  // per result
+  // Columns: `inner` adjacent ones.
   FastDivide<uint64_t> columns_of_one;
   int64_t columns, part_reduced;
   int part_count;
@@ -57,14 +57,14 @@ struct JoinStates {
   }
 };
 
-// Part of a run: the elements [low, high) of a vector.
+// Part of a run: elements [low, high) of a vector.
 template <typename T>
 struct RunVector {
   static constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
   Vector<T, kWidth> lanes;
   int low, high;
 
-  // Vector number `v` of the run of `run` elements at `start`, in memory aligned.
+  // Loads vector `v`, aligned in memory, of the run of `run` elements at `start`.
   __device__ __forceinline__ void Load(const T* x, int64_t start, int64_t run, int64_t v) {
     const int shift = static_cast<int>(start & (kWidth - 1));
     const int64_t first = v * kWidth - shift;
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(kReduceThreads) ReduceColumns(ReduceParameters
   }
 }
 
-// `threads` of a warp join the parts of a result; part_count is 1 for StoreResult.
+// `threads` threads of a warp join the parts of a result; StoreResult needs part_count 1.
 template <typename Op>
 __global__ void __launch_bounds__(kReduceThreads) ReduceParts(ReduceParameters<Op> p) {
   WaitForLaunchBefore();
@@ -173,9 +173,9 @@ __global__ void __launch_bounds__(kReduceThreads) ReduceParts(ReduceParameters<O
   if (lane == 0 && result < p.results) StoreResult(p, result, state);
 }
 
-// Into how many parts to split `steps` of work of each of `blocks` blocks.
+// The number of parts for `steps` of work in each of `blocks` blocks.
 inline int64_t PartsFor(int64_t blocks, int64_t steps) {
-  constexpr int64_t kBlocksWanted = 1024, kMostParts = 1024;  // several a multiprocessor
+  constexpr int64_t kBlocksWanted = 1024, kMostParts = 1024;  // several blocks per multiprocessor
   const int64_t most = std::clamp<int64_t>(steps, 1, kMostParts);
   return std::clamp<int64_t>(CeilDiv(kBlocksWanted, std::max<int64_t>(1, blocks)), 1, most);
 }
@@ -183,7 +183,7 @@ inline int64_t PartsFor(int64_t blocks, int64_t steps) {
 template <typename Op>
 KernelCall RowsCall(const ReduceLanes& lanes, ReduceParameters<Op>& p) {
   constexpr int kWidth = RunVector<typename Op::T>::kWidth;
-  constexpr int64_t kStepsOfPart = 4;  // a part is worth its second launch
+  constexpr int64_t kStepsOfPart = 4;  // below this, a second launch costs more than it saves
   bool is_aligned = lanes.run % kWidth == 0;
   for (const AxisSet* axes : {&lanes.kept, &lanes.reduced}) {
     for (int i = 0; i < axes->rank; ++i) is_aligned &= axes->strides[i] % kWidth == 0;

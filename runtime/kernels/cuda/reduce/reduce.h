@@ -9,18 +9,18 @@
 
 namespace onnx_cudnn {
 
-// What becomes of an element before, and of a result after.
+// What is applied to each element before the reduction, and to each result after it.
 enum class ReducePrepare : uint8_t { kNone, kMagnitude, kSquare };
 enum class ReduceFinish : uint8_t { kNone, kMean, kRoot, kLogarithm };
 
-// Where elements and results lie. Either the innermost lanes are reduced: elements lie at
-// kept(k) + reduced(r) + i for i < run, inner is 1; or they are kept: result k · inner + i takes
-// those at kept(k) + reduced(r) + i, run is 1.
+// The layout of elements and results. Either the innermost lanes are reduced: elements are at
+// kept(k) + reduced(r) + i for i < run, and inner is 1; or they are kept: result k · inner + i
+// reduces the elements at kept(k) + reduced(r) + i, and run is 1.
 struct ReduceLanes {
   AxisSet kept, reduced;
   int64_t run = 1, inner = 1;
-  int64_t inner_lanes = 1;  // with the padding behind them
-  // Result i is written to i / channels · pitch + i % channels: both are 1 without padding.
+  int64_t inner_lanes = 1;  // including the padding after them
+  // Result i is written to i / channels · pitch + i % channels; both are 1 without padding.
   int64_t channels = 1, pitch = 1;
 
   int64_t results() const { return kept.count * inner; }
@@ -39,10 +39,10 @@ struct ReduceCalls {
   int64_t workspace_bytes = 0;
 };
 
-// One result or more; a result may be that of no elements. One launch, or two with partial results
-// in the workspace.
+// At least one result, possibly of no elements. One launch, or two with partial results in the
+// workspace.
 ReduceCalls SumCalls(const ReduceLanes& lanes, const ReduceOptions& options, Slot x, Slot y);
-// Sums in f64: squares that f32 or the integer itself cannot hold.
+// Sums in f64, for squares that f32 or the integer type cannot represent.
 ReduceCalls WideSumCalls(const ReduceLanes& lanes, const ReduceOptions& options, Slot x, Slot y);
 ReduceCalls LargestCalls(const ReduceLanes& lanes, const ReduceOptions& options, Slot x, Slot y);
 ReduceCalls ProductCalls(const ReduceLanes& lanes, const ReduceOptions& options, Slot x, Slot y);

@@ -1,11 +1,11 @@
-// Sums of elements, of their magnitudes or of their squares, and what is made of them.
+// Sums of elements, of their magnitudes or of their squares, and the final function.
 #pragma once
 
 #include "runtime/kernels/cuda/reduce/reduce.cuh"
 
 namespace onnx_cudnn {
 
-// Sums in C: float or double, or an unsigned integer, which wraps.
+// Sums in type C: float, double, or an unsigned integer, which wraps.
 template <typename Element, typename C>
 struct SumOp {
   using T = Element;

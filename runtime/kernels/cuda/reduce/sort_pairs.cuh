@@ -1,4 +1,4 @@
-// What blocks do with pairs in shared memory.
+// Operations of a block on pairs in shared memory.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int kSortThreads = kSortTile / 2;  // of a block: each exchanges one couple at once
+// Per block; each thread exchanges one couple at a time
+inline constexpr int kSortThreads = kSortTile / 2;
 
 __device__ __forceinline__ bool IsBefore(SmallPair a, SmallPair b) { return a < b; }
 __device__ __forceinline__ bool IsBefore(const WidePair& a, const WidePair& b) {
   return a.key < b.key || (a.key == b.key && a.place < b.place);
 }
 
-// f(P{}) with the kind of pair.
+// Calls f(P{}) with the type of pair.
 template <typename F>
 auto VisitPair(bool are_wide, F&& f) {
   if (are_wide) return f(WidePair{});
@@ -29,7 +30,7 @@ __device__ __forceinline__ P PairOf(uint64_t key, uint64_t place) {
     return P{key, place};
   }
 }
-// Behind every pair that is one.
+// A padding pair, which sorts after every real pair.
 template <typename P>
 __device__ __forceinline__ P LastPair() {
   if constexpr (sizeof(P) == 8) {
@@ -53,7 +54,7 @@ __device__ __forceinline__ void Exchange(P& a, P& b, bool ascends) {
   b = first;
 }
 
-// The lower one of the couple of `stride` apart that thread t exchanges.
+// The lower pair of the couple, `stride` apart, that thread t exchanges.
 __device__ __forceinline__ int64_t LowerOf(int64_t t, int64_t stride) {
   return 2 * t - (t & (stride - 1));
 }
@@ -68,8 +69,8 @@ __device__ __forceinline__ void MergeTile(P* tile, int size, bool ascends) {
   }
 }
 
-// Sorts each `group` (a power of two up to kSortTile) of neighbours; all kSortThreads take part.
-// The tile was filled before a barrier, and is read after the last one.
+// Sorts each aligned `group` (a power of two up to kSortTile) of pairs; all kSortThreads take part.
+// The tile must be filled before a barrier, and is read after the last one.
 template <typename P>
 __device__ __forceinline__ void SortGroups(P* tile, int group, bool ascends) {
   for (int size = 2; size <= group; size *= 2) {

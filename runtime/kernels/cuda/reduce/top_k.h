@@ -7,11 +7,11 @@
 
 namespace onnx_cudnn {
 
-// The k best of each line along the middle axis of [outer, extent, inner], row-major, the best
-// first, among equals the lower index first; NaN is above every number.
+// The k best of each line along the middle axis of [outer, extent, inner], row-major, best first,
+// the lower index first among equals; NaN is above every number.
 struct TopKPlan {
   Slot from, values, indices;  // values [outer, k, inner], indices i64 of the same dims
-  bool has_values = true, has_indices = true;  // whether they are wanted
+  bool has_values = true, has_indices = true;  // whether they are used
   DType dtype = DType::kF32;
   bool is_largest = true;
   int64_t outer = 1, extent = 1, inner = 1, k = 1;
