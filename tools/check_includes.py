@@ -4,6 +4,8 @@ import pathlib
 import re
 import sys
 
+from sources import end, sources_of
+
 # room: the rooms it may include besides itself. A file's room is the longest of these that its path starts with.
 ROOMS = {
     "runtime/base": [],
@@ -56,7 +58,6 @@ FEW_FILES = {
 }
 STANDARD_HEADER = re.compile(r"[a-z_]+")
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
-SOURCES = ("*.h", "*.cc", "*.inc", "*.cu", "*.cuh")
 
 
 def room_of(path):
@@ -94,23 +95,18 @@ def few_breaches(includes):
 def check(root):
     """One line per breach in the sources under `root`."""
     breaches, includes = [], []
-    for folder in ("runtime", "passes", "tools", "tests", "examples"):
-        for pattern in SOURCES:
-            for file in sorted((root / folder).rglob(pattern)):
-                path = file.relative_to(root).as_posix()
-                for header in INCLUDE.findall(file.read_text()):
-                    includes.append((path, header))
-                    rule = breach(path, header)
-                    if rule:
-                        breaches.append(f"{path}: includes {header}: {rule}")
+    for path, text in sources_of(root):
+        for header in INCLUDE.findall(text):
+            includes.append((path, header))
+            rule = breach(path, header)
+            if rule:
+                breaches.append(f"{path}: includes {header}: {rule}")
     return [*breaches, *few_breaches(includes)]
 
 
 def main():
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1]
-    breaches = check(root)
-    print("\n".join(breaches) or "includes: all as runtime/README.md says")
-    sys.exit(bool(breaches))
+    end(check(root), "includes: all as runtime/README.md says")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ import pathlib
 import re
 import sys
 
-SOURCES = ("*.h", "*.cc", "*.inc", "*.cu", "*.cuh")
+from sources import end, sources_of
+
 NOT_CODE = re.compile(
     r"""//(?:\\\n|[^\n])* | /\*.*?\*/             # comments
       | R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"      # literals
@@ -44,19 +45,15 @@ def types_of(text):
 def check(root):
     """One line per type that two of the sources under `root` define."""
     files = collections.defaultdict(set)
-    for folder in ("runtime", "passes", "tools", "tests", "examples"):
-        for pattern in SOURCES:
-            for file in (root / folder).rglob(pattern):
-                for name in types_of(file.read_text()):
-                    files[name].add(file.relative_to(root).as_posix())
+    for path, text in sources_of(root):
+        for name in types_of(text):
+            files[name].add(path)
     return [f"{name}: defined in {', '.join(sorted(paths))}: rename all but one" for name, paths in sorted(files.items()) if len(paths) > 1]
 
 
 def main():
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1]
-    found = check(root)
-    print("\n".join(found) or "types: each is defined in one file")
-    sys.exit(bool(found))
+    end(check(root), "types: each is defined in one file")
 
 
 if __name__ == "__main__":

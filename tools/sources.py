@@ -1,0 +1,20 @@
+"""What the checks of the sources share."""
+
+import sys
+
+FOLDERS = ("runtime", "passes", "tools", "tests", "examples")
+ENDINGS = (".h", ".cc", ".inc", ".cu", ".cuh")
+
+
+def sources_of(root):
+    """(path from `root`, text) of each C++ and CUDA source, sorted in each folder."""
+    for folder in FOLDERS:
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix in ENDINGS:
+                yield file.relative_to(root).as_posix(), file.read_text()
+
+
+def end(breaches, holds):
+    """Ends the process: prints each breach, or where there is none that the check `holds`."""
+    print("\n".join(breaches) or holds)
+    sys.exit(bool(breaches))
