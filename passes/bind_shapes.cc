@@ -89,7 +89,7 @@ class Binder {
     return Annotate(CheckedBytes(input.dtype(), input.dims()).status(), Input(input));
   }
 
-  // With the input that defined it
+  // With the input that defined it.
   std::map<std::string, std::pair<int64_t, std::string>> symbols_;
 };
 

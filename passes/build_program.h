@@ -22,10 +22,10 @@ struct BuildOptions {
   int64_t alignment = 256;  // bytes; for every buffer in an arena
   PassLimits limits;
   const OnnxFunctions* functions = nullptr;  // nullptr: no op is decomposed
-  // Of decompose and the clean-up after it, by name
+  // Of decompose and the clean-up after it, by name.
   std::set<std::string, std::less<>> disabled_passes;
   std::vector<PinRule> pins;
-  // Nullptr: prices are predicted and the first Variant that compiles is taken
+  // nullptr: prices are predicted and the first Variant that compiles is taken.
   Pricer* pricer = nullptr;
   std::vector<Remark>* remarks = nullptr;
   // Called with the static Graph before Formats are materialized; may be empty.

@@ -21,7 +21,7 @@ struct Remark {
 };
 
 struct PassLimits {
-  // Total size of constants that folding makes in one Graph
+  // Total size of constants that folding makes in one Graph.
   int64_t folded_bytes = int64_t{1} << 30;
   int64_t folded_value_bytes =
       int64_t{1}  // Size of one constant, unless it is no larger than what it replaces

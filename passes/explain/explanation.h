@@ -20,7 +20,7 @@ struct OperandReport {
 
 struct PartitionReport {
   std::string engine, variant;
-  // Names (the first output's where a Node has none), op types
+  // Names (the first output's where a Node has none), op types.
   std::vector<std::string> nodes, ops;
   std::vector<OperandReport> inputs, outputs;
   Cost cost;            // predicted

@@ -34,7 +34,7 @@ class FixedPlacements {
   const Stretch& stretch_;
   const Proposals& proposals_;
   absl::flat_hash_map<const Value*, Offers> wanted_;  // by consumers
-  // Proposals that write the Value
+  // Proposals that write the Value.
   absl::flat_hash_map<const Value*, std::vector<const Proposal*>> makers_;
   absl::flat_hash_map<const Value*, Placement> fixed_;
 };

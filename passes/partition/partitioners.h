@@ -59,7 +59,7 @@ double ReformatUs(const Value& value, const Placement& from, const Placement& to
 struct PartitionExtras {
   absl::Span<const PinRule> pins = {};
   Refusals* refused = nullptr;  // receives what Confirm refused
-  // Nullptr: prices are predicted and the first Variant that compiles is taken
+  // nullptr: prices are predicted and the first Variant that compiles is taken.
   Pricer* pricer = nullptr;
 };
 

@@ -99,7 +99,7 @@ Match DropRepeat(Graph& graph, Node& node) {
   return SameOpBefore(node) == nullptr ? Match::None() : ReplaceBy(graph, node, node.input(0));
 }
 
-// Cast(Cast(x)) ⇒ Cast(x) if the intermediate type represents every number of x's type
+// Cast(Cast(x)) ⇒ Cast(x) if the intermediate type represents every number of x's type.
 Match MergeCasts(Graph& graph, Node& node) {
   const Node* before = SameOpBefore(node);
   if (before == nullptr) return Match::None();

@@ -23,7 +23,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// A FIFO or a device must not block the caller before it is seen for what it is.
+// Opening a FIFO or a device must not block before its type is checked.
 constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 constexpr int kFolderFlags = O_RDONLY | O_CLOEXEC | O_DIRECTORY;
 
@@ -59,7 +59,7 @@ absl::Status CallFailed(std::string_view name, std::string_view what, int error)
                                    absl::AsciiStrToLower(std::generic_category().message(error))));
 }
 
-// Calls again while a signal interrupts.
+// Repeats a call that a signal interrupted.
 template <typename Call>
 auto Retry(Call call) {
   auto result = call();
@@ -67,7 +67,7 @@ auto Retry(Call call) {
   return result;
 }
 
-// `path` open for writing when it is there and no regular file (/dev/stdout, a pipe): a rename
+// Opens `path` for writing if it exists and is not a regular file (/dev/stdout, a pipe); a rename
 // would replace it.
 absl::StatusOr<std::unique_ptr<Descriptor>> OpenSpecial(const std::string& path) {
   auto fd = std::make_unique<Descriptor>(
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Descriptor>> OpenSpecial(const std::string& path)
   return S_ISREG(info.st_mode) ? nullptr : std::move(fd);
 }
 
-// Whether `path` is a name of the file that `fd` is open for.
+// Whether `path` refers to the file that `fd` has open.
 absl::StatusOr<bool> LeadsTo(const std::string& path, int fd) {
   constexpr int kFlags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
   const Descriptor there(Retry([&] { return Files().open(path.c_str(), kFlags, 0); }));
@@ -109,7 +109,7 @@ absl::StatusOr<FileLock> FileLock::Take(const std::string& path) {
     if (Retry([&] { return Files().flock(fd.get(), LOCK_EX); }) < 0) {
       return CallFailed(path, "lock", errno);
     }
-    // Who held the lock before may have removed the file that was waited for.
+    // The previous holder of the lock may have removed the file while this call waited for it.
     ASSIGN_OR_RETURN(const bool is_there, LeadsTo(path, fd.get()));
     if (is_there) return FileLock(path, std::move(fd));
   }
@@ -151,7 +151,7 @@ absl::Status File::ReadAt(int64_t offset, absl::Span<char> to) const {
 }
 
 absl::StatusOr<std::shared_ptr<const char>> File::Map() const {
-  if (size_ == 0) return std::shared_ptr<const char>(new char(0));  // mmap takes no empty range
+  if (size_ == 0) return std::shared_ptr<const char>(new char(0));  // mmap rejects an empty range
   void* data = Files().mmap(size_, fd_.get());
   if (data == MAP_FAILED) return CallFailed(name_, "map", errno);
   return std::shared_ptr<const char>(static_cast<const char*>(data), [size = size_](const char* p) {
@@ -166,8 +166,8 @@ absl::StatusOr<Folder> Folder::Open(const std::string& path) {
   return folder;
 }
 
-// As strict as openat2 with kBeneath: each part is opened in the folder before it, and no part may
-// be a link or "..".
+// As strict as openat2 with kBeneath: opens each component in the directory before it; no component
+// may be a link or "..".
 absl::StatusOr<Descriptor> Folder::Walk(const std::string& relative) const {
   const std::vector<std::string> parts = absl::StrSplit(relative, '/', absl::SkipEmpty());
   Descriptor folder;
@@ -187,7 +187,7 @@ absl::StatusOr<File> Folder::OpenBeneath(const std::string& relative) const {
   if (relative.empty() || relative.front() == '/') return CallFailed(relative, "open", EXDEV);
   Descriptor fd(
       Retry([&] { return Files().openat2(fd_.get(), relative.c_str(), kReadFlags, kBeneath); }));
-  // Kernels before 5.6 answer ENOSYS, the call filters of some containers EPERM.
+  // Kernels before 5.6 return ENOSYS; the call filters of some containers return EPERM.
   if (fd.get() < 0 && (errno == ENOSYS || errno == EPERM)) {
     ASSIGN_OR_RETURN(fd, Walk(relative));
   }
@@ -202,12 +202,13 @@ absl::StatusOr<std::string> RealPath(const std::string& path) {
 }
 
 absl::StatusOr<std::string> EndOfLinks(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as the kernel follows
+  constexpr int kMostLinks = 40;  // the kernel's limit
   std::string end = path;
   char target[PATH_MAX];
   for (int i = 0; i < kMostLinks; ++i) {
     const ssize_t size = Files().readlink(end.c_str(), target, sizeof(target));
-    if (size < 0 && (errno == EINVAL || errno == ENOENT)) return end;  // no link, or nothing
+    // Not a link, or it does not exist.
+    if (size < 0 && (errno == EINVAL || errno == ENOENT)) return end;
     if (size < 0) return CallFailed(path, "follow", errno);
     if (static_cast<size_t>(size) == sizeof(target))
       return CallFailed(path, "follow", ENAMETOOLONG);

@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Never destroyed: another static object's destructor may still log.
+// Never destroyed, because destructors of other static objects may still log.
 struct State {
   absl::Mutex mutex;
   LogSink sink ABSL_GUARDED_BY(mutex);

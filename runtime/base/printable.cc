@@ -10,7 +10,7 @@ namespace {
 struct Range {
   uint32_t first, last;
 };
-// Unicode's control and format characters and its line ends that scripts can do without.
+// Control and format characters and line ends of Unicode that no script needs.
 constexpr Range kHidden[] = {
     {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},       {0x61c, 0x61c},
     {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f},
@@ -22,10 +22,10 @@ bool IsHidden(uint32_t c) {
                      [c](const Range& r) { return r.first <= c && c <= r.last; });
 }
 
-// Bytes of the character that begins with `lead`; 0: none does.
+// The length in bytes of the character that starts with `lead`; 0: no character does.
 size_t LengthOf(unsigned char lead) {
   if (lead < 0x80) return 1;
-  if (lead < 0xc2) return 0;  // it continues one, or is longer than it need be
+  if (lead < 0xc2) return 0;  // a continuation byte, or an overlong encoding
   if (lead < 0xe0) return 2;
   if (lead < 0xf0) return 3;
   return lead < 0xf5 ? 4 : 0;
@@ -33,7 +33,7 @@ size_t LengthOf(unsigned char lead) {
 
 struct Character {
   uint32_t code;
-  size_t bytes;  // 0: `text` begins with none
+  size_t bytes;  // 0: `text` does not start with a character
 };
 
 Character FirstOf(std::string_view text) {
@@ -54,7 +54,7 @@ Character FirstOf(std::string_view text) {
 
 std::string InJson(uint32_t code) {
   if (code < 0x10000) return absl::StrFormat("\\u%04x", code);
-  const uint32_t pair = code - 0x10000;  // of surrogates
+  const uint32_t pair = code - 0x10000;  // surrogate pair
   return absl::StrFormat("\\u%04x\\u%04x", 0xd800 + (pair >> 10), 0xdc00 + (pair & 0x3ff));
 }
 

@@ -12,16 +12,16 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kRangesPerThread = 4;  // evens out ranges of unequal cost
+constexpr int64_t kRangesPerThread = 4;  // balances ranges of unequal cost
 
 thread_local bool inside_loop = false;
-thread_local int limit_of_thread = 0;  // 0: none
+thread_local int limit_of_thread = 0;  // 0: no limit
 
 struct Loop {
   int64_t n;
   int64_t range;
   absl::FunctionRef<void(int64_t, int64_t)> body;
-  int may_join = 0;  // threads beside the caller's; guarded by State::mutex
+  int may_join = 0;  // in addition to the caller's; guarded by State::mutex
   std::atomic<int64_t> next = 0;
   int helpers = 0;  // threads in Work other than the caller's; guarded by State::mutex
   std::once_flag threw;
@@ -48,7 +48,7 @@ struct Loop {
 struct ThreadPool::State {
   std::mutex mutex;
   std::condition_variable work, helped;
-  std::list<Loop*> loops;  // that have ranges left, as far as is known
+  std::list<Loop*> loops;  // loops that may have ranges left
   bool stop = false;
   std::vector<std::thread> threads;
 
@@ -75,7 +75,8 @@ ThreadPool::ThreadPool(int threads)
   for (int i = 1; i < threads_; ++i) {
     try {
       state_->threads.emplace_back([s = state_.get()] { s->Serve(); });
-    } catch (const std::exception&) {  // the process may have no more: the caller's works too
+      // If the process cannot start more threads, the caller's alone does the work.
+    } catch (const std::exception&) {
       threads_ = i;
     }
   }
@@ -116,7 +117,7 @@ ThreadPool::Limit::~Limit() { limit_of_thread = before_; }
 int ThreadPool::limit() { return limit_of_thread; }
 
 ThreadPool& ThreadPool::Default() {
-  // Never destroyed: another static object's destructor may still run a loop.
+  // Never destroyed, because destructors of other static objects may still run a loop.
   static ThreadPool* const pool =
       new ThreadPool(static_cast<int>(std::thread::hardware_concurrency()));
   return *pool;

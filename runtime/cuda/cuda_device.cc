@@ -49,7 +49,7 @@ class CudaDevice final : public Device {
     return AllocateCudaMemory(bytes, space);
   }
 
-  // Steps on the host read the tensor's own bytes.
+  // Steps on the host read the bytes of the tensor itself.
   absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor,
                                                           Space space) override {
     if (space == Space::kHost) {

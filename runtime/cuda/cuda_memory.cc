@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Vectors of a kernel may end beyond the last element.
+// The last vector access of a kernel may extend beyond the last element.
 constexpr int64_t kGranule = 256;
 
 void FreeDevice(std::byte* data) {

@@ -11,7 +11,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// After these the context is gone: CUDA's documentation says that the process must end to go on.
+// After these errors the context is lost: according to CUDA's documentation, only a new process can
+// continue.
 constexpr std::array kLost = {
     cudaErrorECCUncorrectable,
     cudaErrorHardwareStackError,
@@ -37,7 +38,7 @@ bool IsCaptureError(cudaError_t error) {
   return error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread;
 }
 
-// -1: the device does not say.
+// -1: unknown.
 int64_t FreeBytes() {
   size_t free_bytes = 0, all_bytes = 0;
   if (Cuda().cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess) {

@@ -17,17 +17,17 @@ namespace {
 
 using HostCalls = std::vector<std::unique_ptr<HostCall>>;
 
-// Calls that would disturb it are refused to the capturing thread alone: other threads run, copy
-// and launch meanwhile.
+// Only the capturing thread may not make calls that would break the capture; other threads run,
+// copy and launch meanwhile.
 constexpr cudaStreamCaptureMode kCaptureMode = cudaStreamCaptureModeThreadLocal;
 
-// An instantiated graph with what its host functions read.
+// An instantiated graph and the data that its host functions read.
 struct Recording final : CapturedGraph {
   CudaGraphExec graph;
   HostCalls host_calls;
 };
 
-// Without CaptureMutex: a capture makes events too, and they do not disturb it.
+// Does not take CaptureMutex: captures create events too, and event creation does not disturb them.
 absl::StatusOr<CudaEvent> MakeEvent(unsigned flags) {
   cudaEvent_t event = nullptr;
   RETURN_IF_ERROR(CUDA_STATUS(cudaEventCreateWithFlags, &event, flags));
@@ -41,7 +41,7 @@ absl::StatusOr<CudaStream> MakeStream() {
   return CudaStream(stream);
 }
 
-// The first failure, `next` where there was none.
+// The first failure: `first`, or `next` if `first` is OK.
 absl::Status First(absl::Status first, absl::Status next) { return first.ok() ? next : first; }
 
 class CudaStreams final : public StreamSet {
@@ -49,7 +49,7 @@ class CudaStreams final : public StreamSet {
   explicit CudaStreams(std::vector<CudaStream> streams) : streams_(std::move(streams)) {}
   ~CudaStreams() override {
     if (is_capturing_) EndCapture().status().IgnoreError();
-    if (!host_calls_.empty()) Synchronize().IgnoreError();  // they are still to be called
+    if (!host_calls_.empty()) Synchronize().IgnoreError();  // they still have to be called
   }
 
   absl::Status Launch(int stream, const Step& step, const LaunchArgs& args,
@@ -84,7 +84,7 @@ class CudaStreams final : public StreamSet {
     return WaitFor(Native(stream), events_[event]);
   }
 
-  // A kernel without programmatic dependent launch: the next one waits for it.
+  // Launches a kernel without programmatic dependent launch, so that the next kernel waits for it.
   absl::Status Barrier(int stream) override {
     return LaunchKernel({.function = ProbeKernel()}, nullptr, Ref(stream));
   }
@@ -143,7 +143,7 @@ class CudaStreams final : public StreamSet {
   absl::StatusOr<std::vector<double>> TimeReplays(const CapturedGraph& graph,
                                                   int replays) override {
     RETURN_IF_ERROR(Synchronize());
-    std::vector<CudaEvent> ends;  // of the replay before
+    std::vector<CudaEvent> ends;  // of the previous replay
     for (int i = 0; i <= replays; ++i) {
       ASSIGN_OR_RETURN(CudaEvent end, MakeEvent(cudaEventDefault));
       ends.push_back(std::move(end));
@@ -198,7 +198,7 @@ class CudaStreams final : public StreamSet {
     return used_events_++;
   }
 
-  // Everything that is captured on the others must come from the first stream, and go back to it.
+  // All work captured on other streams must fork from the first stream and join it again.
   absl::Status ForkFromFirst() {
     if (count() == 1) return absl::OkStatus();
     ASSIGN_OR_RETURN(const int begun, Record(0));
@@ -215,7 +215,7 @@ class CudaStreams final : public StreamSet {
 
   const std::vector<CudaStream> streams_;
   std::vector<CudaEvent> events_;
-  int used_events_ = 0;  // since the streams were last waited for
+  int used_events_ = 0;  // since the streams were last synchronized
   const std::shared_ptr<HostFailure> host_failure_ = std::make_shared<HostFailure>();
   HostCalls host_calls_;
   bool is_capturing_ = false;

@@ -16,7 +16,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Symbols stay the library's own; what it needs later is looked for in what is loaded already.
+// The library's symbols stay local; its own dependencies are searched among loaded libraries.
 constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
 
 std::string Variable(const char* name) {
@@ -24,7 +24,7 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The folder of the running program, without a link; empty when the system does not say.
+// The directory of the running program, with links resolved; empty if unknown.
 std::string ProgramFolder() {
   char path[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
@@ -33,7 +33,7 @@ std::string ProgramFolder() {
   return program.substr(0, program.rfind('/'));
 }
 
-// Patterns of folders.
+// Patterns of directories.
 std::vector<std::string> Places() {
   std::vector<std::string> places;
   if (const std::string folder = ProgramFolder(); !folder.empty()) {
@@ -109,7 +109,7 @@ absl::StatusOr<FoundLibrary> FindLibrary(const LibraryNeed& need) {
   }
   for (const std::string& file : need.files) {
     if (void* handle = calls.dlopen(file.c_str(), kFlags)) return FoundLibrary{handle, file};
-    calls.dlerror();  // forget the message: the search goes on
+    calls.dlerror();  // clears the message, because the search continues
   }
   std::string unusable;
   for (const std::string& place : Places()) {

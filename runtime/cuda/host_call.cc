@@ -38,7 +38,7 @@ HostCall::HostCall(const Step& step, const LaunchArgs& args, std::shared_ptr<Hos
       failure_(std::move(failure)),
       threads_(ThreadPool::limit()) {}
 
-// No exception may pass through CUDA, which calls this.
+// No exception may propagate into CUDA, which calls this.
 absl::Status HostCall::Launch() const {
   const ThreadPool::Limit limit(threads_);
   try {

@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kPrologueBits = 32;  // that the channels of a group fill
+constexpr int64_t kPrologueBits = 32;  // the channels of a group fill a multiple of this
 
 constexpr Rule kTransposedPrologue = {"nothing stands before a transposed convolution in cuDNN",
                                       "none: the op before it writes its result"};
@@ -40,7 +40,7 @@ Support CheckPads(const Window& window) {
   return Support::Yes();
 }
 
-// An output_shape may ask for more than the windows reach.
+// An output_shape may be larger than the windows reach.
 Support CheckReach(const Window& window) {
   for (const WindowAxis& axis : window.axes) {
     const int64_t span = (axis.kernel - 1) * axis.dilation + 1;
@@ -52,7 +52,7 @@ Support CheckReach(const Window& window) {
   return Support::Yes();
 }
 
-// Nodes around a convolution, by where they stand.
+// The Nodes of a Candidate, by their position relative to the convolution.
 struct Around {
   std::vector<const Node*> before, behind;
 };
@@ -60,7 +60,7 @@ Around SplitAt(const Node& anchor, absl::Span<const Node* const> nodes) {
   return {NodesBefore(anchor, nodes), NodesBehind(anchor, nodes)};
 }
 
-// What pads channels needs every operand in a form that is made so: constants are.
+// Padding channels requires that every operand can be created in padded form, as constants can.
 bool MayPad(const Node& anchor, const Around& around) {
   return HasConstantWeights(anchor) && around.before.empty() && GroupsOf(anchor) == 1;
 }

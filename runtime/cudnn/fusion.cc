@@ -41,7 +41,7 @@ bool IsNumber(const Node& node, const Term& term) {
   return value.is_constant() && value.elements() == 1;
 }
 
-// cuDNN's ReLU keeps NaN, its maximum and minimum do not.
+// cuDNN's ReLU keeps NaN; its maximum and minimum do not.
 bool IsBound(const Node& node, const Expression& bound, const Term& term) {
   return std::any_of(term.args.begin(), term.args.begin() + 2,
                      [&](int arg) { return IsNumber(node, bound.terms()[arg]); });
@@ -79,7 +79,7 @@ bool IsImage(const Value& value, const FusedTensor& tensor) {
   return shape == OperandShape::kFull || shape == OperandShape::kPerPixel;
 }
 
-// What numpy's rule makes of two shapes that go together.
+// The result of broadcasting two compatible shapes by numpy's rule.
 Dims Broadcast(const Dims& a, const Dims& b) {
   Dims dims = a.size() < b.size() ? b : a;
   const Dims& other = a.size() < b.size() ? a : b;

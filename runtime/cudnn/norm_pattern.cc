@@ -7,7 +7,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kRowBits = 128;  // a normalized row fills a multiple of them
+constexpr int64_t kRowBits = 128;  // a normalized row must fill a multiple of this
 
 // The dims over which `node` normalizes.
 Dims NormalizedDims(const Node& node) {

@@ -1,4 +1,4 @@
-// Graphs without a convolution or product: element-wise ops, and a reduction behind them.
+// Graphs without a convolution or product: element-wise ops, optionally followed by a reduction.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,8 +11,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kMostRank = 5;
-constexpr size_t kMostAdded = 7;  // longer chains are for a kernel of ours, which nothing bounds
-constexpr int kImageRank = 4;     // below, no Value lies channels-last
+constexpr size_t kMostAdded = 7;  // longer chains go to our own kernel, which has no limit
+constexpr int kImageRank = 4;     // Values of lower rank are never channels-last
 
 constexpr Rule kExit = {"a reduction is the last operation of a cuDNN graph",
                         "none in cuDNN: a kernel of ours may hold both"};
@@ -41,7 +41,7 @@ class Pointwise final : public Pattern {
     return step.edge.dims() == tensor.dims ? nullptr : &kShape;
   }
 
-  // What the anchor reads has an anchor of its own, from which it grows.
+  // The producer of the anchor's input has its own anchor, from which the Candidate grows.
   const Rule* MayPrecede(const Node& anchor, const GrowthStep& step) const override {
     if (IsReadBy(step.edge, std::vector<const Node*>{&anchor})) return &kUnreported;
     if (!IsPointwise(step.node)) return &kUnreported;
@@ -72,7 +72,7 @@ class Reduction final : public Pattern {
            node.op() == "ReduceMin" || node.op() == "ReduceL1" || node.op() == "ReduceL2";
   }
 
-  // Its result is computed in f32 and written so.
+  // Its result is computed and written in f32.
   DTypeSet types() const override { return {DType::kF32}; }
 
   Support Takes(const Node& anchor) const override {

@@ -33,7 +33,7 @@ class Pooling final : public Pattern {
            node.op() == "GlobalAveragePool" || node.op() == "GlobalMaxPool";
   }
 
-  // In bf16 its global pooling was wrong on an H200 (cuDNN 9.19).
+  // Global pooling in bf16 gave wrong results on an H200 (cuDNN 9.19).
   DTypeSet types() const override { return {DType::kF16, DType::kF32}; }
 
   Support Takes(const Node& anchor) const override {
@@ -55,7 +55,7 @@ class Pooling final : public Pattern {
 
   const Rule* MayFollow(const Node&, const GrowthStep&) const override { return &kAlone; }
 
-  // Row-major where it pads both sides alike.
+  // Also row-major if both sides have the same padding.
   std::vector<OperandLayout> Layouts(const Node& anchor,
                                      absl::Span<const Node* const>) const override {
     std::vector<OperandLayout> layouts;

@@ -7,8 +7,8 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kRowBits = 32;    // every row starts at a multiple of them,
-constexpr int64_t kFastBits = 128;  // and better of these
+constexpr int64_t kRowBits = 32;    // every row must start at a multiple of this,
+constexpr int64_t kFastBits = 128;  // and is faster at a multiple of this
 
 class MatrixProduct final : public Pattern {
  public:

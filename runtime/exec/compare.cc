@@ -64,20 +64,20 @@ absl::Status DispatchNumbers(DType dtype, Body body) {
   }
 }
 
-// Where the difference of two numbers is not a number: equal infinities and two NaNs do not differ.
+// The difference of two numbers; equal infinities and two NaNs do not differ.
 double DifferenceOf(double found, double expected) {
   if (found == expected || (std::isnan(found) && std::isnan(expected))) return 0;
   const double difference = std::abs(found - expected);
   return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
 }
 
-// Elements that one thread compares at a time: the same whatever the number of threads.
+// Elements per thread and step; independent of the number of threads, so that results are too.
 constexpr int64_t kPart = 65536;
-// Elements that are looked at in single precision first.
+// Elements tested in single precision first.
 constexpr int64_t kBlock = 1024;
 constexpr int32_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000;  // bits of a float
 
-// Floats whose differences single precision tells well enough to see that nothing is remarkable.
+// Float types for which single precision is enough to see that all differences are small.
 template <typename T>
 constexpr bool kIsShort =
     std::is_same_v<T, float> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
@@ -87,7 +87,7 @@ inline float ToFloat(float x) { return x; }
 template <typename T>
 double LargestFinite(absl::Span<const T> values) {
   if constexpr (kIsShort<T>) {
-    int32_t largest = 0;  // of floats above zero the bits have the order of the numbers
+    int32_t largest = 0;  // positive floats have the order of their bits
     for (const T value : values) {
       const int32_t magnitude = std::bit_cast<int32_t>(ToFloat(value)) & kMagnitude;
       largest = std::max(largest, magnitude < kInfinity ? magnitude : 0);
@@ -103,7 +103,7 @@ double LargestFinite(absl::Span<const T> values) {
   }
 }
 
-// What a number may differ by: floor + slope × |expected|.
+// The allowed difference of a number: floor + slope × |expected|.
 struct Allowed {
   double floor, slope;
 };
@@ -120,13 +120,14 @@ void CompareEach(absl::Span<const T> found, absl::Span<const T> expected, const 
   }
 }
 
-// Whether the numbers are all finite, differ by no more than `largest` and by less than is allowed,
-// as far as single precision can tell: what is near a bound is remarkable.
+// Whether all numbers are finite, differ by no more than `largest` and by less than is allowed,
+// with certainty in single precision; false if anything is near a bound.
 template <typename T>
 bool IsUnremarkable(absl::Span<const T> found, absl::Span<const T> expected, const Allowed& allowed,
                     double largest) {
-  constexpr double kLess = 1 - 1e-6;     // more than what the sums below round
-  constexpr double kLeastFloor = 1e-30;  // far above the subnormal numbers, which round by more
+  constexpr double kLess = 1 - 1e-6;  // covers the rounding of the sums below
+  // Far above the subnormal numbers, whose relative rounding error is larger.
+  constexpr double kLeastFloor = 1e-30;
   const auto floor = static_cast<float>(std::min(kLess * allowed.floor, 1e38));
   const auto slope = static_cast<float>(std::min(kLess * allowed.slope, 1e38));
   const T *const xs = found.data(), *const ys = expected.data();
@@ -136,7 +137,8 @@ bool IsUnremarkable(absl::Span<const T> found, absl::Span<const T> expected, con
     const float y = ToFloat(ys[i]);
     const float d = std::abs(ToFloat(xs[i]) - y);
     worst = std::max(worst, std::bit_cast<int32_t>(d));
-    beyond |= std::bit_cast<int32_t>(floor + slope * std::abs(y) - d);  // below zero: its sign bit
+    // Negative: its sign bit is set.
+    beyond |= std::bit_cast<int32_t>(floor + slope * std::abs(y) - d);
   }
   if (worst == 0) return true;
   return worst < kInfinity && beyond >= 0 && allowed.floor > kLeastFloor &&
@@ -158,7 +160,7 @@ void ComparePart(absl::Span<const T> found, absl::Span<const T> expected, const 
   }
 }
 
-// body(part, begin, end) over parts of `n` elements, in parallel.
+// Calls body(part, begin, end) for parts of `n` elements, in parallel.
 template <typename Body>
 void ForParts(int64_t n, Body body) {
   const int64_t parts = (n + kPart - 1) / kPart;
@@ -226,7 +228,7 @@ Tolerance ToleranceOf(DType dtype, bool tf32) {
       return {1e-9, 1e-10};
     case DType::kF16:
       return {1e-3, 2.5e-3};
-    case DType::kBF16:  // three bits of mantissa less
+    case DType::kBF16:  // three mantissa bits fewer
       return {8e-3, 2e-2};
     case DType::kF32:
       return tf32 ? Tolerance{2e-3, 2e-3} : Tolerance{1e-4, 1e-5};

@@ -44,12 +44,12 @@ bool SameSources(absl::Span<const HostTensor> a, absl::Span<const HostTensor> b)
 }  // namespace
 
 struct ConstantStore::Entry {
-  const std::vector<HostTensor> sources;  // keeps the addresses in identity keys taken
-  int keys = 0;                           // in the table; its mutex guards this too
+  const std::vector<HostTensor> sources;  // keeps the addresses in identity keys from being reused
+  int keys = 0;                           // number of keys in the table; guarded by its mutex
   absl::Mutex mutex = {};
   bool made ABSL_GUARDED_BY(mutex) = false;
   std::shared_ptr<const std::byte> form ABSL_GUARDED_BY(mutex) =
-      nullptr;  // of no bytes: may be null
+      nullptr;  // may be null if there are no bytes
   int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
 };
 
@@ -72,7 +72,8 @@ void ConstantStore::Insert(const std::string& key, const EntryPointer& entry) {
   free_at_ = std::max<size_t>(2 * entries_.size(), 64);
 }
 
-// Forms share the ownership of their Entry. Under the table's mutex nobody can begin to hold one.
+// Forms share the ownership of their Entry. While the table's mutex is held, no new owner can
+// appear.
 void ConstantStore::FreeUnused() {
   absl::flat_hash_set<const Entry*> unused;
   for (const auto& [key, entry] : entries_) {
@@ -99,8 +100,7 @@ ConstantStore::EntryPointer ConstantStore::EntryOf(const ConstantUse& use, Space
     entry = FindOrAdd(key, use);
   }
   absl::MutexLock lock(mutex_);
-  // The entry holds its own sources only: an address of equal bytes elsewhere may be reused one
-  // day.
+  // The entry owns only its own sources: the address of equal bytes elsewhere may be reused later.
   const bool same_bytes =
       std::equal(use.sources.begin(), use.sources.end(), entry->sources.begin(),
                  [](const HostTensor& a, const HostTensor& b) { return a.raw() == b.raw(); });

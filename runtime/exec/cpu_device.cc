@@ -22,7 +22,7 @@ constexpr int64_t kAlignment = 256;
 
 int64_t PageBytes(int pages) { return int64_t{sysconf(pages)} * sysconf(_SC_PAGESIZE); }
 
-// Runs everything in launch order, at once.
+// Runs everything immediately, in launch order.
 class ImmediateStreams final : public StreamSet {
  public:
   explicit ImmediateStreams(bool poison) : poison_(poison) {}
@@ -56,7 +56,7 @@ class ImmediateStreams final : public StreamSet {
   const bool poison_;
 };
 
-// Which bytes were allocated here and are not freed yet. Thread-safe.
+// Which bytes are allocated here and not freed yet. Thread-safe.
 class OwnMemory {
  public:
   void Add(const std::byte* data, int64_t bytes) {
@@ -97,7 +97,7 @@ class CpuDevice final : public Device {
   }
 
   absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space) override {
-    // More than the machine has would be granted and only fail when it is written.
+    // The system would grant more memory than the machine has, and fail only when it is written.
     void* data = nullptr;
     if (bytes <= info_.memory_bytes) {
       const int64_t rounded = std::max((bytes + kAlignment - 1) / kAlignment, int64_t{1});

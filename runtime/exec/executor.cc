@@ -12,9 +12,9 @@
 
 namespace onnx_cudnn {
 
-// An operand in a caller's tensor: its address is set before each Run.
+// An operand in a caller's tensor; its address is set before each Run.
 struct CallersOperand {
-  int operand;  // which of the Step's inputs or outputs
+  int operand;  // index among the Step's inputs or outputs
   Operand::Kind kind;
   int index;
   int64_t offset;
@@ -23,9 +23,9 @@ struct CallersOperand {
 struct Executor::Launchable {
   const Step* step = nullptr;
   int stream = 0;
-  std::vector<int> waits;   // Steps
-  bool is_awaited = false;  // on another stream
-  bool on_host = false;     // its operands lie in the host's memory
+  std::vector<int> waits;   // indices of Steps
+  bool is_awaited = false;  // another stream waits for it
+  bool on_host = false;     // its operands are in host memory
   bool next_uses_pdl = false, behind_barrier = false;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -38,7 +38,7 @@ struct Executor::Launchable {
 
 namespace {
 
-// Streams keep an event for every wait until they are synchronized.
+// Streams keep one event per wait until they are synchronized.
 constexpr int kMostUnfinished = 64;
 
 bool Overlap(const Operand& a, const Operand& b) {
@@ -46,13 +46,13 @@ bool Overlap(const Operand& a, const Operand& b) {
   return same_memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-// An output that is written whole and is none of the Step's inputs holds nothing before the Step.
+// Whether an output is written completely and shares no memory with the Step's inputs.
 bool IsDeadBefore(const Operand& out, const Format& format, const std::vector<Operand>& in) {
   if (format.has_foreign_lanes()) return false;
   return std::none_of(in.begin(), in.end(), [&](const Operand& o) { return Overlap(o, out); });
 }
 
-// The address in a caller's tensor; an empty one may have none.
+// The address in a caller's tensor; an empty tensor may have none.
 template <typename Byte, typename Pointer>
 Pointer At(Pointer base, int64_t offset) {
   return base == nullptr ? nullptr : static_cast<Byte*>(base) + offset;
@@ -74,7 +74,7 @@ absl::Status CheckPointers(absl::Span<Value* const> values, const Pointers& poin
   return absl::OkStatus();
 }
 
-// A Transfer writes to the host's memory too, but is the device's work.
+// A Transfer also writes to host memory, but is work of the device.
 bool RunsOnHost(const PlacedStep& placed, const Candidate& chosen) {
   const auto on_host = [](const Placement& p) { return p.space == Space::kHost; };
   return placed.space == Space::kHost &&
@@ -86,7 +86,7 @@ bool HasStrings(const Graph& graph) {
                      [](const GraphOutput& o) { return o.value->dtype() == DType::kString; });
 }
 
-// Strings live outside arenas: those of an output are a constant.
+// Strings are stored outside arenas; a string output is a constant.
 void CopyStrings(const Graph& graph, absl::Span<void* const> outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Value& value = *graph.outputs()[i].value;
@@ -105,7 +105,7 @@ Executor::Executor(std::shared_ptr<const Program> program, Device& device,
       staging_(program_->graph, device),
       poison_(device.poisons()) {}
 
-// What is freed must not be in use.
+// Nothing that is in use may be freed.
 Executor::~Executor() {
   if (unfinished_ > 0) streams_->Synchronize().IgnoreError();
 }
@@ -139,8 +139,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
   return executor;
 }
 
-// What is awaited has an event behind it on its stream, and what waits for another stream's has one
-// before.
+// A Step that another stream waits for is followed by an event on its stream; a Step that waits for
+// another stream is preceded by a wait.
 void Executor::FindWhoseNextWaits() {
   std::vector<Launchable*> last(program_->schedule.streams, nullptr);  // by stream
   for (const ScheduledStep& scheduled : program_->schedule.steps) {
@@ -155,8 +155,8 @@ void Executor::FindWhoseNextWaits() {
   }
 }
 
-// Before what may read early: where the launch before on its stream writes that, and where another
-// stream's is waited for, by an event of which such a launch does not take notice.
+// A Step that prefetches needs a barrier if the preceding launch on its stream writes what it
+// prefetches, or if it waits for another stream: a launch that starts early ignores that event.
 void Executor::FindBarriers() {
   std::vector<const PlacedStep*> last(program_->schedule.streams, nullptr);  // by stream
   for (const ScheduledStep& scheduled : program_->schedule.steps) {
@@ -263,8 +263,8 @@ absl::Status Executor::Synchronize() {
   return done.ok() ? fault : done;
 }
 
-// Earlier Runs may still be going on: they are waited for where the host is about to touch what
-// they use.
+// Earlier Runs may still be in progress: waits for them before the host accesses memory that they
+// use.
 absl::Status Executor::BeforeRun() {
   const bool waits = faults_.any() || poison_ || unfinished_ >= kMostUnfinished;
   if (unfinished_ > 0 && waits) RETURN_IF_ERROR(Synchronize());
@@ -295,7 +295,7 @@ absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
   return callers_stream == nullptr ? absl::OkStatus() : streams_->Join(callers_stream);
 }
 
-// Leaves `graph_` null, and a note, where the Device cannot.
+// If the Device cannot capture, `graph_` stays null and the note is set.
 absl::Status Executor::Capture() {
   absl::Status captured = streams_->BeginCapture();
   if (captured.ok()) {
@@ -309,8 +309,8 @@ absl::Status Executor::Capture() {
   return absl::OkStatus();
 }
 
-// Every stream begins after the copies in, and after an earlier Run, on stream 0; the copies out
-// there begin after every stream.
+// Every stream starts after the input copies, and after an earlier Run, on stream 0; the output
+// copies there start after every stream.
 absl::Status Executor::LaunchEagerly() {
   const int streams = program_->schedule.streams;
   if (streams > 1) {

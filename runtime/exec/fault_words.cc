@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// A device may be storing it.
+// A device may be writing it at the same time.
 uint64_t Load(uint64_t& word) { return std::atomic_ref<uint64_t>(word).load(); }
 
 }  // namespace
@@ -43,7 +43,7 @@ absl::Status FaultWords::Take(const Program& program) {
     if (word == nullptr || Load(*word) == 0 || !first.ok()) continue;
     const Partition& partition = program.partitions[scheduled.step];
     first = partition.step->Fault(Load(*word));
-    // Kernels that read indices run one Node each.
+    // Kernels that read indices run a single Node.
     if (!partition.chosen.nodes.empty()) first = Annotate(first, Where(*partition.chosen.nodes[0]));
   }
   if (count_ > 0) std::fill_n(words(), count_, 0);

@@ -11,7 +11,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// Plain loops over floats; the median of those that tests/prices measures, on the cores of Host().
+// The rate of plain loops over floats: the median of those that tests/prices measures, on the cores
+// of Host().
 constexpr double kLoopFlopsPerUs = 4e3;
 
 double ReferenceUs(const Cost& cost) {
@@ -62,11 +63,12 @@ class HostEngine final : public Engine {
     return support ? CheckRowMajor(boundary.outputs, candidate.outputs) : support;
   }
 
-  // The Target's rates are those of its GPU, and the GPU's streams wait for the host.
+  // The Target's rates are those of its GPU; in addition, the GPU's streams wait for the host.
   Cost Price(const Candidate& candidate, const Target& target) const override {
     const Node& node = *candidate.nodes[0];
     Cost cost = CostOf(node);
-    if (node.domain() == kOwnDomain) cost.bytes = Roofline(candidate, target).bytes;  // padded
+    // Including padding.
+    if (node.domain() == kOwnDomain) cost.bytes = Roofline(candidate, target).bytes;
     cost.us = ReferenceUs(cost) + (space_ == Space::kHost ? target.info.host_us : 0);
     return cost;
   }

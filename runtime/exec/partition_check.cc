@@ -13,7 +13,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Values of a Graph as the references write them, each until its last reader has run.
+// Values of a Graph as computed by the references; each is kept until its last reader has run.
 class ReferenceValues {
  public:
   ReferenceValues(const Program& program, absl::Span<const HostTensor> inputs) {
@@ -30,16 +30,16 @@ class ReferenceValues {
 
  private:
   absl::flat_hash_map<const Value*, HostTensor> values_;
-  absl::flat_hash_map<const Value*, int> readers_;  // that have not run
+  absl::flat_hash_map<const Value*, int> readers_;  // readers that have not run yet
 };
 
-// Where lanes of padding or of other tensors were written, in words; empty: nowhere.
+// Which padding or foreign lanes were written, as text; empty: none.
 std::string WrongLanes(const StepResult& result) {
   if (!result.padding_is_zero) return "padding lanes are not zero";
   return result.foreign_is_kept ? "" : "lanes of other tensors are written";
 }
 
-// How large `difference` is where the largest element's tolerance is 1.
+// The size of `difference` relative to the tolerance of the largest element.
 double Multiple(const Difference& difference, const Tolerance& tolerance) {
   const double allowed = (tolerance.relative + tolerance.absolute) * difference.largest_expected;
   if (difference.largest == 0) return 0;
@@ -94,7 +94,7 @@ class Checker {
       check.tolerance = ToleranceOf(candidate.nodes, expected[i].dtype(), tf32_);
       absl::StatusOr<Difference> difference = Compare(
           result.outputs[i], expected[i], check.tolerance.relative, check.tolerance.absolute);
-      if (absl::IsUnimplemented(difference.status())) {  // of a type that is not read as numbers
+      if (absl::IsUnimplemented(difference.status())) {  // the type cannot be read as numbers
         not_compared = std::string(difference.status().message());
         continue;
       }

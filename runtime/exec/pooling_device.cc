@@ -21,8 +21,8 @@ struct PoolingDevice::Pool {
   Blocks& Kept(Space space) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     return space == Space::kHost ? on_host : on_device;
   }
-  // A block is longer than what was asked of it by at most that again. On the device by nothing:
-  // a kernel that leaves its operands is to leave the allocation too.
+  // Takes a block of at most twice the requested size. On the device only one of exactly that size,
+  // so that out-of-bounds accesses of a kernel leave the allocation and are detected.
   Blocks::node_type Take(int64_t bytes, Space space) {
     const int64_t most = space == Space::kHost ? 2 * bytes : bytes;
     absl::MutexLock lock(mutex);
@@ -73,7 +73,7 @@ absl::StatusOr<std::shared_ptr<const std::byte>> PoolingDevice::Upload(const Hos
 }
 
 void PoolingDevice::FreeKept(Space space) {
-  Blocks blocks;  // freed without the lock
+  Blocks blocks;  // freed without holding the lock
   absl::MutexLock lock(pool_->mutex);
   blocks.swap(pool_->Kept(space));
 }

@@ -19,7 +19,7 @@ namespace {
 
 using Pointers = std::vector<const void*>;
 
-// A launch that was put off, with its own copy of the spans.
+// A deferred launch, with its own copy of the spans.
 struct Deferred {
   const Step* step = nullptr;
   Pointers in;
@@ -92,7 +92,7 @@ QueuedStreams::~QueuedStreams() = default;
 
 absl::Status QueuedStreams::Launch(int stream, const Step& step, const LaunchArgs& args,
                                    absl::Span<const absl::Span<std::byte>> scratch) {
-  // Parentheses: braces would make lists of two pointers.
+  // Parentheses, because braces would select a constructor from a list of two pointers.
   Deferred launch{.step = &step,
                   .in = Pointers(args.in.begin(), args.in.end()),
                   .out = std::vector<void*>(args.out.begin(), args.out.end()),

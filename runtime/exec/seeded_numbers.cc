@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Seven bits or more of each are as good as random (splitmix64).
+// A hash of which any seven bits are practically random (splitmix64).
 uint64_t Scrambled(uint64_t x) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
   x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -19,7 +19,7 @@ uint64_t Scrambled(uint64_t x) {
 constexpr int64_t kGrain = 16384;  // elements
 constexpr int kValues = 256;
 
-// make(bits): an element of eight random bits
+// make(bits): an element made from eight random bits
 template <typename T, typename Make>
 void Fill(T* to, int64_t n, uint64_t seed, Make make) {
   std::array<T, kValues> values;

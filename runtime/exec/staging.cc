@@ -8,10 +8,10 @@
 namespace onnx_cudnn {
 namespace {
 
-// What kernels and libraries rely on at the start of every operand.
+// The alignment that kernels and libraries require of every operand.
 constexpr uintptr_t kOperandAlignment = 16;
 
-// Strings lie outside arenas: no Step touches them.
+// Strings are stored outside arenas; no Step accesses them.
 int64_t StagedBytes(const Value& value) {
   return value.dtype() == DType::kString ? 0 : value.bytes();
 }
@@ -98,7 +98,7 @@ int64_t StagingBytes(const Graph& graph) {
   int64_t bytes = 0;
   for (const Value* v : graph.inputs()) bytes += StagedBytes(*v);
   for (const GraphOutput& output : graph.outputs()) bytes += StagedBytes(*output.value);
-  return 2 * bytes;  // on the device and pinned
+  return 2 * bytes;  // on the device and in pinned memory
 }
 
 }  // namespace onnx_cudnn

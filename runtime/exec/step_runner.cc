@@ -16,13 +16,13 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kReplays = 5;
-constexpr int64_t kAlignment = 256;    // as Device::Allocate's
+constexpr int64_t kAlignment = 256;    // that of Device::Allocate
 constexpr uint8_t kPoisonByte = 0xff;  // NaN in every float type
 constexpr int64_t kLanesGrain = 65536;
 
 enum Lane : uint8_t { kPaddingLane = 0, kElementLane = 1, kForeignLane = 0xff };
 
-// What each lane of a tensor is.
+// The kind of each lane of a tensor.
 std::vector<uint8_t> LanesOf(absl::Span<const int64_t> dims, const Format& format) {
   const std::vector<uint8_t> ones(ElementsOf(dims), kElementLane);
   std::vector<uint8_t> lanes(format.lanes(), kForeignLane);
@@ -30,7 +30,7 @@ std::vector<uint8_t> LanesOf(absl::Span<const int64_t> dims, const Format& forma
   return lanes;
 }
 
-// Types of less than a byte have no Format but row-major.
+// Types of less than a byte have row-major Formats only.
 bool HasLanes(DType dtype) { return BitsOf(dtype) >= 8; }
 
 // Whether every lane is an element.
@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<StepRunner>> StepRunner::Create(
   return runner;
 }
 
-// Memory may go to others at once when it is freed.
+// Freed memory may be reused at once, so all work must have ended.
 StepRunner::~StepRunner() { Synchronize().IgnoreError(); }
 
 absl::StatusOr<StepRunner::Tensor> StepRunner::MakeTensor(const Value& value,
@@ -128,7 +128,7 @@ absl::Status StepRunner::TakeConstants(const Candidate& candidate, ConstantStore
   return absl::OkStatus();
 }
 
-// So many sets that together they exceed the L2 cache, if `most_copies` are enough for that.
+// Makes enough sets to exceed the L2 cache together, if `most_copies` are sufficient.
 absl::Status StepRunner::CopyConstants(int most_copies) {
   const auto aligned = [](int64_t bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -155,7 +155,7 @@ absl::Status StepRunner::CopyConstants(int most_copies) {
   return streams_->Synchronize();
 }
 
-// Pinned memory that stays until the next Synchronize.
+// Pinned memory that is kept until the next Synchronize.
 absl::StatusOr<std::byte*> StepRunner::Stage(int64_t bytes) {
   ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory, device_.Allocate(bytes, Space::kHost));
   staged_.push_back(std::move(memory));
@@ -168,7 +168,8 @@ absl::Status StepRunner::Synchronize() {
   return done;
 }
 
-// `block` over and over: from the host once, then from what is there.
+// Fills memory with repetitions of `block`: copies it from the host once, then doubles the filled
+// part.
 absl::Status StepRunner::Repeat(std::byte* to, int64_t bytes, const std::byte* block,
                                 int64_t block_bytes) {
   int64_t done = std::min(bytes, block_bytes);
@@ -227,7 +228,7 @@ absl::StatusOr<StepResult> StepRunner::Run(absl::Span<const HostTensor> inputs, 
     return absl::InvalidArgumentError(
         absl::StrCat("expected ", inputs_.size(), " inputs, found ", inputs.size()));
   }
-  // First: an input may lie in an output.
+  // Done first, because an input may share memory with an output.
   RETURN_IF_ERROR(PoisonWhatIsWritten());
   for (size_t i = 0; i < inputs.size(); ++i) {
     RETURN_IF_ERROR(WriteInput(inputs_[i], inputs[i], padding));

@@ -61,7 +61,7 @@ class StepRunner {
     Dims dims;
     Placement placement;
     std::shared_ptr<std::byte> memory;
-    // In `memory`, or in another operand's memory if the Step aliases it
+    // In `memory`, or in another operand's memory if the Step aliases it.
     std::byte* address = nullptr;
     int64_t bytes() const { return placement.format.bytes(dtype); }
   };
@@ -91,7 +91,7 @@ class StepRunner {
   std::vector<std::vector<const void*>> constant_sets_;  // the constants, then copies of them
   std::shared_ptr<std::byte> copies_;
   std::shared_ptr<std::byte> workspace_, fault_;
-  // Pinned, kept until the streams are synchronized
+  // Pinned, kept until the streams are synchronized.
   std::vector<std::shared_ptr<std::byte>> staged_;
   bool on_host_ = false;
 };

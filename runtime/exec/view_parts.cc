@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Bytes: the alignment that kernels need.
+// The alignment in bytes that kernels need.
 constexpr int64_t kPartAlignment = 16;
 
 constexpr const char* kInnerAxis = "its axis is not the outermost of its format";
@@ -23,8 +23,8 @@ bool IsCut(const Node& node) {
   return IsSlice(node) || (node.domain().empty() && node.op() == "Split");
 }
 
-// Whether `value` may be written directly into the output of `concat`: a Step writes it, and it has
-// bytes of its own that no other Value shares.
+// Whether `value` can be written directly to the output of `concat`: a Step writes it, and it does
+// not share its bytes with another Value.
 Support CheckConcatInput(const Value& value, const Node& concat, const Target& target) {
   const auto no = [&](std::string_view why) {
     return Support::No(absl::StrCat("input ", value.name(), " ", why));
@@ -40,7 +40,7 @@ Support CheckConcatInput(const Value& value, const Node& concat, const Target& t
   return times == 1 ? Support::Yes() : no("is in it twice");
 }
 
-// The axis along which the parts of a Concat or Split lie.
+// The axis along which a Concat or Split joins or splits.
 int AxisOf(const Node& node) {
   const Value& whole = IsConcat(node) ? node.output(0) : node.input(0);
   return static_cast<int>(NormalizedAxis(node.attrs().Int("axis", 0), whole.rank()));
@@ -50,7 +50,7 @@ bool IsOutermost(int dim, const Format& format) {
   return !format.axes().empty() && format.axes()[0].dim == dim;
 }
 
-// Whether parts of it can lie in memory.
+// Whether parts of `out` can be contiguous in memory.
 Support CheckOutput(const Value& out) {
   if (out.is_graph_output()) return Support::No("its output is a graph output");
   if (out.is_static() && BitsOf(out.dtype()) >= 8 && out.elements() > 0) return Support::Yes();
@@ -73,13 +73,14 @@ Support CheckConcat(const Node& node, const Target& target) {
   return is_outermost ? Support::Yes() : Support::No(kInnerAxis);
 }
 
-// The elements of a constant input; none where it is absent.
+// The elements of a constant input; empty if it is absent.
 std::vector<int64_t> IntsAt(const Node& node, int input) {
   if (!node.has_input(input)) return {};
   return ToInts(node.input(input).constant()).value_or(std::vector<int64_t>());
 }
 
-// The first element that a Slice of constant parameters takes; nullopt: its output does not fit.
+// The first element that a Slice with constant parameters takes; nullopt: its output shape does not
+// match.
 std::optional<Dims> BeginOfSlice(const Node& slice) {
   const Value& in = slice.input(0);
   const std::vector<int64_t> starts = IntsAt(slice, 1), axes = IntsAt(slice, 3);
@@ -108,7 +109,7 @@ Support CheckSlice(const Node& slice) {
                                          : Support::No("its output is not what it takes");
 }
 
-// Whether `value` lies in the output of a Concat, and so nowhere else.
+// Whether `value` is part of the output of a Concat, and so cannot be part of anything else.
 bool LiesInConcat(const Value& value, const Target& target) {
   return std::any_of(value.uses().begin(), value.uses().end(), [&](const Use& use) {
     return IsConcat(*use.node) && CheckConcat(*use.node, target);
@@ -144,7 +145,7 @@ Parts PartsOf(const Candidate& candidate) {
   return {*boundary.inputs[0], candidate.inputs[0], boundary.outputs, candidate.outputs};
 }
 
-// The index in the whole of the first element of `part`.
+// The index of the first element of `part` in the whole.
 Dims BeginOf(const Node& node, const Value& part) {
   if (IsSlice(node)) return *BeginOfSlice(node);
   Dims begin(part.rank(), 0);
@@ -156,12 +157,12 @@ Dims BeginOf(const Node& node, const Value& part) {
   return begin;
 }
 
-// The offset of `part` in the bytes of the whole.
+// The offset in bytes of `part` in the whole.
 int64_t OffsetOf(const Node& node, const Parts& parts, const Value& part) {
   return BytesOf(part.dtype(), parts.whole_at.format.Offset(BeginOf(node, part)));
 }
 
-// The Format of a part within the whole; nullopt: bytes of other parts lie between its own.
+// The Format of a part within the whole; nullopt: its bytes are interleaved with other parts.
 std::optional<Format> PartOf(const Format& format, const Value& whole, const Value& part) {
   std::vector<Format::Axis> axes(format.axes().begin(), format.axes().end());
   bool is_outermost = true;
@@ -176,7 +177,7 @@ std::optional<Format> PartOf(const Format& format, const Value& whole, const Val
   return Format::Of(axes);
 }
 
-// All Values row-major, or all channels last.
+// All Values row-major, or all channels-last.
 Candidate ConcatCandidate(const Engine& engine, const Node& node, bool channels_last,
                           const Target& target) {
   Candidate candidate = RowMajorCandidate(engine, node, Space::kDevice, target);
@@ -189,7 +190,7 @@ Candidate ConcatCandidate(const Engine& engine, const Node& node, bool channels_
   return candidate;
 }
 
-// The input in the Format `whole`, the outputs as parts of it where they can be.
+// The input in the Format `whole`, the outputs as parts of it where possible.
 Candidate CutCandidate(const Engine& engine, const Node& node, const Format& whole,
                        const Target& target) {
   Candidate candidate = RowMajorCandidate(engine, node, Space::kDevice, target);
@@ -215,7 +216,7 @@ void ProposeConcat(const Engine& engine, const Node& concat, const Target& targe
 }
 
 void ProposeCut(const Engine& engine, const Node& cut, const Target& target, CandidateSink& sink) {
-  std::string why_not;  // in the first Format, row-major
+  std::string why_not;  // for the first Format, row-major
   bool is_proposed = false;
   for (const Format& whole : FormatChoices(cut.input(0), target)) {
     Candidate candidate = CutCandidate(engine, cut, whole, target);

@@ -17,8 +17,8 @@ SameBytes RowMajorOf(const Node& node) {
   return {Format::RowMajor(node.input(0).dims()), Format::RowMajor(node.output(0).dims())};
 }
 
-// The dim of the output that each dim of the input becomes, where a Node keeps their order or is a
-// Transpose. Formats leave out dims of one element, for which any number is right.
+// The output dim for each input dim, if the Node keeps their order or is a Transpose. Formats drop
+// dims of one element, so any number is correct for those.
 std::optional<std::vector<int>> OutputDims(const Node& node) {
   const Dims in = node.input(0).dims(), out = node.output(0).dims();
   const int in_rank = static_cast<int>(in.size()), out_rank = static_cast<int>(out.size());
@@ -38,7 +38,7 @@ std::optional<std::vector<int>> OutputDims(const Node& node) {
   return to;
 }
 
-// The Formats between which a Node only renames axes.
+// Pairs of Formats between which a Node only renames axes.
 std::vector<SameBytes> Renamings(const Node& node, const Target& target) {
   const Value& in = node.input(0);
   if (in.elements() == 0) return {RowMajorOf(node)};

@@ -29,7 +29,7 @@ constexpr Rule kTwoSources = {
 
 enum class Role { kScale, kResidual, kBias, kActivation, kNone };
 
-// The operand of a Node of two that none of `nodes` computes; nullptr: there is not one such.
+// The operand of a binary Node that none of `nodes` computes; nullptr: there is not exactly one.
 const Value* OtherOperand(absl::Span<const Node* const> nodes, const Node& node) {
   if (node.inputs().size() != 2) return nullptr;
   const bool first = Contains(nodes, node.input(0).producer());
@@ -49,7 +49,7 @@ bool IsTanhGelu(const Node& node) {
   return node.op() == "Gelu" && node.attrs().String("approximate", "none") == "tanh";
 }
 
-// What `node` would be behind the product that `nodes` compute.
+// The role of `node` in the epilogue of the product that `nodes` compute.
 Role RoleOf(absl::Span<const Node* const> nodes, const Node& node, const FusedTensor& result) {
   if (node.op() == "Relu" || IsTanhGelu(node)) return Role::kActivation;
   const Value* operand = OtherOperand(nodes, node);
@@ -72,7 +72,7 @@ Epilogue EpilogueOf(absl::Span<const Node* const> nodes, Epilogue epilogue,
   return epilogue;
 }
 
-// Of a constant of one element.
+// The value of a constant of one element.
 double NumberOf(const HostTensor& constant) {
   switch (constant.dtype()) {
     case DType::kF16:

@@ -58,7 +58,7 @@ class PointConvolution final : public Pattern {
     const Value& y = anchor.output(0);
     std::vector<int64_t> outs = {1};
     const std::vector<int64_t> multiples = ChannelMultiples(y.dim(1), y.dtype());
-    // Channels beyond the logical ones are columns of weights, made zero.
+    // Channels beyond the logical ones correspond to zero rows of the weights.
     if (multiples.size() > 1 && HasConstantWeights(anchor)) outs.push_back(multiples.back());
     const bool is_residual = IsReadBy(x, NodesBehind(anchor, nodes));
     std::vector<OperandLayout> layouts;

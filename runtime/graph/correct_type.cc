@@ -19,8 +19,8 @@ bool IsRanked(const Node& node, int input) {
          node.input(input).type().ranked;
 }
 
-// With auto_pad the output is as long as the strides reach, whatever output_padding is. An
-// output_shape holds even where ONNX's function finds it too small.
+// With auto_pad the output is as long as the strides reach, regardless of output_padding. An
+// output_shape is valid even if ONNX's function considers it too small.
 absl::Status CorrectConvTranspose(const Node& node, Type& type) {
   if (!IsRanked(node, 0) || !type.ranked || type.dims.size() < 2) return absl::OkStatus();
   const std::vector<Dim>& in = node.input(0).type().dims;
@@ -45,7 +45,7 @@ absl::Status CorrectConvTranspose(const Node& node, Type& type) {
   return absl::OkStatus();
 }
 
-// Without dims ONNX's function mentions no shape at all.
+// Without dims ONNX's function does not set a shape at all.
 void CorrectGatherND(const Node& node, Type& type) {
   if (type.ranked || !IsRanked(node, 0) || !IsRanked(node, 1)) return;
   const Value& data = node.input(0);
@@ -54,7 +54,7 @@ void CorrectGatherND(const Node& node, Type& type) {
   type.ranked = indices.dim(0) == data.rank();
 }
 
-// ONNX's function leaves every dim open where no axis is padded.
+// ONNX's function leaves every dim unknown if no axis is padded.
 void CorrectPad(const Node& node, absl::FunctionRef<const HostTensor*(const Value&)> constant,
                 Type& type) {
   if (!IsRanked(node, 0) || !node.has_input(3)) return;
@@ -62,7 +62,7 @@ void CorrectPad(const Node& node, absl::FunctionRef<const HostTensor*(const Valu
   if (axes != nullptr && axes->elements() == 0) type = node.input(0).type();
 }
 
-// ONNX's function gives the last part the rest, even where that is negative.
+// ONNX's function assigns the rest to the last part, even if it is negative.
 absl::Status CheckSplit(const Node& node) {
   const int64_t parts = node.attrs().Int("num_outputs", 0);
   if (!IsRanked(node, 0) || node.has_input(1) || parts < 1) return absl::OkStatus();
@@ -88,7 +88,7 @@ absl::Status CorrectMaxUnpool(const Node& node,
   return absl::OkStatus();
 }
 
-// ONNX's function leaves extents of 0 open.
+// ONNX's function leaves extents of 0 unknown.
 absl::Status CorrectResize(const Node& node,
                            absl::FunctionRef<const HostTensor*(const Value&)> constant,
                            Type& type) {
@@ -126,7 +126,7 @@ T ElementOf(const HostTensor& tensor) {
   }
 }
 
-// ONNX's function reads no depth of 16-bit floats.
+// ONNX's function does not read a depth of 16-bit float type.
 void CorrectOneHot(const Node& node, absl::FunctionRef<const HostTensor*(const Value&)> constant,
                    Type& type) {
   const HostTensor* depth = node.has_input(1) ? constant(node.input(1)) : nullptr;
@@ -138,7 +138,7 @@ void CorrectOneHot(const Node& node, absl::FunctionRef<const HostTensor*(const V
   }
 }
 
-// ONNX's function subtracts f32 in float, and does not count elements of 16-bit types.
+// ONNX's function subtracts f32 in float, and does not compute the length for 16-bit types.
 absl::Status CorrectRange(const Node& node,
                           absl::FunctionRef<const HostTensor*(const Value&)> constant, Type& type) {
   constexpr DTypeSet kTaken = kFloatTypes | DTypeSet{DType::kI16, DType::kI32, DType::kI64};

@@ -10,19 +10,19 @@
 namespace onnx_cudnn {
 namespace {
 
-// Inputs whose elements decide shapes, but for which no inference function asks, or only when it
-// knows those of another input.
+// Inputs whose elements decide shapes although no inference function requests them, or requests
+// them only if it knows those of another input.
 void WantUnasked(const Node& node, std::vector<const Value*>& wanted) {
   struct Row {
     std::string_view op;
     std::vector<int> inputs;
   };
   static const auto& rows =
-      *new std::vector<Row>{{"DFT", {1}},        // dft_length, behind axis
+      *new std::vector<Row>{{"DFT", {1}},        // dft_length, requested after axis
                             {"Loop", {0, 1}},    // the trip count, the condition
                             {"MaxUnpool", {2}},  // output_shape
-                            {"Pad", {1}},        // pads, behind axes
-                            {"Split", {1}},      // the parts, behind the extent of the axis
+                            {"Pad", {1}},        // pads, requested after axes
+                            {"Split", {1}},      // the parts, requested after the axis
                             {"STFT", {1, 3}}};   // the step and the length of a frame
   for (const Row& row : rows) {
     if (node.op() != row.op) continue;
@@ -32,7 +32,8 @@ void WantUnasked(const Node& node, std::vector<const Value*>& wanted) {
   }
 }
 
-// Follows Values back to the inputs that they are computed from. Shape and Size read no element.
+// Follows Values back to the inputs that they are computed from. Shape and Size do not read
+// elements.
 std::set<const Value*> SourcesOf(std::vector<const Value*> values) {
   std::set<const Value*> sources;
   while (!values.empty()) {
@@ -46,8 +47,8 @@ std::set<const Value*> SourcesOf(std::vector<const Value*> values) {
   return sources;
 }
 
-// The condition of each If in `graph` and its bodies, or the captured Values that it is computed
-// from.
+// The condition of each If in `graph` and its bodies, or the captured Values from which it is
+// computed.
 std::vector<const Value*> ConditionsIn(const Graph& graph) {
   std::vector<const Value*> conditions;
   for (const Node* node : graph.TopologicalOrder()) {

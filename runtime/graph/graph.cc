@@ -114,7 +114,7 @@ void Graph::AddUse(Node& node, int index) {
   value->uses_.push_back({&node, index});
 }
 
-// Constant time: the last use takes the free slot.
+// Constant time: the last use moves to the free slot.
 void Graph::DropUse(Node& node, int index) {
   Value* value = node.inputs_[index];
   if (value == nullptr) return;
@@ -290,7 +290,7 @@ Graph Graph::Clone() const {
 
 namespace {
 
-// A set of a few pointers, or of many.
+// A set of pointers, efficient for few and for many.
 template <typename T>
 class PointerSet {
  public:
@@ -298,7 +298,7 @@ class PointerSet {
     if (many_.empty()) return std::find(few_.begin(), few_.end(), p) != few_.end();
     return many_.contains(p);
   }
-  // Whether it is new.
+  // Returns whether it is new.
   bool insert(const T* p) {
     if (!many_.empty()) return many_.insert(p).second;
     if (contains(p)) return false;

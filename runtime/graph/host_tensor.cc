@@ -26,7 +26,7 @@ HostTensor HostTensor::Allocate(DType dtype, Dims dims) {
   tensor.dtype_ = dtype;
   tensor.dims_ = std::move(dims);
   const int64_t rounded =
-      (tensor.bytes() / kAlignment + 1) * kAlignment;  // never null, also when empty
+      (tensor.bytes() / kAlignment + 1) * kAlignment;  // never null, even if empty
   void* data = std::aligned_alloc(kAlignment, rounded);
   if (data == nullptr) throw std::bad_alloc();
   tensor.data_ = data;

@@ -34,7 +34,7 @@ class HostTensor {
   bool defined() const { return dtype_ != DType::kUndefined; }
 
   const void* raw() const { return data_; }
-  // Only for the code that just allocated it
+  // Only for the code that just allocated it.
   void* mutable_raw() { return const_cast<void*>(data_); }
   template <typename T>
   absl::Span<const T> data() const {

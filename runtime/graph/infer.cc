@@ -22,7 +22,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// One counter for the process: symbols of a body must differ from those of the Graph around it.
+// One counter per process, because symbols of a body must differ from those of the surrounding
+// Graph.
 std::string NewSymbol() {
   static std::atomic<int64_t> next = 0;
   return absl::StrCat("?", next++);
@@ -94,7 +95,7 @@ class BodyInferencer final : public onnx::GraphInferencer {
       RETURN_IF_ERROR(Refine(body_, input, captured.type()));
       inner.Capture(outer_, captured, input);
     }
-    const bool is_branch = owner_.op() == "If";  // which may never be taken
+    const bool is_branch = owner_.op() == "If";  // it may never run
     RETURN_IF_ERROR(
         InferGraph(body_, inner, is_branch ? Contradiction::kLeavesOpen : Contradiction::kFails));
     output_types_.clear();
@@ -116,14 +117,14 @@ std::unique_ptr<onnx::GraphInferencer> MakeInferencer(Graph& body, const Node& o
   return std::make_unique<BodyInferencer>(body, owner, outer);
 }
 
-// ONNX gives these no inference function, and their output has the type of input 0.
+// Ops without an inference function in ONNX whose output has the type of input 0.
 bool OutputIsLikeInput(const Node& node) {
   if (node.domain() == kOwnDomain) return true;
   return node.domain().empty() &&
          (node.op() == "GroupNormalization" || node.op() == "MeanVarianceNormalization");
 }
 
-// ONNX's functions index inputs that the schema promises.
+// ONNX's functions access inputs by index without checking that they are present.
 absl::Status CheckArity(const Node& node, const onnx::OpSchema& schema) {
   const int count = static_cast<int>(node.inputs().size()) - node.captures();
   if (count < schema.min_input() || count > schema.max_input()) {
@@ -131,7 +132,7 @@ absl::Status CheckArity(const Node& node, const onnx::OpSchema& schema) {
                                                    schema.min_input(), " to ", schema.max_input()));
   }
   if (node.op() != "Loop") return absl::OkStatus();
-  for (int i = 2; i < count; ++i) {  // whose types ONNX's function reads without a check
+  for (int i = 2; i < count; ++i) {  // ONNX's function reads their types without a check
     if (!node.has_input(i) || node.input(i).type().kind == Type::Kind::kUnknown) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i, " has no type"));
     }
@@ -152,8 +153,8 @@ void NameUnknownDimsOfInputs(Graph& graph, const Node& node) {
   }
 }
 
-// ONNX's functions compute negative extents where inputs allow no output. `type` is `proto` with
-// those as unknown dims.
+// ONNX's functions compute negative extents if the inputs allow no output. `type` is `proto` with
+// these replaced by unknown dims.
 absl::Status CheckExtents(const Node& node, int output, const onnx::TypeProto& proto,
                           const Type& type) {
   const auto& dims = proto.tensor_type().shape().dim();
@@ -173,7 +174,7 @@ absl::Status CheckExtents(const Node& node, int output, const onnx::TypeProto& p
   return absl::OkStatus();
 }
 
-// Like ONNX's function, but a contradiction in a branch leaves its types open.
+// As ONNX's function, except that a contradiction in a branch leaves its types open.
 absl::Status InferIf(Graph& graph, Node& node, Knowledge& knowledge) {
   std::vector<const Graph*> branches;
   for (auto& [name, branch] : graph.MutableBodies(node)) {
@@ -226,7 +227,7 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
   return absl::OkStatus();
 }
 
-// A body is first inferred without its owner, from which its inputs get their types.
+// A body is first inferred without its owner, which later gives its inputs their types.
 bool HasUntypedInput(const Node& node) {
   return std::any_of(node.inputs().begin(), node.inputs().end(), [](const Value* v) {
     return v != nullptr && v->type().kind == Type::Kind::kUnknown;

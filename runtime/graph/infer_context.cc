@@ -7,16 +7,16 @@
 namespace onnx_cudnn {
 namespace {
 
-// Inference functions read shapes, axes, scales and the like, which are not larger.
+// Inference functions read shapes, axes, scales and the like, which are small.
 constexpr int64_t kMostDataBytes = 4096;
 constexpr int64_t kMostShapeDims = 1024;
 
-// ONNX's functions count the outputs of these ops; our Nodes drop trailing absent ones.
+// ONNX's functions count the outputs of these ops, while our Nodes drop trailing absent ones.
 size_t OutputCount(const Node& node) {
   if (node.op() == "BatchNormalization" && node.attrs().Int("training_mode", 0) != 0) return 3;
   if (node.bodies().empty()) return node.outputs().size();
   const size_t body_outputs = node.bodies().begin()->second->outputs().size();
-  const size_t unseen = node.op() == "Loop" ? 1 : 0;  // the condition
+  const size_t unseen = node.op() == "Loop" ? 1 : 0;  // the condition is not an output
   return std::max(node.outputs().size(), body_outputs - std::min(unseen, body_outputs));
 }
 
@@ -30,11 +30,11 @@ onnx::AttributeProto Convert(const std::string& name, const Attribute& attribute
   return proto;
 }
 
-// `constant`, an input of `node`, in the form that its inference function reads.
+// `constant`, an input of `node`, in the form that the inference function expects.
 HostTensor AsInferenceReadsIt(const Node& node, const HostTensor& constant) {
-  // In files the inputs of Range may be vectors of one element.
+  // In files, the inputs of Range may be vectors of one element.
   if (node.op() == "Range" && constant.elements() == 1) return constant.Reshaped({});
-  // The schema allows axes of i32 too, which its function does not read.
+  // The schema also allows i32 axes, which the function does not read.
   if (node.op() == "Pad" && constant.dtype() == DType::kI32)
     return HostTensor::Ints(*ToInts(constant));
   return constant;
@@ -110,7 +110,7 @@ const onnx::TensorShapeProto* PropagationContext::getInputData(size_t i) {
     if (!ints.ok() || ints->size() > kMostShapeDims) return nullptr;
     for (int64_t dim : *ints) shape.add_dim()->set_dim_value(dim);
   } else {
-    // A vector of known length holds as many unknown numbers.
+    // A vector of known length has that many unknown numbers.
     if (value.rank() != 1 || value.dim(0) < 0 || value.dim(0) > kMostShapeDims) return nullptr;
     for (int64_t k = 0; k < value.dim(0); ++k) shape.add_dim();
   }

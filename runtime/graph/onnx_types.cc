@@ -26,7 +26,7 @@ Dim FromProto(const onnx::TensorShapeProto::Dimension& proto, MadeUp symbols) {
   return symbols == MadeUp::kDrop && dim.made_up() ? Dim{} : dim;
 }
 
-// Of TypeProto.Tensor and TypeProto.SparseTensor.
+// For TypeProto.Tensor and TypeProto.SparseTensor.
 absl::StatusOr<Type> FromTensor(Type::Kind kind, const auto& proto, MadeUp symbols) {
   Type type{.kind = kind};
   ASSIGN_OR_RETURN(type.dtype, ToDType(proto.elem_type()));
@@ -54,7 +54,7 @@ void ToTensor(const Type& type, MadeUp symbols, auto* proto) {
   }
 }
 
-// Sets the field of `proto` that holds an attribute of each type.
+// Sets the field of `proto` that corresponds to the type of an attribute.
 struct FieldSetter {
   onnx::AttributeProto& proto;
 

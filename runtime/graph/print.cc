@@ -14,17 +14,18 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kMostShown = 8;   // elements of a constant that is printed whole
-constexpr int64_t kFirstShown = 3;  // elements of a larger one
+// Constants with at most this many elements are printed completely.
+constexpr int64_t kMostShown = 8;
+constexpr int64_t kFirstShown = 3;  // printed elements of larger constants
 
-// The shortest text that reads back as the same number.
+// The shortest text that parses to the same number.
 template <typename T>
 std::string Shortest(T x) {
   char text[64];
   return std::string(text, std::to_chars(text, text + sizeof(text), x).ptr);
 }
 
-// A float attribute reads back as a float: 1.0, not 1.
+// Float attributes must parse as floats: 1.0, not 1.
 std::string FloatText(float x) {
   std::string text = Shortest(x);
   return text.find_first_not_of("-0123456789") == std::string::npos ? absl::StrCat(text, ".0")
@@ -36,7 +37,7 @@ std::string Quoted(std::string_view text) {
   return absl::StrCat("\"", Printable(escaped), "\"");
 }
 
-// A name as it is, quoted where it could be read as something else.
+// A name, in quotes if it could be parsed as something else.
 std::string Name(std::string_view name) {
   const bool plain = !name.empty() && std::none_of(name.begin(), name.end(), [](unsigned char c) {
     return c <= ' ' || c >= 127 || std::string_view(",(){}<>=\"").find(c) != std::string_view::npos;
@@ -54,7 +55,7 @@ std::string Numbers(const HostTensor& tensor, int64_t count) {
   return Elements<T>(tensor, count, [](T x) { return Shortest(x); });
 }
 
-// Elements of types that the host cannot compute with: their bytes.
+// Elements of types that the host cannot convert: their bytes.
 std::string RawBytes(const HostTensor& tensor, int64_t count) {
   const std::string_view bytes(static_cast<const char*>(tensor.raw()),
                                BytesOf(tensor.dtype(), count));
@@ -99,7 +100,7 @@ std::string FirstElements(const HostTensor& tensor, int64_t count) {
   }
 }
 
-// FNV-1a over the bytes, the same in every run and on every host of one byte order.
+// FNV-1a over the bytes; equal in every run and on every host of the same byte order.
 uint32_t HashOf(const HostTensor& tensor) {
   uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&](std::string_view bytes) {
@@ -162,7 +163,7 @@ std::string ValueList(absl::Span<Value* const> values) {
 
 std::string GraphText(const Graph& graph, int indent);
 
-// Attributes, then bodies: each on lines of its own, or by its name alone if `indent` < 0.
+// Attributes, then bodies: each on lines of its own, or only its name if `indent` < 0.
 std::string AttributeList(const Node& node, int indent) {
   if (node.attrs().empty() && node.bodies().empty()) return "";
   std::vector<std::string> parts;

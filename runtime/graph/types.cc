@@ -25,7 +25,7 @@ constexpr std::array<DTypeInfo, kLastDType + 1> kDTypes = {{
     {"u2", 2},         {"i2", 2},
 }};
 
-// Callers of the C++ API may give any number.
+// Callers of the C++ API may pass any number.
 const DTypeInfo& InfoOf(DType dtype) {
   constexpr static DTypeInfo kUnknown = {"an unknown dtype", 0};
   const auto number = static_cast<size_t>(dtype);
@@ -69,7 +69,7 @@ int64_t BytesOf(DType dtype, int64_t elements) {
 }
 
 absl::StatusOr<int64_t> CheckedBytes(DType dtype, absl::Span<const int64_t> dims) {
-  // The product of the other dims is bounded too when one is 0: loops multiply them.
+  // The product of the nonzero dims is bounded even if one dim is 0, because loops multiply them.
   const int64_t most = std::numeric_limits<int64_t>::max() / std::max(BitsOf(dtype), 8);
   int64_t elements = 1;
   for (int64_t d : dims) {

@@ -17,8 +17,7 @@ absl::Status Broken(const auto&... words) { return absl::InternalError(absl::Str
 
 bool Typed(const Value* v) { return v == nullptr || v->type().kind != Type::Kind::kUnknown; }
 
-// Inference gives a type to the first output of every op of ONNX's own whose inputs have known
-// types.
+// Inference types the first output of every ONNX op whose input types are known.
 bool FirstOutputMustHaveType(const Node& node) {
   return (node.domain().empty() || node.domain() == kOwnDomain) &&
          std::all_of(node.inputs().begin(), node.inputs().end(),
@@ -68,7 +67,7 @@ class Verifier {
       inputs +=
           node->inputs().size() - std::count(node->inputs().begin(), node->inputs().end(), nullptr);
     }
-    // Every listed use is right and listed once, so equal counts mean that none is missing.
+    // Every listed use is correct and unique, so equal counts mean that none is missing.
     if (inputs != uses_.size()) {
       return Broken("nodes have ", inputs, " inputs, values list ", uses_.size(), " uses");
     }

@@ -11,7 +11,7 @@ namespace {
 
 struct WindowOp {
   std::string_view op;
-  int weight;  // the input with the window's extents; -1: attribute kernel_shape alone
+  int weight;  // the input with the window's extents; -1: attribute kernel_shape only
 };
 constexpr WindowOp kWindowOps[] = {{"AveragePool", -1}, {"Conv", 1},    {"ConvInteger", 1},
                                    {"DeformConv", 1},   {"LpPool", -1}, {"MaxPool", -1},
@@ -30,7 +30,7 @@ bool IsRanked(const Node& node, int input) {
          node.input(input).type().ranked;
 }
 
-// Extents of the window, -1 where one is not known.
+// Extents of the window; -1 where unknown.
 std::vector<int64_t> KernelOf(const Node& node, const WindowOp& op) {
   std::vector<int64_t> kernel = node.attrs().Ints("kernel_shape");
   if (!kernel.empty() || op.weight < 0 || !IsRanked(node, op.weight)) return kernel;
@@ -59,7 +59,7 @@ absl::Status CheckWindowFits(const Node& node) {
     if (extent <= 0 || kernel[i] < 0) continue;
     const int64_t padded = extent + pads[i] + pads[spatial + i];
     const int64_t span = (kernel[i] - 1) * dilations[i] + 1;
-    const int64_t beyond = ceil_mode ? strides[i] - 1 : 0;  // where the last window may end
+    const int64_t beyond = ceil_mode ? strides[i] - 1 : 0;  // how far the last window may extend
     if (span <= padded + beyond) continue;
     return absl::InvalidArgumentError(absl::StrFormat(
         "its window of %d (kernel %d, dilation %d) is larger than the padded input of %d (extent "

@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kOldestIr = 3;  // the first with opsets
+constexpr int kOldestIr = 3;  // the first version with opsets
 
 absl::Status CheckIrVersion(const onnx::ModelProto& model) {
   const int64_t version = model.ir_version();
@@ -22,7 +22,7 @@ absl::Status CheckIrVersion(const onnx::ModelProto& model) {
                                                static_cast<int>(onnx::IR_VERSION), " are taken"));
 }
 
-// Names and numbers of one graph and its bodies against the limits.
+// Checks names and counts of one graph and its bodies against the limits.
 class LimitChecker {
  public:
   explicit LimitChecker(const Limits& limits) : limits_(limits) {}
@@ -67,7 +67,7 @@ class LimitChecker {
     return absl::OkStatus();
   }
 
-  // Names are printed in messages and on terminals.
+  // Names appear in messages and on terminals.
   absl::Status CheckName(std::string_view name) {
     if (std::cmp_greater(name.size(), limits_.name_bytes)) {
       return absl::UnimplementedError(absl::StrCat("name ", Quoted(name), " has ", name.size(),

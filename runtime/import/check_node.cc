@@ -14,14 +14,14 @@ using Parameter = onnx::OpSchema::FormalParameter;
 using onnx::AttributeProto;
 using onnx::OpSchema;
 
-// AttributeProto's type of each alternative of Attribute, in order.
+// The AttributeProto type of each alternative of Attribute, in order.
 constexpr AttributeProto::AttributeType kAttributeTypes[] = {
     AttributeProto::INT,    AttributeProto::FLOAT,   AttributeProto::STRING,
     AttributeProto::INTS,   AttributeProto::FLOATS,  AttributeProto::STRINGS,
     AttributeProto::TENSOR, AttributeProto::TENSORS, AttributeProto::TYPE_PROTO};
 static_assert(std::size(kAttributeTypes) == std::variant_size_v<Attribute>);
 
-// inputs or outputs: `count` of them, present(i) says whether one is there
+// Checks `count` inputs or outputs; present(i) tells whether one is present.
 absl::Status CheckParameters(std::string_view what, const std::vector<Parameter>& parameters,
                              int least, int most, int count, auto present) {
   if (count < least || count > most) {

@@ -14,8 +14,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// Attributes with a least value, of their number or of each of their numbers. Of every op that has
-// them, except Pad.
+// Attributes with a minimum value, for their number or each of their numbers. Applies to every op
+// that has them, except Pad.
 struct Least {
   std::string_view attribute;
   int64_t value;
@@ -28,7 +28,7 @@ constexpr Least kLeast[] = {
     {"pads", 0},
 };
 
-// Ops without a definition whose axis is one of input 0's dims.
+// Ops without a definition here whose axis is one of input 0's dims.
 constexpr std::string_view kUndefinedAxisOps[] = {"Compress", "Scatter", "SplitToSequence",
                                                   "Unique"};
 
@@ -63,7 +63,7 @@ absl::Status CheckWindow(const NodeSpec& spec) {
   return absl::OkStatus();
 }
 
-// kernel_shape must be the last dims of the weight.
+// kernel_shape must equal the last dims of the weight.
 absl::Status CheckKernel(const NodeSpec& spec) {
   const auto* kernel = spec.attrs.Get<std::vector<int64_t>>("kernel_shape");
   const int input = TraitsOfSpec(spec).window_weight;
@@ -108,7 +108,7 @@ absl::Status CheckPerm(const NodeSpec& spec) {
       absl::StrCat("perm is not a permutation of the axes of ", ToString(*type)));
 }
 
-// Negative pads crop, at most all there is.
+// Negative pads crop at most the whole extent.
 absl::Status CheckCrop(const NodeSpec& spec) {
   const Type* type = TypeOfInput(spec, 0);
   if (spec.op != "Pad" || type == nullptr || spec.inputs.size() > 3) return absl::OkStatus();

@@ -1,4 +1,4 @@
-// The function is imported like a model that defines it and calls it once: import inlines it,
+// The function is imported as a model that defines it and calls it once: import inlines it,
 // resolves its attributes and upgrades its nodes from the function's opset.
 #include "runtime/import/expand_function.h"
 
@@ -26,7 +26,7 @@ using onnx::FunctionProto;
 using onnx::NodeProto;
 using onnx::OpSchema;
 
-// A domain of its own, for a body may call its op again.
+// A separate domain, because a body may call its own op.
 constexpr char kCallDomain[] = "onnx_cudnn.function";
 
 const OpSchema* SchemaOf(const Node& node) {
@@ -54,7 +54,7 @@ NodeProto CallOf(const Node& node) {
   return call;
 }
 
-// An absent input has an empty type.
+// The type of an absent input is empty.
 std::vector<onnx::TypeProto> InputTypes(const Node& node) {
   std::vector<onnx::TypeProto> types;
   for (const Value* v : node.inputs()) {
@@ -63,7 +63,8 @@ std::vector<onnx::TypeProto> InputTypes(const Node& node) {
   return types;
 }
 
-// With its own opset: for a newer one the builder gives the same nodes and labels them as newer.
+// Uses the function's own opset: for a newer one the builder returns the same nodes labelled as
+// newer.
 absl::StatusOr<FunctionProto> BuildFunction(const OpSchema& schema, const Node& node,
                                             const NodeProto& call) {
   ASSIGN_OR_RETURN(std::optional<FunctionProto> own, OwnFunction(node));
@@ -80,7 +81,7 @@ absl::StatusOr<FunctionProto> BuildFunction(const OpSchema& schema, const Node& 
   return built;
 }
 
-// ONNX's function of CenterCropPad combines its `shape`, which may be i32, with i64.
+// ONNX's function for CenterCropPad combines its `shape`, which may be i32, with i64.
 void WidenShape(const Node& node, FunctionProto& function) {
   if (node.op() != "CenterCropPad" || node.input(1).dtype() != DType::kI32) return;
   const std::string shape = function.input(1);

@@ -16,7 +16,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Locations are printed in messages.
+// Locations appear in messages.
 constexpr size_t kMostLocationBytes = 500;
 
 struct Entries {
@@ -30,7 +30,7 @@ absl::Status Refused(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("external data: ", what));
 }
 
-// Why `location` cannot be a path below a folder, or nothing.
+// Why `location` cannot be a path below a directory; empty: it can.
 std::string_view Flaw(std::string_view location) {
   if (location.empty()) return "location is empty";
   if (location.size() > kMostLocationBytes) return "location is too long";
@@ -86,9 +86,9 @@ absl::StatusOr<Entries> ParseEntries(const onnx::TensorProto& tensor) {
 
 }  // namespace
 
-// A hub keeps real files in one folder and links to them from others: the target of the link must
-// lie below the folder of the real model, and is opened there without links, so that changing the
-// link between the two look-ups has no effect.
+// A hub stores real files in one directory and links to them from others: the link's target must be
+// below the directory of the real model, and is opened there without following links, so that
+// changing the link between the two look-ups has no effect.
 absl::StatusOr<File> ExternalData::Open(const std::string& location) const {
   const std::string folder_path = FolderOf(*model_path_);
   if (!options_.follow_hub_links) {

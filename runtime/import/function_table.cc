@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Sums of expanded calls grow as powers.
+// Sums over expanded calls can grow exponentially.
 int64_t SaturatingSum(int64_t a, int64_t b) { return std::min(a + b, int64_t{1} << 60); }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-// Keeps the addresses.
+// Moves nodes without changing their addresses.
 void MoveNodes(Nodes& from, Nodes& to) {
   std::vector<onnx::NodeProto*> nodes(from.size());
   from.ExtractSubrange(0, from.size(), nodes.data());
@@ -33,7 +33,7 @@ absl::Status ForEachBody(onnx::NodeProto& node, auto visit) {
   return absl::OkStatus();
 }
 
-// Names that the model uses, and new ones.
+// The names that the model uses, and generates new ones.
 class Names {
  public:
   void Collect(onnx::GraphProto& graph) {
@@ -60,7 +60,7 @@ class Names {
   int64_t serial_ = 0;
 };
 
-// The nodes of one function for one call: with the caller's names, attributes resolved.
+// The nodes of one function for one call, with the caller's names and resolved attributes.
 class Instance {
  public:
   Instance(const onnx::FunctionProto& function, const onnx::NodeProto& call, Names& names)
@@ -74,8 +74,8 @@ class Instance {
     return nodes;
   }
 
-  // After Build: an output that is an input, or a second name of one Value, needs a node of its
-  // own.
+  // To be called after Build: an output that is an input, or a second name of one Value, needs an
+  // extra node.
   absl::StatusOr<Nodes> Identities() {
     Nodes nodes;
     for (int i = 0; i < call_.output_size(); ++i) {
@@ -93,7 +93,7 @@ class Instance {
 
  private:
   using Scope =
-      std::unordered_map<std::string, std::string>;  // the function's name to the caller's
+      std::unordered_map<std::string, std::string>;  // maps the function's names to the caller's
 
   absl::Status BindParameters() {
     if (call_.input_size() > function_.input_size() ||
@@ -137,7 +137,7 @@ class Instance {
     return absl::OkStatus();
   }
 
-  // Names of a body hide equal names around it.
+  // Names of a body hide equal outer names.
   absl::Status DefineHiding(const std::string& name, Scope& scope,
                             std::unordered_set<std::string>& own) {
     if (!own.insert(name).second) {
@@ -219,7 +219,7 @@ class Instance {
   Scope results_;
 };
 
-// Where a node comes from: the opsets that hold for it. nullptr: those of the model.
+// The opsets that apply to a node; nullptr: those of the model.
 using Source = const Opsets*;
 
 class Inliner {

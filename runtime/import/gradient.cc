@@ -24,7 +24,7 @@ Names NamesOf(const NodeSpec& spec, std::string_view attribute) {
   return names == nullptr ? Names() : *names;
 }
 
-// Integers and booleans, such as a shape or a condition, have gradient 0.
+// Integers and booleans, such as shapes and conditions, have gradient 0.
 bool MayHaveSlope(const Value& value) {
   constexpr DTypeSet kSteps =
       kIntegerTypes | DTypeSet{DType::kBool, DType::kU4, DType::kI4, DType::kU2, DType::kI2};
@@ -36,8 +36,8 @@ class Differentiation {
   Differentiation(Graph& graph, ShapeInference& inference, int64_t& budget)
       : graph_(graph), inference_(inference), back_(graph, inference), budget_(budget) {}
 
-  // From here on `named` is `given`, through an Identity of its own, which distinguishes it from
-  // other uses of the same Value.
+  // Replaces `named` by `given` from here on, through an Identity that distinguishes it from other
+  // uses of the same Value.
   absl::Status SetVariable(const Value& named, Value& given, bool is_wanted) {
     if (!variables_.insert(&named).second) {
       return absl::InvalidArgumentError(
@@ -63,7 +63,7 @@ class Differentiation {
     return back_.status();
   }
 
-  // Of the wanted variable `i`.
+  // The gradient of the wanted variable `i`.
   absl::StatusOr<Value*> Gradient(size_t i) {
     Value* gradient = back_.GradientOf(*wanted_[i]);
     if (gradient == nullptr) gradient = &back_.Filled(0, *wanted_[i]);
@@ -78,7 +78,7 @@ class Differentiation {
     return absl::UnimplementedError("the model's gradients take more nodes than the limit");
   }
 
-  // The Nodes that compute `y` from the variables and constants, producers first.
+  // The Nodes that compute `y` from variables and constants, producers first.
   absl::StatusOr<std::vector<const Node*>> NodesBefore(const Value& y) {
     std::vector<const Node*> nodes;
     absl::flat_hash_set<const Node*> seen;
@@ -100,7 +100,7 @@ class Differentiation {
     return nodes;
   }
 
-  // A Node that depends on no variable is not copied.
+  // A Node that does not depend on a variable is not copied.
   absl::Status Copy(const Node& node) {
     NodeSpec spec{.op = node.op(), .attrs = node.attrs(), .outputs = {}, .name = node.name()};
     bool depends = false, is_wanted = false;
@@ -151,10 +151,11 @@ class Differentiation {
   ShapeInference& inference_;
   Backward back_;
   int64_t& budget_;
-  absl::flat_hash_set<const Value*> variables_;       // as they are named
-  absl::flat_hash_map<const Value*, Value*> copies_;  // of variables and of what depends on them
+  absl::flat_hash_set<const Value*> variables_;  // by their names
+  // Of variables, and of Values that depend on them.
+  absl::flat_hash_map<const Value*, Value*> copies_;
   std::vector<Value*> wanted_;
-  std::vector<const Node*> path_;  // the copies, in order
+  std::vector<const Node*> path_;  // the copies, in topological order
 };
 
 absl::Status CheckOperands(const NodeSpec& spec, size_t xs, size_t zs) {

@@ -33,11 +33,11 @@ class Reversal {
   Value& Neg(Value& a) const { return Op("Neg", {&a}); }
   Value& Number(float number) const { return back_.Number(number, out()); }
 
-  // Input `i` may have been broadcast.
+  // Adds the gradient of input `i`, which may have been broadcast.
   void Give(int i, absl::FunctionRef<Value&()> gradient) const {
     if (Wants(i)) back_.Give(in(i), back_.SummedTo(in(i), gradient()));
   }
-  // The gradient has the dims of input 0.
+  // Adds a gradient with the dims of input 0.
   void GiveWhole(Value& gradient) const {
     if (Wants(0)) back_.Give(in(0), gradient);
   }
@@ -70,13 +70,13 @@ void BackSigmoid(const Reversal& s) {
   s.GiveWhole(s.Mul(s.dy(), s.Mul(s.out(), s.Sub(s.Number(1), s.out()))));
 }
 
-void BackSteps(const Reversal&) {}  // constant between its steps
+void BackSteps(const Reversal&) {}  // piecewise constant
 
 void BackTanh(const Reversal& s) {
   s.GiveWhole(s.Mul(s.dy(), s.Sub(s.Number(1), s.Mul(s.out(), s.out()))));
 }
 
-// dy, summed over axes that were broadcast.
+// dy, summed over broadcast axes.
 void BackSum(const Reversal& s) {
   for (int i = 0; i < static_cast<int>(s.node().inputs().size()); ++i)
     s.Give(i, [&]() -> Value& { return s.dy(); });
@@ -102,7 +102,7 @@ void BackDiv(const Reversal& s) {
   s.Give(1, [&]() -> Value& { return s.Neg(s.Div(s.Mul(s.dy(), s.out()), s.in(1))); });
 }
 
-// An exponent of 0 gives 0, at a base of 0 too.
+// An exponent of 0 gives 0, even for a base of 0.
 void BackPow(const Reversal& s) {
   if (s.Wants(1)) return s.Fail("its gradient for the exponent is not implemented");
   s.Give(0, [&]() -> Value& {
@@ -130,7 +130,7 @@ void BackMatMul(const Reversal& s) {
   s.Give(1, [&]() -> Value& { return s.Op("MatMul", {&Transposed(s, s.in(0)), &s.dy()}); });
 }
 
-// dy for every element that was summed.
+// dy, repeated for every summed element.
 Value& Spread(const Reversal& s) {
   const bool drops_axes = s.node().attrs().Int("keepdims", 1) == 0 && s.node().has_input(1);
   Value& dy = drops_axes ? s.Op("Unsqueeze", {&s.dy(), &s.in(1)}) : s.dy();
@@ -198,7 +198,7 @@ constexpr Rule kRules[] = {
     {"Where", BackWhere},
 };
 
-// The axes of `to` along which `from`, its last dims, was broadcast, or false: that is not known.
+// The axes of `to` along which `from`, aligned to its last dims, was broadcast; false: unknown.
 bool FindBroadcastAxes(const Type& from, const Type& to, std::vector<int64_t>& axes) {
   if (!from.ranked || !to.ranked || from.dims.size() > to.dims.size()) return false;
   const size_t lead = to.dims.size() - from.dims.size();

@@ -16,7 +16,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The type that a file declares. Some exporters write an unknown extent as -1.
+// The declared type. Some exporters write an unknown extent as -1.
 absl::StatusOr<Type> ImportType(const onnx::ValueInfoProto& info, const Limits& limits) {
   ASSIGN_OR_RETURN(Type type, FromProto(info.type()));
   for (const auto& dim : info.type().tensor_type().shape().dim()) {
@@ -93,7 +93,8 @@ absl::Status GraphImporter::DefineInitializers() {
 
 absl::Status GraphImporter::ImportInputs() {
   for (const onnx::ValueInfoProto& info : proto_.input()) RETURN_IF_ERROR(ImportInput(info));
-  // A name that the body defines itself hides the outer one, which another body of the node reads.
+  // A name that the body defines itself hides the outer one, which another body of the node may
+  // read.
   for (auto& [name, type] : captures_) {
     Value& input = graph_.AddInput(name, std::move(type));
     names_.try_emplace(name, Definition{.value = &input});
@@ -133,7 +134,7 @@ absl::Status GraphImporter::ImportInitializers(absl::Span<const HostTensor> payl
   return absl::OkStatus();
 }
 
-// Against what the graph's inputs and value_info say of the name.
+// Checks the initializer against the type in the graph's inputs and value_info.
 absl::Status GraphImporter::CheckInitializer(std::string_view name, const HostTensor& tensor) {
   auto input = declared_initializers_.find(name);
   if (input != declared_initializers_.end()) {
@@ -193,7 +194,7 @@ absl::Status GraphImporter::ImportOutputs() {
     }
     std::string name = info.name();
     if (!seen.insert(info.name()).second) {
-      // Outputs of the model are found by name, those of a body by position.
+      // Outputs of the model are identified by name, those of a body by position.
       if (kind_ == Kind::kMain) {
         return absl::InvalidArgumentError(absl::StrCat(where, " is given twice"));
       }
@@ -206,8 +207,8 @@ absl::Status GraphImporter::ImportOutputs() {
   return absl::OkStatus();
 }
 
-// Inferred dims are right, declared ones often stale: only symbols are taken from a declared type,
-// unless nothing was inferred.
+// Inferred dims are correct, while declared ones are often outdated: only symbols are taken from a
+// declared type, unless nothing was inferred.
 absl::Status GraphImporter::RefineOutput(const onnx::ValueInfoProto& info, Value& value) {
   ASSIGN_OR_RETURN(Type declared, ImportType(info, model_.tensors.limits));
   Type type = value.type();

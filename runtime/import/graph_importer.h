@@ -34,7 +34,7 @@ class GraphImporter {
   enum class Kind : uint8_t {
     kMain,
     kBody,
-    // Of an If, or a body nested in one: its shapes need not agree, since it may never run
+    // Of an If, or a body nested in one: its shapes need not agree, since it may never run.
     kBranch,
   };
 
@@ -101,7 +101,7 @@ class GraphImporter {
   ShapeInference inference_;
   int64_t gradient_budget_;
   absl::flat_hash_map<std::string_view, Definition> names_;
-  // Of initializers that are inputs too
+  // Of initializers that are inputs too.
   absl::flat_hash_map<std::string_view, Type> declared_initializers_;
   std::vector<std::pair<std::string_view, HostTensor>> outer_constants_;
   std::vector<std::pair<std::string_view, Type>> captures_;

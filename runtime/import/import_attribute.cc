@@ -38,7 +38,7 @@ std::vector<Proto::AttributeType> TypesHeld(const Proto& proto) {
   return held;
 }
 
-// Writers of proto3 omit a zero, so an empty message is its type's zero.
+// proto3 writers omit zeros, so an empty message is the zero of its type.
 absl::Status CheckFields(const Proto& proto) {
   if (!proto.ref_attr_name().empty()) {
     return absl::InvalidArgumentError("refers to an attribute of a function, outside of one");

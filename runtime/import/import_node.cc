@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kOldestOpset = 6;
 
-// Whether `body` of the node is a branch that may never be taken.
+// Whether `body` of the node is a branch that may never run.
 bool MayBeSkipped(const NodeSpec& spec, std::string_view body) {
   if (spec.op != "If") return false;
   const Value* condition = spec.inputs.empty() ? nullptr : spec.inputs[0];
@@ -34,7 +34,7 @@ bool MayBeSkipped(const NodeSpec& spec, std::string_view body) {
 
 }  // namespace
 
-// The names in its attributes are those of the model's own graph.
+// The names in its attributes refer to the model's own graph.
 bool GraphImporter::TakesGradient(const onnx::NodeProto& proto) const {
   return kind_ == Kind::kMain && IsGradient(proto);
 }
@@ -128,7 +128,7 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
 }
 
 // Exporters name these outputs of every BatchNormalization in training mode before opset 14; the
-// newest form does not have them.
+// newest form lacks them.
 void GraphImporter::DropSavedMoments(NodeSpec& spec) const {
   if (spec.op != "BatchNormalization") return;
   for (size_t i = 3; i < spec.outputs.size(); ++i) {

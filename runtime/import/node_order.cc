@@ -22,7 +22,7 @@ NameSet DefinedNames(const onnx::GraphProto& graph) {
   return names;
 }
 
-// Appends names once.
+// A list of names without duplicates.
 class NameList {
  public:
   void Add(std::string_view name) {

@@ -17,7 +17,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Protobuf and ONNX throw, bad_alloc at least.
+// Protobuf and ONNX throw exceptions, at least bad_alloc.
 absl::StatusOr<Graph> CatchAll(absl::FunctionRef<absl::StatusOr<Graph>()> load) {
   try {
     return load();

@@ -55,7 +55,7 @@ Field FieldOf(DType dtype) {
   }
 }
 
-// Which field holds elements. InvalidArgument when two do.
+// The field that holds elements. InvalidArgument if two do.
 absl::StatusOr<Field> FieldInUse(const Proto& proto, bool has_payload) {
   const std::pair<Field, bool> fields[] = {{Field::kFloat, proto.float_data_size() > 0},
                                            {Field::kInt32, proto.int32_data_size() > 0},
@@ -78,7 +78,7 @@ absl::Status WrongCount(std::string_view what, int64_t found, int64_t expected) 
   return Wrong(absl::StrCat("holds ", found, " ", what, ", dims and type need ", expected));
 }
 
-// C++ reads a bool of another value than 0 and 1 as both.
+// A C++ bool other than 0 and 1 has undefined behaviour.
 absl::Status CheckBools(const HostTensor& tensor) {
   if (tensor.dtype() != DType::kBool) return absl::OkStatus();
   for (uint8_t b : tensor.data<uint8_t>()) {
@@ -87,7 +87,7 @@ absl::Status CheckBools(const HostTensor& tensor) {
   return absl::OkStatus();
 }
 
-// Bytes of `payload`, which must be as many as dtype and dims need.
+// Views the bytes of `payload`, whose number must match dtype and dims.
 absl::StatusOr<HostTensor> View(DType dtype, Dims dims, int64_t bytes, const HostTensor& payload) {
   if (payload.bytes() != bytes) return WrongCount("bytes", payload.bytes(), bytes);
   auto owner = std::make_shared<HostTensor>(payload);
@@ -96,7 +96,8 @@ absl::StatusOr<HostTensor> View(DType dtype, Dims dims, int64_t bytes, const Hos
   if (reinterpret_cast<uintptr_t>(data) % std::min<int64_t>(element, 8) == 0) {
     return HostTensor::Borrow(dtype, std::move(dims), data, std::move(owner));
   }
-  HostTensor copy = HostTensor::Allocate(dtype, std::move(dims));  // a mapped file at an odd offset
+  // A mapped file at an unaligned offset.
+  HostTensor copy = HostTensor::Allocate(dtype, std::move(dims));
   std::memcpy(copy.mutable_raw(), data, bytes);
   return copy;
 }
@@ -108,7 +109,7 @@ HostTensor TakeRaw(Proto& proto) {
   return HostTensor::Borrow(DType::kU8, dims, data, std::move(owner));
 }
 
-// Elements of a typed field with the same bytes as in memory.
+// Elements of a typed field that have the same bytes as in memory.
 template <typename T>
 absl::StatusOr<HostTensor> CopyField(DType dtype, Dims dims, int64_t bytes, const T& field) {
   const int64_t expected = bytes / static_cast<int64_t>(sizeof(*field.data()));
@@ -142,7 +143,7 @@ absl::StatusOr<HostTensor> FromInt32(DType dtype, Dims dims, int64_t bytes, cons
       return CopyField(dtype, std::move(dims), bytes, proto.int32_data());
     case 16:
       return NarrowField<uint16_t>(dtype, std::move(dims), bytes, proto.int32_data());
-    default:  // one byte of one, two or four elements
+    default:  // one byte holds one, two or four elements
       return NarrowField<uint8_t>(dtype, std::move(dims), bytes, proto.int32_data());
   }
 }

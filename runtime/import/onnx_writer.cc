@@ -18,7 +18,7 @@ namespace {
 
 using ValueNames = std::map<const Value*, std::string>;
 
-// Names in use in the graph that is written and those around it.
+// Names used in the graph being written and in outer graphs.
 class NameScope {
  public:
   std::string Claim(std::string_view wanted) {
@@ -55,7 +55,7 @@ class ModelWriter {
   }
 
  private:
-  // `captured` names the last inputs, which the graph around a body defines.
+  // `captured` names the last inputs, which the outer graph of a body defines.
   absl::Status WriteGraph(const Graph& graph, const std::vector<std::string>& captured,
                           onnx::GraphProto* proto) {
     const size_t own_inputs = graph.inputs().size() - captured.size();
@@ -87,8 +87,8 @@ class ModelWriter {
     return absl::OkStatus();
   }
 
-  // Names of the outputs, and of the Values that can take them: not of what a body captures, which
-  // it may not hand out as it is.
+  // Names of the outputs, and of the Values that can use them directly; a body must not return a
+  // captured Value directly.
   static std::vector<std::string> NameOutputs(const Graph& graph, ValueNames& names, auto claim) {
     std::vector<std::string> output_names;
     for (const auto& [name, value] : graph.outputs()) {

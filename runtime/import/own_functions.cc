@@ -70,8 +70,8 @@ std::string OneTo(size_t n) {
   return numbers;
 }
 
-// Adds the positions along the `k`-th axis from the back times column k of theta. A position is
-// rounded once; aligned at the corners, that of a single element is -1.
+// Adds the positions along the `k`-th axis from the end, times column k of theta. A position is
+// rounded once; with align_corners, that of a single element is -1.
 std::string AxisTerm(size_t k, size_t spatial, bool align_corners) {
   const std::string positions = align_corners ? R"(
       less_$0 = Sub (count_$0, one)
@@ -115,7 +115,7 @@ absl::Status CheckAffineGrid(const Node& node) {
 }
 
 // grid = x · column 0 + y · column 1 (+ z · column 2) + the last column, each broadcast over the
-// other axes: a matrix product would be formed in tf32 on a GPU.
+// other axes. Not a matrix product, which a GPU might compute in TF32.
 absl::StatusOr<onnx::FunctionProto> AffineGridFunction(const Node& node) {
   RETURN_IF_ERROR(CheckAffineGrid(node));
   const size_t spatial = static_cast<size_t>(node.output(0).rank() - 2);

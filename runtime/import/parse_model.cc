@@ -29,8 +29,8 @@ using google::protobuf::io::ZeroCopyInputStream;
 constexpr uint32_t kLargePayload = 4096;
 constexpr int64_t kBlock = 1 << 20;
 
-// A file in blocks. Read, not mapped: a file that is cut short meanwhile is an error instead of a
-// SIGBUS.
+// Reads a file in blocks. Not mapped, so that truncating the file meanwhile is an error instead of
+// a SIGBUS.
 class FileStream final : public ZeroCopyInputStream {
  public:
   explicit FileStream(const File& file) : file_(file), block_(new char[kBlock]) {}
@@ -63,13 +63,13 @@ class FileStream final : public ZeroCopyInputStream {
  private:
   const File& file_;
   std::unique_ptr<char[]> block_;
-  int64_t read_ = 0;    // of the file
-  int64_t used_ = 0;    // of the block
-  int64_t unread_ = 0;  // at the block's end
+  int64_t read_ = 0;    // bytes read from the file
+  int64_t used_ = 0;    // bytes used of the block
+  int64_t unread_ = 0;  // unread bytes at the block's end
   absl::Status status_;
 };
 
-// The fields of a message that protobuf parses at its end.
+// Fields of a message that are left for protobuf to parse at the end.
 class Rest {
  public:
   CodedOutputStream* out() { return &out_; }
@@ -84,8 +84,8 @@ class Rest {
   CodedOutputStream out_{&stream_};
 };
 
-// Parses the messages that contain the initializers by hand and leaves the others to protobuf.
-// Every function returns false when the bytes are no such message.
+// Parses the messages around the initializers itself and leaves all others to protobuf. Every
+// function returns false if the bytes are not such a message.
 class ModelReader {
  public:
   ModelReader(CodedInputStream& in, ParsedModel& out) : in_(in), out_(out) {}
@@ -96,7 +96,7 @@ class ModelReader {
       if (!ReadModelField(tag, rest)) return false;
     }
     const bool whole = in_.ConsumedEntireMessage() && in_.BytesUntilLimit() == 0;
-    // Bytes appended to a model in its file mostly parse as a field that no model has.
+    // Bytes appended to a model file usually parse as a field that no model has.
     return whole && rest.MergeInto(out_.proto) && out_.proto.unknown_fields().empty();
   }
 
@@ -167,7 +167,7 @@ class ModelReader {
     return in_.ReadVarint32(&length) && std::cmp_less_equal(length, in_.BytesUntilLimit());
   }
 
-  // `body` reads the message that follows, and all of it.
+  // `body` must consume the following message completely.
   template <typename Body>
   bool Nested(Body body) {
     uint32_t length = 0;
@@ -182,14 +182,14 @@ class ModelReader {
     return Nested([&] { return message.MergePartialFromCodedStream(&in_); });
   }
 
-  // Appends a field as it stands.
+  // Copies a field unchanged.
   bool CopyField(uint32_t tag, Rest& to) { return WireFormatLite::SkipField(&in_, tag, to.out()); }
 
   CodedInputStream& in_;
   ParsedModel& out_;
 };
 
-// What else the file may be.
+// What the file may be instead.
 std::string_view Hint(std::string_view start) {
   if (absl::StartsWith(start, "version https://git-lfs")) return ": it is a git lfs pointer";
   if (absl::StartsWith(start, "PK\x03\x04")) return ": it is a zip archive";
@@ -208,7 +208,7 @@ absl::StatusOr<ParsedModel> Parse(ZeroCopyInputStream& stream, int64_t size, con
   }
   ParsedModel model;
   CodedInputStream in(&stream);
-  in.SetRecursionLimit(limits.protobuf_depth - 2);  // model and graph are read here
+  in.SetRecursionLimit(limits.protobuf_depth - 2);  // the model and graph messages are parsed here
   in.PushLimit(static_cast<int>(size));
   if (ModelReader(in, model).ReadModel()) return model;
   return absl::InvalidArgumentError("is damaged or not a serialized onnx model");
@@ -232,7 +232,7 @@ absl::StatusOr<ParsedModel> ParseModel(const File& file, const Limits& limits) {
 }
 
 absl::StatusOr<ParsedModel> ParseModel(std::string_view bytes, const Limits& limits) {
-  // A stream counts in int; Parse refuses larger models before it reads.
+  // A stream counts in int; Parse rejects larger models before it reads.
   const int streamed = static_cast<int>(std::min<size_t>(bytes.size(), INT_MAX));
   ArrayInputStream stream(bytes.data(), streamed);
   absl::StatusOr<ParsedModel> model = Parse(stream, static_cast<int64_t>(bytes.size()), limits);

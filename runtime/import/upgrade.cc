@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Sorted by op, then version. Every other step between two opsets changes the number alone.
+// Sorted by op, then version. All other steps between two opsets change only the number.
 constexpr UpgradeRow kSteps[] = {
     {"Add", 7, UpgradeLegacyBroadcast},
     {"And", 7, UpgradeLegacyBroadcast},
@@ -137,7 +137,7 @@ absl::StatusOr<std::vector<Value*>> AppendNode(Graph& graph, ShapeInference& inf
                                                NodeSpec spec) {
   const std::string where = WhereOf(spec.op, spec.name);
   if (absl::Status status = CheckNode(spec); !status.ok()) return Annotate(status, where);
-  const size_t outputs = spec.outputs.size();  // a step may cut absent ones
+  const size_t outputs = spec.outputs.size();  // a step may remove absent ones
   if (!spec.domain.empty()) return AppendNewest(graph, inference, std::move(spec), outputs);
   const int file_opset = spec.opset;
   Form form{graph, inference, std::move(spec), file_opset};

@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Input 1 with `count` trailing dims of extent 1 more.
+// Input 1 with `count` additional trailing dims of extent 1.
 absl::Status PadRankOfInput1(Form& form, int count) {
   if (count == 0) return absl::OkStatus();
   std::vector<int64_t> axes(count);
@@ -22,8 +22,8 @@ absl::Status PadRankOfInput1(Form& form, int count) {
 
 }  // namespace
 
-// With broadcast = 1, the dims of input 1 stand for those of input 0 from `axis` on; without an
-// axis, for the last ones.
+// With broadcast = 1, the dims of input 1 are aligned with those of input 0 from `axis` on; without
+// an axis, with the last ones.
 absl::Status UpgradeLegacyBroadcast(Form& form) {
   const bool broadcast = form.spec.attrs.Int("broadcast", 0) != 0;
   const int64_t* attribute = form.spec.attrs.Get<int64_t>("axis");
@@ -51,7 +51,7 @@ absl::Status UpgradeGemm7(Form& form) {
   return absl::OkStatus();
 }
 
-// The slope was one number or one a channel.
+// The slope was one number, or one per channel.
 absl::Status UpgradePRelu7(Form& form) {
   const Type& slope = form.input(1)->type();
   if (slope.ranked && (slope.dims.empty() || slope.dims[0].value == 1)) return absl::OkStatus();

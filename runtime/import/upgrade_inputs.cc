@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// `value` as a scalar of the dtype of input 0.
+// `value` as a scalar with the dtype of input 0.
 absl::StatusOr<Value*> ScalarLikeInput(Form& form, std::string_view attribute, float value) {
   switch (form.input(0)->dtype()) {
     case DType::kF32:
@@ -24,7 +24,7 @@ absl::StatusOr<Value*> ScalarLikeInput(Form& form, std::string_view attribute, f
   }
 }
 
-// Attribute `name`, a float, becomes input `i`, of the dtype of input 0.
+// Moves attribute `name`, a float, to input `i`, with the dtype of input 0.
 absl::Status FloatToInput(Form& form, std::string_view name, size_t i) {
   const float* value = form.spec.attrs.Get<float>(name);
   if (value == nullptr) return absl::OkStatus();
@@ -54,7 +54,7 @@ absl::Status UpgradeTopK10(Form& form) {
   return absl::OkStatus();
 }
 
-// The bounds' defaults; infinities of types wider than f16 exceed them.
+// The old defaults were ±FLT_MAX: set explicitly for types whose infinities exceed them.
 absl::Status UpgradeClip11(Form& form) {
   constexpr float kMost = std::numeric_limits<float>::max();
   if (DTypeSet{DType::kF32, DType::kF64}.Has(form.input(0)->dtype())) {

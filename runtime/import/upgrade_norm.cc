@@ -13,7 +13,7 @@ bool HasOutput(const NodeSpec& spec, size_t i) {
   return i < spec.outputs.size() && !spec.outputs[i].empty();
 }
 
-// The form of Dropout-12, whose mask is bool; before 10 it was of the type of the data.
+// Converts to Dropout-12, whose mask is bool; before 10 it had the type of the data.
 absl::Status ToDropout12(Form& form, bool training) {
   NodeSpec& spec = form.spec;
   if (const float* ratio = spec.attrs.Get<float>("ratio")) {
@@ -40,7 +40,7 @@ absl::Status ToDropout12(Form& form, bool training) {
   return absl::OkStatus();
 }
 
-// One number a group as one a channel.
+// Expands one number per group to one per channel.
 absl::StatusOr<Value*> GroupsToChannels(Form& form, Value* groups, int64_t count,
                                         int64_t channels) {
   ASSIGN_OR_RETURN(Value * column,
@@ -53,7 +53,7 @@ absl::StatusOr<Value*> GroupsToChannels(Form& form, Value* groups, int64_t count
 
 }  // namespace
 
-// Attribute "training_mode" is the newest form's; no step in between reads it.
+// Attribute "training_mode" belongs to the newest form; no intermediate step reads it.
 absl::Status UpgradeBatchNormalization7(Form& form) {
   if (form.spec.attrs.Int("is_test", 0) == 0) form.spec.attrs.Set("training_mode", int64_t{1});
   form.spec.attrs.Remove("is_test");
@@ -70,7 +70,7 @@ absl::Status UpgradeBatchNormalization9(Form& form) {
   return absl::OkStatus();
 }
 
-// A training node was one with more outputs.
+// A node with more than one output was a training node.
 absl::Status UpgradeBatchNormalization14(Form& form) {
   if (HasOutput(form.spec, 3) || HasOutput(form.spec, 4)) {
     return form.Unimplemented("outputs \"saved_mean\" and \"saved_var\" have no newer form");
@@ -80,7 +80,7 @@ absl::Status UpgradeBatchNormalization14(Form& form) {
   if (HasOutput(form.spec, 1) || HasOutput(form.spec, 2)) {
     form.spec.attrs.Set("training_mode", int64_t{1});
   }
-  if (form.spec.attrs.Has("training_mode")) {  // which must have all three
+  if (form.spec.attrs.Has("training_mode")) {  // the newest form then requires all three outputs
     outputs.resize(3);
     std::replace(outputs.begin(), outputs.end(), std::string(), std::string("*"));
   }
@@ -95,7 +95,7 @@ absl::Status UpgradeDropout7(Form& form) {
 
 absl::Status UpgradeDropout12(Form& form) { return ToDropout12(form, /*training=*/false); }
 
-// Scale and bias had one number a group.
+// Scale and bias had one number per group.
 absl::Status UpgradeGroupNormalization21(Form& form) {
   const int64_t groups = form.spec.attrs.Int("num_groups", 1);
   const Type& input = form.input(0)->type();
@@ -113,7 +113,7 @@ absl::Status UpgradeGroupNormalization21(Form& form) {
   return absl::OkStatus();
 }
 
-// Softmax, LogSoftmax and Hardmax took their input as a matrix whose columns begin at `axis`.
+// Softmax, LogSoftmax and Hardmax treated their input as a matrix whose columns start at `axis`.
 absl::Status UpgradeSoftmax13(Form& form) {
   int64_t axis = form.spec.attrs.Int("axis", 1);
   Value& input = *form.input(0);
@@ -141,7 +141,7 @@ absl::Status UpgradeSoftmax13(Form& form) {
   } else {
     ASSIGN_OR_RETURN(shape, form.Append({.op = "Shape", .inputs = {&input}}));
   }
-  // An extent of 0 is one of the input's, not a dim of `result` to copy.
+  // An extent of 0 is that of the input, not a request to copy a dim of `result`.
   return form.Finish(
       {.op = "Reshape", .inputs = {result, shape}, .attrs = {{"allowzero", int64_t{1}}}});
 }

@@ -4,7 +4,7 @@
 
 namespace onnx_cudnn {
 
-// Only the output itself says whether the whole sequence is an output.
+// Only the presence of the output tells whether the whole sequence is returned.
 absl::Status UpgradeRecurrent7(Form& form) {
   form.spec.attrs.Remove("output_sequence");
   return absl::OkStatus();
@@ -31,7 +31,7 @@ absl::Status UpgradeGridSample20(Form& form) {
   return absl::OkStatus();
 }
 
-// Newer opsets take floats only: the logarithm is computed in f64 and truncated.
+// Newer opsets support floats only: the logarithm is computed in f64 and truncated.
 absl::Status UpgradeReduceLog28(Form& form) {
   const DType dtype = form.input(0)->dtype();
   if (dtype == DType::kUndefined || kFloatTypes.Has(dtype)) return absl::OkStatus();

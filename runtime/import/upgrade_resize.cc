@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kScales = 2, kSizes = 3;  // inputs since 11
 
-// Before 11 an output coordinate was divided by the scale; "nearest" rounded down where it
-// enlarged, up where it reduced.
+// Before 11, an output coordinate was divided by the scale; "nearest" rounded down when enlarging
+// and up when shrinking.
 NodeSpec OldResize(Value* input, Value* scales, std::string mode) {
   return {.op = "Resize",
           .inputs = {input, nullptr, scales},
@@ -25,7 +25,7 @@ NodeSpec OldNearest(Value* input, Value* scales, std::string_view nearest_mode) 
   return spec;
 }
 
-// The part of `scales` that enlarges (`op` Max) or reduces (Min).
+// The part of `scales` that enlarges (`op` Max) or shrinks (Min).
 absl::StatusOr<Value*> OneSided(Form& form, std::string_view op, Value* scales) {
   return form.Append({.op = std::string(op), .inputs = {scales, &form.Scalar(1.0f)}});
 }
@@ -77,7 +77,7 @@ absl::Status UpgradeResize11(Form& form) {
   return form.Finish(OldNearest(enlarged, down, "ceil"));
 }
 
-// Before 13 scales had to be there, of no element where sizes are given.
+// Before 13, scales had to be present; empty if sizes are given.
 absl::Status UpgradeResize13(Form& form) {
   const Value* scales = form.input(kScales);
   const Value* sizes = form.input(kSizes);
@@ -86,7 +86,7 @@ absl::Status UpgradeResize13(Form& form) {
   return absl::OkStatus();
 }
 
-// In files an unused roi, scales or sizes may be an empty tensor.
+// In files, an unused roi, scales or sizes may be an empty tensor.
 absl::Status UpgradeResize28(Form& form) {
   for (size_t i = 1; i < form.spec.inputs.size(); ++i) {
     const Value* value = form.input(i);

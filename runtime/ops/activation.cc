@@ -12,7 +12,7 @@ namespace {
 
 struct Named {
   std::string_view name;
-  GateActivation activation;  // with its default alpha and beta
+  GateActivation activation;  // with the default alpha and beta
   bool has_alpha = false, has_beta = false;
 };
 
@@ -31,7 +31,7 @@ constexpr Named kNamed[] = {
     {"ThresholdedRelu", {Kind::kThresholdedRelu, 1}, true},
 };
 
-// The numbers of a list attribute, one after the other.
+// Returns the numbers of a list attribute one after the other.
 class Numbers {
  public:
   Numbers(const Node& node, std::string_view attribute)

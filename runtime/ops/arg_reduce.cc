@@ -14,7 +14,8 @@ Dims OutputDims(absl::Span<const int64_t> dims, int64_t axis, bool keep) {
   return out;
 }
 
-// better(a, b): a wins over b. Among equals the first wins, or with select_last_index the last.
+// better(a, b): a is preferred to b. Among equals the first is chosen, or the last with
+// select_last_index.
 template <typename T, typename Better>
 void FindAll(const ReferenceArgs& args, const AxisView& view, Better&& better) {
   const T* x = static_cast<const T*>(args.in[0].data);

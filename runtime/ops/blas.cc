@@ -14,9 +14,9 @@
 #include "runtime/ops/dispatch.h"
 
 extern "C" {
-// The linker replaces OpenBLAS's by it (third_party/CMakeLists.txt), so that the threads are ours.
-// OpenBLAS's own serve one caller at a time, and start with the program: a process that is short of
-// threads or address space then prints, hangs or ends.
+// The linker substitutes this for OpenBLAS's function (third_party/CMakeLists.txt), so that only
+// our threads are used. OpenBLAS's own threads serve one caller at a time and start with the
+// program; a process short of threads or address space then prints messages, hangs or ends.
 int __wrap_openblas_num_threads_env() { return 1; }
 void* blas_memory_alloc(int position);
 void blas_memory_free(void* buffer);
@@ -26,7 +26,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{128} << 20;  // OpenBLAS's BUFFER_SIZE
-constexpr int kMostBuffers = 128;                   // OpenBLAS has room for them
+constexpr int kMostBuffers = 128;                   // OpenBLAS's limit
 
 bool CanMap(size_t bytes) {
   void* const room =
@@ -34,7 +34,7 @@ bool CanMap(size_t bytes) {
   return room != MAP_FAILED && munmap(room, bytes) == 0;
 }
 
-// Makes OpenBLAS map a buffer for each core, or as many as leave room for one more; at least one.
+// Makes OpenBLAS map one buffer per core, or as many as leave room for one more; at least one.
 int MapBuffers() {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   const int most = std::clamp(cores, 1, kMostBuffers);
@@ -47,8 +47,7 @@ int MapBuffers() {
   return static_cast<int>(buffers.size());
 }
 
-// How many more products may start: each needs a buffer, and OpenBLAS retries for ever if it gets
-// none.
+// How many more products may start: each needs a buffer, and without one OpenBLAS retries forever.
 std::counting_semaphore<>& FreeBuffers() {
   static std::counting_semaphore<> free(MapBuffers());
   return free;
@@ -92,9 +91,8 @@ template <typename T>
 void Serial(const GemmProblem<T>& p) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0) return Scale(p);
-  if ((p.m == 1 || p.n == 1) && p.beta == 0)
-    Scale(p);      // some versions read what they multiply by 0
-  if (p.m == 1) {  // cᵀ = op(b)ᵀ aᵀ
+  if ((p.m == 1 || p.n == 1) && p.beta == 0) Scale(p);  // some versions read c before they scale it
+  if (p.m == 1) {                                       // cᵀ = op(b)ᵀ aᵀ
     const int64_t rows = p.transpose_b ? p.n : p.k, columns = p.transpose_b ? p.k : p.n;
     return MatrixVector(!p.transpose_b, rows, columns, p.alpha, p.b, p.ldb, p.a,
                         p.transpose_a ? p.lda : 1, p.beta, p.c, 1);
@@ -115,8 +113,8 @@ void SerialWithBuffer(const GemmProblem<T>& p) {
   buffers.release();
 }
 
-constexpr int64_t kSmallProduct = 32 * 32 * 32;  // not worth a second thread
-constexpr int64_t kTile = 48;                    // a multiple of the kernels' own tiles
+constexpr int64_t kSmallProduct = 32 * 32 * 32;  // below this, a second thread does not pay off
+constexpr int64_t kTile = 48;                    // a multiple of the BLAS kernels' tiles
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Cast and CastLike. Types that C++ has are the element-wise op; the small ones go through f32,
-// which holds each of them.
+// Cast and CastLike. Types that exist in C++ use the element-wise op; small types go through f32,
+// which represents all their values.
 #include <algorithm>
 #include <bit>
 
@@ -37,7 +37,7 @@ void LoadNumbers(const TensorRef& in, int64_t begin, int64_t n, float* to) {
   });
 }
 
-// A number as a small integer: its low bits, as with other integers.
+// Converts a number to a small integer by its low bits, as for other integers.
 float Wrapped(DType dtype, int64_t number) {
   const int64_t count = int64_t{1} << BitsOf(dtype);
   const int64_t low = number & (count - 1);
@@ -65,7 +65,7 @@ RoundMode RoundModeOf(const Node& node) {
   return mode == "nearest" ? RoundMode::kNearest : RoundMode::kUp;
 }
 
-// The exponent of a number, whose sign is lost; 255 is NaN.
+// The exponent of a number, without its sign; 255 is NaN.
 uint8_t EncodeE8M0(float number, RoundMode mode, bool saturate) {
   constexpr uint32_t kHalf = 0x400000, kLargest = 254, kNaN = 255;
   const uint32_t bits = std::bit_cast<uint32_t>(number);

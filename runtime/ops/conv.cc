@@ -13,16 +13,16 @@
 namespace onnx_cudnn {
 namespace {
 
-// Bytes of input columns that a product reads at once: they stay in a core's second-level cache.
+// Bytes of input columns that a product reads at once, to stay in the L2 cache of a core.
 constexpr int64_t kPanelBytes = int64_t{1} << 20;
-constexpr int64_t kColumnStep = 16;  // a block's columns are a multiple of it
-constexpr int64_t kFewColumns = 64;  // below, threads share one block and split the filters
+constexpr int64_t kColumnStep = 16;  // the columns of a block are a multiple of it
+constexpr int64_t kFewColumns = 64;  // with fewer, threads share one block and split the filters
 
-// How the columns of an image are split. Blocks are either built by one thread each, in `slots`
-// panels, or one after the other by all threads in one panel.
+// How the columns of an image are divided into blocks. Either each thread builds blocks of its own,
+// in `slots` panels, or all threads build one block after the other in one panel.
 struct ConvBlocks {
-  int64_t columns = 0;  // outputs of a block
-  int64_t count = 0;    // blocks of an image's group
+  int64_t columns = 0;  // outputs per block
+  int64_t count = 0;    // blocks per group of an image
   int64_t slots = 1;
   bool shared = false;
 };
@@ -69,7 +69,7 @@ class Convolution {
   }
 
  private:
-  // The product of image-and-group `i`; b and ldb are not set.
+  // The product for image-and-group `i`; b and ldb are not set.
   GemmProblem<T> ProblemOf(int64_t i) const {
     const int64_t g = i % shape_.groups;
     return {.m = shape_.filters,
@@ -83,7 +83,7 @@ class Convolution {
   }
   const T* ImageOf(int64_t i) const { return x_ + i * shape_.channels * shape_.in_size(); }
 
-  // Starts c as the bias of its filters, then adds the product.
+  // Initializes c with the biases of its filters, then adds the product.
   void Multiply(const GemmProblem<T>& part) const {
     if (bias_ != nullptr) {
       const int64_t row = (part.c - y_) / shape_.out_size();

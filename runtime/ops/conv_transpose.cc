@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// y = columns-to-image(wᵀ x) + bias, an image and group at a time: `columns` is one product.
+// y = col2im(wᵀ x) + bias, one image and group at a time: `columns` is one product.
 template <typename T>
 void Transposed(const ReferenceArgs& args, const ConvShape& shape) {
   const T* x = static_cast<const T*>(args.in[0].data);

@@ -10,8 +10,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// Running sums or products of one line of `n` elements, `step` apart, from its first element or (a
-// negative step) its last.
+// Running sums or products of one line of `n` elements with stride `step`, starting at its first
+// element or (if `step` is negative) its last.
 template <bool kProduct, typename E>
 void JoinLine(const E* from, E* to, int64_t n, int64_t step, bool exclusive) {
   using Number = NumberOf<E>;
@@ -51,7 +51,7 @@ absl::Status ReferenceCumulative(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-// Neighbours on another axis than the last lie on other cache lines.
+// Neighbours along an axis other than the last are on different cache lines.
 Cost CumulativeCost(const Node& node) {
   const int64_t elements = node.output(0).elements(), rank = node.output(0).rank();
   const bool strided = NormalizedAxis(ConstantOr(node, 1, -1), rank) != rank - 1;

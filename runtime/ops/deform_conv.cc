@@ -1,4 +1,4 @@
-// DeformConv of two spatial axes: a product of the weights with columns of sampled inputs.
+// DeformConv with two spatial axes: a product of the weights with columns of sampled inputs.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kOffset = 2, kBias = 3, kMask = 4;
 
-// Bilinear between the four neighbours; those outside are 0.
+// Bilinear interpolation between four neighbours; those outside are 0.
 template <typename T>
 T SampleAt(const T* plane, int64_t height, int64_t width, T h, T w) {
   if (!(h > -1 && w > -1 && h < static_cast<T>(height) && w < static_cast<T>(width))) return 0;
@@ -54,7 +54,7 @@ class DeformConvolution {
   int64_t channels() const { return shape_.groups * shape_.channels; }
   const T* In(int i) const { return static_cast<const T*>(args_.in[i].data); }
 
-  // columns[row = (channel, kernel position), o] = mask * x at its offset place.
+  // columns[row = (channel, kernel position), o] = mask * x at its offset position.
   void FillRow(int64_t image, int64_t row) {
     const WindowAxis &h = shape_.window.h(), &w = shape_.window.w();
     const int64_t channel = row / kernel_, k = row % kernel_;

@@ -24,7 +24,7 @@ void AddScaledRow(double* y, const double* x, int64_t stride, double a, int64_t 
   for (int64_t i = 0; i < n; ++i) y[i] += a * x[i * stride];
 }
 
-// Adds what one input row gives to one output row, over the kernel's width.
+// Adds the contribution of one input row to one output row, over the kernel's width.
 template <typename T>
 void AddKernelRow(const WindowAxis& w, const T* x, const T* kernel, T* y) {
   for (int64_t k = 0; k < w.kernel; ++k) {

@@ -15,7 +15,7 @@ namespace {
 
 using Complex = Fourier::Complex;
 
-// Element i of a tensor whose last axis holds a number's real part alone, or both parts.
+// Element i of a tensor whose last axis holds the real part only, or both parts of a number.
 template <typename T>
 Complex LoadComplex(const T* data, int64_t parts, int64_t i) {
   return {data[i * parts], parts == 1 ? T{0} : data[i * parts + 1]};
@@ -32,7 +32,7 @@ bool IsOneSided(const Node& node, int64_t otherwise) {
 }
 int64_t Bins(int64_t length, bool one_sided) { return one_sided ? length / 2 + 1 : length; }
 
-// A length that a tensor of `elements` elements along the axis may have.
+// Checks a transform length for a tensor with `elements` elements along the axis.
 absl::Status CheckLength(int64_t length, int64_t elements) {
   if (length >= 1 && length <= elements) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -50,7 +50,7 @@ absl::StatusOr<int64_t> AxisOf(const ReferenceArgs& args) {
   return NormalizedAxis(axis, rank);
 }
 
-// The full spectrum of a real signal from its first half.
+// Completes the spectrum of a real signal from its first half.
 void Mirror(std::vector<Complex>& spectrum) {
   const int64_t n = static_cast<int64_t>(spectrum.size());
   for (int64_t k = n / 2 + 1; k < n; ++k) spectrum[k] = std::conj(spectrum[n - k]);
@@ -99,7 +99,7 @@ absl::Status ReferenceDFT(const ReferenceArgs& args) {
   });
 }
 
-// How a signal [batch, length, 1 or 2] is cut into frames.
+// The division of a signal [batch, length, 1 or 2] into frames.
 struct Frames {
   int64_t step = 1, length = 1, count = 0;
 };

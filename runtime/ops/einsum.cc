@@ -1,4 +1,4 @@
-// Einsum by contractions of two tensors at a time, as einsum_plan.h orders them. Floats are
+// Einsum by contractions of two tensors at a time, in the order of einsum_plan.h. Floats are
 // multiplied and summed in double, integers wrap.
 #include <algorithm>
 #include <string>
@@ -19,8 +19,9 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr int64_t kSmallProduct = 8 * 8 * 8;  // a loop beats a call of the BLAS
-constexpr int64_t kBlock = 256;               // sums that are formed at once: they stay in L1
+// For smaller products a loop is faster than a BLAS call.
+constexpr int64_t kSmallProduct = 8 * 8 * 8;
+constexpr int64_t kBlock = 256;  // sums computed together, so that they stay in L1
 
 absl::StatusOr<EinsumPlan> PlanOf(const Node& node, const std::vector<Dims>& dims) {
   std::vector<size_t> ranks;
@@ -36,7 +37,7 @@ absl::StatusOr<EinsumPlan> StaticPlanOf(const Node& node) {
   return PlanOf(node, dims);
 }
 
-// The axes of `labels` of an operand; those of a diagonal step along all its axes at once.
+// The axes for `labels` of an operand; a diagonal steps along all its axes at once.
 StridedAxes AxesOf(const EinsumPlan& plan, size_t operand, absl::Span<const int64_t> dims,
                    std::string_view labels) {
   const std::vector<int64_t> strides = RowMajorStrides(dims);
@@ -51,7 +52,7 @@ StridedAxes AxesOf(const EinsumPlan& plan, size_t operand, absl::Span<const int6
   return axes;
 }
 
-// Calls f(i, run) for parts [i, i + run) of [0, n) that cross no multiple of `extent`.
+// Calls f(i, run) for parts [i, i + run) of [0, n) that do not cross a multiple of `extent`.
 template <typename F>
 void ForEachRun(ThreadPool& threads, int64_t n, int64_t extent, int64_t work, F&& f) {
   threads.ParallelFor(n, GrainFor(work), [&](int64_t i, int64_t end) {
@@ -63,7 +64,8 @@ void ForEachRun(ThreadPool& threads, int64_t n, int64_t extent, int64_t work, F&
   });
 }
 
-// Adds to sums[0, n), `step` apart at x, the elements of `axes` and of `inner` from there.
+// Adds to sums[0, n), which are `step` apart in x, the elements along `axes` and `inner` from
+// there.
 template <typename T, typename Sum>
 void AddColumns(const T* x, int64_t step, const StridedAxes& axes, StridedAxes::Axis inner,
                 int64_t n, Sum* sums) {
@@ -114,14 +116,14 @@ void SumAxes(ThreadPool& threads, const From* from, StridedAxes kept, StridedAxe
   });
 }
 
-// The matrices of one side of a contraction.
+// The matrices of one operand of a contraction.
 template <typename T>
 struct Matrices {
   const T* data = nullptr;
   StridedAxes stack;
-  int64_t stack_step = 0;  // of the innermost label of the stack
+  int64_t stack_step = 0;  // stride of the innermost batch label
   int64_t row_step = 0, column_step = 0;
-  int64_t ld = 1;  // as GemmProblem has it
+  int64_t ld = 1;  // as in GemmProblem
   bool transposed = false;
 };
 
@@ -143,7 +145,7 @@ Matrices<T> MatricesOf(const EinsumPlan& plan, const T* data, std::string_view l
 // c[count, m, n] = a[count, m, k] · b[count, k, n].
 template <typename T>
 struct Stack {
-  int64_t count = 1, last_extent = 1;  // of all labels of the stack, of the innermost one
+  int64_t count = 1, last_extent = 1;  // over all batch labels, and of the innermost one
   int64_t m = 1, n = 1, k = 1;
   Matrices<T> a, b;
   T* c = nullptr;
@@ -167,7 +169,7 @@ void MultiplyRow(const Stack<T>& s, const T* a, const T* b, T* c) {
   }
 }
 
-// A row of c after the other; the rows of a are one more axis of the stack.
+// Computes c row by row; the rows of a are treated as one more batch axis.
 template <typename T>
 void LoopProducts(ThreadPool& threads, Stack<T> s) {
   s.a.stack.Add(s.m, s.a.row_step);
@@ -203,8 +205,8 @@ bool IsForBlas(const EinsumPlan& plan, const EinsumContraction& c) {
   return plan.Elements(c.m + c.n + c.k) > kSmallProduct;
 }
 
-// Where tensors of elements of `element_bytes` lie behind each other, and copies of both sides of
-// the contraction that runs.
+// The workspace offsets of tensors with elements of `element_bytes`, and of copies of both operands
+// of the current contraction.
 struct Layout {
   std::vector<int64_t> tensors;
   int64_t packed_a = 0, packed_b = 0, bytes = 0;
@@ -255,7 +257,7 @@ class Einsum {
     return reinterpret_cast<Wide*>(static_cast<char*>(args_.workspace) + offset);
   }
 
-  // An operand over `labels`; its other labels are summed.
+  // An operand over `labels`; all its other labels are summed.
   template <typename To>
   void Prepare(size_t i, std::string_view labels, To* to) const {
     std::string summed;
@@ -331,7 +333,7 @@ Support CheckEinsum(const Node& node) {
 
 int64_t WideBytes(const Node& node) {
   const DType dtype = node.input(0).dtype();
-  return kFloatTypes.Has(dtype) || BitsOf(dtype) == 64 ? 8 : 4;  // of AccumulatorOf
+  return kFloatTypes.Has(dtype) || BitsOf(dtype) == 64 ? 8 : 4;  // the size of AccumulatorOf
 }
 
 int64_t EinsumWorkspace(const Node& node) {
@@ -339,7 +341,7 @@ int64_t EinsumWorkspace(const Node& node) {
   return WidenedBytes(node) + (plan.ok() ? Layout(*plan, WideBytes(node)).bytes : 0);
 }
 
-// Sums of single operands are plain loops; diagonals are all that is read of their operands.
+// Sums of single operands are plain loops; if an operand has a diagonal, only that is read.
 Cost EinsumCost(const Node& node) {
   const absl::StatusOr<EinsumPlan> plan = StaticPlanOf(node);
   if (!plan.ok()) return {.bytes = IoBytes(node)};

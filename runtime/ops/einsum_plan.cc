@@ -14,13 +14,13 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr std::string_view kEllipsis = "...";
-constexpr std::string_view kBroadcastLabels = "0123456789";  // of the axes of an ellipsis
+constexpr std::string_view kBroadcastLabels = "0123456789";  // for the axes of an ellipsis
 constexpr double kMostElements = int64_t{1} << 46;
-constexpr size_t kMostGreedy = 32;  // operands
+constexpr size_t kMostGreedy = 32;  // number of operands
 
 bool Has(std::string_view labels, char label) { return labels.find(label) != labels.npos; }
 
-// The labels of a term of `rank` axes.
+// The labels of a term with `rank` axes.
 absl::StatusOr<std::string> LabelsOf(std::string_view term, size_t rank) {
   const size_t ellipsis = term.find(kEllipsis);
   const size_t letters = term.size() - (ellipsis == term.npos ? 0 : kEllipsis.size());
@@ -35,7 +35,7 @@ absl::StatusOr<std::string> LabelsOf(std::string_view term, size_t rank) {
   return absl::StrCat(term.substr(0, ellipsis), axes, term.substr(ellipsis + kEllipsis.size()));
 }
 
-// Without "->": an ellipsis's axes, then every letter that stands once, sorted.
+// The output without "->": the axes of an ellipsis, then every letter that occurs once, sorted.
 std::string ImpliedOutput(const std::vector<std::string>& terms) {
   std::map<char, int> count;
   for (const std::string& term : terms) {
@@ -48,7 +48,7 @@ std::string ImpliedOutput(const std::vector<std::string>& terms) {
   return output;
 }
 
-// Equal extents, but 1 fits any.
+// Equal labels need equal extents, except that 1 matches any.
 absl::StatusOr<std::map<char, int64_t>> ExtentsOf(const EinsumEquation& equation,
                                                   const std::vector<Dims>& dims) {
   std::map<char, int64_t> extents;
@@ -66,7 +66,7 @@ absl::StatusOr<std::map<char, int64_t>> ExtentsOf(const EinsumEquation& equation
   return extents;
 }
 
-// The labels of an operand along which it has more than one element, each once.
+// The labels of an operand with more than one element, without duplicates.
 std::string LabelsWithExtent(std::string_view term, const Dims& dims) {
   std::string labels;
   for (size_t a = 0; a < dims.size(); ++a) {
@@ -75,7 +75,7 @@ std::string LabelsWithExtent(std::string_view term, const Dims& dims) {
   return labels;
 }
 
-// The labels of `operands[i]` that the output or another operand has.
+// The labels of `operands[i]` that the output or another operand also has.
 std::string NeededLabels(const std::vector<std::string>& operands, size_t i,
                          std::string_view output) {
   std::string needed;
@@ -88,8 +88,8 @@ std::string NeededLabels(const std::vector<std::string>& operands, size_t i,
   return needed;
 }
 
-// Whether strides make a tensor of `labels` a stack of row-major matrices of `rows` and `columns`
-// or of their transposes.
+// Whether strides describe a tensor of `labels` as a batch of row-major matrices of `rows` and
+// `columns`, or of their transposes.
 bool IsMatrices(std::string_view labels, std::string_view rows, std::string_view columns) {
   const bool neighbours = labels.find(rows) != labels.npos && labels.find(columns) != labels.npos;
   const bool dense =
@@ -150,7 +150,7 @@ class Contractions {
     for (char label : LabelsOf(b)) {
       if (!Has(LabelsOf(a), label)) c.n += label;
     }
-    // Rows of the result are what comes first in the output.
+    // The rows of the result are the labels that come first in the output.
     const size_t first = plan_.equation.output.find_first_of(c.m + c.n);
     if (first != std::string::npos && Has(c.n, plan_.equation.output[first])) {
       std::swap(c.a, c.b);
@@ -192,7 +192,7 @@ absl::StatusOr<EinsumEquation> EinsumEquationOf(const std::string& text,
     equation.output = ImpliedOutput(equation.terms);
     return equation;
   }
-  size_t broadcast = 0;  // the most axes that an ellipsis stands for
+  size_t broadcast = 0;  // the largest number of axes that an ellipsis stands for
   for (const std::string& term : equation.terms)
     broadcast =
         std::max<size_t>(broadcast, std::count_if(term.begin(), term.end(), absl::ascii_isdigit));

@@ -28,7 +28,7 @@ absl::StatusOr<EinsumEquation> EinsumEquationOf(const std::string& text,
 struct EinsumContraction {
   int a = 0, b = 0;
   std::string batch, m, n, k;
-  // No strides express the operand as matrices: it is copied first
+  // No strides express the operand as matrices: it is copied first.
   bool packs_a = false, packs_b = false;
 
   std::string result() const { return batch + m + n; }

@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The Values of one evaluation. A tensor is freed with its last use.
+// The Values of one evaluation. A tensor is freed after its last use.
 class Evaluation {
  public:
   explicit Evaluation(const Graph& graph) {
@@ -59,8 +59,7 @@ class Evaluation {
                          ", evaluation needs a tensor with known dims"));
       }
     }
-    const Support support =
-        CheckOp(node);  // before memory is allocated for types that it may not know
+    const Support support = CheckOp(node);  // before memory is allocated for unsupported types
     if (!support)
       return absl::UnimplementedError(absl::StrCat(Where(node), ": ", support.reason()));
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Tensors that are filled by a rule: ConstantOfShape, EyeLike, OneHot, Range.
+// Tensors filled by a rule: ConstantOfShape, EyeLike, OneHot, Range.
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +25,7 @@ Support CheckConstantOfShape(const Node& node) {
                                          : Support::No("the output is not of value's type");
 }
 
-// Every byte holds as many copies of `code` as fit; zeros follow the last element.
+// Every byte contains as many copies of `code` as fit; zeros follow the last element.
 void FillPacked(const MutableTensorRef& out, unsigned code) {
   const int bits = BitsOf(out.dtype);
   unsigned byte = 0;
@@ -40,7 +40,7 @@ absl::Status ReferenceConstantOfShape(const ReferenceArgs& args) {
   const MutableTensorRef& out = args.out[0];
   RETURN_IF_ERROR(ExpectDims("output", out.dims, args.in[0].as<int64_t>()));
   const HostTensor* value = args.node.attrs().Get<HostTensor>("value");
-  if (BitsOf(out.dtype) < 8) {  // of f32, without a value, are more
+  if (BitsOf(out.dtype) < 8) {  // without a value the type is f32
     FillPacked(out, *static_cast<const uint8_t*>(value->raw()));
     return absl::OkStatus();
   }
@@ -82,7 +82,7 @@ Support CheckOneHot(const Node& node) {
   return CheckAxis(node.attrs().Int("axis", -1), node.input(0).rank() + 1);
 }
 
-// Numbers of any type, toward zero.
+// Numbers of any type, truncated toward zero.
 std::vector<int64_t> Truncated(const TensorRef& tensor) {
   std::vector<int64_t> numbers;
   VisitElementType(tensor.dtype, [&](auto element) {
@@ -108,7 +108,7 @@ absl::Status ReferenceOneHot(const ReferenceArgs& args) {
     const E on = static_cast<const E*>(args.in[2].data)[1];
     for (int64_t i = 0; i < static_cast<int64_t>(indices.size()); ++i) {
       const int64_t index = indices[i] < 0 ? indices[i] + view.extent : indices[i];
-      if (index < 0 || index >= view.extent) continue;  // the standard: all off
+      if (index < 0 || index >= view.extent) continue;  // all off, as the standard requires
       const int64_t outer = i / view.inner, inner = i % view.inner;
       static_cast<E*>(out.data)[(outer * view.extent + index) * view.inner + inner] = on;
     }
@@ -137,7 +137,7 @@ absl::Status ReferenceRange(const ReferenceArgs& args) {
   }
   return VisitElementType(args.out[0].dtype, [&](auto element) -> absl::Status {
     using E = decltype(element);
-    // 16-bit floats are summed in float (stash_type 1), f32 in double: nearer to the exact number.
+    // 16-bit floats are summed in float (stash_type 1), f32 in double for accuracy.
     using T = std::conditional_t<kIsHalf<E>, float,
                                  std::conditional_t<std::is_same_v<E, float>, double, NumberOf<E>>>;
     const auto number = [&](int i) { return Widen<T>(args.in[i].as<E>()[0]); };

@@ -8,14 +8,14 @@
 namespace onnx_cudnn {
 namespace {
 
-// 2^n for -126 ≤ n ≤ 127. Unsigned, so that any n, as from NaN, is defined.
+// 2^n for -126 ≤ n ≤ 127. Unsigned, so that it is defined for any n, such as from NaN.
 [[gnu::always_inline]] inline float PowerOfTwo(uint32_t n) {
   return std::bit_cast<float>((n + 127u) << 23);
 }
 
 // Cephes expf: e^x = 2^n · e^r with |r| ≤ ln 2 / 2.
 [[gnu::always_inline]] inline float Exp(float x) {
-  constexpr float kRounder = 12582912.0F;  // 1.5 · 2^23: its last bits hold the rounded number
+  constexpr float kRounder = 12582912.0F;  // 1.5 · 2^23: its low bits hold the rounded number
   x = x > 89.0F ? 89.0F : x;               // infinity
   x = x < -104.0F ? -104.0F : x;           // zero
   const float shifted = x * 1.44269504088896341F + kRounder;
@@ -28,7 +28,7 @@ namespace {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * (r * r) + r + 1.0F;
-  // In two halves: 2^n alone may lie outside the normal numbers.
+  // Scaled in two steps, because 2^n may be outside the normal numbers.
   const int32_t exponent =
       static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(kRounder));
   const int32_t half = exponent >> 1;

@@ -22,7 +22,7 @@ Fourier::Fourier(int64_t length, bool inverse) : length_(length), inverse_(inver
 }
 
 int64_t Fourier::Flops(int64_t length) {
-  constexpr int64_t kFlopsOfTerm = 8;  // a product of complex numbers and a sum
+  constexpr int64_t kFlopsOfTerm = 8;  // one complex product and one sum
   int64_t terms = 0;
   for (int64_t n = length; n > 1; n /= SmallestFactor(n)) terms += SmallestFactor(n);
   return kFlopsOfTerm * terms * length;
@@ -35,8 +35,8 @@ void Fourier::Transform(const Complex* from, Complex* to) const {
   for (int64_t k = 0; k < length_; ++k) to[k] /= static_cast<double>(length_);
 }
 
-// to[n] of n numbers `step` apart. The transforms of every p-th number lie one behind the other in
-// `scratch`, which is `to`'s before.
+// to[n] of n numbers with stride `step`. The transforms of every p-th number are stored
+// consecutively in `scratch`, which corresponds to `to`.
 void Fourier::Part(const Complex* from, int64_t step, int64_t n, Complex* to,
                    Complex* scratch) const {
   if (n == 1) {

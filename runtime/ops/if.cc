@@ -1,4 +1,4 @@
-// If whose branches give the same static types: the chosen body runs by its ops' references.
+// If with branches of equal static types: the chosen body runs with its ops' references.
 #include <algorithm>
 #include <memory>
 
@@ -57,7 +57,7 @@ absl::Status ReferenceIf(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-// The more expensive branch in calls, flops and bytes: which one runs is not known.
+// The more expensive branch in calls, flops and bytes, since the condition is unknown.
 Cost IfCost(const Node& node) {
   Cost cost;
   for (const auto& [name, body] : node.bodies()) {

@@ -6,8 +6,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Outputs [begin, end) of one output row, and the input row that it meets at the kernel's first
-// position.
+// Outputs [begin, end) of one output row, and the input row at the first kernel position.
 struct OutputRun {
   int64_t d, h, begin, end;
 };
@@ -24,8 +23,8 @@ std::vector<OutputRun> RunsOf(const Window& window, int64_t begin, int64_t end) 
   return runs;
 }
 
-// A row of the matrix: a channel and a position of the kernel. Rows are mostly visited in order, so
-// it steps.
+// A row of the matrix: a channel and a kernel position. Rows are mostly visited in order, so the
+// next one is computed incrementally.
 struct KernelPosition {
   int64_t channel, d, h, w;
 
@@ -47,7 +46,7 @@ struct KernelPosition {
   }
 };
 
-// The input row that `run` meets at `k`, nullptr when it lies in the padding.
+// The input row for `run` at `k`; nullptr if it is in the padding.
 template <typename T>
 T* InputRow(const Window& window, T* x, const KernelPosition& k, const OutputRun& run) {
   const int64_t d = run.d + k.d * window.d().dilation, h = run.h + k.h * window.h().dilation;

@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The dims of the pooling's input, by the attributes alone: indices count in them.
+// The dims of the pooling's input from the attributes only; indices refer to them.
 Dims PooledDims(const Node& node, absl::Span<const int64_t> x) {
   const size_t spatial = x.size() - 2;
   const std::vector<int64_t> kernel = node.attrs().Ints("kernel_shape");

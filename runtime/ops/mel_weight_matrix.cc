@@ -14,8 +14,8 @@ namespace {
 double ToMel(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double ToHertz(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 
-// The spectrogram's bin at the edges of the triangles, which lie evenly on the mel scale. Each is
-// clamped into [0, bins).
+// The spectrogram bins at the edges of the triangles, which are equally spaced on the mel scale,
+// clamped to [0, bins).
 std::vector<int64_t> EdgeBins(double low, double high, int64_t triangles, int64_t dft_length,
                               int64_t sample_rate, int64_t bins) {
   const double step = (ToMel(high) - ToMel(low)) / static_cast<double>(triangles + 2);
@@ -30,8 +30,8 @@ std::vector<int64_t> EdgeBins(double low, double high, int64_t triangles, int64_
   return edges;
 }
 
-// The weight of bin `b` in the triangle whose edges and peak are given. A triangle without a left
-// side is its peak alone on that side.
+// The weight of bin `b` in the triangle with the given edges and peak. A side of zero width
+// consists of the peak only.
 double WeightOf(int64_t b, int64_t left, int64_t peak, int64_t right) {
   if (b == peak) return 1;
   if (b > left && b < peak) return static_cast<double>(b - left) / static_cast<double>(peak - left);

@@ -38,8 +38,8 @@ const T* Data(const ReferenceArgs& args, size_t i) {
   return args.has_in(i) ? static_cast<const T*>(args.in[i].data) : nullptr;
 }
 
-// Groups of channels share their statistics; scale and bias are by channel. InstanceNormalization
-// has a group a channel.
+// Groups of channels share their statistics; scale and bias are per channel. InstanceNormalization
+// has one group per channel.
 template <typename T>
 void NormalizeGroups(const ReferenceArgs& args, int64_t groups) {
   const absl::Span<const int64_t> dims = args.in[0].dims;
@@ -82,13 +82,13 @@ absl::Status ReferenceGroupNormalization(const ReferenceArgs& args) {
   return GroupStatus(args, args.node.attrs().Int("num_groups", 1));
 }
 
-// Where the elements of a factor lie that broadcasts to the input.
+// The positions of the elements of a factor that broadcasts to the input.
 struct Factor {
   StridedAxes rows;
-  std::vector<int64_t> columns;  // of a row; empty: one after the other
+  std::vector<int64_t> columns;  // within a row; empty: consecutive
 };
 
-// The factors of a row. `copy` holds them where they do not lie so.
+// The factors of a row; stored in `copy` unless they are consecutive.
 template <typename T>
 const T* FactorsOf(const Factor& factor, const T* data, int64_t row, std::vector<T>& copy) {
   const T* factors = data + factor.rows.OffsetOf(row);
@@ -205,7 +205,7 @@ absl::Status ReferenceRMSNormalization(const ReferenceArgs& args) {
   });
 }
 
-// ONNX's own definition: the deviation itself gets the small number, not the variance.
+// As ONNX defines it: the small number is added to the deviation, not to the variance.
 constexpr double kDeviationEpsilon = 1e-9;
 
 template <typename T>

@@ -26,7 +26,7 @@ const std::vector<OpDef>& Table() {
   return table;
 }
 
-// The Value by whose dtype OpDef::types decides.
+// The Value whose dtype OpDef::types applies to.
 const Value* TypedBy(const Node& node) {
   if (node.has_input(0)) return &node.input(0);
   return node.has_output(0) ? &node.output(0) : nullptr;

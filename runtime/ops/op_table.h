@@ -16,7 +16,7 @@ std::vector<const OpDef*> AllOps();
 // The traits of its definition; all false if there is none.
 const OpTraits& TraitsOf(const Node& node);
 
-// Op, opset and type, to start a message: Resize (opset 28) on f32
+// Op, opset and type, to start a message: Resize (opset 28) on f32.
 std::string FormOf(const Node& node);
 // The same for an op that is not a Node yet, with the type of its first present input.
 std::string FormOf(std::string_view domain, std::string_view op, int opset,

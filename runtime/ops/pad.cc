@@ -18,9 +18,9 @@ Support CheckPad(const Node& node) {
   return Support::No(absl::StrCat("mode \"", mode, "\" is unknown"));
 }
 
-constexpr int64_t kMostPad = int64_t{1} << 48;  // sums with extents cannot overflow
+constexpr int64_t kMostPad = int64_t{1} << 48;  // so that sums with extents cannot overflow
 
-// Elements added (removed when negative) at both ends of every axis.
+// Elements added (or removed, if negative) at both ends of every axis.
 struct Pads {
   std::vector<int64_t> begin, end;
 };
@@ -84,7 +84,7 @@ void PadConstant(const ReferenceArgs& args, const Pads& pads) {
               args.threads);
 }
 
-// The element of an axis of `extent` ≥ 1 that position i outside of it shows.
+// The element of an axis of `extent` ≥ 1 that is copied to position i outside it.
 int64_t Reflected(int64_t i, int64_t extent) {
   if (extent == 1) return 0;
   const int64_t period = 2 * (extent - 1);
@@ -97,7 +97,7 @@ int64_t SourceOf(const std::string& mode, int64_t i, int64_t extent) {
   return (i % extent + extent) % extent;
 }
 
-// Every output element is an input element, found axis by axis.
+// Every output element is an input element, located axis by axis.
 absl::Status PadMirrored(const ReferenceArgs& args, const Pads& pads) {
   const TensorRef& in = args.in[0];
   const MutableTensorRef& out = args.out[0];
@@ -106,7 +106,7 @@ absl::Status PadMirrored(const ReferenceArgs& args, const Pads& pads) {
     return absl::InvalidArgumentError("an empty input has no element to repeat");
   const std::vector<int64_t> strides = RowMajorStrides(in.dims);
   const int64_t rank = out.dims.size();
-  std::vector<std::vector<int64_t>> offsets(rank);  // by axis and output index, in the input
+  std::vector<std::vector<int64_t>> offsets(rank);  // offset in the input, by axis and output index
   for (int64_t a = 0; a < rank; ++a) {
     for (int64_t i = 0; i < out.dims[a]; ++i) {
       offsets[a].push_back(SourceOf(ModeOf(args.node), i - pads.begin[a], in.dims[a]) * strides[a]);

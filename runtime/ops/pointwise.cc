@@ -20,7 +20,7 @@ Expression Expression::Leaf(Term term) {
 }
 
 int Expression::Append(const Expression& other) {
-  std::vector<int> at;  // where each Term of `other` lies here
+  std::vector<int> at;  // index in this Expression of each Term of `other`
   for (Term term : other.terms_) {
     for (int i = 0; i < ArityOf(term.primitive); ++i) term.args[i] = at[term.args[i]];
     auto found = std::find(terms_.begin(), terms_.end(), term);
@@ -40,14 +40,14 @@ Expression Expression::Apply(Primitive primitive, const std::vector<Expression>&
 
 namespace {
 
-// Whether binding leaves the Term, with its arguments, as it is.
+// Whether binding leaves the Term and its arguments unchanged.
 bool IsSameForAllNodes(const Term& term) {
   const bool is_leaf = ArityOf(term.primitive) == 0;
   const bool stays = term.primitive == Primitive::kInput || term.primitive == Primitive::kConstant;
   return is_leaf ? stays : term.primitive != Primitive::kSelect;
 }
 
-// Builds what BindPointwise returns.
+// Builds the result of BindPointwise.
 class Binder {
  public:
   Binder(const std::vector<Term>& terms, const Node& node) : terms_(terms), node_(node) {}
@@ -147,7 +147,7 @@ absl::Status ReferencePointwise(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-// Whether elements go through a function of the math library, or a branch, one after the other.
+// Whether elements are computed one by one, by a math library function or a branch.
 bool IsScalar(PrimitiveCost cost, bool is_f64) {
   if (cost == PrimitiveCost::kVectorized) return is_f64;
   return cost == PrimitiveCost::kFunction || cost == PrimitiveCost::kBranch;

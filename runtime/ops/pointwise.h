@@ -16,7 +16,7 @@ struct Term {
   std::array<int, 3> args = {-1, -1, -1};  // earlier Terms of the same Expression
   int input = -1;                          // kInput, kHasInput
   double value = 0;                        // kConstant, kAttribute
-  // Of a kConstant: the float attribute that it was bound from
+  // Of a kConstant: the float attribute that it was bound from.
   std::string_view attribute = {}, text = {};
   Primitive fold = Primitive::kAdd;  // kFoldInputs
   bool operator==(const Term&) const = default;

@@ -1,5 +1,5 @@
-// Blocks of elements go through an expression Term by Term, so every primitive is a loop over
-// numbers that lie in L1.
+// Evaluates an expression block by block and Term by Term, so that every primitive is a loop over
+// numbers in L1.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -12,8 +12,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int64_t kBlock = 1024;          // elements
-constexpr int64_t kGrain = 8 * kBlock;    // the least a thread is woken for, of one Term
-constexpr int64_t kCostlyTermWeight = 8;  // of exp, tanh … against an addition
+constexpr int64_t kGrain = 8 * kBlock;    // minimum work per thread, for a single Term
+constexpr int64_t kCostlyTermWeight = 8;  // exp, tanh … relative to an addition
 
 template <typename T>
 constexpr DType kDTypeOf = std::is_same_v<T, float>     ? DType::kF32
@@ -21,8 +21,8 @@ constexpr DType kDTypeOf = std::is_same_v<T, float>     ? DType::kF32
                            : std::is_same_v<T, int64_t> ? DType::kI64
                                                         : DType::kU64;
 
-// How an input's elements lie along the flat index of the output. Neighbouring output axes that the
-// input has alike are one.
+// The position of an input's elements relative to the flat index of the output. Adjacent output
+// axes are merged if the input treats them alike.
 struct Walk {
   std::vector<int64_t> extents, strides;  // outer to inner; a stride of 0 repeats the element
 
@@ -52,7 +52,7 @@ Walk WalkOf(absl::Span<const int64_t> in, absl::Span<const int64_t> out) {
   return walk;
 }
 
-// to[i] = the input's element at flat output index begin + i.
+// to[i] = the element of the input at flat output index begin + i.
 template <typename T, typename E>
 void LoadBroadcast(const E* from, const Walk& walk, int64_t begin, T* to, int64_t n) {
   const int axes = static_cast<int>(walk.extents.size());
@@ -117,7 +117,7 @@ class Evaluator {
     AssignSlots();
   }
 
-  // Elements [begin, end) of the output.
+  // Computes elements [begin, end) of the output.
   void Run(int64_t begin, int64_t end) const {
     std::vector<T> scratch(slot_count_ * kBlock);
     const auto slot = [&](size_t t) { return scratch.data() + slots_[t] * kBlock; };
@@ -153,7 +153,7 @@ class Evaluator {
     return value;
   }
 
-  // Where the last Term writes when its numbers are the output's elements already.
+  // The destination of the last Term if its numbers can be stored directly as output elements.
   T* WrittenInPlace(int64_t begin) const {
     if (out_.dtype != kDTypeOf<T> || ArityOf(terms_.back().primitive) == 0) return nullptr;
     return static_cast<T*>(out_.data) + begin;
@@ -176,8 +176,8 @@ class Evaluator {
     return to;
   }
 
-  // A slot is free again after the last Term that reads it; a uniform Term keeps its own through
-  // all blocks.
+  // A slot is free again after the last Term that reads it; a uniform Term keeps its slot for all
+  // blocks.
   void AssignSlots() {
     std::vector<size_t> last_use(terms_.size());
     for (size_t t = 0; t < terms_.size(); ++t) {
@@ -201,7 +201,7 @@ class Evaluator {
   absl::Span<const TensorRef> in_;
   MutableTensorRef out_;
   std::vector<Walk> walks_;  // parallel to terms_
-  std::vector<int> slots_;   // likewise: blocks of the scratch
+  std::vector<int> slots_;   // parallel to terms_: index of a block in the scratch memory
   int slot_count_ = 0;
 };
 

@@ -43,7 +43,8 @@ struct Function {
   }
 };
 
-// The loops may write over an argument at the same index, which ivdep lets the compiler vectorize.
+// Outputs may overwrite an argument at the same index; ivdep tells the compiler that it may
+// vectorize.
 template <int arity, typename T, typename F>
 void Map(const std::array<const T*, 3>& args, T* out, int64_t n, F f) {
   const T *a = args[0], *b = args[1], *c = args[2];
@@ -59,7 +60,7 @@ void Map(const std::array<const T*, 3>& args, T* out, int64_t n, F f) {
   }
 }
 
-// y = primitive(x) by a loop that calls no library; false: there is none.
+// y = primitive(x) with a vectorized loop; returns false if there is none.
 bool RunVectorized(Primitive primitive, const float* x, float* y, int64_t n) {
   switch (primitive) {
     case Primitive::kExp:

@@ -1,4 +1,4 @@
-// The table of element-wise ops. See pointwise.h for what an Expression may hold.
+// The table of element-wise ops. See pointwise.h for the elements of an Expression.
 #include <limits>
 
 #include "runtime/ops/pointwise.h"
@@ -26,7 +26,7 @@ E AttrIs(std::string_view name, std::string_view text) {
 E Fold(Primitive fold) { return E::Leaf({.primitive = P::kFoldInputs, .fold = fold}); }
 E InputCount() { return E::Leaf({.primitive = P::kInputCount}); }
 
-// A function per primitive: Abs(x), Add(x, y), …
+// One function per primitive: Abs(x), Add(x, y), …
 #define PRIMITIVE(name, arity, ...)            \
   template <typename... Args>                  \
   E name(const Args&... args) {                \

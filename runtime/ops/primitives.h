@@ -37,7 +37,7 @@ enum class PrimitiveCost : uint8_t {
 enum class PrimitiveExecutors : uint8_t {
   kEverywhere,
   kPrograms,  // not in chains, simple forms and activations, which keeps their switches small
-  // Also not in programs of the interpreters with few registers, see PointwiseInterpreter
+  // Also not in programs of the interpreters with few registers, see PointwiseInterpreter.
   kFullPrograms,
   kNoEpilogue,  // also not in epilogues, because its slow path uses local memory
 };

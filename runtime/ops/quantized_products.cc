@@ -1,5 +1,6 @@
 // ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul: products of 8-bit integers. Each runs
-// as Conv or MatMul on f64 copies of its operands less their zero points: exact below 2^53.
+// as Conv or MatMul on f64 copies of its operands minus their zero points, which is exact below
+// 2^53.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -21,7 +22,7 @@ constexpr DTypeSet kByteTypes = {DType::kU8, DType::kI8};
 
 // The positions of an op's inputs; input 0 is the left operand.
 struct Operands {
-  const char* product;  // the op that it runs as
+  const char* product;  // the op that computes the product
   int right, left_zero, right_zero;
 };
 constexpr Operands kConvInteger = {"Conv", 1, 2, 3}, kMatMulInteger = {"MatMul", 1, 2, 3};
@@ -30,8 +31,8 @@ constexpr int kLeftScale = 1, kRightScale = 4, kOutputScale = 6, kOutputZero = 7
 
 bool IsConv(const Operands& operands) { return std::string_view(operands.product) == "Conv"; }
 
-// The axes along which parameters may lie that are not one number: filters of Conv; rows and
-// columns of MatMul. -1: one number is needed.
+// The axes along which parameters may vary: filters of Conv; rows and columns of MatMul. -1: a
+// single number is required.
 struct ParameterAxes {
   int64_t left = -1, right = -1, output_of_left = -1, output_of_right = -1;
 };
@@ -45,10 +46,10 @@ ParameterAxes AxesFor(const Operands& operands, int64_t left_rank, int64_t right
           .output_of_right = columns ? output_rank - 1 : -1};
 }
 
-// One number for all elements of a tensor, or one for each index of an axis.
+// One number for a whole tensor, or one per index of an axis.
 struct Parameter {
   std::vector<double> values = {0};
-  int64_t inner = 1;  // elements behind the axis
+  int64_t inner = 1;  // elements per index of the axis
 
   double At(int64_t i) const {
     return values[values.size() == 1 ? 0 : i / inner % static_cast<int64_t>(values.size())];
@@ -74,7 +75,7 @@ absl::StatusOr<Parameter> ParameterOf(const ReferenceArgs& args, int input, cons
   return parameter;
 }
 
-// The Conv or MatMul of f64 that an op runs as.
+// The f64 Conv or MatMul that computes the op's product.
 class Product {
  public:
   Product(const Node& node, const Operands& operands, absl::Span<const int64_t> left,
@@ -109,7 +110,7 @@ void Subtract(const TensorRef& from, const Parameter& zero, double* to, ThreadPo
   });
 }
 
-// The exact product at the start of the workspace, behind the copies of its operands.
+// The exact product at the start of the workspace, followed by the copies of its operands.
 absl::StatusOr<const double*> Multiply(const ReferenceArgs& args, const Operands& operands) {
   const TensorRef &left = args.in[0], &right = args.in[operands.right];
   const MutableTensorRef& out = args.out[0];
@@ -145,7 +146,7 @@ absl::Status ReferenceInteger(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-// How a sum becomes an element: saturate(round((sum + bias) * left * right / output) + zero).
+// Converts a sum to an element: saturate(round((sum + bias) * left * right / output) + zero).
 struct Requantization {
   Parameter bias, left, right, output, zero;
 
@@ -201,7 +202,7 @@ Cost ProductCost(const Node& node) {
   const Product product(node, kOperands, left, right, node.output(0).dims());
   Cost cost = CostOf(product.node());
   const int64_t copied = node.input(0).elements() + node.input(kOperands.right).elements();
-  cost.flops += 2 * copied + 4 * node.output(0).elements();  // zero points, requantization
+  cost.flops += 2 * copied + 4 * node.output(0).elements();  // zero points and requantization
   cost.bytes += IoBytes(node) + copied * static_cast<int64_t>(sizeof(double));
   return cost;
 }

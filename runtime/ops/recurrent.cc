@@ -1,4 +1,5 @@
-// RNN, GRU and LSTM. The products of all inputs with W are one product before the first step.
+// RNN, GRU and LSTM. The products of all inputs with W are computed as one product before the first
+// step.
 #include <algorithm>
 #include <limits>
 
@@ -12,7 +13,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// One direction while it runs. Rows of `gates` and `recurrent` have gate_rows() elements, those of
+// The state of one direction. Rows of `gates` and `recurrent` have gate_rows() elements, those of
 // the states `hidden`.
 template <typename T>
 struct Direction {
@@ -53,7 +54,7 @@ struct Direction {
                                  .ldc = shape.gate_rows()});
   }
 
-  // f(b, gates of b at its step) for every sequence that has a step `step`.
+  // Calls f(b, gates of b at its step) for every sequence that is longer than `step`.
   template <typename F>
   void ForEachActive(int64_t step, F&& f) const {
     threads.ParallelFor(shape.batch, GrainFor(16 * shape.gate_rows()), [&](int64_t b, int64_t end) {
@@ -139,7 +140,7 @@ struct Lstm {
   }
 };
 
-// Elements of a direction's buffers, in the order of Direction.
+// Sizes of a direction's buffers in elements, in the order of Direction.
 struct Buffers {
   int64_t gates, recurrent, state;
   explicit Buffers(const RecurrentShape& s)
@@ -149,7 +150,7 @@ struct Buffers {
   int64_t elements() const { return gates + recurrent + 3 * state; }
 };
 
-// What one direction has of an operand, nullptr where it is absent.
+// The part of an operand for one direction; nullptr if it is absent.
 template <typename T>
 const T* Part(const ReferenceArgs& args, int input, int64_t direction, int64_t elements) {
   if (!args.has_in(input)) return nullptr;
@@ -183,7 +184,7 @@ Direction<T> MakeDirection(const ReferenceArgs& args, const RecurrentShape& s, i
           .reset = states + 2 * buffers.state};
 }
 
-// gates = x * W' + the biases. Those of r that GRU scales by its reset gate are not among them.
+// gates = x * W' + the biases, except those of r that GRU scales by its reset gate.
 template <typename T>
 void MultiplyInputs(const ReferenceArgs& args, const Direction<T>& d, int64_t index) {
   const RecurrentShape& s = d.shape;
@@ -229,7 +230,7 @@ void StoreState(const ReferenceArgs& args, size_t output, const RecurrentShape& 
   }
 }
 
-// y at this step of each sequence: its state, or 0 behind its end.
+// y at this step for each sequence: its state, or 0 after its end.
 template <typename T>
 void StoreStep(const ReferenceArgs& args, const Direction<T>& d, int64_t index, int64_t step) {
   if (!args.has_out(0)) return;
@@ -284,7 +285,7 @@ Cost RecurrentCost(const Node& node) {
   const RecurrentShape s = RecurrentShapeOf(node, Cell::Kind());
   const int64_t steps = s.steps * s.directions, gates = steps * s.batch * s.gate_rows();
   const int64_t flops = 2 * gates * (s.input + s.hidden);
-  return {.us = ScalarUs(gates),  // the activations
+  return {.us = ScalarUs(gates),  // for the activations
           .flops = flops + 4 * gates,
           .bytes = IoBytes(node),
           .blas_flops = flops,

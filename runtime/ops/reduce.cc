@@ -14,10 +14,10 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kBlock = 128;  // neighbouring outputs formed together
-constexpr int64_t kLanes = 8;    // partial results of a run of inputs
+constexpr int64_t kBlock = 128;  // adjacent outputs computed together
+constexpr int64_t kLanes = 8;    // partial results per run of inputs
 
-// Which axes are reduced: those of the input, all, or none.
+// The reduced axes: those of the input, all, or none.
 class ReducedAxes {
  public:
   static absl::StatusOr<ReducedAxes> Of(const ReferenceArgs& args) {
@@ -54,9 +54,9 @@ class ReducedAxes {
   std::vector<uint8_t> reduced_;  // 1 for a reduced axis
 };
 
-// The same reduction over memory: outputs (o, j) for o < outer.count(), j < inner; each takes the
-// inputs at outer.OffsetOf(o) + j + reduced.OffsetOf(r) + i for r < reduced.count(), i < run. inner
-// or run is 1.
+// The reduction in terms of memory: outputs (o, j) for o < outer.count(), j < inner; each reduces
+// the inputs at outer.OffsetOf(o) + j + reduced.OffsetOf(r) + i for r < reduced.count(), i < run.
+// inner or run is 1.
 struct ReductionLoops {
   StridedAxes outer, reduced;
   int64_t inner, run;
@@ -127,7 +127,7 @@ void ReduceAll(const ReferenceArgs& args, const ReductionLoops& loops) {
                            });
 }
 
-// A tensor of bytes as the reducers write it: any byte but 0 is true.
+// Normalizes bytes written by the reducers to bools: any byte but 0 is true.
 void ToBools(const MutableTensorRef& y) {
   for (uint8_t& byte : y.as<uint8_t>()) byte = byte != 0 ? 1 : 0;
 }

@@ -36,8 +36,8 @@ absl::Status CheckCount(const char* what, size_t found, size_t expected) {
       absl::StrFormat("%s has %d values, expected %d", what, found, expected));
 }
 
-// One scale for all axes, so that the result is not larger, or not smaller, than the sizes asked
-// for.
+// One scale for all axes, so that the result is not larger, or not smaller, than the requested
+// sizes.
 double CommonScale(const std::vector<double>& scales, std::string_view policy) {
   return policy == "not_larger" ? *std::min_element(scales.begin(), scales.end())
                                 : *std::max_element(scales.begin(), scales.end());
@@ -47,7 +47,7 @@ bool IsStretched(const Node& node) {
   return node.attrs().String("keep_aspect_ratio_policy", "stretch") == "stretch";
 }
 
-// The scales of `axes`, of the sizes when those are given.
+// The scales of `axes`, computed from the sizes if those are given.
 absl::StatusOr<std::vector<double>> ScalesOf(const ReferenceArgs& args,
                                              const std::vector<int64_t>& axes) {
   std::vector<double> scales = Numbers(args, kScales);
@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ReferenceArgs& args) 
   return resized;
 }
 
-// ONNX rounds the sizes that it computes: the output's dims must be those.
+// ONNX rounds computed sizes; the output's dims must equal them.
 absl::Status CheckOutput(const ReferenceArgs& args, const std::vector<ResizeAxis>& axes) {
   const std::vector<double> sizes =
       Numbers(args, kScales).empty() ? Numbers(args, kSizes) : std::vector<double>();
@@ -156,8 +156,7 @@ ResizeMode ModeOf(const Attrs& attrs, const std::string& coordinates) {
           .exclude_outside = attrs.Int("exclude_outside", 0) != 0};
 }
 
-// Axes that shrink come first: then no tensor between two passes is larger than both the input and
-// the output.
+// Axes that shrink come first, so that no intermediate tensor is larger than both input and output.
 std::vector<size_t> PassOrder(const std::vector<ResizeAxis>& axes) {
   std::vector<size_t> order(axes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -166,7 +165,7 @@ std::vector<size_t> PassOrder(const std::vector<ResizeAxis>& axes) {
   return order;
 }
 
-// What elements are summed in; integers are rounded once, at the end.
+// The accumulator type; integers are rounded once, at the end.
 template <typename T>
 using SumOf = std::conditional_t<std::is_integral_v<T>, double, T>;
 
@@ -181,7 +180,7 @@ T ElementOf(SumOf<T> sum) {
   }
 }
 
-// One axis after the other; the workspace holds the two tensors between passes.
+// Resizes one axis after the other; the workspace holds the two intermediate tensors.
 template <typename T>
 void Interpolate(const ReferenceArgs& args, const std::vector<ResizeAxis>& axes,
                  int64_t half_elements) {
@@ -215,7 +214,7 @@ void Interpolate(const ReferenceArgs& args, const std::vector<ResizeAxis>& axes,
                  ElementOf<T>);
 }
 
-// Copies whole elements; tf_crop_and_resize fills the outside with extrapolation_value.
+// Copies elements unchanged; with tf_crop_and_resize, positions outside get extrapolation_value.
 template <typename T>
 void Nearest(const ReferenceArgs& args, const std::vector<ResizeAxis>& axes) {
   const std::string coordinates =

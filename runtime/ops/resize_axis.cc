@@ -12,9 +12,9 @@ namespace {
 
 bool IsCrop(const ResizeMode& mode) { return mode.coordinates == "tf_crop_and_resize"; }
 
-// The place in the input, in units of its elements, that output `o` shows. The last bit
-// decides between two equally near inputs: the dividend is rounded only once, and sums are formed
-// in the order of ONNX's formulas.
+// The position in the input, in elements, for output `o`. The last bit decides between two equally
+// near inputs, so the dividend is rounded only once, and sums are computed in the order of ONNX's
+// formulas.
 double SourceOf(const ResizeAxis& axis, const ResizeMode& mode, int64_t o) {
   const double x = static_cast<double>(o), in = static_cast<double>(axis.in),
                out = static_cast<double>(axis.out), length = axis.length;
@@ -22,7 +22,7 @@ double SourceOf(const ResizeAxis& axis, const ResizeMode& mode, int64_t o) {
   if (mode.coordinates == "align_corners") return length == 1 ? 0 : x * (in - 1) / (length - 1);
   if (mode.coordinates == "asymmetric") return x * in / length;
   if (mode.coordinates == "pytorch_half_pixel") return out > 1 ? pixel - 0.5 : 0;
-  // Without the shift back, elements along an axis that keeps its length would be mixed.
+  // Without the shift back, elements along an axis of unchanged length would be interpolated.
   if (mode.coordinates == "tf_half_pixel_for_nn") return length == in ? x : pixel;
   if (IsCrop(mode)) {
     const double extent = (axis.roi_end - axis.roi_begin) * (in - 1);
@@ -32,10 +32,10 @@ double SourceOf(const ResizeAxis& axis, const ResizeMode& mode, int64_t o) {
   return in / 2 * (1 - out / length) + pixel - 0.5;
 }
 
-// A finite source whose conversion to an integer is defined.
+// A finite position whose conversion to an integer is defined.
 double Bounded(const ResizeAxis& axis, double source) {
   const double in = static_cast<double>(axis.in);
-  return source > -in ? std::min(source, 2 * in) : -in;  // NaN: -in
+  return source > -in ? std::min(source, 2 * in) : -in;  // NaN becomes -in
 }
 
 int64_t Clamped(const ResizeAxis& axis, int64_t index) {
@@ -75,11 +75,12 @@ bool IsOutside(const ResizeAxis& axis, const ResizeMode& mode, double source) {
   return IsCrop(mode) && !(source >= 0 && source <= static_cast<double>(axis.in - 1));
 }
 
-// Weights of the taps around a source whose fraction beyond its floor is given: tap t lies at floor
-// + t - (taps / 2 - 1).
+// Weights of the taps around a position with the given fraction: tap t is at floor + t - (taps / 2
+// - 1).
 using Kernel = absl::FunctionRef<double(double distance)>;
 
-// A kernel of `radius` inputs to each side, widened by 1 / scale when antialias shrinks.
+// A kernel of `radius` inputs to each side, widened by 1 / scale if antialias is set and the axis
+// shrinks.
 ResizeTable KernelTable(const ResizeAxis& axis, const ResizeMode& mode, int64_t radius,
                         Kernel kernel) {
   const double shrink = mode.antialias ? std::min(axis.scale, 1.0) : 1.0;
@@ -107,7 +108,7 @@ ResizeTable KernelTable(const ResizeAxis& axis, const ResizeMode& mode, int64_t 
   return table;
 }
 
-// Keys' cubic convolution, of two inputs to each side.
+// Keys' cubic convolution with two inputs to each side.
 double Cubic(double a, double distance) {
   const double x = std::abs(distance);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;

@@ -1,4 +1,4 @@
-// Ops whose output has the bytes of input 0: the `view` Engine runs most of them at no cost.
+// Ops whose output has the bytes of input 0; the `view` Engine runs most of them at no cost.
 #include "absl/strings/str_cat.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/operands.h"

@@ -1,4 +1,4 @@
-// Scan whose body has static types: the body runs once for each slice, by its ops' references.
+// Scan with a body of static types: the body runs once per slice, with its ops' references.
 #include <algorithm>
 #include <vector>
 
@@ -13,7 +13,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// Inputs: states, then scans, then captures. Outputs: the last states, then the collected slices.
+// Inputs: states, then scanned tensors, then captures. Outputs: the final states, then the stacked
+// slices.
 struct ScanForm {
   const Graph* body;
   int64_t states, scans, collected;
@@ -26,7 +27,7 @@ ScanForm FormOf(const Node& node) {
   return {&body, states, scans, static_cast<int64_t>(body.outputs().size()) - states};
 }
 
-// Element `i` of a list attribute that may be absent.
+// Element `i` of an optional list attribute.
 int64_t At(const Node& node, std::string_view attribute, int64_t i) {
   const std::vector<int64_t> list = node.attrs().Ints(attribute);
   return i < static_cast<int64_t>(list.size()) ? list[i] : 0;
@@ -38,7 +39,7 @@ Support CheckMovable(const Value& value) {
                                   "; a static shape is needed"));
 }
 
-// `whole` is slices of the body's `slice` along an axis.
+// Checks that `whole` consists of slices of the type of the body's `slice`.
 Support CheckSlices(const Node& node, const Value& whole, const Value& slice, std::string_view axes,
                     int64_t i) {
   if (whole.dtype() != slice.dtype() || whole.rank() != slice.rank() + 1)
@@ -95,7 +96,7 @@ Support CheckScan(const Node& node) {
   return CheckBodyOps(*form.body, "body");
 }
 
-// Slices of a tensor along one axis, from its first or, reversed, its last.
+// Slices of a tensor along one axis, from the first or, if reversed, the last.
 struct Slices {
   AxisView view;
   bool reversed;
@@ -105,7 +106,7 @@ struct Slices {
       : view(ViewAround(dims, NormalizedAxis(At(node, axes, i), dims.size()))),
         reversed(At(node, directions, i) == 1) {}
 
-  // Where slice `step` starts, in elements.
+  // The offset of slice `step` in elements.
   int64_t First(int64_t step) const {
     return (reversed ? view.extent - 1 - step : step) * view.inner;
   }
@@ -146,7 +147,7 @@ class Scanner {
             "scan_output_directions", i};
   }
 
-  // How long every scanned axis is.
+  // The common extent of the scanned axes.
   absl::StatusOr<int64_t> Steps() const {
     const int64_t steps = InputSlices(0).view.extent;
     for (int64_t i = 0; i < form_.scans + form_.collected; ++i) {

@@ -1,5 +1,5 @@
-// ScatterElements and ScatterND: input 0 with some of its elements replaced by, or joined with,
-// updates, in their order.
+// ScatterElements and ScatterND: input 0 with some elements replaced by, or combined with, updates,
+// in the order of the updates.
 #include <algorithm>
 #include <cmath>
 
@@ -49,7 +49,7 @@ T Join(char reduction, T a, T b) {
   }
 }
 
-// Row r of the updates joins the output's row rows[r]; a row has `row` elements.
+// Combines row r of the updates with output row rows[r]; a row has `row` elements.
 void JoinRows(const std::string& reduction, DType dtype, const void* updates,
               absl::Span<const int64_t> rows, int64_t row, void* out) {
   const char kind = reduction == "add"   ? 'a'
@@ -80,8 +80,8 @@ void ReplaceRows(int element_bytes, const void* updates, absl::Span<const int64_
   });
 }
 
-// The output is a copy of input 0, whose rows of `row` elements take the updates one after the
-// other: rows may repeat.
+// The output is a copy of input 0; its rows of `row` elements are updated one after the other,
+// since rows may repeat.
 absl::Status Scatter(const ReferenceArgs& args, absl::Span<const int64_t> rows, int64_t row) {
   const TensorRef &data = args.in[0], &updates = args.in[2];
   const std::string reduction = ReductionOf(args.node);
@@ -139,7 +139,7 @@ absl::Status ReferenceScatterND(const ReferenceArgs& args) {
   return Scatter(args, rows, ElementsOf(row_dims));
 }
 
-// Computes `rows` places, each in `steps`.
+// Computes `rows` positions in `steps` steps each.
 Cost CostOfUpdates(const Node& node, int64_t rows, int64_t steps) {
   return {.us = ScalarUs(rows * steps), .bytes = IoBytes(node)};
 }

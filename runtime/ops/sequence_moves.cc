@@ -1,4 +1,4 @@
-// ReverseSequence and TensorScatter: whole rows move within each sequence of a batch.
+// ReverseSequence and TensorScatter: copies whole rows within each sequence of a batch.
 #include <algorithm>
 #include <vector>
 
@@ -68,7 +68,7 @@ Support CheckTensorScatter(const Node& node) {
   return CheckSameDType(node, 2);
 }
 
-// Where each sequence of the batch is written first, within [0, extent).
+// The first written position of each sequence of the batch, in [0, extent).
 absl::StatusOr<std::vector<int64_t>> WriteIndices(const ReferenceArgs& args, int64_t extent,
                                                   int64_t length) {
   const int64_t batches = args.in[0].dims[0];

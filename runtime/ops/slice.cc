@@ -9,14 +9,14 @@
 namespace onnx_cudnn {
 namespace {
 
-// What is taken of one axis: elements start, start + step, … (count of them).
+// The elements taken along one axis: start, start + step, … (`count` of them).
 struct Range {
   int64_t start = 0, step = 1, count = 0;
 };
 
 absl::StatusOr<Range> Clamp(int64_t start, int64_t end, int64_t step, int64_t extent) {
   if (step == 0) return absl::InvalidArgumentError("a step is 0");
-  if (start < 0) start += extent;  // the lowest i64 stays negative: extents are not
+  if (start < 0) start += extent;  // the lowest i64 stays negative, since extents are nonnegative
   if (end < 0) end += extent;
   Range range{.step = step};
   if (step > 0) {
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<Range>> RangesOf(const ReferenceArgs& args) {
                                                    " ends and ", steps.size(), " steps for rank ",
                                                    dims.size()));
   }
-  // Without axes the values are those of the first axes.
+  // Without axes, the values apply to the first axes.
   const int64_t rank = args.has_in(3) ? dims.size() : starts.size();
   ASSIGN_OR_RETURN(const std::vector<int64_t> axes, AxesOf(args, 3, rank, starts.size()));
   for (size_t i = 0; i < axes.size(); ++i) {

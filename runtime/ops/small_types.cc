@@ -13,11 +13,11 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// A sign bit, exponent bits and mantissa bits. `fnuz` types have no negative zero: its code is NaN.
+// Numbers of sign, exponent and mantissa bits. `fnuz` types have no negative zero: its code is NaN.
 struct FloatForm {
   int exponent_bits, mantissa_bits, bias;
-  int finite;     // codes 0 … finite - 1 are the finite numbers that are not negative
-  bool infinity;  // the code behind them is infinity
+  int finite;     // codes 0 … finite - 1 are the finite nonnegative numbers
+  bool infinity;  // the code after them is infinity
   bool nan;
   bool fnuz;
 
@@ -47,7 +47,7 @@ const FloatForm& FormOf(DType dtype) {
   }
 }
 
-// The number of a code without sign, as if every exponent were a finite number's.
+// The value of a code without its sign, as if all exponents were those of finite numbers.
 float Magnitude(const FloatForm& form, int code) {
   const int exponent = code >> form.mantissa_bits;
   const int mantissa = code & ((1 << form.mantissa_bits) - 1);
@@ -68,7 +68,7 @@ float DecodeFloat(const FloatForm& form, int code) {
   return negative ? -kInfinity : kInfinity;
 }
 
-// The code whose number is nearest to a number ≥ 0; `finite` when it is above the largest one.
+// The code nearest to a number ≥ 0; `finite` if the number is above the largest.
 int NearestMagnitude(const FloatForm& form, float number) {
   int low = 0, high = form.finite;  // Magnitude(low) <= number < Magnitude(high)
   if (number >= Magnitude(form, high)) return high;

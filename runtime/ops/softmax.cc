@@ -10,9 +10,9 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kBlock = 64;  // neighbouring columns worked on together
+constexpr int64_t kBlock = 64;  // adjacent columns processed together
 
-// `width` neighbouring columns of an [extent, stride] matrix.
+// `width` adjacent columns of an [extent, stride] matrix.
 template <typename T>
 struct Columns {
   const T* x;
@@ -61,7 +61,7 @@ void LogSoftmax(const Columns<T>& c) {
   }
 }
 
-// One at the first of the largest.
+// One at the first largest element.
 template <typename T>
 void Hardmax(const Columns<T>& c) {
   for (int64_t j = 0; j < c.width; ++j) {
@@ -74,7 +74,7 @@ void Hardmax(const Columns<T>& c) {
   }
 }
 
-// Calls f on blocks of columns around the axis, on the pool's threads.
+// Calls f for blocks of columns around the axis, on the pool's threads.
 template <typename F>
 absl::Status ForEachBlock(const ReferenceArgs& args, F&& f) {
   const absl::Span<const int64_t> dims = args.in[0].dims;

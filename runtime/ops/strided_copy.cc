@@ -7,11 +7,12 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kGrainBytes = 64 << 10;  // at least, for one more thread
-constexpr int64_t kTransposeTile = 32;     // elements: a tile's source lines and rows stay in L1
-constexpr int64_t kSmallRunBytes = 128;    // below, a loop beats a call of memcpy
+constexpr int64_t kGrainBytes = 64 << 10;  // minimum per additional thread
+// Elements; source and destination rows of a tile stay in L1.
+constexpr int64_t kTransposeTile = 32;
+constexpr int64_t kSmallRunBytes = 128;  // below this, a loop is faster than memcpy
 
-// Drops axes of extent 1 and joins an axis with the next where both sides step through them as one.
+// Drops axes of extent 1, and joins an axis with the next if both sides are contiguous across them.
 std::vector<CopyAxis> Coalesce(const std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> merged;
   for (const CopyAxis& axis : axes) {
@@ -27,7 +28,7 @@ std::vector<CopyAxis> Coalesce(const std::vector<CopyAxis>& axes) {
   return merged;
 }
 
-// The offsets of both sides while an index counts up over some axes.
+// Tracks the offsets of both sides while an index counts over some axes.
 class Counter {
  public:
   Counter(absl::Span<const CopyAxis> axes, int64_t index) : axes_(axes), at_(axes.size()) {
@@ -69,8 +70,8 @@ void CopyRun(const E* from, int64_t from_step, E* to, int64_t to_step, int64_t n
   }
 }
 
-// Rows `a` of [begin, end) that are contiguous at the source, columns `b` that are contiguous at
-// the destination.
+// Copies rows `a` in [begin, end), contiguous in the source, and columns `b`, contiguous in the
+// destination.
 template <typename E>
 void TransposeRows(const E* from, E* to, const CopyAxis& a, const CopyAxis& b, int64_t begin,
                    int64_t end) {
@@ -82,8 +83,8 @@ void TransposeRows(const E* from, E* to, const CopyAxis& a, const CopyAxis& b, i
   }
 }
 
-// The innermost axis, or it and the one along which the source is contiguous, in tiles; the rest in
-// a Counter.
+// Copies along the innermost axis, or along it and the source's contiguous axis in tiles; a Counter
+// iterates over the rest.
 template <typename E>
 void CopyTiled(const E* from, E* to, std::vector<CopyAxis> axes, ThreadPool& threads) {
   const CopyAxis inner = axes.back();

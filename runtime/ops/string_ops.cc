@@ -18,7 +18,7 @@ namespace {
 using Tensors = std::vector<HostTensor>;
 using Strings = std::vector<std::string>;
 
-// The elements of a tensor of `dims` in the order of one of `out`, to which it is broadcast.
+// The elements of a tensor of `dims` in the order of a tensor of `out`, to which it is broadcast.
 absl::StatusOr<StridedAxes> BroadcastAxes(const Dims& dims, const Dims& out) {
   StridedAxes axes;
   const int lead = static_cast<int>(out.size()) - static_cast<int>(dims.size());
@@ -42,7 +42,7 @@ bool IsAscii(const Strings& strings) {
   });
 }
 
-// How a StringNormalizer treats each string.
+// What a StringNormalizer does to each string.
 struct Normalizer {
   std::string action;
   bool is_case_sensitive;
@@ -71,7 +71,7 @@ absl::StatusOr<Normalizer> NormalizerOf(const Node& node) {
 
 using Pieces = std::vector<std::string_view>;
 
-// The rest keeps its white space.
+// The last piece keeps its white space.
 Pieces SplitAtSpace(std::string_view text, int64_t most) {
   Pieces pieces;
   for (text = absl::StripAsciiWhitespace(text); !text.empty();

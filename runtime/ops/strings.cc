@@ -19,12 +19,12 @@ namespace {
 using Tensors = std::vector<HostTensor>;
 using TextOp = absl::StatusOr<Tensors> (*)(const Node& node, int64_t most_bytes);
 
-// Ops that look at characters.
+// Ops that inspect characters.
 constexpr std::pair<std::string_view, TextOp> kTextOps[] = {{"StringConcat", ConcatStrings},
                                                             {"StringNormalizer", NormalizeStrings},
                                                             {"StringSplit", SplitStrings}};
 
-// Ops that only ask which elements are equal, or choose between them.
+// Ops that only compare elements or select them.
 constexpr std::string_view kCompares[] = {"Equal", "TfIdfVectorizer", "Where"};
 
 bool IsString(const Value* value) { return value != nullptr && value->dtype() == DType::kString; }
@@ -33,7 +33,7 @@ bool MovesOrCompares(const Node& node) {
   return TraitsOf(node).moves_bytes || absl::c_linear_search(kCompares, node.op());
 }
 
-// A number for each distinct string, 0 for the empty one, which is what Pad fills with.
+// Assigns a number to each distinct string; 0 is the empty one, which is what Pad fills with.
 class Numbering {
  public:
   Numbering() { NumberOf(""); }
@@ -79,7 +79,7 @@ absl::Status CheckOutputs(const Node& node, int64_t most_bytes) {
   return absl::OkStatus();
 }
 
-// `node` alone, of constants, with a number in the place of each string.
+// `node` with constant inputs whose strings are replaced by numbers.
 Graph OverNumbers(const Node& node, Numbering& numbering) {
   Graph graph;
   NodeSpec spec{.op = node.op(),

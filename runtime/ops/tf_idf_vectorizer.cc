@@ -1,4 +1,4 @@
-// TfIdfVectorizer of integers: how often each n-gram of a pool occurs in each row.
+// TfIdfVectorizer of integers: counts the n-grams of a pool in each row.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -18,14 +18,14 @@ using Gram = std::vector<int64_t>;
 
 struct Vectorizer {
   int64_t shortest, longest, most_skipped;
-  std::map<Gram, int64_t> columns;  // of the output
+  std::map<Gram, int64_t> columns;  // index of the output column
   int64_t column_count = 0;
   std::string mode;
-  std::vector<float> weights;  // of each column; empty: 1
+  std::vector<float> weights;  // per column; empty: 1
 };
 
-// Splits the pool: the grams of length n start at ngram_counts[n - 1], and gram i of them all has
-// column ngram_indexes[i]. Those of other lengths than asked for are skipped.
+// Splits the pool: the n-grams of length n start at ngram_counts[n - 1], and n-gram i of all has
+// column ngram_indexes[i]. Skips n-grams of lengths that are not requested.
 absl::Status ReadPool(const Node& node, Vectorizer& vectorizer) {
   const std::vector<int64_t> pool = node.attrs().Ints("pool_int64s");
   const std::vector<int64_t> columns = node.attrs().Ints("ngram_indexes");
@@ -52,7 +52,7 @@ absl::Status ReadPool(const Node& node, Vectorizer& vectorizer) {
              : absl::InvalidArgumentError("the pool's grams do not match ngram_indexes");
 }
 
-// Weights are in the order of the pool's grams.
+// Weights are in the order of the pool's n-grams.
 absl::Status ReadWeights(const Node& node, Vectorizer& vectorizer) {
   const auto* weights = node.attrs().Get<std::vector<float>>("weights");
   if (weights == nullptr || weights->empty()) return absl::OkStatus();
@@ -82,7 +82,7 @@ absl::StatusOr<Vectorizer> VectorizerOf(const Node& node) {
   return vectorizer;
 }
 
-// Adds to `counts` the grams of `length` elements that lie `step` apart.
+// Adds to `counts` the n-grams of `length` elements with stride `step`.
 void CountGrams(const Vectorizer& v, absl::Span<const int64_t> row, int64_t length, int64_t step,
                 absl::Span<float> counts) {
   Gram gram(length);
@@ -103,7 +103,7 @@ void CountRow(const Vectorizer& v, absl::Span<const int64_t> row, absl::Span<flo
   }
 }
 
-// From counts to what `mode` selects.
+// Converts counts to what `mode` selects.
 void Weigh(const Vectorizer& v, absl::Span<float> counts) {
   for (size_t i = 0; i < counts.size(); ++i) {
     const float weight = v.weights.empty() ? 1 : v.weights[i];
@@ -140,7 +140,7 @@ Support CheckTfIdfVectorizer(const Node& node) {
   return vectorizer.ok() ? Support::Yes() : Support::No(std::string(vectorizer.status().message()));
 }
 
-// A search of the pool for each gram of each row.
+// One search in the pool per n-gram of each row.
 Cost TfIdfVectorizerCost(const Node& node) {
   const absl::StatusOr<Vectorizer> v = VectorizerOf(node);
   const Value& x = node.input(0);

@@ -13,7 +13,8 @@ Support CheckTrilu(const Node& node) {
   return node.input(0).rank() >= 2 ? Support::Yes() : Support::No("the rank is below 2");
 }
 
-// Row r of a matrix keeps columns from r + k on (upper) or up to r + k (lower); the others are 0.
+// Row r of a matrix keeps columns from r + k on (upper) or up to r + k (lower); all others become
+// 0.
 absl::Status ReferenceTrilu(const ReferenceArgs& args) {
   const TensorRef& in = args.in[0];
   RETURN_IF_ERROR(ExpectDims("output", args.out[0].dims, in.dims));

@@ -34,7 +34,7 @@ void Round(ThreadPool& threads, const float* from, const MutableTensorRef& to) {
   });
 }
 
-// Takes f32 copies from the workspace, one behind the other.
+// Allocates f32 copies consecutively in the workspace.
 class Copies {
  public:
   explicit Copies(void* workspace) : next_(static_cast<char*>(workspace)) {}

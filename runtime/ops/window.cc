@@ -10,9 +10,9 @@
 namespace onnx_cudnn {
 namespace {
 
-// Above any real extent, and small enough that products of two and sums of some never overflow.
+// Above any real extent, and small enough that products of two and sums of several cannot overflow.
 constexpr int64_t kMaxAttribute = int64_t{1} << 30;
-constexpr int64_t kMaxExtent = int64_t{1} << 32;  // empty tensors may have any
+constexpr int64_t kMaxExtent = int64_t{1} << 32;  // empty tensors may have any extent
 
 Support CheckList(const Node& node, std::string_view name, size_t length, int64_t min) {
   const std::vector<int64_t> values = node.attrs().Ints(name);
@@ -33,7 +33,7 @@ bool IsSame(std::string_view auto_pad) {
   return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
 }
 
-// Splits `total` padding of an axis by auto_pad.
+// Splits `total` padding of an axis according to auto_pad.
 void SplitPadding(WindowAxis& axis, int64_t total, bool lower) {
   total = std::max<int64_t>(total, 0);
   axis.pad_begin = lower ? total - total / 2 : total / 2;
@@ -42,7 +42,7 @@ void SplitPadding(WindowAxis& axis, int64_t total, bool lower) {
 
 int64_t Span(const WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation + 1; }
 
-// Everything but `in`, `out` and auto_pad's padding.
+// Sets everything except `in`, `out` and the padding of auto_pad.
 WindowAxis AxisOf(const Node& node, size_t spatial, size_t i, int64_t kernel) {
   const std::vector<int64_t> strides = node.attrs().Ints("strides");
   const std::vector<int64_t> dilations = node.attrs().Ints("dilations");
@@ -57,10 +57,11 @@ WindowAxis AxisOf(const Node& node, size_t spatial, size_t i, int64_t kernel) {
   return axis;
 }
 
-// The output extent by ONNX's rule; < 1 when the window does not fit.
+// The output extent by ONNX's rule; < 1 if the window does not fit.
 int64_t OutExtent(const WindowAxis& axis, bool ceil_mode) {
   const int64_t room = axis.in + axis.pad_begin + axis.pad_end - Span(axis);
-  const int64_t reach = ceil_mode ? room + axis.stride - 1 : room;  // a window may end beyond
+  // A window may extend beyond the input.
+  const int64_t reach = ceil_mode ? room + axis.stride - 1 : room;
   if (reach < 0) return 0;
   const int64_t out = reach / axis.stride + 1;
   const bool starts_behind = ceil_mode && (out - 1) * axis.stride >= axis.in + axis.pad_begin;
@@ -168,7 +169,7 @@ absl::StatusOr<Window> MakeTransposedWindow(const Node& node, absl::Span<const i
     int64_t expected = full - axis.pad_begin - axis.pad_end;
     if (has_output_shape || IsSame(auto_pad)) {
       expected = has_output_shape ? output_shape[i] : axis.stride * axis.out;
-      // ONNX puts the odd element at the end for SAME_UPPER, at the beginning otherwise.
+      // ONNX puts the odd element at the end for SAME_UPPER, otherwise at the beginning.
       SplitPadding(axis, full - expected, auto_pad != "SAME_UPPER");
     }
     if (axis.in != expected) return WrongExtent(i, axis.in, expected);

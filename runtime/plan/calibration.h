@@ -29,7 +29,7 @@ struct CudnnCalibration {
   double point_arithmetic = 1;  // 1×1
   double residual_traffic = 1;
   double residual_arithmetic = 1;
-  // Arithmetic; up to `narrow` filters, and beyond
+  // Arithmetic; up to `narrow` filters, and beyond.
   double residual_3x3_narrow = 1, residual_3x3 = 1;
   int64_t narrow = 64;  // channels
   double tf32_residual = 1;

@@ -25,7 +25,7 @@ struct DeviceInfo {
   double f32_flops_per_us = 1e5;
   double bytes_per_us = 1e4;
   double launch_us = 1;  // one kernel launch
-  // Least additional time of a kernel that depends on the previous one
+  // Least additional time of a kernel that depends on the previous one.
   double dependent_kernel_us = 0;
   // Host to device or device to host, one direction.
   double bus_bytes_per_us = 1e4;

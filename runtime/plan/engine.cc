@@ -38,15 +38,15 @@ bool Contains(const std::vector<const Node*>& nodes, const Node* node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
-// How many pixels a Conv leaves out between two that it reads, along all axes together: a window of
-// one pixel skips with its strides.
+// How many pixels a Conv skips between two that it reads, over all axes: a window of one pixel
+// skips by its strides.
 int64_t SkipsOf(const Node& conv) {
   const absl::StatusOr<ConvShape> shape = StaticConvShape(conv);
   if (!shape.ok() || shape->window.kernel_size() != 1) return 1;
   return std::max<int64_t>(shape->in_size() / std::max<int64_t>(shape->out_size(), 1), 1);
 }
 
-// Of all inputs, less what convolutions skip of theirs.
+// The bytes of all inputs, minus those that convolutions skip.
 int64_t BytesRead(const Boundary& boundary, const Candidate& candidate) {
   int64_t bytes = BytesOfPlaced(boundary.inputs, candidate.inputs);
   for (const Node* node : candidate.nodes) {
@@ -83,7 +83,7 @@ absl::StatusOr<std::shared_ptr<const Step>> Engine::Load(std::string_view) const
 }
 
 std::vector<int64_t> ChannelMultiples(int64_t channels, DType dtype) {
-  constexpr int64_t kVectorBits = 128;  // what a thread loads at once
+  constexpr int64_t kVectorBits = 128;  // width of a thread's load
   std::vector<int64_t> multiples = {1};
   if (!kFloatTypes.Has(dtype)) return multiples;
   int64_t padded = channels;

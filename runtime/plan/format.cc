@@ -16,7 +16,7 @@ namespace {
 
 using AxisList = absl::InlinedVector<Format::Axis, 8>;
 
-// Two axes of one dim that count on without a gap are one axis.
+// Whether two axes of one dim are contiguous and can be merged.
 bool CountsOn(const Format::Axis& outer, const Format::Axis& inner) {
   return outer.dim == inner.dim && outer.block == inner.block * inner.extent &&
          inner.pitch == inner.extent;
@@ -28,14 +28,14 @@ std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> dims) {
   return strides;
 }
 
-// Elements between the neighbours along each axis.
+// The stride in elements of each axis.
 std::vector<int64_t> LaneStrides(absl::Span<const Format::Axis> axes) {
   std::vector<int64_t> strides(axes.size(), 1);
   for (size_t i = axes.size(); i-- > 1;) strides[i - 1] = strides[i] * axes[i].pitch;
   return strides;
 }
 
-// Walks all lanes of a Format, padding included, beside the row-major elements.
+// Iterates over all lanes of a Format, padding included, together with the row-major elements.
 template <typename T, bool kPack>
 class Walker {
  public:
@@ -53,7 +53,7 @@ class Walker {
     }
   }
 
-  // Steps [begin, end) of the outermost axis. The steps together are all lanes.
+  // Steps [begin, end) of the outermost axis. All steps together cover all lanes.
   void WalkSteps(int64_t begin, int64_t end) {
     const Axis& axis = axes_[0];
     const int64_t left = left_[axis.dim];
@@ -104,18 +104,18 @@ class Walker {
     for (int64_t i = within; i < axis.extent; ++i) Visit(0, lane + i * axis.lane_stride, true);
   }
 
-  std::vector<int64_t> left_;  // by dim: logical indices from where the walk stands to the end
+  std::vector<int64_t> left_;  // by dim: logical indices between the current position and the end
   std::vector<Axis> axes_;
   Dense* dense_;
   Lanes* lanes_;
 };
 
-// Planes whose rows and columns change places: dense[plane][column][row] is
-// lanes[plane][row][column], rows and columns within lie side by side. Channels-last is such a
-// Format: its rows are pixels, its columns channels.
+// Planes with rows and columns exchanged: dense[plane][column][row] is lanes[plane][row][column],
+// contiguous within rows on both sides. Channels-last is such a Format: its rows are pixels, its
+// columns channels.
 struct Planes {
   int64_t planes, rows, columns;
-  int64_t lane_columns;  // with padding
+  int64_t lane_columns;  // including padding
   int64_t plane_dense, column_dense;
   int64_t plane_lane, row_lane;
 };
@@ -154,15 +154,16 @@ std::optional<Planes> PlanesOf(absl::Span<const int64_t> dims, const Format& for
                 .row_lane = outer.back().lane};
 }
 
-constexpr int64_t kTile = 32;             // rows and columns of what is transposed at a time
-constexpr int64_t kGrainBytes = 1 << 18;  // that a thread takes at least
+constexpr int64_t kTile = 32;             // rows and columns transposed at once
+constexpr int64_t kGrainBytes = 1 << 18;  // minimum per thread
 
-// How many of equal pieces of work are worth a thread.
+// How many pieces of equal size a thread should process.
 int64_t GrainOf(int64_t bytes_each) {
   return std::max<int64_t>(kGrainBytes / std::max<int64_t>(bytes_each, 1), 1);
 }
 
-// to[j][i] = from[i][j] for i < rows, j < columns, both ≤ kTile. Both sides are touched in runs.
+// to[j][i] = from[i][j] for i < rows, j < columns, both ≤ kTile. Both sides are accessed in
+// contiguous runs.
 template <typename T>
 void TransposeTile(const T* from, int64_t from_stride, int64_t rows, int64_t columns, T* to,
                    int64_t to_stride) {
@@ -209,7 +210,7 @@ struct SixteenBytes {
   uint64_t low = 0, high = 0;
 };
 
-// `to` is `from`, or disjoint from it.
+// `to` equals `from`, or they are disjoint.
 void CopyBytes(void* to, const void* from, int64_t bytes) {
   auto* const target = static_cast<char*>(to);
   const auto* const source = static_cast<const char*>(from);
@@ -256,13 +257,12 @@ void Convert(DType dtype, absl::Span<const int64_t> dims, const Format& format, 
 Format Format::Of(absl::Span<const Axis> axes) {
   Format format;
   format.axes_.reserve(axes.size());
-  int64_t pitch =
-      1;  // of the dropped axes since the last kept one: the next one further in takes it
+  int64_t pitch = 1;  // of dropped axes since the last kept one; applied to the next inner axis
   for (size_t i = 0; i < axes.size(); ++i) {
     Axis axis = axes[i];
     axis.pitch *= pitch;
     pitch = 1;
-    if (format.axes_.empty()) axis.pitch = axis.extent;  // nothing lies further out
+    if (format.axes_.empty()) axis.pitch = axis.extent;  // there is no outer axis
     if (axis.extent == 1 && (axis.pitch == 1 || i + 1 < axes.size())) {
       pitch = axis.pitch;
     } else if (!format.axes_.empty() && CountsOn(format.axes_.back(), axis)) {

@@ -11,15 +11,15 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kMostWalked = 256;  // Nodes, from an operand back to a Candidate
-constexpr size_t kMostReaders = 32;  // of one Value that are asked to join
+constexpr size_t kMostWalked = 256;  // Nodes visited from an operand back to a Candidate
+constexpr size_t kMostReaders = 32;  // readers of one Value that are considered
 
 constexpr Rule kComesBack = {"another operand of the node is computed outside from the same values",
                              "fuse what lies between, or compute that operand before"};
 constexpr Rule kFull = {"the candidate is as large as candidates may be",
                         "none: it is split in two"};
 
-// Whether a path leaves `nodes` and comes to `node` from outside.
+// Whether a path leaves `nodes` and reaches `node` from outside.
 bool ComesBack(absl::Span<const Node* const> nodes, const Node& node) {
   absl::flat_hash_set<const Node*> seen;
   std::vector<const Node*> stack = {&node};
@@ -50,7 +50,7 @@ bool OnlyReadBy(absl::Span<const Node* const> nodes, const Node& node) {
   return true;
 }
 
-// An edge at which a set may go on, and what was answered there.
+// An edge at which a set may grow, and the result there.
 struct Edge {
   const Value* value;
   const Node* node;
@@ -68,7 +68,7 @@ class Grower {
         only_(only) {}
 
   const std::vector<const Node*>& nodes() const { return nodes_; }
-  // Where the last step that added nothing was refused.
+  // The edges at which the last step that added nothing was refused.
   const std::vector<Edge>& refused() const { return refused_; }
 
   bool StepForward() {
@@ -98,7 +98,7 @@ class Grower {
         if (producer == nullptr || Contains(nodes_, producer)) continue;
         if (!OnlyReadBy(nodes_, *producer)) continue;
         if (!Joins(*v, *producer, options_.backward)) continue;
-        nodes_.insert(nodes_.begin(), producer);  // it reads nothing of the set
+        nodes_.insert(nodes_.begin(), producer);  // its inputs are outside the set
         return true;
       }
     }

@@ -10,17 +10,17 @@
 namespace onnx_cudnn {
 namespace {
 
-// Parts of the peaks below that one H200 reached: f16 products 760 of 1,070 TFLOP/s, f32 51 of 67,
+// Shares of the peaks below what one H200 reached: f16 products 760 of 1,070 TFLOP/s, f32 51 of 67,
 // copies 4.29 of 4.92 TB/s.
 constexpr double kReachedTensor = 0.7;
 constexpr double kReachedArithmetic = 0.75;
 constexpr double kReachedMemory = 0.85;
-// Where a driver does not say them (GB10, some virtual GPUs), those of a small board.
+// Used if the driver does not report them (GB10, some virtual GPUs): those of a small board.
 constexpr double kUnknownClockMhz = 1000;
 constexpr double kUnknownBytesPerUs = 200e3;
 
-// Operations of one multiprocessor in one clock, dense, from the tables in NVIDIA's architecture
-// papers; consumer chips' f16 products with f32 sums.
+// Operations per multiprocessor and clock, dense, from the tables in NVIDIA's architecture
+// whitepapers; for consumer chips, f16 products with f32 sums.
 struct PerClock {
   int from_capability;
   double f32, f16_products;
@@ -34,7 +34,8 @@ PerClock PerClockOf(int capability) {
                        [&](const PerClock& p) { return capability >= p.from_capability; });
 }
 
-// Of a block, bytes: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+// Shared memory per block in bytes: CUDA C++ Programming Guide, "Technical Specifications per
+// Compute Capability".
 int64_t SharedBytesOf(int capability) {
   if (capability >= 90 && capability < 120) return 227 << 10;
   return (capability == 80 || capability == 87 ? 163 : 99) << 10;
@@ -45,11 +46,12 @@ DeviceInfo Estimate(const DeviceProperties& properties) {
   info.name = absl::AsciiStrToLower(properties.product);
   const PerClock per_clock = PerClockOf(properties.compute_capability);
   const double mhz = properties.clock_mhz > 0 ? properties.clock_mhz : kUnknownClockMhz;
-  const double clocks_per_us = mhz * std::max(properties.multiprocessors, 1);  // of all of them
+  // Over all multiprocessors.
+  const double clocks_per_us = mhz * std::max(properties.multiprocessors, 1);
   info.f16_flops_per_us = clocks_per_us * per_clock.f16_products * kReachedTensor;
   info.tf32_flops_per_us = info.f16_flops_per_us / 2;
   info.f32_flops_per_us = clocks_per_us * per_clock.f32 * kReachedArithmetic;
-  // Two transfers a clock on each line.
+  // Two transfers per clock on each line.
   const double bytes_per_us = 2 * properties.memory_clock_mhz * properties.memory_bus_bits / 8;
   info.bytes_per_us = (bytes_per_us > 0 ? bytes_per_us : kUnknownBytesPerUs) * kReachedMemory;
   return info;
@@ -57,9 +59,8 @@ DeviceInfo Estimate(const DeviceProperties& properties) {
 
 }  // namespace
 
-// Two cores of an AMD EPYC with AVX-512 that others used too: products of f32 of 1,024 rows and
-// columns (those of f64 take twice as long), a copy of 256 MB, read and written, a reference of one
-// element.
+// Measured on two shared cores of an AMD EPYC with AVX-512: f32 products of 1,024 rows and columns
+// (f64 takes twice as long), a copy of 256 MB (read and written), a reference of one element.
 DeviceInfo Host() {
   DeviceInfo info;
   info.f16_flops_per_us = info.tf32_flops_per_us = info.f32_flops_per_us = 100e3;
@@ -68,8 +69,8 @@ DeviceInfo Host() {
   return info;
 }
 
-// PCIe 5 x 16; a kernel whose blocks read 8 KiB takes 1.82 µs in a CUDA graph on one H200, a launch
-// among them (docs/measurements.md, 'Kernel boundaries').
+// PCIe 5 x16. A kernel whose blocks read 8 KiB takes 1.82 µs in a CUDA graph on one H200, including
+// the launch (docs/measurements.md, 'Kernel boundaries').
 DeviceInfo UnmeasuredDevice() {
   return {.launch_us = 1.3,
           .dependent_kernel_us = 0.52,
@@ -119,11 +120,11 @@ DeviceInfo DeviceInfoOf(const DeviceProperties& properties) {
   info.shared_bytes_per_block = properties.shared_bytes_per_block;
   info.l2_bytes = properties.l2_bytes;
   info.memory_bytes = properties.memory_bytes;
-  // Other products with the H200's chip: what was fitted to it holds, at their own rates.
+  // For other products with the H200's chip, figures fitted to the H200 apply, at their own rates.
   const bool has_its_chip = properties.compute_capability == H200().compute_capability;
   info.calibration = has_its_chip ? CalibrationOfH200() : RooflinesOf(info);
   info.runs_its_own_code = properties.has_sm_90a_code;
-  // Code that was compiled for an older generation lacks what is guarded by later ones.
+  // Code compiled for an older generation lacks features guarded by newer ones.
   const int code = properties.code_capability;
   const bool is_older = code >= kOldestCapability && code / 10 < info.compute_capability / 10;
   return is_older ? *AsCapability(info, code) : info;

@@ -14,14 +14,14 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kGreedyLimit = 4096;  // buffers: it is quadratic
+constexpr size_t kGreedyLimit = 4096;  // number of buffers; the search is quadratic
 constexpr int64_t kMaxArenaBytes = int64_t{1} << 62;
 
-// What is placed: the groups of some bytes, each rounded up to the alignment.
+// The groups with bytes, each rounded up to the alignment.
 struct Problem {
   std::vector<int> groups;
   std::vector<int64_t> bytes;  // by group
-  int64_t lower_bound = 0;     // of the arena
+  int64_t lower_bound = 0;     // lower bound of the arena
   const Lifetimes& lifetimes;
   const StepOrder& order;
 };
@@ -99,10 +99,10 @@ class FreeList {
   int64_t end_ = 0;
 };
 
-// On one stream a lifetime is an interval, and bytes are free for all once it has ended.
+// On one stream a lifetime is an interval, and bytes are free again once it has ended.
 Placing BestFitOnOneStream(const Problem& problem) {
   Placing placing{.offsets = std::vector<int64_t>(problem.bytes.size(), 0)};
-  using LastUse = std::pair<int, int>;  // when, group
+  using LastUse = std::pair<int, int>;  // position, group
   std::priority_queue<LastUse, std::vector<LastUse>, std::greater<>> live;
   FreeList free;
   for (int group : InStepOrder(problem)) {
@@ -118,13 +118,14 @@ Placing BestFitOnOneStream(const Problem& problem) {
   return placing;
 }
 
-// Groups that are placed, by offset.
+// The placed groups, by offset.
 class Placed {
  public:
   explicit Placed(const Problem& problem)
       : problem_(problem), placing_{.offsets = std::vector<int64_t>(problem.bytes.size(), 0)} {}
 
-  // In the smallest gap between those that `group` must not share bytes with, else behind them.
+  // Places `group` in the smallest gap between groups that it must not share bytes with, or after
+  // them.
   void Place(int group) {
     const int64_t bytes = problem_.bytes[group];
     int64_t end = 0, best = -1, best_gap = std::numeric_limits<int64_t>::max();
@@ -162,14 +163,13 @@ class Placed {
   Placing placing_;
 };
 
-// By group: the first position from which on every Step, whatever its stream, comes after the last
-// use.
+// By group: the first position from which on every Step, on any stream, runs after the last use.
 std::vector<int> PositionsWhenOver(const Problem& problem) {
   const StepOrder& order = problem.order;
   const int streams = order.streams(), steps = order.steps();
   std::vector<int> step_at(steps);
   for (int step = 0; step < steps; ++step) step_at[order.position(step)] = step;
-  // known[s][p]: how many Steps of stream s are done before any Step at position p or later.
+  // known[s][p]: how many Steps of stream s have finished before any Step at position p or later.
   std::vector<std::vector<int>> known(streams, std::vector<int>(steps + 1));
   for (int s = 0; s < streams; ++s) {
     known[s][steps] = std::numeric_limits<int>::max();
@@ -201,7 +201,7 @@ Placing BestFitInStepOrder(const Problem& problem) {
   return std::move(placed).Take();
 }
 
-// Each where it fits among those placed before, which are those of a larger `key`.
+// Places groups by descending `key`, each where it fits among those placed earlier.
 template <typename Key>
 Placing GreedyByLargest(const Problem& problem, const Key& key) {
   std::vector<int> groups = InStepOrder(problem);

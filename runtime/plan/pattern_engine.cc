@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kMostProposals = 64;  // an anchor
+constexpr int kMostProposals = 64;  // per anchor
 
 GrowthOptions RulesOf(const Pattern& pattern, const Node& anchor) {
   return {
@@ -32,7 +32,7 @@ Support CheckValues(const Node& node) {
   return CheckOp(node);
 }
 
-// Tells of the edges between what `nodes` write and those of them that read it.
+// Reports the edges between outputs of `nodes` and their readers among `nodes`.
 void ReportWritten(const Engine& engine, absl::Span<const Node* const> nodes,
                    const Boundary& boundary, const Rule& rule, CandidateSink& sink) {
   for (const Value* v : boundary.outputs) {
@@ -48,7 +48,7 @@ std::vector<Placement> Place(const std::vector<const Value*>& values, const Oper
   return placements;
 }
 
-// "" when they are equal, else the first Value that differs.
+// "" if they are equal, otherwise the first Value that differs.
 std::string Difference(const std::vector<const Value*>& values, const std::vector<Placement>& found,
                        const std::vector<Placement>& expected) {
   for (size_t i = 0; i < values.size(); ++i) {

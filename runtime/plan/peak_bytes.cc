@@ -5,7 +5,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Adds up, per stream, what is live at each of its Steps.
+// Sums, per stream, the live bytes at each of its Steps.
 class LiveBytes {
  public:
   explicit LiveBytes(const StepOrder& order) : order_(order), steps_of_(order.streams()) {
@@ -15,7 +15,7 @@ class LiveBytes {
     for (const std::vector<int>& steps : steps_of_) changes_.emplace_back(steps.size() + 1, 0);
   }
 
-  // Live at a Step: some write is the Step or before it, some use is the Step or after it.
+  // A group is live at a Step if some write is at or before it and some use at or after it.
   void Add(const Group& group) {
     for (int s = 0; s < order_.streams(); ++s) {
       int begin = static_cast<int>(steps_of_[s].size()), end = 0;
@@ -38,7 +38,7 @@ class LiveBytes {
   }
 
  private:
-  // The number, among the Steps of `stream`, of the first one that is `step` or comes after it.
+  // The index, among the Steps of `stream`, of the first one that is `step` or happens after it.
   int FirstThatKnows(int step, int stream) const {
     const int of = order_.stream(step), count = order_.clock(step, of);
     const std::vector<int>& steps = steps_of_[stream];
@@ -49,7 +49,7 @@ class LiveBytes {
 
   const StepOrder& order_;
   std::vector<std::vector<int>> steps_of_;     // by stream, in launch order
-  std::vector<std::vector<int64_t>> changes_;  // by stream and Step: bytes that begin or end there
+  std::vector<std::vector<int64_t>> changes_;  // by stream and Step: change of live bytes
 };
 
 }  // namespace
@@ -62,7 +62,7 @@ int64_t LargestLiveBytes(absl::Span<const Group> groups, const StepOrder& order)
 
 int64_t PeakBytes(absl::Span<const Buffer> buffers, const StepOrder& order) {
   absl::StatusOr<std::vector<Root>> roots = FindRoots(buffers, order);
-  if (!roots.ok()) return 0;  // PlanMemory says so
+  if (!roots.ok()) return 0;  // PlanMemory returns the error
   return LargestLiveBytes(MergeAliases(buffers, *roots), order);
 }
 

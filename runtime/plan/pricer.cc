@@ -10,7 +10,7 @@ absl::StatusOr<Choice> FirstThatCompiles(const Candidate& candidate, const Targe
   });
 }
 
-// All Variants are tried: which of them a library takes cannot be known before.
+// Tries all Variants, because it is not known in advance which of them a library supports.
 absl::StatusOr<Choice> FirstThatCompiles(
     const Candidate& candidate, const Target& target,
     absl::FunctionRef<absl::StatusOr<Compiled>(const Variant&)> compile) {

@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Whether the dims before the last two are all 1, or those of `result`.
+// Whether the dims before the last two are all 1, or equal those of `result`.
 bool HasOneStride(const Dims& dims, const Dims& result) {
   const auto batch = absl::MakeConstSpan(dims).first(dims.size() - 2);
   const auto whole = absl::MakeConstSpan(result).first(result.size() - 2);

@@ -12,11 +12,11 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kAlignment = 64;  // of every tensor in a workspace
+constexpr int64_t kAlignment = 64;  // of every tensor in the workspace
 
 bool IsReformat(const Node& node) { return node.domain() == kOwnDomain; }
 
-// Dense row-major bytes of one Value at run time.
+// The dense row-major bytes of one Value at run time.
 struct Location {
   enum class Kind : uint8_t { kInput, kOutput, kConstant, kWorkspace };
   Kind kind;
@@ -24,7 +24,7 @@ struct Location {
   int64_t offset = 0;  // into the workspace, bytes
 };
 
-// An operand that is not row-major, and where its dense form lies.
+// An operand that is not row-major, and the location of its dense form.
 struct Repacked {
   int operand;
   DType dtype;
@@ -33,7 +33,7 @@ struct Repacked {
   Location dense;
 };
 
-// A Node's inputs or outputs, ready but for the addresses.
+// A Node's inputs or outputs, complete except for addresses.
 struct Slot {
   DType dtype = DType::kUndefined;
   Dims dims;
@@ -111,7 +111,7 @@ void ReferenceStep::PlaceOperands(const Candidate& candidate, size_t constants, 
   }
 }
 
-// Values between the Nodes, and outputs that nobody reads, lie in the workspace.
+// Values between the Nodes, and unused outputs, are stored in the workspace.
 void ReferenceStep::AddCall(const Node& node, Locations& at) {
   auto slot = [&](const Value* value) -> Slot {
     if (value == nullptr) return {};
@@ -178,7 +178,7 @@ absl::Status Run(const Call& call, const LaunchArgs& args) {
       out.push_back({slot.dtype, slot.dims, Written(slot.location, args)});
     }
   }
-  if (IsReformat(*call.node)) {  // logically an identity; the Formats are the operands'
+  if (IsReformat(*call.node)) {  // logically an identity; the Formats are those of the operands
     Pack(in[0].dtype, in[0].dims, in[0].data, Format::RowMajor(in[0].dims), out[0].data);
     return absl::OkStatus();
   }
@@ -200,7 +200,7 @@ absl::Status ReferenceStep::Launch(const LaunchArgs& args) const {
   return absl::OkStatus();
 }
 
-// Strings, sequences and whatever has no bytes of a known number live outside arenas.
+// Strings, sequences and other Values without a known byte size are stored outside arenas.
 Support CheckValue(const Value& value) {
   if (value.is_static() && BitsOf(value.dtype()) > 0) return Support::Yes();
   return Support::No(absl::StrCat("value ", value.name(), " is ", ToString(value.type()),

@@ -40,7 +40,7 @@ class Scheduler {
     schedule_.steps.push_back({step, stream, std::move(waits)});
   }
 
-  // A stream that ends in a predecessor needs no wait for it.
+  // Prefers a stream that ends in a predecessor, which then needs no wait.
   int ChooseStream(int step) const {
     int latest = -1;
     for (int p : predecessors_[step]) {
@@ -50,7 +50,7 @@ class Scheduler {
     return static_cast<int>(std::min_element(last_.begin(), last_.end()) - last_.begin());
   }
 
-  // From the latest predecessor back: what a later one waited for itself, the clock knows by then.
+  // Goes back from the latest predecessor: the clock already includes what a later one waited for.
   std::vector<int> ChooseWaits(int step, Clock& clock) const {
     std::vector<int> latest_first = predecessors_[step];
     std::sort(latest_first.rbegin(), latest_first.rend());
@@ -66,7 +66,7 @@ class Scheduler {
   absl::Span<const std::vector<int>> predecessors_;
   Schedule schedule_;
   std::vector<int> last_;            // by stream: its last Step, -1: none
-  std::vector<int> stream_, count_;  // by Step; count: how many Steps its stream holds up to it
+  std::vector<int> stream_, count_;  // by Step; count: its position within its stream
   std::vector<Clock> clocks_;        // by Step
 };
 

@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// What shapes, axes, indices and conditions are made of. Other constants of several elements are
+// Types of shapes, axes, indices and conditions. Constants of other types with several elements are
 // weights.
 constexpr DTypeSet kIndexTypes = {DType::kI32, DType::kI64, DType::kU32, DType::kU64, DType::kBool};
 
@@ -34,7 +34,7 @@ std::string ConstantText(const HostTensor& tensor) {
   return TypeText(tensor);
 }
 
-// Every Attribute's text starts with its kind, so that 1 and 1.0 differ; floats stand by their
+// The text of an Attribute starts with its kind, so that 1 and 1.0 differ; floats are written as
 // bits.
 struct AttributeText {
   std::string operator()(int64_t v) const { return absl::StrCat("i", v); }
@@ -50,7 +50,8 @@ struct AttributeText {
   }
 };
 
-// Writes Nodes with numbers in place of names: Values by first appearance, constants by their text.
+// Writes Nodes with numbers instead of names: Values numbered by first appearance, constants by
+// content.
 class Writer {
  public:
   void Write(const Node& node) {
@@ -114,7 +115,7 @@ std::string Signature(const Candidate& candidate, const Target& target) {
       target.info.name, " sm", target.info.compute_capability, target.numerics.tf32 ? " tf32" : "",
       target.numerics.nondeterminism ? " nondeterminism" : "", " ", target.max_bytes, "\n");
   for (const Node* node : candidate.nodes) writer.Write(*node);
-  // Two statements: the order in which a Writer meets Values is part of the text.
+  // Two statements, because the order in which a Writer meets Values is part of the text.
   const std::string inputs = PlacementsText(writer, boundary.inputs, candidate.inputs);
   const std::string outputs = PlacementsText(writer, boundary.outputs, candidate.outputs);
   return absl::StrCat(writer.text(), "in ", inputs, "out ", outputs);

@@ -31,7 +31,7 @@ bool FitsDims(const ValueInfo& info, const std::vector<int64_t>& shape) {
       [](const ValueInfo::Extent& e, int64_t found) { return e.value < 0 || e.value == found; });
 }
 
-// What to do where an image lies in the other order; empty: it does not.
+// A hint if an image has the other layout; empty otherwise.
 std::string OtherLayout(const ValueInfo& info, const TensorView& view) {
   struct Layout {
     const char *found, *expected, *transpose;
@@ -77,7 +77,7 @@ absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::strin
         absl::StrFormat("%s: expected %s, found %s%s%s", Where(what, info), ToString(TypeOf(info)),
                         NameOf(view.dtype), ToString(view.shape), OtherLayout(info, view)));
   }
-  // Elements that fit as the widest number fit as std::string objects too.
+  // A count that is safe for the widest number type is safe for std::string objects too.
   const DType counted = view.dtype == DType::kString ? DType::kC128 : view.dtype;
   if (absl::StatusOr<int64_t> bytes = CheckedBytes(counted, view.shape); !bytes.ok()) {
     return Annotate(bytes.status(), Where(what, info));

@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The Node that writes `value` or, of an input, the first one that reads it.
+// The Node that writes `value` or, for an input, the first one that reads it.
 const Node* OpAt(const Value& value) {
   if (value.producer() != nullptr) return value.producer();
   return value.uses().empty() ? nullptr : value.uses()[0].node;

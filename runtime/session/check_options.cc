@@ -5,7 +5,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Few networks have more than two branches that run at once.
+// Few networks have more than two branches that can run concurrently.
 constexpr int kGpuStreams = 2;
 constexpr double kBackgroundBudgetSeconds = 60;
 
@@ -34,7 +34,7 @@ absl::Status CheckOptions(const SessionOptions& options) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "option %s: expected %d to %d, found %d", rule.name, rule.least, rule.most, rule.value));
   }
-  if (!(options.tune_budget_s >= 0)) {  // NaN too
+  if (!(options.tune_budget_s >= 0)) {  // also rejects NaN
     return absl::InvalidArgumentError(absl::StrFormat(
         "option tune_budget_s: expected 0 or more, found %g", options.tune_budget_s));
   }

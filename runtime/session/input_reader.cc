@@ -11,10 +11,10 @@
 namespace onnx_cudnn {
 namespace {
 
-// Inputs whose values decide shapes are small; a larger one is only read when a Program runs.
+// Inputs whose values decide shapes are small; a larger input is read only when a Program runs.
 constexpr int64_t kMostValueBytes = 4096;
-// Of all strings of an input: each set of them has a Program of its own, which holds them. Each
-// string counts one byte more than it has.
+// Limit for all strings of an input: each set of strings has its own Program, which stores them.
+// Each string counts one byte more than its length.
 constexpr int64_t kMostStringBytes = int64_t{1} << 20;
 
 absl::StatusOr<std::vector<std::string>> StringsIn(const TensorView& view) {
@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<std::string>> StringsIn(const TensorView& view) {
       absl::StrFormat("expected strings of at most %d bytes, found %d", kMostStringBytes, bytes));
 }
 
-// A scalar or vector of numbers: nothing else decides shapes.
+// Whether it is a numeric scalar or vector; nothing else decides shapes.
 bool IsShort(const ValueInfo& info) {
   return info.dtype != DType::kString && info.ranked && info.dims.size() <= 1;
 }

@@ -88,7 +88,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph gra
   ASSIGN_OR_RETURN(parts.device, SessionDevice::Create(std::move(opened), options));
   const absl::Time start = absl::Now();
   RETURN_IF_ERROR(Optimize(parts.graph, options, parts.device->target()));
-  RETURN_IF_ERROR(CheckBorder(parts.graph));  // the passes find out more types
+  RETURN_IF_ERROR(CheckBorder(parts.graph));  // the passes infer further types
   parts.inputs = InputsOf(parts.graph);
   parts.outputs = OutputsOf(parts.graph);
   ASSIGN_OR_RETURN(parts.deciding_inputs, DecidingInputs(parts.graph, parts.inputs));

@@ -15,10 +15,10 @@ using ProgramPtr = std::shared_ptr<const Program>;
 
 constexpr int kRounds = 3;
 constexpr double kRoundMs = 20;
-constexpr double kLeastRuns = 3, kMostRuns = 20;  // of a round
+constexpr double kLeastRuns = 3, kMostRuns = 20;  // runs per round
 constexpr int64_t kZeroBytes = int64_t{1} << 20;  // pinned at once
 
-// A Program with memory of its own.
+// A Program with its own memory.
 class Runner {
  public:
   static absl::StatusOr<Runner> Create(std::shared_ptr<const Program> program, Device& device,
@@ -37,7 +37,7 @@ class Runner {
     return runner;
   }
 
-  // Of the runs of one round.
+  // The median over the runs of one round.
   absl::StatusOr<double> MedianMs() {
     const double runs = std::clamp(kRoundMs / last_ms_, kLeastRuns, kMostRuns);
     ASSIGN_OR_RETURN(std::vector<double> ms,
@@ -47,7 +47,7 @@ class Runner {
   }
 
  private:
-  // Of zeros, with which every index is in range.
+  // Adds an input of zeros, with which every index is in range.
   absl::Status AddInput(const Value& input, Device& device) {
     if (input.dtype() == DType::kString) {
       return absl::UnimplementedError("networks with inputs of strings are not timed");
@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<double>> TimeNetworks(
     const bool cancelled = cancel != nullptr && *cancel;
     return cancelled ? absl::CancelledError("timing of whole networks") : absl::OkStatus();
   };
-  ConstantStore constants(device);  // freed with the forms that the slower Programs want
+  ConstantStore constants(device);  // freed together with the forms that only slower Programs need
   std::vector<Runner> runners;
   for (const auto& program : programs) {
     RETURN_IF_ERROR(check());

@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// What a Program takes while it is timed: weights, arenas, inputs and outputs.
+// Memory of a Program while it is timed: weights, arenas, inputs and outputs.
 int64_t TimedBytes(const Program& program) {
   return program.weight_bytes + program.memory.arena_bytes + program.host_memory.arena_bytes +
          StagingBytes(program.graph);
@@ -18,7 +18,7 @@ int64_t TimedBytes(const Program& program) {
 
 }  // namespace
 
-// A Device that reads callers' memory needs no copies of inputs and outputs.
+// A Device that accesses callers' memory in place needs no copies of inputs and outputs.
 int64_t PoolMaker::ExecutorBytes(const Program& program) const {
   const int64_t staging = device_.device().reads_host_memory() ? 0 : StagingBytes(program.graph);
   const int64_t arena = device_.arena_lock() == nullptr ? program.memory.arena_bytes : 0;

@@ -84,7 +84,7 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> ProgramTable::Get(const Key& key, 
       return entry->pool;
     }
   }
-  // Also when `build` throws: other callers of `key` wait for this.
+  // Also runs if `build` throws, because other callers of `key` wait for it.
   absl::Cleanup finish = [&] { Finish(key, *entry); };
   entry->pool = build();
   return entry->pool;

@@ -16,8 +16,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// A tuned Program must take less than this part of the time of the one that serves: a smaller gain
-// is noise.
+// A tuned Program must take less than this share of the serving Program's time: a smaller gain is
+// noise.
 constexpr double kWorthASwap = 0.99;
 constexpr char kNoBudget[] =
     "its time is spent, or no worker program serves: further input shapes are not tuned";
@@ -89,7 +89,7 @@ absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
                       1e3 * ms[1], 1e3 * ms[0]);
   if (ms[1] > kWorthASwap * ms[0]) return absl::StrCat(times, ": that one stays");
   ASSIGN_OR_RETURN(const std::shared_ptr<ExecutorPool> pool, pools_.MakeBeside(*serving, tuned));
-  // Its Executors exist before the swap: no Run then waits for memory or lacks it.
+  // Its Executors are created before the swap, so that no Run waits for memory or lacks it.
   RETURN_IF_ERROR(pool->MakeReady(std::max(serving->made(), 1)));
   if (stop || !programs_.Replace(key, serving, pool)) return "";
   notes_.SetServing(*tuned);

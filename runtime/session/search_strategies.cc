@@ -17,7 +17,7 @@ constexpr SearchStrategy kStrategies[] = {
 
 bool IsLibrary(std::string_view engine) { return engine == "cudnn" || engine == "gemm"; }
 
-// A Signature begins with its Engine's name.
+// A Signature starts with the name of its Engine.
 std::string_view EngineIn(std::string_view signature) {
   return signature.substr(0, signature.find(' '));
 }

@@ -68,8 +68,8 @@ absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildInForeground(
   return program;
 }
 
-// With a Tuner for this Program alone: callers of one Tuner wait for each other, and a Tuner keeps
-// choosing what it compiled before something better was known.
+// Uses a Tuner for this Program only: callers of one Tuner wait for each other, and a Tuner keeps
+// returning what it compiled before a better choice was known.
 absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildAtOnce(
     const ProgramTable::Key& key, bool& wants_tuning) const {
   Tuner tuner(device_.target(), device_.device(), *plan_cache_, {});
@@ -95,7 +95,7 @@ absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildTuned(
         return stop ? absl::CancelledError("the Session is closed") : absl::OkStatus();
       }};
   absl::StatusOr<std::shared_ptr<const Program>> program = builder_.Build(key, pricing);
-  // What was measured is kept, whatever becomes of the Program.
+  // Saves measurements, whatever the result for the Program.
   if (const absl::Status saved = plan_cache_->Save(); !saved.ok()) {
     notes_.AddTuneNote(absl::StrCat("background tuning: ", saved.message()));
   }
@@ -111,7 +111,7 @@ void SessionTuning::AddTo(SessionStats& stats) const {
   const WorkerReport worker = worker_ == nullptr ? WorkerReport() : worker_->report();
   stats.tune_ms = 1e3 * (tuned.seconds + worker.seconds);
   stats.tuned_signatures = tuned.signatures + worker.signatures;
-  // The Tuner finds what a worker measured in the plan cache and counts it as known.
+  // The Tuner finds a worker's measurements in the plan cache and counts them as cached.
   stats.cached_signatures += std::max<int64_t>(tuned.hits - worker.signatures, 0);
   for (const auto* notes : {&worker.notes, &tuned.notes}) {
     stats.tune_notes.insert(stats.tune_notes.end(), notes->begin(), notes->end());

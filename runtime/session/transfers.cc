@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kPinnedBytes = int64_t{1} << 22;  // what passes at once
+constexpr int64_t kPinnedBytes = int64_t{1} << 22;  // size of one transfer
 
 }  // namespace
 

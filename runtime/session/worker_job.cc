@@ -16,10 +16,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMostJobBytes = int64_t{1} << 28;
 
-// What may hold any bytes is hexadecimal: JSON is UTF-8.
+// Fields that may contain any bytes are hexadecimal, since JSON is UTF-8.
 std::string ToHex(std::string_view bytes) { return absl::BytesToHexString(bytes); }
 
-// Empty for what is not hexadecimal: the model then says what it misses.
+// Returns empty bytes for text that is not hexadecimal; loading the model then reports what is
+// missing.
 std::string FromHex(const Json& text) {
   std::string bytes;
   if (!absl::HexStringToBytes(text.get<std::string>(), &bytes)) bytes.clear();

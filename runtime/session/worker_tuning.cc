@@ -18,9 +18,9 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr char kProgram[] = "onnx-cudnn-tune-worker";
-constexpr int kMostWorkers = 3;  // for one Program
+constexpr int kMostWorkers = 3;  // per Program
 
-// The worker beside the running program; empty where the system does not say what runs.
+// The worker beside the running program; empty if the system does not tell which program runs.
 std::string DefaultProgram() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -82,7 +82,7 @@ absl::StatusOr<WorkerReport> WorkerTuning::Start(const ProgramTable::Key& key, d
   RETURN_IF_ERROR(WriteJob({.model = model_, .options = options_, .key = key}, request.job));
   RETURN_IF_ERROR(cache.WriteTo(request.plan_cache));
   ASSIGN_OR_RETURN(WorkerReport report, MeasureInWorker(request));
-  // A worker that died leaves a progress bar that would never end.
+  // A worker that died would otherwise leave an unfinished progress bar.
   if (request.progress) request.progress(report.signatures, report.signatures);
   RETURN_IF_ERROR(cache.Add(request.plan_cache));
   return report;

@@ -17,7 +17,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// From SIGKILL to the process's end.
+// Time from SIGKILL to the end of the process.
 constexpr absl::Duration kAfterKill = absl::Seconds(5);
 
 struct SpawnActions {
@@ -27,7 +27,7 @@ struct SpawnActions {
 };
 
 struct SpawnAttributes {
-  // The program starts with no signal blocked or ignored, whatever this process does.
+  // The program starts with no signal blocked or ignored, regardless of this process.
   SpawnAttributes() {
     posix_spawnattr_init(&attributes);
     sigset_t set;
@@ -88,7 +88,7 @@ int ChildProcess::End(absl::Duration grace) {
   for (;;) {
     const pid_t ended = waitpid(pid_, &status, WNOHANG);
     if (ended == pid_) break;
-    // The caller waits for all children, or for none; or a driver holds the dead process.
+    // The caller waits for all children, or ignores them; or a driver blocks the dead process.
     if ((ended < 0 && errno != EINTR) || (killed && absl::Now() >= deadline)) {
       status = -1;
       break;

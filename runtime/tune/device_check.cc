@@ -30,14 +30,14 @@ class DeviceCheck::SmallGraph {
     graph_.SetType(node.output(0), Type::Tensor(dtype, dims));
     return node.output(0);
   }
-  // The magnitude of `value` in f32.
+  // The absolute value of `value` in f32.
   Value& Magnitude(Value& value) { return Add("Abs", {&InF32(value)}, DType::kF32, value.dims()); }
   Value& InF32(Value& value) {
     if (value.dtype() == DType::kF32) return value;
     return Add("Cast", {&value}, DType::kF32, value.dims(),
                {{"to", static_cast<int64_t>(DType::kF32)}});
   }
-  // All Nodes as one unit over row-major operands, which writes `output`.
+  // All Nodes as one unit on row-major operands, with result `output`.
   Candidate Whole(Value& output) {
     graph_.AddOutput("y", output);
     Candidate unit;
@@ -63,7 +63,7 @@ DeviceCheck::DeviceCheck(const Candidate& candidate, const Target& target, Devic
       reference_(reference),
       kernels_(reference.kernels()) {}
 
-// The host checks Formats with padding or foreign lanes.
+// Formats with padding or foreign lanes are checked on the host.
 bool DeviceCheck::CanTell(const Step& step) const {
   if (kernels_ == nullptr || device_.reads_host_memory() || !StepRunner::RunsInPlace(step))
     return false;
@@ -118,7 +118,8 @@ absl::StatusOr<bool> DeviceCheck::Agrees(const std::shared_ptr<const Step>& step
   return true;
 }
 
-// What the Engine `kernel` writes for a unit of one output; nullptr: it does not take it.
+// The result of the Engine `kernel` for a unit with one output; nullptr: it does not support the
+// unit.
 absl::StatusOr<DeviceCheck::Memory> DeviceCheck::RunKernel(const Graph& graph, Candidate unit,
                                                            const Memories& memories) {
   unit.engine = kernels_;
@@ -148,7 +149,7 @@ absl::StatusOr<DeviceCheck::Memory> DeviceCheck::Reformatted(const Value& value,
                    {{&x, memory}});
 }
 
-// Whether every |found − expected| is at most slope × |expected| + floor. NaN is not.
+// Whether every |found − expected| is at most slope × |expected| + floor; false for NaN.
 absl::StatusOr<bool> DeviceCheck::AreClose(const Value& value, const Memory& found,
                                            Tolerance tolerance) {
   ASSIGN_OR_RETURN(const std::optional<float> largest, LargestOf(value));
@@ -174,7 +175,7 @@ absl::StatusOr<bool> DeviceCheck::AreClose(const Value& value, const Memory& fou
   return all == 1.0f;
 }
 
-// The largest |expected|; nullopt: the Device cannot tell. NaN may be ignored.
+// The largest |expected|; nullopt: the Device cannot compute it. NaN may be ignored.
 absl::StatusOr<std::optional<float>> DeviceCheck::LargestOf(const Value& value) {
   auto known = largest_.find(&value);
   if (known != largest_.end()) return known->second;
@@ -187,8 +188,7 @@ absl::StatusOr<std::optional<float>> DeviceCheck::LargestOf(const Value& value) 
   return largest;
 }
 
-// The result of the reduction `op` over `value`, f32[n], which all Nodes of `made` compute as one
-// unit.
+// The result of the reduction `op` over `value`, f32[n], where all Nodes of `made` are one unit.
 absl::StatusOr<std::optional<float>> DeviceCheck::Reduce(SmallGraph& made, Value& value,
                                                          const Memories& inputs, std::string op) {
   ASSIGN_OR_RETURN(const Memory all, RunKernel(made.graph(), made.Whole(value), inputs));

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 constexpr char kFormat[] = "onnx-cudnn plan cache 1";
 constexpr int64_t kMostFileBytes = int64_t{1} << 28;
 
-// The field `name` of an entry if it has the type of `to`; false: it has not.
+// Reads the field `name` of an entry; returns false if its type is not that of `to`.
 bool Take(const Json& json, const char* name, std::string& to) {
   const auto it = json.find(name);
   if (it == json.end() || !it->is_string()) return false;
@@ -44,7 +44,7 @@ bool Take(const Json& json, const char* name, bool& to) {
   return true;
 }
 
-// The name of the first field that is missing or of another type; nullptr: none.
+// The name of the first field that is missing or has another type; nullptr: none.
 const char* FirstWrong(const Json& json, PlanEntry& entry) {
   if (!json.is_object()) return "device";
   if (!Take(json, "device", entry.device)) return "device";
@@ -104,7 +104,7 @@ Json ToJson(const PlanEntry& e) {
   return json;
 }
 
-// Of equal keys the smaller time.
+// Of two entries with equal keys, keeps the faster.
 void Add(PlanEntry entry, PlanFile& to) {
   auto [it, added] = to.entries.try_emplace({entry.device, entry.signature}, entry);
   if (!added && entry.us < it->second.us) it->second = std::move(entry);
@@ -125,18 +125,18 @@ absl::StatusOr<PlanFile> ReadOrEmpty(const std::string& path) {
   return ReadPlanFile(path);
 }
 
-// Under the file's lock.
+// The caller holds the file's lock.
 absl::Status Write(const PlanFile& file, const std::string& path) {
   Json entries = Json::array(), failed = Json::array();
   for (const auto& [key, entry] : file.entries) entries.push_back(ToJson(entry));
   for (const auto& [key, variant] : file.failed) failed.push_back(ToJson(variant));
   Json json = {{"format", kFormat}, {"entries", std::move(entries)}};
   if (!failed.empty()) json["failed"] = std::move(failed);
-  // A signature may hold any bytes: one that is not UTF-8 is never found again.
+  // A signature may contain any bytes; one that is not UTF-8 is never found again.
   return WriteFile(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// One for all links to a file.
+// One lock for all links to a file.
 absl::StatusOr<FileLock> LockFor(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string file, EndOfLinks(path));
   return FileLock::Take(absl::StrCat(file, ".lock"));
@@ -150,7 +150,7 @@ absl::StatusOr<Json> Parse(const std::string& path, const std::string& text) {
   }
 }
 
-// Adds the items of the list `name`, which may be missing.
+// Adds the items of the optional list `name`.
 template <typename Item>
 absl::Status AddList(const Json& json, const char* name, const char* one, const std::string& path,
                      PlanFile& to) {

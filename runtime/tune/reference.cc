@@ -12,8 +12,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// Elements of an input that the host makes; the device repeats them. A prime, so that no tile and
-// no row is a multiple of it.
+// Elements of an input that the host generates; the device repeats them. A prime, so that no tile
+// or row is a multiple of it.
 constexpr int64_t kPeriod = 499979;
 
 }  // namespace
@@ -39,7 +39,7 @@ absl::Status Reference::Run(IndexValues indices) {
   return absl::OkStatus();
 }
 
-// The host makes the first elements; each copy on the device doubles them.
+// The host generates the first elements; each copy on the device doubles the filled part.
 absl::Status Reference::Fill(const Value& value, uint64_t seed, IndexValues indices) {
   const int64_t bytes = value.bytes();
   const int64_t elements =

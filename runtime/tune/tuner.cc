@@ -16,12 +16,12 @@
 namespace onnx_cudnn {
 namespace {
 
-// Signatures that are compiled at once, before any of them is timed: nothing may be compiled while
-// a launch is captured.
+// Signatures compiled at once, before any of them is timed, since nothing may be compiled during a
+// capture.
 constexpr size_t kBatch = 32;
-// Signatures that are timed and then checked before the budget is looked at again.
+// Signatures that are timed and then checked before the budget is checked again.
 constexpr size_t kTimedAtOnce = 8;
-// A check of so many bytes of operands keeps all threads busy.
+// Checking this many bytes of operands keeps all threads busy.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
 std::string NameOf(const Candidate& candidate) {
@@ -32,19 +32,19 @@ std::string NameOf(const Candidate& candidate) {
 
 struct Tuner::Task {
   const Candidate* candidate;
-  size_t index;  // among the Candidates that were asked for
+  size_t index;  // among the requested Candidates
   std::unique_ptr<const Trials> trials = nullptr;
   Choice choice = {};
   bool was_built = false;   // by this Tuner
-  bool is_refused = false;  // as the cache says
+  bool is_refused = false;  // according to the cache
 
   bool has_step() const { return choice.compiled.step() != nullptr; }
   bool is_done() const { return has_step() || is_refused; }
 };
 
-// Calls body(i) for every i below n, in parallel unless the options say one at a time; returns the
-// error of the least i. Some calls take a thousand times as long as others: a thread that is done
-// takes the next one.
+// Calls body(i) for every i below n, in parallel unless the options require one at a time; returns
+// the error of the smallest i. Some calls take a thousand times as long as others, so each idle
+// thread takes the next i.
 absl::Status Tuner::ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const {
   std::vector<absl::Status> statuses(n);
   std::atomic<size_t> next = 0;
@@ -114,14 +114,15 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
     const int64_t all = stats().signatures;
     options_.observer.progress(all, HasBudget() ? all + static_cast<int64_t>(left.size()) : all);
   }
-  // The search asks again until nothing more is measured; that last call ends measuring.
+  // The search repeats until nothing more is measured; the call that measures nothing ends
+  // measuring.
   if (!measures) pool_.FreeKept(Space::kHost);
   RETURN_IF_ERROR(ForAll(left.size(), [&](size_t i) -> absl::Status {
     absl::StatusOr<Choice> choice = FirstThatCompiles(
         *left[i].candidate, target_, [&](const Variant& v) { return left[i].trials->Compile(v); });
     if (!choice.ok()) return Annotate(choice.status(), NameOf(*left[i].candidate));
     left[i].choice = *std::move(choice);
-    // A view's time is known.
+    // The time of a view is known to be zero.
     if (left[i].has_step() && !left[i].choice.compiled.step()->launches()) left[i].choice.us = 0;
     return absl::OkStatus();
   }));
@@ -133,14 +134,14 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   return choices;
 }
 
-// A known Variant that does not compile now is measured again.
+// A known Variant that no longer compiles is measured again.
 void Tuner::TakeKnown(Task& task) {
   const std::string signature = Signature(*task.candidate, target_);
   task.trials =
       std::make_unique<Trials>(*task.candidate, target_, signature,
                                cache_.Failed(target_.info.name, signature), options_.observer);
   if (std::optional<Choice> built = built_.Find(signature); built.has_value()) {
-    // There may be a budget now for what was not measured before.
+    // There may now be a budget for what was not measured earlier.
     task.was_built = built->us.has_value() || !HasBudget();
     if (task.was_built) {
       task.choice = *std::move(built);
@@ -160,7 +161,7 @@ void Tuner::TakeKnown(Task& task) {
   task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
-// Measures the first of `tasks` and returns how many: all unless the budget ends.
+// Measures the first of `tasks` and returns how many: all unless the budget runs out.
 absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
   absl::Time since = absl::Now();
   const auto spend = [&] {
@@ -168,7 +169,7 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
     absl::MutexLock lock(mutex_);
     stats_.seconds += absl::ToDoubleSeconds(now - std::exchange(since, now));
   };
-  ConstantStore constants(pool_);  // frees the forms that slower Variants want
+  ConstantStore constants(pool_);  // frees forms that only slower Variants need
   std::vector<VariantBenchmark> benchmarks;
   for (const Task& task : tasks) benchmarks.emplace_back(*task.trials, pool_, constants);
   const auto annotated = [&](size_t i, const absl::Status& status) {
@@ -187,7 +188,7 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
   size_t done = 0;
   do {
     const size_t end = std::min(done + kTimedAtOnce, benchmarks.size());
-    // A loop inside a loop runs on one thread, so large checks go one after the other, each on all
+    // A nested loop runs on one thread, so large checks run one after the other, each on all
     // threads.
     std::vector<size_t> small, large;
     for (size_t i = done; i < end; ++i) {
@@ -204,7 +205,7 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
     }
     spend();
   } while (done < benchmarks.size() && HasBudget());
-  pool_.FreeKept(Space::kDevice);  // for the compilers of the next batch
+  pool_.FreeKept(Space::kDevice);  // makes room for compiling the next batch
   return done;
 }
 

@@ -12,12 +12,13 @@
 namespace onnx_cudnn {
 namespace {
 
-// More gain under one percent (docs/measurements.md, 'Convolutions of ResNet-50 in cuDNN').
+// More Variants gain less than one percent (docs/measurements.md, 'Convolutions of ResNet-50 in
+// cuDNN').
 constexpr size_t kMostVariants = 16;
-// Of one replay of the recording that is timed: the clock's resolution is half a microsecond.
+// Duration of one timed replay; the clock's resolution is half a microsecond.
 constexpr double kReplayUs = 300;
 constexpr double kMostRepeats = 256;
-// A Variant whose single launch takes more than this times the best one's is not timed further.
+// A Variant whose single launch takes longer than the best by this factor is not timed further.
 constexpr double kHopeless = 1.5;
 
 }  // namespace
@@ -53,7 +54,7 @@ absl::Status VariantBenchmark::Compile(int variant) {
 
 absl::Status VariantBenchmark::Time() {
   double best_first_us = std::numeric_limits<double>::infinity();
-  std::vector<std::shared_ptr<std::byte>> inputs;  // filled
+  std::vector<std::shared_ptr<std::byte>> inputs;  // with data
   for (Attempt& attempt : attempts_) {
     const std::shared_ptr<const Step>& step = attempt.compiled.step();
     if (step == nullptr || !step->launches()) continue;  // a view takes 0 us
@@ -72,7 +73,8 @@ absl::Status VariantBenchmark::Time() {
 absl::StatusOr<double> VariantBenchmark::TimeOne(
     std::shared_ptr<const Step> step, double& best_first_us,
     std::vector<std::shared_ptr<std::byte>>& inputs) const {
-  const bool shares = StepRunner::RunsInPlace(*step);  // `inputs`, with the other Variants
+  // `inputs` are shared with the other Variants
+  const bool shares = StepRunner::RunsInPlace(*step);
   const std::vector<std::shared_ptr<std::byte>> none;
   ASSIGN_OR_RETURN(const auto runner, StepRunner::Create(candidate_, std::move(step), device_,
                                                          constants_, shares ? inputs : none));
@@ -176,7 +178,7 @@ absl::StatusOr<std::string> VariantBenchmark::WrongOf(const Attempt& attempt, Re
   const absl::StatusOr<bool> agrees = on_device.Agrees(attempt.compiled.step(), tolerances);
   if (absl::IsFailedPrecondition(agrees.status())) return agrees.status();
   if (agrees.ok() && *agrees) return "";
-  // The host says what differs, or that nothing does where the device could not tell.
+  // If the device cannot decide, the host finds what differs, if anything.
   ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, reference.Inputs());
   ASSIGN_OR_RETURN(const std::vector<HostTensor> expected, reference.Outputs());
   ASSIGN_OR_RETURN(const auto runner,

@@ -31,7 +31,7 @@ FailedVariant VariantIn(const Json& json) {
           .engine_version = TextAt(json, "version")};
 }
 
-// A signature may hold any bytes: those that are not UTF-8 are replaced.
+// A signature may contain any bytes; invalid UTF-8 is replaced.
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -23,13 +23,13 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kMostRestarts = 3;
-// From the end of a worker's output to its own end.
+// Time from the end of a worker's output to its end.
 constexpr absl::Duration kGrace = absl::Seconds(5);
 constexpr absl::Duration kCancelLook = absl::Milliseconds(100);
-// A line is a signature and some words; anything longer is not one.
+// A message is a signature and a few words; anything longer is invalid.
 constexpr size_t kMostLineBytes = size_t{1} << 20;
 
-// What one worker said.
+// The messages of one worker.
 class Conversation {
  public:
   explicit Conversation(const WorkerRequest& request) : request_(request) {}
@@ -45,7 +45,7 @@ class Conversation {
   std::vector<std::string>& notes() { return notes_; }
 
  private:
-  bool Take(std::string_view text);  // false: no line of the protocol
+  bool Take(std::string_view text);  // false: not a line of the protocol
 
   const WorkerRequest& request_;
   bool done_ = false, tried_any_ = false, noted_nonsense_ = false;
@@ -116,7 +116,7 @@ absl::Status PutFailed(const std::string& plan_cache, FailedVariant failed) {
   return cache->Save();
 }
 
-// One worker after the other, until nothing is left to do.
+// Runs one worker after the other, until nothing is left to do.
 class Measuring {
  public:
   explicit Measuring(const WorkerRequest& request) : request_(request) {}
@@ -131,7 +131,7 @@ class Measuring {
 
  private:
   double spent_s() const { return absl::ToDoubleSeconds(absl::Now() - start_); }
-  // Whether another worker is to go on.
+  // Returns whether another worker should continue.
   absl::StatusOr<bool> RunOne(int restarts);
   absl::StatusOr<bool> EndedEarly(const Conversation& conversation, bool hung, int status,
                                   int restarts);
@@ -186,7 +186,8 @@ absl::StatusOr<bool> Measuring::EndedEarly(const Conversation& conversation, boo
     return false;
   }
   report_.served = true;
-  if (conversation.being_tried().empty() && has_error) {  // it ended by itself, in good order
+  // It ended by itself with an error message.
+  if (conversation.being_tried().empty() && has_error) {
     Note(absl::StrCat("the worker program: ", end));
     return false;
   }

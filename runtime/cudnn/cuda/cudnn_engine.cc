@@ -21,8 +21,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// The fastest one's place reaches 15, more Variants gain under one percent (docs/measurements.md,
-// 'Convolutions of ResNet-50 in cuDNN').
+// The fastest plan is among the first 15 proposals; more Variants gain less than one percent
+// (docs/measurements.md, 'Convolutions of ResNet-50 in cuDNN').
 constexpr size_t kMostVariants = 16;
 
 class CudnnStep final : public Step {
@@ -58,7 +58,7 @@ class CudnnStep final : public Step {
 
   std::string Save() const override {
     absl::StatusOr<std::string> plan = plan_->Save();
-    if (!plan.ok()) return "";  // built anew next time
+    if (!plan.ok()) return "";  // compiled again next time
     SavedStep saved = saved_;
     saved.plan = *std::move(plan);
     return ToText(saved);
@@ -78,7 +78,7 @@ class CudnnStep final : public Step {
     }
   }
 
-  const SavedStep saved_;  // without the plan's own form
+  const SavedStep saved_;  // without the serialized plan
   const std::unique_ptr<CudnnPlan> plan_;
   const std::shared_ptr<CudnnHandles> handles_;
   std::vector<Derived> constants_;
@@ -86,9 +86,9 @@ class CudnnStep final : public Step {
 };
 
 // The fused kernels of convolutions and products (cudnn_generated_fort_native_sm90 of cuDNN 9.19)
-// start before the launch before is over. They wait before they read what is convolved, but an
-// operand of a fused operation, as the other summand of an Add, they fetch before. Not documented:
-// seen as results that differ where the launch before writes that operand.
+// start before the preceding launch has ended. They wait before they read the image, but they
+// prefetch the operand of a fused operation, such as the other summand of an Add. This is
+// undocumented; it shows as differing results if the preceding launch writes that operand.
 bool IsEarly(const CudnnGraph& graph, int tensor) {
   if (graph.tensors[tensor].kind != CudnnTensor::Kind::kInput) return false;
   using Kind = CudnnOperation::Kind;
@@ -115,7 +115,7 @@ std::vector<PlanOperand> BoundOperands(const CudnnGraph& graph) {
 
 class CudnnEngine final : public PatternEngine {
  public:
-  // handles  nullptr: the device is not here
+  // handles  nullptr: the device is not present
   CudnnEngine(std::shared_ptr<CudnnHandles> handles, std::string properties, std::string device)
       : PatternEngine("cudnn", CudnnPatterns()),
         handles_(std::move(handles)),
@@ -166,11 +166,11 @@ class CudnnEngine final : public PatternEngine {
   }
 
  private:
-  // The Variant that leaves the choice to cuDNN, so that Compile tells why there is none.
+  // The Variant that leaves the choice to cuDNN, so that Compile reports why there is none.
   static std::vector<Variant> CudnnsChoice() { return {Variant{}}; }
 
-  // f(PlanTarget), with a handle of this thread's own where the device is here, while nobody
-  // captures: plans load code.
+  // Calls f(PlanTarget), with a handle for this thread if the device is present, outside of any
+  // capture, because plans load code.
   template <typename F>
   auto OnDevice(F&& f) const -> decltype(f(PlanTarget())) {
     absl::ReaderMutexLock no_capture(CaptureMutex());
@@ -185,7 +185,7 @@ class CudnnEngine final : public PatternEngine {
         [&](const PlanTarget& on) { return ListPlans(graph, target.numerics, on, kMostVariants); });
   }
 
-  // Unimplemented: a refusal.
+  // Unimplemented means a refusal.
   absl::StatusOr<std::shared_ptr<const Step>> MakeStep(const Candidate& candidate,
                                                        const Variant& variant,
                                                        const Target& target) const {

@@ -20,21 +20,21 @@ namespace {
 
 namespace fe = ::cudnn_frontend;
 
-// What cuDNN says why it refused, without the pages around it.
+// The reason in cuDNN's refusal, without the surrounding text.
 absl::Status Refusal(std::string_view text) {
-  constexpr std::string_view kMark = "Warning: ";  // before each reason, the innermost first
+  constexpr std::string_view kMark = "Warning: ";  // precedes each reason, innermost first
   if (const size_t at = text.find(kMark); at != text.npos) text.remove_prefix(at + kMark.size());
   return absl::UnimplementedError(absl::StrCat("cuDNN: ", text.substr(0, text.find('\n'))));
 }
 
-// What `call` answered and what cuDNN answered below it: the frontend swallows failures. Refusals
-// are Unimplemented.
+// The result of `call` together with cuDNN's own status, since the frontend hides failures.
+// Refusals are Unimplemented.
 absl::Status StatusOf(fe::error_t error, std::string_view call) {
   RETURN_IF_ERROR(FrontendCalls::failure());
   if (error.is_good()) return absl::OkStatus();
   const std::string text(error.get_message());
   switch (error.get_code()) {
-    case fe::error_code_t::INVALID_VALUE:  // no such engine in this version
+    case fe::error_code_t::INVALID_VALUE:  // this version has no such engine
     case fe::error_code_t::GRAPH_NOT_SUPPORTED:
     case fe::error_code_t::HEURISTIC_QUERY_FAILED:
     case fe::error_code_t::GRAPH_EXECUTION_PLAN_CREATION_FAILED:
@@ -45,7 +45,7 @@ absl::Status StatusOf(fe::error_t error, std::string_view call) {
   }
 }
 
-// Calls f() → fe::error_t, which throws what it likes.
+// Calls f() → fe::error_t, which may throw anything.
 template <typename F>
 absl::Status Guarded(std::string_view call, F&& f) {
   FrontendCalls::Forget();
@@ -60,7 +60,7 @@ absl::Status Guarded(std::string_view call, F&& f) {
   }
 }
 
-// The frontend's graph; its lists of engines and plans are open to us only so.
+// The frontend's graph; a subclass, because its lists of engines and plans are protected.
 class FrontendGraph : public fe::graph::Graph {
  public:
   explicit FrontendGraph(const CudnnGraph& graph) {
@@ -81,7 +81,7 @@ absl::StatusOr<std::shared_ptr<fe::DeviceProperties>> ParseProperties(std::strin
   return properties;
 }
 
-// The graph up to where engines can be asked for.
+// Builds the graph to the point where engines can be queried.
 absl::StatusOr<std::unique_ptr<FrontendGraph>> MakeGraph(const CudnnGraph& graph,
                                                          const PlanTarget& target) {
   std::unique_ptr<FrontendGraph> made;
@@ -107,8 +107,8 @@ bool Multiplies(const CudnnGraph& graph) {
   });
 }
 
-// Whether `numerics` allows what an engine of these notes does to `graph`. Without a product there
-// is nothing that tensor cores would round.
+// Whether `numerics` allows the numerical behaviour of an engine with these notes for `graph`.
+// Without a product, tensor cores round nothing.
 bool Allows(const Numerics& numerics, const CudnnGraph& graph,
             const std::vector<fe::NumericalNote_t>& notes) {
   const bool multiplies = Multiplies(graph), is_f32 = graph.dtype == DType::kF32;
@@ -123,7 +123,7 @@ bool Allows(const Numerics& numerics, const CudnnGraph& graph,
       case fe::NumericalNote_t::NONDETERMINISTIC:
         if (!numerics.nondeterminism) return false;
         break;
-      // Other sums than the op's: their error grows with the tile.
+      // Sums other than the op's: their error grows with the tile.
       case fe::NumericalNote_t::REDUCED_PRECISION_REDUCTION:
       case fe::NumericalNote_t::FFT:
       case fe::NumericalNote_t::WINOGRAD:
@@ -141,7 +141,7 @@ bool Allows(const Numerics& numerics, const CudnnGraph& graph,
 
 using Knobs = std::unordered_map<fe::KnobType_t, int64_t>;
 
-// Appends what the heuristic `mode` offers and `numerics` allows.
+// Appends the proposals of heuristic `mode` that `numerics` allows.
 absl::Status AppendChoices(const CudnnGraph& graph, const Numerics& numerics, fe::HeurMode_t mode,
                            const PlanTarget& target, std::vector<std::string>& texts) {
   ASSIGN_OR_RETURN(const std::unique_ptr<FrontendGraph> made, MakeGraph(graph, target));
@@ -155,7 +155,7 @@ absl::Status AppendChoices(const CudnnGraph& graph, const Numerics& numerics, fe
       Knobs knobs;
       error = made->get_engine_and_knobs_at_index(static_cast<int64_t>(i), choice.engine, knobs);
       if (error.is_bad()) return error;
-      if (knobs.contains(fe::KnobType_t::NOT_SET)) continue;  // cannot be asked for again
+      if (knobs.contains(fe::KnobType_t::NOT_SET)) continue;  // cannot be requested again
       for (const auto& [type, value] : knobs) choice.knobs[static_cast<int64_t>(type)] = value;
       std::string text = ToText(choice);
       if (std::find(texts.begin(), texts.end(), text) == texts.end()) {
@@ -168,7 +168,7 @@ absl::Status AppendChoices(const CudnnGraph& graph, const Numerics& numerics, fe
 
 std::vector<int64_t> UidsOf(absl::Span<const int> tensors) {
   std::vector<int64_t> uids;
-  for (const int i : tensors) uids.push_back(i + 1);  // as AddOperations numbers them
+  for (const int i : tensors) uids.push_back(i + 1);  // as numbered by AddOperations
   return uids;
 }
 
@@ -176,7 +176,7 @@ class FrontendPlan final : public CudnnPlan {
  public:
   FrontendPlan(std::shared_ptr<fe::ExecutionPlan> plan, std::vector<int64_t> uids)
       : plan_(std::move(plan)), uids_(std::move(uids)) {}
-  // With the plan goes code that was loaded on the device.
+  // Destroying the plan unloads code from the device.
   ~FrontendPlan() override {
     absl::ReaderMutexLock no_capture(CaptureMutex());
     plan_.reset();

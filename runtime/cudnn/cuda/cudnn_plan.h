@@ -17,7 +17,7 @@ namespace onnx_cudnn {
 // The device that a plan is built for: present, or known only by its properties.
 struct PlanTarget {
   cudnnHandle_t handle = nullptr;
-  // In the form of DevicePropertiesOf; used if there is no handle
+  // In the form of DevicePropertiesOf; used if there is no handle.
   std::string_view properties = {};
 };
 

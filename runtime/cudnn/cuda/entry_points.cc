@@ -1,6 +1,5 @@
-// Our own definitions of the entry points that cuDNN's frontend calls, forwarding through the
-// table. Those of NVRTC answer with an error: one engine of the frontend's own for sm_100 uses
-// them.
+// Our own definitions of the entry points that cuDNN's frontend calls; they forward to the table.
+// Those of NVRTC return an error: only one engine of the frontend, for sm_100, uses them.
 #include <nvrtc.h>
 
 #include <cstddef>

@@ -71,7 +71,7 @@ class Adder {
 
   void AddOperand(const CudnnTensor& tensor, size_t i) {
     if (tensor.kind == CudnnTensor::Kind::kVirtual || tensor.kind == CudnnTensor::Kind::kOutput) {
-      return;  // an operation makes it
+      return;  // an operation creates it
     }
     fe::graph::Tensor_attributes attributes;
     Describe(tensor, i, attributes);
@@ -145,7 +145,8 @@ class Adder {
   }
 
   static fe::graph::Reduction_attributes MakeReduction(const CudnnOperation& operation) {
-    // Earlier versions have no such request; their engines say by a note when they are not.
+    // Earlier versions have no such setting; their engines report by a note when they are not
+    // deterministic.
     const bool has_request = fe::detail::get_backend_version() >= 91100;
     return fe::graph::Reduction_attributes()
         .set_mode(ModeOf(operation.reduction))

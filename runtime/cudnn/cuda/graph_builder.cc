@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// -1: it is none of them.
+// -1: not among them.
 int PositionOf(const Value& value, const std::vector<const Value*>& values) {
   const auto at = std::find(values.begin(), values.end(), &value);
   return at == values.end() ? -1 : static_cast<int>(at - values.begin());

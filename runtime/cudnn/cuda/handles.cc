@@ -15,11 +15,11 @@ CudnnHandles::Lease::~Lease() {
 absl::StatusOr<std::unique_ptr<CudnnHandles>> CudnnHandles::Open(int ordinal) {
   auto handles = absl::WrapUnique(new CudnnHandles(ordinal));
   absl::ReaderMutexLock no_capture(CaptureMutex());
-  RETURN_IF_ERROR(handles->TakeOrMake().status());  // returned at once
+  RETURN_IF_ERROR(handles->TakeOrMake().status());  // the Lease is returned at once
   return handles;
 }
 
-// A destructor cannot report; on a lost device every call would fail.
+// A destructor cannot return errors; on a lost device every call would fail.
 CudnnHandles::~CudnnHandles() {
   if (DeviceIsLost() || Cudnn() == nullptr) return;
   absl::ReaderMutexLock no_capture(CaptureMutex());

@@ -42,7 +42,7 @@ const AnchorRow* FindAnchor(const Node& node) {
   return row == std::end(kAnchors) ? nullptr : row;
 }
 
-// The operand of `anchor` that `node`, which stands before it, computes or helps to.
+// The operand of `anchor` that `node`, which precedes it, computes or helps to compute.
 const Value& OperandBehind(const Node& node, const Node& anchor,
                            absl::Span<const Node* const> before) {
   const Node* at = &node;
@@ -73,7 +73,7 @@ absl::Status LowerAround(const Node& anchor, const Anchor& how, GraphBuilder& bu
   return absl::OkStatus();
 }
 
-// Whether a Value of the tensor's dims lies channels-last and not row-major.
+// Whether a Value with the tensor's dims is channels-last and not row-major.
 bool IsChannelsLast(const GraphBuilder& builder, const Dims& dims) {
   const Boundary boundary = BoundaryOf(builder.candidate().nodes);
   for (const std::vector<const Value*>* values : {&boundary.inputs, &boundary.outputs}) {
@@ -84,7 +84,7 @@ bool IsChannelsLast(const GraphBuilder& builder, const Dims& dims) {
   return false;
 }
 
-// Element-wise Nodes alone, all on one tensor.
+// A graph of element-wise Nodes only, all on one tensor.
 absl::Status LowerPlain(GraphBuilder& builder) {
   const std::vector<const Node*>& nodes = builder.candidate().nodes;
   const Dims dims = nodes.back()->output(0).dims();

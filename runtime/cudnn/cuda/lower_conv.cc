@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kChannelDim = 1;
 
-// The channels of `value` with padding, as its Format says.
+// The channels of `value` including padding, from its Format.
 int64_t PaddedChannels(const Value& value, const GraphBuilder& builder) {
   const Format* format = builder.FormatOf(value);
   if (format == nullptr) return value.dim(kChannelDim);
@@ -25,7 +25,7 @@ CudnnTensorView ImageViewOf(const Value& value, const GraphBuilder& builder) {
   return ImageView(value.dims(), PaddedChannels(value, builder));
 }
 
-// The windows of rank 3 and 4 slide over the last two of the three axes, those of rank 5 over all.
+// Windows of rank 3 and 4 slide over the last two of the three axes, those of rank 5 over all.
 CudnnWindow WindowOf(const Window& window, int rank) {
   CudnnWindow w;
   for (size_t i = rank == 5 ? 0 : 1; i < window.axes.size(); ++i) {
@@ -43,8 +43,8 @@ CudnnTensorView ConvolutionBefore(const Node&, const Value& operand, const Graph
   return ImageViewOf(operand, builder);
 }
 
-// The channels behind a convolution are padded alike in all outputs, of which there is at least
-// one.
+// The channels after a convolution have the same padding in all outputs; there is at least one
+// output.
 CudnnTensorView ConvolutionBehind(const Node& conv, const GraphBuilder& builder) {
   const Value& y = conv.output(0);
   const Boundary boundary = BoundaryOf(builder.candidate().nodes);
@@ -54,7 +54,7 @@ CudnnTensorView ConvolutionBehind(const Node& conv, const GraphBuilder& builder)
   return ImageViewOf(y, builder);
 }
 
-// w[filters, channels of a group, …], padded beside its operands where it is a constant.
+// Reads w[filters, channels of a group, …], padded to match its operands if it is a constant.
 absl::StatusOr<int> ReadWeight(const Value& w, int64_t outer, int64_t inner,
                                GraphBuilder& builder) {
   const Dims dims = w.dims();
@@ -66,7 +66,7 @@ absl::StatusOr<int> ReadWeight(const Value& w, int64_t outer, int64_t inner,
   return builder.ReadConstant(w, dims, Format::Of(std::move(axes)), WholeLayout(view));
 }
 
-// bias[channels] seen as [1, channels, 1, …].
+// Reads bias[channels], viewed as [1, channels, 1, …].
 absl::StatusOr<int> ReadBias(const Value& bias, const CudnnTensorView& behind,
                              GraphBuilder& builder) {
   Dims dims(behind.dims.size(), 1);
@@ -76,7 +76,7 @@ absl::StatusOr<int> ReadBias(const Value& bias, const CudnnTensorView& behind,
     ASSIGN_OR_RETURN(TensorLayout layout, LayoutOf(behind, dims, format));
     return builder.ReadConstant(bias, dims, format, std::move(layout));
   }
-  CudnnTensorView view = behind;  // in which the bias's only dim is the last
+  CudnnTensorView view = behind;  // the bias's only dim is its last one
   view.dims.assign(view.dims.size(), 1);
   view.dims[view.dims.size() - 1] = bias.dim(0);
   view.groups.assign(view.groups.size(), {});
@@ -115,8 +115,8 @@ absl::Status LowerConvolution(const Node& conv, GraphBuilder& builder) {
   return absl::OkStatus();
 }
 
-// The padding behind that makes an axis as long as it is: ceil_mode takes more than the Node says,
-// windows that end early less.
+// The end padding that gives an axis its actual output length: ceil_mode needs more than the
+// attribute, windows that end early need less.
 int64_t PaddingBehind(const WindowAxis& axis) {
   const int64_t least = (axis.out - 1) * axis.stride + axis.kernel - axis.in - axis.pad_begin;
   return std::max(axis.pad_end, least);
@@ -134,7 +134,7 @@ absl::StatusOr<Window> PoolingWindow(const Node& pool) {
   return window;
 }
 
-// `value`, an operand of `pool`, lies as the pool's input does.
+// A view of `value`, an operand of `pool` with the layout of the pool's input.
 CudnnTensorView PoolingView(const Node& pool, const Value& value, const GraphBuilder& builder) {
   const Value& x = pool.input(0);
   const Format& format = *builder.FormatOf(x);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The mode that computes what `primitive` does; nothing where cuDNN has none.
+// The mode equivalent to `primitive`; nullopt if cuDNN has none.
 std::optional<PointwiseMode> ModeOf(Primitive primitive) {
   using enum PointwiseMode;
   constexpr std::nullopt_t kNone = std::nullopt;
@@ -30,10 +30,10 @@ std::optional<PointwiseMode> ModeOf(Primitive primitive) {
   }
 }
 
-// What computes f(a, b) when only b may come first.
+// How to compute f(a, b) if only b may be the first operand.
 struct Swapped {
-  std::optional<PointwiseMode> first;  // of b
-  PointwiseMode then;                  // of (that of) b, a
+  std::optional<PointwiseMode> first;  // applied to b
+  PointwiseMode then;                  // applied to (the result for) b, and a
 };
 
 std::optional<Swapped> SwappedForm(Primitive primitive) {
@@ -90,7 +90,7 @@ std::optional<double> Fold(Primitive primitive, double a, double b) {
   }
 }
 
-// One Node.
+// Lowers one Node.
 class Lowering {
  public:
   Lowering(const Node& node, const CudnnTensorView& view, GraphBuilder& builder)
@@ -118,7 +118,7 @@ class Lowering {
   }
 
  private:
-  // Nodes that are one mode although their expressions are several.
+  // Nodes that correspond to a single mode although their expressions have several primitives.
   std::optional<CudnnOperation> WholeNode() const {
     const Attrs& attrs = node_.attrs();
     if (node_.op() == "Gelu") {
@@ -156,8 +156,8 @@ class Lowering {
     return Emit(index, {.mode = *mode}, {x});
   }
 
-  // max(min(x, upper), lower), whichever comes first, max(x, lower) or min(x, upper). cuDNN's ReLU
-  // keeps NaN, its maximum and minimum do not.
+  // max(min(x, upper), lower) in either order, max(x, lower) or min(x, upper). cuDNN's ReLU keeps
+  // NaN; its maximum and minimum do not.
   struct Clip {
     int x;
     double lower, upper;
@@ -176,7 +176,7 @@ class Lowering {
     return is_max ? Clip{outer->first, outer->second, kInfinity}
                   : Clip{outer->first, -kInfinity, outer->second};
   }
-  // The other argument and the number, of a maximum or minimum with a finite number.
+  // The other argument and the number, for a maximum or minimum with a finite number.
   std::optional<std::pair<int, double>> Bounded(int index) const {
     const Term& term = bound_.terms()[index];
     if (term.primitive != Primitive::kMax && term.primitive != Primitive::kMin) return std::nullopt;
@@ -254,7 +254,7 @@ class Lowering {
   }
 
   bool IsWhole(int tensor) const { return builder_.tensor(tensor).dims == WholeLayout(view_).dims; }
-  // The higher, the rather it comes first.
+  // Operands with a higher rank are preferred as the first.
   int RankAsFirst(int tensor) const {
     if (!IsWhole(tensor)) return 0;
     const CudnnTensor::Kind kind = builder_.tensor(tensor).kind;
@@ -263,7 +263,7 @@ class Lowering {
     return is_computed ? 2 : 1;
   }
 
-  // A dense tensor of the dims to which the operands broadcast.
+  // A dense tensor with the dims to which the operands broadcast.
   int Temporary(CudnnOperation operation, std::vector<int> in) {
     TensorLayout layout = WholeLayout(view_);
     for (size_t i = 0; i < layout.dims.size(); ++i) {
@@ -282,7 +282,7 @@ class Lowering {
     const bool is_last = index + 1 == static_cast<int>(bound_.terms().size());
     if (!is_last) return Temporary(std::move(operation), std::move(in));
     RETURN_IF_ERROR(Last(std::move(operation), std::move(in)));
-    return 0;  // nobody reads the last Term
+    return 0;  // the last Term has no reader
   }
 
   absl::Status Last(CudnnOperation operation, std::vector<int> in) {
@@ -304,7 +304,7 @@ class Lowering {
   const CudnnTensorView& view_;
   GraphBuilder& builder_;
   const Expression bound_;
-  std::vector<int> tensors_;  // by Term; -1: not yet
+  std::vector<int> tensors_;  // by Term; -1: not computed yet
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What works on rows: products, normalizations, reductions.
+// Lowers ops on rows: products, normalizations, reductions.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -21,8 +21,8 @@ CudnnTensorView BehindProduct(const Node& product, const GraphBuilder&) {
   return MatrixView(product.output(0).dims(), /*is_transposed=*/false);
 }
 
-// What stands behind a Gemm's product: y = ((alpha / beta) * product + c) * beta, without the
-// factors that are 1. So nothing is computed on c, which may broadcast.
+// The operations after a Gemm's product: y = ((alpha / beta) * product + c) * beta, without factors
+// of 1. This way c, which may broadcast, is not an operand of a multiplication.
 struct GemmTail {
   double before = 1, behind = 1;
   bool has_addend = false;
@@ -34,7 +34,7 @@ GemmTail TailOf(const Node& product) {
   return {.before = alpha / beta, .behind = beta, .has_addend = true};
 }
 
-// Adds what stands behind `tensor`, one operation at a time; the last one writes y.
+// Adds the operations after `tensor`, one at a time; the last one writes y.
 absl::Status LowerTail(const Node& product, const GemmTail& tail, int tensor,
                        GraphBuilder& builder) {
   const CudnnTensorView view = BehindProduct(product, builder);
@@ -110,7 +110,7 @@ absl::Status LowerNormalization(const Node& norm, GraphBuilder& builder) {
   return absl::OkStatus();
 }
 
-// The dims that the reduction leaves, with 1 where it reduces.
+// The dims of the reduction's result, 1 along reduced dims.
 absl::StatusOr<Dims> ReducedDims(const Node& reduction) {
   Dims dims = reduction.input(0).dims();
   std::vector<int64_t> axes;
@@ -133,8 +133,8 @@ CudnnTensorView BehindReduction(const Node& reduction, const GraphBuilder&) {
   return PlainView(reduction.output(0).dims(), /*is_channels_last=*/false);
 }
 
-// What is done to the elements before they are summed. cuDNN's engines sum, and take the largest
-// and the smallest; nothing stands behind a reduction, so there is no root of a sum.
+// The operations on elements before they are summed. cuDNN's engines support sum, maximum and
+// minimum; nothing can follow a reduction, so a root of a sum is not supported.
 absl::StatusOr<int> LowerTerms(const Node& reduction, int x, const CudnnTensorView& view,
                                GraphBuilder& builder) {
   const Dims dims = reduction.input(0).dims();

@@ -12,7 +12,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr std::string_view kFirstLine = "cudnn step 2";
-constexpr size_t kMostItems = 256;  // operands, constants, and numbers of a line
+constexpr size_t kMostItems = 256;  // operands, constants, and numbers per line
 
 absl::Status Malformed(std::string_view what) {
   return absl::InvalidArgumentError(
@@ -108,7 +108,7 @@ std::string ToText(const SavedStep& step) {
 }
 
 absl::StatusOr<SavedStep> ParseSavedStep(std::string_view text) {
-  constexpr int kLines = 6;  // before the plan
+  constexpr int kLines = 6;  // lines before the plan
   const std::vector<std::string_view> lines = absl::StrSplit(text, absl::MaxSplits('\n', kLines));
   if (lines.size() != kLines + 1 || lines[0] != kFirstLine) return Malformed("first line");
   SavedStep step{.device = std::string(lines[2]),

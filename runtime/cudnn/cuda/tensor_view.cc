@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kImageDims = 4;  // that cuDNN wants at least
+constexpr int kImageDims = 4;  // cuDNN's minimum
 
 std::vector<int> RowMajorOrder(size_t rank) {
   std::vector<int> order(rank);
@@ -37,8 +37,8 @@ std::vector<int> Range(int begin, int end) {
   return dims;
 }
 
-// `groups`, from outer to inner, as N, spatial dims and C: cuDNN's engines for element-wise graphs
-// and reductions take dense NHWC alone, and do not mind what a dim means.
+// Orders `groups` (outer to inner) as N, spatial dims and C: cuDNN's engines for element-wise
+// graphs and reductions support dense NHWC only, and do not depend on the meaning of a dim.
 std::vector<std::vector<int>> InnermostAsChannels(std::vector<std::vector<int>> groups) {
   if (groups.size() < 2) groups.insert(groups.begin(), 2 - groups.size(), std::vector<int>());
   std::rotate(groups.begin() + 1, groups.end() - 1, groups.end());
@@ -46,7 +46,7 @@ std::vector<std::vector<int>> InnermostAsChannels(std::vector<std::vector<int>> 
   return groups;
 }
 
-// Extents, and elements between neighbours, by the tensor's dims.
+// Extents and strides in elements, by dim of the tensor.
 struct Lanes {
   Dims extents, pitches;
 };
@@ -78,8 +78,8 @@ Dims StridesOf(const CudnnTensorView& view, const Dims& pitches) {
   return strides;
 }
 
-// Joins the dims of every group. A group's stride is that of its innermost dim. Where there is none
-// it is as if a dense NHWC tensor had extent 1 there: what lies further in.
+// Joins the dims of every group. The stride of a group is that of its innermost dim; an empty group
+// gets the stride that extent 1 has in a dense NHWC tensor.
 absl::StatusOr<TensorLayout> Grouped(const CudnnTensorView& view, const Lanes& lanes) {
   const Dims strides = StridesOf(view, lanes.pitches);
   const auto span_of = [&](const std::vector<int>& group) {
@@ -181,7 +181,7 @@ Format FormatBeside(const CudnnTensorView& view, absl::Span<const int64_t> dims)
 
 TensorLayout WholeLayout(const CudnnTensorView& view) {
   const absl::StatusOr<TensorLayout> layout = Grouped(view, {view.dims, view.dims});
-  return *layout;  // nothing broadcasts
+  return *layout;  // nothing is broadcast
 }
 
 }  // namespace onnx_cudnn

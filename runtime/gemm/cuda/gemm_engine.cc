@@ -36,7 +36,7 @@ class GemmStep final : public Step {
     const void* c = address(problem_.c);
     const LtPointers pointers{.a = address(problem_.a),
                               .b = address(problem_.b),
-                              .c = c == nullptr ? args.out[0] : c,  // beta is 0: it is not read
+                              .c = c == nullptr ? args.out[0] : c,  // beta is 0, so it is not read
                               .d = args.out[0],
                               .bias = address(problem_.bias),
                               .workspace = args.workspace};
@@ -63,7 +63,7 @@ class GemmEngine final : public PatternEngine {
 
   std::string version() const override { return VersionText(Lt().cublasLtGetVersion()); }
 
-  // Compile tells the reason where there is none.
+  // If there is none, Compile reports the reason.
   absl::StatusOr<std::vector<Variant>> Variants(const Candidate& candidate,
                                                 const Target& target) const override {
     absl::StatusOr<Prepared> prepared = Prepare(candidate, target);
@@ -74,7 +74,7 @@ class GemmEngine final : public PatternEngine {
     return variants;
   }
 
-  // An empty Variant is the first.
+  // An empty Variant means the first one.
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
                                    const Target& target) const override {
     absl::StatusOr<Prepared> prepared = Prepare(candidate, target);
@@ -108,7 +108,7 @@ class GemmEngine final : public PatternEngine {
     return prepared;
   }
 
-  const std::shared_ptr<const LtHandle> handle_;  // of any number of threads at once
+  const std::shared_ptr<const LtHandle> handle_;  // usable by any number of threads at once
 };
 
 }  // namespace

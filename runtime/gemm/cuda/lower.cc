@@ -25,7 +25,7 @@ int Find(const std::vector<const Value*>& values, const Value& value) {
   return it == values.end() ? -1 : static_cast<int>(it - values.begin());
 }
 
-// Names the operands of a Candidate, and the constants that they need.
+// Assigns pointers to the operands of a Candidate, and collects the constants that they need.
 class Binder {
  public:
   explicit Binder(const Candidate& candidate)
@@ -33,12 +33,12 @@ class Binder {
 
   bool is_constant(const Value& value) const { return Find(boundary_.constants, value) >= 0; }
   const Format& output() const { return candidate_.outputs[0].format; }
-  // Of an input of the Candidate.
+  // The Format of an input of the Candidate.
   const Format& FormatOf(const Value& value) const {
     return candidate_.inputs[Find(boundary_.inputs, value)].format;
   }
 
-  // A constant, seen as `dims`, is packed into `format`.
+  // A constant, viewed with `dims`, is packed to `format`.
   LtOperand Bind(const Value& value, absl::Span<const int64_t> dims, const Format& format) {
     const int input = Find(boundary_.inputs, value);
     if (input >= 0) return {LtOperand::Kind::kInput, input};
@@ -61,7 +61,7 @@ class Binder {
 struct Factor {
   const Value* value;
   bool transposed;
-  int64_t rows, columns;  // as it lies
+  int64_t rows, columns;  // as stored
   bool is_shared;         // one matrix for the whole batch
 };
 
@@ -70,7 +70,7 @@ Factor FactorOf(const Candidate& candidate, const Node& anchor, int index, int64
   bool transposed =
       anchor.op() == "Gemm" && anchor.attrs().Int(index == 0 ? "transA" : "transB", 0) != 0;
   if (const Node* before = value->producer(); Contains(candidate.nodes, before)) {
-    value = &before->input(0);  // of a Transpose
+    value = &before->input(0);  // the input of the Transpose
     transposed = !transposed;
   }
   const int64_t rows = value->dim(value->rank() - 2), columns = value->dim(value->rank() - 1);
@@ -84,8 +84,8 @@ LtMatrix MatrixOf(const Factor& factor) {
           .batch_stride = factor.is_shared ? 0 : factor.rows * factor.columns};
 }
 
-// Where the right factor is one matrix for the whole batch, all rows of the left ones are the rows
-// of one.
+// If the right factor is one matrix for the whole batch, all rows of the left factors form one
+// matrix.
 void FoldBatch(Product& product, Factor& left, Factor& right) {
   if (product.batch == 1 || !right.is_shared || left.is_shared || left.transposed) return;
   left.rows *= product.batch;
@@ -114,7 +114,7 @@ void LowerMatrix(const Candidate& candidate, const Node& anchor, Binder& binder,
   problem.batch = product.batch;
 }
 
-// Channels with their padding, of a tensor that lies channels-last.
+// Channels including padding, of a channels-last tensor.
 int64_t ChannelLanes(const Format& format) {
   for (const Format::Axis& axis : format.axes()) {
     if (axis.dim == 1) return axis.extent;
@@ -122,15 +122,15 @@ int64_t ChannelLanes(const Format& format) {
   return 1;
 }
 
-// [K,C,1,1] with both padded.
+// [K,C,1,1] with both extents padded.
 Format WeightFormat(const Value& w, int64_t filters, int64_t channels) {
   std::vector<Format::Axis> axes = {{0, 1, filters, filters}, {1, 1, channels, channels}};
   for (int dim = 2; dim < w.rank(); ++dim) axes.push_back({dim, 1, 1, 1});
   return Format::Of(std::move(axes));
 }
 
-// A 1×1 convolution: y[pixels, K] = x[pixels, C] · w[K, C]ᵀ. Padding channels of x meet zeros or
-// are not read; those of y come from rows of zeros in w.
+// A 1×1 convolution: y[pixels, K] = x[pixels, C] · w[K, C]ᵀ. Padding channels of x are multiplied
+// by zeros or not read; those of y result from zero rows of w.
 void LowerPointConvolution(const Node& anchor, Binder& binder, LtProblem& problem) {
   const Value& x = anchor.input(0);
   const Value& w = anchor.input(1);
@@ -149,7 +149,7 @@ void LowerPointConvolution(const Node& anchor, Binder& binder, LtProblem& proble
   problem.d_matrix = {.rows = filters, .columns = pixels, .leading = filters};
 }
 
-// Dims of 1 put before those of `value`, up to `rank`.
+// The dims of `value` with leading dims of 1 up to `rank`.
 Dims Widened(const Value& value, size_t rank) {
   Dims dims = value.dims();
   dims.insert(dims.begin(), rank - dims.size(), 1);

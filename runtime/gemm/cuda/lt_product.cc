@@ -11,8 +11,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kMostAlgorithms = 8;
-constexpr uint64_t kMostWorkspaceBytes = 32 << 20;  // what NVIDIA recommends for sm_90
-constexpr uint32_t kAlignment = 16;                 // of every operand's start
+constexpr uint64_t kMostWorkspaceBytes = 32 << 20;  // NVIDIA's recommendation for sm_90
+constexpr uint32_t kAlignment = 16;                 // of the start of every operand
 
 cudaDataType_t DataType(DType dtype) {
   if (dtype == DType::kF16) return CUDA_R_16F;
@@ -67,7 +67,8 @@ absl::StatusOr<LtPreference> MakePreference(bool nondeterminism) {
   RETURN_IF_ERROR(LT_STATUS(cublasLtMatmulPreferenceCreate, &raw));
   LtPreference preference(raw);
   RETURN_IF_ERROR(Set(raw, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspaceBytes));
-  // Parts of a sum are added in the type of the sums. In place they are added as blocks end.
+  // Partial sums are added in the accumulator type. The in-place scheme would add them in the order
+  // in which blocks end.
   uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   if (nondeterminism) schemes |= CUBLASLT_REDUCTION_SCHEME_INPLACE;
   RETURN_IF_ERROR(Set(raw, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes));
@@ -99,7 +100,7 @@ constexpr Setting kSettings[] = {
 absl::StatusOr<std::string> TextOf(const cublasLtMatmulAlgo_t& algorithm) {
   std::string text = "lt";
   for (const Setting& setting : kSettings) {
-    uint32_t value = 0;  // the shorter ones are its low bytes
+    uint32_t value = 0;  // shorter attributes are its low bytes
     size_t written = 0;
     RETURN_IF_ERROR(LT_STATUS(cublasLtMatmulAlgoConfigGetAttribute, &algorithm, setting.attribute,
                               &value, setting.bytes, &written));
@@ -140,7 +141,7 @@ absl::Status LtProduct::Describe(const LtProblem& problem) {
       Set(raw, CUBLASLT_MATMUL_DESC_EPILOGUE, EpilogueOf(problem.activation, has_bias_)));
   if (!has_bias_) return absl::OkStatus();
   RETURN_IF_ERROR(Set(raw, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, DataType(problem.dtype)));
-  // The heuristics read an alignment out of the address, and nothing else.
+  // The heuristics read only the alignment from the address.
   return Set(raw, CUBLASLT_MATMUL_DESC_BIAS_POINTER, uintptr_t{kAlignment});
 }
 

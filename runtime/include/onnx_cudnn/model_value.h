@@ -67,7 +67,7 @@ struct ValueInfo {
   bool ranked = true;               // false: the number of dims is unknown
   std::vector<Extent> dims;         // of a tensor
   ValueKind kind = ValueKind::kTensor;
-  // One: the type that a sequence, optional or map holds; empty for a tensor
+  // One: the type that a sequence, optional or map holds; empty for a tensor.
   std::vector<ValueInfo> elements;
 };
 std::string ToString(const ValueInfo& info);  // "x f32[N,3,224,224]"

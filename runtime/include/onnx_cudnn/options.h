@@ -61,6 +61,7 @@ struct SessionOptions {
   DeviceChoice device = DeviceChoice::kAuto;
   // The GPU to use, among those that CUDA_VISIBLE_DEVICES leaves visible, from 0. If it does not
   // exist, FailedPrecondition states how many there are, with DeviceChoice::kAuto too.
+  // Calls leave the calling thread's current GPU as it was, if the process uses that GPU itself.
   int device_ordinal = 0;
   // Threads that a Run may use on the host: for every op on the CPU device, for ops that run on the
   // host otherwise. Loading a model uses as many. 0: one per core, which is also the maximum.

@@ -28,7 +28,7 @@ inline constexpr int kSmallBatchPiece = 8;  // channels in 16 bytes
 inline constexpr int kSmallBatchThreads = 256;
 inline constexpr int kSmallBatchStagger =
     16;  // bytes after each row, so that eight rows use different banks
-// A source with at most this many channels is a stem
+// A source with at most this many channels is a stem.
 inline constexpr int kSmallBatchFewChannels = 4;
 
 // An image that is convolved.
@@ -37,7 +37,7 @@ struct SmallBatchSource {
   int height, width;
   int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
   bool is_stem;
-  // Per pixel of the patch: those of a part, a multiple of 16; the lanes of a stem
+  // Per pixel of the patch: those of a part, a multiple of 16; the lanes of a stem.
   int part_channels;
   int pixel_bytes;                        // per pixel of the patch
   int patch_rows, phases, phase_columns;  // 1 × 1 windows: 1 × 1 × the tile's pixels

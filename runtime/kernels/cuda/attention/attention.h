@@ -27,7 +27,7 @@ struct AttentionParameters {
   FastDivide<uint32_t> tiles;  // blocks per head
   FastDivide<uint32_t> k_row;  // elements per row of k in memory
   int k_pitch;                 // in shared memory; 0: rows are stored as in k
-  // In shared memory, in elements, from one key or channel of k to the next
+  // In shared memory, in elements, from one key or channel of k to the next.
   int key_step, channel_step;
   int scores_at, k_at, v_at;  // offsets in shared memory, bytes; queries come first
   int batch_rank;             // number of head dims

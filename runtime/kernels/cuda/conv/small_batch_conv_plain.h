@@ -15,7 +15,7 @@ struct PlainConv {
   SmallBatchConvPlainForm form;
   SmallBatchConvPlainWindowParameters parameters;  // without addresses and activation
   LaunchShape shape;
-  // Indices into the plan's sources, in the order of the parameters
+  // Indices into the plan's sources, in the order of the parameters.
   int source[kSmallBatchSources];
 };
 PlainConv PlainConvOf(const SmallBatchPlan& plan);

@@ -18,7 +18,7 @@ using PlainParameters = std::conditional_t<kHasWindow, SmallBatchConvPlainWindow
 #if __CUDA_ARCH__ >= 900
 
 inline constexpr uint32_t kPieceThreads = 8;  // adjacent pieces within a pixel
-// Pixels copied at once
+// Pixels copied at once.
 inline constexpr uint32_t kPixelThreads = kSmallBatchThreads / kPieceThreads;
 inline constexpr uint32_t kGroup = kPieceThreads * kSmallBatchPiece;  // channels
 inline constexpr uint32_t kNone = ~0u;

@@ -12,7 +12,7 @@ enum class GatherKind : uint8_t {
   kRows,         // Gather: r = (outer, i): row (outer, indices[i]) of [outer, extents[0]]
   kElements,     // GatherElements: rows are elements; indices[r] replaces position `axis` of r
   kCoordinates,  // GatherND: r = (batch, i): row (batch, indices[r, 0], indices[r, 1], …)
-  // ReverseSequence: r = (time, batch) or (batch, time); indices are the sequence lengths
+  // ReverseSequence: r = (time, batch) or (batch, time); indices are the sequence lengths.
   kReverse,
 };
 

@@ -27,7 +27,7 @@ struct PadScratch {
 // Reads the elements that are added (or removed, if negative) at both ends of every dim; returns a
 // fault word.
 ONNX_CUDNN_BOTH uint64_t ReadPads(const PadParameters& p, PadScratch& scratch) {
-  // As in the reference, so that sums cannot overflow
+  // As in the reference, so that sums cannot overflow.
   constexpr int64_t kMostPad = int64_t{1} << 48;
   for (int d = 0; d < p.rank; ++d) {
     scratch.begins[d] = scratch.ends[d] = 0;

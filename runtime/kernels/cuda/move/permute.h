@@ -44,7 +44,7 @@ struct PermutedTiles {
   uint32_t columns = 0, readable_columns = 0;  // readable: including the source's padding
   uint32_t rows = 0, written_rows = 0;         // written: including the target's padding
   FastDivide<uint32_t> inner_columns, inner_rows;
-  // Strides in elements of the inner and the outer axis
+  // Strides in elements of the inner and the outer axis.
   int64_t column_to[2] = {}, row_from[2] = {};
   FastDivide<uint32_t> column_tiles, row_tiles;
   PermutedBatch batch;

@@ -20,7 +20,7 @@ inline constexpr int64_t kMostChainLanes = (int64_t{1} << 31) - (int64_t{1} << 1
 // One operation on the accumulator. A source kNumber replaces the codes with a number.
 struct AccumulatorStep {
   PointwiseCode code = PointwiseCode::kMove;
-  // KOperand: the next operand; kRegister: the saved result
+  // kOperand: the next operand; kRegister: the saved result.
   PointwiseSource source = PointwiseSource::kNone;
   uint8_t output = 0;       // kStore
   bool rounds : 1 = false;  // rounds the result to the tensors' type
@@ -41,7 +41,7 @@ struct ChainParameters {
   int steps = 0;
   int reads = 0;
   uint64_t program[kMostChainSteps] = {};  // the bytes of AccumulatorSteps, each read as one word
-  // In the order of their reads; the first initializes the accumulator
+  // In the order of their reads; the first initializes the accumulator.
   ChainOperand operands[kMostChainOperands];
   void* outputs[kMostChainOutputs] = {};
 };

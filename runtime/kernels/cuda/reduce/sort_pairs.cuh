@@ -7,7 +7,7 @@
 
 namespace onnx_cudnn {
 
-// Per block; each thread exchanges one couple at a time
+// Per block; each thread exchanges one couple at a time.
 inline constexpr int kSortThreads = kSortTile / 2;
 
 __device__ __forceinline__ bool IsBefore(SmallPair a, SmallPair b) { return a < b; }
