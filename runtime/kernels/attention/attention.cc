@@ -18,10 +18,10 @@ namespace {
 
 using NodeList = std::vector<const Node*>;
 
-constexpr int64_t kMostChannels = 128;  // of a head, of q and of v
+constexpr int64_t kMostChannels = 128;  // per head, of q and of v
 constexpr int64_t kMostKeys = 1024;
-// Multiplications. Beyond, tensor cores are taken to win in spite of more launches: a guess, not
-// measured yet.
+// Multiplications. For larger products, tensor cores are assumed to be faster despite more
+// launches: a guess, not measured yet.
 constexpr int64_t kFewProducts = 1 << 25;
 constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kWordBytes = 4;
@@ -30,18 +30,18 @@ bool IsOp(const Node* node, std::string_view op) {
   return node != nullptr && node->domain().empty() && node->op() == op;
 }
 
-// Who writes `v`, which has one reader; nullptr: nobody, or others read it too.
+// The producer of `v` if `v` has one reader; nullptr: no producer, or more readers.
 const Node* WriterOf(const Value& v) {
   return v.has_one_use() && v.is_static() ? v.producer() : nullptr;
 }
-// Its reader.
+// The only reader of `v`.
 const Node* ReaderOf(const Value& v) {
   return v.has_one_use() && v.is_static() && !v.uses().empty() ? v.uses()[0].node : nullptr;
 }
 
 bool IsNumber(const Value& v) { return v.is_constant() && v.elements() == 1; }
 
-// The input whose elements a Mul or Div only scales by one constant; -1: it is neither.
+// The input that a Mul or Div scales by one constant; -1: it does not.
 int ScaledInput(const Node* node) {
   const bool divides = IsOp(node, "Div");
   if (!divides && !IsOp(node, "Mul")) return -1;
@@ -70,8 +70,8 @@ bool IsTransposedMatrix(const Node* node) {
   return true;
 }
 
-// The product that writes `v`, what scales it and what converts that, in order. Empty: `v` is
-// something else.
+// The product that writes `v`, its scaling and its conversion, in order. Empty: `v` is something
+// else.
 NodeList ScaledProduct(const Value& v) {
   NodeList nodes;
   const Node* node = WriterOf(v);
@@ -84,7 +84,7 @@ NodeList ScaledProduct(const Value& v) {
   return nodes;
 }
 
-// From the first product up to what `softmax` reads.
+// From the first product to the input of `softmax`.
 NodeList ScoresBefore(const Node& softmax) {
   NodeList behind;
   const Value* scores = &softmax.input(0);
@@ -104,7 +104,7 @@ NodeList ScoresBefore(const Node& softmax) {
   return nodes;
 }
 
-// What scales q and k before `product`, and transposes k.
+// The Nodes that scale q and k before `product` and transpose k.
 NodeList FrontOf(const Node& product) {
   NodeList nodes;
   for (const int operand : {1, 0}) {
@@ -117,7 +117,7 @@ NodeList FrontOf(const Node& product) {
   return nodes;
 }
 
-// The attention around `softmax`, from its first product on, and with what stands before that.
+// The attention around `softmax`, from its first product on, with and without the Nodes before it.
 std::vector<NodeList> CoresOf(const Node& softmax) {
   NodeList nodes = ScoresBefore(softmax);
   if (nodes.empty()) return {};
@@ -133,13 +133,13 @@ std::vector<NodeList> CoresOf(const Node& softmax) {
   return {nodes, whole};
 }
 
-// The Softmax whose probabilities `product` may weigh.
+// The Softmax whose probabilities `product` may multiply.
 const Node* SoftmaxBefore(const Node& product) {
   const Node* node = WriterOf(product.input(0));
   return IsOp(node, "Cast") ? WriterOf(node->input(0)) : node;
 }
 
-// The Softmax that may read what `product` writes.
+// The Softmax that may read the result of `product`.
 const Node* SoftmaxBehind(const Node& product) {
   const Node* node = ReaderOf(product.output(0));
   while (ScaledInput(node) >= 0 || IsOp(node, "Add") || IsOp(node, "Cast")) {
@@ -165,7 +165,7 @@ Support Unlike(const Value& v, const Value& other) {
                                   ToString(other.type())));
 }
 
-// Scores may be f32 behind a product of another type.
+// Scores may be converted to f32 after a product of another type.
 Support CheckCasts(const Unit& core, DType dtype) {
   for (const Node* node : core.nodes) {
     if (node->op() != "Cast") continue;
@@ -282,8 +282,8 @@ AttentionMemory MemoryOf(const AttentionNodes& nodes, int rows) {
   const int64_t row = nodes.keys_are_rows ? nodes.depth() : nodes.keys();
   const int64_t warp_bytes = int64_t{sizeof(float)} * rows;
   AttentionMemory memory{.k_pitch = row};
-  // Lanes read the same channel of neighbouring keys. Where those are rows, an odd number of words
-  // from one to the next puts them into different banks.
+  // Lanes read the same channel of adjacent keys. If keys are rows, a pitch of an odd number of
+  // words places them in different banks.
   if (nodes.keys_are_rows) {
     memory.k_pitch = (CeilDiv(row * element_bytes, kWordBytes) | 1) * kWordBytes / element_bytes;
   }
@@ -295,12 +295,11 @@ AttentionMemory MemoryOf(const AttentionNodes& nodes, int rows) {
   return memory;
 }
 
-// Attention of few keys as one: MatMul(q, k), what scales it, the Add of a mask that broadcasts,
-// Softmax along the last axis, MatMul with v, of f32, f16 or bf16; where nobody else reads them
-// also what scales q or k before, a Transpose of k's last two axes, and Casts of the scores to f32
-// and of what the Softmax writes back.
-// Heads of up to 128 channels, 1,024 keys and 96 KiB, any alignment.
-// All of it in f32 without tensor cores, sums in a fixed order.
+// Attention over few keys in one launch: MatMul(q, k), its scaling, the Add of a mask that
+// broadcasts, Softmax along the last axis, MatMul with v, in f32, f16 or bf16. If nothing else
+// reads them, also Nodes that scale q or k before, a Transpose of k's last two axes, and Casts of
+// the scores to f32 and of the Softmax result back. Heads of up to 128 channels, 1,024 keys and 96
+// KiB, any alignment. Computes in f32 without tensor cores, with sums in a fixed order.
 Kernel AttentionKernel() {
   return {.name = "attention",
           .ops = {"MatMul", "Softmax"},

@@ -25,7 +25,7 @@ bool SameDims(const Value& a, const Value& b) {
   return a.is_static() && b.is_static() && a.dims() == b.dims();
 }
 
-// nullptr: it may join, as far as its op and types say.
+// Why its op or types keep `node` from joining; nullptr: they do not.
 const Rule* WhyNotJoined(const Node& node) {
   if (!IsPointwise(node)) return &kNotElementWise;
   return CheckOperands(node) ? nullptr : &kOtherTypes;
@@ -35,7 +35,7 @@ bool HasOp(absl::Span<const Node* const> nodes, std::string_view op) {
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node* n) { return n->op() == op; });
 }
 
-// A slope of PRelu is not asked by ONNX's inference whether it broadcasts to what it slopes.
+// ONNX's inference does not check that the slope of a PRelu broadcasts to its input.
 bool Broadcasts(const Value& input, const Value& output) {
   if (!input.is_static() || !output.is_static()) return true;
   const Dims from = input.dims(), to = output.dims();

@@ -13,10 +13,10 @@ namespace onnx_cudnn {
 
 namespace {
 
-constexpr int kMostRank = 8;       // of an operand: its dims are parameters of a launch
-constexpr size_t kFirstSteps = 3;  // of growth that are proposed beside the largest
+constexpr int kMostRank = 8;       // per operand; its dims are kernel parameters
+constexpr size_t kFirstSteps = 3;  // growth steps that are proposed in addition to the largest
 
-// The Value whose dtype says on what the Node works.
+// The Value whose dtype determines the type that the Node works on.
 const Value& TypedBy(const Node& node) {
   return node.has_input(0) ? node.input(0) : *node.outputs()[0];
 }
@@ -68,7 +68,8 @@ bool HasAll(const std::vector<const Node*>& nodes, const std::vector<const Node*
                      [&](const Node* node) { return Contains(nodes, node); });
 }
 
-// A core, its first steps through readers, the last one, and that with all its producers.
+// A core, its first steps of growth through readers, the last one, and that one with all its
+// producers.
 std::vector<std::vector<const Node*>> GrowCore(const Kernel& kernel, const Engine& engine,
                                                const Unit& core, CandidateSink& sink) {
   if (kernel.growth == nullptr) return {core.nodes};

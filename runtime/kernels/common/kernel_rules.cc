@@ -35,7 +35,7 @@ const KernelList& KernelsFor(const Node& node) {
   return it == by_op.end() ? none : it->second;
 }
 
-// Those that are for one of the Nodes, each once.
+// The kernels for any of the Nodes, without duplicates.
 KernelList KernelsFor(const std::vector<const Node*>& nodes) {
   KernelList kernels;
   for (const Node* node : nodes) {
@@ -79,7 +79,7 @@ Support CheckNumerics(const Kernel& kernel, const Unit& unit, const Target& targ
   return is_left_out ? Support::No(std::string(kNoTf32.says)) : Support::Yes();
 }
 
-// Of a Unit that CheckNumerics left out.
+// Reports a Unit that CheckNumerics excluded.
 void SayNotFused(const Engine& engine, const Unit& unit, CandidateSink& sink) {
   for (const Node* node : unit.nodes) {
     for (const Value* v : node->inputs()) {
@@ -89,7 +89,7 @@ void SayNotFused(const Engine& engine, const Unit& unit, CandidateSink& sink) {
   }
 }
 
-// Removes Units that the device has no room for; no where none is left.
+// Removes Units that do not fit the device; a refusal if none is left.
 Support RemoveTooLarge(const Kernel& kernel, const DeviceInfo& info, std::vector<Unit>& units) {
   if (units.empty() || kernel.fits == nullptr) return Support::Yes();
   Support why_not = Support::Yes();
@@ -124,14 +124,14 @@ Support CheckBy(const Kernel& kernel, const Unit& unit, const Candidate& candida
   return Support::No(absl::StrCat("its operands may not lie as ", FormatsText(candidate)));
 }
 
-// A kernel that takes a Candidate, and what it costs there.
+// A kernel that supports a Candidate, and its cost.
 struct Taker {
   const Kernel* kernel;
   bool beyond_fit;
   Cost cost;
 };
 
-// Cheapest first, those beyond their fit last.
+// Cheapest first; those outside their fitted range last.
 std::vector<Taker> TakersOf(const Candidate& candidate, const Target& target) {
   const Unit unit = UnitOf(candidate.nodes);
   std::vector<Taker> takers;
@@ -146,8 +146,8 @@ std::vector<Taker> TakersOf(const Candidate& candidate, const Target& target) {
   return takers;
 }
 
-// What the kernels propose around one anchor. Candidates that two of them would run stand once, at
-// the cheaper's price; one within its fit goes before one beyond.
+// The proposals of the kernels around one anchor. A Candidate that two kernels can run occurs once,
+// at the lower price; a price within the fitted range takes precedence.
 class Offers {
  public:
   Offers(const Engine& engine, const Target& target) : engine_(engine), target_(target) {}

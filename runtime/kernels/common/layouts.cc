@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kChannels = 1;  // the dim
+constexpr int kChannels = 1;  // the channel dim
 constexpr std::array kDense = {Layout::kRowMajor, Layout::kChannelsLast};
 constexpr std::array kAll = {Layout::kRowMajor, Layout::kChannelsLast, Layout::kChannelsLast4,
                              Layout::kChannelsLast8};
@@ -25,7 +25,7 @@ const Value& Largest(const Boundary& boundary) {
   return *best;
 }
 
-// The Format of one operand beside the largest; nothing where no Engine may propose it.
+// The Format of one operand given that of the largest; nullopt if no Engine may propose it.
 std::optional<Format> Place(const Value& value, const Value& largest, Layout layout,
                             const Target& target) {
   if (value.rank() != largest.rank()) layout = Layout::kRowMajor;

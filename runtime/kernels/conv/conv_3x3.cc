@@ -8,8 +8,9 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kChannels = 64;  // in and out: one wgmma row block, weights in registers
-constexpr int64_t kWidth = 56;     // of an image: tiles are whole rows
+// Of input and output: one row block of wgmma, with weights in registers.
+constexpr int64_t kChannels = 64;
+constexpr int64_t kWidth = 56;  // of an image: tiles are whole rows
 constexpr size_t kMostEpilogue = 2;
 
 bool Is3x3(const WindowAxis& axis) {
@@ -35,16 +36,16 @@ Support TakesConv(const Unit& core) {
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const auto& calibration = target.info.calibration.kernels.conv_3x3;
   const bool residual = unit.boundary.inputs.size() > 1;
-  // Other shapes than those measured may be bound by bytes.
+  // Shapes other than the measured ones may be bound by bandwidth.
   return std::max((residual ? calibration.residual : calibration.plain).At(roofline.flops),
                   roofline.us);
 }
 
 }  // namespace
 
-// 3×3 convolution of f16 or bf16, 64 to 64 channels, stride 1, pads 1, images 56 wide, channels-
-// last, with bias, a residual and ReLU. Weights are the register operand of wgmma, pixels its other
-// side; the copy engine fetches input rows once and fills borders with zeros.
+// 3×3 convolution in f16 or bf16, 64 to 64 channels, stride 1, pads 1, images 56 wide,
+// channels-last, with bias, a residual and ReLU. Weights are the register operand of wgmma, pixels
+// the shared-memory operand; TMA loads input rows once and fills borders with zeros.
 Kernel Conv3x3Kernel() {
   return {.name = "conv_3x3",
           .ops = {"Conv"},

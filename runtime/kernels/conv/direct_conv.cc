@@ -3,11 +3,11 @@
 namespace onnx_cudnn {
 
 // Conv and ConvTranspose of any float type, ConvInteger and QLinearConv of bytes: one to three
-// spatial axes, any pads, strides, dilations and groups, in any layout: the last resort for what no
-// library takes. A thread an output element, weights through the cache, sums in f32 (f64 in f64,
-// i32 of bytes).
+// spatial axes, any pads, strides, dilations and groups, in any layout. The fallback for what no
+// library supports: one thread per output element, weights through the cache, sums in f32 (f64 for
+// f64, i32 for bytes).
 Kernel DirectConvKernel() {
-  constexpr double kArithmetic = 0.05;  // of the f32 rate: a guess for a loop without tiles
+  constexpr double kArithmetic = 0.05;  // share of the f32 rate: a guess for a loop without tiles
   return {.name = "direct_conv",
           .ops = {"Conv", "ConvInteger", "ConvTranspose", "QLinearConv"},
           .types = kFloatTypes | DTypeSet{DType::kI8, DType::kU8},

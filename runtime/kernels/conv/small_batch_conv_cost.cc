@@ -7,10 +7,10 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kTiles[] = {32, 64};       // pixels or filters of a block
-constexpr int64_t kSplits[] = {1, 2, 4, 8};  // blocks of a cluster that share one tile's depth
-constexpr int64_t kBytes = 2;                // of an element
-constexpr int64_t kReservedBytes = 8'192;    // of shared memory: barriers and partial sums
+constexpr int64_t kTiles[] = {32, 64};       // pixels or filters per block
+constexpr int64_t kSplits[] = {1, 2, 4, 8};  // blocks per cluster that share one tile's depth
+constexpr int64_t kBytes = 2;                // per element
+constexpr int64_t kReservedBytes = 8'192;    // of shared memory, for barriers and partial sums
 constexpr double kKiB = 1024;
 
 }  // namespace

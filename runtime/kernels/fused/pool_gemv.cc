@@ -11,19 +11,20 @@ namespace {
 
 using NodeList = std::vector<const Node*>;
 
-constexpr int kChannels = 1;             // the dim
-constexpr int64_t kBlocks = 8;           // of a cluster, that share the channels
-constexpr int64_t kMostChannels = 2048;  // 256 a block
-constexpr int64_t kMostPixels = 512;     // of all images: what a block's loops are made for
-// Of all images, beyond which two launches are faster: one H200 took 3.65, 6.4 and 11.9 µs for 1, 2
-// and 8 images of 7×7 and 2,048 channels, where pool and gemv take 5.1, 5.3 and 6.6.
+constexpr int kChannels = 1;             // the channel dim
+constexpr int64_t kBlocks = 8;           // per cluster; they share the channels
+constexpr int64_t kMostChannels = 2048;  // 256 per block
+constexpr int64_t kMostPixels = 512;     // over all images: what a block's loops are designed for
+// Elements over all images; for more, two launches are faster: one H200 takes 3.65, 6.4 and 11.9 µs
+// for 1, 2 and 8 images of 7×7 and 2,048 channels, while pool and gemv take 5.1, 5.3 and 6.6.
 constexpr int64_t kFewElements = 131'072;
 
 bool IsPool(const Node& node) { return node.domain().empty() && node.op() == "GlobalAveragePool"; }
 
 bool IsView(const Node& node) { return TraitsOf(node).keeps_bytes; }
 
-// The product of what `node`, a pooling or a view of one, writes; nullptr: others read it.
+// The product that reads the result of `node`, a pooling or a view of one; nullptr: there are other
+// readers.
 const Node* ProductBehind(const Node& node) {
   const Node* at = &node;
   while (at != nullptr && !IsGemv(*at)) {
@@ -34,7 +35,8 @@ const Node* ProductBehind(const Node& node) {
   return at;
 }
 
-// GlobalAveragePool, views of its result, Gemm or MatMul, each the only reader of the one before.
+// GlobalAveragePool, views of its result, Gemm or MatMul; each is the only reader of the previous
+// one.
 std::vector<NodeList> FromPool(const Node& anchor) {
   const Node* node = ProductBehind(anchor);
   if (node == nullptr) return {};
@@ -90,10 +92,11 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 
 }  // namespace
 
-// The tail of a classifier as one: GlobalAveragePool of up to 8 channels-last images of f16 or bf16
-// with up to 512 pixels in all and 2,048 channels, a multiple of 8; views of the averages; a
-// product with a constant matrix on tensor cores, and what gemv does behind it. Averages are
-// rounded to their type. Sums in f32, in a fixed order. No other reader may see what lies between.
+// The tail of a classifier in one launch: GlobalAveragePool of up to 8 channels-last images of f16
+// or bf16 with up to 512 pixels in total and up to 2,048 channels, a multiple of 8; views of the
+// averages; a product with a constant matrix on tensor cores, and the epilogue of gemv. Averages
+// are rounded to their type. Sums in f32, in a fixed order. Intermediate results must have no other
+// readers.
 Kernel PoolGemvKernel() {
   return {.name = "pool_gemv",
           .ops = {"Gemm", "GlobalAveragePool", "MatMul"},

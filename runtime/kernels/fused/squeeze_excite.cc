@@ -11,14 +11,14 @@ namespace {
 
 using NodeList = std::vector<const Node*>;
 
-constexpr int64_t kBlocks = 8;  // of a cluster, that share the pixels of an image
+constexpr int64_t kBlocks = 8;  // per cluster; they share the pixels of an image
 constexpr int64_t kVector = 8;  // channels of 16 bytes
 constexpr int64_t kMostChannels = 2048;
 constexpr int64_t kMostHidden = 512;
 constexpr int kMostStepsToPool = 3;  // from the second convolution
 
-// Elements of an image that has the device to itself, in proportion where several clusters share
-// it: beyond them the launches that a cluster replaces are faster.
+// Largest image, in elements, if it has the device to itself; proportionally smaller if several
+// clusters share it. For larger ones, the launches that a cluster replaces are faster.
 constexpr int64_t kFewPooled = 5 << 19;      // 96 channels of 160×160 pixels
 constexpr int64_t kFewMultiplied = 1 << 18;  // read and written once more
 
@@ -35,14 +35,14 @@ bool IsHidden(const Node* node) {
   return Is(node, "Relu") || (Is(node, "Swish") && node->attrs().Float("alpha", 1) == 1);
 }
 
-// The only reader of what `node` writes, as its input 0; nullptr: there is none.
+// The only reader of the result of `node`, as its input 0; nullptr: none.
 const Node* OnlyReader(const Node& node) {
   const Value& v = node.output(0);
   if (!v.has_one_use() || v.uses().empty() || !v.is_static()) return nullptr;
   return v.uses()[0].index == 0 ? v.uses()[0].node : nullptr;
 }
 
-// The pooling before `anchor`, or itself; nullptr: there is none near.
+// The pooling before `anchor`, or `anchor` itself; nullptr: none nearby.
 const Node* PoolBefore(const Node& anchor) {
   const Node* node = &anchor;
   for (int step = 0; node != nullptr && !Is(node, "GlobalAveragePool"); ++step) {
@@ -52,8 +52,8 @@ const Node* PoolBefore(const Node& anchor) {
   return node;
 }
 
-// GlobalAveragePool, Conv, Relu or Swish or neither, Conv, Sigmoid or HardSigmoid, each the only
-// reader of the one before.
+// GlobalAveragePool, Conv, optionally Relu or Swish, Conv, Sigmoid or HardSigmoid; each is the only
+// reader of the previous one.
 std::vector<NodeList> FromPool(const Node& anchor) {
   const Node* pool = PoolBefore(anchor);
   const Node* squeeze = pool == nullptr ? nullptr : OnlyReader(*pool);
@@ -138,7 +138,7 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
       static_cast<double>(std::min(x.dim(0), ClustersAtOnce(target.info))) * cluster_bytes_per_us,
       target.info.bytes_per_us);
   const int passes = Is(unit.nodes.back(), "Mul") ? 3 : 1;
-  int64_t weights = 0;  // each cluster reads them all
+  int64_t weights = 0;  // each cluster reads all of them
   for (const Value* v : unit.boundary.constants) weights += v->bytes();
   const double us = calibration.fixed_us + passes * static_cast<double>(x.bytes()) / bytes_per_us +
                     static_cast<double>(weights) / cluster_bytes_per_us;
@@ -147,11 +147,11 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 
 }  // namespace
 
-// Squeeze and excitation as one: GlobalAveragePool of channels-last images of f16 or bf16 with up
-// to 2,048 channels, a multiple of 8; a 1×1 convolution to up to 512 hidden channels; Relu, Swish
-// or neither; a 1×1 convolution back; Sigmoid or HardSigmoid; and, where it joins, Mul of the image
-// by these gates. Every Node's result is rounded to its type. Sums in f32, in a fixed order. No
-// other reader may see what lies between.
+// Squeeze and excitation in one launch: GlobalAveragePool of channels-last images of f16 or bf16
+// with up to 2,048 channels, a multiple of 8; a 1×1 convolution to up to 512 hidden channels;
+// optionally Relu or Swish; a 1×1 convolution back; Sigmoid or HardSigmoid; and optionally Mul of
+// the image by these gates. Every Node's result is rounded to its type. Sums in f32, in a fixed
+// order. Intermediate results must have no other readers.
 Kernel SqueezeExciteKernel() {
   return {.name = "squeeze_excite",
           .ops = {"Conv", "GlobalAveragePool"},

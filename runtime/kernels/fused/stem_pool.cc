@@ -11,8 +11,8 @@ namespace {
 constexpr DTypeSet kTypes = kTensorCoreTypes | DTypeSet{DType::kF32};
 constexpr int64_t kChannels = 3;
 constexpr int64_t kFilters = 64;
-constexpr int64_t kWidth = 224;   // a row of the convolution is one side of its product
-constexpr int64_t kHeightOf = 4;  // image rows that a pooled row is of
+constexpr int64_t kWidth = 224;   // a row of the convolution is one side of the product
+constexpr int64_t kHeightOf = 4;  // image rows per pooled row
 
 constexpr Rule kOnlyCast = {"its image may be f32 or of its own type, nothing else is done to it",
                             "none: the op before it writes its result"};
@@ -21,7 +21,7 @@ const Node* OnlyReader(const Value& value) {
   return value.has_one_use() && !value.uses().empty() ? value.uses()[0].node : nullptr;
 }
 
-// Conv, Relu, MaxPool, each the only reader of the one before.
+// Conv, Relu, MaxPool; each is the only reader of the previous one.
 std::vector<std::vector<const Node*>> ToMaxPool(const Node& conv) {
   const Node* relu = OnlyReader(conv.output(0));
   if (relu == nullptr || relu->op() != "Relu") return {};
@@ -91,11 +91,11 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 
 }  // namespace
 
-// The stem of a ResNet as one: 7×7 convolution with stride 2 of 3 to 64 channels, f16, bf16, or f32
-// by products of tf32 where those are allowed, bias, ReLU, max-pool 3×3 with stride 2, of images
+// The stem of a ResNet in one launch: 7×7 convolution with stride 2 from 3 to 64 channels, in f16,
+// bf16, or f32 in TF32 where that is allowed; bias, ReLU, 3×3 max-pool with stride 2, for images
 // 224 wide and a multiple of 4 high. The input is the caller's, row-major, f32 or of the
-// convolution's type; the output channels-last. No other reader may see what lies between. A NaN
-// counts as the least number.
+// convolution's type; the output is channels-last. Intermediate results must have no other readers.
+// A NaN counts as the smallest number.
 Kernel StemPoolKernel() {
   return {
       .name = "stem_pool",

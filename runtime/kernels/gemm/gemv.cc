@@ -11,7 +11,7 @@ namespace {
 
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr int64_t kMostRows = 8;
-constexpr int64_t kVectorBits = 128;      // one load of a column
+constexpr int64_t kVectorBits = 128;      // per load of a column
 constexpr int64_t kMostExtent = 1 << 30;  // of the matrix
 
 constexpr Rule kOnlyCast = {"only a Cast of its rows from f32 is done before the product",
@@ -21,13 +21,13 @@ constexpr Rule kNotInFormula = {"it computes cast(relu(x·w + bias)), with any p
 constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
                              "none: the value is written, and read again"};
 
-constexpr double kArithmetic = 0.5;  // of the f32 rate, to which weights are widened
+constexpr double kArithmetic = 0.5;  // share of the f32 rate; weights are converted to f32
 
 const Node& ProductOf(absl::Span<const Node* const> nodes) {
   return **std::find_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsGemv(*n); });
 }
 
-// Whether `addend` is a constant of one number a column of `result`.
+// Whether `addend` is a constant with one number per column of `result`.
 bool IsBias(const Value& addend, const Value& result) {
   const int64_t columns = result.dim(result.rank() - 1);
   return addend.is_constant() && addend.dtype() == result.dtype() && addend.rank() > 0 &&
@@ -43,7 +43,7 @@ const Rule* JoinsPrologue(const GrowthStep& step) {
   return is_cast ? nullptr : &kOnlyCast;
 }
 
-// Places in the formula; -1: none.
+// Position in the formula; -1: none.
 int PlaceOf(const Node& node) {
   if (IsGemv(node)) return 0;
   if (node.op() == "Add") return 1;
@@ -100,10 +100,10 @@ const Rule* JoinsGemvEpilogue(const GrowthStep& step) {
   return IsBias(other, step.edge) ? nullptr : &kNotInFormula;
 }
 
-// Products of up to 8 rows with a constant matrix, of f32, f16 or bf16, as matrix-vector products
-// without tensor cores: Gemm and MatMul with a Cast of the rows from f32, one bias a column, Relu,
-// and a Cast of the result. Sums in f32, in a fixed order. Every weight is read once, and as far as
-// registers hold them, before the rows are there.
+// Products of up to 8 rows with a constant matrix, in f32, f16 or bf16, as matrix-vector products
+// without tensor cores: Gemm and MatMul with a Cast of the rows from f32, one bias per column,
+// Relu, and a Cast of the result. Sums in f32, in a fixed order. Every weight is read once, and as
+// many as fit the registers are read before the rows are available.
 Kernel GemvKernel() {
   return {.name = "gemv",
           .ops = {"Gemm", "MatMul"},

@@ -2,9 +2,9 @@
 
 namespace onnx_cudnn {
 
-// MatMul, Gemm and the quantized MatMuls of every type that the reference takes, row-major with
-// batch dims that broadcast, bias in the epilogue: the last resort for types and alignments that no
-// library takes, and for products too small to matter. Tiles of 64 × 64 in shared memory, no tensor
+// MatMul, Gemm and the quantized MatMuls of every type that the reference supports, row-major with
+// broadcast batch dims, bias in the epilogue. The fallback for types and alignments that no library
+// supports, and for products too small to matter. Tiles of 64 × 64 in shared memory, no tensor
 // cores.
 Kernel MatMulKernel() {
   constexpr double kTraffic =

@@ -3,8 +3,8 @@
 
 namespace onnx_cudnn {
 
-// Concat along any axis of any type of whole bytes, all operands in one layout. It moves runs of
-// up to 16 bytes as alignment allows; 64 inputs a launch.
+// Concat along any axis, of any type of whole bytes, all operands in one layout. Copies runs of up
+// to 16 bytes, depending on alignment; 64 inputs per launch.
 Kernel ConcatKernel() {
   return {.name = "concat", .ops = {"Concat"}, .types = kMovableTypes, .formats = OneLayout};
 }

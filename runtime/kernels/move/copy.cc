@@ -25,9 +25,9 @@ bool KeepsDims(const Node& node) { return node.op() == "Identity" || node.op() =
 
 }  // namespace
 
-// Ops that keep their bytes where `view` cannot: a graph output needs bytes of its own. A memcpy
-// node; Identity and Dropout (at inference; its mask is filled) in any layout, ops that change dims
-// row-major.
+// Ops that keep their bytes where `view` is not possible, such as at a graph output, which needs
+// its own bytes. A memcpy node; Identity and Dropout (at inference; its mask is filled) in any
+// layout, ops that change dims row-major.
 Kernel CopyKernel() {
   return {.name = "copy",
           .ops = Copied(),

@@ -3,8 +3,8 @@
 
 namespace onnx_cudnn {
 
-// DepthToSpace and SpaceToDepth of any type of whole bytes, row-major or channels-last: a transpose
-// of six axes with extents known at launch.
+// DepthToSpace and SpaceToDepth of any type of whole bytes, row-major or channels-last, as a
+// transpose of six axes.
 Kernel DepthSpaceKernel() {
   return {.name = "depth_space",
           .ops = {"DepthToSpace", "SpaceToDepth"},

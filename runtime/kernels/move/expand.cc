@@ -3,8 +3,8 @@
 
 namespace onnx_cudnn {
 
-// Expand and Tile of any type of whole bytes: the output is written once, row-major or (where
-// input and output have one rank) channels-last; the input stays in the cache.
+// Expand and Tile of any type of whole bytes: writes the output once, row-major or (if input and
+// output have the same rank) channels-last; repeated input comes from the cache.
 Kernel ExpandKernel() {
   return {
       .name = "expand", .ops = {"Expand", "Tile"}, .types = kMovableTypes, .formats = OneLayout};

@@ -3,8 +3,8 @@
 
 namespace onnx_cudnn {
 
-// ConstantOfShape, EyeLike, OneHot and Range: each output element is worked out from its index,
-// row- major. Depth, values, start and step that are no constants are read on the device.
+// ConstantOfShape, EyeLike, OneHot and Range: computes each output element from its index,
+// row-major. Depth, values, start and step that are not constant are read on the device.
 Kernel FillKernel() {
   return {.name = "fill",
           .ops = {"ConstantOfShape", "EyeLike", "OneHot", "Range"},

@@ -5,7 +5,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Whole images are taken: how an image lies does not matter.
+// Whether whole images are gathered, so that the layout of an image does not matter.
 bool TakesImages(const Node& node) {
   return node.op() == "Gather" && node.input(1).rank() == 1 &&
          NormalizedAxis(node.attrs().Int("axis", 0), node.input(0).rank()) == 0;
@@ -13,9 +13,9 @@ bool TakesImages(const Node& node) {
 
 }  // namespace
 
-// Gather, GatherElements and GatherND of any type of whole bytes by i32 or i64 indices on the
-// device, and ReverseSequence by its lengths, row-major; Gather along the images in any layout. An
-// index out of range is reported as the CPU device does.
+// Gather, GatherElements and GatherND of any type of whole bytes with i32 or i64 indices on the
+// device, and ReverseSequence with its lengths, row-major; Gather along the images in any layout.
+// An index out of range gives the same error as on the CPU device.
 Kernel GatherKernel() {
   return {.name = "gather",
           .ops = {"Gather", "GatherElements", "GatherND", "ReverseSequence"},

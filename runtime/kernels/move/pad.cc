@@ -3,9 +3,9 @@
 
 namespace onnx_cudnn {
 
-// Pad of any type of whole bytes in every mode, negative pads too, in any layout. Each output
-// element finds its source by one division an axis; runs along the innermost axis go 16 bytes at
-// once where both sides allow it.
+// Pad of any type of whole bytes in every mode, including negative pads, in any layout. Each output
+// element finds its source with one division per axis; runs along the innermost axis are copied 16
+// bytes at once if both sides allow it.
 Kernel PadKernel() {
   return {.name = "pad", .ops = {"Pad"}, .types = kMovableTypes, .formats = OneLayout};
 }

@@ -17,8 +17,8 @@ Support TakesResize(const Unit& core) {
 }  // namespace
 
 // Resize of floats in every mode (nearest, linear, cubic, with antialiasing and cropping) and of
-// integers by nearest, in any layout. Channels-last a thread takes 16 bytes of channels of one
-// pixel; a launch before works out the places and weights of each axis.
+// integers in mode nearest, in any layout. In channels-last a thread computes 16 bytes of channels
+// of one pixel; an earlier launch computes the positions and weights for each axis.
 Kernel ResizeKernel() {
   return {.name = "resize",
           .ops = {"Resize"},

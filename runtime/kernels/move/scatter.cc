@@ -4,8 +4,8 @@
 namespace onnx_cudnn {
 
 // ScatterElements, ScatterND, TensorScatter and MaxUnpool of any type of whole bytes, row-major: a
-// copy of the data (or zeros), then the updates. With a reduction, updates are sorted by where they
-// go and joined in their own order, so that equal inputs give equal bits.
+// copy of the data (or zeros), then the updates. With a reduction, updates are sorted by target and
+// combined in their order, so that equal inputs give equal bits.
 Kernel ScatterKernel() {
   return {.name = "scatter",
           .ops = {"MaxUnpool", "ScatterElements", "ScatterND", "TensorScatter"},

@@ -3,8 +3,8 @@
 
 namespace onnx_cudnn {
 
-// Slice of any type of whole bytes, any axes and steps, negative ones too, in any layout. Starts,
-// ends, axes and steps that are no constants are read on the device.
+// Slice of any type of whole bytes with any axes and steps, including negative ones, in any layout.
+// Starts, ends, axes and steps that are not constant are read on the device.
 Kernel SliceKernel() {
   return {.name = "slice",
           .ops = {"Slice"},

@@ -12,7 +12,7 @@ std::vector<Format> Choices(const std::vector<const Value*>& operand) {
   return choices;
 }
 
-// Each way in with each way out: to the kernel that is one more permutation.
+// Every input layout with every output layout: for the kernel they only change the permutation.
 std::vector<Formats> EachWithEach(const Unit& unit, const Target&) {
   std::vector<Formats> found;
   for (const Format& to : Choices(unit.boundary.outputs)) {
@@ -24,9 +24,9 @@ std::vector<Formats> EachWithEach(const Unit& unit, const Target&) {
 
 }  // namespace
 
-// Transpose of any type of whole bytes, from row-major or channels-last to either. Tiles of 64 × 64
-// go through shared memory, so that both sides move 16 bytes at once; where the innermost axis
-// stays, runs of it move as they are.
+// Transpose of any type of whole bytes, from row-major or channels-last to either. Uses tiles of 64
+// × 64 in shared memory, so that both sides access 16 bytes at once; if the innermost axis stays
+// innermost, copies runs of it directly.
 Kernel TransposeKernel() {
   return {
       .name = "transpose", .ops = {"Transpose"}, .types = kMovableTypes, .formats = EachWithEach};

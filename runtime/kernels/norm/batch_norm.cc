@@ -10,8 +10,8 @@ Support TakesInference(const Unit& unit) {
 
 }  // namespace
 
-// BatchNormalization at inference that no pass folded: one scale and one shift a channel, made of
-// the four statistics in f32 by a launch before. Any layout, 16-byte accesses.
+// BatchNormalization at inference that no pass folded: an earlier launch computes one scale and one
+// shift per channel from the four statistics, in f32. Any layout, 16-byte accesses.
 Kernel BatchNormKernel() {
   return {.name = "batch_norm",
           .ops = {"BatchNormalization"},

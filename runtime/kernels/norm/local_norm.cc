@@ -2,8 +2,8 @@
 
 namespace onnx_cudnn {
 
-// LRN: each element by the squares of its neighbours along the channels, in any layout. A thread
-// slides over the channels of one pixel.
+// LRN: divides each element by a power of the squares of its neighbours along the channels, in any
+// layout. A thread slides over the channels of one pixel.
 Kernel LocalNormKernel() { return {.name = "local_norm", .ops = {"LRN"}, .formats = OneLayout}; }
 
 }  // namespace onnx_cudnn

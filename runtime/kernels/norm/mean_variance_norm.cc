@@ -14,7 +14,7 @@ bool KeepsChannels(const Node& node) {
 
 }  // namespace
 
-// MeanVarianceNormalization over any axes, row-major; where channels are kept, in any layout. One
+// MeanVarianceNormalization over any axes, row-major; in any layout if channels are kept. One
 // launch for mean and variance in f32, one that applies them.
 Kernel MeanVarianceNormKernel() {
   return {.name = "mean_variance_norm",

@@ -4,7 +4,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// What the reference refuses with its reason must not be read here.
+// Factors that the reference refuses, with its reason, must not be read here.
 Support TakesFactors(const Unit& core) {
   const Node& node = core.node();
   const int64_t channels = node.input(0).dim(1);
@@ -20,8 +20,8 @@ Support TakesFactors(const Unit& core) {
 }  // namespace
 
 // InstanceNormalization and GroupNormalization in any layout: mean and variance of the planes of
-// one channel or group of one image, in f32. Planes that a block's registers hold are read once;
-// larger ones twice, channels-last the second time from L2. The price assumes two reads.
+// one channel or group of one image, in f32. Planes that fit the registers of a block are read
+// once; larger ones twice, in channels-last the second time from L2. The price assumes two reads.
 Kernel PlaneNormKernel() {
   return {.name = "plane_norm",
           .ops = {"GroupNormalization", "InstanceNormalization"},

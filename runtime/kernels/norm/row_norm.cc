@@ -5,8 +5,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// One factor for all, or one for each element of a row. Where nothing is normalized any will do:
-// the function body, which would run instead, reshapes by extents of 0.
+// One factor for all elements, or one per element of a row. If nothing is normalized, any factors
+// are accepted: the function body, which would run instead, reshapes with extents of 0.
 Support TakesFactors(const Unit& core) {
   const Node& node = core.node();
   if (node.input(0).elements() == 0) return Support::Yes();
@@ -28,9 +28,9 @@ Support TakesFactors(const Unit& core) {
 
 }  // namespace
 
-// LayerNormalization and RMSNormalization over the last axes, row-major, with the mean and inverse
-// deviation as outputs where asked. A warp a row up to 1,024 elements, a block a row above; a row
-// is read once, sums in f32.
+// LayerNormalization and RMSNormalization over the last axes, row-major, with mean and inverse
+// deviation as optional outputs. A warp per row of up to 1,024 elements, a block for longer rows; a
+// row is read once, sums in f32.
 Kernel RowNormKernel() {
   return {.name = "row_norm",
           .ops = {"LayerNormalization", "RMSNormalization"},

@@ -3,8 +3,9 @@
 namespace onnx_cudnn {
 
 // Softmax, LogSoftmax and Hardmax of floats, row-major along any axis, channels-last along the
-// channels. A warp a row up to 1,024 elements, a block a row above; a row is read once, maxima and
-// sums in f32 (f64 in f64). Along an inner axis, neighbouring threads take neighbouring rows.
+// channels. A warp per row of up to 1,024 elements, a block for longer rows; a row is read once,
+// maxima and sums in f32 (f64 for f64). Along an inner axis, adjacent threads process adjacent
+// rows.
 Kernel SoftmaxKernel() {
   return {.name = "softmax",
           .ops = {"Hardmax", "LogSoftmax", "Softmax"},

@@ -24,11 +24,11 @@ GrowthOptions PointwiseGrowth(const Unit&) {
 
 }  // namespace
 
-// DAGs of up to 16 element-wise ops of pointwise_rows.cc, casts among them, on types of whole bytes
-// without the 8-bit floats. All Nodes write one shape, to which operands broadcast; any number of
-// outputs. Operands of the result's rank lie in one layout, others row-major. An interpreter runs
-// the ops' expressions in one pass with 16-byte accesses; Nodes of frequent forms run without a
-// program (runtime/kernels/cuda/pointwise/pointwise_simple.h, pointwise_chain.h).
+// DAGs of up to 16 element-wise ops of pointwise_rows.cc, including casts, on types of whole bytes
+// except 8-bit floats. All Nodes have the same output shape, to which operands broadcast; any
+// number of outputs. Operands with the rank of the result share one layout, others are row-major.
+// An interpreter runs the ops' expressions in one pass with 16-byte accesses; frequent forms run
+// without it (runtime/kernels/cuda/pointwise/pointwise_simple.h, pointwise_chain.h).
 Kernel PointwiseKernel() {
   return {.name = "pointwise",
           .ops = PointwiseOps(),

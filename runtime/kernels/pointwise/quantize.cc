@@ -13,7 +13,7 @@ Support TakesScale(const Unit& core) {
 }  // namespace
 
 // QuantizeLinear and DequantizeLinear between types of whole bytes, with one scale per tensor, per
-// index of an axis or per block of it, in any layout. Bound by bandwidth: accesses of 16 bytes on
+// index of an axis or per block along it, in any layout. Bound by bandwidth: 16-byte accesses on
 // the wider side.
 Kernel QuantizeKernel() {
   return {.name = "quantize",

@@ -2,10 +2,11 @@
 
 namespace onnx_cudnn {
 
-// Average, max, Lp and global pooling of one to three spatial axes with any pads (asymmetric too),
-// strides, dilations and ceil_mode, in any layout; max pooling of 8-bit integers and with indices
-// too. Sums in f32. A thread takes a strip of rows of 3x3 and 2x2 windows, and joins each row once;
-// of others one output pixel. A global pool gives a block a strip of channels.
+// Average, max, Lp and global pooling over one to three spatial axes with any pads (also
+// asymmetric), strides, dilations and ceil_mode, in any layout; also max pooling of 8-bit integers
+// and with indices. Sums in f32. A thread computes a strip of rows for 3x3 and 2x2 windows and
+// joins each row once; for other windows one output pixel. In a global pool a block processes a
+// strip of channels.
 Kernel PoolKernel() {
   return {.name = "pool",
           .ops = {"AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool",

@@ -2,9 +2,9 @@
 
 namespace onnx_cudnn {
 
-// ArgMax, ArgMin of any number type, row-major along any axis, channels-last along the channels. A
-// warp or a block a row; equal values are decided by the index, so that the answer does not depend
-// on the order of the comparisons.
+// ArgMax and ArgMin of any number type, row-major along any axis, channels-last along the channels.
+// A warp or a block per row; the index decides among equal values, so that the result does not
+// depend on the order of comparisons.
 Kernel ArgReduceKernel() {
   return {.name = "arg_reduce",
           .ops = {"ArgMax", "ArgMin"},

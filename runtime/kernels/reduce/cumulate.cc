@@ -2,8 +2,8 @@
 
 namespace onnx_cudnn {
 
-// CumSum and CumProd of numbers along any axis, row-major, exclusive and reverse too. A block scans
-// a row in pieces and carries the result on, so that equal inputs give equal bits.
+// CumSum and CumProd of numbers along any axis, row-major, including exclusive and reverse. A block
+// scans a row in pieces and carries the result on, so that equal inputs give equal bits.
 Kernel CumulateKernel() {
   return {.name = "cumulate",
           .ops = {"CumProd", "CumSum"},

@@ -7,7 +7,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// The channels, all spatial axes, or both, in an output of the same rank or of rank 2.
+// The reduced axes are the channels, all spatial axes, or both; the output has the same rank or
+// rank 2.
 bool FitsChannelsLast(const Node& node) {
   const int rank = node.input(0).rank();
   if (!node.has_input(1) || !node.input(1).is_constant()) return false;
@@ -24,8 +25,8 @@ bool FitsChannelsLast(const Node& node) {
 }  // namespace
 
 // All ten Reduce ops of any number type and bool, row-major over any axes; channels-last over the
-// channels, all spatial axes or both. A block sums a run in f32 (f64 in f64, integers as they are)
-// in a fixed tree; few long runs are split over blocks whose sums a second launch joins.
+// channels, all spatial axes or both. A block sums a run in f32 (f64 for f64, integers as they are)
+// in a fixed tree; a few long runs are split over blocks, and a second launch joins their sums.
 Kernel ReduceKernel() {
   return {.name = "reduce",
           .ops = {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",

@@ -2,9 +2,9 @@
 
 namespace onnx_cudnn {
 
-// TopK of numbers along any axis, row-major, largest or smallest; among equals the lower index.
-// Tiles of a row are sorted in shared memory, and the first K of two tiles joined, round by round;
-// a larger K sorts whole rows.
+// TopK of numbers along any axis, row-major, largest or smallest; among equals the lower index
+// first. Tiles of a row are sorted in shared memory, and the first K of two tiles are joined, round
+// by round; for a larger K whole rows are sorted.
 Kernel TopKKernel() {
   return {.name = "top_k",
           .ops = {"TopK"},

@@ -17,8 +17,8 @@ int64_t TilesOf(const AttentionNodes& nodes, int rows) {
   return CeilDiv(nodes.queries(), int64_t{kAttentionWarps} * rows);
 }
 
-// Many queries of a warp share what it reads of k and v; they have to be enough for all
-// multiprocessors.
+// The queries of a warp share loads of k and v; a warp computes many only if enough warps remain
+// for all multiprocessors.
 int RowsOf(const AttentionNodes& nodes, const DeviceInfo& info) {
   const bool fits = MemoryOf(nodes, kAttentionManyRows).bytes <= kAttentionMostSharedBytes;
   const bool are_many = nodes.heads() * TilesOf(nodes, kAttentionManyRows) >= info.multiprocessors;
@@ -39,7 +39,7 @@ void ReadMask(const KernelOperand& mask, const Value& scores, AttentionParameter
 
 }  // namespace
 
-// Attention of few keys as ../attention.cc says.
+// Attention over few keys, see ../attention.cc.
 absl::StatusOr<KernelCode> CompileAttention(const KernelRequest& request) {
   const AttentionNodes nodes = ReadAttention(request.unit.nodes);
   const int rows = RowsOf(nodes, request.target.info);

@@ -1,9 +1,10 @@
-// Attention of one head's few keys at a time:
-//   s[j] = Σ_c q[c] · scale · k[j,c] + mask[j],  y[n] = Σ_j exp(s[j] - m) · v[j,n] / Σ_j exp(s[j] -
-//   m) m = max over j of s[j]
-// in f32. A block holds k and v of its head in shared memory, a warp takes kRows queries at once:
-// first a lane has a key, then a column of y. A NaN makes its row NaN, and so does a mask that
-// leaves no key. Sums are formed in a fixed order, so that repeats are bit-equal.
+// Attention of one head over few keys:
+//   s[j] = Σ_c q[c] · scale · k[j,c] + mask[j],  m = max over j of s[j]
+//   y[n] = Σ_j exp(s[j] - m) · v[j,n] / Σ_j exp(s[j] - m)
+// in f32. A block holds k and v of its head in shared memory, a warp computes kRows queries at
+// once: in the first phase each lane has a key, in the second a column of y. A NaN makes its row
+// NaN, and so does a mask that excludes all keys. Sums are formed in a fixed order, so repeated
+// runs are bit-equal.
 #include "runtime/kernels/cuda/attention/attention.h"
 
 #include <cstddef>
@@ -16,11 +17,11 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kWarp = 32, kWarps = kAttentionThreads / kWarp;
-constexpr int kLoads = 8;  // of a thread that are in flight
-constexpr int kKeys = 2;   // of a lane at once
+constexpr int kLoads = 8;  // in flight per thread
+constexpr int kKeys = 2;   // per lane at once
 
-// `count` elements; rows of `row` elements get `pitch` of them, 0: all lie as they did. Elements
-// are moved as words, so that nothing waits for one load before the next.
+// Copies `count` elements; the pitch of rows of `row` elements becomes `pitch`, 0: unchanged.
+// Elements are moved as words, so that several loads are in flight.
 template <typename T, int kWidth>
 __device__ __forceinline__ void CopyRows(const void* from, int count, FastDivide<uint32_t> row,
                                          int pitch, T* to) {
@@ -58,7 +59,7 @@ __device__ __forceinline__ void CopyRows(const void* from, int count, FastDivide
   }
 }
 
-// Elements of the mask before those of head `head`.
+// Offset of the mask for head `head`.
 __device__ __forceinline__ int64_t MaskBefore(const AttentionParameters& p, uint32_t head) {
   int64_t before = 0;
   for (int i = p.batch_rank - 1; i >= 0; --i) {
@@ -67,7 +68,7 @@ __device__ __forceinline__ int64_t MaskBefore(const AttentionParameters& p, uint
   return before;
 }
 
-// A number of each of the queries that a warp takes at once.
+// One number for each query that a warp computes at once.
 template <int kRows>
 using Rows = Vector<float, kRows>;
 
@@ -79,7 +80,7 @@ __device__ __forceinline__ Rows<kRows> Filled(float number) {
   return rows;
 }
 
-// Sums over lanes at a distance of `step` and up.
+// Sums over lanes at distances of `step` and more.
 template <int kRows>
 __device__ __forceinline__ void AddLanes(Rows<kRows>& rows, int step) {
   for (int other = step; other < kWarp; other *= 2) {
@@ -88,7 +89,7 @@ __device__ __forceinline__ void AddLanes(Rows<kRows>& rows, int step) {
   }
 }
 
-// The mask of `query` and `key`, whose head begins at `before`.
+// The mask for `query` and `key`; `before` is the offset of the head.
 template <typename T>
 __device__ __forceinline__ float MaskOf(const AttentionParameters& p, int64_t before, int query,
                                         int key) {
@@ -97,7 +98,7 @@ __device__ __forceinline__ float MaskOf(const AttentionParameters& p, int64_t be
                        : Widen<float>(static_cast<const T*>(p.mask)[at]);
 }
 
-// The scores of the warp's queries; returns each one's largest.
+// Computes the scores of the warp's queries; returns the largest score per query.
 template <typename T, int kRows>
 __device__ __forceinline__ Rows<kRows> Score(const AttentionParameters& p, const Rows<kRows>* q,
                                              const T* k, int64_t mask_before, int first, int lane,
@@ -149,7 +150,7 @@ __device__ __forceinline__ Rows<kRows> Score(const AttentionParameters& p, const
   return largest;
 }
 
-// The warp's queries, scaled, in shared memory; behind the last query that one again.
+// Stores the warp's queries, scaled, in shared memory; queries beyond the last repeat it.
 template <typename T, int kRows>
 __device__ __forceinline__ void LoadQueries(const AttentionParameters& p, int64_t first_query,
                                             int first, int lane, Rows<kRows>* q) {
@@ -164,7 +165,7 @@ __device__ __forceinline__ void LoadQueries(const AttentionParameters& p, int64_
   }
 }
 
-// Turns scores into weights; returns each query's sum of them.
+// Turns scores into weights; returns their sum per query.
 template <int kRows>
 __device__ __forceinline__ Rows<kRows> WeighKeys(int keys, const Rows<kRows>& largest, int lane,
                                                  Rows<kRows>* scores) {
@@ -190,7 +191,7 @@ __global__ void __launch_bounds__(kAttentionThreads)
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
   uint32_t head = blockIdx.x;
   const int tile = static_cast<int>(p.tiles.Split(head));
-  const int first = (tile * kWarps + warp) * kRows;  // query of the warp
+  const int first = (tile * kWarps + warp) * kRows;  // first query of the warp
   auto* q = reinterpret_cast<Rows<kRows>*>(shared) + warp * p.depth;
   auto* scores = reinterpret_cast<Rows<kRows>*>(shared + p.scores_at) + warp * p.keys;
   T* k = reinterpret_cast<T*>(shared + p.k_at);
@@ -211,7 +212,7 @@ __global__ void __launch_bounds__(kAttentionThreads)
   const Rows<kRows> sum = WeighKeys<kRows>(p.keys, largest, lane, scores);
   __syncwarp();
 
-  // Where y has fewer columns than a warp lanes, these share the keys.
+  // If y has fewer columns than a warp has lanes, several lanes share the keys of a column.
   const int at_once = 1 << p.log_columns, parts = kWarp >> p.log_columns;
   const int part = lane >> p.log_columns;
   for (int begin = 0; begin < p.columns; begin += at_once) {

@@ -26,7 +26,7 @@ Kind KindOf(const Node& node) {
       {"Swish", Kind::kSilu},
   };
   if (const auto it = kinds.find(node.op()); it != kinds.end()) return it->second;
-  // A primitive of input 0?
+  // Is it a primitive of input 0?
   const PointwiseRow* row = FindPointwise(node.op());
   if (row == nullptr || row->expression.terms().size() != 2) return Kind::kNone;
   const Primitive primitive = row->expression.terms()[1].primitive;
@@ -34,7 +34,7 @@ Kind KindOf(const Node& node) {
   return is_activation ? CodeOf<Kind>(primitive) : Kind::kNone;
 }
 
-// An input that is absent is `otherwise`.
+// An absent input has the value `otherwise`.
 std::optional<float> ConstantNumber(const Node& node, int input, float otherwise) {
   return node.has_input(input) ? ConstantNumber(node.input(input)) : otherwise;
 }

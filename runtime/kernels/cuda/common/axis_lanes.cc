@@ -10,9 +10,9 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kChannels = 1;  // the dim
+constexpr int kChannels = 1;  // the channel dim
 
-// The lanes of the channels where they are the innermost ones, else 0.
+// The lanes of the channels if they are innermost, otherwise 0.
 int64_t ChannelPitch(const KernelOperand& operand) {
   const Dims dims = operand.dims();
   if (operand.format == Format::RowMajor(dims)) return 0;

@@ -17,7 +17,7 @@ namespace onnx_cudnn {
 
 namespace {
 
-// The code of the kernel `name`; nullptr when there is none.
+// The code of the kernel `name`; nullptr if there is none.
 CompileKernel FindCode(std::string_view name) {
   static const auto& by_name = *new std::map<std::string_view, CompileKernel>{
 #define KERNEL(kernel) {kernel##Kernel().name, Compile##kernel},

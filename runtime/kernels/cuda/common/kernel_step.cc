@@ -9,9 +9,9 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kMostParameterBytes = 4096;  // of any kernel, in CUDA
-// Compute capability from which launches are programmatic dependent ones: each of our kernels waits
-// for the launch before (dependent_launch.cuh).
+constexpr size_t kMostParameterBytes = 4096;  // CUDA's limit
+// Compute capability from which launches use programmatic dependent launch: each of our kernels
+// waits for the preceding launch itself (dependent_launch.cuh).
 constexpr int kLeastPdlCapability = 90;
 
 KernelLaunch::Extent ToExtent(const LaunchShape::Extent& e) { return {e.x, e.y, e.z}; }
@@ -98,7 +98,7 @@ class KernelStep final : public Step {
   }
 
  private:
-  // Copies and fills do not, and a grid of no blocks is no launch.
+  // Copies, fills and empty grids do not.
   bool UsesPdl(size_t call) const {
     const KernelCall& c = code_.calls[call];
     const LaunchShape::Extent& grid = c.shape.grid;

@@ -5,7 +5,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The place of `value`, or -1.
+// The index of `value`, or -1.
 int Find(const std::vector<const Value*>& values, const Value& value) {
   const auto it = std::find(values.begin(), values.end(), &value);
   return it == values.end() ? -1 : static_cast<int>(it - values.begin());
@@ -53,7 +53,7 @@ Strides BroadcastStrides(const KernelOperand& operand, absl::Span<const int64_t>
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     const int dim = axis->dim + missing;
     const bool broadcasts = own[axis->dim] == 1 && dims[dim] > 1;
-    if (!broadcasts) strides.strides[dim] = lanes;  // of a single padded channel too
+    if (!broadcasts) strides.strides[dim] = lanes;  // also for a single padded channel
     lanes *= axis->pitch;
   }
   return strides;

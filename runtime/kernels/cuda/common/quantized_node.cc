@@ -6,7 +6,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// Where a parameter stands among the inputs and in QuantParameters, and along what it may vary.
+// The position of a parameter among the inputs and in QuantParameters, and the axis along which it
+// may vary.
 struct Place {
   int input;
   size_t at;

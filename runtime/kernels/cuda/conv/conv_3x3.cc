@@ -6,7 +6,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Channels-last [images, height, 56, 64], boxes of `rows` rows.
+// Maps [images, height, 56, 64], channels-last, in boxes of `rows` rows.
 TensorMap MapRows(const KernelOperand& operand, int rows) {
   const Dims dims = operand.dims();
   const uint64_t pixel = kConv3x3Channels * operand.element_bytes(), row = kConv3x3Width * pixel;
@@ -28,7 +28,7 @@ Derived Weights(int position) {
   });
 }
 
-// What the Nodes are: Conv, then an Add of a residual, then a Relu, either of which may be absent.
+// The Nodes: Conv, then an optional Add of a residual, then an optional Relu.
 struct FusedConv {
   const Node* conv = nullptr;
   const Value* residual = nullptr;

@@ -1,14 +1,14 @@
-// Channels stand on M of wgmma (64), pixels on N; all weights are the register operand (36 steps,
-// 144 registers). Times and why it is built so: docs/measurements.md, 'Convolutions by wgmma'.
+// Channels are on M of wgmma (64), pixels on N; all weights are the register operand (36 steps, 144
+// registers). Timings and design decisions: docs/measurements.md, 'Convolutions by wgmma'.
 //
-// A tile is seven rows of the result. The copy engine brings nine image rows of 57 pixels (x = −1 …
-// 55, zero outside) in one box of 128-byte pixels (128-byte swizzle), so that pixels are one linear
-// run with a zero between rows, and tap (r, s) is the same run 57 r + s pixels on. One column in 57
-// is computed for nothing; the box that leaves cuts it off.
+// A tile is seven rows of the result. TMA loads nine image rows of 57 pixels (x = −1 … 55, zero
+// outside) in one box of 128-byte pixels (128-byte swizzle), so that the pixels form one linear
+// sequence with a zero between rows, and tap (r, s) is the same sequence shifted by 57 r + s
+// pixels. One column in 57 is computed needlessly; the output box cuts it off.
 //
-// Two warpgroups alternate at the tensor cores (ping-pong), two sub-tiles each a tile; one adds,
-// rounds and stores while the other multiplies. Results overwrite the tile's own image rows, once
-// no product reads them any more; with a residual they overwrite that.
+// Two warpgroups alternate at the tensor cores (ping-pong), with two sub-tiles per tile; one adds,
+// rounds and stores while the other multiplies. Results overwrite the image rows of the tile once
+// no product reads them any more; with a residual they overwrite the residual.
 #include "runtime/kernels/cuda/common/copy_engine.cuh"
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/common/wgmma.cuh"
@@ -17,14 +17,15 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kThreads = 384;  // two warpgroups that multiply, four warps that move
+constexpr int kThreads = 384;  // two warpgroups that multiply, four warps that copy
 constexpr int kPixelBytes = 128;
 constexpr int kPitch = kConv3x3Pitch;
 constexpr int kImageBytes = kPitch * (kConv3x3Rows + 2) * kPixelBytes;
-constexpr int kTailBytes = 7 * kPixelBytes;  // zeros behind: the last row's right border
+// Zeros after the tile: the right border of the last row.
+constexpr int kTailBytes = 7 * kPixelBytes;
 constexpr int kImageBuffer = kImageBytes + kTailBytes;
 constexpr int kResidualBuffer = 29 * 1024;  // 232 pixels
-constexpr int kImages = 2, kResiduals = 3;  // buffers
+constexpr int kImages = 2, kResiduals = 3;  // number of buffers
 static_assert(kImageBuffer % 1024 == 0, "the swizzle's pattern starts at 1,024 bytes");
 
 template <bool kResidual>
@@ -34,13 +35,13 @@ constexpr int kSharedBytes = kImages* kImageBuffer +
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 constexpr int kBarriers = 3 * kImages + 3 * kResiduals;
-constexpr int kSecondHalf = kConv3x3FirstHalfRows * kPitch;  // its first pixel
-constexpr int kEarly = 4;  // steps before its end a product lets the other one begin
+constexpr int kSecondHalf = kConv3x3FirstHalfRows * kPitch;  // first pixel of the second half
+constexpr int kEarly = 4;  // steps before its end at which a product lets the other warpgroup begin
 
-// Addresses of the first barrier of each kind, one a buffer.
+// Addresses of the first barrier of each kind, one barrier per buffer.
 struct Barriers {
-  uint32_t full, empty;  // images
-  uint32_t done;         // results, of residual buffers where there are
+  uint32_t full, empty;  // of images
+  uint32_t done;         // of results; of residual buffers if there is a residual
   uint32_t residual_full, residual_empty;
 
   __device__ explicit Barriers(uint32_t first)
@@ -62,8 +63,8 @@ struct Barriers {
   }
 };
 
-// Products of kPixels pixels from `first` on. kEarly steps before the end the other warpgroup may
-// begin: it waits at the named barrier `other`.
+// Products of kPixels pixels from `first` on. kEarly steps before the end, the other warpgroup,
+// which waits at the named barrier `other`, may begin.
 template <typename T, int kPixels>
 __device__ __forceinline__ void Multiply(float (&sums)[kPixels / 2],
                                          const uint4 (&weights)[kConv3x3Steps], uint32_t first,
@@ -80,8 +81,8 @@ __device__ __forceinline__ void Multiply(float (&sums)[kPixels / 2],
   WgmmaCommit();
 }
 
-// Bias, residual and ReLU; channels become the innermost again. `to`: where pixel 0 of the sub-tile
-// goes, and where the residual stands.
+// Applies bias, residual and ReLU and makes channels innermost again. `to`: location of pixel 0 of
+// the sub-tile, both for the result and the residual.
 template <typename T, int kPixels, bool kResidual, bool kRelu>
 __device__ __forceinline__ void Finish(const float (&sums)[kPixels / 2], const float (&bias)[2],
                                        uint32_t to, int thread) {
@@ -128,7 +129,8 @@ __device__ __forceinline__ void Finish(const float (&sums)[kPixels / 2], const f
   __syncwarp();
 }
 
-// One warpgroup. Its number is a template argument, so that descriptors stay in uniform registers.
+// Runs in one warpgroup. Its number is a template argument, so that descriptors stay in uniform
+// registers.
 template <typename T, bool kResidual, bool kRelu, int kGroup>
 class Multiplier {
  public:
@@ -144,7 +146,7 @@ class Multiplier {
   }
 
   __device__ __forceinline__ void Run() {
-    if (kGroup == 1) {  // the other one begins
+    if (kGroup == 1) {  // the other warpgroup begins
       NamedArrive(3, 256);
       if (!kResidual) NamedArrive(5, 256);
     }
@@ -163,19 +165,22 @@ class Multiplier {
   }
 
  private:
-  // kPixels pixels from `first` on, of part `half` of the block's n-th tile.
+  // Computes kPixels pixels from `first` on, part `half` of the block's n-th tile.
   template <int kPixels>
   __device__ __forceinline__ void SubTile(int n, int half, int first) {
-    constexpr int kMine = 3 + kGroup, kOther = 4 - kGroup;          // at the tensor cores
-    constexpr int kMineRead = 5 + kGroup, kOtherRead = 6 - kGroup;  // image rows are read
+    // Named barriers for use of the tensor cores.
+    constexpr int kMine = 3 + kGroup, kOther = 4 - kGroup;
+    // Named barriers for image rows that have been read.
+    constexpr int kMineRead = 5 + kGroup, kOtherRead = 6 - kGroup;
     const int lane = thread_ & 31, buffer = n % kImages;
     const uint32_t image = shared_ + buffer * kImageBuffer;
     float sums[kPixels / 2];
     NamedSync(kMine, 256);
     Multiply<T, kPixels>(sums, weights_, image + first * kPixelBytes, kOther);
     WgmmaWait<0>(sums);
-    if constexpr (!kResidual) {  // results overwrite rows that the product before reads
-      // In this order: an arrival for the next round cannot overtake the other one's wait for this.
+    if constexpr (!kResidual) {  // results overwrite rows that the previous product reads
+      // In this order, so that an arrival for the next round cannot overtake the other warpgroup's
+      // wait for this one.
       NamedSync(kMineRead, 256);
       NamedArrive(kOtherRead, 256);
       Finish<T, kPixels, kResidual, kRelu>(sums, bias_, image + first * kPixelBytes, thread_);

@@ -1,6 +1,6 @@
-// Tiles of 128 pixels, which stand on M of wgmma (64 a warpgroup); filters stand on N, both
-// operands come from shared memory. K comes in slices of 128 bytes: 64 channels, or 32 of f32,
-// whose products are tf32. A piece of the result is all pixels of a tile × 128 bytes.
+// Tiles of 128 pixels on M of wgmma (64 per warpgroup) and filters on N; both operands are in
+// shared memory. K is divided into slices of 128 bytes: 64 channels, or 32 of f32, which are
+// multiplied in TF32. A piece of the result is all pixels of a tile × 128 bytes.
 #include "runtime/kernels/cuda/conv/conv_gemm.cuh"
 
 namespace onnx_cudnn {
@@ -13,10 +13,11 @@ namespace {
 
 constexpr int kPixels = 128;
 constexpr int kWarps = 8;         // that multiply
-constexpr int kGroupPixels = 64;  // of a warpgroup
+constexpr int kGroupPixels = 64;  // per warpgroup
 constexpr int kBoxBytes = kPixels * kRowBytes;
 
-// One warpgroup. Its number is a template argument, so that descriptors stay in uniform registers.
+// Runs in one warpgroup. Its number is a template argument, so that descriptors stay in uniform
+// registers.
 template <typename T, int kFilters, bool kResidual, int kGroup>
 class Multiplier {
   static constexpr int kPiece = kChannels<T>;
@@ -30,7 +31,7 @@ class Multiplier {
     const BlockTiles own;
     for (int t = own.first; t < p_.tiles; t += own.step) {
       float sums[kFilters / 2];
-      // One slice's products stay in flight while the next one's are issued.
+      // The products of one slice stay in flight while those of the next one are issued.
       int before = 0;
       for (int k = 0; k < p_.slices; ++k) {
         BarrierWait(rings_.full + 8 * slice_.buffer, slice_.parity);
@@ -47,7 +48,7 @@ class Multiplier {
   }
 
  private:
-  // Slice k of a tile's.
+  // Multiplies slice k of a tile.
   __device__ __forceinline__ void Multiply(float (&sums)[kFilters / 2], int k) const {
     const uint32_t pixels =
         rings_.slices + slice_.buffer * kBoxBytes + kGroup * kGroupPixels * kRowBytes;
@@ -63,7 +64,7 @@ class Multiplier {
     WgmmaCommit();
   }
 
-  // Bias, residual and ReLU, piece by piece.
+  // Applies bias, residual and ReLU, piece by piece.
   __device__ __forceinline__ void Finish(const float (&sums)[kFilters / 2], const float* bias) {
 #pragma unroll
     for (int piece = 0; piece < kFilters / kPiece; ++piece) {
@@ -89,15 +90,15 @@ class Multiplier {
     }
   }
 
-  // Which eight filters of a piece come j-th. In odd rows of f32 others than in even ones, so that
-  // the rows that are written at once lie in different banks.
+  // The order of a piece's groups of eight filters. For f32 it differs between odd and even rows,
+  // so that rows written at once are in different banks.
   __device__ __forceinline__ int EightOf(int j) const { return kIsHalf ? j : j ^ (lane_ >> 1 & 2); }
 
   // `to`: the warp's sixteen pixels in the piece.
   __device__ __forceinline__ void WriteHalves(const float (&sums)[kPiece / 2],
                                               const float2 (&biases)[kPiece / 8],
                                               uint32_t to) const {
-    // Where the lane's row of four 8 × 8 matrices lies: two of pixels × two of filters.
+    // Address of the lane's row of four 8 × 8 matrices: two of pixels × two of filters.
     const int row = lane_ & 7, matrix = lane_ >> 3;
     const uint32_t first = to + ((matrix & 1) * 8 + row) * kRowBytes + (((matrix >> 1) ^ row) << 4);
 #pragma unroll
@@ -127,7 +128,7 @@ class Multiplier {
     }
   }
 
-  // The same of f32: each lane at the places of its own sums.
+  // The same for f32: each lane writes at the positions of its own sums.
   __device__ __forceinline__ void WriteFloats(const float (&sums)[kPiece / 2],
                                               const float2 (&biases)[kPiece / 8],
                                               uint32_t to) const {
@@ -152,7 +153,7 @@ class Multiplier {
           low += add.x;
           high += add.y;
         }
-        if (p_.has_relu) {  // NaN stays
+        if (p_.has_relu) {  // NaN is kept
           low = low < 0 ? 0 : low;
           high = high < 0 ? 0 : high;
         }

@@ -1,10 +1,10 @@
-// Tiles whose filters stand on M of wgmma and whose pixels stand on N, so that a tile may have 192
-// or 256 pixels. A piece of the result is 64 pixels × 64 filters (128 bytes a pixel, twice in f32),
-// and each warpgroup has a ring of its own for them.
+// Tiles with filters on M of wgmma and pixels on N, so that a tile may have 192 or 256 pixels. A
+// piece of the result is 64 pixels × 64 filters (128 bytes per pixel, 256 in f32); each warpgroup
+// has its own ring of pieces.
 //
-// Either both warpgroups have 64 filters each of the same tile, and the first one is some slices
-// ahead; or each has tiles of its own, and they alternate at the tensor cores (ping-pong). Both
-// ways one finishes its tile while the other multiplies.
+// Either both warpgroups compute 64 filters each of the same tile, and the first one is some slices
+// ahead; or each has tiles of its own, and they alternate at the tensor cores (ping-pong). In both
+// cases one finishes its tile while the other multiplies.
 #include "runtime/kernels/cuda/conv/conv_gemm.cuh"
 
 namespace onnx_cudnn {
@@ -13,7 +13,7 @@ using namespace conv_gemm;  // NOLINT(google-build-using-namespace): its other h
 
 namespace {
 
-constexpr int kRows = 64;  // of M: filters of one product
+constexpr int kRows = 64;  // on M: filters per product
 template <int kAccumulators, bool kPingPong>
 constexpr int kTileFilters = kAccumulators* kRows*(kPingPong ? 1 : 2);
 
@@ -22,13 +22,13 @@ constexpr int kTileFilters = kAccumulators* kRows*(kPingPong ? 1 : 2);
 constexpr int kGroupWarps = 4;
 constexpr int kPiecePixels = 64;
 constexpr int kPiecesOfGroup = kMost / 2;              // at most
-constexpr int kPieceBytes = kPiecePixels * kRowBytes;  // of 16 bits; f32 has two such boxes
+constexpr int kPieceBytes = kPiecePixels * kRowBytes;  // for 16 bits; f32 has two such boxes
 constexpr int kOrder = 1, kLead = 3;                   // named barriers
 template <typename T>
-constexpr int kBoxes = static_cast<int>(sizeof(T)) / 2;  // of a piece
+constexpr int kBoxes = static_cast<int>(sizeof(T)) / 2;  // per piece
 static_assert(kPiecesOfGroup >= 4);
 
-// A warpgroup's tiles.
+// The tiles of a warpgroup.
 template <bool kPingPong, int kGroup>
 struct GroupTiles : BlockTiles {
   __device__ GroupTiles() {
@@ -38,14 +38,14 @@ struct GroupTiles : BlockTiles {
   }
 };
 
-// One warpgroup, which has kAccumulators × 64 filters of its tiles. Its number is a template
-// argument, so that descriptors stay in uniform registers.
+// Runs in one warpgroup, which computes kAccumulators × 64 filters of its tiles. Its number is a
+// template argument, so that descriptors stay in uniform registers.
 template <typename T, int kAccumulators, int kPixels, bool kPingPong, bool kResidual, int kGroup>
 class Multiplier {
   static constexpr int kFilters = kTileFilters<kAccumulators, kPingPong>;
   static constexpr int kFirstFilter = kPingPong ? 0 : kGroup * kRows;
   using Sums = float[kAccumulators][kPixels / 2];
-  using Biases = float[kAccumulators][2];  // of a lane's filters, eight apart
+  using Biases = float[kAccumulators][2];  // for a lane's filters, eight apart
 
  public:
   __device__ Multiplier(const ConvGemmParameters& p, const Rings& rings)
@@ -53,7 +53,7 @@ class Multiplier {
 
   __device__ __forceinline__ void Run() {
     const GroupTiles<kPingPong, kGroup> own;
-    if (kPingPong && kGroup == 1) {  // the other one begins
+    if (kPingPong && kGroup == 1) {  // the other warpgroup begins
       NamedArrive(kOrder, 256);
       slice_.Skip(p_.slices, p_.stages);
     }
@@ -63,7 +63,7 @@ class Multiplier {
       LoadBiases(biases, Tile(p_, t).filters * kFilters + kFirstFilter);
       if (kPingPong) NamedSync(kOrder + kGroup, 256);
       if (!kPingPong && kGroup == 1 && p_.lead > 0) NamedSync(kLead, 256);
-      // One slice's products stay in flight while the next one's are issued.
+      // The products of one slice stay in flight while those of the next one are issued.
       int before = 0;
       for (int k = 0; k < p_.slices; ++k) {
         BarrierWait(rings_.full + 8 * slice_.buffer, slice_.parity);
@@ -98,7 +98,7 @@ class Multiplier {
     for (int m = 0; m < kAccumulators; ++m) WgmmaWait<kPending>(sums[m]);
   }
 
-  // Slice k of a tile's.
+  // Multiplies slice k of a tile.
   __device__ __forceinline__ void Multiply(Sums& sums, int k) const {
     const uint32_t pixels = rings_.slices + slice_.buffer * kPixels * kRowBytes;
     const uint32_t weights = rings_.weights + (slice_.buffer * kFilters + kFirstFilter) * kRowBytes;
@@ -116,7 +116,7 @@ class Multiplier {
     WgmmaCommit();
   }
 
-  // Bias, residual and ReLU, piece by piece.
+  // Applies bias, residual and ReLU, piece by piece.
   __device__ __forceinline__ void Finish(const Sums& sums, const Biases& biases) {
 #pragma unroll
     for (int m = 0; m < kAccumulators; ++m) {
@@ -140,10 +140,10 @@ class Multiplier {
     }
   }
 
-  // The warp's sixteen filters of a piece; channels become the innermost again.
+  // Writes the warp's sixteen filters of a piece; makes channels innermost again.
   __device__ __forceinline__ void WriteHalves(const float (&sums)[kPiecePixels / 2],
                                               const float (&biases)[2], uint32_t to) const {
-    // Where the lane's row of four 8 × 8 matrices lies: two of filters × two of pixels.
+    // Address of the lane's row of four 8 × 8 matrices: two of filters × two of pixels.
     const int row = lane_ & 7, matrix = lane_ >> 3;
     const int unit = warp_ * 2 + (matrix & 1), pixel = (matrix >> 1) * 8 + row;
     const uint32_t first = to + pixel * kRowBytes + ((unit ^ row) << 4);
@@ -175,15 +175,16 @@ class Multiplier {
     }
   }
 
-  // The same of f32: each lane at the places of its own sums, which a warp has in 32 banks.
+  // The same for f32: each lane writes at the positions of its own sums, in 32 different banks per
+  // warp.
   __device__ __forceinline__ void WriteFloats(const float (&sums)[kPiecePixels / 2],
                                               const float (&biases)[2], uint32_t to) const {
-    const int filter = (warp_ & 1) * 16 + (lane_ >> 2);  // in a box, of the lower half
+    const int filter = (warp_ & 1) * 16 + (lane_ >> 2);  // within a box, for the lower half
     const uint32_t box = to + (warp_ >> 1) * kPieceBytes + (filter & 3) * 4;
 #pragma unroll
     for (int i = 0; i < kPiecePixels / 2; ++i) {
       const int half = i >> 1 & 1;
-      const int row = (lane_ & 3) * 2 + (i & 1);  // of eight pixels
+      const int row = (lane_ & 3) * 2 + (i & 1);  // among eight pixels
       const uint32_t at =
           box + ((i >> 2) * 8 + row) * kRowBytes + ((((filter >> 2) + 2 * half) ^ row) << 4);
       float sum = sums[i] + biases[half];
@@ -192,7 +193,7 @@ class Multiplier {
         asm volatile("ld.shared.f32 %0, [%1];" : "=f"(add) : "r"(at) : "memory");
         sum += add;
       }
-      if (p_.has_relu) sum = sum < 0 ? 0 : sum;  // NaN stays
+      if (p_.has_relu) sum = sum < 0 ? 0 : sum;  // NaN is kept
       asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(sum) : "memory");
     }
   }
@@ -203,7 +204,7 @@ class Multiplier {
   PipelineState slice_, piece_;
 };
 
-// The pieces that a warpgroup has of a tile, in the order in which they are written.
+// The pieces of a warpgroup in a tile, in the order in which they are written.
 template <typename T, int kAccumulators, int kPixels, bool kPingPong>
 struct Pieces {
   static constexpr int kCount = kAccumulators * (kPixels / kPiecePixels);
@@ -216,13 +217,13 @@ struct Pieces {
   }
 };
 
-// Both warpgroups' residuals, in the order in which they want them.
+// Loads the residuals of both warpgroups, in the order in which they need them.
 template <typename T, int kAccumulators, int kPixels, bool kPingPong>
 __device__ __forceinline__ void BringResiduals(const ConvGemmParameters& p, const Rings& rings) {
   using Of = Pieces<T, kAccumulators, kPixels, kPingPong>;
   const BlockTiles own;
   PipelineState states[2];
-  int next = 0;  // the group whose tile it is, in ping-pong
+  int next = 0;  // in ping-pong: the warpgroup that has the next tile
   for (int t = own.first; t < p.tiles; t += own.step, next ^= 1) {
     const Tile tile(p, t);
     for (int piece = 0; piece < Of::kCount; ++piece) {
@@ -246,7 +247,7 @@ __device__ __forceinline__ void BringResiduals(const ConvGemmParameters& p, cons
   }
 }
 
-// A warpgroup's results.
+// Stores the results of a warpgroup.
 template <typename T, int kAccumulators, int kPixels, bool kPingPong, int kGroup>
 __device__ __forceinline__ void StoreResults(const ConvGemmParameters& p, const Rings& rings) {
   using Of = Pieces<T, kAccumulators, kPixels, kPingPong>;

@@ -18,7 +18,7 @@ DirectStrides DirectStridesOf(const KernelOperand& operand) {
   return direct;
 }
 
-// Channels of y with their padding.
+// Channels of y including padding.
 int64_t LanesOf(const KernelOperand& y, bool channels_last) {
   const absl::Span<const Format::Axis> axes = y.format.axes();
   if (!channels_last || axes.empty() || axes.back().dim != 1) return y.value->dim(1);
@@ -48,7 +48,7 @@ DirectConvParameters ParametersOf(const Node& node, const ConvShape& shape, cons
   p.results = FastDivide<uint32_t>(p.transposed ? shape.channels : shape.filters);
   p.channels = static_cast<int>(y.value->dim(1));
   p.terms = static_cast<int>(p.transposed ? shape.filters : shape.channels);
-  // One logical channel has no stride, but its padding has.
+  // A single logical channel has no stride, but its padding does.
   if (p.channels_last && p.y_strides.channel == 0) p.y_strides.channel = 1;
   return p;
 }
@@ -61,7 +61,7 @@ int64_t ItemsOf(const DirectConvParameters& p) {
 
 }  // namespace
 
-// Convolutions as ../direct_conv.cc says.
+// Convolutions, see ../direct_conv.cc.
 absl::StatusOr<KernelCode> CompileDirectConv(const KernelRequest& request) {
   const Node& node = request.unit.node();
   const bool quantized = IsQuantizedProduct(node);

@@ -1,4 +1,4 @@
-// Convolution without tiles or tensor cores: what nothing faster takes.
+// Convolution without tiles or tensor cores, for everything that no faster kernel supports.
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/common/quantized.cuh"
 #include "runtime/kernels/cuda/conv/direct_conv.h"
@@ -23,7 +23,7 @@ __device__ __forceinline__ Place PlaceOf(const Parameters& p, uint32_t item) {
   return place;
 }
 
-// Where tap `k` of the window of output position `at` lies in x; -1: nowhere.
+// The position in x of tap `k` of the window for output position `at`; -1: none.
 __device__ __forceinline__ int SourceOf(const Parameters& p, int axis, int at, int k) {
   const ImageAxis& a = p.axes[axis];
   if (!p.transposed) {

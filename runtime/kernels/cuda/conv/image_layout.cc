@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kChannelMultiples[] = {1, 4, 8};
 constexpr int64_t kMostExtent = int64_t{1} << 30;
 
-// Two outer dims, then up to three; where there are more they are dense in either layout.
+// Two outer dims, then up to three; further dims are dense in either layout.
 ImageLayout ExtentsOf(absl::Span<const int64_t> dims) {
   ImageLayout layout{.images = dims[0], .channels = dims[1], .lanes = dims[1]};
   const absl::Span<const int64_t> spatial = dims.subspan(2);
@@ -26,7 +26,8 @@ absl::StatusOr<ImageLayout> ImageLayoutOf(const KernelOperand& operand) {
   const Dims dims = operand.dims();
   ImageLayout layout = ExtentsOf(dims);
   const bool row_major = operand.format == Format::RowMajor(dims);
-  // One channel is the same in both; many of one pixel are vectors only in the other.
+  // One channel is the same in both layouts; many channels of one pixel are vectors only in the
+  // other.
   if (row_major && (dims.size() < 3 || dims[1] == 1)) return layout;
   for (const int64_t multiple : kChannelMultiples) {
     if (dims.size() < 3 || operand.format != Format::ChannelsLast(dims, multiple)) continue;

@@ -9,8 +9,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kFilters = 64;
-constexpr int kThreads = 128;  // of a warpgroup
-constexpr int kWords = 4;      // registers of a thread and step
+constexpr int kThreads = 128;  // per warpgroup
+constexpr int kWords = 4;      // registers per thread and step
 
 using IndexOf = std::function<int64_t(int step, int k)>;
 
@@ -25,7 +25,7 @@ float FloatAt(const HostTensor& tensor, int64_t i) {
   }
 }
 
-// See wgmma.cuh for where the elements of a thread stand.
+// wgmma.cuh describes which elements a thread holds.
 template <typename Bits>
 HostTensor Fragments(const HostTensor& weight, int steps, const IndexOf& index) {
   constexpr int kOfAWord = 4 / sizeof(Bits);

@@ -8,14 +8,14 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 31;
-constexpr int kMostExtent = 65'535;  // of a grid along y and z
-constexpr int kSide = 3;             // of a window
+constexpr int kMostExtent = 65'535;  // limit of a grid along y and z
+constexpr int kSide = 3;             // of the window
 constexpr int kMostPhases = 2;
-constexpr int kGroup = 64;  // channels that copies take at once
+constexpr int kGroup = 64;  // channels per group of copies
 
 uint32_t Unsigned(int64_t x) { return static_cast<uint32_t>(x); }
 
-// Log2 of a power of two.
+// log2 of a power of two.
 uint32_t Log(int x) {
   uint32_t log = 0;
   while ((1 << log) < x) ++log;
@@ -24,7 +24,7 @@ uint32_t Log(int x) {
 
 int64_t ElementsOf(const SmallBatchSource& s) { return int64_t{s.height} * s.width * s.channels; }
 
-// The windows of a 1 × 1 source lie inside the image.
+// Whether the windows of a 1 × 1 source are inside the image.
 bool LiesInside(const SmallBatchSource& s, const SmallBatchTiling& t) {
   return s.pad_h == 0 && s.pad_w == 0 && (t.rows - 1) * s.stride_h < s.height &&
          (t.columns - 1) * s.stride_w < s.width;
@@ -72,8 +72,8 @@ SmallBatchConvPlainWindow WindowOf(const SmallBatchSource& s, const SmallBatchTi
       .tap_bytes = {Unsigned(SmallBatchColumnBytes(s, 1)), Unsigned(SmallBatchColumnBytes(s, 2))}};
 }
 
-// The copies of the only source that come first: half of them, if every warp then has products, and
-// if others are left.
+// Which copies of the only source come first: half of them, if every warp then has products and
+// copies remain.
 void SetEarly(const SmallBatchSource& s, int warps_k, SmallBatchConvPlainParameters& p) {
   p.early_steps = Unsigned(s.steps);
   const int groups = (CeilDiv(s.part_channels, kGroup) + 1) / 2;

@@ -12,7 +12,7 @@ constexpr int kWarp = 32;
 
 }  // namespace
 
-// A pooling and a product of few rows as ../pool_gemv.cc says.
+// A pooling and a product with few rows, see ../pool_gemv.cc.
 absl::StatusOr<KernelCode> CompilePoolGemv(const KernelRequest& request) {
   const GemvNodes nodes = ReadGemv(request.unit);
   Operands operands(request);

@@ -1,12 +1,12 @@
-// A global average pooling and a product of few rows. A cluster has all channels of some columns,
-// each of its blocks a part of the channels. In order:
-//   the next launch may start
-//   the block's weights are on their way into registers, the cluster's barriers stand
-//   the launch before is over: a warp sums pixels of one image, a lane 8 channels
-//   averages over the warps of an image, through shared memory
-//   products: a warp 16 columns × 64 channels, on tensor cores
-//   sums into the block that owns the columns, which adds those of all warps and blocks
-// Sums are formed in a fixed order, so that repeats are bit-equal.
+// A global average pooling and a product with few rows. A cluster computes some columns over all
+// channels; each of its blocks has a part of the channels. Steps:
+//   allow the next launch to start
+//   start loading the block's weights to registers, initialize the cluster's barriers
+//   wait for the preceding launch; each warp sums pixels of one image, each lane 8 channels
+//   average over the warps of an image, through shared memory
+//   multiply: each warp computes 16 columns × 64 channels, on tensor cores
+//   send sums to the block that owns the columns, which adds those of all warps and blocks
+// Sums are formed in a fixed order, so repeated runs are bit-equal.
 #include "runtime/kernels/cuda/fused/pool_gemv.h"
 
 #include "runtime/kernels/cuda/common/cluster.cuh"
@@ -26,27 +26,28 @@ constexpr int kLogThreads = 9, kThreads = 1 << kLogThreads;
 static_assert(kThreads == kPoolGemvWarps * kWarp);
 constexpr int kLogVector = 3;
 static_assert(kPixelLanes == kPoolGemvVector && kPixelLanes == 1 << kLogVector);
-// Sums are sent as two columns of two images: of 2^kLogPairs pairs of columns that a block owns
-// where each comes as one part, of fewer in more parts.
+// Sums are sent as two columns of two images. A block owns 2^kLogPairs pairs of columns if each sum
+// is sent as one part, fewer if it is sent in several parts.
 constexpr int kLogPairs = 4, kReceived = kPoolGemvBlocks << kLogPairs;
 static_assert(2 * kReceived == PoolGemvColumns(0));
-// Loads of a lane that are in flight. With few a block fits beside one of the launch before.
+// Loads in flight per lane. With few, a block fits beside one of the preceding launch.
 constexpr int kFewLoads = 4, kManyLoads = 8;
 
 #if __CUDA_ARCH__ >= 900
 
 constexpr int kMostImages = 8;
-constexpr int kMostVectors = 1 << (kPoolGemvLogVectors + kPoolGemvMostLogParts);  // of a block
-constexpr int kPooledRow = kMostVectors + 4;  // neighbouring images lie in other banks
+constexpr int kMostVectors = 1 << (kPoolGemvLogVectors + kPoolGemvMostLogParts);  // per block
+// Padded so that adjacent images are in different banks.
+constexpr int kPooledRow = kMostVectors + 4;
 
-// What a block has in shared memory.
+// The shared memory of a block.
 struct Shared {
-  float4 partial[kPoolGemvWarps][2 * kMostVectors];  // sums: first halves, second ones
+  float4 partial[kPoolGemvWarps][2 * kMostVectors];  // sums: first halves, then second halves
   Words pooled[kMostImages][kPooledRow];
   float4 received[kReceived][kMostImages / 2];
 };
 
-// A warp's part of the product. Rows `group` and `group` + 8 are two neighbouring columns of y,
+// A warp's part of the product. Rows `group` and `group` + 8 are two adjacent columns of y; the
 // depth is channels 8 · `four` and up of each 32.
 struct ProductPlace {
   int rank, part, tile, group, four;
@@ -57,12 +58,12 @@ struct ProductPlace {
         tile(warp >> p.log_parts),
         group(lane / 4),
         four(lane % 4) {}
-  __device__ __forceinline__ int VectorOf(int half) const {  // of the block's
+  __device__ __forceinline__ int VectorOf(int half) const {  // within the block
     return (part << kPoolGemvLogVectors) + half * 4 + four;
   }
 };
 
-// Columns behind the last one are that one again.
+// Columns beyond the last repeat it.
 __device__ __forceinline__ void LoadWeights(const Parameters& p, const ProductPlace& place,
                                             int first_column, int first_vector, int vectors,
                                             Words (&weights)[2][2]) {
@@ -79,8 +80,8 @@ __device__ __forceinline__ void LoadWeights(const Parameters& p, const ProductPl
   }
 }
 
-// Averages over the warps of an image: a thread has one channel, of as many images as there are
-// threads for.
+// Averages over the warps of an image. A thread computes one channel of several images, as the
+// number of threads allows.
 template <typename T>
 __device__ __forceinline__ void AverageImages(const Parameters& p, int log_vectors,
                                               Shared& shared) {
@@ -98,8 +99,8 @@ __device__ __forceinline__ void AverageImages(const Parameters& p, int log_vecto
   }
 }
 
-// Multiplies and sends the sums to the block that owns the columns. Images behind the last one are
-// that one again.
+// Multiplies and sends the sums to the block that owns the columns. Images beyond the last repeat
+// it.
 template <typename T>
 __device__ __forceinline__ void SendProducts(const Parameters& p, const ProductPlace& place,
                                              const Words (&weights)[2][2], int log_pairs,
@@ -125,12 +126,12 @@ __device__ __forceinline__ void SendProducts(const Parameters& p, const ProductP
                    sums[0][3] + sums[1][3]));
 }
 
-// The sums of a lane's pixels, and where they are.
+// The sums of a lane's pixels, and which pixels they are.
 struct OwnPixels {
   PixelShare share;
-  int vector;  // of the block's
+  int vector;  // within the block
 
-  // Where a warp has more lanes than the block vectors, they share the pixels.
+  // If a warp has more lanes than the block has vectors, several lanes share the pixels.
   __device__ __forceinline__ OwnPixels(const Parameters& p, int log_vectors, int first_vector,
                                        int vectors, int warp, int lane) {
     const int log_sharers = kLogWarp - log_vectors;
@@ -147,7 +148,7 @@ struct OwnPixels {
     share.Settle();
   }
 
-  // Into `partial`, for the warp.
+  // Stores the warp's sums in `partial`.
   template <typename T, int kLoads>
   __device__ __forceinline__ void Sum(int log_vectors, int lane, float4* partial) const {
     const int most_vectors = 1 << log_vectors;
@@ -173,7 +174,7 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   const int cluster = static_cast<int>(blockIdx.x) / kPoolGemvBlocks;
   const int first_column = cluster * PoolGemvColumns(p.log_parts);
   const int first_vector = place.rank * p.share;
-  const int vectors = min(p.share, p.vectors - first_vector);  // of this block, or fewer than none
+  const int vectors = min(p.share, p.vectors - first_vector);  // of this block; may be negative
 
   LetNextStart(p.next_uses_pdl);
   if (thread == 0) {
@@ -185,12 +186,12 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   Words weights[2][2] = {};
   LoadWeights(p, place, first_column, first_vector, vectors, weights);
 
-  // Its result: a column of those that the block owns, of one image.
+  // This thread's result: one image of a column that the block owns.
   const int log_pairs = kLogPairs - p.log_parts, pairs = 1 << log_pairs;
   const int own_column = thread & (2 * pairs - 1), own_image = thread >> (log_pairs + 1);
   const int column = first_column + place.rank * 2 * pairs + own_column;
   const bool has_result = own_image < p.images && column < p.columns;
-  T bias{};  // widened where it is used, so that nothing waits for it here
+  T bias{};  // converted at its use, so that nothing waits for it here
   if (has_result && p.epilogue.bias != nullptr) {
     bias = static_cast<const T*>(p.epilogue.bias)[column];
   }
@@ -206,7 +207,8 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   SendProducts<T>(p, place, weights, log_pairs, sums_came, shared);
 
   if (own_image >= p.images) return;
-  ClusterBarrierWait(sums_came, 0);  // without a result too: others write here until then
+  // Threads without a result wait too, since other blocks write to this one until then.
+  ClusterBarrierWait(sums_came, 0);
   if (!has_result) return;
   float sum = 0;
 #pragma unroll 8

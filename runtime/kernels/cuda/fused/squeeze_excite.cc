@@ -34,7 +34,7 @@ void BindBias(KernelCall& call, size_t at, const Node& conv, Operands& operands)
 
 }  // namespace
 
-// An attention block as ../squeeze_excite.cc says.
+// A squeeze-and-excitation block, see ../squeeze_excite.cc.
 absl::StatusOr<KernelCode> CompileSqueezeExcite(const KernelRequest& request) {
   const std::vector<const Node*> convs = ConvsOf(request.unit.nodes);
   const Node &squeeze = *convs[0], &excite = *convs[1];

@@ -1,14 +1,14 @@
-// Squeeze and excitation. A cluster has an image, each of its blocks a part of the pixels, of the
-// hidden channels and of the gates. In order:
-//   the next launch may start
-//   weights are on their way into registers, the cluster's barriers stand
-//   the launch before is over: a lane sums 8 channels of its pixels
-//   sums over the block's pixels, sent to all blocks: each averages all channels
-//   products with the averages: 8 lanes a hidden channel, 4 of these a warp, sent to all blocks
-//   products with the hidden channels: 8 lanes a gate, likewise
-//   the gates are written; or are sent to all blocks, which multiply the pixels that they summed
-// A block ends when all that others send to it has come. Sums are formed in a fixed order, so that
-// repeats are bit-equal.
+// Squeeze and excitation. A cluster processes an image; each of its blocks has a part of the
+// pixels, of the hidden channels and of the gates. Steps:
+//   allow the next launch to start
+//   start loading weights to registers, initialize the cluster's barriers
+//   wait for the preceding launch; each lane sums 8 channels of its pixels
+//   add the sums of the block's pixels and send them to all blocks; each averages all channels
+//   multiply with the averages: 8 lanes per hidden channel, 4 channels per warp; send to all blocks
+//   multiply with the hidden channels: 8 lanes per gate, likewise
+//   write the gates, or send them to all blocks, which multiply the pixels that they summed
+// A block ends when everything that other blocks send to it has arrived. Sums are formed in a fixed
+// order, so repeated runs are bit-equal.
 #include "runtime/kernels/cuda/fused/squeeze_excite.h"
 
 #include "runtime/kernels/cuda/common/activation.cuh"
@@ -25,30 +25,30 @@ using Parameters = SqueezeExciteParameters;
 
 constexpr int kWarp = 32, kThreads = kSqueezeExciteThreads;
 constexpr int kBlocks = kSqueezeExciteBlocks;
-constexpr int kRowLanes = 8, kRows = kWarp / kRowLanes;  // of a product
+constexpr int kRowLanes = 8, kRows = kWarp / kRowLanes;  // lanes and rows per product of a warp
 static_assert(kPixelLanes == kSqueezeExciteVector && kRows == 4 && kBlocks <= kWarp);
 
 #if __CUDA_ARCH__ >= 900
 
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kLoads = 8;                           // of pixels, in flight
-constexpr int kSqueezeAhead = 6, kExciteAhead = 2;  // loads of a row, in registers
-constexpr int kQuadBytes = 16, kQuads = kSqueezeExciteVector / kRows;  // fours of a vector
+constexpr int kSqueezeAhead = 6, kExciteAhead = 2;  // loads per row, held in registers
+constexpr int kQuadBytes = 16, kQuads = kSqueezeExciteVector / kRows;  // groups of four in a vector
 
 __device__ __forceinline__ void Add(float4& sum, const float4& x) {
   sum.x += x.x, sum.y += x.y, sum.z += x.z, sum.w += x.w;
 }
 
-// What a lane has of a row of weights: every kRowLanes-th vector.
+// A lane's part of a row of weights: every kRowLanes-th vector.
 template <typename T, int n>
 struct Row {
   const Words* w = nullptr;
-  int count = 0;        // of its vectors
-  Words ahead[n] = {};  // the first ones
-  T bias{};             // widened where it is used, so that nothing waits for it here
+  int count = 0;        // number of its vectors
+  Words ahead[n] = {};  // the first vectors
+  T bias{};             // converted at its use, so that nothing waits for it here
 };
 
-// vectors: of the whole row; part: the lane among those that share it.
+// vectors: of the whole row; part: index of the lane among those that share the row.
 template <typename T, int n>
 __device__ __forceinline__ Row<T, n> LoadRow(const void* weights, const void* bias, int row,
                                              int vectors, int part) {
@@ -75,7 +75,7 @@ __device__ __forceinline__ void AddProducts(const Words& w, const float4* x, flo
   }
 }
 
-// The row times x, with its bias: equal in all lanes that share it.
+// The product of the row with x, plus its bias; all lanes that share the row get it.
 template <typename T, int n>
 __device__ __forceinline__ float Product(const Row<T, n>& row, const float4* x, int part) {
   float sum = 0;
@@ -95,7 +95,7 @@ __device__ __forceinline__ float Product(const Row<T, n>& row, const float4* x, 
   return Rounded<T>(sum + Widen<float>(row.bias));
 }
 
-// A function of its own: the code of all activations stands once.
+// Not inlined, so that there is one copy of the code of all activations.
 template <typename T>
 __device__ __noinline__ float Activated(Activation f, float x) {
   float numbers[] = {x};
@@ -103,7 +103,7 @@ __device__ __noinline__ float Activated(Activation f, float x) {
   return Rounded<T>(numbers[0]);
 }
 
-// The numbers of a warp's rows as a four into all blocks.
+// Sends the numbers of a warp's rows, as a group of four, to all blocks.
 __device__ __forceinline__ void SendRows(const float4* to, uint32_t came, float number, int lane) {
   float4 four;
   four.x = __shfl_sync(~0U, number, 0);
@@ -113,7 +113,7 @@ __device__ __forceinline__ void SendRows(const float4* to, uint32_t came, float 
   if (lane < kBlocks) Send(AddressIn(SharedAddress(to), lane), AddressIn(came, lane), four);
 }
 
-// y: of the share's first pixel.
+// y: address of the share's first pixel.
 template <typename T>
 __device__ __forceinline__ void MultiplyPixels(PixelShare share, uint4* y,
                                                const float (&by)[kPixelLanes]) {
@@ -137,10 +137,10 @@ __device__ __forceinline__ void MultiplyPixels(PixelShare share, uint4* y,
   }
 }
 
-// What a block has in shared memory; quads: fours of all channels.
+// The shared memory of a block; quads: groups of four over all channels.
 struct Shared {
-  float4* partial;   // [thread, kQuads]: sums of its pixels
-  float4* received;  // [block, quads]: sums of its pixels
+  float4* partial;   // [thread, kQuads]: sums of the thread's pixels
+  float4* received;  // [block, quads]: sums of the block's pixels
   float4 *means, *hidden, *gates;
 
   __device__ __forceinline__ Shared(float4* first, int quads, int hidden_quads)
@@ -151,7 +151,7 @@ struct Shared {
         gates(hidden + hidden_quads) {}
 };
 
-// Barriers: what all blocks send to this one has come.
+// Barriers: data from all blocks has arrived at this one.
 struct Came {
   uint32_t sums, hidden, gates;
 
@@ -167,7 +167,7 @@ struct Came {
   }
 };
 
-// Sums of the block's pixels, of what each thread summed, into all blocks.
+// Adds the threads' sums of pixels and sends them to all blocks.
 __device__ __forceinline__ void SendPixelSums(const Parameters& p, const Shared& shared,
                                               const float (&s)[kPixelLanes], int quads, int rank,
                                               uint32_t came) {
@@ -185,7 +185,7 @@ __device__ __forceinline__ void SendPixelSums(const Parameters& p, const Shared&
   }
 }
 
-// Averages of all blocks' pixels.
+// Averages over the pixels of all blocks.
 template <typename T>
 __device__ __forceinline__ void MakeMeans(const Parameters& p, const Shared& shared, int quads) {
   const int thread = static_cast<int>(threadIdx.x);
@@ -200,7 +200,7 @@ __device__ __forceinline__ void MakeMeans(const Parameters& p, const Shared& sha
   __syncthreads();
 }
 
-// The pixels of a thread: a vector of every p.rows-th one of the block's.
+// The pixels of a thread: a vector of every p.rows-th pixel of the block.
 struct OwnPixels {
   PixelShare share;
   int vector;
@@ -218,7 +218,8 @@ struct OwnPixels {
   }
 };
 
-// The gates of the warp's rows from `quad` on, into all blocks; or into y, from `first` on.
+// Computes the gates of the warp's rows from `quad` on, and sends them to all blocks or writes them
+// to y, from `first` on.
 //   excite  the first row
 template <typename T, bool kMultiplies>
 __device__ __forceinline__ void MakeGates(const Parameters& p, const Shared& shared,
@@ -256,8 +257,8 @@ __device__ __forceinline__ void Run(const Parameters& p) {
   if (thread == 0) came.Init<kMultiplies>(quads, hidden_quads);
   ClusterArrive();
 
-  // Its rows of both weights: all of those of `squeeze`, the first of those of `excite`. Hidden
-  // channels behind the last one are that one again.
+  // Loads its rows of both weights: all of `squeeze`, the first ones of `excite`. Hidden channels
+  // beyond the last repeat it.
   const int quad = warp * kBlocks + rank, part = lane % kRowLanes;
   const int row = quad * kRows + lane / kRowLanes;
   Row<T, kSqueezeAhead> squeeze;

@@ -14,7 +14,7 @@ TensorMap::Element ElementOf(DType dtype) {
   return dtype == DType::kF16 ? TensorMap::Element::kF16 : TensorMap::Element::kBF16;
 }
 
-// x[images, 3, height, 224] as planes of rows.
+// Maps x[images, 3, height, 224] as planes of rows.
 TensorMap MapImage(const KernelOperand& x) {
   const Dims dims = x.dims();
   const uint64_t row = kStemWidth * x.element_bytes(), height = dims[2];
@@ -25,7 +25,7 @@ TensorMap MapImage(const KernelOperand& x) {
           .box = {kStemWidth, kRowsOfABox, kStemChannels}};
 }
 
-// y[images, 64, height / 4, 56], channels innermost, as pixels, of which a box has 128 bytes.
+// Maps y[images, 64, height / 4, 56], channels innermost, as pixels; a box has 128 bytes of each.
 TensorMap MapPooled(const KernelOperand& y) {
   const uint64_t pixels = y.value->elements() / kStemFilters;
   const auto channels = static_cast<uint32_t>(128 / y.element_bytes());
@@ -38,7 +38,7 @@ TensorMap MapPooled(const KernelOperand& y) {
           .promotes_256 = false};
 }
 
-// Which element of a filter a tap is; -1: a zero of the product.
+// The index of a tap in its filter; -1: a zero of the product.
 int64_t IndexOf(const StemTap& tap) {
   constexpr int kTaps = kStemKernel * kStemKernel;
   return tap.c < 0 ? -1 : tap.c * kTaps + tap.r * kStemKernel + tap.s;
@@ -53,8 +53,8 @@ Derived Weights(DType compute, int position) {
                          [](int step, int k) { return IndexOf(StemTapOf(step, k)); });
 }
 
-// Of the row `odd` (0 or 1) of row pair `pair`, whose columns count from the window's left border;
-// none where that is outside of the window.
+// The tap in row `odd` (0 or 1) of row pair `pair`, with columns counted from the window's left
+// border; none if that is outside the window.
 StemTap TapAt(int pair, int odd, int column, int channel) {
   const StemTap tap = {2 * pair + odd - 1, column - 1, channel};
   const bool inside = tap.r >= 0 && tap.r < kStemKernel && tap.s >= 0 && tap.s < kStemKernel;

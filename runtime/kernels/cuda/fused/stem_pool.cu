@@ -1,11 +1,12 @@
-// The stem in halves: see stem_pool.cuh.
+// The stem for halves: see stem_pool.cuh.
 //
-// K. Plane A of a row pair holds the odd row's six values and two of the even row's, plane B the
-// other four of this position and of the next. A row of the convolution needs of the first row pair
-// plane A of four positions (2 steps of 16), of the others A of four positions and B of two (3
-// steps).
+// K. Plane A of a row pair holds the six values of the odd row and two of the even row, plane B the
+// other four of this position and of the next. A row of the convolution reads plane A of four
+// positions for the first row pair (2 steps of 16), and A of four positions and B of two for each
+// other pair (3 steps).
 //
-// The two rows of the convolution that make a pooled one are multiplied in one slot.
+// The two rows of the convolution that give a pooled row are multiplied in one turn at the tensor
+// cores.
 #include "runtime/kernels/cuda/fused/stem_pool.cuh"
 
 namespace onnx_cudnn {
@@ -14,7 +15,7 @@ namespace {
 
 struct HalvesLayout {
   static constexpr int kRing = 8;
-  static constexpr int kPlaneB = kPlane;  // behind plane A
+  static constexpr int kPlaneB = kPlane;  // offset after plane A
   static constexpr int kPair = kPlaneB + 2048;
   static constexpr int kBoxes = 1;
 };
@@ -31,7 +32,7 @@ __device__ __forceinline__ uint2 LoadWords(uint32_t from) {
   asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(words.x), "=r"(words.y) : "r"(from));
   return words;
 }
-// Four or two neighbouring raw pixels in the type of the products.
+// Converts four or two adjacent raw pixels to the type of the products.
 template <typename T, typename Raw>
 __device__ __forceinline__ uint2 FourPixels(uint32_t from) {
   if constexpr (sizeof(Raw) == 2) {
@@ -51,7 +52,7 @@ __device__ __forceinline__ uint32_t TwoPixels(uint32_t from) {
   }
 }
 
-// One row of the convolution, from row pair `pair` of the ring on.
+// Multiplies one row of the convolution, starting at row pair `pair` of the ring.
 template <typename T>
 __device__ __forceinline__ void ConvRow(float (&sums)[kSums], const uint4 (&weights)[kStemSteps],
                                         uint32_t ring, int pair) {
@@ -59,7 +60,7 @@ __device__ __forceinline__ void ConvRow(float (&sums)[kSums], const uint4 (&weig
   WgmmaFence();
 #pragma unroll
   for (int k = 0; k < kStemSteps; ++k) {
-    const int q = (k + 1) / 3, e = k - (q == 0 ? 0 : 3 * q - 1);  // row pair, step inside
+    const int q = (k + 1) / 3, e = k - (q == 0 ? 0 : 3 * q - 1);  // row pair, and step within it
     const uint32_t planes = ring + ((pair + q) & (2 * Layout::kRing - 1)) * Layout::kPair;
     const uint64_t b = e < 2 ? Descriptor(planes + e * 256, 128, 128)
                              : Descriptor(planes + Layout::kPlaneB, 256, 128);
@@ -68,8 +69,9 @@ __device__ __forceinline__ void ConvRow(float (&sums)[kSums], const uint4 (&weig
   WgmmaCommit();
 }
 
-// Bias, ReLU, and the pool along x. pooled[q][h]: columns 7 (2t) + q (low half) and 7 (2t + 1) + q
-// (high half) of channel g or g + 8. Before the first column stands 0, the least that ReLU gives.
+// Applies bias and ReLU and pools along x. pooled[q][h]: columns 7 (2t) + q (low half) and 7 (2t +
+// 1) + q (high half) of channel g or g + 8. The value before the first column is 0, the least
+// result of ReLU.
 template <typename T>
 __device__ __forceinline__ void PoolRow(const float (&sums)[kSums], const float (&bias)[2],
                                         int lane, uint32_t (&pooled)[kPooledPart][2]) {
@@ -102,7 +104,7 @@ __device__ __forceinline__ void MaxInto(uint32_t (&to)[kPooledPart][2],
   }
 }
 
-// A pooled row, channels innermost, into shared memory (128-byte swizzle).
+// Stores a pooled row in shared memory, channels innermost (128-byte swizzle).
 __device__ __forceinline__ void StoreRow(uint32_t stage, int thread,
                                          const uint32_t (&pooled)[kPooledPart][2]) {
   const int lane = thread & 31, warp = thread >> 5;
@@ -167,12 +169,12 @@ class HalvesPool {
   const Filters<kStemSteps> filters_;
   const int thread_, lane_;
   float upper_[kSums], lower_[kSums];  // rows 2y and 2y + 1 of the convolution
-  uint32_t carry_[kPooledPart][2];     // the last row, pooled along x
+  uint32_t carry_[kPooledPart][2];     // the previous row, pooled along x
 };
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
-// T: the type of the products.
+// T: type of the products.
 template <typename T, typename RawT>
 struct Halves : HalvesLayout {
   using Raw = RawT;
@@ -202,7 +204,7 @@ struct Halves : HalvesLayout {
     StoreWords(to + kPlaneB, even[0].x, even[1].x, even[0].y, even[1].y);
     StoreWords(to + kPlaneB + 128, even[0].y, even[1].y, even_third[0], even_third[1]);
     if (!columns.is_last) return;
-    uint32_t last[4] = {0, 0, 0, 0};  // of plane A
+    uint32_t last[4] = {0, 0, 0, 0};  // for plane A
     if (columns.has_third) {
 #pragma unroll
       for (int c = 0; c < 3; ++c) last[c] = TwoPixels<T, Raw>(b + c * Rows::kChannel + Rows::kRow);

@@ -1,13 +1,13 @@
-// The stem of f32 by products of tf32: see stem_pool.cuh.
+// The stem for f32 in TF32: see stem_pool.cuh.
 //
-// K. The planes of a row pair hold, four values a position: channels 0 and 1 of the odd row,
-// channel 2 of both rows, channels 0 and 1 of the even row. A row of the convolution needs of the
-// first row pair the first two planes at four positions (4 steps of 8), of the others all three (6
-// steps). The image is rounded to tf32 on its way into the planes.
+// K. The planes of a row pair hold four values per position: channels 0 and 1 of the odd row,
+// channel 2 of both rows, channels 0 and 1 of the even row. A row of the convolution reads the
+// first two planes at four positions for the first row pair (4 steps of 8), and all three planes
+// for each other pair (6 steps). The image is rounded to TF32 when it is copied to the planes.
 //
-// The sums and the pool are f32: bias and ReLU come after the pool, which changes no bit. Each
-// row of the convolution has a slot of its own: weights fill the registers in which halves have the
-// second row.
+// Sums and pooling are in f32; bias and ReLU are applied after pooling, which gives the same bits.
+// Each row of the convolution takes a turn of its own at the tensor cores, because weights use the
+// registers in which the kernel for halves has the second row.
 #include <limits>
 
 #include "runtime/kernels/cuda/fused/stem_pool.cuh"
@@ -27,7 +27,7 @@ static_assert(kSharedBytes<Tf32Layout> <= 227 * 1024 - 1024);
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// What stands before the first row and column: no number is less.
+// The value before the first row and column: no number is smaller.
 constexpr float kLeast = -std::numeric_limits<float>::infinity();
 
 __device__ __forceinline__ uint32_t ToTf32(float x) {
@@ -38,14 +38,14 @@ __device__ __forceinline__ uint32_t ToTf32(float x) {
 __device__ __forceinline__ void StoreFloat(uint32_t to, float x) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(to), "r"(__float_as_uint(x)) : "memory");
 }
-// A NaN stays.
+// NaN is kept.
 __device__ __forceinline__ float Relu(float x) {
   float y;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(0.0F));
   return y;
 }
 
-// Two positions of a plane from four pixels of two rows or channels.
+// Fills two positions of a plane from four pixels of two rows or channels.
 __device__ __forceinline__ void FillPositions(bool is_inside, uint32_t a, uint32_t b, uint32_t to) {
   float4 x = LoadFloats(a), y = LoadFloats(b);
   if (!is_inside) x = y = make_float4(0, 0, 0, 0);
@@ -58,7 +58,7 @@ __device__ __forceinline__ void FillPosition(bool is_inside, uint32_t a, uint32_
   StoreWords(to, ToTf32(x.x), ToTf32(x.y), ToTf32(y.x), ToTf32(y.y));
 }
 
-// One row of the convolution, from row pair `pair` of the ring on.
+// Multiplies one row of the convolution, starting at row pair `pair` of the ring.
 __device__ __forceinline__ void ConvRow(float (&sums)[kSums],
                                         const uint4 (&weights)[kStemTf32Steps], uint32_t ring,
                                         int pair) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ void ConvRow(float (&sums)[kSums],
   WgmmaFence();
 #pragma unroll
   for (int k = 0; k < kStemTf32Steps; ++k) {
-    const int q = (k + 2) / 6, e = k - (q == 0 ? 0 : 6 * q - 2);  // row pair, step inside
+    const int q = (k + 2) / 6, e = k - (q == 0 ? 0 : 6 * q - 2);  // row pair, and step within it
     const uint32_t planes = ring + ((pair + q) & (2 * Layout::kRing - 1)) * Layout::kPair;
     const uint64_t b = Descriptor(planes + e / 2 * kPlane + e % 2 * 256, 128, 128);
     Wgmma(float(), sums, weights[k], b, k > 0);
@@ -74,7 +74,7 @@ __device__ __forceinline__ void ConvRow(float (&sums)[kSums],
   WgmmaCommit();
 }
 
-// The pool along x: visit(h, c, largest) of columns 14 t + c of channel g + 8 h, in order.
+// Pools along x: visit(h, c, largest) for columns 14 t + c of channel g + 8 h, in order.
 template <typename Visit>
 __device__ __forceinline__ void PoolRow(const float (&sums)[kSums], int lane, Visit visit) {
 #pragma unroll
@@ -96,9 +96,9 @@ __device__ __forceinline__ void PoolRow(const float (&sums)[kSums], int lane, Vi
 }
 
 // Where a thread stores its part of a pooled row: channels innermost, 32 of them in 128 bytes
-// (swizzled), the other 32 behind.
+// (swizzled), followed by the other 32.
 struct Stage {
-  uint32_t at[4];  // channel g of columns 14 t + 2 k; those 8 columns on are swizzled alike
+  uint32_t at[4];  // channel g of columns 14 t + 2 k; columns 8 further have the same swizzle
 
   __device__ Stage(uint32_t stage, int lane, int warp) {
     const int g = lane >> 2, t = lane & 3, unit = (warp & 1) * 4 + (g >> 2);
@@ -153,7 +153,7 @@ class Tf32Pool {
   const Filters<kStemTf32Steps> filters_;
   const int lane_, warp_;
   float sums_[kSums];
-  float carry_[2][2 * kPooledPart];  // the last row, pooled along x
+  float carry_[2][2 * kPooledPart];  // the previous row, pooled along x
 };
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL

@@ -10,10 +10,10 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kWarp = 32;
-constexpr int kVectorBytes = 16;  // a thread's load of a column
+constexpr int kVectorBytes = 16;  // of one column per load of a thread
 
-// As few rounds over the depth as there can be, with as few warps as these need. Where a
-// multiprocessor has several blocks, one loads while another sums.
+// As few passes over the depth as possible, with as few warps as they need. If a multiprocessor
+// runs several blocks, one loads while another sums.
 int WarpsOf(const GemvParameters& p, int element_bytes, bool is_alone) {
   const int parts = CeilDiv(p.depth, kVectorBytes / element_bytes * kWarp);
   const int most = is_alone ? GemvMostWarps(p.rows) : kGemvMostWarps / 2;
@@ -24,11 +24,12 @@ int WarpsOf(const GemvParameters& p, int element_bytes, bool is_alone) {
 
 }  // namespace
 
-// Products of few rows as ../gemv.cc says.
+// Products with few rows, see ../gemv.cc.
 absl::StatusOr<KernelCode> CompileGemv(const KernelRequest& request) {
   const GemvNodes nodes = ReadGemv(request.unit);
   Operands operands(request);
-  const KernelOperand x = operands.Of(request.unit.node().input(0));  // of a Cast or the product
+  // Input of a Cast or the product.
+  const KernelOperand x = operands.Of(request.unit.node().input(0));
   const KernelOperand y = operands.Of(*request.unit.boundary.outputs[0]);
   const DType dtype = nodes.dtype();
   GemvParameters p{};

@@ -1,6 +1,6 @@
-// Products of few rows. A block has all of the depth of a few columns: a thread takes 16 bytes of
-// each column at a time, so that it reads the rows' elements once for all columns. The first round
-// of weights is in registers before the launch before has written the rows.
+// Products with few rows. A block computes a few columns over the whole depth: a thread loads 16
+// bytes of each column at a time, so that it reads the elements of the rows once for all columns.
+// The first weights are loaded to registers before the preceding launch has written the rows.
 #include "runtime/kernels/cuda/common/copy_engine.cuh"
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/gemm/gemv.cuh"
@@ -12,7 +12,7 @@ using Parameters = GemvParameters;
 
 constexpr int kWarp = 32;
 
-// Columns behind the last one are that one again.
+// Columns beyond the last repeat it.
 template <typename T>
 __device__ __forceinline__ void LoadWeights(const Parameters& p, int first, int k,
                                             Words (&weights)[kGemvColumns]) {
@@ -38,9 +38,8 @@ __device__ __forceinline__ Vector<float, kLanes> Widened(const Words& words) {
   return wide;
 }
 
-// The same elements of each row, rounded to T, into what is the thread's own of `held`: not into
-// registers, of which there are too few for all loads to be in flight. Rows behind the last one are
-// that one again.
+// Copies the same elements of each row, rounded to T, to this thread's part of `held`, since there
+// are too few registers to keep all loads in flight. Rows beyond the last repeat it.
 template <typename T, typename X, int kRows, int kThreads>
 __device__ __forceinline__ void LoadRows(const Parameters& p, int k, int thread,
                                          Words (&held)[kRows][kThreads]) {
@@ -60,8 +59,8 @@ __device__ __forceinline__ void LoadRows(const Parameters& p, int k, int thread,
   }
 }
 
-// Sums each value over the lanes of a warp. Lane i ends with values i * kCount / 32 and up, from 0
-// on: kCount / 32 of them, or one that neighbours have too.
+// Sums each value over the lanes of a warp. Lane i gets the values from i * kCount / 32 on: kCount
+// / 32 of them, or one that adjacent lanes get too.
 template <int kCount>
 __device__ __forceinline__ void AddLanes(float (&values)[kCount], int lane) {
   int count = kCount;
@@ -84,8 +83,8 @@ template <typename T, typename X, int kRows>
 __global__ void __launch_bounds__(GemvMostWarps(kRows) * kWarp, 1)
     Gemv(const __grid_constant__ Parameters p) {
   constexpr int kLanes = kVectorBytes / sizeof(T), kValues = kGemvColumns * kRows;
-  constexpr int kEach = kValues > kWarp ? kValues / kWarp : 1;  // values of a lane that has any
-  constexpr int kSharers = kWarp * kEach / kValues;             // lanes that have the same ones
+  constexpr int kEach = kValues > kWarp ? kValues / kWarp : 1;  // values per lane with a result
+  constexpr int kSharers = kWarp * kEach / kValues;             // lanes that have the same values
   constexpr int kThreads = GemvMostWarps(kRows) * kWarp;
   __shared__ Words held[kRows][kThreads];
   __shared__ float partial[kThreads / kWarp][kValues];
@@ -97,18 +96,19 @@ __global__ void __launch_bounds__(GemvMostWarps(kRows) * kWarp, 1)
   LetNextStart(p.next_uses_pdl);
   Words weights[kGemvColumns];
   if (begin < p.depth) LoadWeights<T>(p, first, begin, weights);
-  T bias{};  // widened where it is used, so that nothing waits for it here
+  T bias{};  // converted at its use, so that nothing waits for it here
   if (has_result && p.epilogue.bias != nullptr) {
     bias = static_cast<const T*>(p.epilogue.bias)[column];
   }
   WaitForLaunchBefore();
   float sums[kValues] = {};
-  for (int k = begin; k - lane * kLanes < p.depth; k += step) {  // a warp's lanes as one
+  // All lanes of a warp run the same number of iterations.
+  for (int k = begin; k - lane * kLanes < p.depth; k += step) {
     if (k < p.depth) {
       if (k > begin) LoadWeights<T>(p, first, k, weights);
       LoadRows<T, X>(p, k, thread, held);
     }
-    __syncwarp();  // all loads are in flight before any is used
+    __syncwarp();  // all loads are in flight before the first is used
     if (k >= p.depth) break;
     Vector<float, kLanes> rows[kRows];
 #pragma unroll

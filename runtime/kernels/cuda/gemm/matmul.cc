@@ -10,13 +10,12 @@
 namespace onnx_cudnn {
 namespace {
 
-// `dims` of a matrix or a vector without the axes of the product.
+// The batch dims of a matrix or a vector.
 Dims StackOf(const Dims& dims) {
   return dims.size() < 2 ? Dims() : Dims(dims.begin(), dims.end() - 2);
 }
 
-// The strides of a dense stack of matrices of `size` elements, broadcast to as many dims as there
-// are in the result's.
+// The strides of a dense batch of matrices of `size` elements, broadcast to the rank of the result.
 void StackStrides(const Dims& stack, int64_t size, int rank, int64_t* strides) {
   std::fill_n(strides, rank, 0);
   const int missing = rank - static_cast<int>(stack.size());
@@ -26,7 +25,7 @@ void StackStrides(const Dims& stack, int64_t size, int rank, int64_t* strides) {
   }
 }
 
-// Of MatMul and its quantized kin; the reference's inference has checked the dims.
+// Reads a MatMul or a quantized MatMul; inference has checked the dims.
 void ReadMatMul(const Value& a, const Value& b, MatMulParameters& p) {
   const Dims left = a.dims(), right = b.dims();
   p.k = left.back();
@@ -65,7 +64,7 @@ void ReadGemm(const Node& node, MatMulParameters& p) {
 
 }  // namespace
 
-// Matrix products as ../matmul.cc says.
+// Matrix products, see ../matmul.cc.
 absl::StatusOr<KernelCode> CompileMatMul(const KernelRequest& request) {
   const Node& node = request.unit.node();
   const bool quantized = IsQuantizedProduct(node);

@@ -1,4 +1,4 @@
-// Products of floats up to 32 bits, and of bytes.
+// Products of bytes and of floats up to 32 bits.
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/gemm/matmul_tile.cuh"
 
@@ -10,7 +10,7 @@ __device__ __forceinline__ int ByteOf(uint8_t byte, bool is_signed) {
   return is_signed ? static_cast<int8_t>(byte) : byte;
 }
 
-// One instance for all types of bytes: a product takes longer than to look at the type.
+// One instance for all byte types: testing the type takes less time than the products.
 __global__ void __launch_bounds__(kMatMulThreads) ByteMatMul(const __grid_constant__ Parameters p) {
   WaitForLaunchBefore();
   const Tile t = TileOf(p);
@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(kMatMulThreads) ByteMatMul(const __grid_consta
            static_cast<int>(NumberOf<int64_t>(p.quant.right_zero, 0, column));
   };
   Multiply<int, uint8_t>(p, t, sums, read_a, read_b);
-  // The code that looks at the parameters' types stands once, so its sums come from where they can
-  // be indexed.
+  // There is one copy of the code that tests the types of parameters, so its sums are in memory
+  // that can be indexed.
   __shared__ int tile[kTile][kTile + 1];
   ForEachResult(p, t, sums, [&](int64_t row, int64_t column, int sum) {
     tile[row - t.row][column - t.column] = sum;

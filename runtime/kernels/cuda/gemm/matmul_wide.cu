@@ -4,7 +4,7 @@
 namespace onnx_cudnn {
 
 KernelCall WideMatMulCall(DType dtype, const LaunchShape& shape, const MatMulParameters& p) {
-  // Sums that wrap have the same bits signed and unsigned.
+  // Sums that wrap have equal bits signed and unsigned.
   if (dtype == DType::kI32) dtype = DType::kU32;
   if (dtype == DType::kI64) dtype = DType::kU64;
   return DTypeVisitor<KernelCall, double, uint32_t, uint64_t>::Visit(

@@ -5,7 +5,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// One thread.
+// Runs in one thread.
 __global__ void CheckIntegers(const __grid_constant__ CheckedIntegers p) {
   WaitForLaunchBefore();
   for (int i = 0; i < static_cast<int>(p.numbers.count); ++i) {

@@ -8,22 +8,22 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kVectors = 2;  // of 16 bytes that a thread has in flight
+constexpr int kVectors = 2;  // of 16 bytes, in flight per thread
 
 template <typename W>
 struct ConcatParameters {
   const void* from[kMostParts];
   void* to;
-  int64_t at[kMostParts + 1];  // columns of the output; the last: behind the last part
-  int64_t pitch[kMostParts];   // of a row of each part
-  int64_t bytes[kMostParts];   // of each part
-  int64_t first, last;         // columns of this launch, padding included
-  int64_t units;               // of the output
+  int64_t at[kMostParts + 1];  // columns of the output; the last entry is the end of the last part
+  int64_t pitch[kMostParts];   // per row of each part
+  int64_t bytes[kMostParts];   // size of each part
+  int64_t first, last;         // columns of this launch, including padding
+  int64_t units;               // size of the output
   int count;
-  FastDivide<W> row;  // units of a row of the output
+  FastDivide<W> row;  // units per row of the output
 };
 
-// Where a lane of the output comes from: column `column` of row `row`, in part `part`.
+// The source of a lane of the output: column `column` of row `row`, in part `part`.
 template <typename W>
 struct Source {
   W row, column;
@@ -45,7 +45,7 @@ __device__ __forceinline__ int64_t OffsetOf(const ConcatParameters<W>& p, const 
          static_cast<int64_t>(source.column) - p.at[source.part];
 }
 
-// Whether the vector from `source` on lies in one part.
+// Whether the vector from `source` on is within one part.
 template <typename U, typename W>
 __device__ __forceinline__ bool IsRun(const ConcatParameters<W>& p, const Source<W>& source) {
   const int64_t column = static_cast<int64_t>(source.column);
@@ -54,7 +54,7 @@ __device__ __forceinline__ bool IsRun(const ConcatParameters<W>& p, const Source
          IsLoadable(OffsetOf(p, source) * int64_t{sizeof(U)}, p.bytes[source.part]);
 }
 
-// Writes the units of a vector that are this launch's one by one.
+// Writes the units of a vector that belong to this launch one by one.
 template <typename U, typename W>
 __device__ __forceinline__ void StoreWalk(const ConcatParameters<W>& p, W lane) {
   Source<W> source = SourceOf(p, lane);
@@ -75,7 +75,7 @@ __device__ __forceinline__ void StoreWalk(const ConcatParameters<W>& p, W lane) 
   }
 }
 
-// Each thread writes kVectors × 16 aligned bytes of the output, a block's width apart.
+// Each thread writes kVectors × 16 aligned bytes of the output, one block width apart.
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads)
     JoinRows(const __grid_constant__ ConcatParameters<W> p) {
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Parts [first, last) of the whole.
+// Writes parts [first, last) of the whole.
 template <typename U, typename W>
 KernelCall JoinCall(const RowParts& all, size_t first, size_t last) {
   const int64_t unit = static_cast<int64_t>(sizeof(U)) / all.element_bytes;
@@ -153,7 +153,8 @@ KernelCall JoinCall(const RowParts& all, size_t first, size_t last) {
 }  // namespace
 
 std::vector<KernelCall> JoinRowsCalls(const RowParts& all) {
-  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);  // a grid may exceed the units
+  // A grid may exceed the number of units.
+  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);
   std::vector<KernelCall> calls;
   for (size_t first = 0; first < all.parts.size(); first += kMostParts) {
     const size_t last = std::min(first + kMostParts, all.parts.size());

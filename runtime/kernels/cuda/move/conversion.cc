@@ -8,8 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The one axis of `dim`, with the elements between its neighbours; nothing where it has several, or
-// one that is blocked.
+// The only axis of `dim` with its stride; nullopt if there are several, or one that is blocked.
 struct PlacedDim {
   int64_t lanes = 1, stride = 0;
 };
@@ -29,7 +28,7 @@ std::optional<PlacedDim> Find(const Format& format, int dim) {
   return found;
 }
 
-// Nothing where a Format has a blocked axis.
+// nullopt if a Format has a blocked axis.
 std::optional<std::vector<PermutedAxis>> AxesOf(const Dims& dims, const Format& from,
                                                 const Format& to) {
   std::vector<PermutedAxis> axes;

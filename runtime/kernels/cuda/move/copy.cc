@@ -6,7 +6,7 @@ namespace {
 // Dropout's mask at inference: true, and zero in padding lanes.
 KernelCall MaskCall(const KernelOperand& mask) {
   if (!mask.has_padding()) return KernelCall::Fill(mask.slot, 1, mask.format.bytes(mask.dtype()));
-  Move move = MoveBetween(mask, mask);  // without a source nothing is read
+  Move move = MoveBetween(mask, mask);  // there is no source, so nothing is read
   move.pattern[0] = move.pattern[1] = 0x0101010101010101;
   const std::vector<Route> nothing(mask.value->rank(), Route{.stride = 1});
   return CallByDims(std::move(move), mask, mask, nothing);
@@ -17,7 +17,8 @@ KernelCall CopyCall(const KernelOperand& from, const KernelOperand& to) {
   if (!keeps_dims || from.format == to.format) {
     return KernelCall::Copy(to.slot, from.slot, to.format.bytes(to.dtype()));
   }
-  const Strides strides = StridesOf(from);  // a row-major constant, to an output that is not
+  // For a row-major constant copied to an output of another layout.
+  const Strides strides = StridesOf(from);
   std::vector<Route> routes;
   for (int d = 0; d < strides.rank; ++d) {
     routes.push_back(WholeRoute(strides.dims[d], strides.strides[d]));

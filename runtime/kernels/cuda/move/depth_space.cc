@@ -1,23 +1,23 @@
 // DepthToSpace and SpaceToDepth: permutations of six axes, into which channels, rows and columns
-// come apart.
+// are split.
 #include "runtime/kernels/cuda/common/operands.h"
 #include "runtime/kernels/cuda/move/permute_plan.h"
 
 namespace onnx_cudnn {
 namespace {
 
-// Strides of the side that has the blocks as channels and of the side that has them as pixels.
+// Strides of the side with the blocks in channels and of the side with the blocks in pixels.
 struct Sides {
   Strides depth, space;
 };
 
-// The six axes with the depth side's strides in `from`, the space side's in `to`.
+// The six axes, with strides of the depth side in `from` and of the space side in `to`.
 std::vector<PermutedAxis> AxesOf(const Sides& sides, int64_t block, bool is_depth_first) {
   const int64_t* d = sides.depth.strides;
   const int64_t* s = sides.space.strides;
   const int64_t n = sides.depth.dims[0], c = sides.space.dims[1], h = sides.depth.dims[2],
                 w = sides.depth.dims[3];
-  // A channel is (row, column, c) depth first, else (c, row, column).
+  // A channel is (row, column, c) in depth-first order, otherwise (c, row, column).
   const int64_t row = is_depth_first ? block * c : block, column = is_depth_first ? c : 1,
                 channel = is_depth_first ? 1 : block * block;
   const auto axis = [](int64_t extent, int64_t from, int64_t to) {

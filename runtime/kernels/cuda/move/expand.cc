@@ -8,7 +8,8 @@ namespace {
 
 std::string Text(const Dims& dims) { return ToString(absl::MakeConstSpan(dims)); }
 
-// A shape, or repeats, that the device has: what of it contradicts the output's dims is a fault.
+// Checks a shape or repeats that only the device knows: a contradiction with the output's dims is a
+// fault.
 void AddCheck(const Node& node, const KernelOperand& from, const KernelOperand& to,
               Operands& operands, KernelCode& code) {
   CheckedIntegers checked = {.numbers = IntegersOf(node, 1)};
@@ -48,7 +49,7 @@ std::vector<MoveAxis> TileAxes(const KernelOperand& from, const KernelOperand& t
     } else if (lane.extent == out) {
       axes.push_back({out / in, WholeRoute(out / in, 0)});
       axes.push_back({in, WholeRoute(in, stride)});
-    } else {  // padding behind the repeats: one axis that goes round
+    } else {  // padding after repetitions: one axis that wraps around
       axes.push_back({lane.extent, {.low = 0, .high = in, .stride = stride, .extent = in}});
     }
   }

@@ -13,15 +13,15 @@
 namespace onnx_cudnn {
 namespace {
 
-// 16 bytes of `element`, one after the other.
+// Repeats `element` to 16 bytes.
 void SetPattern(const void* element, int element_bytes, uint64_t (&pattern)[2]) {
   char* bytes = reinterpret_cast<char*>(pattern);
   for (int at = 0; at < 16; at += element_bytes) std::memcpy(bytes + at, element, element_bytes);
 }
 
-// A Move whose every position is filled.
+// A Move in which every position is filled.
 KernelCall FillCall(const KernelOperand& to, const HostTensor* value) {
-  Move move = MoveBetween(to, to);  // without a source nothing is read
+  Move move = MoveBetween(to, to);  // there is no source, so nothing is read
   if (value != nullptr) SetPattern(value->raw(), to.element_bytes(), move.pattern);
   return CallOf(std::move(move), {{to.value->elements(), Route{.stride = 1}}});
 }

@@ -18,7 +18,7 @@ LaunchShape ShapeOf(int64_t units) {
           .block = {.x = kThreads}};
 }
 
-// The first lane of the 16 bytes that a thread writes.
+// The first lane of the 16 bytes of a thread.
 template <typename U>
 __device__ __forceinline__ int64_t FirstLane() {
   return (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kUnitsOf<U>;
@@ -107,13 +107,13 @@ struct RangeParameters {
   int64_t count;
 };
 
-// 16-bit floats are summed in float, f32 in double, as the reference does.
+// 16-bit floats are summed in float, f32 in double, as in the reference.
 template <typename E>
 using RangeNumber =
     std::conditional_t<kIs16BitFloat<E>, float,
                        std::conditional_t<std::is_floating_point_v<E>, double, int64_t>>;
 
-// start + i × delta, rounded after each; integers wrap.
+// start + i × delta, rounded after each operation; integers wrap.
 __device__ __forceinline__ float ValueAt(float start, float delta, int64_t i) {
   return __fadd_rn(start, __fmul_rn(static_cast<float>(static_cast<uint64_t>(i)), delta));
 }
@@ -134,7 +134,7 @@ __device__ __forceinline__ void CheckCount(const RangeParameters& p, T start, T 
   const double steps =
       ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
   const double count = steps > 0 ? steps : 0;
-  if (fabs(count - static_cast<double>(p.count)) <= 1) return;  // 1: rounding
+  if (fabs(count - static_cast<double>(p.count)) <= 1) return;  // 1 allows for rounding
   *p.fault = FaultWord({FaultKind::kNumber, 0, static_cast<int64_t>(fmin(count, 0x1p62))});
 }
 

@@ -13,7 +13,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Along axis 0 a row is all lanes of an image, however they lie.
+// Along axis 0 a row is all lanes of an image, in any layout.
 void PlanRows(const Node& node, const KernelOperand& to, GatherPlan& plan) {
   const Value& data = node.input(0);
   const int64_t axis = NormalizedAxis(node.attrs().Int("axis", 0), data.rank());

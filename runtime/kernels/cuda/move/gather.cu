@@ -7,7 +7,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kVectors = 2;  // of 16 bytes that a thread has in flight
+constexpr int kVectors = 2;  // of 16 bytes, in flight per thread
 
 template <typename W>
 struct GatherParameters {
@@ -15,13 +15,13 @@ struct GatherParameters {
   void* to;
   Integers indices;
   uint64_t* fault;
-  int64_t units, from_bytes;  // of the output; of the source
+  int64_t units, from_bytes;  // units of the output; bytes of the source
   GatherKind kind;
   bool time_first;
   int axis, depth, rank;
   int64_t extents[kMostGatherDims], strides[kMostGatherDims];
   FastDivide<W> row;     // units
-  FastDivide<W> picked;  // as GatherPlan says
+  FastDivide<W> picked;  // see GatherPlan
   FastDivide<W> times;
   FastDivide<W> dims[kMostGatherDims];
 };
@@ -55,7 +55,7 @@ __device__ __forceinline__ int64_t ReversedRow(const GatherParameters<W>& p, W r
                       : static_cast<int64_t>(batch) * times + moved;
 }
 
-// The source's row that row `r` of the output shows, or -1.
+// The source row for row `r` of the output, or -1.
 template <typename W>
 __device__ __forceinline__ int64_t SourceRow(const GatherParameters<W>& p, W r) {
   if (p.kind == GatherKind::kRows) {
@@ -85,7 +85,7 @@ __device__ __forceinline__ int64_t SourceRow(const GatherParameters<W>& p, W r) 
   return row;
 }
 
-// Units of several rows, one by one; those beyond the output are 0.
+// Units from several rows, one by one; those beyond the output are 0.
 template <typename U, typename W>
 __device__ __forceinline__ uint4 Walk(const GatherParameters<W>& p, W lane) {
   W row = lane;
@@ -112,7 +112,7 @@ __device__ __forceinline__ uint4 Walk(const GatherParameters<W>& p, W lane) {
   return window.Words();
 }
 
-// A vector that may lie in one row.
+// A vector that may be within one row.
 template <typename U, typename W>
 __device__ __forceinline__ uint4 Gathered(const GatherParameters<W>& p, W lane) {
   W row = lane;
@@ -127,7 +127,7 @@ __device__ __forceinline__ uint4 Gathered(const GatherParameters<W>& p, W lane) 
   return LoadShifted<U>(p.from, at);
 }
 
-// Each thread writes kVectors × 16 aligned bytes of the output, a block's width apart.
+// Each thread writes kVectors × 16 aligned bytes of the output, one block width apart.
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads)
     GatherRows(const __grid_constant__ GatherParameters<W> p) {
@@ -181,7 +181,7 @@ KernelCall CallIn(const GatherPlan& plan) {
   return call;
 }
 
-// The bytes of the largest unit of which a row is a multiple.
+// Bytes of the largest unit that divides a row.
 int UnitBytesOf(const GatherPlan& plan) {
   int bytes = plan.element_bytes;
   for (int64_t row = plan.row; bytes < kVectorBytes && row % 2 == 0; row /= 2) bytes *= 2;
@@ -191,7 +191,8 @@ int UnitBytesOf(const GatherPlan& plan) {
 }  // namespace
 
 KernelCall CallOf(const GatherPlan& plan) {
-  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);  // a grid may exceed the units
+  // A grid may exceed the number of units.
+  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);
   return VisitUnit(UnitBytesOf(plan), [&](auto unit) {
     using U = decltype(unit);
     return plan.rows * plan.row < kMostNarrow ? CallIn<U, uint32_t>(plan)

@@ -9,11 +9,11 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kBlocks = 8;  // of an SM at once
+constexpr int kBlocks = 8;  // resident per multiprocessor
 template <typename W>
-constexpr int kVectors = sizeof(W) == 4 ? 4 : 2;  // of 16 bytes that a thread has in flight
+constexpr int kVectors = sizeof(W) == 4 ? 4 : 2;  // of 16 bytes, in flight per thread
 
-// Signed<W> holds every number of the source and of the output.
+// Signed<W> can represent every index of the source and of the output.
 template <typename W>
 struct MoveParameters {
   const void* from;
@@ -21,7 +21,7 @@ struct MoveParameters {
   const void* fill;
   const Routes* table;
   uint64_t pattern[2];
-  int64_t loadable;  // units of the source that whole aligned vectors hold
+  int64_t loadable;  // units of the source in whole aligned vectors
   int64_t units, logical;
   int rank, fill_bytes;
   MoveMode mode;
@@ -31,7 +31,7 @@ struct MoveParameters {
 template <typename W>
 using Signed = std::make_signed_t<W>;
 
-// Which of `extent` elements position x shows, which lies outside.
+// The element, of `extent`, for position x outside the range.
 template <typename S>
 __device__ __forceinline__ S Mirrored(MoveMode mode, S x, S extent) {
   if (mode == MoveMode::kEdge) return x < 0 ? 0 : extent - 1;
@@ -39,7 +39,7 @@ __device__ __forceinline__ S Mirrored(MoveMode mode, S x, S extent) {
   const S period = mode == MoveMode::kReflect ? 2 * (extent - 1) : extent;
   S rest = x % period;
   if (rest < 0) rest += period;
-  return rest < extent ? rest : period - rest;  // the second only in kReflect
+  return rest < extent ? rest : period - rest;  // the second case only for kReflect
 }
 template <typename S>
 __device__ __forceinline__ S MirroredOf(const Route& route, MoveMode mode, S j) {
@@ -51,15 +51,16 @@ __device__ __forceinline__ bool IsDirect(const Route& route, S j) {
   return j >= static_cast<S>(route.low) && j < static_cast<S>(route.high);
 }
 
-// A lane of the output: its position on the innermost axis, and where position 0 of its row is.
+// A lane of the output: its position on the innermost axis, and the source offset of position 0 of
+// its row.
 template <typename W>
 struct Place {
   Signed<W> inner;
-  bool has_source;  // by the other axes
+  bool has_source;  // along the outer axes
   Signed<W> row;
 };
 
-// Those of lanes `first`, `first` + `step`, …
+// The positions of lanes `first`, `first` + `step`, …
 template <int count, typename W>
 __device__ __forceinline__ void FindPlaces(const MoveParameters<W>& p, const Routes& routes,
                                            W first, W step, Place<W> (&places)[count]) {
@@ -99,7 +100,7 @@ __device__ __forceinline__ Place<W> PlaceOf(const MoveParameters<W>& p, const Ro
   return places[0];
 }
 
-// Unit 0 of the fill in 16 bytes of it.
+// Unit 0 of the fill pattern of 16 bytes.
 template <typename W>
 __device__ __forceinline__ uint4 FillOf(const MoveParameters<W>& p) {
   uint64_t low = p.pattern[0], high = p.pattern[1];
@@ -118,19 +119,19 @@ __device__ __forceinline__ uint4 FillOf(const MoveParameters<W>& p) {
                     static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32));
 }
 
-// A vector whose bytes [first, last) are side by side in the source, and whose others are fill.
+// A vector whose bytes [first, last) are contiguous in the source; its other bytes are fill.
 template <typename W>
 struct Run {
-  bool is_valid;  // else it is none
+  bool is_valid;  // false: the vector has another form
   int first, last;
-  Signed<W> at;  // the unit of the source that unit 0 shows, or would show
+  Signed<W> at;  // the source unit for unit 0; may be out of range
 };
 template <typename U, typename W>
 __device__ __forceinline__ int ShiftOf(const Run<W>& run) {
   return static_cast<int>(run.at & (kUnitsOf<U> - 1)) * static_cast<int>(sizeof(U));
 }
 
-// What the row of `place` gives; the position may be negative.
+// The run for the row of `place`; the position may be negative.
 template <typename U, typename W>
 __device__ __forceinline__ Run<W> RunOf(const MoveParameters<W>& p, const Route& route,
                                         const Place<W>& place) {
@@ -147,13 +148,13 @@ __device__ __forceinline__ Run<W> RunOf(const MoveParameters<W>& p, const Route&
   return {(first == last || is_readable) && !is_mirrored, first * kBytes, last * kBytes, at};
 }
 
-// The aligned 16 bytes of the source where a Run starts, and those behind; only what it needs.
+// The aligned 16 bytes of the source where a Run starts, and the next 16 if needed.
 struct Blocks {
   uint4 low, high;
 };
 template <typename U, typename W>
 __device__ __forceinline__ Blocks LoadBlocks(const void* from, const Run<W>& run) {
-  const int border = kVectorBytes - ShiftOf<U>(run);  // the first byte of `high`
+  const int border = kVectorBytes - ShiftOf<U>(run);  // the first byte that comes from `high`
   const U* unit = static_cast<const U*>(from) + (run.at & ~Signed<W>{kUnitsOf<U> - 1});
   const uint4* at = reinterpret_cast<const uint4*>(unit);
   const int last = run.is_valid ? run.last : 0;
@@ -171,7 +172,7 @@ __device__ __forceinline__ uint4 WordsOf(const Run<W>& run, const Blocks& blocks
   return is_whole ? words : Blended(words, fill, run.first, run.last);
 }
 
-// Whether a vector takes elements of one row at equal distances.
+// Whether a vector takes elements of one row with a constant stride.
 template <typename U, typename W>
 __device__ __forceinline__ bool IsStrided(const MoveParameters<W>& p, const Route& route,
                                           const Place<W>& place) {
@@ -189,7 +190,7 @@ __device__ __forceinline__ uint4 LoadStrided(const MoveParameters<W>& p, const R
   return window.Words();
 }
 
-// Any vector: unit by unit from `lane` on; units beyond the output are 0.
+// Any vector, unit by unit from `lane` on; units beyond the output are 0.
 template <typename U, typename W>
 __device__ __forceinline__ uint4 Walk(const MoveParameters<W>& p, const Routes& routes, W lane,
                                       Place<W> place, U fill) {
@@ -216,7 +217,7 @@ __device__ __forceinline__ uint4 Walk(const MoveParameters<W>& p, const Routes& 
   return window.Words();
 }
 
-// The slow way: vectors that cross rows, steps, ends of the source.
+// The slow path: vectors that cross rows, steps other than 1, ends of the source.
 template <typename U, typename W>
 __device__ __forceinline__ uint4 Gathered(const MoveParameters<W>& p, const Routes& routes, W lane,
                                           const uint4& fill) {
@@ -241,8 +242,8 @@ __device__ __forceinline__ uint4 Gathered(const MoveParameters<W>& p, const Rout
   return Walk<U>(p, routes, lane, place, UnitOf<U>(fill, 0));
 }
 
-// Each thread writes kVectors × 16 aligned bytes of the output, a block's width apart. What of
-// those is side by side in the source is loaded at once, whatever its alignment.
+// Each thread writes kVectors × 16 aligned bytes of the output, one block width apart. Parts that
+// are contiguous in the source are loaded at once, whatever their alignment.
 template <typename U, typename W, bool kHasTable>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     MoveUnits(const __grid_constant__ MoveParameters<W> p) {
@@ -267,7 +268,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   FindPlaces(p, routes, first, kStep, places);
   Run<W> runs[kVectors<W>];
   Blocks blocks[kVectors<W>];
-  unsigned others = 0;  // vectors that are no runs, a bit each
+  unsigned others = 0;  // one bit per vector that is not a run
 #pragma unroll
   for (int v = 0; v < kVectors<W>; ++v) {
     const bool is_in = first + v * kStep < static_cast<W>(p.units);
@@ -296,9 +297,10 @@ int64_t UnitsOf(const Move& move) {
   return units;
 }
 
-// Whether 32 bits hold every number of the output, of the source and of what is made between them.
+// Whether 32 bits are enough for all indices of output and source and for intermediate values.
 bool IsNarrow(const Move& move) {
-  constexpr int64_t kMost = (int64_t{1} << 31) - (1 << 16);  // a grid may exceed the units
+  // A grid may exceed the number of units.
+  constexpr int64_t kMost = (int64_t{1} << 31) - (1 << 16);
   double reach = std::abs(static_cast<double>(move.routes.base));
   for (int a = 0; a < move.rank; ++a) {
     const Route& route = move.routes.axes[a];

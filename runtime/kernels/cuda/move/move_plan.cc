@@ -11,12 +11,12 @@ namespace {
 
 constexpr int kWidestUnit = 16;  // bytes
 
-// Whether the axis changes nothing: one position, whose source is the base.
+// Whether the axis has no effect: one position, whose source is the base.
 bool IsTrivial(const MoveAxis& axis) {
   return axis.extent == 1 && axis.route.extent == 0 && axis.route.low == 0 && axis.route.high == 1;
 }
 
-// Whether both step through the source as one axis.
+// Whether both can be one axis of the source.
 bool AreOne(const MoveAxis& outer, const MoveAxis& inner) {
   const Route &o = outer.route, &i = inner.route;
   return o.extent == 0 && i.extent == 0 && i.low == 0 && i.high == inner.extent &&
@@ -72,7 +72,7 @@ void SetAxes(Move& move, const std::vector<MoveAxis>& axes) {
   }
 }
 
-// Whether the padding lanes of the output are those of the source, side by side with the rest.
+// Whether output and source have the same padding lanes, contiguous with the elements.
 bool SharesPadding(const Move& move, const KernelOperand& from, const KernelOperand& to,
                    const Route& route) {
   const std::vector<LaneDim> sources = LaneDimsOf(from), lanes = LaneDimsOf(to);
@@ -158,7 +158,7 @@ bool IsWritten(const KernelRequest& request, const Node& node, int index) {
 Integers IntegersOf(const Node& node, int input) {
   if (!node.has_input(input)) return {};
   const Value& value = node.input(input);
-  // A device's address is bound over the host's; what counts then is that it is not null.
+  // The host's address is replaced when the device's is bound; here it only must not be null.
   const void* at = value.is_constant() ? value.constant().raw() : &value;
   return {at == nullptr ? &value : at, value.elements(), value.dtype() == DType::kI64};
 }

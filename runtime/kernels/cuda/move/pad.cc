@@ -46,7 +46,7 @@ absl::Status PadFault(uint64_t word, const Dims& in_dims, const Dims& out_dims) 
                    " remove more than extent ", in_dims[fault.axis], " of axis ", fault.axis));
 }
 
-// Pads and axes are read by a launch before the one that moves.
+// An earlier launch reads pads and axes and writes the Routes.
 void AddByTable(const Node& node, const PadParameters& p, Move move, const KernelOperand& from,
                 const KernelOperand& to, Operands& operands, KernelCode& code) {
   KernelCall call = RoutePadCall(p);

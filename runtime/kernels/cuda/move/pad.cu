@@ -6,7 +6,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// One thread.
+// Runs in one thread.
 __global__ void WritePadRoutes(const __grid_constant__ PadParameters p) {
   WaitForLaunchBefore();
   __shared__ PadScratch scratch;

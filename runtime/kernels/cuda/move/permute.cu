@@ -1,4 +1,4 @@
-// Permutations of axes. Both sides move up to 16 bytes at once.
+// Permutations of axes. Both sides use accesses of up to 16 bytes.
 #include "runtime/kernels/cuda/move/permute.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRowAccesses = 4;  // of one thread, in flight together
+constexpr int kRowAccesses = 4;  // per thread, in flight together
 
 struct Offsets {
   int64_t from, to;
@@ -49,17 +49,17 @@ __global__ void __launch_bounds__(kThreads) CopyRows(const __grid_constant__ Per
   }
 }
 
-// What a thread reads and writes of a tile.
+// Bytes of a tile per thread.
 constexpr int kThreadBytes = 64;
-// Threads of a multiprocessor that registers are kept for: 96 KB in flight.
+// Threads per multiprocessor for which registers are reserved: 96 KB in flight.
 constexpr int kResidentThreads = 1536;
 
 template <typename T, int columns, int rows>
 constexpr int kTileThreads = columns* rows* static_cast<int>(sizeof(T)) / kThreadBytes;
 
-// Where a tile holds an element. The 16-byte pieces of each 128 bytes, which is what the banks hold
-// side by side, change places: pieces of one row lie in different banks, and so do those of one
-// column in 8 neighbouring rows and in the rows that 8 neighbouring threads store 16 bytes of.
+// Location of an element in a tile. The 16-byte pieces of each 128 bytes (the width of the banks)
+// are permuted, so that the pieces of one row are in different banks, and so are those of one
+// column in 8 adjacent rows and in the rows to which 8 adjacent threads store 16 bytes.
 template <typename T, int columns>
 __device__ __forceinline__ unsigned PlaceOf(unsigned row, unsigned column) {
   constexpr unsigned kElement = sizeof(T), kRowBytes = columns * kElement;
@@ -74,8 +74,8 @@ __device__ __forceinline__ int64_t OffsetAlong(const FastDivide<uint32_t>& inner
   return inner * strides[0] + index * strides[1];
 }
 
-// Rows of the target, each a column of the source's neighbours, from `from` into the tile; zeros
-// where the source has no row.
+// Loads rows of the target, each a column of adjacent source elements, from `from` to the tile;
+// zeros where the source has no row.
 template <int bytes, typename T, int columns, int rows>
 __device__ __forceinline__ void LoadTile(const PermutedTiles& p, const T* from, uint32_t row0,
                                          uint32_t column0, T* tile) {
@@ -104,7 +104,7 @@ __device__ __forceinline__ void LoadTile(const PermutedTiles& p, const T* from, 
   }
 }
 
-// Vector j holds element j of every word.
+// Vector j receives element j of every word.
 template <typename T, typename Word, int n, int count>
 __device__ __forceinline__ void TakeApart(const Word (&words)[n], Vector<T, n> (&vectors)[count]) {
   static_assert(count * sizeof(T) == sizeof(Word));
@@ -139,9 +139,9 @@ template <int bytes, typename T, int columns, int rows>
 __device__ __forceinline__ void StoreTile(const PermutedTiles& p, T* to, uint32_t row0,
                                           uint32_t column0, const T* tile) {
   constexpr unsigned kElements = bytes / sizeof(T), kGroups = rows / kElements;
-  // Threads next to each other along a column: 128 bytes of the target where there are as many.
+  // Adjacent threads along a column: 128 bytes of the target if there are that many.
   constexpr unsigned kNear = std::min({kGroups, 32U, 128U / bytes});
-  // Neighbouring columns of one thread: 4 bytes, unless writes would then be less than a sector.
+  // Adjacent columns per thread: 4 bytes, unless writes would then be shorter than a sector.
   constexpr unsigned kTaken = sizeof(T) < 4 && kNear * bytes >= 32 ? 4 / sizeof(T) : 1;
   constexpr unsigned kAcross = columns / kTaken;
   constexpr int kCount = kThreadBytes / (bytes * kTaken);
@@ -168,7 +168,7 @@ __device__ __forceinline__ void StoreTile(const PermutedTiles& p, T* to, uint32_
   }
 }
 
-// f(an integral constant) for `bytes`, which no element is larger than.
+// Calls f(an integral constant) for `bytes`, the size limit of an element.
 template <typename T, typename F>
 __device__ __forceinline__ void VisitAccess(int bytes, F f) {
   if (bytes == 16) return f(std::integral_constant<int, 16>());
@@ -181,7 +181,7 @@ __device__ __forceinline__ void VisitAccess(int bytes, F f) {
   if constexpr (sizeof(T) < 4) f(std::integral_constant<int, static_cast<int>(sizeof(T))>());
 }
 
-// The widest access of at most a tile's side.
+// The widest access that is at most the side of a tile.
 template <typename T, int side>
 constexpr int kWidest = side* static_cast<int>(sizeof(T)) < kVectorBytes
                             ? side* static_cast<int>(sizeof(T))
@@ -271,7 +271,7 @@ KernelCall PermuteTiles(int element_bytes, TileShape tile_shape, int64_t tiles,
     constexpr TileExtents kSquare = ExtentsOf(TileShape::kSquare, kBytes),
                           kWide = ExtentsOf(TileShape::kManyColumns, kBytes),
                           kTall = ExtentsOf(TileShape::kManyRows, kBytes);
-    shape.block.x = kTileThreads<T, kSquare.columns, kSquare.rows>;  // of every shape
+    shape.block.x = kTileThreads<T, kSquare.columns, kSquare.rows>;  // the same for every shape
     switch (tile_shape) {
       case TileShape::kSquare:
         return KernelCall::Of(SwapAxes<T, kSquare.columns, kSquare.rows>, shape, parameters);

@@ -8,16 +8,16 @@ namespace {
 
 using Axes = std::vector<PermutedAxis>;
 
-constexpr int64_t kMost = (int64_t{1} << 31) - 1;  // what 32-bit divisions and grids take
+constexpr int64_t kMost = (int64_t{1} << 31) - 1;  // limit of 32-bit divisions and grids
 constexpr int kVectorBytes = 16;
-constexpr int64_t kFewRows = 8;  // of a narrow tile
+constexpr int64_t kFewRows = 8;  // rows of a narrow tile
 
 bool IsPadded(const PermutedAxis& axis) {
   return axis.from_lanes != axis.extent || axis.to_lanes != axis.extent;
 }
 
-// Outer to inner as the target has them, without axes of one lane; those that are one axis to both
-// sides are one.
+// The axes from outer to inner in the target, without axes of one lane; axes that are contiguous on
+// both sides are merged.
 Axes Merged(Axes axes) {
   std::erase_if(axes, [](const PermutedAxis& a) { return a.extent == 1 && a.to_lanes == 1; });
   std::stable_sort(axes.begin(), axes.end(),
@@ -65,7 +65,7 @@ Plan Bound(KernelCall call, Slot from, Slot to) {
   return calls;
 }
 
-// Both sides have the same innermost axis, or one of them has none without gaps.
+// For sides with the same innermost axis, or one without a dense innermost axis.
 Plan PlanRows(int element_bytes, const Axes& axes, bool is_dense, Slot from, Slot to) {
   std::vector<int64_t> multiples;
   int64_t elements = 1;
@@ -89,15 +89,15 @@ Plan PlanRows(int element_bytes, const Axes& axes, bool is_dense, Slot from, Slo
   return Bound<PermutedRows>(PermuteRows(bytes, rows), from, to);
 }
 
-// One or two axes that a side holds as one.
+// One or two axes that are contiguous on one side.
 struct Line {
   int64_t elements = 0;
   int64_t inner = 1;
-  int64_t strides[2] = {};  // on the other side, of the inner and the outer axis
+  int64_t strides[2] = {};  // on the other side, for the inner and the outer axis
 };
 
-// The axis that goes on where `inner` ends, on the side whose strides `stride` names; nullptr where
-// there is none.
+// The axis that continues `inner` without a gap, on the side whose strides `stride` selects;
+// nullptr if there is none.
 const PermutedAxis* Next(const Axes& axes, const PermutedAxis& inner, const PermutedAxis* taken,
                          int64_t PermutedAxis::*stride) {
   for (const PermutedAxis& axis : axes) {
@@ -113,7 +113,7 @@ TileShape ShapeOf(const PermutedTiles& tiles) {
   return tiles.readable_columns <= kFewRows ? TileShape::kManyRows : TileShape::kSquare;
 }
 
-// The rows and columns of tiles, taken out of the axes that count batches.
+// The rows and columns of tiles; the remaining axes count batches.
 class Tiling {
  public:
   Tiling(int element_bytes, const Axes& axes, const PermutedAxis& row, const PermutedAxis& column)
@@ -161,7 +161,7 @@ class Tiling {
     return &axis == &row_ || &axis == &column_ || &axis == next_row_ || &axis == next_column_;
   }
 
-  // False: something does not fit 32 bits.
+  // Returns false if something does not fit 32 bits.
   bool SetLines() {
     const int64_t more_rows = next_row_ == nullptr ? 1 : next_row_->extent;
     const int64_t more_columns = next_column_ == nullptr ? 1 : next_column_->extent;

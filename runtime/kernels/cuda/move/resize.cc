@@ -96,8 +96,8 @@ absl::StatusOr<ResizeScales> ScalesOf(const Node& node, const ResizeOptions& opt
   return scales;
 }
 
-// How many inputs an output may take. The scale itself is known on the device only; the output's
-// extent is its product with the input's, rounded to a neighbour.
+// Limit for the inputs of an output. Only the device knows the scale itself; the output's extent is
+// the product with the input's, rounded up or down.
 int MostTaps(const ResizeOptions& options, int64_t in, int64_t out) {
   if (options.kind == ResizeKind::kNearest) return 1;
   const int radius = options.kind == ResizeKind::kCubic ? 2 : 1;

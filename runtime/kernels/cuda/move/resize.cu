@@ -1,7 +1,8 @@
-// Resize in every mode. A first launch works out, in f64 as runtime/ops/resize_axis.cc does, which
-// inputs each index of each dim takes with which weights: scales may be known on the device only.
-// The second forms y: a sum over the products of all dims' taps, in f32 (f64 for f64), or a copy.
-// A thread takes 16 bytes of the innermost dim where that is not resized, one element else.
+// Resize in every mode. A first launch computes, in f64 as runtime/ops/resize_axis.cc does, the
+// inputs and weights for each index of each dim, because scales may be known only on the device.
+// The second one computes y: a sum over the products of all dims' taps, in f32 (f64 for f64), or a
+// copy. A thread processes 16 bytes of the innermost dim if that is not resized, otherwise one
+// element.
 #include "runtime/kernels/cuda/move/resize.h"
 
 #include <algorithm>
@@ -15,14 +16,14 @@ namespace {
 
 constexpr int kBlock = 256;
 constexpr int kFewDims = 4;
-constexpr int kOutside = -1;  // a count: extrapolation_value instead
+constexpr int kOutside = -1;  // as a count: use extrapolation_value
 
-// Of one dim, in the workspace. Weights are double for f64, else float.
+// The table of one dim, in the workspace. Weights are double for f64, else float.
 template <typename W>
 struct ResizeTable {
-  int* is_identity;  // one number
+  int* is_identity;  // a single number
   W* weights;        // [out, most_taps]
-  int* counts;       // [out] taps of weights other than 0
+  int* counts;       // [out]: number of taps with nonzero weight
   int* indices;      // [out, most_taps]
 };
 
@@ -48,7 +49,7 @@ struct TableParameters {
   bool has_scales, has_roi;
   DType roi_dtype;
   int axes;
-  int axis_extents[kMostResizeAxes];  // of x, by position among the axes
+  int axis_extents[kMostResizeAxes];  // of x, by index among the axes
   int64_t table_at[kMostResizeAxes];
   ResizeDim dims[kMostResizeAxes];
   ResizeOptions options;
@@ -56,7 +57,7 @@ struct TableParameters {
 
 struct Axis {
   double in, out, scale, roi_begin, roi_end;
-  double length;  // scale * in, of a scale that sizes gave exactly out
+  double length;  // scale * in; exactly `out` if the scale was computed from sizes
 };
 
 __device__ double ScaleOf(const TableParameters& p, int i) {
@@ -71,7 +72,7 @@ __device__ Axis AxisOf(const TableParameters& p, const ResizeDim& dim) {
   axis.scale = ScaleOf(p, dim.scale);
   const bool is_stretched = p.options.policy == ResizePolicy::kStretch;
   if (!p.has_scales && !is_stretched) {
-    for (int i = 0; i < p.axes; ++i) {  // one scale for all axes
+    for (int i = 0; i < p.axes; ++i) {  // keep_aspect_ratio: one scale for all axes
       const double other = ScaleOf(p, i);
       const bool smaller = p.options.policy == ResizePolicy::kNotLarger;
       if (smaller ? other < axis.scale : other > axis.scale) axis.scale = other;
@@ -85,8 +86,8 @@ __device__ Axis AxisOf(const TableParameters& p, const ResizeDim& dim) {
   return axis;
 }
 
-// The place in the input that output `o` shows. Products that are added are rounded before, as the
-// reference's are, and sums are formed in its order.
+// The position in the input for output `o`. Products are rounded before they are added, and sums
+// are computed in the order of the reference.
 __device__ double SourceOf(const Axis& axis, ResizeCoordinates coordinates, double o) {
   const double last = axis.in - 1, pixel = __dmul_rn(o + 0.5, axis.in) / axis.length;
   switch (coordinates) {
@@ -131,7 +132,7 @@ __device__ double WeightOf(const ResizeOptions& options, double distance) {
   return __dsub_rn(__dmul_rn(inner, x), 4 * a);
 }
 
-// The taps around `x`, those of weight 0 left out. Returns their number.
+// The taps around `x` with nonzero weight. Returns their number.
 template <typename W>
 __device__ int TapsAround(const ResizeOptions& options, const ResizeDim& dim, double scale,
                           double x, int* indices, W* weights) {
@@ -155,7 +156,7 @@ __device__ int TapsAround(const ResizeOptions& options, const ResizeDim& dim, do
   return count;
 }
 
-// A block makes the table of dim blockIdx.x.
+// Each block computes the table of dim blockIdx.x.
 template <typename W>
 __global__ void __launch_bounds__(kBlock) MakeTables(TableParameters p) {
   WaitForLaunchBefore();
@@ -191,9 +192,9 @@ struct ResizeParameters {
   const void* x;
   void* y;
   unsigned char* tables;
-  int64_t count;  // vectors
+  int64_t count;  // number of vectors
   int rank;
-  bool may_be_wide;  // whole vectors of the innermost dim, if it turns out to keep its place
+  bool may_be_wide;  // whole vectors of the innermost dim, if it turns out to be unchanged
   FastDivide<uint64_t> outs[kMostResizeAxes];
   int64_t table_at[kMostResizeAxes];
   ResizeDim dims[kMostResizeAxes];
@@ -201,7 +202,7 @@ struct ResizeParameters {
   float outside;
 };
 
-// A dim's taps for one output.
+// The taps of a dim for one output.
 template <typename W>
 struct Taps {
   const int* indices;
@@ -218,7 +219,7 @@ __device__ __forceinline__ Taps<W> TapsOf(const ResizeParameters& p, int d, int6
   return {table.indices + at, table.weights + at, table.counts[o], dim.in_stride};
 }
 
-// Whether the innermost dim is copied, vectors in one go.
+// Whether the innermost dim is copied, whole vectors at once.
 template <typename W>
 __device__ __forceinline__ bool IsWide(const ResizeParameters& p) {
   if (!p.may_be_wide) return false;
@@ -267,7 +268,7 @@ __global__ void __launch_bounds__(kBlock) ResizeNearest(ResizeParameters p) {
   }
 }
 
-// Adds what the taps of dims d … kRank - 1 give, each product with `weight`.
+// Adds the products of the taps of dims d … kRank - 1, multiplied by `weight`.
 template <int d, int kRank, int kWidth, typename T, typename C>
 __device__ __forceinline__ void AddTaps(const Taps<C> (&taps)[kRank], const T* x, C weight,
                                         C (&sum)[kWidth]) {
@@ -321,7 +322,7 @@ __global__ void __launch_bounds__(kBlock) ResizeInterpolate(ResizeParameters p) 
   }
 }
 
-// Whether vectors of `width` elements of the innermost dim start aligned on both sides.
+// Whether vectors of `width` elements of the innermost dim are aligned on both sides.
 bool MayBeWide(const std::vector<ResizeDim>& dims, int width) {
   const ResizeDim& last = dims.back();
   if (last.in != last.out || last.in_stride != 1 || last.out_stride != 1) return false;
@@ -340,7 +341,7 @@ Resizes KernelFor(ResizeKind kind, int rank) {
     return rank == kFewDims ? ResizeInterpolate<E, kFewDims>
                             : ResizeInterpolate<E, kMostResizeAxes>;
   } else {
-    return nullptr;  // the rules take nothing but nearest
+    return nullptr;  // the rules accept only nearest
   }
 }
 
@@ -360,7 +361,7 @@ KernelCall ResizeCallOf(ResizeParameters p, const std::vector<ResizeDim>& dims,
 ResizeCalls MakeResize(DType dtype, std::vector<ResizeDim> dims, const ResizeOptions& options,
                        const ResizeScales& scales, Slot x, Slot y) {
   ResizeCalls made;
-  // Interpolation is written out for as many dims: those of one element come first.
+  // Interpolation is unrolled for this many dims; those of one element come first.
   const size_t rank = dims.size() <= kFewDims ? kFewDims : kMostResizeAxes;
   dims.insert(dims.begin(), rank - dims.size(), ResizeDim());
   const bool has_wide_weights = dtype == DType::kF64 && options.kind != ResizeKind::kNearest;

@@ -89,7 +89,7 @@ absl::Status PlanSequence(const Node& node, ScatterPlan& plan) {
   return absl::OkStatus();
 }
 
-// The dims that the pooling was made of, by the attributes alone: indices count in them.
+// The dims of the pooling's input from the attributes only; indices refer to them.
 Dims PooledDims(const Node& node) {
   Dims dims = node.input(0).dims();
   const size_t spatial = dims.size() - 2;
@@ -116,7 +116,8 @@ absl::Status PlanUnpool(const Node& node, ScatterPlan& plan) {
   plan.extents[0] = ElementsOf(pooled);
   const std::vector<int64_t> strides = RowMajorStrides(out);
   for (int a = 0; a < plan.rank; ++a) {
-    plan.dims[a] = std::max<int64_t>(1, pooled[a]);  // of no elements: every index is outside
+    // Without elements, every index is out of range.
+    plan.dims[a] = std::max<int64_t>(1, pooled[a]);
     plan.strides[a] = strides[a];
   }
   plan.updated = node.input(0).elements();
@@ -148,7 +149,7 @@ absl::Status ScatterFault(uint64_t word, const ScatterPlan& plan, const Dims& da
   return IndexFault(word, data);
 }
 
-// What the updates go into: the data, or zeros.
+// Initializes the output with the data, or zeros.
 void AddStart(const Node& node, const KernelOperand& to, Operands& operands, KernelCode& code) {
   const int64_t bytes = to.value->bytes();
   if (node.op() != "MaxUnpool") {

@@ -13,14 +13,14 @@ constexpr int kThreads = 256;
 struct ScatterParameters {
   const void* updates;
   void* to;
-  int* winners;  // by row of the output: the last update of it; nullptr: there are no two
+  int* winners;  // by row of the output: its last update; nullptr: rows do not repeat
   void* pairs;   // (row of the output, row of the updates)
   int64_t updated, sorted;
   FastDivide<uint64_t> row;  // units
   ScatterRows rows;
 };
 
-// The last update of each row of the output.
+// Finds the last update of each row of the output.
 __global__ void __launch_bounds__(kThreads)
     FindWinners(const __grid_constant__ ScatterParameters p) {
   WaitForLaunchBefore();
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads)
   if (target >= 0) atomicMax(p.winners + target, static_cast<int>(r));
 }
 
-// A thread moves a unit of an update.
+// Each thread copies one unit of an update.
 template <typename U>
 __global__ void __launch_bounds__(kThreads)
     ReplaceRows(const __grid_constant__ ScatterParameters p) {
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads) MakePairs(const __grid_constant__ Sc
                  : PairOf<P>(static_cast<uint64_t>(target), static_cast<uint64_t>(r));
 }
 
-// The type that the reference joins in.
+// The type in which the reference combines elements.
 template <typename E>
 using JoinType = std::conditional_t<
     std::is_same_v<E, double>, double,
@@ -76,8 +76,8 @@ __device__ __forceinline__ T Joined(T a, T b) {
   }
 }
 
-// A thread joins one element of all updates of one row, in their order; it is the one that stands
-// at the first of their pairs.
+// A thread combines one element over all updates of one row, in order; it is the thread at the
+// first of their pairs.
 template <typename E, typename P, ScatterJoin kJoin>
 __device__ __forceinline__ void JoinFrom(const ScatterParameters& p, int64_t s, int64_t column) {
   using T = JoinType<E>;

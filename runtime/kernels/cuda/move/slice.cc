@@ -26,7 +26,7 @@ SliceParameters ParametersOf(const Node& node, const KernelOperand& from, const 
   return p;
 }
 
-// Starts, ends, axes and steps are read by a launch before the one that moves.
+// An earlier launch reads starts, ends, axes and steps and writes the Routes.
 void AddByTable(const Node& node, const SliceParameters& p, const KernelOperand& from,
                 const KernelOperand& to, Operands& operands, KernelCode& code) {
   KernelCall call = RouteSliceCall(p);

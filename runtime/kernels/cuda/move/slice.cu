@@ -6,7 +6,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// One thread.
+// Runs in one thread.
 __global__ void WriteSliceRoutes(const __grid_constant__ SliceParameters p) {
   WaitForLaunchBefore();
   __shared__ SliceScratch scratch;

@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Extents that the device has must be those of the outputs.
+// Checks extents that only the device knows against those of the outputs.
 void AddCheck(const Node& node, Operands& operands, KernelCode& code) {
   CheckedIntegers checked = {.numbers = IntegersOf(node, 1)};
   const int64_t axis = NormalizedAxis(node.attrs().Int("axis", 0), node.input(0).rank());
@@ -26,7 +26,7 @@ void AddCheck(const Node& node, Operands& operands, KernelCode& code) {
   };
 }
 
-// Whether the outputs' extents are those that a constant operand names, if it is one.
+// Checks the outputs' extents against a constant operand, if it is one.
 absl::Status CheckOutputs(const Node& node) {
   const size_t count = node.outputs().size();
   for (size_t i = 0; i < count; ++i) {

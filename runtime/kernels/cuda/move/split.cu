@@ -7,7 +7,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kVectors = 2;  // of 16 bytes that a thread has in flight
+constexpr int kVectors = 2;  // of 16 bytes, in flight per thread
 
 template <typename W>
 struct SplitParameters {
@@ -15,7 +15,7 @@ struct SplitParameters {
   void* to[kMostParts];
   int first_block[kMostParts + 1];
   int64_t at[kMostParts], run[kMostParts];  // columns of the input
-  FastDivide<W> pitch[kMostParts];          // units of a row of each part
+  FastDivide<W> pitch[kMostParts];          // units per row of each part
   int64_t rows, row, bytes;                 // of the input
   int count;
 };
@@ -26,7 +26,7 @@ __device__ __forceinline__ int64_t OffsetOf(const SplitParameters<W>& p, int par
   return static_cast<int64_t>(row) * p.row + p.at[part] + static_cast<int64_t>(column);
 }
 
-// Whether the vector from `column` on is a run of the input.
+// Whether the vector from `column` on is contiguous in the input.
 template <typename U, typename W>
 __device__ __forceinline__ bool IsRun(const SplitParameters<W>& p, int part, W row, W column) {
   if (static_cast<int64_t>(column) + kUnitsOf < U >> p.run[part]) return false;
@@ -34,7 +34,7 @@ __device__ __forceinline__ bool IsRun(const SplitParameters<W>& p, int part, W r
          IsLoadable(OffsetOf<U>(p, part, row, column) * int64_t{sizeof(U)}, p.bytes);
 }
 
-// A vector unit by unit, `left` of them within the part.
+// A vector, unit by unit; `left` units are within the part.
 template <typename U, typename W>
 __device__ __forceinline__ uint4 Walk(const SplitParameters<W>& p, int part, W row, W column,
                                       int64_t left) {
@@ -51,7 +51,7 @@ __device__ __forceinline__ uint4 Walk(const SplitParameters<W>& p, int part, W r
   return window.Words();
 }
 
-// A block writes one part; each thread kVectors × 16 aligned bytes of it, a block's width apart.
+// A block writes one part; each thread kVectors × 16 aligned bytes of it, one block width apart.
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads)
     SplitRows(const __grid_constant__ SplitParameters<W> p) {
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Parts [first, last) of the whole.
+// Writes parts [first, last) of the whole.
 template <typename U, typename W>
 KernelCall SplitCall(const RowParts& all, size_t first, size_t last) {
   const int64_t unit = static_cast<int64_t>(sizeof(U)) / all.element_bytes;
@@ -129,7 +129,8 @@ KernelCall SplitCall(const RowParts& all, size_t first, size_t last) {
 }
 
 bool IsNarrow(const RowParts& all) {
-  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);  // a grid may exceed the units
+  // A grid may exceed the number of units.
+  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);
   for (const RowPart& part : all.parts) {
     if (all.rows * part.pitch >= kMostNarrow) return false;
   }

@@ -1,5 +1,4 @@
-// Transpose: an axis of the output is the axis of the input that `perm` names, wherever the Formats
-// put them.
+// Transpose: axis i of the output is axis perm[i] of the input, in any pair of Formats.
 #include "runtime/ops/transpose.h"
 
 #include "runtime/kernels/cuda/common/operands.h"

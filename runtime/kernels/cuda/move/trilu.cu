@@ -12,7 +12,7 @@ template <typename W>
 struct TriluParameters {
   const void* from;
   void* to;
-  Integers diagonal;  // absent: `k`
+  Integers diagonal;  // absent: use `k`
   int64_t units, k;
   bool is_upper;
   FastDivide<W> rows, columns;
@@ -26,7 +26,7 @@ __device__ __forceinline__ int64_t DiagonalOf(const TriluParameters<W>& p) {
   return k < low ? low : k > high ? high : k;
 }
 
-// A thread reads 16 aligned bytes and writes what is kept of them to the same place.
+// A thread reads 16 aligned bytes and writes the kept elements to the same offset.
 template <typename U, typename W>
 __global__ void __launch_bounds__(kThreads) KeepSide(const __grid_constant__ TriluParameters<W> p) {
   WaitForLaunchBefore();
@@ -84,7 +84,8 @@ KernelCall CallIn(const TriluPlan& plan) {
 }  // namespace
 
 KernelCall CallOf(const TriluPlan& plan) {
-  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);  // a grid may exceed the units
+  // A grid may exceed the number of units.
+  constexpr int64_t kMostNarrow = (int64_t{1} << 31) - (1 << 16);
   return VisitUnit(plan.element_bytes, [&](auto unit) {
     using U = decltype(unit);
     return plan.matrices * plan.rows * plan.columns < kMostNarrow ? CallIn<U, uint32_t>(plan)

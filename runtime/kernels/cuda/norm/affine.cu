@@ -1,5 +1,5 @@
-// y = x · a + b or (x - b) · a with one a and b a channel (and image), 4 vectors of 16 bytes a
-// thread; and the a and b of BatchNormalization.
+// y = x · a + b or (x - b) · a with one a and b per channel (and image), four 16-byte vectors per
+// thread; also computes the a and b of BatchNormalization.
 #include "runtime/kernels/cuda/norm/affine.h"
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -15,16 +15,16 @@ template <typename Word>
 struct AffineParameters {
   const void *x, *factors;
   void* y;
-  int64_t count;  // lanes
+  int64_t count;  // number of lanes
   int channels;
   bool channels_last, per_image, centered;
   FastDivide<Word> run;    // lanes from one channel to the next: pixels, or 1
-  FastDivide<Word> pitch;  // channels with their padding
-  FastDivide<Word> image;  // lanes of an image
+  FastDivide<Word> pitch;  // channels including padding
+  FastDivide<Word> image;  // lanes per image
   int64_t image_step;      // factors from one image to the next
 };
 
-// Which factor a lane has; below 0 for padding.
+// The index of a lane's factor; negative for padding.
 template <typename Word>
 __device__ __forceinline__ int64_t FactorOf(const AffineParameters<Word>& p, Word lane) {
   if (p.channels_last) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ C Affine(C x, const Factor<C>& f, bool centered) {
   return centered ? (x - f.b) * f.a : x * f.a + f.b;
 }
 
-// A vector of lanes that all exist: of one pixel, or of one plane or two.
+// A vector of lanes that all exist: of one pixel, or of one or two planes.
 template <typename T, int kWidth, typename Word>
 __device__ __forceinline__ Vector<T, kWidth> AffineVector(const AffineParameters<Word>& p,
                                                           Word first, const Vector<T, kWidth>& x) {
@@ -155,7 +155,7 @@ KernelCall AffineCall(DType dtype, const PlaneLanes& lanes, const AffineOptions&
   const bool is_small = lanes.lanes() < int64_t{1} << 31;
   KernelCall call = is_small ? AffineCallOf<uint32_t>(dtype, lanes, options)
                              : AffineCallOf<uint64_t>(dtype, lanes, options);
-  // The pointers come first: they stand at the same places for both.
+  // The pointers come first, so they have the same offsets in both types.
   call.Bind(offsetof(AffineParameters<uint32_t>, x), x);
   call.Bind(offsetof(AffineParameters<uint32_t>, factors), factors);
   call.Bind(offsetof(AffineParameters<uint32_t>, y), y);

@@ -3,7 +3,7 @@
 
 namespace onnx_cudnn {
 
-// Two launches: a and b of each channel into the workspace, and x · a + b.
+// Two launches: one computes a and b of each channel in the workspace, one computes x · a + b.
 absl::StatusOr<KernelCode> CompileBatchNorm(const KernelRequest& request) {
   const Node& node = request.unit.node();
   Operands operands(request);

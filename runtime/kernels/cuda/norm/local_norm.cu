@@ -1,5 +1,5 @@
-// LRN (local_norm.h) in f32, f64 for f64. A thread takes 16 bytes of pixels of one channel, or one
-// lane where channels are the innermost; neighbours' squares come from the cache.
+// LRN (local_norm.h) in f32, f64 for f64. A thread processes 16 bytes of pixels of one channel, or
+// one lane if channels are innermost; the squares of neighbours come from the cache.
 #include "runtime/kernels/cuda/norm/local_norm.h"
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -14,15 +14,15 @@ constexpr int kBlock = 256;
 struct LocalNormParameters {
   const void* x;
   void* y;
-  int64_t count;               // vectors
+  int64_t count;               // number of vectors
   FastDivide<uint64_t> run;    // lanes from one channel to the next
-  FastDivide<uint64_t> pitch;  // channels with their padding
+  FastDivide<uint64_t> pitch;  // channels including padding
   int64_t channels, before, after;
   double factor, beta, bias;  // factor: alpha / size
 };
 
 __device__ __forceinline__ float Power(float x, float exponent) {
-  if (exponent == 0.75F) return sqrtf(x) * sqrtf(sqrtf(x));  // every published network's
+  if (exponent == 0.75F) return sqrtf(x) * sqrtf(sqrtf(x));  // the value in most published networks
   return powf(x, exponent);
 }
 __device__ __forceinline__ double Power(double x, double exponent) {
@@ -75,7 +75,7 @@ KernelCall LocalNormCall(DType dtype, const PlaneLanes& lanes, const LocalNormOp
       .after = options.size - 1 - before,
       .beta = options.beta,
       .bias = options.bias};
-  // The reference divides in the type in which it computes.
+  // The reference divides in its compute type.
   p.factor = dtype == DType::kF64
                  ? static_cast<double>(options.alpha) / static_cast<double>(options.size)
                  : options.alpha / static_cast<float>(options.size);

@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// ONNX's own definition: the deviation itself gets the small number, not the variance.
+// As ONNX defines it: the small number is added to the deviation, not to the variance.
 constexpr double kDeviationEpsilon = 1e-9;
 
 std::vector<bool> ReducedAxesOf(const Node& node) {
@@ -21,14 +21,15 @@ std::vector<bool> ReducedAxesOf(const Node& node) {
   return reduced;
 }
 
-// All spatial axes and neither or only the images: a matter of planes.
+// Whether it reduces all spatial axes, and additionally at most the images: then planes are
+// normalized.
 bool IsByPlanes(const std::vector<bool>& reduced, const PlaneLanes& lanes) {
   if (reduced.size() < 3 || reduced[1] || lanes.pixels > kLongestRow) return false;
   return std::all_of(reduced.begin() + 2, reduced.end(),
                      [](bool is_reduced) { return is_reduced; });
 }
 
-// The axes whose flag is `flag`, by their distance in memory.
+// The axes with that flag, ordered by stride.
 AxisSet AxesBy(const Strides& strides, const std::vector<bool>& reduced, bool flag) {
   std::vector<int> order(strides.rank);
   std::iota(order.begin(), order.end(), 0);

@@ -1,6 +1,6 @@
 // MeanVarianceNormalization over any axes: (x - mean) / (deviation + epsilon), in f32, f64 for f64.
-// Each element is read three times. Where neighbours in memory share their statistics, a block
-// works on one of them, else a thread, so that neighbouring threads read neighbours.
+// Each element is read three times. If contiguous elements share their statistics, a block computes
+// each statistic, otherwise a thread, so that adjacent threads read adjacent elements.
 #include "runtime/kernels/cuda/norm/mean_variance_norm.h"
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kBlock) MeanVarianceNorm(MeanVarianceNormParam
   __shared__ C scratch[2][kMostWarps];
   const int64_t thread = threadIdx.x;
   const int64_t index = p.by_thread ? int64_t{blockIdx.x} * kBlock + thread : int64_t{blockIdx.x};
-  if (index >= p.kept.count) return;  // by_thread only: a block has one index
+  if (index >= p.kept.count) return;  // only if by_thread: a block has one index
   const int64_t first = p.by_thread ? 0 : thread, step = p.by_thread ? 1 : kBlock;
   const int threads = p.by_thread ? 1 : kBlock;
   const C n = static_cast<C>(p.reduced.count);

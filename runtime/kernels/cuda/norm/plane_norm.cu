@@ -1,10 +1,10 @@
-// Mean and variance of groups of channels of one image, or of all images, and the planes normalized
-// by them (plane_norm.h). In f32, f64 for f64.
+// Mean and variance of groups of channels of one image, or of all images, and normalization of the
+// planes by them (plane_norm.h). In f32, f64 for f64.
 //   rows      row-major: the planes of a group are one row; a warp or a block holds it in registers
-//   columns   channels-last, a group a channel: a block holds neighbouring channels of all pixels
+//   columns   channels-last, one group per channel: a block holds adjacent channels of all pixels
 //   stream    channels-last and larger (plane_norm_stream.cu)
-//   parts     row-major and larger: moments of parts of planes, joined in a fixed tree into two
-//             factors a channel, which a third launch (affine.cu) applies
+//   parts     row-major and larger: moments of parts of planes, joined in a fixed tree to two
+//             factors per channel, which a third launch (affine.cu) applies
 // (A cluster of 16 blocks that holds larger planes takes twice as long on an H200.)
 #include "runtime/kernels/cuda/norm/plane_norm.h"
 
@@ -21,12 +21,12 @@ using plane_norm::PlaneNormColumns;
 using plane_norm::PlaneNormParameters;
 
 constexpr int kPartThreads = 256;
-constexpr int kPartVectors = 4;          // that a thread loads at once
-constexpr int64_t kBlocksWanted = 1024;  // several on each multiprocessor
-constexpr int kMostParts = 1024;         // of a plane: parts are joined by a warp
+constexpr int kPartVectors = 4;          // per thread and load
+constexpr int64_t kBlocksWanted = 1024;  // several per multiprocessor
+constexpr int kMostParts = 1024;         // per plane; a warp joins the parts
 
-// Writes a group's row. Several channels: each element asks which one is its own, or each vector
-// where vectors do not cross planes.
+// Writes a group's row. With several channels, the channel is computed per element, or per vector
+// if vectors do not cross planes.
 template <typename T, int kCount, bool kWhole, typename C>
 __device__ __forceinline__ void ApplyToRow(const PlaneNormParameters& p,
                                            const RowSlice<T, kCount, kWhole>& slice,
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kMostRowThreads, kWhole && sizeof(T) < 8 ? 2 :
   }
 }
 
-// parts[row, blockIdx.y]: of elements [y · part_elements, …) of each row.
+// parts[row, blockIdx.y]: moments of elements [y · part_elements, …) of each row.
 template <typename T>
 __global__ void __launch_bounds__(kPartThreads) PartsOfRows(PlaneNormParameters p) {
   WaitForLaunchBefore();
@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(kPartThreads) PartsOfRows(PlaneNormParameters 
   static_cast<Moments<C>*>(p.parts)[row * p.part_count + blockIdx.y] = moments;
 }
 
-// A warp joins the parts of a group, part_count of them for each image that is joined, into the
-// factors of its channels.
+// A warp joins the parts of a group (part_count for each joined image) to the factors of its
+// channels.
 template <typename T>
 __global__ void __launch_bounds__(32) JoinParts(PlaneNormParameters p) {
   WaitForLaunchBefore();
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(32) JoinParts(PlaneNormParameters p) {
 
 using PlaneNorms = void (*)(PlaneNormParameters);
 
-// How many parts of how many elements, whole steps of a block each.
+// Chooses the number and size of parts, in whole steps of a block.
 void Split(int64_t blocks, int64_t extent, int64_t step, PlaneNormParameters& p) {
   const int64_t most = std::min<int64_t>(kMostParts, CeilDiv(extent, step));
   const int64_t parts = std::clamp<int64_t>(CeilDiv(kBlocksWanted, blocks), 1, most);
@@ -156,7 +156,7 @@ KernelCall& BindAll(KernelCall& call, const PlaneNormOptions& options,
   return call.Bind(offsetof(PlaneNormParameters, bias), slots.bias);
 }
 
-// Several rows of a thread at once are those of short ones.
+// Only short rows are processed several at a time.
 template <typename T, bool kWhole>
 PlaneNorms RowsOf(const RowPlan& plan) {
   if (plan.rows_at_once > 1) return PlaneNormRows<T, 4, 1, kWhole>;
@@ -171,7 +171,7 @@ KernelCall RowsCall(const RowPlan& plan, PlaneNormParameters p) {
 }
 
 template <typename T>
-constexpr int kWideColumn = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
+constexpr int kWideColumn = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // limited by registers
 
 template <typename T>
 KernelCall ColumnsCall(const ColumnPlan& plan, PlaneNormParameters p) {
@@ -183,7 +183,7 @@ KernelCall ColumnsCall(const ColumnPlan& plan, PlaneNormParameters p) {
                         launch, p);
 }
 
-// Moments of the rows' parts; `p` learns how many there are.
+// Computes moments of the rows' parts and sets their number in `p`.
 template <typename T>
 KernelCall PartsCall(const AxisLanes& rows, PlaneNormParameters& p) {
   p.rows = PlanRows(rows, sizeof(T)).shape;
@@ -227,7 +227,7 @@ PlaneNormCalls InParts(const PlaneLanes& lanes, const PlaneNormOptions& options,
 template <typename T>
 PlaneNormCalls PlaneNormOf(PlaneLanes lanes, const PlaneNormOptions& options,
                            const PlaneNormSlots& slots) {
-  if (lanes.pitch == 1) lanes.pitch = 0;  // one channel: the same in both
+  if (lanes.pitch == 1) lanes.pitch = 0;  // with one channel both layouts are the same
   const int64_t of_group = lanes.channels / options.groups;
   PlaneNormParameters p{.pixels = FastDivide<uint32_t>(std::min(lanes.pixels, kLongestRow)),
                         .group = FastDivide<uint64_t>(of_group),

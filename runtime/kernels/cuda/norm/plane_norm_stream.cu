@@ -1,8 +1,8 @@
-// Blocks claim tickets from a counter. In their order they stand for the moments of an item, that
-// is some channels of some pixels of an image, and for the result of an item whose image is `lead`
-// items behind, so that its second read hits L2. The block that has the last item of an image waits
-// for the others' moments and joins them, in a fixed tree, into the factors for which the image's
-// results wait. What a ticket waits for has an earlier ticket, of a block that runs.
+// Blocks take tickets from a counter. In ticket order, work alternates between the moments of an
+// item (some channels of some pixels of an image) and the result of an item `lead` items earlier,
+// so that its second read hits L2. The block that computes the last item of an image waits for the
+// moments of all its other items and joins them, in a fixed tree, to the factors that the image's
+// results wait for. A ticket only waits for earlier tickets, whose blocks are running.
 #include "runtime/kernels/cuda/norm/plane_norm_stream.h"
 
 #include "runtime/base/integers.h"
@@ -13,25 +13,26 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kThreads = 256;             // 80 registers each
-constexpr int kBlocks = 3;                // of a multiprocessor: 96 KB of loads are under way
-constexpr int64_t kItemBytes = 64 << 10;  // of an item that is no smaller for want of blocks
-constexpr int64_t kMostParts = 512;       // that one block joins
-// Of L2, beyond an image: what is read and written between the two reads fits it, and factors are
-// made in that time.
+constexpr int kThreads = 256;  // 80 registers each
+constexpr int kBlocks = 3;     // per multiprocessor: 96 KB of loads in flight
+// Per item, unless smaller items are needed to occupy all blocks.
+constexpr int64_t kItemBytes = 64 << 10;
+constexpr int64_t kMostParts = 512;  // joined by one block
+// L2 as a multiple of the lead beyond one image: the data read and written between the two reads
+// must fit L2, and factors are computed meanwhile.
 constexpr int64_t kLeadShare = 6;
-using Count = unsigned long long;  // NOLINT: what atomicAdd takes
+using Count = unsigned long long;  // the argument type of atomicAdd
 
 struct StreamParameters {
   const void *x, *scale, *bias;
   void *y, *counts, *parts, *factors;
-  ColumnShape columns;                 // of all images; extent: pixels
-  FastDivide<uint64_t> column_blocks;  // of an image
+  ColumnShape columns;                 // over all images; extent: pixels
+  FastDivide<uint64_t> column_blocks;  // per image
   FastDivide<uint64_t> image_parts;
-  int part_steps;  // of blockDim.y · kColumnVectors pixels
-  int64_t items;   // of all images
-  int64_t lead;    // an image's items to `items`: moments are so many ahead of results
-  // Statistics are joined over a domain: an image, or all.
+  int part_steps;  // in units of blockDim.y · kColumnVectors pixels
+  int64_t items;   // over all images
+  int64_t lead;    // from one image's items to `items`: how far moments are ahead of results
+  // Statistics are joined over a domain: one image, or all images.
   bool joins_images;
   int64_t domain_items, domain_parts, domain_pixels;
   int channels, groups, of_group, group_threads;
@@ -47,11 +48,11 @@ __device__ __forceinline__ void StoreLanes(C* to, const C (&lanes)[kWidth]) {
   StoreVector(to, vector);
 }
 
-// What a thread works on in an item.
+// A thread's part of an item.
 struct Item {
   int64_t image, domain;
-  int column;      // of the image; columns_of_one and more: there is none
-  int64_t part;    // of all images
+  int column;      // within the image; none if it is columns_of_one or more
+  int64_t part;    // index over all images
   int begin, end;  // pixels
 
   __device__ __forceinline__ Item(const StreamParameters& p, int64_t item) {
@@ -81,13 +82,13 @@ struct Item {
 
 __device__ __forceinline__ bool IsFirstThread() { return threadIdx.x == 0 && threadIdx.y == 0; }
 
-// counts: the tickets claimed, then by domain the items whose moments are known, and 1 more once
-// its factors are.
+// counts: the number of tickets taken, then per domain the number of items whose moments are
+// complete, plus 1 once its factors are.
 __device__ __forceinline__ Count* FinishedOf(const StreamParameters& p, int64_t domain) {
   return static_cast<Count*>(p.counts) + 1 + domain;
 }
 
-// These of the first thread alone.
+// Called by the first thread only.
 __device__ __forceinline__ Count ClaimTicket(const StreamParameters& p) {
   return atomicAdd(static_cast<Count*>(p.counts), Count{1});
 }
@@ -107,8 +108,8 @@ __device__ __forceinline__ void AwaitFinished(const StreamParameters& p, int64_t
   }
 }
 
-// parts[part, 0, lane]: the mean; [part, 1, lane]: the squares. `next` gets a ticket, but for the
-// last item of a domain.
+// parts[part, 0, lane]: the mean; [part, 1, lane]: the squares. Takes a ticket for `next`, except
+// for the last item of a domain.
 template <typename T, int kWidth>
 __device__ __forceinline__ void TakeMoments(const StreamParameters& p, const Item& item,
                                             bool is_last, ComputeOf<T>* scratch, Count* next) {
@@ -128,7 +129,7 @@ __device__ __forceinline__ void TakeMoments(const StreamParameters& p, const Ite
   StoreLanes(part + p.columns.inner, moments.squares);
 }
 
-// Joins the parts of each lane of a domain, in the place of its first one. All threads.
+// Joins the parts of each lane of a domain, in place of the first part. Called by all threads.
 template <typename C, int kWidth>
 __device__ __forceinline__ void JoinParts(const StreamParameters& p, C* parts, C* scratch) {
   constexpr int kAtOnce = kWidth == 8 ? 2 : 4;
@@ -172,7 +173,8 @@ __device__ __forceinline__ void JoinParts(const StreamParameters& p, C* parts, C
   __syncthreads();
 }
 
-// factors[domain, lane] of what JoinParts made; group_threads join the channels of a group.
+// Computes factors[domain, lane] from the result of JoinParts; group_threads threads join the
+// channels of a group.
 template <typename T, typename C>
 __device__ __forceinline__ void MakeFactors(const StreamParameters& p, const C* parts,
                                             Factor<C>* factors) {
@@ -197,8 +199,8 @@ __device__ __forceinline__ void MakeFactors(const StreamParameters& p, const C* 
   }
 }
 
-// After TakeMoments: whoever has the last item of the domain makes its factors, and only then gets
-// the next ticket, for which others may wait.
+// Called after TakeMoments: the block with the last item of the domain computes the factors and
+// takes its next ticket only then, because other blocks may wait for the factors.
 template <typename T, int kWidth>
 __device__ __forceinline__ void FinishMoments(const StreamParameters& p, const Item& item,
                                               bool is_last, ComputeOf<T>* scratch, Count* next) {
@@ -221,7 +223,7 @@ __device__ __forceinline__ void FinishMoments(const StreamParameters& p, const I
   __syncthreads();
 }
 
-// `next` gets a ticket.
+// Takes a ticket for `next`.
 template <typename T, int kWidth>
 __device__ __forceinline__ void Normalize(const StreamParameters& p, const Item& item,
                                           Count* next) {
@@ -236,7 +238,7 @@ __device__ __forceinline__ void Normalize(const StreamParameters& p, const Item&
     f = LoadVector<kWidth>(static_cast<const Factor<C>*>(p.factors) +
                            item.domain * p.columns.inner + item.column * kWidth);
   }
-  const int present = p.channels - item.column * kWidth;  // the others are padding
+  const int present = p.channels - item.column * kWidth;  // lanes beyond these are padding
 #pragma unroll 1
   for (int from = item.begin;;) {
     const bool is_last = item.IsLastStep(from);
@@ -272,14 +274,14 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   WaitForLaunchBefore();
   using C = ComputeOf<T>;
   extern __shared__ __align__(16) unsigned char scratch[];
-  __shared__ Count tickets[2];  // this one and the next
+  __shared__ Count tickets[2];  // the current and the next ticket
   if (IsFirstThread()) tickets[0] = ClaimTicket(p);
   __syncthreads();
   for (int i = 0;; i = 1 - i) {
     const int64_t ticket = static_cast<int64_t>(tickets[i]), paired = ticket - p.lead;
     if (ticket >= 2 * p.items) return;
-    // The moments of the first `lead` items, then of the others one by one with results of the
-    // first, then the results of the last `lead` items.
+    // First the moments of the first `lead` items, then moments of each further item alternating
+    // with results of the first ones, then the results of the last `lead` items.
     const bool is_paired = paired >= 0 && paired < 2 * (p.items - p.lead);
     if (paired < 0 || (is_paired && paired % 2 == 0)) {
       const int64_t index = is_paired ? p.lead + paired / 2 : ticket;
@@ -296,7 +298,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 int64_t Aligned(int64_t bytes) { return CeilDiv(bytes, 256) * 256; }
 
-// Columns of a block: 32, or fewer where 32 leave many without work; of vectors 128 bytes or more.
+// Columns per block: 32, or fewer if 32 would leave many blocks without work; vectors of at least
+// 128 bytes.
 int BlockColumns(int64_t columns, bool is_wide) {
   const int least = is_wide ? 8 : 32;
   int x = std::min(32, PowerOfTwoFrom(columns));
@@ -378,7 +381,7 @@ PlaneNormCalls PlaneNormStream(DType dtype, const PlaneLanes& lanes,
                                const PlaneNormOptions& options, const PlaneNormSlots& slots) {
   return VisitFloat<PlaneNormCalls>(dtype, [&](auto e) {
     using T = decltype(e);
-    constexpr int kWide = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
+    constexpr int kWide = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // limited by registers
     return lanes.pitch % kWide == 0 ? CallsOf<T, kWide>(lanes, options, slots)
                                     : CallsOf<T, 1>(lanes, options, slots);
   });

@@ -10,10 +10,10 @@
 namespace onnx_cudnn {
 namespace {
 
-// The rules take one factor for all or one for each element of a row.
+// The rules accept one factor for all elements, or one per element of a row.
 int StepOf(const Value& factor) { return factor.elements() == 1 ? 0 : 1; }
 
-// Nobody reads an output that is not one of the Unit's.
+// Whether the output is used; outputs of the Unit are.
 bool IsRead(const KernelRequest& request, int output) {
   const Node& node = request.unit.node();
   if (!node.has_output(output)) return false;

@@ -1,9 +1,9 @@
 // LayerNormalization and RMSNormalization of rows:
 //   y[r,i] = (x[r,i] - mean[r]) · inverse[r] · scale[i] + bias[i]
 //   inverse[r] = 1 / sqrt(mean of (x[r,i] - mean[r])² + epsilon)
-// in f32, f64 for f64. A part of a warp, a warp or a block holds a row in registers and goes twice
-// over them; a longer row is read twice by one block. Whole rows of whole factors have instances of
-// their own. Rows of one dtype and factors of another are read element by element.
+// in f32, f64 for f64. Part of a warp, a warp or a block holds a row in registers and passes over
+// them twice; a longer row is read twice by one block. Whole rows with whole factors have their own
+// instances. If rows and factors have different dtypes, rows are read element by element.
 #include "runtime/kernels/cuda/norm/row_norm.h"
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -34,7 +34,7 @@ __device__ __forceinline__ void StoreStatistics(const RowNormParameters& p, int6
   StoreStatistic(p.options.inverse_dtype, p.inverse, row, inverse);
 }
 
-// The factors of the kWidth elements of a row from `begin` on, as far as there are.
+// The factors of kWidth elements of a row from `begin` on, or of as many as there are.
 template <typename T, int kWidth, bool kWhole>
 __device__ __forceinline__ Vector<T, kWidth> Factors(const RowShape& rows, const void* factors,
                                                      int step, int begin) {
@@ -87,12 +87,12 @@ __device__ __forceinline__ void Apply(const RowNormParameters& p,
   ApplyFactors<false>(p, slice, mean, inverse);
 }
 
-// Of a multiprocessor: 2 leave a thread 64 registers, which up to 32 elements take.
+// Blocks per multiprocessor: 2 leave 64 registers per thread, enough for 32 elements.
 template <typename T, int kCount, bool kWhole>
 constexpr int kLeastBlocks = kWhole && sizeof(T) < 8 && kCount* kVectorBytes / sizeof(T) <= 32 ? 2
                                                                                                : 1;
 
-// kWhole: rows.whole, and the factors' steps are 1.
+// kWhole: rows.whole is set, and the factors' steps are 1.
 template <typename T, int kRows, int kCount, bool kWhole>
 __global__ void __launch_bounds__(kMostRowThreads, kLeastBlocks<T, kCount, kWhole>)
     RowNormRows(RowNormParameters p) {
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kMostRowThreads, kLeastBlocks<T, kCount, kWhol
   }
 }
 
-constexpr int kChunk = 4;  // vectors that a thread loads at once
+constexpr int kChunk = 4;  // per thread and load
 
 template <typename T>
 __global__ void __launch_bounds__(kMostRowThreads) RowNormLongRows(RowNormParameters p) {
@@ -152,7 +152,7 @@ __device__ __forceinline__ void StoreFloat(DType dtype, void* to, int64_t i, flo
   StoreStatistic(dtype, to, i, number);
 }
 
-// Any of f32, f16 and bf16 for x, any for the factors and y.
+// x may be f32, f16 or bf16; the factors and y may be any of them too.
 __global__ void __launch_bounds__(kMixedThreads) RowNormMixed(RowNormParameters p) {
   WaitForLaunchBefore();
   __shared__ Moments<float> scratch[kMostWarps];

@@ -1,9 +1,9 @@
 // Softmax and LogSoftmax along an axis:
 //   y[o,e,i] = exp(x[o,e,i] - m) / s    or    x[o,e,i] - m - log s
 //   m = max over e of x[o,e,i],  s = sum over e of exp(x[o,e,i] - m)
-// in f32, f64 for f64. A NaN makes its row NaN. Along the innermost axis a part of a warp, a warp
-// or a block holds a row in registers; along another one a block holds neighbouring columns. Longer
-// ones are read twice, the maximum and the sum kept up to date together.
+// in f32, f64 for f64. A NaN makes its row NaN. Along the innermost axis, part of a warp, a warp or
+// a block holds a row in registers; along another axis, a block holds adjacent columns. Longer rows
+// are read twice; maximum and sum are updated together.
 #include "runtime/kernels/cuda/norm/softmax.h"
 
 #include "runtime/kernels/cuda/common/columns.cuh"
@@ -30,7 +30,7 @@ __device__ __forceinline__ C MinusInfinity() {
   return -std::numeric_limits<C>::infinity();
 }
 
-// The largest of some numbers, and the sum of their exponentials below it.
+// The largest of some numbers, and the sum of exponentials relative to it.
 template <typename C>
 struct Mass {
   C max, sum;
@@ -39,7 +39,7 @@ struct JoinMasses {
   template <typename C>
   __device__ __forceinline__ Mass<C> operator()(Mass<C> a, Mass<C> b) const {
     const C top = max(a.max, b.max);
-    // Nothing yet, or nothing but -inf: as if there were no numbers, but a NaN stays.
+    // No numbers yet, or only -inf, which counts as no numbers; NaN is kept.
     if (top == MinusInfinity<C>()) return {top, a.sum + b.sum};
     return {top, a.sum * Exp(a.max - top) + b.sum * Exp(b.max - top)};
   }
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kMostRowThreads) SoftmaxRows(SoftmaxParameters
   }
 }
 
-constexpr int kChunk = 4;  // vectors that a thread loads at once
+constexpr int kChunk = 4;  // per thread and load
 
 template <typename T>
 __global__ void __launch_bounds__(kMostRowThreads) SoftmaxLongRows(SoftmaxParameters p) {
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kMostRowThreads) SoftmaxLongRows(SoftmaxParame
 #pragma unroll
       for (int k = 0; k < Slice::kWidth; ++k) top = max(top, Widen<C>(slice.lanes[j][k]));
     }
-    const C below = top == MinusInfinity<C>() ? C{0} : top;  // -inf is 0 below any number
+    const C below = top == MinusInfinity<C>() ? C{0} : top;  // -inf is treated as 0
     C sum = mass.sum * (mass.max == MinusInfinity<C>() ? C{1} : Exp(mass.max - top));
 #pragma unroll
     for (int j = 0; j < kChunk; ++j) {
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(kMostRowThreads) SoftmaxLongRows(SoftmaxParame
   }
 }
 
-// Also for columns that do not fit: `from` goes through them then.
+// Also for columns that do not fit registers; `from` then iterates over them.
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kMostColumnThreads) SoftmaxColumns(SoftmaxParameters p) {
   WaitForLaunchBefore();
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(kMostColumnThreads) SoftmaxColumns(SoftmaxPara
 struct OneHotParameters {
   const int64_t* indices;
   void* y;
-  int64_t count;  // lanes of y
+  int64_t count;  // number of lanes of y
   FastDivide<uint64_t> inner, pitch;
 };
 
@@ -228,7 +228,7 @@ auto RowsOf(const RowPlan& plan) {
 
 template <typename T>
 KernelCall CallOf(const AxisLanes& lanes, const SoftmaxParameters& p) {
-  constexpr int kWide = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
+  constexpr int kWide = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // limited by registers
   return LanesCall<T>(lanes, RowsOf<T>, SoftmaxColumns<T, kWide>, SoftmaxColumns<T, 1>, kWide,
                       sizeof(ComputeOf<T>), p);
 }

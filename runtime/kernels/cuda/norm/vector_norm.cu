@@ -1,6 +1,6 @@
 // LpNormalization along an axis: y[o,e,i] = x[o,e,i] / (sum over e of |x[o,e,i]|^p)^(1/p), p = 1 or
-// 2, in f32, f64 for f64; 0 where the norm is 0. Rows and columns are held in registers where they
-// fit, else read twice.
+// 2, in f32, f64 for f64; 0 where the norm is 0. Rows and columns are held in registers if they
+// fit, otherwise read twice.
 #include "runtime/kernels/cuda/norm/vector_norm.h"
 
 #include "runtime/kernels/cuda/common/columns.cuh"
@@ -27,12 +27,13 @@ __device__ __forceinline__ double Root(double x) { return sqrt(x); }
 __device__ __forceinline__ float Quotient(float x, float norm) {
   return norm == 0 ? 0.0F : x / norm;
 }
-// A division of f64 is a call that takes many registers: one a norm is hoisted, one an element not.
+// An f64 division is a call that uses many registers: the division per norm is hoisted, not one per
+// element.
 __device__ __forceinline__ double Quotient(double x, double norm) {
   return norm == 0 ? 0.0 : x * (1 / norm);
 }
 
-// A row that does not fit goes through the slices twice.
+// A row that does not fit is processed slice by slice, twice.
 template <typename T, int kRows, int kCount>
 __global__ void __launch_bounds__(kMostRowThreads) VectorNormRows(VectorNormParameters p) {
   WaitForLaunchBefore();
@@ -126,7 +127,7 @@ auto RowsOf(const RowPlan& plan) {
 
 template <typename T>
 KernelCall CallOf(const AxisLanes& lanes, const VectorNormParameters& p) {
-  constexpr int kWide = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // registers
+  constexpr int kWide = sizeof(T) == 8 ? 1 : kVectorBytes / sizeof(T);  // limited by registers
   return LanesCall<T>(lanes, RowsOf<T>, VectorNormColumns<T, kWide>, VectorNormColumns<T, 1>, kWide,
                       sizeof(ComputeOf<T>), p);
 }

@@ -1,5 +1,5 @@
-// Compiles element-wise Nodes: to a simple form or a chain where they have one, else to a program
-// of the interpreter.
+// Compiles element-wise Nodes to a simple form or a chain if possible, otherwise to a program of
+// the interpreter.
 #include "runtime/kernels/cuda/pointwise/pointwise.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Of shared memory: with more, fewer blocks of the narrow interpreter are resident.
+// Limit of shared memory: with more, fewer blocks of the narrow interpreter are resident.
 constexpr int kMostStageBytes = 11 * 1024;
 
 absl::Status CheckBroadcast(const LaneLayout& layout, const KernelOperand& operand) {
@@ -29,7 +29,7 @@ absl::Status CheckBroadcast(const LaneLayout& layout, const KernelOperand& opera
   return absl::OkStatus();
 }
 
-// Places the operands in `parameters`, staged ones first; the new place of each.
+// Stores the operands in `parameters`, staged ones first; returns the new index of each.
 absl::StatusOr<std::vector<int>> PlaceOperands(const LaneLayout& layout,
                                                const std::vector<KernelOperand>& operands,
                                                int vector, PointwiseParameters& parameters) {
@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<int>> PlaceOperands(const LaneLayout& layout,
     if (layout.lies_as_output[k]) {
       const int bytes = kPointwiseThreads * vector * p.element_bytes;
       const bool fits = parameters.stage_bytes + bytes <= kMostStageBytes;
-      if (vector * p.element_bytes < 4 || !fits) continue;  // 4: the least that cp.async copies
+      if (vector * p.element_bytes < 4 || !fits) continue;  // 4: smallest copy of cp.async
       p.access = PointwiseAccess::kStaged;
       p.stage_at = parameters.stage_bytes;
       parameters.stage_bytes += bytes;
@@ -71,7 +71,7 @@ void PlaceAxes(const LaneLayout& layout, PointwiseParameters& parameters) {
   parameters.is_large = layout.lanes > kMostExtent;
   parameters.inner_elements = static_cast<int>(layout.inner_elements);
   if (layout.axes.size() > kMostPointwiseAxes)
-    return;  // no operand broadcasts, or CheckBroadcast refused
+    return;  // no operand is broadcast, or CheckBroadcast refused
   parameters.axes = static_cast<int>(layout.axes.size());
   for (size_t a = 0; a < layout.axes.size(); ++a) {
     const int64_t extent = std::max<int64_t>(1, layout.axes[a].extent);

@@ -1,8 +1,8 @@
-// The element-wise interpreter. Threads loop over vectors with the grid's stride. Each thread
-// prefetches its own vectors of the operands that lie as the outputs do, kPointwiseStages - 1
-// ahead, to shared memory: loads stay in flight however many registers the program takes, and no
-// thread waits for another. The interpreter's registers are registers of the thread, which have no
-// index: every access is a switch over constants.
+// The element-wise interpreter. Threads loop over vectors with the stride of the grid. Each thread
+// prefetches its own vectors of the operands that have the layout of the outputs, kPointwiseStages
+// - 1 iterations ahead, to shared memory: loads stay in flight however many registers the program
+// needs, and threads do not wait for each other. The interpreter's registers are registers of the
+// thread, which cannot be indexed: every access is a switch over constants.
 #include "runtime/kernels/cuda/pointwise/pointwise.h"
 
 #include <cstddef>
@@ -18,7 +18,7 @@ using namespace lanes;  // NOLINT: they are this file's other half
 using Code = PointwiseCode;
 using Parameters = PointwiseParameters;
 
-// x[i] = code(x[i], y[i]); `number` instead of y for the codes that say so. kFull: every code.
+// x[i] = code(x[i], y[i]); codes with a number use `number` instead of y. kFull: every code.
 template <bool kFull, typename T, int n>
 __device__ __forceinline__ void Compute(Code code, T (&x)[n], const T (&y)[n], T number) {
   const auto map = [&](auto f) {
@@ -95,7 +95,7 @@ __device__ __forceinline__ Cell NumberOf(const PointwiseInstruction& instruction
   }
 }
 
-// The compiler knows `which` only inside its cases, so that `at` stays in registers.
+// The compiler knows `which` only inside the cases, so that `at` stays in registers.
 template <typename Cell, int count, int n>
 struct Registers {
   Cell at[count][n];
@@ -146,7 +146,7 @@ __device__ __forceinline__ void Execute(const Parameters& p, const Position& pos
         if constexpr (std::is_same_v<Cell, float>) {
           holds = a[i] != 0.0F;
         } else {
-          holds = a[i].bits != 0;  // of a condition, which is 0 or 1 in any type
+          holds = a[i].bits != 0;  // a condition is 0 or 1 in any type
         }
         conditions |= holds ? 1u << i : 0;
       }
@@ -182,7 +182,8 @@ __global__ void __launch_bounds__(kPointwiseThreads, LimitsOf(interpreter).block
     const int64_t next = lane + (kStages - 1) * step;
     const int free = stage == 0 ? kStages - 1 : stage - 1;
     if (next < p.lanes) Stage<kVector>(p, next, shared + free * p.stage_bytes);
-    asm volatile("cp.async.commit_group;" ::: "memory");  // of nothing too: the wait counts them
+    // Also without copies, because the wait counts groups.
+    asm volatile("cp.async.commit_group;" ::: "memory");
     asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 1) : "memory");
     const int64_t left = p.lanes - lane;
     const uint32_t present = left < kVector ? static_cast<uint32_t>(left) : kVector;

@@ -1,5 +1,5 @@
-// Chains of element-wise ops. A thread runs the program once for all of its one or two vectors, so
-// that each step is decoded once, and prefetches the next operands meanwhile.
+// Chains of element-wise ops. A thread runs the program once for its one or two vectors, so that
+// each step is decoded once, and prefetches the next operands meanwhile.
 #include "runtime/kernels/cuda/pointwise/pointwise_chain.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kThreads = kArithmeticThreads;
-constexpr int kBlocksPerProcessor = 4;  // with fewer, a thread has one vector
+constexpr int kBlocksPerProcessor = 4;  // with fewer blocks, a thread has one vector
 constexpr int kWords = kVectorBytes / 4;
 
 template <typename T, int n>
@@ -22,11 +22,11 @@ __device__ __forceinline__ void CopyTo(T (&to)[n], const T (&from)[n]) {
   for (int i = 0; i < n; ++i) to[i] = from[i];
 }
 
-// The lanes of a thread: kThreads vectors lie between its vectors.
+// The lanes of a thread; its vectors are kThreads vectors apart.
 struct Place {
-  uint32_t lane;   // the first
-  uint32_t lanes;  // of the tensors
-  bool is_whole;   // the block has all its lanes
+  uint32_t lane;   // the first one
+  uint32_t lanes;  // number of lanes of the tensors
+  bool is_whole;   // all lanes of the block exist
 };
 
 // words = from[at(lane)] for the lanes of one vector.
@@ -56,13 +56,14 @@ __device__ __forceinline__ uint32_t Repeated(E element) {
   return word;
 }
 
-// Lanes beyond the end get any elements. kWhole: all vectors are whole and no operand is kGathered.
+// Lanes beyond the end get arbitrary elements. kWhole: all vectors are complete and no operand is
+// kGathered.
 template <typename E, int vectors, bool kWhole>
 __device__ __forceinline__ void Load(const ChainOperand& operand, const Place& place,
                                      uint32_t (&words)[vectors * kWords]) {
   constexpr uint32_t kVector = VectorLanes(sizeof(E)), kStep = kThreads * kVector;
   const E* data = static_cast<const E*>(operand.data);
-  const uint32_t last = (place.lanes - 1) / kVector * kVector;  // a vector's first lane
+  const uint32_t last = (place.lanes - 1) / kVector * kVector;  // first lane of the last vector
   const auto lane_of = [&](int k) { return min(place.lane + k * kStep, last); };
   switch (operand.access) {
     case PointwiseAccess::kDirect:
@@ -198,7 +199,7 @@ KernelCall CallWith(const ChainParameters& p) {
   return KernelCall::Of(RunChain<A, vectors, kWhole>, ShapeOf(p.lanes, kLanes), p);
 }
 
-// Two vectors halve the cost of decoding, where registers hold their cells.
+// Two vectors halve the cost of decoding if there are registers for their cells.
 template <typename A>
 KernelCall CallOf(int multiprocessors, const ChainParameters& p) {
   if constexpr (A::kCellsPerWord == 1) {

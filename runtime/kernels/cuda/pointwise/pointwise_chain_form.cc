@@ -31,7 +31,8 @@ bool IsChainCode(Code code) {
   }
 }
 
-// Codes that give one of their arguments, perhaps with another sign: an element stays one.
+// Codes that return one of their arguments, possibly with another sign, so that elements stay
+// elements.
 bool ChoosesResult(Code code) {
   switch (code) {
     case Code::kMove:
@@ -58,7 +59,7 @@ bool IsElement(float number, DType dtype) {
                               : Widen<float>(Narrow<BFloat16>(number)) == number;
 }
 
-// Whether every result is an element of `dtype`, and every number.
+// Pairs are possible if every result, and every number, is an element of `dtype`.
 ChainArithmetic ArithmeticOf(const std::vector<PointwiseInstruction>& program, DType dtype) {
   if (dtype == DType::kF32) return ChainArithmetic::kF32;
   for (size_t i = 0; i < program.size(); ++i) {
@@ -75,7 +76,7 @@ ChainArithmetic ArithmeticOf(const std::vector<PointwiseInstruction>& program, D
   return ChainArithmetic::kPairs;
 }
 
-// kAdd for kAddNumber, and so on.
+// Returns kAdd for kAddNumber, and so on.
 Code WithoutNumber(Code code) {
   switch (code) {
     case Code::kAddNumber:
@@ -102,7 +103,8 @@ AccumulatorStep StepOf(const PointwiseInstruction& instruction) {
   return step;
 }
 
-// Sets inner, period and access of `operand`; false: operand `k` of the layout has other strides.
+// Sets inner, period and access of `operand`; returns false if operand `k` of the layout has other
+// strides.
 bool PlaceBroadcast(const LaneLayout& layout, size_t k, int vector, ChainOperand& operand) {
   int64_t inner = 1, period = 1;
   bool has_ended = false;

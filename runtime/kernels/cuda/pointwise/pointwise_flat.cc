@@ -60,13 +60,13 @@ uint64_t BitsOfElement(const HostTensor& tensor, Type type) {
   });
 }
 
-// Types whose every element f32 holds exactly.
+// Types whose elements f32 represents exactly.
 constexpr DTypeSet kExactInF32 = {DType::kF32, DType::kF16, DType::kBF16, DType::kBool,
                                   DType::kI8,  DType::kU8,  DType::kI16,  DType::kU16};
 
 bool IsCast(const Node& node) { return node.op() == "Cast" || node.op() == "CastLike"; }
 
-// Whether every reference computes in f32, or might as well.
+// Whether every reference computes in f32, or f32 gives the same results.
 bool FitsNarrow(const Unit& unit) {
   for (const Node* node : unit.nodes) {
     const Expression bound = BindPointwise(*node);
@@ -103,7 +103,7 @@ class Flattener {
     }
     const Expression bound = BindPointwise(node);
     const Type type = is_wide_ ? TypeOf(ComputeTypeOf(bound, node)) : Type::kF32;
-    std::vector<int> at;  // the term of each Term
+    std::vector<int> at;  // by Term: index of its FlatTerm
     for (const Term& term : bound.terms()) {
       ASSIGN_OR_RETURN(const int added, AddTerm(node, bound, term, at, type));
       at.push_back(added);
@@ -142,7 +142,7 @@ class Flattener {
     return AddOperation(std::move(operation));
   }
 
-  // The number of `x < 0 ? number · x : x`; nullptr: `select` is something else.
+  // The number in `x < 0 ? number · x : x`; nullptr: `select` has another form.
   static const Term* LeakyScale(const Expression& bound, const Term& select) {
     if (select.primitive != Primitive::kSelect) return nullptr;
     const std::vector<Term>& all = bound.terms();
@@ -208,7 +208,7 @@ class Flattener {
   std::vector<FlatTerm> terms_;
   std::vector<Operation> operations_;
   std::vector<const Value*> operands_, outputs_;
-  std::map<const Value*, int> results_;  // the term of an operand or of a Node's output
+  std::map<const Value*, int> results_;  // index of the term for an operand or a Node's output
 };
 
 }  // namespace

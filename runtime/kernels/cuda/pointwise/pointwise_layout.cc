@@ -7,7 +7,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Elements between neighbours along each axis of a Format.
+// The stride in elements of each axis of a Format.
 std::vector<int64_t> AxisStrides(const Format& format) {
   std::vector<int64_t> strides(format.axes().size(), 1);
   for (size_t i = strides.size(); i-- > 1;) {
@@ -22,7 +22,7 @@ bool LiesAs(const KernelOperand& operand, const KernelOperand& output,
   return strides == lane_strides && operand.format.lanes() == output.format.lanes();
 }
 
-// Whether every broadcast operand walks both axes as one.
+// Whether both axes are contiguous in every broadcast operand.
 bool CountsOn(const LaneLayout& layout, const LaneAxis& outer, const LaneAxis& inner) {
   for (size_t k = 0; k < inner.strides.size(); ++k) {
     if (layout.lies_as_output[k]) continue;

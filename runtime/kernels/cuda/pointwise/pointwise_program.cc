@@ -15,7 +15,7 @@ using Source = PointwiseSource;
 using Type = PointwiseType;
 using Operation = FlatOperation;
 
-// The form of `code` whose b is the instruction's number; `code` itself: it has none.
+// The form of `code` whose b is the instruction's number; `code` itself if there is none.
 Code WithNumber(Code code) {
   switch (code) {
     case Code::kAdd:
@@ -31,7 +31,8 @@ Code WithNumber(Code code) {
   }
 }
 
-// Register allocation: the accumulator holds the last result, registers those that are read later.
+// Register allocation: the accumulator holds the last result, registers hold results that are read
+// later.
 class Emitter {
  public:
   Emitter(const std::vector<FlatTerm>& terms, const std::vector<Operation>& operations,
@@ -53,7 +54,7 @@ class Emitter {
       RETURN_IF_ERROR(operation.code == Code::kSelect ? EmitSelect(operation)
                                                       : EmitOperation(operation));
       if (operation.output < 0) continue;
-      // Storing rounds too.
+      // Storing rounds as well.
       if (!is_wide_ && reads_[operation.result] == 0) {
         instructions_.back().rounded = DType::kUndefined;
       }
@@ -128,7 +129,7 @@ class Emitter {
     if (code == Code::kMove) return EmitMove(operation, first);
     RETURN_IF_ERROR(Fetch(first, operation.type));
     Read(first);
-    // The operation overwrites the accumulator, which may be its second argument too.
+    // The operation overwrites the accumulator, which may also be its second argument.
     RETURN_IF_ERROR(Save());
     PointwiseInstruction instruction{.code = code, .type = operation.type};
     if (second >= 0) {
@@ -147,7 +148,7 @@ class Emitter {
 
   static bool TakesNumber(Code code) { return code >= Code::kAddNumber && code <= Code::kLeaky; }
 
-  // A Node that only rounds: in place if its operand is in the accumulator.
+  // A Node that only rounds: done in place if its operand is in the accumulator.
   absl::Status EmitMove(const Operation& operation, int from) {
     RETURN_IF_ERROR(accumulator_ == from ? absl::OkStatus() : Save());
     if (accumulator_ == from) {
@@ -166,7 +167,7 @@ class Emitter {
     return absl::OkStatus();
   }
 
-  // kTest sets the condition, then kSelect picks the accumulator or its source.
+  // kTest sets the condition, then kSelect selects the accumulator or its source.
   absl::Status EmitSelect(const Operation& operation) {
     const int condition = operation.args[0], yes = operation.args[1], no = operation.args[2];
     RETURN_IF_ERROR(Fetch(condition, operation.type));
@@ -185,12 +186,12 @@ class Emitter {
   const std::vector<FlatTerm>& terms_;
   const std::vector<Operation>& operations_;
   const bool is_wide_;
-  std::vector<int> reads_;        // by term: reads to come
-  std::vector<int> register_of_;  // by term; -1: in none
+  std::vector<int> reads_;        // by term: remaining reads
+  std::vector<int> register_of_;  // by term; -1: not in a register
   std::vector<int> free_;
   std::vector<PointwiseInstruction> instructions_;
   int accumulator_ = -1;  // its term
-  size_t made_at_ = 0;    // the instruction that put it there
+  size_t made_at_ = 0;    // index of the instruction that set it
 };
 
 absl::Status CheckLimits(const PointwiseProgram& program) {
@@ -217,7 +218,7 @@ Code Exchanged(Code code) {
     case Code::kBitAnd:
     case Code::kBitOr:
     case Code::kBitXor:
-    case Code::kMax:  // of which only the sign of a zero may differ
+    case Code::kMax:  // exchanging arguments affects only the sign of a zero
     case Code::kMin:
       return code;
     case Code::kSub:

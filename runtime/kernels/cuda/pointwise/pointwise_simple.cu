@@ -1,4 +1,4 @@
-// Simple forms: the operation and the activation are decoded once for all lanes of a thread.
+// Simple forms: operation and activation are decoded once for all lanes of a thread.
 #include "runtime/kernels/cuda/pointwise/pointwise_simple.h"
 
 #include "runtime/kernels/cuda/common/activation.cuh"
@@ -10,8 +10,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kThreads = kArithmeticThreads;
-constexpr int kLanes = 16;  // of a thread, all loads of which are in flight together
-// With fewer blocks of kLanes a thread, it takes one vector.
+constexpr int kLanes = 16;  // per thread; all their loads are in flight together
+// With fewer blocks of kLanes lanes per thread, a thread processes one vector.
 constexpr int64_t kManyBlocks = 512;
 
 __device__ __forceinline__ int64_t OffsetOf(const SimpleParameters& p, int64_t lane) {
@@ -34,7 +34,7 @@ __device__ __forceinline__ Vector<E, n> LoadBroadcast(const SimpleParameters& p,
   return elements;
 }
 
-// Only the last block checks which of its lanes there are.
+// Only the last block checks which of its lanes exist.
 template <typename A, typename Y, SimpleOperand operand, int vectors>
 __global__ void __launch_bounds__(kThreads, 5)
     RunSimple(const __grid_constant__ SimpleParameters p) {

@@ -13,7 +13,8 @@ bool IsRowMajor(const KernelOperand& operand) {
   return operand.format == Format::RowMajor(dims);
 }
 
-// A factor of the data's rank lies as the data does, a constant too; others are row-major.
+// A factor with the data's rank has the layout of the data, also if it is constant; others are
+// row-major.
 KernelOperand FactorOf(Operands& operands, const KernelRequest& request, const Value& factor,
                        const KernelOperand& x) {
   const bool follows = factor.rank() == x.value->rank() && !IsRowMajor(x);
@@ -22,7 +23,7 @@ KernelOperand FactorOf(Operands& operands, const KernelRequest& request, const V
   return OperandIn(operands, request, factor, Format::ChannelsLast(dims));
 }
 
-// What one step of the lanes around the innermost axis of `factor` is: its lanes there.
+// The stride of the lanes around the innermost axis of `factor`: the lanes of that axis.
 int64_t InnermostLanes(const KernelOperand& factor, int64_t axis) {
   if (IsRowMajor(factor)) return factor.value->dim(static_cast<int>(axis));
   return factor.format.axes().back().pitch;
@@ -41,7 +42,7 @@ absl::StatusOr<ScaleLanes> LanesOf(const Node& node, const KernelOperand& x,
   }
   const int64_t axis = NormalizedAxis(named, rank), extent = dims[axis];
   const int64_t block = node.attrs().Int("block_size", 0);
-  // An axis of one element divides nothing: everything is outer.
+  // An axis of one element separates nothing: everything is outer.
   const int64_t stride = extent == 1 ? 1 : StridesOf(x).strides[axis];
   ScaleLanes lanes{.one = false, .inner = stride, .extent = extent};
   if (block == 0) {
@@ -64,7 +65,7 @@ absl::StatusOr<ScaleLanes> LanesOf(const Node& node, const KernelOperand& x,
   return lanes;
 }
 
-// What the division rounds to.
+// The type that the division is rounded to.
 DType PrecisionOf(const Node& node) {
   const DType scale = node.input(1).dtype();
   const int64_t named = node.attrs().Int("precision", 0);

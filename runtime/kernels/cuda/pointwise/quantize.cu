@@ -1,6 +1,6 @@
 // QuantizeLinear: y = saturate(round(x / scale) + zero), DequantizeLinear: y = (x - zero) · scale,
-// rounded once as the reference, which works in f64, does: quotients of floats are rounded rightly
-// in f32, products are kept exact until they are rounded. 8 elements a thread, one after the other.
+// rounded once like the reference, which works in f64: quotients of floats are correctly rounded in
+// f32, products are kept exact until they are rounded. 8 elements per thread, one after the other.
 #include "runtime/kernels/cuda/pointwise/quantize.h"
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -35,7 +35,7 @@ __device__ __forceinline__ bool IsSmallFloat(DType dtype) {
   return dtype >= DType::kF8E4M3FN && dtype <= DType::kF8E5M2FNUZ;
 }
 
-// Calls, so that eight of them are not eight copies.
+// Not inlined, so that eight uses do not become eight copies.
 __device__ __noinline__ float Decoded(DType dtype, uint8_t code) {
   return DecodeSmallFloat(SmallFloatFormOf(dtype), code);
 }
@@ -43,7 +43,7 @@ __device__ __noinline__ uint8_t Encoded(DType dtype, float number, bool saturate
   return EncodeSmallFloat(SmallFloatFormOf(dtype), number, saturate);
 }
 
-// The number whose bits these are, of a type of 8 or 16 bits.
+// The number with these bits, of an 8- or 16-bit type.
 __device__ __forceinline__ float NumberOf(DType dtype, uint16_t bits) {
   if (dtype == DType::kI8) return static_cast<float>(static_cast<int8_t>(bits));
   if (dtype == DType::kI16) return static_cast<float>(static_cast<int16_t>(bits));
@@ -57,7 +57,7 @@ __device__ __forceinline__ float LoadQuantized(DType dtype, const void* from, in
                                  : static_cast<const uint8_t*>(from)[i]);
 }
 
-// The scale and the zero point of one element after the other.
+// Iterates over the scales and zero points of consecutive elements.
 class ScaleWalk {
  public:
   float scale, zero;
@@ -93,7 +93,7 @@ class ScaleWalk {
     zero = 0;
     if (!p_.options.has_zero) return;
     const DType dtype = IsQuantized(p_.options.to) ? p_.options.to : p_.options.from;
-    // Zero points of i32 are read where they are needed: f32 does not hold them.
+    // Zero points of type i32 are read at their use, because f32 cannot represent them.
     zero_at_ = within + o_ * l.zero_outer;
     if (dtype != DType::kI32) zero = LoadQuantized(dtype, p_.zero, zero_at_);
   }
@@ -117,7 +117,7 @@ __device__ __forceinline__ float Rounded(DType precision, float x) {
   return x;
 }
 
-// The bits of the quantized number, low ones.
+// The bits of the quantized number, in the low bits.
 __device__ __forceinline__ uint16_t Quantized(const QuantizeParameters& p, float x,
                                               const ScaleWalk& walk) {
   const DType precision = p.options.precision;
@@ -125,7 +125,7 @@ __device__ __forceinline__ uint16_t Quantized(const QuantizeParameters& p, float
       Rounded(precision, __fdiv_rn(Rounded(precision, x), Rounded(precision, walk.scale)));
   if (IsSmallFloat(p.options.to)) {
     float sum = quotient;
-    if (walk.zero != 0) {  // keeps the sign of a zero
+    if (walk.zero != 0) {  // preserves the sign of zero
       sum = RoundToOdd(static_cast<double>(quotient) + static_cast<double>(walk.zero));
     }
     return Encoded(p.options.to, sum, p.options.saturate);
@@ -135,11 +135,12 @@ __device__ __forceinline__ uint16_t Quantized(const QuantizeParameters& p, float
   if (p.options.to == DType::kI8) lowest = -128, highest = 127;
   if (p.options.to == DType::kU16) highest = 65535;
   if (p.options.to == DType::kI16) lowest = -32768, highest = 32767;
-  const float bounded = number > lowest ? fminf(number, highest) : lowest;  // NaN: the lowest
+  // NaN becomes the lowest.
+  const float bounded = number > lowest ? fminf(number, highest) : lowest;
   return static_cast<uint16_t>(static_cast<int>(bounded));
 }
 
-// The product as the f32 next to it whose last bit is odd unless it is exact.
+// The product rounded to odd in f32 (inexact results get an odd last bit).
 __device__ __forceinline__ float OddProduct(float a, float b) {
   const float product = __fmul_rn(a, b), rest = __fmaf_rn(a, b, -product);
   if (rest == 0 || rest != rest || isinf(product)) return product;
@@ -161,7 +162,7 @@ __device__ __forceinline__ To Dequantized(const QuantizeParameters& p, float x,
   return Narrow<To>(OddProduct(difference, walk.scale));
 }
 
-// Loads, maps and stores the elements of a thread: f(element, walk) of each.
+// Loads, converts and stores the elements of a thread with f(element, walk).
 template <typename From, typename To, typename F>
 __device__ __forceinline__ void MapEight(const QuantizeParameters& p, F&& f) {
   const int64_t first = (static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x) * kWidth;

@@ -14,18 +14,18 @@ constexpr DTypeSet kSimpleTypes = {DType::kF16, DType::kBF16, DType::kF32};
 
 struct SimpleForm {
   const Value* a = nullptr;
-  const Value* b = nullptr;  // nullptr: there is none, or it is a number
+  const Value* b = nullptr;  // nullptr: none, or a number
   SimpleParameters parameters;
 };
 
-// false: it is no activation.
+// Returns false if it is not an activation.
 bool ReadActivation(const Node& node, SimpleParameters& p) {
   p.activation = ActivationOf(node);
   return p.activation.kind != Activation::Kind::kNone;
 }
 
-// The primitive that the Node computes of its two inputs; kNoJoin: it computes something else, or
-// the primitive has no code for exchanged arguments.
+// The primitive that the Node computes on its two inputs; kNoJoin: another computation, or the
+// primitive has no reversed form.
 PointwiseCode JoinOf(const Node& node) {
   if (node.inputs().size() != 2) return kNoJoin;
   const Expression bound = BindPointwise(node);
@@ -82,7 +82,7 @@ bool HasSimpleTypes(const Unit& unit, const SimpleForm& form) {
   return form.a->dtype() == to && (form.b == nullptr || form.b->dtype() == to);
 }
 
-// Sets how b lies. nullopt: lane by lane.
+// Sets the layout of b. nullopt: it must be read lane by lane.
 std::optional<SimpleOperand> PlaceOperand(const LaneLayout& layout, const KernelOperand& b,
                                           SimpleParameters& p) {
   if (layout.lies_as_output[1]) return SimpleOperand::kFull;

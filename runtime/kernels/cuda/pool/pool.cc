@@ -10,13 +10,13 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kNoLimit = 1 << 30;         // of channels, where a lane is never padding
-constexpr int kVectorBytes = 16;          // a thread's access
-constexpr int kMostStrip = 32;            // vectors of a block: 512 contiguous bytes,
-constexpr int kLeastStrip = 8;            // or fewer where that fills the device
+constexpr int kNoLimit = 1 << 30;         // on channels, if no lane is padding
+constexpr int kVectorBytes = 16;          // per access of a thread
+constexpr int kMostStrip = 32;            // vectors per block: 512 contiguous bytes,
+constexpr int kLeastStrip = 8;            // or fewer if that occupies the device
 constexpr int kSmallPlanesBytes = 32768;  // of shared memory: seven blocks fit a multiprocessor
-constexpr int kFewestPlanes = 8;          // of a block: as many planes start at 16 bytes
-constexpr int64_t kLeastShare = 512;      // pixels that are worth a block of their own
+constexpr int kFewestPlanes = 8;          // per block: that many planes start at 16 bytes
+constexpr int64_t kLeastShare = 512;      // pixels that justify a block of their own
 constexpr int64_t kMostGridY = 65535;
 
 PoolKind KindOf(const Node& node) {
@@ -28,7 +28,7 @@ unsigned BlocksOf(int64_t items, int64_t each) {
   return static_cast<unsigned>((items + each - 1) / each);
 }
 
-// Channels that a thread takes at once.
+// Channels that a thread processes at once.
 int LanesOf(const ImageLayout& x, int element_bytes) {
   const int full = kVectorBytes / element_bytes;
   return x.channels_last && x.lanes % full == 0 ? full : 1;
@@ -64,7 +64,7 @@ struct WindowPool {
 // Work items of `rows` rows of `columns` outputs of `lanes` channels.
 PoolParameters ParametersOf(const WindowPool& pool, int lanes, int rows, int columns) {
   const ImageLayout &x = pool.x, &y = pool.y;
-  const int64_t planes = x.channels_last ? 1 : x.channels;  // of an image, that are outer
+  const int64_t planes = x.channels_last ? 1 : x.channels;  // outer planes per image
   PoolParameters p{};
   p.d = AxisOf(pool.window.d(), pool.include_pad);
   p.h = AxisOf(pool.window.h(), pool.include_pad);
@@ -82,14 +82,14 @@ PoolParameters ParametersOf(const WindowPool& pool, int lanes, int rows, int col
   return p;
 }
 
-// Work items of an outer thing.
+// Work items per outer index.
 int64_t ItemsOf(const PoolParameters& p) {
   return static_cast<int64_t>(p.vectors.divisor) * p.columns.divisor * p.rows.divisor *
          p.depths.divisor;
 }
 
-// Whether 16 bytes of a row are one access from any multiple of them on, and so are the outputs of
-// windows that start there or one column before.
+// Whether 16 bytes of a row are one access from any multiple of 16 bytes on, and so are the outputs
+// of windows that start there or one column earlier.
 bool ReadsPixels(const WindowPool& pool, int element_bytes) {
   const WindowAxis& w = pool.window.w();
   const int read = kVectorBytes / element_bytes;
@@ -97,7 +97,7 @@ bool ReadsPixels(const WindowPool& pool, int element_bytes) {
          w.pad_begin < w.kernel - 1;
 }
 
-// A launch of a pooling, but for the images that it takes.
+// A launch of a pooling, except for its range of images.
 struct PoolLaunch {
   PoolParameters parameters;
   bool is_strip;
@@ -115,7 +115,7 @@ struct PoolLaunch {
 };
 
 PoolLaunch LaunchOf(const WindowPool& pool, int element_bytes) {
-  // Of these the code has one channel a thread alone.
+  // These have code for one channel per thread only.
   const bool is_single =
       pool.with_indices || pool.kind == PoolKind::kNorm || element_bytes == sizeof(double);
   const int lanes = is_single ? 1 : LanesOf(pool.x, element_bytes);
@@ -180,7 +180,7 @@ absl::StatusOr<KernelCode> CompileWindowPool(const KernelRequest& request) {
   return code;
 }
 
-// How many blocks share the pixels of each of `blocks` blocks' things, so that the device is full.
+// How many blocks share the pixels that each of `blocks` blocks would have, to occupy the device.
 int SplitsFor(int64_t blocks, int64_t pixels, const Target& target) {
   const int64_t wanted = 2 * std::max(target.info.multiprocessors, 1);
   if (blocks == 0 || blocks >= wanted) return 1;
@@ -188,7 +188,7 @@ int SplitsFor(int64_t blocks, int64_t pixels, const Target& target) {
   return static_cast<int>(std::min({(wanted + blocks - 1) / blocks, most, kMostGridY}));
 }
 
-// Planes of a block so that they fit into shared memory; 0: too few do.
+// Planes per block that fit shared memory; 0: too few do.
 int SmallPlanes(int64_t plane_bytes) {
   int planes = kSmallPlanesThreads;
   while (planes * plane_bytes > kSmallPlanesBytes && planes > 0) planes /= 2;
@@ -250,7 +250,7 @@ absl::StatusOr<KernelCode> CompileGlobalPool(const KernelRequest& request) {
   Operands operands(request);
   const KernelOperand x = operands.Of(node.input(0)), y = operands.Of(node.output(0));
   ASSIGN_OR_RETURN(ImageLayout layout, ImageLayoutOf(x));
-  // A result of one pixel lies alike in both layouts, but for padding.
+  // A result of one pixel is the same in both layouts, except for padding.
   const int64_t lanes = y.format.lanes() / std::max<int64_t>(1, layout.images);
   KernelCode code{.constants = operands.TakeConstants()};
   if (y.value->elements() == 0) return code;
@@ -290,7 +290,7 @@ absl::StatusOr<KernelCode> CompileGlobalPool(const KernelRequest& request) {
 
 }  // namespace
 
-// Average, max, Lp and global pooling as ../pool.cc says.
+// Average, max, Lp and global pooling, see ../pool.cc.
 absl::StatusOr<KernelCode> CompilePool(const KernelRequest& request) {
   return request.unit.node().op().starts_with("Global") ? CompileGlobalPool(request)
                                                         : CompileWindowPool(request);

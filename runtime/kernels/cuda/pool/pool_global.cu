@@ -1,4 +1,4 @@
-// Pooling of all pixels of an image's channel. Sums go up fixed trees, so that repeats are equal.
+// Pooling over all pixels of an image's channel. Sums use fixed trees, so repeated runs are equal.
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/pool/pool_lanes.cuh"
 
@@ -7,7 +7,7 @@ namespace {
 
 using Parameters = GlobalPoolParameters;
 
-// One channel's sum or maximum, in f32 (f64 of f64).
+// The sum or maximum of one channel, in f32 (f64 for f64).
 template <PoolKind kKind, typename T>
 struct Gathered {
   using Sum = PoolSum<T>;
@@ -42,7 +42,7 @@ struct Gathered {
   }
 };
 
-// Element i of [outer, lanes] of this split.
+// Element i of [outer, lanes], for this split.
 template <PoolKind kKind, typename T>
 __device__ __forceinline__ void Write(const Parameters& p, int split, int64_t i,
                                       Gathered<kKind, T> gathered, bool padding) {
@@ -53,7 +53,7 @@ __device__ __forceinline__ void Write(const Parameters& p, int split, int64_t i,
   }
 }
 
-// Thread {column, row} of the block takes the column's vector of every rows-th pixel.
+// Thread {column, row} of the block processes the column's vector of every rows-th pixel.
 template <PoolKind kKind, typename T, int kLanes>
 __global__ void __launch_bounds__(kGlobalPoolThreads)
     GlobalPoolChannels(const __grid_constant__ Parameters p) {
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kGlobalPoolThreads)
   }
 }
 
-// The merged states of `count` neighbouring threads of a warp, a power of two, in the first one.
+// Merges the states of `count` adjacent threads of a warp, a power of two, in the first one.
 template <typename State>
 __device__ __forceinline__ State MergeNeighbours(State state, int count) {
   for (int step = count / 2; step > 0; step /= 2) {
@@ -145,8 +145,8 @@ __global__ void __launch_bounds__(kGlobalPoolThreads)
   if (threadIdx.x == 0) Write(p, blockIdx.y, blockIdx.x, own, false);
 }
 
-// Planes need not be aligned, eight of them are; each is summed by as many threads as there are for
-// it.
+// Single planes need not be aligned, but groups of eight are; all available threads share the sum
+// of each.
 template <PoolKind kKind, typename T>
 __global__ void __launch_bounds__(kSmallPlanesThreads)
     GlobalPoolSmall(const __grid_constant__ Parameters p) {
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(kGlobalPoolThreads)
   static_cast<T*>(p.y)[i] = i % p.lanes < p.channels ? all.Finish(p.pixels, p.p) : T{};
 }
 
-// f(the kind as a constant, an element of the dtype).
+// Calls f with the kind as a constant and an element of the dtype.
 template <typename F>
 KernelCall Visit(PoolKind kind, DType dtype, F&& f) {
   return VisitFloat<KernelCall>(dtype, [&](auto e) {

@@ -1,6 +1,6 @@
-// Pooling of the squares that networks have most. A thread takes a few rows and columns of outputs:
-// all of its reads are in flight together, each row's columns are joined once, and then the rows.
-// What neighbouring threads read too meets in the first-level cache.
+// Pooling with the most common square windows. A thread computes a few rows and columns of outputs:
+// all its reads are in flight together; it joins the columns of each row once, and then the rows.
+// Inputs that adjacent threads share come from L1.
 #include <cstring>
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -9,8 +9,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// What a row holds outside of the input; as a word too, of which the compiler knows nothing: else
-// it takes a load that may be skipped apart into halves before it issues the next one.
+// The value of a row outside the input. The compiler must not know it as a word: otherwise it would
+// split a load that may be skipped into halves before it issues the next one.
 template <typename T>
 struct Outside {
   T value;
@@ -23,7 +23,7 @@ struct Outside {
   }
 };
 
-// `vector` is what lies at `from`, if that is `inside`.
+// Sets `vector` to the data at `from` if that is `inside`.
 template <typename T, int kLanes>
 __device__ __forceinline__ void LoadOr(Vector<T, kLanes>& vector, const T* from, bool inside,
                                        const Outside<T>& outside) {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void LoadOr(Vector<T, kLanes>& vector, const T* from,
   if (inside) StoreVector(vector.at, LoadVector<kLanes>(from));
 }
 
-// What the windows of neighbouring outputs read of an input row: a vector of channels a column.
+// The inputs in one row for the windows of adjacent outputs: one vector of channels per column.
 template <typename T, int kChannels, int kKernel, int kStride>
 struct ChannelRow {
   using Element = T;
@@ -49,7 +49,8 @@ struct ChannelRow {
 
   Vector<T, kLanes> at[kHeld];
 
-  // `x` is where column `first` lies, which may be outside, as the row if not `inside`.
+  // `x` is the address of column `first`, which may be outside; the whole row is outside if not
+  // `inside`.
   __device__ __forceinline__ void Load(const PoolParameters& p, const T* x, int first, bool inside,
                                        const Outside<T>& outside) {
 #pragma unroll
@@ -57,15 +58,15 @@ struct ChannelRow {
       LoadOr(at[c], x + c * p.x_w, inside && Inside(p.w, first + c), outside);
     }
   }
-  // What position k of the window adds to a vector of results.
+  // The contribution of window position k to a vector of results.
   __device__ __forceinline__ const Vector<T, kLanes>& Tap(int vector, int k) const {
     return at[vector * kStride + k];
   }
   static __device__ __forceinline__ int ColumnOf(int vector, int) { return vector; }
 };
 
-// The same of planes: an aligned access of neighbouring columns, and those beside it one by one.
-// The windows begin kBefore columns before it; the row's width is a multiple of it.
+// The same for planes: an aligned access of adjacent columns, and single ones beside it. The
+// windows begin kBefore columns earlier; the row's width is a multiple of the access.
 template <typename T, int kBefore, int kKernel, int kStride>
 struct PixelRow {
   using Element = T;
@@ -121,7 +122,7 @@ __device__ __forceinline__ void Join(Vector<E, kLanes>& all, const Vector<E, kLa
   }
 }
 
-// 1 / (positions of the window of `output` that count along the axis); 0 if none does.
+// 1 / (counted window positions of `output` along the axis); 0 if there are none.
 template <int kKernel, int kStride>
 __device__ __forceinline__ float ShareOf(const PoolAxis& axis, int output) {
   const int at = output * kStride - axis.pad;
@@ -132,7 +133,7 @@ __device__ __forceinline__ float ShareOf(const PoolAxis& axis, int output) {
   return share;
 }
 
-// What the windows of an output row's columns hold of each row that was read.
+// The window states of an output row's columns, for each row that was read.
 template <PoolKind kKind, int kKernel, typename Row, typename E, int kLanes, int kVectors,
           int kReadRows>
 __device__ __forceinline__ void JoinTaps(const Row (&read)[kReadRows],
@@ -190,7 +191,7 @@ __global__ void __launch_bounds__(kPoolStripThreads)
       for (int r = 1; r < kKernel; ++r) Join<kKind>(all, rows[j * kStride + r][v]);
       Vector<T, kLanes> out;
       if constexpr (kIsMax) {
-        out = Filled<kLanes>(outside.value);  // if there are but NaNs
+        out = Filled<kLanes>(outside.value);  // if all inputs are NaN
         KeepLarger(out, all);
       } else {
 #pragma unroll

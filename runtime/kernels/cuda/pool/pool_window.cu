@@ -1,12 +1,12 @@
-// Pooling of any window of up to three axes: a thread an output, of a vector of channels where
-// those are innermost.
+// Pooling with any window of up to three axes: one thread per output, or per output vector of
+// channels if those are innermost.
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/pool/pool_lanes.cuh"
 
 namespace onnx_cudnn {
 namespace {
 
-// Calls f(where, offset in elements) for the taps inside of the input, row by row.
+// Calls f(position, offset in elements) for the taps inside the input, row by row.
 template <typename F>
 __device__ __forceinline__ void ForEachTap(const PoolParameters& p, const PoolPlace& place, F&& f) {
   const int depth = place.depth * p.d.stride - p.d.pad, row = place.row * p.h.stride - p.h.pad,
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kPoolThreads)
   StoreVector(y + place.depth * p.y_d + place.row * p.y_h + place.column * p.y_w, out);
 }
 
-// The first tap wins over equal ones, and keeps its place if it is a NaN.
+// The first of equal taps is taken; if it is a NaN, its index is kept.
 template <typename T>
 __global__ void __launch_bounds__(kPoolThreads)
     PoolIndices(const __grid_constant__ PoolParameters p) {

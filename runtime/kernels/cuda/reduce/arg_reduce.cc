@@ -20,7 +20,7 @@ absl::StatusOr<KernelCode> CompileArgReduce(const KernelRequest& request) {
     return absl::InvalidArgumentError(
         absl::StrFormat("axis %d of %s is empty", axis, ToString(absl::MakeConstSpan(dims))));
   }
-  // The output has one channel or row-major order: both lie as the rows of x follow each other.
+  // The output has one channel or is row-major: either way its order is that of the rows of x.
   if (y.has_padding()) return absl::UnimplementedError("the output has padding");
   const ArgReduceOptions options = {.largest = node.op() == "ArgMax",
                                     .last = node.attrs().Int("select_last_index", 0) != 0};

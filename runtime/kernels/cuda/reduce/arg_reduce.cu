@@ -1,6 +1,6 @@
-// ArgMax and ArgMin along an axis: indices[o,i] of the best x[o,e,i] over e; of equal ones the
-// first or the last. A NaN at e = 0 is the best, elsewhere never, which is what comparing one after
-// the other with > makes of it. Elements are compared as integers whose order is theirs.
+// ArgMax and ArgMin along an axis: indices[o,i] of the best x[o,e,i] over e; among equal ones the
+// first or the last. A NaN is the best at e = 0 and never elsewhere, as in sequential comparison
+// with >. Elements are compared as integers with the same order.
 #include "runtime/kernels/cuda/reduce/arg_reduce.h"
 
 #include "runtime/kernels/cuda/common/columns.cuh"
@@ -31,7 +31,8 @@ __device__ __forceinline__ constexpr Key LowestKey() {
   return std::numeric_limits<Key>::min();
 }
 
-// Larger for a better element. Both zeros are equal; -inf to +inf lie strictly inside of Key.
+// Larger for a better element. Both zeros are equal; -inf to +inf are strictly inside the range of
+// Key.
 template <typename T>
 __device__ __forceinline__ KeyOf<T> KeyFor(T element, int index, bool largest) {
   using Key = KeyOf<T>;
@@ -62,8 +63,8 @@ struct Better {
   }
 };
 
-// A chunk of one thread's vectors. Indices grow, so that only a better key, or as good a one where
-// the last is asked for, replaces what was found.
+// Processes a chunk of one thread's vectors. Indices increase, so only a better key (or an equal
+// one, if the last is requested) replaces the current one.
 template <typename T, int kCount>
 __device__ __forceinline__ void Search(const RowSlice<T, kCount>& slice,
                                        const ArgReduceOptions& options, Found<KeyOf<T>>& best) {
@@ -79,7 +80,7 @@ __device__ __forceinline__ void Search(const RowSlice<T, kCount>& slice,
   }
 }
 
-// An index below 0 stands for nothing found: the worst key, and never the better one of equals.
+// A negative index means that nothing was found: the worst key, never preferred among equals.
 template <typename Key>
 struct BetterOrAny {
   Better<Key> better;
@@ -160,7 +161,7 @@ auto RowsOf(const RowPlan& plan) {
 
 template <typename T>
 KernelCall CallOf(const AxisLanes& lanes, const ArgReduceParameters& p) {
-  constexpr int kWide = sizeof(T) == 1 ? 4 : kVectorBytes / sizeof(T);  // registers
+  constexpr int kWide = sizeof(T) == 1 ? 4 : kVectorBytes / sizeof(T);  // limited by registers
   return LanesCall<T>(lanes, RowsOf<T>, ArgReduceColumns<T, kWide>, ArgReduceColumns<T, 1>, kWide,
                       sizeof(Found<KeyOf<T>>), p);
 }

@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The view around a constant axis, or what the device makes it of.
+// Sets the view around a constant axis, or what the device needs to compute it.
 absl::Status SetAxis(const Node& node, Operands& operands, CumulatePlan& plan) {
   const Dims dims = node.input(0).dims();
   plan.rank = static_cast<int>(dims.size());

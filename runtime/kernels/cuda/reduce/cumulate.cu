@@ -11,9 +11,9 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int kThreads = 256;
-constexpr int kItems = 4;                // neighbours that a thread joins before threads are joined
-constexpr int64_t kManyLines = 1 << 14;  // as many threads keep a device busy, each with its line
-constexpr int64_t kShortLine = 32;       // not worth a warp
+constexpr int kItems = 4;                // elements that a thread joins before threads are joined
+constexpr int64_t kManyLines = 1 << 14;  // this many threads, one line each, occupy a device
+constexpr int64_t kShortLine = 32;       // too short for a warp
 
 struct CumulateParameters {
   const void* from;
@@ -21,14 +21,14 @@ struct CumulateParameters {
   int64_t lines, extent, inner;
   bool is_product, is_exclusive, is_reverse;
   FastDivide<uint64_t> inners;
-  // Where the axis is on the device, in place of lines, extent and inner.
+  // If the axis is known only on the device; replaces lines, extent and inner.
   Integers axis;
   uint64_t* fault;
   int rank;
   int64_t dims[kMostCumulateDims];
 };
 
-// As the reference: floats in double, integers wrap.
+// As in the reference: floats in double, integers wrap.
 template <typename E>
 using Sum =
     std::conditional_t<kIsFloat<E>, double, std::conditional_t<sizeof(E) == 8, uint64_t, uint32_t>>;
@@ -59,7 +59,7 @@ __device__ __forceinline__ T Joined(bool is_product, T a, T b) {
   }
 }
 
-// Where the line starts, in the order in which it is joined, and the step to its next element.
+// Where the line starts in processing order, and the stride to its next element.
 struct Line {
   int64_t first, step;
 };
@@ -85,7 +85,7 @@ __device__ __forceinline__ void WalkLine(const CumulateParameters& p, const Line
   }
 }
 
-// A thread walks a line; neighbours walk neighbouring ones.
+// Each thread processes one line; adjacent threads process adjacent lines.
 template <typename E>
 __global__ void __launch_bounds__(kThreads)
     WalkLines(const __grid_constant__ CumulateParameters p) {
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
   if (i < p.lines) WalkLine<E>(p, LineOf(p, i), p.extent);
 }
 
-// The same along an axis that the device knows.
+// The same along an axis that is known only on the device.
 template <typename E>
 __global__ void __launch_bounds__(kThreads) WalkAxis(const __grid_constant__ CumulateParameters p) {
   WaitForLaunchBefore();
@@ -116,8 +116,8 @@ __global__ void __launch_bounds__(kThreads) WalkAxis(const __grid_constant__ Cum
               extent);
 }
 
-// Each thread's join of its own and all threads' before it in the block; `own` of the last thread
-// afterwards is that of all.
+// The join of each thread's value with those of all earlier threads in the block; afterwards `own`
+// of the last thread is the join of all.
 template <typename T>
 __device__ __forceinline__ T JoinBefore(bool is_product, T own, T identity, T* shared, T& total) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -141,7 +141,7 @@ __device__ __forceinline__ T JoinBefore(bool is_product, T own, T identity, T* s
   return lane == 0 ? before : Joined(is_product, before, left);
 }
 
-// A block walks a line in pieces of kItems elements a thread and carries the join on.
+// A block processes a line in pieces of kItems elements per thread and carries the result on.
 template <typename E>
 __global__ void __launch_bounds__(kThreads)
     ScanLines(const __grid_constant__ CumulateParameters p) {
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Of a thread for each line along the axis that has the most of them.
+// One thread for each line, along the axis that has most lines.
 template <typename E>
 KernelCall CallAlongAxis(const CumulatePlan& plan, const CumulateParameters& p) {
   int64_t elements = 1, shortest = plan.dims[0];

@@ -17,7 +17,7 @@ std::vector<bool> Listed(absl::Span<const int64_t> axes, int rank) {
   return reduced;
 }
 
-// The axes that change their extent; it makes no difference whether one of extent 1 is reduced.
+// The axes whose extent changes; reducing an axis of extent 1 makes no difference.
 std::optional<std::vector<bool>> ByShapes(const Value& x, const Value& y) {
   if (x.rank() != y.rank()) return std::nullopt;
   std::vector<bool> reduced(x.rank());
@@ -25,7 +25,7 @@ std::optional<std::vector<bool>> ByShapes(const Value& x, const Value& y) {
   return reduced;
 }
 
-// Which axes the Node takes away.
+// The axes that the Node reduces.
 absl::StatusOr<std::vector<bool>> ReducedAxesOf(const Node& node) {
   const Value& x = node.input(0);
   const bool is_listed = node.has_input(1) && node.input(1).elements() > 0;
@@ -50,8 +50,8 @@ struct Axis {
   bool reduced;
 };
 
-// The axes of more than one element, the outermost in memory first, neighbours of one kind that are
-// one run of memory merged.
+// The axes of more than one element, outermost in memory first; adjacent axes of the same kind are
+// merged if they are contiguous.
 std::vector<Axis> MergedAxes(const Strides& strides, const std::vector<bool>& reduced) {
   std::vector<Axis> axes;
   for (int i = 0; i < strides.rank; ++i) {
@@ -80,7 +80,7 @@ ReduceLanes LanesOf(const KernelOperand& x, const std::vector<bool>& reduced) {
     axes.pop_back();
     (last.reduced ? lanes.run : lanes.inner) = last.dim;
     lanes.inner_lanes = lanes.inner;
-    // What follows the channels of a pixel, up to the next pixel, is their padding.
+    // The lanes between the channels of a pixel and the next pixel are padding.
     if (!last.reduced && !axes.empty()) lanes.inner_lanes = axes.back().stride;
   }
   for (const Axis& axis : axes) {
@@ -89,7 +89,7 @@ ReduceLanes LanesOf(const KernelOperand& x, const std::vector<bool>& reduced) {
   return lanes;
 }
 
-// Of a result of no elements the Op's start is all that counts.
+// A result of no elements is determined by Start of the Op.
 ReduceLanes LanesOfNothing(int64_t results) {
   ReduceLanes lanes;
   lanes.kept.Add(results, 0);
@@ -97,7 +97,7 @@ ReduceLanes LanesOfNothing(int64_t results) {
   return lanes;
 }
 
-// Results follow each other as the kept elements do; padded channels are the innermost.
+// Results are in the order of the kept elements; padded channels are innermost.
 void PlaceResults(const KernelOperand& y, ReduceLanes& lanes) {
   if (!y.has_padding()) return;
   lanes.channels = y.value->dim(1);
@@ -121,7 +121,7 @@ ReduceCalls CallsOf(const Node& node, const ReduceLanes& lanes, Slot x, Slot y) 
   if (op == "ReduceMax" || op == "ReduceMin") return LargestCalls(lanes, options, x, y);
   if (op == "ReduceProd") return ProductCalls(lanes, options, x, y);
   if (op == "ReduceLogSumExp") return LogSumExpCalls(lanes, options, x, y);
-  // f32 holds the squares of f16, f64 is all there is for f64.
+  // f32 represents the squares of f16 values; f64 has no wider type.
   const bool is_wide =
       op == "ReduceL2" && options.dtype != DType::kF16 && options.dtype != DType::kF64;
   return is_wide ? WideSumCalls(lanes, options, x, y) : SumCalls(lanes, options, x, y);

@@ -1,11 +1,11 @@
-// ReduceMax and ReduceMin: the smallest element is the largest of those turned around. A NaN wins;
-// bools are bytes of which any but 0 is true.
+// ReduceMax and ReduceMin; the smallest element is the largest in reversed order. NaN propagates;
+// bools are bytes where any but 0 is true.
 #include "runtime/kernels/cuda/reduce/reduce.cuh"
 
 namespace onnx_cudnn {
 namespace {
 
-// At least 32 bits, so that warps exchange it.
+// At least 32 bits, so that warps can exchange it.
 template <typename T>
 using LargestState =
     std::conditional_t<kIsFloat<T>, ComputeOf<T>, std::conditional_t<(sizeof(T) < 4), int32_t, T>>;

@@ -1,11 +1,11 @@
 // ReduceProd, and ReduceLogSumExp as the largest element plus the logarithm of the sum of
-// exponentials below it, both kept up to date.
+// exponentials relative to it, updated together.
 #include "runtime/kernels/cuda/reduce/reduce.cuh"
 
 namespace onnx_cudnn {
 namespace {
 
-// Floats in f32 (f64 in f64), integers unsigned, so that they wrap.
+// Floats in f32 (f64 for f64); integers unsigned, so that they wrap.
 template <typename T>
 using ProductState = std::conditional_t<kIsFloat<T>, ComputeOf<T>,
                                         std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
@@ -51,7 +51,7 @@ struct LogSumExpOp {
     if (a.max != a.max || b.max != b.max) return {std::numeric_limits<C>::quiet_NaN(), 1};
     const bool a_is_low = a.max < b.max;
     const State low = a_is_low ? a : b, high = a_is_low ? b : a;
-    if (isinf(high.max)) return high;  // -inf adds nothing, beside +inf nothing else counts
+    if (isinf(high.max)) return high;  // -inf adds nothing; with +inf nothing else matters
     return {high.max, high.sum + low.sum * exp(low.max - high.max)};
   }
   __device__ __forceinline__ T Finish(const State& s, int64_t) const {

@@ -1,4 +1,4 @@
-// ReduceL2 of types whose squares need f64: as the reference, which sums them in f64.
+// ReduceL2 of types whose squares need f64; summed in f64 as in the reference.
 #include "runtime/kernels/cuda/reduce/reduce_sum.cuh"
 
 namespace onnx_cudnn {

@@ -9,12 +9,12 @@ constexpr int kStepThreads = 256;
 
 struct SortParameters {
   void* pairs;
-  int64_t couples;       // of all rows
-  int64_t count;         // of a row: a power of two
-  int64_t size, stride;  // of the pass
+  int64_t couples;       // over all rows
+  int64_t count;         // per row: a power of two
+  int64_t size, stride;  // of the current pass
 };
 
-// Whether the pairs around place `i` of all rows ascend after the pass of `size`.
+// Whether the pairs around index `i` of all rows ascend after the pass of `size`.
 __device__ __forceinline__ bool Ascends(const SortParameters& p, int64_t i) {
   return p.size == p.count || (i & p.size) == 0;
 }
@@ -31,7 +31,7 @@ __device__ __forceinline__ void StoreTile(const P* tile, P* to) {
   to[threadIdx.x + kSortThreads] = tile[threadIdx.x + kSortThreads];
 }
 
-// kSorts: tiles are sorted; else they go through the strides of a pass that stay within them.
+// kSorts: sorts tiles; otherwise runs the strides of a pass that stay within tiles.
 template <typename P, bool kSorts>
 __global__ void __launch_bounds__(kSortThreads)
     PassOverTiles(const __grid_constant__ SortParameters p) {

@@ -8,9 +8,9 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kMostExtent = (int64_t{1} << 32) - 1;  // of a place beside a key of 32 bits
+constexpr int64_t kMostExtent = (int64_t{1} << 32) - 1;  // limit of an index beside a 32-bit key
 
-// A K that the device has must be the extent of the outputs.
+// Checks a K that only the device knows against the extent of the outputs.
 void AddCheck(const Node& node, int64_t axis, const Dims& out, Operands& operands,
               KernelCode& code) {
   CheckedIntegers checked = {.numbers = IntegersOf(node, 1)};

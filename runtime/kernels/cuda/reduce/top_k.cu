@@ -11,21 +11,22 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kThreads = 256;
-// Up to here a tile leaves at most half of its pairs for the next round; beyond all are sorted.
+// Up to this K a tile leaves at most half of its pairs for the next round; for a larger K whole
+// rows are sorted.
 constexpr int64_t kMostByRounds = kSortTile / 2;
 
 struct TopKParameters {
   const void* from;
-  void* values;  // nullptr: nobody wants them
+  void* values;  // nullptr: unused
   int64_t* indices;
   const void* pairs_in;  // nullptr: this round reads `from`
   void* pairs_out;       // nullptr: this round is the last one
   int64_t rows;          // outer × inner
   int64_t extent, k;
-  int64_t count;   // candidates of a row in this round
-  int64_t tiles;   // of a row
-  int group;       // places of a tile that belong to one row
-  int64_t sorted;  // pairs of a row where all are sorted
+  int64_t count;   // candidates per row in this round
+  int64_t tiles;   // per row
+  int group;       // tile positions per row
+  int64_t sorted;  // pairs per row if whole rows are sorted
   bool is_largest;
   FastDivide<uint64_t> inner;
 };
@@ -33,7 +34,7 @@ struct TopKParameters {
 template <typename E>
 using PairFor = std::conditional_t<sizeof(E) == 8, WidePair, SmallPair>;
 
-// A number that is the lower, the earlier `x` comes: 32 bits of it for types of up to 32 bits.
+// A number that is smaller the earlier `x` is ordered: 32 bits for types of up to 32 bits.
 template <typename E>
 __device__ __forceinline__ uint64_t RankOf(E x, bool is_largest) {
   uint64_t rank;
@@ -55,7 +56,7 @@ __device__ __forceinline__ uint64_t RankOf(E x, bool is_largest) {
   return sizeof(E) == 8 ? ~rank : ~static_cast<uint32_t>(rank);
 }
 
-// Where element `i` of a row lies among `extent` of them.
+// The offset of element `i` of a row among `extent` elements.
 __device__ __forceinline__ int64_t OffsetOf(const TopKParameters& p, int64_t row, int64_t i,
                                             int64_t extent) {
   uint64_t outer = static_cast<uint64_t>(row);
@@ -79,8 +80,8 @@ __device__ __forceinline__ void Emit(const TopKParameters& p, int64_t row, int64
       *(static_cast<const E*>(p.from) + OffsetOf(p, row, index, p.extent));
 }
 
-// A block sorts a tile: candidates of one row, or of as many rows as there are groups in it. The k
-// first of each group go on.
+// A block sorts a tile: candidates of one row, or of one row per group of the tile. The first k of
+// each group continue.
 template <typename E>
 __global__ void __launch_bounds__(kSortThreads)
     SelectBest(const __grid_constant__ TopKParameters p) {
@@ -89,7 +90,7 @@ __global__ void __launch_bounds__(kSortThreads)
   __shared__ P tile[kSortTile];
   const int64_t block = blockIdx.x;
   const int64_t first_row = p.group == kSortTile ? block / p.tiles : block * (kSortTile / p.group);
-  const int64_t number = p.group == kSortTile ? block % p.tiles : 0;  // of the tile in its row
+  const int64_t number = p.group == kSortTile ? block % p.tiles : 0;  // of the tile within its row
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int s = static_cast<int>(threadIdx.x) + half * kSortThreads;
@@ -116,7 +117,7 @@ __global__ void __launch_bounds__(kSortThreads)
   }
 }
 
-// [rows, sorted] pairs, the last ones of a row none.
+// [rows, sorted] pairs; the last ones of a row are padding.
 template <typename E>
 __global__ void __launch_bounds__(kThreads) MakePairs(const __grid_constant__ TopKParameters p) {
   WaitForLaunchBefore();
@@ -147,7 +148,7 @@ void BindOperands(const TopKPlan& plan, KernelCall& call) {
   if (plan.has_indices) call.Bind(offsetof(TopKParameters, indices), plan.indices);
 }
 
-// Rounds of tiles until one tile holds a row. Candidates go to and fro between two workspaces.
+// Rounds of tiles until one tile holds a row. Candidates alternate between two workspaces.
 template <typename E>
 TopKCode ByRounds(const TopKPlan& plan, TopKParameters p) {
   constexpr int64_t kBytes = sizeof(PairFor<E>);
