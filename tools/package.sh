@@ -2,7 +2,7 @@
 # Builds the programs and the GPU tests and packs them, stripped, into build/onnx-cudnn.tar.gz. The archive runs from any folder of
 # a host with a GPU driver and libc 2.35: it links all but libc statically and opens libcudnn and libcublasLt at run time.
 #   tools/package.sh           the preset `release`: every architecture
-#   tools/package.sh PRESET    another one with CUDA: cuda-90a is quicker
+#   tools/package.sh PRESET    another one with CUDA: cuda-90a is quicker to build; not cuda-check, whose kernels are not optimized
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 preset=${1:-release}
@@ -10,8 +10,8 @@ programs=(onnx-cudnn-run onnx-cudnn-opt onnx-cudnn-bench onnx-cudnn-tune-worker 
 
 setup >&2
 cmake --build --preset "$preset" --target "${programs[@]}" >&2 || stop "the build failed"
-built=build/bin
-if [ "$preset" = release ]; then built=build/release/bin; fi
+built=build/$preset/bin
+if [ "$preset" = cuda ]; then built=build/bin; fi
 folder=build/package/onnx-cudnn
 rm -rf build/package
 mkdir -p "$folder/bin" "$folder/models" "$folder/tests/e2e"

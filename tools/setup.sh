@@ -72,15 +72,15 @@ configure() {
   cmake --preset "$1" 2>build/setup.log | show_progress || stop "$(configure_error)"
 }
 
-# The preset that this host can build and test: `cuda` with a GPU driver, `cuda-90a` (one architecture) with a CUDA toolkit alone,
-# else `cpu`. ONNX_CUDNN_PRESET, where it is set, wins.
+# The preset that this host can build and test: `cuda` with a GPU driver, `cuda-check` (one architecture, kernels not
+# optimized) with a CUDA toolkit but no driver, else `cpu`. ONNX_CUDNN_PRESET, where it is set, wins.
 choose_preset() {
   if [ -n "${ONNX_CUDNN_PRESET:-}" ]; then
     echo "$ONNX_CUDNN_PRESET"
   elif nvidia-smi -L >/dev/null 2>&1; then
     echo cuda
   elif command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
-    echo cuda-90a
+    echo cuda-check
   else
     echo cpu
   fi

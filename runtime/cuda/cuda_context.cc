@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <mutex>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/base/calls.h"
 #include "runtime/base/file.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
@@ -20,7 +22,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// wgmma apart, the kernels use what came with sm_80: asynchronous copies, bf16 and tf32 products.
+// Except for wgmma, the kernels need features of sm_80 only: asynchronous copies, bf16 and TF32
+// products.
 
 constexpr const char kDriverFile[] = "/proc/driver/nvidia/version";
 
@@ -29,10 +32,10 @@ absl::Status Unusable(std::string_view found, std::string_view needed, std::stri
       absl::StrCat("no usable GPU: found ", found, ", needs ", needed, ": ", remedy));
 }
 
-// The first word that is a version: "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64
+// The first word that is a version in "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64
 // 580.65.06  Release Build …". Containers may hide the file.
 std::string DriverVersion() {
-  // The system gives its size as 0: no regular file for ReadFile.
+  // The system reports size 0, so ReadFile cannot read it as a regular file.
   const Descriptor file(Files().open(kDriverFile, O_RDONLY | O_CLOEXEC, 0));
   std::array<char, 512> bytes;
   const ssize_t size =
@@ -48,7 +51,7 @@ std::string DriverVersion() {
 
 absl::Status CheckDriver(CudaFacts& facts) {
   RETURN_IF_ERROR(CUDA_STATUS(cudaRuntimeGetVersion, &facts.runtime_cuda));
-  // Answers 0 without a driver.
+  // Returns 0 without a driver.
   const cudaError_t error = Cuda().cudaDriverGetVersion(&facts.driver_cuda);
   const int needed_major = facts.runtime_cuda / 1000;
   const std::string needed = absl::StrCat("one for CUDA ", needed_major, ".0 or later");
@@ -108,7 +111,7 @@ absl::Status ReadProperties(CudaFacts& facts, int ordinal) {
   return absl::OkStatus();
 }
 
-// Whether this build's code runs on the device, and for what it was compiled.
+// Whether this build's code runs on the device, and for which architecture it was compiled.
 absl::Status CheckCode(CudaFacts& facts) {
   cudaFuncAttributes attributes = {};
   const cudaError_t error = Cuda().cudaFuncGetAttributes(&attributes, ProbeKernel());
@@ -121,6 +124,15 @@ absl::Status CheckCode(CudaFacts& facts) {
   return Unusable(absl::StrCat(facts.product, " (sm_", facts.compute_capability, ")"),
                   "one of the architectures " ONNX_CUDNN_CUDA_ARCHITECTURES,
                   "build with the preset cuda");
+}
+
+// Warns once per process.
+void WarnOfSlowKernels() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    Log(LogSeverity::kWarning,
+        "the kernels of this build are not optimized: for speed, build with the preset cuda");
+  });
 }
 
 }  // namespace
@@ -141,6 +153,7 @@ absl::StatusOr<CudaFacts> OpenCudaContext(int ordinal) {
   }
   RETURN_IF_ERROR(CUDA_STATUS(cudaSetDevice, ordinal));
   RETURN_IF_ERROR(CheckCode(facts));
+  if (ONNX_CUDNN_FAST_COMPILE) WarnOfSlowKernels();
   return facts;
 }
 

@@ -110,7 +110,7 @@ class TestScriptTest(unittest.TestCase):
 
     def test_preset_suits_the_host(self):
         self.assertEqual(self.preset(nvidia_smi=0), "cuda")
-        self.assertEqual(self.preset(nvidia_smi=9, nvcc=0), "cuda-90a")
+        self.assertEqual(self.preset(nvidia_smi=9, nvcc=0), "cuda-check")
         self.assertEqual(self.preset(override="cpu", nvidia_smi=0), "cpu")
 
     def test_builds_and_tests_the_preset(self):
