@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# On a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, kernels' speed and whole networks next to peers,
-# each with a limit of its own, so that one that hangs does not take the others along. What they say lies in OUT; commit the JSON files
-# of it under tools/bench/results.
-#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors models memcheck racecheck kernels networks turns peers compiled real; all when none is named
-# Needs libcudnn and libcublasLt where runtime/cuda/find_library.h looks; parts say so otherwise. Models: models/*.onnx (models/make.py and
-# fetch.py); vectors: where test_onnx_backend was built to look.
+# Runs on a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, speed of kernels, and whole networks in
+# comparison with peers. Each step has its own time limit, so that one that hangs does not stop the others. Output goes to OUT; commit
+# its JSON files under tools/bench/results.
+#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors models memcheck racecheck kernels networks alternating peers compiled real; default: all
+# Needs libcudnn and libcublasLt in a directory that runtime/cuda/find_library.h searches; parts report it if they are missing. Models:
+# models/*.onnx (models/make.py and fetch.py); vectors: in the directory that test_onnx_backend was built for.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 [ $# -ge 2 ] || { echo "usage: gpu.sh OUT COMMIT [PART...]" >&2; exit 1; }
 out=$(realpath -m "$1") commit=$2
 shift 2
-parts=${*:-tests vectors models memcheck racecheck kernels networks turns peers compiled real}
+parts=${*:-tests vectors models memcheck racecheck kernels networks alternating peers compiled real}
 run=$(date +%Y-%m-%d)-$commit
 shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
@@ -19,7 +19,7 @@ batches=1,2,4,8,32,128,256
 peers=(python3 peers.py --bin bin --model-folder models --seconds 1.5 --commit "$commit" --run "$run")
 mkdir -p "$out/reports"
 
-# step NAME SECONDS COMMAND...: its output in OUT/NAME.log
+# step NAME SECONDS COMMAND...: runs the command; its output goes to OUT/NAME.log
 step() {
   local name=$1 limit=$2 code=0 start=$SECONDS
   shift 2
@@ -28,12 +28,12 @@ step() {
   [ $code = 0 ] || return 1
 }
 
-# check STEP...: a step that counts
+# check STEP...: a step whose failure is counted
 check() {
   step "$@" || failed=$((failed + 1))
 }
 
-# spread NAME SECONDS PROGRAM OPTION...: a test program in several processes at once
+# spread NAME SECONDS PROGRAM OPTION...: runs a test program in several concurrent processes
 spread() {
   local name=$1 limit=$2 processes=() process i
   shift 2
@@ -72,13 +72,13 @@ for part in $parts; do
         done
       done
       ;;
-    memcheck | racecheck) # of compute-sanitizer
+    memcheck | racecheck) # tools of compute-sanitizer
       sanitizer=(compute-sanitizer --tool "$part" --error-exitcode 9)
       if step "planted-$part" 60 "${sanitizer[@]}" bin/planted_fault "$part"; then
-        echo "planted-$part: was not found" && failed=$((failed + 1))
+        echo "planted-$part: the planted fault was not found" && failed=$((failed + 1))
       fi
-      # The case rows of every kernel, and those of several launches: convolutions as the networks have them (racecheck takes minutes for
-      # ResNet-50's). cuBLASLt asks for a context that a thread may lack and goes on without it: no fault of a kernel.
+      # The case rows of every kernel, and sequences of launches with the convolutions of networks (racecheck takes minutes for
+      # ResNet-50). API errors are not reported: cuBLASLt queries a context that a thread may lack, which is harmless.
       rows='*CaseRows*_f16_*:*Partitions*OfResNet18:*Partitions*OfATransformer'
       if [ "$part" = memcheck ]; then rows+=':*Partitions*OfResNet50'; fi
       ONNX_CUDNN_ENGINE=kernel spread "$part" "$sanitizer_s" "${sanitizer[@]}" --report-api-errors no \
@@ -97,38 +97,38 @@ for part in $parts; do
       tuned=("${bench[@]}" "${resnets[@]}" --partitioner cost --tune-budget 60 --plan-cache "$out/plans-$run.json")
       check tuned 300 "${tuned[@]}" --precisions fp16 --batches $batches --seconds 3 --output "$out/tuned-$run.json"
       check tuned-tf32 120 "${tuned[@]}" --precisions tf32 --batches 256 --seconds 1.5 --output "$out/tuned-tf32-$run.json"
-      # The second time, from the first one's plan cache.
+      # The second time from the plan cache that the first one wrote.
       check cached 200 "${tuned[@]}" --precisions fp16 --batches $batches --seconds 0.5 --output "$out/cached-$run.json"
       ;;
-    builds) # only when it is named: against another build's programs in before/bin
+    builds) # only if requested: compares with the programs of another build in before/bin
       check builds 400 python3 builds.py --before before/bin --after bin --commits "${ONNX_CUDNN_BEFORE:-before},$commit" --run "$run" \
         --output "$out/builds-$run.json"
       ;;
-    turns) # the cost search against greedy, tuned
+    alternating) # the cost search and greedy, tuned, timed in alternation
       bench=(bin/onnx-cudnn-bench --device cuda --commit "$commit" --run "$run")
-      turns=("${bench[@]}" --precisions fp16 --runs 100 --warm-up 100 --partitioner cost --against greedy --tune-budget 10
+      alternating=("${bench[@]}" --precisions fp16 --runs 100 --warm-up 100 --partitioner cost --against greedy --tune-budget 10
         --plan-cache "$out/plans-$run.json")
-      check turns-resnets 120 "${turns[@]}" models/resnet18.onnx models/resnet50.onnx --batches 1,32,256 --output "$out/turns-resnets-$run.json"
-      check turns-nsfw 60 "${turns[@]}" models/open-nsfw.onnx --shapes Nx224x224x3 --batches 1,16 --output "$out/turns-nsfw-$run.json"
-      check turns-det 60 "${turns[@]}" models/PP-OCRv6_det_small.onnx --batches 1,16 --shapes Nx3x640x640 --output "$out/turns-det-$run.json"
-      check turns-rec 60 "${turns[@]}" models/PP-OCRv6_rec_small.onnx --batches 1,16 --shapes Nx3x48x320 --output "$out/turns-rec-$run.json"
+      check alternating-resnets 120 "${alternating[@]}" models/resnet18.onnx models/resnet50.onnx --batches 1,32,256 --output "$out/alternating-resnets-$run.json"
+      check alternating-nsfw 60 "${alternating[@]}" models/open-nsfw.onnx --shapes Nx224x224x3 --batches 1,16 --output "$out/alternating-nsfw-$run.json"
+      check alternating-det 60 "${alternating[@]}" models/PP-OCRv6_det_small.onnx --batches 1,16 --shapes Nx3x640x640 --output "$out/alternating-det-$run.json"
+      check alternating-rec 60 "${alternating[@]}" models/PP-OCRv6_rec_small.onnx --batches 1,16 --shapes Nx3x48x320 --output "$out/alternating-rec-$run.json"
       ;;
-    peers) # beside the networks of the same run
+    peers) # for comparison with the networks of the same run
       check peers 300 "${peers[@]}" --who torch,torch-graph,onnxruntime-cuda --batches 1,8,32,256 --output "$out/peers-$run.json"
       ;;
-    compiled) # minutes each: the smallest and the largest batch
+    compiled) # the smallest and the largest batch only, because each takes minutes
       check compiled 560 "${peers[@]}" --who torch-compile --models ${ONNX_CUDNN_COMPILE_MODELS:-resnet18,resnet50} --batches 1,256 \
         --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
       ;;
-    real) # models of other people, tuned, against onnxruntime
+    real) # third-party models, tuned, compared with onnxruntime
       check real 540 "${peers[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \
         --precisions fp16,tf32 --bench-flags "--partitioner cost --tune-budget 10 --plan-cache $out/plans-$run.json" --output "$out/real-$run.json"
       ;;
-    *) echo "gpu.sh: no part is called $part" >&2; exit 1 ;;
+    *) echo "gpu.sh: unknown part $part" >&2; exit 1 ;;
   esac
 done
 if compgen -G "$out/reports/*.json" >/dev/null || compgen -G "$out/agreement-*.log" >/dev/null; then
   python3 gpu_tests.py "$out/reports" --commit "$commit" --run "$run" --output "$out/tests-$run.json"
 fi
-echo "$failed failed; what they said: $out"
+echo "$failed steps failed; output: $out"
 [ $failed = 0 ]

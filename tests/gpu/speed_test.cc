@@ -1,7 +1,8 @@
-// What moves bytes against the device's own copy of as many bytes, on tensors of 128 to 512 MB, and
-// convolutions against what the device could reach. Runs where ONNX_CUDNN_SPEED=FILE says where the
-// figures go, as a JSON list of {"case", "dtype", "format", "way", "bytes", "us", "share_of_copy"}
-// and {"case", "batch", "us", "floor_us"}, of conv_gemm with the "way".
+// Compares kernels that move bytes with the device's own copy of as many bytes, on tensors of 128
+// to 512 MB, and convolutions with their lower bound on the device. Runs if ONNX_CUDNN_SPEED=FILE
+// is set; the file receives a JSON list of {"case", "dtype", "format", "variant", "bytes", "us",
+// "share_of_copy"} and {"case", "batch", "us", "floor_us"}, for conv_gemm with "variant". (Records
+// up to 2026-11-23 call it "way".)
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -22,7 +23,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr double kLeastShare = 0.8;  // of a copy's speed
+constexpr double kLeastShare = 0.8;  // of the speed of a copy
 // Measured: 0.66 to 0.91 of a convolution's floor at batch 256.
 constexpr double kLeastConvShare = 0.6;
 constexpr int kRepeats = 5;
@@ -163,16 +164,16 @@ class SpeedTest : public KernelTest {
       ASSERT_TRUE(copy_us.ok()) << copy_us.status();
       const double share = *copy_us / speed->us;
       records_.push_back(absl::StrFormat(
-          R"({"case": "%s", "dtype": "%s", "format": "%s", "way": "%s", "bytes": %d, "us": %.2f, )"
+          R"({"case": "%s", "dtype": "%s", "format": "%s", "variant": "%s", "bytes": %d, "us": %.2f, )"
           R"("share_of_copy": %.3f})",
-          test.name, dtype, Describe(candidate), speed->way, speed->bytes, speed->us, share));
+          test.name, dtype, Describe(candidate), speed->variant, speed->bytes, speed->us, share));
       const bool is_last = Describe(candidate).ends_with("> last");
       EXPECT_GE(share, is_last ? test.least_share_channels_last : test.least_share)
           << records_.back();
     }
   }
 
-  // Every way of conv_gemm, of which the best one has to come so near to the floor.
+  // Measures every tile of conv_gemm; the best one must reach `least_share` of the lower bound.
   void Measure(const ConvGemmCase& test, int64_t batch, double least_share) {
     const Graph graph = GraphWithWeights(test.Text(batch));
     for (const Candidate& candidate : OfAllNodes(graph, "Conv", target())) {
@@ -186,7 +187,7 @@ class SpeedTest : public KernelTest {
         const absl::StatusOr<double> us = MeasureVariant(candidate, variant);
         ASSERT_TRUE(us.ok()) << test.Name() << ": " << us.status();
         records_.push_back(absl::StrFormat(
-            R"({"case": "conv_gemm %s", "batch": %d, "way": "%s", "us": %.2f, "floor_us": %.2f})",
+            R"({"case": "conv_gemm %s", "batch": %d, "variant": "%s", "us": %.2f, "floor_us": %.2f})",
             test.Name(), batch, variant.text, *us, floor_us));
         best_us = std::min(best_us, *us);
       }
@@ -203,7 +204,7 @@ class SpeedTest : public KernelTest {
                  "gemv", test);
   }
 
-  // Behind an average over 7 x 7 pixels.
+  // The same product after an average over 7 x 7 pixels.
   void MeasurePooled(const GemvCase& test) {
     MeasureWhole(GraphWithWeights(absl::StrFormat(
                      "g (float16[%d,%d,7,7] x, float16[%d,%d] w, float16[%d] wb) => "
@@ -218,12 +219,12 @@ class SpeedTest : public KernelTest {
 
  private:
   struct Speed {
-    std::string way;
+    std::string variant;
     int64_t bytes = 0;
     double us = 0;
   };
 
-  // All Nodes of the graph as one launch of `kernel`.
+  // Measures all Nodes of the graph as one launch of `kernel`.
   void MeasureWhole(const Graph& graph, const std::string& kernel, const GemvCase& test) {
     int measured = 0;
     for (const Candidate& candidate : OfAllNodes(graph, "Gemm", target())) {
@@ -238,7 +239,7 @@ class SpeedTest : public KernelTest {
     EXPECT_EQ(measured, 1);
   }
 
-  // Of its fastest Variant.
+  // The speed of its fastest Variant.
   absl::StatusOr<Speed> MeasureCandidate(const Candidate& candidate) {
     Speed best{.bytes = BytesOf(candidate), .us = 1e9};
     ASSIGN_OR_RETURN(const std::vector<Variant> variants,
@@ -247,7 +248,7 @@ class SpeedTest : public KernelTest {
       const absl::StatusOr<double> us = MeasureVariant(candidate, variant);
       if (absl::IsUnimplemented(us.status())) continue;
       RETURN_IF_ERROR(us.status());
-      if (*us < best.us) best = {.way = variant.text, .bytes = best.bytes, .us = *us};
+      if (*us < best.us) best = {.variant = variant.text, .bytes = best.bytes, .us = *us};
     }
     return best;
   }

@@ -109,7 +109,7 @@ TEST_F(ProgramsTest, BenchComparesWithRecords) {
   ExpectFails(bench("--compare slow.json --fail-below nan"), 1, "--fail-below: expected");
 }
 
-TEST_F(ProgramsTest, BenchTimesTwoPartitionersInTurns) {
+TEST_F(ProgramsTest, BenchTimesTwoPartitionersInAlternation) {
   const Ended ended =
       Run(ONNX_CUDNN_BENCH, absl::StrCat(kQuickBench, "--partitioner cost --against greedy"));
   ASSERT_EQ(ended.code, 0) << ended.err;

@@ -2,7 +2,7 @@
 
 latency.svg: milliseconds of a run against the batch, of the newest run (as table.py's), a panel a model and a precision in which programs can be
 compared; readings of another run (records whose "run" is "reading") are dashed. steps.svg: the newest steps-*.json, each step's time next to its
-roofline's floor. Without such records a picture is not drawn. --check writes nothing and ends with 1 when one is not what the records say.
+roofline's floor. Without these records a picture is not drawn. --check writes nothing and exits with 1 if one differs from the records.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """table.py [--check]: writes the tables of figures measured on GPUs, between two markers each, from tools/bench/results/*.json.
 
-docs/performance.md holds every row, README.md a short table of fp16. Both are of each model's newest run beside a peer; without records of a GPU, or
-without markers, a page stays as it is. --check writes nothing and ends with 1 when a page is not what the records say.
+docs/performance.md has every row, README.md a short table of fp16. Both use each model's newest run that includes a peer; without GPU records, or
+without markers, a page is not changed. --check writes nothing and exits with 1 if a page differs from the records.
 """
 
 import argparse
@@ -18,9 +18,9 @@ SHORT_PROGRAMS = (OURS + ", tuned", "onnxruntime-cuda", "torch-graph", "torch-co
 
 
 def read_records(folder):
-    """Every record of a GPU in the result files that are lists of records."""
+    """Every record of a GPU in the result files that are lists of records. Those of alternating-*.json come last: they repeat other measurements."""
     records = []
-    for file in sorted(pathlib.Path(folder).glob("*.json")):
+    for file in sorted(pathlib.Path(folder).glob("*.json"), key=lambda file: (file.name.startswith("alternating-"), file.name)):
         content = json.loads(file.read_text())
         if isinstance(content, list):
             records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver")]
@@ -94,7 +94,7 @@ def full_table(records):
     for record in records:
         if name := program(record):
             row = by_row.setdefault((record["model"], record["precision"], record["who"] != OURS, name), {})
-            row.setdefault(record["batch"], record)  # turns-*.json measure again what real-*.json and tuned-*.json did
+            row.setdefault(record["batch"], record)  # the first record counts: see read_records
     rows = []
     for (model, precision, _, who), by_batch in sorted(by_row.items()):
         largest, smallest = by_batch[max(by_batch)], by_batch[min(by_batch)]
@@ -129,7 +129,7 @@ def main():
         if not arguments.check:
             page.write_text(made)
         elif made != text:
-            sys.exit(f"{page.relative_to(ROOT)}: its table is not what tools/bench/results says: run tools/bench/table.py")
+            sys.exit(f"{page.relative_to(ROOT)}: its table differs from tools/bench/results: run tools/bench/table.py")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 // Resize in every mode. A first launch computes, in f64 as runtime/ops/resize_axis.cc does, the
 // inputs and weights for each index of each dim, because scales may be known only on the device.
 // The second one computes y: a sum over the products of all dims' taps, in f32 (f64 for f64), or a
-// copy. A thread processes 16 bytes of the innermost dim if that is not resized, otherwise one
-// element.
+// copy. A thread processes 16 bytes of an innermost dim that is not resized, otherwise one element.
 #include "runtime/kernels/cuda/move/resize.h"
 
 #include <algorithm>

@@ -18,10 +18,10 @@ constexpr int kBlocks = 3;     // per multiprocessor: 96 KB of loads in flight
 // Per item, unless smaller items are needed to occupy all blocks.
 constexpr int64_t kItemBytes = 64 << 10;
 constexpr int64_t kMostParts = 512;  // joined by one block
-// L2 as a multiple of the lead beyond one image: the data read and written between the two reads
-// must fit L2, and factors are computed meanwhile.
+// The lead beyond one image is this part of L2: what is read and written between the two reads must
+// fit L2, and the factors must be computed in that time.
 constexpr int64_t kLeadShare = 6;
-using Count = unsigned long long;  // the argument type of atomicAdd
+using Count = unsigned long long;  // NOLINT: the argument type of atomicAdd
 
 struct StreamParameters {
   const void *x, *scale, *bias;
