@@ -58,7 +58,7 @@ Moments MomentsOf(const ReferenceArgs& args, const Planes& planes) {
   return moments;
 }
 
-// Output `i`, a running statistic: input `i` + 2 moved towards that of the batch.
+// Output `i`, a running statistic: input `i` + 2, moved towards the statistic of the batch.
 template <typename T>
 void Move(const ReferenceArgs& args, size_t i, const std::vector<double>& batch) {
   if (!args.has_out(i)) return;
@@ -136,13 +136,11 @@ Cost BatchNormalizationCost(const Node& node) {
 }  // namespace
 
 OpDef BatchNormalizationOp() {
-  return {.type = "BatchNormalization",
-          .since = {15},
-          .check = CheckBatchNormalization,
-          .reference = Widened<ReferenceBatchNormalization>,
-          .workspace = WidenedBytes,
-          .cost = BatchNormalizationCost,
-          .traits = {.anchor = true}};
+  return WidenedOp<ReferenceBatchNormalization>({.type = "BatchNormalization",
+                                                 .since = {15},
+                                                 .check = CheckBatchNormalization,
+                                                 .cost = BatchNormalizationCost,
+                                                 .traits = {.anchor = true}});
 }
 
 }  // namespace onnx_cudnn

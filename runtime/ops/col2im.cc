@@ -12,7 +12,8 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kLargest = 1 << 16;  // of an attribute or an extent: no product overflows
+// Limit of attributes and extents, so that products cannot overflow.
+constexpr int64_t kLargest = 1 << 16;
 
 struct AxisLists {
   std::vector<int64_t> strides, dilations, pads;
@@ -28,7 +29,7 @@ bool AllWithin(const std::vector<int64_t>& list, size_t length, int64_t lowest) 
          });
 }
 
-// The window that slides over the image and gives the blocks of the columns.
+// The window that slides over the image and produces the blocks of the columns.
 absl::StatusOr<Window> WindowOf(const Node& node, const std::vector<int64_t>& image,
                                 const std::vector<int64_t>& block) {
   const size_t axes = image.size();
@@ -97,12 +98,8 @@ Cost Col2ImCost(const Node& node) {
 }  // namespace
 
 OpDef Col2ImOp() {
-  return {.type = "Col2Im",
-          .since = {18},
-          .check = CheckCol2Im,
-          .reference = Widened<ReferenceCol2Im>,
-          .workspace = WidenedBytes,
-          .cost = Col2ImCost};
+  return WidenedOp<ReferenceCol2Im>(
+      {.type = "Col2Im", .since = {18}, .check = CheckCol2Im, .cost = Col2ImCost});
 }
 
 }  // namespace onnx_cudnn

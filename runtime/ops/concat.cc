@@ -1,4 +1,4 @@
-// Concat and Split: slabs of rows between one tensor and several.
+// Concat and Split: copies slabs of rows between one tensor and several.
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
@@ -18,7 +18,7 @@ Support CheckSplit(const Node& node) {
   return CheckAxis(node.attrs().Int("axis", 0), node.input(0).rank());
 }
 
-// Whether `part` is `whole` but for the axis.
+// Whether `part` equals `whole` except along the axis.
 absl::Status CheckPart(absl::Span<const int64_t> part, absl::Span<const int64_t> whole,
                        int64_t axis) {
   Dims expected(whole.begin(), whole.end());
@@ -78,23 +78,19 @@ absl::Status ReferenceSplit(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
+OpDef RowsOp(const char* type, int since, decltype(OpDef::check) check,
+             decltype(OpDef::reference) reference) {
+  return {.type = type,
+          .since = {since},
+          .types = kMovableTypes,
+          .check = check,
+          .reference = reference,
+          .traits = {.moves_bytes = true, .keeps_range = true, .axis = AxisRange::kDims}};
+}
+
 }  // namespace
 
-OpDef ConcatOp() {
-  return {.type = "Concat",
-          .since = {13},
-          .types = kMovableTypes,
-          .check = CheckConcat,
-          .reference = ReferenceConcat,
-          .traits = {.moves_bytes = true, .keeps_range = true, .axis = AxisRange::kDims}};
-}
-OpDef SplitOp() {
-  return {.type = "Split",
-          .since = {18},
-          .types = kMovableTypes,
-          .check = CheckSplit,
-          .reference = ReferenceSplit,
-          .traits = {.moves_bytes = true, .keeps_range = true, .axis = AxisRange::kDims}};
-}
+OpDef ConcatOp() { return RowsOp("Concat", 13, CheckConcat, ReferenceConcat); }
+OpDef SplitOp() { return RowsOp("Split", 18, CheckSplit, ReferenceSplit); }
 
 }  // namespace onnx_cudnn

@@ -13,7 +13,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Elimination with the largest pivot of each column. `a` [n, n] is overwritten.
+// Gaussian elimination with partial pivoting. `a` [n, n] is overwritten.
 double Determinant(std::vector<double>& a, int64_t n) {
   double determinant = 1;
   for (int64_t k = 0; k < n; ++k) {
@@ -62,10 +62,10 @@ Support CheckDet(const Node& node) {
   return Support::No(absl::StrCat("X has rank ", node.input(0).rank(), ", expected 2 or more"));
 }
 
-// Elimination multiplies and subtracts the elements right of and below each pivot.
+// Elimination updates the elements right of and below each pivot.
 Cost DetCost(const Node& node) {
   const Value& x = node.input(0);
-  return {.us = ScalarUs(x.elements()),  // the pivots
+  return {.us = ScalarUs(x.elements()),  // for the pivots
           .flops = 2 * x.elements() * x.dim(x.rank() - 1) / 3,
           .bytes = IoBytes(node)};
 }
@@ -73,12 +73,8 @@ Cost DetCost(const Node& node) {
 }  // namespace
 
 OpDef DetOp() {
-  return {.type = "Det",
-          .since = {22},
-          .check = CheckDet,
-          .reference = Widened<ReferenceDet>,
-          .workspace = WidenedBytes,
-          .cost = DetCost};
+  return WidenedOp<ReferenceDet>(
+      {.type = "Det", .since = {22}, .check = CheckDet, .cost = DetCost});
 }
 
 }  // namespace onnx_cudnn

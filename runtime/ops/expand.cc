@@ -1,4 +1,4 @@
-// Expand and Tile: elements that are written several times.
+// Expand and Tile: repeats elements.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// numpy's two-way broadcast; InvalidArgument when two extents differ and neither is 1.
+// Numpy's two-way broadcast; InvalidArgument if two extents differ and neither is 1.
 absl::StatusOr<Dims> Broadcast(absl::Span<const int64_t> a, absl::Span<const int64_t> b) {
   Dims dims(std::max(a.size(), b.size()), 1);
   for (absl::Span<const int64_t> part : {a, b}) {
@@ -66,21 +66,17 @@ absl::Status ReferenceTile(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
+OpDef RepeatingOp(const char* type, decltype(OpDef::reference) reference) {
+  return {.type = type,
+          .since = {13},
+          .types = kMovableTypes,
+          .reference = reference,
+          .traits = {.moves_bytes = true, .keeps_range = true}};
+}
+
 }  // namespace
 
-OpDef ExpandOp() {
-  return {.type = "Expand",
-          .since = {13},
-          .types = kMovableTypes,
-          .reference = ReferenceExpand,
-          .traits = {.moves_bytes = true, .keeps_range = true}};
-}
-OpDef TileOp() {
-  return {.type = "Tile",
-          .since = {13},
-          .types = kMovableTypes,
-          .reference = ReferenceTile,
-          .traits = {.moves_bytes = true, .keeps_range = true}};
-}
+OpDef ExpandOp() { return RepeatingOp("Expand", ReferenceExpand); }
+OpDef TileOp() { return RepeatingOp("Tile", ReferenceTile); }
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// Gather, GatherElements, GatherND: elements picked by indices, each checked before it is used.
+// Gather, GatherElements, GatherND: copies elements selected by indices, each checked before use.
 #include <algorithm>
 #include <cstring>
 
@@ -116,7 +116,7 @@ absl::Status ReferenceGatherND(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-// Computes `rows` places, each in `steps`; only the picked elements of the data are read.
+// Computes `rows` positions in `steps` steps each; only the selected elements of the data are read.
 Cost CostOfPicks(const Node& node, int64_t rows, int64_t steps) {
   return {.us = ScalarUs(rows * steps),
           .bytes = node.input(1).bytes() + 2 * node.output(0).bytes()};
@@ -139,34 +139,30 @@ Cost GatherNDCost(const Node& node) {
   return CostOfPicks(node, indices.elements() / depth, 1 + depth);
 }
 
+OpDef PickingOp(const char* type, decltype(OpDef::check) check,
+                decltype(OpDef::reference) reference, decltype(OpDef::cost) cost, OpTraits traits) {
+  traits.moves_bytes = true;
+  return {.type = type,
+          .since = {13},
+          .types = kMovableTypes,
+          .check = check,
+          .reference = reference,
+          .cost = cost,
+          .traits = traits};
+}
+
 }  // namespace
 
 OpDef GatherOp() {
-  return {.type = "Gather",
-          .since = {13},
-          .types = kMovableTypes,
-          .check = CheckGather,
-          .reference = ReferenceGather,
-          .cost = GatherCost,
-          .traits = {.moves_bytes = true, .keeps_range = true, .axis = AxisRange::kDims}};
+  return PickingOp("Gather", CheckGather, ReferenceGather, GatherCost,
+                   {.keeps_range = true, .axis = AxisRange::kDims});
 }
 OpDef GatherElementsOp() {
-  return {.type = "GatherElements",
-          .since = {13},
-          .types = kMovableTypes,
-          .check = CheckGather,
-          .reference = ReferenceGatherElements,
-          .cost = GatherElementsCost,
-          .traits = {.moves_bytes = true, .axis = AxisRange::kDims}};
+  return PickingOp("GatherElements", CheckGather, ReferenceGatherElements, GatherElementsCost,
+                   {.axis = AxisRange::kDims});
 }
 OpDef GatherNDOp() {
-  return {.type = "GatherND",
-          .since = {13},
-          .types = kMovableTypes,
-          .check = CheckGatherND,
-          .reference = ReferenceGatherND,
-          .cost = GatherNDCost,
-          .traits = {.moves_bytes = true}};
+  return PickingOp("GatherND", CheckGatherND, ReferenceGatherND, GatherNDCost, {});
 }
 
 }  // namespace onnx_cudnn

@@ -6,7 +6,7 @@
 #include "runtime/ops/blas.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
-#include "runtime/ops/widen.h"
+#include "runtime/ops/product_op.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 struct GemmShape {
   int64_t m, n, k;
   bool transpose_a, transpose_b;
-  int64_t c_row_step = 0, c_column_step = 0;  // of C broadcast to [m,n]
+  int64_t c_row_step = 0, c_column_step = 0;  // strides of C broadcast to [m,n]
 };
 
 absl::Status BroadcastC(absl::Span<const int64_t> c, GemmShape& shape) {
@@ -49,8 +49,8 @@ absl::StatusOr<GemmShape> GemmShapeOf(const ReferenceArgs& args) {
   return shape;
 }
 
-// Integers keep ONNX's float alpha and beta: a factor of 1 is exact, others are refused by
-// CheckGemm.
+// ONNX's alpha and beta are floats also for integers: a factor of 1 is exact; CheckGemm refuses any
+// other.
 template <typename T>
 void IntegerGemm(const ReferenceArgs& args, const GemmShape& s) {
   using Sum = AccumulatorOf<T>;
@@ -120,22 +120,11 @@ Support CheckGemm(const Node& node) {
 
 Cost GemmCost(const Node& node) {
   const int64_t k = node.input(0).dim(node.attrs().Int("transA", 0) != 0 ? 0 : 1);
-  const int64_t flops = 2 * k * node.output(0).elements();
-  const bool uses_blas = kFloatTypes.Has(node.input(0).dtype());
-  return {.flops = flops, .bytes = IoBytes(node), .blas_flops = uses_blas ? flops : 0};
+  return ProductCost(node, k);
 }
 
 }  // namespace
 
-OpDef GemmOp() {
-  return {.type = "Gemm",
-          .since = {13},
-          .types = kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64},
-          .check = CheckGemm,
-          .reference = Widened<ReferenceGemm>,
-          .workspace = WidenedBytes,
-          .cost = GemmCost,
-          .traits = {.anchor = true}};
-}
+OpDef GemmOp() { return ProductOp<ReferenceGemm>("Gemm", CheckGemm, GemmCost); }
 
 }  // namespace onnx_cudnn

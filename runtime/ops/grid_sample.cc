@@ -14,8 +14,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kMaxRank = 3;  // spatial
-constexpr int kMaxTaps = 4;  // of one axis
-constexpr int kFar = 8;      // elements beyond an edge at which no tap reaches the input
+constexpr int kMaxTaps = 4;  // per axis
+constexpr int kFar = 8;      // elements beyond an edge from which no tap reaches the input
 
 enum class Mode { kNearest, kLinear, kCubic };
 enum class Padding { kZeros, kBorder, kReflection };
@@ -38,7 +38,7 @@ Sampling SamplingOf(const Node& node) {
           node.attrs().Int("align_corners", 0) != 0};
 }
 
-// `x` folded at both ends into [low, high].
+// `x` reflected at both ends into [low, high].
 template <typename T>
 T Reflect(T x, T low, T high) {
   const T range = high - low;
@@ -49,7 +49,7 @@ T Reflect(T x, T low, T high) {
   return x < low ? low + inside : high - inside;
 }
 
-// What one axis contributes to an output: elements of the input with their weights.
+// The contribution of one axis to an output: input elements and their weights.
 template <typename T>
 struct Taps {
   int count = 0;
@@ -66,7 +66,7 @@ class Axis {
         low_(sampling.align_corners ? T{0} : T{-0.5}),
         high_(static_cast<T>(extent) - (sampling.align_corners ? T{1} : T{0.5})) {}
 
-  // `at` is in [-1, 1] where it lies inside.
+  // `at` is in [-1, 1] if it is inside.
   Taps<T> TapsAt(T at) const {
     const T place = PlaceOf(at);
     const T first = std::floor(place), t = place - first;
@@ -87,7 +87,7 @@ class Axis {
   }
 
  private:
-  // In elements of the input; finite, and no further than kFar beyond it.
+  // The position in elements of the input; finite, and at most kFar beyond it.
   T PlaceOf(T at) const {
     const T extent = static_cast<T>(extent_);
     T place = sampling_.align_corners ? (at + 1) / 2 * (extent - 1) : ((at + 1) * extent - 1) / 2;
@@ -109,7 +109,7 @@ class Axis {
     taps.weight[taps.count++] = weight;
   }
 
-  // Keys's kernel with a = -0.75, at distances below 1 and between 1 and 2.
+  // Keys' cubic kernel with a = -0.75, for distances below 1 and between 1 and 2.
   static T InnerCubic(T x) { return (kA + 2) * x * x * x - (kA + 3) * x * x + 1; }
   static T OuterCubic(T x) { return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA; }
   static constexpr T kA = T{-0.75};
@@ -119,7 +119,7 @@ class Axis {
   T low_, high_;
 };
 
-// The taps of all axes multiplied out: offsets into one channel.
+// The combined taps of all axes: offsets within one channel.
 template <typename T>
 struct Point {
   int count = 0;
@@ -148,7 +148,7 @@ Point<T> PointOf(absl::Span<const Axis<T>> axes, absl::Span<const int64_t> exten
   return point;
 }
 
-// Places and weights in the wider type of x (T) and the grid (G).
+// Positions and weights, in the wider of the types of x (T) and the grid (G).
 template <typename T, typename G>
 void Sample(const ReferenceArgs& args) {
   using W = std::common_type_t<T, G>;
@@ -217,7 +217,7 @@ Cost GridSampleCost(const Node& node) {
   const Mode mode = SamplingOf(node).mode;
   for (int a = 2; a < node.input(0).rank(); ++a)
     taps *= mode == Mode::kNearest ? 1 : mode == Mode::kLinear ? 2 : kMaxTaps;
-  constexpr int64_t kStepsOfTaps = 8;  // of one point along one axis, for all channels
+  constexpr int64_t kStepsOfTaps = 8;  // per point and axis, for all channels
   return {.us = ScalarUs(kStepsOfTaps * node.input(1).elements()),
           .flops = 2 * taps * node.output(0).elements(),
           .bytes = IoBytes(node)};
@@ -226,12 +226,8 @@ Cost GridSampleCost(const Node& node) {
 }  // namespace
 
 OpDef GridSampleOp() {
-  return {.type = "GridSample",
-          .since = {22},
-          .check = CheckGridSample,
-          .reference = Widened<ReferenceGridSample>,
-          .workspace = WidenedBytes,
-          .cost = GridSampleCost};
+  return WidenedOp<ReferenceGridSample>(
+      {.type = "GridSample", .since = {22}, .check = CheckGridSample, .cost = GridSampleCost});
 }
 
 }  // namespace onnx_cudnn

@@ -13,7 +13,7 @@ namespace {
 template <typename T>
 T Power(T x, T exponent) {
   if (exponent == T{0.75})
-    return std::sqrt(x) * std::sqrt(std::sqrt(x));  // every published network's
+    return std::sqrt(x) * std::sqrt(std::sqrt(x));  // the value in most published networks
   return std::pow(x, exponent);
 }
 
@@ -69,12 +69,8 @@ Cost LRNCost(const Node& node) {
 }  // namespace
 
 OpDef LRNOp() {
-  return {.type = "LRN",
-          .since = {13},
-          .check = CheckLRN,
-          .reference = Widened<ReferenceLRN>,
-          .workspace = WidenedBytes,
-          .cost = LRNCost};
+  return WidenedOp<ReferenceLRN>(
+      {.type = "LRN", .since = {13}, .check = CheckLRN, .cost = LRNCost});
 }
 
 }  // namespace onnx_cudnn

@@ -6,13 +6,13 @@
 #include "runtime/ops/blas.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
-#include "runtime/ops/widen.h"
+#include "runtime/ops/product_op.h"
 
 namespace onnx_cudnn {
 namespace {
 
-// Numpy's matrix product: stacks of a[m,k] and b[k,n]. a_of[i] and b_of[i] are the matrices that
-// product i reads.
+// Numpy's matrix product: batches of a[m,k] and b[k,n]. Product i reads the matrices a_of[i] and
+// b_of[i].
 struct MatMulShape {
   int64_t m = 1, n = 1, k = 1;
   std::vector<int64_t> a_of, b_of;
@@ -23,7 +23,7 @@ absl::Status CannotMultiply(absl::Span<const int64_t> a, absl::Span<const int64_
       absl::StrCat("cannot multiply ", ToString(a), " by ", ToString(b)));
 }
 
-// Which matrix of a stack of `dims` each matrix of the broadcast stack is.
+// For each matrix of the broadcast batch, its index in a batch of `dims`.
 std::vector<int64_t> Broadcast(absl::Span<const int64_t> dims, absl::Span<const int64_t> stack) {
   std::vector<int64_t> index(ElementsOf(stack), 0);
   const size_t missing = stack.size() - dims.size();
@@ -108,7 +108,7 @@ void Products(const ReferenceArgs& args, const MatMulShape& shape) {
   }
 }
 
-// A stack of matrices times one matrix is one tall product.
+// A batch of matrices times one matrix is one tall product.
 void FoldStack(MatMulShape& shape) {
   const bool one_b =
       std::all_of(shape.b_of.begin(), shape.b_of.end(), [](int64_t i) { return i == 0; });
@@ -136,22 +136,11 @@ Support CheckMatMul(const Node& node) { return CheckSameDType(node, 2); }
 Cost MatMulCost(const Node& node) {
   const Dims a = node.input(0).dims();
   const int64_t k = a.empty() ? 1 : a.back();
-  const int64_t flops = 2 * k * node.output(0).elements();
-  const bool uses_blas = kFloatTypes.Has(node.input(0).dtype());
-  return {.flops = flops, .bytes = IoBytes(node), .blas_flops = uses_blas ? flops : 0};
+  return ProductCost(node, k);
 }
 
 }  // namespace
 
-OpDef MatMulOp() {
-  return {.type = "MatMul",
-          .since = {13},
-          .types = kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64},
-          .check = CheckMatMul,
-          .reference = Widened<ReferenceMatMul>,
-          .workspace = WidenedBytes,
-          .cost = MatMulCost,
-          .traits = {.anchor = true}};
-}
+OpDef MatMulOp() { return ProductOp<ReferenceMatMul>("MatMul", CheckMatMul, MatMulCost); }
 
 }  // namespace onnx_cudnn

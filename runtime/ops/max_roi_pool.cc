@@ -16,14 +16,13 @@ struct Range {
   int64_t begin, end;
 };
 
-constexpr double kFarthest = 1 << 30;  // where a box may end; beyond any input
+constexpr double kFarthest = 1 << 30;  // limit for the end of a box; beyond any input
 
-// The input's elements of each output along one axis of a box from `first` to `last`, both of which
-// belong to it.
+// The input elements of each output along one axis of a box from `first` to `last`, inclusive.
 template <typename T>
 std::vector<Range> RangesOf(T first, T last, int64_t in, int64_t out) {
   const T limit = static_cast<T>(in), farthest = static_cast<T>(kFarthest);
-  const auto place = [&](T at) {  // NaN: -farthest
+  const auto place = [&](T at) {  // NaN becomes -farthest
     return at > -farthest ? std::min(std::round(at), farthest) : -farthest;
   };
   const T begin = place(first), extent = std::max(place(last) - begin + 1, T{1});
@@ -38,7 +37,7 @@ std::vector<Range> RangesOf(T first, T last, int64_t in, int64_t out) {
   return ranges;
 }
 
-// The largest element of a part of a plane; 0 when the part is empty.
+// The largest element of a part of a plane; 0 if the part is empty.
 template <typename T>
 T LargestOf(const T* plane, int64_t width, Range rows, Range columns) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return 0;
@@ -94,7 +93,7 @@ Support CheckMaxRoiPool(const Node& node) {
   return CheckSameDType(node, 2);
 }
 
-// The boxes decide how much is read; half of each side is assumed. Comparisons are sequential.
+// The boxes determine how much is read; half of each side is assumed. Comparisons are sequential.
 Cost MaxRoiPoolCost(const Node& node) {
   constexpr int64_t kFlopsOfElement = 4;
   const Value& x = node.input(0);
@@ -105,12 +104,8 @@ Cost MaxRoiPoolCost(const Node& node) {
 }  // namespace
 
 OpDef MaxRoiPoolOp() {
-  return {.type = "MaxRoiPool",
-          .since = {22},
-          .check = CheckMaxRoiPool,
-          .reference = Widened<ReferenceMaxRoiPool>,
-          .workspace = WidenedBytes,
-          .cost = MaxRoiPoolCost};
+  return WidenedOp<ReferenceMaxRoiPool>(
+      {.type = "MaxRoiPool", .since = {22}, .check = CheckMaxRoiPool, .cost = MaxRoiPoolCost});
 }
 
 }  // namespace onnx_cudnn

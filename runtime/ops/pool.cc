@@ -21,8 +21,8 @@ absl::StatusOr<Window> PoolWindow(const Node& node, absl::Span<const int64_t> x,
   return MakeWindow(node, x, node.attrs().Ints("kernel_shape"), y);
 }
 
-// y[o] = combine(y[o], x) over the inputs x of o's window that are not padding. y starts as
-// `start`.
+// y[o] = combine(y[o], x) over the inputs x in the window of o that are not padding. y is
+// initialized with `start`.
 template <typename T, typename Sum, typename Combine>
 void PoolPlane(const Window& window, const T* x, Sum* y, Sum start, Combine&& combine) {
   const WindowAxis& w = window.w();
@@ -59,12 +59,12 @@ void MaxPlanes(const ReferenceArgs& args, const Window& window) {
   });
 }
 
-// The largest value of one window and where it lies: storage_order 0 counts positions row by row, 1
-// column by column.
+// The largest value of a window and its position, counted row by row (storage_order 0) or column by
+// column (1).
 template <typename T>
 struct Best {
   T value = LowestOf<T>();
-  int64_t index = -1;  // none: the window lies in the padding
+  int64_t index = -1;  // none if the window is entirely padding
 };
 
 template <typename T>
@@ -115,8 +115,9 @@ absl::Status ReferenceMaxPool(const ReferenceArgs& args) {
   });
 }
 
-// How many positions of each output's window count along one axis: those inside, with padding those
-// of the padded input. (Windows of ceil_mode may reach behind the padding.)
+// How many positions of each output's window count along one axis: those inside the input, or
+// inside the padded input if padding is included. (Windows of ceil_mode may extend beyond the
+// padding.)
 std::vector<int64_t> Counts(const WindowAxis& axis, bool include_pad) {
   const int64_t begin = include_pad ? -axis.pad_begin : 0,
                 end = axis.in + (include_pad ? axis.pad_end : 0);
@@ -192,41 +193,33 @@ Support CheckLpPool(const Node& node) {
 Cost PoolCost(const Node& node) {
   const Value& y = node.has_output(0) ? node.output(0) : node.output(1);
   const int64_t flops = ElementsOf(node.attrs().Ints("kernel_shape")) * y.elements();
-  const bool scalar = node.has_output(1) || node.op() == "LpPool";  // indices, powers
+  // Finds indices, computes powers.
+  const bool scalar = node.has_output(1) || node.op() == "LpPool";
   return {.us = ScalarUs(scalar ? flops : 0), .flops = flops, .bytes = IoBytes(node)};
 }
+
+template <Reference kReference>
+OpDef PoolOp(const char* type, DTypeSet types, Support (*check)(const Node&), OpTraits traits) {
+  traits.has_window = true;
+  return WidenedOp<kReference>({.type = type,
+                                .since = {22},
+                                .types = types,
+                                .check = check,
+                                .cost = PoolCost,
+                                .traits = traits});
+}
+
+constexpr OpTraits kPicksOrMeans = {.keeps_range = true, .anchor = true};
 
 }  // namespace
 
 OpDef MaxPoolOp() {
-  return {.type = "MaxPool",
-          .since = {22},
-          .types = kFloatTypes | DTypeSet{DType::kI8, DType::kU8},
-          .check = CheckPool,
-          .reference = Widened<ReferenceMaxPool>,
-          .workspace = WidenedBytes,
-          .cost = PoolCost,
-          .traits = {.keeps_range = true, .anchor = true, .has_window = true}};
+  return PoolOp<ReferenceMaxPool>("MaxPool", kFloatTypes | DTypeSet{DType::kI8, DType::kU8},
+                                  CheckPool, kPicksOrMeans);
 }
-
 OpDef AveragePoolOp() {
-  return {.type = "AveragePool",
-          .since = {22},
-          .check = CheckPool,
-          .reference = Widened<ReferenceAveragePool>,
-          .workspace = WidenedBytes,
-          .cost = PoolCost,
-          .traits = {.keeps_range = true, .anchor = true, .has_window = true}};
+  return PoolOp<ReferenceAveragePool>("AveragePool", kFloatTypes, CheckPool, kPicksOrMeans);
 }
-
-OpDef LpPoolOp() {
-  return {.type = "LpPool",
-          .since = {22},
-          .check = CheckLpPool,
-          .reference = Widened<ReferenceLpPool>,
-          .workspace = WidenedBytes,
-          .cost = PoolCost,
-          .traits = {.has_window = true}};
-}
+OpDef LpPoolOp() { return PoolOp<ReferenceLpPool>("LpPool", kFloatTypes, CheckLpPool, {}); }
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,5 @@
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. Blocks of elements are computed in
-// double, which rounds no sum or product of narrower types, and rounded once.
+// double, where sums and products of narrower types are exact, and rounded once.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -44,11 +44,10 @@ std::vector<double> LoadAll(const TensorRef& tensor) {
   return numbers;
 }
 
-// Which scale each element has. The elements lie in rows of `run`, the scales of one row `step`
-// apart.
+// The scale of each element. Elements form rows of `run`; the scales of one row are `step` apart.
 struct Granularity {
   int64_t run = 1, step = 0;
-  int64_t rows = 1, block = 1;  // rows that have scales of their own, and that share them
+  int64_t rows = 1, block = 1;  // rows with scales of their own; rows that share them
   int64_t outer_step = 0, row_step = 0;
 
   int64_t First(int64_t row) const {
@@ -158,7 +157,7 @@ absl::Status Run(const ReferenceArgs& args, F&& f) {
   return absl::OkStatus();
 }
 
-// What the division rounds to.
+// The type that the division is rounded to.
 DType PrecisionOf(const Node& node) {
   const DType scale = node.input(1).dtype();
   const DType otherwise = kScaleTypes.Has(scale) ? scale : DType::kF32;
@@ -173,7 +172,7 @@ absl::Status QuantizeIn(const ReferenceArgs& args, bool integers) {
   return Run(args, [=](double x, double scale, double zero) {
     const double quotient = round(round(x) / round(scale));
     if (integers) return std::nearbyint(quotient) + zero;
-    return zero == 0 ? quotient : quotient + zero;  // keeps the sign of a zero
+    return zero == 0 ? quotient : quotient + zero;  // preserves the sign of zero
   });
 }
 
@@ -221,7 +220,7 @@ Support CheckDequantizeLinear(const Node& node) {
                          kQuantizedTypes | DTypeSet{DType::kI32}, node.input(0));
 }
 
-// Scale and zero point that take the range of x, widened to hold 0, to that of u8.
+// Scale and zero point that map the range of x, extended to include 0, to the range of u8.
 absl::Status ReferenceDynamicQuantizeLinear(const ReferenceArgs& args) {
   constexpr float kLevels = 255;
   float low = 0, high = 0;
@@ -255,32 +254,31 @@ Cost QuantizeCost(const Node& node) {
   return {.us = ScalarUs(rounded), .flops = 3 * elements, .bytes = IoBytes(node)};
 }
 
+OpDef QuantizingOp(const char* type, int since, DTypeSet types, decltype(OpDef::check) check,
+                   decltype(OpDef::reference) reference) {
+  return {.type = type,
+          .since = {since},
+          .types = types,
+          .check = check,
+          .reference = reference,
+          .cost = QuantizeCost};
+}
+
 }  // namespace
 
 OpDef QuantizeLinearOp() {
-  return {.type = "QuantizeLinear",
-          .since = {28},
-          .types = kScaleTypes | DTypeSet{DType::kI32},
-          .check = CheckQuantizeLinear,
-          .reference = ReferenceQuantizeLinear,
-          .cost = QuantizeCost};
+  return QuantizingOp("QuantizeLinear", 28, kScaleTypes | DTypeSet{DType::kI32},
+                      CheckQuantizeLinear, ReferenceQuantizeLinear);
 }
 OpDef DequantizeLinearOp() {
-  return {.type = "DequantizeLinear",
-          .since = {28},
-          .types = kQuantizedTypes | DTypeSet{DType::kI32},
-          .check = CheckDequantizeLinear,
-          .reference = ReferenceDequantizeLinear,
-          .cost = QuantizeCost,
-          .traits = {.cheap_to_clone = true}};
+  OpDef op = QuantizingOp("DequantizeLinear", 28, kQuantizedTypes | DTypeSet{DType::kI32},
+                          CheckDequantizeLinear, ReferenceDequantizeLinear);
+  op.traits.cheap_to_clone = true;
+  return op;
 }
 OpDef DynamicQuantizeLinearOp() {
-  return {.type = "DynamicQuantizeLinear",
-          .since = {11},
-          .types = {DType::kF32},
-          .check = CheckDynamicQuantizeLinear,
-          .reference = ReferenceDynamicQuantizeLinear,
-          .cost = QuantizeCost};
+  return QuantizingOp("DynamicQuantizeLinear", 11, {DType::kF32}, CheckDynamicQuantizeLinear,
+                      ReferenceDynamicQuantizeLinear);
 }
 
 }  // namespace onnx_cudnn

@@ -13,16 +13,16 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr double kMostSamples = 1 << 16;  // of one output along one axis
+constexpr double kMostSamples = 1 << 16;  // per output and axis
 
 // One sample along one axis: between elements `low` and `high` of the input.
 template <typename T>
 struct Sample {
   int64_t low = 0, high = 0;
-  T low_weight = 0, high_weight = 0;  // both 0 where the sample lies outside
+  T low_weight = 0, high_weight = 0;  // both 0 if the sample is outside
 };
 
-// One axis of one region: `samples` for each output.
+// One axis of one region, with `samples` samples per output.
 template <typename T>
 struct RoiAxis {
   int64_t samples = 0;
@@ -52,7 +52,7 @@ Sample<T> SampleAt(T place, int64_t in) {
   return {low, low + 1, 1 - fraction, fraction};
 }
 
-// From `begin` to `end` in the coordinates of the boxes.
+// From `begin` to `end` in box coordinates.
 template <typename T>
 absl::StatusOr<RoiAxis<T>> AxisOf(const RoiForm& form, T begin, T end, int64_t in, int64_t out) {
   const T start = begin * form.scale - (form.half_pixel ? T{0.5} : T{0});
@@ -75,8 +75,8 @@ absl::StatusOr<RoiAxis<T>> AxisOf(const RoiForm& form, T begin, T end, int64_t i
   return axis;
 }
 
-// One output of one channel. `largest` takes the largest weighted neighbour, as ONNX's own
-// implementation does.
+// One output of one channel. With `largest`, takes the largest weighted neighbour, as ONNX's
+// reference implementation does.
 template <typename T>
 T Pool(const T* x, int64_t width, absl::Span<const Sample<T>> rows,
        absl::Span<const Sample<T>> columns, bool largest) {
@@ -159,9 +159,9 @@ Support CheckRoiAlign(const Node& node) {
   return CheckSameDType(node, 2);
 }
 
-// Without a ratio the boxes decide how many samples there are; half of each side is assumed.
+// Without a ratio the boxes determine the number of samples; half of each side is assumed.
 Cost RoiAlignCost(const Node& node) {
-  constexpr int64_t kFlopsOfSample = 16;  // four neighbours of two weights each, sums, the largest
+  constexpr int64_t kFlopsOfSample = 16;  // four neighbours with two weights each, sums, maximum
   const RoiForm form = FormOf(node);
   int64_t samples = node.output(0).elements();
   for (int axis : {2, 3}) {
@@ -175,12 +175,8 @@ Cost RoiAlignCost(const Node& node) {
 }  // namespace
 
 OpDef RoiAlignOp() {
-  return {.type = "RoiAlign",
-          .since = {22},
-          .check = CheckRoiAlign,
-          .reference = Widened<ReferenceRoiAlign>,
-          .workspace = WidenedBytes,
-          .cost = RoiAlignCost};
+  return WidenedOp<ReferenceRoiAlign>(
+      {.type = "RoiAlign", .since = {22}, .check = CheckRoiAlign, .cost = RoiAlignCost});
 }
 
 }  // namespace onnx_cudnn

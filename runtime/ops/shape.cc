@@ -29,21 +29,17 @@ absl::Status ReferenceSize(const ReferenceArgs& args) {
 
 Cost OutputCost(const Node& node) { return {.bytes = node.output(0).bytes()}; }
 
+OpDef DimsOp(const char* type, decltype(OpDef::reference) reference) {
+  return {.type = type,
+          .since = {25},
+          .types = kPackedTypes,
+          .reference = reference,
+          .cost = OutputCost};
+}
+
 }  // namespace
 
-OpDef ShapeOp() {
-  return {.type = "Shape",
-          .since = {25},
-          .types = kPackedTypes,
-          .reference = ReferenceShape,
-          .cost = OutputCost};
-}
-OpDef SizeOp() {
-  return {.type = "Size",
-          .since = {25},
-          .types = kPackedTypes,
-          .reference = ReferenceSize,
-          .cost = OutputCost};
-}
+OpDef ShapeOp() { return DimsOp("Shape", ReferenceShape); }
+OpDef SizeOp() { return DimsOp("Size", ReferenceSize); }
 
 }  // namespace onnx_cudnn

@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// A total order in which NaN is above every number.
+// A total order in which NaN is above all numbers.
 template <typename T>
 bool Below(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -22,8 +22,8 @@ bool Below(T a, T b) {
   return a < b;
 }
 
-// The first k of `order` become the indices of the k best elements, the best first, lower indices
-// before higher ones.
+// The first k entries of `order` become the indices of the k best elements, best first, lower
+// indices first among equals.
 template <typename T>
 void SelectBest(const T* x, int64_t step, int64_t k, bool largest, std::vector<int64_t>& order) {
   std::iota(order.begin(), order.end(), 0);
@@ -87,7 +87,7 @@ Support CheckTopK(const Node& node) {
   return CheckAxis(node.attrs().Int("axis", -1), node.input(0).rank());
 }
 
-// Every element is compared; in random order few of them are moved within the heap of k.
+// Every element is compared; in random order only few enter the heap of k.
 Cost TopKCost(const Node& node) {
   const Value& y = node.has_output(0) ? node.output(0) : node.output(1);
   const int64_t axis = NormalizedAxis(node.attrs().Int("axis", -1), y.rank());
@@ -99,14 +99,12 @@ Cost TopKCost(const Node& node) {
 }  // namespace
 
 OpDef TopKOp() {
-  return {.type = "TopK",
-          .since = {24},
-          .types = kNumberTypes,
-          .check = CheckTopK,
-          .reference = Widened<ReferenceTopK>,
-          .workspace = WidenedBytes,
-          .cost = TopKCost,
-          .traits = {.axis = AxisRange::kDims}};
+  return WidenedOp<ReferenceTopK>({.type = "TopK",
+                                   .since = {24},
+                                   .types = kNumberTypes,
+                                   .check = CheckTopK,
+                                   .cost = TopKCost,
+                                   .traits = {.axis = AxisRange::kDims}});
 }
 
 }  // namespace onnx_cudnn

@@ -45,16 +45,17 @@ absl::Status ReferenceTranspose(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-// Where the last axis moves, neighbours of the output lie on cache lines of their own.
+// If the last axis moves, adjacent outputs come from different cache lines.
 Cost TransposeCost(const Node& node) {
-  constexpr int64_t kElementsOfStep = 8;  // tiles use what they fetched
+  constexpr int64_t kElementsOfStep = 8;  // tiles use whole cache lines
   const std::vector<int64_t> perm = TransposePerm(node, node.input(0).rank());
   const bool moves = !perm.empty() && perm.back() + 1 != static_cast<int64_t>(perm.size());
   const int64_t elements = moves ? node.output(0).elements() : 0;
   return {.us = ScalarUs(elements / kElementsOfStep), .bytes = IoBytes(node)};
 }
 
-constexpr int64_t kMostBlock = 1 << 16;  // its square and products with extents cannot overflow
+// So that its square and products with extents cannot overflow.
+constexpr int64_t kMostBlock = 1 << 16;
 
 bool IsDepthFirst(const Node& node) { return node.attrs().String("mode", "DCR") == "DCR"; }
 
@@ -96,6 +97,15 @@ absl::Status ReferenceSpaceToDepth(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
+OpDef BlocksOp(const char* type, decltype(OpDef::reference) reference) {
+  return {.type = type,
+          .since = {28},
+          .types = kMovableTypes,
+          .check = CheckBlocks,
+          .reference = reference,
+          .traits = {.moves_bytes = true, .keeps_range = true}};
+}
+
 }  // namespace
 
 std::vector<int64_t> TransposePerm(const Node& transpose, int rank) {
@@ -113,21 +123,7 @@ OpDef TransposeOp() {
           .cost = TransposeCost,
           .traits = {.moves_bytes = true, .keeps_range = true}};
 }
-OpDef DepthToSpaceOp() {
-  return {.type = "DepthToSpace",
-          .since = {28},
-          .types = kMovableTypes,
-          .check = CheckBlocks,
-          .reference = ReferenceDepthToSpace,
-          .traits = {.moves_bytes = true, .keeps_range = true}};
-}
-OpDef SpaceToDepthOp() {
-  return {.type = "SpaceToDepth",
-          .since = {28},
-          .types = kMovableTypes,
-          .check = CheckBlocks,
-          .reference = ReferenceSpaceToDepth,
-          .traits = {.moves_bytes = true, .keeps_range = true}};
-}
+OpDef DepthToSpaceOp() { return BlocksOp("DepthToSpace", ReferenceDepthToSpace); }
+OpDef SpaceToDepthOp() { return BlocksOp("SpaceToDepth", ReferenceSpaceToDepth); }
 
 }  // namespace onnx_cudnn

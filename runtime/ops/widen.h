@@ -1,5 +1,5 @@
-// References of floating point ops are written for f32 and f64; f16 and bf16 run through them on
-// f32 copies of the operands.
+// References of floating point ops are written for f32 and f64; f16 and bf16 use them on f32 copies
+// of the operands.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace onnx_cudnn {
 
 using Reference = absl::Status (*)(const ReferenceArgs&);
 
-// Runs `reference` with every f16 and bf16 operand as f32 and rounds its outputs once. The copies
-// lie at the start of the workspace (WidenedBytes of the Node), what `reference` itself needs
-// behind them.
+// Runs `reference` with every f16 and bf16 operand converted to f32, and rounds its outputs once.
+// The copies are at the start of the workspace (WidenedBytes of the Node), followed by the
+// workspace of `reference` itself.
 absl::Status RunWidened(const ReferenceArgs& args, Reference reference);
 int64_t WidenedBytes(const Node& node);
 
@@ -22,7 +22,15 @@ absl::Status Widened(const ReferenceArgs& args) {
   return RunWidened(args, kReference);
 }
 
-// The dtype that `dtype` is computed in.
+// `op` with kReference run widened, in WidenedBytes of workspace.
+template <Reference kReference>
+OpDef WidenedOp(OpDef op) {
+  op.reference = Widened<kReference>;
+  op.workspace = WidenedBytes;
+  return op;
+}
+
+// The dtype in which `dtype` is computed.
 DType WideType(DType dtype);
 
 }  // namespace onnx_cudnn
