@@ -37,21 +37,6 @@ class LibraryProgramsTest : public EngineTest {
   Target libraries_;
 };
 
-// The same Graph on f16; weights are zero.
-Graph InHalves(Graph graph) {
-  for (Value* v : graph.Values()) {
-    if (v->dtype() != DType::kF32) continue;
-    if (v->is_constant()) {
-      HostTensor zeros = HostTensor::Allocate(DType::kF16, v->dims());
-      std::fill_n(static_cast<std::byte*>(zeros.mutable_raw()), zeros.bytes(), std::byte{0});
-      graph.ReplaceAllUses(*v, graph.AddConstant(zeros));
-    } else {
-      graph.SetType(*v, Type::Tensor(DType::kF16, v->dims()));
-    }
-  }
-  return graph;
-}
-
 Graph HalfResNet() { return InHalves(ResNet18()); }
 
 bool Holds(const Candidate& candidate, std::string_view op) {

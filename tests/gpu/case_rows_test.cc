@@ -35,13 +35,10 @@ bool HasF32(const OpCase& c) {
 
 std::vector<Row> MakeRows() {
   std::vector<Row> rows;
-  for (const auto& cases : {PointwiseCases(), MovementCases(), NumericCases(), QuantizedCases(),
-                            SequenceCases(), SamplingCases(), MovementErrorCases()}) {
-    for (const OpCase& c : cases) {
-      rows.push_back({c});
-      if (!HasF32(c)) continue;
-      for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF64}) rows.push_back({c, dtype});
-    }
+  for (const OpCase& c : Joined({AllCases, MovementErrorCases})) {
+    rows.push_back({c});
+    if (!HasF32(c)) continue;
+    for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF64}) rows.push_back({c, dtype});
   }
   return rows;
 }

@@ -82,17 +82,14 @@ using AllOpsTest = KernelsTest;
 
 TEST_F(AllOpsTest, RunOnTheDeviceForFloats) {
   int taken = 0;
-  for (const auto& cases : {PointwiseCases(), MovementCases(), NumericCases(), QuantizedCases(),
-                            SequenceCases(), SamplingCases()}) {
-    for (const OpCase& c : cases) {
-      const Graph graph = GraphOf(c);
-      const Node& node = *graph.TopologicalOrder()[0];
-      if (!TouchesFloats(node)) continue;
-      const Proposed proposed = At(graph, node);
-      EXPECT_EQ(proposed.candidates.empty(), NotTaken().contains(c.op))
-          << c.op << ": " << absl::StrJoin(proposed.reasons, "; ");
-      taken += !proposed.candidates.empty();
-    }
+  for (const OpCase& c : AllCases()) {
+    const Graph graph = GraphOf(c);
+    const Node& node = *graph.TopologicalOrder()[0];
+    if (!TouchesFloats(node)) continue;
+    const Proposed proposed = At(graph, node);
+    EXPECT_EQ(proposed.candidates.empty(), NotTaken().contains(c.op))
+        << c.op << ": " << absl::StrJoin(proposed.reasons, "; ");
+    taken += !proposed.candidates.empty();
   }
   EXPECT_GT(taken, 100);
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/ops/run_op.h"
@@ -26,6 +28,19 @@ std::vector<OpCase> NumericCases();  // products, pools, normalizations, reducti
 std::vector<OpCase> QuantizedCases();
 std::vector<OpCase> SequenceCases();  // recurrent ops, moves within sequences, spectra
 std::vector<OpCase> SamplingCases();  // images read or written at computed places
+
+inline std::vector<OpCase> Joined(std::initializer_list<std::vector<OpCase> (*)()> tables) {
+  std::vector<OpCase> all;
+  for (const auto table : tables) {
+    for (OpCase& c : table()) all.push_back(std::move(c));
+  }
+  return all;
+}
+// All but MovementErrorCases.
+inline std::vector<OpCase> AllCases() {
+  return Joined(
+      {PointwiseCases, MovementCases, NumericCases, QuantizedCases, SequenceCases, SamplingCases});
+}
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInf = std::numeric_limits<double>::infinity();

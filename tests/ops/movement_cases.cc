@@ -247,12 +247,7 @@ std::vector<OpCase> IndexCases() {
 }  // namespace
 
 std::vector<OpCase> MovementCases() {
-  std::vector<OpCase> all;
-  for (const std::vector<OpCase>& cases :
-       {ShapeCases(), CopyCases(), BlockAndTriangleCases(), PadCases(), IndexCases()}) {
-    all.insert(all.end(), cases.begin(), cases.end());
-  }
-  return all;
+  return Joined({ShapeCases, CopyCases, BlockAndTriangleCases, PadCases, IndexCases});
 }
 
 std::vector<OpCase> MovementErrorCases() {

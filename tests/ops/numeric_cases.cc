@@ -300,12 +300,8 @@ std::vector<OpCase> ResizeCases() {
 }  // namespace
 
 std::vector<OpCase> NumericCases() {
-  std::vector<OpCase> all;
-  for (auto cases : {ProductCases, EinsumCases, PoolCases, NormalizationCases,
-                     PlaneNormalizationCases, ReductionCases, ResizeCases}) {
-    for (OpCase& c : cases()) all.push_back(std::move(c));
-  }
-  return all;
+  return Joined({ProductCases, EinsumCases, PoolCases, NormalizationCases, PlaneNormalizationCases,
+                 ReductionCases, ResizeCases});
 }
 
 }  // namespace onnx_cudnn

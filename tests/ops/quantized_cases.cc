@@ -90,10 +90,6 @@ std::vector<OpCase> ProductCases() {
 
 }  // namespace
 
-std::vector<OpCase> QuantizedCases() {
-  std::vector<OpCase> all = LinearCases();
-  for (OpCase& c : ProductCases()) all.push_back(std::move(c));
-  return all;
-}
+std::vector<OpCase> QuantizedCases() { return Joined({LinearCases, ProductCases}); }
 
 }  // namespace onnx_cudnn

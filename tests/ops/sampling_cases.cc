@@ -100,12 +100,6 @@ std::vector<OpCase> WindowCases() {
 
 }  // namespace
 
-std::vector<OpCase> SamplingCases() {
-  std::vector<OpCase> all;
-  for (auto cases : {GridCases, RegionCases, WindowCases}) {
-    for (OpCase& c : cases()) all.push_back(std::move(c));
-  }
-  return all;
-}
+std::vector<OpCase> SamplingCases() { return Joined({GridCases, RegionCases, WindowCases}); }
 
 }  // namespace onnx_cudnn

@@ -139,12 +139,6 @@ std::vector<OpCase> SpectrumCases() {
 
 }  // namespace
 
-std::vector<OpCase> SequenceCases() {
-  std::vector<OpCase> all;
-  for (auto cases : {RecurrentCases, MoveCases, SpectrumCases}) {
-    for (OpCase& c : cases()) all.push_back(std::move(c));
-  }
-  return all;
-}
+std::vector<OpCase> SequenceCases() { return Joined({RecurrentCases, MoveCases, SpectrumCases}); }
 
 }  // namespace onnx_cudnn

@@ -177,6 +177,15 @@ TEST(CostSearchTest, EqualStretchesGiveEqualCovers) {
   }
 }
 
+// That the search is exact in states that grow with the Nodes.
+void ExpectNearLinear(const Graph& graph, const Target& target) {
+  const WholeStretch stretch(graph, target);
+  const auto found = SearchCheapestCover(*stretch);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->exact);
+  EXPECT_LE(found->states, 64 * graph.node_count());
+}
+
 // Heads that share their inputs: a search over all sets of covered Nodes would explode.
 TEST(CostSearchTest, ParallelHeadsStayNearLinear) {
   std::mt19937 random(4);
@@ -187,11 +196,7 @@ TEST(CostSearchTest, ParallelHeadsStayNearLinear) {
     for (int i = 0; i < 20; ++i) v = &Add(graph, "Relu", {v});
     graph.AddOutput(absl::StrCat("y", head), *v);
   }
-  const WholeStretch stretch(graph, engines.target);
-  const auto found = SearchCheapestCover(*stretch);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(found->exact);
-  EXPECT_LE(found->states, 64 * graph.node_count());
+  ExpectNearLinear(graph, engines.target);
 }
 
 TEST(CostSearchTest, ResidualLadderStaysNearLinear) {
@@ -205,11 +210,7 @@ TEST(CostSearchTest, ResidualLadderStaysNearLinear) {
     v = &Add(graph, "Relu", {&Add(graph, "Add", {&b, v})});
   }
   graph.AddOutput("y", *v);
-  const WholeStretch stretch(graph, engines.target);
-  const auto found = SearchCheapestCover(*stretch);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(found->exact);
-  EXPECT_LE(found->states, 64 * graph.node_count());
+  ExpectNearLinear(graph, engines.target);
 }
 
 TEST(CostSearchTest, NamesANodeThatNobodyRuns) {

@@ -3,10 +3,8 @@
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
 #include "passes/rewrite/rewrites.h"
-#include "runtime/ops/evaluate.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/rewrite.h"
-#include "tests/support/run_program.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -194,18 +192,7 @@ TEST(FuseLayerNormTest, TheNumbersAreTheSame) {
                                Behind("n = Div(d, r) y = Add(beta, n)"), Behind("y = Div(d, r)")};
   for (const std::string& text : texts) {
     SCOPED_TRACE(text);
-    Graph graph = GraphFromText(text);
-    const std::vector<HostTensor> inputs = MakeInputs(graph);
-    const auto expected = Evaluate(graph, inputs);
-    ASSERT_TRUE(expected.ok()) << expected.status();
-    PassContext context;
-    ASSERT_TRUE(*FuseLayerNorm()->Run(graph, context));
-    const auto found = Evaluate(graph, inputs);
-    ASSERT_TRUE(found.ok()) << found.status();
-    const absl::Span<const float> want = (*expected)[0].data<float>(),
-                                  got = (*found)[0].data<float>();
-    ASSERT_EQ(got.size(), want.size());
-    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i;
+    ExpectSameNumbers(FuseLayerNorm(), text, 1e-5F);
   }
 }
 

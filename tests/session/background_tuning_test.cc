@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <filesystem>
@@ -12,7 +11,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/notification.h"
@@ -20,6 +18,7 @@
 #include "absl/time/time.h"
 #include "runtime/plan/known_devices.h"
 #include "runtime/tune/plan_cache.h"
+#include "tests/support/late_engine.h"
 #include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {
@@ -83,62 +82,6 @@ TEST(BackgroundTuningTest, StopInterruptsAndDropsWhatWaits) {
   EXPECT_TRUE(was_stopped);
 }
 
-// What a Variant of LateEngine does.
-struct LateVariant {
-  double ms = 0;  // that a launch takes
-  float off = 0;  // how far its outputs are from Relu's
-};
-
-class LateRelu final : public Step {
- public:
-  LateRelu(const LateVariant& variant, int64_t elements) : variant_(variant), elements_(elements) {}
-  int64_t workspace_bytes() const override { return 0; }
-  absl::Status Launch(const LaunchArgs& args) const override {
-    absl::SleepFor(absl::Milliseconds(variant_.ms));
-    const auto* x = static_cast<const float*>(args.in[0]);
-    auto* y = static_cast<float*>(args.out[0]);
-    for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f) + variant_.off;
-    return absl::OkStatus();
-  }
-  std::string Save() const override { return ""; }
-
- private:
-  const LateVariant variant_;
-  const int64_t elements_;
-};
-
-// Takes Relu in these variants; heuristics choose the first.
-class LateEngine final : public Engine {
- public:
-  explicit LateEngine(std::vector<LateVariant> variants) : variants_(std::move(variants)) {}
-
-  std::string_view name() const override { return "late"; }
-  void Propose(const Graph&, const Node& anchor, const Target& target,
-               CandidateSink& sink) const override {
-    if (anchor.op() != "Relu") return;
-    sink.Add(RowMajorCandidate(*this, anchor, Space::kDevice, target));
-  }
-  Support Check(const Graph&, const Candidate&, const Target&) const override {
-    return Support::Yes();
-  }
-  Cost Price(const Candidate&, const Target&) const override { return {.us = 0.1}; }
-  absl::StatusOr<std::vector<Variant>> Variants(const Candidate&, const Target&) const override {
-    std::vector<Variant> variants;
-    for (size_t i = 0; i < variants_.size(); ++i) variants.push_back({absl::StrCat(i)});
-    return variants;
-  }
-  absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
-                                   const Target&) const override {
-    size_t i = 0;
-    EXPECT_TRUE(absl::SimpleAtoi(variant.text, &i));
-    const int64_t elements = candidate.nodes[0]->output(0).elements();
-    return Compiled::As(std::make_shared<LateRelu>(variants_[i], elements));
-  }
-
- private:
-  const std::vector<LateVariant> variants_;
-};
-
 constexpr int64_t kN = 16;
 constexpr float kOff = 1e-4f;  // what tuning allows
 const std::vector<LateVariant> kSlowFirst = {{.ms = 3}, {.off = kOff}};
@@ -149,7 +92,7 @@ class BackgroundTuningSessionTest : public testing::Test {
   static Session Make(const std::vector<LateVariant>& variants, const SessionOptions& options) {
     OpenedDevice opened{.device = MakeCpuDevice({.like_a_gpu = true})};
     EngineList late;
-    late.push_back(std::make_unique<LateEngine>(variants));
+    late.push_back(std::make_unique<LateEngine>("late", variants));
     opened.target = TargetOver(GpuEngines(std::move(late)), H200());
     absl::StatusOr<Session> session = SessionMaker::Make(
         "g (float[N] x) => (float[N] y) { y = Relu(x) }", options, std::move(opened));

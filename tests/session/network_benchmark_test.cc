@@ -14,11 +14,8 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr std::string_view kChain = R"(
-    g (float[4,8] x) => (float[4,8] y) {
-      a = Relu(x)
-      y = Tanh(a)
-    })";
+constexpr std::string_view kChain =
+    "g (float[4,8] x) => (float[4,8] y) { a = Relu(x) y = Tanh(a) }";
 
 // Every Candidate takes `us`.
 class FixedPricer final : public Pricer {

@@ -19,11 +19,8 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr std::string_view kChain = R"(
-    g (float[4,8] x) => (float[4,8] y) {
-      a = Relu(x)
-      y = Tanh(a)
-    })";
+constexpr std::string_view kChain =
+    "g (float[4,8] x) => (float[4,8] y) { a = Relu(x) y = Tanh(a) }";
 
 // "kernel{Relu Tanh}", or the error.
 std::string PartitionsOf(std::string_view pins, SessionOptions options) {

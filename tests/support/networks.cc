@@ -1,5 +1,8 @@
 #include "tests/support/networks.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "absl/strings/str_cat.h"
 #include "tests/support/network_builder.h"
 
@@ -358,6 +361,20 @@ Graph Transformer(const TransformerSize& size) {
   TransformerBuilder builder(size);
   builder.Layers();
   return std::move(builder).Finish();
+}
+
+Graph InHalves(Graph graph) {
+  for (Value* v : graph.Values()) {
+    if (v->dtype() != DType::kF32) continue;
+    if (v->is_constant()) {
+      HostTensor zeros = HostTensor::Allocate(DType::kF16, v->dims());
+      std::fill_n(static_cast<std::byte*>(zeros.mutable_raw()), zeros.bytes(), std::byte{0});
+      graph.ReplaceAllUses(*v, graph.AddConstant(zeros));
+    } else {
+      graph.SetType(*v, Type::Tensor(DType::kF16, v->dims()));
+    }
+  }
+  return graph;
 }
 
 std::vector<NamedNetwork> AllNetworks() {

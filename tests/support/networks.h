@@ -37,6 +37,9 @@ struct TransformerSize {
 // Pre-norm decoder layers; past keys and values are inputs, present ones outputs.
 Graph Transformer(const TransformerSize& size = {});
 
+// The same Graph on f16; weights are zero.
+Graph InHalves(Graph graph);
+
 struct NamedNetwork {
   std::string_view name;
   Graph (*make)();

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "runtime/graph/print.h"
 #include "runtime/graph/verify.h"
+#include "runtime/ops/evaluate.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
@@ -54,6 +55,22 @@ void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::s
   } else {
     EXPECT_NE(text.find(reason), std::string::npos) << "no remark says \"" << reason << "\":\n"
                                                     << text;
+  }
+}
+
+void ExpectSameNumbers(std::unique_ptr<Pass> pass, std::string_view text, float tolerance) {
+  Graph graph = GraphFromText(text);
+  const std::vector<HostTensor> inputs = MakeInputs(graph);
+  const auto expected = Evaluate(graph, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  PassContext context;
+  ASSERT_TRUE(*pass->Run(graph, context));
+  const auto found = Evaluate(graph, inputs);
+  ASSERT_TRUE(found.ok()) << found.status();
+  const HostTensor &want = (*expected)[0], &got = (*found)[0];
+  ASSERT_EQ(got.dims(), want.dims());
+  for (int64_t i = 0; i < want.elements(); ++i) {
+    EXPECT_NEAR(got.data<float>()[i], want.data<float>()[i], tolerance) << i;
   }
 }
 

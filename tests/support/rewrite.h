@@ -19,6 +19,10 @@ void ExpectRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::str
 // no remark at all.
 void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view reason);
 
+// Expects that `pass` changes the Graph of `text`, whose output 0 is f32, and that this output
+// keeps its dims and, to within `tolerance`, its numbers.
+void ExpectSameNumbers(std::unique_ptr<Pass> pass, std::string_view text, float tolerance);
+
 // Expects that BindShapes makes of the Graph of `text` what prints as `after`.
 void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after);
 

@@ -62,25 +62,11 @@ Support TestEngine::Check(const Graph&, const Candidate& candidate, const Target
   return same ? Support::Yes() : Support::No("not its formats");
 }
 
-Cost TestEngine::Price(const Candidate& candidate, const Target&) const {
-  const double more = static_cast<double>(candidate.nodes.size()) - 1;
-  return {.us = options_.us + options_.us_more * more, .from = "test"};
-}
-
-absl::StatusOr<std::vector<Variant>> TestEngine::Variants(const Candidate&, const Target&) const {
-  std::vector<Variant> variants;
-  for (int i = 0; i < options_.variants; ++i) variants.push_back({absl::StrCat("variant ", i)});
-  return variants;
-}
-
-absl::StatusOr<Compiled> TestEngine::Compile(const Candidate& candidate, const Variant& variant,
+absl::StatusOr<Compiled> TestEngine::Compile(const Candidate& candidate, const Variant&,
                                              const Target&) const {
   ++compiled_;
   if (candidate.nodes.size() > options_.compiles_at_most) {
     return Compiled::No(absl::StrCat("more than ", options_.compiles_at_most, " nodes"));
-  }
-  if (variant.text != absl::StrCat("variant ", options_.variants - 1)) {
-    return Compiled::No("not this variant");
   }
   return CompileReference(candidate);
 }

@@ -20,7 +20,6 @@ struct TestEngineOptions {
   double us = 1;                      // price of a proposal
   double us_more = 0;                 // and of each Node after the first
   size_t compiles_at_most = INT_MAX;  // Nodes: more are refused by every Variant
-  int variants = 1;                   // all but the last refuse
 };
 
 class TestEngine final : public Engine {
@@ -32,9 +31,10 @@ class TestEngine final : public Engine {
                CandidateSink& sink) const override;
   Support Check(const Graph& graph, const Candidate& candidate,
                 const Target& target) const override;
-  Cost Price(const Candidate& candidate, const Target& target) const override;
-  absl::StatusOr<std::vector<Variant>> Variants(const Candidate& candidate,
-                                                const Target& target) const override;
+  Cost Price(const Candidate& candidate, const Target&) const override {
+    const double more = static_cast<double>(candidate.nodes.size()) - 1;
+    return {.us = options_.us + options_.us_more * more, .from = "test"};
+  }
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
                                    const Target& target) const override;
   int compiled() const { return compiled_; }  // calls of Compile so far

@@ -8,85 +8,13 @@
 #include <memory>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "runtime/exec/cpu_device.h"
+#include "tests/support/late_engine.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// What a Variant of the FakeEngine does.
-struct LateVariant {
-  double ms = 0;  // that a launch takes
-  float off = 0;  // how far its outputs are from the Node's
-  bool refused = false;
-  bool fails = false;  // when it is launched
-  std::string saved = "";
-};
-
-// y = max(x, 0) + off, late.
-class LateRelu final : public Step {
- public:
-  LateRelu(const LateVariant& variant, int64_t elements) : variant_(variant), elements_(elements) {}
-  int64_t workspace_bytes() const override { return 64; }
-  absl::Status Launch(const LaunchArgs& args) const override {
-    if (variant_.fails) return absl::InternalError("it broke");
-    absl::SleepFor(absl::Milliseconds(variant_.ms));
-    const auto* x = static_cast<const float*>(args.in[0]);
-    auto* y = static_cast<float*>(args.out[0]);
-    for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f) + variant_.off;
-    return absl::OkStatus();
-  }
-  std::string Save() const override { return variant_.saved; }
-
- private:
-  const LateVariant variant_;
-  const int64_t elements_;
-};
-
-class FakeEngine final : public Engine {
- public:
-  FakeEngine(std::string name, std::vector<LateVariant> variants)
-      : name_(std::move(name)), variants_(std::move(variants)) {}
-
-  std::string_view name() const override { return name_; }
-  std::string version() const override { return "7"; }
-  void Propose(const Graph&, const Node&, const Target&, CandidateSink&) const override {}
-  Support Check(const Graph&, const Candidate&, const Target&) const override {
-    return Support::Yes();
-  }
-  Cost Price(const Candidate&, const Target&) const override { return {.us = 1}; }
-  absl::StatusOr<std::vector<Variant>> Variants(const Candidate&, const Target&) const override {
-    std::vector<Variant> variants;
-    for (size_t i = 0; i < variants_.size(); ++i) variants.push_back({absl::StrCat(i)});
-    return variants;
-  }
-  absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant& variant,
-                                   const Target&) const override {
-    ++compiled;
-    size_t i = 0;
-    EXPECT_TRUE(absl::SimpleAtoi(variant.text, &i));
-    if (variants_[i].refused) return Compiled::No("it will not");
-    const int64_t elements = candidate.nodes[0]->output(0).elements();
-    return Compiled::As(std::make_shared<LateRelu>(variants_[i], elements));
-  }
-
-  // "saved" loads.
-  absl::StatusOr<std::shared_ptr<const Step>> Load(std::string_view saved) const override {
-    if (saved != "saved") return absl::FailedPreconditionError("of another device");
-    ++loaded;
-    return std::make_shared<LateRelu>(variants_[0], 100);
-  }
-
-  mutable std::atomic<int> compiled = 0;
-  mutable std::atomic<int> loaded = 0;
-
- private:
-  const std::string name_;
-  const std::vector<LateVariant> variants_;
-};
 
 class TunerTest : public testing::Test {
  protected:
@@ -98,7 +26,7 @@ class TunerTest : public testing::Test {
   }
 
   // What a Tuner over `engine` (and `more`) chooses.
-  Choice Choose(const FakeEngine& engine, double budget_s, std::vector<const Engine*> more = {}) {
+  Choice Choose(const LateEngine& engine, double budget_s, std::vector<const Engine*> more = {}) {
     target_.engines = {&engine};
     target_.engines.insert(target_.engines.end(), more.begin(), more.end());
     tuner_ = std::make_unique<Tuner>(target_, *device_, *cache_,
@@ -109,6 +37,16 @@ class TunerTest : public testing::Test {
     auto choices = tuner_->Choose(asked);
     EXPECT_TRUE(choices.ok()) << choices.status();
     return choices.ok() ? (*choices)[0] : Choice();
+  }
+  // Of what was asked last.
+  void PutFailed(const std::string& variant, const std::string& how) const {
+    cache_->PutFailed({.device = target_.info.name,
+                       .signature = signature_,
+                       .engine = "fake",
+                       .variant = variant,
+                       .how = how,
+                       .engine_version = "7",
+                       .date = "2026-11-22"});
   }
   std::string Notes() const { return absl::StrJoin(tuner_->stats().notes, "\n"); }
 
@@ -125,7 +63,7 @@ class TunerTest : public testing::Test {
 constexpr double kPlenty = 60;
 
 TEST_F(TunerTest, TakesTheFastestVariant) {
-  const FakeEngine engine("fake", {{.ms = 40}, {.ms = 1}, {.ms = 20}});
+  const LateEngine engine("fake", {{.ms = 40}, {.ms = 1}, {.ms = 20}});
   const Choice choice = Choose(engine, kPlenty);
   EXPECT_EQ(choice.variant.text, "1");
   ASSERT_NE(choice.compiled.step(), nullptr);
@@ -141,7 +79,7 @@ TEST_F(TunerTest, TakesTheFastestVariant) {
 }
 
 TEST_F(TunerTest, NotesWhatItMeasured) {
-  const FakeEngine engine("fake", {{.ms = 1}});
+  const LateEngine engine("fake", {{.ms = 1}});
   const Choice choice = Choose(engine, kPlenty);
   const auto entry = cache_->Find(target_.info.name, signature_);
   ASSERT_TRUE(entry.has_value());
@@ -155,7 +93,7 @@ TEST_F(TunerTest, NotesWhatItMeasured) {
 }
 
 TEST_F(TunerTest, AWrongVariantDoesNotWin) {
-  const FakeEngine engine("fake", {{.ms = 40}, {.ms = 1, .off = 0.25}, {.ms = 20}});
+  const LateEngine engine("fake", {{.ms = 40}, {.ms = 1, .off = 0.25}, {.ms = 20}});
   const Choice choice = Choose(engine, kPlenty);
   EXPECT_EQ(choice.variant.text, "2");
   EXPECT_TRUE(absl::StrContains(Notes(), "fake node (Relu) 1: output 0 differs by 0.25"))
@@ -167,13 +105,13 @@ TEST_F(TunerTest, AWrongVariantOfManyElementsDoesNotWin) {  // checked on all th
   node_ = &graph_.AddNode({.op = "Relu", .inputs = {&graph_.AddInput("many", type)}});
   graph_.SetType(node_->output(0), type);
   graph_.AddOutput("z", node_->output(0));
-  const FakeEngine engine("fake", {{.ms = 40, .off = 0.25}, {.ms = 80}});
+  const LateEngine engine("fake", {{.ms = 40, .off = 0.25}, {.ms = 80}});
   EXPECT_EQ(Choose(engine, kPlenty).variant.text, "1");
   EXPECT_TRUE(absl::StrContains(Notes(), ": 3000003 of 3000003 elements")) << Notes();
 }
 
 TEST_F(TunerTest, RefusesWhatIsWrongInEveryVariant) {
-  const FakeEngine engine("fake", {{.off = 1}, {.off = 2}});
+  const LateEngine engine("fake", {{.off = 1}, {.off = 2}});
   const Choice choice = Choose(engine, kPlenty);
   EXPECT_EQ(choice.compiled.step(), nullptr);
   EXPECT_TRUE(absl::StrContains(choice.compiled.reason(), "differs by"))
@@ -183,14 +121,14 @@ TEST_F(TunerTest, RefusesWhatIsWrongInEveryVariant) {
 }
 
 TEST_F(TunerTest, VariantsThatFailOrAreRefusedAreOut) {
-  const FakeEngine engine("fake", {{.fails = true}, {.refused = true}, {.ms = 2}});
+  const LateEngine engine("fake", {{.fails = true}, {.refused = true}, {.ms = 2}});
   EXPECT_EQ(Choose(engine, kPlenty).variant.text, "2");
 }
 
 TEST_F(TunerTest, ACachedVariantThatCompilesNoMoreIsNoHit) {
-  const FakeEngine engine("fake", {{.ms = 40}, {.ms = 1}});
+  const LateEngine engine("fake", {{.ms = 40}, {.ms = 1}});
   EXPECT_EQ(Choose(engine, kPlenty).variant.text, "1");
-  const FakeEngine newer("fake", {{.ms = 40}, {.refused = true}});
+  const LateEngine newer("fake", {{.ms = 40}, {.refused = true}});
   const Choice choice = Choose(newer, 0);
   EXPECT_EQ(choice.variant.text, "0");
   EXPECT_FALSE(choice.us.has_value());
@@ -198,14 +136,14 @@ TEST_F(TunerTest, ACachedVariantThatCompilesNoMoreIsNoHit) {
 }
 
 TEST_F(TunerTest, SaysWhyNoneIsLeft) {
-  const FakeEngine engine("fake", {{.refused = true}, {.fails = true}});
+  const LateEngine engine("fake", {{.refused = true}, {.fails = true}});
   const Choice choice = Choose(engine, kPlenty);
   EXPECT_EQ(choice.compiled.step(), nullptr);
   EXPECT_EQ(choice.compiled.reason(), "it broke");
 }
 
 TEST_F(TunerTest, WithoutBudgetTheFirstThatCompilesIsTaken) {
-  const FakeEngine engine("fake", {{.refused = true}, {.ms = 40}, {.ms = 1}});
+  const LateEngine engine("fake", {{.refused = true}, {.ms = 40}, {.ms = 1}});
   const Choice choice = Choose(engine, 0);
   EXPECT_EQ(choice.variant.text, "1");
   EXPECT_FALSE(choice.us.has_value());
@@ -214,7 +152,7 @@ TEST_F(TunerTest, WithoutBudgetTheFirstThatCompilesIsTaken) {
 }
 
 TEST_F(TunerTest, StopsWhenTheBudgetEnds) {
-  const FakeEngine engine("fake", {{.ms = 2}});
+  const LateEngine engine("fake", {{.ms = 2}});
   target_.engines = {&engine};
   std::vector<Candidate> candidates;
   for (int i = 1; i <= 20; ++i) {
@@ -237,7 +175,7 @@ TEST_F(TunerTest, StopsWhenTheBudgetEnds) {
 }
 
 TEST_F(TunerTest, TakesFromTheCacheWithoutMeasuring) {
-  const FakeEngine engine("fake", {{.ms = 40}, {.ms = 1}});
+  const LateEngine engine("fake", {{.ms = 40}, {.ms = 1}});
   const Choice measured = Choose(engine, kPlenty);
   engine.compiled = 0;
   const Choice known = Choose(engine, 0);
@@ -249,7 +187,7 @@ TEST_F(TunerTest, TakesFromTheCacheWithoutMeasuring) {
 }
 
 TEST_F(TunerTest, LoadsWhatWasSavedAndBuildsNothingTwice) {
-  const FakeEngine engine("fake", {{.ms = 1, .saved = "saved"}});
+  const LateEngine engine("fake", {{.ms = 1, .saved = "saved"}});
   Choose(engine, kPlenty);
   EXPECT_EQ(cache_->Find(target_.info.name, signature_)->saved, "saved");
   engine.compiled = 0;
@@ -266,15 +204,9 @@ TEST_F(TunerTest, LoadsWhatWasSavedAndBuildsNothingTwice) {
 }
 
 TEST_F(TunerTest, LeavesOutWhatHungOrCrashed) {
-  const FakeEngine engine("fake", {{.ms = 40}, {.ms = 1}, {.ms = 20}});
+  const LateEngine engine("fake", {{.ms = 40}, {.ms = 1}, {.ms = 20}});
   Choose(engine, 0);  // for the signature
-  cache_->PutFailed({.device = target_.info.name,
-                     .signature = signature_,
-                     .engine = "fake",
-                     .variant = "1",
-                     .how = kHung,
-                     .engine_version = "7",
-                     .date = "2026-11-22"});
+  PutFailed("1", kHung);
   engine.compiled = 0;
   EXPECT_EQ(Choose(engine, kPlenty).variant.text, "2");
   EXPECT_EQ(engine.compiled, 2);
@@ -282,22 +214,16 @@ TEST_F(TunerTest, LeavesOutWhatHungOrCrashed) {
 }
 
 TEST_F(TunerTest, WithoutBudgetItLeavesOutWhatCrashedToo) {
-  const FakeEngine engine("fake", {{.ms = 1}, {.ms = 1}});
+  const LateEngine engine("fake", {{.ms = 1}, {.ms = 1}});
   Choose(engine, 0);
-  cache_->PutFailed({.device = target_.info.name,
-                     .signature = signature_,
-                     .engine = "fake",
-                     .variant = "0",
-                     .how = kCrashed,
-                     .why = "signal 11",
-                     .date = "2026-11-22"});
+  PutFailed("0", kCrashed);
   engine.compiled = 0;
   EXPECT_EQ(Choose(engine, 0).variant.text, "1");
   EXPECT_EQ(engine.compiled, 1);
 }
 
 TEST_F(TunerTest, WhatIsWrongOnceIsNotTakenUncheckedLater) {
-  const FakeEngine engine("fake", {{.off = 1}, {.fails = true}});
+  const LateEngine engine("fake", {{.off = 1}, {.fails = true}});
   EXPECT_EQ(Choose(engine, kPlenty).compiled.step(), nullptr);
   const Choice later = Choose(engine, 0);
   EXPECT_EQ(later.compiled.step(), nullptr);
@@ -311,8 +237,8 @@ TEST_F(TunerTest, WhatIsWrongOnceIsNotTakenUncheckedLater) {
 }
 
 TEST_F(TunerTest, KnowsWhatItWouldNotMeasure) {
-  const FakeEngine good("fake", {{.ms = 1}}), bad("fake", {{.refused = true}});
-  for (const FakeEngine* engine : {&good, &bad}) {
+  const LateEngine good("fake", {{.ms = 1}}), bad("fake", {{.refused = true}});
+  for (const LateEngine* engine : {&good, &bad}) {
     const std::unique_ptr<PlanCache> cache = *PlanCache::Open("");
     target_.engines = {engine};
     Tuner tuner(target_, *device_, *cache, TunerOptions{.budget_s = kPlenty});
@@ -325,7 +251,7 @@ TEST_F(TunerTest, KnowsWhatItWouldNotMeasure) {
 }
 
 TEST_F(TunerTest, TellsItsObserverWhatItTries) {
-  const FakeEngine engine("fake", {{.ms = 1}, {.fails = true}});
+  const LateEngine engine("fake", {{.ms = 1}, {.fails = true}});
   absl::Mutex mutex;
   std::vector<std::string> variants;
   std::vector<int64_t> open;
@@ -354,7 +280,7 @@ TEST_F(TunerTest, TellsItsObserverWhatItTries) {
 }
 
 TEST_F(TunerTest, MeasuresAgainWhatAnotherVersionWrote) {
-  const FakeEngine engine("fake", {{.ms = 40}, {.ms = 1}});
+  const LateEngine engine("fake", {{.ms = 40}, {.ms = 1}});
   Choose(engine, kPlenty);
   PlanEntry entry = *cache_->Find(target_.info.name, signature_);
   entry.engine_version = "6";
@@ -366,8 +292,8 @@ TEST_F(TunerTest, MeasuresAgainWhatAnotherVersionWrote) {
 }
 
 TEST_F(TunerTest, TheEngineKernelIsTheReference) {
-  const FakeEngine engine("fake", {{.ms = 1, .off = 0.5}, {.ms = 2}});
-  const FakeEngine kernel("kernel", {{.off = 0.5}});
+  const LateEngine engine("fake", {{.ms = 1, .off = 0.5}, {.ms = 2}});
+  const LateEngine kernel("kernel", {{.off = 0.5}});
   EXPECT_EQ(Choose(engine, kPlenty, {&kernel}).variant.text, "0");
   EXPECT_EQ(kernel.compiled, 1);
 }
@@ -376,7 +302,7 @@ TEST_F(TunerTest, WhatHasNoReferenceIsTakenAsItsEngineSays) {
   node_ = &graph_.AddNode({.op = "NoSuchOp", .inputs = {graph_.inputs()[0]}});
   graph_.SetType(node_->output(0), graph_.inputs()[0]->type());
   graph_.AddOutput("z", node_->output(0));
-  const FakeEngine engine("fake", {{.refused = true}, {.ms = 20}, {.ms = 1}});
+  const LateEngine engine("fake", {{.refused = true}, {.ms = 20}, {.ms = 1}});
   const Choice choice = Choose(engine, kPlenty);
   EXPECT_EQ(choice.variant.text, "1");
   EXPECT_GE(*choice.us, 20000);

@@ -1,5 +1,4 @@
 // What cuDNN itself says to the Candidates of networks, and of single cases.
-#include <algorithm>
 #include <set>
 
 #include "passes/partition/partitioners.h"
@@ -9,21 +8,6 @@
 
 namespace onnx_cudnn {
 namespace {
-
-// The same Graph on f16; weights are zero.
-Graph InHalves(Graph graph) {
-  for (Value* v : graph.Values()) {
-    if (v->dtype() != DType::kF32) continue;
-    if (v->is_constant()) {
-      HostTensor zeros = HostTensor::Allocate(DType::kF16, v->dims());
-      std::fill_n(static_cast<std::byte*>(zeros.mutable_raw()), zeros.bytes(), std::byte{0});
-      graph.ReplaceAllUses(*v, graph.AddConstant(zeros));
-    } else {
-      graph.SetType(*v, Type::Tensor(DType::kF16, v->dims()));
-    }
-  }
-  return graph;
-}
 
 class CudnnPlansTest : public WithoutGpuTest {
  protected:

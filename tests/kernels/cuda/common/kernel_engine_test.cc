@@ -86,14 +86,11 @@ class KernelEngineTest : public KernelsTest {
   // Calls f(graph, candidate) for all that is proposed for the cases.
   template <typename F>
   void ForEachCandidate(F f) {
-    for (const auto& cases : {PointwiseCases(), MovementCases(), NumericCases(), QuantizedCases(),
-                              SequenceCases(), SamplingCases()}) {
-      for (const OpCase& c : cases) {
-        const Graph graph = GraphOf(c);
-        if (graph.node_count() == 0) continue;
-        const Proposed proposed = At(graph, *graph.TopologicalOrder()[0]);
-        for (const Candidate& candidate : proposed.candidates) f(graph, candidate);
-      }
+    for (const OpCase& c : AllCases()) {
+      const Graph graph = GraphOf(c);
+      if (graph.node_count() == 0) continue;
+      const Proposed proposed = At(graph, *graph.TopologicalOrder()[0]);
+      for (const Candidate& candidate : proposed.candidates) f(graph, candidate);
     }
   }
 
