@@ -3,8 +3,18 @@
 #include "absl/log/check.h"
 #include "runtime/graph/infer.h"
 #include "tests/ops/run_op.h"
+#include "tests/support/run_program.h"
 
 namespace onnx_cudnn {
+
+void KernelsTest::ExpectChosen(const Graph& graph, std::string_view partition,
+                               const std::vector<Partitioner>& partitioners) const {
+  for (const Partitioner partitioner : partitioners) {
+    const auto program = ExpectRunsLikeEvaluate(graph, {}, target_, partitioner);
+    ASSERT_NE(program, nullptr);
+    EXPECT_NE(Partitions(*program).find(partition), std::string::npos) << Partitions(*program);
+  }
+}
 
 Value& Weights(Graph& graph, DType dtype, const Dims& dims) {
   return graph.AddConstant(TensorOf(dtype, dims, Pattern(ElementsOf(dims), 1)));

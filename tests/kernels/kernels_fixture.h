@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "passes/partition/partitioners.h"
 #include "tests/support/proposed.h"
 
 namespace onnx_cudnn {
@@ -11,6 +13,10 @@ namespace onnx_cudnn {
 class KernelsTest : public EngineTest {
  protected:
   KernelsTest() : EngineTest("kernel") {}
+
+  // That each of these gives `graph` the partition "kernel {Conv Relu}", and that it runs so.
+  void ExpectChosen(const Graph& graph, std::string_view partition,
+                    const std::vector<Partitioner>& partitioners = {Greedy, CostSearch}) const;
 };
 
 // A constant of small numbers of both signs.

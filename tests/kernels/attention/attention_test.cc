@@ -1,8 +1,6 @@
 // Which attentions run as one, and at what price.
 #include "absl/strings/match.h"
-#include "passes/partition/partitioners.h"
 #include "tests/kernels/kernels_fixture.h"
-#include "tests/support/run_program.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -138,14 +136,7 @@ TEST_F(AttentionTest, IsPricedByItsArithmetic) {
 }
 
 TEST_F(AttentionTest, IsChosen) {
-  const Graph graph = GraphWithWeights(kRecognition);
-  for (const Partitioner partitioner : {Greedy, CostSearch}) {
-    const auto program = ExpectRunsLikeEvaluate(graph, {}, target_, partitioner);
-    ASSERT_NE(program, nullptr);
-    EXPECT_NE(Partitions(*program).find("kernel {Mul Transpose MatMul Softmax MatMul}"),
-              std::string::npos)
-        << Partitions(*program);
-  }
+  ExpectChosen(GraphWithWeights(kRecognition), "kernel {Mul Transpose MatMul Softmax MatMul}");
 }
 
 }  // namespace
