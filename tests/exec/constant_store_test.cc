@@ -77,6 +77,21 @@ TEST(ConstantStoreTest, MakesEqualContentOnce) {
   EXPECT_EQ(device.uploads, 2);
 }
 
+TEST(ConstantStoreTest, MemoryOfEqualBytesMayHoldOthersLater) {
+  CopyingDevice device;
+  ConstantStore store(device);
+  const Derived unchanged = Unchanged(0, {3});
+  const auto first = *store.Get({{Ints(1)}, &unchanged}, Space::kDevice);
+  int64_t memory[] = {1, 2, 3};
+  const auto get = [&] {
+    const HostTensor tensor = HostTensor::Borrow(DType::kI64, {3}, memory, nullptr);
+    return *store.Get({{tensor}, &unchanged}, Space::kDevice);
+  };
+  EXPECT_EQ(get(), first);
+  memory[0] = 9;  // as if that tensor were freed and another one lay there
+  EXPECT_EQ(*reinterpret_cast<const int64_t*>(get().get()), 9);
+}
+
 TEST(ConstantStoreTest, FreesWhatNobodyHolds) {
   const auto cpu = MakeCpuDevice();
   CopyingDevice copying;

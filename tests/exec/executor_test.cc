@@ -51,6 +51,22 @@ class EarlyStep final : public FormulaStep {
   const int early_;
 };
 
+// Copies the even or the odd lanes.
+class EveryOtherLane final : public Step {
+ public:
+  explicit EveryOtherLane(int64_t first) : first_(first) {}
+  absl::Status Launch(const LaunchArgs& args) const override {
+    const auto* in = static_cast<const float*>(args.in[0]);
+    auto* out = static_cast<float*>(args.out[0]);
+    for (int64_t i = first_; i < kElements; i += 2) out[i] = in[i];
+    return absl::OkStatus();
+  }
+  std::string Save() const override { return ""; }
+
+ private:
+  const int64_t first_;
+};
+
 // A Program of one input and one output.
 void RunOnce(ProgramMaker maker, int streams, Device& device) {
   ConstantStore constants(device);
@@ -151,6 +167,26 @@ TEST(ExecutorTest,
   Floats out(kElements);
   ASSERT_TRUE(executor->Run({in.data()}, {out.data()}).ok());
   EXPECT_TRUE(std::isnan(out[0]));
+}
+
+TEST(ExecutorTest, LanesThatOthersWroteAreNotPoisoned) {
+  ProgramMaker maker;
+  const int x = maker.Input();
+  const int even = maker.Add(std::make_shared<EveryOtherLane>(0), {x});
+  maker.Add(std::make_shared<EveryOtherLane>(1), {x});
+  maker.Output(even);
+  const auto program = std::move(maker).Make(1);
+  program->steps[1].out = program->steps[0].out;
+  for (Partition& p : program->partitions) {
+    p.chosen.outputs[0].format = Format::Of({{0, 1, kElements / 2, kElements / 2}, {1, 1, 1, 2}});
+  }
+  const auto device = MakeCpuDevice({.poison = true});
+  ConstantStore constants(*device);
+  const auto executor = *Executor::Create(program, *device, constants);
+  const Floats in = Inputs();
+  Floats out(kElements);
+  ASSERT_TRUE(executor->Run({in.data()}, {out.data()}).ok());
+  EXPECT_EQ(out, in);
 }
 
 TEST(ExecutorTest, SharesConstantsBetweenExecutors) {

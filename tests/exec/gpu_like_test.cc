@@ -127,6 +127,25 @@ TEST(GpuLikeOrderTest, CopiesWaitForEveryStream) {
   }
 }
 
+TEST(GpuLikeOrderTest, StreamsThatReadAnInputWaitForItsCopy) {
+  ProgramMaker fork;
+  const int x = fork.Input();
+  fork.Output(fork.Add(Sum, {fork.Add(Times(2), {x}), fork.Add(Times(3), {x})}));
+  const std::shared_ptr<const Program> program = std::move(fork).Make(2);
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto device =
+        MakeCpuDevice({.interleave_seed = seed, .poison = true, .like_a_gpu = true});
+    ConstantStore constants(*device);
+    const auto executor = *Executor::Create(program, *device, constants);
+    for (const float value : {1.0f, 2.0f, 3.0f}) {
+      const Floats in(kElements, value);
+      Floats out(kElements);
+      ASSERT_TRUE(executor->Run({in.data()}, {out.data()}).ok());
+      EXPECT_EQ(out, Floats(kElements, 5 * value)) << "seed " << seed;
+    }
+  }
+}
+
 TEST_F(GpuLikeTest, LaunchesNothingWhenItReplays) {
   const Chain chain;
   const auto executor = Make(chain.program, {.capture = true});

@@ -180,6 +180,14 @@ TEST(InferTest, LeavesOpenWhatABranchThatDoesNotFitWouldGive) {
   EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);
 }
 
+TEST(InferTest, AnIfHasTheDimsThatItsBranchesShare) {
+  EXPECT_EQ(Inferred(R"(
+      g (bool c, float[2,3] x, float[2,4] z) => (y)
+      { y = If(c) <then_branch = t () => (u) { u = Neg(x) },
+                   else_branch = e () => (v) { v = Neg(z) }> })"),
+            "f32[2,?]");
+}
+
 TEST(InferTest, RefusesBranchesOfOtherTypes) {
   EXPECT_EQ(Contradiction(R"(
       g (bool c, float[2] x) => (y)

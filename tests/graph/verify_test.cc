@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "runtime/graph/infer.h"
@@ -61,6 +62,15 @@ TEST(VerifyTest, FindsTwoOutputsOfOneName) {
   graph.AddOutput("y", x);
   graph.AddOutput("y", x);
   ExpectBroken(graph, "two outputs have the name \"y\"");
+}
+
+TEST(VerifyTest, FindsAUseThatIsNotListed) {
+  Graph graph;
+  Value& x = graph.AddInput("x", F32());
+  graph.SetType(graph.AddNode({.op = "Add", .inputs = {&x, &x}}).output(0), F32());
+  EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);
+  const_cast<std::vector<Use>&>(x.uses()).pop_back();  // no Graph does so
+  ExpectBroken(graph, "nodes have 2 inputs, values list 1 uses");
 }
 
 TEST(VerifyTest, FindsAnUntypedOutput) {

@@ -246,6 +246,24 @@ TEST_F(MeasuredPartitionTest, WhatWasMeasuredIsKeptWhenTheBudgetEnds) {  // afte
   EXPECT_EQ((*partitions)[0].variant.text, "fastest");
 }
 
+// Every Node by itself, in the last Engine.
+absl::StatusOr<std::vector<Candidate>> EachAlone(const Stretch& stretch) {
+  std::vector<Candidate> cover;
+  for (const Node* node : stretch.nodes) {
+    cover.push_back(
+        RowMajorCandidate(*stretch.target.engines.back(), *node, Space::kDevice, stretch.target));
+  }
+  return cover;
+}
+
+TEST_F(MeasuredPartitionTest, ADearerCoverThatIsMeasuredLaterIsNotTaken) {  // 3 µs, then 4 + 4
+  FakePricer pricer(target_, [](const Candidate& c) { return c.nodes.size() == 2 ? 3 : 4; });
+  const auto partitions = Run(EachAlone, pricer);
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  EXPECT_EQ(Sizes(*partitions), (std::vector<size_t>{2}));
+  EXPECT_EQ(pricer.measured(), 2);
+}
+
 TEST_F(MeasuredPartitionTest, SearchesAgainWhatWasRefused) {
   const TestEngine picky({.name = "picky", .most_nodes = 2, .compiles_at_most = 1});
   const Target target = TargetOf({&picky});

@@ -15,17 +15,19 @@ bool TestEngine::Takes(const Node& node) const {
   return listed && node.domain().empty() && static_cast<bool>(CheckOp(node));
 }
 
-Placement TestEngine::PlacementOf(const Value& value) const {
-  return {.format = options_.channels_last ? Format::ChannelsLast(value.dims())
-                                           : Format::RowMajor(value.dims()),
-          .space = options_.space};
+Placement TestEngine::PlacementOf(const Value& value, bool channels_last) const {
+  return {
+      .format = channels_last ? Format::ChannelsLast(value.dims()) : Format::RowMajor(value.dims()),
+      .space = options_.space};
 }
 
 Candidate TestEngine::Make(std::vector<const Node*> nodes, const Target& target) const {
   Candidate candidate{.nodes = std::move(nodes), .engine = this};
   const Boundary boundary = BoundaryOf(candidate.nodes);
-  for (const Value* v : boundary.inputs) candidate.inputs.push_back(PlacementOf(*v));
-  for (const Value* v : boundary.outputs) candidate.outputs.push_back(PlacementOf(*v));
+  const bool last = options_.channels_last, outputs_last = last || options_.outputs_last;
+  for (const Value* v : boundary.inputs) candidate.inputs.push_back(PlacementOf(*v, last));
+  for (const Value* v : boundary.outputs)
+    candidate.outputs.push_back(PlacementOf(*v, outputs_last));
   candidate.cost = Price(candidate, target);
   return candidate;
 }

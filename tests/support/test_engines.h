@@ -16,6 +16,7 @@ struct TestEngineOptions {
   std::vector<std::string> ops;  // that it takes; empty: all that have a reference
   size_t most_nodes = 1;         // of a proposal
   bool channels_last = false;    // Values of rank ≥ 3 lie so, others row-major
+  bool outputs_last = false;     // outputs of rank ≥ 3 lie channels-last
   Space space = Space::kDevice;
   double us = 1;                      // price of a proposal
   double us_more = 0;                 // and of each Node after the first
@@ -41,7 +42,7 @@ class TestEngine final : public Engine {
 
  private:
   bool Takes(const Node& node) const;
-  Placement PlacementOf(const Value& value) const;
+  Placement PlacementOf(const Value& value, bool channels_last) const;
   Candidate Make(std::vector<const Node*> nodes, const Target& target) const;
   void Grow(std::vector<const Node*>& path, const Target& target, CandidateSink& sink) const;
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <set>
@@ -12,30 +11,11 @@
 #include <vector>
 
 #include "runtime/exec/cpu_device.h"
+#include "tests/tune/changed_relu.h"
 #include "tests/tune/some_kernels.h"
 
 namespace onnx_cudnn {
 namespace {
-
-using Change = std::function<void(float* y)>;
-
-// y = max(x, 0), and then what `change` does to it.
-class ChangedRelu final : public Step {
- public:
-  ChangedRelu(int64_t elements, Change change) : elements_(elements), change_(std::move(change)) {}
-  absl::Status Launch(const LaunchArgs& args) const override {
-    const auto* x = static_cast<const float*>(args.in[0]);
-    auto* y = static_cast<float*>(args.out[0]);
-    for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f);
-    change_(y);
-    return absl::OkStatus();
-  }
-  std::string Save() const override { return ""; }
-
- private:
-  const int64_t elements_;
-  const Change change_;
-};
 
 const std::set<std::string> kNeeded = {"Relu", "Reformat", "Abs",         "Sub",       "Mul",
                                        "Add",  "Cast",     "LessOrEqual", "ReduceMax", "ReduceMin"};

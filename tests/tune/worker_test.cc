@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <atomic>
 
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -99,6 +101,19 @@ TEST_F(WorkerTest, GetsItsFilesAndTheBudget) {
   EXPECT_TRUE(said[2] == "59" || said[2] == "60") << said[2];
 }
 
+TEST_F(WorkerTest, TheNextWorkerGetsWhatIsLeftOfTheBudget) {
+  const std::string note = "echo \"{\\\"note\\\": \\\"$3\\\"}\"\n";
+  const WorkerReport report =
+      Measure(absl::StrCat(note, "sleep 0.3\n", Trying(1, "a"), "kill -SEGV $$\n"),
+              absl::StrCat(note, kDone));
+  ASSERT_EQ(report.notes.size(), 3u);  // with the crash
+  double first_s = 0, next_s = 0;
+  ASSERT_TRUE(absl::SimpleAtod(report.notes.front(), &first_s));
+  ASSERT_TRUE(absl::SimpleAtod(report.notes.back(), &next_s));
+  EXPECT_LE(first_s, 60);
+  EXPECT_LE(next_s, first_s - 0.29);
+}
+
 TEST_F(WorkerTest, AnAbsentProgramDoesNotServe) {
   request_.program = folder_.path("none");
   const WorkerReport report = Measure();
@@ -163,8 +178,13 @@ TEST_F(WorkerTest, AnErrorOutsideOfTrialsEndsIt) {
 }
 
 TEST_F(WorkerTest, AVariantThatHangsIsNotedAndKilled) {
-  const WorkerReport report = Measure(absl::StrCat(Trying(1, "a"), "exec sleep 60\n"));
+  const std::string pid_file = folder_.path("pid");
+  const WorkerReport report =
+      Measure(absl::StrCat("echo $$ >", pid_file, "\n", Trying(1, "a"), "exec sleep 60\n"));
   EXPECT_TRUE(report.served);
+  int pid = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(*ReadFile(pid_file, 100), &pid));
+  EXPECT_EQ(kill(pid, 0), -1);  // there is no such process
   EXPECT_SAYS(report, "cudnn a: hung");
   EXPECT_GE(report.seconds, 0.5);
   EXPECT_LT(report.seconds, 10);  // killed after quiet_s, not after patience_s
