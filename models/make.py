@@ -1,7 +1,7 @@
 """make.py resnet18|resnet50 [--batch N] [--dtype fp32|fp16] [--output FILE]: writes a ResNet v1.5 with fixed random weights.
 
-Weights are He-initialized. Every BatchNormalization stays a node and its statistics are those that the Conv before it has in
-expectation, so activations keep near unit size as in a trained network. Equal arguments give equal bytes.
+Weights are He-initialized. Every BatchNormalization is kept as a node; its statistics are the expected ones of the preceding Conv,
+so activations have about unit size, as in a trained network. Equal arguments give equal bytes.
 """
 
 import argparse
@@ -18,7 +18,7 @@ OPSET = 17
 CLASSES = 1000
 # name: (blocks in each stage, whether a block is 1x1, 3x3, 1x1 or two 3x3)
 NETWORKS = {"resnet18": ((2, 2, 2, 2), False), "resnet50": ((3, 4, 6, 3), True)}
-# A block's last scale: small, so that a stage's sum of branches grows slowly.
+# The last scale of a block: small, so that the sum of branches over a stage grows slowly.
 LAST_SCALE = 0.5
 
 
@@ -75,7 +75,7 @@ class Builder:
         if stride != 1 or x[1] != y[1]:
             x = self.conv_bn(x, f"{name}.downsample", y[1], 1, stride)
         added = self.node("Add", [y[0], x[0]], f"{name}.add")
-        # After a Relu the shortcut is not negative, so the sum loses little of its mean square below zero.
+        # After a Relu the shortcut is not negative, so little of the sum's mean square is below zero.
         return self.node("Relu", [added], f"{name}.relu"), y[1], 0.9 * (x[2] + y[2])
 
     def network(self, blocks, bottleneck):
@@ -107,7 +107,7 @@ def build(name, batch="N", dtype=np.float32):
 
 
 def write(name, batch="N", dtype="fp32", output=None):
-    """Writes the model and returns its path; the default path is made of the arguments that are not defaults."""
+    """Writes the model and returns its path; the default path is built from the arguments that differ from their defaults."""
     suffix = ("" if dtype == "fp32" else f"-{dtype}") + ("" if batch == "N" else f"-b{batch}")
     path = pathlib.Path(output) if output else pathlib.Path(__file__).resolve().parent / f"{name}{suffix}.onnx"
     model = build(name, batch, np.float16 if dtype == "fp16" else np.float32)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Proves that a clone needs nothing installed by hand: makes an empty Debian 12 root, clones HEAD into it and runs a command there with
-# an empty environment. The root gets this host's package sources, pip settings and certificates, and is left for a second run.
-#   tools/bare_root.sh ROOT [COMMAND]     COMMAND: `bash .ci/run` when absent; needs root and debootstrap
+# Checks that a clone needs nothing installed by hand: creates an empty Debian 12 root, clones HEAD into it and runs a command there with
+# an empty environment. The root gets this host's package sources, pip settings and certificates, and is kept for further runs.
+#   tools/bare_root.sh ROOT [COMMAND]     default COMMAND: `bash .ci/run`; needs root and debootstrap
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

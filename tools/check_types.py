@@ -1,5 +1,5 @@
-"""Checks that no type of namespace onnx_cudnn is defined in two files: in one program that is undefined behaviour, of which neither
-compiler nor linker says anything. Prints one line per type; exit code 1 when there is any."""
+"""Checks that no type of namespace onnx_cudnn is defined in two files: in one program that is undefined behaviour, which neither
+compiler nor linker reports. Prints one line per type; exit code 1 if there is any."""
 
 import collections
 import pathlib
@@ -16,7 +16,7 @@ NOT_CODE = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-# What stands before a { that opens a namespace, and before one that opens a type: attributes, its name, its bases.
+# The text before a { that opens a namespace, and before one that opens a type: attributes, name, bases.
 NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
 TYPE = re.compile(
     r"\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+"
@@ -27,7 +27,7 @@ TYPE = re.compile(
 
 def types_of(text):
     """The qualified names of the types that `text` defines at namespace scope of onnx_cudnn, none of an anonymous namespace."""
-    scopes = []  # of the open braces: a namespace's name, "" where that is anonymous or the brace opens something else
+    scopes = []  # one per open brace: the name of a namespace; "" if it is anonymous or the brace opens something else
     code = NOT_CODE.sub(" ", text)
     begin = 0
     for mark in re.finditer(r"[{};]", code):

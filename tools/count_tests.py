@@ -1,6 +1,6 @@
-"""count_tests.py REPORT GTEST_FOLDER: prints `passed failed skipped refused` of a ctest JUnit report and names what failed or was skipped
-on stderr. A test program NAME that wrote GTEST_FOLDER/NAME.xml counts with each of its own cases. Refused, and among the skipped, are
-cases that say EXPECTED_REFUSAL: ours refuses them, as a list says that it does."""
+"""count_tests.py REPORT GTEST_FOLDER: prints `passed failed skipped refused` of a ctest JUnit report and lists failed and skipped tests
+on stderr. The cases of a test program NAME that wrote GTEST_FOLDER/NAME.xml are counted one by one. Refused cases, a part of the skipped, are
+those whose reason starts with EXPECTED_REFUSAL: we refuse them as listed."""
 
 import pathlib
 import sys
@@ -28,7 +28,7 @@ def program_cases(report):
 
 
 def cases(report, folder):
-    """(name, status) of each test. A program that failed although no case of it did, or that wrote no report, is one failure."""
+    """(name, status) of each test. A program that failed although none of its cases did, or that wrote no report, counts as one failure."""
     for test in ElementTree.parse(report).getroot().iter("testcase"):
         name, status = test.get("name"), test.get("status")
         own = folder / f"{name}.xml"
@@ -39,7 +39,7 @@ def cases(report, folder):
 
 
 def count(report, folder):
-    """Numbers and names: a disabled or not-run test counts as skipped unless ctest says it failed. Expected refusals have no names."""
+    """Numbers and names: a disabled test, or one that did not run, counts as skipped unless ctest reports a failure. Expected refusals have no names."""
     passed, failed, skipped, refused = 0, [], [], 0
     for name, status in cases(report, folder):
         if status == "run":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats every source with the pinned clang-format; --check changes nothing and fails where that would change something.
+# Formats every source with the pinned clang-format; --check changes nothing and fails if a source would change.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 case "${1:-}" in

@@ -1,11 +1,11 @@
-"""mutate.py [options]: what the tests miss. Each mutant of tools/mutants.txt changes one line of a copy of the tree, in which the programs
-of the tests that should see it are built and run. Names the mutants that survive; exit code 1 when one does without an explanation.
+"""mutate.py [options]: finds faults that the tests miss. Each mutant of tools/mutants.txt changes one line in a copy of the tree; the tests that
+should detect it are built and run there. Lists the mutants that survive; exit code 1 if one survives without an explanation.
 
-The copy is FOLDER/tree, a clone at HEAD with a build folder of its own: nothing else is touched, and what is not committed is not seen.
-A mutant that was killed is not tried again until its file, its line or its tests are others; one that survived is tried at every commit.
+The copy is FOLDER/tree, a clone at HEAD with its own build folder: nothing else is changed, and uncommitted changes are not included.
+A mutant that was killed is not tried again until its file, its line or its tests change; one that survived is tried at every commit.
 
-  tools/mutate.py --check                  are all snippets where the table says?
-  tools/mutate.py --only merge-slices      those whose name holds these words
+  tools/mutate.py --check                  checks that the snippets are where the table says
+  tools/mutate.py --only merge-slices      only mutants whose name contains these words
 """
 
 import os
@@ -31,8 +31,8 @@ class TableError(Exception):
 
 
 class Mutant:
-    """A block of the table: `== NAME`, then a tag and its text a line.
-    file: the file. -: the snippet, part of one line. +: what replaces it. after: a text before it, where the snippet stands more than once.
+    """A block of the table: `== NAME`, then one tag with its text per line.
+    file: the file. -: the snippet, part of one line. +: what replaces it. after: a text before it, if the snippet occurs more than once.
     tests: a program and a filter of its tests; may repeat. why: why it may survive; may repeat."""
 
     TAGS = ("file", "-", "+", "after", "tests", "why")
@@ -164,7 +164,7 @@ class Tree:
 
 
 def check_baseline(tree, part, tests, commit):
-    """The tests must exist and pass where nothing is changed."""
+    """Checks that the tests exist and pass without a mutant."""
     key = f"baseline-{commit}-{fingerprint(tests)}"
     if part.known(key):
         return
@@ -178,7 +178,7 @@ def check_baseline(tree, part, tests, commit):
 
 
 def try_one(mutant, tree, part, commit):
-    """What became of a mutant: {"is": killed, survived or broken, …}."""
+    """The result for a mutant: {"is": killed, survived or broken, …}."""
     start = time.time()
     for tests in mutant.fields["tests"]:
         check_baseline(tree, part, tests, commit)
@@ -248,9 +248,9 @@ def report(part, mutants, left_out, answers):
 
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--check", action="store_true", help="look at the snippets alone, in the tree as it is")
-    parser.add_argument("--only", help="mutants whose name holds these words")
-    parser.add_argument("--preset", default="cpu", help="how the copy is built; mutants of kernels want one with CUDA")
+    parser.add_argument("--check", action="store_true", help="only check the snippets, in the current tree")
+    parser.add_argument("--only", help="only mutants whose name contains these words")
+    parser.add_argument("--preset", default="cpu", help="preset for building the copy; mutants of kernels need one with CUDA")
     options = parser.parse_args()
     try:
         mutants = [m for m in read_table(TABLE) if not options.only or options.only in m.name]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the programs and the GPU tests and packs them, stripped, into build/onnx-cudnn.tar.gz. The archive runs from any folder of
-# a host with a GPU driver and libc 2.35: it links all but libc statically and opens libcudnn and libcublasLt at run time.
+# a host with a GPU driver and libc 2.35: everything except libc is linked statically; libcudnn and libcublasLt are opened at run time.
 #   tools/package.sh           the preset `release`: every architecture
-#   tools/package.sh PRESET    another one with CUDA: cuda-90a is quicker to build; not cuda-check, whose kernels are not optimized
+#   tools/package.sh PRESET    another preset with CUDA: cuda-90a builds faster; not cuda-check, whose kernels are not optimized
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 preset=${1:-release}

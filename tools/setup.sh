@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Brings this host to where the preset that suits it (choose_preset) is configured: system packages, pinned Python packages
-# (build/python) and third-party libraries (a cache folder outside the clone). Quick when nothing is missing. Run it, or source it and
-# call `setup`.
+# Installs what is missing and configures the preset for this host (choose_preset): system packages, pinned Python packages (build/python)
+# and third-party libraries (a cache folder outside the clone). Fast if nothing is missing. Run it, or source it and call `setup`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,7 +9,7 @@ system_packages=(
   libopenblas-pthread-dev libprotobuf-dev protobuf-compiler libgtest-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev
   libxtensor-dev zlib1g-dev libboost-context-dev libjemalloc-dev
 )
-fuzz_packages=(clang-16 libclang-rt-16-dev)  # of the preset fuzz alone
+fuzz_packages=(clang-16 libclang-rt-16-dev)  # only for the preset fuzz
 # Clones in other folders share compiled files.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 apt_options=(-qq -o Dpkg::Use-Pty=0 -o Acquire::Retries=1)
@@ -49,14 +48,14 @@ install_missing() {
   [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
 }
 
-# The words of CMake's first error of ours, else all that it said.
+# The text of the first CMake error from our files, otherwise all output.
 configure_error() {
   local words
   words=$(awk '/onnx-cudnn:/ { on = 1 } on && /^$/ { exit } on { gsub(/^ +/, ""); printf "%s ", $0 }' build/setup.log)
   if [ -n "$words" ]; then echo "$words"; else cat build/setup.log; fi
 }
 
-# Shows what CMake says of ours and every 50th step of a build.
+# Shows our CMake messages and every 50th step of a build.
 show_progress() {
   local line
   while IFS= read -r line; do
@@ -73,7 +72,7 @@ configure() {
 }
 
 # The preset that this host can build and test: `cuda` with a GPU driver, `cuda-check` (one architecture, kernels not
-# optimized) with a CUDA toolkit but no driver, else `cpu`. ONNX_CUDNN_PRESET, where it is set, wins.
+# optimized) with a CUDA toolkit but no driver, else `cpu`. ONNX_CUDNN_PRESET overrides it.
 choose_preset() {
   if [ -n "${ONNX_CUDNN_PRESET:-}" ]; then
     echo "$ONNX_CUDNN_PRESET"
@@ -96,7 +95,7 @@ setup() {
   if [ ! -f "build/$preset/build.ninja" ] || [ "$(cat "build/$preset/setup.stamp" 2>/dev/null)" != "$stamp" ]; then
     echo "setup: configuring build/$preset"
     configure "$preset"
-    mkdir -p "build/$preset"  # where cmake is a test's stand-in
+    mkdir -p "build/$preset"  # if a test replaces cmake
     echo "$stamp" >"build/$preset/setup.stamp"
   fi
 }

@@ -1,4 +1,4 @@
-"""What the checks of the sources share."""
+"""Shared by the checks of the sources."""
 
 import sys
 
@@ -15,6 +15,6 @@ def sources_of(root):
 
 
 def end(breaches, holds):
-    """Ends the process: prints each breach, or where there is none that the check `holds`."""
+    """Ends the process: prints each breach, or the text `holds` if there is none."""
     print("\n".join(breaches) or holds)
     sys.exit(bool(breaches))

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Sets up and runs every test that this host can run. The last line is `N passed, N failed, N skipped`; exit code 1 when any failed.
-# What ours refuses as a list says that it does (ops that are not implemented) counts as skipped, and is counted apart in the line before.
-#   --quick  leaves out the sanitizer build (it counts as one skipped)
+# Sets up and runs every test that this host can run. The last line is `N passed, N failed, N skipped`; exit code 1 if any failed.
+# Expected refusals (ops listed as not implemented) count as skipped; the line before the last has their number.
+#   --quick  leaves out the sanitizer build, which then counts as one skipped test
 #   --long   adds the tests labelled `slow` and, one after another, every long part
-#   --long=PART  runs one long part alone, after the set-up and the build of what it needs. A call takes at most 40 minutes on two cores
-#   (ONNX_CUDNN_LONG_MINUTES; a unit that was begun ends); what it did not reach counts as skipped, and the same command goes on there: answers
-#   are kept in build/PART/state until what they are of changes. A part that is complete writes its record to tools/bench/results.
+#   --long=PART  runs only one long part, after the set-up and the build of what it needs. A call takes at most 40 minutes on two cores
+#   (ONNX_CUDNN_LONG_MINUTES; a started unit is finished). Units that it did not reach count as skipped, and the same command continues there:
+#   answers are stored in build/PART/state until their inputs change. A complete part writes its record to tools/bench/results.
 #     tsan     the tests of plans, tuning, executors and sessions under ThreadSanitizer (preset cpu-tsan)
 #     fuzz     nine minutes of each fuzzer (preset fuzz, libFuzzer); findings in build/fuzz/findings
 #     soak     100,000 Runs over 50 sets of input shapes by 8 threads, with flat memory (tests/soak)
-#     mutants  each mutant of tools/mutants.txt, of which the tests must kill one after another (tools/mutate.py; of what is committed)
+#     mutants  each mutant of tools/mutants.txt, which the tests must kill (tools/mutate.py; uses the committed tree)
 #     cases    20,000 generated cases of single ops (tests/cases)
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -40,7 +40,7 @@ stage() {
   return $code
 }
 
-# check NAME COMMAND...: a stage that is one test
+# check NAME COMMAND...: a stage that counts as one test
 check() {
   if stage "$@"; then
     passed=$((passed + 1))
@@ -65,7 +65,7 @@ build_with_sanitizers() {
   configure cpu-asan && build cpu-asan
 }
 
-# Long parts. Each ends with the file build/PART/counts. In part_NAME, "$@" is what all of them are told.
+# Long parts. Each ends with the file build/PART/counts. In part_NAME, "$@" are the options for all parts.
 part_tsan() {
   configure cpu-tsan && build cpu-tsan &&
     $python tools/long/tsan.py "$@" build/cpu-tsan/bin/test_{plan,tune,exec,session}

@@ -1,7 +1,7 @@
-"""builds.py --before FOLDER --after FOLDER: whether two builds run the ResNets equally fast, on one GPU, in one run.
+"""builds.py --before FOLDER --after FOLDER: checks whether two builds run the ResNets equally fast, on one GPU, in one run.
 
-Each FOLDER holds the `onnx-cudnn-bench` of one build. Both are run in alternation, --rounds times; of each network the round with the least
-median counts. Prints one line per network, writes both builds' records with --output, and exits with 4 where a median of `after` is above
+Each FOLDER has the `onnx-cudnn-bench` of one build. Both run in alternation, --rounds times; for each network the round with the smallest
+median counts. Prints one line per network, writes both builds' records to --output, and exits with 4 if a median of `after` is above
 --limit times that of `before`.
 """
 

@@ -1,4 +1,4 @@
-"""cpu.py [--model resnet50] [--runs N]: ours against onnxruntime's CPU provider on the CPU device, in one run with equal threads.
+"""cpu.py [--model resnet50] [--runs N]: compares our CPU device with onnxruntime's CPU provider, in one run with equal numbers of threads.
 
 Measures latency, set-up (from file to ready to run) and peak memory of set-up; prints ratios and writes results/cpu-DATE.json.
 Run it with build/python/bin/python after tools/setup.sh and a build.
@@ -99,7 +99,7 @@ def run_ours(path, runs):
     """As run_onnxruntime; the peak is that of the whole process, so the first run's arena counts too."""
     command = [str(RUN), str(path), "--device", "cpu", "--input", "input=random", "--shape", "input=1x3x224x224"]
     command += ["--runs", str(runs), "--warm-up", str(WARM_UP_MS if runs else 0), "--json"]
-    # A host may force OpenBLAS to older instructions, which onnxruntime would not follow: both pick by CPU.
+    # A host may force OpenBLAS to use older instructions, which would not affect onnxruntime: let both choose by CPU.
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     peak = PeakMemory(process.pid)
@@ -157,8 +157,8 @@ def host():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default="resnet50", choices=("resnet18", "resnet50"))
-    parser.add_argument("--runs", type=int, default=30, help="timed runs in each process")
-    parser.add_argument("--rounds", type=int, default=5, help="processes of each, in turns")
+    parser.add_argument("--runs", type=int, default=30, help="timed runs per process")
+    parser.add_argument("--rounds", type=int, default=5, help="processes of each, in alternation")
     options = parser.parse_args()
     path = ROOT / "models" / f"{options.model}.onnx"
     if not path.exists():

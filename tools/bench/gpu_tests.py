@@ -1,8 +1,8 @@
-"""gpu_tests.py FOLDER --commit C --run ID --output FILE: what GoogleTest's JSON reports (FOLDER/NAME[-SHARD].json) say, a record a program,
-and what agreement_test.py said of whole models (FOLDER/../agreement-MODEL-PRECISION.log), a record a model and precision.
+"""gpu_tests.py FOLDER --commit C --run ID --output FILE: collects results as JSON: one record per program from
+GoogleTest's JSON reports (FOLDER/NAME[-SHARD].json), one per model and precision from agreement_test.py (FOLDER/../agreement-MODEL-PRECISION.log).
 
 A record is {"who", "suite", "passed", "failed": [names], "skipped", "seconds", "nodes", "host_nodes", "device", "driver", "commit", "date",
-"run"}; nodes are those of the ONNX vectors' graphs, host_nodes those that ran on the host. Of a model it is {"who", "model", "precision", "agrees", "largest_of_allowed", …}. Needs nvidia-smi.
+"run"}; nodes are those of the ONNX vectors' graphs, host_nodes those that ran on the host. For a model it is {"who", "model", "precision", "agrees", "largest_of_allowed", …}. Needs nvidia-smi.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import subprocess
 
 
 def tests_of(report):
-    """(full name, status, properties) of each test that a report names."""
+    """(full name, status, properties) of each test in a report."""
     for suite in json.loads(report.read_text())["testsuites"]:
         for test in suite["testsuite"]:
             if test["status"] != "RUN":
@@ -25,7 +25,7 @@ def tests_of(report):
 
 
 def sanitizers_errors(report):
-    """What compute-sanitizer said beside a report, where it ran the program: 0, or the number of errors or hazards."""
+    """The result of compute-sanitizer for a report, if it ran the program: 0, or the number of errors or hazards."""
     log = report.parent.parent / f"{report.stem}.log"
     return sum(int(number) for number in re.findall(r"SUMMARY: (\d+) (?:error|hazard)", log.read_text(errors="replace"))) if log.exists() else 0
 
@@ -48,7 +48,7 @@ def record_of(name, reports):
 
 
 def agreements(folder):
-    """A record a log: how much of the allowed difference to onnxruntime the worst output element used."""
+    """One record per log: the difference of the worst output element to onnxruntime, as a share of what is allowed."""
     for log in sorted(folder.glob("agreement-*.log")):
         model, precision = re.fullmatch(r"agreement-(.+)-(\w+)", log.stem).groups()
         shares = [float(share) for share in re.findall(r", ([\d.]+) of what is allowed", log.read_text())]

@@ -1,5 +1,5 @@
 """onnxruntime's CUDA provider as a peer of peers.py, on the same model files: inputs and outputs bound on the device, one CUDA graph,
-exhaustive choice of convolutions, channels-last and not, of which the faster counts. Timed by the host's clock around runs.
+exhaustive search of convolution algorithms; the faster of both layouts counts. Timed by the host's clock around runs.
 
 Needs onnx and onnxruntime-gpu (not among this project's dependencies), and a GPU.
 """
@@ -14,7 +14,7 @@ PROVIDER = "CUDAExecutionProvider"
 
 
 def about():
-    """What all its records share. ImportError: not installed; RuntimeError: a wheel without CUDA."""
+    """The fields that all records share. ImportError: not installed; RuntimeError: a wheel without CUDA."""
     import onnx  # noqa: F401
     import onnxruntime
 
@@ -26,7 +26,7 @@ def about():
 
 
 def model_bytes(path, precision, dims):
-    """The model for inputs of `dims`; of fp16 with its floats in that type, but for what stays f32 by the rules of onnxruntime's converter."""
+    """The model for inputs of `dims`; for fp16 with its floats in that type, except what onnxruntime's converter keeps in f32."""
     import onnx
 
     model = onnx.load(path)
@@ -43,7 +43,7 @@ def model_bytes(path, precision, dims):
 
 
 def output_shapes(model, inputs):
-    """Of a run on the host."""
+    """Milliseconds of a run, by the host's clock."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
@@ -65,7 +65,7 @@ def measure_layout(model, inputs, outputs, precision, nhwc, graph, batch, second
     for name, (shape, dtype) in outputs.items():
         binding.bind_ortvalue_output(name, onnxruntime.OrtValue.ortvalue_from_shape_and_type(shape, dtype, "cuda", 0))
     options = onnxruntime.RunOptions()
-    options.add_run_config_entry("disable_synchronize_execution_providers", "1")  # runs back to back do not wait for each other
+    options.add_run_config_entry("disable_synchronize_execution_providers", "1")  # back-to-back runs do not wait for each other
 
     def elapsed_ms(runs):
         begin = time.perf_counter()
@@ -74,13 +74,13 @@ def measure_layout(model, inputs, outputs, precision, nhwc, graph, batch, second
         binding.synchronize_outputs()
         return 1e3 * (time.perf_counter() - begin)
 
-    elapsed_ms(3)  # after which the graph is recorded
+    elapsed_ms(3)  # after these the graph is captured
     setup_s = time.perf_counter() - start
     return {**measure(elapsed_ms, batch, seconds), "setup_s": setup_s, "context_s": 0.0, "layout": "nhwc" if nhwc else "nchw", "cuda_graph": graph}
 
 
 def measure_some_layout(*arguments):
-    """With a CUDA graph, or without one where the provider refuses: some of the nodes run on the host then."""
+    """With a CUDA graph; without one if the provider refuses, because some nodes run on the host."""
     *first, batch, seconds = arguments
     try:
         return measure_layout(*first, True, batch, seconds)
@@ -89,7 +89,7 @@ def measure_some_layout(*arguments):
 
 
 def measure_one(configuration, seconds, model_folder):
-    """The figures of one configuration; ValueError: a precision that it has not."""
+    """The figures of one configuration; ValueError: an unsupported precision."""
     import numpy
     import onnxruntime
 

@@ -1,7 +1,7 @@
-"""peers.py --output FILE [--who onnx-cudnn,torch-compile]: us and our peers on the same networks, in one run on one machine, as one JSON list.
+"""peers.py --output FILE [--who onnx-cudnn,torch-compile]: measures us and our peers on the same networks, in one run on one machine, as one JSON list.
 
-A record is what onnx-cudnn-bench writes; all share one run id. A program that is not installed is left out, a configuration that fails or
-takes too long is noted ({who, model, precision, batch, run, error}), and the rest goes on. FILE is written after each configuration.
+Records have the format of onnx-cudnn-bench; all share one run id. A program that is not installed is left out; a configuration that fails or
+takes too long is recorded as {who, model, precision, batch, run, error}, and the run continues. FILE is written after each configuration.
 Exit code 1: nothing was measured.
 """
 
@@ -24,7 +24,7 @@ from timing import dims_of
 ROOT = pathlib.Path(__file__, "../../..").resolve()
 OURS = "onnx-cudnn"
 MODULES = {"torch": "torch_peer", "torch-graph": "torch_peer", "torch-compile": "torch_peer", "onnxruntime-cuda": "onnxruntime_peer"}
-START_S = 120  # in which a peer is imported and has its CUDA context
+START_S = 120  # for importing a peer and creating its CUDA context
 LIMIT_S = 300  # for a configuration
 NO_GPU = 5  # onnx-cudnn-bench's exit code
 
@@ -37,11 +37,11 @@ class Configuration(typing.NamedTuple):
 
 
 class LeftOut(Exception):
-    """Why a program cannot run here at all."""
+    """Why a program cannot run on this host at all."""
 
 
 def work(connection, module, configurations, seconds, model_folder):
-    """In a process of its own: sends what the records share, then the figures of each configuration; a reason (str) ends it."""
+    """Runs in a separate process: sends the fields that the records share, then the figures of each configuration; a reason (str) ends it."""
     try:
         peer = importlib.import_module(module)
         connection.send(peer.about())
@@ -52,7 +52,7 @@ def work(connection, module, configurations, seconds, model_folder):
 
 
 def receive(process, connection, limit_s):
-    """What a worker sends next, or why nothing comes (str)."""
+    """The worker's next message, or why there is none (str)."""
     if not connection.poll(limit_s):
         return f"took longer than {limit_s:g} s"
     try:
@@ -63,7 +63,7 @@ def receive(process, connection, limit_s):
 
 
 def measure_peer(module, configurations, limit_s, seconds, model_folder):
-    """Yields figures or a reason (str) for each configuration; the first and each after a reason have a fresh process. Raises LeftOut."""
+    """Yields figures or a reason (str) for each configuration; starts a new process for the first one and after each reason. Raises LeftOut."""
     context = multiprocessing.get_context("spawn")
     left = list(configurations)
     while left:
@@ -86,7 +86,7 @@ def measure_peer(module, configurations, limit_s, seconds, model_folder):
 
 
 def measure_ours(configurations, bench, flags, seconds, model_folder):
-    """As measure_peer: a call of onnx-cudnn-bench each."""
+    """As measure_peer, with one call of onnx-cudnn-bench per configuration."""
     if not bench.exists():
         raise LeftOut(f"no {bench}")
     for _, model, precision, batch in configurations:
@@ -104,7 +104,7 @@ def measure_ours(configurations, bench, flags, seconds, model_folder):
 
 
 def measure_all(arguments, shared, save):
-    """All records; save(records) is called whenever one was added."""
+    """All records; calls save(records) after each addition."""
     records = []
     for who in arguments.who:
         configurations = [Configuration(who, *rest) for rest in itertools.product(arguments.models, arguments.precisions, arguments.batches)]
@@ -132,21 +132,21 @@ def words(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--who", type=words, default=[OURS, *MODULES], help=",".join([OURS, *MODULES]))
-    parser.add_argument("--models", type=words, default=["resnet18", "resnet50"], help="files NAME.onnx; torch has torchvision's alone")
+    parser.add_argument("--models", type=words, default=["resnet18", "resnet50"], help="files NAME.onnx; torch supports torchvision's only")
     parser.add_argument("--precisions", type=words, default=["fp16"], help="of fp16, bf16, tf32, strict")
     parser.add_argument("--batches", type=lambda text: [int(word) for word in words(text)], default=[1, 8, 32, 256])
     parser.add_argument("--output", type=pathlib.Path, required=True, help="the JSON file")
-    parser.add_argument("--seconds", type=float, default=3, help="of runs back to back")
+    parser.add_argument("--seconds", type=float, default=3, help="duration of the back-to-back runs")
     parser.add_argument("--compile-seconds", type=float, default=300, help="limit for each configuration of torch-compile")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="where onnx-cudnn-bench is")
     parser.add_argument("--model-folder", type=pathlib.Path, default=ROOT / "models")
-    parser.add_argument("--bench-flags", default="", help='more flags of onnx-cudnn-bench: "--partitioner cost --tune-budget 60"')
-    parser.add_argument("--commit", default="unknown", help="of our records: what was built")
-    parser.add_argument("--run", default=uuid.uuid4().hex[:8], help="of all records")
+    parser.add_argument("--bench-flags", default="", help='more flags for onnx-cudnn-bench: "--partitioner cost --tune-budget 60"')
+    parser.add_argument("--commit", default="unknown", help="for our records: the commit that was built")
+    parser.add_argument("--run", default=uuid.uuid4().hex[:8], help="id of all records")
     arguments = parser.parse_args()
     if unknown := set(arguments.who) - {OURS, *MODULES}:
         parser.error(f"--who: no program is called {', '.join(sorted(unknown))}")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("peers.py: was stopped"))  # and ends its worker
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("peers.py: was stopped"))  # also ends its worker
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     records = measure_all(arguments, {"date": date, "run": arguments.run},
                           lambda records: arguments.output.write_text(json.dumps(records, indent=1) + "\n"))

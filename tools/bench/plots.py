@@ -1,8 +1,8 @@
 """plots.py [--check]: draws results/latency.svg and results/steps.svg from the records in tools/bench/results.
 
-latency.svg: milliseconds of a run against the batch, of the newest run (as table.py's), a panel a model and a precision in which programs can be
-compared; readings of another run (records whose "run" is "reading") are dashed. steps.svg: the newest steps-*.json, each step's time next to its
-roofline's floor. Without these records a picture is not drawn. --check writes nothing and exits with 1 if one differs from the records.
+latency.svg: milliseconds of a run over the batch size, from the newest run (as in table.py), one panel per model and precision in which programs can be
+compared; readings of another run (records whose "run" is "reading") are dashed. steps.svg: the newest steps-*.json, each step's time and its roofline's
+floor. Without these records a picture is not drawn. --check writes nothing and exits with 1 if one differs from the records.
 """
 
 import argparse
@@ -19,7 +19,7 @@ WIDTH = 880
 COLORS = {"onnx-cudnn": "#2f81f7", "onnx-cudnn, tuned": "#2da44e", "torch": "#a371f7", "torch-graph": "#db6d28", "torch-compile": "#bf8700",
           "onnxruntime-cuda": "#e5534b"}
 OTHER_COLOR = "#7d8590"
-# The card brings its own ground, so that it is legible where a page's theme is not the browser's.
+# The card has its own background, so that it is legible if the page's theme differs from the browser's.
 STYLE = """<style>
 text { font: 12px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }
 .title { font-weight: 600; font-size: 13px } .small { font-size: 10.5px } .quiet { fill: #59636e }
@@ -176,7 +176,7 @@ def plots(folder):
 
 
 def stale(folder):
-    """Names of the pictures in a folder that are not what its records say."""
+    """Names of the plots in a folder that differ from its records."""
     made = {pathlib.Path(folder, name): svg for name, svg in plots(folder).items()}
     return [file.name for file, svg in made.items() if not file.exists() or file.read_text(encoding="utf-8") != svg]
 
@@ -189,7 +189,7 @@ def main():
         for name, svg in plots(table.RESULTS).items():
             (table.RESULTS / name).write_text(svg, encoding="utf-8")
     elif names := stale(table.RESULTS):
-        sys.exit(f"{', '.join(names)}: not what tools/bench/results says: run tools/bench/plots.py")
+        sys.exit(f"{', '.join(names)}: differs from tools/bench/results: run tools/bench/plots.py")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""scaling.py [--rounds N] [--nice N] [--search-alone]: how load, rewriting, search and planning grow with the number of nodes, against onnxruntime.
+"""scaling.py [--rounds N] [--nice N] [--search-alone]: measures how load, rewriting, search and planning grow with the number of nodes, compared with onnxruntime.
 
 Chains, diamonds and ladders of 1,000, 10,000 and 100,000 nodes; onnxruntime's session creation on the same files in the same run,
 stopped after PEER_LIMIT_S, which then counts as its time (it needs many minutes for some of 100,000). The round with the least total
@@ -20,7 +20,7 @@ import onnx
 PHASES = cpu.ROOT / "build/bin/onnx-cudnn-phases"
 SIZES = (1_000, 10_000, 100_000)
 COST_SIZES = (1_000, 10_000)
-SEARCH_TURNS = 5  # a round: they take milliseconds
+SEARCHES = 5  # per round, because they take milliseconds
 PEER_LIMIT_S = 60
 NICENESS = 0  # of the measured processes
 OURS = ("load_ms", "rewrite_ms", "search_ms", "plan_ms")
@@ -86,7 +86,7 @@ def total_ms(sample):
 
 
 def measure(path, rounds):
-    """Milliseconds of our phases, in the round where they took the least together, and of onnxruntime's session creation, in turns."""
+    """Milliseconds of our phases, in the round with the smallest total, and of onnxruntime's session creation, in alternation."""
     ours, theirs = [], []
     for _ in range(rounds):
         ours.append(run([PHASES, path, "cpu", "greedy"]))
@@ -114,10 +114,10 @@ def scaling(folder, rounds):
 
 
 def cost_search(folder, rounds):
-    """Milliseconds of both searches for an H200: on ResNet-50, in turns, and the cost search on chains."""
+    """Milliseconds of both searches for an H200: on ResNet-50, in alternation, and the cost search on chains."""
     resnet = cpu.ROOT / "models/resnet50.onnx"
-    turns = [{search: run([PHASES, resnet, "h200", search])["search_ms"] for search in ("greedy", "cost")} for _ in range(SEARCH_TURNS * rounds)]
-    found = {f"resnet50_{search}_ms": min(turn[search] for turn in turns) for search in ("greedy", "cost")}
+    samples = [{search: run([PHASES, resnet, "h200", search])["search_ms"] for search in ("greedy", "cost")} for _ in range(SEARCHES * rounds)]
+    found = {f"resnet50_{search}_ms": min(sample[search] for sample in samples) for search in ("greedy", "cost")}
     for size in COST_SIZES:
         path = folder / f"chain-{size}.onnx"
         found[f"chain_{size}_cost_ms"] = min(run([PHASES, path, "h200", "cost"])["search_ms"] for _ in range(rounds))
@@ -145,7 +145,7 @@ def exponents(records):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3, help="processes of each, in turns; the least counts")
+    parser.add_argument("--rounds", type=int, default=3, help="processes of each, in alternation; the minimum counts")
     parser.add_argument("--search-alone", action="store_true", help="measure the cost search again, into today's file")
     parser.add_argument("--nice", type=int, default=0, help="of the measured processes; negative where others keep the machine busy")
     options = parser.parse_args()

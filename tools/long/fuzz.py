@@ -1,5 +1,5 @@
-"""fuzz.py [options] BIN_FOLDER CORPUS: gives each of libFuzzer's programs fuzz_NAME its minutes, in slices, two programs at a time. What
-they find lies in FOLDER/findings; CORPUS/NAME grows."""
+"""fuzz.py [options] BIN_FOLDER CORPUS: runs each libFuzzer program fuzz_NAME for some minutes, in slices, two programs at a time.
+Findings go to FOLDER/findings; CORPUS/NAME grows."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ SLICES = 4
 
 
 def statistics(words):
-    """Of libFuzzer's last lines: inputs that were run, features and edges that they cover."""
+    """From libFuzzer's last lines: the number of inputs, and the features and edges that they cover."""
     runs = re.search(r"stat::number_of_executed_units:\s+(\d+)", words)
     covered = re.findall(r"cov: (\d+)", words)
     return {"runs": int(runs[1]) if runs else 0, "edges": int(covered[-1]) if covered else 0}
@@ -56,7 +56,7 @@ def main():
     parser = parser_of(__doc__)
     parser.add_argument("programs", type=pathlib.Path)
     parser.add_argument("corpus", type=pathlib.Path)
-    parser.add_argument("--minutes", type=float, default=9, help="of each program")
+    parser.add_argument("--minutes", type=float, default=9, help="per program")
     options = parser.parse_args()
     part = Part("fuzz", options)
     seconds = round(options.minutes * 60 / SLICES)

@@ -1,5 +1,5 @@
-"""What the parts of tools/test.sh --long=PART share: units of work whose answers are kept, so that a part that was stopped goes on; the
-time that a call has; a record in tools/bench/results; the counts that tools/test.sh reads."""
+"""Shared by the parts of tools/test.sh --long=PART: units of work whose answers are stored, so that a part that was stopped can be resumed; the
+time limit of a call; a record in tools/bench/results; the counts that tools/test.sh reads."""
 
 import argparse
 import concurrent.futures
@@ -15,9 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def add_options(parser):
-    parser.add_argument("--folder", type=pathlib.Path, help="what is kept: build/PART; without: nothing")
-    parser.add_argument("--deadline", type=float, default=float("inf"), help="no unit is begun after it, in seconds since 1970")
-    parser.add_argument("--results", type=pathlib.Path, help="folder for the record of a part that is complete")
+    parser.add_argument("--folder", type=pathlib.Path, help="where answers are stored: build/PART; default: nowhere")
+    parser.add_argument("--deadline", type=float, default=float("inf"), help="time after which no unit is started, in seconds since 1970")
+    parser.add_argument("--results", type=pathlib.Path, help="folder for the record of a complete part")
 
 
 def parser_of(text):
@@ -27,7 +27,7 @@ def parser_of(text):
 
 
 def fingerprint(*contents):
-    """Of texts, and of files by their paths."""
+    """Hash of texts, and of files given by path."""
     digest = hashlib.sha1()
     for content in contents:
         digest.update(content.encode() if isinstance(content, str) else content.read_bytes())
@@ -40,7 +40,7 @@ def git(*arguments, root=ROOT):
 
 
 def record_head():
-    """What every record starts with."""
+    """The first fields of every record."""
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": git("rev-parse", "--short=7", "HEAD"),
         "changed": bool(git("status", "--porcelain", "--untracked-files=no")), "device": "cpu",
@@ -48,7 +48,7 @@ def record_head():
 
 
 class Part:
-    """One part. A unit is known by a key; its answer is anything that JSON holds."""
+    """One part. A unit is identified by a key; its answer is any JSON value."""
 
     def __init__(self, name, options):
         self.name, self.options = name, options
@@ -61,7 +61,7 @@ class Part:
         return self.options.folder / "state" / (re.sub(r"[^\w.=-]", "_", key) + ".json")
 
     def known(self, key):
-        """The kept answer, or None."""
+        """The stored answer, or None."""
         if self.options.folder is None or not self._file(key).exists():
             return None
         return json.loads(self._file(key).read_text())
@@ -79,8 +79,8 @@ class Part:
         self._file(key).unlink(missing_ok=True)
 
     def run(self, keys, work, jobs=1):
-        """{key: answer} of the units that are done: those that are kept, and those that work(key) did before the deadline, `jobs` at a time.
-        None of `work` is a unit that did not come to its end."""
+        """{key: answer} of the finished units: stored ones, and those that work(key) finished before the deadline, `jobs` at a time.
+        work returns None for a unit that did not finish."""
         answers = {key: known for key in keys if (known := self.known(key)) is not None}
         if answers:
             print(f"{len(answers)} of {len(keys)} were done before", flush=True)
@@ -107,8 +107,8 @@ class Part:
         print(f"written: {file}")
 
     def finish(self, passed, failed, left, fields, skipped=0, refused=0):
-        """Writes the counts and, where no unit is left, the record; the exit code.
-        failed: names; left: units that were not reached, which count as skipped; refused: of those skipped, expected refusals."""
+        """Writes the counts and, if no unit is left, the record; returns the exit code.
+        failed: names; left: units that were not reached, which count as skipped; refused: expected refusals among the skipped."""
         for name in failed:
             print(f"failed: {self.name}: {name}", flush=True)
         if left:

@@ -1,4 +1,4 @@
-"""soak.py [options] PROGRAM: 100,000 Runs by tests/soak in one process; what is stopped begins anew."""
+"""soak.py [options] PROGRAM: 100,000 Runs by tests/soak in one process; if stopped, it starts again from the beginning."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
-"""tsan.py [options] PROGRAM...: runs test programs that ThreadSanitizer instruments, a test suite at a time. A race that it sees, or a test
-that fails, is a failure; what the program said is kept in FOLDER/logs."""
+"""tsan.py [options] PROGRAM...: runs test programs instrumented with ThreadSanitizer, one test suite at a time. A race or a failing test
+is a failure; the program's output is kept in FOLDER/logs."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 
 from part import Part, fingerprint, parser_of
 
-SECONDS = 1200  # that one suite has
+SECONDS = 1200  # limit per suite
 RACE = 66  # exit code
 
 
@@ -21,7 +21,7 @@ def suites(program):
 
 
 def fixed_addresses():
-    """ThreadSanitizer of older compilers does not start where the kernel spreads addresses widely."""
+    """ThreadSanitizer of older compilers does not start if the kernel randomizes many address bits."""
     command = ["setarch", os.uname().machine, "-R"]
     return command if subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0 else []
 
