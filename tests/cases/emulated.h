@@ -1,4 +1,4 @@
-// A vector on a GPU that is not there; another file where the build has no CUDA half.
+// Runs a vector on an emulated GPU; another file replaces it in builds without the CUDA half.
 #pragma once
 
 #include "tests/onnx_backend/run_vector.h"
@@ -7,7 +7,7 @@ namespace onnx_cudnn {
 
 constexpr bool kHasEmulator = ONNX_CUDNN_HAS_EMULATOR;
 
-// kFail too where the emulator refused a launch.
+// Also kFail if the emulator refused a launch.
 Outcome RunEmulated(const TestVector& vector);
 
 }  // namespace onnx_cudnn

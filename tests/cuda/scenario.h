@@ -1,4 +1,4 @@
-// Work that makes every kind of CUDA call that a Device and its streams make.
+// A sequence of operations that makes every kind of CUDA call of a Device and its streams.
 #pragma once
 
 #include "absl/status/status.h"
@@ -7,10 +7,10 @@
 namespace onnx_cudnn {
 
 // Opens the device, allocates, uploads, runs eagerly, captured and on a caller's stream, times
-// replays. Internal when a result is wrong.
+// replays. Internal if a result is wrong.
 absl::Status RunScenario(FakeCuda& cuda);
 
-// Adds `amount` to `count` numbers: what device memory is to hold after it.
+// Adds `amount` to `count` numbers in device memory.
 struct Increment {
   float* data;
   int count;

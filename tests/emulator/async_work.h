@@ -1,5 +1,5 @@
-// What a thread starts and waits for later: copies, stores and matrix products. A kernel that does
-// not wait reads what stands here for "not yet there": NaN.
+// Work that a thread starts and waits for later: copies, stores and matrix products. A kernel that
+// does not wait reads NaN, which stands for data that has not arrived.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace onnx_cudnn::emulator {
 
-// Work of one thread, in groups that end at Commit. Functions that take `pending` leave that many
-// of the last groups alone.
-inline constexpr int kNotCommitted = -1;  // as `pending`: also what no group has yet
+// The work of one thread, in groups that end at Commit. Functions with `pending` leave that many of
+// the last groups unfinished.
+inline constexpr int kNotCommitted = -1;  // as `pending`: also work that is in no group yet
 
 template <typename Work>
 class Groups {
@@ -23,7 +23,7 @@ class Groups {
   bool HasMoreThan(int pending) const {
     return !items_.empty() && items_.front().group < open_ - pending;
   }
-  // Calls f of each piece of work, oldest first.
+  // Calls f for each piece of work, oldest first.
   template <typename F>
   void Each(int pending, F f) {
     for (Item& item : items_) {
@@ -44,7 +44,7 @@ class Groups {
   int open_ = 0;
 };
 
-// cp.async: `written` bytes, of which the first `read` are copied and the others zero.
+// cp.async: writes `written` bytes; the first `read` are copied and the others are zero.
 struct Copy {
   std::byte* to;
   const void* from;
@@ -54,7 +54,7 @@ struct Copy {
   void Arrive() const;
 };
 
-// A bulk store first reads shared memory, then writes what it read.
+// A bulk store first reads shared memory, then writes the data.
 struct Store {
   std::function<std::vector<std::byte>()> read;
   std::function<void(const std::vector<std::byte>&)> write;
@@ -65,8 +65,8 @@ struct Store {
   void Write();
 };
 
-// One thread's part of a wgmma: multiply(product, sums) adds to its `count` sums, of which the
-// kernel has the first at `d`. Register operands are read when it begins, shared ones when it runs.
+// One thread's part of a wgmma: multiply(product, sums) adds to its `count` sums; the kernel has
+// the first at `d`. Register operands are read at the start, shared ones when the product runs.
 struct Product {
   void (*multiply)(const Product&, float* sums);
   float* d;
@@ -84,9 +84,9 @@ class Products {
   void Add(const Product& product);
   void Commit() { products_.Commit(); }
   bool HasMoreThan(int pending) const { return products_.HasMoreThan(pending); }
-  // Computes products, whose sums stay NaN for the kernel.
+  // Computes products; the kernel's sums stay NaN.
   void Run(int pending);
-  // Gives the kernel the sums that only older groups add to.
+  // Gives the kernel the sums to which only older groups add.
   void Return(int pending);
   bool empty() const { return sums_.empty(); }
 
@@ -100,7 +100,7 @@ class Products {
   std::vector<Sums> sums_;
 };
 
-// A copy for which a barrier in shared memory waits.
+// A copy that a barrier in shared memory waits for.
 struct Load {
   const std::byte* barrier;
   std::function<void()> arrive;

@@ -1,6 +1,7 @@
-// What nvcc declares for device code, for the host: included before every translated .cu file.
+// The host's replacements for what nvcc declares for device code; included before every translated
+// .cu file.
 #pragma once
-#pragma GCC system_header  // as the headers that it stands for
+#pragma GCC system_header  // like the headers that it replaces
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -17,7 +18,7 @@
 
 #include "tests/emulator/emulator.h"
 
-// Only now: the CUDA headers above give their host's half.
+// After the CUDA headers above, which must see host compilation.
 #define __CUDA_ARCH__ 900
 #define __CUDA_ARCH_FEAT_SM90_ALL 1
 #define __global__
@@ -60,7 +61,8 @@ T ValueOfBits(uint64_t bits) {
   return value;
 }
 
-// What lane `from` handed in. A lane that is absent gives what hardware leaves open: its own value.
+// The value that lane `from` passed in. An absent lane gives the lane's own value, since hardware
+// leaves it undefined.
 template <typename T>
 T Shuffle(unsigned mask, T value, int from, bool inside) {
   const uint32_t present = PresentLanes();
@@ -102,7 +104,7 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
   return ballot;
 }
 inline int __syncthreads_or(int predicate) {
-  static int any;  // of one block at a time
+  static int any;  // for one block at a time
   __syncthreads();
   any = 0;
   __syncthreads();
@@ -112,7 +114,7 @@ inline int __syncthreads_or(int predicate) {
 }
 inline int __syncthreads_and(int predicate) { return !__syncthreads_or(!predicate); }
 
-// Fibers change at barriers only: nothing comes between.
+// Fibers switch only at barriers, so this is atomic.
 template <typename T, typename F>
 T Exchanged(T* at, F next) {
   const T before = *at;
@@ -175,7 +177,7 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((uint64_t{high} << 32 | low) >> (shift & 31));
 }
 
-// Approximations of the device are the exact functions here.
+// Device approximations are exact functions here.
 inline float __expf(float x) { return std::exp(x); }
 inline float __fdividef(float x, float y) { return x / y; }
 inline float __fdiv_rn(float x, float y) { return x / y; }
@@ -192,7 +194,7 @@ using std::signbit;
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline double rsqrt(double x) { return 1 / std::sqrt(x); }
 
-// Four bytes at once.
+// Processes four bytes at once.
 template <typename Byte, typename F>
 unsigned EachByte(unsigned a, unsigned b, F f) {
   unsigned result = 0;
@@ -209,7 +211,7 @@ inline unsigned __vmaxu4(unsigned a, unsigned b) {
   return EachByte<uint8_t>(a, b, [](uint8_t x, uint8_t y) { return std::max(x, y); });
 }
 
-// CUDA's own mix types.
+// Overloads for the types that CUDA mixes.
 template <typename A, typename B>
 constexpr auto min(A a, B b) -> std::common_type_t<A, B> {
   using T = std::common_type_t<A, B>;

@@ -1,10 +1,11 @@
-// Runs the project's CUDA kernels on the host, for tests where there is no GPU: every thread of a
-// block is a fiber of the calling thread, which go on in a fixed order and change at barriers and
-// warp operations alone. It proves index arithmetic, barriers and results, not speed. A race shows
-// where results differ between the two orders; a missing wait for asynchronous work, where that
-// work is done as late as the waits that are there allow.
+// Runs the project's CUDA kernels on the host, for tests without a GPU: every thread of a block is
+// a fiber of the calling thread. Fibers run in a fixed order and switch only at barriers and warp
+// operations. This checks index arithmetic, barriers and results, not speed. A race shows as a
+// difference between the two orders; a missing wait for asynchronous work shows because that work
+// is done as late as the existing waits allow.
 //
-// tests/emulator/translate.py makes host C++ of a .cu file; device.h stands for what nvcc declares.
+// tests/emulator/translate.py converts a .cu file to host C++; device.h replaces what nvcc
+// declares.
 #pragma once
 
 #include <cstddef>
@@ -18,32 +19,32 @@
 
 namespace onnx_cudnn::emulator {
 
-// In which order the threads of a cluster of blocks go on.
+// The order in which the threads of a cluster of blocks run.
 enum class Order : uint8_t { kForward, kBackward };
 
-// When asynchronous work is done: copies to shared memory, bulk stores, wgmma, what blocks of a
-// cluster send each other, and the begin of these blocks.
+// When asynchronous work is done: copies to shared memory, bulk stores, wgmma, data sent between
+// blocks of a cluster, and the start of these blocks.
 enum class Arrival : uint8_t {
-  kLate,    // when a thread waits for it and no thread can go on without; until then it is NaN
-  kSeeded,  // in a pseudo-random order: early, late or between
+  kLate,    // when a thread waits for it and no thread can continue otherwise; NaN until then
+  kSeeded,  // in a pseudo-random order: early, late or in between
   kAtOnce
 };
 
 struct Schedule {
   Order order = Order::kForward;
   Arrival arrival = Arrival::kLate;
-  uint32_t seed = 1;  // of kSeeded
+  uint32_t seed = 1;  // for kSeeded
 };
 
-// Runs all blocks of `function`, a translated __global__ function of one parameter of more than 16
-// bytes, one cluster after the other.
-//   returns  what was wrong, or "": threads that wait for each other for ever, a barrier or warp
-//            operation that a CUDA device would refuse, a block that ended without
-//            WaitForLaunchBefore or before its asynchronous work was done
+// Runs all blocks of `function`, a translated __global__ function with one parameter of more than
+// 16 bytes, one cluster after the other.
+//   returns  the error, or "": a deadlock, a barrier or warp operation that a CUDA device would
+//            reject, a block that ended without WaitForLaunchBefore or before its asynchronous work
+//            was done
 std::string Run(const void* function, const LaunchShape& shape, const void* parameters,
                 size_t parameter_bytes, const Schedule& schedule = {});
 
-// What stands behind the names of device.h. Of the fiber that runs.
+// Implementation of the names in device.h, for the running fiber.
 struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
@@ -53,15 +54,15 @@ struct Place {
 extern const Place* place;
 
 void* DynamicShared();
-// The block's memory of the shared variable that `tag` stands for.
+// The block's memory for the shared variable identified by `tag`.
 void* StaticShared(const void* tag, size_t bytes);
 void SyncThreads();
 void ArriveAtCluster();
 void WaitForCluster();
-// bar.sync and bar.arrive: `threads` of the block meet at barrier `name`.
+// bar.sync and bar.arrive: `threads` threads of the block meet at barrier `name`.
 void NamedBarrier(int name, int threads, bool waits);
-// Each lane of `mask` hands in a value; returns those of all 32, in order of the lanes, until the
-// next exchange. Lanes that are done count as absent.
+// Each lane of `mask` passes in a value; returns those of all 32 lanes in order, valid until the
+// next exchange. Lanes that have ended count as absent.
 const uint64_t* Exchange(uint32_t mask, uint64_t value);
 int Lane();
 uint32_t PresentLanes();
@@ -78,22 +79,22 @@ void StartStore(std::function<std::vector<std::byte>()> read,
                 std::function<void(const std::vector<std::byte>&)> write);
 void CommitStores();
 void WaitForStores(int pending, StorePart part);
-// wgmma, of this thread's sums.
+// wgmma, for this thread's sums.
 void FenceProducts();
 void StartProduct(const Product& product);
 void CommitProducts();
 void WaitForProducts(int pending);
-// Loads that a barrier in shared memory counts. Waits until `ready` says so.
+// Loads that a barrier in shared memory counts. Waits until `ready` returns true.
 void StartLoad(const std::byte* barrier, std::function<void()> arrive);
 void WaitForLoads(const std::byte* barrier, bool (*ready)(const void*), const void* context);
 
 // Ends the launch with a message.
 [[noreturn]] void Fail(const std::string& message);
 
-// Shared memory by 32-bit address, as __cvta_generic_to_shared gives it.
+// Shared memory addresses in 32 bits, as from __cvta_generic_to_shared.
 uint32_t SharedAddressOf(const void* pointer);
 std::byte* AtShared(uint32_t address);
-// The same address in block `rank` of the cluster.
+// The corresponding address in block `rank` of the cluster.
 uint32_t InBlock(uint32_t address, int rank);
 
 }  // namespace onnx_cudnn::emulator

@@ -1,4 +1,4 @@
-// One launch that is emulated: its fibers, and who goes on next.
+// One emulated launch: its fibers and their scheduling.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -16,12 +16,13 @@
 namespace onnx_cudnn::emulator {
 
 inline constexpr size_t kStackBytes = 256 * 1024;
-inline constexpr size_t kDynamicBytes = 232'448;  // the most of a block of sm_90
+inline constexpr size_t kDynamicBytes = 232'448;  // the maximum per block on sm_90
 inline constexpr size_t kStaticBytes = 49'152;
-inline constexpr size_t kSharedBytes = kDynamicBytes + kStaticBytes;  // static variables behind
+// Followed by static variables.
+inline constexpr size_t kSharedBytes = kDynamicBytes + kStaticBytes;
 inline constexpr int kWarp = 32;
 
-// The parameter of a kernel as the caller's side of the call sees it: bytes on the stack.
+// The parameter of a kernel as the caller passes it: bytes on the stack.
 struct alignas(64) Parameters {
   std::byte bytes[4096];
 };
@@ -43,7 +44,7 @@ class Stack {
   std::unique_ptr<std::byte, Free> bytes_;
 };
 
-// Values that the lanes of one mask hand in.
+// Values that the lanes of one mask pass in.
 struct Meeting {
   uint32_t arrived = 0;
   uint64_t generation = 0;
@@ -67,7 +68,7 @@ struct Block {
   NamedState all;  // __syncthreads
   std::map<int, NamedState> named;
   std::byte* shared = nullptr;
-  bool has_waited = false;  // for the launch before
+  bool has_waited = false;  // for the preceding launch
 };
 
 struct Fiber {
@@ -81,7 +82,7 @@ struct Fiber {
   Groups<Copy> copies;
   Groups<Store> stores;
   Products products;
-  bool has_fence = false;  // between its registers and products
+  bool has_fence = false;  // between accesses to its registers and products
 };
 
 class Launch {
@@ -98,7 +99,7 @@ class Launch {
 
   Fiber& current() { return *current_; }
   Block& block(size_t rank);
-  // Where a static variable lies, in every block.
+  // The offset of a static variable, equal in every block.
   size_t OffsetOf(const void* tag, size_t bytes);
   void Progress() { progress_ = true; }
   void Yield();
@@ -107,33 +108,34 @@ class Launch {
     while (!condition()) Yield();
     Progress();
   }
-  // Kernels may not be left by an exception: frames of the fiber's start know nothing of it.
+  // Kernels must not be left by an exception, because the fiber's first frames cannot unwind it.
   [[noreturn]] void Stop(const std::string& message);
 
   void ArriveAtCluster();
   void WaitForCluster();
 
-  // Whether a piece of work that begins now is done now.
+  // Whether work that starts now also finishes now.
   bool IsDoneAtOnce();
-  // Lets the other threads go on as far as they can without what this one waits for.
+  // Runs the other threads as far as they can without what this thread waits for.
   void LetOthersGoOn();
-  // Whether a thread that waits since the stall `since` gets what it waits for.
+  // Whether a thread that has waited since the stall `since` may continue.
   bool IsReleased(uint64_t since);
   uint64_t stalls() const { return stalls_; }
   void AddLoad(Load load) { loads_.push_back(std::move(load)); }
   void FinishLoads(const std::byte* barrier);
 
  private:
-  // What threads get that wait for asynchronous work: it is done when nobody can go on without.
+  // What threads waiting for asynchronous work receive: it is done when no thread can continue
+  // otherwise.
   enum class Release : uint8_t { kNone, kSome, kAll };
 
   void RunCluster(Index first, unsigned count);
   void MakeBlock(Index first, unsigned rank, unsigned threads);
   void RunFibers();
   void Sweep();
-  // What becomes possible after a sweep in which nobody went on.
+  // Releases what can be released after a sweep in which no thread could continue.
   void GoOnFromStall();
-  // The next block begins, or something that was loaded is there.
+  // Starts the next block or completes a load, at random.
   void GoOnByChance();
   bool Coin() { return (random_() >> 8 & 1) != 0; }
   void Resume(Fiber& fiber);
@@ -153,10 +155,10 @@ class Launch {
   std::minstd_rand random_;
   std::vector<Block> blocks_;
   std::vector<Fiber> fibers_;
-  size_t left_ = 0;     // of them are not done
-  size_t begun_ = 0;    // blocks of the cluster
-  NamedState cluster_;  // where all of them meet
-  size_t gone_ = 0;     // fibers that are done and have arrived there
+  size_t left_ = 0;     // of them are not finished
+  size_t begun_ = 0;    // started blocks of the cluster
+  NamedState cluster_;  // where all threads of the cluster meet
+  size_t gone_ = 0;     // fibers that have ended and arrived there
   std::vector<Load> loads_;
   Release release_ = Release::kNone;
   uint64_t stalls_ = 0;
@@ -170,7 +172,7 @@ class Launch {
   std::string failure_;
 };
 
-// The one that runs.
+// The running launch.
 extern Launch* launch;
 
 }  // namespace onnx_cudnn::emulator

@@ -1,4 +1,4 @@
-// Runs what CompileNAME made on the host, and holds it against the references of its Nodes.
+// Runs the result of CompileNAME on the host, and compares it with the references of its Nodes.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace onnx_cudnn::emulator {
 
-// Memory whose last bytes (rounded up to 16) end at a page that nobody may touch.
+// Memory whose end (rounded up to 16 bytes) is at an inaccessible page.
 class GuardedMemory {
  public:
   explicit GuardedMemory(int64_t bytes);
@@ -33,17 +33,17 @@ struct CodeOperands {
   uint64_t* fault = nullptr;
 };
 
-// Launches every call in order. Internal: what the emulator or a CUDA device would refuse.
+// Launches every call in order. Internal: the emulator or a CUDA device would reject something.
 absl::Status RunCode(const KernelCode& code, const CodeOperands& operands,
                      const Schedule& schedule);
 
-// Runs `code`, of `candidate`, in both orders with asynchronous work done late, and once with it
-// done by chance, on `inputs` (row-major, parallel to the Candidate's inputs), with outputs and
-// workspace full of NaN before, and compares with the references.
+// Runs `code`, compiled from `candidate`, in both orders with asynchronous work done late, and once
+// with it done at random, on `inputs` (row-major, parallel to the Candidate's inputs), with outputs
+// and workspace filled with NaN, and compares with the references.
 //   tolerance  relative to the largest magnitude of an output's reference
-//   returns    "" when every element agrees, padding lanes are zero, foreign lanes untouched and
-//              all runs equal; "" too where the references end with the error that `code` is or
-//              that its fault means; else what was wrong
+//   returns    "" if every element agrees, padding lanes are zero, foreign lanes unchanged and all
+//              runs equal, or if the references fail with the same error as `code` or its fault;
+//              otherwise what was wrong
 std::string CompareWithReference(const absl::StatusOr<KernelCode>& code, const Candidate& candidate,
                                  const std::vector<HostTensor>& inputs, double tolerance);
 

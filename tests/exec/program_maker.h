@@ -1,4 +1,4 @@
-// Programs made by hand, without Engines.
+// Programs created by hand, without Engines.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int64_t kElements = 16;  // of every f32 Value here
+inline constexpr int64_t kElements = 16;  // per f32 Value
 inline constexpr int64_t kBytes = kElements * 4;
 using Floats = std::vector<float>;
 
-// What a Step computes of each element.
+// The function that a Step computes per element.
 using Formula = std::function<float(const std::vector<float>& in)>;
 Formula Times(float factor);
 float Sum(const std::vector<float>& in);
@@ -33,7 +33,7 @@ class FormulaStep : public Step {
   std::vector<Derived> constants_;
 };
 
-// A Value is a graph input (-1 - i) or what a Step writes (its number).
+// A Value is a graph input (-1 - i) or the result of a Step (its number).
 class ProgramMaker {
  public:
   int Input();
@@ -42,7 +42,7 @@ class ProgramMaker {
   int AddWithConstant(Formula formula, std::vector<int> in, HostTensor constant);
   int AddInPlace(Formula formula, int in);
   int AddView(int in);
-  // What the Step writes is a graph output.
+  // Makes the Step's result a graph output.
   void Output(int step);
   std::shared_ptr<Program> Make(int streams) &&;
 
@@ -53,11 +53,11 @@ class ProgramMaker {
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
   std::vector<std::vector<int>> reads_;
   std::vector<std::optional<int>> aliases_;
-  std::vector<int> outputs_;  // by Step: which graph output it writes, -1: none
+  std::vector<int> outputs_;  // by Step: index of the graph output that it writes, -1: none
 };
 
-// Parallel branches that meet twice, with in-place Steps and a view; the last output is read by a
-// Step too. Branch b of 2x is (b + 1) · (−1)^b · 3 of it.
+// Parallel branches that join twice, with in-place Steps and a view; a Step also reads the last
+// output. Branch b computes (b + 1) · (−1)^b · 3 times 2x.
 std::shared_ptr<Program> Branches(int streams);
 Floats Inputs();
 // Whether these are the outputs of Branches.

@@ -1,4 +1,4 @@
-// A CPU device that notes what its streams are asked to do.
+// A CPU device that records the requests to its streams.
 #pragma once
 
 #include <memory>

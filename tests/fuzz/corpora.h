@@ -1,4 +1,4 @@
-// Small valid inputs that reach far, for each fuzzer.
+// Small valid inputs with high coverage, for each fuzzer.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ std::vector<std::string> ArrayCorpus();
 std::vector<std::string> ImageCorpus();
 std::vector<std::string> GraphCorpus();
 
-// The models of at most 4 KiB among ONNX's test vectors in `folder`, sorted by path; none where
-// there is no such folder.
+// The models of at most 4 KiB among ONNX's test vectors in `folder`, sorted by path; none if the
+// folder does not exist.
 std::vector<std::string> VectorCorpus(const std::string& folder);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// One Candidate on the GPU against the references of its Nodes.
+// Compares one Candidate on the GPU with the references of its Nodes.
 #pragma once
 
 #include <string>
@@ -17,22 +17,22 @@ struct CandidateCheck {
   const Target& target;
   Device& device;
   ConstantStore& constants;
-  double least_tolerance = 0;  // where the case allows more
+  double least_tolerance = 0;  // if the case allows more
   bool expects_error = false;  // outputs are not compared
 };
 
 struct CandidateResult {
-  std::vector<std::string> wrong;    // what differs, one line each
-  std::vector<std::string> refused;  // Variants that were no Step, with their reasons
+  std::vector<std::string> wrong;    // differences, one line each
+  std::vector<std::string> refused;  // refused Variants, with their reasons
   int ran = 0;                       // Variants that ran
 };
 
-// Compiles every Variant (of libraries the first two), runs each over `inputs` and expects: what
-// Evaluate says of the Nodes, equal bits in a second run, padding written as zeros, foreign lanes
-// left alone; of our own kernels the same over poisoned padding. With ONNX_CUDNN_TRACE in the
-// environment it takes all Variants and names each before it runs (the last one hangs) and how long
-// it took.
-//   errors  what compiling, running or the references failed with
+// Compiles every Variant (of libraries the first two), runs each on `inputs` and expects: the
+// result of Evaluate for the Nodes, equal bits in a second run, padding written as zeros, foreign
+// lanes unchanged; for our own kernels the same with poisoned padding. If ONNX_CUDNN_TRACE is set,
+// uses all Variants and prints each before it runs (so the last one printed hangs) and how long it
+// took.
+//   errors  failures of compiling, running or the references
 absl::StatusOr<CandidateResult> CheckCandidate(const CandidateCheck& check,
                                                const std::vector<HostTensor>& inputs);
 

@@ -1,4 +1,4 @@
-// What tests on a GPU share. Without one they skip and say why.
+// Shared by tests on a GPU. Without a GPU they skip and print the reason.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace onnx_cudnn {
 
-// The GPU with its Target, opened once a process, or why there is none. With ONNX_CUDNN_EMULATED in
-// the environment: the CPU device that behaves like a GPU, under the rules of an H200. Its Steps
-// are the references that they are compared with, as it says: it proves the tests themselves.
+// The GPU with its Target, opened once per process, or why there is none. If ONNX_CUDNN_EMULATED is
+// set: the CPU device that behaves like a GPU, with the rules for an H200. Its Steps are the
+// references that results are compared with, so this only checks the tests themselves.
 const absl::StatusOr<OpenedDevice>& GpuUnderTest();
 bool IsEmulated();
 
-// What an environment variable holds; empty: not set.
+// The value of an environment variable; empty: not set.
 std::string Variable(const char* variable);
 
 class GpuTest : public testing::Test {

@@ -1,4 +1,4 @@
-// Our own kernels on the GPU over tensors that are too large for case rows.
+// Our own kernels on the GPU, on tensors that are too large for case rows.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace onnx_cudnn {
 
 class KernelTest : public GpuTest {
  protected:
-  // The GPU's, where products of f32 may be tf32.
+  // The GPU's Target with TF32 products allowed.
   Target Tf32Target() const {
     Target target = this->target();
     target.numerics.tf32 = true;
@@ -31,7 +31,7 @@ class KernelTest : public GpuTest {
     }
     return {};
   }
-  // Those of all Nodes.
+  // The Candidates at all Nodes.
   static std::vector<Candidate> OfAllNodes(const Graph& graph, std::string_view op,
                                            const Target& target) {
     std::vector<Candidate> found = Around(graph, op, target);
@@ -41,7 +41,7 @@ class KernelTest : public GpuTest {
     return found;
   }
 
-  // Each agrees with the reference, which takes seconds. Returns how many Variants ran.
+  // Expects each to agree with the reference, which takes seconds. Returns how many Variants ran.
   int CheckAll(const Graph& graph, const std::vector<Candidate>& candidates, const Target& target) {
     std::vector<HostTensor> inputs;
     for (const Value* v : graph.inputs()) {

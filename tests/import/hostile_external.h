@@ -1,4 +1,4 @@
-// Models with external data in a folder that holds more than the model may read.
+// Models with external data in a folder that also has files that the model must not read.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@ namespace onnx_cudnn {
 
 using MakeFile = std::function<std::string(const TempFolder&)>;
 
-// A model in m/ whose output is f32[4] in external data; m/data has its 16 bytes, secret beside m/
-// too.
+// A model in m/ whose output is f32[4] in external data; m/data has its 16 bytes; so has `secret`,
+// beside m/.
 std::string SaveExternal(const TempFolder& folder, const std::vector<Entry>& entries,
                          int dtype = onnx::TensorProto::FLOAT);
 

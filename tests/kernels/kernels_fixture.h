@@ -1,4 +1,4 @@
-// The Engine `kernel` under test, and graphs made Node by Node.
+// The Engine `kernel` under test, and graphs created Node by Node.
 #pragma once
 
 #include <string>

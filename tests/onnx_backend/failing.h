@@ -1,4 +1,4 @@
-// The vectors that are expected to be refused, by name, with the message each gives.
+// The vectors that are expected to be refused, by name, with the message of each.
 #pragma once
 
 #include <map>
@@ -6,12 +6,12 @@
 
 namespace onnx_cudnn {
 
-// How a test begins the reason for which it is skipped, once the vector was refused so: what
-// tools/count_tests.py knows it by.
+// The start of the reason with which a test is skipped after the vector was refused as expected;
+// tools/count_tests.py recognizes it.
 inline constexpr char kExpectedRefusal[] = "expected refusal: ";
 
-// Reads tests/onnx_backend/failing.txt, lines of "name  reason", sorted. Aborts when a line is not
-// so.
+// Reads tests/onnx_backend/failing.txt, sorted lines of "name  reason". Aborts if a line has
+// another form.
 std::map<std::string, std::string> ReadFailing();
 void WriteFailing(const std::map<std::string, std::string>& failing);
 

@@ -16,13 +16,14 @@ struct Outcome {
     kFail,           // a wrong output, any other error
   };
   Kind kind;
-  std::string message;                              // without the model's path
-  int64_t nodes = 0, host_nodes = 0;                // of its Program; those that ran on the host
-  std::optional<ErrorCode> refused = std::nullopt;  // with what error, when it was one
+  std::string message;                // without the model's path
+  int64_t nodes = 0, host_nodes = 0;  // of its Program; nodes that ran on the host
+  // The error with which it was refused, if it was.
+  std::optional<ErrorCode> refused = std::nullopt;
 };
 
 // Outputs must have the expected dtype and dims and be within the vector's tolerance; NaNs and
-// equal infinities are equal. A data set without outputs passes when it runs.
+// equal infinities are equal. A data set without outputs passes if it runs.
 Outcome RunVector(const TestVector& vector, const SessionOptions& options);
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// ONNX's backend test vectors: models with inputs and the outputs that ONNX's reference gave.
+// ONNX's backend test vectors: models with inputs and the outputs of ONNX's reference.
 #pragma once
 
 #include <ostream>
@@ -11,9 +11,9 @@
 
 namespace onnx_cudnn {
 
-// What an output may differ by: floats by |difference| ≤ relative × |expected| + of_largest × the
-// output's largest |expected|, or by `absolute` as a whole; integers by `units`. ONNX's runner's
-// but for "largest".
+// The allowed difference of an output: for floats |difference| ≤ relative × |expected| + of_largest
+// × the output's largest |expected|, or `absolute`; for integers `units`. As in ONNX's runner,
+// except for "largest".
 struct VectorTolerance {
   double relative = 1e-3, of_largest = 1e-7, absolute = 1e-7;
   double units = 0;
@@ -28,11 +28,11 @@ struct TestVector {
 };
 void PrintTo(const TestVector& vector, std::ostream* out);  // its name
 
-// The vectors of a folder of onnx/backend/test/data ("node", "simple", …), sorted by name.
+// The vectors in a folder of onnx/backend/test/data ("node", "simple", …), sorted by name.
 std::vector<TestVector> FindVectors(const std::string& group);
 
-// Inputs and outputs of each data set. Errors as ReadExpected's, but that a data set may hold no
-// output: only inputs are known then.
+// Inputs and outputs of each data set. Errors as for ReadExpected, except that a data set may have
+// no output: then only inputs are known.
 absl::StatusOr<std::vector<Expected>> ReadDataSets(const TestVector& vector,
                                                    const Session& session);
 

@@ -1,4 +1,4 @@
-// Cases of ops with results worked out by hand. Any device that runs the op must agree.
+// Cases of ops with results computed by hand. Any device that runs the op must agree.
 #pragma once
 
 #include <cmath>

@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// The Node of an OpRun: its inputs are constants, the types of its outputs inferred.
+// The Node of an OpRun, with constant inputs and inferred output types.
 struct InferredNode {
   Graph graph;
   Node* node;

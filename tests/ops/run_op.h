@@ -17,11 +17,11 @@ struct OpRun {
   int outputs = 1;
 };
 
-// Infers the output's types and runs the op's reference by EvaluateNode, with outputs and workspace
-// full of NaN before.
+// Infers the output's types and runs the op's reference with EvaluateNode, with outputs and
+// workspace filled with NaN.
 absl::StatusOr<std::vector<HostTensor>> RunOp(const OpRun& run);
 
-// The first output's elements in double, for any number dtype; aborts with the message when RunOp
+// The first output's elements in double, for any number dtype; aborts with the message if RunOp
 // fails.
 struct Numbers {
   Dims dims;
@@ -33,8 +33,7 @@ Numbers RunForNumbers(const OpRun& run);
 // A tensor of `dtype` from values in double.
 HostTensor TensorOf(DType dtype, Dims dims, const std::vector<double>& values);
 HostTensor F32(Dims dims, const std::vector<double>& values);
-// Small multiples of 1/8 of both signs, the same ones for equal seeds: exact in every floating
-// point type.
+// Small multiples of 1/8 of both signs, equal for equal seeds and exact in every float type.
 std::vector<double> Pattern(int64_t count, uint32_t seed);
 
 }  // namespace onnx_cudnn

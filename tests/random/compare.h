@@ -6,16 +6,17 @@
 
 namespace onnx_cudnn {
 
-// How far two results of one computation in another order may be apart, in shares of the largest
-// magnitude of the expected tensor, or of 1 where that is less. 0 for types that do not round.
-//   lowest  the type that f32 and f64 may have been computed in on the way
+// The allowed difference between two results of one computation in different orders, relative to
+// the largest magnitude of the expected tensor, or to 1 if that is larger. 0 for types that do not
+// round.
+//   lowest  the type in which f32 and f64 may have been computed in between
 double ToleranceOf(DType dtype, DType lowest);
 
 // The largest magnitude of a floating point tensor's elements, at least 1.
 double Magnitude(const HostTensor& tensor);
 
-// "" when `actual` has the type of `expected` and, within `share` of its magnitude, its elements
-// (equal ones where the type does not round); else what differs.
+// "" if `actual` has the type of `expected` and its elements agree within `share` of its magnitude
+// (exactly if the type does not round); otherwise the difference.
 std::string Difference(const HostTensor& expected, const HostTensor& actual, double share);
 
 }  // namespace onnx_cudnn

@@ -12,16 +12,16 @@
 
 namespace onnx_cudnn {
 
-// A Graph that grows Node by Node at random, with every Value's tensor for inputs at random.
+// A Graph that grows Node by Node at random, with every Value's tensor for random inputs.
 //
-// A new Node stays only when it is well-conditioned: when each floating point input and result
-// before it is moved by a few roundings of its type, up and down, its own results stay below 10,000
-// and move by less than half of ToleranceOf. So a result that is further off than that is no matter
-// of rounding, and no comparison, cast or argmax stands on the edge.
+// A new Node is kept only if it is well-conditioned: if each float input and earlier result is
+// changed by a few roundings of its type, up and down, its own results stay below 10,000 and change
+// by less than half of ToleranceOf. A result that differs by more is therefore not explained by
+// rounding, and no comparison, cast or argmax is at a decision boundary.
 class Growth {
  public:
-  //   lowest   what f32 may be lowered to: then it is moved by roundings of that
-  //   choices  what Below answers first, a byte each; it outlives this
+  // lowest   the type that f32 may be lowered to: its roundings are used
+  // choices  what Below returns first, one byte each; must outlive this
   explicit Growth(uint64_t seed, DType lowest = DType::kF32, std::string_view choices = {});
 
   int Below(int n);  // 0 … n − 1
@@ -33,22 +33,22 @@ class Growth {
   }
 
   Graph& graph() { return graph_; }
-  // A Value at random that `fits`, more likely a late one; nullptr when none does.
+  // A random Value that `fits`, more likely a recent one; nullptr if none does.
   Value* Pick(absl::FunctionRef<bool(const Value&)> fits);
 
-  // Elements at random in -2 … 2.
+  // Random elements in -2 … 2.
   void AddInput(DType dtype, Dims dims);
   Value& Constant(DType dtype, Dims dims, float low = -1, float high = 1);
   Value& Filled(DType dtype, Dims dims, float value);
   Value& Ints(const std::vector<int64_t>& values);
 
-  // Adds a Node unless its types or values say no: then nullptr, and constants that only it read
-  // are gone. Pick may find its results.
+  // Adds a Node unless its types or values rule it out: then returns nullptr, and removes constants
+  // that only it read. Pick may return its results.
   Node* Add(NodeSpec spec);
-  // The same for its first result, and nullptr when an input is: so calls may be chained.
+  // The same for its first result; nullptr if an input is, so that calls can be nested.
   Value* AddValue(std::string op, std::vector<Value*> inputs, Attrs attrs = {});
 
-  // Declares outputs at random, among them most results that nobody reads.
+  // Declares random outputs, including most unused results.
   void Finish();
   Tensors TakeTensors() { return std::move(versions_[kPlain]); }
   Graph TakeGraph() { return std::move(graph_); }
@@ -66,7 +66,7 @@ class Growth {
   const DType lowest_;
   Graph graph_;
   ShapeInference inference_{graph_};
-  Tensors versions_[kVersions];  // as computed, and all moved up or down
+  Tensors versions_[kVersions];  // as computed, and with all changed up or down
   std::vector<Value*> offered_;  // inputs and results
 };
 

@@ -5,7 +5,7 @@
 
 namespace onnx_cudnn {
 
-// One way for a Graph to grow from a Value that `fits`: an op, or several as models have them.
+// One way in which a Graph can grow from a Value that `fits`: an op, or several as in real models.
 struct Maker {
   bool (*fits)(const Value& x);
   void (*make)(Growth& growth, Value& x);
@@ -14,7 +14,7 @@ struct Maker {
 absl::Span<const Maker> PointwiseMakers();
 absl::Span<const Maker> MovementMakers();  // shapes, copies, indices
 absl::Span<const Maker> NumericMakers();   // products, pools, normalizations, reductions
-absl::Span<const Maker> MotifMakers();     // what the rewrites look for
+absl::Span<const Maker> MotifMakers();     // patterns that the rewrites look for
 
 inline bool IsFloat(const Value& x) { return kFloatTypes.Has(x.dtype()); }
 inline bool IsImage(const Value& x) { return IsFloat(x) && x.rank() == 4; }

@@ -8,11 +8,11 @@
 
 namespace onnx_cudnn {
 
-// The tensor of every Value that is no constant.
+// The tensor of every Value that is not constant.
 using Tensors = std::map<const Value*, HostTensor>;
 
-// Copies of some Nodes of a Graph as a Graph of their own. Its inputs are what they read from
-// elsewhere, its outputs what others read of them, what is a graph output and what nobody reads.
+// Copies of some Nodes of a Graph as a Graph of their own. Its inputs are the Values that they read
+// from other Nodes, its outputs the Values that other Nodes read, graph outputs and unused Values.
 struct Part {
   Graph graph;
   std::vector<const Value*> inputs;  // of the whole Graph, parallel to graph.inputs()
@@ -22,7 +22,7 @@ struct Part {
 // `nodes` stand in topological order.
 Part TakePart(absl::Span<const Node* const> nodes);
 
-// What `tensors` holds of `values`.
+// The tensors of `values`.
 std::vector<HostTensor> TensorsOf(absl::Span<const Value* const> values, const Tensors& tensors);
 
 }  // namespace onnx_cudnn

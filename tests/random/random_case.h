@@ -13,19 +13,19 @@ namespace onnx_cudnn {
 struct RandomCase {
   Graph graph;
   Tensors tensors;
-  DType lowest = DType::kF32;  // what f32 may be lowered to without more than rounding
+  // The type that f32 may be lowered to with no more error than rounding.
+  DType lowest = DType::kF32;
 
   std::vector<HostTensor> Inputs() const;
   std::vector<HostTensor> Outputs() const;
 };
 
-// A well-conditioned case (growth.h) of 4 to 24 Nodes, the same for equal arguments and one
-// compiler.
-//   choices  bytes that decide before random numbers do, those of a fuzzer
+// A well-conditioned case (growth.h) of 4 to 24 Nodes, equal for equal arguments and compiler.
+//   choices  bytes that decide before random numbers do, from a fuzzer
 RandomCase MakeRandomCase(uint64_t seed, DType lowest = DType::kF32, std::string_view choices = {});
 
-// A part of `failing` that fails too, of which no Node can be left out: what a Node that is left
-// out made becomes an input with the tensor it had.
+// The smallest part of `failing` that still fails: leaves out Nodes one by one; the result of a
+// removed Node becomes an input with the same tensor.
 RandomCase Shrink(RandomCase failing, absl::FunctionRef<bool(const RandomCase&)> fails);
 
 }  // namespace onnx_cudnn

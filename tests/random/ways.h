@@ -11,27 +11,27 @@
 
 namespace onnx_cudnn {
 
-// What a Way made of a case.
+// The result of a Way for a case.
 struct Answer {
   std::vector<HostTensor> outputs;
   bool acted = true;  // false: a pass changed nothing
 };
 
-// Another way to the outputs of a case's Graph, which must be the same.
+// A way to compute the outputs of a case's Graph, which must be the same.
 struct Way {
   std::string name;
   std::function<absl::StatusOr<Answer>(const RandomCase&)> run;
-  DType lowest = DType::kF32;  // of the cases it is for
+  DType lowest = DType::kF32;  // of the cases that it is for
 };
 
-// Rewrites a copy of the Graph, verifying it after each pass, and evaluates that.
+// Rewrites a copy of the Graph, verifies it after each pass, and evaluates it.
 Way ByPasses(std::string name, std::function<std::vector<std::unique_ptr<Pass>>()> make);
 
-// Every pass alone, every pipeline, and Programs of every target by every partitioner on the CPU
+// Every pass alone, every pipeline, and Programs for every target and partitioner on the CPU
 // device.
 std::vector<Way> AllWays();
 
-// "" when `answer` holds the case's outputs, each within ToleranceOf its type; else the first
+// "" if `answer` has the case's outputs, each within ToleranceOf its type; otherwise the first
 // difference, or the error.
 std::string DifferenceOf(const RandomCase& c, const absl::StatusOr<Answer>& answer);
 

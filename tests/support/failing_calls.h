@@ -7,14 +7,14 @@
 namespace onnx_cudnn {
 
 // While it lives, file calls are counted and one of them fails with `error`; a failing close or
-// munmap releases all the same, as the system's do. One at a time.
+// munmap still releases, as the system's does. One at a time.
 class FailingCalls {
  public:
-  // fail_at  which call fails, from 0; none when negative
+  // fail_at  index of the call that fails, from 0; negative: none
   explicit FailingCalls(int fail_at, int error = EIO);
 
-  int count() const;  // calls until now
-  int open() const;   // descriptors and mappings that were made and not released
+  int count() const;  // calls so far
+  int open() const;   // descriptors and mappings that are not released
 
  private:
   ScopedFileCalls scope_;

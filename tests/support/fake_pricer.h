@@ -11,7 +11,7 @@
 
 namespace onnx_cudnn {
 
-// A Pricer for tests of the search: what "measuring" a Candidate gives is said beforehand.
+// A Pricer for tests of the search, with predefined "measured" prices.
 class FakePricer final : public Pricer {
  public:
   // budget  signatures that may be measured

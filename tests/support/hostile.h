@@ -1,4 +1,4 @@
-// Files that the loader must refuse: what each is, and the answer.
+// Files that the loader must refuse, and the expected errors.
 #pragma once
 
 #include <functional>
@@ -17,20 +17,20 @@
 namespace onnx_cudnn {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;  // memory and time say nothing
+inline constexpr bool kSanitized = true;  // memory and time are meaningless
 #else
 inline constexpr bool kSanitized = false;
 #endif
 
-// How far resident memory rose above what it was, at most, while `work` ran.
+// The largest increase of resident memory while `work` ran.
 int64_t PeakBytesOf(absl::FunctionRef<void()> work);
 
 struct HostileCase {
   std::string name;  // CamelCase: a test's name
-  // Makes the file, and what lies beside it, in an empty folder, and gives its path.
+  // Creates the file, and files beside it, in an empty folder, and returns its path.
   std::function<std::string(const TempFolder&)> make;
   absl::StatusCode code = absl::StatusCode::kInvalidArgument;  // kOk: it must load
-  std::string fragment = "";                                   // of the message
+  std::string fragment = "";                                   // part of the message
   LoadOptions options = {};
 };
 inline std::string NameOfHostile(const testing::TestParamInfo<HostileCase>& info) {
@@ -38,7 +38,7 @@ inline std::string NameOfHostile(const testing::TestParamInfo<HostileCase>& info
 }
 inline void PrintTo(const HostileCase& c, std::ostream* out) { *out << c.name; }
 
-// A case's file out of its bytes, or out of changes to ReluModel or to an empty model.
+// Creates a case's file from bytes, or by changing ReluModel or an empty model.
 std::function<std::string(const TempFolder&)> Bytes(std::string bytes);
 std::function<std::string(const TempFolder&)> Model(std::function<void(onnx::ModelProto&)> change);
 std::function<std::string(const TempFolder&)> EmptyGraph(
@@ -46,9 +46,9 @@ std::function<std::string(const TempFolder&)> EmptyGraph(
 
 std::string Save(const TempFolder& folder, const onnx::ModelProto& model);
 
-// Loads the case's file twice and checks: the status's code and text, the same both times; under 1
-// s (5 s under a sanitizer); at most the files' size + 64 MiB of memory more than before (without a
-// sanitizer); a message that is short and printable.
+// Loads the case's file twice and checks: status code and text, equal both times; less than 1 s (5
+// s with a sanitizer); at most the files' size + 64 MiB of additional memory (without a sanitizer);
+// a short, printable message.
 void RunHostile(const HostileCase& c);
 
 }  // namespace onnx_cudnn

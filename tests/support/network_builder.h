@@ -11,19 +11,19 @@
 
 namespace onnx_cudnn {
 
-// What a sliding window does. Odd kernels with stride 1 keep the extent unless `valid`.
+// Properties of a sliding window. Odd kernels with stride 1 keep the extent unless `valid`.
 struct SlidingWindow {
   int64_t height = 1, width = 1;
   int64_t stride = 1;
-  bool valid = false;  // no padding; else half a kernel on each side
+  bool valid = false;  // no padding; otherwise half a kernel on each side
   static SlidingWindow Square(int64_t kernel, int64_t stride = 1, bool valid = false) {
     return {kernel, kernel, stride, valid};
   }
 };
 
-// A static f32 Graph, Node by Node, types inferred at once; Nodes are named by op and number:
-// "conv3". Every weight is a slice of one shared buffer of small numbers, so that large networks
-// cost no memory. Aborts when inference refuses a Node.
+// Builds a static f32 Graph Node by Node, with types inferred at once; Nodes are named by op and
+// number: "conv3". All weights are slices of one shared buffer of small numbers, so that large
+// networks need no memory. Aborts if inference refuses a Node.
 class NetworkBuilder {
  public:
   explicit NetworkBuilder(std::string_view name);
@@ -33,9 +33,9 @@ class NetworkBuilder {
   Value& Ints(absl::Span<const int64_t> values);
   Value& Scalar(float value);
 
-  // A Node of one output; nullptr is an absent input.
+  // A Node with one output; nullptr is an absent input.
   Value& Op(std::string_view op, std::vector<Value*> inputs, Attrs attrs = {});
-  // With weights and bias. groups: 1, or the channels of `x` for a depthwise one.
+  // A Conv with weights and bias. groups: 1, or the channels of `x` for a depthwise one.
   Value& Conv(Value& x, int64_t channels, SlidingWindow window = {}, int64_t groups = 1);
   Value& ConvTranspose(Value& x, int64_t channels, int64_t kernel_and_stride);
   Value& BatchNorm(Value& x);
@@ -55,7 +55,7 @@ class NetworkBuilder {
  private:
   Graph graph_;
   ShapeInference inference_;
-  int64_t next_weight_ = 0;  // where the next one starts in the shared buffer
+  int64_t next_weight_ = 0;  // offset of the next weight in the shared buffer
 };
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,5 @@
 // Well-known networks as Graphs, for tests of partitioners and memory plans. BatchNorm after a Conv
-// is folded already. All have static shapes and weights that share one buffer.
+// is already folded. All have static shapes and weights that share one buffer.
 #pragma once
 
 #include <string_view>
@@ -12,20 +12,20 @@ namespace onnx_cudnn {
 struct NetworkSize {
   int64_t batch = 1;
   int64_t image = 224;        // height and width; a multiple of 32, ≥ 96
-  int64_t channel_share = 1;  // channels are divided by it, to run on the CPU: 1, 2, 4, 8
+  int64_t channel_share = 1;  // divides all channels, to run on the CPU: 1, 2, 4, 8
 };
 
 Graph ResNet18(const NetworkSize& size = {});
 Graph ResNet50(const NetworkSize& size = {});
 // Inception v3: modules of four branches, 1x7 and 7x1 kernels, channel Concats.
 Graph Inception(const NetworkSize& size = {});
-// DenseNet-121: each layer reads the Concat of all before it, through BatchNorm and Relu.
+// DenseNet-121: each layer reads the Concat of all earlier ones, through BatchNorm and Relu.
 Graph DenseNet(const NetworkSize& size = {});
-// Four levels down and up, skips of the whole width, ConvTranspose.
+// Four levels down and up, skip connections at full width, ConvTranspose.
 Graph UNet(const NetworkSize& size = {});
 // ResNet-50 with a feature pyramid and two heads of four convolutions over five levels.
 Graph RetinaNet(const NetworkSize& size = {});
-// A stem, then stages of cells, each of five pairs over the two cells before it (separable
+// A stem, then stages of cells, each with five pairs over the two preceding cells (separable
 // convolutions and pools).
 Graph NasNet(const NetworkSize& size = {});
 

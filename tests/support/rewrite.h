@@ -10,16 +10,16 @@
 
 namespace onnx_cudnn {
 
-// Runs `pass` over the Graph of `before` (ONNX's textual syntax) and expects that it changed it
-// into what prints as `after`, that the result verifies, and that a second run changes nothing.
-// White space counts as one blank.
+// Runs `pass` on the Graph of `before` (ONNX's textual syntax) and expects a changed Graph that
+// prints as `after`, that it verifies, and that a second run changes nothing. White space counts as
+// one blank.
 void ExpectRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view after);
 
-// Expects that `pass` changes nothing and that one of its remarks holds `reason`; "" is: there is
+// Expects that `pass` changes nothing and that one of its remarks contains `reason`; "": there is
 // no remark at all.
 void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view reason);
 
-// Expects that `pass` changes the Graph of `text`, whose output 0 is f32, and that this output
+// Expects that BindShapes turns the Graph of `text` into one that prints as `after`.
 // keeps its dims and, to within `tolerance`, its numbers.
 void ExpectSameNumbers(std::unique_ptr<Pass> pass, std::string_view text, float tolerance);
 

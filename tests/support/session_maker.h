@@ -1,5 +1,4 @@
-// Sessions of Graphs made in memory and over devices of the tests' own, and worker programs for
-// them.
+// Sessions of Graphs created in memory and on the tests' own devices, and worker programs for them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,14 +25,14 @@ struct SessionMaker {
     ASSIGN_OR_RETURN(opened.target, MakeTarget("h200"));
     return opened;
   }
-  // On the device that the options name.
+  // On the device that the options select.
   static absl::StatusOr<Session> Make(Graph graph, const SessionOptions& options) {
     ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options));
     ASSIGN_OR_RETURN(auto model,
                      LoadedModel::Create(std::move(graph), options, 0, std::move(opened)));
     return Session(std::move(model));
   }
-  // With `tune_worker` in the options a worker program may measure.
+  // If the options set `tune_worker`, a worker program may measure.
   static absl::StatusOr<Session> Make(std::string_view text, const SessionOptions& options,
                                       absl::StatusOr<OpenedDevice> opened = Open()) {
     RETURN_IF_ERROR(opened.status());

@@ -6,7 +6,7 @@
 
 namespace onnx_cudnn {
 
-// A new folder that is gone, with all in it, when this is.
+// A new folder that is removed, with its content, by the destructor.
 class TempFolder {
  public:
   TempFolder();

@@ -10,17 +10,17 @@
 namespace onnx_cudnn {
 
 // An Engine for tests of the partitioners. It proposes every path of Nodes from the anchor through
-// consumers, runs them by their references, and can refuse to compile.
+// consumers, runs them with their references, and can refuse to compile.
 struct TestEngineOptions {
   std::string name = "test";
-  std::vector<std::string> ops;  // that it takes; empty: all that have a reference
+  std::vector<std::string> ops;  // supported ops; empty: all that have a reference
   size_t most_nodes = 1;         // of a proposal
-  bool channels_last = false;    // Values of rank ≥ 3 lie so, others row-major
+  bool channels_last = false;    // Values of rank ≥ 3 are channels-last, others row-major
   bool outputs_last = false;     // outputs of rank ≥ 3 lie channels-last
   Space space = Space::kDevice;
-  double us = 1;                      // price of a proposal
-  double us_more = 0;                 // and of each Node after the first
-  size_t compiles_at_most = INT_MAX;  // Nodes: more are refused by every Variant
+  double us = 1;                      // additional price of each Node after the first
+  double us_more = 0;                 // Nodes; larger Candidates are refused by every Variant
+  size_t compiles_at_most = INT_MAX;  // all but the last are refused
 };
 
 class TestEngine final : public Engine {

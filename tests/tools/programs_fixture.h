@@ -1,4 +1,4 @@
-// The tools as processes, in a folder of the test's own.
+// Runs the tools as processes, in a folder of the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class ProgramsTest : public testing::Test {
     return ended;
   }
   Ended RunTool(std::string_view arguments) { return Run(ONNX_CUDNN_RUN, arguments); }
-  // Expects this exit code, and one line on standard error that holds `text`.
+  // Expects this exit code, and one line on standard error that contains `text`.
   void ExpectFails(const Ended& ended, int code, std::string_view text) {
     EXPECT_EQ(ended.code, code) << ended.err;
     EXPECT_TRUE(absl::StrContains(ended.err, text)) << ended.err;

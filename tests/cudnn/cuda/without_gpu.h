@@ -1,5 +1,5 @@
-// The Engine `cudnn` with its CUDA half, for an H200 that is not here: cuDNN compiles by the
-// properties in h200.json over a stand-in for the driver (stand_in/), whose calls all fail but
+// The Engine `cudnn` with its CUDA half, for an H200 that is not present: cuDNN compiles for the
+// properties in h200.json, over a stand-in for the driver (stand_in/) whose calls all fail except
 // those that load code.
 #pragma once
 
@@ -15,18 +15,18 @@ namespace onnx_cudnn {
 // What `engine` proposes at the first Node with that op.
 std::vector<Candidate> CandidatesAt(const Engine& engine, const Graph& graph, std::string_view op,
                                     const Target& target);
-// The one of most Nodes among it, the first of equals.
+// The proposal with most Nodes, the first among equals.
 Candidate LargestAt(const Engine& engine, const Graph& graph, std::string_view op,
                     const Target& target);
 
 class WithoutGpuTest : public ::testing::Test {
  protected:
-  // Skips, with the reason, where there is no cuDNN.
+  // Skips, with the reason, if there is no cuDNN.
   void SetUp() override;
 
   OwnedTarget rules_;  // h200
   std::unique_ptr<Engine> engine_;
-  Target target_;  // h200 with engine_ for `cudnn` and, where that takes nothing, `host`
+  Target target_;  // h200 with engine_ as `cudnn`, and `host` for what that refuses
 };
 
 }  // namespace onnx_cudnn

@@ -1,5 +1,5 @@
-// Graphs of convolutions in the emulator, with a Target whose products may be tf32 and of which
-// each block has several tiles.
+// Graphs of convolutions in the emulator, with a Target that allows TF32 products and whose blocks
+// have several tiles each.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace onnx_cudnn {
 // f16, bf16 and tf32 round to 11, 8 and 11 bits; sums are f32 on both sides.
 inline constexpr double kHalf = 1e-3, kBrain = 8e-3, kTf32 = 2e-3;
 
-// To the nearest tf32 they go up, and down, by a quarter of its last place.
+// Rounding to the nearest TF32 number changes these up and down by a quarter of the last digit.
 inline constexpr double kGoesUp = 1 + 0.75 / 1024, kGoesDown = 1 + 0.25 / 1024;
 
 class EmulatedConvTest : public KernelsTest {
@@ -35,7 +35,7 @@ class EmulatedConvTest : public KernelsTest {
                   {{"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{stride, stride}}});
   }
 
-  // The Candidate around the first Conv that Describe starts so with.
+  // The Candidate around the first Conv whose Describe text starts with `line`.
   Candidate Find(std::string_view line) {
     graph_.AddOutput("y", *graph_.TopologicalOrder().back()->outputs()[0]);
     const Proposed proposed =
@@ -47,12 +47,12 @@ class EmulatedConvTest : public KernelsTest {
     return {};
   }
 
-  // f32 numbers that all are `number`.
+  // f32 tensor filled with `number`.
   static HostTensor All(const Dims& dims, double number) {
     return TensorOf(DType::kF32, dims, std::vector<double>(ElementsOf(dims), number));
   }
 
-  // Numbers of both signs for every input of the Candidate.
+  // Inputs of both signs for the Candidate.
   static std::vector<HostTensor> InputsOf(const Candidate& candidate) {
     std::vector<HostTensor> inputs;
     for (const Value* v : BoundaryOf(candidate.nodes).inputs) {

@@ -1,4 +1,4 @@
-// Graphs that begin with a GlobalAveragePool and that one kernel runs whole.
+// Graphs that start with a GlobalAveragePool and that one kernel runs completely.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace onnx_cudnn {
 
 class AverageBlockTest : public KernelsTest {
  protected:
-  // What the Candidate of all Nodes makes of `numbers`, against the reference.
+  // Compares the result of the Candidate of all Nodes for `numbers` with the reference.
   std::string Compare(CompileKernel compile, const std::vector<double>& numbers, double tolerance) {
     const std::vector<Node*> order = graph_.TopologicalOrder();
     graph_.AddOutput("y", *order.back()->outputs()[0]);

@@ -1,4 +1,4 @@
-// A cuBLASLt over host memory: computes what its descriptors say, column by column.
+// A fake cuBLASLt over host memory: computes what its descriptors describe, column by column.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 namespace onnx_cudnn {
 
 struct FakeLtOptions {
-  int algorithms = 3;  // that the heuristics know; the second is named twice, the last has failed
-  // The call that fails, from 0, and with what; none when negative. A release that fails releases
-  // all the same.
+  // Returned by the heuristics; the second is listed twice, the last has failed.
+  int algorithms = 3;
+  // The index of the call that fails, from 0, and its status; negative: none. A failing release
+  // still releases.
   int fail_at = -1;
   cublasStatus_t error = CUBLAS_STATUS_INTERNAL_ERROR;
 };
 
-// In place while it lives. One at a time.
+// Active while it lives. One at a time.
 class FakeLt {
  public:
   explicit FakeLt(const FakeLtOptions& options = {});
@@ -26,7 +27,7 @@ class FakeLt {
   std::string failed_call() const;           // empty: none failed
   int held() const;                          // handles, descriptors, layouts and preferences
   cublasComputeType_t compute_type() const;  // of the last descriptor
-  // Of the last preference that was asked with.
+  // From the last preference passed in.
   uint32_t reduction_schemes() const;
   uint64_t workspace_bytes() const;
   uint32_t alignment_of_a() const;

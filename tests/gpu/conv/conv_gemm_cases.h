@@ -1,4 +1,4 @@
-// Convolutions of ResNets at large batches, as the kernel conv_gemm takes them.
+// Convolutions of ResNets at large batches, as conv_gemm supports them.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace onnx_cudnn {
 
-// relu(Conv(x)), relu(Conv(x) + residual), or relu(Conv(x) + Conv(z)) where z has channels.
+// relu(Conv(x)), relu(Conv(x) + residual), or relu(Conv(x) + Conv(z)) if other_channels is set.
 struct ConvGemmCase {
   int64_t channels, filters, side;  // of x and the result, which is side × side
   int64_t kernel = 1;               // of the window over x: kernel × kernel
-  int64_t stride = 1;               // over x, whose sides are longer by it
+  int64_t stride = 1;               // over x, whose sides are multiplied by it
   int64_t other_channels = 0;       // of z
   int64_t other_stride = 1;         // over z
   bool has_residual = false;
-  bool is_f32 = false;  // by products of tf32; else f16
+  bool is_f32 = false;  // computed in TF32; otherwise f16
 
-  // A graph whose weights are called w….
+  // A graph whose weights are named w….
   std::string Text(int64_t batch) const;
   // "64+64->256@56", "3x3/2 64->128@28", "64->256@56 residual tf32"
   std::string Name() const;
   int64_t flops(int64_t batch) const;
-  int64_t bytes(int64_t batch) const;  // that must be read and written: no skipped pixels
-  // µs in which the device could do it.
+  int64_t bytes(int64_t batch) const;  // that must be read and written; excludes skipped pixels
+  // Lower bound of the time on the device, in µs.
   double FloorUs(int64_t batch, const DeviceInfo& info) const;
 };
 

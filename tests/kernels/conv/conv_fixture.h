@@ -1,4 +1,4 @@
-// Graphs of one convolution, and what the kernels propose for it.
+// Graphs of one convolution, and the kernels' proposals for it.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class ConvKernelsTest : public KernelsTest {
     graph_.AddOutput("y", *graph_.TopologicalOrder().back()->outputs()[0]);
     return At(graph_, *v.producer());
   }
-  // What is proposed for another Target than that of At.
+  // The proposals for another Target than that of At.
   Proposed In(const Target& target, const Node& node) const {
     return ProposedBy(*engine_, graph_, node, target);
   }

@@ -1,4 +1,4 @@
-// What Steps of the Engine `kernel` ask of CUDA, recorded instead of run.
+// Records the CUDA calls of Steps of the Engine `kernel` instead of running them.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ struct RecordedLaunch {
   std::byte first_byte;  // of the parameters
 };
 
-// In place while it lives. One at a time.
+// Active while it lives. One at a time.
 class RecordingCuda {
  public:
-  // fail_at  which call fails, from 0; none when negative
+  // fail_at  index of the call that fails, from 0; negative: none
   explicit RecordingCuda(int fail_at = -1);
   ~RecordingCuda();
 
