@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// libc 2.35 has no wrapper.
+// A direct system call, because libc 2.35 has no wrapper.
 int OpenAt2(int folder, const char* path, int flags, uint64_t resolve) {
   open_how how = {};
   how.flags = static_cast<uint64_t>(flags);
@@ -50,7 +50,6 @@ std::atomic<const FileCalls*> current{&kSystem};
 const FileCalls& SystemFileCalls() { return kSystem; }
 const FileCalls& Files() { return *current.load(std::memory_order_acquire); }
 
-ScopedFileCalls::ScopedFileCalls(const FileCalls& calls) : before_(current.exchange(&calls)) {}
-ScopedFileCalls::~ScopedFileCalls() { current.store(before_); }
+const FileCalls* Exchange(const FileCalls* calls) { return current.exchange(calls); }
 
 }  // namespace onnx_cudnn

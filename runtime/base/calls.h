@@ -1,5 +1,5 @@
-// The one table of system calls that touch files. Everything in the project reaches files through
-// it, so that a test can make the N-th call fail.
+// The only table of system calls that access files. All file access in the project goes through it,
+// so that a test can make the N-th call fail.
 #pragma once
 
 #include <sys/stat.h>
@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/scoped_calls.h"
+
 namespace onnx_cudnn {
 
-// Each entry answers as the system call of its name: a negative number (nullptr for realpath,
-// MAP_FAILED for mmap) and errno on failure.
+// Each entry behaves as the system call of its name: on failure it returns a negative number
+// (nullptr for realpath, MAP_FAILED for mmap) and sets errno.
 struct FileCalls {
   int (*open)(const char* path, int flags, mode_t mode);
   int (*openat)(int folder, const char* path, int flags);
@@ -30,22 +32,14 @@ struct FileCalls {
   int (*unlink)(const char* path);
 };
 
-// The operating system's own.
+// The operating system's functions.
 const FileCalls& SystemFileCalls();
 
-// The table in use: the system's, unless a test set another.
+// The table in use: the system's, unless a test replaced it.
 const FileCalls& Files();
 
-// Puts `calls` in place for the whole process while it lives; for tests. `calls` must outlive it.
-class ScopedFileCalls {
- public:
-  explicit ScopedFileCalls(const FileCalls& calls);
-  ~ScopedFileCalls();
-  ScopedFileCalls(const ScopedFileCalls&) = delete;
-  ScopedFileCalls& operator=(const ScopedFileCalls&) = delete;
-
- private:
-  const FileCalls* before_;
-};
+// Puts `calls` in use and returns the table before it.
+const FileCalls* Exchange(const FileCalls* calls);
+using ScopedFileCalls = ScopedCalls<FileCalls, Exchange>;
 
 }  // namespace onnx_cudnn

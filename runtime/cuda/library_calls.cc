@@ -31,8 +31,6 @@ std::atomic<const LibraryCalls*> current{&kSystem};
 
 const LibraryCalls& Libraries() { return *current.load(std::memory_order_acquire); }
 
-ScopedLibraryCalls::ScopedLibraryCalls(const LibraryCalls& calls)
-    : before_(current.exchange(&calls)) {}
-ScopedLibraryCalls::~ScopedLibraryCalls() { current.store(before_); }
+const LibraryCalls* Exchange(const LibraryCalls* calls) { return current.exchange(calls); }
 
 }  // namespace onnx_cudnn

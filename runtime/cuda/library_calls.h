@@ -1,8 +1,10 @@
-// The one table of calls that find and open shared libraries.
+// The only table of calls that find and open shared libraries.
 #pragma once
 
 #include <string>
 #include <vector>
+
+#include "runtime/base/scoped_calls.h"
 
 namespace onnx_cudnn {
 
@@ -10,23 +12,15 @@ struct LibraryCalls {
   void* (*dlopen)(const char* name, int flags);
   void* (*dlsym)(void* library, const char* name);
   const char* (*dlerror)();
-  // Files that match a pattern of the shell, sorted.
+  // Files that match a shell pattern, sorted.
   std::vector<std::string> (*glob)(const std::string& pattern);
 };
 
-// The table in use: the system's, unless a test set another.
+// The table in use: the system's, unless a test replaced it.
 const LibraryCalls& Libraries();
 
-// Puts `calls` in place for the whole process while it lives; for tests. `calls` must outlive it.
-class ScopedLibraryCalls {
- public:
-  explicit ScopedLibraryCalls(const LibraryCalls& calls);
-  ~ScopedLibraryCalls();
-  ScopedLibraryCalls(const ScopedLibraryCalls&) = delete;
-  ScopedLibraryCalls& operator=(const ScopedLibraryCalls&) = delete;
-
- private:
-  const LibraryCalls* before_;
-};
+// Puts `calls` in use and returns the table before it.
+const LibraryCalls* Exchange(const LibraryCalls* calls);
+using ScopedLibraryCalls = ScopedCalls<LibraryCalls, Exchange>;
 
 }  // namespace onnx_cudnn

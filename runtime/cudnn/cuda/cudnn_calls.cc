@@ -12,9 +12,8 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kLeastVersion =
-    90800;                       // device properties, by which the tests lower without a GPU
-constexpr int kCategory = 1000;  // codes of one kind begin with the same thousands
+constexpr size_t kLeastVersion = 90800;  // device properties, with which tests lower without a GPU
+constexpr int kCategory = 1000;          // status codes of one kind have the same thousands digit
 
 std::atomic<const CudnnCalls*> current{nullptr};
 
@@ -46,7 +45,7 @@ absl::Status Load() {
   }
   // Engines that generate code open it by its name; without it cuDNN refuses them.
   OpenLibrary(NvrtcLibrary()).IgnoreError();
-  const CudnnCalls* none = nullptr;  // a test's stays
+  const CudnnCalls* none = nullptr;  // a test's table stays
   current.compare_exchange_strong(none, &calls);
   return absl::OkStatus();
 }
@@ -66,16 +65,15 @@ absl::Status LoadCudnn() {
 
 const CudnnCalls* Cudnn() { return current.load(std::memory_order_acquire); }
 
-ScopedCudnnCalls::ScopedCudnnCalls(const CudnnCalls& calls) : before_(current.exchange(&calls)) {}
-ScopedCudnnCalls::~ScopedCudnnCalls() { current.store(before_); }
+const CudnnCalls* Exchange(const CudnnCalls* calls) { return current.exchange(calls); }
 
 bool IsRefusal(cudnnStatus_t status) {
   switch (status / kCategory * kCategory) {
     case CUDNN_STATUS_NOT_SUPPORTED:
       return true;
-    case CUDNN_STATUS_BAD_PARAM:  // engines answer so for shapes and layouts that they do not take
+    case CUDNN_STATUS_BAD_PARAM:  // engines return it for unsupported shapes and layouts
       return true;
-    default:  // an engine's kernel, generated for the graph, does not compile
+    default:  // the code that an engine generated for the graph does not compile
       return status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED;
   }
 }

@@ -1,5 +1,5 @@
-// The one table of cuDNN's entry points. Everything that calls cuDNN, the frontend too, goes
-// through it: so a host without cuDNN starts, and a test can make the N-th call fail.
+// The only table of cuDNN entry points. All callers of cuDNN, the frontend included, go through it:
+// a host without cuDNN can start the program, and a test can make the N-th call fail.
 #pragma once
 
 #include <cudnn_graph.h>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "runtime/base/scoped_calls.h"
 
 namespace onnx_cudnn {
 
@@ -16,41 +17,33 @@ struct CudnnCalls {
 #undef CUDNN_CALL
 };
 
-// Opens libcudnn, once in the life of the process; its answer is kept.
+// Opens libcudnn once per process and keeps the result.
 //   errors  FailedPrecondition, one line: what was found, what is needed, what to install
 absl::Status LoadCudnn();
 
-// The table in use, nullptr before LoadCudnn succeeded.
+// The table in use; nullptr before LoadCudnn has succeeded.
 const CudnnCalls* Cudnn();
 
-// Puts `calls` in place for the whole process while it lives; for tests. `calls` must outlive it.
-class ScopedCudnnCalls {
- public:
-  explicit ScopedCudnnCalls(const CudnnCalls& calls);
-  ~ScopedCudnnCalls();
-  ScopedCudnnCalls(const ScopedCudnnCalls&) = delete;
-  ScopedCudnnCalls& operator=(const ScopedCudnnCalls&) = delete;
+// Puts `calls` in use and returns the table before it.
+const CudnnCalls* Exchange(const CudnnCalls* calls);
+using ScopedCudnnCalls = ScopedCalls<CudnnCalls, Exchange>;
 
- private:
-  const CudnnCalls* before_;
-};
-
-// Whether `status` says that cuDNN does not do what was asked, which is an answer; else a call
-// failed.
+// Whether `status` means that cuDNN does not support the request, which is an answer; any other
+// status is a failed call.
 bool IsRefusal(cudnnStatus_t status);
 
-// "call: CUDNN_STATUS_…: what cuDNN says last": ResourceExhausted for memory, FailedPrecondition
-// for a missing or mismatched library, else Internal; ok for success.
+// "call: CUDNN_STATUS_…: last error message of cuDNN". ResourceExhausted for memory,
+// FailedPrecondition for a missing or mismatched library, Internal otherwise; OK for success.
 absl::Status CudnnStatus(cudnnStatus_t status, std::string_view call);
 
-// The calls that the frontend made on this thread and that did not succeed, since Forget. It
-// swallows some, and its own errors do not carry the status.
+// The frontend's cuDNN calls on this thread that failed since Forget. The frontend ignores some
+// failures, and its own errors do not carry the status.
 class FrontendCalls {
  public:
   static void Forget();
-  static void Note(cudnnStatus_t status, std::string_view call);  // `call` lives for ever
-  static bool was_refused();                                      // a call answered with a refusal
-  static absl::Status failure();  // the first one that failed otherwise
+  static void Note(cudnnStatus_t status, std::string_view call);  // `call` has static lifetime
+  static bool was_refused();                                      // a call returned a refusal
+  static absl::Status failure();  // first failure that is not a refusal
 };
 
 }  // namespace onnx_cudnn

@@ -40,10 +40,9 @@ absl::Status LoadLt() {
 
 const LtCalls& Lt() { return *current.load(std::memory_order_acquire); }
 
-ScopedLtCalls::ScopedLtCalls(const LtCalls& calls) : before_(current.exchange(&calls)) {}
-ScopedLtCalls::~ScopedLtCalls() { current.store(before_); }
+const LtCalls* Exchange(const LtCalls* calls) { return current.exchange(calls); }
 
-// The library has words for these since version 13 alone.
+// Only version 13 and later of the library provide status names.
 std::string_view NameOf(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_SUCCESS:
@@ -78,7 +77,7 @@ bool IsRefusal(cublasStatus_t status) {
 absl::Status LtStatus(cublasStatus_t status, std::string_view call) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
   const std::string text = absl::StrCat(call, ": ", NameOf(status));
-  // What the runtime says of it, where the fault lies there.
+  // The CUDA runtime's error, if it caused the failure.
   const absl::Status cuda = CudaStatus(Cuda().cudaGetLastError(), call);
   if (absl::IsFailedPrecondition(cuda) || DeviceIsLost()) return LostStatus(text);
   if (status == CUBLAS_STATUS_ALLOC_FAILED) return absl::ResourceExhaustedError(text);
