@@ -1,5 +1,5 @@
-// onnx-cudnn-opt: rewrites a model and says what each pass did, or how the result would run and
-// why.
+// onnx-cudnn-opt: rewrites a model and reports what each pass changed, or explains how the model
+// will run and why.
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -30,80 +30,72 @@
 #include "tools/common/plan_flags.h"
 #include "tools/common/tune.h"
 
-namespace onnx_cudnn {
-namespace {
-
-// Abseil keeps a flag's last value: this one may be given several times.
-std::vector<NamedText> input_arguments;
-std::vector<NamedText> shape_arguments;
-void CollectInput();
-void CollectShape();
-
-}  // namespace
-}  // namespace onnx_cudnn
-
 ABSL_FLAG(int, level, 2,
-          "The pipeline: 0 only what running needs, 1 clean-up, 2 what moves arithmetic. -O0, -O1 "
-          "and -O2 are short for it.");
+          "Level of graph rewrites. 0: only those that running needs; 1: clean-up; 2: also "
+          "rewrites that change arithmetic, such as folding BatchNormalization into Conv. -O0, "
+          "-O1 and -O2 are short for it.");
 ABSL_FLAG(std::vector<std::string>, passes, {},
-          "These passes in this order, instead of a pipeline.");
-ABSL_FLAG(std::vector<std::string>, disable_passes, {}, "Passes of the pipeline to leave out.");
+          "Runs these passes in this order, instead of a level.");
+ABSL_FLAG(std::vector<std::string>, disable_passes, {},
+          "Passes of the level to leave out, by name.");
 ABSL_FLAG(std::string, print_after, "", "Prints the whole graph after this pass.");
 ABSL_FLAG(bool, print, false, "Prints the whole graph at the end.");
 ABSL_FLAG(bool, remarks, false, "Prints where a pass did not apply, and why.");
-ABSL_FLAG(std::string, output, "", "Writes the rewritten model there. -o is short for it.");
-ABSL_FLAG(
-    bool, explain, false,
-    "Says how the model will run on --target, and why: each partition with its predicted "
-    "time and its floor, for each edge that was not fused the rule that said no, what formats "
-    "cost, and memory. Needs no GPU.");
-ABSL_FLAG(std::string, json, "", "Of --explain: also writes all of it there, as JSON.");
+ABSL_FLAG(std::string, output, "", "File for the rewritten model. -o is short for it.");
+ABSL_FLAG(bool, explain, false,
+          "Explains how the model will run on --target, and why: each partition with its "
+          "predicted time and its lower bound, for each edge that is not fused the rule that "
+          "prevents it, the cost of layout changes, and memory. Needs no GPU.");
+ABSL_FLAG(std::string, json, "", "With --explain: a file for the complete explanation as JSON.");
 ABSL_FLAG(bool, verbose, false,
-          "Of --explain: every partition, edge and buffer, and the bytes that are live at each "
+          "With --explain: prints every partition, edge and buffer, and the live bytes at each "
           "launch.");
 ABSL_FLAG(std::string, target, "cpu",
-          "What the model is to run on: cpu; h200, with prices as measured; a10, a100, b200, h100, "
-          "l4 or rtx4090, with rooflines of published peaks.");
+          "The device that the model will run on: cpu; h200, with measured prices; a10, a100, "
+          "b200, h100, l4 or rtx4090, with roofline prices from published peaks.");
 ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
 ABSL_FLAG(std::string, input, "",
-          "Of --explain: shape=8,-1 gives the numbers of an input whose values decide shapes, once "
-          "per input; the numbers alone for a model's only input. A .npy file does as well.")
-    .OnUpdate([] { onnx_cudnn::CollectInput(); });
-ABSL_FLAG(
-    std::string, shape, "",
-    "Of --explain and --tune: name=1x3x224x224, once per input; the shape alone for a model's only "
-    "input. Dims that nothing says are 1, height and width of images 224.")
-    .OnUpdate([] { onnx_cudnn::CollectShape(); });
+          "With --explain: values of an input that decides shapes, once per input: shape=8,-1, "
+          "or a .npy file; the values alone if the model has one input.")
+    .OnUpdate([] {
+      onnx_cudnn::Append(absl::GetFlag(FLAGS_input), onnx_cudnn::GivenInputs().sources);
+    });
+ABSL_FLAG(std::string, shape, "",
+          "With --explain and --tune: name=1x3x224x224, once per input; the shape alone if the "
+          "model has one input. Dims that are not given are set to 1, height and width of "
+          "images to 224.")
+    .OnUpdate([] {
+      onnx_cudnn::Append(absl::GetFlag(FLAGS_shape), onnx_cudnn::GivenInputs().shapes);
+    });
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
-ABSL_FLAG(int, streams, 1, "Of --explain: streams over which independent steps are spread.");
+ABSL_FLAG(int, streams, 1, "With --explain: number of streams for independent steps.");
 ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
-ABSL_FLAG(
-    bool, tune, false,
-    "Measures what engines offer for the models, which may be several, and fills "
-    "--plan-cache, in onnx-cudnn-tune-worker beside this program: what hangs or crashes there "
-    "is left out from then on. Needs a GPU.");
-ABSL_FLAG(double, tune_budget, 60, "Of --tune: seconds for each model.");
+ABSL_FLAG(bool, tune, false,
+          "Measures candidates for one or more models and stores the results in --plan-cache. "
+          "onnx-cudnn-tune-worker, beside this program, measures: candidates that hang or "
+          "crash there are skipped from then on. Needs a GPU.");
+ABSL_FLAG(double, tune_budget, 60, "With --tune: seconds per model.");
 ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
-ABSL_FLAG(std::string, plan_cache, "", "The file that --tune and --cache-... work on.");
+ABSL_FLAG(std::string, plan_cache, "", "The plan cache file for --tune and --cache-....");
 ABSL_FLAG(bool, cache_list, false,
-          "Prints what --plan-cache holds, a line an entry, then what failed.");
+          "Prints the entries of --plan-cache, one per line, then its failed candidates.");
 ABSL_FLAG(std::vector<std::string>, cache_merge, {},
-          "Adds the entries of these files to --plan-cache; of equal ones the faster is kept.");
-ABSL_FLAG(
-    std::string, cache_prune, "",
-    "Removes from --plan-cache the entries of this device, or of this version of an engine, and "
-    "what failed there.");
+          "Adds the entries of these files to --plan-cache; of two entries for the same key "
+          "the faster is kept.");
+ABSL_FLAG(std::string, cache_prune, "",
+          "Removes from --plan-cache the entries and failures of this device, or of this "
+          "version of an engine.");
 
 namespace onnx_cudnn {
 namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-opt";
 constexpr std::string_view kUsage =
-    R"(onnx-cudnn-opt MODEL [flags]: rewrites an ONNX model and says what each pass did, or how it would run.
+    R"(onnx-cudnn-opt MODEL [flags]: rewrites an ONNX model and reports what each pass changed, or explains how the model will run.
 
-  onnx-cudnn-opt resnet50.onnx                                          the passes of -O2, their changes and times
+  onnx-cudnn-opt resnet50.onnx                                          runs the passes of -O2; prints their changes and times
   onnx-cudnn-opt resnet50.onnx -O1 -o smaller.onnx
   onnx-cudnn-opt model.onnx --passes fold-constants,dead-code --print
   onnx-cudnn-opt model.onnx --disable-passes fold-batch-norm --remarks
@@ -117,15 +109,6 @@ constexpr std::string_view kUsage =
 
 Exit codes: 0 done, 1 usage, 2 model, pin file or plan cache invalid, 3 valid but not supported, 5 no GPU for --tune, 6 out of memory,
   7 internal.)";
-
-void CollectInput() {
-  const std::string value = absl::GetFlag(FLAGS_input);
-  if (!value.empty()) input_arguments.push_back(SplitNamedText(value));
-}
-void CollectShape() {
-  const std::string value = absl::GetFlag(FLAGS_shape);
-  if (!value.empty()) shape_arguments.push_back(SplitNamedText(value));
-}
 
 struct Options {
   std::string model;
@@ -156,11 +139,8 @@ absl::StatusOr<OwnedTarget> TargetOf(const Options& options) {
 }
 
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
-  if (arguments.size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("expected one model file, found %d, see --help", arguments.size()));
-  }
-  Options options{.model = arguments[0],
+  ASSIGN_OR_RETURN(const std::string model, OnlyModel(arguments));
+  Options options{.model = model,
                   .level = absl::GetFlag(FLAGS_level),
                   .passes = absl::GetFlag(FLAGS_passes),
                   .disabled = absl::GetFlag(FLAGS_disable_passes),
@@ -184,7 +164,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
     options.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
   }
   const bool explain_only = options.verbose || !options.json.empty() || !options.pin.empty() ||
-                            !input_arguments.empty() || !shape_arguments.empty();
+                            !GivenInputs().sources.empty() || !GivenInputs().shapes.empty();
   if (explain_only && !options.explain) {
     return absl::InvalidArgumentError(
         "--json, --verbose, --pin, --input and --shape need --explain");
@@ -202,7 +182,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   return options;
 }
 
-// Whether the flags are about the plan cache, and not about one model's rewrites.
+// Whether the flags request work on the plan cache instead of rewriting a model.
 bool IsAboutPlanCache() {
   return absl::GetFlag(FLAGS_tune) || absl::GetFlag(FLAGS_cache_list) ||
          !absl::GetFlag(FLAGS_cache_merge).empty() || !absl::GetFlag(FLAGS_cache_prune).empty();
@@ -212,7 +192,7 @@ absl::StatusOr<PlanCacheRequest> PlanCacheFromFlags(const std::vector<std::strin
   PlanCacheRequest request{.merge = absl::GetFlag(FLAGS_cache_merge),
                            .prune = absl::GetFlag(FLAGS_cache_prune),
                            .models = models,
-                           .shapes = shape_arguments,
+                           .shapes = GivenInputs().shapes,
                            .list = absl::GetFlag(FLAGS_cache_list)};
   request.session = {.device = DeviceChoice::kCuda,
                      .optimization_level = absl::GetFlag(FLAGS_level),
@@ -301,9 +281,8 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
   for (const Value* input : graph.inputs()) {
     infos.push_back(DescribeValue(input->name(), input->type()));
   }
-  ASSIGN_OR_RETURN(const auto filled, ShapesOf(infos, shape_arguments));
-  ASSIGN_OR_RETURN(const NamedTensors values,
-                   SaidInputs(infos, {.sources = input_arguments, .shapes = shape_arguments}));
+  ASSIGN_OR_RETURN(const auto filled, ShapesOf(infos, GivenInputs().shapes));
+  ASSIGN_OR_RETURN(const NamedTensors values, SaidInputs(infos, GivenInputs()));
   std::map<std::string, Dims, std::less<>> dims;
   std::map<std::string, std::string, std::less<>> taken;
   for (const auto& [name, input] : filled) {

@@ -1,4 +1,4 @@
-// onnx-cudnn-run: loads a model, runs it, and says what came out and how long it took.
+// onnx-cudnn-run: loads a model, runs it, and reports outputs and times.
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -20,54 +20,46 @@
 #include "tools/common/report.h"
 #include "tools/common/time_runs.h"
 
-namespace onnx_cudnn {
-namespace {
-
-// Abseil keeps a flag's last value: these two may be given several times.
-std::vector<NamedText> input_arguments;
-std::vector<NamedText> shape_arguments;
-void CollectInput();
-void CollectShape();
-
-}  // namespace
-}  // namespace onnx_cudnn
-
 ABSL_FLAG(std::string, input, "",
-          "name=SOURCE, once per input; SOURCE alone for a model's only input. A .npy file; a .png "
-          "or .jpg, fitted to the "
-          "input as --image says; numbers, as in shape=8,-1; random: seeded, floats in [0, 1), "
-          "integers 0 or 1; zeros. Inputs not named are random.")
-    .OnUpdate([] { onnx_cudnn::CollectInput(); });
+          "name=SOURCE, once per input; SOURCE alone if the model has one input. SOURCE is a "
+          ".npy file; a .png or .jpg image, converted as --image describes; numbers, such as "
+          "8,-1; random (seeded: floats in [0, 1), integers 0 or 1); or zeros. Other inputs "
+          "are random.")
+    .OnUpdate([] {
+      onnx_cudnn::Append(absl::GetFlag(FLAGS_input), onnx_cudnn::GivenInputs().sources);
+    });
 ABSL_FLAG(std::string, shape, "",
-          "name=1x3x224x224, once per input; the shape alone for a model's only input. Symbolic "
-          "dims that neither it nor a "
-          "file gives are 1, height and width of images 224; the report says so.")
-    .OnUpdate([] { onnx_cudnn::CollectShape(); });
+          "name=1x3x224x224, once per input; the shape alone if the model has one input. "
+          "Symbolic dims that neither it nor a file gives are set to 1, height and width of "
+          "images to 224; the report lists them.")
+    .OnUpdate([] {
+      onnx_cudnn::Append(absl::GetFlag(FLAGS_shape), onnx_cudnn::GivenInputs().shapes);
+    });
 ABSL_FLAG(std::string, image, "",
-          "How pixels become an input: raw (0 to 255), unit (0 to 1), signed (-1 to 1), imagenet "
-          "(torchvision's: shorter side to "
-          "8/7, centre crop, mean and deviation), vgg (Caffe's: as imagenet, BGR less 103.939, "
-          "116.779, 123.68), open-nsfw (stretched "
-          "to 8/7, centre crop, BGR less 104, 117, 123). NCHW or NHWC, 3 or 1 channels, is read "
-          "from the model. Without it: imagenet, raw for an input of u8.");
+          "Preprocessing of images: raw (0 to 255), unit (0 to 1), signed (-1 to 1), imagenet "
+          "(as torchvision: shorter side to 8/7 of the input's, centre crop, mean and "
+          "deviation), vgg (as Caffe: like imagenet, but BGR minus 103.939, 116.779, 123.68), "
+          "open-nsfw (stretched to 8/7, centre crop, BGR minus 104, 117, 123). The layout "
+          "(NCHW or NHWC, 3 or 1 channels) is that of the model's input. Default: imagenet, or "
+          "raw for a u8 input.");
 ABSL_FLAG(std::string, image_fit, "",
-          "Instead of the preset's: stretch (to the input's size), crop (shorter side to 8/7, then "
-          "the middle), "
-          "stretch-crop. Resizing is bilinear, widened where the image shrinks.");
-ABSL_FLAG(std::string, image_order, "", "Instead of the preset's: rgb or bgr.");
+          "Overrides the preset's fit: stretch (to the input's size), crop (shorter side to "
+          "8/7 of the input's, then centre crop), stretch-crop. Resizing is bilinear, with "
+          "antialiasing when the image shrinks.");
+ABSL_FLAG(std::string, image_order, "", "Overrides the preset's channel order: rgb or bgr.");
 ABSL_FLAG(double, image_scale, 0,
-          "Instead of the preset's: (sample x scale - mean) / deviation. 0: the preset's.");
+          "Overrides the preset's scale in (sample x scale - mean) / deviation. 0: the "
+          "preset's.");
 ABSL_FLAG(std::vector<std::string>, image_mean, {},
-          "Instead of the preset's: one number per channel, in the input's order.");
+          "Overrides the preset's mean: one number per channel, in the input's order.");
 ABSL_FLAG(std::vector<std::string>, image_deviation, {},
-          "Instead of the preset's: one number per channel, in the input's order.");
-ABSL_FLAG(uint64_t, seed, 0, "Of random inputs.");
-ABSL_FLAG(
-    std::string, output_dir, "",
-    "Writes NAME.npy per output there; other than letters, digits, . _ - in a name become _, and "
-    "names that are then equal are numbered.");
-ABSL_FLAG(int, runs, 1, "Runs that are timed, after one that is not; 0: none.");
-ABSL_FLAG(double, warm_up, 0, "Milliseconds of runs before the timed ones.");
+          "Overrides the preset's deviation: one number per channel, in the input's order.");
+ABSL_FLAG(uint64_t, seed, 0, "Seed of random inputs.");
+ABSL_FLAG(std::string, output_dir, "",
+          "Directory for one NAME.npy per output; characters other than letters, digits, . _ - "
+          "in a name become _, and equal names are numbered.");
+ABSL_FLAG(int, runs, 1, "Number of timed runs, after one that is not timed; 0: none.");
+ABSL_FLAG(double, warm_up, 0, "Milliseconds of warm-up runs before the timed ones.");
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
@@ -76,37 +68,39 @@ ABSL_FLAG(std::string, tune, "foreground", onnx_cudnn::kTuneHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
 ABSL_FLAG(std::string, device, "auto",
-          "auto (a GPU where there is one), cpu or cuda (exit code 5 when there is none).");
+          "auto (a GPU if there is one), cpu, or cuda (exit code 5 if there is none).");
 ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
-ABSL_FLAG(int, streams, 0,
-          "Streams over which independent steps are spread. 0: two on a GPU, else one.");
-ABSL_FLAG(bool, no_cuda_graph, false, "On a GPU: launches every step in every run.");
+ABSL_FLAG(int, streams, 0, "Number of streams for independent steps. 0: two on a GPU, else one.");
+ABSL_FLAG(bool, no_cuda_graph, false,
+          "On a GPU: does not use CUDA graphs; launches every step in every run.");
 ABSL_FLAG(bool, on_device, false,
-          "Timed runs read and write the device's memory, so that no copy is timed.");
+          "Keeps inputs and outputs of timed runs in device memory, so that copies are not "
+          "timed.");
 ABSL_FLAG(bool, allow_nondeterministic, false,
-          "Takes library plans that may give other bits in every run.");
+          "Allows library plans whose results may differ from run to run in the last bits.");
 ABSL_FLAG(int, level, 2,
-          "Rewrites: 0 only what running needs, 1 clean-up, 2 what moves arithmetic.");
+          "Level of graph rewrites. 0: only those that running needs; 1: clean-up; 2: also "
+          "rewrites that change arithmetic, such as folding BatchNormalization into Conv.");
 ABSL_FLAG(std::vector<std::string>, disable_passes, {},
           "Rewrites to leave out, by name (onnx-cudnn-opt --help lists them).");
 ABSL_FLAG(std::string, verify, "",
-          "Compares with the outputs in a .npz file (arrays named as outputs; those named as "
-          "inputs are fed) or in a "
-          "test_data_set folder of ONNX (input_0.pb, output_0.pb). Exit code 4 when one differs.");
+          "Compares outputs with those in a .npz file (arrays with the names of outputs; "
+          "arrays with the names of inputs are used as inputs) or in a test_data_set directory "
+          "of ONNX (input_0.pb, output_0.pb). Exit code 4 if one differs.");
 ABSL_FLAG(double, rtol, 1e-4,
-          "Tolerance of --verify: times |expected|. Other than floats are compared exactly.");
-ABSL_FLAG(double, atol, 1e-5, "Tolerance of --verify: times the output's largest |expected|.");
-ABSL_FLAG(int, top, 0, "Shows the K largest of each row along an output's last axis.");
-ABSL_FLAG(std::string, labels, "", "A text file, a label per line, for --top.");
+          "Tolerance of --verify relative to |expected|. Only floats have a tolerance.");
+ABSL_FLAG(double, atol, 1e-5, "Tolerance of --verify relative to the output's largest |expected|.");
+ABSL_FLAG(int, top, 0,
+          "Prints the K largest elements of each row along the last axis of each output.");
+ABSL_FLAG(std::string, labels, "", "A text file with one label per line, for --top.");
 ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
-ABSL_FLAG(
-    bool, check_partitions, false,
-    "Runs each partition alone, fused as it is, over what its ops' references on the host "
-    "write, and prints how far its outputs lie from theirs, the worst first. Exit code 4 when "
-    "one is wrong. Times nothing.");
+ABSL_FLAG(bool, check_partitions, false,
+          "Runs each partition alone, fused as in a normal run, on inputs that the ops' "
+          "references compute on the host, and prints how far its outputs differ from the "
+          "references, the worst first. Exit code 4 if one is wrong. No runs are timed.");
 ABSL_FLAG(bool, json, false, "Prints one JSON object instead of text.");
 ABSL_FLAG(bool, verbose, false,
-          "Also prints times of load, optimization, planning and tuning, and memory.");
+          "Also prints the times of load, optimization, planning and tuning, and memory use.");
 
 namespace onnx_cudnn {
 namespace {
@@ -132,15 +126,6 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
 
 Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 --verify or
   --check-partitions found a difference, 5 device or library missing (no GPU, driver too old, no cuDNN) or lost, 6 out of memory, 7 internal.)";
-
-void CollectInput() {
-  const std::string value = absl::GetFlag(FLAGS_input);
-  if (!value.empty()) input_arguments.push_back(SplitNamedText(value));
-}
-void CollectShape() {
-  const std::string value = absl::GetFlag(FLAGS_shape);
-  if (!value.empty()) shape_arguments.push_back(SplitNamedText(value));
-}
 
 struct Options {
   std::string model;
@@ -224,17 +209,14 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(session.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
   ASSIGN_OR_RETURN(session.tune, ParseTuneMode(absl::GetFlag(FLAGS_tune)));
-  // Beside runs a bar would be drawn into what they print.
+  // In the background, the bar would be mixed with the output of runs.
   if (session.tune == TuneMode::kBackground) session.tune_progress = nullptr;
   return session;
 }
 
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& arguments) {
-  if (arguments.size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("expected one model file, found %d, see --help", arguments.size()));
-  }
-  Options options{.model = arguments[0],
+  ASSIGN_OR_RETURN(const std::string model, OnlyModel(arguments));
+  Options options{.model = model,
                   .timing = {.runs = absl::GetFlag(FLAGS_runs),
                              .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
                              .on_device = absl::GetFlag(FLAGS_on_device)},
@@ -256,8 +238,8 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   if (options.check_partitions) timing.runs = 0;
   ASSIGN_OR_RETURN(options.inputs.image, ImageFromFlags());
   options.inputs.image_was_asked = !absl::GetFlag(FLAGS_image).empty();
-  options.inputs.sources = input_arguments;
-  options.inputs.shapes = shape_arguments;
+  options.inputs.sources = GivenInputs().sources;
+  options.inputs.shapes = GivenInputs().shapes;
   options.inputs.seed = absl::GetFlag(FLAGS_seed);
   return options;
 }

@@ -16,35 +16,28 @@ using Json = nlohmann::json;
 
 constexpr int64_t kMostFileBytes = int64_t{1} << 28;
 
-bool Take(const Json& json, const char* name, std::string& to) {
+// Reads the field `name` if `is` accepts its type; otherwise returns false.
+template <typename T>
+bool Take(const Json& json, const char* name, bool (Json::*is)() const noexcept, T& to) {
   const auto it = json.find(name);
-  if (it == json.end() || !it->is_string()) return false;
-  to = it->get<std::string>();
+  if (it == json.end() || !((*it).*is)()) return false;
+  to = it->template get<T>();
   return true;
-}
-
-bool Take(const Json& json, const char* name, int64_t& to) {
-  const auto it = json.find(name);
-  if (it == json.end() || !it->is_number_integer()) return false;
-  to = it->get<int64_t>();
-  return to >= 1;
-}
-
-bool Take(const Json& json, const char* name, double& to) {
-  const auto it = json.find(name);
-  if (it == json.end() || !it->is_number()) return false;
-  to = it->get<double>();
-  return std::isfinite(to) && to > 0;
 }
 
 // The name of the first field that is missing or wrong; nullptr: none.
 const char* FirstWrong(const Json& json, BenchRecord& record) {
-  if (!json.is_object() || !Take(json, "who", record.who)) return "who";
-  if (!Take(json, "model", record.model)) return "model";
-  if (!Take(json, "precision", record.precision)) return "precision";
-  if (!Take(json, "batch", record.batch)) return "batch";
-  if (!Take(json, "median_ms", record.median_ms)) return "median_ms";
-  Take(json, "commit", record.commit);
+  const auto has_text = [&](const char* name, std::string& to) {
+    return Take(json, name, &Json::is_string, to);
+  };
+  if (!json.is_object() || !has_text("who", record.who)) return "who";
+  if (!has_text("model", record.model)) return "model";
+  if (!has_text("precision", record.precision)) return "precision";
+  const bool counts = Take(json, "batch", &Json::is_number_integer, record.batch);
+  if (!counts || record.batch < 1) return "batch";
+  const bool timed = Take(json, "median_ms", &Json::is_number, record.median_ms);
+  if (!timed || !std::isfinite(record.median_ms) || record.median_ms <= 0) return "median_ms";
+  has_text("commit", record.commit);
   return nullptr;
 }
 

@@ -17,7 +17,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// `text` in lines of at most 100 columns, each indented.
+// `text` wrapped to 100 columns and indented.
 std::string Wrapped(std::string_view text) {
   constexpr size_t kIndent = 6, kColumns = 100;
   std::string out;
@@ -50,7 +50,7 @@ void PrintHelp(std::string_view usage, std::string_view source_file) {
   }
 }
 
-// Those of this tool, sorted, with dashes.
+// The flags of this tool, sorted, with dashes.
 std::vector<std::string> FlagNames(std::string_view source_file) {
   std::vector<std::string> names;
   for (const auto& [name, flag] : absl::GetAllFlags()) {
@@ -60,7 +60,7 @@ std::vector<std::string> FlagNames(std::string_view source_file) {
   return names;
 }
 
-// Abseil's names are identifiers: --warm-up is its --warm_up.
+// Abseil's flag names are identifiers: --warm-up becomes --warm_up.
 void UnderscoresInName(std::string& argument) {
   if (!absl::StartsWith(argument, "--")) return;
   const auto end = std::find(argument.begin(), argument.end(), '=');
@@ -72,7 +72,7 @@ void UnderscoresInName(std::string& argument) {
 absl::StatusOr<std::vector<std::string>> ParseFlags(std::vector<std::string> arguments,
                                                     std::string_view usage,
                                                     std::string_view source_file) {
-  // Before Abseil, whose own --help has no examples and ends with 1.
+  // Handled before Abseil, whose --help has no examples and exits with 1.
   const auto is_help = [](const std::string& a) {
     return a == "--help" || a == "-help" || a == "-h";
   };
@@ -101,6 +101,12 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(std::vector<std::string> arg
         "unknown flag --", name, suggestion.empty() ? "" : ", here: ", suggestion, ", see --help"));
   }
   return std::vector<std::string>(positional.begin() + 1, positional.end());
+}
+
+absl::StatusOr<std::string> OnlyModel(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 1) return arguments[0];
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected one model file, found ", arguments.size(), ", see --help"));
 }
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-// What the tools' command lines share.
+// Command line parsing shared by the tools.
 #pragma once
 
 #include <string>
@@ -9,13 +9,16 @@
 
 namespace onnx_cudnn {
 
-// Reads flags (Abseil's, those defined in `source_file` are this tool's) and returns the other
-// arguments. --help or -h prints `usage` and every flag with its default, and ends the process with
-// kExitDone, as --version does; a value that a flag does not take ends it with kExitUsage. Flags
-// of trtexec, Polygraphy and onnxruntime's tools are read as ours (flag_aliases.h).
-// InvalidArgument: a flag that does not exist, with what to type instead where that is known.
+// Reads flags (Abseil's, and those defined in `source_file`) and returns the positional arguments.
+// --help or -h prints `usage` and every flag with its default and exits with kExitDone, as does
+// --version; an invalid value exits with kExitUsage. Flags of trtexec, Polygraphy and onnxruntime's
+// tools are translated (flag_aliases.h).
+// InvalidArgument: an unknown flag, with what to type instead if that is known.
 absl::StatusOr<std::vector<std::string>> ParseFlags(std::vector<std::string> arguments,
                                                     std::string_view usage,
                                                     std::string_view source_file);
+
+// The one model that ParseFlags left; InvalidArgument: none, or more.
+absl::StatusOr<std::string> OnlyModel(const std::vector<std::string>& arguments);
 
 }  // namespace onnx_cudnn

@@ -46,7 +46,7 @@ absl::StatusOr<TextByName> ByInput(const std::vector<NamedText>& arguments,
   return by_name;
 }
 
-// The dims that are said: −1 where nothing says a number.
+// The given dims: −1 where there is no number.
 absl::StatusOr<Dims> SaidDims(const ValueInfo& info, const TextByName& shapes) {
   Dims model;
   for (const ValueInfo::Extent& extent : info.dims) model.push_back(extent.value);
@@ -63,7 +63,7 @@ absl::StatusOr<Dims> SaidDims(const ValueInfo& info, const TextByName& shapes) {
   return asked;
 }
 
-// So many elements have a generator of their own: threads share a large tensor.
+// Elements per random generator, so that threads can share a large tensor.
 constexpr int64_t kBlock = int64_t{1} << 20;
 
 // make(bits): an element of 64 random bits
@@ -81,8 +81,7 @@ HostTensor Generated(DType dtype, const Dims& dims, uint64_t seed, Make make) {
   return tensor;
 }
 
-// Floats uniform in [0, 1), the top 24 bits of a generator that every platform has; integers and
-// bool 0 or 1.
+// Floats uniform in [0, 1), from the top 24 bits of a portable generator; integers and bool 0 or 1.
 absl::StatusOr<HostTensor> Random(DType dtype, const Dims& dims, uint64_t seed) {
   const auto uniform = [](uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; };
   switch (dtype) {
@@ -123,7 +122,7 @@ absl::StatusOr<HostTensor> Zeros(DType dtype, const Dims& dims) {
   return tensor;
 }
 
-// Whole-model inputs above this are a mistake of --shape.
+// Larger generated inputs indicate a mistake in --shape.
 constexpr int64_t kMaxGeneratedBytes = int64_t{16} << 30;
 
 absl::StatusOr<ModelInput> Generate(const ValueInfo& info, FilledDims filled, std::string_view how,
@@ -178,11 +177,11 @@ absl::StatusOr<ModelInput> FromSource(const ValueInfo& info, Dims dims, const st
       "expected a .npy, .png or .jpg file, numbers, random or zeros, found \"%s\"", source));
 }
 
-// What an input is made of.
+// How an input is created.
 struct Plan {
   const ValueInfo& info;
-  Dims dims;           // −1 where nothing says a number
-  std::string source;  // "" where none is said
+  Dims dims;           // −1 where there is no number
+  std::string source;  // "" if none is given
   bool is_generated;
 };
 
@@ -234,6 +233,15 @@ NamedText SplitNamedText(std::string_view argument) {
   return {std::string(argument.substr(0, equals)), std::string(argument.substr(equals + 1))};
 }
 
+void Append(std::string_view argument, std::vector<NamedText>& arguments) {
+  if (!argument.empty()) arguments.push_back(SplitNamedText(argument));
+}
+
+InputRequest& GivenInputs() {
+  static auto& given = *new InputRequest();
+  return given;
+}
+
 absl::StatusOr<Dims> ParseDims(std::string_view text) {
   Dims dims;
   if (text.empty()) return dims;
@@ -274,7 +282,8 @@ absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>&
   ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlanInputs(infos, request));
   std::vector<ModelInput> inputs(plans.size());
   DimFiller filler;
-  for (const bool generated : {false, true}) {  // which take their dims from the others
+  for (const bool generated :
+       {false, true}) {  // generated inputs take their dims from the given ones
     for (size_t i = 0; i < plans.size(); ++i) {
       if (plans[i].is_generated != generated) continue;
       absl::StatusOr<ModelInput> input = MakeInput(plans[i], request, filler);
