@@ -67,25 +67,26 @@ class EveryOtherLane final : public Step {
   const int64_t first_;
 };
 
-// A Program of one input and one output.
-void RunOnce(ProgramMaker maker, int streams, Device& device) {
+// A Program of one input and one output: the output of Inputs().
+Floats RunOnce(std::shared_ptr<const Program> program, Device& device) {
   ConstantStore constants(device);
-  const auto executor = *Executor::Create(std::move(maker).Make(streams), device, constants);
+  const auto executor = *Executor::Create(std::move(program), device, constants);
   const Floats x = Inputs();
   Floats y(kElements);
   const absl::Status status = executor->Run({x.data()}, {y.data()});
   EXPECT_TRUE(status.ok()) << status;
+  return y;
 }
 
 Notes NotesOf(ProgramMaker maker, int streams) {
   WatchedDevice device;
-  RunOnce(std::move(maker), streams, device);
+  RunOnce(std::move(maker).Make(streams), device);
   return device.notes;
 }
 
 // What the Steps were told, in the order of launch.
 std::vector<bool> Told(ProgramMaker maker, int streams, const std::vector<bool>& told) {
-  RunOnce(std::move(maker), streams, *MakeCpuDevice());
+  RunOnce(std::move(maker).Make(streams), *MakeCpuDevice());
   return told;
 }
 
@@ -160,13 +161,7 @@ TEST(ExecutorTest,
   maker.Output(maker.Add(Sum, {0}));
   const auto program = std::move(maker).Make(1);
   program->schedule.steps.erase(program->schedule.steps.begin());
-  const auto device = MakeCpuDevice({.poison = true});
-  ConstantStore constants(*device);
-  const auto executor = *Executor::Create(program, *device, constants);
-  const Floats in = Inputs();
-  Floats out(kElements);
-  ASSERT_TRUE(executor->Run({in.data()}, {out.data()}).ok());
-  EXPECT_TRUE(std::isnan(out[0]));
+  EXPECT_TRUE(std::isnan(RunOnce(program, *MakeCpuDevice({.poison = true}))[0]));
 }
 
 TEST(ExecutorTest, LanesThatOthersWroteAreNotPoisoned) {
@@ -180,13 +175,7 @@ TEST(ExecutorTest, LanesThatOthersWroteAreNotPoisoned) {
   for (Partition& p : program->partitions) {
     p.chosen.outputs[0].format = Format::Of({{0, 1, kElements / 2, kElements / 2}, {1, 1, 1, 2}});
   }
-  const auto device = MakeCpuDevice({.poison = true});
-  ConstantStore constants(*device);
-  const auto executor = *Executor::Create(program, *device, constants);
-  const Floats in = Inputs();
-  Floats out(kElements);
-  ASSERT_TRUE(executor->Run({in.data()}, {out.data()}).ok());
-  EXPECT_EQ(out, in);
+  EXPECT_EQ(RunOnce(program, *MakeCpuDevice({.poison = true})), Inputs());
 }
 
 TEST(ExecutorTest, SharesConstantsBetweenExecutors) {

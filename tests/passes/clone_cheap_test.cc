@@ -1,4 +1,5 @@
 #include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "passes/rewrite/rewrites.h"
 #include "runtime/graph/verify.h"
@@ -80,31 +81,27 @@ TEST(CloneCheapTest, LeavesWhatOneConvolutionReads) {
   EXPECT_TRUE(result.reasons.empty());
 }
 
-TEST(CloneCheapTest, LeavesCostlyNodes) {
-  ExpectStays(R"(
-      g (float[1,1,4,4] x) => (float[1,1,4,4] y, float[1,1,4,4] z) <float[1,1,1,1] w = {2}>
-      { r = Tanh(x)
+// Two Convs read `r`.
+std::string BeforeTwoConvs(std::string_view inputs, std::string_view type, std::string_view r) {
+  return absl::Substitute(R"(
+      g ($0) => ($1[1,1,4,4] y, $1[1,1,4,4] z) <$1[1,1,1,1] w = {2}>
+      { r = $2
         y = Conv(r, w)
         z = Conv(r, w) })",
-              "it is not cheap");
+                          inputs, type, r);
+}
+
+TEST(CloneCheapTest, LeavesCostlyNodes) {
+  ExpectStays(BeforeTwoConvs("float[1,1,4,4] x", "float", "Tanh(x)"), "it is not cheap");
 }
 
 TEST(CloneCheapTest, LeavesNodesThatReadMoreThanTheyWrite) {
-  ExpectStays(R"(
-      g (float[1,1,4,4] x) => (float16[1,1,4,4] y, float16[1,1,4,4] z) <float16[1,1,1,1] w = {2}>
-      { r = Cast<to = 10>(x)
-        y = Conv(r, w)
-        z = Conv(r, w) })",
+  ExpectStays(BeforeTwoConvs("float[1,1,4,4] x", "float16", "Cast<to = 10>(x)"),
               "it reads more than it writes");
 }
 
 TEST(CloneCheapTest, LeavesSums) {
-  ExpectStays(R"(
-      g (float[1,1,4,4] x, float[1,1,4,4] v) => (float[1,1,4,4] y, float[1,1,4,4] z)
-        <float[1,1,1,1] w = {2}>
-      { r = Add(x, v)
-        y = Conv(r, w)
-        z = Conv(r, w) })",
+  ExpectStays(BeforeTwoConvs("float[1,1,4,4] x, float[1,1,4,4] v", "float", "Add(x, v)"),
               "it has other than one large operand");
 }
 

@@ -188,6 +188,16 @@ cublasStatus_t ConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// Functions that differ in the type of their handle alone.
+#define DESTROYS(name) \
+  .name = [](auto handle) { return Release(handle) ? Count(#name) : CUBLAS_STATUS_INVALID_VALUE; }
+#define SETS_ATTRIBUTE(name)                                                 \
+  .name = [](auto handle, auto attribute, const void* value, size_t bytes) { \
+    COUNT(name);                                                             \
+    Set(handle, attribute, value, bytes);                                    \
+    return CUBLAS_STATUS_SUCCESS;                                            \
+  }
+
 constexpr LtCalls kFake = {
     .cublasLtCreate =
         [](cublasLtHandle_t* handle) {
@@ -195,11 +205,7 @@ constexpr LtCalls kFake = {
           Make(handle);
           return CUBLAS_STATUS_SUCCESS;
         },
-    .cublasLtDestroy =
-        [](cublasLtHandle_t handle) {
-          if (!Release(handle)) return CUBLAS_STATUS_INVALID_VALUE;
-          return Count("cublasLtDestroy");
-        },
+    DESTROYS(cublasLtDestroy),
     .cublasLtGetVersion = []() -> size_t { return 130100; },
     .cublasLtMatmul = Matmul,
     .cublasLtMatmulAlgoConfigGetAttribute = ConfigGetAttribute,
@@ -212,36 +218,16 @@ constexpr LtCalls kFake = {
           Make(desc);
           return CUBLAS_STATUS_SUCCESS;
         },
-    .cublasLtMatmulDescDestroy =
-        [](cublasLtMatmulDesc_t desc) {
-          if (!Release(desc)) return CUBLAS_STATUS_INVALID_VALUE;
-          return Count("cublasLtMatmulDescDestroy");
-        },
-    .cublasLtMatmulDescSetAttribute =
-        [](cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute, const void* value,
-           size_t bytes) {
-          COUNT(cublasLtMatmulDescSetAttribute);
-          Set(desc, attribute, value, bytes);
-          return CUBLAS_STATUS_SUCCESS;
-        },
+    DESTROYS(cublasLtMatmulDescDestroy),
+    SETS_ATTRIBUTE(cublasLtMatmulDescSetAttribute),
     .cublasLtMatmulPreferenceCreate =
         [](cublasLtMatmulPreference_t* preference) {
           COUNT(cublasLtMatmulPreferenceCreate);
           Make(preference);
           return CUBLAS_STATUS_SUCCESS;
         },
-    .cublasLtMatmulPreferenceDestroy =
-        [](cublasLtMatmulPreference_t preference) {
-          if (!Release(preference)) return CUBLAS_STATUS_INVALID_VALUE;
-          return Count("cublasLtMatmulPreferenceDestroy");
-        },
-    .cublasLtMatmulPreferenceSetAttribute =
-        [](cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
-           const void* value, size_t bytes) {
-          COUNT(cublasLtMatmulPreferenceSetAttribute);
-          Set(preference, attribute, value, bytes);
-          return CUBLAS_STATUS_SUCCESS;
-        },
+    DESTROYS(cublasLtMatmulPreferenceDestroy),
+    SETS_ATTRIBUTE(cublasLtMatmulPreferenceSetAttribute),
     .cublasLtMatrixLayoutCreate =
         [](cublasLtMatrixLayout_t* layout, cudaDataType_t type, uint64_t rows, uint64_t columns,
            int64_t leading) {
@@ -253,19 +239,11 @@ constexpr LtCalls kFake = {
           Set(*layout, CUBLASLT_MATRIX_LAYOUT_LD, &leading, sizeof(leading));
           return CUBLAS_STATUS_SUCCESS;
         },
-    .cublasLtMatrixLayoutDestroy =
-        [](cublasLtMatrixLayout_t layout) {
-          if (!Release(layout)) return CUBLAS_STATUS_INVALID_VALUE;
-          return Count("cublasLtMatrixLayoutDestroy");
-        },
-    .cublasLtMatrixLayoutSetAttribute =
-        [](cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute,
-           const void* value, size_t bytes) {
-          COUNT(cublasLtMatrixLayoutSetAttribute);
-          Set(layout, attribute, value, bytes);
-          return CUBLAS_STATUS_SUCCESS;
-        },
+    DESTROYS(cublasLtMatrixLayoutDestroy),
+    SETS_ATTRIBUTE(cublasLtMatrixLayoutSetAttribute),
 };
+#undef DESTROYS
+#undef SETS_ATTRIBUTE
 
 const LtCalls& Start(const FakeLtOptions& options) {
   state = new State{.options = options};

@@ -68,6 +68,11 @@ class SmallBatchConvTest : public testing::Test {
     graph_.AddOutput("y", node.output(0));
   }
 
+  void CheckAlone(const Conv& c) {
+    Add(c, Image(c));
+    Check();
+  }
+
   // Every tile of the Unit gives what the definition gives.
   void Check() {
     const Unit unit = UnitOf(nodes_);
@@ -211,73 +216,53 @@ class SmallBatchConvTest : public testing::Test {
 };
 
 TEST_F(SmallBatchConvTest, OnePixel) {
-  const Conv c{.channels = 48, .filters = 40, .height = 7, .width = 11};
-  Add(c, Image(c));
-  Check();
+  CheckAlone({.channels = 48, .filters = 40, .height = 7, .width = 11});
 }
 
 TEST_F(SmallBatchConvTest, OnePixelStridedPastPadding) {
-  const Conv c{.channels = 24, .filters = 72, .stride = 2, .pads = {1, 0, 0, 1}};
-  Add(c, Image(c));
-  Check();
+  CheckAlone({.channels = 24, .filters = 72, .stride = 2, .pads = {1, 0, 0, 1}});
 }
 
 TEST_F(SmallBatchConvTest, ThreeByThree) {
-  const Conv c{.channels = 64, .filters = 64, .kernel = 3, .pads = {1, 1, 1, 1}, .images = 1};
-  Add(c, Image(c));
-  Check();
+  CheckAlone({.channels = 64, .filters = 64, .kernel = 3, .pads = {1, 1, 1, 1}, .images = 1});
 }
 
 TEST_F(SmallBatchConvTest, ThreeByThreeStridedWithOddChannelsAndPads) {
-  const Conv c{.channels = 40,
-               .filters = 24,
-               .kernel = 3,
-               .stride = 2,
-               .pads = {0, 1, 2, 0},
-               .height = 13,
-               .width = 70,
-               .has_bias = false,
-               .images = 1};
-  Add(c, Image(c));
-  Check();
+  CheckAlone({.channels = 40,
+              .filters = 24,
+              .kernel = 3,
+              .stride = 2,
+              .pads = {0, 1, 2, 0},
+              .height = 13,
+              .width = 70,
+              .has_bias = false,
+              .images = 1});
 }
 
 TEST_F(SmallBatchConvTest, StridesOfThreePhases) {
-  const Conv c{.channels = 16, .filters = 32, .kernel = 5, .stride = 3, .pads = {2, 2, 2, 2}};
-  Add(c, Image(c));
-  Check();
+  CheckAlone({.channels = 16, .filters = 32, .kernel = 5, .stride = 3, .pads = {2, 2, 2, 2}});
 }
 
 TEST_F(SmallBatchConvTest, EightChannels) {
-  const Conv c{.channels = 8, .filters = 8, .kernel = 5, .pads = {2, 2, 2, 2}};
-  Add(c, Image(c));
-  Check();
+  CheckAlone({.channels = 8, .filters = 8, .kernel = 5, .pads = {2, 2, 2, 2}});
 }
 
 TEST_F(SmallBatchConvTest, Stem) {
-  const Conv c{.channels = 3,
-               .filters = 64,
-               .kernel = 7,
-               .stride = 2,
-               .pads = {3, 3, 3, 3},
-               .height = 30,
-               .width = 42,
-               .images = 1};
-  Add(c, Image(c));
-  Check();
+  CheckAlone({.channels = 3,
+              .filters = 64,
+              .kernel = 7,
+              .stride = 2,
+              .pads = {3, 3, 3, 3},
+              .height = 30,
+              .width = 42,
+              .images = 1});
 }
 
 TEST_F(SmallBatchConvTest, StemsOfOddStrides) {
-  const Conv c{.channels = 1, .filters = 16, .kernel = 3, .stride = 1, .pads = {1, 1, 1, 1}};
-  Add(c, Image(c));
-  Check();
+  CheckAlone({.channels = 1, .filters = 16, .kernel = 3, .stride = 1, .pads = {1, 1, 1, 1}});
 }
 
-TEST_F(SmallBatchConvTest, StemOfOnePixel) {
-  const Conv c{.channels = 4, .filters = 16};
-  Add(c, Image(c));
-  Check();
-}
+TEST_F(SmallBatchConvTest, StemOfOnePixel) { CheckAlone({.channels = 4, .filters = 16}); }
 
 TEST_F(SmallBatchConvTest, TwoSources) {
   const Conv a{.channels = 32, .filters = 48, .kernel = 3, .pads = {1, 1, 1, 1}};
