@@ -1,4 +1,4 @@
-// onnx-cudnn-bench: measures a model and writes records as tools/bench/results holds them.
+// onnx-cudnn-bench: measures models and writes records in the format of tools/bench/results.
 #include <iostream>
 #include <optional>
 
@@ -20,51 +20,50 @@
 #include "tools/common/plan_flags.h"
 
 ABSL_FLAG(std::vector<std::string>, batches, {"1"},
-          "Batches: extent 0 of every input whose own is no number.");
-ABSL_FLAG(
-    std::vector<std::string>, shapes, {},
-    "Of inputs: name=Nx3x640x640, ...; the shape alone for a model's only input. N is the "
-    "batch. Without it dims that are no numbers are the batch first, then 1, height and width "
-    "of images 224.");
+          "Batch sizes: extent 0 of every input where it is not a number.");
+ABSL_FLAG(std::vector<std::string>, shapes, {},
+          "Shapes of inputs: name=Nx3x640x640, ...; the shape alone if the model has one "
+          "input. N is the batch size. Default: of the dims that are not numbers, the first is "
+          "the batch size, others are 1, height and width of images 224.");
 ABSL_FLAG(std::vector<std::string>, precisions, {"auto"},
-          "How exact f32 arithmetic is: auto, strict, tf32, fp16, bf16.");
-ABSL_FLAG(std::string, device, "auto", "auto (a GPU where there is one), cpu or cuda.");
+          "Precisions of f32 arithmetic: auto, strict, tf32, fp16, bf16.");
+ABSL_FLAG(std::string, device, "auto", "auto (a GPU if there is one), cpu or cuda.");
 ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
 ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
 ABSL_FLAG(std::string, tune, "foreground", onnx_cudnn::kTuneHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
-ABSL_FLAG(int, streams, 0,
-          "Streams over which independent steps are spread. 0: two on a GPU, else one.");
-ABSL_FLAG(
-    int, threads, 1,
-    "Of the runs back to back: threads that share the model, each with inputs, outputs and an "
-    "arena of its own and waiting for its own runs.");
-ABSL_FLAG(bool, no_cuda_graph, false, "On a GPU: launches every step in every run.");
-ABSL_FLAG(int, runs, 200, "Runs that are timed one at a time.");
-ABSL_FLAG(double, warm_up, 500, "Milliseconds of runs before those.");
-ABSL_FLAG(double, seconds, 3, "Of runs back to back, for the images per second.");
-ABSL_FLAG(std::string, output, "", "The JSON file; standard output without it.");
-ABSL_FLAG(std::string, csv, "", "A file of the same records as a line each, under their names.");
-ABSL_FLAG(
-    std::vector<std::string>, compare, {},
-    "JSON files of earlier records or of peers': prints theirs / ours of median_ms for each of "
-    "the same model, precision and batch (above 1: ours is faster).");
+ABSL_FLAG(int, streams, 0, "Number of streams for independent steps. 0: two on a GPU, else one.");
+ABSL_FLAG(int, threads, 1,
+          "Threads of the back-to-back runs. They share the model; each has its own inputs, "
+          "outputs and arena and waits for its own runs.");
+ABSL_FLAG(bool, no_cuda_graph, false,
+          "On a GPU: does not use CUDA graphs; launches every step in every run.");
+ABSL_FLAG(int, runs, 200, "Number of runs timed one at a time.");
+ABSL_FLAG(double, warm_up, 500, "Milliseconds of warm-up runs before the timed ones.");
+ABSL_FLAG(double, seconds, 3,
+          "Duration of the back-to-back runs, which measure images per second.");
+ABSL_FLAG(std::string, output, "", "File for the JSON records; default: standard output.");
+ABSL_FLAG(std::string, csv, "", "File for the same records as CSV with a header line.");
+ABSL_FLAG(std::vector<std::string>, compare, {},
+          "JSON files with earlier records or those of peers: prints the ratio theirs / ours "
+          "of median_ms for equal model, precision and batch (above 1: ours is faster).");
 ABSL_FLAG(std::string, against, "",
-          "Another --partitioner: both are open and timed in turns, five rounds each; a record of "
-          "each, of times alone, and their ratio.");
-ABSL_FLAG(double, fail_below, 0,
-          "Of --compare: a ratio below it ends the program with exit code 4. 0: none does.");
-ABSL_FLAG(std::string, commit, "unknown", "Of the records: what was built.");
-ABSL_FLAG(std::string, run, "", "Of the records: the id of this run and its peers'; random.");
+          "A second value of --partitioner, to compare with the first: both sessions are open "
+          "and timed in alternation, five rounds each. Writes one record each, with the times "
+          "of single runs only, and prints their ratio.");
+ABSL_FLAG(double, fail_below, 0, "With --compare: exit code 4 if a ratio is below this. 0: never.");
+ABSL_FLAG(std::string, commit, "unknown", "Stored in the records: the commit that was built.");
+ABSL_FLAG(std::string, run, "",
+          "Stored in the records: an id for this run and its peers'; default: random.");
 
 namespace onnx_cudnn {
 namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-bench";
 constexpr int kMostThreads = 256;
-constexpr int kRounds = 5;  // of --against
+constexpr int kRounds = 5;  // per partitioner, with --against
 constexpr std::string_view kUsage =
     R"(onnx-cudnn-bench MODEL... [flags]: measures models, with data on the device.
 
@@ -77,17 +76,17 @@ Writes one JSON list of records {who, model, precision, partitioner, batch, thre
   p99_ms, noise, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, setup_s, context_s, tune_s,
   tuned_signatures, cached_signatures, peak_bytes, device, driver, cuda, cudnn, commit, date, run}; a table of them and
   advice on standard error.
-  median_ms ... p99_ms  of --runs runs one at a time, data on the device, by the GPU's clock around a replay of the CUDA
-                        graph (the host's around a run elsewhere); percentiles by nearest rank
+  median_ms ... p99_ms  of --runs runs, one at a time, data on the device, by the GPU's clock around a replay of the CUDA
+                        graph (without a graph: by the host's clock around a run); percentiles by nearest rank
   noise                 (p90_ms - median_ms) / median_ms
-  images_per_s          of runs back to back, of all --threads together
-  h2d_ms, d2h_ms        on a GPU: copying the inputs of one run from pinned memory, its outputs to it, by the GPU's clock
-  enqueue_ms            on a GPU: host time of a run on a caller's stream, which is not waited for
-  clock_mhz, power_w    amid the runs back to back, where nvidia-smi is there and --seconds at least 1
-  setup_s               from opening the file to the first result, of which context_s made the CUDA context and tune_s
-                        measured tuned_signatures (cached_signatures were in the plan cache)
+  images_per_s          of back-to-back runs, over all --threads
+  h2d_ms, d2h_ms        on a GPU: copying the inputs of one run from pinned memory, and its outputs to it, by the GPU's clock
+  enqueue_ms            on a GPU: host time of enqueueing a run on a caller's stream, without waiting for its end
+  clock_mhz, power_w    during the back-to-back runs, if nvidia-smi exists and --seconds is at least 1
+  setup_s               from opening the file to the first result; includes context_s (creating the CUDA context) and tune_s
+                        (measuring tuned_signatures; cached_signatures were in the plan cache)
   peak_bytes            weights, and arena, inputs and outputs of each thread
-  What is not known is left out, and empty in --csv.
+  Unknown values are left out, and empty in --csv.
 
 From trtexec: --warmUp is --warm-up, --duration --seconds, --iterations --runs, --infStreams --threads (--streams spreads
   the steps of one run), --useCudaGraph the default, --timingCacheFile --plan-cache; its latency is h2d_ms + median_ms +
@@ -165,7 +164,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   return options;
 }
 
-// A record; with --against of either partitioner, whose ratio is printed.
+// One record; with --against one per partitioner, and their ratio is printed.
 absl::StatusOr<std::vector<BenchRecord>> MeasureOne(const Options& options,
                                                     const BenchRequest& request) {
   std::vector<BenchRecord> records;
@@ -173,14 +172,14 @@ absl::StatusOr<std::vector<BenchRecord>> MeasureOne(const Options& options,
     ASSIGN_OR_RETURN(records.emplace_back(), Measure(request));
     return records;
   }
-  ASSIGN_OR_RETURN(records, MeasureInTurns(request, *options.against, kRounds));
+  ASSIGN_OR_RETURN(records, MeasureAlternating(request, *options.against, kRounds));
   std::cerr << absl::StreamFormat(
       "%s %s, batch %d: %s / %s %.3f\n", records[0].model, records[0].precision, records[0].batch,
       records[1].partitioner, records[0].partitioner, records[1].median_ms / records[0].median_ms);
   return records;
 }
 
-// Prints a line of the table for each as soon as it is measured, and advice at the end.
+// Prints a table row after each measurement, and advice at the end.
 absl::StatusOr<std::vector<BenchRecord>> MeasureAll(const Options& options) {
   const std::string date = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
   std::vector<BenchRecord> records;

@@ -1,5 +1,5 @@
-// onnx-cudnn-tune-worker: measures for a Session in a process of its own
-// (runtime/session/tune_worker.h). Started by the library, not by people.
+// onnx-cudnn-tune-worker: measures for a Session in a separate process
+// (runtime/session/tune_worker.h). Started by the library, not by users.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -19,16 +19,17 @@ namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-tune-worker";
 constexpr std::string_view kUsage =
-    R"(onnx-cudnn-tune-worker JOB PLAN_CACHE SECONDS parallel|one-at-a-time: measures on a GPU what a session needs.
+    R"(onnx-cudnn-tune-worker JOB PLAN_CACHE SECONDS parallel|one-at-a-time: measures candidates on a GPU for a session.
 
-The library starts it where SessionOptions::tune_budget_s (--tune-budget) asks for measuring, so that a plan that hangs or
-crashes does not take the caller's process down. JOB and PLAN_CACHE are files that the library wrote; lines of JSON on standard
-output say what is tried.
+The library starts it for SessionOptions::tune_budget_s (--tune-budget), so that a plan that hangs or crashes does not end the
+caller's process. JOB and PLAN_CACHE are files that the library has written; progress is reported as lines of JSON on standard
+output.
 
 Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 5 device or library missing or lost,
   6 out of memory, 7 internal.)";
 
-// Our standard output for the lines alone: what libraries print goes to standard error from now on.
+// Reserves standard output for the JSON lines: output of libraries goes to standard error from now
+// on.
 absl::StatusOr<Descriptor> TakeStandardOutput() {
   Descriptor lines(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (lines.get() < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
@@ -49,7 +50,7 @@ int Main(int argc, char** argv) {
     return Fail(kTool, "expected JOB PLAN_CACHE SECONDS parallel|one-at-a-time, see --help",
                 kExitUsage);
   }
-  // A caller that is killed while a plan hangs leaves nobody else to end it.
+  // If the caller is killed while a plan hangs, nothing else would end this process.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   absl::StatusOr<Descriptor> output = TakeStandardOutput();
   if (!output.ok()) return Fail(kTool, output.status());

@@ -1,6 +1,7 @@
-// cuDNN pads both sides of an axis alike. For other convolutions a Pad adds what one side has more:
-// it moves the image once, where `direct_conv` took 1,723 and 1,746 µs on one H200 for
-// two that read and write 118 MB (tools/bench/results/plans-2026-11-22-d5e9133.json).
+// cuDNN pads both sides of an axis alike. For other convolutions a Pad adds the difference first,
+// which copies the image once. The alternative, `direct_conv`, took 1,723 and 1,746 µs on one H200
+// for two convolutions that read and write 118 MB
+// (tools/bench/results/plans-2026-11-22-d5e9133.json).
 #include <algorithm>
 
 #include "passes/rewrite/rewrites.h"
@@ -10,23 +11,24 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
-// conv_gemm takes any pads: multiples of so many channels and filters, from sm_90 on.
+// conv_gemm supports any pads, for multiples of this many channels and filters, from sm_90 on.
 constexpr int64_t kOwnChannels = 64;
 constexpr int kOwnComputeCapability = 90;
-// small_batch_conv likewise, of f16 and bf16.
-constexpr int64_t kChainChannels = 8, kMostChainImages = 8;
+// So does small_batch_conv, for f16 and bf16. It also runs the Pad and the Conv as one unit; with
+// more images, prices decide between that and a library's Conv after the Pad.
+constexpr int64_t kSmallBatchChannels = 8, kSmallBatchImages = 8;
 
-// Of the spatial axes.
+// Pads of the spatial axes.
 struct Pads {
   std::vector<int64_t> begin, end;
 };
 
-// Import has checked the list.
+// The list was checked at import.
 int64_t At(const std::vector<int64_t>& values, size_t axis, int64_t otherwise) {
   return values.empty() ? otherwise : values[axis];
 }
 
-// nullopt: they depend on extents that are not known.
+// nullopt: they depend on unknown extents.
 std::optional<Pads> PadsOf(const Node& conv) {
   const Dims kernel = conv.input(1).dims();
   const size_t axes = kernel.size() - 2;
@@ -59,15 +61,15 @@ std::optional<Pads> PadsOf(const Node& conv) {
   return pads;
 }
 
-// Whether a kernel of ours on tensor cores takes any pads.
+// Whether one of our tensor core kernels supports the Conv with any pads.
 bool IsOurs(const Value& x, const Dims& filters, const Target& target) {
   if (target.info.compute_capability < kOwnComputeCapability) return false;
   const auto are_multiples = [&](int64_t of) {
     return filters[0] % of == 0 && filters[1] % of == 0;
   };
   if (are_multiples(kOwnChannels)) return true;
-  const bool is_small = x.dim(0) >= 0 && x.dim(0) <= kMostChainImages;
-  return x.dtype() != DType::kF32 && is_small && are_multiples(kChainChannels);
+  const bool is_small = x.dim(0) >= 0 && x.dim(0) <= kSmallBatchImages;
+  return x.dtype() != DType::kF32 && is_small && are_multiples(kSmallBatchChannels);
 }
 
 class SplitPadPass final : public NodePass {

@@ -1,5 +1,7 @@
 #include "tests/cuda/fake_cuda.h"
 
+#include <cuda.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -52,6 +54,8 @@ struct State {
   cudaLaunchConfig_t last_launch = {};
   std::array<cudaLaunchAttribute, 3> last_attributes = {};
   int shared_bytes_allowed = 0;
+  int multiprocessors = 100;
+  std::set<int> contexts;  // by ordinals
   FakeStream callers;
 };
 
@@ -110,9 +114,9 @@ int64_t HeldBytes() {
 
 namespace fake {
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   COUNT();
-  *value = 1000;
+  *value = attribute == cudaDevAttrMultiProcessorCount ? state->multiprocessors : 1000;
   return cudaSuccess;
 }
 
@@ -140,13 +144,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::strcpy(properties->name, "NVIDIA Fake");
   properties->major = state->options.compute_capability / 10;
   properties->minor = state->options.compute_capability % 10;
-  properties->multiProcessorCount = 100;
+  properties->multiProcessorCount = state->multiprocessors;
   properties->totalGlobalMem = static_cast<size_t>(state->options.memory_bytes);
   return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
   COUNT();
+  state->contexts.insert(device);
   current_device = device;
   return cudaSuccess;
 }
@@ -396,13 +401,24 @@ cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute attribute, int v
   return cudaSuccess;
 }
 
+CUresult GetPrimaryContextState(CUdevice device, unsigned* flags, int* is_active) {
+  *flags = 0;
+  *is_active = state->contexts.contains(device) ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+void* FindDriverFunction(std::string_view symbol) {
+  if (symbol == "cuTensorMapEncodeIm2col") return state->options.encode_im2col;
+  if (symbol == "cuTensorMapEncodeTiled") return state->options.encode_tensor_map;
+  if (symbol != "cuDevicePrimaryCtxGetState") return nullptr;
+  return reinterpret_cast<void*>(GetPrimaryContextState);
+}
+
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
   COUNT();
-  *function = std::string_view(symbol) == "cuTensorMapEncodeIm2col"
-                  ? state->options.encode_places
-                  : state->options.encode_tensor_map;
+  *function = FindDriverFunction(symbol);
   *result = *function == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
   return cudaSuccess;
 }
@@ -417,6 +433,7 @@ constexpr CudaCalls kFake = {
 
 const CudaCalls& Start(const FakeCudaOptions& options) {
   state = new State{.options = options};
+  current_device = 0;
   return kFake;
 }
 
@@ -447,6 +464,7 @@ cudaLaunchConfig_t FakeCuda::last_launch() const { return state->last_launch; }
 cudaLaunchAttribute FakeCuda::last_attribute(int i) const { return state->last_attributes[i]; }
 int FakeCuda::shared_bytes_allowed() const { return state->shared_bytes_allowed; }
 void* FakeCuda::callers_stream() { return &state->callers; }
+void FakeCuda::SetMultiprocessors(int count) { state->multiprocessors = count; }
 void FakeCuda::SetPointer(const void* data, cudaMemoryType type, int device) {
   state->foreign[data] = {type, device};
 }

@@ -34,7 +34,7 @@ CUresult EncodeMap(CUtensorMap* out, CUtensorMapDataType type, cuuint32_t rank, 
   return CUDA_SUCCESS;
 }
 
-CUresult EncodePlaces(CUtensorMap* out, CUtensorMapDataType type, cuuint32_t rank, void* address,
+CUresult EncodeIm2col(CUtensorMap* out, CUtensorMapDataType type, cuuint32_t rank, void* address,
                       const cuuint64_t* dims, const cuuint64_t* strides, const int* first,
                       const int* last, cuuint32_t channels, cuuint32_t places,
                       const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
@@ -45,7 +45,7 @@ CUresult EncodePlaces(CUtensorMap* out, CUtensorMapDataType type, cuuint32_t ran
                    .swizzles_128 = swizzle == CU_TENSOR_MAP_SWIZZLE_128B};
   std::copy_n(dims, rank, map.dims);
   std::copy_n(strides, rank - 1, map.strides);
-  map.places = {
+  map.im2col = {
       .first = {first[0], first[1]}, .last = {last[0], last[1]}, .strides = {steps[1], steps[2]}};
   const TensorMapBytes bytes = emulator::Encode(map, address);
   std::memcpy(out, &bytes, sizeof(bytes));
@@ -71,7 +71,7 @@ FakeCudaOptions EmulatedGpu() {
   setenv("ONNX_CUDNN_LIBCUBLASLT", "/nowhere/libcublasLt.so.13", 1);
   return {.run_kernel = Emulate,
           .encode_tensor_map = reinterpret_cast<void*>(EncodeMap),
-          .encode_places = reinterpret_cast<void*>(EncodePlaces)};
+          .encode_im2col = reinterpret_cast<void*>(EncodeIm2col)};
 }
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,5 @@
-// What instructions of the chip compute that kernels write in asm, named by their opcodes.
+// Host implementations of the chip's instructions that kernels write in asm, named by their
+// opcodes.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -37,7 +38,7 @@ inline void cvt_rn_f16x2_f32(uint32_t& d, float high, float low) {
 inline void cvt_rn_bf16x2_f32(uint32_t& d, float high, float low) {
   d = PackHalves(__float2bfloat16_rn(high), __float2bfloat16_rn(low));
 }
-// To 10 bits of mantissa, ties away from zero. Of a finite f32.
+// Rounds a finite f32 to 10 mantissa bits, ties away from zero.
 inline void cvt_rna_tf32_f32(uint32_t& d, float x) { d = (BitsOfValue(x) + 0x1000) & ~0x1fffu; }
 inline void cvt_rn_relu_f16x2_f32(uint32_t& d, float high, float low) {
   cvt_rn_f16x2_f32(d, Positive(high), Positive(low));
@@ -46,7 +47,7 @@ inline void cvt_rn_relu_bf16x2_f32(uint32_t& d, float high, float low) {
   cvt_rn_bf16x2_f32(d, Positive(high), Positive(low));
 }
 
-// Loads and stores of shared memory.
+// Loads from and stores to shared memory.
 template <typename... Words>
 void LoadShared(uint32_t from, Words&... words) {
   ((std::memcpy(&words, AtShared(from), sizeof(words)), from += sizeof(words)), ...);
@@ -74,8 +75,8 @@ inline void st_shared_v4_b32(uint32_t to, uint32_t a, uint32_t b, uint32_t c, ui
   StoreShared(to, a, b, c, d);
 }
 
-// 8 × 8 matrices of 16-bit elements, transposed: lane 8 i + r names row r of matrix i, and of a
-// matrix holds its elements (2 (lane % 4) and the next, lane / 4).
+// 8 × 8 matrices of 16-bit elements, transposed: lane 8 i + r gives the address of row r of matrix
+// i, and receives the elements (2 (lane % 4) and the next, lane / 4).
 inline uint32_t AddressOfRow(int matrix, int row, const uint64_t* addresses) {
   return static_cast<uint32_t>(addresses[8 * matrix + row]);
 }
@@ -144,9 +145,9 @@ inline void ldmatrix_sync_aligned_m8n8_x4_shared_b16(uint32_t& a, uint32_t& b, u
   Exchange(~0u, 0);
 }
 
-// c[16, 8] += a[16, 16] × b[16, 8]. With g = lane / 4 and t = lane % 4 a lane has of a rows g and
-// g + 8, columns 2t, 2t + 1 and those plus 8; of b these as rows, column g; of c rows g and g + 8,
-// columns 2t and 2t + 1.
+// c[16, 8] += a[16, 16] × b[16, 8]. With g = lane / 4 and t = lane % 4, a lane holds: of a, rows g
+// and g + 8 at columns 2t, 2t + 1 and those plus 8; of b, these as rows, column g; of c, rows g and
+// g + 8 at columns 2t and 2t + 1.
 template <typename T>
 void MultiplyMatrices(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   const int g = Lane() / 4, t = Lane() % 4;
@@ -190,9 +191,9 @@ inline void mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(float& c0, float
 
 // mbarrier: its 64-bit word.
 struct PhaseBarrier {
-  int32_t bytes;  // still to come
+  int32_t bytes;  // bytes still expected
   uint8_t phase, count, pending;
-  uint8_t is_made;  // 1; shared memory begins with other bytes
+  uint8_t is_made;  // 1; shared memory is initialized with other bytes
 
   static PhaseBarrier* At(uint32_t address) {
     auto* barrier = reinterpret_cast<PhaseBarrier*>(AtShared(address));
@@ -264,14 +265,14 @@ inline void st_async_weak_shared_cluster_mbarrier_complete_tx_bytes_v4_f32(uint3
 inline void bar_sync(int name, int threads) { NamedBarrier(name, threads, /*waits=*/true); }
 inline void bar_arrive(int name, int threads) { NamedBarrier(name, threads, /*waits=*/false); }
 
-// To 10 bits of mantissa, ties to even. Of a finite f32.
+// Rounds a finite f32 to 10 mantissa bits, ties to even.
 inline void RoundToTf32(std::byte* element) {
   uint32_t bits;
   std::memcpy(&bits, element, sizeof(bits));
   bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
   std::memcpy(element, &bits, sizeof(bits));
 }
-// Boxes of operands: copy(move) calls move as EncodedMap::Copy does, and returns the box's bytes.
+// Tiled boxes: copy(move) calls move as EncodedMap::Copy does, and returns the box's bytes.
 template <typename CopyBox>
 void LoadBoxOf(const EncodedMap& map, uint32_t to, uint32_t barrier, CopyBox copy) {
   PhaseBarrier* const counts = PhaseBarrier::At(barrier);
@@ -300,7 +301,7 @@ struct BoxAt {
   }
 };
 inline void LoadBoxOf(uint32_t to, const void* address, uint32_t barrier, const BoxAt& box) {
-  if (MapOf(address).has_places) Fail("a box from a map of places");
+  if (MapOf(address).uses_im2col) Fail("a tiled load from an im2col map");
   LoadBoxOf(box.map, to, barrier, box);
 }
 inline void StoreBoxOf(uint32_t from, const BoxAt& box) {
@@ -331,10 +332,10 @@ inline void cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_comple
     uint32_t to, const void* address, uint32_t barrier, int channel, int x, int y, int image,
     uint16_t column, uint16_t row) {
   const EncodedMap map = MapOf(address);
-  if (!map.has_places) Fail("places from a map of boxes");
+  if (!map.uses_im2col) Fail("an im2col load from a tiled map");
   if (!map.IsPlace(x, 0) || !map.IsPlace(y, 1)) Fail("a window that stands at no place of its map");
   LoadBoxOf(map, to, barrier, [=](auto move) {
-    return map.CopyPlaces({channel, x, y, image}, column, row, move);
+    return map.CopyIm2col({channel, x, y, image}, column, row, move);
   });
 }
 inline void cp_async_bulk_tensor_2d_global_shared_cta_bulk_group(const void* map, uint32_t from,
@@ -362,7 +363,7 @@ inline void cp_async_bulk_wait_group(int pending) { WaitForStores(pending, Store
 inline void cp_async_bulk_wait_group_read(int pending) { WaitForStores(pending, StorePart::kRead); }
 inline void fence_proxy_async_shared_cta() {}
 
-// Of global memory, between blocks.
+// Global memory, between blocks.
 template <typename Word>
 void red_release_gpu_global_add_u64(Word* at, Word x) {
   *at += x;
@@ -377,8 +378,8 @@ inline void griddepcontrol_wait() { WaitForLaunchBefore(); }
 inline void setmaxnreg_dec_sync_aligned_u32(int) {}
 inline void setmaxnreg_inc_sync_aligned_u32(int) {}
 
-// Copies to shared memory that a thread waits for by itself. Of `a` and `b` the larger is what is
-// written, the smaller what is read.
+// Copies to shared memory that a thread itself waits for. The larger of `a` and `b` is the number
+// of bytes written, the smaller the number read.
 inline void CopyAsync(uint32_t to, const void* from, int a, int b) {
   StartCopy(to, from, std::max(a, b), std::min(a, b));
 }

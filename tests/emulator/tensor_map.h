@@ -1,4 +1,4 @@
-// A CUtensorMap of the emulator: what stands in TensorMapBytes.
+// The emulator's CUtensorMap: the content of TensorMapBytes.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@ namespace onnx_cudnn::emulator {
 struct EncodedMap {
   std::byte* data;
   uint32_t dims[5], box[5];
-  uint32_t strides[4];  // of dims 1 and up, bytes / 16
+  uint32_t strides[4];  // of dims 1 and up, in units of 16 bytes
   uint8_t rank, element_bytes;
   bool swizzles;
-  bool rounds_to_tf32;  // what loads write
-  bool has_places;
-  int8_t first[2], last[2];  // the places of a convolution's window, as TensorMap has them
+  bool rounds_to_tf32;  // loads round to it
+  bool uses_im2col;
+  int8_t first[2], last[2];  // window corners for im2col mode, as in TensorMap
   uint8_t place_strides[2];
 
   uint32_t Swizzled(uint32_t address) const {
     return swizzles ? address ^ (address >> 7 & 7) << 4 : address;
   }
 
-  // Whether a window may stand there along the columns (0) or rows (1).
+  // Whether `at` is a window position along the columns (0) or rows (1).
   bool IsPlace(int at, int axis) const {
     const int after_first = at - first[axis];
     return after_first >= 0 && after_first % place_strides[axis] == 0 &&
            at <= static_cast<int>(dims[1 + axis]) - 1 + last[axis];
   }
 
-  // Calls move as Copy does for each element of box[1] places from `at` on, brought for one tap.
+  // Calls move as Copy does for each element of box[1] window positions from `at` on, for one tap.
   template <typename Move>
-  int64_t CopyPlaces(const int (&at)[4], int column, int row, Move move) const {
+  int64_t CopyIm2col(const int (&at)[4], int column, int row, Move move) const {
     int place[3] = {at[1], at[2], at[3]};
     uint32_t offset = 0;
     for (uint32_t pixel = 0; pixel < box[1]; ++pixel) {
@@ -54,8 +54,8 @@ struct EncodedMap {
     return offset;
   }
 
-  // Calls move(offset in the box, element or nullptr where it lies outside, bytes) for each element
-  // of the box at `at`; returns the box's bytes.
+  // Calls move(offset in the box, element or nullptr if it is outside, bytes) for each element of
+  // the box at `at`; returns the box's bytes.
   template <typename Move>
   int64_t Copy(const int (&at)[5], Move move) const {
     int64_t lanes = 1;
@@ -83,13 +83,13 @@ inline EncodedMap MapOf(const void* bytes) {
   return map;
 }
 
-// What stands for cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
+// Replaces cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
 inline TensorMapBytes Encode(const TensorMap& map, void* data) {
   EncodedMap encoded = {.data = static_cast<std::byte*>(data),
                         .rank = static_cast<uint8_t>(map.rank),
                         .swizzles = map.swizzles_128,
                         .rounds_to_tf32 = map.element == TensorMap::Element::kTf32,
-                        .has_places = map.places.has_value()};
+                        .uses_im2col = map.im2col.has_value()};
   const bool is_half =
       map.element == TensorMap::Element::kF16 || map.element == TensorMap::Element::kBF16;
   encoded.element_bytes = is_half ? 2 : 4;
@@ -98,10 +98,10 @@ inline TensorMapBytes Encode(const TensorMap& map, void* data) {
     encoded.box[d] = map.box[d];
     if (d > 0) encoded.strides[d - 1] = static_cast<uint32_t>(map.strides[d - 1] / 16);
   }
-  for (int axis = 0; axis < 2 && map.places; ++axis) {
-    encoded.first[axis] = static_cast<int8_t>(map.places->first[axis]);
-    encoded.last[axis] = static_cast<int8_t>(map.places->last[axis]);
-    encoded.place_strides[axis] = static_cast<uint8_t>(map.places->strides[axis]);
+  for (int axis = 0; axis < 2 && map.im2col; ++axis) {
+    encoded.first[axis] = static_cast<int8_t>(map.im2col->first[axis]);
+    encoded.last[axis] = static_cast<int8_t>(map.im2col->last[axis]);
+    encoded.place_strides[axis] = static_cast<uint8_t>(map.im2col->strides[axis]);
   }
   TensorMapBytes bytes = {};
   std::memcpy(bytes.bytes, &encoded, sizeof(encoded));

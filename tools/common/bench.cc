@@ -27,8 +27,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr uintptr_t kLegacyStream = 1;      // cudaStreamLegacy
-constexpr int kMostEnqueues = 50;           // that are timed
-constexpr double kLeastSampledSeconds = 1;  // nvidia-smi is to answer within half of it
+constexpr int kMostEnqueues = 50;           // timed ones
+constexpr double kLeastSampledSeconds = 1;  // nvidia-smi should answer within half of it
 
 double SecondsSince(absl::Time start) { return absl::ToDoubleSeconds(absl::Now() - start); }
 
@@ -52,7 +52,7 @@ absl::Status CheckBatch(const std::vector<ValueInfo>& infos, const BenchRequest&
   return absl::OkStatus();
 }
 
-// What the Session makes of them, with what was taken for dims that nothing gave.
+// Runs the Session once; its errors mention the numbers taken for missing dims.
 absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
                                             const std::vector<ModelInput>& made,
                                             const std::vector<NamedView>& inputs) {
@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
   return outputs;
 }
 
-// A Binding over copies in the device's memory.
+// A Binding over copies in device memory.
 struct OnDevice {
   std::vector<Tensor> inputs, outputs;
   Binding binding;
@@ -88,7 +88,7 @@ absl::StatusOr<OnDevice> BindOnDevice(const Session& session, const std::vector<
   return OnDevice{std::move(in_tensors), std::move(out_tensors), std::move(binding)};
 }
 
-// One a thread.
+// One Binding per thread.
 absl::StatusOr<std::vector<OnDevice>> BindThreads(const Session& session,
                                                   const std::vector<NamedView>& inputs,
                                                   const std::vector<Tensor>& outputs, int threads) {
@@ -137,11 +137,11 @@ absl::StatusOr<double> RunsPerSecond(Binding& binding, double seconds, double me
   return 1e3 * runs / std::accumulate(ms.begin(), ms.end(), 0.0);
 }
 
-// Of all together, a thread each; every run is waited for by its thread.
+// The rate of all threads together; each thread waits for each of its runs.
 absl::StatusOr<double> RunsPerSecond(std::vector<OnDevice>& bound, double seconds) {
   for (OnDevice& one : bound) {
     for (int i = 0; i < 2; ++i)
-      RETURN_IF_ERROR(ToStatus(one.binding.Run()));  // the second records its graph
+      RETURN_IF_ERROR(ToStatus(one.binding.Run()));  // the second run captures its graph
   }
   std::vector<absl::Status> ended(bound.size());
   std::vector<int64_t> runs(bound.size());
@@ -175,7 +175,7 @@ absl::Status TimeBackToBack(std::vector<OnDevice>& bound, const BenchRequest& re
                        : RunsPerSecond(bound[0].binding, request.seconds, record.median_ms);
   RETURN_IF_ERROR(runs_per_s.status());
   record.images_per_s = static_cast<double>(request.batch) * *runs_per_s;
-  // What nvidia-smi says after the end is of an idle GPU.
+  // After the end, nvidia-smi would report an idle GPU.
   if (state.valid() && state.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
     const GpuState during = state.get();
     record.clock_mhz = during.clock_mhz;
@@ -184,7 +184,7 @@ absl::Status TimeBackToBack(std::vector<OnDevice>& bound, const BenchRequest& re
   return absl::OkStatus();
 }
 
-// What trtexec calls H2D, D2H and enqueue.
+// The times that trtexec calls H2D, D2H and enqueue.
 absl::Status TimeParts(OnDevice& bound, const BenchRequest& request, BenchRecord& record) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Device> gpu, OpenGpu());
   ASSIGN_OR_RETURN(const CopyTimes inputs, TimeCopies(*gpu, bound.inputs));
@@ -197,13 +197,13 @@ absl::Status TimeParts(OnDevice& bound, const BenchRequest& request, BenchRecord
   return absl::OkStatus();
 }
 
-// A model that is loaded, ran once, and is bound to the device's memory.
+// A model that is loaded, has run once, and is bound to device memory.
 struct Opened {
   Session session;
   std::vector<ModelInput> made;
   std::vector<NamedView> inputs;
   std::vector<Tensor> outputs;
-  std::vector<OnDevice> bound;  // one a thread
+  std::vector<OnDevice> bound;  // one per thread
   BenchRecord record;
 
   bool on_gpu() const { return session.device_ref().kind == DeviceKind::kCuda; }
@@ -242,14 +242,14 @@ absl::StatusOr<std::unique_ptr<Opened>> Open(const BenchRequest& request) {
                     .cudnn = facts.cudnn};
   RETURN_IF_ERROR(Bind(*opened, request.threads));
   RETURN_IF_ERROR(WarmUp(opened->bound[0].binding, request.warm_up_ms));
-  // What was tuned by now is measured.
+  // Measures with the Programs tuned so far.
   if (request.session.tune == TuneMode::kBackground) {
     RETURN_IF_ERROR(Bind(*opened, request.threads));
   }
   return opened;
 }
 
-// What the Session knows at the end.
+// Adds the Session's statistics.
 void AddFacts(const Opened& opened, const BenchRequest& request, BenchRecord& record) {
   record.graph_note = opened.bound[0].binding.graph_note();
   record.cuda_graph = opened.on_gpu() && request.session.cuda_graph && record.graph_note.empty();
@@ -266,7 +266,7 @@ double MedianOf(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Each field the median of the rounds'.
+// Sets each field to its median over the rounds.
 void TakeMedians(const std::vector<BenchRecord>& rounds, BenchRecord& record) {
   for (double BenchRecord::*const field :
        {&BenchRecord::median_ms, &BenchRecord::mean_ms, &BenchRecord::p90_ms, &BenchRecord::p95_ms,
@@ -289,8 +289,8 @@ absl::StatusOr<BenchRecord> Measure(const BenchRequest& request) {
   return record;
 }
 
-absl::StatusOr<std::vector<BenchRecord>> MeasureInTurns(const BenchRequest& request,
-                                                        PartitionerChoice other, int rounds) {
+absl::StatusOr<std::vector<BenchRecord>> MeasureAlternating(const BenchRequest& request,
+                                                            PartitionerChoice other, int rounds) {
   std::vector<BenchRequest> requests = {request, request};
   requests[1].session.partitioner = other;
   std::vector<std::unique_ptr<Opened>> opened;

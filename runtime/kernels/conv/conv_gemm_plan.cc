@@ -10,9 +10,10 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kMostRowPixels = 128;            // of a box
-constexpr int64_t kMostKeptBytes = 128 << 10;  // of weights; as much is left for the rest
-constexpr double kWorthATrial = 1.35;          // times the best prediction
+constexpr int kMostRowPixels = 128;  // per box
+// Of weights; the rest of shared memory is about as large.
+constexpr int64_t kMostKeptBytes = 128 << 10;
+constexpr double kWorthATrial = 1.35;  // factor on the best prediction
 
 constexpr ConvGemmTile kTiles[] = {
     {.pixels = 128, .filters = 256},
@@ -24,8 +25,8 @@ constexpr ConvGemmTile kTiles[] = {
     {.pixels = 256, .filters = 64, .ping_pong = true},
 };
 
-// Shared memory moves 128 bytes a clock; the tensor cores take one for 32 × 64 channels of 16 bits
-// (of 32 in tf32): an element of a tile for a slice.
+// Shared memory delivers 128 bytes per clock; in one clock, the tensor cores process 32 × 64
+// channels of 16 bits (32 × 32 in TF32): one element of a tile in one slice.
 constexpr double kSharedBytesPerClock = 128;
 constexpr double kElementsPerClock = 32;
 
@@ -36,12 +37,12 @@ bool IsStrided(const ConvShape& shape) {
   return shape.window.h().stride > 1 || shape.window.w().stride > 1;
 }
 
-// Whether whole rows of a window's pixels are boxes of its image: of one tap, rows and columns are
-// chosen alone.
+// Whether whole rows of a window's pixels can be loaded as tiled boxes of the image: for one tap,
+// rows and columns can be selected independently.
 bool IsBoxOfRows(const ConvShape& shape) {
   const WindowAxis &h = shape.window.h(), &w = shape.window.w();
   if (!IsPlain(h) || !IsPlain(w)) return false;
-  // Rows of all images are one run.
+  // Rows of all images are treated as one sequence.
   return !IsStrided(shape) || (h.in % h.stride == 0 && w.out <= kMostRowPixels);
 }
 
@@ -49,14 +50,14 @@ const KernelCalibration::ConvGemm& CalibrationOf(const DeviceInfo& info) {
   return info.calibration.kernels.conv_gemm;
 }
 
-// Of a multiprocessor.
+// Rate of one multiprocessor.
 double FlopsPerUs(const ConvGemmProduct& product, const DeviceInfo& info) {
   return product.element_bytes == 4 ? CalibrationOf(info).tf32_flops_per_us
                                     : CalibrationOf(info).half_flops_per_us;
 }
 
-// How much longer a slice takes than its products, because of what shared memory has to move: the
-// slice itself, and the operands of each step of K (four a slice), of which M's are 64 rows.
+// How much longer a slice takes than its products, because of shared memory traffic: the slice
+// itself, and the operands of each step of K (four per slice); the M operand has 64 rows.
 double SharedMemoryFactor(const ConvGemmTile& tile) {
   constexpr int kSteps = 4, kRowBytes = kConvGemmSliceBytes / kSteps, kRows = 64;
   const int columns = tile.is_wide() ? tile.pixels : tile.filters;
@@ -67,7 +68,7 @@ double SharedMemoryFactor(const ConvGemmTile& tile) {
   return std::max(1.0, bytes / kSharedBytesPerClock / clocks);
 }
 
-// Of one tile's products, with what shared memory has to move for them.
+// Time of one tile's products, including shared memory traffic.
 double TileUs(const ConvGemmProduct& product, const ConvGemmTile& tile, const DeviceInfo& info) {
   return SharedMemoryFactor(tile) * 2 *
          static_cast<double>(tile.pixels * tile.filters * product.depth()) /
@@ -95,7 +96,7 @@ double UsOf(const ConvGemmProduct& product, const ConvGemmTile& tile, const Devi
   const double product_us = ProductUs(product, tile, info);
   const double finish_us = CalibrationOf(info).finish_us_per_byte *
                            static_cast<double>(tile.pixels * tile.filters * product.element_bytes);
-  // One warpgroup may finish while the other multiplies.
+  // With ping-pong, one warpgroup finishes while the other multiplies.
   const double finishes = tile.ping_pong   ? 1
                           : tile.is_wide() ? 0.5 * rounds.rounds + 0.5
                                            : static_cast<double>(rounds.rounds);
@@ -103,8 +104,8 @@ double UsOf(const ConvGemmProduct& product, const ConvGemmTile& tile, const Devi
   return std::max({product_us + finishes * finish_us, l2_us, BytesUs(product, info)}) + 0.1 * l2_us;
 }
 
-// The tile of 128 pixels whose rounds take the least time, with what a round costs beside its
-// products: how products that are bound by bytes were measured.
+// The tile of 128 pixels with the shortest total time over rounds, including overhead per round:
+// the setup in which bandwidth-bound products were measured.
 ConvGemmTile NarrowTile(const ConvGemmProduct& product, const DeviceInfo& info) {
   constexpr int64_t kRoundFilters = 32;
   ConvGemmTile best;
@@ -154,7 +155,7 @@ int64_t ConvGemmProduct::bytes() const {
 
 int64_t ConvGemmProduct::slices() const { return depth() * element_bytes / kConvGemmSliceBytes; }
 
-bool ConvGemmProduct::HasPlaces(const ConvShape& source, const ConvGemmTile& tile) const {
+bool ConvGemmProduct::UsesIm2col(const ConvShape& source, const ConvGemmTile& tile) const {
   const WindowAxis &h = source.window.h(), &w = source.window.w();
   if (IsPlain(h) && IsPlain(w) && !IsStrided(source)) return false;
   return tile.is_wide() || !std::all_of(sources.begin(), sources.end(), IsBoxOfRows);
@@ -163,7 +164,7 @@ bool ConvGemmProduct::HasPlaces(const ConvShape& source, const ConvGemmTile& til
 int ConvGemmProduct::TilePixels(const ConvGemmTile& tile) const {
   for (const ConvShape& s : sources) {
     const int columns = static_cast<int>(s.window.w().out);
-    if (IsStrided(s) && !HasPlaces(s, tile)) return tile.pixels / columns * columns;
+    if (IsStrided(s) && !UsesIm2col(s, tile)) return tile.pixels / columns * columns;
   }
   return tile.pixels;
 }

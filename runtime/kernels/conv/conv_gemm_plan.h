@@ -1,5 +1,5 @@
-// How the kernel conv_gemm would run a Unit: what product its convolutions are, and the
-// tiles that it can be cut into.
+// How the kernel conv_gemm runs a Unit: the product that its convolutions form, and the tiles that
+// it can be cut into.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 
 namespace onnx_cudnn {
 
-inline constexpr int kConvGemmSliceBytes = 128;  // of K, of a pixel or filter
+inline constexpr int kConvGemmSliceBytes = 128;  // bytes of a slice of K, per pixel or filter
 
-// A tile, and who has it.
+// A tile, and which warpgroups compute it.
 struct ConvGemmTile {
-  int pixels = 0, filters = 0;  // of a tile
-  bool ping_pong = false;       // each of two warpgroups has a tile of its own
+  int pixels = 0, filters = 0;  // per tile
+  bool ping_pong = false;       // each of the two warpgroups computes a tile of its own
 
-  bool is_wide() const { return ping_pong || pixels > 128; }  // filters stand on M
+  bool is_wide() const { return ping_pong || pixels > 128; }  // filters are on the M axis of wgmma
   std::string ToString() const;  // "tile=128x128 ping-pong": pixels × filters
 };
 absl::StatusOr<ConvGemmTile> ParseConvGemmTile(std::string_view text);
 
-// One or two convolutions over one result, K being the taps and channels of each.
+// One or two convolutions with one result; K is the taps and channels of each, concatenated.
 struct ConvGemmProduct {
   std::vector<ConvShape> sources;
   int element_bytes;
@@ -33,32 +33,33 @@ struct ConvGemmProduct {
   int64_t pixels() const { return sources[0].images * sources[0].out_size(); }
   int64_t filters() const { return sources[0].filters; }
   int64_t depth() const;  // K
-  int64_t bytes() const;  // that must be read and written: no skipped pixels
+  int64_t bytes() const;  // that must be read and written; excludes skipped pixels
   int64_t slices() const;
-  // Whether the pixels of that source come as the places of its window, not as boxes of its image.
-  bool HasPlaces(const ConvShape& source, const ConvGemmTile& tile) const;
-  // Of a tile: whole rows where they come as boxes of every second pixel.
+  // Whether the pixels of that source are loaded in im2col mode, and not as tiled boxes of the
+  // image.
+  bool UsesIm2col(const ConvShape& source, const ConvGemmTile& tile) const;
+  // Pixels per tile: whole rows if tiled boxes load every second pixel.
   int TilePixels(const ConvGemmTile& tile) const;
-  // Whether a block has room for all slices of a tile's weights.
+  // Whether a block has room for all weight slices of a tile.
   bool KeepsWeights(const ConvGemmTile& tile) const;
 };
-// Of Convs that the kernel takes.
+// The product of Convs that the kernel supports.
 ConvGemmProduct ConvGemmProductOf(const Unit& unit);
 
-// How many tiles there are, and in how many rounds the device has done them.
+// The number of tiles, and the rounds in which the device computes them.
 struct ConvGemmRounds {
   int64_t filter_tiles;
-  int64_t tiles;  // of all pixels and filters
+  int64_t tiles;  // over all pixels and filters
   int64_t rounds;
 };
 ConvGemmRounds ConvGemmRoundsOf(const ConvGemmProduct& product, const ConvGemmTile& tile,
                                 const DeviceInfo& info);
 
-// The tiles that are worth a benchmark, the one first that is predicted to be fastest.
+// The tiles that are worth a benchmark, in order of predicted time.
 std::vector<ConvGemmTile> ConvGemmTilesOf(const ConvGemmProduct& product, const DeviceInfo& info);
 
-// µs with the fastest tile: what must be read and written, or the products, of which one block has
-// a tile's at least.
+// µs with the fastest tile: the larger of memory traffic and arithmetic, but at least the
+// arithmetic of one tile on one block.
 double ConvGemmUs(const ConvGemmProduct& product, const DeviceInfo& info);
 
 }  // namespace onnx_cudnn

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
 
 namespace onnx_cudnn {
+
 std::vector<const Node*> ConvsOf(const std::vector<const Node*>& nodes) {
   std::vector<const Node*> convs;
   std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(convs),
@@ -26,6 +28,33 @@ std::vector<const Node*> TwoSources(const Node& conv) {
             [](const Node* a, const Node* b) { return a->id() < b->id(); });
   nodes.push_back(use.node);
   return nodes;
+}
+
+const Node* ZeroPadBefore(const Node& conv) {
+  const Value& x = conv.input(0);
+  const Node* pad = x.producer();
+  if (pad == nullptr || pad->op() != "Pad" || !x.has_one_use() || x.rank() != 4) return nullptr;
+  if (pad->attrs().String("mode", "constant") != "constant") return nullptr;
+  if (pad->has_input(2) || pad->has_input(3) || !pad->input(1).is_constant()) return nullptr;
+  const absl::StatusOr<std::vector<int64_t>> pads = ToInts(pad->input(1).constant());
+  if (!pads.ok() || pads->size() != 8) return nullptr;
+  for (size_t i = 0; i < pads->size(); ++i) {
+    const bool is_spatial = i % 4 >= 2;
+    if ((*pads)[i] < 0 || (!is_spatial && (*pads)[i] != 0)) return nullptr;
+  }
+  return pad;
+}
+
+absl::StatusOr<ConvShape> ShapeWithPad(const Node& conv, const Node& pad) {
+  ASSIGN_OR_RETURN(ConvShape shape, StaticConvShape(conv));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> pads, ToInts(pad.input(1).constant()));
+  for (size_t i = 0; i < 2; ++i) {
+    WindowAxis& axis = shape.window.axes[1 + i];
+    axis.in -= pads[2 + i] + pads[6 + i];
+    axis.pad_begin += pads[2 + i];
+    axis.pad_end += pads[6 + i];
+  }
+  return shape;
 }
 
 Support CheckTensorCoreConv(const Node& conv, const ConvShape& shape) {

@@ -1,4 +1,4 @@
-// What the convolution kernels ask of a Node.
+// Shapes of convolutions that the kernels support.
 #pragma once
 
 #include "runtime/kernels/common/kernel.h"
@@ -11,16 +11,23 @@ inline constexpr DTypeSet kTensorCoreTypes = {DType::kF16, DType::kBF16};
 // The Convs among the Nodes.
 std::vector<const Node*> ConvsOf(const std::vector<const Node*>& nodes);
 
-// `conv` and another Conv whose sum is all that anybody reads of them, in topological order, then
-// the Add: one product with K concatenated. Empty where there is none.
+// `conv`, the other Conv that is added to it, and the Add, in topological order, if nothing else
+// reads the two Convs: one product with K concatenated. Empty if there is none.
 std::vector<const Node*> TwoSources(const Node& conv);
 
-// Whether a Conv can run on tensor cores by our kernels: two spatial axes, no dilation, one group,
-// weight and bias constant (they are laid out once).
+// The Pad before `conv`, if it only adds zeros to the spatial axes and nothing else reads its
+// output, in the form that the rewrite split-pad writes. nullptr if there is none.
+const Node* ZeroPadBefore(const Node& conv);
+
+// The shape of a static Conv that reads the input of `pad` itself: its pads include those of `pad`.
+absl::StatusOr<ConvShape> ShapeWithPad(const Node& conv, const Node& pad);
+
+// Whether our tensor core kernels support a Conv: two spatial axes, no dilation, one group,
+// constant weight and bias (which are repacked once).
 Support CheckTensorCoreConv(const Node& conv, const ConvShape& shape);
 
-// Whether the windows of a depthwise Conv are squares of 3, 5 or 7 with strides 1 or 2, without
-// depth and dilation, one filter a channel: what depthwise_conv has loops for.
+// Whether a depthwise Conv has a square 2-D window of 3, 5 or 7 with strides 1 or 2, no dilation
+// and one filter per channel: the windows for which depthwise_conv has unrolled loops.
 bool IsDepthwiseSquare(const ConvShape& shape);
 
 }  // namespace onnx_cudnn

@@ -10,9 +10,9 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kMostKernel = 7;    // a side of the window
-constexpr int64_t kAlignment = 8;     // channels: 16 bytes
-constexpr int64_t kStemChannels = 4;  // up to which channels are padded to 4 instead
+constexpr int64_t kMostKernel = 7;    // along a side of the window
+constexpr int64_t kAlignment = 8;     // channels in 16 bytes
+constexpr int64_t kStemChannels = 4;  // with at most this many, channels are padded to 4 instead
 constexpr size_t kMostSiblings = 4;
 constexpr size_t kMostJoined = 8;  // element-wise ops
 
@@ -25,7 +25,7 @@ bool ReadsImage(const Use& use) { return use.node->op() == "Conv" && use.index =
 
 bool ById(const Node* a, const Node* b) { return a->id() < b->id(); }
 
-// The Convs that read the same input as `conv`, where that is the first of them.
+// The Convs that read the same input as `conv`, if `conv` is the first of them.
 NodeList Siblings(const Node& conv) {
   NodeList nodes;
   for (const Use& use : conv.input(0).uses()) {
@@ -38,6 +38,9 @@ NodeList Siblings(const Node& conv) {
 
 std::vector<NodeList> Cores(const Node& conv) {
   std::vector<NodeList> cores = {{&conv}};
+  const Node* pad = ZeroPadBefore(conv);
+  // With few channels the Pad stays separate, because it also changes the layout.
+  if (pad != nullptr && conv.input(0).dim(1) % kAlignment == 0) cores.push_back({pad, &conv});
   for (NodeList nodes : {TwoSources(conv), Siblings(conv)}) {
     if (!nodes.empty()) cores.push_back(std::move(nodes));
   }
@@ -69,7 +72,7 @@ bool SameWindow(const Window& a, const Window& b) {
   return same(a.h(), b.h()) && same(a.w(), b.w());
 }
 
-// The Convs as one product. They passed CheckConv.
+// The Convs, which CheckConv accepts, as one product.
 SmallProduct ProductOf(const NodeList& convs, bool summed) {
   SmallProduct product{};
   for (const Node* conv : convs) {
@@ -83,7 +86,7 @@ SmallProduct ProductOf(const NodeList& convs, bool summed) {
   return product;
 }
 
-// Whether the Convs' results are added: their Add is inside.
+// Whether the Convs' results are added inside the Unit.
 bool AreSummed(const Unit& unit, const NodeList& convs) {
   if (convs.size() != 2) return false;
   const Value& out = convs[0]->output(0);
@@ -125,13 +128,13 @@ const Rule* JoinsOneSibling(const GrowthStep& step) {
 }
 
 GrowthOptions Growth(const Unit& core) {
-  const bool siblings = core.nodes.size() > 1 && !IsTwoSources(core.nodes);
+  const bool siblings = ConvsOf(core.nodes).size() > 1 && !IsTwoSources(core.nodes);
   return {.forward = siblings ? JoinsOneSibling : JoinsAsReader,
           .backward = JoinsAsProducer,
           .most_added = kMostJoined};
 }
 
-// Channels-last; images of up to four channels with those padded to four.
+// Channels-last; images of up to four channels are padded to four.
 std::vector<Formats> PlaceOperands(const Unit& unit, const Target& target) {
   std::vector<Formats> found = ChannelsLastOnly(unit, target);
   for (Formats& formats : found) {
@@ -152,8 +155,9 @@ Support FitsATile(const Unit& unit, const DeviceInfo& info) {
   return Support::No("no tile holds its depth in shared memory");
 }
 
-// Images that it was fitted to. From batch 8 on libraries are faster: all of K lies in shared
-// memory and no loop is pipelined (docs/measurements.md, 'Convolutions of small batches').
+// Largest batch that the price was fitted to. From batch 8 on libraries are faster: this kernel
+// keeps all of K in shared memory and does not pipeline (docs/measurements.md, 'Convolutions of
+// small batches').
 constexpr int64_t kFittedImages = 8;
 
 bool HasManyImages(const Unit& unit, const DeviceInfo&) {
@@ -163,11 +167,14 @@ bool HasManyImages(const Unit& unit, const DeviceInfo&) {
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const NodeList convs = ConvsOf(unit.nodes);
   SmallProduct product = ProductOf(convs, AreSummed(unit, convs));
-  product.has_prologue = std::any_of(convs.begin(), convs.end(), [&](const Node* conv) {
-    return Contains(unit.nodes, conv->input(0).producer());
-  });
+  const absl::StatusOr<UnitConvs> parts = UnitConvsOf(unit);
+  for (size_t i = 0; parts.ok() && i < convs.size(); ++i) {
+    const Node* producer = parts->image(static_cast<int>(i)).producer();
+    product.has_prologue = product.has_prologue || Contains(unit.nodes, producer);
+  }
   const std::optional<double> us = SmallBatchConvUs(product, target.info);
-  constexpr double kNoTile = 10;  // times the roofline: then the product is read in several rounds
+  // Factor on the roofline: the product then needs several rounds of reads.
+  constexpr double kNoTile = 10;
   return std::max(us.value_or(kNoTile * roofline.us), roofline.us);
 }
 
@@ -186,12 +193,12 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
 // Convolutions of few images under programmatic dependent launch: f16 or bf16, windows up to 7×7,
 // any strides and pads, channels-last with channels a multiple of 8 (or up to 4, padded to 4),
 // constant weights. One of
-//   one Conv
+//   one Conv, alone or with the Pad of zeros before it
 //   two sources: Conv + Conv, one of them 1×1, as one product with K concatenated: the downsample
-//     branch of a block folded into its last convolution
-//   siblings: two to four Convs of equal windows over one input, each with its own dense output
-// with up to 8 element-wise ops before and after: bias, a residual, activations. Weights are
-// fetched before the wait for the launch before (programmatic dependent launch), then the patch by
+//   branch of a block folded into its last convolution
+//   siblings: two to four Convs with equal windows over one input, each with its own dense output
+// with up to 8 element-wise ops before and after: bias, a residual, activations. Weights are loaded
+// before the wait for the preceding launch (programmatic dependent launch), then the patch by
 // cp.async; mma.sync with K split over warps and a cluster. Its variants are tiles and splits.
 Kernel SmallBatchConvKernel() {
   return {.name = "small_batch_conv",

@@ -17,16 +17,16 @@ namespace {
 constexpr int kTiles[][2] = {{32, 32}, {32, 64}, {64, 32}, {64, 64}};  // pixels × filters
 constexpr int kSplits[] = {1, 2, 4, 8};
 constexpr size_t kMostVariants = 16;
-constexpr int kAlignment = 128;  // bytes, of the regions of shared memory
-constexpr int kBankBytes = 128;  // of all banks of shared memory
+constexpr int kAlignment = 128;  // bytes, for the regions of shared memory
+constexpr int kBankBytes = 128;  // width of all banks of shared memory
 constexpr double kKiB = 1024;
-constexpr int64_t kMostElements = int64_t{1} << 31;  // of an image: offsets are 32 bits
+constexpr int64_t kMostElements = int64_t{1} << 31;  // per image: offsets are 32 bits
 
 int Align(int64_t bytes) {
   return static_cast<int>((bytes + kAlignment - 1) / kAlignment * kAlignment);
 }
 
-// The Add of two Convs' outputs.
+// The Add of the outputs of two Convs.
 const Node* SumOf(const Unit& unit, const std::vector<const Node*>& convs) {
   if (convs.size() != 2) return nullptr;
   for (const Node* node : unit.nodes) {
@@ -62,8 +62,8 @@ SmallBatchTiling TilingOf(const UnitConvs& convs, const SmallBatchTile& tile) {
   return t;
 }
 
-// So many bytes behind a row of the patch that windows of neighbouring pixels of the tile begin at
-// neighbouring banks also where its rows meet; none where no number does that.
+// Bytes to add to each row of the patch so that windows of adjacent pixels begin in adjacent banks,
+// also across the rows of the tile; nullopt if no number does.
 int RowStagger(const SmallBatchTiling& t, const SmallBatchSource& s) {
   if (s.is_stem || t.tile_rows == 1) return 0;
   const int row_bytes = s.patch_columns() * s.pixel_bytes;
@@ -82,7 +82,7 @@ void SetPatch(const SmallBatchTiling& t, SmallBatchSource& s) {
   } else {
     s.patch_rows = (t.tile_rows - 1) * s.stride_h + s.kernel_h;
     s.phase_columns = CeilDiv((t.tile_columns - 1) * s.stride_w + s.kernel_w, s.phases);
-    if (s.is_stem) s.phase_columns += s.phase_columns % 2;  // rows begin at 16 bytes too
+    if (s.is_stem) s.phase_columns += s.phase_columns % 2;  // so that rows also begin at 16 bytes
   }
   s.row_bytes = s.patch_columns() * s.pixel_bytes + RowStagger(t, s);
   s.patch_bytes = Align(s.patch_rows * s.row_bytes + 2 * kSmallBatchStep);
@@ -95,7 +95,7 @@ SmallBatchSource SourceOf(const ConvShape& shape, const SmallBatchTiling& t, int
   s.is_stem = s.channels <= kSmallBatchFewChannels;
   s.lanes = s.is_stem ? kSmallBatchFewChannels : s.channels;
   if (s.is_stem) {
-    // A window begins at 16 bytes.
+    // A window begins at a multiple of 16 bytes.
     s.part_channels = s.stride_w % 2 == 0 && !s.gathers() ? 4 : 8;
     s.pixel_bytes = 2 * s.part_channels;
   } else {
@@ -133,13 +133,13 @@ double UsOf(const SmallBatchPlan& plan, const DeviceInfo& info) {
          calibration.wave_us * (rounds(processors * together) - 1);
 }
 
-// One tile of filters of one Conv, or of two that are added.
+// Packs the weights for one filter tile of one Conv, or of two that are added.
 class Packer {
  public:
   Packer(const SmallBatchPlan& plan, absl::Span<const HostTensor> sources, std::vector<int> bias_of)
       : plan_(plan), sources_(sources), bias_of_(std::move(bias_of)) {}
 
-  // `filter`: the first one; those from `count` on are zero.
+  // `filter`: the first one; filters from `count` on are zero.
   void Pack(int sibling, int filter, int part, char* slab) const {
     const int row_bytes = SmallBatchRowBytes(plan_.steps), count = plan_.filters[sibling];
     float* biases = reinterpret_cast<float*>(slab + plan_.tile.filters * row_bytes);
@@ -179,8 +179,15 @@ class Packer {
 
   const SmallBatchPlan& plan_;
   absl::Span<const HostTensor> sources_;
-  std::vector<int> bias_of_;  // of each Conv: its place among the sources, or -1
+  std::vector<int> bias_of_;  // by Conv: index among the sources, or -1
 };
+
+// The Pad before the only Conv, if it is part of the Unit.
+const Node* PadOf(const Unit& unit, const std::vector<const Node*>& convs) {
+  if (convs.size() != 1) return nullptr;
+  const Node* pad = ZeroPadBefore(*convs[0]);
+  return pad != nullptr && Contains(unit.nodes, pad) ? pad : nullptr;
+}
 
 int PositionOf(const Value& constant, const Unit& unit) {
   const auto& constants = unit.boundary.constants;
@@ -192,8 +199,10 @@ int PositionOf(const Value& constant, const Unit& unit) {
 
 absl::StatusOr<UnitConvs> UnitConvsOf(const Unit& unit) {
   UnitConvs convs{.convs = ConvsOf(unit.nodes)};
+  convs.pad = PadOf(unit, convs.convs);
   for (const Node* conv : convs.convs) {
-    ASSIGN_OR_RETURN(const ConvShape shape, StaticConvShape(*conv));
+    ASSIGN_OR_RETURN(const ConvShape shape, convs.pad == nullptr ? StaticConvShape(*conv)
+                                                                 : ShapeWithPad(*conv, *convs.pad));
     convs.shapes.push_back(shape);
   }
   const Node* sum = SumOf(unit, convs.convs);
@@ -295,7 +304,7 @@ Derived PackSmallBatchWeights(const UnitConvs& convs, const SmallBatchPlan& plan
     const bool has_bias = convs.convs[i]->has_input(2);
     bias_of.push_back(has_bias ? static_cast<int>(from.size()) : -1);
     if (has_bias) from.push_back(PositionOf(convs.convs[i]->input(2), unit));
-    // What the layout depends on beside the weights' dims: their order, biases and the stride.
+    // Further properties that the layout depends on: the order of dims, biases and the stride.
     const SmallBatchSource& s = plan.source[plan.sources > 1 ? i : 0];
     absl::StrAppend(&recipe, " w", ToString(absl::MakeConstSpan(convs.convs[i]->input(1).dims())),
                     has_bias ? " b" : "", " lanes=", s.part_channels);

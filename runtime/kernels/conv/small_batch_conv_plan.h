@@ -1,5 +1,5 @@
-// How the kernel small_batch_conv would run a Unit: its parts, and the tiles that they are
-// cut into.
+// How the kernel small_batch_conv runs a Unit: its convolutions, and the tiles that they are cut
+// into.
 #pragma once
 
 #include <string>
@@ -12,16 +12,20 @@
 
 namespace onnx_cudnn {
 
-// The Convs of a Unit and how they hang together.
+// The Convs of a Unit and how they are connected.
 struct UnitConvs {
   std::vector<const Node*> convs;
   std::vector<ConvShape> shapes;
-  bool summed = false;        // two sources, one output; else each Conv has an output of its own
+  bool summed = false;        // two sources with one output; otherwise each Conv has its own output
   const Node* sum = nullptr;  // the Add of two sources
+  const Node* pad = nullptr;  // a Pad in the Unit before its only Conv; the shape includes its pads
+
+  // The input of the i-th Conv, or of the Pad before it.
+  const Value& image(int i) const { return (pad == nullptr ? convs[i] : pad)->input(0); }
 };
 absl::StatusOr<UnitConvs> UnitConvsOf(const Unit& unit);
 
-// A source of device code with its channels and window, in fields of these names.
+// A source for device code, with its channels and window in fields of these names.
 template <typename Source>
 Source SourceWithWindow(const ConvShape& shape) {
   const WindowAxis &h = shape.window.h(), &w = shape.window.w();
@@ -49,11 +53,13 @@ struct SmallBatchPlan {
   SmallBatchTiling tiling;
   int sources = 0;
   SmallBatchSource source[kSmallBatchSources];
-  int steps = 0;  // of K in a part, all sources
+  int steps = 0;  // of K in a part, over all sources
   int siblings = 0;
-  int filters[kSmallBatchSiblings] = {};         // of each output
-  int first_tile[kSmallBatchSiblings + 1] = {};  // of filters; the last: how many there are
-  // Shared memory, bytes: slab | patches, then partial sums | sums from the other parts | tables.
+  int filters[kSmallBatchSiblings] = {};  // per output
+  // Index of each output's first filter tile; the last entry is the total.
+  int first_tile[kSmallBatchSiblings + 1] = {};
+  // Shared memory in bytes: slab | patches, reused for partial sums | sums from the other parts |
+  // tables.
   int slab_bytes = 0, patch_bytes = 0, received_bytes = 0, table_bytes = 0;
 
   int warps_k() const { return kSmallBatchThreads / 32 / (tile.pixels / 32 * (tile.filters / 32)); }
@@ -62,15 +68,15 @@ struct SmallBatchPlan {
     return int64_t{1} * tiling.images * tiling.per_image() * first_tile[siblings] * tile.split;
   }
 };
-// Unimplemented when it does not fit `shared_bytes` of a block, or a split has nothing to share.
+// Unimplemented if it does not fit `shared_bytes` per block, or a part would have no work.
 absl::StatusOr<SmallBatchPlan> PlanSmallBatch(const UnitConvs& convs, const SmallBatchTile& tile,
                                               int64_t shared_bytes);
 
-// A plan for every tile that fits, the one first that is predicted to be fastest.
+// A plan for every tile that fits, in order of predicted time.
 std::vector<SmallBatchPlan> SmallBatchPlansOf(const UnitConvs& convs, const DeviceInfo& info);
 
-// The slab of every tile of filters and part, in this order, part fastest: u8[bytes]. Sources are
-// the weights of all Convs in order, then the biases of those that have one.
+// The slabs of every filter tile and part, part fastest: u8[bytes]. Its sources are the weights of
+// all Convs in order, then the existing biases.
 Derived PackSmallBatchWeights(const UnitConvs& convs, const SmallBatchPlan& plan, const Unit& unit);
 
 }  // namespace onnx_cudnn

@@ -129,6 +129,28 @@ TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
   EXPECT_EQ(forms.size(), 96u);
 }
 
+// As the rewrite split-pad leaves it, alone and behind an op that is not 0 at 0: the pads of both
+// are zeros. The Conv reads the image of 5 × 9 as one of 8 × 10.
+TEST_F(SmallBatchConvCodeTest, APadBeforeTheConv) {
+  for (const bool has_prologue : {false, true}) {
+    Start(DType::kF16);
+    Value& x = Input({2, 64, 5, 9});
+    Value& image = has_prologue ? Append(graph_, "Sigmoid", {&x}) : x;
+    Value& pads = graph_.AddConstant(HostTensor::Ints({0, 0, 1, 0, 0, 0, 2, 1}));
+    Value& padded = Append(graph_, "Pad", {&image, &pads});
+    int plans = 0;
+    Check(
+        {&Relu(Conv(padded, 64, {.kernel = 3, .stride = 2}))},
+        [](const SmallBatchPlan&) { return true; },
+        [&](const SmallBatchPlan& plan) {
+          ++plans;
+          EXPECT_EQ(plan.source[0].pad_h, 2);
+          EXPECT_EQ(plan.source[0].pad_w, 1);
+        });
+    EXPECT_GT(plans, 4);
+  }
+}
+
 // Each has the plain form, without a program of primitives.
 TEST_F(SmallBatchConvCodeTest, EveryActivation) {
   const auto end_with = [&](absl::string_view op, Value& sum) -> Value& {

@@ -14,7 +14,7 @@
 
 #include "runtime/kernels/cuda/common/activation.cuh"
 #include "runtime/kernels/cuda/pointwise/arithmetic.cuh"
-#include "runtime/kernels/cuda/pointwise/chain_epilogue.cuh"
+#include "runtime/kernels/cuda/pointwise/epilogue_program.cuh"
 
 namespace onnx_cudnn {
 namespace {
@@ -49,8 +49,8 @@ void CheckFloats(float a, float b) {
   ExpectNear(primitives::Function<primitive, float>()(a, b, 2), expected, kClose);
   ExpectNear(primitives::Function<primitive, double>()(a, b, 2),
              Reference<primitive, double>(a, b, 2), kClose);
-  if constexpr (kArity < 3 && IsInChains(primitive)) {
-    const float found = ApplyCode<kArity>(CodeOf<ChainCode>(primitive), a, b);
+  if constexpr (kArity < 3 && IsInEpilogues(primitive)) {
+    const float found = ApplyCode<kArity>(CodeOf<EpilogueCode>(primitive), a, b);
     ExpectNear(found, expected, kClose);
     const bool is_remainder =
         primitive == Primitive::kFloorMod || primitive == Primitive::kTruncMod;

@@ -79,20 +79,20 @@ TEST_F(ConvGemmPlanTest, ProductsOfFewChannelsHaveOneWay) {
             (Lines{"tile=128x256"}));
 }
 
-TEST_F(ConvGemmPlanTest, PixelsOfAWindowComeAsPlaces) {
+TEST_F(ConvGemmPlanTest, PixelsOfAWindowAreLoadedByIm2col) {
   const ConvGemmTile narrow = {.pixels = 128, .filters = 128};
   const ConvGemmTile wide = {.pixels = 256, .filters = 128};
-  const auto has_places = [&](const Spec& spec, const ConvGemmTile& tile) {
+  const auto uses_im2col = [&](const Spec& spec, const ConvGemmTile& tile) {
     const ConvGemmProduct product = ProductOf(spec);
-    return product.HasPlaces(product.sources[0], tile);
+    return product.UsesIm2col(product.sources[0], tile);
   };
-  EXPECT_TRUE(has_places({128, 128, 28}, narrow));
-  EXPECT_FALSE(has_places({.channels = 128, .filters = 128, .side = 28, .kernel = 1}, wide));
+  EXPECT_TRUE(uses_im2col({128, 128, 28}, narrow));
+  EXPECT_FALSE(uses_im2col({.channels = 128, .filters = 128, .side = 28, .kernel = 1}, wide));
   // Every second pixel: whole rows of it in a tile of 128, of which 112 are 28 wide.
   const Spec strided = {.channels = 128, .filters = 128, .side = 28, .kernel = 1, .stride = 2};
-  EXPECT_FALSE(has_places(strided, narrow));
+  EXPECT_FALSE(uses_im2col(strided, narrow));
   EXPECT_EQ(ProductOf(strided).TilePixels(narrow), 112);
-  EXPECT_TRUE(has_places(strided, wide));
+  EXPECT_TRUE(uses_im2col(strided, wide));
   EXPECT_EQ(ProductOf(strided).TilePixels(wide), 256);
 }
 

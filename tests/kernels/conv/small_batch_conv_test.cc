@@ -74,6 +74,30 @@ TEST_F(ConvKernelsTest, SmallBatchCostsMoreThanCudnnBeyondItsFit) {
   }
 }
 
+// What the rewrite split-pad leaves of a Conv with uneven pads from batch 9 on: the tuner may time
+// the two as one.
+TEST_F(ConvKernelsTest, SmallBatchTakesAPadBeyondItsFit) {
+  const auto around = [&](const Dims& dims, const Ints& pads, bool is_read_twice = false) {
+    graph_ = Graph();
+    Value& padded =
+        Append(graph_, "Pad", {&Input(dims), &graph_.AddConstant(HostTensor::Ints(pads))});
+    if (is_read_twice) graph_.AddOutput("padded", padded);
+    Value& y = Conv(graph_, padded, {.filters = 24, .kernel = 3, .stride = 2});
+    Relu(y);
+    return Of(Around(y), "{Pad Conv Relu}");
+  };
+  const Ints uneven = {0, 0, 0, 0, 0, 0, 1, 1};
+  const std::vector<Candidate> found = around({9, 24, 28, 28}, uneven);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(Describe(found[0]), "{Pad Conv Relu} last > last");
+  EXPECT_TRUE(found[0].beyond_fit);
+  EXPECT_FALSE(around({8, 24, 28, 28}, uneven)[0].beyond_fit);
+  EXPECT_TRUE(around({9, 3, 28, 28}, uneven).empty());
+  EXPECT_TRUE(around({9, 24, 28, 28}, uneven, /*is_read_twice=*/true).empty());
+  EXPECT_TRUE(around({9, 24, 28, 28}, {0, 0, 0, 0, 1, 0, 1, 1}).empty());
+  EXPECT_TRUE(around({9, 24, 28, 28}, {0, 0, 0, 0, 0, 0, 1, -1}).empty());
+}
+
 TEST_F(ConvKernelsTest, SmallBatchWantsConstantWeights) {
   Value& x = Input({1, 8, 4, 4});
   Value& w = graph_.AddInput("w", Type::Tensor(DType::kF16, {8, 8, 1, 1}));

@@ -8,25 +8,12 @@
 #include "runtime/base/status.h"
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
+#include "runtime/cuda/driver_function.h"
 
 namespace onnx_cudnn {
 namespace {
 
 static_assert(sizeof(CUtensorMap) == sizeof(TensorMapBytes));
-
-constexpr unsigned kSinceDriver = 12000;  // of CUDA, as its API counts
-
-// The driver's function of that name.
-template <typename Function>
-absl::StatusOr<Function> Find(const char* name) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  RETURN_IF_ERROR(CUDA_STATUS(cudaGetDriverEntryPointByVersion, name, &function, kSinceDriver,
-                              cudaEnableDefault, &result));
-  if (result == cudaDriverEntryPointSuccess) return reinterpret_cast<Function>(function);
-  return absl::FailedPreconditionError(
-      absl::StrCat("the driver has no ", name, ": install one of CUDA 12 or later"));
-}
 
 CUtensorMapDataType TypeOf(TensorMap::Element element) {
   switch (element) {
@@ -42,10 +29,10 @@ CUtensorMapDataType TypeOf(TensorMap::Element element) {
   return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
 }
 
-// What both functions of the driver take.
+// Arguments that both driver functions share.
 struct Extents {
   cuuint64_t dims[5], strides[4];
-  cuuint32_t steps[5] = {1, 1, 1, 1, 1};  // from one element to the next, of each dim
+  cuuint32_t steps[5] = {1, 1, 1, 1, 1};  // element strides, one per dim
   CUtensorMapSwizzle swizzle;
   CUtensorMapL2promotion promotion;
 
@@ -65,7 +52,7 @@ absl::Status CheckResult(const char* name, CUresult result) {
 
 absl::Status EncodeBoxes(const TensorMap& map, void* address, CUtensorMap& encoded) {
   constexpr char kName[] = "cuTensorMapEncodeTiled";
-  ASSIGN_OR_RETURN(const auto encode, Find<decltype(&cuTensorMapEncodeTiled)>(kName));
+  ASSIGN_OR_RETURN(const auto encode, DriverFunction<decltype(&cuTensorMapEncodeTiled)>(kName));
   const Extents e(map);
   return CheckResult(
       kName, encode(&encoded, TypeOf(map.element), static_cast<cuuint32_t>(map.rank), address,
@@ -73,13 +60,13 @@ absl::Status EncodeBoxes(const TensorMap& map, void* address, CUtensorMap& encod
                     e.promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 
-absl::Status EncodePlaces(const TensorMap& map, void* address, CUtensorMap& encoded) {
+absl::Status EncodeIm2col(const TensorMap& map, void* address, CUtensorMap& encoded) {
   constexpr char kName[] = "cuTensorMapEncodeIm2col";
-  ASSIGN_OR_RETURN(const auto encode, Find<decltype(&cuTensorMapEncodeIm2col)>(kName));
+  ASSIGN_OR_RETURN(const auto encode, DriverFunction<decltype(&cuTensorMapEncodeIm2col)>(kName));
   Extents e(map);
-  std::copy_n(map.places->strides, 2, e.steps + 1);
+  std::copy_n(map.im2col->strides, 2, e.steps + 1);
   return CheckResult(kName, encode(&encoded, TypeOf(map.element), static_cast<cuuint32_t>(map.rank),
-                                   address, e.dims, e.strides, map.places->first, map.places->last,
+                                   address, e.dims, e.strides, map.im2col->first, map.im2col->last,
                                    map.box[0], map.box[1], e.steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                    e.swizzle, e.promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
@@ -88,7 +75,7 @@ absl::Status EncodePlaces(const TensorMap& map, void* address, CUtensorMap& enco
 
 absl::StatusOr<TensorMapBytes> EncodeTensorMap(const TensorMap& map, void* address) {
   alignas(64) CUtensorMap encoded;
-  RETURN_IF_ERROR(map.places ? EncodePlaces(map, address, encoded)
+  RETURN_IF_ERROR(map.im2col ? EncodeIm2col(map, address, encoded)
                              : EncodeBoxes(map, address, encoded));
   TensorMapBytes bytes;
   std::memcpy(&bytes, &encoded, sizeof(bytes));

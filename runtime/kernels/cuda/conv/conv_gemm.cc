@@ -13,12 +13,12 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kPieceSide = 64;  // pixels and filters of a wide tile's piece
+constexpr int kPieceSide = 64;  // pixels and filters per piece of a wide tile
 
 static_assert(kConvGemmSliceBytes == kConvGemmRowBytes);
 
 int BytesOfElement(DType dtype) { return BitsOf(dtype) / 8; }
-// Of a slice of K, and of a row of a piece.
+// Channels per slice of K and per row of a piece.
 int SliceChannels(DType dtype) { return kConvGemmRowBytes / BytesOfElement(dtype); }
 
 TensorMap::Element ElementOf(DType dtype) {
@@ -26,7 +26,7 @@ TensorMap::Element ElementOf(DType dtype) {
   return dtype == DType::kF16 ? TensorMap::Element::kF16 : TensorMap::Element::kBF16;
 }
 
-// [rows, columns, channels], dense, in boxes of a slice's channels and `box_columns`.
+// Maps [rows, columns, channels], dense, in boxes of a slice's channels and `box_columns`.
 TensorMap MapRows(DType dtype, int64_t channels, int64_t columns, int64_t rows, int box_columns) {
   const int64_t pixel_bytes = channels * BytesOfElement(dtype);
   return {
@@ -39,7 +39,7 @@ TensorMap MapRows(DType dtype, int64_t channels, int64_t columns, int64_t rows, 
       .swizzles_128 = true};
 }
 
-// Some pixels of some rows: the rows of all images are one run.
+// Maps every second pixel of some rows; the rows of all images form one sequence.
 TensorMap MapStrided(DType dtype, const ConvShape& shape, int tile_pixels) {
   const WindowAxis &h = shape.window.h(), &w = shape.window.w();
   TensorMap map =
@@ -50,8 +50,8 @@ TensorMap MapStrided(DType dtype, const ConvShape& shape, int tile_pixels) {
   return map;
 }
 
-// The places of a window.
-TensorMap MapPlaces(DType dtype, const ConvShape& shape, int tile_pixels) {
+// Maps a window in im2col mode.
+TensorMap MapIm2col(DType dtype, const ConvShape& shape, int tile_pixels) {
   const WindowAxis &h = shape.window.h(), &w = shape.window.w();
   TensorMap map = MapRows(dtype, shape.channels, w.in, h.in, tile_pixels);
   map.rank = 4;
@@ -60,13 +60,13 @@ TensorMap MapPlaces(DType dtype, const ConvShape& shape, int tile_pixels) {
   const auto last = [](const WindowAxis& axis) {
     return static_cast<int>(axis.pad_end - (axis.kernel - 1));
   };
-  map.places = {.first = {static_cast<int>(-w.pad_begin), static_cast<int>(-h.pad_begin)},
+  map.im2col = {.first = {static_cast<int>(-w.pad_begin), static_cast<int>(-h.pad_begin)},
                 .last = {last(w), last(h)},
                 .strides = {static_cast<uint32_t>(w.stride), static_cast<uint32_t>(h.stride)}};
   return map;
 }
 
-// One or two Convs, then an Add of a residual, then a Relu, either of which may be absent.
+// One or two Convs, then an optional Add of a residual, then an optional Relu.
 struct FusedConvs {
   UnitConvs sources;
   const Value* residual = nullptr;
@@ -93,7 +93,7 @@ absl::StatusOr<ConvGemmTile> TileOf(const ConvGemmProduct& product, const Kernel
       absl::StrCat(product.filters(), " filters are no whole tiles of ", tile.filters));
 }
 
-// Splits a block's shared memory: at least so many pieces, then as many slices as go in.
+// Divides the shared memory of a block: at least `least_pieces` pieces, then as many slices as fit.
 void SetBuffers(int slice_bytes, int piece_bytes, int least_pieces, int most_pieces,
                 ConvGemmParameters& p) {
   const int for_slices = kConvGemmSharedBytes - least_pieces * piece_bytes;
@@ -110,27 +110,27 @@ void SetNarrowBuffers(const ConvGemmForm& form, ConvGemmParameters& p) {
     p.pieces = std::min(buffers - p.stages, kConvGemmMostBuffers);
     return;
   }
-  // Residuals come a tile ahead, those of f32 half of one.
+  // Residuals are loaded one tile ahead, f32 residuals half a tile.
   const int least_pieces = form.has_residual ? form.filters / kPieceSide + 1 : 2;
   SetBuffers(box_bytes + weight_bytes, box_bytes, least_pieces, kConvGemmMostBuffers, p);
 }
 
 void SetWideBuffers(const ConvGemmForm& form, ConvGemmParameters& p) {
-  constexpr int kGroups = 2;  // of warps, each with a ring of pieces
+  constexpr int kGroups = 2;  // warpgroups, each with a ring of pieces
   constexpr int kMostPieces = kConvGemmMostBuffers / kGroups;
   const int element_bytes = BytesOfElement(form.dtype);
-  // A tile's residual comes ahead, that of f32 half of it.
+  // The residual of a tile is loaded ahead; for f32 half of it.
   const int least_pieces = (form.has_residual ? kMostPieces : kMostPieces / 2) * 2 / element_bytes;
   SetBuffers((form.pixels + form.filters) * kConvGemmRowBytes,
              kGroups * kPieceSide * kPieceSide * element_bytes, least_pieces, kMostPieces, p);
-  // A tile's end for the first group is two slices before that for the second one, where loads can
-  // be ahead of both.
+  // If loads can be far enough ahead, the first warpgroup ends its tile two slices before the
+  // second.
   constexpr int kManyStages = 4;
   if (p.slices > p.stages) p.lead = p.stages >= kManyStages ? 2 : 1;
 }
 
-// The weights [filters, channels, taps] of each source, cut into tiles of filters, taps and slices
-// of channels.
+// The weights [filters, channels, taps] of each source, divided into filter tiles, taps and channel
+// slices.
 template <typename Bits>
 void PackSlices(absl::Span<const HostTensor> sources, const std::vector<int64_t>& taps,
                 int64_t filters, int tile_filters, Bits* to) {
@@ -183,7 +183,7 @@ float FloatAt(const HostTensor& tensor, int64_t i) {
                                        : ToFloat(tensor.data<BFloat16>()[i]);
 }
 
-// The sum of the bias constants in f32; zeros where there is none (`weight` is any constant).
+// The sum of the bias constants in f32; zeros if there are none (`weight` is then any constant).
 Derived SumBiases(std::vector<int> biases, int64_t filters, int weight) {
   const bool is_there = !biases.empty();
   if (!is_there) biases = {weight};
@@ -201,27 +201,27 @@ Derived SumBiases(std::vector<int> biases, int64_t filters, int weight) {
           }};
 }
 
-ConvGemmSource SourceOf(const ConvShape& shape, bool has_places, int tile_pixels) {
+ConvGemmSource SourceOf(const ConvShape& shape, bool uses_im2col, int tile_pixels) {
   const WindowAxis &h = shape.window.h(), &w = shape.window.w();
   ConvGemmSource source = SourceWithWindow<ConvGemmSource>(shape);
-  source.has_places = has_places;
+  source.uses_im2col = uses_im2col;
   const bool is_strided = h.stride > 1 || w.stride > 1;
-  if (!has_places && is_strided) source.rows = tile_pixels / static_cast<int>(w.out);
-  if (!has_places && !is_strided) source.columns = tile_pixels;
+  if (!uses_im2col && is_strided) source.rows = tile_pixels / static_cast<int>(w.out);
+  if (!uses_im2col && !is_strided) source.columns = tile_pixels;
   return source;
 }
 
 TensorMap MapOf(const ConvGemmSource& source, const ConvShape& shape, DType dtype,
                 int tile_pixels) {
   const int64_t pixels = shape.images * shape.out_size();
-  TensorMap map = source.has_places ? MapPlaces(dtype, shape, tile_pixels)
-                  : source.rows > 0 ? MapStrided(dtype, shape, tile_pixels)
-                                    : MapRows(dtype, shape.channels, pixels, 1, tile_pixels);
+  TensorMap map = source.uses_im2col ? MapIm2col(dtype, shape, tile_pixels)
+                  : source.rows > 0  ? MapStrided(dtype, shape, tile_pixels)
+                                     : MapRows(dtype, shape.channels, pixels, 1, tile_pixels);
   if (dtype == DType::kF32) map.element = TensorMap::Element::kTf32;
   return map;
 }
 
-// The launch's numbers. `blocks`: its grid.
+// The numeric parameters of the launch. `blocks`: size of its grid.
 ConvGemmParameters Plan(const ConvGemmProduct& product, const ConvGemmTile& tile,
                         const ConvGemmForm& form, const DeviceInfo& info, int& blocks) {
   const ConvGemmRounds rounds = ConvGemmRoundsOf(product, tile, info);
@@ -236,11 +236,11 @@ ConvGemmParameters Plan(const ConvGemmProduct& product, const ConvGemmTile& tile
   p.tiles = static_cast<int>(rounds.tiles);
   blocks = std::min(p.tiles, std::max(info.multiprocessors, 1));
   p.keeps_weights = product.KeepsWeights(tile) && p.filter_tiles <= blocks;
-  // Then a block's tiles are all of the same filters.
+  // All tiles of a block then have the same filters.
   if (p.keeps_weights) blocks -= blocks % p.filter_tiles;
   for (int i = 0; i < p.sources; ++i) {
     const ConvShape& shape = product.sources[i];
-    p.source[i] = SourceOf(shape, product.HasPlaces(shape, tile), p.tile_pixels);
+    p.source[i] = SourceOf(shape, product.UsesIm2col(shape, tile), p.tile_pixels);
   }
   if (tile.is_wide()) {
     SetWideBuffers(form, p);

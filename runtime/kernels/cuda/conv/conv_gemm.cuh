@@ -1,21 +1,21 @@
-// What conv_gemm.cu and conv_gemm_wide.cu share: rings in shared memory, who fills the one of
-// slices, and which warps have which job.
+// Shared by conv_gemm.cu and conv_gemm_wide.cu: ring buffers in shared memory, the producer of
+// slices, and the roles of warps.
 //
-// Four jobs, each with its own warps. In the order of a tile:
-//   slices     one thread brings pixels by the copy engine and weights by a bulk copy into a ring
-//   residuals  one thread brings the residual, piece by piece, into the ring of results
+// Four roles, each with its own warps. For each tile:
+//   slices     one thread loads pixels by TMA and weights by a bulk copy into a ring
+//   residuals  one thread loads the residual, piece by piece, into the ring of results
 //   products   two warpgroups multiply slice by slice, then add, round and write piece by piece
 //              over the residual
-//   results    one thread for each ring stores pieces
-// Rings run on from tile to tile, so that one tile's loads and stores overlap with another's
-// products. Their barriers:
-//   full      pixels (and weights) of a slice are there: by the copy engine
-//   empty     no product reads it any more: by each warp that did
-//   residual  a piece's residual is there: by the copy engine
-//   done      its result is written: by each warp that did
-//   stored    the copy engine has read it
-// Waits are for what stands earlier in the same fixed order of slices and pieces, so none is for
-// ever; each barrier's next phase needs all its waiters to have passed this one.
+//   results    one thread per ring stores pieces
+// Rings continue from tile to tile, so that loads and stores of one tile overlap with products of
+// another. Their barriers:
+//   full      the pixels (and weights) of a slice have arrived; signalled by TMA
+//   empty     no product reads the slice any more; signalled by each warp that did
+//   residual  the residual of a piece has arrived; signalled by TMA
+//   done      the result of the piece is written; signalled by each warp that wrote
+//   stored    TMA has read the result
+// Each wait is for something earlier in the same fixed order of slices and pieces, so there is no
+// deadlock; the next phase of a barrier requires that all its waiters have passed this one.
 #pragma once
 
 #include <type_traits>
@@ -27,8 +27,9 @@
 
 namespace onnx_cudnn::conv_gemm {
 
-constexpr int kThreads = 384;  // two warpgroups that multiply, four warps that move
-constexpr int kSharedBytes = kConvGemmSharedBytes + 1024;  // the swizzle's pattern starts there
+constexpr int kThreads = 384;  // two warpgroups that multiply, four warps that copy
+// Room for alignment to the swizzle pattern.
+constexpr int kSharedBytes = kConvGemmSharedBytes + 1024;
 constexpr int kRowBytes = kConvGemmRowBytes;
 
 inline LaunchShape ShapeOf(int blocks) {
@@ -40,9 +41,9 @@ inline LaunchShape ShapeOf(int blocks) {
 
 constexpr int kMost = kConvGemmMostBuffers;
 constexpr int kBarriers = 5 * kMost;
-constexpr int kStepBytes = 32;  // of K, of one wgmma
+constexpr int kStepBytes = 32;  // along K, per wgmma
 
-// Of a slice of K, and of a piece.
+// Elements per row of a slice of K, and of a piece.
 template <typename T>
 constexpr int kChannels = kRowBytes / static_cast<int>(sizeof(T));
 
@@ -63,13 +64,13 @@ struct PipelineState {
   }
 };
 
-// Addresses in shared memory: the first barrier of each kind, one a buffer, and the buffers.
+// Shared memory addresses: the first barrier of each kind (one per buffer), and the buffers.
 struct Rings {
   uint32_t full, empty, residual, done, stored;
   uint32_t slices, weights, pieces;
 
-  // `buffers`: the first of kSharedBytes; `slice_bytes`, `weight_bytes`: of a slice's pixels and
-  // weights.
+  // `buffers`: the first of kSharedBytes; `slice_bytes`, `weight_bytes`: pixels and weights of one
+  // slice.
   __device__ Rings(const ConvGemmParameters& p, uint32_t barriers, uint32_t buffers,
                    int slice_bytes, int weight_bytes)
       : full(barriers),
@@ -81,7 +82,7 @@ struct Rings {
         weights(slices + p.stages * slice_bytes),
         pieces(weights + (p.keeps_weights ? p.slices : p.stages) * weight_bytes) {}
 
-  // `readers`: warps of a block that read a slice; `writers`: that write a piece.
+  // `readers`: warps of a block that read a slice; `writers`: warps that write a piece.
   __device__ void InitBarriers(int readers, int writers) const {
     for (int i = 0; i < kMost; ++i) {
       BarrierInit(full + 8 * i, 1);
@@ -93,7 +94,7 @@ struct Rings {
     BarrierInitFence();
   }
 
-  // Until a warp may write a piece, whose residual is there then. `ring`: 8 × its buffer.
+  // Waits until a warp may write a piece and its residual has arrived. `ring`: 8 × its buffer.
   template <bool kResidual>
   __device__ __forceinline__ void AwaitPiece(int ring, uint32_t parity) const {
     if (kResidual) {
@@ -102,7 +103,7 @@ struct Rings {
       BarrierWait(stored + ring, parity ^ 1);
     }
   }
-  // The warp has written its part of it.
+  // Signals that the warp has written its part of the piece.
   __device__ __forceinline__ void HandOverPiece(int ring, int lane) const {
     SharedFence();
     __syncwarp();
@@ -110,7 +111,7 @@ struct Rings {
   }
 };
 
-// Which tiles a block has.
+// The tiles of a block.
 struct BlockTiles {
   int first, step;
   __device__ BlockTiles()
@@ -118,12 +119,12 @@ struct BlockTiles {
 };
 
 struct Tile {
-  int pixels, filters;  // which tile of each
+  int pixels, filters;  // index of the tile along each
   __device__ Tile(const ConvGemmParameters& p, int tile)
       : pixels(tile / p.filter_tiles), filters(tile - pixels * p.filter_tiles) {}
 };
 
-// Where the window of a tile's first pixel stands.
+// Window position of the first pixel of a tile.
 struct Place {
   int column, row, image;
   __device__ Place(const ConvGemmParameters& p, const ConvGemmSource& source, int pixel) {
@@ -134,8 +135,9 @@ struct Place {
   }
 };
 
-// From the place at `column, row, image` on, pixels of a tap, of channels from `channel` on.
-__device__ __forceinline__ void LoadPlaces(uint32_t to, const TensorMapBytes& map, uint32_t barrier,
+// Loads one tap for consecutive window positions from `column, row, image` on, channels from
+// `channel` on.
+__device__ __forceinline__ void LoadIm2col(uint32_t to, const TensorMapBytes& map, uint32_t barrier,
                                            int channel, const Place& place, int tap_column,
                                            int tap_row) {
   asm volatile(
@@ -146,7 +148,7 @@ __device__ __forceinline__ void LoadPlaces(uint32_t to, const TensorMapBytes& ma
       : "memory");
 }
 
-// One thread.
+// Runs in one thread.
 template <typename T, int kPixels, int kFilters>
 __device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const Rings& rings) {
   constexpr int kWeightBytes = kFilters * kRowBytes;
@@ -164,8 +166,8 @@ __device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const R
       BarrierWait(rings.empty + 8 * state.buffer, state.parity ^ 1);
       BarrierExpect(full, p.tile_pixels * kRowBytes + (brings_weights ? kWeightBytes : 0));
       const uint32_t to = rings.slices + state.buffer * kPixels * kRowBytes;
-      if (source.has_places) {
-        LoadPlaces(to, source.map, full, channel, place, tap_column, tap_row);
+      if (source.uses_im2col) {
+        LoadIm2col(to, source.map, full, channel, place, tap_column, tap_row);
       } else {
         LoadBox(to, source.map, full, channel, tile.pixels * source.columns,
                 tile.pixels * source.rows);
@@ -192,11 +194,11 @@ __device__ __forceinline__ void BringSlices(const ConvGemmParameters& p, const R
   }
 }
 
-// The jobs of a block, once its rings' barriers stand. Those that multiply get the registers of
-// those that move.
-//   readers, writers  as InitBarriers has them
-//   move(warp)        one thread of each of the four warps that move
-//   multiply(group)   a warpgroup; its number is a std::integral_constant
+// Runs the roles of a block after its barriers are initialized. Registers of the copying warps are
+// given to the multiplying ones.
+//   readers, writers  as in InitBarriers
+//   move(warp)        called by one thread of each of the four copying warps
+//   multiply(group)   called by a warpgroup; its number is a std::integral_constant
 template <typename Move, typename Multiply>
 __device__ __forceinline__ void RunJobs(const ConvGemmParameters& p, const Rings& rings,
                                         int readers, int writers, const Move& move,

@@ -7,17 +7,18 @@
 #include "runtime/base/status.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 #include "runtime/kernels/cuda/conv/image_layout.h"
-#include "runtime/kernels/cuda/pointwise/chain_builder.h"
+#include "runtime/kernels/cuda/pointwise/epilogue_builder.h"
 
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kVectorBytes = 16;  // a thread's access
-constexpr int kChainLanes = 4;
-// Of a multiprocessor, four warps of each scheduler: fewer wide ones leave latencies in the open.
+constexpr int kVectorBytes = 16;  // per access of a thread
+constexpr int kEpilogueLanes = 4;
+// Threads per multiprocessor, four warps per scheduler: fewer threads with wide accesses cannot
+// hide latency.
 constexpr int64_t kEnoughThreads = 512;
 
-// A weight [filters, 1, taps…] as [taps, lanes], filters behind the last one 0.
+// A weight [filters, 1, taps…] as [taps, lanes]; lanes beyond the last filter are 0.
 Derived TapsFirst(int constant, int64_t taps, int64_t lanes) {
   return {.from = {constant},
           .recipe = absl::StrCat("depthwise taps first, lanes ", lanes),
@@ -47,7 +48,7 @@ struct Depthwise {
 
   int lanes_of_thread() const {
     const bool is_full = form == DepthwiseForm::kPixel || form == DepthwiseForm::kWide;
-    return is_full ? kVectorBytes / image.element_bytes() : kChainLanes;
+    return is_full ? kVectorBytes / image.element_bytes() : kEpilogueLanes;
   }
   int columns_of_thread() const {
     if (form == DepthwiseForm::kWide) return kWideStrip;
@@ -55,7 +56,7 @@ struct Depthwise {
   }
 };
 
-// A value inside of the Unit lies as its images do.
+// The layout of a Value inside the Unit is that of its images.
 ImageLayout OutputLayout(const Depthwise& d) {
   ImageLayout y = d.x;
   y.channels = d.shape.groups * d.shape.filters;
@@ -93,7 +94,7 @@ int64_t ItemsOf(const DepthwiseParameters& p) {
          p.depths.divisor * p.planes.divisor;
 }
 
-// The element-wise Nodes behind the Conv, in order.
+// The element-wise Nodes after the Conv, in order.
 std::vector<const Node*> NodesOf(const KernelRequest& request, const Node& conv) {
   std::vector<const Node*> nodes;
   for (const Node* node : request.unit.nodes) {
@@ -102,7 +103,7 @@ std::vector<const Node*> NodesOf(const KernelRequest& request, const Node& conv)
   return nodes;
 }
 
-// Whether every output of the Unit lies as `y` does: what a thread of channels writes.
+// Whether every output of the Unit has the layout of `y`, which a thread of channels writes.
 absl::Status CheckOutputs(const KernelRequest& request, const ImageLayout& y) {
   for (size_t i = 0; i < request.unit.boundary.outputs.size(); ++i) {
     const Value& value = *request.unit.boundary.outputs[i];
@@ -125,7 +126,7 @@ absl::StatusOr<Depthwise> Read(const KernelRequest& request, Operands& operands)
   if (d.image.dtype() == DType::kF64) return absl::UnimplementedError("f64");
   ASSIGN_OR_RETURN(d.x, ImageLayoutOf(d.image));
   d.y = OutputLayout(d);
-  // Where the layout does not show in the image, it does in what is written.
+  // If the image's layout is ambiguous, the output's layout decides.
   const Value& out = *request.unit.boundary.outputs[0];
   const Format& format = request.candidate.outputs[0].format;
   if (d.image.format == Format::RowMajor(d.image.dims())) {
@@ -161,17 +162,17 @@ absl::StatusOr<Slot> WeightsOf(const Depthwise& d, Operands& operands) {
 
 }  // namespace
 
-// Depthwise convolutions as ../depthwise_conv.cc says. Refused: f64, for which direct_conv is as
-// good, and element-wise ops that a chain does not hold (chain_builder.h).
+// Depthwise convolutions, see ../depthwise_conv.cc. Refuses f64, for which direct_conv is as good,
+// and element-wise ops that an epilogue program cannot hold (epilogue_builder.h).
 absl::StatusOr<KernelCode> CompileDepthwiseConv(const KernelRequest& request) {
   Operands operands(request);
   ASSIGN_OR_RETURN(const Depthwise d, Read(request, operands));
   DepthwiseParameters p = ParametersOf(d);
-  ChainBuilder chain(request.unit, operands);
+  EpilogueBuilder epilogue(request.unit, operands);
   const std::vector<const Node*> nodes = NodesOf(request, *d.conv);
   RETURN_IF_ERROR(
-      chain.Add(&d.conv->output(0), nodes, nullptr, d.conv->output(0).dims(), p.along_columns));
-  p.chain = chain.program();
+      epilogue.Add(&d.conv->output(0), nodes, nullptr, d.conv->output(0).dims(), p.along_columns));
+  p.epilogue = epilogue.program();
   ASSIGN_OR_RETURN(const Slot weights, WeightsOf(d, operands));
   KernelCode code;
   RETURN_IF_ERROR(ForEachLaunch(d.shape.images, ItemsOf(p), [&](int64_t first, int64_t count) {
@@ -188,7 +189,7 @@ absl::StatusOr<KernelCode> CompileDepthwiseConv(const KernelRequest& request) {
     if (nodes.empty() && d.form != DepthwiseForm::kSingle) {
       call.Bind(offsetof(DepthwiseParameters, y), operands.Of(d.conv->output(0)).slot);
     }
-    chain.Bind(call, offsetof(DepthwiseParameters, chain));
+    epilogue.Bind(call, offsetof(DepthwiseParameters, epilogue));
     code.calls.push_back(std::move(call));
   }));
   code.constants = operands.TakeConstants();

@@ -1,7 +1,7 @@
-// Depthwise convolution with element-wise ops behind it; sums in f32, tap after tap.
+// Depthwise convolution followed by element-wise ops; sums in f32, tap by tap.
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/conv/depthwise_conv.h"
-#include "runtime/kernels/cuda/pointwise/chain_epilogue.cuh"
+#include "runtime/kernels/cuda/pointwise/epilogue_program.cuh"
 
 namespace onnx_cudnn {
 namespace {
@@ -18,10 +18,11 @@ __device__ __forceinline__ float BiasOf(const Parameters& p, int filter) {
   return Widen<float>(static_cast<const T*>(p.bias)[filter]);
 }
 
-// What follows the sums of a thread: `kLanes` channels of `kStrip` columns from `at` on.
+// The epilogue of a thread: `kLanes` channels of `kStrip` columns from `at` on.
 template <typename T, int kLanes, int kStrip>
 __device__ __forceinline__ void Finish(const Parameters& p,
-                                       const Vector<float, kLanes> (&sums)[kStrip], ChainPlace at) {
+                                       const Vector<float, kLanes> (&sums)[kStrip],
+                                       EpiloguePlace at) {
   if (p.y != nullptr) {
     T* y = static_cast<T*>(p.y) + at.image * p.y_image + at.row * p.y_h + at.channel;
 #pragma unroll
@@ -35,31 +36,31 @@ __device__ __forceinline__ void Finish(const Parameters& p,
     }
     return;
   }
-  // The chain's code stands once, so its values come from where they can be indexed.
+  // There is one copy of the epilogue's code, so its values are in memory that can be indexed.
   __shared__ float tile[kStrip * kLanes][kDepthwiseThreads];
 #pragma unroll
   for (int s = 0; s < kStrip; ++s) {
 #pragma unroll
     for (int i = 0; i < kLanes; ++i) tile[s * kLanes + i][threadIdx.x] = sums[s][i];
   }
-  const ChainPlace first = at;
+  const EpiloguePlace first = at;
 #pragma unroll 1
-  for (int i = 0; i < kStrip * kLanes; i += kChainLanes) {
+  for (int i = 0; i < kStrip * kLanes; i += kEpilogueLanes) {
     at.column = first.column + i / kLanes;
     at.channel = first.channel + i % kLanes;
     if (at.column >= p.w.out) return;
-    ChainValues values;
+    EpilogueValues values;
 #pragma unroll
-    for (int lane = 0; lane < kChainLanes; ++lane) values.at[lane] = tile[i + lane][threadIdx.x];
-    ChainRunner(p.chain, values)
-        .Run(0, at, min(max(p.filters - at.channel, 0), kChainLanes), kChainLanes, false, {});
+    for (int lane = 0; lane < kEpilogueLanes; ++lane) values.at[lane] = tile[i + lane][threadIdx.x];
+    EpilogueRunner(p.epilogue, values)
+        .Run(0, at, min(max(p.filters - at.channel, 0), kEpilogueLanes), kEpilogueLanes, false, {});
   }
 }
 
-// Where a work item lies, channels innermost. `step`: columns of an item.
+// Position of a work item, channels innermost. `step`: columns per item.
 template <int kLanes>
-__device__ __forceinline__ ChainPlace PlaceOf(const Parameters& p, uint32_t item, int step) {
-  ChainPlace at;
+__device__ __forceinline__ EpiloguePlace PlaceOf(const Parameters& p, uint32_t item, int step) {
+  EpiloguePlace at;
   at.channel = p.lanes.Split(item) * kLanes;
   at.column = p.columns.Split(item) * step;
   at.row = p.rows.Split(item);
@@ -68,19 +69,19 @@ __device__ __forceinline__ ChainPlace PlaceOf(const Parameters& p, uint32_t item
   return at;
 }
 
-// What kStrip windows side by side read of one row: a column of the input once for all of them.
+// The inputs of kStrip adjacent windows in one row; each input column is loaded once.
 template <typename T, int kKernel, int kStride, int kLanes, int kStrip>
 struct SquareRow {
   static constexpr int kColumns = (kStrip - 1) * kStride + kKernel;
-  // Rows whose loads are in flight together: all three of a small window, where registers hold
-  // them.
+  // Rows whose loads are in flight together: all three of a small window if there are enough
+  // registers.
   static constexpr int kTogether = kKernel == 3 && kColumns <= 6 ? kKernel : 1;
-  // Blocks of a multiprocessor for which registers are left.
+  // Blocks per multiprocessor that the registers allow.
   static constexpr int kBlocks = kTogether * kColumns <= 12 ? 4 : 3;
 
   Vector<T, kLanes> x[kColumns], weights[kKernel];
 
-  // `from` is where column 0 lies; columns without their bit in `inside` are `zero`.
+  // `from` is the address of column 0; columns whose bit in `inside` is not set are `zero`.
   __device__ __forceinline__ void Load(const Parameters& p, const T* from, unsigned inside,
                                        const T* taps, uint32_t zero) {
 #pragma unroll
@@ -113,7 +114,7 @@ struct SquareRow {
   }
 };
 
-// A square without dilation.
+// A square window without dilation.
 template <typename T, int kKernel, int kStride, int kLanes, int kStrip>
 __global__ void __launch_bounds__(kDepthwiseThreads,
                                   SquareRow<T, kKernel, kStride, kLanes, kStrip>::kBlocks)
@@ -123,15 +124,15 @@ __global__ void __launch_bounds__(kDepthwiseThreads,
   constexpr int kRows = Row::kTogether;
   const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
   if (item >= p.items) return;
-  const ChainPlace at = PlaceOf<kLanes>(p, item, kStrip);
+  const EpiloguePlace at = PlaceOf<kLanes>(p, item, kStrip);
   const int row = at.row * kStride - p.h.pad, column = at.column * kStride - p.w.pad;
   const T* x =
       static_cast<const T*>(p.x) + at.image * p.x_image + row * p.x_h + column * p.x_w + at.channel;
   const T* weights = static_cast<const T*>(p.weights) + at.channel;
-  unsigned inside = 0;  // a bit a column
+  unsigned inside = 0;  // one bit per column
 #pragma unroll
   for (int c = 0; c < Row::kColumns; ++c) inside |= Inside(p.w, column + c) ? 1U << c : 0;
-  uint32_t zero = 0;  // of which the compiler knows nothing: see pool_strip.cu
+  uint32_t zero = 0;  // unknown to the compiler, see pool_strip.cu
   asm volatile("" : "+r"(zero));
   Vector<float, kLanes> sums[kStrip];
 #pragma unroll 1
@@ -142,7 +143,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads,
       rows[r].Load(p, x + (first + r) * p.x_h, Inside(p.h, row + first + r) ? inside : 0,
                    weights + static_cast<int64_t>((first + r) * kKernel) * p.held, zero);
     }
-    if (first == 0) {  // behind the loads, which then do not wait for it
+    if (first == 0) {  // after the loads, so that they do not wait for it
 #pragma unroll
       for (int i = 0; i < kLanes; ++i) sums[0][i] = BiasOf<T>(p, at.channel + i);
 #pragma unroll
@@ -163,7 +164,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
   constexpr int kLanes = kVectorBytes / sizeof(T);
   const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
   if (item >= p.items) return;
-  const ChainPlace at = PlaceOf<kLanes>(p, item, 1);
+  const EpiloguePlace at = PlaceOf<kLanes>(p, item, 1);
   const int row = at.row * p.h.stride - p.h.pad, column = at.column * p.w.stride - p.w.pad;
   const T* x = static_cast<const T*>(p.x) + at.image * p.x_image + at.channel;
   const T* weights = static_cast<const T*>(p.weights) + at.channel;
@@ -188,16 +189,16 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
   Finish<T, kLanes>(p, sums, at);
 }
 
-// Where a work item of four lanes lies.
-__device__ __forceinline__ ChainPlace LanesPlace(const Parameters& p, uint32_t item) {
-  ChainPlace at;
+// Position of a work item of four lanes.
+__device__ __forceinline__ EpiloguePlace LanesPlace(const Parameters& p, uint32_t item) {
+  EpiloguePlace at;
   if (p.along_columns) {
-    at.column = p.lanes.Split(item) * kChainLanes;
+    at.column = p.lanes.Split(item) * kEpilogueLanes;
     at.row = p.rows.Split(item);
     at.depth = p.depths.Split(item);
     at.channel = p.planes.Split(item);
   } else {
-    at.channel = p.lanes.Split(item) * kChainLanes;
+    at.channel = p.lanes.Split(item) * kEpilogueLanes;
     at.column = p.columns.Split(item);
     at.row = p.rows.Split(item);
     at.depth = p.depths.Split(item);
@@ -212,14 +213,14 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
   WaitForLaunchBefore();
   const uint32_t item = blockIdx.x * kDepthwiseThreads + threadIdx.x;
   if (item >= p.items) return;
-  const ChainPlace at = LanesPlace(p, item);
+  const EpiloguePlace at = LanesPlace(p, item);
   const int taps = p.d.kernel * p.h.kernel * p.w.kernel;
   const int depth = at.depth * p.d.stride - p.d.pad, row = at.row * p.h.stride - p.h.pad;
-  const T *x[kChainLanes], *weights[kChainLanes];
-  int columns[kChainLanes];
-  ChainValues sums;
+  const T *x[kEpilogueLanes], *weights[kEpilogueLanes];
+  int columns[kEpilogueLanes];
+  EpilogueValues sums;
 #pragma unroll
-  for (int i = 0; i < kChainLanes; ++i) {
+  for (int i = 0; i < kEpilogueLanes; ++i) {
     const int filter = min(at.channel + (p.along_columns ? 0 : i), p.filters - 1);
     x[i] = static_cast<const T*>(p.x) + at.image * p.x_image +
            p.filters_per_channel.Divide(filter) * p.x_channel;
@@ -235,7 +236,7 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
       const bool inside = Inside(p.d, d) && Inside(p.h, h);
       for (int k = 0; k < p.w.kernel; ++k, ++tap) {
 #pragma unroll
-        for (int i = 0; i < kChainLanes; ++i) {
+        for (int i = 0; i < kEpilogueLanes; ++i) {
           const int w = columns[i] + k * p.w.dilation;
           if (!inside || !Inside(p.w, w)) continue;
           const float read = Widen<float>(x[i][d * p.x_d + h * p.x_h + w * p.x_w]);
@@ -246,16 +247,18 @@ __global__ void __launch_bounds__(kDepthwiseThreads)
   }
   const int valid = p.along_columns ? p.w.out - at.column : p.filters - at.channel;
   const int held = p.along_columns ? valid : p.held - at.channel;
-  ChainRunner(p.chain, sums)
-      .Run(0, at, min(max(valid, 0), kChainLanes), min(held, kChainLanes), p.along_columns, {});
+  EpilogueRunner(p.epilogue, sums)
+      .Run(0, at, min(max(valid, 0), kEpilogueLanes), min(held, kEpilogueLanes), p.along_columns,
+           {});
 }
 
 template <typename T, int kKernel, int kStride>
 KernelCall SquareOf(bool is_wide, const LaunchShape& shape, const Parameters& p) {
   constexpr int kFull = kVectorBytes / sizeof(T);
-  return is_wide ? KernelCall::Of(DepthwiseSquare<T, kKernel, kStride, kFull, kWideStrip>, shape, p)
-                 : KernelCall::Of(DepthwiseSquare<T, kKernel, kStride, kChainLanes, kNarrowStrip>,
-                                  shape, p);
+  return is_wide
+             ? KernelCall::Of(DepthwiseSquare<T, kKernel, kStride, kFull, kWideStrip>, shape, p)
+             : KernelCall::Of(DepthwiseSquare<T, kKernel, kStride, kEpilogueLanes, kNarrowStrip>,
+                              shape, p);
 }
 
 template <typename T, int kKernel>

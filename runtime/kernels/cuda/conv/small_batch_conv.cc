@@ -10,7 +10,7 @@
 #include "runtime/kernels/cuda/common/activation.h"
 #include "runtime/kernels/cuda/common/operands.h"
 #include "runtime/kernels/cuda/conv/small_batch_conv_plain.h"
-#include "runtime/kernels/cuda/pointwise/chain_builder.h"
+#include "runtime/kernels/cuda/pointwise/epilogue_builder.h"
 #include "runtime/plan/fused_tensor.h"
 
 namespace onnx_cudnn {
@@ -34,20 +34,21 @@ absl::StatusOr<SmallBatchPlan> PlanOf(const KernelRequest& request, const UnitCo
   return absl::UnimplementedError("no tile holds its depth in shared memory");
 }
 
-// Dense, channels innermost.
+// Requires a dense operand with channels innermost.
 absl::Status CheckLies(const KernelOperand& operand, int64_t multiple) {
   if (operand.format == Format::ChannelsLast(operand.dims(), multiple)) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(operand.value->name(), " lies as (",
                                                operand.format.ToString(), "), not channels-last"));
 }
 
-// The element-wise Nodes of a Unit: those that make an image, and those behind each output.
+// The element-wise Nodes of a Unit: prologues of the images, and epilogues of the outputs.
 struct ElementwiseNodes {
   NodeList prologue[kSmallBatchSources];
   NodeList epilogue[kSmallBatchSiblings];
 };
 
-// Of a Node that is no Conv and not the sum of two: the output whose chain it belongs to; -1: none.
+// The output whose epilogue contains the Node, which is neither a Conv nor the sum of two; -1:
+// none.
 int SiblingOf(const Node& node, const UnitConvs& convs, const std::map<const Node*, int>& known) {
   for (const Value* v : node.inputs()) {
     const Node* producer = v == nullptr ? nullptr : v->producer();
@@ -72,7 +73,7 @@ absl::StatusOr<ElementwiseNodes> NodesOf(const Unit& unit, const UnitConvs& conv
   for (int i = 0; i < (convs.summed ? 2 : 1); ++i) {
     const NodeList before = NodesBefore(*convs.convs[i], unit.nodes);
     std::copy_if(unit.nodes.begin(), unit.nodes.end(), std::back_inserter(nodes.prologue[i]),
-                 [&](const Node* node) { return Contains(before, node); });
+                 [&](const Node* node) { return node != convs.pad && Contains(before, node); });
     for (const Node* node : nodes.prologue[i]) {
       if (!sibling.contains(node) && !IsOutput(unit, node->output(0))) continue;
       return absl::UnimplementedError(
@@ -81,9 +82,9 @@ absl::StatusOr<ElementwiseNodes> NodesOf(const Unit& unit, const UnitConvs& conv
   }
   for (const Node* node : unit.nodes) {
     const bool before = Contains(nodes.prologue[0], node) || Contains(nodes.prologue[1], node);
-    if (!before && !sibling.contains(node)) rest.push_back(node);
+    if (!before && node != convs.pad && !sibling.contains(node)) rest.push_back(node);
   }
-  // Readers first, in order; then what they read that nobody had, from the last one back.
+  // First readers, in order; then, from the last Node back, producers that are not assigned yet.
   for (const bool backward : {false, true}) {
     NodeList order = rest;
     if (backward) std::reverse(order.begin(), order.end());
@@ -101,14 +102,14 @@ absl::StatusOr<ElementwiseNodes> NodesOf(const Unit& unit, const UnitConvs& conv
   return nodes;
 }
 
-// An epilogue of nothing but a residual and an activation, each optional.
+// An epilogue that consists of an optional residual and an optional activation.
 struct PlainEpilogue {
   const Value* residual = nullptr;
   Activation activation;
   const Value* y = nullptr;
 };
 
-// What `nodes` compute from `x` from position i on; kNone: something else.
+// The activation that `nodes` compute on `x` from position i on; kNone: something else.
 Activation ActivationAt(const NodeList& nodes, size_t i, const Value& x) {
   const Node& node = *nodes[i];
   if (i + 1 < nodes.size() && IsGate(node, *nodes[i + 1]) && &node.input(0) == &x &&
@@ -118,7 +119,7 @@ Activation ActivationAt(const NodeList& nodes, size_t i, const Value& x) {
   return node.has_input(0) && &node.input(0) == &x ? ActivationOf(node) : Activation{};
 }
 
-// y is nullptr where the Nodes are something else.
+// y is nullptr if the Nodes compute something else.
 PlainEpilogue PlainOf(const Unit& unit, const Value& start, const NodeList& nodes) {
   using Kind = Activation::Kind;
   PlainEpilogue plain;
@@ -148,7 +149,7 @@ PlainEpilogue PlainOf(const Unit& unit, const Value& start, const NodeList& node
 
 enum class Forms : uint8_t { kAll, kGeneral };
 
-// Puts the launch's parameters together.
+// Assembles the parameters of the launch.
 class Assembler {
  public:
   Assembler(const KernelRequest& request, const UnitConvs& convs, const SmallBatchPlan& plan)
@@ -156,7 +157,7 @@ class Assembler {
         convs_(convs),
         plan_(plan),
         operands_(request),
-        chain_(unit_, operands_) {}
+        epilogues_(unit_, operands_) {}
 
   absl::StatusOr<KernelCode> Assemble(Forms forms) {
     ASSIGN_OR_RETURN(const ElementwiseNodes nodes, NodesOf(unit_, convs_));
@@ -166,7 +167,7 @@ class Assembler {
     for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
     slabs_ = operands_.Constant(PackSmallBatchWeights(convs_, plan_, unit_));
     KernelCode code;
-    const bool is_plain = forms == Forms::kAll && chain_.segments() == 0 && IsPlain(plan_) &&
+    const bool is_plain = forms == Forms::kAll && epilogues_.segments() == 0 && IsPlain(plan_) &&
                           !(Activates() && plan_.sources > 1);
     code.calls.push_back(is_plain ? PlainCall() : Call());
     code.constants = operands_.TakeConstants();
@@ -176,7 +177,7 @@ class Assembler {
  private:
   DType dtype() const { return convs_.convs[0]->input(0).dtype(); }
 
-  // By something else than Relu.
+  // Whether the activation is something other than Relu.
   bool Activates() const {
     return std::any_of(p_.output, p_.output + plan_.siblings, [](const SmallBatchConvOutput& out) {
       return out.activation.kind > Activation::Kind::kRelu;
@@ -189,9 +190,9 @@ class Assembler {
                             .shared_bytes = plan_.shared_bytes(),
                             .cluster = plan_.tile.split};
     const auto make = dtype() == DType::kF16 ? SmallBatchConvF16Call : SmallBatchConvBF16Call;
-    const bool has_program = chain_.segments() > 0 || Activates();
+    const bool has_program = epilogues_.segments() > 0 || Activates();
     KernelCall call = make(plan_.tile.pixels, plan_.tile.filters, shape, p_,
-                           has_program ? &chain_.program() : nullptr);
+                           has_program ? &epilogues_.program() : nullptr);
     call.next_uses_pdl_at = offsetof(SmallBatchConvParameters, next_uses_pdl);
     call.Bind(offsetof(SmallBatchConvParameters, slabs), slabs_);
     for (int i = 0; i < plan_.sources; ++i) {
@@ -205,7 +206,7 @@ class Assembler {
       if (y_[i]) call.Bind(at + offsetof(SmallBatchConvOutput, y), *y_[i]);
       if (residual_[i]) call.Bind(at + offsetof(SmallBatchConvOutput, residual), *residual_[i]);
     }
-    if (has_program) chain_.Bind(call, offsetof(SmallBatchConvWithProgramParameters, program));
+    if (has_program) epilogues_.Bind(call, offsetof(SmallBatchConvWithProgramParameters, program));
     return call;
   }
 
@@ -242,7 +243,7 @@ class Assembler {
   }
 
   absl::Status AddImage(int i, const NodeList& prologue) {
-    const Value& x = convs_.convs[i]->input(0);
+    const Value& x = convs_.image(i);
     const SmallBatchSource& s = p_.source[i] = plan_.source[i];
     SmallBatchConvImage& image = p_.image[i];
     image.prologue = -1;
@@ -253,8 +254,8 @@ class Assembler {
     patch_ += s.patch_bytes;
     table_ += s.patch_pixels();
     if (!prologue.empty()) {
-      image.prologue = chain_.segments();
-      return chain_.Add(nullptr, prologue, &x, x.dims(), /*along_columns=*/false);
+      image.prologue = epilogues_.segments();
+      return epilogues_.Add(nullptr, prologue, &x, x.dims(), /*along_columns=*/false);
     }
     const KernelOperand operand = operands_.Of(x);
     RETURN_IF_ERROR(CheckLies(operand, s.is_stem ? kSmallBatchFewChannels : 1));
@@ -271,10 +272,10 @@ class Assembler {
     const PlainEpilogue plain = PlainOf(unit_, start, epilogue);
     std::optional<KernelOperand> residual;
     if (plain.residual != nullptr) residual = operands_.Of(*plain.residual);
-    // A constant residual lies row-major; where that is something else the chain reads it.
+    // A constant residual is row-major; if the layout differs, the epilogue program reads it.
     if (plain.y == nullptr || (residual && !CheckLies(*residual, 1).ok())) {
-      out.epilogue = chain_.segments();
-      return chain_.Add(&start, epilogue, nullptr, start.dims(), /*along_columns=*/false);
+      out.epilogue = epilogues_.segments();
+      return epilogues_.Add(&start, epilogue, nullptr, start.dims(), /*along_columns=*/false);
     }
     const KernelOperand y = operands_.Of(*plain.y);
     RETURN_IF_ERROR(CheckLies(y, 1));
@@ -288,9 +289,9 @@ class Assembler {
   const UnitConvs& convs_;
   const SmallBatchPlan& plan_;
   Operands operands_;
-  ChainBuilder chain_;
+  EpilogueBuilder epilogues_;
   SmallBatchConvParameters p_ = {};
-  // None where a chain reads or writes.
+  // nullopt for addresses that an epilogue program reads or writes.
   std::optional<Slot> x_[kSmallBatchSources], y_[kSmallBatchSiblings],
       residual_[kSmallBatchSiblings];
   Slot slabs_ = Slot::Workspace();
@@ -305,8 +306,9 @@ absl::StatusOr<KernelCode> Compile(const KernelRequest& request, Forms forms) {
 
 }  // namespace
 
-// Convolutions as runtime/kernels/conv/small_batch_conv.cc takes them. Refused: a depth that no
-// tile holds in shared memory, element-wise ops that a chain does not hold (chain_builder.h).
+// Convolutions that runtime/kernels/conv/small_batch_conv.cc accepts. Refuses a depth that no tile
+// can hold in shared memory, and element-wise ops that an epilogue program cannot hold
+// (epilogue_builder.h).
 absl::StatusOr<KernelCode> CompileSmallBatchConv(const KernelRequest& request) {
   return Compile(request, Forms::kAll);
 }

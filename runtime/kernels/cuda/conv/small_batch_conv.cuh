@@ -1,12 +1,12 @@
-// Convolutions of few images on tensor cores (sm_90). In order:
-//   the next launch may start
-//   this block's weights are on their way (one bulk copy), tables of addresses are made
-//   the launch before is over: patches of the images come by cp.async, a residual into registers
-//   products: every warp 32 pixels × 32 filters of every warps_k-th step of K
-//   sums: over the warps through shared memory, over the cluster through the owner's shared memory
-//   bias, residual, activation or a chain, store
-// Sums are formed in a fixed order, so that repeats are bit-equal. A NaN or infinity in a pixel
-// that lies beside a stem's window, in its last step of K, spreads to its result.
+// Convolutions of few images on tensor cores (sm_90). Steps:
+//   allow the next launch to start
+//   start loading this block's weights (one bulk copy), compute tables of addresses
+//   wait for the preceding launch; load patches of the images by cp.async, a residual to registers
+//   multiply: each warp computes 32 pixels × 32 filters over every warps_k-th step of K
+//   add the sums of warps through shared memory, those of the cluster in the owner's shared memory
+//   add bias and residual, apply the activation or epilogue program, store
+// Sums are formed in a fixed order, so repeated runs are bit-equal. A NaN or infinity in a pixel
+// beside the window of a stem, in its last step of K, spreads to the result.
 #pragma once
 
 #include "runtime/kernels/cuda/common/cluster.cuh"
@@ -18,12 +18,13 @@ namespace small_batch_conv {
 
 #if __CUDA_ARCH__ >= 900
 
-// Barriers: the weights have come; so have the sums of the cluster's other blocks.
+// Barriers: the weights have arrived; the sums of the cluster's other blocks have arrived.
 struct Came {
   uint32_t weights, sums;
 };
 
-// The block's weights are on their way. One thread. `own`: fours that the block finishes.
+// Starts loading the block's weights. Runs in one thread. `own`: groups of four filters that the
+// block finishes.
 __device__ __forceinline__ void StartWeights(const Parameters& p, const Block& block,
                                              const Came& came, int own, const char* shared) {
   BarrierInit(came.weights, 1);
@@ -37,7 +38,7 @@ __device__ __forceinline__ void StartWeights(const Parameters& p, const Block& b
   if (p.split > 1) BarrierExpect(came.sums, (p.split - 1) * own * 16);
 }
 
-// What a lane reads of the patches and of the weights: addresses of the first step.
+// Addresses in the patches and the weights that a lane reads in the first step.
 struct LaneOperands {
   uint32_t a[kSmallBatchSources][2], b[2];
 
@@ -61,16 +62,16 @@ struct LaneOperands {
   }
 };
 
-// The fours of filters that a thread finishes: of `own` ones of its block every
-// kSmallBatchThreads-th.
+// The groups of four filters ("fours") that a thread finishes: every kSmallBatchThreads-th of the
+// `own` ones of its block.
 template <int kPixels, int kFilters>
 struct OwnOutputs {
-  static constexpr int kFours = kFilters / 4;                                         // of a pixel
-  static constexpr int kAll = kPixels * kFours;                                       // of the tile
-  static constexpr int kMost = (kAll + kSmallBatchThreads - 1) / kSmallBatchThreads;  // of a thread
-  int own, first_own;  // of the block; the first one's number in the tile
-  int four, filter;    // the same for all of a thread
-  int64_t at[kMost];   // elements of the output, -1: none
+  static constexpr int kFours = kFilters / 4;                                         // per pixel
+  static constexpr int kAll = kPixels * kFours;                                       // per tile
+  static constexpr int kMost = (kAll + kSmallBatchThreads - 1) / kSmallBatchThreads;  // per thread
+  int own, first_own;  // number of the block's fours; index of the first one in the tile
+  int four, filter;    // equal for all fours of a thread
+  int64_t at[kMost];   // offset in the output, in elements; -1: none
 
   __device__ __forceinline__ OwnOutputs(const Parameters& p, const Block& block,
                                         const SmallBatchConvOutput& out, const int* table)
@@ -86,10 +87,10 @@ struct OwnOutputs {
       at[e] = pixel < 0 ? -1 : (image_row + pixel) * out.filters + filter;
     }
   }
-  // Of the tile, where the block's four `i` is.
+  // The pixel of the tile that the block's four `i` belongs to.
   __device__ __forceinline__ int PixelOf(int i) const { return (first_own + i) / kFours; }
 
-  // A residual's values; 0 where there is none.
+  // The values of a residual; 0 if there is none.
   template <typename T>
   __device__ __forceinline__ void LoadResidual(const void* from, uint2 (&residual)[kMost]) const {
 #pragma unroll
@@ -117,7 +118,7 @@ __device__ __forceinline__ void MultiplySteps(const Parameters& p, const W& warp
   }
 }
 
-// Sums over the warps, of the fours that other blocks of the cluster finish.
+// Adds the sums of all warps for fours that other blocks of the cluster finish, and sends them.
 template <typename Own, typename Partial>
 __device__ __forceinline__ void SendSums(const Own& outputs, int part, const float* partial,
                                          const float4* received, uint32_t came) {
@@ -132,8 +133,8 @@ __device__ __forceinline__ void SendSums(const Own& outputs, int part, const flo
   }
 }
 
-// Sums over all warps and blocks, bias, residual and activation of the thread's fours. Before an
-// epilogue that is a chain: the sums, in the place of partial ones.
+// Adds the sums of all warps and blocks, bias and residual, and applies the activation, for the
+// thread's fours. If an epilogue program follows, stores the sums where the partial sums were.
 template <typename T, bool kHasProgram, typename Partial, typename Own>
 __device__ __forceinline__ void Finish(const Parameters& p, const Block& block,
                                        const SmallBatchConvOutput& out, const Own& outputs,
@@ -150,7 +151,7 @@ __device__ __forceinline__ void Finish(const Parameters& p, const Block& block,
     }
     Add(sum, bias);
     if (kHasProgram && out.epilogue >= 0) {
-      *reinterpret_cast<float4*>(from) = sum;  // nobody else reads it
+      *reinterpret_cast<float4*>(from) = sum;  // no other thread reads it
     } else if (outputs.at[e] >= 0) {
       if (out.residual != nullptr) Add(sum, Unpacked<T>(residual[e]));
       if (kHasProgram) sum = Activated<T>(out.activation, sum);
@@ -160,28 +161,29 @@ __device__ __forceinline__ void Finish(const Parameters& p, const Block& block,
   }
 }
 
-// The epilogue that is a chain, over what Finish left in the place of partial ones.
+// Runs the epilogue program on the sums that Finish stored.
 template <typename Own, typename Partial>
-__device__ __forceinline__ void RunEpilogue(const Parameters& p, const ChainProgram& program,
+__device__ __forceinline__ void RunEpilogue(const Parameters& p, const EpilogueProgram& program,
                                             const Block& block, const Own& outputs, int epilogue,
                                             const int* table, float* partial) {
-  // The chain's code stands once.
+  // Not unrolled, so that there is one copy of the program's code.
 #pragma unroll 1
   for (int at = static_cast<int>(threadIdx.x); at < outputs.own; at += kSmallBatchThreads) {
     const int m = outputs.PixelOf(at), pixel = table[m];
     if (pixel < 0) continue;
     const float4 sum = *reinterpret_cast<float4*>(partial + Partial::Four(m, outputs.four));
-    ChainRunner(program, {{sum.x, sum.y, sum.z, sum.w}})
+    EpilogueRunner(program, {{sum.x, sum.y, sum.z, sum.w}})
         .Run(epilogue,
              {block.image, outputs.filter, 0, pixel / p.tiling.columns, pixel % p.tiling.columns},
-             kChainLanes, kChainLanes, false, {});
+             kEpilogueLanes, kEpilogueLanes, false, {});
   }
 }
 
-// What is known before the launch before is over is done before: addresses above all.
-//   program  used when kHasProgram
+// Everything that does not depend on the preceding launch, above all addresses, is computed before
+// the wait for it.
+//   program  used if kHasProgram
 template <typename T, int kPixels, int kFilters, bool kHasProgram>
-__device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* program) {
+__device__ __forceinline__ void Run(const Parameters& p, const EpilogueProgram* program) {
   using Own = OwnOutputs<kPixels, kFilters>;
   using Partial = PartialSums<kPixels, kFilters>;
   extern __shared__ __align__(128) char shared[];
@@ -218,7 +220,7 @@ __device__ __forceinline__ void Run(const Parameters& p, const ChainProgram* pro
   float sums[2][4][4] = {};
   MultiplySteps<T>(p, warp, operands, table + p.step_table_at, sums);
 
-  __syncthreads();  // the patches are read: partial sums take their place
+  __syncthreads();  // the patches have been read; partial sums replace them
   float* partial = reinterpret_cast<float*>(patch);
   Partial::Write(partial + Partial::Mine(warp, lane), sums);
   __syncthreads();
@@ -252,7 +254,8 @@ __global__ void __launch_bounds__(kSmallBatchThreads, 2)
 }
 
 template <typename T, int kPixels, int kFilters>
-KernelCall CallOfTile(const LaunchShape& shape, const Parameters& p, const ChainProgram* program) {
+KernelCall CallOfTile(const LaunchShape& shape, const Parameters& p,
+                      const EpilogueProgram* program) {
   if (program == nullptr) return KernelCall::Of(SmallBatchConv<T, kPixels, kFilters>, shape, p);
   return KernelCall::Of(SmallBatchConvWithProgram<T, kPixels, kFilters>, shape,
                         SmallBatchConvWithProgramParameters{p, *program});
@@ -260,7 +263,7 @@ KernelCall CallOfTile(const LaunchShape& shape, const Parameters& p, const Chain
 
 template <typename T>
 KernelCall CallOf(int pixels, int filters, const LaunchShape& shape, const Parameters& p,
-                  const ChainProgram* program) {
+                  const EpilogueProgram* program) {
   if (pixels == 32 && filters == 32) return CallOfTile<T, 32, 32>(shape, p, program);
   if (pixels == 32) return CallOfTile<T, 32, 64>(shape, p, program);
   if (filters == 32) return CallOfTile<T, 64, 32>(shape, p, program);

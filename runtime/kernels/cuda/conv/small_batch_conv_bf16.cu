@@ -4,7 +4,7 @@ namespace onnx_cudnn {
 
 KernelCall SmallBatchConvBF16Call(int pixels, int filters, const LaunchShape& shape,
                                   const SmallBatchConvParameters& parameters,
-                                  const ChainProgram* program) {
+                                  const EpilogueProgram* program) {
   return small_batch_conv::CallOf<__nv_bfloat16>(pixels, filters, shape, parameters, program);
 }
 

@@ -4,7 +4,7 @@ namespace onnx_cudnn {
 
 KernelCall SmallBatchConvF16Call(int pixels, int filters, const LaunchShape& shape,
                                  const SmallBatchConvParameters& parameters,
-                                 const ChainProgram* program) {
+                                 const EpilogueProgram* program) {
   return small_batch_conv::CallOf<__half>(pixels, filters, shape, parameters, program);
 }
 

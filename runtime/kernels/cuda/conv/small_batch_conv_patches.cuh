@@ -1,10 +1,10 @@
-// Which work a block of small_batch_conv's general form has, and how the patches that it reads come
-// into shared memory: by cp.async, or computed by a chain.
+// The work of a block in the general form of small_batch_conv, and how its patches are loaded to
+// shared memory: by cp.async, or computed by a prologue program.
 #pragma once
 
 #include "runtime/kernels/cuda/conv/small_batch_conv.h"
 #include "runtime/kernels/cuda/conv/small_batch_conv_products.cuh"
-#include "runtime/kernels/cuda/pointwise/chain_epilogue.cuh"
+#include "runtime/kernels/cuda/pointwise/epilogue_program.cuh"
 
 namespace onnx_cudnn {
 namespace small_batch_conv {
@@ -13,14 +13,14 @@ using Parameters = SmallBatchConvParameters;
 
 #if __CUDA_ARCH__ >= 900
 
-// Which work a block has.
+// The work of a block.
 struct Block {
-  int part;  // of K, the rank in the cluster
+  int part;  // of K; the rank in the cluster
   int image;
-  int tile;     // of pixels
-  int filters;  // tile of filters, of all siblings
+  int tile;     // index among tiles of pixels
+  int filters;  // index among filter tiles of all siblings
   int sibling;
-  int first_filter;  // of the sibling
+  int first_filter;  // within the sibling
 };
 
 template <int kFilters>
@@ -38,8 +38,8 @@ __device__ __forceinline__ Block BlockOf(const Parameters& p) {
   return b;
 }
 
-// Offsets of the input pixels that the patches hold, in pixels of an image, -1: zero; of the output
-// pixels; and of the steps of K in a patch, in bytes.
+// Tables of offsets: of the input pixels in the patches (in pixels of an image, -1: zero), of the
+// output pixels, and of the steps of K in a patch (in bytes).
 template <int kPixels>
 __device__ __forceinline__ void MakeTables(const Parameters& p, const Block& b, int* table) {
   for (int m = threadIdx.x; m < kPixels; m += kSmallBatchThreads) {
@@ -58,7 +58,7 @@ __device__ __forceinline__ void MakeTables(const Parameters& p, const Block& b, 
   }
 }
 
-// What a stem's last step reads behind its patch, and lanes that it lacks, are zero.
+// Zeroes the lanes that a stem lacks, and what its last step reads beyond the patch.
 __device__ __forceinline__ void ClearStem(const SmallBatchSource& s, char* patch) {
   if (!s.is_stem) return;
   for (int i = threadIdx.x; i < s.patch_bytes / 16; i += kSmallBatchThreads) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ void ClearStem(const SmallBatchSource& s, char* patch
   }
 }
 
-// Where pixel `pixel` of patch `i` lies in it: SmallBatchPatchBytes.
+// Offset of pixel `pixel` in patch `i`: SmallBatchPatchBytes.
 __device__ __forceinline__ int PatchBytes(const Parameters& p, int i, uint32_t pixel) {
   const SmallBatchSource& s = p.source[i];
   const int row = static_cast<int>(p.image[i].columns.Divide(pixel));
@@ -74,7 +74,7 @@ __device__ __forceinline__ int PatchBytes(const Parameters& p, int i, uint32_t p
          static_cast<int>(pixel) * s.pixel_bytes;
 }
 
-// The patch of an image as it lies in memory.
+// Copies the patch of an image.
 template <typename T>
 __device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, int i,
                                            const int* offsets, uint32_t patch) {
@@ -101,28 +101,29 @@ __device__ __forceinline__ void FetchPatch(const Parameters& p, const Block& b, 
   }
 }
 
-// The patch of an image that a chain computes; zero outside of it, as the window's padding is.
+// Computes the patch of an image with a prologue program; zero outside the image, like the padding
+// of the window.
 template <typename T>
-__device__ __forceinline__ void ComputePatch(const Parameters& p, const ChainProgram& program,
+__device__ __forceinline__ void ComputePatch(const Parameters& p, const EpilogueProgram& program,
                                              const Block& b, int i, const int* offsets,
                                              char* patch) {
   const SmallBatchSource& s = p.source[i];
   const int first = s.is_stem ? 0 : b.part * s.part_channels;
-  const int lanes = s.is_stem ? kChainLanes : s.part_channels;  // that are written
-  const int fours = lanes / kChainLanes, count = s.patch_pixels() * fours;
+  const int lanes = s.is_stem ? kEpilogueLanes : s.part_channels;  // lanes to write
+  const int fours = lanes / kEpilogueLanes, count = s.patch_pixels() * fours;
 #pragma unroll 1
   for (int j = threadIdx.x; j < count; j += kSmallBatchThreads) {
-    const int pixel = j / fours, lane = j % fours * kChainLanes;
+    const int pixel = j / fours, lane = j % fours * kEpilogueLanes;
     const int offset = offsets[pixel], channel = first + lane;
-    const int valid = offset < 0 ? 0 : min(max(s.channels - channel, 0), kChainLanes);
+    const int valid = offset < 0 ? 0 : min(max(s.channels - channel, 0), kEpilogueLanes);
     uint2 packed = make_uint2(0, 0);
     if (valid > 0) {
-      ChainRunner runner(program, ChainValues{});
+      EpilogueRunner runner(program, EpilogueValues{});
       runner.Run(p.image[i].prologue, {b.image, channel, 0, offset / s.width, offset % s.width},
                  valid, valid, false, {});
-      ChainValues values = runner.result();
+      EpilogueValues values = runner.result();
 #pragma unroll
-      for (int e = 0; e < kChainLanes; ++e) {
+      for (int e = 0; e < kEpilogueLanes; ++e) {
         if (e >= valid) values.at[e] = 0;
       }
       packed =
@@ -132,9 +133,9 @@ __device__ __forceinline__ void ComputePatch(const Parameters& p, const ChainPro
   }
 }
 
-// All patches of the block.
+// Loads or computes all patches of the block.
 template <typename T, bool kHasProgram>
-__device__ __forceinline__ void BringPatches(const Parameters& p, const ChainProgram* program,
+__device__ __forceinline__ void BringPatches(const Parameters& p, const EpilogueProgram* program,
                                              const Block& block, const int* table, char* patch) {
 #pragma unroll
   for (int i = 0; i < kSmallBatchSources; ++i) {

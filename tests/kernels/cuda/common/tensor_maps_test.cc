@@ -99,9 +99,9 @@ TEST_F(TensorMapsTest, Boxes) {
 }
 
 // Columns come before rows, as among the dims.
-TEST_F(TensorMapsTest, Places) {
+TEST_F(TensorMapsTest, Im2col) {
   map_.element = TensorMap::Element::kTf32;
-  map_.places = {.first = {-1, -2}, .last = {-3, -4}, .strides = {2, 3}};
+  map_.im2col = {.first = {-1, -2}, .last = {-3, -4}, .strides = {2, 3}};
   ASSERT_TRUE(EncodeTensorMap(map_, nullptr).ok());
   EXPECT_EQ(told_.type, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
   EXPECT_EQ(told_.dims, (std::vector<cuuint64_t>{64, 28, 20, 5}));
@@ -115,7 +115,7 @@ TEST_F(TensorMapsTest, Places) {
 TEST_F(TensorMapsTest, OldDrivers) {
   missing = "cuTensorMapEncodeIm2col";
   EXPECT_TRUE(EncodeTensorMap(map_, nullptr).ok());
-  map_.places = {.first = {0, 0}, .last = {0, 0}, .strides = {1, 1}};
+  map_.im2col = {.first = {0, 0}, .last = {0, 0}, .strides = {1, 1}};
   EXPECT_EQ(EncodeTensorMap(map_, nullptr).status(),
             absl::FailedPreconditionError(
                 "the driver has no cuTensorMapEncodeIm2col: install one of CUDA 12 or later"));

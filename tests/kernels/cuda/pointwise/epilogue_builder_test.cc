@@ -1,5 +1,5 @@
-// Chains of element-wise Nodes, run on the host as chain_epilogue.cuh runs them.
-#include "runtime/kernels/cuda/pointwise/chain_builder.h"
+// Chains of element-wise Nodes, run on the host as epilogue_program.cuh runs them.
+#include "runtime/kernels/cuda/pointwise/epilogue_builder.h"
 
 #include <cmath>
 #include <map>
@@ -11,8 +11,8 @@
 namespace onnx_cudnn {
 namespace {
 
-float Apply(ChainCode code, float a, float b, float c) {
-  if (code == ChainCode::kMove) return a;
+float Apply(EpilogueCode code, float a, float b, float c) {
+  if (code == EpilogueCode::kMove) return a;
   EXPECT_TRUE(IsPrimitive(code));
   float result;
   RunPrimitive<float>(PrimitiveOf(code), {&a, &b, &c}, &result, 1);
@@ -20,9 +20,9 @@ float Apply(ChainCode code, float a, float b, float c) {
 }
 
 // Images [2, 8, 3, 5] in f16, channels-last.
-class ChainBuilderTest : public testing::Test {
+class EpilogueBuilderTest : public testing::Test {
  protected:
-  ChainBuilderTest() : start_(&graph_.AddInput("start", Type::Tensor(DType::kF16, dims_))) {}
+  EpilogueBuilderTest() : start_(&graph_.AddInput("start", Type::Tensor(DType::kF16, dims_))) {}
 
   Value& Input(const char* name, const Dims& dims) {
     return graph_.AddInput(name, Type::Tensor(DType::kF16, dims));
@@ -44,7 +44,7 @@ class ChainBuilderTest : public testing::Test {
     }
     const KernelRequest request{unit_, candidate_, target_, ""};
     Operands operands(request);
-    ChainBuilder builder(unit_, operands);
+    EpilogueBuilder builder(unit_, operands);
     const absl::Status status =
         builder.Add(from_start ? start_ : nullptr, nodes_, result, dims_, false);
     program_ = builder.program();
@@ -55,18 +55,20 @@ class ChainBuilderTest : public testing::Test {
   // Runs the chain for one element; `inputs` are the operands' values by Slot::Input, what it
   // stores comes by Slot::Output.
   float Run(float first, const std::map<int, float>& inputs) {
-    float registers[kChainRegisters] = {first};
+    float registers[kEpilogueRegisters] = {first};
     const auto read = [&](int from) {
-      return from < kChainRegisters ? registers[from] : program_.constants[from - kChainRegisters];
+      return from < kEpilogueRegisters ? registers[from]
+                                       : program_.constants[from - kEpilogueRegisters];
     };
     for (int i = program_.segments[0].begin; i < program_.segments[0].end; ++i) {
-      const ChainStep& step = program_.steps[i];
-      if (step.code == ChainCode::kStore) {
+      const EpilogueStep& step = program_.steps[i];
+      if (step.code == EpilogueCode::kStore) {
         stored_[SlotOf(step.args[1], true).index] = read(step.args[0]);
-      } else if (step.code == ChainCode::kLoad) {
+      } else if (step.code == EpilogueCode::kLoad) {
         registers[step.to] = inputs.at(SlotOf(step.args[0], false).index);
       } else {
-        const float b = step.args[1] < kChainRegisters + kChainConstants ? read(step.args[1]) : 0;
+        const float b =
+            step.args[1] < kEpilogueRegisters + kEpilogueConstants ? read(step.args[1]) : 0;
         registers[step.to] = Apply(step.code, read(step.args[0]), b, read(step.args[2]));
       }
     }
@@ -75,8 +77,8 @@ class ChainBuilderTest : public testing::Test {
 
   Slot SlotOf(int tensor, bool is_output) const {
     const size_t at =
-        (is_output ? offsetof(ChainProgram, outputs) : offsetof(ChainProgram, operands)) +
-        tensor * sizeof(ChainTensor) + offsetof(ChainTensor, data);
+        (is_output ? offsetof(EpilogueProgram, outputs) : offsetof(EpilogueProgram, operands)) +
+        tensor * sizeof(EpilogueTensor) + offsetof(EpilogueTensor, data);
     for (const KernelCall::Address& address : call_.addresses) {
       if (address.at == at) return address.slot;
     }
@@ -92,11 +94,11 @@ class ChainBuilderTest : public testing::Test {
   Candidate candidate_;
   Target target_;
   KernelCall call_;
-  ChainProgram program_;
+  EpilogueProgram program_;
   std::map<int, float> stored_;
 };
 
-TEST_F(ChainBuilderTest, ResidualAndReluWithAnOutputInBetween) {
+TEST_F(EpilogueBuilderTest, ResidualAndReluWithAnOutputInBetween) {
   Value& sum = Op("Add", {start_, &Input("residual", dims_)});
   Value& y = Op("Relu", {&sum});
   graph_.AddOutput("sum", sum);
@@ -112,7 +114,7 @@ TEST_F(ChainBuilderTest, ResidualAndReluWithAnOutputInBetween) {
   EXPECT_EQ(program_.operands[0].channel, 1);
 }
 
-TEST_F(ChainBuilderTest, KeepsValuesThatAreNeededAgain) {
+TEST_F(EpilogueBuilderTest, KeepsValuesThatAreNeededAgain) {
   Value& scale = Input("scale", {1, 8, 1, 1});
   Value& a = Op("Mish", {start_});
   Value& b = Op("Mul", {&a, &scale});
@@ -133,7 +135,7 @@ TEST_F(ChainBuilderTest, KeepsValuesThatAreNeededAgain) {
   EXPECT_TRUE(program_.operands[0].aligned);
 }
 
-TEST_F(ChainBuilderTest, LeavesAResultInTheFirstRegister) {
+TEST_F(EpilogueBuilderTest, LeavesAResultInTheFirstRegister) {
   Value& shift = Input("shift", {8, 1, 1});
   Value& a = Op("Mul", {start_, start_});
   Value& b = Op("Add", {&a, &shift});
@@ -144,7 +146,7 @@ TEST_F(ChainBuilderTest, LeavesAResultInTheFirstRegister) {
   EXPECT_EQ(Run(0, {{0, -5}, {1, -20}}), 5);
 }
 
-TEST_F(ChainBuilderTest, RefusesWhatItDoesNotHold) {
+TEST_F(EpilogueBuilderTest, RefusesWhatItDoesNotHold) {
   graph_.AddOutput("y", Op("Sin", {start_}));
   const absl::Status status = Build(true, nullptr);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
