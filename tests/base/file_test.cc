@@ -37,7 +37,7 @@ int FailOpenAt2(int, const char*, int, uint64_t) {
   return -1;
 }
 
-// error  what openat2 answers; 0: the system's own
+// error  the errno that openat2 fails with; 0: the real call
 FileCalls WithOpenAt2(int error) {
   FileCalls calls = SystemFileCalls();
   if (error == ENOSYS) calls.openat2 = FailOpenAt2<ENOSYS>;
@@ -110,7 +110,7 @@ TEST(FileTest, ReadFileRefusesMoreThanTheLimit) {
   EXPECT_EQ(ReadFile(path, 9).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
-// The same answers whether the kernel has openat2 or not.
+// The results are the same whether the kernel has openat2 or not.
 class FolderTest : public testing::TestWithParam<int> {
  protected:
   FolderTest() : calls_(WithOpenAt2(GetParam())), scope_(calls_) {

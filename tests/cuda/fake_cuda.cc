@@ -66,7 +66,7 @@ bool LosesDevice(cudaError_t error) {
   return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure;
 }
 
-// The error of this call, cudaSuccess when it is to work.
+// The error that this call returns; cudaSuccess if it is to work.
 cudaError_t Count(const char* name) {
   if (state->is_lost) return state->options.error;
   if (state->calls++ != state->options.fail_at) return cudaSuccess;
@@ -75,7 +75,7 @@ cudaError_t Count(const char* name) {
   return state->options.error;
 }
 
-// In functions of the runtime's names.
+// For use in functions named like those of the runtime.
 #define COUNT() \
   if (const cudaError_t error = Count(__func__); error != cudaSuccess) return error
 
@@ -84,7 +84,7 @@ FakeEvent* ToFake(cudaEvent_t event) { return reinterpret_cast<FakeEvent*>(event
 FakeGraph* ToFake(cudaGraph_t graph) { return reinterpret_cast<FakeGraph*>(graph); }
 FakeGraph* ToFake(cudaGraphExec_t graph) { return reinterpret_cast<FakeGraph*>(graph); }
 
-// A call that a capturing thread may not make.
+// A call that is not allowed while a thread captures.
 cudaError_t Disturb() {
   if (state->capture == nullptr) return cudaSuccess;
   state->is_invalid = true;
@@ -299,7 +299,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   return cudaSuccess;
 }
 
-// Ends the capture however it ends.
+// Ends the capture, whether it succeeds or fails.
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (state->origin != ToFake(stream)) return cudaErrorStreamCaptureUnmatched;
   bool is_joined = true;
@@ -352,7 +352,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   });
 }
 
-// A launch with copies of all that it names.
+// A launch with copies of its configuration and parameter.
 struct Launched {
   alignas(64) std::byte parameter[4096];
   cudaLaunchConfig_t config;
@@ -441,7 +441,7 @@ const CudaCalls& Start(const FakeCudaOptions& options) {
 
 FakeCuda::FakeCuda(const FakeCudaOptions& options) : scope_(Start(options)) {}
 
-// What a lost device never got back goes now.
+// Releases what could not be released because the device was lost.
 FakeCuda::~FakeCuda() {
   for (const auto* memory : {&state->device, &state->pinned}) {
     for (const auto& [data, bytes] : *memory) std::free(data);

@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Nobody hears of a release that fails.
+// A failing release is not reported to the caller.
 const std::set<std::string>& Releases() {
   static const auto& names =
       *new std::set<std::string>{"cudaFree",         "cudaFreeHost",     "cudaStreamDestroy",
@@ -36,7 +36,7 @@ TEST(CudaFaultsTest, EachCallThatFailsOnceIsReportedAndLeaksNothing) {
     EXPECT_TRUE(RunScenario(cuda).ok());  // the next one works
     EXPECT_EQ(cuda.held(), 0);
   }
-  // All but those that only tell more of an error.
+  // All calls but those that only return details of an error.
   EXPECT_EQ(failed.size(), 32u);
 }
 

@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// What the host has.
+// The libraries of the host.
 std::set<std::string> usable;                             // opens
 std::map<std::string, std::vector<std::string>> matches;  // of patterns
 std::vector<std::string> tried;

@@ -30,7 +30,7 @@ class KernelStep final : public Step {
   const Increment increment_;
 };
 
-// The same on the host.
+// The same as a host function.
 class HostStep final : public Step {
  public:
   absl::Status Launch(const LaunchArgs& args) const override {

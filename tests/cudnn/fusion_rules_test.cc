@@ -1,4 +1,4 @@
-// Rule by rule: what stands in one cuDNN graph, and what does not.
+// Rule by rule: what one cuDNN graph may contain, and what it may not.
 #include "tests/support/proposed.h"
 
 namespace onnx_cudnn {

@@ -10,7 +10,7 @@ class CudnnLayoutsTest : public EngineTest {
  protected:
   CudnnLayoutsTest() : EngineTest("cudnn") {}
 
-  // Of the Candidate at `op` that Describe tells so; < 0: there is none.
+  // Price of the Candidate at `op` that Describe prints like this; < 0: there is none.
   double PriceOf(const Graph& graph, std::string_view op, std::string_view described) const {
     for (const Candidate& c : At(graph, op).candidates) {
       if (Describe(c) == described) return c.cost.us;
@@ -18,7 +18,7 @@ class CudnnLayoutsTest : public EngineTest {
     return -1;
   }
 
-  // The reason why not.
+  // The reason of the refusal.
   std::string Check(const Graph& graph, const Candidate& candidate) const {
     return engine_->Check(graph, candidate, target_).reason();
   }
@@ -125,8 +125,8 @@ TEST_F(CudnnLayoutsTest, CheckRefusesACandidateThatWasChanged) {
   EXPECT_EQ(Check(graph, changed), "cuDNN has no pointwise mode for the op");
 }
 
-// Times in µs that were measured on an H200 (docs/measurements.md, 'Stems', 'Residuals' and
-// 'Convolutions of ResNet-50 in cuDNN'), beside those that are predicted.
+// Times in µs measured on an H200 (docs/measurements.md, 'Stems', 'Residuals' and 'Convolutions of
+// ResNet-50 in cuDNN'), next to the predicted ones.
 struct Measured {
   std::string what, text, described;
   double us;

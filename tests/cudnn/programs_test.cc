@@ -23,7 +23,7 @@ class LibraryProgramsTest : public EngineTest {
     EXPECT_NE(ExpectRunsLikeEvaluate(graph, {}, target_, CostSearch), nullptr);
   }
 
-  // Without our kernels, whose conversions only a whole Program needs.
+  // Without our kernels: their Reformats are only needed by a whole Program.
   std::vector<Candidate> Cover(const Graph& graph, Partitioner partitioner) const {
     absl::StatusOr<std::vector<Partition>> partitions =
         PartitionGraph(graph, libraries_, partitioner, nullptr);

@@ -1,4 +1,4 @@
-// Every case row of the ops through every kernel that takes it, in every dtype and Format.
+// Every case row of the ops, run by every kernel that supports it, in every dtype and Format.
 #include <algorithm>
 #include <map>
 
@@ -13,7 +13,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Relative to the largest magnitude: sums are in f32 on both sides, but in another order.
+// Relative to the largest magnitude: sums are in f32 on both sides, but in a different order.
 double ToleranceOf(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -27,7 +27,7 @@ double ToleranceOf(DType dtype) {
   }
 }
 
-// Whether an input stands for a shape, an axis or an extent, which a static Graph mostly knows.
+// Whether an input is a shape, an axis or an extent, which is usually constant in a static Graph.
 bool IsParameter(const OpCase& c, size_t index) {
   if (c.op == "Range") return true;
   return c.op == "Resize" ? index > 0 : !kFloatTypes.Has(c.inputs[index].dtype());

@@ -133,7 +133,7 @@ void Launch::Sweep() {
   }
 }
 
-// The next block of a cluster begins only when those that have begun cannot go on without it.
+// Starts the next block of a cluster only when the running ones cannot continue without it.
 void Launch::GoOnFromStall() {
   if (release_ == Release::kNone) {
     ++stalls_;
@@ -202,7 +202,7 @@ void Launch::Enter(context::transfer_t from) {
   context::jump_fcontext(launch.scheduler_, nullptr);
 }
 
-// A thread that is done no longer counts at barriers.
+// A thread that has ended no longer counts at barriers.
 void Launch::Leave() {
   Fiber& fiber = *current_;
   if (!fiber.copies.empty() || !fiber.stores.empty() || !fiber.products.empty()) {

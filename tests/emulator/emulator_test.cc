@@ -1,4 +1,4 @@
-// The emulator itself: kernels that are right, and those in which it must find what is wrong.
+// The emulator itself: correct kernels, and kernels with errors that it must detect.
 #include "tests/emulator/emulator.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ void WaitsForEver(Parameters p) {
 
 void OutsideOfItsMask(Parameters) { __shfl_sync(1u, 0, 0); }
 
-// Each block of a cluster of two writes into the other one's memory.
+// Each block of a cluster of two writes to the other block's shared memory.
 void Neighbours(Parameters p) {
   WaitForLaunchBefore();
   const int rank = static_cast<int>(blockIdx.x) % 2;
@@ -75,7 +75,7 @@ void BlockOneDoesNotWait(Parameters) {
   if (threadIdx.x == 7 && blockIdx.x != 1) WaitForLaunchBefore();
 }
 
-// Kernels that start asynchronous work. kWaits: as they must; else one wait is left out.
+// Kernels that start asynchronous work. kWaits: with all waits; otherwise one wait is missing.
 template <bool kWaits>
 void CopyByThreads(Parameters p) {
   WaitForLaunchBefore();
@@ -87,7 +87,7 @@ void CopyByThreads(Parameters p) {
   ptx::cp_async_wait_all();
 }
 
-// The wait of each thread is for its own copies alone.
+// Each thread waits only for its own copies.
 template <bool kMeets>
 void CopyByNeighbours(Parameters p) {
   WaitForLaunchBefore();
@@ -114,7 +114,7 @@ void LoadByBarrier(Parameters p) {
   p.out[thread] = Shared()[thread];
 }
 
-// Stores what it overwrites once the store has read it.
+// Overwrites the source of a store after the store has read it.
 template <bool kWaits>
 void StoreBeforeOverwriting(Parameters p) {
   WaitForLaunchBefore();
@@ -137,7 +137,7 @@ void EndBeforeStores(Parameters p) {
   ptx::cp_async_bulk_wait_group_read(0);
 }
 
-// The sum of sixteen ones of each side, of a warpgroup.
+// A warpgroup's sum over sixteen ones from each operand.
 template <bool kWaits, bool kFences>
 void Multiply(Parameters p) {
   WaitForLaunchBefore();
@@ -251,7 +251,7 @@ std::vector<int> CountUpTo(int last) {
   return values;
 }
 
-// In every order of threads and arrivals.
+// In every order of threads and arrivals at barriers.
 template <typename Kernel>
 void ExpectAlways(Kernel kernel, int threads, const std::vector<int>& expected,
                   unsigned blocks = 1) {

@@ -1,5 +1,5 @@
-// Whole networks through our kernels: every Partition of the Engine `kernel`, in every way that its
-// code can run, against the references of its Nodes.
+// Whole networks through our kernels: every Partition of the Engine `kernel`, in every form of its
+// code, against the references of its Nodes.
 #include "tests/support/networks.h"
 
 #include <set>
@@ -20,7 +20,9 @@
 namespace onnx_cudnn {
 namespace {
 
-// Of the largest magnitude: sums are in f32 on both sides, intermediate results rounded alike.
+// Relative to the largest magnitude: sums are in f32 on both sides, intermediate results are
+// rounded
+// equally.
 double ToleranceOf(DType dtype) {
   if (dtype == DType::kF32) return 1e-5;
   return dtype == DType::kF16 ? 2e-3 : 1.6e-2;
@@ -33,7 +35,7 @@ class EmulatedNetworksTest : public KernelsTest {
     kernels_target_.info.multiprocessors = 4;
   }
 
-  // Expects every way of every Partition to agree, and at least `least` to be run.
+  // Expects every form of every Partition to agree, and at least `least` to be run.
   void Run(Graph graph, DType products, int least, Partitioner partitioner = CostSearch) {
     PassContext context;
     const auto passes = MakePipeline(/*level=*/2, products);
@@ -53,7 +55,7 @@ class EmulatedNetworksTest : public KernelsTest {
   }
 
  private:
-  // Rules without CUDA calls: nothing is compiled but by RunPartition.
+  // Rules that make no CUDA calls: only RunPartition compiles code.
   Target recording_target() const {
     Target target = kernels_target_;
     target.engines = {view_.get(), engine_, host_.get()};

@@ -1,4 +1,4 @@
-// Random graphs on a GPU that is not there.
+// Random graphs on an emulated GPU.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// 1,000, or what ONNX_CUDNN_RANDOM_SEEDS says.
+// 1,000, or the number in ONNX_CUDNN_RANDOM_SEEDS.
 uint64_t Seeds() {
   const char* asked = std::getenv("ONNX_CUDNN_RANDOM_SEEDS");
   uint64_t seeds = 1000;
@@ -34,7 +34,7 @@ HostTensor TensorOf(const Tensor& tensor) {
   return copy;
 }
 
-// Two runs: the second one is recorded.
+// Two runs; the second one is captured.
 absl::StatusOr<Answer> RunOnEmulatedGpu(const RandomCase& c, PrecisionChoice precision) {
   FakeCuda cuda(EmulatedGpu());
   ASSIGN_OR_RETURN(

@@ -73,7 +73,7 @@ absl::Status LaunchCall(const KernelCall& call, const CodeOperands& operands,
   return error.empty() ? absl::OkStatus() : absl::InternalError(error);
 }
 
-// What a Step's memory holds before a run.
+// Fills a Step's memory before a run.
 void Poison(const GuardedMemory& memory) { std::memset(memory.data(), 0xff, memory.bytes()); }
 
 struct Operands {
@@ -96,8 +96,8 @@ struct Operands {
   }
 };
 
-// Lanes that no logical element has are zero where they are padding, and were never written where
-// they are somebody else's.
+// Lanes without a logical element must be zero if they are padding, and unwritten if they belong to
+// another tensor.
 std::string CheckOtherLanes(const Value& value, const Format& format, const GuardedMemory& memory) {
   const Dims dims = value.dims();
   GuardedMemory again(memory.bytes());
@@ -184,7 +184,7 @@ absl::Status RunCode(const KernelCode& code, const CodeOperands& operands,
 
 namespace {
 
-// The constants in the forms that the code wants.
+// The constants in the forms that the code requires.
 absl::Status MakeConstants(const KernelCode& code, const Boundary& boundary, Operands& operands) {
   for (const Derived& derived : code.constants) {
     std::vector<HostTensor> from;

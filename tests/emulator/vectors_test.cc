@@ -1,5 +1,5 @@
-// ONNX's backend vectors on a GPU that is not there. Those of whole networks are left out: they
-// take minutes here.
+// ONNX's backend test vectors on an emulated GPU. Vectors of whole networks are left out: they take
+// minutes here.
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_replace.h"
@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// How many vectors launched something.
+// Counts the vectors that launched something.
 class Launches : public testing::Environment {
  public:
   void TearDown() override {

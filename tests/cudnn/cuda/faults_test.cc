@@ -13,7 +13,7 @@ struct State {
 };
 State state;
 
-// Below our entry points: counts calls and descriptors, and fails one call. One at a time.
+// Replaces the cuDNN calls: counts calls and descriptors, and fails one call. One at a time.
 class FailingCudnn {
  public:
   // fail_at  which call fails, from 0; none when negative

@@ -1,4 +1,4 @@
-// What cuDNN itself says to the Candidates of networks, and of single cases.
+// cuDNN's own verdict on the Candidates of networks, and on single cases.
 #include <set>
 
 #include "passes/partition/partitioners.h"
@@ -11,7 +11,7 @@ namespace {
 
 class CudnnPlansTest : public WithoutGpuTest {
  protected:
-  // Confirms greedy's partitions of `graph`: every signature that is chosen gets a plan.
+  // Confirms greedy's partitions of `graph`: every chosen signature gets a plan.
   void ExpectPlans(const Graph& graph, size_t least) {
     if (IsSkipped()) return;
     Refusals refused;

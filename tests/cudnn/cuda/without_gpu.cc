@@ -46,7 +46,7 @@ Candidate LargestAt(const Engine& engine, const Graph& graph, std::string_view o
 }
 
 void WithoutGpuTest::SetUp() {
-  // Whoever opens libcuda.so.1 later gets what has that name already.
+  // A later dlopen of libcuda.so.1 returns the library already loaded under that name.
   ASSERT_NE(dlopen(STAND_IN_LIBCUDA, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
   if (const absl::Status status = LoadCudnn(); !status.ok()) GTEST_SKIP() << status.message();
   absl::StatusOr<std::unique_ptr<Engine>> engine =

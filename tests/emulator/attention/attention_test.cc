@@ -1,4 +1,4 @@
-// Attentions as one launch: every type, head and mask, with what stands before the first product.
+// Attention as one launch: every type, head and mask, with the ops before the first product.
 #include <limits>
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The references round scores and probabilities to the type, the kernel does not.
+// The references round scores and probabilities to the type; the kernel does not.
 double ToleranceOf(DType dtype) {
   if (dtype == DType::kF32) return 2e-5;
   return dtype == DType::kF16 ? 3e-3 : 2.5e-2;
@@ -33,8 +33,8 @@ struct Shape {
   }
 };
 
-// Fewer keys than a warp has lanes, more, and several rounds; columns of y that share a warp, that
-// fill it, and that take it several times; heads that are no multiple of 16 bytes.
+// Fewer keys than a warp has lanes, more keys, and several rounds; columns of y that share a warp,
+// that fill it, and that need several passes; heads that are not a multiple of 16 bytes.
 std::vector<Shape> Shapes() {
   return {{{1, 2}, 9, 7, 8, 15},   {{1, 3}, 40, 40, 15, 15}, {{2, 1}, 3, 130, 40, 24},
           {{1, 2}, 17, 33, 5, 1},  {{2}, 5, 64, 16, 40},     {{2, 1, 2}, 4, 1, 3, 2},
@@ -61,7 +61,7 @@ class AttentionCodeTest : public KernelsTest {
   }
 
   Value& Queries() { return Input("q", shape_.Of(shape_.queries, shape_.depth)); }
-  // As columns, or as rows behind a Transpose.
+  // As columns, or as rows followed by a Transpose.
   Value& Keys(bool are_rows) {
     if (!are_rows) return Input("k", shape_.Of(shape_.depth, shape_.keys));
     Value& k = Input("k", shape_.Of(shape_.keys, shape_.depth));
@@ -70,7 +70,7 @@ class AttentionCodeTest : public KernelsTest {
     std::swap(perm[k.rank() - 2], perm[k.rank() - 1]);
     return Append(graph_, "Transpose", {&k}, {{"perm", perm}});
   }
-  // Of queries that are small enough for halves.
+  // Scores of queries that are small enough for 16-bit floats.
   Value& Scores(bool keys_are_rows = false) {
     Value& q = Op("Mul", {&Queries(), &Number(0.258)});
     return Op("MatMul", {&q, &Keys(keys_are_rows)});
@@ -79,7 +79,7 @@ class AttentionCodeTest : public KernelsTest {
   std::string CompareSoftmax(Value& scores, int multiprocessors = 132) {
     return Compare(Op("Softmax", {&scores}), multiprocessors);
   }
-  // What the Candidate of all Nodes makes of Patterns, against the reference.
+  // Compares the Candidate of all Nodes with the reference, on Patterns.
   std::string Compare(Value& probabilities, int multiprocessors = 132) {
     Value& v = Input("v", shape_.Of(shape_.keys, shape_.columns));
     graph_.AddOutput("y", Op("MatMul", {&probabilities, &v}));
@@ -126,7 +126,7 @@ TEST_F(AttentionCodeTest, NothingButTheProducts) {
   }
 }
 
-// A warp takes four queries at once where that leaves no multiprocessor idle.
+// A warp processes four queries at once if that leaves no multiprocessor idle.
 TEST_F(AttentionCodeTest, ManyQueries) {
   for (const DType dtype : {DType::kF32, DType::kF16}) {
     for (const Shape& shape : Shapes()) {
@@ -169,7 +169,7 @@ TEST_F(AttentionCodeTest, Masks) {
   }
 }
 
-// Its numbers are too large for halves to tell scores apart beside them.
+// The mask's numbers are so large that 16-bit floats could not tell the sums with scores apart.
 TEST_F(AttentionCodeTest, MasksOfF32) {
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     for (const int multiprocessors : {132, 1}) {
@@ -183,7 +183,7 @@ TEST_F(AttentionCodeTest, MasksOfF32) {
   }
 }
 
-// Keys that a query may not see; the last query sees none, and its row is NaN.
+// Keys that are masked for a query; for the last query all are, and its row is NaN.
 TEST_F(AttentionCodeTest, MaskedKeys) {
   Start(DType::kF32, {{1, 2}, 4, 40, 15, 15});
   Value& m = Input("m", {4, 40});

@@ -6,14 +6,14 @@ namespace {
 
 using ConvGemmTest = EmulatedConvTest;
 
-// 189 pixels: two tiles, the second of 61. A block keeps its weights.
+// 189 pixels: two tiles, the second with 61. A block keeps its weights in shared memory.
 TEST_F(ConvGemmTest, OneByOneWithRelu) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 7, 9}));
   Append(graph_, "Relu", {&Conv(x, 128, 1, 1)});
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv Relu} last > last", kHalf), "");
 }
 
-// Tiles of 256 filters, several a block.
+// Tiles of 256 filters, several per block.
 TEST_F(ConvGemmTest, OneByOneWithResidual) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {3, 128, 14, 14}));
   Value& r = graph_.AddInput("r", Type::Tensor(DType::kBF16, {3, 256, 14, 14}));
@@ -22,7 +22,8 @@ TEST_F(ConvGemmTest, OneByOneWithResidual) {
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kBrain), "");
 }
 
-// Weights that no block can keep: of five slices, and of more tiles of filters than blocks.
+// Weights that do not fit a block's shared memory: five slices, and more tiles of filters than
+// blocks.
 TEST_F(ConvGemmTest, OneByOneOfManyChannels) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 320, 14, 14}));
   Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {3, 256, 14, 14}));
@@ -42,7 +43,7 @@ TEST_F(ConvGemmTest, OneByOneWhoseResidualIsItsImage) {
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add}", kHalf), "");
 }
 
-// 14 wide: tiles of nine rows, which lie in two images; three tiles of 64 filters.
+// 14 wide: tiles of nine rows, which span two images; three tiles of 64 filters.
 TEST_F(ConvGemmTest, OneByOneOfEverySecondPixel) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {2, 64, 28, 28}));
   Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {2, 192, 14, 14}));
@@ -66,7 +67,7 @@ TEST_F(ConvGemmTest, OneByOneOfTwoSources) {
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf), "");
 }
 
-// The strided source stands first; its rows are 28 pixels, four to a tile.
+// The strided source comes first; its rows are 28 pixels, four per tile.
 TEST_F(ConvGemmTest, OneByOneOfTwoSourcesOneStrided) {
   Value& z = graph_.AddInput("z", Type::Tensor(DType::kBF16, {1, 128, 36, 56}));
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {1, 64, 18, 28}));
@@ -75,7 +76,7 @@ TEST_F(ConvGemmTest, OneByOneOfTwoSourcesOneStrided) {
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv Conv Add} last last > last", 2 * kBrain), "");
 }
 
-// Six slices of 256 filters: weights come with every slice.
+// Six slices of 256 filters: weights are loaded with every slice.
 TEST_F(ConvGemmTest, OneByOneOfTwoSourcesOfManyChannels) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {7, 256, 7, 7}));
   Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {7, 128, 14, 14}));
@@ -91,7 +92,7 @@ TEST_F(ConvGemmTest, OneByOneOfF32) {
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv Relu} last > last", kTf32), "");
 }
 
-// Tiles of 256 filters, whose residuals are longer than the ring of pieces.
+// Tiles of 256 filters: their residuals are longer than the ring of pieces.
 TEST_F(ConvGemmTest, OneByOneOfF32WithResidual) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {3, 64, 14, 14}));
   Value& r = graph_.AddInput("r", Type::Tensor(DType::kF32, {3, 256, 14, 14}));
@@ -124,8 +125,10 @@ TEST_F(ConvGemmTest, OneByOneOfF32IsRefusedWhereItIsToBeExact) {
             "its products of f32 are tf32, which is not allowed");
 }
 
-// Images and weights to the nearest tf32, so that one that goes up by a quarter of its last place
-// and one that goes down by as much give nearly their product; the residual not at all.
+// Images and weights are rounded to the nearest TF32 number: an operand that is rounded up by a
+// quarter of the last bit and one rounded down by as much give nearly their product. The residual
+// is
+// not rounded.
 TEST_F(ConvGemmTest, OneByOneOfF32RoundsToNearest) {
   const Dims dims = {1, 64, 7, 7};
   for (const double weight : {kGoesUp, kGoesDown}) {
@@ -144,7 +147,7 @@ TEST_F(ConvGemmTest, OneByOneOfF32RoundsToNearest) {
   }
 }
 
-// A window with a residual, by two blocks, the last tile not being whole.
+// A window with a residual, run by two blocks; the last tile is partial.
 TEST_F(ConvGemmTest, ThreeByThreeInEveryWay) {
   target_with_few_blocks_.info.multiprocessors = 2;
   for (const std::string tile :
@@ -159,7 +162,7 @@ TEST_F(ConvGemmTest, ThreeByThreeInEveryWay) {
   }
 }
 
-// Without residuals pieces wait for those that are stored.
+// Without residuals, pieces wait only for those being stored.
 TEST_F(ConvGemmTest, ThreeByThreeOfEverySecondPixel) {
   target_with_few_blocks_.info.multiprocessors = 2;
   for (const std::string tile : {"tile=128x128", "tile=192x128", "tile=256x128",
@@ -183,8 +186,9 @@ TEST_F(ConvGemmTest, ThreeByThreeOfF32) {
   }
 }
 
-// ResNet-18's last convolution of a block with the downsample branch, whose pixels come as places
-// too; as boxes they would be whole rows.
+// ResNet-18's last convolution of a block with the downsample branch, which is loaded in im2col
+// mode
+// too; as tiled boxes it would be whole rows.
 TEST_F(ConvGemmTest, ThreeByThreeWithAStridedSource) {
   for (const std::string tile : {"tile=128x128", "tile=256x128", "tile=128x128 ping-pong"}) {
     graph_ = Graph();
@@ -198,7 +202,7 @@ TEST_F(ConvGemmTest, ThreeByThreeWithAStridedSource) {
   }
 }
 
-// Pads, strides and sides that differ.
+// Pads, strides and sides that differ between rows and columns.
 TEST_F(ConvGemmTest, OddWindows) {
   struct Case {
     Dims image;
@@ -220,7 +224,7 @@ TEST_F(ConvGemmTest, OddWindows) {
   }
 }
 
-// A block's warpgroups have more tiles than there are buffers of slices between them.
+// The warpgroups of a block process more tiles than there are slice buffers between them.
 TEST_F(ConvGemmTest, OneByOneInWideTiles) {
   target_with_few_blocks_.info.multiprocessors = 2;
   for (const std::string tile : {"tile=256x128", "tile=192x128", "tile=128x128 ping-pong"}) {

@@ -1,4 +1,4 @@
-// Depthwise convolutions over channels-last images: every square, in wide threads and narrow ones.
+// Depthwise convolutions of channels-last images: every square window, in wide and narrow threads.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -33,13 +33,13 @@ class DepthwiseCodeTest : public EmulatedConvTest {
                    {"dilations", Ints{window.dilation, window.dilation}}});
   }
 
-  // For a GPU of as many multiprocessors; of none, any number of wide threads is enough.
+  // Code for a GPU with this many multiprocessors; with 0, any number of wide threads is enough.
   absl::StatusOr<KernelCode> CodeFor(int multiprocessors, const Candidate& candidate) {
     target_with_few_blocks_.info.multiprocessors = multiprocessors;
     return CodeOf(CompileDepthwiseConv, candidate);
   }
 
-  // The Candidate that starts with `line`, in both widths of threads, against the reference.
+  // Compares the Candidate that starts with `line`, in both widths of threads, with the reference.
   void ExpectExact(std::string_view line) { ExpectNear(line, 0); }
   void ExpectNear(std::string_view line, double tolerance) {
     const Candidate candidate = Find(line);
@@ -60,7 +60,7 @@ class DepthwiseCodeTest : public EmulatedConvTest {
   }
 };
 
-// Widths that are no whole strips, rows and columns that begin and end outside of the image.
+// Widths that are not a multiple of a strip, rows and columns that begin and end outside the image.
 TEST_F(DepthwiseCodeTest, EverySquare) {
   for (const DType dtype : kTypes) {
     for (const int64_t kernel : {3, 5, 7}) {
@@ -73,7 +73,7 @@ TEST_F(DepthwiseCodeTest, EverySquare) {
   }
 }
 
-// No row and no column is inside for every tap.
+// No row or column is inside the image for every tap.
 TEST_F(DepthwiseCodeTest, ImagesSmallerThanTheWindow) {
   for (const int64_t stride : {1, 2}) {
     Depthwise(DType::kF16, {3, 8, 2, 3}, {.kernel = 7, .stride = stride, .has_bias = false});
@@ -81,7 +81,7 @@ TEST_F(DepthwiseCodeTest, ImagesSmallerThanTheWindow) {
   }
 }
 
-// Of a pixel's last narrow thread of 16-bit elements no lane is a channel.
+// The last narrow thread of a pixel has only padding lanes, for 16-bit elements.
 TEST_F(DepthwiseCodeTest, PaddedChannels) {
   for (const DType dtype : kTypes) {
     const std::string padded = dtype == DType::kF32 ? "last4" : "last8";
@@ -122,7 +122,7 @@ TEST_F(DepthwiseCodeTest, TwoOutputs) {  // the wider one is not rounded to f16 
   }
 }
 
-// Of one pixel a thread.
+// One pixel per thread.
 TEST_F(DepthwiseCodeTest, OtherWindows) {
   for (const DType dtype : kTypes) {
     for (const Window& window : {Window{.kernel = 4}, Window{.kernel = 3, .stride = 3},

@@ -17,7 +17,7 @@ namespace {
 using Ints = std::vector<int64_t>;
 using Form = std::tuple<DType, int, int, bool, bool, bool, bool>;
 
-// The reference rounds every Node's output to 11 or 8 bits, the kernel the last one.
+// The reference rounds every Node's output to 11 or 8 bits, the kernel only the last one.
 constexpr double kHalf = 2e-3, kBrain = 1.6e-2;
 
 struct ConvAttrs {
@@ -49,8 +49,9 @@ class SmallBatchConvCodeTest : public testing::Test {
   Value& Add(Value& a, Value& b) { return Append(graph_, "Add", {&a, &b}); }
   Value& Relu(Value& x) { return Append(graph_, "Relu", {&x}); }
 
-  // All Nodes as one launch, channels-last, in each tile that `takes`; the plans are handed to
-  // `see`.
+  // Runs all Nodes as one launch, channels-last, in each tile for which `takes` holds; calls `see`
+  // with
+  // each plan.
   template <typename Takes, typename See>
   void Check(const std::vector<Value*>& outputs, Takes takes, See see) {
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -81,7 +82,7 @@ class SmallBatchConvCodeTest : public testing::Test {
       EXPECT_EQ(emulator::CompareWithReference(code, candidate, images, tolerance), "") << tile;
     }
   }
-  // In every tile, plain in as many as are named.
+  // Checks every tile; `plain_tiles` of them use the plain form.
   void Check(const std::vector<Value*>& outputs, int plain_tiles) {
     int plain = 0;
     Check(
@@ -97,9 +98,11 @@ class SmallBatchConvCodeTest : public testing::Test {
   Target target_;
 };
 
-// 32 and 64 pixels × 32 and 64 filters, split or not, of 1 × 1 and 3 × 3 windows, with a second
-// source, another activation than Relu, or neither, in both types: 45 pixels of two images, the
-// last tile of which is not whole.
+// 32 and 64 pixels × 32 and 64 filters, split or not, 1 × 1 and 3 × 3 windows, with a second
+// source,
+// an activation other than Relu, or neither, in both types: 45 pixels of two images, so that the
+// last
+// tile is partial.
 TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
   std::set<Form> forms;
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
@@ -129,8 +132,8 @@ TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
   EXPECT_EQ(forms.size(), 96u);
 }
 
-// As the rewrite split-pad leaves it, alone and behind an op that is not 0 at 0: the pads of both
-// are zeros. The Conv reads the image of 5 × 9 as one of 8 × 10.
+// The Pad that the rewrite split-pad inserts, alone and after an op that is not 0 at 0: its padding
+// and the Conv's are zeros. The Conv reads the image of 5 × 9 as one of 8 × 10.
 TEST_F(SmallBatchConvCodeTest, APadBeforeTheConv) {
   for (const bool has_prologue : {false, true}) {
     Start(DType::kF16);
@@ -151,7 +154,7 @@ TEST_F(SmallBatchConvCodeTest, APadBeforeTheConv) {
   }
 }
 
-// Each has the plain form, without a program of primitives.
+// Each one has the plain form, without an epilogue program.
 TEST_F(SmallBatchConvCodeTest, EveryActivation) {
   const auto end_with = [&](absl::string_view op, Value& sum) -> Value& {
     if (op == "gate") return Append(graph_, "Mul", {&sum, &Append(graph_, "Sigmoid", {&sum})});
@@ -168,7 +171,7 @@ TEST_F(SmallBatchConvCodeTest, EveryActivation) {
   }
 }
 
-// More than the plain form has takes the kernel of programs, and has none.
+// Whatever exceeds the plain form runs in the kernel with programs.
 TEST_F(SmallBatchConvCodeTest, ActivationsOfTwoSources) {
   Start(DType::kF16);
   Value& sum = Add(Conv(Input({1, 32, 3, 5}), 64, {}),
@@ -177,14 +180,14 @@ TEST_F(SmallBatchConvCodeTest, ActivationsOfTwoSources) {
   Check({&Append(graph_, "HardSwish", {&sum})}, 8);
 }
 
-// 16 to 128 channels a part: one group of copies and two, in one or two rounds of products.
+// 16 to 128 channels per part: one and two groups of copies, in one or two rounds of products.
 TEST_F(SmallBatchConvCodeTest, OneByOneWithResidual) {
   Start(DType::kF16);
   Value& r = Input({1, 64, 5, 7});
   Check({&Relu(Add(Conv(Input({1, 128, 5, 7}), 64, {}), r))}, 16);
 }
 
-// Nine groups of copies and four, each with a rest: three rounds of addresses and one.
+// Nine and four groups of copies, each with a remainder: three rounds of addresses and one.
 TEST_F(SmallBatchConvCodeTest, OneByOneOfManyChannels) {
   Start(DType::kBF16);
   Check({&Conv(Input({1, 608, 3, 4}), 32, {.has_bias = false})}, 4);
@@ -196,21 +199,21 @@ TEST_F(SmallBatchConvCodeTest, OneByOneOfEverySecondPixel) {
   Check({&Add(r, Conv(Input({2, 48, 13, 11}), 64, {.stride = 2}))}, 4);
 }
 
-// Tiles of whole rows, several of them.
+// Tiles of several whole rows.
 TEST_F(SmallBatchConvCodeTest, ThreeByThreeWithResidual) {
   Start(DType::kF16);
   Value& x = Input({2, 64, 9, 14});
   Check({&Relu(Add(Conv(x, 64, {.kernel = 3}), x))}, 12);
 }
 
-// Three groups of copies; rows of two tiles of 35 columns.
+// Three groups of copies; rows are two tiles of 35 columns.
 TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfWideImages) {
   Start(DType::kF16);
   Check({&Conv(Input({1, 160, 1, 70}), 32, {.kernel = 3})}, 4);
 }
 
-// Both phases of the columns, of odd and even widths; tiles of 64 pixels of the latter have patches
-// too large for the plain form.
+// Both phases of the columns, with odd and even widths; for even widths, tiles of 64 pixels have
+// patches too large for the plain form.
 TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfEverySecondPixel) {
   for (const auto& [width, plain_tiles] : {std::pair(13, 12), std::pair(18, 6)}) {
     Start(DType::kF16);
@@ -218,15 +221,15 @@ TEST_F(SmallBatchConvCodeTest, ThreeByThreeOfEverySecondPixel) {
   }
 }
 
-// The 1 × 1 source stands first.
+// The 1 × 1 source comes first.
 TEST_F(SmallBatchConvCodeTest, SecondSourceIsThreeByThree) {
   Start(DType::kF16);
   Value& branch = Conv(Input({1, 64, 13, 14}), 64, {.stride = 2});
   Check({&Relu(Add(branch, Conv(Input({1, 32, 7, 7}), 64, {.kernel = 3})))}, 8);
 }
 
-// What has no plain form: patches of three phases, windows past the image, filters and channels
-// that fill no tile or part, siblings, stems, chains before and after.
+// Cases without a plain form: patches of three phases, windows past the image, filters and channels
+// that do not fill a tile or part, siblings, stems, element-wise ops before and after.
 TEST_F(SmallBatchConvCodeTest, PhasesOfThreeColumns) {
   Start(DType::kF16);
   Check({&Conv(Input({1, 32, 10, 17}), 32, {.kernel = 5, .stride = 3})}, 0);

@@ -33,7 +33,7 @@ TEST_F(TensorCoreConvTest, StemOfF32) {
   EXPECT_EQ(Compare(CompileStemPool, "{Conv Relu MaxPool} rows > last", kTf32), "");
 }
 
-// Two streams of 7 and 8 rows of three images, which go round their rings.
+// Two streams of 7 and 8 rows of three images, which wrap around their ring buffers.
 TEST_F(TensorCoreConvTest, StemOfF32OfLongRuns) {
   target_with_few_blocks_.info.multiprocessors = 1;
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {3, 3, 20, 224}));
@@ -41,8 +41,9 @@ TEST_F(TensorCoreConvTest, StemOfF32OfLongRuns) {
   EXPECT_EQ(Compare(CompileStemPool, "{Conv Relu MaxPool} rows > last", kTf32), "");
 }
 
-// An image that goes up by a quarter of tf32's last place and weights that go down by as much give
-// nearly their product, and the other way round.
+// An image rounded up by a quarter of TF32's last bit and weights rounded down by as much give
+// nearly
+// their product, and vice versa.
 TEST_F(TensorCoreConvTest, StemOfF32RoundsToNearest) {
   const Dims dims = {1, 3, 8, 224};
   for (const double weight : {kGoesUp, kGoesDown}) {
@@ -69,8 +70,9 @@ TEST_F(TensorCoreConvTest, StemOfF32IsRefusedWhereItIsToBeExact) {
             "its products of f32 are tf32, which is not allowed");
 }
 
-// In the last row no window of the pool has but NaNs; in an odd column and row no other window of
-// the convolution has it beside a weight of zero.
+// The pool windows of the last row contain only NaNs. In an odd column and row, no other window of
+// the
+// convolution reads the NaN with a weight of zero.
 TEST_F(TensorCoreConvTest, StemTakesANaNForTheLeastNumber) {
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
     SCOPED_TRACE(NameOf(dtype));

@@ -1,4 +1,6 @@
-// Averages and their products as one launch: every number of images, shape of channels and pixels.
+// Averages and the product that follows as one launch: all numbers of images, shapes of channels
+// and
+// pixels.
 #include "absl/strings/str_cat.h"
 #include "tests/emulator/fused/average_block.h"
 
@@ -39,7 +41,7 @@ TEST_F(PoolGemvCodeTest, ImagesAndTypes) {
   }
 }
 
-// One, two and four warps share a block's channels; some of the last vectors are not there.
+// One, two and four warps share the channels of a block; some of the last vectors do not exist.
 TEST_F(PoolGemvCodeTest, Channels) {
   for (const int64_t channels : {8, 512, 520, 1000, 2048}) {
     for (const int64_t images : {1, 4}) {

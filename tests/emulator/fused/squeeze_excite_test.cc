@@ -1,4 +1,4 @@
-// Attention blocks as one launch: shapes of channels and pixels, types, activations.
+// Squeeze-and-excitation blocks as one launch: shapes of channels and pixels, types, activations.
 #include "absl/strings/str_cat.h"
 #include "tests/emulator/fused/average_block.h"
 
@@ -76,7 +76,7 @@ TEST_F(SqueezeExciteCodeTest, TypesImagesAndChannels) {
   }
 }
 
-// Blocks without pixels, and lanes with one, some and more than one round of loads.
+// Threads without pixels, and lanes with one, a few and more than one round of loads.
 TEST_F(SqueezeExciteCodeTest, Pixels) {
   for (const Dims& pixels : {Dims{1, 1}, Dims{3, 3}, Dims{12, 80}, Dims{101, 91}}) {
     EXPECT_EQ(Compare({.dims = {1, 24, pixels[0], pixels[1]}, .hidden = 6, .multiplies = true}), "")
@@ -84,8 +84,9 @@ TEST_F(SqueezeExciteCodeTest, Pixels) {
   }
 }
 
-// As few and as many channels as it takes: of both products some rows, and lanes, have nothing, or
-// more than what is loaded ahead.
+// The fewest and the most channels that the kernel supports: in both products some rows and lanes
+// have
+// no work, or more than what is prefetched.
 TEST_F(SqueezeExciteCodeTest, Channels) {
   for (const int64_t channels : {8, 2048}) {
     for (const int64_t hidden : {1, 12, 512}) {
@@ -114,8 +115,8 @@ TEST_F(SqueezeExciteCodeTest, ActivationsAndBiases) {
   }
 }
 
-// 1 + 2^-11, the average of 1 and 1 + 2^-10, is 1 in f16: Σ ± average is 0, and not 2^-9, of which
-// the second product would make 1.
+// 1 + 2^-11, the average of 1 and 1 + 2^-10, is 1 in f16: Σ ± average is 0, and not 2^-9, which the
+// second product would scale to 1.
 TEST_F(SqueezeExciteCodeTest, RoundsAverages) {
   std::vector<double> numbers, signs;
   for (int channel = 0; channel < 8; ++channel) {

@@ -1,4 +1,4 @@
-// Products of few rows, in every type, number of rows and round over the depth.
+// Products with few rows: every type, number of rows and number of rounds over the depth.
 #include "absl/strings/str_cat.h"
 #include "tests/emulator/run_code.h"
 #include "tests/kernels/kernels_fixture.h"
@@ -23,7 +23,7 @@ class GemvCodeTest : public KernelsTest {
                   {{"transB", int64_t{1}}});
   }
 
-  // What the Candidate of all Nodes makes of `x`, against the reference.
+  // Compares the Candidate of all Nodes with the reference, on `x`.
   std::string Compare(const std::vector<double>& x, int multiprocessors = 132) {
     const std::vector<Node*> order = graph_.TopologicalOrder();
     graph_.AddOutput("y", *order.back()->outputs()[0]);

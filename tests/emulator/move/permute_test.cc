@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// Elements that all differ in their low byte's neighbourhood.
+// Elements that differ in their low byte from all elements near them.
 HostTensor Counted(DType dtype, const Dims& dims) {
   HostTensor tensor = HostTensor::Allocate(dtype, dims);
   auto* bytes = static_cast<uint8_t*>(tensor.mutable_raw());

@@ -40,7 +40,7 @@ class FusedPointwiseTest : public KernelsTest {
   }
   Value& Cast(Value& v, DType to) { return Do("Cast", {&v}, {{"to", static_cast<int64_t>(to)}}); }
 
-  // Runs everything that is proposed around the first Node; the largest has `nodes` Nodes.
+  // Runs every Candidate proposed at the first Node; the largest has `nodes` Nodes.
   void ExpectRuns(size_t nodes, double tolerance) {
     const Proposed proposed = At(graph_, *graph_.TopologicalOrder()[0]);
     size_t largest = 0;
@@ -104,7 +104,7 @@ TEST_F(FusedPointwiseTest, ChainsWithOperandsThatBroadcast) {
   }
 }
 
-// Vectors, and the last one above all, are not whole; runs of one element end within vectors.
+// The last vector is partial; runs of one element end within vectors.
 TEST_F(FusedPointwiseTest, ChainsOfOddSizes) {
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
     for (const Dims& dims : {Dims{1, 3, 1, 1}, Dims{3, 7, 5, 11}, Dims{2, 3, 49, 57}}) {
@@ -119,7 +119,7 @@ TEST_F(FusedPointwiseTest, ChainsOfOddSizes) {
   }
 }
 
-// More full operands than are loaded ahead, and one that is read again.
+// More full operands than are prefetched, and one that is read twice.
 TEST_F(FusedPointwiseTest, ChainsOfManyOperands) {
   for (const DType dtype : {DType::kF16, DType::kF32}) {
     Clear();
@@ -146,7 +146,8 @@ TEST_F(FusedPointwiseTest, ChainsKeepOneResultAndWriteSeveral) {
   }
 }
 
-// Numbers that 16 bits do not hold, results between which nothing rounds, and every activation.
+// Numbers that 16 bits cannot represent, results between which nothing rounds, and every
+// activation.
 TEST_F(FusedPointwiseTest, ChainsInF32AndInPairs) {
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
     const double tolerance = dtype == DType::kBF16 ? 8e-3 : 2e-3;

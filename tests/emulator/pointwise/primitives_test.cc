@@ -1,5 +1,6 @@
-// Every primitive by every executor of element-wise work, against its reference on the host: a new
-// row of primitives.inc is tested without a line here. Includes translated device code, see
+// Every primitive in every executor of element-wise work, against its reference on the host: a new
+// row
+// of primitives.inc is tested without changes here. Includes translated device code, see
 // tests/CMakeLists.txt.
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@
 
 #include "runtime/ops/pointwise_kernels.h"
 
-// Its macros come before device code and behind the host's headers.
+// Its macros must come before device code and after the host's headers.
 #include "tests/emulator/device.h"
 
 #include "runtime/kernels/cuda/common/activation.cuh"

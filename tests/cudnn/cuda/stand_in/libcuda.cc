@@ -1,7 +1,8 @@
-// A stand-in for libcuda.so.1, the driver, for hosts without a GPU: every function fails as
-// NVIDIA's stub library does, but those that load code, whose handles nobody looks into. With it
-// cuDNN compiles for a device that it knows by its properties alone. These are the functions that
-// cuDNN 9 and the CUDA runtime look for; they print a line for each that is missing.
+// A stand-in for libcuda.so.1, the driver, for hosts without a GPU. Every function fails like
+// NVIDIA's
+// stub library, except those that load code: they return handles that nothing reads. With it cuDNN
+// compiles for a device that is described by its properties only. These are the functions that
+// cuDNN 9 and the CUDA runtime look up; for each one that is missing a line is printed.
 
 namespace {
 constexpr int kSuccess = 0, kStubLibrary = 34;  // CUresult
@@ -17,7 +18,7 @@ int GiveNumber(int* result, int number) {
 }
 }  // namespace
 
-// All are called through pointers, with more arguments than these read.
+// All are called through pointers, with more arguments than are declared here.
 #define FAILS(name) \
   int name() { return kStubLibrary; }
 #define SUCCEEDS(name) \
