@@ -20,6 +20,7 @@ namespace onnx_cudnn {
 struct LateVariant {
   double ms = 0;  // that a launch takes
   float off = 0;  // how far its outputs are from the Node's
+  int64_t workspace_bytes = 0;
   bool refused = false;
   bool fails = false;  // when it is launched
   std::string saved = "";
@@ -29,7 +30,7 @@ struct LateVariant {
 class LateRelu final : public Step {
  public:
   LateRelu(const LateVariant& variant, int64_t elements) : variant_(variant), elements_(elements) {}
-  int64_t workspace_bytes() const override { return 64; }
+  int64_t workspace_bytes() const override { return variant_.workspace_bytes; }
   absl::Status Launch(const LaunchArgs& args) const override {
     if (variant_.fails) return absl::InternalError("it broke");
     absl::SleepFor(absl::Milliseconds(variant_.ms));

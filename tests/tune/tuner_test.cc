@@ -79,7 +79,7 @@ TEST_F(TunerTest, TakesTheFastestVariant) {
 }
 
 TEST_F(TunerTest, NotesWhatItMeasured) {
-  const LateEngine engine("fake", {{.ms = 1}});
+  const LateEngine engine("fake", {{.ms = 1, .workspace_bytes = 64}});
   const Choice choice = Choose(engine, kPlenty);
   const auto entry = cache_->Find(target_.info.name, signature_);
   ASSERT_TRUE(entry.has_value());
