@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "onnx_cudnn/session.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
@@ -19,12 +19,6 @@ std::string Bytes() {
 }
 Session Load() { return Session::LoadBytes(Bytes(), {.device = DeviceChoice::kCpu}).value(); }
 
-template <typename T>
-void ExpectError(const Result<T>& result, ErrorCode code, std::string_view text) {
-  ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().code, code);
-  EXPECT_TRUE(absl::StrContains(result.error().message, text)) << result.error().message;
-}
 template <typename T>
 void ExpectInvalid(const Result<T>& result, std::string_view text) {
   ExpectError(result, ErrorCode::kInvalidArgument, text);

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "onnx_cudnn/session.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
@@ -44,13 +44,6 @@ using Strings = std::vector<std::string>;
 
 inline Strings StringsIn(const Tensor& tensor) {
   return {tensor.data<std::string>(), tensor.data<std::string>() + tensor.elements()};
-}
-
-template <typename T>
-void ExpectError(const Result<T>& result, ErrorCode code, std::string_view text) {
-  ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().code, code);
-  EXPECT_TRUE(absl::StrContains(result.error().message, text)) << result.error().message;
 }
 
 }  // namespace onnx_cudnn

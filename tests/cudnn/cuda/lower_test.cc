@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/cudnn/cudnn_rules.h"
 #include "tests/cudnn/cuda/without_gpu.h"
 #include "tests/support/proposed.h"
@@ -25,7 +26,14 @@ class LowerTest : public ::testing::Test {
     graph_ = GraphWithWeights(text);
     return Checked(Lower(LargestAt(*engine_, graph_, op, target_)));
   }
-  // The Candidate that lies as `described` (Describe) says.
+  CudnnGraph LowerCeilPool(std::string_view attributes) {
+    return LowerLargest(
+        absl::StrCat("g (float16[1,8,112,112] x) => (y) { y = MaxPool<kernel_shape = [3,3], "
+                     "strides = [2,2], ceil_mode = 1",
+                     attributes, ">(x) }"),
+        "MaxPool");
+  }
+  // The Candidate with the layouts `described` (as printed by Describe).
   CudnnGraph LowerThat(std::string_view text, std::string_view op, std::string_view described) {
     graph_ = GraphWithWeights(text);
     for (const Candidate& c : CandidatesAt(*engine_, graph_, op, target_)) {
@@ -40,7 +48,7 @@ class LowerTest : public ::testing::Test {
     return graph.ok() ? *std::move(graph) : CudnnGraph();
   }
 
-  // A plan refuses to run over others.
+  // A cuDNN plan refuses to run with operands that it does not read.
   static void ExpectEveryOperandIsRead(const CudnnGraph& graph) {
     for (const int operand : OperandsOf(graph)) {
       if (graph.tensors[operand].kind == CudnnTensor::Kind::kOutput) continue;
@@ -203,20 +211,14 @@ TEST_F(LowerTest, GemmScalesAroundItsAddend) {
 }
 
 TEST_F(LowerTest, PoolingWithCeilPadsBehind) {
-  const CudnnGraph g = LowerLargest(
-      "g (float16[1,8,112,112] x) => (y)"
-      "{ y = MaxPool<kernel_shape = [3,3], strides = [2,2], ceil_mode = 1>(x) }",
-      "MaxPool");
+  const CudnnGraph g = LowerCeilPool("");
   EXPECT_EQ(g.operations[0].window.pad_behind, (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(g.tensors[g.operations[0].out].dims, (Dims{1, 8, 56, 56}));
 }
 
-// Windows begin a pixel before the image; the last one of an axis ends two behind it.
+// Windows begin one pixel before the image; the last one of an axis ends two pixels after it.
 TEST_F(LowerTest, PoolingWithCeilKeepsThePaddingBefore) {
-  const CudnnGraph g = LowerLargest(
-      "g (float16[1,8,112,112] x) => (y)"
-      "{ y = MaxPool<kernel_shape = [3,3], strides = [2,2], pads = [1,1,1,1], ceil_mode = 1>(x) }",
-      "MaxPool");
+  const CudnnGraph g = LowerCeilPool(", pads = [1,1,1,1]");
   EXPECT_EQ(g.operations[0].window.pad_before, (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(g.operations[0].window.pad_behind, (std::vector<int64_t>{2, 2}));
   EXPECT_EQ(g.tensors[g.operations[0].out].dims, (Dims{1, 8, 57, 57}));
