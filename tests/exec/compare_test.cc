@@ -17,7 +17,7 @@ constexpr float kInfinite = std::numeric_limits<float>::infinity();
 const float kNan = std::nanf("");
 constexpr double kRtol = 1e-3, kAtol = 2.5e-3;
 
-// What Compare says, number by number in double precision.
+// The result expected of Compare, computed number by number in double precision.
 Difference OneByOne(const HostTensor& found, const HostTensor& expected) {
   const std::vector<double> x = *ElementsAsDoubles(found), y = *ElementsAsDoubles(expected);
   Difference difference;
@@ -59,7 +59,7 @@ HostTensor Rounded(DType dtype, const std::vector<float>& values) {
   return tensor;
 }
 
-// Of several parts, the last one short: near multiples of 1/128 in [-1, 1).
+// Several parts, the last one short: numbers near multiples of 1/128 in [-1, 1).
 std::vector<float> Many() {
   const HostTensor numbers = SeededNumbers(DType::kF32, {200001}, 0, IndexValues::kZero);
   return {numbers.data<float>().begin(), numbers.data<float>().end()};

@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// As a GPU: constants are copied.
+// Like a GPU: constants are copied.
 class CopyingDevice final : public Device {
  public:
   std::string_view name() const override { return "copying"; }

@@ -32,7 +32,7 @@ Made Make(NodeSpec spec, const Dims& from, const Dims& to, DType dtype = DType::
   return made;
 }
 
-// "" for yes, else the reason.
+// "" if the Engine supports it, otherwise the reason.
 std::string Answer(const Engine& engine, const Made& made) {
   Sink sink;
   engine.Propose(made.graph, *made.node, {}, sink);
@@ -161,7 +161,7 @@ TEST(HostEngineTest, PricesByTheHostBesideAGpu) {
   EXPECT_LT(RowMajorCandidate(*engine, *made.node, Space::kHost, target).cost.us, 1e5);
 }
 
-// 256 MFLOP of matrix products take milliseconds, of which their 2.6 MB say nothing.
+// 256 MFLOP of matrix products take milliseconds, far more than moving their 2.6 MB.
 TEST(HostEngineTest, PricesTheFlopsOfItsReferences) {
   Graph graph;
   const Type square = Type::Tensor(DType::kF32, {400, 400});
@@ -181,7 +181,7 @@ TEST(HostEngineTest, PricesTheFlopsOfItsReferences) {
                    cost.us + 10);
 }
 
-// Each turn of a body calls its references.
+// Each iteration of a body calls its references.
 TEST(HostEngineTest, PricesCalls) {
   const auto engine = MakeHostEngine(Space::kDevice);
   const auto us = [&](int64_t steps) {

@@ -25,7 +25,7 @@ class FailingStep final : public Step {
   const bool* fails_;
 };
 
-// Appends what it is told of the next launch.
+// Appends the arguments that concern the next launch.
 class ToldStep final : public FormulaStep {
  public:
   ToldStep(bool waits, std::vector<bool>& told)
@@ -41,7 +41,7 @@ class ToldStep final : public FormulaStep {
   std::vector<bool>& told_;
 };
 
-// Reads its input `early` before what is before it is over.
+// Reads its input `early`, before the preceding launch has ended.
 class EarlyStep final : public FormulaStep {
  public:
   explicit EarlyStep(int early) : FormulaStep(Sum, {}), early_(early) {}
@@ -67,7 +67,7 @@ class EveryOtherLane final : public Step {
   const int64_t first_;
 };
 
-// A Program of one input and one output: the output of Inputs().
+// Runs a Program with one input and one output on Inputs(); returns the output.
 Floats RunOnce(std::shared_ptr<const Program> program, Device& device) {
   ConstantStore constants(device);
   const auto executor = *Executor::Create(std::move(program), device, constants);
@@ -84,7 +84,7 @@ Notes NotesOf(ProgramMaker maker, int streams) {
   return device.notes;
 }
 
-// What the Steps were told, in the order of launch.
+// What the Steps were told about the next launch, in launch order.
 std::vector<bool> Told(ProgramMaker maker, int streams, const std::vector<bool>& told) {
   RunOnce(std::move(maker).Make(streams), *MakeCpuDevice());
   return told;
@@ -125,7 +125,7 @@ TEST(ExecutorTest, ReusesItsArena) {
   EXPECT_LT(program->memory.arena_bytes, all / 2);
 }
 
-// Plants a bug: every single wait that is dropped must give a wrong result under some seed.
+// Plants a bug: with some seed, every single dropped wait must give a wrong result.
 TEST(ExecutorTest, ADroppedWaitIsCaught) {
   const auto program = Branches(4);
   int dropped = 0;
@@ -143,7 +143,7 @@ TEST(ExecutorTest, ADroppedWaitIsCaught) {
   EXPECT_GT(dropped, 2);
 }
 
-// Plants a bug: buffers that live at once share bytes.
+// Plants a bug: buffers that are live at the same time share bytes.
 TEST(ExecutorTest, AWrongPlanIsCaught) {
   const auto program = Branches(1);
   for (PlacedStep& step : program->steps) {

@@ -1,4 +1,4 @@
-// What the Executor does towards a GPU, on the CPU device that behaves like one.
+// The Executor's behaviour for a GPU, on a CPU device that behaves like one.
 #include <cstring>
 
 #include "absl/strings/match.h"
@@ -14,7 +14,7 @@ namespace {
 
 int some_stream;  // any address stands for a caller's stream
 
-// Counts its launches; while `fault` is not 0 each stores it in its word.
+// Counts its launches; while `fault` is not 0, each launch stores it in the fault word.
 class FaultyStep final : public FormulaStep {
  public:
   FaultyStep() : FormulaStep(Times(1), {}) {}
@@ -32,7 +32,7 @@ class FaultyStep final : public FormulaStep {
   uint64_t fault = 0;
 };
 
-// y = 3x through two Steps, the second of which may fault.
+// y = 3x in two Steps; the second one may fault.
 struct Chain {
   std::shared_ptr<FaultyStep> faulty = std::make_shared<FaultyStep>();
   std::shared_ptr<Program> program = [this] {
@@ -49,7 +49,7 @@ class GpuLikeTest : public testing::Test {
                                  const ExecutorOptions& options) {
     return *Executor::Create(std::move(program), *device_, constants_, options);
   }
-  // kElements floats in the Device's memory, at an offset of `misplaced` bytes.
+  // kElements floats in the Device's memory, `misplaced` bytes after an aligned address.
   std::shared_ptr<float> OnDevice(float value, int64_t misplaced = 0) {
     const auto memory = *device_->Allocate(kBytes + misplaced, Space::kDevice);
     const std::shared_ptr<float> floats(memory, reinterpret_cast<float*>(memory.get() + misplaced));
@@ -108,7 +108,7 @@ TEST_F(GpuLikeTest, RecordsAtTheSecondRunAndReplays) {
   }
 }
 
-// Under every order the copies in come before, and those out after, what all streams do.
+// In every order, copies in come before the work of all streams, and copies out after it.
 TEST(GpuLikeOrderTest, CopiesWaitForEveryStream) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const auto device =
@@ -290,7 +290,7 @@ TEST(CpuExecutorTest, SaysWhyNothingWasRecorded) {
             "the CPU device has no streams");
 }
 
-// Steps in the host's memory have a call of their own; a Transfer there is the device's work.
+// Steps in host memory are launched by a call of their own; a Transfer there is done by the device.
 TEST(HostStepTest, GoThroughLaunchOnHost) {
   ProgramMaker maker;
   const int x = maker.Input();

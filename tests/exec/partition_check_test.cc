@@ -62,7 +62,7 @@ TEST_F(CheckPartitionsTest, APartitionThatComputesSomethingElseStandsFirst) {
   EXPECT_EQ((*checks)[0].partition, wrong);
   EXPECT_FALSE((*checks)[0].ok());
   EXPECT_EQ((*checks)[0].difference.largest, 6);  // Relu(3) = 3, Neg(3) = −3
-  // Those after it read what the references write.
+  // The partitions after it read what the references computed.
   for (size_t i = 1; i < checks->size(); ++i) EXPECT_TRUE((*checks)[i].ok());
 }
 

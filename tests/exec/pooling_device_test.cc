@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kBytes = 4096;
 
-// Has so much memory.
+// A device with this much memory.
 class SmallDevice final : public Device {
  public:
   explicit SmallDevice(int64_t bytes) : free_(bytes) {}

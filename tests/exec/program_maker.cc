@@ -76,7 +76,7 @@ std::shared_ptr<Program> ProgramMaker::Make(int streams) && {
   return std::move(program_);
 }
 
-// Buffer i is what Step i writes, the workspaces follow.
+// Buffer i is the output of Step i; workspaces follow.
 void ProgramMaker::Place(const StepOrder& order) {
   const int steps = static_cast<int>(reads_.size());
   std::vector<Buffer> buffers(2 * steps);

@@ -18,7 +18,7 @@ uint64_t Scrambled(uint64_t x) {  // splitmix64
   return x ^ x >> 31;
 }
 
-// The lowest eight bits that each element is made of, one after the other.
+// The lowest eight bits that each element is computed from, in order.
 std::vector<int> BitsOfElements(uint64_t seed) {
   std::vector<int> bits;
   uint64_t at = Scrambled(seed + 1);

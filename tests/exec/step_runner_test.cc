@@ -99,7 +99,7 @@ TEST_F(StepRunnerTest, WhatIsNotWrittenIsNan) {  // more than a block of poison
   }
 }
 
-// Copies every lane, padding too.
+// Copies every lane, including padding.
 class CopyStep : public Step {
  public:
   absl::Status Launch(const LaunchArgs& args) const override {
@@ -159,7 +159,7 @@ class CachingDevice final : public Device {
   DeviceInfo info_ = cpu_->info();
 };
 
-// Keeps what it was launched with; reads the one constant.
+// Stores its launch arguments; reads the one constant.
 class WatchingStep final : public Step {
  public:
   absl::Span<const Derived> constants() const override { return constants_; }

@@ -1,4 +1,4 @@
-// Slices and Splits whose outputs are runs of their input's bytes.
+// Slices and Splits with outputs that are contiguous in their input.
 #include "absl/strings/str_cat.h"
 #include "tests/support/proposed.h"
 #include "tests/support/run_program.h"
@@ -13,7 +13,7 @@ class ViewPartsTest : public EngineTest {
  protected:
   ViewPartsTest() : EngineTest("view") {}
 
-  // Where the outputs begin in the input, in bytes, both row-major.
+  // Offsets of the outputs in the input, in bytes; both row-major.
   Offsets OffsetsAt(std::string_view text, std::string_view op) const {
     const Graph graph = GraphWithWeights(text);
     const Proposed proposed = At(graph, op);

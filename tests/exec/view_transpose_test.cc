@@ -1,4 +1,4 @@
-// Transposes, and Reshapes of the same extents but for ones, only name the axes of a Format anew.
+// Transposes, and Reshapes that only add or remove extents of 1, only rename the axes of a Format.
 #include "tests/support/proposed.h"
 #include "tests/support/run_program.h"
 

@@ -18,7 +18,7 @@ class Mutator {
 
   size_t Below(size_t n) { return random_() % n; }
 
-  // `bytes` with one to four of: bytes changed, cut out, doubled, or taken from `other`.
+  // `bytes` with one to four mutations: bytes changed, removed, repeated, or taken from `other`.
   std::string Mutate(std::string bytes, const std::string& other) {
     for (size_t left = 1 + Below(4); left > 0; --left) MutateOnce(bytes, other);
     return bytes;
@@ -76,7 +76,7 @@ TEST(FuzzReplayTest, LoaderAnswersMutatedVectors) {
   Replay(vectors, FuzzLoad, 2000);
 }
 
-// How many mutations take some seconds under sanitizers.
+// Number of mutations that take a few seconds under sanitizers.
 int MutationsOf(std::string_view name) {
   if (name == "graphs") return 1000;
   return name == "pins" ? 20'000 : 4000;

@@ -1,5 +1,6 @@
 // Every case row through every Candidate that every Engine of the GPU proposes, in every floating
-// type that it takes. GTEST_TOTAL_SHARDS spreads the rows, ONNX_CUDNN_ENGINE=NAME takes one Engine.
+// type that it supports. GTEST_TOTAL_SHARDS divides the rows, ONNX_CUDNN_ENGINE=NAME selects one
+// Engine.
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -53,8 +54,9 @@ HostTensor In(const HostTensor& tensor, DType dtype) {
   return TensorOf(dtype, tensor.dims(), NumbersOf(tensor).values);
 }
 
-// The row as a Graph, and what its inputs hold. No Graph: its types do not go together, or its
-// shapes depend on numbers that are no constants.
+// The row as a Graph, and the contents of its inputs. No Graph: its types do not match, or its
+// shapes
+// depend on numbers that are not constant.
 struct Case {
   Graph graph;
   std::vector<HostTensor> inputs;
@@ -98,7 +100,7 @@ std::optional<Case> MakeCase(const Row& row, Constants constants) {
   return made;
 }
 
-// The values of a Candidate's inputs, in its order: the same Value once.
+// The values of a Candidate's inputs, in its order; the same Value only once.
 std::vector<HostTensor> InputsOf(const Candidate& candidate, const Case& made) {
   std::vector<HostTensor> tensors;
   for (const Value* v : BoundaryOf(candidate.nodes).inputs) {
@@ -129,7 +131,7 @@ class CaseRowsTest : public GpuTest, public testing::WithParamInterface<int> {
     }
   }
 
-  // A row of an error: what runs on the device says what the host says.
+  // For a row that expects an error: the device reports the same error as the host.
   void Expect(const Row& row, const absl::StatusOr<CandidateResult>& result) {
     if (!row.test.error.empty()) {
       if (result.ok() && result->ran == 0) return;

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kLibraryVariants = 2;  // each takes tenths of a second to build
 constexpr int kTraceRepeats = 10;
 
-// Runs of each variant whose bits must be equal: ONNX_CUDNN_RUNS=N, else two.
+// Number of runs of each variant that must be bit-identical: ONNX_CUDNN_RUNS=N, default two.
 int EqualRuns() {
   const char* runs = std::getenv("ONNX_CUDNN_RUNS");
   return runs == nullptr ? 2 : std::atoi(runs);
@@ -51,7 +51,7 @@ class Checker {
       ASSIGN_OR_RETURN(const StepResult other, runner->Run(inputs_, Padding::kZero));
       CheckEqual(first, other, absl::StrCat("run ", run));
     }
-    // A library's convolution multiplies padding by weights of zero: NaN would stay.
+    // A library's convolution multiplies padding by zero weights, which would propagate NaN.
     if (IsOwn(*candidate.engine)) {
       ASSIGN_OR_RETURN(const StepResult third, runner->Run(inputs_, Padding::kPoison));
       CheckEqual(first, third, "a run over poisoned padding");

@@ -1,4 +1,4 @@
-// What a tuner sees on the GPU itself.
+// The tuner's checks, on the GPU itself.
 #include "runtime/tune/device_check.h"
 
 #include "absl/strings/str_format.h"
@@ -10,7 +10,8 @@ namespace {
 
 class DeviceCheckTest : public KernelTest {
  protected:
-  // Whether the kernel of `step_op` is seen to do what `op` does, in each Format of its operands.
+  // Whether the check finds that the kernel of `step_op` computes `op`, for each Format of its
+  // operands.
   std::vector<bool> Agreements(const std::string& op, const std::string& step_op,
                                const std::string& dtype, const std::string& dims) {
     const auto graph_of = [&](const std::string& name) {

@@ -25,7 +25,7 @@ absl::StatusOr<OpenedDevice> Open() {
 bool IsEmulated() { return std::getenv("ONNX_CUDNN_EMULATED") != nullptr; }
 
 const absl::StatusOr<OpenedDevice>& GpuUnderTest() {
-  // Never destroyed: a library's own clean-up at the process's end may come before.
+  // Never destroyed: a library's own clean-up at process exit may run first.
   static const auto& opened = *new absl::StatusOr<OpenedDevice>(Open());
   return opened;
 }

@@ -1,5 +1,6 @@
-// Every Partition of whole networks alone against the references of its Nodes: of small ones, and
-// of the model in ONNX_CUDNN_MODEL=FILE (free first dims are 1 or ONNX_CUDNN_BATCH=N, others 64).
+// Every Partition of whole networks, alone, against the references of its Nodes: small networks,
+// and
+// the model in ONNX_CUDNN_MODEL=FILE (free first dims are 1 or ONNX_CUDNN_BATCH=N, others 64).
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -21,10 +22,10 @@ namespace {
 
 constexpr int64_t kFreeSide = 64;
 
-// Products of 16-bit floats; f32: the model as it is.
+// Precisions of products: 16-bit floats; f32: the model unchanged.
 constexpr DType kProducts[] = {DType::kF32, DType::kF16};
 
-// Numbers around 0 for floats; 0 and 1 for others, which may be indices.
+// Numbers around 0 for floats; 0 and 1 for other types, because they may be indices.
 HostTensor NumbersFor(const Value& value, uint32_t seed) {
   std::vector<double> values = Pattern(value.elements(), seed);
   if (!kFloatTypes.Has(value.dtype())) {
@@ -90,7 +91,7 @@ constexpr NetworkSize kSmall = {.batch = 2, .image = 96, .channel_share = 4};
 
 TEST_F(PartitionsTest, OfResNet18) { CheckNetwork(ResNet18(kSmall)); }
 TEST_F(PartitionsTest, OfResNet50) { CheckNetwork(ResNet50(kSmall)); }
-// Large enough for the kernels that are for large batches.
+// Large enough for the kernels meant for large batches.
 TEST_F(PartitionsTest, OfResNet18AtBatch32) {
   if (IsEmulated()) GTEST_SKIP() << "needs a CUDA device: a CPU takes minutes";
   CheckNetwork(ResNet18({.batch = 32}));

@@ -1,5 +1,5 @@
-// planted_fault memcheck|racecheck: a kernel that does what that tool of compute-sanitizer must
-// find: gpu.sh proves with it that the tools see our kernels.
+// planted_fault memcheck|racecheck: runs a kernel with an error that this tool of compute-sanitizer
+// must find. gpu.sh uses it to prove that the tools check our kernels.
 #include <cstdio>
 #include <cstring>
 
@@ -7,13 +7,13 @@ namespace {
 
 constexpr int kThreads = 64;
 
-// Writes one element too many.
+// Writes one element past the end.
 __global__ void WriteBeyond(int* to, int count) {
   const int i = static_cast<int>(threadIdx.x);
   if (i <= count) to[i] = i;
 }
 
-// Reads what another warp writes, without a barrier between.
+// Reads what another warp writes, without a barrier.
 __global__ void ReadBehind(int* to) {
   __shared__ int shared[kThreads];
   const int i = static_cast<int>(threadIdx.x);

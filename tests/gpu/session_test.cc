@@ -18,15 +18,16 @@
 namespace onnx_cudnn {
 namespace {
 
-// cudaStreamLegacy: a stream that needs no call of CUDA to get.
+// cudaStreamLegacy: a stream that exists without a CUDA call.
 void* LegacyStream() { return reinterpret_cast<void*>(uintptr_t{1}); }
 
 constexpr int kManyRuns = 1000;
 constexpr int kThreads = 4;
 constexpr int kRunsOfEachNetwork = 200;
 
-// A small ResNet-18, or the model in ONNX_CUDNN_MODEL=FILE; in tf32, or with
-// ONNX_CUDNN_PRECISION=fp16 in f16, where a test does not say another precision.
+// A small ResNet-18, or the model in ONNX_CUDNN_MODEL=FILE. Tests that do not choose a precision
+// use
+// tf32, or f16 with ONNX_CUDNN_PRECISION=fp16.
 class GpuSessionTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +50,7 @@ class GpuSessionTest : public testing::Test {
     return Session::LoadBytes(WriteModel(graph).value(), options).value();
   }
 
-  // Inputs of a Session, in the host's memory.
+  // Inputs for a Session, in host memory.
   static std::vector<ModelInput> InputsFor(const Session& session) {
     absl::StatusOr<std::vector<ModelInput>> inputs = MakeInputs(session.inputs(), {});
     EXPECT_TRUE(inputs.ok()) << inputs.status();
@@ -67,7 +68,7 @@ class GpuSessionTest : public testing::Test {
   }
 };
 
-// Inputs and outputs of a Session in the device's memory.
+// Inputs and outputs of a Session in device memory.
 struct Resident {
   std::vector<Tensor> inputs, outputs;
   std::vector<NamedView> in, out;
@@ -161,7 +162,7 @@ TEST_F(GpuSessionTest, TakesItsTurnOnACallersStream) {
   ASSERT_TRUE(session.Run(ViewsOf(inputs), {.stream = LegacyStream()}).ok());
 }
 
-// One hash: recorded and launched, one and four threads.
+// Equal hashes: captured and launched, one and four threads.
 TEST_F(GpuSessionTest, AThousandRunsGiveEqualBits) {
   std::set<size_t> all;
   for (const bool cuda_graph : {true, false}) {
@@ -188,8 +189,9 @@ TEST_F(GpuSessionTest, AThousandRunsGiveEqualBits) {
   EXPECT_EQ(all.size(), 1u);
 }
 
-// Kernels and libraries' in every order that networks have: a launch that begins too early reads
-// what the Run before left, or something else where the arena is shared.
+// Our kernels and libraries' kernels in every order that networks have: a launch that begins too
+// early
+// reads the data of the preceding Run, or other data if the arena is shared.
 TEST_F(GpuSessionTest, EveryNetworkGivesEqualBits) {
   for (const NamedNetwork& network : AllNetworks()) {
     const std::string bytes = WriteModel(network.make()).value();
@@ -214,7 +216,7 @@ TEST_F(GpuSessionTest, EveryNetworkGivesEqualBits) {
   }
 }
 
-// The error of the CPU device, and the next Run is whole again.
+// The error is that of the CPU device, and the next Run works.
 TEST_F(GpuSessionTest, AnIndexOutOfRangeIsAnErrorWithItsNode) {
   const std::string bytes =
       ModelBytesFromText(

@@ -31,11 +31,11 @@ constexpr int kRepeats = 5;
 struct SpeedCase {
   std::string name, text, anchor;  // T is the dtype in the text
   std::vector<std::string> dtypes = {"float", "float16"};
-  // Where less than the issue asks is reached: not to become worse.
+  // Lower where the issue's target is not reached: it must not get worse.
   double least_share = kLeastShare, least_share_channels_last = kLeastShare;
 };
 
-// 64 images of 64 channels, 128 x 128; or as many rows.
+// 64 images of 64 channels, 128 x 128; or the same number of rows.
 std::vector<SpeedCase> SpeedCases() {
   const std::string images = "g (T[64,64,128,128] x) => (T[64,64,128,128] y) ";
   const std::string rows = "g (T[65536,1024] x) => (T[65536,1024] y) ";
@@ -87,8 +87,9 @@ std::vector<SpeedCase> SpeedCases() {
   };
 }
 
-// Element-wise Nodes that one launch runs. The text has 16-bit numbers by their bits: these are 2
-// and -2 in either type.
+// Element-wise Nodes that run as one launch. In the text 16-bit numbers are given as bits: they are
+// 2
+// and -2 in both types.
 std::vector<SpeedCase> PointwiseSpeedCases() {
   const std::string rows = "g (T[65536,1024] x) => (T[65536,1024] y) ";
   const std::string numbers = "<T[1] two = {16384}, T[1] minus_two = {49152}> ";
@@ -115,14 +116,14 @@ std::vector<SpeedCase> PointwiseSpeedCases() {
   };
 }
 
-// The last products of networks, f16.
+// The last products of networks, in f16.
 struct GemvCase {
   int64_t rows, depth, columns;
   double most_us;
 };
 constexpr GemvCase kGemvCases[] = {
     {1, 512, 1000, 2.5}, {1, 2048, 1000, 3}, {8, 2048, 1000, 4}, {1, 4096, 16384, 50}};
-// The same behind averages; two launches take 5.1.
+// The same after averages; two launches take 5.1 µs.
 constexpr GemvCase kPoolGemvCases[] = {{1, 512, 1000, 5}, {1, 2048, 1000, 4.5}};
 
 class SpeedTest : public KernelTest {
@@ -138,8 +139,9 @@ class SpeedTest : public KernelTest {
     EXPECT_TRUE(WriteFile(path, json).ok());
   }
 
-  // Microseconds in which the device's own copy reads and writes `bytes`, from what it takes for
-  // whole megabytes: an odd rest costs it half as much again.
+  // Microseconds for the device's own copy to read and write `bytes`, scaled from whole megabytes:
+  // an odd
+  // remainder makes the copy half as slow again.
   absl::StatusOr<double> CopyUs(int64_t wanted) {
     const int64_t bytes = wanted >> 21 << 21;
     ASSIGN_OR_RETURN(const auto from, device().Allocate(bytes / 2, Space::kDevice));
@@ -239,7 +241,7 @@ class SpeedTest : public KernelTest {
     EXPECT_EQ(measured, 1);
   }
 
-  // The speed of its fastest Variant.
+  // The speed of the fastest Variant.
   absl::StatusOr<Speed> MeasureCandidate(const Candidate& candidate) {
     Speed best{.bytes = BytesOf(candidate), .us = 1e9};
     ASSIGN_OR_RETURN(const std::vector<Variant> variants,
@@ -253,7 +255,7 @@ class SpeedTest : public KernelTest {
     return best;
   }
 
-  // Unimplemented: the Engine refuses.
+  // Unimplemented: the Engine does not support it.
   absl::StatusOr<double> MeasureVariant(const Candidate& candidate, const Variant& variant) {
     ASSIGN_OR_RETURN(const Compiled compiled,
                      candidate.engine->Compile(candidate, variant, target()));

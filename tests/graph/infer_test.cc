@@ -127,7 +127,7 @@ TEST(InferTest, GivesBodiesTheTypesOfWhatTheyCapture) {
             "f32[N,3]");
 }
 
-// The error of a Graph that is one node, without its code.
+// The error message of a Graph with one node, without its status code.
 std::string Contradiction(std::string_view text) {
   const absl::Status status = TryGraphFromText(text).status();
   return std::string(absl::StripPrefix(status.message(), "model: "));
@@ -142,7 +142,7 @@ TEST(InferTest, RefusesAWindowLargerThanThePaddedInput) {
                           "{ y = MaxPool<kernel_shape = [3], dilations = [2]>(x) }"),
             "node (MaxPool): its window of 5 (kernel 3, dilation 2) is larger than the padded "
             "input of 4 (extent 4, pads 0 and 0) along spatial axis 0 of f32[1,1,4]");
-  // ONNX's function rounds what is missing up to one output.
+  // ONNX's function rounds the missing part up to one output.
   EXPECT_NE(Contradiction("g (float[1,1,2] x) => (y) "
                           "{ y = MaxPool<kernel_shape = [3], strides = [2]>(x) }"),
             "");

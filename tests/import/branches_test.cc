@@ -1,4 +1,4 @@
-// Branches of an If that do not fit the shapes around them.
+// Branches of an If that do not fit the surrounding shapes.
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// y is made of x by `then`, or negated.
+// If: y is computed from x by `then`, otherwise negated.
 std::string IfText(std::string_view x, std::string_view then, std::string_view constants = "") {
   return absl::StrCat("g (bool c, float[", x, "] x) => (y) <", constants,
                       constants.empty() ? "" : ", ", "float[1,1,8] w = {1, 1, 1, 1, 1, 1, 1, 1}>",

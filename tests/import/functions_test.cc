@@ -123,7 +123,7 @@ TEST(FunctionsTest, OutputsOfABodyInAFunctionMayHaveOneName) {
         y, z = If<then_branch = th () => (u, u) { u = Neg(a) }, else_branch = el () => (a, a) { }>(c) })");
 }
 
-// Opsets that the model of the call may import hold for its own nodes alone.
+// Opsets that the calling model may import apply only to its own nodes.
 TEST(FunctionsTest, RefusesDomainsAndOpsetsThatAreNotTaken) {
   const auto refuse = [](std::string_view imports, std::string_view body, absl::StatusCode code,
                          std::string_view message) {

@@ -44,8 +44,9 @@ double Sum(const std::vector<double>& values) {
   return sum;
 }
 
-// Expects of y = `body`, over a[2,3] and b of `b_dims`, both above 0, that the Gradient of both
-// agrees with differences of y's sum.
+// For y = `body` over a[2,3] and b of `b_dims`, both positive: expects that Gradient with respect
+// to
+// both agrees with finite differences of the sum of y.
 void ExpectGradient(std::string_view body, const std::string& b_dims, Dims b_extents) {
   SCOPED_TRACE(body);
   const std::string graph = absl::StrCat(
@@ -141,7 +142,7 @@ TEST(GradientTest, IsZeroThroughIntegers) {  // y = int(a) a
             (std::vector<std::vector<double>>{{5}, {2}}));
 }
 
-// y = h a where h = a a: for h as a variable of its own, at h = b, it is a.
+// y = h a with h = a a. h is an independent variable with the value b: dy/dh = a, dy/da = b.
 TEST(GradientTest, IsTakenAtTheValuesThatAreGiven) {
   EXPECT_EQ(Computed(R"(g (double a, double b) => (double dh, double da) {
                   h = Mul(a, a)
@@ -214,7 +215,7 @@ TEST(GradientTest, RefusesAWrongNode) {
   expect("xs = [\"a\"], y = \"da\"", "a", "cycle");
 }
 
-// Each derivative has several times the nodes of the one before.
+// Each derivative has several times as many nodes as the one before.
 TEST(GradientTest, IsNotTakenInABody) {
   ExpectRefused(R"(g (bool c, float a) => (float da) {
       da = If(c) <

@@ -1,4 +1,4 @@
-// Classes 1 and 2 of what the loader refuses: the file as a whole, and limits.
+// Classes 1 and 2 of refused models: the file as a whole, and limits.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -28,7 +28,7 @@ std::string RandomBytes() {
   return bytes;
 }
 
-// A serialized field of `content`, whatever number it has.
+// A serialized field with this number and content.
 std::string Field(int number, const std::string& content) {
   std::string length;
   for (size_t rest = content.size(); length.empty() || rest > 0; rest >>= 7) {
@@ -37,7 +37,7 @@ std::string Field(int number, const std::string& content) {
   return std::string(1, static_cast<char>(number << 3 | 2)) + length + content;
 }
 
-// graph.input[0].type of sequences in sequences.
+// graph.input[0].type: nested sequences.
 std::string DeepTypes(int depth) {
   std::string type;
   for (int i = 0; i < depth; ++i) type = Field(4, Field(1, type));
@@ -142,7 +142,7 @@ const HostileCase kFileCases[] = {
      kInvalid, "not a regular file"},
 };
 
-// x → If → y, `depth` deep.
+// x → If → y, nested `depth` times.
 void NestIfs(onnx::GraphProto& graph, int depth) {
   if (depth == 0) {
     AddNode(graph, "Identity", {"x"}, {"y0"});

@@ -1,4 +1,4 @@
-// Class 5 of what the loader refuses: graphs that break ONNX's rules.
+// Class 5 of refused models: graphs that break ONNX's rules.
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +15,7 @@ using onnx::NodeProto;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
 
-// x f32[1,4,8,8] and w f32[4,4,3,3] → op → y, with what `change` does to the node.
+// x f32[1,4,8,8] and w f32[4,4,3,3] → op → y; `change` edits the node.
 auto Window(const std::string& op, std::function<void(NodeProto&)> change) {
   return EmptyGraph([=](GraphProto& g) {
     AddInput(g, "x", {1, 4, 8, 8});
@@ -68,7 +68,7 @@ auto Binary(const std::string& op, std::vector<int64_t> a, std::vector<int64_t> 
   });
 }
 
-// The Relu model with its node changed.
+// The Relu model with its node edited.
 auto Relu(std::function<void(NodeProto&)> change) {
   return Model([=](onnx::ModelProto& m) { change(*m.mutable_graph()->mutable_node(0)); });
 }
@@ -76,7 +76,7 @@ auto ReluGraph(std::function<void(GraphProto&)> change) {
   return Model([=](onnx::ModelProto& m) { change(*m.mutable_graph()); });
 }
 
-// Inputs x f32[1,4] and c bool[]; If with bodies that `fill` makes.
+// Inputs x f32[1,4] and c bool[]; an If with bodies filled by the callback.
 auto If(std::function<void(GraphProto& then_branch, GraphProto& else_branch)> fill) {
   return EmptyGraph([=](GraphProto& g) {
     AddInput(g, "x", {1, 4});

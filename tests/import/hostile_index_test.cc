@@ -1,6 +1,6 @@
-// Class 6 of what is refused: indices that are out of range at run time. Whether they come with the
-// call or stand in the model, the CPU device answers InvalidArgument and reads and writes nothing
-// outside the tensor.
+// Class 6 of refused inputs: indices out of range at run time. Whether they are inputs or constants
+// of
+// the model, the CPU device returns InvalidArgument and accesses nothing outside the tensor.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -18,7 +18,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// A Graph of x f32[3,4] and indices i, and an index that is the first out of range on either side.
+// A Graph of x f32[3,4] and indices i, with the first index out of range on either side.
 struct IndexCase {
   std::string name;
   std::string text;
@@ -60,7 +60,7 @@ const IndexCase kCases[] = {
     {"CumSum", "g (float[3,4] x, int64 i) => (float[3,4] y) { y = CumSum(x, i) }", 2, -3},
 };
 
-// Zeros but the last element, in the type of `value`.
+// Zeros except the last element, in the type of `value`.
 HostTensor Indices(const Value& value, int64_t last) {
   HostTensor tensor = HostTensor::Allocate(value.dtype(), value.dims());
   std::fill_n(static_cast<char*>(tensor.mutable_raw()), tensor.bytes(), '\0');
@@ -88,7 +88,7 @@ absl::Status RunWithIndex(const IndexCase& c, int64_t last) {
   return RunOnCpuDevice(graph, inputs);
 }
 
-// The same with the indices in the model, where the rewrites meet them.
+// The same with the indices as a constant, which the rewrites see.
 absl::Status RunWithConstantIndex(const IndexCase& c, int64_t last) {
   Graph graph = GraphFromText(c.text);
   Value& indices = *graph.inputs()[1];
@@ -144,7 +144,7 @@ TEST(HostileGatherTest, EmptyTensorHasNoIndex) {
   }
 }
 
-// ONNX: any index outside is a row without a one.
+// ONNX: an index out of range gives a row without a one.
 TEST(HostileOneHotTest, IndicesOutOfRangeAreOff) {
   const IndexCase c{
       "OneHot",

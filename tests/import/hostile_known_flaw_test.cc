@@ -1,5 +1,6 @@
-// Flaws that other programs had, each by its name: none may be ours. Two of the list stand
-// elsewhere: Gather beyond 2³¹ elements in hostile_index_test.cc, and ONNX's own version in
+// Known flaws of other programs, each under its name: we must have none of them. Two of the list
+// are
+// tested elsewhere: Gather beyond 2³¹ elements in hostile_index_test.cc, and ONNX's own version in
 // third_party/versions.cmake.
 #include <gtest/gtest.h>
 
@@ -136,7 +137,7 @@ class KnownFlawTest : public testing::TestWithParam<HostileCase> {};
 TEST_P(KnownFlawTest, IsNotOurs) { RunHostile(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Loader, KnownFlawTest, testing::ValuesIn(kCases), NameOfHostile);
 
-// CVE-2025-51480: a model is written to where its tensors' locations say.
+// CVE-2025-51480: writing a model wrote files at the locations named by its tensors.
 TEST(KnownFlawWriterTest, Cve2025_51480_WritesNoExternalData) {
   TempFolder folder;
   const absl::StatusOr<Graph> graph = LoadModel(SaveExternal(folder, {{"location", "data"}}));

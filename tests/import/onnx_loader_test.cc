@@ -123,7 +123,7 @@ TEST(OnnxLoaderTest, AnUnusedInitializerIsDropped) {
   EXPECT_EQ(graph.Values().size(), 2u);
 }
 
-// What a Constant node with the attribute that `set` gives it is as a constant.
+// The constant that import makes of a Constant node with the attribute set by `set`.
 HostTensor ConstantOf(const std::function<void(onnx::NodeProto&)>& set) {
   const Graph graph = LoadGraph([&](GraphProto& g) {
     set(AddNode(g, "Constant", {}, {"y"}));
@@ -162,7 +162,7 @@ TEST(OnnxLoaderTest, ConstantNodesOfEveryFormAreConstants) {
             Dims{1});
 }
 
-// If over c: then Add(x, w), else Neg(z).
+// An If over c: then Add(x, w), else Neg(z).
 void FillIf(GraphProto& g) {
   onnx::NodeProto& node = AddNode(g, "If", {"c"}, {"y"});
   GraphProto& then_branch = SetGraph(node, "then_branch");
@@ -250,7 +250,7 @@ std::string SaveTwoExternal(const TempFolder& folder) {
   return Save(folder, model);
 }
 
-// Outputs of a body are found by position.
+// Outputs of a body are matched by position.
 TEST(OnnxLoaderTest, OutputsOfABodyMayHaveOneName) {
   for (std::string_view text : {
            R"(g (bool c, float[2] x) => (y, z) {

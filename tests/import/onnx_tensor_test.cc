@@ -15,7 +15,7 @@ namespace {
 
 using Proto = onnx::TensorProto;
 
-// One tensor in its typed field, and the bytes it has.
+// A tensor in its typed field, and its bytes.
 struct Form {
   DType dtype;
   int64_t elements;

@@ -1,4 +1,4 @@
-// libFuzzer's entry into the function that the build names FUZZ_TARGET.
+// libFuzzer's entry point; calls the function that the build passes as FUZZ_TARGET.
 #include <cstddef>
 #include <cstdint>
 

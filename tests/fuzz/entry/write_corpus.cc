@@ -1,5 +1,5 @@
-// write_corpus FOLDER: writes the corpora into FOLDER/NAME of each fuzzer, a file per input. That
-// of the loader holds ONNX's test vectors too, where they lie on this host.
+// write_corpus FOLDER: writes the corpus of each fuzzer into FOLDER/NAME, one file per input. The
+// loader's corpus also contains ONNX's test vectors, if this host has them.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

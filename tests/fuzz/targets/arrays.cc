@@ -11,7 +11,7 @@ void CheckRefusal(const absl::Status& status) {
   CHECK(absl::IsInvalidArgument(status) || absl::IsUnimplemented(status)) << status;
 }
 
-// An array that was read is written and read again.
+// Writes an array that was read, and reads it again.
 void CheckComesBack(const HostTensor& tensor) {
   const absl::StatusOr<std::string> file = FormatNpy(tensor);
   CHECK_OK(file.status());

@@ -25,7 +25,7 @@ constexpr const char* kPins[] = {
     "forbid\tkernel\tx",
 };
 
-// Behind two bytes: options, elements.
+// After two bytes: options, elements.
 constexpr const char* kExternal[] = {
     "location=data\noffset=0\nlength=16\n--\nlocation=./"
     "data\noffset=16\n\n0123456789abcdef0123456789a"

@@ -17,7 +17,7 @@ constexpr absl::StatusCode kPromised[] = {
     absl::StatusCode::kNotFound, absl::StatusCode::kResourceExhausted};
 constexpr size_t kMostEntries = 16;
 
-// A model's folder, with more beside it and in it than the model may read.
+// A model's folder, with files in it and beside it that the model must not read.
 class ModelFolder {
  public:
   ModelFolder() {
@@ -42,7 +42,8 @@ std::vector<Entry> EntriesOf(std::string_view text) {
   return entries;
 }
 
-// Two constants of `elements` bytes each, with one tensor's entries in each part of `text`.
+// Two constants of `elements` bytes each; each part of `text` holds the external-data entries of
+// one.
 std::string ModelOf(std::string_view text, int64_t elements) {
   onnx::ModelProto model = EmptyModel();
   const std::pair<std::string_view, std::string_view> parts =

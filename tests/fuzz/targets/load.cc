@@ -9,7 +9,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Small enough that no input takes long for its size alone.
+// Small enough that no input takes long because of its size alone.
 constexpr Limits kLimits = {.file_bytes = 1 << 20, .functions = 100, .nodes = 10'000};
 
 constexpr absl::StatusCode kPromised[] = {absl::StatusCode::kInvalidArgument,

@@ -11,8 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// What models/tiny does not hold: bodies of every kind, old forms that import rewrites, other
-// types.
+// What models/tiny lacks: bodies of every kind, old forms that import upgrades, other types.
 constexpr const char* kTexts[] = {
     R"(<ir_version: 10, opset_import: ["" : 21]>
        g (float[4] x, int64 trips, bool go) => (float[4] last, float[n,4] all) {
@@ -58,7 +57,7 @@ std::string ReadFile(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A model whose weight lies in another file.
+// A model with its weight in another file.
 std::string ExternalModel() {
   onnx::ModelProto model = ReluModel();
   SetExternal(AddInitializer(*model.mutable_graph(), "w", onnx::TensorProto::FLOAT, {4}),

@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// What PlanCache writes of what it reads at `from`.
+// The file that PlanCache writes after reading the file `from`.
 std::string Rewritten(const std::string& from, const std::string& to) {
   const absl::StatusOr<std::unique_ptr<PlanCache>> cache = PlanCache::Open(from);
   CHECK_OK(cache.status());

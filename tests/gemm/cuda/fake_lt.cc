@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// A handle, a descriptor, a layout or a preference: its attributes by number.
+// A handle, a descriptor, a layout or a preference: its attributes by their numbers.
 struct Thing {
   std::map<int, std::vector<std::byte>> attributes;
 
@@ -188,7 +188,7 @@ cublasStatus_t ConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// Functions that differ in the type of their handle alone.
+// Functions that differ only in the type of their handle.
 #define DESTROYS(name) \
   .name = [](auto handle) { return Release(handle) ? Count(#name) : CUBLAS_STATUS_INVALID_VALUE; }
 #define SETS_ATTRIBUTE(name)                                                 \

@@ -37,8 +37,9 @@ class GemmEngineTest : public EngineTest {
   const std::unique_ptr<Engine> gemm_ = *MakeGemmEngine(0);
 };
 
-// What the descriptors say, computed on the host, is what the Nodes say. In the texts 16-bit floats
-// stand by their bits: 16384 is 2.
+// The products that the descriptors describe, computed on the host, equal those of the Nodes. In
+// the
+// texts 16-bit floats are given as bits: 16384 is 2.
 TEST_F(GemmEngineTest, MatricesAreComputedAsTheirNodesSay) {
   ExpectCases({
       {"bias and Relu",
@@ -197,7 +198,7 @@ TEST(GemmRefusalTest, NoAlgorithmIsARefusal) {
             "cuBLASLt has no algorithm for it: CUBLAS_STATUS_NOT_SUPPORTED");
 }
 
-// Makes the Engine, compiles a batch of products with a bias, and launches.
+// Creates the Engine, compiles a batch of products with a bias, and launches them.
 absl::Status RunScenario(const Graph& graph) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, MakeGemmEngine(0));
   const Target target;

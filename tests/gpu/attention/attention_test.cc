@@ -16,7 +16,7 @@ class AttentionTest : public KernelTest {
     int64_t queries, keys, depth, columns;
   };
 
-  // All Nodes of `nodes` as one, k as [keys, depth], with the mask m and the number s.
+  // Runs all of `nodes` as one launch; k is [keys, depth], m the mask, s the scale.
   void Check(const Shape& shape, const std::string& mask, const std::string& nodes,
              const std::string& dtype) {
     const std::string text = absl::Substitute(
@@ -68,7 +68,7 @@ TEST_F(AttentionTest, MaskedInF32) {
   }
 }
 
-// Of which a warp takes four at once; more shared memory than a launch has unasked.
+// A warp processes four queries at once, with more shared memory than a launch gets by default.
 TEST_F(AttentionTest, OfManyQueries) {
   CheckAllTypes({"2,12", 96, 64, 24, 24}, "[64]", kMasked);
   CheckAllTypes({"4,12", 48, 130, 40, 40}, "[48,130]", kMasked);

@@ -1,4 +1,4 @@
-// The kernel conv_gemm where blocks have several tiles each.
+// The kernel conv_gemm with several tiles per block.
 #include <algorithm>
 
 #include "tests/gpu/conv/conv_gemm_cases.h"
@@ -9,8 +9,9 @@ namespace {
 
 class ConvGemmTest : public KernelTest {
  protected:
-  // All Nodes as one by each of our kernels that takes them, of which conv_gemm is one, against the
-  // reference, which takes seconds.
+  // Runs all Nodes as one launch of each of our kernels that supports them, conv_gemm among them,
+  // and
+  // compares with the reference, which takes seconds.
   void Check(const ConvGemmCase& test, int64_t batch) {
     if (IsEmulated()) GTEST_SKIP() << "is about many blocks";
     SCOPED_TRACE(test.Name());
@@ -52,7 +53,7 @@ TEST_F(ConvGemmTest, ThreeByThreeInTf32) {
   for (const ConvGemmCase& test : ResNetConv3x3Cases(/*is_f32=*/true)) Check(test, BatchOf(test));
 }
 
-// The last tile of pixels is not whole; 64 and 128 filters a tile.
+// The last tile of pixels is partial; 64 and 128 filters per tile.
 TEST_F(ConvGemmTest, OfOtherShapes) {
   const ConvGemmCase residual = {.channels = 192, .filters = 64, .side = 17, .has_residual = true};
   Check(residual, 67);
@@ -81,7 +82,7 @@ TEST_F(ConvGemmTest, OfOtherShapesInTf32) {
         63);
 }
 
-// Odd sides, so that the last places of a window touch the border or do not reach it.
+// Odd sides, so that the last windows touch the border or stop before it.
 TEST_F(ConvGemmTest, OtherWindows) {
   Check({.channels = 64, .filters = 64, .side = 37, .kernel = 3, .has_residual = true}, 21);
   Check({.channels = 128, .filters = 64, .side = 19, .kernel = 3, .stride = 2}, 65);

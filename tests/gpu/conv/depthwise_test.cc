@@ -1,5 +1,5 @@
 // The kernel depthwise_conv in wide threads, of which small images have too few, and in narrow
-// ones.
+// threads.
 #include <string>
 
 #include "absl/strings/str_format.h"
@@ -10,7 +10,7 @@ namespace {
 
 class DepthwiseConvTest : public KernelTest {
  protected:
-  // With bias and Relu, and a Cast to f32 as second output: each part and all of it.
+  // With bias, Relu and a Cast to f32 as second output: each subset, and all of them.
   void Check(int64_t images, int64_t channels, int64_t side, int64_t kernel, int64_t stride,
              const std::string& dtype) {
     const int64_t pad = kernel / 2;

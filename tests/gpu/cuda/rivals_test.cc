@@ -1,6 +1,6 @@
-// Work that two of our kernels, or two forms of one, can run: what each takes, timed alternately. A
-// kernel that another one matches within 2 % has no reason to exist. Runs where
-// ONNX_CUDNN_RIVALS=FILE says where the figures go, as a JSON list of
+// Work that two of our kernels, or two forms of one kernel, can do: the time of each, measured in
+// alternation. A kernel that another one matches within 2 % should be removed. Runs if
+// ONNX_CUDNN_RIVALS=FILE is set; the file receives a JSON list of
 // {"case", "batch", "form", "us"}.
 #include <algorithm>
 #include <limits>
@@ -52,7 +52,7 @@ class RivalsTest : public KernelTest {
     EXPECT_TRUE(WriteFile(path, json).ok());
   }
 
-  // All Nodes as one, channels-last.
+  // All Nodes as one Candidate, channels-last.
   static std::vector<Candidate> ChannelsLast(const Graph& graph, std::string_view anchor,
                                              const Target& target) {
     std::vector<Candidate> found = OfAllNodes(graph, anchor, target);
@@ -62,7 +62,7 @@ class RivalsTest : public KernelTest {
     return found;
   }
 
-  // The kernels' code as a Step; the name says which form it is. Nothing where it is refused.
+  // Adds the kernel's code as a Step; `name` tells its form. Does nothing if the code is refused.
   void Add(std::string name, absl::StatusOr<KernelCode> code, std::vector<Form>& forms) {
     if (absl::IsUnimplemented(code.status())) return;
     ASSERT_TRUE(code.ok()) << name << ": " << code.status();
@@ -72,7 +72,7 @@ class RivalsTest : public KernelTest {
     forms.push_back({std::move(name), *std::move(step)});
   }
 
-  // Records the least of what each form takes in some rounds.
+  // Records the minimum of each form over several rounds.
   void Measure(const std::string& name, int64_t batch, const Candidate& candidate,
                const std::vector<Form>& forms) {
     ASSERT_GE(forms.size(), 2) << name << " has no rivals";
@@ -102,7 +102,7 @@ class RivalsTest : public KernelTest {
 
 std::vector<std::string> RivalsTest::records_;
 
-// conv_3x3 next to conv_gemm and small_batch_conv, each in all its variants.
+// conv_3x3 compared with conv_gemm and small_batch_conv, each in all its variants.
 TEST_F(RivalsTest, Conv3x3) {
   for (const int64_t batch : {1, 4, 8, 16, 32, 64, 128, 256}) {
     for (const bool has_residual : {false, true}) {
@@ -122,7 +122,7 @@ TEST_F(RivalsTest, Conv3x3) {
   }
 }
 
-// The plain form of small_batch_conv next to the general one, in the tiles that are predicted to be
+// The plain form of small_batch_conv compared with the general one, in the tiles predicted to be
 // fastest: the convolutions of ResNet-18 and ResNet-50.
 TEST_F(RivalsTest, PlainSmallBatchConv) {
   const ConvGemmCase cases[] = {
@@ -159,8 +159,8 @@ TEST_F(RivalsTest, PlainSmallBatchConv) {
   }
 }
 
-// Channels-last planes that a block's registers hold: read once, next to the stream that reads them
-// a second time from L2.
+// Channels-last planes that fit a block's registers: reading them once, compared with the form that
+// reads them a second time from L2.
 TEST_F(RivalsTest, PlaneNormInColumns) {
   for (const std::string type : {"float16", "float"}) {
     for (const auto& [channels, side] : {std::pair{64, 28}, {256, 14}, {512, 14}, {512, 7}}) {

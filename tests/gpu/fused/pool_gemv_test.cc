@@ -1,4 +1,4 @@
-// The kernel pool_gemv where a cluster's blocks run side by side.
+// The kernel pool_gemv, with the blocks of a cluster running in parallel.
 #include "absl/strings/str_format.h"
 #include "tests/gpu/kernel_test.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class PoolGemvTest : public KernelTest {
  protected:
-  // All Nodes as one.
+  // Runs all Nodes as one launch.
   void Check(int64_t images, int64_t channels, int64_t side, int64_t columns,
              const std::string& dtype = "float16") {
     const std::string text = absl::StrFormat(

@@ -1,4 +1,4 @@
-// The kernel squeeze_excite where a cluster's blocks run side by side.
+// The kernel squeeze_excite, with the blocks of a cluster running in parallel.
 #include "absl/strings/str_format.h"
 #include "tests/gpu/kernel_test.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class SqueezeExciteTest : public KernelTest {
  protected:
-  // All Nodes as one, with and without the Mul of an image of up to 2^18 elements.
+  // Runs all Nodes as one launch, with and without the Mul of an image of up to 2^18 elements.
   void Check(int64_t images, int64_t channels, int64_t height, int64_t width, int64_t hidden,
              const std::string& dtype = "float16") {
     for (const bool multiplies : {false, true}) {

@@ -1,4 +1,4 @@
-// The kernel stem_pool where streams have several rows and images each.
+// The kernel stem_pool, with several rows and images per stream.
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Of images `height` high. T: what is multiplied; the image is f32 where a Cast stands before.
+// Images are `height` high. T is the type of the products; the image is f32 if a Cast precedes.
 std::string TextOf(int64_t batch, int64_t height, std::string_view type, bool has_cast) {
   const std::string text = absl::Substitute(
       "g ($0[$1,3,$2,224] x, T[64,3,7,7] w, T[64] wb) => (y) { $3 "
@@ -24,11 +24,12 @@ std::string TextOf(int64_t batch, int64_t height, std::string_view type, bool ha
 
 class StemPoolTest : public KernelTest {
  protected:
-  // All Nodes as one, against the reference, which takes seconds.
+  // Runs all Nodes as one launch and compares with the reference, which takes seconds.
   void Check(std::string_view type, bool has_cast = false) {
     if (IsEmulated()) GTEST_SKIP() << "is about many blocks";
     const Target target = Tf32Target();
-    // Images begin inside of streams; one image; runs that go round their rings; the least height.
+    // Images that begin inside streams; one image; runs that wrap around ring buffers; the least
+    // height.
     for (const auto& [batch, height] : {std::pair{700, 8}, {1, 224}, {48, 224}, {301, 4}}) {
       SCOPED_TRACE(absl::StrCat(batch, " images ", height, " high"));
       const Graph graph = GraphWithWeights(TextOf(batch, height, type, has_cast));

@@ -1,5 +1,6 @@
-// Planes of several images of which L2 holds but some: blocks that take moments and blocks that
-// wait for them run side by side.
+// Planes of several images, of which only some fit L2: blocks that compute moments and blocks that
+// wait
+// for them run in parallel.
 #include "tests/gpu/kernel_test.h"
 #include "tests/support/graph_text.h"
 
@@ -36,7 +37,7 @@ TEST_F(PlaneNormTest, NormalizesImagesOfManyParts) {
       "InstanceNormalization");
 }
 
-TEST_F(PlaneNormTest, JoinsAllImages) {  // whose parts would be too many, were they small
+TEST_F(PlaneNormTest, JoinsAllImages) {  // small parts would be too many
   Check(
       "g (float16[32,40,96,96] x) => (float16[32,40,96,96] y) "
       "{ y = MeanVarianceNormalization(x) }",
