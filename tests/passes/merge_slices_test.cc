@@ -123,16 +123,17 @@ TEST(MergeSlicesTest, DropsSlicesThatAreJoined) {
                 "g (f32[2,5] x) => (f32[2,5] y) { y = Relu(x) }");
 }
 
-TEST(MergeSlicesTest, LeavesSlicesWithAGapOrAnOverlap) {  // [0, m) and [n, 9) of 5
-  for (const auto& [m, n, length] : {std::array{2, 3, 4}, {3, 2, 6}}) {
+// [0, m) and [n, e) of 5: with a gap, with an overlap, without the end.
+TEST(MergeSlicesTest, LeavesSlicesThatAreNotTheWhole) {
+  for (const auto& [m, n, e, length] : {std::array{2, 3, 9, 4}, {3, 2, 9, 6}, {2, 2, 4, 4}}) {
     ExpectNoRewrite(MergeSlices(),
                     absl::Substitute(R"(
-      g (float[5] x) => (float[$2] y)
-        <int64[1] o = {0}, int64[1] m = {$0}, int64[1] n = {$1}, int64[1] e = {9}, int64[1] a = {0}>
+      g (float[5] x) => (float[$3] y)
+        <int64[1] o = {0}, int64[1] m = {$0}, int64[1] n = {$1}, int64[1] e = {$2}, int64[1] a = {0}>
       { s = Slice(x, o, m, a)
         t = Slice(x, n, e, a)
         y = Concat<axis = 0>(s, t) })",
-                                     m, n, length),
+                                     m, n, e, length),
                     "");
   }
 }

@@ -55,6 +55,15 @@ class ConvKernelsTest : public KernelsTest {
     }
     return found;
   }
+  // The kernels that take `candidate`, by name.
+  Lines KernelsOf(const Candidate& candidate) const {
+    const auto variants = engine_->Variants(candidate, target_);
+    EXPECT_TRUE(variants.ok()) << variants.status();
+    Lines names;
+    for (const Variant& v : *variants) names.push_back(v.text);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
   static bool Says(const Proposed& proposed, std::string_view reason) {
     return std::find(proposed.reasons.begin(), proposed.reasons.end(), reason) !=
            proposed.reasons.end();

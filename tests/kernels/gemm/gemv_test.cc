@@ -68,6 +68,8 @@ TEST_F(GemvTest, LeavesOtherProducts) {  // to the kernel `matmul`
          "its input 0 is transposed");
   leaves("g (float[1,4] x, float[4,6] w) => (y) { y = Gemm<alpha = 2.0>(x, w) }", "Gemm",
          "alpha or beta is not 1");
+  leaves("g (float[1,4] x, float[4,6] w, float[6] wb) => (y) { y = Gemm<beta = 2.0>(x, w, wb) }",
+         "Gemm", "alpha or beta is not 1");
   leaves("g (float[1,4] x, float[4,6] w, float[6] c) => (y) { y = Gemm(x, w, c) }", "Gemm",
          "c is not a constant of one number a column");
 }
