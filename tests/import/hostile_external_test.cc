@@ -168,15 +168,9 @@ const HostileCase kPlaceCases[] = {
        AddOutput(g, "y");
      }),
      kInvalid, "leaves the model's folder"},
-    {"Body", EmptyGraph([](onnx::GraphProto& g) {
-       AddInput(g, "c", {}, Proto::BOOL);
-       onnx::NodeProto& node = AddNode(g, "If", {"c"}, {"y"});
-       for (const char* branch : {"then_branch", "else_branch"}) {
-         onnx::GraphProto& body = SetGraph(node, branch);
-         SetExternal(AddInitializer(body, "w", Proto::FLOAT, {4}), kAway);
-         AddOutput(body, "w");
-       }
-       AddOutput(g, "y");
+    {"Body", BothBranches([](onnx::GraphProto& body) {
+       SetExternal(AddInitializer(body, "w", Proto::FLOAT, {4}), kAway);
+       AddOutput(body, "w");
      }),
      kInvalid, "leaves the model's folder"},
     {"FunctionBody", Model([](onnx::ModelProto& m) {

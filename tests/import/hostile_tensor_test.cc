@@ -124,15 +124,9 @@ const HostileCase kCases[] = {
        AddOutput(g, "y");
      }),
      kInvalid, "attribute \"value\": dims [-1]"},
-    {"InBody", EmptyGraph([](onnx::GraphProto& g) {
-       AddInput(g, "c", {}, Proto::BOOL);
-       onnx::NodeProto& node = AddNode(g, "If", {"c"}, {"y"});
-       for (const char* branch : {"then_branch", "else_branch"}) {
-         onnx::GraphProto& body = SetGraph(node, branch);
-         AddInitializer(body, "w", Proto::FLOAT, {4}).set_raw_data("123");
-         AddOutput(body, "w");
-       }
-       AddOutput(g, "y");
+    {"InBody", BothBranches([](onnx::GraphProto& body) {
+       AddInitializer(body, "w", Proto::FLOAT, {4}).set_raw_data("123");
+       AddOutput(body, "w");
      }),
      kInvalid, "attribute \"then_branch\": initializer \"w\": holds 3 bytes"},
     {"SparseInitializer", EmptyGraph([](onnx::GraphProto& g) {

@@ -95,6 +95,16 @@ std::function<std::string(const TempFolder&)> EmptyGraph(
   };
 }
 
+std::function<std::string(const TempFolder&)> BothBranches(
+    std::function<void(onnx::GraphProto&)> fill) {
+  return EmptyGraph([fill = std::move(fill)](onnx::GraphProto& g) {
+    AddInput(g, "c", {}, onnx::TensorProto::BOOL);
+    onnx::NodeProto& node = AddNode(g, "If", {"c"}, {"y"});
+    for (const char* branch : {"then_branch", "else_branch"}) fill(SetGraph(node, branch));
+    AddOutput(g, "y");
+  });
+}
+
 void RunHostile(const HostileCase& c) {
   TempFolder folder;
   const std::string path = c.make(folder);

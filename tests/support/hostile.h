@@ -43,6 +43,9 @@ std::function<std::string(const TempFolder&)> Bytes(std::string bytes);
 std::function<std::string(const TempFolder&)> Model(std::function<void(onnx::ModelProto&)> change);
 std::function<std::string(const TempFolder&)> EmptyGraph(
     std::function<void(onnx::GraphProto&)> fill);
+// From an empty model with an If, both branches of which `fill` writes.
+std::function<std::string(const TempFolder&)> BothBranches(
+    std::function<void(onnx::GraphProto&)> fill);
 
 std::string Save(const TempFolder& folder, const onnx::ModelProto& model);
 
