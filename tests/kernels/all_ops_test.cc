@@ -1,4 +1,4 @@
-// No op falls back to the host for floating types. That every op has a case row, ops_test.cc says.
+// No op falls back to the host for floating types. ops_test.cc checks that every op has a case row.
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Ops that no kernel takes, and why that is no fallback or is left for later.
+// Ops that no kernel supports, and why that is not a fallback, or is left for later.
 const std::map<std::string_view, std::string_view>& NotTaken() {
   constexpr std::string_view kLater = "not among the ops that the GPU must run; the host does";
   static const auto& reasons = *new std::map<std::string_view, std::string_view>{
@@ -38,13 +38,13 @@ const std::map<std::string_view, std::string_view>& NotTaken() {
   return reasons;
 }
 
-// Whether input `index` stands for a shape, an axis or an extent, which a static Graph knows.
+// Whether input `index` is a shape, an axis or an extent, which is constant in a static Graph.
 bool IsParameter(const OpCase& c, size_t index) {
   if (c.op == "Range") return true;
   return c.op == "Resize" ? index > 0 : !kFloatTypes.Has(c.inputs[index].dtype());
 }
 
-// The case as a Graph: numbers come with the run, parameters are constant.
+// The case as a Graph: numbers are inputs, parameters are constants.
 Graph GraphOf(const OpCase& c) {
   Graph graph;
   std::vector<Value*> inputs;

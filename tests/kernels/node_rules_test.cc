@@ -1,4 +1,4 @@
-// What the kernels of single Nodes take, and how their operands may lie.
+// What the kernels of single Nodes support, and the layouts of their operands.
 #include "runtime/graph/infer.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/support/graph_text.h"
@@ -17,7 +17,7 @@ struct LayoutCase {
   Lines lies;        // without the op
 };
 
-// How the operands of one Node may lie.
+// The layouts that the operands of one Node may have.
 TEST_F(NodeKernelsTest, KeepLayoutsWhereTheOpAllows) {
   const Lines padded = {"rows > rows", "last > last", "last4 > last4"};
   const Lines last_to_rows = {"rows > rows", "last > rows"};

@@ -1,4 +1,4 @@
-// Programs partitioned for h200 and run by the CPU device, where each Node's reference emulates.
+// Programs partitioned for h200 and run by the CPU device, where references emulate the Nodes.
 #include "passes/partition/partitioners.h"
 #include "tests/kernels/kernels_fixture.h"
 #include "tests/support/graph_text.h"
@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The Target's own Engines but those of libraries: `view`, `kernel`, `host`.
+// The Target's Engines except libraries: `view`, `kernel`, `host`.
 class KernelProgramsTest : public KernelsTest {
  protected:
   KernelProgramsTest() {
@@ -19,7 +19,7 @@ class KernelProgramsTest : public KernelsTest {
     own_.info = target_.info;
   }
 
-  // Runs it under both partitioners and answers greedy's Partitions.
+  // Runs it under both partitioners and returns greedy's Partitions.
   std::string Run(const Graph& graph) const {
     EXPECT_NE(ExpectRunsLikeEvaluate(graph, {}, own_, CostSearch), nullptr);
     const auto program = ExpectRunsLikeEvaluate(graph, {}, own_, Greedy);

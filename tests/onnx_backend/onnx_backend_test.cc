@@ -1,10 +1,11 @@
-// Every vector passes, or is refused with the message that stands in failing.txt: on the host's
-// best device (*.Cpu/* runs on a GPU where there is one), and partitioned for an H200 by both
-// partitioners, which the CPU device runs.
+// Every vector passes, or is refused with the message listed in failing.txt: on the host's best
+// device
+// (*.Cpu/* runs on a GPU if there is one), and partitioned for an H200 by both partitioners, run by
+// the
+// CPU device.
 //
 // ONNX_CUDNN_UPDATE_FAILING=1 build/bin/test_onnx_backend --gtest_filter='*.Cpu/*'
-// brings failing.txt up to date for the vectors that the filter takes. What is wrong never gets
-// into it.
+// updates failing.txt for the vectors that the filter selects. Wrong results are never added to it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,7 +24,7 @@ constexpr const char* kGroups[] = {"node", "simple", "pytorch-converted", "pytor
 
 bool Updates() { return std::getenv("ONNX_CUDNN_UPDATE_FAILING") != nullptr; }
 
-// failing.txt, which is brought up to date at the end where that is asked for.
+// failing.txt, updated at the end if requested.
 class FailingList : public testing::Environment {
  public:
   void TearDown() override {

@@ -33,7 +33,8 @@ Outcome Refused(const TestVector& vector, const Error& error) {
 
 Outcome Failed(std::string message) { return {Outcome::Kind::kFail, std::move(message)}; }
 
-// A tensor of small elements as f32, so that NaNs of other bits and zeros of another sign are
+// A tensor of small elements as f32, so that NaNs with different bits and zeros of either sign
+// compare
 // equal.
 HostTensor AsFloats(const HostTensor& tensor) {
   HostTensor floats = HostTensor::Allocate(DType::kF32, tensor.dims());
@@ -52,7 +53,7 @@ std::string CompareFloats(const HostTensor& found, const HostTensor& expected,
                       difference->largest_expected, ": ", difference->beyond, " elements");
 }
 
-// Integers of one type and shape that are no further apart.
+// Whether integers of one type and shape differ by at most the tolerance.
 bool WithinUnits(const HostTensor& found, const HostTensor& expected, double units) {
   const bool small = kSmallIntegerTypes.Has(expected.dtype());
   if (units == 0 || found.dtype() != expected.dtype() || found.dims() != expected.dims() ||
@@ -63,7 +64,7 @@ bool WithinUnits(const HostTensor& found, const HostTensor& expected, double uni
   return difference.ok() && difference->largest <= units;
 }
 
-// What is wrong with `found`; empty: nothing.
+// The error in `found`; empty: none.
 std::string CompareOutput(const HostTensor& found, const HostTensor& expected,
                           const VectorTolerance& tolerance) {
   if (kSmallFloatTypes.Has(expected.dtype()) && found.dtype() == expected.dtype())

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// i / n for element i of n, unknown dims 1: what ONNX's runner feeds its light models.
+// i / n for element i of n, unknown dims 1: the inputs that ONNX's runner uses for its light
+// models.
 HostTensor MakeInput(const ValueInfo& info) {
   Dims dims;
   for (const ValueInfo::Extent& extent : info.dims)
@@ -35,7 +36,7 @@ absl::StatusOr<Expected> MakeDataSet(const TestVector& vector, const Session& se
   return set;
 }
 
-// A data set without outputs: what is expected is not known, or a refusal.
+// A data set without outputs: the expected result is unknown, or a refusal.
 absl::StatusOr<Expected> ReadInputs(const std::string& folder, const Session& session) {
   Expected set;
   for (size_t i = 0; i < session.inputs().size(); ++i) {

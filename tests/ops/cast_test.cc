@@ -1,4 +1,4 @@
-// Casts from and to types of less than 16 bits, whose elements are given as bytes.
+// Casts from and to types of less than 16 bits; their elements are given as bytes.
 #include <gtest/gtest.h>
 
 #include <cstring>

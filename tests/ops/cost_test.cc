@@ -1,4 +1,4 @@
-// What references cost, next to the multiplications of the definitions of their ops.
+// The cost of references, compared with the multiplications in the definitions of their ops.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,8 @@ OpRun Einsum(const char* equation, std::vector<HostTensor> inputs) {
   return {"Einsum", std::move(inputs), {{"equation", std::string(equation)}}};
 }
 
-// An op at size n, and how many numbers its definition multiplies (or compares, or adds) then.
+// An op at size n, and how many multiplications (or comparisons, or additions) its definition
+// takes.
 struct Growing {
   const char* name;
   OpRun (*run)(int64_t n);
@@ -39,7 +40,7 @@ double Square(int64_t n) { return std::pow(static_cast<double>(n), 2); }
 double Cube(int64_t n) { return std::pow(static_cast<double>(n), 3); }
 double Linear(int64_t n) { return static_cast<double>(n); }
 
-// The smallest products per output by Cooley and Tukey's recursion, of complex numbers.
+// The fewest multiplications per output by Cooley and Tukey's recursion, for complex numbers.
 double OfPowerOfTwo(int64_t n) { return 4 * 2 * Linear(n) * std::log2(n); }
 
 const Growing kGrowing[] = {
@@ -164,7 +165,7 @@ const Growing kGrowing[] = {
      Square},
 };
 
-// A tenth: terms of lower order.
+// One tenth is allowed for terms of lower order.
 TEST(CostTest, FlopsGrowAsTheMultiplicationsOfTheDefinition) {
   constexpr int64_t kSmall = 32, kLarge = 64;
   for (const Growing& g : kGrowing) {
@@ -193,7 +194,7 @@ TEST(CostTest, TheDftsLengthAndAxisAreItsInputs) {
   EXPECT_EQ(flops(Scalar(128), Scalar(1)), 4 * CostOfRun({"DFT", {Zeros({1, 128, 2})}}).flops);
 }
 
-// What grows with the values or the attributes of searches and places is no flop.
+// Work of searches and scatters that depends on values or attributes is not counted as flops.
 TEST(CostTest, StepsOfSearchesAndPlacesGrow) {
   const auto skipping = [](int64_t skips) {
     return CostOfRun({"TfIdfVectorizer",
@@ -235,8 +236,7 @@ TEST(CostTest, OnlyWhatIsPickedIsRead) {
   EXPECT_EQ(CostOfRun(Einsum("ii->i", {Zeros({100, 100})})).bytes, 2 * 100 * 4);
 }
 
-// Ops whose work is that of moving the bytes of their operands. An op with other work says what it
-// is in OpDef::cost.
+// Ops whose only work is moving the bytes of their operands. Any other op defines OpDef::cost.
 TEST(CostTest, AnOpWithoutACostMovesBytes) {
   const std::set<std::string> moves = {
       "BitCast",       "Concat",  "ConstantOfShape", "DepthToSpace", "Dropout",  "Expand",

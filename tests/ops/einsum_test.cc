@@ -58,7 +58,7 @@ Doubles RunEinsum(const std::string& equation, DType dtype, const std::vector<Op
   return NumbersOf(y).values;
 }
 
-// One loop over all labels, as the definition of Einsum is.
+// One loop over all labels, as in the definition of Einsum.
 struct Loops {
   std::map<char, int64_t> extents;
 
@@ -154,7 +154,7 @@ TEST(EinsumTest, ExpandsEllipsesAndImpliesTheOutput) {
   ExpectLoops("ii", {{"ii", {9, 9}}}, "", DType::kF16);
 }
 
-// Of up to five operands of up to four of six labels, extents 1 among them.
+// Up to five operands with up to four of six labels, including extents of 1.
 TEST(EinsumTest, AgreesOnRandomEquations) {
   std::mt19937 random(7);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
@@ -192,7 +192,7 @@ TEST(EinsumTest, SumsFloatsInDouble) {
   EXPECT_EQ(RunEinsum("ij,jk->ik", DType::kF32, {a, {"jk", {3, 1}, {1, 1, 1}}}, {1, 1}),
             Doubles{1});
   EXPECT_EQ(RunEinsum("ij->i", DType::kF32, {a}, {1}), Doubles{1});
-  // A product between beyond the largest float.
+  // An intermediate product exceeds the largest float.
   const Operand large{"i", {1}, {1e30}}, small{"i", {1}, {1e-30}};
   EXPECT_EQ(RunEinsum("i,i,i->", DType::kF32, {large, large, small}, {}), Doubles{1e30f});
 }
@@ -228,7 +228,7 @@ TEST(EinsumPlanTest, ContractsFirstWhatShrinksMost) {
             (Order{"ij,jk->ik", "ik,kl->il"}));
   EXPECT_EQ(OrderOf("ij,jk,kl->il", {{100, 100}, {100, 100}, {100, 2}}),
             (Order{"kl,jk->lj", "ij,lj->il"}));
-  // No common label: last, though the product of the first two is small.
+  // No common label: multiplied last, although the product of the first two is small.
   EXPECT_EQ(OrderOf("i,j,jk->ik", {{2}, {2}, {2, 50}}), (Order{"jk,j->k", "i,k->ik"}));
 }
 
@@ -262,7 +262,8 @@ TEST(EinsumPlanTest, CostIsThatOfTheChosenOrder) {
   const Cost cost = CostOf(*chain.node);
   EXPECT_EQ(cost.flops, 2 * 2 * 400 * 400 * 400);
   EXPECT_EQ(cost.blas_flops, cost.flops);
-  // In and out in float; in double three operands and two results written, each read once.
+  // Input and output are float; three operands and two results in double are written, and read
+  // once.
   EXPECT_EQ(cost.bytes, 400 * 400 * (4 * 4 + 5 * 8 + 5 * 8));
   const EinsumNode sum("ij->i", DType::kI32, {square}, {400});
   EXPECT_EQ(CostOf(*sum.node).flops, 400 * 400);

@@ -24,7 +24,7 @@ TEST(BatchNormalizationTest, ScalesAndShiftsChannels) {
   ExpectNear(RunForNumbers(run), {0, 0.5, 5, 15});
 }
 
-// By sqrt(1 + 3), and by sqrt(3e-5 + 1e-5), whose epsilon is the default.
+// Divided by sqrt(1 + 3), and by sqrt(3e-5 + 1e-5) with the default epsilon.
 TEST(BatchNormalizationTest, AddsEpsilonToTheVariance) {
   const std::vector<HostTensor> inputs = {F32({1, 1, 2}, {5, 9}), F32({1}, {4}), F32({1}, {1}),
                                           F32({1}, {5}), F32({1}, {1})};
@@ -51,7 +51,7 @@ Doubles Join(std::vector<Doubles> parts) {
   return all;
 }
 
-// Two images of two channels: the moments of a channel are those of both images.
+// Two images of two channels: a channel's moments are taken over both images.
 TEST(BatchNormalizationTest, TrainsByTheMomentsOfTheBatch) {
   const Doubles a = Pattern(12, 1), b = Pattern(12, 2);
   const auto of_image = [](const Doubles& x, int image) {

@@ -181,7 +181,7 @@ std::vector<OpCase> NormalizationCases() {
   };
 }
 
-// Planes of more than one block of a kernel, or several in one.
+// Planes that take more than one block of a kernel, or share one block.
 std::vector<OpCase> PlaneNormalizationCases() {
   const Attrs exact = {{"epsilon", 0.0f}};
   return {

@@ -1,4 +1,4 @@
-// Every case row on the host, and that every op has one.
+// Every case row on the host, and a check that every op has one.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -62,7 +62,7 @@ TEST(OpsTest, SequenceRowsGiveTheirValues) { RunCases(SequenceCases()); }
 TEST(OpsTest, SamplingRowsGiveTheirValues) { RunCases(SamplingCases()); }
 TEST(OpsTest, MovementErrorRowsSayWhatIsWrong) { RunCases(MovementErrorCases()); }
 
-// An output in the bytes of an input of its dtype and dims.
+// An output that shares memory with an input of its dtype and dims.
 TEST(OpsTest, InPlaceRowsGiveTheSameValues) {
   for (const OpCase& c : PointwiseCases()) {
     SCOPED_TRACE(Describe(c));

@@ -5,7 +5,7 @@ namespace {
 
 constexpr double kClose = 2e-6;
 
-// Functions of one f32: what each value gives, to a few units in the last place.
+// Functions of one f32: the result for each value, within a few units in the last place.
 OpCase Function(std::string op, const std::vector<double>& x, const std::vector<double>& y,
                 Attrs attrs = {}) {
   return {.op = std::move(op),

@@ -1,4 +1,4 @@
-// A row of primitives.inc is all that a primitive needs; an op and its case show that it is right.
+// A primitive is defined by its row in primitives.inc alone; an op and a case test it.
 #include "runtime/ops/primitives.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Those of the bound expression of a case.
+// The primitives of a case's bound expression.
 std::set<Primitive> PrimitivesOf(const OpCase& c) {
   Graph graph;
   NodeSpec spec{.op = c.op, .attrs = c.attrs};
@@ -28,7 +28,7 @@ std::set<Primitive> PrimitivesOf(const OpCase& c) {
   return primitives;
 }
 
-// The emulator and GPUs run every case through every kernel that takes it.
+// The emulator and GPUs run every case in every kernel that supports it.
 TEST(PrimitivesTest, EachHasACase) {
   std::set<Primitive> found;
   for (const OpCase& c : PointwiseCases()) found.merge(PrimitivesOf(c));
@@ -37,7 +37,7 @@ TEST(PrimitivesTest, EachHasACase) {
   }
 }
 
-// A type that its row does not list ends the program.
+// A type that the row does not list aborts the program.
 template <typename T>
 void RunAll() {
   const T one = 1;

@@ -57,7 +57,7 @@ const std::vector<Op>& Ops() {
   return ops;
 }
 
-// The values that each output of a reduction of x[dims] takes, in order.
+// The values that are reduced to each output of a reduction of x[dims], in order.
 std::vector<Doubles> Groups(const Dims& dims, const I& axes, const Doubles& x) {
   I step(dims.size(), 0);
   int64_t outputs = 1;

@@ -1,4 +1,4 @@
-// That ops do what their traits say: against ONNX's schemas, and on every case row.
+// Ops behave as their traits state: checked against ONNX's schemas, and on every case row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Names OpsThat(bool (*has)(const OpDef& op)) {
   return names;
 }
 
-// The ops of ONNX whose schema has an attribute of this name and type.
+// The ops of ONNX with an attribute of this name and type in their schema.
 Names OpsWithAttribute(const char* name, onnx::AttributeProto::AttributeType type) {
   Names names;
   for (const OpDef* op : AllOps()) {
@@ -64,7 +64,7 @@ bool SameNumbers(const HostTensor& a, const HostTensor& b) {
                     [](double u, double v) { return u == v || (std::isnan(u) && std::isnan(v)); });
 }
 
-// The numbers of an f32 tensor within [-most, most]; other tensors as they are.
+// The numbers of an f32 tensor clamped to [-most, most]; other tensors unchanged.
 HostTensor Within(double most, const HostTensor& tensor) {
   if (tensor.dtype() != DType::kF32) return tensor;
   Numbers numbers = NumbersOf(tensor);
@@ -122,7 +122,7 @@ TEST(TraitsTest, OpsThatComputeInF32RoundOnce) {
   EXPECT_EQ(untested, Names());
 }
 
-// Ops that leave the range of f16 for inputs within it.
+// Ops with results beyond the range of f16 for inputs within it.
 TEST(TraitsTest, OpsThatLeaveTheRangeAreNotLowered) {
   for (const char* op : {"CumSum", "Exp", "LRN", "Log", "Pow", "Range", "Reciprocal", "ReduceL1",
                          "ReduceL2", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Sqrt"}) {
@@ -131,7 +131,7 @@ TEST(TraitsTest, OpsThatLeaveTheRangeAreNotLowered) {
   }
 }
 
-// f16 holds what these write where it holds what they read: of numbers up to 100.
+// If f16 can represent the inputs of these ops (numbers up to 100), it can represent their outputs.
 TEST(TraitsTest, OpsThatKeepTheRangeStayInTheRangeOfF16) {
   constexpr double kLargestF16 = 65504;
   Names untested = OpsThat([](const OpDef& op) { return op.traits.keeps_range; });
@@ -176,8 +176,9 @@ TEST(TraitsTest, TheWeightOfAWindowIsItsInputW) {
 
 TEST(TraitsTest, AxisOpsAreThoseWithAnAxisOfInput0) {
   Names expected = OpsWithAttribute("axis", onnx::AttributeProto::INT);
-  // Where axis has no meaning, as a scale for the whole tensor, it may be any number; a
-  // TensorScatter's axis is never the batch.
+  // If axis has no meaning, as with one scale for the whole tensor, it may be any number; a
+  // TensorScatter's
+  // axis is never the batch axis.
   for (const char* other : {"DequantizeLinear", "QuantizeLinear", "TensorScatter"}) {
     EXPECT_EQ(expected.erase(other), 1U) << other;
   }

@@ -1,4 +1,4 @@
-// Every clean-up pass is near-linear: long chains of what it rewrites.
+// Every clean-up pass takes near-linear time: long chains of the Nodes that it rewrites.
 #include <chrono>
 #include <functional>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kNodes = 20000;
 
-// Adds Node `i` of a chain behind `v`, f32[2,3] or f32[3,2].
+// Appends Node `i` of a chain to `v`, f32[2,3] or f32[3,2].
 using Link = std::function<Value&(Graph& graph, Value& v, int i)>;
 
 Value& Add(Graph& graph, std::string op, std::vector<Value*> inputs, const Dims& dims = {2, 3}) {

@@ -29,7 +29,7 @@ TEST(CommonSubexpressionsTest, FollowsAChain) {
         a = Relu(x) c = LeakyRelu<alpha = 0.5>(a) y = Add(c, c) })");
 }
 
-// All of the first chain comes before the second, where each Node is the only reader.
+// All of the first chain comes before the second; each Node has a single reader.
 TEST(CommonSubexpressionsTest, MergesChainsThatComeOneAfterTheOther) {
   ExpectRewrite(CommonSubexpressions(), R"(
       g (float[2] x) => (float[2] y)
@@ -134,8 +134,9 @@ TEST(CommonSubexpressionsTest, LeavesNodesWithBodies) {
                   "it has bodies");
 }
 
-// Readers of the first Split are looked at again while the second one's outputs are merged: their
-// table may move (AddressSanitizer sees who still points into it).
+// Readers of the first Split are visited again while the second one's outputs are merged, so that
+// their
+// table may be reallocated (AddressSanitizer detects stale pointers into it).
 TEST(CommonSubexpressionsTest, MergesOutputsWhileItsTableGrows) {
   for (int others = 0; others < 64; ++others) {
     Graph graph;

@@ -1,4 +1,4 @@
-// A Concat along the outermost axis whose inputs are written right into its output.
+// A Concat along the outermost axis; its inputs are written directly into its output.
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
@@ -14,7 +14,7 @@ namespace {
 
 class ConcatInPlaceTest : public ::testing::Test {
  protected:
-  // Who took the Concats, in order; the Program runs right.
+  // The Engines of the Concats, in order; also checks that the Program's results are right.
   std::string ConcatBy(std::string_view text) const {
     const auto program = ExpectRunsLikeEvaluate(GraphFromText(text), {}, target_);
     if (program == nullptr) return "";

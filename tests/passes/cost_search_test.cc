@@ -1,4 +1,4 @@
-// The cost search against brute force, greedy and its own promises of size, over test Engines.
+// The cost search against brute force, greedy and its own bounds on states, over test Engines.
 #include "passes/partition/cost_search.h"
 
 #include <algorithm>
@@ -45,8 +45,9 @@ Graph RandomGraph(std::mt19937& random, int nodes) {
   return graph;
 }
 
-// Every cover, one Node after the other, but those whose Candidates, with the least share that each
-// Node left can have in one, cost more than the best.
+// Tries every cover, Node by Node. Prunes covers that cost more than the best one, counting for
+// each
+// remaining Node the least share that it can have of a Candidate.
 class BruteForce {
  public:
   explicit BruteForce(const Stretch& stretch) : stretch_(stretch), proposals_(stretch) {
@@ -109,8 +110,9 @@ class BruteForce {
   double best_ = 1e30;
 };
 
-// Three Engines with prices drawn by `random`: paths row-major, paths channels-last, single Nodes
-// on the host; a Reformat costs about as much as a Node.
+// Three Engines with random prices: paths row-major, paths channels-last, single Nodes on the host;
+// a
+// Reformat costs about as much as a Node.
 struct Engines {
   explicit Engines(std::mt19937& random)
       : plain({.name = "plain", .most_nodes = 2, .us = Draw(random), .us_more = Draw(random)}),
@@ -147,8 +149,9 @@ TEST(CostSearchTest, FindsWhatBruteForceFinds) {
   }
 }
 
-// The output is demanded row-major: what writes it channels-last is cheaper by 1 µs and needs a
-// Reformat, which takes at least the 3 µs of a launch.
+// The output must be row-major: the Candidate that writes it channels-last is cheaper by 1 µs but
+// needs
+// a Reformat, which takes at least the 3 µs of a launch.
 TEST(CostSearchTest, KeepsADearerCandidateThatWritesAnotherFormat) {
   const TestEngine rows({.name = "rows", .us = 2});
   const TestEngine last({.name = "last", .outputs_last = true, .us = 1});
@@ -192,7 +195,7 @@ TEST(CostSearchTest, EqualStretchesGiveEqualCovers) {
   }
 }
 
-// That the search is exact in states that grow with the Nodes.
+// Expects that the search is exact with a number of states near-linear in the Nodes.
 void ExpectNearLinear(const Graph& graph, const Target& target) {
   const WholeStretch stretch(graph, target);
   const auto found = SearchCheapestCover(*stretch);
@@ -201,7 +204,7 @@ void ExpectNearLinear(const Graph& graph, const Target& target) {
   EXPECT_LE(found->states, 64 * graph.node_count());
 }
 
-// Heads that share their inputs: a search over all sets of covered Nodes would explode.
+// Heads that share their inputs: a search over all sets of covered Nodes would grow exponentially.
 TEST(CostSearchTest, ParallelHeadsStayNearLinear) {
   std::mt19937 random(4);
   const Engines engines(random);
@@ -238,12 +241,12 @@ TEST(CostSearchTest, NamesANodeThatNobodyRuns) {
   EXPECT_NE(found.status().message().find("(Neg)"), std::string::npos) << found.status();
 }
 
-// What measuring a signature gives, unrelated to predictions.
+// The measured time of a signature, unrelated to predictions.
 double UsOfSignature(const std::string& signature) {
   return 0.25 * static_cast<double>(1 + std::hash<std::string>()(signature) % 24);
 }
 
-// Knows every price from the start.
+// Has a price for everything from the start.
 class AllKnowing final : public Pricer {
  public:
   std::optional<double> MeasuredUs(const std::string& signature) const override {
@@ -254,7 +257,7 @@ class AllKnowing final : public Pricer {
   }
 };
 
-// Of the cover that PartitionGraph chooses, at its measured prices.
+// The time of the cover that PartitionGraph chooses, at measured prices.
 double MeasuredUs(const Graph& graph, const Target& target, Partitioner partitioner,
                   Pricer& pricer) {
   const auto partitions = PartitionGraph(graph, target, partitioner, nullptr, {.pricer = &pricer});
@@ -287,8 +290,8 @@ TEST(CostSearchTest, MeasuredIsNeverWorseThanGreedyWhereverTheBudgetEnds) {
   EXPECT_GT(better, 25);
 }
 
-// Every cover that might be cheaper comes up and is measured. In a chain no Partitions wait for
-// each other.
+// Every cover that might be faster is considered and measured. In a chain no Partition waits for
+// another one's measurement.
 TEST(CostSearchTest, MeasuredIsTheCheapestOfAllWherePredictionsAreFloors) {
   std::mt19937 random(8);
   for (int i = 0; i < 50; ++i) {

@@ -17,7 +17,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// What the functions of the ops below come down to.
+// The ops that remain after the functions of the ops below are expanded.
 const std::vector<std::string> kPrimitives = absl::StrSplit(
     "Abs Add And Cast Ceil Concat Div Equal Erf Exp Expand Flatten Floor Gather "
     "GatherElements Greater Identity Less Log MatMul Max Min Mul Neg Not Or Pow Range "
@@ -129,7 +129,7 @@ TEST(DecomposeTest, BindsBeforeAndCleansAfter) {
             "y_0 = Div(x, Softsign.3.OneAddAbsInput) }");
 }
 
-// A Graph of one op that has both a reference and a function: both must say the same.
+// A Graph of one op that has both a reference and a function: both must give the same results.
 class FunctionAgreesTest : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(FunctionAgreesTest, WithTheReference) {

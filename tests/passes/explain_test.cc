@@ -14,7 +14,7 @@ namespace {
 
 constexpr Rule kNoSoftmax = {"a Softmax is no epilogue", "nothing yet"};
 
-// Takes every Node alone, and says why a Softmax stays out.
+// Supports every Node alone, except Softmax, which it refuses with a reason.
 class PickyEngine final : public Engine {
  public:
   std::string_view name() const override { return "picky"; }

@@ -15,7 +15,7 @@ TEST(FoldConstantsTest, ComputesAnOpOfConstants) {
                 "g (f32[2] x) => (f32[2] y) { y = Mul(x, {11, 22}) }");
 }
 
-// Weights standardized as exporters write it: a training BatchNormalization over their filters.
+// Weight standardization as exporters write it: a training BatchNormalization over the filters.
 TEST(FoldConstantsTest, StandardizesWeights) {
   ExpectRewrite(FoldConstants(), R"(
       g (float[1,1,4,4] x) => (float[1,2,4,3] y)

@@ -35,7 +35,7 @@ std::vector<HostTensor> Evaluated(const Graph& graph) {
   return *std::move(y);
 }
 
-// Expects that `nodes` become one, and that the numbers stay.
+// Expects that `nodes` become one Node, and that results do not change.
 void ExpectFused(std::string_view nodes, std::string_view fused) {
   SCOPED_TRACE(nodes);
   ExpectRewrite(FuseActivations(), Around(nodes),

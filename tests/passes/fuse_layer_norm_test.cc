@@ -17,7 +17,7 @@ std::string Of(std::string_view nodes, std::string_view outputs = "y") {
                       nodes, " }");
 }
 
-// r, the deviation, and d.
+// r, the standard deviation, and d.
 constexpr std::string_view kRoot =
     "m = ReduceMean(x, a) d = Sub(x, m) s = Pow(d, two) v = ReduceMean(s, a) "
     "t = Add(v, e) r = Sqrt(t) ";
@@ -26,7 +26,7 @@ std::string Behind(std::string_view nodes, std::string_view outputs = "y") {
   return Of(absl::StrCat(kRoot, nodes), outputs);
 }
 
-// `y`: what the graph's output of that name is called.
+// `y`: the name of the graph's output.
 void ExpectFused(std::string_view text, std::string_view y, std::string_view operands) {
   ExpectRewrite(
       FuseLayerNorm(), text,

@@ -90,7 +90,7 @@ TEST(LowerPrecisionTest, KeepsAConstantThatWouldVanish) {  // 1e-9 is 0 in f16
                 "y = Add(t_2, {1e-09}) }");
 }
 
-// The sum's rounding loses it too; an epsilon is a single number.
+// Rounding the sum loses it too; an epsilon would be a single number.
 TEST(LowerPrecisionTest, LowersAnAddendOfWhichAnElementVanishes) {
   ExpectRewrite(LowerPrecisionFp16(), R"(
       g (float[1,2,3] x) => (float[1,2,3] y)
@@ -287,7 +287,7 @@ TEST(LowerPrecisionTest, LeavesBodies) {
                   "");
 }
 
-// Averages are summed in f32 and lie among what they are of.
+// Averages are accumulated in f32 and lie within the range of their inputs.
 TEST(LowerPrecisionTest, LowersGlobalPools) {
   ExpectRewrite(LowerPrecisionFp16(), R"(
       g (float[1,1,3,3] x) => (float[1,1,1,1] y) <float[1,1,1,1] w = {3}>
@@ -311,7 +311,7 @@ constexpr std::string_view kNet = R"(
         m = MatMul(l, f)
         y = Softmax(m) })";
 
-// An attention whose second query may see no key: its weights are those of its logits all the same.
+// Attention in which the second query may see no key: its weights are those of its unmasked logits.
 constexpr std::string_view kMaskedNet = R"(
       g (float[2,2] q, float[2,2] k, float[2,3] v, float[2,2] seen) => (float[2,3] y)
         <float one = {1}, float large = {-10000}>

@@ -45,7 +45,7 @@ class NetworksTest : public ::testing::TestWithParam<NamedNetwork> {
 
   const Graph graph_ = GetParam().make();
   const std::unique_ptr<Engine> host_ = MakeHostEngine(Space::kDevice);
-  // Epilogues channels-last around convolutions, short chains of all else as they come.
+  // Channels-last epilogues around convolutions, and short chains of other ops in any layout.
   const TestEngine convs_{{.name = "convs",
                            .ops = {"Conv", "Add", "Relu", "Sigmoid"},
                            .most_nodes = 3,
@@ -57,7 +57,8 @@ class NetworksTest : public ::testing::TestWithParam<NamedNetwork> {
   const OwnedTarget h200_ = *MakeTarget("h200");
 };
 
-// The exact search stays within its states or the beam takes over; it is never above Greedy.
+// The exact search stays within its limit of states, or beam search replaces it; never worse than
+// Greedy.
 TEST_P(NetworksTest, SearchIsBoundedAndNeverWorseThanGreedy) {
   ExpectBoundedSearch(TargetOf({&convs_, &chains_, host_.get()}));
 }

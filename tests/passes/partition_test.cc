@@ -191,7 +191,7 @@ TEST_F(PartitionTest, CompilesEqualSignaturesOnce) {
   for (const Partition& p : *partitions) EXPECT_EQ(p.step, (*partitions)[0].step);
 }
 
-// Two Relus that `pairs` would run as one; by prediction that is cheaper.
+// Two Relus that `pairs` can run as one; that is predicted to be cheaper.
 class MeasuredPartitionTest : public ::testing::Test {
  protected:
   absl::StatusOr<std::vector<Partition>> Run(Partitioner partitioner, Pricer& pricer) const {
@@ -246,7 +246,7 @@ TEST_F(MeasuredPartitionTest, WhatWasMeasuredIsKeptWhenTheBudgetEnds) {  // afte
   EXPECT_EQ((*partitions)[0].variant.text, "fastest");
 }
 
-// Every Node by itself, in the last Engine.
+// Every Node alone, in the last Engine.
 absl::StatusOr<std::vector<Candidate>> EachAlone(const Stretch& stretch) {
   std::vector<Candidate> cover;
   for (const Node* node : stretch.nodes) {

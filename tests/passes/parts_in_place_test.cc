@@ -1,4 +1,4 @@
-// Slices and Splits whose outputs are read where they lie in the input.
+// Slices and Splits with outputs that are read in place, in the input.
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "runtime/exec/host_engine.h"
@@ -15,7 +15,7 @@ class PartsInPlaceTest : public ::testing::Test {
     program_ = ExpectRunsLikeEvaluate(GraphFromText(text), {}, target_);
     ASSERT_NE(program_, nullptr);
   }
-  // Who took the Nodes with that op, in order.
+  // The Engines of the Nodes with that op, in order.
   std::string By(std::string_view op) const {
     std::vector<std::string_view> engines;
     for (const Partition& p : program_->partitions) {

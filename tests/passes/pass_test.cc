@@ -27,7 +27,7 @@ Graph Chain(int count, const std::string& op) {
   return graph;
 }
 
-// A → B, then B → C: one change makes room for the next.
+// A → B, then B → C: one change enables the next.
 class RenamePass final : public NodePass {
  public:
   std::string_view name() const override { return "rename"; }
@@ -170,7 +170,7 @@ TEST(RunPassesTest, CatchesAPassThatHidesItsChange) {
   EXPECT_EQ(runs.status().message(), "pass lying: it changed the graph and said that it did not");
 }
 
-// Adds an output whose name another one has.
+// Adds an output with a name that is already in use.
 class BreakingPass final : public Pass {
  public:
   std::string_view name() const override { return "breaking"; }

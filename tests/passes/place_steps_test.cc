@@ -5,7 +5,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Its output may lie in its input.
+// A Step that may write its output into its input.
 class InPlaceStep final : public Step {
  public:
   absl::Span<const Alias> aliases() const override { return {&kAlias, 1}; }
@@ -16,7 +16,7 @@ class InPlaceStep final : public Step {
   static constexpr Alias kAlias = {.output = 0, .input = 0, .offset = 0, .required = false};
 };
 
-// Of x → a → b → y, all but `b` of 4 floats: does the Step that writes `b` take the bytes of `a`?
+// x → a → b → y, all but `b` of 4 floats: does the Step that writes `b` reuse the memory of `a`?
 bool TakesTheInput(int64_t floats_of_b) {
   Graph graph;
   Value* value = &graph.AddInput("x", Type::Tensor(DType::kF32, {4}));

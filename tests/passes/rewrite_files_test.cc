@@ -1,4 +1,4 @@
-// A file in passes/rewrite is a pass: it is called as the pass is, with _ for -.
+// Every file in passes/rewrite is a pass, named like it, with _ for -.
 #include <algorithm>
 #include <filesystem>
 #include <set>

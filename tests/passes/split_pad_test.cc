@@ -8,7 +8,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// What the pass makes of it for a Target with or without a GPU; "": it stays.
+// The result of the pass for a Target with or without a GPU; "": unchanged.
 std::string Split(std::string_view text, int compute_capability = 90) {
   Graph graph = GraphFromText(text);
   const Target target{.info = {.compute_capability = compute_capability}};
@@ -39,16 +39,16 @@ TEST(SplitPadTest, TakesPadsThatFollowFromTheWindow) {
 
 TEST(SplitPadTest, LeavesWhatNeedsNone) {
   constexpr std::string_view kStays[] = {
-      // even
+      // even pads
       "g (float[1,1,4,4] x) => (y) <float[1,1,3,3] w = {1,1,1,1,1,1,1,1,1}> "
       "{ y = Conv<auto_pad = \"SAME_UPPER\">(x, w) }",
-      // their extents are not known
+      // unknown extents
       "g (float[1,1,H,W] x) => (y) <float[1,1,2,2] w = {1,2,3,4}> "
       "{ y = Conv<auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x, w) }",
-      // depthwise
+      // a depthwise Conv
       "g (float[1,2,4,4] x) => (y) <float[2,1,2,2] w = {1,2,3,4,5,6,7,8}> "
       "{ y = Conv<auto_pad = \"SAME_UPPER\", group = 2>(x, w) }",
-      // the weight is no constant
+      // the weight is not a constant
       "g (float[1,1,4,4] x, float[1,1,2,2] w) => (y) { y = Conv<pads = [0, 0, 1, 1]>(x, w) }",
       "g (double[1,1,4,4] x) => (y) <double[1,1,2,2] w = {1,2,3,4}> "
       "{ y = Conv<pads = [0, 0, 1, 1]>(x, w) }"};

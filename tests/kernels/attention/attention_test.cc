@@ -1,4 +1,4 @@
-// Which attentions run as one, and at what price.
+// Which attentions run as one launch, and their prices.
 #include "absl/strings/match.h"
 #include "tests/kernels/kernels_fixture.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using AttentionTest = KernelsTest;
 
-// As text recognition has it, with 15 channels a head.
+// As in text recognition, with 15 channels per head.
 constexpr char kRecognition[] =
     "g (float16[1,8,40,15] q, float16[1,8,40,15] k, float16[1,8,40,15] v, float16 ws) => (y) "
     "{ a = Mul(q, ws) t = Transpose<perm = [0,1,3,2]>(k) s = MatMul(a, t) p = Softmax(s) "
@@ -61,7 +61,7 @@ TEST_F(AttentionTest, ReadsAndWritesRows) {
                                       "{Softmax} rows > rows"}));
 }
 
-// Tensor cores are taken to win then.
+// Tensor cores are assumed to be faster then.
 TEST_F(AttentionTest, ManyProductsAreBeyondItsFit) {
   for (const int heads : {32, 64}) {  // 33,554,432 products, and twice as many
     const std::string n = std::to_string(heads);
@@ -108,7 +108,7 @@ TEST_F(AttentionTest, LeavesOtherAttentions) {
   leaves("float[2,5,8] q, float[2,8,7] k, float[2,7,4] v", "t is f16",
          "s = MatMul(q, k) t = Cast<to = 10>(s) p = Softmax(t) h = Cast<to = 1>(p) "
          "y = MatMul(h, v)");
-  // None at all.
+  // No attention at all.
   leaves(types + ", float[4] w", "",
          "s = MatMul(q, k) t = Mul(s, w) p = Softmax(t) y = MatMul(p, v)");
   leaves(types + ", float ws", "",

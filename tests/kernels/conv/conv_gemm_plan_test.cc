@@ -1,4 +1,4 @@
-// Into which tiles conv_gemm would cut a convolution.
+// The tiles that conv_gemm cuts a convolution into.
 #include "runtime/kernels/conv/conv_gemm_plan.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ TEST_F(ConvGemmPlanTest, TilesAreReadAsTheyAreWritten) {
   EXPECT_FALSE(ParseConvGemmTile("tile=128x128 pairs").ok());  // old plan caches have such
 }
 
-// The tiles that move least through shared memory and L2, in whole rounds of 132.
+// The tiles with the least traffic through shared memory and L2, in whole rounds of 132 blocks.
 TEST_F(ConvGemmPlanTest, LargeTilesComeFirst) {
   EXPECT_EQ(Tiles({128, 128, 28})[0], "tile=256x128");
   EXPECT_EQ(Tiles({256, 256, 14})[0], "tile=256x128");
@@ -67,13 +67,13 @@ TEST_F(ConvGemmPlanTest, WarpgroupsMayTakeTurns) {
   EXPECT_NE(std::find(tiles.begin(), tiles.end(), "tile=128x128 ping-pong"), tiles.end());
 }
 
-// Few tiles: small ones, so that more blocks have one.
+// Few tiles: small ones are preferred, so that more blocks have work.
 TEST_F(ConvGemmPlanTest, SmallBatchesHaveSmallTiles) {
   const Lines tiles = Tiles({.channels = 512, .filters = 512, .side = 7, .images = 8});
   EXPECT_EQ(tiles[0], "tile=128x64");
 }
 
-// Bytes bound them, and no tile is better at those.
+// Bandwidth-bound, and no tile moves fewer bytes.
 TEST_F(ConvGemmPlanTest, ProductsOfFewChannelsHaveOneWay) {
   EXPECT_EQ(Tiles({.channels = 64, .filters = 256, .side = 56, .kernel = 1}),
             (Lines{"tile=128x256"}));
@@ -88,7 +88,7 @@ TEST_F(ConvGemmPlanTest, PixelsOfAWindowAreLoadedByIm2col) {
   };
   EXPECT_TRUE(uses_im2col({128, 128, 28}, narrow));
   EXPECT_FALSE(uses_im2col({.channels = 128, .filters = 128, .side = 28, .kernel = 1}, wide));
-  // Every second pixel: whole rows of it in a tile of 128, of which 112 are 28 wide.
+  // Every second pixel: whole rows in a tile of 128 pixels, of which 112 are used (4 rows of 28).
   const Spec strided = {.channels = 128, .filters = 128, .side = 28, .kernel = 1, .stride = 2};
   EXPECT_FALSE(uses_im2col(strided, narrow));
   EXPECT_EQ(ProductOf(strided).TilePixels(narrow), 112);

@@ -1,4 +1,4 @@
-// What conv_gemm takes, with its prices.
+// What conv_gemm supports, and its prices.
 #include <algorithm>
 
 #include "absl/strings/match.h"
@@ -8,7 +8,8 @@
 namespace onnx_cudnn {
 namespace {
 
-// The prices at batch 256: what must be read and written, or the products; pixels that a stride
+// Prices at batch 256: the bytes that must be read and written, or the products; pixels that a
+// stride
 // skips cost nothing.
 TEST_F(ConvKernelsTest, GemmTakesLargeBatchesWithAResidual) {
   Value& y = Conv(graph_, Input({256, 64, 56, 56}), {.filters = 256});
@@ -68,7 +69,7 @@ TEST_F(ConvKernelsTest, GemmLeavesDilationAndLargePads) {
   reason({{"pads", Ints{1, 1, 1, 17}}}, "conv_gemm: pads of 17");
 }
 
-// 59 GFLOP at 600 TFLOP/s; the bytes where a stride over the image leaves fewer.
+// 59 GFLOP at 600 TFLOP/s; the bytes, if a stride over the image leaves fewer products.
 TEST_F(ConvKernelsTest, GemmTakesLargeWindows) {
   const auto us = [&](int64_t channels, int64_t filters, int64_t side, int64_t stride) {
     graph_ = Graph();
@@ -84,7 +85,7 @@ TEST_F(ConvKernelsTest, GemmTakesLargeWindows) {
   EXPECT_NEAR(us(64, 128, 56, 2), 54.5, 0.1);
 }
 
-// ResNet-18's downsample branch in its block's last convolution.
+// ResNet-18's downsample branch, folded into the last convolution of its block.
 TEST_F(ConvKernelsTest, GemmConcatenatesAWindowAndABranch) {
   Value& last = Conv(graph_, Input({256, 128, 28, 28}), {.filters = 128, .kernel = 3});
   Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {256, 64, 56, 56}));
@@ -94,7 +95,7 @@ TEST_F(ConvKernelsTest, GemmConcatenatesAWindowAndABranch) {
   EXPECT_NEAR(found[0].cost.us, 107.1, 0.1);
 }
 
-// By products of tf32, at half the rate of f16's: never where results are to be exact.
+// With products in TF32, at half the rate of f16: never if results must be exact.
 TEST_F(ConvKernelsTest, GemmTakesF32WhereTf32IsAllowed) {
   Value& y = Conv(graph_, Input({256, 96, 56, 56}, DType::kF32), {.filters = 256});
   Relu(Append(graph_, "Add", {&y, &graph_.AddInput("r", y.type())}));
@@ -120,7 +121,7 @@ TEST_F(ConvKernelsTest, GemmSaysWhatItLeavesOfF32) {
                    "conv_gemm: 48 channels are no multiple of 32"));
 }
 
-// ResNet-18 at batch 1 was slower so than with cuDNN's two convolutions.
+// ResNet-18 at batch 1 was slower with this kernel than with two cuDNN convolutions.
 TEST_F(ConvKernelsTest, GemmOfTwoF32SourcesOfFewResultsIsBeyondItsFit) {
   Target target = target_;
   target.numerics.tf32 = true;

@@ -1,4 +1,4 @@
-// What direct_conv, depthwise_conv and conv_3x3 take, with their prices, and on which GPUs.
+// What direct_conv, depthwise_conv and conv_3x3 support, their prices, and their GPUs.
 #include <algorithm>
 
 #include "absl/strings/match.h"
@@ -39,8 +39,8 @@ TEST_F(ConvKernelsTest, DepthwiseIsPricedBetweenItsBytesAndCudnn) {
   EXPECT_GT(proposed.candidates[0].cost.us, 72);   // the bytes
 }
 
-// A square is dearer than its multiply-adds at the peak and far cheaper than in cuDNN, which takes
-// 4,108 µs; other windows cost what one H200 took for 1.7 million multiply-adds a µs.
+// A square window costs more than its multiply-adds at peak rate and far less than in cuDNN, which
+// takes 4,108 µs; other windows cost what an H200 took: 1.7 million multiply-adds per µs.
 TEST_F(ConvKernelsTest, DepthwiseIsPricedByItsMultiplyAdds) {
   const auto us = [&](int64_t kernel) {
     graph_ = Graph();
@@ -87,7 +87,7 @@ TEST_F(ConvKernelsTest, ALesserGpuSaysWhatIsMissing) {
   EXPECT_TRUE(no);  // direct_conv takes it too
 }
 
-// Blackwell has clusters and no wgmma.
+// Blackwell has clusters but no wgmma.
 TEST_F(ConvKernelsTest, Sm90aCodeIsForItsArchitectureAlone) {
   Value& y = Conv(graph_, Input({1, 64, 56, 56}), {.kernel = 3});
   graph_.AddOutput("y", y);

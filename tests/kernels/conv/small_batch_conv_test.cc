@@ -1,4 +1,4 @@
-// What small_batch_conv takes, with its prices.
+// What small_batch_conv supports, and its prices.
 #include <algorithm>
 
 #include "absl/strings/match.h"
@@ -25,7 +25,7 @@ TEST_F(ConvKernelsTest, SmallBatchPadsTheChannelsOfAStemToFour) {
   EXPECT_TRUE(Has(Around(y), "{Conv} last4 > last"));
 }
 
-// Every "must not" of a single Conv.
+// Every condition that excludes a single Conv.
 TEST_F(ConvKernelsTest, SmallBatchSaysWhatItLeaves) {
   const auto reason = [&](const Dims& dims, const ConvSpec& spec, std::string_view says) {
     graph_ = Graph();
@@ -40,7 +40,7 @@ TEST_F(ConvKernelsTest, SmallBatchSaysWhatItLeaves) {
          "small_batch_conv: no tile holds its depth in shared memory");
 }
 
-// The convolutions of ResNet-50 at batch 9: they exist, for the tuner to time, and cuDNN's are
+// The convolutions of ResNet-50 at batch 9: proposed so that the tuner can time them; cuDNN's are
 // predicted to be faster.
 TEST_F(ConvKernelsTest, SmallBatchCostsMoreThanCudnnBeyondItsFit) {
   const Engine& cudnn = *std::ranges::find(target_.engines, "cudnn", &Engine::name)[0];
@@ -74,8 +74,9 @@ TEST_F(ConvKernelsTest, SmallBatchCostsMoreThanCudnnBeyondItsFit) {
   }
 }
 
-// What the rewrite split-pad leaves of a Conv with uneven pads from batch 9 on: the tuner may time
-// the two as one.
+// The Pad and Conv that the rewrite split-pad makes of a Conv with uneven pads, from batch 9 on:
+// the
+// tuner may time them as one unit.
 TEST_F(ConvKernelsTest, SmallBatchTakesAPadBeyondItsFit) {
   const auto around = [&](const Dims& dims, const Ints& pads, bool is_read_twice = false) {
     graph_ = Graph();
@@ -105,7 +106,7 @@ TEST_F(ConvKernelsTest, SmallBatchWantsConstantWeights) {
                    "small_batch_conv: weight or bias is not a constant"));
 }
 
-// relu(conv_c(b) + conv_d(x)): the downsample branch as more K of the last convolution.
+// relu(conv_c(b) + conv_d(x)): the downsample branch extends K of the last convolution.
 TEST_F(ConvKernelsTest, SmallBatchConcatenatesTwoSources) {
   Value& x = Input({1, 64, 14, 14});
   Value& b = graph_.AddInput("b", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
@@ -167,8 +168,9 @@ TEST_F(ConvKernelsTest, SmallBatchJoinsNoResultsOfTwoSiblings) {
   EXPECT_TRUE(Of(proposed, "{Conv Conv Mul}").empty());
 }
 
-// ResNet-50's 53 convolutions take 201 µs at batch 1 in a chain, 4 on average; no link is below a
-// boundary.
+// ResNet-50's 53 convolutions take 201 µs in sequence at batch 1, 4 on average; no price is below
+// the
+// cost of a launch boundary.
 TEST_F(ConvKernelsTest, SmallBatchIsPricedAsMeasured) {
   const auto us = [&](const Dims& dims, const ConvSpec& spec) {
     graph_ = Graph();

@@ -1,4 +1,4 @@
-// What stem_pool takes.
+// What stem_pool supports.
 #include <algorithm>
 
 #include "absl/strings/match.h"

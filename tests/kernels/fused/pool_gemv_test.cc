@@ -1,4 +1,4 @@
-// Which tails of classifiers run as one, and at what price.
+// Which ends of classifiers run as one launch, and their prices.
 #include "passes/build_program.h"
 #include "passes/partition/partitioners.h"
 #include "tests/kernels/kernels_fixture.h"
@@ -43,7 +43,7 @@ TEST_F(PoolGemvTest, ReadsChannelsLastAndWritesRows) {
                                       "{GlobalAveragePool Reshape MatMul} last > rows"}));
 }
 
-// Rows: what stands between the image x and the result y.
+// Rows: the ops between the image x and the result y.
 TEST_F(PoolGemvTest, LeavesOtherTails) {
   const auto leaves = [&](const std::string& types, const std::string& nodes,
                           const std::string& says) {
@@ -66,7 +66,7 @@ TEST_F(PoolGemvTest, LeavesOtherTails) {
   leaves("float16[8,1,7,7] x, float16[8,6] w",
          "p = GlobalAveragePool(x) f = Flatten<axis = 0>(p) y = MatMul(f, w)",
          "f is f16[1,8], not rows of 1 channels");
-  // No such tail.
+  // Not such a pattern.
   leaves("float16[1,8,7,7] x, float16[8,6] w",
          "p = GlobalAveragePool(x) r = Relu(p) f = Flatten(r) y = MatMul(f, w)", "");
   leaves("float16[8,8,7,7] x, float16[6,8] w",
@@ -90,7 +90,7 @@ TEST_F(PoolGemvTest, ManyElementsAreBeyondItsFit) {
   }
 }
 
-// Greedy takes the largest Candidate, and would take this one against its price.
+// Greedy takes the largest Candidate, and would take this one despite its price.
 TEST_F(PoolGemvTest, GreedyLeavesWhatIsBeyondItsFit) {
   for (const int images : {1, 2}) {
     Graph graph;
@@ -125,7 +125,7 @@ TEST_F(PoolGemvTest, IsPricedByItsWeightsAndABlocksShareOfTheImages) {
   EXPECT_NEAR(cost.us, 2 + 2.0 * 1000 * 2048 / 3e6 + 2.0 * 49 * 2048 / 8 / 2e4, 0.01);
 }
 
-// What both partitioners make of it, from a convolution on.
+// The choice of both partitioners, from a convolution on.
 TEST_F(PoolGemvTest, IsChosenBehindAConvolution) {
   Graph graph;
   Value& x = graph.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 7}));

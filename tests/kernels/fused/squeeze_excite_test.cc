@@ -1,4 +1,4 @@
-// Which attention blocks run as one, and at what price.
+// Which squeeze-and-excitation blocks run as one launch, and their prices.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +21,7 @@ class SqueezeExciteTest : public KernelsTest {
         nodes, " }");
   }
 
-  // A block of f16 with a Mul behind it.
+  // A block in f16, followed by a Mul.
   static Value& Scaled(Graph& graph, Value& x, int64_t hidden) {
     const int64_t channels = x.dim(1);
     const auto conv = [&](Value& from, int64_t to) -> Value& {
@@ -34,7 +34,7 @@ class SqueezeExciteTest : public KernelsTest {
     return Append(graph, "Mul", {&x, &Append(graph, "HardSigmoid", {&excited})});
   }
 
-  // What is proposed of more than the pooling, at the pooling.
+  // Candidates at the pooling that contain more than the pooling.
   std::vector<std::string> LargerAt(const Graph& graph) const {
     std::vector<std::string> lines = LinesAt(graph, "GlobalAveragePool");
     std::erase_if(lines, [](const std::string& line) { return line.find("Conv") == line.npos; });
@@ -78,7 +78,7 @@ TEST_F(SqueezeExciteTest, ReadsAndWritesChannelsLast) {
                                 "{GlobalAveragePool Conv Relu Conv Sigmoid Mul} last > last"}));
 }
 
-// One cluster multiplies a large image in more time than a kernel that has the whole device.
+// One cluster takes longer to multiply a large image than a kernel on the whole device.
 TEST_F(SqueezeExciteTest, ToMultiplyLargeImagesIsBeyondItsFit) {
   for (const int64_t side : {181, 182, 600}) {  // 262,088, 264,992 and 2,880,000 elements
     Graph graph;
@@ -92,7 +92,7 @@ TEST_F(SqueezeExciteTest, ToMultiplyLargeImagesIsBeyondItsFit) {
   }
 }
 
-// Rows: what stands between the image x and the result y.
+// Rows: the ops between the image x and the result y.
 TEST_F(SqueezeExciteTest, LeavesOtherBlocks) {
   const auto leaves = [&](const std::string& types, const std::string& nodes,
                           const std::string& says) {
@@ -123,7 +123,7 @@ TEST_F(SqueezeExciteTest, LeavesOtherBlocks) {
   leaves("float16[1,8,7,7] x, float16[4,8,3,3] w, float16[8,4,1,1] wc",
          "p = GlobalAveragePool(x) s = Conv<pads = [1,1,1,1]>(p, w) t = Conv(s, wc) y = Sigmoid(t)",
          "a convolution is not 1 x 1 with stride 1 and no pads");
-  // No such block.
+  // Not such a block.
   const std::string types = "float16[1,8,7,7] x, float16[4,8,1,1] w, float16[8,4,1,1] wc";
   leaves(types,
          "p = GlobalAveragePool(x) s = Conv(p, w) r = Tanh(s) t = Conv(r, wc) y = Sigmoid(t)", "");
@@ -156,7 +156,7 @@ TEST_F(SqueezeExciteTest, IsPricedByWhatAClusterReads) {
   ASSERT_EQ(many.size(), 2u);
   EXPECT_NEAR(one[0], 3.2 + weights_us + bytes / 1e6, 0.01);
   EXPECT_NEAR(one[1], 3.2 + weights_us + 3 * bytes / 1e6, 0.01);
-  // 16 clusters at once would read faster than the memory.
+  // 16 concurrent clusters would read faster than memory allows.
   EXPECT_NEAR(many[1], 3.2 + weights_us + 3 * 32 * bytes / target_.info.bytes_per_us, 0.01);
 }
 

@@ -1,4 +1,4 @@
-// Which products of few rows the matrix-vector kernel takes, and at what price.
+// Which products with few rows the matrix-vector kernel supports, and their prices.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

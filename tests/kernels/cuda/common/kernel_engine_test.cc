@@ -1,5 +1,6 @@
-// The Engine `kernel` on a GPU, without one: what it compiles for every case row, and what its
-// Steps ask of CUDA.
+// The Engine `kernel` for a GPU, without one: the code that it compiles for every case row, and the
+// CUDA
+// calls of its Steps.
 #include "runtime/kernels/cuda/common/kernel_engine.h"
 
 #include <algorithm>
@@ -15,11 +16,11 @@
 namespace onnx_cudnn {
 namespace {
 
-// Of any launch on sm_80 to sm_100.
+// Limits of any launch on sm_80 to sm_100.
 constexpr unsigned kMostGridX = (1u << 31) - 1, kMostGridYZ = 65535, kMostThreads = 1024;
 constexpr int kMostSharedBytes = 227 << 10;
 
-// The case as a Graph whose operands all come with the run.
+// The case as a Graph in which all operands are inputs.
 Graph GraphOf(const OpCase& c) {
   Graph graph;
   std::vector<Value*> inputs;
@@ -40,7 +41,7 @@ Graph GraphOf(const OpCase& c) {
   return graph;
 }
 
-// What is wrong with an address of a call, "" when nothing is.
+// The error in an address of a call, "" if it is correct.
 std::string FaultIn(const Slot& slot, const Candidate& candidate, const KernelCode& code) {
   const auto outside = [&](size_t count) {
     return slot.index < 0 || static_cast<size_t>(slot.index) >= count;
@@ -83,7 +84,7 @@ std::string FaultIn(const KernelCall& call, const Candidate& candidate, const Ke
 
 class KernelEngineTest : public KernelsTest {
  protected:
-  // Calls f(graph, candidate) for all that is proposed for the cases.
+  // Calls f(graph, candidate) for all Candidates proposed for the cases.
   template <typename F>
   void ForEachCandidate(F f) {
     for (const OpCase& c : AllCases()) {
@@ -187,7 +188,8 @@ TEST_F(KernelStepTest, LaunchesOverlapWhereTheDeviceCan) {
   }
 }
 
-// Of two launches the first knows that the second uses_pdl; the last is told by its caller.
+// The first of two launches is told that the second one uses_pdl; for the last one the caller
+// decides.
 TEST_F(KernelStepTest, ALaunchKnowsWhetherTheNextOneWaits) {
   struct Parameters {
     bool next_uses_pdl;

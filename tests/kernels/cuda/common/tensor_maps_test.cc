@@ -1,4 +1,4 @@
-// What the driver is told of a tensor map.
+// The arguments with which the driver's tensor map functions are called.
 #include "runtime/kernels/cuda/common/tensor_maps.h"
 
 #include <cuda.h>
@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// What the last call of either function was given.
+// The arguments of the last call of either function.
 struct Told {
   CUtensorMapDataType type;
   std::vector<cuuint64_t> dims, strides;

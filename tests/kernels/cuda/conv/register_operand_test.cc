@@ -21,7 +21,7 @@ HostTensor Make(const Derived& derived, const HostTensor& source) {
   return *std::move(made);
 }
 
-// What a product of `steps` steps of `depth` has of the window: each tap once.
+// Expects that `steps` steps of `depth` cover each tap of the window once.
 void ExpectEachTapOnce(StemTap (*tap_of)(int step, int k), int steps, int depth) {
   std::set<std::tuple<int, int, int>> taps;
   for (int step = 0; step < steps; ++step) {
@@ -39,7 +39,7 @@ TEST(StemTapTest, HasEachTapOfTheWindowOnce) {
   ExpectEachTapOnce(StemTf32TapOf, kStemTf32Steps, kStemTf32StepDepth);
 }
 
-// A step's tap stands where BringRows puts its pixel: two rows a pair, the odd one first.
+// A step's tap must match where BringRows stores its pixel: two rows per pair, the odd one first.
 TEST(StemTapTest, FirstRowPairServesItsOddRowAlone) {
   for (int k = 0; k < 2 * kStemStepDepth; ++k) {
     const StemTap tap = StemTapOf(k / kStemStepDepth, k % kStemStepDepth);
@@ -67,7 +67,9 @@ TEST(StemTapTest, OfTf32StandsWhereItsPlaneHasThePixel) {
   EXPECT_EQ(at(21, 7), std::make_tuple(5, 6, 1));  // the last pair's
 }
 
-// Filter f has the value 16 f + k at place k of its one step: all 1,024 fragments' elements differ.
+// Filter f has the value 16 f + k at position k of its only step: all 1,024 elements of the
+// fragments
+// differ.
 TEST(RegisterOperandTest, PutsRowsAndColumnsWhereWgmmaReadsThem) {
   HostTensor weight = HostTensor::Allocate(DType::kF16, {kFilters, 16});
   for (int i = 0; i < kFilters * 16; ++i) {
@@ -87,7 +89,7 @@ TEST(RegisterOperandTest, PutsRowsAndColumnsWhereWgmmaReadsThem) {
   EXPECT_EQ(at(127, 7), 63 * 16 + 15);  // the last warp's last
 }
 
-// The same of tf32, 8 f + k at place k.
+// The same for TF32: 8 f + k at position k.
 TEST(RegisterOperandTest, PutsTf32WhereWgmmaReadsIt) {
   HostTensor weight = HostTensor::Allocate(DType::kF32, {kFilters, 8});
   for (int i = 0; i < kFilters * 8; ++i) weight.mutable_data<float>()[i] = static_cast<float>(i);

@@ -1,5 +1,6 @@
-// The index arithmetic of small_batch_conv and its packed weights, walked on the host as a block of
-// the kernel walks them, against a convolution by its definition.
+// The index arithmetic of small_batch_conv and its packed weights, evaluated on the host in the
+// order of
+// a block of the kernel, against a convolution by its definition.
 #include <cmath>
 #include <limits>
 #include <set>
@@ -15,7 +16,7 @@ namespace {
 using Ints = std::vector<int64_t>;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// A small whole number of both signs: sums are exact in any order.
+// A small integer, positive or negative: sums are exact in any order.
 float Number(int64_t i) { return static_cast<float>((i * 7 + i / 11 * 5) % 9 - 4); }
 
 struct Conv {
@@ -34,7 +35,7 @@ HostTensor Halves(const Dims& dims, int64_t seed) {
   return tensor;
 }
 
-// A Unit of Convs, each over an image of its own or all over one, added up or side by side.
+// A Unit of Convs, with an image each or one common image, added or side by side.
 class SmallBatchConvTest : public testing::Test {
  protected:
   Value& Image(const Conv& c) {
@@ -73,7 +74,7 @@ class SmallBatchConvTest : public testing::Test {
     Check();
   }
 
-  // Every tile of the Unit gives what the definition gives.
+  // Checks every tile of the Unit against the definition.
   void Check() {
     const Unit unit = UnitOf(nodes_);
     const absl::StatusOr<UnitConvs> convs = UnitConvsOf(unit);
@@ -89,7 +90,7 @@ class SmallBatchConvTest : public testing::Test {
   }
 
  private:
-  // A block's patch as floats. What the kernel leaves as it finds it is NaN.
+  // A block's patch as floats. Elements that the kernel does not write are NaN.
   std::vector<float> PatchOf(const SmallBatchPlan& plan, int source, const HostTensor& image, int n,
                              int tile, int part) {
     const SmallBatchSource& s = plan.source[source];
@@ -107,7 +108,7 @@ class SmallBatchConvTest : public testing::Test {
     return patch;
   }
 
-  // Adds what a block computes to `y`, [sibling][image, filter, pixel].
+  // Adds a block's results to `y`, [sibling][image, filter, pixel].
   void RunBlock(const SmallBatchPlan& plan, const HostTensor& slabs, int n, int tile, int filters,
                 int part, std::vector<std::vector<float>>& y) {
     const int bytes = SmallBatchSlabBytes(plan.tile.filters, plan.steps);
@@ -176,7 +177,7 @@ class SmallBatchConvTest : public testing::Test {
     for (int i = 0; i < plan.siblings; ++i) EXPECT_EQ(y[i], Expected(convs, i)) << "output " << i;
   }
 
-  // By the definition: the sum of all Convs, or the i-th.
+  // By definition: the sum of all Convs, or the i-th Conv.
   std::vector<float> Expected(const UnitConvs& convs, int i) {
     std::vector<float> y(convs.convs[i]->output(0).elements(), 0.0F);
     for (size_t j = 0; j < convs.convs.size(); ++j) {
@@ -291,7 +292,7 @@ TEST_F(SmallBatchConvTest, Siblings) {
   Check();
 }
 
-// ldmatrix reads 16 bytes of eight neighbouring pixels at once.
+// ldmatrix reads 16 bytes of eight adjacent pixels at once.
 TEST_F(SmallBatchConvTest, NeighbouringPixelsMeetNoBankTwice) {
   for (const int64_t stride : {1, 2}) {
     for (const int64_t width : {14, 28, 56}) {

@@ -1,4 +1,4 @@
-// Chains of element-wise Nodes, run on the host as epilogue_program.cuh runs them.
+// Epilogues of element-wise Nodes, run on the host as epilogue_program.cuh runs them.
 #include "runtime/kernels/cuda/pointwise/epilogue_builder.h"
 
 #include <cmath>
@@ -33,7 +33,7 @@ class EpilogueBuilderTest : public testing::Test {
     return y;
   }
 
-  // A chain from register 0, which holds `start_`, or from nothing.
+  // Builds a program from register 0, which holds `start_`, or from an empty register file.
   absl::Status Build(bool from_start, const Value* result) {
     unit_ = UnitOf(nodes_);
     for (const Value* v : unit_.boundary.inputs) {
@@ -52,8 +52,9 @@ class EpilogueBuilderTest : public testing::Test {
     return status;
   }
 
-  // Runs the chain for one element; `inputs` are the operands' values by Slot::Input, what it
-  // stores comes by Slot::Output.
+  // Runs the program for one element; `inputs` are the operands' values by Slot::Input, stored
+  // values are
+  // returned by Slot::Output.
   float Run(float first, const std::map<int, float>& inputs) {
     float registers[kEpilogueRegisters] = {first};
     const auto read = [&](int from) {

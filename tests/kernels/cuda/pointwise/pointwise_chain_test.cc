@@ -1,4 +1,4 @@
-// Which element-wise programs run as chains, and as which steps.
+// Which element-wise programs run as chains, and with which steps.
 #include "gtest/gtest.h"
 #include "runtime/kernels/cuda/pointwise/pointwise_chain_form.h"
 #include "tests/kernels/kernels_fixture.h"
@@ -23,7 +23,7 @@ class PointwiseChainTest : public testing::Test {
     nodes_.push_back(y.producer());
     return y;
   }
-  // Of all Nodes, of which the graph has one output more.
+  // The chain of all Nodes, after adding `y` to the graph's outputs.
   std::optional<PointwiseChain> ChainTo(Value& y) {
     graph_.AddOutput("y", y);
     const absl::StatusOr<PointwiseProgram> program = CompileProgram(UnitOf(nodes_));
