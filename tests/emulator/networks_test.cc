@@ -21,8 +21,7 @@ namespace onnx_cudnn {
 namespace {
 
 // Relative to the largest magnitude: sums are in f32 on both sides, intermediate results are
-// rounded
-// equally.
+// rounded equally.
 double ToleranceOf(DType dtype) {
   if (dtype == DType::kF32) return 1e-5;
   return dtype == DType::kF16 ? 2e-3 : 1.6e-2;

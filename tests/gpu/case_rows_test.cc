@@ -55,8 +55,7 @@ HostTensor In(const HostTensor& tensor, DType dtype) {
 }
 
 // The row as a Graph, and the contents of its inputs. No Graph: its types do not match, or its
-// shapes
-// depend on numbers that are not constant.
+// shapes depend on numbers that are not constant.
 struct Case {
   Graph graph;
   std::vector<HostTensor> inputs;

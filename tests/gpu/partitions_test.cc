@@ -1,6 +1,5 @@
 // Every Partition of whole networks, alone, against the references of its Nodes: small networks,
-// and
-// the model in ONNX_CUDNN_MODEL=FILE (free first dims are 1 or ONNX_CUDNN_BATCH=N, others 64).
+// and the model in ONNX_CUDNN_MODEL=FILE (free first dims are 1 or ONNX_CUDNN_BATCH=N, others 64).
 #include <map>
 
 #include "absl/strings/str_cat.h"

@@ -26,8 +26,7 @@ constexpr int kThreads = 4;
 constexpr int kRunsOfEachNetwork = 200;
 
 // A small ResNet-18, or the model in ONNX_CUDNN_MODEL=FILE. Tests that do not choose a precision
-// use
-// tf32, or f16 with ONNX_CUDNN_PRECISION=fp16.
+// use tf32, or f16 with ONNX_CUDNN_PRECISION=fp16.
 class GpuSessionTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -190,8 +189,7 @@ TEST_F(GpuSessionTest, AThousandRunsGiveEqualBits) {
 }
 
 // Our kernels and libraries' kernels in every order that networks have: a launch that begins too
-// early
-// reads the data of the preceding Run, or other data if the arena is shared.
+// early reads the data of the preceding Run, or other data if the arena is shared.
 TEST_F(GpuSessionTest, EveryNetworkGivesEqualBits) {
   for (const NamedNetwork& network : AllNetworks()) {
     const std::string bytes = WriteModel(network.make()).value();

@@ -45,8 +45,7 @@ double Sum(const std::vector<double>& values) {
 }
 
 // For y = `body` over a[2,3] and b of `b_dims`, both positive: expects that Gradient with respect
-// to
-// both agrees with finite differences of the sum of y.
+// to both agrees with finite differences of the sum of y.
 void ExpectGradient(std::string_view body, const std::string& b_dims, Dims b_extents) {
   SCOPED_TRACE(body);
   const std::string graph = absl::StrCat(

@@ -1,6 +1,5 @@
 // Class 6 of refused inputs: indices out of range at run time. Whether they are inputs or constants
-// of
-// the model, the CPU device returns InvalidArgument and accesses nothing outside the tensor.
+// of the model, the CPU device returns InvalidArgument and accesses nothing outside the tensor.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -1,7 +1,6 @@
 // Known flaws of other programs, each under its name: we must have none of them. Two of the list
-// are
-// tested elsewhere: Gather beyond 2³¹ elements in hostile_index_test.cc, and ONNX's own version in
-// third_party/versions.cmake.
+// are tested elsewhere: Gather beyond 2³¹ elements in hostile_index_test.cc, and ONNX's own version
+// in third_party/versions.cmake.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,8 +1,6 @@
 // Every vector passes, or is refused with the message listed in failing.txt: on the host's best
-// device
-// (*.Cpu/* runs on a GPU if there is one), and partitioned for an H200 by both partitioners, run by
-// the
-// CPU device.
+// device (*.Cpu/* runs on a GPU if there is one), and partitioned for an H200 by both partitioners,
+// run by the CPU device.
 //
 // ONNX_CUDNN_UPDATE_FAILING=1 build/bin/test_onnx_backend --gtest_filter='*.Cpu/*'
 // updates failing.txt for the vectors that the filter selects. Wrong results are never added to it.

@@ -34,8 +34,7 @@ Outcome Refused(const TestVector& vector, const Error& error) {
 Outcome Failed(std::string message) { return {Outcome::Kind::kFail, std::move(message)}; }
 
 // A tensor of small elements as f32, so that NaNs with different bits and zeros of either sign
-// compare
-// equal.
+// compare equal.
 HostTensor AsFloats(const HostTensor& tensor) {
   HostTensor floats = HostTensor::Allocate(DType::kF32, tensor.dims());
   LoadSmall(tensor.dtype(), tensor.raw(), 0, tensor.elements(),

@@ -194,7 +194,8 @@ TEST(CostTest, TheDftsLengthAndAxisAreItsInputs) {
   EXPECT_EQ(flops(Scalar(128), Scalar(1)), 4 * CostOfRun({"DFT", {Zeros({1, 128, 2})}}).flops);
 }
 
-// Work of searches and scatters that depends on values or attributes is not counted as flops.
+// Work of searches and of index arithmetic that grows with values or attributes is priced as time,
+// not as flops.
 TEST(CostTest, StepsOfSearchesAndPlacesGrow) {
   const auto skipping = [](int64_t skips) {
     return CostOfRun({"TfIdfVectorizer",

@@ -177,8 +177,7 @@ TEST(TraitsTest, TheWeightOfAWindowIsItsInputW) {
 TEST(TraitsTest, AxisOpsAreThoseWithAnAxisOfInput0) {
   Names expected = OpsWithAttribute("axis", onnx::AttributeProto::INT);
   // If axis has no meaning, as with one scale for the whole tensor, it may be any number; a
-  // TensorScatter's
-  // axis is never the batch axis.
+  // TensorScatter's axis is never the batch axis.
   for (const char* other : {"DequantizeLinear", "QuantizeLinear", "TensorScatter"}) {
     EXPECT_EQ(expected.erase(other), 1U) << other;
   }

@@ -135,8 +135,7 @@ TEST(CommonSubexpressionsTest, LeavesNodesWithBodies) {
 }
 
 // Readers of the first Split are visited again while the second one's outputs are merged, so that
-// their
-// table may be reallocated (AddressSanitizer detects stale pointers into it).
+// their table may be reallocated (AddressSanitizer detects stale pointers into it).
 TEST(CommonSubexpressionsTest, MergesOutputsWhileItsTableGrows) {
   for (int others = 0; others < 64; ++others) {
     Graph graph;

@@ -46,8 +46,7 @@ Graph RandomGraph(std::mt19937& random, int nodes) {
 }
 
 // Tries every cover, Node by Node. Prunes covers that cost more than the best one, counting for
-// each
-// remaining Node the least share that it can have of a Candidate.
+// each remaining Node the least share that it can have of a Candidate.
 class BruteForce {
  public:
   explicit BruteForce(const Stretch& stretch) : stretch_(stretch), proposals_(stretch) {
@@ -150,8 +149,7 @@ TEST(CostSearchTest, FindsWhatBruteForceFinds) {
 }
 
 // The output must be row-major: the Candidate that writes it channels-last is cheaper by 1 µs but
-// needs
-// a Reformat, which takes at least the 3 µs of a launch.
+// needs a Reformat, which takes at least the 3 µs of a launch.
 TEST(CostSearchTest, KeepsADearerCandidateThatWritesAnotherFormat) {
   const TestEngine rows({.name = "rows", .us = 2});
   const TestEngine last({.name = "last", .outputs_last = true, .us = 1});
@@ -290,8 +288,8 @@ TEST(CostSearchTest, MeasuredIsNeverWorseThanGreedyWhereverTheBudgetEnds) {
   EXPECT_GT(better, 25);
 }
 
-// Every cover that might be faster is considered and measured. In a chain no Partition waits for
-// another one's measurement.
+// Every cover that might be faster is considered and measured. In a chain, Partitions cannot depend
+// on each other in a cycle.
 TEST(CostSearchTest, MeasuredIsTheCheapestOfAllWherePredictionsAreFloors) {
   std::mt19937 random(8);
   for (int i = 0; i < 50; ++i) {

@@ -41,7 +41,7 @@ std::string Sign(const Graph& graph, const Engine& engine = kEngine, const Targe
   return Signature(candidate, target);
 }
 
-// y = OP(x, constant): what the cases below vary.
+// y = OP(x, constant): the parts that the cases below vary.
 struct Spec {
   std::string op = "Mul", domain = "", x = "x", name = "n";
   Dims dims = {2, 3};
@@ -135,7 +135,7 @@ TEST(SignatureTest, DiffersByPlacement) {
   EXPECT_NE(base, Signature(other, {}));
 }
 
-// z = OP(a, b), with a and b among two inputs x and y, or absent.
+// z = OP(a, b); a and b are inputs x or y, or absent.
 std::string SignBinary(bool swapped, bool same, bool absent) {
   Graph graph;
   Value& x = graph.AddInput("x", F32({2}));

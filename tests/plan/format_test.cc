@@ -21,7 +21,7 @@ std::vector<float> Packed(const Dims& dims, const Format& format, float fill = -
   return to;
 }
 
-// Every index lies where Offset says, and comes back.
+// Every index is stored at its Offset, and survives a round trip.
 void ExpectRoundTrip(const Dims& dims, const Format& format) {
   const std::vector<float> lanes = Packed(dims, format);
   std::vector<float> back(ElementsOf(dims), -2);

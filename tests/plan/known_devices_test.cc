@@ -24,7 +24,7 @@ TEST(KnownDevicesTest, AMeasuredDeviceHasItsRates) {
   EXPECT_EQ(info.bytes_per_us, H200().bytes_per_us);
 }
 
-// The same chip under another name: the estimate is below what was measured, by at most a tenth.
+// The same chip under another name: the estimate is below the measured value, by at most a tenth.
 TEST(KnownDevicesTest, EstimatesAreCarefulAndNear) {
   DeviceProperties properties = PropertiesOfH200();
   properties.product = "NVIDIA Other";
@@ -43,8 +43,8 @@ TEST(KnownDevicesTest, WhatTheDriverDoesNotSayIsGuessed) {
   EXPECT_GT(info.bytes_per_us, 0);
 }
 
-// Code of an older generation lacks what is guarded by a later one: such a build's kernels are
-// those of the older GPU.
+// Code for an older architecture lacks what is guarded by a newer one: such a build has the kernels
+// of the older GPU.
 TEST(KnownDevicesTest, CodeOfAnOlderGenerationMakesALesserDevice) {
   DeviceProperties properties = PropertiesOfH200();
   EXPECT_EQ(DeviceInfoOf(properties).compute_capability, 90);
@@ -58,7 +58,7 @@ TEST(KnownDevicesTest, CodeOfAnOlderGenerationMakesALesserDevice) {
   EXPECT_EQ(info.f16_flops_per_us, H200().f16_flops_per_us);
 }
 
-// sm_86 runs what was compiled for sm_80, and no kernel tells them apart.
+// sm_86 runs code compiled for sm_80, and no kernel distinguishes them.
 TEST(KnownDevicesTest, CodeOfTheSameGenerationIsItsOwn) {
   const DeviceInfo info = DeviceInfoOf({.product = "NVIDIA A10",
                                         .compute_capability = 86,

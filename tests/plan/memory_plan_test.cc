@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 
-// A chain, or a graph of several streams where each Step reads what some Steps before it wrote.
+// A chain, or a graph on several streams where each Step reads outputs of some earlier Steps.
 struct Case {
   Schedule schedule;
   std::vector<Buffer> buffers;  // buffer i is written by Step i unless it is an alias
@@ -43,7 +43,7 @@ int RootOf(const std::vector<Buffer>& buffers, int i) {
   return i;
 }
 
-// Every use of one comes before every write of the other, asked of each pair of Steps.
+// Whether every use of `a` comes before every write of `b`, tested for each pair of Steps.
 bool ComesBefore(const Buffer& a, const Buffer& b, const StepOrder& order) {
   for (const auto* uses : {&a.writers, &a.readers}) {
     for (int use : *uses) {
@@ -55,7 +55,8 @@ bool ComesBefore(const Buffer& a, const Buffer& b, const StepOrder& order) {
   return true;
 }
 
-// How many pairs of buffers that are no aliases of one share bytes while both are live.
+// Number of pairs of buffers that share bytes while both are live and are not aliases of one
+// buffer.
 int Clashes(const std::vector<Buffer>& buffers, const MemoryPlan& plan, const StepOrder& order) {
   int clashes = 0;
   std::vector<Buffer> merged = buffers;
@@ -184,7 +185,7 @@ TEST(PlanMemoryTest, ParallelStreamsShareNothing) {
   EXPECT_EQ(PlanMemory(buffers, StepOrder(MakeSchedule({{}, {}}, 1), 2), 64)->arena_bytes, 64);
 }
 
-// The next three plant a bug and ask the checker to see it.
+// The next three tests plant a bug that the checker must detect.
 TEST(PlanMemoryTest, CheckerSeesPositionForHappensBefore) {
   std::mt19937 random(3);
   int seen = 0;
@@ -268,7 +269,7 @@ TEST(PlanMemoryTest, NothingToPlace) {
             0);
 }
 
-// Half of the buffers live to the end. Quadratic work takes minutes here.
+// Half of the buffers live until the end. A quadratic algorithm would take minutes here.
 TEST(PlanMemoryTest, PlansManyBuffersOnOneStreamQuickly) {
   constexpr int kBuffers = 100000;
   std::mt19937 random(8);

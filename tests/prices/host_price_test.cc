@@ -1,5 +1,6 @@
-// What `host` asks for a Node next to what its reference takes here: within a factor of ten. Times
-// on a shared machine are noise, so this is no unit test: ctest -L bench runs it.
+// The price that `host` predicts for a Node against the time of its reference on this machine:
+// within a factor of ten. Timing on a shared machine is noisy, so this is not a unit test: ctest -L
+// bench runs it.
 #include <chrono>
 #include <cmath>
 
@@ -29,7 +30,7 @@ HostTensor RowOf(const std::vector<double>& values, DType dtype = DType::kI64) {
 }
 HostTensor Scalar(double value, DType dtype = DType::kI64) { return TensorOf(dtype, {}, {value}); }
 
-// A box over most of the image for each of `count`, in the form of RoiAlign or (with its image)
+// `count` boxes over most of the image, in the form of RoiAlign or (with the image index)
 // MaxRoiPool.
 HostTensor Boxes(int64_t count, double side, bool with_image) {
   std::vector<double> values;
@@ -230,7 +231,7 @@ struct Timed {
   double predicted_us, measured_us;
 };
 
-// The least of some runs, for at least 20 ms.
+// The minimum of several runs, measured for at least 20 ms.
 Timed Time(const OpRun& run) {
   const InferredNode inferred(run);
   const Node& node = *inferred.node;

@@ -29,7 +29,7 @@ Growth::Growth(uint64_t seed, DType lowest, std::string_view choices)
   graph_.set_name("g");
 }
 
-// The standard's distributions differ between libraries.
+// The distributions of the standard library differ between implementations.
 int Growth::Below(int n) {
   if (choices_.empty()) return static_cast<int>(random_() % n);
   const int choice = static_cast<uint8_t>(choices_[0]) % n;
@@ -106,7 +106,7 @@ bool Growth::AreClose(const HostTensor& a, const HostTensor& b) const {
   return Magnitude(a) <= kLargest && Difference(a, b, ToleranceOf(a.dtype(), lowest_) / 2).empty();
 }
 
-// Keeps the results of `node` when they are well-conditioned.
+// Keeps the results of `node` if they are well-conditioned.
 bool Growth::Evaluates(const Node& node) {
   const Part alone = TakePart({&node});
   std::vector<HostTensor> results[kVersions];
@@ -130,7 +130,8 @@ bool Growth::Evaluates(const Node& node) {
   return true;
 }
 
-// Moves the elements of one a few roundings up or down, those of the other the other way.
+// Moves the elements of `up` a few roundings up or down, and those of `down` in the opposite
+// direction.
 void Growth::Disturb(HostTensor& up, HostTensor& down) {
   const double step = ToleranceOf(up.dtype(), lowest_) / kRoundingsInTolerance * Magnitude(up);
   if (step == 0) return;

@@ -16,7 +16,7 @@ bool IsTensor(const Value& x) { return IsFloat(x) && HasAxes(x); }
 bool IsResult(const Value& x) { return x.producer() != nullptr && x.producer()->bodies().empty(); }
 bool IsVolume(const Value& x) { return x.rank() == 4; }
 
-// Dims of one number per channel of `x`.
+// Dims for one number per channel of `x`.
 Dims PerChannel(const Value& x) {
   Dims dims(x.rank(), 1);
   dims[1] = x.dim(1);
@@ -31,7 +31,7 @@ Value* BatchNorm(Growth& g, Value* x) {
                      &g.Constant(x->dtype(), channels), &g.Constant(x->dtype(), channels, 0.5, 2)});
 }
 
-// What stands behind a product in models, each part with some chance: bias, norm, scale,
+// The ops that follow a product in models, each with some probability: bias, norm, scale,
 // activation.
 Value* Epilogue(Growth& g, Value* y) {
   static constexpr std::array kActivations = {"Relu", "Sigmoid", "HardSwish", "LeakyRelu", "Tanh"};
@@ -44,7 +44,7 @@ Value* Epilogue(Growth& g, Value* y) {
   return y;
 }
 
-// Keeps the extents; 2 × 2 windows have pads on one side.
+// Preserves extents; 2 × 2 windows have pads on one side.
 Value* Convolution(Growth& g, Value& x, int64_t channels) {
   const int64_t kernel = g.OneIn(2) ? 1 : 2 + g.Below(2);
   const int64_t begin = (kernel - 1) / 2, end = kernel / 2;
@@ -87,7 +87,7 @@ void TransposePair(Growth& g, Value& x) {
   g.AddValue("Transpose", {turned}, {{"perm", g.OneOf(kPerms)}});
 }
 
-// x + 0, 1 · x and their like.
+// x + 0, 1 · x and similar.
 void Neutral(Growth& g, Value& x) {
   static constexpr std::array kSums = {"Add", "Sub"}, kProducts = {"Mul", "Div"};
   const bool sums = g.OneIn(2);
@@ -95,7 +95,7 @@ void Neutral(Growth& g, Value& x) {
   g.AddValue(sums ? g.OneOf(kSums) : g.OneOf(kProducts), {&x, &constant});
 }
 
-// Two constants in a row.
+// Two consecutive ops with constants.
 void ConstantChain(Growth& g, Value& x) {
   const char* op = g.OneIn(2) ? "Mul" : "Add";
   Value* first = g.AddValue(op, {&x, &g.Constant(x.dtype(), {}, 0.5, 2)});
@@ -125,7 +125,7 @@ void ReshapePair(Growth& g, Value& x) {
   g.AddValue("Reshape", {flat, &g.Ints(x.dims())});
 }
 
-// Reshape by a shape that is computed, as exporters write it.
+// A Reshape with a computed shape, as exporters write it.
 void ComputedReshape(Growth& g, Value& x) {
   Value* first = g.AddValue("Gather", {g.AddValue("Shape", {&x}), &g.Ints({0})});
   Value* shape = g.AddValue("Concat", {first, &g.Ints({-1})}, {{"axis", int64_t{0}}});
@@ -165,13 +165,13 @@ void WrittenLayerNorm(Growth& g, Value& x) {
   g.AddValue("Add", {y, &g.Constant(x.dtype(), row)});
 }
 
-// Each channel by what its mean says, as in squeeze and excitation.
+// Scales each channel by a function of its mean, as in squeeze-and-excitation.
 void Excitation(Growth& g, Value& x) {
   Value* mean = g.AddValue("ReduceMean", {&x, &g.Ints({2, 3})});
   g.AddValue("Mul", {&x, g.AddValue("Sigmoid", {mean})});
 }
 
-// A Node that stands there already, once more.
+// A copy of an existing Node.
 void Twin(Growth& g, Value& x) {
   const Node& node = *x.producer();
   g.Add({.op = node.op(),
@@ -180,7 +180,7 @@ void Twin(Growth& g, Value& x) {
          .outputs = std::vector<std::string>(node.outputs().size(), "*")});
 }
 
-// A result of constants alone.
+// A result computed from constants only.
 void OfConstants(Growth& g, Value& x) {
   Value* y = g.AddValue("Identity", {&g.Constant(x.dtype(), x.dims())});
   if (IsFloat(x)) g.AddValue("Tanh", {y});

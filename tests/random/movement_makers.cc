@@ -24,7 +24,7 @@ void Transpose(Growth& g, Value& x) {
   g.AddValue("Transpose", {&x}, {{"perm", Permutation(g, x.rank())}});
 }
 
-// The elements over one to three axes, one extent perhaps left open or copied.
+// Distributes the elements over one to three axes; one extent may be -1 or 0 (copied).
 void Reshape(Growth& g, Value& x) {
   Ints dims;
   int64_t left = x.elements();
@@ -105,7 +105,7 @@ void Pad(Growth& g, Value& x) {
   g.AddValue("Pad", {&x, &g.Ints(pads)}, {{"mode", g.OneOf(kModes)}});
 }
 
-// Indices into `axis` of `x`, negative ones among them.
+// Indices into `axis` of `x`, some of them negative.
 Value& Indices(Growth& g, const Value& x, int axis, Dims dims) {
   const int extent = static_cast<int>(x.dim(axis));
   HostTensor indices = HostTensor::Allocate(DType::kI64, std::move(dims));

@@ -20,7 +20,7 @@ bool IsMatrix(const Value& x) { return IsFloat(x) && x.rank() == 2; }
 bool IsMatrices(const Value& x) { return IsFloat(x) && x.rank() >= 2; }
 bool IsTensor(const Value& x) { return IsFloat(x) && x.rank() >= 1; }
 
-// Attributes of a window over the spatial axes of `x`, at random.
+// Random attributes of a window over the spatial axes of `x`.
 Attrs WindowAttrs(Growth& g, const Value& x, const Ints& kernel) {
   const size_t axes = x.rank() - 2;
   Attrs attrs = {{"kernel_shape", kernel}};
@@ -34,7 +34,7 @@ Attrs WindowAttrs(Growth& g, const Value& x, const Ints& kernel) {
 
 Ints Kernel(Growth& g, const Value& x) { return Ints(x.rank() - 2, 1 + g.Below(3)); }
 
-// A divisor of the channels: one, all, or what halves them.
+// A divisor of the channels: 1, all channels, or half of them.
 int64_t Groups(Growth& g, int64_t channels) {
   if (g.OneIn(2)) return 1;
   return channels % 2 == 0 && g.OneIn(2) ? 2 : channels;

@@ -5,7 +5,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Whether somebody but `nodes` gets `value`, or nobody does.
+// Whether `value` has a reader outside `nodes`, or no reader.
 bool LeavesPart(const Value& value, const std::set<const Node*>& nodes) {
   if (value.is_graph_output() || value.uses().empty()) return true;
   for (const Use& use : value.uses()) {

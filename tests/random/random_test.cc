@@ -1,4 +1,4 @@
-// Random graphs keep their meaning whatever rewrites, partitions and schedules them.
+// Random graphs give the same results after rewriting, partitioning and scheduling.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMostShrunkNodes = 5;
 
-// 300, or what ONNX_CUDNN_RANDOM_SEEDS says (the long run).
+// 300, or the number in ONNX_CUDNN_RANDOM_SEEDS (for the long run).
 int Seeds() {
   const char* asked = std::getenv("ONNX_CUDNN_RANDOM_SEEDS");
   int seeds = 300;
@@ -37,7 +37,7 @@ const std::vector<RandomCase>& Cases(DType lowest = DType::kF32) {
   return made;
 }
 
-// A case that a Way gets wrong, with all that is needed to see why.
+// A case with wrong results, and the data needed to find the cause.
 struct Finding {
   RandomCase smallest;
   std::string text;
@@ -52,7 +52,7 @@ Finding Explain(int seed, const Way& way) {
   return found;
 }
 
-// The first case that `way` gets wrong. `acted` counts those that it changed.
+// The first case with wrong results under `way`. `acted` counts the cases that it changed.
 std::optional<Finding> FirstFinding(const Way& way, int& acted) {
   for (int seed = 0; seed < Seeds(); ++seed) {
     const RandomCase& c = Cases(way.lowest)[seed];
@@ -89,7 +89,7 @@ TEST(RandomCaseTest, HasManyOpsAndSharedValues) {
   EXPECT_GE(outputs, Seeds() / 2);
 }
 
-// Wrong on purpose: a Relu is its input.
+// A planted bug: replaces a Relu by its input.
 class DropReluPass final : public NodePass {
  public:
   std::string_view name() const override { return "drop-relu"; }
@@ -101,7 +101,7 @@ class DropReluPass final : public NodePass {
   }
 };
 
-// Wrong on purpose: what is added to a Conv is lost.
+// A planted bug: drops the addend of a Conv.
 class DropResidualPass final : public NodePass {
  public:
   std::string_view name() const override { return "drop-residual"; }

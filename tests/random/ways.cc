@@ -39,7 +39,7 @@ absl::StatusOr<Answer> Rewritten(const RandomCase& c,
   return answer;
 }
 
-// A Program of `graph`, whose inputs and outputs are the case's, on the CPU device.
+// A Program of `graph` on the CPU device; inputs and outputs are the case's.
 absl::StatusOr<Answer> Programmed(const RandomCase& c, const Graph& graph, const Target& target,
                                   Partitioner partitioner) {
   ASSIGN_OR_RETURN(
@@ -66,7 +66,7 @@ Way ByProgram(const std::string& target, const std::string& search, Partitioner 
           }};
 }
 
-// As a Session does: rewritten, then partitioned for the GPU.
+// Like a Session: rewritten, then partitioned for the GPU.
 absl::StatusOr<Answer> RewrittenAndProgrammed(const RandomCase& c) {
   Graph graph = c.graph.Clone();
   PassContext context{.target = &TargetNamed("h200"), .functions = &kOnnxFunctions};

@@ -99,14 +99,14 @@ class BackgroundTuningSessionTest : public testing::Test {
     EXPECT_TRUE(session.ok()) << session.status();
     return *std::move(session);
   }
-  // y[0] of x = 1, or the error.
+  // y[0] for x = 1, or the error.
   static std::string FirstOf(const Session& session) {
     const std::vector<float> x(kN, 1);
     Result<std::vector<Tensor>> outputs = session.Run({View(x.data(), {kN})});
     return outputs.ok() ? absl::StrCat(outputs.value()[0].data<float>()[0])
                         : outputs.error().message;
   }
-  // A worker's script that brings the plans of a Session that tuned before it served.
+  // A worker's script that returns the plans of a Session that was tuned before.
   std::string TakePlans(const std::vector<LateVariant>& variants, SessionOptions options = {}) {
     options.tune_budget_s = 60;
     options.plan_cache = folder_.path("plans.json");
@@ -286,7 +286,7 @@ TEST_F(BackgroundTuningSessionTest, ClosingTheSessionEndsTheWorkerAndKeepsWhatIt
   EXPECT_EQ(kept->failed.size(), 0u);
 }
 
-// An Executor takes 64 bytes each of x and y on the device and pinned.
+// An Executor holds 64 bytes each of x and y, on the device and pinned.
 TEST_F(BackgroundTuningSessionTest, TheByteLimitHoldsForBothPrograms) {
   for (const auto& [bytes, says] : {std::pair{3 * 256, "it serves from now on"},
                                     std::pair{3 * 256 - 1, "in all, the limit is 767"}}) {

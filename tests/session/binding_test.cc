@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Two products, so that something lies between them.
+// Two products, so that the arena holds an intermediate result.
 constexpr std::string_view kTwoProducts = R"(
     g (float[8,8] x, float[8,8] w) => (float[8,8] y) {
       t = MatMul(x, w)

@@ -1,4 +1,4 @@
-// Sessions over the CPU device that behaves like a GPU towards its callers.
+// Sessions over the CPU device that behaves like a GPU for its callers.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -82,7 +82,7 @@ TEST(GpuLikeSessionTest, MeasuresOnceAndKnowsItThen) {
   EXPECT_EQ(second.tune_ms, 0);
 }
 
-// Stats of a Session over kShift after a Run whose outputs are right.
+// Stats of a Session over kShift after a Run with correct outputs.
 SessionStats StatsAfterRun(const SessionOptions& options) {
   const std::vector<float> x = Ramp(-3);
   const Session session = MakeSession(kShift, options);
@@ -127,7 +127,7 @@ TEST(GpuLikeSessionTest, AWorkerThatCrashesDoesNotTakeItDown) {
   EXPECT_EQ(file->failed.count({"h200", "s", "v"}), 1u);
 }
 
-// Both halves of a job over one device: what a worker measured is all that the Session needs.
+// Both halves of a job on one device: the Session needs only what the worker measured.
 TEST(GpuLikeSessionTest, AWorkersPlansAreTakenAndNothingIsMeasuredAgain) {
   const TempFolder folder;
   const std::string kept = folder.path("job.json"), plans = folder.path("plans.json");
@@ -162,7 +162,7 @@ TEST(GpuLikeSessionTest, AWorkersPlansAreTakenAndNothingIsMeasuredAgain) {
   EXPECT_EQ(done, total);
   EXPECT_EQ(stats.tune_notes, std::vector<std::string>());
   EXPECT_EQ(ReadPlanFile(second.plan_cache)->entries.size(), ReadPlanFile(plans)->entries.size());
-  // With all of it in the plan cache no worker is started.
+  // If the plan cache is complete, no worker is started.
   const SessionStats third = StatsAfterRun(second);
   EXPECT_EQ(third.tuned_signatures, 0);
   EXPECT_GT(third.cached_signatures, 0);

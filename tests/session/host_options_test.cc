@@ -19,7 +19,7 @@ const std::vector<float> kX = {1, -2};
 
 std::atomic<int> limit_in_step;
 
-// Keeps the limit under which it is launched.
+// Records the thread limit under which it is launched.
 class LimitStep final : public Step {
  public:
   int64_t workspace_bytes() const override { return 0; }

@@ -1,4 +1,4 @@
-// Arrays of images in the other layout.
+// Image arrays passed in the other layout (NCHW or NHWC).
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// The error of a Run on zeros of `found`.
+// The error of a Run on zeros with the shape `found`.
 std::string ErrorFor(std::string_view declared, const std::vector<int64_t>& found) {
   const std::string text = absl::StrCat("g (float[", declared, "] x) => (y) { y = Relu(x) }");
   const Session session = Session::LoadBytes(ModelBytesFromText(text).value()).value();

@@ -1,5 +1,4 @@
-// What callers of the C++ API get who give numbers that are no enumerators, or use what was moved
-// from.
+// Errors of the C++ API for numbers that are not enumerators, and for moved-from objects.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -61,7 +60,8 @@ TEST(MisuseTest, DevicesThatAreNotThereAreNamed) {
   ExpectInvalid(session.Run({view}), "found memory of a device of the unknown kind 9");
 }
 
-// Whoever plans for a device that is not here is told by --explain; only a Run takes the memory.
+// Planning for a larger device succeeds, with a warning in --explain; only a Run allocates the
+// memory.
 TEST(MisuseTest, AProgramForALargerDeviceIsBuiltAndItsRunSaysWhatIsMissing) {
   auto session = Session::LoadBytes(
       ModelBytesFromText("g (float[N] x) => (float[N] y) { a = Softmax(x) y = Softmax(a) }")

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kChain =
     "g (float[4,8] x) => (float[4,8] y) { a = Relu(x) y = Tanh(a) }";
 
-// Every Candidate takes `us`.
+// Every Candidate costs `us`.
 class FixedPricer final : public Pricer {
  public:
   explicit FixedPricer(double us) : us_(us) {}

@@ -49,7 +49,7 @@ TEST(SessionPinsTest, HoldForGreedyCostAndTunedPrograms) {
       const SessionOptions options{.partitioner = partitioner, .tune_budget_s = budget_s};
       const std::string name = absl::StrCat(static_cast<int>(partitioner), " ", budget_s);
       const std::string pinned = PartitionsOf("forbid * a y", options);
-      // In a tuned Program measured times decide which engine runs each.
+      // In a tuned Program, measured times decide which engine runs each one.
       EXPECT_TRUE(absl::StrContains(pinned, "{Relu} ") && absl::StrContains(pinned, "{Tanh}"))
           << name << ": " << pinned;
       if (budget_s > 0) continue;
@@ -69,7 +69,7 @@ TEST(SessionPinsTest, AnUnknownNodeIsInvalidWhenAProgramIsBuilt) {
             "pins:2: the graph has no node \"b\" after its rewrites");
 }
 
-// The engines of the plans that a worker program measures for a Session with these pins.
+// The engines of the plans that a worker measures for a Session with these pins.
 std::set<std::string> EnginesAWorkerMeasures(std::string_view pins) {
   const TempFolder folder;
   const std::string job = folder.path("job.json"), plans = folder.path("plans.json");

@@ -125,7 +125,7 @@ TEST(SessionTest, ReadsInputsThatDecideShapes) {
   EXPECT_EQ(session.stats().programs_built, 2);
 }
 
-// 2049 has 12 bits: f16 holds 11, bf16 8.
+// 2049 needs 12 bits: f16 holds 11, bf16 8.
 constexpr std::string_view kProduct =
     "g (float[1,1] x) => (float[1,1] y) <float[1,1] w = {1}> { y = MatMul(x, w) }";
 

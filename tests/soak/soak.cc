@@ -1,7 +1,7 @@
-// soak [RUNS [SECONDS]]: Runs of one Session on the CPU device over 50 sets of input shapes by 8
-// threads, while its table keeps 16 Programs and so builds and drops them all the time. Every
-// output must agree with the ops' references and be the same, bit by bit, in every Run; memory must
-// stay flat. The last line is JSON.
+// soak [RUNS [SECONDS]]: Runs of one Session on the CPU device, over 50 sets of input shapes, from
+// 8 threads. Its table keeps 16 Programs, so Programs are built and dropped all the time. Every
+// output must agree with the ops' references and be bit-identical in every Run; memory must not
+// grow. The last line is JSON.
 //   exit codes  0 done; 1 an output differs, a Run failed or memory grew; 2 SECONDS were too few
 #include <malloc.h>
 #include <unistd.h>
@@ -34,8 +34,8 @@ namespace {
 constexpr int kShapes = 50, kThreads = 8, kPrograms = 16, kRounds = 20;
 // The first rounds fill caches of the allocator and of each thread.
 constexpr int kWarmUpRounds = 4;
-// Between the end of warm-up and the end of all Runs, with the same Programs held. A leak of 16
-// bytes in each of 80,000 Runs shows in the first.
+// From the end of warm-up to the end of all Runs, with the same Programs in the table. A leak of 16
+// bytes in each of 80,000 Runs exceeds the first limit.
 constexpr int64_t kMostGrowthInUse = int64_t{1} << 20;
 constexpr int64_t kMostGrowthResident = int64_t{16} << 20;
 
@@ -80,7 +80,7 @@ Case MakeCase(int index) {
   return made;
 }
 
-// What the ops' references make of the case's input.
+// The results of the ops' references for the case's input.
 std::vector<HostTensor> Expected(const Graph& graph, const Case& c) {
   const Dims dims(c.dims.begin(), c.dims.end());
   const Graph bound = BindShapes(graph, {{"x", dims}}, {.functions = &kOnnxFunctions}).value();
@@ -130,7 +130,7 @@ class Soak {
     }
   }
 
-  // `runs` Runs over all threads; false: one of them went wrong, and says so.
+  // `runs` Runs over all threads; returns false after printing what went wrong.
   bool Round(int round, int64_t runs) {
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {

@@ -9,7 +9,7 @@ namespace {
 
 std::atomic<int> fail_at = -1, error_number = 0, calls = 0, held = 0;
 
-// Whether this call is the one to fail.
+// Whether this call must fail.
 bool Fails() {
   if (calls++ != fail_at) return false;
   errno = error_number;

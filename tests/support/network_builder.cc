@@ -16,7 +16,7 @@ constexpr int64_t kLastStart = 1 << 16;
 
 using Ints64 = std::vector<int64_t>;
 
-// Numbers in [-1/16, 1/16) that repeat at no weight's size.
+// Numbers in [-1/16, 1/16); their period divides no weight's size.
 std::shared_ptr<const std::vector<float>> SharedFloats() {
   static const auto* const shared = [] {
     auto floats = std::make_shared<std::vector<float>>(kSharedFloats);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kClasses = 1000;
 
-// A NetworkBuilder for images whose channels are divided.
+// A NetworkBuilder for images with a channel divisor (smaller networks for tests).
 class ImageNetwork : public NetworkBuilder {
  public:
   ImageNetwork(std::string_view name, const NetworkSize& size)
@@ -160,7 +160,7 @@ class RetinaNetBuilder : public ResNetBuilder {
  public:
   using ResNetBuilder::ResNetBuilder;
 
-  // Of strides 8 to 128.
+  // Levels with strides 8 to 128.
   std::vector<Value*> Pyramid() {
     const std::vector<Value*> c = Stages({3, 4, 6, 3}, /*bottleneck=*/true);
     Value* top = &Conv(*c[3], Share(256));
@@ -174,7 +174,7 @@ class RetinaNetBuilder : public ResNetBuilder {
     return levels;
   }
 
-  // One row of `columns` an anchor, over all levels.
+  // One row of `columns` per anchor, over all levels.
   Value& Head(const std::vector<Value*>& levels, int64_t columns) {
     std::vector<Value*> rows;
     for (Value* level : levels) {
@@ -231,7 +231,7 @@ class NasNetBuilder : public ImageNetwork {
   }
 
  private:
-  // Both of the same size: the older one may be twice as large.
+  // Brings both to the same size: the older one may be twice as large.
   Cells Fit(Cells cells, int64_t width) {
     const int64_t stride = cells.before->dim(2) / cells.last->dim(2);
     Value& h = Conv(Relu(*cells.before), Share(width), SlidingWindow::Square(1, stride));
@@ -282,7 +282,7 @@ class TransformerBuilder : public NetworkBuilder {
   Value& Heads(Value& x) {
     return Transpose(Reshape(x, {1, size_.tokens, size_.heads, size_.head_size}), {0, 2, 1, 3});
   }
-  // The past of an input and `now` behind it, an output.
+  // The cached input with `now` appended; the result is an output.
   Value& Cached(Value& now, const std::string& name) {
     Value& past = Input("past_" + name, {1, size_.heads, size_.past, size_.head_size});
     Value& present = Concat({&past, &now}, 2);

@@ -66,7 +66,7 @@ HostTensor SmallNumbers(DType dtype, const Dims& dims) {
   return tensor;
 }
 
-// The bytes of `tensor` as they lie in `format`.
+// The bytes of `tensor` in the layout `format`.
 HostTensor Packed(const HostTensor& tensor, const Format& format) {
   HostTensor packed = HostTensor::Allocate(DType::kU8, {format.bytes(tensor.dtype())});
   Pack(tensor.dtype(), tensor.dims(), tensor.raw(), format, packed.mutable_raw());
@@ -115,7 +115,7 @@ Proposed EngineTest::At(const Graph& graph, const Node& node) const {
     EXPECT_TRUE(static_cast<bool>(support)) << Describe(c) << ": " << support.reason();
     EXPECT_DOUBLE_EQ(c.cost.us, engine_->Price(c, target_).us) << Describe(c);
     const Cost floor = Roofline(c, target_);
-    // A Gather may read less than its operand.
+    // A Gather may read less than its whole operand.
     EXPECT_TRUE(c.cost.us >= floor.us || c.cost.bytes < floor.bytes) << Describe(c);
     EXPECT_NE(std::find(c.nodes.begin(), c.nodes.end(), &node), c.nodes.end()) << Describe(c);
   }

@@ -1,4 +1,4 @@
-// onnx-cudnn-bench as a process: what it prints, writes and ends with.
+// onnx-cudnn-bench as a process: its output, files and exit codes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ TEST_F(ProgramsTest, BenchWritesRecords) {
   ExpectFails(Run(ONNX_CUDNN_BENCH, "none.onnx"), 2, "none.onnx");
 }
 
-// What BenchWritesRecords runs, shorter.
+// A shorter form of the command in BenchWritesRecords.
 constexpr std::string_view kQuickBench =
     "shift.onnx --device cpu --precisions strict --runs 5 --warm-up 0 --seconds 0.01 ";
 

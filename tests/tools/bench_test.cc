@@ -1,4 +1,5 @@
-// What onnx-cudnn-bench makes of its measurements; the program itself is in programs_test.cc.
+// The records and reports of onnx-cudnn-bench; the program itself is tested in
+// bench_program_test.cc.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -228,7 +229,7 @@ TEST(BenchGpuTest, ParsesClockAndPower) {
   EXPECT_EQ(ParseGpuState("No devices were found\n").clock_mhz, std::nullopt);
 }
 
-// A program of that name which prints the GPU it was asked for as the clock.
+// A program named nvidia-smi that prints the requested GPU as the clock.
 class NvidiaSmiTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -89,7 +89,7 @@ TEST(ImageTest, ResizeEnlargesBetweenPixelCentres) {
 
 TEST(ImageTest, ResizeShrinksByATriangleOfTheTargetPixel) {
   Image image{4, 1, {0, 0, 0, 0, 0, 0, 80, 80, 80, 80, 80, 80}};
-  // Half the size: weights 1:3:3:1 about each centre, those outside left out.
+  // Half the size: weights 1:3:3:1 about each centre, without those outside the image.
   const FloatImage half = Resize(image, {2, 1});
   EXPECT_FLOAT_EQ(half.pixel(0, 0)[0], 80.0f * 1 / 7);
   EXPECT_FLOAT_EQ(half.pixel(0, 1)[0], 80.0f * 6 / 7);

@@ -13,7 +13,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// A version 1 file with this header text and these bytes behind it.
+// A version 1 file with this header text, followed by these bytes.
 std::string NpyFile(std::string_view header, std::string_view elements) {
   const std::string text = absl::StrCat(header, "\n");
   std::string file("\x93NUMPY\x01\x00", 8);

@@ -1,4 +1,4 @@
-// The tools as processes: what they print, write and end with.
+// The tools as processes: their output, files and exit codes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -106,7 +106,7 @@ TEST_F(ProgramsTest, InvalidModelsAndInputsEndWithTwo) {
   ExpectFails(Run(ONNX_CUDNN_OPT, "dummy.onnx"), 2, "dummy.onnx");
 }
 
-// A first command on a model of one's own.
+// The first command that users run on a model of their own.
 TEST_F(ProgramsTest, WhatIsTakenForOpenDimsIsSaid) {
   Write("vision.onnx", *ModelBytesFromText(R"(
       g (float[batch,3,h,w] x) => (float[batch,3,h,w] y)
@@ -162,7 +162,7 @@ TEST_F(ProgramsTest, VerifyEndsWithFourWhereAnOutputDiffers) {
   EXPECT_TRUE(absl::StrContains(bad.out, "DIFFERS  largest difference 1,")) << bad.out;
 }
 
-// Where there is a GPU, a process that is shown none has none.
+// On a host with a GPU, a process that sees none behaves as if there were none.
 TEST_F(ProgramsTest, MissingDevicesEndWithFive) {
   const std::string hidden = "CUDA_VISIBLE_DEVICES= ";
   ExpectFails(Run(hidden + ONNX_CUDNN_RUN, "shift.onnx --device cuda"), 5, "CUDA");

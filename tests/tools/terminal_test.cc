@@ -1,4 +1,4 @@
-// What reaches a terminal of a model, a label file and a path that hold what steers one.
+// Terminal output for a model, a label file and a path that contain control characters.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -50,8 +50,7 @@ class TerminalTest : public ProgramsTest {
           "\xef\xbb\xbf\x1b[31mred\r\n标签\r\n\u202ebidi\n\x9b"
           "1m\n");
   }
-  // The command's end, after what it printed was seen to be fit for a terminal; m*.onnx is the
-  // model.
+  // Runs a command and checks that its output contains no control characters; m*.onnx is the model.
   Ended RunPrintable(std::string_view program, std::string_view arguments) {
     const Ended ended = Run(program, arguments);
     EXPECT_EQ(Printable(ended.out, Escaped::kLines), ended.out) << arguments;

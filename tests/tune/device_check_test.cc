@@ -20,7 +20,7 @@ namespace {
 const std::set<std::string> kNeeded = {"Relu", "Reformat", "Abs",         "Sub",       "Mul",
                                        "Add",  "Cast",     "LessOrEqual", "ReduceMax", "ReduceMin"};
 
-// A Relu of f32[2,3,4,4] that lies channels-last, on a device whose memory the host does not read.
+// A channels-last Relu of f32[2,3,4,4], on a device with memory that the host cannot read.
 class DeviceCheckTest : public testing::Test {
  protected:
   DeviceCheckTest() {
@@ -66,7 +66,7 @@ TEST_F(DeviceCheckTest, OneWrongElementDoesNot) {
 }
 
 TEST_F(DeviceCheckTest, CannotTellWithoutItsKernels) {
-  // SomeKernels takes a unit by its first Node.
+  // SomeKernels supports a unit according to its first Node.
   for (const char* op : {"Reformat", "Sub", "ReduceMax", "ReduceMin"}) {
     std::set<std::string> ops = kNeeded;
     ops.erase(op);

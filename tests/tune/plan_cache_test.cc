@@ -36,7 +36,7 @@ FailedVariant Failed(std::string signature, std::string variant) {
           .date = "2026-11-22"};
 }
 
-// A new cache at `path` with these entries, saved.
+// Saves a new cache with these entries at `path`.
 void Write(const std::string& path, const std::vector<PlanEntry>& entries) {
   auto cache = PlanCache::Open(path);
   ASSERT_TRUE(cache.ok()) << cache.status();
@@ -232,7 +232,7 @@ TEST_F(PlanCacheTest, WhatFailsLeavesNeitherALockNorATemporaryFile) {
       if (made <= at) break;
       if (status.ok()) std::filesystem::remove(path_);
       failed += status.ok() ? 0 : 1;
-      // A lock that cannot be taken may be another's.
+      // A lock that cannot be acquired may belong to another process.
       if (absl::StrContains(status.message(), ".lock")) std::filesystem::remove(path_ + ".lock");
       EXPECT_EQ(Files(), 2) << "call " << at << ": " << status;
     }

@@ -15,7 +15,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// z = -|x + y|, and the sum leaves too.
+// z = -|x + y|; the sum is an output too.
 class ReferenceTest : public testing::Test {
  protected:
   ReferenceTest() {

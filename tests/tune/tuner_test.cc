@@ -1,4 +1,4 @@
-// The Tuner over the CPU device and an Engine whose Variants take known times.
+// The Tuner over the CPU device and an Engine with Variants of known duration.
 #include "runtime/tune/tuner.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class TunerTest : public testing::Test {
     graph_.AddOutput("y", node_->output(0));
   }
 
-  // What a Tuner over `engine` (and `more`) chooses.
+  // The choice of a Tuner over `engine` (and `more`).
   Choice Choose(const LateEngine& engine, double budget_s, std::vector<const Engine*> more = {}) {
     target_.engines = {&engine};
     target_.engines.insert(target_.engines.end(), more.begin(), more.end());
@@ -38,7 +38,7 @@ class TunerTest : public testing::Test {
     EXPECT_TRUE(choices.ok()) << choices.status();
     return choices.ok() ? (*choices)[0] : Choice();
   }
-  // Of what was asked last.
+  // Stores a failure for the last signature.
   void PutFailed(const std::string& variant, const std::string& how) const {
     cache_->PutFailed({.device = target_.info.name,
                        .signature = signature_,
@@ -272,7 +272,7 @@ TEST_F(TunerTest, TellsItsObserverWhatItTries) {
                .progress = [&](int64_t done,
                                int64_t total) { absl::StrAppend(&progress, done, "/", total); }};
   Choose(engine, kPlenty);
-  // Both are compiled and timed, the one that ran is checked.
+  // Both are compiled and timed; the one that ran is checked.
   EXPECT_EQ(std::count(variants.begin(), variants.end(), "0"), 3);
   EXPECT_EQ(std::count(variants.begin(), variants.end(), "1"), 2);
   EXPECT_TRUE(open.empty());

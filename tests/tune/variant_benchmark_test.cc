@@ -1,4 +1,4 @@
-// Variants whose elements are right and whose other lanes are not.
+// Variants with correct elements and wrong other lanes.
 #include "runtime/tune/variant_benchmark.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Has one Variant, the given Step.
+// An Engine with one Variant, the given Step.
 class OneStep final : public Engine {
  public:
   explicit OneStep(std::shared_ptr<const Step> step) : step_(std::move(step)) {}
@@ -31,7 +31,7 @@ class OneStep final : public Engine {
   const std::shared_ptr<const Step> step_;
 };
 
-// What is noted of a Relu of f32[1,3,2,2], each pixel in 4 lanes, that writes all 16 lanes.
+// Notes on a Relu of f32[1,3,2,2] with each pixel in 4 lanes, whose Step writes all 16 lanes.
 std::string NotesOf(const Format& written, const Change& change) {
   const Dims dims = {1, 3, 2, 2};
   const Type type = Type::Tensor(DType::kF32, dims);

@@ -1,4 +1,4 @@
-// Workers that are shell scripts: whatever they do, MeasureInWorker comes back.
+// Workers that are shell scripts: whatever they do, MeasureInWorker returns.
 #include "runtime/tune/worker_process.h"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ constexpr char kDone[] = "echo '{\"done\": true}'\n";
 
 class WorkerTest : public testing::Test {
  protected:
-  // Runs a script; its first start does `first`, later ones do `later`.
+  // Runs a script; its first start runs `first`, later ones `later`.
   WorkerReport Measure(std::string_view first, std::string_view later = kDone) {
     const std::string text = absl::StrCat(
         "#!/bin/sh\necho \"$4\" >>", folder_.path("starts"), "\nif [ -e ", folder_.path("began"),
@@ -50,7 +50,7 @@ class WorkerTest : public testing::Test {
     EXPECT_TRUE(report.ok()) << report.status();
     return report.ok() ? *std::move(report) : WorkerReport();
   }
-  // The modes of the starts, "parallel one-at-a-time".
+  // The modes of the starts, e.g. "parallel one-at-a-time".
   std::string Starts() const {
     std::vector<std::string> lines =
         absl::StrSplit(*ReadFile(folder_.path("starts"), 1 << 20), '\n', absl::SkipEmpty());
@@ -69,7 +69,7 @@ class WorkerTest : public testing::Test {
                          .patience_s = 20};
 };
 
-// Whether a note holds `text`.
+// Whether a note contains `text`.
 bool Says(const WorkerReport& report, std::string_view text) {
   return absl::StrContains(absl::StrJoin(report.notes, "\n"), text);
 }
@@ -276,7 +276,7 @@ TEST_F(WorkerTest, APlanCacheThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(MeasureInWorker(request_).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-// What WorkerLines writes is what MeasureInWorker understands.
+// MeasureInWorker understands what WorkerLines writes.
 TEST_F(WorkerTest, BothSidesSpeakAlike) {
   const std::string path = folder_.path("lines");
   {

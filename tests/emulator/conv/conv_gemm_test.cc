@@ -127,8 +127,7 @@ TEST_F(ConvGemmTest, OneByOneOfF32IsRefusedWhereItIsToBeExact) {
 
 // Images and weights are rounded to the nearest TF32 number: an operand that is rounded up by a
 // quarter of the last bit and one rounded down by as much give nearly their product. The residual
-// is
-// not rounded.
+// is not rounded.
 TEST_F(ConvGemmTest, OneByOneOfF32RoundsToNearest) {
   const Dims dims = {1, 64, 7, 7};
   for (const double weight : {kGoesUp, kGoesDown}) {
@@ -187,8 +186,7 @@ TEST_F(ConvGemmTest, ThreeByThreeOfF32) {
 }
 
 // ResNet-18's last convolution of a block with the downsample branch, which is loaded in im2col
-// mode
-// too; as tiled boxes it would be whole rows.
+// mode too; as tiled boxes it would be whole rows.
 TEST_F(ConvGemmTest, ThreeByThreeWithAStridedSource) {
   for (const std::string tile : {"tile=128x128", "tile=256x128", "tile=128x128 ping-pong"}) {
     graph_ = Graph();

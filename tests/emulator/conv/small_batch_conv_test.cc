@@ -50,8 +50,7 @@ class SmallBatchConvCodeTest : public testing::Test {
   Value& Relu(Value& x) { return Append(graph_, "Relu", {&x}); }
 
   // Runs all Nodes as one launch, channels-last, in each tile for which `takes` holds; calls `see`
-  // with
-  // each plan.
+  // with each plan.
   template <typename Takes, typename See>
   void Check(const std::vector<Value*>& outputs, Takes takes, See see) {
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -99,10 +98,8 @@ class SmallBatchConvCodeTest : public testing::Test {
 };
 
 // 32 and 64 pixels × 32 and 64 filters, split or not, 1 × 1 and 3 × 3 windows, with a second
-// source,
-// an activation other than Relu, or neither, in both types: 45 pixels of two images, so that the
-// last
-// tile is partial.
+// source, an activation other than Relu, or neither, in both types: 45 pixels of two images, so
+// that the last tile is partial.
 TEST_F(SmallBatchConvCodeTest, EveryPlainForm) {
   std::set<Form> forms;
   for (const DType dtype : {DType::kF16, DType::kBF16}) {

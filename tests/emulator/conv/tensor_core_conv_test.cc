@@ -42,8 +42,7 @@ TEST_F(TensorCoreConvTest, StemOfF32OfLongRuns) {
 }
 
 // An image rounded up by a quarter of TF32's last bit and weights rounded down by as much give
-// nearly
-// their product, and vice versa.
+// nearly their product, and vice versa.
 TEST_F(TensorCoreConvTest, StemOfF32RoundsToNearest) {
   const Dims dims = {1, 3, 8, 224};
   for (const double weight : {kGoesUp, kGoesDown}) {
@@ -71,8 +70,7 @@ TEST_F(TensorCoreConvTest, StemOfF32IsRefusedWhereItIsToBeExact) {
 }
 
 // The pool windows of the last row contain only NaNs. In an odd column and row, no other window of
-// the
-// convolution reads the NaN with a weight of zero.
+// the convolution reads the NaN with a weight of zero.
 TEST_F(TensorCoreConvTest, StemTakesANaNForTheLeastNumber) {
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
     SCOPED_TRACE(NameOf(dtype));

@@ -1,6 +1,5 @@
 // Averages and the product that follows as one launch: all numbers of images, shapes of channels
-// and
-// pixels.
+// and pixels.
 #include "absl/strings/str_cat.h"
 #include "tests/emulator/fused/average_block.h"
 

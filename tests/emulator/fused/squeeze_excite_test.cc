@@ -85,8 +85,7 @@ TEST_F(SqueezeExciteCodeTest, Pixels) {
 }
 
 // The fewest and the most channels that the kernel supports: in both products some rows and lanes
-// have
-// no work, or more than what is prefetched.
+// have no work, or more than what is prefetched.
 TEST_F(SqueezeExciteCodeTest, Channels) {
   for (const int64_t channels : {8, 2048}) {
     for (const int64_t hidden : {1, 12, 512}) {

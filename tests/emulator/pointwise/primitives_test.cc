@@ -1,6 +1,5 @@
 // Every primitive in every executor of element-wise work, against its reference on the host: a new
-// row
-// of primitives.inc is tested without changes here. Includes translated device code, see
+// row of primitives.inc is tested without changes here. Includes translated device code, see
 // tests/CMakeLists.txt.
 #include <gtest/gtest.h>
 

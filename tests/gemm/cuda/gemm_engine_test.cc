@@ -38,8 +38,7 @@ class GemmEngineTest : public EngineTest {
 };
 
 // The products that the descriptors describe, computed on the host, equal those of the Nodes. In
-// the
-// texts 16-bit floats are given as bits: 16384 is 2.
+// the texts 16-bit floats are given as bits: 16384 is 2.
 TEST_F(GemmEngineTest, MatricesAreComputedAsTheirNodesSay) {
   ExpectCases({
       {"bias and Relu",

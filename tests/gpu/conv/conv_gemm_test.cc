@@ -10,8 +10,7 @@ namespace {
 class ConvGemmTest : public KernelTest {
  protected:
   // Runs all Nodes as one launch of each of our kernels that supports them, conv_gemm among them,
-  // and
-  // compares with the reference, which takes seconds.
+  // and compares with the reference, which takes seconds.
   void Check(const ConvGemmCase& test, int64_t batch) {
     if (IsEmulated()) GTEST_SKIP() << "is about many blocks";
     SCOPED_TRACE(test.Name());

@@ -1,6 +1,5 @@
 // Planes of several images, of which only some fit L2: blocks that compute moments and blocks that
-// wait
-// for them run in parallel.
+// wait for them run in parallel.
 #include "tests/gpu/kernel_test.h"
 #include "tests/support/graph_text.h"
 

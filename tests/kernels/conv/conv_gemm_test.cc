@@ -9,8 +9,7 @@ namespace onnx_cudnn {
 namespace {
 
 // Prices at batch 256: the bytes that must be read and written, or the products; pixels that a
-// stride
-// skips cost nothing.
+// stride skips cost nothing.
 TEST_F(ConvKernelsTest, GemmTakesLargeBatchesWithAResidual) {
   Value& y = Conv(graph_, Input({256, 64, 56, 56}), {.filters = 256});
   Relu(Append(graph_, "Add", {&graph_.AddInput("r", y.type()), &y}));

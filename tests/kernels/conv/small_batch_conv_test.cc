@@ -75,8 +75,7 @@ TEST_F(ConvKernelsTest, SmallBatchCostsMoreThanCudnnBeyondItsFit) {
 }
 
 // The Pad and Conv that the rewrite split-pad makes of a Conv with uneven pads, from batch 9 on:
-// the
-// tuner may time them as one unit.
+// the tuner may time them as one unit.
 TEST_F(ConvKernelsTest, SmallBatchTakesAPadBeyondItsFit) {
   const auto around = [&](const Dims& dims, const Ints& pads, bool is_read_twice = false) {
     graph_ = Graph();
@@ -169,8 +168,7 @@ TEST_F(ConvKernelsTest, SmallBatchJoinsNoResultsOfTwoSiblings) {
 }
 
 // ResNet-50's 53 convolutions take 201 µs in sequence at batch 1, 4 on average; no price is below
-// the
-// cost of a launch boundary.
+// the cost of a launch boundary.
 TEST_F(ConvKernelsTest, SmallBatchIsPricedAsMeasured) {
   const auto us = [&](const Dims& dims, const ConvSpec& spec) {
     graph_ = Graph();

@@ -1,8 +1,7 @@
 // A stand-in for libcuda.so.1, the driver, for hosts without a GPU. Every function fails like
-// NVIDIA's
-// stub library, except those that load code: they return handles that nothing reads. With it cuDNN
-// compiles for a device that is described by its properties only. These are the functions that
-// cuDNN 9 and the CUDA runtime look up; for each one that is missing a line is printed.
+// NVIDIA's stub library, except those that load code: they return handles that nothing reads. With
+// it cuDNN compiles for a device that is described by its properties only. These are the functions
+// that cuDNN 9 and the CUDA runtime look up; for each one that is missing a line is printed.
 
 namespace {
 constexpr int kSuccess = 0, kStubLibrary = 34;  // CUresult

@@ -1,6 +1,5 @@
 // The Engine `kernel` for a GPU, without one: the code that it compiles for every case row, and the
-// CUDA
-// calls of its Steps.
+// CUDA calls of its Steps.
 #include "runtime/kernels/cuda/common/kernel_engine.h"
 
 #include <algorithm>

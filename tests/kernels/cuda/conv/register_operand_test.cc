@@ -68,8 +68,7 @@ TEST(StemTapTest, OfTf32StandsWhereItsPlaneHasThePixel) {
 }
 
 // Filter f has the value 16 f + k at position k of its only step: all 1,024 elements of the
-// fragments
-// differ.
+// fragments differ.
 TEST(RegisterOperandTest, PutsRowsAndColumnsWhereWgmmaReadsThem) {
   HostTensor weight = HostTensor::Allocate(DType::kF16, {kFilters, 16});
   for (int i = 0; i < kFilters * 16; ++i) {

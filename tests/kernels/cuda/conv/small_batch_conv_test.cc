@@ -1,6 +1,5 @@
 // The index arithmetic of small_batch_conv and its packed weights, evaluated on the host in the
-// order of
-// a block of the kernel, against a convolution by its definition.
+// order of a block of the kernel, against a convolution by its definition.
 #include <cmath>
 #include <limits>
 #include <set>

@@ -33,7 +33,7 @@ class EpilogueBuilderTest : public testing::Test {
     return y;
   }
 
-  // Builds a program from register 0, which holds `start_`, or from an empty register file.
+  // Builds a program from register 0, which holds `start_`, or from no register.
   absl::Status Build(bool from_start, const Value* result) {
     unit_ = UnitOf(nodes_);
     for (const Value* v : unit_.boundary.inputs) {
@@ -53,8 +53,7 @@ class EpilogueBuilderTest : public testing::Test {
   }
 
   // Runs the program for one element; `inputs` are the operands' values by Slot::Input, stored
-  // values are
-  // returned by Slot::Output.
+  // values are returned by Slot::Output.
   float Run(float first, const std::map<int, float>& inputs) {
     float registers[kEpilogueRegisters] = {first};
     const auto read = [&](int from) {
