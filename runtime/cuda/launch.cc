@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/base/status.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr int kDefaultSharedBytes = 48 << 10;
 constexpr int kDefaultCluster = 8;
-constexpr uint64_t kFewBlocks = 4 * 132;  // a few a multiprocessor: bound by latency, not by L1
+constexpr uint64_t kFewBlocks = 4;  // of a multiprocessor: bound by latency, not by L1
 
 cudaStream_t Native(StreamRef stream) { return static_cast<cudaStream_t>(stream.native); }
 
@@ -26,9 +27,14 @@ dim3 ToDim3(const KernelLaunch::Extent& extent) { return {extent.x, extent.y, ex
 
 // While a multiprocessor changes what of its memory is shared and what is L1, no block can join
 // those of another kernel. Where L1 is worth more than that, the launch leaves it alone.
-bool PrefersShared(const KernelLaunch& launch) {
+absl::StatusOr<bool> PrefersShared(const KernelLaunch& launch) {
+  if (!launch.uses_pdl || launch.shared_bytes > 0) return launch.uses_pdl;
+  int device = 0, multiprocessors = 0;
+  RETURN_IF_ERROR(CUDA_STATUS(cudaGetDevice, &device));
+  RETURN_IF_ERROR(CUDA_STATUS(cudaDeviceGetAttribute, &multiprocessors,
+                              cudaDevAttrMultiProcessorCount, device));
   const uint64_t blocks = uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-  return launch.uses_pdl && (launch.shared_bytes > 0 || blocks <= kFewBlocks);
+  return blocks <= kFewBlocks * static_cast<uint64_t>(multiprocessors);
 }
 
 // The most shared memory that was allowed to a function on a device so far: a smaller launch must
@@ -92,7 +98,8 @@ absl::Status LaunchKernel(const KernelLaunch& launch, void** arguments, StreamRe
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
   }
-  if (PrefersShared(launch)) {
+  ASSIGN_OR_RETURN(const bool prefers_shared, PrefersShared(launch));
+  if (prefers_shared) {
     cudaLaunchAttribute& carveout = attributes[config.numAttrs++];
     carveout.id = cudaLaunchAttributePreferredSharedMemoryCarveout;
     carveout.val.sharedMemCarveout = cudaSharedmemCarveoutMaxShared;

@@ -18,4 +18,18 @@ absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal = 0);
 //   errors  the failure of a library call
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal = 0);
 
+// Leaves the calling thread its current GPU: when this goes, the GPU that was current before is so
+// again, if the process uses it.
+class KeepCurrentGpu {
+ public:
+  // Does nothing if not `uses_gpu`.
+  explicit KeepCurrentGpu(bool uses_gpu);
+  ~KeepCurrentGpu();
+  KeepCurrentGpu(const KeepCurrentGpu&) = delete;
+  KeepCurrentGpu& operator=(const KeepCurrentGpu&) = delete;
+
+ private:
+  int before_;
+};
+
 }  // namespace onnx_cudnn

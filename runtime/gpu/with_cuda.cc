@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/current_device.h"
 #include "runtime/cudnn/cuda/cudnn_engine.h"
 #include "runtime/gemm/cuda/gemm_engine.h"
 #include "runtime/gpu/gpu.h"
@@ -11,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-// Adds `engine`, or to `note` why there is none: networks run without a library, only slower.
+// Adds `engine`, or notes why it is missing: networks run without a library, only slower.
 absl::Status AddOrNote(absl::StatusOr<std::unique_ptr<Engine>> engine, std::string_view name,
                        EngineList& engines, std::string& note) {
   if (engine.ok()) {
@@ -28,9 +29,12 @@ absl::Status AddOrNote(absl::StatusOr<std::unique_ptr<Engine>> engine, std::stri
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal) { return OpenCudaDevice(ordinal); }
 
+KeepCurrentGpu::KeepCurrentGpu(bool uses_gpu) : before_(uses_gpu ? CurrentCudaDevice() : -1) {}
+KeepCurrentGpu::~KeepCurrentGpu() { RestoreCudaDevice(before_); }
+
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal) {
   std::string note;
-  // cuDNN opens libcublasLt by its name, so that one is opened first.
+  // cuDNN opens libcublasLt by name, so libcublasLt is opened first.
   absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(ordinal);
   EngineList engines;
   RETURN_IF_ERROR(AddOrNote(MakeCudnnEngine(ordinal), "cudnn", engines, note));

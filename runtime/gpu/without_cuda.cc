@@ -13,4 +13,7 @@ absl::Status None() {
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int) { return None(); }
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int) { return None(); }
 
+KeepCurrentGpu::KeepCurrentGpu(bool) : before_(-1) {}
+KeepCurrentGpu::~KeepCurrentGpu() = default;
+
 }  // namespace onnx_cudnn

@@ -51,7 +51,7 @@ Result<void> Binding::Run(const RunOptions& options) {
   return AtEdge<void>([&]() -> absl::Status {
     RETURN_IF_ERROR(CheckNotMovedFrom(impl_, "Binding"));
     RETURN_IF_ERROR(CheckRunOptions(*impl_->model, options));
-    const ThreadPool::Limit limit(impl_->model->threads());
+    const CallScope scope(*impl_->model);
     RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
     RETURN_IF_ERROR(impl_->CheckValues(options.stream));
     return impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream);
@@ -65,7 +65,7 @@ Result<std::vector<double>> Binding::TimeRuns(int runs) {
       return absl::InvalidArgumentError(
           absl::StrCat("TimeRuns: expected 0 runs or more, found ", runs));
     }
-    const ThreadPool::Limit limit(impl_->model->threads());
+    const CallScope scope(*impl_->model);
     RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
     RETURN_IF_ERROR(impl_->CheckValues(/*callers_stream=*/nullptr));
     return impl_->executor->Time(impl_->inputs, impl_->outputs, runs);

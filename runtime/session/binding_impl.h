@@ -7,13 +7,24 @@
 
 #include "absl/status/status.h"
 #include "onnx_cudnn/session.h"
+#include "runtime/base/thread_pool.h"
 #include "runtime/exec/executor.h"
+#include "runtime/gpu/gpu.h"
 #include "runtime/session/loaded_model.h"
 
 namespace onnx_cudnn {
 
 // InvalidArgument: a stream on a device without streams. Cancelled.
 absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options);
+
+// What every call of a Session or a Binding holds: its limit of threads, and the caller's current
+// GPU.
+struct CallScope {
+  explicit CallScope(const LoadedModel& model)
+      : threads(model.threads()), gpu(model.device().ref() != DeviceRef{}) {}
+  const ThreadPool::Limit threads;
+  const KeepCurrentGpu gpu;
+};
 
 struct Binding::Impl {
   // FailedPrecondition: strings, or values that decide shapes, differ from those at Bind.

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
+#include "runtime/gpu/gpu.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/binding_impl.h"
@@ -29,7 +30,7 @@ absl::Status RunOn(Executor& executor, const std::vector<const TensorView*>& inp
   return executor.Run(in, out, options.stream);
 }
 
-// A call's inputs, checked, with the pool of their Program.
+// The checked inputs of a call, with the pool of their Program.
 struct Prepared {
   std::vector<const TensorView*> inputs;
   std::shared_ptr<ExecutorPool> pool;
@@ -126,6 +127,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadWith(const SessionOptions
 Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
     const ThreadPool::Limit limit(options.threads);
+    const KeepCurrentGpu gpu(options.device != DeviceChoice::kCpu);
     ASSIGN_OR_RETURN(auto model, LoadWith(options, {.path = path},
                                           [&] { return LoadModel(path, LoadOptionsOf(options)); }));
     return Session(std::move(model));
@@ -135,6 +137,7 @@ Result<Session> Session::Load(const std::string& path, const SessionOptions& opt
 Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
     const ThreadPool::Limit limit(options.threads);
+    const KeepCurrentGpu gpu(options.device != DeviceChoice::kCpu);
     ASSIGN_OR_RETURN(auto model, LoadWith(options, {.bytes = bytes}, [&] {
                        return LoadModelBytes(bytes, LoadOptionsOf(options));
                      }));
@@ -145,7 +148,8 @@ Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions&
 Session::Session(std::shared_ptr<const LoadedModel> model) : model_(std::move(model)) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&& other) noexcept {
-  Session last(std::move(other));  // after the swap the old Session, which ends here
+  // After the swap it holds the old Session, which is destroyed here.
+  Session last(std::move(other));
   std::swap(model_, last.model_);
   return *this;
 }
@@ -180,7 +184,7 @@ Result<std::vector<Tensor>> Session::Run(const std::vector<NamedView>& inputs,
                                          const RunOptions& options) const {
   return AtEdge<std::vector<Tensor>>([&]() -> absl::StatusOr<std::vector<Tensor>> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const ThreadPool::Limit limit(model_->threads());
+    const CallScope scope(*model_);
     return RunIntoNew(*model_, inputs, options);
   });
 }
@@ -189,7 +193,7 @@ Result<std::vector<ModelValue>> Session::RunValues(const std::vector<NamedValue>
                                                    const RunOptions& options) const {
   return AtEdge<std::vector<ModelValue>>([&]() -> absl::StatusOr<std::vector<ModelValue>> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const ThreadPool::Limit limit(model_->threads());
+    const CallScope scope(*model_);
     ASSIGN_OR_RETURN(const std::vector<NamedView> views, ViewsOf(inputs));
     ASSIGN_OR_RETURN(std::vector<Tensor> outputs, RunIntoNew(*model_, views, options));
     return std::vector<ModelValue>(std::make_move_iterator(outputs.begin()),
@@ -201,7 +205,7 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
                           const std::vector<NamedView>& outputs, const RunOptions& options) const {
   return AtEdge<void>([&]() -> absl::Status {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const ThreadPool::Limit limit(model_->threads());
+    const CallScope scope(*model_);
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, options));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
@@ -213,7 +217,7 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
                               const std::vector<NamedView>& outputs) const {
   return AtEdge<Binding>([&]() -> absl::StatusOr<Binding> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const ThreadPool::Limit limit(model_->threads());
+    const CallScope scope(*model_);
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
     auto impl = std::make_unique<Binding::Impl>();
@@ -233,7 +237,7 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
 Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>& inputs) const {
   return AtEdge<std::vector<ValueInfo>>([&]() -> absl::StatusOr<std::vector<ValueInfo>> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const ThreadPool::Limit limit(model_->threads());
+    const CallScope scope(*model_);
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
     return OutputsOf(prepared.pool->program());
   });
@@ -244,7 +248,7 @@ Result<std::vector<CheckedPartition>> Session::CheckPartitions(
   return AtEdge<std::vector<CheckedPartition>>(
       [&]() -> absl::StatusOr<std::vector<CheckedPartition>> {
         RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-        const ThreadPool::Limit limit(model_->threads());
+        const CallScope scope(*model_);
         ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
         RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
         return ReportPartitions(prepared.pool->program(), prepared.inputs, model_->device());
@@ -254,6 +258,7 @@ Result<std::vector<CheckedPartition>> Session::CheckPartitions(
 Result<Tensor> Session::ToDevice(const TensorView& host) const {
   return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
+    const CallScope scope(*model_);
     RETURN_IF_ERROR(CheckNumbers(host.dtype));
     if (host.device != DeviceRef{}) {
       return absl::InvalidArgumentError(
@@ -270,7 +275,7 @@ Result<Tensor> Session::ToDevice(const TensorView& host) const {
     tensor.dtype_ = host.dtype;
     tensor.shape_ = host.shape;
     std::byte* const data = memory.get();
-    // The owner holds the device until its memory is freed.
+    // The owner keeps the device alive until the memory is freed.
     tensor.data_ = std::shared_ptr<void>(
         data, [memory = std::move(memory), model = model_](void*) mutable { memory.reset(); });
     return tensor;
@@ -280,6 +285,7 @@ Result<Tensor> Session::ToDevice(const TensorView& host) const {
 Result<Tensor> Session::ToHost(const Tensor& tensor) const {
   return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
+    const CallScope scope(*model_);
     RETURN_IF_ERROR(CheckNumbers(tensor.dtype()));
     RETURN_IF_ERROR(CheckPointer(tensor.view(), "tensor", 0));
     Result<Tensor> copy = Tensor::Allocate(tensor.dtype(), tensor.shape());

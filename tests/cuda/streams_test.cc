@@ -21,7 +21,7 @@ class StreamsTest : public ::testing::Test {
   std::unique_ptr<StreamSet> streams_;
 };
 
-// Answers what it was made with; throws when that is ok.
+// Returns the status that it was made with; throws if that is ok.
 class HostStep final : public Step {
  public:
   explicit HostStep(absl::Status answer) : answer_(std::move(answer)) {}
@@ -142,9 +142,15 @@ TEST_F(StreamsTest, OnlyOverlappingLaunchesThatNeedNoL1PreferSharedMemory) {
     return count > 0 && cuda_.last_attribute(static_cast<int>(count) - 1).id ==
                             cudaLaunchAttributePreferredSharedMemoryCarveout;
   };
-  EXPECT_TRUE(prefers_shared({.grid = {.x = 66, .y = 8}, .uses_pdl = true}));
-  EXPECT_FALSE(prefers_shared({.grid = {.x = 67, .y = 8}, .uses_pdl = true}));
-  EXPECT_TRUE(prefers_shared({.grid = {.x = 67, .y = 8}, .shared_bytes = 16, .uses_pdl = true}));
+  // Up to four blocks per multiprocessor count as few.
+  for (const int multiprocessors : {132, 20}) {
+    cuda_.SetMultiprocessors(multiprocessors);
+    const auto most = static_cast<unsigned>(multiprocessors) / 2;
+    EXPECT_TRUE(prefers_shared({.grid = {.x = most, .y = 8}, .uses_pdl = true}));
+    EXPECT_FALSE(prefers_shared({.grid = {.x = most + 1, .y = 8}, .uses_pdl = true}));
+    EXPECT_TRUE(
+        prefers_shared({.grid = {.x = most + 1, .y = 8}, .shared_bytes = 16, .uses_pdl = true}));
+  }
   EXPECT_FALSE(prefers_shared({.grid = {.x = 1}, .shared_bytes = 16}));
 }
 

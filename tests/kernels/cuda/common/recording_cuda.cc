@@ -49,6 +49,10 @@ cudaError_t MemsetAsync(void*, int, size_t, cudaStream_t) {
   return Count();
 }
 
+cudaError_t DeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  *value = 0;
+  return cudaSuccess;
+}
 cudaError_t GetLastError() { return cudaSuccess; }
 cudaError_t GetDevice(int* device) {
   *device = 0;
@@ -82,6 +86,7 @@ cudaError_t GetDriverEntryPoint(const char* symbol, void** function, unsigned, u
 const CudaCalls& Table() {
   static const CudaCalls table = [] {
     CudaCalls calls = {};
+    calls.cudaDeviceGetAttribute = DeviceGetAttribute;
     calls.cudaFuncGetAttributes = FuncGetAttributes;
     calls.cudaFuncSetAttribute = FuncSetAttribute;
     calls.cudaGetDevice = GetDevice;
