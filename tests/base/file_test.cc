@@ -56,7 +56,7 @@ TEST(FileTest, ReadsRangesAndRefusesWhatIsBeyondTheEnd) {
   EXPECT_EQ(file->ReadAt(7, absl::MakeSpan(bytes)).code(), absl::StatusCode::kDataLoss);
 }
 
-TEST(FileTest, SaysDataLossWhenTheFileWasCutShortSinceItWasOpened) {
+TEST(FileTest, ReportsDataLossIfTheFileWasTruncatedAfterOpen) {
   TempFolder folder;
   const std::string path = folder.Write("a", "0123456789");
   absl::StatusOr<File> file = File::Open(path);
@@ -128,7 +128,7 @@ class FolderTest : public testing::TestWithParam<int> {
   ScopedFileCalls scope_;
 };
 
-TEST_P(FolderTest, OpensWhatLiesBeneath) {
+TEST_P(FolderTest, OpensFilesInTheFolder) {
   absl::StatusOr<Folder> folder = Folder::Open(inside_.path());
   ASSERT_TRUE(folder.ok());
   EXPECT_EQ(folder->OpenBeneath("a")->size(), 6);
@@ -226,7 +226,7 @@ TEST(FileWriterTest, WritesDirectlyToWhatIsNoRegularFile) {
   EXPECT_TRUE(S_ISCHR(info.st_mode));
 }
 
-TEST(FileWriterTest, SaysWhyAFileCannotBeMade) {
+TEST(FileWriterTest, ReportsWhyAFileCannotBeCreated) {
   TempFolder folder;
   EXPECT_EQ(WriteFile(folder.path("none/a"), "x").code(), absl::StatusCode::kNotFound);
   FailingCalls calls(0, ENOSPC);
@@ -271,7 +271,7 @@ TEST(FileLockTest, NoTwoHoldItThoughItsFileGoesEachTime) {
   EXPECT_EQ(FilesIn(folder), 0);
 }
 
-TEST(FileLockTest, SaysWhyItCannotBeTaken) {
+TEST(FileLockTest, ReportsWhyItCannotBeAcquired) {
   TempFolder folder;
   EXPECT_EQ(FileLock::Take(folder.path("none/a.lock")).status().code(),
             absl::StatusCode::kNotFound);
@@ -280,7 +280,7 @@ TEST(FileLockTest, SaysWhyItCannotBeTaken) {
   EXPECT_EQ(calls.open(), 0);
 }
 
-TEST(ExistsTest, TellsAMissingFileFromOneThatMayNotBeRead) {
+TEST(ExistsTest, DistinguishesMissingFromUnreadableFiles) {
   TempFolder folder;
   const std::string path = folder.Write("a", "");
   ASSERT_EQ(chmod(path.c_str(), 0), 0);

@@ -21,7 +21,7 @@ TEST(PrintableTest, ControlCharactersAreShown) {
             "\\u{9b}31m\\u{85}");  // C1
 }
 
-TEST(PrintableTest, LineEndsAndTabsStayWhereLinesAreAsked) {
+TEST(PrintableTest, LineEndsAndTabsStayForLines) {
   EXPECT_EQ(Printable("a\n\tb"), "a\\x0a\\x09b");
   EXPECT_EQ(Printable("a\n\tb\r", Escaped::kLines), "a\n\tb\\x0d");
 }

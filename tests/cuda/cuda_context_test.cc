@@ -18,7 +18,7 @@ std::string ErrorOf(const FakeCudaOptions& options) {
   return std::string(facts.status().message());
 }
 
-TEST(CudaContextTest, OneLineSaysWhatWasFoundAndWhatIsNeeded) {
+TEST(CudaContextTest, OneLineReportsVersionsFoundAndRequired) {
   unsetenv("CUDA_VISIBLE_DEVICES");
   EXPECT_EQ(ErrorOf({.driver = 0}),
             "no usable GPU: found no NVIDIA driver, needs one for CUDA 13.0 or later: install "
@@ -44,7 +44,7 @@ TEST(CudaContextTest, OneLineSaysWhatWasFoundAndWhatIsNeeded) {
             std::string::npos);
 }
 
-TEST(CudaContextTest, AnOrdinalOutOfRangeSaysHowManyDevicesThereAre) {
+TEST(CudaContextTest, AnOrdinalOutOfRangeReportsTheNumberOfDevices) {
   FakeCuda cuda({.devices = 2});
   EXPECT_TRUE(OpenCudaContext(1).ok());
   const absl::Status status = OpenCudaContext(2).status();
@@ -92,7 +92,7 @@ TEST(CudaContextTest, ADriverOfTheSameMajorVersionIsTaken) {
   EXPECT_TRUE(OpenCudaContext().ok());
 }
 
-TEST(CudaContextTest, TheDeviceSaysWhatItIs) {
+TEST(CudaContextTest, TheDeviceDescribesItself) {
   FakeCuda cuda;
   const auto device = OpenCudaDevice();
   ASSERT_TRUE(device.ok()) << device.status();

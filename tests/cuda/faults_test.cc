@@ -40,7 +40,7 @@ TEST(CudaFaultsTest, EachCallThatFailsOnceIsReportedAndLeaksNothing) {
   EXPECT_EQ(failed.size(), 32u);
 }
 
-TEST(CudaFaultsTest, ALostDeviceSaysSoAndGetsNoMoreCalls) {
+TEST(CudaFaultsTest, ALostDeviceIsReportedAndGetsNoMoreCalls) {
   for (int at = 0;; ++at) {
     FakeCuda cuda({.fail_at = at, .error = cudaErrorIllegalAddress});
     const absl::Status status = RunScenario(cuda);
@@ -55,7 +55,7 @@ TEST(CudaFaultsTest, ALostDeviceSaysSoAndGetsNoMoreCalls) {
   }
 }
 
-TEST(CudaFaultsTest, OutOfMemoryNamesBytesAskedAndFree) {
+TEST(CudaFaultsTest, OutOfMemoryReportsRequestedAndFreeBytes) {
   FakeCuda cuda({.memory_bytes = 1000});
   const absl::Status status = RunScenario(cuda);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);

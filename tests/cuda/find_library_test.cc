@@ -44,7 +44,7 @@ TEST_F(FindLibraryTest, TheSystemsLoaderComesFirst) {
   EXPECT_EQ(FindLibrary(CudnnLibrary())->path, "libcudnn.so.9");
 }
 
-TEST_F(FindLibraryTest, TheVariableIsTheOnlyPlace) {
+TEST_F(FindLibraryTest, TheVariableReplacesTheSearch) {
   usable = {"libcudnn.so.9"};
   setenv("ONNX_CUDNN_LIBCUDNN", "/mine/libcudnn.so", /*overwrite=*/1);
   EXPECT_EQ(FindLibrary(CudnnLibrary()).status().message(),

@@ -97,7 +97,7 @@ TEST_F(StreamsTest, ACaptureHoldsItsMutex) {
   CaptureMutex().unlock_shared();
 }
 
-TEST_F(StreamsTest, ACaptureThatNobodyEndedIsEndedByTheDestructor) {
+TEST_F(StreamsTest, TheDestructorEndsAnOpenCapture) {
   ASSERT_TRUE(streams_->BeginCapture().ok());
   streams_.reset();
   EXPECT_TRUE(device_->Allocate(1, Space::kDevice).ok());

@@ -265,11 +265,11 @@ const std::vector<FusionCase>& ReductionsNormsAndPools() {
   return cases;
 }
 
-TEST_F(CudnnFusionTest, WhatStandsBehindAConvolution) { ExpectCases(BehindConvolutions()); }
+TEST_F(CudnnFusionTest, OpsFusedAfterAConvolution) { ExpectCases(BehindConvolutions()); }
 
-TEST_F(CudnnFusionTest, WhatStandsNotBehindAConvolution) { ExpectCases(NotBehindConvolutions()); }
+TEST_F(CudnnFusionTest, OpsNotFusedAfterAConvolution) { ExpectCases(NotBehindConvolutions()); }
 
-TEST_F(CudnnFusionTest, WhatStandsBeforeAConvolution) { ExpectCases(BeforeConvolutions()); }
+TEST_F(CudnnFusionTest, OpsFusedBeforeAConvolution) { ExpectCases(BeforeConvolutions()); }
 
 TEST_F(CudnnFusionTest, OtherConvolutions) { ExpectCases(OtherConvolutions()); }
 

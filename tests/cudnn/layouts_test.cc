@@ -64,7 +64,7 @@ TEST_F(CudnnLayoutsTest, ResultsArePaddedWherePaddingStaysZero) {
             Lines({"{Conv} last > last", "{Conv} last > last4", "{Conv Sigmoid} last > last"}));
 }
 
-TEST_F(CudnnLayoutsTest, AnInputThatIsItsOwnResidualLiesAsTheResult) {
+TEST_F(CudnnLayoutsTest, AnInputThatIsAlsoTheResidualHasTheLayoutOfTheResult) {
   EXPECT_EQ(LinesAt(GraphWithWeights("g (float16[1,6,4,4] x, float16[6,6,1,1] w) => (y) "
                                      "{ t = Conv(x, w) y = Add(t, x) }"),
                     "Conv"),

@@ -284,7 +284,7 @@ TEST(AsyncWorkTest, AMissingWaitShows) {
   EXPECT_EQ(Launch(Multiply<false, true>, 128).out, std::vector<int>(128, 0));
 }
 
-TEST(AsyncWorkTest, WorkThatNobodyWaitsForIsAnError) {
+TEST(AsyncWorkTest, WorkWithoutAWaitIsAnError) {
   EXPECT_EQ(Launch(LoadByBarrier<false>, 64).error, "a block ended before what it loads was there");
   EXPECT_EQ(Launch(EndBeforeStores, 1).error,
             "a thread ended before its copies, stores and products were done");
@@ -294,7 +294,7 @@ TEST(AsyncWorkTest, ProductsNeedAFence) {
   EXPECT_EQ(Launch(Multiply<true, false>, 128).error, "a product without a fence");
 }
 
-TEST(AsyncWorkTest, NobodySendsToABlockThatHasNotBegun) {
+TEST(AsyncWorkTest, SendingToABlockThatHasNotStartedIsAnError) {
   for (const Order order : {Order::kForward, Order::kBackward}) {
     EXPECT_EQ(Launch(SendRank<false>, 2, {order}, /*blocks=*/2, /*cluster=*/2).error,
               "a barrier that nobody has made yet");

@@ -77,7 +77,7 @@ TEST(ConstantStoreTest, MakesEqualContentOnce) {
   EXPECT_EQ(device.uploads, 2);
 }
 
-TEST(ConstantStoreTest, MemoryOfEqualBytesMayHoldOthersLater) {
+TEST(ConstantStoreTest, EqualMemoryMayHoldOtherConstantsLater) {
   CopyingDevice device;
   ConstantStore store(device);
   const Derived unchanged = Unchanged(0, {3});
@@ -92,7 +92,7 @@ TEST(ConstantStoreTest, MemoryOfEqualBytesMayHoldOthersLater) {
   EXPECT_EQ(*reinterpret_cast<const int64_t*>(get().get()), 9);
 }
 
-TEST(ConstantStoreTest, FreesWhatNobodyHolds) {
+TEST(ConstantStoreTest, FreesUnusedConstants) {
   const auto cpu = MakeCpuDevice();
   CopyingDevice copying;
   for (Device* device : {cpu.get(), static_cast<Device*>(&copying)}) {
@@ -147,7 +147,7 @@ TEST(ConstantStoreTest, AFailureIsNotKept) {
   EXPECT_TRUE(store.Get({{tensor}, &derived}, Space::kDevice).ok());
 }
 
-TEST(ConstantStoreTest, ThreadsThatAskForOneFormMakeItOnce) {
+TEST(ConstantStoreTest, ThreadsThatNeedTheSameFormCreateItOnce) {
   CopyingDevice device;
   ConstantStore store(device);
   const Derived doubled = Doubled();

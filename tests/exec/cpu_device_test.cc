@@ -124,7 +124,7 @@ TEST(CpuDeviceTest, AllocatesAlignedMemory) {
   }
 }
 
-TEST(CpuDeviceTest, SaysWhatWasAskedWhenMemoryIsOut) {
+TEST(CpuDeviceTest, OutOfMemoryReportsTheRequest) {
   const absl::Status status = MakeCpuDevice()->Allocate(int64_t{1} << 60, Space::kHost).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(status.message().find("1152921504606846976 bytes asked"), std::string::npos) << status;

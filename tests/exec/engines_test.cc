@@ -94,7 +94,7 @@ TEST(ViewEngineTest, TakesDropoutOnlyAtInference) {
   EXPECT_EQ(View(masked), "its mask is used");
 }
 
-TEST(ViewEngineTest, SaysNoAtGraphOutputsAndConstants) {
+TEST(ViewEngineTest, RefusesGraphOutputsAndConstants) {
   Made at_output = Make({.op = "Identity"}, {2}, {2});
   at_output.graph.AddOutput("y", at_output.node->output(0));
   EXPECT_EQ(View(at_output), "its output is a graph output");
@@ -126,7 +126,7 @@ TEST(HostEngineTest, TakesEveryNodeWithAReference) {
   EXPECT_NE(Answer(*engine, Make({.op = "NoSuchOp"}, {2}, {2})), "");
 }
 
-TEST(HostEngineTest, WantsRowMajorOperandsInItsSpace) {
+TEST(HostEngineTest, RequiresRowMajorOperandsInItsSpace) {
   const Dims dims = {1, 3, 2, 2};
   const Made made = Make({.op = "Abs"}, dims, dims);
   const auto engine = MakeHostEngine(Space::kHost);

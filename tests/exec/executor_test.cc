@@ -164,7 +164,7 @@ TEST(ExecutorTest,
   EXPECT_TRUE(std::isnan(RunOnce(program, *MakeCpuDevice({.poison = true}))[0]));
 }
 
-TEST(ExecutorTest, LanesThatOthersWroteAreNotPoisoned) {
+TEST(ExecutorTest, LanesWrittenByOtherStepsAreNotPoisoned) {
   ProgramMaker maker;
   const int x = maker.Input();
   const int even = maker.Add(std::make_shared<EveryOtherLane>(0), {x});
@@ -253,7 +253,7 @@ TEST(ExecutorTest, TellsALaunchWhetherTheNextOneOfItsStreamWaits) {
   EXPECT_EQ(Told(std::move(chain), 1, told), std::vector<bool>({false, true, true, false, false}));
 }
 
-TEST(ExecutorTest, NoLaunchBesideAnEventIsToldThatTheNextOneWaits) {
+TEST(ExecutorTest, NoLaunchNextToAnEventIsToldThatTheNextOneWaits) {
   std::vector<bool> told;
   const auto step = [&] { return std::make_shared<ToldStep>(true, told); };
   ProgramMaker fork;

@@ -179,7 +179,7 @@ TEST_F(GpuLikeTest, FixedPointersEnterTheRecording) {
   EXPECT_EQ(executor->staging_bytes(), 0);
 }
 
-TEST_F(GpuLikeTest, SaysTheFaultOfAStepAndRunsOn) {
+TEST_F(GpuLikeTest, ReportsTheFaultOfAStepAndStaysUsable) {
   const Chain chain;
   chain.program->partitions[1].chosen.nodes = {chain.program->graph.TopologicalOrder()[0]};
   for (const bool capture : {false, true}) {
@@ -273,7 +273,7 @@ TEST_F(GpuLikeTest, TimesReplays) {
   }
 }
 
-TEST(CpuExecutorTest, SaysWhyNothingWasRecorded) {
+TEST(CpuExecutorTest, ReportsWhyNothingWasCaptured) {
   const auto device = MakeCpuDevice();
   ConstantStore constants(*device);
   const auto executor = *Executor::Create(Branches(1), *device, constants, {.capture = true});

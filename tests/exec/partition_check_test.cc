@@ -41,7 +41,7 @@ class CheckPartitionsTest : public testing::Test {
 
 const HostTensor kX = HostTensor::Of<float>(DType::kF32, {2, 3}, {{-3, -1, 0, 1, 2, 3}});
 
-TEST_F(CheckPartitionsTest, APartitionThatComputesSomethingElseStandsFirst) {
+TEST_F(CheckPartitionsTest, AWrongPartitionIsListedFirst) {
   const auto program = Build(R"(
       g (float[2,3] x) => (float[3,2] y) {
         r = Relu(x)

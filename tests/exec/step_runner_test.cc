@@ -125,7 +125,7 @@ TEST_F(StepRunnerTest, SeesForeignLanesThatWereWritten) {
   EXPECT_EQ(kept->outputs[0].data<float>()[11], 12);
 }
 
-TEST_F(StepRunnerTest, SaysWhatTheFaultWordMeans) {
+TEST_F(StepRunnerTest, ReportsTheMeaningOfTheFaultWord) {
   class Faulty final : public CopyStep {
     bool may_fault() const override { return true; }
     absl::Status Fault(uint64_t word) const override {

@@ -80,7 +80,7 @@ TEST_F(ViewPartsTest, FindsWhereTheOutputsOfASplitBegin) {
             Offsets({16, 32}));
 }
 
-TEST_F(ViewPartsTest, SaysWhyItCopies) {
+TEST_F(ViewPartsTest, ReportsWhyItCopies) {
   const struct {
     const char *op, *text, *reason;
   } cases[] = {

@@ -15,7 +15,7 @@ class GemmRulesTest : public EngineTest {
 
 using Lines = std::vector<std::string>;
 
-TEST_F(GemmRulesTest, ProductsTakeWhatTheirRulesSay) {
+TEST_F(GemmRulesTest, ProductsFollowTheirRules) {
   ExpectCases({
       {"bias and Relu",
        "g (float16[4,8] x, float16[8,16] w, float16[16] wb) => (y) "
@@ -100,7 +100,7 @@ TEST_F(GemmRulesTest, ProductsLeaveVectorsAndIntegers) {
   });
 }
 
-TEST_F(GemmRulesTest, PointConvolutionsTakeWhatTheirRulesSay) {
+TEST_F(GemmRulesTest, PointConvolutionsFollowTheirRules) {
   ExpectCases({
       {"bias, residual and Relu",
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w, float16[8] wb) => (y) "

@@ -39,7 +39,7 @@ class DeviceCheckTest : public KernelTest {
   }
 };
 
-TEST_F(DeviceCheckTest, KnowsRightFromWrong) {
+TEST_F(DeviceCheckTest, DistinguishesRightFromWrong) {
   for (const char* dtype : {"float", "float16", "bfloat16"}) {
     SCOPED_TRACE(dtype);
     const std::vector<bool> right = Agreements("Relu", "Relu", dtype, "3,64,113,56");

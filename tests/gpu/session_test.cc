@@ -99,7 +99,7 @@ struct Resident {
   }
 };
 
-TEST_F(GpuSessionTest, SaysWhatItRunsOn) {
+TEST_F(GpuSessionTest, ReportsItsDevice) {
   const Session session = Load({});
   EXPECT_EQ(session.device(), "cuda");
   EXPECT_EQ(session.precision(), IsHalf() ? PrecisionChoice::kFp16 : PrecisionChoice::kTf32);
@@ -147,7 +147,7 @@ TEST_F(GpuSessionTest, RunsOverDeviceMemoryBoundAndNot) {
   }
 }
 
-TEST_F(GpuSessionTest, TakesItsTurnOnACallersStream) {
+TEST_F(GpuSessionTest, RunsInOrderOnACallersStream) {
   const Session session = Load({});
   const std::vector<ModelInput> inputs = InputsFor(session);
   const std::string expected = BytesOf(session.Run(ViewsOf(inputs)).value());

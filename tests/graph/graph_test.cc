@@ -154,7 +154,7 @@ TEST(BoundaryTest, ListsEachValueOnceInOrderOfFirstUse) {
   EXPECT_EQ(boundary.outputs, (std::vector<const Value*>{&b.output(0), &d.output(0)}));
 }
 
-TEST(ExtractTest, MakesConstantsInputsBehindTheOthers) {
+TEST(ExtractTest, MakesConstantsInputsAfterTheOtherInputs) {
   Graph graph;
   graph.set_name("g");
   Value& x = graph.AddInput("x", kVector);

@@ -148,7 +148,7 @@ TEST(InferTest, RefusesAWindowLargerThanThePaddedInput) {
             "");
 }
 
-TEST(InferTest, TakesAWindowThatEndsBehindTheInputInCeilMode) {
+TEST(InferTest, TakesAWindowThatEndsAfterTheInputInCeilMode) {
   EXPECT_EQ(Inferred("g (float[1,1,2] x) => (y) "
                      "{ y = MaxPool<kernel_shape = [3], strides = [2], ceil_mode = 1>(x) }"),
             "f32[1,1,1]");
@@ -196,7 +196,7 @@ TEST(InferTest, RefusesBranchesOfOtherTypes) {
             "node (If): one branch gives f32[2], the other i64[1]");
 }
 
-TEST(InferTest, CountsOutputsOfALoopWhoseLastOnesAreAbsent) {
+TEST(InferTest, CountsOutputsOfALoopWithTrailingOnesAbsent) {
   EXPECT_EQ(Inferred(R"(g (int64 n, bool c, float[2] x) => (y) {
                           y = Loop<body = b (int64 i, bool ci, float[2] si) => (bool co, float[2] so, float[2] scan)
                             { co = Identity(ci) so = Neg(si) scan = Abs(si) }>(n, c, x) })"),

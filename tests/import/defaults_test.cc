@@ -15,7 +15,7 @@ std::string SpectrumType(std::string_view attributes) {
   return ToString(graph.outputs()[0].value->type());
 }
 
-TEST(DefaultsTest, StftIsOneSidedUnlessItSaysOtherwise) {
+TEST(DefaultsTest, StftIsOneSidedByDefault) {
   EXPECT_EQ(SpectrumType(""), "f32[1,3,3,2]");
   EXPECT_EQ(SpectrumType("<onesided = 0>"), "f32[1,3,4,2]");
 }

@@ -102,7 +102,7 @@ TEST(ExpandFunctionTest, RefusesWhatIsNoTensor) {
   EXPECT_TRUE(absl::StrContains(status.message(), "only tensors are taken")) << status;
 }
 
-TEST(ExpandFunctionTest, KnowsWhatHasNoFunction) {
+TEST(ExpandFunctionTest, ReportsOpsWithoutAFunction) {
   const Graph graph = GraphFromText("g (float[3] x) => (float[3] y) { y = Neg(x) }");
   EXPECT_FALSE(HasFunctionBody(*graph.TopologicalOrder()[0]));
 }

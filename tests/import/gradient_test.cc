@@ -151,7 +151,7 @@ TEST(GradientTest, IsTakenAtTheValuesThatAreGiven) {
             (std::vector<std::vector<double>>{{5}, {7}}));
 }
 
-TEST(GradientTest, TellsVariablesApartThatAreGivenOneValue) {  // d(a b)/da at a = b = 3
+TEST(GradientTest, DistinguishesVariablesWithOneValue) {  // d(a b)/da at a = b = 3
   EXPECT_EQ(Computed(R"(g (double a, double b) => (double da) {
                   y = Mul(a, b)
                   da = ai.onnx.preview.training.Gradient<xs = ["a"], zs = ["b"], y = "y">(a, a) })",

@@ -98,7 +98,7 @@ TEST(OnnxLoaderTest, AnInitializerIsWhatItsInputAndValueInfoDeclare) {
   }
 }
 
-TEST(OnnxLoaderTest, NodesStandBehindTheirProducersAndElseInTheFilesOrder) {
+TEST(OnnxLoaderTest, NodesFollowTheirProducersOtherwiseInFileOrder) {
   const Graph graph = LoadGraph([](GraphProto& g) {
     AddInput(g, "x", {4});
     AddNode(g, "Add", {"b", "a"}, {"y"});

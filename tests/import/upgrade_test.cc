@@ -94,7 +94,7 @@ TEST(UpgradeTest, GivesPReluASlopePerChannel) {
               {"y = PRelu(x, s)"});
 }
 
-TEST(UpgradeTest, SaysTrainingOfBatchNormalizationByItsAttribute) {
+TEST(UpgradeTest, SetsTrainingModeOfBatchNormalization) {
   const std::string border =
       "(float[2,3,4] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4] y)";
   ExpectNodes(6, border, "y = BatchNormalization<is_test = 1, epsilon = 0.5>(x, s, b, m, v)",
@@ -251,7 +251,7 @@ TEST(UpgradeTest, GivesClipBoundsOfItsType) {
               {"y = Clip(x, {0}, {3.4028235e+38})"});
 }
 
-TEST(UpgradeTest, TellsSplitItsParts) {
+TEST(UpgradeTest, SetsNumOutputsOfSplit) {
   const std::string border = "(float[6] x) => (float[3] y, float[3] z)";
   ExpectNodes(11, border, "y, z = Split(x)", {"y, z = Split<num_outputs = 2>(x)"});
   ExpectNodes(11, border, "y, z = Split<split = [3, 3]>(x)", {"y, z = Split(x, {3, 3})"});
@@ -315,7 +315,7 @@ TEST(UpgradeTest, RefusesTheScanOfOpset8) {
                 absl::StatusCode::kUnimplemented, "Scan (opset 8) on f32");
 }
 
-TEST(UpgradeTest, RefusesWhatTheSchemaDoesNotKnow) {
+TEST(UpgradeTest, RefusesWhatTheSchemaLacks) {
   const std::string border = "(float[2] x) => (float[2] y)";
   const auto invalid = absl::StatusCode::kInvalidArgument;
   ExpectRefusal(11, border, "y = Nonsense(x)", invalid, "node (Nonsense): opset 11 has no such op");

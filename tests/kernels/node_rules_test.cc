@@ -103,7 +103,7 @@ TEST_F(NodeKernelsTest, ReadParametersOnTheDevice) {  // starts come with the ru
   EXPECT_EQ(LinesAt(graph, "Slice"), (Lines{"{Slice} rows rows rows > rows"}));
 }
 
-TEST_F(NodeKernelsTest, SayWhatHasNoKernel) {
+TEST_F(NodeKernelsTest, ReportOpsWithoutAKernel) {
   Graph graph;
   Value& x = graph.AddInput("x", Type::Tensor(DType::kF32, {2}));
   const Node& node = graph.AddNode({.op = "NoSuchOp", .inputs = {&x}});
@@ -224,7 +224,7 @@ TEST_F(ConversionTest, TransfersEqualFormats) {
   EXPECT_EQ(Reason(Convert("Transfer", host_, padded_)), "its formats differ");
 }
 
-TEST_F(ConversionTest, ATransferIsDearerThanAReformat) {
+TEST_F(ConversionTest, ATransferCostsMoreThanAReformat) {
   EXPECT_GT(engine_->Price(Convert("Transfer", rows_, host_), target_).us,
             engine_->Price(Convert("Reformat", rows_, padded_), target_).us);
 }

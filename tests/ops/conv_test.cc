@@ -218,7 +218,7 @@ TEST(ConvTransposeTest, IsAsLongAsItsStridesWhereItsPaddingIsAutomatic) {
   EXPECT_EQ(run(F32({1, 1, 1}, {1}), 2, "SAME_UPPER", 0), (Values{1, 0, 2, 0, 3, 0}));
 }
 
-TEST(ConvTransposeTest, MakesTheOutputShapeAskedFor) {
+TEST(ConvTransposeTest, MakesTheRequestedOutputShape) {
   const HostTensor x = F32({1, 1, 3}, {1, 2, 3}), w = F32({1, 1, 3}, {1, 10, 100});
   // Without padding: 1 10 102 20 203 30 300.
   const Numbers lower =

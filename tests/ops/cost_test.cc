@@ -196,7 +196,7 @@ TEST(CostTest, TheDftsLengthAndAxisAreItsInputs) {
 
 // Work of searches and of index arithmetic that grows with values or attributes is priced as time,
 // not as flops.
-TEST(CostTest, StepsOfSearchesAndPlacesGrow) {
+TEST(CostTest, StepsOfSearchesAndIndicesGrow) {
   const auto skipping = [](int64_t skips) {
     return CostOfRun({"TfIdfVectorizer",
                       {Zeros({64}, DType::kI64)},

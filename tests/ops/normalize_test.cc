@@ -220,7 +220,7 @@ TEST(SoftmaxTest, SumsToOneAlongAnyAxis) {
   }
 }
 
-TEST(SoftmaxTest, StandsLargeValues) {
+TEST(SoftmaxTest, HandlesLargeValues) {
   ExpectNear(RunForNumbers({"Softmax", {F32({3}, {1e30, 1e30, -1e30})}}), {0.5, 0.5, 0});
 }
 

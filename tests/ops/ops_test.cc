@@ -60,7 +60,7 @@ TEST(OpsTest, NumericRowsGiveTheirValues) { RunCases(NumericCases()); }
 TEST(OpsTest, QuantizedRowsGiveTheirValues) { RunCases(QuantizedCases()); }
 TEST(OpsTest, SequenceRowsGiveTheirValues) { RunCases(SequenceCases()); }
 TEST(OpsTest, SamplingRowsGiveTheirValues) { RunCases(SamplingCases()); }
-TEST(OpsTest, MovementErrorRowsSayWhatIsWrong) { RunCases(MovementErrorCases()); }
+TEST(OpsTest, MovementErrorRowsReportTheError) { RunCases(MovementErrorCases()); }
 
 // An output that shares memory with an input of its dtype and dims.
 TEST(OpsTest, InPlaceRowsGiveTheSameValues) {

@@ -89,7 +89,7 @@ TEST(MaxPoolTest, AgreesWithPlainLoops) {
     ExpectWindows("MaxPool", {}, dtype, 0, largest);
 }
 
-TEST(MaxPoolTest, SaysWhereTheFirstLargestLies) {
+TEST(MaxPoolTest, ReturnsTheIndexOfTheFirstLargest) {
   for (const PoolCase& c : PoolCases()) {
     const Doubles x = Pattern(ElementsOf(c.x), 1);
     const auto results = RunOp({"MaxPool", {F32(c.x, x)}, AttrsOf(c), 2});

@@ -139,7 +139,7 @@ TEST(ReduceTest, TakesIntegersAndBools) {
   EXPECT_FALSE(RunOp({"ReduceMean", {TensorOf(DType::kI32, {0}, {})}}).ok());
 }
 
-TEST(ReduceTest, StandsInfinitiesInLogSumExp) {
+TEST(ReduceTest, HandlesInfinitiesInLogSumExp) {
   EXPECT_EQ(RunForNumbers({"ReduceLogSumExp", {F32({2}, {-kInfinity, -kInfinity})}}).values,
             Doubles{-kInfinity});
   EXPECT_EQ(RunForNumbers({"ReduceLogSumExp", {F32({2}, {kInfinity, 1})}}).values,

@@ -48,7 +48,7 @@ TEST(ResizeTest, RoundsToTheNearestByMode) {
   EXPECT_EQ(run("round_prefer_floor", "align_corners"), (Doubles{0, 0, 1, 1, 2, 2, 3, 3}));
 }
 
-TEST(ResizeTest, RoundsTheHalfPixelOfSymmetricAsItsFormulaSays) {
+TEST(ResizeTest, RoundsTheHalfPixelOfSymmetricLikeItsFormula) {
   const auto run = [](const char* nearest) {
     return ToScales(F32({5}, {0, 1, 2, 3, 4}), {0.5},
                     {{"nearest_mode", nearest},

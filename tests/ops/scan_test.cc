@@ -71,7 +71,7 @@ TEST(ScanTest, FollowsAxesAndDirections) {
   EXPECT_EQ(NumbersOf((*out)[1]).values, (std::vector<double>{1090, 1080, 1050, 2120, 2100, 2060}));
 }
 
-TEST(ScanTest, CostsWhatItsTurnsCost) {
+TEST(ScanTest, CostsTheSumOfItsIterations) {
   const Cost three = CostOf(*ScanGraph({}, {3, 2}, {3, 2}, RunningSum()).node);
   EXPECT_EQ(three.calls, 1 + 3 * 2);
   EXPECT_EQ(three.flops, 3 * (2 + 2));

@@ -208,7 +208,7 @@ TEST(EvaluateStringsTest, StopsAtItsLimit) {
   ExpectRefused(wide.Refusal(100'000), absl::StatusCode::kResourceExhausted, "above the limit");
 }
 
-TEST(EvaluateStringsTest, RefusesWhatItDoesNotKnow) {
+TEST(EvaluateStringsTest, RefusesWhatIsUnknown) {
   ExpectRefused(OneNode("RegexFullMatch", {Text({"a"})}).Refusal(),
                 absl::StatusCode::kUnimplemented,
                 "RegexFullMatch (opset 28) on string: the op is not implemented");

@@ -32,7 +32,7 @@ TEST(BindShapesTest, FoldsShapesOfShapes) {  // Reshape(x, concat(shape(x)[0], -
               "g (f32[2,3,4] x) => (f32[2,12] y) { t = Reshape(x, {2, -1}) y = Relu(t) }");
 }
 
-TEST(BindShapesTest, InlinesAnIfWhoseConditionFollowsFromShapes) {
+TEST(BindShapesTest, InlinesAnIfWithAConditionThatFollowsFromShapes) {
   const std::string_view text = R"(
       g (float[N] x) => (float[N] y) <int64 two = {2}>
       { s = Size(x)
@@ -110,7 +110,7 @@ TEST(BindShapesTest, RefusesNegativeDims) {
               "input \"x\" f32[N,3]: negative dim -2");
 }
 
-TEST(BindShapesTest, NamesTheNodeWhoseShapeDependsOnData) {
+TEST(BindShapesTest, NamesTheNodeWithADataDependentShape) {
   const absl::StatusOr<Graph> bound = BindShapes(
       GraphFromText(
           "g (float[4] x, int64[2] s) => (float[A,B] y) { t = Neg(s) y = Reshape(x, t) }"),
@@ -132,14 +132,14 @@ TEST(BindShapesTest, RefusesAMatrixThatDecidesAShape) {
       "a vector");
 }
 
-TEST(BindShapesTest, SaysThatAWindowIsLargerThanWhatSymbolsLeave) {
+TEST(BindShapesTest, ReportsAWindowLargerThanItsInput) {
   ExpectError("g (float[N,3,H,W] x, float[8,3,3,3] w) => (float[N,8,P,Q] y) { y = Conv(x, w) }",
               {{"x", {1, 3, 1, 1}}, {"w", {8, 3, 3, 3}}}, absl::StatusCode::kInvalidArgument,
               "node (Conv): its window of 3 (kernel 3, dilation 1) is larger than the padded input "
               "of 1 (extent 1, pads 0 and 0) along spatial axis 0 of f32[1,3,1,1]");
 }
 
-TEST(BindShapesTest, SaysHowManyIterationsAreTooMany) {
+TEST(BindShapesTest, ReportsTheLimitOfIterations) {
   ExpectError(
       R"(
       g (float[N] x) => (float[N] y) <int64 n = {100000}, bool c = {1}>
@@ -150,7 +150,7 @@ TEST(BindShapesTest, SaysHowManyIterationsAreTooMany) {
       "may add 4096 are left, one iteration adds 3");
 }
 
-TEST(BindShapesTest, SaysThatIterationsCannotBeCounted) {
+TEST(BindShapesTest, ReportsThatIterationsCannotBeCounted) {
   ExpectError(
       R"(
       g (float[N] x, int64 n, bool c) => (float[N] y)

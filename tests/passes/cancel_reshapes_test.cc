@@ -57,7 +57,7 @@ TEST(CancelReshapesTest, KeepsTheFirstForItsOtherUsers) {
         t = Reshape(x, {6}) y_0 = Reshape(x, {3, 2}) })");
 }
 
-TEST(CancelReshapesTest, LeavesACopiedDimThatIsNotKnown) {  // 0 copies a dim of t, not of x
+TEST(CancelReshapesTest, LeavesACopiedUnknownDim) {  // 0 copies a dim of t, not of x
   ExpectNoRewrite(CancelReshapes(), R"(
       g (float[N,M] x) => (float[A,B] y) <int64[2] s = {-1, 2}, int64[2] r = {0, -1}>
       { t = Unsqueeze(x, s)

@@ -109,7 +109,7 @@ TEST(CancelTransposesTest, ReshapesWhereOnlyExtentsOfOneMove) {
         y_0 = Reshape(x, {-1, 1, 1, 8}) })");
 }
 
-TEST(CancelTransposesTest, LeavesARegionThatOthersRead) {
+TEST(CancelTransposesTest, LeavesARegionWithOtherReaders) {
   ExpectNoRewrite(CancelTransposes(), R"(
       g (float[2,3] x) => (float[3,2] u, float[2,3] y)
       { t = Transpose<perm = [1, 0]>(x)

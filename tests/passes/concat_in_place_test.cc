@@ -66,7 +66,7 @@ TEST_F(ConcatInPlaceTest, NestsAndKeepsOtherReaders) {
             "view view");
 }
 
-TEST_F(ConcatInPlaceTest, NobodyOverwritesAPartBeforeTheWholeIsRead) {  // Relu may work in place
+TEST_F(ConcatInPlaceTest, APartIsNotOverwrittenBeforeTheWholeIsRead) {  // Relu may work in place
   EXPECT_EQ(ConcatBy(R"(
       g (float[4,2] x) => (float[8,2] y, float[4,2] z)
       { a = Neg(x)

@@ -150,7 +150,7 @@ TEST(CostSearchTest, FindsWhatBruteForceFinds) {
 
 // The output must be row-major: the Candidate that writes it channels-last is cheaper by 1 µs but
 // needs a Reformat, which takes at least the 3 µs of a launch.
-TEST(CostSearchTest, KeepsADearerCandidateThatWritesAnotherFormat) {
+TEST(CostSearchTest, KeepsACostlierCandidateThatWritesAnotherFormat) {
   const TestEngine rows({.name = "rows", .us = 2});
   const TestEngine last({.name = "last", .outputs_last = true, .us = 1});
   Target target = TargetOf({&rows, &last});
@@ -229,7 +229,7 @@ TEST(CostSearchTest, ResidualLadderStaysNearLinear) {
   ExpectNearLinear(graph, engines.target);
 }
 
-TEST(CostSearchTest, NamesANodeThatNobodyRuns) {
+TEST(CostSearchTest, NamesANodeWithoutAnEngine) {
   TestEngine relu({.ops = {"Relu"}});
   Graph graph;
   graph.AddOutput("y", Add(graph, "Neg", {&Add(graph, "Relu", {&graph.AddInput("x", kType)})}));

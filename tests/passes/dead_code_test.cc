@@ -5,7 +5,7 @@
 namespace onnx_cudnn {
 namespace {
 
-TEST(DeadCodeTest, RemovesWhatNobodyUses) {
+TEST(DeadCodeTest, RemovesUnusedNodes) {
   ExpectRewrite(DeadCode(), R"(
       g (float[2] x) => (float[2] y)
       { a = Neg(x)

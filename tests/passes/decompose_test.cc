@@ -88,7 +88,7 @@ TEST(DecomposeTest, LeavesToHostWhatTheGpuWouldRunInPart) {
             "engine runs\n");
 }
 
-TEST(DecomposeTest, LeavesAnOpWhoseFunctionNobodyRuns) {
+TEST(DecomposeTest, LeavesAnOpIfNoEngineRunsItsFunction) {
   const TestEngine engine({.ops = {"Abs", "Add"}});
   const Decomposed result = DecomposeIn(kSoftsign, TargetOf({&engine}));
   EXPECT_FALSE(result.changed);

@@ -83,7 +83,7 @@ TEST(EdgesTest, NoInputs) {
   ExpectRuns("g () => (float[2] y) <float[2] c = {-1, 2}> { y = Relu(c) }");
 }
 
-TEST(EdgesTest, AnInputThatNobodyReads) {
+TEST(EdgesTest, AnUnusedInput) {
   ExpectRuns("g (float[2] x, float[3] unused) => (float[2] y) { y = Relu(x) }");
 }
 

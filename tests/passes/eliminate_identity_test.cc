@@ -78,7 +78,7 @@ TEST(EliminateIdentityTest, LooksIntoBodies) {
           then_branch = a (f32[2] x) => (f32[2] p) { p = Relu(x) } >(c, x) })");
 }
 
-TEST(EliminateIdentityTest, LeavesADropoutWhoseMaskIsUsed) {
+TEST(EliminateIdentityTest, LeavesADropoutWithAUsedMask) {
   ExpectNoRewrite(EliminateIdentity(),
                   "g (float[2] x) => (float[2] y, bool[2] m) { y, m = Dropout(x) }",
                   "its mask is used");

@@ -111,7 +111,7 @@ TEST_F(ExplainTest, EdgesCarryTheRuleThatSaidNo) {
             (std::vector<Refusal>{{"picky", "a Softmax is no epilogue", "nothing yet"}}));
 }
 
-TEST_F(ExplainTest, EdgesThatNobodyCameToSayWhatEnginesTake) {
+TEST_F(ExplainTest, EdgesThatWereNeverTriedListWhatEnginesSupport) {
   const Explanation e =
       Of("g (float[2,2] x) => (float[2,2] y) { a = Relu(x) b = Softmax(a) c = Neg(b) y = Abs(c) }",
          {&picky_});
@@ -126,7 +126,7 @@ TEST_F(ExplainTest, EdgesThatNobodyCameToSayWhatEnginesTake) {
             (std::vector<Refusal>{{"relus", "does not take Neg: not one of its ops", ""}}));
 }
 
-TEST_F(ExplainTest, ATargetWithoutFusionSaysSo) {
+TEST_F(ExplainTest, ATargetWithoutFusionIsReported) {
   const Explanation e =
       Of("g (float[2] x) => (float[2] y) { a = Relu(x) y = Neg(a) }", {view_.get(), host_.get()});
   ASSERT_EQ(e.edges.size(), 1u);
@@ -169,7 +169,7 @@ TEST_F(ExplainTest, MemoryHoldsEveryBufferWithItsLife) {
   EXPECT_EQ(m.arena_bytes, 2048);
 }
 
-TEST_F(ExplainTest, SaysWhetherTheDeviceHasTheMemory) {
+TEST_F(ExplainTest, ReportsWhetherTheDeviceHasTheMemory) {
   const Graph graph =
       GraphFromText("g (float[256] x) => (float[256] y) <float[256] w> { a = Neg(x) y = Abs(a) }");
   Target target = TargetOf({host_.get()});

@@ -122,7 +122,7 @@ TEST(FuseLayerNormTest, LeavesFactorsThatAreNotOfARow) {
   ExpectStays(with("float[1,1,1,4] c = {1, 2, 3, 4}"), kReason);  // widens the rank
 }
 
-TEST(FuseLayerNormTest, LeavesWhatOthersRead) {
+TEST(FuseLayerNormTest, LeavesValuesWithOtherReaders) {
   constexpr std::string_view kReason = "a value within has other users";
   for (const char* inner : {"m", "d", "s", "v", "t", "r"}) {
     SCOPED_TRACE(inner);

@@ -236,7 +236,7 @@ TEST(LowerPrecisionTest, LowersANormAndItsFactors) {
                 "y_4 = Cast<to = 1>(y) }");
 }
 
-TEST(LowerPrecisionTest, KeepsANormWhoseStatisticsAreRead) {
+TEST(LowerPrecisionTest, KeepsANormWithUsedStatistics) {
   ExpectRewrite(LowerPrecisionFp16(), R"(
       g (float[2,2] x) => (float[2,2] y, float[2,1] m)
         <float[2,2] w = {1, 2, 3, 4}, float[2] s = {1, 0.5}>

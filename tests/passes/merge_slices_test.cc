@@ -46,7 +46,7 @@ TEST(MergeSlicesTest, LeavesANegativeStep) {
                   "a step is negative");
 }
 
-TEST(MergeSlicesTest, LeavesAnExtentThatIsNotKnown) {
+TEST(MergeSlicesTest, LeavesAnUnknownExtent) {
   ExpectNoRewrite(MergeSlices(), R"(
       g (float[N] x) => (float[A] y) <int64[1] s = {1}, int64[1] e = {-1}, int64[1] a = {0}>
       { t = Slice(x, s, e, a)

@@ -139,7 +139,7 @@ TEST_F(PartitionTest, PrefersTheCheaperOfEqualSize) {
   EXPECT_EQ((*partitions)[0].chosen.engine, &cheap);
 }
 
-TEST_F(PartitionTest, NamesANodeThatNobodyRunsWithEveryReason) {
+TEST_F(PartitionTest, NamesANodeWithoutAnEngineWithEveryReason) {
   const TestEngine convs({.name = "convs", .ops = {"Conv"}});
   const auto partitions =
       PartitionGraph(Chain(1), TargetOf({&convs, view_.get()}), Greedy, nullptr);
@@ -256,7 +256,7 @@ absl::StatusOr<std::vector<Candidate>> EachAlone(const Stretch& stretch) {
   return cover;
 }
 
-TEST_F(MeasuredPartitionTest, ADearerCoverThatIsMeasuredLaterIsNotTaken) {  // 3 µs, then 4 + 4
+TEST_F(MeasuredPartitionTest, ASlowerCoverThatIsMeasuredLaterIsNotTaken) {  // 3 µs, then 4 + 4
   FakePricer pricer(target_, [](const Candidate& c) { return c.nodes.size() == 2 ? 3 : 4; });
   const auto partitions = Run(EachAlone, pricer);
   ASSERT_TRUE(partitions.ok()) << partitions.status();

@@ -90,7 +90,7 @@ TEST_F(PartsInPlaceTest, TheInputLivesUntilItsLastPartIsRead) {  // after Tile w
               whole.offset >= other.offset + other.bytes);
 }
 
-TEST_F(PartsInPlaceTest, NobodyOverwritesAPartBeforeTheWholeIsRead) {  // Neg may work in place
+TEST_F(PartsInPlaceTest, APartIsNotOverwrittenBeforeTheWholeIsRead) {  // Neg may work in place
   ASSERT_NO_FATAL_FAILURE(Build(R"(
       g (float[2,4] x) => (float[1,4] y, float[2,4] z) <int64[1] o = {1}, int64[1] p = {2}>
       { r = Relu(x) t = Slice(r, o, p) a = Neg(t) b = Abs(a) y = Neg(b) c = Neg(r) z = Abs(c) })"));

@@ -148,7 +148,7 @@ TEST_F(PinsTest, RefusesANameThatSeveralNodesHave) {
             "pins.txt:1: 2 nodes are called \"n\", name them by their outputs");
 }
 
-TEST_F(PinsTest, ANodeThatRulesLeaveToNobodySaysWhich) {
+TEST_F(PinsTest, ANodeExcludedByAllRulesNamesThem) {
   const std::string error = Both("forbid * n0");
   EXPECT_NE(error.find("node \"n0\" (Relu): no engine runs it"), std::string::npos) << error;
   EXPECT_NE(error.find("single: pins.txt:1 keeps it out"), std::string::npos) << error;

@@ -31,7 +31,7 @@ TEST(UnrollTest, ScansInBothDirections) {
               "concat = Concat<axis = 0>(unsqueeze, unsqueeze_6) }");
 }
 
-TEST(UnrollTest, LoopsWhoseConditionStaysTrue) {
+TEST(UnrollTest, LoopsWithAConditionThatStaysTrue) {
   ExpectBound(R"(
       g (float[1] x) => (float[1] y) <int64 n = {2}>
       { y = Loop<body = b (int64 i, bool c, float[1] a) => (bool k, float[1] d)
@@ -39,7 +39,7 @@ TEST(UnrollTest, LoopsWhoseConditionStaysTrue) {
               {}, "g (f32[1] x) => (f32[1] y = d_3) { d = Mul(x, x) d_3 = Mul(d, x) }");
 }
 
-TEST(UnrollTest, LoopsWithoutATurnGiveTheirStatesAndEmptyStacks) {
+TEST(UnrollTest, LoopsWithoutAnIterationGiveTheirStatesAndEmptyStacks) {
   const std::string body = R"(body = b (int64 i, bool c, float[2] a) => (bool k, float[2] d, e)
       { k = Less(i, n) d = Mul(a, a) e = Concat<axis = 0>(a, x) })";
   ExpectBound("g (float[2] x) => (float[2] y, float[?,?] z) <int64 n = {0}> { y, z = Loop<" + body +

@@ -151,7 +151,7 @@ std::string SignBinary(bool swapped, bool same, bool absent) {
   return Sign(graph);
 }
 
-TEST(SignatureTest, SaysWhichInputFeedsWhichOperand) {
+TEST(SignatureTest, ContainsWhichInputFeedsWhichOperand) {
   const std::string base = SignBinary(false, false, false);
   EXPECT_NE(base, SignBinary(true, false, false));
   EXPECT_NE(base, SignBinary(false, true, false));
@@ -159,7 +159,7 @@ TEST(SignatureTest, SaysWhichInputFeedsWhichOperand) {
   EXPECT_EQ(base, SignBinary(false, false, false));
 }
 
-TEST(SignatureTest, SaysWhichValuesLeave) {
+TEST(SignatureTest, ContainsWhichValuesAreOutputs) {
   Graph graph = Make({});
   Node& mul = *graph.TopologicalOrder()[0];
   Node& relu = graph.AddNode({.op = "Relu", .inputs = {&mul.output(0)}});

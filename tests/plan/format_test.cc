@@ -74,7 +74,7 @@ TEST(FormatTest, ChannelsLastBelowRankThreeIsRowMajor) {
   EXPECT_EQ(Format::ChannelsLast({2, 3}, 4), Format::RowMajor({2, 3}));
 }
 
-TEST(FormatTest, SaysWhetherThereIsPadding) {
+TEST(FormatTest, ReportsWhetherThereIsPadding) {
   EXPECT_TRUE(Format::ChannelsLast({1, 3, 2, 2}, 4).has_padding({1, 3, 2, 2}));
   EXPECT_FALSE(Format::ChannelsLast({1, 4, 2, 2}, 4).has_padding({1, 4, 2, 2}));
 }

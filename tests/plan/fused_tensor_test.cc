@@ -15,7 +15,7 @@ OperandShape ShapeBeside(const Dims& operand, const Dims& tensor, int channel_di
   return ShapeOf(Add(graph, operand), {tensor, channel_dim});
 }
 
-TEST(ShapeOfTest, TellsHowAnOperandBroadcasts) {
+TEST(ShapeOfTest, ReturnsHowAnOperandBroadcasts) {
   const Dims image = {2, 8, 4, 4};
   EXPECT_EQ(ShapeBeside({}, image, 1), OperandShape::kScalar);
   EXPECT_EQ(ShapeBeside({1, 1, 1}, image, 1), OperandShape::kScalar);

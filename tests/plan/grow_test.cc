@@ -108,14 +108,14 @@ TEST(GrowTest, ProducersJoinEachOfTheSetsLargestFirst) {
                    "Relu Exp Conv"}));
 }
 
-TEST(GrowTest, ProducersWhoseResultIsReadElsewhereStayOut) {
+TEST(GrowTest, ProducersWithOtherReadersStayOut) {
   const std::string body = "{ r = Relu(x) t = Conv(r, w) y = Tanh(t) }";
   const std::string inputs = "g (float[1,2,3,3] x, float[2,2,1,1] w) => ";
   EXPECT_EQ(GrowAt(GraphFromText(inputs + "(y) " + body), "Conv", kBoth).sets.size(), 4u);
   EXPECT_EQ(GrowAt(GraphFromText(inputs + "(y, r) " + body), "Conv", kBoth).sets.size(), 2u);
 }
 
-TEST(GrowTest, RulesAreAskedForTheEdgesOfTheLargestSet) {
+TEST(GrowTest, RulesAreCalledForTheEdgesOfTheLargestSet) {
   const Graph graph = GraphFromText(
       "g (float[1,2,3,3] x, float[2,2,1,1] w) => (y) "
       "{ a = Conv(x, w) t = Conv(a, w) u = Relu(t) y = Conv(u, w) }");
@@ -143,7 +143,7 @@ TEST(GrowTest, GrowthEndsAtItsLimits) {
   EXPECT_EQ(GrowAt(graph, "Relu", options).sets.size(), 3u);
 }
 
-TEST(CheckGrownTest, SaysWhatIsInTheWay) {
+TEST(CheckGrownTest, ReportsWhatPreventsIt) {
   const Graph graph = GraphFromText(
       "g (float[1,2,3,3] x, float[2,2,1,1] w) => (y, z) "
       "{ t = Relu(x) c = Conv(t, w) y = Tanh(c) z = Exp(x) }");

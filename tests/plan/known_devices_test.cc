@@ -37,7 +37,7 @@ TEST(KnownDevicesTest, EstimatesAreCarefulAndNear) {
   }
 }
 
-TEST(KnownDevicesTest, WhatTheDriverDoesNotSayIsGuessed) {
+TEST(KnownDevicesTest, WhatTheDriverDoesNotReportIsEstimated) {
   const DeviceInfo info = DeviceInfoOf({.product = "NVIDIA Bare", .compute_capability = 121});
   EXPECT_GT(info.f16_flops_per_us, 0);
   EXPECT_GT(info.bytes_per_us, 0);

@@ -126,7 +126,7 @@ TEST(PlanMemoryTest, ReusesWhatIsOver) {  // a chain of equal buffers needs two
 }
 
 // As in a DenseNet: step i writes feature i, which all later steps read, and a copy of all so far.
-TEST(PlanMemoryTest, GrowingCopiesBesideLongLivesTakeNoMoreThanThePeak) {
+TEST(PlanMemoryTest, GrowingCopiesAndLongLivesTakeNoMoreThanThePeak) {
   constexpr int kSteps = 30;
   std::vector<std::vector<int>> predecessors(kSteps);
   std::vector<Buffer> buffers;

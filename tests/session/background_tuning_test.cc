@@ -226,7 +226,7 @@ TEST_F(BackgroundTuningSessionTest, TheSameProgramIsNotTaken) {
   EXPECT_EQ(session.stats().programs_swapped, 0);
 }
 
-TEST_F(BackgroundTuningSessionTest, WhatThePlanCacheKnowsServesAtOnceAndIsNotTunedAgain) {
+TEST_F(BackgroundTuningSessionTest, CachedPlansAreUsedAtOnceAndNotTunedAgain) {
   TakePlans(kSlowFirst);
   SessionOptions options = Background(absl::StrCat(": >", folder_.path("began"), "\n", kDone));
   options.plan_cache = folder_.path("plans.json");

@@ -23,7 +23,7 @@ std::vector<float> Diagonal(float value) {
   return matrix;
 }
 
-TEST(SharedArenaTest, SessionsOfSeveralThreadsTakeTurns) {
+TEST(SharedArenaTest, SessionsOnSeveralThreadsRunOneAtATime) {
   const auto arena = std::make_shared<SharedArena>(1 << 16);
   const Session first = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
   const Session second = LoadText(kTwoProducts, {.device = DeviceChoice::kCpu, .arena = arena});
@@ -78,7 +78,7 @@ TEST(BindingTest, GivesWhatRunGives) {
   EXPECT_EQ(y, ShiftedRows(2, 9));
 }
 
-TEST(BindingTest, SaysWhenValuesThatDecideShapesChanged) {
+TEST(BindingTest, ReportsChangedValuesThatDecideShapes) {
   const Session session =
       LoadText("g (float[4] x, int64[2] shape) => (float[A,B] y) { y = Reshape(x, shape) }");
   const std::array<float, 4> x = {1, 2, 3, 4};
@@ -92,7 +92,7 @@ TEST(BindingTest, SaysWhenValuesThatDecideShapesChanged) {
   ExpectError(binding.Run(), ErrorCode::kFailedPrecondition, "input \"shape\"");
 }
 
-TEST(BindingTest, SaysWhenStringsChanged) {
+TEST(BindingTest, ReportsChangedStrings) {
   const Session session = LoadText("g (string[1] x) => (string[1] y) { y = Identity(x) }");
   Strings word = {"a"}, out(1);
   Binding binding = session.Bind({View(word.data(), {1})}, {View(out.data(), {1})}).value();

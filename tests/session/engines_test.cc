@@ -33,7 +33,7 @@ TEST(EnginesTest, UnknownTargetListsTheNames) {
             "b200");
 }
 
-TEST(EnginesTest, PublishedDevicesSayWhatTheirPricesAre) {
+TEST(EnginesTest, PublishedDevicesDescribeTheirPrices) {
   for (const std::string_view name : {"h100", "a100", "a10", "l4", "rtx4090", "b200"}) {
     const absl::StatusOr<OwnedTarget> owned = MakeTarget(name);
     ASSERT_TRUE(owned.ok()) << owned.status();

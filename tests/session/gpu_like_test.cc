@@ -53,7 +53,7 @@ TEST(GpuLikeSessionTest, SaysWhatItChose) {
             PrecisionChoice::kStrict);
 }
 
-TEST(GpuLikeSessionTest, MeasuresOnceAndKnowsItThen) {
+TEST(GpuLikeSessionTest, MeasuresOnceAndReusesTheResult) {
   const TempFolder folder;
   SessionOptions options{.partitioner = PartitionerChoice::kCost,
                          .tune_budget_s = 60,
@@ -92,7 +92,7 @@ SessionStats StatsAfterRun(const SessionOptions& options) {
   return session.stats();
 }
 
-TEST(GpuLikeSessionTest, WithoutAWorkerProgramItMeasuresAndSaysSo) {
+TEST(GpuLikeSessionTest, WithoutAWorkerProgramItMeasuresAndReportsSo) {
   const SessionStats stats = StatsAfterRun({.tune_budget_s = 60, .tune_worker = "/none/worker"});
   EXPECT_GT(stats.tuned_signatures, 0);
   EXPECT_EQ(stats.tune_notes,

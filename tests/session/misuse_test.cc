@@ -62,7 +62,7 @@ TEST(MisuseTest, DevicesThatAreNotThereAreNamed) {
 
 // Planning for a larger device succeeds, with a warning in --explain; only a Run allocates the
 // memory.
-TEST(MisuseTest, AProgramForALargerDeviceIsBuiltAndItsRunSaysWhatIsMissing) {
+TEST(MisuseTest, AProgramForALargerDeviceIsBuiltAndItsRunReportsWhatIsMissing) {
   auto session = Session::LoadBytes(
       ModelBytesFromText("g (float[N] x) => (float[N] y) { a = Softmax(x) y = Softmax(a) }")
           .value(),

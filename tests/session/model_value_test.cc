@@ -25,7 +25,7 @@ Session LoadText(std::string_view text) {
   return Session::LoadBytes(ModelBytesFromText(text).value()).value();
 }
 
-TEST(ModelValueTest, HoldsWhatItsKindSays) {
+TEST(ModelValueTest, HoldsTheContentOfItsKind) {
   const ModelValue list = ModelValue::Sequence({Pair(1, 2), Pair(3, 4)});
   EXPECT_EQ(list.kind(), ValueKind::kSequence);
   ASSERT_EQ(list.elements().size(), 2u);
@@ -39,7 +39,7 @@ TEST(ModelValueTest, HoldsWhatItsKindSays) {
   EXPECT_EQ(map.elements()[0].tensor().data<float>()[1], 6);
 }
 
-TEST(ModelValueTest, TensorsRunByPlaceAndByName) {
+TEST(ModelValueTest, TensorsRunByPositionAndByName) {
   const Session session = LoadText(kSub);
   for (const auto& outputs : {session.RunValues({Pair(5, 7), Pair(1, 2)}),
                               session.RunValues({{"b", Pair(1, 2)}, {"a", Pair(5, 7)}})}) {

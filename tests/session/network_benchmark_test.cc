@@ -57,7 +57,7 @@ TEST(NetworkBenchmarkTest, WeighsLibrariesAlone) {
   }
 }
 
-TEST(NetworkBenchmarkTest, SignaturesTellNetworksApart) {
+TEST(NetworkBenchmarkTest, SignaturesDistinguishNetworks) {
   const OwnedTarget target = *MakeTarget("h200");
   const std::string chain = NetworkSignature(GraphFromText(kChain), target.target, 2);
   EXPECT_EQ(NetworkSignature(GraphFromText(kChain), target.target, 2), chain);
@@ -67,7 +67,7 @@ TEST(NetworkBenchmarkTest, SignaturesTellNetworksApart) {
             chain);
 }
 
-TEST(NetworkBenchmarkTest, SignaturesTellPinsApart) {
+TEST(NetworkBenchmarkTest, SignaturesDistinguishPins) {
   const OwnedTarget target = *MakeTarget("h200");
   const auto signature = [&](std::string_view pins) {
     return NetworkSignature(GraphFromText(kChain), target.target, 2,
@@ -100,7 +100,7 @@ TEST(NetworkBenchmarkTest, TimesEachProgram) {
   for (const double time : *ms) EXPECT_GT(time, 0);
 }
 
-TEST(NetworkBenchmarkTest, TellsVariantsApart) {
+TEST(NetworkBenchmarkTest, DistinguishesVariants) {
   Program one, two;
   one.partitions.push_back({.variant = {"engine 1"}});
   two.partitions.push_back({.variant = {"engine 2"}});

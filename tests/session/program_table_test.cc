@@ -23,7 +23,7 @@ class ProgramTableTest : public testing::Test {
   ConstantStore constants_{*device_};
 };
 
-TEST_F(ProgramTableTest, OneBuilderPerKeyOthersShareItsAnswer) {
+TEST_F(ProgramTableTest, OneBuilderPerKeyOtherThreadsShareItsResult) {
   ProgramTable table(4);
   std::atomic<int> builds = 0;
   std::vector<std::thread> threads;

@@ -22,7 +22,7 @@ TEST(SessionTest, DescribesInputsAndOutputsWithSymbols) {
   EXPECT_EQ(ToString(session.outputs()[0]), "y f32[N,4]");
 }
 
-TEST(SessionTest, SaysWhyAutoTookTheCpuDevice) {
+TEST(SessionTest, ReportsWhyAutoChoseTheCpuDevice) {
   const Session session = LoadText(kShiftedRelu, {.device = DeviceChoice::kAuto});
   if (session.device() != "cpu") GTEST_SKIP() << "this host has a GPU";
   EXPECT_TRUE(absl::StrContains(session.device_note(), "no CUDA device"));
@@ -35,7 +35,7 @@ TEST(SessionTest, CudaIsAPreconditionThatThisBuildLacks) {
               ErrorCode::kFailedPrecondition, "no usable GPU");
 }
 
-TEST(SessionTest, RunsByPlaceAndByName) {
+TEST(SessionTest, RunsByPositionAndByName) {
   const Session session = LoadText(kShiftedRelu);
   const std::vector<float> x = Rows(2, 3);
   EXPECT_EQ(Values(session.Run({View(x.data(), {2, 4})}).value()[0]), ShiftedRows(2, 3));
@@ -77,7 +77,7 @@ TEST(SessionTest, WritesIntoTheCallersBuffers) {
   EXPECT_EQ(y, ShiftedRows(3, 5));
 }
 
-TEST(SessionTest, SaysTheOutputsForAShape) {
+TEST(SessionTest, ReturnsTheOutputsForAShape) {
   const Session session = LoadText(kShiftedRelu);
   const TensorView shape_only = {.dtype = DType::kF32, .shape = {7, 4}};
   auto outputs = session.OutputsFor({shape_only});
@@ -141,7 +141,7 @@ constexpr std::string_view kWords = R"(
       is_a = Equal(x, a)
     })";
 
-TEST(SessionTest, RunsStringsWhoseNumberDependsOnThem) {
+TEST(SessionTest, RunsStringsWithADataDependentNumber) {
   for (const char* target : {"cpu", "h200"}) {
     const Session session = LoadText(kWords, {.target = target});
     const Strings words = {"The", "a", "b"}, few = {"the"};
@@ -187,7 +187,7 @@ TEST(SessionTest, RefusesStringsThatAreComputedFromNumbers) {
       "Where (opset 28) on bool: input c is not known before the Run, when strings are computed");
 }
 
-TEST(SessionTest, RoundsProductsAsPrecisionSays) {
+TEST(SessionTest, RoundsProductsAccordingToPrecision) {
   EXPECT_EQ(ProductAt(PrecisionChoice::kStrict, 2049), 2049);
   EXPECT_EQ(ProductAt(PrecisionChoice::kFp16, 2049), 2048);
   EXPECT_EQ(ProductAt(PrecisionChoice::kBf16, 2049), 2048);

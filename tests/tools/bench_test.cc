@@ -38,7 +38,7 @@ BenchRecord Record(int64_t batch = 32) {
           .commit = "abc"};
 }
 
-TEST(BenchReportTest, JsonLeavesOutWhatIsNotKnown) {
+TEST(BenchReportTest, JsonLeavesOutUnknownValues) {
   const nlohmann::json record = nlohmann::json::parse(RecordsJson({Record()}))[0];
   EXPECT_EQ(record["h2d_ms"], 0.1);
   EXPECT_NEAR(record["noise"], 0.03, 1e-9);
@@ -46,7 +46,7 @@ TEST(BenchReportTest, JsonLeavesOutWhatIsNotKnown) {
   EXPECT_FALSE(record.contains("power_w"));
 }
 
-TEST(BenchReportTest, CsvQuotesAndLeavesEmptyWhatIsNotKnown) {
+TEST(BenchReportTest, CsvQuotesAndLeavesUnknownValuesEmpty) {
   BenchRecord record = Record();
   record.model = "a,\"b\"";
   const std::vector<std::string> lines = absl::StrSplit(RecordsCsv({record, Record()}), '\n');
@@ -62,7 +62,7 @@ TEST(BenchReportTest, CsvQuotesAndLeavesEmptyWhatIsNotKnown) {
   EXPECT_EQ(names.size(), cells.size());
 }
 
-TEST(BenchReportTest, TableShowsWhatIsNotKnownAsADash) {
+TEST(BenchReportTest, TableShowsUnknownValuesAsADash) {
   BenchRecord record = Record();
   record.device = "h200";
   record.driver = "580.1";
@@ -261,7 +261,7 @@ class NvidiaSmiTest : public testing::Test {
   const std::optional<std::string> old_visible_ = Get("CUDA_VISIBLE_DEVICES");
 };
 
-TEST_F(NvidiaSmiTest, IsAskedForTheFirstVisibleGpu) {
+TEST_F(NvidiaSmiTest, IsQueriedForTheFirstVisibleGpu) {
   unsetenv("CUDA_VISIBLE_DEVICES");
   EXPECT_EQ(ReadGpuState().clock_mhz, 0);
   Set("CUDA_VISIBLE_DEVICES", "3,1");
@@ -269,14 +269,14 @@ TEST_F(NvidiaSmiTest, IsAskedForTheFirstVisibleGpu) {
   EXPECT_EQ(ReadGpuState().power_w, 100.5);
 }
 
-TEST_F(NvidiaSmiTest, IsNotAskedForWhatIsNoGpu) {
+TEST_F(NvidiaSmiTest, IsNotQueriedForWhatIsNoGpu) {
   for (const char* visible : {"", "$(echo 3)", "3;echo"}) {
     Set("CUDA_VISIBLE_DEVICES", visible);
     EXPECT_EQ(ReadGpuState().clock_mhz, std::nullopt) << visible;
   }
 }
 
-TEST_F(NvidiaSmiTest, NothingIsKnownWhereItFails) {
+TEST_F(NvidiaSmiTest, ValuesAreUnknownIfItFails) {
   unsetenv("CUDA_VISIBLE_DEVICES");
   WriteProgram("echo '1980, 100'\nexit 9\n");
   EXPECT_EQ(ReadGpuState().clock_mhz, std::nullopt);

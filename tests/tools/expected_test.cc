@@ -30,7 +30,7 @@ class ExpectedTest : public testing::Test {
   const std::vector<ValueInfo> outputs_ = {{.name = "y", .dtype = DType::kF32, .dims = {}}};
 };
 
-TEST_F(ExpectedTest, TakesATestDataSetByPlace) {
+TEST_F(ExpectedTest, TakesATestDataSetByPosition) {
   WriteTensor("input_0.pb", {1, 2});
   WriteTensor("input_1.pb", {3});
   WriteTensor("output_0.pb", {4, 5, 6});

@@ -32,7 +32,7 @@ int LinesWith(const std::string& text, std::string_view what) {
   return lines;
 }
 
-TEST(ExplainTextTest, BlocksThatRepeatStandOnce) {
+TEST(ExplainTextTest, RepeatedBlocksAreListedOnce) {
   Explanation e;
   for (int i = 0; i < 3; ++i) {
     e.partitions.push_back(Partition("Conv", absl::StrCat("conv", i)));
@@ -52,7 +52,7 @@ TEST(ExplainTextTest, BlocksThatRepeatStandOnce) {
   EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/true), "Pool: pool"), 3);
 }
 
-TEST(ExplainTextTest, EdgesStandByReasonWithExamples) {
+TEST(ExplainTextTest, EdgesAreGroupedByReasonWithExamples) {
   Explanation e;
   for (int i = 0; i < 5; ++i) {
     e.edges.push_back(Edge(absl::StrCat("relu", i), {{"cudnn", "no prologue", "fold it"}}));
@@ -78,7 +78,7 @@ TEST(ExplainTextTest, RareReasonsAreCounted) {
             1);
 }
 
-TEST(ExplainTextTest, OffersStandWithBothTimes) {
+TEST(ExplainTextTest, OffersAreListedWithBothTimes) {
   Explanation e;
   e.edges.push_back(Edge("relu", {}));
   e.edges[0].offer = {"cudnn", 3, 4.5};

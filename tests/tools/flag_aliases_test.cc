@@ -30,7 +30,7 @@ TEST(WithOurFlagsTest, TheFlagsOfThisToolStay) {
   EXPECT_EQ(Translated({"--runs=3", "--", "--fp16"}), (Arguments{"--runs=3", "--", "--fp16"}));
 }
 
-TEST(WithOurFlagsTest, WhatNobodyKnowsStays) {
+TEST(WithOurFlagsTest, UnknownFlagsStay) {
   EXPECT_EQ(Translated({"--frobnicate", "--duration=3"}),
             (Arguments{"--frobnicate", "--duration=3"}));
 }
@@ -39,12 +39,12 @@ TEST(WithOurFlagsTest, ASwitchThatIsGivenAValueIsNotTheSwitch) {
   EXPECT_EQ(Translated({"--fp16=false", "--noTF32=0"}), (Arguments{"--fp16=false", "--noTF32=0"}));
 }
 
-TEST(SuggestionForTest, KnowsWhatOtherToolsCallIt) {
+TEST(SuggestionForTest, KnowsFlagsOfOtherTools) {
   EXPECT_EQ(SuggestionFor("loadInputs", kRunFlags), "--input name=FILE.npy");
   EXPECT_EQ(SuggestionFor("load-inputs", kRunFlags), "--input name=FILE.npy");
 }
 
-TEST(SuggestionForTest, KnowsANameThatIsNear) {
+TEST(SuggestionForTest, FindsASimilarName) {
   EXPECT_EQ(SuggestionFor("warmup", kRunFlags), "--warm-up");
   EXPECT_EQ(SuggestionFor("precison", kRunFlags), "--precision");
   EXPECT_EQ(SuggestionFor("frobnicate", kRunFlags), "");

@@ -28,7 +28,7 @@ TEST(InputsTest, ReadsShapes) {
   }
 }
 
-TEST(InputsTest, OpenDimsAreOneUnlessAShapeIsAsked) {
+TEST(InputsTest, OpenDimsAreOneUnlessAShapeIsGiven) {
   const ModelInput input = (*MakeInputs(kBatch, {}))[0];
   EXPECT_EQ(input.tensor.dims(), (Dims{1, 3}));
   EXPECT_EQ(input.source, "random, seed 0, N taken as 1 (others: --shape x=1x3)");
@@ -64,7 +64,7 @@ TEST(InputsTest, ASymbolHasOneNumber) {
   EXPECT_EQ((*made)[1].tensor.dims(), (Dims{4, 3, 5, 6}));
 }
 
-TEST(InputsTest, ErrorsSayWhatWasTaken) {
+TEST(InputsTest, ErrorsReportTheDimsThatWereUsed) {
   const absl::Status status =
       WithTakenDims(absl::InvalidArgumentError("too small"), {{"x", "N taken as 1"}, {"y", ""}});
   EXPECT_EQ(status, absl::InvalidArgumentError("too small; of input \"x\" N taken as 1"));

@@ -86,7 +86,7 @@ TEST(NpyTest, RefusesWhatIsNoArray) {
                 absl::StatusCode::kUnimplemented);
 }
 
-TEST(NpyTest, RefusesAnotherSizeThanTheHeaderSays) {
+TEST(NpyTest, RefusesASizeThatDiffersFromTheHeader) {
   const std::string_view header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }";
   ExpectRefused(NpyFile(header, "1234567"));
   ExpectRefused(NpyFile(header, "123456789"));

@@ -107,7 +107,7 @@ TEST_F(ProgramsTest, InvalidModelsAndInputsEndWithTwo) {
 }
 
 // The first command that users run on a model of their own.
-TEST_F(ProgramsTest, WhatIsTakenForOpenDimsIsSaid) {
+TEST_F(ProgramsTest, ChosenExtentsOfOpenDimsAreReported) {
   Write("vision.onnx", *ModelBytesFromText(R"(
       g (float[batch,3,h,w] x) => (float[batch,3,h,w] y)
       { y = MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x) })"));
@@ -189,7 +189,7 @@ TEST_F(ProgramsTest, OutputsAreWrittenUnderSafeNames) {
       SameContent(y, HostTensor::Of<float>(DType::kF32, {1, 4}, std::vector<float>{0, 1, 2, 3})));
 }
 
-TEST_F(ProgramsTest, OutputsWhoseFileNamesBecomeEqualAreNumbered) {
+TEST_F(ProgramsTest, OutputsWithEqualFileNamesAreNumbered) {
   Write("two.onnx", *ModelBytesFromText(R"(
       g (float[2] x) => (float[2] "a/b", float[2] "a:b") <float two = {2}> {
         "a/b" = Neg(x)
@@ -215,7 +215,7 @@ TEST_F(ProgramsTest, OutputsWhoseFileNamesBecomeEqualAreNumbered) {
   EXPECT_EQ(nlohmann::json::parse(json.out)["outputs"][1]["file"], "out/a_b_2.npy");
 }
 
-TEST_F(ProgramsTest, JsonHoldsWhatTheHelpSays) {
+TEST_F(ProgramsTest, JsonHoldsTheFieldsOfTheHelp) {
   const Ended ended = RunTool("shift.onnx --json --top 1 --runs 2");
   const nlohmann::json json = nlohmann::json::parse(ended.out);
   EXPECT_EQ(json["device"], "cpu");
@@ -226,7 +226,7 @@ TEST_F(ProgramsTest, JsonHoldsWhatTheHelpSays) {
   EXPECT_EQ(json["tuned_signatures"], 0);
 }
 
-TEST_F(ProgramsTest, OptSaysWhatPassesDidAndWritesTheModel) {
+TEST_F(ProgramsTest, OptReportsWhatPassesDidAndWritesTheModel) {
   Write("identity.onnx", *ModelBytesFromText(R"(
       g (float[4] x) => (float[4] y) { a = Identity(x)
         y = Relu(a) })"));
@@ -282,7 +282,7 @@ TEST_F(ProgramsTest, OptKeepsPlanCaches) {
   ExpectFails(Run(ONNX_CUDNN_OPT, "--tune --plan-cache all.json"), 1, "--tune needs one");
 }
 
-TEST_F(ProgramsTest, TheTuneWorkerSaysWhatIsWrongWithItsJob) {
+TEST_F(ProgramsTest, TheTuneWorkerReportsErrorsInItsJob) {
   EXPECT_EQ(Run(ONNX_CUDNN_TUNE_WORKER, "--help").code, 0);
   ExpectFails(Run(ONNX_CUDNN_TUNE_WORKER, ""), 1, "expected JOB PLAN_CACHE");
   ExpectFails(Run(ONNX_CUDNN_TUNE_WORKER, "job.json plans.json 60 later"), 1, "expected JOB");

@@ -7,7 +7,7 @@ namespace {
 
 Choice Taking(double us) { return {.us = us}; }
 
-TEST(BuiltPlansTest, KeepsThoseAskedForLast) {
+TEST(BuiltPlansTest, KeepsTheMostRecentlyUsed) {
   BuiltPlans plans(2);
   plans.Put("a", Taking(1));
   plans.Put("b", Taking(2));

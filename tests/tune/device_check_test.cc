@@ -65,7 +65,7 @@ TEST_F(DeviceCheckTest, OneWrongElementDoesNot) {
   EXPECT_FALSE(Agrees([](float* y) { std::reverse(y, y + 96); }));
 }
 
-TEST_F(DeviceCheckTest, CannotTellWithoutItsKernels) {
+TEST_F(DeviceCheckTest, IsUndecidedWithoutItsKernels) {
   // SomeKernels supports a unit according to its first Node.
   for (const char* op : {"Reformat", "Sub", "ReduceMax", "ReduceMin"}) {
     std::set<std::string> ops = kNeeded;

@@ -135,7 +135,7 @@ TEST_F(TunerTest, ACachedVariantThatCompilesNoMoreIsNoHit) {
   EXPECT_EQ(tuner_->stats().hits, 0);
 }
 
-TEST_F(TunerTest, SaysWhyNoneIsLeft) {
+TEST_F(TunerTest, ReportsWhyNoneIsLeft) {
   const LateEngine engine("fake", {{.refused = true}, {.fails = true}});
   const Choice choice = Choose(engine, kPlenty);
   EXPECT_EQ(choice.compiled.step(), nullptr);
@@ -236,7 +236,7 @@ TEST_F(TunerTest, WhatIsWrongOnceIsNotTakenUncheckedLater) {
   EXPECT_EQ(how, (std::vector<std::string>{" was refused", "0 was wrong", "1 failed"}));
 }
 
-TEST_F(TunerTest, KnowsWhatItWouldNotMeasure) {
+TEST_F(TunerTest, KnowsSignaturesThatItHasMeasured) {
   const LateEngine good("fake", {{.ms = 1}}), bad("fake", {{.refused = true}});
   for (const LateEngine* engine : {&good, &bad}) {
     const std::unique_ptr<PlanCache> cache = *PlanCache::Open("");
@@ -250,7 +250,7 @@ TEST_F(TunerTest, KnowsWhatItWouldNotMeasure) {
   }
 }
 
-TEST_F(TunerTest, TellsItsObserverWhatItTries) {
+TEST_F(TunerTest, ReportsEachTrialToItsObserver) {
   const LateEngine engine("fake", {{.ms = 1}, {.fails = true}});
   absl::Mutex mutex;
   std::vector<std::string> variants;
@@ -298,7 +298,7 @@ TEST_F(TunerTest, TheEngineKernelIsTheReference) {
   EXPECT_EQ(kernel.compiled, 1);
 }
 
-TEST_F(TunerTest, WhatHasNoReferenceIsTakenAsItsEngineSays) {
+TEST_F(TunerTest, UnitsWithoutAReferenceTrustTheirEngine) {
   node_ = &graph_.AddNode({.op = "NoSuchOp", .inputs = {graph_.inputs()[0]}});
   graph_.SetType(node_->output(0), graph_.inputs()[0]->type());
   graph_.AddOutput("z", node_->output(0));

@@ -65,7 +65,7 @@ TEST(VariantBenchmarkTest, PaddingIsZero) {
             "one node (Relu) : padding lanes are not zero");
 }
 
-TEST(VariantBenchmarkTest, LanesOfOthersAreNotWritten) {
+TEST(VariantBenchmarkTest, LanesOfOtherTensorsAreNotWritten) {
   const Format part = Format::Of({{2, 1, 2, 2}, {3, 1, 2, 2}, {1, 1, 3, 4}});
   EXPECT_EQ(NotesOf(part, [](float*) {}), "one node (Relu) : lanes of others were written");
 }

@@ -76,7 +76,7 @@ bool Says(const WorkerReport& report, std::string_view text) {
 #define EXPECT_SAYS(report, text) \
   EXPECT_TRUE(Says(report, text)) << absl::StrJoin((report).notes, "\n")
 
-TEST_F(WorkerTest, SaysWhatItMeasured) {
+TEST_F(WorkerTest, ReportsWhatItMeasured) {
   std::vector<std::pair<int64_t, int64_t>> heard;
   request_.progress = [&](int64_t done, int64_t total) { heard.emplace_back(done, total); };
   const WorkerReport report = Measure(absl::StrCat(
@@ -277,7 +277,7 @@ TEST_F(WorkerTest, APlanCacheThatCannotBeWrittenIsAnError) {
 }
 
 // MeasureInWorker understands what WorkerLines writes.
-TEST_F(WorkerTest, BothSidesSpeakAlike) {
+TEST_F(WorkerTest, BothSidesUseOneFormat) {
   const std::string path = folder_.path("lines");
   {
     WorkerLines lines(Descriptor(open(path.c_str(), O_WRONLY | O_CREAT, 0600)));

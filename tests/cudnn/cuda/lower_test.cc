@@ -210,7 +210,7 @@ TEST_F(LowerTest, GemmScalesAroundItsAddend) {
   EXPECT_EQ(g.tensors[g.operations[3].in[1]].number, 0.5);
 }
 
-TEST_F(LowerTest, PoolingWithCeilPadsBehind) {
+TEST_F(LowerTest, PoolingWithCeilPadsTheEnd) {
   const CudnnGraph g = LowerCeilPool("");
   EXPECT_EQ(g.operations[0].window.pad_behind, (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(g.tensors[g.operations[0].out].dims, (Dims{1, 8, 56, 56}));

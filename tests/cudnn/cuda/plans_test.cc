@@ -79,7 +79,7 @@ TEST_F(CudnnPlansTest, VariantsNameEnginesAndKnobs) {
   EXPECT_NE(strict->front().text, tf32->front().text);  // no tensor cores
 }
 
-TEST_F(CudnnPlansTest, ARefusalSaysWhy) {
+TEST_F(CudnnPlansTest, ARefusalHasAReason) {
   const Graph graph =
       GraphWithWeights("g (float[64,64] x, float[64,64] z) => (y) { y = MatMul(x, z) }");
   const Compiled compiled = CompileFirst(LargestAt(*engine_, graph, "MatMul", target_));

@@ -200,7 +200,7 @@ TEST_F(AttentionCodeTest, SoftmaxBetweenCasts) {
   EXPECT_EQ(Compare(Cast(softmax, DType::kF16)), "");
 }
 
-TEST_F(AttentionCodeTest, ScoresWhoseExponentialsOverflow) {  // the scores are exact
+TEST_F(AttentionCodeTest, ScoresWithOverflowingExponentials) {  // the scores are exact
   Start(DType::kF32, {{1, 2}, 5, 40, 15, 15});
   Value& scores = Op("MatMul", {&Queries(), &Keys(false)});
   EXPECT_EQ(CompareSoftmax(Op("Mul", {&scores, &Number(64)})), "");

@@ -37,7 +37,7 @@ TEST_F(ConvGemmTest, OneByOneOfManyFilters) {
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv} last > last", kHalf), "");
 }
 
-TEST_F(ConvGemmTest, OneByOneWhoseResidualIsItsImage) {
+TEST_F(ConvGemmTest, OneByOneWithItsImageAsResidual) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
   Append(graph_, "Add", {&x, &Conv(x, 64, 1, 1)});
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add}", kHalf), "");
@@ -147,7 +147,7 @@ TEST_F(ConvGemmTest, OneByOneOfF32RoundsToNearest) {
 }
 
 // A window with a residual, run by two blocks; the last tile is partial.
-TEST_F(ConvGemmTest, ThreeByThreeInEveryWay) {
+TEST_F(ConvGemmTest, ThreeByThreeInEveryTile) {
   target_with_few_blocks_.info.multiprocessors = 2;
   for (const std::string tile :
        {"128x128", "128x64", "256x128", "192x128", "128x128 ping-pong", "256x64 ping-pong"}) {

@@ -232,7 +232,7 @@ TEST_F(SmallBatchConvCodeTest, PhasesOfThreeColumns) {
   Check({&Conv(Input({1, 32, 10, 17}), 32, {.kernel = 5, .stride = 3})}, 0);
 }
 
-TEST_F(SmallBatchConvCodeTest, ChannelsAndFiltersBesideTiles) {
+TEST_F(SmallBatchConvCodeTest, ChannelsAndFiltersThatDoNotFillTiles) {
   Start(DType::kBF16);
   Check({&Relu(Conv(Input({1, 40, 6, 7}), 24, {.kernel = 3}))}, 0);
 }
@@ -249,7 +249,7 @@ TEST_F(SmallBatchConvCodeTest, Stem) {
   Check({&Relu(Conv(Input({1, 3, 14, 18}), 32, {.kernel = 7, .stride = 2}))}, 0);
 }
 
-TEST_F(SmallBatchConvCodeTest, ChainsBeforeAndAfter) {
+TEST_F(SmallBatchConvCodeTest, ElementwiseOpsBeforeAndAfter) {
   Start(DType::kF16);
   Value& x = Append(graph_, "Sigmoid", {&Input({1, 32, 6, 9})});
   Value& y = Conv(x, 64, {.kernel = 3, .stride = 2});

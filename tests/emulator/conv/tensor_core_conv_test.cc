@@ -107,7 +107,7 @@ TEST_F(TensorCoreConvTest, ThreeByThreeWithResidual) {
   EXPECT_EQ(Compare(CompileConv3x3, "{Conv Add Relu} last last > last", kHalf), "");
 }
 
-TEST_F(TensorCoreConvTest, ThreeByThreeWhoseResidualIsItsImage) {
+TEST_F(TensorCoreConvTest, ThreeByThreeWithItsImageAsResidual) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 56}));
   Append(graph_, "Add", {&x, &Conv(x, 64, 3, 1)});
   EXPECT_EQ(Compare(CompileConv3x3, "{Conv Add}", kHalf), "");

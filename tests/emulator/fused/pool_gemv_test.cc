@@ -78,7 +78,7 @@ TEST_F(PoolGemvCodeTest, PixelsOfEightImages) {
   EXPECT_EQ(Compare(kBrain), "");
 }
 
-TEST_F(PoolGemvCodeTest, BiasReluAndCastBehindAMatMul) {  // the bias is added to a rounded product
+TEST_F(PoolGemvCodeTest, BiasReluAndCastAfterAMatMul) {  // the bias is added to a rounded product
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 128, 4, 4}));
   Value& pooled = Append(graph_, "GlobalAveragePool", {&x});
   Value& shape = graph_.AddConstant(HostTensor::Ints({{1, 3, 128}}));

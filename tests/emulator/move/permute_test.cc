@@ -91,7 +91,7 @@ TEST_F(PermuteTest, DepthAndSpace) {
   }
 }
 
-TEST_F(PermuteTest, ReformatsEachWay) {
+TEST_F(PermuteTest, ReformatsInBothDirections) {
   for (const DType dtype : kTypes) {
     for (const Dims& dims : {Dims{2, 3, 8, 20}, Dims{2, 7, 5, 9}, Dims{1, 64, 9, 16},
                              Dims{1, 20, 9, 16}, Dims{3, 1, 4, 5}}) {

@@ -39,7 +39,7 @@ class GemmEngineTest : public EngineTest {
 
 // The products that the descriptors describe, computed on the host, equal those of the Nodes. In
 // the texts 16-bit floats are given as bits: 16384 is 2.
-TEST_F(GemmEngineTest, MatricesAreComputedAsTheirNodesSay) {
+TEST_F(GemmEngineTest, MatrixProductsMatchTheirNodes) {
   ExpectCases({
       {"bias and Relu",
        "g (float16[4,8] x, float16[8,16] w, float16[16] wb) => (y) "
@@ -94,7 +94,7 @@ TEST_F(GemmEngineTest, MatricesAreComputedAsTheirNodesSay) {
   });
 }
 
-TEST_F(GemmEngineTest, PointConvolutionsAreComputedAsTheirNodesSay) {
+TEST_F(GemmEngineTest, PointConvolutionsMatchTheirNodes) {
   ExpectCases({
       {"bias, residual and Relu",
        "g (float16[2,8,4,4] x, float16[8,8,1,1] w, float16[8] wb) => (y) "

@@ -51,7 +51,7 @@ TEST_F(AttentionTest, OfOtherShapes) {
   CheckAllTypes({"1,1", 5, 200, 24, 70}, "[200]", kMasked);
 }
 
-TEST_F(AttentionTest, ScaledBehindTheProduct) {  // k is read first, and has the shape of q
+TEST_F(AttentionTest, ScaledAfterTheProduct) {  // k is read first, and has the shape of q
   CheckAllTypes({"2,3", 40, 40, 15, 15}, "[2,3,40,40]",
                 "t = Transpose<perm = [0,1,3,2]>(k) b = MatMul(q, t) c = Mul(b, s) d = Add(c, m) "
                 "p = Softmax(d) y = MatMul(p, v)");

@@ -91,7 +91,7 @@ TEST_F(ConvGemmTest, OtherWindows) {
   Check({.channels = 96, .filters = 128, .side = 21, .kernel = 3, .is_f32 = true}, 33);
 }
 
-TEST_F(ConvGemmTest, ExactF32IsLeftToOthers) {
+TEST_F(ConvGemmTest, ExactF32IsLeftToOtherKernels) {
   const ConvGemmCase test = {
       .channels = 64, .filters = 64, .side = 8, .has_residual = true, .is_f32 = true};
   Target strict = target();

@@ -117,7 +117,7 @@ TEST_F(AttentionTest, LeavesOtherAttentions) {
          "s = MatMul(q, k) p = Softmax(s) y = MatMul(v, p)");
 }
 
-TEST_F(AttentionTest, LeavesConstantKeysAndProbabilitiesThatOthersRead) {
+TEST_F(AttentionTest, LeavesConstantKeysAndProbabilitiesWithOtherReaders) {
   const Graph constant = GraphWithWeights(
       "g (float[2,5,8] q, float[2,8,7] w, float[2,7,4] v) => (y) "
       "{ s = MatMul(q, w) p = Softmax(s) y = MatMul(p, v) }");

@@ -62,7 +62,7 @@ TEST_F(ConvGemmPlanTest, LargeTilesComeFirst) {
   EXPECT_EQ(Tiles({64, 64, 56})[0], "tile=256x64 ping-pong");
 }
 
-TEST_F(ConvGemmPlanTest, WarpgroupsMayTakeTurns) {
+TEST_F(ConvGemmPlanTest, WarpgroupsMayPingPong) {
   const Lines tiles = Tiles({128, 128, 28});
   EXPECT_NE(std::find(tiles.begin(), tiles.end(), "tile=128x128 ping-pong"), tiles.end());
 }
@@ -74,7 +74,7 @@ TEST_F(ConvGemmPlanTest, SmallBatchesHaveSmallTiles) {
 }
 
 // Bandwidth-bound, and no tile moves fewer bytes.
-TEST_F(ConvGemmPlanTest, ProductsOfFewChannelsHaveOneWay) {
+TEST_F(ConvGemmPlanTest, ProductsOfFewChannelsHaveOneTile) {
   EXPECT_EQ(Tiles({.channels = 64, .filters = 256, .side = 56, .kernel = 1}),
             (Lines{"tile=128x256"}));
 }

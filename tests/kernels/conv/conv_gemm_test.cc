@@ -45,7 +45,7 @@ TEST_F(ConvKernelsTest, GemmAddsNoResidualToTwoSources) {
   }
 }
 
-TEST_F(ConvKernelsTest, GemmSaysWhatItLeaves) {
+TEST_F(ConvKernelsTest, GemmReportsWhyItRefuses) {
   const auto reason = [&](const Dims& dims, const ConvSpec& spec, std::string_view says) {
     graph_ = Graph();
     EXPECT_TRUE(Says(Around(Conv(graph_, Input(dims), spec)), says)) << says;
@@ -115,7 +115,7 @@ TEST_F(ConvKernelsTest, GemmTakesF32WhereTf32IsAllowed) {
   EXPECT_TRUE(absl::StrContains(no.reason(), absl::StrCat("conv_gemm: ", kNoTf32))) << no.reason();
 }
 
-TEST_F(ConvKernelsTest, GemmSaysWhatItLeavesOfF32) {
+TEST_F(ConvKernelsTest, GemmReportsWhyItRefusesF32) {
   EXPECT_TRUE(Says(Around(Conv(graph_, Input({16, 48, 8, 8}, DType::kF32), {})),
                    "conv_gemm: 48 channels are no multiple of 32"));
 }

@@ -64,7 +64,7 @@ TEST_F(ConvKernelsTest, DepthwiseLeavesLargeWindows) {
   EXPECT_TRUE(Says(Around(y), "depthwise_conv: its window has 81 taps, more than 49"));
 }
 
-TEST_F(ConvKernelsTest, ALesserGpuSaysWhatIsMissing) {
+TEST_F(ConvKernelsTest, AnOlderGpuReportsWhatIsMissing) {
   Value& y = Conv(graph_, Input({1, 64, 56, 56}), {.kernel = 3});
   const Proposed whole = Around(y);
   EXPECT_TRUE(Has(whole, "{Conv} last > last"));

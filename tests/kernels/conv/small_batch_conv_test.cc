@@ -26,7 +26,7 @@ TEST_F(ConvKernelsTest, SmallBatchPadsTheChannelsOfAStemToFour) {
 }
 
 // Every condition that excludes a single Conv.
-TEST_F(ConvKernelsTest, SmallBatchSaysWhatItLeaves) {
+TEST_F(ConvKernelsTest, SmallBatchReportsWhyItRefuses) {
   const auto reason = [&](const Dims& dims, const ConvSpec& spec, std::string_view says) {
     graph_ = Graph();
     const Proposed proposed = Around(Conv(graph_, Input(dims), spec));
@@ -98,7 +98,7 @@ TEST_F(ConvKernelsTest, SmallBatchTakesAPadBeyondItsFit) {
   EXPECT_TRUE(around({9, 24, 28, 28}, {0, 0, 0, 0, 0, 0, 1, -1}).empty());
 }
 
-TEST_F(ConvKernelsTest, SmallBatchWantsConstantWeights) {
+TEST_F(ConvKernelsTest, SmallBatchRequiresConstantWeights) {
   Value& x = Input({1, 8, 4, 4});
   Value& w = graph_.AddInput("w", Type::Tensor(DType::kF16, {8, 8, 1, 1}));
   EXPECT_TRUE(Says(Around(Append(graph_, "Conv", {&x, &w})),
@@ -117,7 +117,7 @@ TEST_F(ConvKernelsTest, SmallBatchConcatenatesTwoSources) {
   EXPECT_TRUE(Has(At(graph_, *branch.producer()), "{Conv Conv Add Relu} last last > last"));
 }
 
-TEST_F(ConvKernelsTest, SmallBatchSumsNoTwoConvsWhoseResultOthersRead) {
+TEST_F(ConvKernelsTest, SmallBatchSumsNoTwoConvsWithOtherReaders) {
   Value& x = Input({1, 64, 7, 7});
   Value& b = graph_.AddInput("b", x.type());
   Value& last = Conv(graph_, b, {});

@@ -44,7 +44,7 @@ TEST_F(ConvKernelsTest, StemReadsTheImageAsTheCallerHasIt) {
   EXPECT_TRUE(Has(Around(y), "{Cast Conv Relu MaxPool} rows > last"));
 }
 
-TEST_F(ConvKernelsTest, StemStaysAloneWhereOthersReadIt) {
+TEST_F(ConvKernelsTest, StemStaysAloneIfItHasOtherReaders) {
   Value& y = Conv(graph_, Input({1, 3, 64, 224}), {.kernel = 7, .stride = 2});
   Value& relu = Relu(y);
   graph_.AddOutput("seen", relu);
@@ -52,7 +52,7 @@ TEST_F(ConvKernelsTest, StemStaysAloneWhereOthersReadIt) {
   EXPECT_TRUE(Of(Around(y), "{Conv Relu MaxPool}").empty());
 }
 
-TEST_F(ConvKernelsTest, StemWantsItsWindow) {
+TEST_F(ConvKernelsTest, StemRequiresItsWindow) {
   Value& y = Conv(graph_, Input({1, 3, 32, 32}), {.kernel = 5, .stride = 2});
   MaxPool(graph_, Relu(y));
   const Proposed proposed = Around(y);
@@ -60,7 +60,7 @@ TEST_F(ConvKernelsTest, StemWantsItsWindow) {
   EXPECT_TRUE(Says(proposed, "stem_pool: the convolution is not 7 x 7 with stride 2 and pads 3"));
 }
 
-TEST_F(ConvKernelsTest, StemWantsItsImage) {
+TEST_F(ConvKernelsTest, StemRequiresItsImage) {
   Value& narrow = Conv(graph_, Input({1, 3, 64, 64}), {.kernel = 7, .stride = 2});
   MaxPool(graph_, Relu(narrow));
   EXPECT_TRUE(Says(Around(narrow),

@@ -107,7 +107,7 @@ TEST_F(PoolGemvTest, GreedyLeavesWhatIsBeyondItsFit) {
   }
 }
 
-TEST_F(PoolGemvTest, LeavesAveragesThatOthersRead) {
+TEST_F(PoolGemvTest, LeavesAveragesWithOtherReaders) {
   const Graph graph = GraphWithWeights(
       "g (float16[1,8,7,7] x, float16[8,6] w) => (y, z) "
       "{ p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(f, w) z = Relu(f) }");
@@ -126,7 +126,7 @@ TEST_F(PoolGemvTest, IsPricedByItsWeightsAndABlocksShareOfTheImages) {
 }
 
 // The choice of both partitioners, from a convolution on.
-TEST_F(PoolGemvTest, IsChosenBehindAConvolution) {
+TEST_F(PoolGemvTest, IsChosenAfterAConvolution) {
   Graph graph;
   Value& x = graph.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
   Value& image = Append(

@@ -131,7 +131,7 @@ TEST_F(SqueezeExciteTest, LeavesOtherBlocks) {
          "");
 }
 
-TEST_F(SqueezeExciteTest, LeavesHiddenChannelsThatOthersRead) {
+TEST_F(SqueezeExciteTest, LeavesHiddenChannelsWithOtherReaders) {
   const Graph graph = GraphWithWeights(
       "g (float16[1,8,7,7] x, float16[4,8,1,1] w, float16[8,4,1,1] wc) => (y, z) "
       "{ p = GlobalAveragePool(x) s = Conv(p, w) r = Relu(s) t = Conv(r, wc) y = Sigmoid(t) "

@@ -27,7 +27,7 @@ TEST_F(GemvTest, TakesCastBiasReluAndCast) {
   });
 }
 
-TEST_F(GemvTest, SaysWhatItDoesNotFuse) {
+TEST_F(GemvTest, ReportsWhatItDoesNotFuse) {
   const std::string formula = "it computes cast(relu(x·w + bias)), with any part absent";
   ExpectCases({
       {"other activations",

@@ -122,7 +122,7 @@ TEST_F(PointwiseKernelTest, StopsWhereTheShapeGrows) {
             (Lines{"a to Neg: the operand is smaller than what the kernel computes on"}));
 }
 
-TEST_F(PointwiseKernelTest, SaysThatOtherOpsDoNotJoin) {
+TEST_F(PointwiseKernelTest, ReportsThatOtherOpsDoNotJoin) {
   const Graph graph = GraphFromText(R"(
       g (float[2,3] x) => (float[2,3] y)
       { a = Neg(x)

@@ -189,7 +189,7 @@ TEST_F(KernelStepTest, LaunchesOverlapWhereTheDeviceCan) {
 
 // The first of two launches is told that the second one uses_pdl; for the last one the caller
 // decides.
-TEST_F(KernelStepTest, ALaunchKnowsWhetherTheNextOneWaits) {
+TEST_F(KernelStepTest, ALaunchIsToldWhetherTheNextOneWaits) {
   struct Parameters {
     bool next_uses_pdl;
   };
