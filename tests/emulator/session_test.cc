@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "absl/strings/match.h"
+#include "runtime/kernels/common/kernel.h"
 #include "tests/emulator/emulated_gpu.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/networks.h"
@@ -84,6 +85,113 @@ TEST_F(EmulatedSessionTest, ResNet18InFloats) {
 
 TEST_F(EmulatedSessionTest, DenseNetInHalfs) {
   ExpectRunsLikeTheCpu(SmallDenseNet, PrecisionChoice::kFp16, 5e-3);
+}
+
+struct Launches {
+  int all = 0, with_clusters = 0;
+};
+
+// As EmulatedGpu, of 9.0, for a build with code for `code_capability`.
+FakeCudaOptions WithCodeFor(int code_capability, Launches& launches) {
+  FakeCudaOptions options = EmulatedGpu();
+  options.code_capability = code_capability;
+  options.run_kernel = [&launches, run = options.run_kernel](const cudaLaunchConfig_t& config,
+                                                             const void* function,
+                                                             const std::byte* parameter) {
+    ++launches.all;
+    for (unsigned i = 0; i < config.numAttrs; ++i) {
+      const bool is_cluster = config.attrs[i].id == cudaLaunchAttributeClusterDimension;
+      launches.with_clusters += is_cluster ? 1 : 0;
+    }
+    run(config, function, parameter);
+  };
+  return options;
+}
+
+// Whether a kernel of ours that needs 9.0 runs one of the partitions, all of which are right.
+bool RunsHopperKernels(const Session& session, const std::vector<float>& image,
+                       const std::vector<int64_t>& dims) {
+  auto partitions = session.CheckPartitions({View(image.data(), dims)});
+  EXPECT_TRUE(partitions.ok()) << partitions.error().message;
+  bool found = false;
+  for (const CheckedPartition& partition : partitions.value()) {
+    EXPECT_TRUE(partition.ok) << partition.ops << ": " << partition.note;
+    for (const Kernel& kernel : AllKernels()) {
+      const bool is_it = absl::StartsWith(partition.variant, kernel.name) &&
+                         partition.engine == "kernel" && kernel.needs.compute_capability == 90;
+      found = found || is_it;
+    }
+  }
+  return found;
+}
+
+// PTX for 8.0 lacks what is guarded by a later architecture. On a GPU of 9.0 such a build runs
+// without it: neither clusters nor tensor maps.
+TEST_F(EmulatedSessionTest, ABuildForAnOlderGpuRunsNoHopperKernels) {
+  const std::vector<int64_t> dims = {1, 3, 96, 96};
+  const std::vector<float> image = Image(3 * 96 * 96);
+  const std::vector<float> expected =
+      RunOnce(Make(SmallResNet18(), {.device = DeviceChoice::kCpu}), image, dims);
+  for (const int code_capability : {90, 80}) {
+    SCOPED_TRACE(code_capability);
+    Launches launches;
+    FakeCudaOptions options = WithCodeFor(code_capability, launches);
+    if (code_capability < 90) options.encode_tensor_map = options.encode_im2col = nullptr;
+    FakeCuda cuda(options);
+    const Session session = Make(SmallResNet18(), {.device = DeviceChoice::kCuda,
+                                                   .precision = PrecisionChoice::kFp16,
+                                                   .partitioner = PartitionerChoice::kCost});
+    EXPECT_EQ(RunsHopperKernels(session, image, dims), code_capability == 90);
+    const std::vector<float> found = RunOnce(session, image, dims);
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.01) << i;
+    EXPECT_GT(launches.all, 0);
+    if (code_capability < 90) {
+      EXPECT_EQ(launches.with_clusters, 0);
+    }
+  }
+}
+
+int CurrentGpu() {
+  int ordinal = -1;
+  EXPECT_EQ(Cuda().cudaGetDevice(&ordinal), cudaSuccess);
+  return ordinal;
+}
+
+// Of two GPUs the Session has the second, and the caller the first, if it `is_used`. After each
+// call the caller's is current; one that is not used gets no context.
+TEST_F(EmulatedSessionTest, CallsLeaveTheCallersGpuCurrent) {
+  const std::string bytes = *ModelBytesFromText("g (float[4] x) => (float[4] y) { y = Relu(x) }");
+  const std::vector<float> x = {-1, 2, -3, 4};
+  std::vector<float> y(4);
+  for (const bool is_used : {true, false}) {
+    FakeCudaOptions options = EmulatedGpu();
+    options.devices = 2;
+    FakeCuda cuda(options);
+    if (is_used) {
+      ASSERT_EQ(Cuda().cudaSetDevice(0), cudaSuccess);
+    }
+    const int expected = is_used ? 0 : 1;
+    auto session = Session::LoadBytes(bytes, {.device = DeviceChoice::kCuda, .device_ordinal = 1});
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(CurrentGpu(), expected);
+    const std::vector<NamedView> in = {View(x.data(), {4})}, out = {View(y.data(), {4})};
+    EXPECT_TRUE(session.value().Run(in).ok());
+    EXPECT_EQ(CurrentGpu(), expected);
+    EXPECT_TRUE(session.value().Run(in, out).ok());
+    EXPECT_EQ(CurrentGpu(), expected);
+    EXPECT_EQ(y, (std::vector<float>{0, 2, 0, 4}));
+    auto binding = session.value().Bind(in, out);
+    ASSERT_TRUE(binding.ok()) << binding.error().message;
+    EXPECT_EQ(CurrentGpu(), expected);
+    EXPECT_TRUE(binding.value().Run().ok());
+    EXPECT_EQ(CurrentGpu(), expected);
+    auto there = session.value().ToDevice(View(x.data(), {4}));
+    ASSERT_TRUE(there.ok()) << there.error().message;
+    EXPECT_EQ(CurrentGpu(), expected);
+    EXPECT_TRUE(session.value().ToHost(there.value()).ok());
+    EXPECT_EQ(CurrentGpu(), expected);
+  }
 }
 
 TEST_F(EmulatedSessionTest, SaysWhichLibrariesAreMissing) {
