@@ -1,4 +1,4 @@
-"""Checks who includes whom: the table of runtime/README.md as a test. Prints one line per breach; exit code 1 when there is any."""
+"""Checks includes against the table of runtime/README.md. Prints one line per breach; exit code 1 if there is any."""
 
 import pathlib
 import re
@@ -6,7 +6,7 @@ import sys
 
 from sources import end, sources_of
 
-# room: the rooms it may include besides itself. A file's room is the longest of these that its path starts with.
+# room (folder): the rooms that it may include besides itself. A file's room is the longest of these paths that its own path starts with.
 ROOMS = {
     "runtime/base": [],
     "runtime/graph": ["runtime/base"],
@@ -25,7 +25,7 @@ ROOMS = {
 CUDA_HALVES = [f"runtime/{engine}/cuda" for engine in ("cudnn", "gemm", "kernels")]
 for half in CUDA_HALVES:
     ROOMS[half] = [*ROOMS["runtime/cuda"], "runtime/cuda", half.removesuffix("/cuda")]
-# Public headers: <onnx_cudnn/NAME.h> in runtime/include. Every room may include these of them, the others the Session's users alone.
+# Public headers: <onnx_cudnn/NAME.h> in runtime/include. Every room may include PUBLIC_TYPES; only users of Session may include the rest.
 PUBLIC = "runtime/include"
 PUBLIC_TYPES = ("onnx_cudnn/dtype.h", "onnx_cudnn/log.h")
 ROOMS[PUBLIC] = []
@@ -51,7 +51,7 @@ THIRD_PARTY = {
         "tests/gpu/",
     ],
 }
-# third-party header: the only kind of file that may include it, and in how many
+# third-party header: the only kind of file that may include it, and the largest number of such files
 FEW_FILES = {
     r"cudnn_frontend": (".cc", 3),  # half a minute of compile time each, minutes through nvcc
     r"(cutlass|cute)/": (".cu", 1000),

@@ -13,11 +13,11 @@ from sources import FOLDERS, end
 MOST_FILE_LINES = 400
 MOST_FUNCTION_LINES = 60
 CPP = (".h", ".cc", ".cu", ".cuh")
-# Files that are one table, a row for each thing: neither they nor the function that makes it is held to a length.
+# Files that consist of one table: neither the file nor the function that builds the table has a length limit.
 TABLES = ("runtime/ops/pointwise_rows.cc", "tests/cuda/fake_cuda.cc", "tests/emulator/ptx.h")
 KERNELS = ("runtime/kernels/cuda/",)
 
-# What may hold braces that are no code, kept in its number of lines.
+# Strings, characters and comments: may contain braces that are not code. Replaced by the same number of lines.
 NOT_CODE = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 SCOPE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
 CALL = re.compile(r"([\w:~]+|operator\W+)\s*\(")

@@ -11,8 +11,8 @@ namespace onnx_cudnn {
 
 using MakeFile = std::function<std::string(const TempFolder&)>;
 
-// A model in m/ whose output is f32[4] in external data; m/data has its 16 bytes; so has `secret`,
-// beside m/.
+// Saves a model in m/ with the output f32[4] in external data. m/data has its 16 bytes; so does
+// `secret`, a file next to m/.
 std::string SaveExternal(const TempFolder& folder, const std::vector<Entry>& entries,
                          int dtype = onnx::TensorProto::FLOAT);
 

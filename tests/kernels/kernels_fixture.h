@@ -14,7 +14,8 @@ class KernelsTest : public EngineTest {
  protected:
   KernelsTest() : EngineTest("kernel") {}
 
-  // That each of these gives `graph` the partition "kernel {Conv Relu}", and that it runs so.
+  // Expects that each partitioner gives `graph` the `partition`, e.g. "kernel {Conv Relu}", and
+  // that it runs correctly.
   void ExpectChosen(const Graph& graph, std::string_view partition,
                     const std::vector<Partitioner>& partitioners = {Greedy, CostSearch}) const;
 };

@@ -19,14 +19,14 @@ void ExpectRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::str
 // no remark at all.
 void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view reason);
 
-// Expects that BindShapes turns the Graph of `text` into one that prints as `after`.
-// keeps its dims and, to within `tolerance`, its numbers.
+// Expects that `pass` changes the Graph of `text`, and that output 0, of f32, keeps its dims and,
+// to within `tolerance`, its numbers.
 void ExpectSameNumbers(std::unique_ptr<Pass> pass, std::string_view text, float tolerance);
 
-// Expects that BindShapes makes of the Graph of `text` what prints as `after`.
+// Expects that BindShapes turns the Graph of `text` into one that prints as `after`.
 void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after);
 
-// What Print says of the Graph, white space as one blank.
+// The output of Print for the Graph, with each run of white space as one blank.
 std::string PrintOnOneLine(const Graph& graph);
 
 }  // namespace onnx_cudnn

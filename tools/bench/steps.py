@@ -1,9 +1,9 @@
-"""steps.py PLANS [--model resnet50] [--batches 1,256]: what the steps of a tuned network take next to their rooflines' floors.
+"""steps.py PLANS [--model resnet50] [--batches 1,256]: compares the times of a tuned network's steps with their roofline lower bounds.
 
-PLANS is the plan cache that the tuner wrote, results/plans-RUN.json; onnx-cudnn-opt says the partitions and floors of the H200, the cache the
-fastest measured time of each (of any engine, by ops, types, formats and products). Writes results/steps-RUN.json: {run, device, date, plans:
-[{model, precision, batch, steps: [{node, ops, engine, times, us, floor_us, measured}]}]}, equal steps once with their number in `times`; us is
-predicted where `measured` is false. Run it with build/python/bin/python after a build.
+PLANS is the plan cache that the tuner wrote, results/plans-RUN.json. onnx-cudnn-opt reports the partitions and lower bounds on the H200, the
+cache the fastest measured time of each partition (from any engine, matched by ops, types, formats and products). Writes results/steps-RUN.json: {run, device, date, plans:
+[{model, precision, batch, steps: [{node, ops, engine, times, us, floor_us, measured}]}]}, equal steps are listed once, with their number in `times`;
+us is predicted if `measured` is false. Run it with build/python/bin/python after a build.
 """
 
 import argparse
@@ -21,7 +21,7 @@ AXES = {"NHWC": (0, 2, 3, 1), "NCHW": (0, 1, 2, 3)}  # from outer to inner
 
 
 def dims(tensor_type):
-    """Of "f16[1,64,56,56]"."""
+    """The dims in text such as "f16[1,64,56,56]"."""
     return [int(extent) for extent in tensor_type[tensor_type.index("[") + 1 : -1].split(",") if extent]
 
 
@@ -53,7 +53,7 @@ def entry_key(signature):
 
 
 def product_flops(signature):
-    """Of its convolutions and Gemms: the weights, which types of results do not tell apart (1x1 and 3x3)."""
+    """The weights of its convolutions and Gemms: result types alone do not distinguish 1x1 from 3x3."""
     types = dict(re.findall(r"(%\d+)[#!](\w+\[[\d,]*\])", signature))
     flops = 0
     for op, weight, result in re.findall(r"^:(Conv|Gemm)\.\d+\(%\d+[^%]*(%\d+).*->(%\d+)", signature, re.MULTILINE):
@@ -64,7 +64,7 @@ def product_flops(signature):
 
 
 def measured_steps(partitions, entries):
-    """A step for each partition that launches, equal ones together, in the order of launch."""
+    """One step for each partition with a launch, in launch order; equal ones are merged."""
     by_key = {}
     for entry in entries:
         by_key.setdefault(entry_key(entry["signature"]), []).append((entry, product_flops(entry["signature"])))

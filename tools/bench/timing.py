@@ -1,28 +1,28 @@
-"""What the peers' figures are made of, as our own tools make theirs."""
+"""Timing for the peers, with the same method as our own tools."""
 
 import statistics
 import time
 
-# Of images, less the batch; of models that are not listed 3, 224, 224.
+# Dims of images without the batch; models that are not listed have 3, 224, 224.
 IMAGES = {"open-nsfw": (224, 224, 3), "PP-OCRv6_det_small": (3, 640, 640), "PP-OCRv6_rec_small": (3, 48, 320)}
 WARM_UP_S = 0.5
 ALONE_RUNS = 200
 
 
 def dims_of(model, batch):
-    """Of the model's one input."""
+    """Dims of the model's only input."""
     return (batch, *IMAGES.get(model, (3, 224, 224)))
 
 
 def percentile(values, share):
-    """By nearest rank, as our own tools."""
+    """Percentile by nearest rank, like our own tools."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * share // 100) - 1)]
 
 
 def measure(elapsed_ms, batch, seconds):
-    """Milliseconds of runs one at a time, images_per_s of `seconds` of runs back to back; elapsed_ms(runs) runs so many and returns their
-    milliseconds."""
+    """Times single runs in milliseconds, and images_per_s over `seconds` of back-to-back runs. elapsed_ms(runs) does that many runs and returns
+    their duration in milliseconds."""
     begin = time.perf_counter()
     while time.perf_counter() - begin < WARM_UP_S:
         elapsed_ms(1)

@@ -13,7 +13,7 @@ DTYPES = {"fp16": "float16", "bf16": "bfloat16", "tf32": "float32", "strict": "f
 
 
 def about():
-    """What all its records share. ImportError: not installed; RuntimeError: no GPU."""
+    """Fields that all its records share. ImportError: not installed; RuntimeError: no GPU."""
     import torch
     import torchvision  # noqa: F401
 
@@ -31,7 +31,7 @@ def eager(torch, network, x):
 
 
 def graphed(torch, network, x):
-    """A replay of the network over x as one CUDA graph."""
+    """A function that replays the network on x as one CUDA graph."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -45,7 +45,7 @@ def graphed(torch, network, x):
 
 
 def compiled(torch, network, x):
-    """Inductor's best, called until it has recorded its own graph."""
+    """The network compiled with max-autotune, called until Inductor has captured its CUDA graph."""
     import torch._inductor.config
 
     torch._dynamo.reset()
@@ -60,7 +60,7 @@ WAYS = {"torch": eager, "torch-graph": graphed, "torch-compile": compiled}
 
 
 def measure_one(configuration, seconds, model_folder):
-    """The figures of one configuration; model_folder is not read."""
+    """The measurements of one configuration; model_folder is not used."""
     import torch
     import torchvision
     from torch.fx.experimental.optimization import fuse
