@@ -1,9 +1,10 @@
 """steps.py PLANS [--model resnet50] [--batches 1,256]: compares the times of a tuned network's steps with their roofline lower bounds.
 
-PLANS is the plan cache that the tuner wrote, results/plans-RUN.json. onnx-cudnn-opt reports the partitions and lower bounds on the H200, the
-cache the fastest measured time of each partition (from any engine, matched by ops, types, formats and products). Writes results/steps-RUN.json: {run, device, date, plans:
-[{model, precision, batch, steps: [{node, ops, engine, times, us, floor_us, measured}]}]}, equal steps are listed once, with their number in `times`;
-us is predicted if `measured` is false. Run it with build/python/bin/python after a build.
+PLANS is the plan cache that the tuner wrote, results/plans-RUN.json. onnx-cudnn-opt reports the partitions and lower bounds on the H200,
+the cache the fastest measured time of each partition (from any engine, matched by ops, types, formats and products). Writes
+results/steps-RUN.json: {run, device, date, plans: [{model, precision, batch, steps: [{node, ops, engine, times, us, floor_us,
+measured}]}]}, equal steps are listed once, with their number in `times`; us is predicted if `measured` is false. Run it with
+build/python/bin/python after a build.
 """
 
 import argparse
