@@ -88,14 +88,21 @@ std::vector<SpeedCase> SpeedCases() {
 }
 
 // Element-wise Nodes that run as one launch. In the text 16-bit numbers are given as bits: they are
-// 2
-// and -2 in both types.
+// 2 and -2 in both types.
 std::vector<SpeedCase> PointwiseSpeedCases() {
   const std::string rows = "g (T[65536,1024] x) => (T[65536,1024] y) ";
   const std::string numbers = "<T[1] two = {16384}, T[1] minus_two = {49152}> ";
   const std::string images = "T[64,64,128,128]";
   const std::vector<std::string> dtypes = {"float16", "bfloat16"};
   return {
+      {.name = "gelu", .text = rows + "{ y = Gelu(x) }", .anchor = "Gelu", .least_share = 0.75},
+      {"gelu by tanh", rows + "{ y = Gelu<approximate = \"tanh\">(x) }", "Gelu"},
+      {"hard swish", rows + "{ y = HardSwish(x) }", "HardSwish"},
+      {"swish", rows + "{ s = Sigmoid(x) y = Mul(x, s) }", "Sigmoid"},
+      {"tanh", rows + "{ y = Tanh(x) }", "Tanh"},
+      {"add relu",
+       "g (T[65536,1024] x, T[65536,1024] z) => (T[65536,1024] y) { s = Add(x, z) y = Relu(s) }",
+       "Add"},
       {"mul add relu by channel",
        "g (" + images + " x, T[64,1,1] a, T[64,1,1] b) => (" + images +
            " y) { s = Mul(x, a) t = Add(s, b) y = Relu(t) }",
@@ -140,8 +147,7 @@ class SpeedTest : public KernelTest {
   }
 
   // Microseconds for the device's own copy to read and write `bytes`, scaled from whole megabytes:
-  // an odd
-  // remainder makes the copy half as slow again.
+  // an odd remainder makes the copy half as slow again.
   absl::StatusOr<double> CopyUs(int64_t wanted) {
     const int64_t bytes = wanted >> 21 << 21;
     ASSIGN_OR_RETURN(const auto from, device().Allocate(bytes / 2, Space::kDevice));
