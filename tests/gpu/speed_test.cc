@@ -95,7 +95,7 @@ std::vector<SpeedCase> PointwiseSpeedCases() {
   const std::string images = "T[64,64,128,128]";
   const std::vector<std::string> dtypes = {"float16", "bfloat16"};
   return {
-      {.name = "gelu", .text = rows + "{ y = Gelu(x) }", .anchor = "Gelu", .least_share = 0.75},
+      {.name = "gelu", .text = rows + "{ y = Gelu(x) }", .anchor = "Gelu", .least_share = 0.7},
       {"gelu by tanh", rows + "{ y = Gelu<approximate = \"tanh\">(x) }", "Gelu"},
       {"hard swish", rows + "{ y = HardSwish(x) }", "HardSwish"},
       {"swish", rows + "{ s = Sigmoid(x) y = Mul(x, s) }", "Sigmoid"},
