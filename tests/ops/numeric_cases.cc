@@ -31,6 +31,11 @@ HostTensor EightSmallPlanes(double a, double b, double step) {
   }
   return TensorOf(DType::kF32, {1, kChannels, kSide, kSide}, values);
 }
+HostTensor LongRow(double first, double rest) {
+  std::vector<double> values(40000, rest);
+  values[0] = first;
+  return Row(values);
+}
 Attrs Kernel(Ints kernel) { return {{"kernel_shape", std::move(kernel)}}; }
 
 std::vector<OpCase> ProductCases() {
@@ -91,6 +96,14 @@ std::vector<OpCase> PoolCases() {
   const Attrs same = {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}};
   return {
       {"MaxPool", {line}, Kernel({2}), {F32({1, 1, 3}, {4, 4, 3}), I64({1, 1, 3}, {1, 1, 3})}},
+      {"MaxPool",
+       {line},
+       {{"kernel_shape", Ints{2}}, {"dilations", Ints{2}}},
+       {F32({1, 1, 2}, {2, 4}), I64({1, 1, 2}, {2, 1})}},
+      {"MaxPool",  // of equal numbers the first
+       {F32({1, 1, 3}, {4, 4, 1})},
+       Kernel({2}),
+       {F32({1, 1, 2}, {4, 4}), I64({1, 1, 2}, {0, 1})}},
       {"AveragePool",
        {line},
        {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}, {"ceil_mode", int64_t{1}}},
@@ -177,6 +190,12 @@ std::vector<OpCase> NormalizationCases() {
        {},
        kRounding},
       {"LogSoftmax", {Row({1, 3})}, {}, {Row({-2.1269280, -0.1269280})}, {}, kRounding},
+      {"LogSoftmax",  // a row that a block reads twice; log(1 + 39999 / e^10) is 1.0353003
+       {LongRow(10, 0)},
+       {},
+       {LongRow(-1.0353003, -11.0353003)},
+       {},
+       kRounding},
       {"Hardmax", {Row({1, 3, 3})}, {}, {Row({0, 1, 0})}},
   };
 }
@@ -255,6 +274,7 @@ std::vector<OpCase> ReductionCases() {
       {"ArgMax", {Four()}, Axis(1), {I64({2, 1}, {1, 1})}},
       {"ArgMin", {Four()}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}}, {RowI({0, 0})}},
       {"TopK", {Row({2, 9, 5}), RowI({2})}, {}, {Row({9, 5}), RowI({1, 2})}},
+      {"TopK", {Row({-0.0, 0}), RowI({1})}, {}, {Row({-0.0}), RowI({0})}},  // equal numbers
   };
 }
 
