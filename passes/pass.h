@@ -23,9 +23,8 @@ struct Remark {
 struct PassLimits {
   // Total size of constants that folding makes in one Graph.
   int64_t folded_bytes = int64_t{1} << 30;
-  int64_t folded_value_bytes =
-      int64_t{1}  // Size of one constant, unless it is no larger than what it replaces
-      << 24;
+  // Size of one constant, unless it is no larger than what it replaces.
+  int64_t folded_value_bytes = int64_t{1} << 24;
   int64_t visits_per_node = 16;  // of a NodePass, which then stops with a remark
 };
 

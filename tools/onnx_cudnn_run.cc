@@ -85,8 +85,9 @@ ABSL_FLAG(std::vector<std::string>, disable_passes, {},
           "Rewrites to leave out, by name (onnx-cudnn-opt --help lists them).");
 ABSL_FLAG(std::string, verify, "",
           "Compares outputs with those in a .npz file (arrays with the names of outputs; "
-          "arrays with the names of inputs are used as inputs) or in a test_data_set directory "
-          "of ONNX (input_0.pb, output_0.pb). Exit code 4 if one differs.");
+          "arrays with the names of inputs are used as inputs), in a directory that --output-dir "
+          "wrote (NAME.npy), or in a test_data_set directory of ONNX (input_0.pb, output_0.pb). "
+          "Exit code 4 if one differs.");
 ABSL_FLAG(double, rtol, 1e-4,
           "Tolerance of --verify relative to |expected|. Only floats have a tolerance.");
 ABSL_FLAG(double, atol, 1e-5, "Tolerance of --verify relative to the output's largest |expected|.");

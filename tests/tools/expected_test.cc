@@ -41,6 +41,17 @@ TEST_F(ExpectedTest, TakesATestDataSetByPosition) {
   EXPECT_EQ(expected->outputs.at("y").data<float>()[2], 6);
 }
 
+TEST_F(ExpectedTest, TakesADirectoryOfArraysByFileName) {
+  const HostTensor numbers = HostTensor::Of<float>(DType::kF32, {2}, {7, 8});
+  ASSERT_TRUE(WriteNpy(folder_ + "/scope_y_0.npy", numbers).ok());
+  ASSERT_TRUE(WriteNpy(folder_ + "/a.npy", numbers).ok());  // --output-dir writes no inputs
+  const absl::StatusOr<Expected> expected =
+      ReadExpected(folder_, inputs_, {{.name = "scope/y:0", .dtype = DType::kF32, .dims = {}}});
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  EXPECT_TRUE(expected->inputs.empty());
+  EXPECT_EQ(expected->outputs.at("scope/y:0").data<float>()[1], 8);
+}
+
 TEST_F(ExpectedTest, RefusesAFolderWithoutOutputs) {
   WriteTensor("input_0.pb", {1, 2});
   EXPECT_TRUE(absl::StrContains(Read().status().message(), "holds no output"));

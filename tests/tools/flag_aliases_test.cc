@@ -21,6 +21,8 @@ TEST(WithOurFlagsTest, ReadsOtherToolsFlags) {
   EXPECT_EQ(Translated({"run", "--onnx=m.onnx", "--fp16", "--iterations", "10", "--warmUp=500"}),
             (Arguments{"run", "m.onnx", "--precision=fp16", "--runs=10", "--warm-up=500"}));
   EXPECT_EQ(Translated({"--shapes=x:1x3,y:1"}), (Arguments{"--shape=x=1x3", "--shape=y=1"}));
+  EXPECT_EQ(Translated({"--shapes=x:0:1x3"}), (Arguments{"--shape=x:0=1x3"}));
+  EXPECT_EQ(Translated({"--shapes=1x3"}), (Arguments{"--shape=1x3"}));
 }
 
 TEST(WithOurFlagsTest, TheFlagsOfThisToolStay) {
@@ -42,6 +44,7 @@ TEST(WithOurFlagsTest, ASwitchThatIsGivenAValueIsNotTheSwitch) {
 TEST(SuggestionForTest, KnowsFlagsOfOtherTools) {
   EXPECT_EQ(SuggestionFor("loadInputs", kRunFlags), "--input name=FILE.npy");
   EXPECT_EQ(SuggestionFor("load-inputs", kRunFlags), "--input name=FILE.npy");
+  EXPECT_EQ(SuggestionFor("explain", kRunFlags), "onnx-cudnn-opt MODEL --explain --target h200");
 }
 
 TEST(SuggestionForTest, FindsASimilarName) {

@@ -48,7 +48,8 @@ TEST_F(ProgramsTest, TakesTheFlagsOfTrtexec) {
 TEST_F(ProgramsTest, ChecksPartitionsAgainstTheirOps) {
   const Ended ended = RunTool("shift.onnx --shape 2x4 --check-partitions");
   EXPECT_EQ(ended.code, 0) << ended.err;
-  for (const char* text : {"partitions, the worst first", "ok", "tolerance"}) {
+  for (const char* text :
+       {"partitions, the worst first", "runs the references themselves", "ok", "tolerance"}) {
     EXPECT_TRUE(absl::StrContains(ended.out, text)) << text << "\n" << ended.out;
   }
   EXPECT_FALSE(absl::StrContains(ended.out, "latency")) << ended.out;

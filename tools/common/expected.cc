@@ -49,11 +49,26 @@ absl::Status ReadTensors(const std::filesystem::path& folder, std::string_view p
   return absl::OkStatus();
 }
 
+// What --output-dir writes.
+absl::Status ReadArrays(const std::filesystem::path& folder, const std::vector<ValueInfo>& infos,
+                        NamedTensors& tensors) {
+  std::vector<std::string> names;
+  for (const ValueInfo& info : infos) names.push_back(info.name);
+  const std::vector<std::string> files = FileNamesOf(names);
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const std::filesystem::path file = folder / absl::StrCat(files[i], ".npy");
+    if (!std::filesystem::exists(file)) continue;
+    ASSIGN_OR_RETURN(tensors[names[i]], ReadNpy(file.string()));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Expected> FromFolder(const std::string& path, const std::vector<ValueInfo>& inputs,
                                     const std::vector<ValueInfo>& outputs) {
   Expected expected;
   RETURN_IF_ERROR(ReadTensors(path, "input_", inputs, expected.inputs));
   RETURN_IF_ERROR(ReadTensors(path, "output_", outputs, expected.outputs));
+  if (expected.outputs.empty()) RETURN_IF_ERROR(ReadArrays(path, outputs, expected.outputs));
   return expected;
 }
 
@@ -66,8 +81,9 @@ absl::StatusOr<Expected> ReadExpected(const std::string& path, const std::vector
   absl::StatusOr<Expected> expected =
       is_folder ? FromFolder(path, inputs, outputs) : FromNpz(path, inputs, outputs);
   if (expected.ok() && expected->outputs.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": holds no output, expected ", is_folder ? "output_0.pb" : "an array named as one"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": holds no output, expected ",
+                     is_folder ? "output_0.pb or NAME.npy" : "an array named as one"));
   }
   return expected;
 }

@@ -52,12 +52,15 @@ constexpr Hint kHints[] = {
     {"inputshapes", kShapeHint},
     {"loadinputs", "--input name=FILE.npy"},
     {"exportoutput", "--output-dir FOLDER"},
+    {"loadoutputs", "--verify FOLDER, which holds a NAME.npy for each output"},
     {"saveoutputs", "--output-dir FOLDER"},
     {"exporttimes", "--json"},
     {"exportprofile", kExplainHint},
     {"exportlayerinfo", kExplainHint},
     {"dumpprofile", kExplainHint},
     {"dumplayerinfo", kExplainHint},
+    {"explain", kExplainHint},
+    {"target", kExplainHint},
     {"usecudagraph", "CUDA graphs are used unless --no-cuda-graph is given"},
     {"mempoolsize", "--max-memory BYTES"},
     {"workspace", "--max-memory BYTES"},
@@ -83,10 +86,13 @@ std::optional<std::string> OursOf(const Alias& alias, const IsFlag& is_flag) {
   return std::nullopt;
 }
 
-// trtexec's "x:1x3,y:1" as an argument per input.
+// trtexec's "x:1x3,y:1" as an argument per input. A name may contain colons, a shape may not.
 void AddShapes(std::string_view text, std::vector<std::string>& to) {
   for (const std::string_view shape : absl::StrSplit(text, ',')) {
-    to.push_back(absl::StrCat("--shape=", absl::StrReplaceAll(shape, {{":", "="}})));
+    std::string argument = absl::StrCat("--shape=", shape);
+    const size_t colon = argument.rfind(':');
+    if (colon != argument.npos) argument[colon] = '=';
+    to.push_back(std::move(argument));
   }
 }
 

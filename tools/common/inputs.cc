@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "runtime/base/status.h"
@@ -36,7 +37,10 @@ absl::StatusOr<TextByName> ByInput(const std::vector<NamedText>& arguments,
                                    [&](const ValueInfo& info) { return info.name == name; });
     if (!known) {
       return absl::InvalidArgumentError(
-          absl::StrFormat("%s: the model has no input \"%s\"", what, name));
+          absl::StrFormat("%s: the model has no input \"%s\"; it has: %s", what, name,
+                          absl::StrJoin(infos, ", ", [](std::string* to, const ValueInfo& info) {
+                            absl::StrAppend(to, info.name);
+                          })));
     }
     if (!by_name.emplace(name, argument.text).second) {
       return absl::InvalidArgumentError(

@@ -129,6 +129,9 @@ void AppendPartitions(const RunReport& report, std::string& text) {
   absl::StrAppendFormat(&text, "partitions, the worst first\n%5s  %-7s %-6s %10s  %10s  %9s  %s\n",
                         "#", "engine", "", "difference", "largest", "tolerance",
                         "ops: first node > output, variant");
+  if (report.device == "cpu") {
+    text += "  the CPU device runs the references themselves, so no difference is expected\n";
+  }
   for (const CheckedPartition& p : report.partitions) {
     absl::StrAppendFormat(&text, "%5d  %-7s %-6s %10.3g  %10.3g  %9.3f  %s > %s%s%s%s\n", p.index,
                           p.engine, p.ok ? "ok" : "WRONG", p.largest_difference, p.largest_expected,
