@@ -12,9 +12,14 @@
 namespace onnx_cudnn {
 namespace {
 
-const ValueInfo* FindInfo(const std::string& name, const std::vector<ValueInfo>& infos) {
+std::vector<std::string> NamesOf(const std::vector<ValueInfo>& infos) {
   std::vector<std::string> names;
   for (const ValueInfo& info : infos) names.push_back(info.name);
+  return names;
+}
+
+const ValueInfo* FindInfo(const std::string& name, const std::vector<ValueInfo>& infos) {
+  const std::vector<std::string> names = NamesOf(infos);
   for (const std::vector<std::string>& known : {names, FileNamesOf(names)}) {
     const auto found = std::find(known.begin(), known.end(), name);
     if (found != known.end()) return &infos[found - known.begin()];
@@ -52,13 +57,11 @@ absl::Status ReadTensors(const std::filesystem::path& folder, std::string_view p
 // What --output-dir writes.
 absl::Status ReadArrays(const std::filesystem::path& folder, const std::vector<ValueInfo>& infos,
                         NamedTensors& tensors) {
-  std::vector<std::string> names;
-  for (const ValueInfo& info : infos) names.push_back(info.name);
-  const std::vector<std::string> files = FileNamesOf(names);
+  const std::vector<std::string> files = FileNamesOf(NamesOf(infos));
   for (size_t i = 0; i < infos.size(); ++i) {
     const std::filesystem::path file = folder / absl::StrCat(files[i], ".npy");
     if (!std::filesystem::exists(file)) continue;
-    ASSIGN_OR_RETURN(tensors[names[i]], ReadNpy(file.string()));
+    ASSIGN_OR_RETURN(tensors[infos[i].name], ReadNpy(file.string()));
   }
   return absl::OkStatus();
 }

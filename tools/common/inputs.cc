@@ -286,8 +286,8 @@ absl::StatusOr<std::vector<ModelInput>> MakeInputs(const std::vector<ValueInfo>&
   ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlanInputs(infos, request));
   std::vector<ModelInput> inputs(plans.size());
   DimFiller filler;
-  for (const bool generated :
-       {false, true}) {  // generated inputs take their dims from the given ones
+  // Generated inputs take their dims from the given ones.
+  for (const bool generated : {false, true}) {
     for (size_t i = 0; i < plans.size(); ++i) {
       if (plans[i].is_generated != generated) continue;
       absl::StatusOr<ModelInput> input = MakeInput(plans[i], request, filler);
