@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -185,15 +186,44 @@ absl::Status CheckNoLoop(const Node& node, const CopyBudget& budget) {
   return absl::UnimplementedError(absl::StrCat(Where(node), ": ", WhyLoopStays(node, budget)));
 }
 
+absl::Status CheckStatic(Graph& graph, const CopyBudget& budget);
+
+absl::Status CheckNode(Graph& graph, Node& node, const CopyBudget& budget) {
+  RETURN_IF_ERROR(CheckNoStrings(node));
+  RETURN_IF_ERROR(CheckNoLoop(node, budget));
+  for (auto& [name, body] : graph.MutableBodies(node)) {
+    RETURN_IF_ERROR(Annotate(CheckStatic(*body, budget), absl::StrCat(Where(node), " ", name)));
+  }
+  for (const Value* v : node.outputs()) {
+    if (v != nullptr) RETURN_IF_ERROR(CheckValue(graph, node, *v));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckStatic(Graph& graph, const CopyBudget& budget) {
+  for (Node* node : graph.TopologicalOrder()) RETURN_IF_ERROR(CheckNode(graph, *node, budget));
+  return absl::OkStatus();
+}
+
+// A Node whose inputs have no static type is not refused itself: what writes them is.
+bool HasStaticInputs(const Node& node) {
+  return std::all_of(node.inputs().begin(), node.inputs().end(),
+                     [](const Value* v) { return v == nullptr || v->is_static(); });
+}
+
+// Adds the Nodes that are not static to `refusals`, unless inference has refused them already.
+absl::Status NoteRefusals(Graph& graph, const CopyBudget& budget,
+                          std::vector<NodeRefusal>& refusals) {
+  std::set<int> refused;
+  for (const NodeRefusal& refusal : refusals) refused.insert(refusal.id);
   for (Node* node : graph.TopologicalOrder()) {
-    RETURN_IF_ERROR(CheckNoStrings(*node));
-    RETURN_IF_ERROR(CheckNoLoop(*node, budget));
-    for (auto& [name, body] : graph.MutableBodies(*node)) {
-      RETURN_IF_ERROR(Annotate(CheckStatic(*body, budget), absl::StrCat(Where(*node), " ", name)));
-    }
-    for (const Value* v : node->outputs()) {
-      if (v != nullptr) RETURN_IF_ERROR(CheckValue(graph, *node, *v));
+    if (!HasStaticInputs(*node) || refused.contains(node->id())) continue;
+    const absl::Status status = CheckNode(graph, *node, budget);
+    const bool is_large = absl::IsResourceExhausted(status);
+    if (!IsRefusal(status) && !is_large) {
+      RETURN_IF_ERROR(status);
+    } else {
+      refusals.push_back(RefusalOf(*node, status));
     }
   }
   return absl::OkStatus();
@@ -206,12 +236,17 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
   RETURN_IF_ERROR(CheckNames(graph, input_dims));
   Graph bound = graph.Clone();
   Binder binder;
-  for (Value* input : bound.inputs()) RETURN_IF_ERROR(binder.Bind(bound, *input, input_dims));
+  for (Value* input : bound.inputs()) {
+    // The type of what a node writes that the loader refused may be open.
+    const bool is_open = !input->is_static() && !input_dims.contains(input->name());
+    if (options.refusals != nullptr && is_open) continue;
+    RETURN_IF_ERROR(binder.Bind(bound, *input, input_dims));
+  }
   BindValues(bound, options.input_values);
   // Shapes that follow from static inputs have been inferred at import.
   if (!HasStaticInputs(graph) || !options.input_values.empty()) ForgetShapes(bound);
   SweepDead(bound);
-  InferAndFold infer_and_fold(options.limits, options.remarks);
+  InferAndFold infer_and_fold(options.limits, options.remarks, options.refusals);
   RETURN_IF_ERROR(infer_and_fold.Run(bound));
   SweepDead(bound);
   PassContext context{.target = target,
@@ -220,7 +255,9 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
                       .remarks = options.remarks};
   RETURN_IF_ERROR(DecomposeAndClean(bound, options, context));
   RETURN_IF_ERROR(OwnOutputs()->Run(bound, context).status());
-  RETURN_IF_ERROR(CheckStatic(bound, infer_and_fold.budget()));
+  const CopyBudget& budget = infer_and_fold.budget();
+  RETURN_IF_ERROR(options.refusals == nullptr ? CheckStatic(bound, budget)
+                                              : NoteRefusals(bound, budget, *options.refusals));
   return bound;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "passes/partition/partitioners.h"
 #include "passes/pass.h"
+#include "runtime/graph/node_refusal.h"
 #include "runtime/plan/program.h"
 
 namespace onnx_cudnn {
@@ -28,6 +29,9 @@ struct BuildOptions {
   // nullptr: prices are predicted and the first Variant that compiles is taken.
   Pricer* pricer = nullptr;
   std::vector<Remark>* remarks = nullptr;
+  // For BindShapes: receives every Node that it refuses, and the result is the Graph with them;
+  // nullptr: the first one is the error.
+  std::vector<NodeRefusal>* refusals = nullptr;
   // Called with the static Graph before Formats are materialized; may be empty.
   std::function<void(const Graph&, absl::Span<const Partition>, const Refusals&)> on_partitions;
 };

@@ -6,6 +6,7 @@
 #include "passes/rewrite/utils/inline_if.h"
 #include "passes/rewrite/utils/resolve_sequences.h"
 #include "passes/rewrite/utils/unroll.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -14,6 +15,13 @@ namespace {
 bool HasStaticOutputs(const Node& node) {
   return std::all_of(node.outputs().begin(), node.outputs().end(),
                      [](const Value* v) { return v == nullptr || v->is_static(); });
+}
+
+// Otherwise a refusal of the Node follows from that of the one that writes the input.
+bool HasTypedInputs(const Node& node) {
+  return std::all_of(node.inputs().begin(), node.inputs().end(), [](const Value* v) {
+    return v == nullptr || v->type().kind != Type::Kind::kUnknown;
+  });
 }
 
 // For a branch that contradicts these shapes; with them, it is never taken.
@@ -33,7 +41,16 @@ absl::Status InferAndFold::Run(Graph& graph) {
 
 absl::Status InferAndFold::RunNodes(Graph& graph, const std::vector<Node*>& order,
                                     ShapeInference& inference) {
-  for (Node* node : order) RETURN_IF_ERROR(RunNode(graph, *node, inference));
+  for (Node* node : order) {
+    RETURN_IF_ERROR(CheckCancelled());
+    const absl::Status status = RunNode(graph, *node, inference);
+    if (refusals_ == nullptr || !IsRefusal(status)) {
+      RETURN_IF_ERROR(status);
+    } else if (HasTypedInputs(*node)) {
+      refusals_->push_back(RefusalOf(*node, status));
+      if (depth_ > 0) refusals_->back().id = -1;  // it is not a Node of the Graph given to Run
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -61,7 +78,9 @@ absl::Status InferAndFold::RunNode(Graph& graph, Node& node, ShapeInference& inf
 absl::Status InferAndFold::RunBodies(Graph& graph, Node& node, ShapeInference& inference) {
   SinkConstants(graph, node);
   for (auto& [name, body] : graph.MutableBodies(node)) {
+    ++depth_;
     const absl::Status status = Run(*body);
+    --depth_;
     if (!status.ok()) return node.op() == "If" ? UnfitBranch(node, name, status) : status;
   }
   return inference.Infer(node);

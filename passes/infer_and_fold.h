@@ -7,6 +7,7 @@
 #include "passes/rewrite/utils/constant_folder.h"
 #include "passes/rewrite/utils/inline_body.h"
 #include "runtime/graph/infer.h"
+#include "runtime/graph/node_refusal.h"
 
 namespace onnx_cudnn {
 
@@ -17,8 +18,11 @@ namespace onnx_cudnn {
 // folding limits hold for all Graphs together.
 class InferAndFold {
  public:
-  InferAndFold(const PassLimits& limits, std::vector<Remark>* remarks)
-      : folder_(limits), remarks_(remarks) {}
+  //   refusals  receives the Nodes that inference refuses, whose types then stay open; nullptr: the
+  //             first such refusal is an error of Run
+  InferAndFold(const PassLimits& limits, std::vector<Remark>* remarks,
+               std::vector<NodeRefusal>* refusals = nullptr)
+      : folder_(limits), remarks_(remarks), refusals_(refusals) {}
 
   // errors  those of ShapeInference::Infer; Unimplemented: inference fails in a branch of an If
   // that stays
@@ -34,6 +38,8 @@ class InferAndFold {
   ConstantFolder folder_;
   CopyBudget budget_;
   std::vector<Remark>* remarks_;
+  std::vector<NodeRefusal>* refusals_;
+  int depth_ = 0;  // of bodies
 };
 
 }  // namespace onnx_cudnn

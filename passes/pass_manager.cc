@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "passes/pipelines.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/verify.h"
 
@@ -93,9 +94,17 @@ absl::StatusOr<std::vector<PassRun>> RunPasses(Graph& graph,
                                                PassContext& context) {
   RETURN_IF_ERROR(CheckDisabled(options.disabled, passes));
   const bool verify_each = options.verify == VerifyWhen::kAfterEachPass;
+  const auto report = [&](size_t done, std::string_view name) {
+    return options.reports_progress
+               ? ReportProgress(ProgressStage::kOptimizing, static_cast<int64_t>(done),
+                                static_cast<int64_t>(passes.size()), name)
+               : CheckCancelled();
+  };
   std::vector<PassRun> runs;
-  for (const auto& pass : passes) {
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const auto& pass = passes[i];
     if (options.disabled.contains(pass->name())) continue;
+    RETURN_IF_ERROR(report(i, pass->name()));
     PassRun run{.name = std::string(pass->name()), .nodes_before = graph.node_count()};
     const auto start = std::chrono::steady_clock::now();
     absl::StatusOr<bool> changed =
@@ -109,6 +118,7 @@ absl::StatusOr<std::vector<PassRun>> RunPasses(Graph& graph,
     runs.push_back(std::move(run));
   }
   if (!verify_each) RETURN_IF_ERROR(Annotate(Verify(graph), "after the passes"));
+  RETURN_IF_ERROR(report(passes.size(), ""));
   return runs;
 }
 

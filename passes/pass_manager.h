@@ -31,10 +31,12 @@ struct PassManagerOptions {
   std::set<std::string, std::less<>>
       disabled;  // names; InvalidArgument: not the name of a pass of any pipeline
   VerifyWhen verify = kVerifyByDefault;
+  bool reports_progress = false;                                 // as ProgressStage::kOptimizing
   std::function<void(const PassRun&, const Graph&)> after_pass;  // to dump the Graph; may be empty
 };
 
 // Runs `passes` in order, once each. Errors carry the name of the pass.
+//   errors  those of the passes; Cancelled: between two passes, by the call in progress
 absl::StatusOr<std::vector<PassRun>> RunPasses(Graph& graph,
                                                const std::vector<std::unique_ptr<Pass>>& passes,
                                                const PassManagerOptions& options,

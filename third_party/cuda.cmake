@@ -33,7 +33,9 @@ function(folder_from_wheels folder pins part)
   set(download ${folder}.download)
   file(REMOVE_RECURSE ${download})
   file(WRITE ${download}/requirements.txt "${pins}")
-  onnx_cudnn_run_or_stop("download ${names}: is this host online?" ${CMAKE_SOURCE_DIR}/build/python/bin/python -m pip download
+  onnx_cudnn_cache(cache)
+  onnx_cudnn_python_environment(${cache}/download-tools "${SOURCE_TOOLS}")
+  onnx_cudnn_run_or_stop("download ${names}: is this host online?" ${cache}/download-tools/bin/python -m pip download
     --retries 2 --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --python-version 3.11
     --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux2014_x86_64
     --dest ${download}/wheels --requirement ${download}/requirements.txt)
@@ -49,7 +51,7 @@ endfunction()
 
 # A toolkit's folder of the pinned wheels.
 function(cuda_from_wheels out)
-  set(folder ${CMAKE_SOURCE_DIR}/build/cuda-toolkit)
+  set(folder ${PROJECT_SOURCE_DIR}/build/cuda-toolkit)
   folder_from_wheels(${folder} "${CUDA_PACKAGES}" nvidia/cu13)
   file(CREATE_LINK lib ${folder}/lib64 SYMBOLIC)  # where nvcc looks
   set(${out} ${folder} PARENT_SCOPE)
@@ -95,7 +97,7 @@ function(onnx_cudnn_cuda_targets root)
   onnx_cudnn_import(cudart ARCHIVE ${root}/lib64/libcudart_static.a INCLUDES ${root}/include LIBS Threads::Threads ${CMAKE_DL_LIBS} rt)
   set(cudnn ${root})
   if(NOT EXISTS ${root}/include/cudnn.h)
-    set(cudnn ${CMAKE_SOURCE_DIR}/build/cudnn)
+    set(cudnn ${PROJECT_SOURCE_DIR}/build/cudnn)
     folder_from_wheels(${cudnn} "${CUDNN_PACKAGES}" nvidia/cudnn)
   endif()
   onnx_cudnn_cache(cache)

@@ -1,4 +1,4 @@
-# onnx_cudnn_deps(out): the prefix that holds Abseil and ONNX built for this compiler and sanitizer; builds it when missing.
+# onnx_cudnn_deps(out): the prefix that holds Abseil, Protobuf and ONNX built for this compiler and sanitizer; builds it when missing.
 
 # Downloads the source package `spec` (name==version), which pip checks against its sha256 before it opens it, and unpacks it.
 function(fetch_source spec sha256 folder)
@@ -31,7 +31,7 @@ function(onnx_cudnn_cache out)
   elseif(DEFINED ENV{HOME})
     set(${out} $ENV{HOME}/.cache/onnx-cudnn PARENT_SCOPE)
   else()
-    set(${out} ${CMAKE_SOURCE_DIR}/build/dependencies PARENT_SCOPE)
+    set(${out} ${PROJECT_SOURCE_DIR}/build/dependencies PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -39,14 +39,13 @@ function(onnx_cudnn_deps out)
   onnx_cudnn_cache(cache)
   set(third_party ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
   file(SHA256 ${third_party}/source/CMakeLists.txt recipe_hash)
-  find_package(Protobuf REQUIRED)
-  string(SHA256 key "${ONNX_SOURCE_SHA256} ${ABSEIL_SOURCE_SHA256} ${recipe_hash} ${CMAKE_CXX_COMPILER_ID} \
-${CMAKE_CXX_COMPILER_VERSION} ${Protobuf_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_CUDNN_SANITIZE_NO}")
+  string(SHA256 key "${ONNX_SOURCE_SHA256} ${ABSEIL_SOURCE_SHA256} ${PROTOBUF_SOURCE_SHA256} ${recipe_hash} ${CMAKE_CXX_COMPILER_ID} \
+${CMAKE_CXX_COMPILER_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_CUDNN_SANITIZE_NO}")
   string(SUBSTRING ${key} 0 16 key)
   set(prefix ${cache}/${key})
   # One path whatever the key: ccache takes files compiled against equal headers of another prefix.
-  file(CREATE_LINK ${prefix} ${CMAKE_BINARY_DIR}/dependencies SYMBOLIC)
-  set(${out} ${CMAKE_BINARY_DIR}/dependencies PARENT_SCOPE)
+  file(CREATE_LINK ${prefix} ${PROJECT_BINARY_DIR}/dependencies SYMBOLIC)
+  set(${out} ${PROJECT_BINARY_DIR}/dependencies PARENT_SCOPE)
   if(EXISTS ${prefix}/.complete)
     return()
   endif()
@@ -58,7 +57,9 @@ ${CMAKE_CXX_COMPILER_VERSION} ${Protobuf_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_
   endif()
   fetch_source(${ONNX_SOURCE} ${ONNX_SOURCE_SHA256} ${cache}/onnx-${ONNX_SOURCE_SHA256})
   fetch_source(${ABSEIL_SOURCE} ${ABSEIL_SOURCE_SHA256} ${cache}/abseil-${ABSEIL_SOURCE_SHA256})
-  message(STATUS "onnx-cudnn: building Abseil and ONNX once into ${prefix} (minutes)")
+  fetch_source(${PROTOBUF_SOURCE} ${PROTOBUF_SOURCE_SHA256} ${cache}/protobuf-${PROTOBUF_SOURCE_SHA256})
+  onnx_cudnn_python_environment(${cache}/download-tools "${SOURCE_TOOLS}")
+  message(STATUS "onnx-cudnn: building Abseil, Protobuf and ONNX once into ${prefix} (minutes)")
   file(REMOVE_RECURSE ${prefix})
   set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
   if(launcher)
@@ -68,6 +69,7 @@ ${CMAKE_CXX_COMPILER_VERSION} ${Protobuf_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
     -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DCMAKE_INSTALL_PREFIX=${prefix}
     -DABSL_ROOT=${cache}/abseil-${ABSEIL_SOURCE_SHA256}/third_party/abseil-cpp
+    -DPROTOBUF_ROOT=${cache}/protobuf-${PROTOBUF_SOURCE_SHA256}/third_party/protobuf -DPROTOC=${cache}/download-tools/bin/protoc
     -DONNX_ROOT=${cache}/onnx-${ONNX_SOURCE_SHA256}
     "-DSANITIZE=${ONNX_CUDNN_SANITIZE}" "-DSANITIZE_NO=${ONNX_CUDNN_SANITIZE_NO}")
   execute_process(COMMAND ${CMAKE_COMMAND} --build ${prefix}/build RESULT_VARIABLE code)  # shows its progress

@@ -16,7 +16,7 @@ function(onnx_cudnn_vectors out)
   message(STATUS "onnx-cudnn: downloading ${ONNX_VECTORS} for its test vectors")
   file(REMOVE_RECURSE ${folder})
   file(WRITE ${folder}/requirement.txt "${ONNX_VECTORS} --hash=sha256:${ONNX_VECTORS_SHA256}\n")
-  onnx_cudnn_run_or_stop("download ${ONNX_VECTORS}: is this host online?" ${CMAKE_SOURCE_DIR}/build/python/bin/python -m pip download
+  onnx_cudnn_run_or_stop("download ${ONNX_VECTORS}: is this host online?" ${PROJECT_SOURCE_DIR}/build/python/bin/python -m pip download
     --retries 2 --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --platform manylinux_2_28_x86_64
     --python-version 3.11 --implementation cp --abi cp311 --dest ${folder} --requirement ${folder}/requirement.txt)
   file(GLOB wheel ${folder}/*.whl)

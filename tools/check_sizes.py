@@ -12,7 +12,7 @@ from sources import FOLDERS, end
 
 MOST_FILE_LINES = 400
 MOST_FUNCTION_LINES = 60
-CPP = (".h", ".cc", ".cu", ".cuh")
+CPP = (".h", ".c", ".cc", ".cu", ".cuh")
 # Files that consist of one table: neither the file nor the function that builds the table has a length limit.
 TABLES = ("runtime/ops/pointwise_rows.cc", "tests/cuda/fake_cuda.cc", "tests/emulator/ptx.h")
 KERNELS = ("runtime/kernels/cuda/",)

@@ -7,5 +7,5 @@ case "${1:-}" in
   --check) mode=(--dry-run --Werror) ;;
   *) echo "usage: tools/format.sh [--check]" >&2; exit 1 ;;
 esac
-find runtime passes tools tests examples \( -name '*.h' -o -name '*.cc' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
+find runtime passes python tools tests examples \( -name '*.h' -o -name '*.c' -o -name '*.cc' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
   xargs -0 build/python/bin/clang-format --style=file "${mode[@]}"

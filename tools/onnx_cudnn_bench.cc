@@ -19,12 +19,18 @@
 #include "tools/common/flags.h"
 #include "tools/common/plan_flags.h"
 
-ABSL_FLAG(std::vector<std::string>, batches, {"1"},
-          "Batch sizes: extent 0 of every input where it is not a number.");
-ABSL_FLAG(std::vector<std::string>, shapes, {},
-          "Shapes of inputs: name=Nx3x640x640, ...; the shape alone if the model has one "
-          "input. N is the batch size. Default: of the dims that are not numbers, the first is "
-          "the batch size, others are 1, height and width of images 224.");
+ABSL_FLAG(std::vector<std::string>, batches, {},
+          "Batch sizes: extent 0 of every input where it is not a number. Default: 1, or that of a "
+          "model of fixed shape.");
+ABSL_FLAG(
+    std::string, shape, "",
+    "name=Nx3x640x640, once per input; the shape alone if the model has one input. N is the "
+    "batch size. length=4 gives a symbolic dim a number. N,3,640,640 and name:Nx3 are taken too, "
+    "and --shapes is the same. Default: of the dims that are not numbers, the first is the batch "
+    "size, others are 1, height and width of images 224.")
+    .OnUpdate([] {
+      onnx_cudnn::AppendShape(absl::GetFlag(FLAGS_shape), onnx_cudnn::GivenInputs().shapes);
+    });
 ABSL_FLAG(std::vector<std::string>, precisions, {"auto"},
           "Precisions of f32 arithmetic: auto, strict, tf32, fp16, bf16.");
 ABSL_FLAG(std::string, device, "auto", "auto (a GPU if there is one), cpu or cuda.");
@@ -34,6 +40,8 @@ ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
 ABSL_FLAG(std::string, tune, "foreground", onnx_cudnn::kTuneHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
+ABSL_FLAG(int, host_threads, 0,
+          "Threads that a run may use on the host. 0: one per core, which is also the maximum.");
 ABSL_FLAG(int, streams, 0, "Number of streams for independent steps. 0: two on a GPU, else one.");
 ABSL_FLAG(int, threads, 1,
           "Threads of the back-to-back runs. They share the model; each has its own inputs, "
@@ -46,6 +54,7 @@ ABSL_FLAG(double, seconds, 3,
           "Duration of the back-to-back runs, which measure images per second.");
 ABSL_FLAG(std::string, output, "", "File for the JSON records; default: standard output.");
 ABSL_FLAG(std::string, csv, "", "File for the same records as CSV with a header line.");
+ABSL_FLAG(std::vector<std::string>, op_library, {}, onnx_cudnn::kOpLibraryHelp);
 ABSL_FLAG(std::vector<std::string>, compare, {},
           "JSON files with earlier records or those of peers: prints the ratio theirs / ours "
           "of median_ms for equal model, precision and batch (above 1: ours is faster).");
@@ -97,8 +106,7 @@ Exit codes: 0 done, 1 usage, 2 model or input invalid, nothing to compare, 3 val
 
 struct Options {
   std::vector<std::string> models;
-  std::vector<int64_t> batches;
-  std::vector<std::string> shapes;
+  std::vector<std::optional<int64_t>> batches;  // nullopt: the model's
   std::vector<PrecisionChoice> precisions;
   BenchRequest request;  // less the model, batch and precision
   std::string output, csv, commit, run;
@@ -110,7 +118,6 @@ struct Options {
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models) {
   if (models.empty()) return absl::InvalidArgumentError("expected a model file, see --help");
   Options options{.models = models,
-                  .shapes = absl::GetFlag(FLAGS_shapes),
                   .request = {.session = {.tune_budget_s = absl::GetFlag(FLAGS_tune_budget),
                                           .plan_cache = absl::GetFlag(FLAGS_plan_cache),
                                           .streams = absl::GetFlag(FLAGS_streams),
@@ -125,15 +132,20 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
                   .run = absl::GetFlag(FLAGS_run),
                   .fail_below = absl::GetFlag(FLAGS_fail_below)};
   for (const std::string& text : absl::GetFlag(FLAGS_batches)) {
-    if (!absl::SimpleAtoi(text, &options.batches.emplace_back()) || options.batches.back() < 1) {
+    int64_t batch = 0;
+    if (!absl::SimpleAtoi(text, &batch) || batch < 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("--batches: expected numbers from 1 on, found ", text));
     }
+    options.batches.emplace_back(batch);
   }
+  if (options.batches.empty()) options.batches.emplace_back();
   for (const std::string& text : absl::GetFlag(FLAGS_precisions)) {
     ASSIGN_OR_RETURN(options.precisions.emplace_back(), ParsePrecision(text));
   }
   SessionOptions& session = options.request.session;
+  session.op_libraries = absl::GetFlag(FLAGS_op_library);
+  session.threads = absl::GetFlag(FLAGS_host_threads);
   ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(session.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
   ASSIGN_OR_RETURN(session.pins, ReadPinFile(absl::GetFlag(FLAGS_pin)));
@@ -185,17 +197,19 @@ absl::StatusOr<std::vector<BenchRecord>> MeasureAll(const Options& options) {
   std::vector<BenchRecord> records;
   for (const std::string& model : options.models) {
     for (const PrecisionChoice precision : options.precisions) {
-      for (const int64_t batch : options.batches) {
+      for (const std::optional<int64_t> batch : options.batches) {
         BenchRequest request = options.request;
         request.model = model;
         request.batch = batch;
-        for (const std::string& shape : options.shapes) {
-          NamedText& named = request.shapes.emplace_back(SplitNamedText(shape));
-          named.text = absl::StrReplaceAll(named.text, {{"N", absl::StrCat(batch)}});
+        for (NamedText named : GivenInputs().shapes) {
+          named.text = absl::StrReplaceAll(named.text, {{"N", absl::StrCat(batch.value_or(1))}});
+          request.shapes.push_back(std::move(named));
         }
         request.session.precision = precision;
         absl::StatusOr<std::vector<BenchRecord>> measured = MeasureOne(options, request);
-        if (!measured.ok()) return Annotate(measured.status(), model);
+        if (!measured.ok()) {
+          return Annotate(WithPinFile(measured.status(), absl::GetFlag(FLAGS_pin)), model);
+        }
         for (BenchRecord& record : *measured) {
           record.commit = options.commit;
           record.date = date;

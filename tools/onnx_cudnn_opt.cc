@@ -1,5 +1,6 @@
 // onnx-cudnn-opt: rewrites a model and reports what each pass changed, or explains how the model
 // will run and why.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -15,13 +16,14 @@
 #include "runtime/base/file.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/op_library.h"
 #include "runtime/graph/print.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/import/onnx_writer.h"
 #include "runtime/session/arguments.h"
+#include "runtime/session/check_options.h"
 #include "runtime/session/engines.h"
-#include "runtime/session/loaded_model.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/explain_json.h"
 #include "tools/common/explain_text.h"
@@ -36,12 +38,17 @@ ABSL_FLAG(int, level, 2,
           "-O1 and -O2 are short for it.");
 ABSL_FLAG(std::vector<std::string>, passes, {},
           "Runs these passes in this order, instead of a level.");
+ABSL_FLAG(std::vector<std::string>, op_library, {}, onnx_cudnn::kOpLibraryHelp);
 ABSL_FLAG(std::vector<std::string>, disable_passes, {},
           "Passes of the level to leave out, by name.");
 ABSL_FLAG(std::string, print_after, "", "Prints the whole graph after this pass.");
 ABSL_FLAG(bool, print, false, "Prints the whole graph at the end.");
 ABSL_FLAG(bool, remarks, false, "Prints where a pass did not apply, and why.");
 ABSL_FLAG(std::string, output, "", "File for the rewritten model. -o is short for it.");
+ABSL_FLAG(int, opset, 0,
+          "With --output: the opset of the written model, 6 to 28; exit code 3 if an op needs a "
+          "later one. 0: the model's own, or the next later one in which every op can be written; "
+          "the report names it.");
 ABSL_FLAG(bool, explain, false,
           "Explains how the model will run on --target, and why: each partition with its "
           "predicted time and its lower bound, for each edge that is not fused the rule that "
@@ -60,18 +67,14 @@ ABSL_FLAG(std::string, input, "",
     .OnUpdate([] {
       onnx_cudnn::Append(absl::GetFlag(FLAGS_input), onnx_cudnn::GivenInputs().sources);
     });
-ABSL_FLAG(std::string, shape, "",
-          "With --explain and --tune: name=1x3x224x224, once per input; the shape alone if the "
-          "model has one input. Dims that are not given are set to 1, height and width of "
-          "images to 224.")
-    .OnUpdate([] {
-      onnx_cudnn::Append(absl::GetFlag(FLAGS_shape), onnx_cudnn::GivenInputs().shapes);
-    });
+ABSL_FLAG(std::string, shape, "", onnx_cudnn::kShapeHelp).OnUpdate([] {
+  onnx_cudnn::AppendShape(absl::GetFlag(FLAGS_shape), onnx_cudnn::GivenInputs().shapes);
+});
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
 ABSL_FLAG(int, streams, 1, "With --explain: number of streams for independent steps.");
-ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
+ABSL_FLAG(std::string, max_memory, "0", onnx_cudnn::kMaxMemoryHelp);
 ABSL_FLAG(bool, tune, false,
           "Measures candidates for one or more models and stores the results in --plan-cache. "
           "onnx-cudnn-tune-worker, beside this program, measures: candidates that hang or "
@@ -96,7 +99,7 @@ constexpr std::string_view kUsage =
     R"(onnx-cudnn-opt MODEL [flags]: rewrites an ONNX model and reports what each pass changed, or explains how the model will run.
 
   onnx-cudnn-opt resnet50.onnx                                          runs the passes of -O2; prints their changes and times
-  onnx-cudnn-opt resnet50.onnx -O1 -o smaller.onnx
+  onnx-cudnn-opt resnet50.onnx -O1 -o smaller.onnx                      of the same opset as resnet50.onnx, or --opset 17
   onnx-cudnn-opt model.onnx --passes fold-constants,dead-code --print
   onnx-cudnn-opt model.onnx --disable-passes fold-batch-norm --remarks
   onnx-cudnn-opt model.onnx --print-after fold-batch-norm
@@ -115,6 +118,7 @@ struct Options {
   int level;
   std::vector<std::string> passes, disabled;
   std::string print_after, output;
+  int opset;
   bool print, remarks;
   bool explain, verbose;
   std::string json, target, pin;
@@ -122,7 +126,7 @@ struct Options {
   PartitionerChoice partitioner = PartitionerChoice::kGreedy;
   PrecisionChoice precision = PrecisionChoice::kStrict;
   int streams;
-  int64_t max_memory;
+  int64_t max_memory = 0;
 };
 
 absl::Status CheckPassName(const std::string& name) {
@@ -146,6 +150,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .disabled = absl::GetFlag(FLAGS_disable_passes),
                   .print_after = absl::GetFlag(FLAGS_print_after),
                   .output = absl::GetFlag(FLAGS_output),
+                  .opset = absl::GetFlag(FLAGS_opset),
                   .print = absl::GetFlag(FLAGS_print),
                   .remarks = absl::GetFlag(FLAGS_remarks),
                   .explain = absl::GetFlag(FLAGS_explain),
@@ -153,8 +158,8 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .json = absl::GetFlag(FLAGS_json),
                   .target = absl::GetFlag(FLAGS_target),
                   .pin = absl::GetFlag(FLAGS_pin),
-                  .streams = absl::GetFlag(FLAGS_streams),
-                  .max_memory = absl::GetFlag(FLAGS_max_memory)};
+                  .streams = absl::GetFlag(FLAGS_streams)};
+  ASSIGN_OR_RETURN(options.max_memory, ParseBytes("--max-memory", absl::GetFlag(FLAGS_max_memory)));
   ASSIGN_OR_RETURN(options.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(options.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
   ASSIGN_OR_RETURN(options.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
@@ -169,12 +174,19 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
     return absl::InvalidArgumentError(
         "--json, --verbose, --pin, --input and --shape need --explain");
   }
-  if (options.streams < 1 || options.streams > 64 || options.max_memory < 0) {
-    return absl::InvalidArgumentError("--streams: expected 1 to 64; --max-memory: 0 or more");
+  if (options.streams < 1 || options.streams > 64) {
+    return absl::InvalidArgumentError("--streams: expected 1 to 64");
   }
   if (options.level < 0 || options.level > 2) {
     return absl::InvalidArgumentError(
         absl::StrFormat("--level: expected 0 to 2, found %d", options.level));
+  }
+  if (options.opset != 0) {
+    if (options.output.empty()) return absl::InvalidArgumentError("--opset needs --output");
+    if (options.opset < kOldestOpset || options.opset > kNewestOpset) {
+      return absl::InvalidArgumentError(absl::StrFormat("--opset: expected %d to %d, found %d",
+                                                        kOldestOpset, kNewestOpset, options.opset));
+    }
   }
   for (const std::string& name : options.passes) RETURN_IF_ERROR(CheckPassName(name));
   for (const std::string& name : options.disabled) RETURN_IF_ERROR(CheckPassName(name));
@@ -199,9 +211,11 @@ absl::StatusOr<PlanCacheRequest> PlanCacheFromFlags(const std::vector<std::strin
                      .disabled_passes = absl::GetFlag(FLAGS_disable_passes),
                      .tune_budget_s = absl::GetFlag(FLAGS_tune_budget),
                      .plan_cache = absl::GetFlag(FLAGS_plan_cache),
-                     .tune_worker = absl::GetFlag(FLAGS_tune_worker),
-                     .max_memory_bytes = absl::GetFlag(FLAGS_max_memory)};
+                     .tune_worker = absl::GetFlag(FLAGS_tune_worker)};
   SessionOptions& session = request.session;
+  session.op_libraries = absl::GetFlag(FLAGS_op_library);
+  ASSIGN_OR_RETURN(session.max_memory_bytes,
+                   ParseBytes("--max-memory", absl::GetFlag(FLAGS_max_memory)));
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(session.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
   if (session.plan_cache.empty()) {
@@ -254,9 +268,15 @@ absl::StatusOr<std::vector<std::unique_ptr<Pass>>> ChosenPasses(const Options& o
   return MakePasses(options.passes);
 }
 
+// The least one, unless it was asked for.
+int OpsetToWrite(const Graph& graph, const Options& options) {
+  return options.opset != 0 ? options.opset : std::max(graph.file_opset(), kOldestOpset);
+}
+
 absl::Status Rewrite(Graph& graph, const Options& options, const Target& target) {
   std::vector<Remark> remarks;
   PassContext context{.target = &target, .remarks = options.remarks ? &remarks : nullptr};
+  if (!options.output.empty()) context.newest_opset = OpsetToWrite(graph, options);
   PassManagerOptions manager;
   manager.disabled.insert(options.disabled.begin(), options.disabled.end());
   manager.after_pass = [&](const PassRun& run, const Graph& after) {
@@ -307,10 +327,25 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
   return WriteFile(options.json, ExplainJson(*explanation));
 }
 
+absl::Status WriteRewritten(const Graph& graph, const Options& options) {
+  const OpsetRule rule = options.opset == 0 ? OpsetRule::kOrLater : OpsetRule::kThis;
+  const auto written = WriteModelOf(graph, OpsetToWrite(graph, options), rule);
+  if (!written.ok()) return Annotate(written.status(), options.output);
+  RETURN_IF_ERROR(WriteFile(options.output, written->bytes));
+  std::cout << absl::StreamFormat("wrote   %s  opset %d, IR version %d", options.output,
+                                  written->opset, written->ir_version);
+  if (!written->reason.empty()) {
+    std::cout << absl::StreamFormat("; the model's is %d, %s", graph.file_opset(), written->reason);
+  }
+  std::cout << "\n";
+  return absl::OkStatus();
+}
+
 absl::Status Optimize(const Options& options) {
   ASSIGN_OR_RETURN(OwnedTarget owned, TargetOf(options));
   if (options.max_memory > 0) owned.target.max_bytes = options.max_memory;
   owned.target.numerics.tf32 = options.precision == PrecisionChoice::kTf32;
+  RETURN_IF_ERROR(LoadOpLibraries(absl::GetFlag(FLAGS_op_library)));
   ASSIGN_OR_RETURN(Graph graph, LoadModel(options.model));
   const absl::Status rewritten = Rewrite(graph, options, owned.target);
   if (!rewritten.ok()) return Annotate(rewritten, options.model);
@@ -321,7 +356,7 @@ absl::Status Optimize(const Options& options) {
   }
   if (options.print) std::cout << Print(graph);
   if (options.output.empty()) return absl::OkStatus();
-  return WriteModelFile(graph, options.output);
+  return WriteRewritten(graph, options);
 }
 
 std::vector<std::string> WithoutShortFlags(std::vector<std::string> arguments) {

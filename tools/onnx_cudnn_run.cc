@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <optional>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/numbers.h"
@@ -10,6 +11,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
+#include "tools/common/check_report.h"
+#include "tools/common/doctor_report.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/expected.h"
 #include "tools/common/files.h"
@@ -28,13 +31,9 @@ ABSL_FLAG(std::string, input, "",
     .OnUpdate([] {
       onnx_cudnn::Append(absl::GetFlag(FLAGS_input), onnx_cudnn::GivenInputs().sources);
     });
-ABSL_FLAG(std::string, shape, "",
-          "name=1x3x224x224, once per input; the shape alone if the model has one input. "
-          "Symbolic dims that neither it nor a file gives are set to 1, height and width of "
-          "images to 224; the report lists them.")
-    .OnUpdate([] {
-      onnx_cudnn::Append(absl::GetFlag(FLAGS_shape), onnx_cudnn::GivenInputs().shapes);
-    });
+ABSL_FLAG(std::string, shape, "", onnx_cudnn::kShapeHelp).OnUpdate([] {
+  onnx_cudnn::AppendShape(absl::GetFlag(FLAGS_shape), onnx_cudnn::GivenInputs().shapes);
+});
 ABSL_FLAG(std::string, image, "",
           "Preprocessing of images: raw (0 to 255), unit (0 to 1), signed (-1 to 1), imagenet "
           "(as torchvision: shorter side to 8/7 of the input's, centre crop, mean and "
@@ -62,14 +61,21 @@ ABSL_FLAG(int, runs, 1, "Number of timed runs, after one that is not timed; 0: n
 ABSL_FLAG(double, warm_up, 0, "Milliseconds of warm-up runs before the timed ones.");
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
-ABSL_FLAG(int64_t, max_memory, 0, onnx_cudnn::kMaxMemoryHelp);
+ABSL_FLAG(std::string, max_memory, "0", onnx_cudnn::kMaxMemoryHelp);
 ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
 ABSL_FLAG(std::string, tune, "foreground", onnx_cudnn::kTuneHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
 ABSL_FLAG(std::string, device, "auto",
           "auto (a GPU if there is one), cpu, or cuda (exit code 5 if there is none).");
+ABSL_FLAG(
+    std::string, target, "",
+    "Partitions and lowers the model for this GPU, and runs the result on the CPU device with "
+    "the ops' references: what fp16 costs in accuracy, without a GPU. Times are not those of "
+    "the GPU. h200, h100, a100, a10, l4, rtx4090, b200, or cpu.");
 ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
+ABSL_FLAG(int, host_threads, 0,
+          "Threads that a run may use on the host. 0: one per core, which is also the maximum.");
 ABSL_FLAG(int, streams, 0, "Number of streams for independent steps. 0: two on a GPU, else one.");
 ABSL_FLAG(bool, no_cuda_graph, false,
           "On a GPU: does not use CUDA graphs; launches every step in every run.");
@@ -81,6 +87,7 @@ ABSL_FLAG(bool, allow_nondeterministic, false,
 ABSL_FLAG(int, level, 2,
           "Level of graph rewrites. 0: only those that running needs; 1: clean-up; 2: also "
           "rewrites that change arithmetic, such as folding BatchNormalization into Conv.");
+ABSL_FLAG(std::vector<std::string>, op_library, {}, onnx_cudnn::kOpLibraryHelp);
 ABSL_FLAG(std::vector<std::string>, disable_passes, {},
           "Rewrites to leave out, by name (onnx-cudnn-opt --help lists them).");
 ABSL_FLAG(std::string, verify, "",
@@ -88,9 +95,15 @@ ABSL_FLAG(std::string, verify, "",
           "arrays with the names of inputs are used as inputs), in a directory that --output-dir "
           "wrote (NAME.npy), or in a test_data_set directory of ONNX (input_0.pb, output_0.pb). "
           "Exit code 4 if one differs.");
-ABSL_FLAG(double, rtol, 1e-4,
-          "Tolerance of --verify relative to |expected|. Only floats have a tolerance.");
-ABSL_FLAG(double, atol, 1e-5, "Tolerance of --verify relative to the output's largest |expected|.");
+ABSL_FLAG(
+    std::string, rtol, "",
+    "Tolerance of --verify relative to |expected|. Only floats have a tolerance. Default: by the "
+    "types of output and arithmetic, and the report names it: ONNX's own 1e-3 for f32, 2e-3 for "
+    "tf32, 1e-3 for fp16, 2^-6 for bf16.");
+ABSL_FLAG(
+    std::string, atol, "",
+    "Tolerance of --verify relative to the output's largest |expected|. Default: 1e-5 for f32 "
+    "(and ONNX's own 1e-7 absolute), 2e-2 for tf32, 5e-2 for fp16, 8e-2 for bf16.");
 ABSL_FLAG(int, top, 0,
           "Prints the K largest elements of each row along the last axis of each output.");
 ABSL_FLAG(std::string, labels, "", "A text file with one label per line, for --top.");
@@ -99,6 +112,14 @@ ABSL_FLAG(bool, check_partitions, false,
           "Runs each partition alone, fused as in a normal run, on inputs that the ops' "
           "references compute on the host, and prints how far its outputs differ from the "
           "references, the worst first. Exit code 4 if one is wrong. No runs are timed.");
+ABSL_FLAG(bool, check, false,
+          "Checks, without running anything, whether every node of the model runs on the GPU (h200 "
+          "if there is none; cpu with --device cpu), and on which engine: prints every node that "
+          "does not run, and why. Exit code 3 if there is one, 2 if it violates ONNX's rules.");
+ABSL_FLAG(bool, doctor, false,
+          "Prints, without a model, what this host has for runs on a GPU (driver, GPUs, libraries "
+          "and where they are, tune worker, --plan-cache), and the commands that bring what is "
+          "missing. Exit code 5 if a run on a GPU needs something that is missing.");
 ABSL_FLAG(bool, json, false, "Prints one JSON object instead of text.");
 ABSL_FLAG(bool, verbose, false,
           "Also prints the times of load, optimization, planning and tuning, and memory use.");
@@ -115,15 +136,23 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   onnx-cudnn-run model.onnx --input x=x.npy --input mask=zeros --input shape=8,-1 --output-dir out
   onnx-cudnn-run model.onnx --shape x=8x3x224x224 --runs 100 --warm-up 1000 --json
   onnx-cudnn-run model.onnx --verify test_data_set_0                    or --verify expected.npz
+  onnx-cudnn-run model.onnx --target h200 --precision fp16 --verify d   what fp16 would differ by, without a GPU
   onnx-cudnn-run model.onnx --device cuda --check-partitions            which partition is wrong, if any
+  onnx-cudnn-run model.onnx --check                                     does every node run, and on which engine
+  onnx-cudnn-run --doctor                                               what this host lacks for runs on a GPU
   onnx-cudnn-run resnet50.onnx --device cuda --precision fp16 --on-device --runs 100 --warm-up 500
 
 --json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
   tune_ms, tuned_signatures, cached_signatures, tune_notes [], first_run_ms, weight_bytes, arena_bytes,
   inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
-  verify {ok, rtol, atol, outputs [{name, ok, largest_difference, largest_expected, beyond, type}]},
+  verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, beyond, type}]},
   partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, note}]
+--check --json: model, target, runs, inputs [{name, type}], file_nodes, engines {name: nodes}, refused [{node, op, opset, invalid, reason}],
+  unchecked, ms
+--doctor --json: gpu_runs, build {version, commit, compiler, cuda, cuda_architectures, onnx, cudnn_frontend, oldest_opset, newest_opset},
+  driver, driver_cuda, gpus [{ordinal, product, compute_capability, memory_bytes}], libraries [{name, version, file}], tune_worker, cores,
+  threads, memory_bytes, plan_cache {path, entries, for_this_gpu, failed}, findings [{what, remedy, without, is_needed}]
 
 Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported, 4 --verify or
   --check-partitions found a difference, 5 device or library missing (no GPU, driver too old, no cuDNN) or lost, 6 out of memory, 7 internal.)";
@@ -134,7 +163,7 @@ struct Options {
   InputRequest inputs;
   RunTiming timing;
   int top;
-  double rtol, atol;
+  std::optional<double> rtol, atol;
   std::string output_dir, verify, labels;
   bool json, verbose, check_partitions;
 };
@@ -203,8 +232,12 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
                          .tune_worker = absl::GetFlag(FLAGS_tune_worker),
                          .tune_progress = TuneProgressBar(),
                          .streams = absl::GetFlag(FLAGS_streams),
-                         .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph),
-                         .max_memory_bytes = absl::GetFlag(FLAGS_max_memory)};
+                         .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph)};
+  session.op_libraries = absl::GetFlag(FLAGS_op_library);
+  session.target = absl::GetFlag(FLAGS_target);
+  session.threads = absl::GetFlag(FLAGS_host_threads);
+  ASSIGN_OR_RETURN(session.max_memory_bytes,
+                   ParseBytes("--max-memory", absl::GetFlag(FLAGS_max_memory)));
   ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(session.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
@@ -222,8 +255,6 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                              .warm_up_ms = absl::GetFlag(FLAGS_warm_up),
                              .on_device = absl::GetFlag(FLAGS_on_device)},
                   .top = absl::GetFlag(FLAGS_top),
-                  .rtol = absl::GetFlag(FLAGS_rtol),
-                  .atol = absl::GetFlag(FLAGS_atol),
                   .output_dir = absl::GetFlag(FLAGS_output_dir),
                   .verify = absl::GetFlag(FLAGS_verify),
                   .labels = absl::GetFlag(FLAGS_labels),
@@ -234,6 +265,8 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   if (timing.runs < 0 || options.top < 0 || !(timing.warm_up_ms >= 0)) {
     return absl::InvalidArgumentError("--runs, --top, --warm-up: expected 0 or more");
   }
+  ASSIGN_OR_RETURN(options.rtol, ParseTolerance("--rtol", absl::GetFlag(FLAGS_rtol)));
+  ASSIGN_OR_RETURN(options.atol, ParseTolerance("--atol", absl::GetFlag(FLAGS_atol)));
   ASSIGN_OR_RETURN(options.session, SessionFromFlags());
   timing.binds_again = options.session.tune == TuneMode::kBackground;
   if (options.check_partitions) timing.runs = 0;
@@ -257,29 +290,10 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const Session& session,
 
 absl::Status WriteOutputs(const std::string& folder, const NamedTensors& outputs,
                           RunReport& report) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return absl::NotFoundError(absl::StrCat(folder, ": ", error.message()));
   std::vector<std::string> names;
   for (const OutputReport& output : report.outputs) names.push_back(output.name);
-  const std::vector<std::string> files = FileNamesOf(names);
-  for (size_t i = 0; i < files.size(); ++i) {
-    const std::filesystem::path file = std::filesystem::path(folder) / (files[i] + ".npy");
-    RETURN_IF_ERROR(WriteNpy(file.string(), outputs.find(names[i])->second));
-    report.outputs[i].file = file.string();
-  }
-  return absl::OkStatus();
-}
-
-absl::Status VerifyOutputs(const Options& options, const NamedTensors& expected,
-                           const NamedTensors& found, RunReport& report) {
-  report.rtol = options.rtol;
-  report.atol = options.atol;
-  for (const auto& [name, tensor] : expected) {
-    ASSIGN_OR_RETURN(const Difference difference,
-                     Compare(found.find(name)->second, tensor, options.rtol, options.atol));
-    report.verified.push_back({name, difference});
-  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, WriteArrays(folder, names, outputs));
+  for (size_t i = 0; i < files.size(); ++i) report.outputs[i].file = files[i];
   return absl::OkStatus();
 }
 
@@ -298,6 +312,9 @@ absl::StatusOr<RunReport> RunModel(Options options) {
   const Session& session = loaded.value();
   report.device = session.device();
   report.note = session.device_note();
+  if (const std::string& target = options.session.target; !target.empty()) {
+    report.note = absl::StrCat("runs what ", target, " would, by the ops' references");
+  }
   report.precision = NameOf(session.precision());
   report.precision_was_asked = options.session.precision != PrecisionChoice::kAuto;
   ASSIGN_OR_RETURN(Expected expected, ReadExpectedIfAsked(options, session));
@@ -332,22 +349,40 @@ absl::StatusOr<RunReport> RunModel(Options options) {
   if (!options.output_dir.empty()) {
     RETURN_IF_ERROR(WriteOutputs(options.output_dir, by_name, report));
   }
-  RETURN_IF_ERROR(VerifyOutputs(options, expected.outputs, by_name, report));
+  ASSIGN_OR_RETURN(report.verified, VerifyOutputs(expected.outputs, by_name, session.precision(),
+                                                  options.rtol, options.atol));
   return report;
+}
+
+int PrintReport(std::string_view text, ExitCode code) {
+  std::cout << text << std::flush;
+  return std::cout ? code : Fail(kTool, "cannot write to standard output", kExitInvalid);
 }
 
 int Main(int argc, char** argv) {
   absl::StatusOr<std::vector<std::string>> arguments =
       ParseFlags({argv, argv + argc}, kUsage, "onnx_cudnn_run.cc");
   if (!arguments.ok()) return Fail(kTool, arguments.status().message(), kExitUsage);
+  if (absl::GetFlag(FLAGS_doctor)) {
+    const DoctorReport doctor = Doctor({.plan_cache = absl::GetFlag(FLAGS_plan_cache),
+                                        .tune_worker = absl::GetFlag(FLAGS_tune_worker)});
+    return PrintReport(absl::GetFlag(FLAGS_json) ? DoctorJson(doctor) : DoctorText(doctor),
+                       ExitCodeOf(doctor));
+  }
   absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
   if (!options.ok()) return Fail(kTool, options.status().message(), kExitUsage);
   const bool json = options->json, verbose = options->verbose;
-  absl::StatusOr<std::string> pins = ReadPinFile(absl::GetFlag(FLAGS_pin));
+  const std::string pin = absl::GetFlag(FLAGS_pin);
+  absl::StatusOr<std::string> pins = ReadPinFile(pin);
   if (!pins.ok()) return Fail(kTool, pins.status());
   options->session.pins = *std::move(pins);
+  if (absl::GetFlag(FLAGS_check)) {
+    const auto check = CheckForReport(options->model, options->session, options->inputs);
+    if (!check.ok()) return Fail(kTool, check.status());
+    return PrintReport(json ? CheckJson(*check) : CheckText(*check), ExitCodeOf(*check));
+  }
   absl::StatusOr<RunReport> report = RunModel(*std::move(options));
-  if (!report.ok()) return Fail(kTool, report.status());
+  if (!report.ok()) return Fail(kTool, WithPinFile(report.status(), pin));
   std::cout << (json ? FormatJson(*report) : FormatText(*report, verbose)) << std::flush;
   if (!std::cout) return Fail(kTool, "cannot write to standard output", kExitInvalid);
   if (!report->verify_ok()) return Fail(kTool, "an output differs from --verify", kExitDifference);

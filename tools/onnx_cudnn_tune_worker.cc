@@ -29,13 +29,10 @@ Exit codes: 0 done, 1 usage, 2 model or input invalid, 3 valid but not supported
   6 out of memory, 7 internal.)";
 
 // Reserves standard output for the JSON lines: output of libraries goes to standard error from now
-// on.
-absl::StatusOr<Descriptor> TakeStandardOutput() {
-  Descriptor lines(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (lines.get() < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-    return absl::FailedPreconditionError("standard output or standard error is closed");
-  }
-  return lines;
+// on. Negative: one of the two is closed.
+int TakeStandardOutput() {
+  const int lines = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  return dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -1 : lines;
 }
 
 int Main(int argc, char** argv) {
@@ -52,15 +49,11 @@ int Main(int argc, char** argv) {
   }
   // If the caller is killed while a plan hangs, nothing else would end this process.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  absl::StatusOr<Descriptor> output = TakeStandardOutput();
-  if (!output.ok()) return Fail(kTool, output.status());
-  WorkerLines lines(*std::move(output));
-  const auto open = [](const SessionOptions& options) { return OpenDevice(options); };
+  const int lines = TakeStandardOutput();
+  if (lines < 0) return Fail(kTool, "standard output or standard error is closed", kExitNoDevice);
   const absl::Status status =
-      WorkOnJob(argv[1], argv[2], budget_s, pace == "one-at-a-time", open, lines);
-  if (status.ok()) return kExitDone;
-  lines.Error(status.message());
-  return Fail(kTool, status);
+      ToStatus(RunTuneWorker(argv[1], argv[2], budget_s, pace == "one-at-a-time", lines));
+  return status.ok() ? kExitDone : Fail(kTool, status);
 }
 
 }  // namespace

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # Builds the programs and the GPU tests and packs them, stripped, into build/onnx-cudnn.tar.gz. The archive runs from any folder of
-# a host with a GPU driver and libc 2.35: everything except libc is linked statically; libcudnn and libcublasLt are opened at run time.
+# a host with a GPU driver and this host's glibc and libstdc++ or later ones: libcudnn and libcublasLt are opened at run time. Packages for users
+# are made by cpack (docs/installing.md).
 #   tools/package.sh           the preset `release`: every architecture
 #   tools/package.sh PRESET    another preset with CUDA: cuda-90a builds faster; not cuda-check, whose kernels are not optimized
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 preset=${1:-release}
-programs=(onnx-cudnn-run onnx-cudnn-opt onnx-cudnn-bench onnx-cudnn-tune-worker test_gpu test_onnx_backend planted_fault)
+programs=(test_gpu test_onnx_backend planted_fault)
 
 setup >&2
-cmake --build --preset "$preset" --target "${programs[@]}" >&2 || stop "the build failed"
+cmake --build --preset "$preset" --target onnx_cudnn shell_files onnx-cudnn-tune-worker "${programs[@]}" >&2 || stop "the build failed"
 built=build/$preset/bin
 if [ "$preset" = cuda ]; then built=build/bin; fi
 folder=build/package/onnx-cudnn
 rm -rf build/package
-mkdir -p "$folder/bin" "$folder/models" "$folder/tests/e2e"
+mkdir -p "$folder/models" "$folder/tests/e2e"
+cmake --install "build/$preset" --strip --prefix "$folder" >&2 || stop "could not install into $folder"
 for program in "${programs[@]}"; do
   strip -o "$folder/bin/$program" "$built/$program"
 done

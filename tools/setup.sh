@@ -5,11 +5,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 system_packages=(
-  g++ cmake ninja-build ccache git ca-certificates python3 python3-venv
-  libopenblas-pthread-dev libprotobuf-dev protobuf-compiler libgtest-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev
-  libxtensor-dev zlib1g-dev libboost-context-dev libjemalloc-dev
+  g++ cmake ninja-build ccache git ca-certificates python3 python3-dev python3-venv
+  libopenblas-pthread-dev libgtest-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev
+  libxtensor-dev zlib1g-dev libboost-context-dev libjemalloc-dev pkgconf
 )
-fuzz_packages=(clang-16 libclang-rt-16-dev)  # only for the preset fuzz
+fuzz_packages=(clang-19 libclang-rt-19-dev)  # only for the preset fuzz
 # Clones in other folders share compiled files.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 apt_options=(-qq -o Dpkg::Use-Pty=0 -o Acquire::Retries=1)

@@ -2,8 +2,8 @@
 
 import sys
 
-FOLDERS = ("runtime", "passes", "tools", "tests", "examples")
-ENDINGS = (".h", ".cc", ".inc", ".cu", ".cuh")
+FOLDERS = ("runtime", "passes", "python", "tools", "tests", "examples")
+ENDINGS = (".h", ".c", ".cc", ".inc", ".cu", ".cuh")
 
 
 def sources_of(root):

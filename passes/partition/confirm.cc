@@ -1,6 +1,7 @@
 #include "passes/partition/confirm.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "passes/partition/cost_search.h"
 #include "passes/partition/partition_order.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 
@@ -52,21 +54,35 @@ absl::StatusOr<std::vector<Partition>> Confirmer::Confirm(std::vector<Candidate>
 absl::StatusOr<std::vector<Confirmer::Answer>> Confirmer::Ask(
     absl::Span<const Candidate* const> candidates) const {
   std::vector<Answer> answers(candidates.size());
+  const auto total = static_cast<int64_t>(candidates.size());
   if (pricer_ != nullptr) {
+    RETURN_IF_ERROR(ReportProgress(ProgressStage::kBuilding, 0, total, ""));
     ASSIGN_OR_RETURN(std::vector<Choice> choices, pricer_->Choose(candidates));
     std::move(choices.begin(), choices.end(), answers.begin());
+    RETURN_IF_ERROR(ReportProgress(ProgressStage::kBuilding, total, total, ""));
     return answers;
   }
-  ThreadPool::Default().ParallelFor(
-      static_cast<int64_t>(candidates.size()), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const Candidate& candidate = *candidates[i];
-          answers[i] = FirstThatCompiles(candidate, target_);
-          if (answers[i].ok()) continue;
-          answers[i] = Annotate(answers[i].status(), absl::StrCat(candidate.engine->name(), ": ",
-                                                                  Where(*candidate.nodes[0])));
-        }
-      });
+  std::atomic<int64_t> done = 0;
+  std::atomic<bool> cancelled = false;
+  const auto answer = [&](const Candidate& candidate) -> Answer {
+    if (cancelled) return absl::CancelledError();  // the caller's thread has the reason
+    // Does nothing on the pool's threads.
+    const absl::Status reported =
+        ReportProgress(ProgressStage::kBuilding, done, total, candidate.nodes[0]->op());
+    if (!reported.ok()) {
+      cancelled = true;
+      return reported;
+    }
+    Answer choice = FirstThatCompiles(candidate, target_);
+    ++done;
+    if (choice.ok()) return choice;
+    return Annotate(choice.status(),
+                    absl::StrCat(candidate.engine->name(), ": ", Where(*candidate.nodes[0])));
+  };
+  ThreadPool::Default().ParallelFor(total, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) answers[i] = answer(*candidates[i]);
+  });
+  RETURN_IF_ERROR(ReportProgress(ProgressStage::kBuilding, total, total, ""));
   return answers;
 }
 
@@ -157,6 +173,7 @@ class Search {
     Stretch stretch = MakeStretch(open);
     if (partitioner != Greedy) stretch.prices = pricer_;  // Greedy ranks by size first
     while (true) {
+      RETURN_IF_ERROR(CheckCancelled());
       ASSIGN_OR_RETURN(std::vector<Candidate> chosen, partitioner(stretch));
       RETURN_IF_ERROR(CheckCover(open, chosen));
       std::vector<const Candidate*> all;

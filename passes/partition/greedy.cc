@@ -24,7 +24,13 @@ class Cover {
         const Node& node = *stretch_.nodes[i];
         if (taken_[i] || TraitsOf(node).anchor != anchors) continue;
         Proposal* best = Best(i);
-        if (best == nullptr) return proposals_.Unrunnable(node);
+        if (best == nullptr) {
+          const absl::Status status = proposals_.Unrunnable(node);
+          if (stretch_.refusals == nullptr) return status;
+          stretch_.refusals->push_back(RefusalOf(node, status));
+          taken_[i] = true;
+          continue;
+        }
         for (const Node* n : best->candidate.nodes) taken_[proposals_.PositionOf(n)] = true;
         chosen_.push_back(std::move(best->candidate));  // not read any more: its anchor is covered
       }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "passes/partition/pins.h"
 #include "passes/pass.h"
+#include "runtime/graph/node_refusal.h"
 #include "runtime/plan/engine.h"
 #include "runtime/plan/pricer.h"
 #include "runtime/plan/program.h"
@@ -34,6 +35,9 @@ struct Stretch {
   const Pins* pins = nullptr;            // nullptr: none
   CandidateSink* listener = nullptr;     // receives every refusal and every edge that was not fused
   const Pricer* prices = nullptr;        // measured prices replace predicted ones; nullptr: none
+  // For Greedy: receives every Node that no Engine runs, which is then not covered; nullptr: the
+  // first one is the error.
+  std::vector<NodeRefusal>* refusals = nullptr;
 };
 
 // Covers every Node of a Stretch exactly once, without a cycle between Partitions. Unimplemented

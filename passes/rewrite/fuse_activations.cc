@@ -195,13 +195,14 @@ struct Activation {
   double factor;  // 1 if there is none
   bool (Formula::*is_gate)();
   std::string_view op;
+  int since;                          // the first opset that has the op
   std::string_view approximate = "";  // of Gelu
 };
-constexpr Activation kActivations[] = {{1, &Formula::IsSigmoid, "Swish"},
-                                       {1, &Formula::IsHardSigmoid, "HardSwish"},
-                                       {1.0 / 6, &Formula::IsClip, "HardSwish"},
-                                       {0.5, &Formula::IsErf, "Gelu"},
-                                       {0.5, &Formula::IsTanh, "Gelu", "tanh"}};
+constexpr Activation kActivations[] = {{1, &Formula::IsSigmoid, "Swish", 24},
+                                       {1, &Formula::IsHardSigmoid, "HardSwish", 14},
+                                       {1.0 / 6, &Formula::IsClip, "HardSwish", 14},
+                                       {0.5, &Formula::IsErf, "Gelu", 20},
+                                       {0.5, &Formula::IsTanh, "Gelu", 20, "tanh"}};
 
 Match Replace(Graph& graph, Node& old, Value& x, const Activation& activation) {
   NodeSpec spec{.op = std::string(activation.op),
@@ -229,7 +230,8 @@ class FuseActivationsPass final : public NodePass {
         Formula formula(product);
         if (!(formula.*activation.is_gate)()) continue;
         formula.Compare(product.factor, activation.factor);
-        const std::string_view why_not = formula.WhyNot();
+        std::string_view why_not = formula.WhyNot();
+        if (activation.since > context().newest_opset) why_not = "the file's opset lacks the op";
         if (why_not.empty()) return Replace(graph, node, *product.x, activation);
         match = Match::No(node, why_not);
       }

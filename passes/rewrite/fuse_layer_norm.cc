@@ -16,6 +16,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
+constexpr int kSince = 17;  // the first opset that has LayerNormalization
 
 // The parts of d / sqrt(mean(d²) + epsilon).
 struct Quotient {
@@ -111,9 +112,10 @@ class FuseLayerNormPass final : public NodePass {
   }
 
  private:
-  static Match Fuse(Graph& graph, Node& node) {
+  Match Fuse(Graph& graph, Node& node) const {
     const std::optional<Quotient> q = QuotientOf(node);
     if (!q.has_value()) return Match::None();
+    if (context().newest_opset < kSince) return Match::No(node, "the file's opset lacks the op");
     Value& x = q->difference->input(0);
     if (!kTypes.Has(x.dtype())) return Match::No(node, "its type is not f32, f16 or bf16");
     const std::optional<int> axis = FirstAveragedAxis(*q->mean);

@@ -45,10 +45,8 @@ absl::StatusCode CodeOf(int error) {
     case EMFILE:
     case ENFILE:
     case ENOMEM:
-    case ENOSPC:
-    case EDQUOT:
       return absl::StatusCode::kResourceExhausted;
-    default:
+    default:  // a full disk too: kResourceExhausted is about memory
       return absl::StatusCode::kDataLoss;
   }
 }

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/blocked_signals.h"
+
 namespace onnx_cudnn {
 namespace {
 
@@ -46,11 +48,28 @@ struct Loop {
 }  // namespace
 
 struct ThreadPool::State {
+  explicit State(int most) : most_helpers(most - 1) { threads.reserve(most_helpers); }
+
   std::mutex mutex;
   std::condition_variable work, helped;
   std::list<Loop*> loops;  // loops that may have ranges left
   bool stop = false;
+  int wanted = 0;  // helpers that the loops in progress may use
+  int most_helpers;
   std::vector<std::thread> threads;
+
+  // Requires the mutex. A process that limits its loops to few threads gets no more than those.
+  void StartWanted() {
+    while (static_cast<int>(threads.size()) < std::min(wanted, most_helpers)) {
+      const ScopedBlockedSignals blocked;
+      try {
+        threads.emplace_back([this] { Serve(); });
+        // If the process cannot start more threads, those that run and the caller's do the work.
+      } catch (const std::exception&) {
+        most_helpers = static_cast<int>(threads.size());
+      }
+    }
+  }
 
   void Serve() {
     std::unique_lock lock(mutex);
@@ -70,17 +89,7 @@ struct ThreadPool::State {
 };
 
 ThreadPool::ThreadPool(int threads)
-    : threads_(std::max(threads, 1)), state_(std::make_unique<State>()) {
-  state_->threads.reserve(threads_ - 1);
-  for (int i = 1; i < threads_; ++i) {
-    try {
-      state_->threads.emplace_back([s = state_.get()] { s->Serve(); });
-      // If the process cannot start more threads, the caller's alone does the work.
-    } catch (const std::exception&) {
-      threads_ = i;
-    }
-  }
-}
+    : threads_(std::max(threads, 1)), state_(std::make_unique<State>(threads_)) {}
 
 ThreadPool::~ThreadPool() {
   {
@@ -102,12 +111,15 @@ void ThreadPool::ParallelFor(int64_t n, int64_t grain,
   {
     std::lock_guard lock(state_->mutex);
     state_->loops.push_back(&loop);
+    state_->wanted += threads - 1;
+    state_->StartWanted();
   }
   state_->work.notify_all();
   loop.Work();
   std::unique_lock lock(state_->mutex);
   state_->loops.remove(&loop);
   state_->helped.wait(lock, [&] { return loop.helpers == 0; });
+  state_->wanted -= threads - 1;
   if (loop.exception) std::rethrow_exception(loop.exception);
 }
 

@@ -7,17 +7,18 @@
 
 namespace onnx_cudnn {
 
-// A fixed set of threads for loops over independent ranges; fewer threads if the system refuses to
-// start more. Any number of callers may use one pool at once.
+// Threads for loops over independent ranges, started when a loop may use them; fewer if the system
+// refuses to start more. They block signals (blocked_signals.h). Any number of callers may use one
+// pool at once.
 class ThreadPool {
  public:
-  // threads  how many run a loop, including the caller; ≥ 1
+  // threads  how many may run a loop, including the caller; ≥ 1
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int threads() const { return threads_; }
+  int threads() const { return threads_; }  // as asked for, even if the system refused some
 
   // Calls body(begin, end) over disjoint ranges that cover [0, n), each at least `grain` long
   // except the last, and returns when all are done. The calling thread takes part; a nested loop
@@ -25,7 +26,7 @@ class ThreadPool {
   // are then skipped.
   void ParallelFor(int64_t n, int64_t grain, absl::FunctionRef<void(int64_t, int64_t)> body);
 
-  // The pool of the process for references: one thread per core, created on first use.
+  // The pool of the process for references: one thread per core at most.
   static ThreadPool& Default();
 
   // While it lives, loops that this thread starts, on any pool, use at most `most` threads,
@@ -44,7 +45,7 @@ class ThreadPool {
 
  private:
   struct State;
-  int threads_;
+  const int threads_;
   std::unique_ptr<State> state_;
 };
 

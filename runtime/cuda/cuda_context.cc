@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -139,6 +140,27 @@ void WarnOfSlowKernels() {
 
 std::string CudaVersionText(int version) {
   return absl::StrCat(version / 1000, ".", version % 1000 / 10);
+}
+
+GpuList ListGpus() {
+  GpuList list{.driver = DriverVersion()};
+  CudaFacts driver;
+  const auto read = [&]() -> absl::Status {
+    RETURN_IF_ERROR(CheckDriver(driver));
+    list.has_driver = true;
+    RETURN_IF_ERROR(CheckDeviceCount(/*ordinal=*/0));
+    int count = 0;
+    RETURN_IF_ERROR(CUDA_STATUS(cudaGetDeviceCount, &count));
+    for (int i = 0; i < count; ++i) {
+      CudaFacts facts = driver;
+      RETURN_IF_ERROR(ReadProperties(facts, i));
+      list.gpus.push_back(std::move(facts));
+    }
+    return absl::OkStatus();
+  };
+  list.status = read();
+  list.driver_cuda = driver.driver_cuda;
+  return list;
 }
 
 absl::StatusOr<CudaFacts> OpenCudaContext(int ordinal) {

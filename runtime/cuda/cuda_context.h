@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -22,6 +23,18 @@ struct CudaFacts {
   int runtime_cuda = 0;  // version that this program uses
   std::string driver;    // "580.65.06"; empty if unknown
 };
+
+// The GPUs of this host.
+struct GpuList {
+  std::string driver;           // as in CudaFacts
+  int driver_cuda = 0;          // as in CudaFacts; 0: no driver
+  bool has_driver = false;      // one that is new enough for this program
+  std::vector<CudaFacts> gpus;  // those visible to this process; code_capability is not read
+  absl::Status status;          // why there is none, as for OpenCudaContext
+};
+
+// Lists them without creating a context.
+GpuList ListGpus();
 
 // Creates the device's context (a quarter of a second), makes it current on the calling thread, and
 // checks that this build's kernels run on the device.

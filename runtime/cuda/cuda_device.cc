@@ -17,25 +17,11 @@
 namespace onnx_cudnn {
 namespace {
 
-DeviceInfo InfoOf(const CudaFacts& facts) {
-  return DeviceInfoOf({.product = facts.product,
-                       .compute_capability = facts.compute_capability,
-                       .code_capability = facts.code_capability,
-                       .has_sm_90a_code = facts.has_sm_90a_code,
-                       .multiprocessors = facts.multiprocessors,
-                       .shared_bytes_per_block = facts.shared_bytes_per_block,
-                       .l2_bytes = facts.l2_bytes,
-                       .memory_bytes = facts.memory_bytes,
-                       .clock_mhz = facts.clock_mhz,
-                       .memory_clock_mhz = facts.memory_clock_mhz,
-                       .memory_bus_bits = facts.memory_bus_bits});
-}
-
 class CudaDevice final : public Device {
  public:
   CudaDevice(int ordinal, const CudaFacts& facts, CudaStream uploads)
       : ordinal_(ordinal),
-        info_(InfoOf(facts)),
+        info_(DeviceInfoOf(facts)),
         versions_{.driver = facts.driver, .cuda = CudaVersionText(facts.runtime_cuda)},
         uploads_(std::move(uploads)) {}
 
@@ -88,6 +74,20 @@ class CudaDevice final : public Device {
 };
 
 }  // namespace
+
+DeviceInfo DeviceInfoOf(const CudaFacts& facts) {
+  return DeviceInfoOf(DeviceProperties{.product = facts.product,
+                                       .compute_capability = facts.compute_capability,
+                                       .code_capability = facts.code_capability,
+                                       .has_sm_90a_code = facts.has_sm_90a_code,
+                                       .multiprocessors = facts.multiprocessors,
+                                       .shared_bytes_per_block = facts.shared_bytes_per_block,
+                                       .l2_bytes = facts.l2_bytes,
+                                       .memory_bytes = facts.memory_bytes,
+                                       .clock_mhz = facts.clock_mhz,
+                                       .memory_clock_mhz = facts.memory_clock_mhz,
+                                       .memory_bus_bits = facts.memory_bus_bits});
+}
 
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal) {
   ASSIGN_OR_RETURN(const CudaFacts facts, OpenCudaContext(ordinal));

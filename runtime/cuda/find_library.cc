@@ -1,9 +1,7 @@
 #include "runtime/cuda/find_library.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
-#include <climits>
 #include <cstdlib>
 #include <map>
 
@@ -11,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "runtime/base/own_folder.h"
 #include "runtime/cuda/library_calls.h"
 
 namespace onnx_cudnn {
@@ -22,15 +21,6 @@ constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-// The directory of the running program, with links resolved; empty if unknown.
-std::string ProgramFolder() {
-  char path[PATH_MAX];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
-  if (size <= 0 || size == static_cast<ssize_t>(sizeof(path))) return "";
-  const std::string program(path, static_cast<size_t>(size));
-  return program.substr(0, program.rfind('/'));
 }
 
 // Patterns of directories.
@@ -69,7 +59,20 @@ std::string LoaderError() {
 absl::Status Missing(const LibraryNeed& need, std::string_view found) {
   return absl::FailedPreconditionError(
       absl::StrCat("needs ", need.name, " (", absl::StrJoin(need.files, " or "), "): ", found, "; ",
-                   need.install, ", or set ", need.variable, " to the file"));
+                   "install it (", need.install, "), or set ", need.variable, " to the file"));
+}
+
+// The first library of `need` in the directories that match `place` and that opens; no handle if
+// there is none. `unusable` is the loader's reason for the first that does not open.
+FoundLibrary OpenIn(const std::string& place, const LibraryNeed& need, std::string& unusable) {
+  const LibraryCalls& calls = Libraries();
+  for (const std::string& file : need.files) {
+    for (const std::string& path : calls.glob(absl::StrCat(place, "/", file))) {
+      if (void* handle = calls.dlopen(path.c_str(), kFlags)) return {handle, path};
+      if (unusable.empty()) unusable = LoaderError();
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -79,7 +82,10 @@ const LibraryNeed& CudnnLibrary() {
       *new LibraryNeed{.name = "cuDNN 9",
                        .files = {"libcudnn.so.9"},
                        .variable = "ONNX_CUDNN_LIBCUDNN",
-                       .install = "install it (pip install nvidia-cudnn-cu13)"};
+                       .install = "pip install nvidia-cudnn-cu13",
+                       .package = "libcudnn9-cuda-13",
+                       // Device properties, with which tests lower without a GPU.
+                       .least_version = 90800};
   return need;
 }
 
@@ -88,16 +94,17 @@ const LibraryNeed& CublasLtLibrary() {
       *new LibraryNeed{.name = "cuBLASLt 12 or 13",
                        .files = {"libcublasLt.so.13", "libcublasLt.so.12"},
                        .variable = "ONNX_CUDNN_LIBCUBLASLT",
-                       .install = "install it (pip install nvidia-cublas)"};
+                       .install = "pip install nvidia-cublas",
+                       .package = "libcublas-13-0"};
   return need;
 }
 
 const LibraryNeed& NvrtcLibrary() {
-  static const LibraryNeed& need =
-      *new LibraryNeed{.name = "NVRTC 12 or 13",
-                       .files = {"libnvrtc.so.13", "libnvrtc.so.12"},
-                       .variable = "ONNX_CUDNN_LIBNVRTC",
-                       .install = "install it (pip install nvidia-cuda-nvrtc)"};
+  static const LibraryNeed& need = *new LibraryNeed{.name = "NVRTC 12 or 13",
+                                                    .files = {"libnvrtc.so.13", "libnvrtc.so.12"},
+                                                    .variable = "ONNX_CUDNN_LIBNVRTC",
+                                                    .install = "pip install nvidia-cuda-nvrtc",
+                                                    .package = "cuda-nvrtc-13-0"};
   return need;
 }
 
@@ -107,18 +114,20 @@ absl::StatusOr<FoundLibrary> FindLibrary(const LibraryNeed& need) {
     if (void* handle = calls.dlopen(file.c_str(), kFlags)) return FoundLibrary{handle, file};
     return Missing(need, absl::StrCat(need.variable, " does not open: ", LoaderError()));
   }
+  std::string unusable;
+  // In a Python package: the packages that torch loads from, because a process can have one
+  // version.
+  if (FoundLibrary found = OpenIn(LibraryFolder() + "/../nvidia/*/lib", need, unusable);
+      found.handle != nullptr) {
+    return found;
+  }
   for (const std::string& file : need.files) {
     if (void* handle = calls.dlopen(file.c_str(), kFlags)) return FoundLibrary{handle, file};
     calls.dlerror();  // clears the message, because the search continues
   }
-  std::string unusable;
   for (const std::string& place : Places()) {
-    for (const std::string& file : need.files) {
-      for (const std::string& path : calls.glob(absl::StrCat(place, "/", file))) {
-        if (void* handle = calls.dlopen(path.c_str(), kFlags)) return FoundLibrary{handle, path};
-        if (unusable.empty()) unusable = LoaderError();
-      }
-    }
+    FoundLibrary found = OpenIn(place, need, unusable);
+    if (found.handle != nullptr) return found;
   }
   if (!unusable.empty()) return Missing(need, absl::StrCat("found but not usable: ", unusable));
   return Missing(need,

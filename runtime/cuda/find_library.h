@@ -11,8 +11,10 @@ namespace onnx_cudnn {
 struct LibraryNeed {
   std::string name;                // "cuDNN 9"
   std::vector<std::string> files;  // "libcudnn.so.9": any of them, the preferred one first
-  std::string variable;  // environment variable that names a file to load instead of searching
-  std::string install;   // what to do if the library is missing
+  std::string variable;      // environment variable that names a file to load instead of searching
+  std::string install;       // the command that brings it
+  std::string package;       // the same in NVIDIA's package repository for Debian and Ubuntu
+  size_t least_version = 0;  // as the library tells it, 90800 for 9.8.0; 0: any
 };
 
 const LibraryNeed& CudnnLibrary();
@@ -25,9 +27,10 @@ struct FoundLibrary {
 };
 
 // Searches in this order: the file that the environment variable names (if it is set, nothing else
-// is searched); the system's loader; beside this program (../lib, ../cuda-toolkit/lib,
-// ../cudnn/lib); $CUDA_PATH, $CUDA_HOME and /usr/local/cuda*; nvidia/*/lib of Python environments
-// ($VIRTUAL_ENV, $CONDA_PREFIX, the user's, the system's).
+// is searched); ../nvidia/*/lib beside the library that contains this code, which in a Python
+// package are NVIDIA's packages of the same environment; the system's loader; beside this program
+// (../lib, ../cuda-toolkit/lib, ../cudnn/lib); $CUDA_PATH, $CUDA_HOME and /usr/local/cuda*;
+// nvidia/*/lib of Python environments ($VIRTUAL_ENV, $CONDA_PREFIX, the user's, the system's).
 //   errors  FailedPrecondition, one line: what was found, what is needed, what to install
 absl::StatusOr<FoundLibrary> FindLibrary(const LibraryNeed& need);
 

@@ -18,11 +18,17 @@ std::vector<std::string> Glob(const std::string& pattern) {
   return paths;
 }
 
+std::string FileOf(void* function) {
+  Dl_info info = {};
+  return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
 constexpr LibraryCalls kSystem = {
     .dlopen = [](const char* name, int flags) { return dlopen(name, flags); },
     .dlsym = [](void* library, const char* name) { return dlsym(library, name); },
     .dlerror = []() -> const char* { return dlerror(); },
     .glob = Glob,
+    .file_of = FileOf,
 };
 
 std::atomic<const LibraryCalls*> current{&kSystem};

@@ -14,6 +14,8 @@ struct LibraryCalls {
   const char* (*dlerror)();
   // Files that match a shell pattern, sorted.
   std::vector<std::string> (*glob)(const std::string& pattern);
+  // The file of the library that holds this function; empty: unknown.
+  std::string (*file_of)(void* function);
 };
 
 // The table in use: the system's, unless a test replaced it.

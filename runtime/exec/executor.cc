@@ -5,10 +5,12 @@
 #include <functional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
+#include "runtime/exec/callers_tensors.h"
 
 namespace onnx_cudnn {
 
@@ -58,20 +60,9 @@ Pointer At(Pointer base, int64_t offset) {
   return base == nullptr ? nullptr : static_cast<Byte*>(base) + offset;
 }
 
-template <typename Pointers>
-absl::Status CheckPointers(absl::Span<Value* const> values, const Pointers& pointers,
-                           std::string_view what) {
-  if (pointers.size() != values.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(pointers.size(), " ", what, "s were given, the graph has ", values.size()));
-  }
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (pointers[i] != nullptr || values[i]->elements() == 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat(what, " ", values[i]->name(),
-                                                   " has a null pointer, expected ",
-                                                   ToString(values[i]->type())));
-  }
-  return absl::OkStatus();
+absl::Status CheckNot(const std::atomic<bool>* cancel) {
+  if (cancel == nullptr || !cancel->load(std::memory_order_relaxed)) return absl::OkStatus();
+  return absl::CancelledError("cancelled during the run");
 }
 
 // A Transfer also writes to host memory, but is work of the device.
@@ -79,21 +70,6 @@ bool RunsOnHost(const PlacedStep& placed, const Candidate& chosen) {
   const auto on_host = [](const Placement& p) { return p.space == Space::kHost; };
   return placed.space == Space::kHost &&
          std::all_of(chosen.inputs.begin(), chosen.inputs.end(), on_host);
-}
-
-bool HasStrings(const Graph& graph) {
-  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
-                     [](const GraphOutput& o) { return o.value->dtype() == DType::kString; });
-}
-
-// Strings are stored outside arenas; a string output is a constant.
-void CopyStrings(const Graph& graph, absl::Span<void* const> outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Value& value = *graph.outputs()[i].value;
-    if (value.dtype() != DType::kString) continue;
-    const std::vector<std::string>& strings = value.constant().strings();
-    std::copy(strings.begin(), strings.end(), static_cast<std::string*>(outputs[i]));
-  }
 }
 
 }  // namespace
@@ -188,6 +164,14 @@ absl::Status Executor::TakeArena(Device& device) {
   return absl::OkStatus();
 }
 
+absl::Status Executor::TakeTurn() const {
+  return options_.arena_lock == nullptr ? absl::OkStatus() : options_.arena_lock->Take();
+}
+
+void Executor::EndTurn() const {
+  if (options_.arena_lock != nullptr) options_.arena_lock->Give();
+}
+
 std::byte* Executor::InArena(Space space, int64_t offset) const {
   return (space == Space::kHost ? host_arena_ : arena_).get() + offset;
 }
@@ -230,17 +214,15 @@ absl::Status Executor::Resolve(int index, ConstantStore& constants) {
 }
 
 absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
-                           void* callers_stream) {
+                           void* callers_stream, const std::atomic<bool>* cancel) {
   const Graph& graph = program_->graph;
-  std::vector<Value*> output_values;
-  for (const GraphOutput& output : graph.outputs()) output_values.push_back(output.value);
-  RETURN_IF_ERROR(CheckPointers(graph.inputs(), inputs, "input"));
-  RETURN_IF_ERROR(CheckPointers(output_values, outputs, "output"));
-  const absl::MutexLockMaybe lock(options_.arena_lock == nullptr ? nullptr
-                                                                 : &options_.arena_lock->mutex);
+  RETURN_IF_ERROR(CheckPointers(graph, inputs, outputs));
+  RETURN_IF_ERROR(TakeTurn());
+  const absl::Cleanup end = [this] { EndTurn(); };
+  RETURN_IF_ERROR(CheckNot(cancel));
   RETURN_IF_ERROR(BeforeRun());
   ++unfinished_;
-  const absl::Status enqueued = Enqueue(inputs, outputs, callers_stream);
+  const absl::Status enqueued = Enqueue(inputs, outputs, callers_stream, cancel);
   const bool may_go_on = callers_stream != nullptr && options_.arena_lock == nullptr &&
                          !staging_.touches_host() && !HasStrings(graph);
   if (enqueued.ok() && may_go_on) {
@@ -276,30 +258,31 @@ absl::Status Executor::BeforeRun() {
 }
 
 absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
-                               absl::Span<void* const> outputs, void* callers_stream) {
+                               absl::Span<void* const> outputs, void* callers_stream,
+                               const std::atomic<bool>* cancel) {
   using Addresses = Staging::Addresses;
   const bool captures = options_.capture && runs_ > 0 && capture_note_.empty();
   const bool moves = captures && !options_.fixed_pointers;
   RETURN_IF_ERROR(
       staging_.Prepare(inputs, outputs, moves ? Addresses::kOurs : Addresses::kCallers));
   if (captures && graph_ == nullptr) {
-    RETURN_IF_ERROR(Capture());
+    RETURN_IF_ERROR(Capture(cancel));
     if (graph_ == nullptr) {
       RETURN_IF_ERROR(staging_.Prepare(inputs, outputs, Addresses::kCallers));
     }
   }
   if (callers_stream != nullptr) RETURN_IF_ERROR(streams_->Fork(callers_stream));
   RETURN_IF_ERROR(staging_.CopyIn(*streams_));
-  RETURN_IF_ERROR(graph_ != nullptr ? streams_->Replay(*graph_) : LaunchEagerly());
+  RETURN_IF_ERROR(graph_ != nullptr ? streams_->Replay(*graph_) : LaunchEagerly(cancel));
   RETURN_IF_ERROR(staging_.CopyOut(*streams_));
   return callers_stream == nullptr ? absl::OkStatus() : streams_->Join(callers_stream);
 }
 
 // If the Device cannot capture, `graph_` stays null and the note is set.
-absl::Status Executor::Capture() {
+absl::Status Executor::Capture(const std::atomic<bool>* cancel) {
   absl::Status captured = streams_->BeginCapture();
   if (captured.ok()) {
-    captured = LaunchAll();
+    captured = LaunchAll(cancel);
     absl::StatusOr<std::unique_ptr<CapturedGraph>> graph = streams_->EndCapture();
     if (captured.ok()) captured = graph.status();
     if (captured.ok()) graph_ = *std::move(graph);
@@ -311,13 +294,13 @@ absl::Status Executor::Capture() {
 
 // Every stream starts after the input copies, and after an earlier Run, on stream 0; the output
 // copies there start after every stream.
-absl::Status Executor::LaunchEagerly() {
+absl::Status Executor::LaunchEagerly(const std::atomic<bool>* cancel) {
   const int streams = program_->schedule.streams;
   if (streams > 1) {
     ASSIGN_OR_RETURN(const int begun, streams_->Record(0));
     for (int s = 1; s < streams; ++s) RETURN_IF_ERROR(streams_->Wait(s, begun));
   }
-  RETURN_IF_ERROR(LaunchAll());
+  RETURN_IF_ERROR(LaunchAll(cancel));
   for (int s = 1; s < streams; ++s) {
     ASSIGN_OR_RETURN(const int ended, streams_->Record(s));
     RETURN_IF_ERROR(streams_->Wait(0, ended));
@@ -325,8 +308,9 @@ absl::Status Executor::LaunchEagerly() {
   return absl::OkStatus();
 }
 
-absl::Status Executor::LaunchAll() {
+absl::Status Executor::LaunchAll(const std::atomic<bool>* cancel) {
   for (const ScheduledStep& scheduled : program_->schedule.steps) {
+    RETURN_IF_ERROR(CheckNot(cancel));
     RETURN_IF_ERROR(Launch(scheduled.step));
   }
   return absl::OkStatus();
@@ -382,8 +366,8 @@ absl::StatusOr<std::vector<double>> Executor::Time(absl::Span<const void* const>
                                                    absl::Span<void* const> outputs, int runs) {
   for (int i = 0; i < 2; ++i) RETURN_IF_ERROR(Run(inputs, outputs));
   if (graph_ != nullptr) {
-    const absl::MutexLockMaybe lock(options_.arena_lock == nullptr ? nullptr
-                                                                   : &options_.arena_lock->mutex);
+    RETURN_IF_ERROR(TakeTurn());
+    const absl::Cleanup end = [this] { EndTurn(); };
     ASSIGN_OR_RETURN(std::vector<double> ms, streams_->TimeReplays(*graph_, runs));
     RETURN_IF_ERROR(Synchronize());
     return ms;

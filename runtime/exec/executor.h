@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,11 +45,13 @@ class Executor {
   // callers_stream   of the Device: the Run begins after the work that the caller has enqueued
   // there, and work that the caller enqueues later begins after the Run. If no operand is in host
   // memory, the Run then returns without waiting for its end
-  // Otherwise returns when the outputs are written. InvalidArgument, with the Node's name: a value
-  // is out of range at run time; if the Run was not waited for, the next Run or Synchronize returns
-  // the error. After an error the Executor may be used again.
+  // cancel           checked before each Step that is launched and before a replay; may be null
+  // Otherwise returns when the outputs are written. Cancelled: what had been launched has ended,
+  // the outputs are undefined. InvalidArgument, with the Node's name: a value is out of range at
+  // run time; if the Run was not waited for, the next Run or Synchronize returns the error. After
+  // an error the Executor may be used again.
   absl::Status Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
-                   void* callers_stream = nullptr);
+                   void* callers_stream = nullptr, const std::atomic<bool>* cancel = nullptr);
   // Waits for Runs that returned before their end.
   absl::Status Synchronize();
   // Milliseconds of each of `runs` Runs, after two warm-up Runs: replays of the captured graph by
@@ -68,16 +71,19 @@ class Executor {
   Executor(std::shared_ptr<const Program> program, Device& device, const ExecutorOptions& options);
   struct Launchable;  // a Step with its resolved operands
   absl::Status TakeArena(Device& device);
+  // A Run's use of a shared arena.
+  absl::Status TakeTurn() const;
+  void EndTurn() const;
   void FindWhoseNextWaits();
   void FindBarriers();
   std::byte* InArena(Space space, int64_t offset) const;
   absl::Status Resolve(int index, ConstantStore& constants);
   absl::Status BeforeRun();
   absl::Status Enqueue(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
-                       void* callers_stream);
-  absl::Status Capture();
-  absl::Status LaunchEagerly();
-  absl::Status LaunchAll();
+                       void* callers_stream, const std::atomic<bool>* cancel);
+  absl::Status Capture(const std::atomic<bool>* cancel);
+  absl::Status LaunchEagerly(const std::atomic<bool>* cancel);
+  absl::Status LaunchAll(const std::atomic<bool>* cancel);
   absl::Status Launch(int index);
   absl::Status LaunchStep(int index);
 

@@ -2,9 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/cuda/cuda_device.h"
-#include "runtime/cuda/current_device.h"
 #include "runtime/cudnn/cuda/cudnn_engine.h"
+#include "runtime/exec/custom_engine.h"
 #include "runtime/gemm/cuda/gemm_engine.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/kernels/cuda/common/kernel_engine.h"
@@ -27,11 +26,6 @@ absl::Status AddOrNote(absl::StatusOr<std::unique_ptr<Engine>> engine, std::stri
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal) { return OpenCudaDevice(ordinal); }
-
-KeepCurrentGpu::KeepCurrentGpu(bool uses_gpu) : before_(uses_gpu ? CurrentCudaDevice() : -1) {}
-KeepCurrentGpu::~KeepCurrentGpu() { RestoreCudaDevice(before_); }
-
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal) {
   std::string note;
   // cuDNN opens libcublasLt by name, so libcublasLt is opened first.
@@ -40,6 +34,7 @@ absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal) {
   RETURN_IF_ERROR(AddOrNote(MakeCudnnEngine(ordinal), "cudnn", engines, note));
   RETURN_IF_ERROR(AddOrNote(std::move(gemm), "gemm", engines, note));
   engines.push_back(MakeCudaKernels());
+  engines.push_back(MakeCustomEngine(ordinal));
   OwnedTarget target = TargetOver(GpuEngines(std::move(engines)), gpu.info());
   target.note = std::move(note);
   return target;

@@ -1,3 +1,4 @@
+#include "runtime/gpu/examine.h"
 #include "runtime/gpu/gpu.h"
 
 namespace onnx_cudnn {
@@ -12,6 +13,14 @@ absl::Status None() {
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int) { return None(); }
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int) { return None(); }
+
+void ExamineGpus(DoctorReport& report) {
+  report.findings.push_back({.what = "this program was built without CUDA",
+                             .remedy = "cmake --preset cuda && cmake --build --preset cuda",
+                             .without = "models run on the CPU"});
+}
+
+absl::StatusOr<DeviceInfo> GpuInfo(int) { return None(); }
 
 KeepCurrentGpu::KeepCurrentGpu(bool) : before_(-1) {}
 KeepCurrentGpu::~KeepCurrentGpu() = default;

@@ -66,6 +66,7 @@ Node& Graph::AddNode(NodeSpec spec) {
   node.domain_ = std::move(spec.domain);
   node.name_ = std::move(spec.name);
   node.opset_ = spec.opset;
+  node.file_opset_ = spec.file_opset == 0 ? std::min(file_opset_, spec.opset) : spec.file_opset;
   node.attrs_ = std::move(spec.attrs);
   node.bodies_ = std::move(spec.bodies);
   node.captures_ = spec.captures;
@@ -245,7 +246,8 @@ void CopyNodes(absl::Span<const Node* const> nodes, Graph& to, ValueCopies& valu
                   .domain = node->domain(),
                   .name = node->name(),
                   .opset = node->opset(),
-                  .captures = node->captures()};
+                  .captures = node->captures(),
+                  .file_opset = node->file_opset()};
     for (const Value* v : node->inputs()) {
       if (v == nullptr) {
         spec.inputs.push_back(nullptr);
@@ -275,6 +277,7 @@ void CopyNodes(absl::Span<const Node* const> nodes, Graph& to, ValueCopies& valu
 Graph Graph::Clone() const {
   Graph copy;
   copy.name_ = name_;
+  copy.file_opset_ = file_opset_;
   ValueCopies values;
   values.reserve(values_.size());
   for (const Value* v : inputs_) values[v] = &copy.AddInput(v->name(), v->type());

@@ -80,6 +80,7 @@ class Node {
   const std::string& domain() const { return domain_; }  // "" is ONNX's own domain
   const std::string& name() const { return name_; }
   int opset() const { return opset_; }  // of its domain
+  int file_opset() const { return file_opset_; }  // for messages: that of the file it came from
   absl::Span<Value* const> inputs() const { return inputs_; }
   absl::Span<Value* const> outputs() const { return outputs_; }
   bool has_input(int i) const {
@@ -103,7 +104,7 @@ class Node {
   friend class Graph;
   int id_ = 0;
   std::string op_, domain_, name_;
-  int opset_ = kNewestOpset;
+  int opset_ = kNewestOpset, file_opset_ = kNewestOpset;
   std::vector<Value*> inputs_, outputs_;
   std::vector<int> use_slots_;  // input i is inputs_[i]->uses_[use_slots_[i]]
   Attrs attrs_;
@@ -123,6 +124,7 @@ struct NodeSpec {
   int opset = kNewestOpset;
   std::map<std::string, std::unique_ptr<Graph>, std::less<>> bodies = {};
   int captures = 0;
+  int file_opset = 0;  // 0: the Graph's, at most `opset`
 };
 
 struct GraphOutput {
@@ -139,6 +141,9 @@ class Graph {
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
+  // The opset of the default domain in the model that it was loaded from; Nodes are newer.
+  int file_opset() const { return file_opset_; }
+  void set_file_opset(int opset) { file_opset_ = opset; }
 
   absl::Span<Value* const> inputs() const { return inputs_; }
   absl::Span<const GraphOutput> outputs() const { return outputs_; }
@@ -193,6 +198,7 @@ class Graph {
   std::vector<Value*> inputs_;
   std::vector<GraphOutput> outputs_;
   int node_count_ = 0;
+  int file_opset_ = kNewestOpset;
   absl::flat_hash_set<std::string> names_;
   int64_t serial_ = 0;
 };

@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/correct_type.h"
+#include "runtime/graph/custom_op.h"
 #include "runtime/graph/infer_context.h"
 #include "runtime/graph/merge_types.h"
 #include "runtime/graph/onnx_schemas.h"
@@ -140,6 +142,22 @@ absl::Status CheckArity(const Node& node, const onnx::OpSchema& schema) {
   return absl::OkStatus();
 }
 
+// ONNX's functions read the element type of a sequence without checking that the input is one.
+absl::Status CheckSequences(const Node& node, const onnx::OpSchema& schema) {
+  const size_t count = node.inputs().size() - node.captures();
+  const auto is_sequence = [](const std::string* type) { return absl::StartsWith(*type, "seq("); };
+  for (size_t i = 0; i < std::min(count, schema.inputs().size()); ++i) {
+    const auto& types = schema.inputs()[i].GetTypes();
+    if (types.empty() || !std::all_of(types.begin(), types.end(), is_sequence)) continue;
+    const Value* input = node.inputs()[i];
+    if (input == nullptr || input->type().kind == Type::Kind::kUnknown) continue;
+    if (input->type().kind == Type::Kind::kSequence) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", i, ": expected a sequence, found ", ToString(input->type())));
+  }
+  return absl::OkStatus();
+}
+
 void NameUnknownDimsOfInputs(Graph& graph, const Node& node) {
   for (Value* value : node.inputs()) {
     if (value == nullptr || value->is_constant()) continue;
@@ -201,10 +219,19 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
     if (!node.has_input(0) || !node.has_output(0)) return absl::OkStatus();
     return Refine(graph, node.output(0), node.input(0).type());
   }
+  if (const CustomOp* custom = FindCustomOp(node)) {
+    ASSIGN_OR_RETURN(std::vector<Type> types, InferCustomOp(*custom, node));
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (node.outputs()[i] == nullptr) continue;
+      RETURN_IF_ERROR(Refine(graph, *node.outputs()[i], std::move(types[i])));
+    }
+    return absl::OkStatus();
+  }
   const onnx::OpSchema* schema = FindSchema(node.op(), node.opset(), node.domain());
   if (schema == nullptr || !schema->has_type_and_shape_inference_function())
     return absl::OkStatus();
   RETURN_IF_ERROR(CheckArity(node, *schema));
+  RETURN_IF_ERROR(CheckSequences(node, *schema));
   NameUnknownDimsOfInputs(graph, node);
   if (schema->Name() == "If") return InferIf(graph, node, knowledge);
   NodeContext context(graph, node, knowledge, MakeInferencer);
@@ -276,6 +303,8 @@ absl::Status ShapeInference::Infer(Node& node) {
 const std::vector<const Value*>& ShapeInference::wanted() const {
   return state_->knowledge.wanted();
 }
+
+bool IsOnnxOp(std::string_view op) { return FindSchema(op, kNewestOpset, "") != nullptr; }
 
 absl::Status InferShapes(Graph& graph) {
   Knowledge knowledge;

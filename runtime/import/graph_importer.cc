@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/merge_types.h"
 #include "runtime/graph/onnx_types.h"
@@ -49,15 +50,30 @@ void GraphImporter::AddCapture(std::string_view name, Type type) {
 
 absl::Status GraphImporter::Import(absl::Span<const HostTensor> payloads) {
   graph_.set_name(proto_.name());
+  if (const auto own = model_.opsets.find(""); own != model_.opsets.end()) {
+    graph_.set_file_opset(own->second);
+  }
   RETURN_IF_ERROR(DefineNames());
   RETURN_IF_ERROR(ImportInputs());
   RETURN_IF_ERROR(ImportInitializers(payloads));
   ASSIGN_OR_RETURN(const std::vector<int> order, Order());
+  int64_t done = 0;
   for (int i : order) {
     onnx::NodeProto& node = *proto_.mutable_node(i);
-    RETURN_IF_ERROR(ImportNode(node, free_names_[i]));
+    RETURN_IF_ERROR(Report(done++, node.op_type()));
+    RETURN_IF_ERROR(NoteRefusal(node, ImportNode(node, free_names_[i])));
+  }
+  RETURN_IF_ERROR(Report(done, ""));
+  if (has_refusals_ && kind_ != Kind::kMain) {
+    return absl::UnimplementedError("it holds nodes that do not run");
   }
   return ImportOutputs();
+}
+
+// Nodes of bodies are parts of their node.
+absl::Status GraphImporter::Report(int64_t done, std::string_view op) const {
+  if (kind_ != Kind::kMain) return CheckCancelled();
+  return ReportProgress(ProgressStage::kLoading, done, proto_.node_size(), op);
 }
 
 absl::Status GraphImporter::Define(std::string_view name, Definition definition) {
@@ -123,6 +139,7 @@ absl::Status GraphImporter::ImportInput(const onnx::ValueInfoProto& info) {
 
 absl::Status GraphImporter::ImportInitializers(absl::Span<const HostTensor> payloads) {
   for (int i = 0; i < proto_.initializer_size(); ++i) {
+    RETURN_IF_ERROR(CheckCancelled());
     onnx::TensorProto& proto = *proto_.mutable_initializer(i);
     const HostTensor payload = std::cmp_less(i, payloads.size()) ? payloads[i] : HostTensor();
     absl::StatusOr<HostTensor> tensor = ImportTensor(std::move(proto), model_.tensors, payload);
@@ -201,6 +218,8 @@ absl::Status GraphImporter::ImportOutputs() {
       for (int i = 1; !taken.insert(name).second; ++i) name = absl::StrCat(info.name(), "_", i);
     }
     Value& value = Lookup(info.name());
+    // Of a refused node: it is an input here, which nothing computes.
+    if (model_.refusals != nullptr && model_.refusals->inputs.contains(value.name())) continue;
     RETURN_IF_ERROR(Annotate(RefineOutput(info, value), where));
     graph_.AddOutput(std::move(name), value);
   }

@@ -14,6 +14,7 @@
 #include "runtime/base/support.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/infer.h"
+#include "runtime/graph/node_refusal.h"
 #include "runtime/import/check_model.h"
 #include "runtime/import/functions.h"
 #include "runtime/import/onnx_tensor.h"
@@ -25,6 +26,7 @@ struct ModelScope {
   const TensorSource& tensors;
   const Opsets& opsets;
   const NodeOpsets& node_opsets;
+  LoadRefusals* refusals = nullptr;  // as in LoadOptions
 };
 
 // Imports `proto` into `graph`, which must be empty, and moves payloads out of it. `proto` must
@@ -73,7 +75,10 @@ class GraphImporter {
   absl::Status ImportInitializers(absl::Span<const HostTensor> payloads);
   absl::Status CheckInitializer(std::string_view name, const HostTensor& tensor);
   absl::StatusOr<std::vector<int>> Order();
+  absl::Status Report(int64_t done, std::string_view op) const;
   absl::Status ImportNode(onnx::NodeProto& proto, absl::Span<const std::string_view> captured);
+  // `why` itself, unless refusals are collected: then the outputs of the node become inputs.
+  absl::Status NoteRefusal(const onnx::NodeProto& proto, const absl::Status& why);
   bool TakesGradient(const onnx::NodeProto& proto) const;
   absl::StatusOr<int> OpsetOf(const onnx::NodeProto& proto) const;
   // Whether ops of the node's domain and opset are supported.
@@ -82,6 +87,7 @@ class GraphImporter {
   absl::StatusOr<std::vector<Value*>> Append(const onnx::NodeProto& proto, NodeSpec spec);
   absl::StatusOr<NodeSpec> MakeSpec(onnx::NodeProto& proto,
                                     absl::Span<const std::string_view> captured);
+  absl::StatusOr<NodeSpec> MakeCustomSpec(onnx::NodeProto& proto, NodeSpec spec);
   // Drops the outputs "saved_mean" and "saved_var" if nothing reads them.
   void DropSavedMoments(NodeSpec& spec) const;
   absl::Status ImportAttributes(onnx::NodeProto& proto, NodeSpec& spec);
@@ -100,6 +106,7 @@ class GraphImporter {
   Graph& graph_;
   ShapeInference inference_;
   int64_t gradient_budget_;
+  bool has_refusals_ = false;
   absl::flat_hash_map<std::string_view, Definition> names_;
   // Of initializers that are inputs too.
   absl::flat_hash_map<std::string_view, Type> declared_initializers_;

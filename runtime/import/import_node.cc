@@ -4,7 +4,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/custom_op.h"
+#include "runtime/graph/onnx_types.h"
 #include "runtime/import/check_types.h"
 #include "runtime/import/check_values.h"
 #include "runtime/import/defaults.h"
@@ -14,13 +17,12 @@
 #include "runtime/import/import_attribute.h"
 #include "runtime/import/names.h"
 #include "runtime/import/node_order.h"
+#include "runtime/import/onnx_loader.h"
 #include "runtime/import/upgrade.h"
 #include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
 namespace {
-
-constexpr int kOldestOpset = 6;
 
 // Whether `body` of the node is a branch that may never run.
 bool MayBeSkipped(const NodeSpec& spec, std::string_view body) {
@@ -52,7 +54,13 @@ absl::StatusOr<int> GraphImporter::OpsetOf(const onnx::NodeProto& proto) const {
 
 Support GraphImporter::CheckTaken(const onnx::NodeProto& proto, int opset) const {
   if (TakesGradient(proto)) return Support::Yes();
-  if (!DomainOf(proto).empty()) return Support::No("the domain is not taken");
+  if (!DomainOf(proto).empty()) {
+    const CustomOp* custom = FindCustomOp(proto.op_type(), DomainOf(proto));
+    if (custom == nullptr) return Support::No("the domain is not taken");
+    const int since = custom->functions.since_version;
+    if (opset >= since) return Support::Yes();
+    return Support::No(absl::StrCat(custom->library, " defines it since version ", since));
+  }
   if (opset >= kOldestOpset && opset <= kNewestOpset) return Support::Yes();
   return Support::No(absl::StrCat("opsets ", kOldestOpset, " to ", kNewestOpset, " are taken"));
 }
@@ -76,8 +84,45 @@ absl::Status GraphImporter::ImportNode(onnx::NodeProto& proto,
   return absl::OkStatus();
 }
 
+absl::Status GraphImporter::NoteRefusal(const onnx::NodeProto& proto, const absl::Status& why) {
+  if (model_.refusals == nullptr || !IsRefusal(why)) return why;
+  has_refusals_ = true;
+  const absl::StatusOr<int> opset = OpsetOf(proto);
+  std::string_view reason = why.message();
+  absl::ConsumePrefix(&reason, absl::StrCat(Where(proto), ": "));
+  const bool is_named = !proto.name().empty() || proto.output_size() == 0;
+  model_.refusals->nodes.push_back({.node = is_named ? proto.name() : proto.output(0),
+                                    .domain = std::string(DomainOf(proto)),
+                                    .op = proto.op_type(),
+                                    .opset = opset.ok() ? *opset : 0,
+                                    .why = absl::Status(why.code(), reason)});
+  // What it reads is kept alive, so that the nodes before it are checked.
+  for (const std::string& name : proto.input()) {
+    if (name.empty()) continue;
+    Value* const value = names_.at(name).value;
+    if (value == nullptr || value->producer() == nullptr) continue;
+    const std::string output = graph_.UniqueName(name);
+    graph_.AddOutput(output, *value);
+    model_.refusals->outputs.insert(output);
+  }
+  for (const std::string& name : proto.output()) {
+    if (name.empty()) continue;
+    Type type;
+    if (const onnx::ValueInfoProto* info = FindValueInfo(name)) {
+      if (absl::StatusOr<Type> declared = FromProto(info->type()); declared.ok()) {
+        type = *std::move(declared);
+      }
+    }
+    Value& value = graph_.AddInput(name, std::move(type));
+    names_[name].value = &value;
+    model_.refusals->inputs.insert(value.name());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<Value*>> GraphImporter::Append(const onnx::NodeProto& proto,
                                                           NodeSpec spec) {
+  if (!spec.domain.empty()) return AppendCustomNode(graph_, inference_, std::move(spec));
   if (!TakesGradient(proto)) return AppendNode(graph_, inference_, std::move(spec));
   spec.domain = proto.domain();
   const auto find = [this](std::string_view name) -> Value& { return Lookup(name); };
@@ -107,6 +152,7 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
                                                  absl::Span<const std::string_view> captured) {
   NodeSpec spec{.op = proto.op_type(), .outputs = {}, .name = proto.name()};
   ASSIGN_OR_RETURN(spec.opset, OpsetOf(proto));
+  spec.file_opset = spec.opset;
   for (const std::string& name : proto.input()) {
     spec.inputs.push_back(name.empty() ? nullptr : &Lookup(name));
   }
@@ -116,6 +162,9 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
                      taken.reason()));
   }
   spec.outputs.assign(proto.output().begin(), proto.output().end());
+  if (!DomainOf(proto).empty() && !TakesGradient(proto)) {
+    return MakeCustomSpec(proto, std::move(spec));
+  }
   DropSavedMoments(spec);
   RETURN_IF_ERROR(ImportAttributes(proto, spec));
   RETURN_IF_ERROR(CheckLeast(spec));
@@ -124,6 +173,18 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
   RETURN_IF_ERROR(NormalizeEquation(spec));
   StateDefaults(spec);
   RETURN_IF_ERROR(ImportBodies(proto, captured, spec));
+  return spec;
+}
+
+// Nothing is known about the op but what its library says.
+absl::StatusOr<NodeSpec> GraphImporter::MakeCustomSpec(onnx::NodeProto& proto, NodeSpec spec) {
+  spec.domain = DomainOf(proto);
+  RETURN_IF_ERROR(ImportAttributes(proto, spec));
+  for (const onnx::AttributeProto& attribute : proto.attribute()) {
+    if (!attribute.has_g()) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        "attribute ", Quoted(attribute.name()), " is a graph, which ops of libraries cannot have"));
+  }
   return spec;
 }
 
@@ -163,6 +224,7 @@ absl::Status GraphImporter::ImportBodies(onnx::NodeProto& proto,
     const bool is_value = definition.value != nullptr && !definition.value->is_constant();
     (is_value ? values : constants).push_back(name);
   }
+  absl::Status refused;
   for (onnx::AttributeProto& attribute : *proto.mutable_attribute()) {
     if (!attribute.has_g()) continue;
     auto body = std::make_unique<Graph>();
@@ -171,10 +233,12 @@ absl::Status GraphImporter::ImportBodies(onnx::NodeProto& proto,
                            *body);
     for (std::string_view name : values) importer.AddCapture(name, Lookup(name).type());
     for (std::string_view name : constants) importer.AddOuterConstant(name, ConstantOf(name));
-    RETURN_IF_ERROR(
+    refused.Update(
         Annotate(importer.Import({}), absl::StrCat("attribute ", Quoted(attribute.name()))));
+    if (model_.refusals == nullptr) RETURN_IF_ERROR(refused);
     spec.bodies.emplace(attribute.name(), std::move(body));
   }
+  RETURN_IF_ERROR(refused);
   for (std::string_view name : values) spec.inputs.push_back(&Lookup(name));
   spec.captures = static_cast<int>(values.size());
   return absl::OkStatus();

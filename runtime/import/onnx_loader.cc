@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
@@ -16,6 +17,8 @@
 
 namespace onnx_cudnn {
 namespace {
+
+constexpr int64_t kMostTextBytes = 64 << 20;
 
 // Protobuf and ONNX throw exceptions, at least bad_alloc.
 absl::StatusOr<Graph> CatchAll(absl::FunctionRef<absl::StatusOr<Graph>()> load) {
@@ -28,15 +31,24 @@ absl::StatusOr<Graph> CatchAll(absl::FunctionRef<absl::StatusOr<Graph>()> load) 
   }
 }
 
-absl::StatusOr<Graph> Import(absl::StatusOr<ParsedModel> parsed, const Limits& limits,
+absl::StatusOr<Graph> Import(absl::StatusOr<ParsedModel> parsed, const LoadOptions& options,
                              ExternalData& external) {
   RETURN_IF_ERROR(parsed.status());
-  const ImportContext context{
-      .limits = limits, .external = &external, .payloads = std::move(parsed->payloads)};
+  const ImportContext context{.limits = options.limits,
+                              .external = &external,
+                              .payloads = std::move(parsed->payloads),
+                              .refusals = options.refusals};
   return ImportModel(std::move(parsed->proto), context);
 }
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// A file named .onnxtxt holds ONNX's textual syntax.
+absl::StatusOr<ParsedModel> Parse(const File& file, const std::string& path, const Limits& limits) {
+  if (!absl::EndsWith(path, ".onnxtxt")) return ParseModel(file, limits);
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostTextBytes));
+  return ParseModelText(text);
+}
 
 }  // namespace
 
@@ -45,7 +57,7 @@ absl::StatusOr<Graph> LoadModel(const std::string& path, const LoadOptions& opti
   RETURN_IF_ERROR(file.status());
   absl::StatusOr<Graph> graph = CatchAll([&]() -> absl::StatusOr<Graph> {
     ExternalData external(path, options);
-    return Import(ParseModel(*file, options.limits), options.limits, external);
+    return Import(Parse(*file, path, options.limits), options, external);
   });
   if (!graph.ok()) return Annotate(graph.status(), BaseName(path));
   return graph;
@@ -54,7 +66,7 @@ absl::StatusOr<Graph> LoadModel(const std::string& path, const LoadOptions& opti
 absl::StatusOr<Graph> LoadModelBytes(std::string_view bytes, const LoadOptions& options) {
   absl::StatusOr<Graph> graph = CatchAll([&] {
     ExternalData external;
-    return Import(ParseModel(bytes, options.limits), options.limits, external);
+    return Import(ParseModel(bytes, options.limits), options, external);
   });
   if (!graph.ok()) return Annotate(graph.status(), "model");
   return graph;

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/graph/graph.h"
+#include "runtime/graph/node_refusal.h"
 #include "runtime/import/limits.h"
 
 namespace onnx_cudnn {
@@ -22,13 +23,20 @@ struct LoadOptions {
   // Allows the model and its external data to be links, as in hub caches: the link must end in the
   // directory of the real model.
   bool follow_hub_links = false;
+  // nullptr: the first node that is refused is the result. Otherwise it receives all of them, and
+  // the Graph is of the other nodes, for checking only.
+  LoadRefusals* refusals = nullptr;
 };
 
-// Reads an ONNX model of opset 6 to 28: every Node is converted to the newest opset and typed as
-// far as ONNX's inference allows, bodies are closed, model-local functions are expanded, Constant
-// nodes and initializers become constants. An initializer that is also an input (a default that a
-// caller could override) becomes a constant and not an input. Nodes are moved after their producers
-// if necessary. Metadata and quantization annotations are ignored.
+// The oldest opset of ONNX's default domain that is read; kNewestOpset is the newest.
+inline constexpr int kOldestOpset = 6;
+
+// Reads an ONNX model of opset 6 to 28, from a file named .onnxtxt in ONNX's textual syntax: every
+// Node is converted to the newest opset and typed as far as ONNX's inference allows, bodies are
+// closed, model-local functions are expanded, Constant nodes and initializers become constants. An
+// initializer that is also an input (a default that a caller could override) becomes a constant and
+// not an input. Nodes are moved after their producers if necessary. Metadata and quantization
+// annotations are ignored.
 //   errors  InvalidArgument: not a model, or a model that violates ONNX's rules
 //           Unimplemented: valid but not supported (opset, domain, sparse tensors, training, a
 //           limit)

@@ -7,11 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/onnx_types.h"
+#include "runtime/import/choose_opset.h"
+#include "runtime/import/downgrade.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -38,13 +41,22 @@ void WriteValueInfo(const std::string& name, const Type& type, onnx::ValueInfoPr
   *proto->mutable_type() = ToProto(type);
 }
 
+// The Nodes of a graph as the opset of the file has them.
+struct OlderNodes {
+  std::vector<NodeSpec> specs;  // in topological order
+  Graph constants;              // that only they read
+  absl::flat_hash_set<const Value*> read;
+};
+
 class ModelWriter {
  public:
+  explicit ModelWriter(int opset) : opset_(opset) {}
+
   absl::StatusOr<onnx::ModelProto> Write(const Graph& graph) {
     onnx::ModelProto model;
-    model.set_ir_version(onnx::Version::IR_VERSION);
+    model.set_ir_version(IrVersionOf(opset_));
     model.set_producer_name("onnx-cudnn");
-    opsets_[""] = kNewestOpset;
+    opsets_[""] = opset_;
     RETURN_IF_ERROR(WriteGraph(graph, {}, model.mutable_graph()));
     for (const auto& [domain, version] : opsets_) {
       onnx::OperatorSetIdProto* import = model.add_opset_import();
@@ -59,6 +71,7 @@ class ModelWriter {
   absl::Status WriteGraph(const Graph& graph, const std::vector<std::string>& captured,
                           onnx::GraphProto* proto) {
     const size_t own_inputs = graph.inputs().size() - captured.size();
+    ASSIGN_OR_RETURN(const OlderNodes nodes, Downgraded(graph));
     ValueNames names;
     std::vector<std::string> claimed;
     const auto claim = [&](std::string_view name) {
@@ -72,19 +85,37 @@ class ModelWriter {
     for (size_t i = 0; i < captured.size(); ++i) {
       names[graph.inputs()[own_inputs + i]] = captured[i];
     }
-    for (const Value* v : graph.Values()) {
-      if (!names.contains(v)) names[v] = claim(v->name());
+    for (const Graph* values : {&graph, &nodes.constants}) {
+      for (const Value* v : values->Values()) {
+        const bool is_read = !v->is_constant() || nodes.read.contains(v);
+        if (is_read && !names.contains(v)) names[v] = claim(v->name());
+      }
     }
     proto->set_name(graph.name().empty() ? "g" : graph.name());
     WriteBorder(graph, own_inputs, names, output_names, proto);
-    for (const Node* node : graph.TopologicalOrder()) {
-      if (absl::Status s = WriteNode(*node, names, proto->add_node()); !s.ok()) {
-        return Annotate(s, Where(*node));
-      }
+    WriteConstants(graph, names, proto);
+    WriteConstants(nodes.constants, names, proto);
+    const std::vector<Node*> order = graph.TopologicalOrder();
+    for (size_t i = 0; i < order.size(); ++i) {
+      const absl::Status s = WriteNode(*order[i], nodes.specs[i], names, proto->add_node());
+      if (!s.ok()) return Annotate(s, Where(*order[i]));
     }
     WriteIdentities(graph, names, output_names, proto);
     for (const std::string& name : claimed) scope_.Release(name);
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<OlderNodes> Downgraded(const Graph& graph) const {
+    OlderNodes nodes;
+    for (const Node* node : graph.TopologicalOrder()) {
+      const int opset = node->domain().empty() ? opset_ : node->opset();
+      auto spec = Downgrade(*node, opset, nodes.constants);
+      if (!spec.ok()) return Annotate(spec.status(), Where(*node));
+      nodes.read.insert(spec->inputs.begin(), spec->inputs.end());
+      nodes.specs.push_back(*std::move(spec));
+    }
+    for (const GraphOutput& output : graph.outputs()) nodes.read.insert(output.value);
+    return nodes;
   }
 
   // Names of the outputs, and of the Values that can use them directly; a body must not return a
@@ -114,8 +145,11 @@ class ModelWriter {
     for (size_t i = 0; i < output_names.size(); ++i) {
       WriteValueInfo(output_names[i], graph.outputs()[i].value->type(), proto->add_output());
     }
+  }
+
+  static void WriteConstants(const Graph& graph, const ValueNames& names, onnx::GraphProto* proto) {
     for (const Value* v : graph.Values()) {
-      if (!v->is_constant()) continue;
+      if (!v->is_constant() || !names.contains(v)) continue;
       onnx::TensorProto* initializer = proto->add_initializer();
       *initializer = ToProto(v->constant());
       initializer->set_name(names.at(v));
@@ -137,26 +171,29 @@ class ModelWriter {
 
   absl::Status NoteOpset(const Node& node) {
     const int opset = opsets_.try_emplace(node.domain(), node.opset()).first->second;
-    if (opset == node.opset()) return absl::OkStatus();
+    if (opset == node.opset() || node.domain().empty()) return absl::OkStatus();
     return absl::UnimplementedError(absl::StrCat("opset ", node.opset(), " of domain \"",
                                                  node.domain(), "\", another node has ", opset));
   }
 
-  absl::Status WriteNode(const Node& node, const ValueNames& names, onnx::NodeProto* proto) {
+  // spec  the Node in the opset of the file
+  absl::Status WriteNode(const Node& node, const NodeSpec& spec, const ValueNames& names,
+                         onnx::NodeProto* proto) {
     if (node.domain() == kOwnDomain) {
       return absl::FailedPreconditionError("is not an op of ONNX, a file cannot hold it");
     }
     RETURN_IF_ERROR(NoteOpset(node));
-    proto->set_op_type(node.op());
+    proto->set_op_type(spec.op);
     proto->set_domain(node.domain());
     proto->set_name(node.name());
     const auto name_of = [&](const Value* v) { return v == nullptr ? "" : names.at(v); };
-    const size_t own_inputs = node.inputs().size() - node.captures();
-    for (const Value* v : node.inputs().first(own_inputs)) proto->add_input(name_of(v));
+    const absl::Span<Value* const> inputs = spec.inputs;
+    const size_t own_inputs = inputs.size() - spec.captures;
+    for (const Value* v : inputs.first(own_inputs)) proto->add_input(name_of(v));
     for (const Value* v : node.outputs()) proto->add_output(name_of(v));
-    for (const auto& [name, value] : node.attrs()) *proto->add_attribute() = ToProto(name, value);
+    for (const auto& [name, value] : spec.attrs) *proto->add_attribute() = ToProto(name, value);
     std::vector<std::string> captured;
-    for (const Value* v : node.inputs().subspan(own_inputs)) captured.push_back(name_of(v));
+    for (const Value* v : inputs.subspan(own_inputs)) captured.push_back(name_of(v));
     for (const auto& [name, body] : node.bodies()) {
       onnx::AttributeProto* attribute = proto->add_attribute();
       attribute->set_name(name);
@@ -166,20 +203,34 @@ class ModelWriter {
     return absl::OkStatus();
   }
 
+  const int opset_;
   NameScope scope_;
   std::map<std::string, int> opsets_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::string> WriteModel(const Graph& graph) {
-  ASSIGN_OR_RETURN(onnx::ModelProto model, ModelWriter().Write(graph));
+absl::StatusOr<WrittenModel> WriteModelOf(const Graph& graph, int opset, OpsetRule rule) {
+  const OpsetChoice choice = ChooseOpset(graph, opset);
+  if (rule == OpsetRule::kThis && choice.opset != opset) {
+    return absl::UnimplementedError(absl::StrCat("cannot be written in opset ", opset, ", needs ",
+                                                 choice.opset, ": ", choice.reason));
+  }
+  ASSIGN_OR_RETURN(const onnx::ModelProto model, ModelWriter(choice.opset).Write(graph));
   const size_t bytes = model.ByteSizeLong();
   if (bytes > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the model takes ", bytes, " bytes, a message holds ", std::numeric_limits<int>::max()));
   }
-  return model.SerializeAsString();
+  return WrittenModel{.bytes = model.SerializeAsString(),
+                      .opset = choice.opset,
+                      .ir_version = static_cast<int>(model.ir_version()),
+                      .reason = choice.reason};
+}
+
+absl::StatusOr<std::string> WriteModel(const Graph& graph) {
+  ASSIGN_OR_RETURN(WrittenModel model, WriteModelOf(graph, kNewestOpset, OpsetRule::kThis));
+  return std::move(model.bytes);
 }
 
 absl::Status WriteModelFile(const Graph& graph, const std::string& path) {

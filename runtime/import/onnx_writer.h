@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -16,7 +17,24 @@ namespace onnx_cudnn {
 //           ResourceExhausted: more bytes than a message may have
 absl::StatusOr<std::string> WriteModel(const Graph& graph);
 
-// The same to the file `path`, which is replaced once everything is written. Also the errors of
+struct WrittenModel {
+  std::string bytes;
+  int opset = 0, ir_version = 0;
+  std::string reason;  // the op that needs an opset later than the one asked for; empty: none
+};
+
+// Which opset a file may have.
+enum class OpsetRule : uint8_t {
+  kThis,     // the one asked for
+  kOrLater,  // the next later one in which every op can be written
+};
+
+// The same as a model of `opset` (6 to kNewestOpset), with the version of the file format that came
+// with it. Ops are written in the forms that they have in that opset; results stay the same.
+//   errors  as above. Unimplemented: with kThis, an op that needs a later opset
+absl::StatusOr<WrittenModel> WriteModelOf(const Graph& graph, int opset, OpsetRule rule);
+
+// WriteModel to the file `path`, which is replaced once everything is written. Also the errors of
 // base/file.h.
 absl::Status WriteModelFile(const Graph& graph, const std::string& path);
 

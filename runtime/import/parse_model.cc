@@ -209,7 +209,7 @@ absl::StatusOr<ParsedModel> Parse(ZeroCopyInputStream& stream, int64_t size, con
   ParsedModel model;
   CodedInputStream in(&stream);
   in.SetRecursionLimit(limits.protobuf_depth - 2);  // the model and graph messages are parsed here
-  in.PushLimit(static_cast<int>(size));
+  [[maybe_unused]] const auto limit = in.PushLimit(static_cast<int>(size));
   if (ModelReader(in, model).ReadModel()) return model;
   return absl::InvalidArgumentError("is damaged or not a serialized onnx model");
 }

@@ -25,4 +25,9 @@ struct ParsedModel {
 absl::StatusOr<ParsedModel> ParseModel(const File& file, const Limits& limits);
 absl::StatusOr<ParsedModel> ParseModel(std::string_view bytes, const Limits& limits);
 
+// Parses a model in ONNX's textual syntax, as in models/tiny.
+//   errors  InvalidArgument: not such a text, with the place; Unimplemented: brackets nested too
+//           deeply
+absl::StatusOr<ParsedModel> ParseModelText(std::string_view text);
+
 }  // namespace onnx_cudnn

@@ -97,6 +97,8 @@ absl::StatusOr<std::vector<Value*>> AppendNewest(Graph& graph, ShapeInference& i
 
 }  // namespace
 
+absl::Span<const UpgradeRow> UpgradeRows() { return kSteps; }
+
 absl::StatusOr<Value*> Form::Append(NodeSpec node) {
   if (node.name.empty()) node.name = spec.name;
   ASSIGN_OR_RETURN(std::vector<Value*> values, AppendNode(graph, inference, std::move(node)));
@@ -148,6 +150,12 @@ absl::StatusOr<std::vector<Value*>> AppendNode(Graph& graph, ShapeInference& inf
   }
   form.spec.opset = kNewestOpset;
   return AppendNewest(graph, inference, std::move(form.spec), outputs);
+}
+
+absl::StatusOr<std::vector<Value*>> AppendCustomNode(Graph& graph, ShapeInference& inference,
+                                                     NodeSpec spec) {
+  const size_t outputs = spec.outputs.size();
+  return AppendNewest(graph, inference, std::move(spec), outputs);
 }
 
 }  // namespace onnx_cudnn

@@ -22,4 +22,9 @@ namespace onnx_cudnn {
 absl::StatusOr<std::vector<Value*>> AppendNode(Graph& graph, ShapeInference& inference,
                                                NodeSpec spec);
 
+// Appends a Node of an op that a user's library defines (graph/custom_op.h), as it is, and infers
+// it. Returns as AppendNode.
+absl::StatusOr<std::vector<Value*>> AppendCustomNode(Graph& graph, ShapeInference& inference,
+                                                     NodeSpec spec);
+
 }  // namespace onnx_cudnn

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/infer.h"
 
@@ -49,6 +50,9 @@ struct UpgradeRow {
   int version;
   UpgradeStep step;
 };
+
+// Sorted by op, then version.
+absl::Span<const UpgradeRow> UpgradeRows();
 
 // upgrade_broadcast.cc: to 7
 absl::Status UpgradeLegacyBroadcast(Form& form);

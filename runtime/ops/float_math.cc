@@ -69,39 +69,28 @@ namespace {
   return x * p / q;
 }
 
+[[gnu::always_inline]] inline float Sigmoid(float x) { return 1.0F / (1.0F + Exp(-x)); }
+[[gnu::always_inline]] inline float Sqrt(float x) { return std::sqrt(x); }
+[[gnu::always_inline]] inline float Floor(float x) { return std::floor(x); }
+[[gnu::always_inline]] inline float Ceil(float x) { return std::ceil(x); }
+[[gnu::always_inline]] inline float Round(float x) { return std::nearbyint(x); }
+
+// In this file alone: g++ 12 exports clones from a shared library otherwise, hidden or not.
+template <float (*kFunction)(float)>
+ONNX_CUDNN_CPU_CLONES void Each(const float* x, float* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = kFunction(x[i]);
+}
+
 }  // namespace
 
-ONNX_CUDNN_CPU_CLONES void ExpOf(const float* x, float* y, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = Exp(x[i]);
-}
-ONNX_CUDNN_CPU_CLONES void SigmoidOf(const float* x, float* y, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = 1.0F / (1.0F + Exp(-x[i]));
-}
-ONNX_CUDNN_CPU_CLONES void TanhOf(const float* x, float* y, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = Tanh(x[i]);
-}
-ONNX_CUDNN_CPU_CLONES void ErfOf(const float* x, float* y, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = Erf(x[i]);
-}
-ONNX_CUDNN_CPU_CLONES void SqrtOf(const float* x, float* y, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = std::sqrt(x[i]);
-}
-ONNX_CUDNN_CPU_CLONES void FloorOf(const float* x, float* y, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = std::floor(x[i]);
-}
-ONNX_CUDNN_CPU_CLONES void CeilOf(const float* x, float* y, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = std::ceil(x[i]);
-}
-ONNX_CUDNN_CPU_CLONES void RoundOf(const float* x, float* y, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) y[i] = std::nearbyint(x[i]);
-}
+void ExpOf(const float* x, float* y, int64_t n) { Each<Exp>(x, y, n); }
+void SigmoidOf(const float* x, float* y, int64_t n) { Each<Sigmoid>(x, y, n); }
+void TanhOf(const float* x, float* y, int64_t n) { Each<Tanh>(x, y, n); }
+void ErfOf(const float* x, float* y, int64_t n) { Each<Erf>(x, y, n); }
+void SqrtOf(const float* x, float* y, int64_t n) { Each<Sqrt>(x, y, n); }
+void FloorOf(const float* x, float* y, int64_t n) { Each<Floor>(x, y, n); }
+void CeilOf(const float* x, float* y, int64_t n) { Each<Ceil>(x, y, n); }
+void RoundOf(const float* x, float* y, int64_t n) { Each<Round>(x, y, n); }
 
 }  // namespace onnx_cudnn

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/ops/custom_op_def.h"
 #include "runtime/ops/pointwise.h"
 
 namespace onnx_cudnn {
@@ -74,7 +75,10 @@ const OpDef* FindOp(std::string_view type, std::string_view domain) {
   const std::vector<OpDef>& table = Table();
   auto op = std::lower_bound(table.begin(), table.end(), type,
                              [](const OpDef& o, std::string_view name) { return o.type < name; });
-  return op != table.end() && op->type == type && op->domain == domain ? &*op : nullptr;
+  if (op != table.end() && op->type == type && op->domain == domain) return &*op;
+  if (domain.empty() || domain == kOwnDomain) return nullptr;
+  const CustomOp* custom = FindCustomOp(type, domain);
+  return custom == nullptr ? nullptr : &DefOf(*custom);
 }
 const OpDef* FindOp(const Node& node) { return FindOp(node.op(), node.domain()); }
 
@@ -91,7 +95,8 @@ std::vector<const OpDef*> AllOps() {
 }
 
 std::string FormOf(const Node& node) {
-  return Form(node.domain(), node.op(), node.opset(), TypedBy(node));
+  const int opset = node.domain().empty() ? node.file_opset() : node.opset();
+  return Form(node.domain(), node.op(), opset, TypedBy(node));
 }
 
 std::string FormOf(std::string_view domain, std::string_view op, int opset,

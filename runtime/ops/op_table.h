@@ -9,7 +9,7 @@
 
 namespace onnx_cudnn {
 
-// The definition of an op, or nullptr. ops.inc lists all of them.
+// The definition of an op, or nullptr. ops.inc lists all of them but those of users' libraries.
 const OpDef* FindOp(std::string_view type, std::string_view domain = "");
 const OpDef* FindOp(const Node& node);
 std::vector<const OpDef*> AllOps();

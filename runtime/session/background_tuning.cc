@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/blocked_signals.h"
+
 namespace onnx_cudnn {
 
 BackgroundTuning::BackgroundTuning(Tune tune, std::function<void()> interrupt, int most_waiting)
     : tune_(std::move(tune)),
       interrupt_(std::move(interrupt)),
-      most_waiting_(static_cast<size_t>(most_waiting)),
-      thread_([this] { Serve(); }) {}
+      most_waiting_(static_cast<size_t>(most_waiting)) {
+  const ScopedBlockedSignals blocked;
+  thread_ = std::thread([this] { Serve(); });
+}
 
 bool BackgroundTuning::Add(const Key& key) {
   absl::MutexLock lock(mutex_);

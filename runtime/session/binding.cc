@@ -5,6 +5,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/forked.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/session/binding_impl.h"
@@ -17,10 +19,7 @@ absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options
     return absl::InvalidArgumentError(
         "run option stream: the CPU device has no streams, expected null");
   }
-  if (options.cancel != nullptr && options.cancel->load()) {
-    return absl::CancelledError("cancelled before the run");
-  }
-  return absl::OkStatus();
+  return CheckCancelled();
 }
 
 absl::Status Binding::Impl::CheckValues(void* callers_stream) const {
@@ -44,17 +43,21 @@ absl::Status Binding::Impl::Changed(int input, std::string_view what) const {
 
 Binding::Binding(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Binding::Binding(Binding&&) noexcept = default;
-Binding& Binding::operator=(Binding&&) noexcept = default;
-Binding::~Binding() = default;
+Binding& Binding::operator=(Binding&& other) noexcept {
+  Binding last(std::move(other));
+  std::swap(impl_, last.impl_);
+  return *this;
+}
+Binding::~Binding() { AbandonIfForked(impl_); }
 
 Result<void> Binding::Run(const RunOptions& options) {
   return AtEdge<void>([&]() -> absl::Status {
     RETURN_IF_ERROR(CheckNotMovedFrom(impl_, "Binding"));
+    const CallScope scope(*impl_->model, options.cancel);
     RETURN_IF_ERROR(CheckRunOptions(*impl_->model, options));
-    const CallScope scope(*impl_->model);
     RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
     RETURN_IF_ERROR(impl_->CheckValues(options.stream));
-    return impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream);
+    return impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream, options.cancel);
   });
 }
 

@@ -1,12 +1,14 @@
 // The implementation of Binding (session.h), and checks of every Run.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "onnx_cudnn/session.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/exec/executor.h"
 #include "runtime/gpu/gpu.h"
@@ -14,15 +16,18 @@
 
 namespace onnx_cudnn {
 
-// InvalidArgument: a stream on a device without streams. Cancelled.
+// InvalidArgument: a stream on a device without streams. Cancelled: the call in progress.
 absl::Status CheckRunOptions(const LoadedModel& model, const RunOptions& options);
 
-// What every call of a Session or a Binding holds: its limit of threads, and the caller's current
-// GPU.
+// What every call of a Session or a Binding holds: its limit of threads, what it reports to and
+// what cancels it, and the caller's current GPU.
 struct CallScope {
-  explicit CallScope(const LoadedModel& model)
-      : threads(model.threads()), gpu(model.device().ref() != DeviceRef{}) {}
+  explicit CallScope(const LoadedModel& model, const std::atomic<bool>* cancel = nullptr)
+      : threads(model.threads()),
+        progress(cancel, &model.progress()),
+        gpu(model.device().ref() != DeviceRef{}) {}
   const ThreadPool::Limit threads;
+  const ProgressScope progress;
   const KeepCurrentGpu gpu;
 };
 

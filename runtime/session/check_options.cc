@@ -48,11 +48,17 @@ SessionOptions ResolveOptions(SessionOptions options, bool on_gpu) {
   if (options.precision == PrecisionChoice::kAuto) {
     options.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
   }
+  options.cancel = nullptr;  // it is Load's alone
   if (!on_gpu) options.cuda_graph = false;
   if (options.tune == TuneMode::kBackground && options.tune_budget_s == 0) {
     options.tune_budget_s = kBackgroundBudgetSeconds;
   }
   return options;
+}
+
+DType ProductType(PrecisionChoice precision) {
+  if (precision == PrecisionChoice::kFp16) return DType::kF16;
+  return precision == PrecisionChoice::kBf16 ? DType::kBF16 : DType::kF32;
 }
 
 }  // namespace onnx_cudnn

@@ -11,4 +11,7 @@ absl::Status CheckOptions(const SessionOptions& options);
 // `options` with kAuto and 0 replaced by their meaning on a GPU or the CPU device.
 SessionOptions ResolveOptions(SessionOptions options, bool on_gpu);
 
+// The type in which f32 products are computed.
+DType ProductType(PrecisionChoice precision);
+
 }  // namespace onnx_cudnn

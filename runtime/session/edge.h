@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "onnx_cudnn/result.h"
 #include "runtime/base/exception.h"
+#include "runtime/base/forked.h"
 
 namespace onnx_cudnn {
 
@@ -18,6 +19,7 @@ Error ToError(const absl::Status& status);
 template <typename T, typename Body>
 Result<T> AtEdge(Body body) {
   try {
+    if (const absl::Status forked = CheckNotForked(); !forked.ok()) return ToError(forked);
     auto answer = body();
     if constexpr (std::is_void_v<T>) {
       if (answer.ok()) return {};

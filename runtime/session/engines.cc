@@ -10,6 +10,7 @@
 #include "runtime/base/status.h"
 #include "runtime/cudnn/cudnn_rules.h"
 #include "runtime/exec/cpu_device.h"
+#include "runtime/exec/custom_engine.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/view_engine.h"
 #include "runtime/gemm/gemm_rules.h"
@@ -31,6 +32,7 @@ EngineList GpuRules() {
   engines.push_back(MakeCudnnRules());
   engines.push_back(MakeGemmRules());
   engines.push_back(MakeKernelRules());
+  engines.push_back(MakeCustomEngine());
   return engines;
 }
 

@@ -20,10 +20,18 @@ double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now()
 
 absl::Status Optimize(Graph& graph, const SessionOptions& options, const Target& target) {
   PassContext context{.target = &target};
-  PassManagerOptions manager;
+  PassManagerOptions manager{.reports_progress = true};
   manager.disabled.insert(options.disabled_passes.begin(), options.disabled_passes.end());
   const auto passes = MakePipeline(options.optimization_level, ProductType(options.precision));
   return RunPasses(graph, passes, manager, context).status();
+}
+
+ProgressCallback CallbackOf(const SessionOptions& options) {
+  if (!options.tune_progress) return options.progress;
+  return [all = options.progress, tuning = options.tune_progress](const Progress& progress) {
+    if (progress.stage == ProgressStage::kTuning) tuning(progress.done, progress.total);
+    return !all || all(progress);
+  };
 }
 
 std::vector<ValueInfo> InputsOf(const Graph& graph) {
@@ -44,16 +52,12 @@ std::vector<ValueInfo> OutputsOf(const Graph& graph) {
 
 }  // namespace
 
-DType ProductType(PrecisionChoice precision) {
-  if (precision == PrecisionChoice::kFp16) return DType::kF16;
-  return precision == PrecisionChoice::kBf16 ? DType::kBF16 : DType::kF32;
-}
-
 std::vector<ValueInfo> OutputsOf(const Program& program) { return OutputsOf(program.graph); }
 
 LoadedModel::LoadedModel(Parts parts, const SessionOptions& options)
     : graph_(std::move(parts.graph)),
       options_(options),
+      progress_(CallbackOf(options)),
       inputs_(std::move(parts.inputs)),
       outputs_(std::move(parts.outputs)),
       device_(std::move(parts.device)),
@@ -100,7 +104,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph gra
   if (model->tuning_->in_background()) {
     model->retuner_ =
         std::make_unique<Retuner>(model->options_, model->inputs_, *model->device_, *model->tuning_,
-                                  model->pools_, model->programs_, model->notes_);
+                                  model->pools_, model->programs_, model->notes_, model->progress_);
   }
   return model;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
+#include "runtime/base/progress.h"
 #include "runtime/graph/graph.h"
 #include "runtime/session/input_reader.h"
 #include "runtime/session/open_device.h"
@@ -40,6 +41,7 @@ class LoadedModel {
   const SessionDevice& device() const { return *device_; }
   const InputReader& reader() const { return reader_; }
   PrecisionChoice precision() const { return options_.precision; }  // never kAuto
+  const ProgressReporter& progress() const { return progress_; }
   int threads() const { return options_.threads; }  // for Runs on the host; 0: one per core
   SessionStats stats() const;
   TunerStats tuner_stats() const { return tuning_->tuner_stats(); }  // of this process
@@ -66,6 +68,7 @@ class LoadedModel {
 
   const Graph graph_;
   const SessionOptions options_;  // resolved for the device
+  const ProgressReporter progress_;
   const std::vector<ValueInfo> inputs_, outputs_;
   const std::unique_ptr<const SessionDevice> device_;
   const InputReader reader_;
@@ -77,9 +80,6 @@ class LoadedModel {
   // Last member, because its thread uses the others. nullptr: no background tuning.
   std::unique_ptr<Retuner> retuner_;
 };
-
-// The type in which f32 products are computed.
-DType ProductType(PrecisionChoice precision);
 
 // The types of a Program's outputs, with the names of the model.
 std::vector<ValueInfo> OutputsOf(const Program& program);

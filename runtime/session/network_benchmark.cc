@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/constant_store.h"
 #include "runtime/exec/executor.h"
@@ -84,7 +85,7 @@ absl::StatusOr<std::vector<double>> TimeNetworks(
     const std::atomic<bool>* cancel) {
   const auto check = [&] {
     const bool cancelled = cancel != nullptr && *cancel;
-    return cancelled ? absl::CancelledError("timing of whole networks") : absl::OkStatus();
+    return cancelled ? absl::CancelledError("timing of whole networks") : CheckCancelled();
   };
   ConstantStore constants(device);  // freed together with the forms that only slower Programs need
   std::vector<Runner> runners;
@@ -126,7 +127,7 @@ absl::StatusOr<StrategyResult> BenchmarkStrategies(
     }
   }
   const absl::StatusOr<std::vector<double>> ms = TimeNetworks(programs, device, capture);
-  if (absl::IsFailedPrecondition(ms.status())) return ms.status();
+  if (absl::IsFailedPrecondition(ms.status()) || absl::IsCancelled(ms.status())) return ms.status();
   if (!ms.ok()) return StrategyResult{strategies[0], programs[0], ms.status()};
   const size_t best = std::min_element(ms->begin(), ms->end()) - ms->begin();
   return StrategyResult{strategies[best], programs[best], (*ms)[best]};

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/gpu/gpu.h"
@@ -38,7 +38,7 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options) {
   if (choice == DeviceChoice::kCuda || !absl::IsFailedPrecondition(opened.status())) return opened;
   const std::string reason(opened.status().message());
   ASSIGN_OR_RETURN(opened, OpenCpu(target));
-  opened->note = absl::StrCat("no CUDA device, running on the CPU: ", reason);
+  opened->note = absl::StripPrefix(reason, "no usable GPU: ");
   return opened;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -25,7 +26,8 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeExecutor() const {
 
 absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
   {
-    absl::MutexLock lock(mutex_, absl::Condition(this, &ExecutorPool::HasRoom));
+    absl::MutexLock lock(mutex_);
+    RETURN_IF_ERROR(AwaitUnlessCancelled(mutex_, absl::Condition(this, &ExecutorPool::HasRoom)));
     if (!idle_.empty()) {
       std::unique_ptr<Executor> executor = std::move(idle_.back());
       idle_.pop_back();
@@ -73,16 +75,16 @@ ExecutorPool::Lease::~Lease() {
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> ProgramTable::Get(const Key& key, Build build) {
   std::shared_ptr<Entry> entry;
-  {
+  while (true) {
     absl::MutexLock lock(mutex_);
     auto [it, is_new] = entries_.try_emplace(key);
     if (is_new) it->second = std::make_shared<Entry>();
     entry = it->second;
     entry->last_use = ++clock_;
-    if (!is_new) {
-      mutex_.Await(absl::Condition(&entry->done));
-      return entry->pool;
-    }
+    if (is_new) break;
+    RETURN_IF_ERROR(AwaitUnlessCancelled(mutex_, absl::Condition(&entry->done)));
+    // Where the caller that was building it was cancelled, the first of the others builds it.
+    if (!absl::IsCancelled(entry->pool.status())) return entry->pool;
   }
   // Also runs if `build` throws, because other callers of `key` wait for it.
   absl::Cleanup finish = [&] { Finish(key, *entry); };

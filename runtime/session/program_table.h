@@ -42,7 +42,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
     std::shared_ptr<ExecutorPool> pool_;
     std::unique_ptr<Executor> executor_;
   };
-  // Waits while all Executors are leased.
+  // Waits while all Executors are leased. Cancelled: the call in progress on this thread.
   absl::StatusOr<Lease> Acquire();
   // Creates Executors until there are `count`, at most max_executors(). Call it before the pool is
   // shared.
@@ -86,7 +86,9 @@ class ProgramTable {
   explicit ProgramTable(int capacity) : capacity_(capacity) {}
 
   // The pool of `key`. If there is none, `build` creates it without holding the lock: callers with
-  // the same key wait and share the result, others are not blocked. A failure is not kept.
+  // the same key wait and share the result, others are not blocked. A failure is not kept. Where
+  // `build` returns Cancelled, one of those that wait calls its own.
+  //   errors  those of `build`; Cancelled: the call in progress on this thread
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Get(const Key& key, Build build);
   // The pool of `key`, without marking it as used; nullptr: none, or it is being built.
   std::shared_ptr<ExecutorPool> Find(const Key& key) const;

@@ -35,7 +35,7 @@ std::string ShapesIn(const ProgramTable::Key& key, const std::vector<ValueInfo>&
 
 Retuner::Retuner(const SessionOptions& options, const std::vector<ValueInfo>& inputs,
                  const SessionDevice& device, const SessionTuning& tuning, const PoolMaker& pools,
-                 ProgramTable& programs, SessionNotes& notes)
+                 ProgramTable& programs, SessionNotes& notes, const ProgressReporter& progress)
     : options_(options),
       inputs_(inputs),
       device_(device),
@@ -43,6 +43,7 @@ Retuner::Retuner(const SessionOptions& options, const std::vector<ValueInfo>& in
       pools_(pools),
       programs_(programs),
       notes_(notes),
+      progress_(progress),
       thread_([this](const ProgramTable::Key& key,
                      const std::atomic<bool>& stop) { TuneAndNote(key, stop); },
               [this] { tuning_.StopWorker(); }, options.max_programs) {}
@@ -59,6 +60,7 @@ void Retuner::Add(const ProgramTable::Key& key) {
 void Retuner::TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>& stop) const {
   absl::StatusOr<std::string> what;
   const ThreadPool::Limit limit(options_.threads);
+  const ProgressScope scope(/*cancel=*/nullptr, &progress_);
   try {
     what = Tune(key, stop);
   } catch (const std::exception& e) {  // an exception that left the thread would end the process

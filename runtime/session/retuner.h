@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
+#include "runtime/base/progress.h"
 #include "runtime/session/background_tuning.h"
 #include "runtime/session/pool_maker.h"
 #include "runtime/session/program_table.h"
@@ -23,7 +24,7 @@ class Retuner {
   //   tuning  must tune in the background
   Retuner(const SessionOptions& options, const std::vector<ValueInfo>& inputs,
           const SessionDevice& device, const SessionTuning& tuning, const PoolMaker& pools,
-          ProgramTable& programs, SessionNotes& notes);
+          ProgramTable& programs, SessionNotes& notes, const ProgressReporter& progress);
 
   // Queues the Program of `key` for tuning.
   void Add(const ProgramTable::Key& key);
@@ -45,6 +46,7 @@ class Retuner {
   const PoolMaker& pools_;
   ProgramTable& programs_;
   SessionNotes& notes_;
+  const ProgressReporter& progress_;
   BackgroundTuning thread_;  // last member, because it uses the others
 };
 

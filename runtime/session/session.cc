@@ -8,9 +8,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "runtime/base/forked.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/gpu/gpu.h"
+#include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/binding_impl.h"
@@ -27,7 +30,7 @@ absl::Status RunOn(Executor& executor, const std::vector<const TensorView*>& inp
   std::vector<void*> out;
   for (const TensorView* input : inputs) in.push_back(input->data);
   for (const TensorView* output : outputs) out.push_back(output->data);
-  return executor.Run(in, out, options.stream);
+  return executor.Run(in, out, options.stream, options.cancel);
 }
 
 // The checked inputs of a call, with the pool of their Program.
@@ -115,7 +118,12 @@ LoadOptions LoadOptionsOf(const SessionOptions& options) {
 template <typename LoadGraph>
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadWith(const SessionOptions& options,
                                                             ModelSource source, LoadGraph load) {
+  const ThreadPool::Limit limit(options.threads);
+  const ProgressReporter reporter(options.progress);
+  const ProgressScope scope(options.cancel, &reporter);
+  const KeepCurrentGpu gpu(options.device != DeviceChoice::kCpu);
   const absl::Time start = absl::Now();
+  RETURN_IF_ERROR(LoadOpLibraries(options.op_libraries));
   ASSIGN_OR_RETURN(Graph graph, load());
   return LoadedModel::Create(std::move(graph), options,
                              absl::ToDoubleMilliseconds(absl::Now() - start),
@@ -126,8 +134,6 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadWith(const SessionOptions
 
 Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    const ThreadPool::Limit limit(options.threads);
-    const KeepCurrentGpu gpu(options.device != DeviceChoice::kCpu);
     ASSIGN_OR_RETURN(auto model, LoadWith(options, {.path = path},
                                           [&] { return LoadModel(path, LoadOptionsOf(options)); }));
     return Session(std::move(model));
@@ -136,8 +142,6 @@ Result<Session> Session::Load(const std::string& path, const SessionOptions& opt
 
 Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    const ThreadPool::Limit limit(options.threads);
-    const KeepCurrentGpu gpu(options.device != DeviceChoice::kCpu);
     ASSIGN_OR_RETURN(auto model, LoadWith(options, {.bytes = bytes}, [&] {
                        return LoadModelBytes(bytes, LoadOptionsOf(options));
                      }));
@@ -154,6 +158,7 @@ Session& Session::operator=(Session&& other) noexcept {
   return *this;
 }
 Session::~Session() {
+  AbandonIfForked(model_);
   if (model_ != nullptr) model_->StopTuning();
 }
 
@@ -184,7 +189,7 @@ Result<std::vector<Tensor>> Session::Run(const std::vector<NamedView>& inputs,
                                          const RunOptions& options) const {
   return AtEdge<std::vector<Tensor>>([&]() -> absl::StatusOr<std::vector<Tensor>> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_);
+    const CallScope scope(*model_, options.cancel);
     return RunIntoNew(*model_, inputs, options);
   });
 }
@@ -193,7 +198,7 @@ Result<std::vector<ModelValue>> Session::RunValues(const std::vector<NamedValue>
                                                    const RunOptions& options) const {
   return AtEdge<std::vector<ModelValue>>([&]() -> absl::StatusOr<std::vector<ModelValue>> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_);
+    const CallScope scope(*model_, options.cancel);
     ASSIGN_OR_RETURN(const std::vector<NamedView> views, ViewsOf(inputs));
     ASSIGN_OR_RETURN(std::vector<Tensor> outputs, RunIntoNew(*model_, views, options));
     return std::vector<ModelValue>(std::make_move_iterator(outputs.begin()),
@@ -205,7 +210,7 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
                           const std::vector<NamedView>& outputs, const RunOptions& options) const {
   return AtEdge<void>([&]() -> absl::Status {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_);
+    const CallScope scope(*model_, options.cancel);
     ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, options));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
@@ -276,8 +281,12 @@ Result<Tensor> Session::ToDevice(const TensorView& host) const {
     tensor.shape_ = host.shape;
     std::byte* const data = memory.get();
     // The owner keeps the device alive until the memory is freed.
-    tensor.data_ = std::shared_ptr<void>(
-        data, [memory = std::move(memory), model = model_](void*) mutable { memory.reset(); });
+    tensor.data_ =
+        std::shared_ptr<void>(data, [memory = std::move(memory), model = model_](void*) mutable {
+          AbandonIfForked(model);
+          AbandonIfForked(memory);
+          memory.reset();
+        });
     return tensor;
   });
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -28,7 +29,6 @@ absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const Sessi
   tuning->MakeWorker(options, setup.source);
   if (tuning->in_background()) return tuning;
   const bool measures = tuning->worker_ == nullptr && tuning->measures_in_foreground_;
-  if (!setup.observer.progress) setup.observer.progress = options.tune_progress;
   tuning->tuner_ =
       std::make_unique<Tuner>(device.target(), device.device(), *tuning->plan_cache_,
                               TunerOptions{.budget_s = measures ? options.tune_budget_s : 0,
@@ -58,7 +58,7 @@ absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildInForeground(
   if (worker_ != nullptr) {
     pricing.measure = [&](absl::Span<const Candidate* const> candidates) {
       worker_->Measure(key, candidates, *plan_cache_, *tuner_);
-      return absl::OkStatus();
+      return CheckCancelled();
     };
   } else {
     pricing.benchmarks_networks = measures_in_foreground_;
@@ -92,7 +92,7 @@ absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildTuned(
       .plan_cache = plan_cache_.get(),
       .measure = [&](absl::Span<const Candidate* const> candidates) -> absl::Status {
         worker_->Measure(key, candidates, *plan_cache_, tuner);
-        return stop ? absl::CancelledError("the Session is closed") : absl::OkStatus();
+        return stop ? absl::CancelledError("the Session is closed") : CheckCancelled();
       }};
   absl::StatusOr<std::shared_ptr<const Program>> program = builder_.Build(key, pricing);
   // Saves measurements, whatever the result for the Program.

@@ -1,12 +1,13 @@
 #include "runtime/session/shared_arena.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/forked.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
 
 SharedArena::SharedArena(int64_t bytes) : impl_(new Impl{.bytes = bytes}) {}
-SharedArena::~SharedArena() = default;
+SharedArena::~SharedArena() { AbandonIfForked(impl_->arena_lock); }
 int64_t SharedArena::bytes() const { return impl_->bytes; }
 
 absl::StatusOr<std::shared_ptr<ArenaLock>> SharedArena::Impl::Lock(

@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
+#include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
+#include "runtime/session/edge.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/worker_job.h"
 
@@ -44,6 +46,7 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   job.options.plan_cache = plan_cache;
   const ThreadPool::Limit limit(job.options.threads);
   ASSIGN_OR_RETURN(OpenedDevice opened, open(job.options));
+  RETURN_IF_ERROR(LoadOpLibraries(job.options.op_libraries));
   const ExternalBytes external =
       job.options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead;
   ASSIGN_OR_RETURN(Graph graph,
@@ -58,6 +61,18 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   RETURN_IF_ERROR(BuildProgram(*model, job.key));
   lines.Done(model->tuner_stats());
   return absl::OkStatus();
+}
+
+Result<void> RunTuneWorker(const std::string& job, const std::string& plan_cache, double budget_s,
+                           bool one_at_a_time, int lines) {
+  return AtEdge<void>([&]() -> absl::Status {
+    WorkerLines written((Descriptor(lines)));
+    const absl::Status status = WorkOnJob(
+        job, plan_cache, budget_s, one_at_a_time,
+        [](const SessionOptions& options) { return OpenDevice(options); }, written);
+    if (!status.ok()) written.Error(status.message());
+    return status;
+  });
 }
 
 }  // namespace onnx_cudnn

@@ -19,4 +19,9 @@ absl::Status WorkOnJob(const std::string& job, const std::string& plan_cache, do
                        absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open,
                        WorkerLines& lines);
 
+// The same on the device that the job names, for the worker program, which links to the shared
+// library. Messages go to the file descriptor `lines`, which it closes.
+ONNX_CUDNN_API Result<void> RunTuneWorker(const std::string& job, const std::string& plan_cache,
+                                          double budget_s, bool one_at_a_time, int lines);
+
 }  // namespace onnx_cudnn

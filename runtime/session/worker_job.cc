@@ -27,6 +27,18 @@ std::string FromHex(const Json& text) {
   return bytes;
 }
 
+Json ToHex(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(ToHex(text));
+  return list;
+}
+
+std::vector<std::string> ListFromHex(const Json& list) {
+  std::vector<std::string> texts;
+  for (const Json& text : list) texts.push_back(FromHex(text));
+  return texts;
+}
+
 Json InputsToJson(const ProgramTable::Key& key) {
   Json inputs = Json::array();
   for (const Dims& dims : key.dims) inputs.push_back({{"dims", dims}});
@@ -49,6 +61,7 @@ Json ToJson(const WorkerJob& job) {
           {"precision", static_cast<int>(o.precision)},
           {"allow_nondeterministic", o.allow_nondeterministic},
           {"disabled_passes", o.disabled_passes},
+          {"op_libraries", ToHex(o.op_libraries)},
           {"partitioner", static_cast<int>(o.partitioner)},
           {"pins", ToHex(o.pins)},
           {"map_external_data", o.map_external_data},
@@ -81,6 +94,7 @@ WorkerJob Parse(const Json& json) {
                   .precision = static_cast<PrecisionChoice>(json.at("precision").get<uint8_t>()),
                   .allow_nondeterministic = json.at("allow_nondeterministic").get<bool>(),
                   .disabled_passes = json.at("disabled_passes").get<std::vector<std::string>>(),
+                  .op_libraries = ListFromHex(json.at("op_libraries")),
                   .compute_capability = json.at("compute_capability").get<int>(),
                   .partitioner =
                       static_cast<PartitionerChoice>(json.at("partitioner").get<uint8_t>()),

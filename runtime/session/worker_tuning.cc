@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/file.h"
+#include "runtime/base/own_folder.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/session/worker_job.h"
 
@@ -20,11 +23,22 @@ namespace {
 constexpr char kProgram[] = "onnx-cudnn-tune-worker";
 constexpr int kMostWorkers = 3;  // per Program
 
-// The worker beside the running program; empty if the system does not tell which program runs.
+// The worker beside the running program, else the one that is installed with the library; empty if
+// the system tells neither folder.
 std::string DefaultProgram() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "" : (self.parent_path() / kProgram).string();
+  std::string beside_program;
+  for (const std::string& folder :
+       {ProgramFolder(), LibraryFolder() + "/" ONNX_CUDNN_PROGRAMS_FROM_LIBRARY}) {
+    const std::string program = absl::StrCat(folder, "/", kProgram);
+    if (access(program.c_str(), X_OK) == 0) return program;
+    if (beside_program.empty()) beside_program = program;
+  }
+  return beside_program;
+}
+
+// What runs the worker asks whether it is cancelled.
+void ReportTuning(int64_t done, int64_t total) {
+  ReportProgress(ProgressStage::kTuning, done, total, "a worker program measures").IgnoreError();
 }
 
 absl::StatusOr<std::string> MakeFolder() {
@@ -45,6 +59,10 @@ WorkerTuning::WorkerTuning(std::string folder, std::string program, std::string 
       options_(options),
       left_s_(options.tune_budget_s) {}
 
+std::string WorkerTuning::ProgramOf(const std::string& asked) {
+  return asked.empty() ? DefaultProgram() : asked;
+}
+
 WorkerTuning::~WorkerTuning() {
   std::error_code error;
   std::filesystem::remove_all(folder_, error);
@@ -52,7 +70,7 @@ WorkerTuning::~WorkerTuning() {
 
 absl::StatusOr<std::unique_ptr<WorkerTuning>> WorkerTuning::Create(const ModelSource& source,
                                                                    const SessionOptions& options) {
-  const std::string program = options.tune_worker.empty() ? DefaultProgram() : options.tune_worker;
+  const std::string program = ProgramOf(options.tune_worker);
   if (access(program.c_str(), X_OK) != 0) {
     return absl::NotFoundError(
         absl::StrCat("no worker program ", program, ": ", std::strerror(errno)));
@@ -76,14 +94,15 @@ absl::StatusOr<WorkerReport> WorkerTuning::Start(const ProgramTable::Key& key, d
                               .job = absl::StrCat(folder_, "/job.json"),
                               .plan_cache = absl::StrCat(folder_, "/plans.json"),
                               .budget_s = budget_s,
-                              .progress = options_.tune_progress,
+                              .progress = ReportTuning,
                               .cancel = &stopped_};
   if (stopped_) return absl::CancelledError("no more is measured");
   RETURN_IF_ERROR(WriteJob({.model = model_, .options = options_, .key = key}, request.job));
   RETURN_IF_ERROR(cache.WriteTo(request.plan_cache));
   ASSIGN_OR_RETURN(WorkerReport report, MeasureInWorker(request));
   // A worker that died would otherwise leave an unfinished progress bar.
-  if (request.progress) request.progress(report.signatures, report.signatures);
+  const int64_t all = std::max<int64_t>(report.signatures, 1);
+  ReportTuning(all, all);
   RETURN_IF_ERROR(cache.Add(request.plan_cache));
   return report;
 }

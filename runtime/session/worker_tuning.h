@@ -33,6 +33,9 @@ class WorkerTuning {
   static absl::StatusOr<std::unique_ptr<WorkerTuning>> Create(const ModelSource& source,
                                                               const SessionOptions& options);
   ~WorkerTuning();
+  // The worker program: `asked`, as in SessionOptions::tune_worker, or the default. It may be
+  // missing.
+  static std::string ProgramOf(const std::string& asked);
 
   // Has a worker measure what a Program for `key` needs, into `cache`, unless `tuner` has all of
   // `candidates`, the budget is spent, or workers died too often. If no worker can start, `tuner`

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/exec/constant_store.h"
@@ -50,7 +52,11 @@ absl::Status Tuner::ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> bod
   std::atomic<size_t> next = 0;
   const auto run = [&](int64_t, int64_t) {
     const absl::Status current = device_.MakeCurrent();
-    for (size_t i; (i = next++) < n;) statuses[i] = current.ok() ? body(i) : current;
+    for (size_t i; (i = next++) < n;) {
+      const absl::Status cancelled = CheckCancelled();  // only the caller's thread knows
+      if (!cancelled.ok()) next = n;
+      statuses[i] = !cancelled.ok() ? cancelled : current.ok() ? body(i) : current;
+    }
   };
   const int threads = options_.one_at_a_time ? 1 : ThreadPool::Default().threads();
   ThreadPool::Default().ParallelFor(threads, 1, run);
@@ -110,9 +116,11 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
     ASSIGN_OR_RETURN(const size_t done, Measure(left.first(std::min(left.size(), at_once))));
     left.remove_prefix(done);
     RETURN_IF_ERROR(cache_.Save());
-    if (!options_.observer.progress) continue;
     const int64_t all = stats().signatures;
-    options_.observer.progress(all, HasBudget() ? all + static_cast<int64_t>(left.size()) : all);
+    const int64_t total = HasBudget() ? all + static_cast<int64_t>(left.size()) : all;
+    if (options_.observer.progress) options_.observer.progress(all, total);
+    const std::string_view next = left.empty() ? "" : left[0].candidate->nodes[0]->op();
+    RETURN_IF_ERROR(ReportProgress(ProgressStage::kTuning, all, total, next));
   }
   // The search repeats until nothing more is measured; the call that measures nothing ends
   // measuring.

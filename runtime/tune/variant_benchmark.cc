@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/compare.h"
 #include "runtime/exec/step_runner.h"
@@ -56,6 +57,7 @@ absl::Status VariantBenchmark::Time() {
   double best_first_us = std::numeric_limits<double>::infinity();
   std::vector<std::shared_ptr<std::byte>> inputs;  // with data
   for (Attempt& attempt : attempts_) {
+    RETURN_IF_ERROR(CheckCancelled());
     const std::shared_ptr<const Step>& step = attempt.compiled.step();
     if (step == nullptr || !step->launches()) continue;  // a view takes 0 us
     const absl::Status timed = trials_.Try(attempt.variant, [&]() -> absl::Status {

@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/printable.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/tune/child_process.h"
 #include "runtime/tune/plan_cache.h"
@@ -60,7 +61,8 @@ Conversation::Ending Conversation::Hear(ChildProcess& child) {
   absl::Time last_line = absl::Now();
   while (!done_) {
     const double limit_s = being_tried_.empty() ? request_.patience_s : request_.quiet_s;
-    if (request_.cancel != nullptr && *request_.cancel) return Ending::kCancelled;
+    const bool stopped = request_.cancel != nullptr && *request_.cancel;
+    if (stopped || !CheckCancelled().ok()) return Ending::kCancelled;
     const absl::Time quiet = last_line + absl::Seconds(limit_s);
     const ChildProcess::Heard heard =
         child.Listen(std::min(quiet, absl::Now() + kCancelLook), text);

@@ -21,7 +21,8 @@ struct WorkerRequest {
   double quiet_s = 20;  // without a message while a Variant is tried, after which it counts as hung
   double patience_s = 300;  // without a message otherwise: while loading, or in the references
   std::function<void(int64_t done, int64_t total)> progress;  // may be empty
-  const std::atomic<bool>* cancel = nullptr;  // checked ten times a second; the worker is killed
+  // Checked ten times a second, as is the call in progress; the worker is then killed.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 struct WorkerReport {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "runtime/base/calls.h"
 #include "tests/support/failing_calls.h"
 #include "tests/support/temp_folder.h"
@@ -229,9 +230,23 @@ TEST(FileWriterTest, WritesDirectlyToWhatIsNoRegularFile) {
 TEST(FileWriterTest, ReportsWhyAFileCannotBeCreated) {
   TempFolder folder;
   EXPECT_EQ(WriteFile(folder.path("none/a"), "x").code(), absl::StatusCode::kNotFound);
-  FailingCalls calls(0, ENOSPC);
+  FailingCalls calls(0, ENOMEM);
   EXPECT_EQ(File::Open(folder.Write("a", "x")).status().code(),
             absl::StatusCode::kResourceExhausted);
+}
+
+TEST(FileWriterTest, AFullDiskIsNotALackOfMemory) {
+  TempFolder folder;
+  int failed = 0;
+  for (int at = 0; at < 8; ++at) {  // calls may be more than opening, writing and closing
+    const FailingCalls calls(at, ENOSPC);
+    const absl::Status status = WriteFile(folder.path("a"), "x");
+    if (status.ok()) continue;
+    ++failed;
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_TRUE(absl::StrContains(status.message(), "no space left on device")) << status;
+  }
+  EXPECT_GT(failed, 0);
 }
 
 TEST(FileLockTest, KeepsOthersOutUntilItsEnd) {

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <mutex>
 #include <new>
 #include <set>
@@ -78,13 +80,55 @@ TEST(ThreadPoolTest, ACallerWorksAloneWhereNoThreadStarts) {
   ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 47), 0);  // of all address space
   ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
   ThreadPool pool(4);
-  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
-  EXPECT_EQ(pool.threads(), 1);
   int64_t sum = 0;
   pool.ParallelFor(1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
   EXPECT_EQ(sum, 1000);
 }
 #endif
+
+// Of this process.
+int Threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
+TEST(ThreadPoolTest, StartsThreadsOnlyForLoopsThatMayUseThem) {
+  const int before = Threads();
+  ThreadPool pool(8);
+  EXPECT_EQ(Threads(), before);
+  const auto loop = [&](int limit) {
+    const ThreadPool::Limit most(limit);
+    pool.ParallelFor(1000, 1, [](int64_t, int64_t) {});
+    return Threads() - before;
+  };
+  EXPECT_EQ(loop(1), 0);
+  EXPECT_EQ(loop(3), 2);
+  EXPECT_EQ(loop(2), 2);
+  EXPECT_EQ(loop(0), 7);
+}
+
+TEST(ThreadPoolTest, ItsThreadsLeaveSignalsToTheOthers) {
+  ThreadPool pool(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> helped = false, blocks = false, keeps_faults = false;
+  while (!helped) {
+    pool.ParallelFor(8, 1, [&](int64_t, int64_t) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (std::this_thread::get_id() == caller) return;
+      sigset_t blocked;
+      pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+      blocks = sigismember(&blocked, SIGINT) == 1;
+      keeps_faults = sigismember(&blocked, SIGSEGV) == 0;
+      helped = true;
+    });
+  }
+  EXPECT_TRUE(blocks);
+  EXPECT_TRUE(keeps_faults);
+  sigset_t callers;
+  pthread_sigmask(SIG_BLOCK, nullptr, &callers);
+  EXPECT_EQ(sigismember(&callers, SIGINT), 0);
+}
 
 TEST(ThreadPoolTest, HasAtLeastOneThread) {
   EXPECT_EQ(ThreadPool(0).threads(), 1);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "gtest/gtest.h"
+#include "runtime/base/own_folder.h"
 #include "runtime/cuda/library_calls.h"
 
 namespace onnx_cudnn {
@@ -26,6 +27,7 @@ constexpr LibraryCalls kHost = {
     },
     .dlerror = []() -> const char* { return "wrong ELF class"; },
     .glob = [](const std::string& pattern) { return matches[pattern]; },
+    .file_of = [](void*) { return std::string(); },
 };
 
 class FindLibraryTest : public ::testing::Test {
@@ -38,6 +40,15 @@ class FindLibraryTest : public ::testing::Test {
   }
   const ScopedLibraryCalls scope_{kHost};
 };
+
+TEST_F(FindLibraryTest, PackagesBesideOursComeBeforeTheSystemsLoader) {
+  const std::string file = "/site-packages/nvidia/cudnn/lib/libcudnn.so.9";
+  matches[LibraryFolder() + "/../nvidia/*/lib/libcudnn.so.9"] = {file};
+  usable = {"libcudnn.so.9"};
+  EXPECT_EQ(FindLibrary(CudnnLibrary())->path, "libcudnn.so.9");  // it does not open
+  usable.insert(file);
+  EXPECT_EQ(FindLibrary(CudnnLibrary())->path, file);
+}
 
 TEST_F(FindLibraryTest, TheSystemsLoaderComesFirst) {
   usable = {"libcudnn.so.9"};

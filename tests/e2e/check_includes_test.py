@@ -33,11 +33,15 @@ class CheckIncludesTest(unittest.TestCase):
         self.assertEqual(breaches("passes/rewrite/a.cc", '"onnx_cudnn/dtype.h"'), [])
         self.assertEqual(breaches("examples/a.cc", '"onnx_cudnn/session.h"'), [])
         self.assertEqual(len(breaches("examples/a.cc", '"runtime/session/arguments.h"')), 1)
+        self.assertEqual(breaches("python/src/a.cc", '"onnx_cudnn/session.h"'), [])
+        self.assertEqual(len(breaches("python/src/a.cc", '"runtime/session/arguments.h"')), 1)
 
     def test_third_party_headers_have_their_places(self):
         self.assertEqual(len(breaches("runtime/graph/graph.h", '"onnx/onnx_pb.h"')), 1)
         self.assertEqual(breaches("runtime/graph/infer.cc", '"onnx/defs/schema.h"'), [])
         self.assertEqual(len(breaches("runtime/exec/a.cc", "<cuda_runtime.h>")), 1)
+        self.assertEqual(breaches("python/src/a.cc", "<nanobind/nanobind.h>"), [])
+        self.assertEqual(len(breaches("tools/a.cc", "<nanobind/nanobind.h>")), 1)
         self.assertEqual(breaches("runtime/tune/plan_cache.cc", "<nlohmann/json.hpp>"), [])
         self.assertEqual(len(breaches("runtime/tune/plan_cache.h", "<nlohmann/json.hpp>")), 1)
 

@@ -103,7 +103,7 @@ class RecordsTest(unittest.TestCase):
 PATH = re.compile(r"(?<![\w/.-])(?:docs|examples|models|passes|runtime|tests|third_party|tools|\.ci)/[\w./-]*\w")
 MADE = re.compile(r"models/[\w-]+\.(?:onnx|jpg)$")
 FLAG = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
-OTHERS_FLAGS = {"build", "preset", "gtest_filter"}  # of cmake and GoogleTest
+OTHERS_FLAGS = {"build", "install", "prefix", "preset", "config", "gtest_filter", "cflags", "libs"}  # of cmake, cpack, GoogleTest and pkg-config
 QUOTE = re.compile(r"<!-- from: (\S+) -->\n```\w*\n(.*?)\n```", re.DOTALL)
 
 
@@ -114,8 +114,10 @@ def known_flags(texts):
         if path.startswith("tools/") and path.endswith(".cc"):
             flags |= {flag.replace("_", "-") for flag in re.findall(r"ABSL_FLAG\(\s*[^,]+(?:<[^>]*>)?,\s*(\w+)", text)}
             flags |= {"help", "version"}
-        if path == "tools/common/flag_aliases.cc":
-            flags |= set(re.findall(r"^      \{\"(\w+)\", \{", text, re.MULTILINE)) | {"onnx", "shapes"}
+        if path == "tools/common/foreign_flags.cc":
+            flags |= set(re.findall(r"^    \{\"([\w-]+)\", (?:true|false),", text, re.MULTILINE))
+        if path == "tools/common/common_flags.cc":
+            flags |= set(re.findall(r"\"--([\w-]+)\"", text))
         if path.endswith(".py"):
             flags |= set(re.findall(r"add_argument\(\"--([\w-]+)", text))
         if path.endswith(".sh"):

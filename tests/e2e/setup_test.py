@@ -63,7 +63,8 @@ class SetupTest(unittest.TestCase):
         self.expect_one_line("setup: onnx-cudnn: could not install the Python packages: is this host online?", ONNX_CUDNN_DEPS=cache, **OFFLINE)
 
     def test_offline_vectors_say_one_line(self):
-        (self.copy / "build/python").symlink_to(ROOT / "build/python")
+        for environment in ("python", "python-runner"):
+            (self.copy / "build" / environment).symlink_to(ROOT / "build" / environment)
         standing = next(ROOT.glob("build/*/dependencies")).resolve().parent
         cache = self.copy / "cache"
         cache.mkdir()
@@ -95,7 +96,7 @@ class ToolkitTest(unittest.TestCase):
             done = subprocess.run(configure, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(f"onnx-cudnn: CUDA from {ROOT}/build/cuda-toolkit", done.stdout)
-            subprocess.run(["cmake", "--build", folder, "--target", "cuda"], check=True)
+            subprocess.run(["cmake", "--build", folder, "--target", "onnx_cudnn_cuda"], check=True)
 
 
 class CountTest(unittest.TestCase):

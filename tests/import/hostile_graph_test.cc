@@ -153,6 +153,13 @@ const HostileCase kNameCases[] = {
        AddOutput(g, "y");
      }),
      kInvalid, "input \"s\" has no type"},
+    {"ElementOfATensor", EmptyGraph([](GraphProto& g) {
+       AddInput(g, "x", {2});
+       AddInput(g, "i", {}, Proto::INT64);
+       AddNode(g, "SequenceAt", {"x", "i"}, {"y"});
+       AddOutput(g, "y");
+     }),
+     kInvalid, "input 0: expected a sequence, found f32[2]"},
     {"InputOfUnknownType", ReluGraph([](GraphProto& g) {
        g.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(77);
      }),

@@ -24,20 +24,23 @@ auto Tensor(
 auto Raw(size_t bytes, char fill = '\0') {
   return [=](Proto& t) { t.set_raw_data(std::string(bytes, fill)); };
 }
+void Fill(auto& field, int count, auto value) {
+  for (int i = 0; i < count; ++i) field.Add(value);
+}
 auto Floats(int count) {
-  return [=](Proto& t) { t.mutable_float_data()->Resize(count, 0); };
+  return [=](Proto& t) { Fill(*t.mutable_float_data(), count, 0); };
 }
 auto Int32s(int count, int value = 0) {
-  return [=](Proto& t) { t.mutable_int32_data()->Resize(count, value); };
+  return [=](Proto& t) { Fill(*t.mutable_int32_data(), count, value); };
 }
 auto Int64s(int count) {
-  return [=](Proto& t) { t.mutable_int64_data()->Resize(count, 0); };
+  return [=](Proto& t) { Fill(*t.mutable_int64_data(), count, 0); };
 }
 auto Doubles(int count) {
-  return [=](Proto& t) { t.mutable_double_data()->Resize(count, 0); };
+  return [=](Proto& t) { Fill(*t.mutable_double_data(), count, 0); };
 }
 auto Uint64s(int count, uint64_t value = 0) {
-  return [=](Proto& t) { t.mutable_uint64_data()->Resize(count, value); };
+  return [=](Proto& t) { Fill(*t.mutable_uint64_data(), count, value); };
 }
 auto Strings(int count) {
   return [=](Proto& t) {

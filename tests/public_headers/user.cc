@@ -1,4 +1,5 @@
 // A user's C++17 program: compiled, never run.
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ onnx_cudnn::SessionOptions Options() {
   options.device_ordinal = 1;
   options.threads = 4;
   options.pins = "forbid * conv1\n";
+  options.progress = [](const onnx_cudnn::Progress& progress) {
+    return progress.stage != onnx_cudnn::ProgressStage::kTuning || progress.done < 9;
+  };
   return options;
 }
 
@@ -20,7 +24,9 @@ int RunBoundTensors(const onnx_cudnn::Session& session) {
   auto binding =
       session.Bind({{"x", onnx_cudnn::View(x.data(), {4})}}, {onnx_cudnn::View(y.data(), {4})});
   if (!binding.ok()) return 1;
+  const std::atomic<bool> cancel{false};
   onnx_cudnn::RunOptions options;
+  options.cancel = &cancel;
   return binding.value().Run(options).ok() ? 0 : 1;
 }
 

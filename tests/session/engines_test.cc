@@ -17,7 +17,7 @@ TEST(EnginesTest, TargetsHoldTheirEnginesInOrder) {
   ASSERT_TRUE(cpu.ok());
   ASSERT_TRUE(h200.ok());
   EXPECT_EQ(EnginesOf(cpu->target), (Names{"view", "host"}));
-  EXPECT_EQ(EnginesOf(h200->target), (Names{"view", "cudnn", "gemm", "kernel", "host"}));
+  EXPECT_EQ(EnginesOf(h200->target), (Names{"view", "cudnn", "gemm", "kernel", "custom", "host"}));
 }
 
 TEST(EnginesTest, TargetsKnowTheirMemory) {

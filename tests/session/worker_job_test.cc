@@ -20,6 +20,7 @@ TEST(WorkerJobTest, IsReadAsItWasWritten) {
                   .precision = PrecisionChoice::kBf16,
                   .allow_nondeterministic = true,
                   .disabled_passes = {"fold-pad"},
+                  .op_libraries = {"ops/libmine.so"},
                   .compute_capability = 80,
                   .partitioner = PartitionerChoice::kCost,
                   .pins = "pin * \"\xfe\"",
@@ -42,6 +43,7 @@ TEST(WorkerJobTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read->options.precision, job.options.precision);
   EXPECT_EQ(read->options.allow_nondeterministic, job.options.allow_nondeterministic);
   EXPECT_EQ(read->options.disabled_passes, job.options.disabled_passes);
+  EXPECT_EQ(read->options.op_libraries, job.options.op_libraries);
   EXPECT_EQ(read->options.compute_capability, job.options.compute_capability);
   EXPECT_EQ(read->options.partitioner, job.options.partitioner);
   EXPECT_EQ(read->options.pins, job.options.pins);

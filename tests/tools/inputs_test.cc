@@ -21,9 +21,10 @@ TEST(InputsTest, SplitsAtTheFirstEqualsSign) {
 }
 
 TEST(InputsTest, ReadsShapes) {
+  EXPECT_EQ(*ParseDims("1,3,224,224"), (Dims{1, 3, 224, 224}));
   EXPECT_EQ(*ParseDims("1x3x224"), (Dims{1, 3, 224}));
   EXPECT_EQ(*ParseDims(""), Dims{});
-  for (const char* bad : {"1x", "x", "1,2", "-1x2", "99999999999999999999"}) {
+  for (const char* bad : {"1x", "x", "1,", "-1x2", "99999999999999999999"}) {
     EXPECT_FALSE(ParseDims(bad).ok()) << bad;
   }
 }

@@ -38,18 +38,25 @@ absl::StatusOr<T> Take(Result<T> result) {
   return std::move(result).value();
 }
 
-absl::Status CheckBatch(const std::vector<ValueInfo>& infos, const BenchRequest& request) {
+// The batch that is asked for, or the model's own. InvalidArgument: the model takes only another
+// one.
+absl::StatusOr<int64_t> BatchOf(const std::vector<ValueInfo>& infos, const BenchRequest& request) {
+  const ValueInfo* fixed = nullptr;
   for (const ValueInfo& info : infos) {
     const auto named = [&](const NamedText& text) {
       return text.name.empty() || text.name == info.name;
     };
-    if (std::any_of(request.shapes.begin(), request.shapes.end(), named)) continue;
-    if (!info.ranked || info.dims.empty() || info.dims[0].value < 0) continue;
-    if (info.dims[0].value == request.batch) continue;
-    return absl::InvalidArgumentError(
-        absl::StrFormat("expected a model that takes batch %d, %s", request.batch, ToString(info)));
+    const bool is_shaped = std::any_of(request.shapes.begin(), request.shapes.end(), named);
+    if (is_shaped || !info.ranked || info.dims.empty()) return request.batch.value_or(1);
+    if (info.dims[0].value < 0) return request.batch.value_or(1);
+    if (request.batch == info.dims[0].value) return *request.batch;
+    if (fixed == nullptr) fixed = &info;
   }
-  return absl::OkStatus();
+  if (fixed == nullptr || !request.batch.has_value()) {
+    return fixed == nullptr ? request.batch.value_or(1) : fixed->dims[0].value;
+  }
+  return absl::InvalidArgumentError(absl::StrFormat("expected a model that takes batch %d, %s",
+                                                    *request.batch, ToString(*fixed)));
 }
 
 // Runs the Session once; its errors mention the numbers taken for missing dims.
@@ -174,7 +181,7 @@ absl::Status TimeBackToBack(std::vector<OnDevice>& bound, const BenchRequest& re
       bound.size() > 1 ? RunsPerSecond(bound, request.seconds)
                        : RunsPerSecond(bound[0].binding, request.seconds, record.median_ms);
   RETURN_IF_ERROR(runs_per_s.status());
-  record.images_per_s = static_cast<double>(request.batch) * *runs_per_s;
+  record.images_per_s = static_cast<double>(record.batch) * *runs_per_s;
   // After the end, nvidia-smi would report an idle GPU.
   if (state.valid() && state.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
     const GpuState during = state.get();
@@ -221,9 +228,8 @@ absl::StatusOr<std::unique_ptr<Opened>> Open(const BenchRequest& request) {
   ASSIGN_OR_RETURN(Session session, Take(Session::Load(request.model, request.session)));
   auto opened = std::make_unique<Opened>(Opened{std::move(session)});
   const std::vector<ValueInfo>& infos = opened->session.inputs();
-  RETURN_IF_ERROR(CheckBatch(infos, request));
-  ASSIGN_OR_RETURN(opened->made,
-                   MakeInputs(infos, {.shapes = request.shapes, .batch = request.batch}));
+  ASSIGN_OR_RETURN(const int64_t batch, BatchOf(infos, request));
+  ASSIGN_OR_RETURN(opened->made, MakeInputs(infos, {.shapes = request.shapes, .batch = batch}));
   for (const ModelInput& input : opened->made) {
     opened->inputs.emplace_back(input.name, ViewOf(input.tensor));
   }
@@ -232,7 +238,7 @@ absl::StatusOr<std::unique_ptr<Opened>> Open(const BenchRequest& request) {
   opened->record = {.model = std::filesystem::path(request.model).stem().string(),
                     .precision = std::string(NameOf(opened->session.precision())),
                     .partitioner = std::string(NameOf(request.session.partitioner)),
-                    .batch = request.batch,
+                    .batch = batch,
                     .threads = request.threads,
                     .setup_s = SecondsSince(start),
                     .context_s = opened->session.stats().device_ms / 1e3,

@@ -15,7 +15,9 @@ namespace onnx_cudnn {
 struct BenchRequest {
   std::string model;  // path of the file
   SessionOptions session;
-  int64_t batch = 1;              // extent 0 of every input where it is not a number
+  // Extent 0 of every input where it is not a number. nullopt: 1, or that of the model's inputs if
+  // all are numbers.
+  std::optional<int64_t> batch;
   std::vector<NamedText> shapes;  // for inputs by name, instead of `batch`
   int runs = 200;                 // timed one at a time
   double warm_up_ms = 500;

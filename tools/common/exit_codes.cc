@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "runtime/base/exception.h"
+#include "tools/common/color.h"
 #include "tools/common/printable_stream.h"
 
 namespace onnx_cudnn {
@@ -55,7 +56,11 @@ absl::Status ToStatus(const Result<void>& result) {
 }
 
 int Fail(std::string_view tool, std::string_view message, ExitCode code) {
-  std::cerr << tool << ": " << absl::StrReplaceAll(message, {{"\n", " "}}) << std::endl;
+  {
+    const ScopedColor red(Color::kRed);
+    std::cerr << tool << ": ";
+  }
+  std::cerr << absl::StrReplaceAll(message, {{"\n", " "}}) << std::endl;
   return code;
 }
 
@@ -66,8 +71,12 @@ int Fail(std::string_view tool, const absl::Status& status) {
 int RunTool(std::string_view tool, int (*body)(int, char**), int argc, char** argv) {
   // Names from a model, lines of a file and arguments may contain terminal control characters.
   const PrintableStream out(std::cout), err(std::cerr);
+  ColorLog();
   try {
-    return body(argc, argv);
+    const int code = body(argc, argv);
+    std::cout << std::flush;
+    if (code != kExitDone || std::cout) return code;
+    return Fail(tool, "cannot write to standard output", kExitInvalid);
   } catch (...) {
     return Fail(tool, StatusOfException());
   }

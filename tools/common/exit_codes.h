@@ -29,7 +29,8 @@ absl::Status ToStatus(const Result<void>& result);
 int Fail(std::string_view tool, std::string_view message, ExitCode code);
 int Fail(std::string_view tool, const absl::Status& status);
 
-// The return value of a tool's main: that of `body`; exceptions are printed and become exit codes.
+// The return value of a tool's main: that of `body`, or kExitInvalid if standard output did not
+// take everything; exceptions are printed and become exit codes.
 int RunTool(std::string_view tool, int (*body)(int, char**), int argc, char** argv);
 
 }  // namespace onnx_cudnn

@@ -10,9 +10,9 @@
 namespace onnx_cudnn {
 
 // Reads flags (Abseil's, and those defined in `source_file`) and returns the positional arguments.
-// --help or -h prints `usage` and every flag with its default and exits with kExitDone, as does
-// --version; an invalid value exits with kExitUsage. Flags of trtexec, Polygraphy and onnxruntime's
-// tools are translated (flag_aliases.h).
+// --help and the other flags that every program has are answered first (common_flags.h); an invalid
+// value exits with kExitUsage. Flags of trtexec, Polygraphy and onnxruntime's tools are translated
+// (flag_aliases.h).
 // InvalidArgument: an unknown flag, with what to type instead if that is known.
 absl::StatusOr<std::vector<std::string>> ParseFlags(std::vector<std::string> arguments,
                                                     std::string_view usage,

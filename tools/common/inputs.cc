@@ -23,6 +23,25 @@ namespace {
 
 using TextByName = std::map<std::string, std::string, std::less<>>;
 
+bool IsName(const NamedText& argument, const std::vector<ValueInfo>& infos) {
+  return std::any_of(infos.begin(), infos.end(),
+                     [&](const ValueInfo& info) { return info.name == argument.name; });
+}
+
+// The number of a symbolic dim of the inputs in `N=4`; nullopt: it is none.
+std::optional<int64_t> NumberOfSymbol(const NamedText& argument,
+                                      const std::vector<ValueInfo>& infos) {
+  int64_t number = 0;
+  if (argument.name.empty() || IsName(argument, infos)) return std::nullopt;
+  if (!absl::SimpleAtoi(argument.text, &number) || number < 0) return std::nullopt;
+  for (const ValueInfo& info : infos) {
+    for (const ValueInfo::Extent& extent : info.dims) {
+      if (extent.symbol == argument.name) return number;
+    }
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<TextByName> ByInput(const std::vector<NamedText>& arguments,
                                    const std::vector<ValueInfo>& infos, std::string_view what) {
   TextByName by_name;
@@ -181,6 +200,29 @@ absl::StatusOr<ModelInput> FromSource(const ValueInfo& info, Dims dims, const st
       "expected a .npy, .png or .jpg file, numbers, random or zeros, found \"%s\"", source));
 }
 
+// What --shape says.
+struct GivenShapes {
+  TextByName shapes;                                    // by input
+  std::map<std::string, int64_t, std::less<>> symbols;  // numbers of symbolic dims
+};
+
+absl::StatusOr<GivenShapes> ShapesAndSymbols(const std::vector<NamedText>& arguments,
+                                             const std::vector<ValueInfo>& infos) {
+  GivenShapes given;
+  std::vector<NamedText> of_inputs;
+  for (const NamedText& argument : arguments) {
+    const std::optional<int64_t> number = NumberOfSymbol(argument, infos);
+    if (!number.has_value()) {
+      of_inputs.push_back(argument);
+    } else if (!given.symbols.emplace(argument.name, *number).second) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("--shape: dim \"%s\" is given twice", argument.name));
+    }
+  }
+  ASSIGN_OR_RETURN(given.shapes, ByInput(of_inputs, infos, "--shape"));
+  return given;
+}
+
 // How an input is created.
 struct Plan {
   const ValueInfo& info;
@@ -190,8 +232,12 @@ struct Plan {
 };
 
 absl::StatusOr<Plan> PlanInput(const ValueInfo& info, const TextByName& sources,
-                               const TextByName& shapes, const InputRequest& request) {
-  ASSIGN_OR_RETURN(Dims dims, SaidDims(info, shapes));
+                               const GivenShapes& given, const InputRequest& request) {
+  ASSIGN_OR_RETURN(Dims dims, SaidDims(info, given.shapes));
+  for (size_t i = 0; i < std::min(dims.size(), info.dims.size()); ++i) {
+    const auto number = given.symbols.find(info.dims[i].symbol);
+    if (dims[i] < 0 && number != given.symbols.end()) dims[i] = number->second;
+  }
   if (request.batch.has_value() && !dims.empty() && dims[0] < 0) dims[0] = *request.batch;
   const auto source = sources.find(info.name);
   Plan plan{info, std::move(dims), source == sources.end() ? "" : source->second, false};
@@ -219,7 +265,7 @@ absl::Status At(const ValueInfo& info, const absl::Status& status) {
 absl::StatusOr<std::vector<Plan>> PlanInputs(const std::vector<ValueInfo>& infos,
                                              const InputRequest& request) {
   ASSIGN_OR_RETURN(const TextByName sources, ByInput(request.sources, infos, "--input"));
-  ASSIGN_OR_RETURN(const TextByName shapes, ByInput(request.shapes, infos, "--shape"));
+  ASSIGN_OR_RETURN(const GivenShapes shapes, ShapesAndSymbols(request.shapes, infos));
   std::vector<Plan> plans;
   for (const ValueInfo& info : infos) {
     absl::StatusOr<Plan> plan = PlanInput(info, sources, shapes, request);
@@ -241,6 +287,17 @@ void Append(std::string_view argument, std::vector<NamedText>& arguments) {
   if (!argument.empty()) arguments.push_back(SplitNamedText(argument));
 }
 
+void AppendShape(std::string_view argument, std::vector<NamedText>& arguments) {
+  const size_t colon = argument.rfind(':');
+  const bool has_colon = absl::StrContains(argument, ':') && !absl::StrContains(argument, '=');
+  if (has_colon && ParseDims(argument.substr(colon + 1)).ok()) {
+    arguments.push_back(
+        {std::string(argument.substr(0, colon)), std::string(argument.substr(colon + 1))});
+  } else {
+    Append(argument, arguments);
+  }
+}
+
 InputRequest& GivenInputs() {
   static auto& given = *new InputRequest();
   return given;
@@ -249,7 +306,7 @@ InputRequest& GivenInputs() {
 absl::StatusOr<Dims> ParseDims(std::string_view text) {
   Dims dims;
   if (text.empty()) return dims;
-  for (std::string_view part : absl::StrSplit(text, 'x')) {
+  for (std::string_view part : absl::StrSplit(text, absl::ByAnyChar("x,"))) {
     int64_t dim;
     if (!absl::SimpleAtoi(part, &dim) || dim < 0) {
       return absl::InvalidArgumentError(

@@ -10,9 +10,9 @@
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
+#include "runtime/session/taken_dims.h"
 #include "tools/common/image_input.h"
 #include "tools/common/npy.h"
-#include "tools/common/taken_dims.h"
 
 namespace onnx_cudnn {
 
@@ -25,15 +25,18 @@ NamedText SplitNamedText(std::string_view argument);
 // Adds nothing for "", the default of a flag.
 void Append(std::string_view argument, std::vector<NamedText>& arguments);
 
-// Parses "1x3x224x224"; "" for a scalar. InvalidArgument for other forms.
+// The same for --shape, where "name:1x3" is taken too.
+void AppendShape(std::string_view argument, std::vector<NamedText>& arguments);
+
+// Parses "1x3x224x224" or "1,3,224,224"; "" for a scalar. InvalidArgument for other forms.
 absl::StatusOr<Dims> ParseDims(std::string_view text);
 
 struct InputRequest {
   std::vector<NamedText> sources;  // a .npy, .png, .jpg or .jpeg file, "8,-1", "random" or
                                    // "zeros"
-  std::vector<NamedText> shapes;
-  std::optional<int64_t> batch;  // extent 0 where neither the model nor a shape gives it
-  NamedTensors given;            // tensors by input name, used for inputs without a source
+  std::vector<NamedText> shapes;   // of inputs; with the name of a symbolic dim, its number
+  std::optional<int64_t> batch;    // extent 0 where neither the model nor a shape gives it
+  NamedTensors given;              // tensors by input name, used for inputs without a source
   ImagePreset image;
   bool image_was_asked = false;  // otherwise an image for a u8 input is used raw
   uint64_t seed = 0;
@@ -51,6 +54,7 @@ struct ModelInput {
 };
 
 // The dims of each of `infos`, from `shapes`, otherwise from DimFiller.
+//   shapes  of inputs; with the name of a symbolic dim, its number
 //   errors  InvalidArgument: an unknown or repeated name, a shape that does not fit
 absl::StatusOr<std::map<std::string, FilledDims, std::less<>>> ShapesOf(
     const std::vector<ValueInfo>& infos, const std::vector<NamedText>& shapes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <regex>
@@ -147,6 +148,20 @@ absl::Status WriteNpy(const std::string& path, const HostTensor& tensor) {
   absl::StatusOr<std::string> bytes = FormatNpy(tensor);
   if (!bytes.ok()) return Annotate(bytes.status(), path);
   return WriteFile(path, *bytes);
+}
+
+absl::StatusOr<std::vector<std::string>> WriteArrays(const std::string& folder,
+                                                     const std::vector<std::string>& names,
+                                                     const NamedTensors& tensors) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return absl::NotFoundError(absl::StrCat(folder, ": ", error.message()));
+  std::vector<std::string> files;
+  for (const std::string& name : FileNamesOf(names)) {
+    files.push_back((std::filesystem::path(folder) / (name + ".npy")).string());
+    RETURN_IF_ERROR(WriteNpy(files.back(), tensors.find(names[files.size() - 1])->second));
+  }
+  return files;
 }
 
 }  // namespace onnx_cudnn

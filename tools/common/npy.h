@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/graph/host_tensor.h"
@@ -23,6 +24,11 @@ absl::StatusOr<std::string> FormatNpy(const HostTensor& tensor);
 
 absl::StatusOr<HostTensor> ReadNpy(const std::string& path);
 absl::Status WriteNpy(const std::string& path, const HostTensor& tensor);
+// One NAME.npy in `folder`, which is created, for each of `names`; NAME as in FileNamesOf. Returns
+// their paths.
+absl::StatusOr<std::vector<std::string>> WriteArrays(const std::string& folder,
+                                                     const std::vector<std::string>& names,
+                                                     const NamedTensors& tensors);
 // The arrays of a .npz file by name.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
 

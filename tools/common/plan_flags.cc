@@ -1,17 +1,63 @@
 #include "tools/common/plan_flags.h"
 
+#include <cmath>
+#include <filesystem>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "passes/partition/pins.h"
 #include "runtime/base/file.h"
+#include "runtime/base/status.h"
 
 namespace onnx_cudnn {
+
 absl::StatusOr<std::string> ReadPinFile(const std::string& path) {
   if (path.empty()) return std::string();
-  return ReadFile(path, kMaxPinBytes);
+  ASSIGN_OR_RETURN(std::string text, ReadFile(path, kMaxPinBytes));
+  RETURN_IF_ERROR(ParsePins(text, std::filesystem::path(path).filename().string()).status());
+  return text;
+}
+
+absl::Status WithPinFile(const absl::Status& status, const std::string& path) {
+  if (status.ok() || path.empty()) return status;
+  const std::string name = std::filesystem::path(path).filename().string();
+  return {status.code(), absl::StrReplaceAll(status.message(), {{"pins:", name + ":"}})};
+}
+
+absl::StatusOr<int64_t> ParseBytes(std::string_view flag, std::string_view text) {
+  struct Unit {
+    std::string_view suffix;
+    double bytes;
+  };
+  constexpr Unit kUnits[] = {{"kib", 0x1p10}, {"mib", 0x1p20}, {"gib", 0x1p30}, {"tib", 0x1p40},
+                             {"kb", 1e3},     {"mb", 1e6},     {"gb", 1e9},     {"tb", 1e12},
+                             {"k", 0x1p10},   {"m", 0x1p20},   {"g", 0x1p30},   {"t", 0x1p40},
+                             {"b", 1},        {"", 1}};
+  const std::string lower = absl::AsciiStrToLower(text);
+  for (const Unit& unit : kUnits) {
+    std::string_view number = lower;
+    if (!absl::ConsumeSuffix(&number, unit.suffix)) continue;
+    double value = 0;
+    const bool is_number =
+        !number.empty() && number.find_first_not_of("0123456789.") == std::string_view::npos;
+    if (!is_number || !absl::SimpleAtod(number, &value) || value * unit.bytes >= 0x1p63) break;
+    return static_cast<int64_t>(value * unit.bytes);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": expected bytes, such as 4096, 512M or 1.5GiB, found ", text));
+}
+
+absl::StatusOr<std::optional<double>> ParseTolerance(std::string_view flag, std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  double value = 0;
+  if (absl::SimpleAtod(text, &value) && std::isfinite(value) && value >= 0) return value;
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": expected a number of 0 or more, found ", text));
 }
 
 std::string_view NameOf(PrecisionChoice precision) {
@@ -23,8 +69,13 @@ absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text) {
   if (text == "auto") return DeviceChoice::kAuto;
   if (text == "cpu") return DeviceChoice::kCpu;
   if (text == "cuda") return DeviceChoice::kCuda;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--device: expected auto, cpu or cuda, found ", text));
+  int64_t ordinal = 0;
+  const bool is_ordinal = absl::SimpleAtoi(text, &ordinal) && ordinal >= 0;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--device: expected auto, cpu or cuda, found ", text,
+      is_ordinal
+          ? absl::StrCat("; CUDA_VISIBLE_DEVICES=", ordinal, " before the command chooses that GPU")
+          : ""));
 }
 
 absl::StatusOr<int> ParseCapability(std::string_view text) {

@@ -1,6 +1,8 @@
 // Flags about planning that several tools share.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,9 +15,15 @@ inline constexpr char kPartitionerHelp[] =
     "How ops are grouped into partitions. greedy: takes the largest group that an engine "
     "offers; cost: searches for the grouping with the lowest predicted time.";
 inline constexpr char kMaxMemoryHelp[] =
-    "Limit in bytes for weights and arenas. To stay below it, fewer streams are used, "
+    "Limit for weights and arenas: bytes, or 512M, 1G, 1GiB, 1GB. To stay below it, fewer streams "
+    "are used, "
     "then fewer concurrent runs; if that is not enough, the program fails (exit code 6). "
     "0: no limit.";
+
+inline constexpr char kShapeHelp[] =
+    "name=1x3x224x224, once per input; the shape alone if the model has one input. N=4 gives a "
+    "symbolic dim a number. 1,3,224,224 and name:1x3 are taken too, and --shapes is the same. Dims "
+    "that are not given are set to 1, height and width of images to 224; the report lists them.";
 
 inline constexpr char kTuneBudgetHelp[] =
     "On a GPU: seconds that may be spent on measuring candidates; the fastest is used, "
@@ -47,6 +55,10 @@ inline constexpr char kPinHelp[] =
     "of cudnn contains both), 'forbid gemm fc', 'forbid * conv1 relu1' (no partition "
     "contains both), '# comment'.";
 
+inline constexpr char kOpLibraryHelp[] =
+    "Shared libraries that define ops of your own (onnx_cudnn_op.h, docs/custom-ops.md), separated "
+    "by commas. They are code, and run in this program.";
+
 inline constexpr char kCapabilityHelp[] =
     "8.0: our own kernels treat the GPU as one of this compute capability; cuDNN and "
     "cuBLASLt still use its real one. Empty: the real one.";
@@ -55,7 +67,17 @@ inline constexpr char kCapabilityHelp[] =
 absl::StatusOr<int> ParseCapability(std::string_view text);
 
 // The content of the file of --pin; empty if there is no path.
+//   errors  InvalidArgument: a line that is no rule, with the file's name; those of ReadFile
 absl::StatusOr<std::string> ReadPinFile(const std::string& path);
+// `status` of a Session with pins, whose messages name the lines "pins:LINE", with the file's name.
+absl::Status WithPinFile(const absl::Status& status, const std::string& path);
+
+// The bytes of "4096", "512M" or "512MiB" (powers of 1024), "1GB" (of 1000). InvalidArgument, which
+// names `flag`: another text, or too many for int64_t.
+absl::StatusOr<int64_t> ParseBytes(std::string_view flag, std::string_view text);
+
+// A finite number of 0 or more; nullopt for "". InvalidArgument, which names `flag`: another text.
+absl::StatusOr<std::optional<double>> ParseTolerance(std::string_view flag, std::string_view text);
 
 std::string_view NameOf(PrecisionChoice precision);
 // InvalidArgument: an unknown name.

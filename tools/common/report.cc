@@ -50,9 +50,8 @@ void AppendVerified(const RunReport& report, std::string& text) {
       continue;
     }
     absl::StrAppendFormat(&text,
-                          "  largest difference %.3g, largest expected %.3g, %d elements beyond "
-                          "rtol %g + atol %g x largest\n",
-                          d.largest, d.largest_expected, d.beyond, report.rtol, report.atol);
+                          "  largest difference %.3g, largest expected %.3g, %d elements %s\n",
+                          d.largest, d.largest_expected, d.beyond, ToString(v.tolerance));
   }
 }
 
@@ -93,11 +92,14 @@ Json TimingJson(const RunReport& report) {
 }
 
 Json VerifyJson(const RunReport& report) {
-  Json json = {{"ok", report.verify_ok()}, {"rtol", report.rtol}, {"atol", report.atol}};
+  Json json = {{"ok", report.verify_ok()}};
   for (const VerifyReport& v : report.verified) {
     const Difference& d = v.difference;
     json["outputs"].push_back({{"name", v.output},
                                {"ok", d.ok()},
+                               {"rtol", v.tolerance.rtol},
+                               {"atol", v.tolerance.atol},
+                               {"tolerance", v.tolerance.of},
                                {"largest_difference", d.largest},
                                {"largest_expected", d.largest_expected},
                                {"beyond", d.beyond},
@@ -196,9 +198,9 @@ std::string FormatText(const RunReport& report, bool verbose) {
     const Timing t = SummarizeTimes(report.runs_ms);
     absl::StrAppendFormat(&text,
                           "latency min %.3f ms, median %.3f ms, mean %.3f ms, p90 %.3f ms, p99 "
-                          "%.3f ms; %d runs after %.0f ms of warm-up\n",
+                          "%.3f ms; %d %s after %.0f ms of warm-up\n",
                           t.min, t.median, t.mean, t.p90, t.p99, report.runs_ms.size(),
-                          report.warm_up_ms);
+                          report.runs_ms.size() == 1 ? "run" : "runs", report.warm_up_ms);
   }
   AppendVerified(report, text);
   AppendPartitions(report, text);

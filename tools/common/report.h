@@ -8,6 +8,7 @@
 #include "onnx_cudnn/session.h"
 #include "tools/common/elements.h"
 #include "tools/common/inputs.h"
+#include "tools/common/verify.h"
 
 namespace onnx_cudnn {
 
@@ -17,11 +18,6 @@ struct OutputReport {
   Summary summary;
   std::vector<std::vector<Score>> top;  // one per row along the last axis
   std::string file;                     // that it was written to; empty: none
-};
-
-struct VerifyReport {
-  std::string output;
-  Difference difference;
 };
 
 struct InputReport {
@@ -40,7 +36,6 @@ struct RunReport {
   double warm_up_ms = 0;
   std::vector<double> runs_ms;
   SessionStats stats;
-  double rtol = 0, atol = 0;
   std::vector<VerifyReport> verified;
   std::vector<CheckedPartition> partitions;  // results of --check-partitions
 
@@ -58,11 +53,11 @@ std::string FormatText(const RunReport& report, bool verbose);
 // "first_run_ms", "weight_bytes", "arena_bytes", "inputs": [{"name",
 // "type", "source"}], "outputs": [{"name", "type", "elements", "not_finite", "min", "max", "mean",
 // "top": [[{"index", "label", "value"}]]}], "timing": {"runs", "warm_up_ms", "min_ms", "median_ms",
-// "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok", "rtol", "atol", "outputs": [{"name",
-// "ok", "largest_difference", "largest_expected", "beyond", "type"}]}, "partitions": [{"index",
-// "engine", "variant", "ops", "output", "ok", "largest_difference", "largest_expected",
-// "share_of_tolerance", "note"}]}. "top", "label", "timing", "verify" and "partitions" stand only
-// when there is something to say; a number that is not finite is null.
+// "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok", "outputs": [{"name",
+// "ok", "rtol", "atol", "tolerance", "largest_difference", "largest_expected", "beyond", "type"}]},
+// "partitions": [{"index", "engine", "variant", "ops", "output", "ok", "largest_difference",
+// "largest_expected", "share_of_tolerance", "note"}]}. "top", "label", "timing", "verify" and
+// "partitions" stand only when there is something to say; a number that is not finite is null.
 std::string FormatJson(const RunReport& report);
 
 }  // namespace onnx_cudnn

@@ -12,7 +12,6 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr size_t kLeastVersion = 90800;  // device properties, with which tests lower without a GPU
 constexpr int kCategory = 1000;          // status codes of one kind have the same thousands digit
 
 std::atomic<const CudnnCalls*> current{nullptr};
@@ -38,10 +37,12 @@ absl::Status Load() {
   static CudnnCalls calls;
   ASSIGN_OR_RETURN(calls, FindCalls(library));
   const size_t version = calls.cudnnGetVersion();
-  if (version < kLeastVersion) {
+  const size_t least = CudnnLibrary().least_version;
+  if (version < least) {
     return absl::FailedPreconditionError(
         absl::StrCat("found cuDNN ", VersionText(version), " in ", library.path, ", needs ",
-                     VersionText(kLeastVersion), " or a newer 9: ", CudnnLibrary().install));
+                     VersionText(least), " or a newer 9: install it (",
+                     CudnnLibrary().install, ")"));
   }
   // Engines that generate code open it by its name; without it cuDNN refuses them.
   OpenLibrary(NvrtcLibrary()).IgnoreError();

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "onnx_cudnn/export.h"
+
 namespace onnx_cudnn {
 
 // Numbered as onnx.TensorProto.DataType.
@@ -38,7 +40,8 @@ enum class DType : uint8_t {
 };
 inline constexpr int kLastDType = 26;
 
-std::string_view NameOf(DType dtype);  // "f32", "i64", "string"
-int BitsOf(DType dtype);               // size of an element in memory; 0 for kUndefined and kString
+ONNX_CUDNN_API std::string_view NameOf(DType dtype);  // "f32", "i64", "string"
+// Size of an element in memory; 0 for kUndefined and kString.
+ONNX_CUDNN_API int BitsOf(DType dtype);
 
 }  // namespace onnx_cudnn

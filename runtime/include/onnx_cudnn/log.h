@@ -5,6 +5,8 @@
 #include <functional>
 #include <string_view>
 
+#include "onnx_cudnn/export.h"
+
 namespace onnx_cudnn {
 
 enum class LogSeverity : uint8_t {
@@ -19,6 +21,6 @@ using LogSink = std::function<void(LogSeverity severity, std::string_view messag
 
 // Sets the receiver of this process's messages. An empty sink restores the default: warnings and
 // errors as lines on standard error. Thread-safe.
-void SetLogSink(LogSink sink);
+ONNX_CUDNN_API void SetLogSink(LogSink sink);
 
 }  // namespace onnx_cudnn

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "onnx_cudnn/dtype.h"
+#include "onnx_cudnn/export.h"
 #include "onnx_cudnn/tensor.h"
 
 namespace onnx_cudnn {
@@ -70,6 +71,6 @@ struct ValueInfo {
   // One: the type that a sequence, optional or map holds; empty for a tensor.
   std::vector<ValueInfo> elements;
 };
-std::string ToString(const ValueInfo& info);  // "x f32[N,3,224,224]"
+ONNX_CUDNN_API std::string ToString(const ValueInfo& info);  // "x f32[N,3,224,224]"
 
 }  // namespace onnx_cudnn

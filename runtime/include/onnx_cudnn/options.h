@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "onnx_cudnn/export.h"
+#include "onnx_cudnn/progress.h"
+
 namespace onnx_cudnn {
 
 enum class DeviceChoice : uint8_t {
@@ -45,7 +48,7 @@ enum class TuneMode : uint8_t {
 // Device memory for the intermediate values of several Sessions. A Session with it in its options
 // has no arena of its own; one Run uses the memory at a time and other Runs wait for its end,
 // whatever their streams. Allocated when the first of the Sessions is loaded.
-class SharedArena {
+class ONNX_CUDNN_API SharedArena {
  public:
   explicit SharedArena(int64_t bytes);
   ~SharedArena();
@@ -53,7 +56,7 @@ class SharedArena {
 
  private:
   friend class SessionDevice;
-  struct Impl;
+  struct ONNX_CUDNN_HIDDEN Impl;
   const std::unique_ptr<Impl> impl_;
 };
 
@@ -77,6 +80,10 @@ struct SessionOptions {
   // Rewrites to leave out, by name (onnx-cudnn-opt --help lists them). InvalidArgument: unknown
   // name.
   std::vector<std::string> disabled_passes;
+  // Shared libraries that define ops (onnx_cudnn_op.h), by path. Each is loaded once per process,
+  // and its ops are known to every Session from then on. NotFound, InvalidArgument: a file that is
+  // missing or no such library, an op that is defined already.
+  std::vector<std::string> op_libraries;
   // Empty: the device's own target. Otherwise the GPU for which Programs are partitioned, or "cpu";
   // the CPU device then runs them. InvalidArgument lists the valid names.
   std::string target;
@@ -108,6 +115,11 @@ struct SessionOptions {
   // Called while measuring, by the thread that builds the Program or, in the background, by the
   // Session's: how many partitions are measured, of those known to be needed.
   std::function<void(int64_t done, int64_t total)> tune_progress;
+  // Called while loading and while building Programs (progress.h). May be empty.
+  ProgressCallback progress;
+  // Checked during Load alone, which then returns Cancelled; must live until it returns. Null:
+  // never. RunOptions::cancel is for Runs.
+  const std::atomic<bool>* cancel = nullptr;
   // Maps external data instead of reading it: no copy, but nobody may change or truncate those
   // files while the Session lives.
   bool map_external_data = false;
@@ -140,7 +152,11 @@ struct RunOptions {
   // to end; a later call then reports an index out of range. Null: the Run has ended on return.
   // InvalidArgument on the CPU device, which has no streams.
   void* stream = nullptr;
-  // Checked before and after a Program is compiled, not during a Run. May be null.
+  // Another thread sets it to end the Run early with Cancelled: checked while a Program is built,
+  // while the Run waits for another one, and before each Step that is launched. Work that is
+  // already on the device is waited for, and the replay of a CUDA graph is one launch. The outputs
+  // are then undefined; the Session and the Binding remain usable. Must live until the call
+  // returns. Null: never checked.
   const std::atomic<bool>* cancel = nullptr;
 };
 

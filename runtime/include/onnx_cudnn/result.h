@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "onnx_cudnn/export.h"
+
 namespace onnx_cudnn {
 
 enum class ErrorCode : uint8_t {
@@ -16,7 +18,7 @@ enum class ErrorCode : uint8_t {
   kDataLoss,            // a file that cannot be read or is cut short
   kResourceExhausted,   // memory; the message contains bytes requested and bytes free
   kFailedPrecondition,  // no such device or library, or calls in the wrong order
-  kCancelled,           // RunOptions::cancel was set
+  kCancelled,           // a cancel flag was set, or a ProgressCallback returned false
   kInternal,  // a library call failed or an invariant is broken: please report it as a bug
 };
 
@@ -26,7 +28,7 @@ struct Error {
 };
 
 namespace session_internal {
-[[noreturn]] void EndProcess(const Error& error);  // logs it
+[[noreturn]] ONNX_CUDNN_API void EndProcess(const Error& error);  // logs it
 }  // namespace session_internal
 
 // A T, or the Error that explains why there is none. value() of an error ends the process with its

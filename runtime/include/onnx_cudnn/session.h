@@ -1,5 +1,5 @@
 // Loads an ONNX model and runs it. Includes all public headers, which need only C++17 and the
-// standard library.
+// standard library, but those that run nothing: check_model.h, doctor.h and version.h.
 //
 //   onnx_cudnn::Result<onnx_cudnn::Session> session = onnx_cudnn::Session::Load("model.onnx");
 //   auto outputs = session.value().Run({onnx_cudnn::View(pixels.data(), {1, 3, 224, 224})});
@@ -14,9 +14,11 @@
 
 #include "onnx_cudnn/checked_partition.h"
 #include "onnx_cudnn/dtype.h"
+#include "onnx_cudnn/export.h"
 #include "onnx_cudnn/log.h"
 #include "onnx_cudnn/model_value.h"
 #include "onnx_cudnn/options.h"
+#include "onnx_cudnn/progress.h"
 #include "onnx_cudnn/result.h"
 #include "onnx_cudnn/tensor.h"
 
@@ -57,7 +59,7 @@ struct SessionStats {
 // caller at a time per Binding; Bindings may be used concurrently. Keeps the model of its Session
 // alive, and its Program: a Program that is tuned in the background later is used only by a new
 // Bind.
-class Binding {
+class ONNX_CUDNN_API Binding {
  public:
   Binding(Binding&&) noexcept;
   Binding& operator=(Binding&&) noexcept;
@@ -74,7 +76,7 @@ class Binding {
 
  private:
   friend class Session;
-  struct Impl;
+  struct ONNX_CUDNN_HIDDEN Impl;
   explicit Binding(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
@@ -90,7 +92,7 @@ class LoadedModel;
 //   errors  InvalidArgument: an input is unknown, missing, or its dtype or shape does not match the
 //           model; values that an op does not accept (an index out of range). ResourceExhausted:
 //           memory
-class Session {
+class ONNX_CUDNN_API Session {
  public:
   // NotFound, DataLoss: the file. InvalidArgument: not a valid model. Unimplemented: an op, a type
   // or an opset that is not supported; ops are checked only when a Program is built.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "onnx_cudnn/dtype.h"
+#include "onnx_cudnn/export.h"
 #include "onnx_cudnn/result.h"
 
 namespace onnx_cudnn {
@@ -52,7 +53,7 @@ struct NamedView {
 
 // Owns row-major elements in host memory, 64-byte aligned, or in memory of a Session's device,
 // 256-byte aligned. Copies share the bytes.
-class Tensor {
+class ONNX_CUDNN_API Tensor {
  public:
   Tensor() = default;  // dtype kUndefined, no bytes
   // Uninitialized; strings are empty. InvalidArgument: a negative extent, more bytes than 2^63, no

@@ -1,4 +1,4 @@
-#include "tools/common/taken_dims.h"
+#include "runtime/session/taken_dims.h"
 
 #include <algorithm>
 

@@ -1,0 +1,68 @@
+"""Runs ONNX models on NVIDIA GPUs, and on CPUs, with the shapes of onnxruntime's API.
+
+>>> import onnx_cudnn as oc
+>>> session = oc.InferenceSession("model.onnx")
+>>> outputs = session.run(None, {"x": array})
+"""
+
+from . import _core, errors
+from .errors import (
+    Cancelled,
+    DataLoss,
+    Error,
+    ErrorCode,
+    FailedPrecondition,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    ResourceExhausted,
+    Unimplemented,
+)
+
+_core.set_error_types(errors.BY_CODE)
+
+from ._core import SharedArena  # noqa: E402
+from ._device import get_available_providers, get_device  # noqa: E402
+from .iobinding import Binding, IOBinding  # noqa: E402
+from .options import (  # noqa: E402
+    ExecutionMode,
+    GraphOptimizationLevel,
+    RunOptions,
+    SessionOptions,
+    set_default_logger_severity,
+    set_default_logger_verbosity,
+    tqdm_progress,
+)
+from .ortvalue import OrtValue  # noqa: E402
+from .session import InferenceSession, NodeArg, RunFuture  # noqa: E402
+
+__version__ = _core.version
+
+__all__ = [
+    "Binding",
+    "Cancelled",
+    "DataLoss",
+    "Error",
+    "ErrorCode",
+    "ExecutionMode",
+    "FailedPrecondition",
+    "GraphOptimizationLevel",
+    "IOBinding",
+    "InferenceSession",
+    "Internal",
+    "InvalidArgument",
+    "NodeArg",
+    "NotFound",
+    "OrtValue",
+    "ResourceExhausted",
+    "RunFuture",
+    "RunOptions",
+    "SessionOptions",
+    "SharedArena",
+    "Unimplemented",
+    "get_available_providers",
+    "get_device",
+    "set_default_logger_severity",
+    "set_default_logger_verbosity",
+    "tqdm_progress",
+]

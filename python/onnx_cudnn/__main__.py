@@ -1,0 +1,32 @@
+"""python -m onnx_cudnn run|opt|bench|doctor ARGUMENTS: the programs that the package holds."""
+
+import os
+import pathlib
+import sys
+
+_PROGRAMS = {
+    "run": (["onnx-cudnn-run"], "runs a model"),
+    "opt": (["onnx-cudnn-opt"], "optimizes a model, and explains how it will run"),
+    "bench": (["onnx-cudnn-bench"], "measures a model"),
+    "doctor": (["onnx-cudnn-run", "--doctor"], "says what this machine has and what is missing"),
+}
+
+
+def main() -> None:
+    """Becomes the program; exit code 1 for wrong usage, 5 if the package was built without programs."""
+    if len(sys.argv) < 2 or sys.argv[1] not in _PROGRAMS:
+        asked = len(sys.argv) > 1 and sys.argv[1] in ("-h", "--help")
+        print("usage: python -m onnx_cudnn PROGRAM [ARGUMENTS]", file=sys.stdout if asked else sys.stderr)
+        for name, (_, what) in _PROGRAMS.items():
+            print(f"  {name:8}{what}", file=sys.stdout if asked else sys.stderr)
+        sys.exit(0 if asked else 1)
+    (program, *first), _ = _PROGRAMS[sys.argv[1]]
+    path = pathlib.Path(__file__).parent / "bin" / program
+    if not path.exists():
+        print(f"onnx_cudnn: found no program {path}: the package was built without programs", file=sys.stderr)
+        sys.exit(5)
+    os.execv(path, [program, *first, *sys.argv[2:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+version: str
+
+def set_error_types(types: tuple[type[Exception], ...]) -> None: ...
+def take_messages() -> list[tuple[int, str]]: ...
+def open_log(drain: Callable[[], None]) -> None: ...
+def close_callbacks() -> None: ...
+
+class Tensor:
+    @staticmethod
+    def from_address(address: int, dtype: int, shape: Sequence[int], device_type: int, device_id: int, owner: object) -> Tensor: ...
+    @staticmethod
+    def from_capsule(capsule: object) -> Tensor: ...
+    @staticmethod
+    def from_strings(values: Sequence[str | bytes], shape: Sequence[int]) -> Tensor: ...
+    @staticmethod
+    def allocate(dtype: int, shape: Sequence[int]) -> Tensor: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def dtype(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def device_type(self) -> int: ...
+    @property
+    def device_id(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    def strings(self) -> list[str]: ...
+    def dlpack(self) -> Any: ...
+
+class _Choice:
+    name: str
+    value: int
+
+class DeviceChoice(_Choice):
+    auto: ClassVar[DeviceChoice]
+    cpu: ClassVar[DeviceChoice]
+    cuda: ClassVar[DeviceChoice]
+
+class PartitionerChoice(_Choice):
+    greedy: ClassVar[PartitionerChoice]
+    cost: ClassVar[PartitionerChoice]
+
+class PrecisionChoice(_Choice):
+    auto: ClassVar[PrecisionChoice]
+    strict: ClassVar[PrecisionChoice]
+    tf32: ClassVar[PrecisionChoice]
+    fp16: ClassVar[PrecisionChoice]
+    bf16: ClassVar[PrecisionChoice]
+
+class TuneMode(_Choice):
+    foreground: ClassVar[TuneMode]
+    background: ClassVar[TuneMode]
+
+class SharedArena:
+    def __init__(self, bytes: int) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+
+class SessionOptions:
+    def __init__(self, other: SessionOptions = ...) -> None: ...
+    # The enums are strings in the subclass onnx_cudnn.SessionOptions.
+    device: Any
+    precision: Any
+    partitioner: Any
+    tune: Any
+    device_ordinal: int
+    threads: int
+    optimization_level: int
+    allow_nondeterministic: bool
+    disabled_passes: list[str]
+    op_libraries: list[str]
+    target: str
+    compute_capability: int
+    pins: str
+    tune_budget_s: float
+    plan_cache: str
+    tune_worker: str
+    map_external_data: bool
+    follow_hub_links: bool
+    streams: int
+    cuda_graph: bool
+    max_memory_bytes: int
+    arena: SharedArena | None
+    max_programs: int
+    max_executors_per_program: int
+    def set_progress(self, callable: Callable[[str, int, int, str], object] | None) -> None: ...
+
+class CancelFlag:
+    cancelled: bool
+    def __init__(self) -> None: ...
+
+class ValueInfo:
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> int: ...
+    @property
+    def ranked(self) -> bool: ...
+    @property
+    def shape(self) -> list[int | str | None]: ...
+
+class SessionStats:
+    device_ms: float
+    load_ms: float
+    optimize_ms: float
+    plan_ms: float
+    tune_ms: float
+    tuned_signatures: int
+    cached_signatures: int
+    tune_notes: list[str]
+    programs_built: int
+    programs_held: int
+    programs_swapped: int
+    weight_bytes: int
+    arena_bytes: int
+    nodes: int
+    host_nodes: int
+
+class DeviceFacts:
+    product: str
+    driver: str
+    cuda: str
+    cudnn: str
+
+class Binding:
+    def run(self, stream: int = 0, cancel: CancelFlag | None = None) -> None: ...
+    def time_runs(self, runs: int) -> list[float]: ...
+    @property
+    def graph_note(self) -> str: ...
+
+class Session:
+    @staticmethod
+    def load(path: str, options: SessionOptions) -> Session: ...
+    @staticmethod
+    def load_bytes(bytes: bytes, options: SessionOptions) -> Session: ...
+    def run(self, inputs: Sequence[tuple[str, Tensor]], stream: int = 0, cancel: CancelFlag | None = None) -> list[Tensor]: ...
+    def run_into(
+        self, inputs: Sequence[tuple[str, Tensor]], outputs: Sequence[tuple[str, Tensor]], stream: int = 0, cancel: CancelFlag | None = None
+    ) -> None: ...
+    def bind(self, inputs: Sequence[tuple[str, Tensor]], outputs: Sequence[tuple[str, Tensor]]) -> Binding: ...
+    def outputs_for(self, inputs: Sequence[tuple[str, Tensor]]) -> list[ValueInfo]: ...
+    def stats(self) -> SessionStats: ...
+    @property
+    def inputs(self) -> list[ValueInfo]: ...
+    @property
+    def outputs(self) -> list[ValueInfo]: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def device_id(self) -> int: ...
+    @property
+    def device_note(self) -> str: ...
+    @property
+    def device_facts(self) -> DeviceFacts: ...
+    @property
+    def precision(self) -> PrecisionChoice: ...

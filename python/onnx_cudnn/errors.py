@@ -1,0 +1,74 @@
+"""Exceptions with the codes of the C++ API (onnx_cudnn/result.h). Each is also the builtin exception that fits."""
+
+import enum
+
+
+class ErrorCode(enum.IntEnum):
+    """Numbered as onnx_cudnn::ErrorCode."""
+
+    INVALID_ARGUMENT = 0
+    UNIMPLEMENTED = 1
+    NOT_FOUND = 2
+    DATA_LOSS = 3
+    RESOURCE_EXHAUSTED = 4
+    FAILED_PRECONDITION = 5
+    CANCELLED = 6
+    INTERNAL = 7
+
+
+class Error(Exception):
+    """The base of all errors of this package."""
+
+    code: ErrorCode
+
+
+class InvalidArgument(Error, ValueError):
+    """The model, an input or an option is wrong."""
+
+    code = ErrorCode.INVALID_ARGUMENT
+
+
+class Unimplemented(Error, NotImplementedError):
+    """Valid ONNX that is not supported; the message says what would work."""
+
+    code = ErrorCode.UNIMPLEMENTED
+
+
+class NotFound(Error, FileNotFoundError):
+    """No such file."""
+
+    code = ErrorCode.NOT_FOUND
+
+
+class DataLoss(Error, OSError):
+    """A file that cannot be read or is cut short."""
+
+    code = ErrorCode.DATA_LOSS
+
+
+class ResourceExhausted(Error, MemoryError):
+    """Memory; the message has the bytes requested and the bytes free."""
+
+    code = ErrorCode.RESOURCE_EXHAUSTED
+
+
+class FailedPrecondition(Error, RuntimeError):
+    """No such device or library, or calls in the wrong order."""
+
+    code = ErrorCode.FAILED_PRECONDITION
+
+
+class Cancelled(Error, RuntimeError):
+    """RunOptions.terminate was set."""
+
+    code = ErrorCode.CANCELLED
+
+
+class Internal(Error, RuntimeError):
+    """A library call failed or an invariant is broken: please report it as a bug."""
+
+    code = ErrorCode.INTERNAL
+
+
+# In the order of ErrorCode.
+BY_CODE = (InvalidArgument, Unimplemented, NotFound, DataLoss, ResourceExhausted, FailedPrecondition, Cancelled, Internal)

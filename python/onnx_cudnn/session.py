@@ -1,0 +1,258 @@
+"""InferenceSession and IOBinding, with the shapes of onnxruntime's API."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core, _types
+from ._messages import drain, logger
+from .errors import InvalidArgument
+from .iobinding import Binding, IOBinding
+from .options import RunOptions, SessionOptions, stream_address
+from .ortvalue import OrtValue, tensor_of
+
+_CUDA_PROVIDER, _CPU_PROVIDER = "CUDAExecutionProvider", "CPUExecutionProvider"
+# Providers of onnxruntime that run on an NVIDIA GPU: all of them mean this package's own device there.
+_GPU_PROVIDERS = (_CUDA_PROVIDER, "TensorrtExecutionProvider", "NvTensorRTRTXExecutionProvider")
+
+Providers = Sequence[str | tuple[str, Mapping[str, Any]]]
+
+
+class NodeArg:
+    """An input or an output of a model.
+
+    name   its name
+    type   "tensor(float)"
+    shape  a list of numbers, names of symbolic dims, and None for unknown dims; empty for a scalar and for an unknown rank
+    """
+
+    def __init__(self, info: _core.ValueInfo) -> None:
+        self.name = info.name
+        self.type = _types.type_string(info.dtype)
+        self.shape: list[int | str | None] = info.shape
+        self._text = str(info)
+
+    def __str__(self) -> str:
+        return f"NodeArg(name='{self.name}', type='{self.type}', shape={self.shape})"
+
+    __repr__ = __str__
+
+
+class RunFuture(concurrent.futures.Future[Any]):
+    """The result of run_async: result() waits for it, and so does `await`."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return asyncio.wrap_future(self).__await__()
+
+
+def _with_providers(
+    options: SessionOptions, providers: Providers | None, provider_options: Sequence[Mapping[str, Any]] | None
+) -> _core.SessionOptions:
+    """A copy of the options with the device that onnxruntime's `providers` ask for: a GPU, or the CPU if there is none."""
+    copy = _core.SessionOptions(options)
+    if not providers:
+        return copy
+    names = [item if isinstance(item, str) else item[0] for item in providers]
+    settings = [{} if isinstance(item, str) else item[1] for item in providers]
+    if provider_options is not None:
+        if len(provider_options) != len(names):
+            raise InvalidArgument(f"provider_options: expected one for each of the {len(names)} providers, found {len(provider_options)}")
+        settings = list(provider_options)
+    for name, setting in zip(names, settings, strict=True):
+        if name in _GPU_PROVIDERS:
+            copy.device = _core.DeviceChoice.auto
+            copy.device_ordinal = int(setting.get("device_id", copy.device_ordinal))
+            return copy
+        if name == _CPU_PROVIDER:
+            copy.device = _core.DeviceChoice.cpu
+            return copy
+    raise InvalidArgument(f"providers: expected {_CUDA_PROVIDER} or {_CPU_PROVIDER}, found {', '.join(names)}")
+
+
+def _load(model: str | os.PathLike[str] | bytes, options: _core.SessionOptions) -> _core.Session:
+    try:
+        if isinstance(model, (bytes, bytearray, memoryview)):
+            return _core.Session.load_bytes(bytes(model), options)
+        if isinstance(model, (str, os.PathLike)):
+            return _core.Session.load(os.fspath(model), options)
+        if hasattr(model, "SerializeToString"):
+            return _core.Session.load_bytes(model.SerializeToString(), options)
+        raise InvalidArgument(f"model: expected a path or bytes, found {type(model).__name__}")
+    finally:
+        drain()
+
+
+class InferenceSession:
+    """A loaded model. Any number of threads may run it at the same time; the GIL is released while it loads and runs.
+
+    path_or_bytes     file, or the serialized model; an onnx.ModelProto is taken too
+    sess_options      SessionOptions; None: defaults
+    providers         onnxruntime's names, the first one counts: "CUDAExecutionProvider" takes a GPU if there is one (else a warning is
+                      logged), "CPUExecutionProvider" the CPU. None: as sess_options.device says
+    provider_options  one dict per provider: "device_id" is used
+
+    Raises NotFound, DataLoss: the file. InvalidArgument: no valid model. Unimplemented: an op, a type or an opset that is not
+    supported. FailedPrecondition: no such device.
+    """
+
+    def __init__(
+        self,
+        path_or_bytes: str | os.PathLike[str] | bytes,
+        sess_options: SessionOptions | None = None,
+        providers: Providers | None = None,
+        provider_options: Sequence[Mapping[str, Any]] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        for name in kwargs:
+            if name != "disabled_optimizers":  # of onnxruntime's rewrites
+                raise TypeError(f"InferenceSession has no argument {name}")
+        self._options = sess_options if sess_options is not None else SessionOptions()
+        self._session = _load(path_or_bytes, _with_providers(self._options, providers, provider_options))
+        self._input_infos, self._output_infos = self._session.inputs, self._session.outputs
+        self._types = {info.name: info.dtype for info in self._input_infos}
+        self._output_indices = {info.name: i for i, info in enumerate(self._output_infos)}
+        self._pool: concurrent.futures.ThreadPoolExecutor | None = None
+        if providers and self._session.device_note and self._session.device == "cpu":
+            logger.warning("%s", self._session.device_note)
+
+    def get_inputs(self) -> list[NodeArg]:
+        """The model's inputs, in its order."""
+        return [NodeArg(info) for info in self._input_infos]
+
+    def get_outputs(self) -> list[NodeArg]:
+        """The model's outputs, in its order."""
+        return [NodeArg(info) for info in self._output_infos]
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """None: initializers are constants."""
+        return []
+
+    def get_providers(self) -> list[str]:
+        """["CPUExecutionProvider"], after "CUDAExecutionProvider" on a GPU."""
+        return [_CUDA_PROVIDER, _CPU_PROVIDER] if self._session.device == "cuda" else [_CPU_PROVIDER]
+
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
+        """The options of each provider: "device_id" of the GPU."""
+        return {name: {"device_id": str(self._session.device_id)} if name == _CUDA_PROVIDER else {} for name in self.get_providers()}
+
+    def get_session_options(self) -> SessionOptions:
+        """The options that the session was made with."""
+        return self._options
+
+    @property
+    def device(self) -> str:
+        """"cpu" or "cuda"."""
+        return self._session.device
+
+    @property
+    def device_note(self) -> str:
+        """Why the device was selected; empty if the options name it."""
+        return self._session.device_note
+
+    @property
+    def precision(self) -> str:
+        """"strict", "tf32", "fp16" or "bf16"."""
+        return str(self._session.precision.name)
+
+    def stats(self) -> _core.SessionStats:
+        """Times of loading and building, memory, what tuning did."""
+        return self._session.stats()
+
+    def _inputs(self, feed: Mapping[str, Any], stream: int | None) -> list[tuple[str, _core.Tensor]]:
+        return [(name, tensor_of(value, self._types.get(name), stream)) for name, value in feed.items() if value is not None]
+
+    def _indices(self, output_names: Sequence[str] | None) -> Sequence[int]:
+        if not output_names:
+            return range(len(self._output_infos))
+        for name in output_names:
+            if name not in self._output_indices:
+                raise InvalidArgument(f'output "{name}": the model has {", ".join(self._output_indices)}')
+        return [self._output_indices[name] for name in output_names]
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: RunOptions | None = None, *, stream: Any = None
+    ) -> list[np.ndarray[Any, Any]]:
+        """Runs the model and returns arrays in memory of their own.
+
+        output_names  which outputs, in which order; None or empty: all
+        input_feed    by name: numpy arrays (copied only if they are not contiguous), OrtValues, anything with __dlpack__,
+                      __cuda_array_interface__ or __array_interface__, numbers and lists. None leaves an optional input out
+        stream        the CUDA stream on which inputs on the GPU were made: an address, torch's or CuPy's stream. None: the host waits
+                      for their producers
+
+        Raises InvalidArgument: a name, a type or a shape that does not match the model. Types are never converted.
+        """
+        indices = self._indices(output_names)
+        outputs = self._run(input_feed, run_options, stream)
+        return [_types.array_of_tensor(outputs[i]) for i in indices]
+
+    def _run(self, feed: Mapping[str, Any], run_options: RunOptions | None, stream: Any = None) -> list[_core.Tensor]:
+        address = stream_address(stream if stream is not None or run_options is None else run_options.stream)
+        try:
+            return self._session.run(self._inputs(feed, address), address, run_options._flag if run_options is not None else None)
+        finally:
+            drain()
+
+    def run_with_ort_values(
+        self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: RunOptions | None = None
+    ) -> list[OrtValue]:
+        """As run, with OrtValues in memory of the host."""
+        indices = self._indices(output_names)
+        outputs = self._run(input_dict_ort_values, run_options)
+        return [OrtValue(outputs[i]) for i in indices]
+
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        callback: Callable[[list[np.ndarray[Any, Any]], Any, str], object] | None = None,
+        user_data: Any = None,
+        run_options: RunOptions | None = None,
+        *,
+        stream: Any = None,
+    ) -> RunFuture:
+        """Runs on another thread. The inputs must not change before it ended.
+
+        callback  callback(results, user_data, error): error is "" or the message, results then is empty; called by that thread
+        returns   a concurrent.futures.Future that can be awaited in asyncio, too
+        """
+        indices = self._indices(output_names)
+        if self._pool is None:
+            self._pool = concurrent.futures.ThreadPoolExecutor(self._options.max_executors_per_program, "onnx_cudnn")
+        future = RunFuture()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                outputs = self._run(input_feed, run_options, stream)
+                results = [_types.array_of_tensor(outputs[i]) for i in indices]
+            except BaseException as error:
+                if callback is not None:
+                    callback([], user_data, str(error))
+                future.set_exception(error)
+                return
+            if callback is not None:
+                callback(results, user_data, "")
+            future.set_result(results)
+
+        self._pool.submit(work)
+        return future
+
+    def io_binding(self) -> IOBinding:
+        """An IOBinding without inputs and outputs."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None, *, stream: Any = None) -> None:
+        """Reads and writes what is bound. With a stream and all tensors on the GPU it does not wait for the end."""
+        iobinding._run(run_options, stream)
+
+    def bind(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Binding:
+        """Fixes the addresses of all inputs and outputs, for the least time per run; each run reads and writes them in place."""
+        return Binding(self, inputs, outputs)

@@ -1,0 +1,47 @@
+"""Small models for the tests of the Python package."""
+
+import onnx
+from onnx import TensorProto, helper
+
+OPSET, IR = 18, 9
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=OPSET):
+    """Serialized; inputs and outputs are (name, type, shape)."""
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info(*info) for info in inputs],
+        [helper.make_tensor_value_info(*info) for info in outputs],
+        [onnx.numpy_helper.from_array(array, name) for name, array in initializers],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR).SerializeToString()
+
+
+def add(dtype=TensorProto.FLOAT, shape=("N", 3)):
+    """sum = a + b and difference = a - b."""
+    return model(
+        [helper.make_node("Add", ["a", "b"], ["sum"]), helper.make_node("Sub", ["a", "b"], ["difference"])],
+        [("a", dtype, shape), ("b", dtype, shape)],
+        [("sum", dtype, shape), ("difference", dtype, shape)],
+    )
+
+
+def identity(dtype, shape=("N",)):
+    """y = x"""
+    return model([helper.make_node("Identity", ["x"], ["y"])], [("x", dtype, shape)], [("y", dtype, shape)], opset=25)
+
+
+def mlp(rng, sizes=(8, 16, 4)):
+    """y = softmax of layers of MatMul, Add and Relu of x[N,sizes[0]]."""
+    nodes, initializers, last = [], [], "x"
+    for i, (rows, columns) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        initializers += [(f"w{i}", rng.standard_normal((rows, columns)).astype("float32")), (f"b{i}", rng.standard_normal(columns).astype("float32"))]
+        nodes += [
+            helper.make_node("MatMul", [last, f"w{i}"], [f"m{i}"]),
+            helper.make_node("Add", [f"m{i}", f"b{i}"], [f"a{i}"]),
+            helper.make_node("Relu", [f"a{i}"], [f"r{i}"]),
+        ]
+        last = f"r{i}"
+    nodes.append(helper.make_node("Softmax", [last], ["y"], axis=-1))
+    return model(nodes, [("x", TensorProto.FLOAT, ("N", sizes[0]))], [("y", TensorProto.FLOAT, ("N", sizes[-1]))], initializers)
