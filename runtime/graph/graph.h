@@ -79,7 +79,7 @@ class Node {
   const std::string& op() const { return op_; }
   const std::string& domain() const { return domain_; }  // "" is ONNX's own domain
   const std::string& name() const { return name_; }
-  int opset() const { return opset_; }  // of its domain
+  int opset() const { return opset_; }            // of its domain
   int file_opset() const { return file_opset_; }  // for messages: that of the file it came from
   absl::Span<Value* const> inputs() const { return inputs_; }
   absl::Span<Value* const> outputs() const { return outputs_; }

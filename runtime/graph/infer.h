@@ -27,8 +27,8 @@ class ShapeInference {
   // types of the Node's inputs). InvalidArgument if an input or attribute contradicts the op's
   // rules or an existing type; in a branch of an If, which may never be taken, types stay open
   // instead. A Node without an inference function (of another domain that no
-  // op library defines, or our own op) is left unchanged, except that Reformat and Transfer take the
-  // type of their input.
+  // op library defines, or our own op) is left unchanged, except that Reformat and Transfer take
+  // the type of their input.
   absl::Status Infer(Node& node);
   // Values whose elements inference functions requested but that are not known.
   const std::vector<const Value*>& wanted() const;

@@ -14,7 +14,9 @@ absl::StatusOr<Graph> ImportModel(onnx::ModelProto model, const ImportContext& c
   ASSIGN_OR_RETURN(const NodeOpsets node_opsets, InlineLocalFunctions(model, context.limits));
   RETURN_IF_ERROR(CheckLimits(model.graph(), context.limits));
   const TensorSource tensors{.limits = context.limits, .external = context.external};
-  const ModelScope scope{.tensors = tensors, .opsets = opsets, .node_opsets = node_opsets,
+  const ModelScope scope{.tensors = tensors,
+                         .opsets = opsets,
+                         .node_opsets = node_opsets,
                          .refusals = context.refusals};
   Graph graph;
   GraphImporter importer(GraphImporter::Kind::kMain, scope, *model.mutable_graph(), graph);

@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kCategory = 1000;          // status codes of one kind have the same thousands digit
+constexpr int kCategory = 1000;  // status codes of one kind have the same thousands digit
 
 std::atomic<const CudnnCalls*> current{nullptr};
 
@@ -39,10 +39,9 @@ absl::Status Load() {
   const size_t version = calls.cudnnGetVersion();
   const size_t least = CudnnLibrary().least_version;
   if (version < least) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("found cuDNN ", VersionText(version), " in ", library.path, ", needs ",
-                     VersionText(least), " or a newer 9: install it (",
-                     CudnnLibrary().install, ")"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "found cuDNN ", VersionText(version), " in ", library.path, ", needs ", VersionText(least),
+        " or a newer 9: install it (", CudnnLibrary().install, ")"));
   }
   // Engines that generate code open it by its name; without it cuDNN refuses them.
   OpenLibrary(NvrtcLibrary()).IgnoreError();

@@ -1,4 +1,5 @@
-// consumer MODEL: loads a model with one f32 input, runs it on zeros and prints the first element of its output.
+// consumer MODEL: loads a model with one f32 input, runs it on zeros and prints the first element
+// of its output.
 #include <cstdio>
 #include <vector>
 
