@@ -59,7 +59,8 @@ class TestScriptTest(unittest.TestCase):
         """The programs of all long parts, which do nothing but tell their counts."""
         text = f"import pathlib, sys; f = pathlib.Path(sys.argv[sys.argv.index('--folder') + 1]); print(*sys.argv)\n"
         text += f"f.mkdir(parents=True, exist_ok=True); (f / 'counts').write_text({counts + chr(10)!r})"
-        for name in ("tools/long/tsan.py", "tools/long/fuzz.py", "tools/long/soak.py", "tools/mutate.py", "tests/cases/check.py"):
+        for name in ("tools/long/tsan.py", "tools/long/fuzz.py", "tools/long/soak.py", "tools/mutate.py", "tests/cases/check.py",
+                     "tools/long/wheel.py", "tools/long/torch_backend.py"):
             (self.copy / name).parent.mkdir(parents=True, exist_ok=True)
             (self.copy / name).write_text(text)
         (self.copy / "build/fuzz/bin").mkdir(parents=True)
@@ -68,9 +69,9 @@ class TestScriptTest(unittest.TestCase):
     def test_long_adds_every_part(self):
         self.stand_in_parts()
         done = self.run_script("--quick", "--long")
-        self.expect(done, "22 passed, 5 failed, 12 skipped", 1)
-        self.assertEqual(done.stdout.splitlines()[-2], "expected refusals, among the skipped: 5")
-        for part in ("tsan", "fuzz", "soak", "mutants", "cases"):
+        self.expect(done, "28 passed, 7 failed, 16 skipped", 1)
+        self.assertEqual(done.stdout.splitlines()[-2], "expected refusals, among the skipped: 7")
+        for part in ("tsan", "fuzz", "soak", "mutants", "cases", "wheel", "torch"):
             self.assertIn(f"min  {part}", done.stdout)
 
     def test_a_long_part_runs_alone(self):  # its build and nothing else

@@ -1,0 +1,124 @@
+"""torch.compile(backend="onnx_cudnn") next to eager torch, and the package beside torch, onnx and onnxruntime in one process. In an environment with torch:
+tools/test.sh --long=torch."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import torch
+import torchvision
+
+import models
+from onnx_cudnn.torch_backend import onnx_cudnn
+
+ORDERS = (("torch", "onnx", "onnxruntime", "onnx_cudnn"), ("onnx_cudnn", "onnxruntime", "onnx", "torch"))
+TOGETHER = """
+import sys
+for name in sys.argv[2:]:
+    __import__(name)
+import numpy as np, onnx, onnxruntime, torch, onnx_cudnn
+x = np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32)
+ours, = onnx_cudnn.InferenceSession(sys.argv[1]).run(None, {"x": x})
+theirs, = onnxruntime.InferenceSession(sys.argv[1]).run(None, {"x": x})
+onnx.checker.check_model(onnx.load(sys.argv[1]))
+np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-7)
+layer = torch.nn.Linear(8, 4)
+torch.testing.assert_close(layer(torch.from_numpy(x)), torch.from_numpy(x) @ layer.weight.T + layer.bias)
+"""
+
+
+class TorchTest(unittest.TestCase):
+    def setUp(self):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+
+    def compiled(self, function, **options):
+        return torch.compile(function, backend=onnx_cudnn, **options)
+
+    def expect_ours(self, function, *inputs, tolerance=1e-4, **options):
+        """Runs as eager torch does, and in our sessions."""
+        compiled = self.compiled(function, **options)
+        with torch.inference_mode(), self.assertNoLogs("onnx_cudnn", "WARNING"):
+            found = compiled(*inputs)
+            again = compiled(*inputs)
+        with torch.inference_mode():
+            wanted = function(*inputs)
+        torch.testing.assert_close(found, wanted, rtol=tolerance, atol=tolerance)
+        torch.testing.assert_close(again, wanted, rtol=tolerance, atol=tolerance)
+        return compiled
+
+    def expect_eager(self, reason, function, *inputs):
+        with self.assertLogs("onnx_cudnn", "WARNING") as logs:
+            found = self.compiled(function)(*inputs)
+        self.assertIn("runs in eager mode", logs.output[0])
+        self.assertIn(reason, logs.output[0])
+        return found
+
+    def test_a_model_of_torchvision(self):
+        model = torchvision.models.resnet18().eval()
+        compiled = self.expect_ours(model, torch.randn(1, 3, 64, 64))
+        with torch.inference_mode():
+            x = torch.randn(2, 3, 64, 64)
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-4)  # another shape
+
+    def test_several_outputs_and_numbers(self):
+        self.expect_ours(lambda x, n: (x * n, x.shape[0], None, (x + 1).t()), torch.randn(3, 4), 2)
+
+    def test_inputs_that_are_not_contiguous(self):
+        self.expect_ours(lambda x: torch.softmax(x, -1), torch.randn(5, 4).t())
+
+    def test_changed_parameters_count(self):
+        layer = torch.nn.Linear(4, 2)
+        x = torch.randn(3, 4)
+        compiled = self.compiled(layer)
+        with torch.no_grad():
+            before = compiled(x)
+            torch.testing.assert_close(before, layer(x))
+            layer.weight.mul_(3)
+            after = compiled(x)
+            torch.testing.assert_close(after, layer(x))
+        self.assertFalse(torch.allclose(before, after))
+
+    def test_options_are_those_of_a_session(self):
+        self.expect_ours(lambda x: torch.relu(x) - 1, torch.randn(8), options={"threads": 1})
+        with self.assertRaises(Exception), torch.inference_mode():
+            self.compiled(lambda x: x * 5, options={"no_such_option": 1})(torch.randn(2))
+
+    def test_gradients_are_eager(self):
+        layer = torch.nn.Linear(4, 2)
+        x = torch.randn(3, 4)
+        found = self.expect_eager("gradients", layer, x)
+        found.sum().backward()
+        self.assertIsNotNone(layer.weight.grad)
+
+    def test_writes_to_inputs_are_eager(self):
+        def function(x):
+            x.add_(1)
+            return x * 2
+
+        with torch.inference_mode():
+            x = torch.zeros(3)
+            found = self.expect_eager("it writes to its inputs", function, x)
+        self.assertEqual((found.tolist(), x.tolist()), ([2, 2, 2], [1, 1, 1]))
+
+    def test_what_cannot_be_exported_is_eager(self):
+        with torch.inference_mode():
+            found = self.expect_eager("", lambda x: torch.linalg.eigvalsh(x), torch.eye(3))
+        self.assertEqual(found.tolist(), [1, 1, 1])
+
+
+class OneProcessTest(unittest.TestCase):
+    def test_beside_torch_onnx_and_onnxruntime(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder, "mlp.onnx")
+            model.write_bytes(models.mlp(np.random.default_rng(0)))
+            for order in ORDERS:
+                done = subprocess.run([sys.executable, "-c", TOGETHER, model, *order], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, f"{order}: {done.stderr}")
+
+
+if __name__ == "__main__":
+    unittest.main()
