@@ -77,7 +77,10 @@ class _Compiled:
     """A graph for one set of input shapes, with the constants as they were."""
 
     def __init__(self, graph: torch.fx.GraphModule, arguments: Sequence[Any], variables: Sequence[int], options: Mapping[str, Any]) -> None:
-        self.constants = [(i, value, value._version) for i, value in enumerate(arguments) if isinstance(value, torch.Tensor) and i not in variables]
+        constants = [(i, value) for i, value in enumerate(arguments) if isinstance(value, torch.Tensor) and i not in variables]
+        if any(value.is_inference() for _, value in constants):
+            raise _Refused("its parameters were made under torch.inference_mode(), so that changes of them cannot be seen")
+        self.constants = [(i, value, value._version) for i, value in constants]
         inputs = [arguments[i].detach() for i in variables]
         self.device = _device_of([value for value in arguments if isinstance(value, torch.Tensor)])
         self._results: list[Any] = []  # None in place of a tensor, (value,) of anything else

@@ -104,6 +104,12 @@ class TorchTest(unittest.TestCase):
             found = self.expect_eager("it writes to its inputs", function, x)
         self.assertEqual((found.tolist(), x.tolist()), ([2, 2, 2], [1, 1, 1]))
 
+    def test_parameters_that_count_no_changes_are_eager(self):
+        with torch.inference_mode():
+            layer, x = torch.nn.Linear(4, 2), torch.randn(3, 4)
+            found = self.expect_eager("its parameters were made under", layer, x)
+            torch.testing.assert_close(found, layer(x))
+
     def test_what_cannot_be_exported_is_eager(self):
         with torch.inference_mode():
             found = self.expect_eager("", lambda x: torch.linalg.eigvalsh(x), torch.eye(3))
