@@ -51,6 +51,7 @@ THIRD_PARTY = {
         *(f"{room}/" for room in ("runtime/cuda", "tests/cuda", *CUDA_HALVES)),
         *(f"tests/{engine}/cuda/" for engine in ("cudnn", "gemm", "kernels")),
         "tests/emulator/",
+        "tests/c_api/cuda/",
         "tests/gpu/",
         "examples/bind_cuda.cc",
     ],

@@ -1,6 +1,7 @@
 """torch.compile(backend="onnx_cudnn") next to eager torch, and the package beside torch, onnx and onnxruntime in one process. In an environment with torch:
 tools/test.sh --long=torch."""
 
+import importlib.metadata
 import pathlib
 import subprocess
 import sys
@@ -30,7 +31,7 @@ torch.testing.assert_close(layer(torch.from_numpy(x)), torch.from_numpy(x) @ lay
 """
 
 
-class TorchTest(unittest.TestCase):
+class TorchTestCase(unittest.TestCase):
     def setUp(self):
         torch._dynamo.reset()
         torch.manual_seed(0)
@@ -57,6 +58,8 @@ class TorchTest(unittest.TestCase):
         self.assertIn(reason, logs.output[0])
         return found
 
+
+class TorchTest(TorchTestCase):
     def test_a_model_of_torchvision(self):
         model = torchvision.models.resnet18().eval()
         compiled = self.expect_ours(model, torch.randn(1, 3, 64, 64))
@@ -114,6 +117,42 @@ class TorchTest(unittest.TestCase):
         with torch.inference_mode():
             found = self.expect_eager("", lambda x: torch.linalg.eigvalsh(x), torch.eye(3))
         self.assertEqual(found.tolist(), [1, 1, 1])
+
+
+@unittest.skipUnless(torch.cuda.is_available(), "needs a GPU")
+class TorchGpuTest(TorchTestCase):
+    def test_a_model_of_torchvision(self):
+        model = torchvision.models.resnet18().eval().cuda()
+        self.expect_ours(model, torch.randn(2, 3, 224, 224, device="cuda"), options={"precision": "strict"})
+
+    def test_fp16(self):
+        model = torchvision.models.resnet18().eval().half().cuda()
+        self.expect_ours(model, torch.randn(2, 3, 224, 224, device="cuda", dtype=torch.float16), tolerance=2e-2)
+
+    def test_work_follows_the_stream_of_torch(self):
+        x = torch.zeros(64, 64, device="cuda")
+        compiled = self.expect_ours(lambda x: torch.relu(x) + 1, x)
+        with torch.inference_mode(), torch.cuda.stream(torch.cuda.Stream()):
+            for value in range(4):
+                torch.cuda._sleep(20_000_000)  # the input comes late
+                x.fill_(value)
+                y = compiled(x) * 2
+                x.fill_(100)
+                torch.cuda.current_stream().synchronize()
+                self.assertEqual((y.min().item(), y.max().item()), (2 * value + 2,) * 2)
+
+    def test_tensors_of_two_devices_are_eager(self):
+        with torch.inference_mode():
+            found = self.expect_eager("its tensors are on cpu, cuda:0", lambda x, scale: x * scale, torch.ones(3, device="cuda"), torch.tensor(2.0))
+        self.assertEqual(found.tolist(), [2, 2, 2])
+
+
+class NameTest(unittest.TestCase):
+    @unittest.skipUnless(importlib.metadata.entry_points(group="torch_dynamo_backends", name="onnx_cudnn"), "needs the installed wheel")
+    def test_the_backend_has_a_name(self):
+        with torch.inference_mode(), self.assertNoLogs("onnx_cudnn", "WARNING"):
+            found = torch.compile(lambda x: x * 2, backend="onnx_cudnn")(torch.ones(2))
+        self.assertEqual(found.tolist(), [2, 2])
 
 
 class OneProcessTest(unittest.TestCase):
