@@ -1,11 +1,12 @@
-// Matrix products: the only place that calls the BLAS. Matrices are row-major; `ld` is the distance
-// between rows in elements.
+// Matrix products: the only place that calls the BLAS (blas_serial.cc). Matrices are row-major;
+// `ld` is the distance between rows in elements.
 #pragma once
 
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "onnx_cudnn/export.h"
 #include "runtime/base/thread_pool.h"
 
 namespace onnx_cudnn {
@@ -36,8 +37,8 @@ absl::Status CheckExtents(int64_t m, int64_t n, int64_t k);
 
 // Runs on the calling thread only; any number of threads may call at once. Throws bad_alloc if
 // there is no memory for a buffer.
-void GemmSerial(const GemmProblem<float>& p);
-void GemmSerial(const GemmProblem<double>& p);
+ONNX_CUDNN_API void GemmSerial(const GemmProblem<float>& p);
+ONNX_CUDNN_API void GemmSerial(const GemmProblem<double>& p);
 
 // Splits p into products of some of its rows or columns and calls f with each on the pool's
 // threads.

@@ -86,8 +86,9 @@ class PackageTest(unittest.TestCase):
     def test_programs_run_from_any_folder(self):
         self.expect_programs_run(self.prefix)
 
-    def test_only_the_library_has_kernels(self):
+    def test_only_the_library_has_kernels_and_openblas(self):
         for program in PROGRAMS:
+            self.assertNotRegex(run("nm", self.prefix / "bin" / program), r" [tT] \w*gemm_kernel", program)
             sections = run("readelf", "-SW", self.prefix / "bin" / program)
             kernels = re.search(r"\.nv_fatbin\s+\S+\s+\S+\s+\S+\s+(\S+)", sections)
             self.assertLess(int(kernels[1], 16) if kernels else 0, 100_000, program)
