@@ -27,7 +27,9 @@ Cflags: -I${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
 install(FILES ${PROJECT_BINARY_DIR}/package/onnx_cudnn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 
+add_custom_target(installable DEPENDS onnx_cudnn)  # what is installed, without the tests
 if(ONNX_CUDNN_PROGRAMS)
+  add_dependencies(installable onnx-cudnn-run onnx-cudnn-opt onnx-cudnn-bench onnx-cudnn-tune-worker shell_files)
   install(TARGETS onnx-cudnn-run onnx-cudnn-opt onnx-cudnn-bench onnx-cudnn-tune-worker
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library)
 endif()

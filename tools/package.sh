@@ -10,7 +10,7 @@ preset=${1:-release}
 programs=(test_gpu test_onnx_backend planted_fault)
 
 setup >&2
-cmake --build --preset "$preset" --target onnx_cudnn shell_files onnx-cudnn-tune-worker "${programs[@]}" >&2 || stop "the build failed"
+cmake --build --preset "$preset" --target installable "${programs[@]}" >&2 || stop "the build failed"
 built=build/$preset/bin
 if [ "$preset" = cuda ]; then built=build/bin; fi
 folder=build/package/onnx-cudnn
