@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import importlib.util
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -197,6 +198,10 @@ class SessionOptions(_Strict, _core.SessionOptions):
     def optimized_model_filepath(self, value: str) -> None:
         if value:
             raise Unimplemented("option optimized_model_filepath: python -m onnx_cudnn opt MODEL -o FILE writes the optimized model")
+
+    def register_custom_ops_library(self, path: str | os.PathLike[str]) -> None:
+        """Adds a library of ops to `op_libraries`. It is one of this package's (onnx_cudnn_op.h), not of onnxruntime's."""
+        self.op_libraries = [*self.op_libraries, os.fspath(path)]
 
     def add_session_config_entry(self, key: str, value: str) -> None:
         """Kept, without effect."""

@@ -32,6 +32,18 @@ def identity(dtype, shape=("N",)):
     return model([helper.make_node("Identity", ["x"], ["y"])], [("x", dtype, shape)], [("y", dtype, shape)], opset=25)
 
 
+def scaled_swish(scale):
+    """y = ScaledSwish(x) of examples/op_library"""
+    graph = helper.make_graph(
+        [helper.make_node("ScaledSwish", ["x"], ["y"], domain="com.example", scale=float(scale))],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("N",))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ("N",))],
+    )
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.example", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=IR).SerializeToString()
+
+
 def mlp(rng, sizes=(8, 16, 4)):
     """y = softmax of layers of MatMul, Add and Relu of x[N,sizes[0]]."""
     nodes, initializers, last = [], [], "x"

@@ -5,6 +5,7 @@ import gc
 import importlib.machinery
 import importlib.util
 import logging
+import os
 import pathlib
 import subprocess
 import sys
@@ -214,6 +215,17 @@ class OptionsTest(unittest.TestCase):
         options = cpu_options()
         options.max_programs = 0
         with self.assertRaisesRegex(oc.InvalidArgument, "max_programs"):
+            session(options=options)
+
+    def test_a_library_of_ops(self):
+        x = np.array([-1, 0, 2], np.float32)
+        options = cpu_options()
+        options.register_custom_ops_library(pathlib.Path(os.environ["SCALED_SWISH"]))
+        found = session(models.scaled_swish(3), options).run(None, {"x": x})[0]
+        np.testing.assert_allclose(found, 3 * x / (1 + np.exp(-x)), rtol=1e-6)
+        options = cpu_options()
+        options.register_custom_ops_library("/nowhere/libops.so")
+        with self.assertRaisesRegex(oc.Error, "/nowhere/libops.so"):
             session(options=options)
 
 
