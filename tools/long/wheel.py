@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 from part import ROOT, Part, fingerprint, git, parser_of
 
@@ -49,6 +50,13 @@ def policy_of(wheel):
     return found[1]
 
 
+def expect_one_copy_of_each(wheel):
+    names = {}
+    for file in zipfile.ZipFile(wheel).infolist():
+        if file.file_size > 100_000 and names.setdefault((file.file_size, file.CRC), file.filename) != file.filename:
+            raise AssertionError(f"{file.filename} is {names[file.file_size, file.CRC]} once more")
+
+
 def tried(wheel, folder):
     """Runs what a user runs."""
     environment, model = folder / "environment", folder / "cos.onnx"
@@ -81,6 +89,7 @@ def check(settings):
             folder = pathlib.Path(name)
             wheel = built(folder, settings)
             facts = {"wheel": wheel.name, "bytes": wheel.stat().st_size, "settings": settings, "auditwheel": policy_of(wheel)}
+            expect_one_copy_of_each(wheel)
             tried(wheel, folder)
             return facts
     except AssertionError as error:
