@@ -79,7 +79,10 @@ class OnnxCudnnBackend(Backend):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        kind = Device(device).type
+        try:
+            kind = Device(device).type
+        except AttributeError:  # a name that ONNX does not know
+            return False
         return bool(kind == DeviceType.CPU or (kind == DeviceType.CUDA and get_device() == "GPU"))
 
 

@@ -214,6 +214,19 @@ class SessionOptions(_Strict, _core.SessionOptions):
         return self._entries[key]
 
 
+def _texts(name: str) -> property:
+    field = getattr(_core.SessionOptions, name)
+
+    def put(self: Any, value: Any) -> None:
+        if isinstance(value, str):
+            raise InvalidArgument(f"option {name}: expected a list of texts, found {value!r}")
+        field.__set__(self, [os.fspath(text) for text in value])
+
+    return property(lambda self: tuple(field.__get__(self)), put, doc="Texts; assign a list, the value is a copy.")
+
+
+for _name in ("disabled_passes", "op_libraries"):
+    setattr(SessionOptions, _name, _texts(_name))
 for _name, _default in _SESSION_DEFAULTS.items():
     setattr(SessionOptions, _name, _without_effect(_name, _default))
 

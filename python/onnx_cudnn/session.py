@@ -23,6 +23,15 @@ _GPU_PROVIDERS = (_CUDA_PROVIDER, "TensorrtExecutionProvider", "NvTensorRTRTXExe
 
 Providers = Sequence[str | tuple[str, Mapping[str, Any]]]
 
+# Methods of onnxruntime's that are not here, and what is.
+_ELSEWHERE = {
+    "get_modelmeta": "read it with onnx.load(path, load_external_data=False)",
+    "set_providers": "make another session",
+    "disable_fallback": 'SessionOptions.device = "cuda" is an error without a GPU',
+    "enable_fallback": "the argument providers falls back to the CPU with a warning",
+    "end_profiling": "python -m onnx_cudnn bench MODEL shows times",
+}
+
 
 class NodeArg:
     """An input or an output of a model.
@@ -58,6 +67,7 @@ def _with_providers(
     copy = _core.SessionOptions(options)
     if not providers:
         return copy
+    providers = [providers] if isinstance(providers, str) else providers
     names = [item if isinstance(item, str) else item[0] for item in providers]
     settings = [{} if isinstance(item, str) else item[1] for item in providers]
     if provider_options is not None:
@@ -97,8 +107,9 @@ class InferenceSession:
                       logged), "CPUExecutionProvider" the CPU. None: as sess_options.device says
     provider_options  one dict per provider: "device_id" is used
 
-    Raises NotFound, DataLoss: the file. InvalidArgument: no valid model. Unimplemented: an op, a type or an opset that is not
-    supported. FailedPrecondition: no such device.
+    Raises NotFound, DataLoss: the file. InvalidArgument: no valid model. Unimplemented: a type, an opset or a domain that is not
+    supported; ops are compiled for the shapes of the first run, which raises it for an op that no engine runs, and ResourceExhausted
+    for too little memory. FailedPrecondition: no such device.
     """
 
     def __init__(
@@ -120,6 +131,9 @@ class InferenceSession:
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
         if providers and self._session.device_note and self._session.device == "cpu":
             logger.warning("%s", self._session.device_note)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"InferenceSession has no attribute {name}" + (f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""))
 
     def get_inputs(self) -> list[NodeArg]:
         """The model's inputs, in its order."""
@@ -165,14 +179,21 @@ class InferenceSession:
         return self._session.stats()
 
     def _inputs(self, feed: Mapping[str, Any], stream: int | None) -> list[tuple[str, _core.Tensor]]:
-        return [(name, tensor_of(value, self._types.get(name), stream)) for name, value in feed.items() if value is not None]
+        if not isinstance(feed, Mapping):
+            raise InvalidArgument(f"inputs: expected a dict of values by name, found {type(feed).__name__}")
+        unknown = [name for name in feed if name not in self._types]
+        if unknown:
+            raise InvalidArgument(f"unknown input {unknown[0]!r}, expected: {', '.join(map(repr, self._types))}")
+        return [(name, tensor_of(value, self._types[name], stream)) for name, value in feed.items() if value is not None]
 
     def _indices(self, output_names: Sequence[str] | None) -> Sequence[int]:
         if not output_names:
             return range(len(self._output_infos))
+        if isinstance(output_names, str):
+            raise InvalidArgument(f"output_names: expected a list of names, found {output_names!r}")
         for name in output_names:
             if name not in self._output_indices:
-                raise InvalidArgument(f'output "{name}": the model has {", ".join(self._output_indices)}')
+                raise InvalidArgument(f'output "{name}": expected of {", ".join(map(repr, self._output_indices))}')
         return [self._output_indices[name] for name in output_names]
 
     def run(

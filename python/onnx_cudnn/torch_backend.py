@@ -6,6 +6,7 @@ own. A graph that cannot be run so runs in eager mode, and the logger "onnx_cudn
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import weakref
@@ -76,7 +77,7 @@ def _export(graph: _Graph, inputs: Sequence[torch.Tensor], path: Path) -> list[t
 class _Compiled:
     """A graph for one set of input shapes, with the constants as they were."""
 
-    def __init__(self, graph: torch.fx.GraphModule, arguments: Sequence[Any], variables: Sequence[int], options: Mapping[str, Any]) -> None:
+    def __init__(self, graph: torch.fx.GraphModule, arguments: Sequence[Any], variables: Sequence[int], options: SessionOptions) -> None:
         constants = [(i, value) for i, value in enumerate(arguments) if isinstance(value, torch.Tensor) and i not in variables]
         if any(value.is_inference() for _, value in constants):
             raise _Refused("its parameters were made under torch.inference_mode(), so that changes of them cannot be seen")
@@ -90,12 +91,8 @@ class _Compiled:
         path = Path(folder, "model.onnx")
         with torch.no_grad():
             self._outputs = _export(module, inputs, path)
-        session_options = SessionOptions()
-        session_options.device = self.device.type
-        session_options.device_ordinal = self.device.index or 0
-        for name, value in options.items():
-            setattr(session_options, name, value)
-        session = InferenceSession(path, session_options)
+        options.device, options.device_ordinal = self.device.type, self.device.index or 0
+        session = InferenceSession(path, options)
         self._session = session._session
         self._output_names = [node.name for node in session.get_outputs()]
         taken = {node.name for node in session.get_inputs()}
@@ -117,13 +114,19 @@ class _Compiled:
 
 
 def onnx_cudnn(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-    """The function that torch.compile calls for each graph. options: fields of SessionOptions by name."""
+    """The function that torch.compile calls for each graph. options: fields of SessionOptions by name, but not the device."""
+    session_options = SessionOptions()
+    for name, value in (options or {}).items():
+        setattr(session_options, name, value)
     sessions: dict[tuple[Any, ...], _Compiled | None] = {}
     placeholders = graph.graph.find_nodes(op="placeholder")
     constants = {i for i, node in enumerate(placeholders) if "_dynamo_static_input_type" in node.meta.get("tensor_dict", {})}
 
     def eager(why: object) -> None:
-        logger.warning("torch.compile: a graph of %d nodes runs in eager mode: %s", len(graph.graph.nodes), str(why).partition("\n")[0])
+        while isinstance(why, torch.onnx.errors.OnnxExporterError) and why.__cause__ is not None:
+            why = why.__cause__  # the exporter's own text names no op
+        text = re.sub(r"\x1b\[[0-9;]*m", "", str(why)).strip().partition("\n")[0]
+        logger.warning("torch.compile: a graph of %d nodes runs in eager mode: %s", len(graph.graph.nodes), text)
 
     def call(*arguments: Any) -> Any:
         variables = [i for i, value in enumerate(arguments) if isinstance(value, torch.Tensor) and i not in constants]
@@ -136,11 +139,11 @@ def onnx_cudnn(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], *, op
         compiled = sessions.get(key)
         if key not in sessions or (compiled is not None and not compiled.holds_for(arguments)):
             try:
-                compiled = _Compiled(graph, arguments, variables, options or {})
+                compiled = sessions[key] = _Compiled(graph, arguments, variables, session_options)
+                return compiled.run(arguments)  # which refuses ops that no engine runs
             except (_Refused, Error, torch.onnx.errors.OnnxExporterError, torch._dynamo.exc.TorchDynamoException, RuntimeError) as why:
                 eager(why)
-                compiled = None
-            sessions[key] = compiled
+                compiled = sessions[key] = None
         return graph(*arguments) if compiled is None else compiled.run(arguments)
 
     return call

@@ -53,6 +53,7 @@ class LoadTest(unittest.TestCase):
     def test_providers_choose_the_device(self):
         s = oc.InferenceSession(models.add(), providers=["CPUExecutionProvider"])
         self.assertEqual((s.device, s.get_providers()), ("cpu", ["CPUExecutionProvider"]))
+        self.assertEqual(oc.InferenceSession(models.add(), providers="CPUExecutionProvider").device, "cpu")
         with self.assertRaisesRegex(oc.InvalidArgument, "NoSuchProvider"):
             oc.InferenceSession(models.add(), providers=["NoSuchProvider"])
 
@@ -164,10 +165,17 @@ class ErrorTest(unittest.TestCase):
         self.expect(oc.InvalidArgument, ValueError, "byte order", lambda: session().run(None, {"a": A.astype(">f4"), "b": B}))
 
     def test_wrong_names_and_shapes(self):
-        self.expect(oc.InvalidArgument, ValueError, '"c"', lambda: session().run(None, {"a": A, "c": B}))
+        self.expect(oc.InvalidArgument, ValueError, "'c'", lambda: session().run(None, {"a": A, "c": B}))
         self.expect(oc.InvalidArgument, ValueError, r"2 inputs \(a, b\), found 1", lambda: session().run(None, {"a": A}))
         self.expect(oc.InvalidArgument, ValueError, '"a"', lambda: session().run(None, {"a": A[:, :2], "b": B}))
-        self.expect(oc.InvalidArgument, ValueError, "product.*sum", lambda: session().run(["product"], {"a": A, "b": B}))
+        self.expect(oc.InvalidArgument, ValueError, "product.*expected of 'sum', 'difference'", lambda: session().run(["product"], {"a": A, "b": B}))
+        self.expect(oc.InvalidArgument, ValueError, "expected a list of names, found 'sum'", lambda: session().run("sum", {"a": A, "b": B}))
+        self.expect(oc.InvalidArgument, ValueError, "expected a dict .* found list", lambda: session().run(None, [A, B]))
+        self.expect(oc.InvalidArgument, ValueError, "unknown input 'q'", lambda: session().run(None, {"a": A, "b": B, "q": B}))
+
+    def test_what_onnxruntime_has_and_this_package_has_not(self):
+        with self.assertRaisesRegex(AttributeError, "get_modelmeta: .*onnx.load"):
+            session().get_modelmeta()
 
     def test_an_op_that_is_not_implemented(self):
         model = models.model([helper.make_node("Bernoulli", ["x"], ["y"])], [("x", TensorProto.FLOAT, [2])], [("y", TensorProto.FLOAT, [2])])
@@ -196,6 +204,13 @@ class OptionsTest(unittest.TestCase):
         self.assertEqual((options.threads, options.optimization_level), (1, 0))
         self.assertEqual(options.get_session_config_entry("session.intra_op.allow_spinning"), "0")
         np.testing.assert_array_equal(session(options=options).run(["sum"], {"a": A, "b": B})[0], A + B)
+
+    def test_lists_are_assigned(self):
+        options = cpu_options()
+        options.disabled_passes = ["fold-constants"]
+        self.assertEqual(options.disabled_passes, ("fold-constants",))  # append to it is an error
+        with self.assertRaisesRegex(oc.InvalidArgument, "expected a list"):
+            options.disabled_passes = "fold-constants"
 
     def test_names_of_enums(self):
         options = cpu_options()

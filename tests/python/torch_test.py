@@ -87,8 +87,9 @@ class TorchTest(TorchTestCase):
 
     def test_options_are_those_of_a_session(self):
         self.expect_ours(lambda x: torch.relu(x) - 1, torch.randn(8), options={"threads": 1})
-        with self.assertRaises(Exception), torch.inference_mode():
-            self.compiled(lambda x: x * 5, options={"no_such_option": 1})(torch.randn(2))
+        for wrong in ({"no_such_option": 1}, {"precision": "fp8"}):
+            with self.assertRaisesRegex(Exception, "no_such_option|fp8"), torch.inference_mode():
+                self.compiled(lambda x: x * 5, options=wrong)(torch.randn(2))
 
     def test_gradients_are_eager(self):
         layer = torch.nn.Linear(4, 2)
@@ -115,8 +116,13 @@ class TorchTest(TorchTestCase):
 
     def test_what_cannot_be_exported_is_eager(self):
         with torch.inference_mode():
-            found = self.expect_eager("", lambda x: torch.linalg.eigvalsh(x), torch.eye(3))
+            found = self.expect_eager("_linalg_eigh", lambda x: torch.linalg.eigvalsh(x), torch.eye(3))
         self.assertEqual(found.tolist(), [1, 1, 1])
+
+    def test_ops_that_no_engine_runs_are_eager(self):
+        with torch.inference_mode():
+            found = self.expect_eager("RandomUniformLike", lambda x: x + 0 * torch.rand(4), torch.ones(4))
+        self.assertEqual(found.tolist(), [1, 1, 1, 1])
 
 
 @unittest.skipUnless(torch.cuda.is_available(), "needs a GPU")

@@ -77,6 +77,9 @@ TEST_F(ProgramsTest, BenchTakesShapes) {
     ASSERT_EQ(ended.code, 0) << ended.err;
     EXPECT_EQ(nlohmann::json::parse(ended.out)[1]["peak_bytes"], 16 + 2 * 3 * 16) << shape;
   }
+  const Ended without_batches = Run(ONNX_CUDNN_BENCH, absl::StrCat(kQuickBench, "--shapes x=3x4"));
+  ASSERT_EQ(without_batches.code, 0) << without_batches.err;
+  EXPECT_EQ(nlohmann::json::parse(without_batches.out)[0]["batch"], 3);
   EXPECT_EQ(bench("x=Nx5").code, 2);
   EXPECT_EQ(bench("none=Nx4").code, 2);
 }

@@ -228,8 +228,10 @@ absl::StatusOr<std::unique_ptr<Opened>> Open(const BenchRequest& request) {
   ASSIGN_OR_RETURN(Session session, Take(Session::Load(request.model, request.session)));
   auto opened = std::make_unique<Opened>(Opened{std::move(session)});
   const std::vector<ValueInfo>& infos = opened->session.inputs();
-  ASSIGN_OR_RETURN(const int64_t batch, BatchOf(infos, request));
+  ASSIGN_OR_RETURN(int64_t batch, BatchOf(infos, request));
   ASSIGN_OR_RETURN(opened->made, MakeInputs(infos, {.shapes = request.shapes, .batch = batch}));
+  const bool is_given = request.batch.has_value() || opened->made.empty();
+  if (!is_given && !opened->made[0].tensor.dims().empty()) batch = opened->made[0].tensor.dims()[0];
   for (const ModelInput& input : opened->made) {
     opened->inputs.emplace_back(input.name, ViewOf(input.tensor));
   }
