@@ -5,6 +5,8 @@
 >>> outputs = session.run(None, {"x": array})
 """
 
+import os
+
 from . import _core, errors
 from .errors import (
     Cancelled,
@@ -38,6 +40,12 @@ from .session import InferenceSession, NodeArg, RunFuture  # noqa: E402
 
 __version__ = _core.version
 
+
+def get_include() -> str:
+    """The folder of onnx_cudnn_op.h, for ops of your own (docs/custom-ops.md)."""
+    return os.path.join(os.path.dirname(__file__), "include")
+
+
 __all__ = [
     "Binding",
     "Cancelled",
@@ -62,6 +70,7 @@ __all__ = [
     "Unimplemented",
     "get_available_providers",
     "get_device",
+    "get_include",
     "set_default_logger_severity",
     "set_default_logger_verbosity",
     "tqdm_progress",

@@ -46,7 +46,10 @@ def _writable(name: str, value: Any) -> _core.Tensor:
             raise InvalidArgument(f'output "{name}": expected a writable, contiguous array')
         if value.dtype.kind in "OUST" or _types.bits_of(_types.number_of(value.dtype)) < 8:
             raise InvalidArgument(f'output "{name}": arrays of {value.dtype} have another layout than tensors: bind an OrtValue')
-    elif not isinstance(value, OrtValue) and not hasattr(value, "__dlpack__") and not hasattr(value, "__cuda_array_interface__"):
+    elif isinstance(value, OrtValue):
+        if not value._writeable:
+            raise InvalidArgument(f'output "{name}": the array of the OrtValue is read-only')
+    elif not hasattr(value, "__dlpack__") and not hasattr(value, "__cuda_array_interface__"):
         raise InvalidArgument(f'output "{name}": expected an array or a tensor, found {type(value).__name__}')
     return tensor_of(value)
 
@@ -97,6 +100,7 @@ class IOBinding:
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
         """Writes to the memory of the value at each run."""
         self._owner._indices([name])
+        _writable(name, ortvalue)
         self._outputs[name] = ortvalue
 
     def clear_binding_inputs(self) -> None:

@@ -85,16 +85,18 @@ class OrtValue:
     numpy.asarray(value), numpy.from_dlpack(value) and torch.from_dlpack(value) look at the same memory.
     """
 
-    def __init__(self, tensor: _core.Tensor) -> None:
+    def __init__(self, tensor: _core.Tensor, writeable: bool = True) -> None:
         self._tensor = tensor
+        self._writeable = writeable
 
     @staticmethod
     def ortvalue_from_numpy(numpy_obj: np.ndarray[Any, Any], device_type: str = "cpu", device_id: int = 0) -> OrtValue:
-        """The memory of an array on the CPU; a copy of it on a GPU."""
-        host = tensor_of(np.asarray(numpy_obj))
+        """The memory of an array on the CPU, which stays read-only if it is; a copy of it on a GPU."""
+        array = np.asarray(numpy_obj)
+        host = tensor_of(array)
         kind = device_type_of(device_type)
         if kind == CPU:
-            return OrtValue(host)
+            return OrtValue(host, array.flags.writeable)
         copy = allocate(host.dtype, host.shape, kind, device_id)
         _cuda.copy_to_device(copy.address, host.address, host.nbytes, device_id)
         return OrtValue(copy)
@@ -114,6 +116,8 @@ class OrtValue:
     def __dlpack__(self, **arguments: Any) -> Any:
         """A DLPack capsule. Runs have ended when their outputs are handed out, so that no stream is waited for."""
         arguments.pop("stream", None)
+        if not self._writeable:
+            raise BufferError("DLPack describes no read-only memory: the array of this OrtValue is read-only")
         return self._tensor.dlpack().__dlpack__(**arguments)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -124,7 +128,7 @@ class OrtValue:
         if number == _types.STRING or _types.bits_of(number) < 8:
             raise AttributeError(f"an array interface does not describe {_types.type_string(number)}")
         typestr = _types.numpy_type(number).str if number <= 15 else f"<V{_types.bits_of(number) // 8}"
-        return {"version": 3, "shape": self._tensor.shape, "typestr": typestr, "data": (self._tensor.address, False), "strides": None}
+        return {"version": 3, "shape": self._tensor.shape, "typestr": typestr, "data": (self._tensor.address, not self._writeable), "strides": None}
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -140,10 +144,15 @@ class OrtValue:
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """An array over the same memory; a copy if it is on a GPU."""
-        return _types.array_of_tensor(on_host(self._tensor))
+        array = _types.array_of_tensor(on_host(self._tensor))
+        if not self._writeable:
+            array.flags.writeable = False
+        return array
 
     def update_inplace(self, np_arr: np.ndarray[Any, Any]) -> None:
         """Copies an array of the same shape and type into the memory."""
+        if not self._writeable:
+            raise InvalidArgument("update_inplace: the array of this OrtValue is read-only")
         source = tensor_of(np_arr)
         if (source.dtype, source.shape) != (self._tensor.dtype, self._tensor.shape):
             expected = f"{self.data_type()} {list(self._tensor.shape)}"

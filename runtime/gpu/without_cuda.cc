@@ -6,7 +6,7 @@ namespace {
 
 absl::Status None() {
   return absl::FailedPreconditionError(
-      "no usable GPU: this program was built without CUDA: build it with ONNX_CUDNN_CUDA=ON");
+      "no usable GPU: this build of onnx-cudnn has no CUDA half (ONNX_CUDNN_CUDA=OFF)");
 }
 
 }  // namespace
@@ -15,9 +15,10 @@ absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int) { return None(); }
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int) { return None(); }
 
 void ExamineGpus(DoctorReport& report) {
-  report.findings.push_back({.what = "this program was built without CUDA",
-                             .remedy = "cmake --preset cuda && cmake --build --preset cuda",
-                             .without = "models run on the CPU"});
+  report.findings.push_back(
+      {.what = "this build of onnx-cudnn has no CUDA half",
+       .remedy = "build it on a host with CUDA 13's toolkit (nvcc): docs/installing.md",
+       .without = "models run on the CPU"});
 }
 
 absl::StatusOr<DeviceInfo> GpuInfo(int) { return None(); }

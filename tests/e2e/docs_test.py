@@ -103,7 +103,7 @@ class RecordsTest(unittest.TestCase):
 PATH = re.compile(r"(?<![\w/.-])(?:docs|examples|models|passes|runtime|tests|third_party|tools|\.ci)/[\w./-]*\w")
 MADE = re.compile(r"models/[\w-]+\.(?:onnx|jpg)$")
 FLAG = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
-OTHERS_FLAGS = {"build", "install", "prefix", "preset", "config", "gtest_filter", "cflags", "libs", "compress-mode"}  # of cmake, cpack, GoogleTest, pkg-config, nvcc
+OTHERS_FLAGS = {"build", "install", "prefix", "preset", "config", "gtest_filter", "cflags", "libs", "compress-mode", "no-deps"}  # of cmake, cpack, GoogleTest, pkg-config, nvcc, pip
 QUOTE = re.compile(r"<!-- from: (\S+) -->\n```\w*\n(.*?)\n```", re.DOTALL)
 
 

@@ -37,6 +37,9 @@ class StubTest(unittest.TestCase):
         done = mypy("-p", "onnx_cudnn")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_the_header_for_ops_of_ones_own(self):
+        self.assertTrue((pathlib.Path(onnx_cudnn.get_include()) / "onnx_cudnn_op.h").is_file())
+
     def test_users_see_the_types(self):
         lines = [line.partition("error: ")[2] or line.partition("note: ")[2] for line in mypy("-c", SCRIPT).stdout.splitlines()]
         self.assertRegex(lines[0], r'"list\[.*ndarray\[.*\]\]"')

@@ -238,6 +238,24 @@ class BindingTest(unittest.TestCase):
         with self.assertRaisesRegex(oc.InvalidArgument, "another layout"):
             session(models.identity(TensorProto.STRING)).bind({"x": strings}, {"y": strings})
 
+    def test_read_only_memory_stays_as_it_is(self):
+        read_only = A.copy()
+        read_only.flags.writeable = False
+        value = oc.OrtValue.ortvalue_from_numpy(read_only)
+        self.assertFalse(value.numpy().flags.writeable)
+        self.assertFalse(np.asarray(value).flags.writeable)
+        io = session().io_binding()
+        for write in (
+            lambda: value.update_inplace(B),
+            lambda: io.bind_ortvalue_output("sum", value),
+            lambda: session().bind({"a": A, "b": B}, {"sum": value, "difference": np.empty((2, 3), np.float32)}),
+        ):
+            with self.assertRaisesRegex(oc.InvalidArgument, "read-only"):
+                write()
+        with self.assertRaisesRegex(BufferError, "read-only"):
+            np.from_dlpack(value)
+        np.testing.assert_array_equal(session().run(["sum"], {"a": value, "b": B})[0], A + B)
+
 
 class CudaInterfaceTest(unittest.TestCase):
     """What needs no GPU of __cuda_array_interface__; tests/python/gpu_test.py has the rest."""

@@ -17,7 +17,8 @@ session = oc.InferenceSession(sys.argv[1])
 y, = session.run(None, {"x": np.zeros(2, np.float32)})
 assert y.tolist() == [1, 1], y
 assert not session.get_inputs()[0].name.startswith("_") and oc.__version__ == sys.argv[2], oc.__version__
-import importlib.metadata
+import importlib.metadata, os
+assert sorted(os.listdir(oc.get_include())) == ["onnx_cudnn_dlpack.h", "onnx_cudnn_op.h"]
 assert [e.value for e in importlib.metadata.entry_points(group="torch_dynamo_backends", name="onnx_cudnn")] == ["onnx_cudnn.torch_backend:onnx_cudnn"]
 """
 MODEL = """
@@ -74,6 +75,8 @@ def tried(wheel, folder):
     for program in ("run", "opt", "bench"):
         if version not in command(python, "-m", "onnx_cudnn", program, "--version", cwd=folder, env=bare):
             raise AssertionError(f"{program} --version does not say {version}")
+    if version not in command(environment / "bin/onnx-cudnn-run", "--version", cwd=folder, env=bare):
+        raise AssertionError("onnx-cudnn-run --version does not say the version")
     doctor = subprocess.run([python, "-m", "onnx_cudnn", "doctor"], cwd=folder, env=bare, capture_output=True, text=True, check=False)
     if not doctor.stdout.strip():
         raise AssertionError(f"doctor says nothing: {doctor.stderr}")
