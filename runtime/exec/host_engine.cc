@@ -84,7 +84,11 @@ class HostEngine final : public Engine {
       Support support = CheckValues(values);
       if (!support) return support;
     }
-    return node.domain() == kOwnDomain ? Support::Yes() : CheckOp(node);
+    if (node.domain() == kOwnDomain) return Support::Yes();
+    if (Support support = CheckOp(node); !support) return support;
+    return FindOp(node)->reference != nullptr
+               ? Support::Yes()
+               : Support::No("the shapes of its outputs depend on data");
   }
 
   Support CheckReformat(const Candidate& candidate) const {

@@ -95,13 +95,31 @@ absl::Status CheckInputs(const Graph& graph, absl::Span<const HostTensor> inputs
   return absl::OkStatus();
 }
 
+absl::StatusOr<const OpDef*> SupportedOp(const Node& node) {
+  const Support support = CheckOp(node);
+  if (support) return FindOp(node);
+  return absl::UnimplementedError(absl::StrCat(Where(node), ": ", support.reason()));
+}
+
 }  // namespace
 
 absl::Status EvaluateNode(const ReferenceArgs& args) {
-  const Support support = CheckOp(args.node);
-  if (!support)
-    return absl::UnimplementedError(absl::StrCat(Where(args.node), ": ", support.reason()));
-  return Annotate(FindOp(args.node)->reference(args), Where(args.node));
+  ASSIGN_OR_RETURN(const OpDef* op, SupportedOp(args.node));
+  if (op->reference == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat(Where(args.node), ": the shapes of its outputs depend on data"));
+  }
+  return Annotate(op->reference(args), Where(args.node));
+}
+
+absl::StatusOr<std::vector<HostTensor>> EvaluateConstants(const Node& node) {
+  ASSIGN_OR_RETURN(const OpDef* op, SupportedOp(node));
+  if (op->evaluate == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat(Where(node), ": the shapes of its outputs do not depend on data"));
+  }
+  absl::StatusOr<std::vector<HostTensor>> results = op->evaluate(node);
+  return results.ok() ? std::move(results) : Annotate(results.status(), Where(node));
 }
 
 absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph,

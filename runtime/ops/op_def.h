@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/base/support.h"
 #include "runtime/base/thread_pool.h"
@@ -100,6 +100,10 @@ struct OpDef {
       nullptr;  // further checks of the reference; types and ranks are known
   absl::Status (*reference)(const ReferenceArgs& args) =
       nullptr;  // InvalidArgument: values at run time are out of range
+  // Instead of `reference`, for an op whose output shapes depend on elements of its inputs, or that
+  // takes or gives strings: the outputs of a Node whose inputs are constants, undefined where it
+  // has none. Errors as for `reference`; ResourceExhausted: too large.
+  absl::StatusOr<std::vector<HostTensor>> (*evaluate)(const Node& node) = nullptr;
   // Bytes; nullptr: none. Called with static shapes.
   int64_t (*workspace)(const Node& node) = nullptr;
   Cost (*cost)(const Node& node) = nullptr;  // of a static Node; us: on top of flops and bytes

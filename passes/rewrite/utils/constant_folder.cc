@@ -131,6 +131,8 @@ Match ConstantFolder::Fold(Graph& graph, Node& node) {
   if (!AllOutputsStatic(node) && !ShapeInference(graph).Infer(node).ok()) {
     return Match::No(node, "its types contradict its constants");
   }
+  const OpDef* op = FindOp(node);
+  if (op != nullptr && op->evaluate != nullptr) return FoldEvaluated(graph, node);
   if (TouchesStrings(node) && !TraitsOf(node).keeps_bytes) return FoldStrings(graph, node);
   if (!AllOutputsStatic(node)) return Match::No(node, "the output's shape is not known");
   return Evaluate(graph, node);
@@ -151,6 +153,21 @@ Match ConstantFolder::Evaluate(Graph& graph, Node& node) {
   }
   absl::StatusOr<std::vector<HostTensor>> results = RunReference(node);
   if (!results.ok()) return Match::No(node, "its reference refuses these constants");
+  Replace(graph, node, *std::move(results));
+  return Match::Changed();
+}
+
+Match ConstantFolder::FoldEvaluated(Graph& graph, Node& node) {
+  absl::StatusOr<std::vector<HostTensor>> results = EvaluateConstants(node);
+  if (!results.ok()) return Match::No(node, "its op refuses these constants");
+  for (const HostTensor& tensor : *results) {
+    if (!tensor.defined()) continue;
+    const bool is_strings = tensor.dtype() == DType::kString;
+    const int64_t bytes = is_strings ? BytesOfStrings(tensor) : tensor.bytes();
+    if (bytes > limits_.folded_value_bytes || folded_bytes_ + bytes > limits_.folded_bytes) {
+      return Match::No(node, "the result is larger than the limits of folding");
+    }
+  }
   Replace(graph, node, *std::move(results));
   return Match::Changed();
 }
