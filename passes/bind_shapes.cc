@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "passes/bind_partly.h"
 #include "passes/build_program.h"
 #include "passes/infer_and_fold.h"
 #include "passes/pass_manager.h"
@@ -144,28 +145,9 @@ std::string Named(const Value& value) {
   return absl::StrCat("\"", value.name(), "\" ", ToString(value.type()));
 }
 
-// Why the Value that `node` writes has no static type.
-absl::Status NotStatic(Graph& graph, Node& node, const Value& value) {
-  if (FindOp(node) == nullptr) return absl::UnimplementedError(CheckOp(node).reason());
-  const std::vector<const Value*> deciders = UnknownDeciders(graph, node);
-  for (const Value* v : deciders) {  // all shape operands of ONNX's ops are scalars or vectors
-    if (!v->type().ranked || v->rank() <= 1) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", Named(*v), " decides a shape, so it must be a scalar or a vector"));
-  }
-  const auto append = [](std::string* out, const Value* v) { out->append(Named(*v)); };
-  const std::string what = absl::StrCat(FormOf(node), ": the shape of output ", Named(value));
-  return absl::UnimplementedError(
-      deciders.empty()
-          ? absl::StrCat(what, " is not known for these inputs and attributes")
-          : absl::StrCat(what, " depends on data, the elements of ",
-                         absl::StrJoin(deciders, " and ", append),
-                         "; only shapes that follow from the inputs' shapes are supported yet"));
-}
-
 absl::Status CheckValue(Graph& graph, Node& node, const Value& value) {
   const Type& type = value.type();
-  if (!type.is_static()) return Annotate(NotStatic(graph, node, value), Where(node));
+  if (!type.is_static()) return NotStatic(graph, node, value);
   const absl::StatusOr<int64_t> bytes = CheckedBytes(type.dtype, value.dims());
   if (bytes.ok() && *bytes <= kMostValueBytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(Where(node), ": output \"", value.name(), "\" ",
@@ -230,6 +212,49 @@ absl::Status NoteRefusals(Graph& graph, const CopyBudget& budget,
 }
 
 }  // namespace
+
+absl::Status NotStatic(Graph& graph, Node& node, const Value& value) {
+  if (FindOp(node) == nullptr) {
+    return absl::UnimplementedError(absl::StrCat(Where(node), ": ", CheckOp(node).reason()));
+  }
+  const std::vector<const Value*> deciders = UnknownDeciders(graph, node);
+  for (const Value* v : deciders) {  // all shape operands of ONNX's ops are scalars or vectors
+    if (!v->type().ranked || v->rank() <= 1) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Where(node), ": input ", Named(*v),
+                     " decides a shape, so it must be a scalar or a vector"));
+  }
+  const auto append = [](std::string* out, const Value* v) { out->append(Named(*v)); };
+  const std::string what =
+      absl::StrCat(Where(node), ": ", FormOf(node), ": the shape of output ", Named(value));
+  return absl::UnimplementedError(
+      deciders.empty() ? absl::StrCat(what, " is not known for these inputs and attributes")
+                       : absl::StrCat(what, " depends on data, the elements of ",
+                                      absl::StrJoin(deciders, " and ", append),
+                                      ", which are too many, or not computed by the model"));
+}
+
+absl::StatusOr<Graph> BindPartly(const Graph& graph, absl::Span<const Type> input_types,
+                                 const BuildOptions& options, std::vector<NodeRefusal>& refusals) {
+  Graph bound = graph.Clone();
+  Binder binder;
+  for (size_t i = 0; i < input_types.size(); ++i) {
+    Value& input = *bound.inputs()[i];
+    if (input.type().is_tensor() && input_types[i].is_static()) {
+      Dims dims;
+      for (const Dim& dim : input_types[i].dims) dims.push_back(dim.value);
+      RETURN_IF_ERROR(binder.Bind(bound, input, {{input.name(), dims}}));
+    } else {
+      bound.SetType(input, input_types[i]);
+    }
+  }
+  BindValues(bound, options.input_values);
+  ForgetShapes(bound);
+  SweepDead(bound);
+  RETURN_IF_ERROR(InferAndFold(options.limits, options.remarks, &refusals).Run(bound));
+  SweepDead(bound);
+  return bound;
+}
 
 absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims,
                                  const BuildOptions& options, const Target* target) {

@@ -32,8 +32,15 @@ void WantUnasked(const Node& node, std::vector<const Value*>& wanted) {
   }
 }
 
-// Follows Values back to the inputs that they are computed from. Shape and Size do not read
-// elements.
+// Whether its outputs do not count as computed from elements of its inputs: Shape and Size read
+// none; where shapes depend on data, a Graph is cut.
+bool EndsSources(const Node& node) {
+  static const auto& ops = *new std::set<std::string_view>{
+      "Compress", "NonMaxSuppression", "NonZero", "Shape", "Size", "Unique"};
+  return ops.contains(node.op());
+}
+
+// Follows Values back to the inputs that they are computed from.
 std::set<const Value*> SourcesOf(std::vector<const Value*> values) {
   std::set<const Value*> sources;
   while (!values.empty()) {
@@ -41,7 +48,7 @@ std::set<const Value*> SourcesOf(std::vector<const Value*> values) {
     values.pop_back();
     if (value == nullptr || !sources.insert(value).second) continue;
     const Node* producer = value->producer();
-    if (producer == nullptr || producer->op() == "Shape" || producer->op() == "Size") continue;
+    if (producer == nullptr || EndsSources(*producer)) continue;
     values.insert(values.end(), producer->inputs().begin(), producer->inputs().end());
   }
   return sources;
@@ -78,14 +85,17 @@ std::vector<const Value*> UnknownDeciders(Graph& graph, Node& node) {
   return wanted;
 }
 
-absl::StatusOr<std::vector<int>> InputsThatDecideShapes(Graph& graph) {
-  ShapeInference inference(graph);
+absl::StatusOr<std::vector<int>> InputsThatDecideShapes(Graph& graph, Deciding deciding) {
+  const bool is_part = deciding == Deciding::kOfPart;
+  using Contradiction = ShapeInference::Contradiction;
+  ShapeInference inference(graph, is_part ? Contradiction::kLeavesOpen : Contradiction::kFails);
   const std::vector<Node*> order = graph.TopologicalOrder();
   for (Node* node : order) RETURN_IF_ERROR(inference.Infer(*node));
   std::vector<const Value*> wanted = inference.wanted();
   for (const Node* node : order) WantUnasked(*node, wanted);
   const std::set<const Value*> of_shapes = SourcesOf(std::move(wanted));
-  const std::set<const Value*> of_conditions = SourcesOf(ConditionsIn(graph));
+  const std::set<const Value*> of_conditions =
+      is_part ? std::set<const Value*>() : SourcesOf(ConditionsIn(graph));
   std::vector<int> places;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const Value* input = graph.inputs()[i];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -7,13 +8,22 @@
 
 namespace onnx_cudnn {
 
+enum class Deciding : uint8_t {
+  kOfModel,
+  // Of a part of a model, which is cut where an If or a contradiction is: conditions do not count,
+  // and what contradicts an op's rules stays open.
+  kOfPart,
+};
+
 // Infers all Nodes and returns, in ascending order, the indices of the inputs of `graph` whose
 // values must be known before shapes are:
 //   - an inference function needs elements computed from them (the shape of a Reshape, the scales
 //     of a Resize), or the trip count of a Loop is computed from them; bodies are not searched
 //   - they have one element, and the condition of an If is computed from it, in bodies too
+// Ops whose output shapes depend on data (NonZero) are not followed back.
 // Errors as for InferShapes.
-absl::StatusOr<std::vector<int>> InputsThatDecideShapes(Graph& graph);
+absl::StatusOr<std::vector<int>> InputsThatDecideShapes(Graph& graph,
+                                                        Deciding deciding = Deciding::kOfModel);
 
 // The inputs of `node` whose unknown elements decide the shapes of its outputs.
 std::vector<const Value*> UnknownDeciders(Graph& graph, Node& node);

@@ -72,7 +72,9 @@ const onnx::TypeProto* NodeContext::getInputType(size_t i) const {
 const onnx::TensorProto* NodeContext::getInputData(size_t i) const {
   const Value* value = Input(i);
   const HostTensor* constant = value == nullptr ? nullptr : knowledge_.Constant(*value);
-  if (value != nullptr && constant == nullptr) knowledge_.Want(*value);
+  // ONNX's functions give a body the data of all inputs, which decide its shapes only by the Nodes
+  // that read them.
+  if (value != nullptr && constant == nullptr && node_.bodies().empty()) knowledge_.Want(*value);
   if (constant == nullptr || constant->bytes() > kMostDataBytes) return nullptr;
   auto it = input_data_.find(i);
   if (it == input_data_.end()) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -51,8 +53,27 @@ std::string OtherLayout(const ValueInfo& info, const TensorView& view) {
   return "";
 }
 
+ValueKind KindOf(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::kSequence:
+      return ValueKind::kSequence;
+    case Type::Kind::kOptional:
+      return ValueKind::kOptional;
+    case Type::Kind::kMap:
+      return ValueKind::kMap;
+    default:
+      return ValueKind::kTensor;
+  }
+}
+
 Type TypeOf(const ValueInfo& info) {
-  Type type{.kind = Type::Kind::kTensor, .dtype = info.dtype, .ranked = info.ranked};
+  constexpr Type::Kind kKinds[] = {Type::Kind::kTensor, Type::Kind::kSequence,
+                                   Type::Kind::kOptional, Type::Kind::kMap};
+  Type type{
+      .kind = kKinds[static_cast<int>(info.kind)], .dtype = info.dtype, .ranked = info.ranked};
+  if (!info.elements.empty()) {
+    type.element = std::make_shared<const Type>(TypeOf(info.elements[0]));
+  }
   for (const ValueInfo::Extent& extent : info.dims) {
     type.dims.push_back({.value = extent.value, .symbol = extent.symbol});
   }
@@ -72,6 +93,10 @@ absl::Status CheckDevice(const ValueInfo& info, const TensorView& view, std::str
 
 absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::string_view what,
                        const DeviceRef& device) {
+  if (info.kind != ValueKind::kTensor) {
+    return absl::InvalidArgumentError(absl::StrFormat("%s: expected %s, found a tensor",
+                                                      Where(what, info), ToString(TypeOf(info))));
+  }
   if (view.dtype != info.dtype || !FitsDims(info, view.shape)) {
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: expected %s, found %s%s%s", Where(what, info), ToString(TypeOf(info)),
@@ -154,6 +179,32 @@ std::string NameOf(const DeviceRef& device) {
   return absl::StrFormat("a device of the unknown kind %d", static_cast<int>(device.kind));
 }
 
+absl::Status CheckValue(const ValueInfo& info, const ModelValue& value, std::string_view what,
+                        const DeviceRef& device) {
+  if (value.kind() != info.kind) {
+    constexpr std::string_view kNames[] = {"a tensor", "a sequence", "an optional", "a map"};
+    return absl::InvalidArgumentError(absl::StrFormat("%s: expected %s, found %s",
+                                                      Where(what, info), ToString(TypeOf(info)),
+                                                      kNames[static_cast<int>(value.kind())]));
+  }
+  if (info.kind == ValueKind::kTensor) {
+    RETURN_IF_ERROR(CheckView(info, value.tensor().view(), what, device));
+    return CheckPointer(value.tensor().view(), Where(what, info), 0);
+  }
+  if (info.kind == ValueKind::kMap && value.tensor().dtype() != info.dtype) {
+    return absl::InvalidArgumentError(absl::StrFormat("%s: expected keys of %s, found %s",
+                                                      Where(what, info), NameOf(info.dtype),
+                                                      NameOf(value.tensor().dtype())));
+  }
+  if (info.elements.empty()) return absl::OkStatus();
+  ValueInfo element = info.elements[0];
+  element.name = info.name;
+  for (const ModelValue& held : value.elements()) {
+    RETURN_IF_ERROR(CheckValue(element, held, what, device));
+  }
+  return absl::OkStatus();
+}
+
 std::string ToString(const ValueInfo& info) {
   return absl::StrCat(info.name, " ", ToString(TypeOf(info)));
 }
@@ -161,33 +212,72 @@ std::string ToString(const ValueInfo& info) {
 ValueInfo DescribeValue(std::string_view name, const Type& type) {
   ValueInfo info{.name = std::string(name), .dtype = type.dtype, .ranked = type.ranked};
   for (const Dim& dim : type.dims) info.dims.push_back({.value = dim.value, .symbol = dim.symbol});
+  info.kind = KindOf(type);
+  if (info.kind == ValueKind::kTensor) return info;
+  info.ranked = true;
+  if (type.element != nullptr) info.elements.push_back(DescribeValue("", *type.element));
   return info;
 }
+
+namespace {
+
+// For each of `infos` the index of its argument in `given`.
+template <typename Argument>
+absl::StatusOr<std::vector<size_t>> MatchNames(const std::vector<Argument>& given,
+                                               const std::vector<ValueInfo>& infos,
+                                               std::string_view what) {
+  if (given.size() != infos.size()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "expected %d %ss (%s), found %d", infos.size(), what, NamesOf(infos), given.size()));
+  }
+  std::vector<size_t> matched(infos.size(), infos.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i].name.empty() != given[0].name.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("expected every %s by name or every one by place, found both", what));
+    }
+    size_t index = i;
+    if (!given[i].name.empty()) {
+      ASSIGN_OR_RETURN(index, IndexOf(given[i].name, infos, what));
+    }
+    if (matched[index] != infos.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s is given twice", Where(what, infos[index])));
+    }
+    matched[index] = i;
+  }
+  return matched;
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<NamedView>& views,
                                                               const std::vector<ValueInfo>& infos,
                                                               std::string_view what,
                                                               const DeviceRef& device) {
-  if (views.size() != infos.size()) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "expected %d %ss (%s), found %d", infos.size(), what, NamesOf(infos), views.size()));
+  ASSIGN_OR_RETURN(const std::vector<size_t> order, MatchNames(views, infos, what));
+  std::vector<const TensorView*> matched;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const TensorView& view = views[order[i]].view;
+    RETURN_IF_ERROR(CheckView(infos[i], view, what, device));
+    matched.push_back(&view);
   }
-  std::vector<const TensorView*> matched(infos.size(), nullptr);
-  for (size_t i = 0; i < views.size(); ++i) {
-    if (views[i].name.empty() != views[0].name.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("expected every %s by name or every one by place, found both", what));
-    }
-    size_t index = i;
-    if (!views[i].name.empty()) {
-      ASSIGN_OR_RETURN(index, IndexOf(views[i].name, infos, what));
-    }
-    if (matched[index] != nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s is given twice", Where(what, infos[index])));
-    }
-    RETURN_IF_ERROR(CheckView(infos[index], views[i].view, what, device));
-    matched[index] = &views[i].view;
+  return matched;
+}
+
+absl::StatusOr<std::vector<ModelValue>> MatchValues(const std::vector<NamedValue>& values,
+                                                    const std::vector<ValueInfo>& infos,
+                                                    std::string_view what,
+                                                    const DeviceRef& device) {
+  ASSIGN_OR_RETURN(const std::vector<size_t> order, MatchNames(values, infos, what));
+  std::vector<ModelValue> matched;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    ModelValue value = values[order[i]].value;
+    const bool is_held =
+        infos[i].kind == ValueKind::kOptional && value.kind() != ValueKind::kOptional;
+    if (is_held) value = ModelValue::Optional(std::move(value));
+    RETURN_IF_ERROR(CheckValue(infos[i], value, what, device));
+    matched.push_back(std::move(value));
   }
   return matched;
 }

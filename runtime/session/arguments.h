@@ -24,6 +24,11 @@ absl::StatusOr<std::vector<const TensorView*>> MatchArguments(const std::vector<
                                                               std::string_view what,
                                                               const DeviceRef& device);
 
+// The same for values of any kind; an optional may be given by the value that it holds.
+absl::StatusOr<std::vector<ModelValue>> MatchValues(const std::vector<NamedValue>& values,
+                                                    const std::vector<ValueInfo>& infos,
+                                                    std::string_view what, const DeviceRef& device);
+
 // InvalidArgument: null or misaligned memory. Messages use `what` and `index`: "input 2".
 absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t index);
 

@@ -5,12 +5,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "runtime/base/forked.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/session/binding_impl.h"
 #include "runtime/session/edge.h"
+#include "runtime/session/run_model.h"
 
 namespace onnx_cudnn {
 
@@ -41,6 +44,17 @@ absl::Status Binding::Impl::Changed(int input, std::string_view what) const {
                       model->inputs()[input].name, what));
 }
 
+absl::StatusOr<std::vector<double>> Binding::Impl::TimeSegments(int runs) const {
+  constexpr int kWarmUp = 2;
+  std::vector<double> times;
+  for (int i = 0; i < kWarmUp + runs; ++i) {
+    const absl::Time start = absl::Now();
+    RETURN_IF_ERROR(RunSegmentsInto(*model, views, output_views, {}));
+    if (i >= kWarmUp) times.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
+  }
+  return times;
+}
+
 Binding::Binding(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Binding::Binding(Binding&&) noexcept = default;
 Binding& Binding::operator=(Binding&& other) noexcept {
@@ -56,6 +70,9 @@ Result<void> Binding::Run(const RunOptions& options) {
     const CallScope scope(*impl_->model, options.cancel);
     RETURN_IF_ERROR(CheckRunOptions(*impl_->model, options));
     RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
+    if (impl_->executor == nullptr) {
+      return RunSegmentsInto(*impl_->model, impl_->views, impl_->output_views, options);
+    }
     RETURN_IF_ERROR(impl_->CheckValues(options.stream));
     return impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream, options.cancel);
   });
@@ -70,13 +87,16 @@ Result<std::vector<double>> Binding::TimeRuns(int runs) {
     }
     const CallScope scope(*impl_->model);
     RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
+    if (impl_->executor == nullptr) return impl_->TimeSegments(runs);
     RETURN_IF_ERROR(impl_->CheckValues(/*callers_stream=*/nullptr));
     return impl_->executor->Time(impl_->inputs, impl_->outputs, runs);
   });
 }
 
 std::string_view Binding::graph_note() const {
-  return impl_ == nullptr ? std::string_view() : impl_->executor->capture_note();
+  if (impl_ == nullptr) return {};
+  if (impl_->executor == nullptr) return "shapes depend on data: it runs as several programs";
+  return impl_->executor->capture_note();
 }
 
 }  // namespace onnx_cudnn

@@ -15,12 +15,17 @@ const Node* OpAt(const Value& value) {
   return value.uses().empty() ? nullptr : value.uses()[0].node;
 }
 
+bool IsRunnable(const Type& type) {
+  if (type.is_tensor()) return BitsOf(type.dtype) > 0 || type.dtype == DType::kString;
+  if (type.kind == Type::Kind::kUnknown || type.kind == Type::Kind::kSparseTensor) return false;
+  return type.element != nullptr && IsRunnable(*type.element);
+}
+
 }  // namespace
 
 absl::Status CheckRunnable(std::string_view what, std::string_view name, const Value& value) {
+  if (IsRunnable(value.type())) return absl::OkStatus();
   const Type& type = value.type();
-  const bool is_whole = BitsOf(type.dtype) > 0 || type.dtype == DType::kString;
-  if (type.is_tensor() && is_whole) return absl::OkStatus();
   const Node* op = OpAt(value);
   return absl::UnimplementedError(absl::StrFormat("%s \"%s\": %sexpected a tensor, found %s", what,
                                                   name, op == nullptr ? "" : FormOf(*op) + ": ",

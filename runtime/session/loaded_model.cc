@@ -1,5 +1,6 @@
 #include "runtime/session/loaded_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -50,6 +51,11 @@ std::vector<ValueInfo> OutputsOf(const Graph& graph) {
   return infos;
 }
 
+bool AnyOfOtherKind(const std::vector<ValueInfo>& infos) {
+  return std::any_of(infos.begin(), infos.end(),
+                     [](const ValueInfo& info) { return info.kind != ValueKind::kTensor; });
+}
+
 }  // namespace
 
 std::vector<ValueInfo> OutputsOf(const Program& program) { return OutputsOf(program.graph); }
@@ -63,8 +69,10 @@ LoadedModel::LoadedModel(Parts parts, const SessionOptions& options)
       device_(std::move(parts.device)),
       reader_(inputs_, std::move(parts.deciding_inputs), device_->transfers()),
       pools_(*device_, options_),
-      builder_(graph_, inputs_, options_, std::move(parts.pins), *device_, pools_, notes_),
-      programs_(options_.max_programs) {}
+      builder_(graph_, inputs_, options_, parts.pins, *device_, pools_, notes_),
+      programs_(options_.max_programs),
+      segments_(options_, std::move(parts.pins), *device_, pools_, notes_),
+      is_segmented_(AnyOfOtherKind(inputs_) || AnyOfOtherKind(outputs_)) {}
 
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
     Graph graph, const SessionOptions& options, double load_ms, TuneSetup tuning) {
@@ -126,6 +134,27 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
   return pool;
 }
 
+absl::StatusOr<std::shared_ptr<const SubModel>> LoadedModel::Whole() const {
+  absl::MutexLock lock(whole_mutex_);
+  if (whole_ == nullptr) {
+    ASSIGN_OR_RETURN(whole_, SubModel::Create(graph_.Clone(), OutputReader::kCaller));
+  }
+  return whole_;
+}
+
+absl::StatusOr<std::vector<ModelValue>> LoadedModel::RunSegments(std::vector<ModelValue> inputs,
+                                                                 const RunOptions& options) const {
+  RETURN_IF_ERROR(device_->device().MakeCurrent());
+  if (options.stream != nullptr) {
+    RETURN_IF_ERROR(device_->transfers().WaitFor(options.stream));
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<const SubModel> whole, Whole());
+  ASSIGN_OR_RETURN(std::vector<ModelValue> outputs,
+                   segments_.Run(*whole, std::move(inputs), options.cancel));
+  is_segmented_ = true;
+  return outputs;
+}
+
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTable::Key& key,
                                                                  bool& wants_tuning) const {
   const absl::Time start = absl::Now();
@@ -140,8 +169,8 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTa
 
 SessionStats LoadedModel::stats() const {
   SessionStats stats = notes_.stats();
-  stats.programs_built = programs_.built();
-  stats.programs_held = programs_.held();
+  stats.programs_built = programs_.built() + segments_.programs_built();
+  stats.programs_held = programs_.held() + segments_.programs_held();
   stats.weight_bytes = device_->constants().bytes();
   tuning_->AddTo(stats);
   return stats;

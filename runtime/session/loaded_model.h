@@ -1,10 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "onnx_cudnn/session.h"
 #include "runtime/base/progress.h"
 #include "runtime/graph/graph.h"
@@ -14,6 +17,8 @@
 #include "runtime/session/program_builder.h"
 #include "runtime/session/program_table.h"
 #include "runtime/session/retuner.h"
+#include "runtime/session/segments/segment_runner.h"
+#include "runtime/session/segments/sub_model.h"
 #include "runtime/session/session_device.h"
 #include "runtime/session/session_notes.h"
 #include "runtime/session/session_tuning.h"
@@ -53,6 +58,14 @@ class LoadedModel {
   //   callers_stream  the values are read after the work enqueued there; may be null
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Prepare(
       const std::vector<const TensorView*>& inputs, void* callers_stream) const;
+  // Whether one Program cannot run it: an input or output is no tensor, or an earlier Run found
+  // that shapes depend on data.
+  bool is_segmented() const { return is_segmented_; }
+  // Runs it as several Programs. The outputs may share memory with inputs and be in device memory.
+  //   inputs  parallel to inputs()
+  absl::StatusOr<std::vector<ModelValue>> RunSegments(std::vector<ModelValue> inputs,
+                                                      const RunOptions& options) const;
+  const ValueMemory& memory() const { return segments_.memory(); }
 
  private:
   struct Parts {
@@ -65,6 +78,7 @@ class LoadedModel {
   LoadedModel(Parts parts, const SessionOptions& options);
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key,
                                                       bool& wants_tuning) const;
+  absl::StatusOr<std::shared_ptr<const SubModel>> Whole() const;  // as a SubModel
 
   const Graph graph_;
   const SessionOptions options_;  // resolved for the device
@@ -76,6 +90,10 @@ class LoadedModel {
   const PoolMaker pools_;
   const ProgramBuilder builder_;
   mutable ProgramTable programs_;
+  const SegmentRunner segments_;
+  mutable std::atomic<bool> is_segmented_ = false;
+  mutable absl::Mutex whole_mutex_;
+  mutable std::shared_ptr<const SubModel> whole_ ABSL_GUARDED_BY(whole_mutex_);
   std::unique_ptr<const SessionTuning> tuning_;
   // Last member, because its thread uses the others. nullptr: no background tuning.
   std::unique_ptr<Retuner> retuner_;

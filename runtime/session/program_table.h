@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/exec/executor.h"
+#include "runtime/session/shared_table.h"
 
 namespace onnx_cudnn {
 
@@ -72,48 +72,17 @@ struct InputValues {
   auto operator<=>(const InputValues&) const = default;
 };
 
-// A Session's Programs by key, at most `capacity`: a further one replaces the least recently used.
-// Thread-safe.
-class ProgramTable {
+struct ProgramKey {
+  std::vector<Dims> dims;  // of the inputs
+  InputValues values;      // of inputs whose values decide shapes, and of all string inputs
+  auto operator<=>(const ProgramKey&) const = default;
+};
+
+// A Session's Programs.
+class ProgramTable : public SharedTable<ProgramKey, ExecutorPool> {
  public:
-  struct Key {
-    std::vector<Dims> dims;  // of the inputs
-    InputValues values;      // of inputs whose values decide shapes, and of all string inputs
-    auto operator<=>(const Key&) const = default;
-  };
-  using Build = absl::FunctionRef<absl::StatusOr<std::shared_ptr<ExecutorPool>>()>;
-
-  explicit ProgramTable(int capacity) : capacity_(capacity) {}
-
-  // The pool of `key`. If there is none, `build` creates it without holding the lock: callers with
-  // the same key wait and share the result, others are not blocked. A failure is not kept. Where
-  // `build` returns Cancelled, one of those that wait calls its own.
-  //   errors  those of `build`; Cancelled: the call in progress on this thread
-  absl::StatusOr<std::shared_ptr<ExecutorPool>> Get(const Key& key, Build build);
-  // The pool of `key`, without marking it as used; nullptr: none, or it is being built.
-  std::shared_ptr<ExecutorPool> Find(const Key& key) const;
-  // Replaces the pool of `key`. Returns false if that is no longer `pool`.
-  bool Replace(const Key& key, const std::shared_ptr<ExecutorPool>& pool,
-               std::shared_ptr<ExecutorPool> with);
-
-  int64_t built() const;
-  int64_t held() const;
-
- private:
-  struct Entry {
-    bool done = false;
-    absl::StatusOr<std::shared_ptr<ExecutorPool>> pool =
-        absl::InternalError("building a Program was abandoned");
-    uint64_t last_use = 0;
-  };
-  void Finish(const Key& key, Entry& entry);
-  void DropOldest(const Entry& keep) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  const int capacity_;
-  mutable absl::Mutex mutex_;
-  std::map<Key, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
-  uint64_t clock_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t built_ ABSL_GUARDED_BY(mutex_) = 0;
+  using Key = ProgramKey;
+  using SharedTable::SharedTable;
 };
 
 }  // namespace onnx_cudnn

@@ -1,6 +1,5 @@
 #include "onnx_cudnn/session.h"
 
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "runtime/session/edge.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/report_partitions.h"
+#include "runtime/session/run_model.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -33,73 +33,18 @@ absl::Status RunOn(Executor& executor, const std::vector<const TensorView*>& inp
   return executor.Run(in, out, options.stream, options.cancel);
 }
 
-// The checked inputs of a call, with the pool of their Program.
-struct Prepared {
-  std::vector<const TensorView*> inputs;
-  std::shared_ptr<ExecutorPool> pool;
-};
-
-absl::StatusOr<Prepared> Prepare(const LoadedModel& model, const std::vector<NamedView>& inputs,
-                                 const RunOptions& options) {
-  RETURN_IF_ERROR(CheckRunOptions(model, options));
-  Prepared prepared;
-  ASSIGN_OR_RETURN(prepared.inputs,
-                   MatchArguments(inputs, model.inputs(), "input", model.device().ref()));
-  ASSIGN_OR_RETURN(prepared.pool, model.Prepare(prepared.inputs, options.stream));
-  RETURN_IF_ERROR(CheckRunOptions(model, options));
-  return prepared;
-}
-
 absl::StatusOr<std::vector<const TensorView*>> MatchOutputs(const LoadedModel& model,
                                                             const Prepared& prepared,
                                                             const std::vector<NamedView>& outputs) {
-  ASSIGN_OR_RETURN(auto matched, MatchArguments(outputs, OutputsOf(prepared.pool->program()),
-                                                "output", model.device().ref()));
+  ASSIGN_OR_RETURN(auto matched, MatchArguments(outputs, OutputsOf(model, prepared), "output",
+                                                model.device().ref()));
   RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched));
   return matched;
 }
 
-absl::StatusOr<std::vector<Tensor>> AllocateOutputs(const Program& program) {
-  std::vector<Tensor> tensors;
-  for (const GraphOutput& output : program.graph.outputs()) {
-    Result<Tensor> tensor = Tensor::Allocate(output.value->dtype(), output.value->dims());
-    if (!tensor.ok()) return absl::ResourceExhaustedError(tensor.error().message);
-    tensors.push_back(std::move(tensor).value());
-  }
-  return tensors;
-}
-
-absl::StatusOr<std::vector<Tensor>> RunIntoNew(const LoadedModel& model,
-                                               const std::vector<NamedView>& inputs,
-                                               const RunOptions& options) {
-  ASSIGN_OR_RETURN(Prepared prepared, Prepare(model, inputs, options));
-  RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
-  ASSIGN_OR_RETURN(std::vector<Tensor> tensors, AllocateOutputs(prepared.pool->program()));
+std::vector<TensorView> Views(const std::vector<const TensorView*>& pointers) {
   std::vector<TensorView> views;
-  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
-  std::vector<const TensorView*> outputs;
-  for (const TensorView& view : views) outputs.push_back(&view);
-  ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
-  RETURN_IF_ERROR(RunOn(*executor, prepared.inputs, outputs, options));
-  return tensors;
-}
-
-std::string_view NameOf(ValueKind kind) {
-  constexpr std::string_view kNames[] = {"tensor", "sequence", "optional", "map"};
-  return kNames[static_cast<int>(kind)];
-}
-
-absl::StatusOr<std::vector<NamedView>> ViewsOf(const std::vector<NamedValue>& values) {
-  std::vector<NamedView> views;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto& [name, value] = values[i];
-    if (value.kind() != ValueKind::kTensor) {
-      return absl::UnimplementedError(absl::StrFormat(
-          "input %s: expected a tensor, found the kind %s, which is not run",
-          name.empty() ? absl::StrCat(i) : absl::StrCat("\"", name, "\""), NameOf(value.kind())));
-    }
-    views.push_back({name, value.tensor().view()});
-  }
+  for (const TensorView* view : pointers) views.push_back(*view);
   return views;
 }
 
@@ -190,7 +135,8 @@ Result<std::vector<Tensor>> Session::Run(const std::vector<NamedView>& inputs,
   return AtEdge<std::vector<Tensor>>([&]() -> absl::StatusOr<std::vector<Tensor>> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
     const CallScope scope(*model_, options.cancel);
-    return RunIntoNew(*model_, inputs, options);
+    ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(*model_, inputs, options));
+    return RunIntoNew(*model_, prepared, options);
   });
 }
 
@@ -199,10 +145,7 @@ Result<std::vector<ModelValue>> Session::RunValues(const std::vector<NamedValue>
   return AtEdge<std::vector<ModelValue>>([&]() -> absl::StatusOr<std::vector<ModelValue>> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
     const CallScope scope(*model_, options.cancel);
-    ASSIGN_OR_RETURN(const std::vector<NamedView> views, ViewsOf(inputs));
-    ASSIGN_OR_RETURN(std::vector<Tensor> outputs, RunIntoNew(*model_, views, options));
-    return std::vector<ModelValue>(std::make_move_iterator(outputs.begin()),
-                                   std::make_move_iterator(outputs.end()));
+    return RunIntoNew(*model_, inputs, options);
   });
 }
 
@@ -211,8 +154,11 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
   return AtEdge<void>([&]() -> absl::Status {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
     const CallScope scope(*model_, options.cancel);
-    ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, options));
+    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, options));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
+    if (prepared.pool == nullptr) {
+      return RunSegmentsInto(*model_, Views(prepared.inputs), Views(matched), options);
+    }
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
     return RunOn(*executor, prepared.inputs, matched, options);
   });
@@ -223,16 +169,18 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
   return AtEdge<Binding>([&]() -> absl::StatusOr<Binding> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
     const CallScope scope(*model_);
-    ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
+    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, {}));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
     auto impl = std::make_unique<Binding::Impl>();
     impl->model = model_;
+    impl->views = Views(prepared.inputs);
+    if (prepared.pool == nullptr) {
+      impl->output_views = Views(matched);
+      return Binding(std::move(impl));
+    }
     ASSIGN_OR_RETURN(impl->values,
                      model_->reader().ValuesIn(prepared.inputs, /*callers_stream=*/nullptr));
-    for (const TensorView* input : prepared.inputs) {
-      impl->views.push_back(*input);
-      impl->inputs.push_back(input->data);
-    }
+    for (const TensorView* input : prepared.inputs) impl->inputs.push_back(input->data);
     for (const TensorView* output : matched) impl->outputs.push_back(output->data);
     ASSIGN_OR_RETURN(impl->executor, prepared.pool->MakeExecutor());
     return Binding(std::move(impl));
@@ -243,8 +191,8 @@ Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>&
   return AtEdge<std::vector<ValueInfo>>([&]() -> absl::StatusOr<std::vector<ValueInfo>> {
     RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
     const CallScope scope(*model_);
-    ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
-    return OutputsOf(prepared.pool->program());
+    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, {}));
+    return OutputsOf(*model_, prepared);
   });
 }
 
@@ -254,8 +202,12 @@ Result<std::vector<CheckedPartition>> Session::CheckPartitions(
       [&]() -> absl::StatusOr<std::vector<CheckedPartition>> {
         RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
         const CallScope scope(*model_);
-        ASSIGN_OR_RETURN(Prepared prepared, Prepare(*model_, inputs, {}));
+        ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, {}));
         RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
+        if (prepared.pool == nullptr) {
+          return absl::UnimplementedError(
+              "the model runs in segments, whose partitions cannot be checked yet");
+        }
         return ReportPartitions(prepared.pool->program(), prepared.inputs, model_->device());
       });
 }

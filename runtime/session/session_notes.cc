@@ -33,15 +33,32 @@ void SessionNotes::AddSwap() {
   ++stats_.programs_swapped;
 }
 
-void SessionNotes::SetServing(const Program& program) {
-  absl::MutexLock lock(mutex_);
-  stats_.arena_bytes = program.memory.arena_bytes + program.host_memory.arena_bytes;
-  stats_.nodes = stats_.host_nodes = 0;
+void SegmentedRun::Add(const Program& program) {
+  ++programs;
+  arena_bytes = std::max(arena_bytes, program.memory.arena_bytes + program.host_memory.arena_bytes);
   for (const Partition& partition : program.partitions) {
-    const auto nodes = static_cast<int64_t>(partition.chosen.nodes.size());
-    stats_.nodes += nodes;
-    if (partition.chosen.engine->name() == "host") stats_.host_nodes += nodes;
+    const auto count = static_cast<int64_t>(partition.chosen.nodes.size());
+    nodes += count;
+    if (partition.chosen.engine->name() == "host") host_nodes += count;
   }
+}
+
+void SessionNotes::SetServing(const Program& program) {
+  SegmentedRun whole;
+  whole.Add(program);
+  SetRun(whole);
+}
+
+void SessionNotes::SetRun(const SegmentedRun& run) {
+  absl::MutexLock lock(mutex_);
+  stats_.arena_bytes = run.arena_bytes;
+  stats_.nodes = run.nodes + run.nodes_between;
+  stats_.host_nodes = run.host_nodes + run.nodes_between;
+  stats_.segments = run.programs;
+  stats_.nodes_between = run.nodes_between;
+  stats_.size_reads = run.reads;
+  stats_.size_reads_ms = run.reads_ms;
+  stats_.between_ms = run.between_ms;
 }
 
 void SessionNotes::AddTuneNote(std::string note) {

@@ -10,6 +10,17 @@
 
 namespace onnx_cudnn {
 
+// What one Run of a model in several Programs did.
+struct SegmentedRun {
+  int64_t programs = 0;                 // Runs of Programs
+  int64_t nodes_between = 0;            // Nodes that ran between Programs
+  int64_t nodes = 0, host_nodes = 0;    // of the Programs
+  int64_t arena_bytes = 0;              // the largest
+  int64_t reads = 0;                    // inputs of Programs read for shapes
+  double reads_ms = 0, between_ms = 0;  // the time of these reads, and of Nodes without bodies
+  void Add(const Program& program);
+};
+
 // The fields of SessionStats that are updated where events happen. Thread-safe.
 class SessionNotes {
  public:
@@ -20,7 +31,8 @@ class SessionNotes {
   void AddSwap();
   // Records the Program that serves from now on.
   void SetServing(const Program& program);
-  void AddTuneNote(std::string note);  // ignores duplicates
+  void SetRun(const SegmentedRun& run);  // the last one
+  void AddTuneNote(std::string note);    // ignores duplicates
   SessionStats stats() const;
 
  private:

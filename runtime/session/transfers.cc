@@ -46,4 +46,18 @@ absl::Status Transfers::ToDevice(const void* from, void* to, int64_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status Transfers::WithinDevice(const void* from, void* to, int64_t bytes) {
+  absl::MutexLock lock(mutex_);
+  RETURN_IF_ERROR(Prepare());
+  RETURN_IF_ERROR(streams_->Copy(/*stream=*/0, to, from, bytes));
+  return streams_->Synchronize();
+}
+
+absl::Status Transfers::WaitFor(void* callers_stream) {
+  absl::MutexLock lock(mutex_);
+  RETURN_IF_ERROR(Prepare());
+  RETURN_IF_ERROR(streams_->Fork(callers_stream));
+  return streams_->Synchronize();
+}
+
 }  // namespace onnx_cudnn

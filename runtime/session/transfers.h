@@ -19,6 +19,9 @@ class Transfers {
   // After the work that a caller enqueued on its stream; nullptr: immediately.
   absl::Status ToHost(const void* from, void* to, int64_t bytes, void* callers_stream = nullptr);
   absl::Status ToDevice(const void* from, void* to, int64_t bytes);
+  absl::Status WithinDevice(const void* from, void* to, int64_t bytes);
+  // Waits for the work that a caller enqueued on its stream.
+  absl::Status WaitFor(void* callers_stream);
 
  private:
   absl::Status Prepare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

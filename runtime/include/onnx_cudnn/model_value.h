@@ -14,8 +14,7 @@ namespace onnx_cudnn {
 
 enum class ValueKind : uint8_t { kTensor, kSequence, kOptional, kMap };
 
-// A value of any kind. Copies share the tensors' bytes. Session::RunValues runs kTensor only and
-// returns Unimplemented for the other kinds.
+// A value of any kind. Copies share the tensors' bytes.
 class ModelValue {
  public:
   ModelValue(Tensor tensor) : tensor_(std::move(tensor)) {}  // NOLINT: RunValues({{"x", tensor}})

@@ -52,6 +52,13 @@ struct SessionStats {
   int64_t arena_bytes = 0;       // of the Program built or swapped in last, per Executor
   int64_t nodes = 0;             // of that Program
   int64_t host_nodes = 0;        // its nodes that run on the host
+  // Of the last Run of a model whose shapes depend on data: the Programs that it ran, one after the
+  // other, and what happened between them. `nodes` and `host_nodes` then count all of it.
+  int64_t segments = 0;       // Runs of Programs; 1: the whole model is one Program
+  int64_t nodes_between = 0;  // control flow, sequences, strings, ops like NonZero
+  int64_t size_reads = 0;     // tensors read because their elements decide shapes
+  double size_reads_ms = 0;
+  double between_ms = 0;  // of nodes_between, without the bodies of control flow
 };
 
 // Runs one set of input shapes over fixed addresses, without any look-up. Strings, and inputs whose
@@ -83,7 +90,10 @@ class ONNX_CUDNN_API Binding {
 
 class LoadedModel;
 
-// A loaded model that can run. A scalar or vector input of at most 4 KiB whose values decide shapes
+// A loaded model that can run. Where shapes depend on data, on the branch that an If takes or on
+// the iterations of a Loop, the model runs as several Programs, one after the other: such a Run
+// returns when it has ended, whatever the stream.
+//  A scalar or vector input of at most 4 KiB whose values decide shapes
 // (the shape of a Reshape) is read before the Run, and each of its values has its own Program. The
 // same applies to an input of one element that decides which branch of an If runs, and to string
 // inputs of at most 1 MiB (Unimplemented above).
@@ -120,19 +130,21 @@ class ONNX_CUDNN_API Session {
   // compiles a Program; concurrent callers wait only if they need the same one.
   Result<std::vector<Tensor>> Run(const std::vector<NamedView>& inputs,
                                   const RunOptions& options = {}) const;
-  // Runs a model with inputs and outputs of any kind. Unimplemented if one is not a tensor
-  // (currently Load refuses such a model). Input tensors may be in device memory.
+  // Runs a model with inputs and outputs of any kind. Input tensors may be in device memory, also
+  // those in sequences. A tensor is taken for an optional that holds it.
   Result<std::vector<ModelValue>> RunValues(const std::vector<NamedValue>& inputs,
                                             const RunOptions& options = {}) const;
   // Writes to the caller's memory, with the dtypes and shapes that OutputsFor(inputs) returns; it
-  // must not overlap the inputs or itself.
+  // must not overlap the inputs or itself. InvalidArgument: a shape that depends on data is
+  // another.
   Result<void> Run(const std::vector<NamedView>& inputs, const std::vector<NamedView>& outputs,
                    const RunOptions& options = {}) const;
   // Fixes inputs and outputs, checked as in Run, and gives them their own Executor.
   Result<Binding> Bind(const std::vector<NamedView>& inputs,
                        const std::vector<NamedView>& outputs) const;
   // The outputs for inputs of these dtypes and shapes. Data may be null and is not read, except
-  // that of strings and of inputs whose values decide shapes. Compiles the Program.
+  // that of strings and of inputs whose values decide shapes. Compiles the Program. Where shapes
+  // depend on data, the result has the dims that the model declares.
   Result<std::vector<ValueInfo>> OutputsFor(const std::vector<NamedView>& inputs) const;
 
   // Finds partitions whose results differ from those of their ops: each partition of the Program

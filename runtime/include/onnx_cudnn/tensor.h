@@ -74,6 +74,7 @@ class ONNX_CUDNN_API Tensor {
 
  private:
   friend class Session;
+  friend struct TensorMaker;  // of the runtime
   DeviceRef device_;
   DType dtype_ = DType::kUndefined;
   std::vector<int64_t> shape_;

@@ -1,0 +1,176 @@
+#include "passes/cut_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "passes/bind_partly.h"
+#include "passes/rewrite/utils/scan_as_loop.h"
+#include "passes/sweep.h"
+#include "runtime/base/status.h"
+#include "runtime/graph/deciding_inputs.h"
+#include "runtime/ops/op_table.h"
+#include "runtime/ops/strings.h"
+
+namespace onnx_cudnn {
+namespace {
+
+bool IsNumbers(const Value* value) {
+  return value == nullptr || (value->is_static() && BitsOf(value->dtype()) > 0);
+}
+
+bool HoldsNoTensor(const Value* value) {
+  return value != nullptr && value->type().kind != Type::Kind::kTensor &&
+         value->type().kind != Type::Kind::kUnknown;
+}
+
+template <typename Predicate>
+bool AnyValue(const Node& node, Predicate predicate) {
+  return std::any_of(node.inputs().begin(), node.inputs().end(), predicate) ||
+         std::any_of(node.outputs().begin(), node.outputs().end(), predicate);
+}
+
+// Whether a Program can run it.
+bool IsStatic(const Node& node) {
+  if (RunsBetweenPrograms(node)) return false;
+  if (AnyValue(node, [](const Value* v) { return !IsNumbers(v); })) return false;
+  return node.bodies().empty() || CheckOp(node);  // an If or a Scan of static bodies
+}
+
+// Whether it can run between Programs.
+bool RunsAlone(const Node& node) {
+  return RunsBetweenPrograms(node) || (node.domain().empty() && node.op() == "If");
+}
+
+class Cutter {
+ public:
+  Cutter(Graph& graph, const std::vector<NodeRefusal>& refusals) : graph_(graph) {
+    for (const NodeRefusal& refusal : refusals) {
+      if (refusal.id >= 0) refusals_.try_emplace(refusal.id, refusal.why);
+    }
+  }
+
+  absl::StatusOr<GraphCut> Cut() {
+    RETURN_IF_ERROR(Sort());
+    GraphCut cut;
+    for (const Value* input : graph_.inputs()) slots_[input] = cut.slots++;
+    cut.segment = MakePart(segment_, cut);
+    for (const Node* node : nodes_) cut.nodes.push_back(MakePart({node}, cut));
+    cut.rest = MakePart(rest_, cut);
+    for (const GraphOutput& output : graph_.outputs()) {
+      auto [slot, added] = slots_.try_emplace(output.value, cut.slots);
+      if (added) cut.constants[cut.slots++] = output.value->constant();
+      cut.outputs.push_back(slot->second);
+    }
+    return cut;
+  }
+
+ private:
+  enum class Place : uint8_t { kSegment, kNode, kRest };
+
+  // Where the latest of the inputs of `node` is computed.
+  Place LatestInput(const Node& node) const {
+    Place latest = Place::kSegment;
+    for (const Value* v : node.inputs()) {
+      if (v == nullptr || v->producer() == nullptr) continue;
+      latest = std::max(latest, places_.at(v->producer()));
+    }
+    return latest;
+  }
+
+  absl::Status Sort() {
+    for (Node* node : graph_.TopologicalOrder()) {
+      const Place inputs = LatestInput(*node);
+      Place place = Place::kRest;
+      if (inputs == Place::kSegment && IsStatic(*node)) {
+        place = Place::kSegment;
+        segment_.push_back(node);
+      } else if (inputs != Place::kRest && RunsAlone(*node)) {
+        place = Place::kNode;
+        nodes_.push_back(node);
+      } else {
+        rest_.push_back(node);
+      }
+      places_[node] = place;
+      if (place == Place::kRest && inputs == Place::kSegment) {
+        RETURN_IF_ERROR(CheckWaits(*node));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Whether a Node with inputs of known types has something to wait for: the elements of an input
+  // that the segment computes.
+  absl::Status CheckWaits(Node& node) {
+    if (const auto refusal = refusals_.find(node.id()); refusal != refusals_.end()) {
+      return Annotate(refusal->second, Where(node));
+    }
+    const std::vector<const Value*> deciders = UnknownDeciders(graph_, node);
+    const bool waits = std::any_of(deciders.begin(), deciders.end(), [](const Value* v) {
+      return v->producer() != nullptr && v->type().ranked && v->rank() <= 1;
+    });
+    if (waits) return absl::OkStatus();
+    for (const Value* v : node.outputs()) {
+      if (v != nullptr && !v->is_static()) return NotStatic(graph_, node, *v);
+    }
+    return absl::UnimplementedError(absl::StrCat(Where(node), ": ", CheckOp(node).reason()));
+  }
+
+  GraphCut::Part MakePart(const std::vector<const Node*>& nodes, GraphCut& cut) {
+    GraphCut::Part part;
+    if (nodes.empty()) return part;
+    part.graph.set_name(graph_.name());
+    part.graph.set_file_opset(graph_.file_opset());
+    const Boundary boundary = BoundaryOf(nodes);
+    ValueCopies copies;
+    for (const Value* v : boundary.inputs) {
+      copies[v] = &part.graph.AddInput(v->name(), v->type());
+      part.inputs.push_back(slots_.at(v));
+    }
+    CopyNodes(nodes, part.graph, copies);
+    for (const Value* v : boundary.outputs) {
+      part.graph.AddOutput(v->name(), *copies.at(v));
+      slots_[v] = cut.slots;
+      part.outputs.push_back(cut.slots++);
+    }
+    return part;
+  }
+
+  Graph& graph_;
+  absl::flat_hash_map<int, absl::Status> refusals_;
+  absl::flat_hash_map<const Node*, Place> places_;
+  absl::flat_hash_map<const Value*, int> slots_;
+  std::vector<const Node*> segment_, nodes_, rest_;
+};
+
+// A Scan that no Program runs becomes a Loop.
+absl::Status ReplaceScans(Graph& graph) {
+  bool replaced = false;
+  for (Node* node : graph.TopologicalOrder()) {
+    if (node->op() != "Scan" || !node->domain().empty() || IsStatic(*node)) continue;
+    RETURN_IF_ERROR(ScanAsLoop(graph, *node));
+    replaced = true;
+  }
+  if (replaced) SweepDead(graph);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool RunsBetweenPrograms(const Node& node) {
+  const OpDef* op = FindOp(node);
+  if (op != nullptr && op->evaluate != nullptr) return true;
+  if (TouchesStrings(node) || AnyValue(node, HoldsNoTensor)) return true;
+  return node.domain().empty() && (node.op() == "Loop" || node.op() == "SequenceMap");
+}
+
+absl::StatusOr<GraphCut> CutGraph(const Graph& graph, absl::Span<const Type> input_types,
+                                  const BuildOptions& options) {
+  std::vector<NodeRefusal> refusals;
+  ASSIGN_OR_RETURN(Graph bound, BindPartly(graph, input_types, options, refusals));
+  RETURN_IF_ERROR(ReplaceScans(bound));
+  return Cutter(bound, refusals).Cut();
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,65 @@
+#include "runtime/session/segments/host_node.h"
+
+#include <string>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/graph/infer.h"
+#include "runtime/ops/evaluate.h"
+#include "runtime/ops/op_table.h"
+#include "runtime/ops/strings.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int64_t kMostStringBytes = int64_t{1} << 32;
+
+// The outputs of a Node whose inputs are constants.
+absl::StatusOr<std::vector<HostTensor>> Compute(Graph& graph, Node& node) {
+  RETURN_IF_ERROR(ShapeInference(graph).Infer(node));
+  const OpDef* op = FindOp(node);
+  if (op != nullptr && op->evaluate != nullptr) return EvaluateConstants(node);
+  if (TouchesStrings(node)) {
+    if (!TraitsOf(node).keeps_bytes) return EvaluateStrings(node, kMostStringBytes);
+    return std::vector<HostTensor>{node.input(0).constant().Reshaped(node.output(0).dims())};
+  }
+  for (Value* output : node.outputs()) {
+    if (output != nullptr) graph.AddOutput(output->name(), *output);
+  }
+  ASSIGN_OR_RETURN(std::vector<HostTensor> computed, Evaluate(graph, {}));
+  std::vector<HostTensor> results(node.outputs().size());
+  size_t next = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (node.outputs()[i] != nullptr) results[i] = std::move(computed[next++]);
+  }
+  return results;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<HostTensor>> RunOnHost(
+    const Node& node, absl::Span<const std::optional<HostTensor>> inputs) {
+  NodeSpec spec{.op = node.op(),
+                .inputs = {},
+                .attrs = node.attrs(),
+                .outputs = {},
+                .domain = node.domain(),
+                .name = node.name(),
+                .opset = node.opset(),
+                .file_opset = node.file_opset()};
+  Graph graph;
+  for (const std::optional<HostTensor>& input : inputs) {
+    spec.inputs.push_back(input.has_value() ? &graph.AddConstant(*input) : nullptr);
+  }
+  for (const Value* v : node.outputs()) spec.outputs.push_back(v == nullptr ? "" : v->name());
+  return Compute(graph, graph.AddNode(std::move(spec)));
+}
+
+absl::StatusOr<std::vector<HostTensor>> RunOnHost(NodeSpec spec,
+                                                  absl::Span<const HostTensor> inputs) {
+  Graph graph;
+  for (const HostTensor& input : inputs) spec.inputs.push_back(&graph.AddConstant(input));
+  return Compute(graph, graph.AddNode(std::move(spec)));
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,48 @@
+#include "runtime/session/segments/node_runner.h"
+
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/session/segments/control_flow.h"
+#include "runtime/session/segments/operands.h"
+#include "runtime/session/segments/value_ops.h"
+
+namespace onnx_cudnn {
+namespace {
+
+NodeOperands OperandsOf(const Node& node, const Graph& graph,
+                        const std::vector<ModelValue>& inputs) {
+  NodeOperands operands{.node = node, .values = {}};
+  for (const Value* v : node.inputs()) {
+    auto& operand = operands.values.emplace_back();
+    if (v == nullptr) continue;
+    if (v->is_constant()) {
+      operand = TensorMaker::Of(v->constant());
+      continue;
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (graph.inputs()[i] == v) operand = inputs[i];
+    }
+  }
+  return operands;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ModelValue>> RunNode(const SegmentPlan::Node& planned,
+                                                const std::vector<ModelValue>& inputs,
+                                                const ValueMemory& memory, SubModelRunner& runner) {
+  const Graph& graph = planned.part.graph;
+  const Node& node = *graph.TopologicalOrder().front();
+  const NodeOperands operands = OperandsOf(node, graph, inputs);
+  NodeResults results = planned.bodies.empty() ? RunValueOp(operands, memory)
+                                               : RunControlFlow(planned, operands, memory, runner);
+  if (!results.ok()) return Annotate(results.status(), Where(node));
+  std::vector<ModelValue> outputs;
+  for (const GraphOutput& output : graph.outputs()) {
+    outputs.push_back(std::move((*results)[output.value->producer_index()]));
+  }
+  return outputs;
+}
+
+}  // namespace onnx_cudnn

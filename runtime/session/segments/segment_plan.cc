@@ -1,0 +1,115 @@
+#include "runtime/session/segments/segment_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "runtime/base/status.h"
+#include "runtime/import/expand_function.h"
+#include "runtime/ops/op_table.h"
+#include "runtime/session/arguments.h"
+#include "runtime/session/program_builder.h"
+#include "runtime/session/segments/values.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// A smaller integer or bool may be a size or a condition, which the host reads.
+constexpr int64_t kMostSizeBytes = 4096;
+
+bool MayBeSize(const Value& value) {
+  return (kIntegerTypes.Has(value.dtype()) || value.dtype() == DType::kBool) &&
+         value.bytes() <= kMostSizeBytes;
+}
+
+// Whether the Nodes of a part compute on the host alone.
+bool RunsOnHost(const GraphCut::Part& part) {
+  const Node& node = *part.graph.TopologicalOrder().front();
+  return node.bodies().empty() && node.op() != "SequenceConstruct" &&
+         node.op() != "SequenceInsert" && node.op() != "Optional";
+}
+
+// The Spaces of the segment's outputs: host memory for sizes and for what only the host reads.
+std::vector<Space> SpacesOf(const GraphCut& cut, OutputReader reader) {
+  std::set<int> on_device(cut.rest.inputs.begin(), cut.rest.inputs.end());
+  for (const GraphCut::Part& part : cut.nodes) {
+    if (!RunsOnHost(part)) on_device.insert(part.inputs.begin(), part.inputs.end());
+  }
+  if (reader == OutputReader::kPrograms) on_device.insert(cut.outputs.begin(), cut.outputs.end());
+  std::vector<Space> spaces;
+  for (size_t i = 0; i < cut.segment.outputs.size(); ++i) {
+    const Value& value = *cut.segment.graph.outputs()[i].value;
+    const bool is_device = on_device.contains(cut.segment.outputs[i]) && !MayBeSize(value);
+    spaces.push_back(is_device ? Space::kDevice : Space::kHost);
+  }
+  return spaces;
+}
+
+std::map<std::string, HostTensor, std::less<>> ValuesOf(const SubModel& model,
+                                                        const SegmentKey& key) {
+  std::map<std::string, HostTensor, std::less<>> values;
+  for (const auto& [i, bytes] : key.values) {
+    const auto& [dtype, dims] = key.inputs[i];
+    HostTensor tensor = HostTensor::Allocate(dtype, dims);
+    std::memcpy(tensor.mutable_raw(), bytes.data(), bytes.size());
+    values[model.graph.inputs()[i]->name()] = std::move(tensor);
+  }
+  return values;
+}
+
+absl::StatusOr<SegmentPlan::Node> PlanNode(GraphCut::Part part) {
+  SegmentPlan::Node planned;
+  planned.part = std::move(part);
+  Node& node = *planned.part.graph.TopologicalOrder().front();
+  for (const auto& [name, body] : node.bodies()) {
+    ASSIGN_OR_RETURN(planned.bodies[name],
+                     SubModel::Create(body->Clone(), OutputReader::kPrograms));
+  }
+  return planned;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<ExecutorPool>> SegmentPlanner::BuildPool(
+    const Graph& segment) const {
+  std::vector<ValueInfo> inputs;
+  ProgramKey key;
+  for (const Value* input : segment.inputs()) {
+    inputs.push_back(DescribeValue(input->name(), input->type()));
+    key.dims.push_back(input->dims());
+  }
+  const ProgramBuilder builder(segment, inputs, options_, pins_, device_, pools_, notes_);
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, builder.Build(key, {}));
+  return pools_.Make(std::move(program));
+}
+
+absl::StatusOr<std::shared_ptr<SegmentPlan>> SegmentPlanner::Build(
+    const SubModel& model, absl::Span<const Type> input_types, const SegmentKey& key) const {
+  BuildOptions options{
+      .input_values = ValuesOf(model, key),
+      .functions = &kOnnxFunctions,
+      .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}};
+  ASSIGN_OR_RETURN(GraphCut cut, CutGraph(model.graph, input_types, options));
+  auto plan = std::make_shared<SegmentPlan>();
+  plan->output_spaces = SpacesOf(cut, model.reader);
+  plan->segment_inputs = cut.segment.inputs;
+  plan->segment_outputs = cut.segment.outputs;
+  if (cut.segment.graph.node_count() > 0) {
+    ASSIGN_OR_RETURN(plan->pool, BuildPool(cut.segment.graph));
+  }
+  for (GraphCut::Part& part : cut.nodes) {
+    ASSIGN_OR_RETURN(SegmentPlan::Node node, PlanNode(std::move(part)));
+    plan->nodes.push_back(std::move(node));
+  }
+  if (cut.rest.graph.node_count() > 0) {
+    ASSIGN_OR_RETURN(plan->rest, SubModel::Create(std::move(cut.rest.graph), model.reader));
+    plan->rest_inputs = std::move(cut.rest.inputs);
+    plan->rest_outputs = std::move(cut.rest.outputs);
+  }
+  plan->outputs = std::move(cut.outputs);
+  for (const auto& [slot, tensor] : cut.constants) plan->constants[slot] = TensorMaker::Of(tensor);
+  plan->slots = cut.slots;
+  return plan;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx_cudnn/model_value.h"
+#include "onnx_cudnn/options.h"
+#include "passes/cut_graph.h"
+#include "runtime/session/pool_maker.h"
+#include "runtime/session/program_table.h"
+#include "runtime/session/segments/sub_model.h"
+#include "runtime/session/session_device.h"
+#include "runtime/session/session_notes.h"
+
+namespace onnx_cudnn {
+
+// How a SubModel runs for inputs of certain types: its segment as a Program, its Nodes, its rest.
+// Immutable.
+struct SegmentPlan {
+  struct Node {
+    GraphCut::Part part;
+    std::map<std::string, std::shared_ptr<const SubModel>, std::less<>> bodies;
+  };
+
+  std::shared_ptr<ExecutorPool> pool;                // nullptr: the segment is empty
+  std::vector<int> segment_inputs, segment_outputs;  // slots
+  std::vector<Space> output_spaces;                  // parallel to segment_outputs
+  std::vector<Node> nodes;
+  std::shared_ptr<const SubModel> rest;  // nullptr: there is none
+  std::vector<int> rest_inputs, rest_outputs;
+  std::vector<int> outputs;
+  std::map<int, Tensor> constants;  // by slot
+  int slots = 0;
+};
+
+// What a SegmentPlan is built for.
+struct SegmentKey {
+  int64_t sub_model = 0;
+  std::vector<std::pair<DType, Dims>> inputs;  // kUndefined: no tensor
+  std::map<int, std::string> values;           // of inputs that decide shapes, by position
+  auto operator<=>(const SegmentKey&) const = default;
+};
+
+// Builds SegmentPlans. Thread-safe.
+class SegmentPlanner {
+ public:
+  // The references must outlive it.
+  //   options  resolved for the device
+  SegmentPlanner(const SessionOptions& options, std::vector<PinRule> pins,
+                 const SessionDevice& device, const PoolMaker& pools, SessionNotes& notes)
+      : options_(options), pins_(std::move(pins)), device_(device), pools_(pools), notes_(notes) {}
+
+  //   input_types  parallel to the inputs
+  //   errors       those of CutGraph and of building a Program
+  absl::StatusOr<std::shared_ptr<SegmentPlan>> Build(const SubModel& model,
+                                                     absl::Span<const Type> input_types,
+                                                     const SegmentKey& key) const;
+
+ private:
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> BuildPool(const Graph& segment) const;
+
+  const SessionOptions& options_;
+  const std::vector<PinRule> pins_;
+  const SessionDevice& device_;
+  const PoolMaker& pools_;
+  SessionNotes& notes_;
+};
+
+}  // namespace onnx_cudnn

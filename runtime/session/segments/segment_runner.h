@@ -1,0 +1,59 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx_cudnn/model_value.h"
+#include "runtime/session/segments/segment_plan.h"
+#include "runtime/session/segments/values.h"
+#include "runtime/session/shared_table.h"
+
+namespace onnx_cudnn {
+
+// Runs SubModels: a Graph whose shapes depend on data as Programs and what runs between them.
+// Thread-safe.
+class SegmentRunner {
+ public:
+  // The references must outlive it.
+  SegmentRunner(const SessionOptions& options, std::vector<PinRule> pins,
+                const SessionDevice& device, const PoolMaker& pools, SessionNotes& notes)
+      : max_programs_(options.max_programs),
+        device_(device),
+        memory_(device),
+        notes_(notes),
+        planner_(options, std::move(pins), device, pools, notes),
+        plans_(options.max_programs) {}
+
+  // Runs the model. Returns when the outputs are written; they may share memory with inputs.
+  //   inputs   parallel to the model's
+  //   cancel   may be null
+  //   errors   InvalidArgument: values that an op does not accept. Those of SegmentPlanner::Build.
+  //            Cancelled: the call in progress on this thread
+  absl::StatusOr<std::vector<ModelValue>> Run(const SubModel& model, std::vector<ModelValue> inputs,
+                                              const std::atomic<bool>* cancel) const;
+  const ValueMemory& memory() const { return memory_; }
+  int64_t programs_built() const { return plans_.built(); }
+  int64_t programs_held() const { return plans_.held(); }
+
+ private:
+  class Call;
+
+  const int max_programs_;
+  const SessionDevice& device_;
+  const ValueMemory memory_;
+  SessionNotes& notes_;
+  const SegmentPlanner planner_;
+  mutable SharedTable<SegmentKey, SegmentPlan> plans_;
+};
+
+// Runs a SubModel within a Run of another one.
+class SubModelRunner {
+ public:
+  virtual ~SubModelRunner() = default;
+  virtual absl::StatusOr<std::vector<ModelValue>> Run(const SubModel& model,
+                                                      std::vector<ModelValue> inputs) = 0;
+};
+
+}  // namespace onnx_cudnn
