@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/graph/host_tensor.h"
+#include "runtime/graph/host_value.h"
 
 namespace onnx_cudnn {
 
@@ -12,5 +13,9 @@ namespace onnx_cudnn {
 //   errors  InvalidArgument: not a tensor, or a bad one; NotFound, DataLoss: the file. Messages
 //           start with the path
 absl::StatusOr<HostTensor> LoadTensorFile(const std::string& path);
+
+// Reads a file that holds one TensorProto, SequenceProto, OptionalProto or MapProto, whichever is
+// the proto of `kind`. Errors as above.
+absl::StatusOr<HostValue> LoadValueFile(const std::string& path, Type::Kind kind);
 
 }  // namespace onnx_cudnn

@@ -5,7 +5,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/import/tensor_file.h"
 #include "runtime/ops/small_types.h"
+#include "runtime/session/segments/values.h"
 #include "tools/common/elements.h"
 #include "tools/common/inputs.h"
 
@@ -71,8 +73,8 @@ std::string CompareOutput(const HostTensor& found, const HostTensor& expected,
   if (kFloatTypes.Has(expected.dtype())) return CompareFloats(found, expected, tolerance);
   if (SameContent(found, expected) || WithinUnits(found, expected, tolerance.units)) return "";
   return absl::StrCat("expected other values of ", NameOf(expected.dtype()),
-                      ToString(expected.dims()), ", found ", NameOf(found.dtype()),
-                      ToString(found.dims()));
+                      ToString(absl::MakeConstSpan(expected.dims())), ", found ",
+                      NameOf(found.dtype()), ToString(absl::MakeConstSpan(found.dims())));
 }
 
 Outcome CompareOutputs(const Session& session, const std::vector<Tensor>& found,
@@ -98,17 +100,100 @@ Outcome RunDataSet(const TestVector& vector, const Session& session, const Expec
   return CompareOutputs(session, outputs.value(), data.outputs, vector.tolerance);
 }
 
+ModelValue ModelValueOf(const HostValue& value) {
+  std::vector<ModelValue> elements;
+  for (const HostValue& element : value.elements) elements.push_back(ModelValueOf(element));
+  switch (value.kind) {
+    case Type::Kind::kSequence:
+      return ModelValue::Sequence(std::move(elements));
+    case Type::Kind::kOptional:
+      return elements.empty() ? ModelValue::Optional() : ModelValue::Optional(elements[0]);
+    case Type::Kind::kMap:
+      return ModelValue::Map(TensorMaker::Of(value.tensor), std::move(elements));
+    default:
+      return TensorMaker::Of(value.tensor);
+  }
+}
+
+// The error in `found`; empty: none.
+std::string CompareValue(const ModelValue& found, const HostValue& expected,
+                         const VectorTolerance& tolerance) {
+  constexpr Type::Kind kKinds[] = {Type::Kind::kTensor, Type::Kind::kSequence,
+                                   Type::Kind::kOptional, Type::Kind::kMap};
+  if (kKinds[static_cast<int>(found.kind())] != expected.kind ||
+      found.elements().size() != expected.elements.size()) {
+    return absl::StrCat("is of another kind, or has ", found.elements().size(),
+                        " elements, expected ", expected.elements.size());
+  }
+  if (expected.tensor.defined()) {
+    const std::string wrong =
+        CompareOutput(HostTensorOf(found.tensor()), expected.tensor, tolerance);
+    if (!wrong.empty()) return wrong;
+  }
+  for (size_t i = 0; i < expected.elements.size(); ++i) {
+    const std::string wrong = CompareValue(found.elements()[i], expected.elements[i], tolerance);
+    if (!wrong.empty()) return absl::StrCat("element ", i, " ", wrong);
+  }
+  return "";
+}
+
+Type::Kind KindOf(const ValueInfo& info) {
+  constexpr Type::Kind kKinds[] = {Type::Kind::kTensor, Type::Kind::kSequence,
+                                   Type::Kind::kOptional, Type::Kind::kMap};
+  return kKinds[static_cast<int>(info.kind)];
+}
+
+// A data set of values of any kind, by position.
+Outcome RunValueSet(const TestVector& vector, const Session& session, const std::string& folder) {
+  std::vector<NamedValue> inputs;
+  for (size_t i = 0; i < session.inputs().size(); ++i) {
+    absl::StatusOr<HostValue> value =
+        LoadValueFile(absl::StrCat(folder, "/input_", i, ".pb"), KindOf(session.inputs()[i]));
+    if (!value.ok()) return Failed(std::string(value.status().message()));
+    inputs.emplace_back(ModelValueOf(*value));
+  }
+  Result<std::vector<ModelValue>> outputs = session.RunValues(inputs);
+  if (!outputs.ok()) return Refused(vector, outputs.error());
+  for (size_t i = 0; i < outputs.value().size(); ++i) {
+    const absl::StatusOr<HostValue> expected =
+        LoadValueFile(absl::StrCat(folder, "/output_", i, ".pb"), KindOf(session.outputs()[i]));
+    if (!expected.ok()) return Failed(std::string(expected.status().message()));
+    const std::string wrong = CompareValue(outputs.value()[i], *expected, vector.tolerance);
+    if (!wrong.empty()) return Failed(absl::StrCat("output ", i, " ", wrong));
+  }
+  return {Outcome::Kind::kPass, ""};
+}
+
+bool HoldsOtherKinds(const Session& session) {
+  const auto is_other = [](const ValueInfo& info) { return info.kind != ValueKind::kTensor; };
+  return std::any_of(session.inputs().begin(), session.inputs().end(), is_other) ||
+         std::any_of(session.outputs().begin(), session.outputs().end(), is_other);
+}
+
+Outcome RunDataSets(const TestVector& vector, const Session& session) {
+  if (HoldsOtherKinds(session)) {
+    for (const std::string& folder : vector.data_sets) {
+      Outcome outcome = RunValueSet(vector, session, folder);
+      if (outcome.kind != Outcome::Kind::kPass) return outcome;
+    }
+    return {Outcome::Kind::kPass, ""};
+  }
+  absl::StatusOr<std::vector<Expected>> sets = ReadDataSets(vector, session);
+  if (!sets.ok()) return Failed(std::string(sets.status().message()));
+  for (const Expected& data : *sets) {
+    Outcome outcome = RunDataSet(vector, session, data);
+    if (outcome.kind != Outcome::Kind::kPass) return outcome;
+  }
+  return {Outcome::Kind::kPass, ""};
+}
+
 }  // namespace
 
 Outcome RunVector(const TestVector& vector, const SessionOptions& options) {
   Result<Session> session = Session::Load(vector.model, options);
   if (!session.ok()) return Refused(vector, session.error());
-  absl::StatusOr<std::vector<Expected>> sets = ReadDataSets(vector, session.value());
-  if (!sets.ok()) return Failed(std::string(sets.status().message()));
-  for (const Expected& data : *sets) {
-    Outcome outcome = RunDataSet(vector, session.value(), data);
-    if (outcome.kind != Outcome::Kind::kPass) return outcome;
-  }
+  Outcome outcome = RunDataSets(vector, session.value());
+  if (outcome.kind != Outcome::Kind::kPass) return outcome;
   const SessionStats stats = session.value().stats();
   return {Outcome::Kind::kPass, "", stats.nodes, stats.host_nodes};
 }

@@ -121,7 +121,8 @@ TEST_P(SegmentsTest, WritesToTheCallersMemory) {
   EXPECT_EQ(y, (Floats{3, 3}));
   EXPECT_EQ(z, x);
   ExpectError(session().Run(in, {View(y.data(), {1, 1}), View(z.data(), {1, 2})}),
-              ErrorCode::kInvalidArgument, "output \"y\" is f32[1,2] in this run, expected f32[1,1]");
+              ErrorCode::kInvalidArgument,
+              "output \"y\" is f32[1,2] in this run, expected f32[1,1]");
   auto binding = session().Bind(in, {View(y.data(), {1, 2}), View(z.data(), {1, 2})});
   ASSERT_TRUE(binding.ok()) << binding.error().message;
   y.assign(2, 0);
