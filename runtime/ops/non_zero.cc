@@ -12,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kChunk = 1 << 16;  // elements that a thread counts or writes at once
+constexpr int64_t kChunk = 1 << 14;  // elements that a thread counts or writes at once
 
 // NaN is not zero, an empty string is.
 template <typename E>
@@ -38,21 +38,26 @@ std::vector<int64_t> IndexOf(int64_t number, const Dims& dims) {
 }
 
 // Writes the indices of the non-zero elements among [begin, end) to the columns of
-// `to`[rank, columns] from `at` on.
+// `to`[rank, columns] from `at` on. Those of a row are collected first: without a branch per
+// element, which no processor predicts.
 template <typename E>
 void WriteIndices(const E* x, const Dims& dims, int64_t begin, int64_t end, int64_t* to,
                   int64_t columns, int64_t at) {
   const size_t inner = dims.size() - 1;
   std::vector<int64_t> index = IndexOf(begin, dims);
+  std::vector<int64_t> found(std::min(end - begin, dims[inner]));
   for (int64_t row = begin; row < end;) {
-    const int64_t first_column = at;
     const int64_t row_end = std::min(end, row + dims[inner] - index[inner]);
+    int64_t count = 0;
     for (int64_t i = row; i < row_end; ++i) {
-      if (IsNonZero(x[i])) to[inner * columns + at++] = index[inner] + i - row;
+      found[count] = index[inner] + i - row;
+      count += IsNonZero(x[i]) ? 1 : 0;
     }
     for (size_t axis = 0; axis < inner; ++axis) {
-      std::fill_n(to + axis * columns + first_column, at - first_column, index[axis]);
+      std::fill_n(to + axis * columns + at, count, index[axis]);
     }
+    std::copy_n(found.data(), count, to + inner * columns + at);
+    at += count;
     row = row_end;
     index[inner] = 0;
     for (size_t axis = inner; axis-- > 0 && ++index[axis] == dims[axis];) index[axis] = 0;

@@ -85,8 +85,7 @@ std::vector<OpCase> CompressCases() {
   };
 }
 
-std::vector<OpCase> UniqueCases() {
-  const Attrs unsorted_rows = {{"axis", int64_t{0}}, {"sorted", int64_t{0}}};
+std::vector<OpCase> UniqueElementCases() {
   return {
       {"Unique",
        {Row({2, 1, 1, 3, 4, 3})},
@@ -100,6 +99,33 @@ std::vector<OpCase> UniqueCases() {
        {F32({2, 2}, {1, 3, 2, 3})},
        {},
        {Row({1, 2, 3}), RowI({0, 2, 1}), RowI({0, 2, 1, 2}), RowI({1, 1, 2})}},
+      {"Unique",
+       {Row({kNaN, 1, kNaN, -kInf, kInf})},
+       {},
+       {Row({-kInf, 1, kInf, kNaN}), RowI({3, 1, 4, 0}), RowI({3, 1, 3, 0, 2}),
+        RowI({1, 1, 1, 2})}},
+      {"Unique", {Row({0.0, -0.0})}, {}, {Row({0}), RowI({0}), RowI({0, 0}), RowI({2})}},
+      {"Unique",
+       {TensorOf(DType::kF16, {4}, {-1, 2, -2, 2})},
+       {},
+       {TensorOf(DType::kF16, {3}, {-2, -1, 2}), kAbsent, RowI({1, 2, 0, 2})}},
+      {"Unique",
+       {I8({3}, {1, -1, 1})},
+       {},
+       {I8({2}, {-1, 1}), RowI({1, 0}), kAbsent, RowI({1, 2})}},
+      {"Unique", {RowB({1, 0, 1})}, {}, {RowB({0, 1}), RowI({1, 0}), RowI({1, 0, 1})}},
+      {"Unique",
+       {Texts({2, 2}, {"b", "a", "", "b"})},
+       {},
+       {Texts({3}, {"", "a", "b"}), RowI({2, 1, 0}), RowI({2, 1, 0, 2}), RowI({1, 1, 2})}},
+      {"Unique", {F32({}, {5})}, {}, {Row({5}), RowI({0}), RowI({0}), RowI({1})}},
+      {"Unique", {F32({0}, {})}, {}, {Row({}), RowI({}), RowI({}), RowI({})}},
+  };
+}
+
+std::vector<OpCase> UniqueSliceCases() {
+  const Attrs unsorted_rows = {{"axis", int64_t{0}}, {"sorted", int64_t{0}}};
+  return {
       {"Unique",
        {F32({3, 3}, {1, 0, 0, 1, 0, 0, 2, 3, 4})},
        Axis(0),
@@ -120,34 +146,13 @@ std::vector<OpCase> UniqueCases() {
        unsorted_rows,
        {I64({2, 2}, {9, 1, 2, 3}), RowI({0, 1}), RowI({0, 1, 0}), RowI({2, 1})}},
       {"Unique",
-       {Row({kNaN, 1, kNaN, -kInf, kInf})},
-       {},
-       {Row({-kInf, 1, kInf, kNaN}), RowI({3, 1, 4, 0}), RowI({3, 1, 3, 0, 2}),
-        RowI({1, 1, 1, 2})}},
-      {"Unique",
        {F32({3, 2}, {kNaN, 1, kNaN, 0, kNaN, 1})},
        Axis(0),
        {F32({2, 2}, {kNaN, 0, kNaN, 1}), RowI({1, 0}), RowI({1, 0, 1}), RowI({1, 2})}},
-      {"Unique", {Row({0.0, -0.0})}, {}, {Row({0}), RowI({0}), RowI({0, 0}), RowI({2})}},
-      {"Unique",
-       {TensorOf(DType::kF16, {4}, {-1, 2, -2, 2})},
-       {},
-       {TensorOf(DType::kF16, {3}, {-2, -1, 2}), kAbsent, RowI({1, 2, 0, 2})}},
-      {"Unique",
-       {I8({3}, {1, -1, 1})},
-       {},
-       {I8({2}, {-1, 1}), RowI({1, 0}), kAbsent, RowI({1, 2})}},
-      {"Unique", {RowB({1, 0, 1})}, {}, {RowB({0, 1}), RowI({1, 0}), RowI({1, 0, 1})}},
-      {"Unique",
-       {Texts({2, 2}, {"b", "a", "", "b"})},
-       {},
-       {Texts({3}, {"", "a", "b"}), RowI({2, 1, 0}), RowI({2, 1, 0, 2}), RowI({1, 1, 2})}},
       {"Unique",
        {Texts({2, 2}, {"b", "a", "b", "a"})},
        unsorted_rows,
        {Texts({1, 2}, {"b", "a"}), RowI({0}), RowI({0, 0}), RowI({2})}},
-      {"Unique", {F32({}, {5})}, {}, {Row({5}), RowI({0}), RowI({0}), RowI({1})}},
-      {"Unique", {F32({0}, {})}, {}, {Row({}), RowI({}), RowI({}), RowI({})}},
       {"Unique", {F32({0, 3}, {})}, Axis(0), {F32({0, 3}, {}), RowI({}), RowI({}), RowI({})}},
       // Rows of no elements are equal.
       {"Unique",
@@ -242,7 +247,8 @@ std::vector<OpCase> SuppressionCases() {
 }  // namespace
 
 std::vector<OpCase> DataDependentCases() {
-  return Joined({NonZeroCases, CompressCases, UniqueCases, SuppressionCases});
+  return Joined(
+      {NonZeroCases, CompressCases, UniqueElementCases, UniqueSliceCases, SuppressionCases});
 }
 
 }  // namespace onnx_cudnn
