@@ -145,6 +145,27 @@ std::string Named(const Value& value) {
   return absl::StrCat("\"", value.name(), "\" ", ToString(value.type()));
 }
 
+// Whether folding alone computes `node`, by OpDef::evaluate.
+bool IsEvaluated(const Node& node) {
+  const OpDef* op = FindOp(node);
+  return op != nullptr && op->evaluate != nullptr;
+}
+
+// Why such a Node was not folded.
+absl::Status NotEvaluated(const Node& node) {
+  for (const Value* v : node.inputs()) {
+    if (v == nullptr || v->is_constant()) continue;
+    return absl::UnimplementedError(
+        absl::StrCat(FormOf(node), ": the shapes of its outputs follow from the elements of ",
+                     Named(*v), ", which are not known before the Run"));
+  }
+  if (const Support support = CheckOp(node); !support)
+    return absl::UnimplementedError(support.reason());
+  RETURN_IF_ERROR(FindOp(node)->evaluate(node).status());
+  return absl::UnimplementedError(
+      absl::StrCat(FormOf(node), ": its outputs are larger than the limits of folding"));
+}
+
 absl::Status CheckValue(Graph& graph, Node& node, const Value& value) {
   const Type& type = value.type();
   if (!type.is_static()) return NotStatic(graph, node, value);
@@ -171,6 +192,7 @@ absl::Status CheckNoLoop(const Node& node, const CopyBudget& budget) {
 absl::Status CheckStatic(Graph& graph, const CopyBudget& budget);
 
 absl::Status CheckNode(Graph& graph, Node& node, const CopyBudget& budget) {
+  if (IsEvaluated(node)) return Annotate(NotEvaluated(node), Where(node));
   RETURN_IF_ERROR(CheckNoStrings(node));
   RETURN_IF_ERROR(CheckNoLoop(node, budget));
   for (auto& [name, body] : graph.MutableBodies(node)) {

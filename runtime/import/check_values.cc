@@ -29,8 +29,7 @@ constexpr Least kLeast[] = {
 };
 
 // Ops without a definition here whose axis is one of input 0's dims.
-constexpr std::string_view kUndefinedAxisOps[] = {"Compress", "Scatter", "SplitToSequence",
-                                                  "Unique"};
+constexpr std::string_view kUndefinedAxisOps[] = {"Scatter", "SplitToSequence"};
 
 OpTraits TraitsOfSpec(const NodeSpec& spec) {
   const OpDef* op = FindOp(spec.op, spec.domain);

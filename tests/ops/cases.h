@@ -28,6 +28,9 @@ std::vector<OpCase> NumericCases();  // products, pools, normalizations, reducti
 std::vector<OpCase> QuantizedCases();
 std::vector<OpCase> SequenceCases();  // recurrent ops, moves within sequences, spectra
 std::vector<OpCase> SamplingCases();  // images read or written at computed places
+// Ops with OpDef::evaluate, which need constant inputs (data_dependent_test.cc runs them). An
+// expected HostTensor() is an absent output.
+std::vector<OpCase> DataDependentCases();
 
 inline std::vector<OpCase> Joined(std::initializer_list<std::vector<OpCase> (*)()> tables) {
   std::vector<OpCase> all;
@@ -36,7 +39,7 @@ inline std::vector<OpCase> Joined(std::initializer_list<std::vector<OpCase> (*)(
   }
   return all;
 }
-// All but MovementErrorCases.
+// Of all ops with a reference; all but MovementErrorCases.
 inline std::vector<OpCase> AllCases() {
   return Joined(
       {PointwiseCases, MovementCases, NumericCases, QuantizedCases, SequenceCases, SamplingCases});

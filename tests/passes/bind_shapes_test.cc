@@ -124,6 +124,37 @@ TEST(BindShapesTest, NamesTheNodeWithADataDependentShape) {
       << bound.status();
 }
 
+TEST(BindShapesTest, KnowsShapesBehindWhatDependsOnElements) {
+  const Graph bound = *BindShapes(GraphFromText(R"(
+      g (float[N,5] x) => (float[A,B] y) <float[4] w = {0, 5, 0, 6}>
+      { i = NonZero(w)
+        columns = Squeeze(i)
+        z = Gather<axis = 1>(x, columns)
+        y = Relu(z) })"),
+                                  {{"x", {3, 5}}}, {});
+  EXPECT_EQ(ToString(bound.outputs()[0].value->type()), "f32[3,2]");
+}
+
+TEST(BindShapesTest, NamesTheInputThatAnOpNeedsBeforeTheRun) {
+  ExpectError("g (float[4] x) => (int64[1,N] y) { y = NonZero(x) }", {},
+              absl::StatusCode::kUnimplemented,
+              "node (NonZero): NonZero (opset 28) on f32: the shapes of its outputs follow from "
+              "the elements of \"x\" f32[4], which are not known before the Run");
+}
+
+TEST(BindShapesTest, ReportsWhyAnOpRefusesItsConstants) {
+  ExpectError(R"(
+      g (float[N] x) => (float[N] y)
+      <float[1,2,4] boxes = {0, 0, 1, 1, 0, 0, 2, 2}, float[1,1,3] scores = {1, 2, 3}>
+      { i = NonMaxSuppression(boxes, scores)
+        s = ReduceSum<keepdims = 0>(i)
+        f = Cast<to = 1>(s)
+        y = Mul(x, f) })",
+              {{"x", {2}}}, absl::StatusCode::kInvalidArgument,
+              "node (NonMaxSuppression): boxes are [1,2,4] and scores [1,1,3], expected "
+              "[batches, boxes, 4] and [batches, classes, boxes]");
+}
+
 TEST(BindShapesTest, RefusesAMatrixThatDecidesAShape) {
   ExpectError(
       "g (float[2] x, int64[2,1] axes) => (y) { y = Unsqueeze(x, axes) }", {},

@@ -82,6 +82,38 @@ TEST(FoldConstantsTest,
       R"(g (f32[2,3] x) => (f32[3,2] y) { u = Transpose(x) y = Add({1, 2, 3, 4, 5, 6}, u) })");
 }
 
+// The dims of a result that depend on elements are known to what reads it.
+TEST(FoldConstantsTest, ComputesWhatDependsOnElements) {
+  ExpectRewrite(FoldConstants(), R"(
+      g (float[2,3] x) => (float[N,M] y) <float[2,2] w = {0, 5, 6, 0}>
+      { i = NonZero(w)
+        t = Transpose(i)
+        y = GatherND(x, t) })",
+                "g (f32[2,3] x) => (f32[2] y) { y = GatherND(x, i64[2,2] {0, 1, 1, 0}) }");
+}
+
+TEST(FoldConstantsTest, ComputesOnlyTheOutputsThatAreThere) {
+  ExpectRewrite(FoldConstants(), R"(
+      g () => (float[N] y, int64[M] counts) <float[3] w = {7, 3, 7}>
+      { y, none, inverse, counts = Unique(w) })",
+                "g () => (f32[2] y = {3, 7}, i64[2] counts = {1, 2}) { }");
+}
+
+TEST(FoldConstantsTest, ComputesASelectionOfStrings) {
+  ExpectRewrite(FoldConstants(), R"(
+      g () => (string[N] y) <bool[3] kept = {1, 0, 1}>
+      { c = Constant<value_strings = ["a", "b", "c"]>()
+        y = Compress(c, kept) })",
+                "g () => (string[2] y = {\"a\", \"c\"}) { }");
+}
+
+TEST(FoldConstantsTest, LeavesWhatAnOpRefuses) {  // one true too many
+  ExpectNoRewrite(FoldConstants(), R"(
+      g () => (float[N] y) <float[2] w = {1, 2}, bool[3] kept = {1, 0, 1}>
+      { y = Compress(w, kept) })",
+                  "its op refuses these constants");
+}
+
 TEST(FoldConstantsTest, FoldsInsideBodies) {
   ExpectRewrite(FoldConstants(), R"(
       g (bool c, float[2] x) => (float[2] y)
@@ -146,6 +178,18 @@ TEST(FoldConstantsTest, HoldsToTheLimitOfOneValue) {
   Graph small = TiledGraph(2), large = TiledGraph(3);
   EXPECT_TRUE(*FoldConstants()->Run(small, context));
   EXPECT_FALSE(*FoldConstants()->Run(large, context));
+}
+
+// 8 indices per byte of a tensor of rank 1.
+TEST(FoldConstantsTest, HoldsToTheLimitOfWhatDependsOnElements) {
+  for (const int64_t elements : {100, 1000}) {
+    Graph graph;
+    const std::vector<uint8_t> ones(elements, 1);
+    Value& x = graph.AddConstant(HostTensor::Of<uint8_t>(DType::kU8, {elements}, ones), "x");
+    graph.AddOutput("y", graph.AddNode({.op = "NonZero", .inputs = {&x}}).output(0));
+    PassContext context{.limits = {.folded_value_bytes = 1000}};
+    EXPECT_EQ(*FoldConstants()->Run(graph, context), elements == 100);
+  }
 }
 
 TEST(FoldConstantsTest, HoldsToTheLimitOfAllValues) {

@@ -155,6 +155,23 @@ def non_zero(d):
     d.tensor(d.shape(), low=-1, high=1, constant=1.0)
 
 
+@maker("NonMaxSuppression", tolerance=EXACT)
+def non_max_suppression(d):
+    batches, boxes, classes = d.integer(1, 2), d.pick([0, 1, 5, 20, 40]), d.integer(1, 3)
+    d.attr("center_point_box", d.integer(0, 1), 0.6)
+    grid = d.pick([1, 4, 64])  # coarse ones give equal boxes and overlaps that equal the threshold
+    d.add(d.random.integers(0, 4 * grid + 1, [batches, boxes, 4]).astype(np.float32) / grid, T.FLOAT, 1.0)
+    steps = d.pick([4, 1000])
+    d.add(d.random.integers(0, steps + 1, [batches, classes, boxes]).astype(np.float32) / steps, T.FLOAT, 1.0)
+    for value, elem, p in (
+        (d.pick([0, 1, 3, 1000]), T.INT64, 0.9), (d.pick([0.0, 0.25, 0.5, 1.0]), T.FLOAT, 0.8), (d.pick([0.0, 0.25, 0.5]), T.FLOAT, 0.6),
+    ):  # fmt: skip
+        if d.chance(p):
+            d.integers(value if d.chance(0.5) else [value], elem, 1.0)
+        else:
+            d.skip()
+
+
 @maker("Unique", tolerance=EXACT)
 def unique(d):
     dims = d.shape(low=1)
