@@ -3,7 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "passes/rewrite/rewrites.h"
-#include "passes/rewrite/utils/random_ops.h"
+#include "runtime/ops/random_draw.h"
 
 namespace onnx_cudnn {
 namespace {

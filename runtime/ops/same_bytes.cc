@@ -33,30 +33,6 @@ OpDef Own(std::string type) {
           .reference = CopyInput};
 }
 
-constexpr std::string_view kTraining = "training mode is not implemented";
-
-bool IsTrue(const void* data, int64_t elements) {
-  return elements > 0 && *static_cast<const uint8_t*>(data) != 0;
-}
-
-Support CheckDropout(const Node& node) {
-  if (!node.has_input(2) || !node.input(2).is_constant()) return Support::Yes();
-  const HostTensor& training = node.input(2).constant();
-  if (!IsTrue(training.raw(), training.elements())) return Support::Yes();
-  return Support::No(std::string(kTraining));
-}
-
-absl::Status ReferenceDropout(const ReferenceArgs& args) {
-  if (args.has_in(2) && IsTrue(args.in[2].data, args.in[2].elements())) {
-    return absl::UnimplementedError(absl::StrCat(FormOf(args.node), ": ", kTraining));
-  }
-  if (args.has_out(1)) {
-    const uint8_t kept = 1;
-    FillElements(args.out[1].data, &kept, 1, args.out[1].elements(), args.threads);
-  }
-  return CopyInput(args);
-}
-
 }  // namespace
 
 OpDef IdentityOp() { return SameBytes("Identity"); }
@@ -66,14 +42,5 @@ OpDef SqueezeOp() { return SameBytes("Squeeze"); }
 OpDef UnsqueezeOp() { return SameBytes("Unsqueeze"); }
 OpDef ReformatOp() { return Own("Reformat"); }
 OpDef TransferOp() { return Own("Transfer"); }
-
-OpDef DropoutOp() {
-  return {.type = "Dropout",
-          .since = {22},
-          .types = kFloatTypes,
-          .check = CheckDropout,
-          .reference = ReferenceDropout,
-          .traits = {.keeps_range = true}};
-}
 
 }  // namespace onnx_cudnn

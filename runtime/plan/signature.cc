@@ -4,6 +4,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/ops/random_draw.h"
 #include "runtime/plan/engine.h"
 
 namespace onnx_cudnn {
@@ -59,6 +60,7 @@ class Writer {
     for (const Value* v : node.inputs()) absl::StrAppend(&text_, Reference(v), ",");
     absl::StrAppend(&text_, ")");
     for (const auto& [name, value] : node.attrs()) {
+      if (name == kRandomStreamsAttribute) continue;
       absl::StrAppend(&text_, " ", name, "=", std::visit(AttributeText{}, value));
     }
     for (const auto& [name, body] : node.bodies())

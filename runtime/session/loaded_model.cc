@@ -62,6 +62,7 @@ std::vector<ValueInfo> OutputsOf(const Program& program) { return OutputsOf(prog
 
 LoadedModel::LoadedModel(Parts parts, const SessionOptions& options)
     : graph_(std::move(parts.graph)),
+      random_(std::move(parts.random)),
       options_(options),
       progress_(CallbackOf(options)),
       inputs_(std::move(parts.inputs)),
@@ -99,6 +100,8 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph gra
   const SessionOptions options = ResolveOptions(asked, !opened.device->reads_host_memory());
   ASSIGN_OR_RETURN(parts.device, SessionDevice::Create(std::move(opened), options));
   const absl::Time start = absl::Now();
+  // Before passes reorder Nodes, so that equal seeds give equal numbers whatever the passes do.
+  parts.random = std::make_unique<const RandomStreams>(parts.graph);
   RETURN_IF_ERROR(Optimize(parts.graph, options, parts.device->target()));
   RETURN_IF_ERROR(CheckBorder(parts.graph));  // the passes infer further types
   parts.inputs = InputsOf(parts.graph);

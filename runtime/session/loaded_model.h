@@ -11,6 +11,7 @@
 #include "onnx_cudnn/session.h"
 #include "runtime/base/progress.h"
 #include "runtime/graph/graph.h"
+#include "runtime/ops/random_draw.h"
 #include "runtime/session/input_reader.h"
 #include "runtime/session/open_device.h"
 #include "runtime/session/pool_maker.h"
@@ -70,6 +71,7 @@ class LoadedModel {
  private:
   struct Parts {
     Graph graph;  // optimized
+    std::unique_ptr<const RandomStreams> random;
     std::vector<ValueInfo> inputs, outputs;
     std::vector<int> deciding_inputs;
     std::vector<PinRule> pins;
@@ -81,7 +83,8 @@ class LoadedModel {
   absl::StatusOr<std::shared_ptr<const SubModel>> Whole() const;  // as a SubModel
 
   const Graph graph_;
-  const SessionOptions options_;  // resolved for the device
+  const std::unique_ptr<const RandomStreams> random_;  // of graph_
+  const SessionOptions options_;                       // resolved for the device
   const ProgressReporter progress_;
   const std::vector<ValueInfo> inputs_, outputs_;
   const std::unique_ptr<const SessionDevice> device_;

@@ -162,6 +162,7 @@ UNFIT = (
     Unfit((REFERENCE,), "OneHot", "computes with the two values"),
     Unfit((REFERENCE,), "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "adds up in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
     # onnxruntime
+    Unfit((ONNXRUNTIME,), "Bernoulli", "inlines the function body, which gives a one with probability 1 - x"),
     Unfit((ONNXRUNTIME,), "Attention", "masks logits by the lowest number", all_of(outputs_more_than(3), has("is_causal"))),
     Unfit((ONNXRUNTIME,), "RNN GRU LSTM", "holds the threshold of ThresholdedRelu back", all_of(has("clip"), has("activations"))),
     Unfit((ONNXRUNTIME,), "Resize", "takes the ratio of other axes", lambda c: {"axes", "keep_aspect_ratio_policy"} <= set(c.attributes)),

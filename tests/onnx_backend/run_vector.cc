@@ -8,6 +8,7 @@
 #include "runtime/import/tensor_file.h"
 #include "runtime/ops/small_types.h"
 #include "runtime/session/segments/values.h"
+#include "tests/onnx_backend/random_rules.h"
 #include "tools/common/elements.h"
 #include "tools/common/inputs.h"
 
@@ -90,12 +91,49 @@ Outcome CompareOutputs(const Session& session, const std::vector<Tensor>& found,
   return {Outcome::Kind::kPass, ""};
 }
 
-Outcome RunDataSet(const TestVector& vector, const Session& session, const Expected& data) {
+std::vector<NamedView> InputsOf(const Expected& data) {
   std::vector<NamedView> views;
-  for (const auto& [name, tensor] : data.inputs) {
-    views.emplace_back(name, ViewOf(tensor));
+  for (const auto& [name, tensor] : data.inputs) views.emplace_back(name, ViewOf(tensor));
+  return views;
+}
+
+// The outputs by name; an error if one has another dtype or other dims than expected.
+absl::StatusOr<NamedTensors> ByName(const Session& session, const std::vector<Tensor>& found,
+                                    const NamedTensors& expected) {
+  NamedTensors tensors;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::string& name = session.outputs()[i].name;
+    const HostTensor tensor = HostTensorOf(found[i]);
+    const auto like = expected.find(name);
+    if (like == expected.end() || like->second.dtype() != tensor.dtype() ||
+        like->second.dims() != tensor.dims()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output ", name, " is ", NameOf(tensor.dtype()), ToString(tensor.dims())));
+    }
+    tensors[name] = tensor;
   }
-  Result<std::vector<Tensor>> outputs = session.Run(views);
+  return tensors;
+}
+
+Outcome RunRandom(const TestVector& vector, const Session& session, const Expected& data,
+                  RandomRule rule) {
+  Tally tally;
+  for (int run = 0; run < kRandomRuns; ++run) {
+    Result<std::vector<Tensor>> outputs = session.Run(InputsOf(data));
+    if (!outputs.ok()) return Refused(vector, outputs.error());
+    const auto found = ByName(session, outputs.value(), data.outputs);
+    if (!found.ok()) return Failed(std::string(found.status().message()));
+    if (const std::string wrong = rule(data.inputs, *found, tally); !wrong.empty())
+      return Failed(wrong);
+  }
+  const std::string wrong = tally.Wrong();
+  return wrong.empty() ? Outcome{Outcome::Kind::kPass, ""} : Failed(wrong);
+}
+
+Outcome RunDataSet(const TestVector& vector, const Session& session, const Expected& data) {
+  if (const RandomRule rule = FindRandomRule(vector.name); rule != nullptr)
+    return RunRandom(vector, session, data, rule);
+  Result<std::vector<Tensor>> outputs = session.Run(InputsOf(data));
   if (!outputs.ok()) return Refused(vector, outputs.error());
   return CompareOutputs(session, outputs.value(), data.outputs, vector.tolerance);
 }

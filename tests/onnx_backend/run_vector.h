@@ -23,7 +23,8 @@ struct Outcome {
 };
 
 // Outputs must have the expected dtype and dims and be within the vector's tolerance; NaNs and
-// equal infinities are equal. A data set without outputs passes if it runs.
+// equal infinities are equal; random outputs follow their rule (random_rules.h). A data set without
+// outputs passes if it runs.
 Outcome RunVector(const TestVector& vector, const SessionOptions& options);
 
 }  // namespace onnx_cudnn

@@ -72,6 +72,30 @@ std::vector<OpCase> ShapeCases() {
   };
 }
 
+// Random numbers of which nothing is left to chance.
+std::vector<OpCase> RandomCases() {
+  const Attrs uniform = {{"low", 2.5F}, {"high", 2.5F}}, normal = {{"mean", 1.5F}, {"scale", 0.0F}};
+  Attrs shaped_uniform = uniform, shaped_normal = normal;
+  for (Attrs* attrs : {&shaped_uniform, &shaped_normal}) attrs->Set("shape", Ints{3});
+  return {
+      {"Dropout",
+       {Six(), F32({}, {0}), Bools({}, {1})},
+       {},
+       {Six(), Bools({2, 3}, {1, 1, 1, 1, 1, 1})}},
+      {"RandomUniform", {}, shaped_uniform, {Row({2.5, 2.5, 2.5})}},
+      {"RandomNormal", {}, shaped_normal, {Row({1.5, 1.5, 1.5})}},
+      {"RandomUniformLike", {Row({7, 8})}, uniform, {Row({2.5, 2.5})}},
+      {"RandomNormalLike", {F32({0, 2}, {})}, normal, {F32({0, 2}, {})}},
+      {"Bernoulli", {Row({0, 1, 1})}, {}, {Row({0, 1, 1})}},
+      {"Bernoulli", {Row({0, 1})}, {{"dtype", int64_t{9}}}, {RowB({0, 1})}},
+      {"Multinomial",
+       {F32({2, 3}, {-kInf, -80, -kInf, 5, -kInf, -kInf})},
+       {{"sample_size", int64_t{2}}},
+       {I32({2, 2}, {1, 1, 0, 0})}},
+      {"Multinomial", {F32({1, 1}, {0})}, {{"dtype", int64_t{7}}}, {I64({1, 1}, {0})}},
+  };
+}
+
 std::vector<OpCase> CopyCases() {
   return {
       {"Transpose", {Six()}, {}, {F32({3, 2}, {1, 4, 2, 5, 3, 6})}},
@@ -247,7 +271,7 @@ std::vector<OpCase> IndexCases() {
 }  // namespace
 
 std::vector<OpCase> MovementCases() {
-  return Joined({ShapeCases, CopyCases, BlockAndTriangleCases, PadCases, IndexCases});
+  return Joined({ShapeCases, RandomCases, CopyCases, BlockAndTriangleCases, PadCases, IndexCases});
 }
 
 std::vector<OpCase> MovementErrorCases() {
@@ -270,7 +294,11 @@ std::vector<OpCase> MovementErrorCases() {
             "index -2 is outside extent 1 of axis 0"),
       fails("CumSum", {Six(), I64({}, {2})}, {}, "axis 2 is outside rank 2"),
       fails("Pad", {F32({0}, {}), RowI({1, 1})}, Text("mode", "wrap"), "no element to repeat"),
-      fails("Dropout", {Six(), F32({}, {0.5}), Bools({}, {1})}, {}, "training mode"),
+      fails("Dropout", {Six(), F32({}, {1}), Bools({}, {1})}, {}, "ratio 1 is outside [0, 1)"),
+      fails("Multinomial", {F32({2, 2}, {0, 1, -kInf, -kInf})}, {},
+            "the largest log-probability of row 1 is -inf"),
+      fails("Multinomial", {F32({1, 3}, {0, kNaN, 1})}, {},
+            "the largest log-probability of row 0 is nan"),
       fails("Range", {I64({}, {0}), I64({}, {1}), I64({}, {0})}, {}, "delta is 0"),
       fails("Range", {Row({0}), Row({kInf}), Row({1})}, {}, "a range of inf elements"),
       fails("ScatterND", {Row({1}), I64({1, 1}, {0}), Row({1})}, Text("reduction", "xor"),

@@ -121,6 +121,15 @@ TEST(CommonSubexpressionsTest, LeavesRandomNumbers) {
                   "each run draws anew");
 }
 
+TEST(CommonSubexpressionsTest, LeavesDropoutsThatMayTrain) {
+  ExpectNoRewrite(CommonSubexpressions(), R"(
+      g (float[2] x, bool t) => (bool[2] y) <float r = {0.5}>
+      { a, m = Dropout(x, r, t)
+        b, n = Dropout(x, r, t)
+        y = Xor(m, n) })",
+                  "each run draws anew");
+}
+
 TEST(CommonSubexpressionsTest, LeavesNodesWithBodies) {
   ExpectNoRewrite(CommonSubexpressions(), R"(
       g (bool c, float[2] x) => (float[2] y)

@@ -1,6 +1,7 @@
 #include "runtime/plan/engine.h"
 
 #include "gtest/gtest.h"
+#include "runtime/ops/random_draw.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -106,6 +107,23 @@ TEST(SignatureTest, DiffersByAttributes) {
   EXPECT_NE(with(std::string("a")), with(std::string("b")));
   EXPECT_NE(with(Floats({3}, 1)), with(Floats({3}, 2)));
   EXPECT_NE(with(int64_t{1}), Sign(Spec{.attrs = {{"b", int64_t{1}}}}));
+}
+
+// Loads of one model have different streams of random numbers, and share a plan cache.
+TEST(SignatureTest, IsTheSameForOtherRandomStreams) {
+  const auto sign = [](int nodes, int node) {
+    Graph graph;
+    for (int i = 0; i < nodes; ++i) {
+      Node& random = graph.AddNode(
+          {.op = "RandomNormal", .attrs = {{"shape", std::vector<int64_t>{2}}, {"seed", 1.0F}}});
+      graph.SetType(random.output(0), F32({2}));
+      graph.AddOutput("y", random.output(0));
+    }
+    const RandomStreams streams(graph);
+    return Sign(Extract({graph.node(node)}));
+  };
+  EXPECT_EQ(sign(1, 0), sign(1, 0));
+  EXPECT_NE(sign(2, 0), sign(2, 1));
 }
 
 TEST(SignatureTest, DiffersByTarget) {

@@ -167,6 +167,11 @@ std::vector<Sized> Elements(int64_t n) {
   return {
       {"Add", {"Add", {x, x}}},
       {"Exp", {"Exp", {x}}},
+      {"RandomUniform", {"RandomUniform", {}, {{"shape", Ints{n, n}}}}},
+      {"RandomNormal", {"RandomNormal", {}, {{"shape", Ints{n, n}}}}},
+      {"Bernoulli", {"Bernoulli", {x}}},
+      {"Multinomial", {"Multinomial", {x}, {{"sample_size", n}}}},
+      {"Dropout in training", {"Dropout", {x, HostTensor(), TensorOf(DType::kBool, {}, {1})}}},
       {"Erf", {"Erf", {x}}},
       {"Gelu", {"Gelu", {x}}},
       {"Sin", {"Sin", {x}}},

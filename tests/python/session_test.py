@@ -178,8 +178,8 @@ class ErrorTest(unittest.TestCase):
             session().get_modelmeta()
 
     def test_an_op_that_is_not_implemented(self):
-        model = models.model([helper.make_node("Bernoulli", ["x"], ["y"])], [("x", TensorProto.FLOAT, [2])], [("y", TensorProto.FLOAT, [2])])
-        self.expect(oc.Unimplemented, NotImplementedError, "Bernoulli", lambda: session(model).run(None, {"x": np.zeros(2, np.float32)}))
+        model = models.model([helper.make_node("ImageDecoder", ["x"], ["y"])], [("x", TensorProto.UINT8, [2])], [("y", TensorProto.UINT8, [1, 1, 3])])
+        self.expect(oc.Unimplemented, NotImplementedError, "ImageDecoder", lambda: session(model).run(None, {"x": np.zeros(2, np.uint8)}))
 
     def test_terminate(self):
         options = oc.RunOptions()

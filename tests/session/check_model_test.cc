@@ -87,19 +87,20 @@ TEST(CheckModelTest, ListsEveryNodeThatDoesNotRun) {
 
 TEST(CheckModelTest, ListsEveryFormThatNoEngineRuns) {
   constexpr std::string_view kModel = R"(
-      g (float[4] x) => (float[4] y, float[4] z, float[4] w) <float r = {0.5}, bool t = {1}> {
-        y = Dropout (x, r, t)
-        z = Dropout (x, r, t)
-        w = Relu(x)
+      g (int32[1,1,2,2] x, float[1,2,2,2] grid)
+          => (int32[1,1,2,2] y, int32[1,1,2,2] z, float[1,2,2,2] w) {
+        y = GridSample (x, grid)
+        z = GridSample <mode = "nearest"> (x, grid)
+        w = Relu(grid)
       })";
   for (const char* target : {"cpu", "h200"}) {
     const ModelCheck check = Checked(kModel, On(target));
-    EXPECT_EQ(Refused(check), "Dropout y, Dropout z") << target;
+    EXPECT_EQ(Refused(check), "GridSample y, GridSample z") << target;
     EXPECT_EQ(check.engines.size(), 1u);
     ASSERT_FALSE(check.refused.empty());
     EXPECT_TRUE(absl::StartsWith(check.refused[0].reason, "no engine runs it: "));
     EXPECT_TRUE(absl::StrContains(check.refused[0].reason,
-                                  "host: Dropout (opset 21) on f32: training mode is not"))
+                                  "host: GridSample (opset 21) on i32: the type is not"))
         << check.refused[0].reason;
   }
 }

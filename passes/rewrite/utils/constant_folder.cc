@@ -5,12 +5,12 @@
 #include <new>
 
 #include "passes/rewrite/utils/is_op.h"
-#include "passes/rewrite/utils/random_ops.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/infer.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
+#include "runtime/ops/random_draw.h"
 #include "runtime/ops/strings.h"
 
 namespace onnx_cudnn {

@@ -1,16 +1,14 @@
 #include "runtime/kernels/common/layouts.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/operands.h"
+#include "runtime/ops/random_draw.h"
 
 namespace onnx_cudnn {
 namespace {
 
 Support TakesCopy(const Unit& unit) {
-  const Node& node = unit.node();
-  if (node.op() != "Dropout" || !node.has_input(2) || node.input(2).is_constant()) {
-    return Support::Yes();
-  }
-  return Support::No("training_mode is not a constant");
+  const bool keeps_bytes = !IsRandom(unit.node());
+  return keeps_bytes ? Support::Yes() : Support::No("it may run in training mode");
 }
 
 std::vector<std::string_view> Copied() {
