@@ -160,7 +160,7 @@ absl::Status ReplaceScans(Graph& graph) {
 
 bool RunsBetweenPrograms(const Node& node) {
   const OpDef* op = FindOp(node);
-  if (op != nullptr && op->evaluate != nullptr) return true;
+  if (op != nullptr && op->reference == nullptr && op->evaluate != nullptr) return true;
   if (TouchesStrings(node) || AnyValue(node, HoldsNoTensor)) return true;
   return node.domain().empty() && (node.op() == "Loop" || node.op() == "SequenceMap");
 }

@@ -16,6 +16,7 @@
 #include "runtime/graph/custom_op.h"
 #include "runtime/graph/infer_context.h"
 #include "runtime/graph/merge_types.h"
+#include "runtime/graph/ml_types.h"
 #include "runtime/graph/onnx_schemas.h"
 #include "runtime/graph/onnx_types.h"
 #include "runtime/graph/print.h"
@@ -214,19 +215,15 @@ absl::Status InferIf(Graph& graph, Node& node, Knowledge& knowledge) {
   return absl::OkStatus();
 }
 
-absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
-  if (OutputIsLikeInput(node)) {
-    if (!node.has_input(0) || !node.has_output(0)) return absl::OkStatus();
-    return Refine(graph, node.output(0), node.input(0).type());
+// What ONNX's functions leave open in the domain ai.onnx.ml.
+absl::Status CompleteMlTypes(Graph& graph, Node& node) {
+  for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
+    if (node.has_output(i)) RETURN_IF_ERROR(Refine(graph, node.output(i), MlOutputType(node, i)));
   }
-  if (const CustomOp* custom = FindCustomOp(node)) {
-    ASSIGN_OR_RETURN(std::vector<Type> types, InferCustomOp(*custom, node));
-    for (size_t i = 0; i < types.size(); ++i) {
-      if (node.outputs()[i] == nullptr) continue;
-      RETURN_IF_ERROR(Refine(graph, *node.outputs()[i], std::move(types[i])));
-    }
-    return absl::OkStatus();
-  }
+  return absl::OkStatus();
+}
+
+absl::Status InferBySchema(Graph& graph, Node& node, Knowledge& knowledge) {
   const onnx::OpSchema* schema = FindSchema(node.op(), node.opset(), node.domain());
   if (schema == nullptr || !schema->has_type_and_shape_inference_function())
     return absl::OkStatus();
@@ -252,6 +249,23 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
     schema->GetDataPropagationFunction()(propagation);
   }
   return absl::OkStatus();
+}
+
+absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
+  if (OutputIsLikeInput(node)) {
+    if (!node.has_input(0) || !node.has_output(0)) return absl::OkStatus();
+    return Refine(graph, node.output(0), node.input(0).type());
+  }
+  if (const CustomOp* custom = FindCustomOp(node)) {
+    ASSIGN_OR_RETURN(std::vector<Type> types, InferCustomOp(*custom, node));
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (node.outputs()[i] == nullptr) continue;
+      RETURN_IF_ERROR(Refine(graph, *node.outputs()[i], std::move(types[i])));
+    }
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(InferBySchema(graph, node, knowledge));
+  return node.domain() == kMlDomain ? CompleteMlTypes(graph, node) : absl::OkStatus();
 }
 
 // A body is first inferred without its owner, which later gives its inputs their types.

@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/custom_op.h"
+#include "runtime/graph/ml_types.h"
 #include "runtime/graph/onnx_types.h"
 #include "runtime/import/check_types.h"
 #include "runtime/import/check_values.h"
@@ -54,6 +55,10 @@ absl::StatusOr<int> GraphImporter::OpsetOf(const onnx::NodeProto& proto) const {
 
 Support GraphImporter::CheckTaken(const onnx::NodeProto& proto, int opset) const {
   if (TakesGradient(proto)) return Support::Yes();
+  if (DomainOf(proto) == kMlDomain) {
+    if (opset >= 1 && opset <= kNewestMlOpset) return Support::Yes();
+    return Support::No(absl::StrCat("opsets 1 to ", kNewestMlOpset, " are taken"));
+  }
   if (!DomainOf(proto).empty()) {
     const CustomOp* custom = FindCustomOp(proto.op_type(), DomainOf(proto));
     if (custom == nullptr) return Support::No("the domain is not taken");
@@ -67,7 +72,7 @@ Support GraphImporter::CheckTaken(const onnx::NodeProto& proto, int opset) const
 
 absl::Status GraphImporter::ImportNode(onnx::NodeProto& proto,
                                        absl::Span<const std::string_view> captured) {
-  if (proto.op_type() == "Constant") {
+  if (proto.op_type() == "Constant" && DomainOf(proto).empty()) {
     const absl::StatusOr<int> opset = OpsetOf(proto);
     if (opset.ok() && CheckTaken(proto, *opset)) {
       return Annotate(ImportConstantNode(proto), Where(proto));
@@ -122,7 +127,8 @@ absl::Status GraphImporter::NoteRefusal(const onnx::NodeProto& proto, const absl
 
 absl::StatusOr<std::vector<Value*>> GraphImporter::Append(const onnx::NodeProto& proto,
                                                           NodeSpec spec) {
-  if (!spec.domain.empty()) return AppendCustomNode(graph_, inference_, std::move(spec));
+  if (!spec.domain.empty() && spec.domain != kMlDomain)
+    return AppendCustomNode(graph_, inference_, std::move(spec));
   if (!TakesGradient(proto)) return AppendNode(graph_, inference_, std::move(spec));
   spec.domain = proto.domain();
   const auto find = [this](std::string_view name) -> Value& { return Lookup(name); };
@@ -162,7 +168,9 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
                      taken.reason()));
   }
   spec.outputs.assign(proto.output().begin(), proto.output().end());
-  if (!DomainOf(proto).empty() && !TakesGradient(proto)) {
+  if (DomainOf(proto) == kMlDomain) {
+    spec.domain = kMlDomain;
+  } else if (!DomainOf(proto).empty() && !TakesGradient(proto)) {
     return MakeCustomSpec(proto, std::move(spec));
   }
   DropSavedMoments(spec);

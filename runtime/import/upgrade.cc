@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/ml_types.h"
 #include "runtime/import/check_node.h"
 #include "runtime/import/names.h"
 #include "runtime/import/upgrade_form.h"
@@ -140,6 +141,7 @@ absl::StatusOr<std::vector<Value*>> AppendNode(Graph& graph, ShapeInference& inf
   const std::string where = WhereOf(spec.op, spec.name);
   if (absl::Status status = CheckNode(spec); !status.ok()) return Annotate(status, where);
   const size_t outputs = spec.outputs.size();  // a step may remove absent ones
+  if (spec.domain == kMlDomain) return AppendMlNode(graph, inference, std::move(spec));
   if (!spec.domain.empty()) return AppendNewest(graph, inference, std::move(spec), outputs);
   const int file_opset = spec.opset;
   Form form{graph, inference, std::move(spec), file_opset};

@@ -94,4 +94,10 @@ absl::Status UpgradeRoiAlign16(Form& form);
 absl::Status UpgradeGridSample20(Form& form);
 absl::Status UpgradeReduceLog28(Form& form);
 
+// upgrade_ml.cc: a node of ai.onnx.ml in the opset of the file, which all of the domain keep. A
+// classifier with string labels gives indices, which a LabelEncoder behind it maps to the labels,
+// so that only the labels need strings; missing intercepts become zeros.
+absl::StatusOr<std::vector<Value*>> AppendMlNode(Graph& graph, ShapeInference& inference,
+                                                 NodeSpec spec);
+
 }  // namespace onnx_cudnn

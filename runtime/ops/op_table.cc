@@ -58,9 +58,10 @@ Support CheckValues(const Node& node) {
 Support Explain(const Node& node) {
   const OpDef* op = FindOp(node);
   if (op == nullptr) return Support::No("the op is not implemented");
-  if (node.opset() < op->since.back()) {
-    return Support::No(
-        absl::StrCat("only its form since opset ", op->since.back(), " is implemented"));
+  // Nodes of ONNX's own domain are upgraded at import; definitions of others handle every form.
+  const int oldest = node.domain().empty() ? op->since.back() : op->since.front();
+  if (node.opset() < oldest) {
+    return Support::No(absl::StrCat("only its form since opset ", oldest, " is implemented"));
   }
   if (Support known = CheckValues(node); !known) return known;
   const Value* typed = TypedBy(node);

@@ -128,14 +128,17 @@ absl::StatusOr<Tensors> MoveStrings(const Node& node, int64_t most_bytes) {
 absl::StatusOr<Tensors> Run(const Node& node, int64_t most_bytes) {
   const auto* op = std::find_if(std::begin(kTextOps), std::end(kTextOps),
                                 [&](const auto& row) { return row.first == node.op(); });
+  const OpDef* def = FindOp(node);
+  const bool evaluates = def != nullptr && def->evaluate != nullptr;
   const bool is_known = op != std::end(kTextOps) || MovesOrCompares(node);
-  if (!is_known || !node.domain().empty())
+  if (!evaluates && (!is_known || !node.domain().empty()))
     return absl::UnimplementedError("the op is not implemented");
   for (const Value* v : node.inputs()) {
     if (v == nullptr || v->is_constant()) continue;
     return absl::UnimplementedError(absl::StrCat(
         "input ", v->name(), " is not known before the Run, when strings are computed"));
   }
+  if (evaluates) return EvaluateConstants(node);
   return op == std::end(kTextOps) ? MoveStrings(node, most_bytes) : op->second(node, most_bytes);
 }
 

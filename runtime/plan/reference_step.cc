@@ -8,6 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
+#include "runtime/ops/prepare.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -50,6 +51,7 @@ class ReferenceStep final : public Step {
  public:
   ReferenceStep(const Candidate& candidate, Graph graph);
 
+  absl::Status PrepareCalls();
   int64_t workspace_bytes() const override { return workspace_bytes_; }
   absl::Span<const Derived> constants() const override { return constants_; }
   absl::Span<const Alias> aliases() const override { return aliases_; }
@@ -67,6 +69,7 @@ class ReferenceStep final : public Step {
   Graph graph_;
   std::vector<Repacked> unpacked_, packed_;
   std::vector<Call> calls_;
+  std::vector<std::shared_ptr<const void>> prepared_;  // for Nodes of graph_
   std::vector<Derived> constants_;
   std::vector<Alias> aliases_;
   int64_t workspace_bytes_ = 0;
@@ -78,6 +81,13 @@ ReferenceStep::ReferenceStep(const Candidate& candidate, Graph graph) : graph_(s
   PlaceOperands(candidate, constants, at);
   for (const Node* node : graph_.TopologicalOrder()) AddCall(*node, at);
   if (candidate.nodes.size() == 1) FindAliases(candidate);
+}
+
+absl::Status ReferenceStep::PrepareCalls() {
+  for (const Call& call : calls_) {
+    ASSIGN_OR_RETURN(prepared_.emplace_back(), Prepare(*call.node));
+  }
+  return absl::OkStatus();
 }
 
 Location ReferenceStep::TakeWorkspace(int64_t bytes) {
@@ -244,7 +254,10 @@ absl::StatusOr<Compiled> CompileReference(const Candidate& candidate) {
   if (!in) return Compiled::No(in.reason());
   Support out = CheckFormats(boundary.outputs, candidate.outputs);
   if (!out) return Compiled::No(out.reason());
-  return Compiled::As(std::make_shared<ReferenceStep>(candidate, std::move(graph)));
+  auto step = std::make_shared<ReferenceStep>(candidate, std::move(graph));
+  const absl::Status prepared = step->PrepareCalls();
+  if (!prepared.ok()) return Compiled::No(std::string(prepared.message()));
+  return Compiled::As(std::move(step));
 }
 
 }  // namespace onnx_cudnn

@@ -6,13 +6,15 @@ import numpy as np
 import onnx
 from onnx import TensorProto, defs, helper, numpy_helper
 
-from draw import Draw
+from draw import ML, Draw
 from makers import MAKERS, Tolerance
 from spoil import spoil
 
-OPS = tuple(sorted(MAKERS))
+OPS = tuple(sorted(op for op, made in MAKERS.items() if made.domain == ""))
+ML_OPS = tuple(sorted(op for op, made in MAKERS.items() if made.domain == ML))
 SPOILED = 0.06  # the share of cases that are made invalid
 OPTIONAL = defs.OpSchema.FormalParameterOption.Optional
+OPSET_BESIDE = 20  # of the default domain where the op is of another one
 IR_VERSIONS = ((25, 12), (23, 11), (0, 10))  # of opsets from
 
 
@@ -63,7 +65,7 @@ def node_and_outputs(draw, names):
     outputs = [(f"y{i}", t) for i, t in enumerate(types)]
     if min(len(outputs), len(draw.schema.outputs)) > 2 and draw.schema.outputs[1].option == OPTIONAL and draw.op != "Attention" and draw.chance(0.1):
         outputs[1] = ("", 0)  # present_key and present_value of Attention go together
-    node = helper.make_node(draw.op, names, [n for n, _ in outputs], name="node", **draw.attributes)
+    node = helper.make_node(draw.op, names, [n for n, _ in outputs], name="node", domain=draw.domain, **draw.attributes)
     return [node], [o for o in outputs if o[0]]
 
 
@@ -82,7 +84,9 @@ def make_model(draw):
     nodes, outputs = (draw.nodes, draw.graph_outputs) if draw.nodes else node_and_outputs(draw, names)
     infos = [helper.make_tensor_value_info(name, elem, None) for name, elem in outputs]
     graph = helper.make_graph(nodes, "case", inputs, infos, initializers)
-    opsets = [helper.make_opsetid("", draw.opset)]
+    opsets = [helper.make_opsetid(draw.domain, draw.opset)]
+    if draw.domain:
+        opsets.append(helper.make_opsetid("", OPSET_BESIDE))
     ir_version = next(ir for opset, ir in IR_VERSIONS if draw.opset >= opset)
     return helper.make_model(graph, opset_imports=opsets, ir_version=ir_version), feeds, elems
 
@@ -106,8 +110,8 @@ def describe(draw):
     return f"{draw.op}-{draw.version} @{draw.opset} [{attributes}] ({', '.join(inputs)})"
 
 
-def make_case(seed, index):
-    op = OPS[index % len(OPS)]
+def make_case(seed, index, ops=OPS):
+    op = ops[index % len(ops)]
     draw = Draw(op, seed, index)
     made = MAKERS[op]
     made.make(draw)

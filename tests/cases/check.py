@@ -12,8 +12,9 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 
 import ours
-from case import OPS
+from case import ML_OPS, OPS
 from differences import allowed_refusal, is_false_diagnosis
+from draw import ML
 from expectation import AGREED, ALONE, ASIDE, REFUSED, Writer
 from workers import judge_all
 
@@ -22,6 +23,7 @@ sys.path.append(str(HERE.parents[1] / "tools/long"))
 
 from part import Part, fingerprint, parser_of  # noqa: E402
 
+OPS_OF = {"": OPS, ML: ML_OPS}
 INVALID, UNSUPPORTED, EXHAUSTED = "2", "3", "6"  # exit codes
 
 
@@ -63,7 +65,7 @@ def judged(made, results, modes):
 def run_chunk(options, indices, modes):
     """[op, name, count, findings] of each case."""
     with tempfile.TemporaryDirectory() as folder:
-        made = judge_all(options.seed, indices, Writer(folder), options.jobs)
+        made = judge_all(options.seed, indices, Writer(folder), options.jobs, OPS_OF[options.domain])
         expected = [made[i][0] for i in indices]
         pathlib.Path(folder, "cases.tsv").write_text("".join(made[i][1] + "\n" for i in indices))
         results = ours.run_all(options.program, folder, [e.name for e in expected], modes, options.jobs)
@@ -81,7 +83,7 @@ def run_chunks(options, part, modes):
     chunks = {}
     for first in range(options.first, options.first + options.count, options.chunk):
         indices = range(first, min(first + options.chunk, options.first + options.count))
-        chunks[f"{options.seed}-{marks}-{first}-{len(indices)}"] = indices
+        chunks[f"{options.domain}{options.seed}-{marks}-{first}-{len(indices)}"] = indices
 
     def work(key):
         chunk = run_chunk(options, chunks[key], modes)
@@ -93,7 +95,7 @@ def run_chunks(options, part, modes):
 
 def details(options, modes, cases):
     """What a record of the run holds: totals, and counts per op."""
-    ops = {op: collections.Counter() for op in OPS}
+    ops = {op: collections.Counter() for op in OPS_OF[options.domain]}
     for op, _, count, _ in cases:
         ops[op][count] += 1
     return {
@@ -139,6 +141,7 @@ def print_findings(cases):
 def parse():
     parser = parser_of(__doc__)
     parser.add_argument("program")
+    parser.add_argument("--domain", default="", choices=OPS_OF, help="of the ops")
     parser.add_argument("--seed", type=int, default=18)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=500)

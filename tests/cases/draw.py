@@ -11,6 +11,8 @@ from onnx import TensorProto, defs, helper
 EXTENTS = (1, 1, 2, 2, 3, 3, 4, 5, 7)
 MOST_ELEMENTS = 1500
 OLDEST_TAKEN = 6  # the oldest opset that ours takes; a few cases are older
+ML = "ai.onnx.ml"
+NEWEST_ML = 5
 NEWEST_JUDGED = 26  # the newest opset that onnxruntime takes
 FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 WORDS = ("", "a", "b", "ab", "Zebra", "zebra", "ünï", "x y", "x  y", "0", "a,b", "日本")
@@ -19,10 +21,10 @@ SMALLEST = {TensorProto.FLOAT16: 2.0**-24, TensorProto.BFLOAT16: 2.0**-133, Tens
 
 @functools.cache
 def schemas():
-    """since_version and whether it is deprecated of each schema of each op of the default domain, ascending."""
+    """since_version and whether it is deprecated of each schema of each op of the default domain and of ML, ascending."""
     found = collections.defaultdict(list)
     for schema in defs.get_all_schemas_with_history():
-        if schema.domain == "":
+        if schema.domain in ("", ML):
             found[schema.name].append((schema.since_version, schema.deprecated))
     return {op: sorted(of_op) for op, of_op in found.items()}
 
@@ -35,7 +37,13 @@ def versions(op):
 def last_opset(op, version):
     """The newest opset in which the schema of `version` holds."""
     later = [since for since, _ in schemas()[op] if since > version]
-    return min(later) - 1 if later else defs.onnx_opset_version()
+    newest = NEWEST_ML if domain_of(op) == ML else defs.onnx_opset_version()
+    return min(later) - 1 if later else newest
+
+
+@functools.cache
+def domain_of(op):
+    return ML if any(s.domain == ML and s.name == op for s in defs.get_all_schemas_with_history()) else ""
 
 
 def element_types(type_strings):
@@ -54,14 +62,15 @@ class Draw:
     def __init__(self, op, seed, index):
         self.op = op
         self.random = np.random.Generator(np.random.PCG64([seed, index]))
-        known = [v for v in versions(op) if last_opset(op, v) >= OLDEST_TAKEN or self.chance(0.1)] or versions(op)
+        self.domain = domain_of(op)
+        known = [v for v in versions(op) if self.domain or last_opset(op, v) >= OLDEST_TAKEN or self.chance(0.1)] or versions(op)
         judged = [v for v in known if v <= NEWEST_JUDGED] or known
         self.version = self.pick([judged[-1], self.pick(known)])
         last = last_opset(op, self.version)
         self.opset = max(self.version, min(last, NEWEST_JUDGED))
         if self.chance(0.15):
             self.opset = self.pick([self.version, last])
-        self.schema = defs.get_schema(op, self.opset, "")
+        self.schema = defs.get_schema(op, self.opset, self.domain)
         self.inputs, self.attributes, self.bound = [], {}, {}
         self.output_count = None  # None: any number that the schema allows
         self.nodes = None  # a graph of several nodes; its outputs as (name, element type)

@@ -5,13 +5,13 @@ import threading
 import traceback
 
 import judges
-from case import make_case
+from case import OPS, make_case
 
 SECONDS = 20  # that a judge has for one case
 JUDGES = {"onnxruntime": judges.by_onnxruntime, "reference": judges.by_reference}
 
 
-def serve(pipe, finish):
+def serve(pipe, finish, ops):
     """Takes (seed, index, answers known) until the pipe closes; says which judge is at work, then sends what finish(case, answers) is."""
     while True:
         try:
@@ -19,7 +19,7 @@ def serve(pipe, finish):
         except EOFError:
             return
         try:
-            case = make_case(seed, index)
+            case = make_case(seed, index, ops)
             for name, judge in JUDGES.items():
                 if name not in answers:
                     pipe.send(("at", name))
@@ -30,14 +30,14 @@ def serve(pipe, finish):
 
 
 class Worker:
-    def __init__(self, finish):
-        self.finish = finish
+    def __init__(self, finish, ops):
+        self.finish, self.ops = finish, ops
         self.start()
 
     def start(self):
         context = multiprocessing.get_context("fork")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=serve, args=(other, self.finish), daemon=True)
+        self.process = context.Process(target=serve, args=(other, self.finish, self.ops), daemon=True)
         self.process.start()
         other.close()
 
@@ -67,12 +67,12 @@ class Worker:
             answers[stage] = judges.Answer(refusal=words)
 
 
-def judge_all(seed, indices, finish, count=2):
+def judge_all(seed, indices, finish, count=2, ops=OPS):
     """finish(case, answers) of each case, by index, over `count` processes."""
     results, pending, failures = {}, list(reversed(indices)), []
 
     def work():
-        worker = Worker(finish)
+        worker = Worker(finish, ops)
         try:
             while pending and not failures:
                 index = pending.pop()

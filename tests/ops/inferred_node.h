@@ -18,7 +18,9 @@ struct InferredNode {
     node = &graph.AddNode({.op = run.op,
                            .inputs = inputs,
                            .attrs = run.attrs,
-                           .outputs = std::vector<std::string>(run.outputs, "*")});
+                           .outputs = std::vector<std::string>(run.outputs, "*"),
+                           .domain = run.domain,
+                           .opset = run.opset});
     CHECK_OK(InferShapes(graph)) << run.op;
   }
 };

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/graph/infer.h"
+#include "runtime/graph/ml_types.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
 #include "tests/ops/cases.h"
@@ -90,7 +91,9 @@ TEST(OpsTest, InPlaceRowsGiveTheSameValues) {
 
 TEST(OpsTest, EveryOpHasARow) {
   std::set<std::string> missing;
-  for (const OpDef* op : AllOps()) missing.insert(op->type);
+  for (const OpDef* op : AllOps()) {
+    if (op->domain != kMlDomain) missing.insert(op->type);  // those: ml_test.cc
+  }
   for (const OpCase& c : AllCases()) missing.erase(c.op);
   for (const OpCase& c : DataDependentCases()) missing.erase(c.op);
   for (const char* elsewhere : {"If", "Reformat", "Scan", "Transfer"}) missing.erase(elsewhere);

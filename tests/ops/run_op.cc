@@ -26,7 +26,9 @@ Node& AddNode(Graph& graph, const OpRun& run) {
   return graph.AddNode({.op = run.op,
                         .inputs = inputs,
                         .attrs = run.attrs,
-                        .outputs = std::vector<std::string>(run.outputs, "*")});
+                        .outputs = std::vector<std::string>(run.outputs, "*"),
+                        .domain = run.domain,
+                        .opset = run.opset});
 }
 
 }  // namespace

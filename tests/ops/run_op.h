@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/graph/attrs.h"
+#include "runtime/graph/graph.h"
 #include "runtime/graph/host_tensor.h"
 
 namespace onnx_cudnn {
@@ -15,6 +16,8 @@ struct OpRun {
   std::vector<HostTensor> inputs;
   Attrs attrs = {};
   int outputs = 1;
+  std::string domain = "";
+  int opset = kNewestOpset;
 };
 
 // Infers the output's types and runs the op's reference with EvaluateNode, with outputs and

@@ -11,6 +11,10 @@ TEST(SchemaTest, EveryOpImplementsOnnxNewestVersion) {
     if (op->domain == kOwnDomain) continue;
     const auto* schema = onnx::OpSchemaRegistry::Schema(op->type, kNewestOpset, op->domain);
     ASSERT_NE(schema, nullptr) << op->type;
+    // Of two tree ensembles the newest version is but deprecated.
+    if (schema->deprecated()) {
+      schema = onnx::OpSchemaRegistry::Schema(op->type, op->since.back(), op->domain);
+    }
     EXPECT_EQ(op->since.back(), schema->since_version()) << op->type;
   }
 }
@@ -20,7 +24,7 @@ TEST(SchemaTest, TheListIsSortedAndFindsEveryOp) {
   for (const OpDef* op : AllOps()) {
     EXPECT_LT(before, op->type);
     EXPECT_EQ(FindOp(op->type, op->domain), op);
-    EXPECT_NE(op->reference == nullptr, op->evaluate == nullptr) << op->type;
+    EXPECT_TRUE(op->reference != nullptr || op->evaluate != nullptr) << op->type;
     before = op->type;
   }
 }

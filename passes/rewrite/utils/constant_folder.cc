@@ -8,6 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/infer.h"
+#include "runtime/graph/ml_types.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/random_draw.h"
@@ -119,8 +120,8 @@ std::string_view ConstantFolder::WhyTooLarge(const Node& node) const {
 
 bool ConstantFolder::StartsAt(const Node& node) {
   if (IsOp(&node, {"Shape", "Size"})) return true;
-  return node.domain().empty() && node.bodies().empty() && !node.inputs().empty() &&
-         AllInputsConstant(node);
+  return (node.domain().empty() || node.domain() == kMlDomain) && node.bodies().empty() &&
+         !node.inputs().empty() && AllInputsConstant(node);
 }
 
 Match ConstantFolder::Fold(Graph& graph, Node& node) {

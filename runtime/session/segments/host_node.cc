@@ -18,7 +18,10 @@ constexpr int64_t kMostStringBytes = int64_t{1} << 32;
 absl::StatusOr<std::vector<HostTensor>> Compute(Graph& graph, Node& node) {
   RETURN_IF_ERROR(ShapeInference(graph).Infer(node));
   const OpDef* op = FindOp(node);
-  if (op != nullptr && op->evaluate != nullptr) return EvaluateConstants(node);
+  const bool has_reference = op != nullptr && op->reference != nullptr;
+  if (op != nullptr && op->evaluate != nullptr && (!has_reference || TouchesStrings(node))) {
+    return EvaluateConstants(node);
+  }
   if (TouchesStrings(node)) {
     if (!TraitsOf(node).keeps_bytes) return EvaluateStrings(node, kMostStringBytes);
     return std::vector<HostTensor>{node.input(0).constant().Reshaped(node.output(0).dims())};

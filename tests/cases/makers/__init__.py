@@ -27,16 +27,17 @@ QUANTIZED = Tolerance(1e-4, 1e-6, 1)  # a tie of the rounding may fall either wa
 class Maker:
     make: object
     tolerance: Tolerance
+    domain: str = ""
 
 
 MAKERS = {}
 
 
-def maker(*ops, tolerance=ELEMENT_WISE):
+def maker(*ops, tolerance=ELEMENT_WISE, domain=""):
     def register(function):
         for op in ops:
             assert op not in MAKERS, op
-            MAKERS[op] = Maker(function, tolerance)
+            MAKERS[op] = Maker(function, tolerance, domain)
         return function
 
     return register
@@ -44,7 +45,7 @@ def maker(*ops, tolerance=ELEMENT_WISE):
 
 FAMILIES = (
     "element_wise", "reductions", "movement", "indexing", "convolution", "pooling", "norms", "products", "quantized", "recurrent",
-    "sampling", "attention", "control", "chance",
+    "sampling", "attention", "control", "chance", "classical",
 )  # fmt: skip
 for family in FAMILIES:
     importlib.import_module(f"makers.{family}")
