@@ -160,6 +160,7 @@ UNFIT = (
     Unfit((REFERENCE,), "ConvTranspose", "keeps pads beside an output_shape", lambda c: {"output_shape", "pads"} <= set(c.attributes)),
     Unfit((REFERENCE,), "Resize", "rounds a place below an element", all_of(coordinates("half_pixel_symmetric"), has_broken_length)),
     Unfit((REFERENCE,), "OneHot", "computes with the two values"),
+    Unfit((REFERENCE,), "Unique", "takes what is not sorted along axis 0, or sorts it", lambda c: c.attributes.get("sorted") == 0),
     Unfit((REFERENCE,), "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "adds up in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
     # onnxruntime
     Unfit((ONNXRUNTIME,), "Bernoulli", "inlines the function body, which gives a one with probability 1 - x"),
@@ -212,6 +213,7 @@ UNFIT = (
         "takes another corner of an extent of 1",
         all_of(has("align_corners"), lambda c: 1 in c.inputs[1][0][2:]),
     ),  # fmt: skip
+    Unfit((ONNXRUNTIME,), "NonZero", "gives an index of one coordinate into a scalar", lambda c: c.inputs[0][0].ndim == 0),
     Unfit((ONNXRUNTIME,), "StringSplit", "splits an empty string into nothing", lambda c: "" in c.inputs[0][0]),
     # The specification leaves it open
     Unfit(BOTH, "Pow", "an integer holds no NaN", lambda c: c.inputs[0][1] not in FLOATS and c.inputs[1][1] in FLOATS and (c.inputs[0][0] < 0).any()),

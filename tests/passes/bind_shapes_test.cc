@@ -224,8 +224,8 @@ TEST(BindShapesTest, NamesTheBranchThatDoesNotFit) {
 }
 
 TEST(BindShapesTest, NamesOpsThatAreNotImplementedFirst) {
-  const absl::StatusOr<Graph> bound =
-      BindShapes(GraphFromText("g (float[4] x) => (float[N] y) { y = Unique(x) }"), {}, {});
+  const absl::StatusOr<Graph> bound = BindShapes(
+      GraphFromText("g (uint8[4] x) => (uint8[H,W,3] y) { y = ImageDecoder(x) }"), {}, {});
   EXPECT_EQ(bound.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_NE(bound.status().message().find("the op is not implemented"), std::string::npos)
       << bound.status();

@@ -141,11 +141,12 @@ def reverse_sequence(d):
     d.integers(d.random.integers(1, dims[time] + 1, dims[1 - time]), constant=0.3)
 
 
+# Compress, NonZero, NonMaxSuppression and Unique are computed from constants: all their inputs are initializers.
 @maker("Compress", tolerance=EXACT)
 def compress(d):
     dims = d.shape(low=1)
     axis = d.attr("axis", d.axis(len(dims), negative=d.version >= 11), 0.6)
-    d.tensor(dims)
+    d.tensor(dims, constant=1.0)
     most = int(np.prod(dims)) if axis is None else dims[axis]
     d.tensor([d.integer(0, most)], T.BOOL, constant=1.0)
 
