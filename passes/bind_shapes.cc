@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "passes/bind_partly.h"
 #include "passes/build_program.h"
+#include "passes/cut_graph.h"
 #include "passes/infer_and_fold.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
@@ -222,6 +223,7 @@ absl::Status NoteRefusals(Graph& graph, const CopyBudget& budget,
   for (const NodeRefusal& refusal : refusals) refused.insert(refusal.id);
   for (Node* node : graph.TopologicalOrder()) {
     if (!HasStaticInputs(*node) || refused.contains(node->id())) continue;
+    if (RunsBetweenPrograms(*node)) continue;
     const absl::Status status = CheckNode(graph, *node, budget);
     const bool is_large = absl::IsResourceExhausted(status);
     if (!IsRefusal(status) && !is_large) {

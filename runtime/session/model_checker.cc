@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "passes/build_program.h"
+#include "passes/cut_graph.h"
 #include "passes/partition/pins.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
@@ -61,7 +62,7 @@ std::vector<const Node*> NodesToAsk(const Graph& graph, const std::vector<NodeRe
                       std::any_of(node->outputs().begin(), node->outputs().end(), is_open);
     if (open) {
       ++unchecked;
-    } else {
+    } else if (!RunsBetweenPrograms(*node)) {
       nodes.push_back(node);
     }
   }
@@ -255,6 +256,29 @@ absl::Status ModelChecker::AskEach(const NamedDims& dims, BuildOptions build, Fo
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> ModelChecker::FindSegments(const NamedDims& dims, const BuildOptions& build,
+                                                Found& found) const {
+  std::vector<Type> types;
+  for (const Value* input : graph_.inputs()) {
+    const auto given = dims.find(input->name());
+    types.push_back(given == dims.end() ? input->type()
+                                        : Type::Tensor(input->dtype(), given->second));
+  }
+  const absl::StatusOr<GraphCut> cut = CutGraph(graph_, types, build);
+  if (IsRefusal(cut.status())) return false;
+  RETURN_IF_ERROR(cut.status());
+  if (cut->segment.graph.node_count() > 0) {
+    const absl::Status built = BuildProgram(cut->segment.graph, {}, target_.target, build).status();
+    if (IsRefusal(built)) return false;
+    RETURN_IF_ERROR(built);
+  }
+  if (!cut->nodes.empty()) {
+    found.engines["between programs"] += static_cast<int64_t>(cut->nodes.size());
+  }
+  found.later = cut->rest.graph.node_count();
+  return true;
+}
+
 absl::Status ModelChecker::Find(const NamedDims& dims, const NamedHostTensors& values,
                                 Found& found) const {
   BuildOptions build{
@@ -285,6 +309,11 @@ absl::Status ModelChecker::Find(const NamedDims& dims, const NamedHostTensors& v
     found.unchecked = graph_.node_count();
     return absl::OkStatus();
   }
+  if (found.refused.empty()) {
+    ASSIGN_OR_RETURN(const bool runs, FindSegments(dims, build, found));
+    if (runs) return absl::OkStatus();
+    found.engines.clear();
+  }
   RETURN_IF_ERROR(AskEach(dims, build, found));
   if (found.refused.empty()) found.refused.push_back(OfTheModel(built));
   return absl::OkStatus();
@@ -312,6 +341,7 @@ absl::StatusOr<ModelCheck> ModelChecker::Check(const NamedDims& dims,
   if (!has_types) found.unchecked = graph_.node_count();
   for (const NodeRefusal& refusal : found.refused) check.refused.push_back(Described(refusal));
   check.unchecked = found.unchecked;
+  check.later = found.later;
   check.engines = Sorted(found.engines);
   return check;
 }

@@ -35,7 +35,7 @@ class ModelChecker {
  private:
   struct Found {
     std::vector<NodeRefusal> refused;
-    int64_t unchecked = 0;
+    int64_t unchecked = 0, later = 0;
     std::map<std::string, int64_t> engines;  // nodes by engine
   };
 
@@ -49,6 +49,9 @@ class ModelChecker {
   std::vector<std::string> WantedValues(const NamedHostTensors& values) const;
   // Builds the Program and, if that is refused, asks about each node.
   absl::Status Find(const NamedDims& dims, const NamedHostTensors& values, Found& found) const;
+  // Builds the first Program of a model whose shapes depend on data; false: something is refused.
+  absl::StatusOr<bool> FindSegments(const NamedDims& dims, const BuildOptions& build,
+                                    Found& found) const;
   absl::Status AskEach(const NamedDims& dims, BuildOptions build, Found& found) const;
 
   SessionOptions options_;

@@ -58,9 +58,15 @@ void AppendRefused(const ModelCheck& check, std::string& text) {
       absl::StrAppend(&text, "              ", node, "\n");
     }
   }
-  if (check.unchecked == 0) return;
-  absl::StrAppendFormat(&text, "open   %5d  nodes whose shapes follow from what is refused\n",
-                        check.unchecked);
+  if (check.unchecked > 0) {
+    absl::StrAppendFormat(&text, "open   %5d  nodes whose shapes follow from what is refused\n",
+                          check.unchecked);
+  }
+  if (check.later > 0) {
+    absl::StrAppendFormat(
+        &text, "later  %5d  nodes behind shapes that depend on data: checked when they run\n",
+        check.later);
+  }
 }
 
 std::string EnginesText(const std::vector<EngineNodes>& engines) {
@@ -114,7 +120,8 @@ std::string CheckText(const CheckReport& report) {
   text += "\n";
   AppendRefused(check, text);
   if (check.runs()) {
-    text += "runs    yes: every node runs\n";
+    text += check.later == 0 ? "runs    yes: every node runs\n"
+                             : "runs    yes, as far as shapes are known before the run\n";
   } else {
     absl::StrAppendFormat(&text, "runs    no: refused %d, open %d\n", check.refused.size(),
                           check.unchecked);
@@ -124,10 +131,11 @@ std::string CheckText(const CheckReport& report) {
 
 std::string CheckJson(const CheckReport& report) {
   const ModelCheck& check = report.check;
-  Json json = {
-      {"model", report.model},    {"target", check.target},         {"runs", check.runs()},
-      {"inputs", Json::array()},  {"file_nodes", check.file_nodes}, {"engines", Json::object()},
-      {"refused", Json::array()}, {"unchecked", check.unchecked},   {"ms", report.ms}};
+  Json json = {{"model", report.model},          {"target", check.target},
+               {"runs", check.runs()},           {"inputs", Json::array()},
+               {"file_nodes", check.file_nodes}, {"engines", Json::object()},
+               {"refused", Json::array()},       {"unchecked", check.unchecked},
+               {"later", check.later},           {"ms", report.ms}};
   for (const ValueInfo& input : check.inputs) {
     const std::string text = ToString(input);  // the name, a blank, the type
     json["inputs"].push_back({{"name", input.name}, {"type", text.substr(input.name.size() + 1)}});

@@ -37,7 +37,9 @@ struct RefusedNode {
 };
 
 struct EngineNodes {
-  std::string engine;  // "cudnn", "gemm", "kernel", "view" (nothing is launched), "host"
+  // "cudnn", "gemm", "kernel", "view" (nothing is launched), "host"; "between programs": control
+  // flow, sequences, strings and ops like NonZero
+  std::string engine;
   int64_t nodes = 0;
 };
 
@@ -47,6 +49,8 @@ struct ModelCheck {
   std::vector<RefusedNode> refused;  // all of them, in the order of the model as far as it is known
   // Nodes that were not checked, because their shapes follow from a refused node.
   int64_t unchecked = 0;
+  // Nodes behind shapes, elements or branches that are computed: they are checked in a Run.
+  int64_t later = 0;
   // Where the others run, after the rewrites of the optimization level; the most nodes first.
   std::vector<EngineNodes> engines;
   int64_t file_nodes = 0;  // nodes that the loader made from the file, before the rewrites
