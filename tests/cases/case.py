@@ -1,4 +1,4 @@
-"""Cases: models of one op with inputs, each a function of (seed, index)."""
+"""A case is a model of one op with its inputs. Equal (seed, index) give equal cases."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from spoil import spoil
 OPS = tuple(sorted(MAKERS))
 SPOILED = 0.06  # the share of cases that are made invalid
 OPTIONAL = defs.OpSchema.FormalParameterOption.Optional
-IR_VERSIONS = ((25, 12), (23, 11), (0, 10))  # of opsets from
+IR_VERSIONS = ((25, 12), (23, 11), (0, 10))  # (first opset, IR version of its models)
 
 
 @dataclasses.dataclass
@@ -26,10 +26,10 @@ class Case:
     feeds: dict  # graph input: array
     elems: dict  # graph input: TensorProto type
     inputs: list  # of the node: (array, TensorProto type, is an initializer) or None
-    attributes: dict  # of the node, where it is one node
-    spoiled: bool  # it may well be invalid
+    attributes: dict  # of the node; empty if the model has several nodes
+    spoiled: bool  # changed so that it is probably invalid
     tolerance: Tolerance
-    text: str  # what it is, on one line
+    text: str  # a description in one line
 
 
 def tensor_of(array, elem, name):
@@ -39,7 +39,7 @@ def tensor_of(array, elem, name):
 
 
 def output_types(draw):
-    """Element types of the op's outputs by its schema; None: one that the maker would have to say."""
+    """Element types of the op's outputs by its schema. A type variable that no input has bound gets the first type that is allowed."""
     types = []
     formals = list(draw.schema.outputs)
     most = draw.output_count if draw.output_count is not None else len(formals)
@@ -56,13 +56,13 @@ def value_info(draw, name, array, elem):
 
 
 def node_and_outputs(draw, names):
-    """The node and (name, type) of each of its outputs."""
+    """The node, and (name, type) of each of its outputs."""
     types = output_types(draw)
     if draw.output_count is None:
         types = types[: draw.integer(max(draw.schema.min_output, 1), len(types))]
     outputs = [(f"y{i}", t) for i, t in enumerate(types)]
     if min(len(outputs), len(draw.schema.outputs)) > 2 and draw.schema.outputs[1].option == OPTIONAL and draw.op != "Attention" and draw.chance(0.1):
-        outputs[1] = ("", 0)  # present_key and present_value of Attention go together
+        outputs[1] = ("", 0)  # Attention needs both present_key and present_value, or neither
     node = helper.make_node(draw.op, names, [n for n, _ in outputs], name="node", **draw.attributes)
     return [node], [o for o in outputs if o[0]]
 
@@ -93,7 +93,7 @@ def short(value):
 
 
 def describe(draw):
-    """Op-13 [attributes] (input types, shapes, and values of small ones)."""
+    """Like "Op-13 @opset [attributes] (types and shapes of the inputs)", with the values of small inputs."""
     inputs = []
     for given in draw.inputs:
         if given is None:

@@ -1,4 +1,4 @@
-"""Judges cases in processes of their own: onnxruntime may crash or hang on an odd case, which is then its refusal."""
+"""Runs the judges in worker processes, because onnxruntime may crash or hang on an unusual case; both count as a refusal."""
 
 import multiprocessing
 import threading
@@ -7,12 +7,12 @@ import traceback
 import judges
 from case import make_case
 
-SECONDS = 20  # that a judge has for one case
+SECONDS = 20  # time limit of a judge for one case
 JUDGES = {"onnxruntime": judges.by_onnxruntime, "reference": judges.by_reference}
 
 
 def serve(pipe, finish):
-    """Takes (seed, index, answers known) until the pipe closes; says which judge is at work, then sends what finish(case, answers) is."""
+    """Receives (seed, index, known answers) until the pipe closes. Sends the name of each judge before it runs, then finish(case, answers)."""
     while True:
         try:
             seed, index, answers = pipe.recv()
@@ -25,7 +25,7 @@ def serve(pipe, finish):
                     pipe.send(("at", name))
                     answers[name] = judge(case)
             pipe.send(("done", finish(case, answers)))
-        except Exception:  # noqa: BLE001: the parent ends with it
+        except Exception:  # noqa: BLE001: the parent raises it
             pipe.send(("error", f"case {index}: {traceback.format_exc()}"))
 
 
@@ -68,7 +68,7 @@ class Worker:
 
 
 def judge_all(seed, indices, finish, count=2):
-    """finish(case, answers) of each case, by index, over `count` processes."""
+    """{index: finish(case, answers)}, computed by `count` processes."""
     results, pending, failures = {}, list(reversed(indices)), []
 
     def work():
