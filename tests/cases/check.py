@@ -153,6 +153,8 @@ def parse():
 def main():
     options = parse()
     modes = options.modes.split(",") if options.modes else ours.modes_of(options.program)
+    if ours.EMULATOR in modes:
+        print(f"{ours.EMULATOR}: the source of our kernels runs on the host, compared with onnxruntime and onnx.reference; no GPU is involved", flush=True)
     part = Part("cases", options)
     cases = run_chunks(options, part, modes)
     print_findings(cases)
