@@ -181,7 +181,7 @@ class Search {
       for (const Partition& p : kept_) all.push_back(&p.chosen);
       const std::vector<int> cycle = OrderPartitions(all).cycle;
       if (cycle.empty()) return chosen;
-      RETURN_IF_ERROR(ForbidDearest(cycle, chosen));
+      RETURN_IF_ERROR(ForbidCostliest(cycle, chosen));
     }
   }
 
@@ -228,16 +228,17 @@ class Search {
     return absl::InternalError(absl::StrCat(left.size(), " nodes were not covered"));
   }
 
-  absl::Status ForbidDearest(const std::vector<int>& cycle, const std::vector<Candidate>& chosen) {
-    const Candidate* dearest = nullptr;
+  absl::Status ForbidCostliest(const std::vector<int>& cycle,
+                               const std::vector<Candidate>& chosen) {
+    const Candidate* costliest = nullptr;
     for (const int i : cycle) {
       if (i >= static_cast<int>(chosen.size()) || chosen[i].nodes.size() == 1) continue;
-      if (dearest == nullptr || chosen[i].cost.us > dearest->cost.us) dearest = &chosen[i];
+      if (costliest == nullptr || chosen[i].cost.us > costliest->cost.us) costliest = &chosen[i];
     }
-    if (dearest == nullptr || !forbidden_.insert(NodeIds(*dearest)).second) {
+    if (costliest == nullptr || !forbidden_.insert(NodeIds(*costliest)).second) {
       return absl::InternalError("a cycle between partitions that no choice breaks");
     }
-    Note(*dearest, "it closes a cycle between partitions");
+    Note(*costliest, "it closes a cycle between partitions");
     return absl::OkStatus();
   }
 

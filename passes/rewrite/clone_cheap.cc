@@ -25,6 +25,8 @@ constexpr size_t kMostCopies = 4;
 // epilogue.
 bool TakesNoEpilogue(const Node& node) {
   const OpTraits& traits = TraitsOf(node);
+  // MaxPool by name, not by moves_bytes: it compares elements, so it does not run on all types that
+  // can be moved (strings are one). No other op is like it in a network of convolutions.
   return traits.keeps_bytes || traits.moves_bytes || IsOp(&node, {"MaxPool"});
 }
 

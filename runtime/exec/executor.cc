@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
     launchable.waits = scheduled.waits;
     for (int wait : scheduled.waits) executor->steps_[wait].is_awaited = true;
   }
-  executor->FindWhoseNextWaits();
+  executor->FindWhoseNextUsesPdl();
   executor->FindBarriers();
   executor->events_.resize(p.steps.size());
   return executor;
@@ -117,7 +117,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
 
 // A Step that another stream waits for is followed by an event on its stream; a Step that waits for
 // another stream is preceded by a wait.
-void Executor::FindWhoseNextWaits() {
+void Executor::FindWhoseNextUsesPdl() {
   std::vector<Launchable*> last(program_->schedule.streams, nullptr);  // by stream
   for (const ScheduledStep& scheduled : program_->schedule.steps) {
     Launchable& here = steps_[scheduled.step];
@@ -139,8 +139,10 @@ void Executor::FindBarriers() {
     Launchable& here = steps_[scheduled.step];
     if (!here.step->launches()) continue;
     const PlacedStep& placed = program_->steps[scheduled.step];
-    for (const int early : here.step->prefetched_inputs()) {
-      const auto writes_it = [&](const Operand& out) { return Overlap(out, placed.in[early]); };
+    for (const int prefetched : here.step->prefetched_inputs()) {
+      const auto writes_it = [&](const Operand& out) {
+        return Overlap(out, placed.in[prefetched]);
+      };
       const PlacedStep* before = last[here.stream];
       here.behind_barrier |=
           !here.waits.empty() ||
@@ -164,11 +166,11 @@ absl::Status Executor::TakeArena(Device& device) {
   return absl::OkStatus();
 }
 
-absl::Status Executor::TakeTurn() const {
+absl::Status Executor::LockArena() const {
   return options_.arena_lock == nullptr ? absl::OkStatus() : options_.arena_lock->Take();
 }
 
-void Executor::EndTurn() const {
+void Executor::UnlockArena() const {
   if (options_.arena_lock != nullptr) options_.arena_lock->Give();
 }
 
@@ -217,8 +219,8 @@ absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void
                            void* callers_stream, const std::atomic<bool>* cancel) {
   const Graph& graph = program_->graph;
   RETURN_IF_ERROR(CheckPointers(graph, inputs, outputs));
-  RETURN_IF_ERROR(TakeTurn());
-  const absl::Cleanup end = [this] { EndTurn(); };
+  RETURN_IF_ERROR(LockArena());
+  const absl::Cleanup end = [this] { UnlockArena(); };
   RETURN_IF_ERROR(CheckNot(cancel));
   RETURN_IF_ERROR(BeforeRun());
   ++unfinished_;
@@ -366,8 +368,8 @@ absl::StatusOr<std::vector<double>> Executor::Time(absl::Span<const void* const>
                                                    absl::Span<void* const> outputs, int runs) {
   for (int i = 0; i < 2; ++i) RETURN_IF_ERROR(Run(inputs, outputs));
   if (graph_ != nullptr) {
-    RETURN_IF_ERROR(TakeTurn());
-    const absl::Cleanup end = [this] { EndTurn(); };
+    RETURN_IF_ERROR(LockArena());
+    const absl::Cleanup end = [this] { UnlockArena(); };
     ASSIGN_OR_RETURN(std::vector<double> ms, streams_->TimeReplays(*graph_, runs));
     RETURN_IF_ERROR(Synchronize());
     return ms;

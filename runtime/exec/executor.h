@@ -71,10 +71,10 @@ class Executor {
   Executor(std::shared_ptr<const Program> program, Device& device, const ExecutorOptions& options);
   struct Launchable;  // a Step with its resolved operands
   absl::Status TakeArena(Device& device);
-  // A Run's use of a shared arena.
-  absl::Status TakeTurn() const;
-  void EndTurn() const;
-  void FindWhoseNextWaits();
+  // Around each Run, if the arena is shared.
+  absl::Status LockArena() const;
+  void UnlockArena() const;
+  void FindWhoseNextUsesPdl();
   void FindBarriers();
   std::byte* InArena(Space space, int64_t offset) const;
   absl::Status Resolve(int index, ConstantStore& constants);

@@ -75,6 +75,8 @@ class BodyInferencer final : public onnx::GraphInferencer {
     const absl::Status status = Infer(input_types);
     if (!status.ok())
       fail_shape_inference("body \"", body_.name(), "\": ", std::string(status.message()));
+    // ONNX's functions would take that for an inference that was skipped.
+    if (output_types_.empty()) fail_shape_inference("body \"", body_.name(), "\" has no outputs");
     std::vector<const onnx::TypeProto*> pointers;
     for (const onnx::TypeProto& type : output_types_) pointers.push_back(&type);
     return pointers;

@@ -28,7 +28,7 @@ constexpr Least kLeast[] = {
     {"pads", 0},
 };
 
-// Ops without a definition here whose axis is one of input 0's dims.
+// Ops without an OpDef, which would have the trait, whose axis is one of input 0's dims.
 constexpr std::string_view kUndefinedAxisOps[] = {"Scatter", "SplitToSequence"};
 
 OpTraits TraitsOfSpec(const NodeSpec& spec) {

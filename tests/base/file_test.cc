@@ -72,9 +72,9 @@ TEST(FileTest, ReadsOnAfterShortReadsAndInterrupts) {
   const std::string path = folder.Write("a", "0123456789");
   FileCalls calls = SystemFileCalls();
   calls.pread = [](int fd, void* to, size_t bytes, off_t offset) -> ssize_t {
-    static int turn = 0;
+    static int calls_before = 0;
     errno = EINTR;
-    if (turn++ % 2 == 0) return -1;
+    if (calls_before++ % 2 == 0) return -1;
     return SystemFileCalls().pread(fd, to, std::min<size_t>(bytes, 3), offset);
   };
   ScopedFileCalls scope(calls);

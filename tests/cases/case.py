@@ -1,4 +1,4 @@
-"""Cases: models of one op with inputs, each a function of (seed, index)."""
+"""A case is a model of one op with its inputs. Equal (seed, index) give equal cases."""
 
 import dataclasses
 
@@ -28,10 +28,10 @@ class Case:
     feeds: dict  # graph input: array
     elems: dict  # graph input: TensorProto type
     inputs: list  # of the node: (array, TensorProto type, is an initializer) or None
-    attributes: dict  # of the node, where it is one node
-    spoiled: bool  # it may well be invalid
+    attributes: dict  # of the node; empty if the model has several nodes
+    spoiled: bool  # changed so that it is probably invalid
     tolerance: Tolerance
-    text: str  # what it is, on one line
+    text: str  # a description in one line
 
 
 def tensor_of(array, elem, name):
@@ -41,7 +41,7 @@ def tensor_of(array, elem, name):
 
 
 def output_types(draw):
-    """Element types of the op's outputs by its schema; None: one that the maker would have to say."""
+    """Element types of the op's outputs by its schema. A type variable that no input has bound gets the first type that is allowed."""
     types = []
     formals = list(draw.schema.outputs)
     most = draw.output_count if draw.output_count is not None else len(formals)
@@ -58,7 +58,7 @@ def value_info(draw, name, array, elem):
 
 
 def node_and_outputs(draw, names):
-    """The node and (name, type) of each of its outputs."""
+    """The node, and (name, type) of each of its outputs."""
     types = output_types(draw)
     if draw.output_count is None:
         types = types[: draw.integer(max(draw.schema.min_output, 1), len(types))]
@@ -97,7 +97,7 @@ def short(value):
 
 
 def describe(draw):
-    """Op-13 [attributes] (input types, shapes, and values of small ones)."""
+    """Like "Op-13 @opset [attributes] (types and shapes of the inputs)", with the values of small inputs."""
     inputs = []
     for given in draw.inputs:
         if given is None:

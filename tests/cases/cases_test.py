@@ -1,4 +1,4 @@
-"""The generator of cases: what it draws, how its judges are compared, and what is said of ours."""
+"""The generator of cases, the comparison of the judges, and the verdict on the results of onnx-cudnn."""
 
 import dataclasses
 import json
@@ -22,10 +22,10 @@ from case import ML_OPS, OPS, make_case
 from differences import decided
 from expectation import AGREED, ALONE, ASIDE, REFUSED, Expectation, Writer, expect
 from makers import ELEMENT_WISE, EXACT, QUANTIZED
-from part import Part  # check.py says where it is
+from part import Part  # check.py adds its folder to the path
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OURS = {"Reformat", "Transfer"}  # ops that no model holds
+OURS = {"Reformat", "Transfer"}  # ops of onnx-cudnn that are not in ONNX
 
 
 def expectation(kind, **fields):
@@ -56,7 +56,6 @@ class CaseTest(unittest.TestCase):
         pads = [make_case(5, OPS.index("Pad") + i * len(OPS)) for i in range(200)]
         self.assertGreaterEqual({c.version for c in pads}, {2, 11, 13, 18, 25})
 
-
     def test_a_few_cases_are_spoiled(self):
         spoiled = [make_case(5, index).spoiled for index in range(10 * len(OPS))]
         self.assertTrue(0.01 < sum(spoiled) / len(spoiled) < 0.08, sum(spoiled))
@@ -69,11 +68,11 @@ class JudgesTest(unittest.TestCase):
         self.assertNotEqual(judges.difference(one.astype(np.float64), one, EXACT), "")
         self.assertNotEqual(judges.difference(one.reshape(1, 2), one, EXACT), "")
 
-    def test_f64_is_held_to_more_than_f32(self):
+    def test_f64_has_a_smaller_tolerance_than_f32(self):
         for dtype, words in ((np.float32, ""), (np.float64, "1 of 1 elements")):
             self.assertEqual(judges.difference(np.array([1 + 1e-5], dtype), np.array([1], dtype), ELEMENT_WISE), words)
 
-    def test_integers_are_equal_but_for_ties_of_a_quantization(self):
+    def test_integers_may_differ_only_by_ties_of_a_quantization(self):
         seven, eight = np.array([7], np.uint8), np.array([8], np.uint8)
         self.assertEqual(judges.difference(seven, eight, QUANTIZED), "")
         self.assertNotEqual(judges.difference(seven, eight, ELEMENT_WISE), "")
@@ -83,12 +82,12 @@ class JudgesTest(unittest.TestCase):
         self.assertEqual(judges.difference(found, found, EXACT), "")
         self.assertEqual(judges.difference(found, found[::-1], EXACT), "2 of 3 elements")
 
-    def test_both_judge_an_addition(self):
+    def test_both_judges_run_an_addition(self):
         case = first_case("Add")
         made, outputs = expect(case, {"onnxruntime": judges.by_onnxruntime(case), "reference": judges.by_reference(case)})
         self.assertEqual((made.kind, len(outputs)), (AGREED, 1))
 
-    def test_onnxruntime_is_asked_where_it_has_the_op(self):
+    def test_onnxruntime_runs_the_op_in_an_opset_that_it_supports(self):
         case = dataclasses.replace(first_case("MaxRoiPool"), version=22, opset=28)
         self.assertEqual(judges.opsets_tried(case), (26, 21))
         self.assertEqual(judges.opsets_tried(dataclasses.replace(case, version=1, opset=21)), (21,))
@@ -104,16 +103,16 @@ class ExpectationTest(unittest.TestCase):
     def expected(self, runtime, reference, op="Add"):
         return expect(first_case(op), {"onnxruntime": runtime, "reference": reference})
 
-    def test_what_one_judge_refuses_the_other_decides(self):
+    def test_if_one_judge_refuses_the_other_decides(self):
         one = judges.Answer([np.ones(1)])
         made, outputs = self.expected(judges.Answer(refusal="no"), one)
         self.assertEqual((made.kind, made.judge, outputs), (ALONE, "reference", one.outputs))
 
-    def test_what_both_refuse_is_refused(self):
+    def test_a_case_that_both_refuse_is_refused(self):
         made, outputs = self.expected(judges.Answer(refusal="no"), judges.Answer(refusal="no"))
         self.assertEqual((made.kind, outputs), (REFUSED, None))
 
-    def test_what_one_judge_takes_of_a_spoiled_case_is_not_expected(self):
+    def test_a_spoiled_case_that_one_judge_runs_is_set_aside(self):
         case = dataclasses.replace(first_case("Add"), spoiled=True)
         made, outputs = expect(case, {"onnxruntime": judges.Answer(refusal="no"), "reference": judges.Answer([np.ones(1)])})
         self.assertEqual((made.kind, outputs), (ASIDE, None))
@@ -133,28 +132,28 @@ class VerdictTest(unittest.TestCase):
     def wrong(self, kind, word, message="", **fields):
         return check.verdict(expectation(kind, **fields), word, message)[1]
 
-    def test_a_refusal_of_what_a_judge_runs_is_a_finding(self):
+    def test_refusing_a_case_that_a_judge_runs_is_an_error(self):
         self.assertIsNone(self.wrong(AGREED, "pass"))
         self.assertIn("refused (3)", self.wrong(AGREED, "3", "not today"))
         self.assertIsNone(self.wrong(ALONE, "3", "Foo (opset 28) on f32: the op is not implemented"))
 
-    def test_an_error_of_ours_is_a_finding_whatever_the_judges_say(self):
+    def test_a_crash_is_an_error_whatever_is_expected(self):
         for kind in (AGREED, ALONE, REFUSED, ASIDE):
             for word in ("crashed", "hung", "7"):
                 self.assertIsNotNone(self.wrong(kind, word), (kind, word))
 
-    def test_what_both_refuse_is_refused_clearly(self):
+    def test_a_case_that_both_refuse_must_not_be_refused_for_a_false_reason(self):
         self.assertIsNone(self.wrong(REFUSED, "2", "axis 9 is outside rank 2"))
         self.assertIsNotNone(self.wrong(REFUSED, "3", "the shape of output y depends on data"))
 
-    def test_what_onnx_itself_finds_invalid_may_be_refused(self):
+    def test_a_case_that_onnx_finds_invalid_may_be_refused(self):
         self.assertIsNone(self.wrong(ALONE, "2", "no", checker="ShapeInferenceError"))
 
     def test_a_spoiled_case_may_be_refused(self):
         self.assertIsNone(self.wrong(AGREED, "3", "p is -1", spoiled=True))
         self.assertIsNotNone(self.wrong(AGREED, "wrong", "differs", spoiled=True))
 
-    def test_a_case_set_aside_is_counted_alone(self):
+    def test_a_case_set_aside_is_only_counted(self):
         self.assertEqual(check.verdict(expectation(ASIDE), "wrong", ""), ("set aside", None))
 
 
@@ -171,34 +170,34 @@ class GuardTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def test_a_judge_that_crashes_has_refused(self):
+    def test_a_judge_that_crashes_refuses(self):
         with mock.patch.dict(workers.JUDGES, onnxruntime=lambda case: os.abort()):
             made, _ = workers.judge_all(0, [OPS.index("Abs")], Writer(self.folder), 1)[OPS.index("Abs")]
         self.assertEqual((made.kind, made.judge, made.onnxruntime), (ALONE, "reference", "crashed"))
 
-    def test_a_judge_that_hangs_has_refused(self):
+    def test_a_judge_that_hangs_refuses(self):
         hangs = mock.patch.dict(workers.JUDGES, reference=lambda case: __import__("time").sleep(60))
         with hangs, mock.patch.object(workers, "SECONDS", 0.5):
             made, _ = workers.judge_all(0, [OPS.index("Abs")], Writer(self.folder), 1)[OPS.index("Abs")]
         self.assertEqual((made.judge, made.reference), ("onnxruntime", "no answer in 0.5 s"))
 
-    def test_a_case_that_crashes_ours_is_noted_and_the_rest_goes_on(self):
+    def test_a_case_that_crashes_run_cases_is_recorded_and_the_rest_is_run(self):
         script = 'for ((i = $2; i < 3; ++i)); do [ $i = 1 ] && kill -ABRT $$; printf "c$i\\tcpu\\tpass\\t\\n"; done'
         found = ours.run_part(program(self.folder, script), self.folder, ["c0", "c1", "c2"], 0, 1, ["cpu"])
         self.assertEqual([found[f"c{i}", "cpu"][0] for i in range(3)], ["pass", "crashed", "pass"])
 
-    def test_a_case_that_hangs_ours_is_noted(self):
+    def test_a_case_that_hangs_run_cases_is_recorded(self):
         script = '[ $2 = 0 ] && exec sleep 60; printf "c1\\tcpu\\tpass\\t\\n"'
         with mock.patch.object(ours, "SECONDS", 0.5):
             found = ours.run_part(program(self.folder, script), self.folder, ["c0", "c1"], 0, 1, ["cpu"])
         self.assertEqual([found[f"c{i}", "cpu"][0] for i in range(2)], ["hung", "pass"])
 
-    def test_a_finding_is_kept_with_its_chunk(self):
+    def test_errors_can_be_stored_as_json(self):
         case, results = first_case("Add"), {("Add-3", "cpu"): ("wrong", "differs")}
         made = dataclasses.replace(expectation(AGREED), spoiled=case.spoiled)
         self.assertIn("differs", json.dumps(check.judged(made, results, ["cpu"])[1]))
 
-    def test_chunks_that_are_done_are_not_run_again(self):
+    def test_finished_chunks_are_not_run_again(self):
         options = types.SimpleNamespace(
             folder=pathlib.Path(self.folder), deadline=float("inf"), seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2
         )
@@ -207,11 +206,11 @@ class GuardTest(unittest.TestCase):
             first, again = check.run_chunks(options, part, ["cpu"]), check.run_chunks(options, part, ["cpu"])
         self.assertEqual((run.call_count, again), (2, first))
 
-    def test_chunks_beyond_the_deadline_are_left(self):
+    def test_chunks_beyond_the_deadline_are_not_run(self):
         options = types.SimpleNamespace(folder=None, deadline=0, seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2)
         self.assertEqual(check.run_chunks(options, Part("cases", options), ["cpu"]), [])
 
-    def test_what_ours_may_refuse_is_reported_as_skipped(self):
+    def test_an_expected_refusal_is_reported_as_skipped(self):
         cases = [(op, op, count, []) for op, count in (("Add", "agreed"), ("Scan", "refused: Scan 8 with a batch"), ("Abs", "refused by all"))]
         report = pathlib.Path(self.folder, "report.xml")
         check.write_report(report, cases)

@@ -1,6 +1,6 @@
-"""check.py RUN_CASES [options]: generated cases of single ops, judged by onnxruntime and onnx.reference, run by ours in every mode that
-RUN_CASES has. Exit code 1 when one is found wrong. Each case is a function of the seed and its index; chunks that are done are kept in
---folder and not run again by the same program and generator."""
+"""check.py RUN_CASES [options]: runs generated cases of single ops in every mode of the program RUN_CASES and compares the results with those of
+onnxruntime and onnx.reference (the judges). Exit code 1 if a result is wrong. Equal seeds and indices give equal cases. Results of finished
+chunks are stored in --folder and reused while RUN_CASES and the sources of this folder are unchanged."""
 
 import collections
 import dataclasses
@@ -28,7 +28,7 @@ INVALID, UNSUPPORTED, EXHAUSTED = "2", "3", "6"  # exit codes
 
 
 def verdict(made, word, message):
-    """(what to count, what is wrong) of one case in one mode. made: an Expectation; wrong: None where nothing is."""
+    """(category, error or None) of one case in one mode, given its Expectation and the line of RUN_CASES."""
     reason = allowed_refusal(made, message)
     if word not in ("pass", "wrong", INVALID, UNSUPPORTED) and not (word == EXHAUSTED and reason):
         return "wrong", f"ended with {word}: {message}"
@@ -51,7 +51,7 @@ def verdict(made, word, message):
 
 
 def judged(made, results, modes):
-    """The count of a case and its findings, over all modes."""
+    """The category of a case and its errors, over all modes."""
     counts, findings = set(), []
     for mode in modes:
         word, message = results.get((made.name, mode), ("not run", "another mode ended the program"))
@@ -63,7 +63,7 @@ def judged(made, results, modes):
 
 
 def run_chunk(options, indices, modes):
-    """[op, name, count, findings] of each case."""
+    """[(op, name, category, errors)] of the cases."""
     with tempfile.TemporaryDirectory() as folder:
         made = judge_all(options.seed, indices, Writer(folder), options.jobs, OPS_OF[options.domain])
         expected = [made[i][0] for i in indices]
@@ -78,7 +78,7 @@ def run_chunk(options, indices, modes):
 
 
 def run_chunks(options, part, modes):
-    """The cases of the chunks that are done."""
+    """The same for all chunks that are finished before the deadline."""
     marks = fingerprint(pathlib.Path(options.program), *sorted(HERE.rglob("*.py")))
     chunks = {}
     for first in range(options.first, options.first + options.count, options.chunk):
@@ -87,7 +87,7 @@ def run_chunks(options, part, modes):
 
     def work(key):
         chunk = run_chunk(options, chunks[key], modes)
-        print(f"cases {chunks[key][0]} to {chunks[key][-1]}: {sum(bool(c[3]) for c in chunk)} found wrong", flush=True)
+        print(f"cases {chunks[key][0]} to {chunks[key][-1]}: {sum(bool(c[3]) for c in chunk)} wrong", flush=True)
         return chunk
 
     return [tuple(c) for chunk in part.run(chunks, work).values() for c in chunk]
@@ -107,12 +107,12 @@ def details(options, modes, cases):
 
 
 def is_refusal(count):
-    """Whether ours refuses what it is known to refuse."""
+    """Whether the category is an expected refusal by onnx-cudnn."""
     return count.startswith(("refused:", "refused by ours"))
 
 
 def write_report(path, cases):
-    """As GoogleTest does, for tools/count_tests.py."""
+    """In GoogleTest's format, for tools/count_tests.py."""
     suite = ElementTree.Element("testsuite", name="cases")
     for op, name, count, findings in cases:
         is_refused = is_refusal(count)
@@ -147,15 +147,17 @@ def parse():
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--chunk", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--modes", help="of those that the program has, with commas between; default: all")
-    parser.add_argument("--keep", help="folder for the cases that are found wrong")
-    parser.add_argument("--report", help="file for a report as GoogleTest writes")
+    parser.add_argument("--modes", help="some of the modes of RUN_CASES, separated by commas; default: all")
+    parser.add_argument("--keep", help="folder to which wrong cases are copied")
+    parser.add_argument("--report", help="file for a report in GoogleTest's format")
     return parser.parse_args()
 
 
 def main():
     options = parse()
     modes = options.modes.split(",") if options.modes else ours.modes_of(options.program)
+    if ours.EMULATOR in modes:
+        print(f"{ours.EMULATOR}: the source of our kernels runs on the host, compared with onnxruntime and onnx.reference; no GPU is involved", flush=True)
     part = Part("cases", options)
     cases = run_chunks(options, part, modes)
     print_findings(cases)

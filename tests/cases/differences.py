@@ -1,4 +1,4 @@
-"""Where a judge is known to be unfit (docs/where-we-differ.md gives the specification's words), and what ours may refuse."""
+"""Known errors of the judges (docs/where-we-differ.md quotes the specification), and the refusals by onnx-cudnn that are expected."""
 
 import dataclasses
 import re
@@ -14,7 +14,7 @@ BOTH = (ONNXRUNTIME, REFERENCE)
 
 @dataclasses.dataclass(frozen=True)
 class Unfit:
-    """`judges` do not count for `ops` where `when(case)`: the other one alone does, or nobody and the case is set aside."""
+    """The outputs of `judges` are ignored for cases of `ops` for which `when(case)` is true. If no other judge is left, the case is set aside."""
 
     judges: tuple
     ops: str
@@ -90,7 +90,7 @@ def has_groups(case):
 
 
 def scaled(case):
-    """(extent, scale) of each axis of a Resize or an Upsample that has scales."""
+    """(extent, scale) of each scaled axis of a Resize or an Upsample."""
     given = case.inputs[1 if case.version < 11 else 2] if len(case.inputs) > (case.version >= 11) + 1 else None
     scales = given[0] if given is not None else np.array(case.attributes.get("scales", []), np.float32)
     dims = case.inputs[0][0].shape
@@ -110,22 +110,22 @@ def is_longer_in_f32(case):
 REDUCTIONS = "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMean ReduceProd ReduceSum ReduceSumSquare"
 UNFIT = (
     # onnx.reference
-    Unfit((REFERENCE,), "Softmax LogSoftmax Hardmax", "takes one axis where opsets before 13 take all from it on", before(13)),
+    Unfit((REFERENCE,), "Softmax LogSoftmax Hardmax", "reduces one axis; before opset 13 it is all axes from there on", before(13)),
     Unfit((REFERENCE,), "LogSoftmax", "takes the logarithm of a rounded softmax", is_type(T.FLOAT16, T.BFLOAT16)),
     Unfit((REFERENCE,), "Add Sub Mul Div Pow And Or Xor Equal Greater Less Gemm", "does not read `broadcast` and `axis`", has("broadcast")),
     Unfit((REFERENCE,), "PRelu", "broadcasts as NumPy does", before(7)),
-    Unfit((REFERENCE,), "GlobalMaxPool GlobalAveragePool", "takes two spatial dims"),
-    Unfit((REFERENCE,), "AveragePool LpPool MaxPool", "strides and last windows of ceil_mode"),
+    Unfit((REFERENCE,), "GlobalMaxPool GlobalAveragePool", "reduces the last two dims only"),
+    Unfit((REFERENCE,), "AveragePool LpPool MaxPool", "wrong strides, and wrong last windows with ceil_mode"),
     Unfit((REFERENCE,), "LpNormalization", "does not take absolute values"),
-    Unfit((REFERENCE,), "LRN", "leaves channels out"),
+    Unfit((REFERENCE,), "LRN", "omits channels of the window"),
     Unfit((REFERENCE,), "RNN GRU LSTM", "does not read sequence_lens, activations, clip and input_forget"),
-    Unfit((REFERENCE,), "LayerNormalization BatchNormalization", "types of further outputs", outputs_more_than(1)),
+    Unfit((REFERENCE,), "LayerNormalization BatchNormalization", "wrong types of the outputs after the first", outputs_more_than(1)),
     Unfit((REFERENCE,), "Loop Scan", "concatenates scan outputs where it should stack them"),
-    Unfit((REFERENCE,), "Optional OptionalHasElement OptionalGetElement", "wraps the element"),
-    Unfit((REFERENCE,), "ReduceSumSquare ReduceL1 ReduceL2", "computes small integers in i64"),
+    Unfit((REFERENCE,), "Optional OptionalHasElement OptionalGetElement", "wraps the element in a list"),
+    Unfit((REFERENCE,), "ReduceSumSquare ReduceL1 ReduceL2", "computes integers of fewer than 64 bits in int64"),
     Unfit(
         (REFERENCE,), "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss",
-        "ignores a class and not what is before the first",
+        "does not ignore a negative ignore_index",
         has("ignore_index"),
     ),  # fmt: skip
     Unfit((REFERENCE,), "Unsqueeze", "inserts axes one by one"),
@@ -134,93 +134,97 @@ UNFIT = (
         "computes in the grid's type",
         lambda c: c.inputs[0][1] != c.inputs[1][1] or is_type(T.FLOAT16, T.BFLOAT16)(c),
     ),  # fmt: skip
-    Unfit((REFERENCE,), "AffineGrid", "gives f32", is_type(T.FLOAT16, T.BFLOAT16, T.DOUBLE)),
+    Unfit((REFERENCE,), "AffineGrid", "returns f32", is_type(T.FLOAT16, T.BFLOAT16, T.DOUBLE)),
     Unfit(
         (REFERENCE,), "Resize",
-        "uses a length that is no whole number",
+        "uses an output length that is not rounded down",
         all_of(coordinates("tf_crop_and_resize", "pytorch_half_pixel"), has_broken_length),
     ),  # fmt: skip
     Unfit((REFERENCE,), "ConvTranspose", "mixes channels of groups", has_groups),
-    Unfit((REFERENCE,), "QLinearConv", "takes two spatial dims where weights have scales of their own", lambda c: c.inputs[4][0].size > 1),
+    Unfit((REFERENCE,), "QLinearConv", "requires two spatial dims for scales per channel", lambda c: c.inputs[4][0].size > 1),
     Unfit(
         (REFERENCE,), "Attention",
-        "gives logits after softcap where those before are asked for",
+        "returns the logits after softcap instead of before",
         all_of(has("softcap"), outputs_more_than(3)),
     ),  # fmt: skip
-    Unfit((REFERENCE,), "BatchNormalization", "adds another epsilon", before(14)),
-    Unfit((REFERENCE,), "RoiAlign", "takes half pixels", before(16)),
+    Unfit((REFERENCE,), "BatchNormalization", "uses another epsilon", before(14)),
+    Unfit((REFERENCE,), "RoiAlign", "uses half-pixel coordinates", before(16)),
     Unfit((REFERENCE,), "Shape", "does not clamp start and end"),
-    Unfit((REFERENCE,), "TfIdfVectorizer", "takes weights by output", has("weights")),
-    Unfit((REFERENCE,), "StringSplit", "keeps white space at the end", has("maxsplit")),
-    Unfit((REFERENCE,), "Erf Gelu", "f64 has f32's accuracy", is_type(T.DOUBLE)),
+    Unfit((REFERENCE,), "TfIdfVectorizer", "does not index weights by position in the pool", has("weights")),
+    Unfit((REFERENCE,), "StringSplit", "keeps trailing white space", has("maxsplit")),
+    Unfit((REFERENCE,), "Erf Gelu", "computes f64 in f32", is_type(T.DOUBLE)),
     Unfit((REFERENCE,), "Gemm", "does not read beta", before(7)),
-    Unfit((REFERENCE,), "Det", "gives f64 for bf16", is_type(T.BFLOAT16)),
+    Unfit((REFERENCE,), "Det", "returns f64 for bf16", is_type(T.BFLOAT16)),
     Unfit((REFERENCE,), "StringNormalizer", "keeps stop words of several words"),
-    Unfit((REFERENCE,), REDUCTIONS, "adds up and multiplies in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
-    Unfit((REFERENCE,), "ConvTranspose", "keeps pads beside an output_shape", lambda c: {"output_shape", "pads"} <= set(c.attributes)),
-    Unfit((REFERENCE,), "Resize", "rounds a place below an element", all_of(coordinates("half_pixel_symmetric"), has_broken_length)),
-    Unfit((REFERENCE,), "OneHot", "computes with the two values"),
+    Unfit((REFERENCE,), REDUCTIONS, "accumulates in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
+    Unfit((REFERENCE,), "ConvTranspose", "uses pads although output_shape is given", lambda c: {"output_shape", "pads"} <= set(c.attributes)),
+    Unfit((REFERENCE,), "Resize", "rounds a position on an element to just below it", all_of(coordinates("half_pixel_symmetric"), has_broken_length)),
+    Unfit((REFERENCE,), "OneHot", "computes with the two values instead of selecting one"),
+    Unfit((REFERENCE,), "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "accumulates in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
     Unfit((REFERENCE,), "Unique", "takes what is not sorted along axis 0, or sorts it", lambda c: c.attributes.get("sorted") == 0),
-    Unfit((REFERENCE,), "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "adds up in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
     # onnxruntime
     Unfit((ONNXRUNTIME,), "Bernoulli", "inlines the function body, which gives a one with probability 1 - x"),
-    Unfit((ONNXRUNTIME,), "Attention", "masks logits by the lowest number", all_of(outputs_more_than(3), has("is_causal"))),
-    Unfit((ONNXRUNTIME,), "RNN GRU LSTM", "holds the threshold of ThresholdedRelu back", all_of(has("clip"), has("activations"))),
-    Unfit((ONNXRUNTIME,), "Resize", "takes the ratio of other axes", lambda c: {"axes", "keep_aspect_ratio_policy"} <= set(c.attributes)),
-    Unfit((ONNXRUNTIME,), "BlackmanWindow HammingWindow HannWindow DFT STFT MelWeightMatrix", "f64 has f32's accuracy", gives(T.DOUBLE)),
+    Unfit((ONNXRUNTIME,), "Attention", "masks logits by the lowest finite number", all_of(outputs_more_than(3), has("is_causal"))),
+    Unfit((ONNXRUNTIME,), "RNN GRU LSTM", "ThresholdedRelu is 0 at its threshold", all_of(has("clip"), has("activations"))),
+    Unfit((ONNXRUNTIME,), "Resize", "computes the ratio from the wrong axes", lambda c: {"axes", "keep_aspect_ratio_policy"} <= set(c.attributes)),
+    Unfit((ONNXRUNTIME,), "BlackmanWindow HammingWindow HannWindow DFT STFT MelWeightMatrix", "computes f64 in f32", gives(T.DOUBLE)),
     Unfit(
         (ONNXRUNTIME,), "ConvTranspose",
-        "adds output_padding to what SAME gives, and where strides leave gaps",
+        "auto_pad = SAME: adds output_padding to the length, and is too short where strides leave gaps",
         all_of(pads_same, any_of(has("output_padding"), has_gaps)),
     ),  # fmt: skip
-    Unfit((REFERENCE,), "ConvTranspose", "pads by less than nothing where strides leave gaps", has_gaps),
+    Unfit((REFERENCE,), "ConvTranspose", "computes negative pads where strides leave gaps", has_gaps),
     Unfit((ONNXRUNTIME,), "CastLike", "expands it to a Cast that rounds up", has("round_mode")),
-    Unfit((ONNXRUNTIME,), "Cast CastLike", "rounds to types of 2 and 4 bits", any_of(*map(gives, (T.INT4, T.UINT4, T.INT2, T.UINT2)))),
-    Unfit((ONNXRUNTIME,), "MeanVarianceNormalization", "leaves the epsilon of the function body out"),
-    Unfit((ONNXRUNTIME,), "Resize Upsample", "rounds extent * scale to f32 before it is cut", is_longer_in_f32),
+    Unfit((ONNXRUNTIME,), "Cast CastLike", "rounds to nearest for types of 2 and 4 bits", any_of(*map(gives, (T.INT4, T.UINT4, T.INT2, T.UINT2)))),
+    Unfit((ONNXRUNTIME,), "MeanVarianceNormalization", "omits the epsilon of the function body"),
+    Unfit((ONNXRUNTIME,), "Resize Upsample", "rounds extent * scale to f32 before rounding down", is_longer_in_f32),
     Unfit(
         (ONNXRUNTIME,), "ReduceLogSumExp ReduceLogSum",
-        "takes exponentials and logarithms of integers as integers",
+        "computes exponentials and logarithms of integers in integers",
         is_type(T.INT32, T.INT64),
     ),  # fmt: skip
-    Unfit((ONNXRUNTIME,), "Resize", "leaves roi out on axes that keep their length", coordinates("tf_crop_and_resize")),
+    Unfit((ONNXRUNTIME,), "Resize", "ignores roi on axes whose length is unchanged", coordinates("tf_crop_and_resize")),
     Unfit(
         (ONNXRUNTIME,), "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd ReduceSum ReduceSumSquare ArgMax ArgMin",
-        "shapes of empty inputs",
+        "wrong output shapes for empty inputs",
         has_empty_input,
     ),  # fmt: skip
     Unfit(
         (ONNXRUNTIME,), "Resize",
-        "cuts the length that align_corners divides by",
+        "rounds down the length by which align_corners divides",
         all_of(coordinates("align_corners"), has_broken_length),
     ),  # fmt: skip
     Unfit(
         (ONNXRUNTIME,), "AveragePool MaxPool LpPool",
-        "pads for a window that is not dilated",
+        "computes the pads without dilations",
         all_of(pads_same, lambda c: "dilations" in c.attributes),
     ),  # fmt: skip
-    Unfit((ONNXRUNTIME,), "RNN GRU LSTM", "a sequence of no step ends in zeros", has_empty_sequence),
+    Unfit((ONNXRUNTIME,), "RNN GRU LSTM", "returns zeros for an empty sequence instead of the initial state", has_empty_sequence),
     Unfit((ONNXRUNTIME,), "LSTM", "does not clip the input of h", has("clip")),
     Unfit((ONNXRUNTIME,), "ReduceMax ReduceMin", "loses NaN", has_nan),
-    Unfit((ONNXRUNTIME,), "MatMul", "leaves the product of nothing as it finds it", has_empty_input),
+    Unfit((ONNXRUNTIME,), "MatMul", "leaves the output uninitialized for an empty inner dim", has_empty_input),
     Unfit(
         (ONNXRUNTIME,), "GridSample",
-        "reads beyond a border before it clamps",
+        "reads beyond the border before clamping",
         lambda c: "cubic" in c.attributes.get("mode", "") and c.attributes.get("padding_mode") == "border",
     ),  # fmt: skip
     Unfit(
         (ONNXRUNTIME,), "AffineGrid",
-        "takes another corner of an extent of 1",
+        "another coordinate for an extent of 1",
         all_of(has("align_corners"), lambda c: 1 in c.inputs[1][0][2:]),
     ),  # fmt: skip
+    Unfit((ONNXRUNTIME,), "StringSplit", "splits an empty string into no parts", lambda c: "" in c.inputs[0][0]),
+    # undefined by the specification
+    Unfit(
+        BOTH, "Pow",
+        "a fractional power of a negative integer is NaN, which integers lack",
+        lambda c: c.inputs[0][1] not in FLOATS and c.inputs[1][1] in FLOATS and (c.inputs[0][0] < 0).any(),
+    ),  # fmt: skip
     Unfit((ONNXRUNTIME,), "NonZero", "gives an index of one coordinate into a scalar", lambda c: c.inputs[0][0].ndim == 0),
-    Unfit((ONNXRUNTIME,), "StringSplit", "splits an empty string into nothing", lambda c: "" in c.inputs[0][0]),
-    # The specification leaves it open
-    Unfit(BOTH, "Pow", "an integer holds no NaN", lambda c: c.inputs[0][1] not in FLOATS and c.inputs[1][1] in FLOATS and (c.inputs[0][0] < 0).any()),
     Unfit(BOTH, "ReduceMean", "the mean of nothing is undefined", has_empty_input),
     Unfit(
         BOTH, "Clip",
-        "its text cuts infinities without a bound, its function body does not",
+        "the text clips infinities if a bound is missing, the function body does not",
         all_of(lambda c: c.version >= 11, has_infinity),
     ),  # fmt: skip
 )
@@ -231,12 +235,12 @@ def matches(rule, case):
 
 
 def is_open(case):
-    """Whether the specification leaves the answer open."""
+    """Whether the specification does not define the result."""
     return any(rule.judges == BOTH and matches(rule, case) for rule in UNFIT)
 
 
 def decided(case, made):
-    """The judge whose outputs count, "" where neither's does (the case is set aside); None: nothing is known against either."""
+    """The judge whose outputs are expected; "": neither judge's, the case is set aside; None: no error of the judges is known for this case."""
     unfit = {judge for rule in UNFIT if matches(rule, case) for judge in rule.judges}
     if not unfit:
         return None
@@ -244,7 +248,7 @@ def decided(case, made):
     return fit[0] if fit else ""
 
 
-# What ours may refuse: words of its message after the op and its opset, and the reason, which docs/limits.md gives.
+# Expected refusals by onnx-cudnn: a pattern of its message, and the reason, which is documented in docs/limits.md.
 REFUSALS = (
     (r"its strings are above the limit", "more strings than one folded value may hold"),
     (r"the op is not implemented", "an op without a definition"),
@@ -262,10 +266,11 @@ REFUSALS = (
 
 
 def allowed_refusal(made, message):
-    """Why ours may refuse what a judge runs; empty: it may not."""
+    """The reason if onnx-cudnn may refuse the case with this message although a judge runs it; otherwise empty."""
     return next((reason for words, reason in REFUSALS if re.search(words, message)), "")
 
 
 def is_false_diagnosis(message):
-    """Whether it blames data for a shape. An input of more than one dim is never read before the Run: of that it is true."""
+    """Whether the message says that a shape depends on data although the data are known. Inputs of more than one dim are never read before the Run:
+    for them it is true."""
     return "depends on data" in message and not re.search(r"the elements of \"\w+\" i\d+\[[^\]]*,", message)

@@ -1,5 +1,5 @@
-"""Draws of one case: an op's version, types, shapes, values and attributes. Equal (seed, index) give equal draws on every machine:
-numbers come from PCG64's integers and from divisions, never from a function of the C library."""
+"""Random choices for one case: the op's version, types, shapes, values and attributes. Equal (seed, index) give equal choices on every machine:
+they use only PCG64's integers and divisions, no functions of the C library."""
 
 import collections
 import functools
@@ -30,12 +30,12 @@ def schemas():
 
 
 def versions(op):
-    """since_version of each schema of an op that is not deprecated, ascending."""
+    """since_version of each schema of the op that is not deprecated, ascending."""
     return [version for version, deprecated in schemas()[op] if not deprecated]
 
 
 def last_opset(op, version):
-    """The newest opset in which the schema of `version` holds."""
+    """The newest opset that uses the schema of `version`."""
     later = [since for since, _ in schemas()[op] if since > version]
     newest = NEWEST_ML if domain_of(op) == ML else defs.onnx_opset_version()
     return min(later) - 1 if later else newest
@@ -47,7 +47,7 @@ def domain_of(op):
 
 
 def element_types(type_strings):
-    """TensorProto types of "tensor(float)", …; complex numbers are no part of the cases."""
+    """TensorProto types for strings like "tensor(float)"; without complex numbers, which no case has."""
     inner = [t[7:-1].upper() for t in type_strings if t.startswith("tensor(") and "complex" not in t]
     return sorted(TensorProto.DataType.Value(t) for t in inner)
 
@@ -57,7 +57,7 @@ def is_float(elem):
 
 
 class Draw:
-    """What a maker sees. It adds inputs in order with add() or skip(), and attributes with attr()."""
+    """The interface for makers. They add inputs in order with add() or skip(), and attributes with attr()."""
 
     def __init__(self, op, seed, index):
         self.op = op
@@ -72,8 +72,8 @@ class Draw:
             self.opset = self.pick([self.version, last])
         self.schema = defs.get_schema(op, self.opset, self.domain)
         self.inputs, self.attributes, self.bound = [], {}, {}
-        self.output_count = None  # None: any number that the schema allows
-        self.nodes = None  # a graph of several nodes; its outputs as (name, element type)
+        self.output_count = None  # None: random, within the schema
+        self.nodes = None  # for a graph of several nodes, whose outputs are graph_outputs: (name, element type)
         self.graph_outputs = None
 
     # Choices
@@ -100,7 +100,7 @@ class Draw:
         return dims
 
     def broadcast(self, dims):
-        """A shape that broadcasts to dims: leading dims dropped, others 1."""
+        """A shape that broadcasts to dims: leading dims are dropped, others are 1."""
         kept = dims[self.integer(0, len(dims)):] if dims and self.chance(0.5) else dims
         return [1 if self.chance(0.3) else d for d in kept]
 
@@ -109,7 +109,7 @@ class Draw:
         return axis - rank if negative and rank and self.chance(0.4) else axis
 
     def axes(self, rank, low=1):
-        """Some distinct axes, part of them negative, in any order."""
+        """Some distinct axes in any order, some of them negative."""
         count = self.integer(min(low, rank), rank)
         chosen = [int(a) for a in self.random.permutation(rank)[:count]]
         return [a - rank if self.chance(0.3) else a for a in chosen]
@@ -123,7 +123,7 @@ class Draw:
         return element_types([formal])
 
     def type(self, formal="T", among=None):
-        """A type of a variable, the same each time it is asked for; every second time f32 where that is allowed."""
+        """The type of a type variable; the first call chooses it, f32 half of the time if that is allowed."""
         if formal not in self.bound:
             allowed = [t for t in self.allowed(formal) if among is None or t in among]
             if TensorProto.STRING in allowed and len(allowed) > 1 and not self.chance(0.05):
@@ -134,7 +134,7 @@ class Draw:
 
     # Values
     def values(self, dims, elem, low=-4, high=4, special=False):
-        """An array of an ONNX element type with values between low and high, now and then (special) with infinities, NaN, denormals
+        """An array of an ONNX element type with values between low and high. special: a quarter of the arrays also have infinities, NaN, denormals
         or the type's bounds."""
         if elem == TensorProto.STRING:
             return np.array([self.pick(WORDS) for _ in range(int(np.prod(dims)))], object).reshape(dims)
@@ -157,7 +157,7 @@ class Draw:
         return self.planted(array, planted if elem in FLOATS else [0.0, -0.0, float(info.max), float(info.min)])
 
     def planted(self, array, specials):
-        """Some elements of `array` replaced."""
+        """`array` with some elements replaced by `specials`."""
         chosen = self.random.integers(0, 3, array.shape) == 0
         which = self.random.integers(0, len(specials), array.shape)
         choices = np.array([np.array(s).astype(array.dtype) for s in specials])
@@ -165,7 +165,7 @@ class Draw:
 
     # The node
     def add(self, array, elem, constant=0.15):
-        """The next input; by the chance `constant` an initializer."""
+        """Adds the next input; constant: the probability that it is an initializer."""
         array = np.asarray(array)
         self.inputs.append((array, elem, self.chance(constant)))
         return array
@@ -175,7 +175,7 @@ class Draw:
         return self.add(self.values(dims, elem, low, high, special), elem, constant)
 
     def integers(self, values, elem=TensorProto.INT64, constant=0.5):
-        """An input of integers, which most often decides a shape."""
+        """Adds an input of integers, on which a shape usually depends."""
         return self.add(np.array(values, helper.tensor_dtype_to_np_dtype(elem)), elem, constant)
 
     def skip(self):
@@ -185,7 +185,7 @@ class Draw:
         return name in self.schema.attributes
 
     def attr(self, name, value, p=1.0):
-        """Sets an attribute by the chance p, where this version has it; answers what holds then (None: the default)."""
+        """Sets an attribute with probability p if this version has it; returns its value (None: not set)."""
         if self.has_attr(name) and self.chance(p):
             self.attributes[name] = value
             return value

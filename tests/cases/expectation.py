@@ -1,8 +1,7 @@
-"""What is expected of a case, by what its judges say, and the folder that says so to run_cases."""
+"""The expected result of a case, derived from its judges' answers, and the folder in which run_cases reads it."""
 
 import dataclasses
 import pathlib
-
 
 import judges
 from case import tensor_of
@@ -16,9 +15,9 @@ class Expectation:
     name: str
     op: str
     text: str
-    kind: str  # AGREED, ALONE: one judge ran it; REFUSED by both; ASIDE: they differ
-    judge: str = ""  # whose outputs are expected
-    onnxruntime: str = ""  # its refusal
+    kind: str  # AGREED: both ran it; ALONE: one ran it; REFUSED: both refused; ASIDE: nothing is expected
+    judge: str = ""  # the judge whose outputs are expected
+    onnxruntime: str = ""  # its error
     reference: str = ""
     checker: str = ""  # why ONNX's checker finds the model invalid
     difference: str = ""  # between the judges
@@ -26,7 +25,7 @@ class Expectation:
 
 
 def expect(case, answers):
-    """The Expectation of a case and the outputs that are expected (None: none)."""
+    """The Expectation of a case, and the expected outputs or None."""
     runtime, reference = answers["onnxruntime"], answers["reference"]
     made = Expectation(case.name, case.op, case.text, REFUSED, "", runtime.refusal, reference.refusal, judges.by_checker(case), spoiled=case.spoiled)
     if runtime.ran and reference.ran:
@@ -48,7 +47,7 @@ def expect(case, answers):
 
 
 def write_case(folder, case, outputs):
-    """A folder as ONNX's backend vectors have, without outputs where none are expected; answers its line for cases.tsv."""
+    """Writes a folder like those of ONNX's backend tests, with outputs only if some are expected; returns its line for cases.tsv."""
     data = pathlib.Path(folder, case.name, "test_data_set_0")
     data.mkdir(parents=True)
     (data.parent / "model.onnx").write_bytes(case.model.SerializeToString())
@@ -64,7 +63,7 @@ def write_case(folder, case, outputs):
 
 
 class Writer:
-    """What a worker does with a judged case: writes its folder."""
+    """Writes the folder of each judged case; called by a worker."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -72,5 +71,3 @@ class Writer:
     def __call__(self, case, answers):
         made, outputs = expect(case, answers)
         return made, write_case(self.folder, case, outputs)
-
-

@@ -1,4 +1,4 @@
-"""What onnxruntime and onnx.reference say of a case, and whether they agree."""
+"""Runs a case in onnxruntime and in onnx.reference, and compares their outputs."""
 
 import contextlib
 import ctypes
@@ -18,10 +18,10 @@ from makers import EXACT
 
 onnxruntime.set_default_logger_severity(4)
 NATIVE = ("float32", "float64", "float16", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "object")
-# By the type of an output, of a tolerance that is given for f32: the least share of an element, and of the largest, that differ by rounding.
-ROUNDING = {"float16": (4e-3, 4e-3), "bfloat16": (3e-2, 5e-2)}  # onnx.reference adds up in them
-SMALLEST = 1e-37  # what is smaller may be cut to 0
-SMALL_FLOAT = (0.26, 0.0)  # one step of 8 bits and less
+# Lower bounds of the tolerance (of the element, of the largest) for outputs of 16 bits.
+ROUNDING = {"float16": (4e-3, 4e-3), "bfloat16": (3e-2, 5e-2)}  # onnx.reference accumulates in them
+SMALLEST = 1e-37  # smaller values may be flushed to 0
+SMALL_FLOAT = (0.26, 0.0)  # one step of floats of 8 bits and fewer
 
 
 @dataclasses.dataclass
@@ -44,8 +44,7 @@ def by_onnxruntime(case):
 
 
 def opsets_tried(case):
-    """The newest one that onnxruntime takes where the op has the same schema there; 21, too, of what 22 took bfloat16 into and changed no
-    further."""
+    """The newest opset that onnxruntime supports, if the op has the same schema there. For schemas of opset 22 also 21: 22 only added bfloat16."""
     newest = min(case.opset, NEWEST_JUDGED) if case.version <= NEWEST_JUDGED else case.opset
     return (newest, 21) if case.version == 22 else (newest,)
 
@@ -64,13 +63,13 @@ def by_onnxruntime_at(case, opset):
         feeds = {name: ort_value(array, case.elems[name]) for name, array in case.feeds.items()}
         names = [o.name for o in session.get_outputs()]
         return Answer([array_of(v) for v in session.run_with_ort_values(names, feeds)])
-    except Exception as error:  # noqa: BLE001: whatever it throws is a refusal
+    except Exception as error:  # noqa: BLE001: any exception is a refusal
         text = str(error)
         missing = "NOT_IMPLEMENTED" in text or "is under development" in text or "Unsupported" in type(error).__name__
         return Answer(refusal=f"{type(error).__name__}: {text[:300]}", implemented=not missing)
 
 
-BITS = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2}  # of elements that onnxruntime keeps packed, the lowest first
+BITS = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2}  # types that onnxruntime packs into bytes, lowest bits first
 
 
 def ort_value(array, elem):
@@ -83,7 +82,7 @@ def ort_value(array, elem):
 
 
 def packed(array):
-    """As many bytes as elements, of which the first ones hold all of them."""
+    """The elements packed into the first bytes of an array of one byte per element, the size that OrtValue expects."""
     bits = BITS[array.dtype.name]
     codes = array.ravel().view(np.uint8) & (2**bits - 1)
     to = np.zeros(array.size, np.uint8)
@@ -102,7 +101,7 @@ def unpacked(raw, count, dtype):
 
 
 def array_of(value):
-    """A copy of an OrtValue's elements; it gives none of types that NumPy lacks, whose bytes are read."""
+    """A copy of an OrtValue's elements. For types that NumPy lacks it is made from the bytes, because value.numpy() fails."""
     elem = TensorProto.DataType.Value(value.data_type()[7:-1].upper())
     dtype = np.dtype(object if elem == TensorProto.STRING else helper.tensor_dtype_to_np_dtype(elem))
     if dtype.name in NATIVE:
@@ -122,7 +121,7 @@ def by_reference(case):
             outputs = onnx.reference.ReferenceEvaluator(case.model).run(None, dict(case.feeds))
             arrays = [np.array(o) for o in outputs]
             if any(a.dtype == object and not all(isinstance(s, str) for s in a.ravel()) for a in arrays):
-                return Answer(refusal="it gives objects that are no strings")
+                return Answer(refusal="its outputs are objects other than strings")
             return Answer(arrays)
     except Exception as error:  # noqa: BLE001
         missing = isinstance(error, NotImplementedError)
@@ -130,7 +129,7 @@ def by_reference(case):
 
 
 def by_checker(case):
-    """Why ONNX's schemas and shape inference find the model invalid; empty: they do not. (The checker itself wants outputs with shapes.)"""
+    """The error of ONNX's shape inference, or empty. (onnx.checker cannot be used: it requires shapes of the outputs.)"""
     try:
         onnx.shape_inference.infer_shapes(case.model, check_type=True, strict_mode=True, data_prop=True)
         return ""
@@ -138,9 +137,9 @@ def by_checker(case):
         return str(error)[:300] or type(error).__name__
 
 
-# Agreement
+# Comparison
 def tolerance_of(tolerance, dtype):
-    """(relative, of_largest, units) for outputs of a type."""
+    """(relative, of_largest, units) for outputs of a dtype, given the tolerance for f32."""
     relative, of_largest = tolerance.relative, tolerance.of_largest
     computed = tolerance != EXACT
     if dtype.name == "float64":
@@ -153,7 +152,7 @@ def tolerance_of(tolerance, dtype):
 
 
 def difference(found, expected, tolerance):
-    """What is wrong with one output; empty: nothing."""
+    """The difference between two arrays in words; empty if they are equal within the tolerance."""
     if found.dtype != expected.dtype or found.shape != expected.shape:
         if not (found.dtype.kind in "OSU" and expected.dtype.kind in "OSU" and found.shape == expected.shape):
             return f"{found.dtype}{list(found.shape)} against {expected.dtype}{list(expected.shape)}"

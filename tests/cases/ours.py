@@ -1,4 +1,4 @@
-"""Runs folders of cases by run_cases, which may crash or hang as well: the case is then noted and the rest goes on."""
+"""Runs folders of cases with the program run_cases. If it crashes or hangs, the case is recorded as such and the program is started for the rest."""
 
 import concurrent.futures
 import os
@@ -7,7 +7,7 @@ import select
 import subprocess
 import tempfile
 
-SECONDS = 60  # that one case has in one mode
+SECONDS = 60  # time limit of one case in one mode
 EMULATOR = "emulator"
 
 
@@ -16,7 +16,7 @@ def modes_of(program):
 
 
 def lines_of(process):
-    """Lines as they come; ends where none came for SECONDS or the program ended."""
+    """Yields lines as they arrive, until the program ends or none arrives for SECONDS."""
     buffer = b""
     while select.select([process.stdout], [], [], SECONDS)[0]:
         read = os.read(process.stdout.fileno(), 1 << 16)
@@ -27,7 +27,7 @@ def lines_of(process):
 
 
 def run_part(program, folder, names, first, step, modes):
-    """{(name, mode): (word, message)} of every step-th case from `first` on."""
+    """{(name, mode): (word, message)} of the cases first, first + step, first + 2 step, …"""
     results = {}
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     while first < len(names):
@@ -54,7 +54,7 @@ def run_part(program, folder, names, first, step, modes):
 
 
 def run_all(program, folder, names, modes, jobs=2):
-    """The same of all cases. The emulator stands in for the CUDA libraries of a whole process: it runs in one of its own."""
+    """The same for all cases. The emulator replaces the CUDA libraries of its process, so it gets a process of its own."""
     apart = [[m for m in modes if m != EMULATOR], [m for m in modes if m == EMULATOR]]
     parts = [(part, group) for group in apart if group for part in range(jobs)]
     results = {}

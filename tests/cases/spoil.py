@@ -1,5 +1,5 @@
-"""Spoils a case: one attribute, extent or index becomes what the op most often cannot take. Where both judges refuse what comes out ours
-has to, with a clear error."""
+"""Makes a case invalid: one attribute, extent or index gets a value that the op usually rejects. If both judges refuse the result, onnx-cudnn must
+refuse it with a clear error."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ ODD = (99, -99, -1, 0)
 
 
 def spoil(draw):
-    """Changes one thing of a node; answers whether there was one."""
+    """Changes one thing; returns whether there was one to change."""
     chosen = draw.pick([spoil_attribute, spoil_shape, spoil_index])
     return not draw.nodes and chosen(draw)
 
@@ -30,7 +30,7 @@ def spoil_attribute(draw):
 
 
 def is_number(name, value):
-    """No flag: what it means beyond 0 and 1 ONNX does not say."""
+    """Whether an attribute is a number. 0 and 1 may be flags, for which ONNX does not define other values."""
     return isinstance(value, int) and (value not in (0, 1) or "axis" in name)
 
 
@@ -39,7 +39,7 @@ def is_ints(value):
 
 
 def spoil_shape(draw):
-    """One extent of an input grows, or a dim of 2 stands before all."""
+    """Increments an extent of an input, or prepends a dim of 2."""
     places = [i for i, given in enumerate(draw.inputs) if given is not None and given[0].size]
     if not places:
         return False
@@ -55,7 +55,7 @@ def spoil_shape(draw):
 
 
 def spoil_index(draw):
-    """An element of a small input of integers, which most often is an index, an axis or a length."""
+    """Replaces an element of a small integer input, which is usually an index, an axis or a length."""
     places = [i for i, given in enumerate(draw.inputs) if given is not None and 0 < given[0].size <= 8 and given[0].dtype in (np.int64, np.int32)]
     if not places:
         return False

@@ -1,4 +1,4 @@
-"""Judges cases in processes of their own: onnxruntime may crash or hang on an odd case, which is then its refusal."""
+"""Runs the judges in worker processes, because onnxruntime may crash or hang on an unusual case; both count as a refusal."""
 
 import multiprocessing
 import threading
@@ -7,7 +7,7 @@ import traceback
 import judges
 from case import OPS, make_case
 
-SECONDS = 20  # that a judge has for one case
+SECONDS = 20  # time limit of a judge for one case
 JUDGES = {"onnxruntime": judges.by_onnxruntime, "reference": judges.by_reference}
 
 
@@ -25,7 +25,7 @@ def serve(pipe, finish, ops):
                     pipe.send(("at", name))
                     answers[name] = judge(case)
             pipe.send(("done", finish(case, answers)))
-        except Exception:  # noqa: BLE001: the parent ends with it
+        except Exception:  # noqa: BLE001: the parent raises it
             pipe.send(("error", f"case {index}: {traceback.format_exc()}"))
 
 

@@ -119,7 +119,7 @@ TEST_P(CancelTest, CapturesAndReplaysAreCancelledBeforeTheyStart) {
   EXPECT_TRUE(executor->is_captured());
 }
 
-// Two callers of one Program take turns on their threads; the fake serves one at a time.
+// Two callers of one Program alternate on their threads: the fake serves one at a time.
 TEST_P(CancelTest, AnotherCallersRunsGoOn) {
   std::atomic<bool> cancel = false;
   int launches = 0;

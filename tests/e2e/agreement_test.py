@@ -1,7 +1,8 @@
-"""agreement_test.py ONNX-CUDNN-RUN MODEL [--device cuda] [--precision fp16]: our outputs on a real photograph against onnxruntime's CPU provider.
+"""agreement_test.py ONNX-CUDNN-RUN MODEL [--device cuda] [--precision fp16]: compares outputs on a real photograph with those of onnxruntime's CPU
+provider.
 
-Every element is within a share of the expected one plus a share of the largest: TOLERANCES, of which each model may use five times what was
-measured of it (MEASURED). Exit code 1 when one is not.
+Each element may differ by a share of the expected one plus a share of the largest. No model may use more than TOLERANCES; each may use five times
+what was measured of it (MEASURED), unless that is more (CAPPED). Exit code 1 if an element differs by more.
 """
 
 import argparse
@@ -16,10 +17,10 @@ import onnxruntime
 
 from inputs import INPUTS, MODELS
 
-# precision: of the expected element, of the largest. Roundings add up over a network: text detection comes to 1 in 100 with tf32, to 3 with fp16.
+# {precision: (of the expected element, of the largest)}. Rounding errors accumulate over a network: text detection reaches 1 % with tf32, 3 % with fp16.
 TOLERANCES = {"strict": (1e-4, 1e-5), "tf32": (2e-3, 2e-2), "fp16": (1e-3, 5e-2), "bf16": (8e-3, 8e-2)}
 
-# model: what its worst element used of TOLERANCES, all of them where nothing was measured, on one H200 (tools/bench/results/tests-2026-11-23-e53e5e4.json).
+# {model: {precision: the share of TOLERANCES that its worst element used}} on one H200 (tools/bench/results/tests-2026-11-23-e53e5e4.json).
 MEASURED = {
     "open-nsfw": {"strict": 0.000, "tf32": 0.000, "fp16": 0.000},
     "PP-OCRv6_det_small": {"strict": 0.344, "tf32": 0.397, "fp16": 0.530},
@@ -27,13 +28,20 @@ MEASURED = {
     "resnet18": {"strict": 0.027, "tf32": 0.013, "fp16": 0.009},
     "resnet50": {"strict": 0.023, "tf32": 0.015, "fp16": 0.010},
 }
-LEAST = 0.001  # what roundings of the output itself may use
+# Five times the measured share is more than TOLERANCES: the five-fold bound does not protect these, TOLERANCES alone do. Among them are 5 % of the
+# largest element with fp16, of which text detection uses about half.
+CAPPED = {("PP-OCRv6_det_small", "strict"), ("PP-OCRv6_det_small", "tf32"), ("PP-OCRv6_det_small", "fp16")}
+LEAST = 0.001  # the share that rounding the output itself may use
 
 
 def tolerance_of(model, precision):
     """(of the expected element, of the largest)"""
-    measured = MEASURED.get(model, {}).get(precision, 1)
-    share = min(1, 5 * max(measured, LEAST))
+    if precision not in MEASURED.get(model, {}):
+        sys.exit(f"nothing was measured of {model} with {precision}: add it to MEASURED")
+    share = 5 * max(MEASURED[model][precision], LEAST)
+    if (share > 1) != ((model, precision) in CAPPED):
+        sys.exit(f"{model} with {precision} may use {share:.3g} of TOLERANCES: {'add it to' if share > 1 else 'remove it from'} CAPPED")
+    share = min(1, share)
     return tuple(share * part for part in TOLERANCES[precision])
 
 
@@ -54,7 +62,7 @@ def our_outputs(options, path, inputs, names, folder):
 
 
 def disagreement(found, expected, tolerance):
-    """What is wrong with `found`, or None."""
+    """The difference in words, or None."""
     if (found.dtype, found.shape) != (expected.dtype, expected.shape):
         return f"is {found.dtype}{list(found.shape)}, expected {expected.dtype}{list(expected.shape)}"
     difference = np.abs(found.astype(np.float64) - expected)
@@ -67,12 +75,11 @@ def disagreement(found, expected, tolerance):
     return f"at {[int(i) for i in worst]} is {found[worst]!r}, expected {expected[worst]!r}"
 
 
-def agrees(options, path, inputs):
+def agrees(options, path, inputs, tolerance):
     """Runs both on `inputs` and prints a line per output of the model."""
     expected = expected_outputs(path, inputs)
     with tempfile.TemporaryDirectory() as folder:
         found = our_outputs(options, path, inputs, expected, folder)
-    tolerance = tolerance_of(path.stem, options.precision)
     wrong = {name: disagreement(found[name], expected[name], tolerance) for name in expected}
     for name, words in wrong.items():
         print(f"{path.stem}: output {name!r} {words or 'agrees'}")
@@ -86,7 +93,8 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=TOLERANCES, default="strict")
     options = parser.parse_args()
-    sys.exit(not agrees(options, MODELS / f"{options.model}.onnx", INPUTS[options.model]()))
+    tolerance = tolerance_of(options.model, options.precision)
+    sys.exit(not agrees(options, MODELS / f"{options.model}.onnx", INPUTS[options.model](), tolerance))
 
 
 if __name__ == "__main__":

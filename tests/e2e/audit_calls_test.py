@@ -1,4 +1,4 @@
-"""audit_calls_test.py BUILD: no object file of the product calls CUDA, cuDNN or cuBLASLt but through the tables of calls.
+"""audit_calls_test.py BUILD: object files of the product call CUDA, cuDNN and cuBLASLt only through the tables of calls.
 
 A bypass could fail without that a test makes it fail. Objects name what they call from outside (nm); the libraries' names may stand in the
 tables alone, and where EXCEPTIONS says why.
@@ -12,12 +12,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY_CALL = re.compile(r" U (cu(?:da|dnn|blas)?[A-Z]\w+)$")
 CALL_ROW = re.compile(r"^CALL\((\w+)", re.MULTILINE)
-# object's source: the calls it may make beside the table, and why
+# {source of an object: calls that it may make without the table}, with the reason
 EXCEPTIONS = {
-    # Texts of codes: they cannot fail.
+    # Names of error codes, which cannot fail.
     "runtime/cuda/cuda_status.cc": {"cudaGetErrorName", "cudaGetErrorString"},
-    # The frontend's inline code. Its calls of cuDNN and NVRTC are ours (entry_points.cc), which forward through the table. Of CUDA's, those are what its
-    # autotuning, its kernels for sm_100 and its retention of graphs would call: none of them is asked for.
+    # cudnn-frontend's inline code. It calls our definitions of cuDNN and NVRTC (entry_points.cc), which use the table. The CUDA calls belong to its
+    # autotuning, its sm_100 kernels and its retention of graphs, which we do not use.
     "runtime/cudnn/cuda/cudnn_plan.cc": {
         "cudaDeviceGetAttribute", "cudaDeviceSynchronize", "cudaEventCreate", "cudaEventDestroy", "cudaEventElapsedTime", "cudaEventRecord",
         "cudaEventSynchronize", "cudaGetDevice", "cudaGetErrorString", "cudaGetLastError", "cudaGraphRetainUserObject",
@@ -55,7 +55,7 @@ def allowed(source):
 def main():
     found = {source: calls(object_file) for source, object_file in objects(pathlib.Path(sys.argv[1]))}
     breaches = [f"{source}: calls {name} beside the table of calls" for source, names in found.items() for name in sorted(names - allowed(source))]
-    if any(source.endswith(".cu") for source in found):  # a build with CUDA: the audit must have seen the table
+    if any(source.endswith(".cu") for source in found):  # a build with CUDA: the table must be among the objects
         table = allowed("runtime/cuda/cuda_calls.cc")
         breaches += [f"runtime/cuda/cuda_calls.inc: nothing calls {name}" for name in sorted(table - found.get("runtime/cuda/cuda_calls.cc", set()))]
     print(f"{len(found)} objects, {sum(map(len, found.values()))} calls of libraries", *breaches, sep="\n")

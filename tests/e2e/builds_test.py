@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/bench/builds.py"
-# Says of each network what a list of medians says next.
+# A benchmark that reports the next median of a list for each network.
 BENCH = """#!{python}
 import json, pathlib, sys
 options = dict(zip(sys.argv[1:], sys.argv[2:]))
@@ -21,7 +21,7 @@ pathlib.Path(options["--output"]).write_text(json.dumps([record]))
 
 
 def compare(before, after):
-    """(exit code, text, records) of builds whose rounds take these milliseconds."""
+    """(exit code, output, records) of builds.py for builds whose rounds take these milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
         for build, medians in (("before", before), ("after", after)):
             place = pathlib.Path(folder, build)

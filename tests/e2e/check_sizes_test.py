@@ -51,7 +51,12 @@ class CheckSizesTest(unittest.TestCase):
 
     def test_kernels_and_tables_may_be_long(self):
         self.assertEqual(breaches("runtime/kernels/cuda/a.cu", function("__global__ void Run()", 90)), [])
+        self.assertEqual(breaches("runtime/kernels/cuda/a.cuh", function("template <int n>\n__device__ void Run()", 90)), [])
         self.assertEqual(breaches(check_sizes.TABLES[0], function("int Table()", 500)), [])
+
+    def test_host_functions_beside_kernels_are_short(self):
+        text = function("__global__ void Run()", 90) + function("KernelCall CallOf()", 61)
+        self.assertEqual(breaches("runtime/kernels/cuda/a.cu", text), ["runtime/kernels/cuda/a.cu:91: CallOf has 61 lines, at most 60"])
 
     def test_names_a_long_function_in_python(self):
         text = "def run():\n" + "    step()\n" * 60

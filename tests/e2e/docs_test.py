@@ -1,4 +1,4 @@
-"""What documents and comments name is there: sections, files, flags, kernels and records."""
+"""Sections, files, flags, kernels and records that documents and comments name exist."""
 
 import pathlib
 import re
@@ -31,8 +31,8 @@ def headings(markdown):
 
 
 def citations(text):
-    """(document, sections) for each time that comments of a source name a document. Without a section beside it, docs/measurements.md is cited by
-    every quoted heading in the file's comments."""
+    """(document, sections) for each document that the comments of a source name. If docs/measurements.md is named without a section, all quoted
+    headings in the file's comments are its sections."""
     joined = COMMENT_BREAK.sub(" ", text)
     for cited in CITED.finditer(joined):
         if named := SECTIONS.match(joined, cited.end()):
@@ -72,14 +72,14 @@ class CommentsTest(unittest.TestCase):
 
 
 def documents():
-    """{path below the root: text} of the pages that a newcomer reads."""
+    """{path below the root: text} of README, CONTRIBUTING and docs."""
     files = [ROOT / name for name in PAGES] + sorted((ROOT / "docs").glob("*.md"))
     return {str(file.relative_to(ROOT)): file.read_text(encoding="utf-8") for file in files if file.exists()}
 
 
 def newest_records(names):
-    """Of each kind (what stands before the date) the records with the latest time of day in them; where none is written, of the latest day."""
-    newest = {}  # by kind
+    """The newest records of each kind (the name before the date): those that contain the latest time, or the date of the name if they contain none."""
+    newest = {}  # {kind: (time, names)}
     for name in names:
         kind, day = re.match(r"(.+?)-(20\d\d-\d\d-\d\d)", name).groups()
         time = max(re.findall(r'"(20\d\d-\d\d-\d\dT[\d:]+Z)"', (table.RESULTS / name).read_text()), default=day)
@@ -99,16 +99,17 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(left_over, [], "git rm them, or name them where they are used")
 
 
-# What a document may name: a path in the tree with a folder before it. A name of the build or of a run is none.
+# A path in the tree with at least one folder; not paths of builds or runs.
 PATH = re.compile(r"(?<![\w/.-])(?:docs|examples|models|passes|runtime|tests|third_party|tools|\.ci)/[\w./-]*\w")
 MADE = re.compile(r"models/[\w-]+\.(?:onnx|jpg)$")
 FLAG = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
-OTHERS_FLAGS = {"build", "install", "prefix", "preset", "config", "gtest_filter", "cflags", "libs", "compress-mode", "no-deps"}  # of cmake, cpack, GoogleTest, pkg-config, nvcc, pip
+# Flags of cmake, cpack, GoogleTest, pkg-config, nvcc, pip.
+OTHERS_FLAGS = {"build", "install", "prefix", "preset", "config", "gtest_filter", "cflags", "libs", "compress-mode", "no-deps"}
 QUOTE = re.compile(r"<!-- from: (\S+) -->\n```\w*\n(.*?)\n```", re.DOTALL)
 
 
 def known_flags(texts):
-    """Flags that programs and scripts of the tree define: Abseil's, argparse's, and those in the case of a shell script."""
+    """Flags that programs and scripts of the tree define with Abseil, argparse or a shell script's `case`."""
     flags = set()
     for path, text in texts.items():
         if path.startswith("tools/") and path.endswith(".cc"):
@@ -126,7 +127,7 @@ def known_flags(texts):
 
 
 def in_order(lines, text):
-    """Whether `text` has all of `lines`, in their order."""
+    """Whether `text` contains all `lines` in this order."""
     place = 0
     for line in lines:
         place = text.find(line, place) + len(line)
@@ -178,7 +179,7 @@ CAPABILITIES = {"kSm90aCode": "9.0 alone", "kClusters": "9.0 and up"}  # Kernel:
 
 
 def rules_of(name):
-    """(file below runtime/kernels, its text) of the kernel that kernels.inc lists under a name."""
+    """(file below runtime/kernels, its text) of a kernel in kernels.inc."""
     for file in sorted(KERNELS.glob("*/*.cc")):
         if re.search(rf"^Kernel {name}Kernel\(\)", text := file.read_text(encoding="utf-8"), re.MULTILINE):
             return str(file.relative_to(KERNELS)), text
@@ -186,7 +187,7 @@ def rules_of(name):
 
 
 def table_rows(markdown):
-    """{first cell without its quotes: the other cells} of the rows that start with a quoted name."""
+    """{first cell without its backquotes: the other cells} of table rows that start with a quoted name."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in markdown.splitlines() if line.startswith("| `")]
     return {row[0].strip("`"): row[1:] for row in rows if len(row) == 6}
 

@@ -1,6 +1,6 @@
-"""golden_test.py ONNX-CUDNN-OPT [CASE …] [--write]: what --explain says of models against tests/golden, whole.
+"""golden_test.py ONNX-CUDNN-OPT [CASE …] [--write]: compares the whole output of --explain with tests/golden.
 
-A case is MODEL, on h200, or MODEL@TARGET. --write makes the golden files anew. Without names: every case."""
+A case is MODEL (on h200) or MODEL@TARGET; default: every case. --write replaces the golden files."""
 
 import argparse
 import difflib
@@ -9,9 +9,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COLUMNS, LINES = 120, 120  # two screens
+COLUMNS, LINES = 120, 120  # of output: two screens
 
-# model file's stem: its flags
+# {stem of the model's file: flags}
 FLAGS = {
     "open-nsfw": [],
     "PP-OCRv6_det_small": ["--shape", "1x3x448x512"],
@@ -28,7 +28,7 @@ def explain(tool, case):
 
 
 def check(tool, case, golden):
-    """One line of complaint, or None."""
+    """An error in one line, or None."""
     found = explain(tool, case).splitlines()
     expected = golden.read_text().splitlines()
     if found != expected:

@@ -1,4 +1,4 @@
-"""What gpu_tests.py makes of the reports that gpu.sh leaves."""
+"""tools/bench/gpu_tests.py: records from the reports of gpu.sh."""
 
 import json
 import pathlib

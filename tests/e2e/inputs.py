@@ -1,4 +1,4 @@
-"""Inputs of the real models, made from the photograph as each model's own package makes them."""
+"""Inputs of the real models, made from the photograph by the preprocessing of each model's package."""
 
 import pathlib
 
@@ -9,7 +9,7 @@ MODELS = pathlib.Path(__file__).resolve().parents[2] / "models"
 
 
 def photo(width, height, box=None):
-    """The photograph (or its box: left, upper, right, lower) resized, as float32 [height, width, 3], R G B from 0 to 255."""
+    """The photograph (or box = (left, upper, right, lower) of it), resized; float32 [height, width, 3], RGB from 0 to 255."""
     image = Image.open(MODELS / "photo.jpg").convert("RGB").resize((width, height), Image.Resampling.BILINEAR, box=box)
     return np.asarray(image, np.float32)
 
@@ -21,13 +21,13 @@ def planes(image, mean, deviation):
 
 
 def open_nsfw():
-    """Centre 224x224 of 256x256, B G R less its mean, NHWC."""
+    """The central 224x224 of 256x256, BGR minus the mean, NHWC."""
     cropped = photo(256, 256)[16:240, 16:240, ::-1]
     return {"input:0": np.ascontiguousarray(cropped - np.float32([104, 117, 123]))[np.newaxis]}
 
 
 def text_detection():
-    # On larger images the expected side differs: onnxruntime's mean over a plane is itself 5e-6 off there (ours 2e-8, against doubles).
+    # On larger images onnxruntime's mean over a plane has an error of 5e-6 (ours 2e-8, compared with doubles).
     return {"x": planes(photo(448, 512), [0.485, 0.456, 0.406], [0.229, 0.224, 0.225])}
 
 
@@ -39,7 +39,7 @@ def resnet():
     return {"input": planes(photo(224, 224), [0.485, 0.456, 0.406], [0.229, 0.224, 0.225])}
 
 
-# model file's stem: its inputs by name
+# {stem of the model's file: function that makes its inputs}
 INPUTS = {
     "open-nsfw": open_nsfw,
     "PP-OCRv6_det_small": text_detection,

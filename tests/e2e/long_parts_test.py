@@ -1,4 +1,4 @@
-"""tools/long: what the long parts of the tests keep, count and record, with stand-ins for the programs that they run."""
+"""tools/long: stored answers, counts and records of the long parts, with stand-ins for the programs that they run."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""tools/mutate.py over a tiny project, whose programs are shell scripts and whose build copies them."""
+"""tools/mutate.py in a tiny project, whose programs are shell scripts and whose build copies them."""
 
 import os
 import pathlib
@@ -63,7 +63,7 @@ class MutateTest(unittest.TestCase):
         subprocess.run(["git", "-C", self.project, *who, *arguments], check=True, capture_output=True)
 
     def mutate(self, table, *options):
-        """Commits the table and runs mutate.py: (exit code, words)."""
+        """Commits the table and runs mutate.py; returns (exit code, output)."""
         self.write("tools/mutants.txt", table)
         self.git("add", "-A")
         self.git("commit", "--quiet", "--allow-empty", "-m", "t")

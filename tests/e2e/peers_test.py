@@ -1,4 +1,4 @@
-"""tools/bench/peers.py: what it does with programs that are missing, fail, hang or end, and what its records hold."""
+"""tools/bench/peers.py: programs that are missing, fail, hang or succeed, and the contents of records."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tools/bench"))
 import peers  # noqa: E402
 import timing  # noqa: E402
 
-# What it does goes by the batch.
+# Its behaviour depends on the batch.
 PEER = """
 import os, time
 def about():
@@ -42,7 +42,7 @@ class PeersTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        sys.path.insert(0, folder.name)  # which a process that is spawned takes over
+        sys.path.insert(0, folder.name)  # inherited by spawned processes
         self.addCleanup(sys.path.remove, folder.name)
         self.addCleanup(peers.MODULES.update, dict(peers.MODULES))
 

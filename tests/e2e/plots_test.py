@@ -1,4 +1,4 @@
-"""The pictures that documents show are what tools/bench/plots.py makes of the records, and the steps what steps.py makes of a plan cache."""
+"""The pictures in documents are the output of tools/bench/plots.py for the committed records; steps.py reads plan caches."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""tools/setup.sh where something is missing: one clear line, exit code 1. The runs use a copy of the files that set-up reads."""
+"""tools/setup.sh: if something is missing, one clear line and exit code 1. The tests run it in a copy of the files that it reads."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOBODY = 65534
-# An address that refuses at once, for every way to reach a package index.
+# An address that refuses connections at once, for all settings of package indexes.
 OFFLINE = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_NO_CACHE_DIR": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -34,7 +34,7 @@ class SetupTest(unittest.TestCase):
             os.chmod(path, 0o777)
 
     def program(self, name, script):
-        """A stand-in that set-up finds before the real program."""
+        """Puts a stand-in on the path before the real program."""
         file = self.programs / name
         file.write_text(f"#!/bin/sh\n{script}\n")
         file.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The tables of measured figures are what tools/bench/table.py makes of the records."""
+"""The tables of measured figures in documents are the output of tools/bench/table.py for the committed records."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""tools/test.sh with stand-ins for the programs that it runs: what it counts, prints and answers."""
+"""tools/test.sh with stand-ins for the programs that it runs: its counts, output and exit code."""
 
 import os
 import pathlib
@@ -56,7 +56,7 @@ class TestScriptTest(unittest.TestCase):
         self.expect(self.run_script("--quick"), "7 passed, 0 failed, 2 skipped", 0)
 
     def stand_in_parts(self, counts="3 1 2 1"):
-        """The programs of all long parts, which do nothing but tell their counts."""
+        """Stand-ins for the programs of all long parts, which only write their counts."""
         text = f"import pathlib, sys; f = pathlib.Path(sys.argv[sys.argv.index('--folder') + 1]); print(*sys.argv)\n"
         text += f"f.mkdir(parents=True, exist_ok=True); (f / 'counts').write_text({counts + chr(10)!r})"
         for name in ("tools/long/tsan.py", "tools/long/fuzz.py", "tools/long/soak.py", "tools/mutate.py", "tests/cases/check.py",
@@ -74,7 +74,7 @@ class TestScriptTest(unittest.TestCase):
         for part in ("tsan", "fuzz", "soak", "mutants", "cases", "wheel", "torch"):
             self.assertIn(f"min  {part}", done.stdout)
 
-    def test_a_long_part_runs_alone(self):  # its build and nothing else
+    def test_a_long_part_runs_alone(self):  # and its build
         self.stand_in_parts("7 0 2 2")
         self.program("cmake", 'echo "cmake $*"')
         done = self.run_script("--long=cases")
@@ -87,7 +87,7 @@ class TestScriptTest(unittest.TestCase):
         self.stand_in_parts()
         (self.copy / "build/cpu").mkdir()
         (self.copy / "build/cpu/build.ninja").touch()
-        self.run_script("--long=soak")  # what it told is not taken for the next run's
+        self.run_script("--long=soak")  # its counts must not be used for the next run
         self.expect(self.run_script("--long=soak", CMAKE_CODE="1"), "0 passed, 1 failed, 0 skipped", 1)
 
     def test_a_failed_test_fails_the_run_and_is_named(self):
@@ -97,12 +97,12 @@ class TestScriptTest(unittest.TestCase):
 
     def test_a_failed_build_fails_the_run(self):
         (self.copy / "build/cpu").mkdir()
-        self.run_script("--quick")  # leaves set-up done
+        self.run_script("--quick")  # so that set-up has been run
         (self.copy / "build/cpu/build.ninja").touch()
         self.expect(self.run_script("--quick", CMAKE_CODE="1"), "4 passed, 1 failed, 2 skipped", 1)
 
     def preset(self, override="", **codes):
-        """The preset that is chosen where the stand-ins of nvidia_smi and nvcc answer with these codes."""
+        """The chosen preset if the stand-ins of nvidia-smi and nvcc exit with these codes."""
         for name, code in codes.items():
             self.program(name.replace("_", "-"), f"exit {code}")
         env = {**os.environ, "PATH": f"{self.copy}/programs:{os.environ['PATH']}", "ONNX_CUDNN_PRESET": override}

@@ -1,4 +1,4 @@
-"""tiny_test.py ONNX-CUDNN-RUN FILE.onnxtxt: a small graph on random inputs, ours against onnxruntime, as agreement_test does."""
+"""tiny_test.py ONNX-CUDNN-RUN FILE.onnxtxt: compares outputs of a small graph for random inputs with those of onnxruntime, as agreement_test does."""
 
 import argparse
 import pathlib
@@ -8,13 +8,13 @@ import tempfile
 import numpy as np
 import onnx.parser
 
-from agreement_test import agrees
+from agreement_test import TOLERANCES, agrees
 
 SYMBOL = 2
 
 
 def random_inputs(graph):
-    """One array per graph input; a symbolic dim counts SYMBOL; booleans are true."""
+    """One array per graph input; symbolic dims are SYMBOL, booleans are true."""
     generator = np.random.default_rng(0)
     inputs = {}
     for value in graph.input:
@@ -32,7 +32,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "tiny.onnx")
         onnx.save(model, path)
-        agreed = agrees(options, path, random_inputs(model.graph))
+        agreed = agrees(options, path, random_inputs(model.graph), TOLERANCES["strict"])
     sys.exit(not agreed)
 
 

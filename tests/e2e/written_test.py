@@ -1,5 +1,5 @@
-"""written_test.py ONNX-CUDNN-OPT: models that onnx-cudnn-opt -o writes, loaded by onnxruntime: of the opset that they came with, valid, and with the
-results of the original. Exit code 1 when one is not."""
+"""written_test.py ONNX-CUDNN-OPT: models that onnx-cudnn-opt -o writes are valid, keep their opset, and give the results of the original in
+onnxruntime. Exit code 1 if one does not."""
 
 import pathlib
 import subprocess
@@ -21,7 +21,7 @@ NEWEST_OF_ONNXRUNTIME = 25
 
 
 class Ops:
-    """A model of one opset, op by op, each in the form that it has there."""
+    """Builds a model op by op, each in the form of the model's opset."""
 
     def __init__(self, opset):
         self.opset, self.nodes, self.initializers, self.random = opset, [], [], np.random.default_rng(0)
@@ -40,7 +40,7 @@ class Ops:
         return names[0] if outputs == 1 else names
 
     def ints(self, since, kind, x, name, values, **more):
-        """An op whose list of integers is an attribute before `since` and then an input."""
+        """Adds an op with a list of integers: an attribute before opset `since`, an input from there on."""
         if self.opset < since:
             return self.op(kind, x, **{name: values}, **more)
         return self.op(kind, x, self.constant(values, np.int64), **more)
@@ -107,7 +107,7 @@ def convolutions(opset):
 
 
 def layers(opset):
-    """An MLP with the movements, norms and activations of a transformer, as exporters write them."""
+    """An MLP with the movements, norms and activations of transformers, in the form that exporters write."""
     m = Ops(opset)
 
     def norm(x):
@@ -128,7 +128,7 @@ def layers(opset):
 
 
 def written(opt, model, folder, *flags):
-    """What opt writes of the model, and its report."""
+    """The model that opt writes, and its report."""
     source, target = folder / "model.onnx", folder / "written.onnx"
     onnx.save(model, source)
     run = subprocess.run([opt, source, "-o", target, *flags], capture_output=True, text=True)
@@ -143,7 +143,7 @@ def outputs_of(model, inputs):
 
 
 def fault(opt, model, folder, *flags):
-    """What is wrong with what opt writes of the model; empty: nothing."""
+    """What is wrong with the model that opt writes; empty: nothing."""
     theirs, report = written(opt, model, folder, *flags)
     own = next(i.version for i in model.opset_import if i.domain in ("", "ai.onnx"))
     opset = theirs.opset_import[0].version

@@ -201,14 +201,15 @@ struct PhaseBarrier {
     return barrier;
   }
   const std::byte* key() const { return reinterpret_cast<const std::byte*>(this); }
-  void Turn() {
+  // Begins the next phase once all have arrived.
+  void AdvancePhase() {
     if (pending != 0 || bytes != 0) return;
     phase ^= 1;
     pending = count;
   }
   void Complete(int arrived) {
     bytes -= arrived;
-    Turn();
+    AdvancePhase();
   }
 };
 static_assert(sizeof(PhaseBarrier) == 8);
@@ -222,7 +223,7 @@ inline void mbarrier_arrive_shared_cta_b64(uint32_t barrier) {
   PhaseBarrier* b = PhaseBarrier::At(barrier);
   if (b->pending == 0) Fail("an arrival too many at a barrier");
   --b->pending;
-  b->Turn();
+  b->AdvancePhase();
 }
 inline void mbarrier_arrive_expect_tx_shared_cta_b64(uint32_t barrier, int bytes) {
   PhaseBarrier::At(barrier)->bytes += bytes;

@@ -8,7 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/graph/print.h"
 #include "tests/emulator/emulated_gpu.h"
-#include "tests/random/ways.h"
+#include "tests/random/executions.h"
 #include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {

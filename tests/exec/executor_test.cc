@@ -28,8 +28,8 @@ class FailingStep final : public Step {
 // Appends the arguments that concern the next launch.
 class ToldStep final : public FormulaStep {
  public:
-  ToldStep(bool waits, std::vector<bool>& told)
-      : FormulaStep(Sum, {}), uses_pdl_(waits), told_(told) {}
+  ToldStep(bool uses_pdl, std::vector<bool>& told)
+      : FormulaStep(Sum, {}), uses_pdl_(uses_pdl), told_(told) {}
   bool uses_pdl() const override { return uses_pdl_; }
   absl::Status Launch(const LaunchArgs& args) const override {
     told_.push_back(args.next_uses_pdl);
@@ -41,14 +41,14 @@ class ToldStep final : public FormulaStep {
   std::vector<bool>& told_;
 };
 
-// Reads its input `early`, before the preceding launch has ended.
-class EarlyStep final : public FormulaStep {
+// Prefetches an input: reads it before the preceding launch has ended.
+class PrefetchStep final : public FormulaStep {
  public:
-  explicit EarlyStep(int early) : FormulaStep(Sum, {}), early_(early) {}
-  absl::Span<const int> prefetched_inputs() const override { return {&early_, 1}; }
+  explicit PrefetchStep(int prefetched) : FormulaStep(Sum, {}), prefetched_(prefetched) {}
+  absl::Span<const int> prefetched_inputs() const override { return {&prefetched_, 1}; }
 
  private:
-  const int early_;
+  const int prefetched_;
 };
 
 // Copies the even or the odd lanes.
@@ -240,9 +240,9 @@ TEST(ExecutorTest, AnInternalErrorNamesItsNode) {
             "node \"r\" (Relu): engine 51 cannot run");
 }
 
-TEST(ExecutorTest, TellsALaunchWhetherTheNextOneOfItsStreamWaits) {
+TEST(ExecutorTest, TellsALaunchWhetherTheNextOneOfItsStreamUsesPdl) {
   std::vector<bool> told;
-  const auto step = [&](bool waits) { return std::make_shared<ToldStep>(waits, told); };
+  const auto step = [&](bool uses_pdl) { return std::make_shared<ToldStep>(uses_pdl, told); };
   ProgramMaker chain;
   int v = chain.Add(step(true), {chain.Input()});
   v = chain.Add(step(false), {v});
@@ -253,7 +253,7 @@ TEST(ExecutorTest, TellsALaunchWhetherTheNextOneOfItsStreamWaits) {
   EXPECT_EQ(Told(std::move(chain), 1, told), std::vector<bool>({false, true, true, false, false}));
 }
 
-TEST(ExecutorTest, NoLaunchNextToAnEventIsToldThatTheNextOneWaits) {
+TEST(ExecutorTest, NoLaunchNextToAnEventIsToldThatTheNextOneUsesPdl) {
   std::vector<bool> told;
   const auto step = [&] { return std::make_shared<ToldStep>(true, told); };
   ProgramMaker fork;
@@ -263,23 +263,23 @@ TEST(ExecutorTest, NoLaunchNextToAnEventIsToldThatTheNextOneWaits) {
   EXPECT_EQ(Told(std::move(fork), 2, told), std::vector<bool>(4, false));
 }
 
-TEST(ExecutorTest, ABarrierIsBeforeWhatReadsEarlyWhatTheLaunchBeforeWrote) {
-  for (const int early : {0, 1}) {
+TEST(ExecutorTest, ABarrierIsBeforePrefetchedInputsThatTheLaunchBeforeWrote) {
+  for (const int prefetched : {0, 1}) {
     ProgramMaker chain;
     const int x = chain.Input();
     const int a = chain.Add(Times(2), {x});
     const int b = chain.Add(Times(3), {a});
-    chain.Output(chain.Add(std::make_shared<EarlyStep>(early), {a, chain.AddView(b)}));
+    chain.Output(chain.Add(std::make_shared<PrefetchStep>(prefetched), {a, chain.AddView(b)}));
     const Notes behind_b = {"launch", "launch", "barrier", "launch"};
-    EXPECT_EQ(NotesOf(std::move(chain), 1), early == 1 ? behind_b : Notes(3, "launch"));
+    EXPECT_EQ(NotesOf(std::move(chain), 1), prefetched == 1 ? behind_b : Notes(3, "launch"));
   }
 }
 
-TEST(ExecutorTest, ABarrierIsBeforeWhatReadsEarlyAndWaitsForAnotherStream) {
+TEST(ExecutorTest, ABarrierIsBeforePrefetchedInputsOfAStepThatWaitsForAnotherStream) {
   ProgramMaker fork;
   const int x = fork.Input();
   const int a = fork.Add(Times(2), {x}), b = fork.Add(Times(3), {x});
-  fork.Output(fork.Add(std::make_shared<EarlyStep>(0), {a, b}));
+  fork.Output(fork.Add(std::make_shared<PrefetchStep>(0), {a, b}));
   EXPECT_EQ(NotesOf(std::move(fork), 2), (Notes{"launch", "launch", "barrier", "launch"}));
 }
 

@@ -18,4 +18,9 @@ std::vector<std::string> GraphCorpus();
 // folder does not exist.
 std::vector<std::string> VectorCorpus(const std::string& folder);
 
+// Inputs that once made a fuzzer abort: the files in the folder of its name, sorted by path; none
+// if there is no such folder. A finding is copied there before it is fixed.
+inline constexpr const char* kRegressions = ONNX_CUDNN_SOURCE_DIR "/tests/fuzz/regressions";
+std::vector<std::string> Regressions(const std::string& name);
+
 }  // namespace onnx_cudnn

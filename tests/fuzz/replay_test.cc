@@ -1,7 +1,8 @@
-// The fuzzers' corpora and a few thousand seeded mutations of them, without libFuzzer.
+// The fuzzers' corpora, their regressions and a few thousand seeded mutations, without libFuzzer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 #include "absl/strings/str_join.h"
@@ -76,6 +77,17 @@ TEST(FuzzReplayTest, LoaderAnswersMutatedVectors) {
   Replay(vectors, FuzzLoad, 2000);
 }
 
+TEST(FuzzReplayTest, EveryFolderOfRegressionsIsOfATarget) {
+  size_t inputs = 0;
+  for (const auto& folder : std::filesystem::directory_iterator(kRegressions)) {
+    const std::string name = folder.path().filename();
+    const auto has_name = [&](const FuzzTarget& target) { return target.name == name; };
+    EXPECT_TRUE(std::any_of(FuzzTargets().begin(), FuzzTargets().end(), has_name)) << name;
+    inputs += Regressions(name).size();
+  }
+  EXPECT_GT(inputs, 0u);
+}
+
 // Number of mutations that take a few seconds under sanitizers.
 int MutationsOf(std::string_view name) {
   if (name == "graphs") return 1000;
@@ -87,6 +99,10 @@ class FuzzTargetTest : public testing::TestWithParam<FuzzTarget> {};
 TEST_P(FuzzTargetTest, AnswersItsCorpusAndMutationsOfIt) {
   const FuzzTarget& target = GetParam();
   Replay(target.corpus(), target.run, MutationsOf(target.name));
+}
+
+TEST_P(FuzzTargetTest, AnswersItsRegressions) {
+  for (const std::string& input : Regressions(GetParam().name)) GetParam().run(input);
 }
 
 std::string NameOf(const testing::TestParamInfo<FuzzTarget>& info) { return info.param.name; }

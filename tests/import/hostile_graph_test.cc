@@ -362,6 +362,13 @@ const HostileCase kBodyCases[] = {
        Body(SetGraph(AddNode(g, "Loop", {"trips", "", "x"}, {"z"}), "body"), "x", "t");
      }),
      kInvalid, "(Loop)"},
+    {"NoOutputsOfSequenceMap", ReluGraph([](GraphProto& g) {
+       AddNode(g, "SequenceConstruct", {"x"}, {"s"});
+       GraphProto& body = SetGraph(AddNode(g, "SequenceMap", {"s"}, {"z"}), "body");
+       body.set_name("b");
+       AddInput(body, "i", {1, 4});
+     }),
+     kInvalid, "body \"b\" has no outputs"},
 };
 
 class HostileGraphTest : public testing::TestWithParam<HostileCase> {};

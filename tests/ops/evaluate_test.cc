@@ -76,7 +76,7 @@ TEST(IfTest, RunsTheChosenBranchOnItsCaptures) {
   }
 }
 
-TEST(IfTest, CostsWhatItsDearestBranchCosts) {
+TEST(IfTest, CostsWhatItsCostliestBranchCosts) {
   const Graph graph = IfGraph(Body("Pow"), Body("Add"));
   const Cost cost = CostOf(*graph.TopologicalOrder()[0]);
   EXPECT_EQ(cost.calls, 2);

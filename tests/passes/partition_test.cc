@@ -133,8 +133,8 @@ TEST_F(PartitionTest,
 }
 
 TEST_F(PartitionTest, PrefersTheCheaperOfEqualSize) {
-  const TestEngine dear({.name = "dear", .us = 9}), cheap({.name = "cheap", .us = 2});
-  const auto partitions = PartitionGraph(Chain(1), TargetOf({&dear, &cheap}), Greedy, nullptr);
+  const TestEngine costly({.name = "costly", .us = 9}), cheap({.name = "cheap", .us = 2});
+  const auto partitions = PartitionGraph(Chain(1), TargetOf({&costly, &cheap}), Greedy, nullptr);
   ASSERT_TRUE(partitions.ok());
   EXPECT_EQ((*partitions)[0].chosen.engine, &cheap);
 }

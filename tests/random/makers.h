@@ -5,7 +5,7 @@
 
 namespace onnx_cudnn {
 
-// One way in which a Graph can grow from a Value that `fits`: an op, or several as in real models.
+// A step by which a Graph can grow from a Value that `fits`: an op, or several as in real models.
 struct Maker {
   bool (*fits)(const Value& x);
   void (*make)(Growth& growth, Value& x);

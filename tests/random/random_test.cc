@@ -13,7 +13,7 @@
 #include "runtime/graph/verify.h"
 #include "runtime/ops/evaluate.h"
 #include "tests/random/compare.h"
-#include "tests/random/ways.h"
+#include "tests/random/executions.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -43,21 +43,23 @@ struct Finding {
   std::string text;
 };
 
-Finding Explain(int seed, const Way& way) {
-  const auto fails = [&](const RandomCase& c) { return !DifferenceOf(c, way.run(c)).empty(); };
-  Finding found{.smallest = Shrink(MakeRandomCase(seed, way.lowest), fails)};
-  found.text = absl::StrCat("seed ", seed, ", ", way.name, ": ",
-                            DifferenceOf(found.smallest, way.run(found.smallest)), "\n",
+Finding Explain(int seed, const Execution& execution) {
+  const auto fails = [&](const RandomCase& c) {
+    return !DifferenceOf(c, execution.run(c)).empty();
+  };
+  Finding found{.smallest = Shrink(MakeRandomCase(seed, execution.lowest), fails)};
+  found.text = absl::StrCat("seed ", seed, ", ", execution.name, ": ",
+                            DifferenceOf(found.smallest, execution.run(found.smallest)), "\n",
                             Print(found.smallest.graph));
   return found;
 }
 
-// The first case with wrong results under `way`. `acted` counts the cases that it changed.
-std::optional<Finding> FirstFinding(const Way& way, int& acted) {
+// The first case with wrong results under `execution`. `acted` counts the cases that it changed.
+std::optional<Finding> FirstFinding(const Execution& execution, int& acted) {
   for (int seed = 0; seed < Seeds(); ++seed) {
-    const RandomCase& c = Cases(way.lowest)[seed];
-    const absl::StatusOr<Answer> answer = way.run(c);
-    if (!DifferenceOf(c, answer).empty()) return Explain(seed, way);
+    const RandomCase& c = Cases(execution.lowest)[seed];
+    const absl::StatusOr<Answer> answer = execution.run(c);
+    if (!DifferenceOf(c, answer).empty()) return Explain(seed, execution);
     acted += answer->acted;
   }
   return std::nullopt;
@@ -117,7 +119,7 @@ class DropResidualPass final : public NodePass {
 };
 
 template <typename Wrong>
-Way Planted() {
+Execution Planted() {
   return ByPasses("planted", [] {
     std::vector<std::unique_ptr<Pass>> passes;
     passes.push_back(std::make_unique<Wrong>());
@@ -143,7 +145,7 @@ TEST(ShrinkTest, KeepsTheNodesThatAWrongRewriteNeeds) {
   ExpectFoundAndShrunk<DropResidualPass>({"Conv", "Add"});
 }
 
-class RandomGraphTest : public testing::TestWithParam<Way> {};
+class RandomGraphTest : public testing::TestWithParam<Execution> {};
 
 TEST_P(RandomGraphTest, KeepsItsMeaning) {
   int acted = 0;
@@ -152,13 +154,13 @@ TEST_P(RandomGraphTest, KeepsItsMeaning) {
   EXPECT_GT(acted, 0) << "no random graph has what " << GetParam().name << " looks for";
 }
 
-std::string NameOf(const testing::TestParamInfo<Way>& info) {
+std::string NameOf(const testing::TestParamInfo<Execution>& info) {
   return absl::StrReplaceAll(info.param.name, {{"-", "_"}});
 }
-INSTANTIATE_TEST_SUITE_P(By, RandomGraphTest, testing::ValuesIn(AllWays()), NameOf);
+INSTANTIATE_TEST_SUITE_P(By, RandomGraphTest, testing::ValuesIn(AllExecutions()), NameOf);
 
 }  // namespace
 
-void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+void PrintTo(const Execution& execution, std::ostream* out) { *out << execution.name; }
 
 }  // namespace onnx_cudnn

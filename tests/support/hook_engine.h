@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "runtime/exec/host_engine.h"
-#include "runtime/plan/engine.h"
 #include "runtime/plan/known_devices.h"
 #include "runtime/session/engines.h"
+#include "tests/support/relu_engine.h"
 
 namespace onnx_cudnn {
 
@@ -38,19 +38,11 @@ class HookRelu final : public Step {
 };
 
 // Takes Relu, without a choice of Variants.
-class HookEngine final : public Engine {
+class HookEngine final : public ReluEngine {
  public:
   // hooks  must outlive it
   explicit HookEngine(const Hooks& hooks) : hooks_(hooks) {}
   std::string_view name() const override { return "hook"; }
-  void Propose(const Graph&, const Node& anchor, const Target& target,
-               CandidateSink& sink) const override {
-    if (anchor.op() != "Relu") return;
-    sink.Add(RowMajorCandidate(*this, anchor, Space::kDevice, target));
-  }
-  Support Check(const Graph&, const Candidate&, const Target&) const override {
-    return Support::Yes();
-  }
   Cost Price(const Candidate&, const Target&) const override { return {.us = 1e-3}; }
   absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant&,
                                    const Target&) const override {

@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "runtime/plan/engine.h"
+#include "tests/support/relu_engine.h"
 
 namespace onnx_cudnn {
 
@@ -47,21 +47,13 @@ class LateRelu final : public Step {
 };
 
 // Takes Relu in these variants; heuristics choose the first.
-class LateEngine final : public Engine {
+class LateEngine final : public ReluEngine {
  public:
   LateEngine(std::string name, std::vector<LateVariant> variants)
       : name_(std::move(name)), variants_(std::move(variants)) {}
 
   std::string_view name() const override { return name_; }
   std::string version() const override { return "7"; }
-  void Propose(const Graph&, const Node& anchor, const Target& target,
-               CandidateSink& sink) const override {
-    if (anchor.op() != "Relu") return;
-    sink.Add(RowMajorCandidate(*this, anchor, Space::kDevice, target));
-  }
-  Support Check(const Graph&, const Candidate&, const Target&) const override {
-    return Support::Yes();
-  }
   Cost Price(const Candidate&, const Target&) const override { return {.us = 0.1}; }
   absl::StatusOr<std::vector<Variant>> Variants(const Candidate&, const Target&) const override {
     std::vector<Variant> variants;

@@ -167,11 +167,11 @@ Match Map(Graph& graph, Node& node, CopyBudget& budget) {
   if (!budget.Take(body, static_cast<int64_t>(first->size())))
     return Match::No(node, "the copies of its body would be too many");
   std::vector<std::vector<Value*>> results(node.outputs().size());
-  for (size_t turn = 0; turn < first->size(); ++turn) {
+  for (size_t i = 0; i < first->size(); ++i) {
     std::vector<Value*> inputs;
-    for (const std::vector<Value*>& list : lists) inputs.push_back(list[turn]);
+    for (const std::vector<Value*>& list : lists) inputs.push_back(list[i]);
     const std::vector<Value*> outputs = CopyBody(body, inputs, graph);
-    for (size_t i = 0; i < results.size(); ++i) results[i].push_back(outputs[i]);
+    for (size_t k = 0; k < results.size(); ++k) results[k].push_back(outputs[k]);
   }
   for (size_t i = 0; i < results.size(); ++i) {
     if (node.has_output(static_cast<int>(i)))

@@ -18,8 +18,10 @@ namespace {
 
 using NodeList = std::vector<const Node*>;
 
-constexpr int64_t kMostChannels = 128;  // per head, of q and of v
-constexpr int64_t kMostKeys = 1024;
+// Per head, of q and of v, and keys. What runs is limited by shared memory alone; nothing was
+// measured beyond these.
+constexpr int64_t kFewChannels = 128;
+constexpr int64_t kFewKeys = 1024;
 // Multiplications. For larger products, tensor cores are assumed to be faster despite more
 // launches: a guess, not measured yet.
 constexpr int64_t kFewProducts = 1 << 25;
@@ -209,13 +211,6 @@ Support Takes(const Unit& core) {
   if (nodes.q->elements() == 0 || nodes.scores->elements() == 0 || nodes.y->elements() == 0) {
     return Support::No("an operand is empty");
   }
-  for (const int64_t channels : {nodes.depth(), nodes.columns()}) {
-    if (channels <= kMostChannels) continue;
-    return Support::No(absl::StrCat(channels, " channels of a head are more than ", kMostChannels));
-  }
-  if (nodes.keys() > kMostKeys) {
-    return Support::No(absl::StrCat(nodes.keys(), " keys are more than ", kMostKeys));
-  }
   if (nodes.heads() * nodes.queries() > std::numeric_limits<int32_t>::max()) {
     return Support::No(
         absl::StrCat(nodes.heads() * nodes.queries(), " queries are more than a grid has blocks"));
@@ -227,9 +222,11 @@ Support Takes(const Unit& core) {
                                   kAttentionMostSharedBytes));
 }
 
-bool HasManyProducts(const Unit& unit, const DeviceInfo&) {
+bool IsLarge(const Unit& unit, const DeviceInfo&) {
   const AttentionNodes nodes = ReadAttention(unit.nodes);
-  return nodes.scores->elements() * (nodes.depth() + nodes.columns()) > kFewProducts;
+  const int64_t products = nodes.scores->elements() * (nodes.depth() + nodes.columns());
+  return products > kFewProducts || nodes.keys() > kFewKeys ||
+         std::max(nodes.depth(), nodes.columns()) > kFewChannels;
 }
 
 double Us(const Unit&, const Cost& roofline, const Target& target) {
@@ -298,8 +295,9 @@ AttentionMemory MemoryOf(const AttentionNodes& nodes, int rows) {
 // Attention over few keys in one launch: MatMul(q, k), its scaling, the Add of a mask that
 // broadcasts, Softmax along the last axis, MatMul with v, in f32, f16 or bf16. If nothing else
 // reads them, also Nodes that scale q or k before, a Transpose of k's last two axes, and Casts of
-// the scores to f32 and of the Softmax result back. Heads of up to 128 channels, 1,024 keys and 96
-// KiB, any alignment. Computes in f32 without tensor cores, with sums in a fixed order.
+// the scores to f32 and of the Softmax result back. Heads whose k and v take up to 96 KiB, any
+// alignment (best up to 128 channels and 1,024 keys). Computes in f32 without tensor cores, with
+// sums in a fixed order.
 Kernel AttentionKernel() {
   return {.name = "attention",
           .ops = {"MatMul", "Softmax"},
@@ -309,7 +307,7 @@ Kernel AttentionKernel() {
           .takes = Takes,
           .formats = RowMajorOnly,
           .us = Us,
-          .beyond_fit = HasManyProducts};
+          .beyond_fit = IsLarge};
 }
 
 }  // namespace onnx_cudnn

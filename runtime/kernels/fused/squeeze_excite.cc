@@ -11,9 +11,11 @@ namespace {
 
 using NodeList = std::vector<const Node*>;
 
-constexpr int64_t kBlocks = 8;  // per cluster; they share the pixels of an image
-constexpr int64_t kVector = 8;  // channels of 16 bytes
-constexpr int64_t kMostChannels = 2048;
+constexpr int64_t kBlocks = 8;           // per cluster; they share the pixels of an image
+constexpr int64_t kVector = 8;           // channels of 16 bytes
+constexpr int64_t kMostChannels = 2048;  // each of a block's 512 threads averages four
+// Each of the 128 warps of a cluster computes four: the weights of its rows are in its registers
+// before the preceding launch ends.
 constexpr int64_t kMostHidden = 512;
 constexpr int kMostStepsToPool = 3;  // from the second convolution
 

@@ -11,6 +11,8 @@ Support TakesCopy(const Unit& unit) {
   return keeps_bytes ? Support::Yes() : Support::No("it may run in training mode");
 }
 
+// The two named ops copy bytes too, but cannot have keeps_bytes: its readers replace output 0 by
+// input 0, which for BitCast has another type, and Dropout has a mask besides.
 std::vector<std::string_view> Copied() {
   std::vector<std::string_view> ops = {"BitCast", "Dropout"};
   for (const OpDef* op : AllOps()) {

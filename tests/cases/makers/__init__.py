@@ -1,4 +1,4 @@
-"""Makers of cases, one per op, by family. A module fills MAKERS by @maker."""
+"""Makers of cases, one per op, in a module per family. @maker adds a function to MAKERS."""
 
 import dataclasses
 import importlib
@@ -6,8 +6,8 @@ import importlib
 
 @dataclasses.dataclass(frozen=True)
 class Tolerance:
-    """Of f32 outputs: a share of the expected element plus a share of the largest. judges.py scales it by type.
-    units: what integers may differ by. f64_scale: by what both shares are multiplied where outputs are f64."""
+    """Of f32 outputs: relative * |expected| + of_largest * the largest |expected|; judges.py adapts it to other types.
+    units: the largest difference of integers. f64_scale: factor of both for f64."""
 
     relative: float = 1e-4
     of_largest: float = 1e-6
@@ -15,12 +15,12 @@ class Tolerance:
     f64_scale: float = 1e-6
 
 
-EXACT = Tolerance(0, 0)  # bits are moved or compared, nothing is computed
+EXACT = Tolerance(0, 0)  # moves or compares bits
 ELEMENT_WISE = Tolerance(1e-4, 1e-6)
-F32_CONSTANTS = Tolerance(1e-4, 1e-6, f64_scale=1e-1)  # the function body has constants of f32
-SUMS = Tolerance(1e-4, 1e-5)  # sums of many terms, in any order
+F32_CONSTANTS = Tolerance(1e-4, 1e-6, f64_scale=1e-1)  # the function body has f32 constants
+SUMS = Tolerance(1e-4, 1e-5)  # sums of many terms in any order
 IN_F32 = Tolerance(1e-4, 1e-4, f64_scale=1)  # f64 is normalized in f32 (stash_type)
-QUANTIZED = Tolerance(1e-4, 1e-6, 1)  # a tie of the rounding may fall either way
+QUANTIZED = Tolerance(1e-4, 1e-6, 1)  # ties may be rounded either way
 
 
 @dataclasses.dataclass(frozen=True)

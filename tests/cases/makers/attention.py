@@ -1,4 +1,4 @@
-"""Attention and what stands beside it in transformers."""
+"""Attention and other ops of transformers."""
 
 from onnx import TensorProto as T
 
@@ -35,7 +35,7 @@ def attention(d):
         masked = T.BOOL if mask == "bool" else elem
         array = d.values(dims, masked, -2, 2)
         if mask == "bool":
-            array[..., 0] = True  # a row that is masked as a whole is 0 or NaN, by version
+            array[..., 0] = True  # a fully masked row is 0 or NaN, depending on the version
         d.add(array, masked)
     if past:
         d.tensor([batch, kv_heads, past, size], elem, -2, 2)

@@ -1,4 +1,4 @@
-"""Control flow, sequences, optionals and strings. Sequences stay inside the graph: no case has one at its border."""
+"""Control flow, sequences, optionals and strings. No graph input or output is a sequence."""
 
 import numpy as np
 from onnx import TensorProto as T
@@ -35,17 +35,17 @@ def if_(d):
 def loop(d):
     elem = d.pick([T.FLOAT, T.DOUBLE])
     dims = d.shape(high=3)
-    turns = d.integer(0, 4)
+    iterations = d.integer(0, 4)
     nodes = [
         helper.make_node("Identity", ["keep_in"], ["keep_out"]),
         helper.make_node(d.pick(["Add", "Mul", "Sub"]), ["state_in", "x2"], ["state_out"]),
         helper.make_node(d.pick(BODY_OPS), ["state_out"], ["scan_out"]),
     ]
     body = helper.make_graph(
-        nodes, "body", [value("turn", T.INT64, []), value("keep_in", T.BOOL, []), value("state_in", elem, dims)],
+        nodes, "body", [value("iteration", T.INT64, []), value("keep_in", T.BOOL, []), value("state_in", elem, dims)],
         [value("keep_out", T.BOOL, []), value("state_out", elem, dims), value("scan_out", elem, dims)],
     )  # fmt: skip
-    d.integers(turns, constant=0.8)
+    d.integers(iterations, constant=0.8)
     d.add(np.array(d.chance(0.9)), T.BOOL, 0.8)
     d.tensor(dims, elem)
     names = ["x0", "x1" if d.chance(0.5) else "", "x2"]
@@ -57,7 +57,7 @@ def loop(d):
 @maker("Scan")
 def scan(d):
     elem = d.pick([T.FLOAT, T.DOUBLE])
-    dims, turns = d.shape(high=2, zero=0), d.integer(1, 4)
+    dims, iterations = d.shape(high=2, zero=0), d.integer(1, 4)
     legacy = d.version == 8
     nodes = [helper.make_node(d.pick(["Add", "Sub"]), ["state_in", "slice_in"], ["state_out"]), helper.make_node("Neg", ["state_out"], ["slice_out"])]
     body = helper.make_graph(
@@ -79,13 +79,13 @@ def scan(d):
             attributes["scan_output_axes"] = [d.integer(0, len(dims))]
     batch = [d.integer(1, 2)] if legacy else []
     d.tensor(batch + dims, elem)
-    d.tensor(batch + dims[:axis] + [turns] + dims[axis:], elem)
+    d.tensor(batch + dims[:axis] + [iterations] + dims[axis:], elem)
     names = ["", "x0", "x1"] if legacy else ["x0", "x1"]
     graph_of(d, [helper.make_node("Scan", names, ["y0", "y1"], name="node", **attributes)], [("y0", elem), ("y1", elem)])
 
 
 def sequence_of(d, count, axis=None):
-    """Tensors that fit beside each other, as inputs, and a node that makes a sequence of them."""
+    """Adds tensors as inputs that differ along `axis` only; returns their type, dims, and a node that makes a sequence of them."""
     elem = d.pick([T.FLOAT, T.INT64, T.DOUBLE, T.INT32])
     dims = d.shape(low=1, high=3)
     for _ in range(count):
@@ -94,7 +94,7 @@ def sequence_of(d, count, axis=None):
 
 
 def position(d, count, low=None):
-    """An input that names a place in a sequence."""
+    """Adds an input that is a position in a sequence."""
     d.integers(d.integer(-count if low is None else low, count - 1), d.pick([T.INT64, T.INT32]), 1.0)
     return f"x{len(d.inputs) - 1}"
 
@@ -186,7 +186,7 @@ def string_concat(d):
 def string_normalizer(d):
     dims = [d.integer(1, 6)] if d.chance(0.6) else [1, d.integer(1, 6)]
     words = ("a", "b", "Ab", "AB", "monday", "Tuesday", "x y")
-    d.attr("locale", "C")  # others are the host's
+    d.attr("locale", "C")  # other locales need support by the host
     d.attr("case_change_action", d.pick(["LOWER", "UPPER", "NONE"]), 0.7)
     d.attr("is_case_sensitive", d.integer(0, 1), 0.6)
     d.attr("stopwords", [d.pick(words) for _ in range(d.integer(1, 2))], 0.6)
@@ -201,7 +201,7 @@ def string_split(d):
     d.attr("maxsplit", d.integer(1, 3), 0.4)
     d.bound.update(T2=T.STRING, T3=T.INT64)
     words = ("a b", "a,b,c", "axb", "", "  a  b ", "a,,b", "one two  three")
-    dims = d.shape(low=1, high=2, zero=0)  # onnx.reference takes no scalar
+    dims = d.shape(low=1, high=2, zero=0)  # onnx.reference rejects scalars
     d.output_count = 2
     d.add(np.array([d.pick(words) for _ in range(int(np.prod(dims)))], object).reshape(dims), T.STRING)
 

@@ -1,4 +1,4 @@
-"""Convolutions and their kin."""
+"""Convolutions."""
 
 import numpy as np
 from onnx import TensorProto as T
@@ -51,7 +51,7 @@ def groups_of(d, channels):
 
 
 def conv_shapes(d):
-    """Shapes of x and w, and the group, set as attributes with the window."""
+    """Shapes of x and w, and the group; sets the attributes."""
     dims = image(d)
     window = Window(d, dims[2:])
     group = groups_of(d, dims[1])

@@ -5,8 +5,8 @@ from onnx import TensorProto as T
 from draw import FLOATS, is_float
 from makers import EXACT, F32_CONSTANTS, Tolerance, maker
 
-NARROW = {T.FLOAT4E2M1: 6, T.FLOAT8E8M0: 100, T.UINT2: 3, T.INT2: 1, T.UINT4: 15, T.INT4: 7}  # types that hold no more
-RANGES = {  # of inputs, where the function has a domain or overflows
+NARROW = {T.FLOAT4E2M1: 6, T.FLOAT8E8M0: 100, T.UINT2: 3, T.INT2: 1, T.UINT4: 15, T.INT4: 7}  # largest values of narrow types
+RANGES = {  # of inputs, for functions with a limited domain or that overflow
     "Acos": (-1, 1), "Asin": (-1, 1), "Atanh": (-1, 1), "Acosh": (1, 8), "Log": (0, 8), "Sqrt": (0, 8),
     "Exp": (-10, 10), "Gelu": (-2.5, 4), "Sinh": (-8, 8), "Cosh": (-8, 8), "Tan": (-1.5, 1.5), "Erf": (-3, 3), "Softplus": (-30, 30),
 }  # fmt: skip
@@ -56,7 +56,7 @@ def legacy_or_numpy_broadcast(d, dims):
 
 
 def both_ways(d, dims):
-    """Shapes of two inputs of which now and then the first one broadcasts, too."""
+    """Shapes of two inputs; sometimes the first one is broadcast too."""
     if d.has_attr("broadcast"):
         return dims, legacy_or_numpy_broadcast(d, dims)
     pair = [dims, d.broadcast(dims)] if d.chance(0.7) else [[1 if d.chance(0.3) else e for e in dims] for _ in range(2)]
@@ -78,7 +78,7 @@ def division(d):
     d.tensor(a, low=-20, high=20, special=is_float(elem) and d.op == "Div")
     divisor = d.values(b, elem, 1, 5)
     if elem not in (T.UINT8, T.UINT16, T.UINT32, T.UINT64):
-        divisor = (divisor * d.values(b, elem, 0, 1).astype(bool) * 2 - divisor).astype(divisor.dtype)  # some of them negated
+        divisor = (divisor * d.values(b, elem, 0, 1).astype(bool) * 2 - divisor).astype(divisor.dtype)  # some are negated
     d.add(divisor, elem)
 
 
@@ -142,7 +142,7 @@ def where(d):
 
 
 def value_range(source, target):
-    """Values that both types of a conversion hold: what lies beyond is undefined in ONNX, or implementation-specific."""
+    """Values that both types of a conversion can represent: for others ONNX does not define the result."""
     high = min(NARROW.get(source, 100), NARROW.get(target, 100))
     unsigned = {source, target} & {T.UINT8, T.UINT16, T.UINT32, T.UINT64, T.UINT4, T.UINT2, T.FLOAT8E8M0}
     return (0 if unsigned else -high), high

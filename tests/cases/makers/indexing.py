@@ -8,7 +8,7 @@ from makers import EXACT, SUMS, maker
 
 
 def indices_below(d, dims, extent, negative=True):
-    """Indices of an axis of `extent`; none where it is empty."""
+    """Indices of an axis of `extent`; none if it is 0."""
     if extent == 0:
         dims = [0, *dims[1:]] if dims else [0]
     low = -extent if negative and d.chance(0.5) else 0
@@ -73,7 +73,7 @@ def scatter_elements(d):
     extent = dims[axis]
     if added:
         indices = d.random.integers(-extent, max(extent, 1), taken)
-    else:  # distinct along the axis: the order of equal ones is not defined
+    else:  # distinct along the axis: the order of updates to equal indices is not defined
         order = np.argsort(d.random.integers(0, 1 << 30, dims), axis=axis, kind="stable")
         indices = order[tuple(slice(0, t) for t in taken)]
     d.tensor(dims)

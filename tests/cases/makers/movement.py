@@ -9,7 +9,7 @@ from makers import ELEMENT_WISE, EXACT, maker
 
 
 def axes_as(d, axes):
-    """`axes` as an attribute or as an input, as the version has it."""
+    """Adds `axes` as an attribute or as an input, as the version requires."""
     if not d.attr("axes", axes):
         d.integers(axes)
 
@@ -262,10 +262,10 @@ def pad(d):
     most = [max(e - 1, 0) if mode == "reflect" else e if mode == "wrap" else 3 if e or mode == "constant" else 0 for e in extents]
     pads = [pad_of(d, mode, e, m) for _ in range(2) for e, m in zip(extents, most)]
     count = len(extents)
-    for i, e in enumerate(extents):  # what is cut off must be there
+    for i, e in enumerate(extents):  # cannot remove more than there is
         if pads[i] + pads[count + i] + e < 0:
             pads[i] = 0
-    d.type("T", [t for t in d.allowed("T") if t != T.FLOAT8E8M0])  # which has no 0 to pad with
+    d.type("T", [t for t in d.allowed("T") if t != T.FLOAT8E8M0])  # without float8e8m0, which has no 0 to pad with
     d.tensor(dims, special=True)
     if d.version < 11:
         d.attr("paddings" if d.version == 1 else "pads", pads)

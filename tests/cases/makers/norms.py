@@ -7,7 +7,7 @@ from makers import IN_F32, SUMS, Tolerance, maker
 from makers.convolution import image
 
 
-@maker("BatchNormalization", tolerance=Tolerance(1e-4, 1e-5, f64_scale=1e-1))  # in types that differ f64 has f32's accuracy
+@maker("BatchNormalization", tolerance=Tolerance(1e-4, 1e-5, f64_scale=1e-1))  # with mixed types onnxruntime computes f64 in f32
 def batch_norm(d):
     dims = d.shape(low=2, high=5)
     dims[1] = max(dims[1], 1)
@@ -51,7 +51,7 @@ def layer_norm(d):
     formals = [i.type_str for i in d.schema.inputs]
     scale = d.broadcast(normalized) if d.chance(0.3) else normalized
     d.tensor(dims)
-    d.bound.setdefault("V", d.bound["T"])  # ONNX's shape inference takes no other type of the scale
+    d.bound.setdefault("V", d.bound["T"])  # ONNX's shape inference requires the same type
     d.tensor(scale, formals[1], constant=0.5)
     d.bound["U"] = T.FLOAT
     if d.op == "LayerNormalization":

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 from onnx import TensorProto as T
 
@@ -6,7 +6,7 @@ from makers import QUANTIZED, SUMS, maker
 
 
 def product_shapes(d):
-    """Shapes of two operands of a matrix product as NumPy's matmul takes them."""
+    """Shapes of two operands of NumPy's matmul."""
     m, k, n = (d.extent(zero=0.02) for _ in range(3))
     batch = d.shape(low=0, high=3)
     a, b = [*d.broadcast(batch), m, k], [*batch, k, n]

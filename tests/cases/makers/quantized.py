@@ -1,4 +1,4 @@
-"""Quantization and back."""
+"""Quantization and dequantization."""
 
 import numpy as np
 from onnx import TensorProto as T
@@ -10,7 +10,7 @@ FLOAT8 = (T.FLOAT8E4M3FN, T.FLOAT8E4M3FNUZ, T.FLOAT8E5M2, T.FLOAT8E5M2FNUZ, T.FL
 
 
 def scale_shape(d, dims):
-    """Shape of the scales: for the whole tensor, for an axis, or for blocks of one."""
+    """Shape of the scales: per tensor, per axis, or per block."""
     kinds = ["tensor"] + (["axis"] if d.has_attr("axis") else []) + (["blocks"] if d.has_attr("block_size") else [])
     kind = d.pick(kinds) if dims else "tensor"
     if kind == "tensor":

@@ -14,7 +14,7 @@ BETA = {"Affine": 0.25, "ScaledTanh": 0.5, "HardSigmoid": 0.4}
 def activations(d, count):
     kinds = [d.pick(KINDS) for _ in range(count)]
     d.attr("activations", kinds)
-    if any(k in ALPHA for k in kinds):  # as onnxruntime reads them: one each, for those that have one
+    if any(k in ALPHA for k in kinds):  # onnxruntime reads one value for each activation that has the parameter
         d.attr("activation_alpha", [ALPHA[k] for k in kinds if k in ALPHA])
     if any(k in BETA for k in kinds):
         d.attr("activation_beta", [BETA[k] for k in kinds if k in BETA])

@@ -1,4 +1,4 @@
-"""Reductions, running sums and what orders elements along an axis."""
+"""Reductions, cumulative sums, and ops that sort or rank along an axis."""
 
 from onnx import TensorProto as T
 
@@ -7,7 +7,7 @@ from makers import EXACT, SUMS, Tolerance, maker
 
 
 def reduction_axes(d, rank):
-    """Axes as an attribute, as an input, or not given."""
+    """Adds axes as an attribute or as an input, or omits them."""
     axes = d.axes(rank, low=0) if rank and d.chance(0.75) else None
     if d.has_attr("axes"):
         if axes:
@@ -84,7 +84,7 @@ def top_k(d):
     if axis not in (-1, len(dims) - 1) or d.chance(0.5):
         d.attr("axis", axis)
     d.attr("largest", d.integer(0, 1), 0.6)
-    d.attr("sorted", 1, 0.3)  # without it any order is right
+    d.attr("sorted", 1, 0.3)  # with 0 any order is correct
 
 
 @maker("MeanVarianceNormalization", tolerance=Tolerance(2e-2, 2e-2))  # its function body subtracts near-equal squares in f32

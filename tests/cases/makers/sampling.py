@@ -1,4 +1,4 @@
-"""Ops that sample an image, transforms of signals, and windows."""
+"""Ops that sample images, signal transforms, and window functions."""
 
 import numpy as np
 from onnx import TensorProto as T
@@ -7,7 +7,7 @@ from draw import is_float
 from makers import ELEMENT_WISE, SUMS, Tolerance, maker
 from makers.convolution import image
 
-# Integers are rounded or cut after the interpolation; onnx.reference rounds its places in f64.
+# Integers are rounded or truncated after the interpolation; onnx.reference computes positions in f64.
 RESAMPLED = Tolerance(1e-4, 1e-5, 1, f64_scale=1e-1)
 MODES = ("nearest", "linear", "cubic")
 COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric")
@@ -16,7 +16,7 @@ SCALES = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 0.6, 2.6)
 
 
 def scales_of(d, dims):
-    """A scale per axis, of which the first two are most often 1."""
+    """A scale per axis; the first two are usually 1."""
     fixed = 2 if len(dims) > 2 and d.chance(0.7) else 0
     return [1.0 if i < fixed or d.chance(0.2) else d.pick(SCALES) for i in range(len(dims))]
 
@@ -72,7 +72,7 @@ def crop_of(d, rank):
 
 
 def absent(d, elem=None):
-    """An input that is not there, which opset 11 writes as an empty one."""
+    """Omits an input; in opset 11 that is an empty tensor."""
     if d.version > 11:
         d.skip()
     else:
@@ -169,4 +169,4 @@ def window(d):
     if elem != T.FLOAT or d.chance(0.3):
         d.attr("output_datatype", elem)
         d.bound["T2"] = elem
-    d.integers(d.pick([1, *range(3, 21)]), d.pick([T.INT64, T.INT32]))  # of 2 all that is not 0 is rounding
+    d.integers(d.pick([1, *range(3, 21)]), d.pick([T.INT64, T.INT32]))  # not 2: all its non-zero values are rounding errors

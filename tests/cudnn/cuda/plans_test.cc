@@ -99,7 +99,7 @@ TEST_F(CudnnPlansTest, AVariantThatNamesNoEngineIsAnError) {
   EXPECT_EQ(none->step(), nullptr);
 }
 
-TEST_F(CudnnPlansTest, ReadsEarlyWhatItDoesNotConvolve) {
+TEST_F(CudnnPlansTest, PrefetchesInputsThatItDoesNotConvolve) {
   const std::string_view head =
       "g (float16[1,64,14,14] x, float16[1,64,14,14] r, float16[64,64,3,3] w0) => (y) {"
       "a = Conv<pads = [1,1,1,1]>(x, w0)\n";

@@ -36,9 +36,9 @@ struct Shape {
 // Fewer keys than a warp has lanes, more keys, and several rounds; columns of y that share a warp,
 // that fill it, and that need several passes; heads that are not a multiple of 16 bytes.
 std::vector<Shape> Shapes() {
-  return {{{1, 2}, 9, 7, 8, 15},   {{1, 3}, 40, 40, 15, 15}, {{2, 1}, 3, 130, 40, 24},
-          {{1, 2}, 17, 33, 5, 1},  {{2}, 5, 64, 16, 40},     {{2, 1, 2}, 4, 1, 3, 2},
-          {{1, 1}, 2, 200, 30, 70}};
+  return {{{1, 2}, 9, 7, 8, 15},    {{1, 3}, 40, 40, 15, 15}, {{2, 1}, 3, 130, 40, 24},
+          {{1, 2}, 17, 33, 5, 1},   {{2}, 5, 64, 16, 40},     {{2, 1, 2}, 4, 1, 3, 2},
+          {{1, 1}, 2, 200, 30, 70}, {{1, 1}, 3, 1100, 4, 3},  {{1, 1}, 2, 40, 200, 180}};
 }
 
 class AttentionCodeTest : public KernelsTest {

@@ -73,6 +73,11 @@ TEST_F(PoolGemvCodeTest, Pixels) {
   }
 }
 
+TEST_F(PoolGemvCodeTest, MorePixelsThanItsPriceIsFittedTo) {
+  Tail(DType::kF16, {2, 64, 40, 41}, 9);
+  EXPECT_EQ(Compare(kHalf), "");
+}
+
 TEST_F(PoolGemvCodeTest, PixelsOfEightImages) {
   Tail(DType::kBF16, {8, 256, 8, 8}, 40);
   EXPECT_EQ(Compare(kBrain), "");

@@ -1,5 +1,5 @@
-// write_corpus FOLDER: writes the corpus of each fuzzer into FOLDER/NAME, one file per input. The
-// loader's corpus also contains ONNX's test vectors, if this host has them.
+// write_corpus FOLDER: writes the corpus of each fuzzer and its regressions into FOLDER/NAME, one
+// file per input. The loader's corpus also contains ONNX's test vectors, if this host has them.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = argv[1];
   for (const onnx_cudnn::FuzzTarget& target : onnx_cudnn::FuzzTargets()) {
     onnx_cudnn::Write(folder / target.name, "", target.corpus());
+    onnx_cudnn::Write(folder / target.name, "regression", onnx_cudnn::Regressions(target.name));
   }
   onnx_cudnn::Write(folder / "load", "vector", onnx_cudnn::VectorCorpus(ONNX_CUDNN_VECTORS));
 }

@@ -2,8 +2,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "absl/log/check.h"
+#include "absl/strings/str_cat.h"
 #include "tests/fuzz/corpora.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/model_builder.h"
@@ -53,8 +55,16 @@ constexpr const char* kTexts[] = {
 constexpr uintmax_t kMostVectorBytes = 4096;
 
 std::string ReadFile(const std::filesystem::path& path) {
-  std::ifstream file(path);
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The contents of `paths`, sorted by path.
+std::vector<std::string> ReadSorted(std::vector<std::filesystem::path> paths) {
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> contents;
+  for (const std::filesystem::path& path : paths) contents.push_back(ReadFile(path));
+  return contents;
 }
 
 // A model with its weight in another file.
@@ -95,10 +105,18 @@ std::vector<std::string> VectorCorpus(const std::string& folder) {
       }
     }
   }
-  std::sort(paths.begin(), paths.end());
-  std::vector<std::string> models;
-  for (const std::filesystem::path& path : paths) models.push_back(ReadFile(path));
-  return models;
+  return ReadSorted(std::move(paths));
+}
+
+std::vector<std::string> Regressions(const std::string& name) {
+  const std::string folder = absl::StrCat(kRegressions, "/", name);
+  std::vector<std::filesystem::path> paths;
+  if (std::filesystem::is_directory(folder)) {
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+      paths.push_back(file.path());
+    }
+  }
+  return ReadSorted(std::move(paths));
 }
 
 }  // namespace onnx_cudnn

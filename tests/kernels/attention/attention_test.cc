@@ -75,6 +75,23 @@ TEST_F(AttentionTest, ManyProductsAreBeyondItsFit) {
   }
 }
 
+TEST_F(AttentionTest, ManyKeysAndChannelsAreBeyondItsFit) {
+  const std::pair<std::string_view, bool> cases[] = {
+      {"float[2,5,128] q, float[2,128,7] k, float[2,7,128] v", false},
+      {"float[2,5,129] q, float[2,129,7] k, float[2,7,4] v", true},
+      {"float[2,5,8] q, float[2,8,7] k, float[2,7,130] v", true},
+      {"float[2,5,8] q, float[2,8,1024] k, float[2,1024,4] v", false},
+      {"float[2,5,8] q, float[2,8,1025] k, float[2,1025,4] v", true}};
+  for (const auto& [types, is_beyond] : cases) {
+    const Graph graph = GraphWithWeights(absl::StrCat(
+        "g (", types, ") => (y) { s = MatMul(q, k) p = Softmax(s) y = MatMul(p, v) }"));
+    const std::vector<Candidate> found = At(graph, "Softmax").candidates;
+    const auto fused = std::ranges::find(found, "{MatMul Softmax MatMul}", OpsOf);
+    ASSERT_NE(fused, found.end()) << types;
+    EXPECT_EQ(fused->beyond_fit, is_beyond) << types;
+  }
+}
+
 TEST_F(AttentionTest, LeavesOtherAttentions) {
   const auto leaves = [&](const std::string& types, const std::string& says,
                           const std::string& nodes =
@@ -91,11 +108,6 @@ TEST_F(AttentionTest, LeavesOtherAttentions) {
   leaves("float[2,5,8] q, float[1,8,7] k, float[2,7,4] v", "k is f32[1,8,7], q is f32[2,5,8]");
   leaves("float[2,5,8] q, float[2,8,7] k, float[7,4] v", "v is f32[7,4], q is f32[2,5,8]");
   leaves("float[2,0,8] q, float[2,8,7] k, float[2,7,4] v", "an operand is empty");
-  leaves("float[2,5,129] q, float[2,129,7] k, float[2,7,4] v",
-         "129 channels of a head are more than 128");
-  leaves("float[2,5,8] q, float[2,8,7] k, float[2,7,130] v",
-         "130 channels of a head are more than 128");
-  leaves("float[2,5,8] q, float[2,8,1025] k, float[2,1025,4] v", "1025 keys are more than 1024");
   leaves("float[1,4,64] q, float[1,64,512] k, float[1,512,64] v",
          "k and v of a head need 271360 bytes of shared memory, more than 98304");
   const std::string types = "float[1,2,3,8] q, float[1,2,8,4] k, float[1,2,4,5] v";

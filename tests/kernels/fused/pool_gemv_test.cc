@@ -60,7 +60,6 @@ TEST_F(PoolGemvTest, LeavesOtherTails) {
   leaves("float16[1,12,7,7] x, float16[12,6] w", tail, "a depth of 12 is no multiple of 16 bytes");
   leaves("float16[1,2056,7,7] x, float16[2056,6] w", tail, "2056 channels are more than 2048");
   leaves("float16[9,8,7,7] x, float16[8,6] w", tail, "9 rows are more than 8");
-  leaves("float16[8,8,9,8] x, float16[8,6] w", tail, "576 pixels are more than 512");
   leaves("float16[1,8,7,7] x, float16[8,6] v",
          "p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(f, v)", "v is not a constant matrix");
   leaves("float16[8,1,7,7] x, float16[8,6] w",
@@ -87,6 +86,18 @@ TEST_F(PoolGemvTest, ManyElementsAreBeyondItsFit) {
                          At(graph, "MatMul").candidates.front().cost.us;
     EXPECT_EQ(fused.beyond_fit, images == 2);
     EXPECT_EQ(fused.cost.us > apart, images == 2) << fused.cost.us << " " << apart;
+  }
+}
+
+TEST_F(PoolGemvTest, ManyPixelsAreBeyondItsFit) {
+  for (const int images : {7, 8}) {  // 504 and 576 pixels
+    const Graph graph = GraphWithWeights(
+        absl::StrCat("g (float16[", images,
+                     ",8,9,8] x, float16[8,6] w) => (y) "
+                     "{ p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(f, w) }"));
+    const Candidate fused = At(graph, "GlobalAveragePool").candidates.back();
+    ASSERT_EQ(OpsOf(fused), "{GlobalAveragePool Flatten MatMul}");
+    EXPECT_EQ(fused.beyond_fit, images == 8);
   }
 }
 

@@ -5,8 +5,8 @@
 // positions for the first row pair (2 steps of 16), and A of four positions and B of two for each
 // other pair (3 steps).
 //
-// The two rows of the convolution that give a pooled row are multiplied in one turn at the tensor
-// cores.
+// The two rows of the convolution that give a pooled row are multiplied in one iteration at the
+// tensor cores.
 #include "runtime/kernels/cuda/fused/stem_pool.cuh"
 
 namespace onnx_cudnn {

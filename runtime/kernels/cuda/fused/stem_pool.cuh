@@ -21,7 +21,7 @@
 //   kRing   steps of two row pairs in a ring
 //   kPair   bytes of the planes of a row pair
 //   kBoxes  boxes of 56 pixels × 128 bytes per pooled row
-//   kSlots  turns at the tensor cores per pooled row
+//   kSlots  iterations at the tensor cores per pooled row
 //   FillPair(columns, from, to)  copies one thread's part (of 64) of the raw rows of a pair
 //   Pool    the sums of a warpgroup and their pooling:
 //       FirstRow(order, ring, pair)     the row of the convolution before a run, starting at row

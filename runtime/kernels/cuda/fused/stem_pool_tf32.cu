@@ -6,7 +6,7 @@
 // for each other pair (6 steps). The image is rounded to TF32 when it is copied to the planes.
 //
 // Sums and pooling are in f32; bias and ReLU are applied after pooling, which gives the same bits.
-// Each row of the convolution takes a turn of its own at the tensor cores, because weights use the
+// Each row of the convolution is multiplied in an iteration of its own, because weights use the
 // registers in which the kernel for halves has the second row.
 #include <limits>
 

@@ -298,6 +298,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 
 int64_t Aligned(int64_t bytes) { return CeilDiv(bytes, 256) * 256; }
 
+int64_t BlocksOf(const PlaneNormOptions& options) {
+  return int64_t{kBlocks} * std::max(1, options.multiprocessors);
+}
+
 // Columns per block: 32, or fewer if 32 would leave many blocks without work; vectors of at least
 // 128 bytes.
 int BlockColumns(int64_t columns, bool is_wide) {
@@ -307,57 +311,62 @@ int BlockColumns(int64_t columns, bool is_wide) {
   return x;
 }
 
-template <typename T, int kWidth>
-PlaneNormCalls CallsOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
-                       const PlaneNormSlots& slots) {
-  using C = ComputeOf<T>;
-  const int64_t columns = lanes.pitch / kWidth, of_group = lanes.channels / options.groups;
-  LaunchShape shape;
-  shape.block.x = static_cast<unsigned>(BlockColumns(columns, kWidth > 1));
-  shape.block.y = kThreads / shape.block.x;
-  shape.shared_bytes = ColumnScratchBytes(shape, kWidth * static_cast<int>(sizeof(C)));
-
+// columns, column_bytes  vectors of a pixel, and their size
+// Leaves the addresses unset.
+StreamParameters ParametersOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
+                              int64_t columns, int64_t column_bytes, const LaunchShape& shape) {
   const int64_t images_joined = options.joins_images ? lanes.images : 1;
-  const int64_t domains = lanes.images / images_joined;
+  const int64_t of_group = lanes.channels / options.groups;
   const int64_t steps = CeilDiv(lanes.pixels, int64_t{kColumnVectors} * shape.block.y);
   const int64_t column_blocks = CeilDiv(columns, shape.block.x);
-  const int64_t blocks = int64_t{kBlocks} * std::max(1, options.multiprocessors);
-  constexpr int64_t kStepBytes =
-      int64_t{kThreads} * kColumnVectors * kWidth * static_cast<int64_t>(sizeof(T));
-  const int64_t wanted_steps =
-      std::min(kItemBytes / kStepBytes, CeilDiv(lanes.images * steps * column_blocks, blocks));
+  const int64_t step_bytes = int64_t{kThreads} * kColumnVectors * column_bytes;
+  const int64_t wanted_steps = std::min(
+      kItemBytes / step_bytes, CeilDiv(lanes.images * steps * column_blocks, BlocksOf(options)));
   const int64_t part_steps =
       std::min(steps, std::max(wanted_steps, CeilDiv(steps * images_joined, kMostParts)));
   const int64_t image_parts = CeilDiv(steps, part_steps);
   const int64_t image_items = image_parts * column_blocks, items = lanes.images * image_items;
-  const int64_t image_bytes = lanes.pixels * lanes.pitch * static_cast<int64_t>(sizeof(T));
+  const int64_t image_bytes = lanes.pixels * columns * column_bytes;
   const int64_t ahead = options.l2_bytes / kLeadShare * image_items / image_bytes;
-  const int64_t lead = options.joins_images ? items : std::min(items, image_items + ahead);
-  shape.grid.x = static_cast<unsigned>(std::min(2 * items, blocks));
+  return {.columns = {.columns = lanes.images * columns,
+                      .columns_of_one = FastDivide<uint64_t>(columns),
+                      .inner = lanes.pitch,
+                      .extent = static_cast<int>(lanes.pixels)},
+          .column_blocks = FastDivide<uint64_t>(column_blocks),
+          .image_parts = FastDivide<uint64_t>(image_parts),
+          .part_steps = static_cast<int>(part_steps),
+          .items = items,
+          .lead = options.joins_images ? items : std::min(items, image_items + ahead),
+          .joins_images = options.joins_images,
+          .domain_items = image_items * images_joined,
+          .domain_parts = image_parts * images_joined,
+          .domain_pixels = lanes.pixels * images_joined,
+          .channels = static_cast<int>(lanes.channels),
+          .groups = static_cast<int>(options.groups),
+          .of_group = static_cast<int>(of_group),
+          .group_threads = std::min(32, PowerOfTwoFrom(of_group)),
+          .has_factors = options.has_factors,
+          .deviates = options.deviates,
+          .epsilon = options.epsilon};
+}
 
-  const StreamParameters p{.columns = {.columns = lanes.images * columns,
-                                       .columns_of_one = FastDivide<uint64_t>(columns),
-                                       .inner = lanes.pitch,
-                                       .extent = static_cast<int>(lanes.pixels)},
-                           .column_blocks = FastDivide<uint64_t>(column_blocks),
-                           .image_parts = FastDivide<uint64_t>(image_parts),
-                           .part_steps = static_cast<int>(part_steps),
-                           .items = items,
-                           .lead = lead,
-                           .joins_images = options.joins_images,
-                           .domain_items = image_items * images_joined,
-                           .domain_parts = image_parts * images_joined,
-                           .domain_pixels = lanes.pixels * images_joined,
-                           .channels = static_cast<int>(lanes.channels),
-                           .groups = static_cast<int>(options.groups),
-                           .of_group = static_cast<int>(of_group),
-                           .group_threads = std::min(32, PowerOfTwoFrom(of_group)),
-                           .has_factors = options.has_factors,
-                           .deviates = options.deviates,
-                           .epsilon = options.epsilon};
+template <typename T, int kWidth>
+PlaneNormCalls CallsOf(const PlaneLanes& lanes, const PlaneNormOptions& options,
+                       const PlaneNormSlots& slots) {
+  using C = ComputeOf<T>;
+  const int64_t columns = lanes.pitch / kWidth;
+  LaunchShape shape;
+  shape.block.x = static_cast<unsigned>(BlockColumns(columns, kWidth > 1));
+  shape.block.y = kThreads / shape.block.x;
+  shape.shared_bytes = ColumnScratchBytes(shape, kWidth * static_cast<int>(sizeof(C)));
+  const StreamParameters p =
+      ParametersOf(lanes, options, columns, kWidth * static_cast<int64_t>(sizeof(T)), shape);
+  shape.grid.x = static_cast<unsigned>(std::min(2 * p.items, BlocksOf(options)));
+
+  const int64_t domains = options.joins_images ? 1 : lanes.images;
   const int64_t count_bytes = (1 + domains) * static_cast<int64_t>(sizeof(Count));
   const int64_t part_bytes =
-      lanes.images * image_parts * 2 * lanes.pitch * static_cast<int64_t>(sizeof(C));
+      p.domain_parts * domains * 2 * lanes.pitch * static_cast<int64_t>(sizeof(C));
   const int64_t parts_at = Aligned(count_bytes), factors_at = parts_at + Aligned(part_bytes);
   PlaneNormCalls made;
   made.workspace_bytes =

@@ -95,6 +95,117 @@ class EpilogueBuilder::Assembly {
   std::vector<Item> items_;
 };
 
+// Compiles one segment. A value is a number from Assembly::NewValue, or ~constant.
+class EpilogueBuilder::SegmentBuilder {
+ public:
+  SegmentBuilder(EpilogueBuilder& program, absl::Span<const int64_t> dims, bool along_columns)
+      : program_(program), dims_(dims), along_columns_(along_columns) {}
+
+  absl::Status Start(const Value* start) {
+    const int first = assembly_.NewValue();
+    if (start == nullptr) return absl::OkStatus();
+    values_[start] = first;
+    return Store(*start);
+  }
+
+  absl::Status Compute(const Node& node) {
+    RETURN_IF_ERROR(program_.CheckNode(node));
+    ASSIGN_OR_RETURN(const int number, Evaluate(node));
+    int value = Round(node, number);
+    if (value < 0) value = AppendUnary(EpilogueCode::kMove, value);  // a constant
+    values_[&node.output(0)] = value;
+    return Store(node.output(0));
+  }
+
+  absl::StatusOr<std::vector<EpilogueStep>> Finish(const Value* result) {
+    if (result == nullptr) return assembly_.Place();
+    const auto it = values_.find(result);
+    if (it == values_.end()) {
+      return absl::InternalError(absl::StrCat("no operation computes ", result->name()));
+    }
+    AppendUnary(EpilogueCode::kMove, it->second);
+    ASSIGN_OR_RETURN(std::vector<EpilogueStep> steps, assembly_.Place());
+    steps.back().to = 0;  // the register that the runner reads
+    return steps;
+  }
+
+ private:
+  // The value of `node`'s formula, in f32.
+  absl::StatusOr<int> Evaluate(const Node& node) {
+    const Expression bound = BindPointwise(node);
+    std::vector<int> at;  // by Term
+    for (const Term& term : bound.terms()) {
+      if (term.primitive == Primitive::kInput) {
+        ASSIGN_OR_RETURN(const int value, Load(node.input(term.input)));
+        at.push_back(value);
+        continue;
+      }
+      if (term.primitive == Primitive::kConstant) {
+        ASSIGN_OR_RETURN(const int constant, program_.ConstantOf(term.value));
+        at.push_back(~constant);
+        continue;
+      }
+      Assembly::Item item{.step = {CodeOf<EpilogueCode>(term.primitive), 0, {}},
+                          .to = assembly_.NewValue()};
+      item.uses = ArityOf(term.primitive);
+      for (int i = 0; i < item.uses; ++i) item.args[i] = at[term.args[i]];
+      assembly_.Append(item);
+      at.push_back(item.to);
+    }
+    return at.back();
+  }
+
+  // `value` as a Cast by `node` leaves it in an f32 register; other Nodes leave it as it is.
+  int Round(const Node& node, int value) {
+    if (node.op() != "Cast" && node.op() != "CastLike") return value;
+    switch (node.output(0).dtype()) {
+      case DType::kF16:
+        return AppendUnary(EpilogueCode::kRoundToF16, value);
+      case DType::kBF16:
+        return AppendUnary(EpilogueCode::kRoundToBF16, value);
+      case DType::kBool:
+        return AppendUnary(EpilogueCode::kNot, AppendUnary(EpilogueCode::kNot, value));
+      default:
+        return value;
+    }
+  }
+
+  // Loads `value` from memory unless it is in a register.
+  absl::StatusOr<int> Load(const Value& value) {
+    if (const auto it = values_.find(&value); it != values_.end()) return it->second;
+    ASSIGN_OR_RETURN(const int operand, program_.OperandOf(value, dims_, along_columns_));
+    const int to = assembly_.NewValue();
+    assembly_.Append(
+        {.step = {EpilogueCode::kLoad, 0, {static_cast<uint8_t>(operand), 0, 0}}, .to = to});
+    return values_[&value] = to;
+  }
+
+  // Stores `value` if it is an output of the Unit.
+  absl::Status Store(const Value& value) {
+    if (!IsOutput(program_.unit_, value)) return absl::OkStatus();
+    if (!kHeldTypes.Has(value.dtype())) {
+      return absl::UnimplementedError(absl::StrCat("an output of ", NameOf(value.dtype())));
+    }
+    ASSIGN_OR_RETURN(const int output, program_.OutputOf(value, dims_, along_columns_));
+    assembly_.Append({.step = {EpilogueCode::kStore, 0, {0, static_cast<uint8_t>(output), 0}},
+                      .args = {values_.at(&value)},
+                      .uses = 1});
+    return absl::OkStatus();
+  }
+
+  int AppendUnary(EpilogueCode code, int arg) {
+    const int to = assembly_.NewValue();
+    assembly_.Append({.step = {code, 0, {}}, .to = to, .args = {arg}, .uses = 1});
+    return to;
+  }
+
+  EpilogueBuilder& program_;
+  const absl::Span<const int64_t> dims_;
+  const bool along_columns_;
+  Assembly assembly_;
+  std::map<const Value*, int> values_;  // in registers
+};
+
 absl::Status EpilogueBuilder::CheckNode(const Node& node) const {
   const DType to = node.output(0).dtype();
   if (!kHeldTypes.Has(to)) {
@@ -161,77 +272,10 @@ absl::Status EpilogueBuilder::Add(const Value* start, const std::vector<const No
                                   const Value* result, absl::Span<const int64_t> dims,
                                   bool along_columns) {
   if (segments_ == kEpilogueSegments) return TooMany("epilogues", kEpilogueSegments);
-  Assembly assembly;
-  std::map<const Value*, int> values;  // values in registers
-  const int first = assembly.NewValue();
-  if (start != nullptr) values[start] = first;
-  const auto store = [&](const Value& value) -> absl::Status {
-    if (!IsOutput(unit_, value)) return absl::OkStatus();
-    if (!kHeldTypes.Has(value.dtype())) {
-      return absl::UnimplementedError(absl::StrCat("an output of ", NameOf(value.dtype())));
-    }
-    ASSIGN_OR_RETURN(const int output, OutputOf(value, dims, along_columns));
-    assembly.Append({.step = {EpilogueCode::kStore, 0, {0, static_cast<uint8_t>(output), 0}},
-                     .args = {values.at(&value)},
-                     .uses = 1});
-    return absl::OkStatus();
-  };
-  const auto load = [&](const Value& value) -> absl::StatusOr<int> {
-    if (const auto it = values.find(&value); it != values.end()) return it->second;
-    ASSIGN_OR_RETURN(const int operand, OperandOf(value, dims, along_columns));
-    const int to = assembly.NewValue();
-    assembly.Append(
-        {.step = {EpilogueCode::kLoad, 0, {static_cast<uint8_t>(operand), 0, 0}}, .to = to});
-    return values[&value] = to;
-  };
-  const auto one = [&](EpilogueCode code, int arg) {
-    const int to = assembly.NewValue();
-    assembly.Append({.step = {code, 0, {}}, .to = to, .args = {arg}, .uses = 1});
-    return to;
-  };
-  if (start != nullptr) RETURN_IF_ERROR(store(*start));
-  for (const Node* node : nodes) {
-    RETURN_IF_ERROR(CheckNode(*node));
-    const Expression bound = BindPointwise(*node);
-    std::vector<int> at;  // by Term: a value, or ~constant
-    for (const Term& term : bound.terms()) {
-      if (term.primitive == Primitive::kInput) {
-        ASSIGN_OR_RETURN(const int value, load(node->input(term.input)));
-        at.push_back(value);
-        continue;
-      }
-      if (term.primitive == Primitive::kConstant) {
-        ASSIGN_OR_RETURN(const int constant, ConstantOf(term.value));
-        at.push_back(~constant);
-        continue;
-      }
-      Assembly::Item item{.step = {CodeOf<EpilogueCode>(term.primitive), 0, {}},
-                          .to = assembly.NewValue()};
-      item.uses = ArityOf(term.primitive);
-      for (int i = 0; i < item.uses; ++i) item.args[i] = at[term.args[i]];
-      assembly.Append(item);
-      at.push_back(item.to);
-    }
-    int value = at.back();
-    const DType to = node->output(0).dtype();
-    const bool casts = node->op() == "Cast" || node->op() == "CastLike";
-    if (casts && to == DType::kF16) value = one(EpilogueCode::kRoundToF16, value);
-    if (casts && to == DType::kBF16) value = one(EpilogueCode::kRoundToBF16, value);
-    if (casts && to == DType::kBool)
-      value = one(EpilogueCode::kNot, one(EpilogueCode::kNot, value));
-    if (value < 0) value = one(EpilogueCode::kMove, value);  // a constant
-    values[&node->output(0)] = value;
-    RETURN_IF_ERROR(store(node->output(0)));
-  }
-  if (result != nullptr) {
-    const auto it = values.find(result);
-    if (it == values.end())
-      return absl::InternalError(absl::StrCat("no operation computes ", result->name()));
-    one(EpilogueCode::kMove, it->second);
-  }
-  ASSIGN_OR_RETURN(std::vector<EpilogueStep> steps, assembly.Place());
-  // The last step of a segment with a result moves it to the register that the runner reads.
-  if (result != nullptr) steps.back().to = 0;
+  SegmentBuilder segment(*this, dims, along_columns);
+  RETURN_IF_ERROR(segment.Start(start));
+  for (const Node* node : nodes) RETURN_IF_ERROR(segment.Compute(*node));
+  ASSIGN_OR_RETURN(const std::vector<EpilogueStep> steps, segment.Finish(result));
   if (steps_ + steps.size() > kEpilogueSteps) return TooMany("steps", kEpilogueSteps);
   std::copy(steps.begin(), steps.end(), program_.steps + steps_);
   const int end = steps_ + static_cast<int>(steps.size());

@@ -41,6 +41,7 @@ class EpilogueBuilder {
     Slot slot;
   };
   class Assembly;
+  class SegmentBuilder;
 
   absl::Status CheckNode(const Node& node) const;
   absl::StatusOr<int> OperandOf(const Value& value, absl::Span<const int64_t> dims,

@@ -1,4 +1,4 @@
-#include "tests/random/ways.h"
+#include "tests/random/executions.h"
 
 #include <map>
 #include <utility>
@@ -60,7 +60,7 @@ DType LowestOf(std::string_view pass) {
   return DType::kF32;
 }
 
-Way ByProgram(const std::string& target, const std::string& search, Partitioner partitioner) {
+Execution ByProgram(const std::string& target, const std::string& search, Partitioner partitioner) {
   return {absl::StrCat(target, "-", search), [=](const RandomCase& c) {
             return Programmed(c, c.graph, TargetNamed(target), partitioner);
           }};
@@ -76,26 +76,27 @@ absl::StatusOr<Answer> RewrittenAndProgrammed(const RandomCase& c) {
 
 }  // namespace
 
-Way ByPasses(std::string name, std::function<std::vector<std::unique_ptr<Pass>>()> make) {
+Execution ByPasses(std::string name, std::function<std::vector<std::unique_ptr<Pass>>()> make) {
   return {std::move(name),
           [make = std::move(make)](const RandomCase& c) { return Rewritten(c, make()); }};
 }
 
-std::vector<Way> AllWays() {
-  std::vector<Way> ways;
+std::vector<Execution> AllExecutions() {
+  std::vector<Execution> executions;
   for (const std::string& name : PassNames()) {
-    ways.push_back(ByPasses(name, [name] { return *MakePasses({name}); }));
-    ways.back().lowest = LowestOf(name);
+    executions.push_back(ByPasses(name, [name] { return *MakePasses({name}); }));
+    executions.back().lowest = LowestOf(name);
   }
   for (const int level : {0, 1, 2}) {
-    ways.push_back(ByPasses(absl::StrCat("O", level), [level] { return MakePipeline(level); }));
+    executions.push_back(
+        ByPasses(absl::StrCat("O", level), [level] { return MakePipeline(level); }));
   }
   for (const char* target : {"cpu", "h200"}) {
-    ways.push_back(ByProgram(target, "greedy", Greedy));
-    ways.push_back(ByProgram(target, "cost", CostSearch));
+    executions.push_back(ByProgram(target, "greedy", Greedy));
+    executions.push_back(ByProgram(target, "cost", CostSearch));
   }
-  ways.push_back({"O2-h200-cost", RewrittenAndProgrammed});
-  return ways;
+  executions.push_back({"O2-h200-cost", RewrittenAndProgrammed});
+  return executions;
 }
 
 std::string DifferenceOf(const RandomCase& c, const absl::StatusOr<Answer>& answer) {

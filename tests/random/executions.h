@@ -11,25 +11,25 @@
 
 namespace onnx_cudnn {
 
-// The result of a Way for a case.
+// The result of an Execution of a case.
 struct Answer {
   std::vector<HostTensor> outputs;
   bool acted = true;  // false: a pass changed nothing
 };
 
-// A way to compute the outputs of a case's Graph, which must be the same.
-struct Way {
+// Computes the outputs of a case's Graph; all Executions must agree.
+struct Execution {
   std::string name;
   std::function<absl::StatusOr<Answer>(const RandomCase&)> run;
   DType lowest = DType::kF32;  // of the cases that it is for
 };
 
 // Rewrites a copy of the Graph, verifies it after each pass, and evaluates it.
-Way ByPasses(std::string name, std::function<std::vector<std::unique_ptr<Pass>>()> make);
+Execution ByPasses(std::string name, std::function<std::vector<std::unique_ptr<Pass>>()> make);
 
 // Every pass alone, every pipeline, and Programs for every target and partitioner on the CPU
 // device.
-std::vector<Way> AllWays();
+std::vector<Execution> AllExecutions();
 
 // "" if `answer` has the case's outputs, each within ToleranceOf its type; otherwise the first
 // difference, or the error.
