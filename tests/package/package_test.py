@@ -118,14 +118,6 @@ class PackageTest(unittest.TestCase):
         for how in ("add_subdirectory", "FetchContent"):
             self.configured(how, 17, "-DONNX_CUDNN_CUDA=OFF")
 
-    # Minutes: every run only configures them.
-    @unittest.skipUnless("PACKAGE_SOURCES" in os.environ, "compiles everything: tools/test.sh --long")
-    def test_sources_are_built_in_a_users_project(self):
-        for how, standard, cplusplus in (("add_subdirectory", 17, 201703), ("FetchContent", 20, 202002)):
-            build = self.configured(how, standard, "-DONNX_CUDNN_CUDA=OFF")
-            run("cmake", "--build", build, "--target", "consumer")
-            self.expect_it_runs(build / "consumer", cplusplus)
-
 
 if __name__ == "__main__":
     unittest.main()
