@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
+import documents
 import onnx
 import onnx.parser
 
@@ -75,6 +76,17 @@ class PackageTest(unittest.TestCase):
         run("c++", "-std=c++17", CONSUMER / "main.cc", "-o", consumer, *flags, f"-Wl,-rpath,{self.library}")
         self.expect_it_runs(consumer, 201703)
         self.assertRegex(run("pkg-config", "--modversion", "onnx_cudnn", env=environment), r"^\d+\.\d+\.\d+$")
+
+    def test_the_documents_commands_work_as_typed(self):
+        pages = [page for page in documents.pages() if documents.script_of(page, "")]
+        self.assertLessEqual({"README.md", "c-api.md", "custom-ops.md", "installing.md"}, {page.name for page in pages})
+        for page in pages:
+            with self.subTest(page.relative_to(ROOT)):
+                folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+                documents.write_folder(page, folder)
+                script = documents.script_of(page, "").replace(documents.PREFIX, str(self.prefix))
+                nvcc = pathlib.Path(shutil.which("nvcc") or "/usr/bin/nvcc").parent
+                run("bash", "-euxc", script, cwd=folder, env={"PATH": f"/usr/bin:/bin:{nvcc}", "HOME": str(folder)})
 
     def expect_programs_run(self, prefix):
         for program in PROGRAMS:
