@@ -39,7 +39,7 @@ def write_folder(page, folder):
             (folder / block["file"]).write_text(block["text"] + "\n")
 
 
-def script_of(page, language):
-    """The blocks to run of a language ("" is the shell's) as one text."""
+def script_of(page, language, which=shutil.which):
+    """The blocks to run of a language ("" is the shell's) as one text; which: where a program is, if it is there."""
     blocks = [block for block in BLOCK.finditer(page.read_text(encoding="utf-8")) if not block["file"] and block["language"] == language]
-    return "\n".join(block["text"] for block in blocks if not block["needs"] or shutil.which(block["needs"]))
+    return "\n".join(block["text"] for block in blocks if not block["needs"] or which(block["needs"]))
