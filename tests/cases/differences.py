@@ -143,6 +143,11 @@ UNFIT = (
     Unfit((REFERENCE,), "ConvTranspose", "mixes channels of groups", has_groups),
     Unfit((REFERENCE,), "QLinearConv", "takes two spatial dims where weights have scales of their own", lambda c: c.inputs[4][0].size > 1),
     Unfit(
+        (REFERENCE,), "ConvInteger",
+        "takes two spatial dims where filters have zero points of their own",
+        lambda c: c.inputs[0][0].ndim != 4 and input_given(3)(c) and c.inputs[3][0].size > 1,
+    ),  # fmt: skip
+    Unfit(
         (REFERENCE,), "Attention",
         "gives logits after softcap where those before are asked for",
         all_of(has("softcap"), outputs_more_than(3)),
