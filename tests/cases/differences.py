@@ -143,6 +143,11 @@ UNFIT = (
     Unfit((REFERENCE,), "ConvTranspose", "mixes channels of groups", has_groups),
     Unfit((REFERENCE,), "QLinearConv", "requires two spatial dims for scales per channel", lambda c: c.inputs[4][0].size > 1),
     Unfit(
+        (REFERENCE,), "ConvInteger",
+        "takes two spatial dims where filters have zero points of their own",
+        lambda c: c.inputs[0][0].ndim != 4 and input_given(3)(c) and c.inputs[3][0].size > 1,
+    ),  # fmt: skip
+    Unfit(
         (REFERENCE,), "Attention",
         "returns the logits after softcap instead of before",
         all_of(has("softcap"), outputs_more_than(3)),
