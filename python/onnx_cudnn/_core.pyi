@@ -102,6 +102,10 @@ class ValueInfo:
     @property
     def ranked(self) -> bool: ...
     @property
+    def kind(self) -> int: ...
+    @property
+    def elements(self) -> list[ValueInfo]: ...
+    @property
     def shape(self) -> list[int | str | None]: ...
 
 class SessionStats:
@@ -120,6 +124,11 @@ class SessionStats:
     arena_bytes: int
     nodes: int
     host_nodes: int
+    segments: int
+    nodes_between: int
+    size_reads: int
+    size_reads_ms: float
+    between_ms: float
 
 class DeviceFacts:
     product: str
@@ -139,6 +148,7 @@ class Session:
     @staticmethod
     def load_bytes(bytes: bytes, options: SessionOptions) -> Session: ...
     def run(self, inputs: Sequence[tuple[str, Tensor]], stream: int = 0, cancel: CancelFlag | None = None) -> list[Tensor]: ...
+    def run_values(self, inputs: dict[str, Any], stream: int = 0, cancel: CancelFlag | None = None) -> list[Any]: ...
     def run_into(
         self, inputs: Sequence[tuple[str, Tensor]], outputs: Sequence[tuple[str, Tensor]], stream: int = 0, cancel: CancelFlag | None = None
     ) -> None: ...

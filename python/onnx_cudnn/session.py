@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _types
+from . import _core, _types, _values
 from ._messages import drain, logger
 from .errors import InvalidArgument
 from .iobinding import Binding, IOBinding
@@ -37,13 +37,13 @@ class NodeArg:
     """An input or an output of a model.
 
     name   its name
-    type   "tensor(float)"
+    type   "tensor(float)", "seq(tensor(float))", "optional(tensor(float))", "map(int64,tensor(float))"
     shape  a list of numbers, names of symbolic dims, and None for unknown dims; empty for a scalar and for an unknown rank
     """
 
     def __init__(self, info: _core.ValueInfo) -> None:
         self.name = info.name
-        self.type = _types.type_string(info.dtype)
+        self.type = _values.type_string(info)
         self.shape: list[int | str | None] = info.shape
         self._text = str(info)
 
@@ -127,6 +127,7 @@ class InferenceSession:
         self._session = _load(path_or_bytes, _with_providers(self._options, providers, provider_options))
         self._input_infos, self._output_infos = self._session.inputs, self._session.outputs
         self._types = {info.name: info.dtype for info in self._input_infos}
+        self._has_other_kinds = any(info.kind != _values.TENSOR for info in [*self._input_infos, *self._output_infos])
         self._output_indices = {info.name: i for i, info in enumerate(self._output_infos)}
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
         if providers and self._session.device_note and self._session.device == "cpu":
@@ -178,12 +179,15 @@ class InferenceSession:
         """Times of loading and building, memory, what tuning did."""
         return self._session.stats()
 
-    def _inputs(self, feed: Mapping[str, Any], stream: int | None) -> list[tuple[str, _core.Tensor]]:
+    def _check_names(self, feed: Mapping[str, Any]) -> None:
         if not isinstance(feed, Mapping):
             raise InvalidArgument(f"inputs: expected a dict of values by name, found {type(feed).__name__}")
         unknown = [name for name in feed if name not in self._types]
         if unknown:
             raise InvalidArgument(f"unknown input {unknown[0]!r}, expected: {', '.join(map(repr, self._types))}")
+
+    def _inputs(self, feed: Mapping[str, Any], stream: int | None) -> list[tuple[str, _core.Tensor]]:
+        self._check_names(feed)
         return [(name, tensor_of(value, self._types[name], stream)) for name, value in feed.items() if value is not None]
 
     def _indices(self, output_names: Sequence[str] | None) -> Sequence[int]:
@@ -198,20 +202,33 @@ class InferenceSession:
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: RunOptions | None = None, *, stream: Any = None
-    ) -> list[np.ndarray[Any, Any]]:
+    ) -> list[Any]:
         """Runs the model and returns arrays in memory of their own.
 
         output_names  which outputs, in which order; None or empty: all
         input_feed    by name: numpy arrays (copied only if they are not contiguous), OrtValues, anything with __dlpack__,
-                      __cuda_array_interface__ or __array_interface__, numbers and lists. None leaves an optional input out
+                      __cuda_array_interface__ or __array_interface__, numbers and lists. None leaves an optional input out.
+                      Sequences are lists, maps dicts, empty optionals None; outputs of these kinds too
         stream        the CUDA stream on which inputs on the GPU were made: an address, torch's or CuPy's stream. None: the host waits
                       for their producers
 
         Raises InvalidArgument: a name, a type or a shape that does not match the model. Types are never converted.
         """
         indices = self._indices(output_names)
-        outputs = self._run(input_feed, run_options, stream)
-        return [_types.array_of_tensor(outputs[i]) for i in indices]
+        outputs = self._arrays(input_feed, run_options, stream)
+        return [outputs[i] for i in indices]
+
+    def _arrays(self, feed: Mapping[str, Any], run_options: RunOptions | None, stream: Any = None) -> list[Any]:
+        if not self._has_other_kinds:
+            return [_types.array_of_tensor(tensor) for tensor in self._run(feed, run_options, stream)]
+        address = stream_address(stream if stream is not None or run_options is None else run_options.stream)
+        self._check_names(feed)
+        values = {info.name: _values.core_of(feed.get(info.name), info, address) for info in self._input_infos}
+        try:
+            outputs = self._session.run_values(values, address, run_options._flag if run_options is not None else None)
+            return [_values.python_of(output) for output in outputs]
+        finally:
+            drain()
 
     def _run(self, feed: Mapping[str, Any], run_options: RunOptions | None, stream: Any = None) -> list[_core.Tensor]:
         address = stream_address(stream if stream is not None or run_options is None else run_options.stream)
@@ -252,8 +269,8 @@ class InferenceSession:
             if not future.set_running_or_notify_cancel():
                 return
             try:
-                outputs = self._run(input_feed, run_options, stream)
-                results = [_types.array_of_tensor(outputs[i]) for i in indices]
+                outputs = self._arrays(input_feed, run_options, stream)
+                results = [outputs[i] for i in indices]
             except BaseException as error:
                 if callback is not None:
                     callback([], user_data, str(error))

@@ -16,6 +16,7 @@
 #include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/tensor.h"
+#include "python/src/values.h"
 
 namespace onnx_cudnn::python {
 namespace {
@@ -104,6 +105,21 @@ class PySession {
     for (Tensor& output : outputs) tensors.emplace_back(std::move(output));
     return tensors;
   }
+  // inputs  {name: value} as ModelValueOf takes them
+  nb::list RunValues(const nb::dict& inputs, uint64_t stream, const CancelFlag* cancel) const {
+    std::vector<NamedValue> values;
+    for (auto [name, value] : inputs) {
+      values.emplace_back(nb::cast<std::string>(name), ModelValueOf(value));
+    }
+    std::vector<ModelValue> outputs;
+    {
+      Released released;
+      outputs = ValueOf(session_->RunValues(values, RunOptionsOf(stream, cancel)));
+    }
+    nb::list results;
+    for (const ModelValue& output : outputs) results.append(ToPython(output));
+    return results;
+  }
   void RunInto(const NamedTensors& inputs, const NamedTensors& outputs, uint64_t stream,
                const CancelFlag* cancel) const {
     Released released;
@@ -136,6 +152,10 @@ void BindInfo(nb::module_& module) {
       .def_ro("name", &ValueInfo::name)
       .def_prop_ro("dtype", [](const ValueInfo& info) { return static_cast<int>(info.dtype); })
       .def_ro("ranked", &ValueInfo::ranked)
+      .def_prop_ro(
+          "kind", [](const ValueInfo& info) { return static_cast<int>(info.kind); },
+          "0 tensor, 1 sequence, 2 optional, 3 map")
+      .def_ro("elements", &ValueInfo::elements)
       .def_prop_ro("shape",
                    [](const ValueInfo& info) {
                      nb::list dims;
@@ -165,7 +185,12 @@ void BindInfo(nb::module_& module) {
       .def_ro("weight_bytes", &SessionStats::weight_bytes)
       .def_ro("arena_bytes", &SessionStats::arena_bytes)
       .def_ro("nodes", &SessionStats::nodes)
-      .def_ro("host_nodes", &SessionStats::host_nodes);
+      .def_ro("host_nodes", &SessionStats::host_nodes)
+      .def_ro("segments", &SessionStats::segments)
+      .def_ro("nodes_between", &SessionStats::nodes_between)
+      .def_ro("size_reads", &SessionStats::size_reads)
+      .def_ro("size_reads_ms", &SessionStats::size_reads_ms)
+      .def_ro("between_ms", &SessionStats::between_ms);
   nb::class_<DeviceFacts>(module, "DeviceFacts", "The device and the versions of its software.")
       .def_ro("product", &DeviceFacts::product)
       .def_ro("driver", &DeviceFacts::driver)
@@ -191,6 +216,9 @@ void BindSession(nb::module_& module) {
       .def_static("load_bytes", &PySession::LoadBytes, nb::arg("bytes"), nb::arg("options"))
       .def("run", &PySession::Run, nb::arg("inputs"), nb::arg("stream") = 0,
            nb::arg("cancel").none() = nb::none(), "All outputs, in new host memory.")
+      .def("run_values", &PySession::RunValues, nb::arg("inputs"), nb::arg("stream") = 0,
+           nb::arg("cancel").none() = nb::none(),
+           "The same for values of any kind: tensors, lists, None, tuples of keys and a list.")
       .def("run_into", &PySession::RunInto, nb::arg("inputs"), nb::arg("outputs"),
            nb::arg("stream") = 0, nb::arg("cancel").none() = nb::none())
       .def("bind", &PySession::Bind, nb::arg("inputs"), nb::arg("outputs"))

@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<ModelValue>> RunSegments(const LoadedModel& model,
 
 std::vector<ModelValue> ValuesOf(const std::vector<const TensorView*>& views) {
   std::vector<ModelValue> values;
-  for (const TensorView* view : views) values.emplace_back(TensorMaker::Of(*view));
+  for (const TensorView* view : views) values.emplace_back(Tensor::Borrow(*view));
   return values;
 }
 
@@ -130,7 +130,7 @@ absl::StatusOr<std::vector<ModelValue>> RunIntoNew(const LoadedModel& model,
 absl::Status RunSegmentsInto(const LoadedModel& model, const std::vector<TensorView>& inputs,
                              const std::vector<TensorView>& outputs, const RunOptions& options) {
   std::vector<ModelValue> values;
-  for (const TensorView& view : inputs) values.emplace_back(TensorMaker::Of(view));
+  for (const TensorView& view : inputs) values.emplace_back(Tensor::Borrow(view));
   ASSIGN_OR_RETURN(const std::vector<ModelValue> results,
                    model.RunSegments(std::move(values), options));
   for (size_t i = 0; i < outputs.size(); ++i) {

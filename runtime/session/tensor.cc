@@ -46,6 +46,15 @@ Result<Tensor> Tensor::Allocate(DType dtype, std::vector<int64_t> shape) {
   });
 }
 
+Tensor Tensor::Borrow(const TensorView& view, const std::shared_ptr<void>& owner) {
+  Tensor tensor;
+  tensor.device_ = view.device;
+  tensor.dtype_ = view.dtype;
+  tensor.shape_ = view.shape;
+  tensor.data_ = std::shared_ptr<void>(owner, view.data);
+  return tensor;
+}
+
 int64_t Tensor::elements() const { return dtype_ == DType::kUndefined ? 0 : ElementsOf(shape_); }
 int64_t Tensor::bytes() const { return BytesOf(dtype_, elements()); }
 

@@ -59,6 +59,8 @@ class ONNX_CUDNN_API Tensor {
   // Uninitialized; strings are empty. InvalidArgument: a negative extent, more bytes than 2^63, no
   // dtype.
   static Result<Tensor> Allocate(DType dtype, std::vector<int64_t> shape);
+  // Memory of the caller, row-major, that `owner` keeps alive; null: it outlives the tensor.
+  static Tensor Borrow(const TensorView& view, const std::shared_ptr<void>& owner = nullptr);
 
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }

@@ -36,11 +36,6 @@ Tensor TensorMaker::Of(const HostTensor& tensor) {
               std::shared_ptr<void>(std::move(owner), const_cast<void*>(data)));
 }
 
-Tensor TensorMaker::Of(const TensorView& view) {
-  return Make(view.dtype, view.shape, view.device,
-              std::shared_ptr<void>(std::shared_ptr<void>(), view.data));
-}
-
 Tensor TensorMaker::Reshaped(const Tensor& tensor, Dims dims) {
   return Make(tensor.dtype(), std::move(dims), tensor.device(), tensor.data_);
 }

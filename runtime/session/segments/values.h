@@ -41,7 +41,6 @@ class ValueMemory {
 struct TensorMaker {
   static Tensor Make(DType dtype, Dims dims, DeviceRef device, std::shared_ptr<void> data);
   static Tensor Of(const HostTensor& tensor);  // shares the bytes
-  static Tensor Of(const TensorView& view);    // of the caller's memory, which must outlive it
   static Tensor Reshaped(const Tensor& tensor, Dims dims);
 };
 
