@@ -67,8 +67,7 @@ absl::StatusOr<std::vector<Value*>> AppendMlNode(Graph& graph, ShapeInference& i
   std::iota(indices.begin(), indices.end(), 0);
   spec.attrs.Remove("classlabels_strings");
   spec.attrs.Set(int_labels, std::move(indices));
-  std::string output = std::move(spec.outputs[0]);
-  spec.outputs[0] = std::string("*");
+  std::string output = std::exchange(spec.outputs[0], std::string(1, '*'));
   NodeSpec naming{.op = spec.op, .domain = spec.domain, .name = spec.name, .opset = spec.opset};
   ASSIGN_OR_RETURN(std::vector<Value*> values, AppendCustomNode(graph, inference, std::move(spec)));
   NodeSpec encoder = LabelsFrom(*values[0], std::move(labels), std::move(output), naming);

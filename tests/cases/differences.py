@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 from onnx import TensorProto as T
+from onnx import numpy_helper
 
 from draw import FLOATS
 
@@ -107,6 +108,52 @@ def is_longer_in_f32(case):
     return any(np.floor(np.float32(e) * np.float32(s)) != np.floor(e * float(s)) for e, s in scaled(case))
 
 
+# ai.onnx.ml
+def is_transform(*names):
+    return lambda case: case.attributes.get("post_transform") in names
+
+
+def has_one_target(case):
+    return case.op == "SVMRegressor" or case.attributes.get("n_targets", case.attributes.get("targets", 1)) == 1
+
+
+def is_classifier_of_two(case):
+    labels = [v for k, v in case.attributes.items() if k.startswith("classlabels")]
+    return len(labels) == 1 and len(labels[0]) == 2
+
+
+def has_one_score(case):
+    """Whether one score separates two classes."""
+    rows = len(case.attributes.get("intercepts", [0, 0])) if case.op == "LinearClassifier" else len(set(case.attributes.get("class_ids", [0])))
+    return is_classifier_of_two(case) and rows == 1 and not case.attributes.get("prob_a")
+
+
+def is_linear_svm(case):
+    return not case.attributes.get("vectors_per_class")
+
+
+def has_unequal_branches(case):
+    modes = case.attributes.get("nodes_modes")
+    return "BRANCH_NEQ" in modes if isinstance(modes, list) else 5 in numpy_helper.to_array(modes)
+
+
+def has_members(case):
+    return MEMBER in numpy_helper.to_array(case.attributes["nodes_modes"])
+
+
+def has_leaf_as_tree(case):
+    yes, no = (case.attributes[f"nodes_{side}nodeids"] for side in ("true", "false"))
+    return any(0 <= root < len(yes) and yes[root] == no[root] for root in case.attributes["tree_roots"])
+
+
+def leaves_targets_out(case):
+    """Whether MIN or MAX may find no vote for a target."""
+    return case.attributes.get("aggregate_function") in (2, 3, "MIN", "MAX") and not has_one_target(case)
+
+
+MEMBER = 6
+ONE_SCORE = ("LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO")
+REGRESSORS = "LinearRegressor SVMRegressor TreeEnsembleRegressor"
 REDUCTIONS = "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMean ReduceProd ReduceSum ReduceSumSquare"
 UNFIT = (
     # onnx.reference
@@ -167,7 +214,57 @@ UNFIT = (
     Unfit((REFERENCE,), "OneHot", "computes with the two values instead of selecting one"),
     Unfit((REFERENCE,), "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "accumulates in 16 bits", is_type(T.FLOAT16, T.BFLOAT16)),
     Unfit((REFERENCE,), "Unique", "takes what is not sorted along axis 0, or sorts it", lambda c: c.attributes.get("sorted") == 0),
+    Unfit(
+        (REFERENCE,), f"{REGRESSORS} SVMClassifier LinearClassifier Normalizer Scaler FeatureVectorizer",
+        "computes in the input's type, and gives it",
+        lambda c: not is_type(T.FLOAT)(c),
+    ),  # fmt: skip
+    Unfit((REFERENCE,), "TreeEnsemble", "does not read post_transform", has("post_transform")),
+    Unfit((REFERENCE,), "TreeEnsemble TreeEnsembleRegressor", "gives the largest number for a target without a vote", leaves_targets_out),
+    Unfit((REFERENCE,), "TreeEnsemble", "takes a root's index for a leaf's", has_leaf_as_tree),
+    Unfit((REFERENCE,), "TreeEnsembleClassifier", "gives 1 - s for a score s that is no probability", all_of(has_one_score, is_transform(None, "NONE"))),
+    Unfit(
+        (REFERENCE,), "TreeEnsembleClassifier LinearClassifier",
+        "takes the top class of transformed scores, among them NaN",
+        is_transform("PROBIT", "SOFTMAX_ZERO"),
+    ),  # fmt: skip
+    Unfit(
+        (REFERENCE,), "SVMClassifier",
+        "takes the second of two classes where no weight is negative",
+        all_of(is_classifier_of_two, lambda c: min(c.attributes["coefficients"], default=0) >= 0),
+    ),  # fmt: skip
+    Unfit((REFERENCE,), "SVMClassifier", "multiplies other pairs of probabilities", lambda c: c.attributes.get("prob_a") and not is_classifier_of_two(c)),
+    Unfit((REFERENCE,), "SVMClassifier SVMRegressor", "takes the numbers of a vector for rows", lambda c: c.inputs[0][0].ndim == 1),
+    Unfit((REFERENCE,), "SVMClassifier", "gives 0 and 1 as labels of linear models", is_linear_svm),
     # onnxruntime
+    Unfit((ONNXRUNTIME,), "SVMClassifier", "takes the second of two classes where one score is positive", all_of(is_classifier_of_two, is_linear_svm)),
+    Unfit((ONNXRUNTIME,), f"{REGRESSORS} TreeEnsemble LinearClassifier SVMClassifier TreeEnsembleClassifier", "gives NaN where all scores are zero", is_transform(3, "SOFTMAX_ZERO")),
+    Unfit((ONNXRUNTIME,), f"{REGRESSORS} TreeEnsemble", "does not transform a single score", all_of(has_one_target, is_transform(*ONE_SCORE))),
+    Unfit((ONNXRUNTIME,), "SVMRegressor", "does not transform scores", is_transform("PROBIT")),
+    Unfit(
+        (ONNXRUNTIME,), "TreeEnsembleClassifier LinearClassifier SVMClassifier",
+        "does not transform the scores of two classes that one score separates",
+        all_of(has_one_score, is_transform("SOFTMAX", "SOFTMAX_ZERO")),
+    ),  # fmt: skip
+    Unfit((ONNXRUNTIME,), "LinearClassifier", "gives 1 - s for a score s that is no probability", all_of(has_one_score, is_transform(None, "NONE"))),
+    Unfit(
+        (ONNXRUNTIME,), "TreeEnsembleClassifier TreeEnsembleRegressor",
+        "a NaN takes the true side of BRANCH_NEQ, whatever its track",
+        all_of(has_nan, has_unequal_branches),
+    ),  # fmt: skip
+    Unfit(
+        (ONNXRUNTIME,), "TreeEnsembleClassifier",
+        "gives 0 and 1 as labels, by the sign of one score",
+        all_of(is_classifier_of_two, lambda c: not has_one_score(c)),
+    ),  # fmt: skip
+    Unfit(
+        (ONNXRUNTIME,), "TreeEnsembleClassifier",
+        "compares a score with 0.5 before it is transformed",
+        all_of(has_one_score, is_transform("LOGISTIC")),
+    ),  # fmt: skip
+    Unfit((ONNXRUNTIME,), "TreeEnsemble", "cuts x to an integer before it looks for it among members", has_members),
+    Unfit((ONNXRUNTIME,), "TreeEnsemble", "exchanges SOFTMAX and LOGISTIC", is_transform(1, 2)),
+    Unfit((ONNXRUNTIME,), "TreeEnsemble", "computes PROBIT in f32", all_of(is_transform(4), is_type(T.DOUBLE))),
     Unfit((ONNXRUNTIME,), "Bernoulli", "inlines the function body, which gives a one with probability 1 - x"),
     Unfit((ONNXRUNTIME,), "Attention", "masks logits by the lowest finite number", all_of(outputs_more_than(3), has("is_causal"))),
     Unfit((ONNXRUNTIME,), "RNN GRU LSTM", "ThresholdedRelu is 0 at its threshold", all_of(has("clip"), has("activations"))),
@@ -232,6 +329,10 @@ UNFIT = (
         "the text clips infinities if a bound is missing, the function body does not",
         all_of(lambda c: c.version >= 11, has_infinity),
     ),  # fmt: skip
+    # ai.onnx.ml: both do what the text does not say
+    Unfit(BOTH, "TreeEnsemble", "a NaN takes the true side of BRANCH_NEQ, whatever its track", all_of(has_nan, has_unequal_branches)),
+    Unfit(BOTH, "LinearClassifier SVMClassifier TreeEnsembleClassifier", "PROBIT of one score", all_of(has_one_score, is_transform("PROBIT"))),
+    Unfit(BOTH, "TreeEnsemble", "a single score is not transformed", all_of(has_one_target, has("post_transform"))),
 )
 
 

@@ -72,7 +72,7 @@ TEST(MlImportTest, StringLabelsBecomeALabelEncoder) {
                                            classlabels_strings = ["a", "b"]>(x)
       })";
   const std::string classifier =
-      "ai.onnx.ml.LinearClassifier<classlabels_ints = [0, 1], coefficients = [1], "
+      "ai.onnx.ml.LinearClassifier<classlabels_ints = [0, 1], coefficients = [1.0], "
       "intercepts = [0.5]>(x)\n";
   const std::string since2 = Print(Imported(2, text)), since1 = Print(Imported(1, text));
   EXPECT_TRUE(absl::StrContains(since2, classifier)) << since2;
@@ -92,8 +92,8 @@ TEST(MlImportTest, MissingInterceptsAreZeros) {
                                           "ai.onnx.ml.LinearClassifier<coefficients = ",
                                           coefficients, ", classlabels_ints = [1, 2]>(x) }")));
   };
-  EXPECT_TRUE(absl::StrContains(intercepts("[1.0, 2.0]"), "intercepts = [0]>"));
-  EXPECT_TRUE(absl::StrContains(intercepts("[1.0, 2.0, 3.0, 4.0]"), "intercepts = [0, 0]>"));
+  EXPECT_TRUE(absl::StrContains(intercepts("[1.0, 2.0]"), "intercepts = [0.0]>"));
+  EXPECT_TRUE(absl::StrContains(intercepts("[1.0, 2.0, 3.0, 4.0]"), "intercepts = [0.0, 0.0]>"));
 }
 
 TEST(MlImportTest, DeprecatedOpsEndWithTheOpsetBefore) {

@@ -108,7 +108,8 @@ absl::StatusOr<NamedTensors> ByName(const Session& session, const std::vector<Te
     if (like == expected.end() || like->second.dtype() != tensor.dtype() ||
         like->second.dims() != tensor.dims()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("output ", name, " is ", NameOf(tensor.dtype()), ToString(tensor.dims())));
+          absl::StrCat("output ", name, " is ", NameOf(tensor.dtype()),
+                       ToString(absl::MakeConstSpan(tensor.dims()))));
     }
     tensors[name] = tensor;
   }
