@@ -7,7 +7,7 @@
 #   (ONNX_CUDNN_LONG_MINUTES; a started unit is finished). Units that it did not reach count as skipped, and the same command continues there:
 #   answers are stored in build/PART/state until their inputs change. A complete part writes its record to tools/bench/results.
 #     tsan     the tests of plans, tuning, executors and sessions under ThreadSanitizer (preset cpu-tsan)
-#     fuzz     nine minutes of each fuzzer (preset fuzz, libFuzzer); findings in build/fuzz/findings
+#     fuzz     nine minutes of each fuzzer (preset fuzz, libFuzzer); findings in build/fuzz/findings (copy each to tests/fuzz/regressions/NAME before you fix it)
 #     soak     100,000 Runs over 50 sets of input shapes by 8 threads, with flat memory (tests/soak)
 #     mutants  each mutant of tools/mutants.txt, which the tests must kill (tools/mutate.py; uses the committed tree)
 #     cases    20,000 generated cases of single ops (tests/cases)
