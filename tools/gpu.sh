@@ -72,7 +72,7 @@ for part in $parts; do
     package) # what users get: the C API, the examples, a library of ops, --doctor
       export SCALED_SWISH=$PWD/bin/libscaled_swish.so
       check c-api 100 bin/test_c_api --gtest_filter='CApiGpuTest.*' --gtest_output=json:"$out/reports/c-api.json"
-      unittests examples 300 tests/package gpu_test
+      unittests examples 300 tests/package gpu_archive_test
       check doctor 60 bin/onnx-cudnn-run --doctor
       bin/onnx-cudnn-run --doctor --json >"$out/doctor-$run.json"
       ;;

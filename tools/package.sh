@@ -46,7 +46,7 @@ cp -r models/tiny models/*.labels "$folder/models/"
 cp -r README.md LICENSE docs "$folder/"
 cp tools/gpu.sh tools/bench/{builds,peers,torch_peer,onnxruntime_peer,timing,gpu_tests}.py "$folder/"
 mkdir "$folder/tests/package" "$folder/tests/python"
-cp tests/package/gpu_test.py "$folder/tests/package/"
+cp tests/package/gpu_archive_test.py "$folder/tests/package/"
 cp tests/python/{unittest_report,models,gpu_test,torch_test}.py "$folder/tests/python/"
 cp tests/e2e/agreement_test.py tests/e2e/inputs.py "$folder/tests/e2e/"
 tar -C build/package -czf build/onnx-cudnn.tar.gz onnx-cudnn

@@ -25,6 +25,7 @@ _core.set_error_types(errors.BY_CODE)
 
 from ._core import SharedArena  # noqa: E402
 from ._device import get_available_providers, get_device  # noqa: E402
+from ._metadata import ModelMetadata  # noqa: E402
 from .iobinding import Binding, IOBinding  # noqa: E402
 from .options import (  # noqa: E402
     ExecutionMode,
@@ -59,6 +60,7 @@ __all__ = [
     "InferenceSession",
     "Internal",
     "InvalidArgument",
+    "ModelMetadata",
     "NodeArg",
     "NotFound",
     "OrtValue",

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core, _types, _values
 from ._messages import drain, logger
+from ._metadata import ModelMetadata, read_metadata
 from .errors import InvalidArgument
 from .iobinding import Binding, IOBinding
 from .options import RunOptions, SessionOptions, stream_address
@@ -25,7 +26,6 @@ Providers = Sequence[str | tuple[str, Mapping[str, Any]]]
 
 # Methods of onnxruntime's that are not here, and what is.
 _ELSEWHERE = {
-    "get_modelmeta": "read it with onnx.load(path, load_external_data=False)",
     "set_providers": "make another session",
     "disable_fallback": 'SessionOptions.device = "cuda" is an error without a GPU',
     "enable_fallback": "the argument providers falls back to the CPU with a warning",
@@ -85,15 +85,18 @@ def _with_providers(
     raise InvalidArgument(f"providers: expected {_CUDA_PROVIDER} or {_CPU_PROVIDER}, found {', '.join(names)}")
 
 
-def _load(model: str | os.PathLike[str] | bytes, options: _core.SessionOptions) -> _core.Session:
+def _load(model: str | os.PathLike[str] | bytes, options: _core.SessionOptions) -> tuple[_core.Session, str | ModelMetadata]:
+    """The session, and the model's metadata or the absolute path of the file that has them."""
     try:
-        if isinstance(model, (bytes, bytearray, memoryview)):
-            return _core.Session.load_bytes(bytes(model), options)
         if isinstance(model, (str, os.PathLike)):
-            return _core.Session.load(os.fspath(model), options)
-        if hasattr(model, "SerializeToString"):
-            return _core.Session.load_bytes(model.SerializeToString(), options)
-        raise InvalidArgument(f"model: expected a path or bytes, found {type(model).__name__}")
+            return _core.Session.load(os.fspath(model), options), os.path.abspath(os.fspath(model))
+        if isinstance(model, (bytes, bytearray, memoryview)):
+            data = bytes(model)
+        elif hasattr(model, "SerializeToString"):
+            data = model.SerializeToString()
+        else:
+            raise InvalidArgument(f"model: expected a path or bytes, found {type(model).__name__}")
+        return _core.Session.load_bytes(data, options), read_metadata(data)
     finally:
         drain()
 
@@ -124,7 +127,7 @@ class InferenceSession:
             if name != "disabled_optimizers":  # of onnxruntime's rewrites
                 raise TypeError(f"InferenceSession has no argument {name}")
         self._options = sess_options if sess_options is not None else SessionOptions()
-        self._session = _load(path_or_bytes, _with_providers(self._options, providers, provider_options))
+        self._session, self._metadata = _load(path_or_bytes, _with_providers(self._options, providers, provider_options))
         self._input_infos, self._output_infos = self._session.inputs, self._session.outputs
         self._types = {info.name: info.dtype for info in self._input_infos}
         self._has_other_kinds = any(info.kind != _values.TENSOR for info in [*self._input_infos, *self._output_infos])
@@ -143,6 +146,12 @@ class InferenceSession:
     def get_outputs(self) -> list[NodeArg]:
         """The model's outputs, in its order."""
         return [NodeArg(info) for info in self._output_infos]
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """What the model says about itself: producer, names, version, properties. The first call reads the model's file again."""
+        if isinstance(self._metadata, str):
+            self._metadata = read_metadata(self._metadata)
+        return self._metadata
 
     def get_overridable_initializers(self) -> list[NodeArg]:
         """None: initializers are constants."""

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "package"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "package"))
 
 import documents  # noqa: E402
 

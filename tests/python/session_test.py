@@ -7,7 +7,6 @@ import importlib.util
 import logging
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -64,7 +63,7 @@ class LoadTest(unittest.TestCase):
         with self.assertLogs("onnx_cudnn", "WARNING") as log:
             s = oc.InferenceSession(models.add(), providers=[("CUDAExecutionProvider", {"device_id": 0}), "CPUExecutionProvider"])
         self.assertEqual(s.get_providers(), ["CPUExecutionProvider"])
-        self.assertIn("NVIDIA driver", log.output[0])
+        self.assertRegex(log.output[0], "NVIDIA driver|no CUDA half")
 
     def test_options_of_the_caller_are_not_changed_by_providers(self):
         options = oc.SessionOptions()
@@ -151,12 +150,6 @@ class ErrorTest(unittest.TestCase):
         self.assertIsInstance(caught.exception, oc.Error)
         return caught.exception
 
-    def test_codes_are_those_of_the_c_api(self):
-        header = pathlib.Path(oc.get_include(), "onnx_cudnn.h").read_text()
-        numbers = re.findall(r"^  ONNX_CUDNN_(\w+) = (\d+)", header[header.index("onnx_cudnn_status;") : header.index("onnx_cudnn_last_error(void)")], re.MULTILINE)
-        self.assertEqual({code.name: code.value for code in oc.ErrorCode} | {"OK": 0}, {name: int(number) for name, number in numbers})
-        self.assertEqual([error.code for error in oc.errors.BY_CODE], list(oc.ErrorCode))
-
     def test_no_such_file(self):
         error = self.expect(oc.NotFound, FileNotFoundError, "no-such.onnx", lambda: oc.InferenceSession("no-such.onnx"))
         self.assertEqual(error.code, oc.ErrorCode.NOT_FOUND)
@@ -181,8 +174,8 @@ class ErrorTest(unittest.TestCase):
         self.expect(oc.InvalidArgument, ValueError, "unknown input 'q'", lambda: session().run(None, {"a": A, "b": B, "q": B}))
 
     def test_what_onnxruntime_has_and_this_package_has_not(self):
-        with self.assertRaisesRegex(AttributeError, "get_modelmeta: .*onnx.load"):
-            session().get_modelmeta()
+        with self.assertRaisesRegex(AttributeError, "end_profiling: .*bench"):
+            session().end_profiling()
 
     def test_an_op_that_is_not_implemented(self):
         model = models.model([helper.make_node("ImageDecoder", ["x"], ["y"])], [("x", TensorProto.UINT8, [2])], [("y", TensorProto.UINT8, [1, 1, 3])])

@@ -131,6 +131,10 @@ TEST(BenchAdviceTest, LargerBatchWhereImagesPerSecondStillGrow) {
                                 "64: try a larger batch"}));
   large.images_per_s = 1050;
   EXPECT_TRUE(AdviceFor({large, one, middle}).empty());
+  // Not measured, as by --against.
+  large.images_per_s = one.images_per_s = middle.images_per_s = 0;
+  EXPECT_TRUE(AdviceFor({large, one, middle}).empty());
+  EXPECT_FALSE(absl::StrContains(TableRow(one), " 0 ")) << TableRow(one);
 }
 
 TEST(BenchCompareTest, RatioIsTheirsOverOurs) {

@@ -144,10 +144,11 @@ std::string TableHeader(const BenchRecord& r) {
 
 std::string TableRow(const BenchRecord& r) {
   return absl::StrFormat(
-      "%-20s %-9s %6d %7d %9.4f %9.4f %9.4f %9.4f %9.4f %10.0f %8s %8s %10s %7.1f %5s %5s %8.2f\n",
+      "%-20s %-9s %6d %7d %9.4f %9.4f %9.4f %9.4f %9.4f %10s %8s %8s %10s %7.1f %5s %5s %8.2f\n",
       r.model, r.precision, r.batch, r.threads, r.median_ms, r.mean_ms, r.p90_ms, r.p95_ms,
-      r.p99_ms, r.images_per_s, Cell(r.h2d_ms, 4), Cell(r.d2h_ms, 4), Cell(r.enqueue_ms, 4),
-      100 * r.noise(), Cell(r.clock_mhz, 0), Cell(r.power_w, 0), r.setup_s);
+      r.p99_ms, r.images_per_s > 0 ? Cell(r.images_per_s, 0) : "-", Cell(r.h2d_ms, 4),
+      Cell(r.d2h_ms, 4), Cell(r.enqueue_ms, 4), 100 * r.noise(), Cell(r.clock_mhz, 0),
+      Cell(r.power_w, 0), r.setup_s);
 }
 
 std::vector<std::string> AdviceFor(const std::vector<BenchRecord>& records) {
@@ -161,7 +162,7 @@ std::vector<std::string> AdviceFor(const std::vector<BenchRecord>& records) {
       if (advice.empty()) continue;
       lines.push_back(absl::StrFormat("%s %s batch %d: %s", r.model, r.precision, r.batch, advice));
     }
-    rates[{r.model, r.precision}][r.batch] = r.images_per_s;
+    if (r.images_per_s > 0) rates[{r.model, r.precision}][r.batch] = r.images_per_s;
   }
   for (const auto& [name, by_batch] : rates) {
     if (by_batch.size() < 2) continue;

@@ -228,6 +228,7 @@ constexpr ForeignFlag kFlags[] = {
     {"ignoreParsedPluginLibs", false, nullptr, kNoPlugins},
     {"explicitBatch", false, Nothing, "the batch is a dim of the inputs"},
     {"maxBatch", true, nullptr, kShape},
+    {"batch", true, nullptr, kShape},
     // onnxruntime_perf_test
     {"f", true, FreeDims, "--shape dim=4"},
     {"F", true, nullptr, "--shape dim=4 gives a dim a number by its name"},
