@@ -131,6 +131,8 @@ def by_reference(case):
 
 def by_checker(case):
     """Why ONNX's schemas and shape inference find the model invalid; empty: they do not. (The checker itself wants outputs with shapes.)"""
+    if "." in case.op:  # it knows ONNX's ops alone
+        return ""
     try:
         onnx.shape_inference.infer_shapes(case.model, check_type=True, strict_mode=True, data_prop=True)
         return ""

@@ -44,7 +44,7 @@ def maker(*ops, tolerance=ELEMENT_WISE):
 
 FAMILIES = (
     "element_wise", "reductions", "movement", "indexing", "convolution", "pooling", "norms", "products", "quantized", "recurrent",
-    "sampling", "attention", "control",
+    "sampling", "attention", "control", "contrib_float", "contrib_attention", "contrib_quantized",
 )  # fmt: skip
 for family in FAMILIES:
     importlib.import_module(f"makers.{family}")
