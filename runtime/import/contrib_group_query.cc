@@ -81,7 +81,7 @@ Value& Updated(Expansion& x, Value& cache, Value& update, Value& more, const Gro
 // Puts keys and values into the cache. Returns how many more elements it has than there are keys,
 // i64[1]; nullptr: none.
 Value* UpdateCache(Expansion& x, GroupQuery& g) {
-  Value& total = x.Cast(x.Reshape(x.in(6), {1}), DType::kI64);
+  Value& total = x.Cast(x.Reshape(x.Scalar(x.in(6)), {1}), DType::kI64);
   Value *past_k = x.Optional(3), *past_v = x.Optional(4);
   if ((past_k == nullptr) != (past_v == nullptr)) x.FailInvalid("past_key without past_value");
   Value* rest = nullptr;

@@ -4,7 +4,7 @@
 namespace onnx_cudnn {
 
 void ExpandExpandDims(Expansion& x) {
-  Value& axis = x.Cast(x.Reshape(x.in(1), {1}), DType::kI64);
+  Value& axis = x.Cast(x.Reshape(x.Scalar(x.in(1)), {1}), DType::kI64);
   x.Result(0, "Unsqueeze", {&x.in(0), &axis});
 }
 
@@ -15,15 +15,15 @@ void ExpandGatherND(Expansion& x) {
 // pads may be [1, 2 · rank], value [1].
 void ExpandPad(Expansion& x) {
   std::vector<Value*> inputs = {&x.in(0), &x.Reshape(x.in(1), {-1})};
-  if (Value* value = x.Optional(2)) inputs.push_back(&x.Reshape(*value, {}));
+  if (Value* value = x.Optional(2)) inputs.push_back(&x.Scalar(*value));
   x.Result(0, "Pad", std::move(inputs), x.Take({"mode"}));
 }
 
 // Inputs may be [1].
 void ExpandRange(Expansion& x) {
-  Value &start = x.Reshape(x.in(0), {}), &limit = x.Reshape(x.in(1), {});
+  Value &start = x.Scalar(x.in(0)), &limit = x.Scalar(x.in(1));
   Value* delta = x.Optional(2);
-  Value& step = delta == nullptr ? x.Number(1, start.dtype()) : x.Reshape(*delta, {});
+  Value& step = delta == nullptr ? x.Number(1, start.dtype()) : x.Scalar(*delta);
   x.Result(0, "Range", {&start, &limit, &step});
 }
 

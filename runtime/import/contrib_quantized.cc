@@ -63,14 +63,14 @@ void Pool(Expansion& x, const std::string& op, Attrs attrs) {
 }  // namespace
 
 Value& Dequantized(Expansion& x, Value& v, Value& scale, Value* zero_point) {
-  std::vector<Value*> inputs = {&v, &x.Reshape(scale, {})};
-  if (zero_point != nullptr) inputs.push_back(&x.Reshape(*zero_point, {}));
+  std::vector<Value*> inputs = {&v, &x.Scalar(scale)};
+  if (zero_point != nullptr) inputs.push_back(&x.Scalar(*zero_point));
   return x.Op("DequantizeLinear", std::move(inputs));
 }
 
 void GiveQuantized(Expansion& x, Value& v, Value& scale, Value* zero_point, DType dtype) {
-  Value& zero = zero_point == nullptr ? x.Constant(Zero(dtype)) : x.Reshape(*zero_point, {});
-  x.Result(0, "QuantizeLinear", {&v, &x.Reshape(scale, {}), &zero});
+  Value& zero = zero_point == nullptr ? x.Constant(Zero(dtype)) : x.Scalar(*zero_point);
+  x.Result(0, "QuantizeLinear", {&v, &x.Scalar(scale), &zero});
 }
 
 void ExpandQLinearAdd(Expansion& x) { Binary(x, "Add"); }
@@ -123,8 +123,8 @@ void ExpandQLinearAveragePool(Expansion& x) {
 // Without the attribute `axis` there is one scale.
 void ExpandDequantizeLinear(Expansion& x) {
   if (!x.HasAttr("axis")) {
-    std::vector<Value*> inputs = {&x.in(0), &x.Reshape(x.in(1), {})};
-    if (Value* zero = x.Optional(2)) inputs.push_back(&x.Reshape(*zero, {}));
+    std::vector<Value*> inputs = {&x.in(0), &x.Scalar(x.in(1))};
+    if (Value* zero = x.Optional(2)) inputs.push_back(&x.Scalar(*zero));
     return x.Result(0, "DequantizeLinear", std::move(inputs));
   }
   std::vector<Value*> inputs = {&x.in(0), &x.in(1)};

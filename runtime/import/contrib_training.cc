@@ -29,8 +29,8 @@ class Optimizer {
   void Give(int group, int i, Value& value) { x_.Give(group * tensors_ + i, value); }
 
   // Learning rate and count as scalars of a type.
-  Value& Rate(DType dtype) { return x_.Cast(x_.Reshape(x_.in(0), {}), dtype); }
-  Value& Count() { return x_.Reshape(x_.in(1), {}); }
+  Value& Rate(DType dtype) { return x_.Cast(x_.Scalar(x_.in(0)), dtype); }
+  Value& Count() { return x_.Scalar(x_.in(1)); }
   Value& IsLater() { return x_.Op("Greater", {&Count(), &x_.Number(0, DType::kI64)}); }
 
   // g + norm_coefficient · x

@@ -150,6 +150,14 @@ bool Expansion::SameExtent(const Value& a, int axis_a, const Value& b, int axis_
   return one->value >= 0 || !one->symbol.empty();
 }
 
+Value& Expansion::Scalar(Value& v) {
+  if (v.type().is_tensor() && v.type().ranked && v.rank() == 0) return v;
+  if (v.is_static() && v.elements() != 1) {
+    FailInvalid(absl::StrCat(Quoted(v.name()), " has ", v.elements(), " elements, expected 1"));
+  }
+  return Reshape(v, {});
+}
+
 Value& Expansion::Number(double number, DType dtype) {
   if (dtype == DType::kF64) {
     return Constant(HostTensor::Of<double>(DType::kF64, {}, {number}));

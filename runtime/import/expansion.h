@@ -59,6 +59,9 @@ class Expansion {
   static bool SameExtent(const Value& a, int axis_a, const Value& b, int axis_b);
   static const Dim* DimOf(const Value& v, int axis);  // nullptr: no such axis is known
 
+  // One element as a scalar; fails if there are more.
+  Value& Scalar(Value& v);
+
   // Constants.
   Value& Number(double number, DType dtype);  // a scalar
   Value& Integers(std::vector<int64_t> values);

@@ -46,6 +46,12 @@ def has_infinity(case):
     return any(given is not None and given[1] in FLOATS and np.isinf(given[0].astype(np.float64)).any() for given in case.inputs)
 
 
+def takes_one(case):
+    """Whether a Softmax takes one element at a time."""
+    dims, axis = case.inputs[0][0].shape, case.attributes.get("axis", -1)
+    return np.prod(dims[axis:] if case.attributes["opset"] < 13 else dims[axis]) == 1
+
+
 def gives(elem):
     return lambda case: any(o.type.tensor_type.elem_type == elem for o in case.model.graph.output)
 
@@ -212,6 +218,7 @@ UNFIT = (
         all_of(has("align_corners"), lambda c: 1 in c.inputs[1][0][2:]),
     ),  # fmt: skip
     Unfit((ONNXRUNTIME,), "StringSplit", "splits an empty string into nothing", lambda c: "" in c.inputs[0][0]),
+    Unfit((ONNXRUNTIME,), "com.microsoft.QLinearSoftmax", "a probability of 1 is more than 8 bits hold", takes_one),
     # The specification leaves it open
     Unfit(BOTH, "Pow", "an integer holds no NaN", lambda c: c.inputs[0][1] not in FLOATS and c.inputs[1][1] in FLOATS and (c.inputs[0][0] < 0).any()),
     Unfit(BOTH, "ReduceMean", "the mean of nothing is undefined", has_empty_input),

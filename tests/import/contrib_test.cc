@@ -72,38 +72,36 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 TEST(ContribTest, ReplacesActivations) {
   const std::string border = "(float[2,3] x, float[3] b) => (float[2,3] y)";
   ExpectNodes("(float[2,3] x) => (float[2,3] y)", "y = com.microsoft.Gelu(x)", {"y = Gelu(x)"});
-  ExpectNodes(border, "y = com.microsoft.BiasGelu(x, b)", {"Add_0 = Add(x, b)", "y = Gelu(Add_0)"});
+  ExpectNodes(border, "y = com.microsoft.BiasGelu(x, b)", {"add = Add(x, b)", "y = Gelu(add)"});
   ExpectNodes(border, "y = com.microsoft.FastGelu(x, b)",
-              {"Add_0 = Add(x, b)", "y = Gelu<approximate = \"tanh\">(Add_0)"});
+              {"add = Add(x, b)", "y = Gelu<approximate = \"tanh\">(add)"});
 }
 
 TEST(ContribTest, TransposesOperandsOfAFusedMatMul) {
-  ExpectNodes("(float[2,N,5,3] a, float[N,2,3,4] b) => (float[N,5,2,4] y)",
+  ExpectNodes("(float[2,N,5,3] a, float[N,5,3,4] b) => (float[N,5,2,4] y)",
               "y = com.microsoft.FusedMatMul<transBatchA = 1, alpha = 0.5>(a, b)",
-              {"Transpose_0 = Transpose<perm = [1, 2, 0, 3]>(a)",
-               "MatMul_0 = MatMul(Transpose_0, b)", "y = Mul(MatMul_0, {0.5})"});
-  ExpectNodes(
-      "(float[3,2] a, float[4,3] b) => (float[2,4] y)",
-      "y = com.microsoft.FusedMatMul<transA = 1, transB = 1>(a, b)",
-      {"Transpose_0 = Transpose<perm = [1, 0]>(a)", "Transpose_1 = Transpose<perm = [1, 0]>(b)",
-       "y = MatMul(Transpose_0, Transpose_1)"});
+              {"transpose = Transpose<perm = [1, 2, 0, 3]>(a)", "matmul = MatMul(transpose, b)",
+               "y = Mul(matmul, {0.5})"});
+  ExpectNodes("(float[3,2] a, float[4,3] b) => (float[2,4] y)",
+              "y = com.microsoft.FusedMatMul<transA = 1, transB = 1>(a, b)",
+              {"transpose = Transpose<perm = [1, 0]>(a)",
+               "transpose_0 = Transpose<perm = [1, 0]>(b)", "y = MatMul(transpose, transpose_0)"});
 }
 
 TEST(ContribTest, SeparatesActivationsOfProducts) {
   ExpectNodes("(float[2,3] a, float[3,4] b, float[4] c) => (float[2,4] y)",
               "y = com.microsoft.FusedGemm<activation = \"LeakyRelu\", activation_alpha = 0.25>"
               "(a, b, c)",
-              {"Gemm_0 = Gemm(a, b, c)", "y = LeakyRelu<alpha = 0.25>(Gemm_0)"});
+              {"gemm = Gemm(a, b, c)", "y = LeakyRelu<alpha = 0.25>(gemm)"});
   ExpectNodes("(float[1,1,4] x, float[2,1,3] w, float[1,2,2] z) => (float[1,2,2] y)",
               "y = com.microsoft.FusedConv<activation = \"Relu\">(x, w, , z)",
-              {"Conv_0 = Conv(x, w)", "Add_0 = Add(Conv_0, z)", "y = Relu(Add_0)"});
+              {"conv = Conv(x, w)", "add = Add(conv, z)", "y = Relu(add)"});
 }
 
 TEST(ContribTest, GivesTheSumOfASkip) {
-  ExpectNodes(
-      "(float[B,S,8] x, float[B,S,8] s, float[8] g, float[8] b) => (y, sum)",
-      "y, , , sum = com.microsoft.SkipLayerNormalization<epsilon = 0.5>(x, s, g, b)",
-      {"Add_0 = Add(x, s)", "y = LayerNormalization<axis = -1, epsilon = 0.5>(Add_0, g, b)"});
+  ExpectNodes("(float[B,S,8] x, float[B,S,8] s, float[8] g, float[8] b) => (y, sum)",
+              "y, , , sum = com.microsoft.SkipLayerNormalization<epsilon = 0.5>(x, s, g, b)",
+              {"add = Add(x, s)", "y = LayerNormalization<axis = -1, epsilon = 0.5>(add, g, b)"});
 }
 
 TEST(ContribTest, TakesWhatOnnxruntimeAddsToOnnxsDomain) {
@@ -113,9 +111,10 @@ TEST(ContribTest, TakesWhatOnnxruntimeAddsToOnnxsDomain) {
 }
 
 TEST(ContribTest, ComputesQuantizedOpsInFloats) {
-  ExpectNodes("(uint8[4] a, float s, uint8 z, uint8[4] b) => (uint8[4] y)",
-              "y = com.microsoft.QLinearAdd(a, s, z, b, s, z, s, z)",
-              {"Reshape_0 = Reshape(s, {})"});
+  ExpectNodes("(uint8[4] a, float s, uint8 z) => (uint8[4] y)",
+              "y = com.microsoft.QLinearSigmoid(a, s, z, s, z)",
+              {"dequantizelinear = DequantizeLinear(a, s, z)",
+               "sigmoid = Sigmoid(dequantizelinear)", "y = QuantizeLinear(sigmoid, s, z)"});
 }
 
 TEST(ContribTest, KeepsBatchAndLengthsSymbolic) {
@@ -184,11 +183,13 @@ TEST(ContribTest, RefusesWhatItDoesNotReplace) {
   ExpectRefusal(x, "y = com.microsoft.Tokenizer(x)", kUnimplemented,
                 "com.microsoft.Tokenizer (opset 1) on f32: the op is not implemented");
   ExpectRefusal(x, "y = com.microsoft.QuickGelu<beta = 2.0>(x)", kUnimplemented,
-                "attribute \"beta\" = 2 is not implemented");
+                "attribute \"beta\" = 2.0 is not implemented");
   ExpectRefusal(x, "y = com.microsoft.QuickGelu<alpha = 2>(x)", kInvalid,
                 "attribute \"alpha\" = 2 is of another type than the op's");
   ExpectRefusal(x, "y = com.microsoft.Gelu(x, x)", kUnimplemented, "input 1 is not implemented");
   ExpectRefusal(x, "y, z = com.microsoft.Gelu(x)", kUnimplemented, "output 1 is not implemented");
+  ExpectRefusal("(float a, float[2] b) => (y)", "y = com.microsoft.Range(a, b)", kInvalid,
+                "\"b\" has 2 elements, expected 1");
   ExpectRefusal(x, "y = com.microsoft.BiasGelu(x)", kInvalid, "input 1 is missing");
 }
 
