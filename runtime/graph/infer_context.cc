@@ -120,9 +120,11 @@ const onnx::TensorShapeProto* PropagationContext::getInputData(size_t i) {
 }
 
 void PropagationContext::addOutputData(size_t i, onnx::TensorShapeProto&& shape) {
-  if (node_.has_output(static_cast<int>(i))) {
-    knowledge_.SetShape(node_.output(static_cast<int>(i)), std::move(shape));
-  }
+  if (!node_.has_output(static_cast<int>(i))) return;
+  const Value& value = node_.output(static_cast<int>(i));
+  // Unsqueeze passes the elements of a vector on to a matrix, where Add takes them for a vector.
+  if (value.type().ranked && value.rank() > 1) return;
+  knowledge_.SetShape(value, std::move(shape));
 }
 
 }  // namespace onnx_cudnn

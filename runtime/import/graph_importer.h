@@ -87,7 +87,9 @@ class GraphImporter {
   absl::StatusOr<std::vector<Value*>> Append(const onnx::NodeProto& proto, NodeSpec spec);
   absl::StatusOr<NodeSpec> MakeSpec(onnx::NodeProto& proto,
                                     absl::Span<const std::string_view> captured);
-  absl::StatusOr<NodeSpec> MakeCustomSpec(onnx::NodeProto& proto, NodeSpec spec);
+  absl::StatusOr<NodeSpec> MakeCustomSpec(onnx::NodeProto& proto,
+                                          absl::Span<const std::string_view> captured,
+                                          NodeSpec spec);
   // Drops the outputs "saved_mean" and "saved_var" if nothing reads them.
   void DropSavedMoments(NodeSpec& spec) const;
   absl::Status ImportAttributes(onnx::NodeProto& proto, NodeSpec& spec);

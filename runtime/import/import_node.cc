@@ -11,6 +11,7 @@
 #include "runtime/graph/onnx_types.h"
 #include "runtime/import/check_types.h"
 #include "runtime/import/check_values.h"
+#include "runtime/import/contrib.h"
 #include "runtime/import/defaults.h"
 #include "runtime/import/equation.h"
 #include "runtime/import/gradient.h"
@@ -61,7 +62,7 @@ Support GraphImporter::CheckTaken(const onnx::NodeProto& proto, int opset) const
   }
   if (!DomainOf(proto).empty()) {
     const CustomOp* custom = FindCustomOp(proto.op_type(), DomainOf(proto));
-    if (custom == nullptr) return Support::No("the domain is not taken");
+    if (custom == nullptr) return CheckContrib(DomainOf(proto), proto.op_type(), opset);
     const int since = custom->functions.since_version;
     if (opset >= since) return Support::Yes();
     return Support::No(absl::StrCat(custom->library, " defines it since version ", since));
@@ -127,6 +128,10 @@ absl::Status GraphImporter::NoteRefusal(const onnx::NodeProto& proto, const absl
 
 absl::StatusOr<std::vector<Value*>> GraphImporter::Append(const onnx::NodeProto& proto,
                                                           NodeSpec spec) {
+  if (IsContrib(spec.domain, spec.op)) {
+    auto outputs = AppendContrib(graph_, inference_, std::move(spec));
+    return outputs.ok() ? std::move(outputs) : Annotate(outputs.status(), Where(proto));
+  }
   if (!spec.domain.empty() && spec.domain != kMlDomain)
     return AppendCustomNode(graph_, inference_, std::move(spec));
   if (!TakesGradient(proto)) return AppendNode(graph_, inference_, std::move(spec));
@@ -171,7 +176,7 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
   if (DomainOf(proto) == kMlDomain) {
     spec.domain = kMlDomain;
   } else if (!DomainOf(proto).empty() && !TakesGradient(proto)) {
-    return MakeCustomSpec(proto, std::move(spec));
+    return MakeCustomSpec(proto, captured, std::move(spec));
   }
   DropSavedMoments(spec);
   RETURN_IF_ERROR(ImportAttributes(proto, spec));
@@ -184,10 +189,16 @@ absl::StatusOr<NodeSpec> GraphImporter::MakeSpec(onnx::NodeProto& proto,
   return spec;
 }
 
-// Nothing is known about the op but what its library says.
-absl::StatusOr<NodeSpec> GraphImporter::MakeCustomSpec(onnx::NodeProto& proto, NodeSpec spec) {
+// Nothing is known about the op but what its library or its expansion says.
+absl::StatusOr<NodeSpec> GraphImporter::MakeCustomSpec(onnx::NodeProto& proto,
+                                                       absl::Span<const std::string_view> captured,
+                                                       NodeSpec spec) {
   spec.domain = DomainOf(proto);
   RETURN_IF_ERROR(ImportAttributes(proto, spec));
+  if (IsContrib(spec.domain, spec.op)) {
+    RETURN_IF_ERROR(ImportBodies(proto, captured, spec));
+    return spec;
+  }
   for (const onnx::AttributeProto& attribute : proto.attribute()) {
     if (!attribute.has_g()) continue;
     return absl::UnimplementedError(absl::StrCat(

@@ -6,12 +6,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, defs, helper, numpy_helper
 
-from draw import ML, Draw
+from draw import ML, ContribDraw, Draw
 from makers import MAKERS, Tolerance
 from spoil import spoil
 
-OPS = tuple(sorted(op for op, made in MAKERS.items() if made.domain == ""))
+OPS = tuple(sorted(op for op, made in MAKERS.items() if made.domain == "" and "." not in op))
 ML_OPS = tuple(sorted(op for op, made in MAKERS.items() if made.domain == ML))
+CONTRIB_OPS = tuple(sorted(op for op in MAKERS if "." in op))  # with their domain; onnxruntime alone judges them
+FIRST_CONTRIB = 10_000_000  # cases from this index on are of them
 SPOILED = 0.06  # the share of cases that are made invalid
 OPTIONAL = defs.OpSchema.FormalParameterOption.Optional
 OPSET_BESIDE = 20  # of the default domain where the op is of another one
@@ -53,12 +55,15 @@ def output_types(draw):
 
 
 def value_info(draw, name, array, elem):
-    dims = [f"{name}_{i}" if draw.chance(0.15) else d for i, d in enumerate(array.shape)]
-    return helper.make_tensor_value_info(name, elem, dims)
+    return helper.make_tensor_value_info(name, elem, draw.declared_dims(name, array))
 
 
 def node_and_outputs(draw, names):
-    """The node, and (name, type) of each of its outputs."""
+    """The node and (name, type) of each of its outputs."""
+    if draw.schema is None:
+        outputs = [(f"y{i}" if elem else "", elem) for i, elem in enumerate(draw.outputs)]
+        node = helper.make_node(draw.op, names, [n for n, _ in outputs], name="node", domain=draw.domain, **draw.attributes)
+        return [node], [o for o in outputs if o[0]]
     types = output_types(draw)
     if draw.output_count is None:
         types = types[: draw.integer(max(draw.schema.min_output, 1), len(types))]
@@ -84,9 +89,9 @@ def make_model(draw):
     nodes, outputs = (draw.nodes, draw.graph_outputs) if draw.nodes else node_and_outputs(draw, names)
     infos = [helper.make_tensor_value_info(name, elem, None) for name, elem in outputs]
     graph = helper.make_graph(nodes, "case", inputs, infos, initializers)
-    opsets = [helper.make_opsetid(draw.domain, draw.opset)]
+    opsets = [helper.make_opsetid(draw.domain, draw.version if draw.schema is None and draw.domain else draw.opset)]
     if draw.domain:
-        opsets.append(helper.make_opsetid("", OPSET_BESIDE))
+        opsets.append(helper.make_opsetid("", draw.opset if draw.schema is None else OPSET_BESIDE))
     ir_version = next(ir for opset, ir in IR_VERSIONS if draw.opset >= opset)
     return helper.make_model(graph, opset_imports=opsets, ir_version=ir_version), feeds, elems
 
@@ -107,12 +112,14 @@ def describe(draw):
         values = f"={short(array)}" if array.size <= 8 else ""
         inputs.append(f"{TensorProto.DataType.Name(elem).lower()}{list(array.shape)}{values}{'!' if constant else ''}")
     attributes = ", ".join(f"{k}={short(v)}" for k, v in draw.attributes.items())
-    return f"{draw.op}-{draw.version} @{draw.opset} [{attributes}] ({', '.join(inputs)})"
+    return f"{draw.domain and draw.domain + '.'}{draw.op}-{draw.version} @{draw.opset} [{attributes}] ({', '.join(inputs)})"
 
 
 def make_case(seed, index, ops=OPS):
+    is_contrib = index >= FIRST_CONTRIB
+    ops = CONTRIB_OPS if is_contrib else ops
     op = ops[index % len(ops)]
-    draw = Draw(op, seed, index)
+    draw = (ContribDraw if is_contrib else Draw)(op, seed, index)
     made = MAKERS[op]
     made.make(draw)
     while draw.inputs and draw.inputs[-1] is None and draw.chance(0.5):

@@ -18,7 +18,7 @@ import check
 import judges
 import ours
 import workers
-from case import ML_OPS, OPS, make_case
+from case import CONTRIB_OPS, FIRST_CONTRIB, ML_OPS, OPS, make_case
 from differences import decided
 from expectation import AGREED, ALONE, ASIDE, REFUSED, Expectation, Writer, expect
 from makers import ELEMENT_WISE, EXACT, QUANTIZED
@@ -55,6 +55,16 @@ class CaseTest(unittest.TestCase):
         self.assertEqual({sum(c.op == op for c in cases) for op in OPS}, {40})
         pads = [make_case(5, OPS.index("Pad") + i * len(OPS)) for i in range(200)]
         self.assertGreaterEqual({c.version for c in pads}, {2, 11, 13, 18, 25})
+
+    def test_every_op_of_onnxruntime_that_ours_replaces_has_a_maker(self):
+        replaced = set(re.findall(r"\{kMicrosoft, \"(\w+)\"", (ROOT / "runtime/import/contrib.cc").read_text()))
+        without_a_kernel = {"BiasAdd", "BiasSplitGelu", "QLinearReduceMean"}  # in onnxruntime's CPU build
+        self.assertEqual(replaced - without_a_kernel - {op.rsplit(".")[-1] for op in CONTRIB_OPS}, set())
+
+    def test_cases_of_other_domains_follow_those_of_onnx(self):
+        case = make_case(5, FIRST_CONTRIB + 2)
+        self.assertIn(case.op, CONTRIB_OPS)
+        self.assertEqual(case.name, f"{case.op}-{FIRST_CONTRIB + 2}")
 
     def test_a_few_cases_are_spoiled(self):
         spoiled = [make_case(5, index).spoiled for index in range(10 * len(OPS))]

@@ -47,6 +47,12 @@ def has_infinity(case):
     return any(given is not None and given[1] in FLOATS and np.isinf(given[0].astype(np.float64)).any() for given in case.inputs)
 
 
+def takes_one(case):
+    """Whether a Softmax takes one element at a time."""
+    dims, axis = case.inputs[0][0].shape, case.attributes.get("axis", -1)
+    return np.prod(dims[axis:] if case.attributes["opset"] < 13 else dims[axis]) == 1
+
+
 def gives(elem):
     return lambda case: any(o.type.tensor_type.elem_type == elem for o in case.model.graph.output)
 
@@ -316,6 +322,7 @@ UNFIT = (
         all_of(has("align_corners"), lambda c: 1 in c.inputs[1][0][2:]),
     ),  # fmt: skip
     Unfit((ONNXRUNTIME,), "StringSplit", "splits an empty string into no parts", lambda c: "" in c.inputs[0][0]),
+    Unfit((ONNXRUNTIME,), "com.microsoft.QLinearSoftmax", "a probability of 1 is more than 8 bits hold", takes_one),
     # undefined by the specification
     Unfit(
         BOTH, "Pow",

@@ -59,6 +59,8 @@ def is_float(elem):
 class Draw:
     """The interface for makers. They add inputs in order with add() or skip(), and attributes with attr()."""
 
+    domain = ""
+
     def __init__(self, op, seed, index):
         self.op = op
         self.random = np.random.Generator(np.random.PCG64([seed, index]))
@@ -197,6 +199,48 @@ class Draw:
 
     def input_count(self):
         return len(self.schema.inputs)
+
+    def declared_dims(self, name, array):
+        """Of a graph input: part of them symbols."""
+        return [f"{name}_{i}" if self.chance(0.15) else d for i, d in enumerate(array.shape)]
+
+
+class ContribDraw(Draw):
+    """A draw of an op of another domain, of which onnx has no schema: the maker states all types, and the outputs by gives()."""
+
+    def __init__(self, op, seed, index):
+        self.domain, self.op = op.rsplit(".", 1)
+        if self.domain == "ai.onnx":
+            self.domain = ""
+        self.random = np.random.Generator(np.random.PCG64([seed, index]))
+        self.version, self.opset, self.schema = 1, self.pick([17, 21, 23]), None
+        self.inputs, self.attributes, self.outputs = [], {}, []
+        self.nodes = self.graph_outputs = None
+        self.symbols = {}  # extent: its name in graph inputs
+
+    def has_attr(self, name):
+        return True
+
+    def gives(self, *elems):
+        """Types of the outputs; None: the output is absent."""
+        self.outputs = list(elems)
+
+    def floats(self, dims, elem=TensorProto.FLOAT, low=-2, high=2, constant=0.15):
+        return self.add(self.values(dims, elem, low, high), elem, constant)
+
+    def scale(self, elem=TensorProto.FLOAT, dims=()):
+        """Scales of a quantization, multiples of 1 / 128."""
+        dtype = helper.tensor_dtype_to_np_dtype(elem)
+        return self.add((self.random.integers(2, 9, dims) / 128).astype(dtype), elem, 0.7)
+
+    def quantized(self, dims, elem, constant=0.15):
+        return self.add(self.values(dims, elem, -200, 255), elem, constant)
+
+    def zero_point(self, elem, dims=()):
+        return self.add(self.values(dims, elem, *((100, 140) if elem == TensorProto.UINT8 else (-20, 20))), elem, 0.7)
+
+    def declared_dims(self, name, array):
+        return [self.symbols.get(d, d) for d in array.shape]
 
 
 def is_integer(dtype):

@@ -130,6 +130,8 @@ def by_reference(case):
 
 def by_checker(case):
     """The error of ONNX's shape inference, or empty. (onnx.checker cannot be used: it requires shapes of the outputs.)"""
+    if "." in case.op:  # no schema of ONNX
+        return ""
     try:
         onnx.shape_inference.infer_shapes(case.model, check_type=True, strict_mode=True, data_prop=True)
         return ""

@@ -39,6 +39,13 @@ TEST(InferTest, ReadsConstantsAndComputedShapes) {
             "f32[N,12]");
 }
 
+// ONNX's function for Unsqueeze passes elements on whatever the rank.
+TEST(InferTest, TakesAColumnForNoVector) {
+  EXPECT_EQ(Inferred(R"(g (int64[2] a, int64[5] b) => (y) <int64[1] one = {1}> {
+                          column = Unsqueeze(a, one)  y = Add(column, b) })"),
+            "i64[2,5]");
+}
+
 TEST(InferTest, KeepsEqualUnknownsEqual) {
   Graph graph;
   Value& x = graph.AddInput("x", Symbolic(DType::kF32, {{}, {.value = 3}}));

@@ -106,7 +106,7 @@ const HostileCase kFileCases[] = {
     {"OpsetTooOld", Opset(5), kUnimplemented, "Relu (opset 5) on f32: opsets 6 to 28 are taken"},
     {"OpsetTooNew", Opset(29), kUnimplemented, "Relu (opset 29) on f32"},
     {"ForeignDomain", Domain("com.microsoft", true), kUnimplemented,
-     "com.microsoft.Relu (opset 1) on f32: the domain"},
+     "com.microsoft.Relu (opset 1) on f32: the op is not implemented"},
     {"ClassicalDomain", Domain("ai.onnx.ml", true), kInvalid,
      "opset 1 has no such op in domain \"ai.onnx.ml\""},
     {"OurOwnDomain", Domain("onnx_cudnn", true), kUnimplemented,

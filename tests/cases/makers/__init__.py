@@ -45,7 +45,7 @@ def maker(*ops, tolerance=ELEMENT_WISE, domain=""):
 
 FAMILIES = (
     "element_wise", "reductions", "movement", "indexing", "convolution", "pooling", "norms", "products", "quantized", "recurrent",
-    "sampling", "attention", "control", "chance", "classical",
+    "sampling", "attention", "control", "chance", "classical", "contrib_float", "contrib_attention", "contrib_quantized",
 )  # fmt: skip
 for family in FAMILIES:
     importlib.import_module(f"makers.{family}")

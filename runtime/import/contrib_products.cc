@@ -1,0 +1,58 @@
+// Products of com.microsoft in floats.
+#include <numeric>
+#include <utility>
+
+#include "runtime/import/contrib_rules.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// The operand of a FusedMatMul, transposed. transBatch moves the first axis before the last.
+Value& Operand(Expansion& x, Value& v, bool transposes, bool moves_batch) {
+  if (!transposes && !moves_batch) return v;
+  const int rank = x.Rank(v);
+  if (!x.ok() || rank < 2) return v;
+  std::vector<int64_t> perm(rank);
+  std::iota(perm.begin(), perm.end(), 0);
+  if (moves_batch) {
+    std::iota(perm.begin(), perm.end() - 2, 1);
+    perm[rank - 2] = 0;
+  }
+  if (transposes) std::swap(perm[rank - 2], perm[rank - 1]);
+  return x.Transpose(v, std::move(perm));
+}
+
+}  // namespace
+
+void ExpandFusedMatMul(Expansion& x) {
+  const float alpha = x.Float("alpha", 1);
+  Value& a = Operand(x, x.in(0), x.Flag("transA"), x.Flag("transBatchA"));
+  Value& b = Operand(x, x.in(1), x.Flag("transB"), x.Flag("transBatchB"));
+  if (alpha == 1) return x.Result(0, "MatMul", {&a, &b});
+  x.Result(0, "Mul", {&x.MatMul(a, b), &x.Number(alpha, a.dtype())});
+}
+
+void ExpandFusedGemm(Expansion& x) {
+  std::vector<Value*> inputs = {&x.in(0), &x.in(1)};
+  if (Value* c = x.Optional(2)) inputs.push_back(c);
+  Value& y = x.Op("Gemm", std::move(inputs), x.Take({"alpha", "beta", "transA", "transB"}));
+  std::vector<float> parameters;
+  for (const char* name : {"activation_alpha", "activation_beta", "activation_gamma"}) {
+    const float parameter = x.Float(name, 0);
+    if (x.HasAttr(name)) parameters.push_back(parameter);
+  }
+  GiveActivated(x, y, x.String("activation", ""), parameters);
+}
+
+// Z, if present, is added before the activation.
+void ExpandFusedConv(Expansion& x) {
+  std::vector<Value*> inputs = {&x.in(0), &x.in(1)};
+  if (Value* bias = x.Optional(2)) inputs.push_back(bias);
+  Value& y = x.Op("Conv", std::move(inputs),
+                  x.Take({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  Value* z = x.Optional(3);
+  GiveActivated(x, z == nullptr ? y : x.Add(y, *z), x.String("activation", ""),
+                x.Floats("activation_params"));
+}
+
+}  // namespace onnx_cudnn
