@@ -149,7 +149,7 @@ std::string Named(const Value& value) {
 // Whether folding alone computes `node`, by OpDef::evaluate.
 bool IsEvaluated(const Node& node) {
   const OpDef* op = FindOp(node);
-  return op != nullptr && op->evaluate != nullptr;
+  return op != nullptr && op->reference == nullptr && op->evaluate != nullptr;
 }
 
 // Why such a Node was not folded.

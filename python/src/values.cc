@@ -35,7 +35,7 @@ nb::object ToPython(const ModelValue& value) {
   }
   nb::list elements;
   for (const ModelValue& element : value.elements()) elements.append(ToPython(element));
-  if (value.kind() == ValueKind::kSequence) return std::move(elements);
+  if (value.kind() == ValueKind::kSequence) return elements;
   return nb::make_tuple(PyTensor(value.tensor()), std::move(elements));
 }
 

@@ -48,8 +48,8 @@ absl::StatusOr<OwnedTarget> TargetFor(const SessionOptions& options) {
 
 // ── Nodes that no engine runs ──
 
-// The Nodes of `graph` whose types are known and that nothing has refused; counts the others in
-// `unchecked`, without those refused.
+// The Nodes of `graph` whose types are known, that nothing has refused and that a Program runs;
+// counts those of unknown types in `unchecked`.
 std::vector<const Node*> NodesToAsk(const Graph& graph, const std::vector<NodeRefusal>& refused,
                                     int64_t& unchecked) {
   std::set<int> ids;
@@ -57,12 +57,12 @@ std::vector<const Node*> NodesToAsk(const Graph& graph, const std::vector<NodeRe
   const auto is_open = [](const Value* v) { return v != nullptr && !v->is_static(); };
   std::vector<const Node*> nodes;
   for (const Node* node : graph.TopologicalOrder()) {
-    if (ids.contains(node->id())) continue;
+    if (ids.contains(node->id()) || RunsBetweenPrograms(*node)) continue;
     const bool open = std::any_of(node->inputs().begin(), node->inputs().end(), is_open) ||
                       std::any_of(node->outputs().begin(), node->outputs().end(), is_open);
     if (open) {
       ++unchecked;
-    } else if (!RunsBetweenPrograms(*node)) {
+    } else {
       nodes.push_back(node);
     }
   }
