@@ -123,13 +123,19 @@ void ForgetShapes(Graph& graph) {
   }
 }
 
-// Bodies of functions contain Nodes that clean-up removes, and constants to fold.
+// Expands ops that no Engine of a GPU runs: Einsums whose products need numbers for dims, and
+// ONNX's functions. Both leave Nodes that clean-up removes, and constants to fold.
 // common-subexpressions is left out, since it would merge the copies of clone-cheap.
 absl::Status DecomposeAndClean(Graph& graph, const BuildOptions& options, PassContext& context) {
   PassManagerOptions manager{.disabled = options.disabled_passes};
-  if (manager.disabled.contains("decompose")) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const bool decomposed, Decompose()->Run(graph, context));
-  if (!decomposed) return absl::OkStatus();
+  bool changed = false;
+  for (const auto make : {LowerEinsum, Decompose}) {
+    const std::unique_ptr<Pass> pass = make();
+    if (context.target == nullptr || manager.disabled.contains(pass->name())) continue;
+    ASSIGN_OR_RETURN(const bool decomposed, pass->Run(graph, context));
+    changed |= decomposed;
+  }
+  if (!changed) return absl::OkStatus();
   manager.disabled.insert("common-subexpressions");
   return RunPasses(graph, MakePipeline(1), manager, context).status();
 }

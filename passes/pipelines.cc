@@ -31,6 +31,7 @@ constexpr Row kPasses[] = {
     {"fuse-layer-norm", FuseLayerNorm},
     {"inline-constant-if", InlineConstantIf},
     {"lower-batch-norm", LowerBatchNorm},
+    {"lower-einsum", LowerEinsum},
     {"lower-precision-bf16", LowerPrecisionBf16},
     {"lower-precision-fp16", LowerPrecisionFp16},
     {"merge-slices", MergeSlices},
@@ -46,13 +47,15 @@ constexpr std::string_view kClean[] = {
     "eliminate-identity", "simplify-arithmetic",   "merge-slices",       "cancel-transposes",
     "cancel-reshapes",    "common-subexpressions", "dead-code"};
 
-// Patterns of exporters are fused first, before fold-scale moves their factors into the following
-// product. fold-bias and fold-scale run twice: a bias or a factor may precede or follow a
+// Einsums become products first, which other passes then find; what that adds is cleaned up at
+// once. Patterns of exporters are fused next, before fold-scale moves their factors into the
+// following product. fold-bias and fold-scale run twice: a bias or a factor may precede or follow a
 // BatchNormalization. clone-cheap is last, because common-subexpressions would merge its copies.
 constexpr std::string_view kMoveArithmetic[] = {
-    "fuse-layer-norm", "pool-means", "fuse-activations", "fold-constant-chains",
-    "fold-pad",        "fold-bias",  "fold-scale",       "fold-batch-norm",
-    "fold-bias",       "fold-scale", "lower-batch-norm", "dead-code",
+    "lower-einsum",    "fold-constants", "cancel-transposes", "cancel-reshapes",
+    "fuse-layer-norm", "pool-means",     "fuse-activations",  "fold-constant-chains",
+    "fold-pad",        "fold-bias",      "fold-scale",        "fold-batch-norm",
+    "fold-bias",       "fold-scale",     "lower-batch-norm",  "dead-code",
     "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {

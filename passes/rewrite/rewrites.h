@@ -37,6 +37,8 @@ FuseLayerNorm();  // (x − mean) / sqrt(variance + epsilon) · c + d ⇒ LayerN
 std::unique_ptr<Pass> InlineConstantIf();  // If(constant) ⇒ the branch's Nodes
 std::unique_ptr<Pass>
 LowerBatchNorm();  // BatchNormalization(x) ⇒ Add(Mul(x, s), t) (not for the CPU)
+std::unique_ptr<Pass> LowerEinsum();  // Einsum(x, y) ⇒ MatMul or Mul between Transposes, Reshapes
+                                      // and ReduceSums (not for the CPU)
 std::unique_ptr<Pass> LowerPrecisionBf16();  // Conv(x, w) ⇒ Cast(Conv(Cast(x), w')) in bf16, the
                                              // element-wise ops after it likewise
 std::unique_ptr<Pass> LowerPrecisionFp16();  // the same in f16

@@ -20,7 +20,7 @@ const std::map<std::string_view, std::string_view>& NotTaken() {
       {"DeformConv", kLater},
       {"Det", kLater},
       {"DynamicQuantizeLinear", "decomposed into reductions and element-wise ops"},
-      {"Einsum", kLater},
+      {"Einsum", "lower-einsum makes it products"},
       {"GRU", kLater},
       {"GridSample", kLater},
       {"If", "control flow: its bodies run by their own Steps"},

@@ -1,4 +1,5 @@
 #include <array>
+#include <string>
 #include <vector>
 
 #include "tests/random/makers.h"
@@ -19,6 +20,7 @@ bool IsSequence(const Value& x) { return IsFloat(x) && (x.rank() == 3 || x.rank(
 bool IsMatrix(const Value& x) { return IsFloat(x) && x.rank() == 2; }
 bool IsMatrices(const Value& x) { return IsFloat(x) && x.rank() >= 2; }
 bool IsTensor(const Value& x) { return IsFloat(x) && x.rank() >= 1; }
+bool IsUpToVolume(const Value& x) { return IsTensor(x) && x.rank() <= 4; }
 
 // Random attributes of a window over the spatial axes of `x`.
 Attrs WindowAttrs(Growth& g, const Value& x, const Ints& kernel) {
@@ -83,6 +85,27 @@ void MatMul(Growth& g, Value& x) {
   Value* other = g.OneIn(2) ? g.Pick(multiplies) : nullptr;
   if (other == nullptr) other = &g.Constant(x.dtype(), {k, 1 + g.Below(6)});
   g.AddValue("MatMul", {&x, other});
+}
+
+// A second operand is a constant; labels that `x` has not are of 1 to 4.
+void Einsum(Growth& g, Value& x) {
+  static const std::vector<std::vector<std::string>> kEquations = {
+      {"i->", "i,i->", "i,j->ji"},
+      {"ij->ji", "ij,jk->ik", "ij,kj->ki", "ij,ij->i", "ij,k->kj"},
+      {"abc->ca", "bij,bkj->bik", "bij,jk->bki", "bij,jhd->bihd"},
+      {"bhqd,bhkd->bhqk", "bqhd,bkhd->bhqk", "bhwc,hkc->bhwk", "bshd,hdo->bso"}};
+  const std::string& equation = g.OneOf(kEquations[x.rank() - 1]);
+  const size_t end = equation.find("->"), comma = equation.find(',');
+  std::vector<Value*> inputs = {&x};
+  if (comma != std::string::npos) {
+    Dims dims;
+    for (const char label : equation.substr(comma + 1, end - comma - 1)) {
+      const size_t axis = equation.find(label);
+      dims.push_back(axis < comma ? x.dim(static_cast<int>(axis)) : 1 + g.Below(4));
+    }
+    inputs.push_back(&g.Constant(x.dtype(), dims));
+  }
+  g.AddValue("Einsum", inputs, {{"equation", equation}});
 }
 
 void Gemm(Growth& g, Value& x) {
@@ -169,29 +192,18 @@ void CumSum(Growth& g, Value& x) {
 }
 
 constexpr Maker kMakers[] = {
-    {IsSequence, Conv},
-    {IsSequence, Conv},
-    {IsSequence, Conv},
-    {IsSequence, ConvTranspose},
-    {IsSequence, Pool},
-    {IsSequence, Pool},
-    {IsSequence, GlobalPool},
-    {IsMatrices, MatMul},
-    {IsMatrices, MatMul},
-    {IsMatrix, Gemm},
-    {IsMatrix, Gemm},
-    {IsMatrices, BatchNorm},
-    {IsSequence, InstanceNorm},
-    {IsSequence, GroupNorm},
-    {IsTensor, LayerNorm},
-    {IsImage, OtherNorm},
-    {IsImage, MeanVarianceNorm},
-    {IsTensor, Softmax},
-    {IsTensor, Reduce},
-    {IsTensor, Reduce},
-    {HasAxes, ArgReduce},
-    {HasAxes, TopK},
-    {IsTensor, CumSum},
+    {IsSequence, Conv},       {IsSequence, Conv},
+    {IsSequence, Conv},       {IsSequence, ConvTranspose},
+    {IsSequence, Pool},       {IsSequence, Pool},
+    {IsSequence, GlobalPool}, {IsMatrices, MatMul},
+    {IsMatrices, MatMul},     {IsMatrix, Gemm},
+    {IsMatrix, Gemm},         {IsUpToVolume, Einsum},
+    {IsMatrices, BatchNorm},  {IsSequence, InstanceNorm},
+    {IsSequence, GroupNorm},  {IsTensor, LayerNorm},
+    {IsImage, OtherNorm},     {IsImage, MeanVarianceNorm},
+    {IsTensor, Softmax},      {IsTensor, Reduce},
+    {IsTensor, Reduce},       {HasAxes, ArgReduce},
+    {HasAxes, TopK},          {IsTensor, CumSum},
 };
 
 }  // namespace
