@@ -2,7 +2,7 @@
 # Runs on a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, speed of kernels, and whole networks in
 # comparison with peers. Each step has its own time limit, so that one that hangs does not stop the others. Output goes to OUT; commit
 # its JSON files under tools/bench/results.
-#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors models memcheck racecheck kernels networks alternating peers compiled real; default: all
+#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks alternating peers compiled real; default: all
 # Needs libcudnn and libcublasLt in a directory that runtime/cuda/find_library.h searches; parts report it if they are missing. Models:
 # models/*.onnx (models/make.py and fetch.py); vectors: in the directory that test_onnx_backend was built for.
 set -uo pipefail
@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 [ $# -ge 2 ] || { echo "usage: gpu.sh OUT COMMIT [PART...]" >&2; exit 1; }
 out=$(realpath -m "$1") commit=$2
 shift 2
-parts=${*:-tests vectors models memcheck racecheck kernels networks alternating peers compiled real}
+parts=${*:-tests vectors package python models memcheck racecheck kernels networks alternating peers compiled real}
 run=$(date +%Y-%m-%d)-$commit
 shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
@@ -31,6 +31,11 @@ step() {
 # check STEP...: a step whose failure is counted
 check() {
   step "$@" || failed=$((failed + 1))
+}
+
+# unittests NAME SECONDS FOLDER MODULE: tests of Python's unittest
+unittests() {
+  check "$1" "$2" env -C "$3" python3 "$PWD/tests/python/unittest_report.py" "$out/reports/$1.json" "$4"
 }
 
 # spread NAME SECONDS PROGRAM OPTION...: runs a test program in several concurrent processes
@@ -63,6 +68,19 @@ for part in $parts; do
       ;;
     vectors)
       spread vectors 300 bin/test_onnx_backend --gtest_filter='*.Cpu/*'
+      ;;
+    package) # what users get: the C API, the examples, a library of ops, --doctor
+      export SCALED_SWISH=$PWD/bin/libscaled_swish.so
+      check c-api 100 bin/test_c_api --gtest_filter='CApiGpuTest.*' --gtest_output=json:"$out/reports/c-api.json"
+      unittests examples 300 tests/package gpu_test
+      check doctor 60 bin/onnx-cudnn-run --doctor
+      bin/onnx-cudnn-run --doctor --json >"$out/doctor-$run.json"
+      ;;
+    python) # torch's warnings are many; the reports have what was skipped and why
+      export PYTHONPATH=$PWD/python SCALED_SWISH=$PWD/bin/libscaled_swish.so
+      check doctor-python 60 python3 -m onnx_cudnn doctor
+      unittests python 300 tests/python gpu_test
+      unittests torch 500 tests/python torch_test
       ;;
     models)
       for model in models/*.onnx; do

@@ -18,14 +18,14 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 quick=false
 long=false
 part=
-parts=(tsan fuzz soak mutants cases wheel torch)
+parts=(tsan fuzz soak mutants cases wheel torch package)
 left_out='bench|slow'
 for option in "$@"; do
   case $option in
     --quick) quick=true ;;
     --long) long=true left_out=bench ;;
-    --long=tsan | --long=fuzz | --long=soak | --long=mutants | --long=cases | --long=wheel | --long=torch) part=${option#*=} ;;
-    *) echo "usage: tools/test.sh [--quick] [--long | --long=tsan|fuzz|soak|mutants|cases|wheel|torch]" >&2; exit 1 ;;
+    --long=tsan | --long=fuzz | --long=soak | --long=mutants | --long=cases | --long=wheel | --long=torch | --long=package) part=${option#*=} ;;
+    *) echo "usage: tools/test.sh [--quick] [--long | --long=tsan|fuzz|soak|mutants|cases|wheel|torch|package]" >&2; exit 1 ;;
   esac
 done
 passed=0 failed=0 skipped=0 refused=0
@@ -98,6 +98,10 @@ part_wheel() {
 
 part_torch() {
   cmake --build --preset "$preset" --target _core && $python tools/long/torch_backend.py "$@" build/python-package
+}
+
+part_package() {
+  cmake --build --preset "$preset" --target installable && $python tools/long/package.py "$@" "build/$preset"
 }
 
 # run_part NAME: a stage that counts the units of a long part

@@ -1,19 +1,19 @@
-"""Exceptions with the codes of the C++ API (onnx_cudnn/result.h). Each is also the builtin exception that fits."""
+"""Exceptions with the codes of the C API (onnx_cudnn_status of onnx_cudnn.h). Each is also the builtin exception that fits."""
 
 import enum
 
 
 class ErrorCode(enum.IntEnum):
-    """Numbered as onnx_cudnn::ErrorCode."""
+    """Numbered as onnx_cudnn_status, the stable one."""
 
-    INVALID_ARGUMENT = 0
-    UNIMPLEMENTED = 1
-    NOT_FOUND = 2
-    DATA_LOSS = 3
-    RESOURCE_EXHAUSTED = 4
-    FAILED_PRECONDITION = 5
-    CANCELLED = 6
-    INTERNAL = 7
+    INVALID_ARGUMENT = 1
+    UNIMPLEMENTED = 2
+    NOT_FOUND = 3
+    DATA_LOSS = 4
+    RESOURCE_EXHAUSTED = 5
+    FAILED_PRECONDITION = 6
+    CANCELLED = 7
+    INTERNAL = 8
 
 
 class Error(Exception):

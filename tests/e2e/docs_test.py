@@ -171,7 +171,8 @@ class DocumentsTest(unittest.TestCase):
         self.assertEqual([file for file in check_sizes.TABLES if f"`{file}`" not in self.pages["CONTRIBUTING.md"]], [])
 
     def test_readme_fits_two_screens(self):
-        self.assertLessEqual(len(self.pages["README.md"].splitlines()), 120)
+        seen = [line for line in self.pages["README.md"].splitlines() if not line.startswith("<!--")]
+        self.assertLessEqual(len(seen), 120)
 
 
 KERNELS = ROOT / "runtime/kernels"

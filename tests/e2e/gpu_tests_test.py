@@ -33,8 +33,9 @@ class GpuTestsTest(unittest.TestCase):
 
     def test_counts_tests_by_their_ends(self):
         done = {"result": "COMPLETED"}
-        record = self.record(report(("a", {**done, "nodes": "3"}), ("b", {"result": "SKIPPED"}), ("c", {**done, "failures": [{}]})))
+        record = self.record(report(("a", {**done, "nodes": "3"}), ("b", {"result": "SKIPPED", "skip_reason": "no CuPy"}), ("c", {**done, "failures": [{}]})))
         self.assertEqual((record["passed"], record["failed"], record["skipped"], record["nodes"]), (1, ["Suite.c"], 1, 3))
+        self.assertEqual(record["skipped_tests"], {"Suite.b": "no CuPy"})
 
     def test_what_a_sanitizer_saw_is_a_failure(self):
         passed = report(("a", {"result": "COMPLETED"}))

@@ -3,6 +3,7 @@
 Environment: BUILD, the build tree that is installed.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
+import documents
 import onnx
 import onnx.parser
 
@@ -76,6 +78,17 @@ class PackageTest(unittest.TestCase):
         self.expect_it_runs(consumer, 201703)
         self.assertRegex(run("pkg-config", "--modversion", "onnx_cudnn", env=environment), r"^\d+\.\d+\.\d+$")
 
+    def test_the_documents_commands_work_as_typed(self):
+        pages = [page for page in documents.pages() if documents.script_of(page, "")]
+        self.assertLessEqual({"README.md", "c-api.md", "custom-ops.md", "installing.md"}, {page.name for page in pages})
+        for page in pages:
+            with self.subTest(page.relative_to(ROOT)):
+                folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+                documents.write_folder(page, folder)
+                script = documents.script_of(page, "").replace(documents.PREFIX, str(self.prefix))
+                nvcc = pathlib.Path(shutil.which("nvcc") or "/usr/bin/nvcc").parent
+                run("bash", "-euxc", script, cwd=folder, env={"PATH": f"/usr/bin:/bin:{nvcc}", "HOME": str(folder)})
+
     def expect_programs_run(self, prefix):
         for program in PROGRAMS:
             path = prefix / "bin" / program
@@ -99,6 +112,15 @@ class PackageTest(unittest.TestCase):
         needed = set(re.findall(r"NEEDED.*\[([a-z_+-]+)[^\]]*\.so", dynamic))
         self.assertLessEqual(needed, {"libstdc++", "libm", "libc", "libgcc_s", "ld-linux-x", "libdl", "librt", "libpthread"})
 
+    def test_the_library_has_no_decoders_and_no_allocator(self):
+        names = [line.split()[-1] for line in run("nm", self.library / "libonnx_cudnn.so").splitlines()]
+        self.assertGreater(len(names), 1000)  # it is not stripped
+        self.assertEqual([name for name in names if re.match(r"_?(je_|png_|jpeg_|jinit_|jpeg|tj[A-Z3])", name)], [])
+
+    def test_doctor_names_the_worker_beside_the_library(self):
+        done = subprocess.run([self.prefix / "bin/onnx-cudnn-run", "--doctor", "--json"], env=BARE, cwd="/", capture_output=True, text=True, check=False)
+        self.assertEqual(json.loads(done.stdout)["tune_worker"], str(self.prefix / "bin/onnx-cudnn-tune-worker"), done.stderr)
+
     def test_archives_hold_what_is_installed(self):
         packages = self.folder / "packages"
         run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", packages)
@@ -113,18 +135,15 @@ class PackageTest(unittest.TestCase):
         self.assertRegex(fields, r"Depends: .*libc6 \(>= 2\.\d+\), libstdc\+\+6 \(>= \d+")
         names = {p.name for p in (unpacked / "deb/usr").rglob("*")}
         self.assertLessEqual({"onnx_cudnn.h", "session.h", "onnx_cudnn-config.cmake", "onnx_cudnn.pc", "LICENSE"}, names)
+        share = unpacked / "deb/usr/share"
+        for program in PROGRAMS[:3]:
+            self.assertIn(".TH", (share / f"man/man1/{program}.1").read_text(), program)
+            run("bash", "-n", share / "bash-completion/completions" / program)
+            self.assertIn(f"#compdef {program}", (share / "zsh/site-functions" / f"_{program}").read_text())
 
     def test_sources_are_configured_in_a_users_project(self):
         for how in ("add_subdirectory", "FetchContent"):
             self.configured(how, 17, "-DONNX_CUDNN_CUDA=OFF")
-
-    # Minutes: every run only configures them.
-    @unittest.skipUnless("PACKAGE_SOURCES" in os.environ, "compiles everything: tools/test.sh --long")
-    def test_sources_are_built_in_a_users_project(self):
-        for how, standard, cplusplus in (("add_subdirectory", 17, 201703), ("FetchContent", 20, 202002)):
-            build = self.configured(how, standard, "-DONNX_CUDNN_CUDA=OFF")
-            run("cmake", "--build", build, "--target", "consumer")
-            self.expect_it_runs(build / "consumer", cplusplus)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The package on a GPU: results next to the CPU device's, tensors of torch and CuPy in place, streams. Skipped where there is no GPU or no torch."""
 
 import concurrent.futures
+import os
 import unittest
 
 import numpy as np
@@ -74,6 +75,24 @@ class GpuTest(unittest.TestCase):
                 z = y * 1
                 stream.synchronize()
                 self.expect_close(z.cpu().numpy(), batch(8, seed))
+
+    @unittest.skipUnless("SCALED_SWISH" in os.environ, "needs the library of examples/op_library")
+    def test_an_op_of_a_library_runs_on_the_stream_of_torch(self):
+        options = oc.SessionOptions()
+        options.device = "cuda"
+        options.register_custom_ops_library(os.environ["SCALED_SWISH"])
+        session = oc.InferenceSession(models.scaled_swish(2), options)
+        x, y = torch.zeros(64, device="cuda"), torch.empty(64, device="cuda")
+        binding = session.bind({"x": x}, {"y": y})
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for value in range(4):
+                torch.cuda._sleep(20_000_000)  # the input comes late  # noqa: SLF001
+                x.fill_(value)
+                binding.run(stream=stream)
+                z = y * 1
+                stream.synchronize()
+                torch.testing.assert_close(z, 2 * torch.nn.functional.silu(x))
 
     def test_inputs_of_a_stream_wait_for_it(self):
         with torch.cuda.stream(torch.cuda.Stream()) as _:

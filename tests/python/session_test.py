@@ -7,6 +7,7 @@ import importlib.util
 import logging
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -149,6 +150,12 @@ class ErrorTest(unittest.TestCase):
         self.assertIsInstance(caught.exception, builtin)
         self.assertIsInstance(caught.exception, oc.Error)
         return caught.exception
+
+    def test_codes_are_those_of_the_c_api(self):
+        header = pathlib.Path(oc.get_include(), "onnx_cudnn.h").read_text()
+        numbers = re.findall(r"^  ONNX_CUDNN_(\w+) = (\d+)", header[header.index("onnx_cudnn_status;") : header.index("onnx_cudnn_last_error(void)")], re.MULTILINE)
+        self.assertEqual({code.name: code.value for code in oc.ErrorCode} | {"OK": 0}, {name: int(number) for name, number in numbers})
+        self.assertEqual([error.code for error in oc.errors.BY_CODE], list(oc.ErrorCode))
 
     def test_no_such_file(self):
         error = self.expect(oc.NotFound, FileNotFoundError, "no-such.onnx", lambda: oc.InferenceSession("no-such.onnx"))

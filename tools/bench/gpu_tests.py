@@ -1,5 +1,5 @@
 """gpu_tests.py FOLDER --commit C --run ID --output FILE: collects results as JSON: one record per program from
-GoogleTest's JSON reports (FOLDER/NAME[-SHARD].json), one per model and precision from agreement_test.py (FOLDER/../agreement-MODEL-PRECISION.log).
+GoogleTest's JSON reports (FOLDER/NAME[-SHARD].json), which tests/python/unittest_report.py writes too, one per model and precision from agreement_test.py (FOLDER/../agreement-MODEL-PRECISION.log).
 
 A record is {"who", "suite", "passed", "failed": [names], "skipped", "seconds", "nodes", "host_nodes", "device", "driver", "commit", "date",
 "run"}; nodes are those of the ONNX vectors' graphs, host_nodes those that ran on the host. For a model it is {"who", "model", "precision", "agrees", "largest_of_allowed", …}. Needs nvidia-smi.
@@ -41,6 +41,8 @@ def record_of(name, reports):
                 record["failed"].append(test)
             else:
                 record[status] += 1
+            if "skip_reason" in properties:
+                record.setdefault("skipped_tests", {})[test] = properties["skip_reason"]
             for count in ("nodes", "host_nodes"):
                 record[count] += int(properties.get(count, 0))
     record["seconds"] = round(record["seconds"], 1)

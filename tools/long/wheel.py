@@ -1,6 +1,9 @@
-"""wheel.py [options] [SETTING...]: builds the wheel, asks auditwheel, installs it in an empty environment and runs it there without a compiler,
-LD_LIBRARY_PATH and the build tree. SETTING: as pip's --config-settings takes it, e.g. cmake.define.ONNX_CUDNN_CUDA=OFF."""
+"""wheel.py [options] [SETTING...]: builds a wheel with each of PYTHONS that this host has, asks auditwheel, gives it the manylinux tag, installs it in an empty
+environment and runs it there without a compiler, LD_LIBRARY_PATH and the build tree. SETTING: as pip's --config-settings takes it, e.g.
+cmake.define.ONNX_CUDNN_CUDA=OFF."""
 
+import base64
+import hashlib
 import pathlib
 import re
 import subprocess
@@ -11,6 +14,8 @@ import zipfile
 from part import ROOT, Part, fingerprint, git, parser_of
 
 PYTHON = ROOT / "build/python/bin/python"
+# (Python that builds, Python that runs, the tags of the wheel)
+PYTHONS = ((PYTHON, PYTHON, None), ("3.12", "3.13", "cp312-abi3"))
 SCRIPT = """
 import logging, sys, numpy as np, onnx_cudnn as oc
 session = oc.InferenceSession(sys.argv[1])
@@ -34,11 +39,42 @@ def command(*words, **options):
     return done.stdout
 
 
-def built(folder, settings):
+def python_of(version):
+    """An interpreter: a path, or the first of a version on PATH or under pyenv that can make environments; None: there is none."""
+    if isinstance(version, pathlib.Path):
+        return version
+    for candidate in (f"python{version}", *sorted(pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))):
+        try:
+            subprocess.run([candidate, "-c", "import ensurepip"], capture_output=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        return candidate
+    return None
+
+
+def built(python, folder, settings):
+    """With the build's own environment as pip makes it (`pip install .`), or, by the development's Python, without one."""
     arguments = [f"--config-settings={setting}" for setting in settings]
-    command(PYTHON, "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, *arguments, ROOT)
+    isolation = ["--no-build-isolation"] if python == PYTHON else []
+    command(python, "-m", "pip", "wheel", "--disable-pip-version-check", "--no-deps", *isolation, "--wheel-dir", folder, *arguments, ROOT)
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def retagged(wheel, tag):
+    """The wheel with another platform's tag, in its name, its file WHEEL and that file's line of RECORD."""
+    name = wheel.with_name(wheel.name.replace("linux_x86_64", tag))
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as new:
+        contents = {file: old.read(file) for file in old.infolist()}
+        (about,) = (file for file in contents if file.filename.endswith(".dist-info/WHEEL"))
+        (record,) = (file for file in contents if file.filename.endswith(".dist-info/RECORD"))
+        contents[about] = contents[about].replace(b"linux_x86_64", tag.encode())
+        digest = base64.urlsafe_b64encode(hashlib.sha256(contents[about]).digest()).rstrip(b"=").decode()
+        line = f"{about.filename},sha256={digest},{len(contents[about])}"
+        contents[record] = re.sub(rf"^{re.escape(about.filename)},.*$", line, contents[record].decode(), flags=re.MULTILINE).encode()
+        for file, data in contents.items():
+            new.writestr(file, data)
+    return name
 
 
 def policy_of(wheel):
@@ -58,11 +94,11 @@ def expect_one_copy_of_each(wheel):
             raise AssertionError(f"{file.filename} is {names[file.file_size, file.CRC]} once more")
 
 
-def tried(wheel, folder):
+def tried(wheel, python, folder):
     """Runs what a user runs."""
     environment, model = folder / "environment", folder / "cos.onnx"
     command(PYTHON, "-c", MODEL, model)
-    command(sys.executable, "-m", "venv", environment)
+    command(sys.executable if python == PYTHON else python, "-m", "venv", environment)
     pip = environment / "bin/pip"
     command(pip, "install", "--disable-pip-version-check", wheel)
     bare = {"PATH": "/nonexistent", "HOME": str(folder)}
@@ -86,15 +122,24 @@ def tried(wheel, folder):
             raise AssertionError(f"{file.name} is not stripped")
 
 
-def check(settings):
+def check(builds, runs, tags, settings):
+    """Facts of the wheel that one Python builds and another runs, what is wrong with it, or which Pythons the host lacks."""
+    builder, runner = python_of(builds), python_of(runs)
+    if builder is None or runner is None:
+        return {"skipped": f"needs Python {builds} and {runs}"}
     try:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            wheel = built(folder, settings)
+            wheel = built(builder, folder, settings)
+            if tags and tags not in wheel.name:
+                raise AssertionError(f"{wheel.name} is not for {tags}")
             facts = {"wheel": wheel.name, "bytes": wheel.stat().st_size, "settings": settings, "auditwheel": policy_of(wheel)}
             expect_one_copy_of_each(wheel)
-            tried(wheel, folder)
-            return facts
+            wheel = retagged(wheel, facts["auditwheel"])
+            if policy_of(wheel) != facts["auditwheel"]:
+                raise AssertionError("auditwheel finds another tag in the wheel that has its tag")
+            tried(wheel, runner, folder)
+            return {**facts, "installed": wheel.name, "ran_on": command(runner, "--version").strip()}
     except AssertionError as error:
         return {"error": str(error)}
 
@@ -104,14 +149,17 @@ def main():
     parser.add_argument("settings", nargs="*")
     options = parser.parse_args()
     part = Part("wheel", options)
-    key = f"{git('rev-parse', '--short=12', 'HEAD')}-{fingerprint(' '.join(options.settings), git('diff', 'HEAD'))}"
-    answers = part.run([key], lambda _: check(options.settings))
-    facts = answers.get(key, {})
-    failed = [facts["error"]] if "error" in facts else []
-    if failed:
-        part.forget(key)
-    print(facts, flush=True)
-    sys.exit(part.finish(len(answers) - len(failed), failed, 1 - len(answers), facts))
+    head = f"{git('rev-parse', '--short=12', 'HEAD')}-{fingerprint(' '.join(options.settings), git('diff', 'HEAD'))}"
+    pythons = {f"{head}-{tags or 'own'}": (builds, runs, tags) for builds, runs, tags in PYTHONS}
+    answers = part.run(pythons, lambda key: check(*pythons[key], options.settings))
+    failed = [answer["error"] for answer in answers.values() if "error" in answer]
+    for key, answer in answers.items():
+        if "error" in answer:
+            part.forget(key)
+        print(answer, flush=True)
+    skipped = [answer["skipped"] for answer in answers.values() if "skipped" in answer]
+    passed = len(answers) - len(failed) - len(skipped)
+    sys.exit(part.finish(passed, failed, len(pythons) - len(answers), {"wheels": list(answers.values())}, len(skipped)))
 
 
 if __name__ == "__main__":
