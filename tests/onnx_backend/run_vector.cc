@@ -107,9 +107,9 @@ absl::StatusOr<NamedTensors> ByName(const Session& session, const std::vector<Te
     const auto like = expected.find(name);
     if (like == expected.end() || like->second.dtype() != tensor.dtype() ||
         like->second.dims() != tensor.dims()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("output ", name, " is ", NameOf(tensor.dtype()),
-                       ToString(absl::MakeConstSpan(tensor.dims()))));
+      return absl::InvalidArgumentError(absl::StrCat("output ", name, " is ",
+                                                     NameOf(tensor.dtype()),
+                                                     ToString(absl::MakeConstSpan(tensor.dims()))));
     }
     tensors[name] = tensor;
   }
