@@ -7,6 +7,7 @@
 #include "absl/log/check.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/graph/node_spec.h"
 
 namespace onnx_cudnn {
 
@@ -240,14 +241,7 @@ std::vector<Value*> Graph::Values() const {
 
 void CopyNodes(absl::Span<const Node* const> nodes, Graph& to, ValueCopies& values) {
   for (const Node* node : nodes) {
-    NodeSpec spec{.op = node->op(),
-                  .attrs = node->attrs(),
-                  .outputs = {},
-                  .domain = node->domain(),
-                  .name = node->name(),
-                  .opset = node->opset(),
-                  .captures = node->captures(),
-                  .file_opset = node->file_opset()};
+    NodeSpec spec = SpecLike(*node);
     for (const Value* v : node->inputs()) {
       if (v == nullptr) {
         spec.inputs.push_back(nullptr);

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/graph/node_spec.h"
 #include "runtime/graph/print.h"
 #include "runtime/import/contrib_rules.h"
 
@@ -30,13 +31,7 @@ Value& Applied(Expansion& x, const Graph& body, Value& argument) {
     return at->second;
   };
   for (const Node* node : body.TopologicalOrder()) {
-    NodeSpec spec{.op = node->op(),
-                  .attrs = node->attrs(),
-                  .outputs = {},
-                  .domain = node->domain(),
-                  .name = node->name(),
-                  .opset = node->opset(),
-                  .captures = node->captures()};
+    NodeSpec spec = SpecLike(*node);
     for (const Value* input : node->inputs()) spec.inputs.push_back(copy_of(input));
     for (const Value* output : node->outputs()) spec.outputs.push_back(output ? "*" : "");
     for (const auto& [name, inner] : node->bodies()) {

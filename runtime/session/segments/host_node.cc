@@ -5,6 +5,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/graph/infer.h"
+#include "runtime/graph/node_spec.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/strings.h"
@@ -42,14 +43,7 @@ absl::StatusOr<std::vector<HostTensor>> Compute(Graph& graph, Node& node) {
 
 absl::StatusOr<std::vector<HostTensor>> RunOnHost(
     const Node& node, absl::Span<const std::optional<HostTensor>> inputs) {
-  NodeSpec spec{.op = node.op(),
-                .inputs = {},
-                .attrs = node.attrs(),
-                .outputs = {},
-                .domain = node.domain(),
-                .name = node.name(),
-                .opset = node.opset(),
-                .file_opset = node.file_opset()};
+  NodeSpec spec = SpecLike(node);
   Graph graph;
   for (const std::optional<HostTensor>& input : inputs) {
     spec.inputs.push_back(input.has_value() ? &graph.AddConstant(*input) : nullptr);
