@@ -18,6 +18,7 @@
 #include "tools/common/files.h"
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
+#include "tools/common/load_session.h"
 #include "tools/common/plan_flags.h"
 #include "tools/common/progress_bar.h"
 #include "tools/common/report.h"
@@ -307,9 +308,7 @@ absl::StatusOr<RunReport> RunModel(Options options) {
   if (!options.labels.empty()) {
     ASSIGN_OR_RETURN(report.labels, ReadLabels(options.labels));
   }
-  Result<Session> loaded = Session::Load(options.model, options.session);
-  if (!loaded.ok()) return ToStatus(loaded.error());
-  const Session& session = loaded.value();
+  ASSIGN_OR_RETURN(const Session session, LoadSession(options.model, options.session));
   report.device = session.device();
   report.note = session.device_note();
   if (const std::string& target = options.session.target; !target.empty()) {

@@ -211,7 +211,7 @@ class InferenceSession:
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: RunOptions | None = None, *, stream: Any = None
-    ) -> list[Any]:
+    ) -> list[np.ndarray[Any, Any]]:
         """Runs the model and returns arrays in memory of their own.
 
         output_names  which outputs, in which order; None or empty: all

@@ -209,7 +209,7 @@ class GuardTest(unittest.TestCase):
 
     def test_finished_chunks_are_not_run_again(self):
         options = types.SimpleNamespace(
-            folder=pathlib.Path(self.folder), deadline=float("inf"), seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2
+            folder=pathlib.Path(self.folder), deadline=float("inf"), seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2, domain=""
         )
         part = Part("cases", options)
         with mock.patch.object(check, "run_chunk", side_effect=lambda o, indices, m: [("Add", f"Add-{i}", "agreed", []) for i in indices]) as run:
@@ -217,7 +217,7 @@ class GuardTest(unittest.TestCase):
         self.assertEqual((run.call_count, again), (2, first))
 
     def test_chunks_beyond_the_deadline_are_not_run(self):
-        options = types.SimpleNamespace(folder=None, deadline=0, seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2)
+        options = types.SimpleNamespace(folder=None, deadline=0, seed=1, program=program(self.folder, "exit 1"), first=0, count=4, chunk=2, domain="")
         self.assertEqual(check.run_chunks(options, Part("cases", options), ["cpu"]), [])
 
     def test_an_expected_refusal_is_reported_as_skipped(self):

@@ -7,12 +7,16 @@ OPSET, IR = 18, 9
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=OPSET):
-    """Serialized; inputs and outputs are (name, type, shape)."""
+    """Serialized; inputs and outputs are (name, type, shape), or ValueInfoProtos."""
+
+    def described(info):
+        return info if isinstance(info, onnx.ValueInfoProto) else helper.make_tensor_value_info(*info)
+
     graph = helper.make_graph(
         nodes,
         "graph",
-        [helper.make_tensor_value_info(*info) for info in inputs],
-        [helper.make_tensor_value_info(*info) for info in outputs],
+        [described(info) for info in inputs],
+        [described(info) for info in outputs],
         [onnx.numpy_helper.from_array(array, name) for name, array in initializers],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR).SerializeToString()

@@ -178,7 +178,7 @@ class ErrorTest(unittest.TestCase):
             session().end_profiling()
 
     def test_an_op_that_is_not_implemented(self):
-        model = models.model([helper.make_node("ImageDecoder", ["x"], ["y"])], [("x", TensorProto.UINT8, [2])], [("y", TensorProto.UINT8, [1, 1, 3])])
+        model = models.model([helper.make_node("ImageDecoder", ["x"], ["y"])], [("x", TensorProto.UINT8, [2])], [("y", TensorProto.UINT8, [1, 1, 3])], opset=20)
         self.expect(oc.Unimplemented, NotImplementedError, "ImageDecoder", lambda: session(model).run(None, {"x": np.zeros(2, np.uint8)}))
 
     def test_terminate(self):

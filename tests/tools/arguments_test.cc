@@ -198,8 +198,9 @@ TEST_F(ArgumentsTest, OptWritesTheOpsetThatTheModelCameWith) {
 }
 
 TEST_F(ArgumentsTest, ErrorsNameTheModelsOpset) {
-  Write("unique.onnx", *ModelBytesFromText("g (float[4] x) => (float[M] y) { y = Unique(x) }", 13));
-  ExpectFails(RunTool("unique.onnx"), 3, "Unique (opset 13) on f32");
+  Write("decoder.onnx",
+        *ModelBytesFromText("g (uint8[4] x) => (uint8[H,W,3] y) { y = ImageDecoder(x) }", 20));
+  ExpectFails(RunTool("decoder.onnx"), 3, "ImageDecoder (opset 20) on u8");
 }
 
 }  // namespace

@@ -131,8 +131,15 @@ TEST_F(ProgramsTest, ChosenExtentsOfOpenDimsAreReported) {
 }
 
 TEST_F(ProgramsTest, UnsupportedModelsEndWithThree) {
-  Write("unique.onnx", *ModelBytesFromText("g (float[4] x) => (float[M] y) { y = Unique(x) }"));
-  ExpectFails(RunTool("unique.onnx"), 3, "Unique");
+  Write("decoder.onnx",
+        *ModelBytesFromText("g (uint8[4] x) => (uint8[H,W,3] y) { y = ImageDecoder(x) }"));
+  ExpectFails(RunTool("decoder.onnx"), 3, "ImageDecoder");
+}
+
+TEST_F(ProgramsTest, ModelsOfSequencesEndWithThree) {
+  Write("sequence.onnx",
+        *ModelBytesFromText("g (seq(float[2]) xs) => (int64 n) { n = SequenceLength(xs) }"));
+  ExpectFails(RunTool("sequence.onnx"), 3, "Python run this one too");
 }
 
 TEST_F(ProgramsTest, OutOfMemoryEndsWithSix) {

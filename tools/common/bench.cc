@@ -21,6 +21,7 @@
 #include "tools/common/bench_gpu.h"
 #include "tools/common/elements.h"
 #include "tools/common/exit_codes.h"
+#include "tools/common/load_session.h"
 #include "tools/common/plan_flags.h"
 
 namespace onnx_cudnn {
@@ -225,7 +226,7 @@ absl::Status Bind(Opened& opened, int threads) {
 
 absl::StatusOr<std::unique_ptr<Opened>> Open(const BenchRequest& request) {
   const absl::Time start = absl::Now();
-  ASSIGN_OR_RETURN(Session session, Take(Session::Load(request.model, request.session)));
+  ASSIGN_OR_RETURN(Session session, LoadSession(request.model, request.session));
   auto opened = std::make_unique<Opened>(Opened{std::move(session)});
   const std::vector<ValueInfo>& infos = opened->session.inputs();
   ASSIGN_OR_RETURN(int64_t batch, BatchOf(infos, request));
