@@ -33,8 +33,8 @@ setup >&2
 cmake --build --preset "$preset" --target installable scaled_swish "${programs[@]}" >&2 || stop "the build failed"
 built=build/$preset/bin
 if [ "$preset" = cuda ]; then built=build/bin; fi
-folder=build/package/onnx-cudnn
-rm -rf build/package
+folder=build/archive/onnx-cudnn
+rm -rf build/archive
 mkdir -p "$folder/models" "$folder/tests/e2e"
 cmake --install "build/$preset" --strip --prefix "$folder" >&2 || stop "could not install into $folder"
 for program in "${programs[@]}"; do
@@ -49,5 +49,5 @@ mkdir "$folder/tests/package" "$folder/tests/python"
 cp tests/package/gpu_archive_test.py "$folder/tests/package/"
 cp tests/python/{unittest_report,models,gpu_test,torch_test}.py "$folder/tests/python/"
 cp tests/e2e/agreement_test.py tests/e2e/inputs.py "$folder/tests/e2e/"
-tar -C build/package -czf build/onnx-cudnn.tar.gz onnx-cudnn
-echo "build/onnx-cudnn.tar.gz: $(du -h build/onnx-cudnn.tar.gz | cut -f1), $(cd build/package && find onnx-cudnn -type f | wc -l) files"
+tar -C build/archive -czf build/onnx-cudnn.tar.gz onnx-cudnn
+echo "build/onnx-cudnn.tar.gz: $(du -h build/onnx-cudnn.tar.gz | cut -f1), $(cd build/archive && find onnx-cudnn -type f | wc -l) files"
