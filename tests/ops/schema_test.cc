@@ -20,7 +20,7 @@ TEST(SchemaTest, TheListIsSortedAndFindsEveryOp) {
   for (const OpDef* op : AllOps()) {
     EXPECT_LT(before, op->type);
     EXPECT_EQ(FindOp(op->type, op->domain), op);
-    EXPECT_NE(op->reference, nullptr) << op->type;
+    EXPECT_TRUE(op->reference != nullptr || op->evaluate != nullptr) << op->type;
     before = op->type;
   }
 }
