@@ -67,10 +67,7 @@ ValueKind KindOf(const Type& type) {
 }
 
 Type TypeOf(const ValueInfo& info) {
-  constexpr Type::Kind kKinds[] = {Type::Kind::kTensor, Type::Kind::kSequence,
-                                   Type::Kind::kOptional, Type::Kind::kMap};
-  Type type{
-      .kind = kKinds[static_cast<int>(info.kind)], .dtype = info.dtype, .ranked = info.ranked};
+  Type type{.kind = TypeKindOf(info.kind), .dtype = info.dtype, .ranked = info.ranked};
   if (!info.elements.empty()) {
     type.element = std::make_shared<const Type>(TypeOf(info.elements[0]));
   }
@@ -203,6 +200,12 @@ absl::Status CheckValue(const ValueInfo& info, const ModelValue& value, std::str
     RETURN_IF_ERROR(CheckValue(element, held, what, device));
   }
   return absl::OkStatus();
+}
+
+Type::Kind TypeKindOf(ValueKind kind) {
+  constexpr Type::Kind kKinds[] = {Type::Kind::kTensor, Type::Kind::kSequence,
+                                   Type::Kind::kOptional, Type::Kind::kMap};
+  return kKinds[static_cast<int>(kind)];
 }
 
 std::string ToString(const ValueInfo& info) {

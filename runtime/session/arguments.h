@@ -12,6 +12,7 @@ namespace onnx_cudnn {
 
 std::string NameOf(const DeviceRef& device);  // "the host", "cpu:3", "CUDA device 0"
 
+Type::Kind TypeKindOf(ValueKind kind);
 ValueInfo DescribeValue(std::string_view name, const Type& type);
 
 // The views of a call, parallel to `infos`; each has the dtype, rank and dims that its info

@@ -11,8 +11,6 @@
 namespace onnx_cudnn {
 namespace {
 
-// Inputs whose values decide shapes are small; a larger input is read only when a Program runs.
-constexpr int64_t kMostValueBytes = 4096;
 // Limit for all strings of an input: each set of strings has its own Program, which stores them.
 // Each string counts one byte more than its length.
 constexpr int64_t kMostStringBytes = int64_t{1} << 20;
@@ -58,7 +56,7 @@ absl::StatusOr<InputValues> InputReader::ValuesIn(const std::vector<const Tensor
   for (const int i : deciding_) {
     const TensorView& input = *inputs[i];
     const int64_t bytes = BytesOf(input.dtype, ElementsOf(input.shape));
-    if (bytes > kMostValueBytes || (bytes > 0 && input.data == nullptr)) continue;
+    if (bytes > kMostDecidingBytes || (bytes > 0 && input.data == nullptr)) continue;
     ASSIGN_OR_RETURN(values.bytes[i], BytesIn(input, callers_stream));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {

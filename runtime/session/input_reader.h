@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "runtime/session/transfers.h"
 
 namespace onnx_cudnn {
+
+// Values that decide shapes are small: a larger tensor is read only when a Program runs.
+inline constexpr int64_t kMostDecidingBytes = 4096;
 
 // The scalar and vector inputs whose values decide shapes or branches. Infers types.
 absl::StatusOr<std::vector<int>> DecidingInputs(Graph& graph, const std::vector<ValueInfo>& inputs);

@@ -70,9 +70,9 @@ LoadedModel::LoadedModel(Parts parts, const SessionOptions& options)
       device_(std::move(parts.device)),
       reader_(inputs_, std::move(parts.deciding_inputs), device_->transfers()),
       pools_(*device_, options_),
-      builder_(graph_, inputs_, options_, parts.pins, *device_, pools_, notes_),
+      builder_(graph_, inputs_, options_, std::move(parts.pins), *device_, pools_, notes_),
       programs_(options_.max_programs),
-      segments_(options_, std::move(parts.pins), *device_, pools_, notes_),
+      segments_(options_.max_programs, *device_, builder_, pools_, notes_),
       is_segmented_(AnyOfOtherKind(inputs_) || AnyOfOtherKind(outputs_)) {}
 
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(

@@ -38,7 +38,12 @@ std::map<std::string, Dims, std::less<>> DimsOf(const ProgramTable::Key& key,
 }  // namespace
 
 BuildOptions ProgramBuilder::OptionsFor(const ProgramTable::Key& key) const {
-  return {.input_values = TensorsOf(key, inputs_),
+  return OptionsFor(TensorsOf(key, inputs_));
+}
+
+BuildOptions ProgramBuilder::OptionsFor(
+    std::map<std::string, HostTensor, std::less<>> input_values) const {
+  return {.input_values = std::move(input_values),
           .functions = &kOnnxFunctions,
           .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()},
           .pins = pins_};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +46,14 @@ class ProgramBuilder {
         pools_(pools),
         notes_(notes) {}
 
+  // The same for another Graph of the Session. The references must outlive the result.
+  ProgramBuilder Over(const Graph& graph, const std::vector<ValueInfo>& inputs) const {
+    return {graph, inputs, options_, pins_, device_, pools_, notes_};
+  }
+  // Without those of the search.
+  //   input_values  by name
+  BuildOptions OptionsFor(std::map<std::string, HostTensor, std::less<>> input_values) const;
+
   // Builds the Program for `key` as the options and `pricing` require; with one stream if several
   // would exceed the byte limit.
   absl::StatusOr<std::shared_ptr<const Program>> Build(const ProgramTable::Key& key,
@@ -53,7 +62,7 @@ class ProgramBuilder {
  private:
   using ProgramPtr = std::shared_ptr<const Program>;
 
-  BuildOptions OptionsFor(const ProgramTable::Key& key) const;  // without those of the search
+  BuildOptions OptionsFor(const ProgramTable::Key& key) const;
   absl::StatusOr<ProgramPtr> BuildBy(const SearchStrategy& strategy, int streams,
                                      const ProgramTable::Key& key, const Pricing& pricing) const;
   // Uses the strategy that the plan cache names; if there is none, benchmarks all strategies.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/import/tensor_file.h"
 #include "runtime/ops/small_types.h"
+#include "runtime/session/arguments.h"
 #include "runtime/session/segments/values.h"
 #include "tests/onnx_backend/random_rules.h"
 #include "tools/common/elements.h"
@@ -157,9 +158,7 @@ ModelValue ModelValueOf(const HostValue& value) {
 // The error in `found`; empty: none.
 std::string CompareValue(const ModelValue& found, const HostValue& expected,
                          const VectorTolerance& tolerance) {
-  constexpr Type::Kind kKinds[] = {Type::Kind::kTensor, Type::Kind::kSequence,
-                                   Type::Kind::kOptional, Type::Kind::kMap};
-  if (kKinds[static_cast<int>(found.kind())] != expected.kind ||
+  if (TypeKindOf(found.kind()) != expected.kind ||
       found.elements().size() != expected.elements.size()) {
     return absl::StrCat("is of another kind, or has ", found.elements().size(),
                         " elements, expected ", expected.elements.size());
@@ -176,26 +175,20 @@ std::string CompareValue(const ModelValue& found, const HostValue& expected,
   return "";
 }
 
-Type::Kind KindOf(const ValueInfo& info) {
-  constexpr Type::Kind kKinds[] = {Type::Kind::kTensor, Type::Kind::kSequence,
-                                   Type::Kind::kOptional, Type::Kind::kMap};
-  return kKinds[static_cast<int>(info.kind)];
-}
-
 // A data set of values of any kind, by position.
 Outcome RunValueSet(const TestVector& vector, const Session& session, const std::string& folder) {
   std::vector<NamedValue> inputs;
   for (size_t i = 0; i < session.inputs().size(); ++i) {
-    absl::StatusOr<HostValue> value =
-        LoadValueFile(absl::StrCat(folder, "/input_", i, ".pb"), KindOf(session.inputs()[i]));
+    absl::StatusOr<HostValue> value = LoadValueFile(absl::StrCat(folder, "/input_", i, ".pb"),
+                                                    TypeKindOf(session.inputs()[i].kind));
     if (!value.ok()) return Failed(std::string(value.status().message()));
     inputs.emplace_back(ModelValueOf(*value));
   }
   Result<std::vector<ModelValue>> outputs = session.RunValues(inputs);
   if (!outputs.ok()) return Refused(vector, outputs.error());
   for (size_t i = 0; i < outputs.value().size(); ++i) {
-    const absl::StatusOr<HostValue> expected =
-        LoadValueFile(absl::StrCat(folder, "/output_", i, ".pb"), KindOf(session.outputs()[i]));
+    const absl::StatusOr<HostValue> expected = LoadValueFile(
+        absl::StrCat(folder, "/output_", i, ".pb"), TypeKindOf(session.outputs()[i].kind));
     if (!expected.ok()) return Failed(std::string(expected.status().message()));
     const std::string wrong = CompareValue(outputs.value()[i], *expected, vector.tolerance);
     if (!wrong.empty()) return Failed(absl::StrCat("output ", i, " ", wrong));

@@ -5,21 +5,18 @@
 #include <set>
 
 #include "runtime/base/status.h"
-#include "runtime/import/expand_function.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/session/arguments.h"
-#include "runtime/session/program_builder.h"
+#include "runtime/session/input_reader.h"
 #include "runtime/session/segments/values.h"
 
 namespace onnx_cudnn {
 namespace {
 
-// A smaller integer or bool may be a size or a condition, which the host reads.
-constexpr int64_t kMostSizeBytes = 4096;
-
+// Whether it may be a size or a condition, which the host reads.
 bool MayBeSize(const Value& value) {
   return (kIntegerTypes.Has(value.dtype()) || value.dtype() == DType::kBool) &&
-         value.bytes() <= kMostSizeBytes;
+         value.bytes() <= kMostDecidingBytes;
 }
 
 // Whether the Nodes of a part compute on the host alone.
@@ -78,18 +75,15 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> SegmentPlanner::BuildPool(
     inputs.push_back(DescribeValue(input->name(), input->type()));
     key.dims.push_back(input->dims());
   }
-  const ProgramBuilder builder(segment, inputs, options_, pins_, device_, pools_, notes_);
-  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, builder.Build(key, {}));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
+                   builder_.Over(segment, inputs).Build(key, /*pricing=*/{}));
   return pools_.Make(std::move(program));
 }
 
 absl::StatusOr<std::shared_ptr<SegmentPlan>> SegmentPlanner::Build(
     const SubModel& model, absl::Span<const Type> input_types, const SegmentKey& key) const {
-  BuildOptions options{
-      .input_values = ValuesOf(model, key),
-      .functions = &kOnnxFunctions,
-      .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}};
-  ASSIGN_OR_RETURN(GraphCut cut, CutGraph(model.graph, input_types, options));
+  ASSIGN_OR_RETURN(GraphCut cut,
+                   CutGraph(model.graph, input_types, builder_.OptionsFor(ValuesOf(model, key))));
   auto plan = std::make_shared<SegmentPlan>();
   plan->output_spaces = SpacesOf(cut, model.reader);
   plan->segment_inputs = cut.segment.inputs;

@@ -10,13 +10,11 @@
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/model_value.h"
-#include "onnx_cudnn/options.h"
 #include "passes/cut_graph.h"
 #include "runtime/session/pool_maker.h"
+#include "runtime/session/program_builder.h"
 #include "runtime/session/program_table.h"
 #include "runtime/session/segments/sub_model.h"
-#include "runtime/session/session_device.h"
-#include "runtime/session/session_notes.h"
 
 namespace onnx_cudnn {
 
@@ -51,10 +49,9 @@ struct SegmentKey {
 class SegmentPlanner {
  public:
   // The references must outlive it.
-  //   options  resolved for the device
-  SegmentPlanner(const SessionOptions& options, std::vector<PinRule> pins,
-                 const SessionDevice& device, const PoolMaker& pools, SessionNotes& notes)
-      : options_(options), pins_(std::move(pins)), device_(device), pools_(pools), notes_(notes) {}
+  //   builder  of the model's Programs
+  SegmentPlanner(const ProgramBuilder& builder, const PoolMaker& pools)
+      : builder_(builder), pools_(pools) {}
 
   //   input_types  parallel to the inputs
   //   errors       those of CutGraph and of building a Program
@@ -65,11 +62,8 @@ class SegmentPlanner {
  private:
   absl::StatusOr<std::shared_ptr<ExecutorPool>> BuildPool(const Graph& segment) const;
 
-  const SessionOptions& options_;
-  const std::vector<PinRule> pins_;
-  const SessionDevice& device_;
+  const ProgramBuilder& builder_;
   const PoolMaker& pools_;
-  SessionNotes& notes_;
 };
 
 }  // namespace onnx_cudnn

@@ -7,13 +7,11 @@
 #include "absl/time/time.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
+#include "runtime/session/input_reader.h"
 #include "runtime/session/segments/node_runner.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// Inputs whose values decide shapes are small (input_reader.cc).
-constexpr int64_t kMostDecidingBytes = 4096;
 
 std::vector<ModelValue> Pick(std::vector<ModelValue>& slots, const std::vector<int>& indices) {
   std::vector<ModelValue> values;

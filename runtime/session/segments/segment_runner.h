@@ -8,6 +8,7 @@
 #include "onnx_cudnn/model_value.h"
 #include "runtime/session/segments/segment_plan.h"
 #include "runtime/session/segments/values.h"
+#include "runtime/session/session_notes.h"
 #include "runtime/session/shared_table.h"
 
 namespace onnx_cudnn {
@@ -17,14 +18,14 @@ namespace onnx_cudnn {
 class SegmentRunner {
  public:
   // The references must outlive it.
-  SegmentRunner(const SessionOptions& options, std::vector<PinRule> pins,
-                const SessionDevice& device, const PoolMaker& pools, SessionNotes& notes)
-      : max_programs_(options.max_programs),
-        device_(device),
+  //   max_programs  for each SubModel that a Run needs
+  SegmentRunner(int max_programs, const SessionDevice& device, const ProgramBuilder& builder,
+                const PoolMaker& pools, SessionNotes& notes)
+      : max_programs_(max_programs),
         memory_(device),
         notes_(notes),
-        planner_(options, std::move(pins), device, pools, notes),
-        plans_(options.max_programs) {}
+        planner_(builder, pools),
+        plans_(max_programs) {}
 
   // Runs the model. Returns when the outputs are written; they may share memory with inputs.
   //   inputs   parallel to the model's
@@ -41,7 +42,6 @@ class SegmentRunner {
   class Call;
 
   const int max_programs_;
-  const SessionDevice& device_;
   const ValueMemory memory_;
   SessionNotes& notes_;
   const SegmentPlanner planner_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/session/arguments.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -151,9 +152,7 @@ Type TypeOf(const ModelValue& value) {
     }
     type.element = std::make_shared<const Type>(std::move(element));
   }
-  constexpr Type::Kind kKinds[] = {Type::Kind::kTensor, Type::Kind::kSequence,
-                                   Type::Kind::kOptional, Type::Kind::kMap};
-  type.kind = kKinds[static_cast<int>(value.kind())];
+  type.kind = TypeKindOf(value.kind());
   if (value.kind() == ValueKind::kMap) type.dtype = tensor.dtype();
   return type;
 }
