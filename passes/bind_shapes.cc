@@ -14,6 +14,7 @@
 #include "passes/sweep.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/deciding_inputs.h"
+#include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/strings.h"
 
@@ -186,8 +187,10 @@ absl::Status CheckValue(Graph& graph, Node& node, const Value& value) {
 // Strings are computed by folding. Reports the reason for each Node that was not folded.
 absl::Status CheckNoStrings(const Node& node) {
   if (!TouchesStrings(node)) return absl::OkStatus();
-  const absl::Status status = EvaluateStrings(node, /*most_bytes=*/0).status();
-  return Annotate(status, Where(node));
+  const absl::Status status = EvaluateConstants(node).status();
+  if (!status.ok()) return status;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      Where(node), ": ", FormOf(node), ": its strings are above the limits of folding"));
 }
 
 // No Engine runs a Loop, so its iterations are copied, within `budget`.

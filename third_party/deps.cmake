@@ -1,4 +1,4 @@
-# onnx_cudnn_deps(out): the prefix that holds Abseil, Protobuf and ONNX built for this compiler and sanitizer; builds it when missing.
+# onnx_cudnn_deps(out): the prefix with Abseil, Protobuf and ONNX built for this compiler and sanitizer; builds it when missing.
 
 # Downloads the source package `spec` (name==version), which pip checks against its sha256 before it opens it, and unpacks it.
 function(fetch_source spec sha256 folder)
@@ -35,14 +35,40 @@ function(onnx_cudnn_cache out)
   endif()
 endfunction()
 
-function(onnx_cudnn_deps out)
+# The prefix of the cache for third_party/`recipe`, built by this compiler and sanitizer from sources whose hashes are `hashes`.
+function(dependency_prefix out recipe hashes)
   onnx_cudnn_cache(cache)
-  set(third_party ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
-  file(SHA256 ${third_party}/source/CMakeLists.txt recipe_hash)
-  string(SHA256 key "${ONNX_SOURCE_SHA256} ${ABSEIL_SOURCE_SHA256} ${PROTOBUF_SOURCE_SHA256} ${recipe_hash} ${CMAKE_CXX_COMPILER_ID} \
+  file(SHA256 ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${recipe}/CMakeLists.txt recipe_hash)
+  string(SHA256 key "${hashes} ${recipe_hash} ${CMAKE_CXX_COMPILER_ID} \
 ${CMAKE_CXX_COMPILER_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_CUDNN_SANITIZE_NO}")
   string(SUBSTRING ${key} 0 16 key)
-  set(prefix ${cache}/${key})
+  set(${out} ${cache}/${key} PARENT_SCOPE)
+endfunction()
+
+# Builds third_party/`recipe` into `prefix`; `what` is for messages, the other arguments go to CMake.
+function(build_dependency prefix recipe what)
+  message(STATUS "onnx-cudnn: building ${what} once into ${prefix}")
+  file(REMOVE_RECURSE ${prefix})
+  set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
+  if(launcher)
+    list(GET launcher -1 launcher)  # ccache alone: what sets its environment is for precompiled headers
+  endif()
+  onnx_cudnn_run_or_stop("configure ${what}" ${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${recipe} -B ${prefix}/build
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+    -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DCMAKE_INSTALL_PREFIX=${prefix}
+    "-DSANITIZE=${ONNX_CUDNN_SANITIZE}" "-DSANITIZE_NO=${ONNX_CUDNN_SANITIZE_NO}" ${ARGN})
+  execute_process(COMMAND ${CMAKE_COMMAND} --build ${prefix}/build RESULT_VARIABLE code)  # shows its progress
+  if(NOT code EQUAL 0)
+    onnx_cudnn_stop("could not build ${what} in ${prefix}/build")
+  endif()
+  onnx_cudnn_run_or_stop("install ${what}" ${CMAKE_COMMAND} --install ${prefix}/build)
+  file(REMOVE_RECURSE ${prefix}/build)
+  file(TOUCH ${prefix}/.complete)
+endfunction()
+
+function(onnx_cudnn_deps out)
+  onnx_cudnn_cache(cache)
+  dependency_prefix(prefix source "${ONNX_SOURCE_SHA256} ${ABSEIL_SOURCE_SHA256} ${PROTOBUF_SOURCE_SHA256}")
   # One path whatever the key: ccache takes files compiled against equal headers of another prefix.
   file(CREATE_LINK ${prefix} ${PROJECT_BINARY_DIR}/dependencies SYMBOLIC)
   set(${out} ${PROJECT_BINARY_DIR}/dependencies PARENT_SCOPE)
@@ -59,24 +85,26 @@ ${CMAKE_CXX_COMPILER_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_CUDNN_SANITIZE_NO}")
   fetch_source(${ABSEIL_SOURCE} ${ABSEIL_SOURCE_SHA256} ${cache}/abseil-${ABSEIL_SOURCE_SHA256})
   fetch_source(${PROTOBUF_SOURCE} ${PROTOBUF_SOURCE_SHA256} ${cache}/protobuf-${PROTOBUF_SOURCE_SHA256})
   onnx_cudnn_python_environment(${cache}/download-tools "${SOURCE_TOOLS}")
-  message(STATUS "onnx-cudnn: building Abseil, Protobuf and ONNX once into ${prefix} (minutes)")
-  file(REMOVE_RECURSE ${prefix})
-  set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
-  if(launcher)
-    list(GET launcher -1 launcher)  # ccache alone: what sets its environment is for precompiled headers
-  endif()
-  onnx_cudnn_run_or_stop("configure the dependencies" ${CMAKE_COMMAND} -G Ninja -S ${third_party}/source -B ${prefix}/build
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
-    -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DCMAKE_INSTALL_PREFIX=${prefix}
+  build_dependency(${prefix} source "Abseil, Protobuf and ONNX (minutes)"
     -DABSL_ROOT=${cache}/abseil-${ABSEIL_SOURCE_SHA256}/third_party/abseil-cpp
     -DPROTOBUF_ROOT=${cache}/protobuf-${PROTOBUF_SOURCE_SHA256}/third_party/protobuf -DPROTOC=${cache}/download-tools/bin/protoc
-    -DONNX_ROOT=${cache}/onnx-${ONNX_SOURCE_SHA256}
-    "-DSANITIZE=${ONNX_CUDNN_SANITIZE}" "-DSANITIZE_NO=${ONNX_CUDNN_SANITIZE_NO}")
-  execute_process(COMMAND ${CMAKE_COMMAND} --build ${prefix}/build RESULT_VARIABLE code)  # shows its progress
-  if(NOT code EQUAL 0)
-    onnx_cudnn_stop("could not build the dependencies in ${prefix}/build")
+    -DONNX_ROOT=${cache}/onnx-${ONNX_SOURCE_SHA256})
+endfunction()
+
+# onnx_cudnn_re2(out): the same for RE2, in a prefix of its own, so that a change here does not build the others again.
+function(onnx_cudnn_re2 out)
+  onnx_cudnn_cache(cache)
+  dependency_prefix(prefix re2 "${ABSEIL_SOURCE_SHA256}")
+  file(CREATE_LINK ${prefix} ${PROJECT_BINARY_DIR}/re2 SYMBOLIC)
+  set(${out} ${PROJECT_BINARY_DIR}/re2 PARENT_SCOPE)
+  if(EXISTS ${prefix}/.complete)
+    return()
   endif()
-  onnx_cudnn_run_or_stop("install the dependencies" ${CMAKE_COMMAND} --install ${prefix}/build)
-  file(REMOVE_RECURSE ${prefix}/build)
-  file(TOUCH ${prefix}/.complete)
+  file(MAKE_DIRECTORY ${cache})
+  file(LOCK ${cache}/lock GUARD FUNCTION TIMEOUT 3600)
+  if(EXISTS ${prefix}/.complete)
+    return()
+  endif()
+  fetch_source(${ABSEIL_SOURCE} ${ABSEIL_SOURCE_SHA256} ${cache}/abseil-${ABSEIL_SOURCE_SHA256})
+  build_dependency(${prefix} re2 "RE2" -DRE2_ROOT=${cache}/abseil-${ABSEIL_SOURCE_SHA256}/third_party/re2)
 endfunction()

@@ -42,6 +42,8 @@ THIRD_PARTY = {
     # the importer, shape inference and the one header between them; tests build models with it
     r"(onnx|google/protobuf)/|runtime/graph/onnx_(types|schemas)\.h": ["runtime/import/", "runtime/graph/infer.cc", "runtime/graph/infer_context.", "runtime/graph/onnx_types.", "runtime/graph/onnx_schemas.", "tests/"],
     r"cblas\.h": ["runtime/ops/", "tests/ops/"],
+    r"re2/": ["runtime/ops/regex_full_match.cc"],
+    r"utf8proc\.h": ["runtime/ops/string_normalizer.cc"],
     r"(png\.h|turbojpeg\.h|zlib\.h|minizip/|xtensor/)": ["tools/", "tests/tools/", "tests/fuzz/"],
     r"nlohmann/": ["runtime/tune/plan_cache.cc", "runtime/tune/worker_lines.cc", "runtime/session/worker_job.cc", "tools/", "tests/tools/"],
     r"cudnn_frontend": ["runtime/cudnn/cuda/", "tests/cudnn/cuda/"],

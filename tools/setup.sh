@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 system_packages=(
   g++ cmake ninja-build ccache git ca-certificates python3 python3-dev python3-venv
-  libopenblas-pthread-dev libgtest-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev
+  libopenblas-pthread-dev libutf8proc-dev libgtest-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev
   libxtensor-dev zlib1g-dev libboost-context-dev libjemalloc-dev pkgconf
 )
 fuzz_packages=(clang-19 libclang-rt-19-dev)  # only for the preset fuzz
@@ -91,7 +91,7 @@ setup() {
   mkdir -p build
   install_missing "${system_packages[@]}"
   local stamp
-  stamp=$(cat third_party/*.cmake third_party/source/CMakeLists.txt CMakePresets.json | sha256sum)
+  stamp=$(cat third_party/*.cmake third_party/*/CMakeLists.txt CMakePresets.json | sha256sum)
   if [ ! -f "build/$preset/build.ninja" ] || [ "$(cat "build/$preset/setup.stamp" 2>/dev/null)" != "$stamp" ]; then
     echo "setup: configuring build/$preset"
     configure "$preset"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/op_table.h"
+#include "runtime/ops/strings.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -101,6 +102,23 @@ absl::StatusOr<const OpDef*> SupportedOp(const Node& node) {
   return absl::UnimplementedError(absl::StrCat(Where(node), ": ", support.reason()));
 }
 
+absl::StatusOr<std::vector<HostTensor>> EvaluateText(const Node& node) {
+  for (const Value* v : node.inputs()) {
+    if (v == nullptr || v->is_constant()) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        "input ", v->name(), " is not known before the Run, when strings are computed"));
+  }
+  const OpDef* op = FindOp(node);
+  if (op == nullptr) return absl::UnimplementedError("the op is not implemented");
+  if (op->evaluate == nullptr) return EvaluateStrings(node);
+  if (op->check != nullptr) {
+    if (Support support = op->check(node); !support) {
+      return absl::UnimplementedError(support.reason());
+    }
+  }
+  return op->evaluate(node);
+}
+
 }  // namespace
 
 absl::Status EvaluateNode(const ReferenceArgs& args) {
@@ -113,6 +131,11 @@ absl::Status EvaluateNode(const ReferenceArgs& args) {
 }
 
 absl::StatusOr<std::vector<HostTensor>> EvaluateConstants(const Node& node) {
+  if (TouchesStrings(node)) {
+    auto results = EvaluateText(node);
+    if (results.ok()) return results;
+    return Annotate(results.status(), absl::StrCat(Where(node), ": ", FormOf(node)));
+  }
   ASSIGN_OR_RETURN(const OpDef* op, SupportedOp(node));
   if (op->evaluate == nullptr) {
     return absl::UnimplementedError(

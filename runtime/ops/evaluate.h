@@ -12,10 +12,10 @@ namespace onnx_cudnn {
 //           reference, with the Node's name
 absl::Status EvaluateNode(const ReferenceArgs& args);
 
-// The outputs of a Node whose inputs are constants, by OpDef::evaluate; undefined where it has
-// none.
-//   errors  Unimplemented: CheckOp refuses it, or its op has a reference instead; those of the op,
-//           with the Node's name
+// The outputs of a Node whose inputs are constants, by OpDef::evaluate or, where it takes or gives
+// strings and its op has a reference for numbers, by EvaluateStrings; undefined where it has none.
+//   errors  Unimplemented: CheckOp refuses it, or its op has a reference alone; it touches strings
+//           and an input is no constant. Those of the op, with the Node's name
 absl::StatusOr<std::vector<HostTensor>> EvaluateConstants(const Node& node);
 
 // Runs a static Graph with its ops' references: for constant folding, bodies, emulation, and as the

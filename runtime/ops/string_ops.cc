@@ -1,8 +1,6 @@
-#include "runtime/ops/string_ops.h"
-
+// Ops that inspect the characters of strings.
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,7 +8,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/op_def.h"
 #include "runtime/ops/strided_axes.h"
+#include "runtime/ops/strings.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -36,42 +36,9 @@ absl::StatusOr<StridedAxes> BroadcastAxes(const Dims& dims, const Dims& out) {
   return axes;
 }
 
-bool IsAscii(const Strings& strings) {
-  return std::all_of(strings.begin(), strings.end(), [](const std::string& s) {
-    return std::all_of(s.begin(), s.end(), [](unsigned char c) { return absl::ascii_isascii(c); });
-  });
-}
-
-// What a StringNormalizer does to each string.
-struct Normalizer {
-  std::string action;
-  bool is_case_sensitive;
-  Strings stopwords;
-
-  bool needs_case() const { return action != "NONE" || (!is_case_sensitive && !stopwords.empty()); }
-  std::string Compared(const std::string& s) const {
-    return is_case_sensitive ? s : absl::AsciiStrToLower(s);
-  }
-  std::string Changed(const std::string& s) const {
-    if (action == "LOWER") return absl::AsciiStrToLower(s);
-    return action == "UPPER" ? absl::AsciiStrToUpper(s) : s;
-  }
-};
-
-absl::StatusOr<Normalizer> NormalizerOf(const Node& node) {
-  Normalizer normalizer{.action = node.attrs().String("case_change_action", "NONE"),
-                        .is_case_sensitive = node.attrs().Int("is_case_sensitive", 0) != 0,
-                        .stopwords = {}};
-  if (const auto* stopwords = node.attrs().Get<Strings>("stopwords"))
-    normalizer.stopwords = *stopwords;
-  const std::string& action = normalizer.action;
-  if (action == "NONE" || action == "LOWER" || action == "UPPER") return normalizer;
-  return absl::InvalidArgumentError(absl::StrCat("case_change_action is \"", action, "\""));
-}
-
 using Pieces = std::vector<std::string_view>;
 
-// The last piece keeps its white space.
+// At runs of ASCII white space. The last piece keeps its own.
 Pieces SplitAtSpace(std::string_view text, int64_t most) {
   Pieces pieces;
   for (text = absl::StripAsciiWhitespace(text); !text.empty();
@@ -97,13 +64,7 @@ Pieces SplitAt(std::string_view delimiter, std::string_view text, int64_t most) 
   return pieces;
 }
 
-}  // namespace
-
-absl::Status TooManyStrings() {
-  return absl::ResourceExhaustedError("its strings are above the limit of one folded value");
-}
-
-absl::StatusOr<Tensors> ConcatStrings(const Node& node, int64_t most_bytes) {
+absl::StatusOr<Tensors> ConcatStrings(const Node& node) {
   if (!node.output(0).is_static())
     return absl::UnimplementedError("the shape of its output is not known");
   const HostTensor &a = node.input(0).constant(), &b = node.input(1).constant();
@@ -111,6 +72,7 @@ absl::StatusOr<Tensors> ConcatStrings(const Node& node, int64_t most_bytes) {
   ASSIGN_OR_RETURN(const StridedAxes left, BroadcastAxes(a.dims(), dims));
   ASSIGN_OR_RETURN(const StridedAxes right, BroadcastAxes(b.dims(), dims));
   Strings joined;
+  int64_t most_bytes = kMostStringBytes;
   for (int64_t i = 0; i < ElementsOf(dims); ++i) {
     const std::string &x = a.strings()[left.OffsetOf(i)], &y = b.strings()[right.OffsetOf(i)];
     most_bytes -= static_cast<int64_t>(sizeof(std::string) + x.size() + y.size());
@@ -120,28 +82,7 @@ absl::StatusOr<Tensors> ConcatStrings(const Node& node, int64_t most_bytes) {
   return Tensors{HostTensor::Strings(std::move(dims), std::move(joined))};
 }
 
-absl::StatusOr<Tensors> NormalizeStrings(const Node& node, int64_t) {
-  const HostTensor& x = node.input(0).constant();
-  Dims dims = x.dims();
-  if (dims.size() != 1 && !(dims.size() == 2 && dims[0] == 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected dims [C] or [1,C], found ", ToString(absl::MakeConstSpan(dims))));
-  }
-  ASSIGN_OR_RETURN(const Normalizer normalizer, NormalizerOf(node));
-  if (normalizer.needs_case() && !(IsAscii(x.strings()) && IsAscii(normalizer.stopwords)))
-    return absl::UnimplementedError("the case of letters beyond ASCII is not known");
-  std::set<std::string> stopwords;
-  for (const std::string& s : normalizer.stopwords) stopwords.insert(normalizer.Compared(s));
-  Strings kept;
-  for (const std::string& s : x.strings()) {
-    if (!stopwords.contains(normalizer.Compared(s))) kept.push_back(normalizer.Changed(s));
-  }
-  if (kept.empty()) kept.emplace_back();
-  dims.back() = static_cast<int64_t>(kept.size());
-  return Tensors{HostTensor::Strings(std::move(dims), std::move(kept))};
-}
-
-absl::StatusOr<Tensors> SplitStrings(const Node& node, int64_t most_bytes) {
+absl::StatusOr<Tensors> SplitStrings(const Node& node) {
   const HostTensor& x = node.input(0).constant();
   const std::string delimiter = node.attrs().String("delimiter", "");
   int64_t most = node.attrs().Int("maxsplit", -1);
@@ -154,7 +95,7 @@ absl::StatusOr<Tensors> SplitStrings(const Node& node, int64_t most_bytes) {
   }
   const int64_t width = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
   const auto held = static_cast<int64_t>(sizeof(std::string));
-  if (width > 0 && x.elements() > most_bytes / held / width) return TooManyStrings();
+  if (width > 0 && x.elements() > kMostStringBytes / held / width) return TooManyStrings();
   Strings pieces;
   for (Pieces& row : rows) {
     row.resize(width);
@@ -165,5 +106,16 @@ absl::StatusOr<Tensors> SplitStrings(const Node& node, int64_t most_bytes) {
   return Tensors{HostTensor::Strings(std::move(dims), std::move(pieces)),
                  HostTensor::Of<int64_t>(DType::kI64, x.dims(), counts)};
 }
+
+OpDef OfStrings(std::string_view type, int since,
+                absl::StatusOr<Tensors> (*evaluate)(const Node& node)) {
+  return {
+      .type = std::string(type), .since = {since}, .types = {DType::kString}, .evaluate = evaluate};
+}
+
+}  // namespace
+
+OpDef StringConcatOp() { return OfStrings("StringConcat", 20, ConcatStrings); }
+OpDef StringSplitOp() { return OfStrings("StringSplit", 20, SplitStrings); }
 
 }  // namespace onnx_cudnn

@@ -9,20 +9,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/cast_strings.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
-#include "runtime/ops/string_ops.h"
 
 namespace onnx_cudnn {
 namespace {
 
 using Tensors = std::vector<HostTensor>;
-using TextOp = absl::StatusOr<Tensors> (*)(const Node& node, int64_t most_bytes);
-
-// Ops that inspect characters.
-constexpr std::pair<std::string_view, TextOp> kTextOps[] = {{"StringConcat", ConcatStrings},
-                                                            {"StringNormalizer", NormalizeStrings},
-                                                            {"StringSplit", SplitStrings}};
 
 // Ops that only compare elements or select them.
 constexpr std::string_view kCompares[] = {"Equal", "TfIdfVectorizer", "Where"};
@@ -48,8 +42,9 @@ class Numbering {
     return numbers;
   }
 
-  absl::StatusOr<HostTensor> StringsOf(const HostTensor& numbers, int64_t most_bytes) const {
+  absl::StatusOr<HostTensor> StringsOf(const HostTensor& numbers) const {
     std::vector<std::string> strings;
+    int64_t most_bytes = kMostStringBytes;
     for (const int64_t number : numbers.data<int64_t>()) {
       most_bytes -= static_cast<int64_t>(sizeof(std::string) + strings_[number]->size());
       if (most_bytes < 0) return TooManyStrings();
@@ -69,11 +64,11 @@ class Numbering {
   std::vector<const std::string*> strings_;  // by number
 };
 
-absl::Status CheckOutputs(const Node& node, int64_t most_bytes) {
+absl::Status CheckOutputs(const Node& node) {
   for (const Value* v : node.outputs()) {
     if (v == nullptr) continue;
     if (!v->is_static()) return absl::UnimplementedError("the shape of an output is not known");
-    if (v->elements() > most_bytes / static_cast<int64_t>(sizeof(std::string)))
+    if (v->elements() > kMostStringBytes / static_cast<int64_t>(sizeof(std::string)))
       return TooManyStrings();
   }
   return absl::OkStatus();
@@ -109,8 +104,8 @@ Graph OverNumbers(const Node& node, Numbering& numbering) {
   return graph;
 }
 
-absl::StatusOr<Tensors> MoveStrings(const Node& node, int64_t most_bytes) {
-  RETURN_IF_ERROR(CheckOutputs(node, most_bytes));
+absl::StatusOr<Tensors> MoveStrings(const Node& node) {
+  RETURN_IF_ERROR(CheckOutputs(node));
   Numbering numbering;
   const Graph graph = OverNumbers(node, numbering);
   ASSIGN_OR_RETURN(const Tensors results, Evaluate(graph, {}));
@@ -120,26 +115,9 @@ absl::StatusOr<Tensors> MoveStrings(const Node& node, int64_t most_bytes) {
     if (node.outputs()[i] == nullptr) continue;
     outputs[i] = results[next++];
     if (!IsString(node.outputs()[i])) continue;
-    ASSIGN_OR_RETURN(outputs[i], numbering.StringsOf(outputs[i], most_bytes));
+    ASSIGN_OR_RETURN(outputs[i], numbering.StringsOf(outputs[i]));
   }
   return outputs;
-}
-
-absl::StatusOr<Tensors> Run(const Node& node, int64_t most_bytes) {
-  const auto* op = std::find_if(std::begin(kTextOps), std::end(kTextOps),
-                                [&](const auto& row) { return row.first == node.op(); });
-  const OpDef* def = FindOp(node);
-  const bool evaluates = def != nullptr && def->evaluate != nullptr;
-  const bool is_known = op != std::end(kTextOps) || MovesOrCompares(node);
-  if (!evaluates && (!is_known || !node.domain().empty()))
-    return absl::UnimplementedError("the op is not implemented");
-  for (const Value* v : node.inputs()) {
-    if (v == nullptr || v->is_constant()) continue;
-    return absl::UnimplementedError(absl::StrCat(
-        "input ", v->name(), " is not known before the Run, when strings are computed"));
-  }
-  if (evaluates) return EvaluateConstants(node);
-  return op == std::end(kTextOps) ? MoveStrings(node, most_bytes) : op->second(node, most_bytes);
 }
 
 }  // namespace
@@ -157,10 +135,18 @@ int64_t BytesOfStrings(const HostTensor& tensor) {
   return bytes;
 }
 
-absl::StatusOr<Tensors> EvaluateStrings(const Node& node, int64_t most_bytes) {
-  absl::StatusOr<Tensors> outputs = Run(node, most_bytes);
-  if (!outputs.ok()) return Annotate(outputs.status(), FormOf(node));
-  return outputs;
+absl::Status TooManyStrings() {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("its strings have more than ", kMostStringBytes, " bytes"));
+}
+
+absl::StatusOr<Tensors> EvaluateStrings(const Node& node) {
+  if (node.domain().empty() && MovesOrCompares(node)) return MoveStrings(node);
+  if (!node.domain().empty() || (node.op() != "Cast" && node.op() != "CastLike")) {
+    return absl::UnimplementedError("the type is not implemented");
+  }
+  ASSIGN_OR_RETURN(HostTensor output, CastStrings(node));
+  return Tensors{std::move(output)};
 }
 
 }  // namespace onnx_cudnn

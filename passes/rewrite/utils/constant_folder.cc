@@ -133,8 +133,8 @@ Match ConstantFolder::Fold(Graph& graph, Node& node) {
     return Match::No(node, "its types contradict its constants");
   }
   const OpDef* op = FindOp(node);
-  if (op != nullptr && op->evaluate != nullptr) return FoldEvaluated(graph, node);
-  if (TouchesStrings(node) && !TraitsOf(node).keeps_bytes) return FoldStrings(graph, node);
+  const bool on_strings = TouchesStrings(node) && !TraitsOf(node).keeps_bytes;
+  if (on_strings || (op != nullptr && op->evaluate != nullptr)) return FoldEvaluated(graph, node);
   if (!AllOutputsStatic(node)) return Match::No(node, "the output's shape is not known");
   return Evaluate(graph, node);
 }
@@ -169,15 +169,6 @@ Match ConstantFolder::FoldEvaluated(Graph& graph, Node& node) {
       return Match::No(node, "the result is larger than the limits of folding");
     }
   }
-  Replace(graph, node, *std::move(results));
-  return Match::Changed();
-}
-
-Match ConstantFolder::FoldStrings(Graph& graph, Node& node) {
-  const int64_t most_bytes =
-      std::min(limits_.folded_value_bytes, limits_.folded_bytes - folded_bytes_);
-  absl::StatusOr<std::vector<HostTensor>> results = EvaluateStrings(node, most_bytes);
-  if (!results.ok()) return Match::No(node, "its strings cannot be computed");
   Replace(graph, node, *std::move(results));
   return Match::Changed();
 }

@@ -22,7 +22,6 @@ class ConstantFolder {
  private:
   Match Evaluate(Graph& graph, Node& node);
   Match FoldEvaluated(Graph& graph, Node& node);
-  Match FoldStrings(Graph& graph, Node& node);
   void Replace(Graph& graph, Node& node, std::vector<HostTensor> results);
   std::string_view WhyTooLarge(const Node& node) const;
 

@@ -13,20 +13,16 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kMostStringBytes = int64_t{1} << 32;
-
 // The outputs of a Node whose inputs are constants.
 absl::StatusOr<std::vector<HostTensor>> Compute(Graph& graph, Node& node) {
   RETURN_IF_ERROR(ShapeInference(graph).Infer(node));
   const OpDef* op = FindOp(node);
   const bool has_reference = op != nullptr && op->reference != nullptr;
-  if (op != nullptr && op->evaluate != nullptr && (!has_reference || TouchesStrings(node))) {
-    return EvaluateConstants(node);
-  }
   if (TouchesStrings(node)) {
-    if (!TraitsOf(node).keeps_bytes) return EvaluateStrings(node, kMostStringBytes);
+    if (!TraitsOf(node).keeps_bytes) return EvaluateConstants(node);
     return std::vector<HostTensor>{node.input(0).constant().Reshaped(node.output(0).dims())};
   }
+  if (op != nullptr && op->evaluate != nullptr && !has_reference) return EvaluateConstants(node);
   for (Value* output : node.outputs()) {
     if (output != nullptr) graph.AddOutput(output->name(), *output);
   }

@@ -175,6 +175,16 @@ def optional(d):
     graph_of(d, nodes, [("y0", T.BOOL), ("y1", elem)])
 
 
+@maker("RegexFullMatch", tolerance=EXACT)
+def regex_full_match(d):
+    words = ("", "a", "ab", "abc", "a b", "x@y.com", "Ab", "12", "é")
+    patterns = ("", "a.*", "[a-c]+", "(a|b)*c?", r"\d{1,2}", r"\w+@\w+\.com", "(?i)AB", ".", "[^a]?")
+    d.attr("pattern", d.pick(patterns))
+    d.bound.update(T1=T.STRING, T2=T.BOOL)
+    dims = d.shape(low=1, high=2, zero=0)
+    d.add(np.array([d.pick(words) for _ in range(int(np.prod(dims)))], object).reshape(dims), T.STRING)
+
+
 @maker("StringConcat", tolerance=EXACT)
 def string_concat(d):
     dims = d.shape(high=3)
