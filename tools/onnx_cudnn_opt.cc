@@ -183,9 +183,10 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   }
   if (options.opset != 0) {
     if (options.output.empty()) return absl::InvalidArgumentError("--opset needs --output");
-    if (options.opset < kOldestOpset || options.opset > kNewestOpset) {
+    if (options.opset < kOldestWrittenOpset || options.opset > kNewestOpset) {
       return absl::InvalidArgumentError(absl::StrFormat("--opset: expected %d to %d, found %d",
-                                                        kOldestOpset, kNewestOpset, options.opset));
+                                                        kOldestWrittenOpset, kNewestOpset,
+                                                        options.opset));
     }
   }
   for (const std::string& name : options.passes) RETURN_IF_ERROR(CheckPassName(name));
@@ -270,7 +271,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Pass>>> ChosenPasses(const Options& o
 
 // The least one, unless it was asked for.
 int OpsetToWrite(const Graph& graph, const Options& options) {
-  return options.opset != 0 ? options.opset : std::max(graph.file_opset(), kOldestOpset);
+  return options.opset != 0 ? options.opset : std::max(graph.file_opset(), kOldestWrittenOpset);
 }
 
 absl::Status Rewrite(Graph& graph, const Options& options, const Target& target) {

@@ -29,9 +29,9 @@ struct LoadOptions {
 };
 
 // The oldest opset of ONNX's default domain that is read; kNewestOpset is the newest.
-inline constexpr int kOldestOpset = 6;
+inline constexpr int kOldestOpset = 1;
 
-// Reads an ONNX model of opset 6 to 28, from a file named .onnxtxt in ONNX's textual syntax: every
+// Reads an ONNX model of opset 1 to 28, from a file named .onnxtxt in ONNX's textual syntax: every
 // Node is converted to the newest opset and typed as far as ONNX's inference allows, bodies are
 // closed, model-local functions are expanded, Constant nodes and initializers become constants. An
 // initializer that is also an input (a default that a caller could override) becomes a constant and

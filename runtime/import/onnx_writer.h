@@ -23,14 +23,18 @@ struct WrittenModel {
   std::string reason;  // the op that needs an opset later than the one asked for; empty: none
 };
 
+// The oldest opset that is written.
+inline constexpr int kOldestWrittenOpset = 6;
+
 // Which opset a file may have.
 enum class OpsetRule : uint8_t {
   kThis,     // the one asked for
   kOrLater,  // the next later one in which every op can be written
 };
 
-// The same as a model of `opset` (6 to kNewestOpset), with the version of the file format that came
-// with it. Ops are written in the forms that they have in that opset; results stay the same.
+// The same as a model of `opset` (kOldestWrittenOpset to kNewestOpset), with the version of the
+// file format that came with it. Ops are written in the forms that they have in that opset; results
+// stay the same.
 //   errors  as above. Unimplemented: with kThis, an op that needs a later opset
 absl::StatusOr<WrittenModel> WriteModelOf(const Graph& graph, int opset, OpsetRule rule);
 

@@ -22,7 +22,9 @@ constexpr UpgradeRow kSteps[] = {
     {"BatchNormalization", 7, UpgradeBatchNormalization7},
     {"BatchNormalization", 9, UpgradeBatchNormalization9},
     {"BatchNormalization", 14, UpgradeBatchNormalization14},
+    {"Cast", 6, UpgradeCast6},
     {"Clip", 11, UpgradeClip11},
+    {"Concat", 4, UpgradeConcat4},
     {"DFT", 20, UpgradeDft20},
     {"Div", 7, UpgradeLegacyBroadcast},
     {"Dropout", 7, UpgradeDropout7},
@@ -30,6 +32,7 @@ constexpr UpgradeRow kSteps[] = {
     {"Equal", 7, UpgradeLegacyBroadcast},
     {"GRU", 7, UpgradeRecurrent7},
     {"Gemm", 7, UpgradeGemm7},
+    {"GlobalLpPool", 2, UpgradeLpPool2},
     {"Greater", 7, UpgradeLegacyBroadcast},
     {"GridSample", 20, UpgradeGridSample20},
     {"GroupNormalization", 21, UpgradeGroupNormalization21},
@@ -37,9 +40,11 @@ constexpr UpgradeRow kSteps[] = {
     {"LSTM", 7, UpgradeRecurrent7},
     {"Less", 7, UpgradeLegacyBroadcast},
     {"LogSoftmax", 13, UpgradeSoftmax13},
+    {"LpPool", 2, UpgradeLpPool2},
     {"Mul", 7, UpgradeLegacyBroadcast},
     {"Or", 7, UpgradeLegacyBroadcast},
     {"PRelu", 7, UpgradePRelu7},
+    {"Pad", 2, UpgradePad2},
     {"Pad", 11, UpgradePad11},
     {"Pow", 7, UpgradeLegacyBroadcast},
     {"RNN", 7, UpgradeRecurrent7},
@@ -55,18 +60,22 @@ constexpr UpgradeRow kSteps[] = {
     {"ReduceProd", 18, UpgradeAxesToInput},
     {"ReduceSum", 13, UpgradeAxesToInput},
     {"ReduceSumSquare", 18, UpgradeAxesToInput},
+    {"Reshape", 5, UpgradeReshape5},
     {"Resize", 11, UpgradeResize11},
     {"Resize", 13, UpgradeResize13},
     {"Resize", 28, UpgradeResize28},
     {"RoiAlign", 16, UpgradeRoiAlign16},
     {"Scan", 9, UpgradeScan9},
     {"Scatter", 11, UpgradeScatter11},
+    {"Selu", 6, UpgradeSelu6},
     {"Slice", 10, UpgradeSlice10},
     {"Softmax", 13, UpgradeSoftmax13},
+    {"Split", 2, UpgradeSplit2},
     {"Split", 13, UpgradeSplit13},
     {"Split", 18, UpgradeSplit18},
     {"Squeeze", 13, UpgradeAxesToInput},
     {"Sub", 7, UpgradeLegacyBroadcast},
+    {"Tile", 6, UpgradeTile6},
     {"TopK", 10, UpgradeTopK10},
     {"Unsqueeze", 13, UpgradeAxesToInput},
     {"Upsample", 7, UpgradeUpsample7},
@@ -145,6 +154,7 @@ absl::StatusOr<std::vector<Value*>> AppendNode(Graph& graph, ShapeInference& inf
   if (!spec.domain.empty()) return AppendNewest(graph, inference, std::move(spec), outputs);
   const int file_opset = spec.opset;
   Form form{graph, inference, std::move(spec), file_opset};
+  if (file_opset < 6) form.spec.attrs.Remove("consumed_inputs");  // which memory may be reused
   while (const UpgradeRow* row = NextStep(form.spec.op, form.spec.opset)) {
     form.spec.opset = row->version;
     if (absl::Status status = row->step(form); !status.ok()) return Annotate(status, where);

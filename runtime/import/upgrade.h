@@ -10,9 +10,8 @@ namespace onnx_cudnn {
 
 // Appends the operation that `spec` describes, converted to the newest opset (kNewestOpset),
 // possibly as several Nodes, and infers them.
-//   spec       spec.opset is the file's opset of spec.domain (6 or newer for ONNX's own), and
-//              spec.op has its meaning in that opset; the last spec.captures inputs belong to the
-//              bodies
+//   spec       spec.opset is the file's opset of spec.domain, and spec.op has its meaning in that
+//              opset; the last spec.captures inputs belong to the bodies
 //   inference  of `graph`, kept over all its Nodes
 //   returns    the Values of spec.outputs, nullptr where one is absent ("")
 //   errors     InvalidArgument: there is no such op in that opset, an input, output or attribute

@@ -54,6 +54,16 @@ struct UpgradeRow {
 // Sorted by op, then version.
 absl::Span<const UpgradeRow> UpgradeRows();
 
+// upgrade_first.cc: to 6 and older
+absl::Status UpgradeCast6(Form& form);
+absl::Status UpgradeConcat4(Form& form);
+absl::Status UpgradeLpPool2(Form& form);
+absl::Status UpgradePad2(Form& form);
+absl::Status UpgradeReshape5(Form& form);
+absl::Status UpgradeSelu6(Form& form);
+absl::Status UpgradeSplit2(Form& form);
+absl::Status UpgradeTile6(Form& form);
+
 // upgrade_broadcast.cc: to 7
 absl::Status UpgradeLegacyBroadcast(Form& form);
 absl::Status UpgradeGemm7(Form& form);
@@ -88,11 +98,13 @@ absl::Status UpgradeResize28(Form& form);
 
 // upgrade_other.cc
 absl::Status UpgradeRecurrent7(Form& form);
-absl::Status UpgradeScan9(Form& form);
 absl::Status UpgradeScatter11(Form& form);
 absl::Status UpgradeRoiAlign16(Form& form);
 absl::Status UpgradeGridSample20(Form& form);
 absl::Status UpgradeReduceLog28(Form& form);
+
+// upgrade_scan.cc
+absl::Status UpgradeScan9(Form& form);
 
 // upgrade_ml.cc: a node of ai.onnx.ml in the opset of the file, which all of the domain keep. A
 // classifier with string labels gives indices, which a LabelEncoder behind it maps to the labels,

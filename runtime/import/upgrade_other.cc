@@ -10,10 +10,6 @@ absl::Status UpgradeRecurrent7(Form& form) {
   return absl::OkStatus();
 }
 
-absl::Status UpgradeScan9(Form& form) {
-  return form.Unimplemented("Scan with a batch dim and \"sequence_lens\" has no newer form");
-}
-
 absl::Status UpgradeScatter11(Form& form) {
   form.spec.op = "ScatterElements";
   return absl::OkStatus();

@@ -10,7 +10,7 @@ from onnx import TensorProto, defs, helper
 
 EXTENTS = (1, 1, 2, 2, 3, 3, 4, 5, 7)
 MOST_ELEMENTS = 1500
-OLDEST_TAKEN = 6  # the oldest opset that ours takes; a few cases are older
+OLDEST_TAKEN = 6  # few cases are older: onnxruntime takes few such forms
 ML = "ai.onnx.ml"
 NEWEST_ML = 5
 NEWEST_JUDGED = 26  # the newest opset that onnxruntime takes

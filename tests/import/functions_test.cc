@@ -134,16 +134,14 @@ TEST(FunctionsTest, RefusesDomainsAndOpsetsThatAreNotTaken) {
   };
   const auto unimplemented = absl::StatusCode::kUnimplemented;
   const auto invalid = absl::StatusCode::kInvalidArgument;
-  refuse("\"\" : 5", "b = Relu(a)", unimplemented,
-         "node (Relu): Relu (opset 5) on f32: opsets 6 to 28 are taken");
   refuse("\"ai.onnx\" : 29", "b = Relu(a)", unimplemented,
-         "node (Relu): Relu (opset 29) on f32: opsets 6 to 28 are taken");
+         "node (Relu): Relu (opset 29) on f32: opsets 1 to 28 are taken");
   refuse("\"\" : 28, \"ml\" : 3", "b = ml.Binarizer(a)", unimplemented,
          "node (Binarizer): ml.Binarizer (opset 3) on f32: the domain is not taken");
-  refuse("\"\" : 5",
+  refuse("\"\" : 29",
          "b = If<then_branch = th () => (u) { u = Neg(a) }, "
          "else_branch = el () => (u) { u = Abs(a) }>(c)",
-         unimplemented, "node (If): If (opset 5) on bool: opsets 6 to 28 are taken");
+         unimplemented, "node (If): If (opset 29) on bool: opsets 1 to 28 are taken");
   refuse("\"\" : 0", "b = Relu(a)", invalid, "function \"f\": opset 0 of domain \"\"");
   refuse("\"\" : 28, \"ai.onnx\" : 28", "b = Relu(a)", invalid,
          "function \"f\": domain \"\" is imported twice");

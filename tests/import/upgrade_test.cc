@@ -3,42 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "runtime/graph/print.h"
 #include "runtime/graph/verify.h"
+#include "tests/import/upgraded.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// The Nodes that `node` of `opset` becomes, printed, in order. `border` declares the graph's inputs
-// and outputs.
-void ExpectNodes(int opset, std::string_view border, std::string_view node,
-                 const std::vector<std::string>& expected) {
-  const absl::StatusOr<Graph> graph =
-      TryGraphFromText(absl::StrCat("g ", border, " { ", node, " }"), opset);
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_TRUE(Verify(*graph).ok()) << Verify(*graph);
-  std::vector<std::string> lines;
-  for (const Node* n : graph->TopologicalOrder()) {
-    EXPECT_EQ(n->opset(), kNewestOpset);
-    lines.push_back(Print(*n));
-  }
-  EXPECT_EQ(absl::StrJoin(lines, "\n"), absl::StrJoin(expected, "\n"));
-}
-
-void ExpectRefusal(int opset, std::string_view border, std::string_view node, absl::StatusCode code,
-                   std::string_view message) {
-  const absl::StatusOr<Graph> graph =
-      TryGraphFromText(absl::StrCat("g ", border, " { ", node, " }"), opset);
-  EXPECT_EQ(graph.status().code(), code) << graph.status();
-  EXPECT_TRUE(absl::StrContains(graph.status().message(), message)) << graph.status();
-}
 
 TEST(UpgradeTest, ChangesTheNumberAloneWhereTheMeaningStayed) {
   ExpectNodes(6, "(float[2] x) => (float[2] y)", "y = Relu(x)", {"y = Relu(x)"});
@@ -307,12 +281,34 @@ TEST(UpgradeTest, GivesGroupNormalizationNumbersPerChannel) {
       "GroupNormalization (opset 18) on f32: attribute \"num_groups\" needs a known channel count");
 }
 
-TEST(UpgradeTest, RefusesTheScanOfOpset8) {
-  ExpectRefusal(8, "(float[1,2] i, float[1,3,2] x) => (float[1,2] y, float[1,3,2] z)",
-                "y, z = Scan<num_scan_inputs = 1, body = b (float[2] si, float[2] xi) => (float[2] "
-                "so, float[2] zo)"
-                " { so = Add(si, xi) zo = Identity(so) }>(\"\", i, x)",
-                absl::StatusCode::kUnimplemented, "Scan (opset 8) on f32");
+// A Scan over the batch whose body is the Scan of one element.
+TEST(UpgradeTest, ScansEachElementOfABatch) {
+  const std::string border = "(float[4,2] i, float[4,3,2] x) => (float[4,2] y, float[4,3,2] z)";
+  const std::string body =
+      "directions = [1], body = b (float[2] si, float[2] xi) => (float[2] so, float[2] zo)"
+      " { so = Add(si, xi) zo = Identity(so) }>";
+  const absl::StatusOr<Graph> graph = TryGraphFromText(
+      absl::StrCat("g ", border, " { y, z = Scan<num_scan_inputs = 1, ", body, "(\"\", i, x) }"),
+      8);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  ASSERT_TRUE(Verify(*graph).ok()) << Verify(*graph);
+  const Node& outer = *graph->TopologicalOrder()[0];
+  EXPECT_EQ(outer.attrs().Int("num_scan_inputs", 0), 2);
+  EXPECT_FALSE(outer.attrs().Has("scan_input_directions"));
+  EXPECT_EQ(ToString(outer.output(0).type()), "f32[4,2]");
+  EXPECT_EQ(ToString(outer.output(1).type()), "f32[4,3,2]");
+  const Graph& element = *outer.bodies().at("body");
+  const Node& inner = *element.TopologicalOrder()[0];
+  EXPECT_EQ(inner.op(), "Scan");
+  EXPECT_EQ(inner.attrs().Int("num_scan_inputs", 0), 1);
+  EXPECT_EQ(inner.attrs().Ints("scan_input_directions"), std::vector<int64_t>{1});
+  EXPECT_EQ(ToString(element.inputs()[1]->type()), "f32[3,2]");
+  ExpectRefusal(8, "(int64[4] n, float[4,2] i, float[4,3,2] x) => (float[4,2] y, float[4,3,2] z)",
+                absl::StrCat("y, z = Scan<num_scan_inputs = 1, ", body, "(n, i, x)"),
+                absl::StatusCode::kUnimplemented, "\"sequence_lens\" has no newer form");
+  ExpectRefusal(8, "(float i, float[3] x) => (float y, float[3] z)",
+                absl::StrCat("y, z = Scan<num_scan_inputs = 1, ", body, "(\"\", i, x)"),
+                absl::StatusCode::kInvalidArgument, "i has no batch dim");
 }
 
 TEST(UpgradeTest, RefusesWhatTheSchemaLacks) {

@@ -22,7 +22,7 @@ TEST(VersionTest, TellsWhatTheBuildIsMadeOf) {
   EXPECT_TRUE(std::all_of(facts.commit.begin(), facts.commit.end(), [](unsigned char c) {
     return std::isxdigit(c) != 0;
   })) << facts.commit;
-  EXPECT_EQ(facts.oldest_opset, 6);
+  EXPECT_EQ(facts.oldest_opset, 1);
   EXPECT_EQ(facts.newest_opset, 28);
 }
 
