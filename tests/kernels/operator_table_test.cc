@@ -1,0 +1,61 @@
+#include "tests/kernels/operator_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr char kPath[] = ONNX_CUDNN_SOURCE_DIR "/docs/operators.md";
+constexpr char kUpdate[] = "ONNX_CUDNN_UPDATE_OPERATORS";
+
+// The first line in which the texts differ, of both.
+std::string FirstDifference(const std::string& a, const std::string& b) {
+  const std::vector<std::string> left = absl::StrSplit(a, '\n'), right = absl::StrSplit(b, '\n');
+  for (size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+    const std::string l = i < left.size() ? left[i] : "", r = i < right.size() ? right[i] : "";
+    if (l != r) return "committed: " + l + "\ngenerated: " + r;
+  }
+  return "";
+}
+
+TEST(OperatorTableTest, ThePageIsWhatTheCodeSays) {
+  const std::string generated = OperatorPage();
+  if (std::getenv(kUpdate) != nullptr) std::ofstream(kPath) << generated;
+  std::ostringstream committed;
+  committed << std::ifstream(kPath).rdbuf();
+  EXPECT_EQ(FirstDifference(committed.str(), generated), "")
+      << "write docs/operators.md again:\n  " << kUpdate
+      << "=1 build/bin/test_kernels --gtest_filter='OperatorTable*'";
+}
+
+// By hand, so that a generator that loses its sources fails.
+TEST(OperatorTableTest, KnowsWhatRunsSomeOps) {
+  const std::string page = OperatorPage();
+  for (const char* row : {
+           "| Relu | 6, 13, 14 | floats, i8, i16, i32, i64 | ",
+           "| Det | 11, 22 | floats | host |",
+           "| ConstantOfShape | 9, 20, 21, 23, 24, 25 | i64 | kernel |",
+           "| Trilu | 14 | floats, integers, bool, complex | kernel |",
+       }) {
+    EXPECT_NE(page.find(row), std::string::npos) << row << "\n" << page;
+  }
+  for (const char* row : {"| Einsum |", "| Conv |"}) {
+    const size_t begin = page.find(row);
+    ASSERT_NE(begin, std::string::npos) << row;
+    const std::string line = page.substr(begin, page.find('\n', begin) - begin);
+    EXPECT_NE(line.find("kernel"), std::string::npos) << line;
+  }
+  EXPECT_EQ(page.find("Transfer"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
