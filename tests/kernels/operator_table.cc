@@ -154,10 +154,9 @@ class Trials {
     if (!op.domain.empty()) return runs;  // case rows are of ONNX's own domain
     for (const OpCase& c : cases_) {
       if (c.op != op.type || !c.error.empty()) continue;
-      for (const bool first_is_constant : {false, true}) {
-        const std::optional<Graph> graph = GraphOf(c, dtype, first_is_constant);
-        if (graph && runs.engines.empty()) Try(*graph, runs);
-      }
+      if (const auto graph = GraphOf(c, dtype, /*first_is_constant=*/false)) Try(*graph, runs);
+      if (!runs.engines.empty()) continue;
+      if (const auto graph = GraphOf(c, dtype, /*first_is_constant=*/true)) Try(*graph, runs);
     }
     return runs;
   }
@@ -265,9 +264,11 @@ constexpr std::string_view kHead =
     "integers: of 8 to 64 bits, with and without sign;\n"
     "  f8: f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz; packed: i4, u4, i2, u2; complex: c64, c128.\n"
     "- **H200**: the Engines that run it in a Program for h200 ([architecture.md]"
-    "(architecture.md)), for some attributes and shapes at least;\n"
-    "  `expanded`: other ops replace it, and these Engines run them; `host`: the reference, "
-    "between two transfers.\n\n";
+    "(architecture.md)). An Engine is listed if it takes at least one of\n"
+    "  the case rows in `tests/ops`: it may refuse other forms, and one that is not listed may take "
+    "forms that no row has. `expanded`: other\n"
+    "  ops replace it, and these Engines run them; `host`: the reference, between two "
+    "transfers.\n\n";
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"
@@ -44,15 +45,19 @@ TEST(OperatorTableTest, KnowsWhatRunsSomeOps) {
            "| Relu | 6, 13, 14 | floats, i8, i16, i32, i64 | ",
            "| Det | 11, 22 | floats | host |",
            "| ConstantOfShape | 9, 20, 21, 23, 24, 25 | i64 | kernel |",
-           "| Trilu | 14 | floats, integers, bool, complex | kernel |",
+           "| Trilu | 14 | floats, integers, complex, bool | kernel |",
        }) {
     EXPECT_NE(page.find(row), std::string::npos) << row << "\n" << page;
   }
-  for (const char* row : {"| Einsum |", "| Conv |"}) {
+  const std::pair<const char*, const char*> engines[] = {{"| Einsum |", "floats: expanded: "},
+                                                         {"| Conv |", "cudnn"},
+                                                         {"| MatMul |", "gemm"},
+                                                         {"| Reshape |", "view"}};
+  for (const auto& [row, engine] : engines) {
     const size_t begin = page.find(row);
     ASSERT_NE(begin, std::string::npos) << row;
     const std::string line = page.substr(begin, page.find('\n', begin) - begin);
-    EXPECT_NE(line.find("kernel"), std::string::npos) << line;
+    EXPECT_NE(line.find(engine), std::string::npos) << line;
   }
   EXPECT_EQ(page.find("Transfer"), std::string::npos);
 }
