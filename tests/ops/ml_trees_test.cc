@@ -14,15 +14,17 @@ using Floats = std::vector<float>;
 using Ints = std::vector<int64_t>;
 using Strings = std::vector<std::string>;
 
+// Node lists of three nodes; the first one's branches lead to `yes` and `no`.
+Attrs ThreeNodes(Ints trees, Ints ids, Strings modes, int64_t yes, int64_t no) {
+  return {{"nodes_treeids", std::move(trees)},    {"nodes_nodeids", std::move(ids)},
+          {"nodes_featureids", Ints{0, 0, 0}},    {"nodes_values", Floats{0, 0, 0}},
+          {"nodes_truenodeids", Ints{yes, 0, 0}}, {"nodes_falsenodeids", Ints{no, 0, 0}},
+          {"nodes_modes", std::move(modes)}};
+}
+
 // One tree: x[0] compared with 0; node 1 if it is true, else node 2.
 Attrs Stump(const std::string& mode, Ints nan_is_true = {}) {
-  Attrs attrs = {{"nodes_treeids", Ints{0, 0, 0}},
-                 {"nodes_nodeids", Ints{0, 1, 2}},
-                 {"nodes_featureids", Ints{0, 0, 0}},
-                 {"nodes_values", Floats{0, 0, 0}},
-                 {"nodes_truenodeids", Ints{1, 0, 0}},
-                 {"nodes_falsenodeids", Ints{2, 0, 0}},
-                 {"nodes_modes", Strings{mode, "LEAF", "LEAF"}}};
+  Attrs attrs = ThreeNodes({0, 0, 0}, {0, 1, 2}, {mode, "LEAF", "LEAF"}, 1, 2);
   if (!nan_is_true.empty()) attrs.Set("nodes_missing_value_tracks_true", std::move(nan_is_true));
   return attrs;
 }
@@ -77,19 +79,13 @@ TEST(TreeEnsembleRegressorTest, TakesAnyNumberOfRows) {
 
 // Three trees that are leaves: two vote for target 0, one for target 1, none for target 2.
 OpRun Leaves(const char* aggregate, Floats base_values = {}) {
-  Attrs attrs = {{"nodes_treeids", Ints{0, 1, 2}},
-                 {"nodes_nodeids", Ints{0, 0, 0}},
-                 {"nodes_featureids", Ints{0, 0, 0}},
-                 {"nodes_values", Floats{0, 0, 0}},
-                 {"nodes_truenodeids", Ints{0, 0, 0}},
-                 {"nodes_falsenodeids", Ints{0, 0, 0}},
-                 {"nodes_modes", Strings{"LEAF", "LEAF", "LEAF"}},
-                 {"target_treeids", Ints{0, 1, 2}},
-                 {"target_nodeids", Ints{0, 0, 0}},
-                 {"target_ids", Ints{0, 0, 1}},
-                 {"target_weights", Floats{-1, -5, 3}},
-                 {"n_targets", int64_t{3}},
-                 {"aggregate_function", std::string(aggregate)}};
+  Attrs attrs = ThreeNodes({0, 1, 2}, {0, 0, 0}, {"LEAF", "LEAF", "LEAF"}, 0, 0);
+  attrs.Set("target_treeids", Ints{0, 1, 2});
+  attrs.Set("target_nodeids", Ints{0, 0, 0});
+  attrs.Set("target_ids", Ints{0, 0, 1});
+  attrs.Set("target_weights", Floats{-1, -5, 3});
+  attrs.Set("n_targets", int64_t{3});
+  attrs.Set("aggregate_function", std::string(aggregate));
   if (!base_values.empty()) attrs.Set("base_values", std::move(base_values));
   return {"TreeEnsembleRegressor", {F32({1, 1}, {0})}, attrs};
 }

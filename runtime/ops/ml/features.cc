@@ -120,26 +120,17 @@ absl::Status ReferenceVectorizer(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef ArrayFeatureExtractorOp() {
-  return {.type = "ArrayFeatureExtractor",
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = kMlNumbers | DTypeSet{DType::kString},
-          .check = CheckExtractor,
-          .reference = ReferenceExtractor,
-          .evaluate = EvaluateExtractor,
-          .cost = ExtractorCost};
+  OpDef op = MlOp("ArrayFeatureExtractor", CheckExtractor, ReferenceExtractor, ExtractorCost);
+  op.types = kMlNumbers | DTypeSet{DType::kString};
+  op.evaluate = EvaluateExtractor;
+  return op;
 }
 
 OpDef FeatureVectorizerOp() {
-  return {.type = "FeatureVectorizer",
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = kMlNumbers,
-          .check = CheckVectorizer,
-          .reference = ReferenceVectorizer,
-          .cost = [](const Node& node) -> Cost {
-            return {.us = ScalarUs(node.output(0).elements()), .bytes = IoBytes(node)};
-          }};
+  return MlOp("FeatureVectorizer", CheckVectorizer, ReferenceVectorizer,
+              [](const Node& node) -> Cost {
+                return {.us = ScalarUs(node.output(0).elements()), .bytes = IoBytes(node)};
+              });
 }
 
 }  // namespace onnx_cudnn

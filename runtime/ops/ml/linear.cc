@@ -128,23 +128,15 @@ Cost LinearCost(const Node& node) {
 }  // namespace
 
 OpDef LinearClassifierOp() {
-  return {.type = "LinearClassifier",
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = kMlNumbers,
-          .check = [](const Node& node) { return Check(node, ClassifierOf); },
-          .reference = ReferenceClassifier,
-          .cost = LinearCost};
+  return MlOp(
+      "LinearClassifier", [](const Node& node) { return Check(node, ClassifierOf); },
+      ReferenceClassifier, LinearCost);
 }
 
 OpDef LinearRegressorOp() {
-  return {.type = "LinearRegressor",
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = kMlNumbers,
-          .check = [](const Node& node) { return Check(node, RegressorOf); },
-          .reference = ReferenceRegressor,
-          .cost = LinearCost};
+  return MlOp(
+      "LinearRegressor", [](const Node& node) { return Check(node, RegressorOf); },
+      ReferenceRegressor, LinearCost);
 }
 
 }  // namespace onnx_cudnn

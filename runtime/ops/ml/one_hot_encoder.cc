@@ -72,15 +72,12 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateOneHot(const Node& node) {
 }  // namespace
 
 OpDef OneHotEncoderOp() {
-  return {.type = "OneHotEncoder",
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = kMlNumbers | DTypeSet{DType::kString},
-          .reference = Reference,
-          .evaluate = EvaluateOneHot,
-          .cost = [](const Node& node) -> Cost {
-            return {.us = ScalarUs(4 * node.input(0).elements()), .bytes = IoBytes(node)};
-          }};
+  OpDef op = MlOp("OneHotEncoder", nullptr, Reference, [](const Node& node) -> Cost {
+    return {.us = ScalarUs(4 * node.input(0).elements()), .bytes = IoBytes(node)};
+  });
+  op.types = kMlNumbers | DTypeSet{DType::kString};
+  op.evaluate = EvaluateOneHot;
+  return op;
 }
 
 }  // namespace onnx_cudnn

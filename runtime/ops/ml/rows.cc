@@ -1,6 +1,7 @@
 #include "runtime/ops/ml/rows.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/graph/ml_types.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -17,6 +18,17 @@ Support CheckRows(const Node& node) {
   const int rank = node.input(0).rank();
   if (rank == 1 || rank == 2) return Support::Yes();
   return Support::No(absl::StrCat("X has rank ", rank, ", expected 1 or 2"));
+}
+
+OpDef MlOp(const char* type, Support (*check)(const Node&),
+           absl::Status (*reference)(const ReferenceArgs&), Cost (*cost)(const Node&)) {
+  return {.type = type,
+          .domain = std::string(kMlDomain),
+          .since = {1},
+          .types = kMlNumbers,
+          .check = check,
+          .reference = reference,
+          .cost = cost};
 }
 
 std::vector<double> NumbersOf(const Attrs& attrs, std::string_view name) {

@@ -22,6 +22,10 @@ inline MlRows RowsOf(absl::Span<const int64_t> dims) {
 // Whether input 0 is of rank 1 or 2.
 Support CheckRows(const Node& node);
 
+// An op of opset 1 on numbers.
+OpDef MlOp(const char* type, Support (*check)(const Node&),
+           absl::Status (*reference)(const ReferenceArgs&), Cost (*cost)(const Node&));
+
 // The elements of a number tensor as T, in `storage` if they have to be converted.
 template <typename T>
 absl::Span<const T> NumbersAs(const TensorRef& x, std::vector<T>& storage) {

@@ -135,22 +135,13 @@ absl::Status ReferenceScaler(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-OpDef Scaling(const char* type, Support (*check)(const Node&),
-              absl::Status (*reference)(const ReferenceArgs&)) {
-  return {.type = type,
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = kMlNumbers,
-          .check = check,
-          .reference = reference,
-          .cost = ElementsCost};
-}
-
 }  // namespace
 
-OpDef BinarizerOp() { return Scaling("Binarizer", nullptr, ReferenceBinarizer); }
-OpDef ImputerOp() { return Scaling("Imputer", CheckImputer, ReferenceImputer); }
-OpDef NormalizerOp() { return Scaling("Normalizer", CheckNormalizer, ReferenceNormalizer); }
-OpDef ScalerOp() { return Scaling("Scaler", CheckScaler, ReferenceScaler); }
+OpDef BinarizerOp() { return MlOp("Binarizer", nullptr, ReferenceBinarizer, ElementsCost); }
+OpDef ImputerOp() { return MlOp("Imputer", CheckImputer, ReferenceImputer, ElementsCost); }
+OpDef NormalizerOp() {
+  return MlOp("Normalizer", CheckNormalizer, ReferenceNormalizer, ElementsCost);
+}
+OpDef ScalerOp() { return MlOp("Scaler", CheckScaler, ReferenceScaler, ElementsCost); }
 
 }  // namespace onnx_cudnn

@@ -269,23 +269,15 @@ Cost SvmCost(const Node& node) {
 }  // namespace
 
 OpDef SVMClassifierOp() {
-  return {.type = "SVMClassifier",
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = kMlNumbers,
-          .check = [](const Node& node) { return Check(node, ClassifierOf); },
-          .reference = ReferenceClassifier,
-          .cost = SvmCost};
+  return MlOp(
+      "SVMClassifier", [](const Node& node) { return Check(node, ClassifierOf); },
+      ReferenceClassifier, SvmCost);
 }
 
 OpDef SVMRegressorOp() {
-  return {.type = "SVMRegressor",
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = kMlNumbers,
-          .check = [](const Node& node) { return Check(node, RegressorOf); },
-          .reference = ReferenceRegressor,
-          .cost = SvmCost};
+  return MlOp(
+      "SVMRegressor", [](const Node& node) { return Check(node, RegressorOf); }, ReferenceRegressor,
+      SvmCost);
 }
 
 }  // namespace onnx_cudnn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -24,6 +25,18 @@ absl::Status ExpectLength(std::string_view what, size_t found, size_t expected) 
   if (found == expected) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(what, " has ", found, " elements, expected ", expected));
+}
+
+absl::Status ExpectLengths(std::initializer_list<std::pair<std::string_view, size_t>> lists,
+                           size_t expected) {
+  for (const auto& [what, found] : lists) RETURN_IF_ERROR(ExpectLength(what, found, expected));
+  return absl::OkStatus();
+}
+
+// The nodes where a missing value takes the true branch: given for all nodes or for none.
+absl::Status CheckNanIsTrue(absl::Span<const int64_t> nan_is_true, size_t nodes) {
+  if (nan_is_true.empty()) return absl::OkStatus();
+  return ExpectLength("nodes_missing_value_tracks_true", nan_is_true.size(), nodes);
 }
 
 bool IsF64(const Attrs& attrs, std::string_view name) {
@@ -50,16 +63,14 @@ absl::StatusOr<NodeLists> ReadNodes(const Attrs& attrs) {
                   .modes = attrs.Get<std::vector<std::string>>("nodes_modes")};
   if (nodes.modes == nullptr) nodes.modes = &none;
   const size_t count = nodes.modes->size();
-  RETURN_IF_ERROR(ExpectLength("nodes_treeids", nodes.trees.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_nodeids", nodes.ids.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_featureids", nodes.features.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_truenodeids", nodes.yes.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_falsenodeids", nodes.no.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_values", nodes.thresholds.size(), count));
-  if (!nodes.nan_is_true.empty()) {
-    RETURN_IF_ERROR(
-        ExpectLength("nodes_missing_value_tracks_true", nodes.nan_is_true.size(), count));
-  }
+  RETURN_IF_ERROR(ExpectLengths({{"nodes_treeids", nodes.trees.size()},
+                                 {"nodes_nodeids", nodes.ids.size()},
+                                 {"nodes_featureids", nodes.features.size()},
+                                 {"nodes_truenodeids", nodes.yes.size()},
+                                 {"nodes_falsenodeids", nodes.no.size()},
+                                 {"nodes_values", nodes.thresholds.size()}},
+                                count));
+  RETURN_IF_ERROR(CheckNanIsTrue(nodes.nan_is_true, count));
   return nodes;
 }
 
@@ -161,17 +172,15 @@ absl::StatusOr<IndexedLists> ReadIndexed(const Attrs& attrs) {
                      .weights = NumbersOf(attrs, "leaf_weights"),
                      .members = NumbersOf(attrs, "membership_values")};
   const size_t count = lists.modes.size();
-  RETURN_IF_ERROR(ExpectLength("nodes_featureids", lists.features.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_truenodeids", lists.yes.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_falsenodeids", lists.no.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_trueleafs", lists.yes_is_leaf.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_falseleafs", lists.no_is_leaf.size(), count));
-  RETURN_IF_ERROR(ExpectLength("nodes_splits", lists.thresholds.size(), count));
+  RETURN_IF_ERROR(ExpectLengths({{"nodes_featureids", lists.features.size()},
+                                 {"nodes_truenodeids", lists.yes.size()},
+                                 {"nodes_falsenodeids", lists.no.size()},
+                                 {"nodes_trueleafs", lists.yes_is_leaf.size()},
+                                 {"nodes_falseleafs", lists.no_is_leaf.size()},
+                                 {"nodes_splits", lists.thresholds.size()}},
+                                count));
   RETURN_IF_ERROR(ExpectLength("leaf_weights", lists.weights.size(), lists.targets.size()));
-  if (!lists.nan_is_true.empty()) {
-    RETURN_IF_ERROR(
-        ExpectLength("nodes_missing_value_tracks_true", lists.nan_is_true.size(), count));
-  }
+  RETURN_IF_ERROR(CheckNanIsTrue(lists.nan_is_true, count));
   return lists;
 }
 

@@ -109,27 +109,25 @@ Cost TreesCost(const Node& node) {
   return {.us = ScalarUs(rows * trees * (1 + depth) / 4), .bytes = IoBytes(node)};
 }
 
-OpDef TreesOp(const char* type, std::vector<int> since, DTypeSet types,
+OpDef TreesOp(const char* type, std::vector<int> since,
               absl::Status (*reference)(const ReferenceArgs&)) {
-  return {.type = type,
-          .domain = std::string(kMlDomain),
-          .since = std::move(since),
-          .types = types,
-          .check = Check,
-          .reference = reference,
-          .cost = TreesCost};
+  OpDef op = MlOp(type, Check, reference, TreesCost);
+  op.since = std::move(since);
+  return op;
 }
 
 }  // namespace
 
 OpDef TreeEnsembleOp() {
-  return TreesOp("TreeEnsemble", {5}, {DType::kF32, DType::kF64, DType::kF16}, ReferenceRegressor);
+  OpDef op = TreesOp("TreeEnsemble", {5}, ReferenceRegressor);
+  op.types = {DType::kF32, DType::kF64, DType::kF16};
+  return op;
 }
 OpDef TreeEnsembleClassifierOp() {
-  return TreesOp("TreeEnsembleClassifier", {1, 3}, kMlNumbers, ReferenceClassifier);
+  return TreesOp("TreeEnsembleClassifier", {1, 3}, ReferenceClassifier);
 }
 OpDef TreeEnsembleRegressorOp() {
-  return TreesOp("TreeEnsembleRegressor", {1, 3}, kMlNumbers, ReferenceRegressor);
+  return TreesOp("TreeEnsembleRegressor", {1, 3}, ReferenceRegressor);
 }
 
 }  // namespace onnx_cudnn
