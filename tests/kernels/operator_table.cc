@@ -24,7 +24,6 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kOldestOpset = 6;
 constexpr DType kTypesInOrder[] = {
     DType::kF32,        DType::kF16,    DType::kBF16,       DType::kF64,    DType::kI8,
     DType::kI16,        DType::kI32,    DType::kI64,        DType::kU8,     DType::kU16,
@@ -59,16 +58,12 @@ std::string NamesOf(Types types) {
   return absl::StrJoin(names, ", ");
 }
 
-// The versions of each op, oldest first, beginning with the one that opset 6 has.
+// The versions of each op, oldest first.
 std::map<OpKey, std::vector<int>> AllVersions() {
   std::map<OpKey, std::vector<int>> versions;
   for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history())
     versions[{schema.domain(), schema.Name()}].push_back(schema.since_version());
-  for (auto& [key, of_op] : versions) {
-    std::sort(of_op.begin(), of_op.end());
-    while (key.first.empty() && of_op.size() > 1 && of_op[1] <= kOldestOpset)
-      of_op.erase(of_op.begin());
-  }
+  for (auto& [key, of_op] : versions) std::sort(of_op.begin(), of_op.end());
   return versions;
 }
 
@@ -258,14 +253,15 @@ constexpr std::string_view kHead =
     "# Operators\n\n"
     "What runs each op. The page is made from the definitions of ops, ONNX's schemas and the "
     "rules of the Engines, and a test compares\nthem. Exceptions: [limits.md](limits.md).\n\n"
-    "- **Opsets**: the versions of its definition, from opset 6 on. Import rewrites older ones as "
+    "- **Opsets**: the versions of its definition. Import rewrites older ones as "
     "the newest.\n"
     "- **Types** of its first input, or output, on the CPU device. Floats: f32, f16, bf16, f64; "
     "integers: of 8 to 64 bits, with and without sign;\n"
     "  f8: f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz; packed: i4, u4, i2, u2; complex: c64, c128.\n"
     "- **H200**: the Engines that run it in a Program for h200 ([architecture.md]"
     "(architecture.md)). An Engine is listed if it takes at least one of\n"
-    "  the case rows in `tests/ops`: it may refuse other forms, and one that is not listed may take "
+    "  the case rows in `tests/ops`: it may refuse other forms, and one that is not listed may "
+    "take "
     "forms that no row has. `expanded`: other\n"
     "  ops replace it, and these Engines run them; `host`: the reference, between two "
     "transfers.\n\n";
