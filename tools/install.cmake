@@ -25,7 +25,7 @@ Libs: -L${prefix}/@CMAKE_INSTALL_LIBDIR@ -lonnx_cudnn
 Cflags: -I${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
 ]] @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/onnx_cudnn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/third_party/NOTICES DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 
 add_custom_target(installable DEPENDS onnx_cudnn)  # what is installed, without the tests
 if(ONNX_CUDNN_PROGRAMS)

@@ -134,7 +134,7 @@ class PackageTest(unittest.TestCase):
         fields = run("dpkg-deb", "-f", deb)
         self.assertRegex(fields, r"Depends: .*libc6 \(>= 2\.\d+\), libstdc\+\+6 \(>= \d+")
         names = {p.name for p in (unpacked / "deb/usr").rglob("*")}
-        self.assertLessEqual({"onnx_cudnn.h", "session.h", "onnx_cudnn-config.cmake", "onnx_cudnn.pc", "LICENSE"}, names)
+        self.assertLessEqual({"onnx_cudnn.h", "session.h", "onnx_cudnn-config.cmake", "onnx_cudnn.pc", "LICENSE", "NOTICES"}, names)
         share = unpacked / "deb/usr/share"
         for program in PROGRAMS[:3]:
             self.assertIn(".TH", (share / f"man/man1/{program}.1").read_text(), program)
