@@ -82,6 +82,16 @@ for part in $parts; do
       unittests python 300 tests/python gpu_test
       unittests torch 500 tests/python torch_test
       ;;
+    wheel) # only if requested: a wheel beside this script, installed as a user installs it, with the CUDA libraries of PyPI's packages
+      environment=$(mktemp -d)
+      check wheel-environment 60 python3 -m venv --system-site-packages "$environment"
+      check wheel-install 100 "$environment/bin/pip" install --no-index "onnx-cudnn[cuda13] @ file://$(echo "$PWD"/onnx_cudnn-*.whl)"
+      installed=(env -u LD_LIBRARY_PATH -u PYTHONPATH SCALED_SWISH="$PWD/bin/libscaled_swish.so" "$environment/bin/python")
+      check wheel-doctor 60 "${installed[@]}" -m onnx_cudnn doctor
+      for test in gpu torch; do
+        check "wheel-$test" 500 env -C tests/python "${installed[@]}" unittest_report.py "$out/reports/wheel-$test.json" ${test}_test
+      done
+      ;;
     models)
       for model in models/*.onnx; do
         for precision in strict tf32 fp16; do

@@ -1,11 +1,12 @@
 """wheel.py [options] [SETTING...]: builds a wheel with each of PYTHONS that this host has, asks auditwheel, gives it the manylinux tag, installs it in an empty
-environment and runs it there without a compiler, LD_LIBRARY_PATH and the build tree. SETTING: as pip's --config-settings takes it, e.g.
-cmake.define.ONNX_CUDNN_CUDA=OFF."""
+environment and runs it there without a compiler, LD_LIBRARY_PATH and the build tree. The wheels are left in the part's folder `dist`. SETTING: as pip's
+--config-settings takes it, e.g. cmake.define.ONNX_CUDNN_CUDA=OFF."""
 
 import base64
 import hashlib
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -122,8 +123,8 @@ def tried(wheel, python, folder):
             raise AssertionError(f"{file.name} is not stripped")
 
 
-def check(builds, runs, tags, settings):
-    """Facts of the wheel that one Python builds and another runs, what is wrong with it, or which Pythons the host lacks."""
+def check(builds, runs, tags, settings, dist):
+    """Facts of the wheel that one Python builds and another runs, what is wrong with it, or which Pythons the host lacks. dist: where it is left, or None."""
     builder, runner = python_of(builds), python_of(runs)
     if builder is None or runner is None:
         return {"skipped": f"needs Python {builds} and {runs}"}
@@ -139,6 +140,9 @@ def check(builds, runs, tags, settings):
             if policy_of(wheel) != facts["auditwheel"]:
                 raise AssertionError("auditwheel finds another tag in the wheel that has its tag")
             tried(wheel, runner, folder)
+            if dist is not None:
+                dist.mkdir(parents=True, exist_ok=True)
+                shutil.copy(wheel, dist)
             return {**facts, "installed": wheel.name, "ran_on": command(runner, "--version").strip()}
     except AssertionError as error:
         return {"error": str(error)}
@@ -151,7 +155,7 @@ def main():
     part = Part("wheel", options)
     head = f"{git('rev-parse', '--short=12', 'HEAD')}-{fingerprint(' '.join(options.settings), git('diff', 'HEAD'))}"
     pythons = {f"{head}-{tags or 'own'}": (builds, runs, tags) for builds, runs, tags in PYTHONS}
-    answers = part.run(pythons, lambda key: check(*pythons[key], options.settings))
+    answers = part.run(pythons, lambda key: check(*pythons[key], options.settings, options.folder and options.folder / "dist"))
     failed = [answer["error"] for answer in answers.values() if "error" in answer]
     for key, answer in answers.items():
         if "error" in answer:
