@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/kernels/common/kernel.h"
 #include "tests/gpu/check_candidate.h"
 #include "tests/gpu/gpu_test.h"
 #include "tests/ops/run_op.h"
@@ -15,6 +16,15 @@ namespace onnx_cudnn {
 
 class KernelTest : public GpuTest {
  protected:
+  // Skips on a GPU, and in a build, without what the kernel under test requires.
+  explicit KernelTest(const Capability& needs = {}) : needs_(needs) {}
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    if (const Support support = CheckCapability(needs_, target().info); !support)
+      GTEST_SKIP() << support.reason();
+  }
+
   // The GPU's Target with TF32 products allowed.
   Target Tf32Target() const {
     Target target = this->target();
@@ -60,6 +70,9 @@ class KernelTest : public GpuTest {
     }
     return ran;
   }
+
+ private:
+  Capability needs_;
 };
 
 }  // namespace onnx_cudnn

@@ -9,6 +9,8 @@ namespace {
 
 class ConvGemmTest : public KernelTest {
  protected:
+  ConvGemmTest() : KernelTest(kSm90aCode) {}
+
   // Runs all Nodes as one launch of each of our kernels that supports them, conv_gemm among them,
   // and compares with the reference, which takes seconds.
   void Check(const ConvGemmCase& test, int64_t batch) {

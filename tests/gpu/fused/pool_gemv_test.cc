@@ -7,6 +7,8 @@ namespace {
 
 class PoolGemvTest : public KernelTest {
  protected:
+  PoolGemvTest() : KernelTest(kClusters) {}
+
   // Runs all Nodes as one launch.
   void Check(int64_t images, int64_t channels, int64_t side, int64_t columns,
              const std::string& dtype = "float16") {

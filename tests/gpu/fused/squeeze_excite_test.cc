@@ -7,6 +7,8 @@ namespace {
 
 class SqueezeExciteTest : public KernelTest {
  protected:
+  SqueezeExciteTest() : KernelTest(kClusters) {}
+
   // Runs all Nodes as one launch, with and without the Mul of an image of up to 2^18 elements.
   void Check(int64_t images, int64_t channels, int64_t height, int64_t width, int64_t hidden,
              const std::string& dtype = "float16") {

@@ -24,6 +24,8 @@ std::string TextOf(int64_t batch, int64_t height, std::string_view type, bool ha
 
 class StemPoolTest : public KernelTest {
  protected:
+  StemPoolTest() : KernelTest(kSm90aCode) {}
+
   // Runs all Nodes as one launch and compares with the reference, which takes seconds.
   void Check(std::string_view type, bool has_cast = false) {
     if (IsEmulated()) GTEST_SKIP() << "is about many blocks";
