@@ -54,6 +54,17 @@ TEST_F(BoundedRulesTest, TakesWhatTheReferencesTake) {
             1u);
 }
 
+TEST_F(BoundedRulesTest, RefusesMoreScoresThanItsWorkspaceHolds) {
+  const auto propose = [&](int64_t classes) {
+    return ProposedFor("NonMaxSuppression",
+                       {{DType::kF32, {1, 2049, 4}}, {DType::kF32, {1, classes, 2049}}},
+                       {I64({}, {1})});
+  };
+  EXPECT_EQ(propose(1 << 15).candidates.size(), 1u);
+  EXPECT_EQ(propose((1 << 15) + 1).reasons,
+            std::vector<std::string>{"non_max_suppression: it sorts more than 134217728 scores"});
+}
+
 // 200 boxes of 5,000 for each of 80 classes; all of 5,000 in one class takes one multiprocessor.
 TEST_F(BoundedRulesTest, PricesBoxesByClasses) {
   const double many =

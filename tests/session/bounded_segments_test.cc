@@ -143,6 +143,22 @@ TEST_P(BoundedSegmentsTest, WhatIsKeptIsCompressedAgain) {
   ExpectStats(/*programs=*/2, /*sizes=*/2);
 }
 
+TEST_P(BoundedSegmentsTest, NoElementsGiveNone) {
+  Load(R"(
+      g (float[H,W] x, bool[L] c) => (int64[2,N] at, float[H,K] y) {
+        at = NonZero(x)
+        y = Compress<axis = 1>(x, c) })");
+  auto outputs = Run({TensorOf<float>({2, 0}, {}), TensorOf<bool>({1}, {false})});
+  ASSERT_EQ(outputs.size(), 2u);
+  ExpectTensor<int64_t>(outputs[0], {2, 0}, {});
+  ExpectTensor<float>(outputs[1], {2, 0}, {});
+  outputs = Run({TensorOf<float>({0, 3}, {}), TensorOf<bool>({3}, {true, false, true})});
+  ASSERT_EQ(outputs.size(), 2u);
+  ExpectTensor<int64_t>(outputs[0], {2, 0}, {});
+  ExpectTensor<float>(outputs[1], {0, 2}, {});
+  ExpectStats(/*programs=*/1, /*sizes=*/2);
+}
+
 TEST_P(BoundedSegmentsTest, SaysWhatACompressCannotKeep) {
   Load("g (float[2] x, bool[3] c) => (float[N] y) { y = Compress(x, c) }");
   const Tensor x = TensorOf<float>({2}, {1, 2});
