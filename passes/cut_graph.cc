@@ -1,15 +1,18 @@
 #include "passes/cut_graph.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "passes/bind_partly.h"
 #include "passes/rewrite/utils/scan_as_loop.h"
 #include "passes/sweep.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/deciding_inputs.h"
+#include "runtime/ops/bounded.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/strings.h"
 
@@ -36,6 +39,15 @@ bool IsStatic(const Node& node) {
   if (RunsBetweenPrograms(node)) return false;
   if (AnyValue(node, [](const Value* v) { return !IsNumbers(v); })) return false;
   return node.bodies().empty() || CheckOp(node);  // an If or a Scan of static bodies
+}
+
+// Whether a Program may run it once the shapes of its inputs are known.
+bool MayBeBounded(const Node& node) {
+  const bool is_listed =
+      node.op() == "Compress" || node.op() == "NonMaxSuppression" || node.op() == "NonZero";
+  return is_listed && node.domain().empty() && AnyValue(node, [](const Value* v) {
+           return v != nullptr && v->type().is_tensor() && !v->is_static();
+         });
 }
 
 // Whether it can run between Programs.
@@ -79,6 +91,10 @@ class Cutter {
     return latest;
   }
 
+  static bool WaitsForBound(const Node& node, Place inputs) {
+    return inputs == Place::kNode && MayBeBounded(node);
+  }
+
   absl::Status Sort() {
     for (Node* node : graph_.TopologicalOrder()) {
       const Place inputs = LatestInput(*node);
@@ -86,7 +102,7 @@ class Cutter {
       if (inputs == Place::kSegment && IsStatic(*node)) {
         place = Place::kSegment;
         segment_.push_back(node);
-      } else if (inputs != Place::kRest && RunsAlone(*node)) {
+      } else if (inputs != Place::kRest && RunsAlone(*node) && !WaitsForBound(*node, inputs)) {
         place = Place::kNode;
         nodes_.push_back(node);
       } else {
@@ -156,6 +172,14 @@ absl::Status ReplaceScans(Graph& graph) {
   return absl::OkStatus();
 }
 
+// Lets Programs compute outputs whose shapes depend on data, as far as types bound their elements.
+void BoundOutputs(Graph& graph) {
+  for (Node* node : graph.TopologicalOrder()) {
+    const std::optional<BoundedForm> form = BoundedFormOf(*node);
+    if (form.has_value()) ReplaceByBounded(graph, *node, *form);
+  }
+}
+
 }  // namespace
 
 bool RunsBetweenPrograms(const Node& node) {
@@ -170,6 +194,7 @@ absl::StatusOr<GraphCut> CutGraph(const Graph& graph, absl::Span<const Type> inp
   std::vector<NodeRefusal> refusals;
   ASSIGN_OR_RETURN(Graph bound, BindPartly(graph, input_types, options, refusals));
   RETURN_IF_ERROR(ReplaceScans(bound));
+  BoundOutputs(bound);
   return Cutter(bound, refusals).Cut();
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/base/status.h"
+#include "runtime/ops/bounded.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/input_reader.h"
@@ -22,7 +23,7 @@ bool MayBeSize(const Value& value) {
 // Whether the Nodes of a part compute on the host alone.
 bool RunsOnHost(const GraphCut::Part& part) {
   const Node& node = *part.graph.TopologicalOrder().front();
-  return node.bodies().empty() && node.op() != "SequenceConstruct" &&
+  return node.bodies().empty() && !IsFirstElements(node) && node.op() != "SequenceConstruct" &&
          node.op() != "SequenceInsert" && node.op() != "Optional";
 }
 
@@ -58,6 +59,7 @@ absl::StatusOr<SegmentPlan::Node> PlanNode(GraphCut::Part part) {
   SegmentPlan::Node planned;
   planned.part = std::move(part);
   Node& node = *planned.part.graph.TopologicalOrder().front();
+  planned.is_first_elements = IsFirstElements(node);
   for (const auto& [name, body] : node.bodies()) {
     ASSIGN_OR_RETURN(planned.bodies[name],
                      SubModel::Create(body->Clone(), OutputReader::kPrograms));

@@ -23,6 +23,7 @@ namespace onnx_cudnn {
 struct SegmentPlan {
   struct Node {
     GraphCut::Part part;
+    bool is_first_elements = false;  // runs nothing but reads a size (runtime/ops/bounded.h)
     std::map<std::string, std::shared_ptr<const SubModel>, std::less<>> bodies;
   };
 

@@ -41,12 +41,7 @@ class SegmentRunner::Call final : public SubModelRunner {
     for (const auto& [slot, tensor] : plan->constants) slots[slot] = tensor;
     RETURN_IF_ERROR(RunSegment(*plan, slots));
     for (const SegmentPlan::Node& node : plan->nodes) {
-      const absl::Time start = absl::Now();
-      ASSIGN_OR_RETURN(std::vector<ModelValue> results,
-                       RunNode(node, Pick(slots, node.part.inputs), runner_.memory_, *this));
-      Put(std::move(results), node.part.outputs, slots);
-      if (node.bodies.empty()) run_.between_ms += absl::ToDoubleMilliseconds(absl::Now() - start);
-      ++run_.nodes_between;
+      RETURN_IF_ERROR(RunBetween(node, slots));
     }
     if (plan->rest != nullptr) {
       ASSIGN_OR_RETURN(std::vector<ModelValue> results,
@@ -91,6 +86,22 @@ class SegmentRunner::Call final : public SubModelRunner {
       runner_.notes_.AddPlanMs(absl::ToDoubleMilliseconds(absl::Now() - start));
       return plan;
     });
+  }
+
+  absl::Status RunBetween(const SegmentPlan::Node& node, std::vector<ModelValue>& slots) {
+    const absl::Time start = absl::Now();
+    ASSIGN_OR_RETURN(std::vector<ModelValue> results,
+                     RunNode(node, Pick(slots, node.part.inputs), runner_.memory_, *this));
+    Put(std::move(results), node.part.outputs, slots);
+    const double ms = absl::ToDoubleMilliseconds(absl::Now() - start);
+    if (node.is_first_elements) {  // the segment has written the count to host memory
+      run_.reads_ms += ms;
+      ++run_.reads;
+      return absl::OkStatus();
+    }
+    if (node.bodies.empty()) run_.between_ms += ms;
+    ++run_.nodes_between;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<HostTensor> ReadSize(const Tensor& tensor) {
