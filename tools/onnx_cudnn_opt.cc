@@ -107,6 +107,7 @@ constexpr std::string_view kUsage =
   onnx-cudnn-opt model.onnx --print-after fold-batch-norm
   onnx-cudnn-opt resnet50.onnx --explain --target h200 --shape 32x3x224x224
   onnx-cudnn-opt model.onnx --explain --input shape=8,-1                values that decide shapes
+  onnx-cudnn-opt detector.onnx --explain --input image=image.npy        each program of a model that runs in segments, and why it is cut
   onnx-cudnn-opt model.onnx --explain --target h200 --partitioner cost --pin pins.txt --json why.json
 
   onnx-cudnn-opt resnet18.onnx resnet50.onnx --tune --plan-cache plans.json --partitioner cost --precision fp16 --shape 32x3x224x224

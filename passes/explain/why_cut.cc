@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "passes/explain/edges.h"
 #include "runtime/graph/deciding_inputs.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/strings.h"
@@ -26,6 +27,11 @@ Values ComputedInputs(const Node& node) {
     if (v != nullptr && !v->is_constant()) values.push_back(v);
   }
   return values;
+}
+
+// As Where, with the first output's name where the Node has none.
+std::string Called(const Node& node) {
+  return absl::StrCat("node \"", NameOf(node), "\" (", node.op(), ")");
 }
 
 std::string WhyBetween(const Node& node) {
@@ -58,14 +64,14 @@ std::vector<std::string> WhyCut(GraphCut& cut) {
   std::vector<std::string> reasons;
   for (const GraphCut::Part& part : cut.nodes) {
     const Node& node = *part.graph.TopologicalOrder().front();
-    reasons.push_back(absl::StrCat(Where(node), " runs between programs: ", WhyBetween(node)));
+    reasons.push_back(absl::StrCat(Called(node), " runs between programs: ", WhyBetween(node)));
   }
   for (Node* node : cut.rest.graph.TopologicalOrder()) {
     const Values inputs = ComputedInputs(*node);
     const bool is_first = std::all_of(inputs.begin(), inputs.end(),
                                       [](const Value* v) { return v->producer() == nullptr; });
     if (!is_first) continue;
-    reasons.push_back(absl::StrCat(Where(*node), " ", WhatItNeeds(cut.rest.graph, *node)));
+    reasons.push_back(absl::StrCat(Called(*node), " ", WhatItNeeds(cut.rest.graph, *node)));
   }
   return reasons;
 }

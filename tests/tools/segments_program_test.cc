@@ -80,12 +80,13 @@ TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
 
 TEST_F(SegmentsProgramTest, ABenchmarkReportsWhatIsBetweenPrograms) {
   Write("read.onnx", *ModelBytesFromText(R"(
-      g (float[N] x) => (float[N] y, float[M] z) <float one = {1}> {
+      g (float[N,2] x) => (float[N,2] y, float[M] z) <float one = {1}, int64[1] row = {1}> {
         y = Relu(x)
-        least = ReduceMin<keepdims = 1>(x)
+        least = ReduceMin<keepdims = 0>(y)
         above = Add(least, one)
         count = Cast<to = 7>(above)
-        z = Expand(y, count)
+        counts = Reshape(count, row)
+        z = Expand(above, counts)
       })"));
   const Ended ended =
       Run(ONNX_CUDNN_BENCH, "read.onnx --device cpu --runs 2 --warm-up 0 --seconds 0");
@@ -111,7 +112,7 @@ TEST_F(SegmentsProgramTest, NewShapesAreTimedInTheSameSession) {
   }
   ASSERT_EQ(report["builds"].size(), 3u);
   EXPECT_EQ(report["builds"][2]["inputs"], "x[5,4]");
-  ExpectFails(RunTool("shift.onnx --new-shapes 3x5"), 2, "3x5");
+  ExpectFails(RunTool("shift.onnx --new-shapes 3x5"), 2, "--shape says [3,5]");
   ExpectFails(RunTool("shift.onnx --first-program fast"), 1,
               "--first-program: expected best or quick, found fast");
 }
