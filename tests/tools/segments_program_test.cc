@@ -59,7 +59,8 @@ TEST_F(SegmentsProgramTest, AModelOfOneProgramHasNoSegments) {
 }
 
 TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
-  Ended ended = Run(ONNX_CUDNN_OPT, "cut.onnx --explain --input 1,4 --shape 1x2 --json why.json");
+  Ended ended = Run(ONNX_CUDNN_OPT,
+                    "cut.onnx --explain --target h200 --input 1,4 --shape 1x2 --json why.json");
   ASSERT_EQ(ended.code, 0) << ended.err;
   for (const std::string_view line :
        {"parts    2: shapes, branches or iterations depend on data", "\nsegment 1\n",
