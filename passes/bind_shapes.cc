@@ -306,6 +306,7 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
   SweepDead(bound);
   InferAndFold infer_and_fold(options.limits, options.remarks, options.refusals);
   RETURN_IF_ERROR(infer_and_fold.Run(bound));
+  if (options.times != nullptr) options.times->fold_ms += infer_and_fold.fold_ms();
   SweepDead(bound);
   PassContext context{.target = target,
                       .functions = options.functions,

@@ -127,6 +127,7 @@ class SessionOptions(_Strict, _core.SessionOptions):
     precision = _named("precision", _core.PrecisionChoice, '"auto", "strict", "tf32", "fp16" or "bf16": precision of f32 arithmetic.')
     partitioner = _named("partitioner", _core.PartitionerChoice, '"greedy" or "cost": how ops are grouped.')
     tune = _named("tune", _core.TuneMode, '"foreground" or "background": when the tuner measures.')
+    first_program = _named("first_program", _core.FirstProgram, '"best" or "quick": what the first runs for new input shapes use.')
 
     @property
     def progress(self) -> bool | Progress | None:

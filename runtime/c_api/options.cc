@@ -73,7 +73,8 @@ absl::Status ReadChoices(const onnx_cudnn_session_options& from, SessionOptions&
   RETURN_IF_ERROR(ReadChoice(from.precision, PrecisionChoice::kBf16, "precision", to.precision));
   RETURN_IF_ERROR(
       ReadChoice(from.partitioner, PartitionerChoice::kCost, "partitioner", to.partitioner));
-  return ReadChoice(from.tune, TuneMode::kBackground, "tune", to.tune);
+  RETURN_IF_ERROR(ReadChoice(from.tune, TuneMode::kBackground, "tune", to.tune));
+  return ReadChoice(from.first_program, FirstProgram::kQuick, "first_program", to.first_program);
 }
 
 }  // namespace

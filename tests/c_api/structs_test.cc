@@ -54,6 +54,11 @@ TEST(CApiStructsTest, FieldsBeyondTheSizeTakeDefaults) {
   ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "threads");
   options.struct_size = offsetof(onnx_cudnn_session_options, threads);
   EXPECT_EQ(Load(&options), ONNX_CUDNN_OK) << onnx_cudnn_last_error();
+  options = CpuOptions();
+  options.first_program = 9;
+  ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "first_program");
+  options.struct_size = offsetof(onnx_cudnn_session_options, first_program);
+  EXPECT_EQ(Load(&options), ONNX_CUDNN_OK) << onnx_cudnn_last_error();
   options.device = 99;  // within the size
   ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "device");
 }

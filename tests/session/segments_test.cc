@@ -95,6 +95,39 @@ TEST_P(SegmentsTest, EqualShapesBuildNothing) {
   EXPECT_EQ(session().stats().programs_built, built + 1);
 }
 
+TEST_P(SegmentsTest, TheBuildOfEachProgramIsTimed) {
+  Load(kRepeat);
+  Run({TensorOf<float>({1, 3}, {1, 4, -2})});
+  const std::vector<ProgramBuild> builds = session().stats().builds;
+  ASSERT_EQ(builds.size(), 2u);
+  EXPECT_EQ(builds[0].inputs, "x[1,3]");
+  EXPECT_EQ(builds[1].inputs, "sum[1,1]");
+  for (const ProgramBuild& build : builds) {
+    EXPECT_GT(build.bind_ms, 0);
+    EXPECT_GT(build.partition_ms, 0);
+    EXPECT_LE(build.bind_ms + build.fold_ms + build.partition_ms + build.compile_ms + build.plan_ms,
+              build.total_ms);
+  }
+}
+
+TEST_P(SegmentsTest, InputsThatNeedSegmentsLeaveOthersOneProgram) {
+  Load(R"(
+      g (float[N] x, bool whole) => (y) {
+        y = If(whole) < then_branch = t () => (u) { u = Relu(x) },
+                        else_branch = e () => (v) { n = NonZero(x) v = Cast<to = 1>(n) }> })");
+  const Tensor x = TensorOf<float>({3}, {-1, 0, 2});
+  const auto run = [&](bool whole) { return Run({x, TensorOf<bool>({}, {whole})}); };
+  ExpectTensor<float>(run(true)[0], {3}, {0, 0, 2});
+  const int64_t built = session().stats().programs_built;
+  ExpectTensor<float>(run(false)[0], {1, 2}, {0, 2});
+  const int64_t with_segments = session().stats().programs_built;
+  EXPECT_GT(with_segments, built);
+  ExpectTensor<float>(run(true)[0], {3}, {0, 0, 2});
+  ExpectTensor<float>(run(false)[0], {1, 2}, {0, 2});
+  EXPECT_EQ(session().stats().programs_built, with_segments);
+  EXPECT_GT(session().stats().segmented_ms, 0);
+}
+
 TEST_P(SegmentsTest, ThreadsRunAtOnce) {
   Load(kRepeat);
   std::vector<std::thread> threads;

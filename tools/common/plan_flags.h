@@ -35,6 +35,11 @@ inline constexpr char kTuneHelp[] =
     "and never wait; if tuning finds a faster program, later runs use it. The swap is "
     "reported; it may change the last bits of results, within the tolerance of tuning. "
     "Tuning ends with this program.";
+inline constexpr char kFirstProgramHelp[] =
+    "Which program the first runs for new shapes use. best: the one that the other flags ask for, "
+    "which the first run waits for; quick, on a GPU: one of engines that compile nothing (all but "
+    "cuDNN, which runs what no other takes); the best one is built beside the runs, and later runs "
+    "use it if it is faster, which may change the last bits of results.";
 inline constexpr char kTuneWorkerHelp[] =
     "For tuning: path of the program that measures. Empty: onnx-cudnn-tune-worker beside "
     "this program; if it is missing, this process measures, except in the background, "
@@ -88,6 +93,9 @@ absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text);
 // InvalidArgument: neither greedy nor cost.
 absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text);
 std::string_view NameOf(PartitionerChoice choice);
+
+// InvalidArgument: neither best nor quick.
+absl::StatusOr<FirstProgram> ParseFirstProgram(std::string_view text);
 
 // InvalidArgument: neither foreground nor background.
 absl::StatusOr<TuneMode> ParseTuneMode(std::string_view text);
