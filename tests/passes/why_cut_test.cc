@@ -35,15 +35,24 @@ TEST(WhyCutTest, NamesTheElementsThatDecideAShape) {
                 {"node \"wide\" (Expand) needs the elements of \"counts\" i64[1]"});
 }
 
-TEST(WhyCutTest, NamesWhatRunsBetweenProgramsAndWhatNeedsItsShape) {
+TEST(WhyCutTest, NamesTheSizeThatAProgramWritesAndWhatNeedsIt) {
   ExpectReasons(R"(
       g (float[2,2] x) => (y) {
         z = Relu(x)
         found = NonZero(z)
         y = Neg(found) })",
-                {"(NonZero) runs between programs: the shapes of its outputs follow from the "
-                 "elements of \"z\" f32[2,2]",
+                {"the shape of \"found\" follows from \"found_count\" i64[1], which the program "
+                 "writes",
                  "node \"y\" (Neg) needs the shape of \"found\""});
+}
+
+TEST(WhyCutTest, NamesWhatRunsBetweenPrograms) {
+  ExpectReasons(R"(
+      g (float[4] x) => (y) {
+        z = Relu(x)
+        y = Unique(z) })",
+                {"(Unique) runs between programs: the shapes of its outputs follow from the "
+                 "elements of \"z\" f32[4]"});
 }
 
 TEST(WhyCutTest, NamesControlFlow) {
