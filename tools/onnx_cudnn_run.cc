@@ -145,6 +145,7 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
 
 --json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
   tune_ms, tuned_signatures, cached_signatures, tune_notes [], first_run_ms, weight_bytes, arena_bytes,
+  programs_built, nodes, host_nodes, segments, nodes_between, size_reads, size_reads_ms, between_ms,
   inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
   verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, beyond, type}]},

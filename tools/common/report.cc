@@ -224,6 +224,14 @@ std::string FormatJson(const RunReport& report) {
                {"first_run_ms", report.first_run_ms},
                {"weight_bytes", report.stats.weight_bytes},
                {"arena_bytes", report.stats.arena_bytes},
+               {"programs_built", report.stats.programs_built},
+               {"nodes", report.stats.nodes},
+               {"host_nodes", report.stats.host_nodes},
+               {"segments", report.stats.segments},
+               {"nodes_between", report.stats.nodes_between},
+               {"size_reads", report.stats.size_reads},
+               {"size_reads_ms", report.stats.size_reads_ms},
+               {"between_ms", report.stats.between_ms},
                {"inputs", Json::array()},
                {"outputs", Json::array()}};
   for (const InputReport& input : report.inputs) {

@@ -50,14 +50,17 @@ std::string FormatText(const RunReport& report, bool verbose);
 
 // One line: {"model", "device", "note", "precision", "graph_note", "device_ms", "load_ms",
 // "optimize_ms", "plan_ms", "tune_ms", "tuned_signatures", "cached_signatures", "tune_notes": […],
-// "first_run_ms", "weight_bytes", "arena_bytes", "inputs": [{"name",
-// "type", "source"}], "outputs": [{"name", "type", "elements", "not_finite", "min", "max", "mean",
-// "top": [[{"index", "label", "value"}]]}], "timing": {"runs", "warm_up_ms", "min_ms", "median_ms",
-// "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok", "outputs": [{"name",
-// "ok", "rtol", "atol", "tolerance", "largest_difference", "largest_expected", "beyond", "type"}]},
-// "partitions": [{"index", "engine", "variant", "ops", "output", "ok", "largest_difference",
-// "largest_expected", "share_of_tolerance", "note"}]}. "top", "label", "timing", "verify" and
-// "partitions" stand only when there is something to say; a number that is not finite is null.
+// "first_run_ms", "weight_bytes", "arena_bytes", "programs_built", "nodes", "host_nodes",
+// "segments", "nodes_between", "size_reads", "size_reads_ms", "between_ms" (SessionStats),
+// "inputs":
+// [{"name", "type", "source"}], "outputs": [{"name", "type", "elements", "not_finite", "min",
+// "max", "mean", "top": [[{"index", "label", "value"}]]}], "timing": {"runs", "warm_up_ms",
+// "min_ms", "median_ms", "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok", "outputs":
+// [{"name", "ok", "rtol", "atol", "tolerance", "largest_difference", "largest_expected", "beyond",
+// "type"}]}, "partitions": [{"index", "engine", "variant", "ops", "output", "ok",
+// "largest_difference", "largest_expected", "share_of_tolerance", "note"}]}. "top", "label",
+// "timing", "verify" and "partitions" stand only when there is something to say; a number that is
+// not finite is null.
 std::string FormatJson(const RunReport& report);
 
 }  // namespace onnx_cudnn
