@@ -152,6 +152,7 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
 --json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
   tune_ms, tuned_signatures, cached_signatures, tune_notes [],
   builds [{inputs, quick, bind_ms, fold_ms, partition_ms, compile_ms, plan_ms, total_ms}], first_run_ms, weight_bytes, arena_bytes,
+  programs_built, nodes, host_nodes,
   inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
   verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, beyond, type}]},

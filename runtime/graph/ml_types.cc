@@ -38,11 +38,14 @@ Type FeatureVectorizerType(const Node& node) {
   return TensorOf(DType::kF32, {RowsOf(node.input(0).type()), {.value = columns}});
 }
 
-// One row for a vector; ONNX's function leaves its shape open.
+// ONNX's function leaves open the row of a vector, and the column of a scalar index.
 Type FeatureExtractorType(const Node& node) {
   const Type& x = node.input(0).type();
-  if (x.dims.size() != 1 || !node.has_input(1) || !node.input(1).is_static()) return {};
-  return TensorOf(x.dtype, {{.value = 1}, {.value = node.input(1).elements()}});
+  if (!node.has_input(1) || !node.input(1).is_static()) return {};
+  std::vector<Dim> dims = x.dims;
+  if (dims.size() == 1) dims.insert(dims.begin(), Dim{.value = 1});
+  dims.back() = {.value = node.input(1).elements()};
+  return TensorOf(x.dtype, std::move(dims));
 }
 
 // The pairs of classes, unless the scores are one per class.

@@ -298,6 +298,9 @@ std::string FormatJson(const RunReport& report) {
                {"first_run_ms", report.first_run_ms},
                {"weight_bytes", report.stats.weight_bytes},
                {"arena_bytes", report.stats.arena_bytes},
+               {"programs_built", report.stats.programs_built},
+               {"nodes", report.stats.nodes},
+               {"host_nodes", report.stats.host_nodes},
                {"inputs", Json::array()},
                {"outputs", Json::array()}};
   for (const InputReport& input : report.inputs) {
