@@ -19,6 +19,8 @@ namespace {
 
 // Sets of input shapes that are known to need segments.
 constexpr size_t kMostSegmented = 1024;
+// After so many, all different, without one that a Program runs, all are taken to need segments.
+constexpr size_t kMostTries = 4;
 
 double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
 
@@ -147,7 +149,9 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
 
 bool LoadedModel::NeedsSegments(const ProgramTable::Key& key) const {
   absl::MutexLock lock(segmented_mutex_);
-  return segmented_.contains(key);
+  if (segmented_.contains(key)) return true;
+  // It costs the time of binding shapes to find that a further set needs them too.
+  return segmented_.size() >= kMostTries && programs_.built() == 0;
 }
 
 void LoadedModel::NoteSegments(const ProgramTable::Key& key) const {

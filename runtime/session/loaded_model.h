@@ -82,7 +82,7 @@ class LoadedModel {
   LoadedModel(Parts parts, const SessionOptions& options);
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key,
                                                       bool& wants_better) const;
-  // Whether building a Program for `key` has failed because one Program cannot run it.
+  // Whether one Program cannot run inputs of `key`, or is not expected to, as none could before.
   bool NeedsSegments(const ProgramTable::Key& key) const;
   void NoteSegments(const ProgramTable::Key& key) const;
   absl::StatusOr<std::shared_ptr<const SubModel>> Whole() const;  // as a SubModel

@@ -128,6 +128,22 @@ TEST_P(SegmentsTest, InputsThatNeedSegmentsLeaveOthersOneProgram) {
   EXPECT_GT(session().stats().segmented_ms, 0);
 }
 
+TEST_P(SegmentsTest, AfterFourSetsThatNeededSegmentsNoOtherIsTried) {
+  for (const int tries : {3, 4}) {
+    Load(R"(
+        g (float[N] x, bool whole) => (y) {
+          y = If(whole) < then_branch = t () => (u) { u = Relu(x) },
+                          else_branch = e () => (v) { n = NonZero(x) v = Cast<to = 1>(n) }> })");
+    for (int i = 1; i <= tries; ++i) {
+      Run({TensorOf<float>({i}, Floats(i, 1)), TensorOf<bool>({}, {false})});
+    }
+    ExpectTensor<float>(Run({TensorOf<float>({2}, {-1, 2}), TensorOf<bool>({}, {true})})[0], {2},
+                        {0, 2});
+    const std::string last = session().stats().builds.back().inputs;
+    EXPECT_EQ(last, tries == 3 ? "x[2], whole[]" : "x[2]");  // of the model, of a segment
+  }
+}
+
 TEST_P(SegmentsTest, ThreadsRunAtOnce) {
   Load(kRepeat);
   std::vector<std::thread> threads;
