@@ -49,6 +49,14 @@ typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539
 # The wheel that holds ONNX's backend test vectors; later ones have none. Here it is never installed.
 set(ONNX_VECTORS "onnx==1.22.0")
 set(ONNX_VECTORS_SHA256 1d0a2bdb15eb2b3cb65c438f3423d9620d14fdce32f92380e6bb1b2e09568ef5)
+# Older wheels whose vectors tools/test.sh --long=vectors runs; never installed either, so those for Python 3.10, which the oldest of them knows.
+set(OLDER_VECTORS [[
+onnx==1.12.0 --hash=sha256:9fd2f4e23078df197bb76a59b9cd8f5a43a6ad2edc035edb3ecfb9042093e05a
+onnx==1.14.1 --hash=sha256:921ad325b17484698d9d65978e123b1f351328ea50de6f84f25d09d5c7dde361
+onnx==1.16.2 --hash=sha256:ec6a425e59291fff430da4a884aa07a1d0cbb5dcd22cc78f6cf4ba5adb9f3367
+onnx==1.18.0 --hash=sha256:bfb1f271b1523b29f324bfd223f6a4cfbdc5a2f2f16e73563671932d33663365
+onnx==1.20.1 --hash=sha256:0903e6088ed5e8f59ebd381ab2a6e9b2a60b4c898f79aa2fe76bb79cf38a5031
+]])
 # The environment of ONNX's own Python test runner, of that version: build/python-runner.
 set(RUNNER_PACKAGES [[
 ml-dtypes==0.6.0 --hash=sha256:6c8e39b53e90afda8ce52859c93de4dba3e02b76d85dcf091cc469f9184c6dae --hash=sha256:3b4a480aa8fd54a1805b8ac10f3f91763926a74f73c0c364c10f9231854f4170
