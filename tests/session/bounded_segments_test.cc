@@ -143,6 +143,22 @@ TEST_P(BoundedSegmentsTest, WhatIsKeptIsCompressedAgain) {
   ExpectStats(/*programs=*/2, /*sizes=*/2);
 }
 
+// The shape of y is known at once, its elements depend on the number of indices.
+TEST_P(BoundedSegmentsTest, IndicesOfWhatIsComputedLater) {
+  Load(R"(
+      g (float[N] x) => (int64[1,M] at) {
+        first = NonZero(x)
+        dims = Shape(first)
+        count = ReduceMax<keepdims = 0>(dims)
+        number = Cast<to = 1>(count)
+        y = Sub(x, number)
+        at = NonZero(y) })");
+  const auto outputs = Run({TensorOf<float>({4}, {0, 3, 5, 3})});
+  ASSERT_EQ(outputs.size(), 1u);
+  ExpectTensor<int64_t>(outputs[0], {1, 2}, {0, 2});
+  ExpectStats(/*programs=*/2, /*sizes=*/2);
+}
+
 TEST_P(BoundedSegmentsTest, NoElementsGiveNone) {
   Load(R"(
       g (float[H,W] x, bool[L] c) => (int64[2,N] at, float[H,K] y) {

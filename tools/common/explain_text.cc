@@ -91,9 +91,10 @@ void AppendTotals(const Explanation& e, std::string& out) {
 void AppendLater(const LaterReport& later, std::string& out) {
   std::string between = "nothing";
   if (!later.between.empty()) between = absl::StrJoin(later.between, ", ");
-  AppendLine(out, absl::StrFormat("later    this is the first of several programs; sizes read: %d, "
-                                  "between programs: %s, nodes in later ones: %d",
-                                  later.sizes_read, between, later.nodes));
+  AppendWrapped(out, 0,
+                absl::StrFormat("later    this is the first of several programs; sizes read: %d, "
+                                "between programs: %s, nodes in later ones: %d",
+                                later.sizes_read, between, later.nodes));
 }
 
 // ── Partitions ──
