@@ -24,6 +24,7 @@
 #include "runtime/session/arguments.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/engines.h"
+#include "runtime/session/input_reader.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/explain_json.h"
 #include "tools/common/explain_segments.h"
@@ -270,6 +271,20 @@ absl::StatusOr<std::vector<PinRule>> ReadPins(const std::string& path) {
   return ParsePins(text, std::filesystem::path(path).filename().string());
 }
 
+// Those of `values` that a Session reads before a Run: of inputs that decide shapes, and strings.
+absl::StatusOr<NamedTensors> ValuesToRead(const Graph& graph, const std::vector<ValueInfo>& infos,
+                                          const NamedTensors& values) {
+  Graph inferred = graph.Clone();
+  ASSIGN_OR_RETURN(const std::vector<int> deciding, DecidingInputs(inferred, infos));
+  NamedTensors read;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const auto value = values.find(infos[i].name);
+    const bool decides = absl::c_linear_search(deciding, static_cast<int>(i));
+    if (value != values.end() && (decides || infos[i].dtype == DType::kString)) read.insert(*value);
+  }
+  return read;
+}
+
 absl::Status ExplainGraph(const Graph& graph, const Options& options, const Target& target) {
   std::vector<ValueInfo> infos;
   for (const Value* input : graph.inputs()) {
@@ -289,10 +304,10 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
   }
   BuildOptions build{
       .partitioner = options.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
-      .input_values = values,
       .streams = options.streams,
       .functions = &kOnnxFunctions,
       .disabled_passes = {options.disabled.begin(), options.disabled.end()}};
+  ASSIGN_OR_RETURN(build.input_values, ValuesToRead(graph, infos, values));
   ASSIGN_OR_RETURN(build.pins, ReadPins(options.pin));
   const absl::StatusOr<Explanation> explanation = Explain(graph, dims, target, build);
   if (absl::IsUnimplemented(explanation.status())) {
