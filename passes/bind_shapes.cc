@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <initializer_list>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -124,21 +125,30 @@ void ForgetShapes(Graph& graph) {
   }
 }
 
-// Expands ops that no Engine of a GPU runs: Einsums whose products need numbers for dims, and
-// ONNX's functions. Both leave Nodes that clean-up removes, and constants to fold.
-// common-subexpressions is left out, since it would merge the copies of clone-cheap.
-absl::Status DecomposeAndClean(Graph& graph, const BuildOptions& options, PassContext& context) {
+using MakePass = std::unique_ptr<Pass> (*)();
+
+// Runs passes that depend on the Target, and cleans up what they leave: unused Nodes, constants to
+// fold. common-subexpressions is left out, since it would merge the copies of clone-cheap.
+absl::Status RewriteAndClean(std::initializer_list<MakePass> passes, Graph& graph,
+                             const BuildOptions& options, PassContext& context) {
   PassManagerOptions manager{.disabled = options.disabled_passes};
-  bool changed = false;
-  for (const auto make : {LowerEinsum, Decompose}) {
+  bool any_changed = false;
+  for (const MakePass make : passes) {
     const std::unique_ptr<Pass> pass = make();
     if (context.target == nullptr || manager.disabled.contains(pass->name())) continue;
-    ASSIGN_OR_RETURN(const bool decomposed, pass->Run(graph, context));
-    changed |= decomposed;
+    ASSIGN_OR_RETURN(const bool changed, pass->Run(graph, context));
+    any_changed |= changed;
   }
-  if (!changed) return absl::OkStatus();
+  if (!any_changed) return absl::OkStatus();
   manager.disabled.insert("common-subexpressions");
   return RunPasses(graph, MakePipeline(1), manager, context).status();
+}
+
+// Expands ops that no Engine of a GPU runs (Einsums whose products need numbers for dims, ONNX's
+// functions), then fuses what an Engine runs as one op.
+absl::Status FitToTarget(Graph& graph, const BuildOptions& options, PassContext& context) {
+  RETURN_IF_ERROR(RewriteAndClean({LowerEinsum, Decompose}, graph, options, context));
+  return RewriteAndClean({FuseAttention}, graph, options, context);
 }
 
 void BindValues(Graph& graph, const std::map<std::string, HostTensor, std::less<>>& values) {
@@ -312,7 +322,7 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
                       .functions = options.functions,
                       .limits = options.limits,
                       .remarks = options.remarks};
-  RETURN_IF_ERROR(DecomposeAndClean(bound, options, context));
+  RETURN_IF_ERROR(FitToTarget(bound, options, context));
   RETURN_IF_ERROR(OwnOutputs()->Run(bound, context).status());
   const CopyBudget& budget = infer_and_fold.budget();
   RETURN_IF_ERROR(options.refusals == nullptr ? CheckStatic(bound, budget)
