@@ -73,6 +73,7 @@ LoadedModel::LoadedModel(Parts parts, const SessionOptions& options)
       builder_(graph_, inputs_, options_, std::move(parts.pins), *device_, pools_, notes_),
       programs_(options_.max_programs),
       segments_(options_.max_programs, *device_, builder_, pools_, notes_),
+      buckets_(graph_, options_, reader_, builder_, pools_, segments_.memory(), notes_),
       is_segmented_(AnyOfOtherKind(inputs_) || AnyOfOtherKind(outputs_)) {}
 
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
@@ -172,8 +173,10 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTa
 
 SessionStats LoadedModel::stats() const {
   SessionStats stats = notes_.stats();
-  stats.programs_built = programs_.built() + segments_.programs_built();
-  stats.programs_held = programs_.held() + segments_.programs_held();
+  stats.programs_built = programs_.built() + segments_.programs_built() + buckets_.programs_built();
+  stats.programs_held = programs_.held() + segments_.programs_held() + buckets_.programs_held();
+  stats.padded_runs = buckets_.runs();
+  stats.bucket_note = buckets_.note();
   stats.weight_bytes = device_->constants().bytes();
   tuning_->AddTo(stats);
   return stats;

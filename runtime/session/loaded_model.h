@@ -12,6 +12,7 @@
 #include "runtime/base/progress.h"
 #include "runtime/graph/graph.h"
 #include "runtime/ops/random_draw.h"
+#include "runtime/session/buckets/bucket_runner.h"
 #include "runtime/session/input_reader.h"
 #include "runtime/session/open_device.h"
 #include "runtime/session/pool_maker.h"
@@ -67,6 +68,7 @@ class LoadedModel {
   absl::StatusOr<std::vector<ModelValue>> RunSegments(std::vector<ModelValue> inputs,
                                                       const RunOptions& options) const;
   const ValueMemory& memory() const { return segments_.memory(); }
+  const BucketRunner& buckets() const { return buckets_; }
 
  private:
   struct Parts {
@@ -94,6 +96,7 @@ class LoadedModel {
   const ProgramBuilder builder_;
   mutable ProgramTable programs_;
   const SegmentRunner segments_;
+  const BucketRunner buckets_;
   mutable std::atomic<bool> is_segmented_ = false;
   mutable absl::Mutex whole_mutex_;
   mutable std::shared_ptr<const SubModel> whole_ ABSL_GUARDED_BY(whole_mutex_);

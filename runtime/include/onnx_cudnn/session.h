@@ -58,7 +58,11 @@ struct SessionStats {
   int64_t nodes_between = 0;  // control flow, sequences, strings, ops like NonZero
   int64_t size_reads = 0;     // tensors read because their elements decide shapes
   double size_reads_ms = 0;
-  double between_ms = 0;  // of nodes_between, without the bodies of control flow
+  double between_ms = 0;    // of nodes_between, without the bodies of control flow
+  int64_t padded_runs = 0;  // Runs that Programs of SessionOptions::shape_buckets served
+  // Why a Run was not, the last time that this happened: the op that cannot be padded, sizes that
+  // contradict each other.
+  std::string bucket_note;
 };
 
 // Runs one set of input shapes over fixed addresses, without any look-up. Strings, and inputs whose
