@@ -98,7 +98,6 @@ class Binder {
   std::map<std::string, std::pair<int64_t, std::string>> symbols_;
 };
 
-// Inner shapes in a file may be valid for other input dims only, so they are inferred again.
 void ForgetShape(Graph& graph, Value& value) {
   if (!value.type().is_tensor()) return;
   Type type = value.type();
@@ -110,19 +109,6 @@ void ForgetShape(Graph& graph, Value& value) {
 bool HasStaticInputs(const Graph& graph) {
   return std::all_of(graph.inputs().begin(), graph.inputs().end(),
                      [](const Value* v) { return v->is_static(); });
-}
-
-void ForgetShapes(Graph& graph) {
-  for (Value* v : graph.Values()) {
-    if (v->producer() != nullptr) ForgetShape(graph, *v);
-  }
-  for (int id = 0; id < graph.node_ids(); ++id) {
-    if (graph.node(id) == nullptr) continue;
-    for (auto& [name, body] : graph.MutableBodies(*graph.node(id))) {
-      for (Value* input : body->inputs()) ForgetShape(*body, *input);
-      ForgetShapes(*body);
-    }
-  }
 }
 
 using MakePass = std::unique_ptr<Pass> (*)();
@@ -255,6 +241,19 @@ absl::Status NoteRefusals(Graph& graph, const CopyBudget& budget,
 }
 
 }  // namespace
+
+void ForgetShapes(Graph& graph) {
+  for (Value* v : graph.Values()) {
+    if (v->producer() != nullptr) ForgetShape(graph, *v);
+  }
+  for (int id = 0; id < graph.node_ids(); ++id) {
+    if (graph.node(id) == nullptr) continue;
+    for (auto& [name, body] : graph.MutableBodies(*graph.node(id))) {
+      for (Value* input : body->inputs()) ForgetShape(*body, *input);
+      ForgetShapes(*body);
+    }
+  }
+}
 
 absl::Status NotStatic(Graph& graph, Node& node, const Value& value) {
   if (FindOp(node) == nullptr) {

@@ -40,8 +40,7 @@ ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
 ABSL_FLAG(std::string, tune, "foreground", onnx_cudnn::kTuneHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
-ABSL_FLAG(int, host_threads, 0,
-          "Threads that a run may use on the host. 0: one per core, which is also the maximum.");
+ABSL_FLAG(int, host_threads, 0, onnx_cudnn::kHostThreadsHelp);
 ABSL_FLAG(int, streams, 0, "Number of streams for independent steps. 0: two on a GPU, else one.");
 ABSL_FLAG(int, threads, 1,
           "Threads of the back-to-back runs. They share the model; each has its own inputs, "

@@ -81,8 +81,8 @@ ABSL_FLAG(
     "the ops' references: what fp16 costs in accuracy, without a GPU. Times are not those of "
     "the GPU. h200, h100, a100, a10, l4, rtx4090, b200, or cpu.");
 ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
-ABSL_FLAG(int, host_threads, 0,
-          "Threads that a run may use on the host. 0: one per core, which is also the maximum.");
+ABSL_FLAG(int, host_threads, 0, onnx_cudnn::kHostThreadsHelp);
+ABSL_FLAG(std::vector<std::string>, shape_buckets, {}, onnx_cudnn::kShapeBucketsHelp);
 ABSL_FLAG(int, streams, 0, "Number of streams for independent steps. 0: two on a GPU, else one.");
 ABSL_FLAG(bool, no_cuda_graph, false,
           "On a GPU: does not use CUDA graphs; launches every step in every run.");
@@ -209,6 +209,7 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
                          .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph)};
   session.op_libraries = absl::GetFlag(FLAGS_op_library);
   session.target = absl::GetFlag(FLAGS_target);
+  session.shape_buckets = absl::GetFlag(FLAGS_shape_buckets);
   session.threads = absl::GetFlag(FLAGS_host_threads);
   ASSIGN_OR_RETURN(session.max_memory_bytes,
                    ParseBytes("--max-memory", absl::GetFlag(FLAGS_max_memory)));

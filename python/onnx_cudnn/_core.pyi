@@ -92,6 +92,7 @@ class SessionOptions:
     max_memory_bytes: int
     arena: SharedArena | None
     max_programs: int
+    shape_buckets: list[str]
     max_executors_per_program: int
     def set_progress(self, callable: Callable[[str, int, int, str], object] | None) -> None: ...
 
@@ -143,6 +144,8 @@ class SessionStats:
     nodes_between: int
     size_reads: int
     size_reads_ms: float
+    padded_runs: int
+    bucket_note: str
     between_ms: float
     segmented_ms: float
     builds: list[ProgramBuild]

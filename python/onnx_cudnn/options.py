@@ -226,7 +226,7 @@ def _texts(name: str) -> property:
     return property(lambda self: tuple(field.__get__(self)), put, doc="Texts; assign a list, the value is a copy.")
 
 
-for _name in ("disabled_passes", "op_libraries"):
+for _name in ("disabled_passes", "op_libraries", "shape_buckets"):
     setattr(SessionOptions, _name, _texts(_name))
 for _name, _default in _SESSION_DEFAULTS.items():
     setattr(SessionOptions, _name, _without_effect(_name, _default))

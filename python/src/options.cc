@@ -71,6 +71,7 @@ void BindOptions(nb::module_& module) {
       .def_rw("max_memory_bytes", &Options::max_memory_bytes)
       .def_rw("arena", &Options::arena, nb::arg().none())
       .def_rw("max_programs", &Options::max_programs)
+      .def_rw("shape_buckets", &Options::shape_buckets)
       .def_rw("max_executors_per_program", &Options::max_executors_per_program)
       .def(
           "set_progress",

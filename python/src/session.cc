@@ -203,6 +203,8 @@ void BindInfo(nb::module_& module) {
       .def_ro("nodes_between", &SessionStats::nodes_between)
       .def_ro("size_reads", &SessionStats::size_reads)
       .def_ro("size_reads_ms", &SessionStats::size_reads_ms)
+      .def_ro("padded_runs", &SessionStats::padded_runs)
+      .def_ro("bucket_note", &SessionStats::bucket_note)
       .def_ro("between_ms", &SessionStats::between_ms)
       .def_ro("segmented_ms", &SessionStats::segmented_ms)
       .def_ro("builds", &SessionStats::builds);

@@ -88,6 +88,8 @@ absl::StatusOr<SessionOptions> SessionOptionsOf(const onnx_cudnn_session_options
                             to.disabled_passes));
   RETURN_IF_ERROR(
       ReadTexts(from.op_libraries, from.op_library_count, "op_libraries", to.op_libraries));
+  RETURN_IF_ERROR(
+      ReadTexts(from.shape_buckets, from.shape_bucket_count, "shape_buckets", to.shape_buckets));
   to.device_ordinal = from.device_ordinal;
   to.threads = from.threads;
   to.optimization_level = from.optimization_level;

@@ -81,6 +81,7 @@ LoadedModel::LoadedModel(Parts parts, const SessionOptions& options)
                 [this](const ProgramBuilder& builder, const ProgramKey& key, double bind_ms) {
                   return tuning_->BuildSegment(builder, key, bind_ms);
                 }),
+      buckets_(graph_, options_, reader_, builder_, pools_, segments_.memory(), notes_),
       is_segmented_(AnyOfOtherKind(inputs_) || AnyOfOtherKind(outputs_)) {}
 
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
@@ -192,8 +193,10 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTa
 
 SessionStats LoadedModel::stats() const {
   SessionStats stats = notes_.stats();
-  stats.programs_built = programs_.built() + segments_.programs_built();
-  stats.programs_held = programs_.held() + segments_.programs_held();
+  stats.programs_built = programs_.built() + segments_.programs_built() + buckets_.programs_built();
+  stats.programs_held = programs_.held() + segments_.programs_held() + buckets_.programs_held();
+  stats.padded_runs = buckets_.runs();
+  stats.bucket_note = buckets_.note();
   stats.weight_bytes = device_->constants().bytes();
   tuning_->AddTo(stats);
   return stats;

@@ -12,6 +12,7 @@
 #include "runtime/base/progress.h"
 #include "runtime/graph/graph.h"
 #include "runtime/ops/random_draw.h"
+#include "runtime/session/buckets/bucket_runner.h"
 #include "runtime/session/input_reader.h"
 #include "runtime/session/open_device.h"
 #include "runtime/session/pool_maker.h"
@@ -69,6 +70,7 @@ class LoadedModel {
                                                       const RunOptions& options,
                                                       std::vector<RunPart>* parts = nullptr) const;
   const ValueMemory& memory() const { return segments_.memory(); }
+  const BucketRunner& buckets() const { return buckets_; }
 
  private:
   struct Parts {
@@ -99,6 +101,7 @@ class LoadedModel {
   const ProgramBuilder builder_;
   mutable ProgramTable programs_;
   const SegmentRunner segments_;
+  const BucketRunner buckets_;
   const bool is_segmented_;
   mutable absl::Mutex segmented_mutex_;
   mutable std::set<ProgramTable::Key> segmented_ ABSL_GUARDED_BY(segmented_mutex_);

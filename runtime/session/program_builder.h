@@ -59,6 +59,7 @@ class ProgramBuilder {
   // Without those of the search.
   //   input_values  by name
   BuildOptions OptionsFor(std::map<std::string, HostTensor, std::less<>> input_values) const;
+  BuildOptions OptionsFor(const ProgramTable::Key& key) const;  // with the values of `key`
 
   // Builds the Program for `key` as the options and `pricing` require; with one stream if several
   // would exceed the byte limit. Its times enter the notes.
@@ -70,7 +71,6 @@ class ProgramBuilder {
  private:
   using ProgramPtr = std::shared_ptr<const Program>;
 
-  BuildOptions OptionsFor(const ProgramTable::Key& key) const;
   absl::StatusOr<ProgramPtr> BuildWithin(const ProgramTable::Key& key,
                                          const Pricing& pricing) const;
   absl::StatusOr<ProgramPtr> BuildBy(const SearchStrategy& strategy, int streams,

@@ -25,6 +25,13 @@ inline constexpr char kShapeHelp[] =
     "symbolic dim a number. 1,3,224,224 and name:1x3 are taken too, and --shapes is the same. Dims "
     "that are not given are set to 1, height and width of images to 224; the report lists them.";
 
+inline constexpr char kHostThreadsHelp[] =
+    "Threads that a run may use on the host. 0: one per core, which is also the maximum.";
+inline constexpr char kShapeBucketsHelp[] =
+    "Symbolic dims of inputs, separated by commas, or all: they are padded to buckets (16, 24, 32, "
+    "48, 64, 96 ...), and one program serves all lengths of a bucket, with the padding masked. A "
+    "model that allows no padding runs with exact shapes, and the report says why. Empty: none.";
+
 inline constexpr char kTuneBudgetHelp[] =
     "On a GPU: seconds that may be spent on measuring candidates; the fastest is used, "
     "and --partitioner cost uses measured times. onnx-cudnn-tune-worker, beside this "

@@ -266,6 +266,9 @@ std::string FormatText(const RunReport& report, bool verbose) {
   if (!report.graph_note.empty()) {
     absl::StrAppendFormat(&text, "note    no CUDA graph: %s\n", report.graph_note);
   }
+  if (const std::string& why = report.stats.bucket_note; !why.empty()) {
+    absl::StrAppendFormat(&text, "note    not padded to buckets: %s\n", Printable(why));
+  }
   if (!report.runs_ms.empty()) {
     const Timing t = SummarizeTimes(report.runs_ms);
     absl::StrAppendFormat(&text,
@@ -301,6 +304,8 @@ std::string FormatJson(const RunReport& report) {
                {"programs_built", report.stats.programs_built},
                {"nodes", report.stats.nodes},
                {"host_nodes", report.stats.host_nodes},
+               {"padded_runs", report.stats.padded_runs},
+               {"bucket_note", report.stats.bucket_note},
                {"inputs", Json::array()},
                {"outputs", Json::array()}};
   for (const InputReport& input : report.inputs) {
