@@ -28,13 +28,6 @@ Value& SkipSum(Expansion& x, int bias) {
   return *sum;
 }
 
-// `v`, which has the shape of `other`, so that its symbols are known where an exporter computed it.
-Value& OfTheSameShape(Expansion& x, Value& v, Value& other) {
-  if (x.Rank(other) != 2 || !x.ok()) return v;
-  if (Expansion::SameExtent(v, 0, other, 0) && Expansion::SameExtent(v, 1, other, 1)) return v;
-  return x.Op("Reshape", {&v, &x.Op("Shape", {&other})});
-}
-
 // The sum of embeddings by word (input 0), by position (by default 0, 1, …) and by segment (input
 // 1).
 //   gather  Value&(int table, Value& ids): rows of an input
@@ -44,9 +37,7 @@ Value& EmbeddingSum(Expansion& x, Value* places, Gather gather) {
   Value* sum = &gather(2, words);
   if (places == nullptr) places = &x.CountTo(x.ExtentOf(words, 1));
   sum = &x.Add(*sum, gather(3, *places));
-  if (Value* segments = x.Optional(1)) {
-    sum = &x.Add(*sum, gather(4, OfTheSameShape(x, *segments, words)));
-  }
+  if (Value* segments = x.Optional(1)) sum = &x.Add(*sum, gather(4, *segments));
   return *sum;
 }
 
