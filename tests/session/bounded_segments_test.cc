@@ -1,13 +1,9 @@
-// Sessions of models with outputs whose shapes depend on data within a bound, on the CPU device,
-// with Programs for an H200 there, and on the device that behaves like a GPU.
-#include <gtest/gtest.h>
-
-#include <algorithm>
+// Sessions of models with outputs whose shapes depend on data within a bound.
 #include <string>
 #include <vector>
 
+#include "tests/session/on_devices.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -15,55 +11,15 @@ namespace {
 using Floats = std::vector<float>;
 using Ints = std::vector<int64_t>;
 
-enum class Runs : uint8_t { kOnCpu, kForTarget, kLikeAGpu };
-
-absl::StatusOr<Session> MakeSession(Runs runs, std::string_view text) {
-  if (runs == Runs::kLikeAGpu) return SessionMaker::Make(text, {});
-  ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
-  ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));
-  return SessionMaker::Make(std::move(graph),
-                            {.target = runs == Runs::kForTarget ? "h200" : "cpu"});
-}
-
-template <typename T>
-Tensor TensorOf(std::vector<int64_t> dims, const std::vector<T>& values) {
-  Tensor tensor = Tensor::Allocate(session_internal::DTypeOf<T>(), std::move(dims)).value();
-  std::copy(values.begin(), values.end(), tensor.template data<T>());
-  return tensor;
-}
-
-template <typename T>
-void ExpectTensor(const ModelValue& value, const Ints& dims, const std::vector<T>& values) {
-  const Tensor& tensor = value.tensor();
-  EXPECT_EQ(tensor.shape(), dims);
-  EXPECT_EQ(tensor.device(), DeviceRef());
-  const T* data = tensor.template data<T>();
-  EXPECT_EQ(std::vector<T>(data, data + tensor.elements()), values);
-}
-
-class BoundedSegmentsTest : public testing::TestWithParam<Runs> {
+class BoundedSegmentsTest : public SessionOnDevices {
  protected:
-  void Load(std::string_view text) {
-    absl::StatusOr<Session> session = MakeSession(GetParam(), text);
-    ASSERT_TRUE(session.ok()) << session.status();
-    session_ = std::make_unique<Session>(*std::move(session));
-  }
-  std::vector<ModelValue> Run(const std::vector<NamedValue>& inputs) {
-    auto outputs = session_->RunValues(inputs);
-    EXPECT_TRUE(outputs.ok()) << (outputs.ok() ? "" : outputs.error().message);
-    return outputs.ok() ? std::move(outputs).value() : std::vector<ModelValue>();
-  }
   // Of the last Run.
   void ExpectStats(int64_t programs, int64_t sizes, int64_t between = 0) {
-    const SessionStats stats = session_->stats();
+    const SessionStats stats = session().stats();
     EXPECT_EQ(stats.segments, programs);
     EXPECT_EQ(stats.size_reads, sizes);
     EXPECT_EQ(stats.nodes_between, between);
   }
-  const Session& session() const { return *session_; }
-
- private:
-  std::unique_ptr<Session> session_;
 };
 
 TEST_P(BoundedSegmentsTest, IndicesAreComputedByAProgram) {
@@ -214,12 +170,7 @@ TEST_P(BoundedSegmentsTest, ABodyOfALoopComputesIndices) {
   EXPECT_EQ(session().stats().nodes_between, 1);  // the Loop
 }
 
-std::string NameOf(const testing::TestParamInfo<Runs>& info) {
-  constexpr const char* kNames[] = {"Cpu", "Target", "LikeAGpu"};
-  return kNames[static_cast<int>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Devices, BoundedSegmentsTest,
-                         testing::Values(Runs::kOnCpu, Runs::kForTarget, Runs::kLikeAGpu), NameOf);
+INSTANTIATE_TEST_SUITE_P(Devices, BoundedSegmentsTest, AllDevices(), NameOfWhere);
 
 }  // namespace
 }  // namespace onnx_cudnn

@@ -1,14 +1,10 @@
-// Sessions of models whose shapes, branches or iterations depend on data, on the CPU device, with
-// Programs for an H200 there, and on the device that behaves like a GPU.
-#include <gtest/gtest.h>
-
-#include <algorithm>
+// Sessions of models whose shapes, branches or iterations depend on data.
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/session/on_devices.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -17,50 +13,7 @@ using Floats = std::vector<float>;
 using Ints = std::vector<int64_t>;
 using Strings = std::vector<std::string>;
 
-enum class Where : uint8_t { kCpu, kTarget, kLikeAGpu };
-
-absl::StatusOr<Session> MakeSession(Where where, std::string_view text) {
-  if (where == Where::kLikeAGpu) return SessionMaker::Make(text, {});
-  ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
-  ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));
-  return SessionMaker::Make(std::move(graph), {.target = where == Where::kTarget ? "h200" : "cpu"});
-}
-
-template <typename T>
-Tensor TensorOf(std::vector<int64_t> dims, const std::vector<T>& values) {
-  Tensor tensor = Tensor::Allocate(session_internal::DTypeOf<T>(), std::move(dims)).value();
-  std::copy(values.begin(), values.end(), tensor.template data<T>());
-  return tensor;
-}
-
-template <typename T>
-void ExpectTensor(const ModelValue& value, const std::vector<int64_t>& dims,
-                  const std::vector<T>& values) {
-  ASSERT_EQ(value.kind(), ValueKind::kTensor);
-  const Tensor& tensor = value.tensor();
-  EXPECT_EQ(tensor.shape(), dims);
-  EXPECT_EQ(tensor.device(), DeviceRef());
-  const T* data = tensor.template data<T>();
-  EXPECT_EQ(std::vector<T>(data, data + tensor.elements()), values);
-}
-
-class SegmentsTest : public testing::TestWithParam<Where> {
- protected:
-  void Load(std::string_view text) {
-    absl::StatusOr<Session> session = MakeSession(GetParam(), text);
-    ASSERT_TRUE(session.ok()) << session.status();
-    session_ = std::make_unique<Session>(*std::move(session));
-  }
-  std::vector<ModelValue> Run(const std::vector<NamedValue>& inputs) {
-    auto outputs = session_->RunValues(inputs);
-    EXPECT_TRUE(outputs.ok()) << (outputs.ok() ? "" : outputs.error().message);
-    return outputs.ok() ? std::move(outputs).value() : std::vector<ModelValue>();
-  }
-  const Session& session() const { return *session_; }
-
- private:
-  std::unique_ptr<Session> session_;
-};
+class SegmentsTest : public SessionOnDevices {};
 
 // The length of y is computed from elements of x.
 constexpr std::string_view kRepeat = R"(
@@ -343,84 +296,6 @@ TEST_P(SegmentsTest, StringsAreComputedBetweenPrograms) {
   ExpectTensor<std::string>(outputs[0], {}, {"second"});
 }
 
-constexpr std::string_view kZip = R"(
-    <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
-    g (float[N,2] x) => (seq(map(string, float)) z) {
-      y = Neg(x)
-      z = ai.onnx.ml.ZipMap<classlabels_strings = ["cat", "dog"]>(y) })";
-
-TEST_P(SegmentsTest, AZipMapGivesAMapPerRow) {
-  Load(kZip);
-  EXPECT_EQ(ToString(session().outputs()[0]), "z sequence(map(string,f32[]))");
-  const auto outputs = Run({TensorOf<float>({2, 2}, {1, 2, 3, 4})});
-  ASSERT_EQ(outputs.size(), 1u);
-  const std::vector<ModelValue>& maps = outputs[0].elements();
-  ASSERT_EQ(maps.size(), 2u);
-  for (const ModelValue& map : maps) {
-    ASSERT_EQ(map.kind(), ValueKind::kMap);
-    const auto* keys = map.tensor().data<std::string>();
-    EXPECT_EQ(Strings(keys, keys + map.tensor().elements()), Strings({"cat", "dog"}));
-    ASSERT_EQ(map.elements().size(), 2u);
-  }
-  ExpectTensor<float>(maps[0].elements()[1], {}, {-2});
-  ExpectTensor<float>(maps[1].elements()[0], {}, {-3});
-}
-
-TEST_P(SegmentsTest, AZipMapHasAsManyColumnsAsLabels) {
-  Load(R"(
-      <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
-      g (float[N,M] x) => (seq(map(int64, float)) z) {
-        z = ai.onnx.ml.ZipMap<classlabels_int64s = [7, 9]>(x) })");
-  const auto outputs = Run({TensorOf<float>({1, 2}, {1, 2})});
-  ASSERT_EQ(outputs.size(), 1u);
-  ExpectTensor<int64_t>(outputs[0].elements()[0].tensor(), {2}, {7, 9});  // the keys
-  ExpectError(session().RunValues({TensorOf<float>({1, 3}, {1, 2, 3})}),
-              ErrorCode::kInvalidArgument, "for 2 labels, found f32[1,3]");
-}
-
-// {5: 1.5, −2: 0.25}
-ModelValue TwoNumbers() {
-  return ModelValue::Map(TensorOf<int64_t>({2}, {5, -2}),
-                         {TensorOf<float>({}, {1.5}), TensorOf<float>({}, {0.25})});
-}
-
-TEST_P(SegmentsTest, ADictVectorizerPutsValuesWhereTheirKeysAre) {
-  Load(R"(
-      <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
-      g (map(int64, float) x) => (float[1,3] y) {
-        row = ai.onnx.ml.DictVectorizer<int64_vocabulary = [-2, 4, 5]>(x)
-        y = Neg(row) })");
-  ExpectTensor<float>(Run({TwoNumbers()})[0], {1, 3}, {-0.25, -0.0, -1.5});
-  const ModelValue other = ModelValue::Map(TensorOf<int64_t>({1}, {6}), {TensorOf<float>({}, {1})});
-  ExpectTensor<float>(Run({other})[0], {1, 3}, {-0.0, -0.0, -0.0});
-  ExpectError(session().RunValues(
-                  {ModelValue::Map(TensorOf<int64_t>({2}, {5, 4}), {TensorOf<float>({}, {1.5})})}),
-              ErrorCode::kInvalidArgument, "expected a vector of 1 keys, found i64[2]");
-}
-
-TEST_P(SegmentsTest, ACastMapIsDenseOrSparse) {
-  Load(R"(
-      <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
-      g (map(int64, float) x) => (int64[1,N] dense, string[1,M] texts) {
-        dense = ai.onnx.ml.CastMap<cast_to = "TO_INT64">(x)
-        texts = ai.onnx.ml.CastMap<cast_to = "TO_STRING">(x) })");
-  auto outputs = Run({TwoNumbers()});
-  ASSERT_EQ(outputs.size(), 2u);
-  ExpectTensor<int64_t>(outputs[0], {1, 2}, {0, 1});
-  ExpectTensor<std::string>(outputs[1], {1, 2}, {"0.25", "1.5"});
-  Load(R"(
-      <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
-      g (map(int64, string) x) => (float[1,4] y) {
-        y = ai.onnx.ml.CastMap<map_form = "SPARSE", max_map = 4>(x) })");
-  const auto numbers = [](int64_t first) {
-    return ModelValue::Map(TensorOf<int64_t>({2}, {first, 1}),
-                           {TensorOf<std::string>({}, {"1.5"}), TensorOf<std::string>({}, {"-2"})});
-  };
-  ExpectTensor<float>(Run({numbers(3)})[0], {1, 4}, {0, -2, 0, 1.5});
-  ExpectError(session().RunValues({numbers(4)}), ErrorCode::kInvalidArgument,
-              "(CastMap): the key 4 is not in [0, 4)");
-}
-
 TEST_P(SegmentsTest, SaysThatItTakesValues) {
   Load("g (seq(float[2]) xs) => (float[L] y) { y = ConcatFromSequence<axis = 0>(xs) }");
   const Floats x = {1, 2};
@@ -430,12 +305,7 @@ TEST_P(SegmentsTest, SaysThatItTakesValues) {
               "input \"xs\": expected sequence(f32[2]), found a tensor");
 }
 
-std::string NameOf(const testing::TestParamInfo<Where>& info) {
-  constexpr const char* kNames[] = {"Cpu", "Target", "LikeAGpu"};
-  return kNames[static_cast<int>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Devices, SegmentsTest,
-                         testing::Values(Where::kCpu, Where::kTarget, Where::kLikeAGpu), NameOf);
+INSTANTIATE_TEST_SUITE_P(Devices, SegmentsTest, AllDevices(), NameOfWhere);
 
 }  // namespace
 }  // namespace onnx_cudnn

@@ -63,12 +63,12 @@ std::string SegmentsText(const SessionStats& stats);
 // "not_finite", "min", "max", "mean", "top": [[{"index", "label", "value"}]]}], "timing": {"runs",
 // "warm_up_ms", "min_ms", "median_ms", "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok",
 // "outputs": [{"name", "ok", "rtol", "atol", "tolerance", "largest_difference", "largest_expected",
-// "beyond", "type"}]}, "partitions": [{"index", "engine", "variant", "ops", "output", "ok", "largest_difference",
-// "largest_expected", "share_of_tolerance", "note"}], "segments": {"programs", "nodes_between",
-// "between_ms", "size_reads", "size_reads_ms", "run_ms"}, "new_shapes": [{"inputs", "first_ms":
-// […], "steady_ms", "longest_ms", "beyond_ms", "swapped"}]}. "top", "label", "timing", "verify",
-// "partitions", "segments" and "new_shapes" stand only when there is something to say; a number
-// that is not finite is null.
+// "beyond", "type"}]}, "partitions": [{"index", "engine", "variant", "ops", "output", "ok",
+// "largest_difference", "largest_expected", "share_of_tolerance", "note"}], "segments":
+// {"programs", "nodes_between", "between_ms", "size_reads", "size_reads_ms", "run_ms"},
+// "new_shapes": [{"inputs", "first_ms": […], "steady_ms", "longest_ms", "beyond_ms", "swapped"}]}.
+// "top", "label", "timing", "verify", "partitions", "segments" and "new_shapes" stand only when
+// there is something to say; a number that is not finite is null.
 std::string FormatJson(const RunReport& report);
 
 }  // namespace onnx_cudnn
