@@ -170,7 +170,7 @@ TEST_P(BoundedSegmentsTest, ABodyOfALoopComputesIndices) {
   EXPECT_EQ(session().stats().nodes_between, 1);  // the Loop
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, BoundedSegmentsTest, AllDevices(), NameOfWhere);
+INSTANTIATE_TEST_SUITE_P(Devices, BoundedSegmentsTest, AllDevices(), NameOfDevice);
 
 }  // namespace
 }  // namespace onnx_cudnn

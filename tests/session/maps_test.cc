@@ -90,7 +90,7 @@ TEST_P(MapsTest, ACastMapIsDenseOrSparse) {
               "(CastMap): the key 4 is not in [0, 4)");
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, MapsTest, AllDevices(), NameOfWhere);
+INSTANTIATE_TEST_SUITE_P(Devices, MapsTest, AllDevices(), NameOfDevice);
 
 }  // namespace
 }  // namespace onnx_cudnn

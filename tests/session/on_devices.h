@@ -15,7 +15,7 @@
 
 namespace onnx_cudnn {
 
-enum class Where : uint8_t { kCpu, kTarget, kLikeAGpu };
+enum class OnDevice : uint8_t { kCpu, kTarget, kLikeAGpu };
 
 template <typename T>
 Tensor TensorOf(std::vector<int64_t> dims, const std::vector<T>& values) {
@@ -35,14 +35,14 @@ void ExpectTensor(const ModelValue& value, const std::vector<int64_t>& dims,
   EXPECT_EQ(std::vector<T>(data, data + tensor.elements()), values);
 }
 
-class SessionOnDevices : public testing::TestWithParam<Where> {
+class SessionOnDevices : public testing::TestWithParam<OnDevice> {
  protected:
   static absl::StatusOr<Session> Make(std::string_view text) {
-    if (GetParam() == Where::kLikeAGpu) return SessionMaker::Make(text, {});
+    if (GetParam() == OnDevice::kLikeAGpu) return SessionMaker::Make(text, {});
     ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
     ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));
     return SessionMaker::Make(std::move(graph),
-                              {.target = GetParam() == Where::kTarget ? "h200" : "cpu"});
+                              {.target = GetParam() == OnDevice::kTarget ? "h200" : "cpu"});
   }
   void Load(std::string_view text) {
     absl::StatusOr<Session> session = Make(text);
@@ -60,8 +60,10 @@ class SessionOnDevices : public testing::TestWithParam<Where> {
   std::unique_ptr<Session> session_;
 };
 
-inline auto AllDevices() { return testing::Values(Where::kCpu, Where::kTarget, Where::kLikeAGpu); }
-inline std::string NameOfWhere(const testing::TestParamInfo<Where>& info) {
+inline auto AllDevices() {
+  return testing::Values(OnDevice::kCpu, OnDevice::kTarget, OnDevice::kLikeAGpu);
+}
+inline std::string NameOfDevice(const testing::TestParamInfo<OnDevice>& info) {
   constexpr const char* kNames[] = {"Cpu", "Target", "LikeAGpu"};
   return kNames[static_cast<int>(info.param)];
 }

@@ -305,7 +305,7 @@ TEST_P(SegmentsTest, SaysThatItTakesValues) {
               "input \"xs\": expected sequence(f32[2]), found a tensor");
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SegmentsTest, AllDevices(), NameOfWhere);
+INSTANTIATE_TEST_SUITE_P(Devices, SegmentsTest, AllDevices(), NameOfDevice);
 
 }  // namespace
 }  // namespace onnx_cudnn
