@@ -92,23 +92,36 @@ class Cutter {
   }
 
   static bool WaitsForBound(const Node& node, Place inputs) {
-    return inputs == Place::kNode && MayBeBounded(node);
+    return inputs == Place::kNode && (MayBeBounded(node) || BoundedFormOf(node).has_value());
+  }
+
+  void Put(Node& node, Place place) {
+    places_[&node] = place;
+    (place == Place::kSegment ? segment_ : place == Place::kNode ? nodes_ : rest_).push_back(&node);
+  }
+
+  // Lets the segment compute outputs whose shapes depend on data, as far as types bound their
+  // elements. Whether it does.
+  bool PutBounded(Node& node) {
+    const std::optional<BoundedForm> form = BoundedFormOf(node);
+    if (!form.has_value()) return false;
+    Node& first = ReplaceByBounded(graph_, node, *form);
+    Put(*first.input(0).producer(), Place::kSegment);
+    Put(first, Place::kNode);
+    return true;
   }
 
   absl::Status Sort() {
     for (Node* node : graph_.TopologicalOrder()) {
       const Place inputs = LatestInput(*node);
+      if (inputs == Place::kSegment && PutBounded(*node)) continue;
       Place place = Place::kRest;
       if (inputs == Place::kSegment && IsStatic(*node)) {
         place = Place::kSegment;
-        segment_.push_back(node);
       } else if (inputs != Place::kRest && RunsAlone(*node) && !WaitsForBound(*node, inputs)) {
         place = Place::kNode;
-        nodes_.push_back(node);
-      } else {
-        rest_.push_back(node);
       }
-      places_[node] = place;
+      Put(*node, place);
       if (place == Place::kRest && inputs == Place::kSegment) {
         RETURN_IF_ERROR(CheckWaits(*node));
       }
@@ -172,14 +185,6 @@ absl::Status ReplaceScans(Graph& graph) {
   return absl::OkStatus();
 }
 
-// Lets Programs compute outputs whose shapes depend on data, as far as types bound their elements.
-void BoundOutputs(Graph& graph) {
-  for (Node* node : graph.TopologicalOrder()) {
-    const std::optional<BoundedForm> form = BoundedFormOf(*node);
-    if (form.has_value()) ReplaceByBounded(graph, *node, *form);
-  }
-}
-
 }  // namespace
 
 bool RunsBetweenPrograms(const Node& node) {
@@ -194,7 +199,6 @@ absl::StatusOr<GraphCut> CutGraph(const Graph& graph, absl::Span<const Type> inp
   std::vector<NodeRefusal> refusals;
   ASSIGN_OR_RETURN(Graph bound, BindPartly(graph, input_types, options, refusals));
   RETURN_IF_ERROR(ReplaceScans(bound));
-  BoundOutputs(bound);
   return Cutter(bound, refusals).Cut();
 }
 

@@ -108,7 +108,7 @@ std::optional<BoundedForm> BoundedFormOf(const Node& node) {
   return BoundedForm{absl::StrCat("Bounded", row->op), dtype, *bound, row->dims(node)};
 }
 
-void ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form) {
+Node& ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form) {
   Value& output = node.output(0);
   const std::string domain(kOwnDomain);
   Node& bounded = graph.AddNode(
@@ -131,6 +131,7 @@ void ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form) {
   graph.SetType(first.output(0), output.type());
   graph.ReplaceAllUses(output, first.output(0));
   graph.Remove(node);
+  return first;
 }
 
 bool IsFirstElements(const Node& node) {

@@ -32,8 +32,8 @@ struct BoundedForm {
 // bound, or they contradict the op, which says so when it runs.
 std::optional<BoundedForm> BoundedFormOf(const Node& node);
 
-// Replaces a Node by its form and a FirstElements. The Node is removed.
-void ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form);
+// Replaces a Node by its form and a FirstElements, which it returns. The Node is removed.
+Node& ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form);
 
 bool IsFirstElements(const Node& node);
 // The dims that a FirstElements gives for a count. InvalidArgument: not a count of these elements.
