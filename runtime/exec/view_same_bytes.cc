@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/graph/conversion.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/transpose.h"
 
@@ -73,7 +72,7 @@ Support CheckDropout(const Node& node) {
 }
 
 Support CheckOpIsView(const Node& node, const Target& target) {
-  if (IsConversion(node)) {
+  if (node.domain() == kOwnDomain) {
     return node.op() == "Reformat" ? Support::Yes() : Support::No("it crosses memories");
   }
   if (!node.domain().empty()) return Support::No("not an op that keeps bytes");

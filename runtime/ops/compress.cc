@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
-#include "runtime/ops/data_dependent.h"
 #include "runtime/ops/elements.h"
 #include "runtime/ops/operands.h"
 
@@ -62,10 +61,9 @@ HostTensor Kept(const HostTensor& x, Dims dims, const AxisView& view,
   return y;
 }
 
-}  // namespace
-
-absl::StatusOr<HostTensor> ComputeCompress(const Node& node, absl::Span<const HostTensor> inputs) {
-  const HostTensor &x = inputs[0], &condition = inputs[1];
+absl::StatusOr<std::vector<HostTensor>> EvaluateCompress(const Node& node) {
+  const HostTensor& x = node.input(0).constant();
+  const HostTensor& condition = node.input(1).constant();
   if (condition.dims().size() != 1) {
     return absl::InvalidArgumentError(absl::StrCat("condition is ",
                                                    ToString(absl::MakeConstSpan(condition.dims())),
@@ -84,12 +82,7 @@ absl::StatusOr<HostTensor> ComputeCompress(const Node& node, absl::Span<const Ho
   }
   dims[axis] = 0;
   for (const KeptIndices& indices : kept) dims[axis] += indices.count();
-  return Kept(x, std::move(dims), view, kept);
-}
-
-std::optional<int64_t> BoundOfCompress(const Node& node) {
-  if (node.input(1).rank() != 1) return std::nullopt;
-  return node.input(0).elements();
+  return std::vector<HostTensor>{Kept(x, std::move(dims), view, kept)};
 }
 
 Support CheckCompress(const Node& node) {
@@ -99,12 +92,14 @@ Support CheckCompress(const Node& node) {
   return CheckAxis(node.attrs().Int("axis", 0), rank);
 }
 
+}  // namespace
+
 OpDef CompressOp() {
   return {.type = "Compress",
           .since = {28},
           .types = kFixedSizeTypes | DTypeSet{DType::kC64, DType::kC128, DType::kString},
           .check = CheckCompress,
-          .evaluate = EvaluateDataDependent<ComputeCompress>,
+          .evaluate = EvaluateCompress,
           .traits = {.axis = AxisRange::kDims}};
 }
 

@@ -19,7 +19,6 @@
 #include "runtime/graph/op_library.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/import/onnx_loader.h"
-#include "runtime/ops/bounded.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/check_border.h"
 #include "runtime/session/check_options.h"
@@ -273,11 +272,9 @@ absl::StatusOr<bool> ModelChecker::FindSegments(const NamedDims& dims, const Bui
     if (IsRefusal(built)) return false;
     RETURN_IF_ERROR(built);
   }
-  const int64_t between =
-      std::count_if(cut->nodes.begin(), cut->nodes.end(), [](const GraphCut::Part& part) {
-        return !IsFirstElements(*part.graph.TopologicalOrder().front());
-      });
-  if (between > 0) found.engines["between programs"] += between;
+  if (!cut->nodes.empty()) {
+    found.engines["between programs"] += static_cast<int64_t>(cut->nodes.size());
+  }
   found.later = cut->rest.graph.node_count();
   return true;
 }

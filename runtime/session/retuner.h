@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,12 +16,12 @@
 
 namespace onnx_cudnn {
 
-// Builds better Programs on a thread of its own, by tuning or because the serving one is quick,
-// replaces the serving Program if the new one is faster, and records the outcome. Thread-safe.
+// Tunes Programs on a thread of its own, replaces a serving Program if the tuned one is faster, and
+// records the outcome. Thread-safe.
 class Retuner {
  public:
   // The references must outlive it.
-  //   tuning  whose serves_at_once() is true
+  //   tuning  must tune in the background
   Retuner(const SessionOptions& options, const std::vector<ValueInfo>& inputs,
           const SessionDevice& device, const SessionTuning& tuning, const PoolMaker& pools,
           ProgramTable& programs, SessionNotes& notes, const ProgressReporter& progress);
@@ -33,7 +32,6 @@ class Retuner {
   void Stop() { thread_.Stop(); }
 
  private:
-  std::string_view Work() const;  // for notes
   // Does not throw.
   void TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>& stop) const;
   // Returns the outcome for the Program of `key` as text; empty: the table no longer has it.

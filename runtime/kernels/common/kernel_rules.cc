@@ -188,6 +188,8 @@ class Offers {
 
 }  // namespace
 
+bool IsConversion(const Node& node) { return node.domain() == kOwnDomain; }
+
 void KernelRules::Propose(const Graph&, const Node& anchor, const Target& target,
                           CandidateSink& sink) const {
   if (IsConversion(anchor)) {
