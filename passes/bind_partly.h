@@ -1,4 +1,4 @@
-// What BindShapes and CutGraph share.
+// What BindShapes, CutGraph and PadLengths share.
 #pragma once
 
 #include <vector>
@@ -18,6 +18,10 @@ namespace onnx_cudnn {
 //   errors       InvalidArgument: a type contradicts the model's
 absl::StatusOr<Graph> BindPartly(const Graph& graph, absl::Span<const Type> input_types,
                                  const BuildOptions& options, std::vector<NodeRefusal>& refusals);
+
+// Forgets the shapes of all Values but the inputs, in bodies of those too: inner shapes in a file
+// may be valid for other input dims only, so they are inferred again.
+void ForgetShapes(Graph& graph);
 
 // Why `value`, which `node` writes, has no static type.
 absl::Status NotStatic(Graph& graph, Node& node, const Value& value);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <initializer_list>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -97,7 +98,6 @@ class Binder {
   std::map<std::string, std::pair<int64_t, std::string>> symbols_;
 };
 
-// Inner shapes in a file may be valid for other input dims only, so they are inferred again.
 void ForgetShape(Graph& graph, Value& value) {
   if (!value.type().is_tensor()) return;
   Type type = value.type();
@@ -111,34 +111,30 @@ bool HasStaticInputs(const Graph& graph) {
                      [](const Value* v) { return v->is_static(); });
 }
 
-void ForgetShapes(Graph& graph) {
-  for (Value* v : graph.Values()) {
-    if (v->producer() != nullptr) ForgetShape(graph, *v);
-  }
-  for (int id = 0; id < graph.node_ids(); ++id) {
-    if (graph.node(id) == nullptr) continue;
-    for (auto& [name, body] : graph.MutableBodies(*graph.node(id))) {
-      for (Value* input : body->inputs()) ForgetShape(*body, *input);
-      ForgetShapes(*body);
-    }
-  }
-}
+using MakePass = std::unique_ptr<Pass> (*)();
 
-// Expands ops that no Engine of a GPU runs: Einsums whose products need numbers for dims, and
-// ONNX's functions. Both leave Nodes that clean-up removes, and constants to fold.
-// common-subexpressions is left out, since it would merge the copies of clone-cheap.
-absl::Status DecomposeAndClean(Graph& graph, const BuildOptions& options, PassContext& context) {
+// Runs passes that depend on the Target, and cleans up what they leave: unused Nodes, constants to
+// fold. common-subexpressions is left out, since it would merge the copies of clone-cheap.
+absl::Status RewriteAndClean(std::initializer_list<MakePass> passes, Graph& graph,
+                             const BuildOptions& options, PassContext& context) {
   PassManagerOptions manager{.disabled = options.disabled_passes};
-  bool changed = false;
-  for (const auto make : {LowerEinsum, Decompose}) {
+  bool any_changed = false;
+  for (const MakePass make : passes) {
     const std::unique_ptr<Pass> pass = make();
     if (context.target == nullptr || manager.disabled.contains(pass->name())) continue;
-    ASSIGN_OR_RETURN(const bool decomposed, pass->Run(graph, context));
-    changed |= decomposed;
+    ASSIGN_OR_RETURN(const bool changed, pass->Run(graph, context));
+    any_changed |= changed;
   }
-  if (!changed) return absl::OkStatus();
+  if (!any_changed) return absl::OkStatus();
   manager.disabled.insert("common-subexpressions");
   return RunPasses(graph, MakePipeline(1), manager, context).status();
+}
+
+// Expands ops that no Engine of a GPU runs (Einsums whose products need numbers for dims, ONNX's
+// functions), then fuses what an Engine runs as one op.
+absl::Status FitToTarget(Graph& graph, const BuildOptions& options, PassContext& context) {
+  RETURN_IF_ERROR(RewriteAndClean({LowerEinsum, Decompose}, graph, options, context));
+  return RewriteAndClean({FuseAttention}, graph, options, context);
 }
 
 void BindValues(Graph& graph, const std::map<std::string, HostTensor, std::less<>>& values) {
@@ -246,6 +242,19 @@ absl::Status NoteRefusals(Graph& graph, const CopyBudget& budget,
 
 }  // namespace
 
+void ForgetShapes(Graph& graph) {
+  for (Value* v : graph.Values()) {
+    if (v->producer() != nullptr) ForgetShape(graph, *v);
+  }
+  for (int id = 0; id < graph.node_ids(); ++id) {
+    if (graph.node(id) == nullptr) continue;
+    for (auto& [name, body] : graph.MutableBodies(*graph.node(id))) {
+      for (Value* input : body->inputs()) ForgetShape(*body, *input);
+      ForgetShapes(*body);
+    }
+  }
+}
+
 absl::Status NotStatic(Graph& graph, Node& node, const Value& value) {
   if (FindOp(node) == nullptr) {
     return absl::UnimplementedError(absl::StrCat(Where(node), ": ", CheckOp(node).reason()));
@@ -306,12 +315,13 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
   SweepDead(bound);
   InferAndFold infer_and_fold(options.limits, options.remarks, options.refusals);
   RETURN_IF_ERROR(infer_and_fold.Run(bound));
+  if (options.times != nullptr) options.times->fold_ms += infer_and_fold.fold_ms();
   SweepDead(bound);
   PassContext context{.target = target,
                       .functions = options.functions,
                       .limits = options.limits,
                       .remarks = options.remarks};
-  RETURN_IF_ERROR(DecomposeAndClean(bound, options, context));
+  RETURN_IF_ERROR(FitToTarget(bound, options, context));
   RETURN_IF_ERROR(OwnOutputs()->Run(bound, context).status());
   const CopyBudget& budget = infer_and_fold.budget();
   RETURN_IF_ERROR(options.refusals == nullptr ? CheckStatic(bound, budget)

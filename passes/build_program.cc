@@ -1,15 +1,30 @@
 #include "passes/build_program.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "passes/partition/partition_order.h"
 #include "passes/place_steps.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
 namespace {
+
+// Milliseconds since the previous call.
+class Laps {
+ public:
+  double Next() {
+    const absl::Time before = std::exchange(last_, absl::Now());
+    return absl::ToDoubleMilliseconds(last_ - before);
+  }
+
+ private:
+  absl::Time last_ = absl::Now();
+};
 
 // Sorts the Partitions topologically. Returns the predecessors of each, all smaller.
 absl::StatusOr<std::vector<std::vector<int>>> SortPartitions(std::vector<Partition>& partitions) {
@@ -87,13 +102,24 @@ std::string Describe(const Partition& partition, const ScheduledStep& scheduled)
 absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
     const Graph& graph, const std::map<std::string, Dims, std::less<>>& input_dims,
     const Target& target, const BuildOptions& options) {
+  BuildTimes unread;
+  BuildTimes& times = options.times == nullptr ? unread : *options.times;
+  Laps laps;
   auto program = std::make_shared<Program>();
+  const double folded_ms = times.fold_ms;
   ASSIGN_OR_RETURN(program->graph, BindShapes(graph, input_dims, options, &target));
+  times.bind_ms += laps.Next() - (times.fold_ms - folded_ms);
   Refusals refused;
-  ASSIGN_OR_RETURN(
-      program->partitions,
-      PartitionGraph(program->graph, target, options.partitioner, options.remarks,
-                     {.pins = options.pins, .refused = &refused, .pricer = options.pricer}));
+  double compile_ms = 0;
+  ASSIGN_OR_RETURN(program->partitions,
+                   PartitionGraph(program->graph, target, options.partitioner, options.remarks,
+                                  {.pins = options.pins,
+                                   .refused = &refused,
+                                   .pricer = options.pricer,
+                                   .avoided_engines = options.avoided_engines,
+                                   .compile_ms = &compile_ms}));
+  times.partition_ms += laps.Next() - compile_ms;
+  times.compile_ms += compile_ms;
   if (options.on_partitions) {
     options.on_partitions(program->graph, program->partitions, refused);
   }
@@ -112,6 +138,7 @@ absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
   for (const ScheduledStep& s : program->schedule.steps) {
     program->remarks.push_back(Describe(program->partitions[s.step], s));
   }
+  times.plan_ms += laps.Next();
   return std::shared_ptr<const Program>(std::move(program));
 }
 

@@ -5,6 +5,8 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "passes/partition/partitioners.h"
@@ -13,6 +15,15 @@
 #include "runtime/plan/program.h"
 
 namespace onnx_cudnn {
+
+// Milliseconds spent on the parts of building Programs.
+struct BuildTimes {
+  double bind_ms = 0;       // BindShapes without fold_ms
+  double fold_ms = 0;       // folding constants while shapes are inferred
+  double partition_ms = 0;  // the search for Partitions
+  double compile_ms = 0;    // Confirm: compiling Steps; with a Pricer also measuring
+  double plan_ms = 0;       // Reformats, schedule, memory plan
+};
 
 struct BuildOptions {
   Partitioner partitioner = Greedy;
@@ -28,6 +39,9 @@ struct BuildOptions {
   std::vector<PinRule> pins;
   // nullptr: prices are predicted and the first Variant that compiles is taken.
   Pricer* pricer = nullptr;
+  // Names of Engines that are asked only for Nodes that no other Engine of the device takes.
+  std::vector<std::string_view> avoided_engines;
+  BuildTimes* times = nullptr;  // BuildProgram adds to it; nullptr: nothing is timed
   std::vector<Remark>* remarks = nullptr;
   // For BindShapes: receives every Node that it refuses, and the result is the Graph with them;
   // nullptr: the first one is the error.

@@ -1,15 +1,18 @@
 #include "passes/cut_graph.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "passes/bind_partly.h"
 #include "passes/rewrite/utils/scan_as_loop.h"
 #include "passes/sweep.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/deciding_inputs.h"
+#include "runtime/ops/bounded.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/strings.h"
 
@@ -36,6 +39,15 @@ bool IsStatic(const Node& node) {
   if (RunsBetweenPrograms(node)) return false;
   if (AnyValue(node, [](const Value* v) { return !IsNumbers(v); })) return false;
   return node.bodies().empty() || CheckOp(node);  // an If or a Scan of static bodies
+}
+
+// Whether a Program may run it once the shapes of its inputs are known.
+bool MayBeBounded(const Node& node) {
+  const bool is_listed =
+      node.op() == "Compress" || node.op() == "NonMaxSuppression" || node.op() == "NonZero";
+  return is_listed && node.domain().empty() && AnyValue(node, [](const Value* v) {
+           return v != nullptr && v->type().is_tensor() && !v->is_static();
+         });
 }
 
 // Whether it can run between Programs.
@@ -79,20 +91,37 @@ class Cutter {
     return latest;
   }
 
+  static bool WaitsForBound(const Node& node, Place inputs) {
+    return inputs == Place::kNode && (MayBeBounded(node) || BoundedFormOf(node).has_value());
+  }
+
+  void Put(Node& node, Place place) {
+    places_[&node] = place;
+    (place == Place::kSegment ? segment_ : place == Place::kNode ? nodes_ : rest_).push_back(&node);
+  }
+
+  // Lets the segment compute outputs whose shapes depend on data, as far as types bound their
+  // elements. Whether it does.
+  bool PutBounded(Node& node) {
+    const std::optional<BoundedForm> form = BoundedFormOf(node);
+    if (!form.has_value()) return false;
+    Node& first = ReplaceByBounded(graph_, node, *form);
+    Put(*first.input(0).producer(), Place::kSegment);
+    Put(first, Place::kNode);
+    return true;
+  }
+
   absl::Status Sort() {
     for (Node* node : graph_.TopologicalOrder()) {
       const Place inputs = LatestInput(*node);
+      if (inputs == Place::kSegment && PutBounded(*node)) continue;
       Place place = Place::kRest;
       if (inputs == Place::kSegment && IsStatic(*node)) {
         place = Place::kSegment;
-        segment_.push_back(node);
-      } else if (inputs != Place::kRest && RunsAlone(*node)) {
+      } else if (inputs != Place::kRest && RunsAlone(*node) && !WaitsForBound(*node, inputs)) {
         place = Place::kNode;
-        nodes_.push_back(node);
-      } else {
-        rest_.push_back(node);
       }
-      places_[node] = place;
+      Put(*node, place);
       if (place == Place::kRest && inputs == Place::kSegment) {
         RETURN_IF_ERROR(CheckWaits(*node));
       }

@@ -21,7 +21,8 @@ struct GraphCut {
 
   Part segment;  // static Nodes, which a Program runs; may have none
   // One Node each, in topological order, which runs between Programs: control flow, sequences,
-  // optionals, strings, ops whose output shapes depend on data.
+  // optionals, strings, ops whose output shapes depend on data. Where types bound such a shape, the
+  // segment computes the output and a FirstElements stands here (runtime/ops/bounded.h).
   std::vector<Part> nodes;
   Part rest;  // Nodes that need shapes, elements or branches that the parts before compute
   std::vector<int> outputs;             // slots of the outputs of the Graph that was cut

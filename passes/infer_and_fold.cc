@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "passes/rewrite/utils/inline_if.h"
 #include "passes/rewrite/utils/resolve_sequences.h"
 #include "passes/rewrite/utils/unroll.h"
@@ -67,7 +69,9 @@ absl::Status InferAndFold::RunNode(Graph& graph, Node& node, ShapeInference& inf
     RETURN_IF_ERROR(inference.Infer(node));
   }
   if (!node.bodies().empty()) return RunBodies(graph, node, inference);
+  const absl::Time start = absl::Now();
   const Match match = folder_.Fold(graph, node);
+  fold_ms_ += absl::ToDoubleMilliseconds(absl::Now() - start);
   if (match.refused() && remarks_ != nullptr) {
     remarks_->push_back({"bind-shapes", Where(node), std::string(match.reason())});
   }

@@ -29,6 +29,7 @@ class InferAndFold {
   absl::Status Run(Graph& graph);
   // What remains of the budget for copies of bodies.
   const CopyBudget& budget() const { return budget_; }
+  double fold_ms() const { return fold_ms_; }  // spent on folding until now
 
  private:
   absl::Status RunNodes(Graph& graph, const std::vector<Node*>& order, ShapeInference& inference);
@@ -40,6 +41,7 @@ class InferAndFold {
   std::vector<Remark>* remarks_;
   std::vector<NodeRefusal>* refusals_;
   int depth_ = 0;  // of bodies
+  double fold_ms_ = 0;
 };
 
 }  // namespace onnx_cudnn

@@ -28,6 +28,7 @@ constexpr Row kPasses[] = {
     {"fold-pad", FoldPad},
     {"fold-scale", FoldScale},
     {"fuse-activations", FuseActivations},
+    {"fuse-attention", FuseAttention},
     {"fuse-layer-norm", FuseLayerNorm},
     {"inline-constant-if", InlineConstantIf},
     {"lower-batch-norm", LowerBatchNorm},

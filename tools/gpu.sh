@@ -2,7 +2,7 @@
 # Runs on a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, speed of kernels, and whole networks in
 # comparison with peers. Each step has its own time limit, so that one that hangs does not stop the others. Output goes to OUT; commit
 # its JSON files under tools/bench/results.
-#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks alternating peers compiled real; default: all
+#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled real; default: all
 # Needs libcudnn and libcublasLt in a directory that runtime/cuda/find_library.h searches; parts report it if they are missing. Models:
 # models/*.onnx (models/make.py and fetch.py); vectors: in the directory that test_onnx_backend was built for.
 set -uo pipefail
@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 [ $# -ge 2 ] || { echo "usage: gpu.sh OUT COMMIT [PART...]" >&2; exit 1; }
 out=$(realpath -m "$1") commit=$2
 shift 2
-parts=${*:-tests vectors package python models memcheck racecheck kernels networks alternating peers compiled real}
+parts=${*:-tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled real}
 run=$(date +%Y-%m-%d)-$commit
 shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
@@ -127,6 +127,16 @@ for part in $parts; do
       check tuned-tf32 120 "${tuned[@]}" --precisions tf32 --batches 256 --seconds 1.5 --output "$out/tuned-tf32-$run.json"
       # The second time from the plan cache that the first one wrote.
       check cached 200 "${tuned[@]}" --precisions fp16 --batches $batches --seconds 0.5 --output "$out/cached-$run.json"
+      ;;
+    shapes) # what a new input shape costs while runs go on: the longest run beyond a steady one, and where the time of building goes
+      for precision in fp16 tf32; do
+        for first in best quick; do
+          name=shapes-$first-$precision
+          check "$name" 120 bash -c "bin/onnx-cudnn-run models/PP-OCRv6_det_small.onnx --device cuda --precision $precision --first-program $first \
+            --shape 1x3x640x640 --runs 20 --warm-up 3000 --new-shapes 1x3x736x1280,1x3x960x544,1x3x480x480,1x3x1280x736,1x3x320x960,1x3x608x800 \
+            --json >'$out/$name-$run.json'"
+        done
+      done
       ;;
     builds) # only if requested: compares with the programs of another build in before/bin
       check builds 400 python3 builds.py --before before/bin --after bin --commits "${ONNX_CUDNN_BEFORE:-before},$commit" --run "$run" \

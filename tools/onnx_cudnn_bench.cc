@@ -40,8 +40,7 @@ ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
 ABSL_FLAG(std::string, tune, "foreground", onnx_cudnn::kTuneHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
-ABSL_FLAG(int, host_threads, 0,
-          "Threads that a run may use on the host. 0: one per core, which is also the maximum.");
+ABSL_FLAG(int, host_threads, 0, onnx_cudnn::kHostThreadsHelp);
 ABSL_FLAG(int, streams, 0, "Number of streams for independent steps. 0: two on a GPU, else one.");
 ABSL_FLAG(int, threads, 1,
           "Threads of the back-to-back runs. They share the model; each has its own inputs, "
@@ -83,7 +82,7 @@ constexpr std::string_view kUsage =
 
 Writes one JSON list of records {who, model, precision, partitioner, batch, threads, cuda_graph, median_ms, mean_ms, p90_ms, p95_ms,
   p99_ms, noise, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, setup_s, context_s, tune_s,
-  tuned_signatures, cached_signatures, peak_bytes, device, driver, cuda, cudnn, commit, date, run}; a table of them and
+  tuned_signatures, cached_signatures, peak_bytes, segments, nodes_between, between_ms, size_reads, size_reads_ms, segmented_ms, device, driver, cuda, cudnn, commit, date, run}; a table of them and
   advice on standard error.
   median_ms ... p99_ms  of --runs runs, one at a time, data on the device, by the GPU's clock around a replay of the CUDA
                         graph (without a graph: by the host's clock around a run); percentiles by nearest rank
@@ -94,6 +93,8 @@ Writes one JSON list of records {who, model, precision, partitioner, batch, thre
   clock_mhz, power_w    during the back-to-back runs, if nvidia-smi exists and --seconds is at least 1
   setup_s               from opening the file to the first result; includes context_s (creating the CUDA context) and tune_s
                         (measuring tuned_signatures; cached_signatures were in the plan cache)
+  segments ... segmented_ms  only of a model that runs as several Programs, of its last run: runs of Programs, nodes between them and their
+                        time, sizes read and their time, the whole run
   peak_bytes            weights, and arena, inputs and outputs of each thread
   Unknown values are left out, and empty in --csv.
 

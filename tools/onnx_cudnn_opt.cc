@@ -24,10 +24,13 @@
 #include "runtime/session/arguments.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/engines.h"
+#include "runtime/session/input_reader.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/explain_json.h"
+#include "tools/common/explain_segments.h"
 #include "tools/common/explain_text.h"
 #include "tools/common/flags.h"
+#include "tools/common/graph_summary.h"
 #include "tools/common/inputs.h"
 #include "tools/common/plan_flags.h"
 #include "tools/common/tune.h"
@@ -105,6 +108,7 @@ constexpr std::string_view kUsage =
   onnx-cudnn-opt model.onnx --print-after fold-batch-norm
   onnx-cudnn-opt resnet50.onnx --explain --target h200 --shape 32x3x224x224
   onnx-cudnn-opt model.onnx --explain --input shape=8,-1                values that decide shapes
+  onnx-cudnn-opt detector.onnx --explain --input image=image.npy        each program of a model that runs in segments, and why it is cut
   onnx-cudnn-opt model.onnx --explain --target h200 --partitioner cost --pin pins.txt --json why.json
 
   onnx-cudnn-opt resnet18.onnx resnet50.onnx --tune --plan-cache plans.json --partitioner cost --precision fp16 --shape 32x3x224x224
@@ -228,36 +232,6 @@ absl::StatusOr<PlanCacheRequest> PlanCacheFromFlags(const std::vector<std::strin
   return request;
 }
 
-void CountOps(const Graph& graph, std::map<std::string, int>& counts) {
-  for (const Node* node : graph.TopologicalOrder()) {
-    ++counts[node->domain().empty() ? node->op() : absl::StrCat(node->domain(), ".", node->op())];
-    for (const auto& [name, body] : node->bodies()) CountOps(*body, counts);
-  }
-}
-
-int64_t ConstantBytes(const Graph& graph) {
-  int64_t bytes = 0;
-  for (const Value* value : graph.Values()) {
-    if (value->is_constant() && value->dtype() != DType::kString)
-      bytes += value->constant().bytes();
-  }
-  return bytes;
-}
-
-void PrintSummary(const Graph& graph) {
-  for (const Value* input : graph.inputs()) {
-    std::cout << "input   " << input->name() << " " << ToString(input->type()) << "\n";
-  }
-  for (const GraphOutput& output : graph.outputs()) {
-    std::cout << "output  " << output.name << " " << ToString(output.value->type()) << "\n";
-  }
-  std::map<std::string, int> counts;
-  CountOps(graph, counts);
-  std::cout << absl::StreamFormat("graph   %d nodes, %d bytes of constants\n", graph.node_count(),
-                                  ConstantBytes(graph));
-  for (const auto& [op, count] : counts) std::cout << absl::StreamFormat("  %5d  %s\n", count, op);
-}
-
 void PrintRun(const PassRun& run) {
   std::cout << absl::StreamFormat("pass    %-20s %-9s %8.2f ms  %d -> %d nodes\n", run.name,
                                   run.changed ? "changed" : "no change", run.ms, run.nodes_before,
@@ -297,6 +271,20 @@ absl::StatusOr<std::vector<PinRule>> ReadPins(const std::string& path) {
   return ParsePins(text, std::filesystem::path(path).filename().string());
 }
 
+// Those of `values` that a Session reads before a Run: of inputs that decide shapes, and strings.
+absl::StatusOr<NamedTensors> ValuesToRead(const Graph& graph, const std::vector<ValueInfo>& infos,
+                                          const NamedTensors& values) {
+  Graph inferred = graph.Clone();
+  ASSIGN_OR_RETURN(const std::vector<int> deciding, DecidingInputs(inferred, infos));
+  NamedTensors read;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const auto value = values.find(infos[i].name);
+    const bool decides = absl::c_linear_search(deciding, static_cast<int>(i));
+    if (value != values.end() && (decides || infos[i].dtype == DType::kString)) read.insert(*value);
+  }
+  return read;
+}
+
 absl::Status ExplainGraph(const Graph& graph, const Options& options, const Target& target) {
   std::vector<ValueInfo> infos;
   for (const Value* input : graph.inputs()) {
@@ -316,12 +304,22 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
   }
   BuildOptions build{
       .partitioner = options.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
-      .input_values = values,
       .streams = options.streams,
       .functions = &kOnnxFunctions,
       .disabled_passes = {options.disabled.begin(), options.disabled.end()}};
+  ASSIGN_OR_RETURN(build.input_values, ValuesToRead(graph, infos, values));
   ASSIGN_OR_RETURN(build.pins, ReadPins(options.pin));
   const absl::StatusOr<Explanation> explanation = Explain(graph, dims, target, build);
+  if (absl::IsUnimplemented(explanation.status())) {
+    build.input_values.clear();
+    auto parts = ExplainSegments(graph, GivenInputs(), target, build);
+    // What does not run in segments either fails for the same reason.
+    if (absl::IsUnimplemented(parts.status())) parts = explanation.status();
+    if (!parts.ok()) return WithTakenDims(parts.status(), taken);
+    std::cout << ExplainText(*parts, options.verbose);
+    if (options.json.empty()) return absl::OkStatus();
+    return WriteFile(options.json, ExplainJson(*parts));
+  }
   if (!explanation.ok()) return WithTakenDims(explanation.status(), taken);
   std::cout << ExplainText(*explanation, options.verbose);
   if (options.json.empty()) return absl::OkStatus();
@@ -353,7 +351,7 @@ absl::Status Optimize(const Options& options) {
   if (options.explain) {
     RETURN_IF_ERROR(Annotate(ExplainGraph(graph, options, owned.target), options.model));
   } else {
-    PrintSummary(graph);
+    std::cout << GraphSummary(graph);
   }
   if (options.print) std::cout << Print(graph);
   if (options.output.empty()) return absl::OkStatus();

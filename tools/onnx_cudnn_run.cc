@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "absl/flags/flag.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -19,6 +18,7 @@
 #include "tools/common/flags.h"
 #include "tools/common/inputs.h"
 #include "tools/common/load_session.h"
+#include "tools/common/new_shapes.h"
 #include "tools/common/plan_flags.h"
 #include "tools/common/progress_bar.h"
 #include "tools/common/report.h"
@@ -60,11 +60,17 @@ ABSL_FLAG(std::string, output_dir, "",
           "in a name become _, and equal names are numbered.");
 ABSL_FLAG(int, runs, 1, "Number of timed runs, after one that is not timed; 0: none.");
 ABSL_FLAG(double, warm_up, 0, "Milliseconds of warm-up runs before the timed ones.");
+ABSL_FLAG(std::vector<std::string>, new_shapes, {},
+          "After the timed runs, runs with these shapes too, one after the other, and reports for "
+          "each the times of the first runs, of a steady one and of the longest. A list separated "
+          "by commas of shapes as --shape takes them; of several inputs with semicolons: "
+          "'x=1x8;mask=8,x=1x16;mask=16'. Runs of each go on for --warm-up.");
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(std::string, max_memory, "0", onnx_cudnn::kMaxMemoryHelp);
 ABSL_FLAG(double, tune_budget, 0, onnx_cudnn::kTuneBudgetHelp);
 ABSL_FLAG(std::string, tune, "foreground", onnx_cudnn::kTuneHelp);
+ABSL_FLAG(std::string, first_program, "best", onnx_cudnn::kFirstProgramHelp);
 ABSL_FLAG(std::string, plan_cache, "", onnx_cudnn::kPlanCacheHelp);
 ABSL_FLAG(std::string, tune_worker, "", onnx_cudnn::kTuneWorkerHelp);
 ABSL_FLAG(std::string, device, "auto",
@@ -75,8 +81,8 @@ ABSL_FLAG(
     "the ops' references: what fp16 costs in accuracy, without a GPU. Times are not those of "
     "the GPU. h200, h100, a100, a10, l4, rtx4090, b200, or cpu.");
 ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
-ABSL_FLAG(int, host_threads, 0,
-          "Threads that a run may use on the host. 0: one per core, which is also the maximum.");
+ABSL_FLAG(int, host_threads, 0, onnx_cudnn::kHostThreadsHelp);
+ABSL_FLAG(std::vector<std::string>, shape_buckets, {}, onnx_cudnn::kShapeBucketsHelp);
 ABSL_FLAG(int, streams, 0, "Number of streams for independent steps. 0: two on a GPU, else one.");
 ABSL_FLAG(bool, no_cuda_graph, false,
           "On a GPU: does not use CUDA graphs; launches every step in every run.");
@@ -144,11 +150,15 @@ constexpr std::string_view kUsage = R"(onnx-cudnn-run MODEL [flags]: runs an ONN
   onnx-cudnn-run resnet50.onnx --device cuda --precision fp16 --on-device --runs 100 --warm-up 500
 
 --json prints: model, device, note, precision, graph_note, device_ms, load_ms, optimize_ms, plan_ms,
-  tune_ms, tuned_signatures, cached_signatures, tune_notes [], first_run_ms, weight_bytes, arena_bytes,
+  tune_ms, tuned_signatures, cached_signatures, tune_notes [],
+  builds [{inputs, quick, bind_ms, fold_ms, partition_ms, compile_ms, plan_ms, total_ms}], first_run_ms, weight_bytes, arena_bytes,
+  programs_built, nodes, host_nodes,
   inputs [{name, type, source}], outputs [{name, type, file, elements, not_finite, min, max, mean, top [[{index, label, value}]]}],
   timing {runs, warm_up_ms, min_ms, median_ms, mean_ms, p90_ms, p99_ms, ms []},
   verify {ok, outputs [{name, ok, rtol, atol, tolerance, largest_difference, largest_expected, beyond, type}]},
-  partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, note}]
+  partitions [{index, engine, variant, ops, output, ok, largest_difference, largest_expected, share_of_tolerance, note}],
+  segments {programs, nodes_between, between_ms, size_reads, size_reads_ms, run_ms} of the last run, if it was one of several programs,
+  new_shapes [{inputs, first_ms [], steady_ms, longest_ms, beyond_ms, swapped}]
 --check --json: model, target, runs, inputs [{name, type}], file_nodes, engines {name: nodes}, refused [{node, op, opset, invalid, reason}],
   unchecked, ms
 --doctor --json: gpu_runs, build {version, commit, compiler, cuda, cuda_architectures, onnx, cudnn_frontend, oldest_opset, newest_opset},
@@ -166,52 +176,15 @@ struct Options {
   int top;
   std::optional<double> rtol, atol;
   std::string output_dir, verify, labels;
+  std::vector<std::string> new_shapes;
   bool json, verbose, check_partitions;
 };
-
-absl::StatusOr<std::vector<float>> ParseChannels(std::string_view flag,
-                                                 const std::vector<std::string>& texts) {
-  std::vector<float> values;
-  for (const std::string& text : texts) {
-    float value;
-    if (!absl::SimpleAtof(text, &value)) {
-      return absl::InvalidArgumentError(absl::StrFormat("--%s: \"%s\" is no number", flag, text));
-    }
-    values.push_back(value);
-  }
-  if (values.size() == 1) values.assign(3, values[0]);
-  if (values.size() != 3) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("--%s: expected 1 or 3 numbers, found %d", flag, values.size()));
-  }
-  return values;
-}
-
-absl::Status OverrideFit(ImagePreset& preset) {
-  const std::string fit = absl::GetFlag(FLAGS_image_fit);
-  if (fit == "stretch")
-    preset.fit = ImageFit::kStretch;
-  else if (fit == "crop")
-    preset.fit = ImageFit::kCrop;
-  else if (fit == "stretch-crop")
-    preset.fit = ImageFit::kStretchCrop;
-  else if (!fit.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--image-fit: expected stretch, crop or stretch-crop, found ", fit));
-  }
-  const std::string order = absl::GetFlag(FLAGS_image_order);
-  if (!order.empty() && order != "rgb" && order != "bgr") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--image-order: expected rgb or bgr, found ", order));
-  }
-  if (!order.empty()) preset.bgr = order == "bgr";
-  return absl::OkStatus();
-}
 
 absl::StatusOr<ImagePreset> ImageFromFlags() {
   const std::string name = absl::GetFlag(FLAGS_image);
   ASSIGN_OR_RETURN(ImagePreset preset, FindImagePreset(name.empty() ? "imagenet" : name));
-  RETURN_IF_ERROR(OverrideFit(preset));
+  RETURN_IF_ERROR(
+      OverrideFit(absl::GetFlag(FLAGS_image_fit), absl::GetFlag(FLAGS_image_order), preset));
   if (const double scale = absl::GetFlag(FLAGS_image_scale); scale != 0) {
     preset.scale = static_cast<float>(scale);
   }
@@ -236,6 +209,7 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
                          .cuda_graph = !absl::GetFlag(FLAGS_no_cuda_graph)};
   session.op_libraries = absl::GetFlag(FLAGS_op_library);
   session.target = absl::GetFlag(FLAGS_target);
+  session.shape_buckets = absl::GetFlag(FLAGS_shape_buckets);
   session.threads = absl::GetFlag(FLAGS_host_threads);
   ASSIGN_OR_RETURN(session.max_memory_bytes,
                    ParseBytes("--max-memory", absl::GetFlag(FLAGS_max_memory)));
@@ -244,6 +218,7 @@ absl::StatusOr<SessionOptions> SessionFromFlags() {
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
   ASSIGN_OR_RETURN(session.precision, ParsePrecision(absl::GetFlag(FLAGS_precision)));
   ASSIGN_OR_RETURN(session.tune, ParseTuneMode(absl::GetFlag(FLAGS_tune)));
+  ASSIGN_OR_RETURN(session.first_program, ParseFirstProgram(absl::GetFlag(FLAGS_first_program)));
   // In the background, the bar would be mixed with the output of runs.
   if (session.tune == TuneMode::kBackground) session.tune_progress = nullptr;
   return session;
@@ -259,6 +234,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .output_dir = absl::GetFlag(FLAGS_output_dir),
                   .verify = absl::GetFlag(FLAGS_verify),
                   .labels = absl::GetFlag(FLAGS_labels),
+                  .new_shapes = absl::GetFlag(FLAGS_new_shapes),
                   .json = absl::GetFlag(FLAGS_json),
                   .verbose = absl::GetFlag(FLAGS_verbose),
                   .check_partitions = absl::GetFlag(FLAGS_check_partitions)};
@@ -269,7 +245,8 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
   ASSIGN_OR_RETURN(options.rtol, ParseTolerance("--rtol", absl::GetFlag(FLAGS_rtol)));
   ASSIGN_OR_RETURN(options.atol, ParseTolerance("--atol", absl::GetFlag(FLAGS_atol)));
   ASSIGN_OR_RETURN(options.session, SessionFromFlags());
-  timing.binds_again = options.session.tune == TuneMode::kBackground;
+  timing.binds_again = options.session.tune == TuneMode::kBackground ||
+                       options.session.first_program == FirstProgram::kQuick;
   if (options.check_partitions) timing.runs = 0;
   ASSIGN_OR_RETURN(options.inputs.image, ImageFromFlags());
   options.inputs.image_was_asked = !absl::GetFlag(FLAGS_image).empty();
@@ -338,6 +315,8 @@ absl::StatusOr<RunReport> RunModel(Options options) {
     report.partitions = std::move(checked).value();
   }
   RETURN_IF_ERROR(TimeRuns(session, options.timing, views, outputs, report));
+  ASSIGN_OR_RETURN(report.new_shapes, TimeNewShapes(session, options.new_shapes, options.inputs,
+                                                    options.timing.warm_up_ms));
   report.stats = session.stats();
   NamedTensors by_name;
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -11,21 +11,24 @@
 #     soak     100,000 Runs over 50 sets of input shapes by 8 threads, with flat memory (tests/soak)
 #     mutants  each mutant of tools/mutants.txt, which the tests must kill (tools/mutate.py; uses the committed tree)
 #     cases    20,000 generated cases of single ops (tests/cases)
+#     vectors  the test vectors of five older wheels of ONNX (downloads 80 MB once)
 #     wheel    the Python wheel without CUDA: built, checked by auditwheel, run in an empty environment
 #     torch    torch.compile(backend="onnx_cudnn") and the package beside torch, onnxruntime and onnx in one process (downloads 3 GB once)
+#     zoo      models of 271 architectures, built by their exporters, each scored and compared with models/zoo.json (downloads 4 GB once)
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 quick=false
 long=false
 part=
-parts=(tsan fuzz soak mutants cases wheel torch package)
+parts=(tsan fuzz soak mutants cases vectors wheel torch zoo package)
 left_out='bench|slow'
 for option in "$@"; do
   case $option in
     --quick) quick=true ;;
     --long) long=true left_out=bench ;;
-    --long=tsan | --long=fuzz | --long=soak | --long=mutants | --long=cases | --long=wheel | --long=torch | --long=package) part=${option#*=} ;;
-    *) echo "usage: tools/test.sh [--quick] [--long | --long=tsan|fuzz|soak|mutants|cases|wheel|torch|package]" >&2; exit 1 ;;
+    --long=tsan | --long=fuzz | --long=soak | --long=mutants | --long=cases | --long=vectors | --long=wheel | --long=torch | --long=zoo | --long=package)
+      part=${option#*=} ;;
+    *) echo "usage: tools/test.sh [--quick] [--long | --long=tsan|fuzz|soak|mutants|cases|vectors|wheel|torch|zoo|package]" >&2; exit 1 ;;
   esac
 done
 passed=0 failed=0 skipped=0 refused=0
@@ -92,12 +95,20 @@ part_cases() {
     $python tests/cases/check.py "$@" build/bin/run_cases --count 20000
 }
 
+part_vectors() {
+  cmake --build --preset "$preset" --target test_onnx_backend && $python tools/long/vectors.py "$@" build/bin/test_onnx_backend
+}
+
 part_wheel() {
   $python tools/long/wheel.py "$@" cmake.define.ONNX_CUDNN_CUDA=OFF
 }
 
 part_torch() {
   cmake --build --preset "$preset" --target _core && $python tools/long/torch_backend.py "$@" build/python-package
+}
+
+part_zoo() {
+  cmake --build --preset "$preset" --target onnx-cudnn-run onnx-cudnn-opt && $python tools/long/score_zoo.py "$@" build/bin
 }
 
 part_package() {

@@ -8,6 +8,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "passes/partition/cost_search.h"
 #include "passes/partition/partition_order.h"
 #include "runtime/base/progress.h"
@@ -96,14 +98,15 @@ Placement PlainPlacement(const Value& value) {
 class Search {
  public:
   Search(const Graph& graph, const Target& target, Partitioner partitioner,
-         std::vector<Remark>* remarks, const Pins* pins, Pricer* pricer)
+         std::vector<Remark>* remarks, const Pins* pins, const PartitionExtras& extras)
       : graph_(graph),
         target_(target),
         partitioner_(partitioner),
         remarks_(remarks),
         pins_(pins),
-        pricer_(pricer),
-        confirmer_(target, pricer) {
+        pricer_(extras.pricer),
+        avoided_engines_(extras.avoided_engines),
+        confirmer_(target, pricer_) {
     for (const Node* node : graph.TopologicalOrder()) order_.push_back(node);
   }
 
@@ -113,7 +116,7 @@ class Search {
     if (pricer_ != nullptr && !open.empty()) return RunMeasured();
     while (!open.empty()) {
       ASSIGN_OR_RETURN(std::vector<Candidate> chosen, CoverWithoutCycle(open, partitioner_));
-      ASSIGN_OR_RETURN(std::vector<Partition> partitions, confirmer_.Confirm(std::move(chosen)));
+      ASSIGN_OR_RETURN(std::vector<Partition> partitions, Confirm(std::move(chosen)));
       open.clear();
       absl::flat_hash_set<const Node*> again;
       for (Partition& p : partitions) {
@@ -132,8 +135,16 @@ class Search {
   }
 
   const Refusals& refused() const { return confirmer_.refused(); }
+  double compile_ms() const { return compile_ms_; }
 
  private:
+  absl::StatusOr<std::vector<Partition>> Confirm(std::vector<Candidate> chosen) {
+    const absl::Time start = absl::Now();
+    absl::StatusOr<std::vector<Partition>> confirmed = confirmer_.Confirm(std::move(chosen));
+    compile_ms_ += absl::ToDoubleMilliseconds(absl::Now() - start);
+    return confirmed;
+  }
+
   // Covers the whole Graph every time, because a price or a refusal may change any part. Each cover
   // except a partitioner's last adds a price or a refusal, so this terminates.
   absl::StatusOr<std::vector<Partition>> RunMeasured() {
@@ -144,7 +155,7 @@ class Search {
       do {
         learned = confirmer_.learned();
         ASSIGN_OR_RETURN(std::vector<Candidate> chosen, CoverWithoutCycle(order_, partitioner));
-        ASSIGN_OR_RETURN(last, confirmer_.Confirm(std::move(chosen)));
+        ASSIGN_OR_RETURN(last, Confirm(std::move(chosen)));
         for (const Partition& p : last) {
           if (p.step == nullptr) NoteRefusal(p.chosen);
         }
@@ -194,7 +205,8 @@ class Search {
                     .refused = confirmer_.refused(),
                     .remarks = remarks_,
                     .forbidden = &forbidden_,
-                    .pins = pins_};
+                    .pins = pins_,
+                    .avoided_engines = avoided_engines_};
     const absl::flat_hash_set<const Node*> inside(open.begin(), open.end());
     const auto demand = [&](const Value& value, const Placement& placement) {
       if (inside.contains(value.producer())) stretch.demanded.emplace(&value, placement);
@@ -259,7 +271,9 @@ class Search {
   std::vector<Remark>* remarks_;
   const Pins* pins_;
   Pricer* const pricer_;
+  const absl::Span<const std::string_view> avoided_engines_;
   Confirmer confirmer_;
+  double compile_ms_ = 0;
   std::vector<const Node*> order_;
   Forbidden forbidden_;
   std::vector<Partition> kept_;
@@ -272,10 +286,10 @@ absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const 
                                                       std::vector<Remark>* remarks,
                                                       const PartitionExtras& extras) {
   ASSIGN_OR_RETURN(const Pins pins, Pins::Resolve(extras.pins, graph, target));
-  Search search(graph, target, partitioner, remarks, extras.pins.empty() ? nullptr : &pins,
-                extras.pricer);
+  Search search(graph, target, partitioner, remarks, extras.pins.empty() ? nullptr : &pins, extras);
   ASSIGN_OR_RETURN(std::vector<Partition> partitions, search.Run());
   if (extras.refused != nullptr) *extras.refused = search.refused();
+  if (extras.compile_ms != nullptr) *extras.compile_ms = search.compile_ms();
   return partitions;
 }
 

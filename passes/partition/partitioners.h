@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,6 +36,8 @@ struct Stretch {
   const Pins* pins = nullptr;            // nullptr: none
   CandidateSink* listener = nullptr;     // receives every refusal and every edge that was not fused
   const Pricer* prices = nullptr;        // measured prices replace predicted ones; nullptr: none
+  // Names of Engines that propose only where no other Engine of the device runs the Node.
+  absl::Span<const std::string_view> avoided_engines = {};
   // For Greedy: receives every Node that no Engine runs, which is then not covered; nullptr: the
   // first one is the error.
   std::vector<NodeRefusal>* refusals = nullptr;
@@ -65,6 +68,8 @@ struct PartitionExtras {
   Refusals* refused = nullptr;  // receives what Confirm refused
   // nullptr: prices are predicted and the first Variant that compiles is taken.
   Pricer* pricer = nullptr;
+  absl::Span<const std::string_view> avoided_engines = {};  // as Stretch::avoided_engines
+  double* compile_ms = nullptr;                             // receives the time that Confirm took
 };
 
 // Covers `graph` by `partitioner` and compiles each unique signature once, in parallel (Confirm).

@@ -47,10 +47,26 @@ Proposals::Proposals(const Stretch& stretch, BeyondFit beyond_fit)
 void Proposals::ProposeAt(int anchor) {
   why_not_.clear();
   Sink sink(*this, anchor);
-  for (const Engine* engine : stretch_.target.engines) {
+  std::vector<const Engine*> avoided;
+  const auto ask = [&](const Engine* engine) {
     engine->Propose(stretch_.graph, *stretch_.nodes[anchor], stretch_.target, sink);
+  };
+  for (const Engine* engine : stretch_.target.engines) {
+    const auto& names = stretch_.avoided_engines;
+    const bool is_avoided = std::find(names.begin(), names.end(), engine->name()) != names.end();
+    if (is_avoided) {
+      avoided.push_back(engine);
+    } else {
+      ask(engine);
+    }
   }
   const auto is_alone = [](const Proposal& p) { return p.candidate.nodes.size() == 1; };
+  const auto is_on_device = [&](const Proposal& p) {
+    return is_alone(p) && p.candidate.engine->name() != "host";
+  };
+  if (std::none_of(at_[anchor].begin(), at_[anchor].end(), is_on_device)) {
+    std::for_each(avoided.begin(), avoided.end(), ask);
+  }
   if (std::any_of(at_[anchor].begin(), at_[anchor].end(), is_alone)) return;
   for (const auto& [engine, reason] : why_not_) {
     reasons_[anchor].push_back(absl::StrCat(engine->name(), ": ", reason));

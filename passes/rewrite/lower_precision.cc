@@ -1,5 +1,6 @@
 // Casts f32 arithmetic to f16 or bf16 by fixed rules, without measuring:
-//   - Conv, ConvTranspose, Gemm and MatMul are lowered; their sums stay f32.
+//   - Conv, ConvTranspose, Gemm, MatMul and Attention without a cache are lowered; their sums stay
+//     f32, and so does the mask of an Attention.
 //   - Ops that keep the range (OpTraits::keeps_range) are lowered if one of their inputs comes from
 //     a lowered Node.
 //   - Ops that always compute in f32 (OpTraits::computes_in_f32) are lowered if input 0 comes from
@@ -56,8 +57,14 @@ bool IsF32(const Value* v) {
   return v != nullptr && v->type().is_tensor() && v->dtype() == DType::kF32;
 }
 
-// The inputs that have the same type as output 0 in the op's schema.
+bool IsAttention(const Node& node) { return node.op() == "Attention" && node.domain().empty(); }
+
+// Whether it is lowered whatever it reads.
+bool IsProduct(const Node& node) { return IsLinear(&node) || IsAttention(node); }
+
+// The inputs that have the same type as output 0 in the op's schema, without a cache.
 absl::Span<Value* const> TypedInputs(const Node& node) {
+  if (IsAttention(node)) return node.inputs().subspan(0, 3);
   const bool first_only = node.op() == "Dropout" || node.op() == "Resize";
   return first_only ? node.inputs().subspan(0, 1) : node.inputs();
 }
@@ -79,7 +86,7 @@ class Lowering {
     }
     for (Node* node : order) {
       if (!may_be_low_.contains(node)) continue;
-      if (IsLinear(node) || (Follows(*node) && !MasksLogits(*node))) lowered_.insert(node);
+      if (IsProduct(*node) || (Follows(*node) && !MasksLogits(*node))) lowered_.insert(node);
     }
     for (Node* node : order) {
       if (lowered_.contains(node)) Lower(*node);
@@ -105,9 +112,10 @@ class Lowering {
     if (!node.domain().empty() || !node.bodies().empty()) return false;
     const OpDef* op = FindOp(node);
     if (op == nullptr || !op->types.Has(low_)) return false;
+    if (IsAttention(node) && (node.inputs().size() > 4 || node.outputs().size() > 1)) return false;
     if (!node.has_output(0) || !IsF32(&node.output(0))) return false;
     const bool inner_f32 = op->traits.computes_in_f32 && IsAmongLow(node);
-    if (!IsLinear(&node) && !op->traits.keeps_range && !inner_f32) return false;
+    if (!IsProduct(node) && !op->traits.keeps_range && !inner_f32) return false;
     if (node.op() == "Div" && !node.input(1).is_constant()) return false;
     const absl::Span<Value* const> inputs = TypedInputs(node);
     return std::all_of(inputs.begin(), inputs.end(), [&](const Value* v) {

@@ -33,6 +33,8 @@ std::unique_ptr<Pass> FoldScale();  // Mul(Conv(x, w), c), Conv(Mul(x, c), w), c
                                     // Conv(x, w'); ConvTranspose, Gemm, MatMul likewise
 std::unique_ptr<Pass> FuseActivations();  // Mul(x, Sigmoid(x)) ⇒ Swish(x); Gelu, HardSwish likewise
 std::unique_ptr<Pass>
+FuseAttention();  // Softmax(scale · q·kᵀ + mask)·v ⇒ Attention(q, k, v, mask), if an Engine runs it
+std::unique_ptr<Pass>
 FuseLayerNorm();  // (x − mean) / sqrt(variance + epsilon) · c + d ⇒ LayerNormalization(x, c, d)
 std::unique_ptr<Pass> InlineConstantIf();  // If(constant) ⇒ the branch's Nodes
 std::unique_ptr<Pass>

@@ -56,6 +56,10 @@ class TuneMode(_Choice):
     foreground: ClassVar[TuneMode]
     background: ClassVar[TuneMode]
 
+class FirstProgram(_Choice):
+    best: ClassVar[FirstProgram]
+    quick: ClassVar[FirstProgram]
+
 class SharedArena:
     def __init__(self, bytes: int) -> None: ...
     @property
@@ -68,6 +72,7 @@ class SessionOptions:
     precision: Any
     partitioner: Any
     tune: Any
+    first_program: Any
     device_ordinal: int
     threads: int
     optimization_level: int
@@ -87,6 +92,7 @@ class SessionOptions:
     max_memory_bytes: int
     arena: SharedArena | None
     max_programs: int
+    shape_buckets: list[str]
     max_executors_per_program: int
     def set_progress(self, callable: Callable[[str, int, int, str], object] | None) -> None: ...
 
@@ -108,6 +114,16 @@ class ValueInfo:
     @property
     def shape(self) -> list[int | str | None]: ...
 
+class ProgramBuild:
+    inputs: str
+    is_quick: bool
+    bind_ms: float
+    fold_ms: float
+    partition_ms: float
+    compile_ms: float
+    plan_ms: float
+    total_ms: float
+
 class SessionStats:
     device_ms: float
     load_ms: float
@@ -128,7 +144,11 @@ class SessionStats:
     nodes_between: int
     size_reads: int
     size_reads_ms: float
+    padded_runs: int
+    bucket_note: str
     between_ms: float
+    segmented_ms: float
+    builds: list[ProgramBuild]
 
 class DeviceFacts:
     product: str

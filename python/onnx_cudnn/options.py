@@ -127,6 +127,7 @@ class SessionOptions(_Strict, _core.SessionOptions):
     precision = _named("precision", _core.PrecisionChoice, '"auto", "strict", "tf32", "fp16" or "bf16": precision of f32 arithmetic.')
     partitioner = _named("partitioner", _core.PartitionerChoice, '"greedy" or "cost": how ops are grouped.')
     tune = _named("tune", _core.TuneMode, '"foreground" or "background": when the tuner measures.')
+    first_program = _named("first_program", _core.FirstProgram, '"best" or "quick": what the first runs for new input shapes use.')
 
     @property
     def progress(self) -> bool | Progress | None:
@@ -225,7 +226,7 @@ def _texts(name: str) -> property:
     return property(lambda self: tuple(field.__get__(self)), put, doc="Texts; assign a list, the value is a copy.")
 
 
-for _name in ("disabled_passes", "op_libraries"):
+for _name in ("disabled_passes", "op_libraries", "shape_buckets"):
     setattr(SessionOptions, _name, _texts(_name))
 for _name, _default in _SESSION_DEFAULTS.items():
     setattr(SessionOptions, _name, _without_effect(_name, _default))

@@ -30,6 +30,9 @@ void BindEnums(nb::module_& module) {
   nb::enum_<TuneMode>(module, "TuneMode", "When the tuner measures.")
       .value("foreground", TuneMode::kForeground)
       .value("background", TuneMode::kBackground);
+  nb::enum_<FirstProgram>(module, "FirstProgram", "What the first runs for new shapes use.")
+      .value("best", FirstProgram::kBest)
+      .value("quick", FirstProgram::kQuick);
 }
 
 }  // namespace
@@ -58,6 +61,7 @@ void BindOptions(nb::module_& module) {
       .def_rw("pins", &Options::pins)
       .def_rw("tune_budget_s", &Options::tune_budget_s)
       .def_rw("tune", &Options::tune)
+      .def_rw("first_program", &Options::first_program)
       .def_rw("plan_cache", &Options::plan_cache)
       .def_rw("tune_worker", &Options::tune_worker)
       .def_rw("map_external_data", &Options::map_external_data)
@@ -67,6 +71,7 @@ void BindOptions(nb::module_& module) {
       .def_rw("max_memory_bytes", &Options::max_memory_bytes)
       .def_rw("arena", &Options::arena, nb::arg().none())
       .def_rw("max_programs", &Options::max_programs)
+      .def_rw("shape_buckets", &Options::shape_buckets)
       .def_rw("max_executors_per_program", &Options::max_executors_per_program)
       .def(
           "set_progress",

@@ -147,6 +147,18 @@ class PySession {
   std::unique_ptr<Session> session_;
 };
 
+void BindBuilds(nb::module_& module) {
+  nb::class_<ProgramBuild>(module, "ProgramBuild", "How long it took to build one program.")
+      .def_ro("inputs", &ProgramBuild::inputs)
+      .def_ro("is_quick", &ProgramBuild::is_quick)
+      .def_ro("bind_ms", &ProgramBuild::bind_ms)
+      .def_ro("fold_ms", &ProgramBuild::fold_ms)
+      .def_ro("partition_ms", &ProgramBuild::partition_ms)
+      .def_ro("compile_ms", &ProgramBuild::compile_ms)
+      .def_ro("plan_ms", &ProgramBuild::plan_ms)
+      .def_ro("total_ms", &ProgramBuild::total_ms);
+}
+
 void BindInfo(nb::module_& module) {
   nb::class_<ValueInfo>(module, "ValueInfo", "Name and type of an input or output.")
       .def_ro("name", &ValueInfo::name)
@@ -170,6 +182,7 @@ void BindInfo(nb::module_& module) {
                      return dims;
                    })
       .def("__str__", [](const ValueInfo& info) { return ToString(info); });
+  BindBuilds(module);
   nb::class_<SessionStats>(module, "SessionStats", "Statistics of a session.")
       .def_ro("device_ms", &SessionStats::device_ms)
       .def_ro("load_ms", &SessionStats::load_ms)
@@ -190,7 +203,11 @@ void BindInfo(nb::module_& module) {
       .def_ro("nodes_between", &SessionStats::nodes_between)
       .def_ro("size_reads", &SessionStats::size_reads)
       .def_ro("size_reads_ms", &SessionStats::size_reads_ms)
-      .def_ro("between_ms", &SessionStats::between_ms);
+      .def_ro("padded_runs", &SessionStats::padded_runs)
+      .def_ro("bucket_note", &SessionStats::bucket_note)
+      .def_ro("between_ms", &SessionStats::between_ms)
+      .def_ro("segmented_ms", &SessionStats::segmented_ms)
+      .def_ro("builds", &SessionStats::builds);
   nb::class_<DeviceFacts>(module, "DeviceFacts", "The device and the versions of its software.")
       .def_ro("product", &DeviceFacts::product)
       .def_ro("driver", &DeviceFacts::driver)

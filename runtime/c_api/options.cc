@@ -73,7 +73,8 @@ absl::Status ReadChoices(const onnx_cudnn_session_options& from, SessionOptions&
   RETURN_IF_ERROR(ReadChoice(from.precision, PrecisionChoice::kBf16, "precision", to.precision));
   RETURN_IF_ERROR(
       ReadChoice(from.partitioner, PartitionerChoice::kCost, "partitioner", to.partitioner));
-  return ReadChoice(from.tune, TuneMode::kBackground, "tune", to.tune);
+  RETURN_IF_ERROR(ReadChoice(from.tune, TuneMode::kBackground, "tune", to.tune));
+  return ReadChoice(from.first_program, FirstProgram::kQuick, "first_program", to.first_program);
 }
 
 }  // namespace
@@ -87,6 +88,8 @@ absl::StatusOr<SessionOptions> SessionOptionsOf(const onnx_cudnn_session_options
                             to.disabled_passes));
   RETURN_IF_ERROR(
       ReadTexts(from.op_libraries, from.op_library_count, "op_libraries", to.op_libraries));
+  RETURN_IF_ERROR(
+      ReadTexts(from.shape_buckets, from.shape_bucket_count, "shape_buckets", to.shape_buckets));
   to.device_ordinal = from.device_ordinal;
   to.threads = from.threads;
   to.optimization_level = from.optimization_level;

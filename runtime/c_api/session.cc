@@ -133,7 +133,13 @@ onnx_cudnn_status onnx_cudnn_session_get_stats(const onnx_cudnn_session* session
                                              .weight_bytes = now.weight_bytes,
                                              .arena_bytes = now.arena_bytes,
                                              .nodes = now.nodes,
-                                             .host_nodes = now.host_nodes};
+                                             .host_nodes = now.host_nodes,
+                                             .segments = now.segments,
+                                             .nodes_between = now.nodes_between,
+                                             .size_reads = now.size_reads,
+                                             .size_reads_ms = now.size_reads_ms,
+                                             .between_ms = now.between_ms,
+                                             .segmented_ms = now.segmented_ms};
     return WriteStruct(filled, "stats", stats);
   });
 }

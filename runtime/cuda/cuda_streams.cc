@@ -114,6 +114,12 @@ class CudaStreams final : public StreamSet {
     return forked;
   }
 
+  bool CanCaptureNow() const override {
+    if (!CaptureMutex().try_lock()) return false;
+    CaptureMutex().unlock();
+    return true;
+  }
+
   absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() override
       ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (!is_capturing_) return absl::InternalError("nothing is being captured");

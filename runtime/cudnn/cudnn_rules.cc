@@ -8,6 +8,7 @@ PatternList CudnnPatterns() {
   PatternList patterns;
   patterns.push_back(ConvolutionPattern());
   patterns.push_back(ProductPattern());
+  patterns.push_back(AttentionPattern());
   patterns.push_back(PoolingPattern());
   patterns.push_back(NormalizationPattern());
   patterns.push_back(ReductionPattern());

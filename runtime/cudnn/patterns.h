@@ -11,6 +11,8 @@ namespace onnx_cudnn {
 std::unique_ptr<const Pattern> ConvolutionPattern();
 // g2(matmul(g1A(A), g1B(B))), including Gemm; row-major.
 std::unique_ptr<const Pattern> ProductPattern();
+// Attention with Transposes of its heads; row-major.
+std::unique_ptr<const Pattern> AttentionPattern();
 // Max and average pooling, without fusion; NHWC.
 std::unique_ptr<const Pattern> PoolingPattern();
 // LayerNormalization and RMSNormalization followed by element-wise ops; row-major.

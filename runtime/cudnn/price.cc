@@ -90,6 +90,15 @@ Efficiency EfficiencyOf(const ProductCase& p, const Target& target) {
   return p.has_prologue ? WithPrologue(efficiency, calibration) : efficiency;
 }
 
+// Not measured yet: a third of the peak, and the fixed time of a short product.
+Efficiency AttentionEfficiency(const Target& target) {
+  constexpr double kArithmetic = 0.35;
+  const CudnnCalibration& calibration = CalibrationOf(target);
+  return {.arithmetic = kArithmetic,
+          .traffic = calibration.product_traffic,
+          .fixed_us = calibration.product_fixed_us};
+}
+
 Efficiency PoolingEfficiency(const Target& target) {
   return OfTraffic(CalibrationOf(target).pooling_traffic, target);
 }

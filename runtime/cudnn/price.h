@@ -26,6 +26,8 @@ struct ProductCase {
 };
 Efficiency EfficiencyOf(const ProductCase& product, const Target& target);
 
+Efficiency AttentionEfficiency(const Target& target);
+
 // From the bytes alone.
 Efficiency PoolingEfficiency(const Target& target);
 Efficiency NormalizationEfficiency(const Target& target);

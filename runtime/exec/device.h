@@ -51,6 +51,9 @@ class StreamSet {
   // Unimplemented, with the reason, if this Device cannot capture.
   virtual absl::Status BeginCapture() = 0;
   virtual absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() = 0;
+  // Whether BeginCapture would begin at once, without waiting for other threads (for a library that
+  // compiles, for example). It may wait nevertheless if one of them starts in between.
+  virtual bool CanCaptureNow() const { return true; }
   // Enqueues a captured graph of this StreamSet on stream 0.
   virtual absl::Status Replay(const CapturedGraph& graph) = 0;
   // Milliseconds of each of `replays` consecutive replays, when no other work is left: by the

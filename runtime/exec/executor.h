@@ -18,7 +18,8 @@ namespace onnx_cudnn {
 
 struct ExecutorOptions {
   // Captures the launches of the second Run if the Device can, and replays the capture in later
-  // Runs. The first Run triggers lazy loading, which is not allowed during a capture.
+  // Runs. The first Run triggers lazy loading, which is not allowed during a capture. Without
+  // fixed_pointers a Run that would wait to capture leaves it to a later one.
   bool capture = false;
   // Every Run gets the same pointers, as in a Binding: they become part of the capture if the
   // Device accesses them in place. Otherwise inputs and outputs are copied to and from buffers with

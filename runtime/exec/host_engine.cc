@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/graph/conversion.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/plan/known_devices.h"
 #include "runtime/plan/reference_step.h"
@@ -41,7 +42,7 @@ class HostEngine final : public Engine {
 
   void Propose(const Graph& graph, const Node& anchor, const Target& target,
                CandidateSink& sink) const override {
-    if (anchor.domain() == kOwnDomain) {
+    if (IsConversion(anchor)) {
       return sink.No(*this, anchor, "its formats are chosen with the partitions around it");
     }
     Support support = CheckNode(anchor);
@@ -57,7 +58,7 @@ class HostEngine final : public Engine {
     const Node& node = *candidate.nodes[0];
     Support support = CheckNode(node);
     if (!support) return support;
-    if (node.domain() == kOwnDomain) return CheckReformat(candidate);
+    if (IsConversion(node)) return CheckReformat(candidate);
     const Boundary boundary = BoundaryOf(candidate.nodes);
     support = CheckRowMajor(boundary.inputs, candidate.inputs);
     return support ? CheckRowMajor(boundary.outputs, candidate.outputs) : support;
@@ -68,7 +69,7 @@ class HostEngine final : public Engine {
     const Node& node = *candidate.nodes[0];
     Cost cost = CostOf(node);
     // Including padding.
-    if (node.domain() == kOwnDomain) cost.bytes = Roofline(candidate, target).bytes;
+    if (IsConversion(node)) cost.bytes = Roofline(candidate, target).bytes;
     cost.us = ReferenceUs(cost) + (space_ == Space::kHost ? target.info.host_us : 0);
     return cost;
   }
@@ -84,7 +85,7 @@ class HostEngine final : public Engine {
       Support support = CheckValues(values);
       if (!support) return support;
     }
-    if (node.domain() == kOwnDomain) return Support::Yes();
+    if (IsConversion(node)) return Support::Yes();
     if (Support support = CheckOp(node); !support) return support;
     return FindOp(node)->reference != nullptr
                ? Support::Yes()

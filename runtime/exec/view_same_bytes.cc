@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/graph/conversion.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/transpose.h"
 
@@ -72,7 +73,7 @@ Support CheckDropout(const Node& node) {
 }
 
 Support CheckOpIsView(const Node& node, const Target& target) {
-  if (node.domain() == kOwnDomain) {
+  if (IsConversion(node)) {
     return node.op() == "Reformat" ? Support::Yes() : Support::No("it crosses memories");
   }
   if (!node.domain().empty()) return Support::No("not an op that keeps bytes");

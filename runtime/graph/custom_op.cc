@@ -1,5 +1,7 @@
 #include "runtime/graph/custom_op.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -39,7 +41,12 @@ absl::Status CheckNames(const CustomOp& op) {
         absl::StrCat(where, ": expected a name and a domain of your own"));
   }
   // Rewrites and engines know ONNX's ops by name.
-  if (IsOnnxOp(op.name) || op.name == "Reformat" || op.name == "Transfer") {
+  constexpr std::string_view kOwnOps[] = {"BoundedCompress", "BoundedNonMaxSuppression",
+                                          "BoundedNonZero",  "FirstElements",
+                                          "Reformat",        "Transfer"};
+  const bool is_own =
+      std::find(std::begin(kOwnOps), std::end(kOwnOps), op.name) != std::end(kOwnOps);
+  if (IsOnnxOp(op.name) || is_own) {
     return absl::InvalidArgumentError(
         absl::StrCat(where, ": ONNX has an op of this name, expected another one"));
   }

@@ -36,7 +36,7 @@ void WantUnasked(const Node& node, std::vector<const Value*>& wanted) {
 // none; where shapes depend on data, a Graph is cut.
 bool EndsSources(const Node& node) {
   static const auto& ops = *new std::set<std::string_view>{
-      "Compress", "NonMaxSuppression", "NonZero", "Shape", "Size", "Unique"};
+      "Compress", "FirstElements", "NonMaxSuppression", "NonZero", "Shape", "Size", "Unique"};
   return ops.contains(node.op());
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/conversion.h"
 #include "runtime/graph/correct_type.h"
 #include "runtime/graph/custom_op.h"
 #include "runtime/graph/infer_context.h"
@@ -124,7 +125,7 @@ std::unique_ptr<onnx::GraphInferencer> MakeInferencer(Graph& body, const Node& o
 
 // Ops without an inference function in ONNX whose output has the type of input 0.
 bool OutputIsLikeInput(const Node& node) {
-  if (node.domain() == kOwnDomain) return true;
+  if (IsConversion(node)) return true;
   return node.domain().empty() &&
          (node.op() == "GroupNormalization" || node.op() == "MeanVarianceNormalization");
 }

@@ -38,11 +38,14 @@ Type FeatureVectorizerType(const Node& node) {
   return TensorOf(DType::kF32, {RowsOf(node.input(0).type()), {.value = columns}});
 }
 
-// One row for a vector; ONNX's function leaves its shape open.
+// ONNX's function leaves open the row of a vector, and the column of a scalar index.
 Type FeatureExtractorType(const Node& node) {
   const Type& x = node.input(0).type();
-  if (x.dims.size() != 1 || !node.has_input(1) || !node.input(1).is_static()) return {};
-  return TensorOf(x.dtype, {{.value = 1}, {.value = node.input(1).elements()}});
+  if (!node.has_input(1) || !node.input(1).is_static()) return {};
+  std::vector<Dim> dims = x.dims;
+  if (dims.size() == 1) dims.insert(dims.begin(), Dim{.value = 1});
+  dims.back() = {.value = node.input(1).elements()};
+  return TensorOf(x.dtype, std::move(dims));
 }
 
 // The pairs of classes, unless the scores are one per class.
@@ -72,9 +75,29 @@ int64_t TargetsOf(const Node& node) {
   return ids.empty() ? 1 : *std::max_element(ids.begin(), ids.end()) + 1;
 }
 
+// Ops on maps give one row.
+Type OfMapType(const Node& node) {
+  const Type& map = node.input(0).type();
+  if (node.op() == "DictVectorizer") {
+    const int64_t keys = CountOf<std::string>(node, "string_vocabulary") +
+                         CountOf<int64_t>(node, "int64_vocabulary");
+    return TensorOf(map.element == nullptr ? DType::kUndefined : map.element->dtype,
+                    {{.value = 1}, {.value = keys}});
+  }
+  if (node.op() != "CastMap") return {};
+  const bool is_sparse = node.attrs().String("map_form", "DENSE") == "SPARSE";
+  const std::string to = node.attrs().String("cast_to", "TO_FLOAT");
+  const DType dtype = to == "TO_STRING"  ? DType::kString
+                      : to == "TO_INT64" ? DType::kI64
+                                         : DType::kF32;
+  return TensorOf(dtype,
+                  {{.value = 1}, {.value = is_sparse ? node.attrs().Int("max_map", 1) : -1}});
+}
+
 }  // namespace
 
 Type MlOutputType(const Node& node, int index) {
+  if (node.has_input(0) && node.input(0).type().kind == Type::Kind::kMap) return OfMapType(node);
   if (!node.has_input(0) || !node.input(0).type().is_tensor() || !node.input(0).type().ranked) {
     return {};
   }

@@ -94,9 +94,12 @@ absl::StatusOr<Opsets> ReadOpsets(
       return absl::InvalidArgumentError(
           absl::StrCat("opset ", import.version(), " of domain ", Quoted(domain)));
     }
-    if (!opsets.emplace(domain, static_cast<int>(import.version())).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("domain ", Quoted(domain), " is imported twice"));
+    // Some exporters repeat an import.
+    const auto [known, is_new] = opsets.emplace(domain, static_cast<int>(import.version()));
+    if (!is_new && known->second != import.version()) {
+      return absl::InvalidArgumentError(absl::StrCat("domain ", Quoted(domain),
+                                                     " is imported as opset ", known->second,
+                                                     " and as opset ", import.version()));
     }
   }
   return opsets;

@@ -3,6 +3,19 @@
 
 namespace onnx_cudnn {
 
+std::vector<int64_t> ChannelsFirst(int rank) {
+  std::vector<int64_t> perm = {0, rank - 1};
+  for (int i = 1; i < rank - 1; ++i) perm.push_back(i);
+  return perm;
+}
+
+std::vector<int64_t> ChannelsLast(int rank) {
+  std::vector<int64_t> perm = {0};
+  for (int i = 2; i < rank; ++i) perm.push_back(i);
+  perm.push_back(1);
+  return perm;
+}
+
 void ExpandExpandDims(Expansion& x) {
   Value& axis = x.Cast(x.Reshape(x.Scalar(x.in(1)), {1}), DType::kI64);
   x.Result(0, "Unsqueeze", {&x.in(0), &axis});

@@ -1,4 +1,5 @@
 // Normalizations of onnxruntime.
+#include "absl/strings/str_cat.h"
 #include "runtime/import/contrib_rules.h"
 
 namespace onnx_cudnn {
@@ -27,6 +28,52 @@ Value& SkipSum(Expansion& x, int bias) {
   return *sum;
 }
 
+// The sum of embeddings by word (input 0), by position (by default 0, 1, …) and by segment (input
+// 1).
+//   gather  Value&(int table, Value& ids): rows of an input
+template <typename Gather>
+Value& EmbeddingSum(Expansion& x, Value* places, Gather gather) {
+  Value& words = x.in(0);
+  Value* sum = &gather(2, words);
+  if (places == nullptr) places = &x.CountTo(x.ExtentOf(words, 1));
+  sum = &x.Add(*sum, gather(3, *places));
+  if (Value* segments = x.Optional(1)) sum = &x.Add(*sum, gather(4, *segments));
+  return *sum;
+}
+
+// Gives output 1: the number of ones in each row of the mask.
+void GiveMaskIndex(Expansion& x, Value* mask) {
+  if (!x.Wants(1)) return;
+  if (mask == nullptr) {
+    const HostTensor zero = HostTensor::Of<int32_t>(DType::kI32, {1}, {0});
+    return x.Result(1, "ConstantOfShape", {&x.ExtentOf(x.in(0), 0)}, {{"value", zero}});
+  }
+  Value& one = x.Number(1, mask->dtype());
+  Value& ones = x.Cast(x.Op("Equal", {mask, &one}), DType::kI32);
+  x.Result(1, "ReduceSum", {&ones, &x.Integers({1})}, {{"keepdims", int64_t{0}}});
+}
+
+// Gives output 0: v in groups of channels, scaled by inputs 1 and 2, then through SiLU if asked. In
+// f32 if v or the scales are.
+void GiveGroupNorm(Expansion& x, Value& v, bool channels_last) {
+  const int64_t groups = x.RequiredInt("groups"), activation = x.RequiredInt("activation");
+  const float epsilon = x.Float("epsilon", 1e-5f);
+  const int rank = x.Rank(v);
+  if (rank < 3) x.FailInvalid(absl::StrCat("expected rank 3 or more, found ", rank));
+  if (activation != 0 && activation != 1) {
+    x.FailInvalid(absl::StrCat("attribute \"activation\" = ", activation, ", expected 0 or 1"));
+  }
+  if (!x.ok()) return;
+  const DType dtype = v.dtype() == x.in(1).dtype() ? v.dtype() : DType::kF32;
+  Value& wide = x.Cast(v, dtype);
+  Value& first = channels_last ? x.Transpose(wide, ChannelsFirst(rank)) : wide;
+  Value* y = &x.Op("GroupNormalization", {&first, &x.Cast(x.in(1), dtype), &x.Cast(x.in(2), dtype)},
+                   {{"epsilon", epsilon}, {"num_groups", groups}});
+  if (activation == 1) y = &x.Mul(*y, x.Op("Sigmoid", {y}));
+  if (channels_last) y = &x.Transpose(*y, ChannelsLast(rank));
+  x.Give(0, x.Cast(*y, v.dtype()));
+}
+
 }  // namespace
 
 void ExpandSimplifiedLayerNormalization(Expansion& x) {
@@ -51,28 +98,64 @@ void ExpandSkipSimplifiedLayerNormalization(Expansion& x) {
   x.Result(0, "RMSNormalization", {&sum, &x.in(2)}, LastAxis(epsilon));
 }
 
-// Sums of embeddings by word, by position (by default 0, 1, …) and by segment. mask_index is the
-// number of ones in each row of the mask.
+// Its embeddings by word, by position (by default 0, 1, …) and by segment are added, and mask_index
+// is the number of ones in each row of the mask.
 void ExpandEmbedLayerNormalization(Expansion& x) {
   const float epsilon = x.Float("epsilon", kEpsilon);
   const bool gives_index = x.Int("mask_index_type", 1) != 0;
-  Value& words = x.in(0);
-  Value* sum = &x.Op("Gather", {&x.in(2), &words});
-  Value* places = x.Optional(8);
-  if (places == nullptr) places = &x.CountTo(x.ExtentOf(words, 1));
-  sum = &x.Add(*sum, x.Op("Gather", {&x.in(3), places}));
-  if (Value* segments = x.Optional(1)) sum = &x.Add(*sum, x.Op("Gather", {&x.in(4), segments}));
-  x.Give(2, *sum);
-  x.Result(0, "LayerNormalization", {sum, &x.in(5), &x.in(6)}, LastAxis(epsilon));
+  const auto gather = [&](int table, Value& ids) -> Value& {
+    return x.Op("Gather", {&x.in(table), &ids});
+  };
+  Value& sum = EmbeddingSum(x, x.Optional(8), gather);
+  x.Give(2, sum);
+  x.Result(0, "LayerNormalization", {&sum, &x.in(5), &x.in(6)}, LastAxis(epsilon));
   Value* mask = x.Optional(7);
-  if (!x.Wants(1) || !gives_index) return;
-  if (mask == nullptr) {
-    const HostTensor zero = HostTensor::Of<int32_t>(DType::kI32, {1}, {0});
-    return x.Result(1, "ConstantOfShape", {&x.ExtentOf(words, 0)}, {{"value", zero}});
+  if (gives_index) GiveMaskIndex(x, mask);
+}
+
+// The same with quantized tables, of which the rows that are read are dequantized.
+void ExpandQEmbedLayerNormalization(Expansion& x) {
+  const float epsilon = x.Float("epsilon", kEpsilon);
+  // Input `table` has its scale and its zero point at the same distance from the first ones.
+  constexpr int kTables = 2, kScales = 8, kZeroPoints = 13;
+  const auto dequantized = [&](int table, Value& v) -> Value& {
+    return Dequantized(x, v, x.in(table - kTables + kScales), &x.in(table - kTables + kZeroPoints));
+  };
+  const auto gather = [&](int table, Value& ids) -> Value& {
+    return dequantized(table, x.Op("Gather", {&x.in(table), &ids}));
+  };
+  Value& sum = EmbeddingSum(x, /*places=*/nullptr, gather);
+  Value &gamma = dequantized(5, x.in(5)), &beta = dequantized(6, x.in(6));
+  x.Result(0, "LayerNormalization", {&sum, &gamma, &beta}, LastAxis(epsilon));
+  GiveMaskIndex(x, x.Optional(7));
+}
+
+void ExpandGroupNorm(Expansion& x) { GiveGroupNorm(x, x.in(0), x.Flag("channels_last", true)); }
+
+// x + skip (+ bias) are normalized, and output 1 gives the sum.
+void ExpandSkipGroupNorm(Expansion& x) {
+  const bool channels_last = x.Flag("channels_last", true);
+  Value* skip = &x.in(3);
+  const int rank = x.Rank(x.in(0)), skip_rank = x.Rank(*skip);
+  if (rank != 4 || (skip_rank != 2 && skip_rank != 4)) {
+    x.FailInvalid(
+        absl::StrCat("expected rank 4, and 2 or 4 for the skip, found ", rank, " and ", skip_rank));
   }
-  Value& one = x.Number(1, mask->dtype());
-  Value& ones = x.Cast(x.Op("Equal", {mask, &one}), DType::kI32);
-  x.Result(1, "ReduceSum", {&ones, &x.Integers({1})}, {{"keepdims", int64_t{0}}});
+  if (!x.ok()) return;
+  // Rows of channels, or [batch, 1, 1, channels], in either layout.
+  if (!channels_last && skip_rank == 4 && x.Extent(*skip, 1) == 1) {
+    skip = &x.Transpose(*skip, ChannelsFirst(4));
+  }
+  if (skip_rank == 2) {
+    skip = &x.Unsqueeze(*skip,
+                        channels_last ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{2, 3});
+  }
+  Value* sum = &x.Add(x.in(0), *skip);
+  if (Value* bias = x.Optional(4)) {
+    sum = &x.Add(*sum, channels_last ? *bias : x.Unsqueeze(*bias, {1, 2}));
+  }
+  x.Give(1, *sum);
+  GiveGroupNorm(x, *sum, channels_last);
 }
 
 }  // namespace onnx_cudnn

@@ -34,19 +34,6 @@ void Unary(Expansion& x, const std::string& op, Attrs attrs = {}) {
   GiveAs(x, x.Op(op, {&DequantizedInput(x, 0)}, std::move(attrs)), 3, x.in(0).dtype());
 }
 
-// [batch, channels, …] from [batch, …, channels], and back.
-std::vector<int64_t> ChannelsFirst(int rank) {
-  std::vector<int64_t> perm = {0, rank - 1};
-  for (int i = 1; i < rank - 1; ++i) perm.push_back(i);
-  return perm;
-}
-std::vector<int64_t> ChannelsLast(int rank) {
-  std::vector<int64_t> perm = {0};
-  for (int i = 2; i < rank; ++i) perm.push_back(i);
-  perm.push_back(1);
-  return perm;
-}
-
 // Pools the spatial axes of input 0.
 void Pool(Expansion& x, const std::string& op, Attrs attrs) {
   const bool channels_last = x.Flag("channels_last");

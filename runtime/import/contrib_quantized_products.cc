@@ -169,13 +169,9 @@ void ExpandQLinearConv(Expansion& x) {
   const int rank = x.Rank(*inputs[0]);
   if (rank < 3) x.FailInvalid(absl::StrCat("expected rank 3 or more, found ", rank));
   if (!x.ok()) return;
-  std::vector<int64_t> to = {0, rank - 1}, back = {0};
-  for (int i = 1; i < rank - 1; ++i) to.push_back(i);
-  for (int i = 2; i < rank; ++i) back.push_back(i);
-  back.push_back(1);
-  inputs[0] = &x.Transpose(*inputs[0], to);
+  inputs[0] = &x.Transpose(*inputs[0], ChannelsFirst(rank));
   Value& y = x.Op("QLinearConv", std::move(inputs), std::move(attrs));
-  x.Result(0, "Transpose", {&y}, {{"perm", back}});
+  x.Result(0, "Transpose", {&y}, {{"perm", ChannelsLast(rank)}});
 }
 
 }  // namespace onnx_cudnn

@@ -28,6 +28,8 @@ void GiveActivated(Expansion& x, Value& v, std::string_view activation,
 void ExpandFusedConv(Expansion& x);
 void ExpandFusedGemm(Expansion& x);
 void ExpandFusedMatMul(Expansion& x);
+void ExpandFusedMatMulActivation(Expansion& x);
+void ExpandNhwcFusedConv(Expansion& x);  // NhwcConv, too
 
 // contrib_moves.cc: ops that ONNX took over later, under the same name or another
 void ExpandExpandDims(Expansion& x);
@@ -35,10 +37,16 @@ void ExpandGatherND(Expansion& x);
 void ExpandPad(Expansion& x);
 void ExpandRange(Expansion& x);
 void ExpandTrilu(Expansion& x);
+// The perm of a Transpose to [batch, channels, …] from [batch, …, channels], and back; rank ≥ 3.
+std::vector<int64_t> ChannelsFirst(int rank);
+std::vector<int64_t> ChannelsLast(int rank);
 
 // contrib_norms.cc
 void ExpandEmbedLayerNormalization(Expansion& x);
+void ExpandGroupNorm(Expansion& x);
+void ExpandQEmbedLayerNormalization(Expansion& x);
 void ExpandSimplifiedLayerNormalization(Expansion& x);
+void ExpandSkipGroupNorm(Expansion& x);
 void ExpandSkipLayerNormalization(Expansion& x);
 void ExpandSkipSimplifiedLayerNormalization(Expansion& x);
 
@@ -79,6 +87,9 @@ void ExpandQuantizeLinear(Expansion& x);
 Value& Dequantized(Expansion& x, Value& v, Value& scale, Value* zero_point);
 // Gives output 0: v as `dtype`, with scale and zero point (nullptr: 0).
 void GiveQuantized(Expansion& x, Value& v, Value& scale, Value* zero_point, DType dtype);
+
+// contrib_gather.cc
+void ExpandGatherBlockQuantized(Expansion& x);
 
 // contrib_quantized_products.cc
 void ExpandDynamicQuantizeMatMul(Expansion& x);

@@ -100,6 +100,13 @@ enum {
   ONNX_CUDNN_TUNE_BACKGROUND = 1   // runs never wait
 };
 
+enum {
+  ONNX_CUDNN_FIRST_PROGRAM_BEST = 0,  // the first run for new input shapes waits for it
+  // The first runs use a program of the engines that compile nothing; later ones the best program,
+  // which is built beside them, if it is faster.
+  ONNX_CUDNN_FIRST_PROGRAM_QUICK = 1
+};
+
 // Memory on the device for the intermediate values of several sessions, of which one runs at a
 // time. Sessions keep it alive.
 typedef struct onnx_cudnn_arena onnx_cudnn_arena;
@@ -162,9 +169,13 @@ typedef struct onnx_cudnn_session_options {
   int32_t streams;            // default 0: two on a GPU, one on the CPU device
   int32_t max_programs;       // sets of input shapes that are kept, >= 1; default 8
   int32_t max_executors_per_program;  // concurrent runs of one set of shapes, >= 1; default 4
-  int32_t reserved;                   // 0
+  int32_t first_program;              // ONNX_CUDNN_FIRST_PROGRAM_…; default BEST
   int64_t max_memory_bytes;           // for weights and arenas; default 0: no limit
   const onnx_cudnn_arena* arena;      // default NULL: the session has its own
+  // Symbols of input dims, or "all", that are padded to buckets, each with one program; default:
+  // none.
+  const char* const* shape_buckets;
+  size_t shape_bucket_count;
 } onnx_cudnn_session_options;
 
 // Sets all fields to their defaults, and struct_size to `struct_size`, the sizeof of the struct
@@ -239,6 +250,13 @@ typedef struct onnx_cudnn_session_stats {
   int64_t arena_bytes;
   int64_t nodes;
   int64_t host_nodes;  // of the nodes, those that run on the host
+  // Of the last run of a model that runs as several programs.
+  int64_t segments;       // runs of programs
+  int64_t nodes_between;  // nodes that ran between programs
+  int64_t size_reads;     // tensors read because their elements decide shapes
+  double size_reads_ms;
+  double between_ms;    // of nodes_between
+  double segmented_ms;  // of the whole run
 } onnx_cudnn_session_stats;
 ONNX_CUDNN_C_API onnx_cudnn_status onnx_cudnn_session_get_stats(const onnx_cudnn_session* session,
                                                                 onnx_cudnn_session_stats* stats);

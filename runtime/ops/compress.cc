@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
+#include "runtime/ops/data_dependent.h"
 #include "runtime/ops/elements.h"
 #include "runtime/ops/operands.h"
 
@@ -61,9 +62,10 @@ HostTensor Kept(const HostTensor& x, Dims dims, const AxisView& view,
   return y;
 }
 
-absl::StatusOr<std::vector<HostTensor>> EvaluateCompress(const Node& node) {
-  const HostTensor& x = node.input(0).constant();
-  const HostTensor& condition = node.input(1).constant();
+}  // namespace
+
+absl::StatusOr<HostTensor> ComputeCompress(const Node& node, absl::Span<const HostTensor> inputs) {
+  const HostTensor &x = inputs[0], &condition = inputs[1];
   if (condition.dims().size() != 1) {
     return absl::InvalidArgumentError(absl::StrCat("condition is ",
                                                    ToString(absl::MakeConstSpan(condition.dims())),
@@ -82,7 +84,12 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateCompress(const Node& node) {
   }
   dims[axis] = 0;
   for (const KeptIndices& indices : kept) dims[axis] += indices.count();
-  return std::vector<HostTensor>{Kept(x, std::move(dims), view, kept)};
+  return Kept(x, std::move(dims), view, kept);
+}
+
+std::optional<int64_t> BoundOfCompress(const Node& node) {
+  if (node.input(1).rank() != 1) return std::nullopt;
+  return node.input(0).elements();
 }
 
 Support CheckCompress(const Node& node) {
@@ -92,14 +99,12 @@ Support CheckCompress(const Node& node) {
   return CheckAxis(node.attrs().Int("axis", 0), rank);
 }
 
-}  // namespace
-
 OpDef CompressOp() {
   return {.type = "Compress",
           .since = {28},
           .types = kFixedSizeTypes | DTypeSet{DType::kC64, DType::kC128, DType::kString},
           .check = CheckCompress,
-          .evaluate = EvaluateCompress,
+          .evaluate = EvaluateDataDependent<ComputeCompress>,
           .traits = {.axis = AxisRange::kDims}};
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
+#include "runtime/ops/data_dependent.h"
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/operands.h"
 
@@ -121,18 +122,19 @@ std::vector<int64_t> Select(absl::Span<const CornerBox> boxes, const float* scor
 
 // The only element of an optional input; nullopt if it is absent.
 template <typename T>
-absl::StatusOr<std::optional<T>> OnlyElement(const Node& node, int input, std::string_view what) {
-  if (!node.has_input(input)) return std::nullopt;
-  const HostTensor& tensor = node.input(input).constant();
+absl::StatusOr<std::optional<T>> OnlyElement(absl::Span<const HostTensor> inputs, size_t input,
+                                             std::string_view what) {
+  if (input >= inputs.size() || !inputs[input].defined()) return std::nullopt;
+  const HostTensor& tensor = inputs[input];
   if (tensor.elements() == 1) return tensor.data<T>()[0];
   return absl::InvalidArgumentError(absl::StrCat(
       what, " is ", ToString(absl::MakeConstSpan(tensor.dims())), ", expected one element"));
 }
 
-absl::StatusOr<Selection> SelectionOf(const Node& node) {
-  ASSIGN_OR_RETURN(const auto most, OnlyElement<int64_t>(node, 2, "max_output_boxes_per_class"));
-  ASSIGN_OR_RETURN(const auto iou, OnlyElement<float>(node, 3, "iou_threshold"));
-  ASSIGN_OR_RETURN(const auto score, OnlyElement<float>(node, 4, "score_threshold"));
+absl::StatusOr<Selection> SelectionOf(absl::Span<const HostTensor> inputs) {
+  ASSIGN_OR_RETURN(const auto most, OnlyElement<int64_t>(inputs, 2, "max_output_boxes_per_class"));
+  ASSIGN_OR_RETURN(const auto iou, OnlyElement<float>(inputs, 3, "iou_threshold"));
+  ASSIGN_OR_RETURN(const auto score, OnlyElement<float>(inputs, 4, "score_threshold"));
   if (iou.has_value() && !(*iou >= 0 && *iou <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("iou_threshold is ", *iou, ", expected 0 to 1"));
   }
@@ -167,11 +169,13 @@ HostTensor RowsOf(const std::vector<std::vector<int64_t>>& selected, int64_t cla
   return rows;
 }
 
-absl::StatusOr<std::vector<HostTensor>> EvaluateNonMaxSuppression(const Node& node) {
-  const HostTensor& boxes = node.input(0).constant();
-  const HostTensor& scores = node.input(1).constant();
+}  // namespace
+
+absl::StatusOr<HostTensor> ComputeNonMaxSuppression(const Node& node,
+                                                    absl::Span<const HostTensor> inputs) {
+  const HostTensor &boxes = inputs[0], &scores = inputs[1];
   RETURN_IF_ERROR(CheckDims(boxes.dims(), scores.dims()));
-  ASSIGN_OR_RETURN(const Selection selection, SelectionOf(node));
+  ASSIGN_OR_RETURN(const Selection selection, SelectionOf(inputs));
   const int64_t batches = scores.dims()[0], classes = scores.dims()[1], count = scores.dims()[2];
   const bool is_center = node.attrs().Int("center_point_box", 0) != 0;
   std::vector<CornerBox> corners;
@@ -187,7 +191,22 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateNonMaxSuppression(const Node& no
           selected[i] = Select(of_batch, scores.data<float>().data() + i * count, selection);
         }
       });
-  return std::vector<HostTensor>{RowsOf(selected, classes)};
+  return RowsOf(selected, classes);
+}
+
+std::optional<int64_t> BoundOfNonMaxSuppression(const Node& node) {
+  if (!CheckDims(node.input(0).dims(), node.input(1).dims()).ok()) return std::nullopt;
+  if (!node.has_input(2) || !node.input(2).is_constant()) return std::nullopt;
+  std::vector<HostTensor> known(2);  // of the parameters; those that are not known pass
+  for (int i = 2; i < static_cast<int>(node.inputs().size()); ++i) {
+    if (node.has_input(i) && node.input(i).elements() != 1) return std::nullopt;
+    const bool is_known = node.has_input(i) && node.input(i).is_constant();
+    known.push_back(is_known ? node.input(i).constant() : HostTensor());
+  }
+  const absl::StatusOr<Selection> selection = SelectionOf(known);
+  if (!selection.ok()) return std::nullopt;
+  const Dims scores = node.input(1).dims();
+  return 3 * scores[0] * scores[1] * std::clamp<int64_t>(selection->most, 0, scores[2]);
 }
 
 Support CheckNonMaxSuppression(const Node& node) {
@@ -202,14 +221,12 @@ Support CheckNonMaxSuppression(const Node& node) {
   return Support::No(absl::StrCat("center_point_box is ", form, ", expected 0 or 1"));
 }
 
-}  // namespace
-
 OpDef NonMaxSuppressionOp() {
   return {.type = "NonMaxSuppression",
           .since = {11},
           .types = {DType::kF32},
           .check = CheckNonMaxSuppression,
-          .evaluate = EvaluateNonMaxSuppression};
+          .evaluate = EvaluateDataDependent<ComputeNonMaxSuppression>};
 }
 
 }  // namespace onnx_cudnn

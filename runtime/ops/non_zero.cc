@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/thread_pool.h"
+#include "runtime/ops/data_dependent.h"
 #include "runtime/ops/elements.h"
 #include "runtime/ops/op_def.h"
 
@@ -87,12 +88,12 @@ HostTensor IndicesOf(const E* x, const Dims& dims) {
   return indices;
 }
 
+}  // namespace
+
 // Of a scalar the result is [0, N]: an index into no dims has no coordinates.
-absl::StatusOr<std::vector<HostTensor>> EvaluateNonZero(const Node& node) {
-  const HostTensor& x = node.input(0).constant();
-  const auto indices = [&](const auto* elements) {
-    return std::vector<HostTensor>{IndicesOf(elements, x.dims())};
-  };
+absl::StatusOr<HostTensor> ComputeNonZero(const Node&, absl::Span<const HostTensor> inputs) {
+  const HostTensor& x = inputs[0];
+  const auto indices = [&](const auto* elements) { return IndicesOf(elements, x.dims()); };
   switch (x.dtype()) {
     case DType::kString:
       return indices(x.strings().data());
@@ -107,13 +108,17 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateNonZero(const Node& node) {
   }
 }
 
-}  // namespace
+std::optional<int64_t> BoundOfNonZero(const Node& node) {
+  const Value& x = node.input(0);
+  if (x.rank() == 0) return std::nullopt;  // the output has no elements that tell their number
+  return x.rank() * x.elements();
+}
 
 OpDef NonZeroOp() {
   return {.type = "NonZero",
           .since = {13},
           .types = kFixedSizeTypes | DTypeSet{DType::kC64, DType::kC128, DType::kString},
-          .evaluate = EvaluateNonZero};
+          .evaluate = EvaluateDataDependent<ComputeNonZero>};
 }
 
 }  // namespace onnx_cudnn

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/conversion.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/prepare.h"
@@ -14,8 +15,6 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int64_t kAlignment = 64;  // of every tensor in the workspace
-
-bool IsReformat(const Node& node) { return node.domain() == kOwnDomain; }
 
 // The dense row-major bytes of one Value at run time.
 struct Location {
@@ -188,7 +187,7 @@ absl::Status Run(const Call& call, const LaunchArgs& args) {
       out.push_back({slot.dtype, slot.dims, Written(slot.location, args)});
     }
   }
-  if (IsReformat(*call.node)) {  // logically an identity; the Formats are those of the operands
+  if (IsConversion(*call.node)) {  // logically an identity; the Formats are those of the operands
     Pack(in[0].dtype, in[0].dims, in[0].data, Format::RowMajor(in[0].dims), out[0].data);
     return absl::OkStatus();
   }
@@ -224,7 +223,7 @@ Support CheckNode(const Node& node) {
       if (!support) return support;
     }
   }
-  return IsReformat(node) ? Support::Yes() : CheckOp(node);
+  return IsConversion(node) ? Support::Yes() : CheckOp(node);
 }
 
 Support CheckFormat(const Value& value, const Format& format) {

@@ -117,6 +117,23 @@ absl::Status CheckView(const ValueInfo& info, const TensorView& view, std::strin
   return CheckDevice(info, view, what, device);
 }
 
+// A map has a vector of keys in host memory, one per element.
+absl::Status CheckKeys(const ValueInfo& info, const ModelValue& map, std::string_view what) {
+  const Tensor& keys = map.tensor();
+  if (keys.dtype() != info.dtype) {
+    return absl::InvalidArgumentError(absl::StrFormat("%s: expected keys of %s, found %s",
+                                                      Where(what, info), NameOf(info.dtype),
+                                                      NameOf(keys.dtype())));
+  }
+  if (keys.shape().size() != 1 || !std::cmp_equal(keys.elements(), map.elements().size())) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expected a vector of %d keys, found %s%s", Where(what, info), map.elements().size(),
+        NameOf(keys.dtype()), ToString(absl::MakeConstSpan(keys.shape()))));
+  }
+  RETURN_IF_ERROR(CheckDevice(info, keys.view(), what, DeviceRef{}));
+  return CheckPointer(keys.view(), Where(what, info), 0);
+}
+
 std::string NamesOf(const std::vector<ValueInfo>& infos) {
   return absl::StrJoin(infos, ", ",
                        [](std::string* out, const ValueInfo& info) { out->append(info.name); });
@@ -188,11 +205,7 @@ absl::Status CheckValue(const ValueInfo& info, const ModelValue& value, std::str
     RETURN_IF_ERROR(CheckView(info, value.tensor().view(), what, device));
     return CheckPointer(value.tensor().view(), Where(what, info), 0);
   }
-  if (info.kind == ValueKind::kMap && value.tensor().dtype() != info.dtype) {
-    return absl::InvalidArgumentError(absl::StrFormat("%s: expected keys of %s, found %s",
-                                                      Where(what, info), NameOf(info.dtype),
-                                                      NameOf(value.tensor().dtype())));
-  }
+  if (info.kind == ValueKind::kMap) RETURN_IF_ERROR(CheckKeys(info, value, what));
   if (info.elements.empty()) return absl::OkStatus();
   ValueInfo element = info.elements[0];
   element.name = info.name;

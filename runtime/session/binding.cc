@@ -44,12 +44,12 @@ absl::Status Binding::Impl::Changed(int input, std::string_view what) const {
                       model->inputs()[input].name, what));
 }
 
-absl::StatusOr<std::vector<double>> Binding::Impl::TimeSegments(int runs) const {
+absl::StatusOr<std::vector<double>> Binding::Impl::TimeParts(int runs) const {
   constexpr int kWarmUp = 2;
   std::vector<double> times;
   for (int i = 0; i < kWarmUp + runs; ++i) {
     const absl::Time start = absl::Now();
-    RETURN_IF_ERROR(RunSegmentsInto(*model, views, output_views, {}));
+    RETURN_IF_ERROR(RunPartsInto(*model, views, output_views, {}));
     if (i >= kWarmUp) times.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
   }
   return times;
@@ -71,7 +71,7 @@ Result<void> Binding::Run(const RunOptions& options) {
     RETURN_IF_ERROR(CheckRunOptions(*impl_->model, options));
     RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
     if (impl_->executor == nullptr) {
-      return RunSegmentsInto(*impl_->model, impl_->views, impl_->output_views, options);
+      return RunPartsInto(*impl_->model, impl_->views, impl_->output_views, options);
     }
     RETURN_IF_ERROR(impl_->CheckValues(options.stream));
     return impl_->executor->Run(impl_->inputs, impl_->outputs, options.stream, options.cancel);
@@ -87,7 +87,7 @@ Result<std::vector<double>> Binding::TimeRuns(int runs) {
     }
     const CallScope scope(*impl_->model);
     RETURN_IF_ERROR(impl_->model->device().device().MakeCurrent());
-    if (impl_->executor == nullptr) return impl_->TimeSegments(runs);
+    if (impl_->executor == nullptr) return impl_->TimeParts(runs);
     RETURN_IF_ERROR(impl_->CheckValues(/*callers_stream=*/nullptr));
     return impl_->executor->Time(impl_->inputs, impl_->outputs, runs);
   });
@@ -95,6 +95,7 @@ Result<std::vector<double>> Binding::TimeRuns(int runs) {
 
 std::string_view Binding::graph_note() const {
   if (impl_ == nullptr) return {};
+  if (impl_->is_padded) return "its shapes are padded to buckets, which copies inputs and outputs";
   if (impl_->executor == nullptr) return "shapes depend on data: it runs as several programs";
   return impl_->executor->capture_note();
 }

@@ -34,16 +34,17 @@ struct CallScope {
 struct Binding::Impl {
   // FailedPrecondition: strings, or values that decide shapes, differ from those at Bind.
   absl::Status CheckValues(void* callers_stream) const;
-  // Milliseconds of each Run in segments, by the host's clock.
-  absl::StatusOr<std::vector<double>> TimeSegments(int runs) const;
+  // Milliseconds of each Run without an Executor, by the host's clock.
+  absl::StatusOr<std::vector<double>> TimeParts(int runs) const;
 
   std::shared_ptr<const LoadedModel> model;
   std::vector<TensorView> views;         // of the inputs
-  std::vector<TensorView> output_views;  // only if it runs in segments
+  std::vector<TensorView> output_views;  // only without an Executor
+  bool is_padded = false;                // to buckets, by an Executor of the pool
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   InputValues values;                  // values at Bind
-  std::unique_ptr<Executor> executor;  // nullptr: it runs in segments
+  std::unique_ptr<Executor> executor;  // nullptr: it runs in segments or padded
 
  private:
   absl::Status Changed(int input, std::string_view what) const;

@@ -23,6 +23,8 @@ absl::Status CheckOptions(const SessionOptions& options) {
       {"partitioner", static_cast<int>(options.partitioner), 0,
        static_cast<int>(PartitionerChoice::kCost)},
       {"tune", static_cast<int>(options.tune), 0, static_cast<int>(TuneMode::kBackground)},
+      {"first_program", static_cast<int>(options.first_program), 0,
+       static_cast<int>(FirstProgram::kQuick)},
       {"device_ordinal", options.device_ordinal, 0, 1023},
       {"threads", options.threads, 0, 1 << 16},
       {"optimization_level", options.optimization_level, 0, 2},
@@ -38,6 +40,12 @@ absl::Status CheckOptions(const SessionOptions& options) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "option tune_budget_s: expected 0 or more, found %g", options.tune_budget_s));
   }
+  if (options.first_program == FirstProgram::kQuick && options.tune_budget_s > 0 &&
+      options.tune == TuneMode::kForeground) {
+    return absl::InvalidArgumentError(
+        "option first_program: kQuick does not wait, but a tune budget with tune kForeground does: "
+        "expected kBackground");
+  }
   if (options.max_memory_bytes >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
       "option max_memory_bytes: expected 0 or more, found %d", options.max_memory_bytes));
@@ -50,6 +58,8 @@ SessionOptions ResolveOptions(SessionOptions options, bool on_gpu) {
   }
   options.cancel = nullptr;  // it is Load's alone
   if (!on_gpu) options.cuda_graph = false;
+  // A pin may name an Engine that a quick Program leaves out.
+  if (!on_gpu || !options.pins.empty()) options.first_program = FirstProgram::kBest;
   if (options.tune == TuneMode::kBackground && options.tune_budget_s == 0) {
     options.tune_budget_s = kBackgroundBudgetSeconds;
   }

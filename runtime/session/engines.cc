@@ -53,6 +53,11 @@ OwnedTarget TargetOver(EngineList engines, DeviceInfo info) {
   return owned;
 }
 
+absl::Span<const std::string_view> CodeGeneratingEngines() {
+  static constexpr std::string_view kNames[] = {"cudnn"};
+  return kNames;
+}
+
 absl::Status SetCapability(OwnedTarget& owned, int compute_capability) {
   if (compute_capability == 0) return absl::OkStatus();
   if (owned.target.info.compute_capability == 0) {

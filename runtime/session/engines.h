@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "runtime/plan/engine.h"
 
 namespace onnx_cudnn {
@@ -27,6 +28,10 @@ absl::StatusOr<OwnedTarget> MakeTarget(std::string_view name);
 absl::Status SetCapability(OwnedTarget& owned, int compute_capability);
 // "cpu, h200, ...".
 std::string TargetNames();
+
+// Names of the Engines whose libraries generate code when a Step is compiled, which takes tenths of
+// a second (docs/measurements.md, 'Convolutions of ResNet-50 in cuDNN').
+absl::Span<const std::string_view> CodeGeneratingEngines();
 
 // A GPU's Engines, by preference at equal price: `view`, `computing`, `host`.
 EngineList GpuEngines(EngineList computing);

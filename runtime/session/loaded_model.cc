@@ -17,6 +17,11 @@
 namespace onnx_cudnn {
 namespace {
 
+// Sets of input shapes that are known to need segments.
+constexpr size_t kMostSegmented = 1024;
+// After so many, all different, without one that a Program runs, all are taken to need segments.
+constexpr size_t kMostTries = 4;
+
 double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
 
 absl::Status Optimize(Graph& graph, const SessionOptions& options, const Target& target) {
@@ -72,7 +77,11 @@ LoadedModel::LoadedModel(Parts parts, const SessionOptions& options)
       pools_(*device_, options_),
       builder_(graph_, inputs_, options_, std::move(parts.pins), *device_, pools_, notes_),
       programs_(options_.max_programs),
-      segments_(options_.max_programs, *device_, builder_, pools_, notes_),
+      segments_(options_.max_programs, *device_, builder_, pools_, notes_,
+                [this](const ProgramBuilder& builder, const ProgramKey& key, double bind_ms) {
+                  return tuning_->BuildSegment(builder, key, bind_ms);
+                }),
+      buckets_(graph_, options_, reader_, builder_, pools_, segments_.memory(), notes_),
       is_segmented_(AnyOfOtherKind(inputs_) || AnyOfOtherKind(outputs_)) {}
 
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
@@ -112,7 +121,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph gra
   ASSIGN_OR_RETURN(model->tuning_,
                    SessionTuning::Create(model->options_, *model->device_, model->builder_,
                                          model->notes_, std::move(tuning)));
-  if (model->tuning_->in_background()) {
+  if (model->tuning_->serves_at_once()) {
     model->retuner_ =
         std::make_unique<Retuner>(model->options_, model->inputs_, *model->device_, *model->tuning_,
                                   model->pools_, model->programs_, model->notes_, model->progress_);
@@ -130,11 +139,26 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
   ProgramTable::Key key;
   for (const TensorView* input : inputs) key.dims.push_back(input->shape);
   ASSIGN_OR_RETURN(key.values, reader_.ValuesIn(inputs, callers_stream));
-  bool wants_tuning = false;
-  ASSIGN_OR_RETURN(std::shared_ptr<ExecutorPool> pool,
-                   programs_.Get(key, [&] { return Build(key, wants_tuning); }));
-  if (wants_tuning) retuner_->Add(key);
+  if (NeedsSegments(key)) return absl::UnimplementedError("its shapes depend on data");
+  bool wants_better = false;
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> pool =
+      programs_.Get(key, [&] { return Build(key, wants_better); });
+  if (absl::IsUnimplemented(pool.status())) NoteSegments(key);
+  if (wants_better) retuner_->Add(key);
   return pool;
+}
+
+bool LoadedModel::NeedsSegments(const ProgramTable::Key& key) const {
+  absl::MutexLock lock(segmented_mutex_);
+  if (segmented_.contains(key)) return true;
+  // It costs the time of binding shapes to find that a further set needs them too.
+  return segmented_.size() >= kMostTries && programs_.built() == 0;
+}
+
+void LoadedModel::NoteSegments(const ProgramTable::Key& key) const {
+  absl::MutexLock lock(segmented_mutex_);
+  if (segmented_.size() == kMostSegmented) segmented_.clear();  // they are found again
+  segmented_.insert(key);
 }
 
 absl::StatusOr<std::shared_ptr<const SubModel>> LoadedModel::Whole() const {
@@ -145,25 +169,22 @@ absl::StatusOr<std::shared_ptr<const SubModel>> LoadedModel::Whole() const {
   return whole_;
 }
 
-absl::StatusOr<std::vector<ModelValue>> LoadedModel::RunSegments(std::vector<ModelValue> inputs,
-                                                                 const RunOptions& options) const {
+absl::StatusOr<std::vector<ModelValue>> LoadedModel::RunSegments(
+    std::vector<ModelValue> inputs, const RunOptions& options, std::vector<RunPart>* parts) const {
   RETURN_IF_ERROR(device_->device().MakeCurrent());
   if (options.stream != nullptr) {
     RETURN_IF_ERROR(device_->transfers().WaitFor(options.stream));
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<const SubModel> whole, Whole());
-  ASSIGN_OR_RETURN(std::vector<ModelValue> outputs,
-                   segments_.Run(*whole, std::move(inputs), options.cancel));
-  is_segmented_ = true;
-  return outputs;
+  return segments_.Run(*whole, std::move(inputs), options.cancel, parts);
 }
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTable::Key& key,
-                                                                 bool& wants_tuning) const {
+                                                                 bool& wants_better) const {
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
                    retuner_ == nullptr ? tuning_->BuildInForeground(key)
-                                       : tuning_->BuildAtOnce(key, wants_tuning));
+                                       : tuning_->BuildAtOnce(key, wants_better));
   ASSIGN_OR_RETURN(std::shared_ptr<ExecutorPool> pool, pools_.Make(std::move(program)));
   notes_.SetServing(pool->program());
   notes_.AddPlanMs(MsSince(start));
@@ -172,8 +193,10 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTa
 
 SessionStats LoadedModel::stats() const {
   SessionStats stats = notes_.stats();
-  stats.programs_built = programs_.built() + segments_.programs_built();
-  stats.programs_held = programs_.held() + segments_.programs_held();
+  stats.programs_built = programs_.built() + segments_.programs_built() + buckets_.programs_built();
+  stats.programs_held = programs_.held() + segments_.programs_held() + buckets_.programs_held();
+  stats.padded_runs = buckets_.runs();
+  stats.bucket_note = buckets_.note();
   stats.weight_bytes = device_->constants().bytes();
   tuning_->AddTo(stats);
   return stats;

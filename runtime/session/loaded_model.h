@@ -1,7 +1,7 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "runtime/base/progress.h"
 #include "runtime/graph/graph.h"
 #include "runtime/ops/random_draw.h"
+#include "runtime/session/buckets/bucket_runner.h"
 #include "runtime/session/input_reader.h"
 #include "runtime/session/open_device.h"
 #include "runtime/session/pool_maker.h"
@@ -57,16 +58,19 @@ class LoadedModel {
   // The Program, with Executors, for inputs of these shapes (parallel to inputs()) and, where they
   // decide shapes or are strings, these values; built if it is not in the table.
   //   callers_stream  the values are read after the work enqueued there; may be null
+  //   errors          Unimplemented: one Program cannot run these inputs; found once for each set
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Prepare(
       const std::vector<const TensorView*>& inputs, void* callers_stream) const;
-  // Whether one Program cannot run it: an input or output is no tensor, or an earlier Run found
-  // that shapes depend on data.
+  // Whether one Program cannot run it, whatever the shapes: an input or output is no tensor.
   bool is_segmented() const { return is_segmented_; }
   // Runs it as several Programs. The outputs may share memory with inputs and be in device memory.
   //   inputs  parallel to inputs()
+  //   parts   as for SegmentRunner::Run
   absl::StatusOr<std::vector<ModelValue>> RunSegments(std::vector<ModelValue> inputs,
-                                                      const RunOptions& options) const;
+                                                      const RunOptions& options,
+                                                      std::vector<RunPart>* parts = nullptr) const;
   const ValueMemory& memory() const { return segments_.memory(); }
+  const BucketRunner& buckets() const { return buckets_; }
 
  private:
   struct Parts {
@@ -79,7 +83,10 @@ class LoadedModel {
   };
   LoadedModel(Parts parts, const SessionOptions& options);
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key,
-                                                      bool& wants_tuning) const;
+                                                      bool& wants_better) const;
+  // Whether one Program cannot run inputs of `key`, or is not expected to, as none could before.
+  bool NeedsSegments(const ProgramTable::Key& key) const;
+  void NoteSegments(const ProgramTable::Key& key) const;
   absl::StatusOr<std::shared_ptr<const SubModel>> Whole() const;  // as a SubModel
 
   const Graph graph_;
@@ -94,11 +101,15 @@ class LoadedModel {
   const ProgramBuilder builder_;
   mutable ProgramTable programs_;
   const SegmentRunner segments_;
-  mutable std::atomic<bool> is_segmented_ = false;
+  const BucketRunner buckets_;
+  const bool is_segmented_;
+  mutable absl::Mutex segmented_mutex_;
+  mutable std::set<ProgramTable::Key> segmented_ ABSL_GUARDED_BY(segmented_mutex_);
   mutable absl::Mutex whole_mutex_;
   mutable std::shared_ptr<const SubModel> whole_ ABSL_GUARDED_BY(whole_mutex_);
   std::unique_ptr<const SessionTuning> tuning_;
-  // Last member, because its thread uses the others. nullptr: no background tuning.
+  // Last member, because its thread uses the others. nullptr: every Program is the best one at
+  // once.
   std::unique_ptr<Retuner> retuner_;
 };
 

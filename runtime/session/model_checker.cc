@@ -19,6 +19,7 @@
 #include "runtime/graph/op_library.h"
 #include "runtime/import/expand_function.h"
 #include "runtime/import/onnx_loader.h"
+#include "runtime/ops/bounded.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/check_border.h"
 #include "runtime/session/check_options.h"
@@ -272,9 +273,11 @@ absl::StatusOr<bool> ModelChecker::FindSegments(const NamedDims& dims, const Bui
     if (IsRefusal(built)) return false;
     RETURN_IF_ERROR(built);
   }
-  if (!cut->nodes.empty()) {
-    found.engines["between programs"] += static_cast<int64_t>(cut->nodes.size());
-  }
+  const int64_t between =
+      std::count_if(cut->nodes.begin(), cut->nodes.end(), [](const GraphCut::Part& part) {
+        return !IsFirstElements(*part.graph.TopologicalOrder().front());
+      });
+  if (between > 0) found.engines["between programs"] += between;
   found.later = cut->rest.graph.node_count();
   return true;
 }

@@ -6,8 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "runtime/base/status.h"
 #include "runtime/import/expand_function.h"
+#include "runtime/session/engines.h"
 #include "runtime/session/network_benchmark.h"
 #include "runtime/session/worker_tuning.h"
 
@@ -37,6 +41,14 @@ std::map<std::string, Dims, std::less<>> DimsOf(const ProgramTable::Key& key,
 
 }  // namespace
 
+std::string ShapesIn(const ProgramTable::Key& key, const std::vector<ValueInfo>& inputs) {
+  std::vector<std::string> shapes;
+  for (size_t i = 0; i < key.dims.size(); ++i) {
+    shapes.push_back(absl::StrCat(inputs[i].name, ToString(absl::MakeConstSpan(key.dims[i]))));
+  }
+  return absl::StrJoin(shapes, ", ");
+}
+
 BuildOptions ProgramBuilder::OptionsFor(const ProgramTable::Key& key) const {
   return OptionsFor(TensorsOf(key, inputs_));
 }
@@ -50,8 +62,27 @@ BuildOptions ProgramBuilder::OptionsFor(
 }
 
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Build(const ProgramTable::Key& key,
-                                                                 const Pricing& pricing) const {
-  const bool is_cost = options_.partitioner == PartitionerChoice::kCost;
+                                                                 const Pricing& pricing,
+                                                                 double bind_ms) const {
+  const absl::Time start = absl::Now();
+  BuildTimes times{.bind_ms = bind_ms};
+  Pricing timed = pricing;
+  timed.times = &times;
+  ASSIGN_OR_RETURN(ProgramPtr program, BuildWithin(key, timed));
+  notes_.AddBuild({.inputs = ShapesIn(key, inputs_),
+                   .is_quick = pricing.is_quick,
+                   .bind_ms = times.bind_ms,
+                   .fold_ms = times.fold_ms,
+                   .partition_ms = times.partition_ms,
+                   .compile_ms = times.compile_ms,
+                   .plan_ms = times.plan_ms,
+                   .total_ms = bind_ms + absl::ToDoubleMilliseconds(absl::Now() - start)});
+  return program;
+}
+
+absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildWithin(
+    const ProgramTable::Key& key, const Pricing& pricing) const {
+  const bool is_cost = options_.partitioner == PartitionerChoice::kCost && !pricing.is_quick;
   const SearchStrategy& strategy = is_cost ? SearchStrategies().front() : SearchStrategies().back();
   ASSIGN_OR_RETURN(ProgramPtr program, is_cost ? BuildFastest(key, pricing)
                                                : BuildBy(strategy, options_.streams, key, pricing));
@@ -74,6 +105,11 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
   options.partitioner = strategy.partitioner;
   options.streams = streams;
   options.pricer = pricer;
+  options.times = pricing.times;
+  if (pricing.is_quick) {
+    const absl::Span<const std::string_view> names = CodeGeneratingEngines();
+    options.avoided_engines.assign(names.begin(), names.end());
+  }
   return BuildProgram(graph_, DimsOf(key, inputs_), device_.target(), options);
 }
 

@@ -26,7 +26,13 @@ struct Pricing {
   // Called before pricing Candidates that `tuner` has not measured; empty: never.
   std::function<absl::Status(absl::Span<const Candidate* const>)> measure = nullptr;
   bool benchmarks_networks = false;  // whole networks are timed in this process
+  // Leaves out CodeGeneratingEngines where another Engine of the device runs a Node.
+  bool is_quick = false;
+  BuildTimes* times = nullptr;  // receives the times of the parts
 };
+
+// The shapes of a Program's inputs: "x[1,3,224,224], mask[1,224]".
+std::string ShapesIn(const ProgramTable::Key& key, const std::vector<ValueInfo>& inputs);
 
 // Builds the Programs of a Session. Thread-safe.
 class ProgramBuilder {
@@ -53,16 +59,20 @@ class ProgramBuilder {
   // Without those of the search.
   //   input_values  by name
   BuildOptions OptionsFor(std::map<std::string, HostTensor, std::less<>> input_values) const;
+  BuildOptions OptionsFor(const ProgramTable::Key& key) const;  // with the values of `key`
 
   // Builds the Program for `key` as the options and `pricing` require; with one stream if several
-  // would exceed the byte limit.
+  // would exceed the byte limit. Its times enter the notes.
+  //   bind_ms  what binding has taken before, for the notes
   absl::StatusOr<std::shared_ptr<const Program>> Build(const ProgramTable::Key& key,
-                                                       const Pricing& pricing) const;
+                                                       const Pricing& pricing,
+                                                       double bind_ms = 0) const;
 
  private:
   using ProgramPtr = std::shared_ptr<const Program>;
 
-  BuildOptions OptionsFor(const ProgramTable::Key& key) const;
+  absl::StatusOr<ProgramPtr> BuildWithin(const ProgramTable::Key& key,
+                                         const Pricing& pricing) const;
   absl::StatusOr<ProgramPtr> BuildBy(const SearchStrategy& strategy, int streams,
                                      const ProgramTable::Key& key, const Pricing& pricing) const;
   // Uses the strategy that the plan cache names; if there is none, benchmarks all strategies.

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/session/network_benchmark.h"
@@ -21,15 +20,6 @@ namespace {
 constexpr double kWorthASwap = 0.99;
 constexpr char kNoBudget[] =
     "its time is spent, or no worker program serves: further input shapes are not tuned";
-
-// "x[1,3,224,224], mask[1,224]"
-std::string ShapesIn(const ProgramTable::Key& key, const std::vector<ValueInfo>& inputs) {
-  std::vector<std::string> shapes;
-  for (size_t i = 0; i < key.dims.size(); ++i) {
-    shapes.push_back(absl::StrCat(inputs[i].name, ToString(absl::MakeConstSpan(key.dims[i]))));
-  }
-  return absl::StrJoin(shapes, ", ");
-}
 
 }  // namespace
 
@@ -48,11 +38,15 @@ Retuner::Retuner(const SessionOptions& options, const std::vector<ValueInfo>& in
                      const std::atomic<bool>& stop) { TuneAndNote(key, stop); },
               [this] { tuning_.StopWorker(); }, options.max_programs) {}
 
+std::string_view Retuner::Work() const {
+  return tuning_.in_background() ? "background tuning" : "background build";
+}
+
 void Retuner::Add(const ProgramTable::Key& key) {
-  if (!tuning_.has_budget()) {
-    notes_.AddTuneNote(absl::StrCat("background tuning: ", kNoBudget));
+  if (!tuning_.finds_better()) {
+    notes_.AddTuneNote(absl::StrCat(Work(), ": ", kNoBudget));
   } else if (!thread_.Add(key)) {
-    notes_.AddTuneNote(absl::StrCat("background tuning: ", options_.max_programs,
+    notes_.AddTuneNote(absl::StrCat(Work(), ": ", options_.max_programs,
                                     " sets of input shapes wait for it, others are not tuned"));
   }
 }
@@ -67,7 +61,7 @@ void Retuner::TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>&
     what = absl::InternalError(absl::StrCat("unexpected exception: ", e.what()));
   }
   if (stop || (what.ok() && what->empty())) return;
-  notes_.AddTuneNote(absl::StrCat("background tuning of ", ShapesIn(key, inputs_), ": ",
+  notes_.AddTuneNote(absl::StrCat(Work(), " of ", ShapesIn(key, inputs_), ": ",
                                   what.ok() ? *what : what.status().message()));
 }
 
@@ -76,18 +70,19 @@ absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
   RETURN_IF_ERROR(device_.device().MakeCurrent());
   const std::shared_ptr<ExecutorPool> serving = programs_.Find(key);
   if (serving == nullptr) return "";
-  if (!tuning_.has_budget()) return absl::ResourceExhaustedError(kNoBudget);
+  if (!tuning_.finds_better()) return absl::ResourceExhaustedError(kNoBudget);
+  const std::string_view built = tuning_.in_background() ? "tuned" : "best";
   const Program& first = serving->program();
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Program> tuned, tuning_.BuildTuned(key, stop));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Program> tuned, tuning_.BuildBest(key, stop));
   if (SameCandidates(first, *tuned, device_.target()) && SameVariants(first, *tuned)) {
-    return "the tuned program is the one that serves";
+    return absl::StrCat("the ", built, " program is the one that serves");
   }
   RETURN_IF_ERROR(pools_.CheckFitsBeside(*serving, *tuned));
   ASSIGN_OR_RETURN(const std::vector<double> ms,
                    TimeNetworks({{serving->shared_program(), tuned}}, device_.device(),
                                 options_.cuda_graph, &stop));
   const std::string times =
-      absl::StrFormat("a run of the tuned program takes %.1f us, of the one before %.1f us",
+      absl::StrFormat("a run of the %s program takes %.1f us, of the one before %.1f us", built,
                       1e3 * ms[1], 1e3 * ms[0]);
   if (ms[1] > kWorthASwap * ms[0]) return absl::StrCat(times, ": that one stays");
   ASSIGN_OR_RETURN(const std::shared_ptr<ExecutorPool> pool, pools_.MakeBeside(*serving, tuned));

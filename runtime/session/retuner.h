@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,12 +17,12 @@
 
 namespace onnx_cudnn {
 
-// Tunes Programs on a thread of its own, replaces a serving Program if the tuned one is faster, and
-// records the outcome. Thread-safe.
+// Builds better Programs on a thread of its own, by tuning or because the serving one is quick,
+// replaces the serving Program if the new one is faster, and records the outcome. Thread-safe.
 class Retuner {
  public:
   // The references must outlive it.
-  //   tuning  must tune in the background
+  //   tuning  whose serves_at_once() is true
   Retuner(const SessionOptions& options, const std::vector<ValueInfo>& inputs,
           const SessionDevice& device, const SessionTuning& tuning, const PoolMaker& pools,
           ProgramTable& programs, SessionNotes& notes, const ProgressReporter& progress);
@@ -32,6 +33,7 @@ class Retuner {
   void Stop() { thread_.Stop(); }
 
  private:
+  std::string_view Work() const;  // for notes
   // Does not throw.
   void TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>& stop) const;
   // Returns the outcome for the Program of `key` as text; empty: the table no longer has it.

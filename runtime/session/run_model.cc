@@ -51,6 +51,17 @@ std::vector<ModelValue> ValuesOf(const std::vector<const TensorView*>& views) {
   return values;
 }
 
+std::vector<ValueInfo> OutputsOf(const BucketedRun& run) {
+  std::vector<ValueInfo> infos = OutputsOf(run.pool->program());
+  for (size_t i = 0; i < infos.size(); ++i) {
+    infos[i].dims.clear();
+    for (const int64_t dim : run.OutputDims(static_cast<int>(i))) {
+      infos[i].dims.push_back({.value = dim});
+    }
+  }
+  return infos;
+}
+
 absl::Status CheckTensors(const std::vector<ValueInfo>& infos, std::string_view what) {
   for (const ValueInfo& info : infos) {
     if (info.kind == ValueKind::kTensor) continue;
@@ -89,6 +100,8 @@ absl::StatusOr<Prepared> PrepareRun(const LoadedModel& model, const std::vector<
   ASSIGN_OR_RETURN(prepared.inputs,
                    MatchArguments(inputs, model.inputs(), "input", model.device().ref()));
   if (model.is_segmented()) return prepared;
+  ASSIGN_OR_RETURN(prepared.bucketed, model.buckets().Prepare(prepared.inputs, options.stream));
+  if (prepared.bucketed != nullptr) return prepared;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> pool =
       model.Prepare(prepared.inputs, options.stream);
   if (absl::IsUnimplemented(pool.status())) return prepared;
@@ -99,6 +112,7 @@ absl::StatusOr<Prepared> PrepareRun(const LoadedModel& model, const std::vector<
 }
 
 std::vector<ValueInfo> OutputsOf(const LoadedModel& model, const Prepared& prepared) {
+  if (prepared.bucketed != nullptr) return OutputsOf(*prepared.bucketed);
   return prepared.pool == nullptr ? model.outputs() : OutputsOf(prepared.pool->program());
 }
 
@@ -106,6 +120,9 @@ absl::StatusOr<std::vector<Tensor>> RunIntoNew(const LoadedModel& model, const P
                                                const RunOptions& options) {
   RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
   if (prepared.pool != nullptr) return RunWhole(prepared, options);
+  if (prepared.bucketed != nullptr) {
+    return model.buckets().Run(*prepared.bucketed, prepared.inputs, options);
+  }
   ASSIGN_OR_RETURN(const std::vector<ModelValue> values,
                    RunSegments(model, ValuesOf(prepared.inputs), options));
   std::vector<Tensor> tensors;
@@ -127,12 +144,17 @@ absl::StatusOr<std::vector<ModelValue>> RunIntoNew(const LoadedModel& model,
   return std::vector<ModelValue>(outputs.begin(), outputs.end());
 }
 
-absl::Status RunSegmentsInto(const LoadedModel& model, const std::vector<TensorView>& inputs,
-                             const std::vector<TensorView>& outputs, const RunOptions& options) {
-  std::vector<ModelValue> values;
-  for (const TensorView& view : inputs) values.emplace_back(Tensor::Borrow(view));
-  ASSIGN_OR_RETURN(const std::vector<ModelValue> results,
-                   model.RunSegments(std::move(values), options));
+absl::Status RunPartsInto(const LoadedModel& model, const std::vector<TensorView>& inputs,
+                          const std::vector<TensorView>& outputs, const RunOptions& options) {
+  const std::vector<NamedView> by_place(inputs.begin(), inputs.end());
+  ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(model, by_place, options));
+  std::vector<ModelValue> results;
+  if (prepared.pool == nullptr && prepared.bucketed == nullptr) {
+    ASSIGN_OR_RETURN(results, model.RunSegments(ValuesOf(prepared.inputs), options));
+  } else {
+    ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, RunIntoNew(model, prepared, options));
+    results.assign(tensors.begin(), tensors.end());
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     RETURN_IF_ERROR(CopyInto(model, results[i], outputs[i], model.outputs()[i].name));
   }

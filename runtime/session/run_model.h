@@ -12,7 +12,8 @@ namespace onnx_cudnn {
 // The checked inputs of a call, with the pool of their Program.
 struct Prepared {
   std::vector<const TensorView*> inputs;
-  std::shared_ptr<ExecutorPool> pool;  // nullptr: the model runs in segments
+  std::shared_ptr<ExecutorPool> pool;     // nullptr: it is padded, or runs in segments
+  std::unique_ptr<BucketedRun> bucketed;  // nullptr: it is not padded
 };
 absl::StatusOr<Prepared> PrepareRun(const LoadedModel& model, const std::vector<NamedView>& inputs,
                                     const RunOptions& options);
@@ -27,9 +28,9 @@ absl::StatusOr<std::vector<ModelValue>> RunIntoNew(const LoadedModel& model,
                                                    const std::vector<NamedValue>& inputs,
                                                    const RunOptions& options);
 
-// Runs in segments and copies the outputs to the caller's memory.
+// Runs padded or in segments and copies the outputs to the caller's memory.
 //   errors  InvalidArgument: an output has other dims
-absl::Status RunSegmentsInto(const LoadedModel& model, const std::vector<TensorView>& inputs,
-                             const std::vector<TensorView>& outputs, const RunOptions& options);
+absl::Status RunPartsInto(const LoadedModel& model, const std::vector<TensorView>& inputs,
+                          const std::vector<TensorView>& outputs, const RunOptions& options);
 
 }  // namespace onnx_cudnn

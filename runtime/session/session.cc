@@ -157,7 +157,7 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
     ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, options));
     ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
     if (prepared.pool == nullptr) {
-      return RunSegmentsInto(*model_, Views(prepared.inputs), Views(matched), options);
+      return RunPartsInto(*model_, Views(prepared.inputs), Views(matched), options);
     }
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
     return RunOn(*executor, prepared.inputs, matched, options);
@@ -176,6 +176,7 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
     impl->views = Views(prepared.inputs);
     if (prepared.pool == nullptr) {
       impl->output_views = Views(matched);
+      impl->is_padded = prepared.bucketed != nullptr;
       return Binding(std::move(impl));
     }
     ASSIGN_OR_RETURN(impl->values,
@@ -205,8 +206,9 @@ Result<std::vector<CheckedPartition>> Session::CheckPartitions(
         ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, {}));
         RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
         if (prepared.pool == nullptr) {
-          return absl::UnimplementedError(
-              "the model runs in segments, whose partitions cannot be checked yet");
+          return absl::UnimplementedError(absl::StrCat(
+              "the model ", prepared.bucketed == nullptr ? "runs in segments" : "is padded",
+              ", and the partitions of such a run cannot be checked yet"));
         }
         return ReportPartitions(prepared.pool->program(), prepared.inputs, model_->device());
       });

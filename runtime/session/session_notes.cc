@@ -6,6 +6,11 @@
 #include "runtime/base/log.h"
 
 namespace onnx_cudnn {
+namespace {
+
+constexpr size_t kMostBuilds = 64;  // as SessionStats says
+
+}  // namespace
 
 void SessionNotes::SetDeviceMs(double ms) {
   absl::MutexLock lock(mutex_);
@@ -21,6 +26,13 @@ void SessionNotes::SetLoadMs(double load_ms, double optimize_ms) {
 void SessionNotes::AddPlanMs(double ms) {
   absl::MutexLock lock(mutex_);
   stats_.plan_ms += ms;
+}
+
+void SessionNotes::AddBuild(ProgramBuild build) {
+  absl::MutexLock lock(mutex_);
+  std::vector<ProgramBuild>& builds = stats_.builds;
+  if (builds.size() == kMostBuilds) builds.erase(builds.begin());
+  builds.push_back(std::move(build));
 }
 
 void SessionNotes::AddCachedSignatures(int64_t count) {
@@ -59,6 +71,7 @@ void SessionNotes::SetRun(const SegmentedRun& run) {
   stats_.size_reads = run.reads;
   stats_.size_reads_ms = run.reads_ms;
   stats_.between_ms = run.between_ms;
+  stats_.segmented_ms = run.all_ms;
 }
 
 void SessionNotes::AddTuneNote(std::string note) {

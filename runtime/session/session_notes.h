@@ -18,6 +18,7 @@ struct SegmentedRun {
   int64_t arena_bytes = 0;              // the largest
   int64_t reads = 0;                    // inputs of Programs read for shapes
   double reads_ms = 0, between_ms = 0;  // the time of these reads, and of Nodes without bodies
+  double all_ms = 0;                    // of the Run
   void Add(const Program& program);
 };
 
@@ -27,6 +28,7 @@ class SessionNotes {
   void SetDeviceMs(double ms);
   void SetLoadMs(double load_ms, double optimize_ms);
   void AddPlanMs(double ms);
+  void AddBuild(ProgramBuild build);  // keeps the last ones
   void AddCachedSignatures(int64_t count);
   void AddSwap();
   // Records the Program that serves from now on.

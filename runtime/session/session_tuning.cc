@@ -15,7 +15,8 @@ SessionTuning::SessionTuning(const SessionOptions& options, const SessionDevice&
       builder_(builder),
       notes_(notes),
       in_background_(options.tune == TuneMode::kBackground),
-      measures_in_foreground_(options.tune_budget_s > 0 && !in_background_) {}
+      measures_in_foreground_(options.tune_budget_s > 0 && !in_background_),
+      is_quick_(options.first_program == FirstProgram::kQuick) {}
 
 absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const SessionOptions& options,
                                                                      const SessionDevice& device,
@@ -27,13 +28,16 @@ absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const Sessi
   if (!asked || device.ref().kind != DeviceKind::kCuda) return tuning;
   ASSIGN_OR_RETURN(tuning->plan_cache_, PlanCache::Open(options.plan_cache));
   tuning->MakeWorker(options, setup.source);
+  const auto make_tuner = [&](double budget_s, TuneObserver observer) {
+    return std::make_unique<Tuner>(device.target(), device.device(), *tuning->plan_cache_,
+                                   TunerOptions{.budget_s = budget_s,
+                                                .one_at_a_time = setup.one_at_a_time,
+                                                .observer = std::move(observer)});
+  };
+  const double budget_s = tuning->measures_in_foreground_ ? options.tune_budget_s : 0;
+  if (tuning->worker_ != nullptr) tuning->segment_tuner_ = make_tuner(budget_s, {});
   if (tuning->in_background()) return tuning;
-  const bool measures = tuning->worker_ == nullptr && tuning->measures_in_foreground_;
-  tuning->tuner_ =
-      std::make_unique<Tuner>(device.target(), device.device(), *tuning->plan_cache_,
-                              TunerOptions{.budget_s = measures ? options.tune_budget_s : 0,
-                                           .one_at_a_time = setup.one_at_a_time,
-                                           .observer = std::move(setup.observer)});
+  tuning->tuner_ = make_tuner(tuning->worker_ == nullptr ? budget_s : 0, std::move(setup.observer));
   return tuning;
 }
 
@@ -71,21 +75,26 @@ absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildInForeground(
 // Uses a Tuner for this Program only: callers of one Tuner wait for each other, and a Tuner keeps
 // returning what it compiled before a better choice was known.
 absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildAtOnce(
-    const ProgramTable::Key& key, bool& wants_tuning) const {
+    const ProgramTable::Key& key, bool& wants_better) const {
+  wants_better = is_quick_;
+  Pricing pricing{.plan_cache = plan_cache_.get(), .is_quick = is_quick_};
+  if (plan_cache_ == nullptr) return builder_.Build(key, pricing);
   Tuner tuner(device_.target(), device_.device(), *plan_cache_, {});
-  const Pricing pricing{.tuner = &tuner,
-                        .plan_cache = plan_cache_.get(),
-                        .measure = [&](absl::Span<const Candidate* const>) {
-                          wants_tuning = true;
-                          return absl::OkStatus();
-                        }};
+  pricing.tuner = &tuner;
+  if (in_background()) {
+    pricing.measure = [&](absl::Span<const Candidate* const>) {
+      wants_better = true;
+      return absl::OkStatus();
+    };
+  }
   ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, builder_.Build(key, pricing));
   notes_.AddCachedSignatures(tuner.stats().hits);
   return program;
 }
 
-absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildTuned(
+absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildBest(
     const ProgramTable::Key& key, const std::atomic<bool>& stop) const {
+  if (!in_background()) return BuildInForeground(key);  // which measures nothing with kQuick
   Tuner tuner(device_.target(), device_.device(), *plan_cache_, {});
   const Pricing pricing{
       .tuner = &tuner,
@@ -102,18 +111,30 @@ absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildTuned(
   return program;
 }
 
+absl::StatusOr<std::shared_ptr<const Program>> SessionTuning::BuildSegment(
+    const ProgramBuilder& builder, const ProgramTable::Key& key, double bind_ms) const {
+  Tuner* const tuner = segment_tuner_ == nullptr ? tuner_.get() : segment_tuner_.get();
+  const Pricing pricing{.tuner = tuner,
+                        .plan_cache = plan_cache_.get(),
+                        .benchmarks_networks = measures_in_foreground_};
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, builder.Build(key, pricing, bind_ms));
+  if (plan_cache_ != nullptr) RETURN_IF_ERROR(plan_cache_->Save());
+  return program;
+}
+
 TunerStats SessionTuning::tuner_stats() const {
   return tuner_ == nullptr ? TunerStats() : tuner_->stats();
 }
 
 void SessionTuning::AddTo(SessionStats& stats) const {
   const TunerStats tuned = tuner_stats();
+  const TunerStats segments = segment_tuner_ == nullptr ? TunerStats() : segment_tuner_->stats();
   const WorkerReport worker = worker_ == nullptr ? WorkerReport() : worker_->report();
-  stats.tune_ms = 1e3 * (tuned.seconds + worker.seconds);
-  stats.tuned_signatures = tuned.signatures + worker.signatures;
+  stats.tune_ms = 1e3 * (tuned.seconds + segments.seconds + worker.seconds);
+  stats.tuned_signatures = tuned.signatures + segments.signatures + worker.signatures;
   // The Tuner finds a worker's measurements in the plan cache and counts them as cached.
-  stats.cached_signatures += std::max<int64_t>(tuned.hits - worker.signatures, 0);
-  for (const auto* notes : {&worker.notes, &tuned.notes}) {
+  stats.cached_signatures += std::max<int64_t>(tuned.hits - worker.signatures, 0) + segments.hits;
+  for (const auto* notes : {&worker.notes, &tuned.notes, &segments.notes}) {
     stats.tune_notes.insert(stats.tune_notes.end(), notes->begin(), notes->end());
   }
 }

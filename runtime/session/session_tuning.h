@@ -33,25 +33,38 @@ class SessionTuning {
                                                                SessionNotes& notes,
                                                                TuneSetup setup);
 
-  // Whether Programs are tuned in the background; BuildAtOnce and BuildTuned are only for that
-  // mode.
+  // Whether Programs are tuned in the background.
   bool in_background() const { return in_background_ && worker_ != nullptr; }
+  // Whether a Program serves before the best one is built; BuildAtOnce and BuildBest are only for
+  // that.
+  bool serves_at_once() const { return in_background() || is_quick_; }
 
   // Measures first if the options request it.
   absl::StatusOr<std::shared_ptr<const Program>> BuildInForeground(
       const ProgramTable::Key& key) const;
-  // From the plan cache, otherwise from predictions.
-  //   wants_tuning  set if measuring may find a better Program
+  // From the plan cache, otherwise from predictions; with FirstProgram::kQuick without Engines that
+  // generate code.
+  //   wants_better  set if BuildBest may find a better Program
   absl::StatusOr<std::shared_ptr<const Program>> BuildAtOnce(const ProgramTable::Key& key,
-                                                             bool& wants_tuning) const;
-  // From measurements of the worker program.
+                                                             bool& wants_better) const;
+  // With all Engines; in the background from measurements of the worker program.
   //   errors  Cancelled: `stop`
-  absl::StatusOr<std::shared_ptr<const Program>> BuildTuned(const ProgramTable::Key& key,
-                                                            const std::atomic<bool>& stop) const;
+  absl::StatusOr<std::shared_ptr<const Program>> BuildBest(const ProgramTable::Key& key,
+                                                           const std::atomic<bool>& stop) const;
+  // By a builder over a segment. Measures in this process, because a worker program knows only the
+  // model; in the background nothing is measured.
+  //   bind_ms  as for ProgramBuilder::Build
+  absl::StatusOr<std::shared_ptr<const Program>> BuildSegment(const ProgramBuilder& builder,
+                                                              const ProgramTable::Key& key,
+                                                              double bind_ms) const;
 
-  bool has_budget() const { return worker_->has_budget(); }  // for background tuning
-  void StopWorker() const { worker_->Stop(); }               // for background tuning
-  TunerStats tuner_stats() const;                            // of this process
+  // Whether BuildBest may find a better Program than BuildAtOnce.
+  bool finds_better() const { return is_quick_ || worker_->has_budget(); }
+  // For serves_at_once().
+  void StopWorker() const {
+    if (worker_ != nullptr) worker_->Stop();
+  }
+  TunerStats tuner_stats() const;  // of this process, without segments
   void AddTo(SessionStats& stats) const;
 
  private:
@@ -65,9 +78,12 @@ class SessionTuning {
   SessionNotes& notes_;
   const bool in_background_;
   const bool measures_in_foreground_;
+  const bool is_quick_;
   std::unique_ptr<PlanCache> plan_cache_;  // nullptr: no measurements
   std::unique_ptr<Tuner> tuner_;           // for the foreground
-  std::unique_ptr<WorkerTuning> worker_;   // nullptr: `tuner_` measures in this process
+  // For segments; nullptr: `tuner_`, or no measurements.
+  std::unique_ptr<Tuner> segment_tuner_;
+  std::unique_ptr<WorkerTuning> worker_;  // nullptr: `tuner_` measures in this process
 };
 
 }  // namespace onnx_cudnn

@@ -229,6 +229,8 @@ TEST(CApiSessionTest, DescribesItself) {
   EXPECT_EQ(stats.programs_held, 1);
   EXPECT_GE(stats.nodes, 1);
   EXPECT_GT(stats.plan_ms, 0);
+  EXPECT_EQ(stats.segments, 1);
+  EXPECT_EQ(stats.segmented_ms, 0);
 
   char notes[8] = "unset";
   size_t size = 0;

@@ -54,6 +54,18 @@ TEST(CApiStructsTest, FieldsBeyondTheSizeTakeDefaults) {
   ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "threads");
   options.struct_size = offsetof(onnx_cudnn_session_options, threads);
   EXPECT_EQ(Load(&options), ONNX_CUDNN_OK) << onnx_cudnn_last_error();
+  options = CpuOptions();
+  options.first_program = 9;
+  ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "first_program");
+  options.struct_size = offsetof(onnx_cudnn_session_options, first_program);
+  EXPECT_EQ(Load(&options), ONNX_CUDNN_OK) << onnx_cudnn_last_error();
+  options = CpuOptions();
+  const char* const buckets[] = {nullptr};
+  options.shape_buckets = buckets;
+  options.shape_bucket_count = 1;
+  ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "shape_buckets");
+  options.struct_size = offsetof(onnx_cudnn_session_options, shape_buckets);
+  EXPECT_EQ(Load(&options), ONNX_CUDNN_OK) << onnx_cudnn_last_error();
   options.device = 99;  // within the size
   ExpectStatus(Load(&options), ONNX_CUDNN_INVALID_ARGUMENT, "device");
 }
@@ -63,7 +75,7 @@ TEST(CApiStructsTest, UnknownFieldsMustBeZero) {
   later.known.struct_size = sizeof(later);
   EXPECT_EQ(Load(&later.known), ONNX_CUDNN_OK) << onnx_cudnn_last_error();
   later.appended = 1;
-  ExpectStatus(Load(&later.known), ONNX_CUDNN_INVALID_ARGUMENT, "a field at byte 184 is set");
+  ExpectStatus(Load(&later.known), ONNX_CUDNN_INVALID_ARGUMENT, "a field at byte 200 is set");
 
   const SessionHandle session = LoadOnCpu(ReluModel());
   Later<onnx_cudnn_run_options> run = {};

@@ -97,6 +97,14 @@ TEST_F(StreamsTest, ACaptureHoldsItsMutex) {
   CaptureMutex().unlock_shared();
 }
 
+TEST_F(StreamsTest, NoCaptureBeginsAtOnceWhileAnotherThreadAllocatesOrCompiles) {
+  EXPECT_TRUE(streams_->CanCaptureNow());
+  CaptureMutex().lock_shared();
+  EXPECT_FALSE(streams_->CanCaptureNow());
+  CaptureMutex().unlock_shared();
+  EXPECT_TRUE(streams_->CanCaptureNow());
+}
+
 TEST_F(StreamsTest, TheDestructorEndsAnOpenCapture) {
   ASSERT_TRUE(streams_->BeginCapture().ok());
   streams_.reset();

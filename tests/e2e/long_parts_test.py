@@ -15,6 +15,7 @@ sys.path.append(str(ROOT / "tools/long"))
 
 import fuzz  # noqa: E402
 import part  # noqa: E402
+import score_zoo  # noqa: E402
 import soak  # noqa: E402
 import tsan  # noqa: E402
 
@@ -90,6 +91,34 @@ class LongPartsTest(unittest.TestCase):
     def test_a_soak_that_fails_or_ran_out_of_time(self):
         self.assertEqual(self.call(soak, self.program("soak", "exit 1"))[:2], (1, ["0", "1", "0", "0"]))
         self.assertEqual(self.call(soak, self.program("soak", "exit 2"))[:2], (0, ["0", "0", "1", "0"]))
+
+    def score(self, expected, found, *flags):
+        """Runs the part of the zoo over models whose scores are `found`."""
+        self.program("onnx-cudnn-run", "")
+        self.program("onnx-cudnn-opt", "")
+        (self.folder / "zoo").mkdir(exist_ok=True)
+        file = self.folder / "zoo/expected"
+        file.write_text(json.dumps(expected))
+        stand_ins = {"EXPECTED": file, "PAGE": self.folder / "zoo/page.md", "build": lambda _: None, "tables": lambda: dict.fromkeys(found, "t"),
+                     "answer": lambda name, _: found[name]}
+        with mock.patch.multiple(score_zoo, **stand_ins), mock.patch.object(score_zoo.models, "TABLES", ("t",)), \
+                mock.patch.multiple(score_zoo.models, made_of=lambda _: "m", known=lambda *_: {"made_of": "m"}):
+            code, counts, record = self.call(score_zoo, self.folder, *flags)
+        return code, counts, record, json.loads(file.read_text())
+
+    def test_a_model_of_the_zoo_that_drops_fails(self):
+        good = {"package": "p", "exporter": "e", "symbols": [], "runs": True, "agrees": True, "agrees_as_partitioned": True, "of_tolerance": 0, "launches": 9,
+                "share_on_gpu": 1}  # fmt: skip
+        code, counts, record, _ = self.score({"a.dynamo": good, "b.dynamo": good}, {"a.dynamo": good, "b.dynamo": {**good, "launches": 12}})
+        self.assertEqual((code, counts), (1, ["1", "1", "0", "0"]))
+        self.assertEqual((record["failed"], sorted(record["models"])), (["b.dynamo: launches 9 > 12"], ["a.dynamo", "b.dynamo"]))
+
+    def test_a_model_that_left_the_zoo_or_is_new_fails_until_scores_are_written(self):
+        good = {"package": "p", "exporter": "e", "symbols": [], "runs": True, "agrees": True, "agrees_as_partitioned": True, "of_tolerance": 0, "share_on_gpu": 1}
+        code, counts, record, _ = self.score({"gone.dynamo": good}, {"new.dynamo": good})
+        self.assertEqual((code, len(record["failed"])), (1, 2))
+        code, counts, _, written = self.score({"gone.dynamo": good}, {"new.dynamo": good}, "--update")
+        self.assertEqual((code, counts, list(written)), (0, ["1", "0", "0", "0"], ["new.dynamo"]))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/kernels/common/kernel.h"
 #include "tests/emulator/emulated_gpu.h"
 #include "tests/support/graph_text.h"
@@ -218,6 +220,62 @@ TEST_F(EmulatedSessionTest, AnIndexOutOfRangeIsTheCpuDevicesError) {
     EXPECT_EQ(error(session), expected);
     EXPECT_TRUE(session.Run({View(x.data(), {4, 2}), View(good.data(), {3})}).ok());
   }
+}
+
+// Boxes picked by their scores, the indices of scores above 0, and those above a limit.
+constexpr std::string_view kComputedShapes = R"(
+    g (float[1,300,4] boxes, float[1,3,300] scores) => (float[M,4] kept, float[K] high, int64[3,L] at)
+    <int64 most = {20}, float overlap = {0.4}, float limit = {0.3}, int64[1] first = {0},
+     int64 column = {2}> {
+      picked = NonMaxSuppression(boxes, scores, most, overlap, limit)
+      index = Gather<axis = 1>(picked, column)
+      flat = Squeeze(boxes, first)
+      kept = Gather(flat, index)
+      positive = Relu(scores)
+      at = NonZero(positive)
+      is_high = Greater(positive, limit)
+      row = Flatten<axis = 0>(is_high)
+      flag = Squeeze(row, first)
+      high = Compress(positive, flag) })";
+
+TEST_F(EmulatedSessionTest, OutputsOfComputedShapesAreComputedOnTheGpu) {
+  const auto run = [](const Session& session, int64_t seed) {
+    std::vector<float> boxes(4 * 300), scores(3 * 300);
+    for (int64_t i = 0; i < 300; ++i) {
+      boxes[4 * i] = static_cast<float>((i * 37 + seed) % 100);
+      boxes[4 * i + 1] = static_cast<float>((i * 53 + seed) % 100);
+      boxes[4 * i + 2] = boxes[4 * i] + 20;
+      boxes[4 * i + 3] = boxes[4 * i + 1] + 20;
+    }
+    for (int64_t i = 0; i < 900; ++i) {
+      scores[i] = static_cast<float>((i * 211 + seed) % 199 - 99) / 100;
+    }
+    auto outputs = session.Run({View(boxes.data(), {1, 300, 4}), View(scores.data(), {1, 3, 300})});
+    EXPECT_TRUE(outputs.ok()) << outputs.error().message;
+    std::string text;
+    for (const Tensor& t : outputs.value()) {
+      absl::StrAppend(&text, absl::StrJoin(t.shape(), "x"), " ");
+      text.append(static_cast<const char*>(t.raw()), t.bytes());
+    }
+    return text;
+  };
+  std::vector<std::string> expected;
+  {
+    const Session session = Make(GraphFromText(kComputedShapes), {.device = DeviceChoice::kCpu});
+    for (const int64_t seed : {0, 5}) expected.push_back(run(session, seed));
+  }
+  FakeCuda cuda(EmulatedGpu());
+  {
+    const Session session = Make(GraphFromText(kComputedShapes), {.device = DeviceChoice::kCuda});
+    for (int i = 0; i < 6; ++i) {
+      EXPECT_TRUE(run(session, i % 2 * 5) == expected[i % 2]) << i;
+      const SessionStats stats = session.stats();
+      EXPECT_EQ(stats.host_nodes, 0);
+      EXPECT_EQ(stats.nodes_between, 0);
+      EXPECT_EQ(stats.size_reads, 3);
+    }
+  }
+  EXPECT_EQ(cuda.held(), 0);
 }
 
 constexpr std::string_view kSmall = R"(

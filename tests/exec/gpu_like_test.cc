@@ -273,6 +273,28 @@ TEST_F(GpuLikeTest, TimesReplays) {
   }
 }
 
+TEST(CpuExecutorTest, ARunThatWouldWaitToCaptureLeavesItToALaterOne) {
+  for (const bool fixed_pointers : {false, true}) {
+    WatchedDevice device;
+    device.is_busy = true;
+    ConstantStore constants(device);
+    const auto executor = *Executor::Create(Branches(1), device, constants,
+                                            {.capture = true, .fixed_pointers = fixed_pointers});
+    const Floats x = Inputs();
+    const auto run = [&] {
+      Floats total(kElements), last(kElements);
+      ASSERT_TRUE(executor->Run({x.data()}, {total.data(), last.data()}).ok());
+      EXPECT_TRUE(IsRight(x, total, last));
+    };
+    for (int i = 0; i < 3; ++i) run();
+    // The device takes no capture: the note tells that one was tried.
+    EXPECT_EQ(executor->capture_note().empty(), !fixed_pointers);
+    device.is_busy = false;
+    run();
+    EXPECT_FALSE(executor->capture_note().empty());
+  }
+}
+
 TEST(CpuExecutorTest, ReportsWhyNothingWasCaptured) {
   const auto device = MakeCpuDevice();
   ConstantStore constants(*device);

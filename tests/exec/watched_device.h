@@ -14,8 +14,9 @@ using Notes = std::vector<std::string>;  // "launch", "launch on host", "barrier
 
 class WatchedStreams final : public StreamSet {
  public:
-  WatchedStreams(std::unique_ptr<StreamSet> streams, Notes& notes)
-      : streams_(std::move(streams)), notes_(notes) {}
+  //   is_busy  another thread would keep a capture waiting
+  WatchedStreams(std::unique_ptr<StreamSet> streams, Notes& notes, const bool& is_busy)
+      : streams_(std::move(streams)), notes_(notes), is_busy_(is_busy) {}
   absl::Status Launch(int s, const Step& step, const LaunchArgs& args,
                       absl::Span<const absl::Span<std::byte>> scratch) override {
     notes_.push_back("launch");
@@ -37,6 +38,7 @@ class WatchedStreams final : public StreamSet {
     return streams_->Copy(s, to, from, bytes);
   }
   absl::Status BeginCapture() override { return streams_->BeginCapture(); }
+  bool CanCaptureNow() const override { return !is_busy_; }
   absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() override {
     return streams_->EndCapture();
   }
@@ -47,6 +49,7 @@ class WatchedStreams final : public StreamSet {
  private:
   const std::unique_ptr<StreamSet> streams_;
   Notes& notes_;
+  const bool& is_busy_;
 };
 
 class WatchedDevice final : public Device {
@@ -63,9 +66,10 @@ class WatchedDevice final : public Device {
     return cpu_->Upload(tensor, space);
   }
   absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
-    return std::make_unique<WatchedStreams>(*cpu_->CreateStreams(count), notes);
+    return std::make_unique<WatchedStreams>(*cpu_->CreateStreams(count), notes, is_busy);
   }
   Notes notes;
+  bool is_busy = false;
 
  private:
   const std::unique_ptr<Device> cpu_ = MakeCpuDevice();

@@ -9,6 +9,7 @@
 #include "runtime/graph/infer.h"
 #include "tests/gpu/check_candidate.h"
 #include "tests/gpu/gpu_test.h"
+#include "tests/ops/bounded_node.h"
 #include "tests/ops/cases.h"
 #include "tests/support/proposed.h"
 
@@ -36,7 +37,7 @@ bool HasF32(const OpCase& c) {
 
 std::vector<Row> MakeRows() {
   std::vector<Row> rows;
-  for (const OpCase& c : Joined({AllCases, MovementErrorCases})) {
+  for (const OpCase& c : Joined({AllCases, MovementErrorCases, DataDependentCases})) {
     rows.push_back({c});
     if (!HasF32(c)) continue;
     for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF64}) rows.push_back({c, dtype});
@@ -91,6 +92,8 @@ std::optional<Case> MakeCase(const Row& row, Constants constants) {
        .attrs = row.test.attrs,
        .outputs = std::vector<std::string>(std::max<size_t>(1, row.test.expected.size()), "*")});
   if (!InferShapes(made.graph).ok()) return std::nullopt;
+  made.node = BoundOnlyNode(made.graph);
+  if (made.node != nullptr) return made;
   for (Value* v : node.outputs()) {
     if (v == nullptr || !v->is_static()) return std::nullopt;
     made.graph.AddOutput("y", *v);

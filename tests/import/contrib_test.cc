@@ -98,6 +98,67 @@ TEST(ContribTest, SeparatesActivationsOfProducts) {
               {"conv = Conv(x, w)", "add = Add(conv, z)", "y = Relu(add)"});
 }
 
+TEST(ContribTest, ActivatesTheScaledProductOfAFusedMatMulActivation) {
+  ExpectNodes("(float[2,3] a, float[4,3] b) => (float[2,4] y)",
+              "y = com.microsoft.FusedMatMulActivation<transB = 1, alpha = 0.5, "
+              "activation = \"Elu\", activation_alpha = 0.25>(a, b)",
+              {"transpose = Transpose<perm = [1, 0]>(b)", "matmul = MatMul(a, transpose)",
+               "mul = Mul(matmul, {0.5})", "y = Elu<alpha = 0.25>(mul)"});
+  ExpectRefusal("(float[2,3] a, float[3,4] b) => (y)",
+                "y = com.microsoft.FusedMatMulActivation<activation = \"Softmax\", "
+                "activation_axis = 1>(a, b)",
+                kUnimplemented, "attribute \"activation\" = \"Softmax\"");
+}
+
+TEST(ContribTest, MovesTheChannelsOfAnNhwcConv) {
+  ExpectNodes("(float[1,4,5,2] x, float[3,2,1,1] w, float[3] b) => (float[1,4,5,3] y)",
+              "y = com.microsoft.NhwcConv(x, w, b)",
+              {"transpose = Transpose<perm = [0, 3, 1, 2]>(x)", "conv = Conv(transpose, w, b)",
+               "transpose_0 = Transpose<perm = [0, 2, 3, 1]>(conv)"});
+  // One pixel of channels 2 and 3, weights 10 and 100: 320 - 1000 with the added tensor.
+  EXPECT_EQ(Computed(Model("(float[1,1,1,2] x, float[1,2,1,1] w, float[1,1,1,1] z) => (y)",
+                           "y = com.microsoft.NhwcFusedConv<activation = \"LeakyRelu\", "
+                           "activation_params = [0.5]>(x, w, , z)"),
+                     {Floats({1, 1, 1, 2}, {2, 3}), Floats({1, 2, 1, 1}, {10, 100}),
+                      Floats({1, 1, 1, 1}, {-1000})}),
+            (std::vector<float>{-340}));
+}
+
+// Two groups of one channel with two pixels each: ±1, scaled.
+TEST(ContribTest, NormalizesGroupsInEitherLayout) {
+  const std::string attributes = "groups = 2, activation = 0, epsilon = 0.0";
+  const std::vector<HostTensor> scales = {Floats({2}, {10, 100}), Floats({2}, {0, 5})};
+  EXPECT_EQ(Computed(Model("(float[1,1,2,2] x, float[2] g, float[2] b) => (y)",
+                           absl::StrCat("y = com.microsoft.GroupNorm<", attributes, ">(x, g, b)")),
+                     {Floats({1, 1, 2, 2}, {1, 6, 3, 2}), scales[0], scales[1]}),
+            (std::vector<float>{-10, 105, 10, -95}));
+  EXPECT_EQ(Computed(Model("(float[1,2,1,2] x, float[2] g, float[2] b) => (y)",
+                           absl::StrCat("y = com.microsoft.GroupNorm<channels_last = 0, ",
+                                        attributes, ">(x, g, b)")),
+                     {Floats({1, 2, 1, 2}, {1, 3, 6, 2}), scales[0], scales[1]}),
+            (std::vector<float>{-10, 10, 105, -95}));
+  ExpectRefusal("(float[1,2,1,2] x, float[2] g, float[2] b) => (y)",
+                "y = com.microsoft.GroupNorm<groups = 1, activation = 2>(x, g, b)", kInvalid,
+                "\"activation\" = 2, expected 0 or 1");
+}
+
+// The sums are those of the test above; SiLU of a large number is the number, or 0.
+TEST(ContribTest, AddsASkipBeforeGroups) {
+  const std::string node =
+      "y, s = com.microsoft.SkipGroupNorm<groups = 2, activation = 1, epsilon = 0.0>(x, g, b, k, "
+      "c)";
+  for (const char* skip : {"float[1,2] k", "float[1,1,1,2] k"}) {
+    SCOPED_TRACE(skip);
+    const Dims skip_dims = std::string_view(skip).size() == 12 ? Dims{1, 2} : Dims{1, 1, 1, 2};
+    EXPECT_EQ(Computed(Model(absl::StrCat("(float[1,1,2,2] x, float[2] g, float[2] b, ", skip,
+                                          ", float[2] c) => (y, s)"),
+                             node),
+                       {Floats({1, 1, 2, 2}, {-9, 4, -7, 0}), Floats({2}, {1000, 1000}),
+                        Floats({2}, {0, 0}), Floats(skip_dims, {7, 1}), Floats({2}, {3, 1})}),
+              (std::vector<float>{-0.0f, 1000, 1000, -0.0f}));
+  }
+}
+
 TEST(ContribTest, GivesTheSumOfASkip) {
   ExpectNodes("(float[B,S,8] x, float[B,S,8] s, float[8] g, float[8] b) => (y, sum)",
               "y, , , sum = com.microsoft.SkipLayerNormalization<epsilon = 0.5>(x, s, g, b)",

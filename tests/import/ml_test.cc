@@ -117,6 +117,8 @@ TEST(MlTypesTest, FollowFromInputsAndAttributes) {
   EXPECT_EQ(
       TypesOf(1, "float[5] x, int64[1,3] i", "y", "y = ai.onnx.ml.ArrayFeatureExtractor(x, i)"),
       "f32[1,3]");
+  EXPECT_EQ(TypesOf(1, "float[N,5] x, int64 i", "y", "y = ai.onnx.ml.ArrayFeatureExtractor(x, i)"),
+            "f32[N,1]");
   EXPECT_EQ(TypesOf(1, "int64[N,2] x, int64[N,3] w", "y",
                     "y = ai.onnx.ml.FeatureVectorizer<inputdimensions = [2, 4]>(x, w)"),
             "f32[N,6]");

@@ -46,6 +46,18 @@ TEST(OnnxLoaderTest, TakesEveryOpsetFrom6To28AndRaisesIt) {
   }
 }
 
+TEST(OnnxLoaderTest, AnOpsetMayBeImportedTwice) {
+  onnx::ModelProto model = EmptyModel(18);
+  AddInput(*model.mutable_graph(), "x", {2});
+  AddNode(*model.mutable_graph(), "Relu", {"x"}, {"y"});
+  AddOutput(*model.mutable_graph(), "y");
+  model.add_opset_import()->set_version(18);
+  EXPECT_EQ(Load(model).node_count(), 1);
+  model.mutable_opset_import(1)->set_version(17);
+  EXPECT_EQ(LoadModelBytes(model.SerializeAsString()).status().message(),
+            "model: domain \"\" is imported as opset 18 and as opset 17");
+}
+
 TEST(OnnxLoaderTest, OutputsTakeDeclaredSymbolsButNotDeclaredNumbers) {
   const Graph graph = LoadGraph([](GraphProto& g) {
     AddInput(g, "x", {2, 3});

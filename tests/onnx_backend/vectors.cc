@@ -1,7 +1,9 @@
 #include "tests/onnx_backend/vectors.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +48,23 @@ absl::StatusOr<Expected> ReadInputs(const std::string& folder, const Session& se
   return set;
 }
 
+// Wheels before 1.19 store tensors of bf16 as u16 with the same bits.
+void TakeBitsAsBf16(const std::vector<ValueInfo>& infos, NamedTensors& tensors) {
+  for (const ValueInfo& info : infos) {
+    const auto tensor = tensors.find(info.name);
+    if (info.dtype != DType::kBF16 || tensor == tensors.end()) continue;
+    HostTensor& stored = tensor->second;
+    if (stored.dtype() != DType::kU16) continue;
+    stored = HostTensor::Borrow(DType::kBF16, stored.dims(), stored.raw(),
+                                std::make_shared<HostTensor>(stored));
+  }
+}
+
+fs::path DataFolder() {
+  const char* other = std::getenv("ONNX_CUDNN_VECTORS");
+  return other == nullptr ? ONNX_CUDNN_VECTORS : other;
+}
+
 TestVector VectorAt(const std::string& group, const fs::path& path) {
   TestVector vector{.name = absl::StrCat(group, "/", path.stem().string()),
                     .model = path.string(),
@@ -65,8 +84,11 @@ void PrintTo(const TestVector& vector, std::ostream* out) { *out << vector.name;
 
 std::vector<TestVector> FindVectors(const std::string& group) {
   std::vector<TestVector> vectors;
-  for (const auto& entry : fs::directory_iterator(fs::path(ONNX_CUDNN_VECTORS) / group)) {
-    if (entry.path().extension() != ".pb") vectors.push_back(VectorAt(group, entry.path()));
+  const fs::path folder = DataFolder() / group;
+  if (!fs::exists(folder)) return vectors;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory() || entry.path().extension() == ".onnx")
+      vectors.push_back(VectorAt(group, entry.path()));
   }
   std::sort(vectors.begin(), vectors.end(),
             [](const TestVector& a, const TestVector& b) { return a.name < b.name; });
@@ -84,6 +106,10 @@ absl::StatusOr<std::vector<Expected>> ReadDataSets(const TestVector& vector,
                      fs::exists(fs::path(folder) / "output_0.pb")
                          ? ReadExpected(folder, session.inputs(), session.outputs())
                          : ReadInputs(folder, session));
+  }
+  for (Expected& set : sets) {
+    TakeBitsAsBf16(session.inputs(), set.inputs);
+    TakeBitsAsBf16(session.outputs(), set.outputs);
   }
   return sets;
 }

@@ -28,7 +28,9 @@ struct TestVector {
 };
 void PrintTo(const TestVector& vector, std::ostream* out);  // its name
 
-// The vectors in a folder of onnx/backend/test/data ("node", "simple", …), sorted by name.
+// The vectors in a folder of onnx/backend/test/data ("node", "simple", …), sorted by name; none if
+// there is no such folder. The environment's ONNX_CUDNN_VECTORS takes the place of the data of the
+// pinned wheel.
 std::vector<TestVector> FindVectors(const std::string& group);
 
 // Inputs and outputs of each data set. Errors as for ReadExpected, except that a data set may have

@@ -69,6 +69,12 @@ const Growing kGrowing[] = {
        return Einsum("bqhd,bkhd->bhqk", {Zeros({2, n, 4, 16}), Zeros({2, n, 4, 16})});
      },
      [](int64_t n) { return 2 * 4 * 16 * Square(n); }},
+    {"Attention",
+     [](int64_t n) -> OpRun {
+       const HostTensor heads = Zeros({1, 4, n, 64}, DType::kF16);
+       return {"Attention", {heads, heads, heads}};
+     },
+     [](int64_t n) { return 2 * 4 * 64 * Square(n); }},
     {"Conv",
      [](int64_t n) -> OpRun {
        return {"Conv", {Zeros({1, 4, n, n}), Zeros({8, 4, 3, 3})}};

@@ -244,11 +244,39 @@ std::vector<OpCase> SuppressionCases() {
   };
 }
 
+// A PNM of two pixels, (1, 2, 3) and (250, 251, 252).
+HostTensor TwoPixels() {
+  return U8({17},
+            {'P', '6', '\n', '2', ' ', '1', '\n', '2', '5', '5', '\n', 1, 2, 3, 250, 251, 252});
+}
+
+std::vector<OpCase> ImageCases() {
+  return {
+      {"ImageDecoder", {TwoPixels()}, {}, {U8({1, 2, 3}, {1, 2, 3, 250, 251, 252})}},
+      {"ImageDecoder",
+       {TwoPixels()},
+       {{"pixel_format", std::string("BGR")}},
+       {U8({1, 2, 3}, {3, 2, 1, 252, 251, 250})}},
+      // 0.299 · 1 + 0.587 · 2 + 0.114 · 3 = 1.8, and 250.8
+      {"ImageDecoder",
+       {TwoPixels()},
+       {{"pixel_format", std::string("Grayscale")}},
+       {U8({1, 2, 1}, {2, 251})}},
+      {.op = "ImageDecoder",
+       .inputs = {TwoPixels()},
+       .attrs = {{"pixel_format", std::string("HSV")}},
+       .error = "expected RGB, BGR or Grayscale, found HSV"},
+      {.op = "ImageDecoder",
+       .inputs = {U8({2}, {1, 2})},
+       .error = "2 bytes are no BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP image"},
+  };
+}
+
 }  // namespace
 
 std::vector<OpCase> DataDependentCases() {
-  return Joined(
-      {NonZeroCases, CompressCases, UniqueElementCases, UniqueSliceCases, SuppressionCases});
+  return Joined({NonZeroCases, CompressCases, UniqueElementCases, UniqueSliceCases,
+                 SuppressionCases, ImageCases});
 }
 
 }  // namespace onnx_cudnn

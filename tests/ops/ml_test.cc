@@ -88,6 +88,7 @@ TEST(ArrayFeatureExtractorTest, TakesColumns) {
   const HostTensor x = F32({2, 3}, {0, 1, 2, 3, 4, 5});
   ExpectMl({"ArrayFeatureExtractor", {x, RowI({2, 0})}}, {F32({2, 2}, {2, 0, 5, 3})});
   ExpectMl({"ArrayFeatureExtractor", {Row({7, 8, 9}), I64({1, 1}, {1})}}, {F32({1, 1}, {8})});
+  ExpectMl({"ArrayFeatureExtractor", {x, I64({}, {2})}}, {F32({2, 1}, {2, 5})});
   ExpectMlError({"ArrayFeatureExtractor", {x, RowI({3})}},
                 "index 3 is out of range, X has 3 columns");
   ExpectMlError({"ArrayFeatureExtractor", {x, RowI({-1})}}, "index -1 is out of range");

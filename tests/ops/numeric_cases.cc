@@ -251,6 +251,38 @@ std::vector<OpCase> PlaneNormalizationCases() {
   };
 }
 
+// Heads of 8 channels, the last of which are zeros.
+HostTensor Head(const std::vector<std::pair<double, double>>& rows) {
+  constexpr int64_t kChannels = 8;
+  std::vector<double> values(rows.size() * kChannels, 0);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    values[i * kChannels] = rows[i].first;
+    values[i * kChannels + 1] = rows[i].second;
+  }
+  return TensorOf(DType::kF16, {1, 1, static_cast<int64_t>(rows.size()), kChannels}, values);
+}
+
+// The score ln 3 = 1.0986 weighs a key three times as much as the score 0.
+std::vector<OpCase> AttentionCases() {
+  constexpr double kLn3 = 1.0986123, kHalfRounding = 2e-3;
+  const HostTensor v = Head({{4, 8}, {8, 0}});
+  return {
+      {"Attention",
+       {Head({{2, 0}, {0, 1}}), Head({{kLn3, 5}, {0, 5}}), v},
+       {{"scale", 0.5F}},
+       {Head({{5, 6}, {6, 4}})},
+       {},
+       kHalfRounding},
+      {"Attention",  // a query without keys gives zeros
+       {Head({{1, 1}, {1, 1}, {1, 1}}), Head({{0, 0}, {0, 0}}), v,
+        F32({3, 2}, {kLn3, 0, -kInf, -kInf, 0, -kInf})},
+       {},
+       {Head({{5, 6}, {0, 0}, {4, 8}})},
+       {},
+       kHalfRounding},
+  };
+}
+
 std::vector<OpCase> ReductionCases() {
   const HostTensor axes = RowI({-1});
   const auto row = [&](const char* op, const std::vector<double>& expected) {
@@ -320,8 +352,8 @@ std::vector<OpCase> ResizeCases() {
 }  // namespace
 
 std::vector<OpCase> NumericCases() {
-  return Joined({ProductCases, EinsumCases, PoolCases, NormalizationCases, PlaneNormalizationCases,
-                 ReductionCases, ResizeCases});
+  return Joined({ProductCases, AttentionCases, EinsumCases, PoolCases, NormalizationCases,
+                 PlaneNormalizationCases, ReductionCases, ResizeCases});
 }
 
 }  // namespace onnx_cudnn

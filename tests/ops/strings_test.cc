@@ -351,7 +351,7 @@ TEST(EvaluateTextTest, StopsAtItsLimit) {
 
 TEST(EvaluateTextTest, RefusesWhatIsUnknown) {
   ExpectRefused(OneNode("ImageDecoder", {Text({"a"})}).Refusal(), absl::StatusCode::kUnimplemented,
-                "ImageDecoder (opset 28) on string: the op is not implemented");
+                "ImageDecoder (opset 28) on string: the type is not implemented");
   ExpectRefused(OneNode("Abs", {Text({"a"})}).Refusal(), absl::StatusCode::kUnimplemented,
                 "Abs (opset 28) on string: the type is not implemented");
   OneNode one("Concat", {Text({"a"})}, {{"axis", int64_t{0}}}, {StringsOf({1})});

@@ -124,6 +124,19 @@ TEST(LowerPrecisionTest, LowersASoftmaxBetweenProducts) {
                 "y = MatMul(s, {1, 2, 3, 4}) y_2 = Cast<to = 1>(y) }");
 }
 
+TEST(LowerPrecisionTest, LowersAnAttentionButNotItsMask) {
+  ExpectRewrite(LowerPrecisionFp16(), R"(
+      g (float[1,1,2,8] x, float[2,2] m) => (float[1,1,2,8] y)
+      { y = Attention(x, x, x, m) })",
+                "g (f32[1,1,2,8] x, f32[2,2] m) => (f32[1,1,2,8] y = y_1) "
+                "{ x_0 = Cast<to = 10>(x) y = Attention(x_0, x_0, x_0, m) "
+                "y_1 = Cast<to = 1>(y) }");
+  ExpectNoRewrite(LowerPrecisionFp16(),
+                  "g (float[1,1,2,8] x, float[1,1,3,8] p) => (y) "
+                  "{ y, k, v = Attention(x, x, x, , p, p) }",
+                  "");
+}
+
 TEST(LowerPrecisionTest, KeepsMaskedLogits) {
   const auto expect = [](const std::string& mask, const std::string& added,
                          const std::string& types = "") {

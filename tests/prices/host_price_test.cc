@@ -51,6 +51,7 @@ std::vector<Sized> Products(int64_t n) {
   const Attrs heads = {{"equation", std::string("bqhd,bkhd->bhqk")}};
   const HostTensor image = Numbers({1, 32, n / 8, n / 8}), filters = Numbers({64, 32, 3, 3});
   const HostTensor bytes = Numbers({n, n}, DType::kU8);
+  const HostTensor attended = Numbers({1, 8, n / 2, 64}, DType::kF16);
   return {
       {"MatMul f32", {"MatMul", {Numbers({n, n}), Numbers({n, n})}}},
       {"MatMul f64", {"MatMul", {Numbers({n, n}, DType::kF64), Numbers({n, n}, DType::kF64)}}},
@@ -67,6 +68,7 @@ std::vector<Sized> Products(int64_t n) {
       {"DeformConv", {"DeformConv", {image, filters, Numbers({1, 18, n / 8 - 2, n / 8 - 2})}, {}}},
       {"Einsum chain", {"Einsum", {Numbers({n, n}), Numbers({n, n}), Numbers({n, n})}, chain}},
       {"Einsum heads", {"Einsum", {Numbers({2, n / 4, 8, 64}), Numbers({2, n / 4, 8, 64})}, heads}},
+      {"Attention", {"Attention", {attended, attended, attended}}},
       {"Einsum i32",
        {"Einsum",
         {Numbers({n / 2, n / 2}, DType::kI32), Numbers({n / 2, n / 2}, DType::kI32)},

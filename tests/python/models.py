@@ -7,7 +7,7 @@ OPSET, IR = 18, 9
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=OPSET):
-    """Serialized; inputs and outputs are (name, type, shape), or ValueInfoProtos."""
+    """Serialized; inputs and outputs are (name, type, shape), or ValueInfoProtos. Nodes may be of ai.onnx.ml."""
 
     def described(info):
         return info if isinstance(info, onnx.ValueInfoProto) else helper.make_tensor_value_info(*info)
@@ -19,7 +19,10 @@ def model(nodes, inputs, outputs, initializers=(), opset=OPSET):
         [described(info) for info in outputs],
         [onnx.numpy_helper.from_array(array, name) for name, array in initializers],
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR).SerializeToString()
+    opsets = [helper.make_opsetid("", opset)]
+    if any(node.domain == "ai.onnx.ml" for node in nodes):
+        opsets.append(helper.make_opsetid("ai.onnx.ml", 3))
+    return helper.make_model(graph, opset_imports=opsets, ir_version=IR).SerializeToString()
 
 
 def add(dtype=TensorProto.FLOAT, shape=("N", 3)):

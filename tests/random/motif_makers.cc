@@ -171,6 +171,17 @@ void Excitation(Growth& g, Value& x) {
   g.AddValue("Mul", {&x, g.AddValue("Sigmoid", {mean})});
 }
 
+// Attention as exporters write it, in f16.
+void WrittenAttention(Growth& g, Value& x) {
+  Value* q = x.dtype() == DType::kF16
+                 ? &x
+                 : g.AddValue("Cast", {&x}, {{"to", static_cast<int64_t>(DType::kF16)}});
+  Value* columns = g.AddValue("Transpose", {q}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  Value* scaled = g.AddValue("Mul", {q, &g.Filled(DType::kF16, {}, 0.25)});
+  Value* weights = g.AddValue("Softmax", {g.AddValue("MatMul", {scaled, columns})});
+  g.AddValue("MatMul", {weights, q});
+}
+
 // A copy of an existing Node.
 void Twin(Growth& g, Value& x) {
   const Node& node = *x.producer();
@@ -211,6 +222,7 @@ constexpr Maker kMakers[] = {
     {HasAxes, SliceTwice},        {IsResult, Twin},
     {IsAny, OfConstants},         {IsAny, ConstantIf},
     {IsTensor, WrittenLayerNorm}, {IsImage, Excitation},
+    {IsImage, WrittenAttention},
 };
 
 }  // namespace

@@ -1,65 +1,19 @@
-// Sessions of models whose shapes, branches or iterations depend on data, on the CPU device, with
-// Programs for an H200 there, and on the device that behaves like a GPU.
-#include <gtest/gtest.h>
-
-#include <algorithm>
+// Sessions of models whose shapes, branches or iterations depend on data.
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/session/on_devices.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {
 namespace {
 
 using Floats = std::vector<float>;
 using Ints = std::vector<int64_t>;
+using Strings = std::vector<std::string>;
 
-enum class Where : uint8_t { kCpu, kTarget, kLikeAGpu };
-
-absl::StatusOr<Session> MakeSession(Where where, std::string_view text) {
-  if (where == Where::kLikeAGpu) return SessionMaker::Make(text, {});
-  ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
-  ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));
-  return SessionMaker::Make(std::move(graph), {.target = where == Where::kTarget ? "h200" : "cpu"});
-}
-
-template <typename T>
-Tensor TensorOf(std::vector<int64_t> dims, const std::vector<T>& values) {
-  Tensor tensor = Tensor::Allocate(session_internal::DTypeOf<T>(), std::move(dims)).value();
-  std::copy(values.begin(), values.end(), tensor.template data<T>());
-  return tensor;
-}
-
-template <typename T>
-void ExpectTensor(const ModelValue& value, const std::vector<int64_t>& dims,
-                  const std::vector<T>& values) {
-  ASSERT_EQ(value.kind(), ValueKind::kTensor);
-  const Tensor& tensor = value.tensor();
-  EXPECT_EQ(tensor.shape(), dims);
-  EXPECT_EQ(tensor.device(), DeviceRef());
-  const T* data = tensor.template data<T>();
-  EXPECT_EQ(std::vector<T>(data, data + tensor.elements()), values);
-}
-
-class SegmentsTest : public testing::TestWithParam<Where> {
- protected:
-  void Load(std::string_view text) {
-    absl::StatusOr<Session> session = MakeSession(GetParam(), text);
-    ASSERT_TRUE(session.ok()) << session.status();
-    session_ = std::make_unique<Session>(*std::move(session));
-  }
-  std::vector<ModelValue> Run(const std::vector<NamedValue>& inputs) {
-    auto outputs = session_->RunValues(inputs);
-    EXPECT_TRUE(outputs.ok()) << (outputs.ok() ? "" : outputs.error().message);
-    return outputs.ok() ? std::move(outputs).value() : std::vector<ModelValue>();
-  }
-  const Session& session() const { return *session_; }
-
- private:
-  std::unique_ptr<Session> session_;
-};
+class SegmentsTest : public SessionOnDevices {};
 
 // The length of y is computed from elements of x.
 constexpr std::string_view kRepeat = R"(
@@ -93,6 +47,55 @@ TEST_P(SegmentsTest, EqualShapesBuildNothing) {
   EXPECT_EQ(session().stats().programs_built, built);
   Run({TensorOf<float>({1, 3}, {3, 5, 1})});  // another length of y: its Program alone
   EXPECT_EQ(session().stats().programs_built, built + 1);
+}
+
+TEST_P(SegmentsTest, TheBuildOfEachProgramIsTimed) {
+  Load(kRepeat);
+  Run({TensorOf<float>({1, 3}, {1, 4, -2})});
+  const std::vector<ProgramBuild> builds = session().stats().builds;
+  ASSERT_EQ(builds.size(), 2u);
+  EXPECT_EQ(builds[0].inputs, "x[1,3]");
+  EXPECT_EQ(builds[1].inputs, "sum[1,1]");
+  for (const ProgramBuild& build : builds) {
+    EXPECT_GT(build.bind_ms, 0);
+    EXPECT_GT(build.partition_ms, 0);
+    EXPECT_LE(build.bind_ms + build.fold_ms + build.partition_ms + build.compile_ms + build.plan_ms,
+              build.total_ms);
+  }
+}
+
+TEST_P(SegmentsTest, InputsThatNeedSegmentsLeaveOthersOneProgram) {
+  Load(R"(
+      g (float[N] x, bool whole) => (y) {
+        y = If(whole) < then_branch = t () => (u) { u = Relu(x) },
+                        else_branch = e () => (v) { n = NonZero(x) v = Cast<to = 1>(n) }> })");
+  const Tensor x = TensorOf<float>({3}, {-1, 0, 2});
+  const auto run = [&](bool whole) { return Run({x, TensorOf<bool>({}, {whole})}); };
+  ExpectTensor<float>(run(true)[0], {3}, {0, 0, 2});
+  const int64_t built = session().stats().programs_built;
+  ExpectTensor<float>(run(false)[0], {1, 2}, {0, 2});
+  const int64_t with_segments = session().stats().programs_built;
+  EXPECT_GT(with_segments, built);
+  ExpectTensor<float>(run(true)[0], {3}, {0, 0, 2});
+  ExpectTensor<float>(run(false)[0], {1, 2}, {0, 2});
+  EXPECT_EQ(session().stats().programs_built, with_segments);
+  EXPECT_GT(session().stats().segmented_ms, 0);
+}
+
+TEST_P(SegmentsTest, AfterFourSetsThatNeededSegmentsNoOtherIsTried) {
+  for (const int tries : {3, 4}) {
+    Load(R"(
+        g (float[N] x, bool whole) => (y) {
+          y = If(whole) < then_branch = t () => (u) { u = Relu(x) },
+                          else_branch = e () => (v) { n = NonZero(x) v = Cast<to = 1>(n) }> })");
+    for (int i = 1; i <= tries; ++i) {
+      Run({TensorOf<float>({i}, Floats(i, 1)), TensorOf<bool>({}, {false})});
+    }
+    ExpectTensor<float>(Run({TensorOf<float>({2}, {-1, 2}), TensorOf<bool>({}, {true})})[0], {2},
+                        {0, 2});
+    const std::string last = session().stats().builds.back().inputs;
+    EXPECT_EQ(last, tries == 3 ? "x[2], whole[]" : "x[2]");  // of the model, of a segment
+  }
 }
 
 TEST_P(SegmentsTest, ThreadsRunAtOnce) {
@@ -302,12 +305,7 @@ TEST_P(SegmentsTest, SaysThatItTakesValues) {
               "input \"xs\": expected sequence(f32[2]), found a tensor");
 }
 
-std::string NameOf(const testing::TestParamInfo<Where>& info) {
-  constexpr const char* kNames[] = {"Cpu", "Target", "LikeAGpu"};
-  return kNames[static_cast<int>(info.param)];
-}
-INSTANTIATE_TEST_SUITE_P(Devices, SegmentsTest,
-                         testing::Values(Where::kCpu, Where::kTarget, Where::kLikeAGpu), NameOf);
+INSTANTIATE_TEST_SUITE_P(Devices, SegmentsTest, AllDevices(), NameOfDevice);
 
 }  // namespace
 }  // namespace onnx_cudnn

@@ -47,7 +47,7 @@ class LateRelu final : public Step {
 };
 
 // Takes Relu in these variants; heuristics choose the first.
-class LateEngine final : public ReluEngine {
+class LateEngine : public ReluEngine {
  public:
   LateEngine(std::string name, std::vector<LateVariant> variants)
       : name_(std::move(name)), variants_(std::move(variants)) {}

@@ -268,6 +268,13 @@ void AddFacts(const Opened& opened, const BenchRequest& request, BenchRecord& re
   record.cached_signatures = stats.cached_signatures;
   record.peak_bytes =
       stats.weight_bytes + request.threads * (stats.arena_bytes + BytesOf(opened.bound[0]));
+  if (stats.segmented_ms == 0) return;
+  record.segments = stats.segments;
+  record.nodes_between = stats.nodes_between;
+  record.size_reads = stats.size_reads;
+  record.between_ms = stats.between_ms;
+  record.size_reads_ms = stats.size_reads_ms;
+  record.segmented_ms = stats.segmented_ms;
 }
 
 double MedianOf(std::vector<double> values) {

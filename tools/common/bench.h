@@ -49,6 +49,9 @@ struct BenchRecord {
   int64_t tuned_signatures = 0;   // measured signatures
   int64_t cached_signatures = 0;  // signatures found in the plan cache
   int64_t peak_bytes = 0;         // weights; arena, inputs and outputs of every thread
+  // Of a Run in segments (SessionStats); nullopt: the model is one Program.
+  std::optional<int64_t> segments, nodes_between, size_reads;
+  std::optional<double> between_ms, size_reads_ms, segmented_ms;
   std::string device, driver, cuda, cudnn;
   std::string commit, date, run;
 

@@ -23,7 +23,8 @@ constexpr double kLaunchShare = 0.8;
 constexpr double kMostNoise = 0.05;
 constexpr double kGrowth = 1.1;
 
-Json OrNull(const std::optional<double>& value) {
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
 }
 
@@ -54,6 +55,12 @@ Json Fields(const BenchRecord& r) {
           {"tuned_signatures", r.tuned_signatures},
           {"cached_signatures", r.cached_signatures},
           {"peak_bytes", r.peak_bytes},
+          {"segments", OrNull(r.segments)},
+          {"nodes_between", OrNull(r.nodes_between)},
+          {"between_ms", OrNull(r.between_ms)},
+          {"size_reads", OrNull(r.size_reads)},
+          {"size_reads_ms", OrNull(r.size_reads_ms)},
+          {"segmented_ms", OrNull(r.segmented_ms)},
           {"device", r.device},
           {"driver", r.driver},
           {"cuda", r.cuda},
@@ -92,6 +99,16 @@ std::string LaunchAdvice(const BenchRecord& r) {
   if (!r.graph_note.empty()) remedy = refused;
   return absl::StrFormat("bound by launches: %.3f ms to launch a run of %.3f ms; %s", *r.enqueue_ms,
                          r.median_ms, remedy);
+}
+
+// What a Run in segments spends beside its Programs; empty: the model is one Program.
+std::string SegmentsNote(const BenchRecord& r) {
+  if (!r.segmented_ms.has_value()) return "";
+  return absl::StrFormat(
+      "in segments: %d runs of programs, %d nodes between them (%.1f %% of a run), %d sizes read "
+      "(%.1f %%)",
+      *r.segments, *r.nodes_between, 100 * *r.between_ms / *r.segmented_ms, *r.size_reads,
+      100 * *r.size_reads_ms / *r.segmented_ms);
 }
 
 std::string NoiseAdvice(const BenchRecord& r) {
@@ -158,7 +175,7 @@ std::vector<std::string> AdviceFor(const std::vector<BenchRecord>& records) {
     for (const std::string& advice :
          {CopyAdvice("H2D", r.h2d_ms, r.median_ms, "keep inputs on the device or send f16 or u8"),
           CopyAdvice("D2H", r.d2h_ms, r.median_ms, "keep outputs on the device or return less"),
-          LaunchAdvice(r), NoiseAdvice(r)}) {
+          LaunchAdvice(r), SegmentsNote(r), NoiseAdvice(r)}) {
       if (advice.empty()) continue;
       lines.push_back(absl::StrFormat("%s %s batch %d: %s", r.model, r.precision, r.batch, advice));
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -150,6 +151,43 @@ absl::StatusOr<Dims> FillImageDims(const Image& image, Dims dims) {
   if (dims[layout.height] < 0) dims[layout.height] = image.height;
   if (dims[layout.width] < 0) dims[layout.width] = image.width;
   return dims;
+}
+
+absl::StatusOr<std::vector<float>> ParseChannels(std::string_view flag,
+                                                 const std::vector<std::string>& texts) {
+  std::vector<float> values;
+  for (const std::string& text : texts) {
+    float value;
+    if (!absl::SimpleAtof(text, &value)) {
+      return absl::InvalidArgumentError(absl::StrFormat("--%s: \"%s\" is no number", flag, text));
+    }
+    values.push_back(value);
+  }
+  if (values.size() == 1) values.assign(3, values[0]);
+  if (values.size() != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--%s: expected 1 or 3 numbers, found %d", flag, values.size()));
+  }
+  return values;
+}
+
+absl::Status OverrideFit(std::string_view fit, std::string_view order, ImagePreset& preset) {
+  if (fit == "stretch")
+    preset.fit = ImageFit::kStretch;
+  else if (fit == "crop")
+    preset.fit = ImageFit::kCrop;
+  else if (fit == "stretch-crop")
+    preset.fit = ImageFit::kStretchCrop;
+  else if (!fit.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--image-fit: expected stretch, crop or stretch-crop, found ", fit));
+  }
+  if (!order.empty() && order != "rgb" && order != "bgr") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--image-order: expected rgb or bgr, found ", order));
+  }
+  if (!order.empty()) preset.bgr = order == "bgr";
+  return absl::OkStatus();
 }
 
 }  // namespace onnx_cudnn

@@ -40,4 +40,10 @@ absl::StatusOr<HostTensor> ImageToTensor(const Image& image, const ImagePreset& 
 // The image size for `dims` (< 0: not a number); unknown height and width are taken from `image`.
 absl::StatusOr<Dims> FillImageDims(const Image& image, Dims dims);
 
+// Sets what the flags --image-fit and --image-order name; "": as it is.
+absl::Status OverrideFit(std::string_view fit, std::string_view order, ImagePreset& preset);
+// Three numbers, or one for all channels, from the flag called `flag`.
+absl::StatusOr<std::vector<float>> ParseChannels(std::string_view flag,
+                                                 const std::vector<std::string>& texts);
+
 }  // namespace onnx_cudnn

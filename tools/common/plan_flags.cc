@@ -111,6 +111,13 @@ std::string_view NameOf(PartitionerChoice choice) {
   return choice == PartitionerChoice::kCost ? "cost" : "greedy";
 }
 
+absl::StatusOr<FirstProgram> ParseFirstProgram(std::string_view text) {
+  if (text == "best") return FirstProgram::kBest;
+  if (text == "quick") return FirstProgram::kQuick;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--first-program: expected best or quick, found ", text));
+}
+
 absl::StatusOr<TuneMode> ParseTuneMode(std::string_view text) {
   if (text == "foreground") return TuneMode::kForeground;
   if (text == "background") return TuneMode::kBackground;

@@ -25,6 +25,13 @@ inline constexpr char kShapeHelp[] =
     "symbolic dim a number. 1,3,224,224 and name:1x3 are taken too, and --shapes is the same. Dims "
     "that are not given are set to 1, height and width of images to 224; the report lists them.";
 
+inline constexpr char kHostThreadsHelp[] =
+    "Threads that a run may use on the host. 0: one per core, which is also the maximum.";
+inline constexpr char kShapeBucketsHelp[] =
+    "Symbolic dims of inputs, separated by commas, or all: they are padded to buckets (16, 24, 32, "
+    "48, 64, 96 ...), and one program serves all lengths of a bucket, with the padding masked. A "
+    "model that allows no padding runs with exact shapes, and the report says why. Empty: none.";
+
 inline constexpr char kTuneBudgetHelp[] =
     "On a GPU: seconds that may be spent on measuring candidates; the fastest is used, "
     "and --partitioner cost uses measured times. onnx-cudnn-tune-worker, beside this "
@@ -35,6 +42,11 @@ inline constexpr char kTuneHelp[] =
     "and never wait; if tuning finds a faster program, later runs use it. The swap is "
     "reported; it may change the last bits of results, within the tolerance of tuning. "
     "Tuning ends with this program.";
+inline constexpr char kFirstProgramHelp[] =
+    "Which program the first runs for new shapes use. best: the one that the other flags ask for, "
+    "which the first run waits for; quick, on a GPU: one of engines that compile nothing (all but "
+    "cuDNN, which runs what no other takes); the best one is built beside the runs, and later runs "
+    "use it if it is faster, which may change the last bits of results.";
 inline constexpr char kTuneWorkerHelp[] =
     "For tuning: path of the program that measures. Empty: onnx-cudnn-tune-worker beside "
     "this program; if it is missing, this process measures, except in the background, "
@@ -88,6 +100,9 @@ absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text);
 // InvalidArgument: neither greedy nor cost.
 absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text);
 std::string_view NameOf(PartitionerChoice choice);
+
+// InvalidArgument: neither best nor quick.
+absl::StatusOr<FirstProgram> ParseFirstProgram(std::string_view text);
 
 // InvalidArgument: neither foreground nor background.
 absl::StatusOr<TuneMode> ParseTuneMode(std::string_view text);

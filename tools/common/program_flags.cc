@@ -23,6 +23,7 @@ Texts ChoicesOf(std::string_view name) {
       {"against", {"greedy", "cost"}},
       {"color", {"auto", "always", "never"}},
       {"device", {"auto", "cpu", "cuda"}},
+      {"first-program", {"best", "quick"}},
       {"image-fit", {"stretch", "crop", "stretch-crop"}},
       {"image-order", {"rgb", "bgr"}},
       {"level", {"0", "1", "2"}},

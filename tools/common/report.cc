@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/printable.h"
 #include "tools/common/json_text.h"
 
@@ -143,7 +144,74 @@ void AppendPartitions(const RunReport& report, std::string& text) {
   }
 }
 
+Json BuildsJson(const SessionStats& stats) {
+  Json json = Json::array();
+  for (const ProgramBuild& b : stats.builds) {
+    json.push_back({{"inputs", b.inputs},
+                    {"quick", b.is_quick},
+                    {"bind_ms", b.bind_ms},
+                    {"fold_ms", b.fold_ms},
+                    {"partition_ms", b.partition_ms},
+                    {"compile_ms", b.compile_ms},
+                    {"plan_ms", b.plan_ms},
+                    {"total_ms", b.total_ms}});
+  }
+  return json;
+}
+
+Json NewShapesJson(const RunReport& report) {
+  Json json = Json::array();
+  for (const NewShapeTimes& t : report.new_shapes) {
+    json.push_back({{"inputs", t.inputs},
+                    {"first_ms", t.first_ms},
+                    {"steady_ms", t.steady_ms},
+                    {"longest_ms", t.longest_ms},
+                    {"beyond_ms", t.beyond_ms()},
+                    {"swapped", t.swapped}});
+  }
+  return json;
+}
+
+void AppendNewShapes(const RunReport& report, std::string& text) {
+  for (const NewShapeTimes& t : report.new_shapes) {
+    absl::StrAppendFormat(
+        &text,
+        "shape   %s  first runs %s ms; steady %.3f ms, the longest of all %.3f ms; "
+        "programs replaced %d\n",
+        Printable(t.inputs), absl::StrJoin(t.first_ms, ", ", absl::StreamFormatter()), t.steady_ms,
+        t.longest_ms, t.swapped);
+  }
+}
+
+Json SegmentsJson(const SessionStats& s) {
+  return {{"programs", s.segments},           {"nodes_between", s.nodes_between},
+          {"between_ms", s.between_ms},       {"size_reads", s.size_reads},
+          {"size_reads_ms", s.size_reads_ms}, {"run_ms", s.segmented_ms}};
+}
+
+void AppendBuilds(const SessionStats& stats, std::string& text) {
+  for (const ProgramBuild& b : stats.builds) {
+    absl::StrAppendFormat(
+        &text,
+        "build   %s%s  bind %.1f ms, fold %.1f ms, partition %.1f ms, compile %.1f ms, plan "
+        "%.1f ms; in all %.1f ms\n",
+        Printable(b.inputs), b.is_quick ? " (quick)" : "", b.bind_ms, b.fold_ms, b.partition_ms,
+        b.compile_ms, b.plan_ms, b.total_ms);
+  }
+}
+
 }  // namespace
+
+bool RunsInSegments(const SessionStats& stats) { return stats.segmented_ms > 0; }
+
+std::string SegmentsText(const SessionStats& s) {
+  const auto share = [&](double ms) { return 100 * ms / s.segmented_ms; };
+  return absl::StrFormat(
+      "%d runs of programs, %d nodes between them (%.3f ms, %.1f %% of the run), %d sizes read "
+      "(%.3f ms, %.1f %%)",
+      s.segments, s.nodes_between, s.between_ms, share(s.between_ms), s.size_reads, s.size_reads_ms,
+      share(s.size_reads_ms));
+}
 
 bool RunReport::partitions_ok() const {
   return std::all_of(partitions.begin(), partitions.end(),
@@ -189,10 +257,17 @@ std::string FormatText(const RunReport& report, bool verbose) {
         s.arena_bytes);
     absl::StrAppendFormat(&text, "tuning  %.1f ms, %d signatures measured, %d known\n", s.tune_ms,
                           s.tuned_signatures, s.cached_signatures);
+    AppendBuilds(s, text);
     for (const std::string& note : s.tune_notes) absl::StrAppend(&text, "note    ", note, "\n");
+  }
+  if (RunsInSegments(report.stats)) {
+    absl::StrAppend(&text, "parts   ", SegmentsText(report.stats), "\n");
   }
   if (!report.graph_note.empty()) {
     absl::StrAppendFormat(&text, "note    no CUDA graph: %s\n", report.graph_note);
+  }
+  if (const std::string& why = report.stats.bucket_note; !why.empty()) {
+    absl::StrAppendFormat(&text, "note    not padded to buckets: %s\n", Printable(why));
   }
   if (!report.runs_ms.empty()) {
     const Timing t = SummarizeTimes(report.runs_ms);
@@ -202,6 +277,7 @@ std::string FormatText(const RunReport& report, bool verbose) {
                           t.min, t.median, t.mean, t.p90, t.p99, report.runs_ms.size(),
                           report.runs_ms.size() == 1 ? "run" : "runs", report.warm_up_ms);
   }
+  AppendNewShapes(report, text);
   AppendVerified(report, text);
   AppendPartitions(report, text);
   return text;
@@ -221,9 +297,15 @@ std::string FormatJson(const RunReport& report) {
                {"tuned_signatures", report.stats.tuned_signatures},
                {"cached_signatures", report.stats.cached_signatures},
                {"tune_notes", report.stats.tune_notes},
+               {"builds", BuildsJson(report.stats)},
                {"first_run_ms", report.first_run_ms},
                {"weight_bytes", report.stats.weight_bytes},
                {"arena_bytes", report.stats.arena_bytes},
+               {"programs_built", report.stats.programs_built},
+               {"nodes", report.stats.nodes},
+               {"host_nodes", report.stats.host_nodes},
+               {"padded_runs", report.stats.padded_runs},
+               {"bucket_note", report.stats.bucket_note},
                {"inputs", Json::array()},
                {"outputs", Json::array()}};
   for (const InputReport& input : report.inputs) {
@@ -233,6 +315,8 @@ std::string FormatJson(const RunReport& report) {
   for (const OutputReport& output : report.outputs) {
     json["outputs"].push_back(OutputJson(report, output));
   }
+  if (RunsInSegments(report.stats)) json["segments"] = SegmentsJson(report.stats);
+  if (!report.new_shapes.empty()) json["new_shapes"] = NewShapesJson(report);
   if (!report.runs_ms.empty()) json["timing"] = TimingJson(report);
   if (!report.partitions.empty()) json["partitions"] = PartitionsJson(report);
   if (!report.verified.empty()) json["verify"] = VerifyJson(report);

@@ -8,6 +8,7 @@
 #include "onnx_cudnn/session.h"
 #include "tools/common/elements.h"
 #include "tools/common/inputs.h"
+#include "tools/common/new_shapes.h"
 #include "tools/common/verify.h"
 
 namespace onnx_cudnn {
@@ -38,6 +39,7 @@ struct RunReport {
   SessionStats stats;
   std::vector<VerifyReport> verified;
   std::vector<CheckedPartition> partitions;  // results of --check-partitions
+  std::vector<NewShapeTimes> new_shapes;
 
   bool verify_ok() const;
   bool partitions_ok() const;
@@ -48,16 +50,25 @@ OutputReport DescribeOutput(const std::string& name, const HostTensor& tensor, i
 
 std::string FormatText(const RunReport& report, bool verbose);
 
+// Whether the last Run was one of several Programs.
+bool RunsInSegments(const SessionStats& stats);
+// What that Run did: "2 runs of programs, 1 nodes between them (0.1 ms, 3 % of the run), …".
+std::string SegmentsText(const SessionStats& stats);
+
 // One line: {"model", "device", "note", "precision", "graph_note", "device_ms", "load_ms",
 // "optimize_ms", "plan_ms", "tune_ms", "tuned_signatures", "cached_signatures", "tune_notes": […],
-// "first_run_ms", "weight_bytes", "arena_bytes", "inputs": [{"name",
-// "type", "source"}], "outputs": [{"name", "type", "elements", "not_finite", "min", "max", "mean",
-// "top": [[{"index", "label", "value"}]]}], "timing": {"runs", "warm_up_ms", "min_ms", "median_ms",
-// "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok", "outputs": [{"name",
-// "ok", "rtol", "atol", "tolerance", "largest_difference", "largest_expected", "beyond", "type"}]},
-// "partitions": [{"index", "engine", "variant", "ops", "output", "ok", "largest_difference",
-// "largest_expected", "share_of_tolerance", "note"}]}. "top", "label", "timing", "verify" and
-// "partitions" stand only when there is something to say; a number that is not finite is null.
+// "builds": [{"inputs", "quick", "bind_ms", "fold_ms", "partition_ms", "compile_ms", "plan_ms",
+// "total_ms"}], "first_run_ms", "weight_bytes", "arena_bytes", "programs_built", "nodes",
+// "host_nodes", "inputs": [{"name", "type", "source"}], "outputs": [{"name", "type", "elements",
+// "not_finite", "min", "max", "mean", "top": [[{"index", "label", "value"}]]}], "timing": {"runs",
+// "warm_up_ms", "min_ms", "median_ms", "mean_ms", "p90_ms", "p99_ms", "ms": […]}, "verify": {"ok",
+// "outputs": [{"name", "ok", "rtol", "atol", "tolerance", "largest_difference", "largest_expected",
+// "beyond", "type"}]}, "partitions": [{"index", "engine", "variant", "ops", "output", "ok",
+// "largest_difference", "largest_expected", "share_of_tolerance", "note"}], "segments":
+// {"programs", "nodes_between", "between_ms", "size_reads", "size_reads_ms", "run_ms"},
+// "new_shapes": [{"inputs", "first_ms": […], "steady_ms", "longest_ms", "beyond_ms", "swapped"}]}.
+// "top", "label", "timing", "verify", "partitions", "segments" and "new_shapes" stand only when
+// there is something to say; a number that is not finite is null.
 std::string FormatJson(const RunReport& report);
 
 }  // namespace onnx_cudnn

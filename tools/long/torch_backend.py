@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+from environment import environment
 from part import ROOT, Part, fingerprint, parser_of
 
 PINS = ROOT / "build/python/torch-packages.txt"
@@ -28,20 +29,8 @@ with open(sys.argv[2], "w") as file:
 """
 
 
-def environment(folder):
-    """The Python of an environment of exactly the pinned packages."""
-    stamp = folder / f"made-of-{fingerprint(PINS)}"
-    python = folder / "bin/python"
-    if not stamp.exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "--require-hashes", "--only-binary", ":all:",
-                        "--requirement", PINS], check=True)
-        stamp.touch()
-    return python
-
-
 def check(packages):
-    python = environment(ROOT / "build/torch/environment")
+    python = environment(ROOT / "build/torch/environment", PINS)
     with tempfile.TemporaryDirectory() as folder:
         results = pathlib.Path(folder, "results.json")
         done = subprocess.run([python, "-c", RUN, TEST.stem, results], cwd=TEST.parent, env={**os.environ, "PYTHONPATH": str(packages.resolve())}, check=False)

@@ -88,7 +88,8 @@ class CudnnStep final : public Step {
 // The fused kernels of convolutions and products (cudnn_generated_fort_native_sm90 of cuDNN 9.19)
 // start before the preceding launch has ended. They wait before they read the image, but they
 // prefetch the operand of a fused operation, such as the other summand of an Add. This is
-// undocumented; it shows as differing results if the preceding launch writes that operand.
+// undocumented; it shows as differing results if the preceding launch writes that operand. The mask
+// of an attention, which is added in the same way, is assumed to be one too.
 bool IsEarly(const CudnnGraph& graph, int tensor) {
   if (graph.tensors[tensor].kind != CudnnTensor::Kind::kInput) return false;
   using Kind = CudnnOperation::Kind;
@@ -99,7 +100,11 @@ bool IsEarly(const CudnnGraph& graph, int tensor) {
   const auto reads_it = [&](const CudnnOperation& o) {
     return !is_anchor(o) && std::find(o.in.begin(), o.in.end(), tensor) != o.in.end();
   };
+  const auto masks = [&](const CudnnOperation& o) {
+    return o.kind == Kind::kAttention && o.in.back() == tensor;
+  };
   const auto& all = graph.operations;
+  if (std::any_of(all.begin(), all.end(), masks)) return true;
   return std::any_of(all.begin(), all.end(), is_anchor) &&
          std::any_of(all.begin(), all.end(), reads_it);
 }
@@ -176,7 +181,7 @@ class CudnnEngine final : public PatternEngine {
     absl::ReaderMutexLock no_capture(CaptureMutex());
     if (handles_ == nullptr) return f(PlanTarget{.properties = properties_});
     ASSIGN_OR_RETURN(const CudnnHandles::Lease handle, handles_->TakeOrMake());
-    return f(PlanTarget{.handle = handle.get()});
+    return f(PlanTarget{.handle = handle.get(), .properties = properties_});
   }
 
   absl::StatusOr<std::vector<std::string>> List(const CudnnGraph& graph,

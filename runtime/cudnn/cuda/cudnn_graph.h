@@ -49,6 +49,7 @@ struct CudnnOperation {
     kAveragePool,           // in: x
     kLayerNorm,             // in: x, scale, epsilon, and bias where there is one
     kRmsNorm,               // in: x, scale, epsilon
+    kAttention,             // in: q, k, v, scale, and a mask; or the score of keys behind a query
   };
   enum class Reduction : uint8_t { kSum, kMax, kMin };
 
@@ -62,6 +63,7 @@ struct CudnnOperation {
   double lower = 0, upper = std::numeric_limits<double>::infinity(), slope = 0;
   double beta = 1;  // kSwish: x * sigmoid(beta * x)
   Reduction reduction = Reduction::kSum;
+  bool is_causal = false;  // kAttention
 };
 
 // Constant `constant` of the Candidate, viewed with `dims`, packed in `format`.

@@ -63,7 +63,9 @@ absl::Status Guarded(std::string_view call, F&& f) {
 // The frontend's graph; a subclass, because its lists of engines and plans are protected.
 class FrontendGraph : public fe::graph::Graph {
  public:
-  explicit FrontendGraph(const CudnnGraph& graph) {
+  // sm_version  90 for 9.0: operations ask the runtime for the device without it
+  FrontendGraph(const CudnnGraph& graph, int sm_version) {
+    set_sm_version(sm_version);
     set_intermediate_data_type(fe::DataType_t::FLOAT);
     set_compute_data_type(fe::DataType_t::FLOAT);
     set_cuda_graph_retention(fe::CudaGraphRetention_t::NONE);  // Executors keep their Steps alive
@@ -90,7 +92,8 @@ absl::StatusOr<std::unique_ptr<FrontendGraph>> MakeGraph(const CudnnGraph& graph
     ASSIGN_OR_RETURN(properties, ParseProperties(target.properties));
   }
   RETURN_IF_ERROR(Guarded("cuDNN graph", [&] {
-    made = std::make_unique<FrontendGraph>(graph);
+    const int version = nlohmann::json::parse(target.properties).at("deviceVer").get<int>();
+    made = std::make_unique<FrontendGraph>(graph, version / 10);
     if (properties != nullptr) made->set_device_properties(properties);
     fe::error_t error = made->validate();
     if (error.is_good()) error = made->build_operation_graph(target.handle);
@@ -103,7 +106,7 @@ bool Multiplies(const CudnnGraph& graph) {
   return std::any_of(graph.operations.begin(), graph.operations.end(), [](const auto& o) {
     return o.kind == CudnnOperation::Kind::kConvolution ||
            o.kind == CudnnOperation::Kind::kTransposeConvolution ||
-           o.kind == CudnnOperation::Kind::kProduct;
+           o.kind == CudnnOperation::Kind::kProduct || o.kind == CudnnOperation::Kind::kAttention;
   });
 }
 

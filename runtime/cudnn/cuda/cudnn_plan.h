@@ -16,9 +16,8 @@ namespace onnx_cudnn {
 
 // The device that a plan is built for: present, or known only by its properties.
 struct PlanTarget {
-  cudnnHandle_t handle = nullptr;
-  // In the form of DevicePropertiesOf; used if there is no handle.
-  std::string_view properties = {};
+  cudnnHandle_t handle = nullptr;    // nullptr: the device is not present
+  std::string_view properties = {};  // in the form of DevicePropertiesOf
 };
 
 // The properties of device `ordinal`, as cuDNN serializes them to JSON.

@@ -113,6 +113,8 @@ class Adder {
         return MakeLayerNorm(operation);
       case CudnnOperation::Kind::kRmsNorm:
         return MakeRmsNorm(operation);
+      case CudnnOperation::Kind::kAttention:
+        return MakeAttention(operation);
     }
     return nullptr;
   }
@@ -181,6 +183,43 @@ class Adder {
     fe::graph::Rmsnorm_attributes attributes;
     attributes.set_forward_phase(fe::NormFwdPhase_t::INFERENCE).set_epsilon(epsilon);
     return graph_.rmsnorm(Operand(operation, 0), Operand(operation, 1), attributes)[0];
+  }
+
+  // `scores`, replaced by `excluded` where the key is behind the query. As the frontend's causal
+  // mask, which has a number of its own that our plans would not bind.
+  static Tensor MakeCausal(fe::graph::Graph& graph, const Tensor& scores, const Tensor& excluded) {
+    const auto index_along = [&](int64_t axis) {
+      const Tensor index = graph.pointwise(scores, fe::graph::Pointwise_attributes()
+                                                       .set_mode(fe::PointwiseMode_t::GEN_INDEX)
+                                                       .set_axis(axis));
+      index->set_data_type(fe::DataType_t::INT32);
+      return index;
+    };
+    const Tensor query = index_along(2), key = index_along(3);
+    const Tensor is_seen = graph.pointwise(query, key,
+                                           fe::graph::Pointwise_attributes()
+                                               .set_mode(fe::PointwiseMode_t::CMP_GE)
+                                               .set_compute_data_type(fe::DataType_t::BOOLEAN));
+    is_seen->set_data_type(fe::DataType_t::BOOLEAN);
+    return graph.pointwise(
+        scores, excluded, is_seen,
+        fe::graph::Pointwise_attributes().set_mode(fe::PointwiseMode_t::BINARY_SELECT));
+  }
+
+  Tensor MakeAttention(const CudnnOperation& operation) {
+    fe::graph::SDPA_attributes attributes;
+    attributes.set_generate_stats(false).set_attn_scale(Operand(operation, 3));
+    const Tensor last = Operand(operation, 4);
+    if (operation.is_causal) {
+      attributes.set_score_mod(
+          [last](const std::shared_ptr<fe::graph::Graph>& graph, const Tensor& scores) {
+            return MakeCausal(*graph, scores, last);
+          });
+    } else if (last != nullptr) {
+      attributes.set_bias(last);
+    }
+    return graph_.sdpa(Operand(operation, 0), Operand(operation, 1), Operand(operation, 2),
+                       attributes)[0];
   }
 
   fe::graph::Graph& graph_;

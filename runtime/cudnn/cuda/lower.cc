@@ -98,6 +98,10 @@ absl::Status LowerPlain(GraphBuilder& builder) {
 absl::StatusOr<CudnnGraph> Lower(const Candidate& candidate) {
   GraphBuilder builder(candidate);
   for (const Node* node : candidate.nodes) {
+    if (node->op() == "Attention") {
+      RETURN_IF_ERROR(LowerAttention(*node, builder));
+      return std::move(builder).Finish(node->input(0).dtype());
+    }
     const AnchorRow* row = FindAnchor(*node);
     if (row == nullptr) continue;
     RETURN_IF_ERROR(LowerAround(*node, row->make(), builder));

@@ -22,4 +22,7 @@ Anchor PoolingAnchor();
 Anchor NormalizationAnchor();  // LayerNormalization and RMSNormalization
 Anchor ReductionAnchor();
 
+// Adds Attention with the Transposes around it.
+absl::Status LowerAttention(const Node& attention, GraphBuilder& builder);
+
 }  // namespace onnx_cudnn

@@ -45,6 +45,20 @@ enum class TuneMode : uint8_t {
   kBackground,
 };
 
+// Which Program the first Runs for new input shapes use.
+enum class FirstProgram : uint8_t {
+  kBest,  // the one that the other options ask for: the first Run waits until it is built
+  // On a GPU, so that a new shape costs little: a Program of the engines that compile nothing at
+  // run time (cuDNN, which does, runs only what no other engine of the GPU takes). A thread of the
+  // Session builds the best Program beside the Runs and times both; if that one is at least one
+  // percent faster, later Runs use it, and their results may differ in the last bits.
+  // SessionStats::tune_notes has the outcome for each set of input shapes. As with
+  // TuneMode::kBackground a Binding keeps the Program that it started with, and both Programs need
+  // memory at once. Has no effect with `pins` or on the CPU device. InvalidArgument with a tune
+  // budget, unless it is spent in the background.
+  kQuick,
+};
+
 // Device memory for the intermediate values of several Sessions. A Session with it in its options
 // has no arena of its own; one Run uses the memory at a time and other Runs wait for its end,
 // whatever their streams. Allocated when the first of the Sessions is loaded.
@@ -103,6 +117,7 @@ struct SessionOptions {
   // with TuneMode::kBackground 60.
   double tune_budget_s = 0;
   TuneMode tune = TuneMode::kForeground;
+  FirstProgram first_program = FirstProgram::kBest;
   // On a GPU: a file that stores measurements; read at load if it exists, written after measuring.
   // Without a budget its content is used and nothing is measured. Empty: none. InvalidArgument: it
   // is not a plan cache.
@@ -142,6 +157,14 @@ struct SessionOptions {
   // Programs (one per set of input shapes) that are kept, ≥ 1. A further one replaces the least
   // recently used.
   int max_programs = 8;
+  // Symbols of input dims ("past_sequence_length"), or "all": a Run pads them to the next bucket
+  // (16, 24, 32, 48, 64, 96 …), and one Program serves all lengths up to it, with the padding
+  // masked. Results have the exact shapes and may differ in the last bits from those of exact
+  // shapes, as sums have more terms, which are zero. A dim of 1 stays. Where a model allows no
+  // padding, Runs have exact shapes, and SessionStats::bucket_note says why. Each Run copies its
+  // padded inputs and outputs, through host memory. Programs of buckets are kept beside the others,
+  // also at most max_programs, and are not tuned. Empty: none.
+  std::vector<std::string> shape_buckets;
   // Concurrent Runs of one set of input shapes, ≥ 1; each needs an arena. Further callers wait.
   int max_executors_per_program = 4;
 };

@@ -30,12 +30,24 @@ struct DeviceFacts {
   std::string product, driver, cuda, cudnn;
 };
 
+// How long it took to build one Program, in milliseconds.
+struct ProgramBuild {
+  std::string inputs;       // "x[1,3,640,640]"; of a segment those of its part of the model
+  bool is_quick = false;    // FirstProgram::kQuick
+  double bind_ms = 0;       // binding shapes: inference, clean-up; of a segment with the cut
+  double fold_ms = 0;       // folding constants
+  double partition_ms = 0;  // the search for partitions
+  double compile_ms = 0;    // compiling Steps by their engines, with measuring if it is tuned
+  double plan_ms = 0;       // layouts, schedule and memory
+  double total_ms = 0;      // at least the sum
+};
+
 // Statistics of a Session, for reports and tests.
 struct SessionStats {
   double device_ms = 0;    // opening the device; on a GPU creating its context
   double load_ms = 0;      // reading and importing the file
   double optimize_ms = 0;  // rewrites, once at load
-  double plan_ms = 0;      // building Programs, in total
+  double plan_ms = 0;      // building Programs, in total; Runs wait for it
   // Measuring, including worker programs from start to end: a part of plan_ms; not part of it in
   // the background.
   double tune_ms = 0;
@@ -45,6 +57,8 @@ struct SessionStats {
   // was no worker program, and what hung or crashed in it. For each set of input shapes tuned in
   // the background: the times of both Programs, or why the first one stays.
   std::vector<std::string> tune_notes;
+  // The last 64 Programs that were built, also those built beside Runs, in this order.
+  std::vector<ProgramBuild> builds;
   int64_t programs_built = 0;
   int64_t programs_held = 0;
   int64_t programs_swapped = 0;  // Programs tuned in the background that replaced others
@@ -55,10 +69,15 @@ struct SessionStats {
   // Of the last Run of a model whose shapes depend on data: the Programs that it ran, one after the
   // other, and what happened between them. `nodes` and `host_nodes` then count all of it.
   int64_t segments = 0;       // Runs of Programs; 1: the whole model is one Program
-  int64_t nodes_between = 0;  // control flow, sequences, strings, ops like NonZero
+  int64_t nodes_between = 0;  // control flow, sequences, strings, ops like Unique
   int64_t size_reads = 0;     // tensors read because their elements decide shapes
   double size_reads_ms = 0;
-  double between_ms = 0;  // of nodes_between, without the bodies of control flow
+  double between_ms = 0;    // of nodes_between, without the bodies of control flow
+  double segmented_ms = 0;  // of the whole Run, which includes the Programs that it built
+  int64_t padded_runs = 0;  // Runs that Programs of SessionOptions::shape_buckets served
+  // Why a Run was not, the last time that this happened: the op that cannot be padded, sizes that
+  // contradict each other.
+  std::string bucket_note;
 };
 
 // Runs one set of input shapes over fixed addresses, without any look-up. Strings, and inputs whose

@@ -1,6 +1,7 @@
 #include "runtime/kernels/attention/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -151,6 +152,7 @@ const Node* SoftmaxBehind(const Node& product) {
 }
 
 std::vector<NodeList> AroundAnchor(const Node& anchor) {
+  if (IsOp(&anchor, "Attention")) return {{&anchor}};
   if (IsOp(&anchor, "Softmax")) return CoresOf(anchor);
   std::vector<NodeList> cores;
   for (const Node* softmax : {SoftmaxBefore(anchor), SoftmaxBehind(anchor)}) {
@@ -195,20 +197,30 @@ Support CheckTypes(const AttentionNodes& nodes) {
       return Unlike(*v, *nodes.q);
     }
   }
+  if (nodes.is_one_op()) return Support::Yes();
   const Value& masked = nodes.softmax->input(0);
-  if (masked.dims() != nodes.scores->dims()) return Unlike(masked, *nodes.scores);
-  const int rank = nodes.scores->rank();
+  if (masked.dims() != nodes.scores) return Unlike(masked, *nodes.product);
+  const int rank = nodes.product->rank();
   if (NormalizedAxis(nodes.softmax->attrs().Int("axis", -1), rank) == rank - 1) {
     return Support::Yes();
   }
   return Support::No("its Softmax is not along the last axis");
 }
 
+// Of the op Attention, whose types and dims fit together.
+Support CheckForm(const Node& node) {
+  if (node.op() != "Attention") return Support::Yes();
+  if (node.attrs().Int("is_causal", 0) != 0) return Support::No("it is causal");
+  const bool selects = node.has_input(3) && node.input(3).dtype() == DType::kBool;
+  return selects ? Support::No("its mask is bool") : Support::Yes();
+}
+
 Support Takes(const Unit& core) {
+  if (Support s = CheckForm(core.node()); !s) return s;
   const AttentionNodes nodes = ReadAttention(core.nodes);
   if (Support s = CheckTypes(nodes); !s) return s;
   if (Support s = CheckCasts(core, nodes.q->dtype()); !s) return s;
-  if (nodes.q->elements() == 0 || nodes.scores->elements() == 0 || nodes.y->elements() == 0) {
+  if (nodes.q->elements() == 0 || ElementsOf(nodes.scores) == 0 || nodes.y->elements() == 0) {
     return Support::No("an operand is empty");
   }
   if (nodes.heads() * nodes.queries() > std::numeric_limits<int32_t>::max()) {
@@ -224,7 +236,7 @@ Support Takes(const Unit& core) {
 
 bool IsLarge(const Unit& unit, const DeviceInfo&) {
   const AttentionNodes nodes = ReadAttention(unit.nodes);
-  const int64_t products = nodes.scores->elements() * (nodes.depth() + nodes.columns());
+  const int64_t products = ElementsOf(nodes.scores) * (nodes.depth() + nodes.columns());
   return products > kFewProducts || nodes.keys() > kFewKeys ||
          std::max(nodes.depth(), nodes.columns()) > kFewChannels;
 }
@@ -239,9 +251,26 @@ double Us(const Unit&, const Cost& roofline, const Target& target) {
 
 int64_t RoundedUp(int64_t bytes) { return CeilDiv(bytes, kVectorBytes) * kVectorBytes; }
 
+// The operands of the op Attention.
+AttentionNodes OperandsOf(const Node& node) {
+  AttentionNodes found{};
+  found.q = &node.input(0);
+  found.k = &node.input(1);
+  found.v = &node.input(2);
+  found.mask = node.has_input(3) ? &node.input(3) : nullptr;
+  found.y = &node.output(0);
+  found.scores = found.q->dims();
+  found.scores.back() = found.k->dim(2);
+  found.keys_are_rows = true;
+  const auto depth = static_cast<float>(found.depth());
+  found.scale = node.attrs().Float("scale", 1 / std::sqrt(depth));
+  return found;
+}
+
 }  // namespace
 
 AttentionNodes ReadAttention(absl::Span<const Node* const> nodes) {
+  if (nodes[0]->op() == "Attention") return OperandsOf(*nodes[0]);
   AttentionNodes found{};
   const auto writer_of = [&](const Value& v) {
     return v.producer() != nullptr && Contains(nodes, v.producer()) ? v.producer() : nullptr;
@@ -262,8 +291,9 @@ AttentionNodes ReadAttention(absl::Span<const Node* const> nodes) {
       found.mask = &node->input(writer_of(node->input(0)) == nullptr ? 0 : 1);
     } else if (node->op() == "Softmax") {
       found.softmax = node;
-    } else if (node->op() == "MatMul" && found.scores == nullptr) {
-      found.scores = &node->output(0);
+    } else if (node->op() == "MatMul" && found.product == nullptr) {
+      found.product = &node->output(0);
+      found.scores = found.product->dims();
       found.q = source_of(&node->input(0));
       found.k = source_of(&node->input(1));
     }
@@ -295,12 +325,13 @@ AttentionMemory MemoryOf(const AttentionNodes& nodes, int rows) {
 // Attention over few keys in one launch: MatMul(q, k), its scaling, the Add of a mask that
 // broadcasts, Softmax along the last axis, MatMul with v, in f32, f16 or bf16. If nothing else
 // reads them, also Nodes that scale q or k before, a Transpose of k's last two axes, and Casts of
-// the scores to f32 and of the Softmax result back. Heads whose k and v take up to 96 KiB, any
+// the scores to f32 and of the Softmax result back. Or the op Attention with as many heads of k and
+// v as of q, neither causal nor with a mask of bools. Heads whose k and v take up to 96 KiB, any
 // alignment (best up to 128 channels and 1,024 keys). Computes in f32 without tensor cores, with
 // sums in a fixed order.
 Kernel AttentionKernel() {
   return {.name = "attention",
-          .ops = {"MatMul", "Softmax"},
+          .ops = {"Attention", "MatMul", "Softmax"},
           .types = {DType::kF32, DType::kF16, DType::kBF16},
           .needs = {.shared_bytes = kAttentionMostSharedBytes},
           .cores = AroundAnchor,

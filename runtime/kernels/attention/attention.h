@@ -11,16 +11,18 @@ inline constexpr int64_t kAttentionMostSharedBytes = 96 << 10;
 // y = softmax(scale · q·k + mask)·v. All dims but the last two count heads.
 struct AttentionNodes {
   const Value *q, *k, *v, *mask, *y;  // mask: nullptr if there is none
-  const Value* scores;                // [..., queries, keys]
-  const Node* softmax;
-  bool keys_are_rows = false;  // of k; otherwise keys are its columns
+  Dims scores;                        // [..., queries, keys]
+  const Value* product;               // q·k; nullptr: the op is Attention
+  const Node* softmax;                // nullptr: the op is Attention
+  bool keys_are_rows = false;         // of k; otherwise keys are its columns
   float scale = 1;
 
-  int64_t queries() const { return scores->dim(scores->rank() - 2); }
-  int64_t keys() const { return scores->dim(scores->rank() - 1); }
+  bool is_one_op() const { return softmax == nullptr; }
+  int64_t queries() const { return scores[scores.size() - 2]; }
+  int64_t keys() const { return scores.back(); }
   int64_t depth() const { return q->dim(q->rank() - 1); }
   int64_t columns() const { return y->dim(y->rank() - 1); }
-  int64_t heads() const { return scores->elements() / (queries() * keys()); }
+  int64_t heads() const { return ElementsOf(scores) / (queries() * keys()); }
 };
 // The operands of one of the kernel's cores.
 AttentionNodes ReadAttention(absl::Span<const Node* const> nodes);

@@ -188,8 +188,6 @@ class Offers {
 
 }  // namespace
 
-bool IsConversion(const Node& node) { return node.domain() == kOwnDomain; }
-
 void KernelRules::Propose(const Graph&, const Node& anchor, const Target& target,
                           CandidateSink& sink) const {
   if (IsConversion(anchor)) {

@@ -3,12 +3,10 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/graph/conversion.h"
 #include "runtime/kernels/common/kernel.h"
 
 namespace onnx_cudnn {
-
-// Whether it is a Reformat or a Transfer.
-bool IsConversion(const Node& node);
 
 // The rules of our own kernels, for planning. Its Steps run the references.
 class KernelRules : public Engine {

@@ -4,7 +4,11 @@
 #include <cstring>
 #include <set>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "passes/explain/why_cut.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/bounded.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/input_reader.h"
@@ -22,7 +26,7 @@ bool MayBeSize(const Value& value) {
 // Whether the Nodes of a part compute on the host alone.
 bool RunsOnHost(const GraphCut::Part& part) {
   const Node& node = *part.graph.TopologicalOrder().front();
-  return node.bodies().empty() && node.op() != "SequenceConstruct" &&
+  return node.bodies().empty() && !IsFirstElements(node) && node.op() != "SequenceConstruct" &&
          node.op() != "SequenceInsert" && node.op() != "Optional";
 }
 
@@ -58,6 +62,7 @@ absl::StatusOr<SegmentPlan::Node> PlanNode(GraphCut::Part part) {
   SegmentPlan::Node planned;
   planned.part = std::move(part);
   Node& node = *planned.part.graph.TopologicalOrder().front();
+  planned.is_first_elements = IsFirstElements(node);
   for (const auto& [name, body] : node.bodies()) {
     ASSIGN_OR_RETURN(planned.bodies[name],
                      SubModel::Create(body->Clone(), OutputReader::kPrograms));
@@ -67,8 +72,8 @@ absl::StatusOr<SegmentPlan::Node> PlanNode(GraphCut::Part part) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<ExecutorPool>> SegmentPlanner::BuildPool(
-    const Graph& segment) const {
+absl::StatusOr<std::shared_ptr<ExecutorPool>> SegmentPlanner::BuildPool(const Graph& segment,
+                                                                        double bind_ms) const {
   std::vector<ValueInfo> inputs;
   ProgramKey key;
   for (const Value* input : segment.inputs()) {
@@ -76,20 +81,24 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> SegmentPlanner::BuildPool(
     key.dims.push_back(input->dims());
   }
   ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
-                   builder_.Over(segment, inputs).Build(key, /*pricing=*/{}));
+                   build_(builder_.Over(segment, inputs), key, bind_ms));
   return pools_.Make(std::move(program));
 }
 
 absl::StatusOr<std::shared_ptr<SegmentPlan>> SegmentPlanner::Build(
     const SubModel& model, absl::Span<const Type> input_types, const SegmentKey& key) const {
+  const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(GraphCut cut,
                    CutGraph(model.graph, input_types, builder_.OptionsFor(ValuesOf(model, key))));
+  const double cut_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
   auto plan = std::make_shared<SegmentPlan>();
   plan->output_spaces = SpacesOf(cut, model.reader);
   plan->segment_inputs = cut.segment.inputs;
   plan->segment_outputs = cut.segment.outputs;
-  if (cut.segment.graph.node_count() > 0) {
-    ASSIGN_OR_RETURN(plan->pool, BuildPool(cut.segment.graph));
+  plan->reasons = WhyCut(cut);
+  plan->segment = std::move(cut.segment.graph);
+  if (plan->segment.node_count() > 0) {
+    ASSIGN_OR_RETURN(plan->pool, BuildPool(plan->segment, cut_ms));
   }
   for (GraphCut::Part& part : cut.nodes) {
     ASSIGN_OR_RETURN(SegmentPlan::Node node, PlanNode(std::move(part)));

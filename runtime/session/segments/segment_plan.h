@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,9 +24,12 @@ namespace onnx_cudnn {
 struct SegmentPlan {
   struct Node {
     GraphCut::Part part;
+    bool is_first_elements = false;  // runs nothing but reads a size (runtime/ops/bounded.h)
     std::map<std::string, std::shared_ptr<const SubModel>, std::less<>> bodies;
   };
 
+  Graph segment;                                     // static, which `pool` runs
+  std::vector<std::string> reasons;                  // of the cut: WhyCut
   std::shared_ptr<ExecutorPool> pool;                // nullptr: the segment is empty
   std::vector<int> segment_inputs, segment_outputs;  // slots
   std::vector<Space> output_spaces;                  // parallel to segment_outputs
@@ -45,13 +49,17 @@ struct SegmentKey {
   auto operator<=>(const SegmentKey&) const = default;
 };
 
+// Builds the Program of a segment, by a builder over its Graph, as SessionTuning::BuildSegment.
+using BuildSegment = std::function<absl::StatusOr<std::shared_ptr<const Program>>(
+    const ProgramBuilder& builder, const ProgramKey& key, double bind_ms)>;
+
 // Builds SegmentPlans. Thread-safe.
 class SegmentPlanner {
  public:
   // The references must outlive it.
   //   builder  of the model's Programs
-  SegmentPlanner(const ProgramBuilder& builder, const PoolMaker& pools)
-      : builder_(builder), pools_(pools) {}
+  SegmentPlanner(const ProgramBuilder& builder, const PoolMaker& pools, BuildSegment build)
+      : builder_(builder), pools_(pools), build_(std::move(build)) {}
 
   //   input_types  parallel to the inputs
   //   errors       those of CutGraph and of building a Program
@@ -60,10 +68,12 @@ class SegmentPlanner {
                                                      const SegmentKey& key) const;
 
  private:
-  absl::StatusOr<std::shared_ptr<ExecutorPool>> BuildPool(const Graph& segment) const;
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> BuildPool(const Graph& segment,
+                                                          double bind_ms) const;
 
   const ProgramBuilder& builder_;
   const PoolMaker& pools_;
+  const BuildSegment build_;
 };
 
 }  // namespace onnx_cudnn

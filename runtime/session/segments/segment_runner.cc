@@ -1,5 +1,6 @@
 #include "runtime/session/segments/segment_runner.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -29,24 +30,20 @@ void Put(std::vector<ModelValue> values, const std::vector<int>& indices,
 // One Run of a model, with all that it runs in turn.
 class SegmentRunner::Call final : public SubModelRunner {
  public:
-  Call(const SegmentRunner& runner, const std::atomic<bool>* cancel)
-      : runner_(runner), cancel_(cancel) {}
+  Call(const SegmentRunner& runner, const std::atomic<bool>* cancel, std::vector<RunPart>* parts)
+      : runner_(runner), cancel_(cancel), parts_(parts) {}
 
   absl::StatusOr<std::vector<ModelValue>> Run(const SubModel& model,
                                               std::vector<ModelValue> inputs) override {
     RETURN_IF_ERROR(CheckCancelled());
     ASSIGN_OR_RETURN(const std::shared_ptr<const SegmentPlan> plan, PlanFor(model, inputs));
+    NotePart(plan);
     std::vector<ModelValue> slots = std::move(inputs);
     slots.resize(plan->slots, ModelValue(Tensor()));
     for (const auto& [slot, tensor] : plan->constants) slots[slot] = tensor;
     RETURN_IF_ERROR(RunSegment(*plan, slots));
     for (const SegmentPlan::Node& node : plan->nodes) {
-      const absl::Time start = absl::Now();
-      ASSIGN_OR_RETURN(std::vector<ModelValue> results,
-                       RunNode(node, Pick(slots, node.part.inputs), runner_.memory_, *this));
-      Put(std::move(results), node.part.outputs, slots);
-      if (node.bodies.empty()) run_.between_ms += absl::ToDoubleMilliseconds(absl::Now() - start);
-      ++run_.nodes_between;
+      RETURN_IF_ERROR(RunBetween(node, slots));
     }
     if (plan->rest != nullptr) {
       ASSIGN_OR_RETURN(std::vector<ModelValue> results,
@@ -60,6 +57,16 @@ class SegmentRunner::Call final : public SubModelRunner {
   int64_t sub_models() const { return static_cast<int64_t>(sub_models_.size()); }
 
  private:
+  void NotePart(const std::shared_ptr<const SegmentPlan>& plan) {
+    if (parts_ == nullptr) return;
+    const auto is_it = [&](const RunPart& part) { return part.plan == plan; };
+    auto part = std::find_if(parts_->begin(), parts_->end(), is_it);
+    if (part == parts_->end()) {
+      part = parts_->insert(part, {.plan = plan, .depth = depth_});
+    }
+    ++part->runs;
+  }
+
   absl::StatusOr<std::shared_ptr<const SegmentPlan>> PlanFor(
       const SubModel& model, const std::vector<ModelValue>& inputs) {
     // Capacity for every SubModel that one Run needs.
@@ -93,6 +100,25 @@ class SegmentRunner::Call final : public SubModelRunner {
     });
   }
 
+  absl::Status RunBetween(const SegmentPlan::Node& node, std::vector<ModelValue>& slots) {
+    const absl::Time start = absl::Now();
+    ++depth_;
+    absl::StatusOr<std::vector<ModelValue>> ran =
+        RunNode(node, Pick(slots, node.part.inputs), runner_.memory_, *this);
+    --depth_;
+    ASSIGN_OR_RETURN(std::vector<ModelValue> results, std::move(ran));
+    Put(std::move(results), node.part.outputs, slots);
+    const double ms = absl::ToDoubleMilliseconds(absl::Now() - start);
+    if (node.is_first_elements) {  // the segment has written the count to host memory
+      run_.reads_ms += ms;
+      ++run_.reads;
+      return absl::OkStatus();
+    }
+    if (node.bodies.empty()) run_.between_ms += ms;
+    ++run_.nodes_between;
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<HostTensor> ReadSize(const Tensor& tensor) {
     const absl::Time start = absl::Now();
     ASSIGN_OR_RETURN(HostTensor read, runner_.memory_.ToHost(tensor));
@@ -121,16 +147,22 @@ class SegmentRunner::Call final : public SubModelRunner {
 
   const SegmentRunner& runner_;
   const std::atomic<bool>* const cancel_;
+  std::vector<RunPart>* const parts_;
+  int depth_ = 0;
   SegmentedRun run_;
   std::set<int64_t> sub_models_;
 };
 
 absl::StatusOr<std::vector<ModelValue>> SegmentRunner::Run(const SubModel& model,
                                                            std::vector<ModelValue> inputs,
-                                                           const std::atomic<bool>* cancel) const {
-  Call call(*this, cancel);
+                                                           const std::atomic<bool>* cancel,
+                                                           std::vector<RunPart>* parts) const {
+  Call call(*this, cancel, parts);
+  const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(std::vector<ModelValue> outputs, call.Run(model, std::move(inputs)));
-  notes_.SetRun(call.run());
+  SegmentedRun run = call.run();
+  run.all_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
+  notes_.SetRun(run);
   return outputs;
 }
 

@@ -7,7 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/ml_types.h"
+#include "runtime/ops/bounded.h"
 #include "runtime/session/segments/host_node.h"
+#include "runtime/session/segments/map_ops.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -168,6 +171,15 @@ NodeResults Pass(const NodeOperands& operands, const ValueMemory&) {
   return One(operands[0]);
 }
 
+// Shares the memory of the elements, which is larger than the result.
+NodeResults First(const NodeOperands& operands, const ValueMemory& memory) {
+  ASSIGN_OR_RETURN(const Tensor elements, operands.TensorAt(0));
+  ASSIGN_OR_RETURN(const Tensor counts, operands.TensorAt(1));
+  ASSIGN_OR_RETURN(const int64_t count, NumberOf(counts, memory));
+  ASSIGN_OR_RETURN(Dims dims, DimsOfFirst(operands.node, count, elements.elements()));
+  return One(TensorMaker::Reshaped(elements, std::move(dims)));
+}
+
 NodeResults OnHost(const NodeOperands& operands, const ValueMemory& memory) {
   std::vector<std::optional<HostTensor>> inputs(operands.values.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -192,9 +204,14 @@ NodeResults RunValueOp(const NodeOperands& operands, const ValueMemory& memory) 
       {"SequenceConstruct", Construct},   {"SequenceEmpty", Empty},
       {"SequenceErase", Erase},           {"SequenceInsert", Insert},
       {"SequenceLength", Length},         {"SplitToSequence", SplitUp}};
-  const auto op = ops.find(operands.node.op());
-  const bool is_listed = op != ops.end() && operands.node.domain().empty();
-  return is_listed ? op->second(operands, memory) : OnHost(operands, memory);
+  static const auto& ml_ops = *new std::map<std::string_view, ValueOp>{
+      {"CastMap", CastMap}, {"DictVectorizer", DictVectorizer}, {"ZipMap", ZipMap}};
+  const Node& node = operands.node;
+  if (IsFirstElements(node)) return First(operands, memory);
+  if (!node.domain().empty() && node.domain() != kMlDomain) return OnHost(operands, memory);
+  const auto& listed = node.domain().empty() ? ops : ml_ops;
+  const auto op = listed.find(node.op());
+  return op == listed.end() ? OnHost(operands, memory) : op->second(operands, memory);
 }
 
 }  // namespace onnx_cudnn

@@ -149,6 +149,36 @@ def embed_norm(d):
     d.gives(*d.pick([[T.FLOAT, T.INT32], [T.FLOAT, T.INT32, T.FLOAT]]))
 
 
+@maker("com.microsoft.QEmbedLayerNormalization", tolerance=IN_F32)
+def quantized_embed_norm(d):
+    batch, steps, hidden, words = d.integer(1, 3), d.integer(1, 4), d.pick([4, 8]), d.integer(2, 6)
+    elem = d.pick([T.UINT8, T.INT8])
+    has_segments = d.chance(0.6)
+    tables = [True, True, has_segments, True, True]
+    d.attr("epsilon", d.pick([1e-5, 1e-2]))
+    d.integers(d.random.integers(0, words, [batch, steps]), T.INT32, 0.1)
+    if has_segments:
+        d.integers(d.random.integers(0, 2, [batch, steps]), T.INT32, 0.1)
+    else:
+        d.skip()
+    for dims, is_there in zip(([words, hidden], [steps + 2, hidden], [2, hidden], [hidden], [hidden]), tables, strict=True):
+        if is_there:
+            d.quantized(dims, elem, 0.7)
+        else:
+            d.skip()
+    if d.chance(0.5):
+        d.integers(d.random.integers(0, 2, [batch, steps]), T.INT32, 0.1)
+    else:
+        d.skip()
+    for given in (d.scale, lambda: d.zero_point(elem)):
+        for is_there in tables:
+            if is_there:
+                given()
+            else:
+                d.skip()
+    d.gives(T.FLOAT, T.INT32)
+
+
 @maker("com.microsoft.RotaryEmbedding", tolerance=SUMS)
 def rotary(d):
     batch, heads, steps, size = d.integer(1, 3), d.integer(1, 3), d.integer(1, 5), d.pick([4, 8])

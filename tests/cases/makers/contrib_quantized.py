@@ -178,6 +178,27 @@ def matmul_n_bits(d):
     d.gives(T.FLOAT)
 
 
+@maker("com.microsoft.GatherBlockQuantized", tolerance=SUMS)
+def gather_block_quantized(d):
+    elem = d.pick([T.UINT8, T.UINT8, T.INT4, T.UINT4])
+    bits = d.pick([4, 8, 2]) if elem == T.UINT8 else 4
+    rows, columns, block = d.integer(2, 6), d.pick([16, 32, 64]), d.pick([16, 32])
+    blocks = -(-columns // block)
+    if elem == T.UINT8:
+        d.attr("bits", bits)
+    d.attr("block_size", block)
+    d.attr("quantize_axis", d.pick([1, -1]), 0.5)
+    per_byte = 8 // bits if elem == T.UINT8 else 1
+    low, high = (-8, 7) if elem == T.INT4 else (0, 15) if elem == T.UINT4 else (0, 255)
+    d.add(d.values([rows, columns // per_byte], elem, low, high), elem, 1)
+    indices = d.random.integers(0, rows, d.pick([[3], [2, 2], [1, 4]]))
+    d.integers(indices, d.pick([T.INT32, T.INT64]), 0.2)
+    d.add(d.values([rows, blocks], T.FLOAT, 1, 2) / 8, T.FLOAT, 1)
+    if d.chance(0.5):
+        d.add(d.values([rows, -(-blocks // per_byte)], elem, low, high), elem, 1)
+    d.gives(T.FLOAT)
+
+
 @maker("com.microsoft.QGemm", tolerance=Tolerance(1e-4, 1e-5, 1))
 def gemm(d):
     m, k, n, weight = d.integer(1, 5), d.integer(1, 8), d.integer(1, 5), d.pick(BYTES)

@@ -1,10 +1,13 @@
 """Ops that sample images, signal transforms, and window functions."""
 
+import io
+
 import numpy as np
+import PIL.Image
 from onnx import TensorProto as T
 
 from draw import is_float
-from makers import ELEMENT_WISE, SUMS, Tolerance, maker
+from makers import ELEMENT_WISE, EXACT, SUMS, Tolerance, maker
 from makers.convolution import image
 
 # Integers are rounded or truncated after the interpolation; onnx.reference computes positions in f64.
@@ -19,6 +22,24 @@ def scales_of(d, dims):
     """A scale per axis; the first two are usually 1."""
     fixed = 2 if len(dims) > 2 and d.chance(0.7) else 0
     return [1.0 if i < fixed or d.chance(0.2) else d.pick(SCALES) for i in range(len(dims))]
+
+
+FILES = (
+    ("BMP", {}), ("PNG", {}), ("PPM", {}), ("JPEG", {}), ("JPEG", {"quality": 95, "subsampling": 0}), ("JPEG", {"progressive": True}), ("TIFF", {}),
+    ("TIFF", {"compression": "tiff_lzw"}), ("TIFF", {"compression": "zstd"}), ("WEBP", {}), ("WEBP", {"lossless": True}), ("JPEG2000", {}),
+)  # fmt: skip
+
+
+@maker("ImageDecoder", tolerance=EXACT)
+def image_decoder(d):
+    """A smooth image of few colors, written by Pillow, which onnx.reference reads it with."""
+    few = d.random.integers(0, 256, [d.integer(1, 4), d.integer(1, 4), 3], dtype=np.uint8)
+    picture = PIL.Image.fromarray(few).resize((d.integer(1, 40), d.integer(1, 40)), PIL.Image.Resampling.BILINEAR)
+    format_, options = d.pick(FILES)
+    with io.BytesIO() as file:
+        picture.save(file, format_, **options)
+        d.integers(np.frombuffer(file.getvalue(), np.uint8), T.UINT8, 0.15)
+    d.attr("pixel_format", d.pick(["RGB", "BGR", "Grayscale"]), 0.7)
 
 
 @maker("Upsample", tolerance=RESAMPLED)

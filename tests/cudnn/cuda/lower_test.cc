@@ -2,6 +2,7 @@
 #include "runtime/cudnn/cuda/lower.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -73,6 +74,47 @@ class LowerTest : public ::testing::Test {
   const Target& target_ = rules_.target;
   Graph graph_;
 };
+
+TEST_F(LowerTest, TransposesOfHeadsBecomeStrides) {
+  const CudnnGraph graph = LowerLargest(
+      "g (float16[2,5,4,8] q, float16[2,7,2,8] k, float16[2,7,2,16] v, float[2,1,1,7] m) => (y) "
+      "{ a = Transpose<perm = [0,2,1,3]>(q) b = Transpose<perm = [0,2,1,3]>(k) "
+      "c = Transpose<perm = [0,2,1,3]>(v) d = Attention<scale = 0.5>(a, b, c, m) "
+      "y = Transpose<perm = [0,2,1,3]>(d) }",
+      "Attention");
+  ASSERT_EQ(graph.operations.size(), 1u);
+  const CudnnOperation& o = graph.operations[0];
+  EXPECT_EQ(o.kind, Kind::kAttention);
+  EXPECT_FALSE(o.is_causal);
+  ASSERT_EQ(o.in.size(), 5u);
+  const std::pair<Dims, Dims> expected[] = {{{2, 4, 5, 8}, {160, 8, 32, 1}},
+                                            {{2, 2, 7, 8}, {112, 8, 16, 1}},
+                                            {{2, 2, 7, 16}, {224, 16, 32, 1}}};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(graph.tensors[o.in[i]].dims, expected[i].first) << i;
+    EXPECT_EQ(graph.tensors[o.in[i]].strides, expected[i].second) << i;
+  }
+  EXPECT_EQ(graph.tensors[o.in[3]].number, 0.5F);
+  EXPECT_EQ(graph.tensors[o.in[4]].dims, Dims({2, 1, 1, 7}));
+  EXPECT_EQ(graph.tensors[o.in[4]].dtype, DType::kF32);
+  EXPECT_EQ(graph.tensors[o.out].dims, Dims({2, 4, 5, 16}));
+  EXPECT_EQ(graph.tensors[o.out].strides, Dims({320, 16, 64, 1}));
+  ExpectEveryOperandIsRead(graph);
+}
+
+TEST_F(LowerTest, CausalAttentionHasAScoreForKeysBehindTheQuery) {
+  const CudnnGraph graph = LowerLargest(
+      "g (float16[2,4,7,64] q, float16[2,4,7,64] k, float16[2,4,7,64] v) => (y) "
+      "{ y = Attention<is_causal = 1>(q, k, v) }",
+      "Attention");
+  ASSERT_EQ(graph.operations.size(), 1u);
+  const CudnnOperation& o = graph.operations[0];
+  EXPECT_TRUE(o.is_causal);
+  ASSERT_EQ(o.in.size(), 5u);
+  EXPECT_EQ(graph.tensors[o.in[3]].number, 0.125F);  // 1 / sqrt(64)
+  EXPECT_EQ(graph.tensors[o.in[4]].number, std::numeric_limits<float>::lowest());
+  EXPECT_EQ(graph.tensors[o.out].strides, Dims({1792, 448, 64, 1}));
+}
 
 TEST_F(LowerTest, EveryElementWiseOpThatTheRulesTakeLowers) {
   int lowered = 0;

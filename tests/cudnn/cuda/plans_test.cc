@@ -57,6 +57,39 @@ TEST_F(CudnnPlansTest, ResNet50InTf32) {
   for (const int64_t batch : {1, 32}) ExpectPlans(ResNet50({.batch = batch}), 20);
 }
 
+// Sizes of BERT, ViT, GPT-2 and Llama, and small ones.
+TEST_F(CudnnPlansTest, Attentions) {
+  const std::string_view cases[] = {
+      "g (float16[1,12,128,64] q, float16[1,12,128,64] k, float16[1,12,128,64] v) => (y) "
+      "{ y = Attention(q, k, v) }",
+      "g (float16[8,197,12,64] q, float16[8,197,12,64] k, float16[8,197,12,64] v) => (y) "
+      "{ a = Transpose<perm = [0,2,1,3]>(q) b = Transpose<perm = [0,2,1,3]>(k) "
+      "c = Transpose<perm = [0,2,1,3]>(v) d = Attention(a, b, c) "
+      "y = Transpose<perm = [0,2,1,3]>(d) }",
+      "g (float16[2,12,128,64] q, float16[2,12,128,64] k, float16[2,12,128,64] v, "
+      "float16[2,1,128,128] m) => (y) { y = Attention(q, k, v, m) }",
+      "g (float16[2,12,128,64] q, float16[2,12,128,64] k, float16[2,12,128,64] v, "
+      "float[2,1,1,128] m) => (y) { y = Attention(q, k, v, m) }",
+      "g (bfloat16[1,32,512,128] q, bfloat16[1,8,512,128] k, bfloat16[1,8,512,128] v) => (y) "
+      "{ y = Attention<is_causal = 1>(q, k, v) }",
+      "g (float16[1,4,1,64] q, float16[1,4,77,64] k, float16[1,4,77,64] v) => (y) "
+      "{ y = Attention(q, k, v) }",
+      "g (float16[64,3,49,32] q, float16[64,3,49,32] k, float16[64,3,49,32] v, "
+      "float16[1,3,49,49] w) => (y) { y = Attention(q, k, v, w) }",
+      "g (float16[2,3,5,8] q, float16[2,3,7,8] k, float16[2,3,7,24] v) => (y) "
+      "{ y = Attention(q, k, v) }",
+  };
+  for (const std::string_view text : cases) {
+    SCOPED_TRACE(text);
+    const Graph graph = GraphWithWeights(text);
+    const Compiled compiled = CompileFirst(LargestAt(*engine_, graph, "Attention", target_));
+    ASSERT_NE(compiled.step(), nullptr) << compiled.reason();
+    const absl::StatusOr<std::shared_ptr<const Step>> loaded =
+        engine_->Load(compiled.step()->Save());
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+  }
+}
+
 TEST_F(CudnnPlansTest, VariantsNameEnginesAndKnobs) {
   const Graph graph =
       GraphWithWeights("g (float[1,64,14,14] x, float[64,64,3,3] w0) => (y) { y = Conv(x, w0) }");

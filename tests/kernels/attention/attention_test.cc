@@ -45,6 +45,24 @@ TEST_F(AttentionTest, TakesWhatScalesMasksAndTurns) {
   });
 }
 
+TEST_F(AttentionTest, TakesTheOp) {
+  const std::string heads = "g (float16[2,4,5,12] q, float16[2,4,7,12] k, float16[2,4,7,3] v";
+  ExpectCases({
+      {"alone", heads + ") => (y) { y = Attention(q, k, v) }", "Attention", "{Attention}"},
+      {"with a mask",
+       heads + ", float[2,1,1,7] m) => (y) { y = Attention<scale = 2.0>(q, k, v, m) }", "Attention",
+       "{Attention}"},
+      {"not causal", heads + ") => (y) { y = Attention<is_causal = 1>(q, k, v) }", "Attention", "",
+       "attention: it is causal"},
+      {"not with a mask of bools", heads + ", bool[5,7] m) => (y) { y = Attention(q, k, v, m) }",
+       "Attention", "", "attention: its mask is bool"},
+      {"not with shared heads",
+       "g (float16[2,4,5,12] q, float16[2,2,7,12] k, float16[2,2,7,3] v) => (y) "
+       "{ y = Attention(q, k, v) }",
+       "Attention", "", "k is f16[2,2,7,12], q is f16[2,4,5,12]"},
+  });
+}
+
 TEST_F(AttentionTest, IsFoundFromItsLastProduct) {
   const Graph graph = GraphWithWeights(kRecognition);
   const Proposed proposed = At(graph, *graph.TopologicalOrder().back());

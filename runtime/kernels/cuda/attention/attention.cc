@@ -25,8 +25,7 @@ int RowsOf(const AttentionNodes& nodes, const DeviceInfo& info) {
   return fits && are_many ? kAttentionManyRows : 1;
 }
 
-void ReadMask(const KernelOperand& mask, const Value& scores, AttentionParameters& p) {
-  const Dims dims = scores.dims();
+void ReadMask(const KernelOperand& mask, const Dims& dims, AttentionParameters& p) {
   const Strides strides = BroadcastStrides(mask, dims);
   p.batch_rank = strides.rank - 2;
   for (int i = 0; i < p.batch_rank; ++i) {
@@ -52,6 +51,7 @@ absl::StatusOr<KernelCode> CompileAttention(const KernelRequest& request) {
   p.depth = static_cast<int>(nodes.depth());
   p.columns = static_cast<int>(nodes.columns());
   p.scale = nodes.scale;
+  p.empty_rows_are_zero = nodes.is_one_op();
   while (1 << p.log_columns < p.columns && 1 << p.log_columns < kWarp) ++p.log_columns;
   p.tiles = FastDivide<uint32_t>(tiles);
   p.k_row = FastDivide<uint32_t>(k_row);
@@ -73,7 +73,7 @@ absl::StatusOr<KernelCode> CompileAttention(const KernelRequest& request) {
                           .shared_bytes = static_cast<int>(memory.bytes)};
   if (nodes.mask != nullptr) {
     p.mask_is_f32 = nodes.mask->dtype() != y.dtype();
-    ReadMask(operands.Of(*nodes.mask), *nodes.scores, p);
+    ReadMask(operands.Of(*nodes.mask), nodes.scores, p);
   }
   KernelCall call = AttentionCall(y.dtype(), shape, p, rows, is_wide);
   call.Bind(offsetof(AttentionParameters, q), operands.Of(*nodes.q).slot)

@@ -3,8 +3,8 @@
 //   y[n] = Σ_j exp(s[j] - m) · v[j,n] / Σ_j exp(s[j] - m)
 // in f32. A block holds k and v of its head in shared memory, a warp computes kRows queries at
 // once: in the first phase each lane has a key, in the second a column of y. A NaN makes its row
-// NaN, and so does a mask that excludes all keys. Sums are formed in a fixed order, so repeated
-// runs are bit-equal.
+// NaN; a mask that excludes all keys makes it NaN or, for the op Attention, zero. Sums are formed
+// in a fixed order, so repeated runs are bit-equal.
 #include "runtime/kernels/cuda/attention/attention.h"
 
 #include <cstddef>
@@ -183,6 +183,15 @@ __device__ __forceinline__ Rows<kRows> WeighKeys(int keys, const Rows<kRows>& la
   return sum;
 }
 
+// Makes the weights of rows without keys 0: their largest score is -inf.
+template <int kRows>
+__device__ __forceinline__ void KeepFinite(Rows<kRows>& largest) {
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    if (largest[r] == -std::numeric_limits<float>::infinity()) largest[r] = 0;
+  }
+}
+
 template <typename T, int kWidth, int kRows>
 __global__ void __launch_bounds__(kAttentionThreads)
     Attention(const __grid_constant__ AttentionParameters p) {
@@ -208,7 +217,8 @@ __global__ void __launch_bounds__(kAttentionThreads)
   if (first >= p.queries) return;
 
   const int64_t mask_before = p.mask == nullptr ? 0 : MaskBefore(p, head);
-  const Rows<kRows> largest = Score<T, kRows>(p, q, k, mask_before, first, lane, scores);
+  Rows<kRows> largest = Score<T, kRows>(p, q, k, mask_before, first, lane, scores);
+  if (p.empty_rows_are_zero) KeepFinite<kRows>(largest);
   const Rows<kRows> sum = WeighKeys<kRows>(p.keys, largest, lane, scores);
   __syncwarp();
 
@@ -231,8 +241,9 @@ __global__ void __launch_bounds__(kAttentionThreads)
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       if (first + r >= p.queries) break;
+      const bool is_empty = p.empty_rows_are_zero && sum[r] == 0;
       static_cast<T*>(p.y)[(first_query + first + r) * p.columns + column] =
-          Narrow<T>(y[r] * (1 / sum[r]));
+          Narrow<T>(is_empty ? y[r] : y[r] * (1 / sum[r]));
     }
   }
 }

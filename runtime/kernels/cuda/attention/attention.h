@@ -23,6 +23,7 @@ struct AttentionParameters {
   void* y;
   int queries, keys, depth, columns;
   float scale;
+  bool empty_rows_are_zero;  // queries whose keys are all masked; otherwise NaN
   int log_columns;  // log2 of the columns of y that the lanes of a warp compute at once, up to 5
   FastDivide<uint32_t> tiles;  // blocks per head
   FastDivide<uint32_t> k_row;  // elements per row of k in memory

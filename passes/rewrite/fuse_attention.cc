@@ -1,0 +1,354 @@
+// Fuses the ops of which exporters compose attention into one Node, if an Engine of the Target runs
+// that Node:
+//   Softmax(scale · q·kᵀ + mask)·v ⇒ Attention(q, k, v, mask)
+// The scale may be a factor of q, of k or of the product, k may be transposed in several ways, the
+// mask may be added or selected by Where, and Where may replace a NaN of the Softmax. Runs on
+// static Graphs after types of low precision are decided, because Engines propose static Nodes only
+// and none takes f32: what no Engine takes keeps its ops.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/attention_mask.h"
+#include "passes/rewrite/utils/attention_operands.h"
+#include "passes/rewrite/utils/float_constants.h"
+#include "passes/rewrite/utils/is_op.h"
+#include "runtime/ops/checks.h"
+#include "runtime/ops/evaluate.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kRank = 4;
+constexpr DTypeSet kTypes = {DType::kF16, DType::kBF16};
+constexpr int kSince = 25;       // the first opset that has this version of Attention
+constexpr int kMostBefore = 12;  // Nodes between the product and the Softmax
+
+// Between two float types.
+bool IsFloatCast(const Node* node) {
+  return IsOp(node, {"Cast"}) && kFloatTypes.Has(node->input(0).dtype()) &&
+         kFloatTypes.Has(node->output(0).dtype());
+}
+
+bool IsNumber(const Value& value, double number) {
+  return value.is_constant() && value.elements() == 1 && kFloatTypes.Has(value.dtype()) &&
+         ToDoubles(value.constant())[0] == number;
+}
+
+// The number by which a Where excludes scores (input 1 or 2); nullopt: it keeps both inputs.
+std::optional<double> ExcludedBy(const Node& where, int input) {
+  const Value& value = where.input(input);
+  if (!value.is_constant() || value.elements() != 1 || !kFloatTypes.Has(value.dtype())) {
+    return std::nullopt;
+  }
+  const double number = ToDoubles(value.constant())[0];
+  return number <= kExcludes ? std::optional(number) : std::nullopt;
+}
+
+// The input of `node` from which the scores may come; -1: it cannot stand between them and Softmax.
+int ScoresInto(const Node& node, int side) {
+  if (IsFloatCast(&node)) return side == 0 ? 0 : -1;
+  if (const int scaled = ScaledInputOf(&node); scaled >= 0) return side == 0 ? scaled : -1;
+  if (IsOp(&node, {"Add"})) return side;
+  if (IsOp(&node, {"Reshape"})) return side == 0 ? 0 : -1;
+  if (!IsOp(&node, {"Where"})) return -1;
+  return ExcludedBy(node, 2 - side).has_value() ? 1 + side : -1;
+}
+
+// The Nodes from a product to `value`, the last one first and the product at the end; empty: there
+// is no such chain.
+std::vector<Node*> ChainTo(const Value& value, int most) {
+  Node* node = value.producer();
+  if (node == nullptr || most == 0) return {};
+  if (IsOp(node, {"MatMul"})) return {node};
+  for (const int side : {0, 1}) {
+    const int input = ScoresInto(*node, side);
+    if (input < 0 || !node->input(input).is_static()) continue;
+    const bool fits = IsOp(node, {"Reshape"}) ? SplitsBatch(node->input(input).dims(), value.dims())
+                                              : node->input(input).dims() == value.dims();
+    if (!fits) continue;
+    std::vector<Node*> chain = ChainTo(node->input(input), most - 1);
+    if (chain.empty()) continue;
+    chain.insert(chain.begin(), node);
+    return chain;
+  }
+  return {};
+}
+
+// softmax(scale · q·columns + addends)·v.
+struct ComposedAttention {
+  std::vector<Node*> before;  // from the product to the Softmax, the last one first
+  Node* softmax = nullptr;
+  std::vector<Node*> behind;  // from the Softmax to the product with v
+  Node& product() const { return *before.back(); }
+  Node& last() const { return *behind.back(); }
+};
+
+// The Where that replaces NaNs in `value`, which nothing else reads, by 0; nullptr: there is none.
+Node* NanGuardOf(const Value& value) {
+  if (value.uses().size() != 2 || value.is_graph_output()) return nullptr;
+  for (const Use& use : value.uses()) {
+    Node* where = use.node;
+    if (!IsOp(where, {"Where"}) || use.index != 2 || !IsNumber(where->input(1), 0)) continue;
+    const Value& is_nan = where->input(0);
+    if (!IsOp(is_nan.producer(), {"IsNaN"}) || !is_nan.has_one_use()) continue;
+    if (&is_nan.producer()->input(0) == &value) return where;
+  }
+  return nullptr;
+}
+
+// The Nodes from the Softmax to the MatMul with its weights as the first operand; empty: its
+// weights have other readers.
+std::vector<Node*> ChainBehind(const Node& softmax) {
+  std::vector<Node*> chain;
+  const Value* value = &softmax.output(0);
+  for (int i = 0; i < kMostBefore; ++i) {
+    Node* next = NanGuardOf(*value);
+    if (next == nullptr) {
+      if (!value->has_one_use() || value->uses().empty()) return {};
+      next = value->uses()[0].node;
+      const bool multiplies = IsOp(next, {"MatMul"}) && value->uses()[0].index == 0;
+      if (!multiplies && !IsFloatCast(next)) return {};
+    }
+    chain.push_back(next);
+    if (IsOp(next, {"MatMul"})) return chain;
+    value = &next->output(0);
+  }
+  return {};
+}
+
+// The Softmax from which the weights in `value` come; nullptr: something else computes them.
+Node* SoftmaxBefore(const Value& value) {
+  Node* node = value.producer();
+  while (IsFloatCast(node) || IsOp(node, {"Where"})) {
+    node = node->input(node->op() == "Where" ? 2 : 0).producer();
+  }
+  return IsOp(node, {"Softmax"}) ? node : nullptr;
+}
+
+bool AreStatic(const Node& node) {
+  for (absl::Span<Value* const> values : {node.inputs(), node.outputs()}) {
+    if (!std::all_of(values.begin(), values.end(),
+                     [](const Value* v) { return v != nullptr && v->is_static(); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<ComposedAttention> AttentionAround(Node& softmax) {
+  ComposedAttention found{.softmax = &softmax};
+  found.before = ChainTo(softmax.input(0), kMostBefore);
+  if (found.before.empty()) return std::nullopt;
+  found.behind = ChainBehind(softmax);
+  if (found.behind.empty()) return std::nullopt;
+  return found;
+}
+
+// What the Nodes between the product and the Softmax do.
+struct Scores {
+  double scale = 1;
+  std::vector<Node*> masks;  // Add and Where, in order
+};
+
+// nullopt: a mask is scaled too.
+std::optional<Scores> ScoresOf(const ComposedAttention& found) {
+  Scores scores;
+  for (auto node = found.before.rbegin() + 1; node != found.before.rend(); ++node) {
+    const int scaled = ScaledInputOf(*node);
+    if (IsOp(*node, {"Add", "Where"})) {
+      scores.masks.push_back(*node);
+    } else if (scaled >= 0) {
+      if (!scores.masks.empty()) return std::nullopt;
+      const double factor = ToDoubles((*node)->input(1 - scaled).constant())[0];
+      scores.scale *= (*node)->op() == "Div" ? 1 / factor : factor;
+    }
+  }
+  return scores;
+}
+
+class FuseAttentionPass final : public NodePass {
+ public:
+  std::string_view name() const override { return "fuse-attention"; }
+  // The last Node, so that the driver removes those before it.
+  bool StartsAt(const Node& node) const override { return IsOp(&node, {"MatMul"}); }
+
+  absl::StatusOr<Match> Visit(Graph& graph, Node& last) override {
+    Node* before = SoftmaxBefore(last.input(0));
+    if (before == nullptr || context().target == nullptr) return Match::None();
+    Node& softmax = *before;
+    if (!AreStatic(softmax)) return Match::None();
+    const std::optional<ComposedAttention> found = AttentionAround(softmax);
+    if (!found.has_value()) return WhyNone(softmax);
+    if (context().newest_opset < kSince) return Match::No(softmax, "the file's opset lacks the op");
+    if (const std::string_view why = WhyNot(*found); !why.empty()) {
+      return Match::No(softmax, why);
+    }
+    const std::optional<Scores> scores = ScoresOf(*found);
+    if (!scores.has_value()) return Match::No(softmax, "its mask is scaled");
+    const int first_added = graph.node_ids();
+    const Match match = Fuse(graph, *found, *scores);
+    if (match.refused()) RemoveFrom(graph, first_added);
+    return match;
+  }
+
+ private:
+  static Match WhyNone(const Node& softmax) {
+    if (ChainTo(softmax.input(0), kMostBefore).empty()) return Match::None();
+    return Match::No(softmax, "its weights have other readers");
+  }
+
+  // Removes the Nodes added since, which nothing else reads.
+  static void RemoveFrom(Graph& graph, int first) {
+    for (int id = graph.node_ids() - 1; id >= first; --id) graph.Remove(*graph.node(id));
+  }
+
+  // "" if nothing speaks against it.
+  static std::string_view WhyNot(const ComposedAttention& found) {
+    const Node &product = found.product(), &last = found.last();
+    if (!AreStatic(product) || !AreStatic(last)) return "its dims are not known";
+    if (found.softmax->output(0).rank() != kRank) return "its scores have not four dims";
+    for (const Node* node : {&product, &last}) {
+      for (const Value* v : node->inputs()) {
+        if (v->rank() != kRank || !kTypes.Has(v->dtype()) || v->dtype() != product.input(0).dtype())
+          return "its operands are not f16 or bf16 of four dims";
+      }
+    }
+    if (NormalizedAxis(found.softmax->attrs().Int("axis", -1), kRank) != kRank - 1) {
+      return "its Softmax is not along the keys";
+    }
+    const auto is_alone = [](const Node* node) { return node->output(0).has_one_use(); };
+    if (!std::all_of(found.before.begin(), found.before.end(), is_alone)) {
+      return "its scores have other readers";
+    }
+    return "";
+  }
+
+  // The output of a Node of constants as a constant.
+  static Value& Folded(Graph& graph, Node& node) {
+    Graph alone = Extract(std::vector<const Node*>{&node});
+    std::vector<HostTensor> inputs;
+    for (const Value* v : node.inputs()) inputs.push_back(v->constant());
+    alone.AddOutput("y", alone.TopologicalOrder()[0]->output(0));
+    absl::StatusOr<std::vector<HostTensor>> folded = Evaluate(alone, inputs);
+    return folded.ok() ? graph.AddConstant(folded->back(), "mask") : node.output(0);
+  }
+
+  // What is added to the scores by `mask`, an Add or Where of the chain whose last Value is
+  // `scores`.
+  static Value& AddendOf(Graph& graph, const Node& mask, const Value& scores) {
+    const auto is_scores = [&](int input) { return &mask.input(input) == &scores; };
+    if (mask.op() == "Add") return mask.input(is_scores(0) ? 1 : 0);
+    const int kept = is_scores(1) ? 1 : 2;
+    const DType dtype = mask.output(0).dtype();
+    Value& zero = graph.AddConstant(*FromDoubles(dtype, {}, {0}), "zero");
+    std::vector<Value*> inputs(mask.inputs().begin(), mask.inputs().end());
+    inputs[kept] = &zero;
+    Node& where = graph.AddNode({.op = "Where", .inputs = inputs});
+    graph.SetType(where.output(0), Type::Tensor(dtype, mask.input(0).dims()));
+    return mask.input(0).is_constant() ? Folded(graph, where) : where.output(0);
+  }
+
+  static Value& InF32(Graph& graph, Value& value) {
+    if (value.dtype() == DType::kF32) return value;
+    Node& cast = graph.AddNode(
+        {.op = "Cast", .inputs = {&value}, .attrs = {{"to", static_cast<int64_t>(DType::kF32)}}});
+    graph.SetType(cast.output(0), Type::Tensor(DType::kF32, value.dims()));
+    return cast.output(0);
+  }
+
+  // In f32 if their types differ.
+  static Value& Sum(Graph& graph, Value& first, Value& second) {
+    const bool differ = first.dtype() != second.dtype();
+    Value &a = differ ? InF32(graph, first) : first, &b = differ ? InF32(graph, second) : second;
+    const bool is_longer = a.rank() >= b.rank();
+    Dims dims = is_longer ? a.dims() : b.dims();
+    const Dims other = is_longer ? b.dims() : a.dims();
+    for (size_t i = 0; i < other.size(); ++i) {
+      int64_t& dim = dims[dims.size() - other.size() + i];
+      dim = dim == 1 ? other[i] : dim;
+    }
+    Node& add = graph.AddNode({.op = "Add", .inputs = {&a, &b}});
+    graph.SetType(add.output(0), Type::Tensor(a.dtype(), dims));
+    return add.output(0);
+  }
+
+  // The sum of the addends; nullptr: there is none.
+  static Value* SumOf(Graph& graph, const ComposedAttention& found, const Scores& scores) {
+    Value* sum = nullptr;
+    for (const Node* mask : scores.masks) {
+      const auto at = std::find(found.before.begin(), found.before.end(), mask);
+      const Value& before = (*(at + 1))->output(0);
+      Value* addend = &AddendOf(graph, *mask, before);
+      if (before.rank() > kRank) addend = &WithOneBatch(graph, *addend, before.dims());
+      sum = sum == nullptr ? addend : &Sum(graph, *sum, *addend);
+    }
+    return sum;
+  }
+
+  // Whether an Engine proposes the Node, which must have the types of the arguments. `host` does
+  // not count: on it the ops themselves are as fast.
+  bool IsTaken(const std::vector<Value*>& inputs, const Attrs& attrs, const Value& y) const {
+    class AnySink final : public CandidateSink {
+     public:
+      void Add(Candidate) override { any = true; }
+      void No(const Engine&, const Node&, std::string) override {}
+      bool any = false;
+    } sink;
+    Graph asked;
+    std::vector<Value*> copies;
+    for (const Value* v : inputs) {
+      copies.push_back(v->is_constant() ? &asked.AddConstant(v->constant())
+                                        : &asked.AddInput(v->name(), v->type()));
+    }
+    Node& node = asked.AddNode({.op = "Attention", .inputs = copies, .attrs = attrs});
+    asked.SetType(node.output(0), y.type());
+    asked.AddOutput("y", node.output(0));
+    for (const Engine* engine : context().target->engines) {
+      if (engine->name() != "host") engine->Propose(asked, node, *context().target, sink);
+    }
+    return sink.any;
+  }
+
+  Match Fuse(Graph& graph, const ComposedAttention& found, const Scores& scores) const {
+    Value& columns = found.product().input(1);
+    Value& v = WithoutRepeats(graph, found.last().input(1));
+    const Unscaled q = WithoutFactors(found.product().input(0)), rows = RowsOf(graph, columns);
+    Value& k = WithoutRepeats(graph, *rows.value);
+    const double scale = scores.scale * q.factor * rows.factor;
+    if (!(scale > 0) || !std::isfinite(scale)) {
+      return Match::No(*found.softmax, "its scale is not a positive number");
+    }
+    Value* mask = SumOf(graph, found, scores);
+    std::vector<Value*> inputs = {q.value, &k, &v};
+    Attrs attrs = {{"scale", static_cast<float>(scale)}};
+    const Dims dims = found.softmax->output(0).dims();
+    if (mask != nullptr) {
+      const bool is_constant = mask->is_constant();
+      if (is_constant && IsCausalMask(mask->constant(), dims)) {
+        attrs.Set("is_causal", int64_t{1});
+      } else if (!is_constant || !AddsNothing(mask->constant())) {
+        inputs.push_back(mask);
+      }
+    }
+    Value& y = found.last().output(0);
+    if (!IsTaken(inputs, attrs, y)) return Match::No(*found.softmax, "no engine takes it whole");
+    Node& attention = graph.AddNode({.op = "Attention",
+                                     .inputs = inputs,
+                                     .attrs = std::move(attrs),
+                                     .outputs = {y.name()},
+                                     .name = found.softmax->name()});
+    graph.SetType(attention.output(0), y.type());
+    graph.ReplaceAllUses(y, attention.output(0));
+    return Match::Changed();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> FuseAttention() { return std::make_unique<FuseAttentionPass>(); }
+
+}  // namespace onnx_cudnn

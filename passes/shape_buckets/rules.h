@@ -1,0 +1,70 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "passes/shape_buckets/padder.h"
+
+namespace onnx_cudnn {
+
+// How an op that reads padded Values, or elements that depend on lengths, is padded itself: edits
+// `node` so that padding never reaches the model's elements, infers its outputs and sets their
+// axes.
+//   errors  Unimplemented: it cannot be padded, with the reason
+using PadRule = absl::Status (*)(Padder& padder, Node& node);
+
+struct PadRow {
+  std::string_view op;
+  PadRule rule;
+  // Inputs whose elements decide shapes, as bits: the rule takes them at capacity. All others hold
+  // the elements of the Run.
+  unsigned shape_operands = 0;
+};
+
+// nullptr: none.
+const PadRow* FindPadRow(const Node& node);
+
+// The axes that broadcast to one shape.
+absl::StatusOr<PaddedAxes> BroadcastAxes(Padder& padder, absl::Span<const PaddedAxes> shapes);
+// Infers `node` and sets the axes of its only output.
+absl::Status Finish(Padder& padder, Node& node, PaddedAxes axes);
+int64_t CountedAxis(const Node& node, std::string_view attr, int64_t otherwise, int64_t rank);
+
+// Computes the elements of the outputs of `node` from lengths. False: they do not follow.
+absl::StatusOr<bool> ComputeElements(Padder& padder, Node& node);
+
+// Element-wise ops, products, norms, Softmax, reductions.
+absl::Status PadElementwise(Padder& padder, Node& node);
+absl::Status PadMatMul(Padder& padder, Node& node);
+absl::Status PadGemm(Padder& padder, Node& node);
+absl::Status PadNorm(Padder& padder, Node& node);
+absl::Status PadSoftmax(Padder& padder, Node& node);
+absl::Status PadReduction(Padder& padder, Node& node);
+absl::Status PadArg(Padder& padder, Node& node);
+absl::Status PadCumSum(Padder& padder, Node& node);
+
+// Moves that keep the order of elements along padded axes.
+absl::Status PadTranspose(Padder& padder, Node& node);
+absl::Status PadUnsqueeze(Padder& padder, Node& node);
+absl::Status PadSqueeze(Padder& padder, Node& node);
+absl::Status PadReshape(Padder& padder, Node& node);
+absl::Status PadFlatten(Padder& padder, Node& node);
+absl::Status PadExpand(Padder& padder, Node& node);
+absl::Status PadTile(Padder& padder, Node& node);
+absl::Status PadSplit(Padder& padder, Node& node);
+absl::Status PadTrilu(Padder& padder, Node& node);
+absl::Status PadConstantOfShape(Padder& padder, Node& node);
+absl::Status PadRange(Padder& padder, Node& node);
+
+// Moves along padded axes.
+absl::Status PadConcat(Padder& padder, Node& node);
+absl::Status PadSlice(Padder& padder, Node& node);
+absl::Status PadGather(Padder& padder, Node& node);
+absl::Status PadGatherND(Padder& padder, Node& node);
+absl::Status PadPad(Padder& padder, Node& node);
+absl::Status PadScatterND(Padder& padder, Node& node);
+absl::Status PadTensorScatter(Padder& padder, Node& node);
+// Makes input 1, tuples of indices along the first `indexed` axes of input 0, count from the front.
+void CountTuplesFromFront(Padder& padder, Node& node, int64_t indexed);
+
+}  // namespace onnx_cudnn

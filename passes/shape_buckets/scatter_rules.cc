@@ -1,0 +1,81 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "passes/shape_buckets/rules.h"
+#include "runtime/base/status.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// The axis of the first `indexed` ones of `data` whose padding takes what padding of `index`
+// writes: there is some whenever the index has some.
+absl::StatusOr<int> AxisLike(const PaddedAxis& index, int64_t dim, const Value& data,
+                             const PaddedAxes& axes, int64_t indexed) {
+  for (int i = 0; i < indexed; ++i) {
+    if (axes[i].extent == index.extent && data.dim(i) == dim) return i;
+  }
+  return absl::UnimplementedError("its indices are padded, and its data is not like them");
+}
+
+// Index tuples that are padding lead to padding of the data.
+absl::Status SendPaddingToPadding(Padder& padder, Node& node, int64_t indexed) {
+  const Value& data = node.input(0);
+  const PaddedAxes axes = padder.AxesOf(data), index_axes = padder.AxesOf(node.input(1));
+  for (size_t i = 0; i + 1 < index_axes.size(); ++i) {
+    const PaddedAxis& index = index_axes[i];
+    if (index.extent.is_constant()) continue;
+    Value& indices = node.input(1);
+    const int64_t dim = indices.dim(static_cast<int>(i));
+    ASSIGN_OR_RETURN(const int axis, AxisLike(index, dim, data, axes, indexed));
+    std::vector<int64_t> last(indexed, 0);
+    last[axis] = dim - 1;
+    Value& mask = padder.Mask(index.extent, dim, static_cast<int>(index_axes.size() - 1 - i));
+    Value& sent = padder.Emit("Where", {&mask, &indices, &padder.Ints(last)});
+    RETURN_IF_ERROR(padder.status());
+    RETURN_IF_ERROR(padder.SetAxes(sent, index_axes));
+    padder.graph().SetInput(node, 1, &sent);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status PadScatterND(Padder& padder, Node& node) {
+  PaddedAxes axes = padder.AxesOf(node.input(0));
+  const PaddedAxes updates = padder.AxesOf(node.input(2));
+  PaddedAxes written = padder.AxesOf(node.input(1));
+  if (written.empty() || !written.back().extent.is_constant()) {
+    return absl::UnimplementedError("its indices are padded");
+  }
+  const int64_t indexed = written.back().extent.constant();
+  CountTuplesFromFront(padder, node, indexed);
+  RETURN_IF_ERROR(SendPaddingToPadding(padder, node, indexed));
+  written.pop_back();
+  written.insert(written.end(), axes.begin() + indexed, axes.end());
+  for (size_t i = 0; i < written.size(); ++i) {
+    RETURN_IF_ERROR(padder.RequireEqual(written[i].extent, updates[i].extent));
+  }
+  for (PaddedAxis& axis : axes) axis.zeros = false;
+  return Finish(padder, node, std::move(axes));
+}
+
+// Writes a few elements into a cache, at positions that the Run knows.
+absl::Status PadTensorScatter(Padder& padder, Node& node) {
+  PaddedAxes axes = padder.AxesOf(node.input(0));
+  const PaddedAxes updates = padder.AxesOf(node.input(1));
+  const int64_t axis = CountedAxis(node, "axis", -2, static_cast<int64_t>(axes.size()));
+  if (node.attrs().String("mode", "linear") != "linear") {
+    return absl::UnimplementedError("a circular cache has no padding");
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (static_cast<int64_t>(i) != axis) {
+      RETURN_IF_ERROR(padder.RequireEqual(axes[i].extent, updates[i].extent));
+      axes[i].zeros &= updates[i].zeros;
+    } else if (!updates[i].extent.is_constant()) {
+      return absl::UnimplementedError("what it writes is padded along its axis");
+    }
+  }
+  return Finish(padder, node, std::move(axes));
+}
+
+}  // namespace onnx_cudnn

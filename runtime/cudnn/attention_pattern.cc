@@ -1,0 +1,101 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/cudnn/patterns.h"
+#include "runtime/cudnn/price.h"
+#include "runtime/ops/transpose.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kMask = 3;
+constexpr int kRank = 4;
+// Channels of a head. More run on some GPUs with some versions (frontend, sdpa_support_surface.h).
+constexpr int64_t kChannelMultiple = 8, kMostChannels = 128;
+
+constexpr Rule kTurned = {"cuDNN's attention reads and writes rows of channels without gaps",
+                          "none in cuDNN: a Transpose that keeps the last axis joins it"};
+constexpr Rule kAlone = {"cuDNN's attention joins nothing but Transposes of its heads",
+                         "none in cuDNN: a kernel of ours would hold both"};
+constexpr Rule kOneOutput = {"cuDNN's attention writes its result once, and it has other readers",
+                             "none: let all of them read one order of the axes"};
+
+// Whether it is a Transpose that keeps the channels last.
+bool KeepsChannels(const Node& node) {
+  if (!node.domain().empty() || node.op() != "Transpose" || node.input(0).rank() != kRank) {
+    return false;
+  }
+  return !node.input(0).is_constant() && TransposePerm(node, kRank).back() == kRank - 1;
+}
+
+Support CheckChannels(const Value& value) {
+  const int64_t channels = value.dim(kRank - 1);
+  if (channels % kChannelMultiple == 0 && channels <= kMostChannels) return Support::Yes();
+  return Support::No(absl::StrCat(value.name(), " has heads of ", channels,
+                                  " channels, expected a ", "multiple of ", kChannelMultiple,
+                                  " up to ", kMostChannels));
+}
+
+Support CheckMask(const Node& anchor) {
+  if (!anchor.has_input(kMask)) return Support::Yes();
+  const Value& mask = anchor.input(kMask);
+  if (anchor.attrs().Int("is_causal", 0) != 0) return Support::No("it is causal and has a mask");
+  if (mask.dtype() == DType::kBool) return Support::No("its mask is bool");
+  if (mask.rank() > 0 && mask.dim(mask.rank() - 1) == anchor.input(1).dim(2)) {
+    return Support::Yes();
+  }
+  return Support::No(
+      absl::StrCat(mask.name(), " is ", ToString(mask.type()), ", expected one number per key"));
+}
+
+class Attention final : public Pattern {
+ public:
+  bool Matches(const Node& node) const override { return node.op() == "Attention"; }
+
+  DTypeSet types() const override { return {DType::kF16, DType::kBF16}; }
+
+  Support Takes(const Node& anchor) const override {
+    for (const int input : {0, 2}) {
+      if (Support s = CheckChannels(anchor.input(input)); !s) return s;
+    }
+    // The frontend swaps the dims of k in place.
+    if (&anchor.input(1) == &anchor.input(0) || &anchor.input(1) == &anchor.input(2)) {
+      return Support::No("k is another operand too");
+    }
+    for (int i = 0; i < kMask; ++i) {
+      if (anchor.input(i).is_constant()) {
+        return Support::No(absl::StrCat(anchor.input(i).name(), " is a constant"));
+      }
+    }
+    return CheckMask(anchor);
+  }
+
+  const Rule* MayFollow(const Node& anchor, const GrowthStep& step) const override {
+    if (&step.edge != &anchor.output(0)) return &kUnreported;
+    if (step.node.op() == "Transpose") return KeepsChannels(step.node) ? nullptr : &kTurned;
+    return &kAlone;
+  }
+
+  const Rule* MayPrecede(const Node& anchor, const GrowthStep& step) const override {
+    const auto inputs = anchor.inputs().first(kMask);
+    if (std::find(inputs.begin(), inputs.end(), &step.edge) == inputs.end()) return &kUnreported;
+    if (step.node.op() != "Transpose") return &kUnreported;
+    return KeepsChannels(step.node) ? nullptr : &kTurned;
+  }
+
+  const Rule* OneResult() const override { return &kOneOutput; }
+
+  std::vector<OperandLayout> Layouts(const Node&, absl::Span<const Node* const>) const override {
+    return {AllRowMajor};
+  }
+
+  Efficiency EfficiencyOf(const Node&, const Candidate&, const Target& target) const override {
+    return AttentionEfficiency(target);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Pattern> AttentionPattern() { return std::make_unique<Attention>(); }
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,198 @@
+#include "runtime/session/buckets/bucket_runner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/session/arguments.h"
+#include "runtime/session/buckets/copy_prefix.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Graphs take little memory beside Programs: their constants share bytes.
+constexpr int64_t kPlansPerProgram = 4;
+
+BucketChoice ChoiceOf(const SessionOptions& options) {
+  const std::vector<std::string>& symbols = options.shape_buckets;
+  const bool all = std::find(symbols.begin(), symbols.end(), "all") != symbols.end();
+  return {.all = all, .symbols = symbols};
+}
+
+// What tells one padded Graph from another: the extents of its inputs.
+ProgramKey KeyOf(const PaddedGraph& padded, const InputValues& values) {
+  ProgramKey key{.dims = {}, .values = values};
+  for (size_t i = 0; i < padded.input_extents.size(); ++i) {
+    key.dims.push_back(padded.graph.inputs()[i]->dims());
+    for (const Affine& extent : padded.input_extents[i]) {
+      Dims& numbers = key.dims.emplace_back();
+      numbers.push_back(extent.constant());
+      for (const auto& [length, factor] : extent.factors()) {
+        numbers.insert(numbers.end(), {length, factor});
+      }
+    }
+  }
+  return key;
+}
+
+std::vector<Dims> DimsOf(const std::vector<const TensorView*>& inputs) {
+  std::vector<Dims> dims;
+  for (const TensorView* input : inputs) dims.push_back(input->shape);
+  return dims;
+}
+
+// The first elements of each axis, in memory of their own unless they are the first in memory.
+absl::StatusOr<Tensor> WithoutPadding(const Tensor& padded, const Dims& dims) {
+  if (padded.shape() == dims) return padded;
+  Result<Tensor> tensor = Tensor::Allocate(padded.dtype(), dims);
+  if (!tensor.ok()) return absl::ResourceExhaustedError(tensor.error().message);
+  CopyPrefix(padded.raw(), padded.shape(), tensor.value().raw(), dims, BitsOf(padded.dtype()) / 8);
+  return std::move(tensor).value();
+}
+
+}  // namespace
+
+Dims BucketedRun::OutputDims(int index) const {
+  Dims dims;
+  for (const Affine& extent : plan->padded.output_extents[index])
+    dims.push_back(extent.At(lengths));
+  return dims;
+}
+
+BucketRunner::BucketRunner(const Graph& graph, const SessionOptions& options,
+                           const InputReader& reader, const ProgramBuilder& builder,
+                           const PoolMaker& pools, const ValueMemory& memory, SessionNotes& notes)
+    : graph_(graph),
+      choice_(ChoiceOf(options)),
+      reader_(reader),
+      builder_(builder),
+      pools_(pools),
+      memory_(memory),
+      notes_(notes),
+      plans_(kPlansPerProgram * options.max_programs),
+      programs_(options.max_programs) {}
+
+std::string BucketRunner::note() const {
+  absl::MutexLock lock(mutex_);
+  return note_;
+}
+
+std::unique_ptr<BucketedRun> BucketRunner::Refuse(std::string why) const {
+  absl::MutexLock lock(mutex_);
+  if (note_ != why) Log(LogSeverity::kInfo, "shapes are not padded to buckets: " + why);
+  note_ = std::move(why);
+  return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<BucketPlan>> BucketRunner::MakePlan(const std::vector<Dims>& dims,
+                                                                   const ProgramKey& key) const {
+  auto plan = std::make_shared<BucketPlan>();
+  const ProgramKey exact{.dims = dims, .values = key.values};
+  absl::StatusOr<PaddedGraph> padded =
+      PadLengths(graph_, dims, choice_, builder_.OptionsFor(exact));
+  if (absl::IsCancelled(padded.status())) return padded.status();
+  if (!padded.ok()) {
+    plan->refusal = padded.status().message();
+    return plan;
+  }
+  plan->padded = *std::move(padded);
+  for (const Value* input : plan->padded.graph.inputs()) {
+    plan->inputs.push_back(DescribeValue(input->name(), input->type()));
+  }
+  plan->key = KeyOf(plan->padded, key.values);
+  return plan;
+}
+
+absl::StatusOr<std::shared_ptr<ExecutorPool>> BucketRunner::BuildPool(
+    const BucketPlan& plan) const {
+  ProgramKey key;
+  for (const Value* input : plan.padded.graph.inputs()) key.dims.push_back(input->dims());
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
+                   builder_.Over(plan.padded.graph, plan.inputs).Build(key, /*pricing=*/{}));
+  ASSIGN_OR_RETURN(std::shared_ptr<ExecutorPool> pool, pools_.Make(std::move(program)));
+  notes_.SetServing(pool->program());
+  return pool;
+}
+
+absl::StatusOr<std::unique_ptr<BucketedRun>> BucketRunner::Prepare(
+    const std::vector<const TensorView*>& inputs, void* callers_stream) const {
+  if (!choice_.all && choice_.symbols.empty()) return nullptr;
+  const std::vector<Dims> dims = DimsOf(inputs);
+  ProgramKey key{.dims = BucketDims(graph_, dims, choice_), .values = {}};
+  ASSIGN_OR_RETURN(key.values, reader_.ValuesIn(inputs, callers_stream));
+  const absl::Time start = absl::Now();
+  auto run = std::make_unique<BucketedRun>();
+  ASSIGN_OR_RETURN(run->plan, plans_.Get(key, [&] { return MakePlan(dims, key); }));
+  if (!run->plan->refusal.empty()) return Refuse(run->plan->refusal);
+  if (run->plan->has_no_program) return nullptr;
+  absl::StatusOr<std::vector<int64_t>> lengths = LengthsOf(run->plan->padded, dims);
+  if (!lengths.ok()) return Refuse(std::string(lengths.status().message()));
+  run->lengths = *std::move(lengths);
+  bool is_new = false;
+  absl::StatusOr<std::shared_ptr<ExecutorPool>> pool = programs_.Get(run->plan->key, [&] {
+    is_new = true;
+    return BuildPool(*run->plan);
+  });
+  if (is_new) notes_.AddPlanMs(absl::ToDoubleMilliseconds(absl::Now() - start));
+  if (absl::IsCancelled(pool.status())) return pool.status();
+  if (!pool.ok()) {
+    run->plan->has_no_program = true;
+    return Refuse(std::string(pool.status().message()));
+  }
+  run->pool = *std::move(pool);
+  return run;
+}
+
+absl::StatusOr<Tensor> BucketRunner::Padded(const TensorView& input, const Dims& dims,
+                                            void* callers_stream) const {
+  Result<Tensor> padded = Tensor::Allocate(input.dtype, dims);
+  if (!padded.ok()) return absl::ResourceExhaustedError(padded.error().message);
+  std::memset(padded.value().raw(), 0, padded.value().bytes());
+  const void* data = input.data;
+  std::string copy;
+  if (input.device != DeviceRef{}) {
+    ASSIGN_OR_RETURN(copy, reader_.BytesIn(input, callers_stream));
+    data = copy.data();
+  }
+  CopyPrefix(data, input.shape, padded.value().raw(), dims, BitsOf(input.dtype) / 8);
+  return std::move(padded).value();
+}
+
+absl::StatusOr<std::vector<Tensor>> BucketRunner::Run(const BucketedRun& run,
+                                                      const std::vector<const TensorView*>& inputs,
+                                                      const RunOptions& options) const {
+  const Graph& graph = run.pool->program().graph;
+  std::vector<const void*> in;
+  std::vector<Tensor> padded, outputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Dims dims = graph.inputs()[i]->dims();
+    in.push_back(inputs[i]->data);
+    if (dims == inputs[i]->shape) continue;
+    ASSIGN_OR_RETURN(Tensor tensor, Padded(*inputs[i], dims, options.stream));
+    in.back() = tensor.raw();
+    padded.push_back(std::move(tensor));
+  }
+  for (const int64_t& length : run.lengths) in.push_back(&length);
+  std::vector<void*> out;
+  for (const GraphOutput& output : graph.outputs()) {
+    ASSIGN_OR_RETURN(Tensor tensor,
+                     memory_.Allocate(output.value->dtype(), output.value->dims(), Space::kHost));
+    out.push_back(tensor.raw());
+    outputs.push_back(std::move(tensor));
+  }
+  {
+    ASSIGN_OR_RETURN(ExecutorPool::Lease executor, run.pool->Acquire());
+    RETURN_IF_ERROR((*executor).Run(in, out, options.stream, options.cancel));
+  }
+  ++runs_;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ASSIGN_OR_RETURN(outputs[i], WithoutPadding(outputs[i], run.OutputDims(static_cast<int>(i))));
+  }
+  return outputs;
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,137 @@
+"""What a model of the zoo gets for a score, when it counts as worse, and the page of the scores; models/small.py."""
+
+import json
+import pathlib
+import stat
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+import onnx.parser
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "tools/long"), str(ROOT / "models")]
+
+import small  # noqa: E402
+from model_score import drops, score, share_of_tolerance  # noqa: E402
+from zoo_table import page  # noqa: E402
+
+GOOD = {"package": "p", "exporter": "e", "symbols": ["N"], "nodes": 9, "runs": True, "agrees": True, "agrees_as_partitioned": True, "of_tolerance": 0.01,
+        "segments": 1, "size_reads": 0, "nodes_between": 0, "launches": 100, "partitions": 120, "rewritten_nodes": 8, "share_on_gpu": 0.9}  # fmt: skip
+
+
+class ShareOfToleranceTest(unittest.TestCase):
+    def test_the_worst_element_counts(self):
+        expected = np.float32([1, 100])  # allowed: 1e-4 of each + 1e-5 · 100
+        self.assertAlmostEqual(share_of_tolerance(np.float32([1, 100 + 0.0055]), expected), 0.5, delta=0.01)
+        self.assertAlmostEqual(share_of_tolerance(np.float32([1 + 0.0022, 100]), expected), 2, delta=0.01)
+
+    def test_another_type_or_shape_is_wrong(self):
+        self.assertEqual(share_of_tolerance(np.float32([1]), np.float64([1])), np.inf)
+        self.assertEqual(share_of_tolerance(np.float32([1]), np.float32([[1]])), np.inf)
+
+    def test_integers_are_exact(self):
+        self.assertEqual(share_of_tolerance(np.int64([1, 2]), np.int64([1, 2])), 0)
+        self.assertEqual(share_of_tolerance(np.int64([1, 3]), np.int64([1, 2])), np.inf)
+
+    def test_infinities_and_nan_must_be_the_same(self):
+        expected = np.float32([np.inf, np.nan, 1])
+        self.assertEqual(share_of_tolerance(expected.copy(), expected), 0)
+        self.assertEqual(share_of_tolerance(np.float32([np.inf, 0, 1]), expected), np.inf)
+        self.assertEqual(share_of_tolerance(np.float32([5, np.nan, 1]), expected), np.inf)
+
+    def test_zeros_allow_no_difference(self):
+        self.assertEqual(share_of_tolerance(np.float32([0, 0]), np.float32([0, 0])), 0)
+        self.assertGreater(share_of_tolerance(np.float32([0, 1e-6]), np.float32([0, 0])), 1)
+
+
+class DropsTest(unittest.TestCase):
+    def test_equal_and_better_scores_are_none(self):
+        self.assertEqual(drops(GOOD, GOOD), "")
+        self.assertEqual(drops({**GOOD, "launches": 50, "share_on_gpu": 1.0}, GOOD), "")
+        self.assertEqual(drops(GOOD, {**GOOD, "runs": False, "agrees": False, "launches": 1000}), "")
+
+    def test_what_no_longer_runs_or_agrees_is_named_with_its_reason(self):
+        self.assertEqual(drops({"runs": False, "reason": "exit code 3"}, GOOD), "runs no longer: exit code 3")
+        self.assertEqual(drops({**GOOD, "agrees_as_partitioned": False, "reason": "wrong"}, GOOD), "agrees_as_partitioned no longer: wrong")
+
+    def test_more_launches_reads_or_programs(self):
+        self.assertEqual(drops({**GOOD, "launches": 102}, GOOD), "")
+        self.assertEqual(drops({**GOOD, "launches": 103}, GOOD), "launches 100 > 103")
+        self.assertEqual(drops({**GOOD, "segments": 2, "size_reads": 1}, GOOD), "segments 1 > 2, size_reads 0 > 1")
+
+    def test_less_on_the_gpu(self):
+        self.assertEqual(drops({**GOOD, "share_on_gpu": 0.896}, GOOD), "")
+        self.assertEqual(drops({**GOOD, "share_on_gpu": 0.8}, GOOD), "share on the GPU 0.9 > 0.8")
+
+    def test_a_model_that_was_explained_must_stay_so(self):
+        found = {**GOOD, "not_explained": "exit code 3"}
+        del found["launches"]
+        self.assertEqual(drops(found, GOOD), "explained no longer: exit code 3")
+
+    def test_a_new_model_needs_an_expected_score(self):
+        self.assertIn("no expected score", drops(GOOD, None))
+
+
+class ScoreTest(unittest.TestCase):
+    def test_a_program_that_fails_is_the_reason(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            program = folder / "onnx-cudnn-run"
+            program.write_text("#!/bin/sh\necho 'onnx-cudnn-run: '$1': y: the op is not implemented' >&2\nexit 3\n")
+            program.chmod(program.stat().st_mode | stat.S_IXUSR)
+            onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg(x) }'), folder / "m.onnx")
+            np.savez(folder / "m.npz", x=np.float32([1, 2]))
+            found = score(folder, folder / "m.onnx", folder / "m.npz")
+        self.assertEqual(found, {"runs": False, "agrees": False, "agrees_as_partitioned": False,
+                                 "reason": "exit code 3: y: the op is not implemented"})  # fmt: skip
+
+
+class PageTest(unittest.TestCase):
+    def test_the_page_is_what_the_scores_say(self):
+        scores = json.loads((ROOT / "models/zoo.json").read_text())
+        self.assertEqual((ROOT / "docs/zoo.md").read_text(), page(scores), "tools/long/score_zoo.py --update")
+
+    def test_a_row_has_its_counts_or_the_reason(self):
+        text = page({"net.dynamo": GOOD, "other.script": {"package": "p", "exporter": "f", "symbols": [], "runs": False, "reason": "exit code 3: no | op"}})
+        self.assertIn("| `net` | e | N | 9 | 8 | 120 | 100 | 1 | 90.0 % | 0.010 |", text)
+        self.assertIn("| `other` | f | static |  |  |  |  |  |  | exit code 3: no / op |", text)
+        self.assertIn("2 models of 2 architectures; 1 run and agree", text)
+
+    def test_the_zoo_is_large_and_of_many_exporters(self):
+        scores = json.loads((ROOT / "models/zoo.json").read_text())
+        self.assertGreaterEqual(len({name.split(".")[0] for name, row in scores.items() if row["agrees_as_partitioned"]}), 80)
+        self.assertGreaterEqual(len({row["exporter"] for row in scores.values()}), 4)
+        self.assertGreaterEqual(len({bool(row["symbols"]) for row in scores.values()}), 2)
+
+
+class SmallTest(unittest.TestCase):
+    def test_large_tensors_lie_outside_and_others_stay(self):
+        model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> g (float[2,3,8,8] x) => (float[2,40,6,6] y)
+            <float[40,3,3,3] w = {1}, float[40] b = {2}> { y = Conv(x, w, b) }""".replace("= {1}", "").replace("= {2}", ""))
+        model.graph.initializer.extend([onnx.numpy_helper.from_array(np.ones((40, 3, 3, 3), np.float32), "w"),
+                                        onnx.numpy_helper.from_array(np.ones(40, np.float32), "b")])
+        small.without_weights(model)
+        outside, inside = model.graph.initializer[-2:]
+        facts = {one.key: one.value for one in outside.external_data}
+        self.assertEqual(facts, {"location": "normal-5.bin", "offset": "0", "length": str(4 * 40 * 27)})  # 27 products: 2^(5/2) is about their root
+        self.assertFalse(inside.external_data)
+
+    def test_filled_models_are_whole_and_equal(self):
+        names = [file.stem for file in small.SMALL.glob("*.onnx")]
+        self.assertGreaterEqual(len(names), 10)
+        with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+            paths = [small.fill(names[0], pathlib.Path(folder))[0] for folder in (first, second)]
+            models = [onnx.load(path) for path in paths]
+            onnx.checker.check_model(models[0])
+        self.assertEqual(models[0], models[1])
+
+    def test_each_is_of_a_few_hundred_kilobytes(self):
+        large = [file.name for file in small.SMALL.iterdir() if file.stat().st_size > 400_000]
+        self.assertEqual(large, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

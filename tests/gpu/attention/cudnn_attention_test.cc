@@ -1,0 +1,105 @@
+// cuDNN's attention against the reference of Attention.
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/gpu/kernel_test.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+class CudnnAttentionTest : public KernelTest {
+ protected:
+  // cuDNN's largest Candidate around the Attention of `graph`; expects that there is one.
+  Candidate Largest(const Graph& graph) const {
+    Candidate largest;
+    for (const Engine* engine : target().engines) {
+      if (engine->name() != "cudnn") continue;
+      for (Candidate& c :
+           ProposedBy(*engine, graph, FindNode(graph, "Attention"), target()).candidates) {
+        if (c.nodes.size() > largest.nodes.size()) largest = std::move(c);
+      }
+    }
+    EXPECT_EQ(largest.nodes.size(), graph.TopologicalOrder().size());
+    return largest;
+  }
+  void Check(const std::string& text) {
+    for (const char* dtype : {"float16", "bfloat16"}) {
+      const std::string typed = absl::StrReplaceAll(text, {{"T[", absl::StrCat(dtype, "[")}});
+      SCOPED_TRACE(typed);
+      const Graph graph = GraphFromText(typed);
+      EXPECT_GT(CheckAll(graph, {Largest(graph)}, target()), 0);
+    }
+  }
+  // With a mask for two queries and 64 keys, all of them `masked` for the first query.
+  void ExpectWithoutKeys(float masked) {
+    const Graph graph = GraphFromText(
+        "g (float16[1,1,2,64] q, float16[1,1,64,64] k, float16[1,1,64,64] v, float[2,64] m) => "
+        "(float16[1,1,2,64] y) { y = Attention(q, k, v, m) }");
+    std::vector<double> mask(2 * 64, 0);
+    std::fill_n(mask.begin(), 64, masked);
+    std::vector<HostTensor> inputs;
+    for (const Value* v : graph.inputs()) {
+      inputs.push_back(
+          TensorOf(v->dtype(), v->dims(),
+                   v->dtype() == DType::kF32 ? mask : Pattern(v->elements(), inputs.size() + 1)));
+    }
+    const absl::StatusOr<CandidateResult> result = CheckCandidate({.candidate = Largest(graph),
+                                                                   .target = target(),
+                                                                   .device = device(),
+                                                                   .constants = constants()},
+                                                                  inputs);
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (result.ok()) {
+      for (const std::string& wrong : result->wrong) ADD_FAILURE() << wrong;
+      EXPECT_GT(result->ran, 0);
+    }
+  }
+};
+
+constexpr char kTurned[] =
+    "{ a = Transpose<perm = [0,2,1,3]>(q) b = Transpose<perm = [0,2,1,3]>(k) "
+    "c = Transpose<perm = [0,2,1,3]>(v) d = Attention(a, b, c) "
+    "y = Transpose<perm = [0,2,1,3]>(d) }";
+
+TEST_F(CudnnAttentionTest, WithStrides) {
+  for (const char* dims : {"[2,128,12,64]", "[3,197,4,64]", "[1,49,3,32]", "[2,33,2,128]"}) {
+    Check(absl::StrCat("g (T", dims, " q, T", dims, " k, T", dims, " v) => (y) ", kTurned));
+  }
+}
+
+TEST_F(CudnnAttentionTest, OfOtherLengths) {
+  Check("g (T[2,4,5,8] q, T[2,4,7,8] k, T[2,4,7,24] v) => (y) { y = Attention(q, k, v) }");
+  Check("g (T[1,4,1,64] q, T[1,4,300,64] k, T[1,4,300,64] v) => (y) { y = Attention(q, k, v) }");
+}
+
+TEST_F(CudnnAttentionTest, CausalWithSharedHeads) {
+  for (const char* length : {"64", "130", "300"}) {
+    Check(absl::StrCat("g (T[2,8,", length, ",64] q, T[2,2,", length, ",64] k, T[2,2,", length,
+                       ",64] v) => (y) { y = Attention<is_causal = 1, scale = 0.3>(q, k, v) }"));
+  }
+}
+
+TEST_F(CudnnAttentionTest, WithMasks) {
+  const std::string heads = "g (T[2,4,40,64] q, T[2,4,72,64] k, T[2,4,72,64] v, ";
+  for (const char* mask :
+       {"T[2,1,1,72]", "float[2,1,1,72]", "float[40,72]", "T[1,4,40,72]", "float[2,4,40,72]"}) {
+    Check(absl::StrCat(heads, mask, " m) => (y) { y = Attention(q, k, v, m) }"));
+  }
+}
+
+// The op gives zeros for a query that sees no key. If cuDNN does not, attention_pattern.cc has to
+// refuse masks that are not known when the Program is built.
+TEST_F(CudnnAttentionTest, AQueryWithoutKeysGivesZeros) {
+  ExpectWithoutKeys(-std::numeric_limits<float>::infinity());
+}
+
+// The mean of all values: the mask is the same for each key.
+TEST_F(CudnnAttentionTest, ALowestMaskForAllKeysGivesTheMean) {
+  ExpectWithoutKeys(std::numeric_limits<float>::lowest());
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

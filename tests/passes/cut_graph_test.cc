@@ -1,0 +1,87 @@
+#include "passes/cut_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runtime/graph/types.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+Strings OpsOf(const Graph& graph) {
+  Strings ops;
+  for (const Node* node : graph.TopologicalOrder()) ops.push_back(node->op());
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
+// The ops of the segment, of the Nodes between Programs, and of the rest, sorted.
+struct CutOps {
+  Strings segment, nodes, rest;
+};
+
+CutOps Cut(std::string_view text) {
+  const Graph graph = GraphFromText(text);
+  std::vector<Type> types;
+  for (const Value* input : graph.inputs()) types.push_back(input->type());
+  const absl::StatusOr<GraphCut> cut = CutGraph(graph, types, {});
+  EXPECT_TRUE(cut.ok()) << cut.status();
+  if (!cut.ok()) return {};
+  CutOps ops{.segment = OpsOf(cut->segment.graph), .rest = OpsOf(cut->rest.graph)};
+  for (const GraphCut::Part& part : cut->nodes) ops.nodes.push_back(OpsOf(part.graph)[0]);
+  std::sort(ops.nodes.begin(), ops.nodes.end());
+  return ops;
+}
+
+TEST(CutGraphTest, ASegmentEndsWithBoundedOps) {
+  const CutOps ops = Cut(R"(
+      g (float[2,3] x) => (float[M] y, int64[2,N] all) {
+        z = Relu(x)
+        at = NonZero(z)
+        rows = Transpose<perm = [1, 0]>(at)
+        y = GatherND(z, rows)
+        all = NonZero(x) })");
+  EXPECT_EQ(ops.segment, (Strings{"BoundedNonZero", "BoundedNonZero", "Relu"}));
+  EXPECT_EQ(ops.nodes, (Strings{"FirstElements", "FirstElements"}));
+  EXPECT_EQ(ops.rest, (Strings{"GatherND", "Transpose"}));
+}
+
+TEST(CutGraphTest, WhatHasNoBoundYetWaitsForIt) {
+  const CutOps ops = Cut(R"(
+      g (float[6] x, bool[6] c) => (int64[1,N] at, float[M] u) {
+        kept = Compress(x, c)
+        at = NonZero(kept)
+        u = Unique(x) })");
+  EXPECT_EQ(ops.segment, Strings{"BoundedCompress"});
+  EXPECT_EQ(ops.nodes, (Strings{"FirstElements", "Unique"}));
+  EXPECT_EQ(ops.rest, Strings{"NonZero"});
+}
+
+TEST(CutGraphTest, WhatHasNoBoundRunsBetweenPrograms) {
+  const CutOps ops = Cut(R"(
+      g (float x, float[1,3,4] boxes, float[1,1,3] scores, int64 most) => (int64[0,N] at, int64[M,3] picked) {
+        y = Relu(x)
+        at = NonZero(y)
+        picked = NonMaxSuppression(boxes, scores, most) })");
+  EXPECT_EQ(ops.segment, Strings{"Relu"});
+  EXPECT_EQ(ops.nodes, (Strings{"NonMaxSuppression", "NonZero"}));
+  EXPECT_EQ(ops.rest, Strings{});
+}
+
+TEST(CutGraphTest, ConstantsAreFolded) {
+  const CutOps ops = Cut(R"(
+      g (float[2] x) => (float[N] y) <float[3] w = {0, 1, 2}, int64[1] first = {0}> {
+        at = NonZero(w)
+        row = Squeeze(at, first)
+        z = Reshape(x, row)
+        y = Neg(z) })");
+  EXPECT_EQ(ops.nodes, Strings{});
+  EXPECT_EQ(ops.segment, (Strings{"Neg", "Reshape"}));
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,121 @@
+// Moves of padded axes: the numbers of several lengths.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/padded.h"
+
+namespace onnx_cudnn {
+namespace {
+
+TEST(ShapeBucketMovesTest, ConcatMovesWhatFollowsPadding) {
+  const std::vector<Numbers> runs = {
+      {{"N", 5}, {"M", 3}}, {{"N", 2}, {"M", 16}}, {{"N", 16}, {"M", 2}}, {{"N", 16}, {"M", 16}}};
+  ExpectPadded(
+      "g (float[2,N] x, float[2,M] z, float[2,3] w) => (float[?,?] y) { "
+      "y = Concat<axis = 1>(x, w, z) }",
+      runs);
+  ExpectPadded(
+      "g (float[2,N] x, float[2,M] z, float[2,3] w) => (float[?,?] y) { "
+      "c = Concat<axis = -1>(x, z, w) t = Transpose(c) y = MatMul(c, t) }",
+      runs);
+  ExpectPadded("g (float[2,N] x, float[1,N] z) => (float[?,?] y) { y = Concat<axis = 0>(x, z) }",
+               runs);
+}
+
+TEST(ShapeBucketMovesTest, ReshapesKeepTheAxis) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}};
+  ExpectPadded(
+      "g (float[1,N,6] x) => (float[?,?,?,?] y) <int64[4] d = {1, -1, 2, 3}> { "
+      "y = Reshape(x, d) }",
+      runs);
+  ExpectPadded("g (float[1,N,6] x) => (float[?,?] y) <int64[2] d = {-1, 2}> { y = Reshape(x, d) }",
+               runs);
+  ExpectPadded("g (float[1,N,6] x) => (float[?] y) <int64[1] d = {-1}> { y = Reshape(x, d) }",
+               runs);
+  ExpectPadded(
+      "g (float[3,N,6] x) => (float[?,?,?,?] y) <int64[4] d = {0, 0, 2, 3}> { "
+      "y = Reshape(x, d) }",
+      runs);
+  ExpectPadded(
+      "g (float[3,N,6] x) => (float[?,?,?,?] y) <int64[1] b = {3}, int64[2] h = {2, -1}> { "
+      "n = Shape<start = 1, end = 2>(x) d = Concat<axis = 0>(b, n, h) y = Reshape(x, d) }",
+      runs);
+  ExpectPadded("g (float[1,N,2] x) => (float[?,?] y) { y = Flatten<axis = 2>(x) }", runs);
+}
+
+TEST(ShapeBucketMovesTest, SlicesAndGathersCountFromTheFront) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}, {{"N", 3}}};
+  const auto slice = [&](std::string_view start, std::string_view end) {
+    ExpectPadded(absl::StrCat("g (float[2,N] x) => (float[?,?] y) <int64[1] s = {", start,
+                              "}, int64[1] e = {", end,
+                              "}, int64[1] axis = {1}> { q = Div(x, x) a = Add(x, q) "
+                              "y = Slice(a, s, e, axis) }"),
+                 runs);
+  };
+  slice("1", "9223372036854775807");
+  slice("0", "2");
+  slice("-1", "9223372036854775807");
+  slice("0", "-1");
+  slice("-3", "-1");
+  const auto gather = [&](std::string_view indices) {
+    ExpectPadded(absl::StrCat("g (float[2,N] x) => (float[?,?] y) <int64[2] i = {", indices,
+                              "}> { y = Gather<axis = 1>(x, i) }"),
+                 runs);
+  };
+  gather("2, 0");
+  gather("-1, -3");
+  ExpectPadded("g (float[5,3] x, int64[N] i) => (float[?,?] y) { y = Gather(x, i) }", runs);
+  ExpectPadded(
+      "g (float[N,3] x, int64[4] i) => (float[?,?] y) <int64 three = {3}> { "
+      "n = Sub(i, three) y = Gather(x, n) }",
+      runs);
+  ExpectPadded("g (float[5,3] x, int64[N,1] i) => (float[?,?] y) { y = GatherND(x, i) }", runs);
+}
+
+// Rows of a table at the positions that follow a past of N.
+TEST(ShapeBucketMovesTest, SlicesOfTablesStartAtALength) {
+  constexpr std::string_view kText = R"(
+      g (float[N,2] past, float[M,2] new, float[40,3] table) => (float[?,3] y, float[?,3] z)
+      <int64[1] axis = {0}, int64[1] zero = {0}> {
+        n = Shape<end = 1>(past) m = Shape<end = 1>(new) end = Add(n, m)
+        y = Slice(table, n, end, axis) z = Slice(table, zero, end, axis) })";
+  ExpectPadded(kText, {{{"N", 5}, {"M", 1}}, {{"N", 16}, {"M", 1}}});
+  ExpectPadded(kText, {{{"N", 5}, {"M", 3}}, {{"N", 16}, {"M", 16}}});
+  ExpectPadded(kText, {{{"N", 30}, {"M", 3}}, {{"N", 24}, {"M", 16}}});
+}
+
+// Indices of padding lead to padding: here those of a whole tensor, as PyTorch exports a mask that
+// is assigned to a slice.
+TEST(ShapeBucketMovesTest, ScattersWriteWhatTheModelWrites) {
+  ExpectPadded(R"(
+      g (float[2,N] x, float[2,N] w) => (float[2,?] y)
+      <int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[1] last = {-1}, int64[2] col = {2, 1}> {
+        s = Shape<start = 1>(x) n = Squeeze(s) r = Range(zero, two, one) c = Range(zero, n, one)
+        d = Shape(x) rows = Reshape(r, col) i = Expand(rows, d) j = Expand(c, d)
+        i2 = Unsqueeze(i, last) j2 = Unsqueeze(j, last) k = Concat<axis = -1>(i2, j2)
+        y = ScatterND(x, k, w) })",
+               {{{"N", 5}}, {{"N", 16}}});
+  ExpectPadded(
+      "g (float[N,3] x, int64[2,1] i, float[2,3] w) => (float[?,?] y) <int64 three = {3}> { "
+      "j = Sub(i, three) y = ScatterND(x, j, w) }",
+      {{{"N", 5}}, {{"N", 16}}});
+  ExpectPadded(
+      "g (float[1,2,N,3] x, float[1,2,1,3] w, int64[1] at) => (float[?,?,?,?] y, float z) { "
+      "y = TensorScatter(x, w, at) z = ReduceSum<keepdims = 0>(y) }",
+      {{{"N", 5}}, {{"N", 16}}});
+}
+
+TEST(ShapeBucketMovesTest, PadAddsInFrontAndWhereZerosAre) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}};
+  ExpectPadded(
+      "g (float[2,N] x) => (float[?,?] y) <int64[4] p = {1, 2, 0, 0}, float v = {7}> { "
+      "y = Pad(x, p, v) }",
+      runs);
+  ExpectPadded("g (float[2,N] x) => (float[?,?] y) <int64[4] p = {0, 0, 0, 3}> { y = Pad(x, p) }",
+               runs);
+}
+
+// The extent of the mask is that of the keys, whatever its symbol is called.
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,73 @@
+#include "passes/explain/why_cut.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Expects one reason for each of `texts`, in this order, that contains it.
+void ExpectReasons(std::string_view graph, const std::vector<std::string>& texts) {
+  const Graph parsed = GraphFromText(graph);
+  std::vector<Type> types;
+  for (const Value* input : parsed.inputs()) types.push_back(input->type());
+  absl::StatusOr<GraphCut> cut = CutGraph(parsed, types, {});
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  const std::vector<std::string> reasons = WhyCut(*cut);
+  ASSERT_EQ(reasons.size(), texts.size()) << ::testing::PrintToString(reasons);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_TRUE(absl::StrContains(reasons[i], texts[i])) << reasons[i] << "\n" << texts[i];
+  }
+}
+
+TEST(WhyCutTest, NamesTheElementsThatDecideAShape) {
+  ExpectReasons(R"(
+      g (float[2,2] x) => (y) <int64[1] row = {1}> {
+        largest = ReduceMax<keepdims = 0>(x)
+        count = Cast<to = 7>(largest)
+        counts = Reshape(count, row)
+        wide = Expand(largest, counts)
+        y = Relu(wide) })",
+                {"node \"wide\" (Expand) needs the elements of \"counts\" i64[1]"});
+}
+
+TEST(WhyCutTest, NamesTheSizeThatAProgramWritesAndWhatNeedsIt) {
+  ExpectReasons(R"(
+      g (float[2,2] x) => (y) {
+        z = Relu(x)
+        found = NonZero(z)
+        y = Neg(found) })",
+                {" follows from \"found_count\" i64[1], which the program writes",
+                 "node \"y\" (Neg) needs the shape of \"found"});
+}
+
+TEST(WhyCutTest, NamesWhatRunsBetweenPrograms) {
+  ExpectReasons(R"(
+      g (float[4] x) => (y) {
+        z = Relu(x)
+        y = Unique(z) })",
+                {"(Unique) runs between programs: the shapes of its outputs follow from the "
+                 "elements of \"z\" f32[4]"});
+}
+
+TEST(WhyCutTest, NamesControlFlow) {
+  ExpectReasons(R"(
+      g (float[2] x, float limit) => (float[2] y) <bool yes = {1}> {
+        y = Loop(, yes, x) <body = b (int64 i, bool go, float[2] s) => (bool on, float[2] t) {
+          t = Add(s, s)
+          largest = ReduceMax<keepdims = 0>(t)
+          on = Less(largest, limit) }> })",
+                {"(Loop) runs between programs: which of its bodies run, and how often, depends on "
+                 "data"});
+}
+
+TEST(WhyCutTest, AStaticGraphHasNoReason) {
+  ExpectReasons("g (float[2] x) => (float[2] y) { y = Relu(x) }", {});
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

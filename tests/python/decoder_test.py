@@ -1,0 +1,97 @@
+"""Decoders with key/value cache, as PyTorch exports them (decoders/export.py): 200 steps, each compared with onnxruntime's."""
+
+import pathlib
+import unittest
+
+import numpy as np
+import onnxruntime
+
+import onnx_cudnn
+
+FOLDER = pathlib.Path(__file__).with_name("decoders")
+PROMPT = [3, 41, 7, 19, 28]
+STEPS = 200
+# Programs of lengths up to STEPS + len(PROMPT): the prompt's, and those of past lengths of 16, 24, 32, 48, 64, 96, 128, 192 and 256.
+PROGRAMS = 10
+MAX_PROGRAMS = 8
+
+
+class Decoder:
+    """Keeps the cache between steps, from outputs to inputs."""
+
+    def __init__(self, run, inputs):
+        self.run = run
+        empty = {i.name: [0 if isinstance(dim, str) else dim for dim in i.shape] for i in inputs if "past" in i.name}
+        self.cache = {name: np.zeros(shape, np.float32) for name, shape in empty.items()}
+        self.length = 0
+
+    def step(self, tokens):
+        """logits of the last token"""
+        self.length += len(tokens)
+        feeds = {
+            "input_ids": np.array([tokens], np.int64),
+            "attention_mask": np.ones([1, self.length], np.int64),
+            "position_ids": np.arange(self.length - len(tokens), self.length, dtype=np.int64)[None],
+            **self.cache,
+        }
+        logits, *present = self.run(feeds)
+        self.cache = dict(zip(self.cache, present))
+        return logits[0, -1]
+
+
+def memory_mb():
+    """Resident memory of this process."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+class DecoderTest(unittest.TestCase):
+    def decode(self, file, options):
+        """Runs STEPS steps greedily, both runtimes with caches of their own. Returns our session and the memory after each step."""
+        options.device = "cpu"
+        ours = onnx_cudnn.InferenceSession(FOLDER / file, options)
+        theirs = onnxruntime.InferenceSession(str(FOLDER / file), providers=["CPUExecutionProvider"])
+        session = Decoder(lambda feeds: ours.run(None, feeds), theirs.get_inputs())
+        reference = Decoder(lambda feeds: theirs.run(None, feeds), theirs.get_inputs())
+        tokens, memory = PROMPT, []
+        for step in range(STEPS + 1):
+            with self.subTest(step=step):
+                found, expected = session.step(tokens), reference.step(tokens)
+                np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
+                self.assertEqual([c.shape for c in session.cache.values()], [c.shape for c in reference.cache.values()])
+            tokens = [int(expected.argmax())]
+            memory.append(memory_mb())
+        for name, cache in reference.cache.items():
+            np.testing.assert_allclose(session.cache[name], cache, rtol=1e-3, atol=1e-4 * np.abs(cache).max())
+        return ours, memory
+
+    def decode_in_buckets(self, file):
+        options = onnx_cudnn.SessionOptions()
+        options.shape_buckets = ["all"]
+        stats = self.decode(file, options)[0].stats()
+        self.assertEqual(stats.bucket_note, "")
+        self.assertEqual(stats.padded_runs, STEPS + 1)
+        self.assertEqual(stats.programs_built, PROGRAMS)
+        self.assertEqual(stats.programs_held, MAX_PROGRAMS)
+
+    def test_gpt2_of_the_script_exporter(self):
+        self.decode_in_buckets("gpt2-script.onnx")
+
+    def test_gpt2_of_the_dynamo_exporter(self):
+        self.decode_in_buckets("gpt2-dynamo.onnx")
+
+    def test_llama_of_the_script_exporter(self):
+        self.decode_in_buckets("llama-script.onnx")
+
+    def test_llama_of_the_dynamo_exporter(self):
+        self.decode_in_buckets("llama-dynamo.onnx")
+
+    def test_without_buckets_memory_is_flat(self):
+        session, memory = self.decode("llama-dynamo.onnx", onnx_cudnn.SessionOptions())
+        self.assertEqual(session.stats().programs_built, STEPS + 1)
+        self.assertEqual(session.stats().programs_held, MAX_PROGRAMS)
+        self.assertLess(memory[-1] - memory[50], 20)  # the heap's own growth; a Program and its arena are 1 MB
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,121 @@
+// What the programs tell about a model that runs in segments, and about new shapes.
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/programs_fixture.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Json = nlohmann::json;
+
+class SegmentsProgramTest : public ProgramsTest {
+ protected:
+  void SetUp() override {
+    ProgramsTest::SetUp();
+    // The length of y is an element that is computed, that of z how many elements are not zero.
+    Write("cut.onnx", *ModelBytesFromText(R"(
+        g (float[1,N] x) => (float[1,M] y, int64[1,K] z)
+        <int64[1] row = {1}, int64[1] zero = {0}> {
+          largest = ReduceMax<keepdims = 0>(x)
+          count = Cast<to = 7>(largest)
+          counts = Reshape(count, row)
+          sum = ReduceSum(x)
+          y = Expand(sum, counts)
+          found = NonZero(x)
+          columns = Gather<axis = 0>(found, row)
+          z = Neg(columns)
+        })"));
+  }
+};
+
+TEST_F(SegmentsProgramTest, ARunReportsWhatIsBetweenPrograms) {
+  Ended ended = RunTool("cut.onnx --input 1,4 --shape 1x2 --json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const Json report = Json::parse(ended.out);
+  const Json& segments = report["segments"];
+  EXPECT_EQ(segments["programs"], 2);
+  EXPECT_EQ(segments["nodes_between"], 0);
+  EXPECT_EQ(segments["size_reads"], 2);
+  EXPECT_GT(segments["run_ms"], 0);
+  EXPECT_LE(segments["size_reads_ms"].get<double>() + segments["between_ms"].get<double>(),
+            segments["run_ms"].get<double>());
+  ASSERT_EQ(report["builds"].size(), 2u);
+  EXPECT_EQ(report["builds"][0]["inputs"], "x[1,2]");
+  for (const char* part : {"bind_ms", "fold_ms", "partition_ms", "compile_ms", "plan_ms"}) {
+    EXPECT_LE(report["builds"][0][part], report["builds"][0]["total_ms"]) << part;
+  }
+  ended = RunTool("cut.onnx --input 1,4 --shape 1x2 --verbose");
+  EXPECT_TRUE(absl::StrContains(ended.out, "parts   2 runs of programs, 0 nodes between them ("))
+      << ended.out;
+  EXPECT_TRUE(absl::StrContains(ended.out, "build   x[1,2]  bind ")) << ended.out;
+}
+
+TEST_F(SegmentsProgramTest, AModelOfOneProgramHasNoSegments) {
+  const Ended ended = RunTool("shift.onnx --json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const Json report = Json::parse(ended.out);
+  EXPECT_FALSE(report.contains("segments"));
+  EXPECT_EQ(report["builds"].size(), 1u);
+}
+
+TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
+  Ended ended = Run(ONNX_CUDNN_OPT,
+                    "cut.onnx --explain --target h200 --input 1,4 --shape 1x2 --json why.json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  for (const std::string_view line :
+       {"parts    2: shapes, branches or iterations depend on data", "\nsegment 1\n",
+        "\nsegment 2\n", " follows from \"found_count\" i64[1], which the program writes",
+        "(Expand) needs the elements of \"counts\" i64[1]",
+        "(Gather) needs the shape of \"found"}) {
+    EXPECT_TRUE(absl::StrContains(ended.out, line)) << line << "\n" << ended.out;
+  }
+  const Json why = Json::parse(*ReadFile(Path("why.json"), 1 << 20));
+  ASSERT_EQ(why["segments"].size(), 2u);
+  EXPECT_EQ(why["segments"][0]["program"]["target"], "h200");
+  EXPECT_EQ(why["segments"][0]["reasons"].size(), 3u);
+  EXPECT_TRUE(why["segments"][1]["reasons"].empty());
+  // Without an input that says otherwise, it is random.
+  EXPECT_EQ(Run(ONNX_CUDNN_OPT, "cut.onnx --explain --shape 1x3").code, 0);
+}
+
+TEST_F(SegmentsProgramTest, ABenchmarkReportsWhatIsBetweenPrograms) {
+  Write("read.onnx", *ModelBytesFromText(R"(
+      g (float[N,2] x) => (float[N,2] y, float[M] z) <float one = {1}, int64[1] row = {1}> {
+        y = Relu(x)
+        least = ReduceMin<keepdims = 0>(y)
+        above = Add(least, one)
+        count = Cast<to = 7>(above)
+        counts = Reshape(count, row)
+        z = Expand(above, counts)
+      })"));
+  const Ended ended =
+      Run(ONNX_CUDNN_BENCH, "read.onnx --device cpu --runs 2 --warm-up 0 --seconds 0");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const Json record = Json::parse(ended.out)[0];
+  EXPECT_EQ(record["segments"], 2);
+  EXPECT_EQ(record["size_reads"], 1);
+  EXPECT_TRUE(absl::StrContains(ended.err, "in segments: 2 runs of programs, 0 nodes between"))
+      << ended.err;
+}
+
+TEST_F(SegmentsProgramTest, NewShapesAreTimedInTheSameSession) {
+  const Ended ended = RunTool("shift.onnx --shape 2x4 --new-shapes 3x4,x=5x4 --json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const Json report = Json::parse(ended.out);
+  ASSERT_EQ(report["new_shapes"].size(), 2u);
+  EXPECT_EQ(report["new_shapes"][0]["inputs"], "x[3,4]");
+  EXPECT_EQ(report["new_shapes"][1]["inputs"], "x[5,4]");
+  for (const Json& shape : report["new_shapes"]) {
+    EXPECT_EQ(shape["first_ms"].size(), 4u);
+    EXPECT_GT(shape["steady_ms"], 0);
+    EXPECT_GE(shape["longest_ms"], shape["first_ms"][0]);
+  }
+  ASSERT_EQ(report["builds"].size(), 3u);
+  EXPECT_EQ(report["builds"][2]["inputs"], "x[5,4]");
+  ExpectFails(RunTool("shift.onnx --new-shapes 3x5"), 2, "--shape says [3,5]");
+  ExpectFails(RunTool("shift.onnx --first-program fast"), 1,
+              "--first-program: expected best or quick, found fast");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,96 @@
+#include "tools/common/explain_segments.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/status.h"
+#include "runtime/session/loaded_model.h"
+#include "tools/common/explain_json.h"
+#include "tools/common/explain_text.h"
+#include "tools/common/json_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+absl::Status CheckTensors(const std::vector<ValueInfo>& infos) {
+  for (const ValueInfo& info : infos) {
+    if (info.kind == ValueKind::kTensor) continue;
+    return absl::UnimplementedError(absl::StrCat(ToString(info), " is no tensor"));
+  }
+  return absl::OkStatus();
+}
+
+// The parts of one Run; the plans own their Graphs.
+absl::StatusOr<std::vector<RunPart>> PartsOf(const Graph& graph, const InputRequest& request) {
+  // `graph` is rewritten already, and how it is cut does not depend on the target.
+  const SessionOptions options{.device = DeviceChoice::kCpu, .optimization_level = 0};
+  ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedModel> model,
+                   LoadedModel::Create(graph.Clone(), options, /*load_ms=*/0));
+  RETURN_IF_ERROR(CheckTensors(model->inputs()));
+  RETURN_IF_ERROR(CheckTensors(model->outputs()));
+  ASSIGN_OR_RETURN(const std::vector<ModelInput> made, MakeInputs(model->inputs(), request));
+  std::vector<ModelValue> inputs;
+  for (const ModelInput& input : made) inputs.emplace_back(Tensor::Borrow(ViewOf(input.tensor)));
+  std::vector<RunPart> parts;
+  RETURN_IF_ERROR(model->RunSegments(std::move(inputs), {}, &parts).status());
+  return parts;
+}
+
+std::string Title(const SegmentExplanation& part, size_t index) {
+  std::string title = absl::StrCat("segment ", index + 1);
+  if (part.depth > 0) absl::StrAppend(&title, ", in a body at depth ", part.depth);
+  if (part.runs > 1) absl::StrAppend(&title, ", run ", part.runs, " times");
+  return title;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SegmentExplanation>> ExplainSegments(const Graph& graph,
+                                                                const InputRequest& request,
+                                                                const Target& target,
+                                                                const BuildOptions& build) {
+  ASSIGN_OR_RETURN(const std::vector<RunPart> parts, PartsOf(graph, request));
+  std::vector<SegmentExplanation> explained;
+  for (const RunPart& part : parts) {
+    SegmentExplanation& one = explained.emplace_back();
+    one.depth = part.depth;
+    one.runs = part.runs;
+    one.reasons = part.plan->reasons;
+    if (part.plan->segment.node_count() == 0) continue;
+    ASSIGN_OR_RETURN(one.program, Explain(part.plan->segment, {}, target, build));
+  }
+  return explained;
+}
+
+std::string ExplainText(const std::vector<SegmentExplanation>& parts, bool verbose) {
+  std::string text = absl::StrFormat(
+      "parts    %d: shapes, branches or iterations depend on data, so the model runs as several "
+      "programs\n",
+      parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const SegmentExplanation& part = parts[i];
+    absl::StrAppend(&text, "\n", Title(part, i), "\n");
+    text += part.program.has_value() ? ExplainText(*part.program, verbose) : "no program\n";
+    for (const std::string& reason : part.reasons)
+      absl::StrAppend(&text, "cut      ", reason, "\n");
+  }
+  return text;
+}
+
+std::string ExplainJson(const std::vector<SegmentExplanation>& parts) {
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
+  for (const SegmentExplanation& part : parts) {
+    Json program;
+    if (part.program.has_value()) program = Json::parse(ExplainJson(*part.program));
+    list.push_back({{"depth", part.depth},
+                    {"runs", part.runs},
+                    {"program", std::move(program)},
+                    {"reasons", part.reasons}});
+  }
+  return JsonText({{"segments", std::move(list)}}, /*indent=*/1);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,38 @@
+// --explain of a model that runs in segments: a Run on the CPU device tells which.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "passes/explain/explanation.h"
+#include "tools/common/inputs.h"
+
+namespace onnx_cudnn {
+
+// A part of a model that a Run came to: its segment, and why the model is cut behind it.
+struct SegmentExplanation {
+  int depth = 0;                       // of bodies of Loops and branches of Ifs
+  int64_t runs = 0;                    // in the Run
+  std::optional<Explanation> program;  // of the segment; nullopt: it has no Nodes
+  std::vector<std::string> reasons;    // WhyCut
+};
+
+// Runs `graph` once on the inputs that `request` describes, on the CPU device, and explains each
+// Program that it came to for `target`, in the order of the Run.
+//   build   as for Explain, without input_values
+//   errors  those of MakeInputs, of the Run and of Explain; Unimplemented: an input or output is no
+//           tensor
+absl::StatusOr<std::vector<SegmentExplanation>> ExplainSegments(const Graph& graph,
+                                                                const InputRequest& request,
+                                                                const Target& target,
+                                                                const BuildOptions& build);
+
+// As text; Programs as ExplainText prints them.
+std::string ExplainText(const std::vector<SegmentExplanation>& parts, bool verbose);
+// {"segments": [{"depth", "runs", "program": an object of ExplainJson or null, "reasons": […]}]}
+std::string ExplainJson(const std::vector<SegmentExplanation>& parts);
+
+}  // namespace onnx_cudnn
