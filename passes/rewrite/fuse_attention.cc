@@ -289,26 +289,17 @@ class FuseAttentionPass final : public NodePass {
     return sum;
   }
 
-  // Whether an Engine proposes the Node, which must have the types of the arguments. `host` does
-  // not count: on it the ops themselves are as fast.
-  bool IsTaken(const std::vector<Value*>& inputs, const Attrs& attrs, const Value& y) const {
+  // Whether an Engine proposes the Node. `host` does not count: on it the ops themselves are as
+  // fast.
+  bool IsTaken(const Graph& graph, const Node& attention) const {
     class AnySink final : public CandidateSink {
      public:
       void Add(Candidate) override { any = true; }
       void No(const Engine&, const Node&, std::string) override {}
       bool any = false;
     } sink;
-    Graph asked;
-    std::vector<Value*> copies;
-    for (const Value* v : inputs) {
-      copies.push_back(v->is_constant() ? &asked.AddConstant(v->constant())
-                                        : &asked.AddInput(v->name(), v->type()));
-    }
-    Node& node = asked.AddNode({.op = "Attention", .inputs = copies, .attrs = attrs});
-    asked.SetType(node.output(0), y.type());
-    asked.AddOutput("y", node.output(0));
     for (const Engine* engine : context().target->engines) {
-      if (engine->name() != "host") engine->Propose(asked, node, *context().target, sink);
+      if (engine->name() != "host") engine->Propose(graph, attention, *context().target, sink);
     }
     return sink.any;
   }
@@ -331,17 +322,19 @@ class FuseAttentionPass final : public NodePass {
       if (is_constant && IsCausalMask(mask->constant(), dims)) {
         attrs.Set("is_causal", int64_t{1});
       } else if (!is_constant || !AddsNothing(mask->constant())) {
-        inputs.push_back(mask);
+        inputs.push_back(&SafeMask(graph, *mask));
       }
     }
     Value& y = found.last().output(0);
-    if (!IsTaken(inputs, attrs, y)) return Match::No(*found.softmax, "no engine takes it whole");
     Node& attention = graph.AddNode({.op = "Attention",
                                      .inputs = inputs,
                                      .attrs = std::move(attrs),
                                      .outputs = {y.name()},
                                      .name = found.softmax->name()});
     graph.SetType(attention.output(0), y.type());
+    if (!IsTaken(graph, attention)) {
+      return Match::No(*found.softmax, "no engine takes it whole");
+    }
     graph.ReplaceAllUses(y, attention.output(0));
     return Match::Changed();
   }

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/cudnn/patterns.h"
 #include "runtime/cudnn/price.h"
+#include "runtime/ops/attention_mask.h"
 #include "runtime/ops/transpose.h"
 
 namespace onnx_cudnn {
@@ -41,6 +42,9 @@ Support CheckMask(const Node& anchor) {
   const Value& mask = anchor.input(kMask);
   if (anchor.attrs().Int("is_causal", 0) != 0) return Support::No("it is causal and has a mask");
   if (mask.dtype() == DType::kBool) return Support::No("its mask is bool");
+  if (!IsSafeMask(mask)) {
+    return Support::No(absl::StrCat(mask.name(), " may have finite numbers below -1e38"));
+  }
   if (mask.rank() > 0 && mask.dim(mask.rank() - 1) == anchor.input(1).dim(2)) {
     return Support::Yes();
   }

@@ -27,8 +27,13 @@ TEST_F(CudnnAttentionTest, TakesTheOpWithTransposesOfItsHeads) {
        "{ y = Attention<is_causal = 1, scale = 0.5>(q, k, v) }",
        "Attention", "{Attention}"},
       {"with a mask",
-       "g (float16[2,4,5,8] q, float16[2,4,7,8] k, float16[2,4,7,16] v, float[2,1,1,7] m) => (y) "
-       "{ y = Attention(q, k, v, m) }",
+       "g (float16[2,4,5,8] q, float16[2,4,7,8] k, float16[2,4,7,16] v, "
+       "float16[2,1,1,7] m) => (y) { y = Attention(q, k, v, m) }",
+       "Attention", "{Attention}"},
+      {"with a mask in f32 that has no number near the lowest",
+       "g (float16[2,4,5,8] q, float16[2,4,7,8] k, float16[2,4,7,16] v, bool[2,1,1,7] c) => (y) "
+       "<float zero = {0}, float low = {-1e30}> "
+       "{ m = Where(c, zero, low) y = Attention(q, k, v, m) }",
        "Attention", "{Attention}"},
       {"not with a Transpose of the channels",
        "g (float16[2,4,5,8] q, float16[2,4,8,7] k, float16[2,4,7,16] v) => (y) "
@@ -70,6 +75,8 @@ TEST_F(CudnnAttentionTest, LeavesOtherAttentions) {
          "its mask is bool", "y = Attention(q, k, v, m)");
   leaves("float16[2,4,5,8] q, float16[2,4,7,8] k, float16[2,4,7,16] v, float16[5,1] m",
          "m is f16[5,1], expected one number per key", "y = Attention(q, k, v, m)");
+  leaves("float16[2,4,5,8] q, float16[2,4,7,8] k, float16[2,4,7,16] v, float[5,7] m",
+         "m may have finite numbers below -1e38", "y = Attention(q, k, v, m)");
   leaves("float16[2,4,5,8] q, float16[2,3,7,8] k, float16[2,3,7,16] v", "do not fit together");
 }
 

@@ -161,7 +161,8 @@ TEST_F(FuseAttentionTest, TheSoftmaxIsInF32) {
                       "f = Cast<to = 1>(d) e = Add(f, m) p = Softmax(e) h = Cast<to = 10>(p) "
                       "y = MatMul(h, v)",
                       ", float[2,1,1,24] m", "float16 s = {14336}"),
-            "y_0 = Attention<scale = 0.5>(q, k, v, m)");
+            "isinf = IsInf(m) max = Max(m, {-1e+30}) where = Where(isinf, m, max) "
+            "y_0 = Attention<scale = 0.5>(q, k, v, where)");
 }
 
 constexpr std::string_view kGuarded =
@@ -194,8 +195,9 @@ TEST_F(FuseAttentionTest, MasksOfTwoTypesAreSummedInF32) {
                       "f = Cast<to = 1>(d) e = Add(f, n) p = Softmax(e) h = Cast<to = 10>(p) "
                       "y = MatMul(h, v)",
                       ", float16[1,4,16,24] m, float[24] n"),
-            "cast = Cast<to = 1>(m) add = Add(cast, n) "
-            "y_0 = Attention<scale = 1.0>(q, k, v, add)");
+            "cast = Cast<to = 1>(m) add = Add(cast, n) isinf = IsInf(add) "
+            "max = Max(add, {-1e+30}) where = Where(isinf, add, max) "
+            "y_0 = Attention<scale = 1.0>(q, k, v, where)");
 }
 
 // Windows of Swin: the mask of each window is added to the scores of each image.

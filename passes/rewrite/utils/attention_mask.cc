@@ -1,6 +1,7 @@
 #include "passes/rewrite/utils/attention_mask.h"
 
 #include "absl/functional/function_ref.h"
+#include "passes/rewrite/utils/float_constants.h"
 #include "runtime/ops/elements.h"
 
 namespace onnx_cudnn {
@@ -33,6 +34,20 @@ bool IsCausalMask(const HostTensor& constant, const Dims& scores) {
 
 bool AddsNothing(const HostTensor& constant) {
   return AllHold(constant, [](int64_t, double number) { return number == 0; });
+}
+
+Value& SafeMask(Graph& graph, Value& mask) {
+  if (IsSafeMask(mask)) return mask;
+  const DType dtype = mask.dtype();
+  Value& least = graph.AddConstant(*FromDoubles(dtype, {}, {kExcludes}), "least");
+  const auto add = [&](const char* op, std::vector<Value*> inputs, DType type) -> Value& {
+    Node& node = graph.AddNode({.op = op, .inputs = std::move(inputs)});
+    graph.SetType(node.output(0), Type::Tensor(type, mask.dims()));
+    return node.output(0);
+  };
+  Value& is_infinite = add("IsInf", {&mask}, DType::kBool);
+  Value& bounded = add("Max", {&mask, &least}, dtype);
+  return add("Where", {&is_infinite, &mask, &bounded}, dtype);
 }
 
 }  // namespace onnx_cudnn

@@ -2,12 +2,9 @@
 #pragma once
 
 #include "runtime/graph/graph.h"
+#include "runtime/ops/attention_mask.h"
 
 namespace onnx_cudnn {
-
-// Scores plus a number up to this one are the number itself, so that it does not matter whether it
-// replaces them or is added.
-inline constexpr double kExcludes = -1e30;
 
 // Whether the constant, broadcast to `scores` [batch, heads, n, n], excludes from each query
 // exactly the keys behind it, and adds 0 elsewhere.
@@ -15,5 +12,9 @@ bool IsCausalMask(const HostTensor& constant, const Dims& scores);
 
 // Whether every element is 0.
 bool AddsNothing(const HostTensor& constant);
+
+// The mask with kExcludes instead of finite numbers below it, which exclude the same keys; `mask`
+// itself if it is known to have none that matters (IsSafeMask).
+Value& SafeMask(Graph& graph, Value& mask);
 
 }  // namespace onnx_cudnn

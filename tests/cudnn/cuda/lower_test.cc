@@ -77,7 +77,7 @@ class LowerTest : public ::testing::Test {
 
 TEST_F(LowerTest, TransposesOfHeadsBecomeStrides) {
   const CudnnGraph graph = LowerLargest(
-      "g (float16[2,5,4,8] q, float16[2,7,2,8] k, float16[2,7,2,16] v, float[2,1,1,7] m) => (y) "
+      "g (float16[2,5,4,8] q, float16[2,7,2,8] k, float16[2,7,2,16] v, float16[2,1,1,7] m) => (y) "
       "{ a = Transpose<perm = [0,2,1,3]>(q) b = Transpose<perm = [0,2,1,3]>(k) "
       "c = Transpose<perm = [0,2,1,3]>(v) d = Attention<scale = 0.5>(a, b, c, m) "
       "y = Transpose<perm = [0,2,1,3]>(d) }",
@@ -96,7 +96,7 @@ TEST_F(LowerTest, TransposesOfHeadsBecomeStrides) {
   }
   EXPECT_EQ(graph.tensors[o.in[3]].number, 0.5F);
   EXPECT_EQ(graph.tensors[o.in[4]].dims, Dims({2, 1, 1, 7}));
-  EXPECT_EQ(graph.tensors[o.in[4]].dtype, DType::kF32);
+  EXPECT_EQ(graph.tensors[o.in[4]].dtype, DType::kF16);
   EXPECT_EQ(graph.tensors[o.out].dims, Dims({2, 4, 5, 16}));
   EXPECT_EQ(graph.tensors[o.out].strides, Dims({320, 16, 64, 1}));
   ExpectEveryOperandIsRead(graph);

@@ -69,7 +69,8 @@ TEST_F(CudnnPlansTest, Attentions) {
       "g (float16[2,12,128,64] q, float16[2,12,128,64] k, float16[2,12,128,64] v, "
       "float16[2,1,128,128] m) => (y) { y = Attention(q, k, v, m) }",
       "g (float16[2,12,128,64] q, float16[2,12,128,64] k, float16[2,12,128,64] v, "
-      "float[2,1,1,128] m) => (y) { y = Attention(q, k, v, m) }",
+      "bool[2,1,1,128] c) => (y) <float zero = {0}, float low = {-1e30}> "
+      "{ m = Where(c, zero, low) y = Attention(q, k, v, m) }",
       "g (bfloat16[1,32,512,128] q, bfloat16[1,8,512,128] k, bfloat16[1,8,512,128] v) => (y) "
       "{ y = Attention<is_causal = 1>(q, k, v) }",
       "g (float16[1,4,1,64] q, float16[1,4,77,64] k, float16[1,4,77,64] v) => (y) "

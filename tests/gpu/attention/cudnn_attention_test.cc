@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "tests/gpu/kernel_test.h"
 #include "tests/support/graph_text.h"
@@ -33,24 +34,25 @@ class CudnnAttentionTest : public KernelTest {
       EXPECT_GT(CheckAll(graph, {Largest(graph)}, target()), 0);
     }
   }
-  // With a mask for two queries and 64 keys, all of them `masked` for the first query.
-  void ExpectWithoutKeys(float masked) {
+  // Two queries, 64 keys and a mask m that is an input or a constant. An input holds `number` for
+  // all keys of the first query, 0 for the others.
+  void ExpectRight(std::string_view input, std::string_view constant, double number = 0) {
     const Graph graph = GraphFromText(
-        "g (float16[1,1,2,64] q, float16[1,1,64,64] k, float16[1,1,64,64] v, float[2,64] m) => "
-        "(float16[1,1,2,64] y) { y = Attention(q, k, v, m) }");
+        absl::StrCat("g (float16[1,1,2,64] q, float16[1,1,64,64] k, float16[1,1,64,64] v", input,
+                     ") => (float16[1,1,2,64] y) <", constant, "> { y = Attention(q, k, v, m) }"));
     std::vector<double> mask(2 * 64, 0);
-    std::fill_n(mask.begin(), 64, masked);
-    std::vector<HostTensor> inputs;
+    std::fill_n(mask.begin(), 64, number);
+    std::vector<HostTensor> tensors;
     for (const Value* v : graph.inputs()) {
-      inputs.push_back(
-          TensorOf(v->dtype(), v->dims(),
-                   v->dtype() == DType::kF32 ? mask : Pattern(v->elements(), inputs.size() + 1)));
+      const bool is_mask = v->name() == "m";
+      tensors.push_back(TensorOf(v->dtype(), v->dims(),
+                                 is_mask ? mask : Pattern(v->elements(), tensors.size() + 1)));
     }
     const absl::StatusOr<CandidateResult> result = CheckCandidate({.candidate = Largest(graph),
                                                                    .target = target(),
                                                                    .device = device(),
                                                                    .constants = constants()},
-                                                                  inputs);
+                                                                  tensors);
     EXPECT_TRUE(result.ok()) << result.status();
     if (result.ok()) {
       for (const std::string& wrong : result->wrong) ADD_FAILURE() << wrong;
@@ -84,21 +86,29 @@ TEST_F(CudnnAttentionTest, CausalWithSharedHeads) {
 
 TEST_F(CudnnAttentionTest, WithMasks) {
   const std::string heads = "g (T[2,4,40,64] q, T[2,4,72,64] k, T[2,4,72,64] v, ";
-  for (const char* mask :
-       {"T[2,1,1,72]", "float[2,1,1,72]", "float[40,72]", "T[1,4,40,72]", "float[2,4,40,72]"}) {
+  for (const char* mask : {"float16[2,1,1,72]", "float16[40,72]", "float16[2,4,40,72]"}) {
     Check(absl::StrCat(heads, mask, " m) => (y) { y = Attention(q, k, v, m) }"));
+  }
+  std::vector<int> numbers(40 * 72);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int>(i % 5) - 4;
+  for (const char* dtype : {"float", "T"}) {
+    Check(absl::StrCat("g (T[2,4,40,64] q, T[2,4,72,64] k, T[2,4,72,64] v) => (y) <", dtype,
+                       "[1,1,40,72] m = {", absl::StrJoin(numbers, ","),
+                       "}> { y = Attention(q, k, v, m) }"));
   }
 }
 
-// The op gives zeros for a query that sees no key. If cuDNN does not, attention_pattern.cc has to
-// refuse masks that are not known when the Program is built.
+// The op gives zeros for a query that sees no key.
 TEST_F(CudnnAttentionTest, AQueryWithoutKeysGivesZeros) {
-  ExpectWithoutKeys(-std::numeric_limits<float>::infinity());
+  ExpectRight(", float16[2,64] m", "", -std::numeric_limits<double>::infinity());
 }
 
-// The mean of all values: the mask is the same for each key.
-TEST_F(CudnnAttentionTest, ALowestMaskForAllKeysGivesTheMean) {
-  ExpectWithoutKeys(std::numeric_limits<float>::lowest());
+// A number that excludes all keys but is finite: the mean of all values.
+TEST_F(CudnnAttentionTest, AnEqualMaskForAllKeysGivesTheMean) {
+  const std::string numbers =
+      absl::StrCat(absl::StrJoin(std::vector<std::string>(64, "-1e30"), ","), ",",
+                   absl::StrJoin(std::vector<std::string>(64, "0"), ","));
+  ExpectRight("", absl::StrCat("float[2,64] m = {", numbers, "}"));
 }
 
 }  // namespace
