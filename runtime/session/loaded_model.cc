@@ -84,18 +84,6 @@ LoadedModel::LoadedModel(Parts parts, const SessionOptions& options)
       buckets_(graph_, options_, reader_, builder_, pools_, segments_.memory(), notes_),
       is_segmented_(AnyOfOtherKind(inputs_) || AnyOfOtherKind(outputs_)) {}
 
-absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(
-    Graph graph, const SessionOptions& options, double load_ms, TuneSetup tuning) {
-  RETURN_IF_ERROR(CheckOptions(options));
-  const absl::Time start = absl::Now();
-  ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options));
-  const double device_ms = MsSince(start);
-  ASSIGN_OR_RETURN(
-      auto model, Create(std::move(graph), options, load_ms, std::move(opened), std::move(tuning)));
-  model->notes_.SetDeviceMs(device_ms);
-  return model;
-}
-
 absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph graph,
                                                                        const SessionOptions& asked,
                                                                        double load_ms,
@@ -107,6 +95,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph gra
   ASSIGN_OR_RETURN(parts.pins, ParsePins(asked.pins, "pins"));
   if (!opened.note.empty()) Log(LogSeverity::kInfo, opened.note);
   const SessionOptions options = ResolveOptions(asked, !opened.device->reads_host_memory());
+  const double open_ms = opened.open_ms;
   ASSIGN_OR_RETURN(parts.device, SessionDevice::Create(std::move(opened), options));
   const absl::Time start = absl::Now();
   // Before passes reorder Nodes, so that equal seeds give equal numbers whatever the passes do.
@@ -118,6 +107,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph gra
   ASSIGN_OR_RETURN(parts.deciding_inputs, DecidingInputs(parts.graph, parts.inputs));
   std::shared_ptr<LoadedModel> model(new LoadedModel(std::move(parts), options));
   model->notes_.SetLoadMs(load_ms, MsSince(start));
+  model->notes_.SetDeviceMs(open_ms);
   ASSIGN_OR_RETURN(model->tuning_,
                    SessionTuning::Create(model->options_, *model->device_, model->builder_,
                                          model->notes_, std::move(tuning)));

@@ -31,12 +31,9 @@ namespace onnx_cudnn {
 // the table of Programs. Thread-safe.
 class LoadedModel {
  public:
-  // Optimizes `graph` for the device that `options` select, or for `opened`.
+  // Optimizes `graph` for `opened`, as a rule the device that `options` select. A program that
+  // passes another one links no CUDA: it does not need OpenDevice.
   //   load_ms  only reported in stats()
-  static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(Graph graph,
-                                                                   const SessionOptions& options,
-                                                                   double load_ms,
-                                                                   TuneSetup tuning = {});
   static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(Graph graph,
                                                                    const SessionOptions& options,
                                                                    double load_ms,

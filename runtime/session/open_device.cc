@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/gpu/gpu.h"
@@ -45,7 +46,9 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options) {
 }  // namespace
 
 absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options) {
+  const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(OpenedDevice opened, Open(options));
+  opened.open_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
   RETURN_IF_ERROR(SetCapability(opened.target, options.compute_capability));
   return opened;
 }

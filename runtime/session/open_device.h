@@ -15,6 +15,7 @@ struct OpenedDevice {
   OwnedTarget target;
   std::string note;  // why kAuto selected it; empty if the options name it
   int ordinal = 0;   // of a GPU
+  double open_ms = 0;
 };
 
 // The Device that `options` select (device, device_ordinal, target and compute_capability), and the

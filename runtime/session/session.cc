@@ -16,6 +16,7 @@
 #include "runtime/import/onnx_loader.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/binding_impl.h"
+#include "runtime/session/check_options.h"
 #include "runtime/session/edge.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/report_partitions.h"
@@ -70,8 +71,10 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadWith(const SessionOptions
   const absl::Time start = absl::Now();
   RETURN_IF_ERROR(LoadOpLibraries(options.op_libraries));
   ASSIGN_OR_RETURN(Graph graph, load());
-  return LoadedModel::Create(std::move(graph), options,
-                             absl::ToDoubleMilliseconds(absl::Now() - start),
+  const double load_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
+  RETURN_IF_ERROR(CheckOptions(options));
+  ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options));
+  return LoadedModel::Create(std::move(graph), options, load_ms, std::move(opened),
                              {.source = std::move(source)});
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
+#include "runtime/exec/cpu_device.h"
 #include "runtime/session/loaded_model.h"
 #include "tools/common/explain_json.h"
 #include "tools/common/explain_text.h"
@@ -26,8 +27,10 @@ absl::Status CheckTensors(const std::vector<ValueInfo>& infos) {
 absl::StatusOr<std::vector<RunPart>> PartsOf(const Graph& graph, const InputRequest& request) {
   // `graph` is rewritten already, and how it is cut does not depend on the target.
   const SessionOptions options{.device = DeviceChoice::kCpu, .optimization_level = 0};
+  OpenedDevice opened{.device = MakeCpuDevice()};
+  ASSIGN_OR_RETURN(opened.target, MakeTarget("cpu"));
   ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedModel> model,
-                   LoadedModel::Create(graph.Clone(), options, /*load_ms=*/0));
+                   LoadedModel::Create(graph.Clone(), options, /*load_ms=*/0, std::move(opened)));
   RETURN_IF_ERROR(CheckTensors(model->inputs()));
   RETURN_IF_ERROR(CheckTensors(model->outputs()));
   ASSIGN_OR_RETURN(const std::vector<ModelInput> made, MakeInputs(model->inputs(), request));
