@@ -3,11 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "passes/cut_graph.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/conversion.h"
-#include "runtime/graph/node_refusal.h"
-#include "runtime/ops/bounded.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -105,58 +102,6 @@ CallersCopies CopiesOf(const Graph& graph, const DeviceInfo& info) {
   return copies;
 }
 
-absl::StatusOr<Explanation> ExplainProgram(
-    const Graph& graph, const std::map<std::string, Dims, std::less<>>& input_dims,
-    const Target& target, BuildOptions options) {
-  Explanation explanation{.target = target.info.name, .prices = std::string(target.info.prices)};
-  options.on_partitions = [&](const Graph& bound, absl::Span<const Partition> partitions,
-                              const Refusals& refused) {
-    explanation.edges = ExplainEdges(bound, partitions, refused, target);
-  };
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
-                   BuildProgram(graph, input_dims, target, options));
-  explanation.streams = program->schedule.streams;
-  for (const ScheduledStep& s : program->schedule.steps) {
-    const Partition& partition = program->partitions[s.step];
-    explanation.partitions.push_back(ReportPartition(partition, s.stream, target));
-    if (IsConversion(partition)) explanation.formats.push_back(CostOfConversion(partition));
-    AddPaddings(partition, target, explanation.formats);
-  }
-  explanation.totals = Sum(explanation);
-  explanation.copies = CopiesOf(program->graph, target.info);
-  explanation.memory = ReportMemory(*program, target.info);
-  return explanation;
-}
-
-// The first part of a Graph that no Program runs as a whole. NotFound: it has none.
-absl::StatusOr<GraphCut> CutFirst(const Graph& graph,
-                                  const std::map<std::string, Dims, std::less<>>& input_dims,
-                                  const BuildOptions& options) {
-  std::vector<Type> types;
-  for (const Value* input : graph.inputs()) {
-    const auto given = input_dims.find(input->name());
-    types.push_back(given == input_dims.end() ? input->type()
-                                              : Type::Tensor(input->dtype(), given->second));
-  }
-  ASSIGN_OR_RETURN(GraphCut cut, CutGraph(graph, types, options));
-  const bool is_whole = cut.nodes.empty() && cut.rest.graph.node_count() == 0;
-  if (is_whole || cut.segment.graph.node_count() == 0) return absl::NotFoundError("no first part");
-  return cut;
-}
-
-LaterReport ReportLater(const GraphCut& cut) {
-  LaterReport later{.nodes = cut.rest.graph.node_count()};
-  for (const GraphCut::Part& part : cut.nodes) {
-    const Node& node = *part.graph.TopologicalOrder().front();
-    if (IsFirstElements(node)) {
-      ++later.sizes_read;
-    } else {
-      later.between.push_back(node.op());
-    }
-  }
-  return later;
-}
-
 }  // namespace
 
 std::string FormatName(const Placement& placement, absl::Span<const int64_t> dims) {
@@ -179,14 +124,24 @@ std::string FormatName(const Placement& placement, absl::Span<const int64_t> dim
 absl::StatusOr<Explanation> Explain(const Graph& graph,
                                     const std::map<std::string, Dims, std::less<>>& input_dims,
                                     const Target& target, BuildOptions options) {
-  absl::StatusOr<Explanation> whole = ExplainProgram(graph, input_dims, target, options);
-  if (!IsRefusal(whole.status())) return whole;
-  const absl::StatusOr<GraphCut> cut = CutFirst(graph, input_dims, options);
-  if (!cut.ok()) return whole;
-  options.input_values.clear();  // the cut has used them
-  ASSIGN_OR_RETURN(Explanation first, ExplainProgram(cut->segment.graph, {}, target, options));
-  first.later = ReportLater(*cut);
-  return first;
+  Explanation explanation{.target = target.info.name, .prices = std::string(target.info.prices)};
+  options.on_partitions = [&](const Graph& bound, absl::Span<const Partition> partitions,
+                              const Refusals& refused) {
+    explanation.edges = ExplainEdges(bound, partitions, refused, target);
+  };
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
+                   BuildProgram(graph, input_dims, target, options));
+  explanation.streams = program->schedule.streams;
+  for (const ScheduledStep& s : program->schedule.steps) {
+    const Partition& partition = program->partitions[s.step];
+    explanation.partitions.push_back(ReportPartition(partition, s.stream, target));
+    if (IsConversion(partition)) explanation.formats.push_back(CostOfConversion(partition));
+    AddPaddings(partition, target, explanation.formats);
+  }
+  explanation.totals = Sum(explanation);
+  explanation.copies = CopiesOf(program->graph, target.info);
+  explanation.memory = ReportMemory(*program, target.info);
+  return explanation;
 }
 
 }  // namespace onnx_cudnn

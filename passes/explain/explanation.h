@@ -52,13 +52,6 @@ struct CallersCopies {
   double host_us = 0;    // if they are in host memory: over the bus
 };
 
-// What runs after the Program if shapes, branches or iterations depend on data.
-struct LaterReport {
-  int sizes_read = 0;                // counts that the Program writes (runtime/ops/bounded.h)
-  std::vector<std::string> between;  // ops that run between Programs
-  int nodes = 0;                     // that wait for all of these
-};
-
 struct Explanation {
   std::string target;
   std::string prices;  // source of the prices; empty: measured on the target
@@ -69,11 +62,9 @@ struct Explanation {
   Totals totals;
   CallersCopies copies;  // zero on the CPU device
   MemoryReport memory;
-  std::optional<LaterReport> later;  // nullopt: the Program runs the whole model
 };
 
-// Builds the Program of `graph`, or the first one if there are several, and explains it. Arguments
-// and errors as for BuildProgram.
+// Builds the Program of `graph` and explains it. Arguments and errors as for BuildProgram.
 absl::StatusOr<Explanation> Explain(const Graph& graph,
                                     const std::map<std::string, Dims, std::less<>>& input_dims,
                                     const Target& target, BuildOptions options);

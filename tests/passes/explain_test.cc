@@ -207,25 +207,5 @@ TEST_F(ExplainTest, NamesFormats) {
   EXPECT_EQ(FormatName({Format::Permuted(image, order)}, image), "3:5 2:4 1:3");
 }
 
-TEST_F(ExplainTest, DescribesTheFirstOfSeveralPrograms) {
-  const Explanation e = Of(R"(
-      g (float[2,3] x) => (float[M] z, int64[K] u) {
-        y = Relu(x)
-        at = NonZero(y)
-        rows = Transpose<perm = [1, 0]>(at)
-        z = GatherND(y, rows)
-        n = Cast<to = 7>(y)
-        u = Unique(n) })",
-                           {host_.get()});
-  std::vector<std::string> ops;
-  for (const PartitionReport& p : e.partitions) ops.push_back(p.ops[0]);
-  std::sort(ops.begin(), ops.end());
-  EXPECT_EQ(ops, (std::vector<std::string>{"BoundedNonZero", "Cast", "Relu"}));
-  ASSERT_TRUE(e.later.has_value());
-  EXPECT_EQ(e.later->sizes_read, 1);
-  EXPECT_EQ(e.later->between, std::vector<std::string>{"Unique"});
-  EXPECT_EQ(e.later->nodes, 2);
-}
-
 }  // namespace
 }  // namespace onnx_cudnn

@@ -52,15 +52,6 @@ TEST(ExplainTextTest, RepeatedBlocksAreListedOnce) {
   EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/true), "Pool: pool"), 3);
 }
 
-TEST(ExplainTextTest, SaysWhatRunsAfterTheFirstProgram) {
-  Explanation e;
-  EXPECT_EQ(LinesWith(ExplainText(e, /*verbose=*/false), "later "), 0);
-  e.later = LaterReport{.sizes_read = 2, .between = {"Loop", "Unique"}, .nodes = 7};
-  EXPECT_TRUE(absl::StrContains(ExplainText(e, /*verbose=*/false),
-                                "later    this is the first of several programs; sizes read: 2, "
-                                "between programs: Loop, Unique, nodes in later ones: 7\n"));
-}
-
 TEST(ExplainTextTest, EdgesAreGroupedByReasonWithExamples) {
   Explanation e;
   for (int i = 0; i < 5; ++i) {

@@ -90,23 +90,18 @@ Json MemoryJson(const MemoryReport& m) {
 }  // namespace
 
 std::string ExplainJson(const Explanation& e) {
-  Json json = {{"target", e.target},
-               {"prices", e.prices.empty() ? "measurements" : e.prices},
-               {"streams", e.streams},
-               {"totals", TotalsJson(e.totals)},
-               {"partitions", ListOf(e.partitions, PartitionJson)},
-               {"edges", ListOf(e.edges, EdgeJson)},
-               {"formats", ListOf(e.formats, FormatJson)},
-               {"copies",
-                {{"bytes", e.copies.bytes},
-                 {"device_us", e.copies.device_us},
-                 {"host_us", e.copies.host_us}}},
-               {"memory", MemoryJson(e.memory)}};
-  if (e.later.has_value()) {
-    json["later"] = {{"sizes_read", e.later->sizes_read},
-                     {"between", e.later->between},
-                     {"nodes", e.later->nodes}};
-  }
+  const Json json = {{"target", e.target},
+                     {"prices", e.prices.empty() ? "measurements" : e.prices},
+                     {"streams", e.streams},
+                     {"totals", TotalsJson(e.totals)},
+                     {"partitions", ListOf(e.partitions, PartitionJson)},
+                     {"edges", ListOf(e.edges, EdgeJson)},
+                     {"formats", ListOf(e.formats, FormatJson)},
+                     {"copies",
+                      {{"bytes", e.copies.bytes},
+                       {"device_us", e.copies.device_us},
+                       {"host_us", e.copies.host_us}}},
+                     {"memory", MemoryJson(e.memory)}};
   return JsonText(json, /*indent=*/1);
 }
 

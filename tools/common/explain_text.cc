@@ -88,15 +88,6 @@ void AppendTotals(const Explanation& e, std::string& out) {
                                   Bytes(m.needed_bytes), e.target, Bytes(m.device_bytes)));
 }
 
-void AppendLater(const LaterReport& later, std::string& out) {
-  std::string between = "nothing";
-  if (!later.between.empty()) between = absl::StrJoin(later.between, ", ");
-  AppendWrapped(out, 0,
-                absl::StrFormat("later    this is the first of several programs; sizes read: %d, "
-                                "between programs: %s, nodes in later ones: %d",
-                                later.sizes_read, between, later.nodes));
-}
-
 // ── Partitions ──
 
 std::string FormatsOf(const PartitionReport& p) {
@@ -286,7 +277,6 @@ void AppendMemory(const MemoryReport& m, std::string& out) {
 std::string ExplainText(const Explanation& explanation, bool verbose) {
   std::string out;
   AppendTotals(explanation, out);
-  if (explanation.later.has_value()) AppendLater(*explanation.later, out);
   AppendPartitions(explanation, verbose, out);
   AppendEdges(explanation, verbose, out);
   AppendFormats(explanation, verbose, out);
