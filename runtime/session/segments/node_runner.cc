@@ -35,9 +35,11 @@ absl::StatusOr<std::vector<ModelValue>> RunNode(const SegmentPlan::Node& planned
   const Graph& graph = planned.part.graph;
   const Node& node = *graph.TopologicalOrder().front();
   const NodeOperands operands = OperandsOf(node, graph, inputs);
-  NodeResults results = planned.bodies.empty() ? RunValueOp(operands, memory)
-                                               : RunControlFlow(planned, operands, memory, runner);
-  if (!results.ok()) return Annotate(results.status(), Where(node));
+  const bool has_bodies = !planned.bodies.empty();
+  NodeResults results =
+      has_bodies ? RunControlFlow(planned, operands, memory, runner) : RunValueOp(operands, memory);
+  if (!results.ok() && has_bodies) return Annotate(results.status(), Where(node));
+  RETURN_IF_ERROR(results.status());
   std::vector<ModelValue> outputs;
   for (const GraphOutput& output : graph.outputs()) {
     outputs.push_back(std::move((*results)[output.value->producer_index()]));

@@ -211,7 +211,9 @@ NodeResults RunValueOp(const NodeOperands& operands, const ValueMemory& memory) 
   if (!node.domain().empty() && node.domain() != kMlDomain) return OnHost(operands, memory);
   const auto& listed = node.domain().empty() ? ops : ml_ops;
   const auto op = listed.find(node.op());
-  return op == listed.end() ? OnHost(operands, memory) : op->second(operands, memory);
+  if (op == listed.end()) return OnHost(operands, memory);
+  NodeResults results = op->second(operands, memory);
+  return results.ok() ? std::move(results) : Annotate(results.status(), Where(node));
 }
 
 }  // namespace onnx_cudnn

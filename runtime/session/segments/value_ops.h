@@ -4,7 +4,7 @@
 
 namespace onnx_cudnn {
 
-// Runs an op without bodies. Errors as for RunNode, without the Node's name.
+// Runs an op without bodies. Errors as for RunNode.
 NodeResults RunValueOp(const NodeOperands& operands, const ValueMemory& memory);
 
 }  // namespace onnx_cudnn
