@@ -116,7 +116,13 @@ namespace fake {
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   COUNT();
-  *value = attribute == cudaDevAttrMultiProcessorCount ? state->multiprocessors : 1000;
+  if (attribute == cudaDevAttrMultiProcessorCount) {
+    *value = state->multiprocessors;
+  } else if (attribute == cudaDevAttrClockRate || attribute == cudaDevAttrMemoryClockRate) {
+    *value = state->options.clock_khz;
+  } else {
+    *value = 1000;
+  }
   return cudaSuccess;
 }
 

@@ -18,6 +18,7 @@ struct FakeCudaOptions {
   int code_capability = 90;
   bool has_code = true;  // this build's kernels run on the device
   int64_t memory_bytes = int64_t{1} << 30;
+  int clock_khz = 1000;  // of multiprocessors and memory
   // The index of the call that fails, from 0, and its error; negative: none. A failing release
   // still releases. Errors that lose the device fail every later call too.
   int fail_at = -1;
