@@ -27,8 +27,8 @@ EXCEPTIONS = {
         "cudnnBackendFinalize", "cudnnBackendGetAttribute", "cudnnBackendSetAttribute", "cudnnGetErrorString", "cudnnGetLastErrorString",
         "cudnnGetStream", "cudnnGetVersion"},
     "runtime/cudnn/cuda/frontend_graph.cc": {
-        "cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor", "cudnnBackendFinalize", "cudnnBackendSetAttribute",
-        "cudnnGetErrorString", "cudnnGetLastErrorString", "cudnnGetVersion"},
+        "cudaGetErrorString", "cudaGetLastError", "cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor", "cudnnBackendFinalize",
+        "cudnnBackendSetAttribute", "cudnnGetErrorString", "cudnnGetLastErrorString", "cudnnGetVersion"},
 }
 TABLES = {"runtime/cuda/cuda_calls.cc": "runtime/cuda/cuda_calls.inc"}
 
