@@ -332,11 +332,10 @@ class FuseAttentionPass final : public NodePass {
                                      .outputs = {y.name()},
                                      .name = found.softmax->name()});
     graph.SetType(attention.output(0), y.type());
-    if (!IsTaken(graph, attention)) {
-      return Match::No(*found.softmax, "no engine takes it whole");
-    }
     graph.ReplaceAllUses(y, attention.output(0));
-    return Match::Changed();
+    if (IsTaken(graph, attention)) return Match::Changed();
+    graph.ReplaceAllUses(attention.output(0), y);
+    return Match::No(*found.softmax, "no engine takes it whole");
   }
 };
 

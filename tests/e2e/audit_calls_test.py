@@ -12,23 +12,23 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY_CALL = re.compile(r" U (cu(?:da|dnn|blas)?[A-Z]\w+)$")
 CALL_ROW = re.compile(r"^CALL\((\w+)", re.MULTILINE)
+# cudnn-frontend's inline code, in two files. It calls our definitions of cuDNN and NVRTC (entry_points.cc), which use the table. The CUDA calls belong to
+# its autotuning, its sm_100 kernels and its retention of graphs, which we do not use.
+FRONTEND_CALLS = {
+    "cudaDeviceGetAttribute", "cudaDeviceSynchronize", "cudaEventCreate", "cudaEventDestroy", "cudaEventElapsedTime", "cudaEventRecord",
+    "cudaEventSynchronize", "cudaGetDevice", "cudaGetErrorString", "cudaGetLastError", "cudaGraphRetainUserObject",
+    "cudaKernelSetAttributeForDevice", "cudaLaunchKernel", "cudaLibraryGetKernel", "cudaLibraryLoadData", "cudaLibraryUnload",
+    "cudaMemcpyAsync", "cudaMemsetAsync", "cudaStreamGetCaptureInfo", "cudaThreadExchangeStreamCaptureMode", "cudaUserObjectCreate",
+    "cudaUserObjectRelease", "cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor", "cudnnBackendExecute",
+    "cudnnBackendFinalize", "cudnnBackendGetAttribute", "cudnnBackendSetAttribute", "cudnnGetErrorString", "cudnnGetLastErrorString",
+    "cudnnGetStream", "cudnnGetVersion"
+}
 # {source of an object: calls that it may make without the table}, with the reason
 EXCEPTIONS = {
     # Names of error codes, which cannot fail.
     "runtime/cuda/cuda_status.cc": {"cudaGetErrorName", "cudaGetErrorString"},
-    # cudnn-frontend's inline code. It calls our definitions of cuDNN and NVRTC (entry_points.cc), which use the table. The CUDA calls belong to its
-    # autotuning, its sm_100 kernels and its retention of graphs, which we do not use.
-    "runtime/cudnn/cuda/cudnn_plan.cc": {
-        "cudaDeviceGetAttribute", "cudaDeviceSynchronize", "cudaEventCreate", "cudaEventDestroy", "cudaEventElapsedTime", "cudaEventRecord",
-        "cudaEventSynchronize", "cudaGetDevice", "cudaGetErrorString", "cudaGetLastError", "cudaGraphRetainUserObject",
-        "cudaKernelSetAttributeForDevice", "cudaLaunchKernel", "cudaLibraryGetKernel", "cudaLibraryLoadData", "cudaLibraryUnload",
-        "cudaMemcpyAsync", "cudaMemsetAsync", "cudaStreamGetCaptureInfo", "cudaThreadExchangeStreamCaptureMode", "cudaUserObjectCreate",
-        "cudaUserObjectRelease", "cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor", "cudnnBackendExecute",
-        "cudnnBackendFinalize", "cudnnBackendGetAttribute", "cudnnBackendSetAttribute", "cudnnGetErrorString", "cudnnGetLastErrorString",
-        "cudnnGetStream", "cudnnGetVersion"},
-    "runtime/cudnn/cuda/frontend_graph.cc": {
-        "cudaGetErrorString", "cudaGetLastError", "cudnnBackendCreateDescriptor", "cudnnBackendDestroyDescriptor", "cudnnBackendFinalize",
-        "cudnnBackendSetAttribute", "cudnnGetErrorString", "cudnnGetLastErrorString", "cudnnGetVersion"},
+    "runtime/cudnn/cuda/cudnn_plan.cc": FRONTEND_CALLS,
+    "runtime/cudnn/cuda/frontend_graph.cc": FRONTEND_CALLS,
 }
 TABLES = {"runtime/cuda/cuda_calls.cc": "runtime/cuda/cuda_calls.inc"}
 
