@@ -2,7 +2,7 @@
 # Runs on a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, speed of kernels, and whole networks in
 # comparison with peers. Each step has its own time limit, so that one that hangs does not stop the others. Output goes to OUT; commit
 # its JSON files under tools/bench/results.
-#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled real; default: all
+#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers real; default: all
 # Needs libcudnn and libcublasLt in a directory that runtime/cuda/find_library.h searches; parts report it if they are missing. Models:
 # models/*.onnx (models/make.py and fetch.py); vectors: in the directory that test_onnx_backend was built for.
 set -uo pipefail
@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 [ $# -ge 2 ] || { echo "usage: gpu.sh OUT COMMIT [PART...]" >&2; exit 1; }
 out=$(realpath -m "$1") commit=$2
 shift 2
-parts=${*:-tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled real}
+parts=${*:-tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers real}
 run=$(date +%Y-%m-%d)-$commit
 shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
@@ -157,6 +157,15 @@ for part in $parts; do
     compiled) # the smallest and the largest batch only, because each takes minutes
       check compiled 560 "${peers[@]}" --who torch-compile --models ${ONNX_CUDNN_COMPILE_MODELS:-resnet18,resnet50} --batches 1,256 \
         --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
+      ;;
+    transformers) # exported here by torch; tuned, and as they start
+      for model in bert_base vit_b_16 swin_t; do
+        [ -f "models/$model.onnx" ] || check "export-$model" 60 python3 models/torch_networks.py "$model" --output "models/$model.onnx"
+      done
+      transformers=(--models "${ONNX_CUDNN_TRANSFORMERS:-bert_base,vit_b_16,swin_t}" --batches "${ONNX_CUDNN_TRANSFORMER_BATCHES:-1,32}")
+      check transformers 200 "${peers[@]}" --who onnx-cudnn "${transformers[@]}" --output "$out/transformers-$run.json"
+      check transformers-tuned 300 "${peers[@]}" --who onnx-cudnn,torch-reduce-overhead "${transformers[@]}" \
+        --bench-flags "--partitioner cost --tune-budget 10" --output "$out/transformers-tuned-$run.json"
       ;;
     real) # third-party models, tuned, compared with onnxruntime
       check real 540 "${peers[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \

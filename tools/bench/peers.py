@@ -23,7 +23,8 @@ from timing import dims_of
 
 ROOT = pathlib.Path(__file__, "../../..").resolve()
 OURS = "onnx-cudnn"
-MODULES = {"torch": "torch_peer", "torch-graph": "torch_peer", "torch-compile": "torch_peer", "onnxruntime-cuda": "onnxruntime_peer"}
+MODULES = {"torch": "torch_peer", "torch-graph": "torch_peer", "torch-compile": "torch_peer",
+           "torch-reduce-overhead": "torch_peer", "onnxruntime-cuda": "onnxruntime_peer"}
 START_S = 120  # for importing a peer and creating its CUDA context
 LIMIT_S = 300  # for a configuration
 NO_GPU = 5  # onnx-cudnn-bench's exit code
@@ -112,7 +113,7 @@ def measure_all(arguments, shared, save):
             flags = ["--commit", arguments.commit, *shlex.split(arguments.bench_flags)]
             found = measure_ours(configurations, arguments.bin / "onnx-cudnn-bench", flags, arguments.seconds, arguments.model_folder)
         else:
-            limit_s = arguments.compile_seconds if who == "torch-compile" else LIMIT_S
+            limit_s = arguments.compile_seconds if who in ("torch-compile", "torch-reduce-overhead") else LIMIT_S
             found = measure_peer(MODULES[who], configurations, limit_s, arguments.seconds, arguments.model_folder)
         try:
             for figures, configuration in zip(found, configurations):
@@ -131,8 +132,8 @@ def words(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--who", type=words, default=[OURS, *MODULES], help=",".join([OURS, *MODULES]))
-    parser.add_argument("--models", type=words, default=["resnet18", "resnet50"], help="files NAME.onnx; torch supports torchvision's only")
+    parser.add_argument("--who", type=words, default=[OURS, "torch", "torch-graph", "torch-compile", "onnxruntime-cuda"], help=",".join([OURS, *MODULES]))
+    parser.add_argument("--models", type=words, default=["resnet18", "resnet50"], help="files NAME.onnx; torch has those of torchvision and models/torch_networks.py")
     parser.add_argument("--precisions", type=words, default=["fp16"], help="of fp16, bf16, tf32, strict")
     parser.add_argument("--batches", type=lambda text: [int(word) for word in words(text)], default=[1, 8, 32, 256])
     parser.add_argument("--output", type=pathlib.Path, required=True, help="the JSON file")

@@ -3,15 +3,15 @@
 import statistics
 import time
 
-# Dims of images without the batch; models that are not listed have 3, 224, 224.
-IMAGES = {"open-nsfw": (224, 224, 3), "PP-OCRv6_det_small": (3, 640, 640), "PP-OCRv6_rec_small": (3, 48, 320)}
+# Dims of the input without the batch; models that are not listed have images of 3, 224, 224.
+DIMS = {"bert_base": (128,), "open-nsfw": (224, 224, 3), "PP-OCRv6_det_small": (3, 640, 640), "PP-OCRv6_rec_small": (3, 48, 320)}
 WARM_UP_S = 0.5
 ALONE_RUNS = 200
 
 
 def dims_of(model, batch):
     """Dims of the model's only input."""
-    return (batch, *IMAGES.get(model, (3, 224, 224)))
+    return (batch, *DIMS.get(model, (3, 224, 224)))
 
 
 def percentile(values, share):

@@ -1,13 +1,19 @@
-"""PyTorch as a peer of peers.py: torchvision's networks, BatchNorm folded, channels-last, timed by the device's clock.
+"""PyTorch as a peer of peers.py: the networks of models/torch_networks.py and torchvision, timed by the device's clock. ResNets have BatchNorm folded;
+images are channels-last.
 
-"torch" is eager, "torch-graph" replays one CUDA graph of it, "torch-compile" is Inductor's max-autotune. Needs torch and torchvision (not
-among this project's dependencies), and a GPU.
+"torch" is eager, "torch-graph" replays one CUDA graph of it, "torch-compile" is Inductor's max-autotune, "torch-reduce-overhead" its mode of that
+name, which tunes less. Needs torch and torchvision (not among this project's dependencies), and a GPU.
 """
 
+import pathlib
+import sys
 import time
 
 from gpu_tests import device
 from timing import measure
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path += [str(HERE / "models"), str(HERE.parents[1] / "models")]  # unpacked by tools/package.sh, or in the tree
 
 DTYPES = {"fp16": "float16", "bf16": "bfloat16", "tf32": "float32", "strict": "float32"}
 
@@ -44,25 +50,29 @@ def graphed(torch, network, x):
     return graph.replay
 
 
-def compiled(torch, network, x):
-    """The network compiled with max-autotune, called until Inductor has captured its CUDA graph."""
-    import torch._inductor.config
+def compiled_by(mode):
+    """A way that compiles the network with a mode of torch.compile and calls it until Inductor has captured its CUDA graph."""
 
-    torch._dynamo.reset()
-    torch._inductor.config.freezing = True
-    call = torch.compile(network, mode="max-autotune")
-    for _ in range(3):
-        call(x)
-    return lambda: call(x)
+    def compiled(torch, network, x):
+        import torch._inductor.config
+
+        torch._dynamo.reset()
+        torch._inductor.config.freezing = True
+        call = torch.compile(network, mode=mode)
+        for _ in range(3):
+            call(x)
+        return lambda: call(x)
+
+    return compiled
 
 
-WAYS = {"torch": eager, "torch-graph": graphed, "torch-compile": compiled}
+WAYS = {"torch": eager, "torch-graph": graphed, "torch-compile": compiled_by("max-autotune"), "torch-reduce-overhead": compiled_by("reduce-overhead")}
 
 
 def measure_one(configuration, seconds, model_folder):
     """The measurements of one configuration; model_folder is not used."""
     import torch
-    import torchvision
+    import torch_networks
     from torch.fx.experimental.optimization import fuse
 
     def elapsed_ms(runs):
@@ -79,9 +89,13 @@ def measure_one(configuration, seconds, model_folder):
     torch.cuda.reset_peak_memory_stats()
     dtype = getattr(torch, DTYPES[configuration.precision])
     start = time.perf_counter()
-    network = fuse(torchvision.models.get_model(configuration.model, weights=None).eval())
+    network = torch_networks.network(configuration.model)
+    if configuration.model.startswith("resnet"):
+        network = fuse(network)
     network = network.to("cuda", dtype).to(memory_format=torch.channels_last)
-    x = torch.randn(configuration.batch, 3, 224, 224, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+    x = torch_networks.random_input(configuration.model, configuration.batch).to("cuda")
+    if x.is_floating_point():
+        x = x.to(dtype).to(memory_format=torch.channels_last)
     with torch.inference_mode():
         call = WAYS[configuration.who](torch, network, x)
         torch.cuda.synchronize()
