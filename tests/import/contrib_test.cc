@@ -208,6 +208,17 @@ TEST(ContribTest, UpdatesEachTensorOfAnOptimizer) {
   }
 }
 
+// Exporters compute the segments, and Attention needs to know that the mask has their batch.
+TEST(ContribTest, AnEmbeddingHasTheBatchAndTheLengthOfItsWords) {
+  const absl::StatusOr<Graph> graph = TryGraphFromText(
+      Model("(int32[N,L] words, int32[A,B] segments, int32[N,L] mask, float[9,8] e, float[8] s, "
+            "float[8,24] w, float[24] b) => (float[P,Q,8] y)",
+            "h, m = com.microsoft.EmbedLayerNormalization(words, segments, e, e, e, s, s, mask)  "
+            "y = com.microsoft.Attention<num_heads = 2>(h, w, b, m)"));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(ToString(graph->outputs()[0].value->type()), "f32[N,L,8]");
+}
+
 // Values are 1 and 3; the body makes scores equal, and then the probabilities 3 / 2 each.
 TEST(ContribTest, AppliesTheBodiesOfFlexAttention) {
   EXPECT_EQ(Computed(Model("(float[1,1,1,1] q, float[1,1,2,1] k, float[1,1,2,1] v, float three) "
