@@ -126,6 +126,24 @@ TEST(ShapeBucketMovesTest, TheLargerLengthIsThatOfTheRun) {
   EXPECT_FALSE(LengthsOf(*padded, {{1, 2, 6, 3}, {1, 2, 1, 3}, {1}, {1, 5}}).ok());
 }
 
+// A prompt: a padded length is written, at another position in each batch.
+TEST(ShapeBucketMovesTest, WhatIsWrittenToACacheMayBePadded) {
+  constexpr std::string_view kPrompt = R"(
+      g (float[2,2,N,3] x, float[2,2,S,3] w, int64[2] at, float[1,T] keys) => (float[?,?,?,?] y, float z)
+      <int64[1] zero = {0}, int64[1] two = {2}> {
+        t = Shape<start = 1>(keys) n = Shape<start = 2, end = 3>(x) m = Max(t, n) more = Sub(m, n)
+        p = Concat<axis = 0>(zero, more) grown = Pad(x, p, , two)
+        y = TensorScatter(grown, w, at) z = ReduceSum<keepdims = 0>(y) })";
+  ExpectPadded(kPrompt, {{{"N", 0}, {"S", 4}, {"T", 5}},
+                         {{"N", 3}, {"S", 4}, {"T", 7}},
+                         {{"N", 0}, {"S", 15}, {"T", 16}}});
+  ExpectPadded(kPrompt, {{{"N", 16}, {"S", 4}, {"T", 5}}, {{"N", 16}, {"S", 15}, {"T", 16}}});
+  ExpectPadded(R"(
+      g (float[2,N,3] x, float[2,S,3] w) => (float[?,?,?] y, float z) {
+        y = TensorScatter(x, w) z = ReduceSum<keepdims = 0>(y) })",
+               {{{"N", 9}, {"S", 4}}, {{"N", 16}, {"S", 16}}});
+}
+
 TEST(ShapeBucketMovesTest, SlicesInStepsAlongAxesWithoutPadding) {
   const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}};
   const auto slice = [&](std::string_view start, std::string_view end, std::string_view step) {
