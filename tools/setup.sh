@@ -13,6 +13,7 @@ system_packages=(
 fuzz_packages=(clang-19 libclang-rt-19-dev)  # only for the preset fuzz
 # Clones in other folders share compiled files.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
+export ORT_DISABLE_TELEMETRY=1  # onnxruntime, with which tests compare, sends nothing
 apt_options=(-qq -o Dpkg::Use-Pty=0 -o Acquire::Retries=1)
 
 stop() {

@@ -41,7 +41,16 @@ std::optional<Affine> Compare(std::string_view op, int64_t least, int64_t most) 
   return std::nullopt;
 }
 
-std::optional<Affine> Binary(const Padder& padder, std::string_view op, const Affine& a,
+// Whether a is the larger one of two lengths where that depends on the Run: as in the Run that the
+// Graph is padded for. A cache either grows by each key or has room for all of them.
+bool IsLargerInRun(Padder& padder, const Affine& a, const Affine& b) {
+  const Affine difference = a - b;
+  const bool is_larger = difference.At(padder.lengths().numbers) >= 0;
+  padder.RequireNotNegative(is_larger ? difference : difference.Times(-1));
+  return is_larger;
+}
+
+std::optional<Affine> Binary(Padder& padder, std::string_view op, const Affine& a,
                              const Affine& b) {
   if (op == "Add") return a + b;
   if (op == "Sub") return a - b;
@@ -61,7 +70,8 @@ std::optional<Affine> Binary(const Padder& padder, std::string_view op, const Af
   if (op == "Min" || op == "Max") {
     if (most <= 0) return op == "Min" ? a : b;
     if (least >= 0) return op == "Min" ? b : a;
-    return std::nullopt;
+    if (a.is_constant() || b.is_constant()) return std::nullopt;
+    return IsLargerInRun(padder, a, b) == (op == "Max") ? a : b;
   }
   return Compare(op, least, most);
 }
@@ -70,7 +80,7 @@ const Affine& Broadcast(const Elements& elements, size_t i) {
   return elements.size() == 1 ? elements[0] : elements[i];
 }
 
-Found Pairwise(const Padder& padder, const Node& node, const std::vector<Elements>& in) {
+Found Pairwise(Padder& padder, const Node& node, const std::vector<Elements>& in) {
   if (in.size() != 2) return std::nullopt;
   const size_t count = std::max(in[0].size(), in[1].size());
   if (in[0].empty() || in[1].empty()) return std::nullopt;
@@ -175,7 +185,7 @@ bool HasConstantOperands(const std::vector<Elements>& in) {
   });
 }
 
-Found Evaluate(const Padder& padder, const Node& node, const std::vector<Elements>& in) {
+Found Evaluate(Padder& padder, const Node& node, const std::vector<Elements>& in) {
   if (IsOp(&node, {"Expand", "Unsqueeze", "Squeeze", "Reshape"}) && !HasConstantOperands(in)) {
     return std::nullopt;
   }

@@ -1,5 +1,6 @@
 // Moves along padded axes.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -129,6 +130,24 @@ absl::StatusOr<Value*> SliceAxis(Padder& padder, Value& x, int axis, const Affin
   return sliced;
 }
 
+// Every `step`-th element along an axis without padding.
+absl::StatusOr<Value*> SliceInSteps(Padder& padder, Value& x, int axis,
+                                    const std::array<Affine, 3>& bounds_and_step) {
+  PaddedAxes axes = padder.AxesOf(x);
+  std::vector<Value*> operands = {&x};
+  for (const Affine& operand : bounds_and_step) {
+    if (!operand.is_constant()) return absl::UnimplementedError("its step is not 1");
+    operands.push_back(&padder.Ints({operand.constant()}));
+  }
+  if (!axes[axis].extent.is_constant()) return absl::UnimplementedError("its step is not 1");
+  operands.insert(operands.begin() + 3, &padder.Ints({axis}));
+  Value& sliced = padder.Emit("Slice", std::move(operands));
+  RETURN_IF_ERROR(padder.status());
+  axes[axis].extent = sliced.dim(axis);
+  RETURN_IF_ERROR(padder.SetAxes(sliced, std::move(axes)));
+  return &sliced;
+}
+
 // Indices counted from the front, of which padding is 0.
 void CountFromFront(Padder& padder, Node& node, Value& extents) {
   Value& indices = node.input(1);
@@ -204,9 +223,10 @@ absl::Status PadSlice(Padder& padder, Node& node) {
     int64_t axis = operands.size() > 2 ? operands[2][i].constant() : static_cast<int64_t>(i);
     if (axis < 0) axis += x->rank();
     const Affine step = operands.size() > 3 ? operands[3][i] : Affine(1);
-    if (step != Affine(1)) return absl::UnimplementedError("its step is not 1");
-    ASSIGN_OR_RETURN(x,
-                     SliceAxis(padder, *x, static_cast<int>(axis), operands[0][i], operands[1][i]));
+    const Affine &start = operands[0][i], &end = operands[1][i];
+    const int at = static_cast<int>(axis);
+    ASSIGN_OR_RETURN(x, step == Affine(1) ? SliceAxis(padder, *x, at, start, end)
+                                          : SliceInSteps(padder, *x, at, {start, end, step}));
   }
   padder.graph().ReplaceAllUses(node.output(0), *x);
   return absl::OkStatus();

@@ -48,7 +48,6 @@ std::map<std::string, int64_t> BucketsOf(const Graph& graph, absl::Span<const Di
 // The inputs of a Graph and the lengths in their dims.
 struct Given {
   Lengths lengths;
-  std::vector<int64_t> numbers;  // of the lengths, in this Run
   std::vector<LengthSource> sources;
   Extents extents;
 };
@@ -72,9 +71,9 @@ absl::Status ReadInput(const Value& input, int index, const Dims& dims, const Bu
     if (is_new) {
       given.lengths.names.push_back(symbol);
       given.lengths.most.push_back(buckets.at(symbol));
-      given.numbers.push_back(dims[i]);
+      given.lengths.numbers.push_back(dims[i]);
       given.sources.push_back({.input = index, .axis = static_cast<int>(i)});
-    } else if (given.numbers[it->second] != dims[i]) {
+    } else if (given.lengths.numbers[it->second] != dims[i]) {
       return absl::UnimplementedError(absl::StrCat(symbol, " has two numbers"));
     }
     extents.push_back(Affine::Length(it->second));
@@ -276,7 +275,7 @@ absl::StatusOr<PaddedGraph> PadLengths(const Graph& graph, absl::Span<const Dims
     if (padded.ok() || !substitution.has_value()) return padded;
     // Two extents are equal in this Run. The model needs them to be, so one length follows.
     const auto& [index, value] = *substitution;
-    if (given.numbers[index] != value.At(given.numbers)) return padded;
+    if (given.lengths.numbers[index] != value.At(given.lengths.numbers)) return padded;
     for (std::vector<Affine>& extents : given.extents) {
       for (Affine& extent : extents) extent = extent.With(index, value);
     }
@@ -298,7 +297,8 @@ absl::StatusOr<std::vector<int64_t>> LengthsOf(const PaddedGraph& padded,
   }
   const auto holds = [&](const Affine& number) { return number.At(lengths) >= 0; };
   if (!std::all_of(padded.conditions.begin(), padded.conditions.end(), holds)) {
-    return absl::FailedPreconditionError("a slice or a range is outside of its axis");
+    return absl::FailedPreconditionError(
+        "a slice or a range is outside of its axis, or another length is the larger one");
   }
   return lengths;
 }

@@ -32,10 +32,11 @@ using PaddedAxes = std::vector<PaddedAxis>;
 // What a mask writes over padding: the neutral element of a sum, a product, a maximum, a minimum.
 enum class Filler : uint8_t { kZero, kOne, kLowest, kHighest };
 
-// Numbers in [0, most] of the lengths for which a Graph is padded.
+// Numbers in [0, most] of the lengths for which a Graph is padded, and those of the Run that needs
+// it.
 struct Lengths {
   std::vector<std::string> names;
-  std::vector<int64_t> most;
+  std::vector<int64_t> most, numbers;
 };
 
 // A Graph whose dims are those at capacity, while its Nodes are visited in topological order.

@@ -38,6 +38,36 @@ absl::Status SendPaddingToPadding(Padder& padder, Node& node, int64_t indexed) {
   return absl::OkStatus();
 }
 
+// Writes elements of which some are padding along `axis`, whose extent is `written`, into a cache
+// with room for all of them, and takes back what padding has overwritten.
+absl::Status ScatterPadded(Padder& padder, Node& node, int axis, const Affine& written,
+                           PaddedAxes axes) {
+  Value &cache = node.input(0), &update = node.input(1);
+  const int64_t dim = cache.dim(axis);
+  std::vector<int64_t> by_batch(cache.rank(), 1), along(cache.rank(), 1);
+  by_batch[0] = -1;
+  along[axis] = -1;
+  Value& at = node.has_input(2)
+                  ? node.input(2)
+                  : padder.Emit("Expand", {&padder.Ints({0}), &padder.Ints({cache.dim(0)})});
+  Value& room = padder.Ints({0, update.dim(axis)});
+  Value& grown = padder.Emit("Pad", {&cache, &room, nullptr, &padder.Ints({axis})});
+  Value& all = padder.Emit("TensorScatter", {&grown, &update, &at}, {{"axis", int64_t{axis}}});
+  Value& scattered =
+      padder.Emit("Slice", {&all, &padder.Ints({0}), &padder.Ints({dim}), &padder.Ints({axis})});
+  HostTensor numbers = HostTensor::Allocate(DType::kI64, {dim});
+  for (int64_t i = 0; i < dim; ++i) numbers.mutable_data<int64_t>()[i] = i;
+  Value& indices = padder.graph().AddConstant(std::move(numbers), "indices");
+  Value& end = padder.Emit("Add", {&at, &padder.Scalar(written)});
+  Value& is_before_end =
+      padder.Emit("Less", {&padder.Emit("Reshape", {&indices, &padder.Ints(along)}),
+                           &padder.Emit("Reshape", {&end, &padder.Ints(by_batch)})});
+  Value& result = padder.Emit("Where", {&is_before_end, &scattered, &cache});
+  RETURN_IF_ERROR(padder.status());
+  padder.graph().ReplaceAllUses(node.output(0), result);
+  return padder.SetAxes(result, std::move(axes));
+}
+
 }  // namespace
 
 absl::Status PadScatterND(Padder& padder, Node& node) {
@@ -68,12 +98,12 @@ absl::Status PadTensorScatter(Padder& padder, Node& node) {
     return absl::UnimplementedError("a circular cache has no padding");
   }
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (static_cast<int64_t>(i) != axis) {
-      RETURN_IF_ERROR(padder.RequireEqual(axes[i].extent, updates[i].extent));
-      axes[i].zeros &= updates[i].zeros;
-    } else if (!updates[i].extent.is_constant()) {
-      return absl::UnimplementedError("what it writes is padded along its axis");
-    }
+    if (static_cast<int64_t>(i) == axis) continue;
+    RETURN_IF_ERROR(padder.RequireEqual(axes[i].extent, updates[i].extent));
+    axes[i].zeros &= updates[i].zeros;
+  }
+  if (const Affine written = updates[axis].extent; !written.is_constant()) {
+    return ScatterPadded(padder, node, static_cast<int>(axis), written, std::move(axes));
   }
   return Finish(padder, node, std::move(axes));
 }

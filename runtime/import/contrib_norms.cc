@@ -28,6 +28,20 @@ Value& SkipSum(Expansion& x, int bias) {
   return *sum;
 }
 
+// A sum of embeddings with the batch and the length of `words`: those of segments and positions may
+// be unknown at import, and what reads the sum must know its batch (an Attention with a mask).
+Value& OfTheWords(Expansion& x, Value& sum, Value& words) {
+  if (const int rank = x.Rank(words); rank != 2) {
+    x.FailInvalid(absl::StrCat("expected words of rank 2, found ", rank));
+  }
+  const bool is_known =
+      Expansion::SameExtent(sum, 0, words, 0) && Expansion::SameExtent(sum, 1, words, 1);
+  if (is_known || !x.ok()) return sum;
+  Value& channels = x.Integers({x.Extent(x.in(2), 1)});
+  Value& shape = x.Concat({&x.Op("Shape", {&words}), &channels}, 0);
+  return x.Op("Reshape", {&sum, &shape});
+}
+
 // The sum of embeddings by word (input 0), by position (by default 0, 1, …) and by segment (input
 // 1).
 //   gather  Value&(int table, Value& ids): rows of an input
@@ -38,7 +52,7 @@ Value& EmbeddingSum(Expansion& x, Value* places, Gather gather) {
   if (places == nullptr) places = &x.CountTo(x.ExtentOf(words, 1));
   sum = &x.Add(*sum, gather(3, *places));
   if (Value* segments = x.Optional(1)) sum = &x.Add(*sum, gather(4, *segments));
-  return *sum;
+  return OfTheWords(x, *sum, words);
 }
 
 // Gives output 1: the number of ones in each row of the mask.

@@ -55,6 +55,13 @@ void ExpandAttention(Expansion& x);
 void ExpandMultiHeadAttention(Expansion& x);
 void ExpandQAttention(Expansion& x);
 
+// contrib_packed_attention.cc
+void ExpandPackedAttention(Expansion& x);
+void ExpandPackedMultiHeadAttention(Expansion& x);
+
+// contrib_recurrent.cc
+void ExpandDynamicQuantizeLSTM(Expansion& x);
+
 // contrib_group_query.cc
 void ExpandGroupQueryAttention(Expansion& x);
 

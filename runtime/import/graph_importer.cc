@@ -232,7 +232,9 @@ absl::Status GraphImporter::RefineOutput(const onnx::ValueInfoProto& info, Value
   ASSIGN_OR_RETURN(Type declared, ImportType(info, model_.tensors.limits));
   Type type = value.type();
   if (type.kind == Type::Kind::kUnknown) {
-    graph_.SetType(value, std::move(declared));
+    // Behind a refused node, those that read it have been imported without its type.
+    const bool is_read = model_.refusals != nullptr && !value.uses().empty();
+    if (!is_read) graph_.SetType(value, std::move(declared));
     return absl::OkStatus();
   }
   if (declared.kind == Type::Kind::kUnknown) return absl::OkStatus();

@@ -6,7 +6,10 @@ import os
 import pathlib
 import re
 import stat
+import subprocess
+import sys
 import tempfile
+import textwrap
 import types
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -59,7 +62,8 @@ class CaseTest(unittest.TestCase):
     def test_every_op_of_onnxruntime_that_ours_replaces_has_a_maker(self):
         replaced = set(re.findall(r"\{kMicrosoft, \"(\w+)\"", (ROOT / "runtime/import/contrib.cc").read_text()))
         without_a_kernel = {  # in onnxruntime's CPU build
-            "BiasAdd", "BiasSplitGelu", "FusedMatMulActivation", "GroupNorm", "NhwcConv", "NhwcFusedConv", "QLinearReduceMean", "SkipGroupNorm",
+            "BiasAdd", "BiasSplitGelu", "FusedMatMulActivation", "GroupNorm", "NhwcConv", "NhwcFusedConv", "PackedAttention", "PackedMultiHeadAttention",
+            "QLinearReduceMean", "SkipGroupNorm",
         }  # fmt: skip
         self.assertEqual(replaced - without_a_kernel - {op.rsplit(".")[-1] for op in CONTRIB_OPS}, set())
 
@@ -193,6 +197,30 @@ class GuardTest(unittest.TestCase):
             made, _ = workers.judge_all(0, [OPS.index("Abs")], Writer(self.folder), 1)[OPS.index("Abs")]
         self.assertEqual((made.kind, made.judge, made.onnxruntime), (ALONE, "reference", "crashed"))
 
+    def test_a_judge_that_crashes_once_is_asked_again(self):
+        crashed, by_onnxruntime = pathlib.Path(self.folder, "crashed"), workers.JUDGES["onnxruntime"]
+
+        def judge(case):
+            if crashed.exists():
+                return by_onnxruntime(case)
+            crashed.touch()
+            return os.abort()
+
+        with mock.patch.dict(workers.JUDGES, onnxruntime=judge):
+            made, _ = workers.judge_all(0, [OPS.index("Abs")], Writer(self.folder), 1)[OPS.index("Abs")]
+        self.assertEqual((made.kind, made.judge, made.onnxruntime), (AGREED, "onnxruntime", ""))
+
+    def test_no_thread_of_onnxruntime_runs_before_workers_are_forked(self):
+        script = """
+            import os, sys, numpy
+            before = len(os.listdir("/proc/self/task"))
+            sys.path.insert(0, sys.argv[1])
+            import judges
+            print(len(os.listdir("/proc/self/task")) - before)"""
+        environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+        command = [sys.executable, "-c", textwrap.dedent(script), str(ROOT / "tests/cases")]
+        self.assertEqual(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout, "0\n")
+
     def test_a_judge_that_hangs_refuses(self):
         hangs = mock.patch.dict(workers.JUDGES, reference=lambda case: __import__("time").sleep(60))
         with hangs, mock.patch.object(workers, "SECONDS", 0.5):
@@ -203,6 +231,11 @@ class GuardTest(unittest.TestCase):
         script = 'for ((i = $2; i < 3; ++i)); do [ $i = 1 ] && kill -ABRT $$; printf "c$i\\tcpu\\tpass\\t\\n"; done'
         found = ours.run_part(program(self.folder, script), self.folder, ["c0", "c1", "c2"], 0, 1, ["cpu"])
         self.assertEqual([found[f"c{i}", "cpu"][0] for i in range(3)], ["pass", "crashed", "pass"])
+
+    def test_a_crash_as_run_cases_ends_is_recorded(self):
+        script = 'printf "c0\\tcpu\\tpass\\t\\nc1\\tcpu\\tpass\\t\\n"; echo terminated >&2; kill -ABRT $$'
+        found = ours.run_part(program(self.folder, script), self.folder, ["c0", "c1"], 0, 1, ["cpu"])
+        self.assertEqual(found, {("c0", "cpu"): ("pass", ""), ("c1", "cpu"): ("crashed", "exit code -6: terminated\n")})
 
     def test_a_case_that_hangs_run_cases_is_recorded(self):
         script = '[ $2 = 0 ] && exec sleep 60; printf "c1\\tcpu\\tpass\\t\\n"'

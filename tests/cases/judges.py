@@ -4,7 +4,11 @@ import contextlib
 import ctypes
 import dataclasses
 import io
+import os
 import warnings
+
+# Otherwise onnxruntime starts threads as it is imported, and workers.py forks: what such a thread has locked stays locked in the worker.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 import numpy as np
 import onnx

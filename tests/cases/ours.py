@@ -42,13 +42,17 @@ def run_part(program, folder, names, first, step, modes):
             code = process.returncode
             errors.seek(max(0, errors.seek(0, os.SEEK_END) - 300))
             last_words = errors.read().decode(errors="replace")
-        left = [i for i in range(first, len(names), step) if (names[i], modes[-1]) not in results]
+        failure = ("hung", f"no answer in {SECONDS} s") if hung else ("crashed", f"exit code {code}: {last_words}")
+        indices = range(first, len(names), step)
+        left = [i for i in indices if (names[i], modes[-1]) not in results]
         if not left:
+            if code:  # as it ended
+                results[names[indices[-1]], modes[-1]] = failure
             return results
         if code == 1:
             raise RuntimeError(f"{' '.join(map(str, command))}: {last_words}")
         mode = next(m for m in modes if (names[left[0]], m) not in results)
-        results[names[left[0]], mode] = ("hung", f"no answer in {SECONDS} s") if hung else ("crashed", f"exit code {code}: {last_words}")
+        results[names[left[0]], mode] = failure
         first = left[0] + step
     return results
 

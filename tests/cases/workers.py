@@ -1,4 +1,5 @@
-"""Runs the judges in worker processes, because onnxruntime may crash or hang on an unusual case; both count as a refusal."""
+"""Runs the judges in worker processes, because onnxruntime may crash or hang on an unusual case; both count as a refusal if they happen again in
+a second process: a machine under load is no reason to decide a case without a judge."""
 
 import multiprocessing
 import threading
@@ -47,7 +48,7 @@ class Worker:
         self.pipe.close()
 
     def judge(self, seed, index):
-        answers = {}
+        answers, failed = {}, set()
         while True:
             self.pipe.send((seed, index, answers))
             stage = "reference"
@@ -64,7 +65,9 @@ class Worker:
                 words = "crashed"
             self.stop()
             self.start()
-            answers[stage] = judges.Answer(refusal=words)
+            if stage in failed:
+                answers[stage] = judges.Answer(refusal=words)
+            failed.add(stage)
 
 
 def judge_all(seed, indices, finish, count=2, ops=OPS):

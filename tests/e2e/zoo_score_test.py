@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools/long"), str(ROOT / "models")]
 
 import small  # noqa: E402
-from model_score import drops, score, share_of_tolerance  # noqa: E402
+from model_score import drops, score, share_of_tolerance, tolerance_of  # noqa: E402
 from zoo_table import page  # noqa: E402
 
 GOOD = {"package": "p", "exporter": "e", "symbols": ["N"], "nodes": 9, "runs": True, "agrees": True, "agrees_as_partitioned": True, "of_tolerance": 0.01,
@@ -45,6 +45,15 @@ class ShareOfToleranceTest(unittest.TestCase):
     def test_zeros_allow_no_difference(self):
         self.assertEqual(share_of_tolerance(np.float32([0, 0]), np.float32([0, 0])), 0)
         self.assertGreater(share_of_tolerance(np.float32([0, 1e-6]), np.float32([0, 0])), 1)
+
+    def test_an_op_whose_results_depend_on_threads_has_a_tolerance_of_its_own(self):
+        shares = {}
+        for op in ("Neg", "DynamicQuantizeLSTM"):
+            with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+                onnx.save(onnx.helper.make_model(onnx.helper.make_graph([onnx.helper.make_node(op, ["x"], ["y"])], "g", [], [])), file.name)
+                shares[op] = share_of_tolerance(np.float32([0.5, 1.01]), np.float32([0.5, 1]), tolerance_of(file.name))
+        self.assertGreater(shares["Neg"], 1)
+        self.assertAlmostEqual(shares["DynamicQuantizeLSTM"], 0.5, delta=0.01)
 
 
 class DropsTest(unittest.TestCase):

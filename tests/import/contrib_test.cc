@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "passes/build_program.h"
 #include "runtime/graph/print.h"
 #include "runtime/graph/verify.h"
 #include "runtime/ops/evaluate.h"
@@ -57,7 +58,12 @@ HostTensor Floats(Dims dims, std::vector<float> values) {
 std::vector<float> Computed(std::string_view text, std::vector<HostTensor> inputs) {
   const Graph graph = GraphFromText(text);
   EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);
-  const absl::StatusOr<std::vector<HostTensor>> outputs = Evaluate(graph, inputs);
+  const absl::StatusOr<Graph> bound = BindShapes(graph, {}, {});
+  if (!bound.ok()) {
+    ADD_FAILURE() << bound.status();
+    return {};
+  }
+  const absl::StatusOr<std::vector<HostTensor>> outputs = Evaluate(*bound, inputs);
   if (!outputs.ok()) {
     ADD_FAILURE() << outputs.status();
     return {};
@@ -206,6 +212,75 @@ TEST(ContribTest, UpdatesEachTensorOfAnOptimizer) {
     const absl::Span<const float> data = (*outputs)[i].data<float>();
     EXPECT_EQ(std::vector<float>(data.begin(), data.end()), expected[i]) << i;
   }
+}
+
+// Exporters compute the segments, and Attention needs to know that the mask has their batch.
+TEST(ContribTest, AnEmbeddingHasTheBatchAndTheLengthOfItsWords) {
+  const absl::StatusOr<Graph> graph = TryGraphFromText(
+      Model("(int32[N,L] words, int32[A,B] segments, int32[N,L] mask, float[9,8] e, float[8] s, "
+            "float[8,24] w, float[24] b) => (float[P,Q,8] y)",
+            "h, m = com.microsoft.EmbedLayerNormalization(words, segments, e, e, e, s, s, mask)  "
+            "y = com.microsoft.Attention<num_heads = 2>(h, w, b, m)"));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(ToString(graph->outputs()[0].value->type()), "f32[N,L,8]");
+}
+
+// Queries are 0, so that each of three tokens gives the mean of its sequence: {1, 10}, and {6, 20}
+// of {4, 15} and {8, 25}.
+const std::vector<float> kMeansOfTwoSequences = {1, 10, 6, 20, 6, 20};
+
+HostTensor Indices(Dims dims, std::vector<int32_t> values) {
+  return HostTensor::Of<int32_t>(DType::kI32, std::move(dims), values);
+}
+
+TEST(ContribTest, PackedTokensAttendWithinTheirSequence) {
+  const std::string border = "int32[2,2] offsets, int32[3] ends) => (y)";
+  const HostTensor offsets = Indices({2, 2}, {0, 2, 3, 1}), ends = Indices({3}, {0, 1, 3});
+  const HostTensor values = Floats({3, 2}, {1, 10, 4, 15, 8, 25});
+  const HostTensor nothing = Floats({3, 2}, {0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(Computed(Model(absl::StrCat("(float[3,2] x, float[2,6] w, float[6] b, ", border),
+                           "y = com.microsoft.PackedAttention<num_heads = 1>(x, w, b, offsets, "
+                           "ends)"),
+                     {values, Floats({2, 6}, {0, 0, 1, 2, 1, 0, 0, 0, 3, 4, 0, 1}),
+                      Floats({6}, {0, 0, 5, 6, 0, 0}), offsets, ends}),
+            kMeansOfTwoSequences);
+  EXPECT_EQ(Computed(Model(absl::StrCat("(float[3,2] q, float[3,2] k, float[3,2] v, float[6] b, ",
+                                        border),
+                           "y = com.microsoft.PackedMultiHeadAttention<num_heads = 2>(q, k, v, b, "
+                           "offsets, ends)"),
+                     {nothing, values, nothing, Floats({6}, {0, 0, 0, 0, 7, 9}), offsets, ends}),
+            (std::vector<float>{7, 9, 7, 9, 7, 9}));
+  EXPECT_EQ(
+      Computed(Model(absl::StrCat("(float[3,1,3,2] qkv, ", border),
+                     "y = com.microsoft.PackedMultiHeadAttention<num_heads = 1>(qkv, , , , "
+                     "offsets, ends)"),
+               {Floats({3, 1, 3, 2}, {0, 0, 1, 2, 1, 10, 0, 0, 3, 4, 4, 15, 0, 0, 5, 6, 8, 25}),
+                offsets, ends}),
+      kMeansOfTwoSequences);
+  ExpectRefusal(absl::StrCat("(float[T,2] q, float[1,1,2,2] bias, ", border),
+                "y = com.microsoft.PackedMultiHeadAttention<num_heads = 1>(q, q, q, , offsets, "
+                "ends, bias)",
+                kUnimplemented, "input 6 is not implemented");
+}
+
+// Gates i, o, f and c of one step from a cell of 3: i is 0, f is 1, and o is 1, for very large
+// numbers. The weights are 100 · (q - 5), transposed.
+TEST(ContribTest, DequantizesTheWeightsOfAnLstm) {
+  EXPECT_EQ(Computed(Model("(float[1,1,1] x, float[1,1,1] h, float[1,1,1] c) => (c2) "
+                           "<int8[1,1,4] w = {4, 6, 6, 6}, int8[1,1,4] r = {5, 5, 5, 5}, "
+                           "float[1] s = {100}, int8[1] z = {5}>",
+                           ", , c2 = com.microsoft.DynamicQuantizeLSTM<hidden_size = 1>"
+                           "(x, w, r, , , h, c, , s, z, s, z)"),
+                     {Floats({1, 1, 1}, {9}), Floats({1, 1, 1}, {1}), Floats({1, 1, 1}, {3})}),
+            (std::vector<float>{3}));
+  // With a scale by column: i is 1 and f is 0.
+  EXPECT_EQ(Computed(Model("(float[1,1,1] x, float[1,1,1] h, float[1,1,1] c) => (c2) "
+                           "<int8[1,1,4] w = {1, 1, 1, 1}, float[1,4] s = {100, 0, -100, 100}, "
+                           "int8[1,4] z = {0, 0, 0, 0}>",
+                           ", , c2 = com.microsoft.DynamicQuantizeLSTM<hidden_size = 1>"
+                           "(x, w, w, , , h, c, , s, z, s, z)"),
+                     {Floats({1, 1, 1}, {9}), Floats({1, 1, 1}, {1}), Floats({1, 1, 1}, {3})}),
+            (std::vector<float>{1}));
 }
 
 // Values are 1 and 3; the body makes scores equal, and then the probabilities 3 / 2 each.

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/import/expand_function.h"
+#include "tests/support/graph_text.h"
 #include "tests/support/padded.h"
 
 namespace onnx_cudnn {
@@ -103,6 +105,56 @@ TEST(ShapeBucketMovesTest, ScattersWriteWhatTheModelWrites) {
       "g (float[1,2,N,3] x, float[1,2,1,3] w, int64[1] at) => (float[?,?,?,?] y, float z) { "
       "y = TensorScatter(x, w, at) z = ReduceSum<keepdims = 0>(y) }",
       {{{"N", 5}}, {{"N", 16}}});
+}
+
+// A cache of N elements for T keys, which grows unless it has room: the larger number decides.
+constexpr std::string_view kCacheOfKeys = R"(
+    g (float[1,2,N,3] x, float[1,2,1,3] w, int64[1] at, float[1,T] keys) => (float[?,?,?,?] y, float z)
+    <int64[1] zero = {0}, int64[1] two = {2}> {
+      t = Shape<start = 1>(keys) n = Shape<start = 2, end = 3>(x) m = Max(t, n) more = Sub(m, n)
+      p = Concat<axis = 0>(zero, more) grown = Pad(x, p, , two)
+      y = TensorScatter(grown, w, at) z = ReduceSum<keepdims = 0>(y) })";
+
+TEST(ShapeBucketMovesTest, TheLargerLengthIsThatOfTheRun) {
+  ExpectPadded(kCacheOfKeys, {{{"N", 5}, {"T", 6}}, {{"N", 16}, {"T", 17}}, {{"N", 7}, {"T", 7}}});
+  ExpectPadded(kCacheOfKeys, {{{"N", 16}, {"T", 6}}, {{"N", 16}, {"T", 16}}, {{"N", 9}, {"T", 2}}});
+  const auto padded =
+      PadLengths(GraphFromText(kCacheOfKeys), {{1, 2, 5, 3}, {1, 2, 1, 3}, {1}, {1, 6}},
+                 kAllLengths, {.functions = &kOnnxFunctions});
+  ASSERT_TRUE(padded.ok()) << padded.status();
+  EXPECT_TRUE(LengthsOf(*padded, {{1, 2, 5, 3}, {1, 2, 1, 3}, {1}, {1, 5}}).ok());
+  EXPECT_FALSE(LengthsOf(*padded, {{1, 2, 6, 3}, {1, 2, 1, 3}, {1}, {1, 5}}).ok());
+}
+
+// A prompt: a padded length is written, at another position in each batch.
+TEST(ShapeBucketMovesTest, WhatIsWrittenToACacheMayBePadded) {
+  constexpr std::string_view kPrompt = R"(
+      g (float[2,2,N,3] x, float[2,2,S,3] w, int64[2] at, float[1,T] keys) => (float[?,?,?,?] y, float z)
+      <int64[1] zero = {0}, int64[1] two = {2}> {
+        t = Shape<start = 1>(keys) n = Shape<start = 2, end = 3>(x) m = Max(t, n) more = Sub(m, n)
+        p = Concat<axis = 0>(zero, more) grown = Pad(x, p, , two)
+        y = TensorScatter(grown, w, at) z = ReduceSum<keepdims = 0>(y) })";
+  ExpectPadded(kPrompt, {{{"N", 0}, {"S", 4}, {"T", 5}},
+                         {{"N", 3}, {"S", 4}, {"T", 7}},
+                         {{"N", 0}, {"S", 15}, {"T", 16}}});
+  ExpectPadded(kPrompt, {{{"N", 16}, {"S", 4}, {"T", 5}}, {{"N", 16}, {"S", 15}, {"T", 16}}});
+  ExpectPadded(R"(
+      g (float[2,N,3] x, float[2,S,3] w) => (float[?,?,?] y, float z) {
+        y = TensorScatter(x, w) z = ReduceSum<keepdims = 0>(y) })",
+               {{{"N", 9}, {"S", 4}}, {{"N", 16}, {"S", 16}}});
+}
+
+TEST(ShapeBucketMovesTest, SlicesInStepsAlongAxesWithoutPadding) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}};
+  const auto slice = [&](std::string_view start, std::string_view end, std::string_view step) {
+    ExpectPadded(absl::StrCat("g (float[N,7] x) => (float[?,?] y) <int64[1] s = {", start,
+                              "}, int64[1] e = {", end, "}, int64[1] axis = {1}, int64[1] step = {",
+                              step, "}> { y = Slice(x, s, e, axis, step) }"),
+                 runs);
+  };
+  slice("1", "7", "2");
+  slice("0", "9223372036854775807", "3");
+  slice("-1", "-9", "-2");
 }
 
 TEST(ShapeBucketMovesTest, PadAddsInFrontAndWhereZerosAre) {

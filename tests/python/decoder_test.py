@@ -1,4 +1,5 @@
-"""Decoders with key/value cache, as PyTorch exports them (decoders/export.py): 200 steps, each compared with onnxruntime's."""
+"""Decoders with key/value cache, as PyTorch exports them (decoders/export.py) and as onnxruntime-genai writes them (decoders/grouped.py): 200 steps, each compared
+with onnxruntime's."""
 
 import pathlib
 import unittest
@@ -7,6 +8,7 @@ import numpy as np
 import onnxruntime
 
 import onnx_cudnn
+from decoders import grouped
 
 FOLDER = pathlib.Path(__file__).with_name("decoders")
 PROMPT = [3, 41, 7, 19, 28]
@@ -17,12 +19,13 @@ MAX_PROGRAMS = 8
 
 
 class Decoder:
-    """Keeps the cache between steps, from outputs to inputs."""
+    """Keeps the cache between steps, from outputs to inputs. It has `room` elements from the start, or grows."""
 
-    def __init__(self, run, inputs):
+    def __init__(self, run, inputs, room=0):
         self.run = run
-        empty = {i.name: [0 if isinstance(dim, str) else dim for dim in i.shape] for i in inputs if "past" in i.name}
-        self.cache = {name: np.zeros(shape, np.float32) for name, shape in empty.items()}
+        sizes = {i.name: [1 if dim == "batch_size" else room if isinstance(dim, str) else dim for dim in i.shape] for i in inputs if "past" in i.name}
+        self.cache = {name: np.zeros(shape, np.float32) for name, shape in sizes.items()}
+        self.names = {i.name for i in inputs}
         self.length = 0
 
     def step(self, tokens):
@@ -34,7 +37,7 @@ class Decoder:
             "position_ids": np.arange(self.length - len(tokens), self.length, dtype=np.int64)[None],
             **self.cache,
         }
-        logits, *present = self.run(feeds)
+        logits, *present = self.run({name: array for name, array in feeds.items() if name in self.names})
         self.cache = dict(zip(self.cache, present))
         return logits[0, -1]
 
@@ -45,16 +48,16 @@ def memory_mb():
     return pages * 4096 / 1e6
 
 
-class DecoderTest(unittest.TestCase):
-    def decode(self, file, options):
-        """Runs STEPS steps greedily, both runtimes with caches of their own. Returns our session and the memory after each step."""
+class StepsTest(unittest.TestCase):
+    def decode(self, model, options, steps=STEPS, room=0):
+        """Runs steps greedily, both runtimes with caches of their own. Returns our session and the memory after each step."""
         options.device = "cpu"
-        ours = onnx_cudnn.InferenceSession(FOLDER / file, options)
-        theirs = onnxruntime.InferenceSession(str(FOLDER / file), providers=["CPUExecutionProvider"])
-        session = Decoder(lambda feeds: ours.run(None, feeds), theirs.get_inputs())
-        reference = Decoder(lambda feeds: theirs.run(None, feeds), theirs.get_inputs())
+        ours = onnx_cudnn.InferenceSession(model, options)
+        theirs = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        session = Decoder(lambda feeds: ours.run(None, feeds), theirs.get_inputs(), room)
+        reference = Decoder(lambda feeds: theirs.run(None, feeds), theirs.get_inputs(), room)
         tokens, memory = PROMPT, []
-        for step in range(STEPS + 1):
+        for step in range(steps + 1):
             with self.subTest(step=step):
                 found, expected = session.step(tokens), reference.step(tokens)
                 np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
@@ -65,10 +68,12 @@ class DecoderTest(unittest.TestCase):
             np.testing.assert_allclose(session.cache[name], cache, rtol=1e-3, atol=1e-4 * np.abs(cache).max())
         return ours, memory
 
+
+class DecoderTest(StepsTest):
     def decode_in_buckets(self, file):
         options = onnx_cudnn.SessionOptions()
         options.shape_buckets = ["all"]
-        stats = self.decode(file, options)[0].stats()
+        stats = self.decode(str(FOLDER / file), options)[0].stats()
         self.assertEqual(stats.bucket_note, "")
         self.assertEqual(stats.padded_runs, STEPS + 1)
         self.assertEqual(stats.programs_built, PROGRAMS)
@@ -87,10 +92,34 @@ class DecoderTest(unittest.TestCase):
         self.decode_in_buckets("llama-dynamo.onnx")
 
     def test_without_buckets_memory_is_flat(self):
-        session, memory = self.decode("llama-dynamo.onnx", onnx_cudnn.SessionOptions())
+        session, memory = self.decode(str(FOLDER / "llama-dynamo.onnx"), onnx_cudnn.SessionOptions())
         self.assertEqual(session.stats().programs_built, STEPS + 1)
         self.assertEqual(session.stats().programs_held, MAX_PROGRAMS)
         self.assertLess(memory[-1] - memory[50], 20)  # the heap's own growth; a Program and its arena are 1 MB
+
+
+class GroupedDecoderTest(StepsTest):
+    def decode_in_buckets(self, room):
+        options = onnx_cudnn.SessionOptions()
+        options.shape_buckets = ["all"]
+        stats = self.decode(grouped.model().SerializeToString(), options, room=room)[0].stats()
+        self.assertEqual((stats.padded_runs, stats.bucket_note), (STEPS + 1, ""))
+        self.assertEqual(stats.programs_built, PROGRAMS)
+
+    def test_a_cache_that_grows(self):
+        self.decode_in_buckets(room=0)
+
+    def test_a_cache_that_has_room_for_all_keys(self):
+        self.decode_in_buckets(room=2 * len(PROMPT) + STEPS)
+
+    def test_other_forms(self):
+        forms = {"packed": True}, {"local_window_size": 6}, {"softcap": 3.0}, {"rotary_interleaved": 1}
+        for form in forms:
+            with self.subTest(form=form):
+                options = onnx_cudnn.SessionOptions()
+                options.shape_buckets = ["all"]
+                stats = self.decode(grouped.model(**form).SerializeToString(), options, steps=12)[0].stats()
+                self.assertEqual((stats.padded_runs, stats.bucket_note), (13, ""))
 
 
 if __name__ == "__main__":

@@ -139,6 +139,19 @@ TEST(CheckModelTest, NodesAfterARefusedOneAreCheckedIfTheFileDeclaresItsType) {
   EXPECT_EQ(typed.inputs.size(), 1u);
 }
 
+TEST(CheckModelTest, AnOutputBehindARefusedNodeMayBeRead) {
+  const ModelCheck check = Checked(R"(
+      g (float[N,4] x) => (float[N,3,4] y, float[N,4] z) <int64 i = {0}> {
+        a = com.x.Foo(x)
+        y = Relu(a)
+        b = Gather<axis = 1>(y, i)
+        z = Relu(b)
+      })",
+                                   On("cpu"));
+  EXPECT_EQ(Refused(check), "com.x.Foo a");
+  EXPECT_EQ(check.unchecked, 3);
+}
+
 TEST(CheckModelTest, ListsTheNodesOfBodiesAndTheirOwner) {
   const ModelCheck check = Checked(R"(
       g (bool c, float[4] x) => (float[4] y) {

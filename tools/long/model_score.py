@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx
 import onnxruntime
 
 from part import ROOT
@@ -19,6 +20,8 @@ TARGET = "h200"
 SECONDS = 120  # for a program
 # By how much a count may grow, or the share on the GPU shrink, before it counts as a drop: prices decide between close choices.
 GROWTH, SHRINKAGE = 0.02, 0.005
+# Of ops whose results in onnxruntime depend on its number of threads: 0.3 % of the largest in lstm_quantized, where h is rounded to 8 bits.
+OF_OPS = {"DynamicQuantizeLSTM": (0, 2e-2)}
 COUNTS = ("launches", "segments", "size_reads", "nodes_between")
 
 
@@ -49,7 +52,13 @@ def expected_outputs(path, inputs):
     return dict(zip(names, session.run(names, inputs), strict=True))
 
 
-def share_of_tolerance(found, expected):
+def tolerance_of(path):
+    """(of the element, of the largest) that outputs of a model may differ by."""
+    ops = {node.op_type for node in onnx.load(path, load_external_data=False).graph.node}
+    return max((OF_OPS[op] for op in ops & OF_OPS.keys()), default=TOLERANCES["strict"])
+
+
+def share_of_tolerance(found, expected, tolerance=TOLERANCES["strict"]):
     """The largest difference as a share of what is allowed; above 1, and infinite for another type or shape: wrong."""
     if (found.dtype, found.shape) != (expected.dtype, expected.shape):
         return float("inf")
@@ -59,7 +68,7 @@ def share_of_tolerance(found, expected):
         return 0.0
     found, expected = found.astype(np.float64), expected.astype(np.float64)
     same = (found == expected) | (np.isnan(found) & np.isnan(expected))
-    relative, of_largest = TOLERANCES["strict"]
+    relative, of_largest = tolerance
     finite = np.where(np.isfinite(expected), np.abs(expected), 0)
     allowed = relative * finite + of_largest * finite.max() + np.finfo(np.float32).tiny
     with np.errstate(invalid="ignore"):
@@ -77,7 +86,8 @@ def run(programs, path, inputs, expected, *flags):
             command += ["--input", f"{name}={file}"]
         said = json.loads(call(*command))
         found = {name: np.load(pathlib.Path(folder, re.sub(r"[^A-Za-z0-9._-]", "_", name) + ".npy")) for name in expected}
-    shares = {name: share_of_tolerance(found[name], expected[name]) for name in expected}
+    tolerance = tolerance_of(path)
+    shares = {name: share_of_tolerance(found[name], expected[name], tolerance) for name in expected}
     wrong = [f"output {name!r} uses {share:.3g} of the tolerance" if np.isfinite(share) else
              f"output {name!r} is {found[name].dtype}{list(found[name].shape)}, expected {expected[name].dtype}{list(expected[name].shape)}, or differs as a whole"
              for name, share in shares.items() if share > 1]

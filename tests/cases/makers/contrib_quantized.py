@@ -241,3 +241,32 @@ def conv(d):
     if d.chance(0.5):
         d.integers(d.random.integers(-500, 500, [outputs]), T.INT32, 1)
     d.gives(T.UINT8)
+
+
+# It rounds x and h to 8 bits, and h in parts of the batch that depend on its threads; ours rounds nothing.
+@maker("com.microsoft.DynamicQuantizeLSTM", tolerance=Tolerance(0, 8e-2))
+def quantized_lstm(d):
+    steps, batch, size, hidden = d.integer(1, 4), d.integer(1, 3), d.integer(1, 4), d.integer(3, 6)
+    directions = 2 if d.attr("direction", d.pick(["forward", "reverse", "bidirectional"]), 0.7) == "bidirectional" else 1
+    elem = d.pick(BYTES)
+    per_column = elem == T.INT8 and d.chance(0.6)
+    zeros = [] if per_column else [d.random.integers(*((100, 140) if elem == T.UINT8 else (-20, 20)), directions) for _ in range(2)]
+    d.attr("hidden_size", hidden)
+    d.attr("input_forget", 1, 0.15)
+    d.floats([steps, batch, size], constant=0)
+    for i, rows in enumerate((size, hidden)):  # weights of at most 2
+        weights = d.random.integers(-32, 33, [directions, rows, 4 * hidden])
+        d.integers(weights if per_column else weights + zeros[i][:, None, None], elem, 1)
+    optional = [
+        lambda: d.floats([directions, 8 * hidden], low=-1, high=1, constant=1),
+        lambda: d.integers(d.random.integers(1, steps + 1, batch), T.INT32, 0.3),
+        lambda: d.floats([directions, batch, hidden], low=-1, high=1),
+        lambda: d.floats([directions, batch, hidden], low=-1, high=1),
+        lambda: d.floats([directions, 3 * hidden], low=-1, high=1, constant=1),
+    ]
+    for add in optional:
+        add() if d.chance(0.4) else d.skip()
+    for i in range(2):
+        d.scale(dims=[directions, 4 * hidden] if per_column else [directions])
+        d.integers(np.zeros([directions, 4 * hidden]) if per_column else zeros[i], elem, 1)  # it takes no others
+    d.gives(*[T.FLOAT] * 3)
