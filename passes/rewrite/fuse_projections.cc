@@ -104,22 +104,25 @@ class FuseProjectionsPass final : public NodePass {
 
   absl::StatusOr<Match> Visit(Graph& graph, Node& first) override {
     if (!has_gpu() || !kTypes.Has(first.output(0).dtype())) return Match::None();
-    Value& x = first.input(0);
-    const std::vector<Projection> all = ProjectionsOf(x);
+    const Value& x = first.input(0);
+    const std::optional<Projection> own = ProjectionBy(first, x);
+    if (!own.has_value() || x.is_constant() || x.uses().size() > kMostReaders) return Match::None();
+    const Node* attention = AttentionBehind(*own);
+    if (attention == nullptr) return Match::None();
+    const std::vector<Projection> all = ProjectionsOf(x, *attention);
     if (all.size() < 2 || all[0].product != &first) return Match::None();
-    if (!LeadToAttention(all)) return Match::None();
-    if (all.size() > kMostProducts) return Match::No(first, "more than three products read it");
-    return Fuse(graph, x, all);
+    if (all.size() > kMostProducts) return Match::No(first, "more than three products lead to it");
+    return Fuse(graph, first.input(0), all);
   }
 
  private:
-  // In the order in which products read x.
-  static std::vector<Projection> ProjectionsOf(const Value& x) {
+  // The products of x whose results `attention` reads, in the order in which they read x.
+  static std::vector<Projection> ProjectionsOf(const Value& x, const Node& attention) {
     std::vector<Projection> all;
-    if (x.is_constant() || x.uses().size() > kMostReaders) return all;
     for (const Use& use : x.uses()) {
       if (use.index != 0) continue;
-      if (auto found = ProjectionBy(*use.node, x)) all.push_back(*found);
+      const std::optional<Projection> found = ProjectionBy(*use.node, x);
+      if (found.has_value() && AttentionBehind(*found) == &attention) all.push_back(*found);
     }
     return all;
   }
@@ -142,12 +145,12 @@ class FuseProjectionsPass final : public NodePass {
     return found;
   }
 
-  static bool LeadToAttention(const std::vector<Projection>& all) {
-    return std::all_of(all.begin(), all.end(), [](const Projection& p) {
-      const std::vector<const Node*> readers = ReadersOf(*p.y);
-      return std::any_of(readers.begin(), readers.end(),
-                         [](const Node* node) { return IsOp(node, {"Attention"}); });
-    });
+  // The attention that reads what becomes of the result; nullptr: there is none.
+  static const Node* AttentionBehind(const Projection& projection) {
+    const std::vector<const Node*> readers = ReadersOf(*projection.y);
+    const auto at = std::find_if(readers.begin(), readers.end(),
+                                 [](const Node* node) { return IsOp(node, {"Attention"}); });
+    return at == readers.end() ? nullptr : *at;
   }
 
   Offers OffersAt(const Graph& graph, const Node& anchor, const Node* inside) const {

@@ -127,6 +127,31 @@ TEST_F(FuseProjectionsTest, CrossAttentionJoinsKeysAndValues) {
   ExpectSame(graph, fused.graph);
 }
 
+TEST_F(FuseProjectionsTest, ProductsOfOtherAttentionsStayApart) {
+  const std::string other =
+      absl::StrReplaceAll(kHeads, {{"a,", "d,"},
+                                   {"b,", "e,"},
+                                   {"c,", "f,"},
+                                   {"h =", "h2 ="},
+                                   {"i =", "i2 ="},
+                                   {"j =", "j2 ="},
+                                   {"(h)", "(h2)"},
+                                   {"(i)", "(i2)"},
+                                   {"(j)", "(j2)"},
+                                   {"q =", "q2 ="},
+                                   {"k =", "k2 ="},
+                                   {"v =", "v2 ="},
+                                   {"y = Attention(q, k, v)", "z = Attention(q2, k2, v2)"}});
+  const Graph graph = Of(absl::StrCat("a = MatMul(u, wq) b = MatMul(x, wk) c = MatMul(x, wv) "
+                                      "d = MatMul(u, wk) e = MatMul(x, wv) f = MatMul(x, wq) ",
+                                      kHeads, other),
+                         "y, z", ", float16[2,16,4] u");
+  const Fused fused = Fuse(graph);
+  ASSERT_TRUE(fused.changed);
+  EXPECT_EQ(CountOf(fused.graph, "MatMul"), 4);  // of u, and one for the keys and values of each
+  ExpectSame(graph, fused.graph);
+}
+
 TEST_F(FuseProjectionsTest, LeavesWhatNoEngineReadsInPlace) {
   constexpr std::string_view kReason = "no engine reads the parts of one product in place";
   // A part that is copied anyway.
