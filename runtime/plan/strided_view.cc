@@ -25,29 +25,6 @@ bool IsConstant(const Node& node, int input) {
   return !node.has_input(input) || node.input(input).is_constant();
 }
 
-// Divides the dims of a view anew, from the innermost on. nullopt: dims that lie apart would be
-// one.
-std::optional<Dims> Reshaped(const Dims& dims, const Dims& strides, const Dims& to) {
-  Dims made(to.size(), 1);
-  size_t next = to.size();
-  int64_t run = 1, taken = 1;  // elements of dims that lie as one, and of `to` within
-  int64_t stride = strides.empty() ? 1 : strides.back();
-  for (size_t d = dims.size(); d-- > 0;) {
-    run *= dims[d];
-    const bool goes_on = d > 0 && (dims[d - 1] == 1 || strides[d - 1] == run * stride);
-    if (goes_on) continue;
-    while (next > 0 && (taken < run || to[next - 1] == 1)) {
-      --next;
-      made[next] = taken * stride;
-      taken *= to[next];
-    }
-    if (taken != run) return std::nullopt;
-    run = taken = 1;
-    if (d > 0) stride = strides[d - 1];
-  }
-  return made;
-}
-
 StridedView Permuted(const StridedView& view, const std::vector<int64_t>& perm) {
   StridedView made{.source = view.source, .offset = view.offset};
   for (const int64_t dim : perm) {
@@ -95,7 +72,7 @@ std::optional<StridedView> Through(const StridedView& view, const Node& node, in
     const std::optional<Dims> begin = BeginOfSlice(node);
     return begin.has_value() ? std::optional(From(view, *begin, y.dims())) : std::nullopt;
   }
-  const std::optional<Dims> strides = Reshaped(view.dims, view.strides, y.dims());
+  const std::optional<Dims> strides = ReshapedStrides(view.dims, view.strides, y.dims());
   if (!strides.has_value()) return std::nullopt;
   return StridedView{view.source, y.dims(), *strides, view.offset};
 }
@@ -136,6 +113,27 @@ std::optional<StridedView> ViewThrough(const Value& value, absl::Span<const Node
   if (!IsViewNode(*node)) return std::nullopt;
   const std::optional<StridedView> before = ViewThrough(node->input(0), nodes);
   return before.has_value() ? Through(*before, *node, value.producer_index()) : std::nullopt;
+}
+
+std::optional<Dims> ReshapedStrides(const Dims& dims, const Dims& strides, const Dims& to) {
+  Dims made(to.size(), 1);
+  size_t next = to.size();
+  int64_t run = 1, taken = 1;  // elements of dims that lie as one, and of `to` within
+  int64_t stride = strides.empty() ? 1 : strides.back();
+  for (size_t d = dims.size(); d-- > 0;) {
+    run *= dims[d];
+    const bool goes_on = d > 0 && (dims[d - 1] == 1 || strides[d - 1] == run * stride);
+    if (goes_on) continue;
+    while (next > 0 && (taken < run || to[next - 1] == 1)) {
+      --next;
+      made[next] = taken * stride;
+      taken *= to[next];
+    }
+    if (taken != run) return std::nullopt;
+    run = taken = 1;
+    if (d > 0) stride = strides[d - 1];
+  }
+  return made;
 }
 
 std::optional<Dims> BeginOfSlice(const Node& slice) {

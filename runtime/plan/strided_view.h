@@ -24,6 +24,10 @@ bool IsViewNode(const Node& node);
 // itself. nullopt: one of `nodes` is no such Node, or a Reshape joins dims that lie apart.
 std::optional<StridedView> ViewThrough(const Value& value, absl::Span<const Node* const> nodes);
 
+// The strides of a tensor of `dims` and `strides` whose elements a Reshape divides anew into `to`,
+// of as many elements. nullopt: dims that lie apart would be one.
+std::optional<Dims> ReshapedStrides(const Dims& dims, const Dims& strides, const Dims& to);
+
 // The first element that a Slice with constant parameters and steps of 1 takes; nullopt: its output
 // shape does not match.
 std::optional<Dims> BeginOfSlice(const Node& slice);
