@@ -134,7 +134,8 @@ absl::Status RewriteAndClean(std::initializer_list<MakePass> passes, Graph& grap
 // functions), then fuses what an Engine runs as one op.
 absl::Status FitToTarget(Graph& graph, const BuildOptions& options, PassContext& context) {
   RETURN_IF_ERROR(RewriteAndClean({LowerEinsum, Decompose}, graph, options, context));
-  return RewriteAndClean({FuseAttention}, graph, options, context);
+  RETURN_IF_ERROR(RewriteAndClean({FuseAttention}, graph, options, context));
+  return RewriteAndClean({FuseProjections}, graph, options, context);
 }
 
 void BindValues(Graph& graph, const std::map<std::string, HostTensor, std::less<>>& values) {

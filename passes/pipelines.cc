@@ -30,6 +30,7 @@ constexpr Row kPasses[] = {
     {"fuse-activations", FuseActivations},
     {"fuse-attention", FuseAttention},
     {"fuse-layer-norm", FuseLayerNorm},
+    {"fuse-projections", FuseProjections},
     {"inline-constant-if", InlineConstantIf},
     {"lower-batch-norm", LowerBatchNorm},
     {"lower-einsum", LowerEinsum},

@@ -1,7 +1,8 @@
-// Fuses the ops of which exporters compose LayerNormalization into one Node:
+// Fuses the ops of which exporters compose LayerNormalization or RMSNormalization into one Node:
 //   d = x − mean(x),  y = d / sqrt(mean(d²) + epsilon) · gamma + beta
-// The quotient becomes a LayerNormalization with a scale of ones; a following factor and addend
-// then become its scale and bias.
+//   y = x / sqrt(mean(x²) + epsilon) · gamma
+// The quotient becomes a norm with a scale of ones; a following factor and addend then become its
+// scale and bias.
 #include <algorithm>
 #include <cmath>
 
@@ -16,18 +17,24 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
-constexpr int kSince = 17;  // the first opset that has LayerNormalization
+constexpr int kSinceLayer = 17, kSinceRms = 23;  // the first opsets that have the ops
 
 // The parts of d / sqrt(mean(d²) + epsilon).
 struct Quotient {
-  const Node* mean = nullptr;        // of x
-  const Node* difference = nullptr;  // d
+  const Node* mean = nullptr;        // of x; nullptr: d is x
+  const Node* difference = nullptr;  // that computes d; nullptr: d is x
+  Value* x = nullptr;
   const Node* square = nullptr;
   const Node* variance = nullptr;  // the mean of the square
   const Node* sum = nullptr;       // with epsilon
   const Value* epsilon = nullptr;
   const Node* root = nullptr;
-  const Value* divisor = nullptr;  // the square root, or its Reciprocal if d is multiplied
+  const Value* divisor = nullptr;  // the square root, or its inverse if d is multiplied
+
+  std::string_view op() const {
+    return mean != nullptr ? "LayerNormalization" : "RMSNormalization";
+  }
+  int since() const { return mean != nullptr ? kSinceLayer : kSinceRms; }
 };
 
 // The producer of an input of `node` if its op is `op`; nullptr: it is not, or `node` is nullptr.
@@ -37,37 +44,51 @@ const Node* Before(const Node* node, int input, std::string_view op) {
   return IsOp(before, {op}) ? before : nullptr;
 }
 
+// The Sqrt whose inverse an input of `node` is: Reciprocal(Sqrt), or 1 / Sqrt; nullptr: it is not.
+const Node* RootBehindInverse(const Node& node, int input) {
+  if (const Node* inverse = Before(&node, input, "Reciprocal")) return Before(inverse, 0, "Sqrt");
+  const Node* inverse = Before(&node, input, "Div");
+  const Node* root = Before(inverse, 1, "Sqrt");
+  const bool is_inverse = root != nullptr && NumberInto(inverse->input(0), root->output(0)) == 1;
+  return is_inverse ? root : nullptr;
+}
+
 // For a Div or Mul.
-std::optional<Quotient> QuotientOf(const Node& node) {
+std::optional<Quotient> QuotientOf(Node& node) {
   const bool divides = node.op() == "Div";
-  const int d = !divides && Before(&node, 0, "Reciprocal") != nullptr ? 1 : 0;
+  const int d = !divides && RootBehindInverse(node, 0) != nullptr ? 1 : 0;
   Quotient q;
   q.divisor = &node.input(1 - d);
-  q.root =
-      divides ? Before(&node, 1, "Sqrt") : Before(Before(&node, 1 - d, "Reciprocal"), 0, "Sqrt");
+  q.root = divides ? Before(&node, 1, "Sqrt") : RootBehindInverse(node, 1 - d);
   q.sum = Before(q.root, 0, "Add");
   if (q.sum == nullptr) return std::nullopt;
   const int variance = Before(q.sum, 0, "ReduceMean") != nullptr ? 0 : 1;
   q.variance = Before(q.sum, variance, "ReduceMean");
   q.epsilon = &q.sum->input(1 - variance);
-  q.difference = Before(&node, d, "Sub");
-  q.mean = Before(q.difference, 1, "ReduceMean");
-  if (q.variance == nullptr || q.mean == nullptr) return std::nullopt;
-  if (&q.mean->input(0) != &q.difference->input(0)) return std::nullopt;
+  if (q.variance == nullptr) return std::nullopt;
   q.square = q.variance->input(0).producer();
   if (Squared(q.square) != &node.input(d)) return std::nullopt;
+  q.x = &node.input(d);
+  Node* difference = q.x->producer();
+  const Node* mean = IsOp(difference, {"Sub"}) ? Before(difference, 1, "ReduceMean") : nullptr;
+  if (mean == nullptr || &mean->input(0) != &difference->input(0)) return q;
+  q.mean = mean;
+  q.difference = difference;
+  q.x = &difference->input(0);
   return q;
 }
 
 // Whether `node`, the quotient, is the only user of its parts.
 bool IsAlone(const Node& node, const Quotient& q) {
   for (const Node* part : {q.mean, q.square, q.variance, q.sum, q.root}) {
-    if (!part->output(0).has_one_use()) return false;
+    if (part != nullptr && !part->output(0).has_one_use()) return false;
   }
+  if (!q.divisor->has_one_use()) return false;
+  if (q.difference == nullptr) return true;
   const Value& d = q.difference->output(0);
-  return q.divisor->has_one_use() && !d.is_graph_output() &&
-         std::all_of(d.uses().begin(), d.uses().end(),
-                     [&](const Use& use) { return use.node == &node || use.node == q.square; });
+  return !d.is_graph_output() && std::all_of(d.uses().begin(), d.uses().end(), [&](const Use& use) {
+    return use.node == &node || use.node == q.square;
+  });
 }
 
 // The extents of `x` from `axis` on; empty: one of them is unknown or 0.
@@ -104,7 +125,9 @@ class FuseLayerNormPass final : public NodePass {
     if (node.op() == "Div") return Fuse(graph, node);
     for (const int side : {0, 1}) {
       const Value& y = node.input(side);
-      if (!IsOp(y.producer(), {"LayerNormalization"}) || y.producer_index() != 0) continue;
+      const bool is_norm = IsOp(y.producer(), {"LayerNormalization"}) ||
+                           (IsOp(y.producer(), {"RMSNormalization"}) && node.op() == "Mul");
+      if (!is_norm || y.producer_index() != 0) continue;
       Value& factor = node.input(1 - side);
       if (factor.is_constant()) return Absorb(graph, *y.producer(), node, factor);
     }
@@ -115,12 +138,14 @@ class FuseLayerNormPass final : public NodePass {
   Match Fuse(Graph& graph, Node& node) const {
     const std::optional<Quotient> q = QuotientOf(node);
     if (!q.has_value()) return Match::None();
-    if (context().newest_opset < kSince) return Match::No(node, "the file's opset lacks the op");
-    Value& x = q->difference->input(0);
+    if (context().newest_opset < q->since())
+      return Match::No(node, "the file's opset lacks the op");
+    Value& x = *q->x;
     if (!kTypes.Has(x.dtype())) return Match::No(node, "its type is not f32, f16 or bf16");
-    const std::optional<int> axis = FirstAveragedAxis(*q->mean);
-    if (!axis.has_value() || axis != FirstAveragedAxis(*q->variance)) {
-      return Match::No(node, "its means are not both of the same last axes");
+    const std::optional<int> axis = FirstAveragedAxis(*q->variance);
+    if (!axis.has_value() || (q->mean != nullptr && axis != FirstAveragedAxis(*q->mean))) {
+      return Match::No(node, q->mean != nullptr ? "its means are not both of the same last axes"
+                                                : "its mean is not of the last axes");
     }
     const std::optional<double> epsilon = NumberInto(*q->epsilon, q->variance->output(0));
     if (!epsilon.has_value() || !std::isfinite(*epsilon) || *epsilon < 0) {
@@ -132,7 +157,7 @@ class FuseLayerNormPass final : public NodePass {
     const std::vector<double> ones(ElementsOf(row), 1);
     Value& scale = graph.AddConstant(*FromDoubles(x.dtype(), row, ones), "scale");
     Node& norm = graph.AddNode(
-        {.op = "LayerNormalization",
+        {.op = std::string(q->op()),
          .inputs = {&x, &scale},
          .attrs = {{"axis", int64_t{*axis}}, {"epsilon", static_cast<float>(*epsilon)}},
          .outputs = {node.output(0).name()},

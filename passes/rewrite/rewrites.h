@@ -35,7 +35,10 @@ std::unique_ptr<Pass> FuseActivations();  // Mul(x, Sigmoid(x)) ⇒ Swish(x); Ge
 std::unique_ptr<Pass>
 FuseAttention();  // Softmax(scale · q·kᵀ + mask)·v ⇒ Attention(q, k, v, mask), if an Engine runs it
 std::unique_ptr<Pass>
-FuseLayerNorm();  // (x − mean) / sqrt(variance + epsilon) · c + d ⇒ LayerNormalization(x, c, d)
+FuseLayerNorm();  // (x − mean) / sqrt(variance + epsilon) · c + d ⇒ LayerNormalization(x, c, d);
+                  // x / sqrt(mean of x² + epsilon) · c ⇒ RMSNormalization(x, c)
+std::unique_ptr<Pass> FuseProjections();  // x·Wq, x·Wk, x·Wv of an attention ⇒ Slices of x·[Wq Wk
+                                          // Wv], if an Engine reads them in place
 std::unique_ptr<Pass> InlineConstantIf();  // If(constant) ⇒ the branch's Nodes
 std::unique_ptr<Pass>
 LowerBatchNorm();  // BatchNormalization(x) ⇒ Add(Mul(x, s), t) (not for the CPU)

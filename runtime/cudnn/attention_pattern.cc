@@ -5,6 +5,8 @@
 #include "runtime/cudnn/price.h"
 #include "runtime/ops/attention_mask.h"
 #include "runtime/ops/transpose.h"
+#include "runtime/plan/fused_tensor.h"
+#include "runtime/plan/strided_view.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -15,11 +17,22 @@ constexpr int kRank = 4;
 constexpr int64_t kChannelMultiple = 8, kMostChannels = 128;
 
 constexpr Rule kTurned = {"cuDNN's attention reads and writes rows of channels without gaps",
-                          "none in cuDNN: a Transpose that keeps the last axis joins it"};
-constexpr Rule kAlone = {"cuDNN's attention joins nothing but Transposes of its heads",
+                          "none in cuDNN: what moves no element within the rows joins it"};
+constexpr Rule kAlone = {"cuDNN's attention joins nothing but what moves whole heads",
                          "none in cuDNN: a kernel of ours would hold both"};
 constexpr Rule kOneOutput = {"cuDNN's attention writes its result once, and it has other readers",
                              "none: let all of them read one order of the axes"};
+
+// Of every stride but that of the channels, and of where an operand begins: 16 bytes.
+constexpr int64_t kStrideMultiple = 8;
+
+// Whether cuDNN can read the operand, made by some of `nodes`, where they begin.
+bool IsReadableThrough(const Value& operand, absl::Span<const Node* const> nodes) {
+  const std::optional<StridedView> view = ViewThrough(operand, nodes);
+  if (!view.has_value() || view->strides.back() != 1) return false;
+  const auto fills = [](int64_t n) { return n % kStrideMultiple == 0; };
+  return fills(view->offset) && std::all_of(view->strides.begin(), view->strides.end() - 1, fills);
+}
 
 // Whether it is a Transpose that keeps the channels last.
 bool KeepsChannels(const Node& node) {
@@ -81,10 +94,18 @@ class Attention final : public Pattern {
   }
 
   const Rule* MayPrecede(const Node& anchor, const GrowthStep& step) const override {
-    const auto inputs = anchor.inputs().first(kMask);
-    if (std::find(inputs.begin(), inputs.end(), &step.edge) == inputs.end()) return &kUnreported;
-    if (step.node.op() != "Transpose") return &kUnreported;
-    return KeepsChannels(step.node) ? nullptr : &kTurned;
+    const auto operands = anchor.inputs().first(kMask);
+    const std::vector<const Node*> before = NodesBefore(anchor, step.nodes);
+    const bool leads_to_operand =
+        std::find(operands.begin(), operands.end(), &step.edge) != operands.end() ||
+        IsReadBy(step.edge, before);
+    if (!leads_to_operand || !IsViewNode(step.node)) return &kUnreported;
+    std::vector<const Node*> nodes = before;
+    nodes.push_back(&step.node);
+    return std::all_of(operands.begin(), operands.end(),
+                       [&](const Value* v) { return IsReadableThrough(*v, nodes); })
+               ? nullptr
+               : &kTurned;
   }
 
   const Rule* OneResult() const override { return &kOneOutput; }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/exec/view_same_bytes.h"
 #include "runtime/ops/checks.h"
+#include "runtime/plan/strided_view.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -77,27 +78,6 @@ Support CheckConcat(const Node& node, const Target& target) {
 std::vector<int64_t> IntsAt(const Node& node, int input) {
   if (!node.has_input(input)) return {};
   return ToInts(node.input(input).constant()).value_or(std::vector<int64_t>());
-}
-
-// The first element that a Slice with constant parameters takes; nullopt: its output shape does not
-// match.
-std::optional<Dims> BeginOfSlice(const Node& slice) {
-  const Value& in = slice.input(0);
-  const std::vector<int64_t> starts = IntsAt(slice, 1), axes = IntsAt(slice, 3);
-  if (slice.has_input(3) && axes.size() != starts.size()) return std::nullopt;
-  Dims begin(in.rank(), 0);
-  for (size_t i = 0; i < starts.size(); ++i) {
-    const int64_t axis =
-        slice.has_input(3) ? NormalizedAxis(axes[i], in.rank()) : static_cast<int64_t>(i);
-    if (axis < 0 || axis >= in.rank()) return std::nullopt;
-    const int64_t extent = in.dim(static_cast<int>(axis));
-    const int64_t start = starts[i] < 0 ? starts[i] + extent : starts[i];
-    begin[axis] = std::clamp<int64_t>(start, 0, extent);
-  }
-  for (int d = 0; d < in.rank(); ++d) {
-    if (begin[d] + slice.output(0).dim(d) > in.dim(d)) return std::nullopt;
-  }
-  return begin;
 }
 
 Support CheckSlice(const Node& slice) {

@@ -8,6 +8,7 @@
 #include "runtime/graph/conversion.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/transpose.h"
+#include "runtime/plan/strided_view.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -39,12 +40,45 @@ std::optional<std::vector<int>> OutputDims(const Node& node) {
   return to;
 }
 
+// The strides of the dims in a Format without padding; 1 for dims of one element.
+Dims StridesIn(const Format& format, size_t rank) {
+  Dims strides(rank, 1);
+  int64_t lanes = 1;
+  const absl::Span<const Format::Axis> axes = format.axes();
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    strides[axis->dim] = lanes;
+    lanes *= axis->pitch;
+  }
+  return strides;
+}
+
+// Pairs of Formats between which a Reshape joins or divides dims that lie beside each other.
+std::vector<SameBytes> Divisions(const Node& node, const Target& target) {
+  const Value &in = node.input(0), &out = node.output(0);
+  const Dims dims = in.dims(), to = out.dims();
+  std::vector<SameBytes> divisions;
+  for (const Format& from : FormatChoices(in, target)) {
+    if (from.has_padding(dims)) continue;
+    const auto strides = ReshapedStrides(dims, StridesIn(from, dims.size()), to);
+    if (!strides.has_value()) continue;
+    for (const Format& choice : FormatChoices(out, target)) {
+      const Dims wanted = StridesIn(choice, to.size());
+      bool is_same = !choice.has_padding(to);
+      for (size_t d = 0; d < to.size(); ++d) {
+        is_same = is_same && (to[d] == 1 || wanted[d] == (*strides)[d]);
+      }
+      if (is_same) divisions.push_back({from, choice});
+    }
+  }
+  return divisions;
+}
+
 // Pairs of Formats between which a Node only renames axes.
 std::vector<SameBytes> Renamings(const Node& node, const Target& target) {
   const Value& in = node.input(0);
   if (in.elements() == 0) return {RowMajorOf(node)};
   const std::optional<std::vector<int>> to = OutputDims(node);
-  if (!to.has_value()) return {};
+  if (!to.has_value()) return Divisions(node, target);
   const std::vector<Format> choices = FormatChoices(node.output(0), target);
   std::vector<SameBytes> renamings;
   for (Format& from : FormatChoices(in, target)) {

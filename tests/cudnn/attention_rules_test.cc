@@ -41,12 +41,49 @@ TEST_F(CudnnAttentionTest, TakesTheOpWithTransposesOfItsHeads) {
        "Attention", "{Attention}", "b to Transpose: cuDNN's attention reads and writes rows"},
       {"not with what is no Transpose",
        absl::StrCat(kHeads, "{ a = Attention(q, k, v) y = Relu(a) }"), "Attention", "{Attention}",
-       "a to Relu: cuDNN's attention joins nothing but Transposes"},
+       "a to Relu: cuDNN's attention joins nothing but what moves whole heads"},
       {"not with a Transpose of what others read",
        absl::StrCat(kHeads,
                     "{ a = Attention(q, k, v) b = Transpose<perm = [0,2,1,3]>(a) "
                     "c = Relu(a) d = Transpose<perm = [0,2,1,3]>(c) y = Add(b, d) }"),
        "Attention", "{Attention}", "a to Transpose: cuDNN's attention writes its result once"},
+  });
+}
+
+// Parts of one product, as strides of one operand.
+TEST_F(CudnnAttentionTest, ReadsHeadsWhereTheyLie) {
+  constexpr std::string_view kParts =
+      "g (float16[2,5,96] x) => (y) <int64[1] zero = {0}, int64[1] one = {32}, int64[1] two = "
+      "{64}, "
+      "int64[1] three = {96}, int64[1] odd = {36}, int64[1] end = {68}, int64[1] axis = {2}, "
+      "int64[4] heads = {2, 5, 4, 8}> { ";
+  constexpr std::string_view kHeads =
+      "q = Reshape(a, heads) k = Reshape(b, heads) v = Reshape(c, heads) "
+      "d = Transpose<perm = [0,2,1,3]>(q) e = Transpose<perm = [0,2,1,3]>(k) "
+      "f = Transpose<perm = [0,2,1,3]>(v) y = Attention(d, e, f) }";
+  constexpr std::string_view kSlices =
+      "a = Slice(x, zero, one, axis) b = Slice(x, one, two, axis) c = Slice(x, two, three, axis) ";
+  ExpectCases({
+      {"Slices", absl::StrCat(kParts, kSlices, kHeads), "Attention",
+       "{Slice Reshape Transpose Slice Reshape Transpose Slice Reshape Transpose Attention}"},
+      {"a Split",
+       "g (float16[2,5,96] x) => (y) <int64[3] n = {32, 32, 32}, int64[4] heads = {2, 5, 4, 8}> "
+       "{ a, b, c = Split<axis = 2>(x, n) " +
+           std::string(kHeads),
+       "Attention", "{Split Reshape Transpose Reshape Transpose Reshape Transpose Attention}"},
+      {"a packed product",
+       "g (float16[2,5,96] x) => (y) <int64[5] s = {2, 5, 3, 4, 8}, int64 zero = {0}, "
+       "int64 one = {1}, int64 two = {2}> "
+       "{ r = Reshape(x, s) t = Transpose<perm = [2,0,3,1,4]>(r) q = Gather(t, zero) "
+       "k = Gather(t, one) v = Gather(t, two) y = Attention(q, k, v) }",
+       "Attention", "{Reshape Transpose Gather Gather Gather Attention}"},
+      {"not what begins between vectors",
+       absl::StrCat(kParts,
+                    "a = Slice(x, zero, one, axis) b = Slice(x, odd, end, axis) "
+                    "c = Slice(x, two, three, axis) ",
+                    kHeads),
+       "Attention", "{Slice Reshape Transpose Reshape Transpose Slice Reshape Transpose Attention}",
+       "cuDNN's attention reads and writes rows"},
   });
 }
 

@@ -1,4 +1,6 @@
-// Transposes, and Reshapes that only add or remove extents of 1, only rename the axes of a Format.
+// Transposes, and Reshapes that leave channels apart from pixels, only rename, join or divide the
+// axes of a Format.
+#include "absl/strings/str_cat.h"
 #include "tests/support/proposed.h"
 #include "tests/support/run_program.h"
 
@@ -54,12 +56,41 @@ TEST_F(ViewTransposeTest, KeepsChannelsLastWhereAnAxisOfOneGoesOrComes) {
   EXPECT_EQ(unsqueezed, Lines({"{Unsqueeze} rows > rows", "{Unsqueeze} last > last"}));
 }
 
-TEST_F(ViewTransposeTest, ReshapesOfOtherExtentsAreRowMajor) {
+TEST_F(ViewTransposeTest, ReshapesThatMixChannelsAndPixelsAreRowMajor) {
+  for (const char* dims : {"{2, 24, 5}", "{2, 5, 24}", "{4, 4, 15}"}) {
+    const Graph graph = GraphWithWeights(absl::StrCat(
+        "g (float[2,8,3,5] x) => (y) <int64[3] d = ", dims, "> { r = Reshape(x, d) y = Relu(r) }"));
+    EXPECT_EQ(LinesAt(graph, "Reshape"), Lines({"{Reshape} rows > rows"})) << dims;
+  }
+}
+
+TEST_F(ViewTransposeTest, ReshapesOfPixelsAloneKeepChannelsLast) {
   const Graph graph = GraphWithWeights(R"(
-      g (float[2,8,3,5] x) => (y) <int64[3] d = {2, 8, 15}>
+      g (float[2,8,3,5] x) => (y) <int64[3] d = {2, 8, 15}, int64[4] e = {2, 8, 5, 3}>
       { r = Reshape(x, d)
-        y = Relu(r) })");
-  EXPECT_EQ(LinesAt(graph, "Reshape"), Lines({"{Reshape} rows > rows"}));
+        s = Relu(r)
+        u = Reshape(s, e)
+        y = Relu(u) })");
+  for (const Node* node : graph.TopologicalOrder()) {
+    if (node->op() != "Reshape") continue;
+    EXPECT_EQ(Describe(At(graph, *node).candidates),
+              Lines({"{Reshape} rows > rows", "{Reshape} last > last"}));
+  }
+}
+
+// The patches of a vision transformer: what the convolution writes is the sequence already.
+TEST_F(ViewTransposeTest, PatchesOfAnImageAreATransposedSequence) {
+  const Graph graph = GraphWithWeights(R"(
+      g (float16[2,8,8,8] x, float16[16,8,4,4] w, float16[2,4,16] p) => (y) <int64[3] d = {2, 16, 4}>
+      { c = Conv<kernel_shape = [4,4], strides = [4,4]>(x, w)
+        r = Reshape(c, d)
+        t = Transpose<perm = [0,2,1]>(r)
+        y = Add(t, p) })");
+  const auto program = ExpectRunsLikeEvaluate(graph, {}, target_, CostSearch);
+  ASSERT_NE(program, nullptr);
+  const std::string partitions = Partitions(*program);
+  EXPECT_NE(partitions.find("view {Reshape}"), std::string::npos) << partitions;
+  EXPECT_NE(partitions.find("view {Transpose}"), std::string::npos) << partitions;
 }
 
 TEST_F(ViewTransposeTest, RefusesEqualFormatsOfEqualDims) {

@@ -111,17 +111,22 @@ TEST_F(NodeKernelsTest, ReportOpsWithoutAKernel) {
 }
 
 TEST_F(NodeKernelsTest, RowNormTakesFactorsOfARow) {
+  // Those of row_norm: row_group refuses more.
+  const auto reasons_at = [&](const Graph& graph) {
+    Lines reasons = At(graph, "LayerNormalization").reasons;
+    std::erase_if(reasons, [](const std::string& r) { return !r.starts_with("row_norm"); });
+    return reasons;
+  };
   const auto reasons = [&](std::string_view scale) {
-    const Graph graph =
+    return reasons_at(
         GraphFromText(absl::StrCat("g (float[2,3,4] x, float", scale,
-                                   " s) => (y) { y = LayerNormalization<axis = 1>(x, s) }"));
-    return At(graph, "LayerNormalization").reasons;
+                                   " s) => (y) { y = LayerNormalization<axis = 1>(x, s) }")));
   };
   for (const char* scale : {"[3,4]", "[1,3,4]", "[1]"}) EXPECT_EQ(reasons(scale), Lines());
   const Graph empty = GraphFromText(
       "g (float[0,4] x, float[0,4] s, float[0,1] b) => (y) { y = LayerNormalization<axis = 0>(x, "
       "s, b) }");
-  EXPECT_EQ(At(empty, "LayerNormalization").reasons, Lines());
+  EXPECT_EQ(reasons_at(empty), Lines());
   EXPECT_EQ(reasons("[4]"), (Lines{"row_norm: s is f32[4], expected one element or the normalized "
                                    "axes [3,4]"}));
 }

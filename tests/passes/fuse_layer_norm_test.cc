@@ -172,9 +172,6 @@ TEST(FuseLayerNormTest, LeavesOtherTypesAndUnknownRows) {
 }
 
 TEST(FuseLayerNormTest, LeavesOtherArithmetic) {
-  ExpectStays(Of("m = ReduceMean(x, a) d = Sub(m, x) s = Mul(d, d) v = ReduceMean(s, a) "
-                 "t = Add(v, e) r = Sqrt(t) y = Div(d, r)"),
-              "");
   ExpectStays(Of("m = ReduceMean(x, a) d = Sub(x, m) s = Pow(d, gamma) v = ReduceMean(s, a) "
                  "t = Add(v, e) r = Sqrt(t) y = Div(d, r)"),
               "");
@@ -186,10 +183,77 @@ TEST(FuseLayerNormTest, LeavesOtherArithmetic) {
   ExpectStays(Behind("y = Mul(d, r)"), "");
 }
 
+// The square root of the mean of squares of x.
+constexpr std::string_view kRmsRoot =
+    "s = Pow(x, two) v = ReduceMean(s, a) t = Add(v, e) r = Sqrt(t) ";
+
+std::string BehindRms(std::string_view nodes, std::string_view outputs = "y") {
+  return Of(absl::StrCat(kRmsRoot, nodes), outputs);
+}
+
+void ExpectRms(std::string_view text, std::string_view y, std::string_view scale) {
+  ExpectRewrite(FuseLayerNorm(), text,
+                absl::StrCat("g (f32[2,3,4] x) => (f32[2,3,4] y = ", y, ") { ", y,
+                             " = RMSNormalization<axis = 2, epsilon = 0.25>(x, ", scale, ") }"));
+}
+
+TEST(FuseLayerNormTest, TakesANormAboutZero) {
+  ExpectRms(BehindRms("y = Div(x, r)"), "y_0", "{1, 1, 1, 1}");
+  ExpectRms(BehindRms("n = Div(x, r) y = Mul(gamma, n)"), "n_0", "{1, 2, 3, 4}");
+  ExpectRms(BehindRms("q = Reciprocal(r) n = Mul(x, q) y = Mul(n, gamma)"), "n_0", "{1, 2, 3, 4}");
+  ExpectRms(
+      "g (float[2,3,4] x) => (y) <int64[1] a = {-1}, float e = {0.25}, float one = {1}, "
+      "float[4] gamma = {1, 2, 3, 4}> { s = Mul(x, x) v = ReduceMean(s, a) t = Add(e, v) "
+      "r = Sqrt(t) q = Div(one, r) n = Mul(q, x) y = Mul(n, gamma) }",
+      "n_0", "{1, 2, 3, 4}");
+}
+
+TEST(FuseLayerNormTest, ANormAboutZeroMayReadADifference) {  // that is not from its own mean
+  ExpectRewrite(FuseLayerNorm(),
+                Of("m = ReduceMean(x, a) d = Sub(m, x) s = Mul(d, d) v = ReduceMean(s, a) "
+                   "t = Add(v, e) r = Sqrt(t) y = Div(d, r)"),
+                "g (f32[2,3,4] x) => (f32[2,3,4] y = y_0) { m = ReduceMean(x, {-1}) "
+                "d = Sub(m, x) "
+                "y_0 = RMSNormalization<axis = 2, epsilon = 0.25>(d, {1, 1, 1, 1}) }");
+}
+
+TEST(FuseLayerNormTest, ANormAboutZeroHasNoBias) {
+  ExpectRewrite(FuseLayerNorm(), BehindRms("n = Div(x, r) y = Add(n, beta)"),
+                "g (f32[2,3,4] x) => (f32[2,3,4] y) { "
+                "n_0 = RMSNormalization<axis = 2, epsilon = 0.25>(x, {1, 1, 1, 1}) "
+                "y = Add(n_0, {5, 6, 7, 8}) }");
+}
+
+TEST(FuseLayerNormTest, LeavesOtherNormsAboutZero) {
+  ExpectStays(BehindRms("q = Div(two, r) y = Mul(x, q)"), "");
+  ExpectStays(BehindRms("y = Mul(x, r)"), "");
+  ExpectStays(BehindRms("y = Div(s, r)"), "");
+  ExpectStays(BehindRms("y = Div(x, r)", "y, v"), "a value within has other users");
+  ExpectStays(Of("s = Mul(x, x) v = ReduceMean<keepdims = 0>(s, a) t = Add(v, e) r = Sqrt(t) "
+                 "u = Unsqueeze(r, a) y = Div(x, u)"),
+              "");
+  ExpectStays(
+      "g (float[4,4] x) => (y) <int64[1] a = {0}, float e = {0.25}> { s = Mul(x, x) "
+      "v = ReduceMean(s, a) t = Add(v, e) r = Sqrt(t) y = Div(x, r) }",
+      "its mean is not of the last axes");
+}
+
+TEST(FuseLayerNormTest, ANormAboutZeroNeedsAnOpsetThatHasTheOp) {
+  for (const int opset : {22, 23}) {
+    Graph graph = GraphFromText(BehindRms("y = Div(x, r)"));
+    PassContext context{.newest_opset = opset};
+    EXPECT_EQ(*FuseLayerNorm()->Run(graph, context), opset == 23);
+  }
+}
+
 TEST(FuseLayerNormTest, TheNumbersAreTheSame) {
   const std::string texts[] = {Behind("n = Div(d, r) p = Mul(n, gamma) y = Add(p, beta)"),
-                               Of(kInverse), Behind("n = Div(d, r) y = Mul(n, gamma)"),
-                               Behind("n = Div(d, r) y = Add(beta, n)"), Behind("y = Div(d, r)")};
+                               Of(kInverse),
+                               Behind("n = Div(d, r) y = Mul(n, gamma)"),
+                               Behind("n = Div(d, r) y = Add(beta, n)"),
+                               Behind("y = Div(d, r)"),
+                               BehindRms("n = Div(x, r) y = Mul(n, gamma)"),
+                               BehindRms("q = Reciprocal(r) y = Mul(x, q)")};
   for (const std::string& text : texts) {
     SCOPED_TRACE(text);
     ExpectSameNumbers(FuseLayerNorm(), text, 1e-5F);

@@ -165,6 +165,14 @@ void WrittenLayerNorm(Growth& g, Value& x) {
   g.AddValue("Add", {y, &g.Constant(x.dtype(), row)});
 }
 
+// RMSNormalization as exporters write it.
+void WrittenRmsNorm(Growth& g, Value& x) {
+  Value* mean = g.AddValue("ReduceMean", {g.AddValue("Mul", {&x, &x}), &g.Ints({-1})});
+  Value* root = g.AddValue("Sqrt", {g.AddValue("Add", {mean, &g.Filled(x.dtype(), {}, 0.5)})});
+  Value* y = g.AddValue("Mul", {&x, g.AddValue("Reciprocal", {root})});
+  g.AddValue("Mul", {y, &g.Constant(x.dtype(), {x.dim(x.rank() - 1)})});
+}
+
 // Scales each channel by a function of its mean, as in squeeze-and-excitation.
 void Excitation(Growth& g, Value& x) {
   Value* mean = g.AddValue("ReduceMean", {&x, &g.Ints({2, 3})});
@@ -180,6 +188,22 @@ void WrittenAttention(Growth& g, Value& x) {
   Value* scaled = g.AddValue("Mul", {q, &g.Filled(DType::kF16, {}, 0.25)});
   Value* weights = g.AddValue("Softmax", {g.AddValue("MatMul", {scaled, columns})});
   g.AddValue("MatMul", {weights, q});
+}
+
+// Attention over heads that three products compute from the rows of x, in f16.
+void Projections(Growth& g, Value& x) {
+  const int64_t channels = x.dim(x.rank() - 1), rows = x.elements() / channels;
+  Value* matrix = g.AddValue("Reshape", {&x, &g.Ints({1, rows, channels})});
+  if (x.dtype() != DType::kF16) {
+    matrix = g.AddValue("Cast", {matrix}, {{"to", static_cast<int64_t>(DType::kF16)}});
+  }
+  const auto heads = [&] {
+    Value* y = g.AddValue("MatMul", {matrix, &g.Constant(DType::kF16, {channels, 16})});
+    y = g.AddValue("Reshape", {y, &g.Ints({1, rows, 2, 8})});
+    return g.AddValue("Transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}});
+  };
+  Value *q = heads(), *k = heads(), *v = heads();
+  g.AddValue("Attention", {q, k, v});
 }
 
 // A copy of an existing Node.
@@ -221,8 +245,9 @@ constexpr Maker kMakers[] = {
     {HasAxes, ComputedReshape},   {HasAxes, SplitAndJoin},
     {HasAxes, SliceTwice},        {IsResult, Twin},
     {IsAny, OfConstants},         {IsAny, ConstantIf},
-    {IsTensor, WrittenLayerNorm}, {IsImage, Excitation},
-    {IsImage, WrittenAttention},
+    {IsTensor, WrittenLayerNorm}, {IsTensor, WrittenRmsNorm},
+    {IsImage, Excitation},        {IsImage, WrittenAttention},
+    {IsTensor, Projections},
 };
 
 }  // namespace

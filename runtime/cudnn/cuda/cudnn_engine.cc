@@ -68,7 +68,7 @@ class CudnnStep final : public Step {
   static const void* Bind(const PlanOperand& operand, const LaunchArgs& args) {
     switch (operand.kind) {
       case CudnnTensor::Kind::kInput:
-        return args.in[operand.index];
+        return static_cast<const std::byte*>(args.in[operand.index]) + operand.offset;
       case CudnnTensor::Kind::kOutput:
         return args.out[operand.index];
       case CudnnTensor::Kind::kConstant:
@@ -113,7 +113,8 @@ std::vector<PlanOperand> BoundOperands(const CudnnGraph& graph) {
   std::vector<PlanOperand> operands;
   for (const int i : OperandsOf(graph)) {
     const CudnnTensor& tensor = graph.tensors[i];
-    operands.push_back({i, tensor.kind, tensor.index, tensor.number, IsEarly(graph, i)});
+    operands.push_back(
+        {i, tensor.kind, tensor.index, tensor.number, IsEarly(graph, i), tensor.offset});
   }
   return operands;
 }

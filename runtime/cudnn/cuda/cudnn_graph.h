@@ -27,6 +27,7 @@ struct CudnnTensor {
   Kind kind = Kind::kVirtual;
   int index = 0;              // position among the Step's inputs, outputs or constants
   float number = 0;           // kNumber
+  int64_t offset = 0;         // kInput: bytes from its begin
   DType dtype = DType::kF32;  // kBool: result of a comparison
   Dims dims,
       strides;  // including padding; images: N, C, spatial dims; matrices: batch, rows, columns

@@ -51,6 +51,20 @@ absl::StatusOr<int> GraphBuilder::Read(const Value& value, const CudnnTensorView
                  .strides = std::move(layout.strides)});
 }
 
+absl::StatusOr<int> GraphBuilder::ReadView(const StridedView& view) {
+  const Value& source = *view.source;
+  const int input = PositionOf(source, boundary_.inputs);
+  if (input < 0 || candidate_.inputs[input].format != Format::RowMajor(source.dims())) {
+    return absl::UnimplementedError(absl::StrCat(source.name(), " is no row-major input"));
+  }
+  return Append({.kind = CudnnTensor::Kind::kInput,
+                 .index = input,
+                 .offset = view.offset * BitsOf(source.dtype()) / 8,
+                 .dtype = source.dtype(),
+                 .dims = view.dims,
+                 .strides = view.strides});
+}
+
 int GraphBuilder::ReadConstant(const Value& value, Dims dims, const Format& format,
                                TensorLayout layout) {
   const PackedConstant packed = {PositionOf(value, boundary_.constants), std::move(dims), format};

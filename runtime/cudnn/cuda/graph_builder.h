@@ -8,6 +8,7 @@
 #include "runtime/cudnn/cuda/cudnn_graph.h"
 #include "runtime/cudnn/cuda/tensor_view.h"
 #include "runtime/plan/engine.h"
+#include "runtime/plan/strided_view.h"
 
 namespace onnx_cudnn {
 
@@ -25,6 +26,8 @@ class GraphBuilder {
   // a number.
   //   errors  Unimplemented: the Value has another layout
   absl::StatusOr<int> Read(const Value& value, const CudnnTensorView& view);
+  // The tensor for a view of a row-major input.
+  absl::StatusOr<int> ReadView(const StridedView& view);
   // A constant viewed with `dims`, in `format`; `layout` is the same for cuDNN.
   int ReadConstant(const Value& value, Dims dims, const Format& format, TensorLayout layout);
   int Number(double number, size_t rank);

@@ -1,4 +1,4 @@
-// Lowers Attention with the Transposes of its operands and of its result, which become strides.
+// Lowers Attention with the Nodes that move its heads, which become strides and offsets.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -7,11 +7,12 @@
 #include "runtime/cudnn/cuda/lower_anchor.h"
 #include "runtime/ops/transpose.h"
 #include "runtime/plan/grow.h"
+#include "runtime/plan/strided_view.h"
 
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kRank = 4, kQ = 0, kK = 1, kMask = 3;
+constexpr int kRank = 4, kQ = 0, kK = 1, kV = 2, kMask = 3;
 
 using Perm = std::vector<int64_t>;
 
@@ -34,18 +35,15 @@ CudnnTensorView HeadsView(const Dims& dims, const Perm& perm) {
   return view;
 }
 
-// The tensor of operand `input`; a Transpose of the Candidate before it becomes strides.
+// The tensor of operand `input`, where the Nodes of the Candidate before it take it from.
 absl::StatusOr<int> ReadHeads(const Node& attention, int input, GraphBuilder& builder) {
-  const Value& operand = attention.input(input);
-  const Node* transpose = operand.producer();
-  if (transpose == nullptr || !Contains(builder.candidate().nodes, transpose)) {
-    return builder.Read(operand, HeadsView(operand.dims(), Identity()));
-  }
-  const Value& source = transpose->input(0);
-  return builder.Read(source, HeadsView(source.dims(), TransposePerm(*transpose, kRank)));
+  const std::optional<StridedView> view =
+      ViewThrough(attention.input(input), builder.candidate().nodes);
+  if (!view.has_value()) return absl::InternalError("an operand of Attention is no view");
+  return builder.ReadView(*view);
 }
 
-// The same for the result and a Transpose behind it.
+// The tensor of the result; a Transpose of the Candidate behind it becomes strides.
 absl::StatusOr<int> WriteHeads(const Node& attention, GraphBuilder& builder) {
   const Value& y = attention.output(0);
   for (const Use& use : y.uses()) {
@@ -65,6 +63,10 @@ absl::Status LowerAttention(const Node& attention, GraphBuilder& builder) {
   for (int i = 0; i < kMask; ++i) {
     ASSIGN_OR_RETURN(const int tensor, ReadHeads(attention, i, builder));
     operation.in.push_back(tensor);
+  }
+  // The frontend swaps the dims of k in place.
+  if (operation.in[kK] == operation.in[kQ] || operation.in[kK] == operation.in[kV]) {
+    return absl::UnimplementedError("k is another operand too");
   }
   const double default_scale = 1 / std::sqrt(static_cast<double>(q.back()));
   const float scale = attention.attrs().Float("scale", static_cast<float>(default_scale));

@@ -11,7 +11,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr std::string_view kFirstLine = "cudnn step 2";
+constexpr std::string_view kFirstLine = "cudnn step 3";
 constexpr size_t kMostItems = 256;  // operands, constants, and numbers per line
 
 absl::Status Malformed(std::string_view what) {
@@ -21,7 +21,8 @@ absl::Status Malformed(std::string_view what) {
 
 std::string ToText(const PlanOperand& operand) {
   return absl::StrCat(operand.tensor, ",", static_cast<int>(operand.kind), ",", operand.index, ",",
-                      std::bit_cast<uint32_t>(operand.number), ",", operand.is_early ? 1 : 0);
+                      std::bit_cast<uint32_t>(operand.number), ",", operand.is_early ? 1 : 0, ",",
+                      operand.offset);
 }
 
 // "constant,rank,dims…,dim,block,extent,pitch,…"
@@ -55,7 +56,7 @@ absl::StatusOr<std::vector<int64_t>> Numbers(std::string_view text, std::string_
 absl::StatusOr<PlanOperand> ParseOperand(std::string_view text) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> n, Numbers(text, "list of operands"));
   const auto last_kind = static_cast<int64_t>(CudnnTensor::Kind::kNumber);
-  if (n.size() != 5 || n[1] > last_kind || n[0] > INT32_MAX || n[2] > INT32_MAX ||
+  if (n.size() != 6 || n[1] > last_kind || n[0] > INT32_MAX || n[2] > INT32_MAX ||
       n[3] > UINT32_MAX || n[4] > 1) {
     return Malformed("list of operands");
   }
@@ -63,7 +64,8 @@ absl::StatusOr<PlanOperand> ParseOperand(std::string_view text) {
                      .kind = static_cast<CudnnTensor::Kind>(n[1]),
                      .index = static_cast<int>(n[2]),
                      .number = std::bit_cast<float>(static_cast<uint32_t>(n[3])),
-                     .is_early = n[4] == 1};
+                     .is_early = n[4] == 1,
+                     .offset = n[5]};
 }
 
 absl::StatusOr<PackedConstant> ParseConstant(std::string_view text) {

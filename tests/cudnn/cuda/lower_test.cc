@@ -102,6 +102,27 @@ TEST_F(LowerTest, TransposesOfHeadsBecomeStrides) {
   ExpectEveryOperandIsRead(graph);
 }
 
+TEST_F(LowerTest, PartsOfOneProductBecomeOffsets) {
+  const CudnnGraph graph = LowerLargest(
+      "g (float16[2,5,96] x) => (y) <int64[3] n = {32, 32, 32}, int64[4] heads = {2, 5, 4, 8}> "
+      "{ a, b, c = Split<axis = 2>(x, n) q = Reshape(a, heads) k = Reshape(b, heads) "
+      "v = Reshape(c, heads) d = Transpose<perm = [0,2,1,3]>(q) "
+      "e = Transpose<perm = [0,2,1,3]>(k) f = Transpose<perm = [0,2,1,3]>(v) "
+      "y = Attention(d, e, f) }",
+      "Attention");
+  ASSERT_EQ(graph.operations.size(), 1u);
+  const CudnnOperation& o = graph.operations[0];
+  for (int i = 0; i < 3; ++i) {
+    const CudnnTensor& operand = graph.tensors[o.in[i]];
+    EXPECT_EQ(operand.kind, CudnnTensor::Kind::kInput);
+    EXPECT_EQ(operand.index, 0);
+    EXPECT_EQ(operand.offset, i * 64);  // bytes of 32 elements
+    EXPECT_EQ(operand.dims, Dims({2, 4, 5, 8}));
+    EXPECT_EQ(operand.strides, Dims({480, 8, 96, 1}));
+  }
+  ExpectEveryOperandIsRead(graph);
+}
+
 TEST_F(LowerTest, CausalAttentionHasAScoreForKeysBehindTheQuery) {
   const CudnnGraph graph = LowerLargest(
       "g (float16[2,4,7,64] q, float16[2,4,7,64] k, float16[2,4,7,64] v) => (y) "

@@ -66,6 +66,11 @@ TEST_F(CudnnPlansTest, Attentions) {
       "{ a = Transpose<perm = [0,2,1,3]>(q) b = Transpose<perm = [0,2,1,3]>(k) "
       "c = Transpose<perm = [0,2,1,3]>(v) d = Attention(a, b, c) "
       "y = Transpose<perm = [0,2,1,3]>(d) }",
+      "g (float16[8,128,2304] x) => (y) <int64[3] n = {768, 768, 768}, "
+      "int64[4] heads = {8, 128, 12, 64}> { a, b, c = Split<axis = 2>(x, n) q = Reshape(a, heads) "
+      "k = Reshape(b, heads) v = Reshape(c, heads) d = Transpose<perm = [0,2,1,3]>(q) "
+      "e = Transpose<perm = [0,2,1,3]>(k) f = Transpose<perm = [0,2,1,3]>(v) "
+      "o = Attention(d, e, f) y = Transpose<perm = [0,2,1,3]>(o) }",
       "g (float16[2,12,128,64] q, float16[2,12,128,64] k, float16[2,12,128,64] v, "
       "float16[2,1,128,128] m) => (y) { y = Attention(q, k, v, m) }",
       "g (float16[2,12,128,64] q, float16[2,12,128,64] k, float16[2,12,128,64] v, "

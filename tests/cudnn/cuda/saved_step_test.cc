@@ -14,7 +14,8 @@ SavedStep Example() {
           .operands = {{0, CudnnTensor::Kind::kInput, 1, 0},
                        {1, CudnnTensor::Kind::kInput, 0, 0, /*is_early=*/true},
                        {3, CudnnTensor::Kind::kNumber, 0, -0.5F},
-                       {4, CudnnTensor::Kind::kConstant, 0, 0}},
+                       {4, CudnnTensor::Kind::kConstant, 0, 0},
+                       {5, CudnnTensor::Kind::kInput, 1, 0, /*is_early=*/false, /*offset=*/128}},
           .constants = {{2, {64, 3, 7, 7}, Format::ChannelsLast({64, 3, 7, 7}, 4)}},
           .plan = "{\"a\":\n1}"};
 }

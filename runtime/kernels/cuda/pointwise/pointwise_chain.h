@@ -22,9 +22,10 @@ struct AccumulatorStep {
   PointwiseCode code = PointwiseCode::kMove;
   // kOperand: the next operand; kRegister: the saved result.
   PointwiseSource source = PointwiseSource::kNone;
-  uint8_t output = 0;       // kStore
-  bool rounds : 1 = false;  // rounds the result to the tensors' type
-  bool saves : 1 = false;   // saves the result
+  uint8_t output = 0;        // kStore
+  bool rounds : 1 = false;   // rounds the result to the tensors' type
+  bool saves : 1 = false;    // saves the result
+  bool is_bf16 : 1 = false;  // for tensors of several types: rounds to bf16, otherwise to f16
   float number = 0;
 };
 static_assert(sizeof(AccumulatorStep) == sizeof(uint64_t));

@@ -20,17 +20,6 @@ bool HasType(const std::vector<const Value*>& values, DType dtype) {
                      [=](const Value* v) { return v->dtype() == dtype; });
 }
 
-bool IsChainCode(Code code) {
-  switch (code) {
-    case Code::kGreater:
-    case Code::kGreaterOrEqual:
-    case Code::kTest:
-      return false;
-    default:
-      return !IsPrimitive(code) || IsComputedEverywhere(PrimitiveOf(code));
-  }
-}
-
 // Codes that return one of their arguments, possibly with another sign, so that elements stay
 // elements.
 bool ChoosesResult(Code code) {
@@ -50,7 +39,7 @@ bool ChoosesResult(Code code) {
   }
 }
 
-float NumberOf(const PointwiseInstruction& instruction) {
+float NumberIn(const PointwiseInstruction& instruction) {
   return std::bit_cast<float>(static_cast<uint32_t>(instruction.number));
 }
 
@@ -69,7 +58,7 @@ ChainArithmetic ArithmeticOf(const std::vector<PointwiseInstruction>& program, D
         step.rounded == dtype || (i + 1 < program.size() && program[i + 1].code == Code::kStore);
     if (!rounds && !ChoosesResult(step.code)) return ChainArithmetic::kF32;
     // kLeaky multiplies in f32.
-    if (step.code != Code::kLeaky && !IsElement(NumberOf(step), dtype)) {
+    if (step.code != Code::kLeaky && !IsElement(NumberIn(step), dtype)) {
       return ChainArithmetic::kF32;
     }
   }
@@ -90,17 +79,6 @@ Code WithoutNumber(Code code) {
     default:
       return code;
   }
-}
-
-AccumulatorStep StepOf(const PointwiseInstruction& instruction) {
-  AccumulatorStep step{.code = WithoutNumber(instruction.code),
-                       .source = instruction.source,
-                       .rounds = instruction.rounded != DType::kUndefined,
-                       .saves = instruction.saved_in >= 0,
-                       .number = NumberOf(instruction)};
-  if (step.code != instruction.code) step.source = Source::kNumber;
-  if (step.code == Code::kStore) step.output = instruction.index;
-  return step;
 }
 
 // Sets inner, period and access of `operand`; returns false if operand `k` of the layout has other
@@ -129,6 +107,28 @@ bool PlaceBroadcast(const LaneLayout& layout, size_t k, int vector, ChainOperand
 }
 
 }  // namespace
+
+bool IsChainCode(Code code) {
+  switch (code) {
+    case Code::kGreater:
+    case Code::kGreaterOrEqual:
+    case Code::kTest:
+      return false;
+    default:
+      return !IsPrimitive(code) || IsComputedEverywhere(PrimitiveOf(code));
+  }
+}
+
+AccumulatorStep StepOf(const PointwiseInstruction& instruction) {
+  AccumulatorStep step{.code = WithoutNumber(instruction.code),
+                       .source = instruction.source,
+                       .rounds = instruction.rounded != DType::kUndefined,
+                       .saves = instruction.saved_in >= 0,
+                       .number = NumberIn(instruction)};
+  if (step.code != instruction.code) step.source = Source::kNumber;
+  if (step.code == Code::kStore) step.output = instruction.index;
+  return step;
+}
 
 std::optional<PointwiseChain> ChainOf(const PointwiseProgram& program) {
   const std::vector<PointwiseInstruction>& all = program.instructions;

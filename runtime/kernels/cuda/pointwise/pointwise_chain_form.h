@@ -18,6 +18,11 @@ struct PointwiseChain {
   std::vector<int> reads;  // the program's operands in the order in which steps read them
 };
 
+// Whether a step of an accumulator may have the code.
+bool IsChainCode(PointwiseCode code);
+// The instruction, which has such a code, as a step that rounds and saves like it.
+AccumulatorStep StepOf(const PointwiseInstruction& instruction);
+
 // nullopt: the tensors are not all f16, all bf16 or all f32, or the program has codes that chains
 // lack, does not start with an operand, saves two results at once or is too long.
 std::optional<PointwiseChain> ChainOf(const PointwiseProgram& program);

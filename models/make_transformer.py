@@ -1,0 +1,193 @@
+"""make_transformer.py bert|llama|vit FOLDER: writes FOLDER/NAME.onnx, a transformer as PyTorch exports it, with fixed random weights.
+
+bert: embeddings and two layers of BERT-base, 128 tokens, masked. llama: two layers with rotary embeddings, grouped queries and a causal
+mask, 128 tokens. vit: ViT-B/16 with packed projections. Layers share one set of weights, so that files stay small. Equal arguments give equal bytes.
+"""
+
+import argparse
+import math
+import pathlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SEED = 20
+OPSET = 18
+WORDS = 500  # of a vocabulary
+
+
+class Builder:
+    """Nodes and weights of one network. A value is its name."""
+
+    def __init__(self):
+        self.random = np.random.Generator(np.random.PCG64(SEED))
+        self.nodes, self.weights, self.shared = [], [], {}
+
+    def constant(self, array):
+        """A constant; equal ones are one."""
+        array = np.asarray(array, order="C")
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in self.shared:
+            self.shared[key] = f"c{len(self.weights)}"
+            self.weights.append(numpy_helper.from_array(array, self.shared[key]))
+        return self.shared[key]
+
+    def ints(self, *numbers):
+        return self.constant(np.array(numbers, np.int64))
+
+    def number(self, value):
+        return self.constant(np.array(value, np.float32))
+
+    def weight(self, name, *shape, deviation=None):
+        """The weight `name`, created at its first use."""
+        if name not in self.shared:
+            deviation = deviation or 1 / math.sqrt(shape[0])
+            array = (self.random.standard_normal(shape, np.float32) * np.float32(deviation)).astype(np.float32)
+            self.shared[name] = name
+            self.weights.append(numpy_helper.from_array(array, name))
+        return self.shared[name]
+
+    def op(self, op, *inputs, outputs=1, **attributes):
+        names = [f"v{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(op, list(inputs), names, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def linear(self, x, name, rows, columns, bias=True):
+        y = self.op("MatMul", x, self.weight(f"{name}.weight", rows, columns))
+        return self.op("Add", self.weight(f"{name}.bias", columns, deviation=0.02), y) if bias else y
+
+    def layer_norm(self, x, name, channels):
+        scale = self.weight(f"{name}.weight", channels, deviation=0.5)
+        return self.op("LayerNormalization", x, scale, self.weight(f"{name}.bias", channels, deviation=0.02), axis=-1, epsilon=1e-12)
+
+    def heads(self, x, tokens, count, channels):
+        return self.op("Transpose", self.op("Reshape", x, self.ints(1, tokens, count, channels)), perm=[0, 2, 1, 3])
+
+    def gelu(self, x):
+        half = self.op("Mul", x, self.number(0.5))
+        return self.op("Mul", half, self.op("Add", self.op("Erf", self.op("Div", x, self.number(math.sqrt(2)))), self.number(1)))
+
+    def attention(self, q, k, v, channels, tokens, width, mask=None):
+        """scaled_dot_product_attention: both factors of the product are scaled; the result has the tokens' rows again."""
+        factor = self.number(channels**-0.25)
+        columns = self.op("Mul", self.op("Transpose", k, perm=[0, 1, 3, 2]), factor)
+        scores = self.op("MatMul", self.op("Mul", q, factor), columns)
+        if mask is not None:
+            scores = self.op("Add", scores, mask)
+        y = self.op("MatMul", self.op("Softmax", scores, axis=-1), v)
+        return self.op("Reshape", self.op("Transpose", y, perm=[0, 2, 1, 3]), self.ints(1, tokens, width))
+
+    def model(self, inputs, output, shape):
+        infos = [helper.make_tensor_value_info(name, dtype, dims) for name, dtype, dims in inputs]
+        graph = helper.make_graph(self.nodes, "g", infos, [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)], self.weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+        onnx.checker.check_model(model)
+        return model
+
+
+def bert(tokens=128, width=768, count=12, layers=2):
+    b = Builder()
+    words = b.op("Gather", b.weight("words", WORDS, width, deviation=1), "ids")
+    positions = b.weight("positions", 1, tokens, width, deviation=0.3)
+    x = b.layer_norm(b.op("Add", b.op("Add", words, b.weight("type", width, deviation=0.1)), positions), "norm0", width)
+    seen = b.op("Cast", b.op("Unsqueeze", "mask", b.ints(1, 2)), to=TensorProto.FLOAT)
+    mask = b.op("Mul", b.op("Sub", b.number(1), seen), b.number(-10000))
+    for _ in range(layers):
+        q, k, v = (b.heads(b.linear(x, name, width, width), tokens, count, width // count) for name in ("query", "key", "value"))
+        y = b.linear(b.attention(q, k, v, width // count, tokens, width, mask), "out", width, width)
+        x = b.layer_norm(b.op("Add", y, x), "norm1", width)
+        y = b.linear(b.gelu(b.linear(x, "up", width, 4 * width)), "down", 4 * width, width)
+        x = b.layer_norm(b.op("Add", y, x), "norm2", width)
+    return b.model([("ids", TensorProto.INT64, [1, tokens]), ("mask", TensorProto.INT64, [1, tokens])], x, [1, tokens, width])
+
+
+def rms_norm(b, x, name, width):
+    mean = b.op("ReduceMean", b.op("Pow", x, b.number(2)), b.ints(-1), keepdims=1)
+    inverse = b.op("Reciprocal", b.op("Sqrt", b.op("Add", mean, b.number(1e-6))))
+    return b.op("Mul", b.weight(name, width, deviation=0.5), b.op("Mul", x, inverse))
+
+
+def rotated(b, x, cosines, sines, channels):
+    first = b.op("Slice", x, b.ints(0), b.ints(channels // 2), b.ints(3))
+    second = b.op("Slice", x, b.ints(channels // 2), b.ints(2**63 - 1), b.ints(3))
+    exchanged = b.op("Concat", b.op("Neg", second), first, axis=-1)
+    return b.op("Add", b.op("Mul", x, cosines), b.op("Mul", exchanged, sines))
+
+
+def repeated(b, x, tokens, count, shared, channels):
+    wide = b.op("Expand", b.op("Unsqueeze", x, b.ints(2)), b.ints(1, shared, count // shared, tokens, channels))
+    return b.op("Reshape", wide, b.ints(1, count, tokens, channels))
+
+
+def llama(tokens=128, width=1024, count=16, shared=4, hidden=2816, layers=2):
+    b = Builder()
+    channels = width // count
+    x = b.op("Gather", b.weight("words", WORDS, width, deviation=1), "ids")
+    angles = np.arange(tokens)[:, None] * 10000.0 ** (-np.arange(0, channels, 2) / channels)
+    angles = np.concatenate([angles, angles], 1)[None, None].astype(np.float32)
+    cosines, sines = b.constant(np.cos(angles)), b.constant(np.sin(angles))
+    mask = b.constant(np.triu(np.full((1, 1, tokens, tokens), -np.inf, np.float32), 1))
+    for _ in range(layers):
+        h = rms_norm(b, x, "norm1", width)
+        q = b.heads(b.linear(h, "query", width, width, False), tokens, count, channels)
+        k, v = (b.heads(b.linear(h, name, width, shared * channels, False), tokens, shared, channels) for name in ("key", "value"))
+        q, k = (rotated(b, value, cosines, sines, channels) for value in (q, k))
+        k, v = (repeated(b, value, tokens, count, shared, channels) for value in (k, v))
+        x = b.op("Add", x, b.linear(b.attention(q, k, v, channels, tokens, width, mask), "out", width, width, False))
+        h = rms_norm(b, x, "norm2", width)
+        gate = b.linear(h, "gate", width, hidden, False)
+        y = b.op("Mul", b.op("Mul", gate, b.op("Sigmoid", gate)), b.linear(h, "up", width, hidden, False))
+        x = b.op("Add", x, b.linear(y, "down", hidden, width, False))
+    return b.model([("ids", TensorProto.INT64, [1, tokens])], rms_norm(b, x, "norm3", width), [1, tokens, width])
+
+
+def packed_heads(b, x, tokens, count, channels):
+    """in_proj of MultiheadAttention on [tokens, 1, width]: q, k and v of [1, count, tokens, channels]."""
+    width = count * channels
+    packed = b.op("Reshape", b.linear(x, "in", width, 3 * width), b.ints(tokens, 1, 3, width))
+    turned = b.op("Squeeze", b.op("Transpose", b.op("Unsqueeze", packed, b.ints(0)), perm=[3, 1, 2, 0, 4]), b.ints(3))
+    for i in range(3):
+        part = b.op("Gather", turned, b.constant(np.array(i, np.int64)), axis=0)
+        turns = b.op("Transpose", b.op("Reshape", part, b.ints(tokens, count, channels)), perm=[1, 0, 2])
+        yield b.op("Reshape", turns, b.ints(1, count, tokens, channels))
+
+
+def vit(width=768, count=12, layers=12, patch=16, size=224):
+    b = Builder()
+    tokens = (size // patch) ** 2 + 1
+    kernel = b.weight("patches.weight", width, 3, patch, patch, deviation=1 / (patch * math.sqrt(3)))
+    x = b.op("Conv", "image", kernel, b.weight("patches.bias", width, deviation=0.02), kernel_shape=[patch] * 2, strides=[patch] * 2)
+    x = b.op("Transpose", b.op("Reshape", x, b.ints(1, width, tokens - 1)), perm=[0, 2, 1])
+    x = b.op("Concat", b.weight("class", 1, 1, width, deviation=0.3), x, axis=1)
+    x = b.op("Add", x, b.weight("positions", 1, tokens, width, deviation=0.3))
+    for _ in range(layers):
+        rows = b.op("Transpose", b.layer_norm(x, "norm1", width), perm=[1, 0, 2])
+        y = b.attention(*packed_heads(b, rows, tokens, count, width // count), width // count, tokens, width)
+        x = b.op("Add", x, b.linear(y, "out", width, width))
+        y = b.linear(b.gelu(b.linear(b.layer_norm(x, "norm2", width), "up", width, 4 * width)), "down", 4 * width, width)
+        x = b.op("Add", x, y)
+    first = b.op("Gather", b.layer_norm(x, "norm3", width), b.constant(np.array(0, np.int64)), axis=1)
+    return b.model([("image", TensorProto.FLOAT, [1, 3, size, size])], b.linear(first, "head", width, 1000), [1, 1000])
+
+
+NETWORKS = {"bert": bert, "llama": llama, "vit": vit}
+
+
+def write(name, folder):
+    """The path of the file."""
+    path = pathlib.Path(folder) / f"{name}.onnx"
+    onnx.save(NETWORKS[name](), path)
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=NETWORKS)
+    parser.add_argument("folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+    print(write(arguments.name, arguments.folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+#include "runtime/kernels/attention/rotary.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/checks.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using NodeList = std::vector<const Node*>;
+
+constexpr DTypeSet kRotaryTypes = {DType::kF32, DType::kF16, DType::kBF16};
+constexpr size_t kMostWalked = 24;  // Nodes from an anchor to the sum
+
+bool IsOp(const Node* node, std::string_view op) {
+  return node != nullptr && node->domain().empty() && node->op() == op;
+}
+
+// The producer of `value` if its op is `op` and nothing else reads the Value; nullptr otherwise.
+const Node* OwnWriter(const Value& value, std::string_view op) {
+  return IsOp(value.producer(), op) && value.has_one_use() ? value.producer() : nullptr;
+}
+
+// What `half` is a half of (0: the first) along the last axis; nullptr: of nothing.
+const Value* HalvedBy(const Value& half, int which) {
+  const Node* node = half.producer();
+  if (node == nullptr || !half.has_one_use() || !half.is_static()) return nullptr;
+  if ((!IsOp(node, "Slice") && !IsOp(node, "Split")) || !IsViewNode(*node)) return nullptr;
+  const Value& x = node->input(0);
+  Dims dims = x.dims();
+  if (dims.empty() || dims.back() % 2 != 0) return nullptr;
+  dims.back() /= 2;
+  const std::optional<StridedView> view = ViewThrough(half, {&node, 1});
+  const bool is_half =
+      view.has_value() && view->dims == dims && view->offset == which * dims.back();
+  return is_half ? &x : nullptr;
+}
+
+// Fills in what the product of the exchanged halves with `sines` tells. False: it is none.
+bool ReadExchanged(const Node& product, int side, Rotary& rotary) {
+  const Node* concat = OwnWriter(product.input(side), "Concat");
+  if (concat == nullptr || concat->inputs().size() != 2) return false;
+  const int rank = concat->output(0).rank();
+  if (NormalizedAxis(concat->attrs().Int("axis", 0), rank) != rank - 1) return false;
+  const Node* negation = OwnWriter(concat->input(0), "Neg");
+  if (negation == nullptr) return false;
+  const Value& first = concat->input(1);
+  const Value& second = negation->input(0);
+  rotary.x = HalvedBy(first, 0);
+  if (rotary.x == nullptr || HalvedBy(second, 1) != rotary.x) return false;
+  rotary.sines = &product.input(1 - side);
+  rotary.nodes = {first.producer()};
+  if (second.producer() != first.producer()) rotary.nodes.push_back(second.producer());
+  rotary.nodes.insert(rotary.nodes.end(), {negation, concat, &product});
+  return true;
+}
+
+// Whether it is one number per element of a row of y, or one for each of some rows.
+bool AreAngles(const Value& value, const Value& y) {
+  if (!value.is_static() || value.dtype() != y.dtype() || value.rank() < 1) return false;
+  if (value.rank() > y.rank()) return false;
+  return value.dim(value.rank() - 1) == y.dim(y.rank() - 1);
+}
+
+bool IsReadOutside(const Node& node, const NodeList& nodes) {
+  const auto is_outside = [&](const Use& use) {
+    return std::find(nodes.begin(), nodes.end(), use.node) == nodes.end();
+  };
+  for (const Value* v : node.outputs()) {
+    if (v == nullptr) continue;
+    if (v->is_graph_output() || std::any_of(v->uses().begin(), v->uses().end(), is_outside)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// `rotary` with the Nodes before it that only say where its x lies.
+NodeList WithViews(const Rotary& rotary) {
+  NodeList nodes = rotary.nodes;
+  const Node* node = rotary.x->producer();
+  while (node != nullptr && IsViewNode(*node) && !IsReadOutside(*node, nodes)) {
+    nodes.insert(nodes.begin(), node);
+    const std::optional<StridedView> view = ViewThrough(*rotary.x, nodes);
+    if (!view.has_value() || view->strides.back() != 1) {
+      nodes.erase(nodes.begin());
+      break;
+    }
+    node = node->input(0).producer();
+  }
+  return nodes;
+}
+
+// The sums that may end an embedding of which `anchor` is a part.
+NodeList SumsBehind(const Node& anchor) {
+  NodeList seen = {&anchor}, sums;
+  for (size_t i = 0; i < seen.size() && seen.size() < kMostWalked; ++i) {
+    if (IsOp(seen[i], "Add")) {
+      sums.push_back(seen[i]);
+      continue;
+    }
+    if (seen[i] != &anchor && IsOp(seen[i], "MatMul")) continue;
+    for (const Value* v : seen[i]->outputs()) {
+      if (v == nullptr) continue;
+      for (const Use& use : v->uses()) {
+        if (std::find(seen.begin(), seen.end(), use.node) == seen.end()) seen.push_back(use.node);
+      }
+    }
+  }
+  return sums;
+}
+
+// The Value in which x of `rotary` lies, seen through `nodes`.
+const Value& SourceOf(const Rotary& rotary, const NodeList& nodes) {
+  const std::optional<StridedView> view = ViewThrough(*rotary.x, nodes);
+  return view.has_value() ? *view->source : *rotary.x;
+}
+
+// Another embedding whose x lies in `source`; nullopt: there is none, or there are several.
+std::optional<Rotary> PartnerOf(const Rotary& rotary, const Value& source) {
+  std::optional<Rotary> partner;
+  for (const Use& use : source.uses()) {
+    for (const Node* sum : SumsBehind(*use.node)) {
+      std::optional<Rotary> found = RotaryAt(*sum);
+      if (!found.has_value() || sum == rotary.nodes.back()) continue;
+      if (partner.has_value() && partner->nodes.back() == sum) continue;
+      if (found->x->dtype() != rotary.x->dtype()) continue;
+      if (&SourceOf(*found, WithViews(*found)) != &source) continue;
+      if (partner.has_value()) return std::nullopt;
+      partner = std::move(found);
+    }
+  }
+  return partner;
+}
+
+bool Has(const NodeList& nodes, const Node& node) {
+  return std::find(nodes.begin(), nodes.end(), &node) != nodes.end();
+}
+
+// An embedding; with its views; and with another one out of the same Value.
+std::vector<NodeList> CoresAt(const Node& anchor) {
+  for (const Node* sum : SumsBehind(anchor)) {
+    const std::optional<Rotary> rotary = RotaryAt(*sum);
+    if (!rotary.has_value()) continue;
+    const NodeList with_views = WithViews(*rotary);
+    if (!Has(with_views, anchor)) continue;
+    std::vector<NodeList> cores;
+    if (Has(rotary->nodes, anchor)) cores.push_back(rotary->nodes);
+    if (with_views.size() > rotary->nodes.size()) cores.push_back(with_views);
+    const std::optional<Rotary> partner = PartnerOf(*rotary, SourceOf(*rotary, with_views));
+    if (!partner.has_value()) return cores;
+    NodeList first = with_views, second = WithViews(*partner);
+    if (partner->nodes.back()->id() < sum->id()) std::swap(first, second);
+    first.insert(first.end(), second.begin(), second.end());
+    cores.push_back(std::move(first));
+    return cores;
+  }
+  return {};
+}
+
+Support Takes(const Unit& core) {
+  for (const Rotary& rotary : RotariesOf(core.nodes)) {
+    if (rotary.x->rank() <= kMostRotaryRank && kRotaryTypes.Has(rotary.x->dtype())) continue;
+    return Support::No(absl::StrCat(rotary.x->name(), " is ", ToString(rotary.x->type()),
+                                    ", expected f32, f16 or bf16 of up to ", kMostRotaryRank,
+                                    " axes"));
+  }
+  return Support::Yes();
+}
+
+}  // namespace
+
+std::optional<Rotary> RotaryAt(const Node& add) {
+  if (!IsOp(&add, "Add") || !add.output(0).is_static()) return std::nullopt;
+  for (const int side : {0, 1}) {
+    const Node* exchanged = OwnWriter(add.input(side), "Mul");
+    const Node* kept = OwnWriter(add.input(1 - side), "Mul");
+    if (exchanged == nullptr || kept == nullptr || exchanged == kept) continue;
+    Rotary rotary;
+    if (!ReadExchanged(*exchanged, 0, rotary) && !ReadExchanged(*exchanged, 1, rotary)) continue;
+    const int x = &kept->input(0) == rotary.x ? 0 : 1;
+    if (&kept->input(x) != rotary.x) continue;
+    rotary.cosines = &kept->input(1 - x);
+    rotary.nodes.insert(rotary.nodes.end(), {kept, &add});
+    const Value& y = add.output(0);
+    const bool fits = rotary.x->dims() == y.dims() && rotary.x->dtype() == y.dtype() &&
+                      AreAngles(*rotary.cosines, y) && AreAngles(*rotary.sines, y);
+    if (fits) return rotary;
+  }
+  return std::nullopt;
+}
+
+std::vector<Rotary> RotariesOf(absl::Span<const Node* const> nodes) {
+  std::vector<Rotary> found;
+  for (const Node* node : nodes) {
+    if (std::optional<Rotary> rotary = RotaryAt(*node)) found.push_back(*std::move(rotary));
+  }
+  return found;
+}
+
+// Rotary embeddings, row-major, in one launch for one or for two out of the same Value. Slices,
+// Reshapes and Transposes that only say where x lies in a larger Value join as strides.
+Kernel RotaryKernel() {
+  return {.name = "rotary",
+          .ops = {"Concat", "Mul", "Reshape", "Slice", "Split", "Transpose"},
+          .types = kRotaryTypes,
+          .cores = CoresAt,
+          .takes = Takes,
+          .formats = RowMajorOnly,
+          .speed = {.reads_what_it_writes = true}};
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,110 @@
+// Compiles rotary embeddings, see ../../attention/rotary.cc.
+#include "runtime/kernels/cuda/attention/rotary.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/kernels/attention/rotary.h"
+#include "runtime/kernels/cuda/common/operands.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kVectorBytes = 16;  // per access of a thread
+constexpr int64_t kMostItems = int64_t{1} << 31;
+
+// A part of the launch and the slots that its addresses are bound to.
+struct Part {
+  RotaryPart part;
+  Slot x = Slot::Workspace(), cosines = x, sines = x, y = x;
+  bool whole = true;
+};
+
+// The strides of all axes but the last, the innermost first.
+RotaryOperand OperandOf(absl::Span<const int64_t> strides) {
+  RotaryOperand operand;
+  for (size_t i = 1; i < strides.size(); ++i) {
+    operand.strides[i - 1] = strides[strides.size() - 1 - i];
+  }
+  return operand;
+}
+
+bool AreWhole(absl::Span<const int64_t> strides, int64_t offset, int width) {
+  return offset % width == 0 && std::all_of(strides.begin(), strides.end() - 1,
+                                            [&](int64_t stride) { return stride % width == 0; });
+}
+
+absl::StatusOr<Part> PartOf(const Rotary& rotary, const KernelRequest& request,
+                            Operands& operands) {
+  const std::optional<StridedView> view = ViewThrough(*rotary.x, request.unit.nodes);
+  if (!view.has_value() || view->strides.back() != 1) {
+    return absl::InternalError(absl::StrCat(rotary.x->name(), " has rows with gaps"));
+  }
+  const Dims dims = rotary.x->dims();
+  const KernelOperand source = operands.Of(*view->source);
+  const int width = kVectorBytes / source.element_bytes();
+  Part made;
+  RotaryPart& part = made.part;
+  part.half = static_cast<int>(dims.back() / 2);
+  made.whole = part.half % width == 0 && AreWhole(view->strides, view->offset, width);
+  part.x = OperandOf(view->strides);
+  made.x = source.slot;
+  made.x.offset += view->offset * source.element_bytes();
+  const auto place = [&](const Value& value, RotaryOperand& operand, Slot& slot) {
+    const KernelOperand found = operands.Of(value);
+    const Strides all = BroadcastStrides(found, dims);
+    const absl::Span<const int64_t> strides(all.strides, all.rank);
+    operand = OperandOf(strides);
+    slot = found.slot;
+    made.whole = made.whole && AreWhole(strides, 0, width);
+  };
+  place(*rotary.cosines, part.cosines, made.cosines);
+  place(*rotary.sines, part.sines, made.sines);
+  made.y = operands.Of(rotary.y()).slot;
+  for (size_t i = 1; i < dims.size(); ++i) {
+    part.axes[i - 1] = FastDivide<uint64_t>(dims[dims.size() - 1 - i]);
+  }
+  return made;
+}
+
+}  // namespace
+
+absl::StatusOr<KernelCode> CompileRotary(const KernelRequest& request) {
+  Operands operands(request);
+  std::vector<Part> parts;
+  for (const Rotary& rotary : RotariesOf(request.unit.nodes)) {
+    if (parts.size() == kMostRotaries) return absl::InternalError("more than two embeddings");
+    ASSIGN_OR_RETURN(parts.emplace_back(), PartOf(rotary, request, operands));
+  }
+  const DType dtype = RotariesOf(request.unit.nodes)[0].x->dtype();
+  const bool whole =
+      std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.whole; });
+  const int width = whole ? kVectorBytes / (BitsOf(dtype) / 8) : 1;
+  RotaryParameters p;
+  int64_t items = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Value& y = RotariesOf(request.unit.nodes)[i].y();
+    p.parts[i] = parts[i].part;
+    p.parts[i].vectors = FastDivide<uint64_t>(parts[i].part.half / width);
+    p.parts[i].items = y.elements() / 2 / width;
+    items += p.parts[i].items;
+  }
+  if (items >= kMostItems) return absl::UnimplementedError("tensors of 2^31 vectors or more");
+  KernelCode code{.constants = operands.TakeConstants()};
+  if (items == 0) return code;
+  KernelCall call = RotaryCall(dtype, whole, p);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const size_t at = offsetof(RotaryParameters, parts) + i * sizeof(RotaryPart);
+    const auto data = [&](size_t operand) { return at + operand + offsetof(RotaryOperand, data); };
+    call.Bind(data(offsetof(RotaryPart, x)), parts[i].x)
+        .Bind(data(offsetof(RotaryPart, cosines)), parts[i].cosines)
+        .Bind(data(offsetof(RotaryPart, sines)), parts[i].sines)
+        .Bind(at + offsetof(RotaryPart, y), parts[i].y);
+  }
+  code.calls.push_back(std::move(call));
+  return code;
+}
+
+}  // namespace onnx_cudnn

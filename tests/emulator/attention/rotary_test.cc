@@ -1,0 +1,90 @@
+// Rotary embeddings as one launch: types, views, angles that broadcast, two at once.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "runtime/kernels/cuda/common/kernel_engine.h"
+#include "tests/emulator/run_code.h"
+#include "tests/kernels/kernels_fixture.h"
+#include "tests/ops/run_op.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+class RotaryCodeTest : public KernelsTest {
+ protected:
+  // Runs the largest Candidate at the Concat, of `nodes` Nodes, and those within it.
+  void ExpectRuns(const std::string& text, size_t nodes, double tolerance) {
+    SCOPED_TRACE(text);
+    const Graph graph = GraphFromText(text);
+    size_t largest = 0;
+    for (const Candidate& candidate : At(graph, "Concat").candidates) {
+      if (candidate.nodes.size() == 1) continue;
+      std::vector<HostTensor> inputs;
+      bool has_all = true;
+      for (const Value* v : BoundaryOf(candidate.nodes).inputs) {
+        has_all = has_all && v->is_graph_input();
+        const auto seed = static_cast<uint32_t>(inputs.size()) + 1;
+        if (has_all) {
+          inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), seed)));
+        }
+      }
+      if (!has_all) continue;
+      const auto code = CompileVariant(candidate, {.text = "rotary"}, target_);
+      ASSERT_TRUE(code.ok()) << code.status() << " " << Describe(candidate);
+      EXPECT_EQ(emulator::CompareWithReference(code, candidate, inputs, tolerance), "")
+          << Describe(candidate);
+      largest = std::max(largest, candidate.nodes.size());
+    }
+    EXPECT_EQ(largest, nodes);
+  }
+
+  // An embedding of `x`, with names that end in `end`.
+  static std::string Rotary(std::string_view x, std::string_view end) {
+    return absl::StrReplaceAll(
+        "l# = Slice($, zero, half, last) h# = Slice($, half, all, last) n# = Neg(h#) "
+        "r# = Concat<axis = -1>(n#, l#) a# = Mul($, c) d# = Mul(r#, s) y# = Add(a#, d#) ",
+        {{"$", x}, {"#", end}});
+  }
+  static std::string Constants(int half) {
+    return absl::StrCat("<int64[1] zero = {0}, int64[1] half = {", half, "}, int64[1] all = {",
+                        2 * half, "}, int64[1] last = {-1}");
+  }
+};
+
+TEST_F(RotaryCodeTest, TypesAndWidths) {
+  const std::pair<const char*, double> types[] = {
+      {"float", 1e-6}, {"float16", 2e-3}, {"bfloat16", 1.6e-2}};
+  for (const auto& [type, tolerance] : types) {
+    for (const int half : {1, 3, 4, 8, 32, 36}) {
+      const std::string row = absl::StrCat(2 * half, "] ");
+      ExpectRuns(
+          absl::StrCat("g (", type, "[2,3,5,", row, "x, ", type, "[1,1,5,", row, "c, ", type, "[5,",
+                       row, "s) => (y) ", Constants(half), "> { ", Rotary("x", ""), "}"),
+          7, tolerance);
+    }
+  }
+}
+
+TEST_F(RotaryCodeTest, AnglesThatBroadcast) {
+  for (const char* dims : {"[16]", "[2,1,5,16]", "[2,3,5,16]", "[2,1,1,16]"}) {
+    ExpectRuns(absl::StrCat("g (float[2,3,5,16] x, float", dims, " c, float", dims, " s) => (y) ",
+                            Constants(8), "> { ", Rotary("x", ""), "}"),
+               7, 1e-6);
+  }
+}
+
+TEST_F(RotaryCodeTest, QueriesAndKeysOfOneProduct) {
+  ExpectRuns(
+      absl::StrCat("g (float16[2,5,112] w, float16[5,16] c, float16[1,1,5,16] s) => (yq, yk) ",
+                   Constants(8),
+                   ", int64[1] one = {64}, int64[1] two = {96}, int64[1] axis = {2}, "
+                   "int64[4] heads = {2, 5, 4, 16}, int64[4] shared = {2, 5, 2, 16}> { "
+                   "e = Slice(w, zero, one, axis) f = Reshape(e, heads) "
+                   "q = Transpose<perm = [0,2,1,3]>(f) g = Slice(w, one, two, axis) "
+                   "i = Reshape(g, shared) k = Transpose<perm = [0,2,1,3]>(i) ",
+                   Rotary("q", "q"), Rotary("k", "k"), "}"),
+      20, 2e-3);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

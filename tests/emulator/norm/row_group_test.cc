@@ -1,0 +1,118 @@
+// Norms of rows with element-wise ops as one launch: types, lengths of rows, broadcasts, outputs.
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/cuda/common/kernel_engine.h"
+#include "tests/emulator/run_code.h"
+#include "tests/kernels/kernels_fixture.h"
+#include "tests/ops/run_op.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+double ToleranceOf(DType dtype) {
+  if (dtype == DType::kF32) return 2e-5;
+  return dtype == DType::kF16 ? 2e-3 : 1.6e-2;
+}
+
+class RowGroupCodeTest : public KernelsTest {
+ protected:
+  // Runs every Candidate at the norm by the kernel row_group; the largest has `nodes` Nodes.
+  void ExpectRuns(const Graph& graph, size_t nodes, double tolerance, std::string_view norm) {
+    size_t largest = 0;
+    for (const Candidate& candidate : At(graph, norm).candidates) {
+      std::vector<HostTensor> inputs;
+      bool has_all = true;
+      for (const Value* v : BoundaryOf(candidate.nodes).inputs) {
+        has_all = has_all && v->is_graph_input();
+        const auto seed = static_cast<uint32_t>(v->name()[0]);
+        if (has_all) {
+          inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), seed)));
+        }
+      }
+      if (!has_all) continue;
+      const auto code = CompileVariant(candidate, {.text = "row_group"}, target_);
+      ASSERT_TRUE(code.ok()) << code.status() << " " << Describe(candidate);
+      EXPECT_EQ(emulator::CompareWithReference(code, candidate, inputs, tolerance), "")
+          << Describe(candidate);
+      largest = std::max(largest, candidate.nodes.size());
+    }
+    EXPECT_EQ(largest, nodes);
+  }
+  void ExpectRuns(const std::string& text, size_t nodes, double tolerance,
+                  std::string_view norm = "LayerNormalization") {
+    SCOPED_TRACE(text);
+    ExpectRuns(GraphFromText(text), nodes, tolerance, norm);
+  }
+};
+
+constexpr std::pair<DType, const char*> kTypes[] = {
+    {DType::kF32, "float"}, {DType::kF16, "float16"}, {DType::kBF16, "bfloat16"}};
+
+// Parts of a warp, warps and blocks; vectors and rows that end within one.
+TEST_F(RowGroupCodeTest, RowsOfAnyLength) {
+  for (const auto& [dtype, type] : kTypes) {
+    for (const int columns : {1, 3, 8, 24, 100, 256, 264, 768, 1001}) {
+      const std::string rows = absl::StrCat(type, "[3,5,", columns, "] "),
+                        row = absl::StrCat(type, "[", columns, "] ");
+      ExpectRuns(absl::StrCat("g (", rows, "x, ", rows, "z, ", row, "s, ", row, "b) => (y, a) ",
+                              "{ a = Add(x, z) n = LayerNormalization(a, s, b) y = Neg(n) }"),
+                 3, ToleranceOf(dtype));
+    }
+  }
+}
+
+TEST_F(RowGroupCodeTest, BlocksOfManyThreads) {
+  for (const int columns : {4096, 8184}) {
+    const std::string rows = absl::StrCat("float16[2,", columns, "] ");
+    ExpectRuns(absl::StrCat("g (", rows, "x, ", rows, "z, float16[", columns, "] s) => (y) ",
+                            "{ a = Mul(x, z) n = RMSNormalization(a, s) y = Cast<to = 1>(n) }"),
+               3, ToleranceOf(DType::kF16), "RMSNormalization");
+  }
+}
+
+TEST_F(RowGroupCodeTest, OperandsThatBroadcast) {
+  for (const char* dims : {"[2,3,4,16]", "[16]", "[1]", "[4,16]", "[3,1,16]", "[2,1,4,1]",
+                           "[2,1,1,16]", "[1,3,1,1]", "[2,3,4,1]"}) {
+    ExpectRuns(absl::StrCat("g (float[2,3,4,16] x, float", dims, " z, float[1] s, float[16] b) => ",
+                            "(y) { a = Sub(z, x) n = LayerNormalization(a, s, b) y = Sub(z, n) }"),
+               3, 1e-4);
+  }
+}
+
+TEST_F(RowGroupCodeTest, SeveralTypesAndOutputs) {
+  ExpectRuns(R"(g (float16[4,40] x, bfloat16[4,40] z, float[40] s, float16[40] b) => (y, a, n)
+      { h = Cast<to = 1>(x)
+        k = Cast<to = 1>(z)
+        a = Add(h, k)
+        n = LayerNormalization(a, s)
+        c = Cast<to = 10>(n)
+        d = Mul(c, b)
+        y = Cast<to = 16>(d) })",
+             7, ToleranceOf(DType::kBF16));
+}
+
+// The sum is rounded to f16 before the norm reads it, and y before its readers do.
+TEST_F(RowGroupCodeTest, RoundsBetweenNodes) {
+  ExpectRuns(R"(g (float16[2,64] x, float16[64] s) => (y) <float16 big = {2048}>
+      { a = Add(x, big)
+        n = RMSNormalization(a, s)
+        p = Add(n, big)
+        y = Sub(p, big) })",
+             4, 0, "RMSNormalization");
+}
+
+TEST_F(RowGroupCodeTest, KeepsAResultThatIsNeededAgain) {
+  ExpectRuns(R"(g (float16[6,72] x, float16[6,72] z, float16[72] s, float16[72] b) => (y)
+      { n = LayerNormalization<epsilon = 0.5>(x, s, b)
+        e = Sigmoid(n)
+        p = Mul(n, e)
+        q = Add(p, z)
+        r = Abs(q)
+        y = Sub(q, r) })",
+             6, ToleranceOf(DType::kF16));
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

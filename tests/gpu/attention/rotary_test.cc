@@ -1,0 +1,26 @@
+// Rotary embeddings of queries and keys out of one product on the GPU.
+#include "tests/gpu/kernel_test.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using RotaryGpuTest = KernelTest;
+
+TEST_F(RotaryGpuTest, QueriesAndKeysOfOneProduct) {
+  const Graph graph = GraphFromText(
+      "g (float16[2,128,3072] w, float16[1,1,128,64] c, float16[1,1,128,64] s) => (y, z) "
+      "<int64[1] zero = {0}, int64[1] half = {32}, int64[1] all = {64}, int64[1] last = {-1}, "
+      "int64[1] one = {2048}, int64[1] two = {2560}, int64[1] axis = {2}, "
+      "int64[4] heads = {2, 128, 32, 64}, int64[4] shared = {2, 128, 8, 64}> "
+      "{ e = Slice(w, zero, one, axis) f = Reshape(e, heads) q = Transpose<perm = [0,2,1,3]>(f) "
+      "g = Slice(w, one, two, axis) i = Reshape(g, shared) k = Transpose<perm = [0,2,1,3]>(i) "
+      "l = Slice(q, zero, half, last) h = Slice(q, half, all, last) n = Neg(h) "
+      "r = Concat<axis = -1>(n, l) a = Mul(q, c) d = Mul(r, s) y = Add(a, d) "
+      "l2 = Slice(k, zero, half, last) h2 = Slice(k, half, all, last) n2 = Neg(h2) "
+      "r2 = Concat<axis = -1>(n2, l2) a2 = Mul(k, c) d2 = Mul(r2, s) z = Add(a2, d2) }");
+  EXPECT_GT(CheckAll(graph, OfAllNodes(graph, "Concat", target()), target()), 0);
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

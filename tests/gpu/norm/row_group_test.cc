@@ -1,0 +1,39 @@
+// Norms of rows with element-wise ops on the GPU: rows of transformers, in each type.
+#include "absl/strings/str_cat.h"
+#include "tests/gpu/kernel_test.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+class RowGroupGpuTest : public KernelTest {
+ protected:
+  void Check(const std::string& text, const std::string& op) {
+    SCOPED_TRACE(text);
+    const Graph graph = GraphFromText(text);
+    EXPECT_GT(CheckAll(graph, OfAllNodes(graph, op, target()), target()), 0);
+  }
+};
+
+TEST_F(RowGroupGpuTest, ResidualsAndCasts) {
+  for (const char* type : {"float", "float16", "bfloat16"}) {
+    for (const int columns : {192, 768, 1000, 1024, 4096, 8192}) {
+      const std::string rows = absl::StrCat(type, "[2,197,", columns, "] "),
+                        row = absl::StrCat(type, "[", columns, "] ");
+      Check(absl::StrCat("g (", rows, "x, ", rows, "z, ", row, "c, ", row, "s, ", row,
+                         "b) => (y, r) { a = Add(x, c) r = Add(a, z) ",
+                         "n = LayerNormalization(r, s, b) y = Cast<to = 1>(n) }"),
+            "LayerNormalization");
+    }
+  }
+}
+
+TEST_F(RowGroupGpuTest, FactorsBehindANormAboutZero) {
+  Check(
+      "g (float[4,128,2048] x, float[2048] s, float16[2048] w) => (y) "
+      "{ n = RMSNormalization(x, s) c = Cast<to = 10>(n) y = Mul(c, w) }",
+      "RMSNormalization");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,100 @@
+// Which rotary embeddings run in one launch.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/kernels/kernels_fixture.h"
+#include "tests/support/graph_text.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Queries of 4 heads and keys of 2 out of rows of 64, heads of 8.
+constexpr std::string_view kInputs =
+    "g (float16[2,5,64] o, float16[2,4,5,8] q, float16[2,2,5,8] k, float16[1,1,5,8] c, "
+    "float16[1,1,5,8] s, float16[5,8] b) => (";
+constexpr std::string_view kConstants =
+    "int64[1] zero = {0}, int64[1] half = {4}, int64[1] all = {8}, int64[1] last = {3}, "
+    "int64[1] three = {3}, int64[1] from = {32}, int64[1] to = {64}, int64[1] two = {2}, "
+    "int64[4] heads = {2, 5, 4, 8}, int64[2] halves = {4, 4}";
+
+class RotaryTest : public KernelsTest {
+ protected:
+  static std::string Text(std::string_view nodes, std::string_view outputs = "y") {
+    return absl::StrCat(kInputs, outputs, ") <", kConstants, "> { ", nodes, " }");
+  }
+};
+
+constexpr std::string_view kRotary =
+    "l = Slice(q, zero, half, last) h = Slice(q, half, all, last) n = Neg(h) "
+    "r = Concat<axis = -1>(n, l) a = Mul(q, c) d = Mul(r, s) y = Add(a, d) ";
+constexpr std::string_view kLargest = "{Slice Slice Neg Concat Mul Mul Add}";
+
+TEST_F(RotaryTest, TakesAnEmbeddingFromAnyOfItsNodes) {
+  for (const char* anchor : {"Slice", "Concat", "Mul"}) {
+    ExpectCases({{anchor, Text(kRotary), anchor, std::string(kLargest)}});
+  }
+  ExpectCases({
+      {"factors in front, a sum in the other order",
+       Text("l = Slice(q, zero, half, last) h = Slice(q, half, all, last) n = Neg(h) "
+            "r = Concat<axis = 3>(n, l) d = Mul(b, r) a = Mul(c, q) y = Add(d, a)"),
+       "Concat", std::string(kLargest)},
+      {"halves by a Split",
+       Text("l, h = Split<axis = 3>(q, halves) n = Neg(h) r = Concat<axis = -1>(n, l) "
+            "a = Mul(q, c) d = Mul(r, s) y = Add(a, d)"),
+       "Concat", "{Split Neg Concat Mul Mul Add}"},
+  });
+}
+
+TEST_F(RotaryTest, ReadsXWhereItLies) {
+  ExpectCases({{"a part of a product",
+                Text(absl::StrCat("p = Slice(o, from, to, two) t = Reshape(p, heads) "
+                                  "q2 = Transpose<perm = [0,2,1,3]>(t) "
+                                  "l = Slice(q2, zero, half, last) h = Slice(q2, half, all, last) "
+                                  "n = Neg(h) r = Concat<axis = -1>(n, l) a = Mul(q2, c) "
+                                  "d = Mul(r, s) y = Add(a, d)")),
+                "Concat", "{Slice Reshape Transpose Slice Slice Neg Concat Mul Mul Add}"}});
+}
+
+TEST_F(RotaryTest, TakesTwoOutOfOneValue) {
+  const auto rotary = [](std::string_view x, std::string_view end) {
+    return absl::StrReplaceAll(
+        "l# = Slice($, zero, half, last) h# = Slice($, half, all, last) n# = Neg(h#) "
+        "r# = Concat<axis = -1>(n#, l#) a# = Mul($, c) d# = Mul(r#, s) y# = Add(a#, d#) ",
+        {{"$", x}, {"#", end}});
+  };
+  const std::string heads =
+      "e = Slice(o, zero, from, two) f = Reshape(e, heads) u = Transpose<perm = [0,2,1,3]>(f) "
+      "g = Slice(o, from, to, two) i = Reshape(g, heads) w = Transpose<perm = [0,2,1,3]>(i) ";
+  ExpectCases(
+      {{"queries and keys", Text(heads + rotary("u", "1") + rotary("w", "2"), "y1, y2"), "Concat",
+        "{Slice Reshape Transpose Slice Slice Neg Concat Mul Mul Add "
+        "Slice Reshape Transpose Slice Slice Neg Concat Mul Mul Add}"},
+       {"of two Values", Text(rotary("q", "1") + rotary("k", "2"), "y1, y2"), "Concat",
+        std::string(kLargest)}});
+}
+
+TEST_F(RotaryTest, LeavesWhatIsNone) {
+  const auto leaves = [&](std::string_view nodes, std::string_view outputs = "y") {
+    SCOPED_TRACE(nodes);
+    for (const Candidate& candidate :
+         At(GraphFromText(Text(nodes, outputs)), "Concat").candidates) {
+      EXPECT_EQ(candidate.nodes.size(), 1u) << Describe(candidate);
+    }
+  };
+  // Another half is negated.
+  leaves(
+      "l = Slice(q, zero, half, last) h = Slice(q, half, all, last) n = Neg(l) "
+      "r = Concat<axis = -1>(h, n) a = Mul(q, c) d = Mul(r, s) y = Add(a, d)");
+  leaves(
+      "l = Slice(q, zero, half, last) h = Slice(q, half, all, last) n = Neg(l) "
+      "r = Concat<axis = -1>(n, h) a = Mul(q, c) d = Mul(r, s) y = Add(a, d)");
+  // Halves of something else.
+  leaves(
+      "e = Abs(q) l = Slice(e, zero, half, last) h = Slice(e, half, all, last) n = Neg(h) "
+      "r = Concat<axis = -1>(n, l) a = Mul(q, c) d = Mul(r, s) y = Add(a, d)");
+  // Another reader of a Value within.
+  leaves(kRotary, "y, r");
+  leaves(kRotary, "y, n");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn

@@ -1,0 +1,191 @@
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "passes/rewrite/rewrites.h"
+#include "runtime/graph/float16.h"
+#include "runtime/graph/verify.h"
+#include "runtime/ops/evaluate.h"
+#include "runtime/session/engines.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/proposed.h"
+#include "tests/support/rewrite.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Two heads of 8 channels from rows of 4.
+constexpr std::string_view kConstants =
+    "int64[4] heads = {2, 16, 2, 8}, int64[4] one = {2, 16, 1, 8}, int64[3] rows = {2, 16, 16}";
+constexpr std::string_view kHeads =
+    "h = Reshape(a, heads) i = Reshape(b, heads) j = Reshape(c, heads) "
+    "q = Transpose<perm = [0,2,1,3]>(h) k = Transpose<perm = [0,2,1,3]>(i) "
+    "v = Transpose<perm = [0,2,1,3]>(j) y = Attention(q, k, v) ";
+constexpr std::string_view kProducts = "a = MatMul(x, wq) b = MatMul(x, wk) c = MatMul(x, wv) ";
+
+class FuseProjectionsTest : public ::testing::Test {
+ protected:
+  static Graph Of(std::string_view nodes, std::string_view outputs = "y",
+                  std::string_view inputs = "") {
+    return GraphWithWeights(
+        absl::StrCat("g (float16[2,16,4] x, float16[4,16] wq, float16[4,16] wk, float16[4,16] wv, "
+                     "float16[16] wa, float16[16] wb, float16[4,8] ws, float16[4,8] wt",
+                     inputs, ") => (", outputs, ") <", kConstants, "> { ", nodes, " }"));
+  }
+
+  struct Fused {
+    Graph graph;
+    bool changed = false;
+    std::vector<Remark> remarks;
+  };
+  static Fused Fuse(const Graph& graph, std::string_view on = "h200") {
+    const OwnedTarget owned = *MakeTarget(std::string(on));
+    Fused fused{.graph = graph.Clone()};
+    PassContext context{.target = &owned.target, .remarks = &fused.remarks};
+    const absl::StatusOr<bool> changed = FuseProjections()->Run(fused.graph, context);
+    EXPECT_TRUE(changed.ok()) << changed.status();
+    EXPECT_TRUE(DeadCode()->Run(fused.graph, context).ok());
+    EXPECT_TRUE(Verify(fused.graph).ok()) << Verify(fused.graph);
+    fused.changed = changed.value_or(false);
+    return fused;
+  }
+  static int CountOf(const Graph& graph, std::string_view op) {
+    int count = 0;
+    for (const Node* node : graph.TopologicalOrder()) count += node->op() == op;
+    return count;
+  }
+
+  static void ExpectSame(const Graph& before, const Graph& after) {
+    std::vector<HostTensor> inputs;
+    for (const Value* v : before.inputs()) {
+      inputs.push_back(HostTensor::Allocate(v->dtype(), v->dims()));
+      for (int64_t i = 0; i < v->elements(); ++i) {
+        inputs.back().mutable_data<Float16>()[i] =
+            ToFloat16(static_cast<float>(std::sin(1.7 * static_cast<double>(i))));
+      }
+    }
+    const auto expected = Evaluate(before, inputs), found = Evaluate(after, inputs);
+    ASSERT_TRUE(expected.ok() && found.ok()) << expected.status() << found.status();
+    const auto a = (*expected)[0].data<Float16>(), b = (*found)[0].data<Float16>();
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      ASSERT_NEAR(ToFloat(a[i]), ToFloat(b[i]), 4e-3) << "element " << i;
+    }
+  }
+
+  // Expects one product instead of several, with the same result.
+  static void ExpectOne(const Graph& graph, int slices) {
+    const Fused fused = Fuse(graph);
+    ASSERT_TRUE(fused.changed);
+    EXPECT_EQ(CountOf(fused.graph, "MatMul"), 1);
+    EXPECT_EQ(CountOf(fused.graph, "Slice"), slices);
+    ExpectSame(graph, fused.graph);
+  }
+  static void ExpectStays(const Graph& graph, std::string_view reason = "",
+                          std::string_view on = "h200") {
+    const Fused fused = Fuse(graph, on);
+    EXPECT_FALSE(fused.changed);
+    EXPECT_EQ(PrintOnOneLine(fused.graph), PrintOnOneLine(graph));
+    if (reason.empty()) {
+      EXPECT_TRUE(fused.remarks.empty()) << fused.remarks[0].reason;
+    } else {
+      ASSERT_FALSE(fused.remarks.empty());
+      EXPECT_EQ(fused.remarks[0].reason, reason);
+    }
+  }
+};
+
+TEST_F(FuseProjectionsTest, ThreeProductsBecomeOne) {
+  ExpectOne(Of(absl::StrCat(kProducts, kHeads)), 3);
+}
+
+TEST_F(FuseProjectionsTest, BiasesAreJoinedToo) {
+  ExpectOne(Of(absl::StrCat("a = MatMul(x, wq) d = MatMul(x, wk) b = Add(d, wa) "
+                            "e = MatMul(x, wv) c = Add(wb, e) ",
+                            kHeads)),
+            3);
+}
+
+TEST_F(FuseProjectionsTest, SharedKeysAndValuesAreNarrower) {
+  ExpectOne(Of("a = MatMul(x, wq) b = MatMul(x, ws) c = MatMul(x, wt) "
+               "h = Reshape(a, heads) i = Reshape(b, one) j = Reshape(c, one) "
+               "q = Transpose<perm = [0,2,1,3]>(h) k = Transpose<perm = [0,2,1,3]>(i) "
+               "v = Transpose<perm = [0,2,1,3]>(j) y = Attention(q, k, v)"),
+            3);
+}
+
+TEST_F(FuseProjectionsTest, CrossAttentionJoinsKeysAndValues) {
+  const Graph graph =
+      Of(absl::StrCat("a = MatMul(z, wq) b = MatMul(x, wk) c = MatMul(x, wv) ", kHeads), "y",
+         ", float16[2,16,4] z");
+  const Fused fused = Fuse(graph);
+  ASSERT_TRUE(fused.changed);
+  EXPECT_EQ(CountOf(fused.graph, "MatMul"), 2);
+  ExpectSame(graph, fused.graph);
+}
+
+TEST_F(FuseProjectionsTest, ProductsOfOtherAttentionsStayApart) {
+  const std::string other =
+      absl::StrReplaceAll(kHeads, {{"a,", "d,"},
+                                   {"b,", "e,"},
+                                   {"c,", "f,"},
+                                   {"h =", "h2 ="},
+                                   {"i =", "i2 ="},
+                                   {"j =", "j2 ="},
+                                   {"(h)", "(h2)"},
+                                   {"(i)", "(i2)"},
+                                   {"(j)", "(j2)"},
+                                   {"q =", "q2 ="},
+                                   {"k =", "k2 ="},
+                                   {"v =", "v2 ="},
+                                   {"y = Attention(q, k, v)", "z = Attention(q2, k2, v2)"}});
+  const Graph graph = Of(absl::StrCat("a = MatMul(u, wq) b = MatMul(x, wk) c = MatMul(x, wv) "
+                                      "d = MatMul(u, wk) e = MatMul(x, wv) f = MatMul(x, wq) ",
+                                      kHeads, other),
+                         "y, z", ", float16[2,16,4] u");
+  const Fused fused = Fuse(graph);
+  ASSERT_TRUE(fused.changed);
+  EXPECT_EQ(CountOf(fused.graph, "MatMul"), 4);  // of u, and one for the keys and values of each
+  ExpectSame(graph, fused.graph);
+}
+
+TEST_F(FuseProjectionsTest, LeavesWhatNoEngineReadsInPlace) {
+  constexpr std::string_view kReason = "no engine reads the parts of one product in place";
+  // A part that is copied anyway.
+  ExpectStays(Of(absl::StrCat(kProducts, absl::StrReplaceAll(
+                                             kHeads, {{"Attention(q, k, v)", "Attention(r, k, v)"},
+                                                      {"y =", "r = Relu(q) y ="}}))),
+              kReason);
+}
+
+TEST_F(FuseProjectionsTest, LeavesOtherProducts) {
+  // Another reader of one of them.
+  ExpectStays(Of(absl::StrCat(kProducts, kHeads), "y, a, b"));
+  // Other inputs.
+  ExpectStays(
+      Of(absl::StrCat("n = Neg(x) m = Abs(x) a = MatMul(n, wq) b = MatMul(m, wk) "
+                      "c = MatMul(x, wv) ",
+                      kHeads)));
+  // Weights that are not constant.
+  ExpectStays(Of(absl::StrCat("a = MatMul(x, u) b = MatMul(x, u) c = MatMul(x, wv) ", kHeads), "y",
+                 ", float16[4,16] u"));
+  // No attention.
+  ExpectStays(
+      Of("a = MatMul(x, wq) b = MatMul(x, wk) h = Reshape(a, heads) i = Reshape(b, heads) "
+         "y = Add(h, i)"));
+  // A sum that is no bias: one number per row.
+  ExpectStays(Of(absl::StrCat("d = MatMul(x, wq) a = Add(d, u) e = MatMul(x, wk) b = Add(e, u) "
+                              "c = MatMul(x, wv) ",
+                              kHeads),
+                 "y", ", float16[2,16,1] u"));
+}
+
+TEST_F(FuseProjectionsTest, LeavesTheProductsToTheCpu) {
+  ExpectStays(Of(absl::StrCat(kProducts, kHeads)), "", "cpu");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
