@@ -20,7 +20,7 @@ TEST_F(RowGroupGpuTest, ResidualsAndCasts) {
     for (const int columns : {192, 768, 1000, 1024, 4096, 8192}) {
       const std::string rows = absl::StrCat(type, "[2,197,", columns, "] "),
                         row = absl::StrCat(type, "[", columns, "] ");
-      Check(absl::StrCat("g (", rows, "x, ", rows, "z, ", row, "c, ", row, "s, ", row,
+      Check(absl::StrCat("g (", rows, "x, ", row, "c, ", rows, "z, ", row, "s, ", row,
                          "b) => (y, r) { a = Add(x, c) r = Add(a, z) ",
                          "n = LayerNormalization(r, s, b) y = Cast<to = 1>(n) }"),
             "LayerNormalization");
