@@ -17,7 +17,7 @@ class RowGroupGpuTest : public KernelTest {
 
 TEST_F(RowGroupGpuTest, ResidualsAndCasts) {
   for (const char* type : {"float", "float16", "bfloat16"}) {
-    for (const int columns : {192, 768, 1000, 1024, 4096, 8192}) {
+    for (const int columns : {7, 192, 500, 768, 1000, 1024, 1111, 4096, 8192}) {
       const std::string rows = absl::StrCat(type, "[2,197,", columns, "] "),
                         row = absl::StrCat(type, "[", columns, "] ");
       Check(absl::StrCat("g (", rows, "x, ", row, "c, ", rows, "z, ", row, "s, ", row,

@@ -18,27 +18,29 @@ constexpr int kSmallBlock = 512;  // the most threads of blocks with 128 registe
 using Parameters = RowGroupParameters;
 using Numbers = FloatCells<float>;
 
-// The elements of a thread.
+// The elements of a thread. A thread without elements loads those of another one and stores none, so
+// that all threads of a warp take the same branches.
 struct Place {
   int64_t row;
   uint32_t index[kMostRowGroupAxes];  // of the row along the axes before it
   int column;                         // of the first element
   int count;                          // elements that exist, up to kLanes
-  bool is_whole;                      // all of them are one aligned vector
+  bool is_whole;                      // kLanes of them, if any, are one aligned vector
 };
 
 __device__ __forceinline__ Place PlaceOf(const Parameters& p, const RowThread& thread) {
   Place place;
-  place.row = thread.first;
-  uint64_t rest = static_cast<uint64_t>(thread.first);
+  const int column = thread.lane * kLanes;
+  const int left = thread.first < p.rows.rows ? p.rows.extent - column : 0;
+  place.count = max(0, min(left, kLanes));
+  place.is_whole = p.rows.whole;
+  place.row = place.count > 0 ? thread.first : 0;
+  place.column = place.count > 0 ? column : 0;
+  uint64_t rest = static_cast<uint64_t>(place.row);
 #pragma unroll
   for (int a = 0; a < kMostRowGroupAxes; ++a) {
     place.index[a] = static_cast<uint32_t>(p.axes[a].Split(rest));
   }
-  place.column = thread.lane * kLanes;
-  const int left = place.row < p.rows.rows ? p.rows.extent - place.column : 0;
-  place.count = max(0, min(left, kLanes));
-  place.is_whole = p.rows.whole && place.count == kLanes;
   return place;
 }
 
@@ -72,10 +74,11 @@ __device__ __forceinline__ Loaded Load(const RowGroupOperand& operand, const Pla
     }
     return loaded;
   }
+  const int last = max(0, place.count - 1);
 #pragma unroll
   for (int i = 0; i < kLanes; ++i) {
     const float number =
-        i < place.count ? LoadNumber<float>(operand.dtype, operand.data, at + i * operand.step) : 0;
+        LoadNumber<float>(operand.dtype, operand.data, at + min(i, last) * operand.step);
     memcpy(&loaded.words[i], &number, sizeof(number));
   }
   return loaded;
@@ -100,7 +103,7 @@ template <typename E>
 __device__ __forceinline__ void StoreAs(void* to, int64_t at, const Place& place,
                                         const float (&numbers)[kLanes]) {
   E* y = static_cast<E*>(to) + at;
-  if (place.is_whole) return StoreVector(y, NarrowAll<E>(numbers));
+  if (place.is_whole && place.count > 0) return StoreVector(y, NarrowAll<E>(numbers));
 #pragma unroll
   for (int i = 0; i < kLanes; ++i) {
     if (i < place.count) y[i] = Narrow<E>(numbers[i]);
