@@ -40,14 +40,15 @@ constexpr Row kPasses[] = {
     {"own-outputs", OwnOutputs},
     {"pool-means", PoolMeans},
     {"simplify-arithmetic", SimplifyArithmetic},
+    {"slice-gathers", SliceGathers},
     {"split-pad", SplitPad},
 };
 
 // Folding may make a condition constant, and an inlined branch may contain more to fold.
 constexpr std::string_view kClean[] = {
-    "eliminate-identity", "fold-constants",        "inline-constant-if", "fold-constants",
-    "eliminate-identity", "simplify-arithmetic",   "merge-slices",       "cancel-transposes",
-    "cancel-reshapes",    "common-subexpressions", "dead-code"};
+    "eliminate-identity", "fold-constants",      "inline-constant-if",    "fold-constants",
+    "eliminate-identity", "simplify-arithmetic", "slice-gathers",         "merge-slices",
+    "cancel-transposes",  "cancel-reshapes",     "common-subexpressions", "dead-code"};
 
 // Einsums become products first, which other passes then find; what that adds is cleaned up at
 // once. Patterns of exporters are fused next, before fold-scale moves their factors into the

@@ -1,8 +1,8 @@
 // Joins the products that project one Value to the heads of an attention:
 //   q = x·Wq + bq, k = x·Wk + bk, v = x·Wv + bv ⇒ y = x·[Wq Wk Wv] + [bq bk bv], q, k, v = Slices
-// Runs on static Graphs after attentions are fused, and only where an Engine reads each Slice in
-// place, so that nothing copies it, and the one product is predicted to take no longer than those
-// that it replaces.
+// Runs on static Graphs after attentions are fused, for those products whose Slices an Engine reads
+// in place, so that nothing copies them, if the one product is predicted to take no longer than
+// those that it replaces.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -129,7 +129,7 @@ class FuseProjectionsPass final : public NodePass {
 
   // The Nodes that may read `value`, or what becomes of it, up to the next attention.
   static std::vector<const Node*> ReadersOf(const Value& value) {
-    constexpr size_t kMost = 16;
+    constexpr size_t kMost = 24;
     std::vector<const Node*> found;
     std::vector<const Value*> open = {&value};
     for (size_t i = 0; i < open.size() && found.size() < kMost; ++i) {
@@ -162,8 +162,13 @@ class FuseProjectionsPass final : public NodePass {
     return offers;
   }
 
-  // Whether an Engine reads the part in place, with a Node that reads it.
+  // Whether the part is contiguous, or an Engine reads it in place with a Node that reads it.
   bool IsReadInPlace(const Graph& graph, const Node& slice) const {
+    for (const Engine* engine : context().target->engines) {
+      Offers offers(&slice);
+      if (engine->name() == "view") engine->Propose(graph, slice, *context().target, offers);
+      if (offers.contains()) return true;
+    }
     const std::vector<const Node*> readers = ReadersOf(slice.output(0));
     return std::any_of(readers.begin(), readers.end(), [&](const Node* reader) {
       return OffersAt(graph, *reader, &slice).contains();
@@ -208,13 +213,19 @@ class FuseProjectionsPass final : public NodePass {
     return slice;
   }
 
-  Match Fuse(Graph& graph, Value& x, const std::vector<Projection>& all) const {
+  double LeastUs(const Graph& graph, const Node& product) const {
+    return OffersAt(graph, product, nullptr).alone_us();
+  }
+
+  // Joins the products, or leaves the Graph as it is if that is not better.
+  //   in_place  those whose parts an Engine would read in place
+  bool Join(Graph& graph, Value& x, const std::vector<Projection>& all,
+            std::vector<Projection>& in_place) const {
     const int first_added = graph.node_ids();
     Value& whole = Joined(graph, x, all);
-    const Node& product = *graph.node(first_added);
     double before_us = 0;
-    for (const Projection& p : all) before_us += OffersAt(graph, *p.product, nullptr).alone_us();
-    bool is_better = OffersAt(graph, product, nullptr).alone_us() <= before_us;
+    for (const Projection& p : all) before_us += LeastUs(graph, *p.product);
+    const bool is_faster = LeastUs(graph, *graph.node(first_added)) <= before_us;
     std::vector<Node*> slices;
     int64_t begin = 0;
     for (const Projection& p : all) {
@@ -222,15 +233,28 @@ class FuseProjectionsPass final : public NodePass {
       begin += p.columns();
       graph.ReplaceAllUses(*p.y, slices.back()->output(0));
     }
-    is_better = is_better && std::all_of(slices.begin(), slices.end(), [&](const Node* slice) {
-                  return IsReadInPlace(graph, *slice);
-                });
-    if (is_better) return Match::Changed();
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (IsReadInPlace(graph, *slices[i])) in_place.push_back(all[i]);
+    }
+    if (is_faster && in_place.size() == all.size()) return true;
     for (size_t i = 0; i < all.size(); ++i) {
       graph.ReplaceAllUses(slices[i]->output(0), *all[i].y);
     }
     for (int id = graph.node_ids() - 1; id >= first_added; --id) graph.Remove(*graph.node(id));
-    return Match::No(*all[0].product, "no engine reads the parts of one product in place");
+    return false;
+  }
+
+  Match Fuse(Graph& graph, Value& x, std::vector<Projection> all) const {
+    const Node& first = *all[0].product;
+    while (all.size() >= 2) {
+      std::vector<Projection> in_place;
+      if (Join(graph, x, all, in_place)) return Match::Changed();
+      if (in_place.size() == all.size()) {
+        return Match::No(first, "one product is predicted to take longer than several");
+      }
+      all = std::move(in_place);
+    }
+    return Match::No(first, "no engine reads the parts of one product in place");
   }
 };
 

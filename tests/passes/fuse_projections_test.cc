@@ -152,13 +152,36 @@ TEST_F(FuseProjectionsTest, ProductsOfOtherAttentionsStayApart) {
   ExpectSame(graph, fused.graph);
 }
 
+// Of the queries, an element-wise op reads a copy.
+TEST_F(FuseProjectionsTest, JoinsThoseWhosePartsAreReadInPlace) {
+  const Graph graph = Of(absl::StrCat(
+      kProducts, absl::StrReplaceAll(
+                     kHeads, {{"y = Attention(q, k, v)", "r = Relu(q) y = Attention(r, k, v)"}})));
+  const Fused fused = Fuse(graph);
+  ASSERT_TRUE(fused.changed);
+  EXPECT_EQ(CountOf(fused.graph, "MatMul"), 2);
+  EXPECT_EQ(CountOf(fused.graph, "Slice"), 2);
+  ExpectSame(graph, fused.graph);
+}
+
+// One token: parts are contiguous, whatever reads them.
+TEST_F(FuseProjectionsTest, PartsOfOneRowMayBeJoinedToACache) {
+  const Graph graph = GraphWithWeights(
+      "g (float16[1,1,4] x, float16[1,2,7,8] pk, float16[1,2,7,8] pv, float16[4,16] wq, "
+      "float16[4,16] wk, float16[4,16] wv) => (y, k, v) <int64[4] heads = {1, 1, 2, 8}> "
+      "{ a = MatMul(x, wq) b = MatMul(x, wk) c = MatMul(x, wv) h = Reshape(a, heads) "
+      "i = Reshape(b, heads) j = Reshape(c, heads) q = Transpose<perm = [0,2,1,3]>(h) "
+      "l = Transpose<perm = [0,2,1,3]>(i) m = Transpose<perm = [0,2,1,3]>(j) "
+      "k = Concat<axis = 2>(pk, l) v = Concat<axis = 2>(pv, m) y = Attention(q, k, v) }");
+  ExpectOne(graph, 3);
+}
+
 TEST_F(FuseProjectionsTest, LeavesWhatNoEngineReadsInPlace) {
-  constexpr std::string_view kReason = "no engine reads the parts of one product in place";
-  // A part that is copied anyway.
-  ExpectStays(Of(absl::StrCat(kProducts, absl::StrReplaceAll(
-                                             kHeads, {{"Attention(q, k, v)", "Attention(r, k, v)"},
-                                                      {"y =", "r = Relu(q) y ="}}))),
-              kReason);
+  ExpectStays(
+      Of(absl::StrCat(kProducts, absl::StrReplaceAll(kHeads, {{"y = Attention(q, k, v)",
+                                                               "r = Relu(q) s = Abs(k) t = Neg(v) "
+                                                               "y = Attention(r, s, t)"}}))),
+      "no engine reads the parts of one product in place");
 }
 
 TEST_F(FuseProjectionsTest, LeavesOtherProducts) {

@@ -206,6 +206,13 @@ void Projections(Growth& g, Value& x) {
   g.AddValue("Attention", {q, k, v});
 }
 
+// One of the parts along an axis.
+void OnePart(Growth& g, Value& x) {
+  const int axis = g.Below(x.rank());
+  const int64_t index = g.Below(static_cast<int>(x.dim(axis)));
+  g.AddValue("Gather", {&x, &g.Ints({index})}, {{"axis", int64_t{axis}}});
+}
+
 // A copy of an existing Node.
 void Twin(Growth& g, Value& x) {
   const Node& node = *x.producer();
@@ -247,7 +254,7 @@ constexpr Maker kMakers[] = {
     {IsAny, OfConstants},         {IsAny, ConstantIf},
     {IsTensor, WrittenLayerNorm}, {IsTensor, WrittenRmsNorm},
     {IsImage, Excitation},        {IsImage, WrittenAttention},
-    {IsTensor, Projections},
+    {IsTensor, Projections},      {IsTensor, OnePart},
 };
 
 }  // namespace

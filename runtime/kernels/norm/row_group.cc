@@ -13,9 +13,11 @@ namespace {
 
 constexpr DTypeSet kRowTypes = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr size_t kMostOps = 12;
-// Instructions per element: of the norm, and of each step of the element-wise ops, whose decoding 8
-// elements share. Estimates from the code.
-constexpr double kNormInstructions = 10, kStepInstructions = 5;
+// Instructions per element: of the norm, of an addend where a group only adds and converts, and of
+// each term of other element-wise ops, whose decoding 8 elements share. Counted in the code, not
+// measured.
+constexpr double kNormInstructions = 18, kAddendInstructions = 4, kTermInstructions = 8;
+constexpr size_t kMostAdds = 2;      // of groups that need no program
 constexpr double kIssueShare = 0.5;  // of the cores' rate
 constexpr double kTrafficShare = 0.75;
 
@@ -128,19 +130,53 @@ GrowthOptions Growth(const Unit&) {
   return {.forward = JoinsBehind, .backward = JoinsBefore, .most_added = kMostOps};
 }
 
-double Us(const Unit& unit, const Cost& roofline, const Target& target) {
-  const RowGroup group = RowGroupOf(unit.nodes);
-  size_t steps = 0;
-  for (const auto* nodes : {&group.before, &group.behind}) {
-    for (const Node* node : *nodes) steps += BindPointwise(*node).terms().size();
+// Whether the group's code runs without decoding.
+bool IsSum(const RowGroup& group) {
+  const auto has_op = [](std::string_view op) {
+    return [op](const Node* node) { return node->op() == op; };
+  };
+  return group.before.size() <= kMostAdds && group.behind.size() <= 1 &&
+         std::all_of(group.before.begin(), group.before.end(), has_op("Add")) &&
+         std::all_of(group.behind.begin(), group.behind.end(), has_op("Cast"));
+}
+
+double InstructionsPerElement(const RowGroup& group) {
+  if (IsSum(group)) {
+    return kNormInstructions + kAddendInstructions * static_cast<double>(group.before.size() + 1);
   }
-  const double instructions = static_cast<double>(group.norm->input(0).elements()) *
-                              (kNormInstructions + kStepInstructions * static_cast<double>(steps));
+  size_t terms = 0;
+  for (const auto* nodes : {&group.before, &group.behind}) {
+    for (const Node* node : *nodes) terms += BindPointwise(*node).terms().size();
+  }
+  return kNormInstructions + kTermInstructions * static_cast<double>(terms + 1);
+}
+
+double ArithmeticUs(const RowGroup& group, const DeviceInfo& info) {
+  const double instructions =
+      static_cast<double>(group.norm->input(0).elements()) * InstructionsPerElement(group);
+  return instructions / (kIssueShare * info.f32_flops_per_us / 2);
+}
+
+double TrafficUs(int64_t bytes, const DeviceInfo& info) {
+  return static_cast<double>(bytes) / (kTrafficShare * info.bytes_per_us);
+}
+
+double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const DeviceInfo& info = target.info;
-  const double arithmetic_us = instructions / (kIssueShare * info.f32_flops_per_us / 2);
-  const double traffic_us =
-      static_cast<double>(roofline.bytes) / (kTrafficShare * info.bytes_per_us);
-  return std::max(traffic_us, arithmetic_us) + info.launch_us + info.dependent_kernel_us;
+  return std::max(TrafficUs(roofline.bytes, info), ArithmeticUs(RowGroupOf(unit.nodes), info)) +
+         info.launch_us + info.dependent_kernel_us;
+}
+
+// Whether decoding takes longer than the launch that the group saves.
+bool DecodesForLong(const Unit& unit, const DeviceInfo& info) {
+  const RowGroup group = RowGroupOf(unit.nodes);
+  if (IsSum(group)) return false;
+  int64_t bytes = 0;
+  for (const auto* values :
+       {&unit.boundary.inputs, &unit.boundary.constants, &unit.boundary.outputs}) {
+    for (const Value* v : *values) bytes += v->bytes();
+  }
+  return ArithmeticUs(group, info) > TrafficUs(bytes, info) + info.launch_us;
 }
 
 }  // namespace
@@ -180,7 +216,8 @@ Support TakesFactors(const Node& norm) {
 
 // A LayerNormalization or RMSNormalization of the last axis with the element-wise ops before and
 // behind it, row-major, in one launch: a part of a warp, a warp or a block per row, 8 elements per
-// thread. A sum before the norm that others read, and the norm itself, may be further outputs.
+// thread. A sum before the norm that others read, and the norm itself, may be further outputs. Sums
+// of up to three operands before it and a Cast behind it are compiled code, other ops a program.
 Kernel RowGroupKernel() {
   return {.name = "row_group",
           .ops = {"LayerNormalization", "RMSNormalization"},
@@ -189,7 +226,8 @@ Kernel RowGroupKernel() {
           .takes = Takes,
           .growth = Growth,
           .formats = RowMajorOnly,
-          .us = Us};
+          .us = Us,
+          .beyond_fit = DecodesForLong};
 }
 
 }  // namespace onnx_cudnn

@@ -63,6 +63,58 @@ TEST_F(RowGroupCodeTest, RowsOfAnyLength) {
   }
 }
 
+// Groups that need no program: sums of one to three operands, and one Cast behind.
+TEST_F(RowGroupCodeTest, SumsAndCasts) {
+  for (const auto& [dtype, type] : kTypes) {
+    for (const int columns : {5, 64, 1032}) {
+      const std::string rows = absl::StrCat(type, "[7,", columns, "] "),
+                        row = absl::StrCat(type, "[", columns, "] ");
+      const std::string inputs =
+          absl::StrCat("g (", rows, "x, ", rows, "z, ", row, "c, ", row, "s, ", row, "b) => ");
+      const double tolerance = 2 * ToleranceOf(dtype);
+      ExpectRuns(absl::StrCat(inputs, "(y, a) { a = Add(x, z) y = LayerNormalization(a, s, b) }"),
+                 2, tolerance);
+      ExpectRuns(absl::StrCat(inputs, "(y) { a = Add(x, c) r = Add(z, a) ",
+                              "n = LayerNormalization(r, s, b) y = Cast<to = 1>(n) }"),
+                 4, tolerance);
+      ExpectRuns(absl::StrCat(inputs, "(y, n, a) { a = Add(x, z) ",
+                              "n = RMSNormalization(a, s) y = Cast<to = 10>(n) }"),
+                 3, std::max(tolerance, ToleranceOf(DType::kF16)), "RMSNormalization");
+    }
+  }
+}
+
+TEST_F(RowGroupCodeTest, TypesOfOperandsDiffer) {
+  ExpectRuns(R"(g (float[6,72] x, float16[6,72] z, float16[72] s) => (y, a)
+      { k = Cast<to = 10>(x)
+        a = Add(k, z)
+        n = RMSNormalization(a, s)
+        y = Cast<to = 1>(n) })",
+             4, ToleranceOf(DType::kF16), "RMSNormalization");
+}
+
+// Groups of one form share a kernel; those that decode their ops have another.
+TEST_F(RowGroupCodeTest, SumsAreCompiled) {
+  const auto function_of = [&](std::string_view nodes) {
+    const Graph graph = GraphFromText(
+        absl::StrCat("g (float16[6,72] x, float16[6,72] z, float16[72] s) => (y) { ", nodes, " }"));
+    const Candidate* largest = nullptr;
+    const Proposed proposed = At(graph, "LayerNormalization");
+    for (const Candidate& candidate : proposed.candidates) {
+      if (largest == nullptr || candidate.nodes.size() > largest->nodes.size()) {
+        largest = &candidate;
+      }
+    }
+    const auto code = CompileVariant(*largest, {.text = "row_group"}, target_);
+    EXPECT_TRUE(code.ok()) << code.status();
+    return code->calls[0].function;
+  };
+  const void* sum = function_of("a = Add(x, z) y = LayerNormalization(a, s)");
+  EXPECT_EQ(function_of("a = Add(z, x) n = LayerNormalization(a, s) y = Cast<to = 1>(n)"), sum);
+  EXPECT_NE(function_of("a = Mul(x, z) y = LayerNormalization(a, s)"), sum);
+  EXPECT_NE(function_of("a = Add(x, z) n = LayerNormalization(a, s) y = Neg(n)"), sum);
+}
+
 TEST_F(RowGroupCodeTest, BlocksOfManyThreads) {
   for (const int columns : {4096, 8184}) {
     const std::string rows = absl::StrCat("float16[2,", columns, "] ");

@@ -28,6 +28,20 @@ TEST_F(RowGroupGpuTest, ResidualsAndCasts) {
   }
 }
 
+// More than sums and conversions: the program is decoded.
+TEST_F(RowGroupGpuTest, OtherOps) {
+  for (const char* type : {"float", "float16", "bfloat16"}) {
+    for (const int columns : {7, 192, 768, 1000, 1111, 8192}) {
+      const std::string rows = absl::StrCat(type, "[2,197,", columns, "] "),
+                        row = absl::StrCat(type, "[", columns, "] ");
+      Check(absl::StrCat("g (", rows, "x, ", row, "c, ", rows, "z, ", row, "s, ", row,
+                         "b) => (y, r) { a = Mul(x, c) r = Add(a, z) ",
+                         "n = LayerNormalization(r, s, b) y = Tanh(n) }"),
+            "LayerNormalization");
+    }
+  }
+}
+
 TEST_F(RowGroupGpuTest, FactorsBehindANormAboutZero) {
   Check(
       "g (float[4,128,2048] x, float[2048] s, float16[2048] w) => (y) "

@@ -101,5 +101,19 @@ TEST_F(RowGroupTest, IsNeverDearerThanItsParts) {
   }
 }
 
+// Groups that decode their ops are for rows that are few.
+TEST_F(RowGroupTest, ALargeProgramIsNotForGreedy) {
+  for (const auto& [rows, is_beyond] : {std::pair("64", false), {"65536", true}}) {
+    const Graph graph =
+        GraphFromText(absl::StrCat("g (float16[", rows, ",768] x, float16[", rows,
+                                   ",768] z, float16[768] s) => (y) "
+                                   "{ a = Mul(x, z) n = LayerNormalization(a, s) y = Swish(n) }"));
+    for (const Candidate& candidate : At(graph, "LayerNormalization").candidates) {
+      EXPECT_EQ(candidate.beyond_fit, is_beyond && candidate.nodes.size() > 1)
+          << rows << " " << Describe(candidate);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

@@ -2,6 +2,7 @@
 #include "runtime/kernels/cuda/norm/row_group.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -16,6 +17,8 @@ namespace onnx_cudnn {
 namespace {
 
 using Source = PointwiseSource;
+
+constexpr int64_t kMostRows = int64_t{1} << 30;  // the last block may begin rows beyond them
 
 absl::Status TooMany(std::string_view what, int most) {
   return absl::UnimplementedError(absl::StrCat("it has more than ", most, " ", what));
@@ -177,7 +180,62 @@ LaunchShape PlaceRows(const Dims& dims, RowShape& rows) {
   return shape;
 }
 
+DType RoundedBy(const AccumulatorStep& step) {
+  if (!step.rounds) return DType::kUndefined;
+  return step.is_bf16 ? DType::kBF16 : DType::kF16;
+}
+
+// Adds a step of segment 0 to `sum`; false: it is more than a sum.
+bool ReadBefore(const AccumulatorStep& step, RowGroupSum& sum) {
+  const bool is_first = sum.addends == 0;
+  const DType rounded = RoundedBy(step);
+  if (step.source == Source::kOperand) {
+    if (sum.addends == kMostRowGroupAddends || sum.x_output >= 0) return false;
+    sum.rounded[sum.addends++] = rounded;
+    return step.code == (is_first ? PointwiseCode::kMove : PointwiseCode::kAdd);
+  }
+  if (is_first) return false;
+  if (step.code == PointwiseCode::kStore) {
+    if (sum.x_output >= 0) return false;
+    sum.x_output = step.output;
+    return true;
+  }
+  DType& last = sum.rounded[sum.addends - 1];
+  if (step.code != PointwiseCode::kConvert || step.source != Source::kNone) return false;
+  if (last != DType::kUndefined && last != rounded) return false;
+  last = rounded;
+  return true;
+}
+
+// The same for segment 1. `behind` is what y was rounded to before.
+bool ReadBehind(const AccumulatorStep& step, const RowGroupParameters& parameters, DType& behind,
+                RowGroupSum& sum) {
+  if (step.code == PointwiseCode::kStore) {
+    sum.end_output = step.output + 1;
+    return behind == DType::kUndefined || behind == parameters.outputs[step.output].dtype;
+  }
+  const bool reads_y = step.code == PointwiseCode::kMove && step.source == Source::kRegister &&
+                       step.output == kStartRegister;
+  const bool converts = step.code == PointwiseCode::kConvert && step.source == Source::kNone;
+  if ((!reads_y && !converts) || behind != DType::kUndefined) return false;
+  behind = RoundedBy(step);
+  return true;
+}
+
 }  // namespace
+
+RowGroupSum SumOf(const RowGroupParameters& parameters) {
+  RowGroupSum sum;
+  DType behind = DType::kUndefined;
+  for (int at = 0; at < parameters.ends[1].steps; ++at) {
+    const auto step = std::bit_cast<AccumulatorStep>(parameters.program[at]);
+    const bool fits = at < parameters.ends[0].steps ? ReadBefore(step, sum)
+                                                    : ReadBehind(step, parameters, behind, sum);
+    if (!fits || step.saves) return {};
+  }
+  sum.first_output = sum.x_output >= 0 ? 1 : 0;
+  return sum;
+}
 
 absl::StatusOr<KernelCode> CompileRowGroup(const KernelRequest& request) {
   const RowGroup group = RowGroupOf(request.unit.nodes);
@@ -193,10 +251,14 @@ absl::StatusOr<KernelCode> CompileRowGroup(const KernelRequest& request) {
   p.epsilon = norm.attrs().Float("epsilon", 1e-5F);
   p.dtype = y.dtype();
   const Dims dims = x.dims();
+  if (x.elements() / dims.back() > kMostRows) {
+    return absl::UnimplementedError(absl::StrCat("it has more than ", kMostRows, " rows"));
+  }
   for (int axis = x.rank() - 2; axis >= 0; --axis) {
-    p.axes[x.rank() - 2 - axis] = FastDivide<uint64_t>(dims[axis]);
+    p.axes[x.rank() - 2 - axis] = FastDivide<uint32_t>(dims[axis]);
   }
   const LaunchShape shape = PlaceRows(dims, p.rows);
+  p.sum = SumOf(p);
   const bool has_bias = !p.about_zero && norm.has_input(2);
   ASSIGN_OR_RETURN(p.scale, builder.OperandOf(norm.input(1)));
   if (has_bias) {

@@ -1,7 +1,8 @@
 // Norms of rows with element-wise ops. A thread holds 8 elements of a row in f32: it computes them
 // by segment 0 of the program, joins mean and variance with the other threads of the row, and
 // passes the normalized elements through segment 1. Each step is decoded once for the 8 elements;
-// operands are loaded two reads ahead.
+// operands are loaded two reads ahead. Groups that only add operands before the norm and convert
+// behind it run without the program.
 #include "runtime/kernels/cuda/norm/row_group.h"
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
@@ -18,8 +19,8 @@ constexpr int kSmallBlock = 512;  // the most threads of blocks with 128 registe
 using Parameters = RowGroupParameters;
 using Numbers = FloatCells<float>;
 
-// The elements of a thread. A thread without elements loads those of another one and stores none, so
-// that all threads of a warp take the same branches.
+// The elements of a thread. A thread without elements loads those of another one and stores none,
+// so that all threads of a warp take the same branches.
 struct Place {
   int64_t row;
   uint32_t index[kMostRowGroupAxes];  // of the row along the axes before it
@@ -36,10 +37,10 @@ __device__ __forceinline__ Place PlaceOf(const Parameters& p, const RowThread& t
   place.is_whole = p.rows.whole;
   place.row = place.count > 0 ? thread.first : 0;
   place.column = place.count > 0 ? column : 0;
-  uint64_t rest = static_cast<uint64_t>(place.row);
+  uint32_t rest = static_cast<uint32_t>(place.row);
 #pragma unroll
   for (int a = 0; a < kMostRowGroupAxes; ++a) {
-    place.index[a] = static_cast<uint32_t>(p.axes[a].Split(rest));
+    place.index[a] = p.axes[a].Split(rest);
   }
   return place;
 }
@@ -226,12 +227,56 @@ __global__ void __launch_bounds__(kThreads) RunRowGroup(const __grid_constant__ 
   }
 }
 
+template <int kAddends, int kThreads>
+__global__ void __launch_bounds__(kThreads) RunSumGroup(const __grid_constant__ Parameters p) {
+  WaitForLaunchBefore();
+  __shared__ float scratch[2][kMostWarps];
+  const Place place = PlaceOf(p, RowThread(p.rows, 1));
+  Loaded loaded[kAddends];
+#pragma unroll
+  for (int r = 0; r < kAddends; ++r) loaded[r] = Load(p.operands[r], place);
+  const Loaded scale = Load(p.scale, place);
+  Loaded bias = {};
+  if (p.bias.dtype != DType::kUndefined) bias = Load(p.bias, place);
+  float x[kLanes];
+  WidenOperand(p.operands[0], place, loaded[0], x);
+  Round(p.sum.rounded[0], x);
+#pragma unroll
+  for (int r = 1; r < kAddends; ++r) {
+    float addend[kLanes];
+    WidenOperand(p.operands[r], place, loaded[r], addend);
+#pragma unroll
+    for (int i = 0; i < kLanes; ++i) x[i] += addend[i];
+    Round(p.sum.rounded[r], x);
+  }
+  if (p.sum.x_output >= 0) Store(p, p.outputs[p.sum.x_output], place, x);
+  Normalize(p, place, scale, bias, scratch, x);
+  for (int o = p.sum.first_output; o < p.sum.end_output; ++o) Store(p, p.outputs[o], place, x);
+}
+
+using RowGroups = void (*)(Parameters);
+
+template <int kThreads>
+RowGroups KernelFor(int addends) {
+  switch (addends) {
+    case 1:
+      return RunSumGroup<1, kThreads>;
+    case 2:
+      return RunSumGroup<2, kThreads>;
+    case 3:
+      return RunSumGroup<3, kThreads>;
+    default:
+      return RunRowGroup<kThreads>;
+  }
+}
+
 }  // namespace
 
 KernelCall RowGroupCall(const LaunchShape& shape, const RowGroupParameters& parameters) {
-  return shape.block.x <= kSmallBlock
-             ? KernelCall::Of(RunRowGroup<kSmallBlock>, shape, parameters)
-             : KernelCall::Of(RunRowGroup<kMostRowGroupThreads>, shape, parameters);
+  const int addends = parameters.sum.addends;
+  const RowGroups kernel = shape.block.x <= kSmallBlock ? KernelFor<kSmallBlock>(addends)
+                                                        : KernelFor<kMostRowGroupThreads>(addends);
+  return KernelCall::Of(kernel, shape, parameters);
 }
 
 }  // namespace onnx_cudnn

@@ -35,12 +35,22 @@ struct RowGroupOutput {
   DType dtype = DType::kUndefined;
 };
 
+inline constexpr int kMostRowGroupAddends = 3;
+
+// A group that needs no program: x is the sum of the first operands, and behind the norm y is only
+// stored, possibly in several types.
+struct RowGroupSum {
+  int addends = 0;                           // 0: it needs the program
+  DType rounded[kMostRowGroupAddends] = {};  // of the sum after each addend; kUndefined: f32
+  int x_output = -1;                         // receives x; -1: none
+  int first_output = 0, end_output = 0;      // receive y
+};
 // Segment 0 computes x from operands; segment 1 starts from y, which is
 // (x - mean) · inverse · scale + bias rounded to `dtype`, with inverse = 1 / sqrt(variance +
 // epsilon). Both are programs of an accumulator, which is x at the end of segment 0.
 struct RowGroupParameters {
   RowShape rows;  // whole: rows consist of aligned vectors of kRowGroupLanes; pitch is extent
-  FastDivide<uint64_t> axes[kMostRowGroupAxes];  // extents, the innermost first
+  FastDivide<uint32_t> axes[kMostRowGroupAxes];  // extents, the innermost first
   bool about_zero = false;                       // the mean is taken as 0
   float epsilon = 0;
   DType dtype = DType::kF32;
@@ -54,7 +64,11 @@ struct RowGroupParameters {
   // In the order of their reads, read by the steps with a source kOperand.
   RowGroupOperand operands[kMostRowGroupOperands];
   RowGroupOutput outputs[kMostRowGroupOutputs];
+  RowGroupSum sum;
 };
+
+// What the program of `parameters` does.
+RowGroupSum SumOf(const RowGroupParameters& parameters);
 
 KernelCall RowGroupCall(const LaunchShape& shape, const RowGroupParameters& parameters);
 
