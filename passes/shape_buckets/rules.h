@@ -43,6 +43,9 @@ absl::Status PadReduction(Padder& padder, Node& node);
 absl::Status PadArg(Padder& padder, Node& node);
 absl::Status PadCumSum(Padder& padder, Node& node);
 
+// A form of runtime/ops/bounded.h: sets the types of its outputs, which hold no padding.
+absl::Status PadBounded(Padder& padder, Node& node);
+
 // Moves that keep the order of elements along padded axes.
 absl::Status PadTranspose(Padder& padder, Node& node);
 absl::Status PadUnsqueeze(Padder& padder, Node& node);
