@@ -81,6 +81,11 @@ TEST_P(FoundBucketsTest, NoneAndOneAreFound) {
   EXPECT_EQ(session().stats().padded_runs, 4);
 }
 
+TEST_P(FoundBucketsTest, NoneAreFoundAmongNone) {
+  Load(kRows, kFound);
+  ExpectRows(Run({TensorOf<float>({0}, {})}), 0);
+}
+
 // Beyond every bucket that is built there is a further one; the least recently used makes room.
 TEST_P(FoundBucketsTest, TheTableIsBounded) {
   SessionOptions options = kFound;
@@ -94,33 +99,32 @@ TEST_P(FoundBucketsTest, TheTableIsBounded) {
   EXPECT_EQ(session().stats().padded_runs, 6);
 }
 
-// TopK sorts its axis.
+// GatherElements has no rule.
 TEST_P(FoundBucketsTest, AReaderThatNeedsTheSizeGetsIt) {
   Load(R"(
-      g (float[N] x) => (float[M] sorted, float[M] negated) <int64[1] first = {0}> {
+      g (float[N] x) => (float[M] firsts, float[M] negated) <int64[1] first = {0}> {
         at = NonZero(x)
         row = Squeeze(at, first)
         y = Gather(x, row)
         negated = Neg(y)
-        dims = Shape(y)
-        sorted, places = TopK(y, dims) })",
+        zeros = Sub(row, row)
+        firsts = GatherElements<axis = 0>(y, zeros) })",
        kFound);
   for (int64_t count = 2; count <= 4; ++count) {
-    Floats x(10, 0), sorted, negated;
+    Floats x(10, 0), firsts(count, 1), negated;
     for (int64_t i = 0; i < count; ++i) {
       x[i + 3] = static_cast<float>(i + 1);
-      sorted.push_back(static_cast<float>(count - i));
       negated.push_back(-static_cast<float>(i + 1));
     }
     const auto outputs = Run({TensorOf<float>({10}, x)});
     ASSERT_EQ(outputs.size(), 2U);
-    ExpectTensor<float>(outputs[0], {count}, sorted);
+    ExpectTensor<float>(outputs[0], {count}, firsts);
     ExpectTensor<float>(outputs[1], {count}, negated);
   }
-  // What finds them, what is padded, and TopK for each size.
+  // What finds them, what is padded, and GatherElements for each size.
   EXPECT_EQ(session().stats().programs_built, 5);
   EXPECT_EQ(session().stats().padded_runs, 3);
-  EXPECT_NE(note().find("(TopK)"), std::string::npos) << note();
+  EXPECT_NE(note().find("(GatherElements)"), std::string::npos) << note();
 }
 
 TEST_P(FoundBucketsTest, WithoutAnyNodeToPadSizesAreExact) {
@@ -241,22 +245,26 @@ TEST_P(FoundBucketsTest, PaddingHasNoScore) {
   EXPECT_EQ(session().stats().padded_runs, 2);
 }
 
-// What is kept of a matrix has padding that is not behind all elements.
-TEST_P(FoundBucketsTest, IndicesInPaddedRows) {
+// What is kept of a matrix has padding that is not behind all elements, and is not zero here.
+TEST_P(FoundBucketsTest, NothingIsFoundInPaddedRows) {
   Load(R"(
-      g (float[2,N] x, bool[N] keeps) => (int64[2,M] at, float[K] flat) <int64[1] last = {-1}> {
+      g (float[2,N] x, bool[N] keeps) => (int64[2,M] at, float[K] few, float[2,L] columns)
+      <float four = {4}, int64 zero = {0}> {
         y = Compress<axis = 1>(x, keeps)
-        at = NonZero(y)
-        c = Greater(y, y)
-        d = Not(c)
-        e = Reshape(d, last)
-        flat = Compress(y, e) })",
+        z = Sub(y, four)
+        at = NonZero(z)
+        row = Gather<axis = 0>(z, zero)
+        low = LessOrEqual(row, four)
+        few = Compress(row, low)
+        columns = Compress<axis = 1>(z, low) })",
        kFound);
-  const Tensor x = TensorOf<float>({2, 4}, {1, 2, 0, 4, 5, 6, 7, 0});
+  const Tensor x = TensorOf<float>({2, 4}, {1, 2, 9, 4, 5, 6, 7, 0});
   const auto outputs = Run({x, TensorOf<bool>({4}, {true, false, true, true})});
-  ASSERT_EQ(outputs.size(), 2U);
-  ExpectTensor<int64_t>(outputs[0], {2, 4}, {0, 0, 1, 1, 0, 2, 0, 1});
-  ExpectTensor<float>(outputs[1], {6}, {1, 0, 4, 5, 7, 0});
+  ASSERT_EQ(outputs.size(), 3U);
+  ExpectTensor<int64_t>(outputs[0], {2, 5}, {0, 0, 1, 1, 1, 0, 1, 0, 1, 2});
+  ExpectTensor<float>(outputs[1], {2}, {-3, 0});
+  ExpectTensor<float>(outputs[2], {2, 2}, {-3, 0, 1, -4});
+  EXPECT_EQ(session().stats().padded_runs, 1);
 }
 
 // Extents that a Run finds and the model needs to be equal have one length.
