@@ -55,6 +55,51 @@ bool RunsAlone(const Node& node) {
   return RunsBetweenPrograms(node) || (node.domain().empty() && node.op() == "If");
 }
 
+// Collects the parts of a cut.
+class PartMaker {
+ public:
+  explicit PartMaker(const Graph& graph) : graph_(graph) {
+    for (const Value* input : graph.inputs()) slots_[input] = cut_.slots++;
+  }
+
+  GraphCut::Part Make(const std::vector<const Node*>& nodes) {
+    GraphCut::Part part;
+    if (nodes.empty()) return part;
+    part.graph.set_name(graph_.name());
+    part.graph.set_file_opset(graph_.file_opset());
+    const Boundary boundary = BoundaryOf(nodes);
+    ValueCopies copies;
+    for (const Value* v : boundary.inputs) {
+      copies[v] = &part.graph.AddInput(v->name(), v->type());
+      part.inputs.push_back(slots_.at(v));
+    }
+    CopyNodes(nodes, part.graph, copies);
+    for (const Value* v : boundary.outputs) {
+      part.graph.AddOutput(v->name(), *copies.at(v));
+      slots_[v] = cut_.slots;
+      part.outputs.push_back(cut_.slots++);
+    }
+    return part;
+  }
+
+  GraphCut& cut() { return cut_; }
+
+  // Behind the last part.
+  GraphCut Finish() {
+    for (const GraphOutput& output : graph_.outputs()) {
+      auto [slot, added] = slots_.try_emplace(output.value, cut_.slots);
+      if (added) cut_.constants[cut_.slots++] = output.value->constant();
+      cut_.outputs.push_back(slot->second);
+    }
+    return std::move(cut_);
+  }
+
+ private:
+  const Graph& graph_;
+  GraphCut cut_;
+  absl::flat_hash_map<const Value*, int> slots_;
+};
+
 class Cutter {
  public:
   Cutter(Graph& graph, const std::vector<NodeRefusal>& refusals) : graph_(graph) {
@@ -65,17 +110,7 @@ class Cutter {
 
   absl::StatusOr<GraphCut> Cut() {
     RETURN_IF_ERROR(Sort());
-    GraphCut cut;
-    for (const Value* input : graph_.inputs()) slots_[input] = cut.slots++;
-    cut.segment = MakePart(segment_, cut);
-    for (const Node* node : nodes_) cut.nodes.push_back(MakePart({node}, cut));
-    cut.rest = MakePart(rest_, cut);
-    for (const GraphOutput& output : graph_.outputs()) {
-      auto [slot, added] = slots_.try_emplace(output.value, cut.slots);
-      if (added) cut.constants[cut.slots++] = output.value->constant();
-      cut.outputs.push_back(slot->second);
-    }
-    return cut;
+    return MakeCut(graph_, segment_, nodes_, rest_);
   }
 
  private:
@@ -146,30 +181,9 @@ class Cutter {
     return absl::UnimplementedError(absl::StrCat(Where(node), ": ", CheckOp(node).reason()));
   }
 
-  GraphCut::Part MakePart(const std::vector<const Node*>& nodes, GraphCut& cut) {
-    GraphCut::Part part;
-    if (nodes.empty()) return part;
-    part.graph.set_name(graph_.name());
-    part.graph.set_file_opset(graph_.file_opset());
-    const Boundary boundary = BoundaryOf(nodes);
-    ValueCopies copies;
-    for (const Value* v : boundary.inputs) {
-      copies[v] = &part.graph.AddInput(v->name(), v->type());
-      part.inputs.push_back(slots_.at(v));
-    }
-    CopyNodes(nodes, part.graph, copies);
-    for (const Value* v : boundary.outputs) {
-      part.graph.AddOutput(v->name(), *copies.at(v));
-      slots_[v] = cut.slots;
-      part.outputs.push_back(cut.slots++);
-    }
-    return part;
-  }
-
   Graph& graph_;
   absl::flat_hash_map<int, absl::Status> refusals_;
   absl::flat_hash_map<const Node*, Place> places_;
-  absl::flat_hash_map<const Value*, int> slots_;
   std::vector<const Node*> segment_, nodes_, rest_;
 };
 
@@ -186,6 +200,15 @@ absl::Status ReplaceScans(Graph& graph) {
 }
 
 }  // namespace
+
+GraphCut MakeCut(const Graph& graph, const std::vector<const Node*>& segment,
+                 const std::vector<const Node*>& nodes, const std::vector<const Node*>& rest) {
+  PartMaker maker(graph);
+  maker.cut().segment = maker.Make(segment);
+  for (const Node* node : nodes) maker.cut().nodes.push_back(maker.Make({node}));
+  maker.cut().rest = maker.Make(rest);
+  return maker.Finish();
+}
 
 bool RunsBetweenPrograms(const Node& node) {
   const OpDef* op = FindOp(node);

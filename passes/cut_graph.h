@@ -37,6 +37,10 @@ struct GraphCut {
 absl::StatusOr<GraphCut> CutGraph(const Graph& graph, absl::Span<const Type> input_types,
                                   const BuildOptions& options);
 
+// The cut of `graph` into these Nodes, each list in topological order.
+GraphCut MakeCut(const Graph& graph, const std::vector<const Node*>& segment,
+                 const std::vector<const Node*>& nodes, const std::vector<const Node*>& rest);
+
 // Whether `node` can only run between Programs, whatever its shapes.
 bool RunsBetweenPrograms(const Node& node);
 

@@ -66,8 +66,8 @@ std::vector<std::string> WhyCut(GraphCut& cut) {
   for (const GraphCut::Part& part : cut.nodes) {
     const Node& node = *part.graph.TopologicalOrder().front();
     if (IsFirstElements(node)) {
-      reasons.push_back(absl::StrCat("the shape of \"", node.output(0).name(), "\" follows from ",
-                                     Named({&node.input(1)}), ", which the program writes"));
+      reasons.push_back(absl::StrCat("the shape of \"", node.output(0).name(),
+                                     "\" follows from a count that the program writes"));
       continue;
     }
     reasons.push_back(absl::StrCat(Called(node), " runs between programs: ", WhyBetween(node)));

@@ -236,6 +236,9 @@ absl::Status PadGather(Padder& padder, Node& node) {
   PaddedAxes axes = padder.AxesOf(node.input(0));
   const int64_t axis = CountedAxis(node, "axis", 0, static_cast<int64_t>(axes.size()));
   const Affine extent = axes[axis].extent;
+  if (node.input(0).dim(static_cast<int>(axis)) == 0) {  // padding of indices is 0
+    return absl::UnimplementedError("its axis is empty");
+  }
   const bool counts = !extent.is_constant() && !AreNotNegative(padder, node.input(1));
   padder.ComputeOperand(node, 1);
   if (counts) CountFromFront(padder, node, padder.Scalar(extent));
@@ -258,6 +261,11 @@ absl::Status PadGatherND(Padder& padder, Node& node) {
     return absl::UnimplementedError("its indices are padded");
   }
   const int64_t indexed = gathered.back().extent.constant();
+  for (int64_t i = 0; i < indexed; ++i) {
+    if (node.input(0).dim(static_cast<int>(i)) == 0) {
+      return absl::UnimplementedError("an axis is empty");
+    }
+  }
   CountTuplesFromFront(padder, node, indexed);
   FillIndices(padder, node);
   gathered.pop_back();

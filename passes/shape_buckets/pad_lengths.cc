@@ -6,12 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "passes/bind_partly.h"
+#include "passes/cut_graph.h"
 #include "passes/rewrite/utils/inline_body.h"
 #include "passes/shape_buckets/padder.h"
 #include "passes/shape_buckets/rules.h"
 #include "passes/sweep.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
+#include "runtime/ops/bounded.h"
 #include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
@@ -28,11 +30,11 @@ bool IsLength(const Dim& dim, int64_t number, const BucketChoice& choice) {
 
 // Of each symbol that is a length. One that is longer than another one by 1, like the keys of a
 // decoder than its past, reaches the end of its bucket together with that.
-std::map<std::string, int64_t> BucketsOf(const Graph& graph, absl::Span<const Dims> dims,
+std::map<std::string, int64_t> BucketsOf(absl::Span<const Type> types, absl::Span<const Dims> dims,
                                          const BucketChoice& choice) {
   std::map<std::string, int64_t> numbers, buckets;
   for (size_t i = 0; i < dims.size(); ++i) {
-    const Type& type = graph.inputs()[i]->type();
+    const Type& type = types[i];
     for (size_t j = 0; j < dims[i].size() && j < type.dims.size(); ++j) {
       if (IsLength(type.dims[j], dims[i][j], choice)) numbers[type.dims[j].symbol] = dims[i][j];
     }
@@ -43,6 +45,12 @@ std::map<std::string, int64_t> BucketsOf(const Graph& graph, absl::Span<const Di
     buckets[symbol] = follows ? BucketOf(number - 1) + 1 : BucketOf(number);
   }
   return buckets;
+}
+
+std::vector<Type> InputTypes(const Graph& graph) {
+  std::vector<Type> types;
+  for (const Value* input : graph.inputs()) types.push_back(input->type());
+  return types;
 }
 
 // The inputs of a Graph and the lengths in their dims.
@@ -84,7 +92,7 @@ absl::Status ReadInput(const Value& input, int index, const Dims& dims, const Bu
 absl::StatusOr<Given> ReadInputs(const Graph& graph, absl::Span<const Dims> dims,
                                  const BucketChoice& choice, const BuildOptions& options) {
   Given given;
-  const std::map<std::string, int64_t> buckets = BucketsOf(graph, dims, choice);
+  const std::map<std::string, int64_t> buckets = BucketsOf(InputTypes(graph), dims, choice);
   std::map<std::string, int> indices;
   for (size_t i = 0; i < dims.size(); ++i) {
     const Value& input = *graph.inputs()[i];
@@ -182,6 +190,7 @@ absl::Status VisitPadded(Padder& padder, Node& node) {
 
 absl::Status Visit(Padder& padder, Node& node) {
   RETURN_IF_ERROR(CheckCancelled());
+  if (IsBoundedForm(node)) return Annotate(PadBounded(padder, node), Where(node));
   ASSIGN_OR_RETURN(const bool computed, ComputeElements(padder, node));
   if (computed) return padder.status();
   if (Touches(padder, node)) return Annotate(VisitPadded(padder, node), Where(node));
@@ -204,20 +213,38 @@ Extents ReadOutputs(Padder& padder) {
 
 using Substitution = std::optional<std::pair<int, Affine>>;
 
-// One walk through the Graph.
-absl::StatusOr<PaddedGraph> Pad(const Graph& graph, const Given& given, const BuildOptions& options,
-                                Substitution& substitution) {
-  std::vector<Value*> scalars;
-  PaddedGraph padded{.graph = AtCapacity(graph, given, options, scalars)};
-  Padder padder(padded.graph, given.lengths, scalars, options.functions, options.limits);
+// Whether it holds in this Run.
+bool Holds(const Substitution& substitution, const Given& given) {
+  return substitution.has_value() && given.lengths.numbers[substitution->first] ==
+                                         substitution->second.At(given.lengths.numbers);
+}
+
+absl::Status SetInputAxes(Padder& padder, const Given& given) {
   for (size_t i = 0; i < given.extents.size(); ++i) {
     PaddedAxes axes;
     for (const Affine& extent : given.extents[i]) {
       axes.push_back({.extent = extent, .zeros = true});
       padder.RequireNotNegative(extent);
     }
-    RETURN_IF_ERROR(padder.SetAxes(*padded.graph.inputs()[i], std::move(axes)));
+    RETURN_IF_ERROR(padder.SetAxes(*padder.graph().inputs()[i], std::move(axes)));
   }
+  return absl::OkStatus();
+}
+
+// Two extents are equal in this Run. The model needs them to be, so one length follows.
+void Substitute(const std::pair<int, Affine>& substitution, Given& given) {
+  for (std::vector<Affine>& extents : given.extents) {
+    for (Affine& extent : extents) extent = extent.With(substitution.first, substitution.second);
+  }
+}
+
+// One walk through the Graph.
+absl::StatusOr<PaddedGraph> Pad(const Graph& graph, const Given& given, const BuildOptions& options,
+                                Substitution& substitution) {
+  std::vector<Value*> scalars;
+  PaddedGraph padded{.graph = AtCapacity(graph, given, options, scalars)};
+  Padder padder(padded.graph, given.lengths, scalars, options.functions, options.limits);
+  RETURN_IF_ERROR(SetInputAxes(padder, given));
   for (Node* node : padded.graph.TopologicalOrder()) {
     const absl::Status status = Visit(padder, *node);
     substitution = padder.substitution();
@@ -236,7 +263,67 @@ absl::StatusOr<PaddedGraph> Pad(const Graph& graph, const Given& given, const Bu
   return padded;
 }
 
+// Of a Node that finds elements, the part that a Program runs is padded; `form` is how it is split.
+absl::Status VisitOrSplit(Padder& padder, Node& node, std::optional<BoundedForm>& form) {
+  if (!RunsBetweenPrograms(node) && node.bodies().empty()) return Visit(padder, node);
+  RETURN_IF_ERROR(Annotate(padder.Infer(node), Where(node)));
+  form = BoundedFormOf(node);
+  if (!form.has_value()) {
+    return absl::UnimplementedError(absl::StrCat(Where(node), ": it runs between programs"));
+  }
+  const Node& first = ReplaceByBounded(padder.graph(), node, *form);
+  return Visit(padder, *first.input(0).producer());
+}
+
+bool IsBehind(const Node& node, const absl::flat_hash_set<const Node*>& refused) {
+  return std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Value* v) {
+    return v != nullptr && v->producer() != nullptr && refused.contains(v->producer());
+  });
+}
+
+// One walk that goes on behind Nodes that cannot be padded.
+absl::StatusOr<UnpaddedNodes> Collect(const Graph& graph, const Given& given,
+                                      const BuildOptions& options, Substitution& substitution) {
+  std::vector<Value*> scalars;
+  Graph copy = AtCapacity(graph, given, options, scalars);
+  Padder padder(copy, given.lengths, scalars, options.functions, options.limits);
+  RETURN_IF_ERROR(SetInputAxes(padder, given));
+  const std::vector<Node*> originals = graph.TopologicalOrder();  // a clone's ids count them
+  UnpaddedNodes unpadded;
+  for (Node* node : copy.TopologicalOrder()) {
+    const Node& original = *originals[node->id()];
+    if (!IsBehind(original, unpadded.nodes)) {
+      std::optional<BoundedForm> form;
+      const absl::Status status = VisitOrSplit(padder, *node, form);
+      if (status.ok() && !form.has_value()) continue;
+      if (absl::IsCancelled(status)) return status;
+      substitution = padder.substitution();
+      if (!status.ok() && Holds(substitution, given)) return status;
+      if (status.ok()) {
+        unpadded.bounded[&original] = *std::move(form);
+      } else {
+        unpadded.reasons.emplace_back(status.message());
+      }
+    }
+    unpadded.nodes.insert(&original);
+  }
+  substitution.reset();
+  return unpadded;
+}
+
 }  // namespace
+
+absl::StatusOr<UnpaddedNodes> FindUnpadded(const Graph& graph, absl::Span<const Dims> dims,
+                                           const BucketChoice& choice,
+                                           const BuildOptions& options) {
+  ASSIGN_OR_RETURN(Given given, ReadInputs(graph, dims, choice, options));
+  while (true) {
+    Substitution substitution;
+    absl::StatusOr<UnpaddedNodes> unpadded = Collect(graph, given, options, substitution);
+    if (unpadded.ok() || !Holds(substitution, given)) return unpadded;
+    Substitute(*substitution, given);
+  }
+}
 
 bool BucketChoice::Has(const std::string& symbol) const {
   return all || std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
@@ -252,18 +339,22 @@ int64_t BucketOf(int64_t length) {
   return bucket;
 }
 
-std::vector<Dims> BucketDims(const Graph& graph, absl::Span<const Dims> dims,
+std::vector<Dims> BucketDims(absl::Span<const Type> types, absl::Span<const Dims> dims,
                              const BucketChoice& choice) {
-  const std::map<std::string, int64_t> by_symbol = BucketsOf(graph, dims, choice);
+  const std::map<std::string, int64_t> by_symbol = BucketsOf(types, dims, choice);
   std::vector<Dims> buckets(dims.begin(), dims.end());
   for (size_t i = 0; i < dims.size(); ++i) {
-    const Type& type = graph.inputs()[i]->type();
-    for (size_t j = 0; j < dims[i].size() && j < type.dims.size(); ++j) {
-      if (!IsLength(type.dims[j], dims[i][j], choice)) continue;
-      buckets[i][j] = by_symbol.at(type.dims[j].symbol);
+    for (size_t j = 0; j < dims[i].size() && j < types[i].dims.size(); ++j) {
+      if (!IsLength(types[i].dims[j], dims[i][j], choice)) continue;
+      buckets[i][j] = by_symbol.at(types[i].dims[j].symbol);
     }
   }
   return buckets;
+}
+
+std::vector<Dims> BucketDims(const Graph& graph, absl::Span<const Dims> dims,
+                             const BucketChoice& choice) {
+  return BucketDims(InputTypes(graph), dims, choice);
 }
 
 absl::StatusOr<PaddedGraph> PadLengths(const Graph& graph, absl::Span<const Dims> dims,
@@ -273,12 +364,8 @@ absl::StatusOr<PaddedGraph> PadLengths(const Graph& graph, absl::Span<const Dims
     Substitution substitution;
     absl::StatusOr<PaddedGraph> padded = Pad(graph, given, options, substitution);
     if (padded.ok() || !substitution.has_value()) return padded;
-    // Two extents are equal in this Run. The model needs them to be, so one length follows.
-    const auto& [index, value] = *substitution;
-    if (given.lengths.numbers[index] != value.At(given.lengths.numbers)) return padded;
-    for (std::vector<Affine>& extents : given.extents) {
-      for (Affine& extent : extents) extent = extent.With(index, value);
-    }
+    if (!Holds(substitution, given)) return padded;
+    Substitute(*substitution, given);
   }
 }
 

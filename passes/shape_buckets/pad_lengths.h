@@ -6,11 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "passes/build_program.h"
 #include "passes/shape_buckets/affine.h"
 #include "runtime/graph/graph.h"
+#include "runtime/ops/bounded.h"
 
 namespace onnx_cudnn {
 
@@ -24,8 +27,10 @@ struct BucketChoice {
 
 // The smallest bucket that holds `length`: 16, 24, 32, 48, 64, 96 …
 int64_t BucketOf(int64_t length);
-// `dims` (parallel to the inputs of `graph`) with the buckets of those that are padded; of a length
-// that is one more than another one, the bucket of that and 1.
+// `dims` (parallel to the inputs, of `types`) with the buckets of those that are padded; of a
+// length that is one more than another one, the bucket of that and 1.
+std::vector<Dims> BucketDims(absl::Span<const Type> types, absl::Span<const Dims> dims,
+                             const BucketChoice& choice);
 std::vector<Dims> BucketDims(const Graph& graph, absl::Span<const Dims> dims,
                              const BucketChoice& choice);
 
@@ -49,6 +54,18 @@ struct PaddedGraph {
 //   errors   Unimplemented: no dim is padded, or the op that cannot be; those of shape inference
 absl::StatusOr<PaddedGraph> PadLengths(const Graph& graph, absl::Span<const Dims> dims,
                                        const BucketChoice& choice, const BuildOptions& options);
+
+struct UnpaddedNodes {
+  absl::flat_hash_set<const Node*> nodes;  // those that cannot be padded, and all behind them
+  // Those of them whose elements are computed nonetheless, by these forms.
+  absl::flat_hash_map<const Node*, BoundedForm> bounded;
+  std::vector<std::string> reasons;  // of each other one that is not behind them
+};
+
+// What keeps PadLengths from padding `graph`: without these Nodes it would. Errors as there, but
+// for ops.
+absl::StatusOr<UnpaddedNodes> FindUnpadded(const Graph& graph, absl::Span<const Dims> dims,
+                                           const BucketChoice& choice, const BuildOptions& options);
 
 // The lengths in inputs of `dims`.
 //   errors  FailedPrecondition: `padded` does not hold for them

@@ -98,6 +98,29 @@ absl::Status PadArg(Padder& padder, Node& node) {
   return Finish(padder, node, AxesAfter(padder.AxesOf(node.input(0)), {axis}, keeps));
 }
 
+// Padding comes last: among equals the lower index is first.
+absl::Status PadTopK(Padder& padder, Node& node) {
+  const int64_t axis = CountedAxis(node, "axis", -1, node.input(0).rank());
+  const bool largest = node.attrs().Int("largest", 1) != 0;
+  PaddedAxes axes = padder.AxesOf(node.input(0));
+  const bool is_padded = !axes[axis].extent.is_constant();
+  if (is_padded && !largest && kFloatTypes.Has(node.input(0).dtype())) {
+    return absl::UnimplementedError("NaN, which are the last of the smallest, come behind padding");
+  }
+  ASSIGN_OR_RETURN(const std::vector<Affine> k, padder.FixOperand(node, 1));
+  if (k.size() != 1) return absl::UnimplementedError("its K is not one number");
+  padder.RequireNotNegative(k[0]);
+  padder.RequireNotNegative(axes[axis].extent - k[0]);
+  padder.Fill(node, 0, static_cast<int>(axis), largest ? Filler::kLowest : Filler::kHighest);
+  axes[axis].extent = k[0];
+  for (PaddedAxis& each : axes) each.zeros = false;
+  RETURN_IF_ERROR(padder.Infer(node));
+  for (const Value* output : node.outputs()) {
+    if (output != nullptr) RETURN_IF_ERROR(padder.SetAxes(*output, axes));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PadCumSum(Padder& padder, Node& node) {
   const auto axis = padder.ElementsOf(node.input(1));
   if (!axis.has_value() || axis->size() != 1 || !(*axis)[0].is_constant()) {

@@ -41,7 +41,15 @@ absl::Status PadNorm(Padder& padder, Node& node);
 absl::Status PadSoftmax(Padder& padder, Node& node);
 absl::Status PadReduction(Padder& padder, Node& node);
 absl::Status PadArg(Padder& padder, Node& node);
+absl::Status PadTopK(Padder& padder, Node& node);
 absl::Status PadCumSum(Padder& padder, Node& node);
+
+// A form of runtime/ops/bounded.h: sets the types of its outputs, which hold no padding.
+absl::Status PadBounded(Padder& padder, Node& node);
+
+// Ops on images: along axis 0 each is computed on its own.
+absl::Status PadBatch(Padder& padder, Node& node);
+absl::Status PadRoiAlign(Padder& padder, Node& node);
 
 // Moves that keep the order of elements along padded axes.
 absl::Status PadTranspose(Padder& padder, Node& node);

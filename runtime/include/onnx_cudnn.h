@@ -172,8 +172,8 @@ typedef struct onnx_cudnn_session_options {
   int32_t first_program;              // ONNX_CUDNN_FIRST_PROGRAM_…; default BEST
   int64_t max_memory_bytes;           // for weights and arenas; default 0: no limit
   const onnx_cudnn_arena* arena;      // default NULL: the session has its own
-  // Symbols of input dims, or "all", that are padded to buckets, each with one program; default:
-  // none.
+  // Symbols of input dims, "all" or "found", that are padded to buckets, each with one program;
+  // default: none.
   const char* const* shape_buckets;
   size_t shape_bucket_count;
 } onnx_cudnn_session_options;

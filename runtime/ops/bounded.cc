@@ -40,6 +40,14 @@ constexpr Row kRows[] = {
     {"NonZero", DType::kI64, BoundOfNonZero, DimsOfNonZero},
 };
 
+constexpr std::string_view kBounded = "Bounded";
+
+const Row* FindRow(std::string_view op) {
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return op == r.op; });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
 bool AllStaticNumbers(const Node& node) {
   return std::all_of(node.inputs().begin(), node.inputs().end(), [](const Value* v) {
     return v == nullptr || (v->is_static() && BitsOf(v->dtype()) >= 8);
@@ -99,13 +107,25 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateFirstElements(const Node& node) 
 
 std::optional<BoundedForm> BoundedFormOf(const Node& node) {
   if (!node.domain().empty()) return std::nullopt;
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                 [&](const Row& r) { return node.op() == r.op; });
-  if (row == std::end(kRows) || !AllStaticNumbers(node) || !CheckOp(node)) return std::nullopt;
+  const Row* row = FindRow(node.op());
+  if (row == nullptr || !AllStaticNumbers(node) || !CheckOp(node)) return std::nullopt;
   const std::optional<int64_t> bound = row->bound(node);
   const DType dtype = row->dtype == DType::kUndefined ? node.input(0).dtype() : row->dtype;
   if (!bound.has_value() || *bound > kMostBoundedBytes / ElementBytes(dtype)) return std::nullopt;
-  return BoundedForm{absl::StrCat("Bounded", row->op), dtype, *bound, row->dims(node)};
+  return BoundedForm{absl::StrCat(kBounded, row->op), dtype, *bound, row->dims(node)};
+}
+
+bool IsBoundedForm(const Node& node) {
+  return node.domain() == kOwnDomain && node.op().starts_with(kBounded);
+}
+
+std::optional<int64_t> BoundOfForm(const Node& node) {
+  const Row* row = FindRow(std::string_view(node.op()).substr(kBounded.size()));
+  if (!AllStaticNumbers(node)) return std::nullopt;
+  const std::optional<int64_t> bound = row->bound(node);
+  const DType dtype = row->dtype == DType::kUndefined ? node.input(0).dtype() : row->dtype;
+  if (!bound.has_value() || *bound > kMostBoundedBytes / ElementBytes(dtype)) return std::nullopt;
+  return bound;
 }
 
 Node& ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form) {
@@ -121,16 +141,21 @@ Node& ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form) {
        .opset = 1});
   graph.SetType(bounded.output(0), Type::Tensor(form.dtype, {form.bound}));
   graph.SetType(bounded.output(1), Type::Tensor(DType::kI64, {1}));
-  Node& first = graph.AddNode({.op = "FirstElements",
-                               .inputs = {&bounded.output(0), &bounded.output(1)},
-                               .attrs = {{"dims", form.dims}},
-                               .outputs = {output.name()},
-                               .domain = domain,
-                               .name = node.name(),
-                               .opset = 1});
-  graph.SetType(first.output(0), output.type());
-  graph.ReplaceAllUses(output, first.output(0));
+  // Its output has the name of the Node's, which is free once that is removed.
+  const std::string name = output.name(), node_name = node.name();
+  const Type type = output.type();
+  graph.ReplaceAllUses(output, bounded.output(0));
   graph.Remove(node);
+  Node& first = graph.AddNode({.op = "FirstElements",
+                               .inputs = {nullptr, &bounded.output(1)},
+                               .attrs = {{"dims", form.dims}},
+                               .outputs = {name},
+                               .domain = domain,
+                               .name = node_name,
+                               .opset = 1});
+  graph.SetType(first.output(0), type);
+  graph.ReplaceAllUses(bounded.output(0), first.output(0));
+  graph.SetInput(first, 0, &bounded.output(0));
   return first;
 }
 

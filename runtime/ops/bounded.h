@@ -32,6 +32,10 @@ struct BoundedForm {
 // bound, or they contradict the op, which says so when it runs.
 std::optional<BoundedForm> BoundedFormOf(const Node& node);
 
+// Whether `node` is such a form, and its bound for the types of its inputs; nullopt: it has none.
+bool IsBoundedForm(const Node& node);
+std::optional<int64_t> BoundOfForm(const Node& node);
+
 // Replaces a Node by its form and a FirstElements, which it returns. The Node is removed.
 Node& ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form);
 

@@ -1,6 +1,11 @@
 #include "runtime/session/check_options.h"
 
+#include <algorithm>
+#include <set>
+#include <string>
+
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -49,6 +54,32 @@ absl::Status CheckOptions(const SessionOptions& options) {
   if (options.max_memory_bytes >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
       "option max_memory_bytes: expected 0 or more, found %d", options.max_memory_bytes));
+}
+
+absl::Status CheckShapeBuckets(const SessionOptions& options,
+                               const std::vector<ValueInfo>& inputs) {
+  std::set<std::string> symbols;
+  for (const ValueInfo& input : inputs) {
+    for (const auto& dim : input.dims) {
+      if (dim.value < 0 && !dim.symbol.empty() && !dim.symbol.starts_with('?')) {
+        symbols.insert(dim.symbol);
+      }
+    }
+  }
+  for (const std::string& name : options.shape_buckets) {
+    if (name == kAllBuckets || name == kFoundBuckets || symbols.contains(name)) continue;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "option shape_buckets: no input has a dim \"%s\": expected %s, %s or one of the dims of "
+        "inputs: %s",
+        name, kAllBuckets, kFoundBuckets,
+        symbols.empty() ? "they have no symbolic ones" : absl::StrJoin(symbols, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+bool PadsFoundSizes(const SessionOptions& options) {
+  const std::vector<std::string>& names = options.shape_buckets;
+  return std::find(names.begin(), names.end(), kFoundBuckets) != names.end();
 }
 
 SessionOptions ResolveOptions(SessionOptions options, bool on_gpu) {

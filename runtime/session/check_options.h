@@ -1,12 +1,25 @@
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "onnx_cudnn/model_value.h"
 #include "onnx_cudnn/session.h"
 
 namespace onnx_cudnn {
 
 // InvalidArgument: a number out of range, or a value that is not an enumerator.
 absl::Status CheckOptions(const SessionOptions& options);
+
+// What SessionOptions::shape_buckets may name beside the symbols of input dims: all of these, and
+// the sizes that a Run finds.
+inline constexpr std::string_view kAllBuckets = "all";
+inline constexpr std::string_view kFoundBuckets = "found";
+
+// InvalidArgument: a name of options.shape_buckets that no dim of `inputs` has.
+absl::Status CheckShapeBuckets(const SessionOptions& options, const std::vector<ValueInfo>& inputs);
+bool PadsFoundSizes(const SessionOptions& options);
 
 // `options` with kAuto and 0 replaced by their meaning on a GPU or the CPU device.
 SessionOptions ResolveOptions(SessionOptions options, bool on_gpu);

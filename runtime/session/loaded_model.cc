@@ -77,7 +77,7 @@ LoadedModel::LoadedModel(Parts parts, const SessionOptions& options)
       pools_(*device_, options_),
       builder_(graph_, inputs_, options_, std::move(parts.pins), *device_, pools_, notes_),
       programs_(options_.max_programs),
-      segments_(options_.max_programs, *device_, builder_, pools_, notes_,
+      segments_(options_, *device_, builder_, pools_, notes_,
                 [this](const ProgramBuilder& builder, const ProgramKey& key, double bind_ms) {
                   return tuning_->BuildSegment(builder, key, bind_ms);
                 }),
@@ -104,6 +104,7 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph gra
   RETURN_IF_ERROR(CheckBorder(parts.graph));  // the passes infer further types
   parts.inputs = InputsOf(parts.graph);
   parts.outputs = OutputsOf(parts.graph);
+  RETURN_IF_ERROR(CheckShapeBuckets(options, parts.inputs));
   ASSIGN_OR_RETURN(parts.deciding_inputs, DecidingInputs(parts.graph, parts.inputs));
   std::shared_ptr<LoadedModel> model(new LoadedModel(std::move(parts), options));
   model->notes_.SetLoadMs(load_ms, MsSince(start));
@@ -185,8 +186,8 @@ SessionStats LoadedModel::stats() const {
   SessionStats stats = notes_.stats();
   stats.programs_built = programs_.built() + segments_.programs_built() + buckets_.programs_built();
   stats.programs_held = programs_.held() + segments_.programs_held() + buckets_.programs_held();
-  stats.padded_runs = buckets_.runs();
-  stats.bucket_note = buckets_.note();
+  stats.padded_runs = buckets_.runs() + segments_.padded_runs();
+  stats.bucket_note = buckets_.note().empty() ? segments_.note() : buckets_.note();
   stats.weight_bytes = device_->constants().bytes();
   tuning_->AddTo(stats);
   return stats;

@@ -152,9 +152,45 @@ TEST(ShapeBucketsTest, AConditionOfTheLengthsIsChecked) {
   EXPECT_FALSE(LengthsOf(*padded, {{2, 3}}).ok());  // it gives 3 elements
 }
 
+TEST(ShapeBucketsTest, TheLargestAreNoPadding) {
+  ExpectPaddedAfterNan("y, i = TopK<axis = 1>(a, two)", "float[?,?,?] y, int64[?,?,?] i");
+  ExpectPadded(  // -infinities, lower indices first
+      "g (float[N] x) => (int64[?] i) { low = Log(x) n = Sub(low, low) m = Log(n) "
+      "k = Shape(x) y, i = TopK(m, k) }",
+      {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}});
+  ExpectPadded(
+      "g (int64[2,N] x) => (int64[?,?] y) <int64[1] two = {2}> { y, i = TopK<largest = 0>(x, two) "
+      "}",
+      {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}});
+  ExpectNotPadded(
+      "g (float[2,N] x) => (float[?,?] y) <int64[1] two = {2}> { y, i = TopK<largest = 0>(x, two) "
+      "}",
+      {{"N", 5}}, "NaN");
+}
+
+TEST(ShapeBucketsTest, ImagesOfABatchAreComputedAlone) {
+  ExpectPadded(
+      "g (float[N,2,4,4] x, float[3,2,3,3] w) => (float[?,?,?,?] y) "
+      "{ c = Conv<pads = [1,1,1,1]>(x, w) p = MaxPool<kernel_shape = [2,2]>(c) "
+      "q = AveragePool<kernel_shape = [2,2]>(p) y = GlobalAveragePool(q) }",
+      {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}});
+  ExpectPadded(
+      "g (float[2,2,6,6] x, float[N,4] regions, int64[N] images) => (float[?,?,?,?] y) "
+      "<int64 two = {2}> { i = Mod(images, two) "
+      "y = RoiAlign<output_height = 2, output_width = 2>(x, regions, i) }",
+      {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}});
+  ExpectNotPadded(
+      "g (float[0,2,6,6] x, float[N,4] regions, int64[N] images) => (float[?,?,?,?] y) "
+      "{ y = RoiAlign(x, regions, images) }",
+      {{"N", 5}}, "no images");
+}
+
 TEST(ShapeBucketsTest, WhatHasNoRuleIsRefused) {
+  ExpectNotPadded("g (float[0] x, int64[N] i) => (float[?] y) { y = Gather(x, i) }", {{"N", 5}},
+                  "its axis is empty");
   ExpectNotPadded("g (float[1,2,N] x, float[2,2,3] w) => (float[?,?,?] y) { y = Conv(x, w) }",
-                  {{"N", 5}}, "no rule");
+                  {{"N", 5}}, "it reads padded axis 2 of input 0");
+  ExpectNotPadded("g (float[2,N] x) => (float[?,?] y) { y = Hardmax(x) }", {{"N", 5}}, "no rule");
   ExpectNotPadded("g (float[2,N] x) => (float[?] y) <int64[1] d = {-1}> { y = Reshape(x, d) }",
                   {{"N", 5}}, "merges a padded axis");
   ExpectNotPadded("g (float[N] x) => (float[?,?] y) <int64[2] d = {-1, 2}> { y = Reshape(x, d) }",

@@ -41,8 +41,8 @@ TEST(WhyCutTest, NamesTheSizeThatAProgramWritesAndWhatNeedsIt) {
         z = Relu(x)
         found = NonZero(z)
         y = Neg(found) })",
-                {" follows from \"found_count\" i64[1], which the program writes",
-                 "node \"y\" (Neg) needs the shape of \"found"});
+                {"the shape of \"found\" follows from a count that the program writes",
+                 "node \"y\" (Neg) needs the shape of \"found\" i64[2,?]"});
 }
 
 TEST(WhyCutTest, NamesWhatRunsBetweenPrograms) {

@@ -37,15 +37,15 @@ void ExpectTensor(const ModelValue& value, const std::vector<int64_t>& dims,
 
 class SessionOnDevices : public testing::TestWithParam<OnDevice> {
  protected:
-  static absl::StatusOr<Session> Make(std::string_view text) {
-    if (GetParam() == OnDevice::kLikeAGpu) return SessionMaker::Make(text, {});
+  static absl::StatusOr<Session> Make(std::string_view text, SessionOptions options = {}) {
+    if (GetParam() == OnDevice::kLikeAGpu) return SessionMaker::Make(text, options);
     ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
     ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));
-    return SessionMaker::Make(std::move(graph),
-                              {.target = GetParam() == OnDevice::kTarget ? "h200" : "cpu"});
+    options.target = GetParam() == OnDevice::kTarget ? "h200" : "cpu";
+    return SessionMaker::Make(std::move(graph), options);
   }
-  void Load(std::string_view text) {
-    absl::StatusOr<Session> session = Make(text);
+  void Load(std::string_view text, const SessionOptions& options = {}) {
+    absl::StatusOr<Session> session = Make(text, options);
     ASSERT_TRUE(session.ok()) << session.status();
     session_ = std::make_unique<Session>(*std::move(session));
   }

@@ -28,9 +28,11 @@ inline constexpr char kShapeHelp[] =
 inline constexpr char kHostThreadsHelp[] =
     "Threads that a run may use on the host. 0: one per core, which is also the maximum.";
 inline constexpr char kShapeBucketsHelp[] =
-    "Symbolic dims of inputs, separated by commas, or all: they are padded to buckets (16, 24, 32, "
-    "48, 64, 96 ...), and one program serves all lengths of a bucket, with the padding masked. A "
-    "model that allows no padding runs with exact shapes, and the report says why. Empty: none.";
+    "Symbolic dims of inputs, separated by commas, all of them, or found (sizes that a run finds): "
+    "they are padded to buckets (16, 24, 32, 48, 64, 96 ...), and one program serves all lengths "
+    "of "
+    "a bucket, with the padding masked. What allows no padding has exact shapes, and the report "
+    "says why. Empty: none.";
 
 inline constexpr char kTuneBudgetHelp[] =
     "On a GPU: seconds that may be spent on measuring candidates; the fastest is used, "

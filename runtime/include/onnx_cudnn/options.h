@@ -157,13 +157,13 @@ struct SessionOptions {
   // Programs (one per set of input shapes) that are kept, ≥ 1. A further one replaces the least
   // recently used.
   int max_programs = 8;
-  // Symbols of input dims ("past_sequence_length"), or "all": a Run pads them to the next bucket
-  // (16, 24, 32, 48, 64, 96 …), and one Program serves all lengths up to it, with the padding
-  // masked. Results have the exact shapes and may differ in the last bits from those of exact
-  // shapes, as sums have more terms, which are zero. A dim of 1 stays. Where a model allows no
-  // padding, Runs have exact shapes, and SessionStats::bucket_note says why. Each Run copies its
-  // padded inputs and outputs, through host memory. Programs of buckets are kept beside the others,
-  // also at most max_programs, and are not tuned. Empty: none.
+  // Symbols of input dims ("past_sequence_length"), "all" of these, "found" for sizes that a Run
+  // finds (of NonZero): a Run pads them to the next bucket (16, 24, 32, 48, 64, 96 …); a Program
+  // serves all lengths up to it, with the padding masked. Results have exact shapes and may differ
+  // in the last bits from those without padding: sums have more terms, which are zero. A dim of 1
+  // stays, and so does what allows no padding (SessionStats::bucket_note says why). Other names are
+  // InvalidArgument. Padded inputs and outputs are copied, through host memory. The Programs are
+  // kept beside the others, also at most max_programs, those of inputs not tuned. Empty: none.
   std::vector<std::string> shape_buckets;
   // Concurrent Runs of one set of input shapes, ≥ 1; each needs an arena. Further callers wait.
   int max_executors_per_program = 4;

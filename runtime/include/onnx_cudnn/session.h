@@ -74,8 +74,8 @@ struct SessionStats {
   double size_reads_ms = 0;
   double between_ms = 0;    // of nodes_between, without the bodies of control flow
   double segmented_ms = 0;  // of the whole Run, which includes the Programs that it built
-  int64_t padded_runs = 0;  // Runs that Programs of SessionOptions::shape_buckets served
-  // Why a Run was not, the last time that this happened: the op that cannot be padded, sizes that
+  int64_t padded_runs = 0;  // Runs of Programs of SessionOptions::shape_buckets
+  // Why one was not padded, the last time that this happened: the op that cannot be, sizes that
   // contradict each other.
   std::string bucket_note;
 };

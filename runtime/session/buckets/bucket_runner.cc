@@ -10,6 +10,7 @@
 #include "runtime/base/status.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/buckets/copy_prefix.h"
+#include "runtime/session/check_options.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -18,9 +19,10 @@ namespace {
 constexpr int64_t kPlansPerProgram = 4;
 
 BucketChoice ChoiceOf(const SessionOptions& options) {
-  const std::vector<std::string>& symbols = options.shape_buckets;
-  const bool all = std::find(symbols.begin(), symbols.end(), "all") != symbols.end();
-  return {.all = all, .symbols = symbols};
+  std::vector<std::string> symbols = options.shape_buckets;
+  const bool all = std::find(symbols.begin(), symbols.end(), kAllBuckets) != symbols.end();
+  std::erase(symbols, kFoundBuckets);
+  return {.all = all, .symbols = std::move(symbols)};
 }
 
 // What tells one padded Graph from another: the extents of its inputs.

@@ -4,14 +4,17 @@
 #include <cstring>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "passes/explain/why_cut.h"
+#include "passes/shape_buckets/cut_padded.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/bounded.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/input_reader.h"
+#include "runtime/session/segments/padded_segment.h"
 #include "runtime/session/segments/values.h"
 
 namespace onnx_cudnn {
@@ -30,8 +33,8 @@ bool RunsOnHost(const GraphCut::Part& part) {
          node.op() != "SequenceInsert" && node.op() != "Optional";
 }
 
-// The Spaces of the segment's outputs: host memory for sizes and for what only the host reads.
-std::vector<Space> SpacesOf(const GraphCut& cut, OutputReader reader) {
+// The Spaces of the outputs of `segment`: host memory for sizes and for what only the host reads.
+std::vector<Space> SpacesOf(const GraphCut& cut, const Graph& segment, OutputReader reader) {
   std::set<int> on_device(cut.rest.inputs.begin(), cut.rest.inputs.end());
   for (const GraphCut::Part& part : cut.nodes) {
     if (!RunsOnHost(part)) on_device.insert(part.inputs.begin(), part.inputs.end());
@@ -39,7 +42,7 @@ std::vector<Space> SpacesOf(const GraphCut& cut, OutputReader reader) {
   if (reader == OutputReader::kPrograms) on_device.insert(cut.outputs.begin(), cut.outputs.end());
   std::vector<Space> spaces;
   for (size_t i = 0; i < cut.segment.outputs.size(); ++i) {
-    const Value& value = *cut.segment.graph.outputs()[i].value;
+    const Value& value = *segment.outputs()[i].value;
     const bool is_device = on_device.contains(cut.segment.outputs[i]) && !MayBeSize(value);
     spaces.push_back(is_device ? Space::kDevice : Space::kHost);
   }
@@ -70,6 +73,24 @@ absl::StatusOr<SegmentPlan::Node> PlanNode(GraphCut::Part part) {
   return planned;
 }
 
+// All but the segment.
+absl::Status PlanBehind(GraphCut cut, OutputReader reader, SegmentPlan& plan) {
+  for (GraphCut::Part& part : cut.nodes) {
+    ASSIGN_OR_RETURN(SegmentPlan::Node node, PlanNode(std::move(part)));
+    plan.nodes.push_back(std::move(node));
+  }
+  if (cut.rest.graph.node_count() > 0) {
+    ASSIGN_OR_RETURN(plan.rest,
+                     SubModel::Create(std::move(cut.rest.graph), reader, OpenDims::kFound));
+    plan.rest_inputs = std::move(cut.rest.inputs);
+    plan.rest_outputs = std::move(cut.rest.outputs);
+  }
+  plan.outputs = std::move(cut.outputs);
+  for (const auto& [slot, tensor] : cut.constants) plan.constants[slot] = TensorMaker::Of(tensor);
+  plan.slots = cut.slots;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> SegmentPlanner::BuildPool(const Graph& segment,
@@ -92,7 +113,7 @@ absl::StatusOr<std::shared_ptr<SegmentPlan>> SegmentPlanner::Build(
                    CutGraph(model.graph, input_types, builder_.OptionsFor(ValuesOf(model, key))));
   const double cut_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
   auto plan = std::make_shared<SegmentPlan>();
-  plan->output_spaces = SpacesOf(cut, model.reader);
+  plan->output_spaces = SpacesOf(cut, cut.segment.graph, model.reader);
   plan->segment_inputs = cut.segment.inputs;
   plan->segment_outputs = cut.segment.outputs;
   plan->reasons = WhyCut(cut);
@@ -100,18 +121,32 @@ absl::StatusOr<std::shared_ptr<SegmentPlan>> SegmentPlanner::Build(
   if (plan->segment.node_count() > 0) {
     ASSIGN_OR_RETURN(plan->pool, BuildPool(plan->segment, cut_ms));
   }
-  for (GraphCut::Part& part : cut.nodes) {
-    ASSIGN_OR_RETURN(SegmentPlan::Node node, PlanNode(std::move(part)));
-    plan->nodes.push_back(std::move(node));
+  RETURN_IF_ERROR(PlanBehind(std::move(cut), model.reader, *plan));
+  return plan;
+}
+
+absl::StatusOr<std::shared_ptr<SegmentPlan>> SegmentPlanner::BuildPadded(
+    const SubModel& model, const SegmentKey& key) const {
+  const absl::Time start = absl::Now();
+  std::vector<Dims> dims;
+  for (const auto& [dtype, of_input] : key.inputs) dims.push_back(of_input);
+  ASSIGN_OR_RETURN(PaddedCut cut, CutPadded(model.graph, model.found, dims,
+                                            builder_.OptionsFor(ValuesOf(model, key))));
+  const double cut_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
+  auto plan = std::make_shared<SegmentPlan>();
+  plan->output_spaces = SpacesOf(cut.cut, cut.padded.graph, model.reader);
+  for (size_t i = 0; i < plan->output_spaces.size(); ++i) {  // the host moves what is not a prefix
+    if (!AreFirstInMemory(cut.padded.output_extents[i])) plan->output_spaces[i] = Space::kHost;
   }
-  if (cut.rest.graph.node_count() > 0) {
-    ASSIGN_OR_RETURN(plan->rest, SubModel::Create(std::move(cut.rest.graph), model.reader));
-    plan->rest_inputs = std::move(cut.rest.inputs);
-    plan->rest_outputs = std::move(cut.rest.outputs);
+  plan->segment_inputs = cut.cut.segment.inputs;
+  plan->segment_outputs = cut.cut.segment.outputs;
+  for (const std::string& reason : cut.reasons) {
+    plan->reasons.push_back(absl::StrCat("not padded to buckets: ", reason));
   }
-  plan->outputs = std::move(cut.outputs);
-  for (const auto& [slot, tensor] : cut.constants) plan->constants[slot] = TensorMaker::Of(tensor);
-  plan->slots = cut.slots;
+  plan->segment = std::move(cut.padded.graph);
+  plan->padded = std::move(cut.padded);
+  ASSIGN_OR_RETURN(plan->pool, BuildPool(plan->segment, cut_ms));
+  RETURN_IF_ERROR(PlanBehind(std::move(cut.cut), model.reader, *plan));
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/model_value.h"
 #include "passes/cut_graph.h"
+#include "passes/shape_buckets/pad_lengths.h"
 #include "runtime/session/pool_maker.h"
 #include "runtime/session/program_builder.h"
 #include "runtime/session/program_table.h"
@@ -28,7 +30,9 @@ struct SegmentPlan {
     std::map<std::string, std::shared_ptr<const SubModel>, std::less<>> bodies;
   };
 
-  Graph segment;                                     // static, which `pool` runs
+  Graph segment;  // static, which `pool` runs
+  // Whose Graph is `segment`; nullopt: it has exact shapes.
+  std::optional<PaddedGraph> padded;
   std::vector<std::string> reasons;                  // of the cut: WhyCut
   std::shared_ptr<ExecutorPool> pool;                // nullptr: the segment is empty
   std::vector<int> segment_inputs, segment_outputs;  // slots
@@ -46,6 +50,7 @@ struct SegmentKey {
   int64_t sub_model = 0;
   std::vector<std::pair<DType, Dims>> inputs;  // kUndefined: no tensor
   std::map<int, std::string> values;           // of inputs that decide shapes, by position
+  bool is_padded = false;                      // the dims are buckets
   auto operator<=>(const SegmentKey&) const = default;
 };
 
@@ -66,6 +71,11 @@ class SegmentPlanner {
   absl::StatusOr<std::shared_ptr<SegmentPlan>> Build(const SubModel& model,
                                                      absl::Span<const Type> input_types,
                                                      const SegmentKey& key) const;
+  // The same with found sizes padded to buckets.
+  //   key     of the exact dims
+  //   errors  Unimplemented: they cannot be padded
+  absl::StatusOr<std::shared_ptr<SegmentPlan>> BuildPadded(const SubModel& model,
+                                                           const SegmentKey& key) const;
 
  private:
   absl::StatusOr<std::shared_ptr<ExecutorPool>> BuildPool(const Graph& segment,

@@ -1,11 +1,17 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "onnx_cudnn/model_value.h"
+#include "onnx_cudnn/session.h"
+#include "runtime/session/check_options.h"
 #include "runtime/session/segments/segment_plan.h"
 #include "runtime/session/segments/values.h"
 #include "runtime/session/session_notes.h"
@@ -25,14 +31,17 @@ struct RunPart {
 class SegmentRunner {
  public:
   // The references must outlive it.
-  //   max_programs  for each SubModel that a Run needs
-  SegmentRunner(int max_programs, const SessionDevice& device, const ProgramBuilder& builder,
-                const PoolMaker& pools, SessionNotes& notes, BuildSegment build)
-      : max_programs_(max_programs),
+  //   options  max_programs, for each SubModel that a Run needs, and shape_buckets
+  SegmentRunner(const SessionOptions& options, const SessionDevice& device,
+                const ProgramBuilder& builder, const PoolMaker& pools, SessionNotes& notes,
+                BuildSegment build)
+      : max_programs_(options.max_programs),
+        pads_found_(PadsFoundSizes(options)),
         memory_(device),
         notes_(notes),
         planner_(builder, pools, std::move(build)),
-        plans_(max_programs) {}
+        plans_(options.max_programs),
+        refusals_(options.max_programs) {}
 
   // Runs the model. Returns when the outputs are written; they may share memory with inputs.
   //   inputs   parallel to the model's
@@ -46,15 +55,24 @@ class SegmentRunner {
   const ValueMemory& memory() const { return memory_; }
   int64_t programs_built() const { return plans_.built(); }
   int64_t programs_held() const { return plans_.held(); }
+  int64_t padded_runs() const { return padded_runs_; }  // of Programs
+  std::string note() const;  // why found sizes were not padded, the last time; empty: they were
 
  private:
   class Call;
 
+  void NoteUnpadded(std::string why) const;
+
   const int max_programs_;
+  const bool pads_found_;
   const ValueMemory memory_;
   SessionNotes& notes_;
   const SegmentPlanner planner_;
   mutable SharedTable<SegmentKey, SegmentPlan> plans_;
+  mutable SharedTable<SegmentKey, bool> refusals_;  // of padded plans
+  mutable std::atomic<int64_t> padded_runs_ = 0;
+  mutable absl::Mutex mutex_;
+  mutable std::string note_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Runs a SubModel within a Run of another one.
