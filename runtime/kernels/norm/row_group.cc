@@ -6,6 +6,7 @@
 #include "runtime/kernels/common/joins.h"
 #include "runtime/kernels/common/layouts.h"
 #include "runtime/ops/checks.h"
+#include "runtime/ops/op_table.h"
 #include "runtime/ops/pointwise.h"
 
 namespace onnx_cudnn {
@@ -27,6 +28,9 @@ constexpr Rule kOtherOps = {
 constexpr Rule kReadTwice = {
     "the node reads a value from before the norm, which the group does not keep",
     "none: the value is written and read again"};
+
+constexpr Rule kOneTable = {"a row group reads the rows of one table",
+                            "none: the other Gather is a launch of its own"};
 
 bool IsNorm(const Node& node) {
   return node.domain().empty() &&
@@ -51,6 +55,15 @@ bool IsInGroups(const Node& node) {
   });
 }
 
+// Whether `node` gathers rows of a matrix, such as an embedding's, as a tensor of `dims`.
+bool IsRowGather(const Node& node, const Dims& dims) {
+  if (!node.domain().empty() || node.op() != "Gather" || !CheckOp(node)) return false;
+  const Value &table = node.input(0), &y = node.output(0);
+  if (!table.is_static() || !y.is_static() || table.rank() != 2) return false;
+  return NormalizedAxis(node.attrs().Int("axis", 0), 2) == 0 && table.elements() > 0 &&
+         y.dims() == dims && HaveRowTypes({node.inputs().data(), 1});
+}
+
 bool IsReadByAny(const Value& value, const std::vector<const Node*>& nodes) {
   return std::any_of(value.uses().begin(), value.uses().end(),
                      [&](const Use& use) { return Contains(nodes, use.node); });
@@ -73,6 +86,10 @@ const Rule* JoinsBefore(const GrowthStep& step) {
   const bool leads_to_norm =
       &step.edge == &group.norm->input(0) || IsReadByAny(step.edge, group.before);
   if (!leads_to_norm) return &kUnreported;
+  if (IsRowGather(step.node, group.norm->input(0).dims())) {
+    if (!group.gathers.empty()) return &kOneTable;
+    return IsReadByAny(step.edge, group.behind) ? &kReadTwice : nullptr;
+  }
   if (const Rule* no = JoinsAsProducer(step)) return no;
   if (!IsInGroups(step.node)) return &kOtherOps;
   return IsReadByAny(step.edge, group.behind) ? &kReadTwice : nullptr;
@@ -84,6 +101,12 @@ std::vector<std::vector<const Node*>> CoresOf(const Node& norm) {
   std::vector<std::vector<const Node*>> cores = {{&norm}};
   std::vector<const Node*> nodes = {&norm};
   const Value* value = &norm.input(0);
+  const Node* gather = value->producer();
+  if (gather != nullptr && value->is_static() && !value->has_one_use() &&
+      IsRowGather(*gather, value->dims())) {
+    cores.push_back({gather, &norm});
+    return cores;
+  }
   while (nodes.size() < kMostOps) {
     const Node* node = value->producer();
     if (node == nullptr || !IsInGroups(*node)) break;
@@ -161,9 +184,19 @@ double TrafficUs(int64_t bytes, const DeviceInfo& info) {
   return static_cast<double>(bytes) / (kTrafficShare * info.bytes_per_us);
 }
 
+// Bytes of tables that the group does not read.
+int64_t UnreadBytes(const RowGroup& group) {
+  int64_t bytes = 0;
+  for (const Node* gather : group.gathers) {
+    bytes += std::max<int64_t>(0, gather->input(0).bytes() - gather->output(0).bytes());
+  }
+  return bytes;
+}
+
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const DeviceInfo& info = target.info;
-  return std::max(TrafficUs(roofline.bytes, info), ArithmeticUs(RowGroupOf(unit.nodes), info)) +
+  const RowGroup group = RowGroupOf(unit.nodes);
+  return std::max(TrafficUs(roofline.bytes - UnreadBytes(group), info), ArithmeticUs(group, info)) +
          info.launch_us + info.dependent_kernel_us;
 }
 
@@ -171,7 +204,7 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 bool DecodesForLong(const Unit& unit, const DeviceInfo& info) {
   const RowGroup group = RowGroupOf(unit.nodes);
   if (IsSum(group)) return false;
-  int64_t bytes = 0;
+  int64_t bytes = -UnreadBytes(group);
   for (const auto* values :
        {&unit.boundary.inputs, &unit.boundary.constants, &unit.boundary.outputs}) {
     for (const Value* v : *values) bytes += v->bytes();
@@ -190,7 +223,9 @@ RowGroup RowGroupOf(absl::Span<const Node* const> nodes) {
     if (*node == group.norm) continue;
     const Value& y = (*node)->output(0);
     const bool is_before = &y == &group.norm->input(0) || IsReadByAny(y, group.before);
-    std::vector<const Node*>& part = is_before ? group.before : group.behind;
+    std::vector<const Node*>& part = (*node)->op() == "Gather" ? group.gathers
+                                     : is_before               ? group.before
+                                                               : group.behind;
     part.insert(part.begin(), *node);
   }
   return group;
@@ -218,6 +253,7 @@ Support TakesFactors(const Node& norm) {
 // behind it, row-major, in one launch: a part of a warp, a warp or a block per row, 8 elements per
 // thread. A sum before the norm that others read, and the norm itself, may be further outputs. Sums
 // of up to three operands before it and a Cast behind it are compiled code, other ops a program.
+// Rows of a table are read by their indices.
 Kernel RowGroupKernel() {
   return {.name = "row_group",
           .ops = {"LayerNormalization", "RMSNormalization"},

@@ -13,11 +13,11 @@ inline constexpr int kMostGroupRank = 5;
 // Of a row: a thread of a block holds 8 of them.
 inline constexpr int64_t kMostGroupColumns = 8192;
 
-// A norm with the Nodes that compute its input 0, and those that read its output 0; all of them in
-// topological order.
+// A norm with the element-wise Nodes that compute its input 0, the Gathers of rows that these or
+// the norm read, and the Nodes that read its output 0; all of them in topological order.
 struct RowGroup {
   const Node* norm = nullptr;
-  std::vector<const Node*> before, behind;
+  std::vector<const Node*> gathers, before, behind;
 };
 // `nodes`, in topological order, have one LayerNormalization or RMSNormalization.
 RowGroup RowGroupOf(absl::Span<const Node* const> nodes);

@@ -115,6 +115,41 @@ TEST_F(RowGroupCodeTest, SumsAreCompiled) {
   EXPECT_NE(function_of("a = Add(x, z) n = LayerNormalization(a, s) y = Neg(n)"), sum);
 }
 
+TEST_F(RowGroupCodeTest, RowsOfATable) {
+  constexpr std::string_view kGroups[] = {
+      "a = Gather(t, i) y = LayerNormalization(a, s)",
+      "a = Gather(t, i) r = Add(a, x) y = LayerNormalization(r, s)",
+      "a = Gather(t, i) r = Mul(x, a) n = LayerNormalization(r, s) y = Neg(n)"};
+  for (const std::string_view nodes : kGroups) {
+    for (const int columns : {6, 48}) {
+      for (const int64_t last : {-9, -10, 8, 9}) {  // the table has rows -9 to 8
+        const std::string text =
+            absl::StrCat("g (float[9,", columns, "] t, int64[2,3] i, float[2,3,", columns,
+                         "] x, float[", columns, "] s) => (y) { ", nodes, " }");
+        SCOPED_TRACE(absl::StrCat(text, " ", last));
+        const Graph graph = GraphFromText(text);
+        const Proposed proposed = At(graph, "LayerNormalization");
+        const auto is_whole = [&](const Candidate& candidate) {
+          return candidate.nodes.size() == graph.TopologicalOrder().size();
+        };
+        const auto whole =
+            std::find_if(proposed.candidates.begin(), proposed.candidates.end(), is_whole);
+        ASSERT_NE(whole, proposed.candidates.end());
+        std::vector<HostTensor> inputs;
+        for (const Value* v : BoundaryOf(whole->nodes).inputs) {
+          inputs.push_back(
+              v->dtype() == DType::kI64
+                  ? HostTensor::Of<int64_t>(DType::kI64, {2, 3}, {0, 8, -1, 3, 0, last})
+                  : TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), 3)));
+        }
+        const auto code = CompileVariant(*whole, {.text = "row_group"}, target_);
+        ASSERT_TRUE(code.ok()) << code.status();
+        EXPECT_EQ(emulator::CompareWithReference(code, *whole, inputs, 2e-5), "");
+      }
+    }
+  }
+}
+
 TEST_F(RowGroupCodeTest, BlocksOfManyThreads) {
   for (const int columns : {4096, 8184}) {
     const std::string rows = absl::StrCat("float16[2,", columns, "] ");

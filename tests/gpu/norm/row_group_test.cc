@@ -49,5 +49,13 @@ TEST_F(RowGroupGpuTest, FactorsBehindANormAboutZero) {
       "RMSNormalization");
 }
 
+TEST_F(RowGroupGpuTest, RowsOfATable) {
+  Check(
+      "g (float[50,768] t, float[1,8,768] p, float[768] s, float[768] b) => (y) "
+      "<int64[1,8] i = {0, 49, -1, 7, -50, 3, 3, 21}> { a = Gather(t, i) r = Add(a, p) "
+      "n = LayerNormalization(r, s, b) y = Cast<to = 10>(n) }",
+      "LayerNormalization");
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

@@ -12,8 +12,9 @@ class RowGroupTest : public KernelsTest {
   static std::string Text(std::string_view nodes, std::string_view outputs = "y") {
     return absl::StrCat(
         "g (float16[2,5,64] x, float16[2,5,64] z, float[2,5,64] f, float16[64] s, float16[64] b, "
-        "float16[2,5,1] m, float16[1,1,64] c, float[64] e, double[2,5,64] d, bool[2,5,64] t) => (",
-        outputs, ") { ", nodes, " }");
+        "float16[2,5,1] m, float16[9,64] h,  float16[1,1,64] c, float[64] e, "
+        "double[2,5,64] d, bool[2,5,64] t) => (",
+        outputs, ") <int64[2,5] i = {0, 8, 1, 7, 2, 6, 3, 5, 4, 0}> { ", nodes, " }");
   }
 };
 
@@ -39,6 +40,25 @@ TEST_F(RowGroupTest, TakesWhatComesBeforeAndBehind) {
       {"a sum that others read, before a cast",
        Text("a = Add(x, z) k = Cast<to = 1>(a) y = LayerNormalization(k, e)", "y, a"), op,
        "{Add Cast LayerNormalization}"},
+  });
+}
+
+TEST_F(RowGroupTest, ReadsRowsOfATable) {
+  const std::string op = "LayerNormalization";
+  ExpectCases({
+      {"an embedding", Text("a = Gather(h, i) r = Add(a, x) y = LayerNormalization(r, s, b)"), op,
+       "{Gather Add LayerNormalization}"},
+      {"an embedding that others read",
+       Text("a = Gather(h, i) y = LayerNormalization(a, s)", "y, a"), op,
+       "{Gather LayerNormalization}"},
+      {"one of two",
+       Text("a = Gather(h, i) k = Gather(h, i) r = Add(a, k) "
+            "y = LayerNormalization(r, s, b)"),
+       op, "{Gather Add LayerNormalization}", "a row group reads the rows of one table"},
+      {"not along another axis",
+       "g (float16[64,5] h, float16[2] s) => (y) <int64[2] i = {3, 1}> "
+       "{ a = Gather<axis = 1>(h, i) y = LayerNormalization(a, s) }",
+       op, "{LayerNormalization}"},
   });
 }
 

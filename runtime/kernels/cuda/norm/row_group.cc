@@ -5,11 +5,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/cuda/common/operands.h"
+#include "runtime/kernels/cuda/move/move_plan.h"
 #include "runtime/kernels/cuda/pointwise/pointwise_chain_form.h"
 #include "runtime/kernels/norm/row_group.h"
 
@@ -34,6 +36,7 @@ class Builder {
   absl::Status AddBefore(const std::vector<const Node*>& nodes, const Value& x) {
     if (nodes.empty()) {
       RETURN_IF_ERROR(Read(x, {.code = PointwiseCode::kMove, .source = Source::kOperand}));
+      if (IsOutput(x)) RETURN_IF_ERROR(Write(x));
     } else {
       RETURN_IF_ERROR(AddProgram(nodes, nullptr, &x));
     }
@@ -65,9 +68,10 @@ class Builder {
 
   void Bind(KernelCall& call) const {
     for (size_t i = 0; i < reads_.size(); ++i) {
-      call.Bind(offsetof(RowGroupParameters, operands) + i * sizeof(RowGroupOperand) +
-                    offsetof(RowGroupOperand, data),
-                reads_[i]);
+      const size_t at = offsetof(RowGroupParameters, operands) + i * sizeof(RowGroupOperand);
+      call.Bind(at + offsetof(RowGroupOperand, data), reads_[i].data);
+      if (!reads_[i].indices.has_value()) continue;
+      call.Bind(at + offsetof(RowGroupOperand, indices), *reads_[i].indices);
     }
     for (size_t i = 0; i < writes_.size(); ++i) {
       call.Bind(offsetof(RowGroupParameters, outputs) + i * sizeof(RowGroupOutput) +
@@ -90,13 +94,25 @@ class Builder {
 
   absl::Status Read(const Value& value, const AccumulatorStep& step) {
     if (reads_.size() == kMostRowGroupOperands) return TooMany("operands", kMostRowGroupOperands);
-    for (const Node* node : unit_.nodes) {
-      if (value.producer() != node) continue;
+    const auto inside = std::find(unit_.nodes.begin(), unit_.nodes.end(), value.producer());
+    if (inside != unit_.nodes.end() && (*inside)->op() == "Gather") return ReadRows(**inside, step);
+    if (inside != unit_.nodes.end()) {
       return absl::UnimplementedError(
           absl::StrCat(value.name(), " is computed before the norm and read behind it"));
     }
     ASSIGN_OR_RETURN(p_.operands[reads_.size()], OperandOf(value));
-    reads_.push_back(operands_.Of(value).slot);
+    reads_.push_back({.data = operands_.Of(value).slot});
+    return Append(step);
+  }
+
+  // The rows of a table that a Gather takes.
+  absl::Status ReadRows(const Node& gather, const AccumulatorStep& step) {
+    const KernelOperand table = operands_.Of(gather.input(0));
+    p_.operands[reads_.size()] = {.table = table.dims()[0],
+                                  .is_wide = gather.input(1).dtype() == DType::kI64,
+                                  .step = 1,
+                                  .dtype = table.dtype()};
+    reads_.push_back({.data = table.slot, .indices = operands_.Of(gather.input(1)).slot});
     return Append(step);
   }
 
@@ -161,7 +177,12 @@ class Builder {
   const Dims dims_;
   RowGroupParameters p_;
   int steps_ = 0;
-  std::vector<Slot> reads_, writes_;
+  struct Addresses {
+    Slot data;
+    std::optional<Slot> indices = std::nullopt;
+  };
+  std::vector<Addresses> reads_;
+  std::vector<Slot> writes_;
 };
 
 // A row by part of a warp, by a warp, or by a block.
@@ -272,7 +293,14 @@ absl::StatusOr<KernelCode> CompileRowGroup(const KernelRequest& request) {
     call.Bind(offsetof(RowGroupParameters, bias) + offsetof(RowGroupOperand, data),
               operands.Of(norm.input(2)).slot);
   }
-  KernelCode code{.constants = operands.TakeConstants()};
+  KernelCode code;
+  if (!group.gathers.empty()) {
+    call.Bind(offsetof(RowGroupParameters, fault), Slot::Fault());
+    code.fault = [dims = group.gathers[0]->input(0).dims()](uint64_t word) {
+      return IndexFault(word, dims);
+    };
+  }
+  code.constants = operands.TakeConstants();
   code.calls.push_back(std::move(call));
   return code;
 }

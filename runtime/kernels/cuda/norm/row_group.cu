@@ -6,6 +6,7 @@
 #include "runtime/kernels/cuda/norm/row_group.h"
 
 #include "runtime/kernels/cuda/common/dependent_launch.cuh"
+#include "runtime/kernels/cuda/common/faults.h"
 #include "runtime/kernels/cuda/common/rounded.cuh"
 #include "runtime/kernels/cuda/norm/moments.cuh"
 #include "runtime/kernels/cuda/pointwise/arithmetic.cuh"
@@ -60,11 +61,28 @@ __device__ __forceinline__ bool IsVector(const RowGroupOperand& operand, const P
   return operand.step == 1 && place.is_whole;
 }
 
-__device__ __forceinline__ Loaded Load(const RowGroupOperand& operand, const Place& place) {
+// The first element of a row of a table; that of row 0, and a fault, if there is no such row.
+__device__ __forceinline__ int64_t TableRow(const Parameters& p, const RowGroupOperand& operand,
+                                            const Place& place) {
+  if (place.count == 0) return 0;
+  const int64_t index = Integers{operand.indices, 0, operand.is_wide}[place.row];
+  if (index >= -operand.table && index < operand.table) {
+    return (index < 0 ? index + operand.table : index) * p.rows.extent;
+  }
+  *p.fault = FaultWord({FaultKind::kIndex, 0, index});
+  return 0;
+}
+
+__device__ __forceinline__ Loaded Load(const Parameters& p, const RowGroupOperand& operand,
+                                       const Place& place) {
   Loaded loaded;
   int64_t at = static_cast<int64_t>(place.column) * operand.step;
+  if (operand.table > 0) {
+    at += TableRow(p, operand, place);
+  } else {
 #pragma unroll
-  for (int a = 0; a < kMostRowGroupAxes; ++a) at += place.index[a] * operand.strides[a];
+    for (int a = 0; a < kMostRowGroupAxes; ++a) at += place.index[a] * operand.strides[a];
+  }
   if (IsVector(operand, place)) {
     if (operand.dtype == DType::kF16) {
       LoadWhole<Half>(operand.data, at, loaded);
@@ -143,8 +161,8 @@ __device__ __forceinline__ void Run(const Parameters& p, int segment, const Plac
   Copy(start, a);
   int next = begin.reads;
   Loaded ahead = {}, later = {};
-  if (next < end.reads) ahead = Load(p.operands[next], place);
-  if (next + 1 < end.reads) later = Load(p.operands[next + 1], place);
+  if (next < end.reads) ahead = Load(p, p.operands[next], place);
+  if (next + 1 < end.reads) later = Load(p, p.operands[next + 1], place);
 #pragma unroll 1
   for (int at = begin.steps; at < end.steps; ++at) {
     const uint64_t word = p.program[at];
@@ -159,7 +177,7 @@ __device__ __forceinline__ void Run(const Parameters& p, int segment, const Plac
       WidenOperand(p.operands[next], place, ahead, b);
       Combine<Numbers>(step.code, a, [&](int i) { return b[i]; });
       ahead = later;
-      if (next + 2 < end.reads) later = Load(p.operands[next + 2], place);
+      if (next + 2 < end.reads) later = Load(p, p.operands[next + 2], place);
       ++next;
     } else if (step.source == PointwiseSource::kRegister) {
       const bool is_start = step.output == kStartRegister;
@@ -216,9 +234,9 @@ __global__ void __launch_bounds__(kThreads) RunRowGroup(const __grid_constant__ 
   WaitForLaunchBefore();
   __shared__ float scratch[2][kMostWarps];
   const Place place = PlaceOf(p, RowThread(p.rows, 1));
-  const Loaded scale = Load(p.scale, place);
+  const Loaded scale = Load(p, p.scale, place);
   Loaded bias = {};
-  if (p.bias.dtype != DType::kUndefined) bias = Load(p.bias, place);
+  if (p.bias.dtype != DType::kUndefined) bias = Load(p, p.bias, place);
   float a[kLanes] = {};
 #pragma unroll 1
   for (int segment = 0; segment < 2; ++segment) {  // one copy of the code of Run
@@ -234,10 +252,10 @@ __global__ void __launch_bounds__(kThreads) RunSumGroup(const __grid_constant__ 
   const Place place = PlaceOf(p, RowThread(p.rows, 1));
   Loaded loaded[kAddends];
 #pragma unroll
-  for (int r = 0; r < kAddends; ++r) loaded[r] = Load(p.operands[r], place);
-  const Loaded scale = Load(p.scale, place);
+  for (int r = 0; r < kAddends; ++r) loaded[r] = Load(p, p.operands[r], place);
+  const Loaded scale = Load(p, p.scale, place);
   Loaded bias = {};
-  if (p.bias.dtype != DType::kUndefined) bias = Load(p.bias, place);
+  if (p.bias.dtype != DType::kUndefined) bias = Load(p, p.bias, place);
   float x[kLanes];
   WidenOperand(p.operands[0], place, loaded[0], x);
   Round(p.sum.rounded[0], x);

@@ -22,9 +22,13 @@ inline constexpr int kMostRowGroupOutputs = 8;
 // starts from.
 inline constexpr int kSavedRegister = 0, kStartRegister = 1;
 
-// A tensor of f32, f16 or bf16 that broadcasts to the rows.
+// A tensor of f32, f16 or bf16 that broadcasts to the rows, or the rows of a table that indices
+// name.
 struct RowGroupOperand {
   const void* data = nullptr;
+  const void* indices = nullptr;            // one for each row, if there is a table
+  int64_t table = 0;                        // rows of the table; 0: none
+  bool is_wide = false;                     // the indices are i64, not i32
   int64_t strides[kMostRowGroupAxes] = {};  // of the axes before the rows, the innermost first
   int step = 0;                             // between columns: 1, or 0 for one element per row
   DType dtype = DType::kUndefined;
@@ -65,6 +69,7 @@ struct RowGroupParameters {
   RowGroupOperand operands[kMostRowGroupOperands];
   RowGroupOutput outputs[kMostRowGroupOutputs];
   RowGroupSum sum;
+  uint64_t* fault = nullptr;  // if there is a table
 };
 
 // What the program of `parameters` does.
