@@ -64,7 +64,6 @@ __device__ __forceinline__ bool IsVector(const RowGroupOperand& operand, const P
 // The first element of a row of a table; that of row 0, and a fault, if there is no such row.
 __device__ __forceinline__ int64_t TableRow(const Parameters& p, const RowGroupOperand& operand,
                                             const Place& place) {
-  if (place.count == 0) return 0;
   const int64_t index = Integers{operand.indices, 0, operand.is_wide}[place.row];
   if (index >= -operand.table && index < operand.table) {
     return (index < 0 ? index + operand.table : index) * p.rows.extent;
