@@ -62,7 +62,11 @@ class Bert(nn.Module):
 def network(name):
     """The network in f32, for inference, with the weights of SEED. Raises ValueError if torchvision has none of this name."""
     torch.manual_seed(SEED)
-    return (Bert() if name == "bert_base" else torchvision.models.get_model(name, weights=None)).eval()
+    made = Bert() if name == "bert_base" else torchvision.models.get_model(name, weights=None)
+    for module in made.modules():  # the last product of torchvision's ViT begins as 0
+        if isinstance(module, nn.Linear) and not module.weight.any():
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
+    return made.eval()
 
 
 def random_input(name, batch):
