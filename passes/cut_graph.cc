@@ -50,11 +50,6 @@ bool MayBeBounded(const Node& node) {
          });
 }
 
-// Whether it can run between Programs.
-bool RunsAlone(const Node& node) {
-  return RunsBetweenPrograms(node) || (node.domain().empty() && node.op() == "If");
-}
-
 // Collects the parts of a cut.
 class PartMaker {
  public:
@@ -215,6 +210,10 @@ bool RunsBetweenPrograms(const Node& node) {
   if (op != nullptr && op->reference == nullptr && op->evaluate != nullptr) return true;
   if (TouchesStrings(node) || AnyValue(node, HoldsNoTensor)) return true;
   return node.domain().empty() && (node.op() == "Loop" || node.op() == "SequenceMap");
+}
+
+bool RunsAlone(const Node& node) {
+  return RunsBetweenPrograms(node) || (node.domain().empty() && node.op() == "If");
 }
 
 absl::StatusOr<GraphCut> CutGraph(const Graph& graph, absl::Span<const Type> input_types,

@@ -43,5 +43,6 @@ GraphCut MakeCut(const Graph& graph, const std::vector<const Node*>& segment,
 
 // Whether `node` can only run between Programs, whatever its shapes.
 bool RunsBetweenPrograms(const Node& node);
+bool RunsAlone(const Node& node);  // whether it can
 
 }  // namespace onnx_cudnn

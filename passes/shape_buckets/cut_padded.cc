@@ -49,9 +49,8 @@ void OpenDims(PaddedCut& cut) {
   }
 }
 
-// Replaces the Nodes that have a bounded form. Returns what stands between Programs.
-std::vector<const Node*> ReplaceBounded(Graph& graph, UnpaddedNodes& unpadded) {
-  std::vector<const Node*> firsts;
+// Replaces the Nodes that have a bounded form. What stands between Programs is then alone.
+void ReplaceBounded(Graph& graph, UnpaddedNodes& unpadded) {
   for (Node* node : graph.TopologicalOrder()) {
     const auto form = unpadded.bounded.find(node);
     if (form == unpadded.bounded.end()) continue;
@@ -62,10 +61,9 @@ std::vector<const Node*> ReplaceBounded(Graph& graph, UnpaddedNodes& unpadded) {
       if (dim.value < 0) dim = {};
     }
     graph.SetType(first.output(0), std::move(type));
-    firsts.push_back(&first);
+    unpadded.alone.insert(&first);
   }
   unpadded.bounded.clear();  // its keys are gone
-  return firsts;
 }
 
 }  // namespace
@@ -76,16 +74,16 @@ absl::StatusOr<PaddedCut> CutPadded(const Graph& graph, absl::Span<const Type> t
   Graph bound = graph.Clone();
   RETURN_IF_ERROR(SetTypes(bound, types, dims));
   ASSIGN_OR_RETURN(UnpaddedNodes unpadded, FindUnpadded(bound, dims, all, options));
-  const std::vector<const Node*> firsts = ReplaceBounded(bound, unpadded);
-  std::vector<const Node*> segment, rest;
+  ReplaceBounded(bound, unpadded);
+  std::vector<const Node*> segment, alone, rest;
   for (const Node* node : bound.TopologicalOrder()) {
-    if (std::find(firsts.begin(), firsts.end(), node) != firsts.end()) continue;
-    (unpadded.nodes.contains(node) ? rest : segment).push_back(node);
+    const bool is_unpadded = unpadded.nodes.contains(node);
+    (unpadded.alone.contains(node) ? alone : is_unpadded ? rest : segment).push_back(node);
   }
   if (segment.empty()) {
     return absl::UnimplementedError(absl::StrJoin(unpadded.reasons, "; "));
   }
-  PaddedCut cut{.cut = MakeCut(bound, segment, firsts, rest),
+  PaddedCut cut{.cut = MakeCut(bound, segment, alone, rest),
                 .reasons = std::move(unpadded.reasons)};
   std::vector<Dims> segment_dims;
   for (const int slot : cut.cut.segment.inputs) segment_dims.push_back(dims[slot]);

@@ -301,6 +301,8 @@ absl::StatusOr<UnpaddedNodes> Collect(const Graph& graph, const Given& given,
       if (!status.ok() && Holds(substitution, given)) return status;
       if (status.ok()) {
         unpadded.bounded[&original] = *std::move(form);
+      } else if (!form.has_value() && RunsAlone(original)) {
+        unpadded.alone.insert(&original);
       } else {
         unpadded.reasons.emplace_back(status.message());
       }

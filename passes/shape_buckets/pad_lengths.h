@@ -59,6 +59,8 @@ struct UnpaddedNodes {
   absl::flat_hash_set<const Node*> nodes;  // those that cannot be padded, and all behind them
   // Those of them whose elements are computed nonetheless, by these forms.
   absl::flat_hash_map<const Node*, BoundedForm> bounded;
+  // Those of them that run between Programs whatever their shapes, with exact inputs.
+  absl::flat_hash_set<const Node*> alone;
   std::vector<std::string> reasons;  // of each other one that is not behind them
 };
 

@@ -267,6 +267,32 @@ TEST_P(FoundBucketsTest, NothingIsFoundInPaddedRows) {
   EXPECT_EQ(session().stats().padded_runs, 1);
 }
 
+// A branch takes the exact size; what is beside it is padded.
+TEST_P(FoundBucketsTest, ABranchOverFoundElements) {
+  Load(R"(
+      g (float[N] x, float limit) => (float[K] y, float[M] doubled)
+      <int64[1] first = {0}, float two = {2}> {
+        at = NonZero(x)
+        row = Squeeze(at, first)
+        v = Gather(x, row)
+        doubled = Mul(v, two)
+        sum = ReduceSum<keepdims = 0>(v)
+        above = Greater(sum, limit)
+        y = If(above) <then_branch = t () => (float[A] a) { a = Neg(v) },
+                       else_branch = e () => (float[B] b) { b = Concat<axis = 0>(v, v) }> })",
+       kFound);
+  const Tensor x = TensorOf<float>({4}, {1, 0, 3, 4});
+  auto outputs = Run({x, TensorOf<float>({}, {5})});
+  ASSERT_EQ(outputs.size(), 2U);
+  ExpectTensor<float>(outputs[0], {3}, {-1, -3, -4});
+  ExpectTensor<float>(outputs[1], {3}, {2, 6, 8});
+  outputs = Run({x, TensorOf<float>({}, {10})});
+  ASSERT_EQ(outputs.size(), 2U);
+  ExpectTensor<float>(outputs[0], {6}, {1, 3, 4, 1, 3, 4});
+  EXPECT_EQ(session().stats().padded_runs, 2);
+  EXPECT_EQ(note(), "");
+}
+
 // Extents that a Run finds and the model needs to be equal have one length.
 TEST_P(FoundBucketsTest, SizesThatAreEqual) {
   Load(R"(

@@ -16,6 +16,16 @@ absl::StatusOr<Tensor> Resized(const Tensor& tensor, const Dims& dims, const Val
   return to;
 }
 
+// Whether elements of dims `part` are the first in memory of those of `whole`.
+bool IsPrefix(const Dims& part, const Dims& whole) {
+  bool is_first = true;
+  for (size_t i = 0; i < part.size(); ++i) {
+    if (!is_first && part[i] != whole[i]) return false;
+    is_first &= whole[i] == 1;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool AreFirstInMemory(const std::vector<Affine>& extents) {
@@ -30,6 +40,7 @@ bool AreFirstInMemory(const std::vector<Affine>& extents) {
 absl::StatusOr<Tensor> WithPadding(const Tensor& tensor, const Dims& dims,
                                    const ValueMemory& memory) {
   if (tensor.shape() == dims) return tensor;
+  if (IsPrefix(tensor.shape(), dims)) return memory.Extend(tensor, dims);
   return Resized(tensor, dims, memory);
 }
 

@@ -14,7 +14,8 @@ namespace onnx_cudnn {
 // Whether elements of these extents are the first in memory, whatever the lengths are.
 bool AreFirstInMemory(const std::vector<Affine>& extents);
 
-// `tensor` with zeros behind, up to `dims`: itself, or in new host memory.
+// `tensor` with zeros behind, up to `dims`: itself, in new memory of its device where its elements
+// are the first of these, in new host memory otherwise.
 absl::StatusOr<Tensor> WithPadding(const Tensor& tensor, const Dims& dims,
                                    const ValueMemory& memory);
 // The elements of `extents` at `lengths`. It shares the memory of `padded` where they are the first

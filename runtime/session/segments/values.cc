@@ -76,6 +76,17 @@ absl::Status ValueMemory::CopyBytes(const Tensor& from, std::byte* to, Space spa
   return transfers.WithinDevice(from.raw(), to, bytes);
 }
 
+absl::StatusOr<Tensor> ValueMemory::Extend(const Tensor& from, const Dims& dims) const {
+  const Space space = IsOnHost(from) ? Space::kHost : Space::kDevice;
+  ASSIGN_OR_RETURN(Tensor to, Allocate(from.dtype(), dims, space));
+  auto* bytes = static_cast<std::byte*>(to.raw());
+  RETURN_IF_ERROR(CopyBytes(from, bytes, space));
+  ASSIGN_OR_RETURN(Tensor zeros, AllocateOnHost(DType::kU8, {to.bytes() - from.bytes()}));
+  std::memset(zeros.raw(), 0, zeros.bytes());
+  RETURN_IF_ERROR(CopyBytes(zeros, bytes + from.bytes(), space));
+  return to;
+}
+
 absl::Status ValueMemory::CopyTo(const Tensor& from, const TensorView& to) const {
   return CopyBytes(from, static_cast<std::byte*>(to.data),
                    to.device == DeviceRef{} ? Space::kHost : Space::kDevice);

@@ -25,6 +25,9 @@ class ValueMemory {
   // Tensors of equal dtype and dims joined along a new axis 0.
   //   errors  InvalidArgument: their dims differ
   absl::StatusOr<Tensor> Stack(absl::Span<const Tensor> tensors) const;
+  // The elements of `from`, then zeros up to `dims`, in new memory of the host or the device as
+  // those of `from`.
+  absl::StatusOr<Tensor> Extend(const Tensor& from, const Dims& dims) const;
   // Copies numbers to memory of the host or the device.
   absl::Status CopyTo(const Tensor& from, const TensorView& to) const;
   // The same elements in host memory of its own, whoever owns those of `value`; in sequences,
