@@ -110,9 +110,9 @@ TEST(ImageDecoderTest, PnmAsTextBitsAndWords) {
   ExpectImage(std::string("P5 1 1 65535\n\x80\x80", 15), {1, 1, 3}, {128, 128, 128});
 }
 
-std::string Little(uint64_t value, int bytes) {
+std::string Little(uint32_t value, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i) text.push_back(static_cast<char>(value >> 8 * i));
+  for (; bytes > 0; --bytes, value >>= 8) text.push_back(static_cast<char>(value));
   return text;
 }
 
