@@ -164,7 +164,7 @@ for part in $parts; do
       done
       transformers=(--models "${ONNX_CUDNN_TRANSFORMERS:-bert_base,vit_b_16,swin_t}" --batches "${ONNX_CUDNN_TRANSFORMER_BATCHES:-1,32}")
       check transformers 200 "${peers[@]}" --who onnx-cudnn "${transformers[@]}" --output "$out/transformers-$run.json"
-      check transformers-tuned 300 "${peers[@]}" --who onnx-cudnn,torch-reduce-overhead "${transformers[@]}" \
+      check transformers-tuned 540 "${peers[@]}" --who onnx-cudnn,torch-reduce-overhead "${transformers[@]}" \
         --bench-flags "--partitioner cost --tune-budget 10" --output "$out/transformers-tuned-$run.json"
       ;;
     real) # third-party models, tuned, compared with onnxruntime
