@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "runtime/graph/float16.h"
 #include "runtime/graph/print.h"
 #include "runtime/graph/verify.h"
 #include "runtime/ops/evaluate.h"
@@ -71,6 +72,17 @@ void ExpectSameNumbers(std::unique_ptr<Pass> pass, std::string_view text, float 
   ASSERT_EQ(got.dims(), want.dims());
   for (int64_t i = 0; i < want.elements(); ++i) {
     EXPECT_NEAR(got.data<float>()[i], want.data<float>()[i], tolerance) << i;
+  }
+}
+
+void ExpectSameHalves(const Graph& before, const Graph& after,
+                      const std::vector<HostTensor>& inputs) {
+  const auto expected = Evaluate(before, inputs), found = Evaluate(after, inputs);
+  ASSERT_TRUE(expected.ok() && found.ok()) << expected.status() << found.status();
+  const auto a = (*expected)[0].data<Float16>(), b = (*found)[0].data<Float16>();
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    ASSERT_NEAR(ToFloat(a[i]), ToFloat(b[i]), 4e-3) << "element " << i;
   }
 }
 

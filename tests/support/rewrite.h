@@ -23,6 +23,10 @@ void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::s
 // to within `tolerance`, its numbers.
 void ExpectSameNumbers(std::unique_ptr<Pass> pass, std::string_view text, float tolerance);
 
+// Expects that output 0 of both Graphs, of f16, is the same to within its rounding.
+void ExpectSameHalves(const Graph& before, const Graph& after,
+                      const std::vector<HostTensor>& inputs);
+
 // Expects that BindShapes turns the Graph of `text` into one that prints as `after`.
 void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after);
 

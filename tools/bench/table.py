@@ -18,9 +18,12 @@ SHORT_PROGRAMS = (OURS + ", tuned", "onnxruntime-cuda", "torch-graph", "torch-co
 
 
 def read_records(folder):
-    """Every record of a GPU in the result files that are lists of records. Those of alternating-*.json come last: they repeat other measurements."""
+    """Every record of a GPU in the result files that are lists of records. Those of alternating-*.json come last: they repeat other measurements. Those of
+    transformers-*.json are left out: they are of another GPU, and docs/performance.md has a table of them."""
     records = []
     for file in sorted(pathlib.Path(folder).glob("*.json"), key=lambda file: (file.name.startswith("alternating-"), file.name)):
+        if file.name.startswith("transformers-"):
+            continue
         content = json.loads(file.read_text())
         if isinstance(content, list):
             records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver")]

@@ -122,16 +122,21 @@ def simplified_norm(d):
     d.gives(*[T.FLOAT] * d.pick([1, 1, 2]))
 
 
+def words_and_segments(d, dims, words, has_segments):
+    """Inputs 0 and 1 of an embedding's norm."""
+    d.integers(d.random.integers(0, words, dims), T.INT32, 0.1)
+    if has_segments:
+        d.integers(d.random.integers(0, 2, dims), T.INT32, 0.1)
+    else:
+        d.skip()
+
+
 @maker("com.microsoft.EmbedLayerNormalization", tolerance=IN_F32)
 def embed_norm(d):
     batch, steps, hidden, words = d.integer(1, 3), d.integer(1, 4), d.pick([4, 8]), d.integer(2, 6)
     has_segments = d.chance(0.6)
     d.attr("epsilon", d.pick([1e-5, 1e-2]))
-    d.integers(d.random.integers(0, words, [batch, steps]), T.INT32, 0.1)
-    if has_segments:
-        d.integers(d.random.integers(0, 2, [batch, steps]), T.INT32, 0.1)
-    else:
-        d.skip()
+    words_and_segments(d, [batch, steps], words, has_segments)
     d.floats([words, hidden], constant=0.5)
     d.floats([steps + 2, hidden], constant=0.5)
     if has_segments:
@@ -156,11 +161,7 @@ def quantized_embed_norm(d):
     has_segments = d.chance(0.6)
     tables = [True, True, has_segments, True, True]
     d.attr("epsilon", d.pick([1e-5, 1e-2]))
-    d.integers(d.random.integers(0, words, [batch, steps]), T.INT32, 0.1)
-    if has_segments:
-        d.integers(d.random.integers(0, 2, [batch, steps]), T.INT32, 0.1)
-    else:
-        d.skip()
+    words_and_segments(d, [batch, steps], words, has_segments)
     for dims, is_there in zip(([words, hidden], [steps + 2, hidden], [2, hidden], [hidden], [hidden]), tables, strict=True):
         if is_there:
             d.quantized(dims, elem, 0.7)
