@@ -159,10 +159,11 @@ for part in $parts; do
         --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
       ;;
     transformers) # exported here by torch; tuned, and as they start
-      for model in bert_base vit_b_16 swin_t; do
+      models=${ONNX_CUDNN_TRANSFORMERS:-bert_base,vit_b_16,swin_t}
+      for model in ${models//,/ }; do
         [ -f "models/$model.onnx" ] || check "export-$model" 60 python3 models/torch_networks.py "$model" --output "models/$model.onnx"
       done
-      transformers=(--models "${ONNX_CUDNN_TRANSFORMERS:-bert_base,vit_b_16,swin_t}" --batches "${ONNX_CUDNN_TRANSFORMER_BATCHES:-1,32}")
+      transformers=(--models "$models" --batches "${ONNX_CUDNN_TRANSFORMER_BATCHES:-1,32}")
       check transformers 200 "${peers[@]}" --who onnx-cudnn "${transformers[@]}" --output "$out/transformers-$run.json"
       check transformers-tuned 540 "${peers[@]}" --who onnx-cudnn,torch-reduce-overhead "${transformers[@]}" \
         --bench-flags "--partitioner cost --tune-budget 10" --output "$out/transformers-tuned-$run.json"

@@ -13,20 +13,24 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "tools/bench/results"
 BEGIN, END = "<!-- measured: begin (tools/bench/table.py) -->", "<!-- measured: end -->"
 OURS = "onnx-cudnn"
+GPU = "h200"  # of the tables
 SHORT_BATCHES = (1, 16, 32, 256)
 SHORT_PROGRAMS = (OURS + ", tuned", "onnxruntime-cuda", "torch-graph", "torch-compile")
 
 
+def gpu_of(record):
+    """As our tools name it, of a record of ours or of a peer."""
+    return record["device"].lower().removeprefix("nvidia ")
+
+
 def read_records(folder):
     """Every record of a GPU in the result files that are lists of records. Those of alternating-*.json come last: they repeat other measurements. Those of
-    transformers-*.json are left out: they are of another GPU, and docs/performance.md has a table of them."""
+    another GPU than GPU are left out."""
     records = []
     for file in sorted(pathlib.Path(folder).glob("*.json"), key=lambda file: (file.name.startswith("alternating-"), file.name)):
-        if file.name.startswith("transformers-"):
-            continue
         content = json.loads(file.read_text())
         if isinstance(content, list):
-            records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver")]
+            records += [r for r in content if isinstance(r, dict) and r.keys() >= {"who", "batch"} and r.get("driver") and gpu_of(r) == GPU]
     return records
 
 
