@@ -14,6 +14,7 @@
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/attention_mask.h"
 #include "passes/rewrite/utils/attention_operands.h"
+#include "passes/rewrite/utils/engine_offers.h"
 #include "passes/rewrite/utils/float_constants.h"
 #include "passes/rewrite/utils/is_op.h"
 #include "runtime/ops/checks.h"
@@ -289,21 +290,6 @@ class FuseAttentionPass final : public NodePass {
     return sum;
   }
 
-  // Whether an Engine proposes the Node. `host` does not count: on it the ops themselves are as
-  // fast.
-  bool IsTaken(const Graph& graph, const Node& attention) const {
-    class AnySink final : public CandidateSink {
-     public:
-      void Add(Candidate) override { any = true; }
-      void No(const Engine&, const Node&, std::string) override {}
-      bool any = false;
-    } sink;
-    for (const Engine* engine : context().target->engines) {
-      if (engine->name() != "host") engine->Propose(graph, attention, *context().target, sink);
-    }
-    return sink.any;
-  }
-
   Match Fuse(Graph& graph, const ComposedAttention& found, const Scores& scores) const {
     Value& columns = found.product().input(1);
     Value& v = WithoutRepeats(graph, found.last().input(1));
@@ -333,7 +319,8 @@ class FuseAttentionPass final : public NodePass {
                                      .name = found.softmax->name()});
     graph.SetType(attention.output(0), y.type());
     graph.ReplaceAllUses(y, attention.output(0));
-    if (IsTaken(graph, attention)) return Match::Changed();
+    // On the host the ops themselves are as fast.
+    if (OffersAt(graph, attention, *context().target).any) return Match::Changed();
     graph.ReplaceAllUses(attention.output(0), y);
     return Match::No(*found.softmax, "no engine takes it whole");
   }

@@ -5,11 +5,11 @@
 // those that it replaces.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/engine_offers.h"
 #include "passes/rewrite/utils/is_op.h"
 #include "runtime/ops/checks.h"
 
@@ -78,25 +78,6 @@ HostTensor Zeros(DType dtype, int64_t count) {
   return zeros;
 }
 
-// Collects what Engines offer.
-class Offers final : public CandidateSink {
- public:
-  explicit Offers(const Node* inside) : inside_(inside) {}
-  void Add(Candidate candidate) override {
-    const auto& nodes = candidate.nodes;
-    contains_ = contains_ || std::find(nodes.begin(), nodes.end(), inside_) != nodes.end();
-    if (nodes.size() == 1) alone_us_ = std::min(alone_us_, candidate.cost.us);
-  }
-  void No(const Engine&, const Node&, std::string) override {}
-  bool contains() const { return contains_; }    // a Candidate with `inside` and other Nodes
-  double alone_us() const { return alone_us_; }  // the least for the Node alone
-
- private:
-  const Node* inside_;
-  bool contains_ = false;
-  double alone_us_ = std::numeric_limits<double>::infinity();
-};
-
 class FuseProjectionsPass final : public NodePass {
  public:
   std::string_view name() const override { return "fuse-projections"; }
@@ -153,25 +134,12 @@ class FuseProjectionsPass final : public NodePass {
     return at == readers.end() ? nullptr : *at;
   }
 
-  Offers OffersAt(const Graph& graph, const Node& anchor, const Node* inside) const {
-    Offers offers(inside);
-    for (const Engine* engine : context().target->engines) {
-      if (engine->name() == "host") continue;
-      engine->Propose(graph, anchor, *context().target, offers);
-    }
-    return offers;
-  }
-
   // Whether the part is contiguous, or an Engine reads it in place with a Node that reads it.
   bool IsReadInPlace(const Graph& graph, const Node& slice) const {
-    for (const Engine* engine : context().target->engines) {
-      Offers offers(&slice);
-      if (engine->name() == "view") engine->Propose(graph, slice, *context().target, offers);
-      if (offers.contains()) return true;
-    }
+    if (OffersOf("view", graph, slice, *context().target, &slice).any_with) return true;
     const std::vector<const Node*> readers = ReadersOf(slice.output(0));
     return std::any_of(readers.begin(), readers.end(), [&](const Node* reader) {
-      return OffersAt(graph, *reader, &slice).contains();
+      return OffersAt(graph, *reader, *context().target, &slice).any_with;
     });
   }
 
@@ -214,7 +182,7 @@ class FuseProjectionsPass final : public NodePass {
   }
 
   double LeastUs(const Graph& graph, const Node& product) const {
-    return OffersAt(graph, product, nullptr).alone_us();
+    return OffersAt(graph, product, *context().target).alone_us;
   }
 
   // Joins the products, or leaves the Graph as it is if that is not better.

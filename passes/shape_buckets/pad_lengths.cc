@@ -365,8 +365,7 @@ absl::StatusOr<PaddedGraph> PadLengths(const Graph& graph, absl::Span<const Dims
   while (true) {
     Substitution substitution;
     absl::StatusOr<PaddedGraph> padded = Pad(graph, given, options, substitution);
-    if (padded.ok() || !substitution.has_value()) return padded;
-    if (!Holds(substitution, given)) return padded;
+    if (padded.ok() || !Holds(substitution, given)) return padded;
     Substitute(*substitution, given);
   }
 }

@@ -74,12 +74,6 @@ Support CheckConcat(const Node& node, const Target& target) {
   return is_outermost ? Support::Yes() : Support::No(kInnerAxis);
 }
 
-// The elements of a constant input; empty if it is absent.
-std::vector<int64_t> IntsAt(const Node& node, int input) {
-  if (!node.has_input(input)) return {};
-  return ToInts(node.input(input).constant()).value_or(std::vector<int64_t>());
-}
-
 Support CheckSlice(const Node& slice) {
   const std::vector<int64_t> steps = IntsAt(slice, 4);
   if (std::any_of(steps.begin(), steps.end(), [](int64_t step) { return step != 1; })) {

@@ -15,12 +15,6 @@ Dims RowMajorStrides(const Dims& dims) {
   return strides;
 }
 
-// The elements of a constant input; empty if it is absent.
-std::vector<int64_t> IntsAt(const Node& node, int input) {
-  if (!node.has_input(input)) return {};
-  return ToInts(node.input(input).constant()).value_or(std::vector<int64_t>());
-}
-
 bool IsConstant(const Node& node, int input) {
   return !node.has_input(input) || node.input(input).is_constant();
 }
@@ -134,6 +128,11 @@ std::optional<Dims> ReshapedStrides(const Dims& dims, const Dims& strides, const
     if (d > 0) stride = strides[d - 1];
   }
   return made;
+}
+
+std::vector<int64_t> IntsAt(const Node& node, int input) {
+  if (!node.has_input(input)) return {};
+  return ToInts(node.input(input).constant()).value_or(std::vector<int64_t>());
 }
 
 std::optional<Dims> BeginOfSlice(const Node& slice) {

@@ -2,7 +2,9 @@
 // that move no bytes but in their order and extent make of it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "runtime/graph/graph.h"
@@ -27,6 +29,9 @@ std::optional<StridedView> ViewThrough(const Value& value, absl::Span<const Node
 // The strides of a tensor of `dims` and `strides` whose elements a Reshape divides anew into `to`,
 // of as many elements. nullopt: dims that lie apart would be one.
 std::optional<Dims> ReshapedStrides(const Dims& dims, const Dims& strides, const Dims& to);
+
+// The elements of an input, which must be constant or absent; empty if it is absent.
+std::vector<int64_t> IntsAt(const Node& node, int input);
 
 // The first element that a Slice with constant parameters and steps of 1 takes; nullopt: its output
 // shape does not match.

@@ -73,22 +73,22 @@ absl::StatusOr<Part> PartOf(const Rotary& rotary, const KernelRequest& request,
 
 absl::StatusOr<KernelCode> CompileRotary(const KernelRequest& request) {
   Operands operands(request);
+  const std::vector<Rotary> rotaries = RotariesOf(request.unit.nodes);
   std::vector<Part> parts;
-  for (const Rotary& rotary : RotariesOf(request.unit.nodes)) {
+  for (const Rotary& rotary : rotaries) {
     if (parts.size() == kMostRotaries) return absl::InternalError("more than two embeddings");
     ASSIGN_OR_RETURN(parts.emplace_back(), PartOf(rotary, request, operands));
   }
-  const DType dtype = RotariesOf(request.unit.nodes)[0].x->dtype();
+  const DType dtype = rotaries[0].x->dtype();
   const bool whole =
       std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.whole; });
   const int width = whole ? kVectorBytes / (BitsOf(dtype) / 8) : 1;
   RotaryParameters p;
   int64_t items = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const Value& y = RotariesOf(request.unit.nodes)[i].y();
     p.parts[i] = parts[i].part;
     p.parts[i].vectors = FastDivide<uint64_t>(parts[i].part.half / width);
-    p.parts[i].items = y.elements() / 2 / width;
+    p.parts[i].items = rotaries[i].y().elements() / 2 / width;
     items += p.parts[i].items;
   }
   if (items >= kMostItems) return absl::UnimplementedError("tensors of 2^31 vectors or more");
