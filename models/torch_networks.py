@@ -1,4 +1,5 @@
-"""torch_networks.py NAME [--output FILE]: writes a network of torchvision, or BERT-base, with random weights, as torch's TorchScript exporter exports it.
+"""torch_networks.py NAME [--output FILE]: writes a network of torchvision, BERT-base or Whisper-small's encoder, with random weights, as torch's TorchScript
+exporter exports it.
 
 The file's one input has a symbolic batch N. Needs torch and torchvision, which are not among this project's dependencies. tools/bench/torch_peer.py
 runs the same networks.
@@ -18,8 +19,8 @@ from torch.nn import functional
 SEED = 20
 OPSET = 17
 TOKENS = 128
+MELS, FRAMES = 80, 3000
 VISION = ("vit_b_16", "swin_t", "convnext_tiny")
-NAMES = ("bert_base", *VISION)
 
 
 class Layer(nn.Module):
@@ -59,10 +60,53 @@ class Bert(nn.Module):
         return x
 
 
+class EncoderLayer(nn.Module):
+    """A layer of Whisper's encoder: LayerNormalization before attention and before the MLP; the keys' product has no bias."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.query, self.value, self.out = (nn.Linear(width, width) for _ in range(3))
+        self.key = nn.Linear(width, width, bias=False)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+
+    def forward(self, x):
+        batch, frames, width = x.shape
+        y = self.norms[0](x)
+        q, k, v = (project(y).view(batch, frames, self.heads, width // self.heads).transpose(1, 2) for project in (self.query, self.key, self.value))
+        attended = functional.scaled_dot_product_attention(q, k, v)
+        x = x + self.out(attended.transpose(1, 2).reshape(batch, frames, width))
+        return x + self.down(functional.gelu(self.up(self.norms[1](x))))
+
+
+class WhisperEncoder(nn.Module):
+    """The encoder of Whisper-small, as in transformers: mel spectrogram [N, MELS, FRAMES] → hidden states [N, FRAMES / 2, 768]."""
+
+    def __init__(self, layers=12, width=768, heads=12):
+        super().__init__()
+        self.convs = nn.ModuleList((nn.Conv1d(MELS, width, 3, padding=1), nn.Conv1d(width, width, 3, stride=2, padding=1)))
+        self.positions = nn.Parameter(torch.randn(FRAMES // 2, width) * 0.02)
+        self.layers = nn.ModuleList(EncoderLayer(width, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, mels):
+        for conv in self.convs:
+            mels = functional.gelu(conv(mels))
+        x = mels.transpose(1, 2) + self.positions
+        for layer in self.layers:
+            x = layer(x)
+        return self.norm(x)
+
+
+OWN = {"bert_base": Bert, "whisper_small_encoder": WhisperEncoder}
+NAMES = (*OWN, *VISION)
+
+
 def network(name):
     """The network in f32, for inference, with the weights of SEED. Raises ValueError if torchvision has none of this name."""
     torch.manual_seed(SEED)
-    made = Bert() if name == "bert_base" else torchvision.models.get_model(name, weights=None)
+    made = OWN[name]() if name in OWN else torchvision.models.get_model(name, weights=None)
     for module in made.modules():  # the last product of torchvision's ViT begins as 0
         if isinstance(module, nn.Linear) and not module.weight.any():
             nn.init.normal_(module.weight, std=module.in_features**-0.5)
@@ -70,9 +114,11 @@ def network(name):
 
 
 def random_input(name, batch):
-    """ids [batch, TOKENS] in int64, none of them padding, or images [batch, 3, 224, 224] in f32."""
+    """ids [batch, TOKENS] in int64, none of them padding, mels [batch, MELS, FRAMES] or images [batch, 3, 224, 224] in f32."""
     if name == "bert_base":
         return torch.randint(1, 1000, (batch, TOKENS))
+    if name == "whisper_small_encoder":
+        return torch.randn(batch, MELS, FRAMES)
     return torch.randn(batch, 3, 224, 224)
 
 

@@ -159,7 +159,7 @@ for part in $parts; do
         --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
       ;;
     transformers) # exported here by torch; tuned, and as they start
-      models=${ONNX_CUDNN_TRANSFORMERS:-bert_base,vit_b_16,swin_t}
+      models=${ONNX_CUDNN_TRANSFORMERS:-bert_base,vit_b_16,swin_t,convnext_tiny,whisper_small_encoder}
       for model in ${models//,/ }; do
         [ -f "models/$model.onnx" ] || check "export-$model" 60 python3 models/torch_networks.py "$model" --output "models/$model.onnx"
       done

@@ -4,7 +4,8 @@ import statistics
 import time
 
 # Dims of the input without the batch; models that are not listed have images of 3, 224, 224.
-DIMS = {"bert_base": (128,), "open-nsfw": (224, 224, 3), "PP-OCRv6_det_small": (3, 640, 640), "PP-OCRv6_rec_small": (3, 48, 320)}
+DIMS = {"bert_base": (128,), "whisper_small_encoder": (80, 3000), "open-nsfw": (224, 224, 3),
+        "PP-OCRv6_det_small": (3, 640, 640), "PP-OCRv6_rec_small": (3, 48, 320)}
 WARM_UP_S = 0.5
 ALONE_RUNS = 200
 

@@ -95,7 +95,7 @@ def measure_one(configuration, seconds, model_folder):
     network = network.to("cuda", dtype).to(memory_format=torch.channels_last)
     x = torch_networks.random_input(configuration.model, configuration.batch).to("cuda")
     if x.is_floating_point():
-        x = x.to(dtype).to(memory_format=torch.channels_last)
+        x = x.to(dtype).to(memory_format=torch.channels_last if x.dim() == 4 else torch.contiguous_format)
     with torch.inference_mode():
         call = WAYS[configuration.who](torch, network, x)
         torch.cuda.synchronize()
