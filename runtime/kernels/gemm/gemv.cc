@@ -27,13 +27,6 @@ const Node& ProductOf(absl::Span<const Node* const> nodes) {
   return **std::find_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsGemv(*n); });
 }
 
-// Whether `addend` is a constant with one number per column of `result`.
-bool IsBias(const Value& addend, const Value& result) {
-  const int64_t columns = result.dim(result.rank() - 1);
-  return addend.is_constant() && addend.dtype() == result.dtype() && addend.rank() > 0 &&
-         addend.elements() == columns && addend.dim(addend.rank() - 1) == columns;
-}
-
 Support TakesProduct(const Unit& core) { return CheckGemv(core.node()); }
 
 const Rule* JoinsPrologue(const GrowthStep& step) {
@@ -62,6 +55,12 @@ double Us(const Unit&, const Cost& roofline, const Target& target) {
 }  // namespace
 
 bool IsGemv(const Node& node) { return node.op() == "Gemm" || node.op() == "MatMul"; }
+
+bool IsBias(const Value& addend, const Value& result) {
+  const int64_t columns = result.dim(result.rank() - 1);
+  return addend.is_constant() && addend.dtype() == result.dtype() && addend.rank() > 0 &&
+         addend.elements() == columns && addend.dim(addend.rank() - 1) == columns;
+}
 
 Support CheckGemv(const Node& product) {
   const Value &w = product.input(1), &y = product.output(0);

@@ -8,6 +8,9 @@ namespace onnx_cudnn {
 // Whether it is a Gemm or MatMul.
 bool IsGemv(const Node& node);
 
+// Whether `addend` is a constant of the result's dtype with one number per column of `result`.
+bool IsBias(const Value& addend, const Value& result);
+
 // Whether a Gemm or MatMul, whose ranks and extents are known, has up to 8 rows, a constant matrix
 // whose depth is a multiple of 16 bytes, and no bias or a constant one with one number per column.
 Support CheckGemv(const Node& product);
