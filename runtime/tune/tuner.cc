@@ -18,9 +18,10 @@
 namespace onnx_cudnn {
 namespace {
 
-// Signatures compiled at once, before any of them is timed, since nothing may be compiled during a
-// capture.
-constexpr size_t kBatch = 32;
+// Most signatures compiled at once, before any of them is timed, since nothing may be compiled
+// during a capture; and those of the first batch, whose time tells how many the budget suffices
+// for.
+constexpr size_t kBatch = 32, kFirstBatch = 8;
 // Signatures that are timed and then checked before the budget is checked again.
 constexpr size_t kTimedAtOnce = 8;
 // Checking this many bytes of operands keeps all threads busy.
@@ -94,6 +95,16 @@ bool Tuner::HasBudget() const {
   return stats_.seconds < budget_s_;
 }
 
+// The number of signatures for which the rest of the budget is expected to suffice: a batch that is
+// compiled is not interrupted.
+size_t Tuner::NextBatch() const {
+  if (options_.one_at_a_time) return 1;
+  absl::MutexLock lock(mutex_);
+  if (stats_.signatures == 0) return kFirstBatch;
+  const double affordable = stats_.signatures * (budget_s_ / stats_.seconds - 1);
+  return static_cast<size_t>(std::clamp(affordable, 1.0, double{kBatch}));
+}
+
 absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* const> candidates) {
   absl::MutexLock lock(measuring_);
   std::vector<Task> tasks;
@@ -111,9 +122,8 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
         std::count_if(tasks.begin(), open, [](const Task& task) { return !task.was_built; }));
   }
   const bool measures = !left.empty() && HasBudget();
-  const size_t at_once = options_.one_at_a_time ? 1 : kBatch;
   while (!left.empty() && HasBudget()) {
-    ASSIGN_OR_RETURN(const size_t done, Measure(left.first(std::min(left.size(), at_once))));
+    ASSIGN_OR_RETURN(const size_t done, Measure(left.first(std::min(left.size(), NextBatch()))));
     left.remove_prefix(done);
     RETURN_IF_ERROR(cache_.Save());
     const int64_t all = stats().signatures;

@@ -67,6 +67,7 @@ class Tuner final : public Pricer {
   struct Task;
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
   bool HasBudget() const;
+  size_t NextBatch() const;
   void TakeKnown(Task& task);
   absl::StatusOr<size_t> Measure(absl::Span<Task> tasks);
   void Note(const Task& task, const VariantBenchmark& benchmark);
