@@ -168,6 +168,13 @@ for part in $parts; do
       check transformers-tuned 540 "${peers[@]}" --who onnx-cudnn,torch-reduce-overhead "${transformers[@]}" \
         --bench-flags "--partitioner cost --tune-budget 10" --output "$out/transformers-tuned-$run.json"
       ;;
+    detectors) # only if requested: models whose shapes depend on data, models/detectors/NAME.onnx, and NAME.npz with inputs and onnxruntime's outputs (models/verified.py)
+      for data in models/detectors/*.npz; do
+        name=$(basename "$data" .npz)
+        check "$name" 120 bash -c "bin/onnx-cudnn-run '${data%.npz}.onnx' --device cuda --precision strict --verify '$data' --runs 20 --warm-up 500 --json \
+          >'$out/$name-strict-$run.json'"
+      done
+      ;;
     real) # third-party models, tuned, compared with onnxruntime
       check real 540 "${peers[@]}" --who onnx-cudnn,onnxruntime-cuda --models open-nsfw,PP-OCRv6_det_small,PP-OCRv6_rec_small --batches 1,16 \
         --precisions fp16,tf32 --bench-flags "--partitioner cost --tune-budget 10 --plan-cache $out/plans-$run.json" --output "$out/real-$run.json"
