@@ -158,6 +158,29 @@ TEST_F(FuseAttentionTest, TheSoftmaxIsInF32) {
             "y_0 = Attention<scale = 0.5>(q, k, v, where)");
 }
 
+// As transformers computes a mask: the lowest f32 where there is padding.
+TEST_F(FuseAttentionTest, AMaskOfTwoNumbersIsChosenAgain) {
+  const auto fused = [&](std::string_view mask) {
+    return Attention(absl::StrCat(mask,
+                                  " t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) "
+                                  "f = Cast<to = 1>(c) e = Add(f, m) p = Softmax(e) "
+                                  "h = Cast<to = 10>(p) y = MatMul(h, v)"),
+                     ", bool[2,1,1,24] b",
+                     "float low = {-3.4028235e38}, float zero = {0}, float one = {1}");
+  };
+  const std::string product =
+      "where = Where(b, {-1e+30}, {0}) y_0 = Attention<scale = 1.0>(q, k, v, where)";
+  EXPECT_EQ(fused("g = Cast<to = 1>(b) m = Mul(g, low)"), product);
+  EXPECT_EQ(fused("g = Cast<to = 1>(b) m = Mul(low, g)"), product);
+  EXPECT_EQ(fused("m = Where(b, zero, low)"),
+            "where = Where(b, {0}, {-1e+30}) y_0 = Attention<scale = 1.0>(q, k, v, where)");
+  // 1 - g may be any number.
+  EXPECT_EQ(fused("g = Cast<to = 1>(b) i = Sub(one, g) m = Mul(i, low)"),
+            "g = Cast<to = 1>(b) i = Sub({1}, g) m = Mul(i, {-3.4028235e+38}) isinf = IsInf(m) "
+            "max = Max(m, {-1e+30}) where = Where(isinf, m, max) "
+            "y_0 = Attention<scale = 1.0>(q, k, v, where)");
+}
+
 constexpr std::string_view kGuarded =
     "t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) d = Where(m, zero, low) e = Add(c, d) "
     "p = Softmax(e) n = IsNaN(p) w = Where(n, zero, p) y = MatMul(w, v)";

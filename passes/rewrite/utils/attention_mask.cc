@@ -1,7 +1,10 @@
 #include "passes/rewrite/utils/attention_mask.h"
 
+#include <cmath>
+
 #include "absl/functional/function_ref.h"
 #include "passes/rewrite/utils/float_constants.h"
+#include "passes/rewrite/utils/is_op.h"
 #include "runtime/ops/elements.h"
 
 namespace onnx_cudnn {
@@ -17,6 +20,45 @@ bool AllHold(const HostTensor& tensor, absl::FunctionRef<bool(int64_t, double)> 
     }
     return true;
   });
+}
+
+bool IsNumber(const Value& value) {
+  return value.is_constant() && value.elements() == 1 && kFloatTypes.Has(value.dtype());
+}
+
+bool IsFinite(const Value& value) {
+  return IsNumber(value) && std::isfinite(ToDoubles(value.constant())[0]);
+}
+
+// `number`, or kExcludes if that is more, as a constant of the mask's type. Infinity stays.
+Value& Bounded(Graph& graph, const Value& mask, Value& number) {
+  const double found = ToDoubles(number.constant())[0];
+  if (!std::isfinite(found) || found >= kExcludes) return number;
+  return graph.AddConstant(*FromDoubles(mask.dtype(), {}, {kExcludes}), "excludes");
+}
+
+// Where(condition, a, b) with both numbers bounded, if the mask is that or, with a = c and b = 0,
+// the product of c and a condition that is cast. nullptr: it is computed otherwise.
+Value* BoundedChoice(Graph& graph, const Value& mask) {
+  const Node* node = mask.producer();
+  Value *condition = nullptr, *if_true = nullptr, *if_false = nullptr;
+  if (IsOp(node, {"Where"}) && IsNumber(node->input(1)) && IsNumber(node->input(2))) {
+    condition = node->inputs()[0], if_true = node->inputs()[1], if_false = node->inputs()[2];
+  } else if (IsOp(node, {"Mul"})) {
+    for (const int side : {0, 1}) {
+      const Node* cast = node->input(side).producer();
+      const bool is_condition = IsOp(cast, {"Cast"}) && cast->input(0).dtype() == DType::kBool;
+      if (!is_condition || !IsFinite(node->input(1 - side))) continue;
+      condition = cast->inputs()[0], if_true = node->inputs()[1 - side];
+      if_false = &graph.AddConstant(*FromDoubles(mask.dtype(), {}, {0}), "zero");
+    }
+  }
+  if (condition == nullptr) return nullptr;
+  Node& choice = graph.AddNode(
+      {.op = "Where",
+       .inputs = {condition, &Bounded(graph, mask, *if_true), &Bounded(graph, mask, *if_false)}});
+  graph.SetType(choice.output(0), mask.type());
+  return &choice.output(0);
 }
 
 }  // namespace
@@ -38,6 +80,7 @@ bool AddsNothing(const HostTensor& constant) {
 
 Value& SafeMask(Graph& graph, Value& mask) {
   if (IsSafeMask(mask)) return mask;
+  if (Value* choice = BoundedChoice(graph, mask); choice != nullptr) return *choice;
   const DType dtype = mask.dtype();
   Value& least = graph.AddConstant(*FromDoubles(dtype, {}, {kExcludes}), "least");
   const auto add = [&](const char* op, std::vector<Value*> inputs, DType type) -> Value& {

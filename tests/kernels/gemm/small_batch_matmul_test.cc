@@ -60,20 +60,19 @@ TEST_F(SmallBatchMatMulTest, LeavesOtherProducts) {
          "alpha or beta is not 1");
 }
 
-// BERT-base at batch 1, and the same product of 64 sentences, which goes beyond the fit.
-TEST_F(SmallBatchMatMulTest, IsChosenForFewRows) {
-  const auto variants_of = [&](int64_t rows) {
+// A product of BERT-base at batch 1, and the same one of 64 sentences, beyond the fit.
+TEST_F(SmallBatchMatMulTest, CostsMoreThanLibrariesBeyondItsFit) {
+  const auto cost_of = [&](const Engine& engine, int64_t rows) {
     Graph graph;
     Value& x = graph.AddInput("x", Type::Tensor(DType::kF16, {rows, 768}));
     Append(graph, "MatMul", {&x, &Weights(graph, DType::kF16, {768, 2304})});
     graph.AddOutput("y", *graph.TopologicalOrder()[0]->outputs()[0]);
-    const Candidate candidate = At(graph, "MatMul").candidates[0];
-    return std::pair(candidate.beyond_fit, candidate.cost.us);
+    const Node& node = FindNode(graph, "MatMul");
+    return ProposedBy(engine, graph, node, target_).candidates.at(0).cost.us;
   };
-  const auto [few_beyond, few_us] = variants_of(128);
-  EXPECT_FALSE(few_beyond);
-  EXPECT_LT(few_us, 6);
-  EXPECT_GT(variants_of(8'192).second, 10 * few_us);
+  const Engine& gemm = *std::ranges::find(target_.engines, "gemm", &Engine::name)[0];
+  EXPECT_LT(cost_of(*engine_, 128), 2 * cost_of(gemm, 128));
+  EXPECT_GT(cost_of(*engine_, 8'192), 2 * cost_of(gemm, 8'192));
 }
 
 }  // namespace
