@@ -159,6 +159,48 @@ TEST_F(RivalsTest, PlainSmallBatchConv) {
   }
 }
 
+// Products of few rows by small_batch_matmul in all its tiles, compared with the first variants of
+// cuBLASLt and cuDNN: those of a layer of BERT-base and ViT-B/16.
+TEST_F(RivalsTest, SmallBatchMatMul) {
+  struct Product {
+    std::string name, nodes;
+    int64_t depth, columns;
+  };
+  const Product products[] = {
+      {"bias", "t = MatMul(x, w) y = Add(t, wb)", 768, 2304},
+      {"bias residual", "t = MatMul(x, w) u = Add(t, wb) y = Add(u, r)", 768, 768},
+      {"bias gelu", "t = MatMul(x, w) u = Add(t, wb) y = Gelu(u)", 768, 3072},
+      {"bias residual", "t = MatMul(x, w) u = Add(t, wb) y = Add(u, r)", 3072, 768}};
+  for (const Product& product : products) {
+    for (const int64_t rows : {16, 49, 128, 197, 256, 512}) {
+      const Graph graph = GraphWithWeights(absl::Substitute(
+          "g (float16[$0,$1] x, float16[$1,$2] w, float16[$2] wb, float16[$0,$2] r) => "
+          "(float16[$0,$2] y) { $3 }",
+          rows, product.depth, product.columns, product.nodes));
+      const std::vector<Candidate> ours = OfAllNodes(graph, "MatMul", target());
+      ASSERT_EQ(ours.size(), 1u);
+      std::vector<Form> forms;
+      for (const Engine* engine : target().engines) {
+        for (const Candidate& candidate :
+             ProposedBy(*engine, graph, FindNode(graph, "MatMul"), target()).candidates) {
+          if (candidate.nodes != ours[0].nodes || candidate.inputs != ours[0].inputs) continue;
+          std::vector<Variant> variants = *engine->Variants(candidate, target());
+          if (engine->name() != "kernel" && variants.size() > kMostTiles) {
+            variants.resize(kMostTiles);
+          }
+          for (const Variant& variant : variants) {
+            const auto compiled = engine->Compile(candidate, variant, target());
+            if (!compiled.ok() || compiled->step() == nullptr) continue;
+            forms.push_back({absl::StrCat(engine->name(), " ", variant.text), compiled->step()});
+          }
+        }
+      }
+      Measure(absl::StrCat(product.depth, "->", product.columns, " ", product.name), rows, ours[0],
+              forms);
+    }
+  }
+}
+
 // Channels-last planes that fit a block's registers: reading them once, compared with the form that
 // reads them a second time from L2.
 TEST_F(RivalsTest, PlaneNormInColumns) {
