@@ -248,9 +248,8 @@ class FuseAttentionPass final : public NodePass {
     Value& zero = graph.AddConstant(*FromDoubles(dtype, {}, {0}), "zero");
     std::vector<Value*> inputs(mask.inputs().begin(), mask.inputs().end());
     inputs[kept] = &zero;
-    Node& where = graph.AddNode({.op = "Where", .inputs = inputs});
-    graph.SetType(where.output(0), Type::Tensor(dtype, mask.input(0).dims()));
-    return mask.input(0).is_constant() ? Folded(graph, where) : where.output(0);
+    Value& addend = ComputedOnce(graph, "Where", inputs, Type::Tensor(dtype, mask.input(0).dims()));
+    return mask.input(0).is_constant() ? Folded(graph, *addend.producer()) : addend;
   }
 
   static Value& InF32(Graph& graph, Value& value) {

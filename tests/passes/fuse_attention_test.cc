@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "passes/build_program.h"
 #include "passes/rewrite/rewrites.h"
@@ -179,6 +180,27 @@ TEST_F(FuseAttentionTest, AMaskOfTwoNumbersIsChosenAgain) {
             "g = Cast<to = 1>(b) i = Sub({1}, g) m = Mul(i, {-3.4028235e+38}) isinf = IsInf(m) "
             "max = Max(m, {-1e+30}) where = Where(isinf, m, max) "
             "y_0 = Attention<scale = 1.0>(q, k, v, where)");
+}
+
+// Every layer reads the same mask, which is computed once.
+TEST_F(FuseAttentionTest, LayersShareAMask) {
+  const auto layers = [&](std::string_view mask) {
+    const std::string layer =
+        "c$0 = MatMul(q, t) f$0 = Cast<to = 1>(c$0) e$0 = Add(f$0, m) p$0 = Softmax(e$0) "
+        "h$0 = Cast<to = 10>(p$0) y$0 = MatMul(h$0, v) ";
+    return NodesOf(absl::StrCat(
+        "g (", kOperands, ", bool[2,1,1,24] b, float[2,1,1,24] n) => (float16[2,4,16,32] y0, ",
+        "float16[2,4,16,32] y1) <float low = {-3.4028235e38}> { ", mask,
+        " t = Transpose<perm = [0,1,3,2]>(k) ", absl::Substitute(layer, 0),
+        absl::Substitute(layer, 1), "}"));
+  };
+  EXPECT_EQ(layers("g = Cast<to = 1>(b) m = Mul(g, low)"),
+            "where = Where(b, {-1e+30}, {0}) y0_0 = Attention<scale = 1.0>(q, k, v, where) "
+            "y1_3 = Attention<scale = 1.0>(q, k, v, where)");
+  EXPECT_EQ(layers("m = Add(n, n)"),
+            "m = Add(n, n) isinf = IsInf(m) max = Max(m, {-1e+30}) where = Where(isinf, m, max) "
+            "y0_0 = Attention<scale = 1.0>(q, k, v, where) "
+            "y1_2 = Attention<scale = 1.0>(q, k, v, where)");
 }
 
 constexpr std::string_view kGuarded =

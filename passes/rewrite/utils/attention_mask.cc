@@ -1,5 +1,6 @@
 #include "passes/rewrite/utils/attention_mask.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/functional/function_ref.h"
@@ -30,6 +31,12 @@ bool IsFinite(const Value& value) {
   return IsNumber(value) && std::isfinite(ToDoubles(value.constant())[0]);
 }
 
+bool IsSame(const Value* a, const Value* b) {
+  if (a == b) return true;
+  if (a == nullptr || b == nullptr || !a->is_constant() || !b->is_constant()) return false;
+  return SameContent(a->constant(), b->constant());
+}
+
 // `number`, or kExcludes if that is more, as a constant of the mask's type. Infinity stays.
 Value& Bounded(Graph& graph, const Value& mask, Value& number) {
   const double found = ToDoubles(number.constant())[0];
@@ -54,11 +61,9 @@ Value* BoundedChoice(Graph& graph, const Value& mask) {
     }
   }
   if (condition == nullptr) return nullptr;
-  Node& choice = graph.AddNode(
-      {.op = "Where",
-       .inputs = {condition, &Bounded(graph, mask, *if_true), &Bounded(graph, mask, *if_false)}});
-  graph.SetType(choice.output(0), mask.type());
-  return &choice.output(0);
+  return &ComputedOnce(
+      graph, "Where",
+      {condition, &Bounded(graph, mask, *if_true), &Bounded(graph, mask, *if_false)}, mask.type());
 }
 
 }  // namespace
@@ -78,19 +83,27 @@ bool AddsNothing(const HostTensor& constant) {
   return AllHold(constant, [](int64_t, double number) { return number == 0; });
 }
 
+Value& ComputedOnce(Graph& graph, std::string_view op, std::vector<Value*> inputs, Type type) {
+  for (const Use& use : inputs[0]->uses()) {
+    const Node& node = *use.node;
+    const bool is_same = IsOp(&node, {op}) && node.attrs().empty() &&
+                         std::ranges::equal(node.inputs(), inputs, IsSame);
+    if (is_same) return *node.outputs()[0];
+  }
+  Node& node = graph.AddNode({.op = std::string(op), .inputs = std::move(inputs)});
+  graph.SetType(node.output(0), std::move(type));
+  return node.output(0);
+}
+
 Value& SafeMask(Graph& graph, Value& mask) {
   if (IsSafeMask(mask)) return mask;
   if (Value* choice = BoundedChoice(graph, mask); choice != nullptr) return *choice;
   const DType dtype = mask.dtype();
   Value& least = graph.AddConstant(*FromDoubles(dtype, {}, {kExcludes}), "least");
-  const auto add = [&](const char* op, std::vector<Value*> inputs, DType type) -> Value& {
-    Node& node = graph.AddNode({.op = op, .inputs = std::move(inputs)});
-    graph.SetType(node.output(0), Type::Tensor(type, mask.dims()));
-    return node.output(0);
-  };
-  Value& is_infinite = add("IsInf", {&mask}, DType::kBool);
-  Value& bounded = add("Max", {&mask, &least}, dtype);
-  return add("Where", {&is_infinite, &mask, &bounded}, dtype);
+  Value& is_infinite =
+      ComputedOnce(graph, "IsInf", {&mask}, Type::Tensor(DType::kBool, mask.dims()));
+  Value& bounded = ComputedOnce(graph, "Max", {&mask, &least}, mask.type());
+  return ComputedOnce(graph, "Where", {&is_infinite, &mask, &bounded}, mask.type());
 }
 
 }  // namespace onnx_cudnn

@@ -13,6 +13,10 @@ bool IsCausalMask(const HostTensor& constant, const Dims& scores);
 // Whether every element is 0.
 bool AddsNothing(const HostTensor& constant);
 
+// op(inputs) without attributes: the output of a Node that is there, since every layer may have the
+// same mask, or of a new one of the type.
+Value& ComputedOnce(Graph& graph, std::string_view op, std::vector<Value*> inputs, Type type);
+
 // The mask with kExcludes instead of finite numbers below it, which exclude the same keys; `mask`
 // itself if it is known to have none that matters (IsSafeMask).
 Value& SafeMask(Graph& graph, Value& mask);
