@@ -91,9 +91,10 @@ Support FitsATile(const Unit& unit, const DeviceInfo& info) {
   return Support::No("no tile holds its depth in shared memory");
 }
 
-// Every block keeps all of its depth in shared memory. Beyond this number of rows, libraries, whose
-// blocks read each weight for more of them, are expected to be faster.
-constexpr int64_t kFittedRows = 512;
+// Every block keeps all of its depth in shared memory. From 197 rows on libraries, whose blocks
+// read each weight for more rows, are up to three times as fast
+// (tools/bench/results/rivals-2026-11-26-fa82715.json).
+constexpr int64_t kFittedRows = 128;
 
 bool HasManyRows(const Unit& unit, const DeviceInfo&) {
   return RowsOf(*SmallMatMulOf(unit).product) > kFittedRows;
@@ -224,7 +225,8 @@ Derived PackSmallMatMulWeights(const SmallMatMul& matmul, const SmallBatchPlan& 
 // Gemm and MatMul with a bias per column, a residual of the result's type and an activation, on
 // tensor cores by the code of small_batch_conv. A block loads its weights before the wait for the
 // preceding launch. Depths a multiple of 16 and columns of 32. Its variants are tiles and splits of
-// the depth over a cluster.
+// the depth over a cluster. Alone it is slower than cuDNN unless the depth is large (rivals, as
+// above); in a network its launch and the fetch of its weights overlap with the Step before.
 Kernel SmallBatchMatMulKernel() {
   return {.name = "small_batch_matmul",
           .ops = {"Gemm", "MatMul"},
