@@ -155,6 +155,10 @@ int64_t ConvGemmProduct::bytes() const {
 
 int64_t ConvGemmProduct::slices() const { return depth() * element_bytes / kConvGemmSliceBytes; }
 
+bool ConvGemmProduct::HasCode(const ConvGemmTile& tile) const {
+  return filters() % tile.filters == 0 && (tile.is_wide() || !has_gelu);
+}
+
 bool ConvGemmProduct::UsesIm2col(const ConvShape& source, const ConvGemmTile& tile) const {
   const WindowAxis &h = source.window.h(), &w = source.window.w();
   if (IsPlain(h) && IsPlain(w) && !IsStrided(source)) return false;
@@ -196,19 +200,18 @@ ConvGemmRounds ConvGemmRoundsOf(const ConvGemmProduct& product, const ConvGemmTi
 std::vector<ConvGemmTile> ConvGemmTilesOf(const ConvGemmProduct& product, const DeviceInfo& info) {
   std::vector<std::pair<double, ConvGemmTile>> found;
   for (const ConvGemmTile& tile : kTiles) {
-    if (product.filters() % tile.filters == 0) {
-      found.emplace_back(UsOf(product, tile, info), tile);
-    }
+    if (product.HasCode(tile)) found.emplace_back(UsOf(product, tile, info), tile);
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (!HasWindow(product)) {
+  if (!HasWindow(product) && !product.has_gelu) {
     const ConvGemmTile narrow = NarrowTile(product, info);
     if (BytesUs(product, info) > ProductUs(product, narrow, info)) return {narrow};
   }
   std::vector<ConvGemmTile> variants;
   for (const auto& [us, tile] : found) {
-    if (us > kWorthATrial * found[0].first) break;
+    // The prediction knows nothing of Gelu, which is hidden to different extents.
+    if (us > kWorthATrial * found[0].first && !product.has_gelu) break;
     variants.push_back(tile);
   }
   return variants;

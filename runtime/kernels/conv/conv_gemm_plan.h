@@ -29,12 +29,15 @@ struct ConvGemmProduct {
   std::vector<ConvShape> sources;
   int element_bytes;
   bool has_residual;
+  bool has_gelu = false;  // behind the sums; wide tiles alone have code for it
 
   int64_t pixels() const { return sources[0].images * sources[0].out_size(); }
   int64_t filters() const { return sources[0].filters; }
   int64_t depth() const;  // K
   int64_t bytes() const;  // that must be read and written; excludes skipped pixels
   int64_t slices() const;
+  // Whether the filters fill tiles of this size, and there is code for what follows.
+  bool HasCode(const ConvGemmTile& tile) const;
   // Whether the pixels of that source are loaded in im2col mode, and not as tiled boxes of the
   // image.
   bool UsesIm2col(const ConvShape& source, const ConvGemmTile& tile) const;

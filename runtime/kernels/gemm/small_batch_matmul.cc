@@ -5,86 +5,27 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
-#include "runtime/kernels/common/joins.h"
 #include "runtime/kernels/common/layouts.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 #include "runtime/kernels/conv/small_batch_conv_cost.h"
-#include "runtime/kernels/gemm/gemv.h"
 #include "runtime/ops/elements.h"
 
 namespace onnx_cudnn {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 31;  // of x and y: offsets are 32 bits
-constexpr int64_t kLeastColumns = 32;                // of a tile
-
-constexpr Rule kNotInFormula = {
-    "it computes activation(x·w + bias + residual), with any part absent",
-    "none: cuDNN's epilogues take more"};
-constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
-                             "none: the value is written, and read again"};
-
-int64_t DepthOf(const Node& product) {
-  const Value& x = product.input(0);
-  return x.dim(x.rank() - 1);
-}
-int64_t ColumnsOf(const Node& product) {
-  const Value& y = product.output(0);
-  return y.dim(y.rank() - 1);
-}
-int64_t RowsOf(const Node& product) { return product.output(0).elements() / ColumnsOf(product); }
-
-// The operand of an Add that is not `edge`.
-const Value& Addend(const Node& add, const Value& edge) {
-  return add.input(&add.input(0) == &edge ? 1 : 0);
-}
-
-Support CheckMatrix(const Node& product) {
-  const Value& w = product.input(1);
-  if (!w.is_constant() || w.rank() != 2) {
-    return Support::No(absl::StrCat(w.name(), " is not a constant matrix"));
-  }
-  const Attrs& attrs = product.attrs();
-  if (attrs.Int("transA", 0) != 0) return Support::No("its input 0 is transposed");
-  if (attrs.Float("alpha", 1) != 1 || attrs.Float("beta", 1) != 1) {
-    return Support::No("alpha or beta is not 1");
-  }
-  if (!product.has_input(2) || IsBias(product.input(2), product.output(0))) return Support::Yes();
-  return Support::No(
-      absl::StrCat(product.input(2).name(), " is not a constant of one number a column"));
-}
+constexpr int64_t kLeastColumns = 32;  // of a tile
 
 Support TakesProduct(const Unit& core) {
-  const Node& product = core.node();
-  if (Support s = CheckMatrix(product); !s) return s;
-  const Value &x = product.input(0), &y = product.output(0);
-  if (y.elements() == 0 || x.elements() == 0) return Support::No("an operand is empty");
-  if (std::max(x.elements(), y.elements()) >= kMostElements) {
-    return Support::No("an operand has 2^31 elements or more");
+  if (Support s = CheckRowProduct(core.node()); !s) return s;
+  const RowProduct product = RowProductOf(core);
+  if (product.depth() % kSmallBatchStep == 0 && product.columns() % kLeastColumns == 0) {
+    return Support::Yes();
   }
-  const int64_t depth = DepthOf(product), columns = ColumnsOf(product);
-  if (depth % kSmallBatchStep == 0 && columns % kLeastColumns == 0) return Support::Yes();
-  return Support::No(absl::StrCat("its depth ", depth, " is no multiple of 16 or its ", columns,
-                                  " columns are none of 32"));
+  return Support::No(absl::StrCat("its depth ", product.depth(), " is no multiple of 16 or its ",
+                                  product.columns(), " columns are none of 32"));
 }
 
-const Rule* JoinsFormula(const GrowthStep& step) {
-  if (const Rule* no = JoinsAsReader(step)) return no;
-  if (!step.edge.has_one_use()) return &kOneResult;
-  const SmallMatMul so_far = SmallMatMulOf(UnitOf({step.nodes.begin(), step.nodes.end()}));
-  if (so_far.activation != nullptr) return &kNotInFormula;
-  if (step.node.output(0).dtype() != step.edge.dtype()) return &kNotInFormula;
-  if (step.node.op() != "Add") return step.node.inputs().size() == 1 ? nullptr : &kNotInFormula;
-  const Value& addend = Addend(step.node, step.edge);
-  if (IsBias(addend, step.edge)) {
-    return so_far.bias == nullptr && so_far.residual == nullptr ? nullptr : &kNotInFormula;
-  }
-  const bool is_residual =
-      so_far.residual == nullptr && &addend != &step.edge && addend.type() == step.edge.type();
-  return is_residual ? nullptr : &kNotInFormula;
-}
-
-GrowthOptions Growth(const Unit&) { return {.forward = JoinsFormula}; }
+GrowthOptions Growth(const Unit&) { return {.forward = JoinsRowProduct}; }
 
 Support FitsATile(const Unit& unit, const DeviceInfo& info) {
   if (!SmallMatMulPlansOf(unit, info).empty()) return Support::Yes();
@@ -97,14 +38,14 @@ Support FitsATile(const Unit& unit, const DeviceInfo& info) {
 constexpr int64_t kFittedRows = 128;
 
 bool HasManyRows(const Unit& unit, const DeviceInfo&) {
-  return RowsOf(*SmallMatMulOf(unit).product) > kFittedRows;
+  return RowProductOf(unit).rows() > kFittedRows;
 }
 
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
-  const Node& product = *SmallMatMulOf(unit).product;
-  const std::optional<double> us = SmallBatchConvUs({.pixels = RowsOf(product),
-                                                     .filters = ColumnsOf(product),
-                                                     .depth = DepthOf(product),
+  const RowProduct product = RowProductOf(unit);
+  const std::optional<double> us = SmallBatchConvUs({.pixels = product.rows(),
+                                                     .filters = product.columns(),
+                                                     .depth = product.depth(),
                                                      .has_prologue = false},
                                                     target.info);
   constexpr double kNoTile = 10;  // factor on the roofline
@@ -152,34 +93,10 @@ int PositionOf(const Value& constant, const Unit& unit) {
 
 }  // namespace
 
-bool SmallMatMul::has_transposed_weights() const {
-  return product->op() == "Gemm" && product->attrs().Int("transB", 0) != 0;
-}
-
-SmallMatMul SmallMatMulOf(const Unit& unit) {
-  SmallMatMul found;
-  for (const Node* node : unit.nodes) {
-    if (IsGemv(*node)) {
-      found.product = node;
-      if (node->has_input(2)) found.bias = &node->input(2);
-    } else if (node->op() == "Add") {
-      const Value& addend = Addend(*node, *found.y);
-      (IsBias(addend, *found.y) ? found.bias : found.residual) = &addend;
-    } else {
-      found.activation = node;
-    }
-    found.y = &node->output(0);
-  }
-  return found;
-}
-
-UnitConvs AsConv(const SmallMatMul& matmul) {
-  const Node& product = *matmul.product;
-  ConvShape shape{.images = 1, .channels = DepthOf(product), .filters = ColumnsOf(product)};
-  shape.window.axes.back() = {.in = RowsOf(product), .out = RowsOf(product)};
+UnitConvs AsConvs(const RowProduct& product) {
   UnitConvs convs;
-  convs.convs = {&product};
-  convs.shapes = {shape};
+  convs.convs = {product.product};
+  convs.shapes = {product.AsConv()};
   return convs;
 }
 
@@ -190,12 +107,12 @@ bool FillsTiles(const SmallBatchPlan& plan) {
 }
 
 std::vector<SmallBatchPlan> SmallMatMulPlansOf(const Unit& unit, const DeviceInfo& info) {
-  std::vector<SmallBatchPlan> plans = SmallBatchPlansOf(AsConv(SmallMatMulOf(unit)), info);
+  std::vector<SmallBatchPlan> plans = SmallBatchPlansOf(AsConvs(RowProductOf(unit)), info);
   std::erase_if(plans, [](const SmallBatchPlan& plan) { return !FillsTiles(plan); });
   return plans;
 }
 
-Derived PackSmallMatMulWeights(const SmallMatMul& matmul, const SmallBatchPlan& plan,
+Derived PackSmallMatMulWeights(const RowProduct& matmul, const SmallBatchPlan& plan,
                                const Unit& unit) {
   std::vector<int> from = {PositionOf(matmul.w(), unit)};
   if (matmul.bias != nullptr) from.push_back(PositionOf(*matmul.bias, unit));

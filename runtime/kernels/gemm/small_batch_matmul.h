@@ -3,29 +3,16 @@
 #pragma once
 
 #include "runtime/kernels/conv/small_batch_conv_plan.h"
+#include "runtime/kernels/gemm/row_product.h"
 
 namespace onnx_cudnn {
 
-// The Nodes of a Unit: y = activation(x · w + bias + residual), where any part but the product may
-// be absent.
-struct SmallMatMul {
-  const Node* product = nullptr;     // MatMul or Gemm
-  const Value* bias = nullptr;       // constant, one number per column
-  const Value* residual = nullptr;   // type of y
-  const Node* activation = nullptr;  // the last Node
-  const Value* y = nullptr;
-
-  const Value& w() const { return product->input(1); }
-  bool has_transposed_weights() const;  // w [columns, depth]
-};
-SmallMatMul SmallMatMulOf(const Unit& unit);
-
-// The product as a convolution of one image of 1 × rows pixels.
-UnitConvs AsConv(const SmallMatMul& matmul);
+// The product as the only convolution of a Unit.
+UnitConvs AsConvs(const RowProduct& product);
 
 // The weights and biases for `plan` (small_batch_conv_layout.h), part fastest: u8[bytes]. Their
 // sources are w, then the bias if there is one.
-Derived PackSmallMatMulWeights(const SmallMatMul& matmul, const SmallBatchPlan& plan,
+Derived PackSmallMatMulWeights(const RowProduct& matmul, const SmallBatchPlan& plan,
                                const Unit& unit);
 
 // Whether the kernel's device code takes the plan: parts and tiles without a rest.

@@ -238,7 +238,7 @@ TEST_F(ConvGemmTest, RefusesTilesOfMoreFilters) {
   Conv(x, 64, 1, 1);
   const Candidate candidate = Find("{Conv} last > last");
   EXPECT_EQ(CodeOf(CompileConvGemm, candidate, "tile=256x128").status().message(),
-            "64 filters are no whole tiles of 128");
+            "there is no code for 64 filters in tiles of tile=256x128");
 }
 
 }  // namespace

@@ -2,46 +2,16 @@
 // tile, every part of the formula.
 #include "runtime/kernels/gemm/small_batch_matmul.h"
 #include "absl/strings/str_cat.h"
-#include "tests/emulator/run_code.h"
-#include "tests/kernels/kernels_fixture.h"
-#include "tests/ops/run_op.h"
+#include "tests/emulator/gemm/row_product_test.h"
 
 namespace onnx_cudnn {
 namespace {
 
-constexpr double kHalf = 1e-3, kBrain = 8e-3;  // f16 and bf16 round to 11 and 8 bits
-
-class SmallBatchMatMulCodeTest : public KernelsTest {
+class SmallBatchMatMulCodeTest : public RowProductTest {
  protected:
-  Value& Input(DType dtype, const Dims& dims) {
-    return graph_.AddInput("x", Type::Tensor(dtype, dims));
-  }
-  Value& MatMul(Value& x, int64_t columns) {
-    const int64_t depth = x.dim(x.rank() - 1);
-    return Append(graph_, "MatMul", {&x, &Weights(graph_, x.dtype(), {depth, columns})});
-  }
-  Value& Add(Value& a, Value& b) { return Append(graph_, "Add", {&a, &b}); }
-
-  // Compares the Candidate of all Nodes with the reference.
   std::string Compare(double tolerance, std::string_view variant = "") {
-    const std::vector<Node*> order = graph_.TopologicalOrder();
-    graph_.AddOutput("y", *order.back()->outputs()[0]);
-    const Unit unit = UnitOf({order.begin(), order.end()});
-    for (const Candidate& candidate : At(graph_, *order[0]).candidates) {
-      if (candidate.nodes != unit.nodes) continue;
-      std::vector<HostTensor> inputs;
-      for (const Value* v : unit.boundary.inputs) {
-        inputs.push_back(
-            TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), inputs.size() + 7)));
-      }
-      return emulator::CompareWithReference(
-          CompileSmallBatchMatMul({unit, candidate, target_, variant}), candidate, inputs,
-          tolerance);
-    }
-    return "nothing is proposed for all Nodes";
+    return RowProductTest::Compare(CompileSmallBatchMatMul, tolerance, variant);
   }
-
-  Graph graph_;
 };
 
 TEST_F(SmallBatchMatMulCodeTest, TilesAndSplits) {
@@ -88,22 +58,15 @@ TEST_F(SmallBatchMatMulCodeTest, ResidualWithoutBias) {
 TEST_F(SmallBatchMatMulCodeTest, GemmsWithColumnsOutermostAndInnermost) {
   for (const int64_t transposed : {0, 1}) {
     graph_ = Graph();
-    Value& x = Input(DType::kF16, {33, 128});
-    const Dims dims = transposed != 0 ? Dims{96, 128} : Dims{128, 96};
-    Append(graph_, "Gemm",
-           {&x, &Weights(graph_, DType::kF16, dims), &Weights(graph_, DType::kF16, {96})},
-           {{"transB", transposed}});
+    Gemm(Input(DType::kF16, {33, 128}), 96, transposed);
     EXPECT_EQ(Compare(kHalf), "") << transposed;
   }
 }
 
 TEST_F(SmallBatchMatMulCodeTest, RefusesTilesThatItDoesNotFill) {
   MatMul(Input(DType::kF16, {8, 48}), 32);
-  const Unit unit = UnitOf({graph_.TopologicalOrder()[0]});
-  graph_.AddOutput("y", *unit.nodes[0]->outputs()[0]);
-  const Candidate candidate = At(graph_, *unit.nodes[0]).candidates[0];
   for (const char* variant : {"tile=32x64 split=1", "tile=32x32 split=2"}) {
-    EXPECT_EQ(CompileSmallBatchMatMul({unit, candidate, target_, variant}).status().code(),
+    EXPECT_EQ(CodeOf(CompileSmallBatchMatMul, variant).status().code(),
               absl::StatusCode::kUnimplemented)
         << variant;
   }

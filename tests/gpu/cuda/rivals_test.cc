@@ -159,9 +159,9 @@ TEST_F(RivalsTest, PlainSmallBatchConv) {
   }
 }
 
-// Products of few rows by small_batch_matmul in all its tiles, compared with the first variants of
-// cuBLASLt and cuDNN: those of a layer of BERT-base and ViT-B/16.
-TEST_F(RivalsTest, SmallBatchMatMul) {
+// Products with constant matrices by kernels of ours in all their tiles, compared with the first
+// variants of cuBLASLt and cuDNN: those of a layer of BERT-base and ViT-B/16.
+TEST_F(RivalsTest, Products) {
   struct Product {
     std::string name, nodes;
     int64_t depth, columns;
@@ -172,7 +172,7 @@ TEST_F(RivalsTest, SmallBatchMatMul) {
       {"bias gelu", "t = MatMul(x, w) u = Add(t, wb) y = Gelu(u)", 768, 3072},
       {"bias residual", "t = MatMul(x, w) u = Add(t, wb) y = Add(u, r)", 3072, 768}};
   for (const Product& product : products) {
-    for (const int64_t rows : {16, 49, 128, 197, 256, 512}) {
+    for (const int64_t rows : {16, 49, 128, 197, 256, 512, 1024, 4096, 6304}) {
       const Graph graph = GraphWithWeights(absl::Substitute(
           "g (float16[$0,$1] x, float16[$1,$2] w, float16[$2] wb, float16[$0,$2] r) => "
           "(float16[$0,$2] y) { $3 }",

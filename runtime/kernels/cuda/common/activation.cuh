@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/kernels/cuda/common/activation.h"
+#include "runtime/kernels/cuda/common/gelu.cuh"
 #include "runtime/kernels/cuda/common/rounded.cuh"
 #include "runtime/kernels/cuda/pointwise/primitives.cuh"
 
@@ -18,7 +19,7 @@ template <typename Y, int n>
 __device__ __forceinline__ void Activate(const Activation& f, float (&x)[n]) {
   using A = Activation::Kind;
   using primitives::Maximum, primitives::Minimum, primitives::Sigmoid;
-  constexpr float kSqrtHalf = 0.70710678118654752440F, kSqrtTwoOverPi = 0.79788456080286535588F;
+  constexpr float kSqrtTwoOverPi = 0.79788456080286535588F;
   const float first = f.first, second = f.second;
   switch (f.kind) {
     case A::kNone:
@@ -41,7 +42,7 @@ __device__ __forceinline__ void Activate(const Activation& f, float (&x)[n]) {
     case A::kGate:
       return Map(x, [](float v) { return v * Rounded<Y>(Sigmoid(v)); });
     case A::kGelu:
-      return Map(x, [](float v) { return 0.5F * v * (1.0F + erff(v * kSqrtHalf)); });
+      return Map(x, [](float v) { return Gelu(v); });
     case A::kGeluTanh:
       return Map(x, [](float v) {
         return 0.5F * v * (1.0F + tanhf(kSqrtTwoOverPi * (v + 0.044715F * v * v * v)));

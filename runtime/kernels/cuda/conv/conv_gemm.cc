@@ -1,13 +1,11 @@
-#include "runtime/kernels/cuda/conv/conv_gemm.h"
+#include "runtime/kernels/cuda/conv/conv_gemm_code.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/float16.h"
-#include "runtime/kernels/conv/conv_gemm_plan.h"
 #include "runtime/kernels/conv/small_batch_conv_plan.h"
-#include "runtime/kernels/cuda/common/operands.h"
 #include "runtime/kernels/cuda/conv/register_operand.h"
 
 namespace onnx_cudnn {
@@ -88,9 +86,9 @@ absl::StatusOr<FusedConvs> FusedConvsOf(const Unit& unit) {
 absl::StatusOr<ConvGemmTile> TileOf(const ConvGemmProduct& product, const KernelRequest& request) {
   if (request.variant.empty()) return ConvGemmTilesOf(product, request.target.info)[0];
   ASSIGN_OR_RETURN(const ConvGemmTile tile, ParseConvGemmTile(request.variant));
-  if (product.filters() % tile.filters == 0) return tile;
-  return absl::UnimplementedError(
-      absl::StrCat(product.filters(), " filters are no whole tiles of ", tile.filters));
+  if (product.HasCode(tile)) return tile;
+  return absl::UnimplementedError(absl::StrCat("there is no code for ", product.filters(),
+                                               " filters in tiles of ", tile.ToString()));
 }
 
 // Divides the shared memory of a block: at least `least_pieces` pieces, then as many slices as fit.
@@ -177,6 +175,36 @@ Derived PackWeights(const std::vector<int>& weights, const ConvGemmProduct& prod
           }};
 }
 
+// A matrix of 16 bits [depth, filters], whose rows are read in order.
+void PackMatrixSlices(const HostTensor& matrix, int64_t filters, int tile_filters, uint16_t* to) {
+  constexpr int kSlice = kConvGemmRowBytes / 2, kUnit = 8;
+  const int64_t depth = matrix.elements() / filters;
+  const uint16_t* from = static_cast<const uint16_t*>(matrix.raw());
+  for (int64_t tile = 0; tile < filters; tile += tile_filters) {
+    for (int64_t slice = 0; slice < depth; slice += kSlice, to += tile_filters * kSlice) {
+      for (int c = 0; c < kSlice; ++c) {
+        const uint16_t* row = from + (slice + c) * filters + tile;
+        for (int n = 0; n < tile_filters; ++n) {
+          to[n * kSlice + (c / kUnit ^ n % 8) * kUnit + c % kUnit] = row[n];
+        }
+      }
+    }
+  }
+}
+
+Derived PackMatrix(int matrix, const ConvGemmProduct& product, int tile_filters) {
+  const int64_t filters = product.filters(), elements = filters * product.depth();
+  return {.from = {matrix},
+          .recipe = absl::StrCat("conv_gemm ", tile_filters, " of ", filters, " columns"),
+          .to = Format::RowMajor({elements}),
+          .make = [=](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
+            HostTensor made = HostTensor::Allocate(sources[0].dtype(), {elements});
+            PackMatrixSlices(sources[0], filters, tile_filters,
+                             static_cast<uint16_t*>(made.mutable_raw()));
+            return made;
+          }};
+}
+
 float FloatAt(const HostTensor& tensor, int64_t i) {
   if (tensor.dtype() == DType::kF32) return tensor.data<float>()[i];
   return tensor.dtype() == DType::kF16 ? ToFloat(tensor.data<Float16>()[i])
@@ -252,55 +280,68 @@ ConvGemmParameters Plan(const ConvGemmProduct& product, const ConvGemmTile& tile
 
 }  // namespace
 
-absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
-  const DeviceInfo& info = request.target.info;
-  ASSIGN_OR_RETURN(const FusedConvs fused, FusedConvsOf(request.unit));
-  const std::vector<const Node*>& convs = fused.sources.convs;
-  Operands operands(request);
-  const KernelOperand y = operands.Of(*request.unit.boundary.outputs[0]);
-  if (y.value->elements() == 0) return KernelCode();
-  if (y.dtype() == DType::kF32 && !request.target.numerics.tf32) {
-    return absl::UnimplementedError("its products of f32 are tf32, which is not allowed");
-  }
-  const ConvGemmProduct product = ConvGemmProductOf(request.unit);
+absl::StatusOr<KernelCode> ConvGemmCode(const KernelRequest& request, const ConvGemmWork& work) {
+  const ConvGemmProduct& product = work.product;
   ASSIGN_OR_RETURN(const ConvGemmTile tile, TileOf(product, request));
+  Operands operands(request);
+  const KernelOperand y = operands.Of(*work.y);
   const ConvGemmForm form = {.dtype = y.dtype(),
                              .pixels = tile.pixels,
                              .filters = tile.filters,
                              .ping_pong = tile.ping_pong,
-                             .has_residual = fused.residual != nullptr};
+                             .has_residual = work.residual != nullptr,
+                             .has_gelu = product.has_gelu};
   int blocks = 0;
-  ConvGemmParameters parameters = Plan(product, tile, form, info, blocks);
-  parameters.has_relu = fused.has_relu;
+  ConvGemmParameters parameters = Plan(product, tile, form, request.target.info, blocks);
+  parameters.has_relu = work.has_relu;
 
   KernelCode code;
   code.calls.push_back(ConvGemmCall(form, parameters, blocks));
   KernelCall& call = code.calls.back();
   call.next_uses_pdl_at = offsetof(ConvGemmParameters, next_uses_pdl);
-  std::vector<int> weights, biases;
-  for (size_t i = 0; i < convs.size(); ++i) {
+  for (size_t i = 0; i < work.images.size(); ++i) {
     const size_t at = offsetof(ConvGemmParameters, source) + i * sizeof(ConvGemmSource);
     call.maps.push_back(
-        {at + offsetof(ConvGemmSource, map), operands.Of(convs[i]->input(0)).slot,
+        {at + offsetof(ConvGemmSource, map), operands.Of(*work.images[i]).slot,
          MapOf(parameters.source[i], product.sources[i], form.dtype, parameters.tile_pixels)});
-    weights.push_back(operands.PositionOf(convs[i]->input(1)));
-    if (convs[i]->has_input(2)) biases.push_back(operands.PositionOf(convs[i]->input(2)));
   }
-  const int64_t filters = product.filters();
-  TensorMap pieces = MapRows(form.dtype, filters, product.pixels(), 1,
+  TensorMap pieces = MapRows(form.dtype, product.filters(), product.pixels(), 1,
                              tile.is_wide() ? kPieceSide : parameters.tile_pixels);
-  if (fused.residual != nullptr) {
+  if (work.residual != nullptr) {
     call.maps.push_back(
-        {offsetof(ConvGemmParameters, residual), operands.Of(*fused.residual).slot, pieces});
+        {offsetof(ConvGemmParameters, residual), operands.Of(*work.residual).slot, pieces});
   }
   pieces.rank = 2;
   call.maps.push_back({offsetof(ConvGemmParameters, result), y.slot, pieces});
-  call.Bind(offsetof(ConvGemmParameters, weights),
-            operands.Constant(PackWeights(weights, product, form.filters)));
+  std::vector<int> weights, biases;
+  for (const Value* w : work.weights) weights.push_back(operands.PositionOf(*w));
+  for (const Value* bias : work.biases) biases.push_back(operands.PositionOf(*bias));
+  Derived packed = work.columns_innermost ? PackMatrix(weights[0], product, form.filters)
+                                          : PackWeights(weights, product, form.filters);
+  call.Bind(offsetof(ConvGemmParameters, weights), operands.Constant(std::move(packed)));
   call.Bind(offsetof(ConvGemmParameters, bias),
-            operands.Constant(SumBiases(biases, filters, weights[0])));
+            operands.Constant(SumBiases(biases, product.filters(), weights[0])));
   code.constants = operands.TakeConstants();
   return code;
+}
+
+absl::StatusOr<KernelCode> CompileConvGemm(const KernelRequest& request) {
+  ASSIGN_OR_RETURN(const FusedConvs fused, FusedConvsOf(request.unit));
+  const Value& y = *request.unit.boundary.outputs[0];
+  if (y.elements() == 0) return KernelCode();
+  if (y.dtype() == DType::kF32 && !request.target.numerics.tf32) {
+    return absl::UnimplementedError("its products of f32 are tf32, which is not allowed");
+  }
+  ConvGemmWork work = {.product = ConvGemmProductOf(request.unit),
+                       .residual = fused.residual,
+                       .y = &y,
+                       .has_relu = fused.has_relu};
+  for (const Node* conv : fused.sources.convs) {
+    work.images.push_back(&conv->input(0));
+    work.weights.push_back(&conv->input(1));
+    if (conv->has_input(2)) work.biases.push_back(&conv->input(2));
+  }
+  return ConvGemmCode(request, work);
 }
 
 }  // namespace onnx_cudnn

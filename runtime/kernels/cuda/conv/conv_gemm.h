@@ -59,6 +59,7 @@ struct ConvGemmForm {
   int pixels, filters;
   bool ping_pong;
   bool has_residual;
+  bool has_gelu = false;  // y = gelu(sums + bias) by erf: 16 bits, no residual, filters on M
 };
 
 // Runs on sm_90a only. `blocks` is a multiple of filter_tiles if weights are kept.

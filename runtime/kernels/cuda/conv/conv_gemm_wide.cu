@@ -5,6 +5,7 @@
 // Either both warpgroups compute 64 filters each of the same tile, and the first one is some slices
 // ahead; or each has tiles of its own, and they alternate at the tensor cores (ping-pong). In both
 // cases one finishes its tile while the other multiplies.
+#include "runtime/kernels/cuda/common/gelu.cuh"
 #include "runtime/kernels/cuda/conv/conv_gemm.cuh"
 
 namespace onnx_cudnn {
@@ -14,6 +15,8 @@ using namespace conv_gemm;  // NOLINT(google-build-using-namespace): its other h
 namespace {
 
 constexpr int kRows = 64;  // on M: filters per product
+// What is done with sums and biases.
+enum class Ending : uint8_t { kPlain, kResidual, kGelu };
 template <int kAccumulators, bool kPingPong>
 constexpr int kTileFilters = kAccumulators* kRows*(kPingPong ? 1 : 2);
 
@@ -40,8 +43,9 @@ struct GroupTiles : BlockTiles {
 
 // Runs in one warpgroup, which computes kAccumulators × 64 filters of its tiles. Its number is a
 // template argument, so that descriptors stay in uniform registers.
-template <typename T, int kAccumulators, int kPixels, bool kPingPong, bool kResidual, int kGroup>
+template <typename T, int kAccumulators, int kPixels, bool kPingPong, Ending kEnding, int kGroup>
 class Multiplier {
+  static constexpr bool kResidual = kEnding == Ending::kResidual;
   static constexpr int kFilters = kTileFilters<kAccumulators, kPingPong>;
   static constexpr int kFirstFilter = kPingPong ? 0 : kGroup * kRows;
   using Sums = float[kAccumulators][kPixels / 2];
@@ -116,7 +120,7 @@ class Multiplier {
     WgmmaCommit();
   }
 
-  // Applies bias, residual and ReLU, piece by piece.
+  // Applies bias, residual and ReLU, or Gelu, piece by piece.
   __device__ __forceinline__ void Finish(const Sums& sums, const Biases& biases) {
 #pragma unroll
     for (int m = 0; m < kAccumulators; ++m) {
@@ -165,6 +169,10 @@ class Multiplier {
           const float2 add = Unpack(T(), residual[q]);
           low += add.x;
           high += add.y;
+        }
+        if constexpr (kEnding == Ending::kGelu) {
+          low = Gelu(low);
+          high = Gelu(high);
         }
         result[q] = p_.has_relu ? PackRelu(T(), low, high) : Pack(T(), low, high);
       }
@@ -274,7 +282,7 @@ __device__ __forceinline__ void StoreResults(const ConvGemmParameters& p, const 
 
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
-template <typename T, int kAccumulators, int kPixels, bool kPingPong, bool kResidual>
+template <typename T, int kAccumulators, int kPixels, bool kPingPong, Ending kEnding>
 __global__ void __launch_bounds__(kThreads, 1)
     ConvGemmWide([[maybe_unused]] const __grid_constant__ ConvGemmParameters p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -290,11 +298,13 @@ __global__ void __launch_bounds__(kThreads, 1)
         if (warp == 0) BringSlices<T, kPixels, kFilters>(p, rings);
         if (warp == 1) StoreResults<T, kAccumulators, kPixels, kPingPong, 0>(p, rings);
         if (warp == 2) StoreResults<T, kAccumulators, kPixels, kPingPong, 1>(p, rings);
-        if (kResidual && warp == 3) BringResiduals<T, kAccumulators, kPixels, kPingPong>(p, rings);
+        if (kEnding == Ending::kResidual && warp == 3) {
+          BringResiduals<T, kAccumulators, kPixels, kPingPong>(p, rings);
+        }
       },
       [&](auto group) {
         constexpr int kGroup = decltype(group)::value;
-        Multiplier<T, kAccumulators, kPixels, kPingPong, kResidual, kGroup>(p, rings).Run();
+        Multiplier<T, kAccumulators, kPixels, kPingPong, kEnding, kGroup>(p, rings).Run();
       });
 #endif
 }
@@ -302,11 +312,16 @@ __global__ void __launch_bounds__(kThreads, 1)
 template <typename T, int kAccumulators, int kPixels, bool kPingPong>
 KernelCall Call(const ConvGemmForm& form, const ConvGemmParameters& parameters, int blocks) {
   const LaunchShape shape = ShapeOf(blocks);
-  return form.has_residual
-             ? KernelCall::Of(ConvGemmWide<T, kAccumulators, kPixels, kPingPong, true>, shape,
-                              parameters)
-             : KernelCall::Of(ConvGemmWide<T, kAccumulators, kPixels, kPingPong, false>, shape,
-                              parameters);
+  const auto call = [&](auto ending) {
+    constexpr Ending kEnding = decltype(ending)::value;
+    return KernelCall::Of(ConvGemmWide<T, kAccumulators, kPixels, kPingPong, kEnding>, shape,
+                          parameters);
+  };
+  if constexpr (sizeof(T) == 2) {
+    if (form.has_gelu) return call(std::integral_constant<Ending, Ending::kGelu>());
+  }
+  return form.has_residual ? call(std::integral_constant<Ending, Ending::kResidual>())
+                           : call(std::integral_constant<Ending, Ending::kPlain>());
 }
 
 template <typename T>

@@ -10,7 +10,7 @@
 namespace onnx_cudnn {
 namespace {
 
-absl::StatusOr<SmallBatchPlan> PlanOf(const KernelRequest& request, const SmallMatMul& matmul) {
+absl::StatusOr<SmallBatchPlan> PlanOf(const KernelRequest& request, const RowProduct& matmul) {
   const DeviceInfo& info = request.target.info;
   if (request.variant.empty()) {
     const std::vector<SmallBatchPlan> plans = SmallMatMulPlansOf(request.unit, info);
@@ -19,7 +19,7 @@ absl::StatusOr<SmallBatchPlan> PlanOf(const KernelRequest& request, const SmallM
   }
   ASSIGN_OR_RETURN(const SmallBatchTile tile, ParseSmallBatchTile(request.variant));
   ASSIGN_OR_RETURN(const SmallBatchPlan plan,
-                   PlanSmallBatch(AsConv(matmul), tile, info.shared_bytes_per_block));
+                   PlanSmallBatch(AsConvs(matmul), tile, info.shared_bytes_per_block));
   if (FillsTiles(plan) && IsPlain(plan)) return plan;
   return absl::UnimplementedError(
       absl::StrCat("the product does not fill tiles of ", request.variant));
@@ -32,7 +32,7 @@ absl::StatusOr<SmallBatchPlan> PlanOf(const KernelRequest& request, const SmallM
 // that are no activation (activation.h).
 absl::StatusOr<KernelCode> CompileSmallBatchMatMul(const KernelRequest& request) {
   using Parameters = SmallBatchConvPlainParameters;
-  const SmallMatMul matmul = SmallMatMulOf(request.unit);
+  const RowProduct matmul = RowProductOf(request.unit);
   ASSIGN_OR_RETURN(const SmallBatchPlan plan, PlanOf(request, matmul));
   PlainConv conv = PlainConvOf(plan);
   Activation& activation = conv.parameters.conv.activation;
@@ -52,7 +52,7 @@ absl::StatusOr<KernelCode> CompileSmallBatchMatMul(const KernelRequest& request)
   call.Bind(offsetof(Parameters, slabs),
             operands.Constant(PackSmallMatMulWeights(matmul, plan, request.unit)));
   call.Bind(offsetof(Parameters, source) + offsetof(SmallBatchConvPlainSource, x),
-            operands.Of(matmul.product->input(0)).slot);
+            operands.Of(matmul.x()).slot);
   call.Bind(offsetof(Parameters, y), operands.Of(*matmul.y).slot);
   if (matmul.residual != nullptr) {
     call.Bind(offsetof(Parameters, residual), operands.Of(*matmul.residual).slot);
