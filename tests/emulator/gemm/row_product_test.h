@@ -48,14 +48,17 @@ class RowProductTest : public KernelsTest {
     const Unit unit = UnitOf(candidate->nodes);
     return compile({unit, *candidate, target_, variant});
   }
-  // Compares the code with the references.
-  std::string Compare(CompileKernel compile, double tolerance, std::string_view variant) {
+  // Compares the code with the references. `x`: the numbers of the first input.
+  std::string Compare(CompileKernel compile, double tolerance, std::string_view variant,
+                      const std::vector<double>& x = {}) {
     const std::optional<Candidate> candidate = OfAll();
     if (!candidate.has_value()) return "nothing is proposed for all Nodes";
     const Unit unit = UnitOf(candidate->nodes);
     std::vector<HostTensor> inputs;
     for (const Value* v : unit.boundary.inputs) {
-      inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), inputs.size() + 7)));
+      const bool is_given = inputs.empty() && !x.empty();
+      inputs.push_back(TensorOf(v->dtype(), v->dims(),
+                                is_given ? x : Pattern(v->elements(), inputs.size() + 7)));
     }
     return emulator::CompareWithReference(compile({unit, *candidate, target_, variant}), *candidate,
                                           inputs, tolerance);

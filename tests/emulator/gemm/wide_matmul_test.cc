@@ -9,8 +9,9 @@ namespace {
 
 class WideMatMulCodeTest : public RowProductTest {
  protected:
-  std::string Compare(double tolerance, std::string_view variant = "") {
-    return RowProductTest::Compare(CompileWideMatMul, tolerance, variant);
+  std::string Compare(double tolerance, std::string_view variant = "",
+                      const std::vector<double>& x = {}) {
+    return RowProductTest::Compare(CompileWideMatMul, tolerance, variant, x);
   }
 };
 
@@ -27,6 +28,19 @@ TEST_F(WideMatMulCodeTest, GeluInEveryWideTile) {
           << NameOf(dtype) << " " << tile;
     }
   }
+}
+
+// Numbers from −12 to 12, one a row, by the identity.
+TEST_F(WideMatMulCodeTest, GeluOfLargeAndSmallNumbers) {
+  std::vector<double> numbers, identity(64 * 64);
+  for (int i = 0; i < 64 * 64; ++i) {
+    numbers.push_back(i % 64 == 0 ? -12 + 24.0 * i / (64 * 64) : 0);
+    identity[i] = i % 65 == 0 ? 1 : 0;
+  }
+  Value& x = Input(DType::kF16, {64, 64});
+  Value& w = graph_.AddConstant(TensorOf(DType::kF16, {64, 64}, identity));
+  Append(graph_, "Gelu", {&Append(graph_, "MatMul", {&x, &w})});
+  EXPECT_EQ(Compare(kHalf, "", numbers), "");
 }
 
 TEST_F(WideMatMulCodeTest, RowsThatDoNotFillATile) {

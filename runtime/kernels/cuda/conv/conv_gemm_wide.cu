@@ -171,8 +171,8 @@ class Multiplier {
           high += add.y;
         }
         if constexpr (kEnding == Ending::kGelu) {
-          low = Gelu(low);
-          high = Gelu(high);
+          low = GeluForHalves(low);
+          high = GeluForHalves(high);
         }
         result[q] = p_.has_relu ? PackRelu(T(), low, high) : Pack(T(), low, high);
       }
