@@ -34,6 +34,7 @@ constexpr Row kPasses[] = {
     {"inline-constant-if", InlineConstantIf},
     {"lower-batch-norm", LowerBatchNorm},
     {"lower-einsum", LowerEinsum},
+    {"lower-patch-conv", LowerPatchConv},
     {"lower-precision-bf16", LowerPrecisionBf16},
     {"lower-precision-fp16", LowerPrecisionFp16},
     {"merge-slices", MergeSlices},
@@ -58,8 +59,8 @@ constexpr std::string_view kMoveArithmetic[] = {
     "lower-einsum",    "fold-constants", "cancel-transposes", "cancel-reshapes",
     "fuse-layer-norm", "pool-means",     "fuse-activations",  "fold-constant-chains",
     "fold-pad",        "fold-bias",      "fold-scale",        "fold-batch-norm",
-    "fold-bias",       "fold-scale",     "lower-batch-norm",  "dead-code",
-    "clone-cheap"};
+    "fold-bias",       "fold-scale",     "lower-batch-norm",  "lower-patch-conv",
+    "dead-code",       "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {
   for (const Row& row : kPasses) {

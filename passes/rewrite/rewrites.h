@@ -44,6 +44,8 @@ std::unique_ptr<Pass>
 LowerBatchNorm();  // BatchNormalization(x) ⇒ Add(Mul(x, s), t) (not for the CPU)
 std::unique_ptr<Pass> LowerEinsum();  // Einsum(x, y) ⇒ MatMul or Mul between Transposes, Reshapes
                                       // and ReduceSums (not for the CPU)
+std::unique_ptr<Pass> LowerPatchConv();  // Conv(x, w) that cuts x into patches ⇒ Gemm(patches, w)
+                                         // (for a GPU only)
 std::unique_ptr<Pass> LowerPrecisionBf16();  // Conv(x, w) ⇒ Cast(Conv(Cast(x), w')) in bf16, the
                                              // element-wise ops after it likewise
 std::unique_ptr<Pass> LowerPrecisionFp16();  // the same in f16
