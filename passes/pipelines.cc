@@ -31,6 +31,7 @@ constexpr Row kPasses[] = {
     {"fuse-attention", FuseAttention},
     {"fuse-layer-norm", FuseLayerNorm},
     {"fuse-projections", FuseProjections},
+    {"gather-rows", GatherRows},
     {"inline-constant-if", InlineConstantIf},
     {"lower-batch-norm", LowerBatchNorm},
     {"lower-einsum", LowerEinsum},

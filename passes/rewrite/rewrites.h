@@ -39,6 +39,8 @@ FuseLayerNorm();  // (x − mean) / sqrt(variance + epsilon) · c + d ⇒ LayerN
                   // x / sqrt(mean of x² + epsilon) · c ⇒ RMSNormalization(x, c)
 std::unique_ptr<Pass> FuseProjections();  // x·Wq, x·Wk, x·Wv of an attention ⇒ Slices of x·[Wq Wk
                                           // Wv], if an Engine reads them in place
+std::unique_ptr<Pass> GatherRows();  // Transpose(Reshape(x)) and other chains that move whole rows
+                                     // ⇒ one Gather of rows (for a GPU only)
 std::unique_ptr<Pass> InlineConstantIf();  // If(constant) ⇒ the branch's Nodes
 std::unique_ptr<Pass>
 LowerBatchNorm();  // BatchNormalization(x) ⇒ Add(Mul(x, s), t) (not for the CPU)
