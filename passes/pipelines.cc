@@ -41,6 +41,7 @@ constexpr Row kPasses[] = {
     {"own-outputs", OwnOutputs},
     {"pool-means", PoolMeans},
     {"simplify-arithmetic", SimplifyArithmetic},
+    {"sink-transposes", SinkTransposes},
     {"slice-gathers", SliceGathers},
     {"split-pad", SplitPad},
 };
@@ -56,10 +57,12 @@ constexpr std::string_view kClean[] = {
 // following product. fold-bias and fold-scale run twice: a bias or a factor may precede or follow a
 // BatchNormalization. clone-cheap is last, because common-subexpressions would merge its copies.
 constexpr std::string_view kMoveArithmetic[] = {
-    "lower-einsum",    "fold-constants", "cancel-transposes", "cancel-reshapes",
-    "fuse-layer-norm", "pool-means",     "fuse-activations",  "fold-constant-chains",
-    "fold-pad",        "fold-bias",      "fold-scale",        "fold-batch-norm",
-    "fold-bias",       "fold-scale",     "lower-batch-norm",  "dead-code",
+    "lower-einsum",         "fold-constants",   "cancel-transposes",
+    "cancel-reshapes",      "fuse-layer-norm",  "pool-means",
+    "fuse-activations",     "sink-transposes",  "cancel-transposes",
+    "fold-constant-chains", "fold-pad",         "fold-bias",
+    "fold-scale",           "fold-batch-norm",  "fold-bias",
+    "fold-scale",           "lower-batch-norm", "dead-code",
     "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {

@@ -56,7 +56,9 @@ OwnOutputs();  // a graph output that is an input, a constant or an earlier outp
 std::unique_ptr<Pass> PoolMeans();  // ReduceMean(x) over all spatial axes ⇒ GlobalAveragePool(x)
 std::unique_ptr<Pass>
 SimplifyArithmetic();  // x·1, x + 0, Neg(Neg(x)), Cast(Cast(x)), Clip(Relu(x)) … ⇒ x, or one Node
-std::unique_ptr<Pass> SliceGathers();  // Gather(x, one constant index) ⇒ Slice(x), squeezed
+std::unique_ptr<Pass> SinkTransposes();  // Add(Transpose(MatMul(x, w)), Transpose(z)) ⇒
+                                         // Transpose(Add(MatMul(x, w), z))
+std::unique_ptr<Pass> SliceGathers();    // Gather(x, one constant index) ⇒ Slice(x), squeezed
 std::unique_ptr<Pass> SplitPad();  // Conv(x, w) with uneven pads ⇒ Conv(Pad(x), w) with even ones
                                    // (for a GPU only)
 

@@ -37,9 +37,8 @@ bool SlicesRows(const Node& slice) {
   const int rank = slice.input(0).rank();
   if (!slice.has_input(3)) return static_cast<int>(IntsAt(slice, 1).size()) < rank;
   const std::vector<int64_t> axes = IntsAt(slice, 3);
-  return std::none_of(axes.begin(), axes.end(), [&](int64_t axis) {
-    return NormalizedAxis(axis, rank) == rank - 1;
-  });
+  return std::none_of(axes.begin(), axes.end(),
+                      [&](int64_t axis) { return NormalizedAxis(axis, rank) == rank - 1; });
 }
 
 // Whether the rows of the output, or parts of them, are rows of the inputs.
