@@ -32,7 +32,7 @@ class DepthwiseNormCodeTest : public EmulatedConvTest {
   }
 
   void ExpectNear(double tolerance) {
-    const Candidate candidate = Find("{Conv Transpose LayerNormalization} last > row-major");
+    const Candidate candidate = Find("{Conv Transpose LayerNormalization} last > row");
     if (candidate.nodes.empty()) return;
     for (const int multiprocessors : {0, kOfH200}) {
       target_with_few_blocks_.info.multiprocessors = multiprocessors;
