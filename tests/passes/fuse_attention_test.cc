@@ -1,105 +1,10 @@
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
+#include "tests/passes/fuse_attention_fixture.h"
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "gtest/gtest.h"
 #include "passes/build_program.h"
-#include "passes/rewrite/rewrites.h"
-#include "runtime/graph/float16.h"
-#include "runtime/graph/verify.h"
-#include "runtime/session/engines.h"
-#include "tests/support/graph_text.h"
-#include "tests/support/rewrite.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// f16 numbers are given by their bits: 14336 is 0.5, 16384 is 2.
-constexpr std::string_view kOperands =
-    "float16[2,4,16,32] q, float16[2,4,24,32] k, float16[2,4,24,32] v";
-
-class FuseAttentionTest : public ::testing::Test {
- protected:
-  FuseAttentionTest() : owned_(*MakeTarget("h200")) {}
-
-  struct Fused {
-    Graph graph;
-    bool changed = false;
-    std::vector<Remark> remarks;
-  };
-  Fused Fuse(std::string_view text) const {
-    Fused fused{.graph = GraphFromText(text)};
-    PassContext context{.target = &owned_.target, .remarks = &fused.remarks};
-    const absl::StatusOr<bool> changed = FuseAttention()->Run(fused.graph, context);
-    EXPECT_TRUE(changed.ok()) << changed.status();
-    EXPECT_TRUE(Verify(fused.graph).ok()) << Verify(fused.graph);
-    fused.changed = changed.value_or(false);
-    return fused;
-  }
-
-  // "" instead of the Nodes if nothing changes.
-  std::string NodesOf(std::string_view text) const {
-    Fused fused = Fuse(text);
-    if (!fused.changed) return "";
-    ExpectSame(GraphFromText(text), fused.graph);
-    const std::string printed = PrintOnOneLine(fused.graph);
-    const size_t open = printed.find("{ ", printed.find("=> ("));
-    return printed.substr(open + 2, printed.size() - open - 4);
-  }
-  // The result for operands q, k, v and other inputs.
-  std::string Attention(std::string_view nodes, std::string_view more = "",
-                        std::string_view constants = "") const {
-    return NodesOf(absl::StrCat("g (", kOperands, more, ") => (float16[2,4,16,32] y) <", constants,
-                                "> {", nodes, "}"));
-  }
-  void ExpectStays(std::string_view text, std::string_view reason) const {
-    SCOPED_TRACE(text);
-    const int nodes = GraphFromText(text).node_count();
-    const Fused fused = Fuse(text);
-    EXPECT_FALSE(fused.changed) << PrintOnOneLine(fused.graph);
-    EXPECT_EQ(fused.graph.node_count(), nodes);
-    const bool says = std::any_of(fused.remarks.begin(), fused.remarks.end(), [&](const Remark& r) {
-      return r.reason.find(reason) != std::string::npos;
-    });
-    EXPECT_EQ(reason.empty() ? fused.remarks.empty() : says, true)
-        << (fused.remarks.empty() ? "no remark" : fused.remarks[0].reason);
-  }
-  // The same for the usual operands.
-  void ExpectAttentionStays(std::string_view nodes, std::string_view reason,
-                            std::string_view constants = "") const {
-    ExpectStays(absl::StrCat("g (", kOperands, ") => (y) <", constants, "> {", nodes, "}"), reason);
-  }
-
-  // To within the rounding of f16.
-  static void ExpectSame(const Graph& before, const Graph& after) {
-    std::vector<HostTensor> inputs;
-    for (const Value* v : before.inputs()) {
-      inputs.push_back(NumbersFor(*v, static_cast<int>(inputs.size())));
-    }
-    ExpectSameHalves(before, after, inputs);
-  }
-
-  // Between -1 and 1, other ones for each input; bools are mostly true.
-  static HostTensor NumbersFor(const Value& value, int input) {
-    HostTensor tensor = HostTensor::Allocate(value.dtype(), value.dims());
-    for (int64_t i = 0; i < value.elements(); ++i) {
-      const auto number = static_cast<float>(std::sin(1.7 * static_cast<double>(i) + input));
-      if (value.dtype() == DType::kF16) {
-        tensor.mutable_data<Float16>()[i] = ToFloat16(number);
-      } else if (value.dtype() == DType::kBool) {
-        tensor.mutable_data<uint8_t>()[i] = number > -0.5F ? 1 : 0;
-      } else {
-        tensor.mutable_data<float>()[i] = number;
-      }
-    }
-    return tensor;
-  }
-
-  const OwnedTarget owned_;
-};
 
 constexpr std::string_view kFused = "y_0 = Attention<scale = 0.25>(q, k, v)";
 
@@ -191,62 +96,6 @@ TEST_F(FuseAttentionTest, MasksOfTwoTypesAreSummedInF32) {
             "cast = Cast<to = 1>(m) add = Add(cast, n) isinf = IsInf(add) "
             "max = Max(add, {-1e+30}) where = Where(isinf, add, max) "
             "y_0 = Attention<scale = 1.0>(q, k, v, where)");
-}
-
-// Windows of Swin: the mask of each window is added to the scores of each image.
-TEST_F(FuseAttentionTest, MasksOfWindowsAreAddedToAll) {
-  const auto fused = [&](std::string_view split, std::string_view masks,
-                         std::string_view bias = "[1,2,4,4]") {
-    return NodesOf(
-        absl::StrCat("g (float16[6,2,4,8] q, float16[6,2,4,8] k, float16[6,2,4,8] v, float16", bias,
-                     " b, float16", masks, " m) => (float16[6,2,4,8] y) <int64[5] split = {", split,
-                     ", 2, 4, 4}, int64[4] joined = {6, 2, 4, 4}> "
-                     "{ t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) d = Add(c, b) "
-                     "e = Reshape(d, split) f = Add(e, m) h = Reshape(f, joined) p = Softmax(h) "
-                     "y = MatMul(p, v) }"));
-  };
-  EXPECT_EQ(fused("1, 6", "[1,6,1,4,4]"),
-            "add = Add(b, m) reshape = Reshape(add, {6, 2, 4, 4}) "
-            "y_0 = Attention<scale = 1.0>(q, k, v, reshape)");
-  EXPECT_EQ(fused("2, 3", "[1,3,1,4,4]"),
-            "add = Add(b, m) expand = Expand(add, {2, 3, 2, 4, 4}) "
-            "reshape = Reshape(expand, {6, 2, 4, 4}) "
-            "y_1 = Attention<scale = 1.0>(q, k, v, reshape)");
-  EXPECT_EQ(fused("2, 3", "[1,1,2,4,4]"),
-            "add = Add(b, m) reshape = Reshape(add, {1, 2, 4, 4}) "
-            "y_0 = Attention<scale = 1.0>(q, k, v, reshape)");
-  EXPECT_EQ(fused("3, 2", "[4,4]"), "add = Add(b, m) y_0 = Attention<scale = 1.0>(q, k, v, add)");
-  EXPECT_EQ(fused("2, 3", "[1,3,1,4,4]", "[6,1,4,4]"),
-            "reshape = Reshape(b, {2, 3, 1, 4, 4}) add = Add(reshape, m) "
-            "reshape_1 = Reshape(add, {6, 1, 4, 4}) "
-            "y_2 = Attention<scale = 1.0>(q, k, v, reshape_1)");
-}
-
-// T5: a bias per head from a table by the distance of query and key, and a mask; no scale.
-TEST_F(FuseAttentionTest, ATableOfDistancesIsAdded) {
-  const std::string bias =
-      "e = Mul(n, eight) i = Cast<to = 7>(e) r = Gather(table, i) "
-      "s = Transpose<perm = [2, 0, 1]>(r) u = Unsqueeze(s, {0}) b = Add(u, m) ";
-  EXPECT_EQ(Attention(absl::StrCat(absl::StrReplaceAll(bias, {{"{0}", "zero"}}),
-                                   "t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) "
-                                   "d = Add(c, b) f = Cast<to = 1>(d) p = Softmax(f) "
-                                   "h = Cast<to = 10>(p) y = MatMul(h, v)"),
-                      ", float16[8,4] table, float[16,24] n, float16[2,1,1,24] m",
-                      "int64[1] zero = {0}, float eight = {7.5}"),
-            absl::StrCat(absl::StrReplaceAll(bias, {{"eight", "{7.5}"}}),
-                         "y_0 = Attention<scale = 1.0>(q, k, v, b)"));
-}
-
-// ALiBi: a slope of each head times the distance; where keys are too far away or later, a Where
-// excludes them, as in a sliding window.
-TEST_F(FuseAttentionTest, SlopesAndAWindow) {
-  EXPECT_EQ(Attention("b = Mul(slopes, n) t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) "
-                      "g = Mul(c, scale) d = Add(g, b) e = Where(seen, d, least) p = Softmax(e) "
-                      "y = MatMul(p, v)",
-                      ", float16[4,1,1] slopes, float16[1,1,24] n, bool[16,24] seen",
-                      "float16 scale = {14336}, float16 least = {64512}"),
-            "b = Mul(slopes, n) where = Where(seen, {0}, {-inf}) add = Add(b, where) "
-            "y_0 = Attention<scale = 0.5>(q, k, v, add)");
 }
 
 // Of three queries and keys.
