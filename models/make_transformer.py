@@ -1,7 +1,8 @@
-"""make_transformer.py bert|llama|vit FOLDER: writes FOLDER/NAME.onnx, a transformer as PyTorch exports it, with fixed random weights.
+"""make_transformer.py bert|convnext|llama|swin|vit FOLDER: writes FOLDER/NAME.onnx, a transformer as PyTorch exports it, with fixed random weights.
 
 bert: embeddings and two layers of BERT-base, 128 tokens, masked. llama: two layers with rotary embeddings, grouped queries and a causal
-mask, 128 tokens. vit: ViT-B/16 with packed projections. Layers share one set of weights, so that files stay small. Equal arguments give equal bytes.
+mask, 128 tokens. vit: ViT-B/16 with packed projections. swin, convnext: torchvision's Swin-T and ConvNeXt-T. Layers share one set of weights, so
+that files stay small. Equal arguments give equal bytes.
 """
 
 import argparse
@@ -171,7 +172,124 @@ def vit(width=768, count=12, layers=12, patch=16, size=224):
     return b.model([("image", TensorProto.FLOAT, [1, 3, size, size])], b.linear(first, "head", width, 1000), [1, 1000])
 
 
-NETWORKS = {"bert": bert, "llama": llama, "vit": vit}
+def windows(b, x, size, window, width):
+    """The windows of an image [1, size, size, width] as [windows, tokens, width]."""
+    count = size // window
+    cut = b.op("Reshape", x, b.ints(1, count, window, count, window, width))
+    return b.op("Reshape", b.op("Transpose", cut, perm=[0, 1, 3, 2, 4, 5]), b.ints(count**2, window**2, width))
+
+
+def whole(b, x, size, window, width):
+    """The image of these windows."""
+    count = size // window
+    cut = b.op("Reshape", x, b.ints(1, count, count, window, window, width))
+    return b.op("Reshape", b.op("Transpose", cut, perm=[0, 1, 3, 2, 4, 5]), b.ints(1, size, size, width))
+
+
+def rolled(b, x, shift):
+    """torch.roll along the rows and the columns of an image: `shift` first ones become the last, or with a negative number the other way round."""
+    for axis in (1, 2):
+        first = b.op("Slice", x, b.ints(shift), b.ints(2**63 - 1), b.ints(axis))
+        x = b.op("Concat", first, b.op("Slice", x, b.ints(0), b.ints(shift), b.ints(axis)), axis=axis)
+    return x
+
+
+def mask_of_windows(size, window, shift):
+    """[windows, tokens, tokens]: -100 between tokens of a window that were apart before the image was rolled."""
+    part = np.zeros((size, size), int)
+    edges = ((0, size - window), (size - window, size - shift), (size - shift, size))
+    for i, (top, bottom) in enumerate(edges):
+        for j, (left, right) in enumerate(edges):
+            part[top:bottom, left:right] = 3 * i + j
+    count = size // window
+    part = part.reshape(count, window, count, window).swapaxes(1, 2).reshape(count**2, window**2)
+    return np.where(part[:, None] == part[:, :, None], 0, -100).astype(np.float32)
+
+
+def window_attention(b, x, name, size, width, channels, shift, window=7):
+    """Attention within the windows of an image [1, size, size, width], which is rolled by `shift` before."""
+    count, tokens, heads = (size // window) ** 2, window**2, width // channels
+    if shift:
+        x = rolled(b, x, shift)
+    x = windows(b, x, size, window, width)
+    packed = b.op("Reshape", b.linear(x, f"{name}.qkv", width, 3 * width), b.ints(count, tokens, 3, heads, channels))
+    turned = b.op("Transpose", packed, perm=[2, 0, 3, 1, 4])
+    q, k, v = (b.op("Gather", turned, b.constant(np.array(i, np.int64)), axis=0) for i in range(3))
+    scores = b.op("MatMul", b.op("Mul", q, b.number(channels**-0.5)), b.op("Transpose", k, perm=[0, 1, 3, 2]))
+    scores = b.op("Add", scores, b.weight(f"{name}.positions", 1, heads, tokens, tokens, deviation=0.5))
+    if shift:
+        mask = b.constant(mask_of_windows(size, window, shift)[None, :, None])
+        scores = b.op("Add", b.op("Reshape", scores, b.ints(1, count, heads, tokens, tokens)), mask)
+        scores = b.op("Reshape", scores, b.ints(-1, heads, tokens, tokens))
+    y = b.op("Transpose", b.op("MatMul", b.op("Softmax", scores, axis=-1), v), perm=[0, 2, 1, 3])
+    y = b.linear(b.op("Reshape", y, b.ints(count, tokens, width)), f"{name}.out", width, width)
+    y = whole(b, y, size, window, width)
+    return rolled(b, y, -shift) if shift else y
+
+
+def merged(b, x, name, width):
+    """Patches of 2 × 2 pixels as one with twice the channels."""
+    parts = []
+    for row, column in ((0, 0), (1, 0), (0, 1), (1, 1)):
+        part = x
+        for axis, begin in ((1, row), (2, column)):
+            part = b.op("Slice", part, b.ints(begin), b.ints(2**63 - 1), b.ints(axis), b.ints(2))
+        parts.append(part)
+    return b.linear(b.layer_norm(b.op("Concat", *parts, axis=-1), f"{name}.norm", 4 * width), name, 4 * width, 2 * width, False)
+
+
+def stem(b, width, size):
+    """Patches of 4 × 4 pixels."""
+    kernel = b.weight("patches.weight", width, 3, 4, 4, deviation=1 / (4 * math.sqrt(3)))
+    x = b.op("Conv", "image", kernel, b.weight("patches.bias", width, deviation=0.02), kernel_shape=[4] * 2, strides=[4] * 2)
+    return b.layer_norm(b.op("Transpose", x, perm=[0, 2, 3, 1]), "patches.norm", width), size // 4
+
+
+def mlp(b, x, name, width):
+    return b.linear(b.gelu(b.linear(x, f"{name}.up", width, 4 * width)), f"{name}.down", 4 * width, width)
+
+
+def swin(width=96, depths=(2, 2, 6, 2), channels=32, size=224):
+    b = Builder()
+    x, size = stem(b, width, size)
+    for stage, depth in enumerate(depths):
+        name = f"stage{stage}"
+        if stage:
+            x, size, width = merged(b, x, f"{name}.merge", width), size // 2, 2 * width
+        for i in range(depth):
+            shift = 3 if i % 2 and size > 7 else 0
+            x = b.op("Add", x, window_attention(b, b.layer_norm(x, f"{name}.norm1", width), name, size, width, channels, shift))
+            x = b.op("Add", x, mlp(b, b.layer_norm(x, f"{name}.norm2", width), name, width))
+    x = b.op("Transpose", b.layer_norm(x, "norm", width), perm=[0, 3, 1, 2])
+    x = b.op("Flatten", b.op("GlobalAveragePool", x))
+    return b.model([("image", TensorProto.FLOAT, [1, 3, 224, 224])], b.linear(x, "head", width, 1000), [1, 1000])
+
+
+def convnext(widths=(96, 192, 384, 768), depths=(3, 3, 9, 3), size=224):
+    b = Builder()
+    first = lambda x: b.op("Transpose", x, perm=[0, 3, 1, 2])  # noqa: E731
+    last = lambda x: b.op("Transpose", x, perm=[0, 2, 3, 1])  # noqa: E731
+    x, size = stem(b, widths[0], size)
+    x = first(x)
+    for stage, (width, depth) in enumerate(zip(widths, depths)):
+        name = f"stage{stage}"
+        if stage:
+            before = widths[stage - 1]
+            x = first(b.layer_norm(last(x), f"{name}.norm", before))
+            kernel = b.weight(f"{name}.merge.weight", width, before, 2, 2, deviation=1 / math.sqrt(4 * before))
+            x = b.op("Conv", x, kernel, b.weight(f"{name}.merge.bias", width, deviation=0.02), kernel_shape=[2] * 2, strides=[2] * 2)
+        for _ in range(depth):
+            kernel = b.weight(f"{name}.depthwise.weight", width, 1, 7, 7, deviation=1 / 7)
+            bias = b.weight(f"{name}.depthwise.bias", width, deviation=0.02)
+            y = b.op("Conv", x, kernel, bias, kernel_shape=[7] * 2, pads=[3] * 4, group=width)
+            y = first(mlp(b, b.layer_norm(last(y), f"{name}.depthwise.norm", width), name, width))
+            x = b.op("Add", b.op("Mul", b.weight(f"{name}.scale", width, 1, 1, deviation=0.5), y), x)
+    x = last(b.op("GlobalAveragePool", x))
+    x = b.op("Flatten", first(b.layer_norm(x, "norm", widths[-1])))
+    return b.model([("image", TensorProto.FLOAT, [1, 3, 224, 224])], b.linear(x, "head", widths[-1], 1000), [1, 1000])
+
+
+NETWORKS = {"bert": bert, "convnext": convnext, "llama": llama, "swin": swin, "vit": vit}
 
 
 def write(name, folder):

@@ -135,7 +135,8 @@ absl::Status RewriteAndClean(std::initializer_list<MakePass> passes, Graph& grap
 absl::Status FitToTarget(Graph& graph, const BuildOptions& options, PassContext& context) {
   RETURN_IF_ERROR(RewriteAndClean({LowerEinsum, Decompose}, graph, options, context));
   RETURN_IF_ERROR(RewriteAndClean({FuseAttention}, graph, options, context));
-  return RewriteAndClean({FuseProjections}, graph, options, context);
+  RETURN_IF_ERROR(RewriteAndClean({FuseProjections}, graph, options, context));
+  return RewriteAndClean({GatherRows}, graph, options, context);
 }
 
 void BindValues(Graph& graph, const std::map<std::string, HostTensor, std::less<>>& values) {

@@ -31,6 +31,7 @@ constexpr Row kPasses[] = {
     {"fuse-attention", FuseAttention},
     {"fuse-layer-norm", FuseLayerNorm},
     {"fuse-projections", FuseProjections},
+    {"gather-rows", GatherRows},
     {"inline-constant-if", InlineConstantIf},
     {"lower-batch-norm", LowerBatchNorm},
     {"lower-einsum", LowerEinsum},
@@ -41,6 +42,7 @@ constexpr Row kPasses[] = {
     {"own-outputs", OwnOutputs},
     {"pool-means", PoolMeans},
     {"simplify-arithmetic", SimplifyArithmetic},
+    {"sink-transposes", SinkTransposes},
     {"slice-gathers", SliceGathers},
     {"split-pad", SplitPad},
 };
@@ -56,11 +58,11 @@ constexpr std::string_view kClean[] = {
 // following product. fold-bias and fold-scale run twice: a bias or a factor may precede or follow a
 // BatchNormalization. clone-cheap is last, because common-subexpressions would merge its copies.
 constexpr std::string_view kMoveArithmetic[] = {
-    "lower-einsum",    "fold-constants", "cancel-transposes", "cancel-reshapes",
-    "fuse-layer-norm", "pool-means",     "fuse-activations",  "fold-constant-chains",
-    "fold-pad",        "fold-bias",      "fold-scale",        "fold-batch-norm",
-    "fold-bias",       "fold-scale",     "lower-batch-norm",  "lower-patch-conv",
-    "dead-code",       "clone-cheap"};
+    "lower-einsum",      "fold-constants",       "cancel-transposes", "cancel-reshapes",
+    "fuse-layer-norm",   "pool-means",           "fuse-activations",  "sink-transposes",
+    "cancel-transposes", "fold-constant-chains", "fold-pad",          "fold-bias",
+    "fold-scale",        "fold-batch-norm",      "fold-bias",         "fold-scale",
+    "lower-batch-norm",  "lower-patch-conv",     "dead-code",         "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {
   for (const Row& row : kPasses) {

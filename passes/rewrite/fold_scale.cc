@@ -1,5 +1,6 @@
 // Folds a factor with one number per channel into the constant weight of the Conv, ConvTranspose,
-// Gemm or MatMul before or after it. Padding does not matter, because a scaled zero stays zero.
+// Gemm or MatMul before or after it, also where a constant is added between a product and its
+// factor: (x·w + b)·c ⇒ x·(w·c) + b·c. Padding does not matter, because a scaled zero stays zero.
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/linear_op.h"
@@ -29,6 +30,16 @@ std::vector<double> Factors(const HostTensor& c, int64_t channels, const Scaling
   return factors;
 }
 
+// The product to whose result `add` adds a constant; nullptr: it does something else.
+Node* BiasedProduct(const Node* add) {
+  if (!IsOp(add, {"Add"})) return nullptr;
+  for (const int side : {0, 1}) {
+    Node* product = add->input(1 - side).producer();
+    if (add->input(side).is_constant() && IsOp(product, {"Gemm", "MatMul"})) return product;
+  }
+  return nullptr;
+}
+
 constexpr std::string_view kNotPerChannel = "the factor is not one per channel";
 constexpr std::string_view kNotFinite = "a folded weight is not finite in its type";
 
@@ -42,6 +53,9 @@ class FoldScalePass final : public NodePass {
     const HostTensor c = node.input(1 - scaling->input).constant();
     Node* before = node.input(scaling->input).producer();
     if (IsLinear(before)) return IntoProducer(graph, node, *before, c, *scaling);
+    if (Node* product = BiasedProduct(before)) {
+      return IntoBiased(graph, node, *product, *before, c, *scaling);
+    }
     if (!node.output(0).has_one_use() || node.output(0).uses().empty()) return Match::None();
     const Use use = node.output(0).uses()[0];
     if (!IsLinear(use.node) || use.index != 0) return Match::None();
@@ -71,6 +85,31 @@ class FoldScalePass final : public NodePass {
       SetBias(graph, linear, graph.AddConstant(*std::move(new_b), linear.input(2).name()));
     }
     graph.ReplaceAllUses(scale.output(0), linear.output(0));
+    return Match::Changed();
+  }
+
+  static Match IntoBiased(Graph& graph, Node& scale, Node& linear, Node& add, const HostTensor& c,
+                          const Scaling& scaling) {
+    if (!linear.output(0).has_one_use() || !add.output(0).has_one_use()) {
+      return Match::No(scale, "the product has other users");
+    }
+    const LinearOp op = DescribeLinear(linear);
+    if (!op.why_not.empty()) return Match::No(scale, op.why_not);
+    const int side = add.input(0).is_constant() ? 0 : 1;
+    const HostTensor& addend = add.input(side).constant();
+    if (linear.has_input(2) || !IsPerChannel(c, op.rank, op.out_axis, op.out_channels) ||
+        !IsPerChannel(addend, op.rank, op.out_axis, op.out_channels)) {
+      return Match::No(scale, kNotPerChannel);
+    }
+    const std::vector<double> factors = Factors(c, op.out_channels, scaling);
+    std::vector<double> addends = PerChannel(addend, op.out_channels);
+    for (size_t k = 0; k < factors.size(); ++k) addends[k] *= factors[k];
+    std::optional<HostTensor> w = ScaleChannels(linear.input(1).constant(), op.weight_out, factors);
+    std::optional<HostTensor> b = FromDoubles(addend.dtype(), {op.out_channels}, addends);
+    if (!w.has_value() || !b.has_value()) return Match::No(scale, kNotFinite);
+    SetWeight(graph, linear, *std::move(w));
+    graph.SetInput(add, side, &graph.AddConstant(*std::move(b), add.input(side).name()));
+    graph.ReplaceAllUses(scale.output(0), add.output(0));
     return Match::Changed();
   }
 

@@ -276,17 +276,24 @@ class FuseAttentionPass final : public NodePass {
     return add.output(0);
   }
 
-  // The sum of the addends; nullptr: there is none.
+  // The sum of the addends; nullptr: there is none. Where windows of several images are split, it
+  // is formed before it is repeated for each image.
   static Value* SumOf(Graph& graph, const ComposedAttention& found, const Scores& scores) {
+    const auto before = [&](const Node* mask) -> const Value& {
+      return (*(std::find(found.before.begin(), found.before.end(), mask) + 1))->output(0);
+    };
+    Dims split;  // of the scores where a mask differs by window
+    for (const Node* mask : scores.masks) {
+      if (before(mask).rank() > kRank) split = before(mask).dims();
+    }
     Value* sum = nullptr;
     for (const Node* mask : scores.masks) {
-      const auto at = std::find(found.before.begin(), found.before.end(), mask);
-      const Value& before = (*(at + 1))->output(0);
-      Value* addend = &AddendOf(graph, *mask, before);
-      if (before.rank() > kRank) addend = &WithOneBatch(graph, *addend, before.dims());
+      Value* addend = &AddendOf(graph, *mask, before(mask));
+      const bool is_whole = !split.empty() && before(mask).rank() == kRank;
+      if (is_whole) addend = &WithSplitBatch(graph, *addend, split);
       sum = sum == nullptr ? addend : &Sum(graph, *sum, *addend);
     }
-    return sum;
+    return sum == nullptr || split.empty() ? sum : &WithOneBatch(graph, *sum, split);
   }
 
   Match Fuse(Graph& graph, const ComposedAttention& found, const Scores& scores) const {

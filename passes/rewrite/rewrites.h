@@ -39,6 +39,8 @@ FuseLayerNorm();  // (x − mean) / sqrt(variance + epsilon) · c + d ⇒ LayerN
                   // x / sqrt(mean of x² + epsilon) · c ⇒ RMSNormalization(x, c)
 std::unique_ptr<Pass> FuseProjections();  // x·Wq, x·Wk, x·Wv of an attention ⇒ Slices of x·[Wq Wk
                                           // Wv], if an Engine reads them in place
+std::unique_ptr<Pass> GatherRows();  // Transpose(Reshape(x)) and other chains that move whole rows
+                                     // ⇒ one Gather of rows (for a GPU only)
 std::unique_ptr<Pass> InlineConstantIf();  // If(constant) ⇒ the branch's Nodes
 std::unique_ptr<Pass>
 LowerBatchNorm();  // BatchNormalization(x) ⇒ Add(Mul(x, s), t) (not for the CPU)
@@ -56,7 +58,9 @@ OwnOutputs();  // a graph output that is an input, a constant or an earlier outp
 std::unique_ptr<Pass> PoolMeans();  // ReduceMean(x) over all spatial axes ⇒ GlobalAveragePool(x)
 std::unique_ptr<Pass>
 SimplifyArithmetic();  // x·1, x + 0, Neg(Neg(x)), Cast(Cast(x)), Clip(Relu(x)) … ⇒ x, or one Node
-std::unique_ptr<Pass> SliceGathers();  // Gather(x, one constant index) ⇒ Slice(x), squeezed
+std::unique_ptr<Pass> SinkTransposes();  // Add(Transpose(MatMul(x, w)), Transpose(z)) ⇒
+                                         // Transpose(Add(MatMul(x, w), z))
+std::unique_ptr<Pass> SliceGathers();    // Gather(x, one constant index) ⇒ Slice(x), squeezed
 std::unique_ptr<Pass> SplitPad();  // Conv(x, w) with uneven pads ⇒ Conv(Pad(x), w) with even ones
                                    // (for a GPU only)
 

@@ -44,7 +44,7 @@ bool IsSafeResult(const Node& node, double least, int most) {
     });
   }
   const bool moves = op == "Reshape" || op == "Expand" || op == "Unsqueeze" || op == "Squeeze" ||
-                     op == "Transpose" || op == "Slice" || op == "Cast";
+                     op == "Transpose" || op == "Slice" || op == "Cast" || op == "Gather";
   return moves && is_safe(0);
 }
 

@@ -24,7 +24,7 @@ FLAGS = {
     "resnet50": ["--shape", "1x3x224x224"],
 }
 # {name of models/make_transformer.py: the most launches}
-TRANSFORMERS = {"bert": 16, "llama": 19, "vit": 90}
+TRANSFORMERS = {"bert": 16, "convnext": 80, "llama": 19, "swin": 120, "vit": 90}
 # GPUs whose prices are rooflines of published peaks.
 TARGETS = ["h100", "a100", "a10", "l4", "rtx4090", "b200"]
 

@@ -50,6 +50,34 @@ TEST(FoldScaleTest, FoldsIntoMatMulOfHigherRank) {
                 "g (f32[4,3,1] x) => (f32[4,3,2] y = t) { t = MatMul(x, {15, 24}) }");
 }
 
+TEST(FoldScaleTest, FoldsThroughAnAddedConstant) {
+  ExpectRewrite(FoldScale(), R"(
+      g (float[2,3,1] x) => (float[2,3,2] y)
+        <float[1,2] w = {3, 4}, float[2] b = {1, 2}, float[2] c = {5, 6}>
+      { t = MatMul(x, w)
+        a = Add(b, t)
+        y = Mul(a, c) })",
+                "g (f32[2,3,1] x) => (f32[2,3,2] y = a) "
+                "{ t = MatMul(x, {15, 24}) a = Add({5, 12}, t) }");
+}
+
+TEST(FoldScaleTest, LeavesASumWithOtherUsersOrOtherAddends) {
+  ExpectNoRewrite(FoldScale(), R"(
+      g (float[2,3,1] x) => (y, a)
+        <float[1,2] w = {3, 4}, float[2] b = {1, 2}, float[2] c = {5, 6}>
+      { t = MatMul(x, w)
+        a = Add(b, t)
+        y = Mul(a, c) })",
+                  "the product has other users");
+  ExpectNoRewrite(FoldScale(), R"(
+      g (float[2,3,1] x) => (y)
+        <float[1,2] w = {3, 4}, float[3,1] b = {1, 2, 3}, float[2] c = {5, 6}>
+      { t = MatMul(x, w)
+        a = Add(b, t)
+        y = Mul(a, c) })",
+                  "the factor is not one per channel");
+}
+
 TEST(FoldScaleTest, FoldsAFactorBeforeAPaddedConv) {  // two groups of one input channel each
   ExpectRewrite(FoldScale(), R"(
       g (float[1,2,3] x) => (float[1,2,5] y) <float[2,1,1] w = {3, 4}, float[1,2,1] c = {5, 6}>

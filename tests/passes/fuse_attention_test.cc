@@ -1,106 +1,11 @@
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
+#include "tests/passes/fuse_attention_fixture.h"
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/substitute.h"
-#include "gtest/gtest.h"
 #include "passes/build_program.h"
-#include "passes/rewrite/rewrites.h"
-#include "runtime/graph/float16.h"
-#include "runtime/graph/verify.h"
-#include "runtime/session/engines.h"
-#include "tests/support/graph_text.h"
-#include "tests/support/rewrite.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// f16 numbers are given by their bits: 14336 is 0.5, 16384 is 2.
-constexpr std::string_view kOperands =
-    "float16[2,4,16,32] q, float16[2,4,24,32] k, float16[2,4,24,32] v";
-
-class FuseAttentionTest : public ::testing::Test {
- protected:
-  FuseAttentionTest() : owned_(*MakeTarget("h200")) {}
-
-  struct Fused {
-    Graph graph;
-    bool changed = false;
-    std::vector<Remark> remarks;
-  };
-  Fused Fuse(std::string_view text) const {
-    Fused fused{.graph = GraphFromText(text)};
-    PassContext context{.target = &owned_.target, .remarks = &fused.remarks};
-    const absl::StatusOr<bool> changed = FuseAttention()->Run(fused.graph, context);
-    EXPECT_TRUE(changed.ok()) << changed.status();
-    EXPECT_TRUE(Verify(fused.graph).ok()) << Verify(fused.graph);
-    fused.changed = changed.value_or(false);
-    return fused;
-  }
-
-  // "" instead of the Nodes if nothing changes.
-  std::string NodesOf(std::string_view text) const {
-    Fused fused = Fuse(text);
-    if (!fused.changed) return "";
-    ExpectSame(GraphFromText(text), fused.graph);
-    const std::string printed = PrintOnOneLine(fused.graph);
-    const size_t open = printed.find("{ ", printed.find("=> ("));
-    return printed.substr(open + 2, printed.size() - open - 4);
-  }
-  // The result for operands q, k, v and other inputs.
-  std::string Attention(std::string_view nodes, std::string_view more = "",
-                        std::string_view constants = "") const {
-    return NodesOf(absl::StrCat("g (", kOperands, more, ") => (float16[2,4,16,32] y) <", constants,
-                                "> {", nodes, "}"));
-  }
-  void ExpectStays(std::string_view text, std::string_view reason) const {
-    SCOPED_TRACE(text);
-    const int nodes = GraphFromText(text).node_count();
-    const Fused fused = Fuse(text);
-    EXPECT_FALSE(fused.changed) << PrintOnOneLine(fused.graph);
-    EXPECT_EQ(fused.graph.node_count(), nodes);
-    const bool says = std::any_of(fused.remarks.begin(), fused.remarks.end(), [&](const Remark& r) {
-      return r.reason.find(reason) != std::string::npos;
-    });
-    EXPECT_EQ(reason.empty() ? fused.remarks.empty() : says, true)
-        << (fused.remarks.empty() ? "no remark" : fused.remarks[0].reason);
-  }
-  // The same for the usual operands.
-  void ExpectAttentionStays(std::string_view nodes, std::string_view reason,
-                            std::string_view constants = "") const {
-    ExpectStays(absl::StrCat("g (", kOperands, ") => (y) <", constants, "> {", nodes, "}"), reason);
-  }
-
-  // To within the rounding of f16.
-  static void ExpectSame(const Graph& before, const Graph& after) {
-    std::vector<HostTensor> inputs;
-    for (const Value* v : before.inputs()) {
-      inputs.push_back(NumbersFor(*v, static_cast<int>(inputs.size())));
-    }
-    ExpectSameHalves(before, after, inputs);
-  }
-
-  // Between -1 and 1, other ones for each input; bools are mostly true.
-  static HostTensor NumbersFor(const Value& value, int input) {
-    HostTensor tensor = HostTensor::Allocate(value.dtype(), value.dims());
-    for (int64_t i = 0; i < value.elements(); ++i) {
-      const auto number = static_cast<float>(std::sin(1.7 * static_cast<double>(i) + input));
-      if (value.dtype() == DType::kF16) {
-        tensor.mutable_data<Float16>()[i] = ToFloat16(number);
-      } else if (value.dtype() == DType::kBool) {
-        tensor.mutable_data<uint8_t>()[i] = number > -0.5F ? 1 : 0;
-      } else {
-        tensor.mutable_data<float>()[i] = number;
-      }
-    }
-    return tensor;
-  }
-
-  const OwnedTarget owned_;
-};
 
 constexpr std::string_view kFused = "y_0 = Attention<scale = 0.25>(q, k, v)";
 
@@ -236,30 +141,6 @@ TEST_F(FuseAttentionTest, MasksOfTwoTypesAreSummedInF32) {
             "cast = Cast<to = 1>(m) add = Add(cast, n) isinf = IsInf(add) "
             "max = Max(add, {-1e+30}) where = Where(isinf, add, max) "
             "y_0 = Attention<scale = 1.0>(q, k, v, where)");
-}
-
-// Windows of Swin: the mask of each window is added to the scores of each image.
-TEST_F(FuseAttentionTest, MasksOfWindowsAreAddedToAll) {
-  const auto fused = [&](std::string_view split, std::string_view masks) {
-    return NodesOf(absl::StrCat(
-        "g (float16[6,2,4,8] q, float16[6,2,4,8] k, float16[6,2,4,8] v, float16[1,2,4,4] b, "
-        "float16",
-        masks, " m) => (float16[6,2,4,8] y) <int64[5] split = {", split,
-        ", 2, 4, 4}, int64[4] joined = {6, 2, 4, 4}> "
-        "{ t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) d = Add(c, b) "
-        "e = Reshape(d, split) f = Add(e, m) h = Reshape(f, joined) p = Softmax(h) "
-        "y = MatMul(p, v) }"));
-  };
-  EXPECT_EQ(fused("1, 6", "[1,6,1,4,4]"),
-            "reshape = Reshape(m, {6, 1, 4, 4}) add = Add(b, reshape) "
-            "y_0 = Attention<scale = 1.0>(q, k, v, add)");
-  EXPECT_EQ(fused("2, 3", "[1,3,1,4,4]"),
-            "expand = Expand(m, {2, 3, 1, 4, 4}) reshape = Reshape(expand, {6, 1, 4, 4}) "
-            "add = Add(b, reshape) y_1 = Attention<scale = 1.0>(q, k, v, add)");
-  EXPECT_EQ(fused("2, 3", "[1,1,2,4,4]"),
-            "reshape = Reshape(m, {1, 2, 4, 4}) add = Add(b, reshape) "
-            "y_0 = Attention<scale = 1.0>(q, k, v, add)");
-  EXPECT_EQ(fused("3, 2", "[4,4]"), "add = Add(b, m) y_0 = Attention<scale = 1.0>(q, k, v, add)");
 }
 
 // Of three queries and keys.

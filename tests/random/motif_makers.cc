@@ -206,6 +206,30 @@ void Projections(Growth& g, Value& x) {
   g.AddValue("Attention", {q, k, v});
 }
 
+// A product of pixels, channels-last, whose result is channels-first again and scaled, beside x.
+void PixelProduct(Growth& g, Value& x) {
+  const int64_t channels = x.dim(1);
+  Value* last = g.AddValue("Transpose", {&x}, {{"perm", Ints{0, 2, 3, 1}}});
+  Value* y = g.AddValue("MatMul", {last, &g.Constant(x.dtype(), {channels, channels})});
+  if (g.OneIn(2)) y = g.AddValue("Add", {y, &g.Constant(x.dtype(), {channels})});
+  Value* first = g.AddValue("Transpose", {y}, {{"perm", Ints{0, 3, 1, 2}}});
+  Value* scaled = g.AddValue("Mul", {first, &g.Constant(x.dtype(), {channels, 1, 1})});
+  g.AddValue("Add", {scaled, &x});
+}
+
+// Attention-like windows of an image: rows of channels in another order, perhaps normalized before.
+void Windows(Growth& g, Value& x) {
+  const int64_t channels = x.dim(x.rank() - 1), rows = x.elements() / channels;
+  Value* y = g.AddValue("Reshape", {&x, &g.Ints({rows, channels})});
+  if (g.OneIn(2)) {
+    y = g.AddValue("LayerNormalization", {y, &g.Constant(x.dtype(), {channels})});
+  }
+  Value* begin = g.AddValue("Slice", {y, &g.Ints({0}), &g.Ints({1}), &g.Ints({0})});
+  Value* rest = g.AddValue("Slice", {y, &g.Ints({1}), &g.Ints({rows}), &g.Ints({0})});
+  y = g.AddValue("Concat", {rest, begin}, {{"axis", int64_t{0}}});
+  g.AddValue("MatMul", {y, &g.Constant(x.dtype(), {channels, 1 + g.Below(5)})});
+}
+
 // One of the parts along an axis.
 void OnePart(Growth& g, Value& x) {
   const int axis = g.Below(x.rank());
@@ -255,6 +279,7 @@ constexpr Maker kMakers[] = {
     {IsTensor, WrittenLayerNorm}, {IsTensor, WrittenRmsNorm},
     {IsImage, Excitation},        {IsImage, WrittenAttention},
     {IsTensor, Projections},      {IsTensor, OnePart},
+    {IsImage, PixelProduct},      {IsTensor, Windows},
 };
 
 }  // namespace

@@ -111,6 +111,12 @@ bool SplitsBatch(const Dims& from, const Dims& to) {
          std::equal(four.begin() + 1, four.end(), five.begin() + 2);
 }
 
+Value& WithSplitBatch(Graph& graph, Value& addend, const Dims& scores) {
+  const Dims dims = addend.dims();
+  if (dims.size() < 4 || dims[0] == 1) return addend;  // the same for each of the batch
+  return Reshaped(graph, addend, {scores[0], scores[1], dims[1], dims[2], dims[3]});
+}
+
 Value& WithOneBatch(Graph& graph, Value& addend, const Dims& scores) {
   Dims dims = addend.dims();
   if (dims.size() < scores.size() - 1) return addend;  // the same for each of the batch

@@ -25,6 +25,8 @@ Unscaled RowsOf(Graph& graph, Value& columns);
 // Whether a Reshape between these dims splits the first of four into two, or joins them again, as
 // windows of several images do.
 bool SplitsBatch(const Dims& from, const Dims& to);
+// What is added to scores of four dims, for `scores` of five.
+Value& WithSplitBatch(Graph& graph, Value& addend, const Dims& scores);
 // What is added to scores of five dims, so that it is added to those before their batch was split.
 Value& WithOneBatch(Graph& graph, Value& addend, const Dims& scores);
 

@@ -1,12 +1,11 @@
 #include "runtime/kernels/cuda/conv/depthwise_conv.h"
 
 #include <cstddef>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/conv/conv_shapes.h"
-#include "runtime/kernels/cuda/conv/image_layout.h"
+#include "runtime/kernels/cuda/conv/depthwise_plan.h"
 #include "runtime/kernels/cuda/pointwise/epilogue_builder.h"
 
 namespace onnx_cudnn {
@@ -17,27 +16,6 @@ constexpr int kEpilogueLanes = 4;
 // Threads per multiprocessor, four warps per scheduler: fewer threads with wide accesses cannot
 // hide latency.
 constexpr int64_t kEnoughThreads = 512;
-
-// A weight [filters, 1, taps…] as [taps, lanes]; lanes beyond the last filter are 0.
-Derived TapsFirst(int constant, int64_t taps, int64_t lanes) {
-  return {.from = {constant},
-          .recipe = absl::StrCat("depthwise taps first, lanes ", lanes),
-          .to = Format::RowMajor({taps, lanes}),
-          .make = [=](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
-            const HostTensor& w = sources[0];
-            HostTensor to = HostTensor::Allocate(w.dtype(), {taps, lanes});
-            const int64_t bytes = BitsOf(w.dtype()) / 8, filters = w.dims()[0];
-            std::memset(to.mutable_raw(), 0, static_cast<size_t>(to.bytes()));
-            for (int64_t f = 0; f < filters; ++f) {
-              for (int64_t tap = 0; tap < taps; ++tap) {
-                std::memcpy(static_cast<char*>(to.mutable_raw()) + (tap * lanes + f) * bytes,
-                            static_cast<const char*>(w.raw()) + (f * taps + tap) * bytes,
-                            static_cast<size_t>(bytes));
-              }
-            }
-            return to;
-          }};
-}
 
 struct Depthwise {
   const Node* conv;
@@ -66,32 +44,7 @@ ImageLayout OutputLayout(const Depthwise& d) {
 }
 
 DepthwiseParameters ParametersOf(const Depthwise& d) {
-  DepthwiseParameters p{};
-  p.d = ImageAxisOf(d.shape.window.d());
-  p.h = ImageAxisOf(d.shape.window.h());
-  p.w = ImageAxisOf(d.shape.window.w());
-  p.x_image = d.x.image_stride(), p.x_channel = d.x.channel_stride();
-  p.x_d = d.x.depth_stride(), p.x_h = d.x.row_stride(), p.x_w = d.x.column_stride();
-  p.y_image = d.y.image_stride(), p.y_channel = d.y.channel_stride();
-  p.y_d = d.y.depth_stride(), p.y_h = d.y.row_stride(), p.y_w = d.y.column_stride();
-  p.filters = static_cast<int>(d.y.channels);
-  p.held = static_cast<int>(d.y.lanes);
-  p.along_columns = !d.x.channels_last;
-  p.filters_per_channel = FastDivide<uint32_t>(d.shape.filters);
-  const auto parts = [](int64_t n, int64_t each) {
-    return FastDivide<uint32_t>((n + each - 1) / each);
-  };
-  p.lanes = parts(p.along_columns ? p.w.out : p.held, d.lanes_of_thread());
-  p.columns = p.along_columns ? FastDivide<uint32_t>(1) : parts(p.w.out, d.columns_of_thread());
-  p.rows = FastDivide<uint32_t>(p.h.out);
-  p.depths = FastDivide<uint32_t>(p.d.out);
-  p.planes = FastDivide<uint32_t>(p.along_columns ? p.filters : 1);
-  return p;
-}
-
-int64_t ItemsOf(const DepthwiseParameters& p) {
-  return static_cast<int64_t>(p.lanes.divisor) * p.columns.divisor * p.rows.divisor *
-         p.depths.divisor * p.planes.divisor;
+  return DepthwiseParametersOf(d.shape, d.x, d.y, d.lanes_of_thread(), d.columns_of_thread());
 }
 
 // The element-wise Nodes after the Conv, in order.
