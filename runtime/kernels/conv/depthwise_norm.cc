@@ -94,26 +94,27 @@ std::vector<Formats> ChannelsLastToRows(const Unit& unit, const Target&) {
   return {formats};
 }
 
-double ConvUs(double flops, const DeviceInfo& info) {
+// The arithmetic of the convolution alone.
+double ConvUs(const Unit& unit, const DeviceInfo& info) {
+  const absl::StatusOr<ConvShape> shape = StaticConvShape(*unit.nodes[0]);
+  if (!shape.ok()) return 0;
+  const double flops = 2 * static_cast<double>(shape->multiply_adds());
   return flops / (info.calibration.kernels.depthwise.square_arithmetic * info.f32_flops_per_us);
 }
 
-double Us(const Unit&, const Cost& roofline, const Target& target) {
+double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const DeviceInfo& info = target.info;
-  const double arithmetic_us = (1 + kNormShare) * ConvUs(static_cast<double>(roofline.flops), info);
   const double traffic_us =
       static_cast<double>(roofline.bytes) / (Speed().traffic * info.bytes_per_us);
-  return std::max(arithmetic_us, traffic_us) + info.launch_us + info.dependent_kernel_us;
+  const double us = std::max((1 + kNormShare) * ConvUs(unit, info), traffic_us);
+  return std::max(us + info.launch_us + info.dependent_kernel_us, roofline.us);
 }
 
 // Whether the norm takes longer beside the arithmetic than as a launch of its own.
 bool NormsForLong(const Unit& unit, const DeviceInfo& info) {
-  const absl::StatusOr<ConvShape> shape = StaticConvShape(*unit.nodes[0]);
-  if (!shape.ok()) return false;
-  const double flops = 2 * static_cast<double>(shape->multiply_adds());
   const double bytes = 2 * static_cast<double>(unit.nodes.back()->output(0).bytes());
   const double alone_us = bytes / (kNormTraffic * info.bytes_per_us) + info.launch_us;
-  return kNormShare * ConvUs(flops, info) > alone_us;
+  return kNormShare * ConvUs(unit, info) > alone_us;
 }
 
 }  // namespace
