@@ -24,9 +24,9 @@
 #include "runtime/session/arguments.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/engines.h"
-#include "runtime/session/input_reader.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/explain_json.h"
+#include "tools/common/explain_model.h"
 #include "tools/common/explain_segments.h"
 #include "tools/common/explain_text.h"
 #include "tools/common/flags.h"
@@ -73,6 +73,7 @@ ABSL_FLAG(std::string, input, "",
 ABSL_FLAG(std::string, shape, "", onnx_cudnn::kShapeHelp).OnUpdate([] {
   onnx_cudnn::AppendShape(absl::GetFlag(FLAGS_shape), onnx_cudnn::GivenInputs().shapes);
 });
+ABSL_FLAG(std::vector<std::string>, shape_buckets, {}, onnx_cudnn::kShapeBucketsHelp);
 ABSL_FLAG(std::string, partitioner, "greedy", onnx_cudnn::kPartitionerHelp);
 ABSL_FLAG(std::string, precision, "auto", onnx_cudnn::kPrecisionHelp);
 ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
@@ -126,6 +127,7 @@ struct Options {
   bool print, remarks;
   bool explain, verbose;
   std::string json, target, pin;
+  std::vector<std::string> shape_buckets;
   int compute_capability = 0;
   PartitionerChoice partitioner = PartitionerChoice::kGreedy;
   PrecisionChoice precision = PrecisionChoice::kStrict;
@@ -162,6 +164,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
                   .json = absl::GetFlag(FLAGS_json),
                   .target = absl::GetFlag(FLAGS_target),
                   .pin = absl::GetFlag(FLAGS_pin),
+                  .shape_buckets = absl::GetFlag(FLAGS_shape_buckets),
                   .streams = absl::GetFlag(FLAGS_streams)};
   ASSIGN_OR_RETURN(options.max_memory, ParseBytes("--max-memory", absl::GetFlag(FLAGS_max_memory)));
   ASSIGN_OR_RETURN(options.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
@@ -173,10 +176,11 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& argumen
     options.precision = on_gpu ? PrecisionChoice::kTf32 : PrecisionChoice::kStrict;
   }
   const bool explain_only = options.verbose || !options.json.empty() || !options.pin.empty() ||
-                            !GivenInputs().sources.empty() || !GivenInputs().shapes.empty();
+                            !options.shape_buckets.empty() || !GivenInputs().sources.empty() ||
+                            !GivenInputs().shapes.empty();
   if (explain_only && !options.explain) {
     return absl::InvalidArgumentError(
-        "--json, --verbose, --pin, --input and --shape need --explain");
+        "--json, --verbose, --pin, --input, --shape and --shape-buckets need --explain");
   }
   if (options.streams < 1 || options.streams > 64) {
     return absl::InvalidArgumentError("--streams: expected 1 to 64");
@@ -271,20 +275,6 @@ absl::StatusOr<std::vector<PinRule>> ReadPins(const std::string& path) {
   return ParsePins(text, std::filesystem::path(path).filename().string());
 }
 
-// Those of `values` that a Session reads before a Run: of inputs that decide shapes, and strings.
-absl::StatusOr<NamedTensors> ValuesToRead(const Graph& graph, const std::vector<ValueInfo>& infos,
-                                          const NamedTensors& values) {
-  Graph inferred = graph.Clone();
-  ASSIGN_OR_RETURN(const std::vector<int> deciding, DecidingInputs(inferred, infos));
-  NamedTensors read;
-  for (size_t i = 0; i < infos.size(); ++i) {
-    const auto value = values.find(infos[i].name);
-    const bool decides = absl::c_linear_search(deciding, static_cast<int>(i));
-    if (value != values.end() && (decides || infos[i].dtype == DType::kString)) read.insert(*value);
-  }
-  return read;
-}
-
 absl::Status ExplainGraph(const Graph& graph, const Options& options, const Target& target) {
   std::vector<ValueInfo> infos;
   for (const Value* input : graph.inputs()) {
@@ -309,10 +299,11 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
       .disabled_passes = {options.disabled.begin(), options.disabled.end()}};
   ASSIGN_OR_RETURN(build.input_values, ValuesToRead(graph, infos, values));
   ASSIGN_OR_RETURN(build.pins, ReadPins(options.pin));
-  const absl::StatusOr<Explanation> explanation = Explain(graph, dims, target, build);
+  const absl::StatusOr<ModelExplanation> explanation =
+      ExplainModel(graph, infos, dims, options.shape_buckets, target, build);
   if (absl::IsUnimplemented(explanation.status())) {
     build.input_values.clear();
-    auto parts = ExplainSegments(graph, GivenInputs(), target, build);
+    auto parts = ExplainSegments(graph, GivenInputs(), options.shape_buckets, target, build);
     // What does not run in segments either fails for the same reason.
     if (absl::IsUnimplemented(parts.status())) parts = explanation.status();
     if (!parts.ok()) return WithTakenDims(parts.status(), taken);
@@ -321,9 +312,16 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
     return WriteFile(options.json, ExplainJson(*parts));
   }
   if (!explanation.ok()) return WithTakenDims(explanation.status(), taken);
-  std::cout << ExplainText(*explanation, options.verbose);
+  for (const auto& [name, padded] : explanation->padded) {
+    std::cout << "input   " << Printable(name) << " padded to "
+              << ToString(absl::MakeConstSpan(padded)) << "\n";
+  }
+  if (!explanation->note.empty()) {
+    std::cout << "note    not padded to buckets: " << Printable(explanation->note) << "\n";
+  }
+  std::cout << ExplainText(explanation->program, options.verbose);
   if (options.json.empty()) return absl::OkStatus();
-  return WriteFile(options.json, ExplainJson(*explanation));
+  return WriteFile(options.json, ExplainJson(explanation->program));
 }
 
 absl::Status WriteRewritten(const Graph& graph, const Options& options) {

@@ -13,6 +13,11 @@
 namespace onnx_cudnn {
 namespace {
 
+// Unimplemented, with the reason, unless it is Yes.
+absl::Status StatusOf(const Support& support) {
+  return support ? absl::OkStatus() : absl::UnimplementedError(support.reason());
+}
+
 // The Values of one evaluation. A tensor is freed after its last use.
 class Evaluation {
  public:
@@ -60,10 +65,8 @@ class Evaluation {
                          ", evaluation needs a tensor with known dims"));
       }
     }
-    const Support support = CheckOp(node);  // before memory is allocated for unsupported types
-    if (!support)
-      return absl::UnimplementedError(absl::StrCat(Where(node), ": ", support.reason()));
-    return absl::OkStatus();
+    // Before memory is allocated for unsupported types.
+    return Annotate(StatusOf(CheckOp(node)), Where(node));
   }
 
   void Keep(const Node& node, std::vector<HostTensor> outputs) {
@@ -97,9 +100,8 @@ absl::Status CheckInputs(const Graph& graph, absl::Span<const HostTensor> inputs
 }
 
 absl::StatusOr<const OpDef*> SupportedOp(const Node& node) {
-  const Support support = CheckOp(node);
-  if (support) return FindOp(node);
-  return absl::UnimplementedError(absl::StrCat(Where(node), ": ", support.reason()));
+  RETURN_IF_ERROR(Annotate(StatusOf(CheckOp(node)), Where(node)));
+  return FindOp(node);
 }
 
 absl::StatusOr<std::vector<HostTensor>> EvaluateText(const Node& node) {
@@ -111,11 +113,7 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateText(const Node& node) {
   const OpDef* op = FindOp(node);
   if (op == nullptr) return absl::UnimplementedError("the op is not implemented");
   if (op->evaluate == nullptr) return EvaluateStrings(node);
-  if (op->check != nullptr) {
-    if (Support support = op->check(node); !support) {
-      return absl::UnimplementedError(support.reason());
-    }
-  }
+  if (op->check != nullptr) RETURN_IF_ERROR(StatusOf(op->check(node)));
   return op->evaluate(node);
 }
 

@@ -89,7 +89,6 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph gra
                                                                        double load_ms,
                                                                        OpenedDevice opened,
                                                                        TuneSetup tuning) {
-  RETURN_IF_ERROR(CheckOptions(asked));
   RETURN_IF_ERROR(CheckBorder(graph));
   Parts parts{.graph = std::move(graph)};
   ASSIGN_OR_RETURN(parts.pins, ParsePins(asked.pins, "pins"));

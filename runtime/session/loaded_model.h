@@ -33,6 +33,7 @@ class LoadedModel {
  public:
   // Optimizes `graph` for `opened`, as a rule the device that `options` select. A program that
   // passes another one links no CUDA: it does not need OpenDevice.
+  //   options  which CheckOptions takes
   //   load_ms  only reported in stats()
   static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(Graph graph,
                                                                    const SessionOptions& options,

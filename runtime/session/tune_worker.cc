@@ -8,6 +8,7 @@
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
+#include "runtime/session/check_options.h"
 #include "runtime/session/edge.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/worker_job.h"
@@ -44,6 +45,7 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   ASSIGN_OR_RETURN(WorkerJob job, ReadJob(job_file));
   job.options.tune_budget_s = budget_s;
   job.options.plan_cache = plan_cache;
+  RETURN_IF_ERROR(CheckOptions(job.options));
   const ThreadPool::Limit limit(job.options.threads);
   ASSIGN_OR_RETURN(OpenedDevice opened, open(job.options));
   RETURN_IF_ERROR(LoadOpLibraries(job.options.op_libraries));

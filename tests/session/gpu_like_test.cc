@@ -145,6 +145,13 @@ TEST(GpuLikeSessionTest, AWorkersPlansAreTakenAndNothingIsMeasuredAgain) {
         kept, plans, 60, /*one_at_a_time=*/true,
         [](const SessionOptions&) { return SessionMaker::Open(); }, lines);
     ASSERT_TRUE(worked.ok()) << worked;
+    const absl::Status refused = WorkOnJob(
+        kept, plans, /*budget_s=*/-1, /*one_at_a_time=*/true,
+        [](const SessionOptions&) -> absl::StatusOr<OpenedDevice> {
+          return absl::InternalError("a device was opened");
+        },
+        lines);
+    EXPECT_EQ(refused.message(), "option tune_budget_s: expected 0 or more, found -1");
   }
   const std::string said = *ReadFile(folder.path("lines"), 1 << 24);
   for (const char* text : {"{\"trying\":", "{\"tried\":", "{\"progress\":", "{\"done\": true}\n"}) {

@@ -12,6 +12,7 @@
 #include "runtime/base/status.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/import/onnx_loader.h"
+#include "runtime/session/check_options.h"
 #include "runtime/session/loaded_model.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/temp_folder.h"
@@ -27,6 +28,7 @@ struct SessionMaker {
   }
   // On the device that the options select.
   static absl::StatusOr<Session> Make(Graph graph, const SessionOptions& options) {
+    RETURN_IF_ERROR(CheckOptions(options));
     ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options));
     ASSIGN_OR_RETURN(auto model,
                      LoadedModel::Create(std::move(graph), options, 0, std::move(opened)));
@@ -35,6 +37,7 @@ struct SessionMaker {
   // If the options set `tune_worker`, a worker program may measure.
   static absl::StatusOr<Session> Make(std::string_view text, const SessionOptions& options,
                                       absl::StatusOr<OpenedDevice> opened = Open()) {
+    RETURN_IF_ERROR(CheckOptions(options));
     RETURN_IF_ERROR(opened.status());
     ASSIGN_OR_RETURN(const std::string bytes, ModelBytesFromText(text));
     ASSIGN_OR_RETURN(Graph graph, LoadModelBytes(bytes, {}));

@@ -78,6 +78,45 @@ TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
   EXPECT_EQ(Run(ONNX_CUDNN_OPT, "cut.onnx --explain --shape 1x3").code, 0);
 }
 
+TEST_F(SegmentsProgramTest, ExplainShowsTheProgramsOfFoundBuckets) {
+  Write("rows.onnx", *ModelBytesFromText(R"(
+      g (float[N] x) => (int64[1,M] y) {
+        found = NonZero(x)
+        y = Neg(found)
+      })"));
+  const std::string given = "rows.onnx --input 1,0,4,3 --shape 4 --shape-buckets found";
+  const Ended ended = Run(ONNX_CUDNN_OPT, given + " --explain --target h200 --json why.json");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "\nsegment 2, padded to buckets\n")) << ended.out;
+  const Json why = Json::parse(*ReadFile(Path("why.json"), 1 << 20));
+  ASSERT_EQ(why["segments"].size(), 2u);
+  EXPECT_EQ(why["segments"][0]["padded"], false);
+  EXPECT_EQ(why["segments"][1]["padded"], true);
+  // As a Session builds it.
+  const Json report = Json::parse(RunTool(given + " --json").out);
+  ASSERT_EQ(report["builds"].size(), 2u);
+  EXPECT_TRUE(absl::StrContains(report["builds"][1]["inputs"].get<std::string>(), "[1,16]"))
+      << report["builds"][1];
+}
+
+TEST_F(SegmentsProgramTest, ExplainShowsTheProgramOfABucket) {
+  Write("rows.onnx", *ModelBytesFromText("g (float[2,N] x) => (float[2,N] y) { y = Relu(x) }"));
+  Ended ended = Run(ONNX_CUDNN_OPT, "rows.onnx --explain --shape 2x5 --shape-buckets N");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "input   x padded to [2,16]\n")) << ended.out;
+  EXPECT_FALSE(absl::StrContains(ended.out, "not padded")) << ended.out;
+  ended = Run(ONNX_CUDNN_OPT, "rows.onnx --explain --shape 2x5");
+  EXPECT_FALSE(absl::StrContains(ended.out, "padded")) << ended.out;
+  ExpectFails(Run(ONNX_CUDNN_OPT, "rows.onnx --explain --shape-buckets M"), 2,
+              "no input has a dim \"M\"");
+  ExpectFails(Run(ONNX_CUDNN_OPT, "rows.onnx --shape-buckets N"), 1, "need --explain");
+  Write("hard.onnx", *ModelBytesFromText("g (float[2,N] x) => (float[2,N] y) { y = Hardmax(x) }"));
+  ended = Run(ONNX_CUDNN_OPT, "hard.onnx --explain --shape 2x5 --shape-buckets all");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(absl::StrContains(ended.out, "note    not padded to buckets: ")) << ended.out;
+  EXPECT_FALSE(absl::StrContains(ended.out, "padded to [")) << ended.out;
+}
+
 TEST_F(SegmentsProgramTest, ABenchmarkReportsWhatIsBetweenPrograms) {
   Write("read.onnx", *ModelBytesFromText(R"(
       g (float[N,2] x) => (float[N,2] y, float[M] z) <float one = {1}, int64[1] row = {1}> {

@@ -24,9 +24,11 @@ absl::Status CheckTensors(const std::vector<ValueInfo>& infos) {
 }
 
 // The parts of one Run; the plans own their Graphs.
-absl::StatusOr<std::vector<RunPart>> PartsOf(const Graph& graph, const InputRequest& request) {
+absl::StatusOr<std::vector<RunPart>> PartsOf(const Graph& graph, const InputRequest& request,
+                                             const std::vector<std::string>& shape_buckets) {
   // `graph` is rewritten already, and how it is cut does not depend on the target.
-  const SessionOptions options{.device = DeviceChoice::kCpu, .optimization_level = 0};
+  const SessionOptions options{
+      .device = DeviceChoice::kCpu, .optimization_level = 0, .shape_buckets = shape_buckets};
   OpenedDevice opened{.device = MakeCpuDevice()};
   ASSIGN_OR_RETURN(opened.target, MakeTarget("cpu"));
   ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedModel> model,
@@ -44,22 +46,23 @@ absl::StatusOr<std::vector<RunPart>> PartsOf(const Graph& graph, const InputRequ
 std::string Title(const SegmentExplanation& part, size_t index) {
   std::string title = absl::StrCat("segment ", index + 1);
   if (part.depth > 0) absl::StrAppend(&title, ", in a body at depth ", part.depth);
+  if (part.is_padded) absl::StrAppend(&title, ", padded to buckets");
   if (part.runs > 1) absl::StrAppend(&title, ", run ", part.runs, " times");
   return title;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<SegmentExplanation>> ExplainSegments(const Graph& graph,
-                                                                const InputRequest& request,
-                                                                const Target& target,
-                                                                const BuildOptions& build) {
-  ASSIGN_OR_RETURN(const std::vector<RunPart> parts, PartsOf(graph, request));
+absl::StatusOr<std::vector<SegmentExplanation>> ExplainSegments(
+    const Graph& graph, const InputRequest& request, const std::vector<std::string>& shape_buckets,
+    const Target& target, const BuildOptions& build) {
+  ASSIGN_OR_RETURN(const std::vector<RunPart> parts, PartsOf(graph, request, shape_buckets));
   std::vector<SegmentExplanation> explained;
   for (const RunPart& part : parts) {
     SegmentExplanation& one = explained.emplace_back();
     one.depth = part.depth;
     one.runs = part.runs;
+    one.is_padded = part.plan->padded.has_value();
     one.reasons = part.plan->reasons;
     if (part.plan->segment.node_count() == 0) continue;
     ASSIGN_OR_RETURN(one.program, Explain(part.plan->segment, {}, target, build));
@@ -90,6 +93,7 @@ std::string ExplainJson(const std::vector<SegmentExplanation>& parts) {
     if (part.program.has_value()) program = Json::parse(ExplainJson(*part.program));
     list.push_back({{"depth", part.depth},
                     {"runs", part.runs},
+                    {"padded", part.is_padded},
                     {"program", std::move(program)},
                     {"reasons", part.reasons}});
   }

@@ -16,23 +16,25 @@ namespace onnx_cudnn {
 struct SegmentExplanation {
   int depth = 0;                       // of bodies of Loops and branches of Ifs
   int64_t runs = 0;                    // in the Run
+  bool is_padded = false;              // to buckets of sizes that the Run found
   std::optional<Explanation> program;  // of the segment; nullopt: it has no Nodes
   std::vector<std::string> reasons;    // WhyCut
 };
 
 // Runs `graph` once on the inputs that `request` describes, on the CPU device, and explains each
 // Program that it came to for `target`, in the order of the Run.
+//   shape_buckets  as SessionOptions::shape_buckets; of inputs only that they exist is checked
 //   build   as for Explain, without input_values
 //   errors  those of MakeInputs, of the Run and of Explain; Unimplemented: an input or output is no
 //           tensor
-absl::StatusOr<std::vector<SegmentExplanation>> ExplainSegments(const Graph& graph,
-                                                                const InputRequest& request,
-                                                                const Target& target,
-                                                                const BuildOptions& build);
+absl::StatusOr<std::vector<SegmentExplanation>> ExplainSegments(
+    const Graph& graph, const InputRequest& request, const std::vector<std::string>& shape_buckets,
+    const Target& target, const BuildOptions& build);
 
 // As text; Programs as ExplainText prints them.
 std::string ExplainText(const std::vector<SegmentExplanation>& parts, bool verbose);
-// {"segments": [{"depth", "runs", "program": an object of ExplainJson or null, "reasons": […]}]}
+// {"segments": [{"depth", "runs", "padded", "program": an object of ExplainJson or null, "reasons":
+// […]}]}
 std::string ExplainJson(const std::vector<SegmentExplanation>& parts);
 
 }  // namespace onnx_cudnn

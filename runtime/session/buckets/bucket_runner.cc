@@ -18,13 +18,6 @@ namespace {
 // Graphs take little memory beside Programs: their constants share bytes.
 constexpr int64_t kPlansPerProgram = 4;
 
-BucketChoice ChoiceOf(const SessionOptions& options) {
-  std::vector<std::string> symbols = options.shape_buckets;
-  const bool all = std::find(symbols.begin(), symbols.end(), kAllBuckets) != symbols.end();
-  std::erase(symbols, kFoundBuckets);
-  return {.all = all, .symbols = std::move(symbols)};
-}
-
 // What tells one padded Graph from another: the extents of its inputs.
 ProgramKey KeyOf(const PaddedGraph& padded, const InputValues& values) {
   ProgramKey key{.dims = {}, .values = values};
@@ -58,6 +51,13 @@ absl::StatusOr<Tensor> WithoutPadding(const Tensor& padded, const Dims& dims) {
 
 }  // namespace
 
+BucketChoice PaddedInputDims(std::vector<std::string> shape_buckets) {
+  const auto& names = shape_buckets;
+  const bool all = std::find(names.begin(), names.end(), kAllBuckets) != names.end();
+  std::erase(shape_buckets, kFoundBuckets);
+  return {.all = all, .symbols = std::move(shape_buckets)};
+}
+
 Dims BucketedRun::OutputDims(int index) const {
   Dims dims;
   for (const Affine& extent : plan->padded.output_extents[index])
@@ -69,7 +69,7 @@ BucketRunner::BucketRunner(const Graph& graph, const SessionOptions& options,
                            const InputReader& reader, const ProgramBuilder& builder,
                            const PoolMaker& pools, const ValueMemory& memory, SessionNotes& notes)
     : graph_(graph),
-      choice_(ChoiceOf(options)),
+      choice_(PaddedInputDims(options.shape_buckets)),
       reader_(reader),
       builder_(builder),
       pools_(pools),

@@ -21,6 +21,9 @@
 
 namespace onnx_cudnn {
 
+// The dims of inputs that SessionOptions::shape_buckets names.
+BucketChoice PaddedInputDims(std::vector<std::string> shape_buckets);
+
 // The model padded to the buckets of a set of input dims. Immutable, except that what fails later
 // is noted.
 struct BucketPlan {
