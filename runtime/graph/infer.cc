@@ -16,6 +16,7 @@
 #include "runtime/graph/correct_type.h"
 #include "runtime/graph/custom_op.h"
 #include "runtime/graph/infer_context.h"
+#include "runtime/graph/inverse_type.h"
 #include "runtime/graph/merge_types.h"
 #include "runtime/graph/ml_types.h"
 #include "runtime/graph/onnx_schemas.h"
@@ -266,6 +267,10 @@ absl::Status InferUnannotated(Graph& graph, Node& node, Knowledge& knowledge) {
       RETURN_IF_ERROR(Refine(graph, *node.outputs()[i], std::move(types[i])));
     }
     return absl::OkStatus();
+  }
+  if (IsInverse(node) && node.has_input(0) && node.has_output(0)) {
+    ASSIGN_OR_RETURN(Type type, InverseType(node));
+    return Refine(graph, node.output(0), std::move(type));
   }
   RETURN_IF_ERROR(InferBySchema(graph, node, knowledge));
   return node.domain() == kMlDomain ? CompleteMlTypes(graph, node) : absl::OkStatus();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/custom_op.h"
+#include "runtime/graph/inverse_type.h"
 #include "runtime/import/check_node.h"
 #include "runtime/import/check_types.h"
 #include "runtime/import/contrib_rules.h"
@@ -15,7 +16,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr std::string_view kMicrosoft = kMicrosoftDomain;
 constexpr std::string_view kPreview = "ai.onnx.preview";
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
 
@@ -51,6 +52,7 @@ constexpr ContribRow kRows[] = {
     {kMicrosoft, "Gelu", 1, ExpandGelu},
     {kMicrosoft, "GroupNorm", 1, ExpandGroupNorm},
     {kMicrosoft, "GroupQueryAttention", 1, ExpandGroupQueryAttention},
+    {kMicrosoft, "Inverse", 1, ExpandInverse},
     {kMicrosoft, "MatMulIntegerToFloat", 1, ExpandMatMulIntegerToFloat},
     {kMicrosoft, "MatMulNBits", 1, ExpandMatMulNBits},
     {kMicrosoft, "MultiHeadAttention", 1, ExpandMultiHeadAttention},

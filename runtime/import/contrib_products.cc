@@ -76,6 +76,12 @@ void ExpandFusedConv(Expansion& x) {
                 x.Floats("activation_params"));
 }
 
+// No other ops express it: it stays what it is.
+void ExpandInverse(Expansion& x) {
+  x.in(0);
+  x.Keep();
+}
+
 // X, Z and Y have their channels behind the spatial axes, W has them as in a Conv.
 void ExpandNhwcFusedConv(Expansion& x) {
   const int rank = x.Rank(x.in(0));

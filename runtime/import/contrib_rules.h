@@ -29,6 +29,7 @@ void ExpandFusedConv(Expansion& x);
 void ExpandFusedGemm(Expansion& x);
 void ExpandFusedMatMul(Expansion& x);
 void ExpandFusedMatMulActivation(Expansion& x);
+void ExpandInverse(Expansion& x);
 void ExpandNhwcFusedConv(Expansion& x);  // NhwcConv, too
 
 // contrib_moves.cc: ops that ONNX took over later, under the same name or another

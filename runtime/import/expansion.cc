@@ -254,4 +254,18 @@ void Expansion::Result(int i, std::string op, std::vector<Value*> inputs, Attrs 
   Give(i, *outputs[0]);
 }
 
+void Expansion::Keep() {
+  if (!ok()) return;
+  auto appended = AppendCustomNode(graph_, inference_,
+                                   {.op = spec_.op,
+                                    .inputs = spec_.inputs,
+                                    .attrs = spec_.attrs,
+                                    .outputs = spec_.outputs,
+                                    .domain = spec_.domain,
+                                    .name = spec_.name,
+                                    .opset = spec_.opset});
+  Fail(appended.status());
+  if (appended.ok()) given_ = *std::move(appended);
+}
+
 }  // namespace onnx_cudnn

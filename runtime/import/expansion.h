@@ -91,6 +91,8 @@ class Expansion {
   // Sets output `i`; Result appends the Node that computes it, and gives it the output's name.
   void Give(int i, Value& value);
   void Result(int i, std::string op, std::vector<Value*> inputs, Attrs attrs = {});
+  // Appends the node itself, which has an OpDef, without attributes that nothing asked for.
+  void Keep();
 
  private:
   const Attribute* Ask(std::string_view name);

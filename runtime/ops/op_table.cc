@@ -73,13 +73,13 @@ Support Explain(const Node& node) {
 }  // namespace
 
 const OpDef* FindOp(std::string_view type, std::string_view domain) {
+  const bool may_be_custom = !domain.empty() && domain != kOwnDomain;
+  const CustomOp* custom = may_be_custom ? FindCustomOp(type, domain) : nullptr;
+  if (custom != nullptr) return &DefOf(*custom);
   const std::vector<OpDef>& table = Table();
   auto op = std::lower_bound(table.begin(), table.end(), type,
                              [](const OpDef& o, std::string_view name) { return o.type < name; });
-  if (op != table.end() && op->type == type && op->domain == domain) return &*op;
-  if (domain.empty() || domain == kOwnDomain) return nullptr;
-  const CustomOp* custom = FindCustomOp(type, domain);
-  return custom == nullptr ? nullptr : &DefOf(*custom);
+  return op != table.end() && op->type == type && op->domain == domain ? &*op : nullptr;
 }
 const OpDef* FindOp(const Node& node) { return FindOp(node.op(), node.domain()); }
 

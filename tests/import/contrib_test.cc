@@ -116,6 +116,26 @@ TEST(ContribTest, ActivatesTheScaledProductOfAFusedMatMulActivation) {
                 kUnimplemented, "attribute \"activation\" = \"Softmax\"");
 }
 
+TEST(ContribTest, KeepsAnInverse) {
+  const std::string text =
+      Model("(float[2,N,N] x) => (float[2,N,N] y)", "r = com.microsoft.Inverse(x) y = Relu(r)");
+  EXPECT_EQ(Computed(text, {Floats({2, 2, 2}, {1, 2, 3, 4, 0, 2, -4, 0})}),
+            (std::vector<float>{0, 1, 1.5, 0, 0, 0, 0.5, 0}));
+  const absl::StatusOr<Graph> folded = BindShapes(
+      GraphFromText(
+          Text("g () => (float[1,1] y) <float[1,1] x = {4}> { y = com.microsoft.Inverse(x) }")),
+      {}, {});
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  EXPECT_EQ(folded->node_count(), 0);
+  ExpectRefusal("(float[2,3] x) => (y)", "y = com.microsoft.Inverse(x)", kInvalid,
+                "X is f32[2,3], expected square matrices");
+  ExpectRefusal("(float[3] x) => (y)", "y = com.microsoft.Inverse(x)", kInvalid,
+                "expected square matrices");
+  ExpectRefusal("(float[3,3] x) => (y)", "y = com.microsoft.Inverse<upper = 1>(x)", kUnimplemented,
+                "\"upper\"");
+  ExpectRefusal("() => (y)", "y = com.microsoft.Inverse()", kInvalid, "input 0");
+}
+
 TEST(ContribTest, MovesTheChannelsOfAnNhwcConv) {
   ExpectNodes("(float[1,4,5,2] x, float[3,2,1,1] w, float[3] b) => (float[1,4,5,3] y)",
               "y = com.microsoft.NhwcConv(x, w, b)",

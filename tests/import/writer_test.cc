@@ -124,6 +124,11 @@ TEST(WriterTest, GivesAnOutputItsNameThoughAnotherValueHasIt) {
   EXPECT_EQ(Reread(graph), "g (f32[2] x) => (f32[2] y) {\n  y_0 = Relu(x)\n  y = Neg(y_0)\n}\n");
 }
 
+TEST(WriterTest, KeepsAnOpOfOnnxruntime) {
+  ExpectSame(R"(<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]>
+      g (float[N,3,3] x) => (float[N,3,3] y) { y = com.microsoft.Inverse(x) })");
+}
+
 TEST(WriterTest, RefusesOurOwnOps) {
   Graph graph;
   Value& x = graph.AddInput("x", Type::Tensor(DType::kF32, {2}));

@@ -114,6 +114,11 @@ const Growing kGrowing[] = {
        return {"Det", {Zeros({n, n})}};
      },
      [](int64_t n) { return Cube(n) / 3; }},
+    {"Inverse",
+     [](int64_t n) -> OpRun {
+       return {.op = "Inverse", .inputs = {Zeros({n, n})}, .domain = "com.microsoft", .opset = 1};
+     },
+     [](int64_t n) { return 4 * Cube(n) / 3; }},
     {"DFT",
      [](int64_t n) -> OpRun {
        return {"DFT", {Zeros({1, n, 2})}};

@@ -41,6 +41,11 @@ HostTensor Boxes(int64_t count, double side, bool with_image) {
   return TensorOf(DType::kF32, {count, with_image ? 5 : 4}, values);
 }
 
+OpRun InverseOf(Dims dims) {
+  return {
+      .op = "Inverse", .inputs = {Numbers(std::move(dims))}, .domain = "com.microsoft", .opset = 1};
+}
+
 struct Sized {
   std::string name;
   OpRun run;
@@ -223,6 +228,8 @@ std::vector<Sized> Selections(int64_t n) {
       {"TopK of all", {"TopK", {Numbers({64, n}), RowOf({static_cast<double>(n)})}, {}, 2}},
       {"Det", {"Det", {Numbers({n / 2, n / 2})}}},
       {"Det of many", {"Det", {Numbers({n * n / 9, 3, 3})}}},
+      {"Inverse", InverseOf({n / 2, n / 2})},
+      {"Inverse of many", InverseOf({n * n / 9, 3, 3})},
       {"MelWeightMatrix",
        {"MelWeightMatrix",
         {Scalar(80), Scalar(static_cast<double>(8 * n)), Scalar(16000), Scalar(0, DType::kF32),

@@ -7,8 +7,8 @@
 #include "passes/rewrite/utils/is_op.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
+#include "runtime/graph/custom_op.h"
 #include "runtime/graph/infer.h"
-#include "runtime/graph/ml_types.h"
 #include "runtime/ops/evaluate.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/random_draw.h"
@@ -120,7 +120,7 @@ std::string_view ConstantFolder::WhyTooLarge(const Node& node) const {
 
 bool ConstantFolder::StartsAt(const Node& node) {
   if (IsOp(&node, {"Shape", "Size"})) return true;
-  return (node.domain().empty() || node.domain() == kMlDomain) && node.bodies().empty() &&
+  return node.domain() != kOwnDomain && FindCustomOp(node) == nullptr && node.bodies().empty() &&
          !node.inputs().empty() && AllInputsConstant(node);
 }
 

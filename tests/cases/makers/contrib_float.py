@@ -1,5 +1,6 @@
 """Ops of com.microsoft on floats, but for attention."""
 
+import numpy as np
 from onnx import TensorProto as T
 
 from makers import ELEMENT_WISE, EXACT, IN_F32, SUMS, maker
@@ -41,6 +42,19 @@ def fused_matmul(d):
     d.gives(T.FLOAT)
     if d.chance(0.2):
         d.symbols = {m: "m"}
+
+
+@maker("com.microsoft.Inverse", tolerance=SUMS)
+def inverse(d):
+    n, elem = d.integer(1, 5), d.pick((T.FLOAT, T.FLOAT, T.DOUBLE, T.FLOAT16))
+    x = d.values([*d.shape(high=2), n, n], elem, -1, 1)
+    x = (x + np.diag([d.pick([-1, 1]) * (n + 1) for _ in range(n)]))[..., d.random.permutation(n), :].astype(x.dtype)
+    if d.chance(0.15):
+        x[..., d.integer(0, n - 1), :] = 0
+    if d.chance(0.15):
+        x[..., d.integer(0, n - 1)] = 0
+    d.add(x, elem)
+    d.gives(elem)
 
 
 @maker("com.microsoft.FusedGemm", tolerance=SUMS)
