@@ -58,12 +58,7 @@ absl::Status PadElementwise(Padder& padder, Node& node) {
   return Finish(padder, node, std::move(axes));
 }
 
-absl::Status PadMatMul(Padder& padder, Node& node) {
-  PaddedAxes a = padder.AxesOf(node.input(0)), b = padder.AxesOf(node.input(1));
-  if (a.empty() || b.empty()) return absl::UnimplementedError("an operand is a scalar");
-  const int summed_a = static_cast<int>(a.size()) - 1;
-  const int summed_b = std::max(static_cast<int>(b.size()) - 2, 0);
-  RETURN_IF_ERROR(FillSummed(padder, node, summed_a, summed_b));
+absl::StatusOr<PaddedAxes> ProductAxes(Padder& padder, PaddedAxes a, PaddedAxes b) {
   PaddedAxes matrix;
   if (a.size() > 1) matrix.push_back({.extent = a[a.size() - 2].extent});
   if (b.size() > 1) matrix.push_back({.extent = b.back().extent});
@@ -71,6 +66,16 @@ absl::Status PadMatMul(Padder& padder, Node& node) {
   b.resize(std::max<size_t>(b.size(), 2) - 2);
   ASSIGN_OR_RETURN(PaddedAxes axes, BroadcastAxes(padder, {a, b}));
   axes.insert(axes.end(), matrix.begin(), matrix.end());
+  return axes;
+}
+
+absl::Status PadMatMul(Padder& padder, Node& node) {
+  const PaddedAxes a = padder.AxesOf(node.input(0)), b = padder.AxesOf(node.input(1));
+  if (a.empty() || b.empty()) return absl::UnimplementedError("an operand is a scalar");
+  const int summed_a = static_cast<int>(a.size()) - 1;
+  const int summed_b = std::max(static_cast<int>(b.size()) - 2, 0);
+  RETURN_IF_ERROR(FillSummed(padder, node, summed_a, summed_b));
+  ASSIGN_OR_RETURN(PaddedAxes axes, ProductAxes(padder, a, b));
   return Finish(padder, node, std::move(axes));
 }
 

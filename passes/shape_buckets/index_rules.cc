@@ -148,19 +148,6 @@ absl::StatusOr<Value*> SliceInSteps(Padder& padder, Value& x, int axis,
   return &sliced;
 }
 
-// Indices counted from the front, of which padding is 0.
-void CountFromFront(Padder& padder, Node& node, Value& extents) {
-  Value& indices = node.input(1);
-  const PaddedAxes axes = padder.AxesOf(indices);
-  const Attrs to = {{"to", static_cast<int64_t>(indices.dtype())}};
-  Value& zero = padder.Emit("Cast", {&padder.Scalar(int64_t{0})}, to);
-  Value& is_negative = padder.Emit("Less", {&indices, &zero});
-  Value& counted = padder.Emit("Add", {&indices, &padder.Emit("Cast", {&extents}, to)});
-  Value& all = padder.Emit("Where", {&is_negative, &counted, &indices});
-  if (padder.status().ok() && padder.IsPadded(indices)) (void)padder.SetAxes(all, axes);
-  padder.graph().SetInput(node, 1, &all);
-}
-
 bool AreNotNegative(const Padder& padder, const Value& indices) {
   const auto elements = padder.ElementsOf(indices);
   return elements.has_value() &&
@@ -175,6 +162,18 @@ void FillIndices(Padder& padder, Node& node) {
 }
 
 }  // namespace
+
+void CountFromFront(Padder& padder, Node& node, Value& extents) {
+  Value& indices = node.input(1);
+  const PaddedAxes axes = padder.AxesOf(indices);
+  const Attrs to = {{"to", static_cast<int64_t>(indices.dtype())}};
+  Value& zero = padder.Emit("Cast", {&padder.Scalar(int64_t{0})}, to);
+  Value& is_negative = padder.Emit("Less", {&indices, &zero});
+  Value& counted = padder.Emit("Add", {&indices, &padder.Emit("Cast", {&extents}, to)});
+  Value& all = padder.Emit("Where", {&is_negative, &counted, &indices});
+  if (padder.status().ok() && padder.IsPadded(indices)) (void)padder.SetAxes(all, axes);
+  padder.graph().SetInput(node, 1, &all);
+}
 
 void CountTuplesFromFront(Padder& padder, Node& node, int64_t indexed) {
   const PaddedAxes axes = padder.AxesOf(node.input(0));
@@ -271,6 +270,29 @@ absl::Status PadGatherND(Padder& padder, Node& node) {
   gathered.pop_back();
   for (PaddedAxis& axis : gathered) axis.zeros = false;
   gathered.insert(gathered.end(), axes.begin() + indexed, axes.end());
+  return Finish(padder, node, std::move(gathered));
+}
+
+// Each index reads at its own place along all other axes.
+absl::Status PadGatherElements(Padder& padder, Node& node) {
+  const PaddedAxes axes = padder.AxesOf(node.input(0));
+  PaddedAxes gathered = padder.AxesOf(node.input(1));
+  const int64_t axis = CountedAxis(node, "axis", 0, static_cast<int64_t>(axes.size()));
+  if (node.input(0).dim(static_cast<int>(axis)) == 0) {  // padding of indices is 0
+    return absl::UnimplementedError("its axis is empty");
+  }
+  for (int i = 0; i < static_cast<int>(axes.size()); ++i) {
+    if (i == axis) continue;
+    if (node.input(1).dim(i) > node.input(0).dim(i)) {
+      return absl::UnimplementedError(absl::StrCat("its indices are longer than axis ", i));
+    }
+    padder.RequireNotNegative(axes[i].extent - gathered[i].extent);
+  }
+  if (!axes[axis].extent.is_constant()) {
+    CountFromFront(padder, node, padder.Scalar(axes[axis].extent));
+  }
+  FillIndices(padder, node);
+  for (PaddedAxis& each : gathered) each.zeros = false;
   return Finish(padder, node, std::move(gathered));
 }
 

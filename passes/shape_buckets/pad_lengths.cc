@@ -71,9 +71,6 @@ absl::Status ReadInput(const Value& input, int index, const Dims& dims, const Bu
       extents.emplace_back(dims[i]);
       continue;
     }
-    if (BitsOf(type.dtype) % 8 != 0) {
-      return absl::UnimplementedError(absl::StrCat("padding of ", NameOf(type.dtype)));
-    }
     const std::string& symbol = type.dims[i].symbol;
     const auto [it, is_new] = indices.try_emplace(symbol, given.lengths.names.size());
     if (is_new) {

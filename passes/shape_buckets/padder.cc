@@ -42,6 +42,9 @@ absl::Status Padder::SetAxes(const Value& value, PaddedAxes axes) {
     return absl::InternalError(absl::StrCat("value \"", value.name(), "\" ", ToString(value.type()),
                                             " is padded to ", ToString(absl::MakeConstSpan(dims))));
   }
+  if (padded && BitsOf(value.dtype()) % 8 != 0) {
+    return absl::UnimplementedError(absl::StrCat("padding of ", NameOf(value.dtype())));
+  }
   if (padded) axes_[&value] = std::move(axes);
   return absl::OkStatus();
 }
@@ -163,12 +166,14 @@ Value& Padder::Mask(const Affine& extent, int64_t dim, int trailing) {
 
 Value& Padder::Constant(DType dtype, Filler filler) {
   const bool is_float = kFloatTypes.Has(dtype);
-  const bool extreme = filler == Filler::kLowest || filler == Filler::kHighest;
+  const bool extreme = filler != Filler::kZero && filler != Filler::kOne;
   const DType made = extreme && is_float ? DType::kF32 : DType::kI64;
   HostTensor tensor = HostTensor::Allocate(made, {});
   if (made == DType::kF32) {
-    const float infinity = std::numeric_limits<float>::infinity();
-    tensor.mutable_data<float>()[0] = filler == Filler::kLowest ? -infinity : infinity;
+    using Limits = std::numeric_limits<float>;
+    tensor.mutable_data<float>()[0] = filler == Filler::kNaN      ? Limits::quiet_NaN()
+                                      : filler == Filler::kLowest ? -Limits::infinity()
+                                                                  : Limits::infinity();
   } else if (!extreme) {
     tensor.mutable_data<int64_t>()[0] = filler == Filler::kOne ? 1 : 0;
   } else {

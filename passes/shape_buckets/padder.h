@@ -29,8 +29,9 @@ struct PaddedAxis {
 };
 using PaddedAxes = std::vector<PaddedAxis>;
 
-// What a mask writes over padding: the neutral element of a sum, a product, a maximum, a minimum.
-enum class Filler : uint8_t { kZero, kOne, kLowest, kHighest };
+// What a mask writes over padding: the neutral element of a sum, a product, a maximum, a minimum;
+// NaN, in floats alone.
+enum class Filler : uint8_t { kZero, kOne, kLowest, kHighest, kNaN };
 
 // Numbers in [0, most] of the lengths for which a Graph is padded, and those of the Run that needs
 // it.
@@ -60,7 +61,8 @@ class Padder {
 
   PaddedAxes AxesOf(const Value& value) const;  // of a Value with static dims
   bool IsPadded(const Value& value) const { return axes_.contains(&value); }
-  // InternalError: at capacity they are not the dims of `value`.
+  // InternalError: at capacity they are not the dims of `value`. Unimplemented: elements share
+  // bytes.
   absl::Status SetAxes(const Value& value, PaddedAxes axes);
 
   // The elements, row-major, of an integer or bool scalar or vector where they are known: constants

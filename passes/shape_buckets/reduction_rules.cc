@@ -98,20 +98,18 @@ absl::Status PadArg(Padder& padder, Node& node) {
   return Finish(padder, node, AxesAfter(padder.AxesOf(node.input(0)), {axis}, keeps));
 }
 
-// Padding comes last: among equals the lower index is first.
+// Padding comes last: among equals the lower index is first, and NaN is above all floats.
 absl::Status PadTopK(Padder& padder, Node& node) {
   const int64_t axis = CountedAxis(node, "axis", -1, node.input(0).rank());
   const bool largest = node.attrs().Int("largest", 1) != 0;
   PaddedAxes axes = padder.AxesOf(node.input(0));
-  const bool is_padded = !axes[axis].extent.is_constant();
-  if (is_padded && !largest && kFloatTypes.Has(node.input(0).dtype())) {
-    return absl::UnimplementedError("NaN, which are the last of the smallest, come behind padding");
-  }
   ASSIGN_OR_RETURN(const std::vector<Affine> k, padder.FixOperand(node, 1));
   if (k.size() != 1) return absl::UnimplementedError("its K is not one number");
   padder.RequireNotNegative(k[0]);
   padder.RequireNotNegative(axes[axis].extent - k[0]);
-  padder.Fill(node, 0, static_cast<int>(axis), largest ? Filler::kLowest : Filler::kHighest);
+  const bool is_float = kFloatTypes.Has(node.input(0).dtype());
+  const Filler last = largest ? Filler::kLowest : is_float ? Filler::kNaN : Filler::kHighest;
+  padder.Fill(node, 0, static_cast<int>(axis), last);
   axes[axis].extent = k[0];
   for (PaddedAxis& each : axes) each.zeros = false;
   RETURN_IF_ERROR(padder.Infer(node));

@@ -68,6 +68,18 @@ absl::Status ScatterPadded(Padder& padder, Node& node, int axis, const Affine& w
   return padder.SetAxes(result, std::move(axes));
 }
 
+// Along `axis`, which it does not scatter along, padding of indices is at padding of the data.
+absl::Status RequireInside(Padder& padder, const Node& node, int axis) {
+  const Affine data = padder.AxesOf(node.input(0))[axis].extent;
+  const Affine written = padder.AxesOf(node.input(1))[axis].extent;
+  if (!written.is_constant()) return padder.RequireEqual(data, written);
+  if (node.input(1).dim(axis) > node.input(0).dim(axis)) {
+    return absl::UnimplementedError(absl::StrCat("its indices are longer than axis ", axis));
+  }
+  padder.RequireNotNegative(data - written);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status PadScatterND(Padder& padder, Node& node) {
@@ -87,6 +99,42 @@ absl::Status PadScatterND(Padder& padder, Node& node) {
   }
   for (PaddedAxis& axis : axes) axis.zeros = false;
   return Finish(padder, node, std::move(axes));
+}
+
+// Padding of indices leads to padding of the data: along the op's axis to an element behind it,
+// which is cut off again, along another one to its own place.
+absl::Status PadScatterElements(Padder& padder, Node& node) {
+  Value& data = node.input(0);
+  PaddedAxes axes = padder.AxesOf(data);
+  const PaddedAxes written = padder.AxesOf(node.input(1)), updates = padder.AxesOf(node.input(2));
+  const int rank = data.rank();
+  const int axis = static_cast<int>(CountedAxis(node, "axis", 0, rank));
+  for (int i = 0; i < rank; ++i) {
+    RETURN_IF_ERROR(padder.RequireEqual(written[i].extent, updates[i].extent));
+    if (i != axis) RETURN_IF_ERROR(RequireInside(padder, node, i));
+    axes[i].zeros = false;
+  }
+  const bool is_padded = !written[axis].extent.is_constant();
+  if (is_padded || !axes[axis].extent.is_constant()) {
+    CountFromFront(padder, node, padder.Scalar(axes[axis].extent));
+  }
+  for (int i = 0; i < rank; ++i) {
+    if (i != axis) padder.Fill(node, 1, i, Filler::kZero);
+  }
+  if (!is_padded) return Finish(padder, node, std::move(axes));
+  Value& indices = node.input(1);
+  const int64_t dim = data.dim(axis);
+  Value& mask = padder.Mask(written[axis].extent, indices.dim(axis), rank - 1 - axis);
+  Value& behind =
+      padder.Emit("Cast", {&padder.Scalar(dim)}, {{"to", static_cast<int64_t>(indices.dtype())}});
+  Value& sent = padder.Emit("Where", {&mask, &indices, &behind});
+  Value& grown = padder.Emit("Pad", {&data, &padder.Ints({0, 1}), nullptr, &padder.Ints({axis})});
+  Value& all = padder.Emit("ScatterElements", {&grown, &sent, &node.input(2)}, node.attrs());
+  Value& result =
+      padder.Emit("Slice", {&all, &padder.Ints({0}), &padder.Ints({dim}), &padder.Ints({axis})});
+  RETURN_IF_ERROR(padder.status());
+  padder.graph().ReplaceAllUses(node.output(0), result);
+  return padder.SetAxes(result, std::move(axes));
 }
 
 // Writes a few elements into a cache, at positions that the Run knows.

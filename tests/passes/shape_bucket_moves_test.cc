@@ -144,6 +144,66 @@ TEST(ShapeBucketMovesTest, WhatIsWrittenToACacheMayBePadded) {
                {{{"N", 9}, {"S", 4}}, {{"N", 16}, {"S", 16}}});
 }
 
+TEST(ShapeBucketMovesTest, GathersOfElementsReadTheirOwnPlaces) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}, {{"N", 3}}};
+  ExpectPadded(
+      "g (float[2,N] x, int64[2,4] i) => (float[?,?] y) <int64 three = {3}> { "
+      "n = Sub(i, three) y = GatherElements<axis = 1>(x, n) }",
+      runs);
+  ExpectPadded(
+      "g (float[N,3] x, int64[N,2] i) => (float[?,?] y, float z) <int64 three = {3}> { "
+      "n = Sub(i, three) y = GatherElements<axis = -1>(x, n) z = ReduceSum<keepdims = 0>(y) }",
+      runs);
+  ExpectPadded(
+      "g (float[N,3] x, int64[2,3] i) => (float[?,?] y) { y = GatherElements<axis = 1>(x, i) }",
+      runs);
+  ExpectPadded("g (float[4,3] x, int64[N,2] i) => (float[?,?] y) { y = GatherElements(x, i) }",
+               runs);
+  ExpectNotPadded(
+      "g (float[4,3] x, int64[N,2] i) => (float[?,?] y) { y = GatherElements<axis = 1>(x, i) }",
+      {{"N", 3}}, "its indices are longer than axis 0");
+  ExpectNotPadded("g (float[0,3] x, int64[N,2] i) => (float[?,?] y) { y = GatherElements(x, i) }",
+                  {{"N", 3}}, "its axis is empty");
+}
+
+TEST(ShapeBucketMovesTest, ScattersOfElementsWriteTheirOwnPlaces) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}, {{"N", 3}}};
+  for (const char* reduction : {"none", "add", "mul", "max", "min"}) {
+    // Along the padded axis of the data; all indices of a run differ.
+    ExpectPadded(absl::StrCat("g (float[2,N] x, float[2,3] w) => (float[?,?] y, float z) "
+                              "<int64[2,3] i = {0, -1, 1, -2, 0, 1}> { "
+                              "y = ScatterElements<axis = 1, reduction = \"",
+                              reduction, "\">(x, i, w) z = ReduceSum<keepdims = 0>(y) }"),
+                 {{{"N", 5}}, {{"N", 16}}, {{"N", 7}}});
+    // Rows at the padded axis, of which each has two indices.
+    ExpectPadded(absl::StrCat("g (float[N,3] x, float[N,2] w) => (float[?,?] y, float z) "
+                              "<int64[1,2] i = {-1, 0}> { s = Shape(w) j = Expand(i, s) "
+                              "y = ScatterElements<axis = 1, reduction = \"",
+                              reduction, "\">(x, j, w) z = ReduceSum<keepdims = 0>(y) }"),
+                 runs);
+  }
+  // A padded number of indices, into data of any extent.
+  ExpectPadded(
+      "g (float[3,2] x, int64[N,2] i, float[N,2] w) => (float[?,?] y) <int64 three = {3}> { "
+      "n = Sub(i, three) y = ScatterElements<reduction = \"add\">(x, n, w) }",
+      runs);
+  ExpectPadded(
+      "g (float[N,2] x, float[N,2] w) => (float[?,?] y, float z) <int64 zero = {0}, int64 one = "
+      "{1}, "
+      "int64[2] col = {-1, 1}> { s = Shape(x) t = Shape<end = 1>(x) n = Squeeze(t) "
+      "r = Range(zero, n, one) c = Reshape(r, col) i = Expand(c, s) "
+      "y = ScatterElements(x, i, w) z = ReduceSum<keepdims = 0>(y) }",
+      runs);
+  ExpectNotPadded(
+      "g (float[40,2] x, int64[N,2] i, float[N,2] w) => (float[?,?] y) { "
+      "y = ScatterElements<axis = 1>(x, i, w) }",
+      {{"N", 5}}, "differ for some lengths");
+  ExpectNotPadded(
+      "g (float[N,2] x, int64[20,2] i, float[20,2] w) => (float[?,?] y) { "
+      "y = ScatterElements<axis = 1>(x, i, w) }",
+      {{"N", 5}}, "its indices are longer than axis 0");
+}
+
 TEST(ShapeBucketMovesTest, SlicesInStepsAlongAxesWithoutPadding) {
   const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}};
   const auto slice = [&](std::string_view start, std::string_view end, std::string_view step) {
@@ -166,8 +226,6 @@ TEST(ShapeBucketMovesTest, PadAddsInFrontAndWhereZerosAre) {
   ExpectPadded("g (float[2,N] x) => (float[?,?] y) <int64[4] p = {0, 0, 0, 3}> { y = Pad(x, p) }",
                runs);
 }
-
-// The extent of the mask is that of the keys, whatever its symbol is called.
 
 }  // namespace
 }  // namespace onnx_cudnn

@@ -162,10 +162,93 @@ TEST(ShapeBucketsTest, TheLargestAreNoPadding) {
       "g (int64[2,N] x) => (int64[?,?] y) <int64[1] two = {2}> { y, i = TopK<largest = 0>(x, two) "
       "}",
       {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}});
-  ExpectNotPadded(
-      "g (float[2,N] x) => (float[?,?] y) <int64[1] two = {2}> { y, i = TopK<largest = 0>(x, two) "
+}
+
+// Infinities and NaN, which come last, are still in front of padding.
+TEST(ShapeBucketsTest, TheSmallestAreNoPadding) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}};
+  ExpectPadded(
+      "g (int64[2,N] x) => (int64[?,?] y) <int64[1] two = {2}> { y, i = TopK<largest = 0>(x, two) "
       "}",
-      {{"N", 5}}, "NaN");
+      runs);
+  ExpectPadded(
+      "g (float[N] x) => (int64[?] i) <float two = {2}, int64[1] none = {0}> { "
+      "low = Sub(x, x) is_small = Less(x, two) m = Div(low, low) z = Log(low) inf = Neg(z) "
+      "v = Where(is_small, m, inf) k = Shape(x) y, i = TopK<largest = 0>(v, k) }",
+      runs);
+  ExpectPaddedAfterNan("y, i = TopK<axis = 1, largest = 0>(a, two)",
+                       "float[?,?,?] y, int64[?,?,?] i");
+  ExpectNotPadded(
+      "g (float[2,N] x, int64[1] k) => (float[?,?] y) { y, i = TopK<largest = 0>(x, k) }",
+      {{"N", 5}}, "does not follow linearly");
+}
+
+TEST(ShapeBucketsTest, QuantizationPassesPadding) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}};
+  ExpectPaddedAfterNan(
+      "s = Constant<value_float = 0.25>() z = Constant<value = uint8 {7}>() "
+      "u = QuantizeLinear(a, s, z) d = DequantizeLinear(u, s, z) y = ReduceSum(d, one)");
+  ExpectPadded(
+      "g (float[N,3] x) => (float[?,?] y, int8[?,?] q) <float[3] s = {0.5, 0.25, 0.125}> { "
+      "z = Constant<value = int8[3] {1, 2, 3}>() q = QuantizeLinear<axis = -1>(x, s, z) "
+      "y = DequantizeLinear(q, s, z) }",
+      runs);
+  ExpectPadded(
+      "g (float[N,3] x, float[N] s) => (int8[?,?] q) { "
+      "z = Constant<value = int8 {0}>() t = Cast<to = 3>(s) e = Sub(t, t) "
+      "q = QuantizeLinear<axis = 0>(x, s, e) }",
+      runs);
+  ExpectPadded(
+      "g (float[N,4] x, float[N,2] s) => (uint8[?,?] q) { "
+      "q = QuantizeLinear<axis = 1, block_size = 2>(x, s) }",
+      runs);
+  ExpectNotPadded(
+      "g (float[4,N] x, float[4,1] s) => (uint8[?,?] q) { "
+      "q = QuantizeLinear<axis = 1, block_size = 99>(x, s) }",
+      {{"N", 5}}, "blocks along padded axis 1");
+  ExpectNotPadded(
+      "g (float[N,3] x) => (int8[?,?] q) <float[7] s = {1, 1, 1, 1, 1, 1, 1}> { "
+      "q = QuantizeLinear<axis = 0>(x, s) }",
+      {{"N", 5}}, "differ for some lengths");
+  ExpectNotPadded(
+      "g (float[N,3] x, float s) => (int4[?,?] q) { q = QuantizeLinear<output_dtype = 22>(x, s) }",
+      {{"N", 5}}, "padding of i4");
+}
+
+TEST(ShapeBucketsTest, ProductsOfIntegersPadRowsAndBatches) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}};
+  ExpectPadded(
+      "g (float[N,2,3] x, float[3,4] w) => (int32[?,?,?] y) { "
+      "p = Constant<value = uint8 {1}>() q = Constant<value = uint8[4] {1, 2, 3, 4}>() "
+      "a = Cast<to = 2>(x) b = Cast<to = 2>(w) y = MatMulInteger(a, b, p, q) }",
+      runs);
+  ExpectPadded(
+      "g (float[N,3] x, float[3,4] w, float s) => (float[?,?] y) { "
+      "z = Constant<value = uint8 {3}>() a = QuantizeLinear(x, s, z) b = QuantizeLinear(w, s, z) "
+      "c = QLinearMatMul(a, s, z, b, s, z, s, z) y = DequantizeLinear(c, s, z) }",
+      runs);
+  ExpectPadded(
+      "g (float[N,2,4,4] x, float[3,2,3,3] w) => (int32[?,?,?,?] y) { "
+      "p = Constant<value = uint8 {1}>() "
+      "a = Cast<to = 2>(x) b = Cast<to = 2>(w) y = ConvInteger(a, b, p) }",
+      runs);
+  ExpectPadded(
+      "g (float[N,2,4,4] x, float[3,2,3,3] w, float s) => (uint8[?,?,?,?] y) { "
+      "z = Constant<value = uint8 {3}>() a = QuantizeLinear(x, s, z) b = QuantizeLinear(w, s, z) "
+      "y = QLinearConv(a, s, z, b, s, z, s, z) }",
+      runs);
+  ExpectNotPadded(
+      "g (float[2,N] x, float[N,4] w) => (int32[?,?] y) { "
+      "a = Cast<to = 2>(x) b = Cast<to = 2>(w) y = MatMulInteger(a, b) }",
+      {{"N", 5}}, "sums over a padded axis");
+  ExpectNotPadded(
+      "g (float[N,3] x, float[3,4] w, float[N] s) => (int32[?,?] y) { "
+      "a = Cast<to = 2>(x) b = Cast<to = 2>(w) p = Cast<to = 2>(s) y = MatMulInteger(a, b, p) }",
+      {{"N", 5}}, "input 2 is by row");
+  ExpectNotPadded(
+      "g (float[1,2,N,4] x, float[3,2,3,3] w) => (int32[?,?,?,?] y) { "
+      "a = Cast<to = 2>(x) b = Cast<to = 2>(w) y = ConvInteger(a, b) }",
+      {{"N", 5}}, "it reads padded axis 2 of input 0");
 }
 
 TEST(ShapeBucketsTest, ImagesOfABatchAreComputedAlone) {
@@ -183,6 +266,46 @@ TEST(ShapeBucketsTest, ImagesOfABatchAreComputedAlone) {
       "g (float[0,2,6,6] x, float[N,4] regions, int64[N] images) => (float[?,?,?,?] y) "
       "{ y = RoiAlign(x, regions, images) }",
       {{"N", 5}}, "no images");
+}
+
+TEST(ShapeBucketsTest, ResizesOfOtherAxes) {
+  const std::vector<Numbers> runs = {{{"N", 5}}, {{"N", 16}}, {{"N", 2}}};
+  ExpectPaddedAfterNan(
+      "s = Constant<value_floats = [1.0, 1.0, 2.0]>() y = Resize<mode = \"linear\">(a, , s)");
+  ExpectPaddedAfterNan(
+      "s = Constant<value_floats = [2.0, 1.0, 0.5]>() "
+      "y = Resize<mode = \"cubic\", antialias = 1>(a, , s)");
+  ExpectPaddedAfterNan(
+      "s = Constant<value_ints = [6, 2]>() y = Resize<axes = [0, -1], "
+      "coordinate_transformation_mode = \"align_corners\">(a, , , s)");
+  for (const char* coordinates : {"half_pixel", "asymmetric", "pytorch_half_pixel",
+                                  "half_pixel_symmetric", "align_corners"}) {
+    ExpectPadded(absl::StrCat("g (float[1,N,3] x) => (float[?,?,?] y) <int64[1] rest = {6}, "
+                              "int64[1] first = {2}> { n = Shape<start = 1, end = 2>(x) "
+                              "s = Concat<axis = 0>(first, n, rest) y = Resize<mode = \"linear\", "
+                              "coordinate_transformation_mode = \"",
+                              coordinates, "\">(x, , , s) }"),
+                 runs);
+  }
+  const auto refused = [](std::string_view body, std::string_view reason) {
+    ExpectNotPadded(
+        absl::StrCat("g (float[1,N,3] x, float[3] t) => (float[?,?,?] y) <int64[1] six = {6}, "
+                     "int64[1] two = {2}, float[3] s = {1, 2, 1}, float[3] one = {1, 1, 1}, "
+                     "float[6] roi = {0, 0, 0, 1, 1, 1}> { "
+                     "n = Shape<start = 1, end = 2>(x) ",
+                     body, " }"),
+        {{"N", 5}}, reason);
+  };
+  refused("y = Resize(x, , s)", "resizes padded axis 1");
+  refused("y = Resize(x, , t)", "its scales are not constant");
+  refused("m = Add(n, n) d = Concat<axis = 0>(two, m, six) y = Resize(x, , , d)", "by a length");
+  refused("d = Concat<axis = 0>(two, n, n) y = Resize(x, , , d)", "resizes axis 2 by a length");
+  refused(
+      "d = Concat<axis = 0>(two, n, six) "
+      "y = Resize<keep_aspect_ratio_policy = \"not_larger\">(x, , , d)",
+      "by a length");
+  refused("y = Resize<coordinate_transformation_mode = \"tf_crop_and_resize\">(x, roi, one)",
+          "resizes padded axis 1");
 }
 
 TEST(ShapeBucketsTest, WhatHasNoRuleIsRefused) {
