@@ -118,7 +118,7 @@ TEST(ContribTest, ActivatesTheScaledProductOfAFusedMatMulActivation) {
 
 TEST(ContribTest, KeepsAnInverse) {
   const std::string text =
-      Model("(float[2,N,N] x) => (float[2,N,N] y)", "r = com.microsoft.Inverse(x) y = Relu(r)");
+      Model("(float[2,2,2] x) => (float[2,2,2] y)", "r = com.microsoft.Inverse(x) y = Relu(r)");
   EXPECT_EQ(Computed(text, {Floats({2, 2, 2}, {1, 2, 3, 4, 0, 2, -4, 0})}),
             (std::vector<float>{0, 1, 1.5, 0, 0, 0, 0.5, 0}));
   const absl::StatusOr<Graph> folded = BindShapes(
@@ -126,7 +126,7 @@ TEST(ContribTest, KeepsAnInverse) {
           Text("g () => (float[1,1] y) <float[1,1] x = {4}> { y = com.microsoft.Inverse(x) }")),
       {}, {});
   ASSERT_TRUE(folded.ok()) << folded.status();
-  EXPECT_EQ(folded->node_count(), 0);
+  for (const Node* node : folded->TopologicalOrder()) EXPECT_NE(node->op(), "Inverse");
   ExpectRefusal("(float[2,3] x) => (y)", "y = com.microsoft.Inverse(x)", kInvalid,
                 "X is f32[2,3], expected square matrices");
   ExpectRefusal("(float[3] x) => (y)", "y = com.microsoft.Inverse(x)", kInvalid,

@@ -207,7 +207,7 @@ TEST(ShapeBucketsTest, QuantizationPassesPadding) {
       "q = QuantizeLinear<axis = 1, block_size = 99>(x, s) }",
       {{"N", 5}}, "blocks along padded axis 1");
   ExpectNotPadded(
-      "g (float[N,3] x) => (int8[?,?] q) <float[7] s = {1, 1, 1, 1, 1, 1, 1}> { "
+      "g (float[N,3] x) => (uint8[?,?] q) <float[7] s = {1, 1, 1, 1, 1, 1, 1}> { "
       "q = QuantizeLinear<axis = 0>(x, s) }",
       {{"N", 5}}, "differ for some lengths");
   ExpectNotPadded(
