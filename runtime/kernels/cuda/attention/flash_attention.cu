@@ -31,6 +31,7 @@ constexpr float kLog2E = 1.4426950408889634F;
 
 constexpr int kSteps = kFlashKeys / 16;  // along keys, per tile
 constexpr int kScores = kFlashKeys / 2;  // of a thread
+constexpr int kMaskLoads = 16;           // in flight per thread: more would spill
 constexpr int kStepBytes = 32;           // of 16 channels
 
 __device__ __forceinline__ float Exp2(float x) {
@@ -86,17 +87,20 @@ struct RingState {
   }
 };
 
-__device__ __forceinline__ float MaskAt(const FlashParameters& p, int64_t at, bool is_half) {
-  if (p.mask_is_f32) return static_cast<const float*>(p.mask)[at];
-  return is_half ? __half2float(static_cast<const __half*>(p.mask)[at])
-                 : __bfloat162float(static_cast<const __nv_bfloat16*>(p.mask)[at]);
+__device__ __forceinline__ float ToFloat(float x) { return x; }
+__device__ __forceinline__ float ToFloat(__half x) { return __half2float(x); }
+__device__ __forceinline__ float ToFloat(__nv_bfloat16 x) { return __bfloat162float(x); }
+
+template <typename T>
+__device__ __forceinline__ float MaskAt(const FlashParameters& p, int64_t at) {
+  return p.mask_is_f32 ? static_cast<const float*>(p.mask)[at]
+                       : ToFloat(static_cast<const T*>(p.mask)[at]);
 }
 
 // Runs in one warp.
 template <typename T, int kBoxes, FlashMask kMask>
 __device__ __forceinline__ void BringTiles(const FlashParameters& p, const Block<kBoxes>& block,
                                            int groups) {
-  constexpr bool kIsHalf = std::is_same_v<T, __half>;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int kv_head = block.head / p.shared_by;
   const int64_t before = block.batch * p.mask_batch + block.head * p.mask_head;
@@ -122,7 +126,7 @@ __device__ __forceinline__ void BringTiles(const FlashParameters& p, const Block
 #pragma unroll
       for (int i = 0; i < kFlashKeys / kWarp; ++i) {
         const int own = i * kWarp + lane, key = min(first_key + own, p.keys - 1);
-        const float number = MaskNumber(MaskAt(p, before + key * p.mask_key, kIsHalf));
+        const float number = MaskNumber(MaskAt<T>(p, before + key * p.mask_key));
         asm volatile(
             "st.shared.f32 [%0], %1;" ::"r"(block.mask + 4 * (at.stage * kFlashKeys + own)),
             "f"(number)
@@ -258,19 +262,38 @@ class Queries {
       }
     }
     if constexpr (kMask == FlashMask::kFull) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int64_t before = mask_before_ + min(query_ + 8 * h, p_.queries - 1) * p_.mask_query;
-#pragma unroll
-        for (int i = 2 * h; i < kScores; i += 4) {
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            const int key = min(first_key + 2 * (lane_ % 4) + i / 4 * 8 + e, p_.keys - 1);
-            const float number = MaskAt(p_, before + key * p_.mask_key, std::is_same_v<T, __half>);
-            scores[i + e] = scores[i + e] * p_.scale + MaskNumber(number);
-          }
-        }
+      if (p_.mask_is_f32) {
+        AddRows<float>(scores, first_key);
+      } else {
+        AddRows<T>(scores, first_key);
       }
+    }
+  }
+
+  // The same for a row of numbers, or one number, per query.
+  template <typename E>
+  __device__ __forceinline__ void AddRows(float (&scores)[kScores], int first_key) const {
+    const int column = first_key + 2 * (lane_ % 4);
+    const E* rows[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      rows[h] = static_cast<const E*>(p_.mask) + mask_before_ +
+                min(query_ + 8 * h, p_.queries - 1) * p_.mask_query + column * p_.mask_key;
+    }
+    if (p_.mask_key == 0) {
+      const float numbers[2] = {MaskNumber(ToFloat(*rows[0])), MaskNumber(ToFloat(*rows[1]))};
+#pragma unroll
+      for (int i = 0; i < kScores; ++i) {
+        scores[i] = scores[i] * p_.scale + numbers[i / 2 % 2];
+      }
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < kScores; ++i) {
+      if (i % kMaskLoads == 0) asm volatile("" ::: "memory");
+      const int at = i / 4 * 8 + i % 2;
+      const float number = column + at < p_.keys ? ToFloat(rows[i / 2 % 2][at]) : 0.0F;
+      scores[i] = scores[i] * p_.scale + MaskNumber(number);
     }
   }
 
