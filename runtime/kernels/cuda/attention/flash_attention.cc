@@ -47,8 +47,9 @@ FlashMask ReadMask(const FlashOperands& operands, const KernelOperand& mask, Fla
 
 absl::StatusOr<KernelCode> CompileFlashAttention(const KernelRequest& request) {
   const FlashOperands found = ReadFlashOperands(request.unit.nodes);
-  int groups = 0;
-  if (!absl::SimpleAtoi(request.variant, &groups) || groups < 1 || groups > kFlashMostGroups) {
+  int groups = FlashGroups(found, request.target.info.multiprocessors)[0];
+  const bool is_number = request.variant.empty() || absl::SimpleAtoi(request.variant, &groups);
+  if (!is_number || groups < 1 || groups > kFlashMostGroups) {
     return absl::InternalError(absl::StrCat("a variant '", request.variant, "'"));
   }
   const DType dtype = found.y->dtype();
