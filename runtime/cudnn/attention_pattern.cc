@@ -4,8 +4,8 @@
 #include "runtime/cudnn/patterns.h"
 #include "runtime/cudnn/price.h"
 #include "runtime/ops/attention_mask.h"
-#include "runtime/ops/transpose.h"
 #include "runtime/plan/fused_tensor.h"
+#include "runtime/plan/head_views.h"
 #include "runtime/plan/strided_view.h"
 
 namespace onnx_cudnn {
@@ -22,25 +22,6 @@ constexpr Rule kAlone = {"cuDNN's attention joins nothing but what moves whole h
                          "none in cuDNN: a kernel of ours would hold both"};
 constexpr Rule kOneOutput = {"cuDNN's attention writes its result once, and it has other readers",
                              "none: let all of them read one order of the axes"};
-
-// Of every stride but that of the channels, and of where an operand begins: 16 bytes.
-constexpr int64_t kStrideMultiple = 8;
-
-// Whether cuDNN can read the operand, made by some of `nodes`, where they begin.
-bool IsReadableThrough(const Value& operand, absl::Span<const Node* const> nodes) {
-  const std::optional<StridedView> view = ViewThrough(operand, nodes);
-  if (!view.has_value() || view->strides.back() != 1) return false;
-  const auto fills = [](int64_t n) { return n % kStrideMultiple == 0; };
-  return fills(view->offset) && std::all_of(view->strides.begin(), view->strides.end() - 1, fills);
-}
-
-// Whether it is a Transpose that keeps the channels last.
-bool KeepsChannels(const Node& node) {
-  if (!node.domain().empty() || node.op() != "Transpose" || node.input(0).rank() != kRank) {
-    return false;
-  }
-  return !node.input(0).is_constant() && TransposePerm(node, kRank).back() == kRank - 1;
-}
 
 Support CheckChannels(const Value& value) {
   const int64_t channels = value.dim(kRank - 1);
@@ -103,7 +84,7 @@ class Attention final : public Pattern {
     std::vector<const Node*> nodes = before;
     nodes.push_back(&step.node);
     return std::all_of(operands.begin(), operands.end(),
-                       [&](const Value* v) { return IsReadableThrough(*v, nodes); })
+                       [&](const Value* v) { return HasWholeRows(*v, nodes); })
                ? nullptr
                : &kTurned;
   }

@@ -11,6 +11,10 @@ inline uint64_t SwizzledOperand(uint32_t at) {
   return uint64_t{1u << 30 | 1024 >> 4} << 32 | 1 << 16 | at >> 4;
 }
 
+inline uint64_t TransposedOperand(uint32_t at, uint32_t between) {
+  return uint64_t{1u << 30 | 1024 >> 4} << 32 | between >> 4 << 16 | at >> 4;
+}
+
 // Where element (k, n) of an operand in shared memory lies: by 16 bytes of K and 8 of N without a
 // swizzle, else by pixels of 128 bytes.
 template <typename T>
@@ -33,6 +37,19 @@ float OperandElement(uint64_t descriptor, int k, int n) {
   return static_cast<float>(element);
 }
 
+// The same of a TransposedOperand.
+template <typename T>
+float TransposedElement(uint64_t descriptor, int k, int n) {
+  const uint32_t start = static_cast<uint32_t>(descriptor & 0x3fff) << 4;
+  const uint32_t between = static_cast<uint32_t>(descriptor >> 16 & 0x3fff) << 4;
+  const uint32_t along_k = static_cast<uint32_t>(descriptor >> 32 & 0x3fff) << 4;
+  const uint32_t plain =
+      start + n / 64 * between + k / 8 * along_k + k % 8 * 128 + n % 64 * sizeof(T);
+  T element;
+  std::memcpy(&element, emulator::AtShared(plain ^ (plain >> 7 & 7) << 4), sizeof(T));
+  return static_cast<float>(element);
+}
+
 // Element e of a word; the low 13 bits of f32 count for nothing.
 template <typename T>
 float RegisterElement(uint32_t word, int e) {
@@ -47,23 +64,24 @@ inline float OperandElement<float>(uint64_t descriptor, int k, int n) {
 }
 
 // What a thread has of a product: rows lane / 4 and the eighth behind it of its warp's sixteen.
-template <typename T, int kCount, int kDepth>
+template <typename T, int kCount, int kDepth, bool kTransposed = false>
 void AddProducts(const float (&rows)[2][16], uint64_t b, float* sums) {
   const int lane = emulator::Lane();
   for (int column = 0; column < kCount / 2; ++column) {
     const int n = column / 2 * 8 + lane % 4 * 2 + column % 2, at = column / 2 * 4 + column % 2;
     for (int k = 0; k < kDepth; ++k) {
-      const float element = OperandElement<T>(b, k, n);
+      const float element =
+          kTransposed ? TransposedElement<T>(b, k, n) : OperandElement<T>(b, k, n);
       sums[at] += rows[0][k] * element;
       sums[at + 2] += rows[1][k] * element;
     }
   }
 }
 
-template <typename T, int kCount>
+template <typename T, int kCount, bool kTransposed>
 void MultiplyRegisters(const emulator::Product& product, float* sums) {
   if (!product.accumulates) std::fill_n(sums, kCount, 0.0F);
-  AddProducts<T, kCount, 32 / sizeof(T)>(product.rows, product.b, sums);
+  AddProducts<T, kCount, 32 / sizeof(T), kTransposed>(product.rows, product.b, sums);
 }
 
 template <typename T, int kCount>
@@ -80,10 +98,10 @@ void MultiplyShared(const emulator::Product& product, float* sums) {
 }
 
 // The operand in registers is read here, the one in shared memory when the product runs.
-template <typename T, int kCount>
+template <typename T, bool kTransposed = false, int kCount>
 void Wgmma(T, float (&d)[kCount], const uint4& a, uint64_t b, int accumulates) {
   constexpr int kElements = 4 / sizeof(T), kQuarter = 4 * kElements;  // of a word, of four lanes'
-  emulator::Product product = {.multiply = MultiplyRegisters<T, kCount>,
+  emulator::Product product = {.multiply = MultiplyRegisters<T, kCount, kTransposed>,
                                .d = d,
                                .count = kCount,
                                .b = b,
@@ -100,6 +118,11 @@ void Wgmma(T, float (&d)[kCount], const uint4& a, uint64_t b, int accumulates) {
     }
   }
   emulator::StartProduct(product);
+}
+
+template <typename T, int kCount>
+void WgmmaTransposed(T element, float (&d)[kCount], const uint4& a, uint64_t b, int accumulates) {
+  Wgmma<T, true>(element, d, a, b, accumulates);
 }
 
 template <typename T, int kCount>

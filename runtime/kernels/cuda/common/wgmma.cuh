@@ -20,6 +20,14 @@ __device__ __forceinline__ uint64_t SwizzledOperand(uint32_t at) {
   return static_cast<uint64_t>(kHigh) << 32 | 1 << 16 | at >> 4;
 }
 
+// The descriptor of b with N innermost in shared memory: pieces of 64 columns of 16 bits, whose
+// rows of 128 bytes are one step along K apart, 128-byte swizzle. `at`: address of the first row, +
+// 2,048 bytes per step of 16 along K; `between`: bytes from one piece of 64 columns to the next.
+__device__ __forceinline__ uint64_t TransposedOperand(uint32_t at, uint32_t between) {
+  constexpr uint32_t kHigh = 1u << 30 | 1024 >> 4;
+  return static_cast<uint64_t>(kHigh) << 32 | between >> 4 << 16 | at >> 4;
+}
+
 #define WGMMA_OUT4(i) "+f"(d[i]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
 #define WGMMA_OUT16(i) WGMMA_OUT4(i), WGMMA_OUT4((i) + 4), WGMMA_OUT4((i) + 8), WGMMA_OUT4((i) + 12)
 #define WGMMA_OUT32(i) WGMMA_OUT16(i), WGMMA_OUT16((i) + 16)
@@ -79,6 +87,26 @@ WGMMA(__half, "f16", 120, 60, "%60", "%61", "%62", "%63", "%64", "%65", WGMMA_OU
 WGMMA(__nv_bfloat16, "bf16", 120, 60, "%60", "%61", "%62", "%63", "%64", "%65", WGMMA_OUT32(0),
       WGMMA_OUT16(32), WGMMA_OUT4(48), WGMMA_OUT4(52), WGMMA_OUT4(56))
 #undef WGMMA
+
+// The same with b by a TransposedOperand.
+#define WGMMA_TRANSPOSED(element, type, n, count, a0, a1, a2, a3, b_, p_, ...)               \
+  __device__ __forceinline__ void WgmmaTransposed(element, float(&d)[count], const uint4& a, \
+                                                  uint64_t b, int accumulates) {             \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p_                                      \
+                 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type       \
+                 " {" WGMMA_LIST_##count "}, {" a0 ", " a1 ", " a2 ", " a3 "}, " b_          \
+                                         ", p, 1, 1, 1;\n}"                                  \
+                 : __VA_ARGS__                                                               \
+                 : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"(accumulates));        \
+  }
+WGMMA_TRANSPOSED(__half, "f16", 64, 32, "%32", "%33", "%34", "%35", "%36", "%37", WGMMA_OUT32(0))
+WGMMA_TRANSPOSED(__nv_bfloat16, "bf16", 64, 32, "%32", "%33", "%34", "%35", "%36", "%37",
+                 WGMMA_OUT32(0))
+WGMMA_TRANSPOSED(__half, "f16", 128, 64, "%64", "%65", "%66", "%67", "%68", "%69", WGMMA_OUT32(0),
+                 WGMMA_OUT32(32))
+WGMMA_TRANSPOSED(__nv_bfloat16, "bf16", 128, 64, "%64", "%65", "%66", "%67", "%68", "%69",
+                 WGMMA_OUT32(0), WGMMA_OUT32(32))
+#undef WGMMA_TRANSPOSED
 
 // The same for TF32 (a: 4 elements, e of row 16w + l / 4 + 8 (e % 2) and column l % 4 + 4 (e / 2)).
 __device__ __forceinline__ void Wgmma(float, float (&d)[56], const uint4& a, uint64_t b,

@@ -1,0 +1,164 @@
+#include "runtime/kernels/attention/flash_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/integers.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/transpose.h"
+#include "runtime/plan/fused_tensor.h"
+#include "runtime/plan/head_views.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int kMask = 3;  // input
+constexpr int kRank = 4;
+constexpr int64_t kChannelMultiple = 8, kMostChannels = 128;
+constexpr int64_t kMostBlocks = 65'535;  // of the second and third axis of a grid
+constexpr int64_t kGroupQueries = 64;
+
+constexpr Rule kTurned = {"it reads and writes rows of channels without gaps",
+                          "none: what moves no element within the rows joins it"};
+
+float ScaleOf(const Node& node) {
+  const auto depth = static_cast<float>(node.input(0).dim(3));
+  return node.attrs().Float("scale", 1 / std::sqrt(depth));
+}
+
+Support CheckChannels(const Value& value) {
+  const int64_t channels = value.dim(kRank - 1);
+  if (channels % kChannelMultiple == 0 && channels <= kMostChannels) return Support::Yes();
+  return Support::No(absl::StrCat(value.name(), " has heads of ", channels,
+                                  " channels, expected a multiple of ", kChannelMultiple, " up to ",
+                                  kMostChannels));
+}
+
+Support Takes(const Unit& core) {
+  const Node& node = core.node();
+  for (int i = 0; i < kMask; ++i) {
+    const Value& operand = node.input(i);
+    if (operand.is_constant()) return Support::No(absl::StrCat(operand.name(), " is a constant"));
+    if (operand.elements() == 0) return Support::No("an operand is empty");
+    if (Support s = CheckChannels(operand); !s) return s;
+    for (const int64_t dim : operand.dims()) {
+      if (dim > std::numeric_limits<int32_t>::max() / 2) {
+        return Support::No(absl::StrCat(operand.name(), " has a dim of ", dim));
+      }
+    }
+  }
+  if (node.has_input(kMask) && node.input(kMask).dtype() == DType::kBool) {
+    return Support::No("its mask is bool");
+  }
+  if (!(ScaleOf(node) > 0)) return Support::No("its scale is not positive");
+  const int64_t most = std::max(node.input(0).dim(0), node.input(0).dim(1));
+  if (most <= kMostBlocks) return Support::Yes();
+  return Support::No(absl::StrCat("it has ", most, " heads or batches, more than ", kMostBlocks));
+}
+
+const Rule* JoinsBehind(const Node& anchor, const GrowthStep& step) {
+  if (&step.edge != &anchor.output(0) || !step.edge.has_one_use()) return &kUnreported;
+  if (step.node.op() != "Transpose") return &kUnreported;
+  return KeepsChannels(step.node) ? nullptr : &kTurned;
+}
+
+const Rule* JoinsBefore(const Node& anchor, const GrowthStep& step) {
+  const auto operands = anchor.inputs().first(kMask);
+  std::vector<const Node*> nodes = NodesBefore(anchor, step.nodes);
+  const bool leads_to_operand =
+      std::find(operands.begin(), operands.end(), &step.edge) != operands.end() ||
+      IsReadBy(step.edge, nodes);
+  if (!leads_to_operand || !IsViewNode(step.node)) return &kUnreported;
+  nodes.push_back(&step.node);
+  const bool reads_all = std::all_of(operands.begin(), operands.end(),
+                                     [&](const Value* v) { return HasWholeRows(*v, nodes); });
+  return reads_all ? nullptr : &kTurned;
+}
+
+GrowthOptions Growth(const Unit& core) {
+  const Node* anchor = &core.node();
+  return {.forward = [anchor](const GrowthStep& s) { return JoinsBehind(*anchor, s); },
+          .backward = [anchor](const GrowthStep& s) { return JoinsBefore(*anchor, s); }};
+}
+
+// Not fitted to measurements: a roofline with shares of the peaks a little below those of cuDNN's
+// attention (cudnn/price.cc), so that only tuning chooses the kernel.
+double Us(const Unit&, const Cost& roofline, const Target& target) {
+  constexpr double kArithmetic = 0.3, kTraffic = 0.5, kFixedUs = 2;
+  const double arithmetic_us =
+      static_cast<double>(roofline.flops) / (kArithmetic * target.info.f16_flops_per_us);
+  const double traffic_us =
+      static_cast<double>(roofline.bytes) / (kTraffic * target.info.bytes_per_us);
+  return std::max(arithmetic_us, traffic_us) + kFixedUs + target.info.launch_us;
+}
+
+std::vector<std::string> Variants(const Unit& unit, const Target& target) {
+  std::vector<std::string> variants;
+  for (const int groups : FlashGroups(ReadFlashOperands(unit.nodes), target.info.multiprocessors)) {
+    variants.push_back(absl::StrCat(groups));
+  }
+  return variants;
+}
+
+}  // namespace
+
+FlashOperands ReadFlashOperands(absl::Span<const Node* const> nodes) {
+  FlashOperands found{};
+  for (const Node* node : nodes) {
+    if (node->op() == "Attention") found.attention = node;
+  }
+  const Node& attention = *found.attention;
+  StridedView* const views[] = {&found.q, &found.k, &found.v};
+  for (int i = 0; i < kMask; ++i) *views[i] = *ViewThrough(attention.input(i), nodes);
+  found.mask = attention.has_input(kMask) ? &attention.input(kMask) : nullptr;
+  found.scale = ScaleOf(attention);
+  found.is_causal = attention.attrs().Int("is_causal", 0) != 0;
+  const Value& result = attention.output(0);
+  found.y_dims = result.dims();
+  found.y = &result;
+  std::vector<int64_t> perm = {0, 1, 2, 3};
+  for (const Use& use : result.uses()) {
+    if (!Contains(nodes, use.node)) continue;
+    found.y = &use.node->output(0);
+    perm = TransposePerm(*use.node, kRank);
+  }
+  found.y_strides = Dims(kRank, 1);
+  int64_t stride = 1;
+  for (int i = kRank - 1; i >= 0; --i) {
+    found.y_strides[perm[i]] = stride;
+    stride *= found.y->dim(i);
+  }
+  return found;
+}
+
+std::vector<int> FlashGroups(const FlashOperands& operands, int multiprocessors) {
+  const int64_t queries = operands.y_dims[2];
+  if (queries <= kGroupQueries) return {1};
+  const int64_t blocks =
+      operands.y_dims[0] * operands.y_dims[1] * CeilDiv(queries, 2 * kGroupQueries);
+  const bool fills = blocks >= multiprocessors;
+  return fills ? std::vector<int>{2, 1} : std::vector<int>{1, 2};
+}
+
+// Attention of any number of keys in one launch by wgmma, online softmax in f32: f16 or bf16, heads
+// of up to 128 channels, multiples of 8 (64 and 128 fill its tiles), causal or not, with a mask
+// that is added, and heads of k and v that several of q share. Views before it and a Transpose
+// behind it that keep rows of channels whole become strides. Its variants are warpgroups per block,
+// 64 queries each.
+Kernel FlashAttentionKernel() {
+  Capability needs = kSm90aCode;
+  needs.shared_bytes = 200 << 10;
+  return {.name = "flash_attention",
+          .ops = {"Attention"},
+          .types = {DType::kF16, DType::kBF16},
+          .needs = needs,
+          .takes = Takes,
+          .growth = Growth,
+          .formats = RowMajorOnly,
+          .us = Us,
+          .variants = Variants};
+}
+
+}  // namespace onnx_cudnn
