@@ -228,6 +228,7 @@ Kernel Gemv4BitKernel() {
   return {.name = "gemv_4bit",
           .ops = {"Gemm", "MatMul"},
           .types = kTensorCoreTypes,
+          .fewest_bits_of_constants = 4,
           .needs = kMma,
           .cores = From4Bit,
           .takes = TakesProduct4Bit,

@@ -32,11 +32,14 @@ class GemvMmaCodeTest : public KernelsTest {
   Value& Product4Bit(Value& x, int64_t columns, const Blocks& b) {
     const int64_t depth = x.dim(x.rank() - 1), blocks = (depth + b.size - 1) / b.size;
     const auto dims = [&](int64_t k) { return b.is_turned ? Dims{columns, k} : Dims{k, columns}; };
-    const int low = b.stored == DType::kI4 ? -8 : 0;
     const auto numbers = [&](const Dims& of, int step) {
-      std::vector<double> v(of[0] * of[1]);
-      for (size_t i = 0; i < v.size(); ++i) v[i] = low + static_cast<int>(i * step % 16);
-      return TensorOf(b.stored, of, v);
+      HostTensor tensor = HostTensor::Allocate(b.stored, of);
+      auto* bytes = static_cast<uint8_t*>(tensor.mutable_raw());
+      std::fill_n(bytes, tensor.bytes(), 0);
+      for (int64_t i = 0; i < of[0] * of[1]; ++i) {
+        bytes[i / 2] |= static_cast<uint8_t>(i * step % 16 << (i % 2 * 4));
+      }
+      return tensor;
     };
     std::vector<double> scales(columns * blocks);
     for (size_t i = 0; i < scales.size(); ++i) scales[i] = i % 3 == 0 ? 0.25 : i % 3;
