@@ -21,9 +21,9 @@ const Value& TypedBy(const Node& node) {
   return node.has_input(0) ? node.input(0) : *node.outputs()[0];
 }
 
-Support CheckOperands(const std::vector<const Value*>& values) {
+Support CheckOperands(const std::vector<const Value*>& values, int fewest_bits) {
   for (const Value* v : values) {
-    if (!v->is_static() || BitsOf(v->dtype()) < 8) {
+    if (!v->is_static() || BitsOf(v->dtype()) < fewest_bits) {
       return Support::No(absl::StrCat(v->name(), " is ", ToString(v->type()),
                                       ", not a static tensor of whole bytes"));
     }
@@ -35,12 +35,12 @@ Support CheckOperands(const std::vector<const Value*>& values) {
   return Support::Yes();
 }
 
-Support CheckBoundary(const Boundary& boundary) {
+Support CheckBoundary(const Kernel& kernel, const Boundary& boundary) {
   if (boundary.outputs.empty()) return Support::No("nobody reads what it writes");
-  for (const auto* values : {&boundary.inputs, &boundary.constants, &boundary.outputs}) {
-    if (Support s = CheckOperands(*values); !s) return s;
+  for (const auto* values : {&boundary.inputs, &boundary.outputs}) {
+    if (Support s = CheckOperands(*values, 8); !s) return s;
   }
-  return Support::Yes();
+  return CheckOperands(boundary.constants, kernel.fewest_bits_of_constants);
 }
 
 bool IsFor(const Kernel& kernel, const Node& node) {
@@ -48,7 +48,7 @@ bool IsFor(const Kernel& kernel, const Node& node) {
 }
 
 Support CheckCore(const Kernel& kernel, const Unit& core) {
-  if (Support s = CheckBoundary(core.boundary); !s) return s;
+  if (Support s = CheckBoundary(kernel, core.boundary); !s) return s;
   for (const Node* node : core.nodes) {
     const DType dtype = TypedBy(*node).dtype();
     if (IsFor(kernel, *node) && !kernel.types.Has(dtype)) {
@@ -159,14 +159,14 @@ std::vector<Unit> UnitsAround(const Kernel& kernel, const Engine& engine, const 
     }
     for (std::vector<const Node*>& set : GrowCore(kernel, engine, core, sink)) {
       Unit unit = UnitOf(std::move(set));
-      if (CheckBoundary(unit.boundary)) units.push_back(std::move(unit));
+      if (CheckBoundary(kernel, unit.boundary)) units.push_back(std::move(unit));
     }
   }
   return units;
 }
 
 Support CheckUnit(const Kernel& kernel, const Unit& unit) {
-  if (Support s = CheckBoundary(unit.boundary); !s) return s;
+  if (Support s = CheckBoundary(kernel, unit.boundary); !s) return s;
   Support no = Support::No("its nodes are not what it starts from");
   for (const Node* anchor : unit.nodes) {
     if (!IsFor(kernel, *anchor)) continue;

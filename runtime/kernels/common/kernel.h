@@ -53,6 +53,7 @@ struct Kernel {
   std::string_view name;
   std::vector<std::string_view> ops;  // of the anchors around which it is proposed
   DTypeSet types = kFloatTypes;       // of the anchor's input 0, or of output 0 if it has no input
+  int fewest_bits_of_constants = 8;   // per element; smaller constants are refused
   Capability needs = {};
   bool multiplies_f32_in_tf32 = false;  // takes f32 only if the Target's Numerics allow tf32
   // The sets of Nodes around an anchor from which a Unit may grow. nullptr: the anchor alone.

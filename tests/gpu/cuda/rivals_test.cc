@@ -239,5 +239,35 @@ TEST_F(RivalsTest, PlaneNormInColumns) {
   }
 }
 
+// Products of decoding in f16: our kernels compared with the libraries, each in all its variants.
+TEST_F(RivalsTest, DecodeProducts) {
+  for (const auto& [depth, columns] :
+       {std::pair{2048, 2048}, {2048, 8192}, {8192, 2048}, {2048, 128256}}) {
+    for (const int64_t rows : {1, 4, 16}) {
+      const Graph graph = GraphWithWeights(absl::Substitute(
+          "g (float16[$0,$1] x, float16[$1,$2] w) => (float16[$0,$2] y) { y = MatMul(x, w) }", rows,
+          depth, columns));
+      const std::vector<Candidate> ours = OfAllNodes(graph, "MatMul", target());
+      ASSERT_FALSE(ours.empty());
+      std::vector<Form> forms;
+      for (const Engine* engine : target().engines) {
+        for (const Candidate& candidate :
+             ProposedBy(*engine, graph, FindNode(graph, "MatMul"), target()).candidates) {
+          if (candidate.inputs != ours[0].inputs || candidate.outputs != ours[0].outputs) continue;
+          const auto variants = engine->Variants(candidate, target());
+          ASSERT_TRUE(variants.ok()) << variants.status();
+          for (const Variant& variant : *variants) {
+            const auto compiled = engine->Compile(candidate, variant, target());
+            ASSERT_TRUE(compiled.ok()) << compiled.status();
+            if (compiled->step() == nullptr) continue;
+            forms.push_back({absl::StrCat(engine->name(), " ", variant.text), compiled->step()});
+          }
+        }
+      }
+      Measure(absl::Substitute("decode $0x$1", depth, columns), rows, ours[0], forms);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

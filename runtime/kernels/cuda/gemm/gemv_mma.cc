@@ -1,0 +1,148 @@
+#include "runtime/kernels/cuda/gemm/gemv_mma.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/integers.h"
+#include "runtime/kernels/cuda/common/operands.h"
+#include "runtime/kernels/cuda/gemm/gemv_mma_weights.h"
+#include "runtime/kernels/gemm/gemv.h"
+#include "runtime/kernels/gemm/gemv_mma.h"
+
+namespace onnx_cudnn {
+namespace {
+
+using Parameters = GemvMmaParameters;
+
+constexpr int kWarp = 32;
+constexpr int kFewestWarps = 4;
+constexpr int kSumsOfTile = kGemvMmaTile * kGemvMmaRows;  // of one mma.sync
+
+// The operands of a Unit that the rules accept.
+struct Nodes {
+  const Node* product = nullptr;
+  const Value* bias = nullptr;
+  const Value* residual = nullptr;
+  const Value* y = nullptr;
+};
+
+// Sets the parts of the formula that are Nodes; false: an activation that there is no code for.
+bool ReadNodes(const Unit& unit, Nodes& nodes, Parameters& p) {
+  nodes.y = unit.boundary.outputs[0];
+  p.y_dtype = nodes.y->dtype();
+  const Value* at = nullptr;  // the result so far
+  for (const Node* node : unit.nodes) {
+    if (IsGemv(*node)) {
+      nodes.product = node;
+      if (node->has_input(2)) nodes.bias = &node->input(2);
+    } else if (at != nullptr && node->op() == "Add") {
+      const Value& other = node->input(&node->input(0) == at ? 1 : 0);
+      const bool is_residual = !other.is_constant();
+      (is_residual ? nodes.residual : nodes.bias) = &other;
+      if (at == &nodes.product->output(0)) p.rounds_product = !is_residual || nodes.bias == nullptr;
+      if (is_residual) p.rounds_biased = nodes.bias != nullptr;
+    } else if (at != nullptr && node->op() != "Cast") {
+      p.activation = ActivationOf(*node);
+      if (p.activation.kind == Activation::Kind::kNone) return false;
+    }
+    if (nodes.product != nullptr) at = &node->output(0);
+  }
+  return true;
+}
+
+// Several small blocks of a multiprocessor load while others sum; few blocks need many warps.
+int WarpsOf(int blocks, int tiles, int steps, int multiprocessors) {
+  const int most = tiles == 4 ? kGemvMmaMostWarps / 2 : kGemvMmaMostWarps;
+  const int wanted = std::max(kGemvMmaMostWarps * multiprocessors / std::max(blocks, 1), 1);
+  const int warps = std::clamp(static_cast<int>(std::bit_floor(static_cast<unsigned>(wanted))),
+                               kFewestWarps, most);
+  return std::min(warps, static_cast<int>(std::bit_ceil(static_cast<unsigned>(steps))));
+}
+
+// Binds the weights, and with four bits their scales and zero points.
+void BindWeights(const Nodes& nodes, bool is_4bit, const Parameters& p, Operands& operands,
+                 KernelCall& call) {
+  const auto matrix = [&](const Value& v, int depth, bool is_inner) {
+    return GemvMmaMatrix{operands.PositionOf(v), p.columns, depth, is_inner};
+  };
+  if (!is_4bit) {
+    const bool is_inner = nodes.product->attrs().Int("transB", 0) != 0;
+    const GemvMmaMatrix w = matrix(nodes.product->input(1), p.depth, is_inner);
+    call.Bind(offsetof(Parameters, w), operands.Constant(PackGemvMma(w)));
+    return;
+  }
+  const Product4Bit found = Find4Bit(*nodes.product);
+  const Node& from = *found.dequantize;
+  const bool is_inner = found.depth_is_inner();
+  call.Bind(offsetof(Parameters, w),
+            operands.Constant(PackGemv4Bit(matrix(from.input(0), p.depth, is_inner))))
+      .Bind(offsetof(Parameters, scales),
+            operands.Constant(PackGemvScales(matrix(from.input(1), p.blocks, is_inner))));
+  if (!from.has_input(2)) return;
+  call.Bind(offsetof(Parameters, zeros),
+            operands.Constant(PackGemvZeros(matrix(from.input(2), p.blocks, is_inner))));
+}
+
+void Set4Bit(const Node& product, Parameters& p) {
+  const Node& from = *Find4Bit(product).dequantize;
+  const auto block = static_cast<unsigned>(from.attrs().Int("block_size", 0));
+  p.log_block = std::countr_zero(block);
+  p.blocks = CeilDiv(p.depth, static_cast<int>(block));
+  p.zero = from.input(0).dtype() == DType::kI4 ? 8 : 0;
+}
+
+absl::StatusOr<KernelCode> Compile(const KernelRequest& request, bool is_4bit) {
+  Parameters p{};
+  Nodes nodes;
+  if (!ReadNodes(request.unit, nodes, p)) {
+    return absl::UnimplementedError("it has no code for the activation");
+  }
+  Operands operands(request);
+  const KernelOperand x = operands.Of(nodes.product->input(0)), y = operands.Of(*nodes.y);
+  p.columns = static_cast<int>(nodes.product->output(0).dims().back());
+  p.rows = static_cast<int>(y.value->elements() / p.columns);
+  p.depth = static_cast<int>(x.dims().back());
+  p.steps = CeilDiv(p.depth, is_4bit ? kGemv4BitStep : kGemvMmaStep);
+  if (is_4bit) Set4Bit(*nodes.product, p);
+  const int multiprocessors = request.target.info.multiprocessors;
+  int columns = GemvMmaColumns(p.rows, p.columns, multiprocessors)[0];
+  if (!request.variant.empty() && !absl::SimpleAtoi(request.variant, &columns)) {
+    return absl::InternalError(absl::StrCat("variant ", request.variant));
+  }
+  const int tiles = columns / kGemvMmaTile, blocks = CeilDiv(p.columns, columns);
+  const int warps = WarpsOf(blocks, tiles, p.steps, multiprocessors);
+  const int groups = CeilDiv(p.rows, kGemvMmaRows);  // of rows
+  const LaunchShape shape{
+      .grid = {static_cast<unsigned>(blocks)},
+      .block = {static_cast<unsigned>(warps * kWarp)},
+      .shared_bytes = warps * tiles * groups * kSumsOfTile * static_cast<int>(sizeof(float))};
+  KernelCall call = GemvMmaCall(x.dtype(), is_4bit, tiles, shape, p);
+  call.next_uses_pdl_at = offsetof(Parameters, next_uses_pdl);
+  call.Bind(offsetof(Parameters, x), x.slot).Bind(offsetof(Parameters, y), y.slot);
+  BindWeights(nodes, is_4bit, p, operands, call);
+  const auto bind = [&](size_t at, const Value* v) {
+    if (v != nullptr) call.Bind(at, operands.Of(*v).slot);
+  };
+  bind(offsetof(Parameters, bias), nodes.bias);
+  bind(offsetof(Parameters, residual), nodes.residual);
+  KernelCode code;
+  code.calls.push_back(std::move(call));
+  code.constants = operands.TakeConstants();
+  return code;
+}
+
+}  // namespace
+
+// Products of up to 16 rows, see ../../gemm/gemv_mma.cc.
+absl::StatusOr<KernelCode> CompileGemvMma(const KernelRequest& request) {
+  return Compile(request, /*is_4bit=*/false);
+}
+
+absl::StatusOr<KernelCode> CompileGemv4Bit(const KernelRequest& request) {
+  return Compile(request, /*is_4bit=*/true);
+}
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,46 @@
+// Products of up to 16 rows on tensor cores: parameters and launch of gemv_mma.cu.
+#pragma once
+
+#include <cstdint>
+
+#include "onnx_cudnn/dtype.h"
+#include "runtime/kernels/cuda/common/activation.h"
+#include "runtime/kernels/cuda/common/kernel_call.h"
+
+namespace onnx_cudnn {
+
+inline constexpr int kGemvMmaTile = 16;       // columns of one mma.sync
+inline constexpr int kGemvMmaRows = 8;        // rows of one mma.sync; a launch has one or two
+inline constexpr int kGemvMmaMostWarps = 16;  // per block; 8 with four tiles
+
+// K per step, in which a lane reads two pieces of 16 bytes of 16-bit weights, or one of 4-bit ones.
+inline constexpr int kGemvMmaStep = 32, kGemv4BitStep = 64;
+
+// y[m, n] = cast(activation(Σ_k x[m, k] · w[n, k] + bias[n] + residual[m, n])), rounded to T, the
+// type of x, where a Node of its own ends; x, residual and y are dense.
+struct GemvMmaParameters {
+  bool next_uses_pdl;    // copied from LaunchArgs; first member because it is read first
+  const void* x;         // rows start at multiples of 16 bytes
+  const void* w;         // packed, see gemv_mma_weights.h
+  const void* scales;    // 4 bits only
+  const void* zeros;     // 4 bits only; nullptr: all are `zero`
+  const void* bias;      // of type T; nullptr: none
+  const void* residual;  // of type T; nullptr: none
+  void* y;
+  int rows, columns, depth;
+  int steps;            // of K
+  int blocks;           // of K with one scale
+  int log_block;        // of their extents
+  int zero;             // in 0 to 15
+  bool rounds_product;  // to T before the bias or the residual, which are Nodes of their own
+  bool rounds_biased;   // to T before the residual
+  Activation activation;
+  DType y_dtype;  // f32, f16 or bf16
+};
+
+// `dtype` is f16 or bf16. Grid: blocks of `tiles` tiles of columns; 1, 2 or 4. The warps of a block
+// divide its steps among them.
+KernelCall GemvMmaCall(DType dtype, bool is_4bit, int tiles, const LaunchShape& shape,
+                       const GemvMmaParameters& parameters);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,241 @@
+#include "runtime/kernels/gemm/gemv_mma.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/common/joins.h"
+#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/conv/conv_shapes.h"
+#include "runtime/kernels/gemm/gemv.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr int64_t kMostRows = 16;
+constexpr int64_t kDepthMultiple = 8;  // elements of x in 16 bytes
+constexpr int64_t kMostExtent = 1 << 30;
+constexpr int kWideColumns = 64, kColumns = 32, kNarrowColumns = 16;
+constexpr Capability kMma = {.compute_capability = 80, .because = "mma.sync m16n8k16"};
+
+constexpr Rule kNotInFormula = {
+    "it computes cast(activation(x·w + bias + residual)), with any part absent",
+    "none: cuDNN's epilogues take more"};
+constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
+                             "none: the value is written, and read again"};
+
+const Node& ProductOf(absl::Span<const Node* const> nodes) {
+  return **std::find_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsGemv(*n); });
+}
+
+// Whether a unary Node is one that activation.cuh computes.
+bool IsActivation(const Node& node) {
+  static constexpr std::string_view kOps[] = {"Gelu", "HardSigmoid", "HardSwish", "LeakyRelu",
+                                              "Relu", "Sigmoid",     "Softplus",  "Tanh"};
+  if (node.op() == "Swish") return node.attrs().Float("alpha", 1) == 1;
+  return std::find(std::begin(kOps), std::end(kOps), node.op()) != std::end(kOps);
+}
+
+bool IsBias(const Value& addend, const Value& result) {
+  const int64_t columns = result.dim(result.rank() - 1);
+  return addend.is_constant() && addend.dtype() == result.dtype() && addend.rank() > 0 &&
+         addend.elements() == columns && addend.dim(addend.rank() - 1) == columns;
+}
+
+// The operand of an Add beside `edge`.
+const Value& Addend(const Node& add, const Value& edge) {
+  return add.input(&add.input(0) == &edge ? 1 : 0);
+}
+
+// Position in the formula; -1: none. `edge` is what the Node reads of the Unit.
+int PlaceOf(const Node& node, const Value* edge) {
+  if (IsGemv(node)) return 0;
+  if (node.op() == "Add") return IsBias(Addend(node, *edge), node.output(0)) ? 1 : 2;
+  if (IsActivation(node)) return 3;
+  return node.op() == "Cast" && kFloatTypes.Has(node.output(0).dtype()) &&
+                 node.output(0).dtype() != DType::kF64
+             ? 4
+             : -1;
+}
+
+// What `node`, which is in the Unit, reads of it.
+const Value* EdgeOf(const Node& node, absl::Span<const Node* const> nodes) {
+  for (const Value* input : node.inputs()) {
+    if (input != nullptr && input->producer() != nullptr && Contains(nodes, input->producer())) {
+      return input;
+    }
+  }
+  return nullptr;
+}
+
+const Rule* JoinsEpilogue(const GrowthStep& step) {
+  if (const Rule* no = JoinsAsReader(step)) return no;
+  if (!step.edge.has_one_use()) return &kOneResult;
+  const Node& before = *step.edge.producer();
+  const int place = PlaceOf(step.node, &step.edge);
+  if (place <= PlaceOf(before, EdgeOf(before, step.nodes))) return &kNotInFormula;
+  if (step.node.op() != "Add") return nullptr;
+  if (place == 1) return ProductOf(step.nodes).has_input(2) ? &kNotInFormula : nullptr;
+  const Value& other = Addend(step.node, step.edge);
+  const bool is_residual = !other.is_constant() && other.is_static() &&
+                           other.dtype() == step.edge.dtype() && other.dims() == step.edge.dims();
+  return is_residual ? nullptr : &kNotInFormula;
+}
+
+// Whether the rows, the result and the bias of a product allow it; `columns` by `depth` weights.
+Support CheckOperandsOf(const Node& product, int64_t depth) {
+  const Value& y = product.output(0);
+  const Attrs& attrs = product.attrs();
+  if (attrs.Int("transA", 0) != 0) return Support::No("its input 0 is transposed");
+  if (attrs.Float("alpha", 1) != 1 || attrs.Float("beta", 1) != 1) {
+    return Support::No("alpha or beta is not 1");
+  }
+  if (y.elements() == 0) return Support::No("its result is empty");
+  const int64_t rows = y.elements() / y.dim(y.rank() - 1);
+  if (rows > kMostRows) {
+    return Support::No(absl::StrCat(rows, " rows are more than ", kMostRows));
+  }
+  if (depth % kDepthMultiple != 0) {
+    return Support::No(absl::StrCat("a depth of ", depth, " is no multiple of 16 bytes"));
+  }
+  if (std::max(depth, y.dim(y.rank() - 1)) > kMostExtent) return Support::No("it is too large");
+  if (!product.has_input(2) || IsBias(product.input(2), y)) return Support::Yes();
+  return Support::No(
+      absl::StrCat(product.input(2).name(), " is not a constant of one number a column"));
+}
+
+int64_t DepthOf(const Node& product) { return product.input(0).dim(product.input(0).rank() - 1); }
+
+Support TakesProduct(const Unit& core) {
+  const Node& product = core.node();
+  const Value& w = product.input(1);
+  if (!w.is_constant() || w.rank() != 2) {
+    return Support::No(absl::StrCat(w.name(), " is not a constant matrix"));
+  }
+  return CheckOperandsOf(product, DepthOf(product));
+}
+
+Support TakesProduct4Bit(const Unit& core) {
+  const Node& product = ProductOf(core.nodes);
+  const Product4Bit found = Find4Bit(product);
+  const Node& dequantize = *found.dequantize;
+  const Value &w = dequantize.input(0), &scale = dequantize.input(1);
+  const int64_t block = dequantize.attrs().Int("block_size", 0);
+  const int64_t axis = dequantize.attrs().Int("axis", 1);
+  const int64_t depth_axis = found.depth_is_inner() ? 1 : 0;
+  if ((axis < 0 ? axis + 2 : axis) != depth_axis || block < kDepthMultiple ||
+      !std::has_single_bit(static_cast<uint64_t>(block))) {
+    return Support::No(
+        absl::StrCat("its scales are not those of blocks of 8, 16, 32 and so on "
+                     "along the depth: axis ",
+                     axis, ", block_size ", block));
+  }
+  if (!scale.is_constant() || scale.dtype() != product.input(0).dtype() || scale.rank() != 2) {
+    return Support::No(
+        absl::StrCat(scale.name(), " is no constant matrix of the type of the rows"));
+  }
+  if (dequantize.has_input(2) && !dequantize.input(2).is_constant()) {
+    return Support::No(absl::StrCat(dequantize.input(2).name(), " is not a constant"));
+  }
+  return CheckOperandsOf(product, w.dim(static_cast<int>(depth_axis)));
+}
+
+std::vector<std::vector<const Node*>> From4Bit(const Node& product) {
+  const Product4Bit found = Find4Bit(product);
+  if (found.dequantize == nullptr) return {};
+  if (found.transpose == nullptr) return {{found.dequantize, &product}};
+  return {{found.dequantize, found.transpose, &product}};
+}
+
+// Bound by the bytes of the weights; sums take no time beside them.
+double Us(const Unit&, const Cost& roofline, const Target& target) {
+  const auto& calibration = target.info.calibration.kernels.gemv;
+  return calibration.fixed_us + static_cast<double>(roofline.bytes) / calibration.bytes_per_us;
+}
+
+std::vector<std::string> Variants(const Unit& unit, const Target& target) {
+  const Value& y = *unit.boundary.outputs[0];
+  const int64_t columns = y.dim(y.rank() - 1);
+  std::vector<std::string> variants;
+  for (const int each :
+       GemvMmaColumns(y.elements() / columns, columns, target.info.multiprocessors)) {
+    variants.push_back(absl::StrCat(each));
+  }
+  return variants;
+}
+
+GrowthOptions Growth(const Unit&) { return {.forward = JoinsEpilogue}; }
+
+}  // namespace
+
+bool Product4Bit::depth_is_inner() const {
+  const bool is_turned = transpose != nullptr;
+  return is_turned != (product->attrs().Int("transB", 0) != 0);
+}
+
+Product4Bit Find4Bit(const Node& product) {
+  Product4Bit found{.product = &product};
+  const Value* w = &product.input(1);
+  if (w->producer() != nullptr && w->producer()->op() == "Transpose" && w->has_one_use()) {
+    const std::vector<int64_t> perm = w->producer()->attrs().Ints("perm");
+    if (!perm.empty() && perm[0] == 0) return {};
+    found.transpose = w->producer();
+    w = &found.transpose->input(0);
+  }
+  const Node* dequantize = w->producer();
+  if (dequantize == nullptr || dequantize->op() != "DequantizeLinear" || !w->has_one_use()) {
+    return {};
+  }
+  const Value& stored = dequantize->input(0);
+  const bool is_4bit = stored.dtype() == DType::kI4 || stored.dtype() == DType::kU4;
+  if (!is_4bit || !stored.is_constant() || stored.rank() != 2) return {};
+  found.dequantize = dequantize;
+  return found;
+}
+
+std::vector<int> GemvMmaColumns(int64_t rows, int64_t columns, int multiprocessors) {
+  std::vector<int> order = {kColumns, kWideColumns, kNarrowColumns};
+  if (rows > 8) std::swap(order[0], order[1]);  // more columns per load of the rows
+  // Nearly every multiprocessor gets a block.
+  const auto fills = [&](int each) {
+    return (columns + each - 1) / each >= multiprocessors * 7 / 8;
+  };
+  std::stable_partition(order.begin(), order.end(), fills);
+  if (!fills(order[0])) std::sort(order.begin(), order.end());
+  return order;
+}
+
+// Products of up to 16 rows of f16 or bf16 with a constant matrix: Gemm and MatMul with one bias
+// per column, a residual, an activation and a Cast of the result. Weights are stored in the order
+// in which the lanes of mma.sync read them, 16 bytes each, and are read once, the first before the
+// rows are available. K is split over the warps of a block, whose sums are added in a fixed order.
+Kernel GemvMmaKernel() {
+  return {.name = "gemv_mma",
+          .ops = {"Gemm", "MatMul"},
+          .types = kTensorCoreTypes,
+          .needs = kMma,
+          .takes = TakesProduct,
+          .growth = Growth,
+          .formats = RowMajorOnly,
+          .us = Us,
+          .variants = Variants};
+}
+
+// The same with weights that DequantizeLinear expands from INT4 or UINT4 in blocks along K: they
+// stay in four bits in memory, and are expanded in registers to what DequantizeLinear returns.
+Kernel Gemv4BitKernel() {
+  return {.name = "gemv_4bit",
+          .ops = {"Gemm", "MatMul"},
+          .types = kTensorCoreTypes,
+          .fewest_bits_of_constants = 4,
+          .needs = kMma,
+          .cores = From4Bit,
+          .takes = TakesProduct4Bit,
+          .growth = Growth,
+          .formats = RowMajorOnly,
+          .us = Us,
+          .variants = Variants};
+}
+
+}  // namespace onnx_cudnn
