@@ -151,7 +151,7 @@ absl::Status ReferenceAttention(const ReferenceArgs& args) {
 
 Support CheckForm(const Node& node) {
   for (int i = kPast; i < kLengths; ++i) {
-    if (node.has_input(i)) return Support::No("it has a past");
+    if (node.has_input(i)) return Support::No("it has a cache");
   }
   if (node.has_input(kLengths) && node.attrs().Int("is_causal", 0) != 0) {
     return Support::No("it is causal and has lengths of keys");
