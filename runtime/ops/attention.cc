@@ -1,5 +1,6 @@
-// Attention of f16 and bf16 in the forms that Engines run whole: four dims, without a cache, a
-// window or a cap. ONNX's function replaces the others, and those of f32.
+// Attention of f16 and bf16 in the forms that Engines run whole: four dims, without a past, a
+// window or a cap; each batch may have a length of its keys. ONNX's function replaces the others,
+// and those of f32.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/ops/blas.h"
 #include "runtime/ops/checks.h"
+#include "runtime/ops/operands.h"
 #include "runtime/ops/scalar_us.h"
 #include "runtime/ops/widen.h"
 
@@ -15,7 +17,8 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kRank = 4;  // batch, heads, rows, columns
-constexpr int kMask = 3;
+constexpr int kMask = 3, kPast = 4;
+constexpr int kLengths = 6;  // nonpad_kv_seqlen, i64[batch]: keys that count
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 // q [batch, heads, queries, depth], k [batch, kv_heads, keys, depth], v [batch, kv_heads, keys,
@@ -86,6 +89,14 @@ float ScaleOf(const Node& node, int64_t depth) {
   return node.attrs().Float("scale", 1 / std::sqrt(static_cast<float>(depth)));
 }
 
+// The keys of each batch that count.
+std::vector<int64_t> LengthsOf(const ReferenceArgs& args, const AttentionShape& s) {
+  if (!args.has_in(kLengths)) return std::vector<int64_t>(s.batch, s.keys);
+  std::vector<int64_t> lengths = IntsOf(args.in[kLengths]);
+  for (int64_t& length : lengths) length = std::clamp<int64_t>(length, 0, s.keys);
+  return lengths;
+}
+
 // In f32, one head after another on each thread.
 absl::Status ReferenceAttention(const ReferenceArgs& args) {
   const AttentionShape s = ShapeOf(args.in[0].dims, args.in[2].dims);
@@ -99,6 +110,7 @@ absl::Status ReferenceAttention(const ReferenceArgs& args) {
     return absl::OkStatus();
   }
   const Mask mask(args);
+  const std::vector<int64_t> lengths = LengthsOf(args, s);
   const bool is_causal = args.node.attrs().Int("is_causal", 0) != 0;
   const float scale = ScaleOf(args.node, s.depth);
   args.threads.ParallelFor(s.batch * s.heads, 1, [&](int64_t head, int64_t end) {
@@ -120,6 +132,7 @@ absl::Status ReferenceAttention(const ReferenceArgs& args) {
         const absl::Span<float> row(scores.data() + i * s.keys, s.keys);
         mask.AddTo(row, b, h, i);
         if (is_causal && i + 1 < s.keys) std::fill(row.begin() + i + 1, row.end(), kMasked);
+        std::fill(row.begin() + lengths[b], row.end(), kMasked);
         Weigh(row);
       }
       GemmSerial(GemmProblem<float>{.m = s.queries,
@@ -137,8 +150,11 @@ absl::Status ReferenceAttention(const ReferenceArgs& args) {
 }
 
 Support CheckForm(const Node& node) {
-  for (int i = 4; i < static_cast<int>(node.inputs().size()); ++i) {
-    if (node.has_input(i)) return Support::No("it has a cache or lengths of keys");
+  for (int i = kPast; i < kLengths; ++i) {
+    if (node.has_input(i)) return Support::No("it has a cache");
+  }
+  if (node.has_input(kLengths) && node.attrs().Int("is_causal", 0) != 0) {
+    return Support::No("it is causal and has lengths of keys");
   }
   for (int i = 1; i < static_cast<int>(node.outputs().size()); ++i) {
     if (node.has_output(i)) return Support::No("it has outputs beside Y");
@@ -192,6 +208,9 @@ Support CheckAttention(const Node& node) {
   }
   if (!is_static) return Support::Yes();
   if (Support s = CheckDims(node); !s) return s;
+  if (node.has_input(kLengths) && node.input(kLengths).dims() != Dims{node.input(0).dim(0)}) {
+    return Support::No("its lengths of keys are not one per batch");
+  }
   return node.has_input(kMask) ? CheckMask(node.input(kMask), node) : Support::Yes();
 }
 

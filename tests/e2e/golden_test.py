@@ -1,6 +1,7 @@
 """golden_test.py ONNX-CUDNN-OPT [CASE …] [--write]: compares the whole output of --explain with tests/golden.
 
-A case is MODEL (on h200) or MODEL@TARGET; default: every case. Transformers are made by models/make_transformer.py. --write replaces the golden files."""
+A case is MODEL (on h200) or MODEL@TARGET; default: every case. Transformers are made by models/make_transformer.py, the decoder,
+two layers of it without numbers, by models/make_decoder.py. --write replaces the golden files."""
 
 import argparse
 import difflib
@@ -13,6 +14,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "models"))
 
+import make_decoder  # noqa: E402
 import make_transformer  # noqa: E402
 
 COLUMNS, LINES = 120, 120  # of output: two screens
@@ -25,16 +27,34 @@ FLAGS = {
 }
 # {name of models/make_transformer.py: the most launches}
 TRANSFORMERS = {"bert": 16, "convnext": 80, "llama": 19, "swin": 120, "vit": 90}
+DECODERS = {"decoder": 27}  # of models/make_decoder.py
+MOST_LAUNCHES = {**TRANSFORMERS, **DECODERS}
 # GPUs whose prices are rooflines of published peaks.
 TARGETS = ["h100", "a100", "a10", "l4", "rtx4090", "b200"]
+
+
+def decoder(folder):
+    """The path of two layers of the decoder; every weight is 0 and takes no room on the disk."""
+    path = pathlib.Path(folder, "decoder.onnx")
+    make_decoder.write_graph(path, 2, 2048, int4=False)
+    with path.with_suffix(".data").open("wb") as data:
+        data.truncate(max(offset + weight.bytes() for weight, offset in make_decoder.placed(2, int4=False)))
+    return path
+
+
+def path_of(model, folder):
+    if model in DECODERS:
+        return decoder(folder)
+    return make_transformer.write(model, folder) if model in TRANSFORMERS else ROOT / "models" / f"{model}.onnx"
 
 
 def explain(tool, case):
     model, _, target = case.partition("@")
     with tempfile.TemporaryDirectory() as folder:
-        is_made = model in TRANSFORMERS
-        path = make_transformer.write(model, folder) if is_made else ROOT / "models" / f"{model}.onnx"
-        flags = ["--precision", "fp16"] if is_made else ["--precision", "strict", *FLAGS[model]]
+        path = path_of(model, folder)
+        flags = ["--precision", "fp16"] if model in MOST_LAUNCHES else ["--precision", "strict", *FLAGS[model]]
+        if model in DECODERS:
+            flags += ["--shape", "N=1"]
         command = [tool, path, "--explain", "--target", target or "h200", *flags]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -48,8 +68,8 @@ def check(tool, case, golden):
     if any(len(line) > COLUMNS for line in found):
         return f"{golden}: a line has more than {COLUMNS} columns"
     launches = int(re.search(r"(\d+) launches", "\n".join(found)).group(1))
-    if launches > TRANSFORMERS.get(case, launches):
-        return f"{golden}: {launches} launches, expected at most {TRANSFORMERS[case]}"
+    if launches > MOST_LAUNCHES.get(case, launches):
+        return f"{golden}: {launches} launches, expected at most {MOST_LAUNCHES[case]}"
     if case.startswith("resnet50") and len(found) > LINES:
         return f"{golden}: {len(found)} lines, expected at most {LINES}"
     return None
@@ -62,7 +82,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     complaints = []
-    for case in arguments.cases or [*FLAGS, *TRANSFORMERS, *(f"resnet50@{target}" for target in TARGETS)]:
+    for case in arguments.cases or [*FLAGS, *MOST_LAUNCHES, *(f"resnet50@{target}" for target in TARGETS)]:
         golden = ROOT / "tests" / "golden" / f"explain-{case.replace('@', '-')}.txt"
         if arguments.write:
             golden.parent.mkdir(exist_ok=True)

@@ -81,6 +81,10 @@ TEST(AttentionOpTest, OtherFormsAreLeftToTheFunction) {
   expect("its scores are capped", heads, "y = Attention<softcap = 2.0>(q, k, v)");
   expect("it has a window", heads, "y = Attention<left_window_size = 2>(q, k, v)");
   expect("it has a cache", heads + ", float16[2,4,3,8] p", "y, a, b = Attention(q, k, v, , p, p)");
+  const std::string lengths = heads + ", int64[2] n";
+  EXPECT_EQ(reason(lengths, "y = Attention(q, k, v, , , , n)"), "");
+  expect("it is causal and has lengths", lengths, "y = Attention<is_causal = 1>(q, k, v, , , , n)");
+  expect("not one per batch", heads + ", int64[3] n", "y = Attention(q, k, v, , , , n)");
   expect("do not fit together", "float16[2,4,5,8] q, float16[2,3,7,8] k, float16[2,3,7,8] v",
          alone);
 }

@@ -280,6 +280,13 @@ std::vector<OpCase> AttentionCases() {
        {Head({{5, 6}, {0, 0}, {4, 8}})},
        {},
        kHalfRounding},
+      {"Attention",  // the last key does not count
+       {Head({{2, 0}, {0, 1}}), Head({{kLn3, 5}, {0, 5}, {9, 9}}), Head({{4, 8}, {8, 0}, {16, 1}}),
+        HostTensor(), HostTensor(), HostTensor(), I64({1}, {2})},
+       {{"scale", 0.5F}},
+       {Head({{5, 6}, {6, 4}})},
+       {},
+       kHalfRounding},
   };
 }
 

@@ -27,6 +27,7 @@ constexpr int64_t kFewKeys = 1024;
 // launches: a guess, not measured yet.
 constexpr int64_t kFewProducts = 1 << 25;
 constexpr int64_t kVectorBytes = 16;
+constexpr int kLengths = 6;  // input of the op Attention
 constexpr int64_t kWordBytes = 4;
 
 bool IsOp(const Node* node, std::string_view op) {
@@ -211,6 +212,7 @@ Support CheckTypes(const AttentionNodes& nodes) {
 Support CheckForm(const Node& node) {
   if (node.op() != "Attention") return Support::Yes();
   if (node.attrs().Int("is_causal", 0) != 0) return Support::No("it is causal");
+  if (node.has_input(kLengths)) return Support::No("it has lengths of keys");
   const bool selects = node.has_input(3) && node.input(3).dtype() == DType::kBool;
   return selects ? Support::No("its mask is bool") : Support::Yes();
 }

@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kMask = 3;  // input
+constexpr int kMask = 3, kLengths = 6;  // inputs
 constexpr int kRank = 4;
 constexpr int64_t kChannelMultiple = 8, kMostChannels = 128;
 constexpr int64_t kMostBlocks = 65'535;  // of the second and third axis of a grid
@@ -38,6 +38,7 @@ Support CheckChannels(const Value& value) {
 
 Support Takes(const Unit& core) {
   const Node& node = core.node();
+  if (node.has_input(kLengths)) return Support::No("it has lengths of keys");
   for (int i = 0; i < kMask; ++i) {
     const Value& operand = node.input(i);
     if (operand.is_constant()) return Support::No(absl::StrCat(operand.name(), " is a constant"));
