@@ -37,12 +37,6 @@ bool IsActivation(const Node& node) {
   return std::find(std::begin(kOps), std::end(kOps), node.op()) != std::end(kOps);
 }
 
-bool IsBias(const Value& addend, const Value& result) {
-  const int64_t columns = result.dim(result.rank() - 1);
-  return addend.is_constant() && addend.dtype() == result.dtype() && addend.rank() > 0 &&
-         addend.elements() == columns && addend.dim(addend.rank() - 1) == columns;
-}
-
 // The operand of an Add beside `edge`.
 const Value& Addend(const Node& add, const Value& edge) {
   return add.input(&add.input(0) == &edge ? 1 : 0);
