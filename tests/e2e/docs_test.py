@@ -180,10 +180,10 @@ CAPABILITIES = {"kSm90aCode": "9.0 alone", "kClusters": "9.0 and up"}  # Kernel:
 
 
 def rules_of(name):
-    """(file below runtime/kernels, its text) of a kernel in kernels.inc."""
+    """(file below runtime/kernels, its function) of a kernel in kernels.inc."""
     for file in sorted(KERNELS.glob("*/*.cc")):
-        if re.search(rf"^Kernel {name}Kernel\(\)", text := file.read_text(encoding="utf-8"), re.MULTILINE):
-            return str(file.relative_to(KERNELS)), text
+        if found := re.search(rf"^Kernel {name}Kernel\(\) .*?^}}", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            return str(file.relative_to(KERNELS)), found.group()
     raise AssertionError(f"no file of runtime/kernels defines {name}Kernel()")
 
 

@@ -88,7 +88,9 @@ TEST_F(AllOpsTest, RunOnTheDeviceForFloats) {
     const Node& node = *graph.TopologicalOrder()[0];
     if (!TouchesFloats(node) || IsRandom(node)) continue;  // the host draws random numbers
     const Proposed proposed = At(graph, node);
-    EXPECT_EQ(proposed.candidates.empty(), NotTaken().contains(c.op))
+    // With lengths of keys, heads of 64 and 128 channels alone run there.
+    const bool has_lengths = c.op == "Attention" && node.has_input(6);
+    EXPECT_EQ(proposed.candidates.empty(), has_lengths || NotTaken().contains(c.op))
         << c.op << ": " << absl::StrJoin(proposed.reasons, "; ");
     taken += !proposed.candidates.empty();
   }

@@ -230,6 +230,14 @@ void Windows(Growth& g, Value& x) {
   g.AddValue("MatMul", {y, &g.Constant(x.dtype(), {channels, 1 + g.Below(5)})});
 }
 
+// A convolution that cuts an image of sixteen equal rows into columns.
+void Patches(Growth& g, Value& x) {
+  Value* row = g.AddValue("Reshape", {&x, &g.Ints({1, 1, 1, x.elements()})});
+  Value* image = g.AddValue("Expand", {row, &g.Ints({1, 1, 16, x.elements()})});
+  g.AddValue("Conv", {image, &g.Constant(x.dtype(), {1 + g.Below(5), 1, 16, 1})},
+             {{"strides", Ints{16, 1}}});
+}
+
 // One of the parts along an axis.
 void OnePart(Growth& g, Value& x) {
   const int axis = g.Below(x.rank());
@@ -280,6 +288,7 @@ constexpr Maker kMakers[] = {
     {IsImage, Excitation},        {IsImage, WrittenAttention},
     {IsTensor, Projections},      {IsTensor, OnePart},
     {IsImage, PixelProduct},      {IsTensor, Windows},
+    {IsTensor, Patches},
 };
 
 }  // namespace

@@ -99,32 +99,32 @@ TEST_P(FoundBucketsTest, TheTableIsBounded) {
   EXPECT_EQ(session().stats().padded_runs, 6);
 }
 
-// GatherElements has no rule.
+// CumProd has no rule.
 TEST_P(FoundBucketsTest, AReaderThatNeedsTheSizeGetsIt) {
   Load(R"(
-      g (float[N] x) => (float[M] firsts, float[M] negated) <int64[1] first = {0}> {
+      g (float[N] x) => (float[M] products, float[M] negated) <int64[1] first = {0}, int64 axis = {0}> {
         at = NonZero(x)
         row = Squeeze(at, first)
         y = Gather(x, row)
         negated = Neg(y)
-        zeros = Sub(row, row)
-        firsts = GatherElements<axis = 0>(y, zeros) })",
+        products = CumProd(y, axis) })",
        kFound);
   for (int64_t count = 2; count <= 4; ++count) {
-    Floats x(10, 0), firsts(count, 1), negated;
+    Floats x(10, 0), products, negated;
     for (int64_t i = 0; i < count; ++i) {
+      products.push_back(static_cast<float>(i + 1) * (i == 0 ? 1 : products.back()));
       x[i + 3] = static_cast<float>(i + 1);
       negated.push_back(-static_cast<float>(i + 1));
     }
     const auto outputs = Run({TensorOf<float>({10}, x)});
     ASSERT_EQ(outputs.size(), 2U);
-    ExpectTensor<float>(outputs[0], {count}, firsts);
+    ExpectTensor<float>(outputs[0], {count}, products);
     ExpectTensor<float>(outputs[1], {count}, negated);
   }
-  // What finds them, what is padded, and GatherElements for each size.
+  // What finds them, what is padded, and CumProd for each size.
   EXPECT_EQ(session().stats().programs_built, 5);
   EXPECT_EQ(session().stats().padded_runs, 3);
-  EXPECT_NE(note().find("(GatherElements)"), std::string::npos) << note();
+  EXPECT_NE(note().find("(CumProd)"), std::string::npos) << note();
 }
 
 TEST_P(FoundBucketsTest, WithoutAnyNodeToPadSizesAreExact) {
