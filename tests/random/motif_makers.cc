@@ -206,6 +206,14 @@ void Projections(Growth& g, Value& x) {
   g.AddValue("Attention", {q, k, v});
 }
 
+// A convolution that cuts an image of sixteen equal rows into columns.
+void Patches(Growth& g, Value& x) {
+  Value* row = g.AddValue("Reshape", {&x, &g.Ints({1, 1, 1, x.elements()})});
+  Value* image = g.AddValue("Expand", {row, &g.Ints({1, 1, 16, x.elements()})});
+  g.AddValue("Conv", {image, &g.Constant(x.dtype(), {1 + g.Below(5), 1, 16, 1})},
+             {{"strides", Ints{16, 1}}});
+}
+
 // A product of pixels, channels-last, whose result is channels-first again and scaled, beside x.
 void PixelProduct(Growth& g, Value& x) {
   const int64_t channels = x.dim(1);
@@ -219,7 +227,9 @@ void PixelProduct(Growth& g, Value& x) {
 
 // Attention-like windows of an image: rows of channels in another order, perhaps normalized before.
 void Windows(Growth& g, Value& x) {
-  const int64_t channels = x.dim(x.rank() - 1), rows = x.elements() / channels;
+  // Rows of 16 bytes where that is possible.
+  const int64_t channels = x.elements() % 8 == 0 ? 8 : x.dim(x.rank() - 1);
+  const int64_t rows = x.elements() / channels;
   Value* y = g.AddValue("Reshape", {&x, &g.Ints({rows, channels})});
   if (g.OneIn(2)) {
     y = g.AddValue("LayerNormalization", {y, &g.Constant(x.dtype(), {channels})});
@@ -228,14 +238,6 @@ void Windows(Growth& g, Value& x) {
   Value* rest = g.AddValue("Slice", {y, &g.Ints({1}), &g.Ints({rows}), &g.Ints({0})});
   y = g.AddValue("Concat", {rest, begin}, {{"axis", int64_t{0}}});
   g.AddValue("MatMul", {y, &g.Constant(x.dtype(), {channels, 1 + g.Below(5)})});
-}
-
-// A convolution that cuts an image of sixteen equal rows into columns.
-void Patches(Growth& g, Value& x) {
-  Value* row = g.AddValue("Reshape", {&x, &g.Ints({1, 1, 1, x.elements()})});
-  Value* image = g.AddValue("Expand", {row, &g.Ints({1, 1, 16, x.elements()})});
-  g.AddValue("Conv", {image, &g.Constant(x.dtype(), {1 + g.Below(5), 1, 16, 1})},
-             {{"strides", Ints{16, 1}}});
 }
 
 // One of the parts along an axis.
@@ -287,8 +289,8 @@ constexpr Maker kMakers[] = {
     {IsTensor, WrittenLayerNorm}, {IsTensor, WrittenRmsNorm},
     {IsImage, Excitation},        {IsImage, WrittenAttention},
     {IsTensor, Projections},      {IsTensor, OnePart},
-    {IsImage, PixelProduct},      {IsTensor, Windows},
-    {IsTensor, Patches},
+    {IsImage, PixelProduct},      {IsTensor, Patches},
+    {IsTensor, Windows},
 };
 
 }  // namespace
