@@ -57,12 +57,18 @@ constexpr std::string_view kClean[] = {
 // once. Patterns of exporters are fused next, before fold-scale moves their factors into the
 // following product. fold-bias and fold-scale run twice: a bias or a factor may precede or follow a
 // BatchNormalization. clone-cheap is last, because common-subexpressions would merge its copies.
-constexpr std::string_view kMoveArithmetic[] = {
-    "lower-einsum",      "fold-constants",       "cancel-transposes", "cancel-reshapes",
-    "fuse-layer-norm",   "pool-means",           "fuse-activations",  "sink-transposes",
-    "cancel-transposes", "fold-constant-chains", "fold-pad",          "fold-bias",
-    "fold-scale",        "fold-batch-norm",      "fold-bias",         "fold-scale",
-    "lower-batch-norm",  "lower-patch-conv",     "dead-code",         "clone-cheap"};
+constexpr std::string_view kMoveArithmetic[] = {"lower-einsum",      "fold-constants",
+                                                "cancel-transposes", "cancel-reshapes",
+                                                "fuse-layer-norm",   "pool-means",
+                                                "fuse-activations",  "sink-transposes",
+                                                "cancel-transposes", "fold-constant-chains",
+                                                "fold-pad",          "fold-bias",
+                                                "fold-scale",        "fold-batch-norm",
+                                                "fold-bias",         "fold-scale",
+                                                "lower-batch-norm",  "lower-patch-conv",
+                                                "cancel-reshapes",   "cancel-transposes",
+                                                "cancel-reshapes",   "dead-code",
+                                                "clone-cheap"};
 
 const Row* FindPass(std::string_view name) {
   for (const Row& row : kPasses) {

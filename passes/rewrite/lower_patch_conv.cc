@@ -1,7 +1,9 @@
 // A convolution that cuts an image of few channels into patches, as vision transformers begin with,
 // is a product of the patches' pixels with a matrix. cuDNN pads three channels to eight and
 // computes such a convolution ten times as slowly: 16×16 patches of 32 images of 224×224 pixels to
-// 768 channels in f16 take 269 to 309 µs on an H100, of which the product needs 16.
+// 768 channels in f16 take 269 to 309 µs on an H100
+// (tools/bench/results/plans-2026-11-26-c2f67fa.json), their product, which reads and writes 17 MB,
+// a tenth of that.
 //
 //   Conv(x[N,C,H,W], w[F,C,k,l], b) ⇒ Reshape x to [N,C,H/k,k,W/l,l], Transpose to
 //   [N,H/k,W/l,C,k,l], Reshape to [N·H/k·W/l, C·k·l], Gemm with w and b, Reshape to [N,H/k,W/l,F],
@@ -36,6 +38,14 @@ bool CutsPatches(const Node& conv) {
   const std::vector<Dim>& dims = x.type().dims;
   return dims[2].value > 0 && dims[3].value > 0 && dims[2].value % w.dim(2) == 0 &&
          dims[3].value % w.dim(3) == 0;
+}
+
+// Pixels are then one axis behind it, and the result is made so that a Transpose of that cancels.
+bool OnlyReshapesRead(const Value& value) {
+  return !value.is_graph_output() && !value.uses().empty() &&
+         std::all_of(value.uses().begin(), value.uses().end(), [](const Use& use) {
+           return IsOp(use.node, {"Reshape", "Flatten"});
+         });
 }
 
 class LowerPatchConvPass final : public NodePass {
@@ -92,10 +102,17 @@ class LowerPatchConvPass final : public NodePass {
     Node& gemm = graph.AddNode(
         {.op = "Gemm", .inputs = operands, .attrs = {{"transB", int64_t{1}}}, .name = conv.name()});
     Value& product = typed(gemm, {patches, dim(filters)});
+    const std::vector<Dim> dims = {images, dim(filters), dim(rows), dim(columns)};
+    if (OnlyReshapesRead(conv.output(0))) {
+      const Dim pixels = dim(rows * columns);
+      Value& last = reshape(product, {-1, pixels.value, filters}, {images, pixels, dim(filters)});
+      Value& planes = transpose(last, {0, 2, 1}, {images, dim(filters), pixels});
+      graph.ReplaceAllUses(conv.output(0), reshape(planes, {-1, filters, rows, columns}, dims));
+      return;
+    }
     Value& last = reshape(product, {-1, rows, columns, filters},
                           {images, dim(rows), dim(columns), dim(filters)});
-    Value& y = transpose(last, {0, 3, 1, 2}, {images, dim(filters), dim(rows), dim(columns)});
-    graph.ReplaceAllUses(conv.output(0), y);
+    graph.ReplaceAllUses(conv.output(0), transpose(last, {0, 3, 1, 2}, dims));
   }
 };
 

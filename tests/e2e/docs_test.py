@@ -176,7 +176,7 @@ class DocumentsTest(unittest.TestCase):
 
 
 KERNELS = ROOT / "runtime/kernels"
-CAPABILITIES = {"kSm90aCode": "9.0 alone", "kClusters": "9.0 and up"}  # Kernel::needs in words
+CAPABILITIES = {"kSm90aCode": "9.0 alone", "kClusters": "9.0 and up", "kMma": "8.0 and up"}  # Kernel::needs in words
 
 
 def rules_of(name):
