@@ -62,19 +62,36 @@ bool IsBias(const Value& addend, const Value& result) {
          addend.elements() == columns && addend.dim(addend.rank() - 1) == columns;
 }
 
+Support CheckConstantMatrix(const Node& product) {
+  const Value& w = product.input(1);
+  if (w.is_constant() && w.rank() == 2) return Support::Yes();
+  return Support::No(absl::StrCat(w.name(), " is not a constant matrix"));
+}
+
+Support CheckUnscaled(const Node& product) {
+  const Attrs& attrs = product.attrs();
+  if (attrs.Int("transA", 0) != 0) return Support::No("its input 0 is transposed");
+  if (attrs.Float("alpha", 1) == 1 && attrs.Float("beta", 1) == 1) return Support::Yes();
+  return Support::No("alpha or beta is not 1");
+}
+
+Support CheckBias(const Node& product) {
+  if (!product.has_input(2) || IsBias(product.input(2), product.output(0))) return Support::Yes();
+  return Support::No(
+      absl::StrCat(product.input(2).name(), " is not a constant of one number a column"));
+}
+
+const Value& Addend(const Node& add, const Value& edge) {
+  return add.input(&add.input(0) == &edge ? 1 : 0);
+}
+
 Support CheckGemv(const Node& product) {
   const Value &w = product.input(1), &y = product.output(0);
-  if (!w.is_constant() || w.rank() != 2) {
-    return Support::No(absl::StrCat(w.name(), " is not a constant matrix"));
-  }
+  if (Support s = CheckConstantMatrix(product); !s) return s;
   if (std::max(w.dim(0), w.dim(1)) > kMostExtent) {
     return Support::No(absl::StrCat(w.name(), " is ", ToString(w.type()), ", too large"));
   }
-  const Attrs& attrs = product.attrs();
-  if (attrs.Int("transA", 0) != 0) return Support::No("its input 0 is transposed");
-  if (attrs.Float("alpha", 1) != 1 || attrs.Float("beta", 1) != 1) {
-    return Support::No("alpha or beta is not 1");
-  }
+  if (Support s = CheckUnscaled(product); !s) return s;
   if (y.elements() == 0) return Support::No("its result is empty");
   const int64_t rows = y.elements() / y.dim(y.rank() - 1);
   const int64_t depth = product.input(0).dim(product.input(0).rank() - 1);
@@ -84,9 +101,7 @@ Support CheckGemv(const Node& product) {
   if (depth * BitsOf(w.dtype()) % kVectorBits != 0) {
     return Support::No(absl::StrCat("a depth of ", depth, " is no multiple of 16 bytes"));
   }
-  if (!product.has_input(2) || IsBias(product.input(2), y)) return Support::Yes();
-  return Support::No(
-      absl::StrCat(product.input(2).name(), " is not a constant of one number a column"));
+  return CheckBias(product);
 }
 
 const Rule* JoinsGemvEpilogue(const GrowthStep& step) {
@@ -95,8 +110,7 @@ const Rule* JoinsGemvEpilogue(const GrowthStep& step) {
   if (PlaceOf(step.node) <= PlaceOf(*step.edge.producer())) return &kNotInFormula;
   if (step.node.op() != "Add") return nullptr;
   if (ProductOf(step.nodes).has_input(2)) return &kNotInFormula;
-  const Value& other = step.node.input(&step.node.input(0) == &step.edge ? 1 : 0);
-  return IsBias(other, step.edge) ? nullptr : &kNotInFormula;
+  return IsBias(Addend(step.node, step.edge), step.edge) ? nullptr : &kNotInFormula;
 }
 
 // Products of up to 8 rows with a constant matrix, in f32, f16 or bf16, as matrix-vector products

@@ -8,6 +8,16 @@ namespace onnx_cudnn {
 // Whether it is a Gemm or MatMul.
 bool IsGemv(const Node& node);
 
+// Whether a Gemm or MatMul multiplies by a constant matrix.
+Support CheckConstantMatrix(const Node& product);
+// Whether it transposes nothing but its weights, and scales nothing.
+Support CheckUnscaled(const Node& product);
+// Whether it adds nothing, or a constant bias with one number per column.
+Support CheckBias(const Node& product);
+
+// The operand of an Add that is not `edge`.
+const Value& Addend(const Node& add, const Value& edge);
+
 // Whether `addend` is a constant of the result's dtype with one number per column of `result`.
 bool IsBias(const Value& addend, const Value& result);
 

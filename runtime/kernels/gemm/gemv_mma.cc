@@ -37,11 +37,6 @@ bool IsActivation(const Node& node) {
   return std::find(std::begin(kOps), std::end(kOps), node.op()) != std::end(kOps);
 }
 
-// The operand of an Add beside `edge`.
-const Value& Addend(const Node& add, const Value& edge) {
-  return add.input(&add.input(0) == &edge ? 1 : 0);
-}
-
 // Position in the formula; -1: none. `edge` is what the Node reads of the Unit.
 int PlaceOf(const Node& node, const Value* edge) {
   if (IsGemv(node)) return 0;
@@ -80,11 +75,7 @@ const Rule* JoinsEpilogue(const GrowthStep& step) {
 // Whether the rows, the result and the bias of a product allow it; `columns` by `depth` weights.
 Support CheckOperandsOf(const Node& product, int64_t depth) {
   const Value& y = product.output(0);
-  const Attrs& attrs = product.attrs();
-  if (attrs.Int("transA", 0) != 0) return Support::No("its input 0 is transposed");
-  if (attrs.Float("alpha", 1) != 1 || attrs.Float("beta", 1) != 1) {
-    return Support::No("alpha or beta is not 1");
-  }
+  if (Support s = CheckUnscaled(product); !s) return s;
   if (y.elements() == 0) return Support::No("its result is empty");
   const int64_t rows = y.elements() / y.dim(y.rank() - 1);
   if (rows > kMostRows) {
@@ -94,19 +85,14 @@ Support CheckOperandsOf(const Node& product, int64_t depth) {
     return Support::No(absl::StrCat("a depth of ", depth, " is no multiple of 16 bytes"));
   }
   if (std::max(depth, y.dim(y.rank() - 1)) > kMostExtent) return Support::No("it is too large");
-  if (!product.has_input(2) || IsBias(product.input(2), y)) return Support::Yes();
-  return Support::No(
-      absl::StrCat(product.input(2).name(), " is not a constant of one number a column"));
+  return CheckBias(product);
 }
 
 int64_t DepthOf(const Node& product) { return product.input(0).dim(product.input(0).rank() - 1); }
 
 Support TakesProduct(const Unit& core) {
   const Node& product = core.node();
-  const Value& w = product.input(1);
-  if (!w.is_constant() || w.rank() != 2) {
-    return Support::No(absl::StrCat(w.name(), " is not a constant matrix"));
-  }
+  if (Support s = CheckConstantMatrix(product); !s) return s;
   return CheckOperandsOf(product, DepthOf(product));
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "runtime/kernels/common/joins.h"
 #include "runtime/kernels/gemm/gemv.h"
 
@@ -16,11 +15,6 @@ constexpr Rule kNotInFormula = {
     "none: cuDNN's epilogues take more"};
 constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
                              "none: the value is written, and read again"};
-
-// The operand of an Add that is not `edge`.
-const Value& Addend(const Node& add, const Value& edge) {
-  return add.input(&add.input(0) == &edge ? 1 : 0);
-}
 
 }  // namespace
 
@@ -61,23 +55,14 @@ RowProduct RowProductOf(const Unit& unit) {
 }
 
 Support CheckRowProduct(const Node& product) {
-  const Value& w = product.input(1);
-  if (!w.is_constant() || w.rank() != 2) {
-    return Support::No(absl::StrCat(w.name(), " is not a constant matrix"));
-  }
-  const Attrs& attrs = product.attrs();
-  if (attrs.Int("transA", 0) != 0) return Support::No("its input 0 is transposed");
-  if (attrs.Float("alpha", 1) != 1 || attrs.Float("beta", 1) != 1) {
-    return Support::No("alpha or beta is not 1");
-  }
+  if (Support s = CheckConstantMatrix(product); !s) return s;
+  if (Support s = CheckUnscaled(product); !s) return s;
   const Value &x = product.input(0), &y = product.output(0);
   if (y.elements() == 0 || x.elements() == 0) return Support::No("an operand is empty");
   if (std::max(x.elements(), y.elements()) >= kMostElements) {
     return Support::No("an operand has 2^31 elements or more");
   }
-  if (!product.has_input(2) || IsBias(product.input(2), y)) return Support::Yes();
-  return Support::No(
-      absl::StrCat(product.input(2).name(), " is not a constant of one number a column"));
+  return CheckBias(product);
 }
 
 const Rule* JoinsRowProduct(const GrowthStep& step) {

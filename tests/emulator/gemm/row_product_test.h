@@ -60,8 +60,7 @@ class RowProductTest : public KernelsTest {
       inputs.push_back(TensorOf(v->dtype(), v->dims(),
                                 is_given ? x : Pattern(v->elements(), inputs.size() + 7)));
     }
-    return emulator::CompareWithReference(compile({unit, *candidate, target_, variant}), *candidate,
-                                          inputs, tolerance);
+    return emulator::CompareWithReference(CodeOf(compile, variant), *candidate, inputs, tolerance);
   }
 
   Graph graph_;
