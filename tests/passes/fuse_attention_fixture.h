@@ -44,7 +44,7 @@ class FuseAttentionTest : public ::testing::Test {
   std::string NodesOf(std::string_view text) const {
     Fused fused = Fuse(text);
     if (!fused.changed) return "";
-    ExpectSame(GraphFromText(text), fused.graph);
+    ExpectSameHalves(GraphFromText(text), fused.graph);
     const std::string printed = PrintOnOneLine(fused.graph);
     const size_t open = printed.find("{ ", printed.find("=> ("));
     return printed.substr(open + 2, printed.size() - open - 4);
@@ -71,31 +71,6 @@ class FuseAttentionTest : public ::testing::Test {
   void ExpectAttentionStays(std::string_view nodes, std::string_view reason,
                             std::string_view constants = "") const {
     ExpectStays(absl::StrCat("g (", kOperands, ") => (y) <", constants, "> {", nodes, "}"), reason);
-  }
-
-  // To within the rounding of f16.
-  static void ExpectSame(const Graph& before, const Graph& after) {
-    std::vector<HostTensor> inputs;
-    for (const Value* v : before.inputs()) {
-      inputs.push_back(NumbersFor(*v, static_cast<int>(inputs.size())));
-    }
-    ExpectSameHalves(before, after, inputs);
-  }
-
-  // Between -1 and 1, other ones for each input; bools are mostly true.
-  static HostTensor NumbersFor(const Value& value, int input) {
-    HostTensor tensor = HostTensor::Allocate(value.dtype(), value.dims());
-    for (int64_t i = 0; i < value.elements(); ++i) {
-      const auto number = static_cast<float>(std::sin(1.7 * static_cast<double>(i) + input));
-      if (value.dtype() == DType::kF16) {
-        tensor.mutable_data<Float16>()[i] = ToFloat16(number);
-      } else if (value.dtype() == DType::kBool) {
-        tensor.mutable_data<uint8_t>()[i] = number > -0.5F ? 1 : 0;
-      } else {
-        tensor.mutable_data<float>()[i] = number;
-      }
-    }
-    return tensor;
   }
 
   const OwnedTarget owned_;

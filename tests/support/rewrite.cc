@@ -1,5 +1,7 @@
 #include "tests/support/rewrite.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -84,6 +86,26 @@ void ExpectSameHalves(const Graph& before, const Graph& after,
   for (size_t i = 0; i < a.size(); ++i) {
     ASSERT_NEAR(ToFloat(a[i]), ToFloat(b[i]), 4e-3) << "element " << i;
   }
+}
+
+void ExpectSameHalves(const Graph& before, const Graph& after) {
+  std::vector<HostTensor> inputs;
+  for (const Value* value : before.inputs()) {
+    HostTensor tensor = HostTensor::Allocate(value->dtype(), value->dims());
+    for (int64_t i = 0; i < value->elements(); ++i) {
+      const auto number = static_cast<float>(
+          std::sin(1.7 * static_cast<double>(i) + static_cast<double>(inputs.size())));
+      if (value->dtype() == DType::kF16) {
+        tensor.mutable_data<Float16>()[i] = ToFloat16(number);
+      } else if (value->dtype() == DType::kBool) {
+        tensor.mutable_data<uint8_t>()[i] = number > -0.5F ? 1 : 0;
+      } else {
+        tensor.mutable_data<float>()[i] = number;
+      }
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  ExpectSameHalves(before, after, inputs);
 }
 
 void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after) {

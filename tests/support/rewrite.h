@@ -23,9 +23,12 @@ void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::s
 // to within `tolerance`, its numbers.
 void ExpectSameNumbers(std::unique_ptr<Pass> pass, std::string_view text, float tolerance);
 
-// Expects that output 0 of both Graphs, of f16, is the same to within its rounding.
+// Expects that output 0 of both Graphs, of f16, is the same to within its rounding. Without
+// `inputs`, these are numbers between -1 and 1, other ones for each input of f16 or f32; bools are
+// mostly true.
 void ExpectSameHalves(const Graph& before, const Graph& after,
                       const std::vector<HostTensor>& inputs);
+void ExpectSameHalves(const Graph& before, const Graph& after);
 
 // Expects that BindShapes turns the Graph of `text` into one that prints as `after`.
 void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after);
