@@ -55,7 +55,9 @@ constexpr std::string_view kClean[] = {
 
 // Einsums become products first, which other passes then find; what that adds is cleaned up at
 // once. Patterns of exporters are fused next, before fold-scale moves their factors into the
-// following product. fold-bias and fold-scale run twice: a bias or a factor may precede or follow a
+// following product; sink-transposes takes away what stands between a product and its factor.
+// lower-patch-conv comes when biases and factors are in the weights; its moves then cancel.
+// fold-bias and fold-scale run twice: a bias or a factor may precede or follow a
 // BatchNormalization. clone-cheap is last, because common-subexpressions would merge its copies.
 constexpr std::string_view kMoveArithmetic[] = {"lower-einsum",      "fold-constants",
                                                 "cancel-transposes", "cancel-reshapes",

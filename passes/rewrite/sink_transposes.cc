@@ -12,6 +12,7 @@
 #include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/permutation.h"
 #include "passes/rewrite/utils/transposed_region.h"
+#include "runtime/ops/transpose.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -56,12 +57,6 @@ bool MovesChannelsToFront(const Perm& perm) {
   return true;
 }
 
-Perm Inverse(const Perm& perm) {
-  Perm inverse(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) inverse[perm[i]] = static_cast<int64_t>(i);
-  return inverse;
-}
-
 Type Permuted(const Type& type, const Perm& perm) {
   Type permuted = type;
   for (size_t i = 0; i < perm.size(); ++i) permuted.dims[i] = type.dims[perm[i]];
@@ -97,7 +92,7 @@ class SinkTransposesPass final : public NodePass {
     CopyNodes({&node}, graph, copies);
     Value& y = node.output(0);
     Value& before = *copies.at(&y);
-    graph.SetType(before, Permuted(y.type(), Inverse(*perm)));
+    graph.SetType(before, Permuted(y.type(), InversePerm(*perm)));
     Node& transpose = graph.AddNode(
         {.op = "Transpose", .inputs = {&before}, .attrs = {{"perm", *perm}}, .name = node.name()});
     graph.SetType(transpose.output(0), y.type());
@@ -124,7 +119,7 @@ class SinkTransposesPass final : public NodePass {
   static Value& Untransposed(Graph& graph, Value& value, const Perm& perm) {
     if (IsTransposed(value, perm)) return value.producer()->input(0);
     if (value.is_constant() && value.elements() == 1) return value;
-    const Perm inverse = Inverse(perm);
+    const Perm inverse = InversePerm(perm);
     if (value.is_constant()) {
       Dims dims(perm.size() - value.type().dims.size(), 1), permuted;
       for (const int64_t extent : value.dims()) dims.push_back(extent);

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/cudnn/patterns.h"
 #include "runtime/cudnn/price.h"
+#include "runtime/ops/attention.h"
 #include "runtime/ops/attention_mask.h"
 #include "runtime/plan/fused_tensor.h"
 #include "runtime/plan/head_views.h"
@@ -11,7 +12,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kMask = 3, kLengths = 6;
+constexpr int kMask = kAttentionMask;
 constexpr int kRank = 4;
 // Channels of a head. More run on some GPUs with some versions (frontend, sdpa_support_surface.h).
 constexpr int64_t kChannelMultiple = 8, kMostChannels = 128;
@@ -53,7 +54,7 @@ class Attention final : public Pattern {
   DTypeSet types() const override { return {DType::kF16, DType::kBF16}; }
 
   Support Takes(const Node& anchor) const override {
-    if (anchor.has_input(kLengths)) return Support::No("it has lengths of keys");
+    if (anchor.has_input(kAttentionLengths)) return Support::No("it has lengths of keys");
     for (const int input : {0, 2}) {
       if (Support s = CheckChannels(anchor.input(input)); !s) return s;
     }

@@ -8,6 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/import/upgrade.h"
 #include "runtime/ops/op_table.h"
+#include "runtime/ops/transpose.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -153,9 +154,7 @@ void BackReshape(const Reversal& s) {
 void BackTranspose(const Reversal& s) {
   const std::vector<int64_t> perm = s.node().attrs().Ints("perm");
   if (perm.empty()) return s.GiveWhole(s.Op("Transpose", {&s.dy()}));
-  std::vector<int64_t> inverse(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) inverse[perm[i]] = static_cast<int64_t>(i);
-  s.GiveWhole(s.Op("Transpose", {&s.dy()}, {{"perm", inverse}}));
+  s.GiveWhole(s.Op("Transpose", {&s.dy()}, {{"perm", InversePerm(perm)}}));
 }
 
 struct Rule {

@@ -1,6 +1,8 @@
 // Attention of f16 and bf16 in the forms that Engines run whole: four dims, without a past, a
 // window or a cap; each batch may have a length of its keys. ONNX's function replaces the others,
 // and those of f32.
+#include "runtime/ops/attention.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,8 +19,7 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kRank = 4;  // batch, heads, rows, columns
-constexpr int kMask = 3, kPast = 4;
-constexpr int kLengths = 6;  // nonpad_kv_seqlen, i64[batch]: keys that count
+constexpr int kMask = kAttentionMask, kPast = 4, kLengths = kAttentionLengths;
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 // q [batch, heads, queries, depth], k [batch, kv_heads, keys, depth], v [batch, kv_heads, keys,
@@ -85,10 +86,6 @@ void Weigh(absl::Span<float> scores) {
   for (float& score : scores) score = static_cast<float>(score / sum);
 }
 
-float ScaleOf(const Node& node, int64_t depth) {
-  return node.attrs().Float("scale", 1 / std::sqrt(static_cast<float>(depth)));
-}
-
 // The keys of each batch that count.
 std::vector<int64_t> LengthsOf(const ReferenceArgs& args, const AttentionShape& s) {
   if (!args.has_in(kLengths)) return std::vector<int64_t>(s.batch, s.keys);
@@ -112,7 +109,7 @@ absl::Status ReferenceAttention(const ReferenceArgs& args) {
   const Mask mask(args);
   const std::vector<int64_t> lengths = LengthsOf(args, s);
   const bool is_causal = args.node.attrs().Int("is_causal", 0) != 0;
-  const float scale = ScaleOf(args.node, s.depth);
+  const float scale = AttentionScale(args.node, s.depth);
   args.threads.ParallelFor(s.batch * s.heads, 1, [&](int64_t head, int64_t end) {
     std::vector<float> scores(s.queries * s.keys);
     for (; head < end; ++head) {
@@ -224,6 +221,10 @@ Cost AttentionCost(const Node& node) {
 }
 
 }  // namespace
+
+float AttentionScale(const Node& attention, int64_t channels) {
+  return attention.attrs().Float("scale", 1 / std::sqrt(static_cast<float>(channels)));
+}
 
 OpDef AttentionOp() {
   return WidenedOp<ReferenceAttention>({.type = "Attention",

@@ -108,6 +108,12 @@ OpDef BlocksOp(const char* type, decltype(OpDef::reference) reference) {
 
 }  // namespace
 
+std::vector<int64_t> InversePerm(const std::vector<int64_t>& perm) {
+  std::vector<int64_t> inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) inverse[perm[i]] = static_cast<int64_t>(i);
+  return inverse;
+}
+
 std::vector<int64_t> TransposePerm(const Node& transpose, int rank) {
   std::vector<int64_t> reversed(rank);
   std::iota(reversed.rbegin(), reversed.rend(), 0);

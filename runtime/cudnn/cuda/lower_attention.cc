@@ -22,12 +22,6 @@ Perm Identity() {
   return perm;
 }
 
-Perm Inverse(const Perm& perm) {
-  Perm inverse(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) inverse[perm[i]] = static_cast<int64_t>(i);
-  return inverse;
-}
-
 // A row-major tensor whose dim perm[i] is cuDNN's dim i: batch, heads, rows, channels.
 CudnnTensorView HeadsView(const Dims& dims, const Perm& perm) {
   CudnnTensorView view{.dims = dims, .order = {0, 1, 2, 3}};
@@ -49,7 +43,7 @@ absl::StatusOr<int> WriteHeads(const Node& attention, GraphBuilder& builder) {
   for (const Use& use : y.uses()) {
     if (!Contains(builder.candidate().nodes, use.node)) continue;
     const Value& turned = use.node->output(0);
-    const Perm perm = Inverse(TransposePerm(*use.node, kRank));
+    const Perm perm = InversePerm(TransposePerm(*use.node, kRank));
     return builder.Write(turned, HeadsView(turned.dims(), perm));
   }
   return builder.Write(y, HeadsView(y.dims(), Identity()));

@@ -1,7 +1,6 @@
 #include "runtime/kernels/attention/attention.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
 #include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/attention.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/elements.h"
 #include "runtime/ops/transpose.h"
@@ -27,7 +27,6 @@ constexpr int64_t kFewKeys = 1024;
 // launches: a guess, not measured yet.
 constexpr int64_t kFewProducts = 1 << 25;
 constexpr int64_t kVectorBytes = 16;
-constexpr int kLengths = 6;  // input of the op Attention
 constexpr int64_t kWordBytes = 4;
 
 bool IsOp(const Node* node, std::string_view op) {
@@ -212,7 +211,7 @@ Support CheckTypes(const AttentionNodes& nodes) {
 Support CheckForm(const Node& node) {
   if (node.op() != "Attention") return Support::Yes();
   if (node.attrs().Int("is_causal", 0) != 0) return Support::No("it is causal");
-  if (node.has_input(kLengths)) return Support::No("it has lengths of keys");
+  if (node.has_input(kAttentionLengths)) return Support::No("it has lengths of keys");
   const bool selects = node.has_input(3) && node.input(3).dtype() == DType::kBool;
   return selects ? Support::No("its mask is bool") : Support::Yes();
 }
@@ -264,8 +263,7 @@ AttentionNodes OperandsOf(const Node& node) {
   found.scores = found.q->dims();
   found.scores.back() = found.k->dim(2);
   found.keys_are_rows = true;
-  const auto depth = static_cast<float>(found.depth());
-  found.scale = node.attrs().Float("scale", 1 / std::sqrt(depth));
+  found.scale = AttentionScale(node, found.depth());
   return found;
 }
 

@@ -1,18 +1,16 @@
 #include "runtime/kernels/attention/decode_attention.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
 #include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/attention.h"
 
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kMask = 3;
-constexpr int kLengths = 6;
 constexpr int64_t kMostKeys = int64_t{1} << 30;
 constexpr int64_t kMostBlocks = 65535;  // along y of a grid
 constexpr int64_t kBlocksPerMultiprocessor = 4;
@@ -22,7 +20,7 @@ constexpr int64_t kFewQueries = 8;
 Support Takes(const Unit& core) {
   const Node& node = core.node();
   if (node.attrs().Int("is_causal", 0) != 0) return Support::No("it is causal");
-  if (node.has_input(kMask)) return Support::No("it has a mask");
+  if (node.has_input(kAttentionMask)) return Support::No("it has a mask");
   const int64_t channels = node.input(0).dim(3);
   if (channels != 64 && channels != 128) {
     return Support::No(absl::StrCat("heads have ", channels, " channels, expected 64 or 128"));
@@ -61,13 +59,13 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 
 DecodeAttention ReadDecodeAttention(const Node& node) {
   const Dims q = node.input(0).dims(), k = node.input(1).dims();
-  return {.lengths = node.has_input(kLengths) ? &node.input(kLengths) : nullptr,
+  return {.lengths = node.has_input(kAttentionLengths) ? &node.input(kAttentionLengths) : nullptr,
           .batch = k[0],
           .kv_heads = k[1],
           .rows = q[1] / k[1] * q[2],
           .keys = k[2],
           .channels = k[3],
-          .scale = node.attrs().Float("scale", 1 / std::sqrt(static_cast<float>(k[3])))};
+          .scale = AttentionScale(node, k[3])};
 }
 
 int64_t DecodeSplits(const DecodeAttention& attention, const DeviceInfo& info) {

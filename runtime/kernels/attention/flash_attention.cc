@@ -1,12 +1,12 @@
 #include "runtime/kernels/attention/flash_attention.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
 #include "runtime/kernels/common/layouts.h"
+#include "runtime/ops/attention.h"
 #include "runtime/ops/transpose.h"
 #include "runtime/plan/fused_tensor.h"
 #include "runtime/plan/head_views.h"
@@ -14,7 +14,7 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kMask = 3, kLengths = 6;  // inputs
+constexpr int kMask = kAttentionMask;
 constexpr int kRank = 4;
 constexpr int64_t kChannelMultiple = 8, kMostChannels = 128;
 constexpr int64_t kMostBlocks = 65'535;  // of the second and third axis of a grid
@@ -22,11 +22,6 @@ constexpr int64_t kGroupQueries = 64;
 
 constexpr Rule kTurned = {"it reads and writes rows of channels without gaps",
                           "none: what moves no element within the rows joins it"};
-
-float ScaleOf(const Node& node) {
-  const auto depth = static_cast<float>(node.input(0).dim(3));
-  return node.attrs().Float("scale", 1 / std::sqrt(depth));
-}
 
 Support CheckChannels(const Value& value) {
   const int64_t channels = value.dim(kRank - 1);
@@ -38,7 +33,7 @@ Support CheckChannels(const Value& value) {
 
 Support Takes(const Unit& core) {
   const Node& node = core.node();
-  if (node.has_input(kLengths)) return Support::No("it has lengths of keys");
+  if (node.has_input(kAttentionLengths)) return Support::No("it has lengths of keys");
   for (int i = 0; i < kMask; ++i) {
     const Value& operand = node.input(i);
     if (operand.is_constant()) return Support::No(absl::StrCat(operand.name(), " is a constant"));
@@ -53,7 +48,8 @@ Support Takes(const Unit& core) {
   if (node.has_input(kMask) && node.input(kMask).dtype() == DType::kBool) {
     return Support::No("its mask is bool");
   }
-  if (!(ScaleOf(node) > 0)) return Support::No("its scale is not positive");
+  if (!(AttentionScale(node, node.input(0).dim(3)) > 0))
+    return Support::No("its scale is not positive");
   const int64_t most = std::max(node.input(0).dim(0), node.input(0).dim(1));
   if (most <= kMostBlocks) return Support::Yes();
   return Support::No(absl::StrCat("it has ", most, " heads or batches, more than ", kMostBlocks));
@@ -114,7 +110,7 @@ FlashOperands ReadFlashOperands(absl::Span<const Node* const> nodes) {
   StridedView* const views[] = {&found.q, &found.k, &found.v};
   for (int i = 0; i < kMask; ++i) *views[i] = *ViewThrough(attention.input(i), nodes);
   found.mask = attention.has_input(kMask) ? &attention.input(kMask) : nullptr;
-  found.scale = ScaleOf(attention);
+  found.scale = AttentionScale(attention, attention.input(0).dim(3));
   found.is_causal = attention.attrs().Int("is_causal", 0) != 0;
   const Value& result = attention.output(0);
   found.y_dims = result.dims();
