@@ -2,7 +2,7 @@
 # Runs on a host with a GPU, in the unpacked archive of tools/package.sh: tests, sanitizers, speed of kernels, and whole networks in
 # comparison with peers. Each step has its own time limit, so that one that hangs does not stop the others. Output goes to OUT; commit
 # its JSON files under tools/bench/results.
-#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers real; default: all
+#   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers decode real; default: all
 # Needs libcudnn and libcublasLt in a directory that runtime/cuda/find_library.h searches; parts report it if they are missing. Models:
 # models/*.onnx (models/make.py and fetch.py); vectors: in the directory that test_onnx_backend was built for.
 set -uo pipefail
@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 [ $# -ge 2 ] || { echo "usage: gpu.sh OUT COMMIT [PART...]" >&2; exit 1; }
 out=$(realpath -m "$1") commit=$2
 shift 2
-parts=${*:-tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers real}
+parts=${*:-tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers decode real}
 run=$(date +%Y-%m-%d)-$commit
 shards=${ONNX_CUDNN_SHARDS:-8} sanitizer_s=${ONNX_CUDNN_SANITIZER_S:-240}
 failed=0
@@ -167,8 +167,17 @@ for part in $parts; do
       done
       transformers=(--models "$models" --batches "${ONNX_CUDNN_TRANSFORMER_BATCHES:-1,32}")
       check transformers 200 "${peers[@]}" --who onnx-cudnn "${transformers[@]}" --output "$out/transformers-$run.json"
-      check transformers-tuned 540 "${peers[@]}" --who onnx-cudnn,torch-reduce-overhead "${transformers[@]}" \
-        --bench-flags "--partitioner cost --tune-budget 10" --output "$out/transformers-tuned-$run.json"
+      tuned="--partitioner cost --tune-budget ${ONNX_CUDNN_TUNE_S:-10} --plan-cache $out/plans-transformers-$run.json"
+      check transformers-tuned 540 "${peers[@]}" --who "${ONNX_CUDNN_TRANSFORMER_PEERS:-onnx-cudnn,torch-reduce-overhead}" "${transformers[@]}" \
+        --bench-flags "$tuned" --output "$out/transformers-tuned-$run.json"
+      # The second time from the plan cache that the first one wrote.
+      check transformers-cached 200 "${peers[@]}" --who onnx-cudnn "${transformers[@]}" --bench-flags "$tuned" --output "$out/transformers-cached-$run.json"
+      ;;
+    decode) # one step of a language model of 1.1e9 parameters; the model is made here
+      export PYTHONPATH=$PWD/python
+      decode=(python3 decode.py --commit "$commit" --run "$run" --batches "${ONNX_CUDNN_DECODE_BATCHES:-1,16}")
+      check decode 540 "${decode[@]}" --output "$out/decode-$run.json" --folder models/decoder
+      check decode-int4 200 "${decode[@]}" --int4 --who onnx-cudnn --output "$out/decode-int4-$run.json" --folder models/decoder-int4
       ;;
     detectors) # only if requested: models whose shapes depend on data, models/detectors/NAME.onnx, and NAME.npz with inputs and onnxruntime's outputs (models/verified.py)
       for data in models/detectors/*.npz; do

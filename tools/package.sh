@@ -42,9 +42,9 @@ for program in "${programs[@]}"; do
 done
 strip -o "$folder/bin/libscaled_swish.so" "build/$preset/examples/libscaled_swish.so"
 pack_python_module >&2 || stop "could not build the Python module"
-cp -r models/tiny models/*.labels models/torch_networks.py "$folder/models/"
+cp -r models/tiny models/*.labels models/{torch_networks,make_decoder}.py "$folder/models/"
 cp -r README.md LICENSE docs "$folder/"
-cp tools/gpu.sh tools/bench/{builds,peers,torch_peer,onnxruntime_peer,timing,gpu_tests}.py "$folder/"
+cp tools/gpu.sh tools/bench/{builds,peers,torch_peer,onnxruntime_peer,decode,timing,gpu_tests}.py "$folder/"
 mkdir "$folder/tests/package" "$folder/tests/python"
 cp tests/package/gpu_archive_test.py "$folder/tests/package/"
 cp tests/python/{unittest_report,models,gpu_test,torch_test}.py "$folder/tests/python/"

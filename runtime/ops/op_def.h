@@ -83,6 +83,8 @@ struct OpTraits {
   bool keeps_range = false;      // outputs are about as large as the inputs: f16 represents
                                  // them if it represents the inputs (Div: by a constant)
   bool computes_in_f32 = false;  // even on 16-bit floats, and f16 represents the outputs: no sums
+  bool updates = false;          // its only output is input 0 with some elements replaced, and may
+                                 // be in the same memory
   bool anchor = false;           // Engines fuse around it first
   bool cheap_to_clone = false;   // computing it once per reader costs less than writing its output
   // Has strides, dilations, kernel_shape and pads, one entry per spatial dim.

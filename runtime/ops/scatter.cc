@@ -163,7 +163,7 @@ OpDef ScatterElementsOp() {
           .check = CheckScatterElements,
           .reference = ReferenceScatterElements,
           .cost = ScatterElementsCost,
-          .traits = {.axis = AxisRange::kDims}};
+          .traits = {.updates = true, .axis = AxisRange::kDims}};
 }
 OpDef ScatterNDOp() {
   return {.type = "ScatterND",
@@ -171,7 +171,8 @@ OpDef ScatterNDOp() {
           .types = kMovableTypes,
           .check = CheckReduction,
           .reference = ReferenceScatterND,
-          .cost = ScatterNDCost};
+          .cost = ScatterNDCost,
+          .traits = {.updates = true}};
 }
 
 }  // namespace onnx_cudnn

@@ -126,7 +126,8 @@ OpDef TensorScatterOp() {
           .since = {24},
           .types = kMovableTypes,
           .check = CheckTensorScatter,
-          .reference = ReferenceTensorScatter};
+          .reference = ReferenceTensorScatter,
+          .traits = {.updates = true}};
 }
 
 }  // namespace onnx_cudnn

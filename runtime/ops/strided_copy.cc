@@ -136,7 +136,7 @@ void StridedCopy(const void* from, void* to, int element_bytes, std::vector<Copy
 }
 
 void CopyBytes(const void* from, void* to, int64_t bytes, ThreadPool& threads) {
-  StridedCopy(from, to, 1, {{bytes, 1, 1}}, threads);
+  if (from != to) StridedCopy(from, to, 1, {{bytes, 1, 1}}, threads);
 }
 
 void FillElements(void* to, const void* element, int element_bytes, int64_t count,

@@ -33,8 +33,11 @@ absl::StatusOr<std::vector<ModelValue>> MatchValues(const std::vector<NamedValue
 // InvalidArgument: null or misaligned memory. Messages use `what` and `index`: "input 2".
 absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t index);
 
-// InvalidArgument: null or misaligned memory; an output that overlaps an input or another output.
+// InvalidArgument: null or misaligned memory; an output that overlaps another output, or an input
+// other than the one whose memory it may have.
+//   in_place  for each output the index of that input, or -1 (InPlaceInputs); empty: none has one
 absl::Status CheckMemory(const std::vector<const TensorView*>& inputs,
-                         const std::vector<const TensorView*>& outputs);
+                         const std::vector<const TensorView*>& outputs,
+                         const std::vector<int>& in_place = {});
 
 }  // namespace onnx_cudnn

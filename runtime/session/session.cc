@@ -18,6 +18,7 @@
 #include "runtime/session/binding_impl.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/edge.h"
+#include "runtime/session/in_place.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/report_partitions.h"
 #include "runtime/session/run_model.h"
@@ -39,7 +40,9 @@ absl::StatusOr<std::vector<const TensorView*>> MatchOutputs(const LoadedModel& m
                                                             const std::vector<NamedView>& outputs) {
   ASSIGN_OR_RETURN(auto matched, MatchArguments(outputs, OutputsOf(model, prepared), "output",
                                                 model.device().ref()));
-  RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched));
+  std::vector<int> in_place;
+  if (prepared.pool != nullptr) in_place = InPlaceInputs(prepared.pool->program().graph);
+  RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched, in_place));
   return matched;
 }
 

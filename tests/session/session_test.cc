@@ -164,7 +164,7 @@ TEST(SessionTest, WritesStringsIntoTheCallersObjects) {
   ASSERT_TRUE(session.Run({x}, {View(out.data(), {4})}, {}).ok());
   EXPECT_EQ(out, (Strings{"a", "b", "a", "b"}));
   ExpectError(session.Run({x}, {View(words.data(), {4})}, {}), ErrorCode::kInvalidArgument,
-              "output 0 overlaps an input");
+              "output 0 overlaps input 0");
 }
 
 TEST(SessionTest, RefusesStringsItCannotRead) {
@@ -253,7 +253,7 @@ TEST(SessionTest, RefusesOutputsThatOverlap) {
   const Session session = LoadText(kShiftedRelu);
   std::vector<float> x = Rows(2, 0);
   ExpectError(session.Run({View(x.data(), {1, 4})}, {View(x.data() + 3, {1, 4})}),
-              ErrorCode::kInvalidArgument, "overlaps an input");
+              ErrorCode::kInvalidArgument, "overlaps input 0");
 }
 
 TEST(SessionTest, RefusesOptionsOutOfRange) {

@@ -154,8 +154,10 @@ class ONNX_CUDNN_API Session {
   Result<std::vector<ModelValue>> RunValues(const std::vector<NamedValue>& inputs,
                                             const RunOptions& options = {}) const;
   // Writes to the caller's memory, with the dtypes and shapes that OutputsFor(inputs) returns; it
-  // must not overlap the inputs or itself. InvalidArgument: a shape that depends on data is
-  // another.
+  // must not overlap the inputs or itself, but an output of TensorScatter, ScatterElements or
+  // ScatterND may be in the memory of the input that it updates, if nothing else reads that input
+  // and one Program runs the model: a key/value cache is updated in place. InvalidArgument: a
+  // shape that depends on data is another.
   Result<void> Run(const std::vector<NamedView>& inputs, const std::vector<NamedView>& outputs,
                    const RunOptions& options = {}) const;
   // Fixes inputs and outputs, checked as in Run, and gives them their own Executor.

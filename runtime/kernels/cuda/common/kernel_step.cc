@@ -66,6 +66,11 @@ absl::Status LaunchKernelCall(const KernelCall& call, bool uses_pdl, bool next_u
   return LaunchKernel(LaunchOf(call, uses_pdl), arguments, args.stream);
 }
 
+// Nothing for an output in its input's memory.
+absl::Status Copy(void* to, const void* from, int64_t bytes, StreamRef stream) {
+  return to == from ? absl::OkStatus() : CopyAsync(to, from, bytes, stream);
+}
+
 bool HasFault(const KernelCode& code) {
   for (const KernelCall& call : code.calls) {
     for (const KernelCall::Address& address : call.addresses) {
@@ -110,8 +115,8 @@ class KernelStep final : public Step {
       case KernelCall::Kind::kLaunch:
         return LaunchKernelCall(call, uses_pdl_, next_uses_pdl, args);
       case KernelCall::Kind::kCopy:
-        return CopyAsync(AddressOf(call.addresses[0].slot, args),
-                         AddressOf(call.addresses[1].slot, args), call.bytes, args.stream);
+        return Copy(AddressOf(call.addresses[0].slot, args),
+                    AddressOf(call.addresses[1].slot, args), call.bytes, args.stream);
       case KernelCall::Kind::kFill:
         return FillAsync(AddressOf(call.addresses[0].slot, args), call.value, call.bytes,
                          args.stream);
