@@ -62,9 +62,10 @@ def _export(graph: _Graph, inputs: Sequence[torch.Tensor], path: Path) -> list[t
     """Writes the graph as an ONNX model; returns the shape and the type of each output."""
     program = torch.export.export(graph, tuple(inputs), strict=False).run_decompositions({})  # which makes writes outputs
     signature = program.graph_signature
-    changed = [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
-    if changed:
+    if changed := [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]:
         raise _Refused(f"it writes to its inputs or buffers: {', '.join(map(str, changed))}")
+    if random := [str(node.target) for node in program.graph.nodes if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())]:
+        raise _Refused(f"its random numbers are those of torch's generator: {', '.join(random)}")
     exported = torch.onnx.export(program, dynamo=True, verbose=False, input_names=[f"input_{i}" for i in range(len(inputs))])
     if exported is None:
         raise _Refused("torch.onnx.export returned no model")
