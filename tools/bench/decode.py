@@ -113,18 +113,15 @@ def measure_ours(arguments, folder, batch):
         binding.run()
         logits.append(outputs["logits"].numpy().astype(np.float32))
     setup_s = time.perf_counter() - start
-    stream = None
+    binding = bound(0)
     if place == "cuda":
         import torch
 
-        stream = torch.cuda.current_stream()
-        torch.cuda.synchronize()
-    binding = bound(0)
-
-    def step():
-        binding.run(stream=stream)
-
-    figures = measure(events_ms(step) if place == "cuda" else clock_ms(step), batch, arguments.seconds)
+        with torch.cuda.stream(torch.cuda.Stream()):
+            stream = torch.cuda.current_stream()
+            figures = measure(events_ms(lambda: binding.run(stream=stream)), batch, arguments.seconds)
+    else:
+        figures = measure(clock_ms(binding.run), batch, arguments.seconds)
     return {**figures, "setup_s": setup_s, "graph_note": binding.graph_note, "commit": arguments.commit, "partitioner": arguments.partitioner}, logits
 
 
@@ -182,8 +179,8 @@ def torch_network(arguments, folder, batch, attend):
             for layer in range(arguments.layers):
                 part = lambda name: getattr(self, f"{name}{layer}")  # noqa: B023, E731
                 h = self.normed(x, part("norm0_"))
-                q, k, v = (t.unflatten(1, (-1, d.CHANNELS)) for t in functional.linear(h, part("qkv")).split(
-                    [d.HEADS * d.CHANNELS, d.KEY_HEADS * d.CHANNELS, d.KEY_HEADS * d.CHANNELS], 1))
+                heads = functional.linear(h, part("qkv")).unflatten(1, (-1, d.CHANNELS))
+                q, k, v = heads.split([d.HEADS, d.KEY_HEADS, d.KEY_HEADS], 1)
                 q, k = self.rotated(q, cosines, sines), self.rotated(k, cosines, sines)
                 keys, values = part("key"), part("value")
                 keys[self.sequences, :, position] = k
