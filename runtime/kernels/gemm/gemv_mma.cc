@@ -179,9 +179,8 @@ std::vector<NodeList> CoresOf(const Node& product, NodeList (*with_weights)(cons
   if (gated.gate == nullptr) return cores;
   const NodeList other = with_weights(*gated.up);
   if (other.empty()) return cores;
-  own.push_back(gated.activation);
   own.insert(own.end(), other.begin(), other.end());
-  own.push_back(gated.mul);
+  own.insert(own.end(), {gated.activation, gated.mul});
   cores.push_back(std::move(own));
   return cores;
 }

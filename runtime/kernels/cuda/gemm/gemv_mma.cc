@@ -37,21 +37,23 @@ bool ReadNodes(const Unit& unit, Nodes& nodes, Parameters& p) {
   p.y_dtype = nodes.y->dtype();
   const Value* at = nullptr;  // the result so far
   for (const Node* node : unit.nodes) {
+    const bool is_of_weights = node->op() == "DequantizeLinear" || node->op() == "Transpose";
+    if (is_of_weights) continue;
     if (IsGemv(*node)) {
       nodes.products.push_back(node);
       if (node->has_input(2)) nodes.bias = &node->input(2);
-    } else if (at != nullptr && node->op() == "Add") {
+    } else if (node->op() == "Add") {
       const Value& other = node->input(&node->input(0) == at ? 1 : 0);
       const bool is_residual = !other.is_constant();
       (is_residual ? nodes.residual : nodes.bias) = &other;
       if (at == &nodes.products[0]->output(0))
         p.rounds_product = !is_residual || nodes.bias == nullptr;
       if (is_residual) p.rounds_biased = nodes.bias != nullptr;
-    } else if (at != nullptr && node->op() != "Cast" && node->op() != "Mul") {
+    } else if (node->op() != "Cast" && node->op() != "Mul") {
       p.activation = ActivationOf(*node);
       if (p.activation.kind == Activation::Kind::kNone) return false;
     }
-    if (!nodes.products.empty()) at = &node->output(0);
+    at = &node->output(0);
   }
   p.matrices = static_cast<int>(nodes.products.size());
   if (p.matrices == 2) p.rounds_product = true;
