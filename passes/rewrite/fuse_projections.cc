@@ -1,5 +1,6 @@
 // Joins the products that project one Value to the heads of an attention:
 //   q = x·Wq + bq, k = x·Wk + bk, v = x·Wv + bv ⇒ y = x·[Wq Wk Wv] + [bq bk bv], q, k, v = Slices
+// Weights are constants, or Transpose(DequantizeLinear) of constants that have a row per column.
 // Runs on static Graphs after attentions are fused, for those products whose Slices an Engine reads
 // in place, so that nothing copies them, if the one product is predicted to take no longer than
 // those that it replaces.
@@ -22,7 +23,8 @@ constexpr size_t kMostProducts = 3, kMostReaders = 64;
 // x·weight [+ bias], which a Reshape splits into heads.
 struct Projection {
   const Node* product = nullptr;
-  const Value* bias = nullptr;  // one number per column; nullptr: none
+  const Node* dequantize = nullptr;  // of its weight; nullptr: the weight is a constant
+  const Value* bias = nullptr;       // one number per column; nullptr: none
   Value* y = nullptr;
   int64_t columns() const { return product->input(1).dim(1); }
 };
@@ -36,12 +38,45 @@ bool IsBias(const Value& value, int64_t columns) {
   return value.is_constant() && value.rank() == 1 && value.dim(0) == columns;
 }
 
+// The DequantizeLinear of a constant whose rows, with scales and zero points of their own, become
+// the columns of `weight`; nullptr: it is something else.
+const Node* DequantizeOf(const Value& weight) {
+  const Node* const transpose = weight.producer();
+  if (!IsOp(transpose, {"Transpose"}) || OnlyReader(weight) == nullptr) return nullptr;
+  if (transpose->attrs().Ints("perm") != std::vector<int64_t>{1, 0}) return nullptr;
+  const Node* const node = transpose->input(0).producer();
+  if (!IsOp(node, {"DequantizeLinear"}) || OnlyReader(node->output(0)) == nullptr) return nullptr;
+  const int64_t axis = node->attrs().Int("axis", 1);
+  if ((axis != 1 && axis != -1) || node->attrs().Int("block_size", 0) == 0) return nullptr;
+  for (const Value* v : node->inputs()) {
+    if (v == nullptr) continue;
+    const bool whole_bytes = v->is_constant() && v->rank() == 2 && v->is_static() &&
+                             v->dim(1) * BitsOf(v->dtype()) % 8 == 0;
+    if (!whole_bytes) return nullptr;
+  }
+  return node;
+}
+
+// Whether the rows of both can stand in one constant.
+bool AreAlike(const Node* a, const Node* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  if (a->attrs().Int("block_size", 0) != b->attrs().Int("block_size", 0)) return false;
+  if (a->inputs().size() != b->inputs().size()) return false;
+  for (size_t i = 0; i < a->inputs().size(); ++i) {
+    const Value &p = a->input(static_cast<int>(i)), &q = b->input(static_cast<int>(i));
+    if (p.dtype() != q.dtype() || p.dim(1) != q.dim(1)) return false;
+  }
+  return true;
+}
+
 std::optional<Projection> ProjectionBy(Node& product, const Value& x) {
   const bool multiplies = IsOp(&product, {"MatMul"}) && &product.input(0) == &x;
   if (!multiplies || !product.output(0).is_static()) return std::nullopt;
   const Value& weight = product.input(1);
-  if (!weight.is_constant() || weight.rank() != 2 || x.rank() < 2) return std::nullopt;
-  Projection found{.product = &product, .y = &product.output(0)};
+  const Node* const dequantize = weight.is_constant() ? nullptr : DequantizeOf(weight);
+  if (!weight.is_constant() && dequantize == nullptr) return std::nullopt;
+  if (weight.rank() != 2 || x.rank() < 2) return std::nullopt;
+  Projection found{.product = &product, .dequantize = dequantize, .y = &product.output(0)};
   Node* reader = OnlyReader(*found.y);
   if (IsOp(reader, {"Add"})) {
     const Value& addend = reader->input(&reader->input(0) == found.y ? 1 : 0);
@@ -72,6 +107,19 @@ HostTensor SideBySide(const std::vector<HostTensor>& parts, int64_t rows, bool i
   return all;
 }
 
+// The rows of all, one below the other. Rows are whole bytes.
+HostTensor Stacked(const std::vector<HostTensor>& parts) {
+  int64_t rows = 0;
+  for (const HostTensor& part : parts) rows += part.dims()[0];
+  HostTensor all = HostTensor::Allocate(parts[0].dtype(), {rows, parts[0].dims()[1]});
+  char* to = static_cast<char*>(all.mutable_raw());
+  for (const HostTensor& part : parts) {
+    std::memcpy(to, part.raw(), static_cast<size_t>(part.bytes()));
+    to += part.bytes();
+  }
+  return all;
+}
+
 HostTensor Zeros(DType dtype, int64_t count) {
   HostTensor zeros = HostTensor::Allocate(dtype, {count});
   std::memset(zeros.mutable_raw(), 0, static_cast<size_t>(zeros.bytes()));
@@ -90,20 +138,23 @@ class FuseProjectionsPass final : public NodePass {
     if (!own.has_value() || x.is_constant() || x.uses().size() > kMostReaders) return Match::None();
     const Node* attention = AttentionBehind(*own);
     if (attention == nullptr) return Match::None();
-    const std::vector<Projection> all = ProjectionsOf(x, *attention);
+    const std::vector<Projection> all = ProjectionsOf(x, *attention, own->dequantize);
     if (all.size() < 2 || all[0].product != &first) return Match::None();
     if (all.size() > kMostProducts) return Match::No(first, "more than three products lead to it");
     return Fuse(graph, first.input(0), all);
   }
 
  private:
-  // The products of x whose results `attention` reads, in the order in which they read x.
-  static std::vector<Projection> ProjectionsOf(const Value& x, const Node& attention) {
+  // The products of x, with weights like those of `dequantize`, whose results `attention` reads, in
+  // the order in which they read x.
+  static std::vector<Projection> ProjectionsOf(const Value& x, const Node& attention,
+                                               const Node* dequantize) {
     std::vector<Projection> all;
     for (const Use& use : x.uses()) {
       if (use.index != 0) continue;
       const std::optional<Projection> found = ProjectionBy(*use.node, x);
-      if (found.has_value() && AttentionBehind(*found) == &attention) all.push_back(*found);
+      if (!found.has_value() || AttentionBehind(*found) != &attention) continue;
+      if (AreAlike(dequantize, found->dequantize)) all.push_back(*found);
     }
     return all;
   }
@@ -143,29 +194,58 @@ class FuseProjectionsPass final : public NodePass {
     });
   }
 
-  // [x·Wq x·Wk …] + [bq bk …]
-  static Value& Joined(Graph& graph, Value& x, const std::vector<Projection>& all) {
-    std::vector<HostTensor> weights, biases;
-    int64_t columns = 0;
-    bool has_bias = false;
-    for (const Projection& p : all) {
-      weights.push_back(p.product->input(1).constant());
-      biases.push_back(p.bias != nullptr ? p.bias->constant()
-                                         : Zeros(weights.back().dtype(), p.columns()));
-      has_bias = has_bias || p.bias != nullptr;
-      columns += p.columns();
+  // [Wq Wk …]
+  static Value& JoinedWeight(Graph& graph, const std::vector<Projection>& all) {
+    const Value& own = all[0].product->input(1);
+    std::vector<HostTensor> weights;
+    if (all[0].dequantize == nullptr) {
+      for (const Projection& p : all) weights.push_back(p.product->input(1).constant());
+      return graph.AddConstant(SideBySide(weights, weights[0].dims()[0], true), own.name());
     }
-    Value& weight = graph.AddConstant(SideBySide(weights, weights[0].dims()[0], true),
-                                      all[0].product->input(1).name());
+    const Node& like = *all[0].dequantize;
+    std::vector<Value*> inputs;
+    for (size_t i = 0; i < like.inputs().size(); ++i) {
+      std::vector<HostTensor> parts;
+      for (const Projection& p : all) {
+        parts.push_back(p.dequantize->input(static_cast<int>(i)).constant());
+      }
+      inputs.push_back(&graph.AddConstant(Stacked(parts), like.input(static_cast<int>(i)).name()));
+    }
+    const int64_t rows = inputs[0]->dim(0), depth = inputs[0]->dim(1);
+    Node& dequantize = graph.AddNode(
+        {.op = like.op(), .inputs = std::move(inputs), .attrs = like.attrs(), .name = like.name()});
+    graph.SetType(dequantize.output(0), Type::Tensor(own.dtype(), {rows, depth}));
+    Node& transpose = graph.AddNode({.op = "Transpose",
+                                     .inputs = {&dequantize.output(0)},
+                                     .attrs = {{"perm", std::vector<int64_t>{1, 0}}}});
+    graph.SetType(transpose.output(0), Type::Tensor(own.dtype(), {depth, rows}));
+    return transpose.output(0);
+  }
+
+  // x·[Wq Wk …]
+  static Node& JoinedProduct(Graph& graph, Value& x, const std::vector<Projection>& all) {
+    Value& weight = JoinedWeight(graph, all);
     Dims dims = x.dims();
-    dims.back() = columns;
+    dims.back() = weight.dim(1);
     Node& product =
         graph.AddNode({.op = "MatMul", .inputs = {&x, &weight}, .name = all[0].product->name()});
     graph.SetType(product.output(0), Type::Tensor(x.dtype(), dims));
-    if (!has_bias) return product.output(0);
+    return product;
+  }
+
+  // product + [bq bk …]
+  static Value& WithBias(Graph& graph, const Node& product, const std::vector<Projection>& all) {
+    Value& y = graph.Mutable(product.output(0));
+    std::vector<HostTensor> biases;
+    bool has_bias = false;
+    for (const Projection& p : all) {
+      biases.push_back(p.bias != nullptr ? p.bias->constant() : Zeros(y.dtype(), p.columns()));
+      has_bias = has_bias || p.bias != nullptr;
+    }
+    if (!has_bias) return y;
     Value& bias = graph.AddConstant(SideBySide(biases, 1, false), "bias");
-    Node& add = graph.AddNode({.op = "Add", .inputs = {&product.output(0), &bias}});
-    graph.SetType(add.output(0), Type::Tensor(x.dtype(), dims));
+    Node& add = graph.AddNode({.op = "Add", .inputs = {&y, &bias}});
+    graph.SetType(add.output(0), y.type());
     return add.output(0);
   }
 
@@ -190,10 +270,11 @@ class FuseProjectionsPass final : public NodePass {
   bool Join(Graph& graph, Value& x, const std::vector<Projection>& all,
             std::vector<Projection>& in_place) const {
     const int first_added = graph.node_ids();
-    Value& whole = Joined(graph, x, all);
+    const Node& product = JoinedProduct(graph, x, all);
+    Value& whole = WithBias(graph, product, all);
     double before_us = 0;
     for (const Projection& p : all) before_us += LeastUs(graph, *p.product);
-    const bool is_faster = LeastUs(graph, *graph.node(first_added)) <= before_us;
+    const bool is_faster = LeastUs(graph, product) <= before_us;
     std::vector<Node*> slices;
     int64_t begin = 0;
     for (const Projection& p : all) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -96,6 +97,56 @@ TEST_F(FuseProjectionsTest, SharedKeysAndValuesAreNarrower) {
                "q = Transpose<perm = [0,2,1,3]>(h) k = Transpose<perm = [0,2,1,3]>(i) "
                "v = Transpose<perm = [0,2,1,3]>(j) y = Attention(q, k, v)"),
             3);
+}
+
+// Every weight as numbers of four bits, [columns, depth], with one scale for each column.
+Graph WithQuantizedWeights(Graph graph, DType stored = DType::kU4) {
+  uint8_t byte = 1;
+  for (Node* node : graph.TopologicalOrder()) {
+    if (node->op() != "MatMul") continue;
+    const int64_t depth = node->input(1).dim(0), columns = node->input(1).dim(1);
+    HostTensor numbers = HostTensor::Allocate(stored, {columns, depth});
+    auto* bytes = static_cast<uint8_t*>(numbers.mutable_raw());
+    for (int64_t i = 0; i < numbers.bytes(); ++i) bytes[i] = byte += 37;
+    HostTensor scales = HostTensor::Allocate(DType::kF16, {columns, 1});
+    auto* halves = static_cast<uint16_t*>(scales.mutable_raw());
+    for (int64_t i = 0; i < columns; ++i) halves[i] = ToFloat16(i % 3 == 0 ? 0.25f : 0.125f).bits;
+    Node& dequantize = graph.AddNode(
+        {.op = "DequantizeLinear",
+         .inputs = {&graph.AddConstant(std::move(numbers)), &graph.AddConstant(std::move(scales))},
+         .attrs = {{"axis", int64_t{1}}, {"block_size", depth}}});
+    graph.SetType(dequantize.output(0), Type::Tensor(DType::kF16, {columns, depth}));
+    Node& transpose = graph.AddNode({.op = "Transpose",
+                                     .inputs = {&dequantize.output(0)},
+                                     .attrs = {{"perm", std::vector<int64_t>{1, 0}}}});
+    graph.SetType(transpose.output(0), Type::Tensor(DType::kF16, {depth, columns}));
+    graph.SetInput(*node, 1, &transpose.output(0));
+  }
+  return graph;
+}
+
+TEST_F(FuseProjectionsTest, WeightsOfFourBitsStaySo) {
+  for (const DType stored : {DType::kU4, DType::kI4}) {
+    const Graph graph = WithQuantizedWeights(Of(absl::StrCat(kProducts, kHeads)), stored);
+    ExpectOne(graph, 3);
+    const Fused fused = Fuse(graph);
+    EXPECT_EQ(CountOf(fused.graph, "DequantizeLinear"), 1);
+  }
+}
+
+TEST_F(FuseProjectionsTest, WeightsOfTwoKindsStayApart) {
+  Graph graph = WithQuantizedWeights(Of(absl::StrCat(kProducts, kHeads)));
+  const std::vector<Node*> order = graph.TopologicalOrder();
+  Node& first = **std::find_if(order.begin(), order.end(),
+                               [](Node* node) { return node->op() == "DequantizeLinear"; });
+  HostTensor scales = HostTensor::Allocate(DType::kF16, {16, 2});
+  std::fill_n(static_cast<uint16_t*>(scales.mutable_raw()), 32, ToFloat16(0.5f).bits);
+  graph.SetAttr(first, "block_size", int64_t{2});
+  graph.SetInput(first, 1, &graph.AddConstant(std::move(scales)));
+  const Fused fused = Fuse(graph);
+  ASSERT_TRUE(fused.changed);
+  EXPECT_EQ(CountOf(fused.graph, "MatMul"), 2);
+  ExpectSameHalves(graph, fused.graph);
 }
 
 TEST_F(FuseProjectionsTest, CrossAttentionJoinsKeysAndValues) {

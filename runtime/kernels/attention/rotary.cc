@@ -77,13 +77,12 @@ bool IsReadOutside(const Node& node, const NodeList& nodes) {
   return false;
 }
 
-// `rotary` with the Nodes before it that only say where its x lies.
-NodeList WithViews(const Rotary& rotary) {
-  NodeList nodes = rotary.nodes;
-  const Node* node = rotary.x->producer();
+// `nodes`, which read x, with the Nodes before them that only say where x lies.
+NodeList WithViews(const Value& x, NodeList nodes) {
+  const Node* node = x.producer();
   while (node != nullptr && IsViewNode(*node) && !IsReadOutside(*node, nodes)) {
     nodes.insert(nodes.begin(), node);
-    const std::optional<StridedView> view = ViewThrough(*rotary.x, nodes);
+    const std::optional<StridedView> view = ViewThrough(x, nodes);
     if (!view.has_value() || view->strides.back() != 1) {
       nodes.erase(nodes.begin());
       break;
@@ -92,6 +91,8 @@ NodeList WithViews(const Rotary& rotary) {
   }
   return nodes;
 }
+
+NodeList WithViews(const Rotary& rotary) { return WithViews(*rotary.x, rotary.nodes); }
 
 // The sums that may end an embedding of which `anchor` is a part.
 NodeList SumsBehind(const Node& anchor) {
@@ -112,10 +113,10 @@ NodeList SumsBehind(const Node& anchor) {
   return sums;
 }
 
-// The Value in which x of `rotary` lies, seen through `nodes`.
-const Value& SourceOf(const Rotary& rotary, const NodeList& nodes) {
-  const std::optional<StridedView> view = ViewThrough(*rotary.x, nodes);
-  return view.has_value() ? *view->source : *rotary.x;
+// The Value in which x lies, seen through `nodes`.
+const Value& SourceOf(const Value& x, const NodeList& nodes) {
+  const std::optional<StridedView> view = ViewThrough(x, nodes);
+  return view.has_value() ? *view->source : x;
 }
 
 // Another embedding whose x lies in `source`; nullopt: there is none, or there are several.
@@ -127,7 +128,7 @@ std::optional<Rotary> PartnerOf(const Rotary& rotary, const Value& source) {
       if (!found.has_value() || sum == rotary.nodes.back()) continue;
       if (partner.has_value() && partner->nodes.back() == sum) continue;
       if (found->x->dtype() != rotary.x->dtype()) continue;
-      if (&SourceOf(*found, WithViews(*found)) != &source) continue;
+      if (&SourceOf(*found->x, WithViews(*found)) != &source) continue;
       if (partner.has_value()) return std::nullopt;
       partner = std::move(found);
     }
@@ -139,7 +140,45 @@ bool Has(const NodeList& nodes, const Node& node) {
   return std::find(nodes.begin(), nodes.end(), &node) != nodes.end();
 }
 
-// An embedding; with its views; and with another one out of the same Value.
+// Whether a TensorScatter puts rows of the last axis into a cache, as one Node.
+bool IsAppend(const Node& node) {
+  if (!IsOp(&node, "TensorScatter") || !node.has_input(2)) return false;
+  const Value &past = node.input(0), &rows = node.input(1);
+  if (!past.is_static() || !rows.is_static() || past.rank() < 3) return false;
+  if (rows.dim(rows.rank() - 1) % 2 != 0) return false;
+  return NormalizedAxis(node.attrs().Int("axis", -2), past.rank()) == past.rank() - 2;
+}
+
+// The TensorScatter that alone reads `rows`, as what it puts into a cache; nullptr: another reads.
+const Node* AppendOf(const Value& rows) {
+  if (!rows.has_one_use() || rows.uses().empty()) return nullptr;
+  const Use& use = rows.uses()[0];
+  return use.index == 1 && IsAppend(*use.node) ? use.node : nullptr;
+}
+
+// `nodes` with the moves of their embeddings to caches, and of other rows out of `source` to caches
+// at the same places.
+NodeList WithCaches(NodeList nodes, const Value& source) {
+  const Value* places = nullptr;
+  for (const Rotary& rotary : RotariesOf(nodes)) {
+    const Node* append = AppendOf(rotary.y());
+    if (append == nullptr || rotary.append != nullptr) continue;
+    nodes.push_back(append);
+    places = &append->input(2);
+  }
+  if (places == nullptr) return nodes;
+  for (const Use& use : places->uses()) {
+    if (use.index != 2 || !IsAppend(*use.node) || Has(nodes, *use.node)) continue;
+    const Value& rows = use.node->input(1);
+    const NodeList moved = WithViews(rows, {use.node});
+    if (&SourceOf(rows, moved) != &source || moved.size() == 1) continue;
+    if (RotariesOf(nodes).size() == kMostRotaries) break;
+    nodes.insert(nodes.end(), moved.begin(), moved.end());
+  }
+  return nodes;
+}
+
+// An embedding; with its views; with another one out of the same Value; and with their caches.
 std::vector<NodeList> CoresAt(const Node& anchor) {
   for (const Node* sum : SumsBehind(anchor)) {
     const std::optional<Rotary> rotary = RotaryAt(*sum);
@@ -149,12 +188,16 @@ std::vector<NodeList> CoresAt(const Node& anchor) {
     std::vector<NodeList> cores;
     if (Has(rotary->nodes, anchor)) cores.push_back(rotary->nodes);
     if (with_views.size() > rotary->nodes.size()) cores.push_back(with_views);
-    const std::optional<Rotary> partner = PartnerOf(*rotary, SourceOf(*rotary, with_views));
-    if (!partner.has_value()) return cores;
-    NodeList first = with_views, second = WithViews(*partner);
-    if (partner->nodes.back()->id() < sum->id()) std::swap(first, second);
-    first.insert(first.end(), second.begin(), second.end());
-    cores.push_back(std::move(first));
+    const Value& source = SourceOf(*rotary->x, with_views);
+    NodeList all = with_views;
+    if (const std::optional<Rotary> partner = PartnerOf(*rotary, source)) {
+      NodeList second = WithViews(*partner);
+      if (partner->nodes.back()->id() < sum->id()) std::swap(all, second);
+      all.insert(all.end(), second.begin(), second.end());
+      cores.push_back(all);
+    }
+    NodeList with_caches = WithCaches(all, source);
+    if (with_caches.size() > all.size()) cores.push_back(std::move(with_caches));
     return cores;
   }
   return {};
@@ -197,11 +240,23 @@ std::vector<Rotary> RotariesOf(absl::Span<const Node* const> nodes) {
   for (const Node* node : nodes) {
     if (std::optional<Rotary> rotary = RotaryAt(*node)) found.push_back(*std::move(rotary));
   }
+  for (const Node* node : nodes) {
+    if (!IsOp(node, "TensorScatter")) continue;
+    const auto writer = std::find_if(found.begin(), found.end(), [&](const Rotary& rotary) {
+      return rotary.append == nullptr && &rotary.y() == &node->input(1);
+    });
+    if (writer != found.end()) {
+      writer->append = node;
+    } else {
+      found.push_back({.x = &node->input(1), .nodes = {node}, .append = node});
+    }
+  }
   return found;
 }
 
 // Rotary embeddings, row-major, in one launch for one or for two out of the same Value. Slices,
-// Reshapes and Transposes that only say where x lies in a larger Value join as strides.
+// Reshapes and Transposes that only say where x lies in a larger Value join as strides. Keys may be
+// put into a cache, and values out of the same Value into another one at the same places.
 Kernel RotaryKernel() {
   return {.name = "rotary",
           .ops = {"Concat", "Mul", "Reshape", "Slice", "Split", "Transpose"},

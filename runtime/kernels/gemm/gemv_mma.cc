@@ -20,7 +20,8 @@ constexpr int kWideColumns = 64, kColumns = 32, kNarrowColumns = 16;
 constexpr Capability kMma = {.compute_capability = 80, .because = "mma.sync m16n8k16"};
 
 constexpr Rule kNotInFormula = {
-    "it computes cast(activation(x·w + bias + residual)), with any part absent",
+    "it computes cast(activation(x·w + bias + residual)), with any part absent, or "
+    "cast(activation(x·w) · (x·v))",
     "none: cuDNN's epilogues take more"};
 constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
                              "none: the value is written, and read again"};
@@ -35,6 +36,17 @@ bool IsActivation(const Node& node) {
                                               "Relu", "Sigmoid",     "Softplus",  "Tanh"};
   if (node.op() == "Swish") return node.attrs().Float("alpha", 1) == 1;
   return std::find(std::begin(kOps), std::end(kOps), node.op()) != std::end(kOps);
+}
+
+// The only reader of a Node's result; nullptr: there are others.
+const Node* OnlyReader(const Node& node) {
+  const Value& y = node.output(0);
+  return y.has_one_use() && !y.uses().empty() ? y.uses()[0].node : nullptr;
+}
+
+int CountProducts(absl::Span<const Node* const> nodes) {
+  return static_cast<int>(
+      std::count_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsGemv(*n); }));
 }
 
 // Position in the formula; -1: none. `edge` is what the Node reads of the Unit.
@@ -63,7 +75,9 @@ const Rule* JoinsEpilogue(const GrowthStep& step) {
   if (!step.edge.has_one_use()) return &kOneResult;
   const Node& before = *step.edge.producer();
   const int place = PlaceOf(step.node, &step.edge);
-  if (place <= PlaceOf(before, EdgeOf(before, step.nodes))) return &kNotInFormula;
+  // The Mul of gated products stands where the activation does.
+  const int last = before.op() == "Mul" ? 3 : PlaceOf(before, EdgeOf(before, step.nodes));
+  if (place <= last) return &kNotInFormula;
   if (step.node.op() != "Add") return nullptr;
   if (place == 1) return ProductOf(step.nodes).has_input(2) ? &kNotInFormula : nullptr;
   const Value& other = Addend(step.node, step.edge);
@@ -90,14 +104,31 @@ Support CheckOperandsOf(const Node& product, int64_t depth) {
 
 int64_t DepthOf(const Node& product) { return product.input(0).dim(product.input(0).rank() - 1); }
 
-Support TakesProduct(const Unit& core) {
-  const Node& product = core.node();
-  if (Support s = CheckConstantMatrix(product); !s) return s;
-  return CheckOperandsOf(product, DepthOf(product));
+// Two products become one launch if they are alike.
+Support CheckGated(const GatedProducts& gated) {
+  const Node &gate = *gated.gate, &up = *gated.up;
+  if (gate.has_input(2) || up.has_input(2)) return Support::No("one of two products has a bias");
+  if (gate.output(0).dims() == up.output(0).dims()) return Support::Yes();
+  return Support::No("the two products differ in shape");
 }
 
-Support TakesProduct4Bit(const Unit& core) {
-  const Node& product = ProductOf(core.nodes);
+Support CheckEach(const Unit& core, Support (*check)(const Node& product)) {
+  for (const Node* node : core.nodes) {
+    if (!IsGemv(*node)) continue;
+    if (Support s = check(*node); !s) return s;
+  }
+  if (CountProducts(core.nodes) == 1) return Support::Yes();
+  return CheckGated(FindGated(ProductOf(core.nodes)));
+}
+
+Support TakesProduct(const Unit& core) {
+  return CheckEach(core, [](const Node& product) {
+    if (Support s = CheckConstantMatrix(product); !s) return s;
+    return CheckOperandsOf(product, DepthOf(product));
+  });
+}
+
+Support Check4Bit(const Node& product) {
   const Product4Bit found = Find4Bit(product);
   const Node& dequantize = *found.dequantize;
   const Value &w = dequantize.input(0), &scale = dequantize.input(1);
@@ -121,11 +152,50 @@ Support TakesProduct4Bit(const Unit& core) {
   return CheckOperandsOf(product, w.dim(static_cast<int>(depth_axis)));
 }
 
-std::vector<std::vector<const Node*>> From4Bit(const Node& product) {
-  const Product4Bit found = Find4Bit(product);
-  if (found.dequantize == nullptr) return {};
-  if (found.transpose == nullptr) return {{found.dequantize, &product}};
-  return {{found.dequantize, found.transpose, &product}};
+// Both have scales of the same blocks, and both or neither zero points of the same type.
+Support CheckAlike(const Node& gate, const Node& up) {
+  const Node &a = *Find4Bit(gate).dequantize, &b = *Find4Bit(up).dequantize;
+  const bool alike = a.attrs().Int("block_size", 0) == b.attrs().Int("block_size", 0) &&
+                     a.input(0).dtype() == b.input(0).dtype() && a.has_input(2) == b.has_input(2);
+  return alike ? Support::Yes() : Support::No("the two products are quantized in two ways");
+}
+
+Support TakesProduct4Bit(const Unit& core) {
+  if (Support s = CheckEach(core, Check4Bit); !s) return s;
+  if (CountProducts(core.nodes) == 1) return Support::Yes();
+  const GatedProducts gated = FindGated(ProductOf(core.nodes));
+  return CheckAlike(*gated.gate, *gated.up);
+}
+
+using NodeList = std::vector<const Node*>;
+
+// The product, and with it the others of gated ones; `with_weights` gives a product with the Nodes
+// of its weights, or nothing if they are of another kind.
+std::vector<NodeList> CoresOf(const Node& product, NodeList (*with_weights)(const Node& product)) {
+  NodeList own = with_weights(product);
+  if (own.empty()) return {};
+  std::vector<NodeList> cores = {own};
+  const GatedProducts gated = FindGated(product);
+  if (gated.gate == nullptr) return cores;
+  const NodeList other = with_weights(*gated.up);
+  if (other.empty()) return cores;
+  own.insert(own.end(), other.begin(), other.end());
+  own.insert(own.end(), {gated.activation, gated.mul});
+  cores.push_back(std::move(own));
+  return cores;
+}
+
+std::vector<NodeList> Cores(const Node& product) {
+  return CoresOf(product, [](const Node& p) { return NodeList{&p}; });
+}
+
+std::vector<NodeList> Cores4Bit(const Node& product) {
+  return CoresOf(product, [](const Node& p) -> NodeList {
+    const Product4Bit found = Find4Bit(p);
+    if (found.dequantize == nullptr) return {};
+    if (found.transpose == nullptr) return {found.dequantize, &p};
+    return {found.dequantize, found.transpose, &p};
+  });
 }
 
 // Bound by the bytes of the weights; sums take no time beside them.
@@ -138,8 +208,8 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
   const Value& y = *unit.boundary.outputs[0];
   const int64_t columns = y.dim(y.rank() - 1);
   std::vector<std::string> variants;
-  for (const int each :
-       GemvMmaColumns(y.elements() / columns, columns, target.info.multiprocessors)) {
+  for (const int each : GemvMmaColumns(y.elements() / columns, columns, CountProducts(unit.nodes),
+                                       target.info.multiprocessors)) {
     variants.push_back(absl::StrCat(each));
   }
   return variants;
@@ -174,8 +244,22 @@ Product4Bit Find4Bit(const Node& product) {
   return found;
 }
 
-std::vector<int> GemvMmaColumns(int64_t rows, int64_t columns, int multiprocessors) {
+GatedProducts FindGated(const Node& product) {
+  const Node* const activation = OnlyReader(product);
+  if (activation == nullptr || !IsActivation(*activation)) return {};
+  const Node* const mul = OnlyReader(*activation);
+  if (mul == nullptr || mul->op() != "Mul") return {};
+  const Node* const up = Addend(*mul, activation->output(0)).producer();
+  const bool is_gated =
+      up != nullptr && IsGemv(*up) && OnlyReader(*up) == mul && &up->input(0) == &product.input(0);
+  if (!is_gated) return {};
+  return {.gate = &product, .activation = activation, .up = up, .mul = mul};
+}
+
+std::vector<int> GemvMmaColumns(int64_t rows, int64_t columns, int matrices, int multiprocessors) {
+  // Code has up to four tiles per block, and needs one of each matrix.
   std::vector<int> order = {kColumns, kWideColumns, kNarrowColumns};
+  if (matrices == 2) order = {kNarrowColumns, kColumns};
   if (rows > 8) std::swap(order[0], order[1]);  // more columns per load of the rows
   // Nearly every multiprocessor gets a block.
   const auto fills = [&](int each) {
@@ -187,7 +271,8 @@ std::vector<int> GemvMmaColumns(int64_t rows, int64_t columns, int multiprocesso
 }
 
 // Products of up to 16 rows of f16 or bf16 with a constant matrix: Gemm and MatMul with one bias
-// per column, a residual, an activation and a Cast of the result. Weights are stored in the order
+// per column, a residual, an activation and a Cast of the result; or two of the same rows, an
+// activation of the first times the second. Weights are stored in the order
 // in which the lanes of mma.sync read them, 16 bytes each, and are read once, the first before the
 // rows are available. K is split over the warps of a block, whose sums are added in a fixed order.
 Kernel GemvMmaKernel() {
@@ -195,6 +280,7 @@ Kernel GemvMmaKernel() {
           .ops = {"Gemm", "MatMul"},
           .types = kTensorCoreTypes,
           .needs = kMma,
+          .cores = Cores,
           .takes = TakesProduct,
           .growth = Growth,
           .formats = RowMajorOnly,
@@ -210,7 +296,7 @@ Kernel Gemv4BitKernel() {
           .types = kTensorCoreTypes,
           .fewest_bits_of_constants = 4,
           .needs = kMma,
-          .cores = From4Bit,
+          .cores = Cores4Bit,
           .takes = TakesProduct4Bit,
           .growth = Growth,
           .formats = RowMajorOnly,

@@ -21,7 +21,19 @@ struct Product4Bit {
 // dequantize is nullptr if the weights of `product` are something else.
 Product4Bit Find4Bit(const Node& product);
 
-// The columns per block that there is code for, the best guess first.
-std::vector<int> GemvMmaColumns(int64_t rows, int64_t columns, int multiprocessors);
+// activation(x·gate) · (x·up), the first half of a gated MLP.
+struct GatedProducts {
+  const Node* gate = nullptr;
+  const Node* activation = nullptr;
+  const Node* up = nullptr;
+  const Node* mul = nullptr;
+};
+// gate is nullptr if `product` is not the gate of such Nodes, or one of their results has another
+// reader.
+GatedProducts FindGated(const Node& product);
+
+// The columns of results per block that there is code for, the best guess first. `matrices` is 2
+// for gated products.
+std::vector<int> GemvMmaColumns(int64_t rows, int64_t columns, int matrices, int multiprocessors);
 
 }  // namespace onnx_cudnn

@@ -86,5 +86,41 @@ TEST_F(RotaryCodeTest, QueriesAndKeysOfOneProduct) {
       20, 2e-3);
 }
 
+// With queries, or alone; linear and circular; rows at other places in each batch.
+TEST_F(RotaryCodeTest, KeysAndValuesGoToCaches) {
+  for (const char* mode : {"linear", "circular"}) {
+    for (const int tokens : {1, 5}) {
+      for (const bool has_values : {true, false}) {
+        const std::string nodes = absl::StrReplaceAll(
+            absl::StrCat("e = Slice(w, zero, one, axis) f = Reshape(e, heads) "
+                         "q = Transpose<perm = [0,2,1,3]>(f) g = Slice(w, one, two, axis) "
+                         "i = Reshape(g, shared) k = Transpose<perm = [0,2,1,3]>(i) ",
+                         Rotary("q", "q"), Rotary("k", "k"),
+                         "j = Slice(w, two, three, axis) m = Reshape(j, shared) "
+                         "v = Transpose<perm = [0,2,1,3]>(m) "
+                         "pk = TensorScatter<axis = 2, mode = \"@\">(keys, yk, places) ",
+                         has_values
+                             ? "pv = TensorScatter<axis = -2, mode = \"@\">(values, v, places)"
+                             : "pv = Neg(v)"),
+            {{"@", mode}});
+        ExpectRuns(
+            absl::StrReplaceAll(
+                absl::StrCat("g (float16[2,T,128] w, float16[T,16] c, float16[1,1,T,16] s, "
+                             "float16[2,2,12,16] keys, float16[2,2,12,16] values) => (yq, pk, pv) ",
+                             Constants(8),
+                             ", int64[1] one = {64}, int64[1] two = {96}, int64[1] three = {128}, "
+                             "int64[1] axis = {2}, int64[2] places = {1, 7}, "
+                             "int64[4] heads = {2, T, 4, 16}, int64[4] shared = {2, T, 2, 16}> { ",
+                             nodes, " }"),
+                {{"[2,T", absl::StrCat("[2,", tokens)},
+                 {"[T", absl::StrCat("[", tokens)},
+                 {"1,T", absl::StrCat("1,", tokens)},
+                 {"2, T", absl::StrCat("2, ", tokens)}}),
+            has_values ? 25 : 21, 2e-3);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

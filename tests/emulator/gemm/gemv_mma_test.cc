@@ -52,8 +52,14 @@ class GemvMmaCodeTest : public KernelsTest {
     return Op("MatMul", {&x, w});
   }
 
-  // Compares every variant of the Candidates of all Nodes with the reference.
-  std::string Compare(double tolerance = 0) {
+  // activation(gate) · up.
+  void Gate(const char* activation, Value& gate, Value& up) {
+    Op("Mul", {&up, &Op(activation, {&gate})});
+  }
+
+  // Compares these variants of the Candidates of all Nodes with the reference.
+  std::string Compare(double tolerance = 0,
+                      std::vector<const char*> variants = {"16", "32", "64"}) {
     const std::vector<Node*> order = graph_.TopologicalOrder();
     graph_.AddOutput("y", *order.back()->outputs()[0]);
     const Unit unit = UnitOf({order.begin(), order.end()});
@@ -67,7 +73,7 @@ class GemvMmaCodeTest : public KernelsTest {
       if (node->op() != "Gemm" && node->op() != "MatMul") continue;
       for (const Candidate& candidate : At(graph_, *node).candidates) {
         if (candidate.nodes != unit.nodes) continue;
-        for (const char* columns : {"16", "32", "64"}) {
+        for (const char* columns : variants) {
           const KernelRequest request{unit, candidate, target_, columns};
           const std::string wrong = emulator::CompareWithReference(
               is_4bit ? CompileGemv4Bit(request) : CompileGemvMma(request), candidate, inputs,
@@ -118,6 +124,48 @@ TEST_F(GemvMmaCodeTest, BiasResidualActivationAndCast) {
   }
 }
 
+TEST_F(GemvMmaCodeTest, GatedProducts) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    for (const int64_t rows : {1, 8, 11}) {
+      for (const int64_t columns : {5, 37, 80}) {
+        graph_ = Graph();
+        Value& x = Input(dtype, {rows, 72});
+        Value& gate = Op("MatMul", {&x, &Weights(graph_, dtype, {72, columns})});
+        Value& up =
+            Op("Gemm", {&x, &Weights(graph_, dtype, {columns, 72})}, {{"transB", int64_t{1}}});
+        Gate("Swish", gate, up);
+        EXPECT_EQ(Compare(dtype == DType::kF16 ? kRounding : 8 * kRounding, {"16", "32"}), "")
+            << NameOf(dtype) << " " << rows << " " << columns;
+      }
+    }
+  }
+}
+
+TEST_F(GemvMmaCodeTest, GatedProductsAndACast) {
+  Value& x = Input(DType::kF16, {2, 64});
+  Value& gate = Op("MatMul", {&x, &Weights(graph_, DType::kF16, {64, 48})});
+  Value& up = Op("MatMul", {&x, &Weights(graph_, DType::kF16, {64, 48})});
+  Cast(Op("Mul", {&Op("Gelu", {&gate}), &up}), DType::kF32);
+  EXPECT_EQ(Compare(kRounding, {"16", "32"}), "");
+}
+
+TEST_F(GemvMmaCodeTest, ProductsThatAreNotGated) {
+  // A bias, a second reader, other rows, another shape: the products are not one launch.
+  enum Form { kBias, kReader, kRows, kShape };
+  for (const Form form : {kBias, kReader, kRows, kShape}) {
+    graph_ = Graph();
+    Value& x = Input(DType::kF16, {2, 64});
+    Value& other = form == kRows ? Input(DType::kF16, {2, 64}) : x;
+    std::vector<Value*> gate_inputs = {&x, &Weights(graph_, DType::kF16, {64, 48})};
+    if (form == kBias) gate_inputs.push_back(&Weights(graph_, DType::kF16, {48}));
+    Value& gate = Op("Gemm", gate_inputs);
+    Value& up = Op("Gemm", {&other, &Weights(graph_, DType::kF16, {64, form == kShape ? 1 : 48})});
+    Gate("Swish", gate, up);
+    if (form == kReader) graph_.AddOutput("gate", gate);
+    EXPECT_EQ(Compare(), "nothing is proposed for all Nodes") << form;
+  }
+}
+
 TEST_F(GemvMmaCodeTest, ResidualOfAGemm) {
   Value& x = Input(DType::kBF16, {2, 16});
   Value& r = Input(DType::kBF16, {2, 24});
@@ -138,6 +186,19 @@ TEST_F(GemvMmaCodeTest, FourBits) {
               << NameOf(dtype) << " " << rows << " " << has_zeros << " " << NameOf(stored);
         }
       }
+    }
+  }
+}
+
+TEST_F(GemvMmaCodeTest, GatedProductsOfFourBits) {
+  for (const bool has_zeros : {false, true}) {
+    for (const int64_t rows : {1, 9}) {
+      graph_ = Graph();
+      Value& x = Input(DType::kF16, {rows, 96});
+      Value& gate = Product4Bit(x, 37, {DType::kU4, 32, has_zeros});
+      Value& up = Product4Bit(x, 37, {DType::kU4, 32, has_zeros, /*is_turned=*/false});
+      Gate("Swish", gate, up);
+      EXPECT_EQ(Compare(4 * kRounding, {"16", "32"}), "") << has_zeros << " " << rows;
     }
   }
 }

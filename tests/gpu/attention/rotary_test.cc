@@ -22,5 +22,25 @@ TEST_F(RotaryGpuTest, QueriesAndKeysOfOneProduct) {
   EXPECT_GT(CheckAll(graph, OfAllNodes(graph, "Concat", target()), target()), 0);
 }
 
+TEST_F(RotaryGpuTest, KeysAndValuesGoToCaches) {
+  const Graph graph = GraphFromText(
+      "g (float16[3,1,3072] w, float16[3,1,1,64] c, float16[3,1,1,64] s, "
+      "float16[3,8,2048,64] keys, float16[3,8,2048,64] values) => (y, pk, pv) "
+      "<int64[1] zero = {0}, int64[1] half = {32}, int64[1] all = {64}, int64[1] last = {-1}, "
+      "int64[1] one = {2048}, int64[1] two = {2560}, int64[1] three = {3072}, "
+      "int64[1] axis = {2}, int64[3] places = {0, 2047, 1000}, int64[4] heads = {3, 32, 1, 64}, "
+      "int64[4] shared = {3, 8, 1, 64}> "
+      "{ e = Slice(w, zero, one, axis) q = Reshape(e, heads) "
+      "g = Slice(w, one, two, axis) k = Reshape(g, shared) "
+      "l = Slice(q, zero, half, last) h = Slice(q, half, all, last) n = Neg(h) "
+      "r = Concat<axis = -1>(n, l) a = Mul(q, c) d = Mul(r, s) y = Add(a, d) "
+      "l2 = Slice(k, zero, half, last) h2 = Slice(k, half, all, last) n2 = Neg(h2) "
+      "r2 = Concat<axis = -1>(n2, l2) a2 = Mul(k, c) d2 = Mul(r2, s) z = Add(a2, d2) "
+      "i = Slice(w, two, three, axis) v = Reshape(i, shared) "
+      "pk = TensorScatter<axis = 2>(keys, z, places) "
+      "pv = TensorScatter<axis = 2>(values, v, places) }");
+  EXPECT_GT(CheckAll(graph, OfAllNodes(graph, "Concat", target()), target()), 0);
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

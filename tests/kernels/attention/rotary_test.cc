@@ -1,4 +1,6 @@
 // Which rotary embeddings run in one launch.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/kernels/kernels_fixture.h"
@@ -70,6 +72,36 @@ TEST_F(RotaryTest, TakesTwoOutOfOneValue) {
         "Slice Reshape Transpose Slice Slice Neg Concat Mul Mul Add}"},
        {"of two Values", Text(rotary("q", "1") + rotary("k", "2"), "y1, y2"), "Concat",
         std::string(kLargest)}});
+}
+
+TEST_F(RotaryTest, PutsKeysAndValuesIntoCaches) {
+  // A product of one token: 8 queries and 8 keys and values of 2 heads each.
+  const auto largest = [&](std::string_view moves) {
+    const std::string text = absl::StrCat(
+        "g (float16[2,1,48] o, float16[2,1,1,8] c, float16[2,1,1,8] s, float16[2,2,9,8] keys, "
+        "float16[2,2,9,8] values, int64[2] at, int64[2] elsewhere) => (pk, pv) <",
+        kConstants,
+        ", int64[1] first = {16}, int64[1] second = {32}, int64[1] third = {48}, "
+        "int64[4] shared = {2, 2, 1, 8}> { e = Slice(o, first, second, two) q = Reshape(e, "
+        "shared) ",
+        kRotary, "f = Slice(o, second, third, two) v = Reshape(f, shared) ", moves, " }");
+    size_t most = 0;
+    for (const Candidate& candidate : At(GraphFromText(text), "Concat").candidates) {
+      most = std::max(most, candidate.nodes.size());
+    }
+    return most;
+  };
+  EXPECT_EQ(largest("pk = TensorScatter<axis = 2>(keys, y, at) "
+                    "pv = TensorScatter<axis = 2>(values, v, at)"),
+            13u);
+  // Values at other places or of something else stay apart, and keys that another Node reads.
+  EXPECT_EQ(largest("pk = TensorScatter<axis = 2>(keys, y, at) "
+                    "pv = TensorScatter<axis = 2>(values, v, elsewhere)"),
+            10u);
+  EXPECT_EQ(largest("b = Abs(v) pk = TensorScatter<axis = 2>(keys, y, at) "
+                    "pv = TensorScatter<axis = 2>(values, b, at)"),
+            10u);
+  EXPECT_EQ(largest("pk = TensorScatter<axis = 2>(keys, y, at) pv = Add(y, v)"), 9u);
 }
 
 TEST_F(RotaryTest, LeavesWhatIsNone) {

@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/kernels/attention/rotary.h"
 #include "runtime/kernels/cuda/common/operands.h"
+#include "runtime/kernels/cuda/move/plan_sequence.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -18,7 +23,9 @@ constexpr int64_t kMostItems = int64_t{1} << 31;
 // A part of the launch and the slots that its addresses are bound to.
 struct Part {
   RotaryPart part;
-  Slot x = Slot::Workspace(), cosines = x, sines = x, y = x;
+  Slot x = Slot::Workspace(), y = x;
+  std::optional<Slot> cosines, sines;
+  std::optional<Slot> places;  // of rows in a cache
   bool whole = true;
 };
 
@@ -60,13 +67,50 @@ absl::StatusOr<Part> PartOf(const Rotary& rotary, const KernelRequest& request,
     slot = found.slot;
     made.whole = made.whole && AreWhole(strides, 0, width);
   };
-  place(*rotary.cosines, part.cosines, made.cosines);
-  place(*rotary.sines, part.sines, made.sines);
+  if (rotary.cosines != nullptr) {
+    place(*rotary.cosines, part.cosines, made.cosines.emplace(Slot::Workspace()));
+    place(*rotary.sines, part.sines, made.sines.emplace(Slot::Workspace()));
+  }
   made.y = operands.Of(rotary.y()).slot;
   for (size_t i = 1; i < dims.size(); ++i) {
     part.axes[i - 1] = FastDivide<uint64_t>(dims[dims.size() - 1 - i]);
   }
+  if (rotary.append != nullptr) {
+    ScatterPlan plan;
+    RETURN_IF_ERROR(PlanSequence(*rotary.append, plan));
+    const Value& places = rotary.append->input(2);
+    part.is_cache = true;
+    part.places.is_wide = places.dtype() == DType::kI64;
+    part.cache = SequencesOf(plan);
+    made.places = operands.Of(places).slot;
+  }
   return made;
+}
+
+// Binds the addresses of part `i`.
+void BindPart(const Part& part, size_t i, KernelCall& call) {
+  const size_t at = offsetof(RotaryParameters, parts) + i * sizeof(RotaryPart);
+  const auto bind_data = [&](size_t operand, const std::optional<Slot>& slot) {
+    if (slot.has_value()) call.Bind(at + operand + offsetof(RotaryOperand, data), *slot);
+  };
+  bind_data(offsetof(RotaryPart, x), part.x);
+  bind_data(offsetof(RotaryPart, cosines), part.cosines);
+  bind_data(offsetof(RotaryPart, sines), part.sines);
+  call.Bind(at + offsetof(RotaryPart, y), part.y);
+  if (!part.places.has_value()) return;
+  call.Bind(at + offsetof(RotaryPart, places) + offsetof(Integers, at), *part.places)
+      .Bind(at + offsetof(RotaryPart, fault), Slot::Fault());
+}
+
+// The error of a row that does not fit into a cache.
+std::function<absl::Status(uint64_t)> FaultOfCaches(const std::vector<Rotary>& rotaries) {
+  for (const Rotary& rotary : rotaries) {
+    if (rotary.append == nullptr) continue;
+    ScatterPlan plan;
+    if (!PlanSequence(*rotary.append, plan).ok()) continue;
+    return [plan](uint64_t word) { return SequenceFault(FaultOf(word), plan); };
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -76,7 +120,7 @@ absl::StatusOr<KernelCode> CompileRotary(const KernelRequest& request) {
   const std::vector<Rotary> rotaries = RotariesOf(request.unit.nodes);
   std::vector<Part> parts;
   for (const Rotary& rotary : rotaries) {
-    if (parts.size() == kMostRotaries) return absl::InternalError("more than two embeddings");
+    if (parts.size() == kMostRotaries) return absl::InternalError("too many embeddings");
     ASSIGN_OR_RETURN(parts.emplace_back(), PartOf(rotary, request, operands));
   }
   const DType dtype = rotaries[0].x->dtype();
@@ -88,22 +132,23 @@ absl::StatusOr<KernelCode> CompileRotary(const KernelRequest& request) {
   for (size_t i = 0; i < parts.size(); ++i) {
     p.parts[i] = parts[i].part;
     p.parts[i].vectors = FastDivide<uint64_t>(parts[i].part.half / width);
-    p.parts[i].items = rotaries[i].y().elements() / 2 / width;
+    p.parts[i].items = rotaries[i].rows().elements() / 2 / width;
     items += p.parts[i].items;
   }
   if (items >= kMostItems) return absl::UnimplementedError("tensors of 2^31 vectors or more");
-  KernelCode code{.constants = operands.TakeConstants()};
+  KernelCode code;
+  for (const Rotary& rotary : rotaries) {  // caches keep their other rows
+    if (rotary.append == nullptr) continue;
+    code.calls.push_back(KernelCall::Copy(operands.Of(rotary.y()).slot,
+                                          operands.Of(rotary.append->input(0)).slot,
+                                          rotary.y().bytes()));
+  }
+  code.constants = operands.TakeConstants();
   if (items == 0) return code;
   KernelCall call = RotaryCall(dtype, whole, p);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const size_t at = offsetof(RotaryParameters, parts) + i * sizeof(RotaryPart);
-    const auto data = [&](size_t operand) { return at + operand + offsetof(RotaryOperand, data); };
-    call.Bind(data(offsetof(RotaryPart, x)), parts[i].x)
-        .Bind(data(offsetof(RotaryPart, cosines)), parts[i].cosines)
-        .Bind(data(offsetof(RotaryPart, sines)), parts[i].sines)
-        .Bind(at + offsetof(RotaryPart, y), parts[i].y);
-  }
+  for (size_t i = 0; i < parts.size(); ++i) BindPart(parts[i], i, call);
   code.calls.push_back(std::move(call));
+  code.fault = FaultOfCaches(rotaries);
   return code;
 }
 

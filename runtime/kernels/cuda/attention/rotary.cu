@@ -24,32 +24,37 @@ __global__ void __launch_bounds__(kRotaryThreads)
     Rotate(const __grid_constant__ RotaryParameters p) {
   WaitForLaunchBefore();
   int64_t item = static_cast<int64_t>(blockIdx.x) * kRotaryThreads + threadIdx.x;
-  const int which = item >= p.parts[0].items ? 1 : 0;
-  if (which == 1) item -= p.parts[0].items;
+  int which = 0;
+  for (; which < 2 && item >= p.parts[which].items; ++which) item -= p.parts[which].items;
   const RotaryPart& part = p.parts[which];
   if (item >= part.items) return;
   uint64_t row = static_cast<uint64_t>(item);
   const int column = static_cast<int>(part.vectors.Split(row)) * kWidth;
-  const int64_t y_at = static_cast<int64_t>(row) * 2 * part.half + column;
+  int64_t y_row = static_cast<int64_t>(row);
+  if (part.is_cache) y_row = part.cache.TargetOf(y_row, part.places, part.fault);
+  if (y_row < 0) return;
   uint64_t index[kMostRotaryAxes];
 #pragma unroll
   for (int a = 0; a < kMostRotaryAxes; ++a) index[a] = part.axes[a].Split(row);
 
-  float x[2][kWidth], cosines[2][kWidth], sines[2][kWidth];
+  float x[2][kWidth], cosines[2][kWidth] = {}, sines[2][kWidth] = {};
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int from = column + h * part.half;
     Load<T>(part.x, index, from, x[h]);
+    if (part.cosines.data == nullptr) continue;
     Load<T>(part.cosines, index, from, cosines[h]);
     Load<T>(part.sines, index, from, sines[h]);
   }
   float y[2][kWidth];
 #pragma unroll
   for (int i = 0; i < kWidth; ++i) {
+    y[0][i] = x[0][i], y[1][i] = x[1][i];
+    if (part.cosines.data == nullptr) continue;
     y[0][i] = x[0][i] * cosines[0][i] - x[1][i] * sines[0][i];
     y[1][i] = x[1][i] * cosines[1][i] + x[0][i] * sines[1][i];
   }
-  T* to = static_cast<T*>(part.y) + y_at;
+  T* to = static_cast<T*>(part.y) + y_row * 2 * part.half + column;
   StoreVector(to, NarrowAll<T>(y[0]));
   StoreVector(to + part.half, NarrowAll<T>(y[1]));
 }
@@ -64,7 +69,8 @@ KernelCall CallOf(bool whole, const LaunchShape& shape, const RotaryParameters& 
 }  // namespace
 
 KernelCall RotaryCall(DType dtype, bool whole, const RotaryParameters& parameters) {
-  const int64_t items = parameters.parts[0].items + parameters.parts[1].items;
+  int64_t items = 0;
+  for (const RotaryPart& part : parameters.parts) items += part.items;
   const LaunchShape shape{
       .grid = {static_cast<unsigned>((items + kRotaryThreads - 1) / kRotaryThreads)},
       .block = {kRotaryThreads}};

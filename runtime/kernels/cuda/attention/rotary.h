@@ -6,6 +6,7 @@
 #include "onnx_cudnn/dtype.h"
 #include "runtime/kernels/cuda/common/fast_divide.cuh"
 #include "runtime/kernels/cuda/common/kernel_call.h"
+#include "runtime/kernels/cuda/move/sequence_rows.cuh"
 
 namespace onnx_cudnn {
 
@@ -19,10 +20,15 @@ struct RotaryOperand {
 };
 
 // y[r, i] = x[r, i]·cos[r, i] − x[r, i + half]·sin[r, i] and
-// y[r, i + half] = x[r, i + half]·cos[r, i + half] + x[r, i]·sin[r, i + half] for i < half.
+// y[r, i + half] = x[r, i + half]·cos[r, i + half] + x[r, i]·sin[r, i + half] for i < half; or
+// y = x without cosines. Row r of y may be one of a cache.
 struct RotaryPart {
   RotaryOperand x, cosines, sines;
-  void* y = nullptr;                           // row-major
+  void* y = nullptr;      // row-major
+  bool is_cache = false;  // rows of y are those of `cache`
+  Integers places;        // the first of these for each batch
+  uint64_t* fault = nullptr;
+  SequenceRows cache;
   FastDivide<uint64_t> axes[kMostRotaryAxes];  // extents, the innermost first
   FastDivide<uint64_t> vectors;                // of a half
   int half = 0;
@@ -30,7 +36,7 @@ struct RotaryPart {
 };
 
 struct RotaryParameters {
-  RotaryPart parts[2];  // the second may have no items
+  RotaryPart parts[3];  // the last ones may have no items
 };
 
 // whole: halves, strides and addresses are multiples of 16 bytes, and a thread has 16 bytes of each

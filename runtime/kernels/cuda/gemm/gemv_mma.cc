@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -23,7 +25,7 @@ constexpr int kSumsOfTile = kGemvMmaTile * kGemvMmaRows;  // of one mma.sync
 
 // The operands of a Unit that the rules accept.
 struct Nodes {
-  const Node* product = nullptr;
+  std::vector<const Node*> products;  // two: gated ones
   const Value* bias = nullptr;
   const Value* residual = nullptr;
   const Value* y = nullptr;
@@ -35,21 +37,26 @@ bool ReadNodes(const Unit& unit, Nodes& nodes, Parameters& p) {
   p.y_dtype = nodes.y->dtype();
   const Value* at = nullptr;  // the result so far
   for (const Node* node : unit.nodes) {
+    const bool is_of_weights = node->op() == "DequantizeLinear" || node->op() == "Transpose";
+    if (is_of_weights) continue;
     if (IsGemv(*node)) {
-      nodes.product = node;
+      nodes.products.push_back(node);
       if (node->has_input(2)) nodes.bias = &node->input(2);
-    } else if (at != nullptr && node->op() == "Add") {
+    } else if (node->op() == "Add") {
       const Value& other = node->input(&node->input(0) == at ? 1 : 0);
       const bool is_residual = !other.is_constant();
       (is_residual ? nodes.residual : nodes.bias) = &other;
-      if (at == &nodes.product->output(0)) p.rounds_product = !is_residual || nodes.bias == nullptr;
+      if (at == &nodes.products[0]->output(0))
+        p.rounds_product = !is_residual || nodes.bias == nullptr;
       if (is_residual) p.rounds_biased = nodes.bias != nullptr;
-    } else if (at != nullptr && node->op() != "Cast") {
+    } else if (node->op() != "Cast" && node->op() != "Mul") {
       p.activation = ActivationOf(*node);
       if (p.activation.kind == Activation::Kind::kNone) return false;
     }
-    if (nodes.product != nullptr) at = &node->output(0);
+    at = &node->output(0);
   }
+  p.matrices = static_cast<int>(nodes.products.size());
+  if (p.matrices == 2) p.rounds_product = true;
   return true;
 }
 
@@ -65,25 +72,31 @@ int WarpsOf(int blocks, int tiles, int steps, int multiprocessors) {
 // Binds the weights, and with four bits their scales and zero points.
 void BindWeights(const Nodes& nodes, bool is_4bit, const Parameters& p, Operands& operands,
                  KernelCall& call) {
-  const auto matrix = [&](const Value& v, int depth, bool is_inner) {
-    return GemvMmaMatrix{operands.PositionOf(v), p.columns, depth, is_inner};
+  const auto bind = [&](size_t at, Derived packed) {
+    call.Bind(at, operands.Constant(std::move(packed)));
   };
   if (!is_4bit) {
-    const bool is_inner = nodes.product->attrs().Int("transB", 0) != 0;
-    const GemvMmaMatrix w = matrix(nodes.product->input(1), p.depth, is_inner);
-    call.Bind(offsetof(Parameters, w), operands.Constant(PackGemvMma(w)));
-    return;
+    GemvMmaMatrices matrices;
+    for (const Node* product : nodes.products) {
+      matrices.push_back({operands.PositionOf(product->input(1)), p.columns, p.depth,
+                          product->attrs().Int("transB", 0) != 0});
+    }
+    return bind(offsetof(Parameters, w), PackGemvMma(matrices));
   }
-  const Product4Bit found = Find4Bit(*nodes.product);
-  const Node& from = *found.dequantize;
-  const bool is_inner = found.depth_is_inner();
-  call.Bind(offsetof(Parameters, w),
-            operands.Constant(PackGemv4Bit(matrix(from.input(0), p.depth, is_inner))))
-      .Bind(offsetof(Parameters, scales),
-            operands.Constant(PackGemvScales(matrix(from.input(1), p.blocks, is_inner))));
-  if (!from.has_input(2)) return;
-  call.Bind(offsetof(Parameters, zeros),
-            operands.Constant(PackGemvZeros(matrix(from.input(2), p.blocks, is_inner))));
+  // Of input i of each DequantizeLinear.
+  const auto matrices_of = [&](int i, int depth) {
+    GemvMmaMatrices matrices;
+    for (const Node* product : nodes.products) {
+      const Product4Bit found = Find4Bit(*product);
+      matrices.push_back({operands.PositionOf(found.dequantize->input(i)), p.columns, depth,
+                          found.depth_is_inner()});
+    }
+    return matrices;
+  };
+  bind(offsetof(Parameters, w), PackGemv4Bit(matrices_of(0, p.depth)));
+  bind(offsetof(Parameters, scales), PackGemvScales(matrices_of(1, p.blocks)));
+  if (!Find4Bit(*nodes.products[0]).dequantize->has_input(2)) return;
+  bind(offsetof(Parameters, zeros), PackGemvZeros(matrices_of(2, p.blocks)));
 }
 
 void Set4Bit(const Node& product, Parameters& p) {
@@ -101,18 +114,19 @@ absl::StatusOr<KernelCode> Compile(const KernelRequest& request, bool is_4bit) {
     return absl::UnimplementedError("it has no code for the activation");
   }
   Operands operands(request);
-  const KernelOperand x = operands.Of(nodes.product->input(0)), y = operands.Of(*nodes.y);
-  p.columns = static_cast<int>(nodes.product->output(0).dims().back());
+  const Node& product = *nodes.products[0];
+  const KernelOperand x = operands.Of(product.input(0)), y = operands.Of(*nodes.y);
+  p.columns = static_cast<int>(product.output(0).dims().back());
   p.rows = static_cast<int>(y.value->elements() / p.columns);
   p.depth = static_cast<int>(x.dims().back());
   p.steps = CeilDiv(p.depth, is_4bit ? kGemv4BitStep : kGemvMmaStep);
-  if (is_4bit) Set4Bit(*nodes.product, p);
+  if (is_4bit) Set4Bit(product, p);
   const int multiprocessors = request.target.info.multiprocessors;
-  int columns = GemvMmaColumns(p.rows, p.columns, multiprocessors)[0];
+  int columns = GemvMmaColumns(p.rows, p.columns, p.matrices, multiprocessors)[0];
   if (!request.variant.empty() && !absl::SimpleAtoi(request.variant, &columns)) {
     return absl::InternalError(absl::StrCat("variant ", request.variant));
   }
-  const int tiles = columns / kGemvMmaTile, blocks = CeilDiv(p.columns, columns);
+  const int tiles = columns / kGemvMmaTile * p.matrices, blocks = CeilDiv(p.columns, columns);
   const int warps = WarpsOf(blocks, tiles, p.steps, multiprocessors);
   const int groups = CeilDiv(p.rows, kGemvMmaRows);  // of rows
   const LaunchShape shape{

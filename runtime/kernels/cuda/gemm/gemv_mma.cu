@@ -138,8 +138,10 @@ __device__ __forceinline__ void AddStep(const Parameters& p, const W (&weights)[
   }
 }
 
+// `other` is the sum of the second matrix.
 template <typename T>
-__device__ __forceinline__ void Finish(const Parameters& p, int row, int column, float sum) {
+__device__ __forceinline__ void Finish(const Parameters& p, int row, int column, float sum,
+                                       float other) {
   const int64_t at = static_cast<int64_t>(row) * p.columns + column;
   if (p.rounds_product) sum = Rounded<T>(sum);
   if (p.bias != nullptr) sum += Widen<float>(static_cast<const T*>(p.bias)[column]);
@@ -150,6 +152,7 @@ __device__ __forceinline__ void Finish(const Parameters& p, int row, int column,
     Activate<T>(p.activation, y);
     y[0] = Rounded<T>(y[0]);
   }
+  if (p.matrices == 2) y[0] = Rounded<T>(y[0] * Rounded<T>(other));
   if (p.y_dtype == DType::kF32) static_cast<float*>(p.y)[at] = y[0];
   if (p.y_dtype == DType::kF16) static_cast<Half*>(p.y)[at] = Narrow<Half>(y[0]);
   if (p.y_dtype == DType::kBF16) static_cast<BHalf*>(p.y)[at] = Narrow<BHalf>(y[0]);
@@ -158,20 +161,24 @@ __device__ __forceinline__ void Finish(const Parameters& p, int row, int column,
 // Adds the sums of all warps in their order, and writes the results of the block.
 template <typename T, int kTiles, int kGroups>
 __device__ __forceinline__ void WriteResults(const Parameters& p, const float* partial) {
-  constexpr int kColumns = kTiles * kGemvMmaTile, kOfWarp = kTiles * kGroups * kSums;
+  constexpr int kOfWarp = kTiles * kGroups * kSums;
+  const int columns = kTiles * kGemvMmaTile / p.matrices;
   const int warps = static_cast<int>(blockDim.x) / kWarp;
-  for (int i = static_cast<int>(threadIdx.x); i < kColumns * p.rows;
+  for (int i = static_cast<int>(threadIdx.x); i < columns * p.rows;
        i += static_cast<int>(blockDim.x)) {
-    const int row = i / kColumns, of_block = i % kColumns, of_tile = of_block % kGemvMmaTile;
-    const int column = static_cast<int>(blockIdx.x) * kColumns + of_block;
+    const int row = i / columns, of_block = i % columns, of_tile = of_block % kGemvMmaTile;
+    const int column = static_cast<int>(blockIdx.x) * columns + of_block;
     if (column >= p.columns) continue;
     const int lane = of_tile % kPairs * 4 + row % kGemvMmaRows / 2;
     const int element = of_tile / kPairs * 2 + row % 2;
-    const int group = of_block / kGemvMmaTile * kGroups + row / kGemvMmaRows;
-    const float* from = partial + (group * 4 + element) * kWarp + lane;
-    float sum = 0;
-    for (int w = 0; w < warps; ++w) sum += from[w * kOfWarp];
-    Finish<T>(p, row, column, sum);
+    float sums[2] = {};
+    for (int m = 0; m < p.matrices; ++m) {
+      const int tile = of_block / kGemvMmaTile * p.matrices + m;
+      const int group = tile * kGroups + row / kGemvMmaRows;
+      const float* from = partial + (group * 4 + element) * kWarp + lane;
+      for (int w = 0; w < warps; ++w) sums[m] += from[w * kOfWarp];
+    }
+    Finish<T>(p, row, column, sums[0], sums[1]);
   }
 }
 
@@ -184,7 +191,8 @@ __global__ void __launch_bounds__((kTiles == 4 ? kGemvMmaMostWarps / 2 : kGemvMm
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
   const int warps = static_cast<int>(blockDim.x) / kWarp;
   const int first = static_cast<int>(blockIdx.x) * kTiles;
-  const int last = (p.columns - 1) / kGemvMmaTile;  // tile; repeated beyond it
+  // The last tile, repeated beyond it.
+  const int last = ((p.columns - 1) / kGemvMmaTile + 1) * p.matrices - 1;
   LetNextStart(p.next_uses_pdl);
   W weights[kDepth][kTiles];
   Rows<T, kGroups, W::kStep> rows[kDepth];

@@ -16,8 +16,9 @@ inline constexpr int kGemvMmaMostWarps = 16;  // per block; 8 with four tiles
 // K per step, in which a lane reads two pieces of 16 bytes of 16-bit weights, or one of 4-bit ones.
 inline constexpr int kGemvMmaStep = 32, kGemv4BitStep = 64;
 
-// y[m, n] = cast(activation(Σ_k x[m, k] · w[n, k] + bias[n] + residual[m, n])), rounded to T, the
-// type of x, where a Node of its own ends; x, residual and y are dense.
+// y[m, n] = cast(activation(Σ_k x[m, k] · w[n, k] + bias[n] + residual[m, n])), or of two matrices
+// cast(activation(Σ_k x[m, k] · w[n, k]) · Σ_k x[m, k] · v[n, k]); rounded to T, the type of x,
+// where a Node of its own ends; x, residual and y are dense.
 struct GemvMmaParameters {
   bool next_uses_pdl;    // copied from LaunchArgs; first member because it is read first
   const void* x;         // rows start at multiples of 16 bytes
@@ -28,6 +29,7 @@ struct GemvMmaParameters {
   const void* residual;  // of type T; nullptr: none
   void* y;
   int rows, columns, depth;
+  int matrices;         // 1, or 2 without bias and residual; w has their tiles alternately
   int steps;            // of K
   int blocks;           // of K with one scale
   int log_block;        // of their extents
@@ -38,7 +40,8 @@ struct GemvMmaParameters {
   DType y_dtype;  // f32, f16 or bf16
 };
 
-// `dtype` is f16 or bf16. Grid: blocks of `tiles` tiles of columns; 1, 2 or 4. The warps of a block
+// `dtype` is f16 or bf16. Grid: blocks of `tiles` tiles of weights; 1, 2 or 4, and at least
+// `matrices`. The warps of a block
 // divide its steps among them.
 KernelCall GemvMmaCall(DType dtype, bool is_4bit, int tiles, const LaunchShape& shape,
                        const GemvMmaParameters& parameters);

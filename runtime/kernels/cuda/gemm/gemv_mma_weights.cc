@@ -15,7 +15,12 @@ constexpr int kPairs = kGemvMmaTile / 2;  // of columns g and g + 8
 constexpr int kRun = 8;                   // of K, that a lane has of each 32
 constexpr int kRunsOfStep = kGemv4BitStep / kGemvMmaStep;
 
-int TilesOf(const GemvMmaMatrix& w) { return CeilDiv(w.columns, kGemvMmaTile); }
+using Sources = absl::Span<const HostTensor>;
+
+// Of all matrices.
+int TilesOf(const GemvMmaMatrices& matrices) {
+  return CeilDiv(matrices[0].columns, kGemvMmaTile) * static_cast<int>(matrices.size());
+}
 
 int64_t IndexOf(const GemvMmaMatrix& w, int64_t column, int64_t k) {
   return w.depth_is_inner ? column * w.depth + k : k * w.columns + column;
@@ -30,28 +35,34 @@ uint32_t NibbleAt(const HostTensor& tensor, int64_t i) {
   return tensor.dtype() == DType::kI4 ? nibble ^ 8U : nibble;
 }
 
-Derived Packed(const GemvMmaMatrix& w, std::string_view what, int64_t elements,
-               HostTensor (*make)(const GemvMmaMatrix&, const HostTensor&)) {
-  return {.from = {w.position},
-          .recipe = absl::StrCat(what, " of ", w.columns, " by ", w.depth,
-                                 w.depth_is_inner ? "" : ", columns innermost"),
-          .to = Format::RowMajor({elements}),
-          .make = [w, make](absl::Span<const HostTensor> sources) -> absl::StatusOr<HostTensor> {
-            return make(w, sources[0]);
-          }};
+Derived Packed(const GemvMmaMatrices& matrices, std::string_view what, int64_t elements,
+               HostTensor (*make)(const GemvMmaMatrices&, Sources)) {
+  Derived packed = {
+      .recipe = absl::StrCat(what, " of ", matrices[0].columns, " by ", matrices[0].depth),
+      .to = Format::RowMajor({elements}),
+      .make = [matrices, make](Sources sources) -> absl::StatusOr<HostTensor> {
+        return make(matrices, sources);
+      }};
+  for (const GemvMmaMatrix& w : matrices) {
+    packed.from.push_back(w.position);
+    packed.recipe += w.depth_is_inner ? ", depth innermost" : ", columns innermost";
+  }
+  return packed;
 }
 
-HostTensor PackHalves(const GemvMmaMatrix& w, const HostTensor& source) {
-  const int tiles = TilesOf(w), steps = CeilDiv(w.depth, kGemvMmaStep);
-  HostTensor made =
-      HostTensor::Allocate(source.dtype(), {int64_t{tiles} * steps * kGemvMmaTile * kGemvMmaStep});
-  const auto* from = static_cast<const uint16_t*>(source.raw());
+HostTensor PackHalves(const GemvMmaMatrices& matrices, Sources sources) {
+  const int tiles = TilesOf(matrices), count = static_cast<int>(matrices.size());
+  const int steps = CeilDiv(matrices[0].depth, kGemvMmaStep);
+  HostTensor made = HostTensor::Allocate(sources[0].dtype(),
+                                         {int64_t{tiles} * steps * kGemvMmaTile * kGemvMmaStep});
   auto* to = static_cast<uint16_t*>(made.mutable_raw());
   for (int tile = 0; tile < tiles; ++tile) {
+    const GemvMmaMatrix& w = matrices[tile % count];
+    const auto* from = static_cast<const uint16_t*>(sources[tile % count].raw());
     for (int step = 0; step < steps; ++step) {
       for (int i = 0; i < kGemvMmaTile * kGemvMmaStep; ++i) {
         const int piece = i / (kLanes * 8), lane = i / 8 % kLanes, word = i / 2 % 4;
-        const int column = tile * kGemvMmaTile + lane / 4 + word % 2 * kPairs;
+        const int column = tile / count * kGemvMmaTile + lane / 4 + word % 2 * kPairs;
         const int k = step * kGemvMmaStep + lane % 4 * kRun + piece * 4 + word / 2 * 2 + i % 2;
         *to++ = Has(w, column, k) ? from[IndexOf(w, column, k)] : uint16_t{0};
       }
@@ -70,68 +81,75 @@ uint32_t WordOf(const GemvMmaMatrix& w, const HostTensor& source, int column, in
   return word;
 }
 
-HostTensor PackNibbles(const GemvMmaMatrix& w, const HostTensor& source) {
-  const int tiles = TilesOf(w), steps = CeilDiv(w.depth, kGemv4BitStep);
+HostTensor PackNibbles(const GemvMmaMatrices& matrices, Sources sources) {
+  const int tiles = TilesOf(matrices), count = static_cast<int>(matrices.size());
+  const int steps = CeilDiv(matrices[0].depth, kGemv4BitStep);
   HostTensor made = HostTensor::Allocate(DType::kU32, {int64_t{tiles} * steps * kLanes * 4});
   auto* to = static_cast<uint32_t*>(made.mutable_raw());
   for (int tile = 0; tile < tiles; ++tile) {
     for (int step = 0; step < steps; ++step) {
       for (int i = 0; i < kLanes * kRunsOfStep * 2; ++i) {
         const int lane = i / 4, run = i / 2 % 2, upper = i % 2;
-        const int column = tile * kGemvMmaTile + lane / 4 + upper * kPairs;
+        const int column = tile / count * kGemvMmaTile + lane / 4 + upper * kPairs;
         const int k = step * kGemv4BitStep + run * kGemvMmaStep + lane % 4 * kRun;
-        *to++ = WordOf(w, source, column, k);
+        *to++ = WordOf(matrices[tile % count], sources[tile % count], column, k);
       }
     }
   }
   return made;
 }
 
-// `at` gives an element as an E.
+// `at(source, i)` is an element as an E.
 template <typename E, typename F>
-HostTensor PackPairs(const GemvMmaMatrix& m, DType dtype, const F& at) {
-  const int tiles = TilesOf(m);
-  HostTensor made = HostTensor::Allocate(dtype, {int64_t{tiles} * m.depth * kGemvMmaTile});
+HostTensor PackPairs(const GemvMmaMatrices& matrices, Sources sources, DType dtype, const F& at) {
+  const int tiles = TilesOf(matrices), count = static_cast<int>(matrices.size());
+  HostTensor made =
+      HostTensor::Allocate(dtype, {int64_t{tiles} * matrices[0].depth * kGemvMmaTile});
   auto* to = static_cast<E*>(made.mutable_raw());
   for (int tile = 0; tile < tiles; ++tile) {
+    const GemvMmaMatrix& m = matrices[tile % count];
+    const HostTensor& source = sources[tile % count];
     for (int block = 0; block < m.depth; ++block) {
       for (int i = 0; i < kGemvMmaTile; ++i) {
-        const int column = tile * kGemvMmaTile + i / 2 + i % 2 * kPairs;
-        *to++ = column < m.columns ? static_cast<E>(at(IndexOf(m, column, block))) : E{0};
+        const int column = tile / count * kGemvMmaTile + i / 2 + i % 2 * kPairs;
+        *to++ = column < m.columns ? static_cast<E>(at(source, IndexOf(m, column, block))) : E{0};
       }
     }
   }
   return made;
 }
 
-HostTensor PackScales(const GemvMmaMatrix& m, const HostTensor& source) {
-  const auto* from = static_cast<const uint16_t*>(source.raw());
-  return PackPairs<uint16_t>(m, source.dtype(), [&](int64_t i) { return from[i]; });
+HostTensor PackScales(const GemvMmaMatrices& matrices, Sources sources) {
+  return PackPairs<uint16_t>(matrices, sources, sources[0].dtype(),
+                             [](const HostTensor& source, int64_t i) {
+                               return static_cast<const uint16_t*>(source.raw())[i];
+                             });
 }
 
-HostTensor PackZeros(const GemvMmaMatrix& m, const HostTensor& source) {
-  return PackPairs<uint8_t>(m, DType::kU8, [&](int64_t i) { return NibbleAt(source, i); });
+HostTensor PackZeros(const GemvMmaMatrices& matrices, Sources sources) {
+  return PackPairs<uint8_t>(matrices, sources, DType::kU8, NibbleAt);
 }
 
 }  // namespace
 
-Derived PackGemvMma(const GemvMmaMatrix& w) {
-  const int64_t steps = CeilDiv(w.depth, kGemvMmaStep);
+Derived PackGemvMma(const GemvMmaMatrices& w) {
+  const int64_t steps = CeilDiv(w[0].depth, kGemvMmaStep);
   return Packed(w, "operands of mma.sync", TilesOf(w) * steps * kGemvMmaTile * kGemvMmaStep,
                 PackHalves);
 }
 
-Derived PackGemv4Bit(const GemvMmaMatrix& w) {
-  const int64_t steps = CeilDiv(w.depth, kGemv4BitStep);
+Derived PackGemv4Bit(const GemvMmaMatrices& w) {
+  const int64_t steps = CeilDiv(w[0].depth, kGemv4BitStep);
   return Packed(w, "4-bit operands of mma.sync", TilesOf(w) * steps * kLanes * 4, PackNibbles);
 }
 
-Derived PackGemvScales(const GemvMmaMatrix& m) {
-  return Packed(m, "scales in pairs", int64_t{TilesOf(m)} * m.depth * kGemvMmaTile, PackScales);
+Derived PackGemvScales(const GemvMmaMatrices& m) {
+  return Packed(m, "scales in pairs", int64_t{TilesOf(m)} * m[0].depth * kGemvMmaTile, PackScales);
 }
 
-Derived PackGemvZeros(const GemvMmaMatrix& m) {
-  return Packed(m, "zero points in pairs", int64_t{TilesOf(m)} * m.depth * kGemvMmaTile, PackZeros);
+Derived PackGemvZeros(const GemvMmaMatrices& m) {
+  return Packed(m, "zero points in pairs", int64_t{TilesOf(m)} * m[0].depth * kGemvMmaTile,
+                PackZeros);
 }
 
 }  // namespace onnx_cudnn

@@ -2,6 +2,8 @@
 // g + 8 at indices 8 t to 8 t + 7 of each 32 of K.
 #pragma once
 
+#include <vector>
+
 #include "runtime/plan/step.h"
 
 namespace onnx_cudnn {
@@ -12,20 +14,22 @@ struct GemvMmaMatrix {
   int columns, depth;
   bool depth_is_inner;
 };
+// One or more of equal columns and depth, whose tiles are packed alternately.
+using GemvMmaMatrices = std::vector<GemvMmaMatrix>;
 
 // 16-bit weights as [tile, step of 32, 2, lane, 8]: 16 bytes are operand a of an mma.sync.
-Derived PackGemvMma(const GemvMmaMatrix& w);
+Derived PackGemvMma(const GemvMmaMatrices& w);
 
 // 4-bit weights as [tile, step of 64, lane, 4 words]: of each 32 of K, column g, then column g + 8.
 // Element i of a word's eight is at bits 4 (i / 2) of its low or (odd i) high half. INT4 is stored
 // plus 8.
-Derived PackGemv4Bit(const GemvMmaMatrix& w);
+Derived PackGemv4Bit(const GemvMmaMatrices& w);
 
 // 16-bit scales, one per block of K and column, as [tile, block, 8, 2] with the pairs g and g + 8;
 // scales beyond the last column are 0.
-Derived PackGemvScales(const GemvMmaMatrix& scales);
+Derived PackGemvScales(const GemvMmaMatrices& scales);
 
 // 4-bit zero points as bytes in the same order, INT4 plus 8.
-Derived PackGemvZeros(const GemvMmaMatrix& zeros);
+Derived PackGemvZeros(const GemvMmaMatrices& zeros);
 
 }  // namespace onnx_cudnn

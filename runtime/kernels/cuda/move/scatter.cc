@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/kernels/cuda/move/check_integers.h"
 #include "runtime/kernels/cuda/move/move_plan.h"
+#include "runtime/kernels/cuda/move/plan_sequence.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/strided_copy.h"
 
@@ -64,31 +65,6 @@ absl::Status PlanCoordinates(const Node& node, ScatterPlan& plan) {
   return absl::OkStatus();
 }
 
-absl::Status PlanSequence(const Node& node, ScatterPlan& plan) {
-  const Dims past = node.input(0).dims(), update = node.input(1).dims();
-  const int64_t axis =
-      NormalizedAxis(node.attrs().Int("axis", -2), static_cast<int64_t>(past.size()));
-  if (update.size() != past.size() || update[axis] > past[axis]) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("update ", Text(update), " does not fit ", Text(past)));
-  }
-  Dims expected = past;
-  expected[axis] = update[axis];
-  RETURN_IF_ERROR(ExpectDims("update", update, expected));
-  if (node.has_input(2)) {
-    RETURN_IF_ERROR(ExpectDims("write_indices", node.input(2).dims(), {past[0]}));
-  }
-  const AxisView view = ViewAround(past, axis);
-  plan.kind = ScatterKind::kSequence;
-  plan.extents[0] = view.extent;
-  plan.row = view.inner;
-  plan.length = std::max<int64_t>(1, update[axis]);
-  plan.outer_of_batch = std::max<int64_t>(1, past[0] == 0 ? 1 : view.outer / past[0]);
-  plan.is_circular = node.attrs().String("mode", "linear") == "circular";
-  plan.updated = view.outer * update[axis];
-  return absl::OkStatus();
-}
-
 // The dims of the pooling's input from the attributes only; indices refer to them.
 Dims PooledDims(const Node& node) {
   Dims dims = node.input(0).dims();
@@ -138,9 +114,7 @@ absl::Status ScatterFault(uint64_t word, const ScatterPlan& plan, const Dims& da
     return OutputFault(word, "output", out, static_cast<int>(out.size()));
   }
   if (fault.kind == FaultKind::kNumber && plan.kind == ScatterKind::kSequence) {
-    return absl::InvalidArgumentError(absl::StrCat("write index ", fault.number, " for ",
-                                                   plan.length, " rows is outside the cache's ",
-                                                   plan.extents[0]));
+    return SequenceFault(fault, plan);
   }
   if (fault.kind == FaultKind::kNumber) {
     return OutputFault(word, "output", out, static_cast<int>(out.size()));

@@ -5,6 +5,7 @@
 #include "onnx_cudnn/dtype.h"
 #include "runtime/kernels/cuda/common/faults.h"
 #include "runtime/kernels/cuda/common/kernel_call.h"
+#include "runtime/kernels/cuda/move/sequence_rows.cuh"
 
 namespace onnx_cudnn {
 
@@ -44,6 +45,14 @@ struct ScatterPlan {
   int64_t outer_of_batch = 1;  // sequences per batch
   bool is_circular = false;
 };
+// kSequence
+inline SequenceRows SequencesOf(const ScatterPlan& plan) {
+  return {.extent = plan.extents[0],
+          .length = FastDivide<uint64_t>(plan.length),
+          .outer_of_batch = FastDivide<uint64_t>(plan.outer_of_batch),
+          .is_circular = plan.is_circular};
+}
+
 struct ScatterCode {
   std::vector<KernelCall> calls;
   int64_t workspace_bytes = 0;

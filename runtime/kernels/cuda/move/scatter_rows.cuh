@@ -10,11 +10,9 @@ struct ScatterRows {
   uint64_t* fault;
   ScatterKind kind;
   int axis, depth, rank;
-  bool is_circular;
   int64_t extents[kMostScatterDims], strides[kMostScatterDims];
-  int64_t length_rows;  // kSequence: rows per sequence
-  FastDivide<uint64_t> length, outer_of_batch;
   FastDivide<uint64_t> dims[kMostScatterDims];
+  SequenceRows sequences;  // kSequence
 };
 
 inline ScatterRows RowsOf(const ScatterPlan& plan) {
@@ -24,10 +22,7 @@ inline ScatterRows RowsOf(const ScatterPlan& plan) {
   rows.axis = plan.axis;
   rows.depth = plan.depth;
   rows.rank = plan.rank;
-  rows.is_circular = plan.is_circular;
-  rows.length_rows = plan.length;
-  rows.length = FastDivide<uint64_t>(plan.length);
-  rows.outer_of_batch = FastDivide<uint64_t>(plan.outer_of_batch);
+  rows.sequences = SequencesOf(plan);
   for (int a = 0; a < kMostScatterDims; ++a) {
     rows.extents[a] = plan.extents[a];
     rows.strides[a] = plan.strides[a];
@@ -44,24 +39,11 @@ __device__ __forceinline__ int64_t CheckedRow(const ScatterRows& p, int64_t inde
   return -1;
 }
 
-__device__ __forceinline__ int64_t SequenceRow(const ScatterRows& p, int64_t r) {
-  uint64_t outer = static_cast<uint64_t>(r);
-  const int64_t i = static_cast<int64_t>(p.length.Split(outer)), extent = p.extents[0];
-  const int64_t batch = static_cast<int64_t>(p.outer_of_batch.Divide(outer));
-  int64_t first = p.indices.at == nullptr ? 0 : p.indices[batch];
-  if (p.is_circular && first >= extent) first %= extent;
-  if (first < 0 || first > extent || (!p.is_circular && first + p.length_rows > extent)) {
-    *p.fault = FaultWord({FaultKind::kNumber, 0, first});
-    return -1;
-  }
-  int64_t at = first + i;
-  if (at >= extent) at -= extent;
-  return static_cast<int64_t>(outer) * extent + at;
-}
-
 // The output row for row `r` of the updates, or -1.
 __device__ __forceinline__ int64_t TargetRow(const ScatterRows& p, int64_t r) {
-  if (p.kind == ScatterKind::kSequence) return SequenceRow(p, r);
+  if (p.kind == ScatterKind::kSequence) {
+    return p.sequences.TargetOf(r, p.indices, p.fault);
+  }
   if (p.kind == ScatterKind::kCoordinates) {
     int64_t row = 0;
     for (int d = 0; d < p.depth; ++d) {
