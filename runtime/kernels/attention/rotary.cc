@@ -178,27 +178,51 @@ NodeList WithCaches(NodeList nodes, const Value& source) {
   return nodes;
 }
 
+// The sums of embeddings that are put into a cache at the same places as what `anchor` moves.
+NodeList SumsBeside(const Node& anchor) {
+  const Node* append = &anchor;
+  while (append != nullptr && IsViewNode(*append)) {
+    const Value& y = append->output(0);
+    append = y.has_one_use() && !y.uses().empty() ? y.uses()[0].node : nullptr;
+  }
+  if (append == nullptr || !IsAppend(*append)) return {};
+  NodeList sums;
+  for (const Use& use : append->input(2).uses()) {
+    if (use.index != 2 || !IsAppend(*use.node)) continue;
+    const Node* sum = use.node->input(1).producer();
+    if (sum != nullptr && RotaryAt(*sum).has_value()) sums.push_back(sum);
+  }
+  return sums;
+}
+
 // An embedding; with its views; with another one out of the same Value; and with their caches.
+std::vector<NodeList> CoresBefore(const Node& sum, const Rotary& rotary) {
+  const NodeList with_views = WithViews(rotary);
+  std::vector<NodeList> cores = {rotary.nodes};
+  if (with_views.size() > rotary.nodes.size()) cores.push_back(with_views);
+  const Value& source = SourceOf(*rotary.x, with_views);
+  NodeList all = with_views;
+  if (const std::optional<Rotary> partner = PartnerOf(rotary, source)) {
+    NodeList second = WithViews(*partner);
+    if (partner->nodes.back()->id() < sum.id()) std::swap(all, second);
+    all.insert(all.end(), second.begin(), second.end());
+    cores.push_back(all);
+  }
+  NodeList with_caches = WithCaches(all, source);
+  if (with_caches.size() > all.size()) cores.push_back(std::move(with_caches));
+  return cores;
+}
+
+// Those that contain `anchor`.
 std::vector<NodeList> CoresAt(const Node& anchor) {
-  for (const Node* sum : SumsBehind(anchor)) {
+  NodeList sums = SumsBehind(anchor);
+  for (const Node* sum : SumsBeside(anchor)) sums.push_back(sum);
+  for (const Node* sum : sums) {
     const std::optional<Rotary> rotary = RotaryAt(*sum);
     if (!rotary.has_value()) continue;
-    const NodeList with_views = WithViews(*rotary);
-    if (!Has(with_views, anchor)) continue;
-    std::vector<NodeList> cores;
-    if (Has(rotary->nodes, anchor)) cores.push_back(rotary->nodes);
-    if (with_views.size() > rotary->nodes.size()) cores.push_back(with_views);
-    const Value& source = SourceOf(*rotary->x, with_views);
-    NodeList all = with_views;
-    if (const std::optional<Rotary> partner = PartnerOf(*rotary, source)) {
-      NodeList second = WithViews(*partner);
-      if (partner->nodes.back()->id() < sum->id()) std::swap(all, second);
-      all.insert(all.end(), second.begin(), second.end());
-      cores.push_back(all);
-    }
-    NodeList with_caches = WithCaches(all, source);
-    if (with_caches.size() > all.size()) cores.push_back(std::move(with_caches));
-    return cores;
+    std::vector<NodeList> cores = CoresBefore(*sum, *rotary);
+    std::erase_if(cores, [&](const NodeList& nodes) { return !Has(nodes, anchor); });
+    if (!cores.empty()) return cores;
   }
   return {};
 }
