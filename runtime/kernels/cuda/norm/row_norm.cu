@@ -181,6 +181,19 @@ __global__ void __launch_bounds__(kMixedThreads) RowNormMixed(RowNormParameters 
   }
 }
 
+// With few rows the time of a row counts, not the number of blocks: each has a block, whose threads
+// have few vectors.
+void SpreadFewRows(int width, RowPlan& plan) {
+  constexpr int64_t kFewRows = 256;
+  if (!plan.fits || plan.rows_at_once > 1 || plan.shape.rows > kFewRows) return;
+  const int vectors = (plan.shape.reach + width - 1) / width;
+  const int threads = std::min((vectors + 31) / 32 * 32, kMostRowThreads);
+  plan.vectors = vectors <= 4 * threads ? 4 : 8;
+  plan.shape.threads = threads;
+  plan.launch = {.grid = {static_cast<unsigned>(plan.shape.rows)},
+                 .block = {static_cast<unsigned>(threads)}};
+}
+
 using RowNorms = void (*)(RowNormParameters);
 
 template <typename T, bool kWhole>
@@ -205,6 +218,7 @@ KernelCall RowNormCall(int64_t rows, int64_t columns, const RowNormOptions& opti
   KernelCall call = VisitFloat<KernelCall>(options.dtype, [&](auto e) {
     using T = decltype(e);
     RowPlan plan = PlanRows(lanes, sizeof(T));
+    SpreadFewRows(kVectorBytes / sizeof(T), plan);
     const RowNormParameters p{.rows = plan.shape, .options = options};
     if (options.dtype == options.scale_dtype) {
       return KernelCall::Of(KernelFor<T>(plan, options), plan.launch, p);
