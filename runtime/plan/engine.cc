@@ -64,6 +64,23 @@ int64_t BytesRead(const Boundary& boundary, const Candidate& candidate) {
   return bytes;
 }
 
+// The bytes of all constants; of a table that Gathers alone read, those that they take.
+int64_t BytesOfConstants(const Boundary& boundary, const Candidate& candidate) {
+  int64_t bytes = 0;
+  for (const Value* constant : boundary.constants) {
+    const int64_t all = constant->constant().bytes();
+    int64_t taken = 0;
+    for (const Use& use : constant->uses()) {
+      if (!Contains(candidate.nodes, use.node)) continue;
+      const bool is_table = use.node->op() == "Gather" && use.node->domain().empty() &&
+                            use.index == 0 && use.node->output(0).is_static();
+      taken += is_table ? use.node->output(0).bytes() : all;
+    }
+    bytes += std::min(taken, all);
+  }
+  return bytes;
+}
+
 Placement RowMajorIn(const Value& value, Space space) {
   return {.format = Format::RowMajor(value.is_static() ? value.dims() : Dims()), .space = space};
 }
@@ -129,8 +146,8 @@ Cost Roofline(const Candidate& candidate, const Target& target, const Efficiency
     cost.flops += flops;
     arithmetic_us += static_cast<double>(flops) / FlopsPerUs(ComputeTypeOf(*node), target);
   }
-  cost.bytes = BytesRead(boundary, candidate) + BytesOfPlaced(boundary.outputs, candidate.outputs);
-  for (const Value* v : boundary.constants) cost.bytes += v->constant().bytes();
+  cost.bytes = BytesRead(boundary, candidate) + BytesOfConstants(boundary, candidate) +
+               BytesOfPlaced(boundary.outputs, candidate.outputs);
   const double traffic_us = static_cast<double>(cost.bytes) / target.info.bytes_per_us;
   cost.us = std::max(arithmetic_us / efficiency.arithmetic, traffic_us / efficiency.traffic) +
             target.info.launch_us + efficiency.fixed_us;

@@ -250,6 +250,19 @@ TEST(RooflineTest, CountsBytesOfFormatsAndConstants) {
   EXPECT_EQ(Roofline(candidate, target).bytes, 48 + 64 + 12);
 }
 
+TEST(RooflineTest, CountsTheRowsThatAGatherTakes) {
+  Graph graph;
+  Value& ids = graph.AddInput("ids", Type::Tensor(DType::kI64, {3}));
+  Value& table = graph.AddConstant(Floats({100, 4}, 1));
+  Node& gather = graph.AddNode({.op = "Gather", .inputs = {&table, &ids}});
+  graph.SetType(gather.output(0), F32({3, 4}));
+  graph.AddOutput("y", gather.output(0));
+  Target target;
+  target.info.bytes_per_us = 4;
+  const Candidate candidate = RowMajorCandidate(kEngine, gather, Space::kDevice, target);
+  EXPECT_EQ(candidate.cost.bytes, 3 * 8 + 48 + 48);
+}
+
 TEST(RooflineTest, GrowsWithWhatAnImplementationDoesNotReach) {
   const Graph graph = Make({.dims = {1, 3, 2, 2}, .constant = Floats({3, 1, 1}, 1)});
   Target target;
