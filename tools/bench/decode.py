@@ -125,17 +125,24 @@ def measure_ours(arguments, folder, batch):
     return {**figures, "setup_s": setup_s, "graph_note": binding.graph_note, "commit": arguments.commit, "partitioner": arguments.partitioner}, logits
 
 
+def torch_weights(arguments, folder):
+    """{name: weight on the GPU} of the model's file."""
+    import torch
+
+    data = np.memmap(folder / "decoder.data", np.uint8, "r")
+    weights = {}
+    for weight, offset in decoder.placed(arguments.layers, False):
+        flat = data[offset:offset + weight.bytes()].view(np.float16)
+        weights[weight.name] = torch.from_numpy(np.array(flat)).reshape(weight.shape).cuda()
+    return weights
+
+
 def torch_network(arguments, folder, batch, attend):
     """An nn.Module of (ids, lengths) → logits on the GPU. attend(q, keys, values, mask) is its attention."""
     import torch
     from torch.nn import functional
 
-    data = np.memmap(folder / "decoder.data", np.uint8, "r")
-    d = decoder
-    weights = {}
-    for weight, offset in d.placed(arguments.layers, False):
-        flat = data[offset:offset + weight.bytes()].view(np.float16)
-        weights[weight.name] = torch.from_numpy(np.array(flat)).reshape(weight.shape).cuda()
+    d, weights = decoder, torch_weights(arguments, folder)
 
     def rows(*names):
         """Weights of functional.linear: those of several products, one below the other."""

@@ -1,5 +1,5 @@
-// Two products of the same rows and the Mul of a gated MLP as one launch of gemv_mma, at the sizes of
-// language models, against the reference.
+// Two products of the same rows and the Mul of a gated MLP as one launch of gemv_mma, at the sizes
+// of language models, against the reference.
 #include <string>
 
 #include "absl/strings/substitute.h"
