@@ -161,15 +161,15 @@ def torch_network(arguments, folder, batch, attend):
             keep("sines", angles.sin().half().cuda())
             keep("places", torch.arange(arguments.cache, device="cuda"))
             keep("sequences", torch.arange(batch, device="cuda"))
-            caches = [torch.from_numpy(c) for c in caches_of(batch, arguments.cache)]
+            key, value = (torch.from_numpy(c) for c in caches_of(batch, arguments.cache))
             for layer in range(arguments.layers):
                 keep(f"qkv{layer}", rows(f"{layer}.query", f"{layer}.key", f"{layer}.value"))
                 for name in ("out", "gate", "up", "down"):
                     keep(f"{name}{layer}", rows(f"{layer}.{name}"))
                 for i in range(2):
                     keep(f"norm{i}_{layer}", weights[f"{layer}.norm{i}"])
-                keep(f"key{layer}", caches[0].cuda())
-                keep(f"value{layer}", caches[1].cuda())
+                keep(f"key{layer}", key.cuda())
+                keep(f"value{layer}", value.cuda())
 
         def normed(self, x, weight):
             return functional.rms_norm(x.float(), (d.WIDTH,), eps=1e-5).half() * weight
@@ -181,8 +181,7 @@ def torch_network(arguments, folder, batch, attend):
         def forward(self, ids, lengths):
             position = lengths - 1
             cosines, sines = self.cosines[position][:, None], self.sines[position][:, None]
-            mask = (self.places < lengths[:, None])[:, None, None]
-            x = self.words[ids[:, 0]]
+            mask, x = (self.places < lengths[:, None])[:, None, None], self.words[ids[:, 0]]
             for layer in range(arguments.layers):
                 part = lambda name: getattr(self, f"{name}{layer}")  # noqa: B023, E731
                 h = self.normed(x, part("norm0_"))
