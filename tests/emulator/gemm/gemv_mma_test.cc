@@ -149,6 +149,28 @@ TEST_F(GemvMmaCodeTest, GatedProductsAndACast) {
   EXPECT_EQ(Compare(kRounding, {"16", "32"}), "");
 }
 
+// The Nodes of a Candidate that a worker or a pin file gives are in the order of its Graph.
+TEST_F(GemvMmaCodeTest, GatedProductsInTheOtherOrder) {
+  Value& x = Input(DType::kF16, {2, 64});
+  Value& up = Op("MatMul", {&x, &Weights(graph_, DType::kF16, {64, 48})});
+  Value& gate = Op("MatMul", {&x, &Weights(graph_, DType::kF16, {64, 48})});
+  Op("Mul", {&Op("Swish", {&gate}), &up});
+  const std::vector<Node*> order = graph_.TopologicalOrder();
+  graph_.AddOutput("y", *order.back()->outputs()[0]);
+  const Unit unit = UnitOf({order.begin(), order.end()});
+  const HostTensor input = TensorOf(DType::kF16, {2, 64}, Pattern(2 * 64, 1));
+  int ran = 0;
+  for (Candidate candidate : At(graph_, *gate.producer()).candidates) {
+    if (candidate.nodes.size() != order.size()) continue;
+    candidate.nodes = unit.nodes;
+    const KernelRequest request{unit, candidate, target_, "16"};
+    EXPECT_EQ(
+        emulator::CompareWithReference(CompileGemvMma(request), candidate, {input}, kRounding), "");
+    ++ran;
+  }
+  EXPECT_GT(ran, 0);
+}
+
 TEST_F(GemvMmaCodeTest, ProductsThatAreNotGated) {
   // A bias, a second reader, other rows, another shape: the products are not one launch.
   enum Form { kBias, kReader, kRows, kShape };

@@ -25,7 +25,7 @@ constexpr int kSumsOfTile = kGemvMmaTile * kGemvMmaRows;  // of one mma.sync
 
 // The operands of a Unit that the rules accept.
 struct Nodes {
-  std::vector<const Node*> products;  // two: gated ones
+  std::vector<const Node*> products;  // two: gated ones, the gate first
   const Value* bias = nullptr;
   const Value* residual = nullptr;
   const Value* y = nullptr;
@@ -56,7 +56,11 @@ bool ReadNodes(const Unit& unit, Nodes& nodes, Parameters& p) {
     at = &node->output(0);
   }
   p.matrices = static_cast<int>(nodes.products.size());
-  if (p.matrices == 2) p.rounds_product = true;
+  if (p.matrices == 2) {
+    p.rounds_product = true;
+    const bool is_gate_first = FindGated(*nodes.products[0]).gate != nullptr;
+    if (!is_gate_first) std::swap(nodes.products[0], nodes.products[1]);
+  }
   return true;
 }
 
