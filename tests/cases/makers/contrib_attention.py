@@ -97,7 +97,7 @@ def quantized_attention(d):
     d.attr("num_heads", heads)
     d.attr("unidirectional", d.integer(0, 1), 0.5)
     d.quantized([batch, steps, width], T.UINT8)
-    d.quantized([width, columns], weight, 0.7)
+    d.quantized_weights([width, columns], weight, 0.7)
     d.floats([columns], low=-1, high=1, constant=0.5)
     d.scale()
     d.scale(dims=per_column)

@@ -134,7 +134,7 @@ def integer_product(d):
         d.floats(dims)
     else:
         d.quantized(dims, T.UINT8)
-    d.quantized([k, n], weight, 0.7)
+    d.quantized_weights([k, n], weight, 0.7)
     if not dynamic:
         d.scale()
     d.scale(dims=per_column)
@@ -207,7 +207,7 @@ def gemm(d):
     d.quantized([k, m] if d.attr("transA", d.integer(0, 1), 0.5) else [m, k], T.UINT8)
     d.scale()
     d.zero_point(T.UINT8)
-    d.quantized([n, k] if d.attr("transB", d.integer(0, 1), 0.5) else [k, n], weight, 0.7)
+    d.quantized_weights([n, k] if d.attr("transB", d.integer(0, 1), 0.5) else [k, n], weight, 0.7)
     d.scale(dims=per_column)
     d.zero_point(weight, per_column)
     if d.chance(0.5):
@@ -233,7 +233,7 @@ def conv(d):
     d.quantized([dims[0], *dims[2:], dims[1]] if last else dims, T.UINT8)
     d.scale()
     d.zero_point(T.UINT8)
-    d.quantized([outputs, dims[1], *sides], weight, 1)
+    d.quantized_weights([outputs, dims[1], *sides], weight, 1)
     d.scale(dims=[outputs] if per else [])
     d.add(np.zeros([outputs] if per else [], np.uint8 if weight == T.UINT8 else np.int8), weight, 1)
     d.scale()
