@@ -15,8 +15,8 @@ import zipfile
 from part import ROOT, Part, fingerprint, git, parser_of
 
 PYTHON = ROOT / "build/python/bin/python"
-# (Python that builds, Python that runs, the tags of the wheel)
-PYTHONS = ((PYTHON, PYTHON, None), ("3.12", "3.13", "cp312-abi3"))
+# (Python that builds, Python that runs, the tags of the wheel); first the wheel that most users get
+PYTHONS = (("3.12", "3.13", "cp312-abi3"), (PYTHON, PYTHON, None))
 SCRIPT = """
 import logging, sys, numpy as np, onnx_cudnn as oc
 session = oc.InferenceSession(sys.argv[1])
