@@ -23,7 +23,7 @@ import uuid
 
 import numpy as np
 from gpu_tests import device
-from timing import measure
+from timing import events_ms, measure
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE / "models"), str(HERE.parents[1] / "models")]  # unpacked by tools/package.sh, or in the tree
@@ -56,24 +56,8 @@ def bytes_read(layers, int4, batch, cache):
     return weights + 2 * 2 * layers * batch * decoder.KEY_HEADS * first_length(cache) * decoder.CHANNELS
 
 
-def events_ms(call):
-    """A function that makes so many calls on torch's current stream and returns their milliseconds."""
-    import torch
-
-    def elapsed_ms(runs):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        for _ in range(runs):
-            call()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end)
-
-    return elapsed_ms
-
-
 def clock_ms(call):
-    """The same for calls that return when they have ended."""
+    """What events_ms gives, for calls that return when they have ended."""
 
     def elapsed_ms(runs):
         start = time.perf_counter()

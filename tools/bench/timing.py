@@ -15,6 +15,22 @@ def dims_of(model, batch):
     return (batch, *DIMS.get(model, (3, 224, 224)))
 
 
+def events_ms(call):
+    """A function that makes so many calls on torch's current stream and returns their duration in milliseconds by the device's clock."""
+    import torch
+
+    def elapsed_ms(runs):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(runs):
+            call()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end)
+
+    return elapsed_ms
+
+
 def percentile(values, share):
     """Percentile by nearest rank, like our own tools."""
     ordered = sorted(values)

@@ -10,7 +10,7 @@ import sys
 import time
 
 from gpu_tests import device
-from timing import measure
+from timing import events_ms, measure
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE / "models"), str(HERE.parents[1] / "models")]  # unpacked by tools/package.sh, or in the tree
@@ -75,15 +75,6 @@ def measure_one(configuration, seconds, model_folder):
     import torch_networks
     from torch.fx.experimental.optimization import fuse
 
-    def elapsed_ms(runs):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        for _ in range(runs):
-            call()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end)
-
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = configuration.precision == "tf32"
     torch.backends.cudnn.benchmark = True
     torch.cuda.reset_peak_memory_stats()
@@ -100,5 +91,5 @@ def measure_one(configuration, seconds, model_folder):
         call = WAYS[configuration.who](torch, network, x)
         torch.cuda.synchronize()
         setup_s = time.perf_counter() - start
-        figures = measure(elapsed_ms, configuration.batch, seconds)
+        figures = measure(events_ms(call), configuration.batch, seconds)
     return {**figures, "setup_s": setup_s, "context_s": 0.0, "peak_bytes": torch.cuda.max_memory_allocated()}
