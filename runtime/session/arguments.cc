@@ -300,7 +300,7 @@ absl::StatusOr<std::vector<ModelValue>> MatchValues(const std::vector<NamedValue
 
 absl::Status CheckMemory(const std::vector<const TensorView*>& inputs,
                          const std::vector<const TensorView*>& outputs,
-                         const std::vector<int>& in_place) {
+                         const std::function<int(size_t output)>& in_place) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     RETURN_IF_ERROR(CheckPointer(*inputs[i], "input", i));
   }
@@ -308,8 +308,8 @@ absl::Status CheckMemory(const std::vector<const TensorView*>& inputs,
     RETURN_IF_ERROR(CheckPointer(*outputs[i], "output", i));
     for (size_t j = 0; j < inputs.size(); ++j) {
       if (!Overlap(*outputs[i], *inputs[j])) continue;
-      const bool is_its_own = !in_place.empty() && std::cmp_equal(in_place[i], j);
-      if (is_its_own && outputs[i]->data == inputs[j]->data) continue;
+      const bool is_same = outputs[i]->data == inputs[j]->data;
+      if (is_same && in_place != nullptr && std::cmp_equal(in_place(i), j)) continue;
       return absl::InvalidArgumentError(absl::StrFormat("output %d overlaps input %d", i, j));
     }
     for (size_t j = 0; j < i; ++j) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,9 +37,9 @@ absl::Status CheckPointer(const TensorView& view, std::string_view what, size_t 
 
 // InvalidArgument: null or misaligned memory; an output that overlaps another output, or an input
 // other than the one whose memory it may have.
-//   in_place  for each output the index of that input, or -1 (InPlaceInputs); empty: none has one
+//   in_place  the index of that input for an output, or -1 (InPlaceInput); empty: no output has one
 absl::Status CheckMemory(const std::vector<const TensorView*>& inputs,
                          const std::vector<const TensorView*>& outputs,
-                         const std::vector<int>& in_place = {});
+                         const std::function<int(size_t output)>& in_place = nullptr);
 
 }  // namespace onnx_cudnn

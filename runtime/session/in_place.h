@@ -1,14 +1,12 @@
 #pragma once
 
-#include <vector>
-
 #include "runtime/graph/graph.h"
 
 namespace onnx_cudnn {
 
-// For each output of a static Graph the input in whose memory it can be computed, or -1. It is
+// The input of a static Graph in whose memory its output `output` can be computed, or -1. It is
 // input 0 of a Node that replaces elements of it (OpTraits::updates), and nothing else reads it: a
 // key/value cache and the new one.
-std::vector<int> InPlaceInputs(const Graph& graph);
+int InPlaceInput(const Graph& graph, size_t output);
 
 }  // namespace onnx_cudnn

@@ -40,9 +40,13 @@ absl::StatusOr<std::vector<const TensorView*>> MatchOutputs(const LoadedModel& m
                                                             const std::vector<NamedView>& outputs) {
   ASSIGN_OR_RETURN(auto matched, MatchArguments(outputs, OutputsOf(model, prepared), "output",
                                                 model.device().ref()));
-  std::vector<int> in_place;
-  if (prepared.pool != nullptr) in_place = InPlaceInputs(prepared.pool->program().graph);
-  RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched, in_place));
+  if (prepared.pool == nullptr) {
+    RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched));
+    return matched;
+  }
+  const Graph& graph = prepared.pool->program().graph;
+  RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched,
+                              [&](size_t output) { return InPlaceInput(graph, output); }));
   return matched;
 }
 
