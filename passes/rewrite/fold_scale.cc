@@ -56,7 +56,7 @@ class FoldScalePass final : public NodePass {
     if (Node* product = BiasedProduct(before)) {
       return IntoBiased(graph, node, *product, *before, c, *scaling);
     }
-    if (!node.output(0).has_one_use() || node.output(0).uses().empty()) return Match::None();
+    if (node.output(0).only_reader() == nullptr) return Match::None();
     const Use use = node.output(0).uses()[0];
     if (!IsLinear(use.node) || use.index != 0) return Match::None();
     return IntoConsumer(graph, node, *use.node, c, *scaling);

@@ -109,8 +109,8 @@ std::vector<Node*> ChainBehind(const Node& softmax) {
   for (int i = 0; i < kMostBefore; ++i) {
     Node* next = NanGuardOf(*value);
     if (next == nullptr) {
-      if (!value->has_one_use() || value->uses().empty()) return {};
-      next = value->uses()[0].node;
+      next = value->only_reader();
+      if (next == nullptr) return {};
       const bool multiplies = IsOp(next, {"MatMul"}) && value->uses()[0].index == 0;
       if (!multiplies && !IsFloatCast(next)) return {};
     }

@@ -29,11 +29,6 @@ struct Projection {
   int64_t columns() const { return product->input(1).dim(1); }
 };
 
-// The only reader of `value`; nullptr: there are others.
-Node* OnlyReader(const Value& value) {
-  return value.has_one_use() && !value.uses().empty() ? value.uses()[0].node : nullptr;
-}
-
 bool IsBias(const Value& value, int64_t columns) {
   return value.is_constant() && value.rank() == 1 && value.dim(0) == columns;
 }
@@ -42,10 +37,10 @@ bool IsBias(const Value& value, int64_t columns) {
 // the columns of `weight`; nullptr: it is something else.
 const Node* DequantizeOf(const Value& weight) {
   const Node* const transpose = weight.producer();
-  if (!IsOp(transpose, {"Transpose"}) || OnlyReader(weight) == nullptr) return nullptr;
+  if (!IsOp(transpose, {"Transpose"}) || weight.only_reader() == nullptr) return nullptr;
   if (transpose->attrs().Ints("perm") != std::vector<int64_t>{1, 0}) return nullptr;
   const Node* const node = transpose->input(0).producer();
-  if (!IsOp(node, {"DequantizeLinear"}) || OnlyReader(node->output(0)) == nullptr) return nullptr;
+  if (!IsOp(node, {"DequantizeLinear"}) || node->output(0).only_reader() == nullptr) return nullptr;
   const int64_t axis = node->attrs().Int("axis", 1);
   if ((axis != 1 && axis != -1) || node->attrs().Int("block_size", 0) == 0) return nullptr;
   for (const Value* v : node->inputs()) {
@@ -77,13 +72,13 @@ std::optional<Projection> ProjectionBy(Node& product, const Value& x) {
   if (!weight.is_constant() && dequantize == nullptr) return std::nullopt;
   if (weight.rank() != 2 || x.rank() < 2) return std::nullopt;
   Projection found{.product = &product, .dequantize = dequantize, .y = &product.output(0)};
-  Node* reader = OnlyReader(*found.y);
+  Node* reader = found.y->only_reader();
   if (IsOp(reader, {"Add"})) {
     const Value& addend = reader->input(&reader->input(0) == found.y ? 1 : 0);
     if (!IsBias(addend, found.columns())) return std::nullopt;
     found.bias = &addend;
     found.y = &reader->output(0);
-    reader = OnlyReader(*found.y);
+    reader = found.y->only_reader();
   }
   return IsOp(reader, {"Reshape"}) ? std::optional(found) : std::nullopt;
 }

@@ -56,6 +56,8 @@ class Value {
   bool is_graph_input() const { return is_input_; }
   bool is_graph_output() const { return output_uses_ > 0; }
   bool has_one_use() const { return uses_.size() + output_uses_ == 1; }
+  // The Node that alone reads the Value; nullptr: there is none, or it is a graph output too.
+  Node* only_reader() const { return has_one_use() && !uses_.empty() ? uses_[0].node : nullptr; }
   bool is_constant() const { return constant_.has_value(); }
   const HostTensor& constant() const { return *constant_; }
 

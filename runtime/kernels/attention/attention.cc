@@ -38,9 +38,7 @@ const Node* WriterOf(const Value& v) {
   return v.has_one_use() && v.is_static() ? v.producer() : nullptr;
 }
 // The only reader of `v`.
-const Node* ReaderOf(const Value& v) {
-  return v.has_one_use() && v.is_static() && !v.uses().empty() ? v.uses()[0].node : nullptr;
-}
+const Node* ReaderOf(const Value& v) { return v.is_static() ? v.only_reader() : nullptr; }
 
 bool IsNumber(const Value& v) { return v.is_constant() && v.elements() == 1; }
 

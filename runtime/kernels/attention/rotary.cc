@@ -151,9 +151,8 @@ bool IsAppend(const Node& node) {
 
 // The TensorScatter that alone reads `rows`, as what it puts into a cache; nullptr: another reads.
 const Node* AppendOf(const Value& rows) {
-  if (!rows.has_one_use() || rows.uses().empty()) return nullptr;
-  const Use& use = rows.uses()[0];
-  return use.index == 1 && IsAppend(*use.node) ? use.node : nullptr;
+  const Node* reader = rows.only_reader();
+  return reader != nullptr && rows.uses()[0].index == 1 && IsAppend(*reader) ? reader : nullptr;
 }
 
 // `nodes` with the moves of their embeddings to caches, and of other rows out of `source` to caches
@@ -162,7 +161,7 @@ NodeList WithCaches(NodeList nodes, const Value& source) {
   const Value* places = nullptr;
   for (const Rotary& rotary : RotariesOf(nodes)) {
     const Node* append = AppendOf(rotary.y());
-    if (append == nullptr || rotary.append != nullptr) continue;
+    if (append == nullptr) continue;
     nodes.push_back(append);
     places = &append->input(2);
   }
@@ -181,10 +180,7 @@ NodeList WithCaches(NodeList nodes, const Value& source) {
 // The sums of embeddings that are put into a cache at the same places as what `anchor` moves.
 NodeList SumsBeside(const Node& anchor) {
   const Node* append = &anchor;
-  while (append != nullptr && IsViewNode(*append)) {
-    const Value& y = append->output(0);
-    append = y.has_one_use() && !y.uses().empty() ? y.uses()[0].node : nullptr;
-  }
+  while (append != nullptr && IsViewNode(*append)) append = append->output(0).only_reader();
   if (append == nullptr || !IsAppend(*append)) return {};
   NodeList sums;
   for (const Use& use : append->input(2).uses()) {
@@ -196,7 +192,7 @@ NodeList SumsBeside(const Node& anchor) {
 }
 
 // An embedding; with its views; with another one out of the same Value; and with their caches.
-std::vector<NodeList> CoresBefore(const Node& sum, const Rotary& rotary) {
+std::vector<NodeList> CoresBefore(const Rotary& rotary) {
   const NodeList with_views = WithViews(rotary);
   std::vector<NodeList> cores = {rotary.nodes};
   if (with_views.size() > rotary.nodes.size()) cores.push_back(with_views);
@@ -204,7 +200,7 @@ std::vector<NodeList> CoresBefore(const Node& sum, const Rotary& rotary) {
   NodeList all = with_views;
   if (const std::optional<Rotary> partner = PartnerOf(rotary, source)) {
     NodeList second = WithViews(*partner);
-    if (partner->nodes.back()->id() < sum.id()) std::swap(all, second);
+    if (partner->nodes.back()->id() < rotary.nodes.back()->id()) std::swap(all, second);
     all.insert(all.end(), second.begin(), second.end());
     cores.push_back(all);
   }
@@ -220,7 +216,7 @@ std::vector<NodeList> CoresAt(const Node& anchor) {
   for (const Node* sum : sums) {
     const std::optional<Rotary> rotary = RotaryAt(*sum);
     if (!rotary.has_value()) continue;
-    std::vector<NodeList> cores = CoresBefore(*sum, *rotary);
+    std::vector<NodeList> cores = CoresBefore(*rotary);
     std::erase_if(cores, [&](const NodeList& nodes) { return !Has(nodes, anchor); });
     if (!cores.empty()) return cores;
   }

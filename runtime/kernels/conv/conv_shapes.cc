@@ -16,7 +16,7 @@ std::vector<const Node*> ConvsOf(const std::vector<const Node*>& nodes) {
 
 std::vector<const Node*> TwoSources(const Node& conv) {
   const Value& out = conv.output(0);
-  if (!out.has_one_use() || out.uses().empty()) return {};
+  if (out.only_reader() == nullptr) return {};
   const Use use = out.uses()[0];
   if (use.node->op() != "Add" || use.node->inputs().size() != 2) return {};
   const Value& operand = use.node->input(1 - use.index);

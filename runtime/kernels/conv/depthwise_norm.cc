@@ -18,10 +18,8 @@ constexpr double kNormShare = 0.15, kNormTraffic = 0.75;
 
 // The only reader of output 0 if it is `op`; nullptr: it is not.
 const Node* ReaderOf(const Node& node, std::string_view op) {
-  const Value& y = node.output(0);
-  if (!y.has_one_use() || y.uses().empty()) return nullptr;
-  const Node* reader = y.uses()[0].node;
-  return reader->domain().empty() && reader->op() == op ? reader : nullptr;
+  const Node* reader = node.output(0).only_reader();
+  return reader != nullptr && reader->domain().empty() && reader->op() == op ? reader : nullptr;
 }
 
 bool MovesChannelsLast(const Node& transpose) {

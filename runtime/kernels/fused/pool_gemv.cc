@@ -33,8 +33,8 @@ const Node* ProductBehind(const Node& node) {
   const Node* at = &node;
   while (at != nullptr && !IsGemv(*at)) {
     const Value& v = at->output(0);
-    const bool goes_on = (IsPool(*at) || IsView(*at)) && v.has_one_use() && !v.uses().empty();
-    at = goes_on && v.uses()[0].index == 0 ? v.uses()[0].node : nullptr;
+    const bool goes_on = (IsPool(*at) || IsView(*at)) && v.only_reader() != nullptr;
+    at = goes_on && v.uses()[0].index == 0 ? v.only_reader() : nullptr;
   }
   return at;
 }

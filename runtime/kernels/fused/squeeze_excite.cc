@@ -40,8 +40,8 @@ bool IsHidden(const Node* node) {
 // The only reader of the result of `node`, as its input 0; nullptr: none.
 const Node* OnlyReader(const Node& node) {
   const Value& v = node.output(0);
-  if (!v.has_one_use() || v.uses().empty() || !v.is_static()) return nullptr;
-  return v.uses()[0].index == 0 ? v.uses()[0].node : nullptr;
+  if (v.only_reader() == nullptr || !v.is_static()) return nullptr;
+  return v.uses()[0].index == 0 ? v.only_reader() : nullptr;
 }
 
 // The pooling before `anchor`, or `anchor` itself; nullptr: none nearby.

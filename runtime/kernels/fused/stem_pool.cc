@@ -17,15 +17,11 @@ constexpr int64_t kHeightOf = 4;  // image rows per pooled row
 constexpr Rule kOnlyCast = {"its image may be f32 or of its own type, nothing else is done to it",
                             "none: the op before it writes its result"};
 
-const Node* OnlyReader(const Value& value) {
-  return value.has_one_use() && !value.uses().empty() ? value.uses()[0].node : nullptr;
-}
-
 // Conv, Relu, MaxPool; each is the only reader of the previous one.
 std::vector<std::vector<const Node*>> ToMaxPool(const Node& conv) {
-  const Node* relu = OnlyReader(conv.output(0));
+  const Node* relu = conv.output(0).only_reader();
   if (relu == nullptr || relu->op() != "Relu") return {};
-  const Node* pool = OnlyReader(relu->output(0));
+  const Node* pool = relu->output(0).only_reader();
   if (pool == nullptr || pool->op() != "MaxPool") return {};
   return {{&conv, relu, pool}};
 }

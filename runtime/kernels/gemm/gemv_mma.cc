@@ -38,12 +38,6 @@ bool IsActivation(const Node& node) {
   return std::find(std::begin(kOps), std::end(kOps), node.op()) != std::end(kOps);
 }
 
-// The only reader of a Node's result; nullptr: there are others.
-const Node* OnlyReader(const Node& node) {
-  const Value& y = node.output(0);
-  return y.has_one_use() && !y.uses().empty() ? y.uses()[0].node : nullptr;
-}
-
 int CountProducts(absl::Span<const Node* const> nodes) {
   return static_cast<int>(
       std::count_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsGemv(*n); }));
@@ -245,13 +239,13 @@ Product4Bit Find4Bit(const Node& product) {
 }
 
 GatedProducts FindGated(const Node& product) {
-  const Node* const activation = OnlyReader(product);
+  const Node* const activation = product.output(0).only_reader();
   if (activation == nullptr || !IsActivation(*activation)) return {};
-  const Node* const mul = OnlyReader(*activation);
+  const Node* const mul = activation->output(0).only_reader();
   if (mul == nullptr || mul->op() != "Mul") return {};
   const Node* const up = Addend(*mul, activation->output(0)).producer();
-  const bool is_gated =
-      up != nullptr && IsGemv(*up) && OnlyReader(*up) == mul && &up->input(0) == &product.input(0);
+  const bool is_gated = up != nullptr && IsGemv(*up) && up->output(0).only_reader() == mul &&
+                        &up->input(0) == &product.input(0);
   if (!is_gated) return {};
   return {.gate = &product, .activation = activation, .up = up, .mul = mul};
 }

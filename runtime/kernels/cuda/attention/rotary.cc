@@ -26,6 +26,7 @@ struct Part {
   Slot x = Slot::Workspace(), y = x;
   std::optional<Slot> cosines, sines;
   std::optional<Slot> places;  // of rows in a cache
+  std::optional<ScatterPlan> append;
   bool whole = true;
 };
 
@@ -76,7 +77,7 @@ absl::StatusOr<Part> PartOf(const Rotary& rotary, const KernelRequest& request,
     part.axes[i - 1] = FastDivide<uint64_t>(dims[dims.size() - 1 - i]);
   }
   if (rotary.append != nullptr) {
-    ScatterPlan plan;
+    ScatterPlan& plan = made.append.emplace();
     RETURN_IF_ERROR(PlanSequence(*rotary.append, plan));
     const Value& places = rotary.append->input(2);
     part.is_cache = true;
@@ -103,12 +104,10 @@ void BindPart(const Part& part, size_t i, KernelCall& call) {
 }
 
 // The error of a row that does not fit into a cache.
-std::function<absl::Status(uint64_t)> FaultOfCaches(const std::vector<Rotary>& rotaries) {
-  for (const Rotary& rotary : rotaries) {
-    if (rotary.append == nullptr) continue;
-    ScatterPlan plan;
-    if (!PlanSequence(*rotary.append, plan).ok()) continue;
-    return [plan](uint64_t word) { return SequenceFault(FaultOf(word), plan); };
+std::function<absl::Status(uint64_t)> FaultOfCaches(const std::vector<Part>& parts) {
+  for (const Part& part : parts) {
+    if (!part.append.has_value()) continue;
+    return [plan = *part.append](uint64_t word) { return SequenceFault(FaultOf(word), plan); };
   }
   return nullptr;
 }
@@ -148,7 +147,7 @@ absl::StatusOr<KernelCode> CompileRotary(const KernelRequest& request) {
   KernelCall call = RotaryCall(dtype, whole, p);
   for (size_t i = 0; i < parts.size(); ++i) BindPart(parts[i], i, call);
   code.calls.push_back(std::move(call));
-  code.fault = FaultOfCaches(rotaries);
+  code.fault = FaultOfCaches(parts);
   return code;
 }
 
