@@ -1,5 +1,10 @@
 # onnx_cudnn_deps(out): the prefix with Abseil, Protobuf and ONNX built for this compiler and sanitizer; builds it when missing.
 
+# Undefined behaviour is looked for in our own code: in these libraries it doubles the time of compiling.
+string(REPLACE "," ";" DEPS_SANITIZE "${ONNX_CUDNN_SANITIZE}")
+list(REMOVE_ITEM DEPS_SANITIZE undefined)
+list(JOIN DEPS_SANITIZE "," DEPS_SANITIZE)
+
 # Downloads the source package `spec` (name==version), which pip checks against its sha256 before it opens it, and unpacks it.
 function(fetch_source spec sha256 folder)
   if(EXISTS ${folder}/.complete)
@@ -40,7 +45,7 @@ function(dependency_prefix out recipe hashes)
   onnx_cudnn_cache(cache)
   file(SHA256 ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${recipe}/CMakeLists.txt recipe_hash)
   string(SHA256 key "${hashes} ${recipe_hash} ${CMAKE_CXX_COMPILER_ID} \
-${CMAKE_CXX_COMPILER_VERSION} ${ONNX_CUDNN_SANITIZE} ${ONNX_CUDNN_SANITIZE_NO}")
+${CMAKE_CXX_COMPILER_VERSION} ${DEPS_SANITIZE}")
   string(SUBSTRING ${key} 0 16 key)
   set(${out} ${cache}/${key} PARENT_SCOPE)
 endfunction()
@@ -56,7 +61,7 @@ function(build_dependency prefix recipe what)
   onnx_cudnn_run_or_stop("configure ${what}" ${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${recipe} -B ${prefix}/build
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
     -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DCMAKE_INSTALL_PREFIX=${prefix}
-    "-DSANITIZE=${ONNX_CUDNN_SANITIZE}" "-DSANITIZE_NO=${ONNX_CUDNN_SANITIZE_NO}" ${ARGN})
+    "-DSANITIZE=${DEPS_SANITIZE}" ${ARGN})
   execute_process(COMMAND ${CMAKE_COMMAND} --build ${prefix}/build RESULT_VARIABLE code)  # shows its progress
   if(NOT code EQUAL 0)
     onnx_cudnn_stop("could not build ${what} in ${prefix}/build")

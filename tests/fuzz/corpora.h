@@ -20,7 +20,7 @@ std::vector<std::string> VectorCorpus(const std::string& folder);
 
 // Inputs that once made a fuzzer abort: the files in the folder of its name, sorted by path; none
 // if there is no such folder. A finding is copied there before it is fixed.
-inline constexpr const char* kRegressions = ONNX_CUDNN_SOURCE_DIR "/tests/fuzz/regressions";
+std::string RegressionsFolder();  // of all fuzzers' folders
 std::vector<std::string> Regressions(const std::string& name);
 
 }  // namespace onnx_cudnn

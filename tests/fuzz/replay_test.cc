@@ -79,7 +79,7 @@ TEST(FuzzReplayTest, LoaderAnswersMutatedVectors) {
 
 TEST(FuzzReplayTest, EveryFolderOfRegressionsIsOfATarget) {
   size_t inputs = 0;
-  for (const auto& folder : std::filesystem::directory_iterator(kRegressions)) {
+  for (const auto& folder : std::filesystem::directory_iterator(RegressionsFolder())) {
     const std::string name = folder.path().filename();
     const auto has_name = [&](const FuzzTarget& target) { return target.name == name; };
     EXPECT_TRUE(std::any_of(FuzzTargets().begin(), FuzzTargets().end(), has_name)) << name;

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "tests/support/source_file.h"
 
 namespace onnx_cudnn {
 namespace {
 
-constexpr char kPath[] = ONNX_CUDNN_SOURCE_DIR "/docs/operators.md";
 constexpr char kUpdate[] = "ONNX_CUDNN_UPDATE_OPERATORS";
 
 // The first line in which the texts differ, of both.
@@ -29,10 +29,10 @@ std::string FirstDifference(const std::string& a, const std::string& b) {
 }
 
 TEST(OperatorTableTest, ThePageIsWhatTheCodeSays) {
-  const std::string generated = OperatorPage();
-  if (std::getenv(kUpdate) != nullptr) std::ofstream(kPath) << generated;
+  const std::string generated = OperatorPage(), path = SourceFile("docs/operators.md");
+  if (std::getenv(kUpdate) != nullptr) std::ofstream(path) << generated;
   std::ostringstream committed;
-  committed << std::ifstream(kPath).rdbuf();
+  committed << std::ifstream(path).rdbuf();
   EXPECT_EQ(FirstDifference(committed.str(), generated), "")
       << "write docs/operators.md again:\n  " << kUpdate
       << "=1 build/bin/test_kernels --gtest_filter='OperatorTable*'";

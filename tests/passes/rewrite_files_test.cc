@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
 #include "passes/pipelines.h"
+#include "tests/support/source_file.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -16,8 +17,7 @@ namespace fs = std::filesystem;
 
 std::set<std::string> FilesEndingIn(std::string_view extension) {
   std::set<std::string> stems;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(ONNX_CUDNN_SOURCE_DIR "/passes/rewrite")) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(SourceFile("passes/rewrite"))) {
     const fs::path& path = entry.path();
     if (path.extension() == extension) stems.insert(path.stem().string());
   }

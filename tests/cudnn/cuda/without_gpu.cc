@@ -10,6 +10,7 @@
 #include "runtime/cudnn/cuda/cudnn_calls.h"
 #include "runtime/cudnn/cuda/cudnn_engine.h"
 #include "tests/support/proposed.h"
+#include "tests/support/source_file.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -50,7 +51,7 @@ void WithoutGpuTest::SetUp() {
   ASSERT_NE(dlopen(STAND_IN_LIBCUDA, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
   if (const absl::Status status = LoadCudnn(); !status.ok()) GTEST_SKIP() << status.message();
   absl::StatusOr<std::unique_ptr<Engine>> engine =
-      MakeCudnnEngineFor(ReadFile(ONNX_CUDNN_SOURCE_DIR "/tests/cudnn/cuda/h200.json"));
+      MakeCudnnEngineFor(ReadFile(SourceFile("tests/cudnn/cuda/h200.json")));
   ASSERT_TRUE(engine.ok()) << engine.status();
   engine_ = *std::move(engine);
   absl::StatusOr<OwnedTarget> rules = MakeTarget("h200");

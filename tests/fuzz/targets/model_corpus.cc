@@ -9,6 +9,7 @@
 #include "tests/fuzz/corpora.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/model_builder.h"
+#include "tests/support/source_file.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -89,8 +90,7 @@ std::vector<std::string> ModelCorpus() {
   std::vector<std::string> models = {ExternalModel(), SparseModel()};
   const auto add = [&](const std::string& text) { models.push_back(*ModelBytesFromText(text)); };
   for (const char* text : kTexts) add(text);
-  for (const auto& file :
-       std::filesystem::directory_iterator(ONNX_CUDNN_SOURCE_DIR "/models/tiny")) {
+  for (const auto& file : std::filesystem::directory_iterator(SourceFile("models/tiny"))) {
     add(ReadFile(file.path()));
   }
   return models;
@@ -108,8 +108,10 @@ std::vector<std::string> VectorCorpus(const std::string& folder) {
   return ReadSorted(std::move(paths));
 }
 
+std::string RegressionsFolder() { return SourceFile("tests/fuzz/regressions"); }
+
 std::vector<std::string> Regressions(const std::string& name) {
-  const std::string folder = absl::StrCat(kRegressions, "/", name);
+  const std::string folder = absl::StrCat(RegressionsFolder(), "/", name);
   std::vector<std::filesystem::path> paths;
   if (std::filesystem::is_directory(folder)) {
     for (const auto& file : std::filesystem::directory_iterator(folder)) {
