@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "passes/partition/partition_order.h"
+#include "passes/partition/saved_cover.h"
 #include "passes/place_steps.h"
 #include "runtime/base/status.h"
 
@@ -117,7 +118,9 @@ absl::StatusOr<std::shared_ptr<const Program>> BuildProgram(
                                    .refused = &refused,
                                    .pricer = options.pricer,
                                    .avoided_engines = options.avoided_engines,
+                                   .cover = options.cover,
                                    .compile_ms = &compile_ms}));
+  if (options.saves_cover) program->cover = CoverToText(program->partitions, target);
   times.partition_ms += laps.Next() - compile_ms;
   times.compile_ms += compile_ms;
   if (options.on_partitions) {

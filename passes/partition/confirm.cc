@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "absl/time/time.h"
 #include "passes/partition/cost_search.h"
 #include "passes/partition/partition_order.h"
+#include "passes/partition/saved_cover.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
@@ -106,6 +108,7 @@ class Search {
         pins_(pins),
         pricer_(extras.pricer),
         avoided_engines_(extras.avoided_engines),
+        cover_(extras.cover),
         confirmer_(target, pricer_) {
     for (const Node* node : graph.TopologicalOrder()) order_.push_back(node);
   }
@@ -113,6 +116,10 @@ class Search {
   absl::StatusOr<std::vector<Partition>> Run() {
     std::vector<const Node*> open = order_;
     if (pins_ != nullptr) RETURN_IF_ERROR(pins_->CheckOffered(MakeStretch(open)));
+    if (!cover_.empty()) {
+      ASSIGN_OR_RETURN(std::vector<Partition> saved, RunSaved());
+      if (!saved.empty()) return saved;
+    }
     if (pricer_ != nullptr && !open.empty()) return RunMeasured();
     while (!open.empty()) {
       ASSIGN_OR_RETURN(std::vector<Candidate> chosen, CoverWithoutCycle(open, partitioner_));
@@ -143,6 +150,17 @@ class Search {
     absl::StatusOr<std::vector<Partition>> confirmed = confirmer_.Confirm(std::move(chosen));
     compile_ms_ += absl::ToDoubleMilliseconds(absl::Now() - start);
     return confirmed;
+  }
+
+  // The Partitions of the saved cover; empty: it does not fit, or something in it is refused.
+  absl::StatusOr<std::vector<Partition>> RunSaved() {
+    std::optional<std::vector<Candidate>> chosen = CoverFromText(cover_, MakeStretch(order_));
+    if (!chosen.has_value()) return std::vector<Partition>();
+    ASSIGN_OR_RETURN(std::vector<Partition> partitions, Confirm(*std::move(chosen)));
+    const bool all_run = std::all_of(partitions.begin(), partitions.end(),
+                                     [](const Partition& p) { return p.step != nullptr; });
+    if (!all_run) partitions.clear();
+    return partitions;
   }
 
   // Covers the whole Graph every time, because a price or a refusal may change any part. Each cover
@@ -272,6 +290,7 @@ class Search {
   const Pins* pins_;
   Pricer* const pricer_;
   const absl::Span<const std::string_view> avoided_engines_;
+  const std::string_view cover_;
   Confirmer confirmer_;
   double compile_ms_ = 0;
   std::vector<const Node*> order_;

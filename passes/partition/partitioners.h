@@ -69,7 +69,10 @@ struct PartitionExtras {
   // nullptr: prices are predicted and the first Variant that compiles is taken.
   Pricer* pricer = nullptr;
   absl::Span<const std::string_view> avoided_engines = {};  // as Stretch::avoided_engines
-  double* compile_ms = nullptr;                             // receives the time that Confirm took
+  // A saved cover (saved_cover.h), taken without a search if it still fits and nothing in it is
+  // refused; empty: none.
+  std::string_view cover = {};
+  double* compile_ms = nullptr;  // receives the time that Confirm took
 };
 
 // Covers `graph` by `partitioner` and compiles each unique signature once, in parallel (Confirm).

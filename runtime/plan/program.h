@@ -51,6 +51,7 @@ struct Program {
   int64_t peak_bytes = 0;          // lower bound of memory.arena_bytes
   int64_t weight_bytes = 0;        // of the constants that Steps use, as stored in the model
   std::vector<std::string> remarks;
+  std::string cover;  // for the plan cache (passes/partition/saved_cover.h); empty: not asked for
 };
 
 }  // namespace onnx_cudnn

@@ -15,9 +15,10 @@
 
 namespace onnx_cudnn {
 
-// Milliseconds of a run of each Program on zero inputs: the minimum over a few rounds of the median
-// per round; Programs alternate within a round. All Programs are resident at once, each with its
-// arena, inputs and outputs, and a second copy of the weights.
+// Milliseconds of a run of each Program on seeded inputs: the minimum over a few rounds of the
+// median per round; Programs alternate within a round. Rounds of runs that take a millisecond last
+// longer, until the GPU's clock is the one under load. All Programs are resident at once, each with
+// its arena, inputs and outputs, and a second copy of the weights.
 //   cancel  checked before each Program of each round; may be null
 //   errors  Unimplemented: string inputs. Cancelled. Those of the Device
 absl::StatusOr<std::vector<double>> TimeNetworks(

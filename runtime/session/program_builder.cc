@@ -5,8 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
@@ -37,6 +39,14 @@ std::map<std::string, Dims, std::less<>> DimsOf(const ProgramTable::Key& key,
   std::map<std::string, Dims, std::less<>> dims;
   for (size_t i = 0; i < key.dims.size(); ++i) dims[inputs[i].name] = key.dims[i];
   return dims;
+}
+
+// Starts what is saved of a network whose tuning ended before its budget: more would change
+// nothing.
+constexpr std::string_view kComplete = "complete\n";
+
+bool IsComplete(const std::optional<PlanEntry>& network) {
+  return network.has_value() && absl::StartsWith(network->saved, kComplete);
 }
 
 }  // namespace
@@ -93,7 +103,8 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildWithin(
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchStrategy& strategy,
                                                                    int streams,
                                                                    const ProgramTable::Key& key,
-                                                                   const Pricing& pricing) const {
+                                                                   const Pricing& pricing,
+                                                                   std::string_view cover) const {
   Pricer* pricer = pricing.tuner;
   std::optional<WorkerPricer> worker_pricer;
   if (pricing.measure) pricer = &worker_pricer.emplace(*pricing.tuner, pricing.measure);
@@ -101,7 +112,11 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildBy(const SearchS
   if (strategy.library_factor != 1 && pricer != nullptr) {
     pricer = &weighted.emplace(*pricer, strategy.library_factor);
   }
+  std::optional<UntimedPricer> untimed;
+  if (strategy.is_predicted && pricer != nullptr) pricer = &untimed.emplace(*pricer);
   BuildOptions options = OptionsFor(key);
+  options.cover = cover;
+  options.saves_cover = pricing.benchmarks_networks;
   options.partitioner = strategy.partitioner;
   options.streams = streams;
   options.pricer = pricer;
@@ -119,7 +134,9 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildKnown(
       pricing.plan_cache->Find(device_.target().info.name, network);
   const SearchStrategy* strategy = known.has_value() ? FindStrategy(known->variant) : nullptr;
   if (strategy == nullptr) return nullptr;
-  return BuildBy(*strategy, options_.streams, key, pricing);
+  std::string_view cover = known->saved;
+  absl::ConsumePrefix(&cover, kComplete);
+  return BuildBy(*strategy, options_.streams, key, pricing, cover);
 }
 
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildFastest(
@@ -129,8 +146,12 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildFastest(
   ASSIGN_OR_RETURN(const Graph bound,
                    BindShapes(graph_, DimsOf(key, inputs_), OptionsFor(key), &device_.target()));
   const std::string network = NetworkSignature(bound, device_.target(), options_.streams, pins_);
-  ASSIGN_OR_RETURN(ProgramPtr program, BuildKnown(key, network, pricing));
-  if (program != nullptr) return program;
+  ProgramPtr program;
+  const bool may_improve = pricing.benchmarks_networks || pricing.measure;
+  if (!may_improve || IsComplete(pricing.plan_cache->Find(device_.target().info.name, network))) {
+    ASSIGN_OR_RETURN(program, BuildKnown(key, network, pricing));
+    if (program != nullptr) return program;
+  }
   ASSIGN_OR_RETURN(program, BuildBy(first, options_.streams, key, pricing));
   if (pricing.benchmarks_networks) return Benchmark(key, std::move(program), network, pricing);
   if (!pricing.measure) return program;
@@ -156,19 +177,28 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const Progr
     return fastest.program;
   }
   const PlatformVersions platform = device_.device().versions();
-  pricing.plan_cache->Put({.device = device_.target().info.name,
-                           .signature = network,
-                           .engine = "network",
-                           .variant = std::string(fastest.strategy->name),
-                           .us = 1e3 * *fastest.ms,
-                           .workspace_bytes = fastest.program->memory.arena_bytes,
-                           .checked = true,
-                           .engine_version = "",
-                           .driver = platform.driver,
-                           .cuda = platform.cuda,
-                           .date = Today(),
-                           .saved = ""});
-  return fastest.program;
+  PlanEntry entry = {.device = device_.target().info.name,
+                     .signature = network,
+                     .engine = "network",
+                     .variant = std::string(fastest.strategy->name),
+                     .us = 1e3 * *fastest.ms,
+                     .workspace_bytes = fastest.program->memory.arena_bytes,
+                     .checked = true,
+                     .engine_version = "",
+                     .driver = platform.driver,
+                     .cuda = platform.cuda,
+                     .date = Today(),
+                     .saved = fastest.program->cover};
+  std::optional<PlanEntry> known = pricing.plan_cache->Find(entry.device, network);
+  const bool was_faster = known.has_value() && known->us <= entry.us;
+  if (was_faster) entry = *std::move(known);
+  const bool is_complete = pricing.tuner->HasBudget();
+  entry.saved =
+      absl::StrCat(is_complete ? kComplete : "", absl::StripPrefix(entry.saved, kComplete));
+  pricing.plan_cache->Put(std::move(entry));
+  if (!was_faster) return fastest.program;
+  ASSIGN_OR_RETURN(ProgramPtr program, BuildKnown(key, network, pricing));
+  return program == nullptr ? fastest.program : program;
 }
 
 }  // namespace onnx_cudnn

@@ -73,12 +73,15 @@ class ProgramBuilder {
 
   absl::StatusOr<ProgramPtr> BuildWithin(const ProgramTable::Key& key,
                                          const Pricing& pricing) const;
+  //   cover  as PartitionExtras::cover
   absl::StatusOr<ProgramPtr> BuildBy(const SearchStrategy& strategy, int streams,
-                                     const ProgramTable::Key& key, const Pricing& pricing) const;
-  // Uses the strategy that the plan cache names; if there is none, benchmarks all strategies.
+                                     const ProgramTable::Key& key, const Pricing& pricing,
+                                     std::string_view cover = {}) const;
+  // Takes what the plan cache knows, benchmarks all strategies otherwise.
   absl::StatusOr<ProgramPtr> BuildFastest(const ProgramTable::Key& key,
                                           const Pricing& pricing) const;
-  // Uses the strategy that the plan cache names; nullptr if there is none.
+  // Takes the cover in the plan cache, or searches by the strategy that it names; nullptr: it has
+  // none.
   absl::StatusOr<ProgramPtr> BuildKnown(const ProgramTable::Key& key, const std::string& network,
                                         const Pricing& pricing) const;
   absl::StatusOr<ProgramPtr> Benchmark(const ProgramTable::Key& key, ProgramPtr first,

@@ -12,6 +12,7 @@ namespace {
 constexpr SearchStrategy kStrategies[] = {
     {.name = "cost", .partitioner = CostSearch},
     {.name = "cost, libraries x 1.15", .partitioner = CostSearch, .library_factor = 1.15},
+    {.name = "cost, predicted", .partitioner = CostSearch, .is_predicted = true},
     {.name = "greedy", .partitioner = Greedy},
 };
 
@@ -50,6 +51,13 @@ absl::StatusOr<std::vector<Choice>> WeightedPricer::Choose(
   return choices;
 }
 
+absl::StatusOr<std::vector<Choice>> UntimedPricer::Choose(
+    absl::Span<const Candidate* const> candidates) {
+  ASSIGN_OR_RETURN(std::vector<Choice> choices, pricer_.Choose(candidates));
+  for (Choice& choice : choices) choice.us.reset();
+  return choices;
+}
+
 std::string NetworkSignature(const Graph& graph, const Target& target, int streams,
                              absl::Span<const PinRule> pins) {
   Candidate whole{.engine = target.engines.front()};
@@ -58,6 +66,7 @@ std::string NetworkSignature(const Graph& graph, const Target& target, int strea
   whole.inputs.resize(boundary.inputs.size());
   whole.outputs.resize(boundary.outputs.size());
   Sha1 hash;
+  hash.Update("cover\n");  // entries without one are from before covers were saved
   hash.Update(Signature(whole, target));
   for (const Engine* engine : target.engines) {
     hash.Update(absl::StrCat(engine->name(), " ", engine->version(), "\n"));

@@ -21,6 +21,8 @@ struct SearchStrategy {
   // Factor on the measured times of library Candidates: one of our kernels prefetches its weights
   // while a preceding kernel of ours still runs, but not while a library's does.
   double library_factor = 1;
+  // The search knows predictions alone, as without tuning; the Variants are the measured ones.
+  bool is_predicted = false;
 };
 
 // The cost search with unmodified times comes first, greedy last.
@@ -40,6 +42,20 @@ class WeightedPricer final : public Pricer {
  private:
   Pricer& pricer_;
   const double library_factor_;
+};
+
+// The choices of another Pricer, without its times.
+class UntimedPricer final : public Pricer {
+ public:
+  explicit UntimedPricer(Pricer& pricer) : pricer_(pricer) {}
+  std::optional<double> MeasuredUs(const std::string& /*signature*/) const override {
+    return std::nullopt;
+  }
+  absl::StatusOr<std::vector<Choice>> Choose(
+      absl::Span<const Candidate* const> candidates) override;
+
+ private:
+  Pricer& pricer_;
 };
 
 // The plan cache key of a whole static Graph, as Signature is for a Candidate.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/file.h"
@@ -281,8 +282,16 @@ absl::StatusOr<int> PrunePlanCache(const std::string& path, std::string_view dev
     return item.second.device == device_or_version ||
            item.second.engine_version == device_or_version;
   };
+  std::set<std::string> devices;
+  for (const auto& item : file.entries) {
+    if (goes(item)) devices.insert(item.second.device);
+  }
+  const auto is_network = [&](const auto& item) {
+    return item.second.engine == "network" && devices.contains(item.second.device);
+  };
   const auto pruned =
-      static_cast<int>(std::erase_if(file.entries, goes) + std::erase_if(file.failed, goes));
+      static_cast<int>(std::erase_if(file.entries, goes) + std::erase_if(file.failed, goes) +
+                       std::erase_if(file.entries, is_network));
   if (pruned > 0) RETURN_IF_ERROR(Write(file, path));
   return pruned;
 }

@@ -8,7 +8,9 @@
 //      "variant": "engine 4", "how": "hung", "why": "", "versions": {"engine": "9.19.0"}, "date":
 //      "2026-11-22"}]}
 // "failed" and "saved" are optional. An entry of the engine "network" describes a whole network:
-// the fastest search strategy (runtime/session/search_strategies.h), and the time of a run.
+// the fastest search strategy (runtime/session/search_strategies.h), the time of a run, and as
+// "saved" its cover (passes/partition/saved_cover.h), behind a line "complete" if the budget was
+// not used up.
 //   errors  InvalidArgument: the file is not a plan cache, with its name and the number of the
 //           entry; it is then not overwritten. Those of runtime/base/file.h
 #pragma once
@@ -95,8 +97,8 @@ class PlanCache {
 absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path);
 // Adds the entries of `files` to `path`, which need not exist; for equal keys the faster is kept.
 absl::Status MergePlanCaches(const std::string& path, const std::vector<std::string>& files);
-// Removes the entries and failures of this device, or of this version of an engine. Returns how
-// many.
+// Removes the entries and failures of this device, or of this version of an engine, with the whole
+// networks of the devices that this concerns. Returns how many.
 absl::StatusOr<int> PrunePlanCache(const std::string& path, std::string_view device_or_version);
 
 }  // namespace onnx_cudnn

@@ -61,12 +61,12 @@ class Tuner final : public Pricer {
   // Whether none of `candidates` would be measured, whatever the budget.
   bool Knows(absl::Span<const Candidate* const> candidates) const;
   void AddBudget(double seconds);
+  bool HasBudget() const;  // whether something more may be measured
 
  private:
   static constexpr size_t kMostBuilt = 1024;
   struct Task;
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
-  bool HasBudget() const;
   size_t NextBatch() const;
   void TakeKnown(Task& task);
   absl::StatusOr<size_t> Measure(absl::Span<Task> tasks);

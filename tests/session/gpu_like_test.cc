@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <numeric>
 #include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "runtime/base/file.h"
+#include "runtime/base/sha1.h"
 #include "runtime/session/tune_worker.h"
 #include "runtime/tune/plan_cache.h"
 #include "tests/support/expect_error.h"
@@ -82,6 +85,15 @@ TEST(GpuLikeSessionTest, MeasuresOnceAndReusesTheResult) {
   EXPECT_EQ(second.tune_ms, 0);
 }
 
+// The entry of a whole network in a plan cache, another than that of signature `other`.
+PlanEntry NetworkIn(const std::string& path, std::string_view other = "") {
+  for (const auto& [key, entry] : ReadPlanFile(path).value().entries) {
+    if (entry.engine == "network" && entry.signature != other) return entry;
+  }
+  ADD_FAILURE() << path << " has no network";
+  return {};
+}
+
 // Stats of a Session over kShift after a Run with correct outputs.
 SessionStats StatsAfterRun(const SessionOptions& options) {
   const std::vector<float> x = Ramp(-3);
@@ -90,6 +102,98 @@ SessionStats StatsAfterRun(const SessionOptions& options) {
   EXPECT_EQ(outputs[0].data<float>()[0], -2);
   EXPECT_EQ(outputs[1].data<float>()[0], 0);
   return session.stats();
+}
+
+TEST(GpuLikeSessionTest, SavesTheCoverThatTuningEndedWith) {
+  const TempFolder folder;
+  SessionOptions options{.partitioner = PartitionerChoice::kCost,
+                         .tune_budget_s = 60,
+                         .plan_cache = folder.path("plans.json")};
+  StatsAfterRun(options);
+  const PlanEntry tuned = NetworkIn(options.plan_cache);
+  EXPECT_EQ(tuned.saved.rfind("complete\n", 0), 0u) << tuned.saved;
+  const auto lines = std::count(tuned.saved.begin(), tuned.saved.end(), '\n') - 1;
+  EXPECT_GT(lines, 0);
+  options.tune_budget_s = 0;
+  EXPECT_EQ(StatsAfterRun(options).cached_signatures, lines);
+  options.tune_budget_s = 60;  // nothing is left to do
+  EXPECT_EQ(StatsAfterRun(options).tuned_signatures, 0);
+  EXPECT_EQ(NetworkIn(options.plan_cache).us, tuned.us);
+}
+
+// The partitions of a Session's Program over a chain: engine, variant, ops.
+std::vector<std::string> PartitionsOf(const SessionOptions& options) {
+  const Session session =
+      MakeSession("g (float[N] x) => (float[N] y) { a = Relu(x) y = Tanh(a) }", options);
+  const std::vector<float> x = Ramp(-3);
+  std::vector<std::string> partitions;
+  for (const CheckedPartition& p : session.CheckPartitions({{"x", View(x.data(), {kN})}}).value()) {
+    partitions.push_back(absl::StrCat(p.index, " ", p.engine, " ", p.variant, " ", p.ops));
+  }
+  std::sort(partitions.begin(), partitions.end());
+  return partitions;
+}
+
+TEST(GpuLikeSessionTest, ACachedStartTakesTheProgramThatTuningEndedWith) {
+  const TempFolder folder;
+  SessionOptions options{.partitioner = PartitionerChoice::kCost,
+                         .tune_budget_s = 60,
+                         .plan_cache = folder.path("plans.json")};
+  options.pins = "forbid * a y";
+  PartitionsOf(options);  // measures each op alone
+  const std::string pinned = NetworkIn(options.plan_cache).signature;
+  options.pins.clear();
+  const std::vector<std::string> tuned = PartitionsOf(options);
+  options.tune_budget_s = 0;
+  // What was chosen is the dearest now, and a search chooses something else.
+  const PlanFile file = ReadPlanFile(options.plan_cache).value();
+  const std::string cover = NetworkIn(options.plan_cache, pinned).saved;
+  const auto write = [&](bool with_cover) {
+    std::filesystem::remove(options.plan_cache);
+    const auto cache = PlanCache::Open(options.plan_cache).value();
+    for (auto [key, entry] : file.entries) {
+      if (entry.engine == "network" && !with_cover) entry.saved.clear();
+      Sha1 hash;
+      hash.Update(entry.signature);
+      if (absl::StrContains(cover, hash.HexDigest())) entry.us = 1e9;
+      cache->Put(std::move(entry));
+    }
+    EXPECT_TRUE(cache->Save().ok());
+  };
+  write(/*with_cover=*/true);
+  EXPECT_EQ(PartitionsOf(options), tuned);
+  write(/*with_cover=*/false);
+  EXPECT_NE(PartitionsOf(options), tuned);
+}
+
+TEST(GpuLikeSessionTest, ABudgetThatEndedEarlyIsContinued) {
+  const TempFolder folder;
+  SessionOptions options{.partitioner = PartitionerChoice::kCost,
+                         .tune_budget_s = 1e-9,
+                         .plan_cache = folder.path("plans.json")};
+  StatsAfterRun(options);
+  const PlanEntry early = NetworkIn(options.plan_cache);
+  EXPECT_NE(early.saved.rfind("complete\n", 0), 0u) << early.saved;
+  options.tune_budget_s = 60;
+  StatsAfterRun(options);
+  const PlanEntry late = NetworkIn(options.plan_cache);
+  EXPECT_EQ(late.saved.rfind("complete\n", 0), 0u) << late.saved;
+  EXPECT_LE(late.us, early.us);
+}
+
+TEST(GpuLikeSessionTest, ACoverThatDoesNotFitIsSearchedAgain) {
+  const TempFolder folder;
+  SessionOptions options{.partitioner = PartitionerChoice::kCost,
+                         .tune_budget_s = 60,
+                         .plan_cache = folder.path("plans.json")};
+  StatsAfterRun(options);
+  const std::string text = ReadFile(options.plan_cache, 1 << 20).value();
+  ASSERT_TRUE(absl::StrContains(text, "complete\\n"));
+  ASSERT_TRUE(WriteFile(options.plan_cache,
+                        absl::StrReplaceAll(text, {{"complete\\n", "complete\\nnone 0 0\\n"}}))
+                  .ok());
+  options.tune_budget_s = 0;
+  EXPECT_GT(StatsAfterRun(options).cached_signatures, 0);
 }
 
 TEST(GpuLikeSessionTest, WithoutAWorkerProgramItMeasuresAndReportsSo) {

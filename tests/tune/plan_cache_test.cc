@@ -255,6 +255,20 @@ TEST_F(PlanCacheTest, PrunesADeviceOrAVersion) {
   EXPECT_EQ(left->entries.begin()->second.signature, "kept");
 }
 
+TEST_F(PlanCacheTest, PrunesWholeNetworksWithTheirParts) {
+  PlanEntry old = Entry("old", 1), network = Entry("network of 3 nodes", 2), other = network;
+  old.engine_version = "9.1.0";
+  network.engine = other.engine = "network";
+  network.engine_version = other.engine_version = "";
+  other.device = "h100";
+  Write(path_, {Entry("kept", 3), old, network, other});
+  EXPECT_EQ(*PrunePlanCache(path_, "9.1.0"), 2);
+  const auto left = ReadPlanFile(path_);
+  ASSERT_TRUE(left.ok()) << left.status();
+  ASSERT_EQ(left->entries.size(), 2u);
+  EXPECT_EQ(left->entries.begin()->second.device, "h100");
+}
+
 TEST_F(PlanCacheTest, KeepsSavedSteps) {
   PlanEntry entry = Entry("a", 1);
   entry.saved = "{\"plan\": \"…\"}";

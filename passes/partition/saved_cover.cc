@@ -1,0 +1,100 @@
+#include "passes/partition/saved_cover.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "passes/partition/partition_order.h"
+#include "runtime/base/sha1.h"
+
+namespace onnx_cudnn {
+namespace {
+
+std::string DigestOf(const Candidate& candidate, const Target& target) {
+  Sha1 hash;
+  hash.Update(Signature(candidate, target));
+  return hash.HexDigest();
+}
+
+// Keeps the proposal with these Nodes and this Signature.
+class Wanted final : public CandidateSink {
+ public:
+  Wanted(std::vector<int> ids, std::string_view digest, const Target& target)
+      : ids_(std::move(ids)), digest_(digest), target_(target) {}
+  void Add(Candidate candidate) override {
+    if (found_.has_value() || NodeIds(candidate) != ids_) return;
+    if (DigestOf(candidate, target_) == digest_) found_ = std::move(candidate);
+  }
+  void No(const Engine& /*engine*/, const Node& /*node*/, std::string /*reason*/) override {}
+  std::optional<Candidate> found() && { return std::move(found_); }
+  bool is_found() const { return found_.has_value(); }
+
+ private:
+  const std::vector<int> ids_;
+  const std::string_view digest_;
+  const Target& target_;
+  std::optional<Candidate> found_;
+};
+
+using NodesById = absl::flat_hash_map<int, const Node*>;
+
+// The Candidate of a line; its Nodes are taken out of `open`.
+std::optional<Candidate> CandidateFromLine(std::string_view line, const Stretch& stretch,
+                                           NodesById& open) {
+  const std::vector<std::string_view> words = absl::StrSplit(line, ' ');
+  if (words.size() < 3) return std::nullopt;
+  const auto& engines = stretch.target.engines;
+  const auto engine = std::find_if(engines.begin(), engines.end(),
+                                   [&](const Engine* e) { return e->name() == words[0]; });
+  if (engine == engines.end()) return std::nullopt;
+  std::vector<int> ids;
+  std::vector<const Node*> nodes;
+  for (size_t i = 2; i < words.size(); ++i) {
+    int id;
+    if (!absl::SimpleAtoi(words[i], &id)) return std::nullopt;
+    const auto node = open.find(id);
+    if (node == open.end()) return std::nullopt;
+    ids.push_back(id);
+    nodes.push_back(node->second);
+    open.erase(node);
+  }
+  Wanted wanted(std::move(ids), words[1], stretch.target);
+  for (const Node* anchor : nodes) {
+    (*engine)->Propose(stretch.graph, *anchor, stretch.target, wanted);
+    if (wanted.is_found()) break;
+  }
+  return std::move(wanted).found();
+}
+
+}  // namespace
+
+std::string CoverToText(absl::Span<const Partition> partitions, const Target& target) {
+  std::string text;
+  for (const Partition& p : partitions) {
+    absl::StrAppend(&text, p.chosen.engine->name(), " ", DigestOf(p.chosen, target), " ",
+                    absl::StrJoin(NodeIds(p.chosen), " "), "\n");
+  }
+  return text;
+}
+
+std::optional<std::vector<Candidate>> CoverFromText(std::string_view text, const Stretch& stretch) {
+  NodesById open;
+  for (const Node* node : stretch.nodes) open.emplace(node->id(), node);
+  std::vector<Candidate> cover;
+  for (const std::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    std::optional<Candidate> candidate = CandidateFromLine(line, stretch, open);
+    if (!candidate.has_value()) return std::nullopt;
+    cover.push_back(*std::move(candidate));
+  }
+  if (!open.empty()) return std::nullopt;
+  std::vector<const Candidate*> all;
+  for (const Candidate& candidate : cover) all.push_back(&candidate);
+  if (!OrderPartitions(all).cycle.empty()) return std::nullopt;
+  return cover;
+}
+
+}  // namespace onnx_cudnn

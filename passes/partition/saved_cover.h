@@ -1,0 +1,21 @@
+// A cover of a Graph as text, so that a later process takes the same Candidates without a search.
+// One line per Candidate: its Engine, the SHA-1 of its Signature, the ids of its Nodes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "passes/partition/partitioners.h"
+
+namespace onnx_cudnn {
+
+std::string CoverToText(absl::Span<const Partition> partitions, const Target& target);
+
+// The Candidates of `text`, as their Engines propose them now. nullopt: the text is no cover of the
+// Stretch, or an Engine no longer proposes one of them. Any bytes are safe.
+std::optional<std::vector<Candidate>> CoverFromText(std::string_view text, const Stretch& stretch);
+
+}  // namespace onnx_cudnn

@@ -1,0 +1,174 @@
+#include "passes/partition/saved_cover.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "passes/build_program.h"
+#include "runtime/session/engines.h"
+#include "tests/support/fake_pricer.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/networks.h"
+#include "tests/support/run_program.h"
+#include "tests/support/test_engines.h"
+
+namespace onnx_cudnn {
+namespace {
+
+// Two Relus that `pairs` can run as one.
+class SavedCoverTest : public ::testing::Test {
+ protected:
+  // µs of one Partition of one Node, and of one of two.
+  using Prices = std::function<double(const Candidate&)>;
+  static Prices PriceOf(double one, double two) {
+    return [=](const Candidate& candidate) { return candidate.nodes.size() == 1 ? one : two; };
+  }
+
+  // The number of Partitions.
+  int Count(Pricer& pricer, std::string_view cover) const {
+    const auto partitions =
+        PartitionGraph(graph_, target_, CostSearch, nullptr, {.pricer = &pricer, .cover = cover});
+    EXPECT_TRUE(partitions.ok()) << partitions.status();
+    return static_cast<int>(partitions->size());
+  }
+
+  // The text of the cover at these prices.
+  std::string Saved(const Prices& prices) const {
+    FakePricer pricer(target_, prices);
+    const auto partitions =
+        PartitionGraph(graph_, target_, CostSearch, nullptr, {.pricer = &pricer});
+    EXPECT_TRUE(partitions.ok()) << partitions.status();
+    return CoverToText(*partitions, target_);
+  }
+
+  const Graph graph_ = GraphFromText("g (float[2] x) => (float[2] y) { a = Relu(x) y = Relu(a) }");
+  const TestEngine pairs_{{.name = "pairs", .most_nodes = 2, .us = 3}};
+  const TestEngine alone_{{.name = "alone", .us = 4}};
+  const Target target_ = TargetOf({&pairs_, &alone_});
+};
+
+TEST_F(SavedCoverTest, IsTakenWhateverItCosts) {
+  const std::string two = Saved(PriceOf(2, 10)), one = Saved(PriceOf(9, 10));
+  FakePricer pairs_are_cheap(target_, PriceOf(9, 10)), pairs_are_dear(target_, PriceOf(2, 10));
+  EXPECT_EQ(Count(pairs_are_cheap, {}), 1);
+  EXPECT_EQ(Count(pairs_are_cheap, two), 2);
+  EXPECT_EQ(Count(pairs_are_dear, {}), 2);
+  EXPECT_EQ(Count(pairs_are_dear, one), 1);
+}
+
+TEST_F(SavedCoverTest, NothingElseIsMeasured) {
+  FakePricer pricer(target_, PriceOf(2, 10));
+  const auto partitions = PartitionGraph(graph_, target_, CostSearch, nullptr,
+                                         {.pricer = &pricer, .cover = Saved(PriceOf(9, 10))});
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  EXPECT_EQ(pricer.measured(), 1);
+  EXPECT_EQ((*partitions)[0].variant.text, "fastest");
+  EXPECT_EQ((*partitions)[0].chosen.cost.us, 10);
+}
+
+TEST_F(SavedCoverTest, WhatDoesNotFitIsSearchedAgain) {
+  const std::string pair = Saved(PriceOf(9, 10));
+  ASSERT_EQ(pair.rfind("pairs ", 0), 0u) << pair;
+  const std::string ids = pair.substr(pair.find(' ', 6) + 1);
+  for (const std::string& text :
+       {std::string("\n"), std::string("pairs"), pair + pair, std::string("pairs 0 ") + ids,
+        absl::StrReplaceAll(pair, {{"pairs", "others"}}), pair.substr(0, pair.size() - 3),
+        absl::StrCat(pair.substr(0, pair.size() - 1), " 99\n"),
+        absl::StrCat(pair.substr(0, pair.size() - 1), " x\n")}) {
+    FakePricer pricer(target_, PriceOf(2, 10));
+    EXPECT_EQ(Count(pricer, text), 2) << text;
+  }
+}
+
+TEST_F(SavedCoverTest, WhatIsRefusedIsSearchedAgain) {
+  const std::string pair = Saved(PriceOf(9, 10));
+  const TestEngine picky({.name = "pairs", .most_nodes = 2, .us = 3, .compiles_at_most = 1});
+  const Target target = TargetOf({&picky, &alone_});
+  FakePricer pricer(target, PriceOf(9, 10));
+  const auto partitions =
+      PartitionGraph(graph_, target, CostSearch, nullptr, {.pricer = &pricer, .cover = pair});
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  EXPECT_EQ(partitions->size(), 2u);
+}
+
+// The proposals at one Node.
+class Proposed final : public CandidateSink {
+ public:
+  void Add(Candidate candidate) override { candidates.push_back(std::move(candidate)); }
+  void No(const Engine& /*engine*/, const Node& /*node*/, std::string /*reason*/) override {}
+  std::vector<Candidate> candidates;
+};
+
+TEST(SavedCoversTest, ACycleIsNoCover) {  // {a, c} and {b, d} read each other
+  const Graph crossed = GraphFromText(R"(
+      g (float[2] x) => (float[2] c, float[2] d)
+      { a = Relu(x)
+        b = Neg(x)
+        c = Add(a, b)
+        d = Sub(b, a) })");
+  const TestEngine any({.name = "any", .most_nodes = 2});
+  const Target target = TargetOf({&any});
+  std::vector<const Node*> nodes;
+  for (const Node* node : crossed.TopologicalOrder()) nodes.push_back(node);
+  const Refusals none;
+  const Stretch stretch{.graph = crossed, .target = target, .nodes = nodes, .refused = none};
+  // Whether a cover of Partitions of these ops fits.
+  const auto fits = [&](const std::vector<std::vector<std::string>>& cover) {
+    std::vector<Partition> partitions;
+    for (const std::vector<std::string>& ops : cover) {
+      for (const Node* node : nodes) {
+        Proposed proposed;
+        any.Propose(crossed, *node, target, proposed);
+        for (Candidate& candidate : proposed.candidates) {
+          std::vector<std::string> found;
+          for (const Node* n : candidate.nodes) found.push_back(n->op());
+          if (found == ops) partitions.push_back({.chosen = std::move(candidate)});
+        }
+      }
+    }
+    EXPECT_EQ(partitions.size(), cover.size());
+    return CoverFromText(CoverToText(partitions, target), stretch).has_value();
+  };
+  EXPECT_TRUE(fits({{"Relu", "Add"}, {"Neg"}, {"Sub"}}));
+  EXPECT_FALSE(fits({{"Relu", "Add"}, {"Neg", "Sub"}}));
+}
+
+TEST(SavedCoversOfNetworksTest, GiveTheSameProgram) {
+  const OwnedTarget target = *MakeTarget("h200");
+  for (const Graph& graph : {ResNet50(), DenseNet(), Transformer({.layers = 2})}) {
+    for (const Partitioner partitioner : {Partitioner(Greedy), Partitioner(CostSearch)}) {
+      std::vector<Candidate> searched, taken;
+      std::vector<Remark> of_search, of_cover;
+      BuildOptions options{.partitioner = partitioner, .saves_cover = true, .remarks = &of_search};
+      const auto keep = [](std::vector<Candidate>& to) {
+        return [&](const Graph&, absl::Span<const Partition> partitions, const Refusals&) {
+          for (const Partition& p : partitions) to.push_back(p.chosen);
+        };
+      };
+      options.on_partitions = keep(searched);
+      const auto program = BuildProgram(graph, {}, target.target, options);
+      ASSERT_TRUE(program.ok()) << program.status();
+      EXPECT_FALSE(of_search.empty());
+      options.cover = (*program)->cover;
+      options.remarks = &of_cover;
+      options.on_partitions = keep(taken);
+      const auto again = BuildProgram(graph, {}, target.target, options);
+      ASSERT_TRUE(again.ok()) << again.status();
+      EXPECT_TRUE(of_cover.empty());
+      EXPECT_EQ((*again)->cover, (*program)->cover);
+      EXPECT_EQ((*again)->remarks, (*program)->remarks);
+      ASSERT_EQ(taken.size(), searched.size());
+      for (size_t i = 0; i < taken.size(); ++i) {
+        EXPECT_EQ(Signature(taken[i], target.target), Signature(searched[i], target.target));
+        EXPECT_EQ(taken[i].cost.us, searched[i].cost.us);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
