@@ -87,7 +87,8 @@ TEST(GpuLikeSessionTest, MeasuresOnceAndReusesTheResult) {
 
 // The entry of a whole network in a plan cache, another than that of signature `other`.
 PlanEntry NetworkIn(const std::string& path, std::string_view other = "") {
-  for (const auto& [key, entry] : ReadPlanFile(path).value().entries) {
+  const PlanFile file = ReadPlanFile(path).value();
+  for (const auto& [key, entry] : file.entries) {
     if (entry.engine == "network" && entry.signature != other) return entry;
   }
   ADD_FAILURE() << path << " has no network";
@@ -126,8 +127,10 @@ std::vector<std::string> PartitionsOf(const SessionOptions& options) {
   const Session session =
       MakeSession("g (float[N] x) => (float[N] y) { a = Relu(x) y = Tanh(a) }", options);
   const std::vector<float> x = Ramp(-3);
+  const std::vector<CheckedPartition> checked =
+      session.CheckPartitions({{"x", View(x.data(), {kN})}}).value();
   std::vector<std::string> partitions;
-  for (const CheckedPartition& p : session.CheckPartitions({{"x", View(x.data(), {kN})}}).value()) {
+  for (const CheckedPartition& p : checked) {
     partitions.push_back(absl::StrCat(p.index, " ", p.engine, " ", p.variant, " ", p.ops));
   }
   std::sort(partitions.begin(), partitions.end());
