@@ -155,7 +155,7 @@ TEST(GpuLikeSessionTest, ACachedStartTakesTheProgramThatTuningEndedWith) {
     std::filesystem::remove(options.plan_cache);
     const auto cache = PlanCache::Open(options.plan_cache).value();
     for (auto [key, entry] : file.entries) {
-      if (entry.engine == "network" && !with_cover) entry.saved.clear();
+      if (entry.engine == "network" && !with_cover) continue;
       Sha1 hash;
       hash.Update(entry.signature);
       if (absl::StrContains(cover, hash.HexDigest())) entry.us = 1e9;
