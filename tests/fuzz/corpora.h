@@ -18,9 +18,10 @@ std::vector<std::string> GraphCorpus();
 // folder does not exist.
 std::vector<std::string> VectorCorpus(const std::string& folder);
 
+// The folder of all fuzzers' Regressions.
+std::string RegressionsFolder();
 // Inputs that once made a fuzzer abort: the files in the folder of its name, sorted by path; none
 // if there is no such folder. A finding is copied there before it is fixed.
-std::string RegressionsFolder();  // of all fuzzers' folders
 std::vector<std::string> Regressions(const std::string& name);
 
 }  // namespace onnx_cudnn

@@ -14,6 +14,7 @@
 #include "tests/support/fake_pricer.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/networks.h"
+#include "tests/support/proposed.h"
 #include "tests/support/run_program.h"
 #include "tests/support/test_engines.h"
 
@@ -96,14 +97,6 @@ TEST_F(SavedCoverTest, WhatIsRefusedIsSearchedAgain) {
   EXPECT_EQ(partitions->size(), 2u);
 }
 
-// The proposals at one Node.
-class Proposed final : public CandidateSink {
- public:
-  void Add(Candidate candidate) override { candidates.push_back(std::move(candidate)); }
-  void No(const Engine& /*engine*/, const Node& /*node*/, std::string /*reason*/) override {}
-  std::vector<Candidate> candidates;
-};
-
 TEST(SavedCoversTest, ACycleIsNoCover) {  // {a, c} and {b, d} read each other
   const Graph crossed = GraphFromText(R"(
       g (float[2] x) => (float[2] c, float[2] d)
@@ -118,24 +111,20 @@ TEST(SavedCoversTest, ACycleIsNoCover) {  // {a, c} and {b, d} read each other
   const Refusals none;
   const Stretch stretch{.graph = crossed, .target = target, .nodes = nodes, .refused = none};
   // Whether a cover of Partitions of these ops fits.
-  const auto fits = [&](const std::vector<std::vector<std::string>>& cover) {
+  const auto fits = [&](const std::vector<std::string>& cover) {
     std::vector<Partition> partitions;
-    for (const std::vector<std::string>& ops : cover) {
+    for (const std::string& ops : cover) {
       for (const Node* node : nodes) {
-        Proposed proposed;
-        any.Propose(crossed, *node, target, proposed);
-        for (Candidate& candidate : proposed.candidates) {
-          std::vector<std::string> found;
-          for (const Node* n : candidate.nodes) found.push_back(n->op());
-          if (found == ops) partitions.push_back({.chosen = std::move(candidate)});
+        for (Candidate& candidate : ProposedBy(any, crossed, *node, target).candidates) {
+          if (OpsOf(candidate) == ops) partitions.push_back({.chosen = std::move(candidate)});
         }
       }
     }
     EXPECT_EQ(partitions.size(), cover.size());
     return CoverFromText(CoverToText(partitions, target), stretch).has_value();
   };
-  EXPECT_TRUE(fits({{"Relu", "Add"}, {"Neg"}, {"Sub"}}));
-  EXPECT_FALSE(fits({{"Relu", "Add"}, {"Neg", "Sub"}}));
+  EXPECT_TRUE(fits({"{Relu Add}", "{Neg}", "{Sub}"}));
+  EXPECT_FALSE(fits({"{Relu Add}", "{Neg Sub}"}));
 }
 
 // The remarks that a search left: an Engine's, and the search's own.
