@@ -18,8 +18,8 @@ struct ParsedModel {
                                      // undefined if it is in the message
 };
 
-// Parses a serialized ModelProto. Large payloads are read directly into their final memory, so
-// memory peaks at the size of the model.
+// Parses a serialized ModelProto. Large payloads are read directly into their final memory, those
+// of a file by all threads, so memory peaks at the size of the model.
 //   errors  InvalidArgument: not a complete ModelProto
 //           Unimplemented: more bytes than limits.file_bytes; the errors of File::ReadAt
 absl::StatusOr<ParsedModel> ParseModel(const File& file, const Limits& limits);
