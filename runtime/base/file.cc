@@ -19,12 +19,16 @@
 #include "absl/strings/str_split.h"
 #include "runtime/base/calls.h"
 #include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
 
 namespace onnx_cudnn {
 namespace {
 
 // Opening a FIFO or a device must not block before its type is checked.
 constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+// More bytes are read in parts of this size by all threads, which also share the work of mapping
+// new memory.
+constexpr size_t kReadPart = 2 << 20;
 constexpr int kFolderFlags = O_RDONLY | O_CLOEXEC | O_DIRECTORY;
 
 absl::StatusCode CodeOf(int error) {
@@ -134,6 +138,19 @@ absl::StatusOr<File> File::Open(const std::string& path) {
 }
 
 absl::Status File::ReadAt(int64_t offset, absl::Span<char> to) const {
+  if (to.size() <= kReadPart) return ReadPart(offset, to);
+  const auto parts = static_cast<int64_t>((to.size() + kReadPart - 1) / kReadPart);
+  std::vector<absl::Status> statuses(parts);
+  ThreadPool::Default().ParallelFor(parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      statuses[i] = ReadPart(offset + i * kReadPart, to.subspan(i * kReadPart, kReadPart));
+    }
+  });
+  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+absl::Status File::ReadPart(int64_t offset, absl::Span<char> to) const {
   while (!to.empty()) {
     const ssize_t got =
         Retry([&] { return Files().pread(fd_.get(), to.data(), to.size(), offset); });

@@ -63,7 +63,7 @@ class File {
   int64_t size() const { return size_; }
   int64_t links() const { return links_; }
 
-  // Fills `to` from `offset`. DataLoss if the file ends earlier.
+  // Fills `to` from `offset`, with all threads if it is large. DataLoss if the file ends earlier.
   absl::Status ReadAt(int64_t offset, absl::Span<char> to) const;
 
   // The whole file mapped into memory, valid until the last owner is destroyed. Reading it after
@@ -73,6 +73,7 @@ class File {
  private:
   friend class Folder;
   static absl::StatusOr<File> Check(Descriptor fd, std::string name);
+  absl::Status ReadPart(int64_t offset, absl::Span<char> to) const;
 
   Descriptor fd_;
   std::string name_;

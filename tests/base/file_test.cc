@@ -57,6 +57,19 @@ TEST(FileTest, ReadsRangesAndRefusesWhatIsBeyondTheEnd) {
   EXPECT_EQ(file->ReadAt(7, absl::MakeSpan(bytes)).code(), absl::StatusCode::kDataLoss);
 }
 
+TEST(FileTest, ReadsLargeRangesInParts) {
+  constexpr size_t kBytes = 9'000'001;
+  std::string text;
+  for (size_t i = 0; i < kBytes; ++i) text += static_cast<char>(i * 2654435761u >> 13);
+  TempFolder folder;
+  absl::StatusOr<File> file = File::Open(folder.Write("a", text));
+  ASSERT_TRUE(file.ok()) << file.status();
+  std::string bytes(kBytes - 3, '\0');
+  ASSERT_TRUE(file->ReadAt(3, absl::MakeSpan(bytes)).ok());
+  EXPECT_EQ(bytes, text.substr(3));
+  EXPECT_EQ(file->ReadAt(4, absl::MakeSpan(bytes)).code(), absl::StatusCode::kDataLoss);
+}
+
 TEST(FileTest, ReportsDataLossIfTheFileWasTruncatedAfterOpen) {
   TempFolder folder;
   const std::string path = folder.Write("a", "0123456789");
