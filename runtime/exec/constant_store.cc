@@ -7,6 +7,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -130,6 +131,27 @@ absl::StatusOr<std::shared_ptr<const std::byte>> ConstantStore::Get(const Consta
   RETURN_IF_ERROR(Make(*entry, use, space));
   absl::MutexLock lock(entry->mutex);
   return std::shared_ptr<const std::byte>(entry, entry->form.get());
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<const std::byte>>> ConstantStore::GetAll(
+    absl::Span<const PlacedConstant> uses) {
+  std::vector<absl::StatusOr<std::shared_ptr<const std::byte>>> made(uses.size());
+  const auto make = [&](int64_t begin, int64_t end) {
+    const absl::Status current = device_.MakeCurrent();
+    for (int64_t i = begin; i < end; ++i) {
+      if (current.ok()) {
+        made[i] = Get(*uses[i].use, uses[i].space);
+      } else {
+        made[i] = current;
+      }
+    }
+  };
+  ThreadPool::Default().ParallelFor(static_cast<int64_t>(uses.size()), 1, make);
+  std::vector<std::shared_ptr<const std::byte>> forms;
+  for (auto& one : made) {
+    ASSIGN_OR_RETURN(forms.emplace_back(), std::move(one));
+  }
+  return forms;
 }
 
 int64_t ConstantStore::BytesOf(const ConstantUse& use, Space space) {

@@ -3,14 +3,21 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
 #include "runtime/exec/device.h"
 #include "runtime/plan/program.h"
 
 namespace onnx_cudnn {
+
+struct PlacedConstant {
+  const ConstantUse* use;
+  Space space;
+};
 
 // The weights of a Session on its Device. Each derived form is made once per content and recipe:
 // Programs of other shapes and Partitions of equal signature share it. Forms without owners are
@@ -24,6 +31,9 @@ class ConstantStore {
   // the Device reads host memory, an unchanged constant is the source's own bytes, identified by
   // address.
   absl::StatusOr<std::shared_ptr<const std::byte>> Get(const ConstantUse& use, Space space);
+  // The forms of all `uses`, made by all threads.
+  absl::StatusOr<std::vector<std::shared_ptr<const std::byte>>> GetAll(
+      absl::Span<const PlacedConstant> uses);
   // Bytes of the form of `use` that Get returned; 0 before Get.
   int64_t BytesOf(const ConstantUse& use, Space space);
   int made() const;       // distinct forms so far

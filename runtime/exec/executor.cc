@@ -100,9 +100,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
   ASSIGN_OR_RETURN(executor->host_arena_, device.Allocate(p.host_memory.arena_bytes, Space::kHost));
   ASSIGN_OR_RETURN(executor->faults_, FaultWords::Create(p, device));
   executor->steps_.resize(p.steps.size());
-  for (size_t i = 0; i < p.steps.size(); ++i) {
-    RETURN_IF_ERROR(executor->Resolve(static_cast<int>(i), constants));
-  }
+  for (size_t i = 0; i < p.steps.size(); ++i) executor->Resolve(static_cast<int>(i));
+  RETURN_IF_ERROR(executor->TakeConstants(constants));
   for (const ScheduledStep& scheduled : p.schedule.steps) {
     Launchable& launchable = executor->steps_[scheduled.step];
     launchable.stream = scheduled.stream;
@@ -178,7 +177,22 @@ std::byte* Executor::InArena(Space space, int64_t offset) const {
   return (space == Space::kHost ? host_arena_ : arena_).get() + offset;
 }
 
-absl::Status Executor::Resolve(int index, ConstantStore& constants) {
+absl::Status Executor::TakeConstants(ConstantStore& constants) {
+  std::vector<PlacedConstant> uses;
+  for (const PlacedStep& placed : program_->steps) {
+    for (const ConstantUse& use : placed.constants) uses.push_back({&use, placed.space});
+  }
+  ASSIGN_OR_RETURN(constants_, constants.GetAll(uses));
+  auto form = constants_.begin();
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    for (size_t n = program_->steps[i].constants.size(); n > 0; --n) {
+      steps_[i].constants.push_back((form++)->get());
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Executor::Resolve(int index) {
   const PlacedStep& placed = program_->steps[index];
   const Partition& partition = program_->partitions[index];
   Launchable& launchable = steps_[index];
@@ -203,16 +217,10 @@ absl::Status Executor::Resolve(int index, ConstantStore& constants) {
       launchable.scratch.push_back({data, static_cast<size_t>(operand.bytes)});
     }
   }
-  for (const ConstantUse& use : placed.constants) {
-    ASSIGN_OR_RETURN(std::shared_ptr<const std::byte> form, constants.Get(use, placed.space));
-    launchable.constants.push_back(form.get());
-    constants_.push_back(std::move(form));
-  }
   std::byte* workspace = InArena(placed.space, placed.workspace_offset);
   launchable.workspace = workspace;
   launchable.scratch.push_back(
       {workspace, static_cast<size_t>(launchable.step->workspace_bytes())});
-  return absl::OkStatus();
 }
 
 absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,

@@ -78,7 +78,8 @@ class Executor {
   void FindWhoseNextUsesPdl();
   void FindBarriers();
   std::byte* InArena(Space space, int64_t offset) const;
-  absl::Status Resolve(int index, ConstantStore& constants);
+  void Resolve(int index);
+  absl::Status TakeConstants(ConstantStore& constants);
   absl::Status BeforeRun();
   absl::Status Enqueue(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
                        void* callers_stream, const std::atomic<bool>* cancel);

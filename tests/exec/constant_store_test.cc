@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "runtime/exec/cpu_device.h"
@@ -160,6 +161,44 @@ TEST(ConstantStoreTest, ThreadsThatNeedTheSameFormCreateItOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(device.uploads, 1);
+}
+
+TEST(ConstantStoreTest, MakesAllFormsInTheOrderOfTheirUses) {
+  CopyingDevice device;
+  ConstantStore store(device);
+  const Derived doubled = Doubled(), unchanged = Unchanged(0, {3});
+  std::vector<ConstantUse> uses;
+  for (int64_t i = 0; i < 50; ++i)
+    uses.push_back({{Ints(i / 2)}, i % 4 == 3 ? &unchanged : &doubled});
+  std::vector<PlacedConstant> placed;
+  for (const ConstantUse& use : uses) placed.push_back({&use, Space::kDevice});
+  const auto forms = store.GetAll(placed);
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  ASSERT_EQ(forms->size(), 50u);
+  for (int64_t i = 0; i < 50; ++i) {
+    int64_t first = 0;
+    std::memcpy(&first, (*forms)[i].get(), sizeof first);
+    EXPECT_EQ(first, i % 4 == 3 ? i / 2 : 2 * (i / 2)) << i;
+  }
+  EXPECT_EQ(store.made(), 37);  // of every other pair one
+  EXPECT_EQ(device.uploads, 37);
+}
+
+TEST(ConstantStoreTest, TheFirstFormThatCannotBeMadeIsTheError) {
+  CopyingDevice device;
+  ConstantStore store(device);
+  std::vector<Derived> derived(20, Doubled());
+  for (const int i : {7, 11}) {
+    derived[i].recipe = absl::StrCat("broken ", i);
+    derived[i].make = [i](absl::Span<const HostTensor>) -> absl::StatusOr<HostTensor> {
+      return absl::InternalError(absl::StrCat(i));
+    };
+  }
+  std::vector<ConstantUse> uses;
+  for (const Derived& one : derived) uses.push_back({{Ints(1)}, &one});
+  std::vector<PlacedConstant> placed;
+  for (const ConstantUse& use : uses) placed.push_back({&use, Space::kDevice});
+  EXPECT_EQ(store.GetAll(placed).status().message(), "7");
 }
 
 TEST(ConstantStoreTest, DifferentFormsAreMadeAtOnce) {  // each waits until the other is being made
