@@ -24,9 +24,6 @@ namespace {
 constexpr size_t kBatch = 32, kFirstBatch = 8;
 // Signatures that are timed and then checked before the budget is checked again.
 constexpr size_t kTimedAtOnce = 8;
-// Of the rest of the budget, the part after which nothing more is compiled, so that what is
-// compiled can be timed and checked within it.
-constexpr double kCompileShare = 0.6;
 // Checking this many bytes of operands keeps all threads busy.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
@@ -93,14 +90,13 @@ TunerStats Tuner::stats() const {
   return stats_;
 }
 
-bool Tuner::HasBudget() const { return budget_left_s() > 0; }
-
-double Tuner::budget_left_s() const {
+bool Tuner::HasBudget() const {
   absl::MutexLock lock(mutex_);
-  return budget_s_ - stats_.seconds;
+  return stats_.seconds < budget_s_;
 }
 
-// The number of signatures for which the rest of the budget is expected to suffice.
+// The number of signatures for which the rest of the budget is expected to suffice: a batch that is
+// compiled is not interrupted.
 size_t Tuner::NextBatch() const {
   if (options_.one_at_a_time) return 1;
   absl::MutexLock lock(mutex_);
@@ -119,10 +115,6 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   }));
   const auto open = std::stable_partition(tasks.begin(), tasks.end(),
                                           [](const Task& task) { return task.is_done(); });
-  // The costliest first: they matter most if the budget ends early.
-  std::stable_sort(open, tasks.end(), [](const Task& a, const Task& b) {
-    return a.candidate->cost.us > b.candidate->cost.us;
-  });
   absl::Span<Task> left(tasks.data() + (open - tasks.begin()), tasks.end() - open);
   {
     absl::MutexLock stats_lock(mutex_);
@@ -187,28 +179,6 @@ void Tuner::TakeKnown(Task& task) {
   task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
-// Compiles every Variant of the first of `benchmarks` and returns of how many: all unless the
-// budget runs out.
-absl::StatusOr<size_t> Tuner::Compile(
-    absl::Span<VariantBenchmark> benchmarks,
-    absl::FunctionRef<absl::Status(size_t, const absl::Status&)> annotated) const {
-  std::vector<std::pair<size_t, int>> attempts;
-  for (size_t i = 0; i < benchmarks.size(); ++i) {
-    for (int v = 0; v < benchmarks[i].variants(); ++v) attempts.push_back({i, v});
-  }
-  const absl::Time end = absl::Now() + absl::Seconds(kCompileShare * budget_left_s());
-  std::vector<char> is_skipped(attempts.size());
-  RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t i) {
-    const auto [benchmark, variant] = attempts[i];
-    is_skipped[i] = benchmark > 0 && absl::Now() > end;
-    if (is_skipped[i]) return absl::OkStatus();
-    return annotated(benchmark, benchmarks[benchmark].Compile(variant));
-  }));
-  const auto skipped = std::find(is_skipped.begin(), is_skipped.end(), true);
-  return skipped == is_skipped.end() ? benchmarks.size()
-                                     : attempts[skipped - is_skipped.begin()].first;
-}
-
 // Measures the first of `tasks` and returns how many: all unless the budget runs out.
 absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
   absl::Time since = absl::Now();
@@ -225,11 +195,17 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
   };
   RETURN_IF_ERROR(
       ForAll(benchmarks.size(), [&](size_t i) { return annotated(i, benchmarks[i].List()); }));
-  ASSIGN_OR_RETURN(const size_t compiled, Compile(absl::MakeSpan(benchmarks), annotated));
-  spend();
+  std::vector<std::pair<size_t, int>> attempts;
+  for (size_t i = 0; i < benchmarks.size(); ++i) {
+    for (int v = 0; v < benchmarks[i].variants(); ++v) attempts.push_back({i, v});
+  }
+  RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t i) {
+    const auto [benchmark, variant] = attempts[i];
+    return annotated(benchmark, benchmarks[benchmark].Compile(variant));
+  }));
   size_t done = 0;
   do {
-    const size_t end = std::min(done + kTimedAtOnce, compiled);
+    const size_t end = std::min(done + kTimedAtOnce, benchmarks.size());
     // A nested loop runs on one thread, so large checks run one after the other, each on all
     // threads.
     std::vector<size_t> small, large;
@@ -246,7 +222,7 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
       Note(tasks[done], benchmarks[done]);
     }
     spend();
-  } while (done < compiled && HasBudget());
+  } while (done < benchmarks.size() && HasBudget());
   pool_.FreeKept(Space::kDevice);  // makes room for compiling the next batch
   return done;
 }

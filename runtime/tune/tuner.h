@@ -31,8 +31,8 @@ struct TunerStats {
 };
 
 struct TunerOptions {
-  // Seconds that the Tuner may spend on measuring in total; what is being compiled or timed when
-  // they run out is finished. 0: only the PlanCache provides measured prices.
+  // Seconds that the Tuner may spend on measuring in total; signatures being timed when they run
+  // out are finished. 0: only the PlanCache provides measured prices.
   double budget_s = 0;
   bool one_at_a_time = false;  // compiles and checks one Variant at a time
   TuneObserver observer;
@@ -67,12 +67,8 @@ class Tuner final : public Pricer {
   static constexpr size_t kMostBuilt = 1024;
   struct Task;
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
-  double budget_left_s() const;
   size_t NextBatch() const;
   void TakeKnown(Task& task);
-  absl::StatusOr<size_t> Compile(
-      absl::Span<VariantBenchmark> benchmarks,
-      absl::FunctionRef<absl::Status(size_t, const absl::Status&)> annotated) const;
   absl::StatusOr<size_t> Measure(absl::Span<Task> tasks);
   void Note(const Task& task, const VariantBenchmark& benchmark);
 
