@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -182,7 +183,20 @@ class Search {
         best_us = std::min(us, best_us);
       } while (confirmer_.learned() > learned);
     }
-    return best.empty() ? last : best;
+    if (best.empty()) return last;
+    if (partitioner_ == Greedy || std::isfinite(MeasuredUs(last))) return best;
+    ASSIGN_OR_RETURN(last, SearchMeasured());
+    return MeasuredUs(last) < best_us ? last : best;
+  }
+
+  // The cheapest cover of measured Candidates; empty: none covers every Node. The budget may end
+  // while little of the cheapest cover is not measured.
+  absl::StatusOr<std::vector<Partition>> SearchMeasured() {
+    only_measured_ = true;
+    absl::StatusOr<std::vector<Candidate>> chosen = CoverWithoutCycle(order_, partitioner_);
+    if (absl::IsUnimplemented(chosen.status())) return std::vector<Partition>();
+    RETURN_IF_ERROR(chosen.status());
+    return Confirm(*std::move(chosen));
   }
 
   // Infinite if a Partition was refused or not measured.
@@ -193,14 +207,15 @@ class Search {
       cover.push_back(p.chosen);
       all_measured &= p.step != nullptr && p.chosen.cost.from == std::string_view(kMeasured);
     }
-    return all_measured ? CoverUs(MakeStretch(order_), cover)
-                        : std::numeric_limits<double>::infinity();
+    return all_measured && !cover.empty() ? CoverUs(MakeStretch(order_), cover)
+                                          : std::numeric_limits<double>::infinity();
   }
 
   absl::StatusOr<std::vector<Candidate>> CoverWithoutCycle(const std::vector<const Node*>& open,
                                                            Partitioner partitioner) {
     Stretch stretch = MakeStretch(open);
     if (partitioner != Greedy) stretch.prices = pricer_;  // Greedy ranks by size first
+    stretch.only_measured = only_measured_;
     while (true) {
       RETURN_IF_ERROR(CheckCancelled());
       ASSIGN_OR_RETURN(std::vector<Candidate> chosen, partitioner(stretch));
@@ -293,6 +308,7 @@ class Search {
   const std::string_view cover_;
   Confirmer confirmer_;
   double compile_ms_ = 0;
+  bool only_measured_ = false;
   std::vector<const Node*> order_;
   Forbidden forbidden_;
   std::vector<Partition> kept_;

@@ -36,6 +36,7 @@ struct Stretch {
   const Pins* pins = nullptr;            // nullptr: none
   CandidateSink* listener = nullptr;     // receives every refusal and every edge that was not fused
   const Pricer* prices = nullptr;        // measured prices replace predicted ones; nullptr: none
+  bool only_measured = false;            // leaves out what `prices` does not have, except views
   // Names of Engines that propose only where no other Engine of the device runs the Node.
   absl::Span<const std::string_view> avoided_engines = {};
   // For Greedy: receives every Node that no Engine runs, which is then not covered; nullptr: the
@@ -79,7 +80,8 @@ struct PartitionExtras {
 // Where all Variants of a Candidate are refused, its Stretch is covered again, with the Placements
 // at the border fixed, until nothing is refused. With a Pricer, every chosen signature is measured
 // and the Graph is covered again at the new prices until every chosen signature is measured;
-// Greedy's cover is measured first and kept if no measured cover is cheaper.
+// Greedy's cover is measured first and kept if no measured cover is cheaper; if not all of the last
+// cover could be measured, the cheapest cover of what was measured is one of them.
 //   errors  InvalidArgument: a pin that does not fit the Graph, or that no Engine offers
 absl::StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const Target& target,
                                                       Partitioner partitioner,

@@ -88,6 +88,11 @@ void Proposals::Consider(int anchor, Candidate candidate) {
       return;
     }
     TakeMeasuredPrice(signature, candidate);
+    if (stretch_.only_measured && candidate.cost.from != std::string_view(kMeasured) &&
+        candidate.engine->name() != "view") {
+      why_not_.emplace_back(candidate.engine, "it is not measured");
+      return;
+    }
   }
   if (stretch_.pins != nullptr) {
     if (const PinRule* rule = stretch_.pins->Against(candidate); rule != nullptr) {

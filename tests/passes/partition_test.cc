@@ -246,6 +246,30 @@ TEST_F(MeasuredPartitionTest, WhatWasMeasuredIsKeptWhenTheBudgetEnds) {  // afte
   EXPECT_EQ((*partitions)[0].variant.text, "fastest");
 }
 
+// 13 µs are measured for the first cover of single Nodes, then 2 µs for one of `b`, then no more.
+TEST_F(MeasuredPartitionTest, CombinesWhatWasMeasuredWhenTheBudgetEnds) {
+  const Graph graph = GraphFromText(R"(
+      g (float[2] x) => (float[2] y)
+      { h = Relu(x)
+        y = Neg(h) })");
+  const TestEngine pairs({.name = "pairs", .most_nodes = 2, .us = 9});
+  const TestEngine a({.name = "a", .us = 1}), b({.name = "b", .us = 2});
+  const Target target = TargetOf({&pairs, &a, &b});
+  const auto us = [](const Candidate& c) -> double {
+    if (c.nodes.size() == 2) return 10;
+    if (c.engine->name() == "b") return 2;
+    return c.nodes[0]->op() == "Relu" ? 8 : 5;
+  };
+  FakePricer pricer(target, us, /*budget=*/4);
+  const auto partitions = PartitionGraph(graph, target, CostSearch, nullptr, {.pricer = &pricer});
+  ASSERT_TRUE(partitions.ok()) << partitions.status();
+  ASSERT_EQ(Sizes(*partitions), (std::vector<size_t>{1, 1}));
+  EXPECT_EQ((*partitions)[0].chosen.engine, &b);
+  EXPECT_EQ((*partitions)[0].chosen.cost.us, 2);
+  EXPECT_EQ((*partitions)[1].chosen.engine, &a);
+  EXPECT_EQ((*partitions)[1].chosen.cost.us, 5);
+}
+
 // Every Node alone, in the last Engine.
 absl::StatusOr<std::vector<Candidate>> EachAlone(const Stretch& stretch) {
   std::vector<Candidate> cover;
