@@ -86,7 +86,9 @@ for part in $parts; do
       ;;
     wheel) # only if requested: a wheel beside this script, installed as a user installs it, with the CUDA libraries of PyPI's packages
       environment=$(mktemp -d)
-      check wheel-environment 60 python3 -m venv --system-site-packages "$environment"
+      check wheel-environment 60 python3 -m venv "$environment"
+      # What this host's Python sees, which may be an environment itself: numpy and torch.
+      python3 -c 'import pathlib, numpy; print(pathlib.Path(numpy.__file__).parents[1])' >"$(echo "$environment"/lib/python3*/site-packages)/host.pth"
       check wheel-install 100 "$environment/bin/pip" install --no-index "onnx-cudnn[cuda13] @ file://$(echo "$PWD"/onnx_cudnn-*.whl)"
       installed=(env -u LD_LIBRARY_PATH -u PYTHONPATH SCALED_SWISH="$PWD/bin/libscaled_swish.so" "$environment/bin/python")
       check wheel-doctor 60 "${installed[@]}" -m onnx_cudnn doctor
