@@ -12,6 +12,9 @@
 namespace onnx_cudnn {
 namespace {
 
+// Forms that are made before they are uploaded: enough for all threads, and little memory.
+constexpr size_t kMadeAtOnce = 32;
+
 std::string FormKey(const ConstantUse& use, Space space) {
   return absl::StrCat(use.derived->recipe.size(), "'", use.derived->recipe, "'",
                       use.derived->to.ToString(), space == Space::kHost ? "@host" : "@device");
@@ -109,12 +112,18 @@ ConstantStore::EntryPointer ConstantStore::EntryOf(const ConstantUse& use, Space
   return entry;
 }
 
-absl::Status ConstantStore::Make(Entry& entry, const ConstantUse& use, Space space) {
+bool ConstantStore::IsMade(Entry& entry) {
+  absl::MutexLock lock(entry.mutex);
+  return entry.made;
+}
+
+absl::Status ConstantStore::Make(Entry& entry, Space space,
+                                 absl::FunctionRef<absl::StatusOr<HostTensor>()> make) {
   int64_t bytes = 0;
   {
     absl::MutexLock lock(entry.mutex);
     if (entry.made) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const HostTensor tensor, use.derived->make(use.sources));
+    ASSIGN_OR_RETURN(const HostTensor tensor, make());
     ASSIGN_OR_RETURN(entry.form, device_.Upload(tensor, space));
     entry.made = true;
     entry.bytes = bytes = tensor.bytes();
@@ -128,28 +137,31 @@ absl::Status ConstantStore::Make(Entry& entry, const ConstantUse& use, Space spa
 absl::StatusOr<std::shared_ptr<const std::byte>> ConstantStore::Get(const ConstantUse& use,
                                                                     Space space) {
   const EntryPointer entry = EntryOf(use, space);
-  RETURN_IF_ERROR(Make(*entry, use, space));
+  RETURN_IF_ERROR(Make(*entry, space, [&] { return use.derived->make(use.sources); }));
   absl::MutexLock lock(entry->mutex);
   return std::shared_ptr<const std::byte>(entry, entry->form.get());
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<const std::byte>>> ConstantStore::GetAll(
     absl::Span<const PlacedConstant> uses) {
-  std::vector<absl::StatusOr<std::shared_ptr<const std::byte>>> made(uses.size());
-  const auto make = [&](int64_t begin, int64_t end) {
-    const absl::Status current = device_.MakeCurrent();
-    for (int64_t i = begin; i < end; ++i) {
-      if (current.ok()) {
-        made[i] = Get(*uses[i].use, uses[i].space);
-      } else {
-        made[i] = current;
-      }
-    }
-  };
-  ThreadPool::Default().ParallelFor(static_cast<int64_t>(uses.size()), 1, make);
   std::vector<std::shared_ptr<const std::byte>> forms;
-  for (auto& one : made) {
-    ASSIGN_OR_RETURN(forms.emplace_back(), std::move(one));
+  for (; !uses.empty(); uses.remove_prefix(std::min(uses.size(), kMadeAtOnce))) {
+    const absl::Span<const PlacedConstant> some = uses.first(std::min(uses.size(), kMadeAtOnce));
+    std::vector<EntryPointer> entries(some.size());
+    std::vector<absl::StatusOr<HostTensor>> made(some.size());
+    const auto make = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const ConstantUse& use = *some[i].use;
+        entries[i] = EntryOf(use, some[i].space);
+        if (!IsMade(*entries[i])) made[i] = use.derived->make(use.sources);
+      }
+    };
+    ThreadPool::Default().ParallelFor(static_cast<int64_t>(some.size()), 1, make);
+    for (size_t i = 0; i < some.size(); ++i) {
+      RETURN_IF_ERROR(Make(*entries[i], some[i].space, [&] { return std::move(made[i]); }));
+      absl::MutexLock lock(entries[i]->mutex);
+      forms.emplace_back(entries[i], entries[i]->form.get());
+    }
   }
   return forms;
 }

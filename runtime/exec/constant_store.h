@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
@@ -31,7 +32,7 @@ class ConstantStore {
   // the Device reads host memory, an unchanged constant is the source's own bytes, identified by
   // address.
   absl::StatusOr<std::shared_ptr<const std::byte>> Get(const ConstantUse& use, Space space);
-  // The forms of all `uses`, made by all threads.
+  // The forms of all `uses`, made by all threads and uploaded by this one.
   absl::StatusOr<std::vector<std::shared_ptr<const std::byte>>> GetAll(
       absl::Span<const PlacedConstant> uses);
   // Bytes of the form of `use` that Get returned; 0 before Get.
@@ -47,7 +48,9 @@ class ConstantStore {
   void Insert(const std::string& key, const EntryPointer& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FreeUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Make(Entry& entry, const ConstantUse& use, Space space);
+  static bool IsMade(Entry& entry);
+  absl::Status Make(Entry& entry, Space space,
+                    absl::FunctionRef<absl::StatusOr<HostTensor>()> make);
 
   Device& device_;
   mutable absl::Mutex mutex_;
