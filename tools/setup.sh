@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 system_packages=(
-  g++ cmake ninja-build ccache git ca-certificates python3 python3-dev python3-venv
+  g++ cmake make ninja-build ccache git ca-certificates python3 python3-dev python3-venv
   libopenblas-pthread-dev libutf8proc-dev libgtest-dev libgmock-dev nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev
   libtiff-dev libwebp-dev libopenjp2-7-dev
   libxtensor-dev zlib1g-dev libboost-context-dev libjemalloc-dev pkgconf
