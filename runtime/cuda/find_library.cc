@@ -62,13 +62,25 @@ absl::Status Missing(const LibraryNeed& need, std::string_view found) {
                    "install it (", need.install, "), or set ", need.variable, " to the file"));
 }
 
+// Opens the files that match `pattern` in the folder of `library`, so that it finds them.
+void OpenBeside(std::string_view library, std::string_view pattern) {
+  if (pattern.empty()) return;
+  const std::string_view folder = library.substr(0, library.rfind('/'));
+  for (const std::string& path : Libraries().glob(absl::StrCat(folder, "/", pattern))) {
+    if (Libraries().dlopen(path.c_str(), kFlags) == nullptr) Libraries().dlerror();
+  }
+}
+
 // The first library of `need` in the directories that match `place` and that opens; no handle if
 // there is none. `unusable` is the loader's reason for the first that does not open.
 FoundLibrary OpenIn(const std::string& place, const LibraryNeed& need, std::string& unusable) {
   const LibraryCalls& calls = Libraries();
   for (const std::string& file : need.files) {
     for (const std::string& path : calls.glob(absl::StrCat(place, "/", file))) {
-      if (void* handle = calls.dlopen(path.c_str(), kFlags)) return {handle, path};
+      if (void* handle = calls.dlopen(path.c_str(), kFlags)) {
+        OpenBeside(path, need.opens);
+        return {handle, path};
+      }
       if (unusable.empty()) unusable = LoaderError();
     }
   }
@@ -104,7 +116,8 @@ const LibraryNeed& NvrtcLibrary() {
                                                     .files = {"libnvrtc.so.13", "libnvrtc.so.12"},
                                                     .variable = "ONNX_CUDNN_LIBNVRTC",
                                                     .install = "pip install nvidia-cuda-nvrtc",
-                                                    .package = "cuda-nvrtc-13-0"};
+                                                    .package = "cuda-nvrtc-13-0",
+                                                    .opens = "libnvrtc-builtins.so.*"};
   return need;
 }
 

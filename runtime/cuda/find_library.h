@@ -15,6 +15,9 @@ struct LibraryNeed {
   std::string install;       // the command that brings it
   std::string package;       // the same in NVIDIA's package repository for Debian and Ubuntu
   size_t least_version = 0;  // as the library tells it, 90800 for 9.8.0; 0: any
+  // Pattern of files in its folder that it opens by name, which the system's loader may not find;
+  // empty: none.
+  std::string opens = "";
 };
 
 const LibraryNeed& CudnnLibrary();

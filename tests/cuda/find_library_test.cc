@@ -73,6 +73,15 @@ TEST_F(FindLibraryTest, PythonEnvironmentsAreSearched) {
   EXPECT_EQ(FindLibrary(CudnnLibrary())->path, file);
 }
 
+TEST_F(FindLibraryTest, WhatALibraryOpensByNameIsOpenedFromItsFolder) {
+  const std::string folder = "/usr/local/cuda-13.0/lib64/";
+  matches["/usr/local/cuda*/lib64/libnvrtc.so.13"] = {folder + "libnvrtc.so.13"};
+  matches[folder + "libnvrtc-builtins.so.*"] = {folder + "libnvrtc-builtins.so.13.0"};
+  usable = {folder + "libnvrtc.so.13"};
+  EXPECT_EQ(FindLibrary(NvrtcLibrary())->path, folder + "libnvrtc.so.13");
+  EXPECT_EQ(tried.back(), folder + "libnvrtc-builtins.so.13.0");
+}
+
 TEST_F(FindLibraryTest, TheNewestVersionIsTakenFirst) {
   usable = {"libcublasLt.so.12", "libcublasLt.so.13"};
   EXPECT_EQ(FindLibrary(CublasLtLibrary())->path, "libcublasLt.so.13");
