@@ -138,19 +138,30 @@ absl::StatusOr<File> File::Open(const std::string& path) {
 }
 
 absl::Status File::ReadAt(int64_t offset, absl::Span<char> to) const {
-  if (to.size() <= kReadPart) return ReadPart(offset, to);
-  const auto parts = static_cast<int64_t>((to.size() + kReadPart - 1) / kReadPart);
-  std::vector<absl::Status> statuses(parts);
-  ThreadPool::Default().ParallelFor(parts, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      statuses[i] = ReadPart(offset + i * kReadPart, to.subspan(i * kReadPart, kReadPart));
+  const FileRange range = {offset, to};
+  return to.size() <= kReadPart ? ReadPart(range) : ReadAll({&range, 1});
+}
+
+absl::Status File::ReadAll(absl::Span<const FileRange> ranges) const {
+  std::vector<FileRange> parts;
+  for (const auto& [offset, to] : ranges) {
+    for (size_t at = 0; at < to.size(); at += kReadPart) {
+      parts.push_back({offset + static_cast<int64_t>(at), to.subspan(at, kReadPart)});
     }
-  });
+  }
+  std::vector<absl::Status> statuses(parts.size());
+  ThreadPool::Default().ParallelFor(static_cast<int64_t>(parts.size()), 1,
+                                    [&](int64_t begin, int64_t end) {
+                                      for (int64_t i = begin; i < end; ++i)
+                                        statuses[i] = ReadPart(parts[i]);
+                                    });
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
   return absl::OkStatus();
 }
 
-absl::Status File::ReadPart(int64_t offset, absl::Span<char> to) const {
+absl::Status File::ReadPart(FileRange part) const {
+  int64_t& offset = part.offset;
+  absl::Span<char>& to = part.to;
   while (!to.empty()) {
     const ssize_t got =
         Retry([&] { return Files().pread(fd_.get(), to.data(), to.size(), offset); });

@@ -53,6 +53,12 @@ class FileLock {
   Descriptor fd_;  // invalid once moved from
 };
 
+// Bytes of a file from `offset`, and where they go.
+struct FileRange {
+  int64_t offset;
+  absl::Span<char> to;
+};
+
 // A regular file open for reading. Type and size are checked on the open descriptor, not on the
 // name.
 class File {
@@ -65,6 +71,8 @@ class File {
 
   // Fills `to` from `offset`, with all threads if it is large. DataLoss if the file ends earlier.
   absl::Status ReadAt(int64_t offset, absl::Span<char> to) const;
+  // ReadAt for each of `ranges`, with all threads.
+  absl::Status ReadAll(absl::Span<const FileRange> ranges) const;
 
   // The whole file mapped into memory, valid until the last owner is destroyed. Reading it after
   // the file was truncated is undefined (SIGBUS): only for files that do not change meanwhile.
@@ -73,7 +81,7 @@ class File {
  private:
   friend class Folder;
   static absl::StatusOr<File> Check(Descriptor fd, std::string name);
-  absl::Status ReadPart(int64_t offset, absl::Span<char> to) const;
+  absl::Status ReadPart(FileRange part) const;
 
   Descriptor fd_;
   std::string name_;

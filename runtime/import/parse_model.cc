@@ -13,7 +13,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/base/thread_pool.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -28,8 +27,8 @@ using google::protobuf::io::ZeroCopyInputStream;
 
 // Smaller payloads stay in the message.
 constexpr uint32_t kLargePayload = 4096;
-// Payloads of a file from this size on are read by all threads, in parts of this size.
-constexpr uint32_t kParallelPart = 2 << 20;
+// Payloads of a file from this size on are read after its messages, by all threads.
+constexpr uint32_t kLatePayload = 2 << 20;
 constexpr int64_t kBlock = 1 << 20;
 
 // Reads a file in blocks. Not mapped, so that truncating the file meanwhile is an error instead of
@@ -72,24 +71,6 @@ class FileStream final : public ZeroCopyInputStream {
   absl::Status status_;
 };
 
-// Bytes of a file that are read after its messages.
-struct FilePart {
-  int64_t offset;
-  absl::Span<char> to;
-};
-
-absl::Status ReadParts(const File& file, absl::Span<const FilePart> parts) {
-  std::vector<absl::Status> statuses(parts.size());
-  ThreadPool::Default().ParallelFor(static_cast<int64_t>(parts.size()), 1,
-                                    [&](int64_t begin, int64_t end) {
-                                      for (int64_t i = begin; i < end; ++i) {
-                                        statuses[i] = file.ReadAt(parts[i].offset, parts[i].to);
-                                      }
-                                    });
-  for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
-  return absl::OkStatus();
-}
-
 // Fields of a message that are left for protobuf to parse at the end.
 class Rest {
  public:
@@ -109,8 +90,9 @@ class Rest {
 // function returns false if the bytes are not such a message.
 class ModelReader {
  public:
-  // `later` gets the parts of large payloads, which are then not read; nullptr: everything is read.
-  ModelReader(CodedInputStream& in, ParsedModel& out, std::vector<FilePart>* later)
+  // `later` gets the places of large payloads, which are then not read; nullptr: everything is
+  // read.
+  ModelReader(CodedInputStream& in, ParsedModel& out, std::vector<FileRange>* later)
       : in_(in), out_(out), later_(later) {}
 
   bool ReadModel() {
@@ -184,13 +166,10 @@ class ModelReader {
     if (payload.defined()) return false;
     payload = HostTensor::Allocate(DType::kU8, {length});
     auto* const to = static_cast<char*>(payload.mutable_raw());
-    if (later_ == nullptr || length < kParallelPart) {
+    if (later_ == nullptr || length < kLatePayload) {
       return in_.ReadRaw(to, static_cast<int>(length));
     }
-    const int64_t offset = in_.CurrentPosition();
-    for (uint32_t at = 0; at < length; at += kParallelPart) {
-      later_->push_back({offset + at, {to + at, std::min(kParallelPart, length - at)}});
-    }
+    later_->push_back({in_.CurrentPosition(), {to, length}});
     return in_.Skip(static_cast<int>(length));
   }
 
@@ -218,7 +197,7 @@ class ModelReader {
 
   CodedInputStream& in_;
   ParsedModel& out_;
-  std::vector<FilePart>* const later_;
+  std::vector<FileRange>* const later_;
 };
 
 // What the file may be instead.
@@ -232,7 +211,7 @@ std::string_view Hint(std::string_view start) {
 }
 
 absl::StatusOr<ParsedModel> Parse(ZeroCopyInputStream& stream, int64_t size, const Limits& limits,
-                                  std::vector<FilePart>* later = nullptr) {
+                                  std::vector<FileRange>* later = nullptr) {
   if (size == 0) return absl::InvalidArgumentError("is empty");
   if (size > limits.file_bytes) {
     return absl::UnimplementedError(absl::StrCat("has ", size, " bytes, the limit is ",
@@ -256,11 +235,11 @@ absl::Status WithHint(const absl::Status& status, std::string_view start) {
 
 absl::StatusOr<ParsedModel> ParseModel(const File& file, const Limits& limits) {
   FileStream stream(file);
-  std::vector<FilePart> later;
+  std::vector<FileRange> later;
   absl::StatusOr<ParsedModel> model = Parse(stream, file.size(), limits, &later);
   RETURN_IF_ERROR(stream.status());
   if (model.ok()) {
-    RETURN_IF_ERROR(ReadParts(file, later));
+    RETURN_IF_ERROR(file.ReadAll(later));
     return model;
   }
   std::string start(std::min<int64_t>(file.size(), 64), '\0');
