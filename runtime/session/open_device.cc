@@ -53,4 +53,15 @@ absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options) {
   return opened;
 }
 
+OpeningDevice::OpeningDevice(
+    const SessionOptions& options,
+    absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open)
+    : opened_(std::async([&options, open] { return open(options); })) {}
+
+absl::StatusOr<OpenedDevice> OpeningDevice::Get() {
+  ASSIGN_OR_RETURN(OpenedDevice opened, opened_.get());
+  RETURN_IF_ERROR(opened.device->MakeCurrent());
+  return opened;
+}
+
 }  // namespace onnx_cudnn

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <future>
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
 #include "runtime/exec/device.h"
@@ -23,5 +25,19 @@ struct OpenedDevice {
 //   errors  FailedPrecondition: no such device, with what was found and what is needed.
 //           InvalidArgument: an unknown target, a compute capability above the GPU's
 absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options);
+
+// Opens a Device on a thread of its own while the model is loaded, since creating a CUDA context
+// takes about as long.
+class OpeningDevice {
+ public:
+  // options, open  must outlive it
+  OpeningDevice(const SessionOptions& options,
+                absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open);
+  // Waits for the Device and makes it the calling thread's current one. To be called once.
+  absl::StatusOr<OpenedDevice> Get();
+
+ private:
+  std::future<absl::StatusOr<OpenedDevice>> opened_;
+};
 
 }  // namespace onnx_cudnn

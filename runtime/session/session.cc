@@ -75,12 +75,13 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadWith(const SessionOptions
   const ProgressReporter reporter(options.progress);
   const ProgressScope scope(options.cancel, &reporter);
   const KeepCurrentGpu gpu(options.device != DeviceChoice::kCpu);
-  const absl::Time start = absl::Now();
+  RETURN_IF_ERROR(CheckOptions(options));
   RETURN_IF_ERROR(LoadOpLibraries(options.op_libraries));
+  OpeningDevice opening(options, OpenDevice);
+  const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(Graph graph, load());
   const double load_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
-  RETURN_IF_ERROR(CheckOptions(options));
-  ASSIGN_OR_RETURN(OpenedDevice opened, OpenDevice(options));
+  ASSIGN_OR_RETURN(OpenedDevice opened, opening.Get());
   return LoadedModel::Create(std::move(graph), options, load_ms, std::move(opened),
                              {.source = std::move(source)});
 }

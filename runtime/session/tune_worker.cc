@@ -47,13 +47,14 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   job.options.plan_cache = plan_cache;
   RETURN_IF_ERROR(CheckOptions(job.options));
   const ThreadPool::Limit limit(job.options.threads);
-  ASSIGN_OR_RETURN(OpenedDevice opened, open(job.options));
   RETURN_IF_ERROR(LoadOpLibraries(job.options.op_libraries));
+  OpeningDevice opening(job.options, open);
   const ExternalBytes external =
       job.options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead;
   ASSIGN_OR_RETURN(Graph graph,
                    LoadModel(job.model, {.external_bytes = external,
                                          .follow_hub_links = job.options.follow_hub_links}));
+  ASSIGN_OR_RETURN(OpenedDevice opened, opening.Get());
   TuneSetup setup;
   setup.observer = lines.Observer();
   setup.one_at_a_time = one_at_a_time;
