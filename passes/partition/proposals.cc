@@ -89,7 +89,7 @@ void Proposals::Consider(int anchor, Candidate candidate) {
     }
     TakeMeasuredPrice(signature, candidate);
     if (stretch_.only_measured && candidate.cost.from != std::string_view(kMeasured) &&
-        candidate.engine->name() != "view") {
+        candidate.engine->launches()) {
       why_not_.emplace_back(candidate.engine, "it is not measured");
       return;
     }

@@ -29,6 +29,7 @@ Support CheckNode(const Node& node, const Target& target) {
 class ViewEngine final : public Engine {
  public:
   std::string_view name() const override { return "view"; }
+  bool launches() const override { return false; }
 
   void Propose(const Graph&, const Node& anchor, const Target& target,
                CandidateSink& sink) const override {

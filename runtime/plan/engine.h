@@ -91,6 +91,7 @@ class Engine {
   virtual ~Engine() = default;
   virtual std::string_view name() const = 0;
   virtual std::string version() const { return "rules"; }
+  virtual bool launches() const { return true; }  // false: its Steps take no time
   // Proposes every Candidate around `anchor` with its price. Pure and fast (microseconds). A
   // refusal names its rule.
   virtual void Propose(const Graph& graph, const Node& anchor, const Target& target,

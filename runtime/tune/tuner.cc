@@ -71,7 +71,7 @@ std::optional<double> Tuner::MeasuredUs(const std::string& signature) const {
 
 bool Tuner::Knows(absl::Span<const Candidate* const> candidates) const {
   return std::all_of(candidates.begin(), candidates.end(), [&](const Candidate* candidate) {
-    if (candidate->engine->name() == "view") return true;  // it takes no time
+    if (!candidate->engine->launches()) return true;
     const std::string signature = Signature(*candidate, target_);
     if (cache_.FindUs(target_.info.name, signature).has_value()) return true;
     const Trials trials(*candidate, target_, signature, cache_.Failed(target_.info.name, signature),
