@@ -236,7 +236,7 @@ ONNX_CUDNN_C_API onnx_cudnn_status onnx_cudnn_session_get_info(const onnx_cudnn_
 // Statistics until now; onnx_cudnn/session.h describes them in more detail.
 typedef struct onnx_cudnn_session_stats {
   size_t struct_size;
-  double device_ms;    // opening the device
+  double device_ms;    // waiting for the device, which is opened while the model is loaded
   double load_ms;      // reading and importing the file
   double optimize_ms;  // rewrites
   double plan_ms;      // building programs, in total

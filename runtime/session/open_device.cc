@@ -46,9 +46,7 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options) {
 }  // namespace
 
 absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options) {
-  const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(OpenedDevice opened, Open(options));
-  opened.open_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
   RETURN_IF_ERROR(SetCapability(opened.target, options.compute_capability));
   return opened;
 }
@@ -59,7 +57,9 @@ OpeningDevice::OpeningDevice(
     : opened_(std::async([&options, open] { return open(options); })) {}
 
 absl::StatusOr<OpenedDevice> OpeningDevice::Get() {
+  const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(OpenedDevice opened, opened_.get());
+  opened.open_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
   RETURN_IF_ERROR(opened.device->MakeCurrent());
   return opened;
 }

@@ -44,7 +44,9 @@ struct ProgramBuild {
 
 // Statistics of a Session, for reports and tests.
 struct SessionStats {
-  double device_ms = 0;    // opening the device; on a GPU creating its context
+  // Waiting for the device, which is opened (on a GPU: its context is created) while the model is
+  // loaded.
+  double device_ms = 0;
   double load_ms = 0;      // reading and importing the file
   double optimize_ms = 0;  // rewrites, once at load
   double plan_ms = 0;      // building Programs, in total; Runs wait for it
