@@ -172,6 +172,10 @@ class Search {
     for (const Partitioner partitioner : {Partitioner(Greedy), partitioner_}) {
       int learned;
       do {
+        if (pricer_->RanOut() && partitioner_ != Greedy) {
+          RETURN_IF_ERROR(TakeMeasured(best, best_us));
+          if (!best.empty()) return best;
+        }
         learned = confirmer_.learned();
         ASSIGN_OR_RETURN(std::vector<Candidate> chosen, CoverWithoutCycle(order_, partitioner));
         ASSIGN_OR_RETURN(last, Confirm(std::move(chosen)));
@@ -184,19 +188,26 @@ class Search {
       } while (confirmer_.learned() > learned);
     }
     if (best.empty()) return last;
-    if (partitioner_ == Greedy || std::isfinite(MeasuredUs(last))) return best;
-    ASSIGN_OR_RETURN(last, SearchMeasured());
-    return MeasuredUs(last) < best_us ? last : best;
+    if (partitioner_ != Greedy && !std::isfinite(MeasuredUs(last))) {
+      RETURN_IF_ERROR(TakeMeasured(best, best_us));
+    }
+    return best;
   }
 
-  // The cheapest cover of measured Candidates; empty: none covers every Node. The budget may end
-  // while little of the cheapest cover is not measured.
-  absl::StatusOr<std::vector<Partition>> SearchMeasured() {
+  // Replaces `best` by the cheapest cover of measured Candidates if that is faster. The budget may
+  // end while little of the cheapest cover is not measured.
+  absl::Status TakeMeasured(std::vector<Partition>& best, double& best_us) {
     only_measured_ = true;
     absl::StatusOr<std::vector<Candidate>> chosen = CoverWithoutCycle(order_, partitioner_);
-    if (absl::IsUnimplemented(chosen.status())) return std::vector<Partition>();
+    only_measured_ = false;
+    if (absl::IsUnimplemented(chosen.status())) return absl::OkStatus();  // some Node has none
     RETURN_IF_ERROR(chosen.status());
-    return Confirm(*std::move(chosen));
+    ASSIGN_OR_RETURN(std::vector<Partition> measured, Confirm(*std::move(chosen)));
+    const double us = MeasuredUs(measured);
+    if (us >= best_us) return absl::OkStatus();
+    best = std::move(measured);
+    best_us = us;
+    return absl::OkStatus();
   }
 
   // Infinite if a Partition was refused or not measured.

@@ -40,6 +40,8 @@ class Pricer {
   //   errors  the failure of an Engine or the Device, with the first Node of the Candidate
   virtual absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) = 0;
+  // Whether it measured until its budget ended: what is not measured only delays the search.
+  virtual bool RanOut() const { return false; }
 };
 
 }  // namespace onnx_cudnn

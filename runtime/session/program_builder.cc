@@ -152,11 +152,29 @@ absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildFastest(
     ASSIGN_OR_RETURN(program, BuildKnown(key, network, pricing));
     if (program != nullptr) return program;
   }
+  if (pricing.measure) return BuildMeasured(key, network, pricing);
   ASSIGN_OR_RETURN(program, BuildBy(first, options_.streams, key, pricing));
-  if (pricing.benchmarks_networks) return Benchmark(key, std::move(program), network, pricing);
-  if (!pricing.measure) return program;
-  ASSIGN_OR_RETURN(ProgramPtr fastest, BuildKnown(key, network, pricing));
-  return fastest == nullptr ? program : fastest;
+  if (!pricing.benchmarks_networks) return program;
+  return Benchmark(key, std::move(program), network, pricing);
+}
+
+// Searches until something must be measured; the network with which a worker ended needs no search
+// here.
+absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::BuildMeasured(
+    const ProgramTable::Key& key, const std::string& network, const Pricing& pricing) const {
+  Pricing until_known = pricing;
+  until_known.measure = [&](absl::Span<const Candidate* const> candidates) -> absl::Status {
+    RETURN_IF_ERROR(pricing.measure(candidates));
+    if (pricing.tuner->HasBudget()) return absl::OkStatus();  // no worker could start
+    const bool is_known = pricing.plan_cache->Find(device_.target().info.name, network).has_value();
+    return is_known ? absl::AbortedError("the network is known") : absl::OkStatus();
+  };
+  const SearchStrategy& first = SearchStrategies().front();
+  absl::StatusOr<ProgramPtr> program = BuildBy(first, options_.streams, key, until_known);
+  if (!program.ok() && !absl::IsAborted(program.status())) return program;
+  ASSIGN_OR_RETURN(ProgramPtr known, BuildKnown(key, network, pricing));
+  if (known != nullptr) return known;
+  return program.ok() ? program : BuildBy(first, options_.streams, key, pricing);
 }
 
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Benchmark(const ProgramTable::Key& key,

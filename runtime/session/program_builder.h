@@ -84,6 +84,8 @@ class ProgramBuilder {
   // none.
   absl::StatusOr<ProgramPtr> BuildKnown(const ProgramTable::Key& key, const std::string& network,
                                         const Pricing& pricing) const;
+  absl::StatusOr<ProgramPtr> BuildMeasured(const ProgramTable::Key& key, const std::string& network,
+                                           const Pricing& pricing) const;
   absl::StatusOr<ProgramPtr> Benchmark(const ProgramTable::Key& key, ProgramPtr first,
                                        const std::string& network, const Pricing& pricing) const;
 

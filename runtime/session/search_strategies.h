@@ -38,6 +38,7 @@ class WeightedPricer final : public Pricer {
   std::optional<double> MeasuredUs(const std::string& signature) const override;
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override;
+  bool RanOut() const override { return pricer_.RanOut(); }
 
  private:
   Pricer& pricer_;

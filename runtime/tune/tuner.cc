@@ -95,6 +95,11 @@ bool Tuner::HasBudget() const {
   return stats_.seconds < budget_s_;
 }
 
+bool Tuner::RanOut() const {
+  absl::MutexLock lock(mutex_);
+  return budget_s_ > 0 && stats_.seconds >= budget_s_;
+}
+
 // The number of signatures for which the rest of the budget is expected to suffice: a batch that is
 // compiled is not interrupted.
 size_t Tuner::NextBatch() const {

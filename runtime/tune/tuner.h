@@ -57,6 +57,7 @@ class Tuner final : public Pricer {
   // saved after each batch.
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override;
+  bool RanOut() const override;
   TunerStats stats() const;
   // Whether none of `candidates` would be measured, whatever the budget.
   bool Knows(absl::Span<const Candidate* const> candidates) const;

@@ -25,6 +25,7 @@ class FakePricer final : public Pricer {
 
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override {
+    asked_ += static_cast<int>(candidates.size());
     std::vector<Choice> choices;
     for (const Candidate* candidate : candidates) {
       ASSIGN_OR_RETURN(Choice choice, FirstThatCompiles(*candidate, target_));
@@ -38,12 +39,15 @@ class FakePricer final : public Pricer {
     return choices;
   }
 
+  bool RanOut() const override { return budget_ > 0 && measured() >= budget_; }
+  int asked() const { return asked_; }  // Candidates that were compiled
   int measured() const { return static_cast<int>(measured_.size()); }
 
  private:
   const Target& target_;
   const std::function<double(const Candidate&)> us_;
   const int budget_;
+  int asked_ = 0;
   std::map<std::string, double> measured_;
 };
 
