@@ -46,13 +46,16 @@ absl::StatusOr<std::vector<Partition>> Confirmer::Confirm(std::vector<Candidate>
     const Answer& answer = answers_.at(signatures[i]);
     RETURN_IF_ERROR(answer.status());
     const std::shared_ptr<const Step>& step = answer->compiled.step();
-    if (step == nullptr) refused_[signatures[i]] = answer->compiled.reason();
+    if (step == nullptr && !answer->is_left_out) {
+      refused_[signatures[i]] = answer->compiled.reason();
+    }
     if (answer->us.has_value()) {
       chosen[i].cost.us = *answer->us;
       chosen[i].cost.from = kMeasured;
     }
     partitions.push_back({std::move(chosen[i]), answer->variant, step});
   }
+  std::erase_if(answers_, [](const auto& entry) { return entry.second->is_left_out; });
   return partitions;
 }
 
@@ -300,7 +303,8 @@ class Search {
 
   void NoteRefusal(const Candidate& candidate) {
     if (remarks_ == nullptr) return;
-    Note(candidate, confirmer_.refused().at(Signature(candidate, target_)));
+    const auto it = confirmer_.refused().find(Signature(candidate, target_));
+    if (it != confirmer_.refused().end()) Note(candidate, it->second);
   }
 
   void Note(const Candidate& candidate, std::string reason) {

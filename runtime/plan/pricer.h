@@ -19,6 +19,7 @@ struct Choice {
   Variant variant;
   Compiled compiled = Compiled::No("it has no variant");
   std::optional<double> us;  // measured; nullopt: not measured, or there is no Step
+  bool is_left_out = false;  // the budget ended before it was compiled: another call does
 };
 
 // The first Variant that an Engine compiles, or the reason of its last refusal.
@@ -36,7 +37,8 @@ class Pricer {
   // Microseconds of Candidates with this Signature; nullopt: not measured.
   virtual std::optional<double> MeasuredUs(const std::string& signature) const = 0;
   // The fastest Variant of each of `candidates`, whose Signatures are distinct; if nothing more may
-  // be measured, the first Variant that compiles, without a time.
+  // be measured, the first Variant that compiles, without a time. The call in which the budget ends
+  // leaves out what it has not compiled.
   //   errors  the failure of an Engine or the Device, with the first Node of the Candidate
   virtual absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) = 0;

@@ -56,6 +56,7 @@ const char* FirstWrong(const Json& json, PlanEntry& entry) {
   if (!Take(json, "workspace_bytes", entry.workspace_bytes)) return "workspace_bytes";
   if (!Take(json, "checked", entry.checked)) return "checked";
   if (!Take(json, "date", entry.date)) return "date";
+  if (json.contains("partial") && !Take(json, "partial", entry.is_partial)) return "partial";
   if (json.contains("saved") && !Take(json, "saved", entry.saved)) return "saved";
   const auto versions = json.find("versions");
   const bool has_versions = versions != json.end() && versions->is_object() &&
@@ -101,14 +102,17 @@ Json ToJson(const PlanEntry& e) {
                {"checked", e.checked},
                {"versions", {{"engine", e.engine_version}, {"driver", e.driver}, {"cuda", e.cuda}}},
                {"date", e.date}};
+  if (e.is_partial) json["partial"] = true;
   if (!e.saved.empty()) json["saved"] = e.saved;
   return json;
 }
 
-// Of two entries with equal keys, keeps the faster.
+// Of two entries with equal keys, keeps the faster; only both together may lack Variants.
 void Add(PlanEntry entry, PlanFile& to) {
   auto [it, added] = to.entries.try_emplace({entry.device, entry.signature}, entry);
+  const bool is_partial = entry.is_partial && it->second.is_partial;
   if (!added && entry.us < it->second.us) it->second = std::move(entry);
+  it->second.is_partial = is_partial;
 }
 
 void Add(FailedVariant failed, PlanFile& to) {

@@ -7,10 +7,10 @@
 //    "failed": [{"device": "h200", "signature": "cudnn 9.19.0 on …", "engine": "cudnn",
 //      "variant": "engine 4", "how": "hung", "why": "", "versions": {"engine": "9.19.0"}, "date":
 //      "2026-11-22"}]}
-// "failed" and "saved" are optional. An entry of the engine "network" describes a whole network:
-// the fastest search strategy (runtime/session/search_strategies.h), the time of a run, and as
-// "saved" its cover (passes/partition/saved_cover.h), behind a line "complete" if the budget was
-// not used up.
+// "failed", "saved" and "partial" are optional. An entry of the engine "network" describes a whole
+// network: the fastest search strategy (runtime/session/search_strategies.h), the time of a run,
+// and as "saved" its cover (passes/partition/saved_cover.h), behind a line "complete" if the budget
+// was not used up.
 //   errors  InvalidArgument: the file is not a plan cache, with its name and the number of the
 //           entry; it is then not overwritten. Those of runtime/base/file.h
 #pragma once
@@ -35,7 +35,8 @@ struct PlanEntry {
   std::string device, signature, engine, variant;
   double us = 0;
   int64_t workspace_bytes = 0;
-  bool checked = false;  // against the references of its Nodes; false: those failed
+  bool checked = false;     // against the references of its Nodes; false: those failed
+  bool is_partial = false;  // other Variants were not tried; a Tuner with a budget does
   // An entry is used if the engine's version is the same; driver and CUDA versions may differ.
   std::string engine_version, driver, cuda;
   std::string date;   // "2026-11-22"

@@ -24,6 +24,12 @@ namespace {
 constexpr size_t kBatch = 32, kFirstBatch = 8;
 // Signatures that are timed and then checked before the budget is checked again.
 constexpr size_t kTimedAtOnce = 8;
+// cuDNN generates the code of one plan at a time, 0.3 s each, while other threads wait
+// (docs/measurements.md, 'Compiling plans').
+constexpr int kFewThreads = 4;
+constexpr absl::Duration kSlow = absl::Milliseconds(150);
+// Of the rest of the budget; what is compiled must be timed and checked.
+constexpr double kCompileShare = 0.8;
 // Checking this many bytes of operands keeps all threads busy.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
@@ -48,7 +54,8 @@ struct Tuner::Task {
 // Calls body(i) for every i below n, in parallel unless the options require one at a time; returns
 // the error of the smallest i. Some calls take a thousand times as long as others, so each idle
 // thread takes the next i.
-absl::Status Tuner::ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const {
+absl::Status Tuner::ForAll(size_t n, int most_threads,
+                           absl::FunctionRef<absl::Status(size_t)> body) const {
   std::vector<absl::Status> statuses(n);
   std::atomic<size_t> next = 0;
   const auto run = [&](int64_t, int64_t) {
@@ -59,7 +66,7 @@ absl::Status Tuner::ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> bod
       statuses[i] = !cancelled.ok() ? cancelled : current.ok() ? body(i) : current;
     }
   };
-  const int threads = options_.one_at_a_time ? 1 : ThreadPool::Default().threads();
+  const int threads = std::min(most_threads, ThreadPool::Default().threads());
   ThreadPool::Default().ParallelFor(threads, 1, run);
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
   return absl::OkStatus();
@@ -73,7 +80,8 @@ bool Tuner::Knows(absl::Span<const Candidate* const> candidates) const {
   return std::all_of(candidates.begin(), candidates.end(), [&](const Candidate* candidate) {
     if (!candidate->engine->launches()) return true;
     const std::string signature = Signature(*candidate, target_);
-    if (cache_.FindUs(target_.info.name, signature).has_value()) return true;
+    const std::optional<PlanEntry> entry = cache_.Find(target_.info.name, signature);
+    if (entry.has_value()) return !entry->is_partial;
     const Trials trials(*candidate, target_, signature, cache_.Failed(target_.info.name, signature),
                         options_.observer);
     return !trials.Refusal().empty();
@@ -95,6 +103,15 @@ bool Tuner::HasBudget() const {
   return stats_.seconds < budget_s_;
 }
 
+double Tuner::LeftS() const {
+  absl::MutexLock lock(mutex_);
+  return budget_s_ - stats_.seconds;
+}
+
+int Tuner::threads() const { return options_.one_at_a_time ? 1 : ThreadPool::Default().threads(); }
+
+int Tuner::few_threads() const { return std::min(threads(), kFewThreads); }
+
 bool Tuner::RanOut() const {
   absl::MutexLock lock(mutex_);
   return budget_s_ > 0 && stats_.seconds >= budget_s_;
@@ -114,7 +131,7 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   absl::MutexLock lock(measuring_);
   std::vector<Task> tasks;
   for (const Candidate* c : candidates) tasks.push_back({.candidate = c, .index = tasks.size()});
-  RETURN_IF_ERROR(ForAll(tasks.size(), [&](size_t i) {
+  RETURN_IF_ERROR(ForAll(tasks.size(), threads(), [&](size_t i) {
     TakeKnown(tasks[i]);
     return absl::OkStatus();
   }));
@@ -140,15 +157,19 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   // The search repeats until nothing more is measured; the call that measures nothing ends
   // measuring.
   if (!measures) pool_.FreeKept(Space::kHost);
-  RETURN_IF_ERROR(ForAll(left.size(), [&](size_t i) -> absl::Status {
+  const bool ended = measures && !HasBudget();
+  RETURN_IF_ERROR(ForAll(ended ? 0 : left.size(), threads(), [&](size_t i) -> absl::Status {
     absl::StatusOr<Choice> choice = FirstThatCompiles(
         *left[i].candidate, target_, [&](const Variant& v) { return left[i].trials->Compile(v); });
     if (!choice.ok()) return Annotate(choice.status(), NameOf(*left[i].candidate));
     left[i].choice = *std::move(choice);
-    // The time of a view is known to be zero.
-    if (left[i].has_step() && !left[i].choice.compiled.step()->launches()) left[i].choice.us = 0;
     return absl::OkStatus();
   }));
+  for (Task& task : left) {
+    task.choice.is_left_out = ended && !task.has_step();
+    // The time of a view is known to be zero.
+    if (task.has_step() && !task.choice.compiled.step()->launches()) task.choice.us = 0;
+  }
   std::vector<Choice> choices(tasks.size());
   for (Task& task : tasks) {
     if (task.has_step()) built_.Put(task.trials->signature(), task.choice);
@@ -179,14 +200,60 @@ void Tuner::TakeKnown(Task& task) {
     return;
   }
   if (entry->engine_version != task.candidate->engine->version()) return;
+  if (entry->is_partial && HasBudget()) return;
   absl::StatusOr<Compiled> compiled = task.trials->Load(*entry);
   if (!compiled.ok() || compiled->step() == nullptr) return;
   task.choice = {.variant = {entry->variant}, .compiled = *std::move(compiled), .us = entry->us};
 }
 
+// Compiles the first Variant of each of `tasks`, then the others. Those of Candidates whose first
+// one took long come last, the second ones of all before any third one. At `latest` it ends: what
+// it did not start is left out. Returns for how many of the first `tasks` it compiled a Variant, at
+// least 1.
+absl::StatusOr<size_t> Tuner::Compile(absl::Span<const Task> tasks, absl::Time latest,
+                                      std::vector<VariantBenchmark>& benchmarks) const {
+  std::vector<char> is_slow(tasks.size());
+  std::atomic<size_t> compiled = tasks.size();
+  const auto compile = [&](size_t i, int v) -> absl::Status {
+    const absl::Status status = benchmarks[i].Compile(v);
+    return Annotate(status, NameOf(*tasks[i].candidate));
+  };
+  RETURN_IF_ERROR(ForAll(tasks.size(), few_threads(), [&](size_t i) -> absl::Status {
+    const absl::Time start = absl::Now();
+    if (i > 0 && start > latest) {
+      for (size_t least = compiled; i < least && !compiled.compare_exchange_weak(least, i);) {
+      }
+      return absl::OkStatus();
+    }
+    if (benchmarks[i].variants() > 0) RETURN_IF_ERROR(compile(i, 0));
+    is_slow[i] = absl::Now() - start > kSlow;
+    return absl::OkStatus();
+  }));
+  std::vector<std::pair<size_t, int>> fast, slow;
+  for (int v = 1, most = 2; v < most; ++v) {
+    for (size_t i = 0; i < compiled; ++i) {
+      most = std::max(most, benchmarks[i].variants());
+      if (v < benchmarks[i].variants()) (is_slow[i] ? slow : fast).push_back({i, v});
+    }
+  }
+  const auto compile_all = [&](absl::Span<const std::pair<size_t, int>> attempts,
+                               int most_threads) {
+    return ForAll(attempts.size(), most_threads, [&](size_t a) -> absl::Status {
+      const auto [i, v] = attempts[a];
+      if (absl::Now() <= latest) return compile(i, v);
+      benchmarks[i].LeaveOut(v);
+      return absl::OkStatus();
+    });
+  };
+  RETURN_IF_ERROR(compile_all(fast, threads()));
+  RETURN_IF_ERROR(compile_all(slow, few_threads()));
+  return compiled.load();
+}
+
 // Measures the first of `tasks` and returns how many: all unless the budget runs out.
 absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
   absl::Time since = absl::Now();
+  const absl::Time latest = since + absl::Seconds(kCompileShare * LeftS());
   const auto spend = [&] {
     const absl::Time now = absl::Now();
     absl::MutexLock lock(mutex_);
@@ -198,16 +265,10 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
   const auto annotated = [&](size_t i, const absl::Status& status) {
     return Annotate(status, NameOf(*tasks[i].candidate));
   };
-  RETURN_IF_ERROR(
-      ForAll(benchmarks.size(), [&](size_t i) { return annotated(i, benchmarks[i].List()); }));
-  std::vector<std::pair<size_t, int>> attempts;
-  for (size_t i = 0; i < benchmarks.size(); ++i) {
-    for (int v = 0; v < benchmarks[i].variants(); ++v) attempts.push_back({i, v});
-  }
-  RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t i) {
-    const auto [benchmark, variant] = attempts[i];
-    return annotated(benchmark, benchmarks[benchmark].Compile(variant));
-  }));
+  RETURN_IF_ERROR(ForAll(benchmarks.size(), threads(),
+                         [&](size_t i) { return annotated(i, benchmarks[i].List()); }));
+  ASSIGN_OR_RETURN(const size_t compiled, Compile(tasks, latest, benchmarks));
+  while (benchmarks.size() > compiled) benchmarks.pop_back();
   size_t done = 0;
   do {
     const size_t end = std::min(done + kTimedAtOnce, benchmarks.size());
@@ -219,7 +280,7 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
       (benchmarks[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
     }
     for (const size_t i : large) RETURN_IF_ERROR(annotated(i, benchmarks[i].Decide()));
-    RETURN_IF_ERROR(ForAll(small.size(), [&](size_t i) {
+    RETURN_IF_ERROR(ForAll(small.size(), threads(), [&](size_t i) {
       return annotated(small[i], benchmarks[small[i]].Decide());
     }));
     for (; done < end; ++done) {
@@ -228,6 +289,7 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
     }
     spend();
   } while (done < benchmarks.size() && HasBudget());
+  for (size_t i = done; i < benchmarks.size(); ++i) tasks[i].choice = benchmarks[i].untimed();
   pool_.FreeKept(Space::kDevice);  // makes room for compiling the next batch
   return done;
 }
@@ -236,7 +298,7 @@ void Tuner::Note(const Task& task, const VariantBenchmark& benchmark) {
   {
     absl::MutexLock lock(mutex_);
     ++stats_.signatures;
-    stats_.variants += benchmark.variants();
+    stats_.variants += benchmark.variants() - benchmark.left_out();
     stats_.notes.insert(stats_.notes.end(), benchmark.notes().begin(), benchmark.notes().end());
   }
   for (const FailedVariant& failed : benchmark.failed()) cache_.PutFailed(failed);
@@ -250,6 +312,7 @@ void Tuner::Note(const Task& task, const VariantBenchmark& benchmark) {
               .us = *task.choice.us,
               .workspace_bytes = task.choice.compiled.step()->workspace_bytes(),
               .checked = benchmark.checked(),
+              .is_partial = benchmark.left_out() > 0,
               .engine_version = engine.version(),
               .driver = platform.driver,
               .cuda = platform.cuda,

@@ -53,6 +53,16 @@ absl::Status VariantBenchmark::Compile(int variant) {
   return absl::OkStatus();
 }
 
+int VariantBenchmark::left_out() const {
+  return static_cast<int>(std::count_if(attempts_.begin(), attempts_.end(),
+                                        [](const auto& a) { return a.is_left_out; }));
+}
+
+Choice VariantBenchmark::untimed() const {
+  if (attempts_.empty()) return choice_;
+  return {.variant = attempts_[0].variant, .compiled = attempts_[0].compiled};
+}
+
 absl::Status VariantBenchmark::Time() {
   double best_first_us = std::numeric_limits<double>::infinity();
   std::vector<std::shared_ptr<std::byte>> inputs;  // with data
@@ -116,6 +126,7 @@ absl::Status VariantBenchmark::Decide() {
   const std::vector<const Attempt*> order = FastestFirst();
   if (order.empty()) {
     if (!attempts_.empty()) choice_.compiled = attempts_.back().compiled;
+    choice_.is_left_out = left_out() > 0;
     Refuse();
     return absl::OkStatus();
   }
@@ -156,7 +167,7 @@ absl::Status VariantBenchmark::CheckInOrder(const std::vector<const Attempt*>& o
 }
 
 void VariantBenchmark::Refuse() {
-  if (lacked_memory_) return;
+  if (lacked_memory_ || left_out() > 0) return;
   failed_.push_back(trials_.Failed({}, kRefused, choice_.compiled.reason()));
 }
 

@@ -31,8 +31,10 @@ class VariantBenchmark {
   // Takes the Engine's first 16 Variants that have not failed before.
   absl::Status List();
   int variants() const { return static_cast<int>(attempts_.size()); }
-  // Compiles one Variant. Thread-safe.
+  // Compiles one Variant. Thread-safe for different Variants, as is LeaveOut.
   absl::Status Compile(int variant);
+  void LeaveOut(int variant) { attempts_[variant].is_left_out = true; }  // there is no time for it
+  int left_out() const;
   // Times each Variant; nothing else may run on the Device meanwhile.
   absl::Status Time();
   // Bytes of the Candidate's inputs and outputs, which Decide reads and writes several times.
@@ -43,6 +45,8 @@ class VariantBenchmark {
   absl::Status Decide();
 
   const Choice& choice() const { return choice_; }
+  // The first Variant, not timed; no Step if it did not compile.
+  Choice untimed() const;
   bool checked() const { return checked_; }
   // Fast Variants that were wrong, or why nothing was checked: engine, first Node, Variant, what
   // differs.
@@ -56,6 +60,7 @@ class VariantBenchmark {
     Variant variant;
     Compiled compiled;
     double us = 0;
+    bool is_left_out = false;
   };
   absl::Status Drop(Attempt& attempt, const absl::Status& why);
   void Refuse();

@@ -24,6 +24,7 @@ struct LateVariant {
   bool refused = false;
   bool fails = false;  // when it is launched
   std::string saved = "";
+  double compile_ms = 0;
 };
 
 // y = max(x, 0) + off, late.
@@ -65,6 +66,7 @@ class LateEngine : public ReluEngine {
     ++compiled;
     size_t i = 0;
     EXPECT_TRUE(absl::SimpleAtoi(variant.text, &i));
+    absl::SleepFor(absl::Milliseconds(variants_[i].compile_ms));
     if (variants_[i].refused) return Compiled::No("it will not");
     const int64_t elements = candidate.nodes[0]->output(0).elements();
     return Compiled::As(std::make_shared<LateRelu>(variants_[i], elements));

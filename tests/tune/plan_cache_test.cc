@@ -76,6 +76,21 @@ TEST_F(PlanCacheTest, KeepsEveryField) {
   EXPECT_FALSE((*cache)->Find("h200", "a").has_value());
 }
 
+TEST_F(PlanCacheTest, OnlyTwoPartialEntriesMakeAPartialOne) {
+  PlanEntry part = Entry("a", 1), whole = Entry("a", 2);
+  part.is_partial = true;
+  const std::string other = folder_.path("other.json"), third = folder_.path("third.json");
+  Write(path_, {part});
+  Write(other, {part});
+  ASSERT_TRUE(MergePlanCaches(path_, {other}).ok());
+  EXPECT_TRUE(ReadPlanFile(path_)->entries.at({"h200", "a"}).is_partial);
+  Write(third, {whole});
+  ASSERT_TRUE(MergePlanCaches(path_, {third}).ok());
+  const PlanEntry merged = ReadPlanFile(path_)->entries.at({"h200", "a"});
+  EXPECT_FALSE(merged.is_partial);
+  EXPECT_EQ(merged.us, 1);
+}
+
 TEST_F(PlanCacheTest, WritesNothingWhereNothingWasPut) {
   const auto cache = PlanCache::Open(path_);
   ASSERT_TRUE(cache.ok()) << cache.status();

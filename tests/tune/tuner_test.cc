@@ -151,28 +151,76 @@ TEST_F(TunerTest, WithoutBudgetTheFirstThatCompilesIsTaken) {
   EXPECT_EQ(tuner_->stats().signatures, 0);
 }
 
+// Relus of as many sizes, for `engine`.
+std::vector<Candidate> Relus(Graph& graph, int count, const Engine& engine, const Target& target) {
+  std::vector<Candidate> candidates;
+  for (int i = 1; i <= count; ++i) {
+    const Type type = Type::Tensor(DType::kF32, {i});
+    Node& node = graph.AddNode({.op = "Relu", .inputs = {&graph.AddInput("x", type)}});
+    graph.SetType(node.output(0), type);
+    graph.AddOutput("y", node.output(0));
+    candidates.push_back(RowMajorCandidate(engine, node, Space::kDevice, target));
+  }
+  return candidates;
+}
+
+std::vector<const Candidate*> All(const std::vector<Candidate>& candidates) {
+  std::vector<const Candidate*> all;
+  for (const Candidate& candidate : candidates) all.push_back(&candidate);
+  return all;
+}
+
+int Measured(const std::vector<Choice>& choices) {
+  return static_cast<int>(std::count_if(choices.begin(), choices.end(),
+                                        [](const Choice& c) { return c.us.has_value(); }));
+}
+
 TEST_F(TunerTest, StopsWhenTheBudgetEnds) {
   const LateEngine engine("fake", {{.ms = 2}, {.ms = 2}});
   target_.engines = {&engine};
-  std::vector<Candidate> candidates;
-  for (int i = 1; i <= 20; ++i) {
-    const Type type = Type::Tensor(DType::kF32, {i});
-    Node& node = graph_.AddNode({.op = "Relu", .inputs = {&graph_.AddInput("x", type)}});
-    graph_.SetType(node.output(0), type);
-    graph_.AddOutput("y", node.output(0));
-    candidates.push_back(RowMajorCandidate(engine, node, Space::kDevice, target_));
-  }
-  std::vector<const Candidate*> asked;
-  for (const Candidate& candidate : candidates) asked.push_back(&candidate);
+  const std::vector<Candidate> candidates = Relus(graph_, 20, engine, target_);
   Tuner tuner(target_, *device_, *cache_, {.budget_s = 0.01});
-  const absl::StatusOr<std::vector<Choice>> choices = tuner.Choose(asked);
+  const absl::StatusOr<std::vector<Choice>> choices = tuner.Choose(All(candidates));
   ASSERT_TRUE(choices.ok()) << choices.status();
-  const auto measured = std::count_if(choices->begin(), choices->end(),
-                                      [](const Choice& choice) { return choice.us.has_value(); });
+  const int measured = Measured(*choices);
   EXPECT_GE(measured, 1);
-  EXPECT_LE(measured, 8);                      // those that were being timed
-  EXPECT_LE(engine.compiled, 2 * 8 + 1 * 12);  // of the others the first alone
-  for (const Choice& choice : *choices) EXPECT_NE(choice.compiled.step(), nullptr);
+  EXPECT_LE(measured, 8);  // those that were being timed
+  EXPECT_TRUE(tuner.RanOut());
+  EXPECT_LE(engine.compiled, 2 * 8);  // the others are left to a call that measures nothing
+  for (const Choice& choice : *choices) {
+    EXPECT_NE(choice.compiled.step() == nullptr, !choice.is_left_out);
+    if (choice.is_left_out) EXPECT_FALSE(choice.us.has_value());
+  }
+  const absl::StatusOr<std::vector<Choice>> again = tuner.Choose(All(candidates));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(Measured(*again), measured);
+  for (const Choice& choice : *again) {
+    EXPECT_NE(choice.compiled.step(), nullptr);
+    EXPECT_FALSE(choice.is_left_out);
+  }
+}
+
+// Of 8 units with 4 Variants of 200 ms, 4 threads compile the first ones in 0.4 s. Second ones may
+// begin until 0.56 s.
+TEST_F(TunerTest, VariantsForWhichThereIsNoTimeAreLeftToALaterTuner) {
+  const LateVariant slow{.ms = 1, .compile_ms = 200};
+  const LateEngine engine("fake", {slow, slow, slow, slow});
+  target_.engines = {&engine};
+  const std::vector<Candidate> candidates = Relus(graph_, 8, engine, target_);
+  Tuner tuner(target_, *device_, *cache_, {.budget_s = 0.7});
+  const absl::StatusOr<std::vector<Choice>> choices = tuner.Choose(All(candidates));
+  ASSERT_TRUE(choices.ok()) << choices.status();
+  EXPECT_GE(Measured(*choices), 1);
+  EXPECT_LT(engine.compiled, 4 * 8);
+  EXPECT_LT(tuner.stats().variants, 4 * 8);
+  EXPECT_FALSE(tuner.Knows(All(candidates)));
+  Tuner later(target_, *device_, *cache_, {.budget_s = kPlenty});
+  ASSERT_TRUE(later.Choose(All(candidates)).ok());
+  EXPECT_EQ(later.stats().variants, 4 * 8);
+  EXPECT_TRUE(later.Knows(All(candidates)));
+  Tuner cached(target_, *device_, *cache_, {});
+  ASSERT_TRUE(cached.Choose(All(candidates)).ok());
+  EXPECT_EQ(cached.stats().hits, 8);
 }
 
 TEST_F(TunerTest, TakesFromTheCacheWithoutMeasuring) {
