@@ -26,12 +26,39 @@ constexpr size_t kBatch = 32, kFirstBatch = 8;
 constexpr size_t kTimedAtOnce = 8;
 // cuDNN generates the code of one plan at a time, 0.3 s each, while other threads wait
 // (docs/measurements.md, 'Compiling plans').
-constexpr int kFewThreads = 4;
-constexpr absl::Duration kSlow = absl::Milliseconds(150);
+constexpr absl::Duration kGenerating = absl::Milliseconds(300);
 // Of the rest of the budget; what is compiled must be timed and checked.
-constexpr double kCompileShare = 0.8;
+constexpr double kCompileShare = 0.9;
 // Checking this many bytes of operands keeps all threads busy.
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
+
+// Compilations that run now. Near the end of their time fewer run at once, since the code of all of
+// them may be generated one after the other.
+class Compilations {
+ public:
+  explicit Compilations(absl::Time latest) : latest_(latest) {}
+  // Waits until another one may start; false: it is too late. End follows.
+  bool Start(bool always = false) {
+    absl::MutexLock lock(mutex_);
+    const auto may_decide = [&] {
+      const absl::Time now = absl::Now();
+      return running_ == 0 || now > latest_ || now + running_ * kGenerating <= latest_;
+    };
+    mutex_.Await(absl::Condition(&may_decide));
+    if (!always && absl::Now() > latest_) return false;
+    ++running_;
+    return true;
+  }
+  void End() {
+    absl::MutexLock lock(mutex_);
+    --running_;
+  }
+
+ private:
+  const absl::Time latest_;
+  absl::Mutex mutex_;
+  int running_ = 0;
+};
 
 std::string NameOf(const Candidate& candidate) {
   return absl::StrCat(candidate.engine->name(), ": ", Where(*candidate.nodes[0]));
@@ -54,8 +81,7 @@ struct Tuner::Task {
 // Calls body(i) for every i below n, in parallel unless the options require one at a time; returns
 // the error of the smallest i. Some calls take a thousand times as long as others, so each idle
 // thread takes the next i.
-absl::Status Tuner::ForAll(size_t n, int most_threads,
-                           absl::FunctionRef<absl::Status(size_t)> body) const {
+absl::Status Tuner::ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const {
   std::vector<absl::Status> statuses(n);
   std::atomic<size_t> next = 0;
   const auto run = [&](int64_t, int64_t) {
@@ -66,7 +92,7 @@ absl::Status Tuner::ForAll(size_t n, int most_threads,
       statuses[i] = !cancelled.ok() ? cancelled : current.ok() ? body(i) : current;
     }
   };
-  const int threads = std::min(most_threads, ThreadPool::Default().threads());
+  const int threads = options_.one_at_a_time ? 1 : ThreadPool::Default().threads();
   ThreadPool::Default().ParallelFor(threads, 1, run);
   for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
   return absl::OkStatus();
@@ -108,10 +134,6 @@ double Tuner::LeftS() const {
   return budget_s_ - stats_.seconds;
 }
 
-int Tuner::threads() const { return options_.one_at_a_time ? 1 : ThreadPool::Default().threads(); }
-
-int Tuner::few_threads() const { return std::min(threads(), kFewThreads); }
-
 bool Tuner::RanOut() const {
   absl::MutexLock lock(mutex_);
   return budget_s_ > 0 && stats_.seconds >= budget_s_;
@@ -131,7 +153,7 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   absl::MutexLock lock(measuring_);
   std::vector<Task> tasks;
   for (const Candidate* c : candidates) tasks.push_back({.candidate = c, .index = tasks.size()});
-  RETURN_IF_ERROR(ForAll(tasks.size(), threads(), [&](size_t i) {
+  RETURN_IF_ERROR(ForAll(tasks.size(), [&](size_t i) {
     TakeKnown(tasks[i]);
     return absl::OkStatus();
   }));
@@ -158,7 +180,7 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
   // measuring.
   if (!measures) pool_.FreeKept(Space::kHost);
   const bool ended = measures && !HasBudget();
-  RETURN_IF_ERROR(ForAll(ended ? 0 : left.size(), threads(), [&](size_t i) -> absl::Status {
+  RETURN_IF_ERROR(ForAll(ended ? 0 : left.size(), [&](size_t i) -> absl::Status {
     absl::StatusOr<Choice> choice = FirstThatCompiles(
         *left[i].candidate, target_, [&](const Variant& v) { return left[i].trials->Compile(v); });
     if (!choice.ok()) return Annotate(choice.status(), NameOf(*left[i].candidate));
@@ -207,26 +229,28 @@ void Tuner::TakeKnown(Task& task) {
 }
 
 // Compiles the first Variant of each of `tasks`, then the others. Those of Candidates whose first
-// one took long come last, the second ones of all before any third one. At `latest` it ends: what
+// one took long come last, the second ones of all before any third one. It ends at `latest`: what
 // it did not start is left out. Returns for how many of the first `tasks` it compiled a Variant, at
 // least 1.
 absl::StatusOr<size_t> Tuner::Compile(absl::Span<const Task> tasks, absl::Time latest,
                                       std::vector<VariantBenchmark>& benchmarks) const {
   std::vector<char> is_slow(tasks.size());
   std::atomic<size_t> compiled = tasks.size();
+  Compilations compilations(latest);
   const auto compile = [&](size_t i, int v) -> absl::Status {
     const absl::Status status = benchmarks[i].Compile(v);
+    compilations.End();
     return Annotate(status, NameOf(*tasks[i].candidate));
   };
-  RETURN_IF_ERROR(ForAll(tasks.size(), few_threads(), [&](size_t i) -> absl::Status {
-    const absl::Time start = absl::Now();
-    if (i > 0 && start > latest) {
+  RETURN_IF_ERROR(ForAll(tasks.size(), [&](size_t i) -> absl::Status {
+    if (!compilations.Start(/*always=*/i == 0)) {
       for (size_t least = compiled; i < least && !compiled.compare_exchange_weak(least, i);) {
       }
       return absl::OkStatus();
     }
-    if (benchmarks[i].variants() > 0) RETURN_IF_ERROR(compile(i, 0));
-    is_slow[i] = absl::Now() - start > kSlow;
+    const absl::Time start = absl::Now();
+    RETURN_IF_ERROR(compile(i, 0));
+    is_slow[i] = absl::Now() - start > kGenerating / 2;
     return absl::OkStatus();
   }));
   std::vector<std::pair<size_t, int>> fast, slow;
@@ -236,17 +260,14 @@ absl::StatusOr<size_t> Tuner::Compile(absl::Span<const Task> tasks, absl::Time l
       if (v < benchmarks[i].variants()) (is_slow[i] ? slow : fast).push_back({i, v});
     }
   }
-  const auto compile_all = [&](absl::Span<const std::pair<size_t, int>> attempts,
-                               int most_threads) {
-    return ForAll(attempts.size(), most_threads, [&](size_t a) -> absl::Status {
+  for (const auto& attempts : {fast, slow}) {
+    RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t a) -> absl::Status {
       const auto [i, v] = attempts[a];
-      if (absl::Now() <= latest) return compile(i, v);
+      if (compilations.Start()) return compile(i, v);
       benchmarks[i].LeaveOut(v);
       return absl::OkStatus();
-    });
-  };
-  RETURN_IF_ERROR(compile_all(fast, threads()));
-  RETURN_IF_ERROR(compile_all(slow, few_threads()));
+    }));
+  }
   return compiled.load();
 }
 
@@ -265,8 +286,8 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
   const auto annotated = [&](size_t i, const absl::Status& status) {
     return Annotate(status, NameOf(*tasks[i].candidate));
   };
-  RETURN_IF_ERROR(ForAll(benchmarks.size(), threads(),
-                         [&](size_t i) { return annotated(i, benchmarks[i].List()); }));
+  RETURN_IF_ERROR(
+      ForAll(benchmarks.size(), [&](size_t i) { return annotated(i, benchmarks[i].List()); }));
   ASSIGN_OR_RETURN(const size_t compiled, Compile(tasks, latest, benchmarks));
   while (benchmarks.size() > compiled) benchmarks.pop_back();
   size_t done = 0;
@@ -280,7 +301,7 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
       (benchmarks[i].operand_bytes() > kLargeBytes ? large : small).push_back(i);
     }
     for (const size_t i : large) RETURN_IF_ERROR(annotated(i, benchmarks[i].Decide()));
-    RETURN_IF_ERROR(ForAll(small.size(), threads(), [&](size_t i) {
+    RETURN_IF_ERROR(ForAll(small.size(), [&](size_t i) {
       return annotated(small[i], benchmarks[small[i]].Decide());
     }));
     for (; done < end; ++done) {

@@ -68,12 +68,9 @@ class Tuner final : public Pricer {
  private:
   static constexpr size_t kMostBuilt = 1024;
   struct Task;
-  absl::Status ForAll(size_t n, int most_threads,
-                      absl::FunctionRef<absl::Status(size_t)> body) const;
+  absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
   size_t NextBatch() const;
   double LeftS() const;
-  int threads() const;  // for compiling and checking
-  int few_threads() const;
   void TakeKnown(Task& task);
   absl::StatusOr<size_t> Measure(absl::Span<Task> tasks);
   absl::StatusOr<size_t> Compile(absl::Span<const Task> tasks, absl::Time latest,

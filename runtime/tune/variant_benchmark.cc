@@ -46,6 +46,7 @@ absl::Status VariantBenchmark::List() {
 }
 
 absl::Status VariantBenchmark::Compile(int variant) {
+  if (attempts_.empty()) return absl::OkStatus();
   Attempt& attempt = attempts_[variant];
   absl::StatusOr<Compiled> compiled = trials_.Compile(attempt.variant);
   if (!compiled.ok()) return Drop(attempt, compiled.status());

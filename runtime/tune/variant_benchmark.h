@@ -31,7 +31,7 @@ class VariantBenchmark {
   // Takes the Engine's first 16 Variants that have not failed before.
   absl::Status List();
   int variants() const { return static_cast<int>(attempts_.size()); }
-  // Compiles one Variant. Thread-safe for different Variants, as is LeaveOut.
+  // Compiles one Variant, if there is any. Thread-safe for different Variants, as is LeaveOut.
   absl::Status Compile(int variant);
   void LeaveOut(int variant) { attempts_[variant].is_left_out = true; }  // there is no time for it
   int left_out() const;
