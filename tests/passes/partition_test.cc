@@ -268,7 +268,7 @@ TEST_F(MeasuredPartitionTest, CombinesWhatWasMeasuredWhenTheBudgetEnds) {
   EXPECT_EQ((*partitions)[0].chosen.cost.us, 2);
   EXPECT_EQ((*partitions)[1].chosen.engine, &a);
   EXPECT_EQ((*partitions)[1].chosen.cost.us, 5);
-  EXPECT_EQ(pricer.asked(), 4);  // nothing that was not measured was compiled
+  EXPECT_EQ(pricer.compiled(), 4);  // nothing that is not measured
 }
 
 // Every Node alone, in the last Engine.

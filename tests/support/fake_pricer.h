@@ -25,9 +25,14 @@ class FakePricer final : public Pricer {
 
   absl::StatusOr<std::vector<Choice>> Choose(
       absl::Span<const Candidate* const> candidates) override {
-    asked_ += static_cast<int>(candidates.size());
+    const bool measures = measured() < budget_;
     std::vector<Choice> choices;
     for (const Candidate* candidate : candidates) {
+      if (measures && measured() == budget_) {
+        choices.push_back({.is_left_out = true});
+        continue;
+      }
+      ++compiled_;
       ASSIGN_OR_RETURN(Choice choice, FirstThatCompiles(*candidate, target_));
       if (choice.compiled.step() != nullptr && measured() < budget_) {
         choice.us = us_(*candidate);
@@ -40,14 +45,14 @@ class FakePricer final : public Pricer {
   }
 
   bool RanOut() const override { return budget_ > 0 && measured() >= budget_; }
-  int asked() const { return asked_; }  // Candidates that were compiled
+  int compiled() const { return compiled_; }
   int measured() const { return static_cast<int>(measured_.size()); }
 
  private:
   const Target& target_;
   const std::function<double(const Candidate&)> us_;
   const int budget_;
-  int asked_ = 0;
+  int compiled_ = 0;
   std::map<std::string, double> measured_;
 };
 
