@@ -20,7 +20,7 @@ constexpr double kRoundMs = 20;
 constexpr double kLeastRuns = 3, kMostRuns = 20;  // runs per round
 // Runs of this length may be limited by the GPU's power, which takes tenths of a second to show:
 // half a second for each Program, of which the first round only warms the GPU up.
-constexpr double kLongRunMs = 2, kLongRoundMs = 170, kMostLongRuns = 85;
+constexpr double kLongRunMs = 2, kLongRoundMs = 170;
 constexpr int64_t kBlockBytes = int64_t{1} << 20;  // pinned at once
 
 // A Program with its own memory.
@@ -46,7 +46,7 @@ class Runner {
 
   // The median over the runs of one round.
   absl::StatusOr<double> MedianMs() {
-    const double runs = is_long() ? std::clamp(kLongRoundMs / last_ms_, kLeastRuns, kMostLongRuns)
+    const double runs = is_long() ? std::max(kLongRoundMs / last_ms_, kLeastRuns)
                                   : std::clamp(kRoundMs / last_ms_, kLeastRuns, kMostRuns);
     ASSIGN_OR_RETURN(std::vector<double> ms,
                      executor_->Time(inputs_, outputs_, static_cast<int>(runs)));

@@ -253,21 +253,21 @@ absl::StatusOr<size_t> Tuner::Compile(absl::Span<const Task> tasks, absl::Time l
     is_slow[i] = absl::Now() - start > kGenerating / 2;
     return absl::OkStatus();
   }));
-  std::vector<std::pair<size_t, int>> fast, slow;
+  std::vector<std::pair<size_t, int>> attempts;
   for (int v = 1, most = 2; v < most; ++v) {
     for (size_t i = 0; i < compiled; ++i) {
       most = std::max(most, benchmarks[i].variants());
-      if (v < benchmarks[i].variants()) (is_slow[i] ? slow : fast).push_back({i, v});
+      if (v < benchmarks[i].variants()) attempts.push_back({i, v});
     }
   }
-  for (const auto& attempts : {fast, slow}) {
-    RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t a) -> absl::Status {
-      const auto [i, v] = attempts[a];
-      if (compilations.Start()) return compile(i, v);
-      benchmarks[i].LeaveOut(v);
-      return absl::OkStatus();
-    }));
-  }
+  std::stable_partition(attempts.begin(), attempts.end(),
+                        [&](const auto& attempt) { return !is_slow[attempt.first]; });
+  RETURN_IF_ERROR(ForAll(attempts.size(), [&](size_t a) -> absl::Status {
+    const auto [i, v] = attempts[a];
+    if (compilations.Start()) return compile(i, v);
+    benchmarks[i].LeaveOut(v);
+    return absl::OkStatus();
+  }));
   return compiled.load();
 }
 

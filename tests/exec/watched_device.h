@@ -1,8 +1,9 @@
-// A CPU device that records the requests to its streams.
+// A CPU device that records the requests to its streams and for which thread it is current.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -68,8 +69,13 @@ class WatchedDevice final : public Device {
   absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
     return std::make_unique<WatchedStreams>(*cpu_->CreateStreams(count), notes, is_busy);
   }
+  absl::Status MakeCurrent() override {
+    current_for = std::this_thread::get_id();
+    return absl::OkStatus();
+  }
   Notes notes;
   bool is_busy = false;
+  std::thread::id current_for;
 
  private:
   const std::unique_ptr<Device> cpu_ = MakeCpuDevice();

@@ -2,43 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
-#include <utility>
 
 #include "absl/synchronization/notification.h"
-#include "runtime/exec/cpu_device.h"
+#include "tests/exec/watched_device.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// Remembers for which thread it is current.
-class DeviceOfAThread final : public Device {
- public:
-  std::string_view name() const override { return cpu_->name(); }
-  const DeviceInfo& info() const override { return cpu_->info(); }
-  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
-    return cpu_->Allocate(bytes, space);
-  }
-  absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor,
-                                                          Space space) override {
-    return cpu_->Upload(tensor, space);
-  }
-  absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
-    return cpu_->CreateStreams(count);
-  }
-  absl::StatusOr<bool> ReadsDirectly(const void* data) override {
-    return cpu_->ReadsDirectly(data);
-  }
-  absl::Status MakeCurrent() override {
-    current_for = std::this_thread::get_id();
-    return absl::OkStatus();
-  }
-
-  std::thread::id current_for;
-
- private:
-  const std::unique_ptr<Device> cpu_ = MakeCpuDevice();
-};
 
 TEST(OpeningDeviceTest, ADeviceIsOpenedByAnotherThreadAndCurrentForTheOneThatTakesIt) {
   absl::Notification loading;
@@ -47,7 +18,7 @@ TEST(OpeningDeviceTest, ADeviceIsOpenedByAnotherThreadAndCurrentForTheOneThatTak
     loading.WaitForNotification();
     opener = std::this_thread::get_id();
     OpenedDevice opened{.ordinal = 3};
-    opened.device = std::make_unique<DeviceOfAThread>();
+    opened.device = std::make_unique<WatchedDevice>();
     return opened;
   };
   const SessionOptions options;
@@ -57,7 +28,7 @@ TEST(OpeningDeviceTest, ADeviceIsOpenedByAnotherThreadAndCurrentForTheOneThatTak
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->ordinal, 3);
   EXPECT_NE(opener, std::this_thread::get_id());
-  EXPECT_EQ(static_cast<const DeviceOfAThread&>(*opened->device).current_for,
+  EXPECT_EQ(static_cast<const WatchedDevice&>(*opened->device).current_for,
             std::this_thread::get_id());
 }
 
