@@ -15,7 +15,7 @@ BEGIN, END = "<!-- measured: begin (tools/bench/table.py) -->", "<!-- measured: 
 OURS = "onnx-cudnn"
 GPU = "h200"  # of the tables
 SHORT_BATCHES = (1, 16, 32, 256)
-SHORT_PROGRAMS = (OURS + ", tuned", "onnxruntime-cuda", "torch-graph", "torch-compile")
+SHORT_PROGRAMS = (OURS + ", tuned", "onnxruntime-cuda", "torch-graph", "torch-compile", "torch-reduce-overhead")
 
 
 def gpu_of(record):
@@ -68,9 +68,10 @@ def program(record):
 
 
 def described(records):
-    """One line: of which device, libraries, day and commits the records are."""
+    """One line: of which device, libraries, days and commits the records are."""
     ours = next(r for r in records if r["who"] == OURS)
-    return (f"One {ours['device']}, driver {ours['driver']}, CUDA {ours['cuda']}, cuDNN {ours['cudnn']}, {ours['date'][:10]}, "
+    days = sorted({r["date"][:10] for r in records if r["who"] == OURS})
+    return (f"One {ours['device']}, driver {ours['driver']}, CUDA {ours['cuda']}, cuDNN {ours['cudnn']}, {' to '.join(sorted({days[0], days[-1]}))}, "
             f"{commits(records)}: median ms of a run, data on the device.")
 
 
@@ -83,13 +84,14 @@ def milliseconds(record):
 
 
 def short_table(records):
-    """Lines of Markdown: a row a model and batch of SHORT_BATCHES, a column each of SHORT_PROGRAMS that was measured; fp16 alone."""
+    """Lines of Markdown: a row a model and batch of SHORT_BATCHES that we were measured at, a column each of SHORT_PROGRAMS that was measured; fp16 alone."""
     cells = {}  # by (model, batch), then by program
     for record in records:
         if record["precision"] == "fp16" and record["batch"] in SHORT_BATCHES and program(record) in SHORT_PROGRAMS:
             cells.setdefault((record["model"], record["batch"]), {}).setdefault(program(record), record)
     programs = [p for p in SHORT_PROGRAMS if any(p in row for row in cells.values())]
-    rows = [[model, str(batch)] + [milliseconds(row.get(p)) for p in programs] for (model, batch), row in sorted(cells.items())]
+    rows = [[model, str(batch)] + [milliseconds(row.get(p)) for p in programs] for (model, batch), row in sorted(cells.items())
+            if OURS + ", tuned" in row]
     return [described(records), "", *table_lines(["model, fp16", "batch", *programs], rows)]
 
 
