@@ -3,7 +3,7 @@
 # a host with a GPU driver and this host's glibc and libstdc++ or later ones: libcudnn and libcublasLt are opened at run time. Packages for users
 # are made by cpack (docs/installing.md).
 #   tools/package.sh           the preset `release`: every architecture
-#   tools/package.sh PRESET    another preset with CUDA: cuda-90a builds faster; not cuda-check, whose kernels are not optimized
+#   tools/package.sh PRESET    another preset with CUDA: cuda-90a builds faster; not cuda-check, which is little optimized
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 preset=${1:-release}

@@ -73,8 +73,8 @@ configure() {
   cmake --preset "$1" 2>build/setup.log | show_progress || stop "$(configure_error)"
 }
 
-# The preset that this host can build and test: `cuda` with a GPU driver, `cuda-check` (one architecture, kernels not
-# optimized) with a CUDA toolkit but no driver, else `cpu`. ONNX_CUDNN_PRESET overrides it.
+# The preset that this host can build and test: `cuda` with a GPU driver, `cuda-check` (one architecture, little
+# optimization) with a CUDA toolkit but no driver, else `cpu`. ONNX_CUDNN_PRESET overrides it.
 choose_preset() {
   if [ -n "${ONNX_CUDNN_PRESET:-}" ]; then
     echo "$ONNX_CUDNN_PRESET"
