@@ -130,10 +130,11 @@ absl::Status RewriteAndClean(std::initializer_list<MakePass> passes, Graph& grap
   return RunPasses(graph, MakePipeline(1), manager, context).status();
 }
 
-// Expands ops that no Engine of a GPU runs (Einsums whose products need numbers for dims, ONNX's
-// functions), then fuses what an Engine runs as one op.
+// Merges what has become equal (the positions of each layer), expands ops that no Engine of a GPU
+// runs (Einsums whose products need numbers for dims, ONNX's functions), then fuses what an Engine
+// runs as one op.
 absl::Status FitToTarget(Graph& graph, const BuildOptions& options, PassContext& context) {
-  RETURN_IF_ERROR(RewriteAndClean({LowerEinsum, Decompose}, graph, options, context));
+  RETURN_IF_ERROR(RewriteAndClean({MergeIndices, LowerEinsum, Decompose}, graph, options, context));
   RETURN_IF_ERROR(RewriteAndClean({FuseAttention}, graph, options, context));
   RETURN_IF_ERROR(RewriteAndClean({FuseProjections}, graph, options, context));
   return RewriteAndClean({GatherRows}, graph, options, context);

@@ -38,6 +38,7 @@ constexpr Row kPasses[] = {
     {"lower-patch-conv", LowerPatchConv},
     {"lower-precision-bf16", LowerPrecisionBf16},
     {"lower-precision-fp16", LowerPrecisionFp16},
+    {"merge-indices", MergeIndices},
     {"merge-slices", MergeSlices},
     {"own-outputs", OwnOutputs},
     {"pool-means", PoolMeans},

@@ -1,6 +1,7 @@
 // Fuses the ops of which exporters compose attention into one Node, if an Engine of the Target runs
 // that Node:
 //   Softmax(scale · q·kᵀ + mask)·v ⇒ Attention(q, k, v, mask)
+//   Softmax(Where(position of key < length, scale · q·kᵀ, −inf))·v ⇒ Attention(q, k, v, lengths)
 // The scale may be a factor of q, of k or of the product, k may be transposed in several ways, the
 // mask may be added or selected by Where, and Where may replace a NaN of the Softmax. Runs on
 // static Graphs after types of low precision are decided, because Engines propose static Nodes only
@@ -204,7 +205,9 @@ class FuseAttentionPass final : public NodePass {
 
   // Removes the Nodes added since, which nothing else reads.
   static void RemoveFrom(Graph& graph, int first) {
-    for (int id = graph.node_ids() - 1; id >= first; --id) graph.Remove(*graph.node(id));
+    for (int id = graph.node_ids() - 1; id >= first; --id) {
+      if (Node* node = graph.node(id)) graph.Remove(*node);
+    }
   }
 
   // "" if nothing speaks against it.
@@ -305,30 +308,50 @@ class FuseAttentionPass final : public NodePass {
     if (!(scale > 0) || !std::isfinite(scale)) {
       return Match::No(*found.softmax, "its scale is not a positive number");
     }
-    Value* mask = SumOf(graph, found, scores);
+    const Attrs attrs = {{"scale", static_cast<float>(scale)}};
+    if (Value* lengths = LengthsOf(graph, found, scores)) {
+      const std::vector<Value*> inputs = {q.value, &k, &v, nullptr, nullptr, nullptr, lengths};
+      if (IsReplaced(graph, found, inputs, attrs)) return Match::Changed();
+    }
     std::vector<Value*> inputs = {q.value, &k, &v};
-    Attrs attrs = {{"scale", static_cast<float>(scale)}};
+    Attrs masked = attrs;
     const Dims dims = found.softmax->output(0).dims();
-    if (mask != nullptr) {
+    if (Value* mask = SumOf(graph, found, scores)) {
       const bool is_constant = mask->is_constant();
       if (is_constant && IsCausalMask(mask->constant(), dims)) {
-        attrs.Set("is_causal", int64_t{1});
+        masked.Set("is_causal", int64_t{1});
       } else if (!is_constant || !AddsNothing(mask->constant())) {
         inputs.push_back(&SafeMask(graph, *mask));
       }
     }
+    if (IsReplaced(graph, found, inputs, masked)) return Match::Changed();
+    return Match::No(*found.softmax, "no engine takes it whole");
+  }
+
+  // The keys that count, i64[batch], if a Where excludes all others; nullptr: it does not.
+  static Value* LengthsOf(Graph& graph, const ComposedAttention& found, const Scores& scores) {
+    if (scores.masks.size() != 1 || !IsOp(scores.masks[0], {"Where"})) return nullptr;
+    const Node& where = *scores.masks[0];
+    if (!ExcludedBy(where, 2).has_value() || !where.input(0).is_static()) return nullptr;
+    return onnx_cudnn::LengthsOf(graph, where.input(0), found.softmax->output(0).dims());
+  }
+
+  // Whether an Engine takes it as one Node, which then stands in its place. On the host the ops
+  // themselves are as fast.
+  bool IsReplaced(Graph& graph, const ComposedAttention& found, const std::vector<Value*>& inputs,
+                  const Attrs& attrs) const {
     Value& y = found.last().output(0);
     Node& attention = graph.AddNode({.op = "Attention",
                                      .inputs = inputs,
-                                     .attrs = std::move(attrs),
+                                     .attrs = attrs,
                                      .outputs = {y.name()},
                                      .name = found.softmax->name()});
     graph.SetType(attention.output(0), y.type());
     graph.ReplaceAllUses(y, attention.output(0));
-    // On the host the ops themselves are as fast.
-    if (OffersAt(graph, attention, *context().target).any) return Match::Changed();
+    if (OffersAt(graph, attention, *context().target).any) return true;
     graph.ReplaceAllUses(attention.output(0), y);
-    return Match::No(*found.softmax, "no engine takes it whole");
+    graph.Remove(attention);
+    return false;
   }
 };
 

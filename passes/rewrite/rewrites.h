@@ -51,6 +51,7 @@ std::unique_ptr<Pass> LowerPatchConv();  // Conv(x, w) that cuts x into patches 
 std::unique_ptr<Pass> LowerPrecisionBf16();  // Conv(x, w) ⇒ Cast(Conv(Cast(x), w')) in bf16, the
                                              // element-wise ops after it likewise
 std::unique_ptr<Pass> LowerPrecisionFp16();  // the same in f16
+std::unique_ptr<Pass> MergeIndices();        // as CommonSubexpressions, Nodes of indices alone
 std::unique_ptr<Pass>
 MergeSlices();  // Slice(Slice(x)) ⇒ one Slice, nested Concats ⇒ one, Concat(Split(x)) ⇒ x
 std::unique_ptr<Pass>

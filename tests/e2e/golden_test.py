@@ -1,7 +1,7 @@
 """golden_test.py ONNX-CUDNN-OPT [CASE …] [--write]: compares the whole output of --explain with tests/golden.
 
-A case is MODEL (on h200) or MODEL@TARGET; default: every case. Transformers are made by models/make_transformer.py, the decoder,
-two layers of it without numbers, by models/make_decoder.py. --write replaces the golden files."""
+A case is MODEL (on h200) or MODEL@TARGET; default: every case. Transformers are made by models/make_transformer.py, decoders, two layers
+of them without numbers, by models/make_decoder.py and models/make_genai_decoder.py. --write replaces the golden files."""
 
 import argparse
 import difflib
@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "models"))
 
 import make_decoder  # noqa: E402
+import make_genai_decoder  # noqa: E402
 import make_transformer  # noqa: E402
 
 COLUMNS, LINES = 120, 120  # of output: two screens
@@ -27,16 +28,24 @@ FLAGS = {
 }
 # {name of models/make_transformer.py: the most launches}
 TRANSFORMERS = {"bert": 16, "convnext": 80, "llama": 19, "swin": 120, "vit": 90}
-DECODERS = {"decoder": 27}  # of models/make_decoder.py
+DECODERS = {"decoder": 27, "genai-decoder": 27}
 MOST_LAUNCHES = {**TRANSFORMERS, **DECODERS}
+CACHE = 2048  # positions for keys in a decoder
+DECODER_DIMS = {
+    "decoder": ["N=1"],
+    "genai-decoder": ["batch_size=1", "sequence_length=1", f"total_sequence_length={CACHE}", f"past_sequence_length={CACHE}"],
+}
 # GPUs whose prices are rooflines of published peaks.
 TARGETS = ["h100", "a100", "a10", "l4", "rtx4090", "b200"]
 
 
-def decoder(folder):
-    """The path of two layers of the decoder; every weight is 0 and takes no room on the disk."""
-    path = pathlib.Path(folder, "decoder.onnx")
-    make_decoder.write_graph(path, 2, 2048, int4=False)
+def decoder(name, folder):
+    """The path of two layers of a decoder; every weight is 0 and takes no room on the disk."""
+    path = pathlib.Path(folder, f"{name}.onnx")
+    if name == "decoder":
+        make_decoder.write_graph(path, 2, CACHE, int4=False)
+    else:
+        make_genai_decoder.write_graph(path, 2, int4=False)
     with path.with_suffix(".data").open("wb") as data:
         data.truncate(max(offset + weight.bytes() for weight, offset in make_decoder.placed(2, int4=False)))
     return path
@@ -44,7 +53,7 @@ def decoder(folder):
 
 def path_of(model, folder):
     if model in DECODERS:
-        return decoder(folder)
+        return decoder(model, folder)
     return make_transformer.write(model, folder) if model in TRANSFORMERS else ROOT / "models" / f"{model}.onnx"
 
 
@@ -54,7 +63,7 @@ def explain(tool, case):
         path = path_of(model, folder)
         flags = ["--precision", "fp16"] if model in MOST_LAUNCHES else ["--precision", "strict", *FLAGS[model]]
         if model in DECODERS:
-            flags += ["--shape", "N=1"]
+            flags += [flag for dim in DECODER_DIMS[model] for flag in ("--shape", dim)]
         command = [tool, path, "--explain", "--target", target or "h200", *flags]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 

@@ -61,5 +61,56 @@ TEST_F(FuseAttentionTest, SlopesAndAWindow) {
             "y_0 = Attention<scale = 0.5>(q, k, v, add)");
 }
 
+// Nodes for one query of each of two batches, heads of `channels` and three keys, whose condition
+// is `comparison` of b, i64 `bounds`, with the positions of keys.
+std::string WithPositions(std::string_view comparison,
+                          std::string_view bounds = "[2,1,1] n = {0,2}",
+                          std::string_view where = "u, f, low", std::string_view channels = "64") {
+  return absl::StrReplaceAll(
+      absl::StrCat("g (float16[2,4,1,@] q, float16[2,2,3,@] x, float16[2,2,3,@] z) => "
+                   "(float16[2,4,1,@] y) <int64",
+                   bounds,
+                   ", int64[3] at = {0,1,2}, int64[3] other = {0,2,1}, int64[1] one = {1}, "
+                   "int64[1] two = {2}, int64[5] groups = {2,2,2,3,@}, int64[4] heads = {2,4,3,@}, "
+                   "float low = {-1e30}> { b = Abs(n) d = Unsqueeze(x, two) "
+                   "g = Expand(d, groups) k = Reshape(g, heads) i = Unsqueeze(z, two) "
+                   "j = Expand(i, groups) v = Reshape(j, heads) t = Transpose<perm = [0,1,3,2]>(k) "
+                   "c = MatMul(q, t) f = Cast<to = 1>(c) s = ",
+                   comparison, " u = Unsqueeze(s, one) e = Where(", where,
+                   ") p = Softmax(e) h = Cast<to = 10>(p) y = MatMul(h, v) }"),
+      {{"@", channels}});
+}
+
+// A query sees keys up to a position of its batch, as GroupQueryAttention has it for one token.
+TEST_F(FuseAttentionTest, PositionsOfKeysAreLengths) {
+  const std::string add =
+      "b = Abs({0, 2}) reshape = Reshape(b, {2}) add = Add(reshape, {1}) "
+      "y_1 = Attention<scale = 1.0>(q, x, z, \"\", \"\", \"\", add)";
+  EXPECT_EQ(NodesOf(WithPositions("LessOrEqual(at, b)")), add);
+  EXPECT_EQ(NodesOf(WithPositions("GreaterOrEqual(b, at)")), add);
+  const std::string less =
+      "b = Abs({1, 3}) reshape = Reshape(b, {2}) "
+      "y_0 = Attention<scale = 1.0>(q, x, z, \"\", \"\", \"\", reshape)";
+  EXPECT_EQ(NodesOf(WithPositions("Less(at, b)", "[2,1,1] n = {1,3}")), less);
+  EXPECT_EQ(NodesOf(WithPositions("Greater(b, at)", "[2,1,1] n = {1,3}")), less);
+  EXPECT_EQ(
+      NodesOf(WithPositions("LessOrEqual(at, b)", "[1,1,1] n = {1}")),
+      "b = Abs({1}) reshape = Reshape(b, {1}) add = Add(reshape, {1}) expand = Expand(add, {2}) "
+      "y_2 = Attention<scale = 1.0>(q, x, z, \"\", \"\", \"\", expand)");
+}
+
+TEST_F(FuseAttentionTest, OtherConditionsAreMasks) {
+  const auto expect_mask = [&](std::string_view text) {
+    const std::string nodes = NodesOf(text);
+    EXPECT_NE(nodes.find("= Attention<scale = 1.0>(q, x, z, where)"), nodes.npos) << nodes;
+  };
+  expect_mask(WithPositions("LessOrEqual(other, b)"));  // not in order
+  expect_mask(WithPositions("GreaterOrEqual(at, b)"));  // keys behind a position
+  expect_mask(WithPositions("LessOrEqual(at, b)", "[2,1,3] n = {0,1,2,2,1,2}"));  // by key
+  expect_mask(WithPositions("LessOrEqual(b, at)", "[2,1,1] n = {0,2}", "u, f, low"));
+  // The kernel that takes lengths has no heads of 32 channels, cuDNN's attention does.
+  expect_mask(WithPositions("LessOrEqual(at, b)", "[2,1,1] n = {0,2}", "u, f, low", "32"));
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

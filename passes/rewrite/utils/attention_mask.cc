@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/functional/function_ref.h"
+#include "passes/rewrite/utils/attention_operands.h"
 #include "passes/rewrite/utils/float_constants.h"
 #include "passes/rewrite/utils/is_op.h"
 #include "runtime/ops/elements.h"
@@ -66,6 +67,23 @@ Value* BoundedChoice(Graph& graph, const Value& mask) {
       {condition, &Bounded(graph, mask, *if_true), &Bounded(graph, mask, *if_false)}, mask.type());
 }
 
+// Whether it is 0, 1, … along the last axis, below `count`.
+bool CountsTo(const Value& value, int64_t count) {
+  if (!value.is_constant() || value.dtype() != DType::kI64 || value.rank() == 0) return false;
+  if (value.elements() != count || value.dim(value.rank() - 1) != count) return false;
+  const auto numbers = value.constant().data<int64_t>();
+  for (int64_t i = 0; i < count; ++i) {
+    if (numbers[i] != i) return false;
+  }
+  return true;
+}
+
+Value& InShape(Graph& graph, std::string_view op, Value& value, int64_t count) {
+  if (value.is_static() && value.dims() == Dims{count}) return value;
+  Value& shape = graph.AddConstant(HostTensor::Ints({count}), "shape");
+  return ComputedOnce(graph, op, {&value, &shape}, Type::Tensor(value.dtype(), {count}));
+}
+
 }  // namespace
 
 bool IsCausalMask(const HostTensor& constant, const Dims& scores) {
@@ -81,6 +99,37 @@ bool IsCausalMask(const HostTensor& constant, const Dims& scores) {
 
 bool AddsNothing(const HostTensor& constant) {
   return AllHold(constant, [](int64_t, double number) { return number == 0; });
+}
+
+Value* LengthsOf(Graph& graph, Value& condition, const Dims& scores) {
+  const int64_t batch = scores[0], keys = scores[3];
+  const Node* comparison = BeforeReshapes(condition).producer();
+  const bool is_less = IsOp(comparison, {"Less", "LessOrEqual"});
+  if (scores[2] != 1 || (!is_less && !IsOp(comparison, {"Greater", "GreaterOrEqual"}))) {
+    return nullptr;
+  }
+  Value &positions = comparison->input(is_less ? 0 : 1),
+        &bound = comparison->input(is_less ? 1 : 0);
+  if (!CountsTo(positions, keys) || !bound.is_static() || bound.dtype() != DType::kI64) {
+    return nullptr;
+  }
+  if (bound.rank() > 0 && bound.dim(bound.rank() - 1) != 1) return nullptr;
+  const int64_t bounds = bound.elements();
+  Dims expected = condition.dims();  // one bound for all, or one for each batch
+  std::fill(expected.begin(), expected.end(), 1);
+  if (expected.empty()) return nullptr;
+  expected.back() = keys;
+  if (bounds != 1) {
+    if (bounds != batch || expected.size() != scores.size()) return nullptr;
+    expected[0] = batch;
+  }
+  if (condition.dims() != expected) return nullptr;
+  Value* lengths = &InShape(graph, "Reshape", bound, bounds);
+  if (comparison->op().ends_with("OrEqual")) {
+    Value& one = graph.AddConstant(HostTensor::Ints({1}), "one");
+    lengths = &ComputedOnce(graph, "Add", {lengths, &one}, lengths->type());
+  }
+  return &InShape(graph, "Expand", *lengths, batch);
 }
 
 Value& ComputedOnce(Graph& graph, std::string_view op, std::vector<Value*> inputs, Type type) {

@@ -13,6 +13,11 @@ bool IsCausalMask(const HostTensor& constant, const Dims& scores);
 // Whether every element is 0.
 bool AddsNothing(const HostTensor& constant);
 
+// How many keys, from the first, the one query of each batch sees where `condition` holds:
+// i64[batch] for scores [batch, heads, 1, keys]. nullptr: something else than the positions of keys
+// decides, or there are more queries.
+Value* LengthsOf(Graph& graph, Value& condition, const Dims& scores);
+
 // op(inputs) without attributes: the output of a Node that is there, since every layer may have the
 // same mask, or of a new one of the type.
 Value& ComputedOnce(Graph& graph, std::string_view op, std::vector<Value*> inputs, Type type);

@@ -14,16 +14,6 @@ using Ints = std::vector<int64_t>;
 
 constexpr int kBatch = 0, kHeads = 1, kRows = 2, kColumns = 3;
 
-// Where the elements of `value`, in their order, come from: before every Reshape.
-Value& BeforeReshapes(Value& value) {
-  Value* at = &value;
-  while (IsOp(at->producer(), {"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"}) &&
-         at->producer()->input(0).is_static()) {
-    at = &at->producer()->input(0);
-  }
-  return *at;
-}
-
 Value& Reshaped(Graph& graph, Value& value, const Dims& dims) {
   if (value.dims() == dims) return value;
   Value& shape = graph.AddConstant(HostTensor::Ints(Ints(dims.begin(), dims.end())), "shape");
@@ -62,6 +52,15 @@ Value* StackOfRows(const Value& columns) {
 }
 
 }  // namespace
+
+Value& BeforeReshapes(Value& value) {
+  Value* at = &value;
+  while (IsOp(at->producer(), {"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"}) &&
+         at->producer()->input(0).is_static()) {
+    at = &at->producer()->input(0);
+  }
+  return *at;
+}
 
 int ScaledInputOf(const Node* node) {
   if (!IsOp(node, {"Mul", "Div"})) return -1;

@@ -7,6 +7,9 @@
 
 namespace onnx_cudnn {
 
+// Where the elements of `value`, in their order, come from: before every Reshape.
+Value& BeforeReshapes(Value& value);
+
 // `value` without the factors by which Mul and Div, of its dtype, scale it.
 struct Unscaled {
   Value* value;

@@ -26,7 +26,7 @@ const Node* OwnWriter(const Value& value, std::string_view op) {
 // What `half` is a half of (0: the first) along the last axis; nullptr: of nothing.
 const Value* HalvedBy(const Value& half, int which) {
   const Node* node = half.producer();
-  if (node == nullptr || !half.has_one_use() || !half.is_static()) return nullptr;
+  if (node == nullptr || !half.is_static()) return nullptr;
   if ((!IsOp(node, "Slice") && !IsOp(node, "Split")) || !IsViewNode(*node)) return nullptr;
   const Value& x = node->input(0);
   Dims dims = x.dims();
@@ -38,16 +38,21 @@ const Value* HalvedBy(const Value& half, int which) {
   return is_half ? &x : nullptr;
 }
 
+bool JoinsTwo(const Node& concat) {
+  const int rank = concat.output(0).rank();
+  return concat.inputs().size() == 2 &&
+         NormalizedAxis(concat.attrs().Int("axis", 0), rank) == rank - 1;
+}
+
 // Fills in what the product of the exchanged halves with `sines` tells. False: it is none.
 bool ReadExchanged(const Node& product, int side, Rotary& rotary) {
   const Node* concat = OwnWriter(product.input(side), "Concat");
-  if (concat == nullptr || concat->inputs().size() != 2) return false;
-  const int rank = concat->output(0).rank();
-  if (NormalizedAxis(concat->attrs().Int("axis", 0), rank) != rank - 1) return false;
+  if (concat == nullptr || !JoinsTwo(*concat)) return false;
   const Node* negation = OwnWriter(concat->input(0), "Neg");
   if (negation == nullptr) return false;
   const Value& first = concat->input(1);
   const Value& second = negation->input(0);
+  if (!first.has_one_use() || !second.has_one_use()) return false;
   rotary.x = HalvedBy(first, 0);
   if (rotary.x == nullptr || HalvedBy(second, 1) != rotary.x) return false;
   rotary.sines = &product.input(1 - side);
@@ -57,11 +62,10 @@ bool ReadExchanged(const Node& product, int side, Rotary& rotary) {
   return true;
 }
 
-// Whether it is one number per element of a row of y, or one for each of some rows.
-bool AreAngles(const Value& value, const Value& y) {
+// Whether it is `count` numbers for each row of y, or for each of some rows.
+bool AreAngles(const Value& value, const Value& y, int64_t count) {
   if (!value.is_static() || value.dtype() != y.dtype() || value.rank() < 1) return false;
-  if (value.rank() > y.rank()) return false;
-  return value.dim(value.rank() - 1) == y.dim(y.rank() - 1);
+  return value.rank() <= y.rank() && value.dim(value.rank() - 1) == count;
 }
 
 bool IsReadOutside(const Node& node, const NodeList& nodes) {
@@ -75,6 +79,83 @@ bool IsReadOutside(const Node& node, const NodeList& nodes) {
     }
   }
   return false;
+}
+
+// What `product` multiplies the half `which` of x with; nullptr: it does not.
+const Value* FactorsOf(const Node* product, int which, const Value& x) {
+  if (product == nullptr) return nullptr;
+  for (const int side : {0, 1}) {
+    if (HalvedBy(product->input(side), which) == &x) return &product->input(1 - side);
+  }
+  return nullptr;
+}
+
+// The embedding of x in the form Concat(x₁·c − x₂·s, x₂·c + x₁·s) that `concat` ends.
+std::optional<Rotary> RotaryOfHalves(const Node& concat, const Value& x) {
+  const Node *first = concat.input(0).producer(), *second = concat.input(1).producer();
+  const Node *kept = OwnWriter(first->input(0), "Mul"), *turned = OwnWriter(first->input(1), "Mul");
+  Rotary rotary{.x = &x, .cosines = FactorsOf(kept, 0, x), .sines = FactorsOf(turned, 1, x)};
+  if (rotary.cosines == nullptr || rotary.sines == nullptr) return std::nullopt;
+  for (const int side : {0, 1}) {
+    const Node *c = OwnWriter(second->input(side), "Mul"),
+               *s = OwnWriter(second->input(1 - side), "Mul");
+    if (FactorsOf(c, 1, x) != rotary.cosines || FactorsOf(s, 0, x) != rotary.sines) continue;
+    NodeList nodes;
+    for (const Node* product : {kept, turned, c, s}) {
+      const int half = &product->input(0) == rotary.cosines || &product->input(0) == rotary.sines;
+      const Node* writer = product->input(half).producer();
+      if (std::find(nodes.begin(), nodes.end(), writer) == nodes.end()) nodes.push_back(writer);
+    }
+    const size_t halves = nodes.size();
+    nodes.insert(nodes.end(), {kept, turned, first, c, s, second, &concat});
+    for (size_t i = 0; i < halves; ++i) {
+      if (IsReadOutside(*nodes[i], nodes)) return std::nullopt;
+    }
+    rotary.nodes = std::move(nodes);
+    return rotary;
+  }
+  return std::nullopt;
+}
+
+// As the standard defines RotaryEmbedding.
+std::optional<Rotary> RotaryAtConcat(const Node& concat) {
+  if (!JoinsTwo(concat)) return std::nullopt;
+  const Node *first = OwnWriter(concat.input(0), "Sub"),
+             *second = OwnWriter(concat.input(1), "Add");
+  const Node* kept = first == nullptr ? nullptr : OwnWriter(first->input(0), "Mul");
+  if (kept == nullptr || second == nullptr) return std::nullopt;
+  for (const Value* half : kept->inputs()) {
+    const Value* x = HalvedBy(*half, 0);
+    std::optional<Rotary> rotary = x == nullptr ? std::nullopt : RotaryOfHalves(concat, *x);
+    if (!rotary.has_value()) continue;
+    const Value& y = concat.output(0);
+    const int64_t count = x->dim(x->rank() - 1) / 2;
+    const bool fits = x->dims() == y.dims() && x->dtype() == y.dtype() &&
+                      AreAngles(*rotary->cosines, y, count) && AreAngles(*rotary->sines, y, count);
+    if (fits) return rotary;
+  }
+  return std::nullopt;
+}
+
+// In the form x·cosines + Concat(−x₂, x₁)·sines.
+std::optional<Rotary> RotaryAtAdd(const Node& add) {
+  for (const int side : {0, 1}) {
+    const Node* exchanged = OwnWriter(add.input(side), "Mul");
+    const Node* kept = OwnWriter(add.input(1 - side), "Mul");
+    if (exchanged == nullptr || kept == nullptr || exchanged == kept) continue;
+    Rotary rotary;
+    if (!ReadExchanged(*exchanged, 0, rotary) && !ReadExchanged(*exchanged, 1, rotary)) continue;
+    const int x = &kept->input(0) == rotary.x ? 0 : 1;
+    if (&kept->input(x) != rotary.x) continue;
+    rotary.cosines = &kept->input(1 - x);
+    rotary.nodes.insert(rotary.nodes.end(), {kept, &add});
+    const Value& y = add.output(0);
+    const int64_t count = y.dim(y.rank() - 1);
+    const bool fits = rotary.x->dims() == y.dims() && rotary.x->dtype() == y.dtype() &&
+                      AreAngles(*rotary.cosines, y, count) && AreAngles(*rotary.sines, y, count);
+    if (fits) return rotary;
+  }
+  return std::nullopt;
 }
 
 // `nodes`, which read x, with the Nodes before them that only say where x lies.
@@ -94,14 +175,15 @@ NodeList WithViews(const Value& x, NodeList nodes) {
 
 NodeList WithViews(const Rotary& rotary) { return WithViews(*rotary.x, rotary.nodes); }
 
-// The sums that may end an embedding of which `anchor` is a part.
-NodeList SumsBehind(const Node& anchor) {
-  NodeList seen = {&anchor}, sums;
+// The Nodes that end embeddings of which `anchor` may be a part.
+NodeList EndsBehind(const Node& anchor) {
+  NodeList seen = {&anchor}, ends;
   for (size_t i = 0; i < seen.size() && seen.size() < kMostWalked; ++i) {
-    if (IsOp(seen[i], "Add")) {
-      sums.push_back(seen[i]);
+    if (RotaryAt(*seen[i]).has_value()) {
+      ends.push_back(seen[i]);
       continue;
     }
+    if (IsOp(seen[i], "Add") && !IsOp(seen[i]->output(0).only_reader(), "Concat")) continue;
     if (seen[i] != &anchor && IsOp(seen[i], "MatMul")) continue;
     for (const Value* v : seen[i]->outputs()) {
       if (v == nullptr) continue;
@@ -110,7 +192,7 @@ NodeList SumsBehind(const Node& anchor) {
       }
     }
   }
-  return sums;
+  return ends;
 }
 
 // The Value in which x lies, seen through `nodes`.
@@ -123,10 +205,10 @@ const Value& SourceOf(const Value& x, const NodeList& nodes) {
 std::optional<Rotary> PartnerOf(const Rotary& rotary, const Value& source) {
   std::optional<Rotary> partner;
   for (const Use& use : source.uses()) {
-    for (const Node* sum : SumsBehind(*use.node)) {
-      std::optional<Rotary> found = RotaryAt(*sum);
-      if (!found.has_value() || sum == rotary.nodes.back()) continue;
-      if (partner.has_value() && partner->nodes.back() == sum) continue;
+    for (const Node* end : EndsBehind(*use.node)) {
+      std::optional<Rotary> found = RotaryAt(*end);
+      if (end == rotary.nodes.back()) continue;
+      if (partner.has_value() && partner->nodes.back() == end) continue;
       if (found->x->dtype() != rotary.x->dtype()) continue;
       if (&SourceOf(*found->x, WithViews(*found)) != &source) continue;
       if (partner.has_value()) return std::nullopt;
@@ -177,18 +259,18 @@ NodeList WithCaches(NodeList nodes, const Value& source) {
   return nodes;
 }
 
-// The sums of embeddings that are put into a cache at the same places as what `anchor` moves.
-NodeList SumsBeside(const Node& anchor) {
+// The ends of embeddings that are put into a cache at the same places as what `anchor` moves.
+NodeList EndsBeside(const Node& anchor) {
   const Node* append = &anchor;
   while (append != nullptr && IsViewNode(*append)) append = append->output(0).only_reader();
   if (append == nullptr || !IsAppend(*append)) return {};
-  NodeList sums;
+  NodeList ends;
   for (const Use& use : append->input(2).uses()) {
     if (use.index != 2 || !IsAppend(*use.node)) continue;
-    const Node* sum = use.node->input(1).producer();
-    if (sum != nullptr && RotaryAt(*sum).has_value()) sums.push_back(sum);
+    const Node* end = use.node->input(1).producer();
+    if (end != nullptr && RotaryAt(*end).has_value()) ends.push_back(end);
   }
-  return sums;
+  return ends;
 }
 
 // An embedding; with its views; with another one out of the same Value; and with their caches.
@@ -211,12 +293,10 @@ std::vector<NodeList> CoresBefore(const Rotary& rotary) {
 
 // Those that contain `anchor`.
 std::vector<NodeList> CoresAt(const Node& anchor) {
-  NodeList sums = SumsBehind(anchor);
-  for (const Node* sum : SumsBeside(anchor)) sums.push_back(sum);
-  for (const Node* sum : sums) {
-    const std::optional<Rotary> rotary = RotaryAt(*sum);
-    if (!rotary.has_value()) continue;
-    std::vector<NodeList> cores = CoresBefore(*rotary);
+  NodeList ends = EndsBehind(anchor);
+  for (const Node* end : EndsBeside(anchor)) ends.push_back(end);
+  for (const Node* end : ends) {
+    std::vector<NodeList> cores = CoresBefore(*RotaryAt(*end));
     std::erase_if(cores, [&](const NodeList& nodes) { return !Has(nodes, anchor); });
     if (!cores.empty()) return cores;
   }
@@ -235,24 +315,10 @@ Support Takes(const Unit& core) {
 
 }  // namespace
 
-std::optional<Rotary> RotaryAt(const Node& add) {
-  if (!IsOp(&add, "Add") || !add.output(0).is_static()) return std::nullopt;
-  for (const int side : {0, 1}) {
-    const Node* exchanged = OwnWriter(add.input(side), "Mul");
-    const Node* kept = OwnWriter(add.input(1 - side), "Mul");
-    if (exchanged == nullptr || kept == nullptr || exchanged == kept) continue;
-    Rotary rotary;
-    if (!ReadExchanged(*exchanged, 0, rotary) && !ReadExchanged(*exchanged, 1, rotary)) continue;
-    const int x = &kept->input(0) == rotary.x ? 0 : 1;
-    if (&kept->input(x) != rotary.x) continue;
-    rotary.cosines = &kept->input(1 - x);
-    rotary.nodes.insert(rotary.nodes.end(), {kept, &add});
-    const Value& y = add.output(0);
-    const bool fits = rotary.x->dims() == y.dims() && rotary.x->dtype() == y.dtype() &&
-                      AreAngles(*rotary.cosines, y) && AreAngles(*rotary.sines, y);
-    if (fits) return rotary;
-  }
-  return std::nullopt;
+std::optional<Rotary> RotaryAt(const Node& end) {
+  if (end.outputs().size() != 1 || !end.output(0).is_static()) return std::nullopt;
+  if (IsOp(&end, "Concat")) return RotaryAtConcat(end);
+  return IsOp(&end, "Add") ? RotaryAtAdd(end) : std::nullopt;
 }
 
 std::vector<Rotary> RotariesOf(absl::Span<const Node* const> nodes) {

@@ -73,6 +73,18 @@ TEST_F(RotaryCodeTest, AnglesThatBroadcast) {
   }
 }
 
+// As the standard defines RotaryEmbedding: one angle for both halves.
+TEST_F(RotaryCodeTest, HalvesShareTheirAngles) {
+  for (const char* dims : {"[8]", "[2,1,5,8]", "[2,3,5,8]", "[2,1,1,8]"}) {
+    ExpectRuns(absl::StrCat("g (float16[2,3,5,16] x, float16", dims, " c, float16", dims,
+                            " s) => (y) ", Constants(8),
+                            "> { l = Slice(x, zero, half, last) h = Slice(x, half, all, last) "
+                            "a = Mul(l, c) d = Mul(h, s) e = Sub(a, d) f = Mul(l, s) "
+                            "i = Mul(h, c) j = Add(i, f) y = Concat<axis = -1>(e, j) }"),
+               9, 2e-3);
+  }
+}
+
 TEST_F(RotaryCodeTest, QueriesAndKeysOfOneProduct) {
   ExpectRuns(
       absl::StrCat("g (float16[2,5,112] w, float16[5,16] c, float16[1,1,5,16] s) => (yq, yk) ",

@@ -12,7 +12,7 @@ namespace {
 // Queries of 4 heads and keys of 2 out of rows of 64, heads of 8.
 constexpr std::string_view kInputs =
     "g (float16[2,5,64] o, float16[2,4,5,8] q, float16[2,2,5,8] k, float16[1,1,5,8] c, "
-    "float16[1,1,5,8] s, float16[5,8] b) => (";
+    "float16[1,1,5,8] s, float16[5,8] b, float16[1,1,5,4] hc, float16[5,4] hs) => (";
 constexpr std::string_view kConstants =
     "int64[1] zero = {0}, int64[1] half = {4}, int64[1] all = {8}, int64[1] last = {3}, "
     "int64[1] three = {3}, int64[1] from = {32}, int64[1] to = {64}, int64[1] two = {2}, "
@@ -44,6 +44,23 @@ TEST_F(RotaryTest, TakesAnEmbeddingFromAnyOfItsNodes) {
             "a = Mul(q, c) d = Mul(r, s) y = Add(a, d)"),
        "Concat", "{Split Neg Concat Mul Mul Add}"},
   });
+}
+
+// As the standard defines RotaryEmbedding, with one angle for both halves.
+constexpr std::string_view kByHalves =
+    "l = Slice(q, zero, half, last) h = Slice(q, half, all, last) a = Mul(l, hc) d = Mul(h, hs) "
+    "e = Sub(a, d) f = Mul(l, hs) i = Mul(hc, h) j = Add(f, i) y = Concat<axis = -1>(e, j) ";
+
+TEST_F(RotaryTest, TakesTheStandardsForm) {
+  const std::string largest = "{Slice Slice Mul Mul Sub Mul Mul Add Concat}";
+  for (const char* anchor : {"Slice", "Concat", "Mul"}) {
+    ExpectCases({{anchor, Text(kByHalves), anchor, largest}});
+  }
+  ExpectCases({{"halves by a Split",
+                Text("l, h = Split<axis = 3>(q, halves) a = Mul(l, hc) d = Mul(h, hs) "
+                     "e = Sub(a, d) i = Mul(hc, h) f = Mul(l, hs) j = Add(i, f) "
+                     "y = Concat<axis = 3>(e, j)"),
+                "Concat", "{Split Mul Mul Sub Mul Mul Add Concat}"}});
 }
 
 TEST_F(RotaryTest, ReadsXWhereItLies) {
@@ -126,6 +143,17 @@ TEST_F(RotaryTest, LeavesWhatIsNone) {
   // Another reader of a Value within.
   leaves(kRotary, "y, r");
   leaves(kRotary, "y, n");
+  leaves(kByHalves, "y, l");
+  leaves(kByHalves, "y, e");
+  // Sines that differ, a sum of something else, a difference in the other order.
+  const auto leaves_changed = [&](std::string_view from, std::string_view to) {
+    ASSERT_NE(kByHalves.find(from), kByHalves.npos);
+    leaves(absl::StrReplaceAll(kByHalves, {{from, to}}));
+  };
+  leaves_changed("f = Mul(l, hs)", "f = Mul(l, hc)");
+  leaves_changed("i = Mul(hc, h)", "i = Mul(hc, l)");
+  leaves_changed("e = Sub(a, d)", "e = Sub(d, a)");
+  leaves_changed("Concat<axis = -1>(e, j)", "Concat<axis = -1>(j, e)");
 }
 
 }  // namespace

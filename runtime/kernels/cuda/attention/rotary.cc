@@ -62,7 +62,10 @@ absl::StatusOr<Part> PartOf(const Rotary& rotary, const KernelRequest& request,
   made.x.offset += view->offset * source.element_bytes();
   const auto place = [&](const Value& value, RotaryOperand& operand, Slot& slot) {
     const KernelOperand found = operands.Of(value);
-    const Strides all = BroadcastStrides(found, dims);
+    Dims rows = dims;
+    rows.back() = value.dim(value.rank() - 1);
+    part.second_angles = static_cast<int>(rows.back() - part.half);
+    const Strides all = BroadcastStrides(found, rows);
     const absl::Span<const int64_t> strides(all.strides, all.rank);
     operand = OperandOf(strides);
     slot = found.slot;

@@ -40,11 +40,11 @@ __global__ void __launch_bounds__(kRotaryThreads)
   float x[2][kWidth], cosines[2][kWidth] = {}, sines[2][kWidth] = {};
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const int from = column + h * part.half;
-    Load<T>(part.x, index, from, x[h]);
+    Load<T>(part.x, index, column + h * part.half, x[h]);
     if (part.cosines.data == nullptr) continue;
-    Load<T>(part.cosines, index, from, cosines[h]);
-    Load<T>(part.sines, index, from, sines[h]);
+    const int angle = column + h * part.second_angles;
+    Load<T>(part.cosines, index, angle, cosines[h]);
+    Load<T>(part.sines, index, angle, sines[h]);
   }
   float y[2][kWidth];
 #pragma unroll

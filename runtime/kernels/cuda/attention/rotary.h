@@ -19,9 +19,9 @@ struct RotaryOperand {
   int64_t strides[kMostRotaryAxes] = {};
 };
 
-// y[r, i] = x[r, i]·cos[r, i] − x[r, i + half]·sin[r, i] and
-// y[r, i + half] = x[r, i + half]·cos[r, i + half] + x[r, i]·sin[r, i + half] for i < half; or
-// y = x without cosines. Row r of y may be one of a cache.
+// y[r, i] = x[r, i]·cos[r, i] − x[r, i + half]·sin[r, i] and y[r, i + half] =
+// x[r, i + half]·cos[r, i + second] + x[r, i]·sin[r, i + second] for i < half; or y = x without
+// cosines. Row r of y may be one of a cache.
 struct RotaryPart {
   RotaryOperand x, cosines, sines;
   void* y = nullptr;      // row-major
@@ -32,7 +32,8 @@ struct RotaryPart {
   FastDivide<uint64_t> axes[kMostRotaryAxes];  // extents, the innermost first
   FastDivide<uint64_t> vectors;                // of a half
   int half = 0;
-  int64_t items = 0;  // vectors of all halves, one per thread
+  int second_angles = 0;  // from the first half's to the second's: half, or 0 if these are the same
+  int64_t items = 0;      // vectors of all halves, one per thread
 };
 
 struct RotaryParameters {
