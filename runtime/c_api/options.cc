@@ -15,6 +15,7 @@
 namespace onnx_cudnn::c_api {
 namespace {
 
+static_assert(kAllDevices == ONNX_CUDNN_ALL_DEVICES);
 static_assert(static_cast<int>(DeviceChoice::kCuda) == ONNX_CUDNN_DEVICE_CUDA);
 static_assert(static_cast<int>(PrecisionChoice::kBf16) == ONNX_CUDNN_PRECISION_BF16);
 static_assert(static_cast<int>(PartitionerChoice::kCost) == ONNX_CUDNN_PARTITIONER_COST);
@@ -91,6 +92,11 @@ absl::StatusOr<SessionOptions> SessionOptionsOf(const onnx_cudnn_session_options
   RETURN_IF_ERROR(
       ReadTexts(from.shape_buckets, from.shape_bucket_count, "shape_buckets", to.shape_buckets));
   to.device_ordinal = from.device_ordinal;
+  if (from.device_count > 0 && from.devices == nullptr) {
+    return absl::InvalidArgumentError("option devices: expected an array, found NULL");
+  }
+  to.devices.assign(from.devices, from.devices + from.device_count);
+  to.rerun_if_lost = from.rerun_if_lost != 0;
   to.threads = from.threads;
   to.optimization_level = from.optimization_level;
   to.allow_nondeterministic = from.allow_nondeterministic != 0;

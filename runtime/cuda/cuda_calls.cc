@@ -21,11 +21,11 @@ const CudaCalls& SystemCudaCalls() { return kSystem; }
 const CudaCalls& Cuda() { return *current.load(std::memory_order_acquire); }
 
 ScopedCudaCalls::ScopedCudaCalls(const CudaCalls& calls)
-    : before_(current.exchange(&calls)), was_lost_(SetDeviceLost(false)) {}
+    : before_(current.exchange(&calls)), were_lost_(ReplaceLostDevices(0)) {}
 
 ScopedCudaCalls::~ScopedCudaCalls() {
   current.store(before_);
-  SetDeviceLost(was_lost_);
+  ReplaceLostDevices(were_lost_);
 }
 
 }  // namespace onnx_cudnn

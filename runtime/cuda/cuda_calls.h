@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace onnx_cudnn {
 
@@ -32,7 +33,7 @@ class ScopedCudaCalls {
 
  private:
   const CudaCalls* before_;
-  bool was_lost_;
+  uint64_t were_lost_;
 };
 
 }  // namespace onnx_cudnn

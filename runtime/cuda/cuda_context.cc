@@ -17,6 +17,7 @@
 #include "runtime/base/status.h"
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
+#include "runtime/cuda/current_device.h"
 #include "runtime/cuda/probe.h"
 #include "runtime/plan/known_devices.h"
 
@@ -173,7 +174,7 @@ absl::StatusOr<CudaFacts> OpenCudaContext(int ordinal) {
                     absl::StrCat("sm_", kOldestCapability, " or later"),
                     "use an Ampere GPU or a later one");
   }
-  RETURN_IF_ERROR(CUDA_STATUS(cudaSetDevice, ordinal));
+  RETURN_IF_ERROR(MakeCudaDeviceCurrent(ordinal));
   RETURN_IF_ERROR(CheckCode(facts));
   if (ONNX_CUDNN_FAST_COMPILE) WarnOfSlowKernels();
   return facts;

@@ -10,6 +10,7 @@
 #include "runtime/cuda/cuda_context.h"
 #include "runtime/cuda/cuda_memory.h"
 #include "runtime/cuda/cuda_streams.h"
+#include "runtime/cuda/current_device.h"
 #include "runtime/cuda/handles.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/plan/known_devices.h"
@@ -29,7 +30,8 @@ class CudaDevice final : public Device {
   const DeviceInfo& info() const override { return info_; }
   PlatformVersions versions() const override { return versions_; }
 
-  absl::Status MakeCurrent() override { return CUDA_STATUS(cudaSetDevice, ordinal_); }
+  absl::Status MakeCurrent() override { return MakeCudaDeviceCurrent(ordinal_); }
+  bool is_lost() const override { return DeviceIsLost(ordinal_); }
 
   absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
     return AllocateCudaMemory(bytes, space);

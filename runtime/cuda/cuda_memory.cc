@@ -12,16 +12,12 @@ namespace {
 // The last vector access of a kernel may extend beyond the last element.
 constexpr int64_t kGranule = 256;
 
-void FreeDevice(std::byte* data) {
-  if (DeviceIsLost()) return;
+void Free(std::byte* data, Space space, int ordinal) {
+  if (DeviceIsLost(ordinal)) return;
+  const NoteDevice own(ordinal);
   absl::ReaderMutexLock lock(CaptureMutex());
-  LogIfFailed(CUDA_STATUS(cudaFree, data));
-}
-
-void FreePinned(std::byte* data) {
-  if (DeviceIsLost()) return;
-  absl::ReaderMutexLock lock(CaptureMutex());
-  LogIfFailed(CUDA_STATUS(cudaFreeHost, data));
+  LogIfFailed(space == Space::kHost ? CUDA_STATUS(cudaFreeHost, data)
+                                    : CUDA_STATUS(cudaFree, data));
 }
 
 absl::Status AllocationStatus(cudaError_t error, Space space, int64_t bytes) {
@@ -46,8 +42,9 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateCudaMemory(int64_t bytes, Spa
                                   : Cuda().cudaMalloc(&data, rounded);
   }
   if (error != cudaSuccess) return AllocationStatus(error, space, bytes);
-  return std::shared_ptr<std::byte>(static_cast<std::byte*>(data),
-                                    space == Space::kHost ? FreePinned : FreeDevice);
+  return std::shared_ptr<std::byte>(
+      static_cast<std::byte*>(data),
+      [space, ordinal = NotedDevice()](std::byte* bytes) { Free(bytes, space, ordinal); });
 }
 
 }  // namespace onnx_cudnn

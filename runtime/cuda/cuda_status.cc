@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/log.h"
@@ -28,7 +29,10 @@ constexpr std::array kLost = {
     cudaErrorContextIsDestroyed,
 };
 
-std::atomic<bool> is_lost = false;
+std::atomic<uint64_t> lost_devices = 0;  // a bit for each ordinal
+thread_local int noted_device = 0;
+
+uint64_t BitOf(int ordinal) { return uint64_t{1} << (ordinal % 64); }
 
 std::string Text(cudaError_t error) {
   return absl::StrCat(cudaGetErrorName(error), " (", cudaGetErrorString(error), ")");
@@ -55,8 +59,15 @@ std::string FreeText() {
 
 }  // namespace
 
-bool DeviceIsLost() { return is_lost; }
-bool SetDeviceLost(bool lost) { return is_lost.exchange(lost); }
+int NotedDevice() { return noted_device; }
+void NoteDeviceForThread(int ordinal) { noted_device = ordinal; }
+NoteDevice::NoteDevice(int ordinal) : before_(std::exchange(noted_device, ordinal)) {}
+NoteDevice::~NoteDevice() { noted_device = before_; }
+
+bool DeviceIsLost(int ordinal) { return (lost_devices & BitOf(ordinal)) != 0; }
+bool DeviceIsLost() { return DeviceIsLost(noted_device); }
+void SetDeviceLost() { lost_devices |= BitOf(noted_device); }
+uint64_t ReplaceLostDevices(uint64_t lost) { return lost_devices.exchange(lost); }
 
 absl::Status LostStatus(std::string_view why) {
   return absl::FailedPreconditionError(
@@ -73,7 +84,7 @@ absl::Status CudaStatus(cudaError_t error, std::string_view call) {
   Cuda().cudaGetLastError();
   const std::string text = absl::StrCat(call, ": ", Text(error));
   if (std::find(kLost.begin(), kLost.end(), error) != kLost.end()) {
-    SetDeviceLost(true);
+    SetDeviceLost();
     return LostStatus(text);
   }
   if (error == cudaErrorMemoryAllocation) {

@@ -16,7 +16,7 @@ namespace onnx_cudnn {
 
 // `error`, the result of `call`, as a Status. Clears the runtime's sticky error, which would
 // otherwise reappear as the result of later calls.
-//   FailedPrecondition  the device is lost: every later call of this process fails
+//   FailedPrecondition  the thread's device is lost: every later call to it fails
 //   ResourceExhausted   out of memory, with the bytes that are free
 //   Unimplemented       the call is not allowed during a capture
 //   Internal            anything else
@@ -26,10 +26,30 @@ absl::Status CudaStatus(cudaError_t error, std::string_view call);
 // bytes free.
 absl::Status OutOfMemory(std::string_view memory, int64_t bytes);
 
-// Whether a call reported that the device is lost; destructors then make no calls.
-bool DeviceIsLost();
-// For libraries that report a lost device themselves, and for tests. Returns the previous value.
-bool SetDeviceLost(bool lost);
+// The GPU that failed calls of this thread are about: the one that MakeCudaDeviceCurrent made
+// current last, 0 before.
+int NotedDevice();
+
+// Notes another one while it lives.
+class NoteDevice {
+ public:
+  explicit NoteDevice(int ordinal);
+  ~NoteDevice();
+  NoteDevice(const NoteDevice&) = delete;
+  NoteDevice& operator=(const NoteDevice&) = delete;
+
+ private:
+  const int before_;
+};
+void NoteDeviceForThread(int ordinal);
+
+// Whether a call reported that the GPU is lost; destructors then make no calls.
+bool DeviceIsLost(int ordinal);
+bool DeviceIsLost();  // the noted one
+// For libraries that report a lost device themselves: the noted one is.
+void SetDeviceLost();
+// A bit for each GPU. Returns the previous ones, for tests.
+uint64_t ReplaceLostDevices(uint64_t lost);
 // The error of every call on a lost device.
 absl::Status LostStatus(std::string_view why);
 

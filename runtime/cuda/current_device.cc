@@ -21,6 +21,11 @@ bool HasContext(int ordinal) {
 
 }  // namespace
 
+absl::Status MakeCudaDeviceCurrent(int ordinal) {
+  NoteDeviceForThread(ordinal);
+  return CUDA_STATUS(cudaSetDevice, ordinal);
+}
+
 int CurrentCudaDevice() {
   int ordinal = -1;
   if (Cuda().cudaGetDevice(&ordinal) == cudaSuccess) return ordinal;
@@ -30,7 +35,7 @@ int CurrentCudaDevice() {
 
 void RestoreCudaDevice(int ordinal) {
   if (ordinal < 0 || ordinal == CurrentCudaDevice() || !HasContext(ordinal)) return;
-  LogIfFailed(CUDA_STATUS(cudaSetDevice, ordinal));
+  LogIfFailed(MakeCudaDeviceCurrent(ordinal));
 }
 
 }  // namespace onnx_cudnn

@@ -1,6 +1,11 @@
 #pragma once
 
+#include "absl/status/status.h"
+
 namespace onnx_cudnn {
+
+// Makes it the calling thread's current GPU, and the one that failed calls are about.
+absl::Status MakeCudaDeviceCurrent(int ordinal);
 
 // The calling thread's current GPU: -1 if there is none or it cannot be read.
 int CurrentCudaDevice();

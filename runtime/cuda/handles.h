@@ -16,25 +16,28 @@ template <typename Handle, auto Destroy>
 class UniqueHandle {
  public:
   explicit UniqueHandle(Handle handle = {}) : handle_(handle) {}
-  UniqueHandle(UniqueHandle&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  UniqueHandle(UniqueHandle&& other) noexcept
+      : handle_(std::exchange(other.handle_, {})), ordinal_(other.ordinal_) {}
   UniqueHandle& operator=(UniqueHandle&& other) noexcept {
     std::swap(handle_, other.handle_);
+    std::swap(ordinal_, other.ordinal_);
     return *this;
   }
+  // Makes no call on a lost device, where every call would fail.
   ~UniqueHandle() {
-    if (handle_ != Handle{}) Destroy(handle_);
+    if (handle_ == Handle{} || DeviceIsLost(ordinal_)) return;
+    const NoteDevice own(ordinal_);
+    Destroy(handle_);
   }
   Handle get() const { return handle_; }
 
  private:
   Handle handle_;
+  int ordinal_ = NotedDevice();
 };
 
-// Makes no call on a lost device, where every call would fail.
-#define ONNX_CUDNN_CUDA_HANDLE(Type, handle, destroy)          \
-  inline void Destroy##Type(handle h) {                        \
-    if (!DeviceIsLost()) LogIfFailed(CUDA_STATUS(destroy, h)); \
-  }                                                            \
+#define ONNX_CUDNN_CUDA_HANDLE(Type, handle, destroy)                           \
+  inline void Destroy##Type(handle h) { LogIfFailed(CUDA_STATUS(destroy, h)); } \
   using Type = UniqueHandle<handle, Destroy##Type>;
 
 ONNX_CUDNN_CUDA_HANDLE(CudaStream, cudaStream_t, cudaStreamDestroy)

@@ -14,4 +14,8 @@ void ExamineGpus(DoctorReport& report);
 //   errors  FailedPrecondition, one line: what was found, what is needed, what to do
 absl::StatusOr<DeviceInfo> GpuInfo(int ordinal);
 
+// How many GPUs are visible to this process.
+//   errors  FailedPrecondition: none
+absl::StatusOr<int> GpuCount();
+
 }  // namespace onnx_cudnn

@@ -208,4 +208,10 @@ absl::StatusOr<DeviceInfo> GpuInfo(int ordinal) {
                       list.gpus.size(), ordinal));
 }
 
+absl::StatusOr<int> GpuCount() {
+  const GpuList list = ListGpus();
+  RETURN_IF_ERROR(list.status);
+  return static_cast<int>(list.gpus.size());
+}
+
 }  // namespace onnx_cudnn

@@ -22,6 +22,7 @@ void ExamineGpus(DoctorReport& report) {
 }
 
 absl::StatusOr<DeviceInfo> GpuInfo(int) { return None(); }
+absl::StatusOr<int> GpuCount() { return None(); }
 
 KeepCurrentGpu::KeepCurrentGpu(bool) : before_(-1) {}
 KeepCurrentGpu::~KeepCurrentGpu() = default;

@@ -51,7 +51,6 @@ extern "C" {
 ONNX_CUDNN_C_API int32_t onnx_cudnn_api_version(void);  // of the library
 ONNX_CUDNN_C_API const char* onnx_cudnn_version(void);  // of the library, "0.1.0"
 
-// ---------------------------------------------------------------------------------------------
 // Errors
 
 typedef int32_t onnx_cudnn_status;
@@ -73,7 +72,6 @@ ONNX_CUDNN_C_API const char* onnx_cudnn_last_error(void);
 // "InvalidArgument"; "unknown status" for other numbers. Static.
 ONNX_CUDNN_C_API const char* onnx_cudnn_status_name(onnx_cudnn_status status);
 
-// ---------------------------------------------------------------------------------------------
 // Options
 
 enum {
@@ -129,6 +127,8 @@ enum {
   ONNX_CUDNN_STAGE_TUNING = 3       // measuring on the device
 };
 
+enum { ONNX_CUDNN_ALL_DEVICES = -1 };
+
 // How a model is loaded. Texts may be NULL, which is "". onnx_cudnn/options.h describes each option
 // in more detail.
 typedef struct onnx_cudnn_session_options {
@@ -172,10 +172,14 @@ typedef struct onnx_cudnn_session_options {
   int32_t first_program;              // ONNX_CUDNN_FIRST_PROGRAM_…; default BEST
   int64_t max_memory_bytes;           // for weights and arenas; default 0: no limit
   const onnx_cudnn_arena* arena;      // default NULL: the session has its own
-  // Symbols of input dims, "all" or "found", that are padded to buckets, each with one program;
-  // default: none.
+  // Symbols of input dims, "all" or "found", that are padded to buckets; default: none.
   const char* const* shape_buckets;
   size_t shape_bucket_count;
+  // GPUs that run the model, by ordinals, or ONNX_CUDNN_ALL_DEVICES alone; default: device_ordinal.
+  const int32_t* devices;
+  size_t device_count;
+  int32_t rerun_if_lost;  // 1: a run whose GPU is lost runs again on another of `devices`
+  int32_t reserved;       // 0
 } onnx_cudnn_session_options;
 
 // Sets all fields to their defaults, and struct_size to `struct_size`, the sizeof of the struct
@@ -198,7 +202,6 @@ typedef struct onnx_cudnn_run_options {
 ONNX_CUDNN_C_API onnx_cudnn_status onnx_cudnn_run_options_init(onnx_cudnn_run_options* options,
                                                                size_t struct_size);
 
-// ---------------------------------------------------------------------------------------------
 // Sessions
 
 // A loaded model that can run.
@@ -266,7 +269,6 @@ ONNX_CUDNN_C_API onnx_cudnn_status onnx_cudnn_session_get_stats(const onnx_cudnn
 ONNX_CUDNN_C_API onnx_cudnn_status onnx_cudnn_session_get_tune_notes(
     const onnx_cudnn_session* session, char* buffer, size_t capacity, size_t* size);
 
-// ---------------------------------------------------------------------------------------------
 // Inputs and outputs
 
 enum { ONNX_CUDNN_KIND_TENSOR = 0 };  // other kinds of values cannot be run yet
@@ -306,7 +308,6 @@ ONNX_CUDNN_C_API onnx_cudnn_status onnx_cudnn_value_list_get(const onnx_cudnn_va
 // Of lists that onnx_cudnn_session_outputs_for made.
 ONNX_CUDNN_C_API void onnx_cudnn_value_list_destroy(onnx_cudnn_value_list* list);
 
-// ---------------------------------------------------------------------------------------------
 // Runs
 //
 // Tensors are row-major, in host memory (kDLCPU, kDLCUDAHost) or in memory of the session's device.
@@ -375,7 +376,6 @@ ONNX_CUDNN_C_API onnx_cudnn_status
 onnx_cudnn_session_to_host(const onnx_cudnn_session* session,
                            const DLManagedTensorVersioned* tensor, DLManagedTensorVersioned** copy);
 
-// ---------------------------------------------------------------------------------------------
 // Messages
 
 enum {

@@ -4,8 +4,10 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/status.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -13,6 +15,31 @@ namespace {
 // Few networks have more than two branches that can run concurrently.
 constexpr int kGpuStreams = 2;
 constexpr double kBackgroundBudgetSeconds = 60;
+constexpr int kMostOrdinal = 63;  // GPUs of a host
+
+absl::Status CheckDevices(const SessionOptions& options) {
+  const std::vector<int>& devices = options.devices;
+  const auto refuse = [](std::string_view reason) {
+    return absl::InvalidArgumentError(absl::StrCat("option devices: ", reason));
+  };
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (devices == std::vector<int>{kAllDevices}) continue;
+    if (devices[i] < 0 || devices[i] > kMostOrdinal) {
+      return refuse(absl::StrCat("expected 0 to ", kMostOrdinal, ", or ", kAllDevices,
+                                 " alone for all, found ", devices[i]));
+    }
+    if (std::count(devices.begin(), devices.end(), devices[i]) > 1) {
+      return refuse(absl::StrCat(devices[i], " repeats"));
+    }
+  }
+  if (devices.empty()) return absl::OkStatus();
+  if (options.device == DeviceChoice::kCpu || !options.target.empty()) {
+    return refuse("GPUs, expected none on the CPU device");
+  }
+  const bool are_several = devices.size() > 1 || devices[0] == kAllDevices;
+  if (are_several && options.arena != nullptr) return refuse("a shared arena lies on one device");
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -30,7 +57,7 @@ absl::Status CheckOptions(const SessionOptions& options) {
       {"tune", static_cast<int>(options.tune), 0, static_cast<int>(TuneMode::kBackground)},
       {"first_program", static_cast<int>(options.first_program), 0,
        static_cast<int>(FirstProgram::kQuick)},
-      {"device_ordinal", options.device_ordinal, 0, 1023},
+      {"device_ordinal", options.device_ordinal, 0, kMostOrdinal},
       {"threads", options.threads, 0, 1 << 16},
       {"optimization_level", options.optimization_level, 0, 2},
       {"streams", options.streams, 0, 64},
@@ -41,6 +68,7 @@ absl::Status CheckOptions(const SessionOptions& options) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "option %s: expected %d to %d, found %d", rule.name, rule.least, rule.most, rule.value));
   }
+  RETURN_IF_ERROR(CheckDevices(options));
   if (!(options.tune_budget_s >= 0)) {  // also rejects NaN
     return absl::InvalidArgumentError(absl::StrFormat(
         "option tune_budget_s: expected 0 or more, found %g", options.tune_budget_s));

@@ -1,7 +1,11 @@
 #include "onnx_cudnn/session.h"
 
+#include <algorithm>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,6 +15,7 @@
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
+#include "runtime/gpu/examine.h"
 #include "runtime/gpu/gpu.h"
 #include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
@@ -20,6 +25,7 @@
 #include "runtime/session/edge.h"
 #include "runtime/session/in_place.h"
 #include "runtime/session/loaded_model.h"
+#include "runtime/session/model_replicas.h"
 #include "runtime/session/report_partitions.h"
 #include "runtime/session/run_model.h"
 
@@ -68,107 +74,190 @@ LoadOptions LoadOptionsOf(const SessionOptions& options) {
           .follow_hub_links = options.follow_hub_links};
 }
 
+// The GPUs that the options name; one where there are none, for OpenDevice to say so.
+std::vector<int> OrdinalsOf(const SessionOptions& options) {
+  if (options.devices.empty()) return {options.device_ordinal};
+  if (options.devices[0] != kAllDevices) return options.devices;
+  const absl::StatusOr<int> count = GpuCount();
+  std::vector<int> all(count.ok() && *count > 0 ? *count : 1);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+SessionOptions OptionsOn(int ordinal, const SessionOptions& options) {
+  SessionOptions own = options;
+  own.device_ordinal = ordinal;
+  own.devices.clear();
+  return own;
+}
+
 template <typename LoadGraph>
-absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadWith(const SessionOptions& options,
-                                                            ModelSource source, LoadGraph load) {
+absl::StatusOr<std::shared_ptr<const ModelReplicas>> LoadWith(const SessionOptions& options,
+                                                              const ModelSource& source,
+                                                              LoadGraph load) {
   const ThreadPool::Limit limit(options.threads);
   const ProgressReporter reporter(options.progress);
   const ProgressScope scope(options.cancel, &reporter);
   const KeepCurrentGpu gpu(options.device != DeviceChoice::kCpu);
   RETURN_IF_ERROR(CheckOptions(options));
   RETURN_IF_ERROR(LoadOpLibraries(options.op_libraries));
-  OpeningDevice opening(options, OpenDevice);
+  const std::vector<int> ordinals = OrdinalsOf(options);
+  const SessionOptions first = OptionsOn(ordinals[0], options);
+  OpeningDevice opening(first, OpenDevice);
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(Graph graph, load());
   const double load_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
   ASSIGN_OR_RETURN(OpenedDevice opened, opening.Get());
-  return LoadedModel::Create(std::move(graph), options, load_ms, std::move(opened),
-                             {.source = std::move(source)});
+  std::vector<std::shared_ptr<const LoadedModel>> models;
+  const bool on_gpu = opened.device->name() != "cpu";
+  for (size_t i = 0; on_gpu && i + 1 < ordinals.size(); ++i) {
+    ASSIGN_OR_RETURN(models.emplace_back(),
+                     LoadedModel::Create(graph.Clone(), OptionsOn(ordinals[i], options), load_ms,
+                                         std::move(opened), {.source = source}));
+    SessionOptions next = OptionsOn(ordinals[i + 1], options);
+    next.device = DeviceChoice::kCuda;  // a GPU that is not there is an error
+    ASSIGN_OR_RETURN(opened, OpenDevice(next));
+    RETURN_IF_ERROR(opened.device->MakeCurrent());
+  }
+  const int last = on_gpu ? ordinals.back() : ordinals[0];
+  ASSIGN_OR_RETURN(models.emplace_back(),
+                   LoadedModel::Create(std::move(graph), OptionsOn(last, options), load_ms,
+                                       std::move(opened), {.source = source}));
+  return std::make_shared<const ModelReplicas>(std::move(models), options.rerun_if_lost);
+}
+
+// Where the arguments of a call lie.
+std::vector<DeviceRef> DevicesOf(const std::vector<NamedView>& inputs,
+                                 const std::vector<NamedView>& outputs = {}) {
+  std::vector<DeviceRef> devices;
+  for (const NamedView& argument : inputs) devices.push_back(argument.view.device);
+  for (const NamedView& argument : outputs) devices.push_back(argument.view.device);
+  return devices;
+}
+
+void AddDevices(const ModelValue& value, std::vector<DeviceRef>& devices) {
+  if (value.kind() == ValueKind::kTensor) devices.push_back(value.tensor().device());
+  for (const ModelValue& element : value.elements()) AddDevices(element, devices);
+}
+
+bool AreOnHost(const std::vector<DeviceRef>& devices) {
+  return std::all_of(devices.begin(), devices.end(),
+                     [](const DeviceRef& device) { return device.kind == DeviceKind::kCpu; });
+}
+
+// Runs `body` on the replica that the arguments ask for, and again on another one where options
+// say so.
+template <typename Outputs, typename Body>
+absl::StatusOr<Outputs> RunOnReplica(const ModelReplicas& replicas,
+                                     const std::vector<DeviceRef>& devices,
+                                     const RunOptions& options, Body body) {
+  while (true) {
+    ASSIGN_OR_RETURN(const ModelReplicas::Lease lease, replicas.Acquire(devices));
+    const CallScope scope(*lease.model(), options.cancel);
+    absl::StatusOr<Outputs> outputs = body(*lease.model());
+    const bool is_final = outputs.ok() || !replicas.ShouldRerun(lease) || !AreOnHost(devices);
+    if (is_final) return outputs;
+  }
 }
 
 }  // namespace
 
 Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto model, LoadWith(options, {.path = path},
-                                          [&] { return LoadModel(path, LoadOptionsOf(options)); }));
-    return Session(std::move(model));
+    ASSIGN_OR_RETURN(auto models, LoadWith(options, {.path = path}, [&] {
+                       return LoadModel(path, LoadOptionsOf(options));
+                     }));
+    return Session(std::move(models));
   });
 }
 
 Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto model, LoadWith(options, {.bytes = bytes}, [&] {
+    ASSIGN_OR_RETURN(auto models, LoadWith(options, {.bytes = bytes}, [&] {
                        return LoadModelBytes(bytes, LoadOptionsOf(options));
                      }));
-    return Session(std::move(model));
+    return Session(std::move(models));
   });
 }
 
-Session::Session(std::shared_ptr<const LoadedModel> model) : model_(std::move(model)) {}
+Session::Session(std::shared_ptr<const LoadedModel> model)
+    : replicas_(std::make_shared<const ModelReplicas>(
+          std::vector<std::shared_ptr<const LoadedModel>>{std::move(model)})) {}
+Session::Session(std::shared_ptr<const ModelReplicas> replicas) : replicas_(std::move(replicas)) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&& other) noexcept {
   // After the swap it holds the old Session, which is destroyed here.
   Session last(std::move(other));
-  std::swap(model_, last.model_);
+  std::swap(replicas_, last.replicas_);
   return *this;
 }
 Session::~Session() {
-  AbandonIfForked(model_);
-  if (model_ != nullptr) model_->StopTuning();
+  AbandonIfForked(replicas_);
+  if (replicas_ == nullptr) return;
+  for (const auto& model : replicas_->models()) model->StopTuning();
 }
 
 const std::vector<ValueInfo>& Session::inputs() const {
-  return model_ == nullptr ? kNoValues : model_->inputs();
+  return replicas_ == nullptr ? kNoValues : replicas_->first()->inputs();
 }
 const std::vector<ValueInfo>& Session::outputs() const {
-  return model_ == nullptr ? kNoValues : model_->outputs();
+  return replicas_ == nullptr ? kNoValues : replicas_->first()->outputs();
 }
 std::string_view Session::device() const {
-  return model_ == nullptr ? std::string_view() : model_->device().device().name();
+  return replicas_ == nullptr ? std::string_view() : replicas_->first()->device().device().name();
 }
 DeviceRef Session::device_ref() const {
-  return model_ == nullptr ? DeviceRef() : model_->device().ref();
+  return replicas_ == nullptr ? DeviceRef() : replicas_->first()->device().ref();
 }
 DeviceFacts Session::device_facts() const {
-  return model_ == nullptr ? DeviceFacts() : model_->device().facts();
+  return replicas_ == nullptr ? DeviceFacts() : replicas_->first()->device().facts();
 }
 PrecisionChoice Session::precision() const {
-  return model_ == nullptr ? PrecisionChoice::kAuto : model_->precision();
+  return replicas_ == nullptr ? PrecisionChoice::kAuto : replicas_->first()->precision();
 }
 std::string_view Session::device_note() const {
-  return model_ == nullptr ? std::string_view() : model_->device().note();
+  return replicas_ == nullptr ? std::string_view() : replicas_->first()->device().note();
 }
-SessionStats Session::stats() const { return model_ == nullptr ? SessionStats() : model_->stats(); }
+SessionStats Session::stats() const {
+  return replicas_ == nullptr ? SessionStats() : replicas_->stats();
+}
 
 Result<std::vector<Tensor>> Session::Run(const std::vector<NamedView>& inputs,
                                          const RunOptions& options) const {
   return AtEdge<std::vector<Tensor>>([&]() -> absl::StatusOr<std::vector<Tensor>> {
-    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_, options.cancel);
-    ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(*model_, inputs, options));
-    return RunIntoNew(*model_, prepared, options);
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    return RunOnReplica<std::vector<Tensor>>(
+        *replicas_, DevicesOf(inputs), options,
+        [&](const LoadedModel& model) -> absl::StatusOr<std::vector<Tensor>> {
+          ASSIGN_OR_RETURN(const Prepared prepared, PrepareRun(model, inputs, options));
+          return RunIntoNew(model, prepared, options);
+        });
   });
 }
 
 Result<std::vector<ModelValue>> Session::RunValues(const std::vector<NamedValue>& inputs,
                                                    const RunOptions& options) const {
   return AtEdge<std::vector<ModelValue>>([&]() -> absl::StatusOr<std::vector<ModelValue>> {
-    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_, options.cancel);
-    return RunIntoNew(*model_, inputs, options);
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    std::vector<DeviceRef> devices;
+    for (const NamedValue& input : inputs) AddDevices(input.value, devices);
+    return RunOnReplica<std::vector<ModelValue>>(
+        *replicas_, devices, options,
+        [&](const LoadedModel& model) { return RunIntoNew(model, inputs, options); });
   });
 }
 
 Result<void> Session::Run(const std::vector<NamedView>& inputs,
                           const std::vector<NamedView>& outputs, const RunOptions& options) const {
   return AtEdge<void>([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_, options.cancel);
-    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, options));
-    ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(DevicesOf(inputs, outputs)));
+    const LoadedModel& model = *lease.model();
+    const CallScope scope(model, options.cancel);
+    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, options));
+    ASSIGN_OR_RETURN(auto matched, MatchOutputs(model, prepared, outputs));
     if (prepared.pool == nullptr) {
-      return RunPartsInto(*model_, Views(prepared.inputs), Views(matched), options);
+      return RunPartsInto(model, Views(prepared.inputs), Views(matched), options);
     }
     ASSIGN_OR_RETURN(ExecutorPool::Lease executor, prepared.pool->Acquire());
     return RunOn(*executor, prepared.inputs, matched, options);
@@ -178,12 +267,14 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
 Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
                               const std::vector<NamedView>& outputs) const {
   return AtEdge<Binding>([&]() -> absl::StatusOr<Binding> {
-    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_);
-    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, {}));
-    ASSIGN_OR_RETURN(auto matched, MatchOutputs(*model_, prepared, outputs));
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(DevicesOf(inputs, outputs)));
+    const LoadedModel& model = *lease.model();
+    const CallScope scope(model);
+    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
+    ASSIGN_OR_RETURN(auto matched, MatchOutputs(model, prepared, outputs));
     auto impl = std::make_unique<Binding::Impl>();
-    impl->model = model_;
+    impl->model = lease.model();
     impl->views = Views(prepared.inputs);
     if (prepared.pool == nullptr) {
       impl->output_views = Views(matched);
@@ -191,7 +282,7 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
       return Binding(std::move(impl));
     }
     ASSIGN_OR_RETURN(impl->values,
-                     model_->reader().ValuesIn(prepared.inputs, /*callers_stream=*/nullptr));
+                     model.reader().ValuesIn(prepared.inputs, /*callers_stream=*/nullptr));
     for (const TensorView* input : prepared.inputs) impl->inputs.push_back(input->data);
     for (const TensorView* output : matched) impl->outputs.push_back(output->data);
     ASSIGN_OR_RETURN(impl->executor, prepared.pool->MakeExecutor());
@@ -201,10 +292,12 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
 
 Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>& inputs) const {
   return AtEdge<std::vector<ValueInfo>>([&]() -> absl::StatusOr<std::vector<ValueInfo>> {
-    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_);
-    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, {}));
-    return OutputsOf(*model_, prepared);
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(DevicesOf(inputs)));
+    const LoadedModel& model = *lease.model();
+    const CallScope scope(model);
+    ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
+    return OutputsOf(model, prepared);
   });
 }
 
@@ -212,43 +305,53 @@ Result<std::vector<CheckedPartition>> Session::CheckPartitions(
     const std::vector<NamedView>& inputs) const {
   return AtEdge<std::vector<CheckedPartition>>(
       [&]() -> absl::StatusOr<std::vector<CheckedPartition>> {
-        RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-        const CallScope scope(*model_);
-        ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(*model_, inputs, {}));
+        RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+        ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(DevicesOf(inputs)));
+        const LoadedModel& model = *lease.model();
+        const CallScope scope(model);
+        ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
         RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));
         if (prepared.pool == nullptr) {
           return absl::UnimplementedError(absl::StrCat(
               "the model ", prepared.bucketed == nullptr ? "runs in segments" : "is padded",
               ", and the partitions of such a run cannot be checked yet"));
         }
-        return ReportPartitions(prepared.pool->program(), prepared.inputs, model_->device());
+        return ReportPartitions(prepared.pool->program(), prepared.inputs, model.device());
       });
 }
 
 Result<Tensor> Session::ToDevice(const TensorView& host) const {
+  return ToDevice(host, device_ref());
+}
+
+Result<Tensor> Session::ToDevice(const TensorView& host, const DeviceRef& device) const {
   return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
-    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_);
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    const std::shared_ptr<const LoadedModel> model = replicas_->On(device);
+    if (model == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("the session does not use ", NameOf(device)));
+    }
+    const CallScope scope(*model);
     RETURN_IF_ERROR(CheckNumbers(host.dtype));
     if (host.device != DeviceRef{}) {
       return absl::InvalidArgumentError(
           absl::StrCat("expected memory of the host, found memory of ", NameOf(host.device)));
     }
     ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(host.dtype, host.shape));
-    RETURN_IF_ERROR(model_->device().device().MakeCurrent());
+    RETURN_IF_ERROR(model->device().device().MakeCurrent());
     RETURN_IF_ERROR(CheckPointer(host, "tensor", 0));
     ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
-                     model_->device().device().Allocate(bytes, Space::kDevice));
-    RETURN_IF_ERROR(model_->device().transfers().ToDevice(host.data, memory.get(), bytes));
+                     model->device().device().Allocate(bytes, Space::kDevice));
+    RETURN_IF_ERROR(model->device().transfers().ToDevice(host.data, memory.get(), bytes));
     Tensor tensor;
-    tensor.device_ = device_ref();
+    tensor.device_ = device;
     tensor.dtype_ = host.dtype;
     tensor.shape_ = host.shape;
     std::byte* const data = memory.get();
     // The owner keeps the device alive until the memory is freed.
     tensor.data_ =
-        std::shared_ptr<void>(data, [memory = std::move(memory), model = model_](void*) mutable {
-          AbandonIfForked(model);
+        std::shared_ptr<void>(data, [memory = std::move(memory), owner = model](void*) mutable {
+          AbandonIfForked(owner);
           AbandonIfForked(memory);
           memory.reset();
         });
@@ -258,15 +361,17 @@ Result<Tensor> Session::ToDevice(const TensorView& host) const {
 
 Result<Tensor> Session::ToHost(const Tensor& tensor) const {
   return AtEdge<Tensor>([&]() -> absl::StatusOr<Tensor> {
-    RETURN_IF_ERROR(CheckNotMovedFrom(model_, "Session"));
-    const CallScope scope(*model_);
+    RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
+    const std::shared_ptr<const LoadedModel> on = replicas_->On(tensor.device());
+    const LoadedModel& model = on == nullptr ? *replicas_->first() : *on;
+    const CallScope scope(model);
     RETURN_IF_ERROR(CheckNumbers(tensor.dtype()));
     RETURN_IF_ERROR(CheckPointer(tensor.view(), "tensor", 0));
     Result<Tensor> copy = Tensor::Allocate(tensor.dtype(), tensor.shape());
-    RETURN_IF_ERROR(model_->device().device().MakeCurrent());
+    RETURN_IF_ERROR(model.device().device().MakeCurrent());
     if (!copy.ok()) return absl::ResourceExhaustedError(copy.error().message);
     RETURN_IF_ERROR(
-        model_->device().transfers().ToHost(tensor.raw(), copy.value().raw(), tensor.bytes()));
+        model.device().transfers().ToHost(tensor.raw(), copy.value().raw(), tensor.bytes()));
     return std::move(copy).value();
   });
 }

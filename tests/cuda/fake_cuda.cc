@@ -41,7 +41,7 @@ struct State {
   FakeCudaOptions options;
   int calls = 0;
   std::string failed_call;
-  bool is_lost = false;
+  std::set<int> lost;  // ordinals
   std::map<void*, size_t> device, pinned;
   std::set<FakeStream*> streams;
   std::set<FakeEvent*> events;
@@ -68,10 +68,10 @@ bool LosesDevice(cudaError_t error) {
 
 // The error that this call returns; cudaSuccess if it is to work.
 cudaError_t Count(const char* name) {
-  if (state->is_lost) return state->options.error;
+  if (state->lost.contains(current_device)) return state->options.error;
   if (state->calls++ != state->options.fail_at) return cudaSuccess;
   state->failed_call = name;
-  state->is_lost = LosesDevice(state->options.error);
+  if (LosesDevice(state->options.error)) state->lost.insert(current_device);
   return state->options.error;
 }
 
@@ -156,10 +156,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
 }
 
 cudaError_t cudaSetDevice(int device) {
-  COUNT();
-  state->contexts.insert(device);
-  current_device = device;
-  return cudaSuccess;
+  const int before = std::exchange(current_device, device);
+  const cudaError_t error = Count(__func__);
+  if (error == cudaSuccess) {
+    state->contexts.insert(device);
+  } else if (!state->lost.contains(device)) {
+    current_device = before;
+  }
+  return error;
 }
 
 cudaError_t cudaGetDevice(int* device) {
@@ -470,6 +474,11 @@ cudaLaunchConfig_t FakeCuda::last_launch() const { return state->last_launch; }
 cudaLaunchAttribute FakeCuda::last_attribute(int i) const { return state->last_attributes[i]; }
 int FakeCuda::shared_bytes_allowed() const { return state->shared_bytes_allowed; }
 void* FakeCuda::callers_stream() { return &state->callers; }
+void FakeCuda::LoseDevice(int ordinal) {
+  state->options.error = cudaErrorIllegalAddress;
+  state->lost.insert(ordinal);
+}
+
 void FakeCuda::SetMultiprocessors(int count) { state->multiprocessors = count; }
 void FakeCuda::SetPointer(const void* data, cudaMemoryType type, int device) {
   state->foreign[data] = {type, device};

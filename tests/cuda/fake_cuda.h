@@ -48,6 +48,7 @@ class FakeCuda {
   int shared_bytes_allowed() const;    // the last value set for a function
   void* callers_stream();              // a stream that the caller owns; never released
   void SetMultiprocessors(int count);  // of every device; 100 before
+  void LoseDevice(int ordinal);        // every later call to it fails
   // Declares `data` as memory that was not allocated here.
   void SetPointer(const void* data, cudaMemoryType type, int device);
 

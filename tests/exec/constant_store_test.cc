@@ -7,35 +7,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
-#include "runtime/exec/cpu_device.h"
+#include "tests/support/forwarding_device.h"
 
 namespace onnx_cudnn {
 namespace {
 
 // Like a GPU: constants are copied.
-class CopyingDevice final : public Device {
+class CopyingDevice final : public ForwardingDevice {
  public:
-  std::string_view name() const override { return "copying"; }
-  const DeviceInfo& info() const override { return cpu_->info(); }
-  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
-    return cpu_->Allocate(bytes, space);
-  }
+  bool reads_host_memory() const override { return false; }
   absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& t, Space s) override {
     ++uploads;
-    absl::StatusOr<std::shared_ptr<std::byte>> copy = cpu_->Allocate(t.bytes(), s);
+    absl::StatusOr<std::shared_ptr<std::byte>> copy = Allocate(t.bytes(), s);
     if (copy.ok()) std::memcpy(copy->get(), t.raw(), t.bytes());
     return copy;
   }
-  absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
-    return cpu_->CreateStreams(count);
-  }
-  absl::StatusOr<bool> ReadsDirectly(const void* data) override {
-    return cpu_->ReadsDirectly(data);
-  }
   std::atomic<int> uploads = 0;
-
- private:
-  std::unique_ptr<Device> cpu_ = MakeCpuDevice();
 };
 
 HostTensor Ints(int64_t first) { return HostTensor::Ints({first, 2, 3}); }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/exec/cpu_device.h"
+#include "tests/support/forwarding_device.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -10,11 +10,9 @@ namespace {
 constexpr int64_t kBytes = 4096;
 
 // A device with this much memory.
-class SmallDevice final : public Device {
+class SmallDevice final : public ForwardingDevice {
  public:
   explicit SmallDevice(int64_t bytes) : free_(bytes) {}
-  std::string_view name() const override { return "small"; }
-  const DeviceInfo& info() const override { return cpu_->info(); }
   absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space) override {
     if (bytes > free_) return absl::ResourceExhaustedError("none left");
     ++allocations;
@@ -27,16 +25,11 @@ class SmallDevice final : public Device {
   absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& t, Space s) override {
     return Allocate(t.bytes(), s);
   }
-  absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
-    return cpu_->CreateStreams(count);
-  }
-  absl::StatusOr<bool> ReadsDirectly(const void*) override { return true; }
 
   int64_t free() const { return free_; }
   int allocations = 0;
 
  private:
-  const std::unique_ptr<Device> cpu_ = MakeCpuDevice();
   int64_t free_;
 };
 

@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/base/status.h"
-#include "runtime/exec/cpu_device.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/seeded_numbers.h"
 #include "runtime/exec/view_engine.h"
 #include "runtime/plan/reference_step.h"
+#include "tests/support/forwarding_device.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -136,27 +136,14 @@ TEST_F(StepRunnerTest, ReportsTheMeaningOfTheFaultWord) {
 }
 
 // A GPU-like Device with an L2 cache.
-class CachingDevice final : public Device {
+class CachingDevice final : public ForwardingDevice {
  public:
   CachingDevice() { info_.l2_bytes = 1000; }
-  std::string_view name() const override { return "caching"; }
   const DeviceInfo& info() const override { return info_; }
-  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
-    return cpu_->Allocate(bytes, space);
-  }
-  absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& t, Space s) override {
-    return cpu_->Upload(t, s);
-  }
-  absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
-    return cpu_->CreateStreams(count);
-  }
-  absl::StatusOr<bool> ReadsDirectly(const void* data) override {
-    return cpu_->ReadsDirectly(data);
-  }
+  bool reads_host_memory() const override { return false; }
 
  private:
-  const std::unique_ptr<Device> cpu_ = MakeCpuDevice();
-  DeviceInfo info_ = cpu_->info();
+  DeviceInfo info_ = ForwardingDevice::info();
 };
 
 // Stores its launch arguments; reads the one constant.

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/exec/cpu_device.h"
+#include "tests/support/forwarding_device.h"
 
 namespace onnx_cudnn {
 
@@ -53,21 +53,11 @@ class WatchedStreams final : public StreamSet {
   const bool& is_busy_;
 };
 
-class WatchedDevice final : public Device {
+class WatchedDevice final : public ForwardingDevice {
  public:
-  std::string_view name() const override { return cpu_->name(); }
-  const DeviceInfo& info() const override { return cpu_->info(); }
-  bool reads_host_memory() const override { return true; }
-  absl::StatusOr<bool> ReadsDirectly(const void*) override { return true; }
-  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
-    return cpu_->Allocate(bytes, space);
-  }
-  absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& tensor,
-                                                          Space space) override {
-    return cpu_->Upload(tensor, space);
-  }
   absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
-    return std::make_unique<WatchedStreams>(*cpu_->CreateStreams(count), notes, is_busy);
+    absl::StatusOr<std::unique_ptr<StreamSet>> streams = ForwardingDevice::CreateStreams(count);
+    return std::make_unique<WatchedStreams>(*std::move(streams), notes, is_busy);
   }
   absl::Status MakeCurrent() override {
     current_for = std::this_thread::get_id();
@@ -76,9 +66,6 @@ class WatchedDevice final : public Device {
   Notes notes;
   bool is_busy = false;
   std::thread::id current_for;
-
- private:
-  const std::unique_ptr<Device> cpu_ = MakeCpuDevice();
 };
 
 }  // namespace onnx_cudnn

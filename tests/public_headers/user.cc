@@ -11,6 +11,7 @@ onnx_cudnn::SessionOptions Options() {
   onnx_cudnn::SessionOptions options;
   options.device = onnx_cudnn::DeviceChoice::kCuda;
   options.device_ordinal = 1;
+  options.devices = {onnx_cudnn::kAllDevices};
   options.threads = 4;
   options.pins = "forbid * conv1\n";
   options.progress = [](const onnx_cudnn::Progress& progress) {

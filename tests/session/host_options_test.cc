@@ -77,7 +77,7 @@ TEST(HostOptionsTest, NumbersOutOfRangeAreInvalid) {
     return std::string(session.status().message());
   };
   EXPECT_EQ(message({.threads = -1}), "option threads: expected 0 to 65536, found -1");
-  EXPECT_EQ(message({.device_ordinal = -1}), "option device_ordinal: expected 0 to 1023, found -1");
+  EXPECT_EQ(message({.device_ordinal = -1}), "option device_ordinal: expected 0 to 63, found -1");
 }
 
 TEST(HostOptionsTest, MemoryBelongsToTheDeviceOfTheOrdinal) {

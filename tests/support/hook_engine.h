@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/status.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/plan/known_devices.h"
 #include "runtime/session/engines.h"
@@ -15,8 +16,9 @@
 namespace onnx_cudnn {
 
 struct Hooks {
-  std::function<void()> launch = nullptr;   // before each launch; may be empty
-  std::function<void()> compile = nullptr;  // before each Compile; may be empty
+  std::function<void()> launch = nullptr;          // before each launch; may be empty
+  std::function<absl::Status()> status = nullptr;  // what a launch returns; may be empty
+  std::function<void()> compile = nullptr;         // before each Compile; may be empty
 };
 
 // y = max(x, 0)
@@ -25,6 +27,7 @@ class HookRelu final : public Step {
   HookRelu(const Hooks& hooks, int64_t elements) : hooks_(hooks), elements_(elements) {}
   absl::Status Launch(const LaunchArgs& args) const override {
     if (hooks_.launch) hooks_.launch();
+    if (hooks_.status) RETURN_IF_ERROR(hooks_.status());
     const auto* x = static_cast<const float*>(args.in[0]);
     auto* y = static_cast<float*>(args.out[0]);
     for (int64_t i = 0; i < elements_; ++i) y[i] = std::max(x[i], 0.0f);

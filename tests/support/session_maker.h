@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
@@ -14,6 +16,7 @@
 #include "runtime/import/onnx_loader.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/loaded_model.h"
+#include "runtime/session/model_replicas.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/temp_folder.h"
 
@@ -46,6 +49,16 @@ struct SessionMaker {
     ASSIGN_OR_RETURN(auto model, LoadedModel::Create(std::move(graph), options, 0,
                                                      *std::move(opened), std::move(tuning)));
     return Session(std::move(model));
+  }
+  // On several devices.
+  static absl::StatusOr<Session> Make(std::string_view text, const SessionOptions& options,
+                                      std::vector<OpenedDevice> opened) {
+    std::vector<std::shared_ptr<const LoadedModel>> models;
+    for (OpenedDevice& device : opened) {
+      ASSIGN_OR_RETURN(models.emplace_back(),
+                       LoadedModel::Create(GraphFromText(text), options, 0, std::move(device)));
+    }
+    return Session(std::make_shared<const ModelReplicas>(std::move(models), options.rerun_if_lost));
   }
 };
 

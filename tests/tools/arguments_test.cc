@@ -92,7 +92,7 @@ TEST_F(ArgumentsTest, ValuesOfTheWrongTypeAreAnsweredInOneLine) {
            {"--rtol x", "--rtol: expected a number of 0 or more, found x"},
            {"--atol nan", "--atol: expected a number of 0 or more, found nan"},
            {"--top", "--top: expected a value"},
-           {"--device 0", "CUDA_VISIBLE_DEVICES=0"}}) {
+           {"--device 0", "--devices 0 chooses that GPU"}}) {
     ExpectFails(RunTool(absl::StrCat("shift.onnx ", flags)), 1, message);
   }
   ExpectFails(Run(ONNX_CUDNN_OPT, "shift.onnx --level two"), 1, "--level: expected a whole number");

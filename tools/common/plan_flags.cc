@@ -65,17 +65,27 @@ std::string_view NameOf(PrecisionChoice precision) {
   return kNames[static_cast<int>(precision)];
 }
 
+absl::StatusOr<std::vector<int>> ParseDevices(const std::vector<std::string>& texts) {
+  if (texts == std::vector<std::string>{"all"}) return std::vector<int>{kAllDevices};
+  std::vector<int> devices;
+  for (const std::string& text : texts) {
+    if (!absl::SimpleAtoi(text, &devices.emplace_back()) || devices.back() < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--devices: expected numbers from 0 on, or all, found ", text));
+    }
+  }
+  return devices;
+}
+
 absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text) {
   if (text == "auto") return DeviceChoice::kAuto;
   if (text == "cpu") return DeviceChoice::kCpu;
   if (text == "cuda") return DeviceChoice::kCuda;
   int64_t ordinal = 0;
   const bool is_ordinal = absl::SimpleAtoi(text, &ordinal) && ordinal >= 0;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--device: expected auto, cpu or cuda, found ", text,
-      is_ordinal
-          ? absl::StrCat("; CUDA_VISIBLE_DEVICES=", ordinal, " before the command chooses that GPU")
-          : ""));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--device: expected auto, cpu or cuda, found ", text,
+                   is_ordinal ? absl::StrCat("; --devices ", ordinal, " chooses that GPU") : ""));
 }
 
 absl::StatusOr<int> ParseCapability(std::string_view text) {

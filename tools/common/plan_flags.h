@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
@@ -19,6 +20,11 @@ inline constexpr char kMaxMemoryHelp[] =
     "are used, "
     "then fewer concurrent runs; if that is not enough, the program fails (exit code 6). "
     "0: no limit.";
+
+inline constexpr char kDevicesHelp[] =
+    "GPUs that run the model, by numbers from 0 on among the visible ones and separated by commas, "
+    "or all: each has its own weights, and a run goes to the one with the fewest runs. Empty: the "
+    "first one.";
 
 inline constexpr char kShapeHelp[] =
     "name=1x3x224x224, once per input; the shape alone if the model has one input. N=4 gives a "
@@ -96,6 +102,9 @@ absl::StatusOr<std::optional<double>> ParseTolerance(std::string_view flag, std:
 std::string_view NameOf(PrecisionChoice precision);
 // InvalidArgument: an unknown name.
 absl::StatusOr<PrecisionChoice> ParsePrecision(std::string_view text);
+
+// SessionOptions::devices of "0", "1", ... or "all". InvalidArgument: another text.
+absl::StatusOr<std::vector<int>> ParseDevices(const std::vector<std::string>& texts);
 
 absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text);
 

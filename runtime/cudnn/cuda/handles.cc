@@ -5,6 +5,7 @@
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
+#include "runtime/cuda/current_device.h"
 
 namespace onnx_cudnn {
 
@@ -21,7 +22,8 @@ absl::StatusOr<std::unique_ptr<CudnnHandles>> CudnnHandles::Open(int ordinal) {
 
 // A destructor cannot return errors; on a lost device every call would fail.
 CudnnHandles::~CudnnHandles() {
-  if (DeviceIsLost() || Cudnn() == nullptr) return;
+  if (DeviceIsLost(ordinal_) || Cudnn() == nullptr) return;
+  const NoteDevice own(ordinal_);
   absl::ReaderMutexLock no_capture(CaptureMutex());
   absl::MutexLock lock(mutex_);
   for (cudnnHandle_t handle : free_) {
@@ -30,7 +32,7 @@ CudnnHandles::~CudnnHandles() {
 }
 
 absl::StatusOr<CudnnHandles::Lease> CudnnHandles::TakeOrMake() {
-  RETURN_IF_ERROR(CUDA_STATUS(cudaSetDevice, ordinal_));
+  RETURN_IF_ERROR(MakeCudaDeviceCurrent(ordinal_));
   {
     absl::MutexLock lock(mutex_);
     if (!free_.empty()) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
 #include "runtime/cuda/capture_mutex.h"
+#include "runtime/cuda/current_device.h"
 #include "runtime/gemm/cuda/lower.h"
 #include "runtime/gemm/cuda/lt_product.h"
 #include "runtime/gemm/patterns.h"
@@ -115,7 +116,7 @@ class GemmEngine final : public PatternEngine {
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeGemmEngine(int ordinal) {
   RETURN_IF_ERROR(LoadLt());
-  RETURN_IF_ERROR(CUDA_STATUS(cudaSetDevice, ordinal));
+  RETURN_IF_ERROR(MakeCudaDeviceCurrent(ordinal));
   absl::ReaderMutexLock lock(CaptureMutex());
   cublasLtHandle_t handle = nullptr;
   RETURN_IF_ERROR(LT_STATUS(cublasLtCreate, &handle));

@@ -13,12 +13,8 @@
 
 namespace onnx_cudnn {
 
-// Makes no call on a lost device, where every call would fail.
-#define ONNX_CUDNN_LT_HANDLE(Type, handle, destroy) \
-  inline void Destroy##Type(handle h) {             \
-    if (DeviceIsLost()) return;                     \
-    LogIfFailed(LT_STATUS(destroy, h));             \
-  }                                                 \
+#define ONNX_CUDNN_LT_HANDLE(Type, handle, destroy)                           \
+  inline void Destroy##Type(handle h) { LogIfFailed(LT_STATUS(destroy, h)); } \
   using Type = UniqueHandle<handle, Destroy##Type>;
 
 ONNX_CUDNN_LT_HANDLE(LtHandle, cublasLtHandle_t, cublasLtDestroy)

@@ -74,12 +74,24 @@ class ONNX_CUDNN_API SharedArena {
   const std::unique_ptr<Impl> impl_;
 };
 
+inline constexpr int kAllDevices = -1;  // of SessionOptions::devices
+
 struct SessionOptions {
   DeviceChoice device = DeviceChoice::kAuto;
   // The GPU to use, among those that CUDA_VISIBLE_DEVICES leaves visible, from 0. If it does not
   // exist, FailedPrecondition states how many there are, with DeviceChoice::kAuto too.
   // Calls leave the calling thread's current GPU as it was, if the process uses that GPU itself.
   int device_ordinal = 0;
+  // GPUs that run the model, by ordinals as above; {kAllDevices}: every visible one. Each has
+  // weights and Programs of its own, and a limit of max_memory_bytes. A Run goes to the GPU in
+  // whose memory its arguments lie, without any to the one with the fewest Runs. After an error
+  // that loses a GPU (an illegal address), its Runs fail and later ones go to the others. Empty:
+  // device_ordinal. InvalidArgument: an ordinal that repeats; kCpu, a target or an arena with
+  // several of them.
+  std::vector<int> devices;
+  // Of several GPUs: whether Run, with inputs in host memory and outputs in new memory, runs again
+  // on another GPU if its own is lost meanwhile.
+  bool rerun_if_lost = false;
   // Threads that a Run may use on the host: for every op on the CPU device, for ops that run on the
   // host otherwise. Loading a model uses as many. 0: one per core, which is also the maximum.
   int threads = 0;

@@ -42,8 +42,19 @@ struct ProgramBuild {
   double total_ms = 0;      // at least the sum
 };
 
-// Statistics of a Session, for reports and tests.
+// One of the devices of a Session.
+struct DeviceStats {
+  DeviceRef device;
+  int64_t runs = 0;     // begun so far
+  int64_t running = 0;  // now
+  bool is_lost = false;
+};
+
+// Statistics of a Session, for reports and tests. Of several devices they are sums, but the times
+// of loading, the sizes of the Program built last and what is said of the last Run: these are the
+// first one's.
 struct SessionStats {
+  std::vector<DeviceStats> devices;
   // Waiting for the device, which is opened (on a GPU: its context is created) while the model is
   // loaded.
   double device_ms = 0;
@@ -110,6 +121,7 @@ class ONNX_CUDNN_API Binding {
 };
 
 class LoadedModel;
+class ModelReplicas;
 
 // A loaded model that can run. Where shapes depend on data, on the branch that an If takes or on
 // the iterations of a Loop, the model runs as several Programs, one after the other: such a Run
@@ -140,7 +152,7 @@ class ONNX_CUDNN_API Session {
   const std::vector<ValueInfo>& inputs() const;
   const std::vector<ValueInfo>& outputs() const;
   std::string_view device() const;  // "cpu" or "cuda"
-  DeviceRef device_ref() const;     // the device whose memory it accesses in place
+  DeviceRef device_ref() const;     // the device whose memory it accesses in place; the first one
   DeviceFacts device_facts() const;
   PrecisionChoice precision() const;  // never kAuto
   // Why DeviceChoice::kAuto selected the device; empty if the options name it.
@@ -177,13 +189,16 @@ class ONNX_CUDNN_API Session {
   Result<std::vector<CheckedPartition>> CheckPartitions(const std::vector<NamedView>& inputs) const;
 
   // Copies a tensor to device memory; the copy keeps the device alive. InvalidArgument for strings.
-  Result<Tensor> ToDevice(const TensorView& host) const;
+  Result<Tensor> ToDevice(const TensorView& host) const;  // of device_ref()
+  // InvalidArgument: a device that the Session does not use.
+  Result<Tensor> ToDevice(const TensorView& host, const DeviceRef& device) const;
   Result<Tensor> ToHost(const Tensor& tensor) const;
 
  private:
   friend struct SessionMaker;  // tests: over devices of their own
   explicit Session(std::shared_ptr<const LoadedModel> model);
-  std::shared_ptr<const LoadedModel> model_;
+  explicit Session(std::shared_ptr<const ModelReplicas> replicas);
+  std::shared_ptr<const ModelReplicas> replicas_;
 };
 
 }  // namespace onnx_cudnn

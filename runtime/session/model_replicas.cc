@@ -1,0 +1,101 @@
+#include "runtime/session/model_replicas.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/session/arguments.h"
+
+namespace onnx_cudnn {
+namespace {
+
+bool IsLost(const LoadedModel& model) { return model.device().device().is_lost(); }
+
+// Adds what another replica has built, measured and holds.
+void AddTo(SessionStats& sum, SessionStats other) {
+  sum.plan_ms += other.plan_ms;
+  sum.optimize_ms += other.optimize_ms;
+  sum.tune_ms += other.tune_ms;
+  sum.tuned_signatures += other.tuned_signatures;
+  sum.cached_signatures += other.cached_signatures;
+  sum.programs_built += other.programs_built;
+  sum.programs_held += other.programs_held;
+  sum.programs_swapped += other.programs_swapped;
+  sum.weight_bytes += other.weight_bytes;
+  sum.padded_runs += other.padded_runs;
+  for (std::string& note : other.tune_notes) sum.tune_notes.push_back(std::move(note));
+  for (ProgramBuild& build : other.builds) sum.builds.push_back(std::move(build));
+}
+
+}  // namespace
+
+ModelReplicas::ModelReplicas(std::vector<std::shared_ptr<const LoadedModel>> models, bool reruns)
+    : models_(std::move(models)), reruns_(reruns), loads_(models_.size()) {}
+
+std::optional<size_t> ModelReplicas::LeastLoaded() const {
+  std::optional<size_t> best;
+  for (size_t i = 0; i < models_.size(); ++i) {
+    // With one device, the failing call says more than that it is lost.
+    if (models_.size() > 1 && IsLost(*models_[i])) continue;
+    const auto load = [this](size_t of) { return std::tuple(loads_[of].running, loads_[of].runs); };
+    if (!best.has_value() || load(i) < load(*best)) best = i;
+  }
+  return best;
+}
+
+absl::StatusOr<ModelReplicas::Lease> ModelReplicas::Acquire(
+    absl::Span<const DeviceRef> arguments) const {
+  std::optional<size_t> chosen;
+  for (const DeviceRef& device : arguments) {
+    if (device.kind != DeviceKind::kCuda || chosen.has_value()) continue;
+    for (size_t i = 0; i < models_.size(); ++i) {
+      if (models_[i]->device().ref() == device) chosen = i;
+    }
+  }
+  absl::MutexLock lock(mutex_);
+  if (chosen.has_value() && models_.size() > 1 && IsLost(*models_[*chosen])) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        NameOf(models_[*chosen]->device().ref()), ", where the inputs or outputs are, is lost"));
+  }
+  if (!chosen.has_value()) chosen = LeastLoaded();
+  if (!chosen.has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("all ", models_.size(), " devices of the session are lost"));
+  }
+  ++loads_[*chosen].running;
+  ++loads_[*chosen].runs;
+  return Lease(*this, *chosen);
+}
+
+void ModelReplicas::End(size_t index) const {
+  absl::MutexLock lock(mutex_);
+  --loads_[index].running;
+}
+
+bool ModelReplicas::ShouldRerun(const Lease& lease) const {
+  return reruns_ && models_.size() > 1 && IsLost(*lease.model());
+}
+
+std::shared_ptr<const LoadedModel> ModelReplicas::On(const DeviceRef& device) const {
+  for (const auto& model : models_) {
+    if (model->device().ref() == device) return model;
+  }
+  return nullptr;
+}
+
+SessionStats ModelReplicas::stats() const {
+  SessionStats sum = models_[0]->stats();
+  for (size_t i = 1; i < models_.size(); ++i) AddTo(sum, models_[i]->stats());
+  absl::MutexLock lock(mutex_);
+  for (size_t i = 0; i < models_.size(); ++i) {
+    sum.devices.push_back({.device = models_[i]->device().ref(),
+                           .runs = loads_[i].runs,
+                           .running = loads_[i].running,
+                           .is_lost = IsLost(*models_[i])});
+  }
+  return sum;
+}
+
+}  // namespace onnx_cudnn

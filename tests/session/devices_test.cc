@@ -1,0 +1,177 @@
+// A Session over several devices.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/barrier.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/forwarding_device.h"
+#include "tests/support/hook_engine.h"
+#include "tests/support/session_maker.h"
+
+namespace onnx_cudnn {
+namespace {
+
+constexpr std::string_view kRelu = "g (float[N] x) => (float[N] y) { y = Relu(x) }";
+
+class LosableDevice final : public ForwardingDevice {
+ public:
+  explicit LosableDevice(const std::atomic<bool>& is_lost)
+      : ForwardingDevice(MakeCpuDevice({.like_a_gpu = true})), is_lost_(is_lost) {}
+  bool is_lost() const override { return is_lost_; }
+
+ private:
+  const std::atomic<bool>& is_lost_;
+};
+
+class DevicesTest : public testing::Test {
+ protected:
+  Session Make(int count, const SessionOptions& options = {}) {
+    std::vector<OpenedDevice> opened;
+    for (int i = 0; i < count; ++i) {
+      hooks_.emplace_back();
+      lost_.emplace_back(false);
+      opened.push_back({.device = std::make_unique<LosableDevice>(lost_.back()),
+                        .target = HookTarget(hooks_.back()),
+                        .ordinal = i});
+    }
+    return SessionMaker::Make(kRelu, options, std::move(opened)).value();
+  }
+  // The device loses itself at its next launch.
+  void LoseAtLaunch(int i) {
+    hooks_[i].status = [this, i] {
+      lost_[i] = true;
+      return absl::FailedPreconditionError(absl::StrCat("device ", i, " fell off the bus"));
+    };
+  }
+  static Result<std::vector<Tensor>> Run(const Session& session, float value = 5) {
+    const std::vector<float> x = {value, -value};
+    return session.Run({View(x.data(), {2})});
+  }
+  static void ExpectRight(const Session& session, float value = 5) {
+    auto outputs = Run(session, value);
+    ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+    EXPECT_EQ(outputs.value()[0].data<float>()[0], value);
+    EXPECT_EQ(outputs.value()[0].data<float>()[1], 0);
+  }
+  static std::vector<int64_t> RunsOf(const Session& session) {
+    std::vector<int64_t> runs;
+    for (const DeviceStats& device : session.stats().devices) runs.push_back(device.runs);
+    return runs;
+  }
+
+  std::deque<Hooks> hooks_;
+  std::deque<std::atomic<bool>> lost_;
+};
+
+using Counts = std::vector<int64_t>;
+
+TEST_F(DevicesTest, RunsOneAfterTheOtherAreShared) {
+  const Session session = Make(3);
+  for (int run = 0; run < 7; ++run) ExpectRight(session, static_cast<float>(run + 1));
+  EXPECT_EQ(RunsOf(session), Counts({3, 2, 2}));
+  const SessionStats stats = session.stats();
+  EXPECT_EQ(stats.programs_built, 3);
+  EXPECT_EQ(stats.builds.size(), 3u);
+  EXPECT_EQ(stats.devices[2].device, (DeviceRef{DeviceKind::kCuda, 2}));
+  EXPECT_EQ(stats.devices[2].running, 0);
+}
+
+TEST_F(DevicesTest, TheLeastLoadedTakesTheNextRun) {
+  constexpr int kDevices = 4;
+  const Session session = Make(kDevices);
+  for (int run = 0; run < kDevices; ++run) ExpectRight(session);  // each has a Program
+  // Every device has one of four concurrent Runs: none passes before all are there.
+  absl::Barrier* all = new absl::Barrier(kDevices);
+  for (Hooks& hooks : hooks_) {
+    hooks.launch = [all] {
+      if (all->Block()) delete all;
+    };
+  }
+  std::vector<std::thread> callers;
+  for (int i = 0; i < kDevices; ++i) {
+    callers.emplace_back([&, i] { ExpectRight(session, static_cast<float>(i + 1)); });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(RunsOf(session), Counts(kDevices, 2));
+}
+
+TEST_F(DevicesTest, ALostDeviceIsLeftOut) {
+  const Session session = Make(3);
+  for (int run = 0; run < 3; ++run) ExpectRight(session);
+  LoseAtLaunch(1);
+  ExpectRight(session);
+  ExpectError(Run(session), ErrorCode::kFailedPrecondition, "device 1 fell off the bus");
+  for (int run = 0; run < 5; ++run) ExpectRight(session);
+  EXPECT_EQ(RunsOf(session), Counts({4, 2, 4}));
+  EXPECT_TRUE(session.stats().devices[1].is_lost);
+  EXPECT_FALSE(session.stats().devices[0].is_lost);
+}
+
+TEST_F(DevicesTest, ARunOfALostDeviceRunsAgainWhereAskedFor) {
+  const Session session = Make(3, {.rerun_if_lost = true});
+  LoseAtLaunch(0);
+  LoseAtLaunch(1);
+  ExpectRight(session);
+  EXPECT_EQ(RunsOf(session), Counts({1, 1, 1}));
+  ExpectRight(session);
+  EXPECT_EQ(RunsOf(session), Counts({1, 1, 2}));
+  // An error of another kind is the caller's.
+  hooks_[2].status = [] { return absl::InternalError("a kernel failed"); };
+  ExpectError(Run(session), ErrorCode::kInternal, "a kernel failed");
+  LoseAtLaunch(2);
+  ExpectError(Run(session), ErrorCode::kFailedPrecondition,
+              "all 3 devices of the session are lost");
+}
+
+TEST_F(DevicesTest, ARunGoesWhereItsArgumentsLie) {
+  const Session session = Make(3);
+  const std::vector<float> x = {3, -3};
+  const auto on = [&](int ordinal) {
+    return session.ToDevice(View(x.data(), {2}), {DeviceKind::kCuda, ordinal}).value();
+  };
+  for (const int ordinal : {2, 2, 1}) {
+    const Tensor tensor = on(ordinal);
+    EXPECT_EQ(tensor.device().ordinal, ordinal);
+    auto outputs = session.Run({tensor.view()});
+    ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+    EXPECT_EQ(outputs.value()[0].data<float>()[0], 3);
+    EXPECT_EQ(session.ToHost(tensor).value().data<float>()[1], -3);
+  }
+  EXPECT_EQ(RunsOf(session), Counts({0, 1, 2}));
+  const Tensor second = on(1), output = on(1), third = on(2);
+  ASSERT_TRUE(session.Run({second.view()}, {output.view()}).ok());
+  ASSERT_TRUE(session.Bind({second.view()}, {output.view()}).value().Run().ok());
+  ExpectError(session.Run({second.view()}, {third.view()}), ErrorCode::kInvalidArgument,
+              "CUDA device 2");
+  ExpectError(session.ToDevice(View(x.data(), {2}), {DeviceKind::kCuda, 3}),
+              ErrorCode::kInvalidArgument, "the session does not use CUDA device 3");
+  lost_[2] = true;
+  ExpectError(session.Run({third.view()}), ErrorCode::kFailedPrecondition,
+              "CUDA device 2, where the inputs or outputs are, is lost");
+}
+
+TEST(DevicesOptionsTest, WhatIsNoListOfGpusIsRefused) {
+  const std::string model = *ModelBytesFromText(kRelu);
+  const auto expect = [&](SessionOptions options, std::string_view text) {
+    ExpectError(Session::LoadBytes(model, options), ErrorCode::kInvalidArgument, text);
+  };
+  expect({.devices = {0, 1, 0}}, "option devices: 0 repeats");
+  expect({.devices = {64}}, "option devices: expected 0 to 63, or -1 alone for all, found 64");
+  expect({.devices = {kAllDevices, 0}}, "option devices: expected 0 to 63");
+  expect({.device = DeviceChoice::kCpu, .devices = {0}}, "expected none on the CPU device");
+  expect({.devices = {0}, .target = "h200"}, "expected none on the CPU device");
+  expect({.devices = {0, 1}, .arena = std::make_shared<SharedArena>(1 << 20)},
+         "a shared arena lies on one device");
+}
+
+}  // namespace
+}  // namespace onnx_cudnn
