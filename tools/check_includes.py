@@ -33,6 +33,7 @@ ROOMS[PUBLIC] = []
 for room in ("runtime/session", "runtime/gpu"):
     ROOMS[room] = ["runtime/session", "runtime/gpu", *ROOMS]
 ROOMS["runtime/c_api"] = [PUBLIC, "runtime/base", "runtime/graph", "runtime/session"]
+ROOMS["runtime/batcher"] = [PUBLIC, "runtime/base", "runtime/session"]
 ROOMS["tools"] = list(ROOMS)
 ROOMS["tests"] = list(ROOMS)
 ROOMS["examples"] = [PUBLIC]

@@ -6,7 +6,7 @@
 #   --long=PART  runs only one long part, after the set-up and the build of what it needs. A call takes at most 40 minutes on two cores
 #   (ONNX_CUDNN_LONG_MINUTES; a started unit is finished). Units that it did not reach count as skipped, and the same command continues there:
 #   answers are stored in build/PART/state until their inputs change. A complete part writes its record to tools/bench/results.
-#     tsan     the tests of plans, tuning, executors and sessions under ThreadSanitizer (preset cpu-tsan)
+#     tsan     the tests of plans, tuning, executors, sessions and batches under ThreadSanitizer (preset cpu-tsan)
 #     fuzz     nine minutes of each fuzzer (preset fuzz, libFuzzer); findings in build/fuzz/findings (copy each to tests/fuzz/regressions/NAME before you fix it)
 #     soak     100,000 Runs over 50 sets of input shapes by 8 threads, with flat memory (tests/soak)
 #     mutants  each mutant of tools/mutants.txt, which the tests must kill (tools/mutate.py; uses the committed tree)
@@ -73,7 +73,7 @@ build_with_sanitizers() {
 # Long parts. Each ends with the file build/PART/counts. In part_NAME, "$@" are the options for all parts.
 part_tsan() {
   configure cpu-tsan && build cpu-tsan &&
-    $python tools/long/tsan.py "$@" build/cpu-tsan/bin/test_{plan,tune,exec,session}
+    $python tools/long/tsan.py "$@" build/cpu-tsan/bin/test_{plan,tune,exec,session,batcher}
 }
 
 part_fuzz() {

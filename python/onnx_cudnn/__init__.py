@@ -26,6 +26,7 @@ _core.set_error_types(errors.BY_CODE)
 from ._core import SharedArena  # noqa: E402
 from ._device import get_available_providers, get_device  # noqa: E402
 from ._metadata import ModelMetadata  # noqa: E402
+from .batcher import Batcher  # noqa: E402
 from .iobinding import Binding, IOBinding  # noqa: E402
 from .options import (  # noqa: E402
     ExecutionMode,
@@ -48,6 +49,7 @@ def get_include() -> str:
 
 
 __all__ = [
+    "Batcher",
     "Binding",
     "Cancelled",
     "DataLoss",

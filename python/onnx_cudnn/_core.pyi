@@ -74,6 +74,8 @@ class SessionOptions:
     tune: Any
     first_program: Any
     device_ordinal: int
+    devices: list[int]
+    rerun_if_lost: bool
     threads: int
     optimization_level: int
     allow_nondeterministic: bool
@@ -124,7 +126,14 @@ class ProgramBuild:
     plan_ms: float
     total_ms: float
 
+class DeviceStats:
+    device_id: int
+    runs: int
+    running: int
+    is_lost: bool
+
 class SessionStats:
+    devices: list[DeviceStats]
     device_ms: float
     load_ms: float
     optimize_ms: float
@@ -189,3 +198,25 @@ class Session:
     def device_facts(self) -> DeviceFacts: ...
     @property
     def precision(self) -> PrecisionChoice: ...
+
+class BatcherStats:
+    requests: int
+    refused: int
+    cancelled: int
+    failed: int
+    batches: int
+    rows: int
+    padding_rows: int
+    queued_rows: int
+
+class Batcher:
+    def __init__(self, session: Session, max_batch: int, max_delay_s: float, batch_sizes: Sequence[int], max_queued: int, threads: int) -> None: ...
+    def submit(
+        self,
+        inputs: Sequence[tuple[str, Tensor]],
+        done: Callable[[list[Tensor] | None, int | None, str], object],
+        timeout_s: float | None,
+        cancel: CancelFlag | None,
+    ) -> None: ...
+    def stop(self) -> None: ...
+    def stats(self) -> BatcherStats: ...

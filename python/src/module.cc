@@ -17,4 +17,5 @@ NB_MODULE(_core, module) {
   onnx_cudnn::python::BindCallbacks(module);
   onnx_cudnn::python::BindOptions(module);
   onnx_cudnn::python::BindSession(module);
+  onnx_cudnn::python::BindBatcher(module);
 }

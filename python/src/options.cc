@@ -49,6 +49,8 @@ void BindOptions(nb::module_& module) {
       .def(nb::init<const Options&>(), nb::arg("other"), "A copy.")
       .def_rw("device", &Options::device)
       .def_rw("device_ordinal", &Options::device_ordinal)
+      .def_rw("devices", &Options::devices)
+      .def_rw("rerun_if_lost", &Options::rerun_if_lost)
       .def_rw("threads", &Options::threads)
       .def_rw("optimization_level", &Options::optimization_level)
       .def_rw("precision", &Options::precision)

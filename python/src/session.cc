@@ -22,28 +22,10 @@ namespace onnx_cudnn::python {
 namespace {
 
 namespace nb = nanobind;
-using NamedTensors = std::vector<std::pair<std::string, const PyTensor*>>;
-
-// Set by one thread, read by the Runs of others.
-class CancelFlag {
- public:
-  void Set(bool cancelled) { cancelled_ = cancelled; }
-  bool IsSet() const { return cancelled_; }
-  const std::atomic<bool>* raw() const { return &cancelled_; }
-
- private:
-  std::atomic<bool> cancelled_ = false;
-};
 
 RunOptions RunOptionsOf(uint64_t stream, const CancelFlag* cancel) {
   return {.stream = reinterpret_cast<void*>(stream),
           .cancel = cancel == nullptr ? nullptr : cancel->raw()};
-}
-
-std::vector<NamedView> ViewsOf(const NamedTensors& tensors) {
-  std::vector<NamedView> views;
-  for (const auto& [name, tensor] : tensors) views.emplace_back(name, tensor->view());
-  return views;
 }
 
 class PyBinding {
@@ -147,7 +129,12 @@ class PySession {
   std::unique_ptr<Session> session_;
 };
 
-void BindBuilds(nb::module_& module) {
+void BindPartsOfStats(nb::module_& module) {
+  nb::class_<DeviceStats>(module, "DeviceStats", "One of the devices of a session.")
+      .def_prop_ro("device_id", [](const DeviceStats& stats) { return stats.device.ordinal; })
+      .def_ro("runs", &DeviceStats::runs)
+      .def_ro("running", &DeviceStats::running)
+      .def_ro("is_lost", &DeviceStats::is_lost);
   nb::class_<ProgramBuild>(module, "ProgramBuild", "How long it took to build one program.")
       .def_ro("inputs", &ProgramBuild::inputs)
       .def_ro("is_quick", &ProgramBuild::is_quick)
@@ -182,8 +169,9 @@ void BindInfo(nb::module_& module) {
                      return dims;
                    })
       .def("__str__", [](const ValueInfo& info) { return ToString(info); });
-  BindBuilds(module);
+  BindPartsOfStats(module);
   nb::class_<SessionStats>(module, "SessionStats", "Statistics of a session.")
+      .def_ro("devices", &SessionStats::devices)
       .def_ro("device_ms", &SessionStats::device_ms)
       .def_ro("load_ms", &SessionStats::load_ms)
       .def_ro("optimize_ms", &SessionStats::optimize_ms)
@@ -216,6 +204,16 @@ void BindInfo(nb::module_& module) {
 }
 
 }  // namespace
+
+std::vector<NamedView> ViewsOf(const NamedTensors& tensors) {
+  std::vector<NamedView> views;
+  for (const auto& [name, tensor] : tensors) views.emplace_back(name, tensor->view());
+  return views;
+}
+
+const Session& SessionOf(const nb::object& session) {
+  return nb::cast<const PySession&>(session).session();
+}
 
 void BindSession(nb::module_& module) {
   BindInfo(module);

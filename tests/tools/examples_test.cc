@@ -67,6 +67,20 @@ TEST_F(ExamplesTest, ServeBuildsOneProgramForFourThreads) {
   ExpectFails(Run(EXAMPLE_SERVE, "shift.onnx"), 1, "expected inputs of u8 and f16, found x f32");
 }
 
+TEST_F(ExamplesTest, BatchJoinsTheRequestsOfThreads) {
+  WriteModel("double.onnx", "g (float[N,2] x) => (float[N,2] y) { y = Add(x, x) }");
+  const Ended ended = Run(EXAMPLE_BATCH, "double.onnx");
+  for (int t = 0; t < 16; ++t) {
+    EXPECT_TRUE(absl::StrContains(ended.out, absl::StrCat("thread ", t, ": ", 2 * t, ".000000\n")))
+        << ended.out << ended.err;
+  }
+  const size_t runs = ended.out.find("400 requests, Runs: ");
+  ASSERT_NE(runs, std::string::npos) << ended.out;
+  EXPECT_LT(std::stoi(ended.out.substr(runs + 20)), 400);
+  WriteModel("fixed.onnx", "g (float[3,2] x) => (float[3,2] y) { y = Add(x, x) }");
+  ExpectFails(Run(EXAMPLE_BATCH, "fixed.onnx"), 1, "input x f32[3,2] has no batch axis");
+}
+
 TEST_F(ExamplesTest, DynamicBatchBuildsAProgramPerPowerOfTwo) {
   WriteModel("double.onnx", "g (float[N,2] x) => (float[N,2] y) { y = Add(x, x) }");
   const Ended ended = Run(EXAMPLE_DYNAMIC_BATCH, "double.onnx");
