@@ -17,6 +17,7 @@
 #include "tools/common/bench_report.h"
 #include "tools/common/exit_codes.h"
 #include "tools/common/flags.h"
+#include "tools/common/offered_load.h"
 #include "tools/common/plan_flags.h"
 
 ABSL_FLAG(std::vector<std::string>, batches, {},
@@ -33,6 +34,7 @@ ABSL_FLAG(
     });
 ABSL_FLAG(std::vector<std::string>, precisions, {"auto"},
           "Precisions of f32 arithmetic: auto, strict, tf32, fp16, bf16.");
+ABSL_FLAG(std::vector<std::string>, devices, {}, onnx_cudnn::kDevicesHelp);
 ABSL_FLAG(std::string, device, "auto", "auto (a GPU if there is one), cpu or cuda.");
 ABSL_FLAG(std::string, pin, "", onnx_cudnn::kPinHelp);
 ABSL_FLAG(std::string, capability, "", onnx_cudnn::kCapabilityHelp);
@@ -62,6 +64,17 @@ ABSL_FLAG(std::string, against, "",
           "and timed in alternation, five rounds each. Writes one record each, with the times "
           "of single runs only, and prints their ratio.");
 ABSL_FLAG(double, fail_below, 0, "With --compare: exit code 4 if a ratio is below this. 0: never.");
+ABSL_FLAG(std::vector<std::string>, qps, {},
+          "Requests per second that arrive at random times (a Poisson process), whether or not "
+          "earlier ones have ended: prints latencies from the arrival on instead of the other "
+          "measurements. Each load lasts --seconds; a request has the rows of --batches.");
+ABSL_FLAG(double, p99, 0,
+          "Milliseconds: finds the largest load whose 99th percentile is within them, instead of "
+          "--qps.");
+ABSL_FLAG(int64_t, max_batch, 0,
+          "With --qps or --p99: a Batcher joins requests into runs of up to so many rows. 0: each "
+          "request runs alone, by one of --threads.");
+ABSL_FLAG(double, max_delay, 1, "With --max-batch: milliseconds that a request waits for others.");
 ABSL_FLAG(std::string, commit, "unknown", "Stored in the records: the commit that was built.");
 ABSL_FLAG(std::string, run, "",
           "Stored in the records: an id for this run and its peers'; default: random.");
@@ -71,6 +84,7 @@ namespace {
 
 constexpr std::string_view kTool = "onnx-cudnn-bench";
 constexpr int kMostThreads = 256;
+constexpr double kMostPerSecond = 1e6;
 constexpr int kRounds = 5;  // per partitioner, with --against
 constexpr std::string_view kUsage =
     R"(onnx-cudnn-bench MODEL... [flags]: measures models, with data on the device.
@@ -79,6 +93,7 @@ constexpr std::string_view kUsage =
   onnx-cudnn-bench models/resnet18.onnx models/resnet50.onnx --precisions fp16,tf32 --batches 1,8 \
     --commit $(git rev-parse --short HEAD) --run 2026-11-22a
   onnx-cudnn-bench models/resnet50.onnx --precisions fp16 --compare results.json,peers.json --fail-below 0.95
+  onnx-cudnn-bench models/resnet50.onnx --precisions fp16 --p99 20 --max-batch 32 --threads 2
 
 Writes one JSON list of records {who, model, precision, partitioner, batch, threads, cuda_graph, median_ms, mean_ms, p90_ms, p95_ms,
   p99_ms, noise, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, setup_s, context_s, tune_s,
@@ -98,6 +113,12 @@ Writes one JSON list of records {who, model, precision, partitioner, batch, thre
   peak_bytes            weights, and arena, inputs and outputs of each thread
   Unknown values are left out, and empty in --csv.
 
+With --qps or --p99, records of loads instead: {who, model, precision, batch, threads, max_batch, max_delay_ms, offered_qps, achieved_qps,
+  keeps_up, requests, refused, failed, mean_batch, mean_ms, p50_ms, p90_ms, p95_ms, p99_ms, max_ms, device, driver, cuda, cudnn, commit, date, run}
+  ..._ms    from the arrival of a request to its outputs in host memory: waiting, copies and the run
+  keeps_up  none was refused or failed, and 95 % of the load was served while it lasted
+  A 99th percentile needs some hundred requests: --seconds times --qps. The last record of --p99 is the load that it finds.
+
 From trtexec: --warmUp is --warm-up, --duration --seconds, --iterations --runs, --infStreams --threads (--streams spreads
   the steps of one run), --useCudaGraph the default, --timingCacheFile --plan-cache; its latency is h2d_ms + median_ms +
   d2h_ms.
@@ -115,6 +136,16 @@ struct Options {
   std::vector<BenchRecord> compare;
   double fail_below = 0;
 };
+
+absl::Status CheckCounts(const BenchRequest& request) {
+  if (request.runs < 1 || !(request.warm_up_ms >= 0) || !(request.seconds >= 0)) {
+    return absl::InvalidArgumentError(
+        "--runs: expected 1 or more; --warm-up, --seconds: 0 or more");
+  }
+  if (request.threads >= 1 && request.threads <= kMostThreads) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("--threads: expected 1 to %d, found %d", kMostThreads, request.threads));
+}
 
 absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models) {
   if (models.empty()) return absl::InvalidArgumentError("expected a model file, see --help");
@@ -148,6 +179,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   session.op_libraries = absl::GetFlag(FLAGS_op_library);
   session.threads = absl::GetFlag(FLAGS_host_threads);
   ASSIGN_OR_RETURN(session.device, ParseDevice(absl::GetFlag(FLAGS_device)));
+  ASSIGN_OR_RETURN(session.devices, ParseDevices(absl::GetFlag(FLAGS_devices)));
   ASSIGN_OR_RETURN(session.compute_capability, ParseCapability(absl::GetFlag(FLAGS_capability)));
   ASSIGN_OR_RETURN(session.pins, ReadPinFile(absl::GetFlag(FLAGS_pin)));
   ASSIGN_OR_RETURN(session.partitioner, ParsePartitioner(absl::GetFlag(FLAGS_partitioner)));
@@ -155,15 +187,7 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
   if (const std::string against = absl::GetFlag(FLAGS_against); !against.empty()) {
     ASSIGN_OR_RETURN(options.against, ParsePartitioner(against));
   }
-  const BenchRequest& request = options.request;
-  if (request.runs < 1 || !(request.warm_up_ms >= 0) || !(request.seconds >= 0)) {
-    return absl::InvalidArgumentError(
-        "--runs: expected 1 or more; --warm-up, --seconds: 0 or more");
-  }
-  if (request.threads < 1 || request.threads > kMostThreads) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("--threads: expected 1 to %d, found %d", kMostThreads, request.threads));
-  }
+  RETURN_IF_ERROR(CheckCounts(options.request));
   if (!(options.fail_below >= 0)) {
     return absl::InvalidArgumentError("--fail-below: expected a ratio of 0 or more");
   }
@@ -175,6 +199,88 @@ absl::StatusOr<Options> OptionsFromFlags(const std::vector<std::string>& models)
     options.run = absl::StrFormat("%08x", absl::Uniform<uint32_t>(random));
   }
   return options;
+}
+
+std::string Now() {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
+}
+
+void Stamp(const Options& options, const std::string& date, BenchRecord& record) {
+  record.commit = options.commit;
+  record.date = date;
+  record.run = options.run;
+}
+
+// The request of one model, precision and batch.
+BenchRequest RequestOf(const Options& options, const std::string& model, PrecisionChoice precision,
+                       std::optional<int64_t> batch) {
+  BenchRequest request = options.request;
+  request.model = model;
+  request.batch = batch;
+  for (NamedText named : GivenInputs().shapes) {
+    named.text = absl::StrReplaceAll(named.text, {{"N", absl::StrCat(batch.value_or(1))}});
+    request.shapes.push_back(std::move(named));
+  }
+  request.session.precision = precision;
+  return request;
+}
+
+absl::StatusOr<double> ParseRate(std::string_view text) {
+  double rate = 0;
+  if (absl::SimpleAtod(text, &rate) && rate > 0 && rate <= kMostPerSecond) return rate;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--qps: expected numbers above 0, up to ", kMostPerSecond, ", found ", text));
+}
+
+// What --qps or --p99 asks for; nullopt: neither is given.
+absl::StatusOr<std::optional<LoadRequest>> LoadFromFlags(const Options& options) {
+  LoadRequest load{.bench = options.request,
+                   .p99_ms = absl::GetFlag(FLAGS_p99),
+                   .max_batch = absl::GetFlag(FLAGS_max_batch),
+                   .max_delay_ms = absl::GetFlag(FLAGS_max_delay)};
+  for (const std::string& text : absl::GetFlag(FLAGS_qps)) {
+    ASSIGN_OR_RETURN(load.offered.emplace_back(), ParseRate(text));
+  }
+  if (!(load.p99_ms >= 0) || load.max_batch < 0 || !(load.max_delay_ms >= 0)) {
+    return absl::InvalidArgumentError("--p99, --max-batch, --max-delay: expected 0 or more");
+  }
+  const bool is_asked = load.p99_ms > 0 || !load.offered.empty();
+  if (!is_asked && load.max_batch > 0) {
+    return absl::InvalidArgumentError("--max-batch: needs --qps or --p99");
+  }
+  if (load.p99_ms > 0 && !load.offered.empty()) {
+    return absl::InvalidArgumentError(
+        "--p99 finds the load that --qps gives: expected one of them");
+  }
+  const bool is_alone = options.models.size() == 1 && options.precisions.size() == 1 &&
+                        options.batches.size() == 1 && options.csv.empty() &&
+                        absl::GetFlag(FLAGS_compare).empty() && !options.against.has_value();
+  if (is_asked && !is_alone) {
+    return absl::InvalidArgumentError(
+        "--qps, --p99: expected one model, precision and batch, without --csv, --compare and "
+        "--against");
+  }
+  return is_asked ? std::optional(load) : std::nullopt;
+}
+
+// Prints a table of the loads and writes their records.
+absl::Status MeasureAndWriteLoads(const Options& options, LoadRequest load) {
+  load.bench = RequestOf(options, options.models[0], options.precisions[0], options.batches[0]);
+  absl::StatusOr<std::vector<LoadRecord>> records = MeasureLoads(load);
+  if (!records.ok()) return Annotate(records.status(), load.bench.model);
+  std::cerr << LoadTableHeader(records->front());
+  const std::string date = Now();
+  for (LoadRecord& record : *records) {
+    Stamp(options, date, record.bench);
+    std::cerr << LoadTableRow(record);
+  }
+  if (load.p99_ms > 0) {
+    std::cerr << absl::StreamFormat("largest load within %g ms: %.1f requests per second\n",
+                                    load.p99_ms, records->back().offered_qps);
+  }
+  if (!options.output.empty()) return WriteFile(options.output, LoadsJson(*records));
+  std::cout << LoadsJson(*records) << std::flush;
+  return absl::OkStatus();
 }
 
 // One record; with --against one per partitioner, and their ratio is printed.
@@ -194,27 +300,18 @@ absl::StatusOr<std::vector<BenchRecord>> MeasureOne(const Options& options,
 
 // Prints a table row after each measurement, and advice at the end.
 absl::StatusOr<std::vector<BenchRecord>> MeasureAll(const Options& options) {
-  const std::string date = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
+  const std::string date = Now();
   std::vector<BenchRecord> records;
   for (const std::string& model : options.models) {
     for (const PrecisionChoice precision : options.precisions) {
       for (const std::optional<int64_t> batch : options.batches) {
-        BenchRequest request = options.request;
-        request.model = model;
-        request.batch = batch;
-        for (NamedText named : GivenInputs().shapes) {
-          named.text = absl::StrReplaceAll(named.text, {{"N", absl::StrCat(batch.value_or(1))}});
-          request.shapes.push_back(std::move(named));
-        }
-        request.session.precision = precision;
+        const BenchRequest request = RequestOf(options, model, precision, batch);
         absl::StatusOr<std::vector<BenchRecord>> measured = MeasureOne(options, request);
         if (!measured.ok()) {
           return Annotate(WithPinFile(measured.status(), absl::GetFlag(FLAGS_pin)), model);
         }
         for (BenchRecord& record : *measured) {
-          record.commit = options.commit;
-          record.date = date;
-          record.run = options.run;
+          Stamp(options, date, record);
           if (records.empty()) std::cerr << TableHeader(record);
           std::cerr << TableRow(record) << std::flush;
           records.push_back(std::move(record));
@@ -253,6 +350,12 @@ int Main(int argc, char** argv) {
   if (!arguments.ok()) return Fail(kTool, arguments.status().message(), kExitUsage);
   absl::StatusOr<Options> options = OptionsFromFlags(*arguments);
   if (!options.ok()) return Fail(kTool, options.status().message(), kExitUsage);
+  const absl::StatusOr<std::optional<LoadRequest>> load = LoadFromFlags(*options);
+  if (!load.ok()) return Fail(kTool, load.status().message(), kExitUsage);
+  if (load->has_value()) {
+    const absl::Status measured = MeasureAndWriteLoads(*options, **load);
+    return measured.ok() ? kExitDone : Fail(kTool, measured);
+  }
   const std::vector<std::string> compare = absl::GetFlag(FLAGS_compare);
   absl::StatusOr<std::vector<BenchRecord>> others = ReadRecords(compare);
   if (!others.ok()) return Fail(kTool, others.status());

@@ -237,18 +237,8 @@ absl::StatusOr<std::unique_ptr<Opened>> Open(const BenchRequest& request) {
     opened->inputs.emplace_back(input.name, ViewOf(input.tensor));
   }
   ASSIGN_OR_RETURN(opened->outputs, RunOnce(opened->session, opened->made, opened->inputs));
-  const DeviceFacts facts = opened->session.device_facts();
-  opened->record = {.model = std::filesystem::path(request.model).stem().string(),
-                    .precision = std::string(NameOf(opened->session.precision())),
-                    .partitioner = std::string(NameOf(request.session.partitioner)),
-                    .batch = batch,
-                    .threads = request.threads,
-                    .setup_s = SecondsSince(start),
-                    .context_s = opened->session.stats().device_ms / 1e3,
-                    .device = facts.product,
-                    .driver = facts.driver,
-                    .cuda = facts.cuda,
-                    .cudnn = facts.cudnn};
+  opened->record = RecordOf(opened->session, request, batch);
+  opened->record.setup_s = SecondsSince(start);
   RETURN_IF_ERROR(Bind(*opened, request.threads));
   RETURN_IF_ERROR(WarmUp(opened->bound[0].binding, request.warm_up_ms));
   // Measures with the Programs tuned so far.
@@ -294,6 +284,20 @@ void TakeMedians(const std::vector<BenchRecord>& rounds, BenchRecord& record) {
 }
 
 }  // namespace
+
+BenchRecord RecordOf(const Session& session, const BenchRequest& request, int64_t batch) {
+  const DeviceFacts facts = session.device_facts();
+  return {.model = std::filesystem::path(request.model).stem().string(),
+          .precision = std::string(NameOf(session.precision())),
+          .partitioner = std::string(NameOf(request.session.partitioner)),
+          .batch = batch,
+          .threads = request.threads,
+          .context_s = session.stats().device_ms / 1e3,
+          .device = facts.product,
+          .driver = facts.driver,
+          .cuda = facts.cuda,
+          .cudnn = facts.cudnn};
+}
 
 absl::StatusOr<BenchRecord> Measure(const BenchRequest& request) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Opened> opened, Open(request));

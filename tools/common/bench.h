@@ -59,6 +59,9 @@ struct BenchRecord {
   double noise() const { return (p90_ms - median_ms) / median_ms; }
 };
 
+// A record of what does not change between measurements.
+BenchRecord RecordOf(const Session& session, const BenchRequest& request, int64_t batch);
+
 // Loads the model, runs it once on random inputs in host memory, then measures it with inputs and
 // outputs in device memory.
 absl::StatusOr<BenchRecord> Measure(const BenchRequest& request);

@@ -1,0 +1,59 @@
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/common/json_text.h"
+#include "tools/common/offered_load.h"
+
+namespace onnx_cudnn {
+
+std::string LoadsJson(const std::vector<LoadRecord>& records) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const LoadRecord& r : records) {
+    list.push_back({{"who", r.bench.who},
+                    {"model", r.bench.model},
+                    {"precision", r.bench.precision},
+                    {"batch", r.bench.batch},
+                    {"threads", r.bench.threads},
+                    {"max_batch", r.max_batch},
+                    {"max_delay_ms", r.max_delay_ms},
+                    {"offered_qps", r.offered_qps},
+                    {"achieved_qps", r.achieved_qps},
+                    {"keeps_up", r.KeepsUp()},
+                    {"requests", r.requests},
+                    {"refused", r.refused},
+                    {"failed", r.failed},
+                    {"mean_batch", r.mean_batch},
+                    {"mean_ms", r.mean_ms},
+                    {"p50_ms", r.p50_ms},
+                    {"p90_ms", r.p90_ms},
+                    {"p95_ms", r.p95_ms},
+                    {"p99_ms", r.p99_ms},
+                    {"max_ms", r.max_ms},
+                    {"device", r.bench.device},
+                    {"driver", r.bench.driver},
+                    {"cuda", r.bench.cuda},
+                    {"cudnn", r.bench.cudnn},
+                    {"commit", r.bench.commit},
+                    {"date", r.bench.date},
+                    {"run", r.bench.run}});
+  }
+  return JsonText(list, 1);
+}
+
+std::string LoadTableHeader(const LoadRecord& first) {
+  return absl::StrFormat("%s, %s, requests of %d rows, %s\n%10s %10s %9s %8s %8s %8s %8s %8s\n",
+                         first.bench.model, first.bench.precision, first.bench.batch,
+                         first.max_batch == 0 ? absl::StrCat(first.bench.threads, " threads")
+                                              : absl::StrCat("batches of up to ", first.max_batch),
+                         "offered/s", "served/s", "rows/run", "p50 ms", "p90 ms", "p99 ms",
+                         "max ms", "refused");
+}
+
+std::string LoadTableRow(const LoadRecord& r) {
+  return absl::StrFormat("%10.1f %10.1f %9.2f %8.3f %8.3f %8.3f %8.3f %8d%s\n", r.offered_qps,
+                         r.achieved_qps, r.mean_batch, r.p50_ms, r.p90_ms, r.p99_ms, r.max_ms,
+                         r.refused, r.KeepsUp() ? "" : "  does not keep up");
+}
+
+}  // namespace onnx_cudnn
