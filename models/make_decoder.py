@@ -114,15 +114,15 @@ class Builder:
             return self.op("MatMul", x, weight)
         return self.op("MatMulNBits", x, f"{weight}.q", f"{weight}.scales", domain="com.microsoft", K=rows, N=columns, bits=4, block_size=BLOCK)
 
-    def external_weights(self, path, weights):
-        """Tensors of (weight, offset), whose numbers are in the data file of the graph in `path`."""
+    def external_weights(self, file, weights):
+        """Tensors of (weight, offset), whose numbers are in the file of this name beside the graph."""
         from onnx import TensorProto
 
         tensors = []
         for weight, offset in weights:
             dtype = TensorProto.UINT8 if weight.dtype == np.uint8 else TensorProto.FLOAT16
             tensor = TensorProto(name=weight.name, data_type=dtype, dims=weight.shape, data_location=TensorProto.EXTERNAL)
-            for key, value in (("location", path.with_suffix(".data").name), ("offset", offset), ("length", weight.bytes())):
+            for key, value in (("location", file), ("offset", offset), ("length", weight.bytes())):
                 tensor.external_data.add(key=key, value=str(value))
             tensors.append(tensor)
         return tensors
@@ -177,7 +177,7 @@ def write_graph(path, layers, cache, int4):
     from onnx import TensorProto, helper
 
     b = graph_of(layers, cache, int4)
-    weights = b.external_weights(path, placed(layers, int4))
+    weights = b.external_weights(path.with_suffix(".data").name, placed(layers, int4))
     caches = [f"{kind}_{layer}" for layer in range(layers) for kind in ("key", "value")]
     dims = ["N", KEY_HEADS, cache, CHANNELS]
     info = helper.make_tensor_value_info

@@ -62,7 +62,8 @@ def graph_of(layers, int4):
     return b
 
 
-def write_graph(path, layers, int4):
+def write_graph(path, layers, int4, data=None):
+    """data: the name of the file of weights beside it; default: its own with .data."""
     import onnx
     from onnx import TensorProto, helper
 
@@ -76,7 +77,7 @@ def write_graph(path, layers, int4):
     inputs = [info("input_ids", TensorProto.INT64, [batch, "sequence_length"]), info("attention_mask", TensorProto.INT64, [batch, "total_sequence_length"]),
               *caches("past_key_values", "past_sequence_length")]
     outputs = [info("logits", TensorProto.FLOAT16, [batch, "sequence_length", WORDS]), *caches("present", "total_sequence_length")]
-    weights = b.external_weights(path, placed(layers, int4))
+    weights = b.external_weights(data or path.with_suffix(".data").name, placed(layers, int4))
     graph = helper.make_graph(b.nodes, "g", inputs, outputs, [*weights, *b.constants.values()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)], ir_version=10), path)
 

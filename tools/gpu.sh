@@ -181,6 +181,12 @@ for part in $parts; do
       check decode 540 "${decode[@]}" --output "$out/decode-$run.json" --folder models/decoder
       check decode-int4 200 "${decode[@]}" --int4 --who onnx-cudnn --output "$out/decode-int4-$run.json" --folder models/decoder-int4
       ;;
+    loads) # only if requested: requests at random times over one GPU, and over all of the host
+      for devices in 0 all; do
+        check "loads-$devices" 200 bin/onnx-cudnn-bench models/resnet50.onnx --device cuda --devices $devices --precisions fp16 --p99 20 --max-batch 32 \
+          --threads 8 --seconds 1 --commit "$commit" --run "$run" --output "$out/loads-$devices-$run.json"
+      done
+      ;;
     detectors) # only if requested: models whose shapes depend on data, models/detectors/NAME.onnx, and NAME.npz with inputs and onnxruntime's outputs (models/verified.py)
       for data in models/detectors/*.npz; do
         name=$(basename "$data" .npz)

@@ -277,8 +277,8 @@ TEST(BatcherTest, ModelsWithoutABatchAxisAreRefused) {
 
 // The model's own word for it is wrong.
 TEST(BatcherTest, RowsThatAreMissingAreAnError) {
-  const Session session = Load(
-      "g (float[N,3] x, bool[N] kept) => (float[N,3] y) { y = Compress<axis = 0>(x, kept) }");
+  const Session session =
+      Load("g (float[N,3] x, bool[N] kept) => (float[N,3] y) { y = Compress<axis = 0>(x, kept) }");
   Batcher batcher = Batcher::Create(session).value();
   const std::vector<float> x(6);
   const std::array<bool, 2> kept = {true, false};

@@ -1,4 +1,5 @@
-"""decode.py --output FILE: one decoding step of the network of models/make_decoder.py, by onnx-cudnn and by torch.compile with a static cache.
+"""decode.py --output FILE: one decoding step of the network of models/make_decoder.py, by onnx-cudnn (genai: as models/make_genai_decoder.py writes it)
+and by torch.compile with a static cache.
 
 Each configuration runs in a process of its own. The caches hold all but a few tokens and are updated in place; every program gets the same weights,
 caches and ids. A record has the times of single and of back-to-back steps (tokens_per_s), the bytes of weights and caches that a step reads at least,
@@ -29,8 +30,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE / "models"), str(HERE.parents[1] / "models")]  # unpacked by tools/package.sh, or in the tree
 
 import make_decoder as decoder  # noqa: E402
+import make_genai_decoder as genai_decoder  # noqa: E402
 
-OURS, TORCH_SDPA, TORCH_WRITTEN, COPY = "onnx-cudnn", "torch-compile-sdpa", "torch-compile-written", "copy"
+OURS, GENAI, TORCH_SDPA, TORCH_WRITTEN, COPY = "onnx-cudnn", "onnx-cudnn-genai", "torch-compile-sdpa", "torch-compile-written", "copy"
 STEPS = 4  # whose logits are compared
 LIMIT_S = 400
 
@@ -68,28 +70,43 @@ def clock_ms(call):
     return elapsed_ms
 
 
-def measure_ours(arguments, folder, batch):
+def feed_of(who, batch, step, arguments):
+    """The inputs of a step but for the caches."""
+    ids, length = ids_of(batch)[step], first_length(arguments.cache) + step
+    if who == OURS:
+        return {"ids": ids, "lengths": np.full(batch, length)}
+    mask = np.zeros((batch, arguments.cache), np.int64)
+    mask[:, :length] = 1
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def cache_names(who, kind, layer):
+    """(input, output)"""
+    return (f"{kind}_{layer}", f"present_{kind}_{layer}") if who == OURS else (f"past_key_values.{layer}.{kind}", f"present.{layer}.{kind}")
+
+
+def measure_ours(arguments, folder, batch, who):
     import onnx_cudnn as oc
 
     start = time.perf_counter()
     options = oc.SessionOptions()
     options.device, options.precision = arguments.device, "fp16"
     options.partitioner, options.tune_budget_s = arguments.partitioner, arguments.tune_budget
-    session = oc.InferenceSession(folder / "decoder.onnx", options)
+    session = oc.InferenceSession(folder / f"{'decoder' if who == OURS else 'genai'}.onnx", options)
     place = "cuda" if arguments.device == "cuda" else "cpu"
 
     def value(array):
         return oc.OrtValue.ortvalue_from_numpy(np.array(array), place)
 
-    ids, length = ids_of(batch), first_length(arguments.cache)
-    memory = {}
-    for name, data in zip(("key", "value"), caches_of(batch, arguments.cache)):
-        memory.update({f"{name}_{layer}": value(data) for layer in range(arguments.layers)})
-    outputs = {f"present_{name}": data for name, data in memory.items()}
+    memory, outputs = {}, {}
+    for kind, data in zip(("key", "value"), caches_of(batch, arguments.cache)):
+        for layer in range(arguments.layers):
+            past, present = cache_names(who, kind, layer)
+            memory[past] = outputs[present] = value(data)
     outputs["logits"] = oc.OrtValue.ortvalue_from_shape_and_type((batch, 1, decoder.WORDS), np.float16, place)
 
     def bound(step):
-        return session.bind({"ids": value(ids[step]), "lengths": value(np.full(batch, length + step)), **memory}, outputs)
+        return session.bind({**{name: value(array) for name, array in feed_of(who, batch, step, arguments).items()}, **memory}, outputs)
 
     logits = []
     for step in range(STEPS):
@@ -231,7 +248,7 @@ def measure_one(arguments, folder, who, batch):
         figures, logits = measure_copy(arguments)
         read = 2 << 30
     else:
-        measured = measure_torch(arguments, folder, batch, attention[who]) if who in attention else measure_ours(arguments, folder, batch)
+        measured = measure_torch(arguments, folder, batch, attention[who]) if who in attention else measure_ours(arguments, folder, batch, who)
         figures, logits = measured
         read = bytes_read(arguments.layers, arguments.int4, batch, arguments.cache)
     figures["tokens_per_s"] = figures.pop("images_per_s")
@@ -269,12 +286,13 @@ def make_model(arguments, folder):
     options = ["--layers", str(arguments.layers), "--cache", str(arguments.cache), *(["--int4"] if arguments.int4 else [])]
     for what, file in (("graph", "decoder.onnx"), ("weights", "decoder.data")):
         subprocess.run([sys.executable, decoder.__file__, what, folder / file, *options], check=True, stdout=subprocess.DEVNULL)
+    genai_decoder.write_graph(folder / "genai.onnx", arguments.layers, arguments.int4, "decoder.data")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=pathlib.Path, required=True, help="the JSON file")
-    parser.add_argument("--who", type=lambda text: text.split(","), default=[OURS, TORCH_SDPA, TORCH_WRITTEN, COPY])
+    parser.add_argument("--who", type=lambda text: text.split(","), default=[OURS, GENAI, TORCH_SDPA, TORCH_WRITTEN, COPY])
     parser.add_argument("--batches", type=lambda text: [int(word) for word in text.split(",")], default=[1, 16])
     parser.add_argument("--cache", type=int, default=2048, help="tokens that a cache has room for")
     parser.add_argument("--layers", type=int, default=16)
@@ -287,11 +305,11 @@ def main():
     parser.add_argument("--commit", default="unknown", help="for our records: the commit that was built")
     parser.add_argument("--run", default=uuid.uuid4().hex[:8], help="id of all records")
     arguments = parser.parse_args()
-    if unknown := set(arguments.who) - {OURS, TORCH_SDPA, TORCH_WRITTEN, COPY}:
+    if unknown := set(arguments.who) - {OURS, GENAI, TORCH_SDPA, TORCH_WRITTEN, COPY}:
         parser.error(f"--who: no program is called {', '.join(sorted(unknown))}")
     if arguments.int4 and {TORCH_SDPA, TORCH_WRITTEN} & set(arguments.who):
         parser.error("--int4: torch does not run it here")
-    if OURS in arguments.who and importlib.util.find_spec("onnx_cudnn") is None:
+    if {OURS, GENAI} & set(arguments.who) and importlib.util.find_spec("onnx_cudnn") is None:
         parser.error("no Python package onnx_cudnn is found (PYTHONPATH)")
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     about = device() if arguments.device == "cuda" else {"device": "cpu"}
