@@ -90,7 +90,7 @@ class Device {
   // Makes it the current GPU of the calling thread. A thread must call it before it uses the
   // Device, its StreamSets and Steps, or Engines that compile for it.
   virtual absl::Status MakeCurrent() { return absl::OkStatus(); }
-  virtual bool is_lost() const { return false; }  // no call to it succeeds any more
+  virtual bool is_lost() const { return false; }            // no call to it succeeds any more
   virtual bool reads_host_memory() const { return false; }  // Upload copies nothing
   // Whether Steps may access the caller's memory at `data` in place: for a GPU its own memory, not
   // host memory. InvalidArgument: memory of another device.
