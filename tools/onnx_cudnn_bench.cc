@@ -252,6 +252,11 @@ absl::StatusOr<std::optional<LoadRequest>> LoadFromFlags(const Options& options)
     return absl::InvalidArgumentError(
         "--p99 finds the load that --qps gives: expected one of them");
   }
+  const std::vector<int>& devices = options.request.session.devices;
+  if (!is_asked && (devices.size() > 1 || devices == std::vector<int>{kAllDevices})) {
+    return absl::InvalidArgumentError(
+        "--devices: only the loads of --qps and --p99 use several GPUs, expected one");
+  }
   const bool is_alone = options.models.size() == 1 && options.precisions.size() == 1 &&
                         options.batches.size() == 1 && options.csv.empty() &&
                         absl::GetFlag(FLAGS_compare).empty() && !options.against.has_value();

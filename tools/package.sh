@@ -7,7 +7,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 preset=${1:-release}
-examples=(run_model run_model_c classify serve dynamic_batch bind_cuda embed)
+examples=(run_model run_model_c classify serve dynamic_batch batch bind_cuda embed)
 programs=(test_gpu test_onnx_backend planted_fault test_c_api "${examples[@]}")
 
 # newest_python: the newest Python from 3.12 on that can build modules

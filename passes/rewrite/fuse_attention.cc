@@ -332,7 +332,11 @@ class FuseAttentionPass final : public NodePass {
   static Value* LengthsOf(Graph& graph, const ComposedAttention& found, const Scores& scores) {
     if (scores.masks.size() != 1 || !IsOp(scores.masks[0], {"Where"})) return nullptr;
     const Node& where = *scores.masks[0];
-    if (!ExcludedBy(where, 2).has_value() || !where.input(0).is_static()) return nullptr;
+    // A finite number gives a query that sees no key the mean of all: lengths give zeros.
+    const std::optional<double> number = ExcludedBy(where, 2);
+    if (!number.has_value() || std::isfinite(*number) || !where.input(0).is_static()) {
+      return nullptr;
+    }
     return onnx_cudnn::LengthsOf(graph, where.input(0), found.softmax->output(0).dims());
   }
 

@@ -74,7 +74,7 @@ class SessionOptions:
     tune: Any
     first_program: Any
     device_ordinal: int
-    devices: list[int]
+    devices: Any  # list[int]; a tuple in the subclass
     rerun_if_lost: bool
     threads: int
     optimization_level: int

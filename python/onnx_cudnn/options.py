@@ -226,6 +226,18 @@ def _texts(name: str) -> property:
     return property(lambda self: tuple(field.__get__(self)), put, doc="Texts; assign a list, the value is a copy.")
 
 
+def _devices() -> property:
+    field = _core.SessionOptions.devices
+
+    def put(self: Any, value: Any) -> None:
+        if isinstance(value, (str, int)):
+            raise InvalidArgument(f"option devices: expected a list of numbers, found {value!r}")
+        field.__set__(self, [int(number) for number in value])
+
+    return property(lambda self: tuple(field.__get__(self)), put, doc="Ordinals of GPUs, [-1] for all; assign a list, the value is a copy.")
+
+
+SessionOptions.devices = _devices()  # type: ignore[assignment]
 for _name in ("disabled_passes", "op_libraries", "shape_buckets"):
     setattr(SessionOptions, _name, _texts(_name))
 for _name, _default in _SESSION_DEFAULTS.items():

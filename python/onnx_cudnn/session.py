@@ -77,10 +77,11 @@ def _with_providers(
     for name, setting in zip(names, settings, strict=True):
         if name in _GPU_PROVIDERS:
             copy.device = _core.DeviceChoice.auto
-            copy.device_ordinal = int(setting.get("device_id", copy.device_ordinal))
+            if "device_id" in setting:
+                copy.device_ordinal, copy.devices = int(setting["device_id"]), []
             return copy
         if name == _CPU_PROVIDER:
-            copy.device = _core.DeviceChoice.cpu
+            copy.device, copy.devices = _core.DeviceChoice.cpu, []
             return copy
     raise InvalidArgument(f"providers: expected {_CUDA_PROVIDER} or {_CPU_PROVIDER}, found {', '.join(names)}")
 

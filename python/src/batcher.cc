@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,9 @@ void Call(const Held& held, Result<std::vector<Tensor>> outputs) {
     held.done(tensors, nb::none(), "");
   } catch (nb::python_error& error) {
     error.discard_as_unraisable("the end of a request");
+  } catch (const std::exception& error) {  // memory, a conversion
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    PyErr_WriteUnraisable(held.done.ptr());
   }
 }
 

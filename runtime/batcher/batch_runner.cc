@@ -73,6 +73,7 @@ Result<TensorView> BatchRunner::Gathered(const std::vector<BatcherRequest>& requ
                                          int64_t size) {
   TensorView view = requests[0].inputs[input];
   view.shape[0] = size;
+  view.strides.clear();  // those of a single row may be any
   Tensor& buffer = buffers_[input];
   const int64_t bytes = size * ElementsOfRow(view.shape) * BitsOf(view.dtype) / 8;
   if (view.dtype == DType::kString || buffer.bytes() < bytes) {

@@ -23,25 +23,26 @@
 namespace onnx_cudnn {
 namespace {
 
-absl::Status CheckPositive(std::string_view option, int64_t found, int64_t least) {
-  if (found >= least) return absl::OkStatus();
+constexpr int64_t kMostRows = int64_t{1} << 20, kMostThreads = 256;
+constexpr int64_t kMostDelayUs = int64_t{24} * 3600 * 1000 * 1000;
+
+absl::Status CheckRange(std::string_view option, int64_t found, int64_t least, int64_t most) {
+  if (found >= least && found <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("batcher option ", option, " = ", found, ", expected at least ", least));
+      absl::StrCat("batcher option ", option, " = ", found, ", expected ", least, " to ", most));
 }
 
 // The rows that Runs have, ascending.
 absl::StatusOr<std::vector<int64_t>> SizesOf(const BatcherOptions& options) {
-  RETURN_IF_ERROR(CheckPositive("max_batch", options.max_batch, 1));
-  RETURN_IF_ERROR(CheckPositive("max_delay", options.max_delay.count(), 0));
-  RETURN_IF_ERROR(CheckPositive("max_queued", options.max_queued, options.max_batch));
-  RETURN_IF_ERROR(CheckPositive("threads", options.threads, 1));
+  RETURN_IF_ERROR(CheckRange("max_batch", options.max_batch, 1, kMostRows));
+  RETURN_IF_ERROR(CheckRange("max_delay", options.max_delay.count(), 0, kMostDelayUs));
+  RETURN_IF_ERROR(
+      CheckRange("max_queued", options.max_queued, options.max_batch, kMostRows * kMostRows));
+  RETURN_IF_ERROR(CheckRange("threads", options.threads, 1, kMostThreads));
   std::vector<int64_t> sizes = options.batch_sizes;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    RETURN_IF_ERROR(CheckPositive("batch_sizes", sizes[i], i == 0 ? 1 : sizes[i - 1] + 1));
-    if (sizes[i] > options.max_batch) {
-      return absl::InvalidArgumentError(absl::StrCat("batcher option batch_sizes: ", sizes[i],
-                                                     " is above max_batch = ", options.max_batch));
-    }
+    const int64_t least = i == 0 ? 1 : sizes[i - 1] + 1;
+    RETURN_IF_ERROR(CheckRange("batch_sizes", sizes[i], least, options.max_batch));
   }
   if (sizes.empty()) {
     for (int64_t size = 1; size < options.max_batch; size *= 2) sizes.push_back(size);
@@ -75,15 +76,18 @@ absl::Status CheckBatchAxis(const Session& session) {
 }  // namespace
 
 struct Batcher::Impl {
+  static thread_local const Impl* working;  // whose thread this is
+
   Impl(const Session& session, const BatcherOptions& options, std::vector<int64_t> sizes)
       : session(session),
         options(options),
         sizes(std::move(sizes)),
-        queue(options.max_batch, options.max_delay) {
-    const ScopedBlockedSignals blocked;
-    for (int i = 0; i < options.threads; ++i) threads.emplace_back([this] { Work(); });
-  }
-  ~Impl() { Stop(); }
+        queue(options.max_batch, options.max_delay) {}
+
+  // Each thread owns it.
+  static void Start(const std::shared_ptr<Impl>& impl);
+  // Runs what waits; threads that `done` calls from are left to end by themselves.
+  void StopForGood();
 
   absl::StatusOr<BatcherRequest> Checked(const std::vector<NamedView>& inputs,
                                          const RequestOptions& request_options) const;
@@ -112,6 +116,8 @@ struct Batcher::Impl {
   absl::Mutex joining;
   std::vector<std::thread> threads ABSL_GUARDED_BY(joining);
 };
+
+thread_local const Batcher::Impl* Batcher::Impl::working = nullptr;
 
 absl::StatusOr<BatcherRequest> Batcher::Impl::Checked(const std::vector<NamedView>& inputs,
                                                       const RequestOptions& request_options) const {
@@ -202,14 +208,33 @@ void Batcher::Impl::Work() {
   }
 }
 
+void Batcher::Impl::Start(const std::shared_ptr<Impl>& impl) {
+  const ScopedBlockedSignals blocked;
+  const absl::MutexLock lock(impl->joining);
+  for (int i = 0; i < impl->options.threads; ++i) {
+    impl->threads.emplace_back([impl] {
+      working = impl.get();
+      impl->Work();
+    });
+  }
+}
+
 void Batcher::Impl::Stop() {
   {
     const absl::MutexLock lock(mutex);
     is_stopped = true;
     changed.SignalAll();
   }
+  if (working == this) return Work();  // it cannot wait for itself
   const absl::MutexLock lock(joining);
   for (std::thread& thread : threads) thread.join();
+  threads.clear();
+}
+
+void Batcher::Impl::StopForGood() {
+  Stop();
+  const absl::MutexLock lock(joining);
+  for (std::thread& thread : threads) thread.detach();
   threads.clear();
 }
 
@@ -217,14 +242,24 @@ Result<Batcher> Batcher::Create(const Session& session, const BatcherOptions& op
   return AtEdge<Batcher>([&]() -> absl::StatusOr<Batcher> {
     ASSIGN_OR_RETURN(std::vector<int64_t> sizes, SizesOf(options));
     RETURN_IF_ERROR(CheckBatchAxis(session));
-    return Batcher(std::make_unique<Impl>(session, options, std::move(sizes)));
+    Batcher batcher(std::make_shared<Impl>(session, options, std::move(sizes)));
+    Impl::Start(batcher.impl_);
+    return batcher;
   });
 }
 
-Batcher::Batcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Batcher::Batcher(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Batcher::Batcher(Batcher&&) noexcept = default;
-Batcher& Batcher::operator=(Batcher&&) noexcept = default;
-Batcher::~Batcher() { AbandonIfForked(impl_); }
+Batcher& Batcher::operator=(Batcher&& other) noexcept {
+  // After the swap it holds the old Batcher, which is destroyed here.
+  Batcher last(std::move(other));
+  std::swap(impl_, last.impl_);
+  return *this;
+}
+Batcher::~Batcher() {
+  AbandonIfForked(impl_);
+  if (impl_ != nullptr) impl_->StopForGood();
+}
 
 void Batcher::Submit(const std::vector<NamedView>& inputs, Done done,
                      const RequestOptions& options) {
@@ -256,7 +291,7 @@ void Batcher::Stop() {
 }
 
 BatcherStats Batcher::stats() const {
-  if (impl_ == nullptr) return {};
+  if (impl_ == nullptr || IsForked()) return {};
   const absl::MutexLock lock(impl_->mutex);
   BatcherStats stats = impl_->stats;
   stats.queued_rows = impl_->queue.rows();

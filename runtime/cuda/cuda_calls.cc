@@ -21,7 +21,9 @@ const CudaCalls& SystemCudaCalls() { return kSystem; }
 const CudaCalls& Cuda() { return *current.load(std::memory_order_acquire); }
 
 ScopedCudaCalls::ScopedCudaCalls(const CudaCalls& calls)
-    : before_(current.exchange(&calls)), were_lost_(ReplaceLostDevices(0)) {}
+    : before_(current.exchange(&calls)), were_lost_(ReplaceLostDevices(0)) {
+  NoteDeviceForThread(0);
+}
 
 ScopedCudaCalls::~ScopedCudaCalls() {
   current.store(before_);

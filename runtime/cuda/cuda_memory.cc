@@ -5,6 +5,7 @@
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
+#include "runtime/cuda/current_device.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -14,7 +15,7 @@ constexpr int64_t kGranule = 256;
 
 void Free(std::byte* data, Space space, int ordinal) {
   if (DeviceIsLost(ordinal)) return;
-  const NoteDevice own(ordinal);
+  const OnCudaDevice own(ordinal);
   absl::ReaderMutexLock lock(CaptureMutex());
   LogIfFailed(space == Space::kHost ? CUDA_STATUS(cudaFreeHost, data)
                                     : CUDA_STATUS(cudaFree, data));

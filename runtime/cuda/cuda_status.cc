@@ -61,12 +61,9 @@ std::string FreeText() {
 
 int NotedDevice() { return noted_device; }
 void NoteDeviceForThread(int ordinal) { noted_device = ordinal; }
-NoteDevice::NoteDevice(int ordinal) : before_(std::exchange(noted_device, ordinal)) {}
-NoteDevice::~NoteDevice() { noted_device = before_; }
 
 bool DeviceIsLost(int ordinal) { return (lost_devices & BitOf(ordinal)) != 0; }
 bool DeviceIsLost() { return DeviceIsLost(noted_device); }
-void SetDeviceLost() { lost_devices |= BitOf(noted_device); }
 uint64_t ReplaceLostDevices(uint64_t lost) { return lost_devices.exchange(lost); }
 
 absl::Status LostStatus(std::string_view why) {
@@ -84,7 +81,7 @@ absl::Status CudaStatus(cudaError_t error, std::string_view call) {
   Cuda().cudaGetLastError();
   const std::string text = absl::StrCat(call, ": ", Text(error));
   if (std::find(kLost.begin(), kLost.end(), error) != kLost.end()) {
-    SetDeviceLost();
+    lost_devices |= BitOf(noted_device);
     return LostStatus(text);
   }
   if (error == cudaErrorMemoryAllocation) {

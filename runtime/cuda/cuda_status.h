@@ -30,24 +30,11 @@ absl::Status OutOfMemory(std::string_view memory, int64_t bytes);
 // current last, 0 before.
 int NotedDevice();
 
-// Notes another one while it lives.
-class NoteDevice {
- public:
-  explicit NoteDevice(int ordinal);
-  ~NoteDevice();
-  NoteDevice(const NoteDevice&) = delete;
-  NoteDevice& operator=(const NoteDevice&) = delete;
-
- private:
-  const int before_;
-};
 void NoteDeviceForThread(int ordinal);
 
 // Whether a call reported that the GPU is lost; destructors then make no calls.
 bool DeviceIsLost(int ordinal);
 bool DeviceIsLost();  // the noted one
-// For libraries that report a lost device themselves: the noted one is.
-void SetDeviceLost();
 // A bit for each GPU. Returns the previous ones, for tests.
 uint64_t ReplaceLostDevices(uint64_t lost);
 // The error of every call on a lost device.

@@ -48,6 +48,7 @@ class CudaStreams final : public StreamSet {
  public:
   explicit CudaStreams(std::vector<CudaStream> streams) : streams_(std::move(streams)) {}
   ~CudaStreams() override {
+    const OnCudaDevice own(ordinal_);
     if (is_capturing_) EndCapture().status().IgnoreError();
     if (!host_calls_.empty()) Synchronize().IgnoreError();  // they still have to be called
   }
@@ -219,6 +220,7 @@ class CudaStreams final : public StreamSet {
     return absl::OkStatus();
   }
 
+  const int ordinal_ = NotedDevice();
   const std::vector<CudaStream> streams_;
   std::vector<CudaEvent> events_;
   int used_events_ = 0;  // since the streams were last synchronized

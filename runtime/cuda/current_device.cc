@@ -26,6 +26,17 @@ absl::Status MakeCudaDeviceCurrent(int ordinal) {
   return CUDA_STATUS(cudaSetDevice, ordinal);
 }
 
+OnCudaDevice::OnCudaDevice(int ordinal) : noted_(NotedDevice()) {
+  if (ordinal == noted_) return;
+  before_ = CurrentCudaDevice();
+  LogIfFailed(MakeCudaDeviceCurrent(ordinal));
+}
+
+OnCudaDevice::~OnCudaDevice() {
+  RestoreCudaDevice(before_);
+  NoteDeviceForThread(noted_);
+}
+
 int CurrentCudaDevice() {
   int ordinal = -1;
   if (Cuda().cudaGetDevice(&ordinal) == cudaSuccess) return ordinal;

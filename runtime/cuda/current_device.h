@@ -7,6 +7,20 @@ namespace onnx_cudnn {
 // Makes it the calling thread's current GPU, and the one that failed calls are about.
 absl::Status MakeCudaDeviceCurrent(int ordinal);
 
+// Makes it current while it lives, for calls about what it owns: frees and destructions on any
+// thread. The one that was current before is so again if the process uses it.
+class OnCudaDevice {
+ public:
+  explicit OnCudaDevice(int ordinal);
+  ~OnCudaDevice();
+  OnCudaDevice(const OnCudaDevice&) = delete;
+  OnCudaDevice& operator=(const OnCudaDevice&) = delete;
+
+ private:
+  const int noted_;
+  int before_ = -1;  // -1: nothing to restore
+};
+
 // The calling thread's current GPU: -1 if there is none or it cannot be read.
 int CurrentCudaDevice();
 

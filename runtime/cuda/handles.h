@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/cuda_calls.h"
 #include "runtime/cuda/cuda_status.h"
+#include "runtime/cuda/current_device.h"
 
 namespace onnx_cudnn {
 
@@ -26,7 +27,7 @@ class UniqueHandle {
   // Makes no call on a lost device, where every call would fail.
   ~UniqueHandle() {
     if (handle_ == Handle{} || DeviceIsLost(ordinal_)) return;
-    const NoteDevice own(ordinal_);
+    const OnCudaDevice own(ordinal_);
     Destroy(handle_);
   }
   Handle get() const { return handle_; }

@@ -28,6 +28,7 @@ class PoolingDevice final : public Device {
     return device_.CreateStreams(count);
   }
   absl::Status MakeCurrent() override { return device_.MakeCurrent(); }
+  bool is_lost() const override { return device_.is_lost(); }
   bool reads_host_memory() const override { return device_.reads_host_memory(); }
   absl::StatusOr<bool> ReadsDirectly(const void* data) override {
     return device_.ReadsDirectly(data);

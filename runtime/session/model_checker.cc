@@ -40,7 +40,8 @@ absl::StatusOr<OwnedTarget> TargetFor(const SessionOptions& options) {
   if (name.empty() && options.device == DeviceChoice::kCpu) name = "cpu";
   ASSIGN_OR_RETURN(OwnedTarget owned, MakeTarget(name.empty() ? "h200" : name));
   if (name.empty()) {
-    const absl::StatusOr<DeviceInfo> gpu = GpuInfo(options.device_ordinal);
+    const absl::StatusOr<DeviceInfo> gpu =
+        GpuInfo(options.devices.empty() ? options.device_ordinal : std::max(options.devices[0], 0));
     if (gpu.ok()) owned.target.info = *gpu;
   }
   RETURN_IF_ERROR(SetCapability(owned, options.compute_capability));

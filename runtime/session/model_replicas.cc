@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
 #include "runtime/session/arguments.h"
 
 namespace onnx_cudnn {
@@ -16,7 +17,6 @@ bool IsLost(const LoadedModel& model) { return model.device().device().is_lost()
 // Adds what another replica has built, measured and holds.
 void AddTo(SessionStats& sum, SessionStats other) {
   sum.plan_ms += other.plan_ms;
-  sum.optimize_ms += other.optimize_ms;
   sum.tune_ms += other.tune_ms;
   sum.tuned_signatures += other.tuned_signatures;
   sum.cached_signatures += other.cached_signatures;
@@ -45,28 +45,35 @@ std::optional<size_t> ModelReplicas::LeastLoaded() const {
   return best;
 }
 
-absl::StatusOr<ModelReplicas::Lease> ModelReplicas::Acquire(
-    absl::Span<const DeviceRef> arguments) const {
-  std::optional<size_t> chosen;
+absl::StatusOr<size_t> ModelReplicas::Choose(absl::Span<const DeviceRef> arguments) const {
   for (const DeviceRef& device : arguments) {
-    if (device.kind != DeviceKind::kCuda || chosen.has_value()) continue;
+    if (device.kind != DeviceKind::kCuda) continue;
     for (size_t i = 0; i < models_.size(); ++i) {
-      if (models_[i]->device().ref() == device) chosen = i;
+      if (models_[i]->device().ref() != device) continue;
+      if (models_.size() == 1 || !IsLost(*models_[i])) return i;
+      return absl::FailedPreconditionError(
+          absl::StrCat(NameOf(device), ", where the inputs or outputs are, is lost"));
     }
   }
+  if (const std::optional<size_t> least = LeastLoaded()) return *least;
+  return absl::FailedPreconditionError(
+      absl::StrCat("all ", models_.size(), " devices of the session are lost"));
+}
+
+absl::StatusOr<ModelReplicas::Lease> ModelReplicas::Acquire(
+    absl::Span<const DeviceRef> arguments) const {
   absl::MutexLock lock(mutex_);
-  if (chosen.has_value() && models_.size() > 1 && IsLost(*models_[*chosen])) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        NameOf(models_[*chosen]->device().ref()), ", where the inputs or outputs are, is lost"));
-  }
-  if (!chosen.has_value()) chosen = LeastLoaded();
-  if (!chosen.has_value()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("all ", models_.size(), " devices of the session are lost"));
-  }
-  ++loads_[*chosen].running;
-  ++loads_[*chosen].runs;
-  return Lease(*this, *chosen);
+  ASSIGN_OR_RETURN(const size_t chosen, Choose(arguments));
+  ++loads_[chosen].running;
+  ++loads_[chosen].runs;
+  return Lease(*this, chosen);
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedModel>> ModelReplicas::Next(
+    absl::Span<const DeviceRef> arguments) const {
+  absl::MutexLock lock(mutex_);
+  ASSIGN_OR_RETURN(const size_t chosen, Choose(arguments));
+  return models_[chosen];
 }
 
 void ModelReplicas::End(size_t index) const {

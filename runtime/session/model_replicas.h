@@ -46,6 +46,9 @@ class ModelReplicas {
   // with the fewest Runs, then with the fewest so far.
   //   errors  FailedPrecondition: that device is lost, or all are
   absl::StatusOr<Lease> Acquire(absl::Span<const DeviceRef> arguments) const;
+  // The one that Acquire would take, which has no more Runs by it.
+  absl::StatusOr<std::shared_ptr<const LoadedModel>> Next(
+      absl::Span<const DeviceRef> arguments) const;
   // Whether a Run of this replica that failed is to run again.
   bool ShouldRerun(const Lease& lease) const;
 
@@ -61,6 +64,8 @@ class ModelReplicas {
     int64_t running = 0, runs = 0;
   };
   void End(size_t index) const;
+  absl::StatusOr<size_t> Choose(absl::Span<const DeviceRef> arguments) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The least loaded one that is not lost; nullopt: all are.
   std::optional<size_t> LeastLoaded() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -145,12 +145,24 @@ bool AreOnHost(const std::vector<DeviceRef>& devices) {
                      [](const DeviceRef& device) { return device.kind == DeviceKind::kCpu; });
 }
 
+// A stream is one of the GPU in whose memory arguments lie.
+absl::Status CheckStream(const ModelReplicas& replicas, const std::vector<DeviceRef>& devices,
+                         const RunOptions& options) {
+  if (options.stream == nullptr || replicas.models().size() == 1 || !AreOnHost(devices)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "run option stream: of several GPUs, the stream's is known by arguments in its memory, found "
+      "none");
+}
+
 // Runs `body` on the replica that the arguments ask for, and again on another one where options
 // say so.
 template <typename Outputs, typename Body>
 absl::StatusOr<Outputs> RunOnReplica(const ModelReplicas& replicas,
                                      const std::vector<DeviceRef>& devices,
                                      const RunOptions& options, Body body) {
+  RETURN_IF_ERROR(CheckStream(replicas, devices, options));
   while (true) {
     ASSIGN_OR_RETURN(const ModelReplicas::Lease lease, replicas.Acquire(devices));
     const CallScope scope(*lease.model(), options.cancel);
@@ -251,7 +263,9 @@ Result<void> Session::Run(const std::vector<NamedView>& inputs,
                           const std::vector<NamedView>& outputs, const RunOptions& options) const {
   return AtEdge<void>([&]() -> absl::Status {
     RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
-    ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(DevicesOf(inputs, outputs)));
+    const std::vector<DeviceRef> devices = DevicesOf(inputs, outputs);
+    RETURN_IF_ERROR(CheckStream(*replicas_, devices, options));
+    ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(devices));
     const LoadedModel& model = *lease.model();
     const CallScope scope(model, options.cancel);
     ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, options));
@@ -293,8 +307,8 @@ Result<Binding> Session::Bind(const std::vector<NamedView>& inputs,
 Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>& inputs) const {
   return AtEdge<std::vector<ValueInfo>>([&]() -> absl::StatusOr<std::vector<ValueInfo>> {
     RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
-    ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(DevicesOf(inputs)));
-    const LoadedModel& model = *lease.model();
+    ASSIGN_OR_RETURN(const auto next, replicas_->Next(DevicesOf(inputs)));
+    const LoadedModel& model = *next;
     const CallScope scope(model);
     ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
     return OutputsOf(model, prepared);
@@ -306,8 +320,8 @@ Result<std::vector<CheckedPartition>> Session::CheckPartitions(
   return AtEdge<std::vector<CheckedPartition>>(
       [&]() -> absl::StatusOr<std::vector<CheckedPartition>> {
         RETURN_IF_ERROR(CheckNotMovedFrom(replicas_, "Session"));
-        ASSIGN_OR_RETURN(const auto lease, replicas_->Acquire(DevicesOf(inputs)));
-        const LoadedModel& model = *lease.model();
+        ASSIGN_OR_RETURN(const auto next, replicas_->Next(DevicesOf(inputs)));
+        const LoadedModel& model = *next;
         const CallScope scope(model);
         ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
         RETURN_IF_ERROR(CheckMemory(prepared.inputs, {}));

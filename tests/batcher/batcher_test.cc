@@ -246,6 +246,42 @@ TEST(BatcherTest, ADestroyedBatcherEndsItsRequests) {
   sum.Expect(ended.get());
 }
 
+// As a future's callback may do that holds the last reference.
+TEST(BatcherTest, MayBeStoppedAndDestroyedByItsOwnThread) {
+  const Session session = Load(kSums);
+  for (const int threads : {1, 3}) {
+    const Sum sum(1, 1), other(2, 1);
+    auto batcher = std::make_unique<Batcher>(
+        Batcher::Create(session, {.max_batch = 1, .max_delay = kForever, .threads = threads})
+            .value());
+    std::promise<Outputs> first;
+    std::promise<void> all_submitted;
+    std::future<void> go = all_submitted.get_future();
+    batcher->Submit(sum.inputs(), [&](Outputs outputs) {
+      go.wait();
+      batcher->Stop();
+      batcher.reset();
+      first.set_value(std::move(outputs));
+    });
+    std::future<Outputs> second = Submit(*batcher, other.inputs());
+    all_submitted.set_value();
+    sum.Expect(first.get_future().get());
+    other.Expect(second.get());
+    EXPECT_EQ(batcher, nullptr);
+  }
+}
+
+TEST(BatcherTest, ASingleRowMayHaveAnyStride) {
+  const Session session = Load("g (float[N,2] x) => (float[N,2] y) { y = Neg(x) }");
+  Batcher batcher = Batcher::Create(session, {.max_batch = 2, .max_delay = kForever}).value();
+  const std::vector<float> x = {1, 2};
+  TensorView view = View(x.data(), {1, 2});
+  view.strides = {7, 1};
+  std::future<Outputs> first = Submit(batcher, {view}), second = Submit(batcher, {view});
+  EXPECT_EQ(first.get().value()[0].data<float>()[1], -2);
+  EXPECT_EQ(second.get().value()[0].data<float>()[0], -1);
+}
+
 TEST(BatcherTest, WrongRequestsAreRefused) {
   const Session session = Load(kSums);
   Batcher batcher = Batcher::Create(session, {.max_batch = 2}).value();
@@ -291,13 +327,13 @@ TEST(BatcherTest, WrongOptionsAreNamed) {
   const auto expect = [&](const BatcherOptions& options, std::string_view text) {
     ExpectError(Batcher::Create(session, options), ErrorCode::kInvalidArgument, text);
   };
-  expect({.max_batch = 0}, "max_batch = 0, expected at least 1");
-  expect({.max_delay = milliseconds(-1)}, "max_delay = -1000, expected at least 0");
-  expect({.max_batch = 8, .max_queued = 7}, "max_queued = 7, expected at least 8");
-  expect({.threads = 0}, "threads = 0, expected at least 1");
-  expect({.batch_sizes = {2, 2}}, "batch_sizes = 2, expected at least 3");
-  expect({.batch_sizes = {0}}, "batch_sizes = 0, expected at least 1");
-  expect({.max_batch = 4, .batch_sizes = {8}}, "batch_sizes: 8 is above max_batch = 4");
+  expect({.max_batch = 0}, "max_batch = 0, expected 1 to 1048576");
+  expect({.max_delay = milliseconds(-1)}, "max_delay = -1000, expected 0 to");
+  expect({.max_batch = 8, .max_queued = 7}, "max_queued = 7, expected 8 to");
+  expect({.threads = 0}, "threads = 0, expected 1 to 256");
+  expect({.batch_sizes = {2, 2}}, "batch_sizes = 2, expected 3 to 32");
+  expect({.batch_sizes = {0}}, "batch_sizes = 0, expected 1 to 32");
+  expect({.max_batch = 4, .batch_sizes = {8}}, "batch_sizes = 8, expected 1 to 4");
 }
 
 }  // namespace

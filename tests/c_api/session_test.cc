@@ -108,6 +108,15 @@ TEST(CApiSessionTest, OptionsReachTheSession) {
   options.op_libraries = &passes[1];
   options.op_library_count = 1;
   expect_refused(options, "op_libraries[0]");
+  const int32_t devices[] = {1, 1};
+  options = CpuOptions();
+  options.devices = devices;
+  options.device_count = 2;
+  expect_refused(options, "option devices: 1 repeats");
+  options.device_count = 1;
+  expect_refused(options, "option devices: GPUs, expected none on the CPU device");
+  options.devices = nullptr;
+  expect_refused(options, "option devices: expected an array, found NULL");
 }
 
 TEST(CApiSessionTest, SessionsShareAnArena) {

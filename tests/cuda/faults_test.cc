@@ -2,6 +2,7 @@
 #include <set>
 
 #include "gtest/gtest.h"
+#include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/cuda_status.h"
 #include "tests/cuda/scenario.h"
 
@@ -53,6 +54,29 @@ TEST(CudaFaultsTest, ALostDeviceIsReportedAndGetsNoMoreCalls) {
     EXPECT_TRUE(opens || status.message().find("the device is lost") != std::string::npos)
         << status;
   }
+}
+
+// What is released on a thread whose current GPU is another one.
+TEST(CudaFaultsTest, ALostDeviceTakesNoOtherOneWithIt) {
+  FakeCuda cuda({.devices = 2});
+  const std::unique_ptr<Device> healthy = *OpenCudaDevice(0), lost = *OpenCudaDevice(1);
+  ASSERT_TRUE(lost->MakeCurrent().ok());
+  std::unique_ptr<StreamSet> streams = *lost->CreateStreams(2);
+  ASSERT_TRUE(healthy->MakeCurrent().ok());
+  std::shared_ptr<std::byte> memory = *healthy->Allocate(100, Space::kDevice);
+  cuda.LoseDevice(1);
+  ASSERT_TRUE(healthy->Allocate(100, Space::kDevice).ok());
+  EXPECT_FALSE(lost->MakeCurrent().ok());
+  EXPECT_FALSE(lost->Allocate(100, Space::kDevice).ok());
+  EXPECT_TRUE(lost->is_lost());
+  const int64_t held = cuda.held_bytes();
+  memory.reset();
+  EXPECT_LT(cuda.held_bytes(), held);
+  EXPECT_FALSE(healthy->is_lost());
+  ASSERT_TRUE(healthy->MakeCurrent().ok());
+  streams.reset();
+  EXPECT_FALSE(healthy->is_lost());
+  EXPECT_TRUE(healthy->Allocate(100, Space::kDevice).ok());
 }
 
 TEST(CudaFaultsTest, OutOfMemoryReportsRequestedAndFreeBytes) {

@@ -63,21 +63,21 @@ TEST_F(FuseAttentionTest, SlopesAndAWindow) {
 
 // Nodes for one query of each of two batches, heads of `channels` and three keys, whose condition
 // is `comparison` of b, i64 `bounds`, with the positions of keys.
-std::string WithPositions(std::string_view comparison,
-                          std::string_view bounds = "[2,1,1] n = {0,2}",
-                          std::string_view where = "u, f, low", std::string_view channels = "64") {
+std::string WithPositions(
+    std::string_view comparison, std::string_view bounds = "[2,1,1] n = {0,2}",
+    std::string_view channels = "64",
+    std::string_view behind = "e = Where(u, c, low) p = Softmax(e) y = MatMul(p, v)") {
   return absl::StrReplaceAll(
       absl::StrCat("g (float16[2,4,1,@] q, float16[2,2,3,@] x, float16[2,2,3,@] z) => "
                    "(float16[2,4,1,@] y) <int64",
                    bounds,
                    ", int64[3] at = {0,1,2}, int64[3] other = {0,2,1}, int64[1] one = {1}, "
                    "int64[1] two = {2}, int64[5] groups = {2,2,2,3,@}, int64[4] heads = {2,4,3,@}, "
-                   "float low = {-1e30}> { b = Abs(n) d = Unsqueeze(x, two) "
-                   "g = Expand(d, groups) k = Reshape(g, heads) i = Unsqueeze(z, two) "
-                   "j = Expand(i, groups) v = Reshape(j, heads) t = Transpose<perm = [0,1,3,2]>(k) "
-                   "c = MatMul(q, t) f = Cast<to = 1>(c) s = ",
-                   comparison, " u = Unsqueeze(s, one) e = Where(", where,
-                   ") p = Softmax(e) h = Cast<to = 10>(p) y = MatMul(h, v) }"),
+                   "float16 low = {64512}, float least = {-1e30}> { b = Abs(n) "
+                   "d = Unsqueeze(x, two) g = Expand(d, groups) k = Reshape(g, heads) "
+                   "i = Unsqueeze(z, two) j = Expand(i, groups) v = Reshape(j, heads) "
+                   "t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) s = ",
+                   comparison, " u = Unsqueeze(s, one) ", behind, " }"),
       {{"@", channels}});
 }
 
@@ -107,9 +107,13 @@ TEST_F(FuseAttentionTest, OtherConditionsAreMasks) {
   expect_mask(WithPositions("LessOrEqual(other, b)"));  // not in order
   expect_mask(WithPositions("GreaterOrEqual(at, b)"));  // keys behind a position
   expect_mask(WithPositions("LessOrEqual(at, b)", "[2,1,3] n = {0,1,2,2,1,2}"));  // by key
-  expect_mask(WithPositions("LessOrEqual(b, at)", "[2,1,1] n = {0,2}", "u, f, low"));
+  expect_mask(WithPositions("LessOrEqual(b, at)"));
   // The kernel that takes lengths has no heads of 32 channels, cuDNN's attention does.
-  expect_mask(WithPositions("LessOrEqual(at, b)", "[2,1,1] n = {0,2}", "u, f, low", "32"));
+  expect_mask(WithPositions("LessOrEqual(at, b)", "[2,1,1] n = {0,2}", "32"));
+  // A query without keys would have the mean of all, not 0.
+  expect_mask(WithPositions("LessOrEqual(at, b)", "[2,1,1] n = {0,2}", "64",
+                            "f = Cast<to = 1>(c) e = Where(u, f, least) p = Softmax(e) "
+                            "h = Cast<to = 10>(p) y = MatMul(h, v)"));
 }
 
 }  // namespace

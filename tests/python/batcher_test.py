@@ -109,3 +109,21 @@ class BatcherTest(unittest.TestCase):
             self.assertRaisesRegex(oc.FailedPrecondition, "stopped", batcher.run, feed(1))
         self.assertRaisesRegex(oc.InvalidArgument, "max_batch", oc.Batcher, session(), max_batch=0)
         self.assertRaisesRegex(oc.InvalidArgument, "max_delay_s", oc.Batcher, session(), max_delay_s=float("nan"))
+
+
+class DevicesTest(unittest.TestCase):
+    def test_the_list_of_devices_is_assigned(self):
+        options = oc.SessionOptions()
+        options.devices = [1, 0]
+        self.assertEqual(options.devices, (1, 0))  # append to it is an error
+        with self.assertRaisesRegex(oc.InvalidArgument, "expected a list of numbers, found 0"):
+            options.devices = 0
+        options.device = "cpu"
+        with self.assertRaisesRegex(oc.InvalidArgument, "option devices: GPUs, expected none on the CPU device"):
+            oc.InferenceSession(models.add(), options)
+        self.assertEqual(oc.InferenceSession(models.add(), options, providers=["CPUExecutionProvider"]).device, "cpu")
+
+    def test_a_session_says_what_each_device_ran(self):
+        s = session()
+        s.run(None, feed(1))
+        self.assertEqual([(d.device_id, d.runs, d.running, d.is_lost) for d in s._session.stats().devices], [(0, 1, 0, False)])

@@ -159,6 +159,26 @@ TEST_F(DevicesTest, ARunGoesWhereItsArgumentsLie) {
               "CUDA device 2, where the inputs or outputs are, is lost");
 }
 
+// Otherwise a caller who asks before each Run would run on every other device alone.
+TEST_F(DevicesTest, AskingForOutputsIsNoRun) {
+  const Session session = Make(2);
+  const std::vector<float> x = {3, -3};
+  for (int run = 0; run < 4; ++run) {
+    ASSERT_TRUE(session.OutputsFor({View(x.data(), {2})}).ok());
+    ExpectRight(session);
+  }
+  EXPECT_EQ(RunsOf(session), Counts({2, 2}));
+  EXPECT_EQ(session.stats().programs_built, 2);
+}
+
+TEST_F(DevicesTest, AStreamNeedsArgumentsThatTellItsDevice) {
+  const Session session = Make(2);
+  const std::vector<float> x = {3, -3};
+  int stream = 0;
+  ExpectError(session.Run({View(x.data(), {2})}, RunOptions{.stream = &stream}),
+              ErrorCode::kInvalidArgument, "of several GPUs");
+}
+
 TEST(DevicesOptionsTest, WhatIsNoListOfGpusIsRefused) {
   const std::string model = *ModelBytesFromText(kRelu);
   const auto expect = [&](SessionOptions options, std::string_view text) {

@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<CudnnHandles>> CudnnHandles::Open(int ordinal) {
 // A destructor cannot return errors; on a lost device every call would fail.
 CudnnHandles::~CudnnHandles() {
   if (DeviceIsLost(ordinal_) || Cudnn() == nullptr) return;
-  const NoteDevice own(ordinal_);
+  const OnCudaDevice own(ordinal_);
   absl::ReaderMutexLock no_capture(CaptureMutex());
   absl::MutexLock lock(mutex_);
   for (cudnnHandle_t handle : free_) {

@@ -21,9 +21,9 @@ namespace onnx_cudnn {
 
 // A row is an element of the first axis. Requests whose other dims differ are not joined.
 struct BatcherOptions {
-  // Rows of one Run at most, ≥ 1.
+  // Rows of one Run at most, 1 to 2^20.
   int64_t max_batch = 32;
-  // How long the oldest request of a batch that is not full waits for others, ≥ 0.
+  // How long the oldest request of a batch that is not full waits for others, up to a day.
   std::chrono::microseconds max_delay{1000};
   // The rows that Runs have, ascending and up to max_batch. A batch between two of them is filled
   // up with copies of its first row, so that few Programs are built (SessionOptions::max_programs
@@ -32,8 +32,8 @@ struct BatcherOptions {
   std::vector<int64_t> batch_sizes;
   // Rows that may wait, ≥ max_batch. A request beyond is ResourceExhausted at once.
   int64_t max_queued = 1024;
-  // Runs at once, each by a thread of the Batcher, ≥ 1: with two, one gathers rows while the other
-  // waits for its Run.
+  // Runs at once, each by a thread of the Batcher, 1 to 256: with two, one gathers rows while the
+  // other waits for its Run.
   int threads = 2;
 };
 
@@ -61,8 +61,9 @@ class ONNX_CUDNN_API Batcher {
  public:
   using Done = std::function<void(Result<std::vector<Tensor>> outputs)>;
 
-  // The Session must outlive the Batcher. InvalidArgument: the options. Unimplemented: an input or
-  // output that is no tensor, or whose first dim is not the symbol that the first input's is.
+  // The Session must outlive the Batcher and not be moved meanwhile. InvalidArgument: the options.
+  // Unimplemented: an input or output that is no tensor, or whose first dim is not the symbol that
+  // the first input's is.
   static Result<Batcher> Create(const Session& session, const BatcherOptions& options = {});
 
   Batcher(Batcher&&) noexcept;
@@ -82,14 +83,15 @@ class ONNX_CUDNN_API Batcher {
   // not throw, and delays a batch as long as it takes.
   void Submit(const std::vector<NamedView>& inputs, Done done, const RequestOptions& options = {});
 
-  // Accepts no more requests, runs those that wait, and returns when all have ended.
+  // Accepts no more requests, runs those that wait, and returns when all have ended; within `done`,
+  // when none waits any more.
   void Stop();
   BatcherStats stats() const;
 
  private:
   struct ONNX_CUDNN_HIDDEN Impl;
-  explicit Batcher(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Batcher(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;  // its threads own it, too
 };
 
 }  // namespace onnx_cudnn

@@ -15,10 +15,10 @@
 namespace onnx_cudnn {
 
 struct CheckModelOptions {
-  // Used: target, device, device_ordinal, compute_capability, precision, optimization_level,
-  // disabled_passes, pins, map_external_data, follow_hub_links. Without a target the rates are
-  // those of the GPU or, if there is none, of "h200"; with DeviceChoice::kCpu they are those of
-  // "cpu".
+  // Used: target, device, device_ordinal or the first of devices, compute_capability, precision,
+  // optimization_level, disabled_passes, pins, map_external_data, follow_hub_links. Without a
+  // target the rates are those of the GPU or, if there is none, of "h200"; with DeviceChoice::kCpu
+  // they are those of "cpu".
   SessionOptions session;
   // Dims of inputs by name; −1 where the default is taken: 1, and 224 for height and width of
   // images (docs/running.md).
