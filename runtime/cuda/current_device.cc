@@ -45,7 +45,11 @@ int CurrentCudaDevice() {
 }
 
 void RestoreCudaDevice(int ordinal) {
-  if (ordinal < 0 || ordinal == CurrentCudaDevice() || !HasContext(ordinal)) return;
+  if (ordinal < 0) return;
+  const int current = CurrentCudaDevice();
+  if (ordinal == current) return;
+  const bool is_readable = current >= 0;  // a lost one is not, nor are contexts then
+  if (is_readable && !HasContext(ordinal)) return;
   LogIfFailed(MakeCudaDeviceCurrent(ordinal));
 }
 
