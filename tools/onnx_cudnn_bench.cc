@@ -71,9 +71,11 @@ ABSL_FLAG(std::vector<std::string>, qps, {},
 ABSL_FLAG(double, p99, 0,
           "Milliseconds: finds the largest load whose 99th percentile is within them, instead of "
           "--qps.");
-ABSL_FLAG(int64_t, max_batch, 0,
-          "With --qps or --p99: a Batcher joins requests into runs of up to so many rows. 0: each "
-          "request runs alone, by one of --threads.");
+ABSL_FLAG(
+    int64_t, max_batch, 0,
+    "With --qps or --p99: a Batcher joins requests into runs of up to so many rows; two at once "
+    "for each GPU unless --threads says how many. 0: each request runs alone, by one of "
+    "--threads.");
 ABSL_FLAG(double, max_delay, 1, "With --max-batch: milliseconds that a request waits for others.");
 ABSL_FLAG(std::string, commit, "unknown", "Stored in the records: the commit that was built.");
 ABSL_FLAG(std::string, run, "",
@@ -113,18 +115,19 @@ Writes one JSON list of records {who, model, precision, partitioner, batch, thre
   peak_bytes            weights, and arena, inputs and outputs of each thread
   Unknown values are left out, and empty in --csv.
 
-With --qps or --p99, records of loads instead: {who, model, precision, batch, threads, max_batch, max_delay_ms, offered_qps, achieved_qps,
-  keeps_up, requests, refused, failed, mean_batch, mean_ms, p50_ms, p90_ms, p95_ms, p99_ms, max_ms, device, driver, cuda, cudnn, commit, date, run}
+With --qps or --p99, records of loads instead: {who, model, precision, batch, threads, max_batch, max_delay_ms, offered_qps, arrived_qps,
+  achieved_qps, keeps_up, requests, refused, failed, mean_batch, mean_ms, p50_ms, p90_ms, p95_ms, p99_ms, max_ms, device, driver, cuda, cudnn, commit, date, run}
   ..._ms    from the arrival of a request to its outputs in host memory: waiting, copies and the run
-  keeps_up  none was refused or failed, and 95 % of the load was served while it lasted
-  A 99th percentile needs some hundred requests: --seconds times --qps. The last record of --p99 is the load that it finds.
+  keeps_up  none was refused (4,096 requests may wait) or failed, and the last one ended within 105 % of the load's time
+  A 99th percentile needs some hundred requests: --seconds times --qps. The last record of --p99 is the load that it finds, measured anew.
 
 From trtexec: --warmUp is --warm-up, --duration --seconds, --iterations --runs, --infStreams --threads (--streams spreads
   the steps of one run), --useCudaGraph the default, --timingCacheFile --plan-cache; its latency is h2d_ms + median_ms +
   d2h_ms.
 
 Exit codes: 0 done, 1 usage, 2 model or input invalid, nothing to compare, 3 valid but not supported, 4 a ratio below
-  --fail-below, 5 device or library missing, 6 out of memory, 7 internal.)";
+  --fail-below, 5 device or library missing, 6 out of memory, no load within --p99,
+  7 internal.)";
 
 struct Options {
   std::vector<std::string> models;

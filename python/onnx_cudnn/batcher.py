@@ -18,10 +18,10 @@ class Batcher:
     session      a model whose inputs and outputs all have the same symbol as their first dim
     max_batch    rows of a run at most
     max_delay_s  how long the oldest request of a batch that is not full waits for others
-    batch_sizes  rows that runs have, ascending; a batch is filled up to the next one with copies of its first row. Default: powers of two
-                 and max_batch. SessionOptions.max_programs should be as many
+    batch_sizes  rows that runs have, ascending, and max_batch; a batch is filled up to the next one with copies of its first row. Default: powers
+                 of two. SessionOptions.max_programs should be as many
     max_queued   rows that may wait; a request beyond raises ResourceExhausted
-    threads      runs at once
+    threads      runs at once. 0: two for each GPU of the session
 
     Raises InvalidArgument: the options. Unimplemented: a model without such an axis.
     """
@@ -34,7 +34,7 @@ class Batcher:
         max_delay_s: float = 0.001,
         batch_sizes: Sequence[int] = (),
         max_queued: int = 1024,
-        threads: int = 2,
+        threads: int = 0,
     ) -> None:
         self._session = session
         self._batcher = _core.Batcher(session._session, max_batch, max_delay_s, list(batch_sizes), max_queued, threads)

@@ -237,7 +237,7 @@ def _devices() -> property:
     return property(lambda self: tuple(field.__get__(self)), put, doc="Ordinals of GPUs, [-1] for all; assign a list, the value is a copy.")
 
 
-SessionOptions.devices = _devices()  # type: ignore[assignment]
+SessionOptions.devices = _devices()
 for _name in ("disabled_passes", "op_libraries", "shape_buckets"):
     setattr(SessionOptions, _name, _texts(_name))
 for _name, _default in _SESSION_DEFAULTS.items():

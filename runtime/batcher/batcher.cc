@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<int64_t>> SizesOf(const BatcherOptions& options) {
   RETURN_IF_ERROR(CheckRange("max_delay", options.max_delay.count(), 0, kMostDelayUs));
   RETURN_IF_ERROR(
       CheckRange("max_queued", options.max_queued, options.max_batch, kMostRows * kMostRows));
-  RETURN_IF_ERROR(CheckRange("threads", options.threads, 1, kMostThreads));
+  RETURN_IF_ERROR(CheckRange("threads", options.threads, 0, kMostThreads));
   std::vector<int64_t> sizes = options.batch_sizes;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t least = i == 0 ? 1 : sizes[i - 1] + 1;
@@ -86,7 +86,7 @@ struct Batcher::Impl {
 
   // Each thread owns it.
   static void Start(const std::shared_ptr<Impl>& impl);
-  // Runs what waits; threads that `done` calls from are left to end by themselves.
+  // Stop, of a Batcher that is destroyed: within `done`, its thread ends by itself afterwards.
   void StopForGood();
 
   absl::StatusOr<BatcherRequest> Checked(const std::vector<NamedView>& inputs,
@@ -211,7 +211,9 @@ void Batcher::Impl::Work() {
 void Batcher::Impl::Start(const std::shared_ptr<Impl>& impl) {
   const ScopedBlockedSignals blocked;
   const absl::MutexLock lock(impl->joining);
-  for (int i = 0; i < impl->options.threads; ++i) {
+  const int devices = static_cast<int>(impl->session.stats().devices.size());
+  const int count = impl->options.threads > 0 ? impl->options.threads : 2 * devices;
+  for (int i = 0; i < count; ++i) {
     impl->threads.emplace_back([impl] {
       working = impl.get();
       impl->Work();
@@ -234,7 +236,13 @@ void Batcher::Impl::Stop() {
 void Batcher::Impl::StopForGood() {
   Stop();
   const absl::MutexLock lock(joining);
-  for (std::thread& thread : threads) thread.detach();
+  for (std::thread& thread : threads) {  // the others may still use the Session
+    if (thread.get_id() == std::this_thread::get_id()) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
   threads.clear();
 }
 

@@ -34,7 +34,7 @@ absl::Status CheckDevices(const SessionOptions& options) {
   }
   if (devices.empty()) return absl::OkStatus();
   if (options.device == DeviceChoice::kCpu || !options.target.empty()) {
-    return refuse("GPUs, expected none on the CPU device");
+    return refuse("expected none for the CPU device");
   }
   const bool are_several = devices.size() > 1 || devices[0] == kAllDevices;
   if (are_several && options.arena != nullptr) return refuse("a shared arena lies on one device");

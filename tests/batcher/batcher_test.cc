@@ -330,7 +330,7 @@ TEST(BatcherTest, WrongOptionsAreNamed) {
   expect({.max_batch = 0}, "max_batch = 0, expected 1 to 1048576");
   expect({.max_delay = milliseconds(-1)}, "max_delay = -1000, expected 0 to");
   expect({.max_batch = 8, .max_queued = 7}, "max_queued = 7, expected 8 to");
-  expect({.threads = 0}, "threads = 0, expected 1 to 256");
+  expect({.threads = -1}, "threads = -1, expected 0 to 256");
   expect({.batch_sizes = {2, 2}}, "batch_sizes = 2, expected 3 to 32");
   expect({.batch_sizes = {0}}, "batch_sizes = 0, expected 1 to 32");
   expect({.max_batch = 4, .batch_sizes = {8}}, "batch_sizes = 8, expected 1 to 4");

@@ -114,7 +114,7 @@ TEST(CApiSessionTest, OptionsReachTheSession) {
   options.device_count = 2;
   expect_refused(options, "option devices: 1 repeats");
   options.device_count = 1;
-  expect_refused(options, "option devices: GPUs, expected none on the CPU device");
+  expect_refused(options, "option devices: expected none for the CPU device");
   options.devices = nullptr;
   expect_refused(options, "option devices: expected an array, found NULL");
 }

@@ -187,8 +187,8 @@ TEST(DevicesOptionsTest, WhatIsNoListOfGpusIsRefused) {
   expect({.devices = {0, 1, 0}}, "option devices: 0 repeats");
   expect({.devices = {64}}, "option devices: expected 0 to 63, or -1 alone for all, found 64");
   expect({.devices = {kAllDevices, 0}}, "option devices: expected 0 to 63");
-  expect({.device = DeviceChoice::kCpu, .devices = {0}}, "expected none on the CPU device");
-  expect({.devices = {0}, .target = "h200"}, "expected none on the CPU device");
+  expect({.device = DeviceChoice::kCpu, .devices = {0}}, "expected none for the CPU device");
+  expect({.devices = {0}, .target = "h200"}, "expected none for the CPU device");
   expect({.devices = {0, 1}, .arena = std::make_shared<SharedArena>(1 << 20)},
          "a shared arena lies on one device");
 }

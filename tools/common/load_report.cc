@@ -18,6 +18,7 @@ std::string LoadsJson(const std::vector<LoadRecord>& records) {
                     {"max_batch", r.max_batch},
                     {"max_delay_ms", r.max_delay_ms},
                     {"offered_qps", r.offered_qps},
+                    {"arrived_qps", r.arrived_qps},
                     {"achieved_qps", r.achieved_qps},
                     {"keeps_up", r.KeepsUp()},
                     {"requests", r.requests},

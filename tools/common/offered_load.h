@@ -43,7 +43,9 @@ struct LoadRequest {
 // One load. Latencies include waiting, and the copies of host memory.
 struct LoadRecord {
   BenchRecord bench;  // of which model, precision, batch (rows of a request), device are used
-  double offered_qps = 0, achieved_qps = 0;
+  double offered_qps = 0;
+  double arrived_qps = 0;   // the requests that were drawn, while the load lasted
+  double achieved_qps = 0;  // those that were served, until the last of them ended
   int64_t requests = 0, refused = 0, failed = 0;
   int64_t max_batch = 0;
   double max_delay_ms = 0;
@@ -54,8 +56,8 @@ struct LoadRecord {
   bool KeepsUp() const;
 };
 
-// One record for each load, in the order in which they were offered; a search ends with the largest
-// load that keeps up within the bound, measured anew.
+// One record for each load, in the order in which they were offered; a search ends with a load
+// that keeps up within the bound twice, the largest or 0.9, 0.81 … of it.
 //   errors  those of loading and of the first request; ResourceExhausted: the search finds that
 //           the lightest load misses the bound
 absl::StatusOr<std::vector<LoadRecord>> MeasureLoads(const LoadRequest& request);

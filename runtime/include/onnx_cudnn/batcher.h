@@ -25,16 +25,16 @@ struct BatcherOptions {
   int64_t max_batch = 32;
   // How long the oldest request of a batch that is not full waits for others, up to a day.
   std::chrono::microseconds max_delay{1000};
-  // The rows that Runs have, ascending and up to max_batch. A batch between two of them is filled
+  // The rows that Runs have besides max_batch, ascending. A batch between two of them is filled
   // up with copies of its first row, so that few Programs are built (SessionOptions::max_programs
   // should be as many, for each shape of a row). Empty: the powers of two below max_batch, and
   // max_batch.
   std::vector<int64_t> batch_sizes;
   // Rows that may wait, ≥ max_batch. A request beyond is ResourceExhausted at once.
   int64_t max_queued = 1024;
-  // Runs at once, each by a thread of the Batcher, 1 to 256: with two, one gathers rows while the
-  // other waits for its Run.
-  int threads = 2;
+  // Runs at once, each by a thread of the Batcher, up to 256. 0: two for each device of the
+  // Session, of which one gathers rows while the other waits for its Run.
+  int threads = 0;
 };
 
 struct RequestOptions {
