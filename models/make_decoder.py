@@ -140,6 +140,11 @@ class Builder:
         return self.op("Add", self.op("Mul", x, cosines), self.op("Mul", exchanged, sines))
 
 
+def angles_of(positions):
+    """Of the rotary embedding, [positions, CHANNELS / 2]."""
+    return np.arange(positions)[:, None] * 500000.0 ** (-np.arange(0, CHANNELS, 2) / CHANNELS)
+
+
 def layer_of(b, x, layer, position, cosines, sines):
     """One layer over the token x [N, 1, WIDTH]."""
     h = b.norm(x, f"{layer}.norm0")
@@ -161,8 +166,7 @@ def graph_of(layers, cache, int4):
     """Nodes, constants: the builder."""
     b = Builder(int4)
     position = b.op("Sub", "lengths", b.ints(1))
-    angles = np.arange(cache)[:, None] * 500000.0 ** (-np.arange(0, CHANNELS, 2) / CHANNELS)
-    angles = np.concatenate([angles, angles], 1)
+    angles = np.concatenate([angles_of(cache)] * 2, 1)
     cosines, sines = (b.op("Unsqueeze", b.op("Gather", b.constant(table.astype(np.float16)), position), b.ints(1, 2))
                       for table in (np.cos(angles), np.sin(angles)))
     x = b.op("Gather", "words", "ids")
@@ -188,20 +192,22 @@ def write_graph(path, layers, cache, int4):
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def command_line(doc, write_graph, **numbers):
+    """Runs graph or weights. numbers: further options of write_graph with their defaults."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("what", choices=["graph", "weights"])
     parser.add_argument("file", type=pathlib.Path)
     parser.add_argument("--int4", action="store_true")
     parser.add_argument("--layers", type=int, default=16)
-    parser.add_argument("--cache", type=int, default=2048)
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
     arguments = parser.parse_args()
     if arguments.what == "graph":
-        write_graph(arguments.file, arguments.layers, arguments.cache, arguments.int4)
+        write_graph(arguments.file, layers=arguments.layers, int4=arguments.int4, **{name: getattr(arguments, name) for name in numbers})
     else:
         write_weights(arguments.file, arguments.layers, arguments.int4)
     print(arguments.file)
 
 
 if __name__ == "__main__":
-    main()
+    command_line(__doc__, write_graph, cache=2048)

@@ -9,11 +9,8 @@ f16[batch_size,sequence_length,32000], present.i.key and .value. With caches and
 one shape serves all steps.
 """
 
-import argparse
-import pathlib
-
 import numpy as np
-from make_decoder import CHANNELS, HEADS, KEY_HEADS, WORDS, Builder, placed, write_weights
+from make_decoder import CHANNELS, HEADS, KEY_HEADS, WORDS, Builder, angles_of, command_line, placed
 
 OPSET = 21
 POSITIONS = 8192
@@ -50,7 +47,7 @@ def graph_of(layers, int4):
     counted = b.op("Sub", b.op("ReduceSum", "attention_mask", b.ints(1), keepdims=1), b.ints(1))
     lengths = b.op("Cast", counted, to=6)
     total = b.op("Cast", b.op("Gather", b.op("Shape", "attention_mask"), b.constant(np.array(1, np.int64)), axis=0), to=6)
-    angles = np.arange(POSITIONS)[:, None] * 500000.0 ** (-np.arange(0, CHANNELS, 2) / CHANNELS)
+    angles = angles_of(POSITIONS)
     tables = [b.constant(table.astype(np.float16)) for table in (np.cos(angles), np.sin(angles))]
     x = b.op("Gather", "words", "input_ids")
     h = b.op("SimplifiedLayerNormalization", x, "0.norm0", axis=-1, epsilon=1e-5, stash_type=1)
@@ -82,19 +79,5 @@ def write_graph(path, layers, int4, data=None):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)], ir_version=10), path)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["graph", "weights"])
-    parser.add_argument("file", type=pathlib.Path)
-    parser.add_argument("--int4", action="store_true")
-    parser.add_argument("--layers", type=int, default=16)
-    arguments = parser.parse_args()
-    if arguments.what == "graph":
-        write_graph(arguments.file, arguments.layers, arguments.int4)
-    else:
-        write_weights(arguments.file, arguments.layers, arguments.int4)
-    print(arguments.file)
-
-
 if __name__ == "__main__":
-    main()
+    command_line(__doc__, write_graph)

@@ -215,31 +215,20 @@ class SessionOptions(_Strict, _core.SessionOptions):
         return self._entries[key]
 
 
-def _texts(name: str) -> property:
+def _list(name: str, element: Callable[[Any], Any], what: str) -> property:
     field = getattr(_core.SessionOptions, name)
 
     def put(self: Any, value: Any) -> None:
-        if isinstance(value, str):
-            raise InvalidArgument(f"option {name}: expected a list of texts, found {value!r}")
-        field.__set__(self, [os.fspath(text) for text in value])
-
-    return property(lambda self: tuple(field.__get__(self)), put, doc="Texts; assign a list, the value is a copy.")
-
-
-def _devices() -> property:
-    field = _core.SessionOptions.devices
-
-    def put(self: Any, value: Any) -> None:
         if isinstance(value, (str, int)):
-            raise InvalidArgument(f"option devices: expected a list of numbers, found {value!r}")
-        field.__set__(self, [int(number) for number in value])
+            raise InvalidArgument(f"option {name}: expected a list of {what}, found {value!r}")
+        field.__set__(self, [element(item) for item in value])
 
-    return property(lambda self: tuple(field.__get__(self)), put, doc="Ordinals of GPUs, [-1] for all; assign a list, the value is a copy.")
+    return property(lambda self: tuple(field.__get__(self)), put, doc=f"A tuple of {what}; assign a list, the value is a copy.")
 
 
-SessionOptions.devices = _devices()
 for _name in ("disabled_passes", "op_libraries", "shape_buckets"):
-    setattr(SessionOptions, _name, _texts(_name))
+    setattr(SessionOptions, _name, _list(_name, os.fspath, "texts"))
+SessionOptions.devices = _list("devices", int, "numbers")
 for _name, _default in _SESSION_DEFAULTS.items():
     setattr(SessionOptions, _name, _without_effect(_name, _default))
 

@@ -96,7 +96,9 @@ Result<TensorView> BatchRunner::Gathered(const std::vector<BatcherRequest>& requ
 }
 
 std::vector<BatchRunner::Outputs> BatchRunner::RunTogether(
-    const std::vector<BatcherRequest>& requests, int64_t rows, BatchCounts& counts) {
+    const std::vector<BatcherRequest>& requests, BatchCounts& counts) {
+  int64_t rows = 0;
+  for (const BatcherRequest& request : requests) rows += request.rows;
   const int64_t size = *std::lower_bound(sizes_.begin(), sizes_.end(), rows);
   ++counts.batches;
   counts.rows += rows;
@@ -139,14 +141,12 @@ std::vector<BatchRunner::Outputs> BatchRunner::RunTogether(
 
 std::vector<BatchRunner::Outputs> BatchRunner::Run(const std::vector<BatcherRequest>& requests,
                                                    BatchCounts& counts) {
-  int64_t rows = 0;
-  for (const BatcherRequest& request : requests) rows += request.rows;
-  std::vector<Outputs> ended = RunTogether(requests, rows, counts);
+  std::vector<Outputs> ended = RunTogether(requests, counts);
   const bool one_is_wrong =
       requests.size() > 1 && !ended[0].ok() && ended[0].error().code == ErrorCode::kInvalidArgument;
   if (one_is_wrong) {
     for (size_t i = 0; i < requests.size(); ++i) {
-      ended[i] = RunTogether({requests[i]}, requests[i].rows, counts)[0];
+      ended[i] = RunTogether({requests[i]}, counts)[0];
     }
   }
   counts.failed += std::count_if(ended.begin(), ended.end(),

@@ -29,7 +29,7 @@ class BatchRunner {
 
  private:
   using Outputs = Result<std::vector<Tensor>>;
-  std::vector<Outputs> RunTogether(const std::vector<BatcherRequest>& requests, int64_t rows,
+  std::vector<Outputs> RunTogether(const std::vector<BatcherRequest>& requests,
                                    BatchCounts& counts);
   // The rows of an input of all requests, and copies of the first one up to `size`.
   Result<TensorView> Gathered(const std::vector<BatcherRequest>& requests, size_t input,

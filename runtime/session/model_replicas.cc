@@ -45,15 +45,18 @@ std::optional<size_t> ModelReplicas::LeastLoaded() const {
   return best;
 }
 
+ModelReplicas::Models::const_iterator ModelReplicas::Find(const DeviceRef& device) const {
+  return std::find_if(models_.begin(), models_.end(),
+                      [&](const auto& model) { return model->device().ref() == device; });
+}
+
 absl::StatusOr<size_t> ModelReplicas::Choose(absl::Span<const DeviceRef> arguments) const {
   for (const DeviceRef& device : arguments) {
-    if (device.kind != DeviceKind::kCuda) continue;
-    for (size_t i = 0; i < models_.size(); ++i) {
-      if (models_[i]->device().ref() != device) continue;
-      if (models_.size() == 1 || !IsLost(*models_[i])) return i;
-      return absl::FailedPreconditionError(
-          absl::StrCat(NameOf(device), ", where the inputs or outputs are, is lost"));
-    }
+    const auto on = Find(device);
+    if (device.kind != DeviceKind::kCuda || on == models_.end()) continue;
+    if (models_.size() == 1 || !IsLost(**on)) return on - models_.begin();
+    return absl::FailedPreconditionError(
+        absl::StrCat(NameOf(device), ", where the inputs or outputs are, is lost"));
   }
   if (const std::optional<size_t> least = LeastLoaded()) return *least;
   return absl::FailedPreconditionError(
@@ -86,10 +89,8 @@ bool ModelReplicas::ShouldRerun(const Lease& lease) const {
 }
 
 std::shared_ptr<const LoadedModel> ModelReplicas::On(const DeviceRef& device) const {
-  for (const auto& model : models_) {
-    if (model->device().ref() == device) return model;
-  }
-  return nullptr;
+  const auto on = Find(device);
+  return on == models_.end() ? nullptr : *on;
 }
 
 SessionStats ModelReplicas::stats() const {

@@ -60,16 +60,18 @@ class ModelReplicas {
   SessionStats stats() const;
 
  private:
+  using Models = std::vector<std::shared_ptr<const LoadedModel>>;
   struct Load {
     int64_t running = 0, runs = 0;
   };
   void End(size_t index) const;
+  Models::const_iterator Find(const DeviceRef& device) const;  // its end: there is none
   absl::StatusOr<size_t> Choose(absl::Span<const DeviceRef> arguments) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The least loaded one that is not lost; nullopt: all are.
   std::optional<size_t> LeastLoaded() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::vector<std::shared_ptr<const LoadedModel>> models_;
+  const Models models_;
   const bool reruns_;
   mutable absl::Mutex mutex_;
   mutable std::vector<Load> loads_ ABSL_GUARDED_BY(mutex_);

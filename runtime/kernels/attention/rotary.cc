@@ -175,12 +175,13 @@ NodeList WithViews(const Value& x, NodeList nodes) {
 
 NodeList WithViews(const Rotary& rotary) { return WithViews(*rotary.x, rotary.nodes); }
 
-// The Nodes that end embeddings of which `anchor` may be a part.
-NodeList EndsBehind(const Node& anchor) {
-  NodeList seen = {&anchor}, ends;
+// The embeddings of which `anchor` may be a part.
+std::vector<Rotary> RotariesBehind(const Node& anchor) {
+  NodeList seen = {&anchor};
+  std::vector<Rotary> found;
   for (size_t i = 0; i < seen.size() && seen.size() < kMostWalked; ++i) {
-    if (RotaryAt(*seen[i]).has_value()) {
-      ends.push_back(seen[i]);
+    if (std::optional<Rotary> rotary = RotaryAt(*seen[i])) {
+      found.push_back(*std::move(rotary));
       continue;
     }
     if (IsOp(seen[i], "Add") && !IsOp(seen[i]->output(0).only_reader(), "Concat")) continue;
@@ -192,7 +193,7 @@ NodeList EndsBehind(const Node& anchor) {
       }
     }
   }
-  return ends;
+  return found;
 }
 
 // The Value in which x lies, seen through `nodes`.
@@ -205,12 +206,12 @@ const Value& SourceOf(const Value& x, const NodeList& nodes) {
 std::optional<Rotary> PartnerOf(const Rotary& rotary, const Value& source) {
   std::optional<Rotary> partner;
   for (const Use& use : source.uses()) {
-    for (const Node* end : EndsBehind(*use.node)) {
-      std::optional<Rotary> found = RotaryAt(*end);
+    for (Rotary& found : RotariesBehind(*use.node)) {
+      const Node* end = found.nodes.back();
       if (end == rotary.nodes.back()) continue;
       if (partner.has_value() && partner->nodes.back() == end) continue;
-      if (found->x->dtype() != rotary.x->dtype()) continue;
-      if (&SourceOf(*found->x, WithViews(*found)) != &source) continue;
+      if (found.x->dtype() != rotary.x->dtype()) continue;
+      if (&SourceOf(*found.x, WithViews(found)) != &source) continue;
       if (partner.has_value()) return std::nullopt;
       partner = std::move(found);
     }
@@ -259,18 +260,19 @@ NodeList WithCaches(NodeList nodes, const Value& source) {
   return nodes;
 }
 
-// The ends of embeddings that are put into a cache at the same places as what `anchor` moves.
-NodeList EndsBeside(const Node& anchor) {
+// The embeddings that are put into a cache at the same places as what `anchor` moves.
+std::vector<Rotary> RotariesBeside(const Node& anchor) {
   const Node* append = &anchor;
   while (append != nullptr && IsViewNode(*append)) append = append->output(0).only_reader();
   if (append == nullptr || !IsAppend(*append)) return {};
-  NodeList ends;
+  std::vector<Rotary> found;
   for (const Use& use : append->input(2).uses()) {
     if (use.index != 2 || !IsAppend(*use.node)) continue;
     const Node* end = use.node->input(1).producer();
-    if (end != nullptr && RotaryAt(*end).has_value()) ends.push_back(end);
+    std::optional<Rotary> rotary = end == nullptr ? std::nullopt : RotaryAt(*end);
+    if (rotary.has_value()) found.push_back(*std::move(rotary));
   }
-  return ends;
+  return found;
 }
 
 // An embedding; with its views; with another one out of the same Value; and with their caches.
@@ -293,10 +295,10 @@ std::vector<NodeList> CoresBefore(const Rotary& rotary) {
 
 // Those that contain `anchor`.
 std::vector<NodeList> CoresAt(const Node& anchor) {
-  NodeList ends = EndsBehind(anchor);
-  for (const Node* end : EndsBeside(anchor)) ends.push_back(end);
-  for (const Node* end : ends) {
-    std::vector<NodeList> cores = CoresBefore(*RotaryAt(*end));
+  std::vector<Rotary> rotaries = RotariesBehind(anchor);
+  for (Rotary& rotary : RotariesBeside(anchor)) rotaries.push_back(std::move(rotary));
+  for (const Rotary& rotary : rotaries) {
+    std::vector<NodeList> cores = CoresBefore(rotary);
     std::erase_if(cores, [&](const NodeList& nodes) { return !Has(nodes, anchor); });
     if (!cores.empty()) return cores;
   }
