@@ -164,7 +164,8 @@ GpuList ListGpus() {
   return list;
 }
 
-absl::StatusOr<CudaFacts> OpenCudaContext(int ordinal) {
+absl::StatusOr<CudaFacts> OpenCudaContext(int ordinal,
+                                          const std::function<void(const CudaFacts&)>& on_facts) {
   CudaFacts facts;
   RETURN_IF_ERROR(CheckDriver(facts));
   RETURN_IF_ERROR(CheckDeviceCount(ordinal));
@@ -174,6 +175,7 @@ absl::StatusOr<CudaFacts> OpenCudaContext(int ordinal) {
                     absl::StrCat("sm_", kOldestCapability, " or later"),
                     "use an Ampere GPU or a later one");
   }
+  if (on_facts) on_facts(facts);
   RETURN_IF_ERROR(MakeCudaDeviceCurrent(ordinal));
   RETURN_IF_ERROR(CheckCode(facts));
   if (ONNX_CUDNN_FAST_COMPILE) WarnOfSlowKernels();

@@ -1,6 +1,7 @@
 // Opening the GPU.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,11 +39,13 @@ GpuList ListGpus();
 
 // Creates the device's context (a quarter of a second), makes it current on the calling thread, and
 // checks that this build's kernels run on the device.
-//   ordinal  among the devices visible to this process
-//   errors   FailedPrecondition, one line: what was found, what is needed, what to do; for a
+//   ordinal   among the devices visible to this process
+//   on_facts  called before the context is created, when all but code_capability is read; may be
+//   empty errors    FailedPrecondition, one line: what was found, what is needed, what to do; for a
 //            missing or too old driver, a missing or too old device, a build without code for the
 //            device
-absl::StatusOr<CudaFacts> OpenCudaContext(int ordinal = 0);
+absl::StatusOr<CudaFacts> OpenCudaContext(
+    int ordinal = 0, const std::function<void(const CudaFacts&)>& on_facts = {});
 
 // 13000 as "13.0".
 std::string CudaVersionText(int version);

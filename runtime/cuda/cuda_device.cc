@@ -91,8 +91,12 @@ DeviceInfo DeviceInfoOf(const CudaFacts& facts) {
                                        .memory_bus_bits = facts.memory_bus_bits});
 }
 
-absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal) {
-  ASSIGN_OR_RETURN(const CudaFacts facts, OpenCudaContext(ordinal));
+absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(
+    int ordinal, const std::function<void(const DeviceInfo&)>& on_info) {
+  const auto on_facts = [&](const CudaFacts& facts) {
+    if (on_info) on_info(DeviceInfoOf(facts));
+  };
+  ASSIGN_OR_RETURN(const CudaFacts facts, OpenCudaContext(ordinal, on_facts));
   cudaStream_t uploads = nullptr;
   absl::ReaderMutexLock lock(CaptureMutex());
   RETURN_IF_ERROR(CUDA_STATUS(cudaStreamCreateWithFlags, &uploads, cudaStreamNonBlocking));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -14,7 +15,9 @@ DeviceInfo DeviceInfoOf(const CudaFacts& facts);
 
 // Opens a GPU, by its ordinal among those visible to this process. Space::kHost is pinned memory,
 // which kernels can access too.
-//   errors  FailedPrecondition, one line: what was found, what is needed, what to do
-absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal = 0);
+//   on_info  called when its properties are known, before its context is created
+//   errors   FailedPrecondition, one line: what was found, what is needed, what to do
+absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(
+    int ordinal = 0, const std::function<void(const DeviceInfo&)>& on_info = {});
 
 }  // namespace onnx_cudnn

@@ -1,6 +1,7 @@
 // The GPU support of this build: with_cuda.cc in builds with CUDA, without_cuda.cc in others.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -9,9 +10,13 @@
 
 namespace onnx_cudnn {
 
+// Is told what a GPU is before it is open; may be empty.
+using OnDeviceInfo = std::function<void(const DeviceInfo&)>;
+
 // Opens a GPU, by its ordinal among those visible to this process.
-//   errors  FailedPrecondition, one line: what was found, what is needed, what to do
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal = 0);
+//   on_info  called when its properties are known, before its context is created
+//   errors   FailedPrecondition, one line: what was found, what is needed, what to do
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal = 0, const OnDeviceInfo& on_info = {});
 
 // The Target of `gpu`, which OpenGpu(ordinal) returned, with the Engines' CUDA halves. An Engine
 // whose library is missing is left out and named in the note.

@@ -11,7 +11,7 @@ absl::Status None() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int) { return None(); }
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int, const OnDeviceInfo&) { return None(); }
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int) { return None(); }
 
 void ExamineGpus(DoctorReport& report) {

@@ -6,12 +6,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "passes/partition/pins.h"
-#include "passes/pass_manager.h"
-#include "passes/pipelines.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/session/arguments.h"
-#include "runtime/session/check_border.h"
 #include "runtime/session/check_options.h"
 
 namespace onnx_cudnn {
@@ -23,14 +20,6 @@ constexpr size_t kMostSegmented = 1024;
 constexpr size_t kMostTries = 4;
 
 double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
-
-absl::Status Optimize(Graph& graph, const SessionOptions& options, const Target& target) {
-  PassContext context{.target = &target};
-  PassManagerOptions manager{.reports_progress = true};
-  manager.disabled.insert(options.disabled_passes.begin(), options.disabled_passes.end());
-  const auto passes = MakePipeline(options.optimization_level, ProductType(options.precision));
-  return RunPasses(graph, passes, manager, context).status();
-}
 
 ProgressCallback CallbackOf(const SessionOptions& options) {
   if (!options.tune_progress) return options.progress;
@@ -89,24 +78,28 @@ absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(Graph gra
                                                                        double load_ms,
                                                                        OpenedDevice opened,
                                                                        TuneSetup tuning) {
-  RETURN_IF_ERROR(CheckBorder(graph));
-  Parts parts{.graph = std::move(graph)};
+  ASSIGN_OR_RETURN(OptimizedGraph optimized,
+                   OptimizeGraph(std::move(graph), asked, opened.target.target));
+  return Create(std::move(optimized), asked, load_ms, std::move(opened), std::move(tuning));
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedModel>> LoadedModel::Create(OptimizedGraph optimized,
+                                                                       const SessionOptions& asked,
+                                                                       double load_ms,
+                                                                       OpenedDevice opened,
+                                                                       TuneSetup tuning) {
+  Parts parts{.graph = std::move(optimized.graph), .random = std::move(optimized.random)};
   ASSIGN_OR_RETURN(parts.pins, ParsePins(asked.pins, "pins"));
   if (!opened.note.empty()) Log(LogSeverity::kInfo, opened.note);
   const SessionOptions options = ResolveOptions(asked, !opened.device->reads_host_memory());
   const double open_ms = opened.open_ms;
   ASSIGN_OR_RETURN(parts.device, SessionDevice::Create(std::move(opened), options));
-  const absl::Time start = absl::Now();
-  // Before passes reorder Nodes, so that equal seeds give equal numbers whatever the passes do.
-  parts.random = std::make_unique<const RandomStreams>(parts.graph);
-  RETURN_IF_ERROR(Optimize(parts.graph, options, parts.device->target()));
-  RETURN_IF_ERROR(CheckBorder(parts.graph));  // the passes infer further types
   parts.inputs = InputsOf(parts.graph);
   parts.outputs = OutputsOf(parts.graph);
   RETURN_IF_ERROR(CheckShapeBuckets(options, parts.inputs));
   ASSIGN_OR_RETURN(parts.deciding_inputs, DecidingInputs(parts.graph, parts.inputs));
   std::shared_ptr<LoadedModel> model(new LoadedModel(std::move(parts), options));
-  model->notes_.SetLoadMs(load_ms, MsSince(start));
+  model->notes_.SetLoadMs(load_ms, optimized.ms);
   model->notes_.SetDeviceMs(open_ms);
   ASSIGN_OR_RETURN(model->tuning_,
                    SessionTuning::Create(model->options_, *model->device_, model->builder_,

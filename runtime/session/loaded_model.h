@@ -15,6 +15,7 @@
 #include "runtime/session/buckets/bucket_runner.h"
 #include "runtime/session/input_reader.h"
 #include "runtime/session/open_device.h"
+#include "runtime/session/optimized_graph.h"
 #include "runtime/session/pool_maker.h"
 #include "runtime/session/program_builder.h"
 #include "runtime/session/program_table.h"
@@ -36,6 +37,12 @@ class LoadedModel {
   //   options  which CheckOptions takes
   //   load_ms  only reported in stats()
   static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(Graph graph,
+                                                                   const SessionOptions& options,
+                                                                   double load_ms,
+                                                                   OpenedDevice opened,
+                                                                   TuneSetup tuning = {});
+  // The same with a Graph that OptimizeGraph has optimized for that device.
+  static absl::StatusOr<std::shared_ptr<const LoadedModel>> Create(OptimizedGraph optimized,
                                                                    const SessionOptions& options,
                                                                    double load_ms,
                                                                    OpenedDevice opened,

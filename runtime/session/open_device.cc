@@ -19,15 +19,15 @@ absl::StatusOr<OpenedDevice> OpenCpu(std::string_view target) {
   return opened;
 }
 
-absl::StatusOr<OpenedDevice> OpenCuda(int ordinal) {
+absl::StatusOr<OpenedDevice> OpenCuda(int ordinal, const OnDeviceInfo& on_info) {
   OpenedDevice opened{.ordinal = ordinal};
-  ASSIGN_OR_RETURN(opened.device, OpenGpu(ordinal));
+  ASSIGN_OR_RETURN(opened.device, OpenGpu(ordinal, on_info));
   ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device, ordinal));
   opened.note = opened.target.note;
   return opened;
 }
 
-absl::StatusOr<OpenedDevice> Open(const SessionOptions& options) {
+absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceInfo& on_info) {
   const DeviceChoice choice = options.device;
   const std::string& target = options.target;
   if (choice == DeviceChoice::kCuda && !target.empty()) {
@@ -35,7 +35,7 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options) {
         "target \"%s\": Programs for it run on the CPU device, expected none on a GPU", target));
   }
   if (choice == DeviceChoice::kCpu || !target.empty()) return OpenCpu(target);
-  absl::StatusOr<OpenedDevice> opened = OpenCuda(options.device_ordinal);
+  absl::StatusOr<OpenedDevice> opened = OpenCuda(options.device_ordinal, on_info);
   if (choice == DeviceChoice::kCuda || !absl::IsFailedPrecondition(opened.status())) return opened;
   const std::string reason(opened.status().message());
   ASSIGN_OR_RETURN(opened, OpenCpu(target));
@@ -45,16 +45,29 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options) {
 
 }  // namespace
 
-absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options) {
-  ASSIGN_OR_RETURN(OpenedDevice opened, Open(options));
+absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options,
+                                        const OnDeviceInfo& on_info) {
+  ASSIGN_OR_RETURN(OpenedDevice opened, Open(options, on_info));
   RETURN_IF_ERROR(SetCapability(opened.target, options.compute_capability));
   return opened;
 }
 
-OpeningDevice::OpeningDevice(
-    const SessionOptions& options,
-    absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open)
-    : opened_(std::async([&options, open] { return open(options); })) {}
+OpeningDevice::OpeningDevice(const SessionOptions& options, Open open) {
+  std::promise<std::optional<DeviceInfo>> told;
+  info_ = told.get_future();
+  auto work = [&options, open = std::move(open), told = std::move(told)]() mutable {
+    bool is_told = false;
+    absl::StatusOr<OpenedDevice> opened = open(options, [&](const DeviceInfo& info) {
+      told.set_value(info);
+      is_told = true;
+    });
+    if (!is_told) told.set_value(std::nullopt);
+    return opened;
+  };
+  opened_ = std::async(std::move(work));
+}
+
+std::optional<DeviceInfo> OpeningDevice::Info() { return info_.get(); }
 
 absl::StatusOr<OpenedDevice> OpeningDevice::Get() {
   const absl::Time start = absl::Now();

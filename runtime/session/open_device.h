@@ -1,13 +1,16 @@
 #pragma once
 
+#include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
 #include "runtime/exec/device.h"
+#include "runtime/gpu/gpu.h"
+#include "runtime/plan/device_info.h"
 #include "runtime/session/engines.h"
 
 namespace onnx_cudnn {
@@ -22,21 +25,27 @@ struct OpenedDevice {
 
 // The Device that `options` select (device, device_ordinal, target and compute_capability), and the
 // Target for which Programs are partitioned.
+//   on_info  called with what a GPU is before its context is created; not for the CPU
 //   errors  FailedPrecondition: no such device, with what was found and what is needed.
 //           InvalidArgument: an unknown target, a compute capability above the GPU's
-absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options);
+absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options,
+                                        const OnDeviceInfo& on_info = {});
 
 // Opens a Device on a thread of its own while the model is loaded, since creating a CUDA context
 // takes about as long.
 class OpeningDevice {
  public:
-  // options, open  must outlive it
-  OpeningDevice(const SessionOptions& options,
-                absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open);
+  using Open = std::function<absl::StatusOr<OpenedDevice>(const SessionOptions&, OnDeviceInfo)>;
+
+  explicit OpeningDevice(const SessionOptions& options, Open open = OpenDevice);
+  // Waits until it is known what the GPU is, before its context is created. nullopt: it is no GPU.
+  // To be called once.
+  std::optional<DeviceInfo> Info();
   // Waits for the Device and makes it the calling thread's current one. To be called once.
   absl::StatusOr<OpenedDevice> Get();
 
  private:
+  std::future<std::optional<DeviceInfo>> info_;
   std::future<absl::StatusOr<OpenedDevice>> opened_;
 };
 

@@ -2,28 +2,25 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "runtime/base/forked.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
-#include "runtime/gpu/examine.h"
 #include "runtime/gpu/gpu.h"
-#include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/binding_impl.h"
 #include "runtime/session/check_options.h"
 #include "runtime/session/edge.h"
 #include "runtime/session/in_place.h"
+#include "runtime/session/load_replicas.h"
 #include "runtime/session/loaded_model.h"
 #include "runtime/session/model_replicas.h"
 #include "runtime/session/report_partitions.h"
@@ -72,58 +69,6 @@ const std::vector<ValueInfo> kNoValues;
 LoadOptions LoadOptionsOf(const SessionOptions& options) {
   return {.external_bytes = options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead,
           .follow_hub_links = options.follow_hub_links};
-}
-
-// The GPUs that the options name; one where there are none, for OpenDevice to say so.
-std::vector<int> OrdinalsOf(const SessionOptions& options) {
-  if (options.devices.empty()) return {options.device_ordinal};
-  if (options.devices[0] != kAllDevices) return options.devices;
-  const absl::StatusOr<int> count = GpuCount();
-  std::vector<int> all(count.ok() && *count > 0 ? *count : 1);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
-SessionOptions OptionsOn(int ordinal, const SessionOptions& options) {
-  SessionOptions own = options;
-  own.device_ordinal = ordinal;
-  own.devices.clear();
-  return own;
-}
-
-template <typename LoadGraph>
-absl::StatusOr<std::shared_ptr<const ModelReplicas>> LoadWith(const SessionOptions& options,
-                                                              const ModelSource& source,
-                                                              LoadGraph load) {
-  const ThreadPool::Limit limit(options.threads);
-  const ProgressReporter reporter(options.progress);
-  const ProgressScope scope(options.cancel, &reporter);
-  const KeepCurrentGpu gpu(options.device != DeviceChoice::kCpu);
-  RETURN_IF_ERROR(CheckOptions(options));
-  RETURN_IF_ERROR(LoadOpLibraries(options.op_libraries));
-  const std::vector<int> ordinals = OrdinalsOf(options);
-  const SessionOptions first = OptionsOn(ordinals[0], options);
-  OpeningDevice opening(first, OpenDevice);
-  const absl::Time start = absl::Now();
-  ASSIGN_OR_RETURN(Graph graph, load());
-  const double load_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
-  ASSIGN_OR_RETURN(OpenedDevice opened, opening.Get());
-  std::vector<std::shared_ptr<const LoadedModel>> models;
-  const bool on_gpu = opened.device->name() != "cpu";
-  for (size_t i = 0; on_gpu && i + 1 < ordinals.size(); ++i) {
-    ASSIGN_OR_RETURN(models.emplace_back(),
-                     LoadedModel::Create(graph.Clone(), OptionsOn(ordinals[i], options), load_ms,
-                                         std::move(opened), {.source = source}));
-    SessionOptions next = OptionsOn(ordinals[i + 1], options);
-    next.device = DeviceChoice::kCuda;  // a GPU that is not there is an error
-    ASSIGN_OR_RETURN(opened, OpenDevice(next));
-    RETURN_IF_ERROR(opened.device->MakeCurrent());
-  }
-  const int last = on_gpu ? ordinals.back() : ordinals[0];
-  ASSIGN_OR_RETURN(models.emplace_back(),
-                   LoadedModel::Create(std::move(graph), OptionsOn(last, options), load_ms,
-                                       std::move(opened), {.source = source}));
-  return std::make_shared<const ModelReplicas>(std::move(models), options.rerun_if_lost);
 }
 
 // Where the arguments of a call lie.
@@ -176,7 +121,7 @@ absl::StatusOr<Outputs> RunOnReplica(const ModelReplicas& replicas,
 
 Result<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto models, LoadWith(options, {.path = path}, [&] {
+    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.path = path}, [&] {
                        return LoadModel(path, LoadOptionsOf(options));
                      }));
     return Session(std::move(models));
@@ -185,7 +130,7 @@ Result<Session> Session::Load(const std::string& path, const SessionOptions& opt
 
 Result<Session> Session::LoadBytes(std::string_view bytes, const SessionOptions& options) {
   return AtEdge<Session>([&]() -> absl::StatusOr<Session> {
-    ASSIGN_OR_RETURN(auto models, LoadWith(options, {.bytes = bytes}, [&] {
+    ASSIGN_OR_RETURN(auto models, LoadReplicas(options, {.bytes = bytes}, [&] {
                        return LoadModelBytes(bytes, LoadOptionsOf(options));
                      }));
     return Session(std::move(models));

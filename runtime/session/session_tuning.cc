@@ -26,7 +26,9 @@ absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const Sessi
   std::unique_ptr<SessionTuning> tuning(new SessionTuning(options, device, builder, notes));
   const bool asked = options.tune_budget_s > 0 || !options.plan_cache.empty();
   if (!asked || device.ref().kind != DeviceKind::kCuda) return tuning;
-  ASSIGN_OR_RETURN(tuning->plan_cache_, PlanCache::Open(options.plan_cache));
+  ASSIGN_OR_RETURN(tuning->plan_cache_, setup.plan_cache.valid()
+                                            ? setup.plan_cache.get()
+                                            : PlanCache::Open(options.plan_cache));
   tuning->MakeWorker(options, setup.source);
   const auto make_tuner = [&](double budget_s, TuneObserver observer) {
     return std::make_unique<Tuner>(device.target(), device.device(), *tuning->plan_cache_,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -17,7 +18,9 @@ namespace onnx_cudnn {
 struct TuneSetup {
   // For a worker program; empty: this process measures, and the background does not.
   ModelSource source;
-  TuneObserver observer;       // for measurements in this process
+  // The cache file that is being read meanwhile; none: it is read when it is needed.
+  std::future<absl::StatusOr<std::unique_ptr<PlanCache>>> plan_cache = {};
+  TuneObserver observer = {};  // for measurements in this process
   bool one_at_a_time = false;  // TunerOptions
 };
 

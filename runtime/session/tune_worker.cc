@@ -48,7 +48,9 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   RETURN_IF_ERROR(CheckOptions(job.options));
   const ThreadPool::Limit limit(job.options.threads);
   RETURN_IF_ERROR(LoadOpLibraries(job.options.op_libraries));
-  OpeningDevice opening(job.options, open);
+  OpeningDevice opening(job.options, [open](const SessionOptions& options, const OnDeviceInfo&) {
+    return open(options);
+  });
   const ExternalBytes external =
       job.options.map_external_data ? ExternalBytes::kMap : ExternalBytes::kRead;
   ASSIGN_OR_RETURN(Graph graph,

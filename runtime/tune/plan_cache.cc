@@ -16,11 +16,11 @@ using Json = nlohmann::ordered_json;
 constexpr char kFormat[] = "onnx-cudnn plan cache 1";
 constexpr int64_t kMostFileBytes = int64_t{1} << 28;
 
-// Reads the field `name` of an entry; returns false if its type is not that of `to`.
-bool Take(const Json& json, const char* name, std::string& to) {
+// Moves the field `name` of an entry to `to`; returns false if its type is another one.
+bool Take(Json& json, const char* name, std::string& to) {
   const auto it = json.find(name);
   if (it == json.end() || !it->is_string()) return false;
-  to = it->get<std::string>();
+  to = std::move(it->get_ref<std::string&>());
   return true;
 }
 
@@ -46,7 +46,7 @@ bool Take(const Json& json, const char* name, bool& to) {
 }
 
 // The name of the first field that is missing or has another type; nullptr: none.
-const char* FirstWrong(const Json& json, PlanEntry& entry) {
+const char* FirstWrong(Json& json, PlanEntry& entry) {
   if (!json.is_object()) return "device";
   if (!Take(json, "device", entry.device)) return "device";
   if (!Take(json, "signature", entry.signature)) return "signature";
@@ -66,7 +66,7 @@ const char* FirstWrong(const Json& json, PlanEntry& entry) {
   return has_versions ? nullptr : "versions";
 }
 
-const char* FirstWrong(const Json& json, FailedVariant& failed) {
+const char* FirstWrong(Json& json, FailedVariant& failed) {
   if (!json.is_object()) return "device";
   if (!Take(json, "device", failed.device)) return "device";
   if (!Take(json, "signature", failed.signature)) return "signature";
@@ -109,10 +109,11 @@ Json ToJson(const PlanEntry& e) {
 
 // Of two entries with equal keys, keeps the faster; only both together may lack Variants.
 void Add(PlanEntry entry, PlanFile& to) {
-  auto [it, added] = to.entries.try_emplace({entry.device, entry.signature}, entry);
-  const bool is_partial = entry.is_partial && it->second.is_partial;
-  if (!added && entry.us < it->second.us) it->second = std::move(entry);
-  it->second.is_partial = is_partial;
+  const auto [it, added] = to.entries.try_emplace({entry.device, entry.signature});
+  PlanEntry& kept = it->second;
+  const bool is_partial = entry.is_partial && (added || kept.is_partial);
+  if (added || entry.us < kept.us) kept = std::move(entry);
+  kept.is_partial = is_partial;
 }
 
 void Add(FailedVariant failed, PlanFile& to) {
@@ -157,7 +158,7 @@ absl::StatusOr<Json> Parse(const std::string& path, const std::string& text) {
 
 // Adds the items of the optional list `name`.
 template <typename Item>
-absl::Status AddList(const Json& json, const char* name, const char* one, const std::string& path,
+absl::Status AddList(Json& json, const char* name, const char* one, const std::string& path,
                      PlanFile& to) {
   const auto list = json.find(name);
   if (list == json.end()) return absl::OkStatus();
@@ -179,7 +180,7 @@ absl::Status AddList(const Json& json, const char* name, const char* one, const 
 
 absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostFileBytes));
-  ASSIGN_OR_RETURN(const Json json, Parse(path, text));
+  ASSIGN_OR_RETURN(Json json, Parse(path, text));
   std::string format;
   if (!json.is_object() || !Take(json, "format", format) || format != kFormat) {
     return absl::InvalidArgumentError(

@@ -14,7 +14,8 @@ namespace {
 TEST(OpeningDeviceTest, ADeviceIsOpenedByAnotherThreadAndCurrentForTheOneThatTakesIt) {
   absl::Notification loading;
   std::thread::id opener;
-  const auto open = [&](const SessionOptions&) -> absl::StatusOr<OpenedDevice> {
+  const auto open = [&](const SessionOptions&,
+                        const OnDeviceInfo&) -> absl::StatusOr<OpenedDevice> {
     loading.WaitForNotification();
     opener = std::this_thread::get_id();
     OpenedDevice opened{.ordinal = 3};
@@ -33,11 +34,33 @@ TEST(OpeningDeviceTest, ADeviceIsOpenedByAnotherThreadAndCurrentForTheOneThatTak
 }
 
 TEST(OpeningDeviceTest, AnErrorOfOpeningIsTheResult) {
-  const auto open = [](const SessionOptions&) -> absl::StatusOr<OpenedDevice> {
+  const auto open = [](const SessionOptions&, const OnDeviceInfo&) -> absl::StatusOr<OpenedDevice> {
     return absl::FailedPreconditionError("no usable GPU");
   };
   const SessionOptions options;
-  EXPECT_EQ(OpeningDevice(options, open).Get().status().message(), "no usable GPU");
+  OpeningDevice opening(options, open);
+  EXPECT_FALSE(opening.Info().has_value());
+  EXPECT_EQ(opening.Get().status().message(), "no usable GPU");
+}
+
+TEST(OpeningDeviceTest, WhatAGpuIsIsKnownBeforeItIsOpen) {
+  absl::Notification optimized;
+  const auto open = [&](const SessionOptions&,
+                        const OnDeviceInfo& on_info) -> absl::StatusOr<OpenedDevice> {
+    on_info({.name = "h200", .compute_capability = 90});
+    optimized.WaitForNotification();
+    OpenedDevice opened;
+    opened.device = std::make_unique<WatchedDevice>();
+    return opened;
+  };
+  const SessionOptions options;
+  OpeningDevice opening(options, open);
+  const std::optional<DeviceInfo> info =
+      opening.Info();  // waits forever if it waits for the device
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->compute_capability, 90);
+  optimized.Notify();
+  EXPECT_TRUE(opening.Get().ok());
 }
 
 }  // namespace
