@@ -45,13 +45,20 @@ bool Take(const Json& json, const char* name, bool& to) {
   return true;
 }
 
-// The name of the first field that is missing or has another type; nullptr: none.
-const char* FirstWrong(const Json& json, PlanEntry& entry) {
+// The name of the first field that is missing or has another type; nullptr: none. Takes the fields
+// that say which Variant an Entry is about.
+template <typename Entry>
+const char* FirstWrongOfVariant(const Json& json, Entry& entry) {
   if (!json.is_object()) return "device";
   if (!Take(json, "device", entry.device)) return "device";
   if (!Take(json, "signature", entry.signature)) return "signature";
   if (!Take(json, "engine", entry.engine)) return "engine";
-  if (!Take(json, "variant", entry.variant)) return "variant";
+  return Take(json, "variant", entry.variant) ? nullptr : "variant";
+}
+
+// The same for all fields.
+const char* FirstWrong(const Json& json, PlanEntry& entry) {
+  if (const char* wrong = FirstWrongOfVariant(json, entry)) return wrong;
   if (!Take(json, "us", entry.us)) return "us";
   if (!Take(json, "workspace_bytes", entry.workspace_bytes)) return "workspace_bytes";
   if (!Take(json, "checked", entry.checked)) return "checked";
@@ -67,11 +74,7 @@ const char* FirstWrong(const Json& json, PlanEntry& entry) {
 }
 
 const char* FirstWrong(const Json& json, FailedVariant& failed) {
-  if (!json.is_object()) return "device";
-  if (!Take(json, "device", failed.device)) return "device";
-  if (!Take(json, "signature", failed.signature)) return "signature";
-  if (!Take(json, "engine", failed.engine)) return "engine";
-  if (!Take(json, "variant", failed.variant)) return "variant";
+  if (const char* wrong = FirstWrongOfVariant(json, failed)) return wrong;
   if (!Take(json, "how", failed.how)) return "how";
   if (!Take(json, "why", failed.why)) return "why";
   if (!Take(json, "date", failed.date)) return "date";
