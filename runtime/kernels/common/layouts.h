@@ -16,8 +16,6 @@ enum class Layout : uint8_t {
 };
 Format InLayout(const Value& value, Layout layout);
 
-// All operands row-major.
-std::vector<Formats> RowMajorOnly(const Unit& unit, const Target& target);
 // Row-major or channels-last, with or without padded channels: all operands with the rank of the
 // largest one use the same layout (an operand with one channel is not padded beside one with
 // several), others are row-major. For ops that treat all axes alike, or that work per image and

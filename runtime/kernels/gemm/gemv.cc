@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/common/joins.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -126,7 +126,6 @@ Kernel GemvKernel() {
               [](const Unit&) {
                 return GrowthOptions{.forward = JoinsGemvEpilogue, .backward = JoinsPrologue};
               },
-          .formats = RowMajorOnly,
           .us = Us};
 }
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/common/joins.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 #include "runtime/kernels/gemm/gemv.h"
 
@@ -277,7 +277,6 @@ Kernel GemvMmaKernel() {
           .cores = Cores,
           .takes = TakesProduct,
           .growth = Growth,
-          .formats = RowMajorOnly,
           .us = Us,
           .variants = Variants};
 }
@@ -293,7 +292,6 @@ Kernel Gemv4BitKernel() {
           .cores = Cores4Bit,
           .takes = TakesProduct4Bit,
           .growth = Growth,
-          .formats = RowMajorOnly,
           .us = Us,
           .variants = Variants};
 }
