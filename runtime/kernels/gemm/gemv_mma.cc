@@ -23,8 +23,6 @@ constexpr Rule kNotInFormula = {
     "it computes cast(activation(x·w + bias + residual)), with any part absent, or "
     "cast(activation(x·w) · (x·v))",
     "none: cuDNN's epilogues take more"};
-constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
-                             "none: the value is written, and read again"};
 
 const Node& ProductOf(absl::Span<const Node* const> nodes) {
   return **std::find_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsGemv(*n); });
