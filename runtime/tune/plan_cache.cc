@@ -84,27 +84,31 @@ const char* FirstWrong(const Json& json, FailedVariant& failed) {
   return has_versions ? nullptr : "versions";
 }
 
-Json ToJson(const FailedVariant& f) {
-  return {{"device", f.device},
-          {"signature", f.signature},
-          {"engine", f.engine},
-          {"variant", f.variant},
-          {"how", f.how},
-          {"why", f.why},
-          {"versions", {{"engine", f.engine_version}}},
-          {"date", f.date}};
-}
-
-Json ToJson(const PlanEntry& e) {
+// The fields that say which Variant it is about, then `others`.
+template <typename Entry>
+Json WithVariant(const Entry& e, const Json& others) {
   Json json = {{"device", e.device},
                {"signature", e.signature},
                {"engine", e.engine},
-               {"variant", e.variant},
-               {"us", e.us},
-               {"workspace_bytes", e.workspace_bytes},
-               {"checked", e.checked},
-               {"versions", {{"engine", e.engine_version}, {"driver", e.driver}, {"cuda", e.cuda}}},
-               {"date", e.date}};
+               {"variant", e.variant}};
+  json.update(others);
+  return json;
+}
+
+Json ToJson(const FailedVariant& f) {
+  return WithVariant(f, {{"how", f.how},
+                         {"why", f.why},
+                         {"versions", {{"engine", f.engine_version}}},
+                         {"date", f.date}});
+}
+
+Json ToJson(const PlanEntry& e) {
+  Json json = WithVariant(
+      e, {{"us", e.us},
+          {"workspace_bytes", e.workspace_bytes},
+          {"checked", e.checked},
+          {"versions", {{"engine", e.engine_version}, {"driver", e.driver}, {"cuda", e.cuda}}},
+          {"date", e.date}});
   if (e.is_partial) json["partial"] = true;
   if (!e.saved.empty()) json["saved"] = e.saved;
   return json;
