@@ -254,20 +254,12 @@ TEST(FuseLayerNormTest, TheNumbersAreTheSame) {
 }
 
 TEST(FuseLayerNormTest, LevelTwoFusesBeforeFactorsMove) {  // the difference is written twice
-  Graph graph = GraphFromText(R"(
-      g (float[3,2] x) => (y)
-        <int64[1] a = {-1}, float two = {2}, float e = {0.25}, float[2] gamma = {2, 3}, float[2] beta = {4, 5}, float[2,1] w = {6, 7}>
-      { m = ReduceMean(x, a)
-        d = Sub(x, m)
-        c = Sub(x, m)
-        s = Pow(c, two)
-        v = ReduceMean(s, a)
-        t = Add(v, e)
-        r = Sqrt(t)
-        n = Div(d, r)
-        p = Mul(n, gamma)
-        q = Add(p, beta)
-        y = MatMul(q, w) })");
+  Graph graph = GraphFromText(
+      "g (float[3,2] x) => (y) <int64[1] a = {-1}, float two = {2}, float e = {0.25}, "
+      "float[2] gamma = {2, 3}, float[2] beta = {4, 5}, float[2,1] w = {6, 7}> { "
+      "m = ReduceMean(x, a) d = Sub(x, m) c = Sub(x, m) s = Pow(c, two) v = ReduceMean(s, a) "
+      "t = Add(v, e) r = Sqrt(t) n = Div(d, r) p = Mul(n, gamma) q = Add(p, beta) "
+      "y = MatMul(q, w) }");
   PassContext context;
   ASSERT_TRUE(RunPasses(graph, MakePipeline(2), {}, context).ok());
   const std::string printed = PrintOnOneLine(graph);
