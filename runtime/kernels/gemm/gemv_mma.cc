@@ -282,16 +282,12 @@ Kernel GemvMmaKernel() {
 // The same with weights that DequantizeLinear expands from INT4 or UINT4 in blocks along K: they
 // stay in four bits in memory, and are expanded in registers to what DequantizeLinear returns.
 Kernel Gemv4BitKernel() {
-  return {.name = "gemv_4bit",
-          .ops = {"Gemm", "MatMul"},
-          .types = kTensorCoreTypes,
-          .fewest_bits_of_constants = 4,
-          .needs = kMma,
-          .cores = Cores4Bit,
-          .takes = TakesProduct4Bit,
-          .growth = Growth,
-          .us = Us,
-          .variants = Variants};
+  Kernel kernel = GemvMmaKernel();
+  kernel.name = "gemv_4bit";
+  kernel.fewest_bits_of_constants = 4;
+  kernel.cores = Cores4Bit;
+  kernel.takes = TakesProduct4Bit;
+  return kernel;
 }
 
 }  // namespace onnx_cudnn
