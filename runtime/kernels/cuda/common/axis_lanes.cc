@@ -80,4 +80,10 @@ PlaneLanes PlanesOf(const KernelOperand& operand) {
   return lanes;
 }
 
+PlaneOperands OperandsOnPlanes(Operands& operands, const KernelRequest& request) {
+  const Node& node = request.unit.node();
+  const KernelOperand y = operands.Of(node.output(0));
+  return {OperandIn(operands, request, node.input(0), y.format), y, PlanesOf(y)};
+}
+
 }  // namespace onnx_cudnn

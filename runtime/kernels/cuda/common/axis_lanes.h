@@ -30,4 +30,11 @@ absl::StatusOr<AxisOperands> OperandsAlongAxis(const KernelRequest& request);
 // The planes of an operand of rank 1 or more: dim 0 counts images, dim 1 channels.
 PlaneLanes PlanesOf(const KernelOperand& operand);
 
+// A Node's input 0 and output 0, which has these planes.
+struct PlaneOperands {
+  KernelOperand x, y;
+  PlaneLanes lanes;
+};
+PlaneOperands OperandsOnPlanes(Operands& operands, const KernelRequest& request);
+
 }  // namespace onnx_cudnn
