@@ -37,14 +37,14 @@ class UniqueHandle {
   int ordinal_ = NotedDevice();
 };
 
-#define ONNX_CUDNN_CUDA_HANDLE(Type, handle, destroy)                           \
-  inline void Destroy##Type(handle h) { LogIfFailed(CUDA_STATUS(destroy, h)); } \
+// STATUS makes the call `destroy` of the handle's library.
+#define ONNX_CUDNN_HANDLE(Type, handle, STATUS, destroy)                   \
+  inline void Destroy##Type(handle h) { LogIfFailed(STATUS(destroy, h)); } \
   using Type = UniqueHandle<handle, Destroy##Type>;
 
-ONNX_CUDNN_CUDA_HANDLE(CudaStream, cudaStream_t, cudaStreamDestroy)
-ONNX_CUDNN_CUDA_HANDLE(CudaEvent, cudaEvent_t, cudaEventDestroy)
-ONNX_CUDNN_CUDA_HANDLE(CudaGraph, cudaGraph_t, cudaGraphDestroy)
-ONNX_CUDNN_CUDA_HANDLE(CudaGraphExec, cudaGraphExec_t, cudaGraphExecDestroy)
-#undef ONNX_CUDNN_CUDA_HANDLE
+ONNX_CUDNN_HANDLE(CudaStream, cudaStream_t, CUDA_STATUS, cudaStreamDestroy)
+ONNX_CUDNN_HANDLE(CudaEvent, cudaEvent_t, CUDA_STATUS, cudaEventDestroy)
+ONNX_CUDNN_HANDLE(CudaGraph, cudaGraph_t, CUDA_STATUS, cudaGraphDestroy)
+ONNX_CUDNN_HANDLE(CudaGraphExec, cudaGraphExec_t, CUDA_STATUS, cudaGraphExecDestroy)
 
 }  // namespace onnx_cudnn

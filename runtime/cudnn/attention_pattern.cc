@@ -93,10 +93,6 @@ class Attention final : public Pattern {
 
   const Rule* OneResult() const override { return &kOneOutput; }
 
-  std::vector<OperandLayout> Layouts(const Node&, absl::Span<const Node* const>) const override {
-    return {AllRowMajor};
-  }
-
   Efficiency EfficiencyOf(const Node&, const Candidate&, const Target& target) const override {
     return AttentionEfficiency(target);
   }

@@ -6,13 +6,10 @@ namespace onnx_cudnn {
 
 PatternList CudnnPatterns() {
   PatternList patterns;
-  patterns.push_back(ConvolutionPattern());
-  patterns.push_back(ProductPattern());
-  patterns.push_back(AttentionPattern());
-  patterns.push_back(PoolingPattern());
-  patterns.push_back(NormalizationPattern());
-  patterns.push_back(ReductionPattern());
-  patterns.push_back(PointwisePattern());
+  for (const auto make : {ConvolutionPattern, ProductPattern, AttentionPattern, PoolingPattern,
+                          NormalizationPattern, ReductionPattern, PointwisePattern}) {
+    patterns.push_back(make());
+  }
   return patterns;
 }
 

@@ -50,10 +50,6 @@ class Normalization final : public Pattern {
     return MayFuse(step, MatrixOf(anchor.output(0)));
   }
 
-  std::vector<OperandLayout> Layouts(const Node&, absl::Span<const Node* const>) const override {
-    return {AllRowMajor};
-  }
-
   Efficiency EfficiencyOf(const Node&, const Candidate&, const Target& target) const override {
     return NormalizationEfficiency(target);
   }

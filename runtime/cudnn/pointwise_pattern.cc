@@ -89,10 +89,6 @@ class Reduction final : public Pattern {
     return WhyNotPointwise(step.node, ImageOf(anchor.input(0)));
   }
 
-  std::vector<OperandLayout> Layouts(const Node&, absl::Span<const Node* const>) const override {
-    return {AllRowMajor};
-  }
-
   Efficiency EfficiencyOf(const Node&, const Candidate&, const Target& target) const override {
     return ReductionEfficiency(target);
   }

@@ -42,10 +42,6 @@ class MatrixProduct final : public Pattern {
     return is_addend ? &kUnreported : MayFuse(step, MatrixOf(anchor.output(0)));
   }
 
-  std::vector<OperandLayout> Layouts(const Node&, absl::Span<const Node* const>) const override {
-    return {AllRowMajor};
-  }
-
   Efficiency EfficiencyOf(const Node& anchor, const Candidate& candidate,
                           const Target& target) const override {
     const FusedTensor result = MatrixOf(anchor.output(0));

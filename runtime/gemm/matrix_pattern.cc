@@ -50,10 +50,6 @@ class Matrix final : public Pattern {
     return WhyNotConcatenated(step);
   }
 
-  std::vector<OperandLayout> Layouts(const Node&, absl::Span<const Node* const>) const override {
-    return {AllRowMajor};
-  }
-
   Efficiency EfficiencyOf(const Node& anchor, const Candidate& candidate,
                           const Target& target) const override {
     const FusedTensor result = MatrixOf(anchor.output(0));

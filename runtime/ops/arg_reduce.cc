@@ -62,20 +62,19 @@ Cost ArgCost(const Node& node) {
   return {.flops = node.input(0).elements(), .bytes = IoBytes(node)};
 }
 
-OpDef ArgOp(const char* type, Reference reference) {
-  return {.type = type,
-          .since = {13},
-          .types = kNumberTypes,
-          .check = CheckArg,
-          .reference = reference,
-          .workspace = WidenedBytes,
-          .cost = ArgCost,
-          .traits = {.axis = AxisRange::kDims}};
+template <bool kLargest>
+OpDef ArgOp(const char* type) {
+  return WidenedOp<ReferenceArg<kLargest>>({.type = type,
+                                            .since = {13},
+                                            .types = kNumberTypes,
+                                            .check = CheckArg,
+                                            .cost = ArgCost,
+                                            .traits = {.axis = AxisRange::kDims}});
 }
 
 }  // namespace
 
-OpDef ArgMaxOp() { return ArgOp("ArgMax", Widened<ReferenceArg<true>>); }
-OpDef ArgMinOp() { return ArgOp("ArgMin", Widened<ReferenceArg<false>>); }
+OpDef ArgMaxOp() { return ArgOp<true>("ArgMax"); }
+OpDef ArgMinOp() { return ArgOp<false>("ArgMin"); }
 
 }  // namespace onnx_cudnn

@@ -15,6 +15,12 @@ Support CheckSameDType(const Node& node, int inputs) {
   return Support::Yes();
 }
 
+Support CheckMatrices(const Node& node) {
+  const int rank = node.input(0).rank();
+  if (rank >= 2) return Support::Yes();
+  return Support::No(absl::StrFormat("X has rank %d, expected 2 or more", rank));
+}
+
 Support CheckAxis(int64_t axis, int rank) {
   if (axis >= -rank && axis < rank) return Support::Yes();
   return Support::No(absl::StrFormat("axis %d is outside rank %d", axis, rank));

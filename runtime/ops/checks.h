@@ -11,6 +11,9 @@ namespace onnx_cudnn {
 // Whether the present ones of the first `inputs` inputs have the dtype of input 0.
 Support CheckSameDType(const Node& node, int inputs);
 
+// Whether input 0, named X, holds matrices: its rank is 2 or more.
+Support CheckMatrices(const Node& node);
+
 // Whether `axis`, possibly negative, is an axis of `rank`.
 Support CheckAxis(int64_t axis, int rank);
 // `axis`, which must be valid, counted from the front.

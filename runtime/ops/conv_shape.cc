@@ -36,6 +36,18 @@ absl::Status CheckDivides(const char* what, int64_t extent, int64_t groups) {
       absl::StrFormat("%d %s are not a multiple of %d groups", extent, what, groups));
 }
 
+// What convolutions and transposed ones have in common.
+absl::StatusOr<ConvShape> StartShape(const Node& node, absl::Span<const int64_t> x,
+                                     absl::Span<const int64_t> w, absl::Span<const int64_t> y) {
+  RETURN_IF_ERROR(CheckRanks(x, w, y));
+  RETURN_IF_ERROR(CheckKernelShape(node, w));
+  ConvShape shape;
+  shape.groups = node.attrs().Int("group", 1);
+  shape.images = x[0];
+  shape.channels = w[1];
+  return shape;
+}
+
 }  // namespace
 
 Support CheckConvolution(const Node& node) {
@@ -54,10 +66,7 @@ Support CheckConvolution(const Node& node) {
 absl::StatusOr<ConvShape> ConvShapeOf(const Node& node, absl::Span<const int64_t> x,
                                       absl::Span<const int64_t> w, absl::Span<const int64_t> bias,
                                       absl::Span<const int64_t> y) {
-  RETURN_IF_ERROR(CheckRanks(x, w, y));
-  RETURN_IF_ERROR(CheckKernelShape(node, w));
-  ConvShape shape;
-  shape.groups = node.attrs().Int("group", 1);
+  ASSIGN_OR_RETURN(ConvShape shape, StartShape(node, x, w, y));
   RETURN_IF_ERROR(CheckDivides("filters", w[0], shape.groups));
   RETURN_IF_ERROR(CheckBias(bias, w[0]));
   if (w[1] * shape.groups != x[1]) {
@@ -69,8 +78,6 @@ absl::StatusOr<ConvShape> ConvShapeOf(const Node& node, absl::Span<const int64_t
     return absl::InvalidArgumentError(
         absl::StrFormat("output is %s, expected [%d,%d,…]", ToString(y), x[0], w[0]));
   }
-  shape.images = x[0];
-  shape.channels = w[1];
   shape.filters = w[0] / shape.groups;
   ASSIGN_OR_RETURN(shape.window, MakeWindow(node, x, w.subspan(2), y));
   RETURN_IF_ERROR(CheckExtents(shape.filters, shape.out_size(), shape.rows()));
@@ -81,10 +88,7 @@ absl::StatusOr<ConvShape> ConvTransposeShapeOf(const Node& node, absl::Span<cons
                                                absl::Span<const int64_t> w,
                                                absl::Span<const int64_t> bias,
                                                absl::Span<const int64_t> y) {
-  RETURN_IF_ERROR(CheckRanks(x, w, y));
-  RETURN_IF_ERROR(CheckKernelShape(node, w));
-  ConvShape shape;
-  shape.groups = node.attrs().Int("group", 1);
+  ASSIGN_OR_RETURN(ConvShape shape, StartShape(node, x, w, y));
   RETURN_IF_ERROR(CheckDivides("input channels", x[1], shape.groups));
   RETURN_IF_ERROR(CheckBias(bias, w[1] * shape.groups));
   if (w[0] != x[1]) {
@@ -95,8 +99,6 @@ absl::StatusOr<ConvShape> ConvTransposeShapeOf(const Node& node, absl::Span<cons
     return absl::InvalidArgumentError(absl::StrFormat("output is %s, expected [%d,%d,…]",
                                                       ToString(y), x[0], w[1] * shape.groups));
   }
-  shape.images = x[0];
-  shape.channels = w[1];
   shape.filters = x[1] / shape.groups;
   ASSIGN_OR_RETURN(shape.window, MakeTransposedWindow(node, x, w.subspan(2), y));
   RETURN_IF_ERROR(CheckExtents(shape.filters, shape.out_size(), shape.rows()));

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
@@ -57,11 +56,6 @@ absl::Status ReferenceDet(const ReferenceArgs& args) {
   });
 }
 
-Support CheckDet(const Node& node) {
-  if (node.input(0).rank() >= 2) return Support::Yes();
-  return Support::No(absl::StrCat("X has rank ", node.input(0).rank(), ", expected 2 or more"));
-}
-
 // Elimination updates the elements right of and below each pivot.
 Cost DetCost(const Node& node) {
   const Value& x = node.input(0);
@@ -74,7 +68,7 @@ Cost DetCost(const Node& node) {
 
 OpDef DetOp() {
   return WidenedOp<ReferenceDet>(
-      {.type = "Det", .since = {22}, .check = CheckDet, .cost = DetCost});
+      {.type = "Det", .since = {22}, .check = CheckMatrices, .cost = DetCost});
 }
 
 }  // namespace onnx_cudnn

@@ -190,19 +190,15 @@ Cost STFTCost(const Node& node) {
           .bytes = IoBytes(node)};
 }
 
-OpDef TransformOp(const char* type, int since, Support (*check)(const Node&), Reference reference,
-                  Cost (*cost)(const Node&)) {
-  return {.type = type,
-          .since = {since},
-          .check = check,
-          .reference = reference,
-          .workspace = WidenedBytes,
-          .cost = cost};
-}
-
 }  // namespace
 
-OpDef DFTOp() { return TransformOp("DFT", 20, CheckParts, Widened<ReferenceDFT>, DFTCost); }
-OpDef STFTOp() { return TransformOp("STFT", 17, CheckSTFT, Widened<ReferenceSTFT>, STFTCost); }
+OpDef DFTOp() {
+  return WidenedOp<ReferenceDFT>(
+      {.type = "DFT", .since = {20}, .check = CheckParts, .cost = DFTCost});
+}
+OpDef STFTOp() {
+  return WidenedOp<ReferenceSTFT>(
+      {.type = "STFT", .since = {17}, .check = CheckSTFT, .cost = STFTCost});
+}
 
 }  // namespace onnx_cudnn

@@ -65,15 +65,10 @@ Cost GlobalPoolCost(const Node& node) {
   return {.flops = node.input(0).elements(), .bytes = IoBytes(node)};
 }
 
-OpDef GlobalPool(const char* type, Support (*check)(const Node&), Reference reference,
-                 OpTraits traits) {
-  return {.type = type,
-          .since = {22},
-          .check = check,
-          .reference = reference,
-          .workspace = WidenedBytes,
-          .cost = GlobalPoolCost,
-          .traits = traits};
+template <Reference kReference>
+OpDef GlobalPool(const char* type, Support (*check)(const Node&), OpTraits traits) {
+  return WidenedOp<kReference>(
+      {.type = type, .since = {22}, .check = check, .cost = GlobalPoolCost, .traits = traits});
 }
 
 constexpr OpTraits kKeepsRange = {.keeps_range = true, .anchor = true};
@@ -81,14 +76,13 @@ constexpr OpTraits kKeepsRange = {.keeps_range = true, .anchor = true};
 }  // namespace
 
 OpDef GlobalAveragePoolOp() {
-  return GlobalPool("GlobalAveragePool", CheckGlobalPool, Widened<ReferenceGlobalAveragePool>,
-                    kKeepsRange);
+  return GlobalPool<ReferenceGlobalAveragePool>("GlobalAveragePool", CheckGlobalPool, kKeepsRange);
 }
 OpDef GlobalMaxPoolOp() {
-  return GlobalPool("GlobalMaxPool", CheckGlobalPool, Widened<ReferenceGlobalMaxPool>, kKeepsRange);
+  return GlobalPool<ReferenceGlobalMaxPool>("GlobalMaxPool", CheckGlobalPool, kKeepsRange);
 }
 OpDef GlobalLpPoolOp() {
-  return GlobalPool("GlobalLpPool", CheckGlobalLpPool, Widened<ReferenceGlobalLpPool>, {});
+  return GlobalPool<ReferenceGlobalLpPool>("GlobalLpPool", CheckGlobalLpPool, {});
 }
 
 }  // namespace onnx_cudnn

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/inverse_type.h"
 #include "runtime/ops/checks.h"
@@ -73,11 +72,6 @@ absl::Status ReferenceInverse(const ReferenceArgs& args) {
   });
 }
 
-Support CheckInverse(const Node& node) {
-  if (node.input(0).rank() >= 2) return Support::Yes();
-  return Support::No(absl::StrCat("X has rank ", node.input(0).rank(), ", expected 2 or more"));
-}
-
 // 2/3 n³ for the elimination in the matrix, n³ below and n³ above the diagonal for the solution.
 Cost InverseCost(const Node& node) {
   const Value& x = node.input(0);
@@ -93,7 +87,7 @@ OpDef InverseOp() {
                                       .domain = std::string(kMicrosoftDomain),
                                       .since = {1},
                                       .types = {DType::kF32, DType::kF16, DType::kF64},
-                                      .check = CheckInverse,
+                                      .check = CheckMatrices,
                                       .cost = InverseCost});
 }
 

@@ -322,15 +322,10 @@ Cost NormalizeCost(const Node& node) {
   return {.flops = 6 * node.output(0).elements(), .bytes = IoBytes(node)};
 }
 
-OpDef Normalization(const char* type, int since, Support (*check)(const Node&), Reference reference,
-                    OpTraits traits) {
-  return {.type = type,
-          .since = {since},
-          .check = check,
-          .reference = reference,
-          .workspace = WidenedBytes,
-          .cost = NormalizeCost,
-          .traits = traits};
+template <Reference kReference>
+OpDef Normalization(const char* type, int since, Support (*check)(const Node&), OpTraits traits) {
+  return WidenedOp<kReference>(
+      {.type = type, .since = {since}, .check = check, .cost = NormalizeCost, .traits = traits});
 }
 
 constexpr OpTraits kPlanes = {.computes_in_f32 = true, .anchor = true};
@@ -339,28 +334,28 @@ constexpr OpTraits kAlongAxis = {.computes_in_f32 = true, .anchor = true, .axis 
 }  // namespace
 
 OpDef InstanceNormalizationOp() {
-  return Normalization("InstanceNormalization", 22, CheckInstanceNormalization,
-                       Widened<ReferenceInstanceNormalization>, kPlanes);
+  return Normalization<ReferenceInstanceNormalization>("InstanceNormalization", 22,
+                                                       CheckInstanceNormalization, kPlanes);
 }
 OpDef GroupNormalizationOp() {
-  return Normalization("GroupNormalization", 21, CheckGroupNormalization,
-                       Widened<ReferenceGroupNormalization>, kPlanes);
+  return Normalization<ReferenceGroupNormalization>("GroupNormalization", 21,
+                                                    CheckGroupNormalization, kPlanes);
 }
 OpDef LayerNormalizationOp() {
-  return Normalization("LayerNormalization", 17, CheckLayerNormalization,
-                       Widened<ReferenceLayerNormalization>, kAlongAxis);
+  return Normalization<ReferenceLayerNormalization>("LayerNormalization", 17,
+                                                    CheckLayerNormalization, kAlongAxis);
 }
 OpDef RMSNormalizationOp() {
-  return Normalization("RMSNormalization", 23, CheckRMSNormalization,
-                       Widened<ReferenceRMSNormalization>, kAlongAxis);
+  return Normalization<ReferenceRMSNormalization>("RMSNormalization", 23, CheckRMSNormalization,
+                                                  kAlongAxis);
 }
 OpDef MeanVarianceNormalizationOp() {
-  return Normalization("MeanVarianceNormalization", 13, CheckMeanVarianceNormalization,
-                       Widened<ReferenceMeanVarianceNormalization>, {.computes_in_f32 = true});
+  return Normalization<ReferenceMeanVarianceNormalization>(
+      "MeanVarianceNormalization", 13, CheckMeanVarianceNormalization, {.computes_in_f32 = true});
 }
 OpDef LpNormalizationOp() {
-  return Normalization("LpNormalization", 22, CheckLpNormalization,
-                       Widened<ReferenceLpNormalization>, kAlongAxis);
+  return Normalization<ReferenceLpNormalization>("LpNormalization", 22, CheckLpNormalization,
+                                                 kAlongAxis);
 }
 
 }  // namespace onnx_cudnn

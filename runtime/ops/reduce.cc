@@ -170,51 +170,33 @@ constexpr DTypeSet kWideNumbers =
     kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64};
 constexpr DTypeSet kComparable = kWideNumbers | DTypeSet{DType::kI8, DType::kU8, DType::kBool};
 
-OpDef Reduction(const char* type, int since, DTypeSet types, Reference reference,
-                OpTraits traits = {}) {
-  return {.type = type,
-          .since = {since},
-          .types = types,
-          .check = CheckReduce,
-          .reference = reference,
-          .workspace = WidenedBytes,
-          .cost = ReduceCost,
-          .traits = traits};
+template <template <typename> typename Reducer>
+OpDef Reduction(const char* type, int since, DTypeSet types, OpTraits traits = {}) {
+  return WidenedOp<ReferenceReduce<Reducer>>({.type = type,
+                                              .since = {since},
+                                              .types = types,
+                                              .check = CheckReduce,
+                                              .cost = ReduceCost,
+                                              .traits = traits});
 }
 
 constexpr OpTraits kInF32 = {.computes_in_f32 = true};
 
 }  // namespace
 
-OpDef ReduceSumOp() {
-  return Reduction("ReduceSum", 13, kWideNumbers, Widened<ReferenceReduce<SumReducer>>);
-}
-OpDef ReduceMeanOp() {
-  return Reduction("ReduceMean", 18, kWideNumbers, Widened<ReferenceReduce<MeanReducer>>, kInF32);
-}
-OpDef ReduceMaxOp() {
-  return Reduction("ReduceMax", 20, kComparable, Widened<ReferenceReduce<MaxReducer>>, kInF32);
-}
-OpDef ReduceMinOp() {
-  return Reduction("ReduceMin", 20, kComparable, Widened<ReferenceReduce<MinReducer>>, kInF32);
-}
-OpDef ReduceProdOp() {
-  return Reduction("ReduceProd", 18, kWideNumbers, Widened<ReferenceReduce<ProductReducer>>);
-}
-OpDef ReduceL1Op() {
-  return Reduction("ReduceL1", 18, kWideNumbers, Widened<ReferenceReduce<L1Reducer>>);
-}
-OpDef ReduceL2Op() {
-  return Reduction("ReduceL2", 18, kWideNumbers, Widened<ReferenceReduce<L2Reducer>>);
-}
+OpDef ReduceSumOp() { return Reduction<SumReducer>("ReduceSum", 13, kWideNumbers); }
+OpDef ReduceMeanOp() { return Reduction<MeanReducer>("ReduceMean", 18, kWideNumbers, kInF32); }
+OpDef ReduceMaxOp() { return Reduction<MaxReducer>("ReduceMax", 20, kComparable, kInF32); }
+OpDef ReduceMinOp() { return Reduction<MinReducer>("ReduceMin", 20, kComparable, kInF32); }
+OpDef ReduceProdOp() { return Reduction<ProductReducer>("ReduceProd", 18, kWideNumbers); }
+OpDef ReduceL1Op() { return Reduction<L1Reducer>("ReduceL1", 18, kWideNumbers); }
+OpDef ReduceL2Op() { return Reduction<L2Reducer>("ReduceL2", 18, kWideNumbers); }
 OpDef ReduceSumSquareOp() {
-  return Reduction("ReduceSumSquare", 18, kWideNumbers, Widened<ReferenceReduce<SumSquareReducer>>);
+  return Reduction<SumSquareReducer>("ReduceSumSquare", 18, kWideNumbers);
 }
-OpDef ReduceLogSumOp() {
-  return Reduction("ReduceLogSum", 28, kFloatTypes, Widened<ReferenceReduce<LogSumReducer>>);
-}
+OpDef ReduceLogSumOp() { return Reduction<LogSumReducer>("ReduceLogSum", 28, kFloatTypes); }
 OpDef ReduceLogSumExpOp() {
-  return Reduction("ReduceLogSumExp", 28, kFloatTypes, Widened<ReferenceReduce<LogSumExpReducer>>);
+  return Reduction<LogSumExpReducer>("ReduceLogSumExp", 28, kFloatTypes);
 }
 
 }  // namespace onnx_cudnn

@@ -119,24 +119,18 @@ Cost SoftmaxCost(const Node& node) {
   return {.us = ScalarUs(elements), .flops = 5 * elements, .bytes = IoBytes(node)};
 }
 
-OpDef SoftmaxLike(const char* type, Reference reference, OpTraits traits) {
-  return {.type = type,
-          .since = {13},
-          .check = CheckSoftmax,
-          .reference = reference,
-          .workspace = WidenedBytes,
-          .cost = SoftmaxCost,
-          .traits = traits};
+template <Reference kReference>
+OpDef SoftmaxLike(const char* type, OpTraits traits) {
+  return WidenedOp<kReference>(
+      {.type = type, .since = {13}, .check = CheckSoftmax, .cost = SoftmaxCost, .traits = traits});
 }
 
 constexpr OpTraits kSoftmax = {.computes_in_f32 = true, .axis = AxisRange::kDims};
 
 }  // namespace
 
-OpDef SoftmaxOp() { return SoftmaxLike("Softmax", Widened<ReferenceSoftmax>, kSoftmax); }
-OpDef LogSoftmaxOp() { return SoftmaxLike("LogSoftmax", Widened<ReferenceLogSoftmax>, kSoftmax); }
-OpDef HardmaxOp() {
-  return SoftmaxLike("Hardmax", Widened<ReferenceHardmax>, {.axis = AxisRange::kDims});
-}
+OpDef SoftmaxOp() { return SoftmaxLike<ReferenceSoftmax>("Softmax", kSoftmax); }
+OpDef LogSoftmaxOp() { return SoftmaxLike<ReferenceLogSoftmax>("LogSoftmax", kSoftmax); }
+OpDef HardmaxOp() { return SoftmaxLike<ReferenceHardmax>("Hardmax", {.axis = AxisRange::kDims}); }
 
 }  // namespace onnx_cudnn

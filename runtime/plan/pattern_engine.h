@@ -33,8 +33,10 @@ class Pattern {
   // As GrowthOptions::most_added.
   virtual size_t most_added() const { return GrowthOptions().most_added; }
   // All useful layouts for `nodes`, which grew from `anchor`; not empty.
-  virtual std::vector<OperandLayout> Layouts(const Node& anchor,
-                                             absl::Span<const Node* const> nodes) const = 0;
+  virtual std::vector<OperandLayout> Layouts(const Node& /*anchor*/,
+                                             absl::Span<const Node* const> /*nodes*/) const {
+    return {AllRowMajor};
+  }
   virtual Efficiency EfficiencyOf(const Node& anchor, const Candidate& candidate,
                                   const Target& target) const = 0;
 };

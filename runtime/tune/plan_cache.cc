@@ -45,13 +45,20 @@ bool Take(const Json& json, const char* name, bool& to) {
   return true;
 }
 
-// The name of the first field that is missing or has another type; nullptr: none.
-const char* FirstWrong(Json& json, PlanEntry& entry) {
+// The name of the first field that is missing or has another type; nullptr: none. Takes the fields
+// that say which Variant an Entry is about.
+template <typename Entry>
+const char* FirstWrongOfVariant(Json& json, Entry& entry) {
   if (!json.is_object()) return "device";
   if (!Take(json, "device", entry.device)) return "device";
   if (!Take(json, "signature", entry.signature)) return "signature";
   if (!Take(json, "engine", entry.engine)) return "engine";
-  if (!Take(json, "variant", entry.variant)) return "variant";
+  return Take(json, "variant", entry.variant) ? nullptr : "variant";
+}
+
+// The same for all fields.
+const char* FirstWrong(Json& json, PlanEntry& entry) {
+  if (const char* wrong = FirstWrongOfVariant(json, entry)) return wrong;
   if (!Take(json, "us", entry.us)) return "us";
   if (!Take(json, "workspace_bytes", entry.workspace_bytes)) return "workspace_bytes";
   if (!Take(json, "checked", entry.checked)) return "checked";
@@ -67,11 +74,7 @@ const char* FirstWrong(Json& json, PlanEntry& entry) {
 }
 
 const char* FirstWrong(Json& json, FailedVariant& failed) {
-  if (!json.is_object()) return "device";
-  if (!Take(json, "device", failed.device)) return "device";
-  if (!Take(json, "signature", failed.signature)) return "signature";
-  if (!Take(json, "engine", failed.engine)) return "engine";
-  if (!Take(json, "variant", failed.variant)) return "variant";
+  if (const char* wrong = FirstWrongOfVariant(json, failed)) return wrong;
   if (!Take(json, "how", failed.how)) return "how";
   if (!Take(json, "why", failed.why)) return "why";
   if (!Take(json, "date", failed.date)) return "date";
@@ -81,27 +84,31 @@ const char* FirstWrong(Json& json, FailedVariant& failed) {
   return has_versions ? nullptr : "versions";
 }
 
-Json ToJson(const FailedVariant& f) {
-  return {{"device", f.device},
-          {"signature", f.signature},
-          {"engine", f.engine},
-          {"variant", f.variant},
-          {"how", f.how},
-          {"why", f.why},
-          {"versions", {{"engine", f.engine_version}}},
-          {"date", f.date}};
-}
-
-Json ToJson(const PlanEntry& e) {
+// The fields that say which Variant it is about, then `others`.
+template <typename Entry>
+Json WithVariant(const Entry& e, const Json& others) {
   Json json = {{"device", e.device},
                {"signature", e.signature},
                {"engine", e.engine},
-               {"variant", e.variant},
-               {"us", e.us},
-               {"workspace_bytes", e.workspace_bytes},
-               {"checked", e.checked},
-               {"versions", {{"engine", e.engine_version}, {"driver", e.driver}, {"cuda", e.cuda}}},
-               {"date", e.date}};
+               {"variant", e.variant}};
+  json.update(others);
+  return json;
+}
+
+Json ToJson(const FailedVariant& f) {
+  return WithVariant(f, {{"how", f.how},
+                         {"why", f.why},
+                         {"versions", {{"engine", f.engine_version}}},
+                         {"date", f.date}});
+}
+
+Json ToJson(const PlanEntry& e) {
+  Json json = WithVariant(
+      e, {{"us", e.us},
+          {"workspace_bytes", e.workspace_bytes},
+          {"checked", e.checked},
+          {"versions", {{"engine", e.engine_version}, {"driver", e.driver}, {"cuda", e.cuda}}},
+          {"date", e.date}});
   if (e.is_partial) json["partial"] = true;
   if (!e.saved.empty()) json["saved"] = e.saved;
   return json;

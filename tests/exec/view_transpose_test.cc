@@ -12,19 +12,19 @@ using Lines = std::vector<std::string>;
 class ViewTransposeTest : public EngineTest {
  protected:
   ViewTransposeTest() : EngineTest("view") {}
+
+  // A Transpose of an input, and a reader of it.
+  static Graph Transposed(std::string_view type, std::string_view perm) {
+    return GraphWithWeights(absl::StrCat("g (", type, " x) => (y) { t = Transpose<perm = ", perm,
+                                         ">(x) y = Relu(t) }"));
+  }
 };
 
 TEST_F(ViewTransposeTest, BringsImagesFromOneOrderToTheOtherForNothing) {
-  const Graph graph = GraphWithWeights(R"(
-      g (float[1,4,5,3] x) => (y)
-      { t = Transpose<perm = [0,3,1,2]>(x)
-        y = Relu(t) })");
+  const Graph graph = Transposed("float[1,4,5,3]", "[0,3,1,2]");
   EXPECT_EQ(LinesAt(graph, "Transpose"), Lines({"{Transpose} rows > last"}));
   EXPECT_EQ(At(graph, "Transpose").candidates[0].cost.us, 0);
-  const Graph back = GraphWithWeights(R"(
-      g (float[1,3,4,5] x) => (y)
-      { t = Transpose<perm = [0,2,3,1]>(x)
-        y = Relu(t) })");
+  const Graph back = Transposed("float[1,3,4,5]", "[0,2,3,1]");
   EXPECT_EQ(LinesAt(back, "Transpose"), Lines({"{Transpose} last > rows"}));
 }
 
@@ -38,10 +38,7 @@ TEST_F(ViewTransposeTest, KeepsRowsWhereOnlyExtentsOfOneMove) {
 }
 
 TEST_F(ViewTransposeTest, LeavesOrdersThatNoEngineProposes) {
-  const Graph graph = GraphWithWeights(R"(
-      g (float[2,3,4,5] x) => (y)
-      { t = Transpose<perm = [0,1,3,2]>(x)
-        y = Relu(t) })");
+  const Graph graph = Transposed("float[2,3,4,5]", "[0,1,3,2]");
   EXPECT_EQ(At(graph, "Transpose").reasons, Lines({"it moves bytes"}));
 }
 
@@ -94,10 +91,7 @@ TEST_F(ViewTransposeTest, PatchesOfAnImageAreATransposedSequence) {
 }
 
 TEST_F(ViewTransposeTest, RefusesEqualFormatsOfEqualDims) {
-  const Graph graph = GraphWithWeights(R"(
-      g (float[1,3,3,3] x) => (y)
-      { t = Transpose<perm = [0,3,1,2]>(x)
-        y = Relu(t) })");
+  const Graph graph = Transposed("float[1,3,3,3]", "[0,3,1,2]");
   Candidate candidate = At(graph, "Transpose").candidates[0];
   candidate.outputs = candidate.inputs;
   EXPECT_EQ(engine_->Check(graph, candidate, target_).reason(), "its formats differ");

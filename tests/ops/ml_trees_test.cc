@@ -119,22 +119,17 @@ TEST(TreeEnsembleRegressorTest, ThresholdsMayBeDoubles) {
 
 TEST(TreeEnsembleRegressorTest, RefusesWhatIsNoTree) {
   const HostTensor x = F32({1, 1}, {0});
-  Attrs cycle = Stump("BRANCH_LEQ");
-  cycle.Set("nodes_truenodeids", Ints{0, 0, 0});
-  ExpectMlError(Regressor(cycle, x), "branch 0 is reached twice");
-  Attrs missing = Stump("BRANCH_LEQ");
-  missing.Set("nodes_falsenodeids", Ints{7, 0, 0});
-  ExpectMlError(Regressor(missing, x), "tree 0 has no node 7");
-  Attrs twice = Stump("BRANCH_LEQ");
-  twice.Set("nodes_nodeids", Ints{0, 1, 1});
-  ExpectMlError(Regressor(twice, x), "node 1 of tree 0 is given twice");
-  Attrs far = Stump("BRANCH_LEQ");
-  far.Set("nodes_featureids", Ints{4, 0, 0});
-  ExpectMlError(Regressor(far, x), "X has 1 columns, the trees test 5");
+  const auto expect_error = [&](const char* list, auto values, const char* error) {
+    Attrs attrs = Stump("BRANCH_LEQ");
+    attrs.Set(list, std::move(values));
+    ExpectMlError(Regressor(attrs, x), error);
+  };
+  expect_error("nodes_truenodeids", Ints{0, 0, 0}, "branch 0 is reached twice");
+  expect_error("nodes_falsenodeids", Ints{7, 0, 0}, "tree 0 has no node 7");
+  expect_error("nodes_nodeids", Ints{0, 1, 1}, "node 1 of tree 0 is given twice");
+  expect_error("nodes_featureids", Ints{4, 0, 0}, "X has 1 columns, the trees test 5");
   ExpectMlError(Regressor(Stump("BRANCH_XOR"), x), "mode \"BRANCH_XOR\" is unknown");
-  Attrs few = Stump("BRANCH_LEQ");
-  few.Set("nodes_values", Floats{0, 0});
-  ExpectMlError(Regressor(few, x), "nodes_values has 2 elements, expected 3");
+  expect_error("nodes_values", Floats{0, 0}, "nodes_values has 2 elements, expected 3");
 }
 
 // A stump whose leaves vote for class 0 alone.

@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "passes/rewrite/rewrites.h"
 #include "runtime/graph/infer.h"
@@ -8,42 +9,36 @@
 namespace onnx_cudnn {
 namespace {
 
+// The Graph of `body`, which reads x.
+std::string GraphOf(std::string_view body, std::string_view type) {
+  return absl::StrCat("g (", type, "[2] x) => (", type, "[2] y) { ", body, " }");
+}
+
+void ExpectBecomes(std::string_view before, std::string_view after) {
+  ExpectRewrite(CommonSubexpressions(), GraphOf(before, "float"), GraphOf(after, "f32"));
+}
+
+void ExpectStays(std::string_view body, std::string_view reason) {
+  ExpectNoRewrite(CommonSubexpressions(), GraphOf(body, "float"), reason);
+}
+
 TEST(CommonSubexpressionsTest, MergesEqualNodes) {
-  ExpectRewrite(CommonSubexpressions(), R"(
-      g (float[2] x) => (float[2] y)
-      { a = Relu(x)
-        b = Relu(x)
-        y = Add(a, b) })",
-                "g (f32[2] x) => (f32[2] y) { a = Relu(x) y = Add(a, a) }");
+  ExpectBecomes("a = Relu(x) b = Relu(x) y = Add(a, b)", "a = Relu(x) y = Add(a, a)");
 }
 
 TEST(CommonSubexpressionsTest, FollowsAChain) {
-  ExpectRewrite(CommonSubexpressions(), R"(
-      g (float[2] x) => (float[2] y)
-      { a = Relu(x)
-        b = Relu(x)
-        c = LeakyRelu<alpha = 0.5>(a)
-        d = LeakyRelu<alpha = 0.5>(b)
-        y = Add(c, d) })",
-                R"(g (f32[2] x) => (f32[2] y) {
-        a = Relu(x) c = LeakyRelu<alpha = 0.5>(a) y = Add(c, c) })");
+  ExpectBecomes(
+      "a = Relu(x) b = Relu(x) c = LeakyRelu<alpha = 0.5>(a) d = LeakyRelu<alpha = 0.5>(b) y = "
+      "Add(c, d)",
+      "a = Relu(x) c = LeakyRelu<alpha = 0.5>(a) y = Add(c, c)");
 }
 
 // All of the first chain comes before the second; each Node has a single reader.
 TEST(CommonSubexpressionsTest, MergesChainsThatComeOneAfterTheOther) {
-  ExpectRewrite(CommonSubexpressions(), R"(
-      g (float[2] x) => (float[2] y)
-      { a = Relu(x)
-        b = Neg(a)
-        c = Mul(b, b)
-        d = Exp(c)
-        e = Relu(x)
-        f = Neg(e)
-        h = Mul(f, f)
-        i = Exp(h)
-        y = Add(d, i) })",
-                R"(g (f32[2] x) => (f32[2] y) {
-        a = Relu(x) b = Neg(a) c = Mul(b, b) d = Exp(c) y = Add(d, d) })");
+  ExpectBecomes(
+      "a = Relu(x) b = Neg(a) c = Mul(b, b) d = Exp(c) e = Relu(x) f = Neg(e) h = Mul(f, f) i = "
+      "Exp(h) y = Add(d, i)",
+      "a = Relu(x) b = Neg(a) c = Mul(b, b) d = Exp(c) y = Add(d, d)");
 }
 
 TEST(CommonSubexpressionsTest, ComparesConstantsByContent) {
@@ -85,12 +80,7 @@ TEST(CommonSubexpressionsTest, LooksIntoBodies) {
 }
 
 TEST(CommonSubexpressionsTest, LeavesOtherAttributes) {
-  ExpectNoRewrite(CommonSubexpressions(), R"(
-      g (float[2] x) => (float[2] y)
-      { a = LeakyRelu<alpha = 0.5>(x)
-        b = LeakyRelu<alpha = 0.25>(x)
-        y = Add(a, b) })",
-                  "");
+  ExpectStays("a = LeakyRelu<alpha = 0.5>(x) b = LeakyRelu<alpha = 0.25>(x) y = Add(a, b)", "");
 }
 
 TEST(CommonSubexpressionsTest, LeavesConstantsOfOtherShapeOrSign) {
@@ -113,12 +103,8 @@ TEST(CommonSubexpressionsTest, LeavesOtherOutputs) {
 }
 
 TEST(CommonSubexpressionsTest, LeavesRandomNumbers) {
-  ExpectNoRewrite(CommonSubexpressions(), R"(
-      g (float[2] x) => (float[2] y)
-      { a = RandomNormalLike(x)
-        b = RandomNormalLike(x)
-        y = Sub(a, b) })",
-                  "each run draws anew");
+  ExpectStays("a = RandomNormalLike(x) b = RandomNormalLike(x) y = Sub(a, b)",
+              "each run draws anew");
 }
 
 TEST(CommonSubexpressionsTest, LeavesDropoutsThatMayTrain) {

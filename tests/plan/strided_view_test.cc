@@ -21,6 +21,10 @@ std::string ViewOf(std::string_view x, std::string_view nodes, std::string_view 
                       ToString(absl::MakeConstSpan(view->strides)), " ", view->offset);
 }
 
+void ExpectNoView(std::string_view x, std::string_view nodes, std::string_view constants = "") {
+  EXPECT_EQ(ViewOf(x, nodes, constants), "");
+}
+
 TEST(StridedViewTest, HeadsOfOneOfThreeProjections) {
   EXPECT_EQ(ViewOf("[2,5,48]",
                    "p = Slice(x, b, e, a) r = Reshape(p, s) y = Transpose<perm = [0,2,1,3]>(r)",
@@ -55,17 +59,14 @@ TEST(StridedViewTest, ReshapesJoinDimsThatLieAsOne) {
 }
 
 TEST(StridedViewTest, LeavesWhatMovesElements) {
-  EXPECT_EQ(ViewOf("[2,3,4]", "t = Transpose<perm = [1,0,2]>(x) y = Reshape(t, s)",
-                   "int64[2] s = {6, 4}"),
-            "");
-  EXPECT_EQ(ViewOf("[2,6,4]", "p = Slice(x, b, e, a) y = Reshape(p, s)",
-                   "int64[1] b = {1}, int64[1] e = {4}, int64[1] a = {1}, int64[2] s = {6, 4}"),
-            "");
-  EXPECT_EQ(ViewOf("[2,6,4]", "y = Slice(x, b, e, a, t)",
-                   "int64[1] b = {0}, int64[1] e = {4}, int64[1] a = {1}, int64[1] t = {2}"),
-            "");
-  EXPECT_EQ(ViewOf("[2,6,4]", "y = Gather(x, i)", "int64[2] i = {1, 0}"), "");
-  EXPECT_EQ(ViewOf("[2,6,4]", "y = Neg(x)"), "");
+  ExpectNoView("[2,3,4]", "t = Transpose<perm = [1,0,2]>(x) y = Reshape(t, s)",
+               "int64[2] s = {6, 4}");
+  ExpectNoView("[2,6,4]", "p = Slice(x, b, e, a) y = Reshape(p, s)",
+               "int64[1] b = {1}, int64[1] e = {4}, int64[1] a = {1}, int64[2] s = {6, 4}");
+  ExpectNoView("[2,6,4]", "y = Slice(x, b, e, a, t)",
+               "int64[1] b = {0}, int64[1] e = {4}, int64[1] a = {1}, int64[1] t = {2}");
+  ExpectNoView("[2,6,4]", "y = Gather(x, i)", "int64[2] i = {1, 0}");
+  ExpectNoView("[2,6,4]", "y = Neg(x)");
 }
 
 }  // namespace

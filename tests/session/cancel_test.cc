@@ -48,6 +48,15 @@ class CancelTest : public testing::Test {
     ASSERT_TRUE(outputs.ok()) << outputs.error().message;
     EXPECT_EQ(Values(Result(outputs).value()[0]), std::vector<float>(n, value - 1));
   }
+  static void ExpectCancelledWhileItWaits(const Session& session) {
+    std::atomic<bool> cancel = false;
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      cancel = true;
+    });
+    ExpectError(Run(session, &cancel), ErrorCode::kCancelled, "cancelled");
+    other.join();
+  }
 
   Hooks hooks_;
 };
@@ -134,15 +143,9 @@ TEST_F(CancelTest, AWaitForAnExecutorEnds) {
   };
   std::thread busy([&] { ExpectRight(session); });
   entered.WaitForNotification();
-  std::atomic<bool> cancel = false;
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    cancel = true;
-  });
-  ExpectError(Run(session, &cancel), ErrorCode::kCancelled, "cancelled");
+  ExpectCancelledWhileItWaits(session);
   leave.Notify();
   busy.join();
-  other.join();
   ExpectRight(session);
 }
 
@@ -162,15 +165,9 @@ TEST_F(CancelTest, AWaitForASharedArenaEnds) {
   blocks = true;
   std::thread busy([&] { ExpectRight(first); });
   entered.WaitForNotification();
-  std::atomic<bool> cancel = false;
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    cancel = true;
-  });
-  ExpectError(Run(second, &cancel), ErrorCode::kCancelled, "cancelled");
+  ExpectCancelledWhileItWaits(second);
   leave.Notify();
   busy.join();
-  other.join();
   ExpectRight(second);
 }
 

@@ -48,6 +48,13 @@ float LastOf(const Session& session, const Tensor& tensor) {
   return session.ToHost(tensor).value().data<float>()[kN - 1];
 }
 
+// Options that tune to the end and keep what is measured.
+SessionOptions TuningIn(const TempFolder& folder) {
+  return {.partitioner = PartitionerChoice::kCost,
+          .tune_budget_s = 60,
+          .plan_cache = folder.path("plans.json")};
+}
+
 TEST(GpuLikeSessionTest, SaysWhatItChose) {
   const Session session = MakeSession();
   EXPECT_EQ(session.device_ref(), (DeviceRef{DeviceKind::kCuda, 0}));
@@ -58,9 +65,7 @@ TEST(GpuLikeSessionTest, SaysWhatItChose) {
 
 TEST(GpuLikeSessionTest, MeasuresOnceAndReusesTheResult) {
   const TempFolder folder;
-  SessionOptions options{.partitioner = PartitionerChoice::kCost,
-                         .tune_budget_s = 60,
-                         .plan_cache = folder.path("plans.json")};
+  SessionOptions options = TuningIn(folder);
   const std::vector<float> x = Ramp(-3);
   const auto run = [&] {
     const Session session = MakeSession(kShift, options);
@@ -107,9 +112,7 @@ SessionStats StatsAfterRun(const SessionOptions& options) {
 
 TEST(GpuLikeSessionTest, SavesTheCoverThatTuningEndedWith) {
   const TempFolder folder;
-  SessionOptions options{.partitioner = PartitionerChoice::kCost,
-                         .tune_budget_s = 60,
-                         .plan_cache = folder.path("plans.json")};
+  SessionOptions options = TuningIn(folder);
   StatsAfterRun(options);
   const PlanEntry tuned = NetworkIn(options.plan_cache);
   EXPECT_EQ(tuned.saved.rfind("complete\n", 0), 0u) << tuned.saved;
@@ -139,9 +142,7 @@ std::vector<std::string> PartitionsOf(const SessionOptions& options) {
 
 TEST(GpuLikeSessionTest, ACachedStartTakesTheProgramThatTuningEndedWith) {
   const TempFolder folder;
-  SessionOptions options{.partitioner = PartitionerChoice::kCost,
-                         .tune_budget_s = 60,
-                         .plan_cache = folder.path("plans.json")};
+  SessionOptions options = TuningIn(folder);
   options.pins = "forbid * a y";
   PartitionsOf(options);  // measures each op alone
   const std::string pinned = NetworkIn(options.plan_cache).signature;
@@ -171,9 +172,8 @@ TEST(GpuLikeSessionTest, ACachedStartTakesTheProgramThatTuningEndedWith) {
 
 TEST(GpuLikeSessionTest, ABudgetThatEndedEarlyIsContinued) {
   const TempFolder folder;
-  SessionOptions options{.partitioner = PartitionerChoice::kCost,
-                         .tune_budget_s = 1e-9,
-                         .plan_cache = folder.path("plans.json")};
+  SessionOptions options = TuningIn(folder);
+  options.tune_budget_s = 1e-9;
   StatsAfterRun(options);
   const PlanEntry early = NetworkIn(options.plan_cache);
   EXPECT_NE(early.saved.rfind("complete\n", 0), 0u) << early.saved;
@@ -186,9 +186,7 @@ TEST(GpuLikeSessionTest, ABudgetThatEndedEarlyIsContinued) {
 
 TEST(GpuLikeSessionTest, ACoverThatDoesNotFitIsSearchedAgain) {
   const TempFolder folder;
-  SessionOptions options{.partitioner = PartitionerChoice::kCost,
-                         .tune_budget_s = 60,
-                         .plan_cache = folder.path("plans.json")};
+  SessionOptions options = TuningIn(folder);
   StatsAfterRun(options);
   const std::string text = ReadFile(options.plan_cache, 1 << 20).value();
   ASSERT_TRUE(absl::StrContains(text, "complete\\n"));

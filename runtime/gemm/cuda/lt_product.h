@@ -13,15 +13,11 @@
 
 namespace onnx_cudnn {
 
-#define ONNX_CUDNN_LT_HANDLE(Type, handle, destroy)                           \
-  inline void Destroy##Type(handle h) { LogIfFailed(LT_STATUS(destroy, h)); } \
-  using Type = UniqueHandle<handle, Destroy##Type>;
-
-ONNX_CUDNN_LT_HANDLE(LtHandle, cublasLtHandle_t, cublasLtDestroy)
-ONNX_CUDNN_LT_HANDLE(LtDescriptor, cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy)
-ONNX_CUDNN_LT_HANDLE(LtLayout, cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy)
-ONNX_CUDNN_LT_HANDLE(LtPreference, cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy)
-#undef ONNX_CUDNN_LT_HANDLE
+ONNX_CUDNN_HANDLE(LtHandle, cublasLtHandle_t, LT_STATUS, cublasLtDestroy)
+ONNX_CUDNN_HANDLE(LtDescriptor, cublasLtMatmulDesc_t, LT_STATUS, cublasLtMatmulDescDestroy)
+ONNX_CUDNN_HANDLE(LtLayout, cublasLtMatrixLayout_t, LT_STATUS, cublasLtMatrixLayoutDestroy)
+ONNX_CUDNN_HANDLE(LtPreference, cublasLtMatmulPreference_t, LT_STATUS,
+                  cublasLtMatmulPreferenceDestroy)
 
 // A cuBLASLt algorithm for a product.
 struct LtAlgorithm {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/ops/attention.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/elements.h"
@@ -334,7 +334,6 @@ Kernel AttentionKernel() {
           .needs = {.shared_bytes = kAttentionMostSharedBytes},
           .cores = AroundAnchor,
           .takes = Takes,
-          .formats = RowMajorOnly,
           .us = Us,
           .beyond_fit = IsLarge};
 }

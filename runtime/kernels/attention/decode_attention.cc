@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/ops/attention.h"
 
 namespace onnx_cudnn {
@@ -85,7 +85,6 @@ Kernel DecodeAttentionKernel() {
           .ops = {"Attention"},
           .types = {DType::kF16, DType::kBF16},
           .takes = Takes,
-          .formats = RowMajorOnly,
           .us = Us,
           .beyond_fit = IsPrefill};
 }

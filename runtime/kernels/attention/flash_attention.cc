@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/ops/attention.h"
 #include "runtime/ops/transpose.h"
 #include "runtime/plan/fused_tensor.h"
@@ -153,7 +153,6 @@ Kernel FlashAttentionKernel() {
           .needs = needs,
           .takes = Takes,
           .growth = Growth,
-          .formats = RowMajorOnly,
           .us = Us,
           .variants = Variants};
 }

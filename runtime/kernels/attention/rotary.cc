@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/ops/checks.h"
 
 namespace onnx_cudnn {
@@ -351,7 +351,6 @@ Kernel RotaryKernel() {
           .types = kRotaryTypes,
           .cores = CoresAt,
           .takes = Takes,
-          .formats = RowMajorOnly,
           .speed = {.reads_what_it_writes = true}};
 }
 

@@ -47,6 +47,17 @@ bool Broadcasts(const Value& input, const Value& output) {
   return true;
 }
 
+const Rule* JoinsAsResidualOrRelu(const GrowthStep& step) {
+  if (const Rule* no = JoinsAsReader(step)) return no;
+  if (!step.edge.has_one_use()) return &kOneResult;
+  if (HasOp(step.nodes, "Relu")) return &kNotInFormula;
+  if (step.node.op() == "Relu") return nullptr;
+  if (step.node.op() != "Add" || HasOp(step.nodes, "Add")) return &kNotInFormula;
+  const Value& other = step.node.input(&step.node.input(0) == &step.edge ? 1 : 0);
+  const bool is_residual = !other.is_constant() && other.type() == step.edge.type();
+  return is_residual ? nullptr : &kNotInFormula;
+}
+
 }  // namespace
 
 Support CheckOperands(const Node& node) {
@@ -80,15 +91,8 @@ const Rule* JoinsAsProducer(const GrowthStep& step) {
   return full ? nullptr : &kSmallOperand;
 }
 
-const Rule* JoinsAsResidualOrRelu(const GrowthStep& step) {
-  if (const Rule* no = JoinsAsReader(step)) return no;
-  if (!step.edge.has_one_use()) return &kOneResult;
-  if (HasOp(step.nodes, "Relu")) return &kNotInFormula;
-  if (step.node.op() == "Relu") return nullptr;
-  if (step.node.op() != "Add" || HasOp(step.nodes, "Add")) return &kNotInFormula;
-  const Value& other = step.node.input(&step.node.input(0) == &step.edge ? 1 : 0);
-  const bool is_residual = !other.is_constant() && other.type() == step.edge.type();
-  return is_residual ? nullptr : &kNotInFormula;
+GrowthOptions GrowByResidualAndRelu(const Unit& /*unit*/) {
+  return {.forward = JoinsAsResidualOrRelu, .most_added = 2};
 }
 
 }  // namespace onnx_cudnn

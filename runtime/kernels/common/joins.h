@@ -1,7 +1,7 @@
 // Which element-wise Nodes join a kernel's Unit.
 #pragma once
 
-#include "runtime/plan/grow.h"
+#include "runtime/kernels/common/kernel.h"
 
 namespace onnx_cudnn {
 
@@ -17,9 +17,8 @@ const Rule* JoinsAsReader(const GrowthStep& step);
 // its Conv reads.
 const Rule* JoinsAsProducer(const GrowthStep& step);
 
-// Accepts a reader that relu(edge + residual) covers, where either part may be absent: an Add of a
-// residual of the edge's type, then a Relu. Rejects it if the Unit already has an Add, or the edge
-// has other readers.
-const Rule* JoinsAsResidualOrRelu(const GrowthStep& step);
+// Growth by what relu(result + residual) covers, where either part may be absent: an Add of a
+// residual of the result's type, then a Relu. The result must have no other readers.
+GrowthOptions GrowByResidualAndRelu(const Unit& unit);
 
 }  // namespace onnx_cudnn

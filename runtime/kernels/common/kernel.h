@@ -25,6 +25,9 @@ struct Formats {
   bool operator==(const Formats&) const = default;
 };
 
+// All operands row-major.
+std::vector<Formats> RowMajorOnly(const Unit& unit, const Target& target);
+
 // The efficiency that a kernel is expected to reach on any GPU, in addition to the launch overhead.
 // Kernels that move bytes must reach this share of a copy's bandwidth on tensors of 64 MB and more
 // (tests/gpu/speed_test.cc); arithmetic is that of plain fp32 code.
@@ -66,7 +69,7 @@ struct Kernel {
   // Which Nodes may join an accepted core. nullptr: none.
   GrowthOptions (*growth)(const Unit& core) = nullptr;
   // The layouts supported for the operands of a Unit, the preferred one first.
-  std::vector<Formats> (*formats)(const Unit& unit, const Target& target) = nullptr;
+  std::vector<Formats> (*formats)(const Unit& unit, const Target& target) = RowMajorOnly;
   Speed speed = {};
   // Predicted µs including the launch; nullptr: from `speed`.
   double (*us)(const Unit& unit, const Cost& roofline, const Target& target) = nullptr;

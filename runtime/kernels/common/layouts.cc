@@ -66,6 +66,13 @@ std::vector<Formats> InOneOf(absl::Span<const Layout> layouts, const Unit& unit,
   return found;
 }
 
+std::vector<Formats> FromTo(const Unit& unit, Layout from, Layout to) {
+  Formats formats;
+  for (const Value* v : unit.boundary.inputs) formats.inputs.push_back(InLayout(*v, from));
+  for (const Value* v : unit.boundary.outputs) formats.outputs.push_back(InLayout(*v, to));
+  return {formats};
+}
+
 }  // namespace
 
 Format InLayout(const Value& value, Layout layout) {
@@ -87,6 +94,14 @@ std::vector<Formats> OneDenseLayout(const Unit& unit, const Target& target) {
 
 std::vector<Formats> ChannelsLastOnly(const Unit& unit, const Target& target) {
   return InOneOf(absl::MakeConstSpan(kDense).last(1), unit, target);
+}
+
+std::vector<Formats> ChannelsLastToRowMajor(const Unit& unit, const Target& /*target*/) {
+  return FromTo(unit, Layout::kChannelsLast, Layout::kRowMajor);
+}
+
+std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target& /*target*/) {
+  return FromTo(unit, Layout::kRowMajor, Layout::kChannelsLast);
 }
 
 std::vector<Formats> AlongAxis(const Unit& unit, const Target& target, int64_t otherwise) {

@@ -16,8 +16,6 @@ enum class Layout : uint8_t {
 };
 Format InLayout(const Value& value, Layout layout);
 
-// All operands row-major.
-std::vector<Formats> RowMajorOnly(const Unit& unit, const Target& target);
 // Row-major or channels-last, with or without padded channels: all operands with the rank of the
 // largest one use the same layout (an operand with one channel is not padded beside one with
 // several), others are row-major. For ops that treat all axes alike, or that work per image and
@@ -27,6 +25,9 @@ std::vector<Formats> OneLayout(const Unit& unit, const Target& target);
 std::vector<Formats> OneDenseLayout(const Unit& unit, const Target& target);
 // Channels-last without padding only.
 std::vector<Formats> ChannelsLastOnly(const Unit& unit, const Target& target);
+// Inputs channels-last, outputs row-major, and the reverse; without padding.
+std::vector<Formats> ChannelsLastToRowMajor(const Unit& unit, const Target& target);
+std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target& target);
 // OneLayout for ops along attribute `axis` (`otherwise` if it is absent) if that is the channel
 // axis, which is innermost in channels-last; else row-major.
 std::vector<Formats> AlongAxis(const Unit& unit, const Target& target, int64_t otherwise);

@@ -11,7 +11,6 @@ namespace {
 // Of input and output: one row block of wgmma, with weights in registers.
 constexpr int64_t kChannels = 64;
 constexpr int64_t kWidth = 56;  // of an image: tiles are whole rows
-constexpr size_t kMostEpilogue = 2;
 
 bool Is3x3(const WindowAxis& axis) {
   return axis.kernel == 3 && axis.stride == 1 && axis.pad_begin == 1 && axis.pad_end == 1;
@@ -52,10 +51,7 @@ Kernel Conv3x3Kernel() {
           .types = kTensorCoreTypes,
           .needs = kSm90aCode,
           .takes = TakesConv,
-          .growth =
-              [](const Unit&) {
-                return GrowthOptions{.forward = JoinsAsResidualOrRelu, .most_added = kMostEpilogue};
-              },
+          .growth = GrowByResidualAndRelu,
           .formats = ChannelsLastOnly,
           .us = Us};
 }

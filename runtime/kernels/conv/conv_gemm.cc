@@ -14,7 +14,6 @@ using NodeList = std::vector<const Node*>;
 constexpr DTypeSet kTypes = kTensorCoreTypes | DTypeSet{DType::kF32};
 constexpr int64_t kTileFilters = 64;                                 // minimum
 constexpr int64_t kMostKernel = 16, kMostPad = 16, kMostStride = 8;  // along a side
-constexpr size_t kMostEpilogue = 2;
 
 std::vector<NodeList> Cores(const Node& conv) {
   std::vector<NodeList> cores = {{&conv}};
@@ -105,10 +104,7 @@ Kernel ConvGemmKernel() {
           .multiplies_f32_in_tf32 = true,
           .cores = Cores,
           .takes = TakesConvs,
-          .growth =
-              [](const Unit&) {
-                return GrowthOptions{.forward = JoinsAsResidualOrRelu, .most_added = kMostEpilogue};
-              },
+          .growth = GrowByResidualAndRelu,
           .formats = ChannelsLastOnly,
           .us = Us,
           .beyond_fit = LeavesIdle,

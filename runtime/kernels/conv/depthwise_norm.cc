@@ -80,18 +80,6 @@ Support Takes(const Unit& core) {
   return TakesNorm(norm, conv.input(0).dim(1), conv.input(0).dtype());
 }
 
-// The image channels-last, the norm row-major.
-std::vector<Formats> ChannelsLastToRows(const Unit& unit, const Target&) {
-  Formats formats;
-  for (const Value* v : unit.boundary.inputs) {
-    formats.inputs.push_back(InLayout(*v, Layout::kChannelsLast));
-  }
-  for (const Value* v : unit.boundary.outputs) {
-    formats.outputs.push_back(InLayout(*v, Layout::kRowMajor));
-  }
-  return {formats};
-}
-
 // The arithmetic of the convolution alone.
 double ConvUs(const Unit& unit, const DeviceInfo& info) {
   const absl::StatusOr<ConvShape> shape = StaticConvShape(*unit.nodes[0]);
@@ -126,7 +114,7 @@ Kernel DepthwiseNormKernel() {
           .types = {DType::kF32, DType::kF16, DType::kBF16},
           .cores = CoresOf,
           .takes = Takes,
-          .formats = ChannelsLastToRows,
+          .formats = ChannelsLastToRowMajor,
           .us = Us,
           .beyond_fit = NormsForLong};
 }

@@ -78,11 +78,6 @@ bool HasLargeImages(const Unit& unit, const DeviceInfo&) {
   return x.elements() > kFewElements || x.elements() / x.dim(kChannels) > kFewPixels;
 }
 
-std::vector<Formats> ChannelsLastToRowMajor(const Unit& unit, const Target&) {
-  return {{.inputs = {InLayout(*unit.boundary.inputs[0], Layout::kChannelsLast)},
-           .outputs = {InLayout(*unit.boundary.outputs[0], Layout::kRowMajor)}}};
-}
-
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const KernelCalibration& calibration = target.info.calibration.kernels;
   const auto image = static_cast<double>(unit.boundary.inputs[0]->bytes());

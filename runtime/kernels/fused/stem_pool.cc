@@ -67,17 +67,6 @@ const Rule* JoinsAsCast(const GrowthStep& step) {
   return is_cast ? nullptr : &kOnlyCast;
 }
 
-std::vector<Formats> RowMajorToChannelsLast(const Unit& unit, const Target&) {
-  Formats formats;
-  for (const Value* v : unit.boundary.inputs) {
-    formats.inputs.push_back(InLayout(*v, Layout::kRowMajor));
-  }
-  for (const Value* v : unit.boundary.outputs) {
-    formats.outputs.push_back(InLayout(*v, Layout::kChannelsLast));
-  }
-  return {formats};
-}
-
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const auto& calibration = target.info.calibration.kernels.stem_pool;
   const bool is_f32 = unit.boundary.outputs[0]->dtype() == DType::kF32;

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/common/joins.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -18,8 +18,6 @@ constexpr Rule kOnlyCast = {"only a Cast of its rows from f32 is done before the
                             "none: the op before it writes its result"};
 constexpr Rule kNotInFormula = {"it computes cast(relu(x·w + bias)), with any part absent",
                                 "none: cuDNN's epilogues take more"};
-constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
-                             "none: the value is written, and read again"};
 
 constexpr double kArithmetic = 0.5;  // share of the f32 rate; weights are converted to f32
 
@@ -126,7 +124,6 @@ Kernel GemvKernel() {
               [](const Unit&) {
                 return GrowthOptions{.forward = JoinsGemvEpilogue, .backward = JoinsPrologue};
               },
-          .formats = RowMajorOnly,
           .us = Us};
 }
 

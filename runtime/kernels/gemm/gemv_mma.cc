@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/common/joins.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 #include "runtime/kernels/gemm/gemv.h"
 
@@ -23,8 +23,6 @@ constexpr Rule kNotInFormula = {
     "it computes cast(activation(x·w + bias + residual)), with any part absent, or "
     "cast(activation(x·w) · (x·v))",
     "none: cuDNN's epilogues take more"};
-constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
-                             "none: the value is written, and read again"};
 
 const Node& ProductOf(absl::Span<const Node* const> nodes) {
   return **std::find_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsGemv(*n); });
@@ -277,7 +275,6 @@ Kernel GemvMmaKernel() {
           .cores = Cores,
           .takes = TakesProduct,
           .growth = Growth,
-          .formats = RowMajorOnly,
           .us = Us,
           .variants = Variants};
 }
@@ -285,17 +282,12 @@ Kernel GemvMmaKernel() {
 // The same with weights that DequantizeLinear expands from INT4 or UINT4 in blocks along K: they
 // stay in four bits in memory, and are expanded in registers to what DequantizeLinear returns.
 Kernel Gemv4BitKernel() {
-  return {.name = "gemv_4bit",
-          .ops = {"Gemm", "MatMul"},
-          .types = kTensorCoreTypes,
-          .fewest_bits_of_constants = 4,
-          .needs = kMma,
-          .cores = Cores4Bit,
-          .takes = TakesProduct4Bit,
-          .growth = Growth,
-          .formats = RowMajorOnly,
-          .us = Us,
-          .variants = Variants};
+  Kernel kernel = GemvMmaKernel();
+  kernel.name = "gemv_4bit";
+  kernel.fewest_bits_of_constants = 4;
+  kernel.cores = Cores4Bit;
+  kernel.takes = TakesProduct4Bit;
+  return kernel;
 }
 
 }  // namespace onnx_cudnn

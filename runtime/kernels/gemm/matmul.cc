@@ -1,4 +1,4 @@
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 
 namespace onnx_cudnn {
 
@@ -12,7 +12,6 @@ Kernel MatMulKernel() {
   return {.name = "matmul",
           .ops = {"Gemm", "MatMul", "MatMulInteger", "QLinearMatMul"},
           .types = kNumberTypes,
-          .formats = RowMajorOnly,
           .speed = {.traffic = kTraffic}};
 }
 

@@ -13,8 +13,6 @@ constexpr int64_t kMostElements = int64_t{1} << 31;  // of x and y: offsets are 
 constexpr Rule kNotInFormula = {
     "it computes activation(x·w + bias + residual), with any part absent",
     "none: cuDNN's epilogues take more"};
-constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
-                             "none: the value is written, and read again"};
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/integers.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 #include "runtime/kernels/conv/small_batch_conv_cost.h"
 #include "runtime/ops/elements.h"
@@ -152,7 +152,6 @@ Kernel SmallBatchMatMulKernel() {
           .takes = TakesProduct,
           .fits = FitsATile,
           .growth = Growth,
-          .formats = RowMajorOnly,
           .us = Us,
           .beyond_fit = HasManyRows,
           .variants = Variants};

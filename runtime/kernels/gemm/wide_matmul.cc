@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/kernels/conv/conv_shapes.h"
 
 namespace onnx_cudnn {
@@ -76,7 +76,6 @@ Kernel WideMatMulKernel() {
           .needs = kSm90aCode,
           .takes = TakesProduct,
           .growth = [](const Unit&) { return GrowthOptions{.forward = Joins}; },
-          .formats = RowMajorOnly,
           .us = Us,
           .beyond_fit = HasNoGelu,
           .variants = Variants};

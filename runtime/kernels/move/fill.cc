@@ -1,4 +1,4 @@
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/ops/operands.h"
 
 namespace onnx_cudnn {
@@ -8,8 +8,7 @@ namespace onnx_cudnn {
 Kernel FillKernel() {
   return {.name = "fill",
           .ops = {"ConstantOfShape", "EyeLike", "OneHot", "Range"},
-          .types = kFixedSizeTypes,
-          .formats = RowMajorOnly};
+          .types = kFixedSizeTypes};
 }
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/ops/operands.h"
 
 namespace onnx_cudnn {
@@ -10,7 +10,6 @@ Kernel NonZeroKernel() {
   return {.name = "non_zero",
           .ops = {"BoundedCompress", "BoundedNonZero"},
           .types = kMovableTypes,
-          .formats = RowMajorOnly,
           .speed = {.traffic = 0.5, .launches = 3}};
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/ops/operands.h"
 
 namespace onnx_cudnn {
@@ -10,7 +10,6 @@ Kernel ScatterKernel() {
   return {.name = "scatter",
           .ops = {"MaxUnpool", "ScatterElements", "ScatterND", "TensorScatter"},
           .types = kMovableTypes,
-          .formats = RowMajorOnly,
           .speed = {.traffic = 0.5, .launches = 2}};
 }
 

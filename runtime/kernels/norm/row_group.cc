@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/common/joins.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/ops/pointwise.h"
@@ -261,7 +261,6 @@ Kernel RowGroupKernel() {
           .cores = CoresOf,
           .takes = Takes,
           .growth = Growth,
-          .formats = RowMajorOnly,
           .us = Us,
           .beyond_fit = DecodesForLong};
 }

@@ -1,4 +1,4 @@
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 #include "runtime/kernels/norm/row_group.h"
 
 namespace onnx_cudnn {
@@ -12,10 +12,7 @@ Support Takes(const Unit& core) { return TakesFactors(core.node()); }
 // deviation as optional outputs. A warp per row of up to 1,024 elements, a block for longer rows; a
 // row is read once, sums in f32.
 Kernel RowNormKernel() {
-  return {.name = "row_norm",
-          .ops = {"LayerNormalization", "RMSNormalization"},
-          .takes = Takes,
-          .formats = RowMajorOnly};
+  return {.name = "row_norm", .ops = {"LayerNormalization", "RMSNormalization"}, .takes = Takes};
 }
 
 }  // namespace onnx_cudnn

@@ -1,4 +1,4 @@
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 
 namespace onnx_cudnn {
 
@@ -8,7 +8,6 @@ Kernel CumulateKernel() {
   return {.name = "cumulate",
           .ops = {"CumProd", "CumSum"},
           .types = kNumberTypes,
-          .formats = RowMajorOnly,
           .speed = {.traffic = 0.5}};
 }
 

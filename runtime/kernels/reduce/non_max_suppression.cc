@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -57,7 +57,6 @@ Kernel NonMaxSuppressionKernel() {
           .ops = {"BoundedNonMaxSuppression"},
           .types = {DType::kF32},
           .takes = TakesBoxes,
-          .formats = RowMajorOnly,
           .us = SuppressionUs};
 }
 

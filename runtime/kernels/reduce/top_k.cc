@@ -1,4 +1,4 @@
-#include "runtime/kernels/common/layouts.h"
+#include "runtime/kernels/common/kernel.h"
 
 namespace onnx_cudnn {
 
@@ -9,7 +9,6 @@ Kernel TopKKernel() {
   return {.name = "top_k",
           .ops = {"TopK"},
           .types = kNumberTypes,
-          .formats = RowMajorOnly,
           .speed = {.traffic = 0.25, .launches = 2}};
 }
 

@@ -27,16 +27,35 @@ absl::Status ExpectLength(std::string_view what, size_t found, size_t expected) 
       absl::StrCat(what, " has ", found, " elements, expected ", expected));
 }
 
-absl::Status ExpectLengths(std::initializer_list<std::pair<std::string_view, size_t>> lists,
+// Checks lists of integers.
+absl::Status ExpectLengths(const Attrs& attrs, std::initializer_list<std::string_view> names,
                            size_t expected) {
-  for (const auto& [what, found] : lists) RETURN_IF_ERROR(ExpectLength(what, found, expected));
+  for (const std::string_view name : names) {
+    RETURN_IF_ERROR(ExpectLength(name, IntsOf(attrs, name).size(), expected));
+  }
   return absl::OkStatus();
 }
 
+// What the nodes test, and where they lead to; position i of each list is one node.
+struct Tests {
+  Ints features, yes, no, nan_is_true;
+};
+
+Tests TestsOf(const Attrs& attrs) {
+  return {.features = IntsOf(attrs, "nodes_featureids"),
+          .yes = IntsOf(attrs, "nodes_truenodeids"),
+          .no = IntsOf(attrs, "nodes_falsenodeids"),
+          .nan_is_true = IntsOf(attrs, "nodes_missing_value_tracks_true")};
+}
+
 // The nodes where a missing value takes the true branch: given for all nodes or for none.
-absl::Status CheckNanIsTrue(absl::Span<const int64_t> nan_is_true, size_t nodes) {
-  if (nan_is_true.empty()) return absl::OkStatus();
-  return ExpectLength("nodes_missing_value_tracks_true", nan_is_true.size(), nodes);
+absl::Status CheckNanIsTrue(const Tests& tests, size_t nodes) {
+  if (tests.nan_is_true.empty()) return absl::OkStatus();
+  return ExpectLength("nodes_missing_value_tracks_true", tests.nan_is_true.size(), nodes);
+}
+
+bool NanIsTrue(const Tests& tests, size_t node) {
+  return !tests.nan_is_true.empty() && tests.nan_is_true[node] != 0;
 }
 
 bool IsF64(const Attrs& attrs, std::string_view name) {
@@ -46,7 +65,8 @@ bool IsF64(const Attrs& attrs, std::string_view name) {
 
 // The lists of a classifier or regressor; position i of each is one node.
 struct NodeLists {
-  Ints trees, ids, features, yes, no, nan_is_true;
+  Ints trees, ids;
+  Tests tests;
   std::vector<double> thresholds;
   const std::vector<std::string>* modes = nullptr;
 };
@@ -55,22 +75,17 @@ absl::StatusOr<NodeLists> ReadNodes(const Attrs& attrs) {
   static const auto& none = *new std::vector<std::string>;
   NodeLists nodes{.trees = IntsOf(attrs, "nodes_treeids"),
                   .ids = IntsOf(attrs, "nodes_nodeids"),
-                  .features = IntsOf(attrs, "nodes_featureids"),
-                  .yes = IntsOf(attrs, "nodes_truenodeids"),
-                  .no = IntsOf(attrs, "nodes_falsenodeids"),
-                  .nan_is_true = IntsOf(attrs, "nodes_missing_value_tracks_true"),
+                  .tests = TestsOf(attrs),
                   .thresholds = NumbersOf(attrs, "nodes_values"),
                   .modes = attrs.Get<std::vector<std::string>>("nodes_modes")};
   if (nodes.modes == nullptr) nodes.modes = &none;
   const size_t count = nodes.modes->size();
-  RETURN_IF_ERROR(ExpectLengths({{"nodes_treeids", nodes.trees.size()},
-                                 {"nodes_nodeids", nodes.ids.size()},
-                                 {"nodes_featureids", nodes.features.size()},
-                                 {"nodes_truenodeids", nodes.yes.size()},
-                                 {"nodes_falsenodeids", nodes.no.size()},
-                                 {"nodes_values", nodes.thresholds.size()}},
+  RETURN_IF_ERROR(ExpectLengths(attrs,
+                                {"nodes_treeids", "nodes_nodeids", "nodes_featureids",
+                                 "nodes_truenodeids", "nodes_falsenodeids"},
                                 count));
-  RETURN_IF_ERROR(CheckNanIsTrue(nodes.nan_is_true, count));
+  RETURN_IF_ERROR(ExpectLength("nodes_values", nodes.thresholds.size(), count));
+  RETURN_IF_ERROR(CheckNanIsTrue(nodes.tests, count));
   return nodes;
 }
 
@@ -115,11 +130,11 @@ absl::Status AddBranches(const NodeLists& nodes, const NodesById& by_id, TreeBra
     if (found == std::end(kModes))
       return absl::InvalidArgumentError(absl::StrCat("mode \"", mode, "\" is unknown"));
     TreeBranch branch{.mode = static_cast<BranchMode>(found - std::begin(kModes)),
-                      .nan_is_true = !nodes.nan_is_true.empty() && nodes.nan_is_true[i] != 0,
-                      .feature = nodes.features[i],
+                      .nan_is_true = NanIsTrue(nodes.tests, i),
+                      .feature = nodes.tests.features[i],
                       .threshold = nodes.thresholds[i]};
-    ASSIGN_OR_RETURN(branch.yes, by_id.Find(nodes.trees[i], nodes.yes[i]));
-    ASSIGN_OR_RETURN(branch.no, by_id.Find(nodes.trees[i], nodes.no[i]));
+    ASSIGN_OR_RETURN(branch.yes, by_id.Find(nodes.trees[i], nodes.tests.yes[i]));
+    ASSIGN_OR_RETURN(branch.no, by_id.Find(nodes.trees[i], nodes.tests.no[i]));
     trees.branches.push_back(std::move(branch));
   }
   return absl::OkStatus();
@@ -154,17 +169,15 @@ absl::Status AddVotes(const Node& node, const NodesById& by_id, TreeBranches& tr
 
 // The lists of a TreeEnsemble.
 struct IndexedLists {
-  Ints features, yes, no, yes_is_leaf, no_is_leaf, nan_is_true, targets, roots;
+  Tests tests;
+  Ints yes_is_leaf, no_is_leaf, targets, roots;
   std::vector<double> thresholds, modes, weights, members;
 };
 
 absl::StatusOr<IndexedLists> ReadIndexed(const Attrs& attrs) {
-  IndexedLists lists{.features = IntsOf(attrs, "nodes_featureids"),
-                     .yes = IntsOf(attrs, "nodes_truenodeids"),
-                     .no = IntsOf(attrs, "nodes_falsenodeids"),
+  IndexedLists lists{.tests = TestsOf(attrs),
                      .yes_is_leaf = IntsOf(attrs, "nodes_trueleafs"),
                      .no_is_leaf = IntsOf(attrs, "nodes_falseleafs"),
-                     .nan_is_true = IntsOf(attrs, "nodes_missing_value_tracks_true"),
                      .targets = IntsOf(attrs, "leaf_targetids"),
                      .roots = IntsOf(attrs, "tree_roots"),
                      .thresholds = NumbersOf(attrs, "nodes_splits"),
@@ -172,15 +185,13 @@ absl::StatusOr<IndexedLists> ReadIndexed(const Attrs& attrs) {
                      .weights = NumbersOf(attrs, "leaf_weights"),
                      .members = NumbersOf(attrs, "membership_values")};
   const size_t count = lists.modes.size();
-  RETURN_IF_ERROR(ExpectLengths({{"nodes_featureids", lists.features.size()},
-                                 {"nodes_truenodeids", lists.yes.size()},
-                                 {"nodes_falsenodeids", lists.no.size()},
-                                 {"nodes_trueleafs", lists.yes_is_leaf.size()},
-                                 {"nodes_falseleafs", lists.no_is_leaf.size()},
-                                 {"nodes_splits", lists.thresholds.size()}},
+  RETURN_IF_ERROR(ExpectLengths(attrs,
+                                {"nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids",
+                                 "nodes_trueleafs", "nodes_falseleafs"},
                                 count));
+  RETURN_IF_ERROR(ExpectLength("nodes_splits", lists.thresholds.size(), count));
   RETURN_IF_ERROR(ExpectLength("leaf_weights", lists.weights.size(), lists.targets.size()));
-  RETURN_IF_ERROR(CheckNanIsTrue(lists.nan_is_true, count));
+  RETURN_IF_ERROR(CheckNanIsTrue(lists.tests, count));
   return lists;
 }
 
@@ -225,11 +236,13 @@ absl::StatusOr<TreeBranches> BranchesByIndex(const Node& node) {
       return absl::InvalidArgumentError(absl::StrCat("mode ", lists.modes[i], " is unknown"));
     const auto mode = static_cast<BranchMode>(lists.modes[i]);
     TreeBranch branch{.mode = mode,
-                      .nan_is_true = !lists.nan_is_true.empty() && lists.nan_is_true[i] != 0,
-                      .feature = lists.features[i],
+                      .nan_is_true = NanIsTrue(lists.tests, i),
+                      .feature = lists.tests.features[i],
                       .threshold = lists.thresholds[i]};
-    ASSIGN_OR_RETURN(branch.yes, ChildAt(lists.yes[i], lists.yes_is_leaf[i] != 0, count, leaves));
-    ASSIGN_OR_RETURN(branch.no, ChildAt(lists.no[i], lists.no_is_leaf[i] != 0, count, leaves));
+    ASSIGN_OR_RETURN(branch.yes,
+                     ChildAt(lists.tests.yes[i], lists.yes_is_leaf[i] != 0, count, leaves));
+    ASSIGN_OR_RETURN(branch.no,
+                     ChildAt(lists.tests.no[i], lists.no_is_leaf[i] != 0, count, leaves));
     if (mode == BranchMode::kMember) {
       ASSIGN_OR_RETURN(branch.members, NextMembers(members));
     }

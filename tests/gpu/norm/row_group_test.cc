@@ -13,33 +13,29 @@ class RowGroupGpuTest : public KernelTest {
     const Graph graph = GraphFromText(text);
     EXPECT_GT(CheckAll(graph, OfAllNodes(graph, op, target()), target()), 0);
   }
-};
 
-TEST_F(RowGroupGpuTest, ResidualsAndCasts) {
-  for (const char* type : {"float", "float16", "bfloat16"}) {
-    for (const int columns : {7, 192, 500, 768, 1000, 1024, 1111, 4096, 8192}) {
+  // A norm with an op and a residual before it and an op behind it, in each type.
+  void CheckResidual(std::string_view before, std::string_view behind, int columns) {
+    for (const char* type : {"float", "float16", "bfloat16"}) {
       const std::string rows = absl::StrCat(type, "[2,197,", columns, "] "),
                         row = absl::StrCat(type, "[", columns, "] ");
       Check(absl::StrCat("g (", rows, "x, ", row, "c, ", rows, "z, ", row, "s, ", row,
-                         "b) => (y, r) { a = Add(x, c) r = Add(a, z) ",
-                         "n = LayerNormalization(r, s, b) y = Cast<to = 1>(n) }"),
+                         "b) => (y, r) { a = ", before, "(x, c) r = Add(a, z) ",
+                         "n = LayerNormalization(r, s, b) y = ", behind, "(n) }"),
             "LayerNormalization");
     }
+  }
+};
+
+TEST_F(RowGroupGpuTest, ResidualsAndCasts) {
+  for (const int columns : {7, 192, 500, 768, 1000, 1024, 1111, 4096, 8192}) {
+    CheckResidual("Add", "Cast<to = 1>", columns);
   }
 }
 
 // More than sums and conversions: the program is decoded.
 TEST_F(RowGroupGpuTest, OtherOps) {
-  for (const char* type : {"float", "float16", "bfloat16"}) {
-    for (const int columns : {7, 192, 768, 1000, 1111, 8192}) {
-      const std::string rows = absl::StrCat(type, "[2,197,", columns, "] "),
-                        row = absl::StrCat(type, "[", columns, "] ");
-      Check(absl::StrCat("g (", rows, "x, ", row, "c, ", rows, "z, ", row, "s, ", row,
-                         "b) => (y, r) { a = Mul(x, c) r = Add(a, z) ",
-                         "n = LayerNormalization(r, s, b) y = Tanh(n) }"),
-            "LayerNormalization");
-    }
-  }
+  for (const int columns : {7, 192, 768, 1000, 1111, 8192}) CheckResidual("Mul", "Tanh", columns);
 }
 
 TEST_F(RowGroupGpuTest, FactorsBehindANormAboutZero) {

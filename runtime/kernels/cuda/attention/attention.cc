@@ -83,10 +83,7 @@ absl::StatusOr<KernelCode> CompileAttention(const KernelRequest& request) {
   if (nodes.mask != nullptr) {
     call.Bind(offsetof(AttentionParameters, mask), operands.Of(*nodes.mask).slot);
   }
-  KernelCode code;
-  code.calls.push_back(std::move(call));
-  code.constants = operands.TakeConstants();
-  return code;
+  return OneCall(std::move(call), operands);
 }
 
 }  // namespace onnx_cudnn

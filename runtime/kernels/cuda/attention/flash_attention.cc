@@ -88,10 +88,7 @@ absl::StatusOr<KernelCode> CompileFlashAttention(const KernelRequest& request) {
   add_map(offsetof(FlashParameters, q), found.q, kFlashQueries);
   add_map(offsetof(FlashParameters, k), found.k, kFlashKeys);
   add_map(offsetof(FlashParameters, v), found.v, kFlashKeys);
-  KernelCode code;
-  code.calls.push_back(std::move(call));
-  code.constants = operands.TakeConstants();
-  return code;
+  return OneCall(std::move(call), operands);
 }
 
 }  // namespace onnx_cudnn

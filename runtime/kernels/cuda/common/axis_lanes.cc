@@ -61,12 +61,14 @@ absl::StatusOr<AxisLanes> LanesAround(const KernelOperand& operand, int64_t axis
                                                   kLongestRow));
 }
 
-absl::StatusOr<AxisOperands> OperandsAlongAxis(Operands& operands, const KernelRequest& request) {
+absl::StatusOr<AxisOperands> OperandsAlongAxis(const KernelRequest& request) {
+  Operands operands(request);
   const Node& node = request.unit.node();
   const KernelOperand y = operands.Of(node.output(0));
   const int64_t axis = NormalizedAxis(node.attrs().Int("axis", -1), node.input(0).rank());
   ASSIGN_OR_RETURN(const AxisLanes lanes, LanesAround(y, axis));
-  return AxisOperands{OperandIn(operands, request, node.input(0), y.format), y, lanes};
+  const KernelOperand x = OperandIn(operands, request, node.input(0), y.format);
+  return AxisOperands{x, y, lanes, operands.TakeConstants()};
 }
 
 PlaneLanes PlanesOf(const KernelOperand& operand) {
@@ -76,6 +78,12 @@ PlaneLanes PlanesOf(const KernelOperand& operand) {
   lanes.pitch = ChannelPitch(operand);
   for (size_t i = 2; i < dims.size(); ++i) lanes.pixels *= dims[i];
   return lanes;
+}
+
+PlaneOperands OperandsOnPlanes(Operands& operands, const KernelRequest& request) {
+  const Node& node = request.unit.node();
+  const KernelOperand y = operands.Of(node.output(0));
+  return {OperandIn(operands, request, node.input(0), y.format), y, PlanesOf(y)};
 }
 
 }  // namespace onnx_cudnn

@@ -1,6 +1,7 @@
 #include "runtime/kernels/cuda/common/operands.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace onnx_cudnn {
 namespace {
@@ -37,6 +38,12 @@ Slot Operands::Constant(Derived derived) {
 
 int Operands::PositionOf(const Value& constant) const {
   return Find(request_.unit.boundary.constants, constant);
+}
+
+KernelCode OneCall(KernelCall call, Operands& operands) {
+  KernelCode code{.constants = operands.TakeConstants()};
+  code.calls.push_back(std::move(call));
+  return code;
 }
 
 Strides StridesOf(const KernelOperand& operand) {

@@ -47,6 +47,9 @@ class Operands {
   std::vector<Derived> constants_;
 };
 
+// The code of one call whose operands are those of `operands`.
+KernelCode OneCall(KernelCall call, Operands& operands);
+
 // Strides of an operand whose Format has no blocked axis (no rule proposes one). Axes that the
 // Format dropped have stride 0.
 Strides StridesOf(const KernelOperand& operand);

@@ -166,12 +166,9 @@ class Assembler {
     p_.step_table_at = table_;
     for (int i = 0; i < plan_.siblings; ++i) RETURN_IF_ERROR(AddOutput(i, nodes.epilogue[i]));
     slabs_ = operands_.Constant(PackSmallBatchWeights(convs_, plan_, unit_));
-    KernelCode code;
     const bool is_plain = forms == Forms::kAll && epilogues_.segments() == 0 && IsPlain(plan_) &&
                           !(Activates() && plan_.sources > 1);
-    code.calls.push_back(is_plain ? PlainCall() : Call());
-    code.constants = operands_.TakeConstants();
-    return code;
+    return OneCall(is_plain ? PlainCall() : Call(), operands_);
   }
 
  private:

@@ -33,13 +33,10 @@ absl::StatusOr<KernelCode> CompilePoolGemv(const KernelRequest& request) {
                           .cluster = kPoolGemvBlocks};
   KernelCall call = PoolGemvCall(x.dtype(), shape, p);
   call.next_uses_pdl_at = offsetof(PoolGemvParameters, next_uses_pdl);
-  call.Bind(offsetof(PoolGemvParameters, x), x.slot)
-      .Bind(offsetof(PoolGemvParameters, w), nodes.Weights(operands));
-  nodes.Bind(call, offsetof(PoolGemvParameters, epilogue), operands);
-  KernelCode code;
-  code.calls.push_back(std::move(call));
-  code.constants = operands.TakeConstants();
-  return code;
+  call.Bind(offsetof(PoolGemvParameters, x), x.slot);
+  nodes.Bind(call, offsetof(PoolGemvParameters, w), offsetof(PoolGemvParameters, epilogue),
+             operands);
+  return OneCall(std::move(call), operands);
 }
 
 }  // namespace onnx_cudnn

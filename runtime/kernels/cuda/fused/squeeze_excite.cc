@@ -61,10 +61,7 @@ absl::StatusOr<KernelCode> CompileSqueezeExcite(const KernelRequest& request) {
             operands.Constant(Repacked(operands.PositionOf(w), w.dims(), padded)));
   BindBias(call, offsetof(SqueezeExciteParameters, squeeze_bias), squeeze, operands);
   BindBias(call, offsetof(SqueezeExciteParameters, excite_bias), excite, operands);
-  KernelCode code;
-  code.calls.push_back(std::move(call));
-  code.constants = operands.TakeConstants();
-  return code;
+  return OneCall(std::move(call), operands);
 }
 
 }  // namespace onnx_cudnn

@@ -43,13 +43,9 @@ absl::StatusOr<KernelCode> CompileGemv(const KernelRequest& request) {
                           .block = {static_cast<unsigned>(warps * kWarp)}};
   KernelCall call = GemvCall(dtype, x.dtype(), shape, p);
   call.next_uses_pdl_at = offsetof(GemvParameters, next_uses_pdl);
-  call.Bind(offsetof(GemvParameters, x), x.slot)
-      .Bind(offsetof(GemvParameters, w), nodes.Weights(operands));
-  nodes.Bind(call, offsetof(GemvParameters, epilogue), operands);
-  KernelCode code;
-  code.calls.push_back(std::move(call));
-  code.constants = operands.TakeConstants();
-  return code;
+  call.Bind(offsetof(GemvParameters, x), x.slot);
+  nodes.Bind(call, offsetof(GemvParameters, w), offsetof(GemvParameters, epilogue), operands);
+  return OneCall(std::move(call), operands);
 }
 
 }  // namespace onnx_cudnn

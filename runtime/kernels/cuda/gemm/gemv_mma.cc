@@ -146,10 +146,7 @@ absl::StatusOr<KernelCode> Compile(const KernelRequest& request, bool is_4bit) {
   };
   bind(offsetof(Parameters, bias), nodes.bias);
   bind(offsetof(Parameters, residual), nodes.residual);
-  KernelCode code;
-  code.calls.push_back(std::move(call));
-  code.constants = operands.TakeConstants();
-  return code;
+  return OneCall(std::move(call), operands);
 }
 
 }  // namespace

@@ -6,17 +6,24 @@
 #include "runtime/kernels/gemm/gemv.h"
 
 namespace onnx_cudnn {
+namespace {
 
-Slot GemvNodes::Weights(Operands& operands) const {
-  const Value& w = product->input(1);
-  if (product->op() == "Gemm" && product->attrs().Int("transB", 0) != 0) return operands.Of(w).slot;
+// The matrix as [columns, depth].
+Slot Weights(const Node& product, Operands& operands) {
+  const Value& w = product.input(1);
+  if (product.op() == "Gemm" && product.attrs().Int("transB", 0) != 0) return operands.Of(w).slot;
   const Format turned = Format::Permuted(w.dims(), {1, 0});
   return operands.Constant(Repacked(operands.PositionOf(w), w.dims(), turned));
 }
 
-void GemvNodes::Bind(KernelCall& call, size_t at, Operands& operands) const {
-  call.Bind(at + offsetof(GemvEpilogue, y), operands.Of(*y).slot);
-  if (bias != nullptr) call.Bind(at + offsetof(GemvEpilogue, bias), operands.Of(*bias).slot);
+}  // namespace
+
+void GemvNodes::Bind(KernelCall& call, size_t weights_at, size_t epilogue_at,
+                     Operands& operands) const {
+  call.Bind(weights_at, Weights(*product, operands));
+  call.Bind(epilogue_at + offsetof(GemvEpilogue, y), operands.Of(*y).slot);
+  if (bias == nullptr) return;
+  call.Bind(epilogue_at + offsetof(GemvEpilogue, bias), operands.Of(*bias).slot);
 }
 
 GemvNodes ReadGemv(const Unit& unit) {

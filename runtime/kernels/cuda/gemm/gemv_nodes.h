@@ -13,10 +13,9 @@ struct GemvNodes {
   GemvEpilogue epilogue;  // without addresses
 
   DType dtype() const { return product->input(1).dtype(); }
-  // The matrix as [columns, depth].
-  Slot Weights(Operands& operands) const;
-  // Binds the addresses of the epilogue that is `at` bytes into the parameters of `call`.
-  void Bind(KernelCall& call, size_t at, Operands& operands) const;
+  // Binds the matrix as [columns, depth] and the addresses of the epilogue, which are that many
+  // bytes into the parameters of `call`.
+  void Bind(KernelCall& call, size_t weights_at, size_t epilogue_at, Operands& operands) const;
 };
 
 // The operands of a Unit that the rules of gemv or pool_gemv accept.

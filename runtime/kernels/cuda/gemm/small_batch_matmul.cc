@@ -57,10 +57,7 @@ absl::StatusOr<KernelCode> CompileSmallBatchMatMul(const KernelRequest& request)
   if (matmul.residual != nullptr) {
     call.Bind(offsetof(Parameters, residual), operands.Of(*matmul.residual).slot);
   }
-  KernelCode code;
-  code.calls.push_back(std::move(call));
-  code.constants = operands.TakeConstants();
-  return code;
+  return OneCall(std::move(call), operands);
 }
 
 }  // namespace onnx_cudnn

@@ -103,8 +103,7 @@ absl::StatusOr<KernelCode> CompileGather(const KernelRequest& request) {
   const Node& node = request.unit.node();
   Operands operands(request);
   const KernelOperand to = operands.Of(node.output(0));
-  KernelCode code;
-  if (to.value->elements() == 0) return code;
+  if (to.value->elements() == 0) return KernelCode();
   const bool keeps_rank = node.op() == "Gather" && node.input(0).rank() == to.value->rank();
   const KernelOperand from =
       keeps_rank ? OperandLike(to, node.input(0), operands) : operands.Of(node.input(0));
@@ -115,11 +114,10 @@ absl::StatusOr<KernelCode> CompileGather(const KernelRequest& request) {
                      .from_bytes = from.format.bytes(from.dtype()),
                      .element_bytes = to.element_bytes()};
   RETURN_IF_ERROR(PlanOf(node, to, plan));
-  code.calls.push_back(CallOf(plan));
+  KernelCode code = OneCall(CallOf(plan), operands);
   code.fault = [dims = node.input(0).dims(), times = plan.extents[0]](uint64_t word) {
     return GatherFault(word, dims, times);
   };
-  code.constants = operands.TakeConstants();
   return code;
 }
 

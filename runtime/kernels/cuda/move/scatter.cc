@@ -145,8 +145,7 @@ absl::StatusOr<KernelCode> CompileScatter(const KernelRequest& request) {
   const Node& node = request.unit.node();
   Operands operands(request);
   const KernelOperand to = operands.Of(node.output(0));
-  KernelCode code;
-  if (to.value->elements() == 0) return code;
+  if (to.value->elements() == 0) return KernelCode();
   const bool is_sequence = node.op() == "TensorScatter", is_unpool = node.op() == "MaxUnpool";
   const int updates = is_sequence ? 1 : is_unpool ? 0 : 2, indices = is_sequence ? 2 : 1;
   ScatterPlan plan = {.indices = Slot::Workspace(),
@@ -165,6 +164,7 @@ absl::StatusOr<KernelCode> CompileScatter(const KernelRequest& request) {
     plan.is_wide = node.input(indices).dtype() == DType::kI64;
   }
   plan.rows = to.value->elements() / plan.row;
+  KernelCode code;
   AddStart(node, to, operands, code);
   if (plan.updated != 0) {
     ScatterCode scatter = CodeOf(plan);

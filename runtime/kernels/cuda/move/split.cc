@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
 #include "runtime/kernels/cuda/move/check_integers.h"
 #include "runtime/kernels/cuda/move/concat.h"
 #include "runtime/kernels/cuda/move/move_plan.h"
@@ -48,7 +49,7 @@ absl::Status CheckOutputs(const Node& node) {
 
 absl::StatusOr<KernelCode> CompileSplit(const KernelRequest& request) {
   const Node& node = request.unit.node();
-  if (absl::Status status = CheckOutputs(node); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckOutputs(node));
   Operands operands(request);
   KernelCode code;
   if (node.input(0).elements() == 0) return code;
@@ -59,9 +60,8 @@ absl::StatusOr<KernelCode> CompileSplit(const KernelRequest& request) {
   }
   const KernelOperand whole = OperandLike(like, node.input(0), operands);
   const std::vector<Value*> outputs(node.outputs().begin(), node.outputs().end());
-  absl::StatusOr<RowParts> parts = RowPartsOf(request, whole, outputs, operands);
-  if (!parts.ok()) return parts.status();
-  for (KernelCall& call : SplitRowsCalls(*parts)) code.calls.push_back(std::move(call));
+  ASSIGN_OR_RETURN(const RowParts parts, RowPartsOf(request, whole, outputs, operands));
+  for (KernelCall& call : SplitRowsCalls(parts)) code.calls.push_back(std::move(call));
   code.constants = operands.TakeConstants();
   return code;
 }

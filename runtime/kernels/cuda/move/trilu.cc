@@ -15,8 +15,7 @@ absl::StatusOr<KernelCode> CompileTrilu(const KernelRequest& request) {
     return absl::InvalidArgumentError(
         absl::StrCat("k has ", node.input(1).elements(), " elements, expected 1"));
   }
-  KernelCode code;
-  if (to.value->elements() == 0) return code;
+  if (to.value->elements() == 0) return KernelCode();
   const Dims dims = to.dims();
   TriluPlan plan = {.from = from.slot,
                     .to = to.slot,
@@ -31,9 +30,7 @@ absl::StatusOr<KernelCode> CompileTrilu(const KernelRequest& request) {
   } else if (node.has_input(1)) {
     plan.diagonal = std::clamp(IntegersOf(node, 1)[0], -plan.rows, plan.columns);
   }
-  code.calls.push_back(CallOf(plan));
-  code.constants = operands.TakeConstants();
-  return code;
+  return OneCall(CallOf(plan), operands);
 }
 
 }  // namespace onnx_cudnn

@@ -7,8 +7,7 @@ namespace onnx_cudnn {
 absl::StatusOr<KernelCode> CompileBatchNorm(const KernelRequest& request) {
   const Node& node = request.unit.node();
   Operands operands(request);
-  const KernelOperand y = operands.Of(node.output(0));
-  const KernelOperand x = OperandIn(operands, request, node.input(0), y.format);
+  const auto [x, y, lanes] = OperandsOnPlanes(operands, request);
   const auto slot = [&](int i) { return operands.Of(node.input(i)).slot; };
   const Statistics statistics = {
       slot(1),
@@ -16,7 +15,6 @@ absl::StatusOr<KernelCode> CompileBatchNorm(const KernelRequest& request) {
       slot(3),
       slot(4),
       {node.input(1).dtype(), node.input(2).dtype(), node.input(3).dtype(), node.input(4).dtype()}};
-  PlaneLanes lanes = PlanesOf(y);
   KernelCode code{.constants = operands.TakeConstants()};
   if (node.output(0).elements() == 0) return code;
   code.workspace_bytes = lanes.channels * FactorBytes(y.dtype());

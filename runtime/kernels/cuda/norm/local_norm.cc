@@ -7,8 +7,7 @@ namespace onnx_cudnn {
 absl::StatusOr<KernelCode> CompileLocalNorm(const KernelRequest& request) {
   const Node& node = request.unit.node();
   Operands operands(request);
-  const KernelOperand y = operands.Of(node.output(0));
-  const KernelOperand x = OperandIn(operands, request, node.input(0), y.format);
+  const auto [x, y, lanes] = OperandsOnPlanes(operands, request);
   KernelCode code{.constants = operands.TakeConstants()};
   if (node.output(0).elements() == 0) return code;
   const Attrs& attrs = node.attrs();
@@ -16,7 +15,7 @@ absl::StatusOr<KernelCode> CompileLocalNorm(const KernelRequest& request) {
                                     .alpha = attrs.Float("alpha", 1e-4F),
                                     .beta = attrs.Float("beta", 0.75F),
                                     .bias = attrs.Float("bias", 1)};
-  code.calls.push_back(LocalNormCall(y.dtype(), PlanesOf(y), options, x.slot, y.slot));
+  code.calls.push_back(LocalNormCall(y.dtype(), lanes, options, x.slot, y.slot));
   return code;
 }
 

@@ -8,11 +8,9 @@ namespace onnx_cudnn {
 absl::StatusOr<KernelCode> CompilePlaneNorm(const KernelRequest& request) {
   const Node& node = request.unit.node();
   Operands operands(request);
-  const KernelOperand y = operands.Of(node.output(0));
-  const KernelOperand x = OperandIn(operands, request, node.input(0), y.format);
+  const auto [x, y, lanes] = OperandsOnPlanes(operands, request);
   const PlaneNormSlots slots = {x.slot, operands.Of(node.input(1)).slot,
                                 operands.Of(node.input(2)).slot, y.slot};
-  const PlaneLanes lanes = PlanesOf(y);
   KernelCode code{.constants = operands.TakeConstants()};
   if (node.output(0).elements() == 0) return code;
   const bool per_channel = node.op() == "InstanceNormalization";

@@ -1,5 +1,7 @@
 #include "runtime/kernels/cuda/norm/softmax.h"
 
+#include <utility>
+
 #include "runtime/base/status.h"
 #include "runtime/kernels/cuda/common/axis_lanes.h"
 #include "runtime/kernels/cuda/reduce/arg_reduce.h"
@@ -8,9 +10,8 @@ namespace onnx_cudnn {
 
 absl::StatusOr<KernelCode> CompileSoftmax(const KernelRequest& request) {
   const Node& node = request.unit.node();
-  Operands operands(request);
-  ASSIGN_OR_RETURN(const AxisOperands on, OperandsAlongAxis(operands, request));
-  KernelCode code{.constants = operands.TakeConstants()};
+  ASSIGN_OR_RETURN(AxisOperands on, OperandsAlongAxis(request));
+  KernelCode code{.constants = std::move(on.constants)};
   if (node.output(0).elements() == 0) return code;
   if (node.op() != "Hardmax") {
     code.calls.push_back(

@@ -65,22 +65,6 @@ ChainArithmetic ArithmeticOf(const std::vector<PointwiseInstruction>& program, D
   return ChainArithmetic::kPairs;
 }
 
-// Returns kAdd for kAddNumber, and so on.
-Code WithoutNumber(Code code) {
-  switch (code) {
-    case Code::kAddNumber:
-      return Code::kAdd;
-    case Code::kMulNumber:
-      return Code::kMul;
-    case Code::kMaxNumber:
-      return Code::kMax;
-    case Code::kMinNumber:
-      return Code::kMin;
-    default:
-      return code;
-  }
-}
-
 // Sets inner, period and access of `operand`; returns false if operand `k` of the layout has other
 // strides.
 bool PlaceBroadcast(const LaneLayout& layout, size_t k, int vector, ChainOperand& operand) {

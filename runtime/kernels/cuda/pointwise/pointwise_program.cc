@@ -15,21 +15,11 @@ using Source = PointwiseSource;
 using Type = PointwiseType;
 using Operation = FlatOperation;
 
-// The form of `code` whose b is the instruction's number; `code` itself if there is none.
-Code WithNumber(Code code) {
-  switch (code) {
-    case Code::kAdd:
-      return Code::kAddNumber;
-    case Code::kMul:
-      return Code::kMulNumber;
-    case Code::kMax:
-      return Code::kMaxNumber;
-    case Code::kMin:
-      return Code::kMinNumber;
-    default:
-      return code;
-  }
-}
+// Codes, and those of the same functions whose b is the instruction's number.
+constexpr std::pair<Code, Code> kNumberForms[] = {{Code::kAdd, Code::kAddNumber},
+                                                  {Code::kMul, Code::kMulNumber},
+                                                  {Code::kMax, Code::kMaxNumber},
+                                                  {Code::kMin, Code::kMinNumber}};
 
 // Register allocation: the accumulator holds the last result, registers hold results that are read
 // later.
@@ -206,6 +196,20 @@ absl::Status CheckLimits(const PointwiseProgram& program) {
 }
 
 }  // namespace
+
+Code WithNumber(Code code) {
+  for (const auto& [plain, form] : kNumberForms) {
+    if (code == plain) return form;
+  }
+  return code;
+}
+
+Code WithoutNumber(Code code) {
+  for (const auto& [plain, form] : kNumberForms) {
+    if (code == form) return plain;
+  }
+  return code;
+}
 
 Code Exchanged(Code code) {
   switch (code) {

@@ -16,6 +16,12 @@ struct PointwiseProgram {
   PointwiseInterpreter interpreter = PointwiseInterpreter::kNarrow;
 };
 
+// kAddNumber for kAdd, and so on: the form whose b is the instruction's number; `code` itself if
+// there is none.
+PointwiseCode WithNumber(PointwiseCode code);
+// kAdd for kAddNumber, and so on.
+PointwiseCode WithoutNumber(PointwiseCode code);
+
 // The code of the same function with swapped arguments; kMove: there is none.
 PointwiseCode Exchanged(PointwiseCode code);
 
