@@ -76,7 +76,7 @@ def dangling(manifests):
             probes = [container[key]["httpGet"]["port"] for key in container if key.endswith("Probe") and "httpGet" in container[key]]
             yield from (f"port {port}" for port in probes if isinstance(port, str) and port not in ports)
         named = [volume["persistentVolumeClaim"]["claimName"] for volume in spec.get("volumes", []) if "persistentVolumeClaim" in volume]
-        yield from (f"claim {name}" for name in named if name not in claims)
+        yield from (f"claim {name}" for name in named if claims and name not in claims)
     for manifest in manifests:
         if manifest["kind"] == "Service":
             yield from (f"port {port['targetPort']}" for port in manifest["spec"]["ports"] if port["targetPort"] not in ports)
