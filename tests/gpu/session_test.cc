@@ -240,5 +240,41 @@ TEST_F(GpuSessionTest, MaxMemoryIsALimit) {
   EXPECT_EQ(outputs.error().code, ErrorCode::kResourceExhausted);
 }
 
+// The second GPU of this host runs what the first one runs, at the same time and from its own
+// memory.
+TEST_F(GpuSessionTest, EveryGpuOfTheHostGivesTheSame) {
+  const Session session = Load({.devices = {kAllDevices}});
+  const size_t count = session.stats().devices.size();
+  if (count < 2) GTEST_SKIP() << "needs two GPUs, found one";
+  const std::vector<ModelInput> inputs = InputsFor(session);
+  const std::string expected = BytesOf(Load({}).Run(ViewsOf(inputs)).value());
+  std::vector<std::thread> callers;
+  for (int i = 0; i < kThreads * static_cast<int>(count); ++i) {
+    callers.emplace_back([&] {
+      for (int run = 0; run < kRunsOfEachNetwork; ++run) {
+        Result<std::vector<Tensor>> outputs = session.Run(ViewsOf(inputs));
+        ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+        ASSERT_EQ(BytesOf(outputs.value()), expected);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  const std::vector<DeviceStats> devices = session.stats().devices;
+  const int64_t runs = kThreads * static_cast<int64_t>(count) * kRunsOfEachNetwork;
+  for (const DeviceStats& device : devices) {
+    EXPECT_GT(device.runs, runs / static_cast<int64_t>(count) / 2) << device.device.ordinal;
+    std::vector<Tensor> there;
+    std::vector<NamedView> views;
+    for (const ModelInput& input : inputs) {
+      there.push_back(session.ToDevice(ViewOf(input.tensor), device.device).value());
+      views.emplace_back(input.name, there.back().view());
+    }
+    EXPECT_EQ(BytesOf(session.Run(views).value()), expected) << device.device.ordinal;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(session.stats().devices[i].runs, devices[i].runs + 1) << i;
+  }
+}
+
 }  // namespace
 }  // namespace onnx_cudnn
