@@ -16,6 +16,16 @@ void KernelsTest::ExpectChosen(const Graph& graph, std::string_view partition,
   }
 }
 
+void KernelsTest::ExpectPoolAlone(const std::string& inputs, const std::string& nodes,
+                                  const std::string& kernel, const std::string& says) const {
+  const Graph graph = GraphWithWeights("g (" + inputs + ") => (y) { " + nodes + " }");
+  const Proposed proposed = At(graph, "GlobalAveragePool");
+  for (const Candidate& c : proposed.candidates) EXPECT_EQ(OpsOf(c), "{GlobalAveragePool}");
+  std::vector<std::string> reasons;
+  if (!says.empty()) reasons.push_back(kernel + ": " + says);
+  EXPECT_EQ(proposed.reasons, reasons) << nodes;
+}
+
 Value& Weights(Graph& graph, DType dtype, const Dims& dims) {
   return graph.AddConstant(TensorOf(dtype, dims, Pattern(ElementsOf(dims), 1)));
 }

@@ -18,6 +18,11 @@ class KernelsTest : public EngineTest {
   // that it runs correctly.
   void ExpectChosen(const Graph& graph, std::string_view partition,
                     const std::vector<Partitioner>& partitioners = {Greedy, CostSearch}) const;
+
+  // Expects that in the Graph of `nodes` on `inputs` no Candidate at the GlobalAveragePool has
+  // another Node, and that `kernel` alone says why; "": none does.
+  void ExpectPoolAlone(const std::string& inputs, const std::string& nodes,
+                       const std::string& kernel, const std::string& says) const;
 };
 
 // A constant of small numbers of both signs.

@@ -15,12 +15,7 @@ namespace {
 // nullopt: unchanged.
 std::optional<Graph> Lowered(std::string_view text, int compute_capability = 90) {
   Graph graph = GraphWithWeights(text);
-  const Target target{.info = {.compute_capability = compute_capability}};
-  PassContext context{.target = &target};
-  const absl::StatusOr<bool> changed = LowerPatchConv()->Run(graph, context);
-  EXPECT_TRUE(changed.ok()) << changed.status();
-  EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);
-  if (!changed.value_or(false)) return std::nullopt;
+  if (!Changes(LowerPatchConv(), graph, compute_capability)) return std::nullopt;
   return graph;
 }
 

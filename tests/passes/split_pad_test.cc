@@ -11,13 +11,9 @@ namespace {
 // The result of the pass for a Target with or without a GPU; "": unchanged.
 std::string Split(std::string_view text, int compute_capability = 90) {
   Graph graph = GraphFromText(text);
-  const Target target{.info = {.compute_capability = compute_capability}};
-  PassContext context{.target = &target};
-  const absl::StatusOr<bool> changed = SplitPad()->Run(graph, context);
-  EXPECT_TRUE(changed.ok()) << changed.status();
-  EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);
-  EXPECT_FALSE(*SplitPad()->Run(graph, context)) << "again: " << PrintOnOneLine(graph);
-  return *changed ? PrintOnOneLine(graph) : "";
+  const bool changed = Changes(SplitPad(), graph, compute_capability);
+  EXPECT_FALSE(Changes(SplitPad(), graph, compute_capability)) << PrintOnOneLine(graph);
+  return changed ? PrintOnOneLine(graph) : "";
 }
 
 constexpr std::string_view kUneven =

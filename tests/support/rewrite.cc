@@ -108,6 +108,15 @@ void ExpectSameHalves(const Graph& before, const Graph& after) {
   ExpectSameHalves(before, after, inputs);
 }
 
+bool Changes(std::unique_ptr<Pass> pass, Graph& graph, int compute_capability) {
+  const Target target{.info = {.compute_capability = compute_capability}};
+  PassContext context{.target = &target};
+  const absl::StatusOr<bool> changed = pass->Run(graph, context);
+  EXPECT_TRUE(changed.ok()) << changed.status();
+  EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);
+  return changed.value_or(false);
+}
+
 void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after) {
   const absl::StatusOr<Graph> bound = BindShapes(GraphFromText(text), dims, {});
   ASSERT_TRUE(bound.ok()) << bound.status();

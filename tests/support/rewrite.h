@@ -30,6 +30,10 @@ void ExpectSameHalves(const Graph& before, const Graph& after,
                       const std::vector<HostTensor>& inputs);
 void ExpectSameHalves(const Graph& before, const Graph& after);
 
+// Whether `pass` changes `graph`, for a Target with that compute capability. Expects that the Graph
+// verifies then.
+bool Changes(std::unique_ptr<Pass> pass, Graph& graph, int compute_capability);
+
 // Expects that BindShapes turns the Graph of `text` into one that prints as `after`.
 void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after);
 

@@ -45,15 +45,8 @@ TEST_F(PoolGemvTest, ReadsChannelsLastAndWritesRows) {
 
 // Rows: the ops between the image x and the result y.
 TEST_F(PoolGemvTest, LeavesOtherTails) {
-  const auto leaves = [&](const std::string& types, const std::string& nodes,
-                          const std::string& says) {
-    const Graph graph = GraphWithWeights("g (" + types + ") => (y) { " + nodes + " }");
-    const Proposed proposed = At(graph, "GlobalAveragePool");
-    for (const Candidate& c : proposed.candidates) EXPECT_EQ(OpsOf(c), "{GlobalAveragePool}");
-    const auto& reasons = proposed.reasons;
-    EXPECT_EQ(reasons, says.empty() ? std::vector<std::string>()
-                                    : std::vector<std::string>{"pool_gemv: " + says})
-        << nodes;
+  const auto leaves = [&](const char* inputs, const std::string& nodes, const char* says) {
+    ExpectPoolAlone(inputs, nodes, "pool_gemv", says);
   };
   const std::string tail = "p = GlobalAveragePool(x) f = Flatten(p) y = MatMul(f, w)";
   leaves("float[1,8,7,7] x, float[8,6] w", tail, "it does not take f32");

@@ -94,14 +94,8 @@ TEST_F(SqueezeExciteTest, ToMultiplyLargeImagesIsBeyondItsFit) {
 
 // Rows: the ops between the image x and the result y.
 TEST_F(SqueezeExciteTest, LeavesOtherBlocks) {
-  const auto leaves = [&](const std::string& types, const std::string& nodes,
-                          const std::string& says) {
-    const Graph graph = GraphWithWeights("g (" + types + ") => (y) { " + nodes + " }");
-    const Proposed proposed = At(graph, "GlobalAveragePool");
-    for (const Candidate& c : proposed.candidates) EXPECT_EQ(OpsOf(c), "{GlobalAveragePool}");
-    EXPECT_EQ(proposed.reasons, says.empty() ? std::vector<std::string>()
-                                             : std::vector<std::string>{"squeeze_excite: " + says})
-        << nodes;
+  const auto leaves = [&](const char* inputs, const std::string& nodes, const char* says) {
+    ExpectPoolAlone(inputs, nodes, "squeeze_excite", says);
   };
   const std::string block =
       "p = GlobalAveragePool(x) s = Conv(p, w) r = Relu(s) t = Conv(r, wc) y = Sigmoid(t)";
