@@ -94,7 +94,7 @@ TEST_F(SqueezeExciteTest, ToMultiplyLargeImagesIsBeyondItsFit) {
 
 // Rows: the ops between the image x and the result y.
 TEST_F(SqueezeExciteTest, LeavesOtherBlocks) {
-  const auto leaves = [&](const char* inputs, const std::string& nodes, const char* says) {
+  const auto leaves = [&](const std::string& inputs, const std::string& nodes, const char* says) {
     ExpectPoolAlone(inputs, nodes, "squeeze_excite", says);
   };
   const std::string block =
