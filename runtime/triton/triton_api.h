@@ -13,7 +13,9 @@ inline constexpr uint32_t kApiMajor = 1, kApiMinor = 17;
 }  // namespace onnx_cudnn::triton
 
 #ifdef ONNX_CUDNN_TRITON_HEADERS
+#pragma GCC visibility push(default)  // which Triton's headers give to no function of a backend
 #include "triton/core/tritonbackend.h"
+#pragma GCC visibility pop
 #else
 
 // NOLINTBEGIN: the names are Triton's
