@@ -85,6 +85,11 @@ BatchRun::BatchRun(DeviceSession& session, const ModelVersion& model)
   }
 }
 
+absl::Status BatchRun::Prepare() {
+  for (const DeviceRef& gpu : gpus_) RETURN_IF_ERROR(copies_.On(gpu.ordinal).status());
+  return absl::OkStatus();
+}
+
 std::vector<absl::Status> BatchRun::Run(const std::vector<ServedRequest*>& batch, RunTimes& times) {
   std::vector<absl::Status> ended;
   const absl::Status status = Guarded([&] {

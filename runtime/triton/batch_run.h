@@ -22,6 +22,8 @@ class BatchRun {
  public:
   BatchRun(DeviceSession& session, const ModelVersion& model);
 
+  // Opens what copies within the GPUs of the Session need, so that no request waits for it.
+  absl::Status Prepare();
   // The end of each request, whose response is then ready to be sent.
   //   batch  of equal shapes but for the rows, which are as many as the model allows
   //   times  written: when inputs were ready, and outputs were computed

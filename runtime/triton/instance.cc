@@ -70,7 +70,9 @@ absl::StatusOr<std::unique_ptr<Instance>> Instance::Create(TRITONBACKEND_ModelIn
   ModelVersion& version = *static_cast<ModelVersion*>(state);
   const Placement placement = {.kind = KindName(kind), .gpu = device};
   ASSIGN_OR_RETURN(std::shared_ptr<DeviceSession> session, version.SessionOn(placement));
-  return std::unique_ptr<Instance>(new Instance(instance, version, std::move(session)));
+  std::unique_ptr<Instance> made(new Instance(instance, version, std::move(session)));
+  RETURN_IF_ERROR(made->run_.Prepare());
+  return made;
 }
 
 void Instance::Run(const std::vector<ServedRequest*>& batch, uint64_t begin) {

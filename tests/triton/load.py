@@ -141,6 +141,7 @@ class OpenLoop:
 
     def run(self, qps, seconds):
         chance = random.Random(2)
+        before = self.server.statistics("ours")
         begin = due = time.monotonic()
         sent, sizes = 0, []
         while (due := due + chance.expovariate(qps)) < begin + seconds:
@@ -156,9 +157,10 @@ class OpenLoop:
             time.sleep(0.05)
         sizes.append(self.server.resident_bytes())
         stats = self.server.statistics("ours")
+        rows, executions = (stats[count] - before[count] for count in ("inference_count", "execution_count"))
         return {"offered_qps": qps, "seconds": seconds, "sent": sent, "answered": len(self.times_ms), "lost": sent - len(self.times_ms), "wrong": self.wrong,
-                "errors": len(self.errors), "first_error": self.errors[:1], **percentiles(self.times_ms), "inferences": stats["inference_count"],
-                "executions": stats["execution_count"], "resident_bytes": sizes, "grown_bytes": sizes[-1] - sizes[len(sizes) // 5]}
+                "errors": len(self.errors), "first_error": self.errors[:1], **percentiles(self.times_ms), "rows": rows, "executions": executions,
+                "resident_bytes": sizes, "grown_bytes": sizes[-1] - sizes[len(sizes) // 5]}
 
 
 def main():
