@@ -75,8 +75,9 @@ def serve(port, model, names, batch, window, seconds, index, counts):
 
 
 def through_triton(server, model, names, batch, options):
-    counts = multiprocessing.Array("q", options.clients)
-    clients = [multiprocessing.get_context("spawn").Process(target=serve, args=(server.grpc_port, model, names, batch, options.window, options.seconds, i, counts))
+    fresh = multiprocessing.get_context("spawn")  # gRPC and CUDA do not survive a fork
+    counts = fresh.Array("q", options.clients)
+    clients = [fresh.Process(target=serve, args=(server.grpc_port, model, names, batch, options.window, options.seconds, i, counts))
                for i in range(options.clients)]
     for client in clients:
         client.start()
