@@ -32,6 +32,15 @@ def free_ports(count):
     return ports
 
 
+def library_folders():
+    """Where the backend finds libonnx_cudnn.so, relative to itself: behind the link in _backends it would not."""
+    backend = os.environ.get("TRITON_BACKEND")
+    if not backend:
+        return []
+    told = subprocess.run(["ldd", pathlib.Path(backend).resolve() / "libtriton_onnx_cudnn.so"], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"libonnx_cudnn\S* => (\S+)/", told)
+
+
 def write_model(repository, name, text, config="", version=1, opset=17):
     """A version of a model in ONNX's textual syntax, "g (float[N,2] x) => …"; its configuration names the backend and the file."""
     folder = repository / name / str(version)
@@ -77,7 +86,7 @@ class Server:
         return backends
 
     def __enter__(self):
-        libraries = [PACKAGES / "nvidia_pytriton.libs", *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        libraries = [PACKAGES / "nvidia_pytriton.libs", *library_folders(), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         environment = os.environ | {"LD_LIBRARY_PATH": ":".join(map(str, libraries))} | self.variables
         self.log = self.log_path.open("wb")
         self.process = subprocess.Popen(list(map(str, self.command)), stdout=self.log, stderr=subprocess.STDOUT, env=environment,
