@@ -34,6 +34,7 @@ for room in ("runtime/session", "runtime/gpu"):
     ROOMS[room] = ["runtime/session", "runtime/gpu", *ROOMS]
 ROOMS["runtime/c_api"] = [PUBLIC, "runtime/base", "runtime/graph", "runtime/session"]
 ROOMS["runtime/batcher"] = [PUBLIC, "runtime/base", "runtime/session"]
+ROOMS["runtime/triton"] = [PUBLIC, "runtime/base"]
 ROOMS["tools"] = list(ROOMS)
 ROOMS["tests"] = list(ROOMS)
 ROOMS["examples"] = [PUBLIC]
@@ -49,7 +50,8 @@ THIRD_PARTY = {
     r"(zlib\.h|minizip/|xtensor/)": ["tools/", "tests/tools/", "tests/fuzz/"],
     r"(png|turbojpeg)\.h": ["runtime/images/", "tools/", "tests/tools/", "tests/fuzz/", "tests/ops/"],
     r"(tiffio|openjpeg)\.h|webp/": ["runtime/images/"],
-    r"nlohmann/": ["runtime/tune/plan_cache.cc", "runtime/tune/worker_lines.cc", "runtime/session/worker_job.cc", "tools/", "tests/tools/"],
+    r"nlohmann/": ["runtime/tune/plan_cache.cc", "runtime/tune/worker_lines.cc", "runtime/session/worker_job.cc", "runtime/triton/", "tools/", "tests/tools/", "tests/triton/"],
+    r"triton/core/": ["runtime/triton/triton_api.h"],
     r"cudnn_frontend": ["runtime/cudnn/cuda/", "tests/cudnn/cuda/"],
     r"nanobind/": ["python/"],
     r"(cutlass|cute)/": ["runtime/kernels/cuda/"],

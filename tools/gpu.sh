@@ -187,6 +187,13 @@ for part in $parts; do
           --threads 8 --seconds 1 --commit "$commit" --run "$run" --output "$out/loads-$devices-$run.json"
       done
       ;;
+    triton) # only if requested: through a real tritonserver, whose wheel and its clients' (build/python/triton-packages.txt) are in triton-wheels beside this script
+      environment=$(mktemp -d)
+      check triton-environment 60 python3 -m venv "$environment"
+      check triton-install 200 "$environment/bin/pip" install --no-index --no-deps triton-wheels/*.whl
+      TRITON_BACKEND=$PWD/lib/triton/backends/onnx_cudnn check triton 300 env -C tests/triton "$environment/bin/python" gpu_load.py "$PWD/models/resnet50.onnx" \
+        --bin "$PWD/bin" --names "${ONNX_CUDNN_TRITON_NAMES:-input,logits}" --commit "$commit" --run "$run" --output "$out/triton-$run.json"
+      ;;
     detectors) # only if requested: models whose shapes depend on data, models/detectors/NAME.onnx, and NAME.npz with inputs and onnxruntime's outputs (models/verified.py)
       for data in models/detectors/*.npz; do
         name=$(basename "$data" .npz)

@@ -34,6 +34,13 @@ if(ONNX_CUDNN_PROGRAMS)
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library)
 endif()
 
+if(ONNX_CUDNN_TRITON)
+  # lib/triton/backends is what --backend-directory takes; the backend finds the library beside that folder or in its own.
+  add_dependencies(installable triton_onnx_cudnn)
+  set_target_properties(triton_onnx_cudnn PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/../../..")
+  install(TARGETS triton_onnx_cudnn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/triton/backends/onnx_cudnn COMPONENT triton)
+endif()
+
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # no need for the tests
   set(CPACK_GENERATOR DEB TGZ)

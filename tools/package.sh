@@ -46,6 +46,8 @@ cp -r models/tiny models/*.labels models/{torch_networks,make_decoder,make_genai
 cp -r README.md LICENSE docs "$folder/"
 cp tools/gpu.sh tools/bench/{builds,peers,torch_peer,onnxruntime_peer,decode,timing,gpu_tests}.py "$folder/"
 mkdir "$folder/tests/package" "$folder/tests/python"
+mkdir "$folder/tests/triton"
+cp tests/triton/{server,gpu_load}.py "$folder/tests/triton/"
 cp tests/package/gpu_archive_test.py "$folder/tests/package/"
 cp tests/python/{unittest_report,models,gpu_test,torch_test}.py "$folder/tests/python/"
 cp tests/e2e/agreement_test.py tests/e2e/inputs.py "$folder/tests/e2e/"

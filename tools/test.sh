@@ -14,6 +14,7 @@
 #     vectors  the test vectors of five older wheels of ONNX (downloads 80 MB once)
 #     wheel    the Python wheel without CUDA: built, checked by auditwheel, run in an empty environment
 #     torch    torch.compile(backend="onnx_cudnn") and the package beside torch, onnxruntime and onnx in one process (downloads 3 GB once)
+#     triton   the backend in a real tritonserver: its tests, and a minute of requests at random times (ONNX_CUDNN_LOAD_SECONDS; downloads 90 MB once)
 #     deploy   examples/deploy: the Dockerfile and the manifests
 #     zoo      models of 271 architectures, built by their exporters, each scored and compared with models/zoo.json (downloads 4 GB once)
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -21,15 +22,25 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 quick=false
 long=false
 part=
-parts=(tsan fuzz soak mutants cases vectors wheel torch deploy zoo package)
+parts=(tsan fuzz soak mutants cases vectors wheel torch triton ray deploy zoo package)
 left_out='bench|slow'
+
+usage() {
+  local names
+  names=$(IFS='|' && echo "${parts[*]}")
+  echo "usage: tools/test.sh [--quick] [--long | --long=$names]" >&2
+  exit 1
+}
+
 for option in "$@"; do
   case $option in
     --quick) quick=true ;;
     --long) long=true left_out=bench ;;
-    --long=tsan | --long=fuzz | --long=soak | --long=mutants | --long=cases | --long=vectors | --long=wheel | --long=torch | --long=deploy | --long=zoo | --long=package)
-      part=${option#*=} ;;
-    *) echo "usage: tools/test.sh [--quick] [--long | --long=tsan|fuzz|soak|mutants|cases|vectors|wheel|torch|deploy|zoo|package]" >&2; exit 1 ;;
+    --long=*)
+      part=${option#*=}
+      [[ " ${parts[*]} " == *" $part "* ]] || usage
+      ;;
+    *) usage ;;
   esac
 done
 passed=0 failed=0 skipped=0 refused=0
@@ -110,6 +121,11 @@ part_torch() {
 
 part_deploy() {
   $python tools/long/deploy.py "$@"
+}
+
+part_triton() {
+  cmake --build --preset "$preset" --target triton_onnx_cudnn onnx-cudnn-bench &&
+    $python tools/long/triton.py "$@" --load-seconds "${ONNX_CUDNN_LOAD_SECONDS:-60}" "build/$preset/triton/onnx_cudnn" build/bin/onnx-cudnn-bench
 }
 
 part_zoo() {

@@ -155,6 +155,7 @@ class SessionStats:
     size_reads_ms: float
     padded_runs: int
     bucket_note: str
+    graph_captures: int
     between_ms: float
     segmented_ms: float
     builds: list[ProgramBuild]

@@ -193,6 +193,7 @@ void BindInfo(nb::module_& module) {
       .def_ro("size_reads_ms", &SessionStats::size_reads_ms)
       .def_ro("padded_runs", &SessionStats::padded_runs)
       .def_ro("bucket_note", &SessionStats::bucket_note)
+      .def_ro("graph_captures", &SessionStats::graph_captures)
       .def_ro("between_ms", &SessionStats::between_ms)
       .def_ro("segmented_ms", &SessionStats::segmented_ms)
       .def_ro("builds", &SessionStats::builds);

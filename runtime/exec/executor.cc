@@ -299,6 +299,7 @@ absl::Status Executor::Capture(const std::atomic<bool>* cancel) {
     absl::StatusOr<std::unique_ptr<CapturedGraph>> graph = streams_->EndCapture();
     if (captured.ok()) captured = graph.status();
     if (captured.ok()) graph_ = *std::move(graph);
+    if (captured.ok() && options_.captures != nullptr) ++*options_.captures;
   }
   if (captured.code() != absl::StatusCode::kUnimplemented) return captured;
   capture_note_ = std::string(captured.message());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct ExecutorOptions {
   // Arena memory shared with other Executors: a Run locks it and waits for its own end. nullptr:
   // the Executor allocates its arena.
   std::shared_ptr<ArenaLock> arena_lock;
+  // Counts the captures; must outlive the Executor. nullptr: nobody does.
+  std::atomic<int64_t>* captures = nullptr;
 };
 
 // One arena, its streams, a captured graph and the constants of one Program. Serves one caller at a

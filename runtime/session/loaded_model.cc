@@ -181,6 +181,7 @@ SessionStats LoadedModel::stats() const {
   stats.padded_runs = buckets_.runs() + segments_.padded_runs();
   stats.bucket_note = buckets_.note().empty() ? segments_.note() : buckets_.note();
   stats.weight_bytes = device_->constants().bytes();
+  stats.graph_captures = device_->captures();
   tuning_->AddTo(stats);
   return stats;
 }

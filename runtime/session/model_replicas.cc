@@ -25,6 +25,7 @@ void AddTo(SessionStats& sum, SessionStats other) {
   sum.programs_swapped += other.programs_swapped;
   sum.weight_bytes += other.weight_bytes;
   sum.padded_runs += other.padded_runs;
+  sum.graph_captures += other.graph_captures;
   for (std::string& note : other.tune_notes) sum.tune_notes.push_back(std::move(note));
   for (ProgramBuild& build : other.builds) sum.builds.push_back(std::move(build));
 }

@@ -59,7 +59,8 @@ absl::StatusOr<std::shared_ptr<ExecutorPool>> PoolMaker::MakeWithin(
   }
   const auto executors = static_cast<int>(std::min<int64_t>(most_executors_, fitting));
   return std::make_shared<ExecutorPool>(std::move(program), device_.device(), device_.constants(),
-                                        executors, capture_, device_.arena_lock());
+                                        executors, capture_, device_.arena_lock(),
+                                        &device_.captures());
 }
 
 absl::Status PoolMaker::CheckFitsBeside(const ExecutorPool& serving, const Program& tuned) const {

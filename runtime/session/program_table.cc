@@ -11,17 +11,21 @@ namespace onnx_cudnn {
 
 ExecutorPool::ExecutorPool(std::shared_ptr<const Program> program, Device& device,
                            ConstantStore& constants, int max_executors, bool capture,
-                           std::shared_ptr<ArenaLock> arena_lock)
+                           std::shared_ptr<ArenaLock> arena_lock, std::atomic<int64_t>* captures)
     : program_(std::move(program)),
       device_(device),
       constants_(constants),
       max_executors_(max_executors),
       capture_(capture),
-      arena_lock_(std::move(arena_lock)) {}
+      arena_lock_(std::move(arena_lock)),
+      captures_(captures) {}
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeExecutor() const {
   return Executor::Create(program_, device_, constants_,
-                          {.capture = capture_, .fixed_pointers = true, .arena_lock = arena_lock_});
+                          {.capture = capture_,
+                           .fixed_pointers = true,
+                           .arena_lock = arena_lock_,
+                           .captures = captures_});
 }
 
 absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
@@ -36,9 +40,10 @@ absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
     ++made_;
   }
   absl::Cleanup give_room_back = [this] { Release(nullptr); };
-  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
-                   Executor::Create(program_, device_, constants_,
-                                    {.capture = capture_, .arena_lock = arena_lock_}));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Executor> executor,
+      Executor::Create(program_, device_, constants_,
+                       {.capture = capture_, .arena_lock = arena_lock_, .captures = captures_}));
   std::move(give_room_back).Cancel();
   return Lease(shared_from_this(), std::move(executor));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,12 +16,13 @@
 namespace onnx_cudnn {
 
 // A Program with its Executors. Thread-safe. Owned by shared_ptr: a Program that is dropped from
-// the table lives until its Runs end. The Device and the ConstantStore must outlive it.
+// the table lives until its Runs end. The Device, the ConstantStore and `captures` must outlive it.
 class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
  public:
   ExecutorPool(std::shared_ptr<const Program> program, Device& device, ConstantStore& constants,
                int max_executors, bool capture = false,
-               std::shared_ptr<ArenaLock> arena_lock = nullptr);
+               std::shared_ptr<ArenaLock> arena_lock = nullptr,
+               std::atomic<int64_t>* captures = nullptr);
 
   const Program& program() const { return *program_; }
   const std::shared_ptr<const Program>& shared_program() const { return program_; }
@@ -60,6 +62,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   const int max_executors_;
   const bool capture_;
   const std::shared_ptr<ArenaLock> arena_lock_;
+  std::atomic<int64_t>* const captures_;
   mutable absl::Mutex mutex_;
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);

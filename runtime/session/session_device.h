@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -32,6 +34,7 @@ class SessionDevice {
   Transfers& transfers() const { return *transfers_; }
   // Null: each Executor has its own arena.
   const std::shared_ptr<ArenaLock>& arena_lock() const { return arena_lock_; }
+  std::atomic<int64_t>& captures() const { return captures_; }  // by the Executors of its Programs
 
  private:
   explicit SessionDevice(OpenedDevice opened);
@@ -43,6 +46,7 @@ class SessionDevice {
   std::shared_ptr<ArenaLock> arena_lock_;
   const std::unique_ptr<ConstantStore> constants_;
   const std::unique_ptr<Transfers> transfers_;
+  mutable std::atomic<int64_t> captures_ = 0;
 };
 
 }  // namespace onnx_cudnn

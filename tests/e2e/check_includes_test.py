@@ -35,6 +35,8 @@ class CheckIncludesTest(unittest.TestCase):
         self.assertEqual(len(breaches("examples/a.cc", '"runtime/session/arguments.h"')), 1)
         self.assertEqual(breaches("python/src/a.cc", '"onnx_cudnn/session.h"'), [])
         self.assertEqual(len(breaches("python/src/a.cc", '"runtime/session/arguments.h"')), 1)
+        self.assertEqual(breaches("runtime/triton/a.cc", '"onnx_cudnn/session.h"'), [])
+        self.assertEqual(len(breaches("runtime/triton/a.cc", '"runtime/session/arguments.h"')), 1)
 
     def test_third_party_headers_have_their_places(self):
         self.assertEqual(len(breaches("runtime/graph/graph.h", '"onnx/onnx_pb.h"')), 1)
@@ -44,6 +46,8 @@ class CheckIncludesTest(unittest.TestCase):
         self.assertEqual(len(breaches("tools/a.cc", "<nanobind/nanobind.h>")), 1)
         self.assertEqual(breaches("runtime/tune/plan_cache.cc", "<nlohmann/json.hpp>"), [])
         self.assertEqual(len(breaches("runtime/tune/plan_cache.h", "<nlohmann/json.hpp>")), 1)
+        self.assertEqual(breaches("runtime/triton/triton_api.h", '"triton/core/tritonbackend.h"'), [])
+        self.assertEqual(len(breaches("runtime/triton/errors.h", '"triton/core/tritonserver.h"')), 1)
 
     def test_tuning_includes_plans_and_devices(self):
         self.assertEqual(breaches("runtime/tune/a.cc", '"runtime/exec/device.h"'), [])

@@ -319,6 +319,7 @@ TEST(GpuLikeSessionTest, TakesDeviceMemoryWithAndWithoutAGraph) {
     for (int run = 0; run < 4; ++run) {
       ASSERT_TRUE(session.Run({x.view()}, {y.view(), z.view()}, RunOptions{}).ok());
       EXPECT_EQ(LastOf(session, y), 3 + kN);
+      EXPECT_EQ(session.stats().graph_captures, cuda_graph && run > 0 ? 1 : 0);
     }
     Binding binding = session.Bind({x.view()}, {y.view(), z.view()}).value();
     for (int run = 0; run < 4; ++run) {
@@ -327,6 +328,7 @@ TEST(GpuLikeSessionTest, TakesDeviceMemoryWithAndWithoutAGraph) {
     EXPECT_EQ(binding.graph_note(), "");
     EXPECT_EQ(LastOf(session, z), 2 + kN);
     EXPECT_EQ(binding.TimeRuns(3).value().size(), 3u);
+    EXPECT_EQ(session.stats().graph_captures, cuda_graph ? 2 : 0);
   }
 }
 

@@ -91,6 +91,7 @@ struct SessionStats {
   // Why one was not padded, the last time that this happened: the op that cannot be, sizes that
   // contradict each other.
   std::string bucket_note;
+  int64_t graph_captures = 0;  // CUDA graphs captured for Runs so far, one for each Executor
 };
 
 // Runs one set of input shapes over fixed addresses, without any look-up. Strings, and inputs whose

@@ -1,0 +1,140 @@
+"""gpu_load.py --bin BIN --backend BACKEND MODEL [options]: runs of a model on a GPU through Triton next to onnx-cudnn-bench, both with data in the GPU's memory
+and the same number of Runs at once. Clients are processes of their own, whose inputs and outputs are in CUDA shared memory, so that a request carries names alone.
+Prints a JSON list, one record for each batch size. Runs in the environment of server.py."""
+
+import argparse
+import base64
+import ctypes
+import json
+import multiprocessing
+import os
+import pathlib
+import subprocess
+import tempfile
+import threading
+import time
+
+import tritonclient.grpc
+from server import Server
+
+CONFIG = """
+backend: "onnx_cudnn"
+max_batch_size: {batch}
+input {{ name: "{input}" data_type: TYPE_FP32 dims: [3, 224, 224] }}
+output {{ name: "{output}" data_type: TYPE_FP32 dims: [1000] }}
+instance_group {{ kind: KIND_GPU count: {threads} gpus: 0 }}
+parameters {{ key: "precision" value {{ string_value: "{precision}" }} }}
+parameters {{ key: "batch_sizes" value {{ string_value: "{batch}" }} }}
+"""
+INPUT_BYTES, OUTPUT_BYTES = 3 * 224 * 224 * 4, 1000 * 4  # of a row
+
+
+class DeviceMemory:
+    """Zeros in memory of GPU 0 that another process can open."""
+
+    def __init__(self, size):
+        cuda = ctypes.CDLL("libcuda.so.1")
+        context, self.address, self.handle = ctypes.c_void_p(), ctypes.c_uint64(), (ctypes.c_char * 64)()
+        for code in (
+            cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context),
+            cuda.cuMemAlloc_v2(ctypes.byref(self.address), ctypes.c_size_t(size)), cuda.cuMemsetD8_v2(self.address, 0, ctypes.c_size_t(size)),
+            cuda.cuIpcGetMemHandle(ctypes.byref(self.handle), self.address),
+        ):  # fmt: skip
+            if code != 0:
+                raise OSError(f"CUDA's driver returns {code}")
+        self.size = size
+
+    def register(self, client, name):
+        client.register_cuda_shared_memory(name, base64.b64encode(bytes(self.handle)), 0, self.size)
+
+
+def serve(port, model, names, batch, window, seconds, index, counts):
+    """A client that keeps `window` requests in flight; counts[index] = answers within `seconds` after a second of warm-up, or -1."""
+    client = tritonclient.grpc.InferenceServerClient(f"127.0.0.1:{port}")
+    memory = DeviceMemory(batch * (INPUT_BYTES + OUTPUT_BYTES))
+    region = f"{model}-{index}"
+    memory.register(client, region)
+    given = tritonclient.grpc.InferInput(names[0], [batch, 3, 224, 224], "FP32")
+    given.set_shared_memory(region, batch * INPUT_BYTES)
+    wanted = tritonclient.grpc.InferRequestedOutput(names[1])
+    wanted.set_shared_memory(region, batch * OUTPUT_BYTES, offset=batch * INPUT_BYTES)
+    room, answered, failed = threading.Semaphore(window), [], []
+
+    def ended(result, error):
+        (answered if error is None else failed).append(time.monotonic())
+        room.release()
+
+    begin = time.monotonic() + 1
+    while time.monotonic() < begin + seconds and not failed:
+        room.acquire()
+        client.async_infer(model, [given], callback=ended, outputs=[wanted])
+    for _ in range(window):
+        room.acquire()
+    counts[index] = -1 if failed else sum(begin <= at < begin + seconds for at in answered)
+    client.unregister_cuda_shared_memory(region)
+
+
+def through_triton(server, model, names, batch, options):
+    fresh = multiprocessing.get_context("spawn")  # gRPC and CUDA do not survive a fork
+    counts = fresh.Array("q", options.clients)
+    clients = [fresh.Process(target=serve, args=(server.grpc_port, model, names, batch, options.window, options.seconds, i, counts))
+               for i in range(options.clients)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    if min(counts) < 0 or any(client.exitcode for client in clients):
+        raise AssertionError(f"a request failed\n{server.output()[-3000:]}")
+    return sum(counts) * batch / options.seconds
+
+
+def by_bench(batch, options, folder):
+    output = folder / f"bench-{batch}.json"
+    subprocess.run([options.bin / "onnx-cudnn-bench", options.model, "--device", "cuda", "--precisions", options.precision, "--batches", str(batch), "--threads",
+                    str(options.threads), "--seconds", str(options.seconds), "--output", output], check=True)
+    return json.loads(output.read_text())[0]["images_per_s"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--names", default="input,logits", help="of input and output")
+    parser.add_argument("--batches", default="1,8,32")
+    parser.add_argument("--precision", default="fp16")
+    parser.add_argument("--threads", type=int, default=4, help="Runs at once")
+    parser.add_argument("--clients", type=int, default=4, help="processes")
+    parser.add_argument("--window", type=int, default=4, help="requests in flight of each")
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--commit", default="")
+    parser.add_argument("--run", default="")
+    parser.add_argument("--output", type=pathlib.Path)
+    options = parser.parse_args()
+    names, records = options.names.split(","), []
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for batch in map(int, options.batches.split(",")):
+            place = folder / "models" / f"b{batch}" / "1"
+            place.mkdir(parents=True)
+            os.symlink(options.model.resolve(), place / "model.onnx")
+            (place.parent / "config.pbtxt").write_text(
+                CONFIG.format(batch=batch, input=names[0], output=names[1], threads=options.threads, precision=options.precision))
+        with Server(folder / "models", "--model-control-mode=explicit") as server:
+            for batch in map(int, options.batches.split(",")):
+                model = f"b{batch}"
+                server.http.load_model(model)
+                triton = through_triton(server, model, names, batch, options)
+                server.http.unload_model(model)
+                server.wait(lambda m=model: server.metric("onnx_cudnn_runs", m, device="cuda:0") is None)
+                bench = by_bench(batch, options, folder)
+                records.append({"who": "triton", "model": options.model.stem, "precision": options.precision, "batch": batch, "threads": options.threads,
+                                "triton_images_per_s": round(triton, 1), "bench_images_per_s": round(bench, 1), "share": round(triton / bench, 3),
+                                "commit": options.commit, "run": options.run, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    text = json.dumps(records, indent=1)
+    print(text)
+    if options.output is not None:
+        options.output.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
