@@ -14,21 +14,22 @@
 #     vectors  the test vectors of five older wheels of ONNX (downloads 80 MB once)
 #     wheel    the Python wheel without CUDA: built, checked by auditwheel, run in an empty environment
 #     torch    torch.compile(backend="onnx_cudnn") and the package beside torch, onnxruntime and onnx in one process (downloads 3 GB once)
+#     ray      Ray Serve and Ray Data with the package, in network namespaces, and a load whose answers are checked (downloads 250 MB once)
 #     zoo      models of 271 architectures, built by their exporters, each scored and compared with models/zoo.json (downloads 4 GB once)
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 quick=false
 long=false
 part=
-parts=(tsan fuzz soak mutants cases vectors wheel torch zoo package)
+parts=(tsan fuzz soak mutants cases vectors wheel torch ray zoo package)
 left_out='bench|slow'
 for option in "$@"; do
   case $option in
     --quick) quick=true ;;
     --long) long=true left_out=bench ;;
-    --long=tsan | --long=fuzz | --long=soak | --long=mutants | --long=cases | --long=vectors | --long=wheel | --long=torch | --long=zoo | --long=package)
+    --long=tsan | --long=fuzz | --long=soak | --long=mutants | --long=cases | --long=vectors | --long=wheel | --long=torch | --long=ray | --long=zoo | --long=package)
       part=${option#*=} ;;
-    *) echo "usage: tools/test.sh [--quick] [--long | --long=tsan|fuzz|soak|mutants|cases|vectors|wheel|torch|zoo|package]" >&2; exit 1 ;;
+    *) echo "usage: tools/test.sh [--quick] [--long | --long=tsan|fuzz|soak|mutants|cases|vectors|wheel|torch|ray|zoo|package]" >&2; exit 1 ;;
   esac
 done
 passed=0 failed=0 skipped=0 refused=0
@@ -105,6 +106,10 @@ part_wheel() {
 
 part_torch() {
   cmake --build --preset "$preset" --target _core && $python tools/long/torch_backend.py "$@" build/python-package
+}
+
+part_ray() {
+  cmake --build --preset "$preset" --target _core && $python tools/long/ray_serve.py "$@" build/python-package
 }
 
 part_zoo() {

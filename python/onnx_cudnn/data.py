@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +34,7 @@ def _given_by_ray() -> tuple[int | None, int]:
     if ray is None or not ray.is_initialized() or ray.get_runtime_context().get_actor_id() is None:
         return None, 0
     context = ray.get_runtime_context()
-    return len(context.get_accelerator_ids()["GPU"]), int(context.get_assigned_resources().get("CPU", 0))
+    return len(context.get_accelerator_ids()["GPU"]), math.ceil(context.get_assigned_resources().get("CPU", 0))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,7 +52,7 @@ class Model:
             if self._served is not None and self._served.config == new:
                 return
             context = ray.get_runtime_context()
-            gpus, cpus = len(context.get_accelerator_ids()["GPU"]), int(context.get_assigned_resources().get("CPU", 0))
+            gpus, cpus = len(context.get_accelerator_ids()["GPU"]), math.ceil(context.get_assigned_resources().get("CPU", 0))
             served = await asyncio.to_thread(Served, new, gpus, cpus)
             old, self._served = self._served, served
             logger.info("%s: %s is ready (%s)", self._name, new.model, served.batching)

@@ -103,8 +103,8 @@ class RecordsTest(unittest.TestCase):
 PATH = re.compile(r"(?<![\w/.-])(?:docs|examples|models|passes|runtime|tests|third_party|tools|\.ci)/[\w./-]*\w")
 MADE = re.compile(r"models/[\w-]+\.(?:onnx|jpg)$")
 FLAG = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
-# Flags of cmake, cpack, GoogleTest, pkg-config, nvcc, pip.
-OTHERS_FLAGS = {"build", "install", "prefix", "preset", "config", "gtest_filter", "cflags", "libs", "compress-mode", "no-deps"}
+# Flags of cmake, cpack, GoogleTest, pkg-config, nvcc, pip, curl.
+OTHERS_FLAGS = {"data-binary", "build", "install", "prefix", "preset", "config", "gtest_filter", "cflags", "libs", "compress-mode", "no-deps"}
 QUOTE = re.compile(r"<!-- from: (\S+) -->\n```\w*\n(.*?)\n```", re.DOTALL)
 
 

@@ -110,7 +110,7 @@ class PredictorTest(unittest.TestCase):
                 self.predictor(models.add(), **wrong)
 
     def test_the_device_is_what_ray_gives_the_actor(self):
-        context = types.SimpleNamespace(get_actor_id=lambda: "a", get_accelerator_ids=lambda: {"GPU": []}, get_assigned_resources=lambda: {"CPU": 2.0})
+        context = types.SimpleNamespace(get_actor_id=lambda: "a", get_accelerator_ids=lambda: {"GPU": []}, get_assigned_resources=lambda: {"CPU": 1.5})
         ray = types.SimpleNamespace(is_initialized=lambda: True, get_runtime_context=lambda: context)
         path = self.folder / "model.onnx"
         path.write_bytes(models.add())
