@@ -73,6 +73,11 @@ class ConfigTest(ServedTestCase):
                 found[gpus, str(config)] = options.device, options.devices, options.threads
         self.assertEqual(list(found.values()), [("cpu", (), 3), ("cuda", (), 0), ("cuda", (0, 1), 0), ("auto", (), 3), ("cpu", (), 0), ("auto", (), 0)])
 
+    def test_options_are_those_of_a_session(self):
+        config = ModelConfig(model=self.file(models.add()), options={"plan_cache": str(self.folder / "plans.json"), "precision": "bf16", "shape_buckets": ["N"]})
+        options = ModelConfig.of(config.json()).session(0).get_session_options()
+        self.assertEqual((options.plan_cache, options.precision, options.shape_buckets), (str(self.folder / "plans.json"), "bf16", ("N",)))
+
     def test_as_many_programs_are_kept_as_are_warmed(self):
         self.assertEqual(ModelConfig(model=self.file(models.add()), max_batch=1024).session(0).get_session_options().max_programs, 11)
         self.assertEqual(ModelConfig(model=self.file(models.add()), options={"max_programs": 2}).session(0).get_session_options().max_programs, 2)

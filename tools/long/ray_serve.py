@@ -18,8 +18,9 @@ PINS = ROOT / "build/python/ray-packages.txt"
 TORCH = ROOT / "build/torch/environment/bin/python"
 TESTS = ROOT / "tests/serving/ray_serve"
 UNIT_SECONDS = 600  # of an overloaded host: each takes one or two minutes of an idle one
-# Ray sends nothing, and waits for replicas that are slow to answer since two cores have many processes.
-SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "2", "RAY_SERVE_MAX_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "10"}
+# Ray sends nothing, writes no token to the home folder, and waits for replicas that are slow to answer since two cores have many processes.
+SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "2",
+            "RAY_SERVE_MAX_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "10"}  # fmt: skip
 # The first process of the namespace is a shell, since Ray's processes end when their parent is process 1. Loopback is down at first.
 INSIDE = """
 "$0" -c 'import fcntl, socket, struct

@@ -54,7 +54,8 @@ def cluster(nodes):
         try:
             for i, resources in enumerate(nodes):
                 head = {"include_dashboard": False} if i == 0 else {}
-                made.add_node(object_store_memory=STORE_BYTES, **head, **resources)
+                made.add_node(wait=False, object_store_memory=STORE_BYTES, **head, **resources)
+            made.wait_for_nodes(SECONDS)
             ray.init(address=made.address, logging_level="error", log_to_driver=False)
             yield made
         finally:
