@@ -4,6 +4,7 @@ curl -s localhost:8000/v2/models/model                     # its inputs and outp
 curl -s localhost:8000 -H 'content-type: application/x-npy' --data-binary @input.npy -o output.npy
 """
 
+import contextlib
 import sys
 
 from ray import serve
@@ -19,7 +20,8 @@ def main():
         max_delay_s=0.002,
         autoscaling_config={"min_replicas": 1, "max_replicas": 3},
     )
-    serve.run(app, blocking=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        serve.run(app, blocking=True)
 
 
 if __name__ == "__main__":

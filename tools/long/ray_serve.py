@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from environment import environment
+from environment import environment, packages_of
 from part import ROOT, Part, fingerprint, parser_of
 from suite import run_suite, versions_of, with_package
 
@@ -18,8 +18,9 @@ PINS = ROOT / "build/python/ray-packages.txt"
 TORCH = ROOT / "build/torch/environment/bin/python"
 TESTS = ROOT / "tests/serving/ray_serve"
 UNIT_SECONDS = 600  # of an overloaded host: each takes one or two minutes of an idle one
-# Ray sends nothing, writes no token to the home folder, and waits for replicas that are slow to answer since two cores have many processes.
-SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "2",
+# Ray sends nothing, writes no token to the home folder, gives its workers no less of the host than others have, and waits for replicas that are slow to answer
+# since two cores have many processes.
+SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "RAY_worker_niceness": "0", "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "2",
             "RAY_SERVE_MAX_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "10"}  # fmt: skip
 # The first process of the namespace is a shell, since Ray's processes end when their parent is process 1. Loopback is down at first.
 INSIDE = """
@@ -48,7 +49,8 @@ def check_load(python, options):
 
 def check(unit, options):
     """The answer of a unit: "load", or a file of tests."""
-    python = environment(ROOT / "build/ray/environment", PINS, TORCH if TORCH.exists() else None)
+    python = environment(ROOT / "build/ray/environment", PINS)
+    packages_of(python).joinpath("below.pth").write_text(f"{packages_of(TORCH)}\n" if TORCH.exists() else "")
     os.environ.update(SETTINGS)
     if unit == "load":
         return check_load(python, options)
@@ -66,7 +68,7 @@ def main():
         sys.exit("ray_serve.py: needs the program unshare (util-linux)")
     sources = [*sorted(ROOT.glob("python/onnx_cudnn/*.py")), *sorted(TESTS.glob("*.py")), ROOT / "tests/python/models.py", PINS,
                *sorted(options.packages.glob("onnx_cudnn/_core*.so"))]  # fmt: skip
-    made_of = fingerprint(*sources, f"{options.seconds} {options.qps}")
+    made_of = fingerprint(*sources, f"{options.seconds} {options.qps} {TORCH.exists()}")
     units = {f"{unit}-{made_of}": unit for unit in ("serve_test", "cluster_test", "load")}
     answers = part.run(units, lambda key: check(units[key], options))
     passed, failed, skipped, facts = [], [], {}, {}
@@ -79,7 +81,7 @@ def main():
         print(f"skipped: {test}: {why}")
     told = {"tests": passed, "skipped_tests": skipped, "load": facts}
     if answers:
-        told["versions"] = versions_of(ROOT / "build/ray/environment/bin/python", "ray", "numpy", "onnx", "tritonclient")
+        told["versions"] = versions_of(ROOT / "build/ray/environment/bin/python", "ray", "numpy", "onnx", "torch", "tritonclient")
     sys.exit(part.finish(len(passed), failed, len(units) - len(answers), told, len(skipped)))
 
 

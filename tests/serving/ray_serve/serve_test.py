@@ -290,6 +290,7 @@ class ApplicationTest(unittest.TestCase):
 
 class ExampleTest(unittest.TestCase):
     def test_the_example_serves_until_it_is_interrupted(self):
+        self.addCleanup(serve.delete, "default")
         environment = {**os.environ, "RAY_ADDRESS": ray.get_runtime_context().gcs_address}
         example = subprocess.Popen([sys.executable, EXAMPLE, plus(1, "example.onnx"), "0"], env=environment)
         try:
@@ -298,7 +299,7 @@ class ExampleTest(unittest.TestCase):
             until(lambda: post("/", file.getvalue(), "application/x-npy")[0] == 200 or example.poll() is not None, "the example answers")
             np.testing.assert_array_equal(np.load(io.BytesIO(post("/", file.getvalue(), "application/x-npy")[1])), rows(1) + 1)
             example.send_signal(signal.SIGINT)
-            example.wait(SECONDS)
+            self.assertEqual(example.wait(SECONDS), 0)
         finally:
             example.kill()
 
