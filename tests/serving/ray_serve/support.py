@@ -50,19 +50,31 @@ def cluster(nodes):
     with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp", ignore_cleanup_errors=True) as folder:  # sockets have short paths
         pathlib.Path(folder, "ray").mkdir()
         os.environ["RAY_TMPDIR"] = folder
-        made = Cluster()
+        made = _started(nodes)
         try:
-            for i, resources in enumerate(nodes):
-                head = {"include_dashboard": False} if i == 0 else {}
-                made.add_node(wait=False, object_store_memory=STORE_BYTES, **head, **resources)
-            made.wait_for_nodes(SECONDS)
             ray.init(address=made.address, logging_level="error", log_to_driver=False)
             yield made
         finally:
-            with contextlib.suppress(Exception):
+            if ray.is_initialized():  # it would start a cluster of its own
                 serve.shutdown()
             ray.shutdown()
             made.shutdown()
+
+
+def _started(nodes, tries=3):
+    """Ray gives a node 30 seconds to start, which an overloaded host may need twice."""
+    made = Cluster()
+    try:
+        for i, resources in enumerate(nodes):
+            head = {"include_dashboard": False} if i == 0 else {}
+            made.add_node(wait=False, object_store_memory=STORE_BYTES, **head, **resources)
+        made.wait_for_nodes(SECONDS)
+    except BaseException as error:
+        made.shutdown()
+        if tries == 1 or "timed out during startup" not in str(error):
+            raise
+        return _started(nodes, tries - 1)
+    return made
 
 
 def until(holds, what, seconds=SECONDS):
