@@ -15,6 +15,7 @@
 #     wheel    the Python wheel without CUDA: built, checked by auditwheel, run in an empty environment
 #     torch    torch.compile(backend="onnx_cudnn") and the package beside torch, onnxruntime and onnx in one process (downloads 3 GB once)
 #     triton   the backend in a real tritonserver: its tests, and a minute of requests at random times (ONNX_CUDNN_LOAD_SECONDS; downloads 90 MB once)
+#     ray      Ray Serve and Ray Data with the package, in network namespaces, and a load whose answers are checked (downloads 250 MB once)
 #     deploy   examples/deploy: the Dockerfile and the manifests
 #     zoo      models of 271 architectures, built by their exporters, each scored and compared with models/zoo.json (downloads 4 GB once)
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -126,6 +127,10 @@ part_deploy() {
 part_triton() {
   cmake --build --preset "$preset" --target triton_onnx_cudnn onnx-cudnn-bench &&
     $python tools/long/triton.py "$@" --load-seconds "${ONNX_CUDNN_LOAD_SECONDS:-60}" "build/$preset/triton/onnx_cudnn" build/bin/onnx-cudnn-bench
+}
+
+part_ray() {
+  cmake --build --preset "$preset" --target _core && $python tools/long/ray_serve.py "$@" build/python-package
 }
 
 part_zoo() {

@@ -41,6 +41,7 @@ _ROWS = {
     26: ("int2", "int2", 2),
 }
 _SIGNED = (22, 26)
+_BY_NAME = {f"tensor({row[0]})": number for number, row in _ROWS.items()}
 # numpy's own types; those of ml_dtypes come in _number_of when they are met.
 _NUMBERS: dict[np.dtype[Any], int] = {np.dtype(row[1]): number for number, row in _ROWS.items() if number <= 15}
 
@@ -50,8 +51,18 @@ def type_string(number: int) -> str:
     return f"tensor({_ROWS[number][0]})" if number in _ROWS else "undefined"
 
 
+def number_of_name(name: str) -> int | None:
+    """The number of a type that type_string names; None: it names none."""
+    return _BY_NAME.get(name)
+
+
 def bits_of(number: int) -> int:
     return _ROWS[number][2]
+
+
+def torch_name(number: int) -> str:
+    """The name that torch has for a type of ml_dtypes."""
+    return _ROWS[number][1]
 
 
 def numpy_type(number: int) -> np.dtype[Any]:

@@ -15,6 +15,7 @@ sys.path.append(str(ROOT / "tools/long"))
 
 import fuzz  # noqa: E402
 import part  # noqa: E402
+import ray_serve  # noqa: E402
 import score_zoo  # noqa: E402
 import soak  # noqa: E402
 import tsan  # noqa: E402
@@ -91,6 +92,24 @@ class LongPartsTest(unittest.TestCase):
     def test_a_soak_that_fails_or_ran_out_of_time(self):
         self.assertEqual(self.call(soak, self.program("soak", "exit 1"))[:2], (1, ["0", "1", "0", "0"]))
         self.assertEqual(self.call(soak, self.program("soak", "exit 2"))[:2], (0, ["0", "0", "1", "0"]))
+
+    def test_units_of_ray_that_failed_run_again(self):
+        def call(**failed):
+            done = []
+
+            def check(unit, _):
+                done.append(unit)
+                return {"passed": [unit], "failed": failed.get(unit, []), "skipped": {"x": "no torch"} if unit == "serve_test" else {}, "facts": {"qps": 40}}
+
+            with mock.patch.multiple(ray_serve, check=check, versions_of=lambda *_: ["ray==2"], PINS=self.folder / "pins"):
+                self.folder.joinpath("pins").touch()
+                return *self.call(ray_serve, self.folder), done
+
+        code, counts, record, done = call(cluster_test=["it"])
+        self.assertEqual((code, counts, done), (1, ["3", "1", "1", "0"], ["serve_test", "cluster_test", "load"]))
+        self.assertEqual((record["failed"], record["load"], record["versions"]), (["it"], {"qps": 40}, ["ray==2"]))
+        code, counts, _, done = call()
+        self.assertEqual((code, counts, done), (0, ["3", "0", "1", "0"], ["cluster_test"]))
 
     def score(self, expected, found, *flags):
         """Runs the part of the zoo over models whose scores are `found`."""

@@ -60,8 +60,8 @@ class TestScriptTest(unittest.TestCase):
         text = f"import pathlib, sys; f = pathlib.Path(sys.argv[sys.argv.index('--folder') + 1]); print(*sys.argv)\n"
         text += f"f.mkdir(parents=True, exist_ok=True); (f / 'counts').write_text({counts + chr(10)!r})"
         for name in ("tools/long/tsan.py", "tools/long/fuzz.py", "tools/long/soak.py", "tools/mutate.py", "tests/cases/check.py",
-                     "tools/long/vectors.py", "tools/long/wheel.py", "tools/long/torch_backend.py", "tools/long/triton.py",
-                     "tools/long/score_zoo.py", "tools/long/package.py"):
+                     "tools/long/vectors.py", "tools/long/wheel.py", "tools/long/torch_backend.py", "tools/long/triton.py", "tools/long/ray_serve.py",
+                     "tools/long/deploy.py", "tools/long/score_zoo.py", "tools/long/package.py"):
             (self.copy / name).parent.mkdir(parents=True, exist_ok=True)
             (self.copy / name).write_text(text)
         (self.copy / "build/fuzz/bin").mkdir(parents=True)
@@ -72,7 +72,7 @@ class TestScriptTest(unittest.TestCase):
         done = self.run_script("--quick", "--long")
         self.expect(done, "40 passed, 11 failed, 24 skipped", 1)
         self.assertEqual(done.stdout.splitlines()[-2], "expected refusals, among the skipped: 11")
-        for part in ("tsan", "fuzz", "soak", "mutants", "cases", "vectors", "wheel", "torch", "triton", "zoo", "package"):
+        for part in ("tsan", "fuzz", "soak", "mutants", "cases", "vectors", "wheel", "torch", "triton", "ray", "deploy", "zoo", "package"):
             self.assertIn(f"min  {part}", done.stdout)
 
     def test_a_long_part_runs_alone(self):  # and its build
