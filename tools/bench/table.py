@@ -14,7 +14,7 @@ RESULTS = ROOT / "tools/bench/results"
 BEGIN, END = "<!-- measured: begin (tools/bench/table.py) -->", "<!-- measured: end -->"
 OURS = "onnx-cudnn"
 GPU = "h200"  # of the tables
-SHORT_BATCHES = (1, 32, 256)
+SHORT_BATCHES = (1, 256)
 SHORT_PROGRAMS = (OURS + ", tuned", "onnxruntime-cuda", "torch-graph", "torch-compile", "torch-reduce-overhead")
 
 
