@@ -1,7 +1,10 @@
 #include "runtime/session/open_device.h"
 
+#include <chrono>
+#include <memory>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -53,21 +56,24 @@ absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options,
 }
 
 OpeningDevice::OpeningDevice(const SessionOptions& options, Open open) {
-  std::promise<std::optional<DeviceInfo>> told;
-  info_ = told.get_future();
-  auto work = [&options, open = std::move(open), told = std::move(told)]() mutable {
+  const auto told = std::make_shared<std::promise<std::optional<DeviceInfo>>>();
+  info_ = told->get_future();
+  // Copied, so that a thread that does not start leaves it for Get, which then opens the device.
+  const auto work = [&options, open = std::move(open), told] {
     bool is_told = false;
-    absl::StatusOr<OpenedDevice> opened = open(options, [&](const DeviceInfo& info) {
-      told.set_value(info);
-      is_told = true;
-    });
-    if (!is_told) told.set_value(std::nullopt);
-    return opened;
+    const auto tell = [&](std::optional<DeviceInfo> info) {
+      if (!std::exchange(is_told, true)) told->set_value(std::move(info));
+    };
+    const absl::Cleanup nothing_more = [&] { tell(std::nullopt); };
+    return open(options, tell);
   };
-  opened_ = std::async(std::move(work));
+  opened_ = std::async(work);
 }
 
-std::optional<DeviceInfo> OpeningDevice::Info() { return info_.get(); }
+std::optional<DeviceInfo> OpeningDevice::Info() {
+  const bool is_opening = opened_.wait_for(std::chrono::seconds(0)) != std::future_status::deferred;
+  return is_opening ? info_.get() : std::nullopt;
+}
 
 absl::StatusOr<OpenedDevice> OpeningDevice::Get() {
   const absl::Time start = absl::Now();

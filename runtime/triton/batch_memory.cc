@@ -21,8 +21,9 @@ absl::Status BatchCopies::Copy(const void* from, const DeviceRef& from_device, v
 }
 
 absl::Status BatchCopies::Wait() {
-  for (const auto& [ordinal, gpu] : gpus_) RETURN_IF_ERROR(gpu->Wait());
-  return absl::OkStatus();
+  absl::Status status;
+  for (const auto& [ordinal, gpu] : gpus_) status.Update(gpu->Wait());
+  return status;
 }
 
 absl::StatusOr<DeviceCopies*> BatchCopies::On(int gpu) {

@@ -97,14 +97,30 @@ std::vector<absl::Status> BatchRun::Run(const std::vector<ServedRequest*>& batch
     return absl::OkStatus();
   });
   if (!status.ok()) ended.assign(batch.size(), status);
+  // Whatever was enqueued uses memory of the requests, which end now.
+  if (const absl::Status copied = copies_.Wait(); !copied.ok()) {
+    ended.assign(batch.size(), copied);
+  }
   return ended;
 }
 
-// Whether a Run may read or write there.
-bool BatchRun::IsUsable(const void* data, const DeviceRef& device, DType dtype) const {
-  if (device.kind == DeviceKind::kCuda) {
-    return std::find(gpus_.begin(), gpus_.end(), device) != gpus_.end();
+// The GPU that runs a batch, as far as it is known: the only one, or that of the only request's
+// inputs.
+DeviceRef BatchRun::GpuOf(const Rows& rows) const {
+  if (gpus_.size() == 1) return gpus_[0];
+  if (!rows.is_whole) return {};
+  for (const RequestInput& input : rows.requests[0]->inputs()) {
+    for (const Piece& piece : input.pieces) {
+      if (std::find(gpus_.begin(), gpus_.end(), piece.device) != gpus_.end()) return piece.device;
+    }
   }
+  return {};
+}
+
+// Whether a Run may read or write there.
+bool BatchRun::IsUsable(const Rows& rows, const void* data, const DeviceRef& device,
+                        DType dtype) const {
+  if (device.kind == DeviceKind::kCuda) return device == rows.gpu;
   return reinterpret_cast<uintptr_t>(data) % ElementBytes(dtype) == 0;
 }
 
@@ -176,7 +192,7 @@ absl::StatusOr<TensorView> BatchRun::InputOf(const Rows& rows, size_t input) {
   if (view.dtype == DType::kString) return JoinedStrings(rows, input, std::move(view));
   if (rows.is_whole && first.pieces.empty()) return view;  // no elements
   const Piece* only = rows.is_whole && first.pieces.size() == 1 ? &first.pieces[0] : nullptr;
-  if (only != nullptr && IsUsable(only->data, only->device, view.dtype)) {
+  if (only != nullptr && IsUsable(rows, only->data, only->device, view.dtype)) {
     view.data = const_cast<void*>(only->data);
     view.device = only->device;
     return view;
@@ -191,13 +207,12 @@ absl::StatusOr<BatchRun::Written> BatchRun::OutputOf(const Rows& rows, size_t ou
   const int64_t bytes = Elements(written.view.shape) * ElementBytes(info.dtype);
   if (!rows.is_whole) RETURN_IF_ERROR(CheckRows(info.name, written.view.shape, rows.size));
   if (rows.is_whole && rows.requests[0]->wants(output)) {
-    const DeviceRef preferred = gpus_.empty() ? DeviceRef() : gpus_[0];
     ASSIGN_OR_RETURN(written.response,
                      rows.requests[0]->NewOutput(model_.outputs()[output],
-                                                 ForClients(written.view.shape), bytes, preferred));
+                                                 ForClients(written.view.shape), bytes, rows.gpu));
     const ResponseBuffer& response = *written.response;
-    written.is_in_place =
-        IsUsable(response.data, response.device, info.dtype) && !OverlapsAny(response, rows.inputs);
+    written.is_in_place = IsUsable(rows, response.data, response.device, info.dtype) &&
+                          !OverlapsAny(response, rows.inputs);
     if (written.is_in_place) {
       written.view.data = response.data;
       written.view.device = response.device;
@@ -285,6 +300,7 @@ std::vector<absl::Status> BatchRun::TryRun(const std::vector<ServedRequest*>& ba
   Rows rows{.requests = batch};
   rows.size = model_.max_batch() > 0 ? SizeFor(model_.batch_sizes(), count) : count;
   rows.is_whole = batch.size() == 1 && rows.size == count;
+  rows.gpu = GpuOf(rows);
   for (size_t i = 0; i < inputs_.size(); ++i) {
     absl::StatusOr<TensorView> input = InputOf(rows, i);
     if (!input.ok()) return all(input.status());
@@ -304,7 +320,6 @@ std::vector<absl::Status> BatchRun::TryRun(const std::vector<ServedRequest*>& ba
     ended.push_back(Respond(*request, rows.is_whole ? -1 : row, *written));
     row += request->rows();
   }
-  if (const absl::Status copied = copies_.Wait(); !copied.ok()) return all(copied);
   return ended;
 }
 

@@ -36,6 +36,7 @@ class BatchRun {
     const std::vector<ServedRequest*>& requests;
     int64_t size = 0;       // rows of the Run
     bool is_whole = false;  // it consists of one request
+    DeviceRef gpu = {};     // that runs it; the host: not known, or none
     std::vector<NamedView> inputs;
   };
   // What a Run writes for an output: own memory of which requests get copies, or the response's.
@@ -46,7 +47,8 @@ class BatchRun {
   };
 
   std::vector<absl::Status> TryRun(const std::vector<ServedRequest*>& batch, RunTimes& times);
-  bool IsUsable(const void* data, const DeviceRef& device, DType dtype) const;
+  DeviceRef GpuOf(const Rows& rows) const;
+  bool IsUsable(const Rows& rows, const void* data, const DeviceRef& device, DType dtype) const;
   absl::StatusOr<TensorView> InputOf(const Rows& rows, size_t input);
   absl::StatusOr<TensorView> Joined(const Rows& rows, size_t input, TensorView view);
   absl::StatusOr<TensorView> JoinedStrings(const Rows& rows, size_t input, TensorView view);

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/triton/errors.h"
@@ -68,10 +69,14 @@ absl::Status DeviceSession::WarmUp(const std::vector<std::vector<int64_t>>& shap
       status = StatusOr(session_.Run(inputs)).status();
     }
   };
-  std::vector<std::thread> threads;
-  for (int i = 1; i < runs; ++i) threads.emplace_back(run, std::ref(ended[i]));
-  run(ended[0]);
-  for (std::thread& thread : threads) thread.join();
+  {
+    std::vector<std::thread> threads;
+    const absl::Cleanup joined = [&] {
+      for (std::thread& thread : threads) thread.join();
+    };
+    for (int i = 1; i < runs; ++i) threads.emplace_back(run, std::ref(ended[i]));
+    run(ended[0]);
+  }
   for (const absl::Status& status : ended) RETURN_IF_ERROR(status);
   return absl::OkStatus();
 }

@@ -97,7 +97,8 @@ void Instance::Execute(absl::Span<TRITONBACKEND_Request* const> requests) {
   std::vector<ServedRequest*> valid;
   for (TRITONBACKEND_Request* request : requests) {
     ServedRequest& one = served.emplace_back(request);
-    const absl::Status read = one.Read(session_->session(), model_.outputs(), model_.max_batch());
+    const absl::Status read = Guarded(
+        [&] { return one.Read(session_->session(), model_.outputs(), model_.max_batch()); });
     if (read.ok()) {
       valid.push_back(&one);
     } else {
@@ -105,7 +106,10 @@ void Instance::Execute(absl::Span<TRITONBACKEND_Request* const> requests) {
     }
   }
   for (const auto& batch : Batches(valid, model_.max_batch())) Run(batch, begin);
-  session_->UpdateMetricsNowAndThen();
+  LogIfError(Guarded([&] {
+    session_->UpdateMetricsNowAndThen();
+    return absl::OkStatus();
+  }));
 }
 
 }  // namespace onnx_cudnn::triton

@@ -226,6 +226,9 @@ absl::Status CompleteConfig(const std::vector<ValueInfo>& inputs,
 absl::Status CheckConfig(const Json& config, const std::vector<ValueInfo>& inputs,
                          const std::vector<ValueInfo>& outputs) {
   RETURN_IF_ERROR(CheckFeatures(config));
+  // A Run computes those that the configuration leaves out, too.
+  for (const ValueInfo& info : inputs) RETURN_IF_ERROR(CheckTensor("input", info));
+  for (const ValueInfo& info : outputs) RETURN_IF_ERROR(CheckTensor("output", info));
   if (MaxBatchOf(config) > 0 && !HasBatchAxis(inputs, outputs)) {
     std::vector<std::string> texts;
     for (const ValueInfo& info : inputs) texts.push_back(ToString(info));

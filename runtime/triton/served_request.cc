@@ -1,13 +1,12 @@
 #include "runtime/triton/served_request.h"
 
 #include <chrono>
-#include <functional>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/types.h"
 #include "runtime/triton/data_types.h"
 #include "runtime/triton/errors.h"
 
@@ -19,12 +18,16 @@ DeviceRef DeviceOf(TRITONSERVER_MemoryType memory, int64_t id) {
   return {DeviceKind::kCuda, static_cast<int>(id)};
 }
 
-// Bytes that elements of `info` have in `shape`; Triton has checked that its extents are positive
-// or zero and that they fit the bytes that it got.
-int64_t BytesOf(DType dtype, const std::vector<int64_t>& shape) {
-  const int64_t elements =
-      std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-  return elements * (::onnx_cudnn::BitsOf(dtype) / 8);
+// Whether elements of `shape` may have so many bytes. Each string has four bytes before it that say
+// its length.
+absl::Status CheckSize(const RequestInput& input, int64_t found) {
+  const bool is_text = input.dtype == DType::kString;
+  ASSIGN_OR_RETURN(const int64_t bytes,
+                   CheckedBytes(is_text ? DType::kI32 : input.dtype, input.shape));
+  if (found == bytes || (is_text && found > bytes)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "expected ", is_text ? "at least " : "", bytes, " bytes of ",
+      ::onnx_cudnn::NameOf(input.dtype), "[", absl::StrJoin(input.shape, ","), "], found ", found));
 }
 
 }  // namespace
@@ -58,12 +61,7 @@ absl::Status ServedRequest::ReadInput(const ValueInfo& info, RequestInput& input
     found += static_cast<int64_t>(size);
     input.pieces.push_back({data, static_cast<int64_t>(size), DeviceOf(memory, id)});
   }
-  const int64_t expected =
-      input.dtype == DType::kString ? found : BytesOf(input.dtype, input.shape);
-  if (found == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "input \"", info.name, "\": expected ", expected, " bytes of ",
-      ::onnx_cudnn::NameOf(input.dtype), "[", absl::StrJoin(input.shape, ","), "], found ", found));
+  return Annotate(CheckSize(input, found), absl::StrCat("input \"", info.name, "\""));
 }
 
 absl::Status ServedRequest::ReadWanted(const std::vector<OutputType>& outputs) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <new>
+#include <optional>
 #include <thread>
 
 #include "absl/synchronization/notification.h"
@@ -61,6 +63,16 @@ TEST(OpeningDeviceTest, WhatAGpuIsIsKnownBeforeItIsOpen) {
   EXPECT_EQ(info->compute_capability, 90);
   optimized.Notify();
   EXPECT_TRUE(opening.Get().ok());
+}
+
+TEST(OpeningDeviceTest, AnExceptionOfOpeningIsNotWaitedForForever) {
+  const auto open = [](const SessionOptions&, const OnDeviceInfo&) -> absl::StatusOr<OpenedDevice> {
+    throw std::bad_alloc();
+  };
+  const SessionOptions options;
+  OpeningDevice opening(options, open);
+  EXPECT_FALSE(opening.Info().has_value());
+  EXPECT_THROW((void)opening.Get(), std::bad_alloc);
 }
 
 }  // namespace

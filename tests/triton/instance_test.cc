@@ -187,6 +187,28 @@ TEST(TritonInstanceTest, StringsGoInAndOut) {
   EXPECT_EQ(wrong.error->message, "input \"x\": expected 1 strings, the bytes end in string 0");
 }
 
+TEST(TritonInstanceTest, ShapesBeyondTheBytesAreRefused) {
+  FakeServer server;
+  ASSERT_EQ(server.Load("g (string[N] x, float[N] z) => (string[N] y, float[N] w) "
+                        "{ y = Identity(x) w = Relu(z) }",
+                        {{"max_batch_size", 0}}),
+            "");
+  const std::string bytes(4, '\0');
+  const auto error = [&](std::vector<int64_t> strings, std::vector<int64_t> floats) {
+    TRITONBACKEND_Request request;
+    request.wanted = {"y"};
+    request.inputs["x"] = {TRITONSERVER_TYPE_BYTES, std::move(strings), {{bytes.data(), 4}}};
+    request.inputs["z"] = {TRITONSERVER_TYPE_FP32, std::move(floats), {{bytes.data(), 4}}};
+    server.Execute({&request});
+    return request.error.has_value() ? request.error->message : "";
+  };
+  EXPECT_EQ(error({1}, {1}), "");
+  EXPECT_EQ(error({int64_t{1} << 31}, {1}),
+            "input \"x\": expected at least 8589934592 bytes of string[2147483648], found 4");
+  EXPECT_NE(error({int64_t{1} << 62}, {1}), "");  // more bytes than there can be
+  EXPECT_NE(error({1}, {int64_t{1} << 62}), "");
+}
+
 TEST(TritonInstanceTest, AScalarHasOneDimForClients) {
   FakeServer server;
   ASSERT_EQ(server.Load("g (float x) => (float y) { y = Add(x, x) }"), "");

@@ -118,6 +118,11 @@ TEST(TritonConfigTest, WhatIsNotSupportedIsRefused) {
       "output y");
   EXPECT_EQ(ErrorOf("g (complex64[2] x) => (complex64[2] y) { y = Identity(x) }", Json::object()),
             "input x c64[2]: Triton has no such type");
+  // A Run computes outputs that the configuration leaves out.
+  EXPECT_EQ(
+      ErrorOf("g (float[2] x) => (float[2] y, int4[2] z) { y = Relu(x) z = Cast<to = 22>(x) }",
+              {{"output", {Entry("y", "TYPE_FP32", {2})}}}),
+      "output z i4[2]: Triton has no such type");
 }
 
 TEST(TritonConfigTest, ParametersAreCheckedAtLoad) {

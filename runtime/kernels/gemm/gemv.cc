@@ -104,7 +104,7 @@ Support CheckGemv(const Node& product) {
 
 const Rule* JoinsGemvEpilogue(const GrowthStep& step) {
   if (const Rule* no = JoinsAsReader(step)) return no;
-  if (!step.edge.has_one_use()) return &kOneResult;
+  if (!step.edge.has_one_use()) return &kWritesOneResult;
   if (PlaceOf(step.node) <= PlaceOf(*step.edge.producer())) return &kNotInFormula;
   if (step.node.op() != "Add") return nullptr;
   if (ProductOf(step.nodes).has_input(2)) return &kNotInFormula;

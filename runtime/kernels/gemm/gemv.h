@@ -6,8 +6,8 @@
 namespace onnx_cudnn {
 
 // Of products that keep no value between their Nodes.
-inline constexpr Rule kOneResult = {"it writes one result, and this value has other readers",
-                                    "none: the value is written, and read again"};
+inline constexpr Rule kWritesOneResult = {"it writes one result, and this value has other readers",
+                                          "none: the value is written, and read again"};
 
 // Whether it is a Gemm or MatMul.
 bool IsGemv(const Node& node);

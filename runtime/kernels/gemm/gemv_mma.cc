@@ -64,7 +64,7 @@ const Value* EdgeOf(const Node& node, absl::Span<const Node* const> nodes) {
 
 const Rule* JoinsEpilogue(const GrowthStep& step) {
   if (const Rule* no = JoinsAsReader(step)) return no;
-  if (!step.edge.has_one_use()) return &kOneResult;
+  if (!step.edge.has_one_use()) return &kWritesOneResult;
   const Node& before = *step.edge.producer();
   const int place = PlaceOf(step.node, &step.edge);
   // The Mul of gated products stands where the activation does.

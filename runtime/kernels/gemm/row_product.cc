@@ -65,7 +65,7 @@ Support CheckRowProduct(const Node& product) {
 
 const Rule* JoinsRowProduct(const GrowthStep& step) {
   if (const Rule* no = JoinsAsReader(step)) return no;
-  if (!step.edge.has_one_use()) return &kOneResult;
+  if (!step.edge.has_one_use()) return &kWritesOneResult;
   const RowProduct so_far = RowProductOf(UnitOf({step.nodes.begin(), step.nodes.end()}));
   if (so_far.activation != nullptr) return &kNotInFormula;
   if (step.node.output(0).dtype() != step.edge.dtype()) return &kNotInFormula;
