@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
-#include "runtime/graph/types.h"
 #include "runtime/triton/data_types.h"
 #include "runtime/triton/errors.h"
 
@@ -22,8 +21,12 @@ DeviceRef DeviceOf(TRITONSERVER_MemoryType memory, int64_t id) {
 // its length.
 absl::Status CheckSize(const RequestInput& input, int64_t found) {
   const bool is_text = input.dtype == DType::kString;
-  ASSIGN_OR_RETURN(const int64_t bytes,
-                   CheckedBytes(is_text ? DType::kI32 : input.dtype, input.shape));
+  int64_t bytes = is_text ? 4 : ::onnx_cudnn::BitsOf(input.dtype) / 8;
+  for (const int64_t extent : input.shape) {
+    if (extent >= 0 && !__builtin_mul_overflow(bytes, extent, &bytes)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("[", absl::StrJoin(input.shape, ","), "] is no shape"));
+  }
   if (found == bytes || (is_text && found > bytes)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "expected ", is_text ? "at least " : "", bytes, " bytes of ",
