@@ -113,7 +113,8 @@ class Server:
         if self.process.poll() is not None:
             raise AssertionError(f"tritonserver ended with {self.process.returncode}\n{self.output()[-4000:]}")
         try:
-            return self.http.is_server_live() and self.request("GET", "/v2/health/ready")[0] in (200, 400, 503)
+            is_live = self.http.is_server_live() and self.request("GET", "/v2/health/ready")[0] in (200, 400, 503)
+            return is_live and bool(self.metrics())  # whose port is opened last
         except OSError:
             return False
 
