@@ -2,13 +2,16 @@
 
 import io
 import json
+import tracemalloc
 import unittest
+import zipfile
+from unittest import mock
 
 import ml_dtypes
 import numpy as np
 
 import onnx_cudnn as oc
-from onnx_cudnn import _protocol
+from onnx_cudnn import _npy, _protocol
 from onnx_cudnn._protocol import BINARY, HEADER_LENGTH, JSON, NPY, NPZ, HttpError
 
 
@@ -39,6 +42,11 @@ def saved_all(save=np.savez, **arrays):
     file = io.BytesIO()
     save(file, **arrays)
     return file.getvalue()
+
+
+def npy(header):
+    """A .npy file without data, of a header as text."""
+    return b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header.encode()
 
 
 class JsonTest(unittest.TestCase):
@@ -147,6 +155,38 @@ class NumpyTest(unittest.TestCase):
                                  (b"PK", NPZ, "no .npz file"), (saved_all(x=np.zeros(2))[:-30], NPZ, "no .npz file")):  # fmt: skip
             with self.subTest(text), self.assertRaisesRegex(oc.InvalidArgument, text):
                 read(body, kind)
+
+
+    def test_elements_without_bytes(self):
+        for dtype in ("<U0", "|S0", "|V0"):
+            header = repr({"descr": dtype, "fortran_order": False, "shape": (10**10,)})
+            with self.subTest(dtype), self.assertRaisesRegex(oc.InvalidArgument, "has no bytes: expected a type"):
+                read(npy(header), NPY)
+
+    def test_headers_that_numpy_cannot_read(self):
+        for header in ("{'descr': (", "{'descr': (), 'fortran_order': False, 'shape': ()}", "{1: 2, 'a': 3}", "(" * 5000, "-" * 9000 + "1", "[]"):
+            with self.subTest(header[:20]), self.assertRaisesRegex(oc.InvalidArgument, "no .npy file|too large"):
+                _npy.array_of_npy(memoryview(npy(header)), "body")
+
+    def test_archives_that_cannot_be_read(self):
+        for compression in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            with zipfile.ZipFile(file := io.BytesIO(), "w", compression) as archive:
+                archive.writestr("x.npy", saved(np.zeros(2)))
+            with self.subTest(compression), self.assertRaisesRegex(oc.InvalidArgument, "x.npy: expected a member as numpy.savez"):
+                read(file.getvalue(), NPZ)
+        whole = saved_all(x=np.zeros(2))
+        for error in (OSError("a"), EOFError("a"), MemoryError("a")):
+            with self.subTest(error), mock.patch("zipfile.ZipFile.open", side_effect=error), self.assertRaisesRegex(oc.InvalidArgument, "no .npz file: a|too large"):
+                read(whole, NPZ)
+
+    def test_an_archive_takes_no_more_memory_than_it_says(self):
+        size, body = (128 + (1 << 22)).to_bytes(4, "little"), saved_all(np.savez_compressed, x=np.zeros(1 << 22, np.uint8))
+        self.assertIn(size, body)
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        with self.assertRaises(oc.InvalidArgument):
+            read(body.replace(size, (200).to_bytes(4, "little")), NPZ)
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 20)
 
 
 class AnswerTest(unittest.TestCase):
