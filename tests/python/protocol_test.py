@@ -62,6 +62,20 @@ class JsonTest(unittest.TestCase):
                 np.testing.assert_array_equal(found, expected)
         self.assertEqual(read({"inputs": [tensor([1, 2, 3, 4], shape=[2, 2])]}).inputs["x"].tolist(), [[1, 2], [3, 4]])
 
+    def test_bf16_is_rounded_with_and_without_ml_dtypes(self):
+        # 1 + 2⁻⁸ and 1 + 3 · 2⁻⁸ are in the middle of two; the last two lie beyond the largest number and below the middle to it.
+        numbers = [[1.5, -2, 1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20], [float("nan"), float("-inf"), 1e300, 3.4e38, 3.39e38]]
+        bits = [[0x3FC0, 0xC000, 0x3F80, 0x3F82, 0x3F81], [0x7FC0, 0xFF80, 0x7F80, 0x7F80, 0x7F7F]]
+        for data, shape, expected in ((numbers, [2, 5], bits), ([3, 257], [2], [0x4040, 0x4380]), (-2, [], 0xC000)):
+            body = {"inputs": [tensor(data if shape else [data], "BF16", shape)]}
+            found = read(body).inputs["x"]
+            self.assertEqual((found.dtype, found.view(np.uint16).tolist()), (ml_dtypes.bfloat16, expected))
+            with mock.patch.dict("sys.modules", ml_dtypes=None):
+                without = read(body).inputs["x"]
+            self.assertEqual((without.dtype, without.tolist()), (np.uint16, expected))
+        with self.assertRaisesRegex(oc.InvalidArgument, "expected BF16"):
+            read({"inputs": [tensor(["1"], "BF16")]})
+
     def test_what_is_asked_for(self):
         request = read({"id": "7", "inputs": [tensor([1])], "outputs": [{"name": "y"}], "parameters": {"timeout": 1500}})
         self.assertEqual((request.id, request.outputs, request.form, request.binary), ("7", ["y"], JSON, frozenset()))
