@@ -257,8 +257,9 @@ def _bfloat16(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _array_of_bytes(tensor: Any, name: str, data: memoryview) -> np.ndarray[Any, Any]:
     number, shape = _described(tensor, name)
     if number == _types.STRING:
-        texts = np.empty(math.prod(shape), object)
-        texts[:] = _texts_of(data, len(texts), name)
+        found = _texts_of(data, math.prod(shape), name)
+        texts = np.empty(len(found), object)
+        texts[:] = found
         return texts.reshape(shape)
     dtype = _types.numpy_type(number)
     expected = math.prod(shape) * dtype.itemsize

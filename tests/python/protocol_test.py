@@ -94,7 +94,7 @@ class JsonTest(unittest.TestCase):
             ({"inputs": [tensor([None])]}, "expected FP32, found object"), ({"inputs": [tensor([1]), tensor([1])]}, "'x' is there twice"),
             ({"inputs": [tensor([2**70], "INT64")]}, "expected INT64"), ({"inputs": [tensor([1])], "outputs": ["y"]}, "output: expected the field name"),
             ({"inputs": [tensor([1])], "id": 3}, "id: expected a text"), ({"inputs": [tensor([1])], "parameters": {"timeout": "soon"}}, "ValueError"),
-            ({"inputs": [tensor([1], parameters=3)]}, "parameters: expected values by name"),
+            ({"inputs": [tensor(["a"], "BYTES", [10**14])]}, "100000000000000 elements, data 1"), ({"inputs": [tensor([1], parameters=3)]}, "parameters: expected values by name"),
         ):  # fmt: skip
             with self.subTest(text), self.assertRaisesRegex(oc.InvalidArgument, text):
                 read(body)
@@ -129,7 +129,9 @@ class BinaryTest(unittest.TestCase):
     def test_bytes_that_do_not_fit(self):
         described, texts = {"name": "x", "datatype": "FP32", "shape": [2]}, {"name": "s", "datatype": "BYTES", "shape": [1]}
         for parts, cut, text in (([(described, bytes(4))], 0, r"FP32\[2\] has 8 bytes, found 4"), ([(described, bytes(8))], 1, "the bytes that are left, found 8"),
-                                 ([(texts, b"\x09\0\0\0a")], 0, "expected 1 texts"), ([(texts, b"")], 0, "expected 1 texts")):  # fmt: skip
+                                 ([(texts, b"\x09\0\0\0a")], 0, "expected 1 texts"), ([(texts, b"")], 0, "expected 1 texts"),
+                                 ([({**texts, "shape": [10**14]}, b"\0\0\0\0")], 0, "expected 100000000000000 texts"),
+                                 ([({**described, "shape": [10**14]}, b"")], 0, "has 400000000000000 bytes, found 0")):  # fmt: skip
             with self.subTest(text), self.assertRaisesRegex(oc.InvalidArgument, text):
                 self.read(*parts, cut=cut)
         body, length = self.body((described, bytes(8)))
