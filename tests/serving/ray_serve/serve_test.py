@@ -8,6 +8,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import types
 import unittest
 import urllib.error
 import urllib.request
@@ -24,8 +25,9 @@ from ray.serve.schema import ServeDeploySchema
 from support import HTTP, PORT, SECONDS, Callers, cluster, models, plus, processes, replicas, rows, until, write
 
 import onnx_cudnn as oc
+from onnx_cudnn._served import ModelConfig, Served
 from onnx_cudnn.data import Images, Predictor
-from onnx_cudnn.serve import app, build
+from onnx_cudnn.serve import Model, app, build
 
 try:
     import torch
@@ -146,6 +148,46 @@ class OneReplicaTest(unittest.TestCase):
                 found, answer, _ = post(path, body, kind)
                 self.assertEqual(found, status, answer)
                 self.assertIn(text, json.loads(answer)["error"])
+
+
+class SlowBodyTest(unittest.IsolatedAsyncioTestCase):
+    """A replica without Ray, whose client stops within the body until `goes_on`."""
+
+    def setUp(self):
+        file = io.BytesIO()
+        np.save(file, rows(5))
+        self.body, self.goes_on = file.getvalue(), asyncio.Event()
+        self.request = types.SimpleNamespace(method="POST", scope={"path": "/"}, headers={"content-type": "application/x-npy"}, query_params={}, stream=self.stream)
+
+    async def stream(self):
+        yield self.body[:9]
+        await self.goes_on.wait()
+        yield self.body[9:]
+
+    def replica(self, **config):
+        replica = Model.__new__(Model)
+        replica._name, replica._served = "slow", self.served(1, **config)
+        return replica
+
+    def served(self, number, **config):
+        return Served(ModelConfig(plus(number, f"slow{number}.onnx"), options={"threads": 1}, max_batch=1, **config), gpus=0)
+
+    async def test_it_does_not_hold_the_model(self):
+        replica = self.replica()
+        answer = asyncio.ensure_future(replica._answer(self.request))
+        await asyncio.sleep(0.01)
+        old, replica._served = replica._served, self.served(10)
+        await asyncio.wait_for(old.close(), SECONDS / 10)
+        self.assertFalse(answer.done())
+        self.goes_on.set()
+        np.testing.assert_array_equal(np.load(io.BytesIO((await answer).body)), rows(5) + 10)
+
+    async def test_it_has_as_long_as_a_request(self):
+        answer = await asyncio.wait_for(self.replica(timeout_s=0.05)._answer(self.request), SECONDS / 10)
+        self.assertEqual((answer.status_code, json.loads(answer.body)), (504, {"error": "the body had not arrived after timeout_s = 0.05"}))
+
+    async def test_it_is_refused_when_it_is_too_long(self):
+        self.assertEqual((await self.replica(max_body_bytes=8)._answer(self.request)).status_code, 413)
 
 
 class OverloadTest(unittest.TestCase):
