@@ -66,7 +66,7 @@ def main():
     part = Part("ray", options)
     if shutil.which("unshare") is None:
         sys.exit("ray_serve.py: needs the program unshare (util-linux)")
-    sources = [*sorted(ROOT.glob("python/onnx_cudnn/*.py")), *sorted(TESTS.glob("*.py")), ROOT / "tests/python/models.py", PINS,
+    sources = [*sorted(ROOT.glob("python/onnx_cudnn/*.py")), *sorted(TESTS.glob("*.py")), ROOT / "tests/python/models.py", ROOT / "examples/deploy/rayservice.yaml", PINS,
                *sorted(options.packages.glob("onnx_cudnn/_core*.so"))]  # fmt: skip
     made_of = fingerprint(*sources, f"{options.seconds} {options.qps} {TORCH.exists()}")
     units = {f"{unit}-{made_of}": unit for unit in ("serve_test", "cluster_test", "load")}

@@ -17,12 +17,13 @@ import aiohttp
 import numpy as np
 import ray
 import tritonclient.http
+import yaml
 from onnx import TensorProto, helper
 from PIL import Image
 from ray import serve
 from ray.serve.context import _get_global_client
 from ray.serve.schema import ServeDeploySchema
-from support import HTTP, PORT, SECONDS, Callers, cluster, models, plus, processes, replicas, rows, until, write
+from support import HTTP, PORT, SECONDS, Callers, check_application, cluster, models, plus, processes, replicas, rows, until, write
 
 import onnx_cudnn as oc
 from onnx_cudnn._served import ModelConfig, Served
@@ -34,7 +35,8 @@ try:
 except ImportError:
     torch = None
 
-EXAMPLE = pathlib.Path(__file__).resolve().parents[3] / "examples/serve_ray.py"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+EXAMPLE = ROOT / "examples/serve_ray.py"
 WITHOUT_GPU = {"num_gpus": 0, "num_cpus": 0.1, "options": {"threads": 1}}
 
 
@@ -328,6 +330,18 @@ class ApplicationTest(unittest.TestCase):
             run("/nowhere/model.onnx", "none", max_constructor_retry_count=1)
         self.addCleanup(serve.delete, "none")
         self.assertIn("/nowhere/model.onnx", serve.status().applications["none"].deployments["none"].message)
+
+
+class ManifestTest(unittest.TestCase):
+    def test_the_application_of_the_rayservice(self):
+        text = yaml.safe_load((ROOT / "examples/deploy/rayservice.yaml").read_text())["spec"]["serveConfigV2"]
+        check_application(text)
+        for good, typo in (("route_prefix:", "route_prefx:"), ("serve:build", "serve:app"), ("request_timeout_s:", "timeout:"), ("num_gpus:", "num_gpu:"),
+                           ("max_replicas: 4", "max_replicas: 0"), ("target_ongoing_requests:", "target_requests:"), ("max_batch:", "max_bach:"),
+                           ("{name: resnet50,", "{name: resnet,"), ("precision:", "precison:")):  # fmt: skip
+            self.assertIn(good, text)
+            with self.subTest(typo), self.assertRaises((ValueError, TypeError, AssertionError, oc.InvalidArgument)):
+                check_application(text.replace(good, typo))
 
 
 class ExampleTest(unittest.TestCase):
