@@ -232,7 +232,8 @@ def _array_of_json(tensor: Any, name: str) -> np.ndarray[Any, Any]:
             raise InvalidArgument(f"input {name!r}: data: expected texts")
     else:
         found = np.asarray(data)
-    dtype = np.dtype(object) if number == _types.STRING else _types.numpy_type(number)
+    is_bf16 = tensor["datatype"] == "BF16"
+    dtype = np.dtype(object) if number == _types.STRING else np.dtype(np.float32) if is_bf16 else _types.numpy_type(number)
     if found.size != math.prod(shape):
         raise InvalidArgument(f"input {name!r}: shape {shape} has {math.prod(shape)} elements, data {found.size}")
     kinds = {"b": "b", "i": "iu", "u": "iu", "O": "O"}.get(dtype.kind, "fiu")
@@ -243,14 +244,22 @@ def _array_of_json(tensor: Any, name: str) -> np.ndarray[Any, Any]:
         raise InvalidArgument(f"input {name!r}: data: a number is out of the range of {tensor['datatype']}")
     with np.errstate(over="ignore"):
         array: np.ndarray[Any, Any] = found.astype(dtype).reshape(shape)
-    return array
+    return _bfloat16(array).view(_types.numpy_type(number)) if is_bf16 else array
+
+
+def _bfloat16(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The bits of f32 as those of bf16: the upper half, rounded to the nearest, of two to the even one. Needs no ml_dtypes."""
+    bits = array.view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16
+    return np.where(np.isnan(array), bits >> 16 | 0x40, rounded).astype(np.uint16)
 
 
 def _array_of_bytes(tensor: Any, name: str, data: memoryview) -> np.ndarray[Any, Any]:
     number, shape = _described(tensor, name)
     if number == _types.STRING:
-        texts = np.empty(math.prod(shape), object)
-        texts[:] = _texts_of(data, len(texts), name)
+        found = _texts_of(data, math.prod(shape), name)
+        texts = np.empty(len(found), object)
+        texts[:] = found
         return texts.reshape(shape)
     dtype = _types.numpy_type(number)
     expected = math.prod(shape) * dtype.itemsize

@@ -37,7 +37,8 @@ class ModelConfig:
     batch_sizes     rows that runs have, ascending, and max_batch; empty: powers of two
     max_queued      rows that may wait (requests, if each is a run of its own); what is beyond is ResourceExhausted
     runs_at_once    0: two for each GPU, or for the CPU
-    timeout_s       seconds that a request may wait for its run to begin, and to end, too, if it is a run of its own; then it is Cancelled
+    timeout_s       seconds that a request may wait for its run to begin, and to end, too, if it is a run of its own; then it is Cancelled.
+                    So long may the body of a request by HTTP take to arrive, too
     warm_up         what is run before the model is ready: for each entry, a size of each symbolic dim by its name, {"sequence": 128}, or
                     the shape of an input, {"x": [1, 3, 224, 224]}, at each of the batch sizes. None: what needs no other sizes than
                     the batch; []: nothing

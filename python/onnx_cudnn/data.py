@@ -174,8 +174,11 @@ class Predictor:
         for begin in range(0, rows, size):
             part = {name: _filled(np.asarray(array)[begin : begin + size], size) for name, array in feed.items()}
             runs.append(self._session.run(names, part))
+            for name, array in zip(names, runs[-1], strict=True):
+                if array.ndim == 0 or len(array) != size:
+                    raise InvalidArgument(f"output {name!r} is {list(array.shape)}: expected as many rows as the run, {size}")
         joined = [outputs[0] if len(outputs) == 1 else np.concatenate(outputs) for outputs in zip(*runs, strict=True)]
-        return {name: array[:rows] if array.ndim else array for name, array in zip(names, joined, strict=True)}
+        return {name: array[:rows] for name, array in zip(names, joined, strict=True)}
 
     def _size_for(self, rows: int) -> int:
         """The largest number of rows so far, or a power of two below it."""

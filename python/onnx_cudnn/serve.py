@@ -27,7 +27,7 @@ except ImportError as error:
 from . import _core, _protocol
 from ._messages import logger
 from ._served import ModelConfig, Served
-from .errors import FailedPrecondition, InvalidArgument
+from .errors import Cancelled, FailedPrecondition, InvalidArgument
 
 _SMALL_BYTES = 1 << 16  # of a body that is read without another thread
 _FIELDS = tuple(field.name for field in dataclasses.fields(ModelConfig))
@@ -89,8 +89,10 @@ class Model:
 
     async def _answer(self, request: Any) -> Any:
         try:
+            # A client that sends slowly does not hold the model, which may be replaced meanwhile.
+            sent = await _body_of(request, self._current().config) if request.method == "POST" else b""
             with self._current() as served:
-                body, headers = await self._respond(request, served)
+                body, headers = await self._respond(request, sent, served)
             return Response(body, 200, headers)
         except Exception as error:
             status = _protocol.status_of(error)
@@ -98,7 +100,7 @@ class Model:
                 logger.exception("%s: a request failed", self._name)
             return Response(_protocol.error_body(error), status, {"content-type": _protocol.JSON})
 
-    async def _respond(self, request: Any, served: Served) -> tuple[bytes, dict[str, str]]:
+    async def _respond(self, request: Any, body: bytes, served: Served) -> tuple[bytes, dict[str, str]]:
         path, version = request.scope["path"].removeprefix(request.scope.get("root_path", "")), served.config.version or "1"
         what = _protocol.route(request.method, path, self._name, version)
         if what != "infer":
@@ -108,7 +110,6 @@ class Model:
                 "model": _protocol.metadata(self._name, version, served.inputs, served.outputs),
             }
             return json.dumps(described[what]).encode(), {"content-type": _protocol.JSON}
-        body = await _body_of(request, served.config.max_body_bytes)
         arguments = dict(request.headers), dict(request.query_params), body, served.inputs
         read = _protocol.read(*arguments) if len(body) <= _SMALL_BYTES else await asyncio.to_thread(_protocol.read, *arguments)
         outputs = await served.run(read.inputs, read.outputs, read.timeout_s)
@@ -118,13 +119,18 @@ class Model:
         return _protocol.write(*answer) if is_small else await asyncio.to_thread(_protocol.write, *answer)
 
 
-async def _body_of(request: Any, most_bytes: int) -> bytes:
+async def _body_of(request: Any, config: ModelConfig) -> bytes:
+    """HttpError: it is too long. Cancelled: it takes too long to arrive."""
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most_bytes:
-            raise _protocol.HttpError(413, f"the body has more than max_body_bytes = {most_bytes}")
-        parts.append(part)
+    try:
+        async with asyncio.timeout(config.timeout_s or None):
+            async for part in request.stream():
+                size += len(part)
+                if size > config.max_body_bytes:
+                    raise _protocol.HttpError(413, f"the body has more than max_body_bytes = {config.max_body_bytes}")
+                parts.append(part)
+    except TimeoutError:
+        raise Cancelled(f"the body had not arrived after timeout_s = {config.timeout_s:g}") from None
     return b"".join(parts)
 
 

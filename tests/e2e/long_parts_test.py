@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -13,11 +14,13 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools/long"))
 
+import deploy  # noqa: E402
 import fuzz  # noqa: E402
 import part  # noqa: E402
 import ray_serve  # noqa: E402
 import score_zoo  # noqa: E402
 import soak  # noqa: E402
+import triton  # noqa: E402
 import tsan  # noqa: E402
 
 
@@ -110,6 +113,50 @@ class LongPartsTest(unittest.TestCase):
         self.assertEqual((record["failed"], record["load"], record["versions"]), (["it"], {"qps": 40}, ["ray==2"]))
         code, counts, _, done = call()
         self.assertEqual((code, counts, done), (0, ["3", "0", "1", "0"], ["cluster_test"]))
+
+    def linked(self):
+        """A library, and a stand-in for ldd that says that everything loads it."""
+        library = self.folder / "libonnx_cudnn.so.0.1.0"
+        (self.folder / "libonnx_cudnn.so.0.1").symlink_to(library)
+        self.program("ldd", f"echo 'libonnx_cudnn.so.0.1 => {self.folder}/libonnx_cudnn.so.0.1 (0x7f)'; echo 'libonnx_cudnn.so.0.2 => not found'")
+        self.enterContext(mock.patch.dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"))
+        return library
+
+    def test_answers_of_triton_are_those_of_its_binaries(self):
+        files = [self.linked(), *(self.folder / name for name in ("libtriton_onnx_cudnn.so", "bench", "pins"))]
+        for file in files:
+            file.write_text("a")
+        options, found = types.SimpleNamespace(backend=self.folder, bench=self.folder / "bench", load_seconds=1), set()
+        with mock.patch.object(triton, "PINS", self.folder / "pins"):
+            self.assertEqual(triton.made_of(options), triton.made_of(options))
+            for file in files:
+                found.add(triton.made_of(options))
+                file.write_text("b")
+            found.add(triton.made_of(options))
+        self.assertEqual(len(found), 5)
+
+    def test_answers_of_ray_are_those_of_the_library(self):
+        library, done = self.linked(), []
+        (self.folder / "onnx_cudnn").mkdir()
+        for file in (library, self.folder / "onnx_cudnn/_core.so", self.folder / "pins"):
+            file.write_text("a")
+        check = mock.Mock(side_effect=lambda unit, _: done.append(unit) or {"passed": [], "failed": [], "skipped": {}})
+        with mock.patch.multiple(ray_serve, check=check, versions_of=lambda *_: [], PINS=self.folder / "pins"):
+            for content, count in (("a", 3), ("a", 3), ("b", 6)):
+                library.write_text(content)
+                self.call(ray_serve, self.folder)
+                self.assertEqual(len(done), count)
+
+    def test_an_image_is_built_for_each_commit_and_until_it_is_not_skipped(self):
+        image, others = mock.Mock(return_value={"skipped": "no Docker"}), mock.Mock(return_value={})
+        (self.folder / "pins").touch()
+        stand_ins = {"environment": mock.Mock(), "check_lint": others, "check_manifest": others, "check_image": image, "PINS": self.folder / "pins"}
+        with mock.patch.multiple(deploy, **stand_ins):
+            for commit, answer, count in (("a", {"skipped": "no Docker"}, 1), ("a", {}, 2), ("a", {}, 2), ("b", {}, 3)):
+                image.return_value = answer
+                with mock.patch.object(deploy, "git", return_value=commit):
+                    self.call(deploy)
+                self.assertEqual((image.call_count, others.call_count), (count, 4))
 
     def score(self, expected, found, *flags):
         """Runs the part of the zoo over models whose scores are `found`."""

@@ -56,6 +56,15 @@ class PredictorTest(unittest.TestCase):
             np.testing.assert_array_equal(predictor(batch)["difference"], batch["a"] - 1)
         self.assertEqual(sum(device.runs for device in predictor._session.stats().devices), 5)
 
+    def test_outputs_of_a_fixed_size_have_a_row_for_each_of_the_input(self):
+        nodes = [helper.make_node("Transpose", ["x"], ["t"]), helper.make_node("MatMul", ["w", "t"], ["y"])]
+        for rows in (100, 2):
+            weights = [("w", np.ones((rows, 3), np.float32))]
+            model = models.model(nodes, [("x", TensorProto.FLOAT, (4, 3))], [("y", TensorProto.FLOAT, (rows, 4))], weights)
+            for given in (2, 4, 8):
+                with self.subTest(rows=rows, given=given), self.assertRaisesRegex(oc.InvalidArgument, rf"'y' is \[{rows}, 4\]: expected as many rows as the run, 4"):
+                    self.predictor(model)({"x": np.ones((given, 3), np.float32)})
+
     def test_no_rows(self):
         predictor = self.predictor(models.add())
         found = predictor(self.batch(0, path=np.empty(0, object)))

@@ -2,13 +2,16 @@
 
 import io
 import json
+import tracemalloc
 import unittest
+import zipfile
+from unittest import mock
 
 import ml_dtypes
 import numpy as np
 
 import onnx_cudnn as oc
-from onnx_cudnn import _protocol
+from onnx_cudnn import _npy, _protocol
 from onnx_cudnn._protocol import BINARY, HEADER_LENGTH, JSON, NPY, NPZ, HttpError
 
 
@@ -41,6 +44,11 @@ def saved_all(save=np.savez, **arrays):
     return file.getvalue()
 
 
+def npy(header):
+    """A .npy file without data, of a header as text."""
+    return b"\x93NUMPY\x01\0" + len(header).to_bytes(2, "little") + header.encode()
+
+
 class JsonTest(unittest.TestCase):
     def test_types(self):
         for datatype, data, expected in (
@@ -53,6 +61,20 @@ class JsonTest(unittest.TestCase):
                 self.assertEqual(found.dtype, expected.dtype)
                 np.testing.assert_array_equal(found, expected)
         self.assertEqual(read({"inputs": [tensor([1, 2, 3, 4], shape=[2, 2])]}).inputs["x"].tolist(), [[1, 2], [3, 4]])
+
+    def test_bf16_is_rounded_with_and_without_ml_dtypes(self):
+        # 1 + 2⁻⁸ and 1 + 3 · 2⁻⁸ are in the middle of two; the last two lie beyond the largest number and below the middle to it.
+        numbers = [[1.5, -2, 1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20], [float("nan"), float("-inf"), 1e300, 3.4e38, 3.39e38]]
+        bits = [[0x3FC0, 0xC000, 0x3F80, 0x3F82, 0x3F81], [0x7FC0, 0xFF80, 0x7F80, 0x7F80, 0x7F7F]]
+        for data, shape, expected in ((numbers, [2, 5], bits), ([3, 257], [2], [0x4040, 0x4380]), (-2, [], 0xC000)):
+            body = {"inputs": [tensor(data if shape else [data], "BF16", shape)]}
+            found = read(body).inputs["x"]
+            self.assertEqual((found.dtype, found.view(np.uint16).tolist()), (ml_dtypes.bfloat16, expected))
+            with mock.patch.dict("sys.modules", ml_dtypes=None):
+                without = read(body).inputs["x"]
+            self.assertEqual((without.dtype, without.tolist()), (np.uint16, expected))
+        with self.assertRaisesRegex(oc.InvalidArgument, "expected BF16"):
+            read({"inputs": [tensor(["1"], "BF16")]})
 
     def test_what_is_asked_for(self):
         request = read({"id": "7", "inputs": [tensor([1])], "outputs": [{"name": "y"}], "parameters": {"timeout": 1500}})
@@ -72,7 +94,7 @@ class JsonTest(unittest.TestCase):
             ({"inputs": [tensor([None])]}, "expected FP32, found object"), ({"inputs": [tensor([1]), tensor([1])]}, "'x' is there twice"),
             ({"inputs": [tensor([2**70], "INT64")]}, "expected INT64"), ({"inputs": [tensor([1])], "outputs": ["y"]}, "output: expected the field name"),
             ({"inputs": [tensor([1])], "id": 3}, "id: expected a text"), ({"inputs": [tensor([1])], "parameters": {"timeout": "soon"}}, "ValueError"),
-            ({"inputs": [tensor([1], parameters=3)]}, "parameters: expected values by name"),
+            ({"inputs": [tensor(["a"], "BYTES", [10**14])]}, "100000000000000 elements, data 1"), ({"inputs": [tensor([1], parameters=3)]}, "parameters: expected values by name"),
         ):  # fmt: skip
             with self.subTest(text), self.assertRaisesRegex(oc.InvalidArgument, text):
                 read(body)
@@ -107,7 +129,9 @@ class BinaryTest(unittest.TestCase):
     def test_bytes_that_do_not_fit(self):
         described, texts = {"name": "x", "datatype": "FP32", "shape": [2]}, {"name": "s", "datatype": "BYTES", "shape": [1]}
         for parts, cut, text in (([(described, bytes(4))], 0, r"FP32\[2\] has 8 bytes, found 4"), ([(described, bytes(8))], 1, "the bytes that are left, found 8"),
-                                 ([(texts, b"\x09\0\0\0a")], 0, "expected 1 texts"), ([(texts, b"")], 0, "expected 1 texts")):  # fmt: skip
+                                 ([(texts, b"\x09\0\0\0a")], 0, "expected 1 texts"), ([(texts, b"")], 0, "expected 1 texts"),
+                                 ([({**texts, "shape": [10**14]}, b"\0\0\0\0")], 0, "expected 100000000000000 texts"),
+                                 ([({**described, "shape": [10**14]}, b"")], 0, "has 400000000000000 bytes, found 0")):  # fmt: skip
             with self.subTest(text), self.assertRaisesRegex(oc.InvalidArgument, text):
                 self.read(*parts, cut=cut)
         body, length = self.body((described, bytes(8)))
@@ -147,6 +171,38 @@ class NumpyTest(unittest.TestCase):
                                  (b"PK", NPZ, "no .npz file"), (saved_all(x=np.zeros(2))[:-30], NPZ, "no .npz file")):  # fmt: skip
             with self.subTest(text), self.assertRaisesRegex(oc.InvalidArgument, text):
                 read(body, kind)
+
+
+    def test_elements_without_bytes(self):
+        for dtype in ("<U0", "|S0", "|V0"):
+            header = repr({"descr": dtype, "fortran_order": False, "shape": (10**10,)})
+            with self.subTest(dtype), self.assertRaisesRegex(oc.InvalidArgument, "has no bytes: expected a type"):
+                read(npy(header), NPY)
+
+    def test_headers_that_numpy_cannot_read(self):
+        for header in ("{'descr': (", "{'descr': (), 'fortran_order': False, 'shape': ()}", "{1: 2, 'a': 3}", "(" * 5000, "-" * 9000 + "1", "[]"):
+            with self.subTest(header[:20]), self.assertRaisesRegex(oc.InvalidArgument, "no .npy file|too large"):
+                _npy.array_of_npy(memoryview(npy(header)), "body")
+
+    def test_archives_that_cannot_be_read(self):
+        for compression in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+            with zipfile.ZipFile(file := io.BytesIO(), "w", compression) as archive:
+                archive.writestr("x.npy", saved(np.zeros(2)))
+            with self.subTest(compression), self.assertRaisesRegex(oc.InvalidArgument, "x.npy: expected a member as numpy.savez"):
+                read(file.getvalue(), NPZ)
+        whole = saved_all(x=np.zeros(2))
+        for error in (OSError("a"), EOFError("a"), MemoryError("a")):
+            with self.subTest(error), mock.patch("zipfile.ZipFile.open", side_effect=error), self.assertRaisesRegex(oc.InvalidArgument, "no .npz file: a|too large"):
+                read(whole, NPZ)
+
+    def test_an_archive_takes_no_more_memory_than_it_says(self):
+        size, body = (128 + (1 << 22)).to_bytes(4, "little"), saved_all(np.savez_compressed, x=np.zeros(1 << 22, np.uint8))
+        self.assertIn(size, body)
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        with self.assertRaises(oc.InvalidArgument):
+            read(body.replace(size, (200).to_bytes(4, "little")), NPZ)
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 20)
 
 
 class AnswerTest(unittest.TestCase):

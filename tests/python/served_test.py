@@ -214,6 +214,9 @@ class RunTest(ServedTestCase):
         self.assertTrue(request.done())
         self.assertEqual(request.result()["y"].tolist(), [[1, 1, 1]])
         del served, request
+        for _ in range(1000):  # the thread in which the batcher ended may hold it for a moment
+            if watched() is not None:
+                await asyncio.sleep(0.01)
         self.assertIsNone(watched())
 
 

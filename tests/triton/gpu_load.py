@@ -1,6 +1,6 @@
 """gpu_load.py --bin BIN --backend BACKEND MODEL [options]: runs of a model on a GPU through Triton next to onnx-cudnn-bench, both with data in the GPU's memory
 and the same number of Runs at once. Clients are processes of their own, whose inputs and outputs are in CUDA shared memory, so that a request carries names alone.
-Prints a JSON list, one record for each batch size. Runs in the environment of server.py."""
+Each first compares an output with that of a request in the plain body. Prints a JSON list, one record for each batch size. Runs in the environment of server.py."""
 
 import argparse
 import base64
@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 
+import numpy as np
 import tritonclient.grpc
 from server import Server
 
@@ -27,29 +28,59 @@ parameters {{ key: "precision" value {{ string_value: "{precision}" }} }}
 parameters {{ key: "batch_sizes" value {{ string_value: "{batch}" }} }}
 """
 INPUT_BYTES, OUTPUT_BYTES = 3 * 224 * 224 * 4, 1000 * 4  # of a row
+READY_S = 60  # for all clients to have compared their outputs
+
+
+def succeed(*codes):
+    for code in codes:
+        if code != 0:
+            raise OSError(f"CUDA's driver returns {code}")
 
 
 class DeviceMemory:
     """Zeros in memory of GPU 0 that another process can open."""
 
     def __init__(self, size):
-        cuda = ctypes.CDLL("libcuda.so.1")
+        self.cuda = cuda = ctypes.CDLL("libcuda.so.1")
         context, self.address, self.handle = ctypes.c_void_p(), ctypes.c_uint64(), (ctypes.c_char * 64)()
-        for code in (
+        succeed(
             cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context),
             cuda.cuMemAlloc_v2(ctypes.byref(self.address), ctypes.c_size_t(size)), cuda.cuMemsetD8_v2(self.address, 0, ctypes.c_size_t(size)),
             cuda.cuIpcGetMemHandle(ctypes.byref(self.handle), self.address),
-        ):  # fmt: skip
-            if code != 0:
-                raise OSError(f"CUDA's driver returns {code}")
+        )  # fmt: skip
         self.size = size
+
+    def write(self, array):
+        """Copies an array to the begin."""
+        succeed(self.cuda.cuMemcpyHtoD_v2(self.address, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes)), self.cuda.cuCtxSynchronize())
+
+    def read(self, offset, shape):
+        """The f32 of this shape at an offset in bytes."""
+        array = np.empty(shape, np.float32)
+        succeed(self.cuda.cuMemcpyDtoH_v2(ctypes.c_void_p(array.ctypes.data), ctypes.c_uint64(self.address.value + offset), ctypes.c_size_t(array.nbytes)))
+        return array
 
     def register(self, client, name):
         client.register_cuda_shared_memory(name, base64.b64encode(bytes(self.handle)), 0, self.size)
 
 
-def serve(port, model, names, batch, window, seconds, index, counts):
-    """A client that keeps `window` requests in flight; counts[index] = answers within `seconds` after a second of warm-up, or -1."""
+def check_values(client, model, given, wanted, memory, batch):
+    """The output of a request in the GPU's memory is that of the same request in the plain body."""
+    brightness = np.linspace(1, 3, batch, dtype=np.float32).reshape(batch, 1, 1, 1)  # so that outputs of rows differ
+    pixels = brightness * np.random.default_rng(batch).standard_normal((batch, 3, 224, 224), np.float32)
+    memory.write(pixels)
+    client.infer(model, [given], outputs=[wanted])
+    found = memory.read(batch * INPUT_BYTES, (batch, 1000))
+    plain = tritonclient.grpc.InferInput(given.name(), list(pixels.shape), "FP32")
+    plain.set_data_from_numpy(pixels)
+    expected = client.infer(model, [plain]).as_numpy(wanted.name())
+    if not expected.any() or not np.allclose(found, expected, rtol=0, atol=0.01 * np.abs(expected).max()):
+        raise AssertionError(f"outputs in the GPU's memory differ from those in the body by {np.abs(found - expected).max()} of {np.abs(expected).max()}")
+
+
+def serve(port, model, names, batch, window, seconds, index, counts, ready):
+    """A client that keeps `window` requests in flight; counts[index] = answers within `seconds` after a second of warm-up, or -1. The seconds of all clients are the
+    same, from the barrier `ready` on: a client that is alone for a while would count more than its share."""
     client = tritonclient.grpc.InferenceServerClient(f"127.0.0.1:{port}")
     memory = DeviceMemory(batch * (INPUT_BYTES + OUTPUT_BYTES))
     region = f"{model}-{index}"
@@ -58,6 +89,8 @@ def serve(port, model, names, batch, window, seconds, index, counts):
     given.set_shared_memory(region, batch * INPUT_BYTES)
     wanted = tritonclient.grpc.InferRequestedOutput(names[1])
     wanted.set_shared_memory(region, batch * OUTPUT_BYTES, offset=batch * INPUT_BYTES)
+    check_values(client, model, given, wanted, memory, batch)
+    ready.wait(READY_S)
     room, answered, failed = threading.Semaphore(window), [], []
 
     def ended(result, error):
@@ -76,8 +109,8 @@ def serve(port, model, names, batch, window, seconds, index, counts):
 
 def through_triton(server, model, names, batch, options):
     fresh = multiprocessing.get_context("spawn")  # gRPC and CUDA do not survive a fork
-    counts = fresh.Array("q", options.clients)
-    clients = [fresh.Process(target=serve, args=(server.grpc_port, model, names, batch, options.window, options.seconds, i, counts))
+    counts, ready = fresh.Array("q", options.clients), fresh.Barrier(options.clients)
+    clients = [fresh.Process(target=serve, args=(server.grpc_port, model, names, batch, options.window, options.seconds, i, counts, ready))
                for i in range(options.clients)]
     for client in clients:
         client.start()

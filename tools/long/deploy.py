@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from environment import environment
-from part import ROOT, Part, fingerprint, parser_of
+from part import ROOT, Part, fingerprint, git, parser_of
 
 DEPLOY = ROOT / "examples/deploy"
 PINS = ROOT / "build/python/deploy-packages.txt"
@@ -134,7 +134,8 @@ def main():
     options = parser_of(__doc__).parse_args()
     part = Part("deploy", options)
     python = environment(ROOT / "build/deploy/environment", PINS)
-    units = {"lint Dockerfile": lambda: check_lint(python), "build and run Dockerfile": check_image}
+    image = f"build and run Dockerfile at {git('rev-parse', 'HEAD')}"  # of the whole tree
+    units = {"lint Dockerfile": lambda: check_lint(python), image: check_image}
     units |= {file.name: lambda file=file: check_manifest(python, file) for file in sorted(DEPLOY.glob("*.yaml"))}
     key = fingerprint(*sorted(DEPLOY.iterdir()), PINS)
 
@@ -148,7 +149,7 @@ def main():
     named = {unit.removeprefix(f"{key}-"): answer for unit, answer in answers.items()}
     failed = [f"{unit}: {answer['error']}" for unit, answer in named.items() if "error" in answer]
     for unit, answer in answers.items():
-        if "error" in answer:
+        if "error" in answer or "skipped" in answer:
             part.forget(unit)
     skipped = sum("skipped" in answer for answer in named.values())
     sys.exit(part.finish(len(named) - len(failed) - skipped, failed, len(units) - len(named), {"units": named}, skipped))

@@ -35,6 +35,12 @@ def fingerprint(*contents):
     return digest.hexdigest()[:12]
 
 
+def with_library(binary):
+    """A program or library, and the libonnx_cudnn.so that it loads, if it loads one."""
+    listed = subprocess.run(["ldd", binary], capture_output=True, text=True, check=False).stdout
+    return [binary, *(pathlib.Path(path).resolve() for path in re.findall(r"libonnx_cudnn\.so\S* => (/\S+)", listed))]
+
+
 def git(*arguments, root=ROOT):
     return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
@@ -76,7 +82,8 @@ class Part:
         whole.rename(file)
 
     def forget(self, key):
-        self._file(key).unlink(missing_ok=True)
+        if self.options.folder is not None:
+            self._file(key).unlink(missing_ok=True)
 
     def run(self, keys, work, jobs=1):
         """{key: answer} of the finished units: stored ones, and those that work(key) finished before the deadline, `jobs` at a time.

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from environment import environment, packages_of
-from part import ROOT, Part, fingerprint, parser_of
+from part import ROOT, Part, fingerprint, parser_of, with_library
 from suite import run_suite, versions_of, with_package
 
 PINS = ROOT / "build/python/ray-packages.txt"
@@ -66,8 +66,8 @@ def main():
     part = Part("ray", options)
     if shutil.which("unshare") is None:
         sys.exit("ray_serve.py: needs the program unshare (util-linux)")
-    sources = [*sorted(ROOT.glob("python/onnx_cudnn/*.py")), *sorted(TESTS.glob("*.py")), ROOT / "tests/python/models.py", PINS,
-               *sorted(options.packages.glob("onnx_cudnn/_core*.so"))]  # fmt: skip
+    sources = [*sorted(ROOT.glob("python/onnx_cudnn/*.py")), *sorted(TESTS.glob("*.py")), ROOT / "tests/python/models.py", ROOT / "examples/deploy/rayservice.yaml", PINS,
+               *(file for core in sorted(options.packages.glob("onnx_cudnn/_core*.so")) for file in with_library(core))]  # fmt: skip
     made_of = fingerprint(*sources, f"{options.seconds} {options.qps} {TORCH.exists()}")
     units = {f"{unit}-{made_of}": unit for unit in ("serve_test", "cluster_test", "load")}
     answers = part.run(units, lambda key: check(units[key], options))

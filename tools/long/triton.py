@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from environment import environment
-from part import ROOT, Part, fingerprint, parser_of
+from part import ROOT, Part, fingerprint, parser_of, with_library
 
 PINS = ROOT / "build/python/triton-packages.txt"
 TESTS = ROOT / "tests/triton"
@@ -46,6 +46,12 @@ def load(python, options):
     return {"name": "load", "error": "replies are wrong or missing, or the memory grew" if done.returncode else "", **json.loads(output.read_text())}
 
 
+def made_of(options):
+    """Of all that answers depend on: the libraries, the programs and the tests."""
+    binaries = [*with_library(options.backend / "libtriton_onnx_cudnn.so"), *with_library(options.bench)]
+    return fingerprint(PINS, *binaries, *sorted(TESTS.glob("*.py")), str(options.load_seconds))
+
+
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--load-seconds", type=float, default=60, help="of requests at random times; 0: none")
@@ -60,7 +66,7 @@ def main():
         options.results = None  # there is nothing to record
         sys.exit(part.finish(0, [], 0, {}, skipped=1))
     names = subprocess.run([python, "-c", LIST], cwd=TESTS, capture_output=True, text=True, check=True).stdout.split()
-    head = fingerprint(PINS, options.backend / "libtriton_onnx_cudnn.so", *sorted(TESTS.glob("*.py")), str(options.load_seconds))
+    head = made_of(options)
     keys = {f"{head}-{name}": name for name in [*names, *(["load"] if options.load_seconds > 0 else [])]}
     answers = part.run(keys, lambda key: load(python, options) if keys[key] == "load" else test(python, options.backend, keys[key]))
     failed = [f"{answer['name']}: {answer['error']}" for answer in answers.values() if answer["error"]]

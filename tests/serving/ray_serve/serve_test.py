@@ -8,6 +8,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import types
 import unittest
 import urllib.error
 import urllib.request
@@ -16,23 +17,26 @@ import aiohttp
 import numpy as np
 import ray
 import tritonclient.http
+import yaml
 from onnx import TensorProto, helper
 from PIL import Image
 from ray import serve
 from ray.serve.context import _get_global_client
 from ray.serve.schema import ServeDeploySchema
-from support import HTTP, PORT, SECONDS, Callers, cluster, models, plus, processes, replicas, rows, until, write
+from support import HTTP, PORT, SECONDS, Callers, check_application, cluster, models, plus, processes, replicas, rows, until, write
 
 import onnx_cudnn as oc
+from onnx_cudnn._served import ModelConfig, Served
 from onnx_cudnn.data import Images, Predictor
-from onnx_cudnn.serve import app, build
+from onnx_cudnn.serve import Model, app, build
 
 try:
     import torch
 except ImportError:
     torch = None
 
-EXAMPLE = pathlib.Path(__file__).resolve().parents[3] / "examples/serve_ray.py"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+EXAMPLE = ROOT / "examples/serve_ray.py"
 WITHOUT_GPU = {"num_gpus": 0, "num_cpus": 0.1, "options": {"threads": 1}}
 
 
@@ -146,6 +150,46 @@ class OneReplicaTest(unittest.TestCase):
                 found, answer, _ = post(path, body, kind)
                 self.assertEqual(found, status, answer)
                 self.assertIn(text, json.loads(answer)["error"])
+
+
+class SlowBodyTest(unittest.IsolatedAsyncioTestCase):
+    """A replica without Ray, whose client stops within the body until `goes_on`."""
+
+    def setUp(self):
+        file = io.BytesIO()
+        np.save(file, rows(5))
+        self.body, self.goes_on = file.getvalue(), asyncio.Event()
+        self.request = types.SimpleNamespace(method="POST", scope={"path": "/"}, headers={"content-type": "application/x-npy"}, query_params={}, stream=self.stream)
+
+    async def stream(self):
+        yield self.body[:9]
+        await self.goes_on.wait()
+        yield self.body[9:]
+
+    def replica(self, **config):
+        replica = Model.__new__(Model)
+        replica._name, replica._served = "slow", self.served(1, **config)
+        return replica
+
+    def served(self, number, **config):
+        return Served(ModelConfig(plus(number, f"slow{number}.onnx"), options={"threads": 1}, max_batch=1, **config), gpus=0)
+
+    async def test_it_does_not_hold_the_model(self):
+        replica = self.replica()
+        answer = asyncio.ensure_future(replica._answer(self.request))
+        await asyncio.sleep(0.01)
+        old, replica._served = replica._served, self.served(10)
+        await asyncio.wait_for(old.close(), SECONDS / 10)
+        self.assertFalse(answer.done())
+        self.goes_on.set()
+        np.testing.assert_array_equal(np.load(io.BytesIO((await answer).body)), rows(5) + 10)
+
+    async def test_it_has_as_long_as_a_request(self):
+        answer = await asyncio.wait_for(self.replica(timeout_s=0.05)._answer(self.request), SECONDS / 10)
+        self.assertEqual((answer.status_code, json.loads(answer.body)), (504, {"error": "the body had not arrived after timeout_s = 0.05"}))
+
+    async def test_it_is_refused_when_it_is_too_long(self):
+        self.assertEqual((await self.replica(max_body_bytes=8)._answer(self.request)).status_code, 413)
 
 
 class OverloadTest(unittest.TestCase):
@@ -286,6 +330,18 @@ class ApplicationTest(unittest.TestCase):
             run("/nowhere/model.onnx", "none", max_constructor_retry_count=1)
         self.addCleanup(serve.delete, "none")
         self.assertIn("/nowhere/model.onnx", serve.status().applications["none"].deployments["none"].message)
+
+
+class ManifestTest(unittest.TestCase):
+    def test_the_application_of_the_rayservice(self):
+        text = yaml.safe_load((ROOT / "examples/deploy/rayservice.yaml").read_text())["spec"]["serveConfigV2"]
+        check_application(text)
+        for good, typo in (("route_prefix:", "route_prefx:"), ("serve:build", "serve:app"), ("request_timeout_s:", "timeout:"), ("num_gpus:", "num_gpu:"),
+                           ("max_replicas: 4", "max_replicas: 0"), ("target_ongoing_requests:", "target_requests:"), ("max_batch:", "max_bach:"),
+                           ("{name: resnet50,", "{name: resnet,"), ("precision:", "precison:")):  # fmt: skip
+            self.assertIn(good, text)
+            with self.subTest(typo), self.assertRaises((ValueError, TypeError, AssertionError, oc.InvalidArgument)):
+                check_application(text.replace(good, typo))
 
 
 class ExampleTest(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""Ray for tests: a cluster of this host's own, small models, and callers that check every answer."""
+"""Ray for tests: a cluster of this host's own, small models, callers that check every answer, and a check of configuration files."""
 
 import asyncio
 import contextlib
@@ -11,9 +11,15 @@ import time
 
 import numpy as np
 import ray
+import yaml
 from onnx import TensorProto, helper
 from ray import serve
 from ray.cluster_utils import Cluster
+from ray.serve.config import AutoscalingConfig
+from ray.serve.schema import DeploymentSchema, HTTPOptionsSchema, ServeApplicationSchema, ServeDeploySchema
+
+from onnx_cudnn._served import ModelConfig
+from onnx_cudnn.serve import build
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 import models  # noqa: E402
@@ -171,3 +177,29 @@ def together(calls):
         return await asyncio.gather(*calls, return_exceptions=True)
 
     return asyncio.run(gather())
+
+
+def expect_fields(given, schema):
+    """Ray's schemas accept names that they do not have."""
+    if unknown := sorted(set(given) - set(schema.model_fields)):
+        raise AssertionError(f"{schema.__name__} has no {unknown}")
+
+
+def check_application(text):
+    """Checks serveConfigV2 of a RayService without starting anything: by Ray's schema, and each deployment by ours. Raises as they do."""
+    config = yaml.safe_load(text)
+    expect_fields(config, ServeDeploySchema)
+    expect_fields(config["http_options"], HTTPOptionsSchema)
+    ServeDeploySchema.model_validate(config)
+    for application in config["applications"]:
+        expect_fields(application, ServeApplicationSchema)
+        if application["import_path"] != "onnx_cudnn.serve:build":
+            raise AssertionError(f"import_path: {application['import_path']}")
+        name = build(application["args"])._bound_deployment.name
+        for deployment in application["deployments"]:
+            expect_fields(deployment, DeploymentSchema)
+            expect_fields(deployment["autoscaling_config"], AutoscalingConfig)
+            AutoscalingConfig.model_validate(deployment["autoscaling_config"])
+            if deployment["name"] != name:
+                raise AssertionError(f"deployment {deployment['name']}: the application has {name}")
+            ModelConfig.of(deployment["user_config"])
