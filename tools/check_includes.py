@@ -28,7 +28,7 @@ for half in CUDA_HALVES:
     ROOMS[half] = [*ROOMS["runtime/cuda"], "runtime/cuda", half.removesuffix("/cuda")]
 # Public headers: <onnx_cudnn/NAME.h> and C's <onnx_cudnn….h> in runtime/include. Every room may include PUBLIC_TYPES; only users of Session may include the rest.
 PUBLIC = "runtime/include"
-PUBLIC_TYPES = ("onnx_cudnn_op.h", "onnx_cudnn/dtype.h", "onnx_cudnn/export.h", "onnx_cudnn/log.h", "onnx_cudnn/progress.h")
+PUBLIC_TYPES = ("onnx_cudnn_op.h", "onnx_cudnn/dtype.h", "onnx_cudnn/export.h", "onnx_cudnn/log.h", "onnx_cudnn/progress.h", "onnx_cudnn/result.h")
 ROOMS[PUBLIC] = []
 for room in ("runtime/session", "runtime/gpu"):
     ROOMS[room] = ["runtime/session", "runtime/gpu", *ROOMS]

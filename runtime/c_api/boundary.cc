@@ -38,15 +38,6 @@ onnx_cudnn_status ReportOutOfMemory() noexcept {
   return ONNX_CUDNN_RESOURCE_EXHAUSTED;
 }
 
-absl::Status StatusOf(const Error& error) {
-  constexpr absl::StatusCode kCodes[] = {
-      absl::StatusCode::kInvalidArgument,   absl::StatusCode::kUnimplemented,
-      absl::StatusCode::kNotFound,          absl::StatusCode::kDataLoss,
-      absl::StatusCode::kResourceExhausted, absl::StatusCode::kFailedPrecondition,
-      absl::StatusCode::kCancelled,         absl::StatusCode::kInternal};
-  return absl::Status(kCodes[static_cast<int>(error.code)], error.message);
-}
-
 absl::Status CheckGiven(const void* argument, std::string_view name) {
   if (argument != nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, ": expected a pointer, found NULL"));

@@ -5,14 +5,13 @@
 #include <cstddef>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "onnx_cudnn.h"
 #include "onnx_cudnn/result.h"
 #include "runtime/base/exception.h"
+#include "runtime/base/result_status.h"
 
 namespace onnx_cudnn::c_api {
 
@@ -33,16 +32,6 @@ onnx_cudnn_status AtBorder(Body body) noexcept {
   } catch (...) {
     return ReportOutOfMemory();
   }
-}
-
-absl::Status StatusOf(const Error& error);
-inline absl::Status StatusOf(const Result<void>& result) {
-  return result.ok() ? absl::OkStatus() : StatusOf(result.error());
-}
-template <typename T>
-absl::StatusOr<T> StatusOr(Result<T> result) {
-  if (!result.ok()) return StatusOf(result.error());
-  return std::move(result).value();
 }
 
 // InvalidArgument if the argument is NULL.

@@ -55,16 +55,6 @@ absl::Status StatusOf(TRITONSERVER_Error* error) {
   return status;
 }
 
-absl::Status StatusOf(const Error& error) {
-  constexpr absl::StatusCode kCodes[] = {
-      absl::StatusCode::kInvalidArgument,   absl::StatusCode::kUnimplemented,
-      absl::StatusCode::kNotFound,          absl::StatusCode::kDataLoss,
-      absl::StatusCode::kResourceExhausted, absl::StatusCode::kFailedPrecondition,
-      absl::StatusCode::kCancelled,         absl::StatusCode::kInternal};
-  static_assert(std::size(kCodes) == static_cast<size_t>(ErrorCode::kInternal) + 1);
-  return absl::Status(kCodes[static_cast<int>(error.code)], error.message);
-}
-
 TRITONSERVER_Error* ErrorOf(const absl::Status& status) {
   if (status.ok()) return nullptr;
   return TRITONSERVER_ErrorNew(CodeOf(status.code()), std::string(status.message()).c_str());

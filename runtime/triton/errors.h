@@ -8,21 +8,15 @@
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/result.h"
 #include "runtime/base/exception.h"
+#include "runtime/base/result_status.h"
 #include "runtime/triton/triton_api.h"
 
 namespace onnx_cudnn::triton {
 
 // Takes `error`, which may be null.
 absl::Status StatusOf(TRITONSERVER_Error* error);
-absl::Status StatusOf(const Error& error);
-inline absl::Status StatusOf(const Result<void>& result) {
-  return result.ok() ? absl::OkStatus() : StatusOf(result.error());
-}
-template <typename T>
-absl::StatusOr<T> StatusOr(Result<T> result) {
-  if (!result.ok()) return StatusOf(result.error());
-  return std::move(result).value();
-}
+using ::onnx_cudnn::StatusOf;
+using ::onnx_cudnn::StatusOr;
 
 // nullptr for OK; the caller owns it. ResourceExhausted and FailedPrecondition (a GPU that is lost)
 // are UNAVAILABLE, HTTP's 503: another server may have what is missing.
