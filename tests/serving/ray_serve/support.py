@@ -63,8 +63,18 @@ def cluster(nodes):
         finally:
             if ray.is_initialized():  # it would start a cluster of its own
                 serve.shutdown()
-            ray.shutdown()
-            made.shutdown()
+            _end(made)
+
+
+def _end(made, tries=5):
+    """A thread of a handle may connect again between the two calls, and a cluster that this process is connected to does not end."""
+    ray.shutdown()
+    try:
+        made.shutdown()
+    except ValueError:
+        if tries == 1:
+            raise
+        _end(made, tries - 1)
 
 
 def _started(nodes, tries=3):
