@@ -20,8 +20,7 @@ TESTS = ROOT / "tests/serving/ray_serve"
 UNIT_SECONDS = 600  # of an overloaded host: each takes one or two minutes of an idle one
 # Ray sends nothing, writes no token to the home folder, gives its workers no less of the host than others have, and waits for replicas that are slow to answer
 # since two cores have many processes.
-# Without automatic connections: threads of a handle would start or find a cluster when theirs has ended.
-SETTINGS = {"RAY_ENABLE_AUTO_CONNECT": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "RAY_worker_niceness": "0", "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "2",
+SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "RAY_worker_niceness": "0", "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "2",
             "RAY_SERVE_MAX_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "10"}  # fmt: skip
 # The first process of the namespace is a shell, since Ray's processes end when their parent is process 1. Loopback is down at first.
 INSIDE = """
