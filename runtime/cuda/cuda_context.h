@@ -40,10 +40,10 @@ GpuList ListGpus();
 // Creates the device's context (a quarter of a second), makes it current on the calling thread, and
 // checks that this build's kernels run on the device.
 //   ordinal   among the devices visible to this process
-//   on_facts  called before the context is created, when all but code_capability is read; may be
-//   empty errors    FailedPrecondition, one line: what was found, what is needed, what to do; for a
-//            missing or too old driver, a missing or too old device, a build without code for the
-//            device
+//   on_facts  called before the context is created, with all but code_capability; may be empty
+//   errors    FailedPrecondition, one line: what was found, what is needed, what to do; for a
+//             missing or too old driver, a missing or too old device, a build without code for the
+//             device
 absl::StatusOr<CudaFacts> OpenCudaContext(
     int ordinal = 0, const std::function<void(const CudaFacts&)>& on_facts = {});
 
