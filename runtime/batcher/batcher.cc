@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "runtime/base/batch_rows.h"
 #include "runtime/base/blocked_signals.h"
 #include "runtime/base/forked.h"
 #include "runtime/base/status.h"
@@ -39,16 +40,12 @@ absl::StatusOr<std::vector<int64_t>> SizesOf(const BatcherOptions& options) {
   RETURN_IF_ERROR(
       CheckRange("max_queued", options.max_queued, options.max_batch, kMostRows * kMostRows));
   RETURN_IF_ERROR(CheckRange("threads", options.threads, 0, kMostThreads));
-  std::vector<int64_t> sizes = options.batch_sizes;
+  const std::vector<int64_t>& sizes = options.batch_sizes;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t least = i == 0 ? 1 : sizes[i - 1] + 1;
     RETURN_IF_ERROR(CheckRange("batch_sizes", sizes[i], least, options.max_batch));
   }
-  if (sizes.empty()) {
-    for (int64_t size = 1; size < options.max_batch; size *= 2) sizes.push_back(size);
-  }
-  if (sizes.empty() || sizes.back() != options.max_batch) sizes.push_back(options.max_batch);
-  return sizes;
+  return BatchRows(sizes, options.max_batch);
 }
 
 // Unimplemented: the first dim of `info` is not `symbol`, or `info` is no tensor.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "runtime/base/batch_rows.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn::triton {
@@ -232,16 +233,12 @@ absl::Status CheckSettings(const Parameters& parameters) {
 
 absl::StatusOr<std::vector<int64_t>> BatchSizes(const ModelSettings& settings, int64_t max_batch) {
   if (settings.any_batch_size) return std::vector<int64_t>{};
-  std::vector<int64_t> sizes = settings.batch_sizes;
-  if (sizes.empty()) {
-    for (int64_t size = 1; size < max_batch; size *= 2) sizes.push_back(size);
-  }
-  if (!sizes.empty() && sizes.back() > max_batch) {
-    return absl::InvalidArgumentError(absl::StrCat("parameter \"batch_sizes\": ", sizes.back(),
+  const std::vector<int64_t>& given = settings.batch_sizes;
+  if (!given.empty() && given.back() > max_batch) {
+    return absl::InvalidArgumentError(absl::StrCat("parameter \"batch_sizes\": ", given.back(),
                                                    " is beyond max_batch_size = ", max_batch));
   }
-  if (sizes.empty() || sizes.back() < max_batch) sizes.push_back(max_batch);
-  return sizes;
+  return BatchRows(given, max_batch);
 }
 
 int64_t SizeFor(const std::vector<int64_t>& sizes, int64_t rows) {
