@@ -139,14 +139,15 @@ bool Tuner::RanOut() const {
   return budget_s_ > 0 && stats_.seconds >= budget_s_;
 }
 
-// The number of signatures for which the rest of the budget is expected to suffice: a batch that is
-// compiled is not interrupted.
+// The number of signatures for which the rest of the budget is expected to suffice, at least as
+// many as are timed at once: threads compile them side by side, and Compile leaves out what it is
+// too late for.
 size_t Tuner::NextBatch() const {
   if (options_.one_at_a_time) return 1;
   absl::MutexLock lock(mutex_);
   if (stats_.signatures == 0) return kFirstBatch;
   const double affordable = stats_.signatures * (budget_s_ / stats_.seconds - 1);
-  return static_cast<size_t>(std::clamp(affordable, 1.0, double{kBatch}));
+  return static_cast<size_t>(std::clamp(affordable, double{kTimedAtOnce}, double{kBatch}));
 }
 
 absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* const> candidates) {

@@ -222,6 +222,29 @@ TEST_F(TunerTest, VariantsForWhichThereIsNoTimeAreLeftToALaterTuner) {
   EXPECT_EQ(cached.stats().hits, 8);
 }
 
+// After a first batch that took long, the rest of the budget seems to suffice for one signature
+// alone.
+TEST_F(TunerTest, NearTheEndOfTheBudgetSeveralSignaturesCompileSideBySide) {
+  const LateEngine engine("fake", {{.ms = 80}});
+  target_.engines = {&engine};
+  const std::vector<Candidate> candidates = Relus(graph_, 12, engine, target_);
+  constexpr double kLeftS = 0.5;
+  std::vector<int64_t> batches;
+  Tuner* running = nullptr;
+  const auto note = [&](int64_t done, int64_t) {
+    batches.push_back(done);
+    if (batches.size() > 1) return;
+    const double seconds = running->stats().seconds;
+    EXPECT_LT(static_cast<double>(done) * kLeftS / seconds, 2);
+    running->AddBudget(seconds + kLeftS - kPlenty);
+  };
+  Tuner tuner(target_, *device_, *cache_, {.budget_s = kPlenty, .observer = {.progress = note}});
+  running = &tuner;
+  ASSERT_TRUE(tuner.Choose(All(candidates)).ok());
+  ASSERT_GE(batches.size(), 2u);
+  EXPECT_GT(batches[1] - batches[0], 1);
+}
+
 TEST_F(TunerTest, TakesFromTheCacheWithoutMeasuring) {
   const LateEngine engine("fake", {{.ms = 40}, {.ms = 1}});
   const Choice measured = Choose(engine, kPlenty);
