@@ -1,6 +1,7 @@
 // Runs the result of CompileNAME on the host, and compares it with the references of its Nodes.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,11 @@ namespace onnx_cudnn::emulator {
 class GuardedMemory {
  public:
   explicit GuardedMemory(int64_t bytes);
-  ~GuardedMemory();
-  GuardedMemory(const GuardedMemory&) = delete;
-  GuardedMemory& operator=(const GuardedMemory&) = delete;
   std::byte* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
  private:
-  void* pages_;
-  size_t page_bytes_;
+  std::shared_ptr<void> pages_;
   std::byte* data_;
   int64_t bytes_;
 };
