@@ -1,4 +1,3 @@
-#include <chrono>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -169,10 +168,7 @@ TEST(CommonSubexpressionsTest, IsNearLinear) {  // pairs of equal Nodes
     v = &graph.AddNode({.op = "Add", .inputs = {&a.output(0), &b.output(0)}}).output(0);
   }
   graph.AddOutput("y", *v);
-  PassContext context;
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(*CommonSubexpressions()->Run(graph, context));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  ExpectChangesFast(CommonSubexpressions(), graph);
   EXPECT_EQ(graph.node_count(), 66666);
 }
 
