@@ -41,19 +41,15 @@ TEST(CommonSubexpressionsTest, MergesChainsThatComeOneAfterTheOther) {
 }
 
 TEST(CommonSubexpressionsTest, ComparesConstantsByContent) {
-  ExpectRewrite(CommonSubexpressions(), R"(
-      g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float[2] d = {1, 2}>
-      { a = Add(x, c)
-        b = Add(x, d)
-        y = Mul(a, b) })",
+  ExpectRewrite(CommonSubexpressions(),
+                "g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float[2] d = {1, 2}> "
+                "{ a = Add(x, c) b = Add(x, d) y = Mul(a, b) }",
                 "g (f32[2] x) => (f32[2] y) { a = Add(x, {1, 2}) y = Mul(a, a) }");
 }
 
 TEST(CommonSubexpressionsTest, KeepsTheNamesOfOutputs) {
-  ExpectRewrite(CommonSubexpressions(), R"(
-      g (float[2] x) => (float[2] p, float[2] q)
-      { p = Relu(x)
-        q = Relu(x) })",
+  ExpectRewrite(CommonSubexpressions(),
+                "g (float[2] x) => (float[2] p, float[2] q) { p = Relu(x) q = Relu(x) }",
                 "g (f32[2] x) => (f32[2] p, f32[2] q = p) { p = Relu(x) }");
 }
 

@@ -6,11 +6,7 @@ namespace onnx_cudnn {
 namespace {
 
 TEST(DeadCodeTest, RemovesUnusedNodes) {
-  ExpectRewrite(DeadCode(), R"(
-      g (float[2] x) => (float[2] y)
-      { a = Neg(x)
-        b = Relu(a)
-        y = Abs(x) })",
+  ExpectRewrite(DeadCode(), "g (float[2] x) => (float[2] y) { a = Neg(x) b = Relu(a) y = Abs(x) }",
                 "g (f32[2] x) => (f32[2] y) { y = Abs(x) }");
 }
 

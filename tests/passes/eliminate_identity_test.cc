@@ -98,8 +98,7 @@ TEST(EliminateIdentityTest, LeavesACastToAnotherType) {
 
 TEST(EliminateIdentityTest, LeavesASliceThatReverses) {
   ExpectNoRewrite(EliminateIdentity(), R"(
-      g (float[3] x) => (float[3] y)
-        <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = {0}, int64[1] p = {-1}>
+      g (float[3] x) => (float[3] y) <int64[1] s = {-1}, int64[1] e = {-9}, int64[1] a = {0}, int64[1] p = {-1}>
       { y = Slice(x, s, e, a, p) })",
                   "the steps are not all 1");
 }
