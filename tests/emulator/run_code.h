@@ -34,6 +34,15 @@ struct CodeOperands {
 absl::Status RunCode(const KernelCode& code, const CodeOperands& operands,
                      const Schedule& schedule);
 
+// For results of `dtype`, relative to the largest magnitude: 16-bit floats are rounded on both
+// sides, and sums are in f32.
+//   of_f32  also that of integers
+inline double ToleranceOf(DType dtype, double of_f32) {
+  if (dtype == DType::kF16) return 2e-3;
+  if (dtype == DType::kBF16) return 1.6e-2;
+  return dtype == DType::kF64 ? 1e-12 : of_f32;
+}
+
 // Runs `code`, compiled from `candidate`, in both orders with asynchronous work done late, and once
 // with it done at random, on `inputs` (row-major, parallel to the Candidate's inputs), with outputs
 // and workspace filled with NaN, and compares with the references.

@@ -8,18 +8,14 @@ using ConvGemmTest = EmulatedConvTest;
 
 // 189 pixels: two tiles, the second with 61. A block keeps its weights in shared memory.
 TEST_F(ConvGemmTest, OneByOneWithRelu) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 7, 9}));
-  Append(graph_, "Relu", {&Conv(x, 128, 1, 1)});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Relu} last > last", kHalf), "");
+  EXPECT_EQ(CompareWithRelu(CompileConvGemm, DType::kF16, {3, 64, 7, 9}, 128, 1, kHalf), "");
 }
 
 // Tiles of 256 filters, several per block.
 TEST_F(ConvGemmTest, OneByOneWithResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {3, 128, 14, 14}));
-  Value& r = graph_.AddInput("r", Type::Tensor(DType::kBF16, {3, 256, 14, 14}));
-  Value& sum = Append(graph_, "Add", {&r, &Conv(x, 256, 1, 1)});
-  Append(graph_, "Relu", {&sum});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kBrain), "");
+  EXPECT_EQ(CompareWithResidual(CompileConvGemm, DType::kBF16, {3, 128, 14, 14}, 256, 1, 1,
+                                /*in_front=*/true, kBrain),
+            "");
 }
 
 // Weights that do not fit a block's shared memory: five slices, and more tiles of filters than
@@ -38,18 +34,14 @@ TEST_F(ConvGemmTest, OneByOneOfManyFilters) {
 }
 
 TEST_F(ConvGemmTest, OneByOneWithItsImageAsResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
-  Append(graph_, "Add", {&x, &Conv(x, 64, 1, 1)});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add}", kHalf), "");
+  EXPECT_EQ(CompareWithItsImage(CompileConvGemm, {1, 64, 7, 7}, 1), "");
 }
 
 // 14 wide: tiles of nine rows, which span two images; three tiles of 64 filters.
 TEST_F(ConvGemmTest, OneByOneOfEverySecondPixel) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {2, 64, 28, 28}));
-  Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {2, 192, 14, 14}));
-  Value& sum = Append(graph_, "Add", {&Conv(x, 192, 1, 2), &r});
-  Append(graph_, "Relu", {&sum});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kHalf), "");
+  EXPECT_EQ(CompareWithResidual(CompileConvGemm, DType::kF16, {2, 64, 28, 28}, 192, 1, 2,
+                                /*in_front=*/false, kHalf),
+            "");
 }
 
 TEST_F(ConvGemmTest, OneByOneOfEverySecondPixelOfAnOddWidth) {
@@ -87,18 +79,14 @@ TEST_F(ConvGemmTest, OneByOneOfTwoSourcesOfManyChannels) {
 
 // Three slices of 32 channels, four pieces of 32 filters.
 TEST_F(ConvGemmTest, OneByOneOfF32) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {3, 96, 7, 9}));
-  Append(graph_, "Relu", {&Conv(x, 128, 1, 1)});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Relu} last > last", kTf32), "");
+  EXPECT_EQ(CompareWithRelu(CompileConvGemm, DType::kF32, {3, 96, 7, 9}, 128, 1, kTf32), "");
 }
 
 // Tiles of 256 filters: their residuals are longer than the ring of pieces.
 TEST_F(ConvGemmTest, OneByOneOfF32WithResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {3, 64, 14, 14}));
-  Value& r = graph_.AddInput("r", Type::Tensor(DType::kF32, {3, 256, 14, 14}));
-  Value& sum = Append(graph_, "Add", {&r, &Conv(x, 256, 1, 1)});
-  Append(graph_, "Relu", {&sum});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kTf32), "");
+  EXPECT_EQ(CompareWithResidual(CompileConvGemm, DType::kF32, {3, 64, 14, 14}, 256, 1, 1,
+                                /*in_front=*/true, kTf32),
+            "");
 }
 
 TEST_F(ConvGemmTest, OneByOneOfF32OfManyChannels) {

@@ -88,9 +88,7 @@ TEST_F(TensorCoreConvTest, StemTakesANaNForTheLeastNumber) {
 }
 
 TEST_F(TensorCoreConvTest, ThreeByThreeWithRelu) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {2, 64, 14, 56}));
-  Append(graph_, "Relu", {&Conv(x, 64, 3, 1)});
-  EXPECT_EQ(Compare(CompileConv3x3, "{Conv Relu} last > last", kHalf), "");
+  EXPECT_EQ(CompareWithRelu(CompileConv3x3, DType::kF16, {2, 64, 14, 56}, 64, 3, kHalf), "");
 }
 
 TEST_F(TensorCoreConvTest, ThreeByThreeOfAHeightThatIsNoWholeTiles) {
@@ -100,17 +98,13 @@ TEST_F(TensorCoreConvTest, ThreeByThreeOfAHeightThatIsNoWholeTiles) {
 }
 
 TEST_F(TensorCoreConvTest, ThreeByThreeWithResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 12, 56}));
-  Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {3, 64, 12, 56}));
-  Value& sum = Append(graph_, "Add", {&Conv(x, 64, 3, 1), &r});
-  Append(graph_, "Relu", {&sum});
-  EXPECT_EQ(Compare(CompileConv3x3, "{Conv Add Relu} last last > last", kHalf), "");
+  EXPECT_EQ(CompareWithResidual(CompileConv3x3, DType::kF16, {3, 64, 12, 56}, 64, 3, 1,
+                                /*in_front=*/false, kHalf),
+            "");
 }
 
 TEST_F(TensorCoreConvTest, ThreeByThreeWithItsImageAsResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 56}));
-  Append(graph_, "Add", {&x, &Conv(x, 64, 3, 1)});
-  EXPECT_EQ(Compare(CompileConv3x3, "{Conv Add}", kHalf), "");
+  EXPECT_EQ(CompareWithItsImage(CompileConv3x3, {1, 64, 7, 56}, 3), "");
 }
 
 }  // namespace
