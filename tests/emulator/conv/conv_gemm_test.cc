@@ -1,4 +1,6 @@
 // The kernel conv_gemm, instruction by instruction, against the reference.
+#include <tuple>
+
 #include "tests/emulator/conv/emulated_conv.h"
 
 namespace onnx_cudnn {
@@ -6,16 +8,22 @@ namespace {
 
 using ConvGemmTest = EmulatedConvTest;
 
-// 189 pixels: two tiles, the second with 61. A block keeps its weights in shared memory.
+// 189 pixels: two tiles, the second with 61. A block keeps its weights in shared memory. Of f32:
+// three slices of 32 channels, four pieces of 32 filters.
 TEST_F(ConvGemmTest, OneByOneWithRelu) {
   EXPECT_EQ(CompareWithRelu(CompileConvGemm, DType::kF16, {3, 64, 7, 9}, 128, 1, kHalf), "");
+  EXPECT_EQ(CompareWithRelu(CompileConvGemm, DType::kF32, {3, 96, 7, 9}, 128, 1, kTf32), "");
 }
 
-// Tiles of 256 filters, several per block.
+// Tiles of 256 filters, several per block. Residuals of f32 are longer than the ring of pieces.
 TEST_F(ConvGemmTest, OneByOneWithResidual) {
-  EXPECT_EQ(CompareWithResidual(CompileConvGemm, DType::kBF16, {3, 128, 14, 14}, 256, 1, 1,
-                                /*in_front=*/true, kBrain),
-            "");
+  for (const auto& [dtype, channels, tolerance] :
+       {std::tuple(DType::kBF16, 128, kBrain), {DType::kF32, 64, kTf32}}) {
+    EXPECT_EQ(CompareWithResidual(CompileConvGemm, dtype, {3, channels, 14, 14}, 256, 1, 1,
+                                  /*in_front=*/true, tolerance),
+              "")
+        << NameOf(dtype);
+  }
 }
 
 // Weights that do not fit a block's shared memory: five slices, and more tiles of filters than
@@ -77,18 +85,6 @@ TEST_F(ConvGemmTest, OneByOneOfTwoSourcesOfManyChannels) {
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf), "");
 }
 
-// Three slices of 32 channels, four pieces of 32 filters.
-TEST_F(ConvGemmTest, OneByOneOfF32) {
-  EXPECT_EQ(CompareWithRelu(CompileConvGemm, DType::kF32, {3, 96, 7, 9}, 128, 1, kTf32), "");
-}
-
-// Tiles of 256 filters: their residuals are longer than the ring of pieces.
-TEST_F(ConvGemmTest, OneByOneOfF32WithResidual) {
-  EXPECT_EQ(CompareWithResidual(CompileConvGemm, DType::kF32, {3, 64, 14, 14}, 256, 1, 1,
-                                /*in_front=*/true, kTf32),
-            "");
-}
-
 TEST_F(ConvGemmTest, OneByOneOfF32OfManyChannels) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {3, 288, 14, 14}));
   Value& r = graph_.AddInput("r", Type::Tensor(DType::kF32, {3, 256, 14, 14}));
@@ -107,10 +103,7 @@ TEST_F(ConvGemmTest, OneByOneOfF32OfTwoSourcesOneStrided) {
 TEST_F(ConvGemmTest, OneByOneOfF32IsRefusedWhereItIsToBeExact) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {1, 64, 7, 7}));
   Conv(x, 64, 1, 1);
-  const Candidate candidate = Find("{Conv} last > last");
-  target_with_few_blocks_.numerics.tf32 = false;
-  EXPECT_EQ(CodeOf(CompileConvGemm, candidate).status().message(),
-            "its products of f32 are tf32, which is not allowed");
+  ExpectNeedsTf32(CompileConvGemm, "{Conv} last > last");
 }
 
 // Images and weights are rounded to the nearest TF32 number: an operand that is rounded up by a

@@ -63,10 +63,7 @@ TEST_F(TensorCoreConvTest, StemOfF32RoundsToNearest) {
 TEST_F(TensorCoreConvTest, StemOfF32IsRefusedWhereItIsToBeExact) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {1, 3, 8, 224}));
   MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
-  const Candidate candidate = Find("{Conv Relu MaxPool} rows > last");
-  target_with_few_blocks_.numerics.tf32 = false;
-  EXPECT_EQ(CodeOf(CompileStemPool, candidate).status().message(),
-            "its products of f32 are tf32, which is not allowed");
+  ExpectNeedsTf32(CompileStemPool, "{Conv Relu MaxPool} rows > last");
 }
 
 // The pool windows of the last row contain only NaNs. In an odd column and row, no other window of
