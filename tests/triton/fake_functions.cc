@@ -87,6 +87,17 @@ TRITONSERVER_Error* TRITONSERVER_MetricSet(TRITONSERVER_Metric* metric, double v
   return nullptr;
 }
 
+// TRITONBACKEND_KindState and TRITONBACKEND_KindSetState.
+#define STATE_OF(Kind)                                                                        \
+  TRITONSERVER_Error* TRITONBACKEND_##Kind##State(TRITONBACKEND_##Kind* of, void** state) {   \
+    *state = of->state;                                                                       \
+    return nullptr;                                                                           \
+  }                                                                                           \
+  TRITONSERVER_Error* TRITONBACKEND_##Kind##SetState(TRITONBACKEND_##Kind* of, void* state) { \
+    of->state = state;                                                                        \
+    return nullptr;                                                                           \
+  }
+
 TRITONSERVER_Error* TRITONBACKEND_ApiVersion(uint32_t* major, uint32_t* minor) {
   *major = kApiMajor;
   *minor = fake_api_minor;
@@ -97,14 +108,7 @@ TRITONSERVER_Error* TRITONBACKEND_BackendConfig(TRITONBACKEND_Backend* backend,
   *config = &backend->config;
   return nullptr;
 }
-TRITONSERVER_Error* TRITONBACKEND_BackendState(TRITONBACKEND_Backend* backend, void** state) {
-  *state = backend->state;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_BackendSetState(TRITONBACKEND_Backend* backend, void* state) {
-  backend->state = state;
-  return nullptr;
-}
+STATE_OF(Backend)
 TRITONSERVER_Error* TRITONBACKEND_BackendAttributeAddPreferredInstanceGroup(
     TRITONBACKEND_BackendAttribute* attributes, const TRITONSERVER_InstanceGroupKind,
     const uint64_t, const uint64_t*, const uint64_t) {
@@ -152,14 +156,7 @@ TRITONSERVER_Error* TRITONBACKEND_ModelBackend(TRITONBACKEND_Model* model,
   *backend = model->backend;
   return nullptr;
 }
-TRITONSERVER_Error* TRITONBACKEND_ModelState(TRITONBACKEND_Model* model, void** state) {
-  *state = model->state;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_ModelSetState(TRITONBACKEND_Model* model, void* state) {
-  model->state = state;
-  return nullptr;
-}
+STATE_OF(Model)
 
 TRITONSERVER_Error* TRITONBACKEND_ModelInstanceKind(TRITONBACKEND_ModelInstance* instance,
                                                     TRITONSERVER_InstanceGroupKind* kind) {
@@ -176,16 +173,7 @@ TRITONSERVER_Error* TRITONBACKEND_ModelInstanceModel(TRITONBACKEND_ModelInstance
   *model = instance->model;
   return nullptr;
 }
-TRITONSERVER_Error* TRITONBACKEND_ModelInstanceState(TRITONBACKEND_ModelInstance* instance,
-                                                     void** state) {
-  *state = instance->state;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_ModelInstanceSetState(TRITONBACKEND_ModelInstance* instance,
-                                                        void* state) {
-  instance->state = state;
-  return nullptr;
-}
+STATE_OF(ModelInstance)
 TRITONSERVER_Error* TRITONBACKEND_ModelInstanceReportStatistics(
     TRITONBACKEND_ModelInstance*, TRITONBACKEND_Request* request, const bool success,
     const uint64_t begin, const uint64_t compute_begin, const uint64_t compute_end,
