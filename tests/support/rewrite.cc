@@ -46,6 +46,18 @@ void ExpectRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::str
   EXPECT_FALSE(*again) << "a second run changed " << PrintOnOneLine(graph);
 }
 
+void ExpectRewriteInBranch(std::unique_ptr<Pass> pass, std::string_view before,
+                           std::string_view after) {
+  ExpectRewrite(std::move(pass),
+                absl::StrCat("g (bool c, float[2] x) => (float[2] y) { y = If(c) < "
+                             "then_branch = a () => (float[2] p) { ",
+                             before, " }, else_branch = b () => (float[2] q) { q = Neg(x) }> }"),
+                absl::StrCat("g (bool[] c, f32[2] x) => (f32[2] y) { y = If< "
+                             "else_branch = b (f32[2] x) => (f32[2] q) { q = Neg(x) }, "
+                             "then_branch = a (f32[2] x) => (f32[2] p) { ",
+                             after, " } >(c, x) }"));
+}
+
 void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view reason) {
   Graph graph = GraphFromText(before);
   const std::string printed = Print(graph);

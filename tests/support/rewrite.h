@@ -15,6 +15,11 @@ namespace onnx_cudnn {
 // one blank.
 void ExpectRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view after);
 
+// Expects that `pass` turns the Nodes `before` into `after`, which compute p from x, f32[2], in a
+// branch of an If.
+void ExpectRewriteInBranch(std::unique_ptr<Pass> pass, std::string_view before,
+                           std::string_view after);
+
 // Expects that `pass` changes nothing and that one of its remarks contains `reason`; "": there is
 // no remark at all.
 void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view reason);
