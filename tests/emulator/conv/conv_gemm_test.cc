@@ -6,7 +6,18 @@
 namespace onnx_cudnn {
 namespace {
 
-using ConvGemmTest = EmulatedConvTest;
+class ConvGemmTest : public EmulatedConvTest {
+ protected:
+  // Of the activation of the sum of two convolutions with 256 filters, the second with a stride.
+  // The reference rounds both before it adds them.
+  std::string CompareTwoSources(const Dims& first, const Dims& second, int64_t stride) {
+    Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, first));
+    Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, second));
+    Value& last = Conv(x, 256, 1, 1);
+    Append(graph_, "Relu", {&Append(graph_, "Add", {&last, &Conv(z, 256, 1, stride)})});
+    return Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf);
+  }
+};
 
 // 189 pixels: two tiles, the second with 61. A block keeps its weights in shared memory. Of f32:
 // three slices of 32 channels, four pieces of 32 filters.
@@ -58,13 +69,8 @@ TEST_F(ConvGemmTest, OneByOneOfEverySecondPixelOfAnOddWidth) {
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv} last > last", kBrain), "");
 }
 
-// The reference rounds both convolutions before it adds them.
 TEST_F(ConvGemmTest, OneByOneOfTwoSources) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 12, 56}));
-  Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {1, 128, 12, 56}));
-  Value& last = Conv(x, 256, 1, 1);
-  Append(graph_, "Relu", {&Append(graph_, "Add", {&last, &Conv(z, 256, 1, 1)})});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf), "");
+  EXPECT_EQ(CompareTwoSources({1, 64, 12, 56}, {1, 128, 12, 56}, 1), "");
 }
 
 // The strided source comes first; its rows are 28 pixels, four per tile.
@@ -78,11 +84,7 @@ TEST_F(ConvGemmTest, OneByOneOfTwoSourcesOneStrided) {
 
 // Six slices of 256 filters: weights are loaded with every slice.
 TEST_F(ConvGemmTest, OneByOneOfTwoSourcesOfManyChannels) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {7, 256, 7, 7}));
-  Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {7, 128, 14, 14}));
-  Value& last = Conv(x, 256, 1, 1);
-  Append(graph_, "Relu", {&Append(graph_, "Add", {&last, &Conv(z, 256, 1, 2)})});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf), "");
+  EXPECT_EQ(CompareTwoSources({7, 256, 7, 7}, {7, 128, 14, 14}, 2), "");
 }
 
 TEST_F(ConvGemmTest, OneByOneOfF32OfManyChannels) {
