@@ -145,8 +145,7 @@ const HostileCase kCases[] = {
      kUnimplemented, "SPARSE_TENSOR"},
 };
 
-class HostileTensorTest : public testing::TestWithParam<HostileCase> {};
-TEST_P(HostileTensorTest, IsRefused) { RunHostile(GetParam()); }
+HOSTILE_SUITE(HostileTensorTest)
 INSTANTIATE_TEST_SUITE_P(Tensor, HostileTensorTest, testing::ValuesIn(kCases), NameOfHostile);
 
 }  // namespace
