@@ -25,50 +25,36 @@ class Error(Exception):
 class InvalidArgument(Error, ValueError):
     """The model, an input or an option is wrong."""
 
-    code = ErrorCode.INVALID_ARGUMENT
-
 
 class Unimplemented(Error, NotImplementedError):
     """Valid ONNX that is not supported; the message says what would work."""
-
-    code = ErrorCode.UNIMPLEMENTED
 
 
 class NotFound(Error, FileNotFoundError):
     """No such file."""
 
-    code = ErrorCode.NOT_FOUND
-
 
 class DataLoss(Error, OSError):
     """A file that cannot be read or is cut short."""
-
-    code = ErrorCode.DATA_LOSS
 
 
 class ResourceExhausted(Error, MemoryError):
     """Memory; the message has the bytes requested and the bytes free."""
 
-    code = ErrorCode.RESOURCE_EXHAUSTED
-
 
 class FailedPrecondition(Error, RuntimeError):
     """No such device or library, or calls in the wrong order."""
-
-    code = ErrorCode.FAILED_PRECONDITION
 
 
 class Cancelled(Error, RuntimeError):
     """RunOptions.terminate was set."""
 
-    code = ErrorCode.CANCELLED
-
 
 class Internal(Error, RuntimeError):
     """A library call failed or an invariant is broken: please report it as a bug."""
 
-    code = ErrorCode.INTERNAL
-
 
 # In the order of ErrorCode.
 BY_CODE = (InvalidArgument, Unimplemented, NotFound, DataLoss, ResourceExhausted, FailedPrecondition, Cancelled, Internal)
+for _code, _type in zip(ErrorCode, BY_CODE, strict=True):
+    _type.code = _code

@@ -88,4 +88,16 @@ std::vector<T> ElementsOf(const OwnedDLTensor& owned) {
   return std::vector<T>(data, data + count);
 }
 
+// A Binding of the only input and the only output.
+inline BindingHandle BindOne(const SessionHandle& session, const DLTensor& input,
+                             const DLTensor& output) {
+  const DLTensor *inputs[] = {&input}, *outputs[] = {&output};
+  onnx_cudnn_binding* binding = nullptr;
+  EXPECT_EQ(
+      onnx_cudnn_session_bind(session.get(), nullptr, inputs, 1, nullptr, outputs, 1, &binding),
+      ONNX_CUDNN_OK)
+      << onnx_cudnn_last_error();
+  return BindingHandle(binding);
+}
+
 }  // namespace onnx_cudnn

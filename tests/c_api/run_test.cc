@@ -25,16 +25,7 @@ class CApiRunTest : public testing::Test {
     return onnx_cudnn_session_run_into(session_.get(), input_names, inputs, 1, output_names,
                                        outputs, 1, nullptr);
   }
-  BindingHandle Bind() {
-    const DLTensor* inputs[] = {&input_.tensor};
-    const DLTensor* outputs[] = {&output_.tensor};
-    onnx_cudnn_binding* binding = nullptr;
-    EXPECT_EQ(
-        onnx_cudnn_session_bind(session_.get(), nullptr, inputs, 1, nullptr, outputs, 1, &binding),
-        ONNX_CUDNN_OK)
-        << onnx_cudnn_last_error();
-    return BindingHandle(binding);
-  }
+  BindingHandle Bind() { return BindOne(session_, input_.tensor, output_.tensor); }
 
   SessionHandle session_ = LoadOnCpu(ReluModel());
   std::vector<float> x_ = {1, 5}, y_ = {0, 0};

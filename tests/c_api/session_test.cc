@@ -95,28 +95,29 @@ TEST(CApiSessionTest, OptionsReachTheSession) {
   refused(&Options::max_executors_per_program, 0, "max_executors_per_program");
   refused(&Options::max_memory_bytes, -1, "max_memory_bytes");
 
+  const auto refused_list = [&](auto items, auto count_member, auto list, int64_t count,
+                                const char* text) {
+    onnx_cudnn_session_options options = CpuOptions();
+    options.*items = list;
+    options.*count_member = count;
+    expect_refused(options, text);
+  };
   const char* passes[] = {"no_such_pass", nullptr};
-  onnx_cudnn_session_options options = CpuOptions();
-  options.disabled_passes = passes;
-  options.disabled_pass_count = 1;
-  expect_refused(options, "no_such_pass");
-  options.disabled_pass_count = 2;
-  expect_refused(options, "disabled_passes[1]");
-  options.disabled_passes = nullptr;
-  expect_refused(options, "disabled_passes");
-  options = CpuOptions();
-  options.op_libraries = &passes[1];
-  options.op_library_count = 1;
-  expect_refused(options, "op_libraries[0]");
+  const auto refused_passes = [&](const char* const* list, int64_t count, const char* text) {
+    refused_list(&Options::disabled_passes, &Options::disabled_pass_count, list, count, text);
+  };
+  refused_passes(passes, 1, "no_such_pass");
+  refused_passes(passes, 2, "disabled_passes[1]");
+  refused_passes(nullptr, 2, "disabled_passes");
+  refused_list(&Options::op_libraries, &Options::op_library_count, &passes[1], 1,
+               "op_libraries[0]");
   const int32_t devices[] = {1, 1};
-  options = CpuOptions();
-  options.devices = devices;
-  options.device_count = 2;
-  expect_refused(options, "option devices: 1 repeats");
-  options.device_count = 1;
-  expect_refused(options, "option devices: expected none for the CPU device");
-  options.devices = nullptr;
-  expect_refused(options, "option devices: expected an array, found NULL");
+  const auto refused_devices = [&](const int32_t* list, int64_t count, const char* text) {
+    refused_list(&Options::devices, &Options::device_count, list, count, text);
+  };
+  refused_devices(devices, 2, "option devices: 1 repeats");
+  refused_devices(devices, 1, "option devices: expected none for the CPU device");
+  refused_devices(nullptr, 1, "option devices: expected an array, found NULL");
 }
 
 TEST(CApiSessionTest, SessionsShareAnArena) {

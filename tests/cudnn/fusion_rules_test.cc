@@ -9,8 +9,8 @@ class CudnnFusionTest : public EngineTest {
   CudnnFusionTest() : EngineTest("cudnn") {}
 };
 
-const std::vector<FusionCase>& BehindConvolutions() {
-  static const auto& cases = *new std::vector<FusionCase>{
+TEST_F(CudnnFusionTest, OpsFusedAfterAConvolution) {
+  ExpectCases({
       {"bias and Relu",
        "g (float16[1,8,4,4] x, float16[8,8,3,3] w, float16[8] wb) => (y) "
        "{ t = Conv<pads = [1,1,1,1]>(x, w, wb) y = Relu(t) }",
@@ -35,12 +35,11 @@ const std::vector<FusionCase>& BehindConvolutions() {
        "g (float16[1,8,4,4] x, float16[1,8,4,4] r, float16[8,8,1,1] w) => (y) "
        "{ t = Conv(x, w) a = Abs(r) y = Add(t, a) }",
        "Conv", "{Abs Conv Add}"},
-  };
-  return cases;
+  });
 }
 
-const std::vector<FusionCase>& NotBehindConvolutions() {
-  static const auto& cases = *new std::vector<FusionCase>{
+TEST_F(CudnnFusionTest, OpsNotFusedAfterAConvolution) {
+  ExpectCases({
       {"no operand per image and channel",
        "g (float16[2,8,4,4] x, float16[8,8,1,1] w, float16[2,8,1,1] s) => (y) "
        "{ t = Conv(x, w) y = Mul(t, s) }",
@@ -84,12 +83,11 @@ const std::vector<FusionCase>& NotBehindConvolutions() {
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w) => (y) "
        "{ t = Conv(x, w) s = Sigmoid(t) y = Mul(t, s) }",
        "Conv", "{Conv Sigmoid Mul}"},
-  };
-  return cases;
+  });
 }
 
-const std::vector<FusionCase>& BeforeConvolutions() {
-  static const auto& cases = *new std::vector<FusionCase>{
+TEST_F(CudnnFusionTest, OpsFusedBeforeAConvolution) {
+  ExpectCases({
       {"a Relu before",
        "g (float16[1,8,4,4] x, float16[8,8,1,1] w) => (y) { t = Relu(x) y = Conv(t, w) }", "Conv",
        "{Relu Conv}"},
@@ -130,12 +128,11 @@ const std::vector<FusionCase>& BeforeConvolutions() {
        "g (float16[1,8,4,4] x, float16[8,8,3,3] w, float16[8,1,1] ws) => (y) "
        "{ a = Add(x, ws) b = Sigmoid(a) y = Conv(b, w) }",
        "Conv", "{Add Sigmoid Conv}"},
-  };
-  return cases;
+  });
 }
 
-const std::vector<FusionCase>& OtherConvolutions() {
-  static const auto& cases = *new std::vector<FusionCase>{
+TEST_F(CudnnFusionTest, OtherConvolutions) {
+  ExpectCases({
       {"no two images before",
        "g (float16[1,8,4,4] x, float16[1,8,4,4] z, float16[8,8,1,1] w) => (y) "
        "{ a = Add(x, z) b = Relu(a) y = Conv(b, w) }",
@@ -173,12 +170,11 @@ const std::vector<FusionCase>& OtherConvolutions() {
       {"one and three spatial axes",
        "g (float[1,8,4] x, float[8,8,1] w) => (y) { t = Conv(x, w) y = Relu(t) }", "Conv",
        "{Conv Relu}"},
-  };
-  return cases;
+  });
 }
 
-const std::vector<FusionCase>& ProductsAndElementWise() {
-  static const auto& cases = *new std::vector<FusionCase>{
+TEST_F(CudnnFusionTest, ProductsAndElementWiseOps) {
+  ExpectCases({
       {"a product with bias, activation and residual",
        "g (float16[2,4,8] x, float16[8,16] w, float16[16] wb, float16[2,4,16] r) => (y) "
        "{ t = MatMul(x, w) u = Add(t, wb) v = Gelu(u) y = Add(v, r) }",
@@ -218,12 +214,11 @@ const std::vector<FusionCase>& ProductsAndElementWise() {
        "c to Add: the op's result differs"},
       {"no rank above 5", "g (float[1,1,1,1,1,2] a) => (y) { y = Relu(a) }", "Relu", "",
        "has rank 6"},
-  };
-  return cases;
+  });
 }
 
-const std::vector<FusionCase>& ReductionsNormsAndPools() {
-  static const auto& cases = *new std::vector<FusionCase>{
+TEST_F(CudnnFusionTest, ReductionsNormsAndPools) {
+  ExpectCases({
       {"a reduction as the exit",
        "g (float[4,8] a) => (y) { b = Abs(a) c = Sqrt(b) y = ReduceMean(c) }", "ReduceMean",
        "{Abs Sqrt ReduceMean}"},
@@ -261,21 +256,8 @@ const std::vector<FusionCase>& ReductionsNormsAndPools() {
        "not a static tensor with elements"},
       {"no Softmax", "g (float[2,4] x) => (y) { y = Softmax(x) }", "Softmax", "",
        "no pattern is built around it"},
-  };
-  return cases;
+  });
 }
-
-TEST_F(CudnnFusionTest, OpsFusedAfterAConvolution) { ExpectCases(BehindConvolutions()); }
-
-TEST_F(CudnnFusionTest, OpsNotFusedAfterAConvolution) { ExpectCases(NotBehindConvolutions()); }
-
-TEST_F(CudnnFusionTest, OpsFusedBeforeAConvolution) { ExpectCases(BeforeConvolutions()); }
-
-TEST_F(CudnnFusionTest, OtherConvolutions) { ExpectCases(OtherConvolutions()); }
-
-TEST_F(CudnnFusionTest, ProductsAndElementWiseOps) { ExpectCases(ProductsAndElementWise()); }
-
-TEST_F(CudnnFusionTest, ReductionsNormsAndPools) { ExpectCases(ReductionsNormsAndPools()); }
 
 }  // namespace
 }  // namespace onnx_cudnn

@@ -1,6 +1,7 @@
 // How the operands of cuDNN's Candidates lie, what is checked of them, and what they cost.
 #include <algorithm>
 
+#include "absl/strings/substitute.h"
 #include "tests/support/proposed.h"
 
 namespace onnx_cudnn {
@@ -9,6 +10,11 @@ namespace {
 class CudnnLayoutsTest : public EngineTest {
  protected:
   CudnnLayoutsTest() : EngineTest("cudnn") {}
+
+  // LinesAt the first `op` of the Graph of a text.
+  std::vector<std::string> LinesOf(std::string_view text, std::string_view op = "Conv") const {
+    return LinesAt(GraphWithWeights(text), op);
+  }
 
   // Price of the Candidate at `op` that Describe prints like this; < 0: there is none.
   double PriceOf(const Graph& graph, std::string_view op, std::string_view described) const {
@@ -27,36 +33,32 @@ class CudnnLayoutsTest : public EngineTest {
 using Lines = std::vector<std::string>;
 
 TEST_F(CudnnLayoutsTest, ConvolutionsAreChannelsLast) {
-  EXPECT_EQ(LinesAt(GraphWithWeights("g (float16[1,8,4,4] x, float16[16,8,3,3] w) => (y) "
-                                     "{ t = Conv(x, w) y = Relu(t) }"),
-                    "Conv"),
+  EXPECT_EQ(LinesOf("g (float16[1,8,4,4] x, float16[16,8,3,3] w) => (y) "
+                    "{ t = Conv(x, w) y = Relu(t) }"),
             Lines({"{Conv} last > last", "{Conv Relu} last > last"}));
 }
 
 TEST_F(CudnnLayoutsTest, AStemMayPadItsChannels) {
-  EXPECT_EQ(LinesAt(GraphWithWeights("g (float16[1,3,4,4] x, float16[8,3,1,1] w) => (y) "
-                                     "{ y = Conv(x, w) }"),
-                    "Conv"),
+  EXPECT_EQ(LinesOf("g (float16[1,3,4,4] x, float16[8,3,1,1] w) => (y) "
+                    "{ y = Conv(x, w) }"),
             Lines({"{Conv} last > last", "{Conv} last4 > last", "{Conv} last8 > last"}));
-  EXPECT_EQ(LinesAt(GraphWithWeights("g (float[1,3,4,4] x, float[8,3,1,1] w) => (y) "
-                                     "{ y = Conv(x, w) }"),
-                    "Conv"),
+  EXPECT_EQ(LinesOf("g (float[1,3,4,4] x, float[8,3,1,1] w) => (y) "
+                    "{ y = Conv(x, w) }"),
             Lines({"{Conv} last > last", "{Conv} last4 > last"}));
 }
 
 TEST_F(CudnnLayoutsTest, WeightsThatAreNoConstantsAreNotPadded) {
-  EXPECT_EQ(LinesAt(GraphWithWeights("g (float16[1,3,4,4] x, float16[8,3,2,2] v) => (y) "
-                                     "{ y = Conv(x, v) }"),
-                    "Conv"),
+  EXPECT_EQ(LinesOf("g (float16[1,3,4,4] x, float16[8,3,2,2] v) => (y) "
+                    "{ y = Conv(x, v) }"),
             Lines({"{Conv} last last > last"}));
 }
 
 TEST_F(CudnnLayoutsTest, ResultsArePaddedWherePaddingStaysZero) {
   const auto layouts = [&](const std::string& behind) {
-    return LinesAt(GraphWithWeights("g (float16[1,8,4,4] x, float16[6,8,1,1] w) => (y) "
-                                    "{ t = Conv(x, w) " +
-                                    behind + " }"),
-                   "Conv");
+    return LinesOf(
+        "g (float16[1,8,4,4] x, float16[6,8,1,1] w) => (y) "
+        "{ t = Conv(x, w) " +
+        behind + " }");
   };
   EXPECT_EQ(layouts("y = Relu(t)"), Lines({"{Conv} last > last", "{Conv} last > last4",
                                            "{Conv Relu} last > last", "{Conv Relu} last > last4"}));
@@ -65,9 +67,8 @@ TEST_F(CudnnLayoutsTest, ResultsArePaddedWherePaddingStaysZero) {
 }
 
 TEST_F(CudnnLayoutsTest, AnInputThatIsAlsoTheResidualHasTheLayoutOfTheResult) {
-  EXPECT_EQ(LinesAt(GraphWithWeights("g (float16[1,6,4,4] x, float16[6,6,1,1] w) => (y) "
-                                     "{ t = Conv(x, w) y = Add(t, x) }"),
-                    "Conv"),
+  EXPECT_EQ(LinesOf("g (float16[1,6,4,4] x, float16[6,6,1,1] w) => (y) "
+                    "{ t = Conv(x, w) y = Add(t, x) }"),
             Lines({"{Conv} last > last", "{Conv} last > last4", "{Conv} last4 > last",
                    "{Conv} last4 > last4", "{Conv Add} last > last", "{Conv Add} last4 > last4"}));
 }
@@ -84,21 +85,19 @@ TEST_F(CudnnLayoutsTest, OperandsOfLowerRankAreAlignedAtTheirEnd) {
 }
 
 TEST_F(CudnnLayoutsTest, ElementWiseOpsOnImagesHaveBothOrders) {
-  EXPECT_EQ(LinesAt(GraphWithWeights("g (float[1,8,4,4] x) => (y) { y = Relu(x) }"), "Relu"),
+  EXPECT_EQ(LinesOf("g (float[1,8,4,4] x) => (y) { y = Relu(x) }", "Relu"),
             Lines({"{Relu} rows > rows", "{Relu} last > last"}));
-  EXPECT_EQ(LinesAt(GraphWithWeights("g (float[2,4,8] x) => (y) { y = Relu(x) }"), "Relu"),
+  EXPECT_EQ(LinesOf("g (float[2,4,8] x) => (y) { y = Relu(x) }", "Relu"),
             Lines({"{Relu} rows > rows"}));
 }
 
 TEST_F(CudnnLayoutsTest, PoolingIsRowMajorOnlyWithSymmetricPads) {
-  const auto layouts = [&](const std::string& pads) {
-    return LinesAt(GraphWithWeights("g (float[1,8,4,4] x) => (y) "
-                                    "{ y = MaxPool<kernel_shape = [3,3], pads = " +
-                                    pads + ">(x) }"),
-                   "MaxPool");
-  };
-  EXPECT_EQ(layouts("[1,1,1,1]"), Lines({"{MaxPool} last > last", "{MaxPool} rows > rows"}));
-  EXPECT_EQ(layouts("[0,0,1,1]"), Lines({"{MaxPool} last > last"}));
+  constexpr std::string_view kPool =
+      "g (float[1,8,4,4] x) => (y) { y = MaxPool<kernel_shape = [3,3], pads = $0>(x) }";
+  EXPECT_EQ(LinesOf(absl::Substitute(kPool, "[1,1,1,1]"), "MaxPool"),
+            Lines({"{MaxPool} last > last", "{MaxPool} rows > rows"}));
+  EXPECT_EQ(LinesOf(absl::Substitute(kPool, "[0,0,1,1]"), "MaxPool"),
+            Lines({"{MaxPool} last > last"}));
 }
 
 TEST_F(CudnnLayoutsTest, CheckRefusesACandidateThatWasChanged) {

@@ -14,20 +14,6 @@
 namespace onnx_cudnn {
 namespace {
 
-// Relative to the largest magnitude: sums are in f32 on both sides, but in a different order.
-double ToleranceOf(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 1e-12;
-    case DType::kF16:
-      return 2e-3;
-    case DType::kBF16:
-      return 1.6e-2;
-    default:
-      return 2e-5;
-  }
-}
-
 // Whether an input is a shape, an axis or an extent, which is usually constant in a static Graph.
 bool IsParameter(const OpCase& c, size_t index) {
   if (c.op == "Range") return true;
@@ -129,8 +115,9 @@ class CaseRowsTest : public KernelsTest {
     std::vector<HostTensor> inputs;
     for (const Value* v : BoundaryOf(candidate.nodes).inputs) inputs.push_back(made.inputs.at(v));
     ++run_;
+    // Sums are in f32 on both sides, but in a different order.
     const std::string difference =
-        emulator::CompareWithReference(code, candidate, inputs, ToleranceOf(dtype));
+        emulator::CompareWithReference(code, candidate, inputs, emulator::ToleranceOf(dtype, 2e-5));
     if (!difference.empty()) failures_.push_back(absl::StrCat(where, difference));
   }
 

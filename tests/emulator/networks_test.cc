@@ -20,13 +20,6 @@
 namespace onnx_cudnn {
 namespace {
 
-// Relative to the largest magnitude: sums are in f32 on both sides, intermediate results are
-// rounded equally.
-double ToleranceOf(DType dtype) {
-  if (dtype == DType::kF32) return 1e-5;
-  return dtype == DType::kF16 ? 2e-3 : 1.6e-2;
-}
-
 class EmulatedNetworksTest : public KernelsTest {
  protected:
   EmulatedNetworksTest() {
@@ -46,7 +39,7 @@ class EmulatedNetworksTest : public KernelsTest {
       Candidate candidate = p.chosen;
       candidate.engine = cuda_.get();
       if (!seen_.insert(Signature(candidate, kernels_target_)).second) continue;
-      RunPartition(candidate, ToleranceOf(products));
+      RunPartition(candidate, emulator::ToleranceOf(products, 1e-5));
     }
     EXPECT_TRUE(failures_.empty()) << failures_.size() << " of " << run_ << ":\n"
                                    << absl::StrJoin(failures_, "\n");

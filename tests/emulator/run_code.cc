@@ -19,8 +19,6 @@
 namespace onnx_cudnn::emulator {
 namespace {
 
-using Memory = std::unique_ptr<GuardedMemory>;
-
 constexpr Schedule kSchedules[] = {{Order::kForward, Arrival::kLate},
                                    {Order::kBackward, Arrival::kLate},
                                    {Order::kForward, Arrival::kSeeded, /*seed=*/1}};
@@ -77,21 +75,21 @@ absl::Status LaunchCall(const KernelCall& call, const CodeOperands& operands,
 void Poison(const GuardedMemory& memory) { std::memset(memory.data(), 0xff, memory.bytes()); }
 
 struct Operands {
-  std::vector<Memory> inputs, outputs, constants;
-  Memory workspace = std::make_unique<GuardedMemory>(0);
+  std::vector<GuardedMemory> inputs, outputs, constants;
+  GuardedMemory workspace{0};
   uint64_t fault = 0;
 
   CodeOperands addresses() {
-    const auto of = [](const std::vector<Memory>& memories) {
+    const auto of = [](const std::vector<GuardedMemory>& memories) {
       std::vector<std::byte*> data;
-      for (const Memory& memory : memories) data.push_back(memory->data());
+      for (const GuardedMemory& memory : memories) data.push_back(memory.data());
       return data;
     };
-    return {of(inputs), of(outputs), of(constants), workspace->data(), &fault};
+    return {of(inputs), of(outputs), of(constants), workspace.data(), &fault};
   }
   void Poison() {
-    for (const Memory& memory : outputs) emulator::Poison(*memory);
-    emulator::Poison(*workspace);
+    for (const GuardedMemory& memory : outputs) emulator::Poison(memory);
+    emulator::Poison(workspace);
     fault = 0;
   }
 };
@@ -145,9 +143,11 @@ std::string CompareOutput(const Value& value, const Format& format, const Guarde
   return CheckOtherLanes(value, format, got);
 }
 
-std::vector<std::byte> BytesOfAll(const std::vector<Memory>& memories) {
+std::vector<std::byte> BytesOfAll(const std::vector<GuardedMemory>& memories) {
   std::vector<std::byte> bytes;
-  for (const Memory& m : memories) bytes.insert(bytes.end(), m->data(), m->data() + m->bytes());
+  for (const GuardedMemory& m : memories) {
+    bytes.insert(bytes.end(), m.data(), m.data() + m.bytes());
+  }
   return bytes;
 }
 
@@ -156,16 +156,15 @@ std::vector<std::byte> BytesOfAll(const std::vector<Memory>& memories) {
 GuardedMemory::GuardedMemory(int64_t bytes) : bytes_(bytes) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t rounded = (static_cast<size_t>(bytes) + 15) / 16 * 16;
-  page_bytes_ = (rounded + page - 1) / page * page + 2 * page;
-  pages_ = mmap(nullptr, page_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  auto* begin = static_cast<std::byte*>(pages_);
-  std::byte* end = begin + page_bytes_ - page;
+  const size_t all = (rounded + page - 1) / page * page + 2 * page;
+  auto* begin = static_cast<std::byte*>(
+      mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  pages_ = std::shared_ptr<void>(begin, [all](void* pages) { munmap(pages, all); });
+  std::byte* end = begin + all - page;
   mprotect(begin, page, PROT_NONE);
   mprotect(end, page, PROT_NONE);
   data_ = end - rounded;
 }
-
-GuardedMemory::~GuardedMemory() { munmap(pages_, page_bytes_); }
 
 absl::Status RunCode(const KernelCode& code, const CodeOperands& operands,
                      const Schedule& schedule) {
@@ -192,17 +191,17 @@ absl::Status MakeConstants(const KernelCode& code, const Boundary& boundary, Ope
       from.push_back(boundary.constants.at(position)->constant());
     }
     ASSIGN_OR_RETURN(const HostTensor made, derived.make(from));
-    operands.constants.push_back(std::make_unique<GuardedMemory>(made.bytes()));
-    std::memcpy(operands.constants.back()->data(), made.raw(), made.bytes());
+    operands.constants.emplace_back(made.bytes());
+    std::memcpy(operands.constants.back().data(), made.raw(), made.bytes());
   }
   return absl::OkStatus();
 }
 
-std::vector<Memory> OutputMemory(const Boundary& boundary, const Candidate& candidate) {
-  std::vector<Memory> outputs;
+std::vector<GuardedMemory> OutputMemory(const Boundary& boundary, const Candidate& candidate) {
+  std::vector<GuardedMemory> outputs;
   for (size_t i = 0; i < boundary.outputs.size(); ++i) {
     const int64_t bytes = candidate.outputs[i].format.bytes(boundary.outputs[i]->dtype());
-    outputs.push_back(std::make_unique<GuardedMemory>(bytes));
+    outputs.emplace_back(bytes);
   }
   return outputs;
 }
@@ -211,7 +210,7 @@ absl::Status RunReference(const Candidate& candidate, const Boundary& boundary,
                           Operands& operands) {
   ASSIGN_OR_RETURN(const Compiled compiled, CompileReference(candidate));
   if (compiled.step() == nullptr) return absl::UnimplementedError(compiled.reason());
-  operands.workspace = std::make_unique<GuardedMemory>(compiled.step()->workspace_bytes());
+  operands.workspace = GuardedMemory(compiled.step()->workspace_bytes());
   operands.Poison();
   const CodeOperands at = operands.addresses();
   const std::vector<const void*> in(at.inputs.begin(), at.inputs.end());
@@ -238,8 +237,8 @@ std::string CompareWithReference(const absl::StatusOr<KernelCode>& code, const C
     const Format& format = candidate.inputs[i].format;
     const DType dtype = inputs[i].dtype();
     for (Operands* operands : {&mine, &theirs}) {
-      operands->inputs.push_back(std::make_unique<GuardedMemory>(format.bytes(dtype)));
-      Pack(dtype, inputs[i].dims(), inputs[i].raw(), format, operands->inputs.back()->data());
+      operands->inputs.emplace_back(format.bytes(dtype));
+      Pack(dtype, inputs[i].dims(), inputs[i].raw(), format, operands->inputs.back().data());
     }
   }
   mine.outputs = OutputMemory(boundary, candidate);
@@ -247,7 +246,7 @@ std::string CompareWithReference(const absl::StatusOr<KernelCode>& code, const C
   const absl::Status expected = RunReference(candidate, boundary, theirs);
   if (!code.ok()) return CompareErrors(code.status(), expected);
   if (absl::Status s = MakeConstants(*code, boundary, mine); !s.ok()) return s.ToString();
-  mine.workspace = std::make_unique<GuardedMemory>(code->workspace_bytes);
+  mine.workspace = GuardedMemory(code->workspace_bytes);
   std::vector<std::vector<std::byte>> results;
   for (const Schedule& schedule : kSchedules) {
     mine.Poison();
@@ -264,7 +263,7 @@ std::string CompareWithReference(const absl::StatusOr<KernelCode>& code, const C
   }
   for (size_t i = 0; i < boundary.outputs.size(); ++i) {
     std::string difference = CompareOutput(*boundary.outputs[i], candidate.outputs[i].format,
-                                           *mine.outputs[i], *theirs.outputs[i], tolerance);
+                                           mine.outputs[i], theirs.outputs[i], tolerance);
     if (!difference.empty()) return difference;
   }
   return "";

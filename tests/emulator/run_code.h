@@ -1,6 +1,7 @@
 // Runs the result of CompileNAME on the host, and compares it with the references of its Nodes.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,11 @@ namespace onnx_cudnn::emulator {
 class GuardedMemory {
  public:
   explicit GuardedMemory(int64_t bytes);
-  ~GuardedMemory();
-  GuardedMemory(const GuardedMemory&) = delete;
-  GuardedMemory& operator=(const GuardedMemory&) = delete;
   std::byte* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
  private:
-  void* pages_;
-  size_t page_bytes_;
+  std::shared_ptr<void> pages_;
   std::byte* data_;
   int64_t bytes_;
 };
@@ -36,6 +33,15 @@ struct CodeOperands {
 // Launches every call in order. Internal: the emulator or a CUDA device would reject something.
 absl::Status RunCode(const KernelCode& code, const CodeOperands& operands,
                      const Schedule& schedule);
+
+// For results of `dtype`, relative to the largest magnitude: 16-bit floats are rounded on both
+// sides, and sums are in f32.
+//   of_f32  also that of integers
+inline double ToleranceOf(DType dtype, double of_f32) {
+  if (dtype == DType::kF16) return 2e-3;
+  if (dtype == DType::kBF16) return 1.6e-2;
+  return dtype == DType::kF64 ? 1e-12 : of_f32;
+}
 
 // Runs `code`, compiled from `candidate`, in both orders with asynchronous work done late, and once
 // with it done at random, on `inputs` (row-major, parallel to the Candidate's inputs), with outputs

@@ -288,20 +288,22 @@ TEST(ContribTest, PackedTokensAttendWithinTheirSequence) {
 // Gates i, o, f and c of one step from a cell of 3: i is 0, f is 1, and o is 1, for very large
 // numbers. The weights are 100 · (q - 5), transposed.
 TEST(ContribTest, DequantizesTheWeightsOfAnLstm) {
-  EXPECT_EQ(Computed(Model("(float[1,1,1] x, float[1,1,1] h, float[1,1,1] c) => (c2) "
-                           "<int8[1,1,4] w = {4, 6, 6, 6}, int8[1,1,4] r = {5, 5, 5, 5}, "
-                           "float[1] s = {100}, int8[1] z = {5}>",
-                           ", , c2 = com.microsoft.DynamicQuantizeLSTM<hidden_size = 1>"
-                           "(x, w, r, , , h, c, , s, z, s, z)"),
-                     {Floats({1, 1, 1}, {9}), Floats({1, 1, 1}, {1}), Floats({1, 1, 1}, {3})}),
+  const auto cell = [](std::string_view constants, std::string_view weights) {
+    return Computed(
+        Model(absl::StrCat("(float[1,1,1] x, float[1,1,1] h, float[1,1,1] c) => (c2) <", constants,
+                           ">"),
+              absl::StrCat(", , c2 = com.microsoft.DynamicQuantizeLSTM<hidden_size = 1>(x, ",
+                           weights, ", , , h, c, , s, z, s, z)")),
+        {Floats({1, 1, 1}, {9}), Floats({1, 1, 1}, {1}), Floats({1, 1, 1}, {3})});
+  };
+  EXPECT_EQ(cell("int8[1,1,4] w = {4, 6, 6, 6}, int8[1,1,4] r = {5, 5, 5, 5}, "
+                 "float[1] s = {100}, int8[1] z = {5}",
+                 "w, r"),
             (std::vector<float>{3}));
   // With a scale by column: i is 1 and f is 0.
-  EXPECT_EQ(Computed(Model("(float[1,1,1] x, float[1,1,1] h, float[1,1,1] c) => (c2) "
-                           "<int8[1,1,4] w = {1, 1, 1, 1}, float[1,4] s = {100, 0, -100, 100}, "
-                           "int8[1,4] z = {0, 0, 0, 0}>",
-                           ", , c2 = com.microsoft.DynamicQuantizeLSTM<hidden_size = 1>"
-                           "(x, w, w, , , h, c, , s, z, s, z)"),
-                     {Floats({1, 1, 1}, {9}), Floats({1, 1, 1}, {1}), Floats({1, 1, 1}, {3})}),
+  EXPECT_EQ(cell("int8[1,1,4] w = {1, 1, 1, 1}, float[1,4] s = {100, 0, -100, 100}, "
+                 "int8[1,4] z = {0, 0, 0, 0}",
+                 "w, w"),
             (std::vector<float>{1}));
 }
 

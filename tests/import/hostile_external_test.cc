@@ -213,8 +213,7 @@ const HostileCase kPlaceCases[] = {
      kUnimplemented, "training"},
 };
 
-class HostileExternalTest : public testing::TestWithParam<HostileCase> {};
-TEST_P(HostileExternalTest, IsRefused) { RunHostile(GetParam()); }
+HOSTILE_SUITE(HostileExternalTest)
 INSTANTIATE_TEST_SUITE_P(Path, HostileExternalTest, testing::ValuesIn(kPathCases), NameOfHostile);
 INSTANTIATE_TEST_SUITE_P(Range, HostileExternalTest, testing::ValuesIn(kRangeCases), NameOfHostile);
 INSTANTIATE_TEST_SUITE_P(Place, HostileExternalTest, testing::ValuesIn(kPlaceCases), NameOfHostile);

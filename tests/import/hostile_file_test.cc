@@ -263,8 +263,7 @@ const HostileCase kLimitCases[] = {
     {"TooManyFunctions", Functions(10'001, 1, [](int) { return 20'000; }), kUnimplemented, "10000"},
 };
 
-class HostileFileTest : public testing::TestWithParam<HostileCase> {};
-TEST_P(HostileFileTest, IsRefused) { RunHostile(GetParam()); }
+HOSTILE_SUITE(HostileFileTest)
 INSTANTIATE_TEST_SUITE_P(File, HostileFileTest, testing::ValuesIn(kFileCases), NameOfHostile);
 INSTANTIATE_TEST_SUITE_P(Limit, HostileFileTest, testing::ValuesIn(kLimitCases), NameOfHostile);
 

@@ -371,8 +371,7 @@ const HostileCase kBodyCases[] = {
      kInvalid, "body \"b\" has no outputs"},
 };
 
-class HostileGraphTest : public testing::TestWithParam<HostileCase> {};
-TEST_P(HostileGraphTest, IsRefused) { RunHostile(GetParam()); }
+HOSTILE_SUITE(HostileGraphTest)
 INSTANTIATE_TEST_SUITE_P(Name, HostileGraphTest, testing::ValuesIn(kNameCases), NameOfHostile);
 INSTANTIATE_TEST_SUITE_P(Node, HostileGraphTest, testing::ValuesIn(kNodeCases), NameOfHostile);
 INSTANTIATE_TEST_SUITE_P(Body, HostileGraphTest, testing::ValuesIn(kBodyCases), NameOfHostile);

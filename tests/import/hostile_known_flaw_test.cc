@@ -69,6 +69,16 @@ auto Infer(const std::string& op, const std::vector<int64_t>& dims,
   });
 }
 
+// A Reshape to `rank` extents, of which the file holds the bytes `raw`.
+auto Reshape(int64_t rank, const std::string& raw) {
+  return EmptyGraph([=](GraphProto& g) {
+    AddInput(g, "x", {4});
+    AddInitializer(g, "shape", Proto::INT64, {rank}).set_raw_data(raw);
+    AddNode(g, "Reshape", {"x", "shape"}, {"y"});
+    AddOutput(g, "y");
+  });
+}
+
 const HostileCase kCases[] = {
     {"Cve2022_25882_LocationUp", Location("../../../../../../etc/passwd"), kInvalid,
      "leaves the model's folder"},
@@ -102,20 +112,9 @@ const HostileCase kCases[] = {
        AddOutput(g, "w");
      }),
      kUnimplemented, "sparse"},
-    {"RawDataShorterThanDimsInShapeInference", EmptyGraph([](GraphProto& g) {
-       AddInput(g, "x", {4});
-       AddInitializer(g, "shape", Proto::INT64, {1000}).set_raw_data("12345678");
-       AddNode(g, "Reshape", {"x", "shape"}, {"y"});
-       AddOutput(g, "y");
-     }),
-     kInvalid, "holds 8 bytes"},
-    {"RawDataOfHalfAnElementInShapeInference", EmptyGraph([](GraphProto& g) {
-       AddInput(g, "x", {4});
-       AddInitializer(g, "shape", Proto::INT64, {1}).set_raw_data("1234");
-       AddNode(g, "Reshape", {"x", "shape"}, {"y"});
-       AddOutput(g, "y");
-     }),
-     kInvalid, "holds 4 bytes"},
+    {"RawDataShorterThanDimsInShapeInference", Reshape(1000, "12345678"), kInvalid,
+     "holds 8 bytes"},
+    {"RawDataOfHalfAnElementInShapeInference", Reshape(1, "1234"), kInvalid, "holds 4 bytes"},
     {"ShapeInferenceOverflow_ConvPads",
      Infer("Conv", {1, 4, 8, 8}, {{"pads", {kHuge, kHuge, kHuge, kHuge}}}), kInvalid, ""},
     {"ShapeInferenceOverflow_ConvTransposeStrides",

@@ -48,6 +48,13 @@ auto Strings(int count) {
   };
 }
 
+auto Both(auto first, auto second) {
+  return [=](Proto& t) {
+    first(t);
+    second(t);
+  };
+}
+
 constexpr int64_t kHuge = int64_t{1} << 40;
 
 const HostileCase kCases[] = {
@@ -92,20 +99,9 @@ const HostileCase kCases[] = {
      "out of the range of u32"},
     {"BoolInRaw", Tensor(Proto::BOOL, {4}, Raw(4, 2)), kInvalid, "neither 0 nor 1"},
     {"BoolInInt32s", Tensor(Proto::BOOL, {1}, Int32s(1, 255)), kInvalid, "neither 0 nor 1"},
-    {"TwoPayloads",
-     Tensor(Proto::FLOAT, {4},
-            [](Proto& t) {
-              Raw(16)(t);
-              Floats(4)(t);
-            }),
-     kInvalid, "two fields"},
-    {"LargeAndSmallPayload",
-     Tensor(Proto::FLOAT, {2000},
-            [](Proto& t) {
-              Raw(8000)(t);
-              Int64s(1)(t);
-            }),
-     kInvalid, "two fields"},
+    {"TwoPayloads", Tensor(Proto::FLOAT, {4}, Both(Raw(16), Floats(4))), kInvalid, "two fields"},
+    {"LargeAndSmallPayload", Tensor(Proto::FLOAT, {2000}, Both(Raw(8000), Int64s(1))), kInvalid,
+     "two fields"},
     {"StringsInRaw", Tensor(Proto::STRING, {4}, Raw(4)), kInvalid, "strings stand in raw_data"},
     {"StringsInLargeRaw", Tensor(Proto::STRING, {4}, Raw(8000)), kInvalid,
      "strings stand in raw_data"},
@@ -149,8 +145,7 @@ const HostileCase kCases[] = {
      kUnimplemented, "SPARSE_TENSOR"},
 };
 
-class HostileTensorTest : public testing::TestWithParam<HostileCase> {};
-TEST_P(HostileTensorTest, IsRefused) { RunHostile(GetParam()); }
+HOSTILE_SUITE(HostileTensorTest)
 INSTANTIATE_TEST_SUITE_P(Tensor, HostileTensorTest, testing::ValuesIn(kCases), NameOfHostile);
 
 }  // namespace

@@ -143,23 +143,16 @@ std::vector<OpCase> CopyCases() {
 }
 
 std::vector<OpCase> BlockAndTriangleCases() {
+  const HostTensor deep = F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
+  const HostTensor wide = F32({1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7});
+  const HostTensor wide_crd = F32({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+  const Attrs of_2 = {{"blocksize", int64_t{2}}};
+  const Attrs of_2_crd = {{"blocksize", int64_t{2}}, {"mode", std::string("CRD")}};
   return {
-      {"DepthToSpace",
-       {F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7})},
-       {{"blocksize", int64_t{2}}},
-       {F32({1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7})}},
-      {"DepthToSpace",
-       {F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7})},
-       {{"blocksize", int64_t{2}}, {"mode", std::string("CRD")}},
-       {F32({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})}},
-      {"SpaceToDepth",
-       {F32({1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7})},
-       {{"blocksize", int64_t{2}}},
-       {F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7})}},
-      {"SpaceToDepth",
-       {F32({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})},
-       {{"blocksize", int64_t{2}}, {"mode", std::string("CRD")}},
-       {F32({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7})}},
+      {"DepthToSpace", {deep}, of_2, {wide}},
+      {"DepthToSpace", {deep}, of_2_crd, {wide_crd}},
+      {"SpaceToDepth", {wide}, of_2, {deep}},
+      {"SpaceToDepth", {wide_crd}, of_2_crd, {deep}},
       {"Trilu", {Six()}, {}, {F32({2, 3}, {1, 2, 3, 0, 5, 6})}},
       {"Trilu", {Six(), I64({}, {1})}, {{"upper", int64_t{0}}}, {F32({2, 3}, {1, 2, 0, 4, 5, 6})}},
       {"Trilu", {Six(), I64({}, {9e18})}, {}, {F32({2, 3}, {0, 0, 0, 0, 0, 0})}},

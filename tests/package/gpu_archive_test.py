@@ -24,9 +24,7 @@ MODELS = {
 class GpuPackageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         for name, text in MODELS.items():
             onnx.save(onnx.parser.parse_model(HEAD + text), cls.folder / f"{name}.onnx")
 

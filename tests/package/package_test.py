@@ -35,9 +35,7 @@ def run(*command, **options):
 class PackageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         run("cmake", "--install", BUILD, "--prefix", cls.folder / "first")
         # What still points to where it was installed is found out.
         cls.prefix = (cls.folder / "first").rename(cls.folder / "moved")

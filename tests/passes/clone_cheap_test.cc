@@ -126,14 +126,8 @@ TEST(CloneCheapTest, LeavesEpilogues) {
 TEST(CloneCheapTest, LeavesManyUsers) {
   ExpectStays(R"(
       g (float[1,1,4,4] x) => (float[1,1,4,4] y) <float[1,1,1,1] w = {2}>
-      { r = Relu(x)
-        a = Conv(r, w)
-        b = Conv(r, w)
-        c = Conv(r, w)
-        d = Conv(r, w)
-        e = Conv(r, w)
-        f = Conv(r, w)
-        y = Sum(a, b, c, d, e, f) })",
+      { r = Relu(x) a = Conv(r, w) b = Conv(r, w) c = Conv(r, w) d = Conv(r, w) e = Conv(r, w)
+        f = Conv(r, w) y = Sum(a, b, c, d, e, f) })",
               "it has too many users");
 }
 

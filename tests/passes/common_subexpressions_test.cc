@@ -1,4 +1,3 @@
-#include <chrono>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -42,19 +41,15 @@ TEST(CommonSubexpressionsTest, MergesChainsThatComeOneAfterTheOther) {
 }
 
 TEST(CommonSubexpressionsTest, ComparesConstantsByContent) {
-  ExpectRewrite(CommonSubexpressions(), R"(
-      g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float[2] d = {1, 2}>
-      { a = Add(x, c)
-        b = Add(x, d)
-        y = Mul(a, b) })",
+  ExpectRewrite(CommonSubexpressions(),
+                "g (float[2] x) => (float[2] y) <float[2] c = {1, 2}, float[2] d = {1, 2}> "
+                "{ a = Add(x, c) b = Add(x, d) y = Mul(a, b) }",
                 "g (f32[2] x) => (f32[2] y) { a = Add(x, {1, 2}) y = Mul(a, a) }");
 }
 
 TEST(CommonSubexpressionsTest, KeepsTheNamesOfOutputs) {
-  ExpectRewrite(CommonSubexpressions(), R"(
-      g (float[2] x) => (float[2] p, float[2] q)
-      { p = Relu(x)
-        q = Relu(x) })",
+  ExpectRewrite(CommonSubexpressions(),
+                "g (float[2] x) => (float[2] p, float[2] q) { p = Relu(x) q = Relu(x) }",
                 "g (f32[2] x) => (f32[2] p, f32[2] q = p) { p = Relu(x) }");
 }
 
@@ -169,10 +164,7 @@ TEST(CommonSubexpressionsTest, IsNearLinear) {  // pairs of equal Nodes
     v = &graph.AddNode({.op = "Add", .inputs = {&a.output(0), &b.output(0)}}).output(0);
   }
   graph.AddOutput("y", *v);
-  PassContext context;
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(*CommonSubexpressions()->Run(graph, context));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  ExpectChangesFast(CommonSubexpressions(), graph);
   EXPECT_EQ(graph.node_count(), 66666);
 }
 

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "passes/pass_manager.h"
@@ -11,40 +12,47 @@
 namespace onnx_cudnn {
 namespace {
 
-TEST(FoldBatchNormTest, FoldsScaleAndShiftIntoConv) {  // s = 4 / sqrt(4) = 2
-  ExpectRewrite(FoldBatchNorm(), R"(
+constexpr std::string_view kPattern = R"(
       g (float[1,1,4,4] x) => (float[1,1,4,4] y)
         <float[1,1,1,1] w = {3}, float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {4}>
       { t = Conv(x, w)
-        y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })",
-                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y = t) { t = Conv(x, {6}, {-9}) }");
+        y = BatchNormalization(t, gamma, beta, mean, var) })";
+
+// The pattern with some of its text replaced becomes a Conv.
+using Replaced = std::vector<std::pair<std::string_view, std::string_view>>;
+void ExpectFolds(const Replaced& replaced, std::string_view conv) {
+  ExpectRewrite(FoldBatchNorm(), absl::StrReplaceAll(kPattern, replaced),
+                absl::StrCat("g (f32[1,1,4,4] x) => (f32[1,1,4,4] y = t) { t = ", conv, " }"));
+}
+
+void ExpectStays(const Replaced& replaced, std::string_view reason) {
+  ExpectNoRewrite(FoldBatchNorm(), absl::StrReplaceAll(kPattern, replaced), reason);
+}
+
+constexpr std::pair<std::string_view, std::string_view> kNoEpsilon = {
+    "Normalization(", "Normalization<epsilon = 0.0>("};
+
+TEST(FoldBatchNormTest, FoldsScaleAndShiftIntoConv) {  // s = 4 / sqrt(4) = 2
+  ExpectFolds({kNoEpsilon}, "Conv(x, {6}, {-9})");
 }
 
 TEST(FoldBatchNormTest, AddsEpsilonToTheVariance) {  // s = 4 / sqrt(1 + 3) = 2
-  ExpectRewrite(FoldBatchNorm(), R"(
-      g (float[1,1,4,4] x) => (float[1,1,4,4] y)
-        <float[1,1,1,1] w = {3}, float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {1}>
-      { t = Conv(x, w)
-        y = BatchNormalization<epsilon = 3.0>(t, gamma, beta, mean, var) })",
-                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y = t) { t = Conv(x, {6}, {-9}) }");
+  ExpectFolds({{"var = {4}", "var = {1}"}, {"Normalization(", "Normalization<epsilon = 3.0>("}},
+              "Conv(x, {6}, {-9})");
 }
 
 TEST(FoldBatchNormTest, TakesTheDefaultEpsilon) {  // s = 1 / sqrt(9e-5 + 1e-5)
-  ExpectRewrite(FoldBatchNorm(), R"(
-      g (float[1,1,4,4] x) => (float[1,1,4,4] y)
-        <float[1,1,1,1] w = {1}, float[1] gamma = {1}, float[1] beta = {0}, float[1] mean = {0}, float[1] var = {0.00009}>
-      { t = Conv(x, w)
-        y = BatchNormalization(t, gamma, beta, mean, var) })",
-                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y = t) { t = Conv(x, {100}, {0}) }");
+  ExpectFolds({{"w = {3}", "w = {1}"},
+               {"gamma = {4}", "gamma = {1}"},
+               {"beta = {1}", "beta = {0}"},
+               {"mean = {5}", "mean = {0}"},
+               {"var = {4}", "var = {0.00009}"}},
+              "Conv(x, {100}, {0})");
 }
 
 TEST(FoldBatchNormTest, FoldsIntoABias) {  // b' = (7 - 5) * 2 + 1
-  ExpectRewrite(FoldBatchNorm(), R"(
-      g (float[1,1,4,4] x) => (float[1,1,4,4] y)
-        <float[1,1,1,1] w = {3}, float[1] b = {7}, float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {4}>
-      { t = Conv(x, w, b)
-        y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })",
-                "g (f32[1,1,4,4] x) => (f32[1,1,4,4] y = t) { t = Conv(x, {6}, {5}) }");
+  ExpectFolds({kNoEpsilon, {"w = {3}, ", "w = {3}, float[1] b = {7}, "}, {"(x, w)", "(x, w, b)"}},
+              "Conv(x, {6}, {5})");
 }
 
 TEST(FoldBatchNormTest, ScalesEachOutputChannelOfAGroupedConv) {
@@ -66,32 +74,33 @@ TEST(FoldBatchNormTest, FoldsThreeSpatialDims) {
                 "g (f32[1,1,2,2,2] x) => (f32[1,1,2,2,2] y = t) { t = Conv(x, {6}, {0}) }");
 }
 
+// A product of two channels, then s = {1, 2} and a shift of {0, -1}.
+void ExpectFoldsTwo(std::string_view border, std::string_view constants, std::string_view product,
+                    std::string_view after) {
+  ExpectRewrite(FoldBatchNorm(),
+                absl::StrCat("g ", border, " <", constants, ", float[2] gamma = {1, 2}, ",
+                             "float[2] beta = {0, 1}, float[2] mean = {0, 1}, ",
+                             "float[2] var = {1, 1}> { t = ", product,
+                             " y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) }"),
+                after);
+}
+
 TEST(FoldBatchNormTest, FoldsIntoTheColumnsOfConvTranspose) {
-  ExpectRewrite(FoldBatchNorm(), R"(
-      g (float[1,1,4] x) => (float[1,2,4] y)
-        <float[1,2,1] w = {3, 5}, float[2] gamma = {1, 2}, float[2] beta = {0, 1}, float[2] mean = {0, 1}, float[2] var = {1, 1}>
-      { t = ConvTranspose(x, w)
-        y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })",
-                "g (f32[1,1,4] x) => (f32[1,2,4] y = t) "
-                "{ t = ConvTranspose(x, {3, 10}, {0, -1}) }");
+  ExpectFoldsTwo("(float[1,1,4] x) => (float[1,2,4] y)", "float[1,2,1] w = {3, 5}",
+                 "ConvTranspose(x, w)",
+                 "g (f32[1,1,4] x) => (f32[1,2,4] y = t) "
+                 "{ t = ConvTranspose(x, {3, 10}, {0, -1}) }");
 }
 
 TEST(FoldBatchNormTest, FoldsIntoGemm) {
-  ExpectRewrite(FoldBatchNorm(), R"(
-      g (float[3,1] x) => (float[3,2] y)
-        <float[1,2] w = {3, 5}, float[2] b = {1, 2}, float[2] gamma = {1, 2}, float[2] beta = {0, 1}, float[2] mean = {0, 1}, float[2] var = {1, 1}>
-      { t = Gemm(x, w, b)
-        y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })",
-                "g (f32[3,1] x) => (f32[3,2] y = t) { t = Gemm(x, {3, 10}, {1, 3}) }");
+  ExpectFoldsTwo("(float[3,1] x) => (float[3,2] y)", "float[1,2] w = {3, 5}, float[2] b = {1, 2}",
+                 "Gemm(x, w, b)",
+                 "g (f32[3,1] x) => (f32[3,2] y = t) { t = Gemm(x, {3, 10}, {1, 3}) }");
 }
 
 TEST(FoldBatchNormTest, MakesMatMulAGemm) {
-  ExpectRewrite(FoldBatchNorm(), R"(
-      g (float[3,1] x) => (float[3,2] y)
-        <float[1,2] w = {3, 5}, float[2] gamma = {1, 2}, float[2] beta = {0, 1}, float[2] mean = {0, 1}, float[2] var = {1, 1}>
-      { t = MatMul(x, w)
-        y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })",
-                "g (f32[3,1] x) => (f32[3,2] y = t_2) { t_2 = Gemm(x, {3, 10}, {0, -1}) }");
+  ExpectFoldsTwo("(float[3,1] x) => (float[3,2] y)", "float[1,2] w = {3, 5}", "MatMul(x, w)",
+                 "g (f32[3,1] x) => (f32[3,2] y = t_2) { t_2 = Gemm(x, {3, 10}, {0, -1}) }");
 }
 
 TEST(FoldBatchNormTest, LeavesAMatMulOfHigherRank) {
@@ -112,61 +121,32 @@ TEST(FoldBatchNormTest, LeavesAScaledBiasOfGemm) {
                   "the bias is not a constant of one per channel");
 }
 
-constexpr std::string_view kPattern = R"(
-      g (float[1,1,4,4] x) => (OUTPUTS)
-        <float[1,1,1,1] w = {3}, float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {4}>
-      { t = Conv(x, w)
-        y = BatchNormalization(t, gamma, beta, mean, var) })";
-
 TEST(FoldBatchNormTest, LeavesAConvWithOtherUsers) {
-  const std::string text =
-      absl::StrReplaceAll(kPattern, {{"OUTPUTS", "float[1,1,4,4] y, float[1,1,4,4] t"}});
-  ExpectNoRewrite(FoldBatchNorm(), text, "the product has other users");
+  ExpectStays({{" y)", " y, float[1,1,4,4] t)"}}, "the product has other users");
 }
 
 TEST(FoldBatchNormTest, LeavesWeightsThatAreInputs) {
-  ExpectNoRewrite(FoldBatchNorm(), R"(
-      g (float[1,1,4,4] x, float[1,1,1,1] w) => (float[1,1,4,4] y)
-        <float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {4}>
-      { t = Conv(x, w)
-        y = BatchNormalization(t, gamma, beta, mean, var) })",
-                  "the weight is not a constant");
+  ExpectStays({{" x)", " x, float[1,1,1,1] w)"}, {"float[1,1,1,1] w = {3}, ", ""}},
+              "the weight is not a constant");
 }
 
 TEST(FoldBatchNormTest, LeavesStatisticsThatAreInputs) {
-  ExpectNoRewrite(FoldBatchNorm(), R"(
-      g (float[1,1,4,4] x, float[1] mean) => (float[1,1,4,4] y)
-        <float[1,1,1,1] w = {3}, float[1] gamma = {4}, float[1] beta = {1}, float[1] var = {4}>
-      { t = Conv(x, w)
-        y = BatchNormalization(t, gamma, beta, mean, var) })",
-                  "statistics are not constants");
+  ExpectStays({{" x)", " x, float[1] mean)"}, {"float[1] mean = {5}, ", ""}},
+              "statistics are not constants");
 }
 
 TEST(FoldBatchNormTest, LeavesTrainingMode) {
-  ExpectNoRewrite(FoldBatchNorm(), R"(
-      g (float[1,1,4,4] x) => (float[1,1,4,4] y)
-        <float[1,1,1,1] w = {3}, float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {4}>
-      { t = Conv(x, w)
-        y, m, v = BatchNormalization<training_mode = 1>(t, gamma, beta, mean, var) })",
-                  "it is in training mode");
+  ExpectStays({{"y = BatchNormalization", "y, m, v = BatchNormalization<training_mode = 1>"}},
+              "it is in training mode");
 }
 
 TEST(FoldBatchNormTest, LeavesANormalizationAfterAnotherOp) {
-  ExpectNoRewrite(FoldBatchNorm(), R"(
-      g (float[1,1,4,4] x) => (float[1,1,4,4] y)
-        <float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {4}>
-      { t = Relu(x)
-        y = BatchNormalization(t, gamma, beta, mean, var) })",
-                  "input 0 is not a Conv");
+  ExpectStays({{"Conv(x, w)", "Relu(x)"}}, "input 0 is not a Conv");
 }
 
 TEST(FoldBatchNormTest, LeavesAZeroVarianceWithoutEpsilon) {
-  ExpectNoRewrite(FoldBatchNorm(), R"(
-      g (float[1,1,4,4] x) => (float[1,1,4,4] y)
-        <float[1,1,1,1] w = {3}, float[1] gamma = {4}, float[1] beta = {1}, float[1] mean = {5}, float[1] var = {0}>
-      { t = Conv(x, w)
-        y = BatchNormalization<epsilon = 0.0>(t, gamma, beta, mean, var) })",
-                  "a folded weight is not finite in its type");
+  ExpectStays({kNoEpsilon, {"var = {4}", "var = {0}"}},
+              "a folded weight is not finite in its type");
 }
 
 HostTensor Halves(Dims dims, std::vector<float> values) {

@@ -234,16 +234,7 @@ TEST(FuseActivationsTest, ComesBeforeWeightsTakeTheHalf) {
 }
 
 TEST(FuseActivationsTest, NeedsAnOpsetThatHasTheOp) {  // a file is written in it
-  for (const int opset : {23, 24}) {
-    Graph graph = GraphFromText(Around("s = Sigmoid(x) t = Mul(x, s)"));
-    std::vector<Remark> remarks;
-    PassContext context{.newest_opset = opset, .remarks = &remarks};
-    EXPECT_EQ(*FuseActivations()->Run(graph, context), opset == 24);
-    EXPECT_EQ(remarks.size(), opset == 24 ? 0 : 1);
-    for (const Remark& remark : remarks) {
-      EXPECT_EQ(remark.reason, "the file's opset lacks the op");
-    }
-  }
+  ExpectNeedsOpset(FuseActivations(), Around("s = Sigmoid(x) t = Mul(x, s)"), 24);
 }
 
 }  // namespace

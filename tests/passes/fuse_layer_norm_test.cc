@@ -270,16 +270,7 @@ TEST(FuseLayerNormTest, LevelTwoFusesBeforeFactorsMove) {  // the difference is 
 }
 
 TEST(FuseLayerNormTest, NeedsAnOpsetThatHasTheOp) {  // a file is written in it
-  for (const int opset : {16, 17}) {
-    Graph graph = GraphFromText(Behind("y = Div(d, r)"));
-    std::vector<Remark> remarks;
-    PassContext context{.newest_opset = opset, .remarks = &remarks};
-    EXPECT_EQ(*FuseLayerNorm()->Run(graph, context), opset == 17);
-    EXPECT_EQ(remarks.size(), opset == 17 ? 0 : 1);
-    for (const Remark& remark : remarks) {
-      EXPECT_EQ(remark.reason, "the file's opset lacks the op");
-    }
-  }
+  ExpectNeedsOpset(FuseLayerNorm(), Behind("y = Div(d, r)"), 17);
 }
 
 }  // namespace

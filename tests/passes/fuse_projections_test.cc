@@ -8,8 +8,6 @@
 #include "gtest/gtest.h"
 #include "passes/rewrite/rewrites.h"
 #include "runtime/graph/float16.h"
-#include "runtime/graph/verify.h"
-#include "runtime/session/engines.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/proposed.h"
 #include "tests/support/rewrite.h"
@@ -36,21 +34,8 @@ class FuseProjectionsTest : public ::testing::Test {
                      inputs, ") => (", outputs, ") <", kConstants, "> { ", nodes, " }"));
   }
 
-  struct Fused {
-    Graph graph;
-    bool changed = false;
-    std::vector<Remark> remarks;
-  };
-  static Fused Fuse(const Graph& graph, std::string_view on = "h200") {
-    const OwnedTarget owned = *MakeTarget(std::string(on));
-    Fused fused{.graph = graph.Clone()};
-    PassContext context{.target = &owned.target, .remarks = &fused.remarks};
-    const absl::StatusOr<bool> changed = FuseProjections()->Run(fused.graph, context);
-    EXPECT_TRUE(changed.ok()) << changed.status();
-    EXPECT_TRUE(DeadCode()->Run(fused.graph, context).ok());
-    EXPECT_TRUE(Verify(fused.graph).ok()) << Verify(fused.graph);
-    fused.changed = changed.value_or(false);
-    return fused;
+  static RewrittenFor Fuse(const Graph& graph) {
+    return RewriteFor("h200", FuseProjections(), graph);
   }
   static int CountOf(const Graph& graph, std::string_view op) {
     int count = 0;
@@ -60,7 +45,7 @@ class FuseProjectionsTest : public ::testing::Test {
 
   // Expects one product instead of several, with the same result.
   static void ExpectOne(const Graph& graph, int slices) {
-    const Fused fused = Fuse(graph);
+    const RewrittenFor fused = Fuse(graph);
     ASSERT_TRUE(fused.changed);
     EXPECT_EQ(CountOf(fused.graph, "MatMul"), 1);
     EXPECT_EQ(CountOf(fused.graph, "Slice"), slices);
@@ -68,15 +53,7 @@ class FuseProjectionsTest : public ::testing::Test {
   }
   static void ExpectStays(const Graph& graph, std::string_view reason = "",
                           std::string_view on = "h200") {
-    const Fused fused = Fuse(graph, on);
-    EXPECT_FALSE(fused.changed);
-    EXPECT_EQ(PrintOnOneLine(fused.graph), PrintOnOneLine(graph));
-    if (reason.empty()) {
-      EXPECT_TRUE(fused.remarks.empty()) << fused.remarks[0].reason;
-    } else {
-      ASSERT_FALSE(fused.remarks.empty());
-      EXPECT_EQ(fused.remarks[0].reason, reason);
-    }
+    ExpectNoRewriteFor(on, FuseProjections(), graph, reason);
   }
 };
 
@@ -129,7 +106,7 @@ TEST_F(FuseProjectionsTest, WeightsOfFourBitsStaySo) {
   for (const DType stored : {DType::kU4, DType::kI4}) {
     const Graph graph = WithQuantizedWeights(Of(absl::StrCat(kProducts, kHeads)), stored);
     ExpectOne(graph, 3);
-    const Fused fused = Fuse(graph);
+    const RewrittenFor fused = Fuse(graph);
     EXPECT_EQ(CountOf(fused.graph, "DequantizeLinear"), 1);
   }
 }
@@ -143,7 +120,7 @@ TEST_F(FuseProjectionsTest, WeightsOfTwoKindsStayApart) {
   std::fill_n(static_cast<uint16_t*>(scales.mutable_raw()), 32, ToFloat16(0.5f).bits);
   graph.SetAttr(first, "block_size", int64_t{2});
   graph.SetInput(first, 1, &graph.AddConstant(std::move(scales)));
-  const Fused fused = Fuse(graph);
+  const RewrittenFor fused = Fuse(graph);
   ASSERT_TRUE(fused.changed);
   EXPECT_EQ(CountOf(fused.graph, "MatMul"), 2);
   ExpectSameHalves(graph, fused.graph);
@@ -153,7 +130,7 @@ TEST_F(FuseProjectionsTest, CrossAttentionJoinsKeysAndValues) {
   const Graph graph =
       Of(absl::StrCat("a = MatMul(z, wq) b = MatMul(x, wk) c = MatMul(x, wv) ", kHeads), "y",
          ", float16[2,16,4] z");
-  const Fused fused = Fuse(graph);
+  const RewrittenFor fused = Fuse(graph);
   ASSERT_TRUE(fused.changed);
   EXPECT_EQ(CountOf(fused.graph, "MatMul"), 2);
   ExpectSameHalves(graph, fused.graph);
@@ -178,7 +155,7 @@ TEST_F(FuseProjectionsTest, ProductsOfOtherAttentionsStayApart) {
                                       "d = MatMul(u, wk) e = MatMul(x, wv) f = MatMul(x, wq) ",
                                       kHeads, other),
                          "y, z", ", float16[2,16,4] u");
-  const Fused fused = Fuse(graph);
+  const RewrittenFor fused = Fuse(graph);
   ASSERT_TRUE(fused.changed);
   EXPECT_EQ(CountOf(fused.graph, "MatMul"), 4);  // of u, and one for the keys and values of each
   ExpectSameHalves(graph, fused.graph);
@@ -189,7 +166,7 @@ TEST_F(FuseProjectionsTest, JoinsThoseWhosePartsAreReadInPlace) {
   const Graph graph = Of(absl::StrCat(
       kProducts, absl::StrReplaceAll(
                      kHeads, {{"y = Attention(q, k, v)", "r = Relu(q) y = Attention(r, k, v)"}})));
-  const Fused fused = Fuse(graph);
+  const RewrittenFor fused = Fuse(graph);
   ASSERT_TRUE(fused.changed);
   EXPECT_EQ(CountOf(fused.graph, "MatMul"), 2);
   EXPECT_EQ(CountOf(fused.graph, "Slice"), 2);

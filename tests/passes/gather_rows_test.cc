@@ -6,8 +6,6 @@
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/row_moves.h"
 #include "runtime/graph/float16.h"
-#include "runtime/graph/verify.h"
-#include "runtime/session/engines.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/rewrite.h"
 
@@ -34,40 +32,20 @@ class GatherRowsTest : public ::testing::Test {
                      ") => (", outputs, ") <", kConstants, "> { ", nodes, " }"));
   }
 
-  struct Result {
-    Graph graph;
-    bool changed = false;
-    std::vector<Remark> remarks;
-  };
-  static Result Run(const Graph& graph, std::string_view on = "h200") {
-    const OwnedTarget owned = *MakeTarget(std::string(on));
-    Result result{.graph = graph.Clone()};
-    PassContext context{.target = &owned.target, .remarks = &result.remarks};
-    const absl::StatusOr<bool> changed = GatherRows()->Run(result.graph, context);
-    EXPECT_TRUE(changed.ok()) << changed.status();
-    EXPECT_TRUE(DeadCode()->Run(result.graph, context).ok());
-    EXPECT_TRUE(Verify(result.graph).ok()) << Verify(result.graph);
-    result.changed = changed.value_or(false);
-    return result;
-  }
-
   static std::string Ops(const Graph& graph) {
     std::string ops;
     for (const Node* node : graph.TopologicalOrder()) absl::StrAppend(&ops, node->op(), " ");
     return ops;
   }
   static void ExpectOps(const Graph& graph, std::string_view ops) {
-    const Result result = Run(graph);
+    const RewrittenFor result = RewriteFor("h200", GatherRows(), graph);
     ASSERT_TRUE(result.changed);
     EXPECT_EQ(Ops(result.graph), ops);
     ExpectSameHalves(graph, result.graph);
   }
   static void ExpectStays(const Graph& graph, std::string_view reason = "",
                           std::string_view on = "h200") {
-    const Result result = Run(graph, on);
-    EXPECT_FALSE(result.changed);
-    EXPECT_EQ(PrintOnOneLine(result.graph), PrintOnOneLine(graph));
-    EXPECT_EQ(result.remarks.empty() ? "" : result.remarks[0].reason, reason);
+    ExpectNoRewriteFor(on, GatherRows(), graph, reason);
   }
 };
 

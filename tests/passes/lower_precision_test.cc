@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include "absl/strings/str_replace.h"
@@ -376,11 +375,8 @@ TEST(LowerPrecisionTest, IsNearLinear) {
     v = &node.output(0);
   }
   graph.AddOutput("y", *v);
-  PassContext context;
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(*LowerPrecisionFp16()->Run(graph, context));
+  ExpectChangesFast(LowerPrecisionFp16(), graph);
   EXPECT_EQ(graph.node_count(), 50002);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 TEST(LowerPrecisionTest, RunsAsAProgram) {

@@ -1,5 +1,4 @@
 #include <array>
-#include <chrono>
 
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
@@ -149,10 +148,7 @@ TEST(MergeSlicesTest, IsNearLinear) {
     graph.SetType(*v, Type::Tensor(DType::kF32, {i + 2}));
   }
   graph.AddOutput("y", *v);
-  PassContext context;
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(*MergeSlices()->Run(graph, context));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  ExpectChangesFast(MergeSlices(), graph);
   EXPECT_LT(graph.node_count(), 1000);
 }
 

@@ -1,7 +1,5 @@
 #include "passes/pass.h"
 
-#include <chrono>
-
 #include "gtest/gtest.h"
 #include "passes/pass_manager.h"
 #include "passes/pipelines.h"
@@ -87,11 +85,8 @@ TEST(NodePassTest, StopsAtTheLimitWithARemark) {
 
 TEST(NodePassTest, IsNearLinear) {
   Graph graph = Chain(100000, "Identity");
-  PassContext context;
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(*EliminateIdentity()->Run(graph, context));
+  ExpectChangesFast(EliminateIdentity(), graph);
   EXPECT_EQ(graph.node_count(), 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 TEST(NodePassTest, IsNearLinearAroundASharedValue) {
@@ -104,10 +99,7 @@ TEST(NodePassTest, IsNearLinearAroundASharedValue) {
     graph.SetType(copy.output(0), x.type());
     graph.AddNode({.op = "Neg", .inputs = {&copy.output(0)}});
   }
-  PassContext context;
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(*EliminateIdentity()->Run(graph, context));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  ExpectChangesFast(EliminateIdentity(), graph);
 }
 
 class LyingPass final : public Pass {

@@ -22,15 +22,12 @@ TEST(ResolveSequenceTest, TakesTheElementThatWasPutThere) {
 }
 
 TEST(ResolveSequenceTest, JoinsElements) {
-  ExpectBound(R"(
-      g (float[2] x, float[2] y) => (float[A] z, int64 n)
-      { s = SequenceConstruct(x, y)
-        z = ConcatFromSequence<axis = 0>(s)
-        l = SequenceLength(s)
-        n = Neg(l) })",
-              {},
-              "g (f32[2] x, f32[2] y) => (f32[4] z = concat, i64[] n = identity) { "
-              "concat = Concat<axis = 0>(x, y) identity = Identity({-2}) }");
+  ExpectBound(
+      "g (float[2] x, float[2] y) => (float[A] z, int64 n) { s = SequenceConstruct(x, y) "
+      "z = ConcatFromSequence<axis = 0>(s) l = SequenceLength(s) n = Neg(l) }",
+      {},
+      "g (f32[2] x, f32[2] y) => (f32[4] z = concat, i64[] n = identity) { "
+      "concat = Concat<axis = 0>(x, y) identity = Identity({-2}) }");
 }
 
 TEST(ResolveSequenceTest, SplitsTensors) {

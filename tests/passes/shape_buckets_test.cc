@@ -52,16 +52,13 @@ TEST(ShapeBucketsTest, SumsSkipPadding) {
   ExpectPaddedAfterNan("t = Transpose<perm = [0,2,1]>(a) y = MatMul(a, t)");
   ExpectPadded(
       "g (float[4,N] x, float[N,2] w, float[2] b) => (float[?,?] y) { q = Div(x, x) a = Add(x, q) "
-      "y = Gemm(a, w, b) }",
-      {{{"N", 5}}, {{"N", 16}}});
+      "y = Gemm(a, w, b) }");
   ExpectPadded(
       "g (float[N,4] x, float[2,N] w) => (float[?,?] y) { q = Div(x, x) a = Add(x, q) "
-      "y = Gemm<transA = 1, transB = 1>(a, w) }",
-      {{{"N", 5}}, {{"N", 16}}});
+      "y = Gemm<transA = 1, transB = 1>(a, w) }");
   ExpectPadded(
       "g (float[N] x, float[N,2] w) => (float[?] y) { q = Div(x, x) a = Add(x, q) "
-      "y = MatMul(a, w) }",
-      {{{"N", 5}}, {{"N", 16}}});
+      "y = MatMul(a, w) }");
 }
 
 TEST(ShapeBucketsTest, ReductionsSkipPadding) {
@@ -84,8 +81,7 @@ TEST(ShapeBucketsTest, NormsAndSoftmax) {
   ExpectPaddedAfterNan(
       "s = Softmax<axis = 1>(a) t = Transpose<perm = [0,2,1]>(s) y = MatMul(t, a)");
   ExpectPadded(
-      "g (float[3,N,4] x, float[4] s) => (float[?,?,?] y) { y = LayerNormalization(x, s) }",
-      {{{"N", 5}}, {{"N", 16}}});
+      "g (float[3,N,4] x, float[4] s) => (float[?,?,?] y) { y = LayerNormalization(x, s) }");
 }
 
 TEST(ShapeBucketsTest, SizesAndPositionsAreComputedFromLengths) {
@@ -180,7 +176,7 @@ TEST(ShapeBucketsTest, TheSmallestAreNoPadding) {
                        "float[?,?,?] y, int64[?,?,?] i");
   ExpectNotPadded(
       "g (float[2,N] x, int64[1] k) => (float[?,?] y) { y, i = TopK<largest = 0>(x, k) }",
-      {{"N", 5}}, "does not follow linearly");
+      "does not follow linearly");
 }
 
 TEST(ShapeBucketsTest, QuantizationPassesPadding) {
@@ -205,14 +201,14 @@ TEST(ShapeBucketsTest, QuantizationPassesPadding) {
   ExpectNotPadded(
       "g (float[4,N] x, float[4,1] s) => (uint8[?,?] q) { "
       "q = QuantizeLinear<axis = 1, block_size = 99>(x, s) }",
-      {{"N", 5}}, "blocks along padded axis 1");
+      "blocks along padded axis 1");
   ExpectNotPadded(
       "g (float[N,3] x) => (uint8[?,?] q) <float[7] s = {1, 1, 1, 1, 1, 1, 1}> { "
       "q = QuantizeLinear<axis = 0>(x, s) }",
-      {{"N", 5}}, "differ for some lengths");
+      "differ for some lengths");
   ExpectNotPadded(
       "g (float[N,3] x, float s) => (int4[?,?] q) { q = QuantizeLinear<output_dtype = 22>(x, s) }",
-      {{"N", 5}}, "padding of i4");
+      "padding of i4");
 }
 
 TEST(ShapeBucketsTest, ProductsOfIntegersPadRowsAndBatches) {
@@ -240,15 +236,15 @@ TEST(ShapeBucketsTest, ProductsOfIntegersPadRowsAndBatches) {
   ExpectNotPadded(
       "g (float[2,N] x, float[N,4] w) => (int32[?,?] y) { "
       "a = Cast<to = 2>(x) b = Cast<to = 2>(w) y = MatMulInteger(a, b) }",
-      {{"N", 5}}, "sums over a padded axis");
+      "sums over a padded axis");
   ExpectNotPadded(
       "g (float[N,3] x, float[3,4] w, float[N] s) => (int32[?,?] y) { "
       "a = Cast<to = 2>(x) b = Cast<to = 2>(w) p = Cast<to = 2>(s) y = MatMulInteger(a, b, p) }",
-      {{"N", 5}}, "input 2 is by row");
+      "input 2 is by row");
   ExpectNotPadded(
       "g (float[1,2,N,4] x, float[3,2,3,3] w) => (int32[?,?,?,?] y) { "
       "a = Cast<to = 2>(x) b = Cast<to = 2>(w) y = ConvInteger(a, b) }",
-      {{"N", 5}}, "it reads padded axis 2 of input 0");
+      "it reads padded axis 2 of input 0");
 }
 
 TEST(ShapeBucketsTest, ImagesOfABatchAreComputedAlone) {
@@ -265,7 +261,7 @@ TEST(ShapeBucketsTest, ImagesOfABatchAreComputedAlone) {
   ExpectNotPadded(
       "g (float[0,2,6,6] x, float[N,4] regions, int64[N] images) => (float[?,?,?,?] y) "
       "{ y = RoiAlign(x, regions, images) }",
-      {{"N", 5}}, "no images");
+      "no images");
 }
 
 TEST(ShapeBucketsTest, ResizesOfOtherAxes) {
@@ -294,7 +290,7 @@ TEST(ShapeBucketsTest, ResizesOfOtherAxes) {
                      "float[6] roi = {0, 0, 0, 1, 1, 1}> { "
                      "n = Shape<start = 1, end = 2>(x) ",
                      body, " }"),
-        {{"N", 5}}, reason);
+        reason);
   };
   refused("y = Resize(x, , s)", "resizes padded axis 1");
   refused("y = Resize(x, , t)", "its scales are not constant");
@@ -309,35 +305,35 @@ TEST(ShapeBucketsTest, ResizesOfOtherAxes) {
 }
 
 TEST(ShapeBucketsTest, WhatHasNoRuleIsRefused) {
-  ExpectNotPadded("g (float[0] x, int64[N] i) => (float[?] y) { y = Gather(x, i) }", {{"N", 5}},
+  ExpectNotPadded("g (float[0] x, int64[N] i) => (float[?] y) { y = Gather(x, i) }",
                   "its axis is empty");
   ExpectNotPadded("g (float[1,2,N] x, float[2,2,3] w) => (float[?,?,?] y) { y = Conv(x, w) }",
-                  {{"N", 5}}, "it reads padded axis 2 of input 0");
-  ExpectNotPadded("g (float[2,N] x) => (float[?,?] y) { y = Hardmax(x) }", {{"N", 5}}, "no rule");
+                  "it reads padded axis 2 of input 0");
+  ExpectNotPadded("g (float[2,N] x) => (float[?,?] y) { y = Hardmax(x) }", "no rule");
   ExpectNotPadded("g (float[2,N] x) => (float[?] y) <int64[1] d = {-1}> { y = Reshape(x, d) }",
-                  {{"N", 5}}, "merges a padded axis");
+                  "merges a padded axis");
   ExpectNotPadded("g (float[N] x) => (float[?,?] y) <int64[2] d = {-1, 2}> { y = Reshape(x, d) }",
                   {{"N", 6}}, "splits a padded axis");
   ExpectNotPadded(
       "g (float[2,N] x) => (float[?,?] y) <int64[1] s = {-1}, int64[1] e = {-99}, "
       "int64[1] axis = {1}, int64[1] step = {-1}> { y = Slice(x, s, e, axis, step) }",
-      {{"N", 5}}, "step");
+      "step");
   ExpectNotPadded(
       "g (float[2,N] x) => (float[?] y) <int64 two = {2}> { s = Shape<start = 1>(x) "
       "h = Div(s, two) y = ConstantOfShape(h) }",
       {{"N", 5}}, "the shape of \"y\" is not known");
   ExpectNotPadded("g (float[2,N] x) => (float[?,?] y) <int64[2] r = {1, 2}> { y = Tile(x, r) }",
-                  {{"N", 5}}, "repeats");
+                  "repeats");
   ExpectNotPadded("g (float[2,N] x, float[N] s) => (float[?,?] y) { y = LayerNormalization(x, s) }",
-                  {{"N", 5}}, "normalizes over axis 1");
+                  "normalizes over axis 1");
   ExpectNotPadded(
       "g (float[2,N] x) => (float[?,?] y) <int64[4] p = {0, 0, 0, 1}, float v = {2}> { "
       "y = Pad(x, p, v) }",
-      {{"N", 5}}, "adds behind");
+      "adds behind");
   ExpectNotPadded(
       "g (float[40] x, int64[N,1] i, float[N] w) => (float[40] y) { "
       "y = ScatterND(x, i, w) }",
-      {{"N", 5}}, "its data is not like them");
+      "its data is not like them");
   ExpectNotPadded("g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }", {}, "no input has a dim");
   ExpectNotPadded("g (float[2,N] x) => (float[?,?] y) { y = Relu(x) }", {{"N", 1}},
                   "no input has a dim");

@@ -99,10 +99,8 @@ TEST(SimplifyArithmeticTest, DropsRepeats) {
 }
 
 TEST(SimplifyArithmeticTest, MergesCastsThroughAWiderType) {
-  ExpectRewrite(SimplifyArithmetic(), R"(
-      g (float16[2] x) => (int32[2] y)
-      { t = Cast<to = 1>(x)
-        y = Cast<to = 6>(t) })",
+  ExpectRewrite(SimplifyArithmetic(),
+                "g (float16[2] x) => (int32[2] y) { t = Cast<to = 1>(x) y = Cast<to = 6>(t) }",
                 "g (f16[2] x) => (i32[2] y) { y = Cast<to = 6>(x) }");
 }
 
@@ -116,10 +114,8 @@ TEST(SimplifyArithmeticTest, LeavesCastsThatRound) {
 }
 
 TEST(SimplifyArithmeticTest, LeavesCastsOfIntegersThatFloatsRound) {
-  ExpectNoRewrite(SimplifyArithmetic(), R"(
-      g (int32[2] x) => (int64[2] y)
-      { t = Cast<to = 1>(x)
-        y = Cast<to = 7>(t) })",
+  ExpectNoRewrite(SimplifyArithmetic(),
+                  "g (int32[2] x) => (int64[2] y) { t = Cast<to = 1>(x) y = Cast<to = 7>(t) }",
                   "the type between loses numbers");
 }
 

@@ -31,12 +31,16 @@ TEST(UnrollTest, ScansInBothDirections) {
               "concat = Concat<axis = 0>(unsqueeze, unsqueeze_6) }");
 }
 
+// A Loop of `n` iterations at most, which goes on as long as `condition` holds.
+std::string LoopOf(int n, std::string_view condition) {
+  return absl::StrCat("g (float[1] x) => (float[1] y) <int64 n = {", n, "}> { y = Loop<body = ",
+                      "b (int64 i, bool c, float[1] a) => (bool k, float[1] d) { k = ", condition,
+                      " d = Mul(a, x) }>(n, , x) }");
+}
+
 TEST(UnrollTest, LoopsWithAConditionThatStaysTrue) {
-  ExpectBound(R"(
-      g (float[1] x) => (float[1] y) <int64 n = {2}>
-      { y = Loop<body = b (int64 i, bool c, float[1] a) => (bool k, float[1] d)
-          { k = Identity(c) d = Mul(a, x) }>(n, , x) })",
-              {}, "g (f32[1] x) => (f32[1] y = d_3) { d = Mul(x, x) d_3 = Mul(d, x) }");
+  ExpectBound(LoopOf(2, "Identity(c)"), {},
+              "g (f32[1] x) => (f32[1] y = d_3) { d = Mul(x, x) d_3 = Mul(d, x) }");
 }
 
 TEST(UnrollTest, LoopsWithoutAnIterationGiveTheirStatesAndEmptyStacks) {
@@ -57,19 +61,11 @@ TEST(UnrollTest, LoopsWithoutAnIterationGiveTheirStatesAndEmptyStacks) {
 }
 
 TEST(UnrollTest, LoopsThatMayEndEarlyStay) {
-  ExpectReason(R"(
-      g (float[1] x) => (float[1] y) <int64 n = {2}>
-      { y = Loop<body = b (int64 i, bool c, float[1] a) => (bool k, float[1] d)
-          { k = Less(a, x) d = Mul(a, x) }>(n, , x) })",
-               "the number of iterations is not known");
+  ExpectReason(LoopOf(2, "Less(a, x)"), "the number of iterations is not known");
 }
 
 TEST(UnrollTest, TooManyIterationsStay) {
-  ExpectReason(R"(
-      g (float[1] x) => (float[1] y) <int64 n = {100000}>
-      { y = Loop<body = b (int64 i, bool c, float[1] a) => (bool k, float[1] d)
-          { k = Identity(c) d = Mul(a, x) }>(n, , x) })",
-               "the copies of its body would be too many");
+  ExpectReason(LoopOf(100000, "Identity(c)"), "the copies of its body would be too many");
 }
 
 }  // namespace

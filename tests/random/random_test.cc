@@ -91,11 +91,10 @@ TEST(RandomCaseTest, HasManyOpsAndSharedValues) {
   EXPECT_GE(outputs, Seeds() / 2);
 }
 
-// A planted bug: replaces a Relu by its input.
-class DropReluPass final : public NodePass {
+// A planted bug: replaces Nodes by their first input.
+class DropPass : public NodePass {
  public:
-  std::string_view name() const override { return "drop-relu"; }
-  bool StartsAt(const Node& node) const override { return node.op() == "Relu"; }
+  std::string_view name() const override { return "drop"; }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     if (node.output(0).uses().empty()) return Match::None();
     graph.ReplaceAllUses(node.output(0), node.input(0));
@@ -103,18 +102,18 @@ class DropReluPass final : public NodePass {
   }
 };
 
-// A planted bug: drops the addend of a Conv.
-class DropResidualPass final : public NodePass {
+class DropReluPass final : public DropPass {
  public:
-  std::string_view name() const override { return "drop-residual"; }
-  bool StartsAt(const Node& node) const override { return node.op() == "Add"; }
-  absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    if (node.output(0).uses().empty()) return Match::None();
+  bool StartsAt(const Node& node) const override { return node.op() == "Relu"; }
+};
+
+// Drops the addend of a Conv.
+class DropResidualPass final : public DropPass {
+ public:
+  bool StartsAt(const Node& node) const override {
+    if (node.op() != "Add" || node.output(0).type() != node.input(0).type()) return false;
     const Node* conv = node.input(0).producer();
-    if (conv == nullptr || conv->op() != "Conv") return Match::None();
-    if (node.output(0).type() != node.input(0).type()) return Match::None();
-    graph.ReplaceAllUses(node.output(0), node.input(0));
-    return Match::Changed();
+    return conv != nullptr && conv->op() == "Conv";
   }
 };
 

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/plan/known_devices.h"
+#include "tests/support/relu_engine.h"
 #include "tests/support/session_maker.h"
 
 namespace onnx_cudnn {
@@ -30,16 +31,9 @@ class LimitStep final : public Step {
   std::string Save() const override { return ""; }
 };
 
-class LimitEngine final : public Engine {
+class LimitEngine final : public ReluEngine {
  public:
   std::string_view name() const override { return "limit"; }
-  void Propose(const Graph&, const Node& anchor, const Target& target,
-               CandidateSink& sink) const override {
-    sink.Add(RowMajorCandidate(*this, anchor, Space::kDevice, target));
-  }
-  Support Check(const Graph&, const Candidate&, const Target&) const override {
-    return Support::Yes();
-  }
   Cost Price(const Candidate&, const Target&) const override { return {.us = 0.1}; }
   absl::StatusOr<Compiled> Compile(const Candidate&, const Variant&, const Target&) const override {
     return Compiled::As(std::make_shared<LimitStep>());

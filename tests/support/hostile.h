@@ -54,4 +54,9 @@ std::string Save(const TempFolder& folder, const onnx::ModelProto& model);
 // a short, printable message.
 void RunHostile(const HostileCase& c);
 
+// A suite of cases, which are instantiated from lists.
+#define HOSTILE_SUITE(Suite)                                   \
+  class Suite : public testing::TestWithParam<HostileCase> {}; \
+  TEST_P(Suite, IsRefused) { RunHostile(GetParam()); }
+
 }  // namespace onnx_cudnn

@@ -1,15 +1,18 @@
 #include "tests/support/rewrite.h"
 
+#include <chrono>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "passes/rewrite/rewrites.h"
 #include "runtime/graph/float16.h"
 #include "runtime/graph/print.h"
 #include "runtime/graph/verify.h"
 #include "runtime/ops/evaluate.h"
+#include "runtime/session/engines.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
@@ -41,6 +44,18 @@ void ExpectRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::str
   const absl::StatusOr<bool> again = pass->Run(graph, context);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_FALSE(*again) << "a second run changed " << PrintOnOneLine(graph);
+}
+
+void ExpectRewriteInBranch(std::unique_ptr<Pass> pass, std::string_view before,
+                           std::string_view after) {
+  ExpectRewrite(std::move(pass),
+                absl::StrCat("g (bool c, float[2] x) => (float[2] y) { y = If(c) < "
+                             "then_branch = a () => (float[2] p) { ",
+                             before, " }, else_branch = b () => (float[2] q) { q = Neg(x) }> }"),
+                absl::StrCat("g (bool[] c, f32[2] x) => (f32[2] y) { y = If< "
+                             "else_branch = b (f32[2] x) => (f32[2] q) { q = Neg(x) }, "
+                             "then_branch = a (f32[2] x) => (f32[2] p) { ",
+                             after, " } >(c, x) }"));
 }
 
 void ExpectNoRewrite(std::unique_ptr<Pass> pass, std::string_view before, std::string_view reason) {
@@ -115,6 +130,48 @@ bool Changes(std::unique_ptr<Pass> pass, Graph& graph, int compute_capability) {
   EXPECT_TRUE(changed.ok()) << changed.status();
   EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);
   return changed.value_or(false);
+}
+
+RewrittenFor RewriteFor(std::string_view target, std::unique_ptr<Pass> pass, const Graph& graph) {
+  const OwnedTarget owned = *MakeTarget(target);
+  RewrittenFor result{.graph = graph.Clone()};
+  PassContext context{.target = &owned.target, .remarks = &result.remarks};
+  const absl::StatusOr<bool> changed = pass->Run(result.graph, context);
+  EXPECT_TRUE(changed.ok()) << changed.status();
+  EXPECT_TRUE(DeadCode()->Run(result.graph, context).ok());
+  EXPECT_TRUE(Verify(result.graph).ok()) << Verify(result.graph);
+  result.changed = changed.value_or(false);
+  return result;
+}
+
+void ExpectNoRewriteFor(std::string_view target, std::unique_ptr<Pass> pass, const Graph& graph,
+                        std::string_view reason) {
+  const RewrittenFor result = RewriteFor(target, std::move(pass), graph);
+  EXPECT_FALSE(result.changed);
+  EXPECT_EQ(PrintOnOneLine(result.graph), PrintOnOneLine(graph));
+  EXPECT_EQ(result.remarks.empty() ? "" : result.remarks[0].reason, reason);
+}
+
+void ExpectNeedsOpset(std::unique_ptr<Pass> pass, std::string_view text, int opset) {
+  for (const int written : {opset - 1, opset}) {
+    Graph graph = GraphFromText(text);
+    std::vector<Remark> remarks;
+    PassContext context{.newest_opset = written, .remarks = &remarks};
+    EXPECT_EQ(*pass->Run(graph, context), written == opset);
+    EXPECT_EQ(remarks.size(), written == opset ? 0 : 1);
+    for (const Remark& remark : remarks) {
+      EXPECT_EQ(remark.reason, "the file's opset lacks the op");
+    }
+  }
+}
+
+void ExpectChangesFast(std::unique_ptr<Pass> pass, Graph& graph) {
+  PassContext context;
+  const auto start = std::chrono::steady_clock::now();
+  const absl::StatusOr<bool> changed = pass->Run(graph, context);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_TRUE(*changed);
 }
 
 void ExpectBound(std::string_view text, const InputDims& dims, std::string_view after) {

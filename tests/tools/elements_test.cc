@@ -71,12 +71,8 @@ TEST(ElementsTest, PercentilesAreNearestRank) {
   std::vector<double> ms;
   for (int i = 100; i >= 1; --i) ms.push_back(i);
   const Timing t = SummarizeTimes(ms);
-  EXPECT_EQ(t.min, 1);
-  EXPECT_EQ(t.median, 50);
-  EXPECT_EQ(t.mean, 50.5);
-  EXPECT_EQ(t.p90, 90);
-  EXPECT_EQ(t.p95, 95);
-  EXPECT_EQ(t.p99, 99);
+  EXPECT_EQ(std::tie(t.min, t.median, t.mean, t.p90, t.p95, t.p99),
+            std::make_tuple(1.0, 50.0, 50.5, 90.0, 95.0, 99.0));
   EXPECT_EQ(SummarizeTimes({4}).p99, 4);
 }
 

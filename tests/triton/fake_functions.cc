@@ -87,6 +87,19 @@ TRITONSERVER_Error* TRITONSERVER_MetricSet(TRITONSERVER_Metric* metric, double v
   return nullptr;
 }
 
+// A function that gives a member, and those of a state.
+#define GIVES(Kind, Name, Type, member)                                                   \
+  TRITONSERVER_Error* TRITONBACKEND_##Kind##Name(TRITONBACKEND_##Kind* of, Type* value) { \
+    *value = of->member;                                                                  \
+    return nullptr;                                                                       \
+  }
+#define HAS_STATE(Kind)                                                                       \
+  GIVES(Kind, State, void*, state)                                                            \
+  TRITONSERVER_Error* TRITONBACKEND_##Kind##SetState(TRITONBACKEND_##Kind* of, void* state) { \
+    of->state = state;                                                                        \
+    return nullptr;                                                                           \
+  }
+
 TRITONSERVER_Error* TRITONBACKEND_ApiVersion(uint32_t* major, uint32_t* minor) {
   *major = kApiMajor;
   *minor = fake_api_minor;
@@ -97,14 +110,7 @@ TRITONSERVER_Error* TRITONBACKEND_BackendConfig(TRITONBACKEND_Backend* backend,
   *config = &backend->config;
   return nullptr;
 }
-TRITONSERVER_Error* TRITONBACKEND_BackendState(TRITONBACKEND_Backend* backend, void** state) {
-  *state = backend->state;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_BackendSetState(TRITONBACKEND_Backend* backend, void* state) {
-  backend->state = state;
-  return nullptr;
-}
+HAS_STATE(Backend)
 TRITONSERVER_Error* TRITONBACKEND_BackendAttributeAddPreferredInstanceGroup(
     TRITONBACKEND_BackendAttribute* attributes, const TRITONSERVER_InstanceGroupKind,
     const uint64_t, const uint64_t*, const uint64_t) {
@@ -137,55 +143,19 @@ TRITONSERVER_Error* TRITONBACKEND_ModelConfig(TRITONBACKEND_Model* model, const 
   const std::string text = model->config.dump();
   return TRITONSERVER_MessageNewFromSerializedJson(config, text.data(), text.size());
 }
-TRITONSERVER_Error* TRITONBACKEND_ModelAutoCompleteConfig(TRITONBACKEND_Model* model,
-                                                          bool* completes) {
-  *completes = model->completes;
-  return nullptr;
-}
+GIVES(Model, AutoCompleteConfig, bool, completes)
 TRITONSERVER_Error* TRITONBACKEND_ModelSetConfig(TRITONBACKEND_Model* model, const uint32_t,
                                                  TRITONSERVER_Message* config) {
   model->config = nlohmann::json::parse(config->text);
   return nullptr;
 }
-TRITONSERVER_Error* TRITONBACKEND_ModelBackend(TRITONBACKEND_Model* model,
-                                               TRITONBACKEND_Backend** backend) {
-  *backend = model->backend;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_ModelState(TRITONBACKEND_Model* model, void** state) {
-  *state = model->state;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_ModelSetState(TRITONBACKEND_Model* model, void* state) {
-  model->state = state;
-  return nullptr;
-}
+GIVES(Model, Backend, TRITONBACKEND_Backend*, backend)
+HAS_STATE(Model)
 
-TRITONSERVER_Error* TRITONBACKEND_ModelInstanceKind(TRITONBACKEND_ModelInstance* instance,
-                                                    TRITONSERVER_InstanceGroupKind* kind) {
-  *kind = instance->kind;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_ModelInstanceDeviceId(TRITONBACKEND_ModelInstance* instance,
-                                                        int32_t* device_id) {
-  *device_id = instance->device;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_ModelInstanceModel(TRITONBACKEND_ModelInstance* instance,
-                                                     TRITONBACKEND_Model** model) {
-  *model = instance->model;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_ModelInstanceState(TRITONBACKEND_ModelInstance* instance,
-                                                     void** state) {
-  *state = instance->state;
-  return nullptr;
-}
-TRITONSERVER_Error* TRITONBACKEND_ModelInstanceSetState(TRITONBACKEND_ModelInstance* instance,
-                                                        void* state) {
-  instance->state = state;
-  return nullptr;
-}
+GIVES(ModelInstance, Kind, TRITONSERVER_InstanceGroupKind, kind)
+GIVES(ModelInstance, DeviceId, int32_t, device)
+GIVES(ModelInstance, Model, TRITONBACKEND_Model*, model)
+HAS_STATE(ModelInstance)
 TRITONSERVER_Error* TRITONBACKEND_ModelInstanceReportStatistics(
     TRITONBACKEND_ModelInstance*, TRITONBACKEND_Request* request, const bool success,
     const uint64_t begin, const uint64_t compute_begin, const uint64_t compute_end,

@@ -48,6 +48,11 @@ std::string Content(const std::string& path) { return ReadFile(path, 1 << 20).va
 
 class PlanCacheTest : public testing::Test {
  protected:
+  PlanFile Read() const {
+    const auto file = ReadPlanFile(path_);
+    EXPECT_TRUE(file.ok()) << file.status();
+    return file.ok() ? *file : PlanFile();
+  }
   int Files() const {
     const auto files = std::filesystem::directory_iterator(folder_.path());
     return static_cast<int>(std::distance(begin(files), end(files)));
@@ -162,12 +167,11 @@ TEST_F(PlanCacheTest, TwoWritersKeepBothAndTheFaster) {
   ASSERT_TRUE((*first)->Save().ok());
   ASSERT_TRUE((*second)->Save().ok());
   EXPECT_EQ((*second)->Find("h200", "faster in first")->us, 2);
-  const auto file = ReadPlanFile(path_);
-  ASSERT_TRUE(file.ok()) << file.status();
-  ASSERT_EQ(file->entries.size(), 3u);
-  EXPECT_EQ(file->entries.at({"h200", "only first"}).us, 1);
-  EXPECT_EQ(file->entries.at({"h200", "faster in first"}).us, 2);
-  EXPECT_EQ(file->entries.at({"h200", "faster in second"}).us, 1.5);
+  const PlanFile file = Read();
+  ASSERT_EQ(file.entries.size(), 3u);
+  EXPECT_EQ(file.entries.at({"h200", "only first"}).us, 1);
+  EXPECT_EQ(file.entries.at({"h200", "faster in first"}).us, 2);
+  EXPECT_EQ(file.entries.at({"h200", "faster in second"}).us, 1.5);
 }
 
 TEST_F(PlanCacheTest, EachFailingCallLeavesAWholeFile) {
@@ -190,13 +194,12 @@ TEST_F(PlanCacheTest, EachFailingCallLeavesAWholeFile) {
     }
     EXPECT_EQ(open, 0);
     if (made <= at) break;
-    const auto file = ReadPlanFile(path_);
-    ASSERT_TRUE(file.ok()) << file.status();
+    const PlanFile file = Read();
     if (!status.ok()) {
       ++failed;
       EXPECT_EQ(Content(path_), before) << status;
     } else {
-      EXPECT_EQ(file->entries.size(), 2u);
+      EXPECT_EQ(file.entries.size(), 2u);
     }
   }
   EXPECT_GE(failed, 6);  // open and flock, open, write, fsync and rename at least
@@ -206,10 +209,9 @@ TEST_F(PlanCacheTest, MergesFilesIntoANewOne) {
   Write(folder_.path("a.json"), {Entry("a", 1), Entry("both", 4)});
   Write(folder_.path("b.json"), {Entry("b", 2), Entry("both", 3)});
   ASSERT_TRUE(MergePlanCaches(path_, {folder_.path("a.json"), folder_.path("b.json")}).ok());
-  const auto merged = ReadPlanFile(path_);
-  ASSERT_TRUE(merged.ok()) << merged.status();
-  EXPECT_EQ(merged->entries.size(), 3u);
-  EXPECT_EQ(merged->entries.at({"h200", "both"}).us, 3);
+  const PlanFile merged = Read();
+  EXPECT_EQ(merged.entries.size(), 3u);
+  EXPECT_EQ(merged.entries.at({"h200", "both"}).us, 3);
   EXPECT_EQ(MergePlanCaches(path_, {folder_.path("none.json")}).code(),
             absl::StatusCode::kNotFound);
 }
@@ -264,10 +266,9 @@ TEST_F(PlanCacheTest, PrunesADeviceOrAVersion) {
   EXPECT_EQ(*PrunePlanCache(path_, "9.1.0"), 1);
   EXPECT_EQ(*PrunePlanCache(path_, "h100"), 1);
   EXPECT_EQ(*PrunePlanCache(path_, "a100"), 0);
-  const auto left = ReadPlanFile(path_);
-  ASSERT_TRUE(left.ok()) << left.status();
-  ASSERT_EQ(left->entries.size(), 1u);
-  EXPECT_EQ(left->entries.begin()->second.signature, "kept");
+  const PlanFile left = Read();
+  ASSERT_EQ(left.entries.size(), 1u);
+  EXPECT_EQ(left.entries.begin()->second.signature, "kept");
 }
 
 TEST_F(PlanCacheTest, PrunesWholeNetworksWithTheirParts) {
@@ -278,20 +279,18 @@ TEST_F(PlanCacheTest, PrunesWholeNetworksWithTheirParts) {
   other.device = "h100";
   Write(path_, {Entry("kept", 3), old, network, other});
   EXPECT_EQ(*PrunePlanCache(path_, "9.1.0"), 2);
-  const auto left = ReadPlanFile(path_);
-  ASSERT_TRUE(left.ok()) << left.status();
-  ASSERT_EQ(left->entries.size(), 2u);
-  EXPECT_EQ(left->entries.begin()->second.device, "h100");
+  const PlanFile left = Read();
+  ASSERT_EQ(left.entries.size(), 2u);
+  EXPECT_EQ(left.entries.begin()->second.device, "h100");
 }
 
 TEST_F(PlanCacheTest, KeepsSavedSteps) {
   PlanEntry entry = Entry("a", 1);
   entry.saved = "{\"plan\": \"…\"}";
   Write(path_, {entry, Entry("b", 2)});
-  const auto file = ReadPlanFile(path_);
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->entries.at({"h200", "a"}).saved, entry.saved);
-  EXPECT_EQ(file->entries.at({"h200", "b"}).saved, "");
+  const PlanFile file = Read();
+  EXPECT_EQ(file.entries.at({"h200", "a"}).saved, entry.saved);
+  EXPECT_EQ(file.entries.at({"h200", "b"}).saved, "");
 }
 
 TEST_F(PlanCacheTest, KeepsWhatFailed) {
@@ -343,10 +342,9 @@ TEST_F(PlanCacheTest, TakesAnotherFilesEntriesAndGivesItsOwn) {
   (*cache)->Put(Entry("a", 1));
   (*cache)->PutFailed(Failed("b", "engine 4"));
   ASSERT_TRUE((*cache)->WriteTo(path_).ok());
-  const auto copy = ReadPlanFile(path_);
-  ASSERT_TRUE(copy.ok()) << copy.status();
-  EXPECT_EQ(copy->entries.size(), 1u);
-  EXPECT_EQ(copy->failed.size(), 1u);
+  const PlanFile copy = Read();
+  EXPECT_EQ(copy.entries.size(), 1u);
+  EXPECT_EQ(copy.failed.size(), 1u);
   const auto taker = PlanCache::Open("");
   ASSERT_TRUE((*taker)->Add(path_).ok());
   EXPECT_EQ((*taker)->FindUs("h200", "a"), 1);

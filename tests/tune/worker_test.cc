@@ -32,6 +32,13 @@ std::string Trying(int id, std::string_view variant) {
 }
 constexpr char kDone[] = "echo '{\"done\": true}'\n";
 
+// Whether a note contains `text`.
+bool Says(const WorkerReport& report, std::string_view text) {
+  return absl::StrContains(absl::StrJoin(report.notes, "\n"), text);
+}
+#define EXPECT_SAYS(report, text) \
+  EXPECT_TRUE(Says(report, text)) << absl::StrJoin((report).notes, "\n")
+
 class WorkerTest : public testing::Test {
  protected:
   // Runs a script; its first start runs `first`, later ones `later`.
@@ -49,6 +56,11 @@ class WorkerTest : public testing::Test {
     EXPECT_LT(absl::Now() - start, absl::Seconds(30));
     EXPECT_TRUE(report.ok()) << report.status();
     return report.ok() ? *std::move(report) : WorkerReport();
+  }
+  void ExpectTriedNothing(std::string_view script, bool served, std::string_view why) {
+    const WorkerReport report = Measure(script);
+    EXPECT_EQ(report.served, served);
+    EXPECT_SAYS(report, absl::StrCat("tried nothing: ", why));
   }
   // The modes of the starts, e.g. "parallel one-at-a-time".
   std::string Starts() const {
@@ -68,13 +80,6 @@ class WorkerTest : public testing::Test {
                          .quiet_s = 0.5,
                          .patience_s = 20};
 };
-
-// Whether a note contains `text`.
-bool Says(const WorkerReport& report, std::string_view text) {
-  return absl::StrContains(absl::StrJoin(report.notes, "\n"), text);
-}
-#define EXPECT_SAYS(report, text) \
-  EXPECT_TRUE(Says(report, text)) << absl::StrJoin((report).notes, "\n")
 
 TEST_F(WorkerTest, ReportsWhatItMeasured) {
   std::vector<std::pair<int64_t, int64_t>> heard;
@@ -130,16 +135,13 @@ TEST_F(WorkerTest, WhatIsNoProgramDoesNotServe) {
 }
 
 TEST_F(WorkerTest, OneThatEndsBeforeItTriesDoesNotServe) {
-  const WorkerReport report = Measure("echo '{\"error\": \"no GPU here\"}'\nexit 5\n");
-  EXPECT_FALSE(report.served);
-  EXPECT_SAYS(report, "tried nothing: no GPU here");
+  ExpectTriedNothing("echo '{\"error\": \"no GPU here\"}'\nexit 5\n", /*served=*/false,
+                     "no GPU here");
   EXPECT_EQ(Starts(), "parallel");
 }
 
 TEST_F(WorkerTest, ACrashBeforeItTriesIsNotRepeatedInTheCaller) {
-  const WorkerReport report = Measure("kill -SEGV $$\n");
-  EXPECT_TRUE(report.served);
-  EXPECT_SAYS(report, "tried nothing: signal 11");
+  ExpectTriedNothing("kill -SEGV $$\n", /*served=*/true, "signal 11");
 }
 
 TEST_F(WorkerTest, AVariantThatCrashesIsNotedAndTheNextWorkerGoesOn) {
@@ -194,9 +196,7 @@ TEST_F(WorkerTest, AVariantThatHangsIsNotedAndKilled) {
 
 TEST_F(WorkerTest, OneThatHangsWhileItLoadsIsKilled) {
   request_.patience_s = 0.5;
-  const WorkerReport report = Measure("exec sleep 60\n");
-  EXPECT_TRUE(report.served);
-  EXPECT_SAYS(report, "tried nothing: it said nothing more");
+  ExpectTriedNothing("exec sleep 60\n", /*served=*/true, "it said nothing more");
 }
 
 TEST_F(WorkerTest, OneThatIsCancelledIsKilledAndNothingIsNoted) {
@@ -240,9 +240,7 @@ TEST_F(WorkerTest, NonsenseIsNoSignOfLife) {
 }
 
 TEST_F(WorkerTest, HalfALineIsNone) {
-  const WorkerReport report = Measure("printf '{\"done\": tr'\nexit 3\n");
-  EXPECT_FALSE(report.served);
-  EXPECT_SAYS(report, "tried nothing: it ended with code 3");
+  ExpectTriedNothing("printf '{\"done\": tr'\nexit 3\n", /*served=*/false, "it ended with code 3");
 }
 
 TEST_F(WorkerTest, DyingAmidALineBlamesWhatWasTried) {

@@ -23,51 +23,17 @@ constexpr double kLaunchShare = 0.8;
 constexpr double kMostNoise = 0.05;
 constexpr double kGrowth = 1.1;
 
-template <typename T>
-Json OrNull(const std::optional<T>& value) {
-  return value.has_value() ? Json(*value) : Json(nullptr);
-}
-
 // Every field in the order of the files; null: unknown.
 Json Fields(const BenchRecord& r) {
-  return {{"who", r.who},
-          {"model", r.model},
-          {"precision", r.precision},
-          {"partitioner", r.partitioner},
-          {"batch", r.batch},
-          {"threads", r.threads},
-          {"cuda_graph", r.cuda_graph},
-          {"median_ms", r.median_ms},
-          {"mean_ms", r.mean_ms},
-          {"p90_ms", r.p90_ms},
-          {"p95_ms", r.p95_ms},
-          {"p99_ms", r.p99_ms},
-          {"noise", r.noise()},
-          {"images_per_s", r.images_per_s},
-          {"h2d_ms", OrNull(r.h2d_ms)},
-          {"d2h_ms", OrNull(r.d2h_ms)},
-          {"enqueue_ms", OrNull(r.enqueue_ms)},
-          {"clock_mhz", OrNull(r.clock_mhz)},
-          {"power_w", OrNull(r.power_w)},
-          {"setup_s", r.setup_s},
-          {"context_s", r.context_s},
-          {"tune_s", r.tune_s},
-          {"tuned_signatures", r.tuned_signatures},
-          {"cached_signatures", r.cached_signatures},
-          {"peak_bytes", r.peak_bytes},
-          {"segments", OrNull(r.segments)},
-          {"nodes_between", OrNull(r.nodes_between)},
-          {"between_ms", OrNull(r.between_ms)},
-          {"size_reads", OrNull(r.size_reads)},
-          {"size_reads_ms", OrNull(r.size_reads_ms)},
-          {"segmented_ms", OrNull(r.segmented_ms)},
-          {"device", r.device},
-          {"driver", r.driver},
-          {"cuda", r.cuda},
-          {"cudnn", r.cudnn},
-          {"commit", r.commit},
-          {"date", r.date},
-          {"run", r.run}};
+  Json json;
+  ADD_JSON_FIELDS(json, r, who, model, precision, partitioner, batch, threads, cuda_graph,
+                  median_ms, mean_ms, p90_ms, p95_ms, p99_ms);
+  json["noise"] = r.noise();
+  ADD_JSON_FIELDS(json, r, images_per_s, h2d_ms, d2h_ms, enqueue_ms, clock_mhz, power_w, setup_s,
+                  context_s, tune_s, tuned_signatures, cached_signatures, peak_bytes, segments,
+                  nodes_between, between_ms, size_reads, size_reads_ms, segmented_ms, device,
+                  driver, cuda, cudnn, commit, date, run);
+  return json;
 }
 
 std::string CsvCell(const Json& value) {

@@ -40,19 +40,19 @@ absl::Status ChooseColor(std::string_view choice) {
   return absl::OkStatus();
 }
 
-ScopedColor::ScopedColor(Color color) {
+void PrintColored(Color color, std::string_view text) {
   PutSequence(color == Color::kRed ? "\033[31m" : "\033[33m");
+  std::cerr << text;
+  PutSequence("\033[m");
 }
-
-ScopedColor::~ScopedColor() { PutSequence("\033[m"); }
 
 void ColorLog() {
   SetLogSink([](LogSeverity severity, std::string_view message) {
     if (severity == LogSeverity::kInfo) return;
-    const bool is_warning = severity == LogSeverity::kWarning;
-    {
-      const ScopedColor color(is_warning ? Color::kYellow : Color::kRed);
-      std::cerr << "onnx-cudnn: " << (is_warning ? "warning: " : "error: ");
+    if (severity == LogSeverity::kWarning) {
+      PrintColored(Color::kYellow, "onnx-cudnn: warning: ");
+    } else {
+      PrintColored(Color::kRed, "onnx-cudnn: error: ");
     }
     std::cerr << message << std::endl;
   });

@@ -1,7 +1,6 @@
 // Colours of messages on standard error.
 #pragma once
 
-#include <ostream>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -16,14 +15,8 @@ enum class Color { kRed, kYellow };
 //   errors  InvalidArgument: another word
 absl::Status ChooseColor(std::string_view choice);
 
-// While it lives, text written to std::cerr has this colour, if colours are chosen.
-class ScopedColor {
- public:
-  explicit ScopedColor(Color color);
-  ~ScopedColor();
-  ScopedColor(const ScopedColor&) = delete;
-  ScopedColor& operator=(const ScopedColor&) = delete;
-};
+// Writes `text` to std::cerr, in this colour if colours are chosen.
+void PrintColored(Color color, std::string_view text);
 
 // Has the library's warnings and errors printed to standard error with a coloured prefix, in the
 // words of the default sink.

@@ -56,45 +56,20 @@ void AppendFinding(const DoctorFinding& finding, std::string& text) {
                   "\n  without   ", finding.without, "\n");
 }
 
-Json BuildJson(const BuildFacts& build) {
-  return {{"version", build.version},
-          {"commit", build.commit},
-          {"compiler", build.compiler},
-          {"cuda", build.cuda},
-          {"cuda_architectures", build.cuda_architectures},
-          {"onnx", build.onnx},
-          {"cudnn_frontend", build.cudnn_frontend},
-          {"oldest_opset", build.oldest_opset},
-          {"newest_opset", build.newest_opset}};
-}
+}  // namespace
 
-// `items` as a list of the objects that `describe` makes.
-template <typename T>
-Json List(const std::vector<T>& items, Json (*describe)(const T&)) {
-  Json list = Json::array();
-  for (const T& item : items) list.push_back(describe(item));
-  return list;
-}
+DEFINE_JSON_FIELDS(BuildFacts, version, commit, compiler, cuda, cuda_architectures, onnx,
+                   cudnn_frontend, oldest_opset, newest_opset)
+DEFINE_JSON_FIELDS(LibraryFacts, name, version, file)
+DEFINE_JSON_FIELDS(PlanCacheFacts, path, entries, for_this_gpu, failed)
+DEFINE_JSON_FIELDS(DoctorFinding, what, remedy, without, is_needed)
 
-Json GpuJson(const GpuFacts& gpu) {
-  return {{"ordinal", gpu.ordinal},
+static void to_json(Json& json, const GpuFacts& gpu) {
+  json = {{"ordinal", gpu.ordinal},
           {"product", gpu.product},
           {"compute_capability", CapabilityOf(gpu)},
           {"memory_bytes", gpu.memory_bytes}};
 }
-
-Json LibraryJson(const LibraryFacts& library) {
-  return {{"name", library.name}, {"version", library.version}, {"file", library.file}};
-}
-
-Json FindingJson(const DoctorFinding& finding) {
-  return {{"what", finding.what},
-          {"remedy", finding.remedy},
-          {"without", finding.without},
-          {"is_needed", finding.is_needed}};
-}
-
-}  // namespace
 
 std::string DoctorText(const DoctorReport& report) {
   std::string text = VersionText(report.build);
@@ -110,24 +85,11 @@ std::string DoctorText(const DoctorReport& report) {
 }
 
 std::string DoctorJson(const DoctorReport& report) {
-  const PlanCacheFacts& plans = report.plan_cache;
-  Json json = {{"gpu_runs", report.gpu_runs},
-               {"build", BuildJson(report.build)},
-               {"driver", report.driver},
-               {"driver_cuda", report.driver_cuda},
-               {"gpus", List(report.gpus, GpuJson)},
-               {"libraries", List(report.libraries, LibraryJson)},
-               {"tune_worker", report.tune_worker},
-               {"cores", report.cores},
-               {"threads", report.threads},
-               {"memory_bytes", report.memory_bytes}};
-  if (!plans.path.empty()) {
-    json["plan_cache"] = {{"path", plans.path},
-                          {"entries", plans.entries},
-                          {"for_this_gpu", plans.for_this_gpu},
-                          {"failed", plans.failed}};
-  }
-  json["findings"] = List(report.findings, FindingJson);
+  Json json;
+  ADD_JSON_FIELDS(json, report, gpu_runs, build, driver, driver_cuda, gpus, libraries, tune_worker,
+                  cores, threads, memory_bytes);
+  if (!report.plan_cache.path.empty()) json["plan_cache"] = report.plan_cache;
+  json["findings"] = report.findings;
   return JsonText(json, /*indent=*/1);
 }
 

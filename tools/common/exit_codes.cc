@@ -1,7 +1,9 @@
 #include "tools/common/exit_codes.h"
 
 #include <iostream>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "runtime/base/exception.h"
 #include "tools/common/color.h"
@@ -9,46 +11,36 @@
 
 namespace onnx_cudnn {
 
+namespace {
+
+using enum absl::StatusCode;
+
+// In the order of ErrorCode.
+constexpr absl::StatusCode kStatusCodes[] = {
+    kInvalidArgument,   kUnimplemented,      kNotFound,  kDataLoss,
+    kResourceExhausted, kFailedPrecondition, kCancelled, kInternal};
+
+constexpr std::pair<absl::StatusCode, ExitCode> kExitCodes[] = {
+    {kOk, kExitDone},
+    {kInvalidArgument, kExitInvalid},
+    {kOutOfRange, kExitInvalid},
+    {kNotFound, kExitInvalid},
+    {kDataLoss, kExitInvalid},
+    {kUnimplemented, kExitUnsupported},
+    {kFailedPrecondition, kExitNoDevice},
+    {kResourceExhausted, kExitOutOfMemory}};
+
+}  // namespace
+
 ExitCode ExitCodeOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kOk:
-      return kExitDone;
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kOutOfRange:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kDataLoss:
-      return kExitInvalid;
-    case absl::StatusCode::kUnimplemented:
-      return kExitUnsupported;
-    case absl::StatusCode::kFailedPrecondition:
-      return kExitNoDevice;
-    case absl::StatusCode::kResourceExhausted:
-      return kExitOutOfMemory;
-    default:
-      return kExitInternal;
+  for (const auto& [code, exit_code] : kExitCodes) {
+    if (code == status.code()) return exit_code;
   }
+  return kExitInternal;
 }
 
 absl::Status ToStatus(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kInvalidArgument:
-      return absl::InvalidArgumentError(error.message);
-    case ErrorCode::kUnimplemented:
-      return absl::UnimplementedError(error.message);
-    case ErrorCode::kNotFound:
-      return absl::NotFoundError(error.message);
-    case ErrorCode::kDataLoss:
-      return absl::DataLossError(error.message);
-    case ErrorCode::kResourceExhausted:
-      return absl::ResourceExhaustedError(error.message);
-    case ErrorCode::kFailedPrecondition:
-      return absl::FailedPreconditionError(error.message);
-    case ErrorCode::kCancelled:
-      return absl::CancelledError(error.message);
-    case ErrorCode::kInternal:
-      break;
-  }
-  return absl::InternalError(error.message);
+  return {kStatusCodes[static_cast<size_t>(error.code)], error.message};
 }
 
 absl::Status ToStatus(const Result<void>& result) {
@@ -56,10 +48,7 @@ absl::Status ToStatus(const Result<void>& result) {
 }
 
 int Fail(std::string_view tool, std::string_view message, ExitCode code) {
-  {
-    const ScopedColor red(Color::kRed);
-    std::cerr << tool << ": ";
-  }
+  PrintColored(Color::kRed, absl::StrCat(tool, ": "));
   std::cerr << absl::StrReplaceAll(message, {{"\n", " "}}) << std::endl;
   return code;
 }

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -8,36 +9,17 @@
 namespace onnx_cudnn {
 
 std::string LoadsJson(const std::vector<LoadRecord>& records) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
   for (const LoadRecord& r : records) {
-    list.push_back({{"who", r.bench.who},
-                    {"model", r.bench.model},
-                    {"precision", r.bench.precision},
-                    {"batch", r.bench.batch},
-                    {"threads", r.bench.threads},
-                    {"max_batch", r.max_batch},
-                    {"max_delay_ms", r.max_delay_ms},
-                    {"offered_qps", r.offered_qps},
-                    {"arrived_qps", r.arrived_qps},
-                    {"achieved_qps", r.achieved_qps},
-                    {"keeps_up", r.KeepsUp()},
-                    {"requests", r.requests},
-                    {"refused", r.refused},
-                    {"failed", r.failed},
-                    {"mean_batch", r.mean_batch},
-                    {"mean_ms", r.mean_ms},
-                    {"p50_ms", r.p50_ms},
-                    {"p90_ms", r.p90_ms},
-                    {"p95_ms", r.p95_ms},
-                    {"p99_ms", r.p99_ms},
-                    {"max_ms", r.max_ms},
-                    {"device", r.bench.device},
-                    {"driver", r.bench.driver},
-                    {"cuda", r.bench.cuda},
-                    {"cudnn", r.bench.cudnn},
-                    {"commit", r.bench.commit},
-                    {"date", r.bench.date},
-                    {"run", r.bench.run}});
+    Json json;
+    ADD_JSON_FIELDS(json, r.bench, who, model, precision, batch, threads);
+    ADD_JSON_FIELDS(json, r, max_batch, max_delay_ms, offered_qps, arrived_qps, achieved_qps);
+    json["keeps_up"] = r.KeepsUp();
+    ADD_JSON_FIELDS(json, r, requests, refused, failed, mean_batch, mean_ms, p50_ms, p90_ms, p95_ms,
+                    p99_ms, max_ms);
+    ADD_JSON_FIELDS(json, r.bench, device, driver, cuda, cudnn, commit, date, run);
+    list.push_back(std::move(json));
   }
   return JsonText(list, 1);
 }

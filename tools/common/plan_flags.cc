@@ -15,6 +15,37 @@
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
+namespace {
+
+// The choice called `text`. InvalidArgument, which names `flag` and all choices: another text.
+template <typename E, size_t kCount>
+absl::StatusOr<E> ParseChoice(std::string_view flag,
+                              const std::pair<std::string_view, E> (&choices)[kCount],
+                              std::string_view text) {
+  std::string names;
+  for (size_t i = 0; i < kCount; ++i) {
+    if (choices[i].first == text) return choices[i].second;
+    absl::StrAppend(&names, i == 0 ? "" : i + 1 == kCount ? " or " : ", ", choices[i].first);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": expected ", names, ", found ", text));
+}
+
+constexpr std::pair<std::string_view, PrecisionChoice> kPrecisions[] = {
+    {"auto", PrecisionChoice::kAuto},
+    {"strict", PrecisionChoice::kStrict},
+    {"tf32", PrecisionChoice::kTf32},
+    {"fp16", PrecisionChoice::kFp16},
+    {"bf16", PrecisionChoice::kBf16}};
+constexpr std::pair<std::string_view, DeviceChoice> kDevices[] = {
+    {"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}};
+constexpr std::pair<std::string_view, PartitionerChoice> kPartitioners[] = {
+    {"greedy", PartitionerChoice::kGreedy}, {"cost", PartitionerChoice::kCost}};
+constexpr std::pair<std::string_view, FirstProgram> kFirstPrograms[] = {
+    {"best", FirstProgram::kBest}, {"quick", FirstProgram::kQuick}};
+constexpr std::pair<std::string_view, TuneMode> kTuneModes[] = {
+    {"foreground", TuneMode::kForeground}, {"background", TuneMode::kBackground}};
+
+}  // namespace
 
 absl::StatusOr<std::string> ReadPinFile(const std::string& path) {
   if (path.empty()) return std::string();
@@ -61,8 +92,7 @@ absl::StatusOr<std::optional<double>> ParseTolerance(std::string_view flag, std:
 }
 
 std::string_view NameOf(PrecisionChoice precision) {
-  constexpr std::string_view kNames[] = {"auto", "strict", "tf32", "fp16", "bf16"};
-  return kNames[static_cast<int>(precision)];
+  return kPrecisions[static_cast<int>(precision)].first;
 }
 
 absl::StatusOr<std::vector<int>> ParseDevices(const std::vector<std::string>& texts) {
@@ -78,14 +108,11 @@ absl::StatusOr<std::vector<int>> ParseDevices(const std::vector<std::string>& te
 }
 
 absl::StatusOr<DeviceChoice> ParseDevice(std::string_view text) {
-  if (text == "auto") return DeviceChoice::kAuto;
-  if (text == "cpu") return DeviceChoice::kCpu;
-  if (text == "cuda") return DeviceChoice::kCuda;
+  const absl::StatusOr<DeviceChoice> device = ParseChoice("--device", kDevices, text);
   int64_t ordinal = 0;
-  const bool is_ordinal = absl::SimpleAtoi(text, &ordinal) && ordinal >= 0;
+  if (device.ok() || !absl::SimpleAtoi(text, &ordinal) || ordinal < 0) return device;
   return absl::InvalidArgumentError(
-      absl::StrCat("--device: expected auto, cpu or cuda, found ", text,
-                   is_ordinal ? absl::StrCat("; --devices ", ordinal, " chooses that GPU") : ""));
+      absl::StrCat(device.status().message(), "; --devices ", ordinal, " chooses that GPU"));
 }
 
 absl::StatusOr<int> ParseCapability(std::string_view text) {
@@ -101,20 +128,11 @@ absl::StatusOr<int> ParseCapability(std::string_view text) {
 }
 
 absl::StatusOr<PrecisionChoice> ParsePrecision(std::string_view text) {
-  if (text == "auto") return PrecisionChoice::kAuto;
-  if (text == "strict") return PrecisionChoice::kStrict;
-  if (text == "tf32") return PrecisionChoice::kTf32;
-  if (text == "fp16") return PrecisionChoice::kFp16;
-  if (text == "bf16") return PrecisionChoice::kBf16;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--precision: expected auto, strict, tf32, fp16 or bf16, found ", text));
+  return ParseChoice("--precision", kPrecisions, text);
 }
 
 absl::StatusOr<PartitionerChoice> ParsePartitioner(std::string_view text) {
-  if (text == "greedy") return PartitionerChoice::kGreedy;
-  if (text == "cost") return PartitionerChoice::kCost;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--partitioner: expected greedy or cost, found ", text));
+  return ParseChoice("--partitioner", kPartitioners, text);
 }
 
 std::string_view NameOf(PartitionerChoice choice) {
@@ -122,17 +140,11 @@ std::string_view NameOf(PartitionerChoice choice) {
 }
 
 absl::StatusOr<FirstProgram> ParseFirstProgram(std::string_view text) {
-  if (text == "best") return FirstProgram::kBest;
-  if (text == "quick") return FirstProgram::kQuick;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--first-program: expected best or quick, found ", text));
+  return ParseChoice("--first-program", kFirstPrograms, text);
 }
 
 absl::StatusOr<TuneMode> ParseTuneMode(std::string_view text) {
-  if (text == "foreground") return TuneMode::kForeground;
-  if (text == "background") return TuneMode::kBackground;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--tune: expected foreground or background, found ", text));
+  return ParseChoice("--tune", kTuneModes, text);
 }
 
 }  // namespace onnx_cudnn

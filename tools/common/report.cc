@@ -10,9 +10,26 @@
 #include "tools/common/json_text.h"
 
 namespace onnx_cudnn {
-namespace {
 
 using Json = nlohmann::ordered_json;
+
+DEFINE_JSON_FIELDS(InputReport, name, type, source)
+DEFINE_JSON_FIELDS(Summary, elements, not_finite, min, max, mean)
+DEFINE_JSON_FIELDS(CheckedPartition, index, engine, variant, ops, output, ok, largest_difference,
+                   largest_expected, share_of_tolerance, note)
+
+static void to_json(Json& json, const ProgramBuild& b) {
+  json = {{"inputs", b.inputs}, {"quick", b.is_quick}};
+  ADD_JSON_FIELDS(json, b, bind_ms, fold_ms, partition_ms, compile_ms, plan_ms, total_ms);
+}
+
+static void to_json(Json& json, const NewShapeTimes& t) {
+  ADD_JSON_FIELDS(json, t, inputs, first_ms, steady_ms, longest_ms);
+  json["beyond_ms"] = t.beyond_ms();
+  json["swapped"] = t.swapped;
+}
+
+namespace {
 
 constexpr size_t kMaxRowsShown = 4;
 
@@ -59,14 +76,7 @@ void AppendVerified(const RunReport& report, std::string& text) {
 Json OutputJson(const RunReport& report, const OutputReport& output) {
   Json json = {{"name", output.name}, {"type", output.type}};
   if (!output.file.empty()) json["file"] = output.file;
-  if (output.is_numbers) {
-    const Summary& s = output.summary;
-    json.update(Json{{"elements", s.elements},
-                     {"not_finite", s.not_finite},
-                     {"min", s.min},
-                     {"max", s.max},
-                     {"mean", s.mean}});
-  }
+  if (output.is_numbers) json.update(Json(output.summary));
   for (const std::vector<Score>& row : output.top) {
     Json scores = Json::array();
     for (const Score& score : row) {
@@ -109,23 +119,6 @@ Json VerifyJson(const RunReport& report) {
   return json;
 }
 
-Json PartitionsJson(const RunReport& report) {
-  Json json = Json::array();
-  for (const CheckedPartition& p : report.partitions) {
-    json.push_back({{"index", p.index},
-                    {"engine", p.engine},
-                    {"variant", p.variant},
-                    {"ops", p.ops},
-                    {"output", p.output},
-                    {"ok", p.ok},
-                    {"largest_difference", p.largest_difference},
-                    {"largest_expected", p.largest_expected},
-                    {"share_of_tolerance", p.share_of_tolerance},
-                    {"note", p.note}});
-  }
-  return json;
-}
-
 // "tolerance" is the largest difference as a share of the tolerance.
 void AppendPartitions(const RunReport& report, std::string& text) {
   if (report.partitions.empty()) return;
@@ -142,34 +135,6 @@ void AppendPartitions(const RunReport& report, std::string& text) {
                           p.variant.empty() ? "" : ", ", p.variant,
                           p.note.empty() ? "" : absl::StrCat("; ", p.note));
   }
-}
-
-Json BuildsJson(const SessionStats& stats) {
-  Json json = Json::array();
-  for (const ProgramBuild& b : stats.builds) {
-    json.push_back({{"inputs", b.inputs},
-                    {"quick", b.is_quick},
-                    {"bind_ms", b.bind_ms},
-                    {"fold_ms", b.fold_ms},
-                    {"partition_ms", b.partition_ms},
-                    {"compile_ms", b.compile_ms},
-                    {"plan_ms", b.plan_ms},
-                    {"total_ms", b.total_ms}});
-  }
-  return json;
-}
-
-Json NewShapesJson(const RunReport& report) {
-  Json json = Json::array();
-  for (const NewShapeTimes& t : report.new_shapes) {
-    json.push_back({{"inputs", t.inputs},
-                    {"first_ms", t.first_ms},
-                    {"steady_ms", t.steady_ms},
-                    {"longest_ms", t.longest_ms},
-                    {"beyond_ms", t.beyond_ms()},
-                    {"swapped", t.swapped}});
-  }
-  return json;
 }
 
 void AppendNewShapes(const RunReport& report, std::string& text) {
@@ -284,41 +249,22 @@ std::string FormatText(const RunReport& report, bool verbose) {
 }
 
 std::string FormatJson(const RunReport& report) {
-  Json json = {{"model", report.model},
-               {"device", report.device},
-               {"note", report.note},
-               {"precision", report.precision},
-               {"graph_note", report.graph_note},
-               {"device_ms", report.stats.device_ms},
-               {"load_ms", report.stats.load_ms},
-               {"optimize_ms", report.stats.optimize_ms},
-               {"plan_ms", report.stats.plan_ms},
-               {"tune_ms", report.stats.tune_ms},
-               {"tuned_signatures", report.stats.tuned_signatures},
-               {"cached_signatures", report.stats.cached_signatures},
-               {"tune_notes", report.stats.tune_notes},
-               {"builds", BuildsJson(report.stats)},
-               {"first_run_ms", report.first_run_ms},
-               {"weight_bytes", report.stats.weight_bytes},
-               {"arena_bytes", report.stats.arena_bytes},
-               {"programs_built", report.stats.programs_built},
-               {"nodes", report.stats.nodes},
-               {"host_nodes", report.stats.host_nodes},
-               {"padded_runs", report.stats.padded_runs},
-               {"bucket_note", report.stats.bucket_note},
-               {"inputs", Json::array()},
-               {"outputs", Json::array()}};
-  for (const InputReport& input : report.inputs) {
-    json["inputs"].push_back(
-        {{"name", input.name}, {"type", input.type}, {"source", input.source}});
-  }
+  Json json;
+  ADD_JSON_FIELDS(json, report, model, device, note, precision, graph_note);
+  ADD_JSON_FIELDS(json, report.stats, device_ms, load_ms, optimize_ms, plan_ms, tune_ms,
+                  tuned_signatures, cached_signatures, tune_notes, builds);
+  json["first_run_ms"] = report.first_run_ms;
+  ADD_JSON_FIELDS(json, report.stats, weight_bytes, arena_bytes, programs_built, nodes, host_nodes,
+                  padded_runs, bucket_note);
+  json["inputs"] = report.inputs;
+  json["outputs"] = Json::array();
   for (const OutputReport& output : report.outputs) {
     json["outputs"].push_back(OutputJson(report, output));
   }
   if (RunsInSegments(report.stats)) json["segments"] = SegmentsJson(report.stats);
-  if (!report.new_shapes.empty()) json["new_shapes"] = NewShapesJson(report);
+  if (!report.new_shapes.empty()) json["new_shapes"] = report.new_shapes;
   if (!report.runs_ms.empty()) json["timing"] = TimingJson(report);
-  if (!report.partitions.empty()) json["partitions"] = PartitionsJson(report);
+  if (!report.partitions.empty()) json["partitions"] = report.partitions;
   if (!report.verified.empty()) json["verify"] = VerifyJson(report);
   return JsonText(json, /*indent=*/-1);
 }

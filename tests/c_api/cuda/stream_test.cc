@@ -68,14 +68,7 @@ class CApiGpuTest : public testing::Test {
                     .custom_domains = {"com.example"}});
   }
   BindingHandle Bind(const SessionHandle& session) {
-    const DLTensor x = OnDevice(input_), y = OnDevice(output_);
-    const DLTensor *inputs[] = {&x}, *outputs[] = {&y};
-    onnx_cudnn_binding* made = nullptr;
-    EXPECT_EQ(
-        onnx_cudnn_session_bind(session.get(), nullptr, inputs, 1, nullptr, outputs, 1, &made),
-        ONNX_CUDNN_OK)
-        << onnx_cudnn_last_error();
-    return BindingHandle(made);
+    return BindOne(session, OnDevice(input_), OnDevice(output_));
   }
   // Runs between copies from host_[0..1] and to host_[2..3], all on the stream.
   void EnqueueRun(const BindingHandle& binding) {

@@ -61,6 +61,11 @@ class LowerTest : public ::testing::Test {
     }
   }
 
+  static void ExpectLayout(const CudnnTensor& tensor, const Dims& dims, const Dims& strides) {
+    EXPECT_EQ(tensor.dims, dims);
+    EXPECT_EQ(tensor.strides, strides);
+  }
+
   static std::vector<PointwiseMode> ModesOf(const CudnnGraph& graph) {
     std::vector<PointwiseMode> modes;
     for (const CudnnOperation& o : graph.operations) {
@@ -91,14 +96,13 @@ TEST_F(LowerTest, TransposesOfHeadsBecomeStrides) {
                                             {{2, 2, 7, 8}, {112, 8, 16, 1}},
                                             {{2, 2, 7, 16}, {224, 16, 32, 1}}};
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(graph.tensors[o.in[i]].dims, expected[i].first) << i;
-    EXPECT_EQ(graph.tensors[o.in[i]].strides, expected[i].second) << i;
+    SCOPED_TRACE(i);
+    ExpectLayout(graph.tensors[o.in[i]], expected[i].first, expected[i].second);
   }
   EXPECT_EQ(graph.tensors[o.in[3]].number, 0.5F);
   EXPECT_EQ(graph.tensors[o.in[4]].dims, Dims({2, 1, 1, 7}));
   EXPECT_EQ(graph.tensors[o.in[4]].dtype, DType::kF16);
-  EXPECT_EQ(graph.tensors[o.out].dims, Dims({2, 4, 5, 16}));
-  EXPECT_EQ(graph.tensors[o.out].strides, Dims({320, 16, 64, 1}));
+  ExpectLayout(graph.tensors[o.out], {2, 4, 5, 16}, {320, 16, 64, 1});
   ExpectEveryOperandIsRead(graph);
 }
 
@@ -117,8 +121,7 @@ TEST_F(LowerTest, PartsOfOneProductBecomeOffsets) {
     EXPECT_EQ(operand.kind, CudnnTensor::Kind::kInput);
     EXPECT_EQ(operand.index, 0);
     EXPECT_EQ(operand.offset, i * 64);  // bytes of 32 elements
-    EXPECT_EQ(operand.dims, Dims({2, 4, 5, 8}));
-    EXPECT_EQ(operand.strides, Dims({480, 8, 96, 1}));
+    ExpectLayout(operand, {2, 4, 5, 8}, {480, 8, 96, 1});
   }
   ExpectEveryOperandIsRead(graph);
 }
@@ -180,16 +183,13 @@ TEST_F(LowerTest, PadsChannelsOfTheStem) {
   ASSERT_EQ(g.operations.size(), 2u);
   EXPECT_EQ(g.operations[0].kind, Kind::kConvolution);
   const CudnnTensor& x = g.tensors[g.operations[0].in[0]];
-  EXPECT_EQ(x.dims, (Dims{8, 4, 224, 224}));
-  EXPECT_EQ(x.strides, (Dims{200704, 1, 896, 4}));
+  ExpectLayout(x, {8, 4, 224, 224}, {200704, 1, 896, 4});
   const CudnnTensor& w = g.tensors[g.operations[0].in[1]];
-  EXPECT_EQ(w.dims, (Dims{64, 4, 7, 7}));
-  EXPECT_EQ(w.strides, (Dims{196, 1, 28, 4}));
+  ExpectLayout(w, {64, 4, 7, 7}, {196, 1, 28, 4});
   EXPECT_EQ(g.constants[w.index].format.ToString(), "0:64 2:7 3:7 1:4");
   EXPECT_EQ(g.constants[w.index].dims, (Dims{64, 3, 7, 7}));
   const CudnnTensor& bias = g.tensors[g.operations[1].in[1]];
-  EXPECT_EQ(bias.dims, (Dims{1, 64, 1, 1}));
-  EXPECT_EQ(bias.strides, (Dims{64, 1, 64, 64}));
+  ExpectLayout(bias, {1, 64, 1, 1}, {64, 1, 64, 64});
   EXPECT_EQ(g.tensors[g.operations[1].out].kind, CudnnTensor::Kind::kOutput);
 }
 
@@ -234,8 +234,7 @@ TEST_F(LowerTest, GroupsAndTransposedConvolutions) {
 TEST_F(LowerTest, ALoneSpatialDimIsTheLast) {
   const CudnnGraph g = LowerLargest(
       "g (float[2,16,9] x, float[16,16,3] w0) => (y) { y = Conv<pads = [1,1]>(x, w0) }", "Conv");
-  EXPECT_EQ(g.tensors[g.operations[0].in[0]].dims, (Dims{2, 16, 1, 9}));
-  EXPECT_EQ(g.tensors[g.operations[0].in[0]].strides, (Dims{144, 1, 144, 16}));
+  ExpectLayout(g.tensors[g.operations[0].in[0]], {2, 16, 1, 9}, {144, 1, 144, 16});
   EXPECT_EQ(g.operations[0].window.pad_before, (std::vector<int64_t>{0, 1}));
 }
 
@@ -264,8 +263,7 @@ TEST_F(LowerTest, GemmScalesAroundItsAddend) {
       "{ y = Gemm<transB = 1, alpha = 3.0, beta = 0.5>(x, w0, w1) }",
       "Gemm");
   const CudnnTensor& b = g.tensors[g.operations[0].in[1]];
-  EXPECT_EQ(b.dims, (Dims{1, 128, 256}));
-  EXPECT_EQ(b.strides, (Dims{32768, 1, 128}));
+  ExpectLayout(b, {1, 128, 256}, {32768, 1, 128});
   EXPECT_EQ(ModesOf(g), (std::vector<PointwiseMode>{PointwiseMode::kMul, PointwiseMode::kAdd,
                                                     PointwiseMode::kMul}));
   EXPECT_EQ(g.tensors[g.operations[1].in[1]].number, 6);

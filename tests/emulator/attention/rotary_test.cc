@@ -1,41 +1,20 @@
 // Rotary embeddings as one launch: types, views, angles that broadcast, two at once.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "runtime/kernels/cuda/common/kernel_engine.h"
-#include "tests/emulator/run_code.h"
-#include "tests/kernels/kernels_fixture.h"
-#include "tests/ops/run_op.h"
+#include "tests/emulator/candidate_code.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
 namespace {
 
-class RotaryCodeTest : public KernelsTest {
+class RotaryCodeTest : public CandidateCodeTest {
  protected:
+  RotaryCodeTest() : CandidateCodeTest("rotary", /*least_nodes=*/2) {}
+
   // Runs the largest Candidate at the Concat, of `nodes` Nodes, and those within it.
   void ExpectRuns(const std::string& text, size_t nodes, double tolerance) {
     SCOPED_TRACE(text);
-    const Graph graph = GraphFromText(text);
-    size_t largest = 0;
-    for (const Candidate& candidate : At(graph, "Concat").candidates) {
-      if (candidate.nodes.size() == 1) continue;
-      std::vector<HostTensor> inputs;
-      bool has_all = true;
-      for (const Value* v : BoundaryOf(candidate.nodes).inputs) {
-        has_all = has_all && v->is_graph_input();
-        const auto seed = static_cast<uint32_t>(inputs.size()) + 1;
-        if (has_all) {
-          inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), seed)));
-        }
-      }
-      if (!has_all) continue;
-      const auto code = CompileVariant(candidate, {.text = "rotary"}, target_);
-      ASSERT_TRUE(code.ok()) << code.status() << " " << Describe(candidate);
-      EXPECT_EQ(emulator::CompareWithReference(code, candidate, inputs, tolerance), "")
-          << Describe(candidate);
-      largest = std::max(largest, candidate.nodes.size());
-    }
-    EXPECT_EQ(largest, nodes);
+    ExpectRunsAt("Concat", GraphFromText(text), nodes, tolerance);
   }
 
   // An embedding of `x`, with names that end in `end`.

@@ -1,25 +1,40 @@
 // The kernel conv_gemm, instruction by instruction, against the reference.
+#include <tuple>
+
 #include "tests/emulator/conv/emulated_conv.h"
 
 namespace onnx_cudnn {
 namespace {
 
-using ConvGemmTest = EmulatedConvTest;
+class ConvGemmTest : public EmulatedConvTest {
+ protected:
+  // Of the activation of the sum of two convolutions with 256 filters, the second with a stride.
+  // The reference rounds both before it adds them.
+  std::string CompareTwoSources(const Dims& first, const Dims& second, int64_t stride) {
+    Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, first));
+    Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, second));
+    Value& last = Conv(x, 256, 1, 1);
+    Append(graph_, "Relu", {&Append(graph_, "Add", {&last, &Conv(z, 256, 1, stride)})});
+    return Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf);
+  }
+};
 
-// 189 pixels: two tiles, the second with 61. A block keeps its weights in shared memory.
+// 189 pixels: two tiles, the second with 61. A block keeps its weights in shared memory. Of f32:
+// three slices of 32 channels, four pieces of 32 filters.
 TEST_F(ConvGemmTest, OneByOneWithRelu) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 7, 9}));
-  Append(graph_, "Relu", {&Conv(x, 128, 1, 1)});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Relu} last > last", kHalf), "");
+  EXPECT_EQ(CompareWithRelu(CompileConvGemm, DType::kF16, {3, 64, 7, 9}, 128, 1, kHalf), "");
+  EXPECT_EQ(CompareWithRelu(CompileConvGemm, DType::kF32, {3, 96, 7, 9}, 128, 1, kTf32), "");
 }
 
-// Tiles of 256 filters, several per block.
+// Tiles of 256 filters, several per block. Residuals of f32 are longer than the ring of pieces.
 TEST_F(ConvGemmTest, OneByOneWithResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kBF16, {3, 128, 14, 14}));
-  Value& r = graph_.AddInput("r", Type::Tensor(DType::kBF16, {3, 256, 14, 14}));
-  Value& sum = Append(graph_, "Add", {&r, &Conv(x, 256, 1, 1)});
-  Append(graph_, "Relu", {&sum});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kBrain), "");
+  for (const auto& [dtype, channels, tolerance] :
+       {std::tuple(DType::kBF16, 128, kBrain), {DType::kF32, 64, kTf32}}) {
+    EXPECT_EQ(CompareWithResidual(CompileConvGemm, dtype, {3, channels, 14, 14}, 256, 1, 1,
+                                  /*in_front=*/true, tolerance),
+              "")
+        << NameOf(dtype);
+  }
 }
 
 // Weights that do not fit a block's shared memory: five slices, and more tiles of filters than
@@ -38,18 +53,14 @@ TEST_F(ConvGemmTest, OneByOneOfManyFilters) {
 }
 
 TEST_F(ConvGemmTest, OneByOneWithItsImageAsResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 7}));
-  Append(graph_, "Add", {&x, &Conv(x, 64, 1, 1)});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add}", kHalf), "");
+  EXPECT_EQ(CompareWithItsImage(CompileConvGemm, {1, 64, 7, 7}, 1), "");
 }
 
 // 14 wide: tiles of nine rows, which span two images; three tiles of 64 filters.
 TEST_F(ConvGemmTest, OneByOneOfEverySecondPixel) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {2, 64, 28, 28}));
-  Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {2, 192, 14, 14}));
-  Value& sum = Append(graph_, "Add", {&Conv(x, 192, 1, 2), &r});
-  Append(graph_, "Relu", {&sum});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kHalf), "");
+  EXPECT_EQ(CompareWithResidual(CompileConvGemm, DType::kF16, {2, 64, 28, 28}, 192, 1, 2,
+                                /*in_front=*/false, kHalf),
+            "");
 }
 
 TEST_F(ConvGemmTest, OneByOneOfEverySecondPixelOfAnOddWidth) {
@@ -58,13 +69,8 @@ TEST_F(ConvGemmTest, OneByOneOfEverySecondPixelOfAnOddWidth) {
   EXPECT_EQ(Compare(CompileConvGemm, "{Conv} last > last", kBrain), "");
 }
 
-// The reference rounds both convolutions before it adds them.
 TEST_F(ConvGemmTest, OneByOneOfTwoSources) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 12, 56}));
-  Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {1, 128, 12, 56}));
-  Value& last = Conv(x, 256, 1, 1);
-  Append(graph_, "Relu", {&Append(graph_, "Add", {&last, &Conv(z, 256, 1, 1)})});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf), "");
+  EXPECT_EQ(CompareTwoSources({1, 64, 12, 56}, {1, 128, 12, 56}, 1), "");
 }
 
 // The strided source comes first; its rows are 28 pixels, four per tile.
@@ -78,27 +84,7 @@ TEST_F(ConvGemmTest, OneByOneOfTwoSourcesOneStrided) {
 
 // Six slices of 256 filters: weights are loaded with every slice.
 TEST_F(ConvGemmTest, OneByOneOfTwoSourcesOfManyChannels) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {7, 256, 7, 7}));
-  Value& z = graph_.AddInput("z", Type::Tensor(DType::kF16, {7, 128, 14, 14}));
-  Value& last = Conv(x, 256, 1, 1);
-  Append(graph_, "Relu", {&Append(graph_, "Add", {&last, &Conv(z, 256, 1, 2)})});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Conv Add Relu} last last > last", 2 * kHalf), "");
-}
-
-// Three slices of 32 channels, four pieces of 32 filters.
-TEST_F(ConvGemmTest, OneByOneOfF32) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {3, 96, 7, 9}));
-  Append(graph_, "Relu", {&Conv(x, 128, 1, 1)});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Relu} last > last", kTf32), "");
-}
-
-// Tiles of 256 filters: their residuals are longer than the ring of pieces.
-TEST_F(ConvGemmTest, OneByOneOfF32WithResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {3, 64, 14, 14}));
-  Value& r = graph_.AddInput("r", Type::Tensor(DType::kF32, {3, 256, 14, 14}));
-  Value& sum = Append(graph_, "Add", {&r, &Conv(x, 256, 1, 1)});
-  Append(graph_, "Relu", {&sum});
-  EXPECT_EQ(Compare(CompileConvGemm, "{Conv Add Relu} last last > last", kTf32), "");
+  EXPECT_EQ(CompareTwoSources({7, 256, 7, 7}, {7, 128, 14, 14}, 2), "");
 }
 
 TEST_F(ConvGemmTest, OneByOneOfF32OfManyChannels) {
@@ -119,10 +105,7 @@ TEST_F(ConvGemmTest, OneByOneOfF32OfTwoSourcesOneStrided) {
 TEST_F(ConvGemmTest, OneByOneOfF32IsRefusedWhereItIsToBeExact) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {1, 64, 7, 7}));
   Conv(x, 64, 1, 1);
-  const Candidate candidate = Find("{Conv} last > last");
-  target_with_few_blocks_.numerics.tf32 = false;
-  EXPECT_EQ(CodeOf(CompileConvGemm, candidate).status().message(),
-            "its products of f32 are tf32, which is not allowed");
+  ExpectNeedsTf32(CompileConvGemm, "{Conv} last > last");
 }
 
 // Images and weights are rounded to the nearest TF32 number: an operand that is rounded up by a

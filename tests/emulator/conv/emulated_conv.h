@@ -74,6 +74,40 @@ class EmulatedConvTest : public KernelsTest {
                                           InputsOf(candidate), tolerance);
   }
 
+  // Of a convolution of x and its activation.
+  std::string CompareWithRelu(CompileKernel compile, DType dtype, const Dims& dims, int64_t filters,
+                              int64_t kernel, double tolerance) {
+    graph_ = Graph();
+    Value& x = graph_.AddInput("x", Type::Tensor(dtype, dims));
+    Append(graph_, "Relu", {&Conv(x, filters, kernel, 1)});
+    return Compare(compile, "{Conv Relu} last > last", tolerance);
+  }
+  // Of a convolution of x, a residual (in front: the sum's first operand) and their activation.
+  std::string CompareWithResidual(CompileKernel compile, DType dtype, const Dims& dims,
+                                  int64_t filters, int64_t kernel, int64_t stride, bool in_front,
+                                  double tolerance) {
+    graph_ = Graph();
+    Value& product = Conv(graph_.AddInput("x", Type::Tensor(dtype, dims)), filters, kernel, stride);
+    Value& r = graph_.AddInput("r", product.type());
+    Value& sum = Append(graph_, "Add", {in_front ? &r : &product, in_front ? &product : &r});
+    Append(graph_, "Relu", {&sum});
+    return Compare(compile, "{Conv Add Relu} last last > last", tolerance);
+  }
+  // Of the sum of x and a convolution of x.
+  std::string CompareWithItsImage(CompileKernel compile, const Dims& dims, int64_t kernel) {
+    Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, dims));
+    Append(graph_, "Add", {&x, &Conv(x, x.dim(1), kernel, 1)});
+    return Compare(compile, "{Conv Add}", kHalf);
+  }
+
+  // Expects that products of f32 must be allowed to be of TF32.
+  void ExpectNeedsTf32(CompileKernel compile, std::string_view line) {
+    const Candidate candidate = Find(line);
+    target_with_few_blocks_.numerics.tf32 = false;
+    EXPECT_EQ(CodeOf(compile, candidate).status().message(),
+              "its products of f32 are tf32, which is not allowed");
+  }
+
   Graph graph_;
   Target target_with_few_blocks_ = target_;
 };

@@ -63,10 +63,7 @@ TEST_F(TensorCoreConvTest, StemOfF32RoundsToNearest) {
 TEST_F(TensorCoreConvTest, StemOfF32IsRefusedWhereItIsToBeExact) {
   Value& x = graph_.AddInput("x", Type::Tensor(DType::kF32, {1, 3, 8, 224}));
   MaxPool(graph_, Append(graph_, "Relu", {&Conv(x, 64, 7, 2)}));
-  const Candidate candidate = Find("{Conv Relu MaxPool} rows > last");
-  target_with_few_blocks_.numerics.tf32 = false;
-  EXPECT_EQ(CodeOf(CompileStemPool, candidate).status().message(),
-            "its products of f32 are tf32, which is not allowed");
+  ExpectNeedsTf32(CompileStemPool, "{Conv Relu MaxPool} rows > last");
 }
 
 // The pool windows of the last row contain only NaNs. In an odd column and row, no other window of
@@ -88,9 +85,7 @@ TEST_F(TensorCoreConvTest, StemTakesANaNForTheLeastNumber) {
 }
 
 TEST_F(TensorCoreConvTest, ThreeByThreeWithRelu) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {2, 64, 14, 56}));
-  Append(graph_, "Relu", {&Conv(x, 64, 3, 1)});
-  EXPECT_EQ(Compare(CompileConv3x3, "{Conv Relu} last > last", kHalf), "");
+  EXPECT_EQ(CompareWithRelu(CompileConv3x3, DType::kF16, {2, 64, 14, 56}, 64, 3, kHalf), "");
 }
 
 TEST_F(TensorCoreConvTest, ThreeByThreeOfAHeightThatIsNoWholeTiles) {
@@ -100,17 +95,13 @@ TEST_F(TensorCoreConvTest, ThreeByThreeOfAHeightThatIsNoWholeTiles) {
 }
 
 TEST_F(TensorCoreConvTest, ThreeByThreeWithResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {3, 64, 12, 56}));
-  Value& r = graph_.AddInput("r", Type::Tensor(DType::kF16, {3, 64, 12, 56}));
-  Value& sum = Append(graph_, "Add", {&Conv(x, 64, 3, 1), &r});
-  Append(graph_, "Relu", {&sum});
-  EXPECT_EQ(Compare(CompileConv3x3, "{Conv Add Relu} last last > last", kHalf), "");
+  EXPECT_EQ(CompareWithResidual(CompileConv3x3, DType::kF16, {3, 64, 12, 56}, 64, 3, 1,
+                                /*in_front=*/false, kHalf),
+            "");
 }
 
 TEST_F(TensorCoreConvTest, ThreeByThreeWithItsImageAsResidual) {
-  Value& x = graph_.AddInput("x", Type::Tensor(DType::kF16, {1, 64, 7, 56}));
-  Append(graph_, "Add", {&x, &Conv(x, 64, 3, 1)});
-  EXPECT_EQ(Compare(CompileConv3x3, "{Conv Add}", kHalf), "");
+  EXPECT_EQ(CompareWithItsImage(CompileConv3x3, {1, 64, 7, 56}, 3), "");
 }
 
 }  // namespace

@@ -62,6 +62,15 @@ class RowProductTest : public KernelsTest {
     }
     return emulator::CompareWithReference(CodeOf(compile, variant), *candidate, inputs, tolerance);
   }
+  // Compares Gemms of 33 rows and 128 columns with weights whose columns are innermost, and
+  // outermost.
+  void CompareGemms(CompileKernel compile, DType dtype, int64_t columns, double tolerance) {
+    for (const int64_t transposed : {0, 1}) {
+      graph_ = Graph();
+      Gemm(Input(dtype, {33, 128}), columns, transposed);
+      EXPECT_EQ(Compare(compile, tolerance, ""), "") << transposed;
+    }
+  }
 
   Graph graph_;
 };

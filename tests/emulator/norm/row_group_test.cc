@@ -2,43 +2,21 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/kernels/cuda/common/kernel_engine.h"
-#include "tests/emulator/run_code.h"
-#include "tests/kernels/kernels_fixture.h"
-#include "tests/ops/run_op.h"
+#include "tests/emulator/candidate_code.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
 namespace {
 
-double ToleranceOf(DType dtype) {
-  if (dtype == DType::kF32) return 2e-5;
-  return dtype == DType::kF16 ? 2e-3 : 1.6e-2;
-}
+double ToleranceOf(DType dtype) { return emulator::ToleranceOf(dtype, 2e-5); }
 
-class RowGroupCodeTest : public KernelsTest {
+class RowGroupCodeTest : public CandidateCodeTest {
  protected:
-  // Runs every Candidate at the norm by the kernel row_group; the largest has `nodes` Nodes.
+  RowGroupCodeTest() : CandidateCodeTest("row_group", /*least_nodes=*/1) {}
+
+  // Runs every Candidate at the norm; the largest has `nodes` Nodes.
   void ExpectRuns(const Graph& graph, size_t nodes, double tolerance, std::string_view norm) {
-    size_t largest = 0;
-    for (const Candidate& candidate : At(graph, norm).candidates) {
-      std::vector<HostTensor> inputs;
-      bool has_all = true;
-      for (const Value* v : BoundaryOf(candidate.nodes).inputs) {
-        has_all = has_all && v->is_graph_input();
-        const auto seed = static_cast<uint32_t>(v->name()[0]);
-        if (has_all) {
-          inputs.push_back(TensorOf(v->dtype(), v->dims(), Pattern(v->elements(), seed)));
-        }
-      }
-      if (!has_all) continue;
-      const auto code = CompileVariant(candidate, {.text = "row_group"}, target_);
-      ASSERT_TRUE(code.ok()) << code.status() << " " << Describe(candidate);
-      EXPECT_EQ(emulator::CompareWithReference(code, candidate, inputs, tolerance), "")
-          << Describe(candidate);
-      largest = std::max(largest, candidate.nodes.size());
-    }
-    EXPECT_EQ(largest, nodes);
+    ExpectRunsAt(norm, graph, nodes, tolerance);
   }
   void ExpectRuns(const std::string& text, size_t nodes, double tolerance,
                   std::string_view norm = "LayerNormalization") {

@@ -189,6 +189,12 @@ cublasStatus_t ConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
 }
 
 // Functions that differ only in the type of their handle.
+#define CREATES(name)             \
+  .name = [](auto* handle) {      \
+    COUNT(name);                  \
+    Make(handle);                 \
+    return CUBLAS_STATUS_SUCCESS; \
+  }
 #define DESTROYS(name) \
   .name = [](auto handle) { return Release(handle) ? Count(#name) : CUBLAS_STATUS_INVALID_VALUE; }
 #define SETS_ATTRIBUTE(name)                                                 \
@@ -199,12 +205,7 @@ cublasStatus_t ConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
   }
 
 constexpr LtCalls kFake = {
-    .cublasLtCreate =
-        [](cublasLtHandle_t* handle) {
-          COUNT(cublasLtCreate);
-          Make(handle);
-          return CUBLAS_STATUS_SUCCESS;
-        },
+    CREATES(cublasLtCreate),
     DESTROYS(cublasLtDestroy),
     .cublasLtGetVersion = []() -> size_t { return 130100; },
     .cublasLtMatmul = Matmul,
@@ -220,12 +221,7 @@ constexpr LtCalls kFake = {
         },
     DESTROYS(cublasLtMatmulDescDestroy),
     SETS_ATTRIBUTE(cublasLtMatmulDescSetAttribute),
-    .cublasLtMatmulPreferenceCreate =
-        [](cublasLtMatmulPreference_t* preference) {
-          COUNT(cublasLtMatmulPreferenceCreate);
-          Make(preference);
-          return CUBLAS_STATUS_SUCCESS;
-        },
+    CREATES(cublasLtMatmulPreferenceCreate),
     DESTROYS(cublasLtMatmulPreferenceDestroy),
     SETS_ATTRIBUTE(cublasLtMatmulPreferenceSetAttribute),
     .cublasLtMatrixLayoutCreate =

@@ -1,11 +1,10 @@
 #include "runtime/gemm/cuda/gemm_engine.h"
 
-#include <map>
-
 #include "runtime/base/status.h"
 #include "runtime/gemm/cuda/lower.h"
 #include "tests/cuda/fake_cuda.h"
 #include "tests/gemm/cuda/fake_lt.h"
+#include "tests/support/failing_fake.h"
 #include "tests/support/proposed.h"
 
 namespace onnx_cudnn {
@@ -223,19 +222,9 @@ TEST(GemmFaultsTest, EachCallThatFailsOnceIsReportedAndLeaksNothing) {
       "g (float[3,4,8] x, float[3,8,16] b, float[16] r) => (y) "
       "{ t = MatMul(x, b) y = Add(t, r) }");
   FakeCuda cuda;
-  std::map<std::string, int> failed;
-  for (int at = 0;; ++at) {
-    FakeLt lt({.fail_at = at});
-    const absl::Status status = RunScenario(graph);
-    if (lt.failed_call().empty()) break;
-    SCOPED_TRACE(lt.failed_call());
-    ++failed[lt.failed_call()];
-    const bool releases = lt.failed_call().ends_with("Destroy");
-    EXPECT_EQ(status.ok(), releases) << status;
-    EXPECT_EQ(lt.held(), 0);
-    EXPECT_TRUE(RunScenario(graph).ok());
-  }
-  EXPECT_EQ(failed.size(), 14u);  // all but the version
+  const auto scenario = [&](FakeLt&) { return RunScenario(graph); };
+  const auto is_release = [](const std::string& call) { return call.ends_with("Destroy"); };
+  EXPECT_EQ(FailEachCall<FakeLt>(scenario, is_release), 14u);  // all but the version
 }
 
 }  // namespace

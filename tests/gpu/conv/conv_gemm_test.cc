@@ -54,33 +54,34 @@ TEST_F(ConvGemmTest, ThreeByThreeInTf32) {
   for (const ConvGemmCase& test : ResNetConv3x3Cases(/*is_f32=*/true)) Check(test, BatchOf(test));
 }
 
+// 1 × 1, with a second source of twice the sides.
+ConvGemmCase TwoSources(int64_t channels, int64_t filters, int64_t side, int64_t other_channels) {
+  return {.channels = channels,
+          .filters = filters,
+          .side = side,
+          .other_channels = other_channels,
+          .other_stride = 2};
+}
+
+ConvGemmCase InTf32(ConvGemmCase test) {
+  test.is_f32 = true;
+  return test;
+}
+
 // The last tile of pixels is partial; 64 and 128 filters per tile.
 TEST_F(ConvGemmTest, OfOtherShapes) {
   const ConvGemmCase residual = {.channels = 192, .filters = 64, .side = 17, .has_residual = true};
   Check(residual, 67);
-  Check({.channels = 448, .filters = 64, .side = 30, .other_channels = 64, .other_stride = 2}, 33);
+  Check(TwoSources(448, 64, 30, 64), 33);
   Check({.channels = 64, .filters = 384, .side = 23, .has_residual = true}, 65);
-  Check({.channels = 320, .filters = 640, .side = 10, .other_channels = 320, .other_stride = 2},
-        63);
+  Check(TwoSources(320, 640, 10, 320), 63);
 }
 
 TEST_F(ConvGemmTest, OfOtherShapesInTf32) {
   Check({.channels = 96, .filters = 64, .side = 17, .has_residual = true, .is_f32 = true}, 67);
-  Check({.channels = 224,
-         .filters = 64,
-         .side = 30,
-         .other_channels = 32,
-         .other_stride = 2,
-         .is_f32 = true},
-        33);
+  Check(InTf32(TwoSources(224, 64, 30, 32)), 33);
   Check({.channels = 32, .filters = 384, .side = 23, .has_residual = true, .is_f32 = true}, 65);
-  Check({.channels = 288,
-         .filters = 640,
-         .side = 10,
-         .other_channels = 160,
-         .other_stride = 2,
-         .is_f32 = true},
-        63);
+  Check(InTf32(TwoSources(288, 640, 10, 160)), 63);
 }
 
 // Odd sides, so that the last windows touch the border or stop before it.

@@ -123,10 +123,8 @@ TEST_F(PointwiseKernelTest, StopsWhereTheShapeGrows) {
 }
 
 TEST_F(PointwiseKernelTest, ReportsThatOtherOpsDoNotJoin) {
-  const Graph graph = GraphFromText(R"(
-      g (float[2,3] x) => (float[2,3] y)
-      { a = Neg(x)
-        y = Softmax(a) })");
+  const Graph graph =
+      GraphFromText("g (float[2,3] x) => (float[2,3] y) { a = Neg(x) y = Softmax(a) }");
   const Proposed proposed = At(graph, "Neg");
   EXPECT_EQ(proposed.not_fused,
             (Lines{"a to Softmax: only element-wise ops join a kernel of ours"}));
