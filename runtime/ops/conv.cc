@@ -190,9 +190,7 @@ Cost ConvCost(const Node& node) {
 }  // namespace
 
 OpDef ConvOp() {
-  return {.type = "Conv",
-          .since = {22},
-          .check = CheckConvolution,
+  return {.check = CheckConvolution,
           .reference = Widened<ReferenceConv>,
           .workspace = ConvWorkspace,
           .cost = ConvCost,

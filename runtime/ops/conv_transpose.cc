@@ -73,9 +73,7 @@ Cost ConvTransposeCost(const Node& node) {
 }  // namespace
 
 OpDef ConvTransposeOp() {
-  return {.type = "ConvTranspose",
-          .since = {22},
-          .check = CheckConvolution,
+  return {.check = CheckConvolution,
           .reference = Widened<ReferenceConvTranspose>,
           .workspace = ConvTransposeWorkspace,
           .cost = ConvTransposeCost,

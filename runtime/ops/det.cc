@@ -66,9 +66,6 @@ Cost DetCost(const Node& node) {
 
 }  // namespace
 
-OpDef DetOp() {
-  return WidenedOp<ReferenceDet>(
-      {.type = "Det", .since = {22}, .check = CheckMatrices, .cost = DetCost});
-}
+OpDef DetOp() { return WidenedOp<ReferenceDet>({.check = CheckMatrices, .cost = DetCost}); }
 
 }  // namespace onnx_cudnn

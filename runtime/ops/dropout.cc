@@ -81,9 +81,7 @@ Cost DropoutCost(const Node& node) {
 }  // namespace
 
 OpDef DropoutOp() {
-  return {.type = "Dropout",
-          .since = {22},
-          .types = kFloatTypes,
+  return {.types = kFloatTypes,
           .check = CheckDropout,
           .reference = ReferenceDropout,
           .cost = DropoutCost,

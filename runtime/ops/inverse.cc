@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "runtime/base/status.h"
-#include "runtime/graph/inverse_type.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/scalar_us.h"
@@ -83,10 +82,7 @@ Cost InverseCost(const Node& node) {
 }  // namespace
 
 OpDef InverseOp() {
-  return WidenedOp<ReferenceInverse>({.type = "Inverse",
-                                      .domain = std::string(kMicrosoftDomain),
-                                      .since = {1},
-                                      .types = {DType::kF32, DType::kF16, DType::kF64},
+  return WidenedOp<ReferenceInverse>({.types = {DType::kF32, DType::kF16, DType::kF64},
                                       .check = CheckMatrices,
                                       .cost = InverseCost});
 }

@@ -128,15 +128,13 @@ Cost LinearCost(const Node& node) {
 }  // namespace
 
 OpDef LinearClassifierOp() {
-  return MlOp(
-      "LinearClassifier", [](const Node& node) { return Check(node, ClassifierOf); },
-      ReferenceClassifier, LinearCost);
+  return MlOp([](const Node& node) { return Check(node, ClassifierOf); }, ReferenceClassifier,
+              LinearCost);
 }
 
 OpDef LinearRegressorOp() {
-  return MlOp(
-      "LinearRegressor", [](const Node& node) { return Check(node, RegressorOf); },
-      ReferenceRegressor, LinearCost);
+  return MlOp([](const Node& node) { return Check(node, RegressorOf); }, ReferenceRegressor,
+              LinearCost);
 }
 
 }  // namespace onnx_cudnn

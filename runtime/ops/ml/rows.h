@@ -23,8 +23,8 @@ inline MlRows RowsOf(absl::Span<const int64_t> dims) {
 Support CheckRows(const Node& node);
 
 // An op of opset 1 on numbers.
-OpDef MlOp(const char* type, Support (*check)(const Node&),
-           absl::Status (*reference)(const ReferenceArgs&), Cost (*cost)(const Node&));
+OpDef MlOp(Support (*check)(const Node&), absl::Status (*reference)(const ReferenceArgs&),
+           Cost (*cost)(const Node&));
 
 // The elements of a number tensor as T, in `storage` if they have to be converted.
 template <typename T>

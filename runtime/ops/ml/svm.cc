@@ -269,15 +269,13 @@ Cost SvmCost(const Node& node) {
 }  // namespace
 
 OpDef SVMClassifierOp() {
-  return MlOp(
-      "SVMClassifier", [](const Node& node) { return Check(node, ClassifierOf); },
-      ReferenceClassifier, SvmCost);
+  return MlOp([](const Node& node) { return Check(node, ClassifierOf); }, ReferenceClassifier,
+              SvmCost);
 }
 
 OpDef SVMRegressorOp() {
-  return MlOp(
-      "SVMRegressor", [](const Node& node) { return Check(node, RegressorOf); }, ReferenceRegressor,
-      SvmCost);
+  return MlOp([](const Node& node) { return Check(node, RegressorOf); }, ReferenceRegressor,
+              SvmCost);
 }
 
 }  // namespace onnx_cudnn
