@@ -147,8 +147,7 @@ std::vector<int> FlashGroups(const FlashOperands& operands, int multiprocessors)
 Kernel FlashAttentionKernel() {
   Capability needs = kSm90aCode;
   needs.shared_bytes = 200 << 10;
-  return {.name = "flash_attention",
-          .ops = {"Attention"},
+  return {.ops = {"Attention"},
           .types = {DType::kF16, DType::kBF16},
           .needs = needs,
           .takes = Takes,
