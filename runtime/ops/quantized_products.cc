@@ -248,23 +248,24 @@ Support CheckQLinear(const Node& node) {
 }
 
 template <const Operands& kOperands>
-OpDef IntegerOp(OpTraits traits) {
+OpDef ByteProductOp(decltype(OpDef::check) check, decltype(OpDef::reference) reference,
+                    OpTraits traits) {
   return {.types = kByteTypes,
-          .check = CheckInteger<kOperands>,
-          .reference = ReferenceInteger<kOperands>,
+          .check = check,
+          .reference = reference,
           .workspace = Workspace<kOperands>,
           .cost = ProductCost<kOperands>,
           .traits = traits};
 }
 
 template <const Operands& kOperands>
+OpDef IntegerOp(OpTraits traits) {
+  return ByteProductOp<kOperands>(CheckInteger<kOperands>, ReferenceInteger<kOperands>, traits);
+}
+
+template <const Operands& kOperands>
 OpDef QLinearOp(OpTraits traits) {
-  return {.types = kByteTypes,
-          .check = CheckQLinear<kOperands>,
-          .reference = ReferenceQLinear<kOperands>,
-          .workspace = Workspace<kOperands>,
-          .cost = ProductCost<kOperands>,
-          .traits = traits};
+  return ByteProductOp<kOperands>(CheckQLinear<kOperands>, ReferenceQLinear<kOperands>, traits);
 }
 
 }  // namespace

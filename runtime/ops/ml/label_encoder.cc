@@ -148,11 +148,10 @@ OpDef CategoryMapperOp() {
 }
 
 OpDef LabelEncoderOp() {
-  return {.types = kLabels,
-          .check = Check,
-          .reference = Reference,
-          .evaluate = EvaluateMapping,
-          .cost = MappingCost};
+  OpDef op = CategoryMapperOp();
+  op.types = kLabels;
+  op.reference = Reference;
+  return op;
 }
 
 }  // namespace onnx_cudnn
