@@ -172,17 +172,11 @@ OpDef RandomUniformOp() { return Random(kFloatTypes, ReferenceUniform, UniformCo
 OpDef RandomUniformLikeOp() { return Random(kPackedTypes, ReferenceUniform, UniformCost); }
 
 OpDef BernoulliOp() {
-  return {.types = kFloatTypes,
-          .check = CheckBernoulli,
-          .reference = ReferenceBernoulli,
-          .cost = UniformCost};
+  return {.check = CheckBernoulli, .reference = ReferenceBernoulli, .cost = UniformCost};
 }
 
 OpDef MultinomialOp() {
-  return {.types = kFloatTypes,
-          .check = CheckMultinomial,
-          .reference = ReferenceMultinomial,
-          .cost = MultinomialCost};
+  return {.check = CheckMultinomial, .reference = ReferenceMultinomial, .cost = MultinomialCost};
 }
 
 }  // namespace onnx_cudnn
