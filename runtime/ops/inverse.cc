@@ -50,9 +50,7 @@ void Invert(T* a, int64_t n, T* x) {
 absl::Status ReferenceInverse(const ReferenceArgs& args) {
   const absl::Span<const int64_t> dims = args.in[0].dims;
   const int64_t n = dims.back();
-  Dims expected(dims.begin(), dims.end());
-  expected[dims.size() - 2] = n;
-  RETURN_IF_ERROR(ExpectDims("X", dims, expected));
+  RETURN_IF_ERROR(ExpectSquares("X", dims));
   RETURN_IF_ERROR(ExpectDims("Y", args.out[0].dims, dims));
   if (args.out[0].elements() == 0) return absl::OkStatus();
   return DispatchFloat(args.in[0].dtype, [&](auto type) {
