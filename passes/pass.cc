@@ -1,7 +1,9 @@
 #include "passes/pass.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "passes/sweep.h"
@@ -140,6 +142,13 @@ class Driver {
 absl::StatusOr<bool> NodePass::Run(Graph& graph, PassContext& context) {
   context_ = &context;
   return Driver(*this, graph, context).Run();
+}
+
+OpPass::OpPass(std::string_view name, std::vector<std::string_view> ops)
+    : name_(name), ops_(std::move(ops)) {}
+
+bool OpPass::StartsAt(const Node& node) const {
+  return node.domain().empty() && std::find(ops_.begin(), ops_.end(), node.op()) != ops_.end();
 }
 
 }  // namespace onnx_cudnn

@@ -90,4 +90,16 @@ class NodePass : public Pass {
   PassContext* context_ = nullptr;
 };
 
+// A NodePass that starts at the Nodes of some ops of ONNX's own domain. Its texts are literals.
+class OpPass : public NodePass {
+ public:
+  OpPass(std::string_view name, std::vector<std::string_view> ops);
+  std::string_view name() const final { return name_; }
+  bool StartsAt(const Node& node) const final;
+
+ private:
+  const std::string_view name_;
+  const std::vector<std::string_view> ops_;
+};
+
 }  // namespace onnx_cudnn

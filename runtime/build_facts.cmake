@@ -1,4 +1,4 @@
-# onnx_cudnn_build_facts(): writes the facts that onnx_cudnn::Version() returns to a header that version.cc alone includes, so that a commit
+# onnx_cudnn_build_facts(): writes the facts that onnx_cudnn::Version() returns to a file that version.cc alone includes, so that a commit
 # compiles one file again.
 function(onnx_cudnn_build_facts)
   include(${PROJECT_SOURCE_DIR}/third_party/versions.cmake)
@@ -16,6 +16,6 @@ function(onnx_cudnn_build_facts)
     string(REGEX MATCH "nvidia-cudnn-frontend==([0-9.]+)" frontend "${CUDNN_FRONTEND_PACKAGES}")
     set(frontend ${CMAKE_MATCH_1})
   endif()
-  configure_file(${PROJECT_SOURCE_DIR}/runtime/build_facts.h.in ${PROJECT_BINARY_DIR}/generated/build_facts.h @ONLY)
+  configure_file(${PROJECT_SOURCE_DIR}/runtime/build_facts.inc.in ${PROJECT_BINARY_DIR}/generated/build_facts.inc @ONLY)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/runtime/session/version.cc PROPERTIES INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/generated)
 endfunction()

@@ -21,10 +21,9 @@ bool KeepsElementOrder(const Type& type, const Perm& perm) {
   return true;
 }
 
-class CancelTransposesPass final : public NodePass {
+class CancelTransposesPass final : public OpPass {
  public:
-  std::string_view name() const override { return "cancel-transposes"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Transpose"}); }
+  CancelTransposesPass() : OpPass("cancel-transposes", {"Transpose"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     const std::optional<Perm> perm = PermOf(node);
     if (!perm.has_value()) return Match::No(node, "the perm is not known");

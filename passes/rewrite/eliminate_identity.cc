@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "passes/rewrite/rewrites.h"
+#include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/permutation.h"
 
 namespace onnx_cudnn {
@@ -106,22 +107,13 @@ constexpr Rule kRules[] = {
     {"Unsqueeze", SameStaticDims},
 };
 
-const Rule* FindRule(const Node& node) {
-  for (const Rule& rule : kRules) {
-    if (rule.op == node.op()) return &rule;
-  }
-  return nullptr;
-}
-
 class EliminateIdentityPass final : public NodePass {
  public:
   std::string_view name() const override { return "eliminate-identity"; }
-  bool StartsAt(const Node& node) const override {
-    return node.domain().empty() && FindRule(node) != nullptr;
-  }
+  bool StartsAt(const Node& node) const override { return RowFor(kRules, node) != nullptr; }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     if (!node.has_input(0) || !node.has_output(0)) return Match::None();
-    const Answer answer = FindRule(node)->ask(node);
+    const Answer answer = RowFor(kRules, node)->ask(node);
     if (!answer.yes) return Match::No(node, answer.reason);
     if (node.output(0).uses().empty() && !node.output(0).is_graph_output()) return Match::None();
     graph.ReplaceAllUses(node.output(0), node.input(0));

@@ -2,16 +2,14 @@
 //   w'[k] = w[k]·s[k],  b'[k] = (b[k] − mean[k])·s[k] + beta[k],  s = gamma / sqrt(var + epsilon)
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/batch_norm.h"
-#include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/linear_op.h"
 
 namespace onnx_cudnn {
 namespace {
 
-class FoldBatchNormPass final : public NodePass {
+class FoldBatchNormPass final : public OpPass {
  public:
-  std::string_view name() const override { return "fold-batch-norm"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"BatchNormalization"}); }
+  FoldBatchNormPass() : OpPass("fold-batch-norm", {"BatchNormalization"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& bn) override {
     Node* linear = bn.input(0).producer();
     const std::string_view why_not = WhyNotInference(bn);

@@ -1,7 +1,6 @@
 // Folds the Add of a constant into the op before it: Conv(x, w, b) + c, ConvTranspose(x, w, b) + c,
 // Gemm(a, b, c) + d, MatMul(x, w) + c. The weight need not be a constant.
 #include "passes/rewrite/rewrites.h"
-#include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/linear_op.h"
 
 namespace onnx_cudnn {
@@ -24,10 +23,9 @@ bool OneOrPerChannel(const HostTensor& tensor, int64_t channels) {
   return tensor.elements() == 1 || tensor.elements() == channels;
 }
 
-class FoldBiasPass final : public NodePass {
+class FoldBiasPass final : public OpPass {
  public:
-  std::string_view name() const override { return "fold-bias"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Add"}); }
+  FoldBiasPass() : OpPass("fold-bias", {"Add"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& add) override {
     for (const int side : {0, 1}) {
       Node* producer = add.input(side).producer();

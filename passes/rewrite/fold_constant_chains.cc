@@ -74,10 +74,9 @@ int ConstantSide(const Node& node) {
   return -1;
 }
 
-class FoldConstantChainsPass final : public NodePass {
+class FoldConstantChainsPass final : public OpPass {
  public:
-  std::string_view name() const override { return "fold-constant-chains"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Add", "Mul"}); }
+  FoldConstantChainsPass() : OpPass("fold-constant-chains", {"Add", "Mul"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     const int side = ConstantSide(node);
     if (side < 0) return Match::None();

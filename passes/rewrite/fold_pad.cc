@@ -5,7 +5,6 @@
 
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/float_constants.h"
-#include "passes/rewrite/utils/is_op.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -93,12 +92,9 @@ std::string_view WhyNotPool(const Node& pad, const Node& pool, const Pads& sum) 
   return "the padding may be larger than all of a window";
 }
 
-class FoldPadPass final : public NodePass {
+class FoldPadPass final : public OpPass {
  public:
-  std::string_view name() const override { return "fold-pad"; }
-  bool StartsAt(const Node& node) const override {
-    return IsOp(&node, {"AveragePool", "Conv", "MaxPool"});
-  }
+  FoldPadPass() : OpPass("fold-pad", {"AveragePool", "Conv", "MaxPool"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     const bool is_pool = node.op() == "AveragePool" || node.op() == "MaxPool";
     const Node* pad = node.input(0).producer();

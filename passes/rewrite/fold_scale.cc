@@ -43,10 +43,9 @@ Node* BiasedProduct(const Node* add) {
 constexpr std::string_view kNotPerChannel = "the factor is not one per channel";
 constexpr std::string_view kNotFinite = "a folded weight is not finite in its type";
 
-class FoldScalePass final : public NodePass {
+class FoldScalePass final : public OpPass {
  public:
-  std::string_view name() const override { return "fold-scale"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Div", "Mul"}); }
+  FoldScalePass() : OpPass("fold-scale", {"Div", "Mul"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     const std::optional<Scaling> scaling = ScalingOf(node);
     if (!scaling.has_value()) return Match::None();

@@ -218,10 +218,9 @@ Match Replace(Graph& graph, Node& old, Value& x, const Activation& activation) {
   return Match::Changed();
 }
 
-class FuseActivationsPass final : public NodePass {
+class FuseActivationsPass final : public OpPass {
  public:
-  std::string_view name() const override { return "fuse-activations"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Div", "Mul"}); }
+  FuseActivationsPass() : OpPass("fuse-activations", {"Div", "Mul"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     Match match = Match::None();
     for (const Product& product : ProductsOf(node)) {

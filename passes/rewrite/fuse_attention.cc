@@ -172,11 +172,10 @@ std::optional<Scores> ScoresOf(const ComposedAttention& found) {
   return scores;
 }
 
-class FuseAttentionPass final : public NodePass {
+class FuseAttentionPass final : public OpPass {
  public:
-  std::string_view name() const override { return "fuse-attention"; }
   // The last Node, so that the driver removes those before it.
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"MatMul"}); }
+  FuseAttentionPass() : OpPass("fuse-attention", {"MatMul"}) {}
 
   absl::StatusOr<Match> Visit(Graph& graph, Node& last) override {
     Node* before = SoftmaxBefore(last.input(0));

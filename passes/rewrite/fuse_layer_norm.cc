@@ -117,10 +117,9 @@ bool IsOnes(const Value& value) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 1; });
 }
 
-class FuseLayerNormPass final : public NodePass {
+class FuseLayerNormPass final : public OpPass {
  public:
-  std::string_view name() const override { return "fuse-layer-norm"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Add", "Div", "Mul"}); }
+  FuseLayerNormPass() : OpPass("fuse-layer-norm", {"Add", "Div", "Mul"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     if (node.op() == "Div") return Fuse(graph, node);
     for (const int side : {0, 1}) {

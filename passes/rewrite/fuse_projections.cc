@@ -121,10 +121,9 @@ HostTensor Zeros(DType dtype, int64_t count) {
   return zeros;
 }
 
-class FuseProjectionsPass final : public NodePass {
+class FuseProjectionsPass final : public OpPass {
  public:
-  std::string_view name() const override { return "fuse-projections"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"MatMul"}); }
+  FuseProjectionsPass() : OpPass("fuse-projections", {"MatMul"}) {}
 
   absl::StatusOr<Match> Visit(Graph& graph, Node& first) override {
     if (!has_gpu() || !kTypes.Has(first.output(0).dtype())) return Match::None();

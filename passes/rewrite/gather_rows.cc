@@ -65,12 +65,11 @@ std::vector<const Node*> NormsBehind(const Value& value) {
   return norms;
 }
 
-class GatherRowsPass final : public NodePass {
+class GatherRowsPass final : public OpPass {
  public:
-  std::string_view name() const override { return "gather-rows"; }
   // What reads the rows.
-  bool StartsAt(const Node& node) const override {
-    return IsOp(&node, {"Add", "Gemm", "LayerNormalization", "MatMul", "RMSNormalization"});
+  GatherRowsPass()
+      : OpPass("gather-rows", {"Add", "Gemm", "LayerNormalization", "MatMul", "RMSNormalization"}) {
   }
 
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {

@@ -1,14 +1,12 @@
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/inline_if.h"
-#include "passes/rewrite/utils/is_op.h"
 
 namespace onnx_cudnn {
 namespace {
 
-class InlineConstantIfPass final : public NodePass {
+class InlineConstantIfPass final : public OpPass {
  public:
-  std::string_view name() const override { return "inline-constant-if"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"If"}); }
+  InlineConstantIfPass() : OpPass("inline-constant-if", {"If"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override { return InlineIf(graph, node); }
 };
 

@@ -4,15 +4,13 @@
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/batch_norm.h"
 #include "passes/rewrite/utils/float_constants.h"
-#include "passes/rewrite/utils/is_op.h"
 
 namespace onnx_cudnn {
 namespace {
 
-class LowerBatchNormPass final : public NodePass {
+class LowerBatchNormPass final : public OpPass {
  public:
-  std::string_view name() const override { return "lower-batch-norm"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"BatchNormalization"}); }
+  LowerBatchNormPass() : OpPass("lower-batch-norm", {"BatchNormalization"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& bn) override {
     if (context().target != nullptr && context().target->info.compute_capability == 0) {
       return Match::No(bn, "the target is not a GPU");

@@ -12,7 +12,6 @@
 
 #include "passes/rewrite/rewrites.h"
 #include "passes/rewrite/utils/einsum_product.h"
-#include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/labeled_axes.h"
 #include "runtime/ops/einsum_plan.h"
 
@@ -213,10 +212,9 @@ class EinsumLowering {
   std::vector<EinsumStep> steps_;
 };
 
-class LowerEinsumPass final : public NodePass {
+class LowerEinsumPass final : public OpPass {
  public:
-  std::string_view name() const override { return "lower-einsum"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Einsum"}); }
+  LowerEinsumPass() : OpPass("lower-einsum", {"Einsum"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& einsum) override {
     if (context().target != nullptr && !has_gpu()) {
       return Match::No(einsum, "the target is not a GPU");

@@ -200,10 +200,9 @@ Match MergeConcat(Graph& graph, Node& node) {
   return Match::Changed();
 }
 
-class MergeSlicesPass final : public NodePass {
+class MergeSlicesPass final : public OpPass {
  public:
-  std::string_view name() const override { return "merge-slices"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Concat", "Slice"}); }
+  MergeSlicesPass() : OpPass("merge-slices", {"Concat", "Slice"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
     return node.op() == "Slice" ? MergeSlice(graph, node) : MergeConcat(graph, node);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "passes/rewrite/rewrites.h"
-#include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/moments.h"
 
 namespace onnx_cudnn {
@@ -14,10 +13,9 @@ constexpr int kFirstSpatial = 2;
 // Images and volumes only: at rank 3 it may be the mean over the features of a token.
 constexpr int kLeastRank = 4, kMostRank = 5;
 
-class PoolMeansPass final : public NodePass {
+class PoolMeansPass final : public OpPass {
  public:
-  std::string_view name() const override { return "pool-means"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"ReduceMean"}); }
+  PoolMeansPass() : OpPass("pool-means", {"ReduceMean"}) {}
   absl::StatusOr<Match> Visit(Graph& graph, Node& mean) override {
     Value& x = mean.input(0);
     if (!kTypes.Has(x.dtype()) || x.rank() < kLeastRank || x.rank() > kMostRank) {

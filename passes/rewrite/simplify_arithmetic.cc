@@ -155,21 +155,12 @@ constexpr Rule kRules[] = {
     {"Xor", DropEither<Neutral::kZero>},
 };
 
-const Rule* FindRule(const Node& node) {
-  for (const Rule& rule : kRules) {
-    if (rule.op == node.op()) return &rule;
-  }
-  return nullptr;
-}
-
 class SimplifyArithmeticPass final : public NodePass {
  public:
   std::string_view name() const override { return "simplify-arithmetic"; }
-  bool StartsAt(const Node& node) const override {
-    return node.domain().empty() && FindRule(node) != nullptr;
-  }
+  bool StartsAt(const Node& node) const override { return RowFor(kRules, node) != nullptr; }
   absl::StatusOr<Match> Visit(Graph& graph, Node& node) override {
-    return FindRule(node)->rewrite(graph, node);
+    return RowFor(kRules, node)->rewrite(graph, node);
   }
 };
 

@@ -1,16 +1,14 @@
 // A Gather of one constant index takes a part as a Slice does, which Engines read in place where it
 // is contiguous or an operand has strides.
 #include "passes/rewrite/rewrites.h"
-#include "passes/rewrite/utils/is_op.h"
 #include "runtime/ops/checks.h"
 
 namespace onnx_cudnn {
 namespace {
 
-class SliceGathersPass final : public NodePass {
+class SliceGathersPass final : public OpPass {
  public:
-  std::string_view name() const override { return "slice-gathers"; }
-  bool StartsAt(const Node& node) const override { return IsOp(&node, {"Gather"}); }
+  SliceGathersPass() : OpPass("slice-gathers", {"Gather"}) {}
 
   absl::StatusOr<Match> Visit(Graph& graph, Node& gather) override {
     Value& x = gather.input(0);

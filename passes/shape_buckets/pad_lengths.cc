@@ -310,18 +310,26 @@ absl::StatusOr<UnpaddedNodes> Collect(const Graph& graph, const Given& given,
   return unpadded;
 }
 
+// The result of `attempt`, which asks for substitutions until it has one.
+template <typename Attempt>
+auto AfterSubstitutions(const Graph& graph, absl::Span<const Dims> dims, const BucketChoice& choice,
+                        const BuildOptions& options, Attempt attempt)
+    -> decltype(attempt(graph, Given(), options, std::declval<Substitution&>())) {
+  ASSIGN_OR_RETURN(Given given, ReadInputs(graph, dims, choice, options));
+  while (true) {
+    Substitution substitution;
+    auto result = attempt(graph, given, options, substitution);
+    if (result.ok() || !Holds(substitution, given)) return result;
+    Substitute(*substitution, given);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<UnpaddedNodes> FindUnpadded(const Graph& graph, absl::Span<const Dims> dims,
                                            const BucketChoice& choice,
                                            const BuildOptions& options) {
-  ASSIGN_OR_RETURN(Given given, ReadInputs(graph, dims, choice, options));
-  while (true) {
-    Substitution substitution;
-    absl::StatusOr<UnpaddedNodes> unpadded = Collect(graph, given, options, substitution);
-    if (unpadded.ok() || !Holds(substitution, given)) return unpadded;
-    Substitute(*substitution, given);
-  }
+  return AfterSubstitutions(graph, dims, choice, options, Collect);
 }
 
 bool BucketChoice::Has(const std::string& symbol) const {
@@ -358,13 +366,7 @@ std::vector<Dims> BucketDims(const Graph& graph, absl::Span<const Dims> dims,
 
 absl::StatusOr<PaddedGraph> PadLengths(const Graph& graph, absl::Span<const Dims> dims,
                                        const BucketChoice& choice, const BuildOptions& options) {
-  ASSIGN_OR_RETURN(Given given, ReadInputs(graph, dims, choice, options));
-  while (true) {
-    Substitution substitution;
-    absl::StatusOr<PaddedGraph> padded = Pad(graph, given, options, substitution);
-    if (padded.ok() || !Holds(substitution, given)) return padded;
-    Substitute(*substitution, given);
-  }
+  return AfterSubstitutions(graph, dims, choice, options, Pad);
 }
 
 absl::StatusOr<std::vector<int64_t>> LengthsOf(const PaddedGraph& padded,

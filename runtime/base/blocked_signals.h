@@ -2,11 +2,13 @@
 
 #include <csignal>
 
+#include "runtime/base/not_copyable.h"
+
 namespace onnx_cudnn {
 
 // While it lives, threads that this thread starts block the signals of the process, so that its
 // other threads handle them. Signals of faults and of profilers stay as they are.
-class ScopedBlockedSignals {
+class ScopedBlockedSignals : NotCopyable {
  public:
   ScopedBlockedSignals() {
     sigset_t blocked;
@@ -17,8 +19,6 @@ class ScopedBlockedSignals {
     pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   }
   ~ScopedBlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  ScopedBlockedSignals(const ScopedBlockedSignals&) = delete;
-  ScopedBlockedSignals& operator=(const ScopedBlockedSignals&) = delete;
 
  private:
   sigset_t before_;

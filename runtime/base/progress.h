@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "onnx_cudnn/progress.h"
+#include "runtime/base/not_copyable.h"
 
 namespace onnx_cudnn {
 
@@ -28,13 +29,11 @@ class ProgressReporter {
 
 // While it lives, the functions below are about this flag and this reporter on the thread that
 // created it; the innermost scope applies. Without one they do nothing.
-class ProgressScope {
+class ProgressScope : NotCopyable {
  public:
   // Both may be null, and must outlive it.
   ProgressScope(const std::atomic<bool>* cancel, const ProgressReporter* reporter);
   ~ProgressScope();
-  ProgressScope(const ProgressScope&) = delete;
-  ProgressScope& operator=(const ProgressScope&) = delete;
 
  private:
   friend absl::Status CheckCancelled();

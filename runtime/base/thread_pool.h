@@ -4,19 +4,18 @@
 #include <memory>
 
 #include "absl/functional/function_ref.h"
+#include "runtime/base/not_copyable.h"
 
 namespace onnx_cudnn {
 
 // Threads for loops over independent ranges, started when a loop may use them; fewer if the system
 // refuses to start more. They block signals (blocked_signals.h). Any number of callers may use one
 // pool at once.
-class ThreadPool {
+class ThreadPool : NotCopyable {
  public:
   // threads  how many may run a loop, including the caller; ≥ 1
   explicit ThreadPool(int threads);
   ~ThreadPool();
-  ThreadPool(const ThreadPool&) = delete;
-  ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return threads_; }  // as asked for, even if the system refused some
 
@@ -31,12 +30,10 @@ class ThreadPool {
 
   // While it lives, loops that this thread starts, on any pool, use at most `most` threads,
   // including the caller; 0: no limit. The innermost Limit applies.
-  class Limit {
+  class Limit : NotCopyable {
    public:
     explicit Limit(int most);
     ~Limit();
-    Limit(const Limit&) = delete;
-    Limit& operator=(const Limit&) = delete;
 
    private:
     const int before_;

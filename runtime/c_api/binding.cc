@@ -19,8 +19,7 @@ onnx_cudnn_status onnx_cudnn_session_bind(const onnx_cudnn_session* session,
                                           const DLTensor* const* outputs, size_t output_count,
                                           onnx_cudnn_binding** binding) {
   return AtBorder([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckGiven(binding, "binding"));
-    *binding = nullptr;
+    RETURN_IF_ERROR(ClearResult(binding, "binding"));
     RETURN_IF_ERROR(CheckGiven(session, "session"));
     ASSIGN_OR_RETURN(BorrowedTensors in,
                      Borrow(input_names, inputs, input_count, "input", BorrowedFor::kReading));
@@ -56,8 +55,7 @@ onnx_cudnn_status onnx_cudnn_binding_time_runs(onnx_cudnn_binding* binding, int3
 onnx_cudnn_status onnx_cudnn_binding_get_graph_note(onnx_cudnn_binding* binding,
                                                     const char** note) {
   return AtBorder([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckGiven(note, "note"));
-    *note = nullptr;
+    RETURN_IF_ERROR(ClearResult(note, "note"));
     RETURN_IF_ERROR(CheckGiven(binding, "binding"));
     binding->graph_note = binding->binding.graph_note();
     *note = binding->graph_note.c_str();

@@ -36,6 +36,13 @@ onnx_cudnn_status AtBorder(Body body) noexcept {
 
 // InvalidArgument if the argument is NULL.
 absl::Status CheckGiven(const void* argument, std::string_view name);
+// The same for the place of a result, which becomes NULL until there is one.
+template <typename T>
+absl::Status ClearResult(T** result, std::string_view name) {
+  if (absl::Status status = CheckGiven(result, name); !status.ok()) return status;
+  *result = nullptr;
+  return absl::OkStatus();
+}
 
 // InvalidArgument if a struct's size cannot be one of any version.
 absl::Status CheckStructSize(size_t struct_size, std::string_view name);

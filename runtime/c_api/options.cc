@@ -148,8 +148,7 @@ onnx_cudnn_status onnx_cudnn_run_options_init(onnx_cudnn_run_options* options, s
 
 onnx_cudnn_status onnx_cudnn_arena_create(int64_t bytes, onnx_cudnn_arena** arena) {
   return AtBorder([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckGiven(arena, "arena"));
-    *arena = nullptr;
+    RETURN_IF_ERROR(ClearResult(arena, "arena"));
     *arena = new onnx_cudnn_arena{std::make_shared<onnx_cudnn::SharedArena>(bytes)};
     return absl::OkStatus();
   });
@@ -159,8 +158,7 @@ void onnx_cudnn_arena_destroy(onnx_cudnn_arena* arena) { delete arena; }
 
 onnx_cudnn_status onnx_cudnn_cancel_token_create(onnx_cudnn_cancel_token** token) {
   return AtBorder([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckGiven(token, "token"));
-    *token = nullptr;
+    RETURN_IF_ERROR(ClearResult(token, "token"));
     *token = new onnx_cudnn_cancel_token;
     return absl::OkStatus();
   });

@@ -39,8 +39,7 @@ template <typename Load>
 onnx_cudnn_status LoadSession(const onnx_cudnn_session_options* options, Load load,
                               onnx_cudnn_session** session) {
   return AtBorder([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckGiven(session, "session"));
-    *session = nullptr;
+    RETURN_IF_ERROR(ClearResult(session, "session"));
     ASSIGN_OR_RETURN(const SessionOptions read, SessionOptionsOf(options));
     ASSIGN_OR_RETURN(Session loaded, load(read));
     *session = new onnx_cudnn_session(std::move(loaded));
@@ -52,8 +51,7 @@ onnx_cudnn_status GetList(const onnx_cudnn_session* session,
                           const onnx_cudnn_value_list onnx_cudnn_session::*member,
                           const onnx_cudnn_value_list** list) {
   return AtBorder([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckGiven(list, "list"));
-    *list = nullptr;
+    RETURN_IF_ERROR(ClearResult(list, "list"));
     RETURN_IF_ERROR(CheckGiven(session, "session"));
     *list = &(session->*member);
     return absl::OkStatus();
@@ -172,8 +170,7 @@ onnx_cudnn_status onnx_cudnn_session_outputs_for(const onnx_cudnn_session* sessi
                                                  const DLTensor* const* inputs, size_t input_count,
                                                  onnx_cudnn_value_list** outputs) {
   return AtBorder([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckGiven(outputs, "outputs"));
-    *outputs = nullptr;
+    RETURN_IF_ERROR(ClearResult(outputs, "outputs"));
     RETURN_IF_ERROR(CheckGiven(session, "session"));
     ASSIGN_OR_RETURN(const BorrowedTensors given,
                      Borrow(input_names, inputs, input_count, "input", BorrowedFor::kReading));
@@ -224,8 +221,7 @@ onnx_cudnn_status onnx_cudnn_session_to_device(const onnx_cudnn_session* session
                                                const DLTensor* host,
                                                DLManagedTensorVersioned** copy) {
   return AtBorder([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckGiven(copy, "copy"));
-    *copy = nullptr;
+    RETURN_IF_ERROR(ClearResult(copy, "copy"));
     RETURN_IF_ERROR(CheckGiven(session, "session"));
     ASSIGN_OR_RETURN(const BorrowedTensors given,
                      Borrow(nullptr, &host, 1, "tensor", BorrowedFor::kReading));
@@ -239,8 +235,7 @@ onnx_cudnn_status onnx_cudnn_session_to_host(const onnx_cudnn_session* session,
                                              const DLManagedTensorVersioned* tensor,
                                              DLManagedTensorVersioned** copy) {
   return AtBorder([&]() -> absl::Status {
-    RETURN_IF_ERROR(CheckGiven(copy, "copy"));
-    *copy = nullptr;
+    RETURN_IF_ERROR(ClearResult(copy, "copy"));
     RETURN_IF_ERROR(CheckGiven(session, "session"));
     RETURN_IF_ERROR(CheckGiven(tensor, "tensor"));
     const Tensor* ours = TensorIn(*tensor);

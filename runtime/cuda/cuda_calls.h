@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/not_copyable.h"
+
 namespace onnx_cudnn {
 
 // Each entry is the runtime function of its name.
@@ -24,12 +26,10 @@ const CudaCalls& Cuda();
 
 // Replaces the table of the whole process while it lives; for tests. `calls` must outlive it. The
 // new device starts as not lost; the destructor restores the previous table and its lost state.
-class ScopedCudaCalls {
+class ScopedCudaCalls : NotCopyable {
  public:
   explicit ScopedCudaCalls(const CudaCalls& calls);
   ~ScopedCudaCalls();
-  ScopedCudaCalls(const ScopedCudaCalls&) = delete;
-  ScopedCudaCalls& operator=(const ScopedCudaCalls&) = delete;
 
  private:
   const CudaCalls* before_;

@@ -100,6 +100,7 @@ absl::Status ReadProperties(CudaFacts& facts, int ordinal) {
   RETURN_IF_ERROR(CUDA_STATUS(cudaGetDeviceProperties, &properties, ordinal));
   facts.product = properties.name;
   facts.compute_capability = 10 * properties.major + properties.minor;
+  facts.has_sm_90a_code = false;  // until CheckCode
   facts.multiprocessors = properties.multiProcessorCount;
   facts.shared_bytes_per_block = static_cast<int64_t>(properties.sharedMemPerBlockOptin);
   facts.l2_bytes = properties.l2CacheSize;

@@ -6,20 +6,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/plan/known_devices.h"
 
 namespace onnx_cudnn {
 
 // Properties of the device, as the driver reports them.
-struct CudaFacts {
-  std::string product;         // "NVIDIA H200"
-  int compute_capability = 0;  // 90 for sm_90
-  int code_capability = 0;     // architecture that this build's code for it was compiled for
-  bool has_sm_90a_code = false;
-  int multiprocessors = 0;
-  int64_t shared_bytes_per_block = 0;  // most that a kernel may request
-  int64_t l2_bytes = 0, memory_bytes = 0;
-  double clock_mhz = 0, memory_clock_mhz = 0;
-  int memory_bus_bits = 0;
+struct CudaFacts : DeviceProperties {
   int driver_cuda = 0;   // newest CUDA version that the driver supports, 13000 for 13.0
   int runtime_cuda = 0;  // version that this program uses
   std::string driver;    // "580.65.06"; empty if unknown

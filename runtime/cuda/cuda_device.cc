@@ -77,20 +77,6 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-DeviceInfo DeviceInfoOf(const CudaFacts& facts) {
-  return DeviceInfoOf(DeviceProperties{.product = facts.product,
-                                       .compute_capability = facts.compute_capability,
-                                       .code_capability = facts.code_capability,
-                                       .has_sm_90a_code = facts.has_sm_90a_code,
-                                       .multiprocessors = facts.multiprocessors,
-                                       .shared_bytes_per_block = facts.shared_bytes_per_block,
-                                       .l2_bytes = facts.l2_bytes,
-                                       .memory_bytes = facts.memory_bytes,
-                                       .clock_mhz = facts.clock_mhz,
-                                       .memory_clock_mhz = facts.memory_clock_mhz,
-                                       .memory_bus_bits = facts.memory_bus_bits});
-}
-
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(
     int ordinal, const std::function<void(const DeviceInfo&)>& on_info) {
   const auto on_facts = [&](const CudaFacts& facts) {

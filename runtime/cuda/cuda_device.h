@@ -10,9 +10,6 @@
 
 namespace onnx_cudnn {
 
-// The rates of the device with these properties.
-DeviceInfo DeviceInfoOf(const CudaFacts& facts);
-
 // Opens a GPU, by its ordinal among those visible to this process. Space::kHost is pinned memory,
 // which kernels can access too.
 //   on_info  called when its properties are known, before its context is created

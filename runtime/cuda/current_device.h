@@ -1,6 +1,7 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "runtime/base/not_copyable.h"
 
 namespace onnx_cudnn {
 
@@ -9,12 +10,10 @@ absl::Status MakeCudaDeviceCurrent(int ordinal);
 
 // Makes it current while it lives, for calls about what it owns: frees and destructions on any
 // thread. The one that was current before is so again if the process uses it.
-class OnCudaDevice {
+class OnCudaDevice : NotCopyable {
  public:
   explicit OnCudaDevice(int ordinal);
   ~OnCudaDevice();
-  OnCudaDevice(const OnCudaDevice&) = delete;
-  OnCudaDevice& operator=(const OnCudaDevice&) = delete;
 
  private:
   const int noted_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/status.h"
 
 namespace onnx_cudnn {
 
@@ -43,5 +44,12 @@ absl::StatusOr<FoundLibrary> OpenLibrary(const LibraryNeed& need);
 // The function `name` of the library. FailedPrecondition: the library lacks it, so it is another
 // version.
 absl::StatusOr<void*> FindFunction(const FoundLibrary& library, const std::string& name);
+// The same as a pointer to a function of its type, `to`.
+template <typename F>
+absl::Status FindFunction(const FoundLibrary& library, const std::string& name, F*& to) {
+  ASSIGN_OR_RETURN(void* const found, FindFunction(library, name));
+  to = reinterpret_cast<F*>(found);
+  return absl::OkStatus();
+}
 
 }  // namespace onnx_cudnn

@@ -13,7 +13,6 @@ namespace onnx_cudnn {
 namespace {
 
 constexpr int kMask = kAttentionMask;
-constexpr int kRank = 4;
 // Channels of a head. More run on some GPUs with some versions (frontend, sdpa_support_surface.h).
 constexpr int64_t kChannelMultiple = 8, kMostChannels = 128;
 
@@ -23,14 +22,6 @@ constexpr Rule kAlone = {"cuDNN's attention joins nothing but what moves whole h
                          "none in cuDNN: a kernel of ours would hold both"};
 constexpr Rule kOneOutput = {"cuDNN's attention writes its result once, and it has other readers",
                              "none: let all of them read one order of the axes"};
-
-Support CheckChannels(const Value& value) {
-  const int64_t channels = value.dim(kRank - 1);
-  if (channels % kChannelMultiple == 0 && channels <= kMostChannels) return Support::Yes();
-  return Support::No(absl::StrCat(value.name(), " has heads of ", channels,
-                                  " channels, expected a ", "multiple of ", kChannelMultiple,
-                                  " up to ", kMostChannels));
-}
 
 Support CheckMask(const Node& anchor) {
   if (!anchor.has_input(kMask)) return Support::Yes();
@@ -56,7 +47,8 @@ class Attention final : public Pattern {
   Support Takes(const Node& anchor) const override {
     if (anchor.has_input(kAttentionLengths)) return Support::No("it has lengths of keys");
     for (const int input : {0, 2}) {
-      if (Support s = CheckChannels(anchor.input(input)); !s) return s;
+      if (Support s = CheckHeadChannels(anchor.input(input), kChannelMultiple, kMostChannels); !s)
+        return s;
     }
     // The frontend swaps the dims of k in place.
     if (&anchor.input(1) == &anchor.input(0) || &anchor.input(1) == &anchor.input(2)) {

@@ -12,9 +12,7 @@ constexpr int64_t kFastBits = 128;  // and is faster at a multiple of this
 
 class MatrixProduct final : public Pattern {
  public:
-  bool Matches(const Node& node) const override {
-    return node.op() == "MatMul" || node.op() == "Gemm";
-  }
+  bool Matches(const Node& node) const override { return IsMatrixProduct(node); }
 
   Support Takes(const Node& anchor) const override {
     if (Support s = CheckProduct(anchor); !s) return s;

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
-#include "runtime/graph/float16.h"
+#include "runtime/graph/element_types.h"
 #include "runtime/graph/graph.h"
 
 namespace onnx_cudnn {
@@ -32,36 +32,14 @@ double ToDouble(T x) {
 // Calls `body` with the C++ type of a dtype's elements.
 template <typename Body>
 absl::Status DispatchNumbers(DType dtype, Body body) {
-  switch (dtype) {
-    case DType::kF32:
-      return body.template operator()<float>();
-    case DType::kF64:
-      return body.template operator()<double>();
-    case DType::kF16:
-      return body.template operator()<Float16>();
-    case DType::kBF16:
-      return body.template operator()<BFloat16>();
-    case DType::kI8:
-      return body.template operator()<int8_t>();
-    case DType::kI16:
-      return body.template operator()<int16_t>();
-    case DType::kI32:
-      return body.template operator()<int32_t>();
-    case DType::kI64:
-      return body.template operator()<int64_t>();
-    case DType::kU8:
-    case DType::kBool:
-      return body.template operator()<uint8_t>();
-    case DType::kU16:
-      return body.template operator()<uint16_t>();
-    case DType::kU32:
-      return body.template operator()<uint32_t>();
-    case DType::kU64:
-      return body.template operator()<uint64_t>();
-    default:
-      return absl::UnimplementedError(
-          absl::StrCat("values of dtype ", NameOf(dtype), " are not read as numbers"));
+  if (!kFixedSizeTypes.Has(dtype)) {
+    return absl::UnimplementedError(
+        absl::StrCat("values of dtype ", NameOf(dtype), " are not read as numbers"));
   }
+  return VisitElementType(dtype, [&](auto element) {
+    using E = decltype(element);
+    return body.template operator()<std::conditional_t<std::is_same_v<E, Bool>, uint8_t, E>>();
+  });
 }
 
 // The difference of two numbers; equal infinities and two NaNs do not differ.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/graph/float16.h"
+#include "runtime/plan/product.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -84,9 +85,7 @@ double NumberOf(const HostTensor& constant) {
   }
 }
 
-bool IsProduct(const Node& node) {
-  return node.op() == "MatMul" || node.op() == "Gemm" || node.op() == "Conv";
-}
+bool IsProduct(const Node& node) { return IsMatrixProduct(node) || node.op() == "Conv"; }
 
 }  // namespace
 

@@ -27,9 +27,7 @@ bool SwapsLastTwo(const Node& transpose) {
 
 class Matrix final : public Pattern {
  public:
-  bool Matches(const Node& node) const override {
-    return node.op() == "MatMul" || node.op() == "Gemm";
-  }
+  bool Matches(const Node& node) const override { return IsMatrixProduct(node); }
 
   Support Takes(const Node& anchor) const override {
     if (Support s = CheckProduct(anchor); !s) return s;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/not_copyable.h"
 #include "runtime/exec/device.h"
 #include "runtime/session/engines.h"
 
@@ -25,13 +26,11 @@ absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal = 0);
 
 // Leaves the calling thread its current GPU: when this goes, the GPU that was current before is so
 // again, if the process uses it.
-class KeepCurrentGpu {
+class KeepCurrentGpu : NotCopyable {
  public:
   // Does nothing if not `uses_gpu`.
   explicit KeepCurrentGpu(bool uses_gpu);
   ~KeepCurrentGpu();
-  KeepCurrentGpu(const KeepCurrentGpu&) = delete;
-  KeepCurrentGpu& operator=(const KeepCurrentGpu&) = delete;
 
  private:
   int before_;

@@ -1,6 +1,7 @@
 #include "runtime/graph/graph.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -310,6 +311,19 @@ class PointerSet {
   absl::flat_hash_set<const T*> many_;
 };
 
+Graph CopyBetween(absl::Span<const Node* const> nodes,
+                  std::initializer_list<const std::vector<const Value*>*> inputs,
+                  const std::vector<const Value*>& outputs) {
+  Graph graph;
+  ValueCopies values;
+  for (const auto* list : inputs) {
+    for (const Value* v : *list) values[v] = &graph.AddInput(v->name(), v->type());
+  }
+  CopyNodes(nodes, graph, values);
+  for (const Value* v : outputs) graph.AddOutput(v->name(), *values.at(v));
+  return graph;
+}
+
 }  // namespace
 
 Boundary BoundaryOf(absl::Span<const Node* const> nodes) {
@@ -333,14 +347,13 @@ Boundary BoundaryOf(absl::Span<const Node* const> nodes) {
 }
 
 Graph Extract(absl::Span<const Node* const> nodes) {
-  Graph graph;
-  ValueCopies values;
   const Boundary boundary = BoundaryOf(nodes);
-  for (const Value* v : boundary.inputs) values[v] = &graph.AddInput(v->name(), v->type());
-  for (const Value* v : boundary.constants) values[v] = &graph.AddInput(v->name(), v->type());
-  CopyNodes(nodes, graph, values);
-  for (const Value* v : boundary.outputs) graph.AddOutput(v->name(), *values.at(v));
-  return graph;
+  return CopyBetween(nodes, {&boundary.inputs, &boundary.constants}, boundary.outputs);
+}
+
+Graph ExtractWithConstants(absl::Span<const Node* const> nodes) {
+  const Boundary boundary = BoundaryOf(nodes);
+  return CopyBetween(nodes, {&boundary.inputs}, boundary.outputs);
 }
 
 std::string Where(const Node& node) {

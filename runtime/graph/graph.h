@@ -216,6 +216,8 @@ Boundary BoundaryOf(absl::Span<const Node* const> nodes);
 // A closed Graph of copies of `nodes` (in topological order): its inputs are the inputs of the
 // boundary and then its constants, its outputs the outputs of the boundary; types are kept.
 Graph Extract(absl::Span<const Node* const> nodes);
+// The same with copies of the constants.
+Graph ExtractWithConstants(absl::Span<const Node* const> nodes);
 
 // Maps Values of one Graph to the corresponding Values of another.
 using ValueCopies = absl::flat_hash_map<const Value*, Value*>;

@@ -3,21 +3,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "absl/log/check.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/graph/element_types.h"
 
 namespace onnx_cudnn {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-
-template <typename T>
-std::vector<int64_t> Widen(const HostTensor& tensor) {
-  absl::Span<const T> data = tensor.data<T>();
-  return {data.begin(), data.end()};
-}
 
 }  // namespace
 
@@ -71,28 +67,17 @@ bool SameContent(const HostTensor& a, const HostTensor& b) {
 }
 
 absl::StatusOr<std::vector<int64_t>> ToInts(const HostTensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::kBool:
-    case DType::kU8:
-      return Widen<uint8_t>(tensor);
-    case DType::kI8:
-      return Widen<int8_t>(tensor);
-    case DType::kU16:
-      return Widen<uint16_t>(tensor);
-    case DType::kI16:
-      return Widen<int16_t>(tensor);
-    case DType::kU32:
-      return Widen<uint32_t>(tensor);
-    case DType::kI32:
-      return Widen<int32_t>(tensor);
-    case DType::kU64:
-      return Widen<uint64_t>(tensor);
-    case DType::kI64:
-      return Widen<int64_t>(tensor);
-    default:
-      return absl::InvalidArgumentError(absl::StrCat("a tensor of ", NameOf(tensor.dtype()),
-                                                     " is given where integers are expected"));
+  const bool is_integer = kIntegerTypes.Has(tensor.dtype()) || tensor.dtype() == DType::kBool;
+  if (!is_integer) {
+    return absl::InvalidArgumentError(absl::StrCat("a tensor of ", NameOf(tensor.dtype()),
+                                                   " is given where integers are expected"));
   }
+  return VisitElementType(tensor.dtype(), [&](auto element) {
+    using E = decltype(element);
+    using Integer = std::conditional_t<std::is_integral_v<E>, E, uint8_t>;  // of a bool, its byte
+    const absl::Span<const Integer> data = tensor.data<Integer>();
+    return std::vector<int64_t>(data.begin(), data.end());
+  });
 }
 
 }  // namespace onnx_cudnn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <type_traits>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -9,7 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "runtime/base/printable.h"
 #include "runtime/graph/attrs.h"
-#include "runtime/graph/float16.h"
+#include "runtime/graph/element_types.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -50,11 +51,6 @@ std::string Elements(const HostTensor& tensor, int64_t count, Text text) {
   return absl::StrJoin(tensor.data<T>().first(count), ", ",
                        [&](std::string* out, T x) { out->append(text(x)); });
 }
-template <typename T>
-std::string Numbers(const HostTensor& tensor, int64_t count) {
-  return Elements<T>(tensor, count, [](T x) { return Shortest(x); });
-}
-
 // Elements of types that the host cannot convert: their bytes.
 std::string RawBytes(const HostTensor& tensor, int64_t count) {
   const std::string_view bytes(static_cast<const char*>(tensor.raw()),
@@ -64,40 +60,23 @@ std::string RawBytes(const HostTensor& tensor, int64_t count) {
 
 std::string FirstElements(const HostTensor& tensor, int64_t count) {
   if (count == 0) return "";
-  const auto widened = [](auto x) { return Shortest(ToFloat(x)); };
-  switch (tensor.dtype()) {
-    case DType::kF32:
-      return Numbers<float>(tensor, count);
-    case DType::kF64:
-      return Numbers<double>(tensor, count);
-    case DType::kF16:
-      return Elements<Float16>(tensor, count, widened);
-    case DType::kBF16:
-      return Elements<BFloat16>(tensor, count, widened);
-    case DType::kU8:
-      return Numbers<uint8_t>(tensor, count);
-    case DType::kI8:
-      return Numbers<int8_t>(tensor, count);
-    case DType::kU16:
-      return Numbers<uint16_t>(tensor, count);
-    case DType::kI16:
-      return Numbers<int16_t>(tensor, count);
-    case DType::kU32:
-      return Numbers<uint32_t>(tensor, count);
-    case DType::kI32:
-      return Numbers<int32_t>(tensor, count);
-    case DType::kU64:
-      return Numbers<uint64_t>(tensor, count);
-    case DType::kI64:
-      return Numbers<int64_t>(tensor, count);
-    case DType::kBool:
-      return Elements<uint8_t>(tensor, count, [](uint8_t x) { return x != 0 ? "1" : "0"; });
-    case DType::kString:
-      return absl::StrJoin(absl::MakeSpan(tensor.strings()).first(count), ", ",
-                           [](std::string* out, const std::string& s) { out->append(Quoted(s)); });
-    default:
-      return RawBytes(tensor, count);
+  if (tensor.dtype() == DType::kString) {
+    return absl::StrJoin(absl::MakeSpan(tensor.strings()).first(count), ", ",
+                         [](std::string* out, const std::string& s) { out->append(Quoted(s)); });
   }
+  if (!kFixedSizeTypes.Has(tensor.dtype())) return RawBytes(tensor, count);
+  return VisitElementType(tensor.dtype(), [&](auto element) {
+    using E = decltype(element);
+    return Elements<E>(tensor, count, [](E x) -> std::string {
+      if constexpr (std::is_same_v<E, Bool>) {
+        return x.byte != 0 ? "1" : "0";
+      } else if constexpr (kIsHalf<E>) {
+        return Shortest(ToFloat(x));
+      } else {
+        return Shortest(x);
+      }
+    });
+  });
 }
 
 // FNV-1a over the bytes; equal in every run and on every host of the same byte order.

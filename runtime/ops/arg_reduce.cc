@@ -63,10 +63,8 @@ Cost ArgCost(const Node& node) {
 }
 
 template <bool kLargest>
-OpDef ArgOp(const char* type) {
-  return WidenedOp<ReferenceArg<kLargest>>({.type = type,
-                                            .since = {13},
-                                            .types = kNumberTypes,
+OpDef ArgOp() {
+  return WidenedOp<ReferenceArg<kLargest>>({.types = kNumberTypes,
                                             .check = CheckArg,
                                             .cost = ArgCost,
                                             .traits = {.axis = AxisRange::kDims}});
@@ -74,7 +72,7 @@ OpDef ArgOp(const char* type) {
 
 }  // namespace
 
-OpDef ArgMaxOp() { return ArgOp<true>("ArgMax"); }
-OpDef ArgMinOp() { return ArgOp<false>("ArgMin"); }
+OpDef ArgMaxOp() { return ArgOp<true>(); }
+OpDef ArgMinOp() { return ArgOp<false>(); }
 
 }  // namespace onnx_cudnn

@@ -227,9 +227,7 @@ float AttentionScale(const Node& attention, int64_t channels) {
 }
 
 OpDef AttentionOp() {
-  return WidenedOp<ReferenceAttention>({.type = "Attention",
-                                        .since = {25},
-                                        .types = {DType::kF16, DType::kBF16},
+  return WidenedOp<ReferenceAttention>({.types = {DType::kF16, DType::kBF16},
                                         .check = CheckAttention,
                                         .cost = AttentionCost,
                                         .traits = {.anchor = true}});

@@ -136,9 +136,7 @@ Cost BatchNormalizationCost(const Node& node) {
 }  // namespace
 
 OpDef BatchNormalizationOp() {
-  return WidenedOp<ReferenceBatchNormalization>({.type = "BatchNormalization",
-                                                 .since = {15},
-                                                 .check = CheckBatchNormalization,
+  return WidenedOp<ReferenceBatchNormalization>({.check = CheckBatchNormalization,
                                                  .cost = BatchNormalizationCost,
                                                  .traits = {.anchor = true}});
 }

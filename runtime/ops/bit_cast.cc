@@ -22,11 +22,7 @@ absl::Status ReferenceBitCast(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef BitCastOp() {
-  return {.type = "BitCast",
-          .since = {26},
-          .types = kPackedTypes,
-          .check = CheckBitCast,
-          .reference = ReferenceBitCast};
+  return {.types = kPackedTypes, .check = CheckBitCast, .reference = ReferenceBitCast};
 }
 
 }  // namespace onnx_cudnn

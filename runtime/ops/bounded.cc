@@ -174,40 +174,25 @@ absl::StatusOr<Dims> DimsOfFirst(const Node& node, int64_t count, int64_t elemen
 }
 
 OpDef BoundedCompressOp() {
-  return {.type = "BoundedCompress",
-          .domain = std::string(kOwnDomain),
-          .since = {1},
-          .types = kMovedTypes,
+  return {.types = kMovedTypes,
           .check = CheckCompress,
           .reference = ReferenceOf<ComputeCompress, DimsOfCompress>,
           .cost = CostOfCompress};
 }
 
 OpDef BoundedNonMaxSuppressionOp() {
-  return {.type = "BoundedNonMaxSuppression",
-          .domain = std::string(kOwnDomain),
-          .since = {1},
-          .types = {DType::kF32},
+  return {.types = {DType::kF32},
           .check = CheckNonMaxSuppression,
           .reference = ReferenceOf<ComputeNonMaxSuppression, DimsOfNonMaxSuppression>,
           .cost = CostOfNonMaxSuppression};
 }
 
 OpDef BoundedNonZeroOp() {
-  return {.type = "BoundedNonZero",
-          .domain = std::string(kOwnDomain),
-          .since = {1},
-          .types = kMovedTypes,
+  return {.types = kMovedTypes,
           .reference = ReferenceOf<ComputeNonZero, DimsOfNonZero>,
           .cost = CostOfNonZero};
 }
 
-OpDef FirstElementsOp() {
-  return {.type = "FirstElements",
-          .domain = std::string(kOwnDomain),
-          .since = {1},
-          .types = kMovedTypes,
-          .evaluate = EvaluateFirstElements};
-}
+OpDef FirstElementsOp() { return {.types = kMovedTypes, .evaluate = EvaluateFirstElements}; }
 
 }  // namespace onnx_cudnn

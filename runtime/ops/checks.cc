@@ -39,4 +39,10 @@ absl::Status ExpectDims(const char* what, absl::Span<const int64_t> found,
       absl::StrCat(what, " is ", ToString(found), ", expected ", ToString(expected)));
 }
 
+absl::Status ExpectSquares(const char* what, absl::Span<const int64_t> found) {
+  Dims expected(found.begin(), found.end());
+  expected[expected.size() - 2] = expected.back();
+  return ExpectDims(what, found, expected);
+}
+
 }  // namespace onnx_cudnn

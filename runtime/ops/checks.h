@@ -28,5 +28,7 @@ AxisView ViewAround(absl::Span<const int64_t> dims, int64_t axis);
 // InvalidArgument unless `found` are the dims expected of operand `what`.
 absl::Status ExpectDims(const char* what, absl::Span<const int64_t> found,
                         absl::Span<const int64_t> expected);
+// InvalidArgument unless the last two are equal.
+absl::Status ExpectSquares(const char* what, absl::Span<const int64_t> found);
 
 }  // namespace onnx_cudnn

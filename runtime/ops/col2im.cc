@@ -97,9 +97,6 @@ Cost Col2ImCost(const Node& node) {
 
 }  // namespace
 
-OpDef Col2ImOp() {
-  return WidenedOp<ReferenceCol2Im>(
-      {.type = "Col2Im", .since = {18}, .check = CheckCol2Im, .cost = Col2ImCost});
-}
+OpDef Col2ImOp() { return WidenedOp<ReferenceCol2Im>({.check = CheckCol2Im, .cost = Col2ImCost}); }
 
 }  // namespace onnx_cudnn

@@ -100,9 +100,7 @@ Support CheckCompress(const Node& node) {
 }
 
 OpDef CompressOp() {
-  return {.type = "Compress",
-          .since = {28},
-          .types = kFixedSizeTypes | DTypeSet{DType::kC64, DType::kC128, DType::kString},
+  return {.types = kFixedSizeTypes | DTypeSet{DType::kC64, DType::kC128, DType::kString},
           .check = CheckCompress,
           .evaluate = EvaluateDataDependent<ComputeCompress>,
           .traits = {.axis = AxisRange::kDims}};

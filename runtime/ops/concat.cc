@@ -78,11 +78,8 @@ absl::Status ReferenceSplit(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-OpDef RowsOp(const char* type, int since, decltype(OpDef::check) check,
-             decltype(OpDef::reference) reference) {
-  return {.type = type,
-          .since = {since},
-          .types = kMovableTypes,
+OpDef RowsOp(decltype(OpDef::check) check, decltype(OpDef::reference) reference) {
+  return {.types = kMovableTypes,
           .check = check,
           .reference = reference,
           .traits = {.moves_bytes = true, .keeps_range = true, .axis = AxisRange::kDims}};
@@ -90,7 +87,7 @@ OpDef RowsOp(const char* type, int since, decltype(OpDef::check) check,
 
 }  // namespace
 
-OpDef ConcatOp() { return RowsOp("Concat", 13, CheckConcat, ReferenceConcat); }
-OpDef SplitOp() { return RowsOp("Split", 18, CheckSplit, ReferenceSplit); }
+OpDef ConcatOp() { return RowsOp(CheckConcat, ReferenceConcat); }
+OpDef SplitOp() { return RowsOp(CheckSplit, ReferenceSplit); }
 
 }  // namespace onnx_cudnn

@@ -4,11 +4,10 @@
 
 #include "runtime/base/status.h"
 #include "runtime/ops/blas.h"
-#include "runtime/ops/conv_shape.h"
+#include "runtime/ops/conv_op.h"
 #include "runtime/ops/depthwise.h"
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/im2col.h"
-#include "runtime/ops/widen.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -189,14 +188,6 @@ Cost ConvCost(const Node& node) {
 
 }  // namespace
 
-OpDef ConvOp() {
-  return {.type = "Conv",
-          .since = {22},
-          .check = CheckConvolution,
-          .reference = Widened<ReferenceConv>,
-          .workspace = ConvWorkspace,
-          .cost = ConvCost,
-          .traits = {.anchor = true, .has_window = true, .window_weight = 1}};
-}
+OpDef ConvOp() { return ConvolutionOp<ReferenceConv>(ConvWorkspace, ConvCost); }
 
 }  // namespace onnx_cudnn

@@ -2,10 +2,9 @@
 
 #include "runtime/base/status.h"
 #include "runtime/ops/blas.h"
-#include "runtime/ops/conv_shape.h"
+#include "runtime/ops/conv_op.h"
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/im2col.h"
-#include "runtime/ops/widen.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -73,13 +72,7 @@ Cost ConvTransposeCost(const Node& node) {
 }  // namespace
 
 OpDef ConvTransposeOp() {
-  return {.type = "ConvTranspose",
-          .since = {22},
-          .check = CheckConvolution,
-          .reference = Widened<ReferenceConvTranspose>,
-          .workspace = ConvTransposeWorkspace,
-          .cost = ConvTransposeCost,
-          .traits = {.anchor = true, .has_window = true, .window_weight = 1}};
+  return ConvolutionOp<ReferenceConvTranspose>(ConvTransposeWorkspace, ConvTransposeCost);
 }
 
 }  // namespace onnx_cudnn

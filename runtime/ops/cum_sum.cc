@@ -58,17 +58,15 @@ Cost CumulativeCost(const Node& node) {
   return {.us = ScalarUs(strided ? elements : 0), .flops = elements, .bytes = IoBytes(node)};
 }
 
-OpDef CumulativeOp(const char* type, int since, Reference reference) {
-  return {.type = type,
-          .since = {since},
-          .types = kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64},
+OpDef CumulativeOp(Reference reference) {
+  return {.types = kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64},
           .reference = reference,
           .cost = CumulativeCost};
 }
 
 }  // namespace
 
-OpDef CumSumOp() { return CumulativeOp("CumSum", 14, ReferenceCumulative<false>); }
-OpDef CumProdOp() { return CumulativeOp("CumProd", 26, ReferenceCumulative<true>); }
+OpDef CumSumOp() { return CumulativeOp(ReferenceCumulative<false>); }
+OpDef CumProdOp() { return CumulativeOp(ReferenceCumulative<true>); }
 
 }  // namespace onnx_cudnn

@@ -154,9 +154,7 @@ Cost DeformConvCost(const Node& node) {
 }  // namespace
 
 OpDef DeformConvOp() {
-  return {.type = "DeformConv",
-          .since = {22},
-          .check = CheckDeformConv,
+  return {.check = CheckDeformConv,
           .reference = Widened<ReferenceDeformConv>,
           .workspace = DeformConvWorkspace,
           .cost = DeformConvCost,

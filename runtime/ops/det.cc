@@ -37,9 +37,7 @@ double Determinant(std::vector<double>& a, int64_t n) {
 absl::Status ReferenceDet(const ReferenceArgs& args) {
   const absl::Span<const int64_t> dims = args.in[0].dims;
   const int64_t n = dims.back();
-  Dims expected(dims.begin(), dims.end());
-  expected[dims.size() - 2] = n;
-  RETURN_IF_ERROR(ExpectDims("X", dims, expected));
+  RETURN_IF_ERROR(ExpectSquares("X", dims));
   RETURN_IF_ERROR(ExpectDims("output", args.out[0].dims, dims.first(dims.size() - 2)));
   return DispatchFloat(args.in[0].dtype, [&](auto type) {
     using T = decltype(type);
@@ -66,9 +64,6 @@ Cost DetCost(const Node& node) {
 
 }  // namespace
 
-OpDef DetOp() {
-  return WidenedOp<ReferenceDet>(
-      {.type = "Det", .since = {22}, .check = CheckMatrices, .cost = DetCost});
-}
+OpDef DetOp() { return WidenedOp<ReferenceDet>({.check = CheckMatrices, .cost = DetCost}); }
 
 }  // namespace onnx_cudnn

@@ -192,13 +192,7 @@ Cost STFTCost(const Node& node) {
 
 }  // namespace
 
-OpDef DFTOp() {
-  return WidenedOp<ReferenceDFT>(
-      {.type = "DFT", .since = {20}, .check = CheckParts, .cost = DFTCost});
-}
-OpDef STFTOp() {
-  return WidenedOp<ReferenceSTFT>(
-      {.type = "STFT", .since = {17}, .check = CheckSTFT, .cost = STFTCost});
-}
+OpDef DFTOp() { return WidenedOp<ReferenceDFT>({.check = CheckParts, .cost = DFTCost}); }
+OpDef STFTOp() { return WidenedOp<ReferenceSTFT>({.check = CheckSTFT, .cost = STFTCost}); }
 
 }  // namespace onnx_cudnn

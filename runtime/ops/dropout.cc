@@ -81,10 +81,7 @@ Cost DropoutCost(const Node& node) {
 }  // namespace
 
 OpDef DropoutOp() {
-  return {.type = "Dropout",
-          .since = {22},
-          .types = kFloatTypes,
-          .check = CheckDropout,
+  return {.check = CheckDropout,
           .reference = ReferenceDropout,
           .cost = DropoutCost,
           .traits = {.keeps_range = true}};

@@ -369,9 +369,7 @@ Cost EinsumCost(const Node& node) {
 }  // namespace
 
 OpDef EinsumOp() {
-  return {.type = "Einsum",
-          .since = {28},
-          .types = kNumberTypes,
+  return {.types = kNumberTypes,
           .check = CheckEinsum,
           .reference = Widened<ReferenceEinsum>,
           .workspace = EinsumWorkspace,

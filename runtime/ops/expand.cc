@@ -66,17 +66,15 @@ absl::Status ReferenceTile(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-OpDef RepeatingOp(const char* type, decltype(OpDef::reference) reference) {
-  return {.type = type,
-          .since = {13},
-          .types = kMovableTypes,
+OpDef RepeatingOp(decltype(OpDef::reference) reference) {
+  return {.types = kMovableTypes,
           .reference = reference,
           .traits = {.moves_bytes = true, .keeps_range = true}};
 }
 
 }  // namespace
 
-OpDef ExpandOp() { return RepeatingOp("Expand", ReferenceExpand); }
-OpDef TileOp() { return RepeatingOp("Tile", ReferenceTile); }
+OpDef ExpandOp() { return RepeatingOp(ReferenceExpand); }
+OpDef TileOp() { return RepeatingOp(ReferenceTile); }
 
 }  // namespace onnx_cudnn

@@ -151,31 +151,20 @@ absl::Status ReferenceRange(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef ConstantOfShapeOp() {
-  return {.type = "ConstantOfShape",
-          .since = {25},
-          .types = {DType::kI64},
-          .check = CheckConstantOfShape,
-          .reference = ReferenceConstantOfShape};
+  return {
+      .types = {DType::kI64}, .check = CheckConstantOfShape, .reference = ReferenceConstantOfShape};
 }
 OpDef EyeLikeOp() {
-  return {.type = "EyeLike",
-          .since = {22},
-          .types = kFixedSizeTypes,
-          .check = CheckEyeLike,
-          .reference = ReferenceEyeLike};
+  return {.types = kFixedSizeTypes, .check = CheckEyeLike, .reference = ReferenceEyeLike};
 }
 OpDef OneHotOp() {
-  return {.type = "OneHot",
-          .since = {28},
-          .types = kNumberTypes,
+  return {.types = kNumberTypes,
           .check = CheckOneHot,
           .reference = ReferenceOneHot,
           .traits = {.axis = AxisRange::kNewDim}};
 }
 OpDef RangeOp() {
-  return {.type = "Range",
-          .since = {27},
-          .types = kFloatTypes | DTypeSet{DType::kI16, DType::kI32, DType::kI64},
+  return {.types = kFloatTypes | DTypeSet{DType::kI16, DType::kI32, DType::kI64},
           .check = CheckRange,
           .reference = ReferenceRange};
 }

@@ -139,12 +139,10 @@ Cost GatherNDCost(const Node& node) {
   return CostOfPicks(node, indices.elements() / depth, 1 + depth);
 }
 
-OpDef PickingOp(const char* type, decltype(OpDef::check) check,
-                decltype(OpDef::reference) reference, decltype(OpDef::cost) cost, OpTraits traits) {
+OpDef PickingOp(decltype(OpDef::check) check, decltype(OpDef::reference) reference,
+                decltype(OpDef::cost) cost, OpTraits traits) {
   traits.moves_bytes = true;
-  return {.type = type,
-          .since = {13},
-          .types = kMovableTypes,
+  return {.types = kMovableTypes,
           .check = check,
           .reference = reference,
           .cost = cost,
@@ -154,15 +152,13 @@ OpDef PickingOp(const char* type, decltype(OpDef::check) check,
 }  // namespace
 
 OpDef GatherOp() {
-  return PickingOp("Gather", CheckGather, ReferenceGather, GatherCost,
+  return PickingOp(CheckGather, ReferenceGather, GatherCost,
                    {.keeps_range = true, .axis = AxisRange::kDims});
 }
 OpDef GatherElementsOp() {
-  return PickingOp("GatherElements", CheckGather, ReferenceGatherElements, GatherElementsCost,
+  return PickingOp(CheckGather, ReferenceGatherElements, GatherElementsCost,
                    {.axis = AxisRange::kDims});
 }
-OpDef GatherNDOp() {
-  return PickingOp("GatherND", CheckGatherND, ReferenceGatherND, GatherNDCost, {});
-}
+OpDef GatherNDOp() { return PickingOp(CheckGatherND, ReferenceGatherND, GatherNDCost, {}); }
 
 }  // namespace onnx_cudnn

@@ -125,6 +125,6 @@ Cost GemmCost(const Node& node) {
 
 }  // namespace
 
-OpDef GemmOp() { return ProductOp<ReferenceGemm>("Gemm", CheckGemm, GemmCost); }
+OpDef GemmOp() { return ProductOp<ReferenceGemm>(CheckGemm, GemmCost); }
 
 }  // namespace onnx_cudnn

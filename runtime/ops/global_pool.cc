@@ -66,9 +66,8 @@ Cost GlobalPoolCost(const Node& node) {
 }
 
 template <Reference kReference>
-OpDef GlobalPool(const char* type, Support (*check)(const Node&), OpTraits traits) {
-  return WidenedOp<kReference>(
-      {.type = type, .since = {22}, .check = check, .cost = GlobalPoolCost, .traits = traits});
+OpDef GlobalPool(Support (*check)(const Node&), OpTraits traits) {
+  return WidenedOp<kReference>({.check = check, .cost = GlobalPoolCost, .traits = traits});
 }
 
 constexpr OpTraits kKeepsRange = {.keeps_range = true, .anchor = true};
@@ -76,13 +75,9 @@ constexpr OpTraits kKeepsRange = {.keeps_range = true, .anchor = true};
 }  // namespace
 
 OpDef GlobalAveragePoolOp() {
-  return GlobalPool<ReferenceGlobalAveragePool>("GlobalAveragePool", CheckGlobalPool, kKeepsRange);
+  return GlobalPool<ReferenceGlobalAveragePool>(CheckGlobalPool, kKeepsRange);
 }
-OpDef GlobalMaxPoolOp() {
-  return GlobalPool<ReferenceGlobalMaxPool>("GlobalMaxPool", CheckGlobalPool, kKeepsRange);
-}
-OpDef GlobalLpPoolOp() {
-  return GlobalPool<ReferenceGlobalLpPool>("GlobalLpPool", CheckGlobalLpPool, {});
-}
+OpDef GlobalMaxPoolOp() { return GlobalPool<ReferenceGlobalMaxPool>(CheckGlobalPool, kKeepsRange); }
+OpDef GlobalLpPoolOp() { return GlobalPool<ReferenceGlobalLpPool>(CheckGlobalLpPool, {}); }
 
 }  // namespace onnx_cudnn

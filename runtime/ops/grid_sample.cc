@@ -226,8 +226,7 @@ Cost GridSampleCost(const Node& node) {
 }  // namespace
 
 OpDef GridSampleOp() {
-  return WidenedOp<ReferenceGridSample>(
-      {.type = "GridSample", .since = {22}, .check = CheckGridSample, .cost = GridSampleCost});
+  return WidenedOp<ReferenceGridSample>({.check = CheckGridSample, .cost = GridSampleCost});
 }
 
 }  // namespace onnx_cudnn

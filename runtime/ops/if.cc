@@ -75,12 +75,7 @@ Cost IfCost(const Node& node) {
 }  // namespace
 
 OpDef IfOp() {
-  return {.type = "If",
-          .since = {25},
-          .types = {DType::kBool},
-          .check = CheckIf,
-          .reference = ReferenceIf,
-          .cost = IfCost};
+  return {.types = {DType::kBool}, .check = CheckIf, .reference = ReferenceIf, .cost = IfCost};
 }
 
 }  // namespace onnx_cudnn

@@ -47,12 +47,6 @@ absl::StatusOr<std::vector<HostTensor>> Decode(const Node& node) {
 
 }  // namespace
 
-OpDef ImageDecoderOp() {
-  return {.type = "ImageDecoder",
-          .since = {20},
-          .types = {DType::kU8},
-          .check = Check,
-          .evaluate = Decode};
-}
+OpDef ImageDecoderOp() { return {.types = {DType::kU8}, .check = Check, .evaluate = Decode}; }
 
 }  // namespace onnx_cudnn

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "runtime/base/status.h"
-#include "runtime/graph/inverse_type.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/dispatch.h"
 #include "runtime/ops/scalar_us.h"
@@ -51,9 +50,7 @@ void Invert(T* a, int64_t n, T* x) {
 absl::Status ReferenceInverse(const ReferenceArgs& args) {
   const absl::Span<const int64_t> dims = args.in[0].dims;
   const int64_t n = dims.back();
-  Dims expected(dims.begin(), dims.end());
-  expected[dims.size() - 2] = n;
-  RETURN_IF_ERROR(ExpectDims("X", dims, expected));
+  RETURN_IF_ERROR(ExpectSquares("X", dims));
   RETURN_IF_ERROR(ExpectDims("Y", args.out[0].dims, dims));
   if (args.out[0].elements() == 0) return absl::OkStatus();
   return DispatchFloat(args.in[0].dtype, [&](auto type) {
@@ -83,10 +80,7 @@ Cost InverseCost(const Node& node) {
 }  // namespace
 
 OpDef InverseOp() {
-  return WidenedOp<ReferenceInverse>({.type = "Inverse",
-                                      .domain = std::string(kMicrosoftDomain),
-                                      .since = {1},
-                                      .types = {DType::kF32, DType::kF16, DType::kF64},
+  return WidenedOp<ReferenceInverse>({.types = {DType::kF32, DType::kF16, DType::kF64},
                                       .check = CheckMatrices,
                                       .cost = InverseCost});
 }

@@ -68,9 +68,6 @@ Cost LRNCost(const Node& node) {
 
 }  // namespace
 
-OpDef LRNOp() {
-  return WidenedOp<ReferenceLRN>(
-      {.type = "LRN", .since = {13}, .check = CheckLRN, .cost = LRNCost});
-}
+OpDef LRNOp() { return WidenedOp<ReferenceLRN>({.check = CheckLRN, .cost = LRNCost}); }
 
 }  // namespace onnx_cudnn

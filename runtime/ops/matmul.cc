@@ -141,6 +141,6 @@ Cost MatMulCost(const Node& node) {
 
 }  // namespace
 
-OpDef MatMulOp() { return ProductOp<ReferenceMatMul>("MatMul", CheckMatMul, MatMulCost); }
+OpDef MatMulOp() { return ProductOp<ReferenceMatMul>(CheckMatMul, MatMulCost); }
 
 }  // namespace onnx_cudnn

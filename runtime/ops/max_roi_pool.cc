@@ -104,8 +104,7 @@ Cost MaxRoiPoolCost(const Node& node) {
 }  // namespace
 
 OpDef MaxRoiPoolOp() {
-  return WidenedOp<ReferenceMaxRoiPool>(
-      {.type = "MaxRoiPool", .since = {22}, .check = CheckMaxRoiPool, .cost = MaxRoiPoolCost});
+  return WidenedOp<ReferenceMaxRoiPool>({.check = CheckMaxRoiPool, .cost = MaxRoiPoolCost});
 }
 
 }  // namespace onnx_cudnn

@@ -70,9 +70,7 @@ Cost MaxUnpoolCost(const Node& node) {
 }  // namespace
 
 OpDef MaxUnpoolOp() {
-  return {.type = "MaxUnpool",
-          .since = {22},
-          .check = CheckMaxUnpool,
+  return {.check = CheckMaxUnpool,
           .reference = ReferenceMaxUnpool,
           .cost = MaxUnpoolCost,
           .traits = {.has_window = true}};

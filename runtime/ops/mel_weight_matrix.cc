@@ -85,9 +85,7 @@ Support CheckMelWeightMatrix(const Node& node) {
 }  // namespace
 
 OpDef MelWeightMatrixOp() {
-  return {.type = "MelWeightMatrix",
-          .since = {17},
-          .types = {DType::kI32, DType::kI64},
+  return {.types = {DType::kI32, DType::kI64},
           .check = CheckMelWeightMatrix,
           .reference = ReferenceMelWeightMatrix,
           .cost = [](const Node& n) {

@@ -222,9 +222,7 @@ Support CheckNonMaxSuppression(const Node& node) {
 }
 
 OpDef NonMaxSuppressionOp() {
-  return {.type = "NonMaxSuppression",
-          .since = {11},
-          .types = {DType::kF32},
+  return {.types = {DType::kF32},
           .check = CheckNonMaxSuppression,
           .evaluate = EvaluateDataDependent<ComputeNonMaxSuppression>};
 }

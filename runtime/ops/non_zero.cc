@@ -115,9 +115,7 @@ std::optional<int64_t> BoundOfNonZero(const Node& node) {
 }
 
 OpDef NonZeroOp() {
-  return {.type = "NonZero",
-          .since = {13},
-          .types = kFixedSizeTypes | DTypeSet{DType::kC64, DType::kC128, DType::kString},
+  return {.types = kFixedSizeTypes | DTypeSet{DType::kC64, DType::kC128, DType::kString},
           .evaluate = EvaluateDataDependent<ComputeNonZero>};
 }
 

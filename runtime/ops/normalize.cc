@@ -323,9 +323,8 @@ Cost NormalizeCost(const Node& node) {
 }
 
 template <Reference kReference>
-OpDef Normalization(const char* type, int since, Support (*check)(const Node&), OpTraits traits) {
-  return WidenedOp<kReference>(
-      {.type = type, .since = {since}, .check = check, .cost = NormalizeCost, .traits = traits});
+OpDef Normalization(Support (*check)(const Node&), OpTraits traits) {
+  return WidenedOp<kReference>({.check = check, .cost = NormalizeCost, .traits = traits});
 }
 
 constexpr OpTraits kPlanes = {.computes_in_f32 = true, .anchor = true};
@@ -334,28 +333,23 @@ constexpr OpTraits kAlongAxis = {.computes_in_f32 = true, .anchor = true, .axis 
 }  // namespace
 
 OpDef InstanceNormalizationOp() {
-  return Normalization<ReferenceInstanceNormalization>("InstanceNormalization", 22,
-                                                       CheckInstanceNormalization, kPlanes);
+  return Normalization<ReferenceInstanceNormalization>(CheckInstanceNormalization, kPlanes);
 }
 OpDef GroupNormalizationOp() {
-  return Normalization<ReferenceGroupNormalization>("GroupNormalization", 21,
-                                                    CheckGroupNormalization, kPlanes);
+  return Normalization<ReferenceGroupNormalization>(CheckGroupNormalization, kPlanes);
 }
 OpDef LayerNormalizationOp() {
-  return Normalization<ReferenceLayerNormalization>("LayerNormalization", 17,
-                                                    CheckLayerNormalization, kAlongAxis);
+  return Normalization<ReferenceLayerNormalization>(CheckLayerNormalization, kAlongAxis);
 }
 OpDef RMSNormalizationOp() {
-  return Normalization<ReferenceRMSNormalization>("RMSNormalization", 23, CheckRMSNormalization,
-                                                  kAlongAxis);
+  return Normalization<ReferenceRMSNormalization>(CheckRMSNormalization, kAlongAxis);
 }
 OpDef MeanVarianceNormalizationOp() {
-  return Normalization<ReferenceMeanVarianceNormalization>(
-      "MeanVarianceNormalization", 13, CheckMeanVarianceNormalization, {.computes_in_f32 = true});
+  return Normalization<ReferenceMeanVarianceNormalization>(CheckMeanVarianceNormalization,
+                                                           {.computes_in_f32 = true});
 }
 OpDef LpNormalizationOp() {
-  return Normalization<ReferenceLpNormalization>("LpNormalization", 22, CheckLpNormalization,
-                                                 kAlongAxis);
+  return Normalization<ReferenceLpNormalization>(CheckLpNormalization, kAlongAxis);
 }
 
 }  // namespace onnx_cudnn

@@ -94,9 +94,10 @@ struct OpTraits {
 };
 
 struct OpDef {
-  std::string type;
+  // Of the op's line in ops.inc.
+  std::string type = "";
   std::string domain = "";
-  std::vector<int> since;        // opset versions whose definition this implements; newest last
+  std::vector<int> since = {};   // opset versions whose definition this implements; newest last
   DTypeSet types = kFloatTypes;  // of input 0, or of output 0 if there is no input
   Support (*check)(const Node& node) =
       nullptr;  // further checks of the reference; types and ranks are known

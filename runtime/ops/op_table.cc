@@ -1,27 +1,41 @@
 #include "runtime/ops/op_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/graph/inverse_type.h"
+#include "runtime/graph/ml_types.h"
 #include "runtime/ops/custom_op_def.h"
 #include "runtime/ops/pointwise.h"
 
 namespace onnx_cudnn {
 
-#define OP(name) OpDef name##Op();
+#define OP(name, ...) OpDef name##Op();
+#define OP_OF(domain, name, ...) OpDef name##Op();
 #define POINTWISE(name)
 #include "runtime/ops/ops.inc"
 #undef OP
+#undef OP_OF
 #undef POINTWISE
 
 namespace {
 
+OpDef Named(std::string_view domain, std::string_view type, std::vector<int> since, OpDef op) {
+  op.domain = std::string(domain);
+  op.type = std::string(type);
+  op.since = std::move(since);
+  return op;
+}
+
 const std::vector<OpDef>& Table() {
   static const auto& table = *new std::vector<OpDef>{
-#define OP(name) name##Op(),
+#define OP(name, ...) Named("", #name, {__VA_ARGS__}, name##Op()),
+#define OP_OF(domain, name, ...) Named(domain, #name, {__VA_ARGS__}, name##Op()),
 #define POINTWISE(name) PointwiseOp(#name),
 #include "runtime/ops/ops.inc"
 #undef OP
+#undef OP_OF
 #undef POINTWISE
   };
   return table;

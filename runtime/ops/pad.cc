@@ -145,9 +145,7 @@ absl::Status ReferencePad(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef PadOp() {
-  return {.type = "Pad",
-          .since = {25},
-          .types = kMovableTypes,
+  return {.types = kMovableTypes,
           .check = CheckPad,
           .reference = ReferencePad,
           .traits = {.moves_bytes = true, .keeps_range = true}};

@@ -1,6 +1,7 @@
 #include "runtime/ops/pointwise_kernels.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/log/log.h"
 #include "runtime/ops/float_math.h"
@@ -60,28 +61,19 @@ void Map(const std::array<const T*, 3>& args, T* out, int64_t n, F f) {
   }
 }
 
-// y = primitive(x) with a vectorized loop; returns false if there is none.
+// Primitives with a vectorized loop over x to y.
+constexpr std::pair<Primitive, void (*)(const float* x, float* y, int64_t n)> kLoops[] = {
+    {Primitive::kExp, ExpOf},   {Primitive::kSigmoid, SigmoidOf}, {Primitive::kTanh, TanhOf},
+    {Primitive::kErf, ErfOf},   {Primitive::kSqrt, SqrtOf},       {Primitive::kFloor, FloorOf},
+    {Primitive::kCeil, CeilOf}, {Primitive::kRound, RoundOf},
+};
+
+// Returns false if there is none.
 bool RunVectorized(Primitive primitive, const float* x, float* y, int64_t n) {
-  switch (primitive) {
-    case Primitive::kExp:
-      return ExpOf(x, y, n), true;
-    case Primitive::kSigmoid:
-      return SigmoidOf(x, y, n), true;
-    case Primitive::kTanh:
-      return TanhOf(x, y, n), true;
-    case Primitive::kErf:
-      return ErfOf(x, y, n), true;
-    case Primitive::kSqrt:
-      return SqrtOf(x, y, n), true;
-    case Primitive::kFloor:
-      return FloorOf(x, y, n), true;
-    case Primitive::kCeil:
-      return CeilOf(x, y, n), true;
-    case Primitive::kRound:
-      return RoundOf(x, y, n), true;
-    default:
-      return false;
+  for (const auto& [of, loop] : kLoops) {
+    if (primitive == of) return loop(x, y, n), true;
   }
+  return false;
 }
 
 template <typename T>

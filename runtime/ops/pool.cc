@@ -199,14 +199,10 @@ Cost PoolCost(const Node& node) {
 }
 
 template <Reference kReference>
-OpDef PoolOp(const char* type, DTypeSet types, Support (*check)(const Node&), OpTraits traits) {
+OpDef PoolOp(DTypeSet types, Support (*check)(const Node&), OpTraits traits) {
   traits.has_window = true;
-  return WidenedOp<kReference>({.type = type,
-                                .since = {22},
-                                .types = types,
-                                .check = check,
-                                .cost = PoolCost,
-                                .traits = traits});
+  return WidenedOp<kReference>(
+      {.types = types, .check = check, .cost = PoolCost, .traits = traits});
 }
 
 constexpr OpTraits kPicksOrMeans = {.keeps_range = true, .anchor = true};
@@ -214,12 +210,12 @@ constexpr OpTraits kPicksOrMeans = {.keeps_range = true, .anchor = true};
 }  // namespace
 
 OpDef MaxPoolOp() {
-  return PoolOp<ReferenceMaxPool>("MaxPool", kFloatTypes | DTypeSet{DType::kI8, DType::kU8},
-                                  CheckPool, kPicksOrMeans);
+  return PoolOp<ReferenceMaxPool>(kFloatTypes | DTypeSet{DType::kI8, DType::kU8}, CheckPool,
+                                  kPicksOrMeans);
 }
 OpDef AveragePoolOp() {
-  return PoolOp<ReferenceAveragePool>("AveragePool", kFloatTypes, CheckPool, kPicksOrMeans);
+  return PoolOp<ReferenceAveragePool>(kFloatTypes, CheckPool, kPicksOrMeans);
 }
-OpDef LpPoolOp() { return PoolOp<ReferenceLpPool>("LpPool", kFloatTypes, CheckLpPool, {}); }
+OpDef LpPoolOp() { return PoolOp<ReferenceLpPool>(kFloatTypes, CheckLpPool, {}); }
 
 }  // namespace onnx_cudnn

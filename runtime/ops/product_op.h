@@ -13,11 +13,9 @@ inline Cost ProductCost(const Node& node, int64_t k) {
 }
 
 template <Reference kReference>
-OpDef ProductOp(const char* type, Support (*check)(const Node&), Cost (*cost)(const Node&)) {
+OpDef ProductOp(Support (*check)(const Node&), Cost (*cost)(const Node&)) {
   return WidenedOp<kReference>(
-      {.type = type,
-       .since = {13},
-       .types = kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64},
+      {.types = kFloatTypes | DTypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64},
        .check = check,
        .cost = cost,
        .traits = {.anchor = true}});

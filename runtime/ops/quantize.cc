@@ -254,31 +254,25 @@ Cost QuantizeCost(const Node& node) {
   return {.us = ScalarUs(rounded), .flops = 3 * elements, .bytes = IoBytes(node)};
 }
 
-OpDef QuantizingOp(const char* type, int since, DTypeSet types, decltype(OpDef::check) check,
+OpDef QuantizingOp(DTypeSet types, decltype(OpDef::check) check,
                    decltype(OpDef::reference) reference) {
-  return {.type = type,
-          .since = {since},
-          .types = types,
-          .check = check,
-          .reference = reference,
-          .cost = QuantizeCost};
+  return {.types = types, .check = check, .reference = reference, .cost = QuantizeCost};
 }
 
 }  // namespace
 
 OpDef QuantizeLinearOp() {
-  return QuantizingOp("QuantizeLinear", 28, kScaleTypes | DTypeSet{DType::kI32},
-                      CheckQuantizeLinear, ReferenceQuantizeLinear);
+  return QuantizingOp(kScaleTypes | DTypeSet{DType::kI32}, CheckQuantizeLinear,
+                      ReferenceQuantizeLinear);
 }
 OpDef DequantizeLinearOp() {
-  OpDef op = QuantizingOp("DequantizeLinear", 28, kQuantizedTypes | DTypeSet{DType::kI32},
-                          CheckDequantizeLinear, ReferenceDequantizeLinear);
+  OpDef op = QuantizingOp(kQuantizedTypes | DTypeSet{DType::kI32}, CheckDequantizeLinear,
+                          ReferenceDequantizeLinear);
   op.traits.cheap_to_clone = true;
   return op;
 }
 OpDef DynamicQuantizeLinearOp() {
-  return QuantizingOp("DynamicQuantizeLinear", 11, {DType::kF32}, CheckDynamicQuantizeLinear,
-                      ReferenceDynamicQuantizeLinear);
+  return QuantizingOp({DType::kF32}, CheckDynamicQuantizeLinear, ReferenceDynamicQuantizeLinear);
 }
 
 }  // namespace onnx_cudnn

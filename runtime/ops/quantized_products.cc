@@ -248,40 +248,35 @@ Support CheckQLinear(const Node& node) {
 }
 
 template <const Operands& kOperands>
-OpDef IntegerOp(const char* type, OpTraits traits) {
-  return {.type = type,
-          .since = {10},
-          .types = kByteTypes,
-          .check = CheckInteger<kOperands>,
-          .reference = ReferenceInteger<kOperands>,
+OpDef ByteProductOp(decltype(OpDef::check) check, decltype(OpDef::reference) reference,
+                    OpTraits traits) {
+  return {.types = kByteTypes,
+          .check = check,
+          .reference = reference,
           .workspace = Workspace<kOperands>,
           .cost = ProductCost<kOperands>,
           .traits = traits};
 }
 
 template <const Operands& kOperands>
-OpDef QLinearOp(const char* type, int since, OpTraits traits) {
-  return {.type = type,
-          .since = {since},
-          .types = kByteTypes,
-          .check = CheckQLinear<kOperands>,
-          .reference = ReferenceQLinear<kOperands>,
-          .workspace = Workspace<kOperands>,
-          .cost = ProductCost<kOperands>,
-          .traits = traits};
+OpDef IntegerOp(OpTraits traits) {
+  return ByteProductOp<kOperands>(CheckInteger<kOperands>, ReferenceInteger<kOperands>, traits);
+}
+
+template <const Operands& kOperands>
+OpDef QLinearOp(OpTraits traits) {
+  return ByteProductOp<kOperands>(CheckQLinear<kOperands>, ReferenceQLinear<kOperands>, traits);
 }
 
 }  // namespace
 
 OpDef ConvIntegerOp() {
-  return IntegerOp<kConvInteger>("ConvInteger",
-                                 {.anchor = true, .has_window = true, .window_weight = 1});
+  return IntegerOp<kConvInteger>({.anchor = true, .has_window = true, .window_weight = 1});
 }
-OpDef MatMulIntegerOp() { return IntegerOp<kMatMulInteger>("MatMulInteger", {.anchor = true}); }
+OpDef MatMulIntegerOp() { return IntegerOp<kMatMulInteger>({.anchor = true}); }
 OpDef QLinearConvOp() {
-  return QLinearOp<kQLinearConv>("QLinearConv", 10,
-                                 {.anchor = true, .has_window = true, .window_weight = 3});
+  return QLinearOp<kQLinearConv>({.anchor = true, .has_window = true, .window_weight = 3});
 }
-OpDef QLinearMatMulOp() { return QLinearOp<kQLinearMatMul>("QLinearMatMul", 21, {.anchor = true}); }
+OpDef QLinearMatMulOp() { return QLinearOp<kQLinearMatMul>({.anchor = true}); }
 
 }  // namespace onnx_cudnn

@@ -159,45 +159,24 @@ Cost MultinomialCost(const Node& node) {
   return cost;
 }
 
-OpDef Random(std::string type, DTypeSet types, absl::Status (*reference)(const ReferenceArgs&),
+OpDef Random(DTypeSet types, absl::Status (*reference)(const ReferenceArgs&),
              Cost (*cost)(const Node&)) {
-  return {.type = std::move(type),
-          .since = {22},
-          .types = types,
-          .check = CheckFloatOutput,
-          .reference = reference,
-          .cost = cost};
+  return {.types = types, .check = CheckFloatOutput, .reference = reference, .cost = cost};
 }
 
 }  // namespace
 
-OpDef RandomNormalOp() { return Random("RandomNormal", kFloatTypes, ReferenceNormal, NormalCost); }
-OpDef RandomNormalLikeOp() {
-  return Random("RandomNormalLike", kPackedTypes, ReferenceNormal, NormalCost);
-}
-OpDef RandomUniformOp() {
-  return Random("RandomUniform", kFloatTypes, ReferenceUniform, UniformCost);
-}
-OpDef RandomUniformLikeOp() {
-  return Random("RandomUniformLike", kPackedTypes, ReferenceUniform, UniformCost);
-}
+OpDef RandomNormalOp() { return Random(kFloatTypes, ReferenceNormal, NormalCost); }
+OpDef RandomNormalLikeOp() { return Random(kPackedTypes, ReferenceNormal, NormalCost); }
+OpDef RandomUniformOp() { return Random(kFloatTypes, ReferenceUniform, UniformCost); }
+OpDef RandomUniformLikeOp() { return Random(kPackedTypes, ReferenceUniform, UniformCost); }
 
 OpDef BernoulliOp() {
-  return {.type = "Bernoulli",
-          .since = {22},
-          .types = kFloatTypes,
-          .check = CheckBernoulli,
-          .reference = ReferenceBernoulli,
-          .cost = UniformCost};
+  return {.check = CheckBernoulli, .reference = ReferenceBernoulli, .cost = UniformCost};
 }
 
 OpDef MultinomialOp() {
-  return {.type = "Multinomial",
-          .since = {22},
-          .types = kFloatTypes,
-          .check = CheckMultinomial,
-          .reference = ReferenceMultinomial,
-          .cost = MultinomialCost};
+  return {.check = CheckMultinomial, .reference = ReferenceMultinomial, .cost = MultinomialCost};
 }
 
 }  // namespace onnx_cudnn

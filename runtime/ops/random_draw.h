@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/base/not_copyable.h"
 #include "runtime/graph/graph.h"
 #include "runtime/ops/philox.h"
 
@@ -17,15 +18,13 @@ bool IsRandom(const Node& node);
 
 // The streams of numbers of a model's random Nodes, which end with it. A Node's copies (in Steps
 // and Programs, for iterations) draw from the stream of the original. Thread-safe.
-class RandomStreams {
+class RandomStreams : NotCopyable {
  public:
   // Gives each random Node of `graph` and of its bodies a stream, by attributes: attribute "seed"
   // and the Node's position in the model determine its numbers. Without a seed they come from the
   // system's random numbers.
   explicit RandomStreams(Graph& graph);
   ~RandomStreams();
-  RandomStreams(const RandomStreams&) = delete;
-  RandomStreams& operator=(const RandomStreams&) = delete;
 
  private:
   const int64_t id_;

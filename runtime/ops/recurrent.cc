@@ -293,10 +293,8 @@ Cost RecurrentCost(const Node& node) {
 }
 
 template <typename Cell>
-OpDef RecurrentOp(const char* type) {
-  return {.type = type,
-          .since = {22},
-          .check = [](const Node& node) { return CheckRecurrent(node, Cell::Kind()); },
+OpDef RecurrentOp() {
+  return {.check = [](const Node& node) { return CheckRecurrent(node, Cell::Kind()); },
           .reference = Widened<ReferenceRecurrent<Cell>>,
           .workspace = RecurrentWorkspace<Cell>,
           .cost = RecurrentCost<Cell>};
@@ -304,8 +302,8 @@ OpDef RecurrentOp(const char* type) {
 
 }  // namespace
 
-OpDef RNNOp() { return RecurrentOp<Rnn>("RNN"); }
-OpDef GRUOp() { return RecurrentOp<Gru>("GRU"); }
-OpDef LSTMOp() { return RecurrentOp<Lstm>("LSTM"); }
+OpDef RNNOp() { return RecurrentOp<Rnn>(); }
+OpDef GRUOp() { return RecurrentOp<Gru>(); }
+OpDef LSTMOp() { return RecurrentOp<Lstm>(); }
 
 }  // namespace onnx_cudnn

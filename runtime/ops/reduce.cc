@@ -171,32 +171,24 @@ constexpr DTypeSet kWideNumbers =
 constexpr DTypeSet kComparable = kWideNumbers | DTypeSet{DType::kI8, DType::kU8, DType::kBool};
 
 template <template <typename> typename Reducer>
-OpDef Reduction(const char* type, int since, DTypeSet types, OpTraits traits = {}) {
-  return WidenedOp<ReferenceReduce<Reducer>>({.type = type,
-                                              .since = {since},
-                                              .types = types,
-                                              .check = CheckReduce,
-                                              .cost = ReduceCost,
-                                              .traits = traits});
+OpDef Reduction(DTypeSet types, OpTraits traits = {}) {
+  return WidenedOp<ReferenceReduce<Reducer>>(
+      {.types = types, .check = CheckReduce, .cost = ReduceCost, .traits = traits});
 }
 
 constexpr OpTraits kInF32 = {.computes_in_f32 = true};
 
 }  // namespace
 
-OpDef ReduceSumOp() { return Reduction<SumReducer>("ReduceSum", 13, kWideNumbers); }
-OpDef ReduceMeanOp() { return Reduction<MeanReducer>("ReduceMean", 18, kWideNumbers, kInF32); }
-OpDef ReduceMaxOp() { return Reduction<MaxReducer>("ReduceMax", 20, kComparable, kInF32); }
-OpDef ReduceMinOp() { return Reduction<MinReducer>("ReduceMin", 20, kComparable, kInF32); }
-OpDef ReduceProdOp() { return Reduction<ProductReducer>("ReduceProd", 18, kWideNumbers); }
-OpDef ReduceL1Op() { return Reduction<L1Reducer>("ReduceL1", 18, kWideNumbers); }
-OpDef ReduceL2Op() { return Reduction<L2Reducer>("ReduceL2", 18, kWideNumbers); }
-OpDef ReduceSumSquareOp() {
-  return Reduction<SumSquareReducer>("ReduceSumSquare", 18, kWideNumbers);
-}
-OpDef ReduceLogSumOp() { return Reduction<LogSumReducer>("ReduceLogSum", 28, kFloatTypes); }
-OpDef ReduceLogSumExpOp() {
-  return Reduction<LogSumExpReducer>("ReduceLogSumExp", 28, kFloatTypes);
-}
+OpDef ReduceSumOp() { return Reduction<SumReducer>(kWideNumbers); }
+OpDef ReduceMeanOp() { return Reduction<MeanReducer>(kWideNumbers, kInF32); }
+OpDef ReduceMaxOp() { return Reduction<MaxReducer>(kComparable, kInF32); }
+OpDef ReduceMinOp() { return Reduction<MinReducer>(kComparable, kInF32); }
+OpDef ReduceProdOp() { return Reduction<ProductReducer>(kWideNumbers); }
+OpDef ReduceL1Op() { return Reduction<L1Reducer>(kWideNumbers); }
+OpDef ReduceL2Op() { return Reduction<L2Reducer>(kWideNumbers); }
+OpDef ReduceSumSquareOp() { return Reduction<SumSquareReducer>(kWideNumbers); }
+OpDef ReduceLogSumOp() { return Reduction<LogSumReducer>(kFloatTypes); }
+OpDef ReduceLogSumExpOp() { return Reduction<LogSumExpReducer>(kFloatTypes); }
 
 }  // namespace onnx_cudnn

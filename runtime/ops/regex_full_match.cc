@@ -27,9 +27,6 @@ absl::StatusOr<std::vector<HostTensor>> MatchFully(const Node& node) {
 
 }  // namespace
 
-OpDef RegexFullMatchOp() {
-  return {
-      .type = "RegexFullMatch", .since = {20}, .types = {DType::kString}, .evaluate = MatchFully};
-}
+OpDef RegexFullMatchOp() { return {.types = {DType::kString}, .evaluate = MatchFully}; }
 
 }  // namespace onnx_cudnn

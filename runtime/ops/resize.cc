@@ -331,9 +331,7 @@ Cost ResizeCost(const Node& node) {
 }  // namespace
 
 OpDef ResizeOp() {
-  return {.type = "Resize",
-          .since = {19},
-          .types = kFixedSizeTypes,
+  return {.types = kFixedSizeTypes,
           .check = CheckResize,
           .reference = Widened<ReferenceResize>,
           .workspace = ResizeWorkspace,

@@ -175,8 +175,7 @@ Cost RoiAlignCost(const Node& node) {
 }  // namespace
 
 OpDef RoiAlignOp() {
-  return WidenedOp<ReferenceRoiAlign>(
-      {.type = "RoiAlign", .since = {22}, .check = CheckRoiAlign, .cost = RoiAlignCost});
+  return WidenedOp<ReferenceRoiAlign>({.check = CheckRoiAlign, .cost = RoiAlignCost});
 }
 
 }  // namespace onnx_cudnn

@@ -17,30 +17,22 @@ absl::Status CopyInput(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-OpDef SameBytes(std::string type, AxisRange axis = AxisRange::kNone) {
-  return {.type = std::move(type),
-          .since = {25},
-          .types = kPackedTypes,
+OpDef SameBytes(AxisRange axis = AxisRange::kNone) {
+  return {.types = kPackedTypes,
           .reference = CopyInput,
           .traits = {.keeps_bytes = true, .keeps_range = true, .axis = axis}};
 }
 
-OpDef Own(std::string type) {
-  return {.type = std::move(type),
-          .domain = std::string(kOwnDomain),
-          .since = {1},
-          .types = kPackedTypes,
-          .reference = CopyInput};
-}
+OpDef Own() { return {.types = kPackedTypes, .reference = CopyInput}; }
 
 }  // namespace
 
-OpDef IdentityOp() { return SameBytes("Identity"); }
-OpDef ReshapeOp() { return SameBytes("Reshape"); }
-OpDef FlattenOp() { return SameBytes("Flatten", AxisRange::kDimsAndEnd); }
-OpDef SqueezeOp() { return SameBytes("Squeeze"); }
-OpDef UnsqueezeOp() { return SameBytes("Unsqueeze"); }
-OpDef ReformatOp() { return Own("Reformat"); }
-OpDef TransferOp() { return Own("Transfer"); }
+OpDef IdentityOp() { return SameBytes(); }
+OpDef ReshapeOp() { return SameBytes(); }
+OpDef FlattenOp() { return SameBytes(AxisRange::kDimsAndEnd); }
+OpDef SqueezeOp() { return SameBytes(); }
+OpDef UnsqueezeOp() { return SameBytes(); }
+OpDef ReformatOp() { return Own(); }
+OpDef TransferOp() { return Own(); }
 
 }  // namespace onnx_cudnn

@@ -208,12 +208,7 @@ Cost ScanCost(const Node& node) {
 }  // namespace
 
 OpDef ScanOp() {
-  return {.type = "Scan",
-          .since = {25},
-          .types = kMovableTypes,
-          .check = CheckScan,
-          .reference = ReferenceScan,
-          .cost = ScanCost};
+  return {.types = kMovableTypes, .check = CheckScan, .reference = ReferenceScan, .cost = ScanCost};
 }
 
 }  // namespace onnx_cudnn

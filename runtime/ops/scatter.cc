@@ -157,18 +157,14 @@ Cost ScatterNDCost(const Node& node) {
 }  // namespace
 
 OpDef ScatterElementsOp() {
-  return {.type = "ScatterElements",
-          .since = {18},
-          .types = kMovableTypes,
+  return {.types = kMovableTypes,
           .check = CheckScatterElements,
           .reference = ReferenceScatterElements,
           .cost = ScatterElementsCost,
           .traits = {.updates = true, .axis = AxisRange::kDims}};
 }
 OpDef ScatterNDOp() {
-  return {.type = "ScatterND",
-          .since = {18},
-          .types = kMovableTypes,
+  return {.types = kMovableTypes,
           .check = CheckReduction,
           .reference = ReferenceScatterND,
           .cost = ScatterNDCost,

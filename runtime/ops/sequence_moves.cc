@@ -114,17 +114,13 @@ absl::Status ReferenceTensorScatter(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef ReverseSequenceOp() {
-  return {.type = "ReverseSequence",
-          .since = {28},
-          .types = kMovableTypes,
+  return {.types = kMovableTypes,
           .check = CheckReverseSequence,
           .reference = ReferenceReverseSequence,
           .traits = {.moves_bytes = true}};
 }
 OpDef TensorScatterOp() {
-  return {.type = "TensorScatter",
-          .since = {24},
-          .types = kMovableTypes,
+  return {.types = kMovableTypes,
           .check = CheckTensorScatter,
           .reference = ReferenceTensorScatter,
           .traits = {.updates = true}};

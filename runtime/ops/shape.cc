@@ -29,17 +29,13 @@ absl::Status ReferenceSize(const ReferenceArgs& args) {
 
 Cost OutputCost(const Node& node) { return {.bytes = node.output(0).bytes()}; }
 
-OpDef DimsOp(const char* type, decltype(OpDef::reference) reference) {
-  return {.type = type,
-          .since = {25},
-          .types = kPackedTypes,
-          .reference = reference,
-          .cost = OutputCost};
+OpDef DimsOp(decltype(OpDef::reference) reference) {
+  return {.types = kPackedTypes, .reference = reference, .cost = OutputCost};
 }
 
 }  // namespace
 
-OpDef ShapeOp() { return DimsOp("Shape", ReferenceShape); }
-OpDef SizeOp() { return DimsOp("Size", ReferenceSize); }
+OpDef ShapeOp() { return DimsOp(ReferenceShape); }
+OpDef SizeOp() { return DimsOp(ReferenceSize); }
 
 }  // namespace onnx_cudnn

@@ -77,9 +77,7 @@ absl::Status ReferenceSlice(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef SliceOp() {
-  return {.type = "Slice",
-          .since = {13},
-          .types = kMovableTypes,
+  return {.types = kMovableTypes,
           .reference = ReferenceSlice,
           .cost = [](const Node& n) { return Cost{.bytes = 2 * n.output(0).bytes()}; },
           .traits = {.moves_bytes = true, .keeps_range = true}};

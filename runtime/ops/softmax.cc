@@ -120,17 +120,16 @@ Cost SoftmaxCost(const Node& node) {
 }
 
 template <Reference kReference>
-OpDef SoftmaxLike(const char* type, OpTraits traits) {
-  return WidenedOp<kReference>(
-      {.type = type, .since = {13}, .check = CheckSoftmax, .cost = SoftmaxCost, .traits = traits});
+OpDef SoftmaxLike(OpTraits traits) {
+  return WidenedOp<kReference>({.check = CheckSoftmax, .cost = SoftmaxCost, .traits = traits});
 }
 
 constexpr OpTraits kSoftmax = {.computes_in_f32 = true, .axis = AxisRange::kDims};
 
 }  // namespace
 
-OpDef SoftmaxOp() { return SoftmaxLike<ReferenceSoftmax>("Softmax", kSoftmax); }
-OpDef LogSoftmaxOp() { return SoftmaxLike<ReferenceLogSoftmax>("LogSoftmax", kSoftmax); }
-OpDef HardmaxOp() { return SoftmaxLike<ReferenceHardmax>("Hardmax", {.axis = AxisRange::kDims}); }
+OpDef SoftmaxOp() { return SoftmaxLike<ReferenceSoftmax>(kSoftmax); }
+OpDef LogSoftmaxOp() { return SoftmaxLike<ReferenceLogSoftmax>(kSoftmax); }
+OpDef HardmaxOp() { return SoftmaxLike<ReferenceHardmax>({.axis = AxisRange::kDims}); }
 
 }  // namespace onnx_cudnn

@@ -152,11 +152,7 @@ absl::StatusOr<std::vector<HostTensor>> NormalizeStrings(const Node& node) {
 }  // namespace
 
 OpDef StringNormalizerOp() {
-  return {.type = "StringNormalizer",
-          .since = {10},
-          .types = {DType::kString},
-          .check = CheckLocale,
-          .evaluate = NormalizeStrings};
+  return {.types = {DType::kString}, .check = CheckLocale, .evaluate = NormalizeStrings};
 }
 
 }  // namespace onnx_cudnn

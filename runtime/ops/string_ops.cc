@@ -107,15 +107,13 @@ absl::StatusOr<Tensors> SplitStrings(const Node& node) {
                  HostTensor::Of<int64_t>(DType::kI64, x.dims(), counts)};
 }
 
-OpDef OfStrings(std::string_view type, int since,
-                absl::StatusOr<Tensors> (*evaluate)(const Node& node)) {
-  return {
-      .type = std::string(type), .since = {since}, .types = {DType::kString}, .evaluate = evaluate};
+OpDef OfStrings(absl::StatusOr<Tensors> (*evaluate)(const Node& node)) {
+  return {.types = {DType::kString}, .evaluate = evaluate};
 }
 
 }  // namespace
 
-OpDef StringConcatOp() { return OfStrings("StringConcat", 20, ConcatStrings); }
-OpDef StringSplitOp() { return OfStrings("StringSplit", 20, SplitStrings); }
+OpDef StringConcatOp() { return OfStrings(ConcatStrings); }
+OpDef StringSplitOp() { return OfStrings(SplitStrings); }
 
 }  // namespace onnx_cudnn

@@ -158,9 +158,7 @@ Cost TfIdfVectorizerCost(const Node& node) {
 }  // namespace
 
 OpDef TfIdfVectorizerOp() {
-  return {.type = "TfIdfVectorizer",
-          .since = {9},
-          .types = {DType::kI32, DType::kI64},
+  return {.types = {DType::kI32, DType::kI64},
           .check = CheckTfIdfVectorizer,
           .reference = ReferenceTfIdfVectorizer,
           .cost = TfIdfVectorizerCost};

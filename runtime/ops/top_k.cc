@@ -99,9 +99,7 @@ Cost TopKCost(const Node& node) {
 }  // namespace
 
 OpDef TopKOp() {
-  return WidenedOp<ReferenceTopK>({.type = "TopK",
-                                   .since = {24},
-                                   .types = kNumberTypes,
+  return WidenedOp<ReferenceTopK>({.types = kNumberTypes,
                                    .check = CheckTopK,
                                    .cost = TopKCost,
                                    .traits = {.axis = AxisRange::kDims}});

@@ -97,10 +97,8 @@ absl::Status ReferenceSpaceToDepth(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-OpDef BlocksOp(const char* type, decltype(OpDef::reference) reference) {
-  return {.type = type,
-          .since = {28},
-          .types = kMovableTypes,
+OpDef BlocksOp(decltype(OpDef::reference) reference) {
+  return {.types = kMovableTypes,
           .check = CheckBlocks,
           .reference = reference,
           .traits = {.moves_bytes = true, .keeps_range = true}};
@@ -121,15 +119,13 @@ std::vector<int64_t> TransposePerm(const Node& transpose, int rank) {
 }
 
 OpDef TransposeOp() {
-  return {.type = "Transpose",
-          .since = {25},
-          .types = kMovableTypes,
+  return {.types = kMovableTypes,
           .check = CheckTranspose,
           .reference = ReferenceTranspose,
           .cost = TransposeCost,
           .traits = {.moves_bytes = true, .keeps_range = true}};
 }
-OpDef DepthToSpaceOp() { return BlocksOp("DepthToSpace", ReferenceDepthToSpace); }
-OpDef SpaceToDepthOp() { return BlocksOp("SpaceToDepth", ReferenceSpaceToDepth); }
+OpDef DepthToSpaceOp() { return BlocksOp(ReferenceDepthToSpace); }
+OpDef SpaceToDepthOp() { return BlocksOp(ReferenceSpaceToDepth); }
 
 }  // namespace onnx_cudnn

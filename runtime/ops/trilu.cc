@@ -48,11 +48,7 @@ absl::Status ReferenceTrilu(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef TriluOp() {
-  return {.type = "Trilu",
-          .since = {14},
-          .types = kMovableTypes,
-          .check = CheckTrilu,
-          .reference = ReferenceTrilu};
+  return {.types = kMovableTypes, .check = CheckTrilu, .reference = ReferenceTrilu};
 }
 
 }  // namespace onnx_cudnn

@@ -153,9 +153,7 @@ Support CheckUnique(const Node& node) {
 }  // namespace
 
 OpDef UniqueOp() {
-  return {.type = "Unique",
-          .since = {28},
-          .types = kFixedSizeTypes | DTypeSet{DType::kString},
+  return {.types = kFixedSizeTypes | DTypeSet{DType::kString},
           .check = CheckUnique,
           .evaluate = EvaluateUnique,
           .traits = {.axis = AxisRange::kDims}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/ops/transpose.h"
 #include "runtime/plan/strided_view.h"
 
@@ -19,6 +20,13 @@ bool HasWholeRows(const Value& operand, absl::Span<const Node* const> nodes) {
   if (!view.has_value() || view->strides.back() != 1) return false;
   const auto fills = [](int64_t n) { return n % kStrideMultiple == 0; };
   return fills(view->offset) && std::all_of(view->strides.begin(), view->strides.end() - 1, fills);
+}
+
+Support CheckHeadChannels(const Value& operand, int64_t multiple, int64_t most) {
+  const int64_t channels = operand.dim(kRank - 1);
+  if (channels % multiple == 0 && channels <= most) return Support::Yes();
+  return Support::No(absl::StrCat(operand.name(), " has heads of ", channels,
+                                  " channels, expected a multiple of ", multiple, " up to ", most));
 }
 
 bool KeepsChannels(const Node& node) {

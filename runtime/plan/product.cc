@@ -18,6 +18,8 @@ bool HasOneStride(const Dims& dims, const Dims& result) {
 
 }  // namespace
 
+bool IsMatrixProduct(const Node& node) { return node.op() == "MatMul" || node.op() == "Gemm"; }
+
 Support CheckProduct(const Node& node) {
   for (int i = 0; i < 2; ++i) {
     if (node.input(i).rank() < 2) return Support::No(node.input(i).name() + " is a vector");

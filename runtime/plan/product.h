@@ -14,6 +14,8 @@ struct Product {
   int64_t batch = 1, rows = 0, columns = 0, depth = 0;
 };
 
+bool IsMatrixProduct(const Node& node);  // MatMul or Gemm
+
 // Whether a static MatMul or Gemm is one product with a constant batch stride: matrices, not
 // vectors, with the result's batch dims or batch dims of 1.
 Support CheckProduct(const Node& node);

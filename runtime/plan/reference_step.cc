@@ -170,23 +170,23 @@ void* Written(const Location& at, const LaunchArgs& args) {
   return static_cast<std::byte*>(args.workspace) + at.offset;
 }
 
+// The operands of `slots`, whose addresses `at` finds.
+template <typename Ref, typename At>
+std::vector<Ref> RefsOf(const std::vector<Slot>& slots, At at, const LaunchArgs& args) {
+  std::vector<Ref> refs;
+  for (const Slot& slot : slots) {
+    if (slot.dtype == DType::kUndefined) {
+      refs.push_back({});
+    } else {
+      refs.push_back({slot.dtype, slot.dims, at(slot.location, args)});
+    }
+  }
+  return refs;
+}
+
 absl::Status Run(const Call& call, const LaunchArgs& args) {
-  std::vector<TensorRef> in;
-  for (const Slot& slot : call.in) {
-    if (slot.dtype == DType::kUndefined) {
-      in.push_back({});
-    } else {
-      in.push_back({slot.dtype, slot.dims, Read(slot.location, args)});
-    }
-  }
-  std::vector<MutableTensorRef> out;
-  for (const Slot& slot : call.out) {
-    if (slot.dtype == DType::kUndefined) {
-      out.push_back({});
-    } else {
-      out.push_back({slot.dtype, slot.dims, Written(slot.location, args)});
-    }
-  }
+  const auto in = RefsOf<TensorRef>(call.in, Read, args);
+  const auto out = RefsOf<MutableTensorRef>(call.out, Written, args);
   if (IsConversion(*call.node)) {  // logically an identity; the Formats are those of the operands
     Pack(in[0].dtype, in[0].dims, in[0].data, Format::RowMajor(in[0].dims), out[0].data);
     return absl::OkStatus();

@@ -1,6 +1,7 @@
 #include "runtime/session/edge.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/log.h"
@@ -9,26 +10,22 @@
 namespace onnx_cudnn {
 namespace {
 
+constexpr std::pair<absl::StatusCode, ErrorCode> kCodes[] = {
+    {absl::StatusCode::kInvalidArgument, ErrorCode::kInvalidArgument},
+    {absl::StatusCode::kOutOfRange, ErrorCode::kInvalidArgument},
+    {absl::StatusCode::kUnimplemented, ErrorCode::kUnimplemented},
+    {absl::StatusCode::kNotFound, ErrorCode::kNotFound},
+    {absl::StatusCode::kDataLoss, ErrorCode::kDataLoss},
+    {absl::StatusCode::kResourceExhausted, ErrorCode::kResourceExhausted},
+    {absl::StatusCode::kFailedPrecondition, ErrorCode::kFailedPrecondition},
+    {absl::StatusCode::kCancelled, ErrorCode::kCancelled},
+};
+
 ErrorCode CodeOf(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kOutOfRange:
-      return ErrorCode::kInvalidArgument;
-    case absl::StatusCode::kUnimplemented:
-      return ErrorCode::kUnimplemented;
-    case absl::StatusCode::kNotFound:
-      return ErrorCode::kNotFound;
-    case absl::StatusCode::kDataLoss:
-      return ErrorCode::kDataLoss;
-    case absl::StatusCode::kResourceExhausted:
-      return ErrorCode::kResourceExhausted;
-    case absl::StatusCode::kFailedPrecondition:
-      return ErrorCode::kFailedPrecondition;
-    case absl::StatusCode::kCancelled:
-      return ErrorCode::kCancelled;
-    default:
-      return ErrorCode::kInternal;
+  for (const auto& [internal, ours] : kCodes) {
+    if (code == internal) return ours;
   }
+  return ErrorCode::kInternal;
 }
 
 }  // namespace

@@ -71,18 +71,6 @@ std::vector<const Node*> NodesToAsk(const Graph& graph, const std::vector<NodeRe
   return nodes;
 }
 
-// A Graph of copies of `nodes` alone, which is static: what crosses the border becomes its inputs
-// and outputs.
-Graph CopyOf(absl::Span<const Node* const> nodes) {
-  Graph copy;
-  ValueCopies values;
-  const Boundary boundary = BoundaryOf(nodes);
-  for (const Value* v : boundary.inputs) values[v] = &copy.AddInput(v->name(), v->type());
-  CopyNodes(nodes, copy, values);
-  for (const Value* v : boundary.outputs) copy.AddOutput(v->name(), *values.at(v));
-  return copy;
-}
-
 // Asks every Engine about every Node of a static Graph. Adds what none runs to `refused`, and
 // counts the others by Engine.
 absl::Status AskEngines(Graph graph, const Target& target, std::vector<NodeRefusal>& refused,
@@ -245,7 +233,7 @@ absl::Status ModelChecker::AskEach(const NamedDims& dims, BuildOptions build, Fo
   build.on_partitions = nullptr;
   ASSIGN_OR_RETURN(const Graph bound, BindShapes(graph_, dims, build, &target_.target));
   const std::vector<const Node*> nodes = NodesToAsk(bound, unbound, found.unchecked);
-  RETURN_IF_ERROR(AskEngines(CopyOf(nodes), target_.target, unrun, found.engines));
+  RETURN_IF_ERROR(AskEngines(ExtractWithConstants(nodes), target_.target, unrun, found.engines));
   AddRemarks(remarks, unrun);
   // The loader has checked the nodes themselves: it is these input shapes that they do not take.
   for (NodeRefusal& refusal : unbound) {

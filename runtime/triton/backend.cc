@@ -78,9 +78,19 @@ absl::Status Initialize(TRITONBACKEND_Backend* backend) {
   return absl::OkStatus();
 }
 
-template <typename T>
-absl::Status Delete(TRITONSERVER_Error* found, void* state) {
-  RETURN_IF_ERROR(StatusOf(found));
+// Makes the T of `owner`, which its Finalize deletes.
+template <typename T, typename Owner>
+absl::Status Attach(Owner* owner, TRITONSERVER_Error* (*set_state)(Owner*, void*)) {
+  ASSIGN_OR_RETURN(std::unique_ptr<T> made, T::Create(owner));
+  RETURN_IF_ERROR(StatusOf(set_state(owner, made.get())));
+  made.release();
+  return absl::OkStatus();
+}
+
+template <typename T, typename Owner>
+absl::Status Delete(Owner* owner, TRITONSERVER_Error* (*state_of)(Owner*, void**)) {
+  void* state = nullptr;
+  RETURN_IF_ERROR(StatusOf(state_of(owner, &state)));
   delete static_cast<T*>(state);
   return absl::OkStatus();
 }
@@ -97,9 +107,7 @@ TRITONSERVER_Error* TRITONBACKEND_Initialize(TRITONBACKEND_Backend* backend) {
 TRITONSERVER_Error* TRITONBACKEND_Finalize(TRITONBACKEND_Backend* backend) {
   return AtBorder([&] {
     onnx_cudnn::SetLogSink(nullptr);
-    void* state = nullptr;
-    TRITONSERVER_Error* found = TRITONBACKEND_BackendState(backend, &state);
-    return Delete<BackendState>(found, state);
+    return Delete<BackendState>(backend, TRITONBACKEND_BackendState);
   });
 }
 
@@ -116,39 +124,23 @@ TRITONSERVER_Error* TRITONBACKEND_GetBackendAttribute(TRITONBACKEND_Backend* /*b
 }
 
 TRITONSERVER_Error* TRITONBACKEND_ModelInitialize(TRITONBACKEND_Model* model) {
-  return AtBorder([&]() -> absl::Status {
-    ASSIGN_OR_RETURN(std::unique_ptr<ModelVersion> version, ModelVersion::Create(model));
-    RETURN_IF_ERROR(StatusOf(TRITONBACKEND_ModelSetState(model, version.get())));
-    version.release();  // ModelFinalize deletes it
-    return absl::OkStatus();
-  });
+  return AtBorder([&] { return Attach<ModelVersion>(model, TRITONBACKEND_ModelSetState); });
 }
 
 TRITONSERVER_Error* TRITONBACKEND_ModelFinalize(TRITONBACKEND_Model* model) {
   return AtBorder([&] {
-    void* state = nullptr;
-    TRITONSERVER_Error* found = TRITONBACKEND_ModelState(model, &state);
-    const absl::Status deleted = Delete<ModelVersion>(found, state);
+    const absl::Status deleted = Delete<ModelVersion>(model, TRITONBACKEND_ModelState);
     malloc_trim(0);  // threads that have ended keep what was freed in arenas of theirs
     return deleted;
   });
 }
 
 TRITONSERVER_Error* TRITONBACKEND_ModelInstanceInitialize(TRITONBACKEND_ModelInstance* instance) {
-  return AtBorder([&]() -> absl::Status {
-    ASSIGN_OR_RETURN(std::unique_ptr<Instance> made, Instance::Create(instance));
-    RETURN_IF_ERROR(StatusOf(TRITONBACKEND_ModelInstanceSetState(instance, made.get())));
-    made.release();  // ModelInstanceFinalize deletes it
-    return absl::OkStatus();
-  });
+  return AtBorder([&] { return Attach<Instance>(instance, TRITONBACKEND_ModelInstanceSetState); });
 }
 
 TRITONSERVER_Error* TRITONBACKEND_ModelInstanceFinalize(TRITONBACKEND_ModelInstance* instance) {
-  return AtBorder([&] {
-    void* state = nullptr;
-    TRITONSERVER_Error* found = TRITONBACKEND_ModelInstanceState(instance, &state);
-    return Delete<Instance>(found, state);
-  });
+  return AtBorder([&] { return Delete<Instance>(instance, TRITONBACKEND_ModelInstanceState); });
 }
 
 TRITONSERVER_Error* TRITONBACKEND_ModelInstanceExecute(TRITONBACKEND_ModelInstance* instance,

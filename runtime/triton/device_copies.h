@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "runtime/base/not_copyable.h"
 
 namespace onnx_cudnn::triton {
 
@@ -34,13 +35,11 @@ struct CudaCalls {
 absl::StatusOr<const CudaCalls*> LoadCudaCalls();
 
 // Of one GPU. One caller at a time.
-class DeviceCopies {
+class DeviceCopies : NotCopyable {
  public:
   //   ordinal  among the GPUs that CUDA_VISIBLE_DEVICES leaves visible
   static absl::StatusOr<std::unique_ptr<DeviceCopies>> Open(const CudaCalls& calls, int ordinal);
   ~DeviceCopies();
-  DeviceCopies(const DeviceCopies&) = delete;
-  DeviceCopies& operator=(const DeviceCopies&) = delete;
 
   // Between memory of the host and of any GPU; enqueued, in order.
   absl::Status Copy(const void* from, void* to, int64_t bytes);

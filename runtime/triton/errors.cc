@@ -1,48 +1,36 @@
 #include "runtime/triton/errors.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace onnx_cudnn::triton {
 namespace {
 
+// Of several for one code, the first is returned.
+constexpr std::pair<TRITONSERVER_Error_Code, absl::StatusCode> kCodes[] = {
+    {TRITONSERVER_ERROR_NOT_FOUND, absl::StatusCode::kNotFound},
+    {TRITONSERVER_ERROR_INVALID_ARG, absl::StatusCode::kInvalidArgument},
+    {TRITONSERVER_ERROR_UNAVAILABLE, absl::StatusCode::kUnavailable},
+    {TRITONSERVER_ERROR_UNAVAILABLE, absl::StatusCode::kResourceExhausted},
+    {TRITONSERVER_ERROR_UNAVAILABLE, absl::StatusCode::kFailedPrecondition},
+    {TRITONSERVER_ERROR_UNSUPPORTED, absl::StatusCode::kUnimplemented},
+    {TRITONSERVER_ERROR_ALREADY_EXISTS, absl::StatusCode::kAlreadyExists},
+    {TRITONSERVER_ERROR_CANCELLED, absl::StatusCode::kCancelled},
+};
+
 absl::StatusCode CodeOf(TRITONSERVER_Error_Code code) {
-  switch (code) {
-    case TRITONSERVER_ERROR_NOT_FOUND:
-      return absl::StatusCode::kNotFound;
-    case TRITONSERVER_ERROR_INVALID_ARG:
-      return absl::StatusCode::kInvalidArgument;
-    case TRITONSERVER_ERROR_UNAVAILABLE:
-      return absl::StatusCode::kUnavailable;
-    case TRITONSERVER_ERROR_UNSUPPORTED:
-      return absl::StatusCode::kUnimplemented;
-    case TRITONSERVER_ERROR_ALREADY_EXISTS:
-      return absl::StatusCode::kAlreadyExists;
-    case TRITONSERVER_ERROR_CANCELLED:
-      return absl::StatusCode::kCancelled;
-    default:
-      return absl::StatusCode::kInternal;
+  for (const auto& [triton, ours] : kCodes) {
+    if (code == triton) return ours;
   }
+  return absl::StatusCode::kInternal;
 }
 
 TRITONSERVER_Error_Code CodeOf(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kInvalidArgument:
-      return TRITONSERVER_ERROR_INVALID_ARG;
-    case absl::StatusCode::kUnimplemented:
-      return TRITONSERVER_ERROR_UNSUPPORTED;
-    case absl::StatusCode::kNotFound:
-      return TRITONSERVER_ERROR_NOT_FOUND;
-    case absl::StatusCode::kAlreadyExists:
-      return TRITONSERVER_ERROR_ALREADY_EXISTS;
-    case absl::StatusCode::kCancelled:
-      return TRITONSERVER_ERROR_CANCELLED;
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kUnavailable:
-      return TRITONSERVER_ERROR_UNAVAILABLE;
-    default:  // kDataLoss: a file of the server's
-      return TRITONSERVER_ERROR_INTERNAL;
+  for (const auto& [triton, ours] : kCodes) {
+    if (code == ours) return triton;
   }
+  return TRITONSERVER_ERROR_INTERNAL;  // kDataLoss too: a file of the server's
 }
 
 }  // namespace

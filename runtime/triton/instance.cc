@@ -11,14 +11,8 @@ namespace onnx_cudnn::triton {
 namespace {
 
 std::string KindName(TRITONSERVER_InstanceGroupKind kind) {
-  switch (kind) {
-    case TRITONSERVER_INSTANCEGROUPKIND_GPU:
-      return "KIND_GPU";
-    case TRITONSERVER_INSTANCEGROUPKIND_MODEL:
-      return "KIND_MODEL";
-    default:
-      return "KIND_CPU";
-  }
+  if (kind == TRITONSERVER_INSTANCEGROUPKIND_GPU) return "KIND_GPU";
+  return kind == TRITONSERVER_INSTANCEGROUPKIND_MODEL ? "KIND_MODEL" : "KIND_CPU";
 }
 
 using RowShapes = std::vector<std::vector<int64_t>>;

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
+#include "runtime/base/not_copyable.h"
 #include "runtime/triton/model_version.h"
 #include "runtime/triton/triton_api.h"
 
@@ -40,11 +41,9 @@ struct RunTimes {
 };
 
 // Owns the request: it must be ended once. Of one thread.
-class ServedRequest {
+class ServedRequest : NotCopyable {
  public:
   explicit ServedRequest(TRITONBACKEND_Request* request) : request_(request) {}
-  ServedRequest(const ServedRequest&) = delete;
-  ServedRequest& operator=(const ServedRequest&) = delete;
 
   // Reads what was asked.
   //   max_batch  0: the model has no batches, and the request is one row

@@ -50,7 +50,7 @@ class CaseTest(unittest.TestCase):
         self.assertNotEqual(make_case(5, 0).text, make_case(6, 0).text)
 
     def test_every_op_with_a_definition_has_a_maker(self):
-        defined = set(re.findall(r"^(?:OP|POINTWISE)\((\w+)\)", (ROOT / "runtime/ops/ops.inc").read_text(), re.MULTILINE))
+        defined = set(re.findall(r"^(?:OP\(|OP_OF\(\w+, |POINTWISE\()(\w+)", (ROOT / "runtime/ops/ops.inc").read_text(), re.MULTILINE))
         self.assertEqual(defined - OURS - set(OPS) - set(ML_OPS), set())
 
     def test_cases_are_spread_evenly_over_ops_and_versions(self):

@@ -197,8 +197,8 @@ def table_rows(markdown):
 class KernelsTest(unittest.TestCase):
     def setUp(self):
         self.rows = table_rows((KERNELS / "README.md").read_text(encoding="utf-8"))
-        listed = re.findall(r"^KERNEL\((\w+)\)", (KERNELS / "kernels.inc").read_text(), re.MULTILINE)
-        self.rules = {re.search(r'\.name = "(\w+)"', text).group(1): (file, text) for file, text in map(rules_of, listed)}
+        listed = re.findall(r"^KERNEL\((\w+), (\w+)\)", (KERNELS / "kernels.inc").read_text(), re.MULTILINE)
+        self.rules = {name: rules_of(kernel) for kernel, name in listed}
 
     def test_each_kernel_has_a_row_with_its_rules_and_ops(self):
         self.assertEqual(sorted(self.rows), sorted(self.rules))

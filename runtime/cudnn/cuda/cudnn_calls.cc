@@ -22,11 +22,7 @@ std::string VersionText(size_t version) {
 
 absl::StatusOr<CudnnCalls> FindCalls(const FoundLibrary& library) {
   CudnnCalls calls;
-#define CUDNN_CALL(name)                                               \
-  {                                                                    \
-    ASSIGN_OR_RETURN(void* const found, FindFunction(library, #name)); \
-    calls.name = reinterpret_cast<decltype(calls.name)>(found);        \
-  }
+#define CUDNN_CALL(name) RETURN_IF_ERROR(FindFunction(library, #name, calls.name));
 #include "runtime/cudnn/cuda/cudnn_calls.inc"
 #undef CUDNN_CALL
   return calls;

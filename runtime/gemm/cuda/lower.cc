@@ -15,7 +15,7 @@ namespace {
 
 const Node& AnchorOf(const Candidate& candidate) {
   const auto is_anchor = [](const Node* node) {
-    return node->op() == "MatMul" || node->op() == "Gemm" || node->op() == "Conv";
+    return IsMatrixProduct(*node) || node->op() == "Conv";
   };
   return **std::find_if(candidate.nodes.begin(), candidate.nodes.end(), is_anchor);
 }

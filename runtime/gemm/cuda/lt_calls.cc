@@ -17,11 +17,7 @@ std::atomic<const LtCalls*> current{nullptr};
 absl::StatusOr<LtCalls> FindCalls() {
   ASSIGN_OR_RETURN(const FoundLibrary library, OpenLibrary(CublasLtLibrary()));
   LtCalls calls;
-#define LT_CALL(name)                                                  \
-  {                                                                    \
-    ASSIGN_OR_RETURN(void* const found, FindFunction(library, #name)); \
-    calls.name = reinterpret_cast<decltype(calls.name)>(found);        \
-  }
+#define LT_CALL(name) RETURN_IF_ERROR(FindFunction(library, #name, calls.name));
 #include "runtime/gemm/cuda/lt_calls.inc"
 #undef LT_CALL
   return calls;

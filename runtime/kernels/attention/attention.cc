@@ -328,8 +328,7 @@ AttentionMemory MemoryOf(const AttentionNodes& nodes, int rows) {
 // alignment (best up to 128 channels and 1,024 keys). Computes in f32 without tensor cores, with
 // sums in a fixed order.
 Kernel AttentionKernel() {
-  return {.name = "attention",
-          .ops = {"Attention", "MatMul", "Softmax"},
+  return {.ops = {"Attention", "MatMul", "Softmax"},
           .types = {DType::kF32, DType::kF16, DType::kBF16},
           .needs = {.shared_bytes = kAttentionMostSharedBytes},
           .cores = AroundAnchor,

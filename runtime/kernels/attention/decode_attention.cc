@@ -81,8 +81,7 @@ int64_t DecodeSplits(const DecodeAttention& attention, const DeviceInfo& info) {
 // and v are read once; blocks share the keys of a head, and a second launch combines them in a
 // fixed order.
 Kernel DecodeAttentionKernel() {
-  return {.name = "decode_attention",
-          .ops = {"Attention"},
+  return {.ops = {"Attention"},
           .types = {DType::kF16, DType::kBF16},
           .takes = Takes,
           .us = Us,

@@ -23,14 +23,6 @@ constexpr int64_t kGroupQueries = 64;
 constexpr Rule kTurned = {"it reads and writes rows of channels without gaps",
                           "none: what moves no element within the rows joins it"};
 
-Support CheckChannels(const Value& value) {
-  const int64_t channels = value.dim(kRank - 1);
-  if (channels % kChannelMultiple == 0 && channels <= kMostChannels) return Support::Yes();
-  return Support::No(absl::StrCat(value.name(), " has heads of ", channels,
-                                  " channels, expected a multiple of ", kChannelMultiple, " up to ",
-                                  kMostChannels));
-}
-
 Support Takes(const Unit& core) {
   const Node& node = core.node();
   if (node.has_input(kAttentionLengths)) return Support::No("it has lengths of keys");
@@ -38,7 +30,7 @@ Support Takes(const Unit& core) {
     const Value& operand = node.input(i);
     if (operand.is_constant()) return Support::No(absl::StrCat(operand.name(), " is a constant"));
     if (operand.elements() == 0) return Support::No("an operand is empty");
-    if (Support s = CheckChannels(operand); !s) return s;
+    if (Support s = CheckHeadChannels(operand, kChannelMultiple, kMostChannels); !s) return s;
     for (const int64_t dim : operand.dims()) {
       if (dim > std::numeric_limits<int32_t>::max() / 2) {
         return Support::No(absl::StrCat(operand.name(), " has a dim of ", dim));
@@ -147,8 +139,7 @@ std::vector<int> FlashGroups(const FlashOperands& operands, int multiprocessors)
 Kernel FlashAttentionKernel() {
   Capability needs = kSm90aCode;
   needs.shared_bytes = 200 << 10;
-  return {.name = "flash_attention",
-          .ops = {"Attention"},
+  return {.ops = {"Attention"},
           .types = {DType::kF16, DType::kBF16},
           .needs = needs,
           .takes = Takes,

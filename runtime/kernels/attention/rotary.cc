@@ -346,8 +346,7 @@ std::vector<Rotary> RotariesOf(absl::Span<const Node* const> nodes) {
 // Reshapes and Transposes that only say where x lies in a larger Value join as strides. Keys may be
 // put into a cache, and values out of the same Value into another one at the same places.
 Kernel RotaryKernel() {
-  return {.name = "rotary",
-          .ops = {"Concat", "Mul", "Reshape", "Slice", "Split", "Transpose"},
+  return {.ops = {"Concat", "Mul", "Reshape", "Slice", "Split", "Transpose"},
           .types = kRotaryTypes,
           .cores = CoresAt,
           .takes = Takes,

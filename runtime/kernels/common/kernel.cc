@@ -7,11 +7,16 @@
 
 namespace onnx_cudnn {
 
-#define KERNEL(name) Kernel name##Kernel();
+#define KERNEL(kernel, name) Kernel kernel##Kernel();
 #include "runtime/kernels/kernels.inc"
 #undef KERNEL
 
 namespace {
+
+Kernel Named(std::string_view name, Kernel kernel) {
+  kernel.name = name;
+  return kernel;
+}
 
 constexpr int kMostRank = 8;       // per operand; its dims are kernel parameters
 constexpr size_t kFirstSteps = 3;  // growth steps that are proposed in addition to the largest
@@ -141,7 +146,7 @@ Unit UnitOf(std::vector<const Node*> nodes) {
 
 const std::vector<Kernel>& AllKernels() {
   static const auto& kernels = *new std::vector<Kernel>{
-#define KERNEL(name) name##Kernel(),
+#define KERNEL(kernel, name) Named(#name, kernel##Kernel()),
 #include "runtime/kernels/kernels.inc"
 #undef KERNEL
   };

@@ -53,7 +53,7 @@ inline constexpr Capability kClusters = {.compute_capability = 90, .because = "c
 Support CheckCapability(const Capability& needs, const DeviceInfo& found);
 
 struct Kernel {
-  std::string_view name;
+  std::string_view name = {};         // of its line in kernels.inc
   std::vector<std::string_view> ops;  // of the anchors around which it is proposed
   DTypeSet types = kFloatTypes;       // of the anchor's input 0, or of output 0 if it has no input
   int fewest_bits_of_constants = 8;   // per element; smaller constants are refused

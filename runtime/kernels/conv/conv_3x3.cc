@@ -46,8 +46,7 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 // channels-last, with bias, a residual and ReLU. Weights are the register operand of wgmma, pixels
 // the shared-memory operand; TMA loads input rows once and fills borders with zeros.
 Kernel Conv3x3Kernel() {
-  return {.name = "conv_3x3",
-          .ops = {"Conv"},
+  return {.ops = {"Conv"},
           .types = kTensorCoreTypes,
           .needs = kSm90aCode,
           .takes = TakesConv,

@@ -97,8 +97,7 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
 // Both operands are in shared memory; TMA loads pixels tap by tap and fills borders with zeros. Its
 // variants are tiles.
 Kernel ConvGemmKernel() {
-  return {.name = "conv_gemm",
-          .ops = {"Conv"},
+  return {.ops = {"Conv"},
           .types = kTypes,
           .needs = kSm90aCode,
           .multiplies_f32_in_tf32 = true,

@@ -46,8 +46,7 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 // On one H200 in f16: 24 µs for 7×7 over 96 channels at 160×160, where cuDNN takes 317; 2.9, 4.5
 // and 2.4 µs for 3×3 at batch 1 over 96 channels at 80×80, 48 at 160×160 and 192 at 40×40.
 Kernel DepthwiseConvKernel() {
-  return {.name = "depthwise_conv",
-          .ops = {"Conv"},
+  return {.ops = {"Conv"},
           .takes = TakesDepthwise,
           .growth = [](const Unit&) { return GrowthOptions{.forward = JoinsAsReader}; },
           .formats = OneLayout,

@@ -109,8 +109,7 @@ bool NormsForLong(const Unit& unit, const DeviceInfo& info) {
 // axis, and a LayerNormalization of these, as in ConvNeXt, in one launch: a block has all channels
 // of its pixels. f32, f16 and bf16; 64 to 1,024 channels, a multiple of 8.
 Kernel DepthwiseNormKernel() {
-  return {.name = "depthwise_norm",
-          .ops = {"Conv"},
+  return {.ops = {"Conv"},
           .types = {DType::kF32, DType::kF16, DType::kBF16},
           .cores = CoresOf,
           .takes = Takes,

@@ -8,8 +8,7 @@ namespace onnx_cudnn {
 // f64, i32 for bytes).
 Kernel DirectConvKernel() {
   constexpr double kArithmetic = 0.05;  // share of the f32 rate: a guess for a loop without tiles
-  return {.name = "direct_conv",
-          .ops = {"Conv", "ConvInteger", "ConvTranspose", "QLinearConv"},
+  return {.ops = {"Conv", "ConvInteger", "ConvTranspose", "QLinearConv"},
           .types = kFloatTypes | DTypeSet{DType::kI8, DType::kU8},
           .formats = OneLayout,
           .speed = {.arithmetic = kArithmetic}};

@@ -201,8 +201,7 @@ std::vector<std::string> Variants(const Unit& unit, const Target& target) {
 // before the wait for the preceding launch (programmatic dependent launch), then the patch by
 // cp.async; mma.sync with K split over warps and a cluster. Its variants are tiles and splits.
 Kernel SmallBatchConvKernel() {
-  return {.name = "small_batch_conv",
-          .ops = {"Conv"},
+  return {.ops = {"Conv"},
           .types = kTensorCoreTypes,
           .needs = kClusters,
           .cores = Cores,

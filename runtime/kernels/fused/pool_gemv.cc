@@ -95,8 +95,7 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 // are rounded to their type. Sums in f32, in a fixed order. Intermediate results must have no other
 // readers.
 Kernel PoolGemvKernel() {
-  return {.name = "pool_gemv",
-          .ops = {"Gemm", "GlobalAveragePool", "MatMul"},
+  return {.ops = {"Gemm", "GlobalAveragePool", "MatMul"},
           .types = kTensorCoreTypes,
           .needs = kClusters,
           .cores = FromPool,

@@ -155,8 +155,7 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 // the image by these gates. Every Node's result is rounded to its type. Sums in f32, in a fixed
 // order. Intermediate results must have no other readers.
 Kernel SqueezeExciteKernel() {
-  return {.name = "squeeze_excite",
-          .ops = {"Conv", "GlobalAveragePool"},
+  return {.ops = {"Conv", "GlobalAveragePool"},
           .types = kTensorCoreTypes,
           .needs = kClusters,
           .cores = FromPool,

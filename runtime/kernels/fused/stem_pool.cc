@@ -83,7 +83,6 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 // A NaN counts as the smallest number.
 Kernel StemPoolKernel() {
   return {
-      .name = "stem_pool",
       .ops = {"Conv"},
       .types = kTypes,
       .needs = kSm90aCode,

@@ -116,8 +116,7 @@ const Rule* JoinsGemvEpilogue(const GrowthStep& step) {
 // Relu, and a Cast of the result. Sums in f32, in a fixed order. Every weight is read once, and as
 // many as fit the registers are read before the rows are available.
 Kernel GemvKernel() {
-  return {.name = "gemv",
-          .ops = {"Gemm", "MatMul"},
+  return {.ops = {"Gemm", "MatMul"},
           .types = kTypes,
           .takes = TakesProduct,
           .growth =

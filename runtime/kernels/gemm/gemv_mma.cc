@@ -268,8 +268,7 @@ std::vector<int> GemvMmaColumns(int64_t rows, int64_t columns, int matrices, int
 // in which the lanes of mma.sync read them, 16 bytes each, and are read once, the first before the
 // rows are available. K is split over the warps of a block, whose sums are added in a fixed order.
 Kernel GemvMmaKernel() {
-  return {.name = "gemv_mma",
-          .ops = {"Gemm", "MatMul"},
+  return {.ops = {"Gemm", "MatMul"},
           .types = kTensorCoreTypes,
           .needs = kMma,
           .cores = Cores,
@@ -283,7 +282,6 @@ Kernel GemvMmaKernel() {
 // stay in four bits in memory, and are expanded in registers to what DequantizeLinear returns.
 Kernel Gemv4BitKernel() {
   Kernel kernel = GemvMmaKernel();
-  kernel.name = "gemv_4bit";
   kernel.fewest_bits_of_constants = 4;
   kernel.cores = Cores4Bit;
   kernel.takes = TakesProduct4Bit;

@@ -9,8 +9,7 @@ namespace onnx_cudnn {
 Kernel MatMulKernel() {
   constexpr double kTraffic =
       0.1;  // of the copy's rate: a guess for the few blocks of a flat product
-  return {.name = "matmul",
-          .ops = {"Gemm", "MatMul", "MatMulInteger", "QLinearMatMul"},
+  return {.ops = {"Gemm", "MatMul", "MatMulInteger", "QLinearMatMul"},
           .types = kNumberTypes,
           .speed = {.traffic = kTraffic}};
 }

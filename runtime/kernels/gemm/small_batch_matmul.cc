@@ -145,8 +145,7 @@ Derived PackSmallMatMulWeights(const RowProduct& matmul, const SmallBatchPlan& p
 // the depth over a cluster. Alone it is slower than cuDNN unless the depth is large (rivals, as
 // above); in a network its launch and the fetch of its weights overlap with the Step before.
 Kernel SmallBatchMatMulKernel() {
-  return {.name = "small_batch_matmul",
-          .ops = {"Gemm", "MatMul"},
+  return {.ops = {"Gemm", "MatMul"},
           .types = kTensorCoreTypes,
           .needs = kClusters,
           .takes = TakesProduct,

@@ -70,8 +70,7 @@ ConvGemmProduct WideProductOf(const RowProduct& product) {
 // and Gelu, which one warpgroup computes while the other multiplies. Depths and columns are
 // multiples of 64. Its variants are tiles; with Gelu those with columns on the M axis of wgmma.
 Kernel WideMatMulKernel() {
-  return {.name = "wide_matmul",
-          .ops = {"Gemm", "MatMul"},
+  return {.ops = {"Gemm", "MatMul"},
           .types = kTensorCoreTypes,
           .needs = kSm90aCode,
           .takes = TakesProduct,

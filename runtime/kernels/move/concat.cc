@@ -5,8 +5,6 @@ namespace onnx_cudnn {
 
 // Concat along any axis, of any type of whole bytes, all operands in one layout. Copies runs of up
 // to 16 bytes, depending on alignment; 64 inputs per launch.
-Kernel ConcatKernel() {
-  return {.name = "concat", .ops = {"Concat"}, .types = kMovableTypes, .formats = OneLayout};
-}
+Kernel ConcatKernel() { return {.ops = {"Concat"}, .types = kMovableTypes, .formats = OneLayout}; }
 
 }  // namespace onnx_cudnn

@@ -29,8 +29,7 @@ bool KeepsDims(const Node& node) { return node.op() == "Identity" || node.op() =
 // its own bytes. A memcpy node; Identity and Dropout (at inference; its mask is filled) in any
 // layout, ops that change dims row-major.
 Kernel CopyKernel() {
-  return {.name = "copy",
-          .ops = Copied(),
+  return {.ops = Copied(),
           .types = kMovableTypes,
           .takes = TakesCopy,
           .formats = [](const Unit& unit, const Target& target) {

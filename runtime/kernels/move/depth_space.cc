@@ -6,10 +6,8 @@ namespace onnx_cudnn {
 // DepthToSpace and SpaceToDepth of any type of whole bytes, row-major or channels-last, as a
 // transpose of six axes.
 Kernel DepthSpaceKernel() {
-  return {.name = "depth_space",
-          .ops = {"DepthToSpace", "SpaceToDepth"},
-          .types = kMovableTypes,
-          .formats = OneDenseLayout};
+  return {
+      .ops = {"DepthToSpace", "SpaceToDepth"}, .types = kMovableTypes, .formats = OneDenseLayout};
 }
 
 }  // namespace onnx_cudnn

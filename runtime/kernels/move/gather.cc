@@ -17,8 +17,7 @@ bool TakesImages(const Node& node) {
 // device, and ReverseSequence with its lengths, row-major; Gather along the images in any layout.
 // An index out of range gives the same error as on the CPU device.
 Kernel GatherKernel() {
-  return {.name = "gather",
-          .ops = {"Gather", "GatherElements", "GatherND", "ReverseSequence"},
+  return {.ops = {"Gather", "GatherElements", "GatherND", "ReverseSequence"},
           .types = kMovableTypes,
           .formats =
               [](const Unit& unit, const Target& target) {

@@ -7,8 +7,7 @@ namespace onnx_cudnn {
 // find; then each adds the counts before its own and writes, so that the order is that of the input
 // without atomics. Compress does so with its condition, and gathers at the indices found.
 Kernel NonZeroKernel() {
-  return {.name = "non_zero",
-          .ops = {"BoundedCompress", "BoundedNonZero"},
+  return {.ops = {"BoundedCompress", "BoundedNonZero"},
           .types = kMovableTypes,
           .speed = {.traffic = 0.5, .launches = 3}};
 }

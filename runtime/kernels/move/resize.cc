@@ -20,8 +20,7 @@ Support TakesResize(const Unit& core) {
 // integers in mode nearest, in any layout. In channels-last a thread computes 16 bytes of channels
 // of one pixel; an earlier launch computes the positions and weights for each axis.
 Kernel ResizeKernel() {
-  return {.name = "resize",
-          .ops = {"Resize"},
+  return {.ops = {"Resize"},
           .types = kFixedSizeTypes,
           .takes = TakesResize,
           .formats = OneLayout,

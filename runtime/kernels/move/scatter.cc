@@ -7,8 +7,7 @@ namespace onnx_cudnn {
 // copy of the data (or zeros), then the updates. With a reduction, updates are sorted by target and
 // combined in their order, so that equal inputs give equal bits.
 Kernel ScatterKernel() {
-  return {.name = "scatter",
-          .ops = {"MaxUnpool", "ScatterElements", "ScatterND", "TensorScatter"},
+  return {.ops = {"MaxUnpool", "ScatterElements", "ScatterND", "TensorScatter"},
           .types = kMovableTypes,
           .speed = {.traffic = 0.5, .launches = 2}};
 }

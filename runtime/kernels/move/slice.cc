@@ -6,8 +6,7 @@ namespace onnx_cudnn {
 // Slice of any type of whole bytes with any axes and steps, including negative ones, in any layout.
 // Starts, ends, axes and steps that are not constant are read on the device.
 Kernel SliceKernel() {
-  return {.name = "slice",
-          .ops = {"Slice"},
+  return {.ops = {"Slice"},
           .types = kMovableTypes,
           .formats = OneLayout,
           .speed = {.reads_what_it_writes = true}};

@@ -28,8 +28,7 @@ std::vector<Formats> EachWithEach(const Unit& unit, const Target&) {
 // × 64 in shared memory, so that both sides access 16 bytes at once; if the innermost axis stays
 // innermost, copies runs of it directly.
 Kernel TransposeKernel() {
-  return {
-      .name = "transpose", .ops = {"Transpose"}, .types = kMovableTypes, .formats = EachWithEach};
+  return {.ops = {"Transpose"}, .types = kMovableTypes, .formats = EachWithEach};
 }
 
 }  // namespace onnx_cudnn

@@ -4,6 +4,6 @@
 namespace onnx_cudnn {
 
 // Trilu of any type of whole bytes, row-major, with the diagonal as a constant or on the device.
-Kernel TriluKernel() { return {.name = "trilu", .ops = {"Trilu"}, .types = kMovableTypes}; }
+Kernel TriluKernel() { return {.ops = {"Trilu"}, .types = kMovableTypes}; }
 
 }  // namespace onnx_cudnn

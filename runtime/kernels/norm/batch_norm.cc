@@ -13,8 +13,7 @@ Support TakesInference(const Unit& unit) {
 // BatchNormalization at inference that no pass folded: an earlier launch computes one scale and one
 // shift per channel from the four statistics, in f32. Any layout, 16-byte accesses.
 Kernel BatchNormKernel() {
-  return {.name = "batch_norm",
-          .ops = {"BatchNormalization"},
+  return {.ops = {"BatchNormalization"},
           .takes = TakesInference,
           .formats = OneLayout,
           .speed = {.launches = 2}};

@@ -17,8 +17,7 @@ bool KeepsChannels(const Node& node) {
 // MeanVarianceNormalization over any axes, row-major; in any layout if channels are kept. One
 // launch for mean and variance in f32, one that applies them.
 Kernel MeanVarianceNormKernel() {
-  return {.name = "mean_variance_norm",
-          .ops = {"MeanVarianceNormalization"},
+  return {.ops = {"MeanVarianceNormalization"},
           .formats =
               [](const Unit& unit, const Target& target) {
                 return KeepsChannels(unit.node()) ? OneLayout(unit, target)

@@ -23,8 +23,7 @@ Support TakesFactors(const Unit& core) {
 // one channel or group of one image, in f32. Planes that fit the registers of a block are read
 // once; larger ones twice, in channels-last the second time from L2. The price assumes two reads.
 Kernel PlaneNormKernel() {
-  return {.name = "plane_norm",
-          .ops = {"GroupNormalization", "InstanceNormalization"},
+  return {.ops = {"GroupNormalization", "InstanceNormalization"},
           .takes = TakesFactors,
           .formats = OneLayout,
           .speed = {.traffic = 0.6}};

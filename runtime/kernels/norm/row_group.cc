@@ -255,8 +255,7 @@ Support TakesFactors(const Node& norm) {
 // of up to three operands before it and a Cast behind it are compiled code, other ops a program.
 // Rows of a table are read by their indices.
 Kernel RowGroupKernel() {
-  return {.name = "row_group",
-          .ops = {"LayerNormalization", "RMSNormalization"},
+  return {.ops = {"LayerNormalization", "RMSNormalization"},
           .types = kRowTypes,
           .cores = CoresOf,
           .takes = Takes,

@@ -12,7 +12,7 @@ Support Takes(const Unit& core) { return TakesFactors(core.node()); }
 // deviation as optional outputs. A warp per row of up to 1,024 elements, a block for longer rows; a
 // row is read once, sums in f32.
 Kernel RowNormKernel() {
-  return {.name = "row_norm", .ops = {"LayerNormalization", "RMSNormalization"}, .takes = Takes};
+  return {.ops = {"LayerNormalization", "RMSNormalization"}, .takes = Takes};
 }
 
 }  // namespace onnx_cudnn

@@ -7,8 +7,7 @@ namespace onnx_cudnn {
 // maxima and sums in f32 (f64 for f64). Along an inner axis, adjacent threads process adjacent
 // rows.
 Kernel SoftmaxKernel() {
-  return {.name = "softmax",
-          .ops = {"Hardmax", "LogSoftmax", "Softmax"},
+  return {.ops = {"Hardmax", "LogSoftmax", "Softmax"},
           .formats = [](const Unit& unit, const Target& target) {
             return AlongAxis(unit, target, /*otherwise=*/-1);
           }};

@@ -4,9 +4,7 @@ namespace onnx_cudnn {
 
 // LpNormalization, row-major along any axis, channels-last along the channels; sums in f32.
 Kernel VectorNormKernel() {
-  return {.name = "vector_norm",
-          .ops = {"LpNormalization"},
-          .formats = [](const Unit& unit, const Target& target) {
+  return {.ops = {"LpNormalization"}, .formats = [](const Unit& unit, const Target& target) {
             return AlongAxis(unit, target, /*otherwise=*/-1);
           }};
 }

@@ -30,8 +30,7 @@ GrowthOptions PointwiseGrowth(const Unit&) {
 // An interpreter runs the ops' expressions in one pass with 16-byte accesses; frequent forms run
 // without it (runtime/kernels/cuda/pointwise/pointwise_simple.h, pointwise_chain.h).
 Kernel PointwiseKernel() {
-  return {.name = "pointwise",
-          .ops = PointwiseOps(),
+  return {.ops = PointwiseOps(),
           .types = kFixedSizeTypes,
           .takes = Takes,
           .growth = PointwiseGrowth,

@@ -16,8 +16,7 @@ Support TakesScale(const Unit& core) {
 // index of an axis or per block along it, in any layout. Bound by bandwidth: 16-byte accesses on
 // the wider side.
 Kernel QuantizeKernel() {
-  return {.name = "quantize",
-          .ops = {"DequantizeLinear", "QuantizeLinear"},
+  return {.ops = {"DequantizeLinear", "QuantizeLinear"},
           .types = kMovableTypes,
           .takes = TakesScale,
           .formats = OneLayout};

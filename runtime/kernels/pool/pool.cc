@@ -8,8 +8,7 @@ namespace onnx_cudnn {
 // joins each row once; for other windows one output pixel. In a global pool a block processes a
 // strip of channels.
 Kernel PoolKernel() {
-  return {.name = "pool",
-          .ops = {"AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool",
+  return {.ops = {"AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LpPool",
                   "MaxPool"},
           .types = kFloatTypes | DTypeSet{DType::kI8, DType::kU8},
           .formats = OneLayout};

@@ -6,8 +6,7 @@ namespace onnx_cudnn {
 // A warp or a block per row; the index decides among equal values, so that the result does not
 // depend on the order of comparisons.
 Kernel ArgReduceKernel() {
-  return {.name = "arg_reduce",
-          .ops = {"ArgMax", "ArgMin"},
+  return {.ops = {"ArgMax", "ArgMin"},
           .types = kNumberTypes,
           .formats = [](const Unit& unit, const Target& target) {
             return AlongAxis(unit, target, /*otherwise=*/0);

@@ -5,10 +5,7 @@ namespace onnx_cudnn {
 // CumSum and CumProd of numbers along any axis, row-major, including exclusive and reverse. A block
 // scans a row in pieces and carries the result on, so that equal inputs give equal bits.
 Kernel CumulateKernel() {
-  return {.name = "cumulate",
-          .ops = {"CumProd", "CumSum"},
-          .types = kNumberTypes,
-          .speed = {.traffic = 0.5}};
+  return {.ops = {"CumProd", "CumSum"}, .types = kNumberTypes, .speed = {.traffic = 0.5}};
 }
 
 }  // namespace onnx_cudnn

@@ -53,8 +53,7 @@ double SuppressionUs(const Unit& unit, const Cost& cost, const Target& target) {
 // from them in groups, each compared with all boxes selected before and then within itself. The
 // selected boxes of all classes are joined in order.
 Kernel NonMaxSuppressionKernel() {
-  return {.name = "non_max_suppression",
-          .ops = {"BoundedNonMaxSuppression"},
+  return {.ops = {"BoundedNonMaxSuppression"},
           .types = {DType::kF32},
           .takes = TakesBoxes,
           .us = SuppressionUs};

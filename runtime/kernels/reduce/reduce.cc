@@ -28,8 +28,7 @@ bool FitsChannelsLast(const Node& node) {
 // channels, all spatial axes or both. A block sums a run in f32 (f64 for f64, integers as they are)
 // in a fixed tree; a few long runs are split over blocks, and a second launch joins their sums.
 Kernel ReduceKernel() {
-  return {.name = "reduce",
-          .ops = {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
+  return {.ops = {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
                   "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"},
           .types = kFixedSizeTypes,
           .formats = [](const Unit& unit, const Target& target) {

@@ -120,17 +120,16 @@ absl::Status ReferenceVectorizer(const ReferenceArgs& args) {
 }  // namespace
 
 OpDef ArrayFeatureExtractorOp() {
-  OpDef op = MlOp("ArrayFeatureExtractor", CheckExtractor, ReferenceExtractor, ExtractorCost);
+  OpDef op = MlOp(CheckExtractor, ReferenceExtractor, ExtractorCost);
   op.types = kMlNumbers | DTypeSet{DType::kString};
   op.evaluate = EvaluateExtractor;
   return op;
 }
 
 OpDef FeatureVectorizerOp() {
-  return MlOp("FeatureVectorizer", CheckVectorizer, ReferenceVectorizer,
-              [](const Node& node) -> Cost {
-                return {.us = ScalarUs(node.output(0).elements()), .bytes = IoBytes(node)};
-              });
+  return MlOp(CheckVectorizer, ReferenceVectorizer, [](const Node& node) -> Cost {
+    return {.us = ScalarUs(node.output(0).elements()), .bytes = IoBytes(node)};
+  });
 }
 
 }  // namespace onnx_cudnn

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/graph/ml_types.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/ml/lookup.h"
 #include "runtime/ops/ml/rows.h"
@@ -142,24 +141,17 @@ Cost MappingCost(const Node& node) {
 }  // namespace
 
 OpDef CategoryMapperOp() {
-  return {.type = "CategoryMapper",
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = {DType::kString, DType::kI64},
+  return {.types = {DType::kString, DType::kI64},
           .check = Check,
           .evaluate = EvaluateMapping,
           .cost = MappingCost};
 }
 
 OpDef LabelEncoderOp() {
-  return {.type = "LabelEncoder",
-          .domain = std::string(kMlDomain),
-          .since = {1, 2, 4},
-          .types = kLabels,
-          .check = Check,
-          .reference = Reference,
-          .evaluate = EvaluateMapping,
-          .cost = MappingCost};
+  OpDef op = CategoryMapperOp();
+  op.types = kLabels;
+  op.reference = Reference;
+  return op;
 }
 
 }  // namespace onnx_cudnn

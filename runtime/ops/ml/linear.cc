@@ -67,13 +67,6 @@ absl::StatusOr<Linear> ClassifierOf(const Node& node) {
   return LinearOf(node, scores, ColumnsOf(node));
 }
 
-Support Check(const Node& node, absl::StatusOr<Linear> (*linear_of)(const Node&)) {
-  if (Support rows = CheckRows(node); !rows) return rows;
-  if (!node.input(0).is_static()) return Support::Yes();
-  const absl::Status status = linear_of(node).status();
-  return status.ok() ? Support::Yes() : Support::No(std::string(status.message()));
-}
-
 absl::Status ReferenceRegressor(const ReferenceArgs& args) {
   ASSIGN_OR_RETURN(const Linear linear, RegressorOf(args.node));
   const MlRows x = RowsOf(args.in[0].dims);
@@ -128,15 +121,11 @@ Cost LinearCost(const Node& node) {
 }  // namespace
 
 OpDef LinearClassifierOp() {
-  return MlOp(
-      "LinearClassifier", [](const Node& node) { return Check(node, ClassifierOf); },
-      ReferenceClassifier, LinearCost);
+  return MlOp(CheckModelOfRows<ClassifierOf>, ReferenceClassifier, LinearCost);
 }
 
 OpDef LinearRegressorOp() {
-  return MlOp(
-      "LinearRegressor", [](const Node& node) { return Check(node, RegressorOf); },
-      ReferenceRegressor, LinearCost);
+  return MlOp(CheckModelOfRows<RegressorOf>, ReferenceRegressor, LinearCost);
 }
 
 }  // namespace onnx_cudnn

@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateOneHot(const Node& node) {
 }  // namespace
 
 OpDef OneHotEncoderOp() {
-  OpDef op = MlOp("OneHotEncoder", nullptr, Reference, [](const Node& node) -> Cost {
+  OpDef op = MlOp(nullptr, Reference, [](const Node& node) -> Cost {
     return {.us = ScalarUs(4 * node.input(0).elements()), .bytes = IoBytes(node)};
   });
   op.types = kMlNumbers | DTypeSet{DType::kString};

@@ -1,7 +1,6 @@
 #include "runtime/ops/ml/rows.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/graph/ml_types.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -20,15 +19,9 @@ Support CheckRows(const Node& node) {
   return Support::No(absl::StrCat("X has rank ", rank, ", expected 1 or 2"));
 }
 
-OpDef MlOp(const char* type, Support (*check)(const Node&),
-           absl::Status (*reference)(const ReferenceArgs&), Cost (*cost)(const Node&)) {
-  return {.type = type,
-          .domain = std::string(kMlDomain),
-          .since = {1},
-          .types = kMlNumbers,
-          .check = check,
-          .reference = reference,
-          .cost = cost};
+OpDef MlOp(Support (*check)(const Node&), absl::Status (*reference)(const ReferenceArgs&),
+           Cost (*cost)(const Node&)) {
+  return {.types = kMlNumbers, .check = check, .reference = reference, .cost = cost};
 }
 
 std::vector<double> NumbersOf(const Attrs& attrs, std::string_view name) {

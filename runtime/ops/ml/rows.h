@@ -1,6 +1,7 @@
 // Operands of ai.onnx.ml as matrices, and numbers of attributes.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,9 +23,19 @@ inline MlRows RowsOf(absl::Span<const int64_t> dims) {
 // Whether input 0 is of rank 1 or 2.
 Support CheckRows(const Node& node);
 
+// The same, and whether `kModelOf` finds a model in the attributes of a static Node; its error says
+// why not.
+template <auto kModelOf>
+Support CheckModelOfRows(const Node& node) {
+  if (Support rows = CheckRows(node); !rows) return rows;
+  if (!node.input(0).is_static()) return Support::Yes();
+  const absl::Status status = kModelOf(node).status();
+  return status.ok() ? Support::Yes() : Support::No(std::string(status.message()));
+}
+
 // An op of opset 1 on numbers.
-OpDef MlOp(const char* type, Support (*check)(const Node&),
-           absl::Status (*reference)(const ReferenceArgs&), Cost (*cost)(const Node&));
+OpDef MlOp(Support (*check)(const Node&), absl::Status (*reference)(const ReferenceArgs&),
+           Cost (*cost)(const Node&));
 
 // The elements of a number tensor as T, in `storage` if they have to be converted.
 template <typename T>

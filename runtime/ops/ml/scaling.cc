@@ -137,11 +137,9 @@ absl::Status ReferenceScaler(const ReferenceArgs& args) {
 
 }  // namespace
 
-OpDef BinarizerOp() { return MlOp("Binarizer", nullptr, ReferenceBinarizer, ElementsCost); }
-OpDef ImputerOp() { return MlOp("Imputer", CheckImputer, ReferenceImputer, ElementsCost); }
-OpDef NormalizerOp() {
-  return MlOp("Normalizer", CheckNormalizer, ReferenceNormalizer, ElementsCost);
-}
-OpDef ScalerOp() { return MlOp("Scaler", CheckScaler, ReferenceScaler, ElementsCost); }
+OpDef BinarizerOp() { return MlOp(nullptr, ReferenceBinarizer, ElementsCost); }
+OpDef ImputerOp() { return MlOp(CheckImputer, ReferenceImputer, ElementsCost); }
+OpDef NormalizerOp() { return MlOp(CheckNormalizer, ReferenceNormalizer, ElementsCost); }
+OpDef ScalerOp() { return MlOp(CheckScaler, ReferenceScaler, ElementsCost); }
 
 }  // namespace onnx_cudnn

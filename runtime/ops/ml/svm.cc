@@ -249,13 +249,6 @@ absl::Status ReferenceRegressor(const ReferenceArgs& args) {
   return absl::OkStatus();
 }
 
-Support Check(const Node& node, absl::StatusOr<Svm> (*svm_of)(const Node&)) {
-  if (Support rows = CheckRows(node); !rows) return rows;
-  if (!node.input(0).is_static()) return Support::Yes();
-  const absl::Status status = svm_of(node).status();
-  return status.ok() ? Support::Yes() : Support::No(std::string(status.message()));
-}
-
 // A function of the math library per row and support vector.
 Cost SvmCost(const Node& node) {
   const MlRows x = RowsOf(node.input(0).dims());
@@ -269,15 +262,9 @@ Cost SvmCost(const Node& node) {
 }  // namespace
 
 OpDef SVMClassifierOp() {
-  return MlOp(
-      "SVMClassifier", [](const Node& node) { return Check(node, ClassifierOf); },
-      ReferenceClassifier, SvmCost);
+  return MlOp(CheckModelOfRows<ClassifierOf>, ReferenceClassifier, SvmCost);
 }
 
-OpDef SVMRegressorOp() {
-  return MlOp(
-      "SVMRegressor", [](const Node& node) { return Check(node, RegressorOf); }, ReferenceRegressor,
-      SvmCost);
-}
+OpDef SVMRegressorOp() { return MlOp(CheckModelOfRows<RegressorOf>, ReferenceRegressor, SvmCost); }
 
 }  // namespace onnx_cudnn

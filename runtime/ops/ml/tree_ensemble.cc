@@ -109,25 +109,14 @@ Cost TreesCost(const Node& node) {
   return {.us = ScalarUs(rows * trees * (1 + depth) / 4), .bytes = IoBytes(node)};
 }
 
-OpDef TreesOp(const char* type, std::vector<int> since,
-              absl::Status (*reference)(const ReferenceArgs&)) {
-  OpDef op = MlOp(type, Check, reference, TreesCost);
-  op.since = std::move(since);
-  return op;
-}
-
 }  // namespace
 
 OpDef TreeEnsembleOp() {
-  OpDef op = TreesOp("TreeEnsemble", {5}, ReferenceRegressor);
+  OpDef op = MlOp(Check, ReferenceRegressor, TreesCost);
   op.types = {DType::kF32, DType::kF64, DType::kF16};
   return op;
 }
-OpDef TreeEnsembleClassifierOp() {
-  return TreesOp("TreeEnsembleClassifier", {1, 3}, ReferenceClassifier);
-}
-OpDef TreeEnsembleRegressorOp() {
-  return TreesOp("TreeEnsembleRegressor", {1, 3}, ReferenceRegressor);
-}
+OpDef TreeEnsembleClassifierOp() { return MlOp(Check, ReferenceClassifier, TreesCost); }
+OpDef TreeEnsembleRegressorOp() { return MlOp(Check, ReferenceRegressor, TreesCost); }
 
 }  // namespace onnx_cudnn

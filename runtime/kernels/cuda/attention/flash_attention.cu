@@ -49,16 +49,16 @@ class Queries {
   }
 
   __device__ __forceinline__ void Run() {
-    RingState at;
+    PipelineState at;
     for (int tile = 0; tile < block_.tiles; ++tile) {
       float scores[kScores];
-      BarrierWait(block_.full_k + 8 * at.stage, at.parity);
-      Score(scores, at.stage);
-      WeighTile(scores, tile * kFlashKeys, at.stage);
-      if (lane_ == 0) BarrierArrive(block_.empty_k + 8 * at.stage);
-      BarrierWait(block_.full_v + 8 * at.stage, at.parity);
-      AddValues(scores, tile, at.stage);
-      if (lane_ == 0) BarrierArrive(block_.empty_v + 8 * at.stage);
+      BarrierWait(block_.full_k + 8 * at.buffer, at.parity);
+      Score(scores, at.buffer);
+      WeighTile(scores, tile * kFlashKeys, at.buffer);
+      if (lane_ == 0) BarrierArrive(block_.empty_k + 8 * at.buffer);
+      BarrierWait(block_.full_v + 8 * at.buffer, at.parity);
+      AddValues(scores, tile, at.buffer);
+      if (lane_ == 0) BarrierArrive(block_.empty_v + 8 * at.buffer);
       at.Next(p_.stages);
     }
     Finish();

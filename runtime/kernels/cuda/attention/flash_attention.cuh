@@ -64,17 +64,6 @@ struct Block {
   }
 };
 
-// Where a warp is in the ring of tiles.
-struct RingState {
-  int stage = 0;
-  uint32_t parity = 0;
-  __device__ __forceinline__ void Next(int stages) {
-    if (++stage < stages) return;
-    stage = 0;
-    parity ^= 1;
-  }
-};
-
 __device__ __forceinline__ float ToFloat(float x) { return x; }
 __device__ __forceinline__ float ToFloat(__half x) { return __half2float(x); }
 __device__ __forceinline__ float ToFloat(__nv_bfloat16 x) { return __bfloat162float(x); }
@@ -92,11 +81,11 @@ __device__ __forceinline__ void BringTiles(const FlashParameters& p, const Block
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int kv_head = block.head / p.shared_by;
   const int64_t before = block.batch * p.mask_batch + block.head * p.mask_head;
-  RingState at;
+  PipelineState at;
   for (int tile = 0; tile < block.tiles; ++tile) {
-    const uint32_t full_k = block.full_k + 8 * at.stage, full_v = block.full_v + 8 * at.stage;
+    const uint32_t full_k = block.full_k + 8 * at.buffer, full_v = block.full_v + 8 * at.buffer;
     const int first_key = tile * kFlashKeys;
-    BarrierWait(block.empty_k + 8 * at.stage, at.parity ^ 1);
+    BarrierWait(block.empty_k + 8 * at.buffer, at.parity ^ 1);
     if (lane == 0) {
       const int q_bytes = tile == 0 ? groups * kBoxes * kQueryBoxBytes : 0;
       BarrierExpect(full_k, q_bytes + kBoxes * kKeyBoxBytes);
@@ -106,7 +95,7 @@ __device__ __forceinline__ void BringTiles(const FlashParameters& p, const Block
                 block.first_query + group * kFlashQueries, block.head, block.batch);
       }
       for (int box = 0; box < kBoxes; ++box) {
-        LoadBox(block.k + (at.stage * kBoxes + box) * kKeyBoxBytes, p.k, full_k,
+        LoadBox(block.k + (at.buffer * kBoxes + box) * kKeyBoxBytes, p.k, full_k,
                 box * kFlashChannels, first_key, kv_head, block.batch);
       }
     }
@@ -116,18 +105,18 @@ __device__ __forceinline__ void BringTiles(const FlashParameters& p, const Block
         const int own = i * kWarp + lane, key = min(first_key + own, p.keys - 1);
         const float number = MaskNumber(MaskAt<T>(p, before + key * p.mask_key));
         asm volatile(
-            "st.shared.f32 [%0], %1;" ::"r"(block.mask + 4 * (at.stage * kFlashKeys + own)),
+            "st.shared.f32 [%0], %1;" ::"r"(block.mask + 4 * (at.buffer * kFlashKeys + own)),
             "f"(number)
             : "memory");
       }
       __syncwarp();
       if (lane == 0) BarrierArrive(full_k);
     }
-    BarrierWait(block.empty_v + 8 * at.stage, at.parity ^ 1);
+    BarrierWait(block.empty_v + 8 * at.buffer, at.parity ^ 1);
     if (lane == 0) {
       BarrierExpect(full_v, kBoxes * kKeyBoxBytes);
       for (int box = 0; box < kBoxes; ++box) {
-        LoadBox(block.v + (at.stage * kBoxes + box) * kKeyBoxBytes, p.v, full_v,
+        LoadBox(block.v + (at.buffer * kBoxes + box) * kKeyBoxBytes, p.v, full_v,
                 box * kFlashChannels, first_key, kv_head, block.batch);
       }
     }

@@ -33,7 +33,8 @@ struct KernelCode {
 // Unimplemented: the kernel refuses (the message is the reason); any other error is a failure.
 using CompileKernel = absl::StatusOr<KernelCode> (*)(const KernelRequest& request);
 
-#define KERNEL(name) absl::StatusOr<KernelCode> Compile##name(const KernelRequest& request);
+#define KERNEL(kernel, name) \
+  absl::StatusOr<KernelCode> Compile##kernel(const KernelRequest& request);
 #include "runtime/kernels/kernels.inc"
 #undef KERNEL
 

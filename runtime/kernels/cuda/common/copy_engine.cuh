@@ -106,6 +106,23 @@ __device__ __forceinline__ void StoresAreDone() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
+// Where a warp is in a ring: its next buffer, and the parity of that buffer's phase.
+struct PipelineState {
+  int buffer = 0;
+  uint32_t parity = 0;
+
+  __device__ __forceinline__ void Next(int buffers) {
+    if (++buffer < buffers) return;
+    buffer = 0;
+    parity ^= 1;
+  }
+  __device__ __forceinline__ void Skip(int count, int buffers) {
+    const int next = buffer + count;
+    parity ^= next / buffers & 1;
+    buffer = next % buffers;
+  }
+};
+
 // Packs relu of two f32 as f16 or bf16 into one word, the first in the low half.
 __device__ __forceinline__ uint32_t PackRelu(__half, float low, float high) {
   uint32_t word;

@@ -127,6 +127,7 @@ struct KernelCall {
     addresses.push_back({at, slot});
     return *this;
   }
+  KernelCall Bind(size_t at, Slot slot) && { return std::move(Bind(at, slot)); }
 };
 
 }  // namespace onnx_cudnn

@@ -10,17 +10,12 @@
 #include "runtime/kernels/cuda/common/kernel_step.h"
 
 namespace onnx_cudnn {
-
-#define KERNEL(name) Kernel name##Kernel();
-#include "runtime/kernels/kernels.inc"
-#undef KERNEL
-
 namespace {
 
 // The code of the kernel `name`; nullptr if there is none.
 CompileKernel FindCode(std::string_view name) {
   static const auto& by_name = *new std::map<std::string_view, CompileKernel>{
-#define KERNEL(kernel) {kernel##Kernel().name, Compile##kernel},
+#define KERNEL(kernel, name) {#name, Compile##kernel},
 #include "runtime/kernels/kernels.inc"
 #undef KERNEL
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace onnx_cudnn {
 
@@ -20,30 +21,13 @@ struct Vector {
   __device__ __forceinline__ const T& operator[](int i) const { return at[i]; }
 };
 
+// An unsigned type of the same size.
 template <int bytes>
-struct Word;  // an unsigned type of the same size
-template <>
-struct Word<1> {
-  using type = uint8_t;
-};
-template <>
-struct Word<2> {
-  using type = uint16_t;
-};
-template <>
-struct Word<4> {
-  using type = uint32_t;
-};
-template <>
-struct Word<8> {
-  using type = uint2;
-};
-template <>
-struct Word<16> {
-  using type = uint4;
-};
-template <int bytes>
-using WordOf = typename Word<bytes>::type;
+using WordOf = std::conditional_t<
+    bytes == 1, uint8_t,
+    std::conditional_t<
+        bytes == 2, uint16_t,
+        std::conditional_t<bytes == 4, uint32_t, std::conditional_t<bytes == 8, uint2, uint4>>>>;
 
 // Whether L2 should keep the accessed data or evict it first.
 enum class Reuse : uint8_t { kSome, kNone };
@@ -80,21 +64,24 @@ __device__ __forceinline__ void StoreVector(T* to, const Vector<T, n>& vector) {
   }
 }
 
-// Calls f(U{}) with an unsigned type U of the same size.
+// Calls f(U{}) with an unsigned type U of the same size, of 1, 2, 4 or 8 bytes.
 template <typename F>
-auto VisitUnit(int unit_bytes, F&& f) {
-  switch (unit_bytes) {
+auto VisitWord(int bytes, F&& f) {
+  switch (bytes) {
     case 1:
       return f(uint8_t{});
     case 2:
       return f(uint16_t{});
     case 4:
       return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
     default:
-      return f(uint4{});
+      return f(uint64_t{});
   }
+}
+// The same, also of 16 bytes.
+template <typename F>
+auto VisitUnit(int unit_bytes, F&& f) {
+  return unit_bytes == kVectorBytes ? f(uint4{}) : VisitWord(unit_bytes, f);
 }
 
 }  // namespace onnx_cudnn

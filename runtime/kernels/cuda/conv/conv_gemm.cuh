@@ -47,23 +47,6 @@ constexpr int kStepBytes = 32;  // along K, per wgmma
 template <typename T>
 constexpr int kChannels = kRowBytes / static_cast<int>(sizeof(T));
 
-// Where a warp is in a ring: its next buffer, and the parity of that buffer's phase.
-struct PipelineState {
-  int buffer = 0;
-  uint32_t parity = 0;
-
-  __device__ __forceinline__ void Next(int buffers) {
-    if (++buffer < buffers) return;
-    buffer = 0;
-    parity ^= 1;
-  }
-  __device__ __forceinline__ void Skip(int count, int buffers) {
-    const int next = buffer + count;
-    parity ^= next / buffers & 1;
-    buffer = next % buffers;
-  }
-};
-
 // Shared memory addresses: the first barrier of each kind (one per buffer), and the buffers.
 struct Rings {
   uint32_t full, empty, residual, done, stored;

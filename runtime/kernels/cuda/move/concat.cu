@@ -7,9 +7,6 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kVectors = 2;  // of 16 bytes, in flight per thread
-
 template <typename W>
 struct ConcatParameters {
   const void* from[kMostParts];
@@ -75,18 +72,18 @@ __device__ __forceinline__ void StoreWalk(const ConcatParameters<W>& p, W lane) 
   }
 }
 
-// Each thread writes kVectors × 16 aligned bytes of the output, one block width apart.
+// Each thread writes kRowPartVectors × 16 aligned bytes of the output, one block width apart.
 template <typename U, typename W>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kRowPartThreads)
     JoinRows(const __grid_constant__ ConcatParameters<W> p) {
   WaitForLaunchBefore();
-  const W first = static_cast<W>(blockIdx.x) * (kThreads * kVectors) + threadIdx.x;
-  const void* from[kVectors];
-  int64_t at[kVectors];
+  const W first = static_cast<W>(blockIdx.x) * (kRowPartThreads * kRowPartVectors) + threadIdx.x;
+  const void* from[kRowPartVectors];
+  int64_t at[kRowPartVectors];
   bool are_runs = true;
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    const W lane = (first + v * kThreads) * kUnitsOf<U>;
+  for (int v = 0; v < kRowPartVectors; ++v) {
+    const W lane = (first + v * kRowPartThreads) * kUnitsOf<U>;
     const bool is_in = static_cast<int64_t>(lane) + kUnitsOf<U> <= p.units;
     const Source<W> source = SourceOf(p, is_in ? lane : W{0});
     from[v] = p.from[source.part];
@@ -94,21 +91,21 @@ __global__ void __launch_bounds__(kThreads)
     are_runs = are_runs && is_in && IsRun<U>(p, source);
   }
   if (are_runs) {
-    uint4 words[kVectors];
+    uint4 words[kRowPartVectors];
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kRowPartVectors; ++v) {
       words[v] = LoadShifted<U>(from[v], at[v] * int64_t{sizeof(U)});
     }
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const W lane = (first + v * kThreads) * kUnitsOf<U>;
+    for (int v = 0; v < kRowPartVectors; ++v) {
+      const W lane = (first + v * kRowPartThreads) * kUnitsOf<U>;
       *reinterpret_cast<uint4*>(static_cast<U*>(p.to) + lane) = words[v];
     }
     return;
   }
 #pragma unroll 1
-  for (int v = 0; v < kVectors; ++v) {
-    const W lane = (first + v * kThreads) * kUnitsOf<U>;
+  for (int v = 0; v < kRowPartVectors; ++v) {
+    const W lane = (first + v * kRowPartThreads) * kUnitsOf<U>;
     const int64_t left = p.units - static_cast<int64_t>(lane);
     if (left <= 0) return;
     const Source<W> source = SourceOf(p, lane);
@@ -138,10 +135,10 @@ KernelCall JoinCall(const RowParts& all, size_t first, size_t last) {
   }
   p.first = p.at[0];
   p.last = last == all.parts.size() ? all.pitch / unit : p.at[p.count];
-  constexpr int64_t kBlockUnits = int64_t{kThreads} * kVectors * kUnitsOf<U>;
+  constexpr int64_t kBlockUnits = int64_t{kRowPartThreads} * kRowPartVectors * kUnitsOf<U>;
   const LaunchShape shape = {
       .grid = {.x = static_cast<unsigned>((p.units + kBlockUnits - 1) / kBlockUnits)},
-      .block = {.x = kThreads}};
+      .block = {.x = kRowPartThreads}};
   KernelCall call = KernelCall::Of(JoinRows<U, W>, shape, p);
   for (int i = 0; i < p.count; ++i) {
     call.Bind(offsetof(ConcatParameters<W>, from) + i * sizeof(void*), all.parts[first + i].slot);

@@ -18,12 +18,7 @@ KernelCall CopyCall(const KernelOperand& from, const KernelOperand& to) {
     return KernelCall::Copy(to.slot, from.slot, to.format.bytes(to.dtype()));
   }
   // For a row-major constant copied to an output of another layout.
-  const Strides strides = StridesOf(from);
-  std::vector<Route> routes;
-  for (int d = 0; d < strides.rank; ++d) {
-    routes.push_back(WholeRoute(strides.dims[d], strides.strides[d]));
-  }
-  return CallByDims(MoveBetween(from, to), from, to, routes);
+  return CallByStrides(from, to, StridesOf(from));
 }
 
 }  // namespace

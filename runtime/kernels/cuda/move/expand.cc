@@ -66,15 +66,6 @@ KernelCall TileCall(const KernelOperand& from, const KernelOperand& to) {
   return CallOf(std::move(move), TileAxes(from, to));
 }
 
-KernelCall ExpandCall(const KernelOperand& from, const KernelOperand& to) {
-  const Strides strides = BroadcastStrides(from, to.dims());
-  std::vector<Route> routes;
-  for (int d = 0; d < strides.rank; ++d) {
-    routes.push_back(WholeRoute(strides.dims[d], strides.strides[d]));
-  }
-  return CallByDims(MoveBetween(from, to), from, to, routes);
-}
-
 }  // namespace
 
 absl::StatusOr<KernelCode> CompileExpand(const KernelRequest& request) {
@@ -84,7 +75,9 @@ absl::StatusOr<KernelCode> CompileExpand(const KernelRequest& request) {
   KernelCode code;
   if (to.value->elements() == 0) return code;
   if (IsOnDevice(node, 1)) AddCheck(node, from, to, operands, code);
-  code.calls.push_back(node.op() == "Tile" ? TileCall(from, to) : ExpandCall(from, to));
+  code.calls.push_back(node.op() == "Tile"
+                           ? TileCall(from, to)
+                           : CallByStrides(from, to, BroadcastStrides(from, to.dims())));
   code.constants = operands.TakeConstants();
   return code;
 }

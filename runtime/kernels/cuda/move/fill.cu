@@ -158,22 +158,11 @@ KernelCall CallOf(const EyePlan& plan) {
                            .k = plan.k,
                            .one = plan.one,
                            .columns = FastDivide<uint64_t>(plan.columns)};
-  const auto call_of = [&](auto unit) {
+  return VisitWord(plan.element_bytes, [&](auto unit) {
     using U = decltype(unit);
-    KernelCall call = KernelCall::Of(WriteEye<U>, ShapeOf<U>(p.units), p);
-    call.Bind(offsetof(EyeParameters, to), plan.to);
-    return call;
-  };
-  switch (plan.element_bytes) {
-    case 1:
-      return call_of(uint8_t{});
-    case 2:
-      return call_of(uint16_t{});
-    case 4:
-      return call_of(uint32_t{});
-    default:
-      return call_of(uint64_t{});
-  }
+    return KernelCall::Of(WriteEye<U>, ShapeOf<U>(p.units), p)
+        .Bind(offsetof(EyeParameters, to), plan.to);
+  });
 }
 
 KernelCall CallOf(const OneHotPlan& plan) {
@@ -205,13 +194,12 @@ KernelCall CallOf(const RangePlan& plan) {
                              .block = {.x = kThreads}};
   using Visitor = DTypeVisitor<KernelCall, float, Half, BHalf, double, int16_t, int32_t, int64_t>;
   return Visitor::Visit(plan.dtype, [&](auto element) {
-    KernelCall call = KernelCall::Of(WriteRange<decltype(element)>, shape, p);
-    call.Bind(offsetof(RangeParameters, start), plan.start);
-    call.Bind(offsetof(RangeParameters, limit), plan.limit);
-    call.Bind(offsetof(RangeParameters, delta), plan.delta);
-    call.Bind(offsetof(RangeParameters, to), plan.to);
-    call.Bind(offsetof(RangeParameters, fault), Slot::Fault());
-    return call;
+    return KernelCall::Of(WriteRange<decltype(element)>, shape, p)
+        .Bind(offsetof(RangeParameters, start), plan.start)
+        .Bind(offsetof(RangeParameters, limit), plan.limit)
+        .Bind(offsetof(RangeParameters, delta), plan.delta)
+        .Bind(offsetof(RangeParameters, to), plan.to)
+        .Bind(offsetof(RangeParameters, fault), Slot::Fault());
   });
 }
 

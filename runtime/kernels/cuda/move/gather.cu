@@ -173,12 +173,11 @@ KernelCall CallIn(const GatherPlan& plan) {
   const LaunchShape shape = {
       .grid = {.x = static_cast<unsigned>((p.units + kBlockUnits - 1) / kBlockUnits)},
       .block = {.x = kThreads}};
-  KernelCall call = KernelCall::Of(GatherRows<U, W>, shape, p);
-  call.Bind(offsetof(GatherParameters<W>, from), plan.from);
-  call.Bind(offsetof(GatherParameters<W>, to), plan.to);
-  call.Bind(offsetof(GatherParameters<W>, indices.at), plan.indices);
-  call.Bind(offsetof(GatherParameters<W>, fault), Slot::Fault());
-  return call;
+  return KernelCall::Of(GatherRows<U, W>, shape, p)
+      .Bind(offsetof(GatherParameters<W>, from), plan.from)
+      .Bind(offsetof(GatherParameters<W>, to), plan.to)
+      .Bind(offsetof(GatherParameters<W>, indices.at), plan.indices)
+      .Bind(offsetof(GatherParameters<W>, fault), Slot::Fault());
 }
 
 // Bytes of the largest unit that divides a row.

@@ -138,6 +138,15 @@ KernelCall CallByDims(Move move, const KernelOperand& from, const KernelOperand&
   return CallOf(std::move(move), std::move(axes));
 }
 
+KernelCall CallByStrides(const KernelOperand& from, const KernelOperand& to,
+                         const Strides& strides) {
+  std::vector<Route> routes;
+  for (int d = 0; d < strides.rank; ++d) {
+    routes.push_back(WholeRoute(strides.dims[d], strides.strides[d]));
+  }
+  return CallByDims(MoveBetween(from, to), from, to, routes);
+}
+
 KernelCall CallByTable(Move move, const KernelOperand& to, Slot table) {
   const std::vector<LaneDim> lanes = LaneDimsOf(to);
   std::vector<MoveAxis> axes;

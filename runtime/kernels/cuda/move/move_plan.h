@@ -51,6 +51,9 @@ KernelCall CallOf(Move move, std::vector<MoveAxis> axes);
 // With one Route per dim of the output. Padding lanes are copied if the source has the same ones.
 KernelCall CallByDims(Move move, const KernelOperand& from, const KernelOperand& to,
                       absl::Span<const Route> routes);
+// With `strides` of the input for each dim of the output.
+KernelCall CallByStrides(const KernelOperand& from, const KernelOperand& to,
+                         const Strides& strides);
 // With Routes that another launch writes to a table, innermost axis first.
 KernelCall CallByTable(Move move, const KernelOperand& to, Slot table);
 

@@ -87,7 +87,7 @@ absl::StatusOr<KernelCode> CompilePad(const KernelRequest& request) {
     AddByTable(node, p, std::move(move), from, to, operands, code);
   } else {
     PadScratch scratch;
-    if (const uint64_t word = RoutePad(p, scratch, move.routes); word != 0) {
+    if (const uint64_t word = AddRoutes(p, scratch, move.routes); word != 0) {
       return PadFault(word, from.dims(), to.dims());
     }
     std::vector<Route> by_dim;

@@ -56,7 +56,7 @@ ONNX_CUDNN_BOTH uint64_t ReadPads(const PadParameters& p, PadScratch& scratch) {
 
 // Adds the Routes of a Pad to zero-initialized ones; returns a fault word. Runs on the host if all
 // operands are constant, else on the device.
-ONNX_CUDNN_BOTH uint64_t RoutePad(const PadParameters& p, PadScratch& scratch, Routes& routes) {
+ONNX_CUDNN_BOTH uint64_t AddRoutes(const PadParameters& p, PadScratch& scratch, Routes& routes) {
   if (const uint64_t fault = ReadPads(p, scratch); fault != 0) return fault;
   for (int d = 0; d < p.rank; ++d) {
     const int64_t begin = scratch.begins[d], extent = p.in_dims[d] + begin + scratch.ends[d];

@@ -1,6 +1,7 @@
 // Routes that a device thread writes for a Move.
 #pragma once
 
+#include "runtime/kernels/cuda/common/dependent_launch.cuh"
 #include "runtime/kernels/cuda/move/move.h"
 
 namespace onnx_cudnn {
@@ -19,6 +20,16 @@ __device__ __forceinline__ void EndRoutes(uint64_t fault, int rank, Routes& rout
   } else if (rank == 0) {
     routes.axes[0].high = 1;
   }
+}
+
+// Runs in one thread. AddRoutes of these types adds to the cleared Routes and returns a fault word.
+template <typename Parameters, typename Scratch>
+__global__ void WriteRoutes(const __grid_constant__ Parameters p) {
+  WaitForLaunchBefore();
+  __shared__ Scratch scratch;
+  ClearRoutes(*p.routes);
+  const uint64_t fault = AddRoutes(p, scratch, *p.routes);
+  EndRoutes(fault, p.rank, *p.routes, p.fault);
 }
 
 }  // namespace onnx_cudnn

@@ -8,6 +8,9 @@
 
 namespace onnx_cudnn {
 
+inline constexpr int kRowPartThreads = 256;
+inline constexpr int kRowPartVectors = 2;  // of 16 bytes, in flight per thread
+
 // Bytes of the largest unit that divides every column offset and pitch.
 inline int UnitBytesOf(const RowParts& parts) {
   int64_t bits = parts.pitch;

@@ -64,7 +64,7 @@ absl::StatusOr<KernelCode> CompileSlice(const KernelRequest& request) {
   } else if (to.value->elements() != 0) {
     SliceScratch scratch;
     Routes routes;
-    if (const uint64_t word = RouteSlice(p, scratch, routes); word != 0) {
+    if (const uint64_t word = AddRoutes(p, scratch, routes); word != 0) {
       return OutputFault(word, "output", to.dims(), p.rank);
     }
     std::vector<Route> by_dim;

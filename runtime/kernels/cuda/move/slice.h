@@ -46,8 +46,8 @@ struct SliceScratch {
 
 // Adds the Routes of a Slice to zero-initialized ones; returns a fault word. Runs on the host if
 // all operands are constant, else on the device.
-ONNX_CUDNN_BOTH uint64_t RouteSlice(const SliceParameters& p, SliceScratch& scratch,
-                                    Routes& routes) {
+ONNX_CUDNN_BOTH uint64_t AddRoutes(const SliceParameters& p, SliceScratch& scratch,
+                                   Routes& routes) {
   for (int d = 0; d < p.rank; ++d) {
     scratch.ranges[d] = {0, 1, p.in_dims[d]};
     scratch.seen[d] = false;

@@ -6,9 +6,6 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kVectors = 2;  // of 16 bytes, in flight per thread
-
 template <typename W>
 struct SplitParameters {
   const void* from;
@@ -51,21 +48,24 @@ __device__ __forceinline__ uint4 Walk(const SplitParameters<W>& p, int part, W r
   return window.Words();
 }
 
-// A block writes one part; each thread kVectors × 16 aligned bytes of it, one block width apart.
+// A block writes one part; each thread kRowPartVectors × 16 aligned bytes of it, one block width
+// apart.
 template <typename U, typename W>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kRowPartThreads)
     SplitRows(const __grid_constant__ SplitParameters<W> p) {
   WaitForLaunchBefore();
   const int block = static_cast<int>(blockIdx.x);
   const int part = LastNotAfter<int>(p.first_block, p.count, block);
-  const W first = static_cast<W>(block - p.first_block[part]) * (kThreads * kVectors) + threadIdx.x;
+  const W first =
+      static_cast<W>(block - p.first_block[part]) * (kRowPartThreads * kRowPartVectors) +
+      threadIdx.x;
   const int64_t units = p.rows * static_cast<int64_t>(p.pitch[part].divisor);
   U* to = static_cast<U*>(p.to[part]);
-  int64_t at[kVectors];
+  int64_t at[kRowPartVectors];
   bool are_runs = true;
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    const W lane = (first + v * kThreads) * kUnitsOf<U>;
+  for (int v = 0; v < kRowPartVectors; ++v) {
+    const W lane = (first + v * kRowPartThreads) * kUnitsOf<U>;
     const bool is_in = static_cast<int64_t>(lane) + kUnitsOf<U> <= units;
     W row = is_in ? lane : W{0};
     const W column = p.pitch[part].Split(row);
@@ -73,20 +73,20 @@ __global__ void __launch_bounds__(kThreads)
     are_runs = are_runs && is_in && IsRun<U>(p, part, row, column);
   }
   if (are_runs) {
-    uint4 words[kVectors];
+    uint4 words[kRowPartVectors];
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kRowPartVectors; ++v) {
       words[v] = LoadShifted<U>(p.from, at[v] * int64_t{sizeof(U)});
     }
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      *reinterpret_cast<uint4*>(to + (first + v * kThreads) * kUnitsOf<U>) = words[v];
+    for (int v = 0; v < kRowPartVectors; ++v) {
+      *reinterpret_cast<uint4*>(to + (first + v * kRowPartThreads) * kUnitsOf<U>) = words[v];
     }
     return;
   }
 #pragma unroll 1
-  for (int v = 0; v < kVectors; ++v) {
-    const W lane = (first + v * kThreads) * kUnitsOf<U>;
+  for (int v = 0; v < kRowPartVectors; ++v) {
+    const W lane = (first + v * kRowPartThreads) * kUnitsOf<U>;
     const int64_t left = units - static_cast<int64_t>(lane);
     if (left <= 0) return;
     W row = lane;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename U, typename W>
 KernelCall SplitCall(const RowParts& all, size_t first, size_t last) {
   const int64_t unit = static_cast<int64_t>(sizeof(U)) / all.element_bytes;
-  constexpr int64_t kBlockUnits = int64_t{kThreads} * kVectors * kUnitsOf<U>;
+  constexpr int64_t kBlockUnits = int64_t{kRowPartThreads} * kRowPartVectors * kUnitsOf<U>;
   SplitParameters<W> p = {};
   p.count = static_cast<int>(last - first);
   p.rows = all.rows;
@@ -119,7 +119,7 @@ KernelCall SplitCall(const RowParts& all, size_t first, size_t last) {
         p.first_block[i] + static_cast<int>((units + kBlockUnits - 1) / kBlockUnits);
   }
   const LaunchShape shape = {.grid = {.x = static_cast<unsigned>(p.first_block[p.count])},
-                             .block = {.x = kThreads}};
+                             .block = {.x = kRowPartThreads}};
   KernelCall call = KernelCall::Of(SplitRows<U, W>, shape, p);
   call.Bind(offsetof(SplitParameters<W>, from), all.whole);
   for (int i = 0; i < p.count; ++i) {

@@ -63,11 +63,10 @@ KernelCall MeanVarianceNormCall(DType dtype, const AxisSet& kept, const AxisSet&
                                      .epsilon = epsilon};
   const int64_t blocks = p.by_thread ? (kept.count + kBlock - 1) / kBlock : kept.count;
   const LaunchShape shape{.grid = {static_cast<unsigned>(blocks)}, .block = {kBlock}};
-  KernelCall call = VisitFloat<KernelCall>(
-      dtype, [&](auto e) { return KernelCall::Of(MeanVarianceNorm<decltype(e)>, shape, p); });
-  call.Bind(offsetof(MeanVarianceNormParameters, x), x);
-  call.Bind(offsetof(MeanVarianceNormParameters, y), y);
-  return call;
+  return VisitFloat<KernelCall>(
+             dtype, [&](auto e) { return KernelCall::Of(MeanVarianceNorm<decltype(e)>, shape, p); })
+      .Bind(offsetof(MeanVarianceNormParameters, x), x)
+      .Bind(offsetof(MeanVarianceNormParameters, y), y);
 }
 
 }  // namespace onnx_cudnn

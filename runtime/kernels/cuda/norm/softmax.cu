@@ -58,6 +58,22 @@ struct Finish {
   }
 };
 
+template <typename T, int kCount, typename C>
+__device__ __forceinline__ void StoreFinished(const SoftmaxParameters& p,
+                                              const RowSlice<T, kCount>& slice,
+                                              const Finish<C>& finish) {
+  using Slice = RowSlice<T, kCount>;
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) {
+    Vector<T, Slice::kWidth> y;
+#pragma unroll
+    for (int k = 0; k < Slice::kWidth; ++k) {
+      y[k] = Narrow<T>(finish(Widen<C>(slice.lanes[j][k])));
+    }
+    slice.Store(p.rows, static_cast<T*>(p.y), j, y);
+  }
+}
+
 template <typename T, int kRows, int kCount>
 __global__ void __launch_bounds__(kMostRowThreads) SoftmaxRows(SoftmaxParameters p) {
   WaitForLaunchBefore();
@@ -86,15 +102,7 @@ __global__ void __launch_bounds__(kMostRowThreads) SoftmaxRows(SoftmaxParameters
     sum = JoinRow(sum, p.rows.threads, scratch[1], Sum());
     slice.Forget();
     const Finish<C> finish(top, sum, p.logarithm);
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      Vector<T, Slice::kWidth> y;
-#pragma unroll
-      for (int k = 0; k < Slice::kWidth; ++k) {
-        y[k] = Narrow<T>(finish(Widen<C>(slice.lanes[j][k])));
-      }
-      slice.Store(p.rows, static_cast<T*>(p.y), j, y);
-    }
+    StoreFinished(p, slice, finish);
   }
 }
 
@@ -132,15 +140,7 @@ __global__ void __launch_bounds__(kMostRowThreads) SoftmaxLongRows(SoftmaxParame
   const Finish<C> finish(mass.max, mass.sum, p.logarithm);
   for (int from = 0; from < p.rows.reach; from += step) {
     slice.Load(p.rows, static_cast<const T*>(p.x), thread.first, thread.lane, from, T(0.0F));
-#pragma unroll
-    for (int j = 0; j < kChunk; ++j) {
-      Vector<T, Slice::kWidth> y;
-#pragma unroll
-      for (int k = 0; k < Slice::kWidth; ++k) {
-        y[k] = Narrow<T>(finish(Widen<C>(slice.lanes[j][k])));
-      }
-      slice.Store(p.rows, static_cast<T*>(p.y), j, y);
-    }
+    StoreFinished(p, slice, finish);
   }
 }
 
@@ -237,11 +237,9 @@ KernelCall CallOf(const AxisLanes& lanes, const SoftmaxParameters& p) {
 
 KernelCall SoftmaxCall(DType dtype, const AxisLanes& lanes, bool logarithm, Slot x, Slot y) {
   const SoftmaxParameters p{.logarithm = logarithm};
-  KernelCall call =
-      VisitFloat<KernelCall>(dtype, [&](auto e) { return CallOf<decltype(e)>(lanes, p); });
-  call.Bind(offsetof(SoftmaxParameters, x), x);
-  call.Bind(offsetof(SoftmaxParameters, y), y);
-  return call;
+  return VisitFloat<KernelCall>(dtype, [&](auto e) { return CallOf<decltype(e)>(lanes, p); })
+      .Bind(offsetof(SoftmaxParameters, x), x)
+      .Bind(offsetof(SoftmaxParameters, y), y);
 }
 
 KernelCall OneHotCall(DType dtype, const AxisLanes& lanes, Slot indices, Slot y) {
@@ -251,11 +249,10 @@ KernelCall OneHotCall(DType dtype, const AxisLanes& lanes, Slot indices, Slot y)
                            .pitch = FastDivide<uint64_t>(lanes.pitch)};
   const LaunchShape shape{.grid = {static_cast<unsigned>((p.count + kBlock - 1) / kBlock)},
                           .block = {kBlock}};
-  KernelCall call = VisitFloat<KernelCall>(
-      dtype, [&](auto e) { return KernelCall::Of(OneHot<decltype(e)>, shape, p); });
-  call.Bind(offsetof(OneHotParameters, indices), indices);
-  call.Bind(offsetof(OneHotParameters, y), y);
-  return call;
+  return VisitFloat<KernelCall>(
+             dtype, [&](auto e) { return KernelCall::Of(OneHot<decltype(e)>, shape, p); })
+      .Bind(offsetof(OneHotParameters, indices), indices)
+      .Bind(offsetof(OneHotParameters, y), y);
 }
 
 }  // namespace onnx_cudnn

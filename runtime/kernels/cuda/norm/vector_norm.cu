@@ -136,11 +136,9 @@ KernelCall CallOf(const AxisLanes& lanes, const VectorNormParameters& p) {
 
 KernelCall VectorNormCall(DType dtype, const AxisLanes& lanes, bool squares, Slot x, Slot y) {
   const VectorNormParameters p{.squares = squares};
-  KernelCall call =
-      VisitFloat<KernelCall>(dtype, [&](auto e) { return CallOf<decltype(e)>(lanes, p); });
-  call.Bind(offsetof(VectorNormParameters, x), x);
-  call.Bind(offsetof(VectorNormParameters, y), y);
-  return call;
+  return VisitFloat<KernelCall>(dtype, [&](auto e) { return CallOf<decltype(e)>(lanes, p); })
+      .Bind(offsetof(VectorNormParameters, x), x)
+      .Bind(offsetof(VectorNormParameters, y), y);
 }
 
 }  // namespace onnx_cudnn

@@ -20,6 +20,25 @@ constexpr std::pair<Code, Code> kNumberForms[] = {{Code::kAdd, Code::kAddNumber}
                                                   {Code::kMul, Code::kMulNumber},
                                                   {Code::kMax, Code::kMaxNumber},
                                                   {Code::kMin, Code::kMinNumber}};
+// Codes, and those of the same functions with a and b exchanged. For kMax and kMin this affects
+// only the sign of a zero.
+constexpr std::pair<Code, Code> kExchanged[] = {{Code::kAdd, Code::kAdd},
+                                                {Code::kMul, Code::kMul},
+                                                {Code::kEqual, Code::kEqual},
+                                                {Code::kAnd, Code::kAnd},
+                                                {Code::kOr, Code::kOr},
+                                                {Code::kXor, Code::kXor},
+                                                {Code::kBitAnd, Code::kBitAnd},
+                                                {Code::kBitOr, Code::kBitOr},
+                                                {Code::kBitXor, Code::kBitXor},
+                                                {Code::kMax, Code::kMax},
+                                                {Code::kMin, Code::kMin},
+                                                {Code::kSub, Code::kSubReversed},
+                                                {Code::kSubReversed, Code::kSub},
+                                                {Code::kDiv, Code::kDivReversed},
+                                                {Code::kDivReversed, Code::kDiv},
+                                                {Code::kLess, Code::kGreater},
+                                                {Code::kLessOrEqual, Code::kGreaterOrEqual}};
 
 // Register allocation: the accumulator holds the last result, registers hold results that are read
 // later.
@@ -212,34 +231,10 @@ Code WithoutNumber(Code code) {
 }
 
 Code Exchanged(Code code) {
-  switch (code) {
-    case Code::kAdd:
-    case Code::kMul:
-    case Code::kEqual:
-    case Code::kAnd:
-    case Code::kOr:
-    case Code::kXor:
-    case Code::kBitAnd:
-    case Code::kBitOr:
-    case Code::kBitXor:
-    case Code::kMax:  // exchanging arguments affects only the sign of a zero
-    case Code::kMin:
-      return code;
-    case Code::kSub:
-      return Code::kSubReversed;
-    case Code::kSubReversed:
-      return Code::kSub;
-    case Code::kDiv:
-      return Code::kDivReversed;
-    case Code::kDivReversed:
-      return Code::kDiv;
-    case Code::kLess:
-      return Code::kGreater;
-    case Code::kLessOrEqual:
-      return Code::kGreaterOrEqual;
-    default:
-      return Code::kMove;
+  for (const auto& [first, second] : kExchanged) {
+    if (code == first) return second;
   }
+  return Code::kMove;
 }
 
 absl::StatusOr<PointwiseProgram> CompileProgram(const Unit& unit) {

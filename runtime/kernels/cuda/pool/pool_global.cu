@@ -207,27 +207,30 @@ KernelCall Visit(PoolKind kind, DType dtype, F&& f) {
   });
 }
 
+// The same with the lanes of a thread as a constant: those of a vector, or one.
+template <typename F>
+KernelCall VisitLanes(PoolKind kind, DType dtype, int lanes, F&& f) {
+  return Visit(kind, dtype, [&](auto k, auto e) {
+    if (lanes > 1) return f(k, e, std::integral_constant<int, kVectorBytes / sizeof(e)>{});
+    return f(k, e, std::integral_constant<int, 1>{});
+  });
+}
+
 }  // namespace
 
 KernelCall GlobalPoolChannelsCall(PoolKind kind, DType dtype, int lanes, const LaunchShape& shape,
                                   const GlobalPoolParameters& p) {
-  return Visit(kind, dtype, [&](auto k, auto e) {
-    using T = decltype(e);
-    return lanes > 1
-               ? KernelCall::Of(GlobalPoolChannels<decltype(k)::value, T, kVectorBytes / sizeof(T)>,
-                                shape, p)
-               : KernelCall::Of(GlobalPoolChannels<decltype(k)::value, T, 1>, shape, p);
+  return VisitLanes(kind, dtype, lanes, [&](auto k, auto e, auto width) {
+    return KernelCall::Of(
+        GlobalPoolChannels<decltype(k)::value, decltype(e), decltype(width)::value>, shape, p);
   });
 }
 
 KernelCall GlobalPoolPlaneCall(PoolKind kind, DType dtype, int lanes, const LaunchShape& shape,
                                const GlobalPoolParameters& p) {
-  return Visit(kind, dtype, [&](auto k, auto e) {
-    using T = decltype(e);
-    return lanes > 1
-               ? KernelCall::Of(GlobalPoolPlane<decltype(k)::value, T, kVectorBytes / sizeof(T)>,
-                                shape, p)
-               : KernelCall::Of(GlobalPoolPlane<decltype(k)::value, T, 1>, shape, p);
+  return VisitLanes(kind, dtype, lanes, [&](auto k, auto e, auto width) {
+    return KernelCall::Of(GlobalPoolPlane<decltype(k)::value, decltype(e), decltype(width)::value>,
+                          shape, p);
   });
 }
 

@@ -171,11 +171,9 @@ KernelCall CallOf(const AxisLanes& lanes, const ArgReduceParameters& p) {
 KernelCall ArgReduceCall(DType dtype, const AxisLanes& lanes, const ArgReduceOptions& options,
                          Slot x, Slot indices) {
   const ArgReduceParameters p{.options = options};
-  KernelCall call =
-      VisitNumber<KernelCall>(dtype, [&](auto e) { return CallOf<decltype(e)>(lanes, p); });
-  call.Bind(offsetof(ArgReduceParameters, x), x);
-  call.Bind(offsetof(ArgReduceParameters, indices), indices);
-  return call;
+  return VisitNumber<KernelCall>(dtype, [&](auto e) { return CallOf<decltype(e)>(lanes, p); })
+      .Bind(offsetof(ArgReduceParameters, x), x)
+      .Bind(offsetof(ArgReduceParameters, indices), indices);
 }
 
 }  // namespace onnx_cudnn

@@ -5,21 +5,8 @@ namespace onnx_cudnn {
 namespace {
 
 template <typename T>
-struct SumType {
-  using type = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-};
-template <>
-struct SumType<float> {
-  using type = float;
-};
-template <>
-struct SumType<Half> : SumType<float> {};
-template <>
-struct SumType<BHalf> : SumType<float> {};
-template <>
-struct SumType<double> {
-  using type = double;
-};
+using SumOf = std::conditional_t<std::is_floating_point_v<ComputeOf<T>>, ComputeOf<T>,
+                                 std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
 
 }  // namespace
 
@@ -28,7 +15,7 @@ ReduceCalls SumCalls(const ReduceLanes& lanes, const ReduceOptions& options, Slo
       DTypeVisitor<ReduceCalls, float, Half, BHalf, double, int32_t, uint32_t, int64_t, uint64_t>;
   return Visitor::Visit(options.dtype, [&](auto e) {
     using T = decltype(e);
-    const SumOp<T, typename SumType<T>::type> op{options.prepare, options.finish};
+    const SumOp<T, SumOf<T>> op{options.prepare, options.finish};
     return ReduceBy(op, lanes, x, y);
   });
 }
