@@ -33,6 +33,7 @@ absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const Sessi
   const auto make_tuner = [&](double budget_s, TuneObserver observer) {
     return std::make_unique<Tuner>(device.target(), device.device(), *tuning->plan_cache_,
                                    TunerOptions{.budget_s = budget_s,
+                                                .until = setup.until,
                                                 .one_at_a_time = setup.one_at_a_time,
                                                 .observer = std::move(observer)});
   };

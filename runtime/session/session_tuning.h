@@ -22,6 +22,7 @@ struct TuneSetup {
   std::future<absl::StatusOr<std::unique_ptr<PlanCache>>> plan_cache = {};
   TuneObserver observer = {};  // for measurements in this process
   bool one_at_a_time = false;  // TunerOptions
+  absl::Time until = absl::InfiniteFuture();
 };
 
 // Builds Programs from measurements: the Session's plan cache, and its worker program or a Tuner in

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/op_library.h"
@@ -15,6 +17,10 @@
 
 namespace onnx_cudnn {
 namespace {
+
+// Of a worker's budget: loading, searching and measuring. The rest is for building and timing whole
+// networks.
+constexpr double kMeasuringShare = 0.85;
 
 absl::Status BuildProgram(const LoadedModel& model, const ProgramTable::Key& key) {
   if (key.dims.size() != model.inputs().size()) {
@@ -42,6 +48,7 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
                        bool one_at_a_time,
                        absl::FunctionRef<absl::StatusOr<OpenedDevice>(const SessionOptions&)> open,
                        WorkerLines& lines) {
+  const absl::Time until = absl::Now() + absl::Seconds(kMeasuringShare * budget_s);
   ASSIGN_OR_RETURN(WorkerJob job, ReadJob(job_file));
   job.options.tune_budget_s = budget_s;
   job.options.plan_cache = plan_cache;
@@ -60,6 +67,7 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   TuneSetup setup;
   setup.observer = lines.Observer();
   setup.one_at_a_time = one_at_a_time;
+  setup.until = until;
   ASSIGN_OR_RETURN(const auto model,
                    LoadedModel::Create(std::move(graph), job.options, /*load_ms=*/0,
                                        std::move(opened), std::move(setup)));

@@ -124,19 +124,19 @@ TunerStats Tuner::stats() const {
   return stats_;
 }
 
-bool Tuner::HasBudget() const {
-  absl::MutexLock lock(mutex_);
-  return stats_.seconds < budget_s_;
-}
+bool Tuner::HasBudget() const { return LeftS() > 0; }
 
 double Tuner::LeftS() const {
   absl::MutexLock lock(mutex_);
-  return budget_s_ - stats_.seconds;
+  return std::min(budget_s_ - stats_.seconds, absl::ToDoubleSeconds(options_.until - absl::Now()));
 }
 
 bool Tuner::RanOut() const {
-  absl::MutexLock lock(mutex_);
-  return budget_s_ > 0 && stats_.seconds >= budget_s_;
+  const bool had_any = [&] {
+    absl::MutexLock lock(mutex_);
+    return budget_s_ > 0;
+  }();
+  return had_any && !HasBudget();
 }
 
 // The number of signatures for which the rest of the budget is expected to suffice, at least as
@@ -144,9 +144,10 @@ bool Tuner::RanOut() const {
 // too late for.
 size_t Tuner::NextBatch() const {
   if (options_.one_at_a_time) return 1;
+  const double left_s = LeftS();
   absl::MutexLock lock(mutex_);
   if (stats_.signatures == 0) return kFirstBatch;
-  const double affordable = stats_.signatures * (budget_s_ / stats_.seconds - 1);
+  const double affordable = stats_.signatures * left_s / stats_.seconds;
   return static_cast<size_t>(std::clamp(affordable, double{kTimedAtOnce}, double{kBatch}));
 }
 

@@ -35,7 +35,8 @@ struct TunerOptions {
   // Seconds that the Tuner may spend on measuring in total; signatures being timed when they run
   // out are finished. 0: only the PlanCache provides measured prices.
   double budget_s = 0;
-  bool one_at_a_time = false;  // compiles and checks one Variant at a time
+  absl::Time until = absl::InfiniteFuture();  // when measuring ends although budget is left
+  bool one_at_a_time = false;                 // compiles and checks one Variant at a time
   TuneObserver observer;
 };
 

@@ -10,6 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "runtime/exec/cpu_device.h"
 #include "tests/support/late_engine.h"
 
@@ -222,8 +224,21 @@ TEST_F(TunerTest, VariantsForWhichThereIsNoTimeAreLeftToALaterTuner) {
   EXPECT_EQ(cached.stats().hits, 8);
 }
 
-// After a first batch that took long, the rest of the budget seems to suffice for one signature
-// alone.
+TEST_F(TunerTest, MeasuresNothingAfterTheTimeThatItIsGiven) {
+  const LateEngine engine("fake", {{.ms = 1}});
+  target_.engines = {&engine};
+  const std::vector<Candidate> candidates = Relus(graph_, 12, engine, target_);
+  const auto kTime = absl::Seconds(1);
+  Tuner tuner(target_, *device_, *cache_, {.budget_s = kPlenty, .until = absl::Now() + kTime});
+  ASSERT_TRUE(tuner.Choose({{&candidates[0]}}).ok());
+  EXPECT_EQ(tuner.stats().signatures, 1);
+  absl::SleepFor(kTime);
+  EXPECT_TRUE(tuner.RanOut());
+  ASSERT_TRUE(tuner.Choose(All(candidates)).ok());
+  EXPECT_EQ(tuner.stats().signatures, 1);
+}
+
+// A first batch took long: the rest of the budget seems to suffice for one signature.
 TEST_F(TunerTest, NearTheEndOfTheBudgetSeveralSignaturesCompileSideBySide) {
   const LateEngine engine("fake", {{.ms = 80}});
   target_.engines = {&engine};
