@@ -124,7 +124,20 @@ TunerStats Tuner::stats() const {
   return stats_;
 }
 
-bool Tuner::HasBudget() const { return LeftS() > 0; }
+bool Tuner::HasBudget() const {
+  absl::MutexLock lock(mutex_);
+  return stats_.seconds < budget_s_ && !is_over_;
+}
+
+// HasBudget, which ends here where the time is over: while a call measures, so that it leaves out
+// what it has not compiled. Something is always measured.
+bool Tuner::MayGoOn() {
+  {
+    absl::MutexLock lock(mutex_);
+    is_over_ = is_over_ || (stats_.signatures > 0 && absl::Now() >= options_.until);
+  }
+  return HasBudget();
+}
 
 double Tuner::LeftS() const {
   absl::MutexLock lock(mutex_);
@@ -132,11 +145,8 @@ double Tuner::LeftS() const {
 }
 
 bool Tuner::RanOut() const {
-  const bool had_any = [&] {
-    absl::MutexLock lock(mutex_);
-    return budget_s_ > 0;
-  }();
-  return had_any && !HasBudget();
+  absl::MutexLock lock(mutex_);
+  return budget_s_ > 0 && (stats_.seconds >= budget_s_ || is_over_);
 }
 
 // The number of signatures for which the rest of the budget is expected to suffice, at least as
@@ -168,7 +178,7 @@ absl::StatusOr<std::vector<Choice>> Tuner::Choose(absl::Span<const Candidate* co
         std::count_if(tasks.begin(), open, [](const Task& task) { return !task.was_built; }));
   }
   const bool measures = !left.empty() && HasBudget();
-  while (!left.empty() && HasBudget()) {
+  while (!left.empty() && MayGoOn()) {
     ASSIGN_OR_RETURN(const size_t done, Measure(left.first(std::min(left.size(), NextBatch()))));
     left.remove_prefix(done);
     RETURN_IF_ERROR(cache_.Save());
@@ -311,7 +321,7 @@ absl::StatusOr<size_t> Tuner::Measure(absl::Span<Task> tasks) {
       Note(tasks[done], benchmarks[done]);
     }
     spend();
-  } while (done < benchmarks.size() && HasBudget());
+  } while (done < benchmarks.size() && MayGoOn());
   for (size_t i = done; i < benchmarks.size(); ++i) tasks[i].choice = benchmarks[i].untimed();
   pool_.FreeKept(Space::kDevice);  // makes room for compiling the next batch
   return done;

@@ -35,8 +35,9 @@ struct TunerOptions {
   // Seconds that the Tuner may spend on measuring in total; signatures being timed when they run
   // out are finished. 0: only the PlanCache provides measured prices.
   double budget_s = 0;
-  absl::Time until = absl::InfiniteFuture();  // when measuring ends although budget is left
-  bool one_at_a_time = false;                 // compiles and checks one Variant at a time
+  // When measuring ends, after something was measured, although budget is left.
+  absl::Time until = absl::InfiniteFuture();
+  bool one_at_a_time = false;  // compiles and checks one Variant at a time
   TuneObserver observer;
 };
 
@@ -70,6 +71,7 @@ class Tuner final : public Pricer {
   static constexpr size_t kMostBuilt = 1024;
   struct Task;
   absl::Status ForAll(size_t n, absl::FunctionRef<absl::Status(size_t)> body) const;
+  bool MayGoOn();
   size_t NextBatch() const;
   double LeftS() const;
   void TakeKnown(Task& task);
@@ -87,6 +89,7 @@ class Tuner final : public Pricer {
   BuiltPlans built_{kMostBuilt};
   mutable absl::Mutex mutex_;
   double budget_s_ ABSL_GUARDED_BY(mutex_);
+  bool is_over_ ABSL_GUARDED_BY(mutex_) = false;  // the time `until` which is measured
   TunerStats stats_ ABSL_GUARDED_BY(mutex_);
 };
 
