@@ -147,11 +147,11 @@ def packed_heads(b, x, tokens, count, channels):
     """in_proj of MultiheadAttention on [tokens, 1, width]: q, k and v of [1, count, tokens, channels]."""
     width = count * channels
     packed = b.op("Reshape", b.linear(x, "in", width, 3 * width), b.ints(tokens, 1, 3, width))
-    turned = b.op("Squeeze", b.op("Transpose", b.op("Unsqueeze", packed, b.ints(0)), perm=[3, 1, 2, 0, 4]), b.ints(3))
+    transposed = b.op("Squeeze", b.op("Transpose", b.op("Unsqueeze", packed, b.ints(0)), perm=[3, 1, 2, 0, 4]), b.ints(3))
     for i in range(3):
-        part = b.op("Gather", turned, b.constant(np.array(i, np.int64)), axis=0)
-        turns = b.op("Transpose", b.op("Reshape", part, b.ints(tokens, count, channels)), perm=[1, 0, 2])
-        yield b.op("Reshape", turns, b.ints(1, count, tokens, channels))
+        part = b.op("Gather", transposed, b.constant(np.array(i, np.int64)), axis=0)
+        heads = b.op("Transpose", b.op("Reshape", part, b.ints(tokens, count, channels)), perm=[1, 0, 2])
+        yield b.op("Reshape", heads, b.ints(1, count, tokens, channels))
 
 
 def vit(width=768, count=12, layers=12, patch=16, size=224):
@@ -213,8 +213,8 @@ def window_attention(b, x, name, size, width, channels, shift, window=7):
         x = rolled(b, x, shift)
     x = windows(b, x, size, window, width)
     packed = b.op("Reshape", b.linear(x, f"{name}.qkv", width, 3 * width), b.ints(count, tokens, 3, heads, channels))
-    turned = b.op("Transpose", packed, perm=[2, 0, 3, 1, 4])
-    q, k, v = (b.op("Gather", turned, b.constant(np.array(i, np.int64)), axis=0) for i in range(3))
+    transposed = b.op("Transpose", packed, perm=[2, 0, 3, 1, 4])
+    q, k, v = (b.op("Gather", transposed, b.constant(np.array(i, np.int64)), axis=0) for i in range(3))
     scores = b.op("MatMul", b.op("Mul", q, b.number(channels**-0.5)), b.op("Transpose", k, perm=[0, 1, 3, 2]))
     scores = b.op("Add", scores, b.weight(f"{name}.positions", 1, heads, tokens, tokens, deviation=0.5))
     if shift:

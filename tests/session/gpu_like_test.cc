@@ -149,7 +149,7 @@ TEST(GpuLikeSessionTest, ACachedStartTakesTheProgramThatTuningEndedWith) {
   options.pins.clear();
   const std::vector<std::string> tuned = PartitionsOf(options);
   options.tune_budget_s = 0;
-  // What was chosen is the dearest now, and a search chooses something else.
+  // What was chosen is the most expensive now, and a search chooses something else.
   const PlanFile file = ReadPlanFile(options.plan_cache).value();
   const std::string cover = NetworkIn(options.plan_cache, pinned).saved;
   const auto write = [&](bool with_cover) {

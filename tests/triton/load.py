@@ -167,7 +167,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench", required=True, help="onnx-cudnn-bench")
     parser.add_argument("--seconds", type=float, default=60, help="of the open loop")
-    parser.add_argument("--alone-seconds", type=float, default=10, help="of each way of requests one at a time")
+    parser.add_argument("--alone-seconds", type=float, default=10, help="of requests one at a time, by each protocol")
     parser.add_argument("--qps", type=float, default=150)
     parser.add_argument("--threads", type=int, default=1, help="of a Run")
     parser.add_argument("--output", type=pathlib.Path)

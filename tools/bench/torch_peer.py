@@ -51,7 +51,7 @@ def graphed(torch, network, x):
 
 
 def compiled_by(mode):
-    """A way that compiles the network with a mode of torch.compile and calls it until Inductor has captured its CUDA graph."""
+    """A function that compiles the network with a mode of torch.compile and calls it until Inductor has captured its CUDA graph."""
 
     def compiled(torch, network, x):
         import torch._inductor.config

@@ -286,6 +286,8 @@ constexpr ForeignFlag kFlags[] = {
     {"compile_binary_embed", false, nullptr, kNoEngine},
     {"compile_only", false, nullptr, kNoEngine},
     {"data_shape", true, nullptr, "onnx-cudnn-bench MODEL --batches 1,8, or one call per --shape"},
+    {"intra_op_num_threads", true, nullptr, "--host-threads N"},
+    {"inter_op_num_threads", true, nullptr, "--streams N"},
     // Polygraphy
     {"input-shapes", true, nullptr, kShape},
     {"load-outputs", true, nullptr, "--verify FOLDER, which holds a NAME.npy for each output"},

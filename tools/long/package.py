@@ -55,7 +55,7 @@ def command(*words, **options):
 
 
 def built_from_sources(folder):
-    """Builds tests/package/consumer with the sources, without a GPU, in each way and standard, and runs it."""
+    """Builds tests/package/consumer with the sources, without a GPU, from each of SOURCES in each standard, and runs it."""
     documents.write_folder(ROOT / "README.md", folder)
     build = folder / "build"
     for how in SOURCES:

@@ -6,6 +6,7 @@
 #include "passes/rewrite/utils/float_constants.h"
 #include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/permutation.h"
+#include "runtime/ops/op_table.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -55,8 +56,9 @@ Value* StackOfRows(const Value& columns) {
 
 Value& BeforeReshapes(Value& value) {
   Value* at = &value;
-  while (IsOp(at->producer(), {"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"}) &&
-         at->producer()->input(0).is_static()) {
+  for (const Node* node = at->producer();
+       node != nullptr && TraitsOf(*node).keeps_bytes && node->input(0).is_static();
+       node = at->producer()) {
     at = &at->producer()->input(0);
   }
   return *at;

@@ -122,10 +122,10 @@ LabeledValue LabeledNodes::Diagonal(const LabeledValue& x, size_t first, size_t 
   const std::string label = x.axes[first];
   Axes axes = x.axes;
   std::rotate(axes.begin() + first + 1, axes.begin() + second, axes.begin() + second + 1);
-  const LabeledValue turned = To(x, axes);
+  const LabeledValue transposed = To(x, axes);
   axes.erase(axes.begin() + first);
   axes[first] = label + label;
-  const LabeledValue merged = To(turned, axes);
+  const LabeledValue merged = To(transposed, axes);
   axes[first] = label;
   const int64_t end = std::numeric_limits<int64_t>::max();
   return Add("Slice",

@@ -25,10 +25,10 @@ LinearOp DescribeProduct(const Node& node, const Dims& w) {
   if (w.size() != 2) return No("the weight is not of rank 2");
   if (!x.ranked || x.dims.size() < 2) return No("input 0 is not of rank 2 or more");
   const int rank = static_cast<int>(x.dims.size());
-  const bool turned_x = node.attrs().Int("transA", 0) != 0;
+  const bool transposes_x = node.attrs().Int("transA", 0) != 0;
   const int out = node.attrs().Int("transB", 0) != 0 ? 0 : 1;
   return {.rank = rank,
-          .in_axis = turned_x ? rank - 2 : rank - 1,
+          .in_axis = transposes_x ? rank - 2 : rank - 1,
           .out_axis = rank - 1,
           .in_channels = w[1 - out],
           .out_channels = w[out],

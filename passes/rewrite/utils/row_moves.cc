@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <limits>
 
-#include "passes/rewrite/utils/is_op.h"
 #include "passes/rewrite/utils/permutation.h"
 #include "runtime/base/status.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/evaluate.h"
+#include "runtime/ops/op_table.h"
 #include "runtime/plan/strided_view.h"
 
 namespace onnx_cudnn {
 namespace {
 
 constexpr size_t kMostNodes = 64;
-
-bool OnlyChangesDims(const Node& node) {
-  return IsOp(&node, {"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"});
-}
 
 bool IsMovable(const Value& value) {
   return !value.is_constant() && value.is_static() && value.rank() > 0 && value.elements() > 0;
@@ -52,7 +48,7 @@ bool MovesRows(const Node& node) {
   }
   const Value& y = node.output(0);
   if (inputs.empty() || !IsMovable(node.input(0)) || !HasConstantsBehind(node)) return false;
-  if (OnlyChangesDims(node)) return ColumnsOf(y) % ColumnsOf(node.input(0)) == 0;
+  if (TraitsOf(node).keeps_bytes) return ColumnsOf(y) % ColumnsOf(node.input(0)) == 0;
   if (node.op() == "Slice") return SlicesRows(node);
   if (node.op() != "Transpose") return false;
   const std::optional<std::vector<int64_t>> perm = PermOf(node);
@@ -130,7 +126,7 @@ absl::StatusOr<HostTensor> RowNumbers(const RowMoves& moves) {
   for (const Node* node : moves.nodes) {
     const Value& y = node->output(0);
     const Dims dims = DimsOfRows(y, columns);
-    if (OnlyChangesDims(*node)) {
+    if (TraitsOf(*node).keeps_bytes) {
       Value& shape =
           graph.AddConstant(HostTensor::Ints(std::vector<int64_t>(dims.begin(), dims.end())));
       Node& reshape =

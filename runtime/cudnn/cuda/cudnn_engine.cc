@@ -33,7 +33,7 @@ class CudnnStep final : public Step {
       constants_.push_back(Repacked(c.constant, c.dims, c.format));
     }
     for (const PlanOperand& operand : saved_.operands) {
-      if (operand.is_early) prefetched_inputs_.push_back(operand.index);
+      if (operand.is_prefetched) prefetched_inputs_.push_back(operand.index);
     }
   }
 

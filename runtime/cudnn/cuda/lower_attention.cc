@@ -42,9 +42,9 @@ absl::StatusOr<int> WriteHeads(const Node& attention, GraphBuilder& builder) {
   const Value& y = attention.output(0);
   for (const Use& use : y.uses()) {
     if (!Contains(builder.candidate().nodes, use.node)) continue;
-    const Value& turned = use.node->output(0);
+    const Value& transposed = use.node->output(0);
     const Perm perm = InversePerm(TransposePerm(*use.node, kRank));
-    return builder.Write(turned, HeadsView(turned.dims(), perm));
+    return builder.Write(transposed, HeadsView(transposed.dims(), perm));
   }
   return builder.Write(y, HeadsView(y.dims(), Identity()));
 }

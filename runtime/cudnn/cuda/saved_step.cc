@@ -21,8 +21,8 @@ absl::Status Malformed(std::string_view what) {
 
 std::string ToText(const PlanOperand& operand) {
   return absl::StrCat(operand.tensor, ",", static_cast<int>(operand.kind), ",", operand.index, ",",
-                      std::bit_cast<uint32_t>(operand.number), ",", operand.is_early ? 1 : 0, ",",
-                      operand.offset);
+                      std::bit_cast<uint32_t>(operand.number), ",", operand.is_prefetched ? 1 : 0,
+                      ",", operand.offset);
 }
 
 // "constant,rank,dims…,dim,block,extent,pitch,…"
@@ -64,7 +64,7 @@ absl::StatusOr<PlanOperand> ParseOperand(std::string_view text) {
                      .kind = static_cast<CudnnTensor::Kind>(n[1]),
                      .index = static_cast<int>(n[2]),
                      .number = std::bit_cast<float>(static_cast<uint32_t>(n[3])),
-                     .is_early = n[4] == 1,
+                     .is_prefetched = n[4] == 1,
                      .offset = n[5]};
 }
 

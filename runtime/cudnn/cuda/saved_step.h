@@ -15,8 +15,8 @@ struct PlanOperand {
   CudnnTensor::Kind kind = CudnnTensor::Kind::kInput;
   int index = 0;  // position among the Step's inputs, outputs or constants
   float number = 0;
-  bool is_early = false;  // it is one of Step::prefetched_inputs
-  int64_t offset = 0;     // bytes from its begin
+  bool is_prefetched = false;  // it is one of Step::prefetched_inputs
+  int64_t offset = 0;          // bytes from its begin
   bool operator==(const PlanOperand&) const = default;
 };
 

@@ -149,7 +149,7 @@ Support CheckAlike(const Node& gate, const Node& up) {
   const Node &a = *Find4Bit(gate).dequantize, &b = *Find4Bit(up).dequantize;
   const bool alike = a.attrs().Int("block_size", 0) == b.attrs().Int("block_size", 0) &&
                      a.input(0).dtype() == b.input(0).dtype() && a.has_input(2) == b.has_input(2);
-  return alike ? Support::Yes() : Support::No("the two products are quantized in two ways");
+  return alike ? Support::Yes() : Support::No("the two products are quantized differently");
 }
 
 Support TakesProduct4Bit(const Unit& core) {

@@ -33,7 +33,7 @@ void Put(std::vector<ModelValue> values, const std::vector<int>& indices,
 
 }  // namespace
 
-// One Run of a model, with all that it runs in turn.
+// One Run of a model, and of the models that it runs.
 class SegmentRunner::Call final : public SubModelRunner {
  public:
   Call(const SegmentRunner& runner, const std::atomic<bool>* cancel, std::vector<RunPart>* parts)

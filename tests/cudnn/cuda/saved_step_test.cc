@@ -8,16 +8,17 @@ namespace onnx_cudnn {
 namespace {
 
 SavedStep Example() {
-  return {.version = 91900,
-          .device = "NVIDIA H200, 900, 132 multiprocessors",
-          .engine = "engine 41, k2=0",
-          .operands = {{0, CudnnTensor::Kind::kInput, 1, 0},
-                       {1, CudnnTensor::Kind::kInput, 0, 0, /*is_early=*/true},
-                       {3, CudnnTensor::Kind::kNumber, 0, -0.5F},
-                       {4, CudnnTensor::Kind::kConstant, 0, 0},
-                       {5, CudnnTensor::Kind::kInput, 1, 0, /*is_early=*/false, /*offset=*/128}},
-          .constants = {{2, {64, 3, 7, 7}, Format::ChannelsLast({64, 3, 7, 7}, 4)}},
-          .plan = "{\"a\":\n1}"};
+  return {
+      .version = 91900,
+      .device = "NVIDIA H200, 900, 132 multiprocessors",
+      .engine = "engine 41, k2=0",
+      .operands = {{0, CudnnTensor::Kind::kInput, 1, 0},
+                   {1, CudnnTensor::Kind::kInput, 0, 0, /*is_prefetched=*/true},
+                   {3, CudnnTensor::Kind::kNumber, 0, -0.5F},
+                   {4, CudnnTensor::Kind::kConstant, 0, 0},
+                   {5, CudnnTensor::Kind::kInput, 1, 0, /*is_prefetched=*/false, /*offset=*/128}},
+      .constants = {{2, {64, 3, 7, 7}, Format::ChannelsLast({64, 3, 7, 7}, 4)}},
+      .plan = "{\"a\":\n1}"};
 }
 
 TEST(SavedStepTest, ComesBackEqual) {

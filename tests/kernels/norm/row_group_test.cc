@@ -103,7 +103,7 @@ TEST_F(RowGroupTest, IsChosenForTheWholeGroup) {
 }
 
 // A large batch is bound by memory: one launch reads and writes less than two.
-TEST_F(RowGroupTest, IsNeverDearerThanItsParts) {
+TEST_F(RowGroupTest, CostsNoMoreThanItsParts) {
   for (const char* rows : {"8", "128", "4096"}) {
     const Graph graph =
         GraphFromText(absl::StrCat("g (float16[", rows, ",768] x, float16[", rows,

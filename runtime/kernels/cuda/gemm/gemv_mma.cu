@@ -1,6 +1,6 @@
 // Products of up to 16 rows on tensor cores. The weights are operand a of mma.sync (16 columns of
 // the matrix), the rows are operand b, so that up to 8 rows waste nothing of the weights. A warp
-// takes steps of K in turns, and keeps the next kDepth steps in registers: a step is loaded when
+// takes every few steps of K, and keeps the next kDepth steps in registers: a step is loaded when
 // the step in its place was used. The first are loaded before the preceding launch has written the
 // rows.
 #include "runtime/kernels/cuda/gemm/gemv_mma.h"
@@ -89,7 +89,7 @@ struct Weights4 {
   __device__ __forceinline__ void Operand(const Parameters&, int i, uint32_t (&a)[4]) const {
     const int run = i / 2;
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {  // columns g and g + 8 in turns
+    for (int j = 0; j < 4; ++j) {  // columns g and g + 8 alternate
       const uint32_t word = piece[2 * run + j % 2] >> (4 * (i % 2 * 2 + j / 2));
       const uint32_t half = scales[run] >> (j % 2 * 16) & 0xffffU;
       a[j] = Dequantized(T{}, word, zeros[run] >> (j % 2 * 8) & 0xffU, half | half << 16);

@@ -12,8 +12,8 @@ namespace {
 Slot Weights(const Node& product, Operands& operands) {
   const Value& w = product.input(1);
   if (product.op() == "Gemm" && product.attrs().Int("transB", 0) != 0) return operands.Of(w).slot;
-  const Format turned = Format::Permuted(w.dims(), {1, 0});
-  return operands.Constant(Repacked(operands.PositionOf(w), w.dims(), turned));
+  const Format transposed = Format::Permuted(w.dims(), {1, 0});
+  return operands.Constant(Repacked(operands.PositionOf(w), w.dims(), transposed));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ absl::StatusOr<KernelCode> CompilePointwise(const KernelRequest& request) {
   RETURN_IF_ERROR(CheckOutput(outputs[0]));
   for (const KernelOperand& output : outputs) {
     if (output.format == outputs[0].format && output.dims() == outputs[0].dims()) continue;
-    return absl::UnimplementedError("its outputs lie in several ways");
+    return absl::UnimplementedError("its outputs have several layouts");
   }
   KernelCode code{.constants = found.TakeConstants()};
   LaneLayout layout = LayoutOf(outputs[0], operands);

@@ -320,7 +320,7 @@ TEST_F(SmallBatchConvTest, NeighbouringPixelsMeetNoBankTwice) {
   }
 }
 
-TEST(SmallBatchConvWayTest, IsReadAsItIsWritten) {
+TEST(SmallBatchTileTest, IsReadAsItIsWritten) {
   const absl::StatusOr<SmallBatchTile> tile = ParseSmallBatchTile("tile=64x32 split=4");
   ASSERT_TRUE(tile.ok());
   EXPECT_EQ(tile->ToString(), "tile=64x32 split=4");
