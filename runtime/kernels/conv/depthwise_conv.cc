@@ -43,8 +43,10 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 // In channels-last, a thread computes 16 bytes of channels; for square windows of 3, 5 and 7 a
 // strip of pixels, so that every input row is read from memory once, and fewer pixels for small
 // images.
-// On one H200 in f16: 24 µs for 7×7 over 96 channels at 160×160, where cuDNN takes 317; 2.9, 4.5
-// and 2.4 µs for 3×3 at batch 1 over 96 channels at 80×80, 48 at 160×160 and 192 at 40×40.
+// On one H200 in f16: 24 µs for 7×7 over 96 channels at 160×160, where cuDNN takes 317
+// (docs/measurements.md, 'Findings while kernels were built'); 2.9, 4.5 and 2.4 µs for 3×3 at batch
+// 1 over 96 channels at 80×80, 48 at 160×160 and 192 at 40×40
+// (tools/bench/results/plans-2026-11-23-280c2f7.json).
 Kernel DepthwiseConvKernel() {
   return {.ops = {"Conv"},
           .takes = TakesDepthwise,
