@@ -31,7 +31,8 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const double arithmetic_us =
       static_cast<double>(roofline.flops) / (share * target.info.f32_flops_per_us);
   const double traffic_us =
-      static_cast<double>(roofline.bytes) / (Speed().traffic * target.info.bytes_per_us);
+      static_cast<double>(roofline.bytes) /
+      (target.info.calibration.kernels.traffic.usual * target.info.bytes_per_us);
   return std::max(arithmetic_us, traffic_us) + target.info.launch_us +
          target.info.dependent_kernel_us;
 }

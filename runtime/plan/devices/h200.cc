@@ -1,6 +1,6 @@
 // One NVIDIA H200, as measured with cuDNN 9.19 and cuBLASLt 13.1. Every figure of this GPU that a
-// price is made from stands here. Sections are those of docs/measurements.md; each layer was timed
-// alone ('How it was measured').
+// price is made from stands here; guesses for every GPU stand in calibration.h. Sections are those
+// of docs/measurements.md; each layer was timed alone ('How it was measured').
 #include "runtime/plan/known_devices.h"
 
 namespace onnx_cudnn {
