@@ -20,8 +20,10 @@ using Ints = std::vector<int64_t>;
 
 constexpr DTypeSet kTypes = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr int64_t kMostChannels = 4;   // with more, libraries have fast convolutions
-constexpr int64_t kLeastPixels = 16;   // in a patch
 constexpr int64_t kDepthMultiple = 8;  // of the product: rows begin at multiples of 16 bytes
+// Pixels in a patch. Both limits are guesses: the record above has 3 channels and 16×16 pixels
+// only, and the fewer pixels a patch has, the more the transposes cost compared with the product.
+constexpr int64_t kLeastPixels = 16;
 
 bool AreAll(const Ints& values, int64_t wanted) {
   return std::all_of(values.begin(), values.end(), [&](int64_t value) { return value == wanted; });
@@ -57,10 +59,14 @@ class LowerPatchConvPass final : public NodePass {
     if (!kTypes.Has(x.dtype()) || !x.type().ranked || x.rank() != 4 || !w.is_constant()) {
       return Match::None();
     }
-    if (w.dim(1) > kMostChannels || w.dim(2) * w.dim(3) < kLeastPixels) return Match::None();
+    if (w.dim(1) > kMostChannels) return Match::None();
     if (w.elements() == 0 || w.elements() / w.dim(0) % kDepthMultiple != 0) return Match::None();
     if (conv.has_input(2) && !conv.input(2).is_constant()) return Match::None();
-    if (!CutsPatches(conv)) return Match::No(conv, "its windows overlap or do not fill the image");
+    const bool cuts = CutsPatches(conv);
+    if (w.dim(2) * w.dim(3) < kLeastPixels) {
+      return cuts ? Match::No(conv, "its patches have fewer than 16 pixels") : Match::None();
+    }
+    if (!cuts) return Match::No(conv, "its windows overlap or do not fill the image");
     Lower(graph, conv);
     return Match::Changed();
   }

@@ -33,7 +33,8 @@ class Pooling final : public Pattern {
            node.op() == "GlobalAveragePool" || node.op() == "GlobalMaxPool";
   }
 
-  // Global pooling in bf16 gave wrong results on an H200 (cuDNN 9.19).
+  // Not bf16, in which global pooling gave wrong results (docs/measurements.md, 'Findings while
+  // kernels were built').
   DTypeSet types() const override { return {DType::kF16, DType::kF32}; }
 
   Support Takes(const Node& anchor) const override {

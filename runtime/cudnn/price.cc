@@ -90,11 +90,10 @@ Efficiency EfficiencyOf(const ProductCase& p, const Target& target) {
   return p.has_prologue ? WithPrologue(efficiency, calibration) : efficiency;
 }
 
-// Not measured yet: a third of the peak, and the fixed time of a short product.
+// Not measured yet: the fixed time of a short product.
 Efficiency AttentionEfficiency(const Target& target) {
-  constexpr double kArithmetic = 0.35;
   const CudnnCalibration& calibration = CalibrationOf(target);
-  return {.arithmetic = kArithmetic,
+  return {.arithmetic = calibration.attention_arithmetic,
           .traffic = calibration.product_traffic,
           .fixed_us = calibration.product_fixed_us};
 }

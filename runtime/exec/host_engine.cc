@@ -12,14 +12,11 @@
 namespace onnx_cudnn {
 namespace {
 
-// The rate of plain loops over floats: the median of those that tests/prices measures, on the cores
-// of Host().
-constexpr double kLoopFlopsPerUs = 4e3;
-
 double ReferenceUs(const Cost& cost) {
   static const DeviceInfo& host = *new DeviceInfo(Host());
-  const double arithmetic_us = static_cast<double>(cost.blas_flops) / host.f32_flops_per_us +
-                               static_cast<double>(cost.flops - cost.blas_flops) / kLoopFlopsPerUs;
+  const double arithmetic_us =
+      static_cast<double>(cost.blas_flops) / host.f32_flops_per_us +
+      static_cast<double>(cost.flops - cost.blas_flops) / host.calibration.host.loop_flops_per_us;
   const double traffic_us = static_cast<double>(cost.bytes) / host.bytes_per_us;
   return std::max(arithmetic_us, traffic_us) + cost.us +
          static_cast<double>(cost.calls) * host.launch_us;

@@ -48,6 +48,7 @@ struct CudnnCalibration {
   double prologue_arithmetic = 0.6;  // a prologue is assumed to cost more than an epilogue
   double prologue_us = 0.5;
   double unaligned = 0.5;
+  double attention_arithmetic = 0.35;
   double pooling_traffic = 0.7;
   double normalization_traffic = 0.7;
   double reduction_traffic = 0.5;
@@ -62,10 +63,36 @@ struct GemmCalibration {
   double unaligned = 0.5;  // a guess
 };
 
-// Our kernels. A kernel without figures here is priced by its Speed (kernels/common/kernel.h).
+// Shares of the peaks that our kernels reach whose prices are not fitted to measurements: guesses,
+// the same on every device. Each is named after its kernel; `usual` is for all others.
+struct TrafficShares {
+  double usual = 0.8;  // tests/gpu/speed_test.cc requires it of kernels that move bytes
+  double cumulate = 0.5;
+  double decode_attention = 0.8;
+  double matmul = 0.1;  // the few blocks of a flat product
+  double mean_variance_norm = 0.5;
+  double non_zero = 0.5;
+  double plane_norm = 0.6;
+  double row_group = 0.75;
+  double scatter = 0.5;
+  double top_k = 0.25;
+};
+// Of the f32 rate.
+struct ArithmeticShares {
+  double usual = 0.25;        // plain code; f64 runs at half of it
+  double direct_conv = 0.05;  // a loop without tiles
+  double gemv = 0.5;          // weights are converted to f32
+  double non_max_suppression = 0.2;
+  double row_group = 0.5;  // of its instructions, one per core and clock
+};
+
+// Our kernels. A kernel without figures of its own is priced by the shares that its Speed names
+// (kernels/common/kernel.h).
 struct KernelCalibration {
   // Factor on the prediction outside the range that a kernel's price was fitted to.
   double beyond_fit = 2;
+  TrafficShares traffic;
+  ArithmeticShares arithmetic;
 
   struct Attention {
     double fixed_us = 0, arithmetic = 1;  // share of the f32 rate
@@ -86,6 +113,11 @@ struct KernelCalibration {
   struct Depthwise {
     double arithmetic = 1, square_arithmetic = 1;  // share of the f32 rate
   } depthwise;
+  // Guesses a little below those of cuDNN's attention, so that only tuning chooses the kernel.
+  struct FlashAttention {
+    double fixed_us = 2, arithmetic = 0.3;  // share of the f16 rate
+    double traffic = 0.5;
+  } flash_attention;
   struct Gemv {
     double fixed_us = 0, bytes_per_us = 1;
   } gemv;
@@ -96,6 +128,9 @@ struct KernelCalibration {
     // Price of the whole Step.
     double alone_us = 0, wave_us = 0, us_per_weight_kib = 0, us_per_activation_kib = 0;
     double overlap_us = 0, prologue = 1;
+    // Factor on the roofline if no tile holds the whole depth, which then needs several rounds of
+    // reads: a guess.
+    double no_tile = 10;
     // Order of its tiles.
     struct Tiles {
       double us_per_weight_kib = 0, us_per_patch_kib = 0;  // of all blocks
@@ -114,10 +149,15 @@ struct KernelCalibration {
   } stem_pool;
 };
 
+struct HostCalibration {
+  double loop_flops_per_us = 1e5;  // plain loops over floats
+};
+
 struct Calibration {
   CudnnCalibration cudnn;
   GemmCalibration gemm;
   KernelCalibration kernels;
+  HostCalibration host;
 };
 
 }  // namespace onnx_cudnn

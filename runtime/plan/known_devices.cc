@@ -2,37 +2,12 @@
 
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace onnx_cudnn {
 namespace {
-
-// Shares of the peaks below what one H200 reached: f16 products 760 of 1,070 TFLOP/s, f32 51 of 67,
-// copies 4.29 of 4.92 TB/s.
-constexpr double kReachedTensor = 0.7;
-constexpr double kReachedArithmetic = 0.75;
-constexpr double kReachedMemory = 0.85;
-// Used if the driver does not report them (GB10, some virtual GPUs): those of a small board.
-constexpr double kUnknownClockMhz = 1000;
-constexpr double kUnknownBytesPerUs = 200e3;
-
-// Operations per multiprocessor and clock, dense, from the tables in NVIDIA's architecture
-// whitepapers; for consumer chips, f16 products with f32 sums.
-struct PerClock {
-  int from_capability;
-  double f32, f16_products;
-};
-constexpr PerClock kPerClock[] = {
-    {120, 256, 512}, {100, 256, 8192}, {90, 256, 4096}, {86, 256, 512}, {80, 128, 2048},
-};
-
-PerClock PerClockOf(int capability) {
-  return *std::find_if(std::begin(kPerClock), std::end(kPerClock) - 1,
-                       [&](const PerClock& p) { return capability >= p.from_capability; });
-}
 
 // Shared memory per block in bytes: CUDA C++ Programming Guide, "Technical Specifications per
 // Compute Capability".
@@ -41,43 +16,7 @@ int64_t SharedBytesOf(int capability) {
   return (capability == 80 || capability == 87 ? 163 : 99) << 10;
 }
 
-DeviceInfo Estimate(const DeviceProperties& properties) {
-  DeviceInfo info = UnmeasuredDevice();
-  info.name = absl::AsciiStrToLower(properties.product);
-  const PerClock per_clock = PerClockOf(properties.compute_capability);
-  const double mhz = properties.clock_mhz > 0 ? properties.clock_mhz : kUnknownClockMhz;
-  // Over all multiprocessors.
-  const double clocks_per_us = mhz * std::max(properties.multiprocessors, 1);
-  info.f16_flops_per_us = clocks_per_us * per_clock.f16_products * kReachedTensor;
-  info.tf32_flops_per_us = info.f16_flops_per_us / 2;
-  info.f32_flops_per_us = clocks_per_us * per_clock.f32 * kReachedArithmetic;
-  // Two transfers per clock on each line.
-  const double bytes_per_us = 2 * properties.memory_clock_mhz * properties.memory_bus_bits / 8;
-  info.bytes_per_us = (bytes_per_us > 0 ? bytes_per_us : kUnknownBytesPerUs) * kReachedMemory;
-  return info;
-}
-
 }  // namespace
-
-// Measured on two shared cores of an AMD EPYC with AVX-512: f32 products of 1,024 rows and columns
-// (f64 takes twice as long), a copy of 256 MB (read and written), a reference of one element.
-DeviceInfo Host() {
-  DeviceInfo info;
-  info.f16_flops_per_us = info.tf32_flops_per_us = info.f32_flops_per_us = 100e3;
-  info.bytes_per_us = 20e3;
-  info.launch_us = 1;
-  return info;
-}
-
-// PCIe 5 x16. A kernel whose blocks read 8 KiB takes 1.82 µs in a CUDA graph on one H200, including
-// the launch (docs/measurements.md, 'Kernel boundaries').
-DeviceInfo UnmeasuredDevice() {
-  return {.launch_us = 1.3,
-          .dependent_kernel_us = 0.52,
-          .bus_bytes_per_us = 50e3,
-          .bus_us = 10,
-          .host_us = 10};
-}
 
 Calibration RooflinesOf(const DeviceInfo& info) {
   const double multiprocessors = std::max(info.multiprocessors, 1);
@@ -114,7 +53,7 @@ std::string CapabilityText(int compute_capability) {
 
 DeviceInfo DeviceInfoOf(const DeviceProperties& properties) {
   const bool is_h200 = absl::StartsWith(properties.product, "NVIDIA H200");
-  DeviceInfo info = is_h200 ? H200() : Estimate(properties);
+  DeviceInfo info = is_h200 ? H200() : EstimatedDevice(properties);
   info.compute_capability = properties.compute_capability;
   info.multiprocessors = properties.multiprocessors;
   info.shared_bytes_per_block = properties.shared_bytes_per_block;

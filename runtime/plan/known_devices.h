@@ -11,7 +11,7 @@
 
 namespace onnx_cudnn {
 
-// The host: BLAS and memory rates measured on two cores. Larger hosts are faster.
+// The host: rates measured on two cores (devices/host.cc). Larger hosts are faster.
 DeviceInfo Host();
 
 // The oldest GPU generation that the runtime is compiled for and tested with: Ampere.
@@ -26,7 +26,7 @@ std::optional<DeviceInfo> PublishedDevice(std::string_view name);
 std::vector<std::string_view> PublishedDevices();
 
 // Figures that were measured on a single GPU and are assumed for all others: launches, the bus,
-// Steps on the host.
+// Steps on the host (devices/estimated.cc).
 DeviceInfo UnmeasuredDevice();
 
 // Prices for a device that was not measured: libraries and kernels reach its peaks.
@@ -53,6 +53,9 @@ struct DeviceProperties {
   double clock_mhz = 0, memory_clock_mhz = 0;  // maximum
   int memory_bus_bits = 0;
 };
+
+// A GPU known only by what the driver reports (devices/estimated.cc): its name and rates alone.
+DeviceInfo EstimatedDevice(const DeviceProperties& properties);
 
 // The device's properties with the rates measured on that product, otherwise with estimates that
 // every known device reaches.

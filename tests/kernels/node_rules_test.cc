@@ -184,6 +184,20 @@ TEST_F(NodeKernelsTest, MoversArePricedByBytes) {
   EXPECT_NEAR(cost.us, static_cast<double>(cost.bytes) / (0.8 * 4.29e6) + 1.82, 1e-9);
 }
 
+TEST_F(NodeKernelsTest, PricesFollowTheSharesOfTheDevice) {
+  const Graph graph =
+      GraphFromText("g (float[1024,4096] x) => (y, i) <int64[1] k = {4096}> { y, i = TopK(x, k) }");
+  const auto us = [&](double top_k, double usual) {
+    Target target = target_;
+    target.info.calibration.kernels.traffic.top_k = top_k;
+    target.info.calibration.kernels.traffic.usual = usual;
+    const Node& node = FindNode(graph, "TopK");
+    return ProposedBy(*engine_, graph, node, target).candidates.at(0).cost.us - 2 * 1.82;
+  };
+  EXPECT_NEAR(us(0.125, 0.8), 2 * us(0.25, 0.8), 1e-9);
+  EXPECT_EQ(us(0.25, 0.4), us(0.25, 0.8));
+}
+
 TEST_F(NodeKernelsTest, GatherReadsNoMoreThanItWrites) {
   const Graph graph =
       GraphFromText("g (float[100000,16] x) => (y) <int64[2] i = {1,0}> { y = Gather(x, i) }");

@@ -74,5 +74,17 @@ TEST(LowerPatchConvTest, LeavesOtherConvolutions) {
   stays("no GPU", x, w, side, 0);
 }
 
+TEST(LowerPatchConvTest, SaysThatPatchesAreSmall) {
+  const auto stays = [](std::string_view w, std::string_view strides, std::string_view reason) {
+    const std::string text = absl::StrCat("g (float[1,4,8,12] x, float", w,
+                                          " w) => (y) { y = Conv<strides = ", strides, ">(x, w) }");
+    ExpectNoRewriteFor("h200", LowerPatchConv(), GraphWithWeights(text), reason);
+  };
+  stays("[8,4,2,2]", "[2, 2]", "its patches have fewer than 16 pixels");
+  stays("[8,4,4,3]", "[4, 3]", "its patches have fewer than 16 pixels");
+  stays("[8,4,4,3]", "[2, 3]", "");  // windows that overlap are no patches
+  stays("[8,4,4,4]", "[2, 4]", "its windows overlap or do not fill the image");
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

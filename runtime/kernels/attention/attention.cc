@@ -19,8 +19,9 @@ namespace {
 
 using NodeList = std::vector<const Node*>;
 
-// Per head, of q and of v, and keys. What runs is limited by shared memory alone; nothing was
-// measured beyond these.
+// Per head, of q and of v, and keys. What runs is limited by shared memory alone. These are
+// guesses: the largest heads that were timed have 40 keys and 15 channels (docs/measurements.md,
+// 'Findings while kernels were built').
 constexpr int64_t kFewChannels = 128;
 constexpr int64_t kFewKeys = 1024;
 // Multiplications. For larger products, tensor cores are assumed to be faster despite more

@@ -46,11 +46,11 @@ bool IsPrefill(const Unit& unit, const DeviceInfo&) {
 
 // The cache is read once for each tile; the combination of the splits is a second launch.
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
-  constexpr double kTraffic = 0.8;  // share of the bandwidth: a guess, not measured yet
+  const double share = target.info.calibration.kernels.traffic.decode_attention;
   const DecodeAttention attention = ReadDecodeAttention(unit.node());
   const auto tiles = static_cast<double>(attention.tiles());
   const double traffic_us =
-      tiles * static_cast<double>(roofline.bytes) / (kTraffic * target.info.bytes_per_us);
+      tiles * static_cast<double>(roofline.bytes) / (share * target.info.bytes_per_us);
   const int launches = DecodeSplits(attention, target.info) > 1 ? 2 : 1;
   return std::max(traffic_us + launches * target.info.launch_us, roofline.us);
 }

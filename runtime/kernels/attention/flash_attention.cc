@@ -72,15 +72,13 @@ GrowthOptions Growth(const Unit& core) {
           .backward = [anchor](const GrowthStep& s) { return JoinsBefore(*anchor, s); }};
 }
 
-// Not fitted to measurements: a roofline with shares of the peaks a little below those of cuDNN's
-// attention (cudnn/price.cc), so that only tuning chooses the kernel.
 double Us(const Unit&, const Cost& roofline, const Target& target) {
-  constexpr double kArithmetic = 0.3, kTraffic = 0.5, kFixedUs = 2;
+  const auto& calibration = target.info.calibration.kernels.flash_attention;
   const double arithmetic_us =
-      static_cast<double>(roofline.flops) / (kArithmetic * target.info.f16_flops_per_us);
+      static_cast<double>(roofline.flops) / (calibration.arithmetic * target.info.f16_flops_per_us);
   const double traffic_us =
-      static_cast<double>(roofline.bytes) / (kTraffic * target.info.bytes_per_us);
-  return std::max(arithmetic_us, traffic_us) + kFixedUs + target.info.launch_us;
+      static_cast<double>(roofline.bytes) / (calibration.traffic * target.info.bytes_per_us);
+  return std::max(arithmetic_us, traffic_us) + calibration.fixed_us + target.info.launch_us;
 }
 
 std::vector<std::string> Variants(const Unit& unit, const Target& target) {

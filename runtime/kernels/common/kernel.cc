@@ -107,9 +107,11 @@ int64_t TrafficOf(const Unit& unit, const Candidate& candidate) {
 }
 
 double UsBySpeed(const Speed& speed, const Cost& cost, DType dtype, const DeviceInfo& info) {
-  const double traffic_us = static_cast<double>(cost.bytes) / (speed.traffic * info.bytes_per_us);
-  const double flops_per_us =
-      speed.arithmetic * info.f32_flops_per_us / (dtype == DType::kF64 ? 2 : 1);
+  const KernelCalibration& calibration = info.calibration.kernels;
+  const double traffic_us =
+      static_cast<double>(cost.bytes) / (calibration.traffic.*speed.traffic * info.bytes_per_us);
+  const double flops_per_us = calibration.arithmetic.*speed.arithmetic * info.f32_flops_per_us /
+                              (dtype == DType::kF64 ? 2 : 1);
   const double arithmetic_us = static_cast<double>(cost.flops) / flops_per_us;
   return std::max(traffic_us, arithmetic_us) +
          speed.launches * (info.launch_us + info.dependent_kernel_us);

@@ -28,12 +28,12 @@ struct Formats {
 // All operands row-major.
 std::vector<Formats> RowMajorOnly(const Unit& unit, const Target& target);
 
-// The efficiency that a kernel is expected to reach on any GPU, in addition to the launch overhead.
-// Kernels that move bytes must reach this share of a copy's bandwidth on tensors of 64 MB and more
-// (tests/gpu/speed_test.cc); arithmetic is that of plain fp32 code.
+// Which of the device's shares a kernel is expected to reach (KernelCalibration), in addition to
+// the launch overhead. Kernels that move bytes must reach the usual share of a copy's bandwidth on
+// tensors of 64 MB and more (tests/gpu/speed_test.cc).
 struct Speed {
-  double traffic = 0.8;      // share of the device's bytes per µs
-  double arithmetic = 0.25;  // share of the device's f32 rate; f64 runs at half of it
+  double TrafficShares::*traffic = &TrafficShares::usual;
+  double ArithmeticShares::*arithmetic = &ArithmeticShares::usual;
   int launches = 1;
   bool reads_what_it_writes = false;  // reads no more bytes of an input than all outputs have
 };

@@ -50,7 +50,8 @@ Support CheckConv(const Node& conv) {
 }
 
 // Two f32 sources with a window and few results leave most multiprocessors idle: on one H200,
-// ResNet-18 at batch 1 took 0.40 ms this way and 0.27 ms with separate cuDNN convolutions.
+// ResNet-18 at batch 1 took 0.40 ms this way and 0.27 ms with separate cuDNN convolutions
+// (docs/measurements.md, 'Findings while kernels were built').
 constexpr int64_t kLeastF32Results = 786'432;
 
 bool LeavesIdle(const Unit& unit, const DeviceInfo&) {

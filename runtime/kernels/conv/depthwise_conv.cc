@@ -31,7 +31,8 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const double arithmetic_us =
       static_cast<double>(roofline.flops) / (share * target.info.f32_flops_per_us);
   const double traffic_us =
-      static_cast<double>(roofline.bytes) / (Speed().traffic * target.info.bytes_per_us);
+      static_cast<double>(roofline.bytes) /
+      (target.info.calibration.kernels.traffic.usual * target.info.bytes_per_us);
   return std::max(arithmetic_us, traffic_us) + target.info.launch_us +
          target.info.dependent_kernel_us;
 }
@@ -43,8 +44,10 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 // In channels-last, a thread computes 16 bytes of channels; for square windows of 3, 5 and 7 a
 // strip of pixels, so that every input row is read from memory once, and fewer pixels for small
 // images.
-// On one H200 in f16: 24 µs for 7×7 over 96 channels at 160×160, where cuDNN takes 317; 2.9, 4.5
-// and 2.4 µs for 3×3 at batch 1 over 96 channels at 80×80, 48 at 160×160 and 192 at 40×40.
+// On one H200 in f16: 24 µs for 7×7 over 96 channels at 160×160, where cuDNN takes 317
+// (docs/measurements.md, 'Findings while kernels were built'); 2.9, 4.5 and 2.4 µs for 3×3 at batch
+// 1 over 96 channels at 80×80, 48 at 160×160 and 192 at 40×40
+// (tools/bench/results/plans-2026-11-23-280c2f7.json).
 Kernel DepthwiseConvKernel() {
   return {.ops = {"Conv"},
           .takes = TakesDepthwise,

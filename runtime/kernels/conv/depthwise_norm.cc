@@ -12,9 +12,8 @@ namespace {
 constexpr int64_t kKernel = 7;
 // A strip of pixels is 8 to 256 threads of 4 channels or 16 bytes of them.
 constexpr int64_t kChannelMultiple = 8, kFewestChannels = 64, kMostChannels = 1024;
-// What the norm adds to the arithmetic, and a norm's share of the device's bytes per µs if it is a
-// launch of its own. Counted in the code, not measured yet.
-constexpr double kNormShare = 0.15, kNormTraffic = 0.75;
+// What the norm adds to the arithmetic. Counted in the code, not measured.
+constexpr double kNormShare = 0.15;
 
 // The only reader of output 0 if it is `op`; nullptr: it is not.
 const Node* ReaderOf(const Node& node, std::string_view op) {
@@ -90,16 +89,17 @@ double ConvUs(const Unit& unit, const DeviceInfo& info) {
 
 double Us(const Unit& unit, const Cost& roofline, const Target& target) {
   const DeviceInfo& info = target.info;
-  const double traffic_us =
-      static_cast<double>(roofline.bytes) / (Speed().traffic * info.bytes_per_us);
+  const double traffic_us = static_cast<double>(roofline.bytes) /
+                            (info.calibration.kernels.traffic.usual * info.bytes_per_us);
   const double us = std::max((1 + kNormShare) * ConvUs(unit, info), traffic_us);
   return std::max(us + info.launch_us + info.dependent_kernel_us, roofline.us);
 }
 
-// Whether the norm takes longer beside the arithmetic than as a launch of its own.
+// Whether the norm takes longer beside the arithmetic than as a launch of its own, a row_group.
 bool NormsForLong(const Unit& unit, const DeviceInfo& info) {
   const double bytes = 2 * static_cast<double>(unit.nodes.back()->output(0).bytes());
-  const double alone_us = bytes / (kNormTraffic * info.bytes_per_us) + info.launch_us;
+  const double alone_us =
+      bytes / (info.calibration.kernels.traffic.row_group * info.bytes_per_us) + info.launch_us;
   return kNormShare * ConvUs(unit, info) > alone_us;
 }
 

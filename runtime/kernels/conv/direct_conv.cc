@@ -7,11 +7,10 @@ namespace onnx_cudnn {
 // library supports: one thread per output element, weights through the cache, sums in f32 (f64 for
 // f64, i32 for bytes).
 Kernel DirectConvKernel() {
-  constexpr double kArithmetic = 0.05;  // share of the f32 rate: a guess for a loop without tiles
   return {.ops = {"Conv", "ConvInteger", "ConvTranspose", "QLinearConv"},
           .types = kFloatTypes | DTypeSet{DType::kI8, DType::kU8},
           .formats = OneLayout,
-          .speed = {.arithmetic = kArithmetic}};
+          .speed = {.arithmetic = &ArithmeticShares::direct_conv}};
 }
 
 }  // namespace onnx_cudnn

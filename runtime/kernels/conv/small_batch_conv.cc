@@ -173,9 +173,8 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
     product.has_prologue = product.has_prologue || Contains(unit.nodes, producer);
   }
   const std::optional<double> us = SmallBatchConvUs(product, target.info);
-  // Factor on the roofline: the product then needs several rounds of reads.
-  constexpr double kNoTile = 10;
-  return std::max(us.value_or(kNoTile * roofline.us), roofline.us);
+  const double no_tile = target.info.calibration.kernels.small_batch_conv.no_tile;
+  return std::max(us.value_or(no_tile * roofline.us), roofline.us);
 }
 
 std::vector<std::string> Variants(const Unit& unit, const Target& target) {

@@ -19,8 +19,8 @@ constexpr int64_t kBlocks = 8;  // per cluster; they share the channels
 constexpr int64_t kMostChannels = 2048;
 // Pixels over all images. More are summed correctly; nothing was measured.
 constexpr int64_t kFewPixels = 512;
-// Elements over all images; for more, two launches are faster: one H200 takes 3.65, 6.4 and 11.9 µs
-// for 1, 2 and 8 images of 7×7 and 2,048 channels, while pool and gemv take 5.1, 5.3 and 6.6.
+// Elements over all images, between one and two images of 7×7 and 2,048 channels: for two and more,
+// two launches are faster (docs/measurements.md, 'Findings while kernels were built').
 constexpr int64_t kFewElements = 131'072;
 
 bool IsPool(const Node& node) { return node.domain().empty() && node.op() == "GlobalAveragePool"; }
@@ -89,11 +89,11 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
 
 }  // namespace
 
-// The tail of a classifier in one launch: GlobalAveragePool of up to 8 channels-last images of f16
-// or bf16 with up to 2,048 channels, a multiple of 8 (best up to 512 pixels in total); views of the
-// averages; a product with a constant matrix on tensor cores, and the epilogue of gemv. Averages
-// are rounded to their type. Sums in f32, in a fixed order. Intermediate results must have no other
-// readers.
+// The tail of a classifier in one launch: GlobalAveragePool of channels-last images of f16 or bf16,
+// no more than the rows that gemv takes (CheckGemv), with up to 2,048 channels, a multiple of 8
+// (best up to 512 pixels in total); views of the averages; a product with a constant matrix on
+// tensor cores, and the epilogue of gemv. Averages are rounded to their type. Sums in f32, in a
+// fixed order. Intermediate results must have no other readers.
 Kernel PoolGemvKernel() {
   return {.ops = {"Gemm", "GlobalAveragePool", "MatMul"},
           .types = kTensorCoreTypes,

@@ -20,7 +20,8 @@ constexpr int64_t kMostHidden = 512;
 constexpr int kMostStepsToPool = 3;  // from the second convolution
 
 // Largest image, in elements, if it has the device to itself; proportionally smaller if several
-// clusters share it. For larger ones, the launches that a cluster replaces are faster.
+// clusters share it. For larger ones, the launches that a cluster replaces are assumed to be
+// faster: estimates from the prices, which no record compares.
 constexpr int64_t kFewPooled = 5 << 19;      // 96 channels of 160×160 pixels
 constexpr int64_t kFewMultiplied = 1 << 18;  // read and written once more
 

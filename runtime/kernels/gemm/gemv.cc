@@ -19,8 +19,6 @@ constexpr Rule kOnlyCast = {"only a Cast of its rows from f32 is done before the
 constexpr Rule kNotInFormula = {"it computes cast(relu(x·w + bias)), with any part absent",
                                 "none: cuDNN's epilogues take more"};
 
-constexpr double kArithmetic = 0.5;  // share of the f32 rate; weights are converted to f32
-
 const Node& ProductOf(absl::Span<const Node* const> nodes) {
   return **std::find_if(nodes.begin(), nodes.end(), [](const Node* n) { return IsGemv(*n); });
 }
@@ -43,11 +41,11 @@ int PlaceOf(const Node& node) {
 }
 
 double Us(const Unit&, const Cost& roofline, const Target& target) {
-  const auto& calibration = target.info.calibration.kernels.gemv;
-  const double arithmetic_us =
-      static_cast<double>(roofline.flops) / (kArithmetic * target.info.f32_flops_per_us);
-  return calibration.fixed_us +
-         std::max(static_cast<double>(roofline.bytes) / calibration.bytes_per_us, arithmetic_us);
+  const KernelCalibration& calibration = target.info.calibration.kernels;
+  const double arithmetic_us = static_cast<double>(roofline.flops) /
+                               (calibration.arithmetic.gemv * target.info.f32_flops_per_us);
+  const double traffic_us = static_cast<double>(roofline.bytes) / calibration.gemv.bytes_per_us;
+  return calibration.gemv.fixed_us + std::max(traffic_us, arithmetic_us);
 }
 
 }  // namespace

@@ -7,11 +7,9 @@ namespace onnx_cudnn {
 // supports, and for products too small to matter. Tiles of 64 × 64 in shared memory, no tensor
 // cores.
 Kernel MatMulKernel() {
-  constexpr double kTraffic =
-      0.1;  // of the copy's rate: a guess for the few blocks of a flat product
   return {.ops = {"Gemm", "MatMul", "MatMulInteger", "QLinearMatMul"},
           .types = kNumberTypes,
-          .speed = {.traffic = kTraffic}};
+          .speed = {.traffic = &TrafficShares::matmul}};
 }
 
 }  // namespace onnx_cudnn

@@ -48,8 +48,8 @@ double Us(const Unit& unit, const Cost& roofline, const Target& target) {
                                                      .depth = product.depth(),
                                                      .has_prologue = false},
                                                     target.info);
-  constexpr double kNoTile = 10;  // factor on the roofline
-  return std::max(us.value_or(kNoTile * roofline.us), roofline.us);
+  const double no_tile = target.info.calibration.kernels.small_batch_conv.no_tile;
+  return std::max(us.value_or(no_tile * roofline.us), roofline.us);
 }
 
 std::vector<std::string> Variants(const Unit& unit, const Target& target) {

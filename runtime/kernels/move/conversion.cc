@@ -32,7 +32,7 @@ Support CheckConversion(const Candidate& candidate) {
 }
 
 Cost PriceOfConversion(const Candidate& candidate, const Target& target) {
-  const Efficiency reformat = {.traffic = Speed().traffic,
+  const Efficiency reformat = {.traffic = target.info.calibration.kernels.traffic.usual,
                                .fixed_us = target.info.dependent_kernel_us};
   Cost cost = Roofline(candidate, target, reformat);
   if (IsTransfer(candidate)) cost.us = TransferUs(cost.bytes / 2, target.info);

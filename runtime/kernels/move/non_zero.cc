@@ -9,7 +9,7 @@ namespace onnx_cudnn {
 Kernel NonZeroKernel() {
   return {.ops = {"BoundedCompress", "BoundedNonZero"},
           .types = kMovableTypes,
-          .speed = {.traffic = 0.5, .launches = 3}};
+          .speed = {.traffic = &TrafficShares::non_zero, .launches = 3}};
 }
 
 }  // namespace onnx_cudnn

@@ -9,7 +9,7 @@ namespace onnx_cudnn {
 Kernel ScatterKernel() {
   return {.ops = {"MaxUnpool", "ScatterElements", "ScatterND", "TensorScatter"},
           .types = kMovableTypes,
-          .speed = {.traffic = 0.5, .launches = 2}};
+          .speed = {.traffic = &TrafficShares::scatter, .launches = 2}};
 }
 
 }  // namespace onnx_cudnn

@@ -26,7 +26,7 @@ Kernel PlaneNormKernel() {
   return {.ops = {"GroupNormalization", "InstanceNormalization"},
           .takes = TakesFactors,
           .formats = OneLayout,
-          .speed = {.traffic = 0.6}};
+          .speed = {.traffic = &TrafficShares::plane_norm}};
 }
 
 }  // namespace onnx_cudnn

@@ -18,9 +18,7 @@ constexpr size_t kMostOps = 12;
 // each term of other element-wise ops, whose decoding 8 elements share. Counted in the code, not
 // measured.
 constexpr double kNormInstructions = 18, kAddendInstructions = 4, kTermInstructions = 8;
-constexpr size_t kMostAdds = 2;      // of groups that need no program
-constexpr double kIssueShare = 0.5;  // of the cores' rate
-constexpr double kTrafficShare = 0.75;
+constexpr size_t kMostAdds = 2;  // of groups that need no program
 
 constexpr Rule kOtherOps = {
     "row groups compute f32, f16 and bf16, and what chains of element-wise ops compute",
@@ -177,11 +175,12 @@ double InstructionsPerElement(const RowGroup& group) {
 double ArithmeticUs(const RowGroup& group, const DeviceInfo& info) {
   const double instructions =
       static_cast<double>(group.norm->input(0).elements()) * InstructionsPerElement(group);
-  return instructions / (kIssueShare * info.f32_flops_per_us / 2);
+  return instructions / (info.calibration.kernels.arithmetic.row_group * info.f32_flops_per_us / 2);
 }
 
 double TrafficUs(int64_t bytes, const DeviceInfo& info) {
-  return static_cast<double>(bytes) / (kTrafficShare * info.bytes_per_us);
+  return static_cast<double>(bytes) /
+         (info.calibration.kernels.traffic.row_group * info.bytes_per_us);
 }
 
 // Bytes of tables that the group does not read.

@@ -33,14 +33,14 @@ int LaunchesFor(int64_t boxes) {
 
 // A block selects the boxes of one class, so that few classes leave multiprocessors idle.
 double SuppressionUs(const Unit& unit, const Cost& cost, const Target& target) {
-  constexpr double kArithmetic = 0.2;      // share of the f32 rate
   constexpr double kSortPasses = 8 * 2.0;  // of 8-byte pairs, each a read and a write
   const DeviceInfo& info = target.info;
   const Dims scores = unit.node().input(1).dims();
+  const double share = info.calibration.kernels.arithmetic.non_max_suppression;
   const auto rows = static_cast<double>(std::max<int64_t>(1, scores[0] * scores[1]));
   const double idle = std::max(1.0, static_cast<double>(info.multiprocessors) / rows);
   const double arithmetic_us =
-      idle * static_cast<double>(cost.flops) / (kArithmetic * info.f32_flops_per_us);
+      idle * static_cast<double>(cost.flops) / (share * info.f32_flops_per_us);
   const double sort_us =
       kSortPasses * 8 * rows * static_cast<double>(scores[2]) / info.bytes_per_us;
   return arithmetic_us + sort_us +

@@ -6,7 +6,9 @@ namespace onnx_cudnn {
 // first. Tiles of a row are sorted in shared memory, and the first K of two tiles are joined, round
 // by round; for a larger K whole rows are sorted.
 Kernel TopKKernel() {
-  return {.ops = {"TopK"}, .types = kNumberTypes, .speed = {.traffic = 0.25, .launches = 2}};
+  return {.ops = {"TopK"},
+          .types = kNumberTypes,
+          .speed = {.traffic = &TrafficShares::top_k, .launches = 2}};
 }
 
 }  // namespace onnx_cudnn

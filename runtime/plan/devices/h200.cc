@@ -1,6 +1,6 @@
 // One NVIDIA H200, as measured with cuDNN 9.19 and cuBLASLt 13.1. Every figure of this GPU that a
-// price is made from stands here. Sections are those of docs/measurements.md; each layer was timed
-// alone ('How it was measured').
+// price is made from stands here; guesses for every GPU stand in calibration.h. Sections are those
+// of docs/measurements.md; each layer was timed alone ('How it was measured').
 #include "runtime/plan/known_devices.h"
 
 namespace onnx_cudnn {
@@ -123,7 +123,8 @@ KernelCalibration Kernels() {
       // As fast as from L2 and DRAM together, with one round of loads and sums: 0.72 to 1.09 times
       // as long (tools/bench/results/kernels-2026-11-22-a868533.json).
       .gemv = {.fixed_us = 2.0, .bytes_per_us = 3e6},
-      // 3.65, 6.4 and 11.9 µs for 1, 2 and 8 images of 7×7 and 2,048 channels.
+      // 3.65, 6.4 and 11.9 µs for 1, 2 and 8 images of 7×7 and 2,048 channels ('Findings while
+      // kernels were built').
       .pool_gemv = {.block_bytes_per_us = 2e4},
       .small_batch_conv = SmallBatchConv(),
       // 14 blocks of one image: 0.93 to 1.32 times as long

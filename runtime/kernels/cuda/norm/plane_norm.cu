@@ -5,7 +5,8 @@
 //   stream    channels-last and larger (plane_norm_stream.cu)
 //   parts     row-major and larger: moments of parts of planes, joined in a fixed tree to two
 //             factors per channel, which a third launch (affine.cu) applies
-// (A cluster of 16 blocks that holds larger planes takes twice as long on an H200.)
+// (Clusters that hold larger planes take twice as long as two reads: docs/measurements.md,
+// 'Findings while kernels were built'.)
 #include "runtime/kernels/cuda/norm/plane_norm.h"
 
 #include "runtime/base/integers.h"
