@@ -59,6 +59,8 @@ class TableTest(unittest.TestCase):
         self.assertIn("2026-11-22 to 2026-11-23, commits o (resnet50), n (nsfw):", table.full_table(chosen)[0])
         self.assertIn("| nsfw | fp16 | onnx-cudnn | 0.300 |  | 0.8 |", table.full_table(chosen))
         self.assertEqual(table.newest_run(alone[:1]), alone[:1])
+        later = [record(**new), record(**new, batch=32), record(**new, **peer, batch=32)]  # none beside our smallest batch
+        self.assertEqual(table.newest_run(chosen + later), chosen)
 
     def test_only_what_stands_between_the_markers_changes(self):
         readme = f"a\n{table.BEGIN}\nold\n{table.END}\nb\n"

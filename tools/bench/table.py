@@ -36,9 +36,13 @@ def read_records(folder):
 
 
 def newest_run(records):
-    """Of each model the records of the newest run in which it was measured beside a peer; where there is none at all, our newest run."""
+    """Of each model the records of the newest run in which it was measured beside a peer, at our smallest batch too; where there is none at all, our
+    newest run."""
     ours = [r for r in records if r["who"] == OURS]
-    beside = {(r["run"], r["model"]) for r in records if r["who"] != OURS}
+    smallest = {}  # by model
+    for record in ours:
+        smallest[record["model"]] = min(record["batch"], smallest.get(record["model"], record["batch"]))
+    beside = {(r["run"], r["model"]) for r in records if r["who"] != OURS and r["batch"] == smallest.get(r["model"])}
     newest = {}  # by model
     for record in sorted(ours, key=lambda r: r["date"]):
         if (record["run"], record["model"]) in beside:
