@@ -195,9 +195,11 @@ TEST_F(NodeKernelsTest, PricesFollowTheSharesOfTheDevice) {
     return ProposedBy(*engine_, graph, node, target).candidates.at(0).cost.us;
   };
   // Launches take the same time whatever the share.
-  EXPECT_NEAR(us(0.125, 0.8) - us(0.25, 0.8), 2 * (us(0.25, 0.8) - us(0.5, 0.8)), 1e-9);
-  EXPECT_GT(us(0.125, 0.8), us(0.25, 0.8));
-  EXPECT_EQ(us(0.25, 0.4), us(0.25, 0.8));
+  constexpr double kEighth = 1.0 / 8, kSixteenth = 1.0 / 16, kThirtySecond = 1.0 / 32;
+  const double more = us(kSixteenth, 0.8) - us(kEighth, 0.8);
+  EXPECT_GT(more, 0);
+  EXPECT_NEAR(us(kThirtySecond, 0.8) - us(kSixteenth, 0.8), 2 * more, 1e-9);
+  EXPECT_EQ(us(kEighth, 0.4), us(kEighth, 0.8));
 }
 
 TEST_F(NodeKernelsTest, GatherReadsNoMoreThanItWrites) {
