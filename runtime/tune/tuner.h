@@ -89,7 +89,8 @@ class Tuner final : public Pricer {
   BuiltPlans built_{kMostBuilt};
   mutable absl::Mutex mutex_;
   double budget_s_ ABSL_GUARDED_BY(mutex_);
-  bool is_over_ ABSL_GUARDED_BY(mutex_) = false;  // the time `until` which is measured
+  bool is_over_ ABSL_GUARDED_BY(mutex_) =
+      false;  // `until` came while something was left to measure
   TunerStats stats_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -124,7 +124,8 @@ struct SessionOptions {
   // Program. InvalidArgument names the line, "pins:3": at load for a line that is not a rule; when
   // a Program is built for an unknown engine or node and for a pin that no engine offers.
   std::string pins;
-  // On a GPU: seconds that building Programs may spend on measuring the candidates of the engines.
+  // On a GPU: seconds that building Programs may spend on measuring the candidates of the engines;
+  // in the worker program with loading, searching and timing whole networks (docs/tuning.md).
   // The fastest plans are then used, and kCost partitions by measured times. 0: predictions only;
   // with TuneMode::kBackground 60.
   double tune_budget_s = 0;

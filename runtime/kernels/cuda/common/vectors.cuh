@@ -21,13 +21,15 @@ struct Vector {
   __device__ __forceinline__ const T& operator[](int i) const { return at[i]; }
 };
 
-// An unsigned type of the same size.
+// An unsigned type of the same size; void, which nothing can load, if there is none.
 template <int bytes>
 using WordOf = std::conditional_t<
     bytes == 1, uint8_t,
     std::conditional_t<
         bytes == 2, uint16_t,
-        std::conditional_t<bytes == 4, uint32_t, std::conditional_t<bytes == 8, uint2, uint4>>>>;
+        std::conditional_t<
+            bytes == 4, uint32_t,
+            std::conditional_t<bytes == 8, uint2, std::conditional_t<bytes == 16, uint4, void>>>>>;
 
 // Whether L2 should keep the accessed data or evict it first.
 enum class Reuse : uint8_t { kSome, kNone };
