@@ -8,6 +8,7 @@
 #include <iostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "runtime/base/status.h"
@@ -17,9 +18,10 @@
 namespace onnx_cudnn {
 namespace {
 
-constexpr std::string_view kTool = "onnx-cudnn-tune-worker";
+constexpr std::string_view kTool = "onnx-cudnn-tune-worker", kCompilePlans = "--compile-plans";
 constexpr std::string_view kUsage =
     R"(onnx-cudnn-tune-worker JOB PLAN_CACHE SECONDS parallel|one-at-a-time: measures candidates on a GPU for a session.
+onnx-cudnn-tune-worker --compile-plans ORDINAL: compiles cuDNN plans for such a worker, over the socket that is its standard input.
 
 The library starts it for SessionOptions::tune_budget_s (--tune-budget), so that a plan that hangs or crashes does not end the
 caller's process. JOB and PLAN_CACHE are files that the library has written; progress is reported as lines of JSON on standard
@@ -40,6 +42,12 @@ int Main(int argc, char** argv) {
     std::cout << kUsage << "\n";
     return kExitDone;
   }
+  int ordinal = 0;
+  if (argc == 3 && std::string_view(argv[1]) == kCompilePlans &&
+      absl::SimpleAtoi(argv[2], &ordinal)) {
+    const absl::Status status = ToStatus(RunPlanCompiler(ordinal, STDIN_FILENO));
+    return status.ok() ? kExitDone : Fail(kTool, status);
+  }
   double budget_s = 0;
   const std::string_view pace = argc == 5 ? argv[4] : "";
   if (argc != 5 || !absl::SimpleAtod(argv[3], &budget_s) || !(budget_s >= 0) ||
@@ -51,8 +59,9 @@ int Main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int lines = TakeStandardOutput();
   if (lines < 0) return Fail(kTool, "standard output or standard error is closed", kExitNoDevice);
+  const std::vector<std::string> compiler = {"/proc/self/exe", std::string(kCompilePlans)};
   const absl::Status status =
-      ToStatus(RunTuneWorker(argv[1], argv[2], budget_s, pace == "one-at-a-time", lines));
+      ToStatus(RunTuneWorker(argv[1], argv[2], budget_s, pace == "one-at-a-time", compiler, lines));
   return status.ok() ? kExitDone : Fail(kTool, status);
 }
 

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/base/not_copyable.h"
@@ -21,8 +23,16 @@ absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal = 0, const OnDeviceI
 
 // The Target of `gpu`, which OpenGpu(ordinal) returned, with the Engines' CUDA halves. An Engine
 // whose library is missing is left out and named in the note.
-//   errors  the failure of a library call
-absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal = 0);
+//   compiler  a program, with its arguments, that calls CompilePlans for this GPU: several of them
+//             compile cuDNN's plans, as far as the host has cores and the GPU memory; empty: none
+//   errors    the failure of a library call
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal = 0,
+                                          const std::vector<std::string>& compiler = {});
+
+// Compiles cuDNN plans that a process which called MakeGpuTarget asks for over `socket`, until that
+// is closed.
+//   errors  those of opening the GPU and cuDNN
+absl::Status CompilePlans(int ordinal, int socket);
 
 // Leaves the calling thread its current GPU: when this goes, the GPU that was current before is so
 // again, if the process uses it.

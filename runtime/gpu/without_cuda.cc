@@ -12,7 +12,10 @@ absl::Status None() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int, const OnDeviceInfo&) { return None(); }
-absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int) { return None(); }
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int, const std::vector<std::string>&) {
+  return None();
+}
+absl::Status CompilePlans(int, int) { return None(); }
 
 void ExamineGpus(DoctorReport& report) {
   report.findings.push_back(

@@ -19,6 +19,7 @@ struct OwnedTarget {
   EngineList engines;
   Target target;
   std::string note = {};  // which Engines are missing, and why; may be empty
+  int compilers = 1;      // how many plans cuDNN generates code for at once
 };
 
 // The Target called `name`, without a device. InvalidArgument lists the names.

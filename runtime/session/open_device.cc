@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
@@ -22,15 +23,18 @@ absl::StatusOr<OpenedDevice> OpenCpu(std::string_view target) {
   return opened;
 }
 
-absl::StatusOr<OpenedDevice> OpenCuda(int ordinal, const OnDeviceInfo& on_info) {
+absl::StatusOr<OpenedDevice> OpenCuda(int ordinal, const OnDeviceInfo& on_info,
+                                      std::vector<std::string> compiler) {
   OpenedDevice opened{.ordinal = ordinal};
   ASSIGN_OR_RETURN(opened.device, OpenGpu(ordinal, on_info));
-  ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device, ordinal));
+  if (!compiler.empty()) compiler.push_back(absl::StrCat(ordinal));
+  ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device, ordinal, compiler));
   opened.note = opened.target.note;
   return opened;
 }
 
-absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceInfo& on_info) {
+absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceInfo& on_info,
+                                  std::vector<std::string> compiler) {
   const DeviceChoice choice = options.device;
   const std::string& target = options.target;
   if (choice == DeviceChoice::kCuda && !target.empty()) {
@@ -38,7 +42,8 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceI
         "target \"%s\": Programs for it run on the CPU device, expected none on a GPU", target));
   }
   if (choice == DeviceChoice::kCpu || !target.empty()) return OpenCpu(target);
-  absl::StatusOr<OpenedDevice> opened = OpenCuda(options.device_ordinal, on_info);
+  absl::StatusOr<OpenedDevice> opened =
+      OpenCuda(options.device_ordinal, on_info, std::move(compiler));
   if (choice == DeviceChoice::kCuda || !absl::IsFailedPrecondition(opened.status())) return opened;
   const std::string reason(opened.status().message());
   ASSIGN_OR_RETURN(opened, OpenCpu(target));
@@ -46,13 +51,24 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceI
   return opened;
 }
 
+absl::StatusOr<OpenedDevice> OpenOfCapability(const SessionOptions& options,
+                                              const OnDeviceInfo& on_info,
+                                              std::vector<std::string> compiler) {
+  ASSIGN_OR_RETURN(OpenedDevice opened, Open(options, on_info, std::move(compiler)));
+  RETURN_IF_ERROR(SetCapability(opened.target, options.compute_capability));
+  return opened;
+}
+
 }  // namespace
 
 absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options,
                                         const OnDeviceInfo& on_info) {
-  ASSIGN_OR_RETURN(OpenedDevice opened, Open(options, on_info));
-  RETURN_IF_ERROR(SetCapability(opened.target, options.compute_capability));
-  return opened;
+  return OpenOfCapability(options, on_info, /*compiler=*/{});
+}
+
+absl::StatusOr<OpenedDevice> OpenDeviceWithCompilers(const SessionOptions& options,
+                                                     std::vector<std::string> compiler) {
+  return OpenOfCapability(options, /*on_info=*/{}, std::move(compiler));
 }
 
 OpeningDevice::OpeningDevice(const SessionOptions& options, Open open) {

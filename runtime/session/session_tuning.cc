@@ -35,6 +35,7 @@ absl::StatusOr<std::unique_ptr<SessionTuning>> SessionTuning::Create(const Sessi
                                    TunerOptions{.budget_s = budget_s,
                                                 .until = setup.until,
                                                 .one_at_a_time = setup.one_at_a_time,
+                                                .compilers = setup.compilers,
                                                 .observer = std::move(observer)});
   };
   const double budget_s = tuning->measures_in_foreground_ ? options.tune_budget_s : 0;

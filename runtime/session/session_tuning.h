@@ -23,6 +23,7 @@ struct TuneSetup {
   TuneObserver observer = {};  // for measurements in this process
   bool one_at_a_time = false;  // TunerOptions
   absl::Time until = absl::InfiniteFuture();
+  int compilers = 1;  // OwnedTarget
 };
 
 // Builds Programs from measurements: the Session's plan cache, and its worker program or a Tuner in

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
+#include "runtime/gpu/gpu.h"
 #include "runtime/graph/op_library.h"
 #include "runtime/import/onnx_loader.h"
 #include "runtime/session/check_options.h"
@@ -68,6 +69,7 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   setup.observer = lines.Observer();
   setup.one_at_a_time = one_at_a_time;
   setup.until = until;
+  setup.compilers = opened.target.compilers;
   ASSIGN_OR_RETURN(const auto model,
                    LoadedModel::Create(std::move(graph), job.options, /*load_ms=*/0,
                                        std::move(opened), std::move(setup)));
@@ -77,15 +79,22 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
 }
 
 Result<void> RunTuneWorker(const std::string& job, const std::string& plan_cache, double budget_s,
-                           bool one_at_a_time, int lines) {
+                           bool one_at_a_time, const std::vector<std::string>& compiler,
+                           int lines) {
   return AtEdge<void>([&]() -> absl::Status {
     WorkerLines written((Descriptor(lines)));
-    const absl::Status status = WorkOnJob(
-        job, plan_cache, budget_s, one_at_a_time,
-        [](const SessionOptions& options) { return OpenDevice(options); }, written);
+    // What is tried one at a time is tried in this process, so that its end tells which it was.
+    const auto open = [&](const SessionOptions& options) {
+      return one_at_a_time ? OpenDevice(options) : OpenDeviceWithCompilers(options, compiler);
+    };
+    const absl::Status status = WorkOnJob(job, plan_cache, budget_s, one_at_a_time, open, written);
     if (!status.ok()) written.Error(status.message());
     return status;
   });
+}
+
+Result<void> RunPlanCompiler(int ordinal, int socket) {
+  return AtEdge<void>([&] { return CompilePlans(ordinal, socket); });
 }
 
 }  // namespace onnx_cudnn

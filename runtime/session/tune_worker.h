@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -21,7 +22,13 @@ absl::Status WorkOnJob(const std::string& job, const std::string& plan_cache, do
 
 // The same on the device that the job names, for the worker program, which links to the shared
 // library. Messages go to the file descriptor `lines`, which it closes.
+//   compiler  the program that calls RunPlanCompiler, with its arguments but the ordinal
 ONNX_CUDNN_API Result<void> RunTuneWorker(const std::string& job, const std::string& plan_cache,
-                                          double budget_s, bool one_at_a_time, int lines);
+                                          double budget_s, bool one_at_a_time,
+                                          const std::vector<std::string>& compiler, int lines);
+
+// Compiles cuDNN plans for a worker that asks over `socket`, until that is closed
+// (PlanCompilers).
+ONNX_CUDNN_API Result<void> RunPlanCompiler(int ordinal, int socket);
 
 }  // namespace onnx_cudnn

@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kBatch = 32, kFirstBatch = 8;
 // Signatures that are timed and then checked before the budget is checked again.
 constexpr size_t kTimedAtOnce = 8;
-// cuDNN generates the code of one plan at a time, 0.3 s each, while other threads wait
+// cuDNN generates the code of one plan at a time in a process, 0.3 s each, while other threads wait
 // (docs/measurements.md, 'Compiling plans').
 constexpr absl::Duration kGenerating = absl::Milliseconds(300);
 // Of the rest of the budget; what is compiled must be timed and checked.
@@ -33,16 +33,16 @@ constexpr double kCompileShare = 0.9;
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
 // Compilations that run now. Near the end of their time fewer run at once, since the code of all of
-// them may be generated one after the other.
+// them may be generated `at_once` after `at_once`.
 class Compilations {
  public:
-  explicit Compilations(absl::Time latest) : latest_(latest) {}
+  Compilations(absl::Time latest, int at_once) : latest_(latest), at_once_(at_once) {}
   // Waits until another one may start; false: it is too late. End follows.
   bool Start(bool always = false) {
     absl::MutexLock lock(mutex_);
     const auto may_decide = [&] {
       const absl::Time now = absl::Now();
-      return running_ == 0 || now > latest_ || now + running_ * kGenerating <= latest_;
+      return running_ == 0 || now > latest_ || now + running_ * kGenerating / at_once_ <= latest_;
     };
     mutex_.Await(absl::Condition(&may_decide));
     if (!always && absl::Now() > latest_) return false;
@@ -56,6 +56,7 @@ class Compilations {
 
  private:
   const absl::Time latest_;
+  const int at_once_;
   absl::Mutex mutex_;
   int running_ = 0;
 };
@@ -248,7 +249,7 @@ absl::StatusOr<size_t> Tuner::Compile(absl::Span<const Task> tasks, absl::Time l
                                       std::vector<VariantBenchmark>& benchmarks) const {
   std::vector<char> is_slow(tasks.size());
   std::atomic<size_t> compiled = tasks.size();
-  Compilations compilations(latest);
+  Compilations compilations(latest, options_.compilers);
   const auto compile = [&](size_t i, int v) -> absl::Status {
     const absl::Status status = benchmarks[i].Compile(v);
     compilations.End();

@@ -38,6 +38,7 @@ struct TunerOptions {
   // When measuring ends, after something was measured, although budget is left.
   absl::Time until = absl::InfiniteFuture();
   bool one_at_a_time = false;  // compiles and checks one Variant at a time
+  int compilers = 1;           // how many plans libraries generate code for at once
   TuneObserver observer;
 };
 

@@ -13,10 +13,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "runtime/base/child_process.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
-#include "runtime/tune/child_process.h"
 #include "runtime/tune/plan_cache.h"
 #include "runtime/tune/worker_lines.h"
 

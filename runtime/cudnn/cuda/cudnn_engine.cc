@@ -121,10 +121,13 @@ std::vector<PlanOperand> BoundOperands(const CudnnGraph& graph) {
 
 class CudnnEngine final : public PatternEngine {
  public:
-  // handles  nullptr: the device is not present
-  CudnnEngine(std::shared_ptr<CudnnHandles> handles, std::string properties, std::string device)
+  // handles    nullptr: the device is not present
+  // compilers  nullptr: plans are compiled in this process
+  CudnnEngine(std::shared_ptr<CudnnHandles> handles, std::string properties, std::string device,
+              std::unique_ptr<PlanCompilers> compilers)
       : PatternEngine("cudnn", CudnnPatterns()),
         handles_(std::move(handles)),
+        compilers_(std::move(compilers)),
         properties_(std::move(properties)),
         device_(std::move(device)),
         version_(Cudnn()->cudnnGetVersion()) {}
@@ -191,6 +194,21 @@ class CudnnEngine final : public PatternEngine {
         [&](const PlanTarget& on) { return ListPlans(graph, target.numerics, on, kMostVariants); });
   }
 
+  // What another process does not compile is compiled in this one.
+  absl::StatusOr<std::unique_ptr<CudnnPlan>> MakePlan(const CudnnGraph& graph,
+                                                      const std::string& engine) const {
+    if (compilers_ != nullptr) {
+      const absl::StatusOr<std::string> saved = compilers_->Compile(graph, engine);
+      if (absl::IsUnimplemented(saved.status())) return saved.status();
+      if (saved.ok()) {
+        absl::StatusOr<std::unique_ptr<CudnnPlan>> plan =
+            OnDevice([&](const PlanTarget& on) { return LoadPlan(*saved, OperandsOf(graph), on); });
+        if (plan.ok()) return plan;
+      }
+    }
+    return OnDevice([&](const PlanTarget& on) { return BuildPlan(graph, engine, on); });
+  }
+
   // Unimplemented means a refusal.
   absl::StatusOr<std::shared_ptr<const Step>> MakeStep(const Candidate& candidate,
                                                        const Variant& variant,
@@ -202,8 +220,7 @@ class CudnnEngine final : public PatternEngine {
     }
     absl::Status refusal;
     for (const std::string& engine : engines) {
-      absl::StatusOr<std::unique_ptr<CudnnPlan>> plan =
-          OnDevice([&](const PlanTarget& on) { return BuildPlan(graph, engine, on); });
+      absl::StatusOr<std::unique_ptr<CudnnPlan>> plan = MakePlan(graph, engine);
       if (plan.ok()) {
         SavedStep saved{.version = version_,
                         .device = device_,
@@ -219,6 +236,7 @@ class CudnnEngine final : public PatternEngine {
   }
 
   const std::shared_ptr<CudnnHandles> handles_;
+  const std::unique_ptr<PlanCompilers> compilers_;
   const std::string properties_;
   const std::string device_;
   const size_t version_;
@@ -226,19 +244,22 @@ class CudnnEngine final : public PatternEngine {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal) {
+absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal,
+                                                        std::unique_ptr<PlanCompilers> compilers) {
   RETURN_IF_ERROR(LoadCudnn());
   ASSIGN_OR_RETURN(std::unique_ptr<CudnnHandles> handles, CudnnHandles::Open(ordinal));
   ASSIGN_OR_RETURN(std::string properties, DevicePropertiesOf(ordinal));
   ASSIGN_OR_RETURN(std::string device, DeviceOf(properties));
-  return std::make_unique<CudnnEngine>(std::move(handles), std::move(properties),
-                                       std::move(device));
+  return std::make_unique<CudnnEngine>(std::move(handles), std::move(properties), std::move(device),
+                                       std::move(compilers));
 }
 
-absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngineFor(std::string properties) {
+absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngineFor(
+    std::string properties, std::unique_ptr<PlanCompilers> compilers) {
   RETURN_IF_ERROR(LoadCudnn());
   ASSIGN_OR_RETURN(std::string device, DeviceOf(properties));
-  return std::make_unique<CudnnEngine>(nullptr, std::move(properties), std::move(device));
+  return std::make_unique<CudnnEngine>(nullptr, std::move(properties), std::move(device),
+                                       std::move(compilers));
 }
 
 }  // namespace onnx_cudnn

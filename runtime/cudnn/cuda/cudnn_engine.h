@@ -4,19 +4,23 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "runtime/cudnn/cuda/plan_compilers.h"
 #include "runtime/plan/engine.h"
 
 namespace onnx_cudnn {
 
 // The Engine `cudnn` with its CUDA half: the rules of MakeCudnnRules() and cuDNN's execution plans.
 // Opens libcudnn and creates a first handle on the device, whose context must be open.
-//   ordinal  of the device, which is current on every thread that compiles or launches
-//   errors   FailedPrecondition, one line: libcudnn is missing or too old; otherwise the failure of
-//            a call
-absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(int ordinal);
+//   ordinal    of the device, which is current on every thread that compiles or launches
+//   compilers  processes that compile plans; nullptr: this process does
+//   errors     FailedPrecondition, one line: libcudnn is missing or too old; otherwise the failure
+//              of a call
+absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngine(
+    int ordinal, std::unique_ptr<PlanCompilers> compilers = nullptr);
 
 // The same for a device that is not present, described by its properties as cuDNN's JSON
 // (DevicePropertiesOf): it compiles, but its Steps cannot be launched.
-absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngineFor(std::string properties);
+absl::StatusOr<std::unique_ptr<Engine>> MakeCudnnEngineFor(
+    std::string properties, std::unique_ptr<PlanCompilers> compilers = nullptr);
 
 }  // namespace onnx_cudnn

@@ -15,6 +15,7 @@ enum class PointwiseMode : uint8_t {
 #include "runtime/cudnn/cuda/pointwise_modes.inc"
 #undef POINTWISE_MODE
 };
+inline constexpr PointwiseMode kLastPointwiseMode = PointwiseMode::kTanh;
 
 struct CudnnTensor {
   enum class Kind : uint8_t {

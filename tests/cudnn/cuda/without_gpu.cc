@@ -24,11 +24,6 @@ class Collector final : public CandidateSink {
   std::vector<Candidate> candidates;
 };
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 }  // namespace
 
 std::vector<Candidate> CandidatesAt(const Engine& engine, const Graph& graph, std::string_view op,
@@ -46,12 +41,16 @@ Candidate LargestAt(const Engine& engine, const Graph& graph, std::string_view o
   });
 }
 
+std::string WithoutGpuTest::Properties() {
+  std::ifstream file(SourceFile("tests/cudnn/cuda/h200.json"), std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
 void WithoutGpuTest::SetUp() {
   // A later dlopen of libcuda.so.1 returns the library already loaded under that name.
   ASSERT_NE(dlopen(STAND_IN_LIBCUDA, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
   if (const absl::Status status = LoadCudnn(); !status.ok()) GTEST_SKIP() << status.message();
-  absl::StatusOr<std::unique_ptr<Engine>> engine =
-      MakeCudnnEngineFor(ReadFile(SourceFile("tests/cudnn/cuda/h200.json")));
+  absl::StatusOr<std::unique_ptr<Engine>> engine = MakeCudnnEngineFor(Properties());
   ASSERT_TRUE(engine.ok()) << engine.status();
   engine_ = *std::move(engine);
   absl::StatusOr<OwnedTarget> rules = MakeTarget("h200");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,7 @@ class WithoutGpuTest : public ::testing::Test {
  protected:
   // Skips, with the reason, if there is no cuDNN.
   void SetUp() override;
+  static std::string Properties();  // of an H200
 
   OwnedTarget rules_;  // h200
   std::unique_ptr<Engine> engine_;

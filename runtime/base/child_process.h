@@ -12,17 +12,21 @@
 
 namespace onnx_cudnn {
 
-// A running program and a pipe from its standard output. The destructor kills it and waits for it
-// to end.
+// A running program and a pipe from its standard output, or a socket that is its standard input.
+// The destructor kills it and waits for it to end.
 class ChildProcess {
  public:
   //   arguments  the path of the program, then its arguments
   //   errors     NotFound: it cannot be started, with the system's reason
   static absl::StatusOr<ChildProcess> Start(std::vector<std::string> arguments);
+  // With a socket instead of the pipe (frames.h); the program has no standard output.
+  static absl::StatusOr<ChildProcess> Connect(std::vector<std::string> arguments);
   ChildProcess(ChildProcess&& other) noexcept
       : pid_(std::exchange(other.pid_, -1)), out_(std::move(other.out_)) {}
   ChildProcess& operator=(ChildProcess&&) = delete;
   ~ChildProcess() { End(absl::ZeroDuration()); }
+
+  int socket() const { return out_.get(); }  // of Connect
 
   enum class Heard { kBytes, kEnd, kNothing };
   // Appends the program's output to `to`. kNothing: no output until `deadline`.

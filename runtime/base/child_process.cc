@@ -1,18 +1,21 @@
-#include "runtime/tune/child_process.h"
+#include "runtime/base/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "runtime/base/status.h"
 
 namespace onnx_cudnn {
 namespace {
@@ -41,17 +44,11 @@ struct SpawnAttributes {
   posix_spawnattr_t attributes;
 };
 
-}  // namespace
+absl::Status Failed(std::string_view what) {
+  return absl::NotFoundError(absl::StrCat(what, ": ", std::strerror(errno)));
+}
 
-absl::StatusOr<ChildProcess> ChildProcess::Start(std::vector<std::string> arguments) {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) {
-    return absl::NotFoundError(absl::StrCat("no pipe: ", std::strerror(errno)));
-  }
-  Descriptor read(fds[0]), write(fds[1]);
-  SpawnActions files;
-  posix_spawn_file_actions_adddup2(&files.actions, write.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+absl::StatusOr<pid_t> Spawn(std::vector<std::string> arguments, SpawnActions& files) {
   posix_spawn_file_actions_addclosefrom_np(&files.actions, STDERR_FILENO + 1);
   const SpawnAttributes signals;
   std::vector<char*> argv;
@@ -61,7 +58,31 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(std::vector<std::string> argume
   const int error =
       posix_spawn(&pid, argv[0], &files.actions, &signals.attributes, argv.data(), environ);
   if (error != 0) return absl::NotFoundError(std::strerror(error));
+  return pid;
+}
+
+}  // namespace
+
+absl::StatusOr<ChildProcess> ChildProcess::Start(std::vector<std::string> arguments) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return Failed("no pipe");
+  Descriptor read(fds[0]), write(fds[1]);
+  SpawnActions files;
+  posix_spawn_file_actions_adddup2(&files.actions, write.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ASSIGN_OR_RETURN(const pid_t pid, Spawn(std::move(arguments), files));
   return ChildProcess(pid, std::move(read));
+}
+
+absl::StatusOr<ChildProcess> ChildProcess::Connect(std::vector<std::string> arguments) {
+  int fds[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return Failed("no socket");
+  Descriptor here(fds[0]), there(fds[1]);
+  SpawnActions files;
+  posix_spawn_file_actions_adddup2(&files.actions, there.get(), STDIN_FILENO);
+  posix_spawn_file_actions_addopen(&files.actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  ASSIGN_OR_RETURN(const pid_t pid, Spawn(std::move(arguments), files));
+  return ChildProcess(pid, std::move(here));
 }
 
 ChildProcess::Heard ChildProcess::Listen(absl::Time deadline, std::string& to) {
