@@ -58,6 +58,7 @@ constexpr ContribRow kRows[] = {
     {kMicrosoft, "MultiHeadAttention", 1, ExpandMultiHeadAttention},
     {kMicrosoft, "NhwcConv", 1, ExpandNhwcFusedConv},
     {kMicrosoft, "NhwcFusedConv", 1, ExpandNhwcFusedConv},
+    {kMicrosoft, "NhwcMaxPool", 1, ExpandNhwcMaxPool},
     {kMicrosoft, "PackedAttention", 1, ExpandPackedAttention},
     {kMicrosoft, "PackedMultiHeadAttention", 1, ExpandPackedMultiHeadAttention},
     {kMicrosoft, "Pad", 1, ExpandPad},
