@@ -58,6 +58,7 @@ constexpr ContribRow kRows[] = {
     {kMicrosoft, "MultiHeadAttention", 1, ExpandMultiHeadAttention},
     {kMicrosoft, "NhwcConv", 1, ExpandNhwcFusedConv},
     {kMicrosoft, "NhwcFusedConv", 1, ExpandNhwcFusedConv},
+    {kMicrosoft, "NhwcMaxPool", 1, ExpandNhwcMaxPool},
     {kMicrosoft, "PackedAttention", 1, ExpandPackedAttention},
     {kMicrosoft, "PackedMultiHeadAttention", 1, ExpandPackedMultiHeadAttention},
     {kMicrosoft, "Pad", 1, ExpandPad},
@@ -103,6 +104,12 @@ bool HasDomain(std::string_view domain) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string_view, std::string_view>> ContribOps() {
+  std::vector<std::pair<std::string_view, std::string_view>> ops;
+  for (const ContribRow& row : kRows) ops.emplace_back(row.domain, row.op);
+  return ops;
+}
 
 bool IsContrib(std::string_view domain, std::string_view op) {
   return FindRow(domain, op) != nullptr && FindCustomOp(op, domain) == nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,6 +12,9 @@
 #include "runtime/graph/infer.h"
 
 namespace onnx_cudnn {
+
+// Domain and name of each, sorted.
+std::vector<std::pair<std::string_view, std::string_view>> ContribOps();
 
 // Whether AppendContrib takes the op; not if a user's library defines it (graph/custom_op.h).
 bool IsContrib(std::string_view domain, std::string_view op);

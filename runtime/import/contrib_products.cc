@@ -41,6 +41,13 @@ Operands FusedOperands(Expansion& x) {
           .b = Operand(x, x.in(1), x.Flag("transB"), x.Flag("transBatchB"))};
 }
 
+// Of input 0: batch, spatial axes, channels.
+int RankOfImages(Expansion& x) {
+  const int rank = x.Rank(x.in(0));
+  if (rank < 3) x.FailInvalid(absl::StrCat("expected rank 3 or more, found ", rank));
+  return rank;
+}
+
 }  // namespace
 
 void ExpandFusedMatMul(Expansion& x) {
@@ -84,8 +91,7 @@ void ExpandInverse(Expansion& x) {
 
 // X, Z and Y have their channels behind the spatial axes, W has them as in a Conv.
 void ExpandNhwcFusedConv(Expansion& x) {
-  const int rank = x.Rank(x.in(0));
-  if (rank < 3) x.FailInvalid(absl::StrCat("expected rank 3 or more, found ", rank));
+  const int rank = RankOfImages(x);
   if (!x.ok()) return;
   std::vector<Value*> inputs = {&x.Transpose(x.in(0), ChannelsFirst(rank)), &x.in(1)};
   if (Value* bias = x.Optional(2)) inputs.push_back(bias);
@@ -95,6 +101,15 @@ void ExpandNhwcFusedConv(Expansion& x) {
   Value* z = x.Optional(3);
   GiveActivated(x, z == nullptr ? y : x.Add(y, *z), x.String("activation", ""),
                 x.Floats("activation_params"));
+}
+
+void ExpandNhwcMaxPool(Expansion& x) {
+  const int rank = RankOfImages(x);
+  if (!x.ok()) return;
+  Value& pool =
+      x.Op("MaxPool", {&x.Transpose(x.in(0), ChannelsFirst(rank))},
+           x.Take({"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"}));
+  x.Result(0, "Transpose", {&pool}, {{"perm", ChannelsLast(rank)}});
 }
 
 }  // namespace onnx_cudnn

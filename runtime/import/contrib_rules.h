@@ -31,6 +31,7 @@ void ExpandFusedMatMul(Expansion& x);
 void ExpandFusedMatMulActivation(Expansion& x);
 void ExpandInverse(Expansion& x);
 void ExpandNhwcFusedConv(Expansion& x);  // NhwcConv, too
+void ExpandNhwcMaxPool(Expansion& x);
 
 // contrib_moves.cc: ops that ONNX took over later, under the same name or another
 void ExpandExpandDims(Expansion& x);

@@ -6,6 +6,7 @@ import stat
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 import onnx
@@ -14,8 +15,9 @@ import onnx.parser
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools/long"), str(ROOT / "models")]
 
+import model_score  # noqa: E402
 import small  # noqa: E402
-from model_score import drops, score, share_of_tolerance, tolerance_of  # noqa: E402
+from model_score import drops, explanation, score, share_of_tolerance, tolerance_of  # noqa: E402
 from zoo_table import page  # noqa: E402
 
 GOOD = {"package": "p", "exporter": "e", "symbols": ["N"], "nodes": 9, "runs": True, "agrees": True, "agrees_as_partitioned": True, "of_tolerance": 0.01,
@@ -71,6 +73,13 @@ class DropsTest(unittest.TestCase):
         self.assertEqual(drops({**GOOD, "launches": 103}, GOOD), "launches 100 > 103")
         self.assertEqual(drops({**GOOD, "segments": 2, "size_reads": 1}, GOOD), "segments 1 > 2, size_reads 0 > 1")
 
+    def test_a_count_is_read_for_a_node_that_no_longer_runs_between_programs(self):
+        between = {**GOOD, "size_reads": 90, "nodes_between": 12}
+        self.assertEqual(drops({**GOOD, "size_reads": 102, "nodes_between": 0}, between), "")
+        self.assertEqual(drops({**GOOD, "size_reads": 104, "nodes_between": 0}, between), "size_reads 90 > 104")
+        self.assertEqual(drops({**GOOD, "size_reads": 102, "nodes_between": 12}, between), "size_reads 90 > 102")
+        self.assertEqual(drops({**GOOD, "size_reads": 0, "nodes_between": 13}, between), "nodes_between 12 > 13")
+
     def test_less_on_the_gpu(self):
         self.assertEqual(drops({**GOOD, "share_on_gpu": 0.896}, GOOD), "")
         self.assertEqual(drops({**GOOD, "share_on_gpu": 0.8}, GOOD), "share on the GPU 0.9 > 0.8")
@@ -84,18 +93,65 @@ class DropsTest(unittest.TestCase):
         self.assertIn("no expected score", drops(GOOD, None))
 
 
-class ScoreTest(unittest.TestCase):
+class ProgramsTest(unittest.TestCase):
+    """With stand-ins for the programs."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg(x) }'), self.folder / "m.onnx")
+        np.savez(self.folder / "m.npz", x=np.float32([1, 2]))
+
+    def program(self, name, script):
+        program = self.folder / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+
+    def score(self):
+        return score(self.folder, self.folder / "m.onnx", self.folder / "m.npz")
+
+
+class ScoreTest(ProgramsTest):
     def test_a_program_that_fails_is_the_reason(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            program = folder / "onnx-cudnn-run"
-            program.write_text("#!/bin/sh\necho 'onnx-cudnn-run: '$1': y: the op is not implemented' >&2\nexit 3\n")
-            program.chmod(program.stat().st_mode | stat.S_IXUSR)
-            onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg(x) }'), folder / "m.onnx")
-            np.savez(folder / "m.npz", x=np.float32([1, 2]))
-            found = score(folder, folder / "m.onnx", folder / "m.npz")
-        self.assertEqual(found, {"runs": False, "agrees": False, "agrees_as_partitioned": False,
-                                 "reason": "exit code 3: y: the op is not implemented"})  # fmt: skip
+        self.program("onnx-cudnn-run", "echo 'onnx-cudnn-run: '$1': y: the op is not implemented' >&2\nexit 3")
+        self.assertEqual(self.score(), {"runs": False, "agrees": False, "agrees_as_partitioned": False, "reason": "exit code 3: y: the op is not implemented"})
+
+    def test_what_onnxruntime_refuses_is_the_reason(self):
+        onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = NoOp(x) }'), self.folder / "m.onnx")
+        self.assertRegex(self.score()["reason"], "^onnxruntime: .*NoOp")
+
+    def test_an_error_of_the_scorer_is_none_of_onnxruntime(self):
+        self.program("onnx-cudnn-run", "exit 0")
+        with mock.patch.object(model_score, "run", side_effect=KeyError("partitions")), self.assertRaises(KeyError):
+            self.score()
+
+
+class ExplanationTest(ProgramsTest):
+    def explained(self, why):
+        """What is said if onnx-cudnn-opt writes `why`, and how the program was called."""
+        (self.folder / "why.json").write_text(json.dumps(why))
+        # The argument behind --json is the file to write; that of --input is NAME=FILE.
+        self.program("onnx-cudnn-opt", f"""echo "$@" > '{self.folder}/called'
+            while [ "$1" != --json ]; do shift; done; cp '{self.folder}/why.json' "$2" """)
+        return explanation(self.folder, self.folder / "m.onnx", {"x": np.float32([1, 2])}), (self.folder / "called").read_text()
+
+    def program_of(self, partitions, launches, us):
+        return {"partitions": [{}] * partitions, "totals": {"launches": launches, "us": us}}
+
+    def test_of_one_program(self):
+        found, called = self.explained(self.program_of(3, 2, 1.26))
+        self.assertEqual(found, {"partitions": 3, "launches": 2, "predicted_us": 1.3})
+        self.assertRegex(called, r"m.onnx --explain --target h200 .* --input x=/\S+\.npy\n")
+
+    def test_segments_count_as_often_as_they_run(self):
+        parts = [{"runs": 1, "program": self.program_of(3, 2, 1.5)}, {"runs": 5, "program": self.program_of(2, 1, 0.5)}, {"runs": 1, "program": None}]
+        found, _ = self.explained({"segments": parts})
+        self.assertEqual(found, {"partitions": 13, "launches": 7, "predicted_us": 4.0})
+
+    def test_a_program_that_fails_did_not_explain(self):
+        self.program("onnx-cudnn-opt", "echo 'no' >&2\nexit 3")
+        self.assertEqual(explanation(self.folder, self.folder / "m.onnx", {}), {"not_explained": "exit code 3: no"})
 
 
 class PageTest(unittest.TestCase):

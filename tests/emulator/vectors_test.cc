@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_replace.h"
+#include "runtime/ops/image_decoder.h"
 #include "tests/emulator/emulated_gpu.h"
 #include "tests/onnx_backend/failing.h"
 #include "tests/onnx_backend/run_vector.h"
@@ -30,17 +31,24 @@ class Launches : public testing::Environment {
 Launches* const launches =
     static_cast<Launches*>(testing::AddGlobalTestEnvironment(new Launches));  // which owns it
 
+// The messages with which this program refuses vectors.
+std::map<std::string, std::string> Refusals() {
+  std::map<std::string, std::string> refusals = ReadRefusals(kFailing);
+  if (DecodeImage == nullptr) refusals.merge(ReadRefusals(kWithoutImageDecoders));
+  return refusals;
+}
+
 class EmulatedVectorTest : public testing::TestWithParam<TestVector> {};
 
 TEST_P(EmulatedVectorTest, PassesOrIsRefusedAsOnTheCpuDevice) {
-  static const auto& failing = *new std::map<std::string, std::string>(ReadFailing());
+  static const auto& refusals = *new std::map<std::string, std::string>(Refusals());
   FakeCuda cuda(EmulatedGpu());
   const Outcome outcome =
       RunVector(GetParam(), {.device = DeviceChoice::kCuda, .precision = PrecisionChoice::kStrict});
   launches->Count(cuda.launches());
   EXPECT_NE(outcome.kind, Outcome::Kind::kFail) << outcome.message;
-  const auto entry = failing.find(GetParam().name);
-  EXPECT_EQ(outcome.message, entry == failing.end() ? "" : entry->second);
+  const auto entry = refusals.find(GetParam().name);
+  EXPECT_EQ(outcome.message, entry == refusals.end() ? "" : entry->second);
   if (!outcome.message.empty()) GTEST_SKIP() << kExpectedRefusal << outcome.message;
 }
 

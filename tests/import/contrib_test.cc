@@ -152,6 +152,21 @@ TEST(ContribTest, MovesTheChannelsOfAnNhwcConv) {
             (std::vector<float>{-340}));
 }
 
+TEST(ContribTest, MovesTheChannelsOfAnNhwcMaxPool) {
+  ExpectNodes("(uint8[1,4,5,3] x) => (uint8[1,2,4,3] y)",
+              "y = com.microsoft.NhwcMaxPool<kernel_shape = [2, 2], strides = [2, 1]>(x)",
+              {"transpose = Transpose<perm = [0, 3, 1, 2]>(x)",
+               "maxpool = MaxPool<kernel_shape = [2, 2], strides = [2, 1]>(transpose)",
+               "y = Transpose<perm = [0, 2, 3, 1]>(maxpool)"});
+  // The larger of two pixels, by channel.
+  EXPECT_EQ(Computed(Model("(float[1,1,2,2] x) => (y)",
+                           "y = com.microsoft.NhwcMaxPool<kernel_shape = [1, 2]>(x)"),
+                     {Floats({1, 1, 2, 2}, {1, 8, 5, 3})}),
+            (std::vector<float>{5, 8}));
+  ExpectRefusal("(uint8[4,5] x) => (y)", "y = com.microsoft.NhwcMaxPool<kernel_shape = [2]>(x)",
+                kInvalid, "expected rank 3 or more, found 2");
+}
+
 // Two groups of one channel with two pixels each: ±1, scaled.
 TEST(ContribTest, NormalizesGroupsInEitherLayout) {
   const std::string attributes = "groups = 2, activation = 0, epsilon = 0.0";

@@ -13,11 +13,17 @@
 #include "absl/strings/str_join.h"
 #include "onnx/defs/data_type_utils.h"
 #include "onnx/defs/schema.h"
+#include "onnx/onnx_pb.h"
 #include "passes/build_program.h"
+#include "passes/cut_graph.h"
 #include "runtime/graph/infer.h"
+#include "runtime/import/contrib.h"
 #include "runtime/import/expand_function.h"
+#include "runtime/import/gradient.h"
+#include "runtime/ops/bounded.h"
 #include "runtime/ops/op_table.h"
 #include "runtime/session/engines.h"
+#include "runtime/session/segments/value_ops.h"
 #include "tests/ops/cases.h"
 #include "tests/support/proposed.h"
 
@@ -134,24 +140,41 @@ Graph WithInnerResults(const Graph& graph) {
   return inner;
 }
 
+// Whether an op runs between Programs whatever its shapes, with this type for its first input.
+bool RunsBetween(const OpKey& key, DType dtype) {
+  if (IsValueOp(key.first, key.second)) return true;
+  Graph graph;
+  Value& x = graph.AddInput("x", Type::Tensor(dtype, {1}));
+  return RunsBetweenPrograms(
+      graph.AddNode({.op = key.second, .inputs = {&x}, .domain = key.first}));
+}
+
 // What runs an op with one type.
 struct Runs {
   bool inferred = false, on_cpu = false;
   std::set<std::string> engines;       // of h200, that propose it
+  std::set<std::string> of_bound;      // those of its bounded form (runtime/ops/bounded.h)
   std::set<std::string> of_expansion;  // those of the ops that replace it
   bool folds = false;                  // it is a constant once shapes are bound
+  bool between_programs = false;
 };
 
 class Trials {
  public:
   Runs Of(const OpDef& op, DType dtype) const {
     Runs runs;
+    runs.between_programs = RunsBetween({op.domain, op.type}, dtype);
     if (!op.domain.empty()) return runs;  // case rows are of ONNX's own domain
     for (const OpCase& c : cases_) {
       if (c.op != op.type || !c.error.empty()) continue;
       if (const auto graph = GraphOf(c, dtype, /*first_is_constant=*/false)) Try(*graph, runs);
       if (!runs.engines.empty()) continue;
       if (const auto graph = GraphOf(c, dtype, /*first_is_constant=*/true)) Try(*graph, runs);
+    }
+    for (const OpCase& c : data_dependent_) {
+      if (c.op != op.type || !c.error.empty()) continue;
+      if (auto graph = GraphOf(c, dtype, /*first_is_constant=*/false))
+        TryBounded(*std::move(graph), runs);
     }
     return runs;
   }
@@ -163,13 +186,25 @@ class Trials {
     const Node& node = *inner.TopologicalOrder()[0];
     if (!CheckOp(node)) return;
     runs.on_cpu = true;
-    for (const Engine* engine : h200_.target.engines) {
-      if (engine->name() == "host") continue;
-      if (!ProposedBy(*engine, inner, node, h200_.target).candidates.empty())
-        runs.engines.emplace(engine->name());
-    }
+    AddEngines(inner, node, runs.engines);
     const bool is_constant = node.has_input(0) && node.input(0).is_constant();
     if (runs.engines.empty() && !is_constant) TryToReplace(graph, node.op(), runs);
+  }
+
+  void TryBounded(Graph graph, Runs& runs) const {
+    Node& node = *graph.TopologicalOrder()[0];
+    const std::optional<BoundedForm> form = BoundedFormOf(node);
+    if (!form.has_value()) return;
+    const Node& first = ReplaceByBounded(graph, node, *form);
+    AddEngines(graph, *first.input(0).producer(), runs.of_bound);
+  }
+
+  void AddEngines(const Graph& graph, const Node& node, std::set<std::string>& engines) const {
+    for (const Engine* engine : h200_.target.engines) {
+      if (engine->name() == "host") continue;
+      if (!ProposedBy(*engine, graph, node, h200_.target).candidates.empty())
+        engines.emplace(engine->name());
+    }
   }
 
   void TryToReplace(const Graph& graph, const std::string& op, Runs& runs) const {
@@ -186,16 +221,18 @@ class Trials {
       runs.of_expansion.emplace(partition.chosen.engine->name());
   }
 
-  const std::vector<OpCase> cases_ = AllCases();
+  const std::vector<OpCase> cases_ = AllCases(), data_dependent_ = DataDependentCases();
   const OwnedTarget h200_ = *MakeTarget("h200");
 };
 
-// "cudnn, kernel" or "expanded: gemm, view"
+// "cudnn, kernel", "bounded: kernel" or "expanded: gemm, view"
 std::string EnginesOf(const Runs& runs) {
   if (!runs.engines.empty()) return absl::StrJoin(runs.engines, ", ");
+  if (!runs.of_bound.empty()) return absl::StrCat("bounded: ", absl::StrJoin(runs.of_bound, ", "));
   if (!runs.of_expansion.empty())
     return absl::StrCat("expanded: ", absl::StrJoin(runs.of_expansion, ", "));
-  return runs.folds ? "a constant once shapes are bound" : "host";
+  if (runs.folds) return "a constant once shapes are bound";
+  return runs.between_programs ? "between Programs" : "host";
 }
 
 // "f32, f16: cudnn, kernel; f64: kernel", the types named only where they differ.
@@ -230,22 +267,43 @@ std::string RowOf(const OpDef& op, const std::vector<int>& versions, const Trial
                       " |\n");
 }
 
-// ONNX's ops without a definition, as two lists.
+// Ops without a definition.
 struct OtherOps {
-  std::vector<std::string> functions, others;
+  std::vector<std::string> functions, replaced, between, unsupported;
 };
 
+bool IsReplacedAtImport(const OpKey& key) {
+  onnx::NodeProto node;
+  node.set_domain(key.first);
+  node.set_op_type(key.second);
+  return IsContrib(key.first, key.second) || IsGradient(node) || key == OpKey("", "Constant");
+}
+
+std::vector<std::string>& ListFor(const OpKey& key, const onnx::OpSchema* schema, OtherOps& ops) {
+  if (IsReplacedAtImport(key)) return ops.replaced;
+  if (RunsBetween(key, DType::kF32)) return ops.between;
+  const bool is_function = schema->HasFunction() || schema->HasContextDependentFunction();
+  return is_function ? ops.functions : ops.unsupported;
+}
+
 OtherOps OpsWithoutDefinition(const std::map<OpKey, std::vector<int>>& versions) {
+  std::set<OpKey> keys;
+  for (const auto& [domain, name] : ContribOps()) keys.emplace(domain, name);
+  for (const auto& [key, of_op] : versions) keys.insert(key);
   OtherOps ops;
-  for (const auto& [key, of_op] : versions) {
+  for (const OpKey& key : keys) {
     const auto& [domain, name] = key;
-    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(name, of_op.back(), domain);
-    if (FindOp(name, domain) != nullptr || schema == nullptr || schema->Deprecated()) continue;
-    const bool is_function = schema->HasFunction() || schema->HasContextDependentFunction();
-    (is_function ? ops.functions : ops.others)
-        .push_back(absl::StrCat(domain, domain.empty() ? "" : ".", name));
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(name, domain);
+    if (FindOp(name, domain) != nullptr || (schema != nullptr && schema->Deprecated())) continue;
+    ListFor(key, schema, ops).push_back(absl::StrCat(domain, domain.empty() ? "" : ".", name));
   }
   return ops;
+}
+
+// Nothing for a list that is empty.
+std::string Section(const char* title, const char* text, const std::vector<std::string>& ops) {
+  if (ops.empty()) return "";
+  return absl::StrCat("\n## ", title, "\n\n", text, absl::StrJoin(ops, ", "), ".\n");
 }
 
 constexpr std::string_view kHead =
@@ -263,8 +321,10 @@ constexpr std::string_view kHead =
     "  the case rows in `tests/ops`: it may refuse other forms, and one that is not listed may "
     "take "
     "forms that no row has. `expanded`: other\n"
-    "  ops replace it, and these Engines run them; `host`: the reference, between two "
-    "transfers.\n\n";
+    "  ops replace it, and these Engines run them; `bounded`: the shape of its output depends on "
+    "data, they compute it in memory for the most elements\n"
+    "  that it can have, and the Program ends; `host`: the reference, between two transfers; "
+    "`between Programs`: on the host, and never part of a Program.\n\n";
 
 }  // namespace
 
@@ -279,13 +339,17 @@ std::string OperatorPage() {
     page += RowOf(*op, of_op == versions.end() ? op->since : of_op->second, trials);
   }
   const OtherOps other = OpsWithoutDefinition(versions);
-  absl::StrAppend(&page, "\n## Expanded by ONNX's own function\n\n",
-                  absl::StrJoin(other.functions, ", "), ".\n");
-  absl::StrAppend(&page,
-                  "\n## Resolved before a Program is built, or not supported\n\nControl flow, "
-                  "sequences and constants are resolved while shapes are bound; of the others "
-                  "[limits.md](limits.md) says more.\n\n",
-                  absl::StrJoin(other.others, ", "), ".\n");
+  page += Section("Expanded by ONNX's own function", "", other.functions);
+  page += Section("Replaced at import",
+                  "By other ops, `Constant` by its value. [limits.md](limits.md) says which forms "
+                  "are refused.\n\n",
+                  other.replaced);
+  page += Section("Run between Programs",
+                  "The host runs them; the bodies of control flow are Programs of their own. Loops "
+                  "whose iterations can be counted, and\nsequences whose lengths and positions are "
+                  "known, are resolved while shapes are bound instead.\n\n",
+                  other.between);
+  page += Section("Not supported", "", other.unsupported);
   return page;
 }
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/support/source_file.h"
 
@@ -46,6 +48,8 @@ TEST(OperatorTableTest, KnowsWhatRunsSomeOps) {
            "| Det | 11, 22 | floats | host |",
            "| ConstantOfShape | 9, 20, 21, 23, 24, 25 | i64 | kernel |",
            "| Trilu | 14 | floats, integers, complex, bool | kernel |",
+           "| NonMaxSuppression | 10, 11 | f32 | bounded: kernel |",
+           "| StringConcat | 20 | string | between Programs |",
        }) {
     EXPECT_NE(page.find(row), std::string::npos) << row << "\n" << page;
   }
@@ -60,6 +64,27 @@ TEST(OperatorTableTest, KnowsWhatRunsSomeOps) {
     EXPECT_NE(line.find(engine), std::string::npos) << line;
   }
   EXPECT_EQ(page.find("Transfer"), std::string::npos);
+}
+
+// The lists behind the table; by hand, as above.
+TEST(OperatorTableTest, ListsOpsWithoutDefinitionByWhatBecomesOfThem) {
+  const std::string page = OperatorPage();
+  const std::pair<const char*, std::vector<const char*>> lists[] = {
+      {"## Expanded by ONNX's own function", {"AffineGrid", "SwiGLU"}},
+      {"## Replaced at import",
+       {"Constant", "ai.onnx.preview.FlexAttention", "ai.onnx.preview.training.Adam",
+        "ai.onnx.preview.training.Gradient", "com.microsoft.QLinearAdd"}},
+      {"## Run between Programs", {"Loop", "SequenceMap", "SplitToSequence", "ai.onnx.ml.ZipMap"}}};
+  for (const auto& [title, ops] : lists) {
+    const size_t begin = page.find(title);
+    ASSERT_NE(begin, std::string::npos) << title;
+    const std::string section = page.substr(begin, page.find("\n##", begin) - begin);
+    for (const char* op : ops) {
+      EXPECT_TRUE(std::regex_search(section, std::regex(absl::StrCat("[ \n]", op, "[,.]"))))
+          << op << " in " << section;
+    }
+  }
+  EXPECT_EQ(page.find("## Not supported"), std::string::npos);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "absl/log/check.h"
+#include "absl/strings/str_cat.h"
 #include "tests/support/source_file.h"
 
 namespace onnx_cudnn {
@@ -10,24 +11,27 @@ namespace {
 
 constexpr std::string_view kGap = "  ";
 
-std::string Path() { return SourceFile("tests/onnx_backend/failing.txt"); }
+std::string Path(const std::string& file) {
+  return SourceFile(absl::StrCat("tests/onnx_backend/", file));
+}
 
 }  // namespace
 
-std::map<std::string, std::string> ReadFailing() {
-  std::map<std::string, std::string> failing;
-  std::ifstream file(Path());
-  for (std::string line; std::getline(file, line);) {
+std::map<std::string, std::string> ReadRefusals(const std::string& file) {
+  std::map<std::string, std::string> refusals;
+  std::ifstream lines(Path(file));
+  CHECK(lines.good()) << Path(file) << " is missing";
+  for (std::string line; std::getline(lines, line);) {
     const size_t gap = line.find(kGap);
-    CHECK(gap != std::string::npos) << Path() << ": expected \"name  reason\": " << line;
-    failing[line.substr(0, gap)] = line.substr(gap + kGap.size());
+    CHECK(gap != std::string::npos) << file << ": expected \"name  reason\": " << line;
+    refusals[line.substr(0, gap)] = line.substr(gap + kGap.size());
   }
-  return failing;
+  return refusals;
 }
 
-void WriteFailing(const std::map<std::string, std::string>& failing) {
-  std::ofstream file(Path());
-  for (const auto& [name, reason] : failing) file << name << kGap << reason << '\n';
+void WriteRefusals(const std::string& file, const std::map<std::string, std::string>& refusals) {
+  std::ofstream lines(Path(file));
+  for (const auto& [name, reason] : refusals) lines << name << kGap << reason << '\n';
 }
 
 }  // namespace onnx_cudnn

@@ -10,9 +10,13 @@ namespace onnx_cudnn {
 // tools/count_tests.py recognizes it.
 inline constexpr char kExpectedRefusal[] = "expected refusal: ";
 
-// Reads tests/onnx_backend/failing.txt, sorted lines of "name  reason". Aborts if a line has
-// another form.
-std::map<std::string, std::string> ReadFailing();
-void WriteFailing(const std::map<std::string, std::string>& failing);
+// Files of tests/onnx_backend, sorted lines of "name  reason": what every program refuses, and what
+// programs without image decoders refuse beside it.
+inline constexpr char kFailing[] = "failing.txt";
+inline constexpr char kWithoutImageDecoders[] = "without_image_decoders.txt";
+
+// Aborts if a line has another form.
+std::map<std::string, std::string> ReadRefusals(const std::string& file);
+void WriteRefusals(const std::string& file, const std::map<std::string, std::string>& refusals);
 
 }  // namespace onnx_cudnn

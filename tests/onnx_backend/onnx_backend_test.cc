@@ -5,7 +5,7 @@
 // ONNX_CUDNN_UPDATE_FAILING=1 build/bin/test_onnx_backend --gtest_filter='*.Cpu/*'
 // updates failing.txt for the vectors that the filter selects. Wrong results are never added to it.
 //
-// This program has image decoders; what failing.txt says of programs without them does not hold.
+// This program has image decoders: without_image_decoders.txt is not about it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -30,29 +30,21 @@ bool Updates() { return std::getenv("ONNX_CUDNN_UPDATE_FAILING") != nullptr; }
 class FailingList : public testing::Environment {
  public:
   void TearDown() override {
-    if (Updates()) WriteFailing(reasons_);
+    if (Updates()) WriteRefusals(kFailing, reasons_);
   }
   const std::map<std::string, std::string>& reasons() const { return reasons_; }
   // The message expected of a vector; empty: it passes.
   std::string Reason(const std::string& name) const {
     auto entry = reasons_.find(name);
-    return entry == reasons_.end() || IsOfOthers(entry->second) ? "" : entry->second;
+    return entry == reasons_.end() ? "" : entry->second;
   }
   void Update(const std::string& name, const std::string& reason) {
-    if (const auto entry = reasons_.find(name);
-        entry != reasons_.end() && IsOfOthers(entry->second) && reason.empty())
-      return;
     reasons_.erase(name);
     if (!reason.empty()) reasons_[name] = reason;
   }
 
  private:
-  // Whether programs without decoders alone are refused so.
-  static bool IsOfOthers(const std::string& reason) {
-    return DecodeImage != nullptr && absl::StrContains(reason, kNoImageDecoders);
-  }
-
-  std::map<std::string, std::string> reasons_ = ReadFailing();
+  std::map<std::string, std::string> reasons_ = ReadRefusals(kFailing);
 };
 
 FailingList* const failing =
@@ -85,18 +77,31 @@ std::string CaseName(const testing::TestParamInfo<TestVector>& info) {
   return absl::StrReplaceAll(name.substr(name.find('/') + 1), {{"test_", ""}});
 }
 
+// Both lists.
+std::map<std::string, std::string> AllRefusals() {
+  std::map<std::string, std::string> refusals = ReadRefusals(kWithoutImageDecoders);
+  refusals.insert(failing->reasons().begin(), failing->reasons().end());
+  return refusals;
+}
+
 TEST(FailingListTest, NamesVectorsThatExist) {
   std::set<std::string> names;
   for (const char* group : kGroups) {
     for (const TestVector& vector : FindVectors(group)) names.insert(vector.name);
   }
-  for (const auto& [name, reason] : failing->reasons()) EXPECT_TRUE(names.contains(name)) << name;
+  for (const auto& [name, reason] : AllRefusals()) EXPECT_TRUE(names.contains(name)) << name;
 }
 
 TEST(FailingListTest, NamesOpOpsetAndTypeInEachReason) {
   const std::regex form(R"((^| )[\w.]+ \(opset \d+\) on [\w\[\],?()]+: )");
-  for (const auto& [name, reason] : failing->reasons()) {
+  for (const auto& [name, reason] : AllRefusals()) {
     EXPECT_TRUE(std::regex_search(reason, form)) << name << ": " << reason;
+  }
+}
+
+TEST(FailingListTest, ImagesAloneNeedDecoders) {
+  for (const auto& [name, reason] : ReadRefusals(kWithoutImageDecoders)) {
+    EXPECT_TRUE(absl::StrContains(reason, kNoImageDecoders)) << name << ": " << reason;
   }
 }
 

@@ -1,5 +1,5 @@
-"""ONNX's own runner of its test vectors over onnx_cudnn.backend: all pass but those that tests/onnx_backend/failing.txt lists, which are refused
-with its reasons. Needs onnx 1.22.0, the last release that holds the vectors: the environment build/python-runner."""
+"""ONNX's own runner of its test vectors over onnx_cudnn.backend: all pass but those that tests/onnx_backend/failing.txt and
+tests/onnx_backend/without_image_decoders.txt list, which are refused with their reasons. Needs onnx 1.22.0, the last release that holds the vectors: the environment build/python-runner."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ import onnx.backend.test  # noqa: E402
 import onnx_cudnn.backend  # noqa: E402
 
 VECTORS = pathlib.Path(__file__).resolve().parents[1] / "onnx_backend"
-FAILING = VECTORS / "failing.txt"
+REFUSALS = (VECTORS / "failing.txt", VECTORS / "without_image_decoders.txt")
 DATA = pathlib.Path(onnx.backend.test.__file__).parent / "data"
 GROUPS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 
@@ -43,7 +43,7 @@ def vectors():
 
 def reasons():
     """{vector: why it is refused}"""
-    rows = (line.split("  ", 1) for line in FAILING.read_text().splitlines())
+    rows = (line.split("  ", 1) for file in REFUSALS for line in file.read_text().splitlines())
     return {name.split("/")[1]: reason for name, reason in rows}
 
 

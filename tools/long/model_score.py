@@ -26,7 +26,7 @@ COUNTS = ("launches", "segments", "size_reads", "nodes_between")
 
 
 class Failed(Exception):
-    """A program failed, in words."""
+    """A program or onnxruntime failed, in words."""
 
 
 def call(*command):
@@ -50,6 +50,17 @@ def expected_outputs(path, inputs):
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs), strict=True))
+
+
+def expected_or_failed(path, inputs):
+    """expected_outputs; Failed with onnxruntime's words where it raises, whose kinds of exceptions have no common base."""
+    try:
+        expected = expected_outputs(path, inputs)
+    except Exception as error:  # noqa: BLE001
+        raise Failed(f"onnxruntime: {' '.join(str(error).split())[:300]}") from error
+    if any(array.size == 0 for array in expected.values()):
+        raise Failed("an output is empty, so that agreement says nothing")
+    return expected
 
 
 def tolerance_of(path):
@@ -76,15 +87,21 @@ def share_of_tolerance(found, expected, tolerance=TOLERANCES["strict"]):
     return float(np.nan_to_num(shares, nan=np.inf, posinf=np.inf).max())
 
 
+def input_flags(inputs, folder):
+    """--input for each input, from files in `folder`."""
+    flags = []
+    for index, (name, array) in enumerate(inputs.items()):
+        file = pathlib.Path(folder, f"input-{index}.npy")
+        np.save(file, array)
+        flags += ["--input", f"{name}={file}"]
+    return flags
+
+
 def run(programs, path, inputs, expected, *flags):
     """(what onnx-cudnn-run says, the largest share of the tolerance that an output used, in words which output is wrong)"""
     with tempfile.TemporaryDirectory() as folder:
         command = [programs / "onnx-cudnn-run", path, "--json", "--runs", 0, "--precision", "strict", "--output-dir", folder, *flags]
-        for index, (name, array) in enumerate(inputs.items()):
-            file = pathlib.Path(folder, f"input-{index}.npy")
-            np.save(file, array)
-            command += ["--input", f"{name}={file}"]
-        said = json.loads(call(*command))
+        said = json.loads(call(*command, *input_flags(inputs, folder)))
         found = {name: np.load(pathlib.Path(folder, re.sub(r"[^A-Za-z0-9._-]", "_", name) + ".npy")) for name in expected}
     tolerance = tolerance_of(path)
     shares = {name: share_of_tolerance(found[name], expected[name], tolerance) for name in expected}
@@ -95,24 +112,19 @@ def run(programs, path, inputs, expected, *flags):
 
 
 def explanation(programs, path, inputs):
-    """Partitions and launches of the first Program on the target; "not_explained" where that depends on data."""
+    """Partitions and launches of a Run on the target, over all of its Programs, each as often as it runs; or why not, in "not_explained"."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "why.json")
-        command = [programs / "onnx-cudnn-opt", path, "--explain", "--target", TARGET, "--json", file]
-        for name, array in inputs.items():
-            command += ["--shape", f"{name}={'x'.join(map(str, array.shape))}"] if array.shape else []
-        # Values of those that decide shapes: of all that are small enough.
-        for index, (name, array) in enumerate(inputs.items()):
-            if array.dtype.kind in "iub" and array.ndim < 2 and array.nbytes <= 4096:
-                value = pathlib.Path(folder, f"value-{index}.npy")
-                np.save(value, array)
-                command += ["--input", f"{name}={value}"]
         try:
-            call(*command)
+            call(programs / "onnx-cudnn-opt", path, "--explain", "--target", TARGET, "--json", file, *input_flags(inputs, folder))
         except Failed as failed:
             return {"not_explained": str(failed)}
         why = json.loads(file.read_text())
-    return {"partitions": len(why["partitions"]), "launches": why["totals"]["launches"], "predicted_us": round(why["totals"]["us"], 1)}
+    parts = why.get("segments", [{"runs": 1, "program": why}])
+    ran = [(part["runs"], part["program"]) for part in parts if part["program"]]
+    return {"partitions": sum(runs * len(program["partitions"]) for runs, program in ran),
+            "launches": sum(runs * program["totals"]["launches"] for runs, program in ran),
+            "predicted_us": round(sum(runs * program["totals"]["us"] for runs, program in ran), 1)}  # fmt: skip
 
 
 def score(programs, path, inputs_file):
@@ -121,9 +133,7 @@ def score(programs, path, inputs_file):
         inputs = dict(file)
     row = {"runs": False, "agrees": False, "agrees_as_partitioned": False}
     try:
-        expected = expected_outputs(path, inputs)
-        if any(array.size == 0 for array in expected.values()):
-            raise Failed("an output is empty, so that agreement says nothing")
+        expected = expected_or_failed(path, inputs)
         said, share, wrong = run(programs, path, inputs, expected)
         row.update(runs=True, agrees=not wrong, of_tolerance=round(share, 4) if np.isfinite(share) else None)
         parts = said.get("segments", {"programs": 1, "size_reads": 0, "nodes_between": 0})
@@ -138,9 +148,15 @@ def score(programs, path, inputs_file):
         row.update(explanation(programs, path, inputs))
     except Failed as failed:
         row["reason"] = str(failed)
-    except Exception as error:  # noqa: BLE001: onnxruntime's own kinds
-        row["reason"] = f"onnxruntime: {' '.join(str(error).split())[:300]}"
     return row
+
+
+def most_allowed(key, found, expected):
+    """Of a count; above it counts as a drop."""
+    most = expected[key] * (1 + GROWTH)
+    if key == "size_reads":  # behind a node that ran on the host between Programs and now runs in one, its count is read
+        most += max(0, expected.get("nodes_between", 0) - found.get("nodes_between", 0))
+    return most
 
 
 def drops(found, expected):
@@ -153,7 +169,7 @@ def drops(found, expected):
     if "launches" in expected and "launches" not in found:
         return f"explained no longer: {found.get('not_explained', found.get('reason', ''))}"
     for key in COUNTS:
-        if key in expected and found.get(key, 0) > expected[key] * (1 + GROWTH):
+        if key in expected and found.get(key, 0) > most_allowed(key, found, expected):
             words.append(f"{key} {expected[key]} > {found[key]}")
     if found.get("share_on_gpu", 0) < expected.get("share_on_gpu", 0) - SHRINKAGE:
         words.append(f"share on the GPU {expected['share_on_gpu']} > {found.get('share_on_gpu', 0)}")

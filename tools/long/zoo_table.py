@@ -13,7 +13,8 @@ full ones. `tools/test.sh --long=zoo` builds and scores them, and fails if one i
   worst element uses; 2e-2 of the largest with a DynamicQuantizeLSTM, whose results in onnxruntime depend on its number of threads.
 - **on the GPU**: the share of the rewritten graph's nodes that do not run on the host, with the model partitioned for an H200, strict, over all Programs of the
   Run. The outputs of that Run must agree too.
-- **launches** and **partitions** are those of `onnx-cudnn-opt --explain --target h200` (tf32); it does not explain models whose shapes depend on data.
+- **launches** and **partitions** are those of `onnx-cudnn-opt --explain --target h200` (tf32), over all Programs of a Run, each as often as it runs; empty where the
+  program did not explain the model when it was scored (`not_explained` in `models/zoo.json`).
 - **Programs**: how many one Run goes through; with it the tensors that are read because their elements decide shapes.
 - Dims that are symbolic are run with other sizes than exported.
 """

@@ -194,9 +194,8 @@ NodeResults OnHost(const NodeOperands& operands, const ValueMemory& memory) {
   return values;
 }
 
-}  // namespace
-
-NodeResults RunValueOp(const NodeOperands& operands, const ValueMemory& memory) {
+// nullptr: not listed.
+ValueOp FindValueOp(std::string_view domain, std::string_view op) {
   static const auto& ops = *new std::map<std::string_view, ValueOp>{
       {"ConcatFromSequence", Join},       {"Identity", Pass},
       {"Optional", MakeOptional},         {"OptionalGetElement", GetElement},
@@ -206,13 +205,24 @@ NodeResults RunValueOp(const NodeOperands& operands, const ValueMemory& memory) 
       {"SequenceLength", Length},         {"SplitToSequence", SplitUp}};
   static const auto& ml_ops = *new std::map<std::string_view, ValueOp>{
       {"CastMap", CastMap}, {"DictVectorizer", DictVectorizer}, {"ZipMap", ZipMap}};
+  if (!domain.empty() && domain != kMlDomain) return nullptr;
+  const auto& listed = domain.empty() ? ops : ml_ops;
+  const auto found = listed.find(op);
+  return found == listed.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+bool IsValueOp(std::string_view domain, std::string_view op) {
+  return FindValueOp(domain, op) != nullptr;
+}
+
+NodeResults RunValueOp(const NodeOperands& operands, const ValueMemory& memory) {
   const Node& node = operands.node;
   if (IsFirstElements(node)) return First(operands, memory);
-  if (!node.domain().empty() && node.domain() != kMlDomain) return OnHost(operands, memory);
-  const auto& listed = node.domain().empty() ? ops : ml_ops;
-  const auto op = listed.find(node.op());
-  if (op == listed.end()) return OnHost(operands, memory);
-  NodeResults results = op->second(operands, memory);
+  const ValueOp op = FindValueOp(node.domain(), node.op());
+  if (op == nullptr) return OnHost(operands, memory);
+  NodeResults results = op(operands, memory);
   return results.ok() ? std::move(results) : Annotate(results.status(), Where(node));
 }
 

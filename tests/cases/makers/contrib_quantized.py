@@ -3,8 +3,9 @@
 import numpy as np
 from onnx import TensorProto as T
 
-from makers import QUANTIZED, SUMS, Tolerance, maker
+from makers import EXACT, QUANTIZED, SUMS, Tolerance, maker
 from makers.convolution import image
+from makers.pooling import pool_window
 
 BYTES = (T.UINT8, T.INT8)
 # The lookup tables of onnxruntime round twice.
@@ -90,6 +91,14 @@ def pool(d):
     d.quantized(dims, elem)
     for _ in range(2):
         parameters(d, elem)
+    d.gives(elem)
+
+
+@maker("com.microsoft.NhwcMaxPool", tolerance=EXACT)
+def nhwc_max_pool(d):
+    dims, elem = [max(1, e) for e in image(d)], d.pick(BYTES)
+    pool_window(d, dims[2:])
+    d.quantized([dims[0], *dims[2:], dims[1]], elem)
     d.gives(elem)
 
 
