@@ -74,6 +74,11 @@ class BodyPrices {
       most.us = std::max(most.us, price.us);
       most.has_work |= price.has_work;
     }
+    // A captured Program has its inputs at addresses of its own, to which each Run copies them.
+    for (const Value* v : node.inputs()) {
+      if (v == nullptr || v->is_constant()) continue;
+      most.us += static_cast<double>(2 * v->bytes()) / target_.info.bytes_per_us;
+    }
     most.us *= static_cast<double>(IterationsOf(node));
     return most;
   }
