@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "passes/bind_partly.h"
+#include "passes/body_programs.h"
 #include "passes/build_program.h"
 #include "passes/cut_graph.h"
 #include "passes/infer_and_fold.h"
@@ -243,6 +244,15 @@ absl::Status NoteRefusals(Graph& graph, const CopyBudget& budget,
   return absl::OkStatus();
 }
 
+absl::Status CheckBodies(const Graph& graph, const BuildOptions& options) {
+  for (const Node* node : graph.TopologicalOrder()) {
+    if (!RunsFasterAsPrograms(graph, *node, options)) continue;
+    return absl::UnimplementedError(
+        absl::StrCat(Where(*node), ": its bodies run faster as programs of their own"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void ForgetShapes(Graph& graph) {
@@ -320,6 +330,7 @@ absl::StatusOr<Graph> BindShapes(const Graph& graph, const InputDims& input_dims
   RETURN_IF_ERROR(infer_and_fold.Run(bound));
   if (options.times != nullptr) options.times->fold_ms += infer_and_fold.fold_ms();
   SweepDead(bound);
+  RETURN_IF_ERROR(CheckBodies(bound, options));
   PassContext context{.target = target,
                       .functions = options.functions,
                       .limits = options.limits,

@@ -48,6 +48,10 @@ struct BuildOptions {
   // For BindShapes: receives every Node that it refuses, and the result is the Graph with them;
   // nullptr: the first one is the error.
   std::vector<NodeRefusal>* refusals = nullptr;
+  // Bodies of If and Scan that run faster as Programs of their own on it (body_programs.h) do so:
+  // BindShapes refuses such a Node (Unimplemented), CutGraph takes it out of the segment. nullptr:
+  // every Node of static types stays.
+  const Target* body_target = nullptr;
   // Called with the static Graph before Formats are materialized; may be empty.
   std::function<void(const Graph&, absl::Span<const Partition>, const Refusals&)> on_partitions;
 };

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "passes/bind_partly.h"
+#include "passes/body_programs.h"
 #include "passes/rewrite/utils/scan_as_loop.h"
 #include "passes/sweep.h"
 #include "runtime/base/status.h"
@@ -34,11 +35,12 @@ bool AnyValue(const Node& node, Predicate predicate) {
          std::any_of(node.outputs().begin(), node.outputs().end(), predicate);
 }
 
-// Whether a Program can run it.
-bool IsStatic(const Node& node) {
+// Whether a Program runs it.
+bool IsOfSegment(const Graph& graph, const Node& node, const BuildOptions& options) {
   if (RunsBetweenPrograms(node)) return false;
   if (AnyValue(node, [](const Value* v) { return !IsNumbers(v); })) return false;
-  return node.bodies().empty() || CheckOp(node);  // an If or a Scan of static bodies
+  if (node.bodies().empty()) return true;
+  return CheckOp(node) && !RunsFasterAsPrograms(graph, node, options);  // an If or a Scan
 }
 
 // Whether a Program may run it once the shapes of its inputs are known.
@@ -97,7 +99,8 @@ class PartMaker {
 
 class Cutter {
  public:
-  Cutter(Graph& graph, const std::vector<NodeRefusal>& refusals) : graph_(graph) {
+  Cutter(Graph& graph, const BuildOptions& options, const std::vector<NodeRefusal>& refusals)
+      : graph_(graph), options_(options) {
     for (const NodeRefusal& refusal : refusals) {
       if (refusal.id >= 0) refusals_.try_emplace(refusal.id, refusal.why);
     }
@@ -146,7 +149,7 @@ class Cutter {
       const Place inputs = LatestInput(*node);
       if (inputs == Place::kSegment && PutBounded(*node)) continue;
       Place place = Place::kRest;
-      if (inputs == Place::kSegment && IsStatic(*node)) {
+      if (inputs == Place::kSegment && IsOfSegment(graph_, *node, options_)) {
         place = Place::kSegment;
       } else if (inputs != Place::kRest && RunsAlone(*node) && !WaitsForBound(*node, inputs)) {
         place = Place::kNode;
@@ -177,16 +180,18 @@ class Cutter {
   }
 
   Graph& graph_;
+  const BuildOptions& options_;
   absl::flat_hash_map<int, absl::Status> refusals_;
   absl::flat_hash_map<const Node*, Place> places_;
   std::vector<const Node*> segment_, nodes_, rest_;
 };
 
 // A Scan that no Program runs becomes a Loop.
-absl::Status ReplaceScans(Graph& graph) {
+absl::Status ReplaceScans(Graph& graph, const BuildOptions& options) {
   bool replaced = false;
   for (Node* node : graph.TopologicalOrder()) {
-    if (node->op() != "Scan" || !node->domain().empty() || IsStatic(*node)) continue;
+    if (node->op() != "Scan" || !node->domain().empty()) continue;
+    if (IsOfSegment(graph, *node, options)) continue;
     RETURN_IF_ERROR(ScanAsLoop(graph, *node));
     replaced = true;
   }
@@ -220,8 +225,8 @@ absl::StatusOr<GraphCut> CutGraph(const Graph& graph, absl::Span<const Type> inp
                                   const BuildOptions& options) {
   std::vector<NodeRefusal> refusals;
   ASSIGN_OR_RETURN(Graph bound, BindPartly(graph, input_types, options, refusals));
-  RETURN_IF_ERROR(ReplaceScans(bound));
-  return Cutter(bound, refusals).Cut();
+  RETURN_IF_ERROR(ReplaceScans(bound, options));
+  return Cutter(bound, options, refusals).Cut();
 }
 
 }  // namespace onnx_cudnn

@@ -20,7 +20,8 @@ struct GraphCut {
   };
 
   Part segment;  // static Nodes, which a Program runs; may have none
-  // One Node each, in topological order, which runs between Programs: control flow, sequences,
+  // One Node each, in topological order, which runs between Programs: control flow that has to, or
+  // whose bodies are worth Programs of their own (BuildOptions::body_target), sequences,
   // optionals, strings, ops whose output shapes depend on data. Where types bound such a shape, the
   // segment computes the output and a FirstElements stands here (runtime/ops/bounded.h).
   std::vector<Part> nodes;

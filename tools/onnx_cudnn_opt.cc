@@ -296,7 +296,8 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
       .partitioner = options.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
       .streams = options.streams,
       .functions = &kOnnxFunctions,
-      .disabled_passes = {options.disabled.begin(), options.disabled.end()}};
+      .disabled_passes = {options.disabled.begin(), options.disabled.end()},
+      .body_target = &target};
   ASSIGN_OR_RETURN(build.input_values, ValuesToRead(graph, infos, values));
   ASSIGN_OR_RETURN(build.pins, ReadPins(options.pin));
   const absl::StatusOr<ModelExplanation> explanation =

@@ -8,6 +8,9 @@
 
 namespace onnx_cudnn {
 
+// Values that decide shapes are small: a larger tensor is read only when a Program runs.
+inline constexpr int64_t kMostDecidingBytes = 4096;
+
 enum class Deciding : uint8_t {
   kOfModel,
   // Of a part of a model, which is cut where an If or a contradiction is: conditions do not count,

@@ -7,14 +7,12 @@
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
+#include "runtime/graph/deciding_inputs.h"
 #include "runtime/graph/graph.h"
 #include "runtime/session/program_table.h"
 #include "runtime/session/transfers.h"
 
 namespace onnx_cudnn {
-
-// Values that decide shapes are small: a larger tensor is read only when a Program runs.
-inline constexpr int64_t kMostDecidingBytes = 4096;
 
 // The scalar and vector inputs whose values decide shapes or branches. Infers types.
 absl::StatusOr<std::vector<int>> DecidingInputs(Graph& graph, const std::vector<ValueInfo>& inputs);

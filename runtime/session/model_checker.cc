@@ -231,6 +231,7 @@ absl::Status ModelChecker::AskEach(const NamedDims& dims, BuildOptions build, Fo
   build.remarks = &remarks;
   build.refusals = &unbound;
   build.on_partitions = nullptr;
+  build.body_target = nullptr;
   ASSIGN_OR_RETURN(const Graph bound, BindShapes(graph_, dims, build, &target_.target));
   const std::vector<const Node*> nodes = NodesToAsk(bound, unbound, found.unchecked);
   RETURN_IF_ERROR(AskEngines(ExtractWithConstants(nodes), target_.target, unrun, found.engines));
@@ -246,7 +247,7 @@ absl::Status ModelChecker::AskEach(const NamedDims& dims, BuildOptions build, Fo
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> ModelChecker::FindSegments(const NamedDims& dims, const BuildOptions& build,
+absl::StatusOr<bool> ModelChecker::FindSegments(const NamedDims& dims, BuildOptions build,
                                                 Found& found) const {
   std::vector<Type> types;
   for (const Value* input : graph_.inputs()) {
@@ -257,6 +258,7 @@ absl::StatusOr<bool> ModelChecker::FindSegments(const NamedDims& dims, const Bui
   const absl::StatusOr<GraphCut> cut = CutGraph(graph_, types, build);
   if (IsRefusal(cut.status())) return false;
   RETURN_IF_ERROR(cut.status());
+  build.body_target = nullptr;
   if (cut->segment.graph.node_count() > 0) {
     const absl::Status built = BuildProgram(cut->segment.graph, {}, target_.target, build).status();
     if (IsRefusal(built)) return false;
@@ -276,7 +278,8 @@ absl::Status ModelChecker::Find(const NamedDims& dims, const NamedHostTensors& v
   BuildOptions build{
       .input_values = values,
       .functions = &kOnnxFunctions,
-      .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()}};
+      .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()},
+      .body_target = &target_.target};
   ASSIGN_OR_RETURN(build.pins, ParsePins(options_.pins, "pins"));
   build.on_partitions = [&](const Graph&, absl::Span<const Partition> partitions, const Refusals&) {
     for (const Partition& p : partitions) {

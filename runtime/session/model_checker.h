@@ -50,8 +50,7 @@ class ModelChecker {
   // Builds the Program and, if that is refused, asks about each node.
   absl::Status Find(const NamedDims& dims, const NamedHostTensors& values, Found& found) const;
   // Builds the first Program of a model whose shapes depend on data; false: something is refused.
-  absl::StatusOr<bool> FindSegments(const NamedDims& dims, const BuildOptions& build,
-                                    Found& found) const;
+  absl::StatusOr<bool> FindSegments(const NamedDims& dims, BuildOptions build, Found& found) const;
   absl::Status AskEach(const NamedDims& dims, BuildOptions build, Found& found) const;
 
   SessionOptions options_;

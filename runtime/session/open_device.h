@@ -19,8 +19,9 @@ namespace onnx_cudnn {
 struct OpenedDevice {
   std::unique_ptr<Device> device;
   OwnedTarget target;
-  std::string note;    // why kAuto selected it; empty if the options name it
-  int ordinal = 0;     // of a GPU
+  const Target* body_target = nullptr;  // as BuildOptions::body_target; nullptr: `target`
+  std::string note;                     // why kAuto selected it; empty if the options name it
+  int ordinal = 0;                      // of a GPU
   double open_ms = 0;  // what a caller waited for it, which loaded the model meanwhile
 };
 

@@ -68,7 +68,8 @@ BuildOptions ProgramBuilder::OptionsFor(
   return {.input_values = std::move(input_values),
           .functions = &kOnnxFunctions,
           .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()},
-          .pins = pins_};
+          .pins = pins_,
+          .body_target = body_target_};
 }
 
 absl::StatusOr<ProgramBuilder::ProgramPtr> ProgramBuilder::Build(const ProgramTable::Key& key,

@@ -50,11 +50,15 @@ class ProgramBuilder {
         pins_(std::move(pins)),
         device_(device),
         pools_(pools),
-        notes_(notes) {}
+        notes_(notes),
+        body_target_(&device.body_target()) {}
 
-  // The same for another Graph of the Session. The references must outlive the result.
+  // The same for a part of a model, in which every Node stays. The references must outlive the
+  // result.
   ProgramBuilder Over(const Graph& graph, const std::vector<ValueInfo>& inputs) const {
-    return {graph, inputs, options_, pins_, device_, pools_, notes_};
+    ProgramBuilder over(graph, inputs, options_, pins_, device_, pools_, notes_);
+    over.body_target_ = nullptr;
+    return over;
   }
   // Without those of the search.
   //   input_values  by name
@@ -96,6 +100,7 @@ class ProgramBuilder {
   const SessionDevice& device_;
   const PoolMaker& pools_;
   SessionNotes& notes_;
+  const Target* body_target_;  // as BuildOptions::body_target
 };
 
 }  // namespace onnx_cudnn

@@ -11,6 +11,7 @@ SessionDevice::SessionDevice(OpenedDevice opened)
     : ordinal_(opened.ordinal),
       note_(std::move(opened.note)),
       target_(std::move(opened.target)),
+      body_target_(opened.body_target),
       device_(std::move(opened.device)),
       constants_(std::make_unique<ConstantStore>(*device_)),
       transfers_(std::make_unique<Transfers>(*device_)) {}

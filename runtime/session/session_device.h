@@ -30,6 +30,7 @@ class SessionDevice {
   DeviceFacts facts() const;
   const std::string& note() const { return note_; }  // why kAuto selected it
   const Target& target() const { return target_.target; }
+  const Target& body_target() const { return body_target_ == nullptr ? target() : *body_target_; }
   ConstantStore& constants() const { return *constants_; }
   Transfers& transfers() const { return *transfers_; }
   // Null: each Executor has its own arena.
@@ -42,6 +43,7 @@ class SessionDevice {
   const int ordinal_;
   const std::string note_;
   OwnedTarget target_;
+  const Target* const body_target_;
   const std::shared_ptr<Device> device_;
   std::shared_ptr<ArenaLock> arena_lock_;
   const std::unique_ptr<ConstantStore> constants_;

@@ -276,5 +276,81 @@ TEST_F(GpuSessionTest, EveryGpuOfTheHostGivesTheSame) {
   }
 }
 
+// Runs a model with parts of its own five times here; the outputs are those of the CPU device, and
+// what the second Run has captured is replayed.
+//   between  Nodes between Programs
+void ExpectPartsAsOnCpu(std::string_view text, const std::vector<NamedView>& inputs,
+                        int64_t between) {
+  const std::string bytes = ModelBytesFromText(text).value();
+  const Session gpu = Session::LoadBytes(bytes, {.device = DeviceChoice::kCuda,
+                                                 .precision = PrecisionChoice::kStrict})
+                          .value();
+  const Session cpu = Session::LoadBytes(bytes, {.device = DeviceChoice::kCpu}).value();
+  const std::vector<Tensor> expected = cpu.Run(inputs).value();
+  int64_t captures = 0;
+  for (int run = 1; run <= 5; ++run) {
+    Result<std::vector<Tensor>> found = gpu.Run(inputs);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const absl::StatusOr<Difference> difference =
+          Compare(HostTensorOf(found.value()[i]), HostTensorOf(expected[i]), 1e-4, 1e-5);
+      ASSERT_TRUE(difference.ok()) << difference.status();
+      EXPECT_TRUE(difference->ok())
+          << "largest difference " << difference->largest << " of " << difference->largest_expected;
+    }
+    const SessionStats stats = gpu.stats();
+    EXPECT_EQ(stats.nodes_between, between);
+    EXPECT_GT(stats.segments, 1);
+    if (run == 2) captures = stats.graph_captures;
+  }
+  EXPECT_GT(captures, 0);
+  EXPECT_EQ(gpu.stats().graph_captures, captures);
+}
+
+// Elements from -1 to 3, times `sign`.
+std::vector<float> SmallNumbers(int64_t count, float sign = 1) {
+  std::vector<float> numbers(count);
+  for (int64_t i = 0; i < count; ++i) numbers[i] = sign * static_cast<float>(i % 5 - 1);
+  return numbers;
+}
+
+TEST_F(GpuSessionTest, ALoopCountsWhatIsComputed) {
+  const std::vector<float> x = SmallNumbers(int64_t{64} * 64);
+  ExpectPartsAsOnCpu(R"(
+      g (float[N,64] x) => (float[N,64] last, float[K,N,64] all) <bool yes = {1}> {
+        largest = ReduceMax<keepdims = 0>(x)
+        count = Cast<to = 7>(largest)
+        last, all = Loop(count, yes, x) <body = b (int64 i, bool go, float[N,64] s)
+          => (bool on, float[N,64] t, float[N,64] k) {
+            on = Identity(go) a = Add(s, x) t = Relu(a) k = Neg(a) }> })",
+                     {View(x.data(), {64, 64})}, /*between=*/1);
+}
+
+TEST_F(GpuSessionTest, TheTakenBranchIsAProgram) {
+  for (const float sign : {1.0F, -1.0F}) {
+    const std::vector<float> x = SmallNumbers(int64_t{256} * 256, sign);
+    ExpectPartsAsOnCpu(R"(
+        g (float[256,256] x) => (float[256,256] y) <float zero = {0}> {
+          t = Relu(x)
+          s = ReduceSum<keepdims = 0>(x)
+          c = Greater(s, zero)
+          z = If(c) <then_branch = a () => (p) { p = MatMul(t, x) },
+                     else_branch = b () => (q) { m = Add(t, x) q = MatMul(m, x) }>
+          y = Neg(z) })",
+                       {View(x.data(), {256, 256})}, /*between=*/1);
+  }
+}
+
+TEST_F(GpuSessionTest, IndicesAreFoundWithinABound) {
+  const std::vector<float> x = SmallNumbers(int64_t{64} * 80);
+  ExpectPartsAsOnCpu(R"(
+      g (float[H,W] x) => (float[N] y) {
+        z = Relu(x)
+        at = NonZero(z)
+        rows = Transpose<perm = [1, 0]>(at)
+        y = GatherND(z, rows) })",
+                     {View(x.data(), {64, 80})}, /*between=*/0);
+}
+
 }  // namespace
 }  // namespace onnx_cudnn

@@ -1,6 +1,7 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "passes/build_program.h"
+#include "runtime/session/engines.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/rewrite.h"
 #include "tests/support/run_program.h"
@@ -250,6 +251,21 @@ TEST(BindShapesTest, RefusesPetabytes) {
         y = Add(x, t) })"),
                                                  {}, {});
   EXPECT_EQ(bound.status().code(), absl::StatusCode::kResourceExhausted) << bound.status();
+}
+
+TEST(BindShapesTest, RefusesBranchesThatRunFasterAsPrograms) {
+  const Graph graph = GraphFromText(R"(
+      g (float[128,128] x) => (float[128,128] y) <float zero = {0}> {
+        s = ReduceSum<keepdims = 0>(x)
+        c = Greater(s, zero)
+        y = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
+                   else_branch = b () => (q) { q = Neg(x) }> })");
+  const OwnedTarget h200 = *MakeTarget("h200");
+  const absl::StatusOr<Graph> bound =
+      BindShapes(graph, {}, {.body_target = &h200.target}, &h200.target);
+  EXPECT_EQ(bound.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(bound.status().message(), "node (If): its bodies run faster as programs of their own");
+  EXPECT_TRUE(BindShapes(graph, {}, {}, &h200.target).ok());
 }
 
 TEST(BindShapesTest, TakesABatchOfNone) {

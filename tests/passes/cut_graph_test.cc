@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/substitute.h"
 #include "runtime/graph/types.h"
+#include "runtime/session/engines.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
@@ -24,11 +26,11 @@ struct CutOps {
   Strings segment, nodes, rest;
 };
 
-CutOps Cut(std::string_view text) {
+CutOps Cut(std::string_view text, const BuildOptions& options = {}) {
   const Graph graph = GraphFromText(text);
   std::vector<Type> types;
   for (const Value* input : graph.inputs()) types.push_back(input->type());
-  const absl::StatusOr<GraphCut> cut = CutGraph(graph, types, {});
+  const absl::StatusOr<GraphCut> cut = CutGraph(graph, types, options);
   EXPECT_TRUE(cut.ok()) << cut.status();
   if (!cut.ok()) return {};
   CutOps ops{.segment = OpsOf(cut->segment.graph), .rest = OpsOf(cut->rest.graph)};
@@ -70,6 +72,29 @@ TEST(CutGraphTest, WhatHasNoBoundRunsBetweenPrograms) {
   EXPECT_EQ(ops.segment, Strings{"Relu"});
   EXPECT_EQ(ops.nodes, (Strings{"NonMaxSuppression", "NonZero"}));
   EXPECT_EQ(ops.rest, Strings{});
+}
+
+// `size` is the extent of the matrices that both branches multiply.
+std::string Choice(int size) {
+  return absl::Substitute(R"(
+      g (float[$0,$0] x) => (float[$0,$0] y) <float zero = {0}> {
+        s = ReduceSum<keepdims = 0>(x)
+        c = Greater(s, zero)
+        z = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
+                   else_branch = b () => (q) { m = Neg(x) q = MatMul(m, x) }>
+        y = Relu(z) })",
+                          size);
+}
+
+TEST(CutGraphTest, BranchesThatAGpuRunsFasterRunBetweenPrograms) {
+  const OwnedTarget h200 = *MakeTarget("h200"), cpu = *MakeTarget("cpu");
+  const CutOps ops = Cut(Choice(128), {.body_target = &h200.target});
+  EXPECT_EQ(ops.segment, (Strings{"Greater", "ReduceSum"}));
+  EXPECT_EQ(ops.nodes, Strings{"If"});
+  EXPECT_EQ(ops.rest, Strings{"Relu"});
+  EXPECT_EQ(Cut(Choice(1), {.body_target = &h200.target}).nodes, Strings{});
+  EXPECT_EQ(Cut(Choice(128), {.body_target = &cpu.target}).nodes, Strings{});
+  EXPECT_EQ(Cut(Choice(128)).nodes, Strings{});
 }
 
 TEST(CutGraphTest, ConstantsAreFolded) {

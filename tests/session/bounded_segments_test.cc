@@ -99,6 +99,29 @@ TEST_P(BoundedSegmentsTest, WhatIsKeptIsCompressedAgain) {
   ExpectStats(/*programs=*/2, /*sizes=*/2);
 }
 
+TEST_P(BoundedSegmentsTest, ProgramsAroundIndicesAreCapturedOnce) {
+  Load(R"(
+      g (float[H,W] x) => (float[N] y) {
+        z = Relu(x)
+        at = NonZero(z)
+        rows = Transpose<perm = [1, 0]>(at)
+        y = GatherND(z, rows) })");
+  ExpectCapturedOnce({TensorOf<float>({2, 3}, {1, -1, 0, 0, 5, 7})}, /*programs=*/2);
+}
+
+TEST_P(BoundedSegmentsTest, ProgramsAroundSuppressedBoxesAreCapturedOnce) {
+  Load(R"(
+      g (float[1,N,4] boxes, float[1,1,N] scores) => (float[M,4] kept)
+      <int64 most = {9}, float limit = {0.3}, int64[1] first = {0}, int64 column = {2}> {
+        picked = NonMaxSuppression(boxes, scores, most, limit)
+        index = Gather<axis = 1>(picked, column)
+        flat = Squeeze(boxes, first)
+        kept = Gather(flat, index) })");
+  ExpectCapturedOnce({TensorOf<float>({1, 3, 4}, {0, 0, 1, 2, 0, 1, 1, 3, 5, 5, 6, 6}),
+                      TensorOf<float>({1, 1, 3}, {0.5, 0.9, 0.2})},
+                     /*programs=*/2);
+}
+
 // The shape of y is known at once, its elements depend on the number of indices.
 TEST_P(BoundedSegmentsTest, IndicesOfWhatIsComputedLater) {
   Load(R"(

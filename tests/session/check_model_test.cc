@@ -40,6 +40,25 @@ int64_t NodesOn(const ModelCheck& check, std::string_view engine) {
   return 0;
 }
 
+TEST(CheckModelTest, CountsBranchesThatRunAsPrograms) {
+  constexpr std::string_view kModel = R"(
+      g (float[128,128] x) => (float[128,128] y) <float zero = {0}> {
+        s = ReduceSum<keepdims = 0>(x)
+        c = Greater(s, zero)
+        z = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
+                   else_branch = b () => (q) { m = Neg(x) q = MatMul(m, x) }>
+        y = Relu(z)
+      })";
+  const ModelCheck cpu = Checked(kModel, On("cpu"));
+  EXPECT_TRUE(cpu.runs());
+  EXPECT_EQ(NodesOn(cpu, "between programs"), 0);
+  const ModelCheck h200 = Checked(kModel, On("h200"));
+  EXPECT_TRUE(h200.runs());
+  EXPECT_EQ(NodesOn(h200, "between programs"), 1);
+  EXPECT_EQ(NodesOn(h200, "host"), 0);
+  EXPECT_EQ(h200.later, 1);
+}
+
 TEST(CheckModelTest, CountsNodesByEngine) {
   constexpr std::string_view kModel = R"(
       g (float[N,8] x) => (float[N,4] y) <float[8,4] w = {1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,

@@ -54,6 +54,15 @@ class SessionOnDevices : public testing::TestWithParam<OnDevice> {
     EXPECT_TRUE(outputs.ok()) << (outputs.ok() ? "" : outputs.error().message);
     return outputs.ok() ? std::move(outputs).value() : std::vector<ModelValue>();
   }
+  // Runs equal inputs five times. A Program is captured in its second Run, replayed in later ones.
+  //   programs  that the Runs need
+  void ExpectCapturedOnce(const std::vector<NamedValue>& inputs, int64_t programs) {
+    const int64_t captures = GetParam() == OnDevice::kLikeAGpu ? programs : 0;
+    for (int run = 0; run < 2; ++run) Run(inputs);
+    EXPECT_EQ(session().stats().graph_captures, captures);
+    for (int run = 0; run < 3; ++run) Run(inputs);
+    EXPECT_EQ(session().stats().graph_captures, captures);
+  }
   const Session& session() const { return *session_; }
 
  private:

@@ -168,6 +168,24 @@ TEST_P(SegmentsTest, ALoopEndsWhereItsConditionSays) {
   EXPECT_EQ(session().stats().programs_built, built);  // the same body
 }
 
+TEST_P(SegmentsTest, TheBodyOfALoopIsCapturedOnce) {
+  Load(kDouble);
+  ExpectCapturedOnce({TensorOf<float>({2}, {1, 3}), TensorOf<float>({}, {20})}, /*programs=*/1);
+}
+
+// More than sizes: iterations read it on the device.
+TEST_P(SegmentsTest, IterationsReadALargeOuterValue) {
+  Load(R"(
+      g (float[N] x, float limit) => (float[N] y) <bool yes = {1}> {
+        y = Loop(, yes, x) <body = b (int64 i, bool go, float[N] s) => (bool on, float[N] t) {
+          t = Add(s, x)
+          largest = ReduceMax<keepdims = 0>(t)
+          on = Less(largest, limit) }> })");
+  const auto outputs = Run({TensorOf<float>({2000}, Floats(2000, 3)), TensorOf<float>({}, {10})});
+  ASSERT_EQ(outputs.size(), 1u);
+  ExpectTensor<float>(outputs[0], {2000}, Floats(2000, 12));
+}
+
 // The state grows, so that each iteration has other shapes.
 TEST_P(SegmentsTest, AStateOfALoopGrows) {
   Load(R"(

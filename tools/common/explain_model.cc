@@ -23,6 +23,7 @@ absl::StatusOr<ModelExplanation> ExplainPadded(const Graph& graph, const NamedDi
   ASSIGN_OR_RETURN(const PaddedGraph padded, PadLengths(graph, exact, choice, build));
   RETURN_IF_ERROR(LengthsOf(padded, exact).status());
   build.input_values.clear();
+  build.body_target = nullptr;  // as in a Session
   ModelExplanation explained;
   ASSIGN_OR_RETURN(explained.program, Explain(padded.graph, {}, target, build));
   for (size_t i = 0; i < exact.size(); ++i) {

@@ -24,12 +24,12 @@ struct SegmentExplanation {
 // Runs `graph` once on the inputs that `request` describes, on the CPU device, and explains each
 // Program that it came to for `target`, in the order of the Run.
 //   shape_buckets  as SessionOptions::shape_buckets; of inputs only that they exist is checked
-//   build   as for Explain, without input_values
+//   build   as for Explain, without input_values; its body_target decides which bodies are parts
 //   errors  those of MakeInputs, of the Run and of Explain; Unimplemented: an input or output is no
 //           tensor
 absl::StatusOr<std::vector<SegmentExplanation>> ExplainSegments(
     const Graph& graph, const InputRequest& request, const std::vector<std::string>& shape_buckets,
-    const Target& target, const BuildOptions& build);
+    const Target& target, BuildOptions build);
 
 // As text; Programs as ExplainText prints them.
 std::string ExplainText(const std::vector<SegmentExplanation>& parts, bool verbose);

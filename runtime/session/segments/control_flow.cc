@@ -67,6 +67,7 @@ class LoopRun {
       }
       states_.push_back(operands_[kOwn + i]);
     }
+    RETURN_IF_ERROR(TakeCaptures());
     stacks_.resize(body_.outputs().size() - 1 - states_count_);
     for (int64_t iteration = 0; iteration < most; ++iteration) {
       ASSIGN_OR_RETURN(const int64_t goes_on, NumberOf(condition.tensor(), memory_));
@@ -80,10 +81,20 @@ class LoopRun {
  private:
   static constexpr size_t kOwn = 2;  // the trip count and the condition
 
+  // Every iteration reads them: they are copied to the device once.
+  absl::Status TakeCaptures() {
+    captures_ = Captures(operands_);
+    for (ModelValue& capture : captures_) {
+      if (capture.kind() != ValueKind::kTensor) continue;
+      ASSIGN_OR_RETURN(capture, memory_.ToDevice(capture.tensor()));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Iterate(int64_t iteration, ModelValue& condition) {
     std::vector<ModelValue> inputs = {ScalarOf(iteration), condition};
     for (ModelValue& state : states_) inputs.push_back(std::move(state));
-    for (ModelValue& capture : Captures(operands_)) inputs.push_back(std::move(capture));
+    inputs.insert(inputs.end(), captures_.begin(), captures_.end());
     absl::StatusOr<std::vector<ModelValue>> results = runner_.Run(model_, std::move(inputs));
     if (!results.ok()) {
       return Annotate(results.status(), absl::StrCat("iteration ", iteration));
@@ -118,7 +129,7 @@ class LoopRun {
   const SubModel& model_;
   const Graph& body_;
   const size_t states_count_;
-  std::vector<ModelValue> states_;
+  std::vector<ModelValue> states_, captures_;
   std::vector<std::vector<Tensor>> stacks_;
 };
 

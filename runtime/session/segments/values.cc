@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/deciding_inputs.h"
 #include "runtime/session/arguments.h"
 
 namespace onnx_cudnn {
@@ -85,6 +86,15 @@ absl::StatusOr<Tensor> ValueMemory::Extend(const Tensor& from, const Dims& dims)
   std::memset(zeros.raw(), 0, zeros.bytes());
   RETURN_IF_ERROR(CopyBytes(zeros, bytes + from.bytes(), space));
   return to;
+}
+
+absl::StatusOr<Tensor> ValueMemory::ToDevice(const Tensor& tensor) const {
+  const bool stays = !IsOnHost(tensor) || device_.ref() == DeviceRef{} ||
+                     tensor.dtype() == DType::kString || tensor.bytes() <= kMostDecidingBytes;
+  if (stays) return tensor;
+  ASSIGN_OR_RETURN(Tensor copy, Allocate(tensor.dtype(), tensor.shape(), Space::kDevice));
+  RETURN_IF_ERROR(CopyBytes(tensor, static_cast<std::byte*>(copy.raw()), Space::kDevice));
+  return copy;
 }
 
 absl::Status ValueMemory::CopyTo(const Tensor& from, const TensorView& to) const {

@@ -28,6 +28,9 @@ class ValueMemory {
   // The elements of `from`, then zeros up to `dims`, in new memory of the host or the device as
   // those of `from`.
   absl::StatusOr<Tensor> Extend(const Tensor& from, const Dims& dims) const;
+  // `tensor`, or a copy on the device if it is in host memory that the device does not read, and
+  // too large to be a size.
+  absl::StatusOr<Tensor> ToDevice(const Tensor& tensor) const;
   // Copies numbers to memory of the host or the device.
   absl::Status CopyTo(const Tensor& from, const TensorView& to) const;
   // The same elements in host memory of its own, whoever owns those of `value`; in sequences,
