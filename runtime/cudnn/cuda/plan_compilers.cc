@@ -79,8 +79,9 @@ std::optional<ChildProcess> PlanCompilers::Take() {
 absl::StatusOr<std::string> PlanCompilers::Ask(const std::string& request) {
   std::optional<ChildProcess> process = Take();
   if (!process.has_value()) return absl::UnavailableError("no process compiles plans");
-  absl::StatusOr<std::string> answer = SendFrame(process->socket(), request);
-  if (answer.status().ok()) answer = ReceiveFrame(process->socket());
+  const absl::Status sent = SendFrame(process->socket(), request);
+  absl::StatusOr<std::string> answer =
+      sent.ok() ? ReceiveFrame(process->socket()) : absl::StatusOr<std::string>(sent);
   absl::MutexLock lock(mutex_);
   if (answer.ok()) {
     free_.push_back(*std::move(process));

@@ -8,7 +8,7 @@
 #include "runtime/cudnn/cuda/cudnn_engine.h"
 #include "runtime/cudnn/cuda/lower.h"
 #include "tests/cudnn/cuda/without_gpu.h"
-#include "tests/support/graph_text.h"
+#include "tests/support/proposed.h"
 #include "tests/support/source_file.h"
 
 namespace onnx_cudnn {
