@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -33,16 +34,18 @@ constexpr double kCompileShare = 0.9;
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
 // Compilations that run now. Near the end of their time fewer run at once, since the code of all of
-// them may be generated `at_once` after `at_once`.
+// them may be generated one after the other, in each process that does so.
 class Compilations {
  public:
-  Compilations(absl::Time latest, int at_once) : latest_(latest), at_once_(at_once) {}
+  Compilations(absl::Time latest, std::function<int()> processes)
+      : latest_(latest), processes_(std::move(processes)) {}
   // Waits until another one may start; false: it is too late. End follows.
   bool Start(bool always = false) {
     absl::MutexLock lock(mutex_);
     const auto may_decide = [&] {
       const absl::Time now = absl::Now();
-      return running_ == 0 || now > latest_ || now + running_ * kGenerating / at_once_ <= latest_;
+      const int at_once = processes_ ? std::max(1, processes_()) : 1;
+      return running_ == 0 || now > latest_ || now + running_ * kGenerating / at_once <= latest_;
     };
     mutex_.Await(absl::Condition(&may_decide));
     if (!always && absl::Now() > latest_) return false;
@@ -56,7 +59,7 @@ class Compilations {
 
  private:
   const absl::Time latest_;
-  const int at_once_;
+  const std::function<int()> processes_;
   absl::Mutex mutex_;
   int running_ = 0;
 };
