@@ -153,13 +153,13 @@ absl::StatusOr<std::shared_ptr<const SubModel>> LoadedModel::Whole() const {
 }
 
 absl::StatusOr<std::vector<ModelValue>> LoadedModel::RunSegments(
-    std::vector<ModelValue> inputs, const RunOptions& options, std::vector<RunPart>* parts) const {
+    std::vector<ModelValue> inputs, const RunOptions& options, RunTrace* trace) const {
   RETURN_IF_ERROR(device_->device().MakeCurrent());
   if (options.stream != nullptr) {
     RETURN_IF_ERROR(device_->transfers().WaitFor(options.stream));
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<const SubModel> whole, Whole());
-  return segments_.Run(*whole, std::move(inputs), options.cancel, parts);
+  return segments_.Run(*whole, std::move(inputs), options.cancel, trace);
 }
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTable::Key& key,

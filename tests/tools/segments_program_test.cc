@@ -63,7 +63,8 @@ TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
                     "cut.onnx --explain --target h200 --input 1,4 --shape 1x2 --json why.json");
   ASSERT_EQ(ended.code, 0) << ended.err;
   for (const std::string_view line :
-       {"parts    2: shapes, branches or iterations depend on data", "\nsegment 1\n",
+       {"parts    2: shapes, branches or iterations depend on data",
+        "\nsizes    2 read between them, 16 bytes in all\n", "\nsegment 1\n",
         "\nsegment 2\n", "the shape of \"found\" follows from a count that the program writes",
         "(Expand) needs the elements of \"counts\" i64[1]",
         "(Gather) needs the shape of \"found"}) {
@@ -71,6 +72,8 @@ TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
   }
   const Json why = Json::parse(*ReadFile(Path("why.json"), 1 << 20));
   ASSERT_EQ(why["segments"].size(), 2u);
+  EXPECT_EQ(why["size_reads"], 2);
+  EXPECT_EQ(why["size_read_bytes"], 2 * 8);  // the count of "found" and the element of "counts"
   EXPECT_EQ(why["segments"][0]["program"]["target"], "h200");
   EXPECT_EQ(why["segments"][0]["reasons"].size(), 3u);
   EXPECT_TRUE(why["segments"][1]["reasons"].empty());
