@@ -103,16 +103,12 @@ class CudaStreams final : public StreamSet {
 
   absl::Status BeginCapture() override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     CaptureMutex().lock();
-    const absl::Status begun = CUDA_STATUS(cudaStreamBeginCapture, Native(0), kCaptureMode);
-    if (!begun.ok()) {
-      CaptureMutex().unlock();
-      return begun;
-    }
-    is_capturing_ = true;
-    events_before_capture_ = used_events_;
-    const absl::Status forked = ForkFromFirst();
-    if (!forked.ok()) EndCapture().status().IgnoreError();
-    return forked;
+    return BeginLocked();
+  }
+
+  absl::Status BeginCaptureAtOnce() override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (CaptureMutex().try_lock()) return BeginLocked();
+    return absl::UnavailableError("another thread allocates, compiles or captures");
   }
 
   bool CanCaptureNow() const override {
@@ -189,6 +185,20 @@ class CudaStreams final : public StreamSet {
   }
 
  private:
+  // Begins a capture that holds CaptureMutex; releases it where none begins.
+  absl::Status BeginLocked() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const absl::Status begun = CUDA_STATUS(cudaStreamBeginCapture, Native(0), kCaptureMode);
+    if (!begun.ok()) {
+      CaptureMutex().unlock();
+      return begun;
+    }
+    is_capturing_ = true;
+    events_before_capture_ = used_events_;
+    const absl::Status forked = ForkFromFirst();
+    if (!forked.ok()) EndCapture().status().IgnoreError();
+    return forked;
+  }
+
   int count() const { return static_cast<int>(streams_.size()); }
   cudaStream_t Native(int stream) const { return streams_[stream].get(); }
   StreamRef Ref(int stream) const { return {.index = stream, .native = Native(stream)}; }

@@ -291,9 +291,12 @@ absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
   return callers_stream == nullptr ? absl::OkStatus() : streams_->Join(callers_stream);
 }
 
-// If the Device cannot capture, `graph_` stays null and the note is set.
+// If the Device cannot capture, `graph_` stays null and the note is set; without the note a later
+// Run tries again.
 absl::Status Executor::Capture(const std::atomic<bool>* cancel) {
-  absl::Status captured = streams_->BeginCapture();
+  absl::Status captured =
+      options_.fixed_pointers ? streams_->BeginCapture() : streams_->BeginCaptureAtOnce();
+  if (absl::IsUnavailable(captured)) return absl::OkStatus();
   if (captured.ok()) {
     captured = LaunchAll(cancel);
     absl::StatusOr<std::unique_ptr<CapturedGraph>> graph = streams_->EndCapture();

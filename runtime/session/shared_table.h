@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
@@ -46,7 +47,9 @@ class SharedTable {
     uint64_t last_use = 0;
   };
   void Finish(const K& key, Entry& entry);
-  void DropOldest(const Entry& keep) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns what it drops, so that it is destroyed without holding the lock.
+  std::vector<std::shared_ptr<Entry>> DropOldest(const Entry& keep)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
   int64_t capacity_ ABSL_GUARDED_BY(mutex_);
@@ -101,6 +104,7 @@ void SharedTable<K, T>::Reserve(int64_t capacity) {
 
 template <typename K, typename T>
 void SharedTable<K, T>::Finish(const K& key, Entry& entry) {
+  std::vector<std::shared_ptr<Entry>> dropped;  // destroyed after the lock is released
   absl::MutexLock lock(mutex_);
   entry.done = true;
   if (!entry.object.ok()) {
@@ -108,22 +112,23 @@ void SharedTable<K, T>::Finish(const K& key, Entry& entry) {
     return;
   }
   ++built_;
-  DropOldest(entry);
+  dropped = DropOldest(entry);
 }
 
 template <typename K, typename T>
-void SharedTable<K, T>::DropOldest(const Entry& keep) {
+auto SharedTable<K, T>::DropOldest(const Entry& keep) -> std::vector<std::shared_ptr<Entry>> {
+  std::vector<std::shared_ptr<Entry>> dropped;
   while (static_cast<int64_t>(entries_.size()) > capacity_) {
     auto oldest = entries_.end();
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {
       if (!it->second->done || it->second.get() == &keep) continue;
       if (oldest == entries_.end() || it->second->last_use < oldest->second->last_use) oldest = it;
     }
-    if (oldest == entries_.end()) {
-      return;  // all others are being built: the last of them to finish drops one
-    }
+    if (oldest == entries_.end()) break;  // all others are being built: the last of them drops one
+    dropped.push_back(std::move(oldest->second));
     entries_.erase(oldest);
   }
+  return dropped;
 }
 
 template <typename K, typename T>

@@ -101,8 +101,12 @@ TEST_F(StreamsTest, NoCaptureBeginsAtOnceWhileAnotherThreadAllocatesOrCompiles) 
   EXPECT_TRUE(streams_->CanCaptureNow());
   CaptureMutex().lock_shared();
   EXPECT_FALSE(streams_->CanCaptureNow());
+  EXPECT_EQ(streams_->BeginCaptureAtOnce().code(), absl::StatusCode::kUnavailable);
   CaptureMutex().unlock_shared();
   EXPECT_TRUE(streams_->CanCaptureNow());
+  ASSERT_TRUE(streams_->BeginCaptureAtOnce().ok());
+  EXPECT_FALSE(CaptureMutex().try_lock_shared());
+  EXPECT_TRUE(streams_->EndCapture().ok());
 }
 
 TEST_F(StreamsTest, TheDestructorEndsAnOpenCapture) {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "runtime/exec/cpu_device.h"
 
 namespace onnx_cudnn {
@@ -99,6 +102,32 @@ TEST_F(ProgramTableTest, AReplacedPoolLivesUntilItsLastLeaseIsOver) {
   }
   EXPECT_TRUE(watched.expired());
   EXPECT_EQ(table.built(), 1);
+}
+
+// Destroying a Program frees memory of the device, which takes milliseconds.
+TEST(SharedTableTest, NobodyWaitsForTheDestructionOfWhatIsDropped) {
+  using Asks = std::function<void()>;
+  SharedTable<int, int> table(/*capacity=*/1);
+  bool answered = false;
+  const Asks ask = [&] {
+    const auto answer = std::make_shared<absl::Notification>();
+    std::thread other([&table, answer] {
+      static_cast<void>(table.held());
+      answer->Notify();
+    });
+    answered = answer->WaitForNotificationWithTimeout(absl::Seconds(10));
+    answered ? other.join() : other.detach();
+  };
+  for (const auto& [key, destroyed] : {std::pair{1, ask}, std::pair{2, Asks([] {})}}) {
+    const auto build = [&destroyed = destroyed]() -> absl::StatusOr<std::shared_ptr<int>> {
+      return std::shared_ptr<int>(new int(0), [destroyed](int* object) {
+        delete object;
+        destroyed();
+      });
+    };
+    ASSERT_TRUE(table.Get(key, build).ok());
+  }
+  EXPECT_TRUE(answered);
 }
 
 TEST_F(ProgramTableTest, WhatIsBeingBuiltIsNotFound) {
