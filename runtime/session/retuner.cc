@@ -95,7 +95,7 @@ absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
   RETURN_IF_ERROR(pools_.CheckFitsBeside(*serving, *tuned));
   ASSIGN_OR_RETURN(const std::vector<double> ms,
                    TimeNetworks({{serving->shared_program(), tuned}}, device_.device(),
-                                options_.cuda_graph, &stop));
+                                options_.cuda_graph, Beside::kRuns, &stop));
   const std::string times =
       absl::StrFormat("a run of the %s program takes %.1f us, of the one before %.1f us", built,
                       1e3 * ms[1], 1e3 * ms[0]);

@@ -122,6 +122,7 @@ struct Watch {
   std::atomic<bool> holds = false;  // the next launch on that thread
   absl::Notification held, may_end, destroyed;
   std::atomic<bool> destroyed_by_run = false;
+  std::atomic<int> launches = 0;
 };
 
 class WatchedRelu final : public Step {
@@ -132,6 +133,7 @@ class WatchedRelu final : public Step {
     if (!watch_.destroyed.HasBeenNotified()) watch_.destroyed.Notify();
   }
   absl::Status Launch(const LaunchArgs& args) const override {
+    ++watch_.launches;
     absl::SleepFor(absl::Milliseconds(3));
     if (std::this_thread::get_id() == watch_.run_thread.load() && watch_.holds.exchange(false)) {
       watch_.held.Notify();
@@ -176,6 +178,15 @@ TEST_F(FirstProgramTest, ARunDoesNotDestroyTheProgramThatWasReplacedDuringIt) {
   runs.join();
   EXPECT_TRUE(watch.destroyed.WaitForNotificationWithTimeout(absl::Seconds(60)));
   EXPECT_FALSE(watch.destroyed_by_run);
+}
+
+TEST_F(FirstProgramTest, ProgramsAreTimedInShortRoundsBesideRuns) {
+  Watch watch;
+  const Session session = Make(/*cudnn_ms=*/0, std::make_unique<WatchedEngine>(watch));
+  EXPECT_FALSE(RanGenerated(session));
+  LetCompile();
+  EXPECT_TRUE(HasNote(session, "it serves from now on")) << Notes(session);
+  EXPECT_LT(watch.launches, 60);  // 3 rounds of 20 ms, not of 170
 }
 
 TEST_F(FirstProgramTest, EachSetOfShapesHasItsOwn) {
