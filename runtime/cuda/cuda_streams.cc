@@ -35,7 +35,7 @@ absl::StatusOr<CudaEvent> MakeEvent(unsigned flags) {
 }
 
 absl::StatusOr<CudaStream> MakeStream() {
-  absl::ReaderMutexLock lock(CaptureMutex());
+  const OutsideCaptures lock;
   cudaStream_t stream = nullptr;
   RETURN_IF_ERROR(CUDA_STATUS(cudaStreamCreateWithFlags, &stream, cudaStreamNonBlocking));
   return CudaStream(stream);
@@ -102,7 +102,7 @@ class CudaStreams final : public StreamSet {
   }
 
   absl::Status BeginCapture() override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    CaptureMutex().lock();
+    LockForCapture();
     return BeginLocked();
   }
 
@@ -132,7 +132,7 @@ class CudaStreams final : public StreamSet {
     RETURN_IF_ERROR(joined);
     RETURN_IF_ERROR(ended);
     cudaGraphExec_t instance = nullptr;
-    absl::ReaderMutexLock lock(CaptureMutex());
+    const OutsideCaptures lock;
     RETURN_IF_ERROR(CUDA_STATUS(cudaGraphInstantiate, &instance, graph.get(), /*flags=*/0));
     recording->graph = CudaGraphExec(instance);
     return recording;

@@ -74,7 +74,7 @@ class Executor {
  private:
   Executor(std::shared_ptr<const Program> program, Device& device, const ExecutorOptions& options);
   struct Launchable;  // a Step with its resolved operands
-  absl::Status TakeArena(Device& device);
+  absl::Status TakeArenas(Device& device);
   // Around each Run, if the arena is shared.
   absl::Status LockArena() const;
   void UnlockArena() const;

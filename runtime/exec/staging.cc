@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -34,6 +35,7 @@ absl::Status Staging::Prepare(Tensor& tensor, void* callers, Addresses addresses
   const bool usable = reads && (aligned || device_.reads_host_memory());
   tensor.is_ours = addresses == Addresses::kOurs || !usable;
   tensor.on_host = !reads;
+  const PhaseTimer timer(RunPhase::kAllocate);
   if (tensor.is_ours && tensor.buffer == nullptr) {
     ASSIGN_OR_RETURN(tensor.buffer, device_.Allocate(tensor.bytes, Space::kDevice));
   }
@@ -48,7 +50,9 @@ absl::Status Staging::Prepare(absl::Span<const void* const> inputs, absl::Span<v
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensor& tensor = inputs_[i];
     RETURN_IF_ERROR(Prepare(tensor, const_cast<void*>(inputs[i]), addresses));
-    if (tensor.on_host) std::memcpy(tensor.pinned.get(), tensor.callers, tensor.bytes);
+    if (!tensor.on_host) continue;
+    const PhaseTimer timer(RunPhase::kCopy);
+    std::memcpy(tensor.pinned.get(), tensor.callers, tensor.bytes);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     RETURN_IF_ERROR(Prepare(outputs_[i], outputs[i], addresses));
@@ -79,6 +83,7 @@ absl::Status Staging::CopyOut(StreamSet& streams) const {
 }
 
 void Staging::Deliver() const {
+  const PhaseTimer timer(RunPhase::kCopy);
   for (const Tensor& t : outputs_) {
     if (t.on_host) std::memcpy(t.callers, t.pinned.get(), t.bytes);
   }

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "passes/partition/pins.h"
 #include "runtime/base/log.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/check_options.h"
@@ -164,6 +165,7 @@ absl::StatusOr<std::vector<ModelValue>> LoadedModel::RunSegments(
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTable::Key& key,
                                                                  bool& wants_better) const {
+  const PhaseTimer timer(RunPhase::kProgram);
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
                    retuner_ == nullptr ? tuning_->BuildInForeground(key)

@@ -5,6 +5,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "runtime/base/progress.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -30,6 +31,7 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeExecutor() const {
 
 absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
   {
+    const PhaseTimer timer(RunPhase::kLock);
     absl::MutexLock lock(mutex_);
     RETURN_IF_ERROR(AwaitUnlessCancelled(mutex_, absl::Condition(this, &ExecutorPool::HasRoom)));
     if (!idle_.empty()) {
@@ -39,6 +41,7 @@ absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
     }
     ++made_;
   }
+  const PhaseTimer timer(RunPhase::kExecutor);
   absl::Cleanup give_room_back = [this] { Release(nullptr); };
   ASSIGN_OR_RETURN(
       std::unique_ptr<Executor> executor,

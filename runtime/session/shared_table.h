@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/base/progress.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -62,6 +63,7 @@ template <typename K, typename T>
 absl::StatusOr<std::shared_ptr<T>> SharedTable<K, T>::Get(const K& key, Build build) {
   std::shared_ptr<Entry> entry;
   while (true) {
+    const PhaseTimer timer(RunPhase::kLock);
     absl::MutexLock lock(mutex_);
     auto [it, is_new] = entries_.try_emplace(key);
     if (is_new) it->second = std::make_shared<Entry>();

@@ -151,6 +151,19 @@ TEST_F(SegmentsProgramTest, NewShapesAreTimedInTheSameSession) {
     EXPECT_EQ(shape["first_ms"].size(), 4u);
     EXPECT_GT(shape["steady_ms"], 0);
     EXPECT_GE(shape["longest_ms"], shape["first_ms"][0]);
+    EXPECT_GE(shape["longest_run"], 0);
+    for (const auto& [parts, whole_ms] :
+         {std::pair{shape["first_parts"], shape["first_ms"][0].get<double>()},
+          std::pair{shape["longest_parts"], shape["longest_ms"].get<double>()}}) {
+      double sum = 0;
+      for (const Json& ms : parts) {
+        EXPECT_GE(ms, -1e-6);  // what rounding may leave
+        sum += ms.get<double>();
+      }
+      EXPECT_NEAR(sum, whole_ms, 1e-6);
+    }
+    EXPECT_GT(shape["first_parts"]["program_ms"], 0);
+    EXPECT_GT(shape["first_parts"]["executor_ms"], 0);
   }
   ASSERT_EQ(report["builds"].size(), 3u);
   EXPECT_EQ(report["builds"][2]["inputs"], "x[5,4]");
