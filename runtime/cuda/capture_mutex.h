@@ -7,8 +7,8 @@
 namespace onnx_cudnn {
 
 // One mutex per process. A capture holds it exclusively; code that allocates, frees or creates a
-// handle on the device shares it (OutsideCaptures, absl::ReaderMutexLock). No thread takes it twice: nothing is
-// allocated, freed or created between the begin and the end of a capture.
+// handle on the device shares it (OutsideCaptures, absl::ReaderMutexLock). No thread takes it
+// twice: nothing is allocated, freed or created between the begin and the end of a capture.
 absl::Mutex& CaptureMutex();
 
 // Shares CaptureMutex() while it lives; waiting for it is RunPhase::kLock.

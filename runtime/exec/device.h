@@ -54,7 +54,8 @@ class StreamSet {
   // for example).
   virtual absl::Status BeginCaptureAtOnce() { return BeginCapture(); }
   virtual absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() = 0;
-  // Whether BeginCaptureAtOnce would begin now: spares the preparations of a capture that would not.
+  // Whether BeginCaptureAtOnce would begin now: spares the preparations of a capture that would
+  // not.
   virtual bool CanCaptureNow() const { return true; }
   // Enqueues a captured graph of this StreamSet on stream 0.
   virtual absl::Status Replay(const CapturedGraph& graph) = 0;

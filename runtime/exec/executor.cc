@@ -156,8 +156,8 @@ absl::Status Executor::TakeArenas(Device& device) {
   if (shared == nullptr) {
     ASSIGN_OR_RETURN(arena_, device.Allocate(bytes, Space::kDevice));
   } else if (bytes > shared->bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the arena takes ", bytes, " bytes, the shared one has ", shared->bytes));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the arena takes ", bytes, " bytes, the shared one has ", shared->bytes));
   } else {
     arena_ = shared->memory;
   }

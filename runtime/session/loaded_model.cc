@@ -153,8 +153,9 @@ absl::StatusOr<std::shared_ptr<const SubModel>> LoadedModel::Whole() const {
   return whole_;
 }
 
-absl::StatusOr<std::vector<ModelValue>> LoadedModel::RunSegments(
-    std::vector<ModelValue> inputs, const RunOptions& options, RunTrace* trace) const {
+absl::StatusOr<std::vector<ModelValue>> LoadedModel::RunSegments(std::vector<ModelValue> inputs,
+                                                                 const RunOptions& options,
+                                                                 RunTrace* trace) const {
   RETURN_IF_ERROR(device_->device().MakeCurrent());
   if (options.stream != nullptr) {
     RETURN_IF_ERROR(device_->transfers().WaitFor(options.stream));

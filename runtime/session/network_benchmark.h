@@ -22,8 +22,8 @@ enum class Beside : uint8_t { kNothing, kRuns };
 
 // Milliseconds of a run of each Program on seeded inputs: the minimum over a few rounds of the
 // median per round; Programs alternate within a round. Beside nothing, rounds of runs that take
-// milliseconds last longer, until the GPU's clock is the one under load. All Programs are resident at once, each with
-// its arena, inputs and outputs, and a second copy of the weights.
+// milliseconds last longer, until the GPU's clock is the one under load. All Programs are resident
+// at once, each with its arena, inputs and outputs, and a second copy of the weights.
 //   cancel  checked before each Program of each round; may be null
 //   errors  Unimplemented: string inputs. Cancelled. Those of the Device
 absl::StatusOr<std::vector<double>> TimeNetworks(

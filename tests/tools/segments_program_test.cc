@@ -64,8 +64,8 @@ TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
   ASSERT_EQ(ended.code, 0) << ended.err;
   for (const std::string_view line :
        {"parts    2: shapes, branches or iterations depend on data",
-        "\nsizes    2 read between them, 16 bytes in all\n", "\nsegment 1\n",
-        "\nsegment 2\n", "the shape of \"found\" follows from a count that the program writes",
+        "\nsizes    2 read between them, 16 bytes in all\n", "\nsegment 1\n", "\nsegment 2\n",
+        "the shape of \"found\" follows from a count that the program writes",
         "(Expand) needs the elements of \"counts\" i64[1]",
         "(Gather) needs the shape of \"found"}) {
     EXPECT_TRUE(absl::StrContains(ended.out, line)) << line << "\n" << ended.out;

@@ -53,9 +53,10 @@ std::string Title(const SegmentExplanation& part, size_t index) {
 
 }  // namespace
 
-absl::StatusOr<SegmentsExplanation> ExplainSegments(
-    const Graph& graph, const InputRequest& request, const std::vector<std::string>& shape_buckets,
-    const Target& target, const BuildOptions& build) {
+absl::StatusOr<SegmentsExplanation> ExplainSegments(const Graph& graph, const InputRequest& request,
+                                                    const std::vector<std::string>& shape_buckets,
+                                                    const Target& target,
+                                                    const BuildOptions& build) {
   ASSIGN_OR_RETURN(const RunTrace trace, TraceOf(graph, request, shape_buckets));
   SegmentsExplanation explained{.size_reads = trace.reads, .size_read_bytes = trace.read_bytes};
   for (const RunPart& part : trace.parts) {

@@ -34,14 +34,15 @@ struct SegmentsExplanation {
 //   build   as for Explain, without input_values
 //   errors  those of MakeInputs, of the Run and of Explain; Unimplemented: an input or output is no
 //           tensor
-absl::StatusOr<SegmentsExplanation> ExplainSegments(
-    const Graph& graph, const InputRequest& request, const std::vector<std::string>& shape_buckets,
-    const Target& target, const BuildOptions& build);
+absl::StatusOr<SegmentsExplanation> ExplainSegments(const Graph& graph, const InputRequest& request,
+                                                    const std::vector<std::string>& shape_buckets,
+                                                    const Target& target,
+                                                    const BuildOptions& build);
 
 // As text; Programs as ExplainText prints them.
 std::string ExplainText(const SegmentsExplanation& explained, bool verbose);
-// {"size_reads", "size_read_bytes", "segments": [{"depth", "runs", "padded", "program": an object of
-// ExplainJson or null, "reasons": […]}]}
+// {"size_reads", "size_read_bytes", "segments": [{"depth", "runs", "padded", "program": an object
+// of ExplainJson or null, "reasons": […]}]}
 std::string ExplainJson(const SegmentsExplanation& explained);
 
 }  // namespace onnx_cudnn

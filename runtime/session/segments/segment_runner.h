@@ -28,7 +28,7 @@ struct RunPart {
 
 // What a Run came to.
 struct RunTrace {
-  std::vector<RunPart> parts;          // each once, in order
+  std::vector<RunPart> parts;         // each once, in order
   int64_t reads = 0, read_bytes = 0;  // as SegmentedRun
 };
 
