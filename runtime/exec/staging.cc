@@ -35,12 +35,26 @@ absl::Status Staging::Prepare(Tensor& tensor, void* callers, Addresses addresses
   const bool usable = reads && (aligned || device_.reads_host_memory());
   tensor.is_ours = addresses == Addresses::kOurs || !usable;
   tensor.on_host = !reads;
+  return Reserve(tensor, /*buffer=*/tensor.is_ours, /*pinned=*/tensor.on_host);
+}
+
+absl::Status Staging::Reserve(Tensor& tensor, bool buffer, bool pinned) {
   const PhaseTimer timer(RunPhase::kAllocate);
-  if (tensor.is_ours && tensor.buffer == nullptr) {
+  if (buffer && tensor.buffer == nullptr) {
     ASSIGN_OR_RETURN(tensor.buffer, device_.Allocate(tensor.bytes, Space::kDevice));
   }
-  if (tensor.on_host && tensor.pinned == nullptr) {
+  if (pinned && tensor.pinned == nullptr) {
     ASSIGN_OR_RETURN(tensor.pinned, device_.Allocate(tensor.bytes, Space::kHost));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Staging::Reserve() {
+  for (auto* tensors : {&inputs_, &outputs_}) {
+    for (Tensor& tensor : *tensors) {
+      if (tensor.bytes == 0) continue;
+      RETURN_IF_ERROR(Reserve(tensor, /*buffer=*/true, /*pinned=*/true));
+    }
   }
   return absl::OkStatus();
 }

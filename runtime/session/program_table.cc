@@ -56,10 +56,17 @@ int ExecutorPool::made() const {
   return made_;
 }
 
-absl::Status ExecutorPool::MakeReady(int count) {
+bool ExecutorPool::stages() const {
+  absl::MutexLock lock(mutex_);
+  return stages_;
+}
+
+absl::Status ExecutorPool::MakeReady(const ExecutorPool& like) {
   std::vector<Lease> leases;
-  for (int i = 0; i < std::min(count, max_executors_); ++i) {
+  const int count = std::min(std::max(like.made(), 1), max_executors_);
+  for (int i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(Lease lease, Acquire());
+    if (like.stages()) RETURN_IF_ERROR((*lease).ReserveStaging());
     leases.push_back(std::move(lease));
   }
   return absl::OkStatus();
@@ -70,6 +77,7 @@ void ExecutorPool::Release(std::unique_ptr<Executor> executor) {
   if (executor == nullptr) {
     --made_;
   } else {
+    stages_ |= executor->staging_bytes() > 0;
     idle_.push_back(std::move(executor));
   }
 }

@@ -102,7 +102,7 @@ absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
   if (ms[1] > kWorthASwap * ms[0]) return absl::StrCat(times, ": that one stays");
   ASSIGN_OR_RETURN(const std::shared_ptr<ExecutorPool> pool, pools_.MakeBeside(*serving, tuned));
   // Its Executors are created before the swap, so that no Run waits for memory or lacks it.
-  RETURN_IF_ERROR(pool->MakeReady(std::max(serving->made(), 1)));
+  RETURN_IF_ERROR(pool->MakeReady(*serving));
   if (stop || !programs_.Replace(key, serving, pool)) return "";
   notes_.SetServing(*tuned);
   notes_.AddSwap();

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "runtime/plan/known_devices.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/forwarding_device.h"
 #include "tests/support/late_engine.h"
 #include "tests/support/session_maker.h"
 
@@ -55,8 +56,9 @@ class FirstProgramTest : public testing::Test {
     }
     return Make(cudnn_ms, std::move(kernel), std::move(options));
   }
-  Session Make(double cudnn_ms, std::unique_ptr<Engine> kernel, SessionOptions options = {}) {
-    OpenedDevice opened{.device = MakeCpuDevice({.like_a_gpu = true})};
+  Session Make(double cudnn_ms, std::unique_ptr<Engine> kernel, SessionOptions options = {},
+               std::unique_ptr<Device> device = MakeCpuDevice({.like_a_gpu = true})) {
+    OpenedDevice opened{.device = std::move(device)};
     EngineList engines;
     engines.push_back(std::make_unique<SlowToCompile>(cudnn_ms, may_compile_));
     if (kernel != nullptr) engines.push_back(std::move(kernel));
@@ -178,6 +180,36 @@ TEST_F(FirstProgramTest, ARunDoesNotDestroyTheProgramThatWasReplacedDuringIt) {
   runs.join();
   EXPECT_TRUE(watch.destroyed.WaitForNotificationWithTimeout(absl::Seconds(60)));
   EXPECT_FALSE(watch.destroyed_by_run);
+}
+
+class CountingDevice final : public ForwardingDevice {
+ public:
+  explicit CountingDevice(std::atomic<int>& allocations)
+      : ForwardingDevice(MakeCpuDevice({.like_a_gpu = true})), allocations_(allocations) {}
+  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
+    ++allocations_;
+    return ForwardingDevice::Allocate(bytes, space);
+  }
+
+ private:
+  std::atomic<int>& allocations_;
+};
+
+TEST_F(FirstProgramTest, RunsAfterTheSwapAllocateNothingOnTheDevice) {
+  std::atomic<int> allocations = 0;
+  const Session session = Make(
+      /*cudnn_ms=*/0, std::make_unique<LateEngine>("kernel", std::vector<LateVariant>{{.ms = 3}}),
+      {}, std::make_unique<CountingDevice>(allocations));
+  EXPECT_FALSE(RanGenerated(session));
+  const int before = allocations;
+  EXPECT_FALSE(RanGenerated(session));
+  EXPECT_EQ(allocations, before);  // of a Run like the one before
+  LetCompile();
+  ASSERT_TRUE(HasNote(session, "it serves from now on")) << Notes(session);
+  const int after = allocations;
+  EXPECT_GT(after, before);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(RanGenerated(session));
+  EXPECT_EQ(allocations, after);
 }
 
 TEST_F(FirstProgramTest, ProgramsAreTimedInShortRoundsBesideRuns) {

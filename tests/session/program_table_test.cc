@@ -142,14 +142,22 @@ TEST_F(ProgramTableTest, WhatIsBeingBuiltIsNotFound) {
                   .ok());
 }
 
-TEST_F(ProgramTableTest, ExecutorsAreMadeReady) {
-  const std::shared_ptr<ExecutorPool> pool = *NewPool(/*max_executors=*/2);
-  EXPECT_EQ(pool->made(), 0);
-  ASSERT_TRUE(pool->MakeReady(1).ok());
-  EXPECT_EQ(pool->made(), 1);
-  ASSERT_TRUE(pool->MakeReady(5).ok());
-  EXPECT_EQ(pool->made(), 2);
-  ASSERT_TRUE(pool->Acquire().ok());
+TEST_F(ProgramTableTest, AsManyExecutorsAreMadeReadyAsThePoolBeforeHas) {
+  const std::shared_ptr<ExecutorPool> before = *NewPool(/*max_executors=*/3);
+  const auto made_like_it = [&] {
+    const std::shared_ptr<ExecutorPool> pool = *NewPool(/*max_executors=*/2);
+    EXPECT_EQ(pool->made(), 0);
+    EXPECT_TRUE(pool->MakeReady(*before).ok());
+    EXPECT_TRUE(pool->Acquire().ok());
+    return pool->made();
+  };
+  EXPECT_EQ(made_like_it(), 1);
+  std::vector<ExecutorPool::Lease> leases;
+  for (const int expected : {1, 2, 2}) {
+    leases.push_back(*before->Acquire());
+    EXPECT_EQ(made_like_it(), expected);
+  }
+  EXPECT_FALSE(before->stages());
 }
 
 TEST_F(ProgramTableTest, ExecutorsAreBoundedAndReused) {
