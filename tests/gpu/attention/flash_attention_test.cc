@@ -1,5 +1,5 @@
-// The kernel flash_attention on the GPU against the reference of Attention: lengths beside the edges
-// of its tiles, up to 4,096 keys, causal, masks and grouped queries.
+// The kernel flash_attention on the GPU against the reference of Attention: lengths beside the
+// edges of its tiles, up to 4,096 keys, causal, masks and grouped queries.
 #include <limits>
 #include <string>
 #include <utility>
@@ -28,7 +28,8 @@ class FlashAttentionGpuTest : public KernelTest {
     if (!IsEmulated()) ExpectOffered(candidates[0]);
     std::vector<HostTensor> inputs;
     for (const Value* v : graph.inputs()) {
-      std::vector<double> numbers = Pattern(v->elements(), static_cast<uint32_t>(inputs.size()) + 1);
+      std::vector<double> numbers =
+          Pattern(v->elements(), static_cast<uint32_t>(inputs.size()) + 1);
       if (v->name() == "m" && !mask.empty()) {
         for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = mask[i % mask.size()];
       }
@@ -91,8 +92,8 @@ TEST_F(FlashAttentionGpuTest, FourThousandKeys) {
 TEST_F(FlashAttentionGpuTest, Causal) {
   for (const char* dtype : {"float16", "bfloat16"}) {
     for (const int channels : {64, 128}) {
-      for (const auto& [queries, keys] : std::vector<std::pair<int, int>>{
-               {1, 1}, {130, 130}, {257, 257}, {70, 300}, {300, 70}}) {
+      for (const auto& [queries, keys] :
+           std::vector<std::pair<int, int>>{{1, 1}, {130, 130}, {257, 257}, {70, 300}, {300, 70}}) {
         CheckHeads(dtype, {2, 2}, {queries, keys}, channels, "", "<is_causal = 1>(q, k, v)");
       }
     }
@@ -130,12 +131,12 @@ TEST_F(FlashAttentionGpuTest, MaskedKeys) {
 // As exporters write it: batches, and heads that are turned before and behind.
 TEST_F(FlashAttentionGpuTest, HeadsWhereTheyLie) {
   for (const char* dims : {"[2,128,12,64]", "[3,197,4,64]", "[2,33,2,128]"}) {
-    Check(absl::Substitute(
-        "g (float16$0 q, float16$0 k, float16$0 v) => (y) "
-        "{ a = Transpose<perm = [0,2,1,3]>(q) b = Transpose<perm = [0,2,1,3]>(k) "
-        "c = Transpose<perm = [0,2,1,3]>(v) d = Attention(a, b, c) "
-        "y = Transpose<perm = [0,2,1,3]>(d) }",
-        dims));
+    Check(
+        absl::Substitute("g (float16$0 q, float16$0 k, float16$0 v) => (y) "
+                         "{ a = Transpose<perm = [0,2,1,3]>(q) b = Transpose<perm = [0,2,1,3]>(k) "
+                         "c = Transpose<perm = [0,2,1,3]>(v) d = Attention(a, b, c) "
+                         "y = Transpose<perm = [0,2,1,3]>(d) }",
+                         dims));
   }
 }
 
