@@ -20,8 +20,8 @@ namespace onnx_cudnn {
 namespace {
 
 // Most signatures compiled at once, before any of them is timed, since nothing may be compiled
-// during a capture; and those of the first batch, whose time tells how many the budget suffices
-// for.
+// during a capture; and those of the first batch where this process compiles, whose time tells how
+// many the budget suffices for.
 constexpr size_t kBatch = 32, kFirstBatch = 8;
 // Signatures that are timed and then checked before the budget is checked again.
 constexpr size_t kTimedAtOnce = 8;
@@ -160,7 +160,7 @@ size_t Tuner::NextBatch() const {
   if (options_.one_at_a_time) return 1;
   const double left_s = LeftS();
   absl::MutexLock lock(mutex_);
-  if (stats_.signatures == 0) return kFirstBatch;
+  if (stats_.signatures == 0) return options_.compilers ? kBatch : kFirstBatch;
   const double affordable = stats_.signatures * left_s / stats_.seconds;
   return static_cast<size_t>(std::clamp(affordable, double{kTimedAtOnce}, double{kBatch}));
 }
