@@ -57,8 +57,7 @@ std::string Title(const SegmentExplanation& part, size_t index) {
 absl::StatusOr<SegmentsExplanation> ExplainSegments(const Graph& graph, const InputRequest& request,
                                                     const std::vector<std::string>& shape_buckets,
                                                     const Target& target, BuildOptions build) {
-  ASSIGN_OR_RETURN(const RunTrace trace,
-                   TraceOf(graph, request, shape_buckets, build.body_target));
+  ASSIGN_OR_RETURN(const RunTrace trace, TraceOf(graph, request, shape_buckets, build.body_target));
   build.body_target = nullptr;
   SegmentsExplanation explained{.size_reads = trace.reads, .size_read_bytes = trace.read_bytes};
   for (const RunPart& part : trace.parts) {
