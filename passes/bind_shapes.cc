@@ -135,7 +135,8 @@ absl::Status RewriteAndClean(std::initializer_list<MakePass> passes, Graph& grap
 // runs (Einsums whose products need numbers for dims, ONNX's functions), then fuses what an Engine
 // runs as one op.
 absl::Status FitToTarget(Graph& graph, const BuildOptions& options, PassContext& context) {
-  RETURN_IF_ERROR(RewriteAndClean({MergeIndices, LowerEinsum, Decompose}, graph, options, context));
+  RETURN_IF_ERROR(RewriteAndClean({MergeIndices, LowerEinsum, LowerAttention, Decompose}, graph,
+                                  options, context));
   RETURN_IF_ERROR(RewriteAndClean({FuseAttention}, graph, options, context));
   RETURN_IF_ERROR(RewriteAndClean({FuseProjections}, graph, options, context));
   return RewriteAndClean({GatherRows}, graph, options, context);

@@ -33,6 +33,7 @@ constexpr Row kPasses[] = {
     {"fuse-projections", FuseProjections},
     {"gather-rows", GatherRows},
     {"inline-constant-if", InlineConstantIf},
+    {"lower-attention", LowerAttention},
     {"lower-batch-norm", LowerBatchNorm},
     {"lower-einsum", LowerEinsum},
     {"lower-patch-conv", LowerPatchConv},

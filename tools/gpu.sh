@@ -4,7 +4,7 @@
 # its JSON files under tools/bench/results.
 #   gpu.sh OUT COMMIT [PART...]    parts: tests vectors package python models memcheck racecheck kernels networks shapes alternating peers compiled transformers decode real; default: all
 # Needs libcudnn and libcublasLt in a directory that runtime/cuda/find_library.h searches; parts report it if they are missing. Models:
-# models/*.onnx (models/make.py and fetch.py); vectors: in the directory that test_onnx_backend was built for.
+# models/*.onnx (models/make.py and fetch.py); onnxruntime, if its CUDA wheel is installed or unpacked in PYTHONPATH (wheel_parts.sh brings it in parts); vectors: in the directory that test_onnx_backend was built for.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -117,7 +117,7 @@ for part in $parts; do
         bin/test_gpu --gtest_filter="$rows"
       ;;
     kernels)
-      ONNX_CUDNN_SPEED=$out/kernels-$run.json check kernels 120 bin/test_gpu --gtest_filter='*Speed*'
+      ONNX_CUDNN_SPEED=$out/kernels-$run.json check kernels 240 bin/test_gpu --gtest_filter='*Speed*'
       ;;
     networks)
       bench=(bin/onnx-cudnn-bench --device cuda --commit "$commit" --run "$run")
@@ -158,20 +158,29 @@ for part in $parts; do
     peers) # for comparison with the networks of the same run
       check peers 300 "${peers[@]}" --who torch,torch-graph,onnxruntime-cuda --batches 1,8,32,256 --output "$out/peers-$run.json"
       ;;
-    compiled) # the smallest and the largest batch only, because each takes minutes
-      check compiled 560 "${peers[@]}" --who torch-compile --models ${ONNX_CUDNN_COMPILE_MODELS:-resnet18,resnet50} --batches 1,256 \
-        --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
+    compiled) # few batches only, because each takes minutes; again with the same ONNX_CUDNN_INDUCTOR_CACHE=FOLDER it goes on where its time was over
+      [ -z "${ONNX_CUDNN_INDUCTOR_CACHE:-}" ] || peers+=(--inductor-cache "$ONNX_CUDNN_INDUCTOR_CACHE")
+      check compiled 560 "${peers[@]}" --who torch-compile --models ${ONNX_CUDNN_COMPILE_MODELS:-resnet18,resnet50} \
+        --batches "${ONNX_CUDNN_COMPILE_BATCHES:-1,256}" --compile-seconds "${ONNX_CUDNN_COMPILE_S:-300}" --output "$out/compiled-$run.json"
       ;;
-    transformers) # exported here by torch; tuned, and as they start
+    rivals) # only if requested: kernels that can do the same work, ONNX_CUDNN_RIVALS_FILTER='*Rivals*.Encoders' some of them
+      ONNX_CUDNN_RIVALS=$out/rivals-$run.json check rivals 500 bin/test_gpu --gtest_filter="${ONNX_CUDNN_RIVALS_FILTER:-*Rivals*}"
+      ;;
+    transformers) # exported here by torch; tuned, and as they start. Void if the control cell is not what it was in the peers' run, ONNX_CUDNN_CONTROL_MS
       models=${ONNX_CUDNN_TRANSFORMERS:-bert_base,vit_b_16,swin_t,convnext_tiny,whisper_small_encoder}
       for model in ${models//,/ }; do
         [ -f "models/$model.onnx" ] || check "export-$model" 60 python3 models/torch_networks.py "$model" --output "models/$model.onnx"
       done
+      control=()
+      if [ -n "${ONNX_CUDNN_CONTROL_MS:-}" ]; then
+        [ -f models/resnet50.onnx ] || check make-resnet50 60 python3 models/make.py resnet50 --output models/resnet50.onnx
+        control=(--control "$ONNX_CUDNN_CONTROL_MS")
+      fi
       transformers=(--models "$models" --batches "${ONNX_CUDNN_TRANSFORMER_BATCHES:-1,32}")
       check transformers 200 "${peers[@]}" --who onnx-cudnn "${transformers[@]}" --output "$out/transformers-$run.json"
       tuned="--partitioner cost --tune-budget ${ONNX_CUDNN_TUNE_S:-10} --plan-cache $out/plans-transformers-$run.json"
       check transformers-tuned 540 "${peers[@]}" --who "${ONNX_CUDNN_TRANSFORMER_PEERS:-onnx-cudnn,torch-reduce-overhead}" "${transformers[@]}" \
-        --bench-flags "$tuned" --output "$out/transformers-tuned-$run.json"
+        "${control[@]}" --bench-flags "$tuned" --output "$out/transformers-tuned-$run.json"
       # The second time from the plan cache that the first one wrote.
       check transformers-cached 200 "${peers[@]}" --who onnx-cudnn "${transformers[@]}" --bench-flags "$tuned" --output "$out/transformers-cached-$run.json"
       ;;

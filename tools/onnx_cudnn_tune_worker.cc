@@ -5,8 +5,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,12 @@ int TakeStandardOutput() {
   return dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -1 : lines;
 }
 
+std::string ThisProgram(const char* fallback) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? fallback : path.string();
+}
+
 int Main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--help") {
     std::cout << kUsage << "\n";
@@ -45,8 +53,8 @@ int Main(int argc, char** argv) {
   int ordinal = 0;
   if (argc == 3 && std::string_view(argv[1]) == kCompilePlans &&
       absl::SimpleAtoi(argv[2], &ordinal)) {
-    const absl::Status status = ToStatus(RunPlanCompiler(ordinal, STDIN_FILENO));
-    return status.ok() ? kExitDone : Fail(kTool, status);
+    // Without a message: the worker then compiles the plans itself.
+    return ToStatus(RunPlanCompiler(ordinal, STDIN_FILENO)).ok() ? kExitDone : kExitNoDevice;
   }
   double budget_s = 0;
   const std::string_view pace = argc == 5 ? argv[4] : "";
@@ -59,7 +67,7 @@ int Main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int lines = TakeStandardOutput();
   if (lines < 0) return Fail(kTool, "standard output or standard error is closed", kExitNoDevice);
-  const std::vector<std::string> compiler = {"/proc/self/exe", std::string(kCompilePlans)};
+  const std::vector<std::string> compiler = {ThisProgram(argv[0]), std::string(kCompilePlans)};
   const absl::Status status =
       ToStatus(RunTuneWorker(argv[1], argv[2], budget_s, pace == "one-at-a-time", compiler, lines));
   return status.ok() ? kExitDone : Fail(kTool, status);

@@ -42,9 +42,9 @@ for program in "${programs[@]}"; do
 done
 strip -o "$folder/bin/libscaled_swish.so" "build/$preset/examples/libscaled_swish.so"
 pack_python_module >&2 || stop "could not build the Python module"
-cp -r models/tiny models/*.labels models/{torch_networks,make_decoder,make_genai_decoder}.py "$folder/models/"
+cp -r models/tiny models/*.labels models/{make,torch_networks,make_decoder,make_genai_decoder}.py "$folder/models/"
 cp -r README.md LICENSE docs "$folder/"
-cp tools/gpu.sh tools/bench/{builds,peers,torch_peer,onnxruntime_peer,decode,timing,gpu_tests}.py "$folder/"
+cp tools/gpu.sh tools/bench/{builds,peers,torch_peer,onnxruntime_peer,decode,timing,gpu_tests}.py tools/bench/wheel_parts.sh "$folder/"
 mkdir "$folder/tests/package" "$folder/tests/python"
 mkdir "$folder/tests/triton"
 cp tests/triton/{server,gpu_load}.py "$folder/tests/triton/"

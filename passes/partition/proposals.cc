@@ -62,10 +62,18 @@ void Proposals::ProposeAt(int anchor) {
   }
   const auto is_alone = [](const Proposal& p) { return p.candidate.nodes.size() == 1; };
   const auto is_on_device = [&](const Proposal& p) {
-    return is_alone(p) && p.candidate.engine->name() != "host";
+    return is_alone(p) && p.candidate.engine->name() != "host" &&
+           (keeps_beyond_fit_ || !p.candidate.beyond_fit);
   };
-  if (std::none_of(at_[anchor].begin(), at_[anchor].end(), is_on_device)) {
-    std::for_each(avoided.begin(), avoided.end(), ask);
+  const auto runs_on_device = [&] {
+    return std::any_of(at_[anchor].begin(), at_[anchor].end(), is_on_device);
+  };
+  if (!runs_on_device()) std::for_each(avoided.begin(), avoided.end(), ask);
+  if (!keeps_beyond_fit_) {
+    const bool has_other = runs_on_device();
+    std::erase_if(at_[anchor], [&](const Proposal& p) {
+      return p.candidate.beyond_fit && (has_other || !is_alone(p));
+    });
   }
   if (std::any_of(at_[anchor].begin(), at_[anchor].end(), is_alone)) return;
   for (const auto& [engine, reason] : why_not_) {
@@ -74,7 +82,6 @@ void Proposals::ProposeAt(int anchor) {
 }
 
 void Proposals::Consider(int anchor, Candidate candidate) {
-  if (candidate.beyond_fit && !keeps_beyond_fit_) return;
   const auto outside = [&](const Node* node) { return PositionOf(node) < 0; };
   if (std::any_of(candidate.nodes.begin(), candidate.nodes.end(), outside)) return;
   const auto is_anchor = [&](const Node* node) { return PositionOf(node) == anchor; };

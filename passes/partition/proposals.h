@@ -21,7 +21,7 @@ struct Proposal {
 class Proposals {
  public:
   // Whether Candidates with beyond_fit set are kept. They always are if there are pins, which may
-  // name one.
+  // name one. One of a single Node is also kept where no other but one of `host` runs that Node.
   enum class BeyondFit { kKeep, kDrop };
   explicit Proposals(const Stretch& stretch, BeyondFit beyond_fit = BeyondFit::kKeep);
   // Parallel to the Nodes of the Stretch; in the Engines' order.

@@ -7,6 +7,7 @@
 // static Graphs after types of low precision are decided, because Engines propose static Nodes only
 // and none takes f32: what no Engine takes keeps its ops.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -54,6 +55,7 @@ std::optional<double> ExcludedBy(const Node& where, int input) {
 int ScoresInto(const Node& node, int side) {
   if (IsFloatCast(&node)) return side == 0 ? 0 : -1;
   if (const int scaled = ScaledInputOf(&node); scaled >= 0) return side == 0 ? scaled : -1;
+  if (const int scaled = ScaledByHeadOf(&node); scaled >= 0) return side == 0 ? scaled : -1;
   if (IsOp(&node, {"Add"})) return side;
   if (IsOp(&node, {"Reshape"})) return side == 0 ? 0 : -1;
   if (!IsOp(&node, {"Where"})) return -1;
@@ -87,6 +89,10 @@ struct ComposedAttention {
   std::vector<Node*> behind;  // from the Softmax to the product with v
   Node& product() const { return *before.back(); }
   Node& last() const { return *behind.back(); }
+  // The scores before `mask`, which is between them and the Softmax.
+  const Value& into(const Node& mask) const {
+    return (*(std::find(before.begin(), before.end(), &mask) + 1))->output(0);
+  }
 };
 
 // The Where that replaces NaNs in `value`, which nothing else reads, by 0; nullptr: there is none.
@@ -153,7 +159,8 @@ std::optional<ComposedAttention> AttentionAround(Node& softmax) {
 // What the Nodes between the product and the Softmax do.
 struct Scores {
   double scale = 1;
-  std::vector<Node*> masks;  // Add and Where, in order
+  const Value* by_head = nullptr;  // scales of heads
+  std::vector<Node*> masks;        // Add and Where, in order
 };
 
 // nullopt: a mask is scaled too.
@@ -163,6 +170,9 @@ std::optional<Scores> ScoresOf(const ComposedAttention& found) {
     const int scaled = ScaledInputOf(*node);
     if (IsOp(*node, {"Add", "Where"})) {
       scores.masks.push_back(*node);
+    } else if (const int input = ScaledByHeadOf(*node); scaled < 0 && input >= 0) {
+      if (!scores.masks.empty() || scores.by_head != nullptr) return std::nullopt;
+      scores.by_head = &(*node)->input(1 - input);
     } else if (scaled >= 0) {
       if (!scores.masks.empty()) return std::nullopt;
       const double factor = ToDoubles((*node)->input(1 - scaled).constant())[0];
@@ -213,14 +223,16 @@ class FuseAttentionPass final : public OpPass {
   static std::string_view WhyNot(const ComposedAttention& found) {
     const Node &product = found.product(), &last = found.last();
     if (!AreStatic(product) || !AreStatic(last)) return "its dims are not known";
-    if (found.softmax->output(0).rank() != kRank) return "its scores have not four dims";
+    const int rank = found.softmax->output(0).rank();
+    if (rank < kRank - 1 || rank > kRank + 1) return "its scores have not three to five dims";
     for (const Node* node : {&product, &last}) {
       for (const Value* v : node->inputs()) {
-        if (v->rank() != kRank || !kTypes.Has(v->dtype()) || v->dtype() != product.input(0).dtype())
-          return "its operands are not f16 or bf16 of four dims";
+        if (v->rank() != rank || !kTypes.Has(v->dtype()) || v->dtype() != product.input(0).dtype())
+          return "its operands are not f16 or bf16 of as many dims";
       }
     }
-    if (NormalizedAxis(found.softmax->attrs().Int("axis", -1), kRank) != kRank - 1) {
+    if (rank > kRank && !AreGroups(found)) return "its heads are not those of groups";
+    if (NormalizedAxis(found.softmax->attrs().Int("axis", -1), rank) != rank - 1) {
       return "its Softmax is not along the keys";
     }
     const auto is_alone = [](const Node* node) { return node->output(0).has_one_use(); };
@@ -228,6 +240,15 @@ class FuseAttentionPass final : public OpPass {
       return "its scores have other readers";
     }
     return "";
+  }
+
+  // Whether k and v have one head for each group of q's.
+  static bool AreGroups(const ComposedAttention& found) {
+    const Dims q = found.product().input(0).dims();
+    return std::ranges::all_of(std::array{&found.product(), &found.last()}, [&](const Node* node) {
+      const Dims operand = node->input(1).dims();
+      return operand[0] == q[0] && operand[1] == q[1] && operand[2] == 1;
+    });
   }
 
   // The output of a Node of constants as a constant.
@@ -254,68 +275,64 @@ class FuseAttentionPass final : public OpPass {
     return mask.input(0).is_constant() ? Folded(graph, *addend.producer()) : addend;
   }
 
-  static Value& InF32(Graph& graph, Value& value) {
-    if (value.dtype() == DType::kF32) return value;
-    Node& cast = graph.AddNode(
-        {.op = "Cast", .inputs = {&value}, .attrs = {{"to", static_cast<int64_t>(DType::kF32)}}});
-    graph.SetType(cast.output(0), Type::Tensor(DType::kF32, value.dims()));
-    return cast.output(0);
-  }
-
-  // In f32 if their types differ.
-  static Value& Sum(Graph& graph, Value& first, Value& second) {
-    const bool differ = first.dtype() != second.dtype();
-    Value &a = differ ? InF32(graph, first) : first, &b = differ ? InF32(graph, second) : second;
-    const bool is_longer = a.rank() >= b.rank();
-    Dims dims = is_longer ? a.dims() : b.dims();
-    const Dims other = is_longer ? b.dims() : a.dims();
-    for (size_t i = 0; i < other.size(); ++i) {
-      int64_t& dim = dims[dims.size() - other.size() + i];
-      dim = dim == 1 ? other[i] : dim;
-    }
-    Node& add = graph.AddNode({.op = "Add", .inputs = {&a, &b}});
-    graph.SetType(add.output(0), Type::Tensor(a.dtype(), dims));
-    return add.output(0);
-  }
-
   // The sum of the addends; nullptr: there is none. Where windows of several images are split, it
   // is formed before it is repeated for each image.
   static Value* SumOf(Graph& graph, const ComposedAttention& found, const Scores& scores) {
-    const auto before = [&](const Node* mask) -> const Value& {
-      return (*(std::find(found.before.begin(), found.before.end(), mask) + 1))->output(0);
-    };
     Dims split;  // of the scores where a mask differs by window
     for (const Node* mask : scores.masks) {
-      if (before(mask).rank() > kRank) split = before(mask).dims();
+      if (found.into(*mask).rank() > kRank) split = found.into(*mask).dims();
     }
     Value* sum = nullptr;
     for (const Node* mask : scores.masks) {
-      Value* addend = &AddendOf(graph, *mask, before(mask));
-      const bool is_whole = !split.empty() && before(mask).rank() == kRank;
+      Value* addend = &AddendOf(graph, *mask, found.into(*mask));
+      const bool is_whole = !split.empty() && found.into(*mask).rank() == kRank;
       if (is_whole) addend = &WithSplitBatch(graph, *addend, split);
-      sum = sum == nullptr ? addend : &Sum(graph, *sum, *addend);
+      sum = sum == nullptr ? addend : &SumOfMasks(graph, *sum, *addend);
     }
     return sum == nullptr || split.empty() ? sum : &WithOneBatch(graph, *sum, split);
   }
 
+  // The same for scores of other than four dims; nullopt: a mask differs by more than heads.
+  static std::optional<Value*> SumOfHeads(Graph& graph, const ComposedAttention& found,
+                                          const Scores& scores, const Dims& dims) {
+    Value* sum = nullptr;
+    for (const Node* mask : scores.masks) {
+      const Value& into = found.into(*mask);
+      Value* addend = AddendOfHeads(graph, AddendOf(graph, *mask, into), into.dims(), dims);
+      if (addend == nullptr) return std::nullopt;
+      sum = sum == nullptr ? addend : &SumOfMasks(graph, *sum, *addend);
+    }
+    return sum;
+  }
+
   Match Fuse(Graph& graph, const ComposedAttention& found, const Scores& scores) const {
     Value& columns = found.product().input(1);
-    Value& v = WithoutRepeats(graph, found.last().input(1));
     const Unscaled q = WithoutFactors(found.product().input(0)), rows = RowsOf(graph, columns);
-    Value& k = WithoutRepeats(graph, *rows.value);
-    const double scale = scores.scale * q.factor * rows.factor;
+    const Dims dims = ScoresOfHeads(found.softmax->output(0), *q.value);
+    const auto repeated = [&](Value& operand) -> Value& {
+      return WithoutRepeats(graph, WithHeads(graph, operand, dims));
+    };
+    Unscaled heads = {&WithHeads(graph, *q.value, dims)};
+    if (scores.by_head != nullptr) {
+      heads = WithScales(graph, *heads.value, scores.by_head->constant());
+    }
+    Value &k = repeated(*rows.value), &v = repeated(found.last().input(1));
+    const double scale = scores.scale * q.factor * rows.factor * heads.factor;
     if (!(scale > 0) || !std::isfinite(scale)) {
       return Match::No(*found.softmax, "its scale is not a positive number");
     }
     const Attrs attrs = {{"scale", static_cast<float>(scale)}};
     if (Value* lengths = LengthsOf(graph, found, scores)) {
-      const std::vector<Value*> inputs = {q.value, &k, &v, nullptr, nullptr, nullptr, lengths};
+      const std::vector<Value*> inputs = {heads.value, &k, &v, nullptr, nullptr, nullptr, lengths};
       if (IsReplaced(graph, found, inputs, attrs)) return Match::Changed();
     }
-    std::vector<Value*> inputs = {q.value, &k, &v};
+    std::vector<Value*> inputs = {heads.value, &k, &v};
     Attrs masked = attrs;
-    const Dims dims = found.softmax->output(0).dims();
-    if (Value* mask = SumOf(graph, found, scores)) {
+    const std::optional<Value*> sum = found.softmax->output(0).rank() == kRank
+                                          ? SumOf(graph, found, scores)
+                                          : SumOfHeads(graph, found, scores, dims);
+    if (!sum.has_value()) return Match::No(*found.softmax, "its mask differs by more than heads");
+    if (Value* mask = *sum) {
       const bool is_constant = mask->is_constant();
       if (is_constant && IsCausalMask(mask->constant(), dims)) {
         masked.Set("is_causal", int64_t{1});
@@ -330,6 +347,7 @@ class FuseAttentionPass final : public OpPass {
   // The keys that count, i64[batch], if a Where excludes all others; nullptr: it does not.
   static Value* LengthsOf(Graph& graph, const ComposedAttention& found, const Scores& scores) {
     if (scores.masks.size() != 1 || !IsOp(scores.masks[0], {"Where"})) return nullptr;
+    if (found.softmax->output(0).rank() != kRank) return nullptr;
     const Node& where = *scores.masks[0];
     // A finite number gives a query that sees no key the mean of all: lengths give zeros.
     const std::optional<double> number = ExcludedBy(where, 2);
@@ -349,10 +367,18 @@ class FuseAttentionPass final : public OpPass {
                                      .attrs = attrs,
                                      .outputs = {y.name()},
                                      .name = found.softmax->name()});
-    graph.SetType(attention.output(0), y.type());
-    graph.ReplaceAllUses(y, attention.output(0));
+    const Dims q = inputs[0]->dims(), v = inputs[2]->dims();
+    Value* whole = &attention.output(0);
+    graph.SetType(*whole, Type::Tensor(y.dtype(), {q[0], q[1], q[2], v[3]}));
+    if (y.rank() != kRank) {
+      const Dims dims = y.dims();
+      Value& shape = graph.AddConstant(HostTensor::Ints(std::vector(dims.begin(), dims.end())));
+      whole = &ComputedOnce(graph, "Reshape", {whole, &shape}, y.type());
+    }
+    graph.ReplaceAllUses(y, *whole);
     if (OffersAt(graph, attention, *context().target).any) return true;
-    graph.ReplaceAllUses(attention.output(0), y);
+    graph.ReplaceAllUses(*whole, y);
+    if (whole->producer() != &attention) graph.Remove(*whole->producer());
     graph.Remove(attention);
     return false;
   }

@@ -42,6 +42,8 @@ std::unique_ptr<Pass> FuseProjections();  // x·Wq, x·Wk, x·Wv of an attention
 std::unique_ptr<Pass> GatherRows();  // Transpose(Reshape(x)) and other chains that move whole rows
                                      // ⇒ one Gather of rows (for a GPU only)
 std::unique_ptr<Pass> InlineConstantIf();  // If(constant) ⇒ the branch's Nodes
+std::unique_ptr<Pass> LowerAttention();  // Attention in a form that no Engine runs ⇒ one that one
+                                         // runs: four dims, a mask that is added
 std::unique_ptr<Pass>
 LowerBatchNorm();  // BatchNormalization(x) ⇒ Add(Mul(x, s), t) (not for the CPU)
 std::unique_ptr<Pass> LowerEinsum();  // Einsum(x, y) ⇒ MatMul or Mul between Transposes, Reshapes

@@ -16,7 +16,7 @@ constexpr int64_t kGranule = 256;
 void Free(std::byte* data, Space space, int ordinal) {
   if (DeviceIsLost(ordinal)) return;
   const OnCudaDevice own(ordinal);
-  absl::ReaderMutexLock lock(CaptureMutex());
+  const OutsideCaptures lock;
   LogIfFailed(space == Space::kHost ? CUDA_STATUS(cudaFreeHost, data)
                                     : CUDA_STATUS(cudaFree, data));
 }
@@ -38,7 +38,7 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocateCudaMemory(int64_t bytes, Spa
   void* data = nullptr;
   cudaError_t error;
   {
-    absl::ReaderMutexLock lock(CaptureMutex());
+    const OutsideCaptures lock;
     error = space == Space::kHost ? Cuda().cudaHostAlloc(&data, rounded, cudaHostAllocDefault)
                                   : Cuda().cudaMalloc(&data, rounded);
   }

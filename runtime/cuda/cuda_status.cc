@@ -42,8 +42,14 @@ bool IsCaptureError(cudaError_t error) {
   return error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread;
 }
 
-// -1: unknown.
-int64_t FreeBytes() {
+std::string FreeText() {
+  const int64_t free_bytes = FreeDeviceBytes();
+  return free_bytes < 0 ? "an unknown number free" : absl::StrCat(free_bytes, " free");
+}
+
+}  // namespace
+
+int64_t FreeDeviceBytes() {
   size_t free_bytes = 0, all_bytes = 0;
   if (Cuda().cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess) {
     return static_cast<int64_t>(free_bytes);
@@ -51,13 +57,6 @@ int64_t FreeBytes() {
   Cuda().cudaGetLastError();
   return -1;
 }
-
-std::string FreeText() {
-  const int64_t free_bytes = FreeBytes();
-  return free_bytes < 0 ? "an unknown number free" : absl::StrCat(free_bytes, " free");
-}
-
-}  // namespace
 
 int NotedDevice() { return noted_device; }
 void NoteDeviceForThread(int ordinal) { noted_device = ordinal; }

@@ -26,6 +26,9 @@ absl::Status CudaStatus(cudaError_t error, std::string_view call);
 // bytes free.
 absl::Status OutOfMemory(std::string_view memory, int64_t bytes);
 
+// Free memory of the current GPU; -1: unknown.
+int64_t FreeDeviceBytes();
+
 // The GPU that failed calls of this thread are about: the one that MakeCudaDeviceCurrent made
 // current last, 0 before.
 int NotedDevice();

@@ -35,7 +35,7 @@ absl::StatusOr<CudaEvent> MakeEvent(unsigned flags) {
 }
 
 absl::StatusOr<CudaStream> MakeStream() {
-  absl::ReaderMutexLock lock(CaptureMutex());
+  const OutsideCaptures lock;
   cudaStream_t stream = nullptr;
   RETURN_IF_ERROR(CUDA_STATUS(cudaStreamCreateWithFlags, &stream, cudaStreamNonBlocking));
   return CudaStream(stream);
@@ -102,17 +102,13 @@ class CudaStreams final : public StreamSet {
   }
 
   absl::Status BeginCapture() override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    CaptureMutex().lock();
-    const absl::Status begun = CUDA_STATUS(cudaStreamBeginCapture, Native(0), kCaptureMode);
-    if (!begun.ok()) {
-      CaptureMutex().unlock();
-      return begun;
-    }
-    is_capturing_ = true;
-    events_before_capture_ = used_events_;
-    const absl::Status forked = ForkFromFirst();
-    if (!forked.ok()) EndCapture().status().IgnoreError();
-    return forked;
+    LockForCapture();
+    return BeginLocked();
+  }
+
+  absl::Status BeginCaptureAtOnce() override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (CaptureMutex().try_lock()) return BeginLocked();
+    return absl::UnavailableError("another thread allocates, compiles or captures");
   }
 
   bool CanCaptureNow() const override {
@@ -136,7 +132,7 @@ class CudaStreams final : public StreamSet {
     RETURN_IF_ERROR(joined);
     RETURN_IF_ERROR(ended);
     cudaGraphExec_t instance = nullptr;
-    absl::ReaderMutexLock lock(CaptureMutex());
+    const OutsideCaptures lock;
     RETURN_IF_ERROR(CUDA_STATUS(cudaGraphInstantiate, &instance, graph.get(), /*flags=*/0));
     recording->graph = CudaGraphExec(instance);
     return recording;
@@ -189,6 +185,20 @@ class CudaStreams final : public StreamSet {
   }
 
  private:
+  // Begins a capture that holds CaptureMutex; releases it where none begins.
+  absl::Status BeginLocked() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const absl::Status begun = CUDA_STATUS(cudaStreamBeginCapture, Native(0), kCaptureMode);
+    if (!begun.ok()) {
+      CaptureMutex().unlock();
+      return begun;
+    }
+    is_capturing_ = true;
+    events_before_capture_ = used_events_;
+    const absl::Status forked = ForkFromFirst();
+    if (!forked.ok()) EndCapture().status().IgnoreError();
+    return forked;
+  }
+
   int count() const { return static_cast<int>(streams_.size()); }
   cudaStream_t Native(int stream) const { return streams_[stream].get(); }
   StreamRef Ref(int stream) const { return {.index = stream, .native = Native(stream)}; }

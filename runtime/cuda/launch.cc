@@ -70,7 +70,7 @@ absl::Status Load(const void* function) {
 }  // namespace
 
 absl::Status PrepareKernel(const KernelLaunch& launch) {
-  absl::ReaderMutexLock lock(CaptureMutex());  // loading allocates
+  const OutsideCaptures lock;  // loading allocates
   RETURN_IF_ERROR(Load(launch.function));
   RETURN_IF_ERROR(AllowSharedBytes(launch.function, launch.shared_bytes));
   if (launch.cluster <= kDefaultCluster) return absl::OkStatus();

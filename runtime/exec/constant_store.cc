@@ -61,31 +61,40 @@ ConstantStore::~ConstantStore() = default;
 
 ConstantStore::EntryPointer ConstantStore::FindOrAdd(const std::string& key,
                                                      const ConstantUse& use) {
+  std::vector<EntryPointer> unused;  // freed after the lock is released
   absl::MutexLock lock(mutex_);
   if (auto it = entries_.find(key); it != entries_.end()) return it->second;
   EntryPointer entry = std::make_shared<Entry>(use.sources);
-  Insert(key, entry);
+  unused = Insert(key, entry);
   return entry;
 }
 
-void ConstantStore::Insert(const std::string& key, const EntryPointer& entry) {
-  if (!entries_.try_emplace(key, entry).second) return;
+std::vector<ConstantStore::EntryPointer> ConstantStore::Insert(const std::string& key,
+                                                               const EntryPointer& entry) {
+  if (!entries_.try_emplace(key, entry).second) return {};
   ++entry->keys;
-  if (entries_.size() < free_at_) return;
-  FreeUnused();
+  if (entries_.size() < free_at_) return {};
+  std::vector<EntryPointer> unused = TakeUnused();
   free_at_ = std::max<size_t>(2 * entries_.size(), 64);
+  return unused;
 }
 
 // Forms share the ownership of their Entry. While the table's mutex is held, no new owner can
 // appear.
-void ConstantStore::FreeUnused() {
+std::vector<ConstantStore::EntryPointer> ConstantStore::TakeUnused() {
   absl::flat_hash_set<const Entry*> unused;
   for (const auto& [key, entry] : entries_) {
     if (entry.use_count() > entry->keys || !unused.insert(entry.get()).second) continue;
     absl::MutexLock lock(entry->mutex);
     bytes_ -= entry->bytes;
   }
-  std::erase_if(entries_, [&](const auto& item) { return unused.contains(item.second.get()); });
+  std::vector<EntryPointer> taken;
+  std::erase_if(entries_, [&](auto& item) {
+    if (!unused.contains(item.second.get())) return false;
+    taken.push_back(std::move(item.second));
+    return true;
+  });
+  return taken;
 }
 
 ConstantStore::EntryPointer ConstantStore::EntryOf(const ConstantUse& use, Space space) {
@@ -103,12 +112,13 @@ ConstantStore::EntryPointer ConstantStore::EntryOf(const ConstantUse& use, Space
     key += '+';
     entry = FindOrAdd(key, use);
   }
+  std::vector<EntryPointer> unused;
   absl::MutexLock lock(mutex_);
   // The entry owns only its own sources: the address of equal bytes elsewhere may be reused later.
   const bool same_bytes =
       std::equal(use.sources.begin(), use.sources.end(), entry->sources.begin(),
                  [](const HostTensor& a, const HostTensor& b) { return a.raw() == b.raw(); });
-  if (same_bytes) Insert(identity, entry);
+  if (same_bytes) unused = Insert(identity, entry);
   return entry;
 }
 

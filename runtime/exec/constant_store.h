@@ -45,9 +45,11 @@ class ConstantStore {
   using EntryPointer = std::shared_ptr<Entry>;
   EntryPointer FindOrAdd(const std::string& key, const ConstantUse& use);
   EntryPointer EntryOf(const ConstantUse& use, Space space);
-  void Insert(const std::string& key, const EntryPointer& entry)
+  // Both return entries that nothing uses any more, so that their memory is freed without holding
+  // the lock.
+  std::vector<EntryPointer> Insert(const std::string& key, const EntryPointer& entry)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void FreeUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<EntryPointer> TakeUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static bool IsMade(Entry& entry);
   absl::Status Make(Entry& entry, Space space,
                     absl::FunctionRef<absl::StatusOr<HostTensor>()> make);

@@ -50,9 +50,12 @@ class StreamSet {
   // starts and ends on stream 0; the other streams fork from it and join it implicitly.
   // Unimplemented, with the reason, if this Device cannot capture.
   virtual absl::Status BeginCapture() = 0;
+  // The same, but Unavailable where it would wait for other threads (for a library that compiles,
+  // for example).
+  virtual absl::Status BeginCaptureAtOnce() { return BeginCapture(); }
   virtual absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() = 0;
-  // Whether BeginCapture would begin at once, without waiting for other threads (for a library that
-  // compiles, for example). It may wait nevertheless if one of them starts in between.
+  // Whether BeginCaptureAtOnce would begin now: spares the preparations of a capture that would
+  // not.
   virtual bool CanCaptureNow() const { return true; }
   // Enqueues a captured graph of this StreamSet on stream 0.
   virtual absl::Status Replay(const CapturedGraph& graph) = 0;

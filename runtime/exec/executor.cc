@@ -7,8 +7,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/callers_tensors.h"
 
@@ -96,8 +95,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const
   std::unique_ptr<Executor> executor(new Executor(std::move(program), device, options));
   const Program& p = *executor->program_;
   ASSIGN_OR_RETURN(executor->streams_, device.CreateStreams(p.schedule.streams));
-  RETURN_IF_ERROR(executor->TakeArena(device));
-  ASSIGN_OR_RETURN(executor->host_arena_, device.Allocate(p.host_memory.arena_bytes, Space::kHost));
+  RETURN_IF_ERROR(executor->TakeArenas(device));
   ASSIGN_OR_RETURN(executor->faults_, FaultWords::Create(p, device));
   executor->steps_.resize(p.steps.size());
   for (size_t i = 0; i < p.steps.size(); ++i) executor->Resolve(static_cast<int>(i));
@@ -151,21 +149,24 @@ void Executor::FindBarriers() {
   }
 }
 
-absl::Status Executor::TakeArena(Device& device) {
+absl::Status Executor::TakeArenas(Device& device) {
+  const PhaseTimer timer(RunPhase::kAllocate);
   const int64_t bytes = program_->memory.arena_bytes;
-  if (options_.arena_lock == nullptr) {
+  const ArenaLock* const shared = options_.arena_lock.get();
+  if (shared == nullptr) {
     ASSIGN_OR_RETURN(arena_, device.Allocate(bytes, Space::kDevice));
-    return absl::OkStatus();
+  } else if (bytes > shared->bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the arena takes ", bytes, " bytes, the shared one has ", shared->bytes));
+  } else {
+    arena_ = shared->memory;
   }
-  if (bytes > options_.arena_lock->bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the arena takes ", bytes, " bytes, the shared one has ", options_.arena_lock->bytes));
-  }
-  arena_ = options_.arena_lock->memory;
+  ASSIGN_OR_RETURN(host_arena_, device.Allocate(program_->host_memory.arena_bytes, Space::kHost));
   return absl::OkStatus();
 }
 
 absl::Status Executor::LockArena() const {
+  const PhaseTimer timer(RunPhase::kLock);
   return options_.arena_lock == nullptr ? absl::OkStatus() : options_.arena_lock->Take();
 }
 
@@ -178,6 +179,7 @@ std::byte* Executor::InArena(Space space, int64_t offset) const {
 }
 
 absl::Status Executor::TakeConstants(ConstantStore& constants) {
+  const PhaseTimer timer(RunPhase::kUpload);
   std::vector<PlacedConstant> uses;
   for (const PlacedStep& placed : program_->steps) {
     for (const ConstantUse& use : placed.constants) uses.push_back({&use, placed.space});
@@ -249,6 +251,7 @@ absl::Status Executor::Run(absl::Span<const void* const> inputs, absl::Span<void
 }
 
 absl::Status Executor::Synchronize() {
+  const PhaseTimer timer(RunPhase::kDevice);
   unfinished_ = 0;
   const absl::Status done = streams_->Synchronize();
   const absl::Status fault = faults_.any() ? faults_.Take(*program_) : absl::OkStatus();
@@ -284,6 +287,7 @@ absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
       RETURN_IF_ERROR(staging_.Prepare(inputs, outputs, Addresses::kCallers));
     }
   }
+  const PhaseTimer timer(RunPhase::kLaunch);
   if (callers_stream != nullptr) RETURN_IF_ERROR(streams_->Fork(callers_stream));
   RETURN_IF_ERROR(staging_.CopyIn(*streams_));
   RETURN_IF_ERROR(graph_ != nullptr ? streams_->Replay(*graph_) : LaunchEagerly(cancel));
@@ -291,9 +295,13 @@ absl::Status Executor::Enqueue(absl::Span<const void* const> inputs,
   return callers_stream == nullptr ? absl::OkStatus() : streams_->Join(callers_stream);
 }
 
-// If the Device cannot capture, `graph_` stays null and the note is set.
+// If the Device cannot capture, `graph_` stays null and the note is set; without the note a later
+// Run tries again.
 absl::Status Executor::Capture(const std::atomic<bool>* cancel) {
-  absl::Status captured = streams_->BeginCapture();
+  const PhaseTimer timer(RunPhase::kCapture);
+  absl::Status captured =
+      options_.fixed_pointers ? streams_->BeginCapture() : streams_->BeginCaptureAtOnce();
+  if (absl::IsUnavailable(captured)) return absl::OkStatus();
   if (captured.ok()) {
     captured = LaunchAll(cancel);
     absl::StatusOr<std::unique_ptr<CapturedGraph>> graph = streams_->EndCapture();
@@ -374,25 +382,6 @@ absl::Status Executor::LaunchStep(int index) {
   if (!absl::IsInternal(launched)) return launched;
   const Node& node = *program_->partitions[index].chosen.nodes[0];
   return absl::InternalError(absl::StrCat(Where(node), ": ", launched.message()));
-}
-
-absl::StatusOr<std::vector<double>> Executor::Time(absl::Span<const void* const> inputs,
-                                                   absl::Span<void* const> outputs, int runs) {
-  for (int i = 0; i < 2; ++i) RETURN_IF_ERROR(Run(inputs, outputs));
-  if (graph_ != nullptr) {
-    RETURN_IF_ERROR(LockArena());
-    const absl::Cleanup end = [this] { UnlockArena(); };
-    ASSIGN_OR_RETURN(std::vector<double> ms, streams_->TimeReplays(*graph_, runs));
-    RETURN_IF_ERROR(Synchronize());
-    return ms;
-  }
-  std::vector<double> ms;
-  for (int i = 0; i < runs; ++i) {
-    const absl::Time start = absl::Now();
-    RETURN_IF_ERROR(Run(inputs, outputs));
-    ms.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
-  }
-  return ms;
 }
 
 }  // namespace onnx_cudnn

@@ -67,6 +67,9 @@ class Executor {
   const Program& program() const { return *program_; }
   int64_t arena_bytes() const;
   int64_t staging_bytes() const { return staging_.bytes(); }
+  // Allocates the copies of inputs and outputs that Runs on tensors in host memory need.
+  //   errors  ResourceExhausted
+  absl::Status ReserveStaging() { return staging_.Reserve(); }
   bool is_captured() const { return graph_ != nullptr; }
   // Why the Device did not capture; empty: it did, or capture is off.
   const std::string& capture_note() const { return capture_note_; }
@@ -74,7 +77,7 @@ class Executor {
  private:
   Executor(std::shared_ptr<const Program> program, Device& device, const ExecutorOptions& options);
   struct Launchable;  // a Step with its resolved operands
-  absl::Status TakeArena(Device& device);
+  absl::Status TakeArenas(Device& device);
   // Around each Run, if the arena is shared.
   absl::Status LockArena() const;
   void UnlockArena() const;

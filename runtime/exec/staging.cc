@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -34,11 +35,26 @@ absl::Status Staging::Prepare(Tensor& tensor, void* callers, Addresses addresses
   const bool usable = reads && (aligned || device_.reads_host_memory());
   tensor.is_ours = addresses == Addresses::kOurs || !usable;
   tensor.on_host = !reads;
-  if (tensor.is_ours && tensor.buffer == nullptr) {
+  return Reserve(tensor, /*buffer=*/tensor.is_ours, /*pinned=*/tensor.on_host);
+}
+
+absl::Status Staging::Reserve(Tensor& tensor, bool buffer, bool pinned) {
+  const PhaseTimer timer(RunPhase::kAllocate);
+  if (buffer && tensor.buffer == nullptr) {
     ASSIGN_OR_RETURN(tensor.buffer, device_.Allocate(tensor.bytes, Space::kDevice));
   }
-  if (tensor.on_host && tensor.pinned == nullptr) {
+  if (pinned && tensor.pinned == nullptr) {
     ASSIGN_OR_RETURN(tensor.pinned, device_.Allocate(tensor.bytes, Space::kHost));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Staging::Reserve() {
+  for (auto* tensors : {&inputs_, &outputs_}) {
+    for (Tensor& tensor : *tensors) {
+      if (tensor.bytes == 0) continue;
+      RETURN_IF_ERROR(Reserve(tensor, /*buffer=*/true, /*pinned=*/true));
+    }
   }
   return absl::OkStatus();
 }
@@ -48,7 +64,9 @@ absl::Status Staging::Prepare(absl::Span<const void* const> inputs, absl::Span<v
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensor& tensor = inputs_[i];
     RETURN_IF_ERROR(Prepare(tensor, const_cast<void*>(inputs[i]), addresses));
-    if (tensor.on_host) std::memcpy(tensor.pinned.get(), tensor.callers, tensor.bytes);
+    if (!tensor.on_host) continue;
+    const PhaseTimer timer(RunPhase::kCopy);
+    std::memcpy(tensor.pinned.get(), tensor.callers, tensor.bytes);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     RETURN_IF_ERROR(Prepare(outputs_[i], outputs[i], addresses));
@@ -79,6 +97,7 @@ absl::Status Staging::CopyOut(StreamSet& streams) const {
 }
 
 void Staging::Deliver() const {
+  const PhaseTimer timer(RunPhase::kCopy);
   for (const Tensor& t : outputs_) {
     if (t.on_host) std::memcpy(t.callers, t.pinned.get(), t.bytes);
   }

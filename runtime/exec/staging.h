@@ -28,6 +28,9 @@ class Staging {
   //   errors  ResourceExhausted; InvalidArgument: memory of another device
   absl::Status Prepare(absl::Span<const void* const> inputs, absl::Span<void* const> outputs,
                        Addresses addresses);
+  // Allocates every buffer that a Run may need, so that none does.
+  //   errors  ResourceExhausted
+  absl::Status Reserve();
   const void* input(int i) const { return inputs_[i].address(); }
   void* output(int i) const { return outputs_[i].address(); }
   // Whether any tensor is in host memory that the Device cannot access: the Run then ends with
@@ -54,6 +57,7 @@ class Staging {
     std::byte* other_end() const { return on_host ? pinned.get() : callers; }
   };
   absl::Status Prepare(Tensor& tensor, void* callers, Addresses addresses);
+  absl::Status Reserve(Tensor& tensor, bool buffer, bool pinned);
 
   Device& device_;
   std::vector<Tensor> inputs_, outputs_;

@@ -21,13 +21,17 @@ using OnDeviceInfo = std::function<void(const DeviceInfo&)>;
 //   errors   FailedPrecondition, one line: what was found, what is needed, what to do
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int ordinal = 0, const OnDeviceInfo& on_info = {});
 
+// Processes that compile cuDNN's plans.
+struct CompilerProcesses {
+  std::vector<std::string> command;  // a program, with its arguments, that calls CompilePlans
+  int most = 0;                      // fewer where the GPU has less memory for their contexts
+};
+
 // The Target of `gpu`, which OpenGpu(ordinal) returned, with the Engines' CUDA halves. An Engine
 // whose library is missing is left out and named in the note.
-//   compiler  a program, with its arguments, that calls CompilePlans for this GPU: several of them
-//             compile cuDNN's plans, as far as the host has cores and the GPU memory; empty: none
-//   errors    the failure of a library call
+//   errors  the failure of a library call
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal = 0,
-                                          const std::vector<std::string>& compiler = {});
+                                          const CompilerProcesses& compilers = {});
 
 // Compiles cuDNN plans that a process which called MakeGpuTarget asks for over `socket`, until that
 // is closed.

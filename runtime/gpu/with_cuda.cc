@@ -4,7 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
-#include "runtime/base/thread_pool.h"
+#include "runtime/cuda/cuda_status.h"
+#include "runtime/cudnn/cuda/cudnn_calls.h"
 #include "runtime/cudnn/cuda/cudnn_engine.h"
 #include "runtime/cudnn/cuda/plan_compilers.h"
 #include "runtime/exec/custom_engine.h"
@@ -28,36 +29,34 @@ absl::Status AddOrNote(absl::StatusOr<std::unique_ptr<Engine>> engine, std::stri
   return absl::OkStatus();
 }
 
-// Processes that compile plans: half as many as the host has cores, since what asks has threads of
-// its own; their contexts take at most an eighth of the GPU's memory.
-int CompilersFor(const DeviceInfo& info) {
+// Their contexts take at most an eighth of the GPU's memory, and a quarter of what is free. With
+// one process nothing is gained.
+std::unique_ptr<PlanCompilers> MakeCompilers(const CompilerProcesses& asked,
+                                             const DeviceInfo& info) {
   constexpr int64_t kContextBytes = int64_t{768} << 20;
-  constexpr int kMost = 8;
-  const int64_t fit = info.memory_bytes / 8 / kContextBytes;
-  const int wanted = std::min(kMost, ThreadPool::Default().threads() / 2);
-  const int processes = static_cast<int>(std::min<int64_t>(wanted, fit));
-  return processes < 2 ? 0 : processes;
+  const int64_t bytes = std::min(info.memory_bytes / 8, FreeDeviceBytes() / 4);
+  const auto processes = static_cast<int>(std::min<int64_t>(asked.most, bytes / kContextBytes));
+  if (processes < 2 || !LoadCudnn().ok()) return nullptr;
+  return std::make_unique<PlanCompilers>(asked.command, processes);
 }
 
 }  // namespace
 
 absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device& gpu, int ordinal,
-                                          const std::vector<std::string>& compiler) {
+                                          const CompilerProcesses& compilers) {
   std::string note;
   // cuDNN opens libcublasLt by name, so libcublasLt is opened first.
   absl::StatusOr<std::unique_ptr<Engine>> gemm = MakeGemmEngine(ordinal);
-  const int compilers = compiler.empty() ? 0 : CompilersFor(gpu.info());
+  std::unique_ptr<PlanCompilers> made = MakeCompilers(compilers, gpu.info());
+  const PlanCompilers* const counted = made.get();
   EngineList engines;
-  RETURN_IF_ERROR(AddOrNote(
-      MakeCudnnEngine(
-          ordinal, compilers == 0 ? nullptr : std::make_unique<PlanCompilers>(compiler, compilers)),
-      "cudnn", engines, note));
+  RETURN_IF_ERROR(AddOrNote(MakeCudnnEngine(ordinal, std::move(made)), "cudnn", engines, note));
   RETURN_IF_ERROR(AddOrNote(std::move(gemm), "gemm", engines, note));
   engines.push_back(MakeCudaKernels());
   engines.push_back(MakeCustomEngine(ordinal));
   OwnedTarget target = TargetOver(GpuEngines(std::move(engines)), gpu.info());
   target.note = std::move(note);
-  target.compilers = std::max(1, compilers);
+  if (counted != nullptr) target.compilers = [=] { return counted->running(); };
   return target;
 }
 

@@ -12,7 +12,7 @@ absl::Status None() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int, const OnDeviceInfo&) { return None(); }
-absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int, const std::vector<std::string>&) {
+absl::StatusOr<OwnedTarget> MakeGpuTarget(const Device&, int, const CompilerProcesses&) {
   return None();
 }
 absl::Status CompilePlans(int, int) { return None(); }

@@ -111,6 +111,10 @@ std::vector<std::pair<std::string_view, std::string_view>> ContribOps() {
   return ops;
 }
 
+bool IsReplaced(const NodeSpec& spec) {
+  return spec.domain.empty() && spec.op == "RotaryEmbedding" && KnowsRotation(spec);
+}
+
 bool IsContrib(std::string_view domain, std::string_view op) {
   return FindRow(domain, op) != nullptr && FindCustomOp(op, domain) == nullptr;
 }
@@ -126,7 +130,10 @@ Support CheckContrib(std::string_view domain, std::string_view op, int opset) {
 
 absl::StatusOr<std::vector<Value*>> AppendContrib(Graph& graph, ShapeInference& inference,
                                                   NodeSpec spec) {
-  const ContribRow& row = *FindRow(spec.domain, spec.op);
+  const bool is_replaced = IsReplaced(spec);
+  const ContribRow row = is_replaced
+                             ? ContribRow{.since = 23, .expand = ExpandStandardRotaryEmbedding}
+                             : *FindRow(spec.domain, spec.op);
   if (spec.domain == kPreview || spec.domain == kTraining) {  // ONNX has schemas of these
     RETURN_IF_ERROR(CheckNode(spec));
     RETURN_IF_ERROR(CheckTypes(spec));

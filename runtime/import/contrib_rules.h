@@ -69,6 +69,9 @@ void ExpandGroupQueryAttention(Expansion& x);
 
 // contrib_rotary.cc
 void ExpandRotaryEmbedding(Expansion& x);
+// ONNX's op, of whose `spec` KnowsRotation: extents of heads and angles are numbers that fit.
+bool KnowsRotation(const NodeSpec& spec);
+void ExpandStandardRotaryEmbedding(Expansion& x);
 // Turns pairs of channels of `v`, [batch, heads, length, channels] or with heads and length
 // exchanged, by angles whose cosines and sines broadcast to it, without the last extent.
 //   half  extent of the last axis of cosines and sines: the first 2 · half channels are turned

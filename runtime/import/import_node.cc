@@ -128,7 +128,7 @@ absl::Status GraphImporter::NoteRefusal(const onnx::NodeProto& proto, const absl
 
 absl::StatusOr<std::vector<Value*>> GraphImporter::Append(const onnx::NodeProto& proto,
                                                           NodeSpec spec) {
-  if (IsContrib(spec.domain, spec.op)) {
+  if (IsContrib(spec.domain, spec.op) || IsReplaced(spec)) {
     auto outputs = AppendContrib(graph_, inference_, std::move(spec));
     return outputs.ok() ? std::move(outputs) : Annotate(outputs.status(), Where(proto));
   }

@@ -39,7 +39,7 @@ struct Candidate {
   Cost cost;
   // Its price is outside the measured range, and smaller Candidates are assumed to be faster: a
   // search by price may choose it and the tuner may time it; greedy, which prefers the largest,
-  // does not.
+  // does not, except for a single Node that only `host` would run.
   bool beyond_fit = false;
 };
 

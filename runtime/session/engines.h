@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,7 +20,8 @@ struct OwnedTarget {
   EngineList engines;
   Target target;
   std::string note = {};  // which Engines are missing, and why; may be empty
-  int compilers = 1;      // how many plans cuDNN generates code for at once
+  // How many processes generate cuDNN's code; empty: this one.
+  std::function<int()> compilers = {};
 };
 
 // The Target called `name`, without a device. InvalidArgument lists the names.

@@ -8,6 +8,7 @@
 #include "passes/bind_partly.h"
 #include "passes/partition/pins.h"
 #include "runtime/base/log.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/graph/node_refusal.h"
 #include "runtime/session/arguments.h"
@@ -186,18 +187,20 @@ absl::StatusOr<std::shared_ptr<const SubModel>> LoadedModel::Whole() const {
   return whole_;
 }
 
-absl::StatusOr<std::vector<ModelValue>> LoadedModel::RunSegments(
-    std::vector<ModelValue> inputs, const RunOptions& options, std::vector<RunPart>* parts) const {
+absl::StatusOr<std::vector<ModelValue>> LoadedModel::RunSegments(std::vector<ModelValue> inputs,
+                                                                 const RunOptions& options,
+                                                                 RunTrace* trace) const {
   RETURN_IF_ERROR(device_->device().MakeCurrent());
   if (options.stream != nullptr) {
     RETURN_IF_ERROR(device_->transfers().WaitFor(options.stream));
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<const SubModel> whole, Whole());
-  return segments_.Run(*whole, std::move(inputs), options.cancel, parts);
+  return segments_.Run(*whole, std::move(inputs), options.cancel, trace);
 }
 
 absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Build(const ProgramTable::Key& key,
                                                                  bool& wants_better) const {
+  const PhaseTimer timer(RunPhase::kProgram);
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
                    retuner_ == nullptr ? tuning_->BuildInForeground(key)

@@ -74,10 +74,10 @@ class LoadedModel {
   bool is_segmented() const { return is_segmented_; }
   // Runs it as several Programs. The outputs may share memory with inputs and be in device memory.
   //   inputs  parallel to inputs()
-  //   parts   as for SegmentRunner::Run
+  //   trace   as for SegmentRunner::Run
   absl::StatusOr<std::vector<ModelValue>> RunSegments(std::vector<ModelValue> inputs,
                                                       const RunOptions& options,
-                                                      std::vector<RunPart>* parts = nullptr) const;
+                                                      RunTrace* trace = nullptr) const;
   const ValueMemory& memory() const { return segments_.memory(); }
   const BucketRunner& buckets() const { return buckets_; }
 

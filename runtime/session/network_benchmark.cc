@@ -27,8 +27,8 @@ constexpr int64_t kBlockBytes = int64_t{1} << 20;  // pinned at once
 class Runner {
  public:
   static absl::StatusOr<Runner> Create(std::shared_ptr<const Program> program, Device& device,
-                                       ConstantStore& constants, bool capture) {
-    Runner runner;
+                                       ConstantStore& constants, bool capture, Beside beside) {
+    Runner runner(beside);
     const Graph& graph = program->graph;
     for (const Value* input : graph.inputs()) RETURN_IF_ERROR(runner.AddInput(*input, device));
     for (const GraphOutput& output : graph.outputs()) {
@@ -42,7 +42,7 @@ class Runner {
     return runner;
   }
 
-  bool is_long() const { return last_ms_ >= kLongRunMs; }
+  bool is_long() const { return beside_ == Beside::kNothing && last_ms_ >= kLongRunMs; }
 
   // The median over the runs of one round.
   absl::StatusOr<double> MedianMs() {
@@ -55,6 +55,8 @@ class Runner {
   }
 
  private:
+  explicit Runner(Beside beside) : beside_(beside) {}
+
   // Adds an input of numbers like those of real runs: a GPU needs less power for zeros. Indices are
   // 0, which is always in range.
   absl::Status AddInput(const Value& input, Device& device) {
@@ -81,6 +83,7 @@ class Runner {
     return done;
   }
 
+  Beside beside_;
   std::vector<std::shared_ptr<std::byte>> memory_;
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
@@ -92,7 +95,7 @@ class Runner {
 
 absl::StatusOr<std::vector<double>> TimeNetworks(
     absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
-    const std::atomic<bool>* cancel) {
+    Beside beside, const std::atomic<bool>* cancel) {
   const auto check = [&] {
     const bool cancelled = cancel != nullptr && *cancel;
     return cancelled ? absl::CancelledError("timing of whole networks") : CheckCancelled();
@@ -101,7 +104,7 @@ absl::StatusOr<std::vector<double>> TimeNetworks(
   std::vector<Runner> runners;
   for (const auto& program : programs) {
     RETURN_IF_ERROR(check());
-    ASSIGN_OR_RETURN(Runner runner, Runner::Create(program, device, constants, capture));
+    ASSIGN_OR_RETURN(Runner runner, Runner::Create(program, device, constants, capture, beside));
     runners.push_back(std::move(runner));
   }
   std::vector<double> least(programs.size(), std::numeric_limits<double>::infinity());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -15,15 +16,19 @@
 
 namespace onnx_cudnn {
 
+// Whether Runs may go on during a measurement. Beside them rounds stay short: what a round has
+// enqueued keeps the GPU from a Run that begins.
+enum class Beside : uint8_t { kNothing, kRuns };
+
 // Milliseconds of a run of each Program on seeded inputs: the minimum over a few rounds of the
-// median per round; Programs alternate within a round. Rounds of runs that take a millisecond last
-// longer, until the GPU's clock is the one under load. All Programs are resident at once, each with
-// its arena, inputs and outputs, and a second copy of the weights.
+// median per round; Programs alternate within a round. Beside nothing, rounds of runs that take
+// milliseconds last longer, until the GPU's clock is the one under load. All Programs are resident
+// at once, each with its arena, inputs and outputs, and a second copy of the weights.
 //   cancel  checked before each Program of each round; may be null
 //   errors  Unimplemented: string inputs. Cancelled. Those of the Device
 absl::StatusOr<std::vector<double>> TimeNetworks(
     absl::Span<const std::shared_ptr<const Program>> programs, Device& device, bool capture,
-    const std::atomic<bool>* cancel = nullptr);
+    Beside beside = Beside::kNothing, const std::atomic<bool>* cancel = nullptr);
 
 // The Program that a search strategy found.
 struct StrategyResult {

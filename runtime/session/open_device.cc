@@ -1,5 +1,6 @@
 #include "runtime/session/open_device.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/base/thread_pool.h"
 #include "runtime/exec/cpu_device.h"
 #include "runtime/gpu/gpu.h"
 
@@ -24,17 +26,17 @@ absl::StatusOr<OpenedDevice> OpenCpu(std::string_view target) {
 }
 
 absl::StatusOr<OpenedDevice> OpenCuda(int ordinal, const OnDeviceInfo& on_info,
-                                      std::vector<std::string> compiler) {
+                                      CompilerProcesses compilers) {
   OpenedDevice opened{.ordinal = ordinal};
   ASSIGN_OR_RETURN(opened.device, OpenGpu(ordinal, on_info));
-  if (!compiler.empty()) compiler.push_back(absl::StrCat(ordinal));
-  ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device, ordinal, compiler));
+  compilers.command.push_back(absl::StrCat(ordinal));
+  ASSIGN_OR_RETURN(opened.target, MakeGpuTarget(*opened.device, ordinal, compilers));
   opened.note = opened.target.note;
   return opened;
 }
 
 absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceInfo& on_info,
-                                  std::vector<std::string> compiler) {
+                                  CompilerProcesses compilers) {
   const DeviceChoice choice = options.device;
   const std::string& target = options.target;
   if (choice == DeviceChoice::kCuda && !target.empty()) {
@@ -43,7 +45,7 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceI
   }
   if (choice == DeviceChoice::kCpu || !target.empty()) return OpenCpu(target);
   absl::StatusOr<OpenedDevice> opened =
-      OpenCuda(options.device_ordinal, on_info, std::move(compiler));
+      OpenCuda(options.device_ordinal, on_info, std::move(compilers));
   if (choice == DeviceChoice::kCuda || !absl::IsFailedPrecondition(opened.status())) return opened;
   const std::string reason(opened.status().message());
   ASSIGN_OR_RETURN(opened, OpenCpu(target));
@@ -53,8 +55,8 @@ absl::StatusOr<OpenedDevice> Open(const SessionOptions& options, const OnDeviceI
 
 absl::StatusOr<OpenedDevice> OpenOfCapability(const SessionOptions& options,
                                               const OnDeviceInfo& on_info,
-                                              std::vector<std::string> compiler) {
-  ASSIGN_OR_RETURN(OpenedDevice opened, Open(options, on_info, std::move(compiler)));
+                                              CompilerProcesses compilers) {
+  ASSIGN_OR_RETURN(OpenedDevice opened, Open(options, on_info, std::move(compilers)));
   RETURN_IF_ERROR(SetCapability(opened.target, options.compute_capability));
   return opened;
 }
@@ -63,12 +65,15 @@ absl::StatusOr<OpenedDevice> OpenOfCapability(const SessionOptions& options,
 
 absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options,
                                         const OnDeviceInfo& on_info) {
-  return OpenOfCapability(options, on_info, /*compiler=*/{});
+  return OpenOfCapability(options, on_info, /*compilers=*/{});
 }
 
 absl::StatusOr<OpenedDevice> OpenDeviceWithCompilers(const SessionOptions& options,
-                                                     std::vector<std::string> compiler) {
-  return OpenOfCapability(options, /*on_info=*/{}, std::move(compiler));
+                                                     std::vector<std::string> command) {
+  constexpr int kMost = 8;
+  const int threads = options.threads > 0 ? options.threads : ThreadPool::Default().threads();
+  return OpenOfCapability(options, /*on_info=*/{},
+                          {.command = std::move(command), .most = std::min(kMost, threads / 2)});
 }
 
 OpeningDevice::OpeningDevice(const SessionOptions& options, Open open) {

@@ -32,10 +32,10 @@ struct OpenedDevice {
 //           InvalidArgument: an unknown target, a compute capability above the GPU's
 absl::StatusOr<OpenedDevice> OpenDevice(const SessionOptions& options,
                                         const OnDeviceInfo& on_info = {});
-// The same; on a GPU, processes compile cuDNN's plans.
-//   compiler  as for MakeGpuTarget; the GPU's ordinal is appended
+// The same; on a GPU, processes compile cuDNN's plans: half as many as threads, at most eight.
+//   command  of CompilerProcesses; the GPU's ordinal is appended
 absl::StatusOr<OpenedDevice> OpenDeviceWithCompilers(const SessionOptions& options,
-                                                     std::vector<std::string> compiler);
+                                                     std::vector<std::string> command);
 
 // Opens a Device on a thread of its own while the model is loaded, since creating a CUDA context
 // takes about as long.

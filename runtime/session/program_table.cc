@@ -5,6 +5,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "runtime/base/progress.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -30,6 +31,7 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorPool::MakeExecutor() const {
 
 absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
   {
+    const PhaseTimer timer(RunPhase::kLock);
     absl::MutexLock lock(mutex_);
     RETURN_IF_ERROR(AwaitUnlessCancelled(mutex_, absl::Condition(this, &ExecutorPool::HasRoom)));
     if (!idle_.empty()) {
@@ -39,6 +41,7 @@ absl::StatusOr<ExecutorPool::Lease> ExecutorPool::Acquire() {
     }
     ++made_;
   }
+  const PhaseTimer timer(RunPhase::kExecutor);
   absl::Cleanup give_room_back = [this] { Release(nullptr); };
   ASSIGN_OR_RETURN(
       std::unique_ptr<Executor> executor,
@@ -53,10 +56,17 @@ int ExecutorPool::made() const {
   return made_;
 }
 
-absl::Status ExecutorPool::MakeReady(int count) {
+bool ExecutorPool::stages() const {
+  absl::MutexLock lock(mutex_);
+  return stages_;
+}
+
+absl::Status ExecutorPool::MakeReady(const ExecutorPool& like) {
   std::vector<Lease> leases;
-  for (int i = 0; i < std::min(count, max_executors_); ++i) {
+  const int count = std::min(std::max(like.made(), 1), max_executors_);
+  for (int i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(Lease lease, Acquire());
+    if (like.stages()) RETURN_IF_ERROR((*lease).ReserveStaging());
     leases.push_back(std::move(lease));
   }
   return absl::OkStatus();
@@ -67,6 +77,7 @@ void ExecutorPool::Release(std::unique_ptr<Executor> executor) {
   if (executor == nullptr) {
     --made_;
   } else {
+    stages_ |= executor->staging_bytes() > 0;
     idle_.push_back(std::move(executor));
   }
 }

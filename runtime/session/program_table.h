@@ -27,7 +27,8 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   const Program& program() const { return *program_; }
   const std::shared_ptr<const Program>& shared_program() const { return program_; }
   int max_executors() const { return max_executors_; }
-  int made() const;  // Executors, leased or free
+  int made() const;     // Executors, leased or free
+  bool stages() const;  // whether a Run that has ended needed copies of inputs and outputs
   // An Executor outside the pool that gets the same pointers in every Run.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor() const;
 
@@ -46,9 +47,9 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   };
   // Waits while all Executors are leased. Cancelled: the call in progress on this thread.
   absl::StatusOr<Lease> Acquire();
-  // Creates Executors until there are `count`, at most max_executors(). Call it before the pool is
-  // shared.
-  absl::Status MakeReady(int count);
+  // Creates as many Executors as `like` has, at least one and at most max_executors(), with copies
+  // of inputs and outputs if its Runs needed some. Call it before the pool is shared.
+  absl::Status MakeReady(const ExecutorPool& like);
 
  private:
   bool HasRoom() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -65,6 +66,7 @@ class ExecutorPool : public std::enable_shared_from_this<ExecutorPool> {
   std::atomic<int64_t>* const captures_;
   mutable absl::Mutex mutex_;
   int made_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stages_ ABSL_GUARDED_BY(mutex_) = false;  // a Run had tensors in host memory
   std::vector<std::unique_ptr<Executor>> idle_ ABSL_GUARDED_BY(mutex_);
 };
 

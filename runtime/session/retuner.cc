@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "runtime/base/status.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/session/network_benchmark.h"
@@ -18,8 +20,19 @@ namespace {
 // A tuned Program must take less than this share of the serving Program's time: a smaller gain is
 // noise.
 constexpr double kWorthASwap = 0.99;
+// A Run that takes longer frees the Program that was replaced during it. So does a Binding.
+constexpr absl::Duration kLongRun = absl::Seconds(2);
 constexpr char kNoBudget[] =
     "its time is spent, or no worker program serves: further input shapes are not tuned";
+
+// Waits until no Run uses a pool that was replaced, so that this thread destroys it: that frees
+// memory, which waits for the GPU.
+void WaitForItsRuns(const std::shared_ptr<ExecutorPool>& pool, const std::atomic<bool>& stop) {
+  const absl::Time end = absl::Now() + kLongRun;
+  while (pool.use_count() > 1 && !stop && absl::Now() < end) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+}
 
 }  // namespace
 
@@ -52,24 +65,26 @@ void Retuner::Add(const ProgramTable::Key& key) {
 }
 
 void Retuner::TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>& stop) const {
+  const std::shared_ptr<ExecutorPool> serving = programs_.Find(key);
+  if (serving == nullptr) return;
   absl::StatusOr<std::string> what;
   const ThreadPool::Limit limit(options_.threads);
   const ProgressScope scope(/*cancel=*/nullptr, &progress_);
   try {
-    what = Tune(key, stop);
+    what = Tune(key, serving, stop);
   } catch (const std::exception& e) {  // an exception that left the thread would end the process
     what = absl::InternalError(absl::StrCat("unexpected exception: ", e.what()));
   }
   if (stop || (what.ok() && what->empty())) return;
   notes_.AddTuneNote(absl::StrCat(Work(), " of ", ShapesIn(key, inputs_), ": ",
                                   what.ok() ? *what : what.status().message()));
+  if (programs_.Find(key) != serving) WaitForItsRuns(serving, stop);
 }
 
 absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
+                                          const std::shared_ptr<ExecutorPool>& serving,
                                           const std::atomic<bool>& stop) const {
   RETURN_IF_ERROR(device_.device().MakeCurrent());
-  const std::shared_ptr<ExecutorPool> serving = programs_.Find(key);
-  if (serving == nullptr) return "";
   if (!tuning_.finds_better()) return absl::ResourceExhaustedError(kNoBudget);
   const std::string_view built = tuning_.in_background() ? "tuned" : "best";
   const Program& first = serving->program();
@@ -80,14 +95,14 @@ absl::StatusOr<std::string> Retuner::Tune(const ProgramTable::Key& key,
   RETURN_IF_ERROR(pools_.CheckFitsBeside(*serving, *tuned));
   ASSIGN_OR_RETURN(const std::vector<double> ms,
                    TimeNetworks({{serving->shared_program(), tuned}}, device_.device(),
-                                options_.cuda_graph, &stop));
+                                options_.cuda_graph, Beside::kRuns, &stop));
   const std::string times =
       absl::StrFormat("a run of the %s program takes %.1f us, of the one before %.1f us", built,
                       1e3 * ms[1], 1e3 * ms[0]);
   if (ms[1] > kWorthASwap * ms[0]) return absl::StrCat(times, ": that one stays");
   ASSIGN_OR_RETURN(const std::shared_ptr<ExecutorPool> pool, pools_.MakeBeside(*serving, tuned));
   // Its Executors are created before the swap, so that no Run waits for memory or lacks it.
-  RETURN_IF_ERROR(pool->MakeReady(std::max(serving->made(), 1)));
+  RETURN_IF_ERROR(pool->MakeReady(*serving));
   if (stop || !programs_.Replace(key, serving, pool)) return "";
   notes_.SetServing(*tuned);
   notes_.AddSwap();

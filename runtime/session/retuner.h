@@ -37,8 +37,10 @@ class Retuner {
   // Does not throw.
   void TuneAndNote(const ProgramTable::Key& key, const std::atomic<bool>& stop) const;
   // Returns the outcome for the Program of `key` as text; empty: the table no longer has it.
-  //   errors  why the serving Program stays; Cancelled: `stop`
+  //   serving  the pool in the table
+  //   errors   why it stays; Cancelled: `stop`
   absl::StatusOr<std::string> Tune(const ProgramTable::Key& key,
+                                   const std::shared_ptr<ExecutorPool>& serving,
                                    const std::atomic<bool>& stop) const;
 
   const SessionOptions& options_;

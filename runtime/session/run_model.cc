@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/binding_impl.h"
@@ -14,6 +15,7 @@ namespace onnx_cudnn {
 namespace {
 
 absl::StatusOr<std::vector<Tensor>> AllocateOutputs(const Program& program) {
+  const PhaseTimer timer(RunPhase::kAllocate);
   std::vector<Tensor> tensors;
   for (const GraphOutput& output : program.graph.outputs()) {
     Result<Tensor> tensor = Tensor::Allocate(output.value->dtype(), output.value->dims());

@@ -17,6 +17,7 @@ struct SegmentedRun {
   int64_t nodes = 0, host_nodes = 0;    // of the Programs
   int64_t arena_bytes = 0;              // the largest
   int64_t reads = 0;                    // inputs of Programs read for shapes
+  int64_t read_bytes = 0;               // of these
   double reads_ms = 0, between_ms = 0;  // the time of these reads, and of Nodes without bodies
   double all_ms = 0;                    // of the Run
   void Add(const Program& program);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <memory>
 
@@ -23,7 +24,7 @@ struct TuneSetup {
   TuneObserver observer = {};  // for measurements in this process
   bool one_at_a_time = false;  // TunerOptions
   absl::Time until = absl::InfiniteFuture();
-  int compilers = 1;  // OwnedTarget
+  std::function<int()> compilers = {};  // OwnedTarget
 };
 
 // Builds Programs from measurements: the Session's plan cache, and its worker program or a Tuner in

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/base/progress.h"
+#include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
 
 namespace onnx_cudnn {
@@ -46,7 +48,9 @@ class SharedTable {
     uint64_t last_use = 0;
   };
   void Finish(const K& key, Entry& entry);
-  void DropOldest(const Entry& keep) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns what it drops, so that it is destroyed without holding the lock.
+  std::vector<std::shared_ptr<Entry>> DropOldest(const Entry& keep)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
   int64_t capacity_ ABSL_GUARDED_BY(mutex_);
@@ -59,6 +63,7 @@ template <typename K, typename T>
 absl::StatusOr<std::shared_ptr<T>> SharedTable<K, T>::Get(const K& key, Build build) {
   std::shared_ptr<Entry> entry;
   while (true) {
+    const PhaseTimer timer(RunPhase::kLock);
     absl::MutexLock lock(mutex_);
     auto [it, is_new] = entries_.try_emplace(key);
     if (is_new) it->second = std::make_shared<Entry>();
@@ -101,6 +106,7 @@ void SharedTable<K, T>::Reserve(int64_t capacity) {
 
 template <typename K, typename T>
 void SharedTable<K, T>::Finish(const K& key, Entry& entry) {
+  std::vector<std::shared_ptr<Entry>> dropped;  // destroyed after the lock is released
   absl::MutexLock lock(mutex_);
   entry.done = true;
   if (!entry.object.ok()) {
@@ -108,22 +114,23 @@ void SharedTable<K, T>::Finish(const K& key, Entry& entry) {
     return;
   }
   ++built_;
-  DropOldest(entry);
+  dropped = DropOldest(entry);
 }
 
 template <typename K, typename T>
-void SharedTable<K, T>::DropOldest(const Entry& keep) {
+auto SharedTable<K, T>::DropOldest(const Entry& keep) -> std::vector<std::shared_ptr<Entry>> {
+  std::vector<std::shared_ptr<Entry>> dropped;
   while (static_cast<int64_t>(entries_.size()) > capacity_) {
     auto oldest = entries_.end();
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {
       if (!it->second->done || it->second.get() == &keep) continue;
       if (oldest == entries_.end() || it->second->last_use < oldest->second->last_use) oldest = it;
     }
-    if (oldest == entries_.end()) {
-      return;  // all others are being built: the last of them to finish drops one
-    }
+    if (oldest == entries_.end()) break;  // all others are being built: the last of them drops one
+    dropped.push_back(std::move(oldest->second));
     entries_.erase(oldest);
   }
+  return dropped;
 }
 
 template <typename K, typename T>

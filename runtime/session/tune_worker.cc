@@ -72,11 +72,12 @@ absl::Status WorkOnJob(const std::string& job_file, const std::string& plan_cach
   setup.one_at_a_time = one_at_a_time;
   setup.until = until;
   setup.compilers = opened.target.compilers;
-  ASSIGN_OR_RETURN(const auto model,
-                   LoadedModel::Create(std::move(graph), job.options, /*load_ms=*/0,
-                                       std::move(opened), std::move(setup)));
+  ASSIGN_OR_RETURN(auto model, LoadedModel::Create(std::move(graph), job.options, /*load_ms=*/0,
+                                                   std::move(opened), std::move(setup)));
   RETURN_IF_ERROR(BuildProgram(*model, job.key));
-  lines.Done(model->tuner_stats());
+  const TunerStats stats = model->tuner_stats();
+  model.reset();  // with the processes that compile: the caller kills this one when it is done
+  lines.Done(stats);
   return absl::OkStatus();
 }
 

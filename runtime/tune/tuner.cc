@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -19,8 +20,8 @@ namespace onnx_cudnn {
 namespace {
 
 // Most signatures compiled at once, before any of them is timed, since nothing may be compiled
-// during a capture; and those of the first batch, whose time tells how many the budget suffices
-// for.
+// during a capture; and those of the first batch where this process compiles, whose time tells how
+// many the budget suffices for.
 constexpr size_t kBatch = 32, kFirstBatch = 8;
 // Signatures that are timed and then checked before the budget is checked again.
 constexpr size_t kTimedAtOnce = 8;
@@ -33,16 +34,18 @@ constexpr double kCompileShare = 0.9;
 constexpr int64_t kLargeBytes = int64_t{8} << 20;
 
 // Compilations that run now. Near the end of their time fewer run at once, since the code of all of
-// them may be generated `at_once` after `at_once`.
+// them may be generated one after the other, in each process that does so.
 class Compilations {
  public:
-  Compilations(absl::Time latest, int at_once) : latest_(latest), at_once_(at_once) {}
+  Compilations(absl::Time latest, std::function<int()> processes)
+      : latest_(latest), processes_(std::move(processes)) {}
   // Waits until another one may start; false: it is too late. End follows.
   bool Start(bool always = false) {
     absl::MutexLock lock(mutex_);
     const auto may_decide = [&] {
       const absl::Time now = absl::Now();
-      return running_ == 0 || now > latest_ || now + running_ * kGenerating / at_once_ <= latest_;
+      const int at_once = processes_ ? std::max(1, processes_()) : 1;
+      return running_ == 0 || now > latest_ || now + running_ * kGenerating / at_once <= latest_;
     };
     mutex_.Await(absl::Condition(&may_decide));
     if (!always && absl::Now() > latest_) return false;
@@ -56,7 +59,7 @@ class Compilations {
 
  private:
   const absl::Time latest_;
-  const int at_once_;
+  const std::function<int()> processes_;
   absl::Mutex mutex_;
   int running_ = 0;
 };
@@ -157,7 +160,7 @@ size_t Tuner::NextBatch() const {
   if (options_.one_at_a_time) return 1;
   const double left_s = LeftS();
   absl::MutexLock lock(mutex_);
-  if (stats_.signatures == 0) return kFirstBatch;
+  if (stats_.signatures == 0) return options_.compilers ? kBatch : kFirstBatch;
   const double affordable = stats_.signatures * left_s / stats_.seconds;
   return static_cast<size_t>(std::clamp(affordable, double{kTimedAtOnce}, double{kBatch}));
 }

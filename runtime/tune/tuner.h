@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,7 +39,8 @@ struct TunerOptions {
   // When measuring ends, after something was measured, although budget is left.
   absl::Time until = absl::InfiniteFuture();
   bool one_at_a_time = false;  // compiles and checks one Variant at a time
-  int compilers = 1;           // how many plans libraries generate code for at once
+  // How many processes generate libraries' code; empty: this one.
+  std::function<int()> compilers = {};
   TuneObserver observer;
 };
 

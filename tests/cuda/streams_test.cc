@@ -1,6 +1,11 @@
 #include <stdexcept>
+#include <thread>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "runtime/base/run_times.h"
 #include "runtime/cuda/capture_mutex.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/launch.h"
@@ -101,8 +106,30 @@ TEST_F(StreamsTest, NoCaptureBeginsAtOnceWhileAnotherThreadAllocatesOrCompiles) 
   EXPECT_TRUE(streams_->CanCaptureNow());
   CaptureMutex().lock_shared();
   EXPECT_FALSE(streams_->CanCaptureNow());
+  EXPECT_EQ(streams_->BeginCaptureAtOnce().code(), absl::StatusCode::kUnavailable);
   CaptureMutex().unlock_shared();
   EXPECT_TRUE(streams_->CanCaptureNow());
+  ASSERT_TRUE(streams_->BeginCaptureAtOnce().ok());
+  EXPECT_FALSE(CaptureMutex().try_lock_shared());
+  EXPECT_TRUE(streams_->EndCapture().ok());
+}
+
+TEST_F(StreamsTest, WaitingForACaptureCountsAsWaitingForALock) {
+  absl::Notification locked;
+  std::thread captures([&] {
+    CaptureMutex().lock();
+    locked.Notify();
+    absl::SleepFor(absl::Milliseconds(50));
+    CaptureMutex().unlock();
+  });
+  locked.WaitForNotification();
+  RunTimes times;
+  {
+    const CollectedRunTimes collected(times);
+    EXPECT_TRUE(device_->Allocate(1, Space::kDevice).ok());
+  }
+  captures.join();
+  EXPECT_GT(times[RunPhase::kLock], 1);
 }
 
 TEST_F(StreamsTest, TheDestructorEndsAnOpenCapture) {

@@ -1,7 +1,8 @@
 """golden_test.py ONNX-CUDNN-OPT [CASE …] [--write]: compares the whole output of --explain with tests/golden.
 
 A case is MODEL (on h200) or MODEL@TARGET; default: every case. Transformers are made by models/make_transformer.py, decoders, two layers
-of them without numbers, by models/make_decoder.py and models/make_genai_decoder.py. --write replaces the golden files."""
+of them without numbers, by models/make_decoder.py and models/make_genai_decoder.py; the encoder is a part of one of models/small. --write
+replaces the golden files."""
 
 import argparse
 import difflib
@@ -17,6 +18,8 @@ sys.path.append(str(ROOT / "models"))
 import make_decoder  # noqa: E402
 import make_genai_decoder  # noqa: E402
 import make_transformer  # noqa: E402
+import onnx  # noqa: E402
+import small  # noqa: E402
 
 COLUMNS, LINES = 120, 120  # of output: two screens
 
@@ -29,7 +32,8 @@ FLAGS = {
 # {name of models/make_transformer.py: the most launches}
 TRANSFORMERS = {"bert": 16, "convnext": 80, "llama": 19, "swin": 120, "vit": 90}
 DECODERS = {"decoder": 27, "genai-decoder": 27}
-MOST_LAUNCHES = {**TRANSFORMERS, **DECODERS}
+ENCODERS = {"whisper-encoder": 4 + 2 * 7}  # two layers behind the convolutions
+MOST_LAUNCHES = {**TRANSFORMERS, **DECODERS, **ENCODERS}
 CACHE = 2048  # positions for keys in a decoder
 DECODER_DIMS = {
     "decoder": ["N=1"],
@@ -51,7 +55,19 @@ def decoder(name, folder):
     return path
 
 
+def encoder(folder):
+    """The path of a Whisper that ends where its decoder begins."""
+    path, _ = small.fill("whisper.dynamo", pathlib.Path(folder))
+    model = onnx.load(path, load_external_data=False)
+    del model.graph.output[:]
+    model.graph.output.append(onnx.helper.make_tensor_value_info("layer_norm_4", onnx.TensorProto.FLOAT, None))
+    onnx.save(model, path)
+    return path
+
+
 def path_of(model, folder):
+    if model in ENCODERS:
+        return encoder(folder)
     if model in DECODERS:
         return decoder(model, folder)
     return make_transformer.write(model, folder) if model in TRANSFORMERS else ROOT / "models" / f"{model}.onnx"

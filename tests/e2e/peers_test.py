@@ -4,15 +4,19 @@ import argparse
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/bench"))
 
+import onnxruntime_peer  # noqa: E402
 import peers  # noqa: E402
 import timing  # noqa: E402
+import torch_peer  # noqa: E402
 
 # Its behaviour depends on the batch.
 PEER = """
@@ -96,6 +100,64 @@ class PeersTest(unittest.TestCase):
     def test_without_a_gpu_we_are_left_out(self):
         self.bench("#!/bin/sh\nexit 5\n")
         self.assertEqual(self.measure(["onnx-cudnn"], [1, 8]), [])
+
+    def control(self, expected_ms):
+        arguments = argparse.Namespace(commit="abc", bin=self.folder, seconds=0.5, model_folder=self.folder)
+        record = peers.measure_control(arguments, {"run": "r"})
+        return record, peers.why_void(record, expected_ms)
+
+    def test_a_run_is_void_if_its_control_cell_differs(self):
+        self.bench(BENCH)  # 0.25 ms
+        for expected_ms in (0, 0.25, 0.2428, 0.2577):
+            self.assertIsNone(self.control(expected_ms)[1], expected_ms)
+        self.assertEqual(self.control(0.24)[1], "resnet50 at batch 1 takes 0.2500 ms, not within 3% of 0.24")
+        self.assertIsNotNone(self.control(0.26)[1])
+        self.assertEqual(self.control(0)[0], {"who": "onnx-cudnn", "model": "resnet50", "precision": "fp16", "batch": 1, "median_ms": 0.25, "run": "r"})
+
+    def test_a_run_without_its_control_cell_is_void(self):
+        self.bench("#!/bin/sh\necho no memory >&2\nexit 6\n")
+        self.assertEqual(self.control(0)[1], "the control cell was not measured: no memory")
+        self.bench("#!/bin/sh\necho no GPU >&2\nexit 5\n")
+        self.assertEqual(self.control(0.25)[1], "the control cell was not measured: no GPU")
+
+    def main(self, *arguments):
+        output = self.folder / "out.json"
+        command = [sys.executable, peers.__file__, "--output", output, "--bin", self.folder, "--model-folder", self.folder, "--batches", "8", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return done, json.loads(output.read_text())
+
+    def test_the_control_cell_is_the_first_record_and_may_end_the_run(self):
+        self.bench(BENCH)
+        done, records = self.main("--who", "onnx-cudnn", "--models", "resnet18", "--control", "0.25")
+        self.assertEqual((done.returncode, [(r["model"], r["batch"]) for r in records]), (0, [("resnet50", 1), ("resnet18", 8)]))
+        done, records = self.main("--who", "onnx-cudnn", "--models", "resnet18", "--control", "0.2")
+        self.assertEqual((done.returncode, len(records)), (1, 1))
+        self.assertIn("this run is void: resnet50 at batch 1 takes 0.2500 ms", done.stderr)
+
+    def test_a_record_says_whether_inductors_cache_was_filled(self):
+        cache = self.folder / "cache"
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)
+            self.assertEqual(torch_peer.inductor_cache(), {})
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
+            self.assertEqual(torch_peer.inductor_cache(), {"inductor_cache": "empty"})
+            cache.mkdir()
+            self.assertEqual(torch_peer.inductor_cache(), {"inductor_cache": "empty"})
+            (cache / "a").touch()
+            self.assertEqual(torch_peer.inductor_cache(), {"inductor_cache": "filled"})
+
+    def test_onnxruntime_gets_inputs_of_each_type(self):
+        class Input:
+            def __init__(self, name, dtype):
+                self.name, self.type = name, f"tensor({dtype})"
+
+        class Session:
+            def get_inputs(self):
+                return [Input("ids", "int64"), Input("x", "float16")]
+
+        inputs = onnxruntime_peer.random_inputs(Session(), (2, 128))
+        self.assertEqual({name: (str(x.dtype), x.shape) for name, x in inputs.items()}, {"ids": ("int64", (2, 128)), "x": ("float16", (2, 128))})
+        self.assertTrue(0 <= inputs["ids"].min() and 100 < inputs["ids"].max() < 1000)
 
     def test_figures_are_of_runs_alone_and_of_runs_back_to_back(self):
         asked = []

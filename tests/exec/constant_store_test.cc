@@ -2,11 +2,15 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "runtime/base/status.h"
 #include "tests/support/forwarding_device.h"
 
 namespace onnx_cudnn {
@@ -95,6 +99,42 @@ TEST(ConstantStoreTest, FreesUnusedConstants) {
     EXPECT_LE(store.bytes(), 64 * 24) << device->name();
     EXPECT_EQ(*store.Get({{held}, &unchanged}, Space::kDevice), form) << device->name();
   }
+}
+
+// Freeing memory of a GPU waits for it.
+TEST(ConstantStoreTest, NobodyWaitsWhileUnusedConstantsAreFreed) {
+  class SlowToFree final : public ForwardingDevice {
+   public:
+    bool reads_host_memory() const override { return false; }
+    absl::StatusOr<std::shared_ptr<const std::byte>> Upload(const HostTensor& t, Space s) override {
+      ASSIGN_OR_RETURN(std::shared_ptr<std::byte> copy, Allocate(t.bytes(), s));
+      const std::byte* const data = copy.get();
+      return std::shared_ptr<const std::byte>(
+          data, [this, copy = std::move(copy)](const std::byte*) { on_free(); });
+    }
+    std::function<void()> on_free = [] {};
+  };
+  SlowToFree device;
+  int freed = 0, answered = 0;
+  {
+    ConstantStore store(device);
+    device.on_free = [&] {
+      if (freed++ > 0) return;  // one tells
+      const auto answer = std::make_shared<absl::Notification>();
+      std::thread other([&store, answer] {
+        static_cast<void>(store.made());
+        answer->Notify();
+      });
+      answered += answer->WaitForNotificationWithTimeout(absl::Seconds(10));
+      answered > 0 ? other.join() : other.detach();
+    };
+    const Derived unchanged = Unchanged(0, {3});
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_TRUE(store.Get({{Ints(i)}, &unchanged}, Space::kDevice).ok());
+    }
+    EXPECT_GT(freed, 0);
+  }
+  EXPECT_EQ(answered, 1);
 }
 
 TEST(ConstantStoreTest, KeepsFormsApart) {

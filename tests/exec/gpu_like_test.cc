@@ -290,6 +290,10 @@ TEST(CpuExecutorTest, ARunThatWouldWaitToCaptureLeavesItToALaterOne) {
     // The device takes no capture: the note tells that one was tried.
     EXPECT_EQ(executor->capture_note().empty(), !fixed_pointers);
     device.is_busy = false;
+    device.gets_busy = true;
+    run();
+    EXPECT_EQ(executor->capture_note().empty(), !fixed_pointers);
+    device.gets_busy = false;
     run();
     EXPECT_FALSE(executor->capture_note().empty());
   }

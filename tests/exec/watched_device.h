@@ -15,9 +15,11 @@ using Notes = std::vector<std::string>;  // "launch", "launch on host", "barrier
 
 class WatchedStreams final : public StreamSet {
  public:
-  //   is_busy  another thread would keep a capture waiting
-  WatchedStreams(std::unique_ptr<StreamSet> streams, Notes& notes, const bool& is_busy)
-      : streams_(std::move(streams)), notes_(notes), is_busy_(is_busy) {}
+  //   is_busy    another thread would keep a capture waiting
+  //   gets_busy  one starts after CanCaptureNow
+  WatchedStreams(std::unique_ptr<StreamSet> streams, Notes& notes, const bool& is_busy,
+                 const bool& gets_busy)
+      : streams_(std::move(streams)), notes_(notes), is_busy_(is_busy), gets_busy_(gets_busy) {}
   absl::Status Launch(int s, const Step& step, const LaunchArgs& args,
                       absl::Span<const absl::Span<std::byte>> scratch) override {
     notes_.push_back("launch");
@@ -39,6 +41,10 @@ class WatchedStreams final : public StreamSet {
     return streams_->Copy(s, to, from, bytes);
   }
   absl::Status BeginCapture() override { return streams_->BeginCapture(); }
+  absl::Status BeginCaptureAtOnce() override {
+    if (is_busy_ || gets_busy_) return absl::UnavailableError("busy");
+    return streams_->BeginCaptureAtOnce();
+  }
   bool CanCaptureNow() const override { return !is_busy_; }
   absl::StatusOr<std::unique_ptr<CapturedGraph>> EndCapture() override {
     return streams_->EndCapture();
@@ -51,20 +57,21 @@ class WatchedStreams final : public StreamSet {
   const std::unique_ptr<StreamSet> streams_;
   Notes& notes_;
   const bool& is_busy_;
+  const bool& gets_busy_;
 };
 
 class WatchedDevice final : public ForwardingDevice {
  public:
   absl::StatusOr<std::unique_ptr<StreamSet>> CreateStreams(int count) override {
     absl::StatusOr<std::unique_ptr<StreamSet>> streams = ForwardingDevice::CreateStreams(count);
-    return std::make_unique<WatchedStreams>(*std::move(streams), notes, is_busy);
+    return std::make_unique<WatchedStreams>(*std::move(streams), notes, is_busy, gets_busy);
   }
   absl::Status MakeCurrent() override {
     current_for = std::this_thread::get_id();
     return absl::OkStatus();
   }
   Notes notes;
-  bool is_busy = false;
+  bool is_busy = false, gets_busy = false;
   std::thread::id current_for;
 };
 

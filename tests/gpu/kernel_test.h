@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,9 @@ class KernelTest : public GpuTest {
     target.numerics.tf32 = true;
     return target;
   }
+
+  // An extent; a short one in emulation, which proves the test's graphs and no kernel.
+  static int ShortIfEmulated(int extent) { return IsEmulated() ? std::min(extent, 256) : extent; }
 
   // Our Candidates around the first `op`.
   static std::vector<Candidate> Around(const Graph& graph, std::string_view op,

@@ -34,6 +34,88 @@ TEST_F(FuseAttentionTest, MasksOfWindowsAreAddedToAll) {
             "y_2 = Attention<scale = 1.0>(q, k, v, reshape_1)");
 }
 
+// Of nn.MultiheadAttention and BART: heads are a stack of matrices; masks may be added between two
+// Reshapes.
+TEST_F(FuseAttentionTest, HeadsAreAStackOfMatrices) {
+  const auto fused = [&](std::string_view more, std::string_view scores,
+                         std::string_view heads = "6,4,8") {
+    return NodesOf(absl::StrCat(
+        "g (float16[2,3,4,8] a, float16[6,5,8] k, float16[6,5,8] v", more,
+        ") => (float16[6,4,8] y) <int64[3] stack = {", heads,
+        "}, int64[4] split = {2,3,4,5}, int64[3] joined = {6,4,5}> { q = Reshape(a, stack) "
+        "t = Transpose<perm = [0,2,1]>(k) c = MatMul(q, t) ",
+        scores, " y = MatMul(p, v) }"));
+  };
+  const std::string operands =
+      "reshape = Reshape(k, {2, 3, 5, 8}) reshape_1 = Reshape(v, {2, 3, 5, 8}) ";
+  EXPECT_EQ(fused("", "p = Softmax(c)"), operands +
+                                             "y_2 = Attention<scale = 1.0>(a, reshape, reshape_1) "
+                                             "reshape_4 = Reshape(y_2, {6, 4, 8})");
+  EXPECT_EQ(fused(", float16[2,1,4,5] m",
+                  "d = Reshape(c, split) e = Add(d, m) f = Reshape(e, joined) p = Softmax(f)"),
+            operands +
+                "y_2 = Attention<scale = 1.0>(a, reshape, reshape_1, m) "
+                "reshape_4 = Reshape(y_2, {6, 4, 8})");
+  EXPECT_EQ(fused(", float16[6,4,5] m", "d = Add(c, m) p = Softmax(d)"),
+            operands +
+                "reshape_3 = Reshape(m, {2, 3, 4, 5}) "
+                "y_4 = Attention<scale = 1.0>(a, reshape, reshape_1, reshape_3) "
+                "reshape_6 = Reshape(y_4, {6, 4, 8})");
+}
+
+// Queries of a group as an axis of their own, over which k and v broadcast.
+TEST_F(FuseAttentionTest, GroupsAreAnAxis) {
+  const std::string_view operands =
+      "float16[2,3,2,4,8] q, float16[2,3,1,5,8] k, float16[2,3,1,5,8] v";
+  const std::string nodes = "t = Transpose<perm = [0,1,2,4,3]>(k) c = MatMul(q, t) ";
+  const auto fused = [&](std::string_view mask) {
+    return NodesOf(absl::StrCat("g (", operands, ", float16", mask,
+                                " m) => (float16[2,3,2,4,8] y) ", "{ ", nodes,
+                                "d = Add(c, m) p = Softmax(d) y = MatMul(p, v) }"));
+  };
+  const std::string heads =
+      "reshape = Reshape(q, {2, 6, 4, 8}) reshape_1 = Reshape(k, {2, 3, 5, 8}) "
+      "reshape_3 = Reshape(v, {2, 3, 5, 8}) ";
+  const std::string behind = " reshape_6 = Reshape(y_4, {2, 3, 2, 4, 8})";
+  EXPECT_EQ(fused("[4,5]"),
+            heads + "y_4 = Attention<scale = 1.0>(reshape, reshape_1, reshape_3, m)" + behind);
+  for (const auto& [mask, dims] :
+       {std::pair("[2,1,1,4,5]", "{2, 1, 4, 5}"), std::pair("[3,2,4,5]", "{1, 6, 4, 5}")}) {
+    EXPECT_EQ(fused(mask),
+              absl::StrCat(heads, "reshape_5 = Reshape(m, ", dims,
+                           ") y_6 = Attention<scale = 1.0>(reshape, reshape_1, reshape_3, "
+                           "reshape_5) reshape_8 = Reshape(y_6, {2, 3, 2, 4, 8})"));
+  }
+  ExpectStays(absl::StrCat("g (", operands, ", float16[2,4,5] m) => (y) { ", nodes,
+                           "d = Add(c, m) p = Softmax(d) y = MatMul(p, v) }"),
+              "its mask differs by more than heads");
+  ExpectStays(absl::StrCat("g (float16[2,3,2,4,8] q, float16[2,3,2,5,8] k, float16[2,3,2,5,8] v) ",
+                           "=> (y) { ", nodes, "p = Softmax(c) y = MatMul(p, v) }"),
+              "its heads are not those of groups");
+}
+
+// Swin V2: the scores of each head have a scale. q has the largest one at most, so that it fits.
+TEST_F(FuseAttentionTest, AScaleOfEachHeadIsAFactorOfQ) {
+  const std::string_view nodes =
+      "t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) f = Cast<to = 1>(c) "
+      "d = Mul(f, scales) e = Add(d, m) p = Softmax(e) h = Cast<to = 10>(p) y = MatMul(h, v)";
+  EXPECT_EQ(Attention(nodes, ", float[1,4,16,24] m", "float[4,1,1] scales = {0.5, 1, 0.25, 0.75}"),
+            "mul = Mul(q, {0.5, 1, 0.25, 0.75}) isinf = IsInf(m) "
+            "max = Max(m, {-1e+30}) where = Where(isinf, m, max) "
+            "y_1 = Attention<scale = 1.0>(mul, k, v, where)");
+  EXPECT_EQ(Attention("t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) d = Mul(scales, c) "
+                      "p = Softmax(d) y = MatMul(p, v)",
+                      "", "float16[1,4,1,1] scales = {16384, 14336, 14336, 16384}"),
+            "mul = Mul(q, {1, 0.25, 0.25, 1}) "
+            "y_1 = Attention<scale = 2.0>(mul, k, v)");
+  ExpectAttentionStays(
+      "t = Transpose<perm = [0,1,3,2]>(k) c = MatMul(q, t) d = Mul(c, scales) "
+      "p = Softmax(d) y = MatMul(p, v)",
+      "",
+      "float16[24] scales = {15360, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+      "0, 0, 0, 0, 0, 0, 0, 0, 0}");
+}
+
 // T5: a bias per head from a table by the distance of query and key, and a mask; no scale.
 TEST_F(FuseAttentionTest, ATableOfDistancesIsAdded) {
   const std::string bias =

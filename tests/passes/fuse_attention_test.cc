@@ -235,11 +235,11 @@ TEST_F(FuseAttentionTest, LeavesOtherForms) {
   ExpectStays(
       absl::StrCat("g (float[2,4,16,32] q, float[2,4,24,32] k, float[2,4,24,32] v) => (y) {", keys,
                    "}"),
-      "its operands are not f16 or bf16 of four dims");
+      "its operands are not f16 or bf16 of as many dims");
   ExpectStays(
-      "g (float16[8,16,32] q, float16[8,32,24] k, float16[8,24,32] v) => (y) "
+      "g (float16[16,32] q, float16[32,24] k, float16[24,32] v) => (y) "
       "{ c = MatMul(q, k) p = Softmax(c) y = MatMul(p, v) }",
-      "its scores have not four dims");
+      "its scores have not three to five dims");
   ExpectStays(absl::StrCat("g (float16[N,4,16,32] q, float16[N,4,24,32] k, float16[N,4,24,32] v) "
                            "=> (y) {",
                            keys, "}"),

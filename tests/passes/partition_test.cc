@@ -139,6 +139,22 @@ TEST_F(PartitionTest, PrefersTheCheaperOfEqualSize) {
   EXPECT_EQ((*partitions)[0].chosen.engine, &cheap);
 }
 
+// Such prices are guesses, but what `host` takes in a GPU's place is known.
+TEST_F(PartitionTest, TakesWhatIsBeyondItsFitWhereOnlyTheHostRunsANode) {
+  const TestEngine beyond({.name = "beyond", .most_nodes = 2, .us = 0, .beyond_fit = true});
+  const TestEngine fits({.name = "fits", .us = 9}), none({.name = "none", .ops = {"Conv"}});
+  const auto chosen = [&](std::vector<const Engine*> engines) {
+    const auto partitions = PartitionGraph(Chain(2), TargetOf(std::move(engines)), Greedy, nullptr);
+    EXPECT_TRUE(partitions.ok()) << partitions.status();
+    std::vector<std::string_view> names;
+    for (const Partition& p : *partitions) names.push_back(p.chosen.engine->name());
+    return names;
+  };
+  using Names = std::vector<std::string_view>;
+  EXPECT_EQ(chosen({&beyond, &none, host_.get()}), (Names{"beyond", "beyond"}));
+  EXPECT_EQ(chosen({&beyond, &fits}), (Names{"fits", "fits"}));
+}
+
 TEST_F(PartitionTest, NamesANodeWithoutAnEngineWithEveryReason) {
   const TestEngine convs({.name = "convs", .ops = {"Conv"}});
   const auto partitions =

@@ -1,7 +1,12 @@
 """Decoders with key/value cache, as PyTorch exports them (decoders/export.py) and as onnxruntime-genai writes them (decoders/grouped.py): 200 steps, each compared
-with onnxruntime's."""
+with onnxruntime's. With ONNX_CUDNN_RECORD=FILE the figures of those of 200 steps are written there, as JSON."""
 
+import datetime
+import json
+import os
 import pathlib
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -16,6 +21,14 @@ STEPS = 200
 # Programs of lengths up to STEPS + len(PROMPT): the prompt's, and those of past lengths of 16, 24, 32, 48, 64, 96, 128, 192 and 256.
 PROGRAMS = 10
 MAX_PROGRAMS = 8
+rows = []  # of the record
+
+
+def tearDownModule():
+    if file := os.environ.get("ONNX_CUDNN_RECORD"):
+        version = subprocess.run([sys.executable, "-m", "onnx_cudnn", "--version"], capture_output=True, text=True, check=True).stdout.split()
+        head = {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": version[version.index("commit") + 1][:7], "device": "cpu"}
+        pathlib.Path(file).write_text(json.dumps({**head, "decoders": rows}, indent=1) + "\n")
 
 
 class Decoder:
@@ -49,23 +62,29 @@ def memory_mb():
 
 
 class StepsTest(unittest.TestCase):
-    def decode(self, model, options, steps=STEPS, room=0):
-        """Runs steps greedily, both runtimes with caches of their own. Returns our session and the memory after each step."""
+    def decode(self, name, model, options, steps=STEPS, room=0):
+        """Runs steps greedily, both runtimes with caches of their own. Returns our session and the memory after each step, and adds a row of
+        `name` to the record."""
         options.device = "cpu"
         ours = onnx_cudnn.InferenceSession(model, options)
         theirs = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
         session = Decoder(lambda feeds: ours.run(None, feeds), theirs.get_inputs(), room)
         reference = Decoder(lambda feeds: theirs.run(None, feeds), theirs.get_inputs(), room)
-        tokens, memory = PROMPT, []
+        tokens, memory, largest_error = PROMPT, [], 0
         for step in range(steps + 1):
             with self.subTest(step=step):
                 found, expected = session.step(tokens), reference.step(tokens)
                 np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
+                largest_error = max(largest_error, float(np.abs(found - expected).max() / np.abs(expected).max()))
                 self.assertEqual([c.shape for c in session.cache.values()], [c.shape for c in reference.cache.values()])
             tokens = [int(expected.argmax())]
             memory.append(memory_mb())
-        for name, cache in reference.cache.items():
-            np.testing.assert_allclose(session.cache[name], cache, rtol=1e-3, atol=1e-4 * np.abs(cache).max())
+        for key, cache in reference.cache.items():
+            np.testing.assert_allclose(session.cache[key], cache, rtol=1e-3, atol=1e-4 * np.abs(cache).max())
+        if steps == STEPS:
+            stats = ours.stats()
+            rows.append({"model": name, "buckets": options.shape_buckets, "runs": steps + 1, "padded_runs": stats.padded_runs, "programs_built": stats.programs_built,
+                         "programs_held": stats.programs_held, "largest_error": largest_error})  # fmt: skip
         return ours, memory
 
 
@@ -73,7 +92,7 @@ class DecoderTest(StepsTest):
     def decode_in_buckets(self, file):
         options = onnx_cudnn.SessionOptions()
         options.shape_buckets = ["all"]
-        stats = self.decode(str(FOLDER / file), options)[0].stats()
+        stats = self.decode(file.removesuffix(".onnx"), str(FOLDER / file), options)[0].stats()
         self.assertEqual(stats.bucket_note, "")
         self.assertEqual(stats.padded_runs, STEPS + 1)
         self.assertEqual(stats.programs_built, PROGRAMS)
@@ -92,25 +111,25 @@ class DecoderTest(StepsTest):
         self.decode_in_buckets("llama-dynamo.onnx")
 
     def test_without_buckets_memory_is_flat(self):
-        session, memory = self.decode(str(FOLDER / "llama-dynamo.onnx"), onnx_cudnn.SessionOptions())
+        session, memory = self.decode("llama-dynamo", str(FOLDER / "llama-dynamo.onnx"), onnx_cudnn.SessionOptions())
         self.assertEqual(session.stats().programs_built, STEPS + 1)
         self.assertEqual(session.stats().programs_held, MAX_PROGRAMS)
         self.assertLess(memory[-1] - memory[50], 20)  # the heap's own growth; a Program and its arena are 1 MB
 
 
 class GroupedDecoderTest(StepsTest):
-    def decode_in_buckets(self, room):
+    def decode_in_buckets(self, name, room):
         options = onnx_cudnn.SessionOptions()
         options.shape_buckets = ["all"]
-        stats = self.decode(grouped.model().SerializeToString(), options, room=room)[0].stats()
+        stats = self.decode(name, grouped.model().SerializeToString(), options, room=room)[0].stats()
         self.assertEqual((stats.padded_runs, stats.bucket_note), (STEPS + 1, ""))
         self.assertEqual(stats.programs_built, PROGRAMS)
 
     def test_a_cache_that_grows(self):
-        self.decode_in_buckets(room=0)
+        self.decode_in_buckets("genai, the cache grows", room=0)
 
     def test_a_cache_that_has_room_for_all_keys(self):
-        self.decode_in_buckets(room=2 * len(PROMPT) + STEPS)
+        self.decode_in_buckets("genai, the cache has room", room=2 * len(PROMPT) + STEPS)
 
     def test_other_forms(self):
         forms = {"packed": True}, {"local_window_size": 6}, {"softcap": 3.0}, {"rotary_interleaved": 1}
@@ -118,7 +137,7 @@ class GroupedDecoderTest(StepsTest):
             with self.subTest(form=form):
                 options = onnx_cudnn.SessionOptions()
                 options.shape_buckets = ["all"]
-                stats = self.decode(grouped.model(**form).SerializeToString(), options, steps=12)[0].stats()
+                stats = self.decode("genai", grouped.model(**form).SerializeToString(), options, steps=12)[0].stats()
                 self.assertEqual((stats.padded_runs, stats.bucket_note), (13, ""))
 
 

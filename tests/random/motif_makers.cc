@@ -190,7 +190,8 @@ void WrittenAttention(Growth& g, Value& x) {
   g.AddValue("MatMul", {weights, q});
 }
 
-// Attention over heads that three products compute from the rows of x, in f16.
+// Attention over heads that three products compute from the rows of x, in f16, with a mask of bools
+// where the rows are a multiple of four.
 void Projections(Growth& g, Value& x) {
   const int64_t channels = x.dim(x.rank() - 1), rows = x.elements() / channels;
   Value* matrix = g.AddValue("Reshape", {&x, &g.Ints({1, rows, channels})});
@@ -202,8 +203,9 @@ void Projections(Growth& g, Value& x) {
     y = g.AddValue("Reshape", {y, &g.Ints({1, rows, 2, 8})});
     return g.AddValue("Transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}});
   };
-  Value *q = heads(), *k = heads(), *v = heads();
-  g.AddValue("Attention", {q, k, v});
+  std::vector<Value*> inputs = {heads(), heads(), heads()};
+  if (rows % 4 == 0) inputs.push_back(&g.Filled(DType::kBool, {rows, rows}, 1));
+  g.AddValue("Attention", std::move(inputs));
 }
 
 // A convolution that cuts an image of sixteen equal rows into columns.

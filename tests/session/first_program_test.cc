@@ -2,9 +2,12 @@
 // like a GPU.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "absl/time/time.h"
 #include "runtime/plan/known_devices.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/forwarding_device.h"
 #include "tests/support/late_engine.h"
 #include "tests/support/session_maker.h"
 
@@ -46,13 +50,18 @@ class FirstProgramTest : public testing::Test {
  protected:
   // cudnn_ms, kernel_ms  what a launch takes; kernel_ms < 0: there is no other engine
   Session Make(double cudnn_ms, double kernel_ms, SessionOptions options = {}) {
-    OpenedDevice opened{.device = MakeCpuDevice({.like_a_gpu = true})};
+    std::unique_ptr<Engine> kernel;
+    if (kernel_ms >= 0) {
+      kernel = std::make_unique<LateEngine>("kernel", std::vector<LateVariant>{{.ms = kernel_ms}});
+    }
+    return Make(cudnn_ms, std::move(kernel), std::move(options));
+  }
+  Session Make(double cudnn_ms, std::unique_ptr<Engine> kernel, SessionOptions options = {},
+               std::unique_ptr<Device> device = MakeCpuDevice({.like_a_gpu = true})) {
+    OpenedDevice opened{.device = std::move(device)};
     EngineList engines;
     engines.push_back(std::make_unique<SlowToCompile>(cudnn_ms, may_compile_));
-    if (kernel_ms >= 0) {
-      engines.push_back(
-          std::make_unique<LateEngine>("kernel", std::vector<LateVariant>{{.ms = kernel_ms}}));
-    }
+    if (kernel != nullptr) engines.push_back(std::move(kernel));
     opened.target = TargetOver(GpuEngines(std::move(engines)), H200());
     options.first_program = FirstProgram::kQuick;
     absl::StatusOr<Session> session = SessionMaker::Make(
@@ -107,6 +116,109 @@ TEST_F(FirstProgramTest, RunsAtOnceAndTakesTheBestProgramWhenItIsBuilt) {
   EXPECT_GE(stats.builds[1].compile_ms, absl::ToDoubleMilliseconds(kCompiles));
   EXPECT_LT(stats.builds[1].partition_ms, stats.builds[1].compile_ms);
   EXPECT_LT(stats.plan_ms, stats.builds[1].compile_ms);  // for which no Run waited
+}
+
+// What a test learns of the Steps of a WatchedEngine.
+struct Watch {
+  std::atomic<std::thread::id> run_thread = std::thread::id();
+  std::atomic<bool> holds = false;  // the next launch on that thread
+  absl::Notification held, may_end, destroyed;
+  std::atomic<bool> destroyed_by_run = false;
+  std::atomic<int> launches = 0;
+};
+
+class WatchedRelu final : public Step {
+ public:
+  WatchedRelu(Watch& watch, int64_t elements) : watch_(watch), elements_(elements) {}
+  ~WatchedRelu() override {
+    if (std::this_thread::get_id() == watch_.run_thread.load()) watch_.destroyed_by_run = true;
+    if (!watch_.destroyed.HasBeenNotified()) watch_.destroyed.Notify();
+  }
+  absl::Status Launch(const LaunchArgs& args) const override {
+    ++watch_.launches;
+    absl::SleepFor(absl::Milliseconds(3));
+    if (std::this_thread::get_id() == watch_.run_thread.load() && watch_.holds.exchange(false)) {
+      watch_.held.Notify();
+      watch_.may_end.WaitForNotification();
+    }
+    std::memcpy(args.out[0], args.in[0], elements_ * sizeof(float));
+    return absl::OkStatus();
+  }
+  std::string Save() const override { return ""; }
+
+ private:
+  Watch& watch_;
+  const int64_t elements_;
+};
+
+class WatchedEngine final : public LateEngine {
+ public:
+  explicit WatchedEngine(Watch& watch) : LateEngine("kernel", {{}}), watch_(watch) {}
+  absl::StatusOr<Compiled> Compile(const Candidate& candidate, const Variant&,
+                                   const Target&) const override {
+    return Compiled::As(
+        std::make_shared<WatchedRelu>(watch_, candidate.nodes[0]->output(0).elements()));
+  }
+
+ private:
+  Watch& watch_;
+};
+
+TEST_F(FirstProgramTest, ARunDoesNotDestroyTheProgramThatWasReplacedDuringIt) {
+  Watch watch;
+  const Session session = Make(/*cudnn_ms=*/0, std::make_unique<WatchedEngine>(watch));
+  EXPECT_FALSE(RanGenerated(session));
+  watch.holds = true;
+  std::thread runs([&] {
+    watch.run_thread = std::this_thread::get_id();
+    EXPECT_FALSE(RanGenerated(session));
+  });
+  watch.held.WaitForNotification();
+  LetCompile();
+  EXPECT_TRUE(HasNote(session, "it serves from now on")) << Notes(session);
+  watch.may_end.Notify();
+  runs.join();
+  EXPECT_TRUE(watch.destroyed.WaitForNotificationWithTimeout(absl::Seconds(60)));
+  EXPECT_FALSE(watch.destroyed_by_run);
+}
+
+class CountingDevice final : public ForwardingDevice {
+ public:
+  explicit CountingDevice(std::atomic<int>& allocations)
+      : ForwardingDevice(MakeCpuDevice({.like_a_gpu = true})), allocations_(allocations) {}
+  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(int64_t bytes, Space space) override {
+    ++allocations_;
+    return ForwardingDevice::Allocate(bytes, space);
+  }
+
+ private:
+  std::atomic<int>& allocations_;
+};
+
+TEST_F(FirstProgramTest, RunsAfterTheSwapAllocateNothingOnTheDevice) {
+  std::atomic<int> allocations = 0;
+  const Session session = Make(
+      /*cudnn_ms=*/0, std::make_unique<LateEngine>("kernel", std::vector<LateVariant>{{.ms = 3}}),
+      {}, std::make_unique<CountingDevice>(allocations));
+  EXPECT_FALSE(RanGenerated(session));
+  const int before = allocations;
+  EXPECT_FALSE(RanGenerated(session));
+  EXPECT_EQ(allocations, before);  // of a Run like the one before
+  LetCompile();
+  ASSERT_TRUE(HasNote(session, "it serves from now on")) << Notes(session);
+  const int after = allocations;
+  EXPECT_GT(after, before);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(RanGenerated(session));
+  EXPECT_EQ(allocations, after);
+}
+
+TEST_F(FirstProgramTest, ProgramsAreTimedInShortRoundsBesideRuns) {
+  Watch watch;
+  const Session session = Make(/*cudnn_ms=*/0, std::make_unique<WatchedEngine>(watch));
+  EXPECT_FALSE(RanGenerated(session));
+  LetCompile();
+  EXPECT_TRUE(HasNote(session, "it serves from now on")) << Notes(session);
+  EXPECT_LT(watch.launches, 60);  // 3 rounds of 20 ms, not of 170
 }
 
 TEST_F(FirstProgramTest, EachSetOfShapesHasItsOwn) {

@@ -113,7 +113,7 @@ TEST(NetworkBenchmarkTest, EndsWhenItIsCancelled) {
   const auto device = MakeCpuDevice({.like_a_gpu = true});
   const std::atomic<bool> cancel = true;
   EXPECT_EQ(TimeNetworks({{ProgramOf(GraphFromText(kChain), target.target)}}, *device,
-                         /*capture=*/true, &cancel)
+                         /*capture=*/true, Beside::kRuns, &cancel)
                 .status()
                 .code(),
             absl::StatusCode::kCancelled);

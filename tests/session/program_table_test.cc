@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "runtime/exec/cpu_device.h"
 
 namespace onnx_cudnn {
@@ -101,6 +104,32 @@ TEST_F(ProgramTableTest, AReplacedPoolLivesUntilItsLastLeaseIsOver) {
   EXPECT_EQ(table.built(), 1);
 }
 
+// Destroying a Program frees memory of the device, which takes milliseconds.
+TEST(SharedTableTest, NobodyWaitsForTheDestructionOfWhatIsDropped) {
+  using Asks = std::function<void()>;
+  SharedTable<int, int> table(/*capacity=*/1);
+  bool answered = false;
+  const Asks ask = [&] {
+    const auto answer = std::make_shared<absl::Notification>();
+    std::thread other([&table, answer] {
+      static_cast<void>(table.held());
+      answer->Notify();
+    });
+    answered = answer->WaitForNotificationWithTimeout(absl::Seconds(10));
+    answered ? other.join() : other.detach();
+  };
+  for (const auto& [key, destroyed] : {std::pair{1, ask}, std::pair{2, Asks([] {})}}) {
+    const auto build = [&destroyed = destroyed]() -> absl::StatusOr<std::shared_ptr<int>> {
+      return std::shared_ptr<int>(new int(0), [destroyed](int* object) {
+        delete object;
+        destroyed();
+      });
+    };
+    ASSERT_TRUE(table.Get(key, build).ok());
+  }
+  EXPECT_TRUE(answered);
+}
+
 TEST_F(ProgramTableTest, WhatIsBeingBuiltIsNotFound) {
   ProgramTable table(4);
   const ProgramTable::Key key{{{1}}};
@@ -113,14 +142,22 @@ TEST_F(ProgramTableTest, WhatIsBeingBuiltIsNotFound) {
                   .ok());
 }
 
-TEST_F(ProgramTableTest, ExecutorsAreMadeReady) {
-  const std::shared_ptr<ExecutorPool> pool = *NewPool(/*max_executors=*/2);
-  EXPECT_EQ(pool->made(), 0);
-  ASSERT_TRUE(pool->MakeReady(1).ok());
-  EXPECT_EQ(pool->made(), 1);
-  ASSERT_TRUE(pool->MakeReady(5).ok());
-  EXPECT_EQ(pool->made(), 2);
-  ASSERT_TRUE(pool->Acquire().ok());
+TEST_F(ProgramTableTest, AsManyExecutorsAreMadeReadyAsThePoolBeforeHas) {
+  const std::shared_ptr<ExecutorPool> before = *NewPool(/*max_executors=*/3);
+  const auto made_like_it = [&] {
+    const std::shared_ptr<ExecutorPool> pool = *NewPool(/*max_executors=*/2);
+    EXPECT_EQ(pool->made(), 0);
+    EXPECT_TRUE(pool->MakeReady(*before).ok());
+    EXPECT_TRUE(pool->Acquire().ok());
+    return pool->made();
+  };
+  EXPECT_EQ(made_like_it(), 1);
+  std::vector<ExecutorPool::Lease> leases;
+  for (const int expected : {1, 2, 2}) {
+    leases.push_back(*before->Acquire());
+    EXPECT_EQ(made_like_it(), expected);
+  }
+  EXPECT_FALSE(before->stages());
 }
 
 TEST_F(ProgramTableTest, ExecutorsAreBoundedAndReused) {

@@ -22,7 +22,7 @@ Placement TestEngine::PlacementOf(const Value& value, bool channels_last) const 
 }
 
 Candidate TestEngine::Make(std::vector<const Node*> nodes, const Target& target) const {
-  Candidate candidate{.nodes = std::move(nodes), .engine = this};
+  Candidate candidate{.nodes = std::move(nodes), .engine = this, .beyond_fit = options_.beyond_fit};
   const Boundary boundary = BoundaryOf(candidate.nodes);
   const bool last = options_.channels_last, outputs_last = last || options_.outputs_last;
   for (const Value* v : boundary.inputs) candidate.inputs.push_back(PlacementOf(*v, last));

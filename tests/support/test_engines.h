@@ -21,6 +21,7 @@ struct TestEngineOptions {
   double us = 1;                      // additional price of each Node after the first
   double us_more = 0;                 // Nodes; larger Candidates are refused by every Variant
   size_t compiles_at_most = INT_MAX;  // all but the last are refused
+  bool beyond_fit = false;            // as Candidate::beyond_fit
 };
 
 class TestEngine final : public Engine {

@@ -63,14 +63,17 @@ TEST_F(SegmentsProgramTest, ExplainListsEachProgramAndWhyTheModelIsCut) {
                     "cut.onnx --explain --target h200 --input 1,4 --shape 1x2 --json why.json");
   ASSERT_EQ(ended.code, 0) << ended.err;
   for (const std::string_view line :
-       {"parts    2: shapes, branches or iterations depend on data", "\nsegment 1\n",
-        "\nsegment 2\n", "the shape of \"found\" follows from a count that the program writes",
+       {"parts    2: shapes, branches or iterations depend on data",
+        "\nsizes    2 read between them, 16 bytes in all\n", "\nsegment 1\n", "\nsegment 2\n",
+        "the shape of \"found\" follows from a count that the program writes",
         "(Expand) needs the elements of \"counts\" i64[1]",
         "(Gather) needs the shape of \"found"}) {
     EXPECT_TRUE(absl::StrContains(ended.out, line)) << line << "\n" << ended.out;
   }
   const Json why = Json::parse(*ReadFile(Path("why.json"), 1 << 20));
   ASSERT_EQ(why["segments"].size(), 2u);
+  EXPECT_EQ(why["size_reads"], 2);
+  EXPECT_EQ(why["size_read_bytes"], 2 * 8);  // the count of "found" and the element of "counts"
   EXPECT_EQ(why["segments"][0]["program"]["target"], "h200");
   EXPECT_EQ(why["segments"][0]["reasons"].size(), 3u);
   EXPECT_TRUE(why["segments"][1]["reasons"].empty());
@@ -148,6 +151,19 @@ TEST_F(SegmentsProgramTest, NewShapesAreTimedInTheSameSession) {
     EXPECT_EQ(shape["first_ms"].size(), 4u);
     EXPECT_GT(shape["steady_ms"], 0);
     EXPECT_GE(shape["longest_ms"], shape["first_ms"][0]);
+    EXPECT_GE(shape["longest_run"], 0);
+    for (const auto& [parts, whole_ms] :
+         {std::pair{shape["first_parts"], shape["first_ms"][0].get<double>()},
+          std::pair{shape["longest_parts"], shape["longest_ms"].get<double>()}}) {
+      double sum = 0;
+      for (const Json& ms : parts) {
+        EXPECT_GE(ms, -1e-6);  // what rounding may leave
+        sum += ms.get<double>();
+      }
+      EXPECT_NEAR(sum, whole_ms, 1e-6);
+    }
+    EXPECT_GT(shape["first_parts"]["program_ms"], 0);
+    EXPECT_GT(shape["first_parts"]["executor_ms"], 0);
   }
   ASSERT_EQ(report["builds"].size(), 3u);
   EXPECT_EQ(report["builds"][2]["inputs"], "x[5,4]");

@@ -42,8 +42,18 @@ def model_bytes(path, precision, dims):
     return model.SerializeToString()
 
 
+def random_inputs(session, dims):
+    """{name: array} of `dims` for every input; integers are ids of words."""
+    import numpy
+
+    random = numpy.random.default_rng(0)
+    dtypes = {"tensor(float16)": numpy.float16, "tensor(float)": numpy.float32, "tensor(int64)": numpy.int64}
+    return {value.name: (random.random(dims, numpy.float32) * (1000 if value.type == "tensor(int64)" else 1)).astype(dtypes[value.type])
+            for value in session.get_inputs()}
+
+
 def output_shapes(model, inputs):
-    """Milliseconds of a run, by the host's clock."""
+    """{name: (shape, dtype)}, from a run on the host."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
@@ -90,7 +100,6 @@ def measure_some_layout(*arguments):
 
 def measure_one(configuration, seconds, model_folder):
     """The figures of one configuration; ValueError: an unsupported precision."""
-    import numpy
     import onnxruntime
 
     _, model, precision, batch = configuration
@@ -99,9 +108,7 @@ def measure_one(configuration, seconds, model_folder):
     dims = dims_of(model, batch)
     content = model_bytes(pathlib.Path(model_folder) / f"{model}.onnx", precision, dims)
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    dtype = numpy.float16 if precision == "fp16" else numpy.float32
-    random = numpy.random.default_rng(0)
-    inputs = {value.name: random.random(dims, numpy.float32).astype(dtype) for value in session.get_inputs()}
+    inputs = random_inputs(session, dims)
     outputs = output_shapes(content, inputs)
     found = (measure_some_layout(content, inputs, outputs, precision, nhwc, batch, seconds) for nhwc in (True, False))
     return min(found, key=lambda r: r["median_ms"])

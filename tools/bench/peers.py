@@ -2,7 +2,8 @@
 
 Records have the format of onnx-cudnn-bench; all share one run id. A program that is not installed is left out; a configuration that fails or
 takes too long is recorded as {who, model, precision, batch, run, error}, and the run continues. FILE is written after each configuration.
-Exit code 1: nothing was measured.
+With --control the first record is that of a cell which tells whether this machine runs as another one did. Exit code 1: nothing was measured, or the
+control cell differs.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import importlib
 import itertools
 import json
 import multiprocessing
+import os
 import pathlib
 import shlex
 import signal
@@ -28,6 +30,8 @@ MODULES = {"torch": "torch_peer", "torch-graph": "torch_peer", "torch-compile": 
 START_S = 120  # for importing a peer and creating its CUDA context
 LIMIT_S = 300  # for a configuration
 NO_GPU = 5  # onnx-cudnn-bench's exit code
+CONTROL_FLAGS = ["--partitioner", "cost", "--tune-budget", "8"]
+CONTROL_SHARE = 0.03  # by which a control cell may differ
 
 
 class Configuration(typing.NamedTuple):
@@ -35,6 +39,9 @@ class Configuration(typing.NamedTuple):
     model: str
     precision: str
     batch: int
+
+
+CONTROL = Configuration(OURS, "resnet50", "fp16", 1)
 
 
 class LeftOut(Exception):
@@ -126,6 +133,25 @@ def measure_all(arguments, shared, save):
     return records
 
 
+def measure_control(arguments, shared):
+    """The record of the control cell."""
+    flags = ["--commit", arguments.commit, *CONTROL_FLAGS]
+    try:
+        [figures] = measure_ours([CONTROL], arguments.bin / "onnx-cudnn-bench", flags, arguments.seconds, arguments.model_folder)
+    except LeftOut as reason:
+        figures = str(reason)
+    return {**CONTROL._asdict(), **({"error": figures} if isinstance(figures, str) else figures), **shared}
+
+
+def why_void(control, expected_ms):
+    """Why a run with this control cell is not comparable with one where it took expected_ms; None: it is. 0: there is nothing to compare with."""
+    if "error" in control:
+        return f"the control cell was not measured: {control['error']}"
+    if not expected_ms or abs(control["median_ms"] / expected_ms - 1) <= CONTROL_SHARE:
+        return None
+    return f"{CONTROL.model} at batch {CONTROL.batch} takes {control['median_ms']:.4f} ms, not within {CONTROL_SHARE:.0%} of {expected_ms:g}"
+
+
 def words(text):
     return text.split(",")
 
@@ -139,6 +165,10 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, required=True, help="the JSON file")
     parser.add_argument("--seconds", type=float, default=3, help="duration of the back-to-back runs")
     parser.add_argument("--compile-seconds", type=float, default=300, help="limit for each configuration of torch-compile")
+    parser.add_argument("--inductor-cache", type=pathlib.Path,
+                        help="where Inductor keeps what it compiled and measured, also if its time is over: the same call again goes on from there")
+    parser.add_argument("--control", type=float, metavar="MS",
+                        help="measure the control cell first, and end if it differs by more than 3 %% from MS, what it took in the run to compare with; 0: record it")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="where onnx-cudnn-bench is")
     parser.add_argument("--model-folder", type=pathlib.Path, default=ROOT / "models")
     parser.add_argument("--bench-flags", default="", help='more flags for onnx-cudnn-bench: "--partitioner cost --tune-budget 60"')
@@ -149,8 +179,19 @@ def main():
         parser.error(f"--who: no program is called {', '.join(sorted(unknown))}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("peers.py: was stopped"))  # also ends its worker
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    records = measure_all(arguments, {"date": date, "run": arguments.run},
-                          lambda records: arguments.output.write_text(json.dumps(records, indent=1) + "\n"))
+    if arguments.inductor_cache:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(arguments.inductor_cache.resolve())  # for the processes of peers
+    shared = {"date": date, "run": arguments.run}
+
+    def save(records):
+        arguments.output.write_text(json.dumps(records, indent=1) + "\n")
+
+    control = [] if arguments.control is None else [measure_control(arguments, shared)]
+    if control:
+        save(control)
+        if reason := why_void(control[0], arguments.control):
+            sys.exit(f"peers.py: this run is void: {reason}")
+    records = measure_all(arguments, shared, lambda records: save(control + records))
     if all("error" in record for record in records):
         sys.exit("peers.py: nothing was measured")
 

@@ -2,9 +2,10 @@
 images are channels-last.
 
 "torch" is eager, "torch-graph" replays one CUDA graph of it, "torch-compile" is Inductor's max-autotune, "torch-reduce-overhead" its mode of that
-name, which tunes less. Needs torch and torchvision (not among this project's dependencies), and a GPU.
+name, which tunes less. With TORCHINDUCTOR_CACHE_DIR their records say whether that folder was empty. Needs torch and torchvision (not among this project's dependencies), and a GPU.
 """
 
+import os
 import pathlib
 import sys
 import time
@@ -69,6 +70,14 @@ def compiled_by(mode):
 WAYS = {"torch": eager, "torch-graph": graphed, "torch-compile": compiled_by("max-autotune"), "torch-reduce-overhead": compiled_by("reduce-overhead")}
 
 
+def inductor_cache():
+    """{"inductor_cache": "empty" or "filled"} if a folder for it is set."""
+    folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    if not folder:
+        return {}
+    return {"inductor_cache": "filled" if os.path.isdir(folder) and os.listdir(folder) else "empty"}
+
+
 def measure_one(configuration, seconds, model_folder):
     """The measurements of one configuration; model_folder is not used."""
     import torch
@@ -79,6 +88,7 @@ def measure_one(configuration, seconds, model_folder):
     torch.backends.cudnn.benchmark = True
     torch.cuda.reset_peak_memory_stats()
     dtype = getattr(torch, DTYPES[configuration.precision])
+    cache = inductor_cache()
     start = time.perf_counter()
     network = torch_networks.network(configuration.model)
     if configuration.model.startswith("resnet"):
@@ -92,4 +102,4 @@ def measure_one(configuration, seconds, model_folder):
         torch.cuda.synchronize()
         setup_s = time.perf_counter() - start
         figures = measure(events_ms(call), configuration.batch, seconds)
-    return {**figures, "setup_s": setup_s, "context_s": 0.0, "peak_bytes": torch.cuda.max_memory_allocated()}
+    return {**figures, **cache, "setup_s": setup_s, "context_s": 0.0, "peak_bytes": torch.cuda.max_memory_allocated()}

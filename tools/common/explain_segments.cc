@@ -23,10 +23,10 @@ absl::Status CheckTensors(const std::vector<ValueInfo>& infos) {
   return absl::OkStatus();
 }
 
-// The parts of one Run; the plans own their Graphs.
-absl::StatusOr<std::vector<RunPart>> PartsOf(const Graph& graph, const InputRequest& request,
-                                             const std::vector<std::string>& shape_buckets,
-                                             const BuildOptions& build) {
+// One Run; its plans own their Graphs.
+absl::StatusOr<RunTrace> TraceOf(const Graph& graph, const InputRequest& request,
+                                 const std::vector<std::string>& shape_buckets,
+                                 const BuildOptions& build) {
   // `graph` is rewritten already; how it is cut depends on the passes and Engines for its bodies.
   const SessionOptions options{
       .device = DeviceChoice::kCpu,
@@ -42,9 +42,9 @@ absl::StatusOr<std::vector<RunPart>> PartsOf(const Graph& graph, const InputRequ
   ASSIGN_OR_RETURN(const std::vector<ModelInput> made, MakeInputs(model->inputs(), request));
   std::vector<ModelValue> inputs;
   for (const ModelInput& input : made) inputs.emplace_back(Tensor::Borrow(ViewOf(input.tensor)));
-  std::vector<RunPart> parts;
-  RETURN_IF_ERROR(model->RunSegments(std::move(inputs), {}, &parts).status());
-  return parts;
+  RunTrace trace;
+  RETURN_IF_ERROR(model->RunSegments(std::move(inputs), {}, &trace).status());
+  return trace;
 }
 
 std::string Title(const SegmentExplanation& part, size_t index) {
@@ -57,14 +57,14 @@ std::string Title(const SegmentExplanation& part, size_t index) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<SegmentExplanation>> ExplainSegments(
-    const Graph& graph, const InputRequest& request, const std::vector<std::string>& shape_buckets,
-    const Target& target, BuildOptions build) {
-  ASSIGN_OR_RETURN(const std::vector<RunPart> parts, PartsOf(graph, request, shape_buckets, build));
+absl::StatusOr<SegmentsExplanation> ExplainSegments(const Graph& graph, const InputRequest& request,
+                                                    const std::vector<std::string>& shape_buckets,
+                                                    const Target& target, BuildOptions build) {
+  ASSIGN_OR_RETURN(const RunTrace trace, TraceOf(graph, request, shape_buckets, build));
   build.body_target = nullptr;
-  std::vector<SegmentExplanation> explained;
-  for (const RunPart& part : parts) {
-    SegmentExplanation& one = explained.emplace_back();
+  SegmentsExplanation explained{.size_reads = trace.reads, .size_read_bytes = trace.read_bytes};
+  for (const RunPart& part : trace.parts) {
+    SegmentExplanation& one = explained.parts.emplace_back();
     one.depth = part.depth;
     one.runs = part.runs;
     one.is_padded = part.plan->padded.has_value();
@@ -75,13 +75,13 @@ absl::StatusOr<std::vector<SegmentExplanation>> ExplainSegments(
   return explained;
 }
 
-std::string ExplainText(const std::vector<SegmentExplanation>& parts, bool verbose) {
+std::string ExplainText(const SegmentsExplanation& explained, bool verbose) {
   std::string text = absl::StrFormat(
       "parts    %d: shapes, branches or iterations depend on data, so the model runs as several "
-      "programs\n",
-      parts.size());
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const SegmentExplanation& part = parts[i];
+      "programs\nsizes    %d read between them, %d bytes in all\n",
+      explained.parts.size(), explained.size_reads, explained.size_read_bytes);
+  for (size_t i = 0; i < explained.parts.size(); ++i) {
+    const SegmentExplanation& part = explained.parts[i];
     absl::StrAppend(&text, "\n", Title(part, i), "\n");
     text += part.program.has_value() ? ExplainText(*part.program, verbose) : "no program\n";
     for (const std::string& reason : part.reasons)
@@ -90,10 +90,10 @@ std::string ExplainText(const std::vector<SegmentExplanation>& parts, bool verbo
   return text;
 }
 
-std::string ExplainJson(const std::vector<SegmentExplanation>& parts) {
+std::string ExplainJson(const SegmentsExplanation& explained) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
-  for (const SegmentExplanation& part : parts) {
+  for (const SegmentExplanation& part : explained.parts) {
     Json program;
     if (part.program.has_value()) program = Json::parse(ExplainJson(*part.program));
     list.push_back({{"depth", part.depth},
@@ -102,7 +102,10 @@ std::string ExplainJson(const std::vector<SegmentExplanation>& parts) {
                     {"program", std::move(program)},
                     {"reasons", part.reasons}});
   }
-  return JsonText({{"segments", std::move(list)}}, /*indent=*/1);
+  return JsonText({{"size_reads", explained.size_reads},
+                   {"size_read_bytes", explained.size_read_bytes},
+                   {"segments", std::move(list)}},
+                  /*indent=*/1);
 }
 
 }  // namespace onnx_cudnn

@@ -1,7 +1,5 @@
 #include "tools/common/new_shapes.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -19,12 +17,23 @@ constexpr size_t kLastRuns = 20;
 
 double MsSince(absl::Time start) { return absl::ToDoubleMilliseconds(absl::Now() - start); }
 
-absl::StatusOr<double> TimeRun(const Session& session, const std::vector<NamedView>& inputs) {
+// Runs once and appends its time.
+absl::Status TimeRun(const Session& session, const std::vector<NamedView>& inputs,
+                     std::vector<double>& all, NewShapeTimes& times) {
+  RunTimes phases;
+  const CollectedRunTimes collected(phases);
   const absl::Time start = absl::Now();
   const Result<std::vector<Tensor>> outputs = session.Run(inputs);
   const double ms = MsSince(start);
   if (!outputs.ok()) return ToStatus(outputs.error());
-  return ms;
+  if (all.empty()) times.first_times = phases;
+  if (ms > times.longest_ms) {
+    times.longest_ms = ms;
+    times.longest_run = static_cast<int64_t>(all.size());
+    times.longest_times = phases;
+  }
+  all.push_back(ms);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<NewShapeTimes> TimeShape(const Session& session, const InputRequest& request,
@@ -39,16 +48,11 @@ absl::StatusOr<NewShapeTimes> TimeShape(const Session& session, const InputReque
   std::vector<double> all;
   const absl::Time start = absl::Now();
   while (all.size() < kFirstRuns || MsSince(start) < settle_ms) {
-    ASSIGN_OR_RETURN(all.emplace_back(), TimeRun(session, views));
+    RETURN_IF_ERROR(TimeRun(session, views, all, times));
   }
   times.first_ms.assign(all.begin(), all.begin() + kFirstRuns);
-  std::vector<double> last(kLastRuns);
-  for (double& ms : last) {
-    ASSIGN_OR_RETURN(ms, TimeRun(session, views));
-  }
-  times.steady_ms = SummarizeTimes(last).median;
-  all.insert(all.end(), last.begin(), last.end());
-  times.longest_ms = *std::max_element(all.begin(), all.end());
+  for (size_t i = 0; i < kLastRuns; ++i) RETURN_IF_ERROR(TimeRun(session, views, all, times));
+  times.steady_ms = SummarizeTimes({all.end() - kLastRuns, all.end()}).median;
   times.swapped = session.stats().programs_swapped - swapped_before;
   return times;
 }

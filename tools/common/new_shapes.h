@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
+#include "runtime/base/run_times.h"
 #include "tools/common/inputs.h"
 
 namespace onnx_cudnn {
@@ -17,8 +18,12 @@ struct NewShapeTimes {
   std::string inputs;            // "x[1,3,640,640]"
   std::vector<double> first_ms;  // of the first Runs, in order; the first one builds a Program
   double steady_ms = 0;          // the median of the last Runs
-  // The longest of all Runs, because Programs are also built and replaced beside Runs.
+  // The longest of all Runs, because Programs are also built and replaced beside Runs, and which
+  // one it is, from 0.
   double longest_ms = 0;
+  int64_t longest_run = 0;
+  // Where these two spent their time.
+  RunTimes first_times, longest_times;
   int64_t swapped = 0;  // Programs that replaced others during these Runs
 
   double beyond_ms() const { return longest_ms - steady_ms; }

@@ -23,9 +23,22 @@ static void to_json(Json& json, const ProgramBuild& b) {
   ADD_JSON_FIELDS(json, b, bind_ms, fold_ms, partition_ms, compile_ms, plan_ms, total_ms);
 }
 
+// A Run of `ms` by phase: "lock_ms", and the rest as "other_ms".
+static Json PhasesJson(const RunTimes& times, double ms) {
+  Json json;
+  for (size_t i = 0; i < kRunPhases; ++i) {
+    json[absl::StrCat(NameOf(static_cast<RunPhase>(i)), "_ms")] = times.ms[i];
+  }
+  json["other_ms"] = ms - times.sum();
+  return json;
+}
+
 static void to_json(Json& json, const NewShapeTimes& t) {
   ADD_JSON_FIELDS(json, t, inputs, first_ms, steady_ms, longest_ms);
   json["beyond_ms"] = t.beyond_ms();
+  json["longest_run"] = t.longest_run;
+  json["first_parts"] = PhasesJson(t.first_times, t.first_ms[0]);
+  json["longest_parts"] = PhasesJson(t.longest_times, t.longest_ms);
   json["swapped"] = t.swapped;
 }
 

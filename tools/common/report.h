@@ -66,7 +66,8 @@ std::string SegmentsText(const SessionStats& stats);
 // "beyond", "type"}]}, "partitions": [{"index", "engine", "variant", "ops", "output", "ok",
 // "largest_difference", "largest_expected", "share_of_tolerance", "note"}], "segments":
 // {"programs", "nodes_between", "between_ms", "size_reads", "size_reads_ms", "run_ms"},
-// "new_shapes": [{"inputs", "first_ms": […], "steady_ms", "longest_ms", "beyond_ms", "swapped"}]}.
+// "new_shapes": [{"inputs", "first_ms": […], "steady_ms", "longest_ms", "beyond_ms", "longest_run",
+// "first_parts", "longest_parts": {"program_ms", … as RunPhase, "other_ms"}, "swapped"}]}.
 // "top", "label", "timing", "verify", "partitions", "segments" and "new_shapes" stand only when
 // there is something to say; a number that is not finite is null.
 std::string FormatJson(const RunReport& report);

@@ -78,6 +78,14 @@ bool CountsTo(const Value& value, int64_t count) {
   return true;
 }
 
+Value& InF32(Graph& graph, Value& value) {
+  if (value.dtype() == DType::kF32) return value;
+  Node& cast = graph.AddNode(
+      {.op = "Cast", .inputs = {&value}, .attrs = {{"to", static_cast<int64_t>(DType::kF32)}}});
+  graph.SetType(cast.output(0), Type::Tensor(DType::kF32, value.dims()));
+  return cast.output(0);
+}
+
 Value& InShape(Graph& graph, std::string_view op, Value& value, int64_t count) {
   if (value.is_static() && value.dims() == Dims{count}) return value;
   Value& shape = graph.AddConstant(HostTensor::Ints({count}), "shape");
@@ -142,6 +150,21 @@ Value& ComputedOnce(Graph& graph, std::string_view op, std::vector<Value*> input
   Node& node = graph.AddNode({.op = std::string(op), .inputs = std::move(inputs)});
   graph.SetType(node.output(0), std::move(type));
   return node.output(0);
+}
+
+Value& SumOfMasks(Graph& graph, Value& first, Value& second) {
+  const bool differ = first.dtype() != second.dtype();
+  Value &a = differ ? InF32(graph, first) : first, &b = differ ? InF32(graph, second) : second;
+  const bool is_longer = a.rank() >= b.rank();
+  Dims dims = is_longer ? a.dims() : b.dims();
+  const Dims other = is_longer ? b.dims() : a.dims();
+  for (size_t i = 0; i < other.size(); ++i) {
+    int64_t& dim = dims[dims.size() - other.size() + i];
+    dim = dim == 1 ? other[i] : dim;
+  }
+  Node& add = graph.AddNode({.op = "Add", .inputs = {&a, &b}});
+  graph.SetType(add.output(0), Type::Tensor(a.dtype(), dims));
+  return add.output(0);
 }
 
 Value& SafeMask(Graph& graph, Value& mask) {

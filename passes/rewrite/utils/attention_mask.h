@@ -22,6 +22,9 @@ Value* LengthsOf(Graph& graph, Value& condition, const Dims& scores);
 // same mask, or of a new one of the type.
 Value& ComputedOnce(Graph& graph, std::string_view op, std::vector<Value*> inputs, Type type);
 
+// In f32 if their types differ.
+Value& SumOfMasks(Graph& graph, Value& first, Value& second);
+
 // The mask with kExcludes instead of finite numbers below it, which exclude the same keys; `mask`
 // itself if it is known to have none that matters (IsSafeMask).
 Value& SafeMask(Graph& graph, Value& mask);

@@ -1,6 +1,7 @@
 #include "passes/rewrite/utils/attention_operands.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "passes/rewrite/utils/float_constants.h"
@@ -47,6 +48,7 @@ Value* StackOfRows(const Value& columns) {
   const Node* transpose = reshape->input(0).producer();
   if (!IsOp(transpose, {"Transpose"}) || PermOf(*transpose) != Ints{0, 2, 1}) return nullptr;
   const Dims dims = columns.dims();
+  if (dims.size() != 4) return nullptr;
   const Dims stack = {dims[kBatch] * dims[kHeads], dims[kColumns], dims[kRows]};
   if (!transpose->input(0).is_static()) return nullptr;
   return transpose->input(0).dims() == stack ? &transpose->input(0) : nullptr;
@@ -87,6 +89,30 @@ Unscaled WithoutFactors(Value& value) {
   return found;
 }
 
+int ScaledByHeadOf(const Node* node) {
+  if (!IsOp(node, {"Mul"})) return -1;
+  for (const int input : {0, 1}) {
+    const Value &scales = node->input(1 - input), &scaled = node->input(input);
+    const int rank = scales.is_constant() ? scales.rank() : 0;
+    if (rank < 3 || !kFloatTypes.Has(scales.dtype()) || !scaled.is_static()) continue;
+    const bool is_by_head = scales.dim(rank - 1) == 1 && scales.dim(rank - 2) == 1;
+    if (is_by_head && scaled.rank() == 4 && rank <= 4) return input;
+  }
+  return -1;
+}
+
+Unscaled WithScales(Graph& graph, Value& q, const HostTensor& scales) {
+  std::vector<double> numbers = ToDoubles(scales);
+  const double largest = *std::ranges::max_element(numbers);
+  for (double& number : numbers) number /= largest;
+  std::optional<HostTensor> tensor = FromDoubles(q.dtype(), scales.dims(), numbers);
+  if (!(largest > 0) || !tensor.has_value()) return {&q, largest};
+  Value& factors = graph.AddConstant(*std::move(tensor), "scales");
+  Node& mul = graph.AddNode({.op = "Mul", .inputs = {&q, &factors}});
+  graph.SetType(mul.output(0), q.type());
+  return {&mul.output(0), largest};
+}
+
 Unscaled RowsOf(Graph& graph, Value& columns) {
   const Unscaled scaled = WithoutFactors(columns);
   Value* rows = nullptr;
@@ -99,7 +125,9 @@ Unscaled RowsOf(Graph& graph, Value& columns) {
     Value& before = BeforeReshapes(*stack);
     rows = &Reshaped(graph, before.dims() == whole ? before : *stack, whole);
   } else {
-    rows = &Transposed(graph, *scaled.value, {kBatch, kHeads, kColumns, kRows});
+    Ints axes(scaled.value->rank());
+    std::iota(axes.begin(), axes.end(), 0);
+    rows = &Transposed(graph, *scaled.value, WithRows(std::move(axes)));
   }
   const Unscaled inner = WithoutFactors(*rows);
   return {inner.value, scaled.factor * inner.factor};
@@ -108,8 +136,8 @@ Unscaled RowsOf(Graph& graph, Value& columns) {
 bool SplitsBatch(const Dims& from, const Dims& to) {
   const Dims &four = from.size() < to.size() ? from : to,
              &five = from.size() < to.size() ? to : from;
-  return four.size() == 4 && five.size() == 5 && four[0] == five[0] * five[1] &&
-         std::equal(four.begin() + 1, four.end(), five.begin() + 2);
+  if (four.size() < 3 || four.size() > 4 || five.size() != four.size() + 1) return false;
+  return four[0] == five[0] * five[1] && std::equal(four.begin() + 1, four.end(), five.begin() + 2);
 }
 
 Value& WithSplitBatch(Graph& graph, Value& addend, const Dims& scores) {
@@ -133,6 +161,37 @@ Value& WithOneBatch(Graph& graph, Value& addend, const Dims& scores) {
     whole = &expand.output(0);
   }
   return Reshaped(graph, *whole, {dims[0] * dims[1], dims[2], dims[3], dims[4]});
+}
+
+Dims ScoresOfHeads(const Value& scores, Value& q) {
+  const Dims dims = scores.dims();
+  if (dims.size() == 5) return {dims[0], dims[1] * dims[2], dims[3], dims[4]};
+  if (dims.size() == 4) return dims;
+  const Dims before = BeforeReshapes(q).dims();
+  const bool has_heads = before.size() == 4 && SplitsBatch(q.dims(), before);
+  return {has_heads ? before[0] : 1, has_heads ? before[1] : dims[0], dims[1], dims[2]};
+}
+
+Value& WithHeads(Graph& graph, Value& value, const Dims& scores) {
+  const Dims dims = value.dims();
+  if (dims.size() == 4) return value;
+  const Dims whole = dims.size() == 3 ? Dims{scores[0], scores[1], dims[1], dims[2]}
+                                      : Dims{dims[0], dims[1] * dims[2], dims[3], dims[4]};
+  Value& before = BeforeReshapes(value);
+  return Reshaped(graph, before.dims() == whole ? before : value, whole);
+}
+
+Value* AddendOfHeads(Graph& graph, Value& addend, const Dims& from, const Dims& scores) {
+  Dims dims = addend.dims();
+  if (from.size() == 4 || dims.size() < 3) return &addend;
+  dims.insert(dims.begin(), from.size() - dims.size(), 1);
+  if (from.size() == 3) {
+    if (dims[0] == 1) return &addend;
+    return &Reshaped(graph, addend, {scores[0], scores[1], dims[1], dims[2]});
+  }
+  const bool is_shared = dims[1] == 1 && dims[2] == 1;
+  if (!is_shared && (dims[1] != from[1] || dims[2] != from[2])) return nullptr;
+  return &Reshaped(graph, addend, {dims[0], dims[1] * dims[2], dims[3], dims[4]});
 }
 
 Value& WithoutRepeats(Graph& graph, Value& value) {

@@ -12,6 +12,7 @@ class Collector final : public CandidateSink {
   void Add(Candidate candidate) override {
     const auto& nodes = candidate.nodes;
     offers.any = true;
+    offers.any_within_fit |= !candidate.beyond_fit;
     offers.any_with |= std::find(nodes.begin(), nodes.end(), inside_) != nodes.end();
     if (nodes.size() == 1) offers.alone_us = std::min(offers.alone_us, candidate.cost.us);
   }

@@ -10,6 +10,7 @@ namespace onnx_cudnn {
 // What Engines offer around a Node.
 struct EngineOffers {
   bool any = false;
+  bool any_within_fit = false;                                // whose price is not a guess
   bool any_with = false;                                      // a Candidate that contains `inside`
   double alone_us = std::numeric_limits<double>::infinity();  // the least for the Node alone
 };

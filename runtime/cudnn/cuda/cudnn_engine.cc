@@ -199,7 +199,7 @@ class CudnnEngine final : public PatternEngine {
                                                       const std::string& engine) const {
     if (compilers_ != nullptr) {
       const absl::StatusOr<std::string> saved = compilers_->Compile(graph, engine);
-      if (absl::IsUnimplemented(saved.status())) return saved.status();
+      if (!saved.ok() && !absl::IsUnavailable(saved.status())) return saved.status();
       if (saved.ok()) {
         absl::StatusOr<std::unique_ptr<CudnnPlan>> plan =
             OnDevice([&](const PlanTarget& on) { return LoadPlan(*saved, OperandsOf(graph), on); });

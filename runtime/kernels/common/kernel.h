@@ -75,7 +75,7 @@ struct Kernel {
   double (*us)(const Unit& unit, const Cost& roofline, const Target& target) = nullptr;
   // Whether the Unit is outside the range that `us` was fitted to, where other kernels are known to
   // be faster: its price is then multiplied by KernelCalibration::beyond_fit, and searches that do
-  // not go by price skip it (Candidate::beyond_fit). nullptr: never.
+  // not go by price skip it where they can (Candidate::beyond_fit). nullptr: never.
   bool (*beyond_fit)(const Unit& unit, const DeviceInfo& info) = nullptr;
   // The variants of the code (a tile, a split of K) that can run an accepted Unit, the best guess
   // first. nullptr: there is only one.

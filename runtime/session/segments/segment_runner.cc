@@ -158,8 +158,7 @@ class SegmentRunner::Call final : public SubModelRunner {
     Put(std::move(results), node.part.outputs, slots);
     const double ms = absl::ToDoubleMilliseconds(absl::Now() - start);
     if (node.is_first_elements) {  // the segment has written the count to host memory
-      run_.reads_ms += ms;
-      ++run_.reads;
+      NoteRead(sizeof(int64_t), ms);
       return absl::OkStatus();
     }
     if (node.bodies.empty()) run_.between_ms += ms;
@@ -170,9 +169,14 @@ class SegmentRunner::Call final : public SubModelRunner {
   absl::StatusOr<HostTensor> ReadSize(const Tensor& tensor) {
     const absl::Time start = absl::Now();
     ASSIGN_OR_RETURN(HostTensor read, runner_.memory_.ToHost(tensor));
-    run_.reads_ms += absl::ToDoubleMilliseconds(absl::Now() - start);
-    ++run_.reads;
+    NoteRead(read.bytes(), absl::ToDoubleMilliseconds(absl::Now() - start));
     return read;
+  }
+
+  void NoteRead(int64_t bytes, double ms) {
+    ++run_.reads;
+    run_.read_bytes += bytes;
+    run_.reads_ms += ms;
   }
 
   absl::Status RunSegment(const SegmentPlan& plan, std::vector<ModelValue>& slots) {
@@ -245,13 +249,17 @@ void SegmentRunner::NoteUnpadded(std::string why) const {
 absl::StatusOr<std::vector<ModelValue>> SegmentRunner::Run(const SubModel& model,
                                                            std::vector<ModelValue> inputs,
                                                            const std::atomic<bool>* cancel,
-                                                           std::vector<RunPart>* parts) const {
-  Call call(*this, cancel, parts);
+                                                           RunTrace* trace) const {
+  Call call(*this, cancel, trace == nullptr ? nullptr : &trace->parts);
   const absl::Time start = absl::Now();
   ASSIGN_OR_RETURN(std::vector<ModelValue> outputs, call.Run(model, std::move(inputs)));
   SegmentedRun run = call.run();
   run.all_ms = absl::ToDoubleMilliseconds(absl::Now() - start);
   notes_.SetRun(run);
+  if (trace != nullptr) {
+    trace->reads = run.reads;
+    trace->read_bytes = run.read_bytes;
+  }
   return outputs;
 }
 

@@ -26,6 +26,12 @@ struct RunPart {
   int64_t runs = 0;  // in this Run
 };
 
+// What a Run came to.
+struct RunTrace {
+  std::vector<RunPart> parts;         // each once, in order
+  int64_t reads = 0, read_bytes = 0;  // as SegmentedRun
+};
+
 // Runs SubModels: a Graph whose shapes depend on data as Programs and what runs between them.
 // Thread-safe.
 class SegmentRunner {
@@ -46,12 +52,12 @@ class SegmentRunner {
   // Runs the model. Returns when the outputs are written; they may share memory with inputs.
   //   inputs   parallel to the model's
   //   cancel   may be null
-  //   parts    receives what the Run came to, each once, in order; may be null
+  //   trace    receives what the Run came to; may be null
   //   errors   InvalidArgument: values that an op does not accept. Those of SegmentPlanner::Build.
   //            Cancelled: the call in progress on this thread
   absl::StatusOr<std::vector<ModelValue>> Run(const SubModel& model, std::vector<ModelValue> inputs,
                                               const std::atomic<bool>* cancel,
-                                              std::vector<RunPart>* parts = nullptr) const;
+                                              RunTrace* trace = nullptr) const;
   const ValueMemory& memory() const { return memory_; }
   int64_t programs_built() const { return plans_.built(); }
   int64_t programs_held() const { return plans_.held(); }

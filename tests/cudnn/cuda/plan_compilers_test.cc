@@ -70,8 +70,10 @@ TEST_F(PlanCompilersTest, ARefusalStaysOne) {
 }
 
 TEST_F(PlanCompilersTest, WhatIsNoEngineIsLeftToTheCaller) {
-  PlanCompilers compilers(Command(), 1);
+  PlanCompilers compilers(Command(), 2);
   EXPECT_EQ(compilers.Compile(lowered_, "none").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(compilers.running(), 1);  // a process that fails once is not asked again
+  EXPECT_TRUE(compilers.Compile(lowered_, engines_.front().text).ok());
 }
 
 TEST_F(PlanCompilersTest, MoreCallersThanProcessesWait) {
@@ -86,17 +88,24 @@ TEST_F(PlanCompilersTest, MoreCallersThanProcessesWait) {
   for (const absl::Status& status : statuses) EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST_F(PlanCompilersTest, ProcessesThatEndAreDoneWithout) {
+// Compiled here, what ends a process would end this one.
+TEST_F(PlanCompilersTest, APlanThatEndsItsProcessIsNotCompiledHere) {
   PlanCompilers compilers(Command("dies"), 2);
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(compilers.Compile(lowered_, engines_.front().text).status().code(),
-              absl::StatusCode::kUnavailable);
+              absl::StatusCode::kResourceExhausted);
   }
-  ExpectCompiledHere(std::make_unique<PlanCompilers>(Command("dies"), 2));
+  EXPECT_EQ(compilers.running(), 0);
+  EXPECT_EQ(compilers.Compile(lowered_, engines_.front().text).status().code(),
+            absl::StatusCode::kUnavailable);
 }
 
-TEST_F(PlanCompilersTest, NonsenseIsLeftToTheCaller) {
+TEST_F(PlanCompilersTest, ProcessesThatFailAreDoneWithout) {
   ExpectCompiledHere(std::make_unique<PlanCompilers>(Command("babbles"), 1));
+}
+
+TEST_F(PlanCompilersTest, ProcessesThatAreNotReadyAreDoneWithout) {
+  ExpectCompiledHere(std::make_unique<PlanCompilers>(Command("ends-early"), 2));
 }
 
 TEST_F(PlanCompilersTest, AProgramThatIsMissingIsDoneWithout) {

@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kRounds = 7;    // of all forms, one after the other
 constexpr int kRepeats = 20;  // launches of a measurement
-constexpr size_t kMostTiles = 4;
+constexpr size_t kMostTiles = 4, kEveryVariant = std::numeric_limits<size_t>::max();
 constexpr std::string_view kSmallBatchConv = "small_batch_conv ";
 
 struct Form {
@@ -70,6 +70,36 @@ class RivalsTest : public KernelTest {
         MakeKernelStep(*std::move(code), target().info);
     ASSERT_TRUE(step.ok()) << name << ": " << step.status();
     forms.push_back({std::move(name), *std::move(step)});
+  }
+
+  // What runs all of `ours` in the same layouts: our kernels in all their variants, and the first
+  // `most` variants of each library.
+  std::vector<Form> AllForms(const Graph& graph, const Candidate& ours, std::string_view anchor,
+                             size_t most) {
+    std::vector<Form> forms;
+    for (const Engine* engine : target().engines) {
+      for (const Candidate& candidate :
+           ProposedBy(*engine, graph, FindNode(graph, anchor), target()).candidates) {
+        const bool is_alike = candidate.nodes == ours.nodes && candidate.inputs == ours.inputs &&
+                              candidate.outputs == ours.outputs;
+        if (!is_alike) continue;
+        std::vector<Variant> variants = *engine->Variants(candidate, target());
+        if (engine->name() != "kernel" && variants.size() > most) variants.resize(most);
+        for (const Variant& variant : variants) {
+          const auto compiled = engine->Compile(candidate, variant, target());
+          if (!compiled.ok() || compiled->step() == nullptr) continue;
+          forms.push_back({absl::StrCat(engine->name(), " ", variant.text), compiled->step()});
+        }
+      }
+    }
+    return forms;
+  }
+  // All Nodes of the graph by our kernels and by libraries.
+  void MeasureAll(const std::string& name, int64_t batch, const Graph& graph,
+                  std::string_view anchor, size_t most = kMostTiles) {
+    const std::vector<Candidate> ours = OfAllNodes(graph, anchor, target());
+    ASSERT_EQ(ours.size(), 1u) << name;
+    Measure(name, batch, ours[0], AllForms(graph, ours[0], anchor, most));
   }
 
   // Records the minimum of each form over several rounds.
@@ -177,26 +207,8 @@ TEST_F(RivalsTest, Products) {
           "g (float16[$0,$1] x, float16[$1,$2] w, float16[$2] wb, float16[$0,$2] r) => "
           "(float16[$0,$2] y) { $3 }",
           rows, product.depth, product.columns, product.nodes));
-      const std::vector<Candidate> ours = OfAllNodes(graph, "MatMul", target());
-      ASSERT_EQ(ours.size(), 1u);
-      std::vector<Form> forms;
-      for (const Engine* engine : target().engines) {
-        for (const Candidate& candidate :
-             ProposedBy(*engine, graph, FindNode(graph, "MatMul"), target()).candidates) {
-          if (candidate.nodes != ours[0].nodes || candidate.inputs != ours[0].inputs) continue;
-          std::vector<Variant> variants = *engine->Variants(candidate, target());
-          if (engine->name() != "kernel" && variants.size() > kMostTiles) {
-            variants.resize(kMostTiles);
-          }
-          for (const Variant& variant : variants) {
-            const auto compiled = engine->Compile(candidate, variant, target());
-            if (!compiled.ok() || compiled->step() == nullptr) continue;
-            forms.push_back({absl::StrCat(engine->name(), " ", variant.text), compiled->step()});
-          }
-        }
-      }
-      Measure(absl::StrCat(product.depth, "->", product.columns, " ", product.name), rows, ours[0],
-              forms);
+      MeasureAll(absl::StrCat(product.depth, "->", product.columns, " ", product.name), rows, graph,
+                 "MatMul");
     }
   }
 }
@@ -242,29 +254,64 @@ TEST_F(RivalsTest, PlaneNormInColumns) {
 // Products of decoding in f16: our kernels compared with the libraries, each in all its variants.
 TEST_F(RivalsTest, DecodeProducts) {
   for (const auto& [depth, columns] :
-       {std::pair{2048, 2048}, {2048, 8192}, {8192, 2048}, {2048, 128256}}) {
+       {std::pair{2048, 2048}, {2048, 3072}, {2048, 8192}, {8192, 2048}, {2048, 128256}}) {
     for (const int64_t rows : {1, 4, 16}) {
       const Graph graph = GraphWithWeights(absl::Substitute(
           "g (float16[$0,$1] x, float16[$1,$2] w) => (float16[$0,$2] y) { y = MatMul(x, w) }", rows,
           depth, columns));
-      const std::vector<Candidate> ours = OfAllNodes(graph, "MatMul", target());
-      ASSERT_FALSE(ours.empty());
-      std::vector<Form> forms;
-      for (const Engine* engine : target().engines) {
-        for (const Candidate& candidate :
-             ProposedBy(*engine, graph, FindNode(graph, "MatMul"), target()).candidates) {
-          if (candidate.inputs != ours[0].inputs || candidate.outputs != ours[0].outputs) continue;
-          const auto variants = engine->Variants(candidate, target());
-          ASSERT_TRUE(variants.ok()) << variants.status();
-          for (const Variant& variant : *variants) {
-            const auto compiled = engine->Compile(candidate, variant, target());
-            ASSERT_TRUE(compiled.ok()) << compiled.status();
-            if (compiled->step() == nullptr) continue;
-            forms.push_back({absl::StrCat(engine->name(), " ", variant.text), compiled->step()});
-          }
-        }
-      }
-      Measure(absl::Substitute("decode $0x$1", depth, columns), rows, ours[0], forms);
+      MeasureAll(absl::Substitute("decode $0x$1", depth, columns), rows, graph, "MatMul",
+                 kEveryVariant);
+    }
+  }
+}
+
+// Attention by our kernels compared with cuDNN's, over heads as projections of transformers leave
+// them, [batch, tokens, heads, channels].
+class AttentionRivalsTest : public RivalsTest {
+ protected:
+  struct Shape {
+    int64_t queries, keys, heads, shared, channels;
+  };
+  // `mask` is an operand "m"; `call`: the attributes and operands of Attention.
+  void MeasureTurned(const std::string& name, int64_t batch, const Shape& s,
+                     const std::string& mask, const std::string& call) {
+    const Graph graph = GraphFromText(absl::Substitute(
+        "g (float16[$0,$1,$3,$5] q, float16[$0,$2,$4,$5] k, float16[$0,$2,$4,$5] v$6) => (y) "
+        "{ a = Transpose<perm = [0,2,1,3]>(q) b = Transpose<perm = [0,2,1,3]>(k) "
+        "c = Transpose<perm = [0,2,1,3]>(v) d = Attention$7 "
+        "y = Transpose<perm = [0,2,1,3]>(d) }",
+        batch, s.queries, s.keys, s.heads, s.shared, s.channels, mask, call));
+    MeasureAll(absl::StrCat("attention ", name), batch, graph, "Attention");
+  }
+};
+
+TEST_F(AttentionRivalsTest, Encoders) {
+  for (const int64_t batch : {1, 8, 32}) {
+    MeasureTurned("vit 197", batch, {197, 197, 12, 12, 64}, "", "(a, b, c)");
+    MeasureTurned("bert 128", batch, {128, 128, 12, 12, 64},
+                  absl::Substitute(", float16[$0,1,1,128] m", batch), "(a, b, c, m)");
+  }
+  for (const int64_t batch : {1, 8}) {
+    MeasureTurned("whisper 1500", batch, {1500, 1500, 12, 12, 64}, "", "(a, b, c)");
+  }
+}
+
+TEST_F(AttentionRivalsTest, Prefill) {
+  for (const int64_t channels : {64, 128}) {
+    MeasureTurned(absl::StrCat("causal 2048, channels: ", channels), 1,
+                  {2048, 2048, 32, 8, channels}, "", "<is_causal = 1>(a, b, c)");
+  }
+}
+
+// One query over caches that are full; those of one sequence stay in L2 between launches.
+TEST_F(AttentionRivalsTest, Decode) {
+  for (const int64_t batch : {1, 16}) {
+    for (const int64_t keys : {2048, 8192}) {
+      const Graph graph =
+          GraphFromText(absl::Substitute("g (float16[$0,32,1,64] q, float16[$0,8,$1,64] k, "
+                                         "float16[$0,8,$1,64] v) => (y) { y = Attention(q, k, v) }",
+                                         batch, keys));
+      MeasureAll(absl::StrCat("attention decode ", keys), batch, graph, "Attention");
     }
   }
 }

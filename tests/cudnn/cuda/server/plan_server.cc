@@ -16,9 +16,11 @@ int main(int argc, char** argv) {
   using namespace onnx_cudnn;
   if (argc < 2) return 1;
   if (argc > 2) {
-    if (!ReceiveFrame(STDIN_FILENO).ok()) return 1;
-    if (std::string_view(argv[2]) == "babbles") return SendFrame(STDIN_FILENO, "42").ok() ? 0 : 1;
-    return 1;
+    const std::string_view word = argv[2];
+    if (word == "ends-early" || !SendFrame(STDIN_FILENO, "").ok()) return 1;
+    if (!ReceiveFrame(STDIN_FILENO).ok() || word == "dies") return 1;
+    if (!SendFrame(STDIN_FILENO, "42").ok()) return 1;
+    return ReceiveFrame(STDIN_FILENO).ok() ? 0 : 1;
   }
   if (dlopen(STAND_IN_LIBCUDA, RTLD_NOW | RTLD_GLOBAL) == nullptr || !LoadCudnn().ok()) return 1;
   std::ifstream file(argv[1], std::ios::binary);

@@ -1,0 +1,58 @@
+// Where the time of a Run goes on the thread that runs it, for reports.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "runtime/base/not_copyable.h"
+
+namespace onnx_cudnn {
+
+enum class RunPhase : uint8_t {
+  kProgram,   // builds a Program
+  kLock,      // waits for other threads: one that builds the same Program, an Executor, the arena,
+              // the mutex of captures
+  kExecutor,  // makes an Executor: streams, addresses
+  kAllocate,  // memory of the device, pinned memory, outputs
+  kUpload,    // makes and uploads constants
+  kCapture,   // captures and instantiates a CUDA graph
+  kCopy,      // copies between pageable and pinned memory
+  kLaunch,    // enqueues copies and launches, or a graph; the first launch of a kernel may load it
+  kDevice,    // waits for the device
+};
+inline constexpr size_t kRunPhases = 9;
+std::string_view NameOf(RunPhase phase);  // "program"
+
+// Milliseconds of each phase, without the phases within it.
+struct RunTimes {
+  std::array<double, kRunPhases> ms = {};
+
+  double& operator[](RunPhase phase) { return ms[static_cast<size_t>(phase)]; }
+  double sum() const;
+};
+
+// While it lives, the PhaseTimers of this thread add to `times`. Not nested.
+class CollectedRunTimes : NotCopyable {
+ public:
+  explicit CollectedRunTimes(RunTimes& times);
+  ~CollectedRunTimes();
+};
+
+// A phase lasts as long as this lives. Costs nothing on a thread that collects no times.
+class PhaseTimer : NotCopyable {
+ public:
+  explicit PhaseTimer(RunPhase phase);
+  ~PhaseTimer();
+
+ private:
+  const RunPhase phase_;
+  bool is_on_ = false;
+  absl::Time start_;
+  double within_ms_ = 0;  // in timers made while this one lives
+  PhaseTimer* outer_ = nullptr;
+};
+
+}  // namespace onnx_cudnn
