@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "passes/rewrite/utils/engine_offers.h"
-#include "runtime/graph/deciding_inputs.h"
 #include "runtime/ops/checks.h"
 #include "runtime/ops/op_table.h"
 
@@ -25,16 +24,6 @@ bool IsOfNumbers(const Node& node) {
                      [](const Value* v) { return v->is_static() && BitsOf(v->dtype()) > 0; });
 }
 
-// Whether it takes or gives more than scalars, shapes, indices and conditions.
-bool IsWork(const Node& node) {
-  const std::vector<const Value*> operands = OperandsOf(node);
-  return std::any_of(operands.begin(), operands.end(), [](const Value* v) {
-    const bool may_be_size = (kIntegerTypes.Has(v->dtype()) || v->dtype() == DType::kBool) &&
-                             v->rank() <= 1 && v->bytes() <= kMostDecidingBytes;
-    return v->elements() > 1 && !may_be_size;
-  });
-}
-
 int64_t IterationsOf(const Node& node) {
   if (node.op() != "Scan") return 1;
   const int64_t scans = node.attrs().Int("num_scan_inputs", 1);
@@ -52,55 +41,44 @@ class BodyPrices {
                  .functions = options.functions,
                  .disabled_passes = options.disabled_passes} {}
 
-  struct Price {
-    double us = 0;
-    bool has_work = false;  // that an Engine other than `host` takes
-  };
-
-  // By the reference, with copies of what the device computes and reads.
+  // By the reference, with copies of what the device computes and reads, one after the other in
+  // each direction.
   double OnHost(const Graph& graph, const Node& node) const {
-    double us = OffersOf("host", graph, node, target_).alone_us;
-    for (const Value* v : OperandsOf(node)) {
-      if (!v->is_constant()) us += TransferUs(v->bytes(), target_.info);
-    }
-    return us;
+    int64_t bytes = 0;
+    for (const Value* v : OperandsOf(node)) bytes += v->is_constant() ? 0 : v->bytes();
+    return OffersOf("host", graph, node, target_).alone_us + target_.info.bus_us +
+           TransferUs(bytes, target_.info);
   }
 
+  // The host waits for the Program before, reads a condition, and starts the body's and the one
+  // behind it.
+  double BoundariesUs() const { return 3 * target_.info.host_us + TransferUs(1, target_.info); }
+
   // As Programs: the most expensive body, since the condition is unknown.
-  Price OfBodies(const Node& node) const {
-    Price most;
-    for (const auto& [name, body] : node.bodies()) {
-      const Price price = OfBody(*body);
-      most.us = std::max(most.us, price.us);
-      most.has_work |= price.has_work;
-    }
+  double OfBodies(const Node& node) const {
+    double us = 0;
+    for (const auto& [name, body] : node.bodies()) us = std::max(us, OfBody(*body));
     // A captured Program has its inputs at addresses of its own, to which each Run copies them.
     for (const Value* v : node.inputs()) {
       if (v == nullptr || v->is_constant()) continue;
-      most.us += static_cast<double>(2 * v->bytes()) / target_.info.bytes_per_us;
+      us += static_cast<double>(2 * v->bytes()) / target_.info.bytes_per_us;
     }
-    most.us *= static_cast<double>(IterationsOf(node));
-    return most;
+    return us * static_cast<double>(IterationsOf(node));
   }
 
  private:
-  Price OfBody(const Graph& body) const {
-    const DeviceInfo& info = target_.info;
-    // The host waits for the Program before, reads a condition, and starts the next one.
-    Price price{.us = 2 * info.host_us + TransferUs(1, info)};
+  double OfBody(const Graph& body) const {
     const absl::StatusOr<Graph> bound = BindShapes(body, {}, options_, &target_);
-    if (!bound.ok()) return {.us = std::numeric_limits<double>::infinity()};
+    if (!bound.ok()) return std::numeric_limits<double>::infinity();
+    // An output's memory takes the host about as long as a launch.
+    double us =
+        BoundariesUs() + static_cast<double>(body.outputs().size()) * target_.info.launch_us;
     for (const Node* node : bound->TopologicalOrder()) {
-      const Price there = node->bodies().empty() ? OnDevice(*bound, *node) : OfBodies(*node);
-      price.us += std::min(there.us, OnHost(*bound, *node));
-      price.has_work |= there.has_work;
+      const double there =
+          node->bodies().empty() ? OffersAt(*bound, *node, target_).alone_us : OfBodies(*node);
+      us += std::min(there, OnHost(*bound, *node));
     }
-    return price;
-  }
-
-  Price OnDevice(const Graph& graph, const Node& node) const {
-    const EngineOffers offers = OffersAt(graph, node, target_);
-    return {.us = offers.alone_us, .has_work = offers.any && IsWork(node)};
+    return us;
   }
 
   const Target& target_;
@@ -115,8 +93,11 @@ bool RunsFasterAsPrograms(const Graph& graph, const Node& node, const BuildOptio
                       (node.op() == "If" || node.op() == "Scan");
   if (!may_be || !IsOfNumbers(node) || !CheckOp(node)) return false;
   const BodyPrices prices(options);
-  const BodyPrices::Price bodies = prices.OfBodies(node);
-  return bodies.has_work && bodies.us < prices.OnHost(graph, node);
+  const double on_host = prices.OnHost(graph, node);
+  const int64_t iterations = IterationsOf(node);
+  // Most need no pricing of bodies, which binds them.
+  const double least = static_cast<double>(iterations) * prices.BoundariesUs();
+  return iterations > 0 && least < on_host && prices.OfBodies(node) < on_host;
 }
 
 }  // namespace onnx_cudnn

@@ -296,10 +296,10 @@ absl::Status ExplainGraph(const Graph& graph, const Options& options, const Targ
       .partitioner = options.partitioner == PartitionerChoice::kCost ? CostSearch : Greedy,
       .streams = options.streams,
       .functions = &kOnnxFunctions,
-      .disabled_passes = {options.disabled.begin(), options.disabled.end()},
-      .body_target = &target};
+      .disabled_passes = {options.disabled.begin(), options.disabled.end()}};
   ASSIGN_OR_RETURN(build.input_values, ValuesToRead(graph, infos, values));
   ASSIGN_OR_RETURN(build.pins, ReadPins(options.pin));
+  build.body_target = build.pins.empty() ? &target : nullptr;  // as in a Session
   const absl::StatusOr<ModelExplanation> explanation =
       ExplainModel(graph, infos, dims, options.shape_buckets, target, build);
   if (absl::IsUnimplemented(explanation.status())) {

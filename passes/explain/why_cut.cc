@@ -35,8 +35,23 @@ std::string Called(const Node& node) {
   return absl::StrCat("node \"", NameOf(node), "\" (", node.op(), ")");
 }
 
-std::string WhyBetween(const Node& node) {
-  if (!node.bodies().empty()) return "which of its bodies run, and how often, depends on data";
+// Whether a Program would run an If if its price allowed: its inputs are there before.
+bool IsCutByPrice(const GraphCut& cut, const GraphCut::Part& part) {
+  const Node& node = *part.graph.TopologicalOrder().front();
+  const bool is_open = std::any_of(node.outputs().begin(), node.outputs().end(),
+                                   [](const Value* v) { return v != nullptr && !v->is_static(); });
+  if (node.op() != "If" || is_open || !CheckOp(node)) return false;
+  return std::none_of(part.inputs.begin(), part.inputs.end(), [&](int slot) {
+    return std::any_of(cut.nodes.begin(), cut.nodes.end(), [&](const GraphCut::Part& other) {
+      return std::count(other.outputs.begin(), other.outputs.end(), slot) > 0;
+    });
+  });
+}
+
+std::string WhyBetween(const GraphCut& cut, const GraphCut::Part& part) {
+  if (IsCutByPrice(cut, part)) return "its bodies run faster as programs of their own";
+  const Node& node = *part.graph.TopologicalOrder().front();
+  if (!node.bodies().empty()) return "which of its bodies run, and how often, may depend on data";
   if (TouchesStrings(node)) return "strings are on the host";
   const OpDef* op = FindOp(node);
   if (op != nullptr && op->reference == nullptr && op->evaluate != nullptr) {
@@ -70,7 +85,8 @@ std::vector<std::string> WhyCut(GraphCut& cut) {
                                      "\" follows from a count that the program writes"));
       continue;
     }
-    reasons.push_back(absl::StrCat(Called(node), " runs between programs: ", WhyBetween(node)));
+    reasons.push_back(
+        absl::StrCat(Called(node), " runs between programs: ", WhyBetween(cut, part)));
   }
   for (Node* node : cut.rest.graph.TopologicalOrder()) {
     const Values inputs = ComputedInputs(*node);

@@ -141,8 +141,11 @@ class IOBinding:
             if isinstance(bound, OrtValue):
                 values[info.name] = bound
                 continue
-            found = found or {made.name: made for made in self._session.outputs_for(inputs)}
-            shape = [int(extent) for extent in found[info.name].shape if isinstance(extent, int)]
+            found = found or {output.name: output for output in self._session.outputs_for(inputs)}
+            made = found[info.name]
+            shape = [extent for extent in made.shape if isinstance(extent, int)]
+            if not made.ranked or len(shape) < len(made.shape):
+                raise InvalidArgument(f'output "{info.name}": its shape depends on data: bind memory for it, or every output to new memory of the host')
             values[info.name] = OrtValue(allocate(info.dtype, shape, *bound))
         return values
 

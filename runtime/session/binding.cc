@@ -96,7 +96,7 @@ Result<std::vector<double>> Binding::TimeRuns(int runs) {
 std::string_view Binding::graph_note() const {
   if (impl_ == nullptr) return {};
   if (impl_->is_padded) return "its shapes are padded to buckets, which copies inputs and outputs";
-  if (impl_->executor == nullptr) return "shapes depend on data: it runs as several programs";
+  if (impl_->executor == nullptr) return "it runs as several programs";
   return impl_->executor->capture_note();
 }
 

@@ -125,6 +125,11 @@ SessionOptions ResolveOptions(SessionOptions options, bool on_gpu) {
   return options;
 }
 
+bool MayRunBodiesApart(const SessionOptions& options) {
+  return options.pins.empty() && options.tune != TuneMode::kBackground &&
+         options.first_program != FirstProgram::kQuick;
+}
+
 DType ProductType(PrecisionChoice precision) {
   if (precision == PrecisionChoice::kFp16) return DType::kF16;
   return precision == PrecisionChoice::kBf16 ? DType::kBF16 : DType::kF32;

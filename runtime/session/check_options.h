@@ -24,6 +24,11 @@ bool PadsFoundSizes(const SessionOptions& options);
 // `options` with kAuto and 0 replaced by their meaning on a GPU or the CPU device.
 SessionOptions ResolveOptions(SessionOptions options, bool on_gpu);
 
+// Whether bodies of If and Scan may be Programs of their own (BuildOptions::body_target): pins name
+// Nodes of one Program, and Programs of parts are neither tuned in the background nor quick.
+//   options  resolved
+bool MayRunBodiesApart(const SessionOptions& options);
+
 // The type in which f32 products are computed.
 DType ProductType(PrecisionChoice precision);
 

@@ -5,10 +5,12 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "passes/bind_partly.h"
 #include "passes/partition/pins.h"
 #include "runtime/base/log.h"
 #include "runtime/base/run_times.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/node_refusal.h"
 #include "runtime/session/arguments.h"
 #include "runtime/session/check_options.h"
 
@@ -117,13 +119,19 @@ void LoadedModel::StopTuning() const {
   if (retuner_ != nullptr) retuner_->Stop();
 }
 
-absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
-    const std::vector<const TensorView*>& inputs, void* callers_stream) const {
-  RETURN_IF_ERROR(device_->device().MakeCurrent());
+absl::StatusOr<ProgramTable::Key> LoadedModel::KeyOf(const std::vector<const TensorView*>& inputs,
+                                                     void* callers_stream) const {
   ProgramTable::Key key;
   for (const TensorView* input : inputs) key.dims.push_back(input->shape);
   ASSIGN_OR_RETURN(key.values, reader_.ValuesIn(inputs, callers_stream));
-  if (NeedsSegments(key)) return absl::UnimplementedError("its shapes depend on data");
+  return key;
+}
+
+absl::StatusOr<std::shared_ptr<ExecutorPool>> LoadedModel::Prepare(
+    const std::vector<const TensorView*>& inputs, void* callers_stream) const {
+  RETURN_IF_ERROR(device_->device().MakeCurrent());
+  ASSIGN_OR_RETURN(const ProgramTable::Key key, KeyOf(inputs, callers_stream));
+  if (NeedsSegments(key)) return absl::UnimplementedError("it runs as several programs");
   bool wants_better = false;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> pool =
       programs_.Get(key, [&] { return Build(key, wants_better); });
@@ -142,7 +150,33 @@ bool LoadedModel::NeedsSegments(const ProgramTable::Key& key) const {
 void LoadedModel::NoteSegments(const ProgramTable::Key& key) const {
   absl::MutexLock lock(segmented_mutex_);
   if (segmented_.size() == kMostSegmented) segmented_.clear();  // they are found again
-  segmented_.insert(key);
+  segmented_.try_emplace(key);
+}
+
+absl::StatusOr<std::vector<ValueInfo>> LoadedModel::OutputsOfParts(
+    const std::vector<const TensorView*>& inputs) const {
+  ASSIGN_OR_RETURN(const ProgramTable::Key key, KeyOf(inputs, /*callers_stream=*/nullptr));
+  {
+    absl::MutexLock lock(segmented_mutex_);
+    const auto known = segmented_.find(key);
+    if (known != segmented_.end() && !known->second.empty()) return known->second;
+  }
+  std::vector<Type> types;
+  for (size_t i = 0; i < key.dims.size(); ++i) {
+    types.push_back(Type::Tensor(inputs_[i].dtype, key.dims[i]));
+  }
+  std::vector<NodeRefusal> refusals;
+  ASSIGN_OR_RETURN(const Graph bound,
+                   BindPartly(graph_, types, builder_.OptionsFor(key), refusals));
+  std::vector<ValueInfo> outputs = outputs_;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Type& type = bound.outputs()[i].value->type();
+    if (type.is_static()) outputs[i] = DescribeValue(outputs[i].name, type);
+  }
+  NoteSegments(key);
+  absl::MutexLock lock(segmented_mutex_);
+  segmented_[key] = outputs;
+  return outputs;
 }
 
 absl::StatusOr<std::shared_ptr<const SubModel>> LoadedModel::Whole() const {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +48,7 @@ class LoadedModel {
                                                                    OpenedDevice opened,
                                                                    TuneSetup tuning = {});
 
+  const Graph& graph() const { return graph_; }  // as optimized
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return outputs_; }
   const SessionDevice& device() const { return *device_; }
@@ -66,6 +67,9 @@ class LoadedModel {
   //   errors          Unimplemented: one Program cannot run these inputs; found once for each set
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Prepare(
       const std::vector<const TensorView*>& inputs, void* callers_stream) const;
+  // The outputs of inputs that Prepare refuses: what depends on data as the model declares it.
+  absl::StatusOr<std::vector<ValueInfo>> OutputsOfParts(
+      const std::vector<const TensorView*>& inputs) const;
   // Whether one Program cannot run it, whatever the shapes: an input or output is no tensor.
   bool is_segmented() const { return is_segmented_; }
   // Runs it as several Programs. The outputs may share memory with inputs and be in device memory.
@@ -87,6 +91,8 @@ class LoadedModel {
     std::unique_ptr<const SessionDevice> device;
   };
   LoadedModel(Parts parts, const SessionOptions& options);
+  absl::StatusOr<ProgramTable::Key> KeyOf(const std::vector<const TensorView*>& inputs,
+                                          void* callers_stream) const;
   absl::StatusOr<std::shared_ptr<ExecutorPool>> Build(const ProgramTable::Key& key,
                                                       bool& wants_better) const;
   // Whether one Program cannot run inputs of `key`, or is not expected to, as none could before.
@@ -109,7 +115,9 @@ class LoadedModel {
   const BucketRunner buckets_;
   const bool is_segmented_;
   mutable absl::Mutex segmented_mutex_;
-  mutable std::set<ProgramTable::Key> segmented_ ABSL_GUARDED_BY(segmented_mutex_);
+  // With their outputs, once OutputsOfParts has found them.
+  mutable std::map<ProgramTable::Key, std::vector<ValueInfo>> segmented_
+      ABSL_GUARDED_BY(segmented_mutex_);
   mutable absl::Mutex whole_mutex_;
   mutable std::shared_ptr<const SubModel> whole_ ABSL_GUARDED_BY(whole_mutex_);
   std::unique_ptr<const SessionTuning> tuning_;

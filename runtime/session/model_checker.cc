@@ -279,7 +279,7 @@ absl::Status ModelChecker::Find(const NamedDims& dims, const NamedHostTensors& v
       .input_values = values,
       .functions = &kOnnxFunctions,
       .disabled_passes = {options_.disabled_passes.begin(), options_.disabled_passes.end()},
-      .body_target = &target_.target};
+      .body_target = MayRunBodiesApart(options_) ? &target_.target : nullptr};
   ASSIGN_OR_RETURN(build.pins, ParsePins(options_.pins, "pins"));
   build.on_partitions = [&](const Graph&, absl::Span<const Partition> partitions, const Refusals&) {
     for (const Partition& p : partitions) {
@@ -288,13 +288,22 @@ absl::Status ModelChecker::Find(const NamedDims& dims, const NamedHostTensors& v
     }
   };
   absl::Status built;
-  if (found.refused.empty()) {
-    built = BuildProgram(graph_, dims, target_.target, build).status();
-    if (built.ok()) return built;
-    if (!IsRefusal(built) && !absl::IsResourceExhausted(built)) return built;
+  const auto ends = [&] {
     found.engines.clear();
-  }
+    built = BuildProgram(graph_, dims, target_.target, build).status();
+    return !IsRefusal(built) && !absl::IsResourceExhausted(built);
+  };
+  const bool is_whole = found.refused.empty();
+  if (is_whole && ends()) return built;
   const std::vector<std::string> wanted = WantedValues(values);
+  if (is_whole && wanted.empty()) {
+    found.engines.clear();
+    ASSIGN_OR_RETURN(const bool runs, FindSegments(dims, build, found));
+    if (runs) return absl::OkStatus();
+  }
+  // That bodies would run faster as Programs is no reason why it does not run.
+  if (is_whole && std::exchange(build.body_target, nullptr) != nullptr && ends()) return built;
+  found.engines.clear();
   for (const std::string& name : wanted) {
     found.refused.push_back(OfTheModel(absl::UnimplementedError(
         absl::StrCat("input \"", name, "\" decides shapes: its values are needed, such as --input ",
@@ -303,11 +312,6 @@ absl::Status ModelChecker::Find(const NamedDims& dims, const NamedHostTensors& v
   if (!wanted.empty()) {
     found.unchecked = graph_.node_count();
     return absl::OkStatus();
-  }
-  if (found.refused.empty()) {
-    ASSIGN_OR_RETURN(const bool runs, FindSegments(dims, build, found));
-    if (runs) return absl::OkStatus();
-    found.engines.clear();
   }
   RETURN_IF_ERROR(AskEach(dims, build, found));
   if (found.refused.empty()) found.refused.push_back(OfTheModel(built));

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "onnx_cudnn/session.h"
 #include "passes/build_program.h"
+#include "runtime/session/check_options.h"
 #include "runtime/session/pool_maker.h"
 #include "runtime/session/program_table.h"
 #include "runtime/session/search_strategies.h"
@@ -51,7 +52,7 @@ class ProgramBuilder {
         device_(device),
         pools_(pools),
         notes_(notes),
-        body_target_(&device.body_target()) {}
+        body_target_(MayRunBodiesApart(options) ? &device.body_target() : nullptr) {}
 
   // The same for a part of a model, in which every Node stays. The references must outlive the
   // result.

@@ -18,7 +18,7 @@ struct Prepared {
 absl::StatusOr<Prepared> PrepareRun(const LoadedModel& model, const std::vector<NamedView>& inputs,
                                     const RunOptions& options);
 
-// The types of the outputs; what depends on data as the model declares it.
+// The types of the outputs; of a model in parts as the model declares them.
 std::vector<ValueInfo> OutputsOf(const LoadedModel& model, const Prepared& prepared);
 
 // Runs with outputs in new host memory.

@@ -43,11 +43,8 @@ absl::StatusOr<std::vector<const TensorView*>> MatchOutputs(const LoadedModel& m
                                                             const std::vector<NamedView>& outputs) {
   ASSIGN_OR_RETURN(auto matched, MatchArguments(outputs, OutputsOf(model, prepared), "output",
                                                 model.device().ref()));
-  if (prepared.pool == nullptr) {
-    RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched));
-    return matched;
-  }
-  const Graph& graph = prepared.pool->program().graph;
+  // Parts write the outputs when they have read all inputs (RunPartsInto).
+  const Graph& graph = prepared.pool == nullptr ? model.graph() : prepared.pool->program().graph;
   RETURN_IF_ERROR(CheckMemory(prepared.inputs, matched,
                               [&](size_t output) { return InPlaceInput(graph, output); }));
   return matched;
@@ -256,6 +253,8 @@ Result<std::vector<ValueInfo>> Session::OutputsFor(const std::vector<NamedView>&
     const LoadedModel& model = *next;
     const CallScope scope(model);
     ASSIGN_OR_RETURN(Prepared prepared, PrepareRun(model, inputs, {}));
+    const bool is_in_parts = prepared.pool == nullptr && prepared.bucketed == nullptr;
+    if (is_in_parts) return model.OutputsOfParts(prepared.inputs);
     return OutputsOf(model, prepared);
   });
 }

@@ -97,6 +97,38 @@ TEST(CutGraphTest, BranchesThatAGpuRunsFasterRunBetweenPrograms) {
   EXPECT_EQ(Cut(Choice(128)).nodes, Strings{});
 }
 
+TEST(CutGraphTest, SmallBranchesStayInTheSegment) {
+  const OwnedTarget h200 = *MakeTarget("h200");
+  for (const int size : {4, 16}) {
+    EXPECT_EQ(Cut(Choice(size), {.body_target = &h200.target}).nodes, Strings{}) << size;
+  }
+}
+
+// As Programs the bodies would take as long, and the waits for them.
+TEST(CutGraphTest, BranchesOfWhatTheHostRunsStayInTheSegment) {
+  const OwnedTarget h200 = *MakeTarget("h200");
+  const CutOps ops = Cut(R"(
+      g (float[64,64,64] x) => (float[64] y) <float zero = {0}> {
+        s = ReduceSum<keepdims = 0>(x)
+        c = Greater(s, zero)
+        y = If(c) <then_branch = a () => (p) { d = Det(x) p = Neg(d) },
+                   else_branch = b () => (q) { q = Det(x) }> })",
+                         {.body_target = &h200.target});
+  EXPECT_EQ(ops.nodes, Strings{});
+}
+
+TEST(CutGraphTest, AScanWithoutIterationsStaysInTheSegment) {
+  const OwnedTarget h200 = *MakeTarget("h200");
+  const CutOps ops = Cut(R"(
+      g (float[128,128] x, float[0,128,128] xs) => (float[128,128] last) {
+        last = Scan(x, xs) <num_scan_inputs = 1,
+          body = b (float[128,128] s, float[128,128] e) => (float[128,128] t) {
+            t = MatMul(s, e) }> })",
+                         {.body_target = &h200.target});
+  EXPECT_EQ(ops.segment, Strings{"Scan"});
+  EXPECT_EQ(ops.nodes, Strings{});
+}
+
 TEST(CutGraphTest, ConstantsAreFolded) {
   const CutOps ops = Cut(R"(
       g (float[2] x) => (float[N] y) <float[3] w = {0, 1, 2}, int64[1] first = {0}> {

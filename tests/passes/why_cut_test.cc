@@ -5,17 +5,19 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "runtime/session/engines.h"
 #include "tests/support/graph_text.h"
 
 namespace onnx_cudnn {
 namespace {
 
 // Expects one reason for each of `texts`, in this order, that contains it.
-void ExpectReasons(std::string_view graph, const std::vector<std::string>& texts) {
+void ExpectReasons(std::string_view graph, const std::vector<std::string>& texts,
+                   const BuildOptions& options = {}) {
   const Graph parsed = GraphFromText(graph);
   std::vector<Type> types;
   for (const Value* input : parsed.inputs()) types.push_back(input->type());
-  absl::StatusOr<GraphCut> cut = CutGraph(parsed, types, {});
+  absl::StatusOr<GraphCut> cut = CutGraph(parsed, types, options);
   ASSERT_TRUE(cut.ok()) << cut.status();
   const std::vector<std::string> reasons = WhyCut(*cut);
   ASSERT_EQ(reasons.size(), texts.size()) << ::testing::PrintToString(reasons);
@@ -61,8 +63,22 @@ TEST(WhyCutTest, NamesControlFlow) {
           t = Add(s, s)
           largest = ReduceMax<keepdims = 0>(t)
           on = Less(largest, limit) }> })",
-                {"(Loop) runs between programs: which of its bodies run, and how often, depends on "
-                 "data"});
+                {"(Loop) runs between programs: which of its bodies run, and how often, may "
+                 "depend on data"});
+}
+
+TEST(WhyCutTest, NamesBranchesThatRunFasterAsPrograms) {
+  const OwnedTarget h200 = *MakeTarget("h200");
+  ExpectReasons(R"(
+      g (float[128,128] x) => (float[128,128] y) <float zero = {0}> {
+        s = ReduceSum<keepdims = 0>(x)
+        c = Greater(s, zero)
+        z = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
+                   else_branch = b () => (q) { m = Neg(x) q = MatMul(m, x) }>
+        y = Relu(z) })",
+                {"(If) runs between programs: its bodies run faster as programs of their own",
+                 "node \"y\" (Relu) needs \"z\" f32[128,128], computed between programs"},
+                {.body_target = &h200.target});
 }
 
 TEST(WhyCutTest, AStaticGraphHasNoReason) {

@@ -8,7 +8,7 @@ import weakref
 import ml_dtypes
 import models
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 import onnx_cudnn as oc
 
@@ -195,6 +195,28 @@ class IOBindingTest(unittest.TestCase):
         s.run_with_iobinding(binding)
         self.assertEqual(len(binding.get_outputs()), 1)
         np.testing.assert_array_equal(out.numpy(), A - B)
+
+    def test_an_output_whose_shape_depends_on_data_needs_memory_or_the_hosts(self):
+        nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("NonZero", ["x"], ["found"])]
+        outputs = [("y", TensorProto.FLOAT, ("N",)), ("found", TensorProto.INT64, (1, "K"))]
+        s = session(models.model(nodes, [("x", TensorProto.FLOAT, ("N",))], outputs))
+        x = np.array([1, 0, 2], np.float32)
+        binding = s.io_binding()
+        binding.bind_cpu_input("x", x)
+        binding.bind_output("y")
+        binding.bind_output("found")
+        s.run_with_iobinding(binding)
+        np.testing.assert_array_equal(binding.copy_outputs_to_cpu()[1], [[0, 2]])
+        binding.bind_ortvalue_output("y", oc.OrtValue.ortvalue_from_shape_and_type([3], np.float32))
+        with self.assertRaisesRegex(oc.InvalidArgument, '"found": its shape depends on data'):
+            s.run_with_iobinding(binding)
+        found = np.zeros((1, 2), np.int64)
+        binding.bind_output("found", "cpu", 0, np.int64, found.shape, address(found))
+        s.run_with_iobinding(binding)
+        np.testing.assert_array_equal(found, [[0, 2]])
+        binding.bind_output("y")  # its shape is known
+        s.run_with_iobinding(binding)
+        np.testing.assert_array_equal(binding.copy_outputs_to_cpu()[0], [1, 0, 2])
 
     def test_errors(self):
         s = session()

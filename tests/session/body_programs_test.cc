@@ -1,8 +1,15 @@
 // Sessions of models whose branches and iterations do work that a GPU runs.
+#include <fcntl.h>
+
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "runtime/base/file.h"
+#include "runtime/session/tune_worker.h"
 #include "tests/session/on_devices.h"
 
 namespace onnx_cudnn {
@@ -24,8 +31,8 @@ class BodyProgramsTest : public SessionOnDevices {
  protected:
   static bool IsForGpu() { return GetParam() != OnDevice::kCpu; }
 
-  void LoadBoth(const std::string& text) {
-    Load(text);
+  void LoadBoth(const std::string& text, const SessionOptions& options = {}) {
+    Load(text, options);
     absl::StatusOr<Session> cpu = SessionMaker::Make(GraphFromText(text), {.target = "cpu"});
     ASSERT_TRUE(cpu.ok()) << cpu.status();
     cpu_ = std::make_unique<Session>(*std::move(cpu));
@@ -73,6 +80,43 @@ TEST_P(BodyProgramsTest, TheTakenBranchIsAProgram) {
   ExpectAsOnCpu({Repeating({128, 128}, 5, 3)});
   ExpectStats(/*programs=*/3, /*between=*/1);
   EXPECT_EQ(session().stats().builds.size(), IsForGpu() ? 4u : 1u);  // the other branch
+}
+
+TEST_P(BodyProgramsTest, APinNamesNodesOfOneProgram) {
+  LoadBoth(std::string(kChoice), {.pins = "forbid * t y"});
+  ExpectAsOnCpu({Repeating({128, 128}, 5, 1)});
+  ExpectStats(/*programs=*/1, /*between=*/0);
+}
+
+TEST_P(BodyProgramsTest, WhatIsTunedInTheBackgroundIsOneProgram) {
+  LoadBoth(std::string(kChoice), {.tune = TuneMode::kBackground});
+  ExpectAsOnCpu({Repeating({128, 128}, 5, 1)});
+  ExpectStats(/*programs=*/1, /*between=*/0);
+}
+
+TEST_P(BodyProgramsTest, AQuickProgramIsOne) {
+  LoadBoth(std::string(kChoice), {.first_program = FirstProgram::kQuick});
+  ExpectAsOnCpu({Repeating({128, 128}, 5, 1)});
+  // On the CPU device no Program is quick.
+  EXPECT_EQ(session().stats().segments, GetParam() == OnDevice::kTarget ? 3 : 1);
+}
+
+TEST_P(BodyProgramsTest, OutputsHaveTheShapesThatInputsGiveThem) {
+  LoadBoth(R"(
+      g (float[N,128] x, float[128,128] w) => (float[N,128] y) <float zero = {0}> {
+        s = ReduceSum<keepdims = 0>(x)
+        c = Greater(s, zero)
+        z = If(c) <then_branch = a () => (p) { p = MatMul(x, w) },
+                   else_branch = b () => (q) { m = Neg(x) q = MatMul(m, w) }>
+        y = Neg(z) })");
+  const Tensor x = Repeating({256, 128}, 5, 1), w = Repeating({128, 128}, 3, 1);
+  for (int call = 0; call < 2; ++call) {
+    auto infos = session().OutputsFor({x.view(), w.view()});
+    ASSERT_TRUE(infos.ok()) << infos.error().message;
+    EXPECT_EQ(ToString(infos.value()[0]), "y f32[256,128]");
+  }
+  ExpectAsOnCpu({x, w});
+  ExpectStats(/*programs=*/3, /*between=*/1);
 }
 
 TEST_P(BodyProgramsTest, ABranchIsCapturedOnce) {
@@ -147,6 +191,28 @@ TEST_P(BodyProgramsTest, AScanOfSmallStepsStaysInTheProgram) {
           body = b (float[16] s) => (float[16] t) { t = Neg(s) }> })");
   ExpectAsOnCpu({Repeating({5000, 16}, 7, 3)});
   ExpectStats(/*programs=*/1, /*between=*/0);
+}
+
+// What a worker program measures in the background is the model's one Program.
+TEST(BodyProgramsTuningTest, AWorkerProgramKeepsTheBranches) {
+  const TempFolder folder;
+  const std::string job = folder.path("job.json"), plans = folder.path("plans.json");
+  const std::string done = folder.path("done");
+  const std::string script =
+      absl::StrCat("cp \"$1\" ", job, "\ncp \"$2\" ", plans, "\ntouch ", done, "\nexit 5\n");
+  const Session session = SessionMaker::Make(kChoice, {.tune = TuneMode::kBackground,
+                                                       .tune_worker = Worker(folder, script)})
+                              .value();  // keeps the model's file
+  const Tensor x = Repeating({128, 128}, 5, 1);
+  ASSERT_TRUE(session.Run({x.view()}).ok());
+  const absl::Time end = absl::Now() + absl::Seconds(60);
+  while (!std::filesystem::exists(done) && absl::Now() < end) absl::SleepFor(absl::Milliseconds(1));
+  WorkerLines lines(
+      Descriptor(open(folder.path("lines").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)));
+  const absl::Status worked = WorkOnJob(
+      job, plans, /*budget_s=*/10, /*one_at_a_time=*/true,
+      [](const SessionOptions&) { return SessionMaker::Open(); }, lines);
+  EXPECT_TRUE(worked.ok()) << worked;
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, BodyProgramsTest, AllDevices(), NameOfDevice);

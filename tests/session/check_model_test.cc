@@ -59,6 +59,33 @@ TEST(CheckModelTest, CountsBranchesThatRunAsPrograms) {
   EXPECT_EQ(h200.later, 1);
 }
 
+TEST(CheckModelTest, APinnedModelIsOneProgram) {
+  constexpr std::string_view kModel = R"(
+      g (float[128,128] x) => (float[128,128] y) <float zero = {0}> {
+        s = ReduceSum<keepdims = 0>(x)
+        c = Greater(s, zero)
+        z = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
+                   else_branch = b () => (q) { m = Neg(x) q = MatMul(m, x) }>
+        y = Relu(z)
+      })";
+  const ModelCheck check = Checked(kModel, {.session = {.target = "h200", .pins = "forbid * c y"}});
+  EXPECT_TRUE(check.runs()) << Refused(check);
+  EXPECT_EQ(NodesOn(check, "between programs"), 0);
+  EXPECT_EQ(check.later, 0);
+}
+
+// In a Run its value is known.
+TEST(CheckModelTest, ABranchByAnInputRuns) {
+  const ModelCheck check = Checked(R"(
+      g (bool c, float[128,128] x) => (float[128,128] y) {
+        z = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
+                   else_branch = b () => (q) { m = Neg(x) q = MatMul(m, x) }>
+        y = Relu(z)
+      })",
+                                   On("h200"));
+  EXPECT_TRUE(check.runs()) << Refused(check);
+}
+
 TEST(CheckModelTest, CountsNodesByEngine) {
   constexpr std::string_view kModel = R"(
       g (float[N,8] x) => (float[N,4] y) <float[8,4] w = {1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,

@@ -53,6 +53,24 @@ TEST_P(InPlaceTest, UpdatesMayAddToWhatIsThere) {
   EXPECT_EQ(sums, (std::vector<float>{0, 21, 2, 43}));
 }
 
+TEST_P(InPlaceTest, SeveralProgramsUpdateACache) {
+  Load(R"(
+    g (float[1,3,2] cache, float[1,1,2] row, int64[1] at) => (float[1,3,2] next, int64[3,K] found) {
+      next = TensorScatter<axis = 1>(cache, row, at)
+      found = NonZero(row)
+    })");
+  std::vector<float> cache(6, 0), row = {1, 10};
+  std::vector<int64_t> found(6, -1);
+  for (int64_t at = 0; at < 3; at += 2) {
+    const auto done =
+        session().Run({View(cache.data(), {1, 3, 2}), View(row.data(), {1, 1, 2}), View(&at, {1})},
+                      {View(cache.data(), {1, 3, 2}), View(found.data(), {3, 2})}, {});
+    ASSERT_TRUE(done.ok()) << done.error().message;
+  }
+  EXPECT_EQ(cache, (std::vector<float>{1, 10, 0, 0, 1, 10}));
+  EXPECT_EQ(found, (std::vector<int64_t>{0, 0, 0, 0, 0, 1}));
+}
+
 TEST_P(InPlaceTest, OtherMemoryOfTheInputIsRefused) {
   Load(kCache);
   std::vector<float> cache(7, 0), row(2), sums(3);

@@ -168,6 +168,15 @@ TEST_P(SegmentsTest, ALoopEndsWhereItsConditionSays) {
   EXPECT_EQ(session().stats().programs_built, built);  // the same body
 }
 
+TEST_P(SegmentsTest, OnlyAShapeThatDependsOnDataIsAsDeclared) {
+  Load("g (float[H,W] x) => (int64[2,K] at, float[H,W] z) { at = NonZero(x) z = Relu(x) }");
+  const Floats x(6, 1);
+  auto infos = session().OutputsFor({View(x.data(), {2, 3})});
+  ASSERT_TRUE(infos.ok()) << infos.error().message;
+  EXPECT_LT(infos.value()[0].dims[1].value, 0);
+  EXPECT_EQ(ToString(infos.value()[1]), "z f32[2,3]");
+}
+
 TEST_P(SegmentsTest, TheBodyOfALoopIsCapturedOnce) {
   Load(kDouble);
   ExpectCapturedOnce({TensorOf<float>({2}, {1, 3}), TensorOf<float>({}, {20})}, /*programs=*/1);

@@ -26,11 +26,14 @@ absl::Status CheckTensors(const std::vector<ValueInfo>& infos) {
 // One Run; its plans own their Graphs.
 absl::StatusOr<RunTrace> TraceOf(const Graph& graph, const InputRequest& request,
                                  const std::vector<std::string>& shape_buckets,
-                                 const Target* body_target) {
-  // `graph` is rewritten already, and how it is cut depends on `body_target` alone.
+                                 const BuildOptions& build) {
+  // `graph` is rewritten already; how it is cut depends on the passes and Engines for its bodies.
   const SessionOptions options{
-      .device = DeviceChoice::kCpu, .optimization_level = 0, .shape_buckets = shape_buckets};
-  OpenedDevice opened{.device = MakeCpuDevice(), .body_target = body_target};
+      .device = DeviceChoice::kCpu,
+      .optimization_level = 0,
+      .disabled_passes = {build.disabled_passes.begin(), build.disabled_passes.end()},
+      .shape_buckets = shape_buckets};
+  OpenedDevice opened{.device = MakeCpuDevice(), .body_target = build.body_target};
   ASSIGN_OR_RETURN(opened.target, MakeTarget("cpu"));
   ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedModel> model,
                    LoadedModel::Create(graph.Clone(), options, /*load_ms=*/0, std::move(opened)));
@@ -57,7 +60,7 @@ std::string Title(const SegmentExplanation& part, size_t index) {
 absl::StatusOr<SegmentsExplanation> ExplainSegments(const Graph& graph, const InputRequest& request,
                                                     const std::vector<std::string>& shape_buckets,
                                                     const Target& target, BuildOptions build) {
-  ASSIGN_OR_RETURN(const RunTrace trace, TraceOf(graph, request, shape_buckets, build.body_target));
+  ASSIGN_OR_RETURN(const RunTrace trace, TraceOf(graph, request, shape_buckets, build));
   build.body_target = nullptr;
   SegmentsExplanation explained{.size_reads = trace.reads, .size_read_bytes = trace.read_bytes};
   for (const RunPart& part : trace.parts) {

@@ -170,17 +170,17 @@ class ONNX_CUDNN_API Session {
                                             const RunOptions& options = {}) const;
   // Writes to the caller's memory, with the dtypes and shapes that OutputsFor(inputs) returns; it
   // must not overlap the inputs or itself, but an output of TensorScatter, ScatterElements or
-  // ScatterND may be in the memory of the input that it updates, if nothing else reads that input
-  // and one Program runs the model: a key/value cache is updated in place. InvalidArgument: a
-  // shape that depends on data is another.
+  // ScatterND may be in the memory of the input that it updates, if nothing else reads that input:
+  // a key/value cache is updated in place (by a copy where the model runs as several Programs).
+  // InvalidArgument: a shape that depends on data is another.
   Result<void> Run(const std::vector<NamedView>& inputs, const std::vector<NamedView>& outputs,
                    const RunOptions& options = {}) const;
   // Fixes inputs and outputs, checked as in Run, and gives them their own Executor.
   Result<Binding> Bind(const std::vector<NamedView>& inputs,
                        const std::vector<NamedView>& outputs) const;
   // The outputs for inputs of these dtypes and shapes. Data may be null and is not read, except
-  // that of strings and of inputs whose values decide shapes. Compiles the Program. Where shapes
-  // depend on data, the result has the dims that the model declares.
+  // that of strings and of inputs whose values decide shapes. Compiles the Program, if
+  // one runs the model. A shape that depends on data has the dims that the model declares.
   Result<std::vector<ValueInfo>> OutputsFor(const std::vector<NamedView>& inputs) const;
 
   // Finds partitions whose results differ from those of their ops: each partition of the Program

@@ -1,9 +1,11 @@
 #include "runtime/session/segments/control_flow.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "passes/cut_graph.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/status.h"
 
@@ -41,6 +43,14 @@ absl::StatusOr<Tensor> StackOfNone(const Type& element, const ValueMemory& memor
   Dims dims = {0};
   for (const Dim& dim : element.dims) dims.push_back(std::max<int64_t>(dim.value, 0));
   return memory.Allocate(element.dtype, dims, Space::kHost);
+}
+
+// Whether more than Nodes on the host may read an input of a body.
+bool ProgramsRead(const Value& input) {
+  return input.is_graph_output() ||
+         std::any_of(input.uses().begin(), input.uses().end(), [](const Use& use) {
+           return !use.node->bodies().empty() || !RunsBetweenPrograms(*use.node);
+         });
 }
 
 class LoopRun {
@@ -81,11 +91,13 @@ class LoopRun {
  private:
   static constexpr size_t kOwn = 2;  // the trip count and the condition
 
-  // Every iteration reads them: they are copied to the device once.
+  // Every iteration reads them: what Programs read is copied to the device once.
   absl::Status TakeCaptures() {
     captures_ = Captures(operands_);
-    for (ModelValue& capture : captures_) {
+    for (size_t i = 0; i < captures_.size(); ++i) {
+      ModelValue& capture = captures_[i];
       if (capture.kind() != ValueKind::kTensor) continue;
+      if (!ProgramsRead(*body_.inputs()[kOwn + states_count_ + i])) continue;
       ASSIGN_OR_RETURN(capture, memory_.ToDevice(capture.tensor()));
     }
     return absl::OkStatus();
