@@ -118,6 +118,7 @@ TEST(TritonSettingsTest, BatchesHaveFewSizes) {
   EXPECT_EQ(BatchSizes({.batch_sizes = {8}}, 6).status().message(),
             "parameter \"batch_sizes\": 8 is beyond max_batch_size = 6");
   EXPECT_EQ(SizeFor({1, 2, 4}, 3), 4);
+  EXPECT_EQ(SizeFor({1, 2, 4}, 2), 2);
   EXPECT_EQ(SizeFor({1, 2, 4}, 4), 4);
   EXPECT_EQ(SizeFor({}, 3), 3);
 }
