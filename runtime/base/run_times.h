@@ -1,4 +1,5 @@
-// Where the time of a Run goes on the thread that runs it, for reports.
+// Where the time of a Run goes on the thread that runs it, for reports. Exported for the tools: a copy
+// of theirs would collect nothing of the library's.
 #pragma once
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "onnx_cudnn/export.h"
 #include "runtime/base/not_copyable.h"
 
 namespace onnx_cudnn {
@@ -24,10 +26,10 @@ enum class RunPhase : uint8_t {
   kDevice,    // waits for the device
 };
 inline constexpr size_t kRunPhases = 9;
-std::string_view NameOf(RunPhase phase);  // "program"
+ONNX_CUDNN_API std::string_view NameOf(RunPhase phase);  // "program"
 
 // Milliseconds of each phase, without the phases within it.
-struct RunTimes {
+struct ONNX_CUDNN_API RunTimes {
   std::array<double, kRunPhases> ms = {};
 
   double& operator[](RunPhase phase) { return ms[static_cast<size_t>(phase)]; }
@@ -35,7 +37,7 @@ struct RunTimes {
 };
 
 // While it lives, the PhaseTimers of this thread add to `times`. Not nested.
-class CollectedRunTimes : NotCopyable {
+class ONNX_CUDNN_API CollectedRunTimes : NotCopyable {
  public:
   explicit CollectedRunTimes(RunTimes& times);
   ~CollectedRunTimes();
