@@ -19,8 +19,7 @@ std::string_view NameOf(RunPhase phase) { return kNames[static_cast<size_t>(phas
 
 double RunTimes::sum() const { return std::accumulate(ms.begin(), ms.end(), 0.0); }
 
-CollectedRunTimes::CollectedRunTimes(RunTimes& times) { collected = &times; }
-CollectedRunTimes::~CollectedRunTimes() { collected = nullptr; }
+void CollectRunTimes(RunTimes* times) { collected = times; }
 
 PhaseTimer::PhaseTimer(RunPhase phase) : phase_(phase) {
   if (collected == nullptr) return;

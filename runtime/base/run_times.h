@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "absl/time/time.h"
-#include "onnx_cudnn/export.h"
 #include "runtime/base/not_copyable.h"
 
 namespace onnx_cudnn {
@@ -26,22 +25,18 @@ enum class RunPhase : uint8_t {
   kDevice,    // waits for the device
 };
 inline constexpr size_t kRunPhases = 9;
-ONNX_CUDNN_API std::string_view NameOf(RunPhase phase);  // "program"
+std::string_view NameOf(RunPhase phase);  // "program"
 
 // Milliseconds of each phase, without the phases within it.
-struct ONNX_CUDNN_API RunTimes {
+struct RunTimes {
   std::array<double, kRunPhases> ms = {};
 
   double& operator[](RunPhase phase) { return ms[static_cast<size_t>(phase)]; }
   double sum() const;
 };
 
-// While it lives, the PhaseTimers of this thread add to `times`. Not nested.
-class ONNX_CUDNN_API CollectedRunTimes : NotCopyable {
- public:
-  explicit CollectedRunTimes(RunTimes& times);
-  ~CollectedRunTimes();
-};
+// From now on the PhaseTimers of this thread add to `times`; nullptr: to none.
+void CollectRunTimes(RunTimes* times);
 
 // A phase lasts as long as this lives. Costs nothing on a thread that collects no times.
 class PhaseTimer : NotCopyable {

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
@@ -16,7 +17,8 @@ TEST(RunTimesTest, APhaseDoesNotCountThoseWithinIt) {
   RunTimes times;
   const absl::Time start = absl::Now();
   {
-    const CollectedRunTimes collected(times);
+    CollectRunTimes(&times);
+    const absl::Cleanup ends = [] { CollectRunTimes(nullptr); };
     const PhaseTimer outer(RunPhase::kExecutor);
     absl::SleepFor(kShort);
     for (int i = 0; i < 2; ++i) {
@@ -34,7 +36,8 @@ TEST(RunTimesTest, APhaseDoesNotCountThoseWithinIt) {
 TEST(RunTimesTest, OtherThreadsAndTimersOutsideAddNothing) {
   RunTimes times;
   {
-    const CollectedRunTimes collected(times);
+    CollectRunTimes(&times);
+    const absl::Cleanup ends = [] { CollectRunTimes(nullptr); };
     std::thread other([] {
       const PhaseTimer timer(RunPhase::kLock);
       absl::SleepFor(kShort);

@@ -1,6 +1,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -125,7 +126,8 @@ TEST_F(StreamsTest, WaitingForACaptureCountsAsWaitingForALock) {
   locked.WaitForNotification();
   RunTimes times;
   {
-    const CollectedRunTimes collected(times);
+    CollectRunTimes(&times);
+    const absl::Cleanup ends = [] { CollectRunTimes(nullptr); };
     EXPECT_TRUE(device_->Allocate(1, Space::kDevice).ok());
   }
   captures.join();

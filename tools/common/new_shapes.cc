@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "runtime/base/status.h"
+#include "runtime/session/collected_run_times.h"
 #include "tools/common/elements.h"
 #include "tools/common/exit_codes.h"
 
