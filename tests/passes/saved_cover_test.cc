@@ -97,7 +97,7 @@ TEST_F(SavedCoverTest, WhatIsRefusedIsSearchedAgain) {
   EXPECT_EQ(partitions->size(), 2u);
 }
 
-TEST(SavedCoversTest, ACycleIsNoCover) {  // {a, c} and {b, d} read each other
+TEST(SavedCoversTest, APartOrACycleIsNoCover) {  // {a, c} and {b, d} read each other
   const Graph crossed = GraphFromText(R"(
       g (float[2] x) => (float[2] c, float[2] d)
       { a = Relu(x)
@@ -125,6 +125,7 @@ TEST(SavedCoversTest, ACycleIsNoCover) {  // {a, c} and {b, d} read each other
   };
   EXPECT_TRUE(fits({"{Relu Add}", "{Neg}", "{Sub}"}));
   EXPECT_FALSE(fits({"{Relu Add}", "{Neg Sub}"}));
+  EXPECT_FALSE(fits({"{Relu Add}", "{Neg}"}));
 }
 
 // The remarks that a search left: an Engine's, and the search's own.
