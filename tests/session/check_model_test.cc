@@ -40,35 +40,30 @@ int64_t NodesOn(const ModelCheck& check, std::string_view engine) {
   return 0;
 }
 
-TEST(CheckModelTest, CountsBranchesThatRunAsPrograms) {
-  constexpr std::string_view kModel = R"(
-      g (float[128,128] x) => (float[128,128] y) <float zero = {0}> {
-        s = ReduceSum<keepdims = 0>(x)
-        c = Greater(s, zero)
-        z = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
-                   else_branch = b () => (q) { m = Neg(x) q = MatMul(m, x) }>
-        y = Relu(z)
-      })";
-  const ModelCheck cpu = Checked(kModel, On("cpu"));
+// Its branches have work for a GPU.
+constexpr std::string_view kBranches = R"(
+    g (float[128,128] x) => (float[128,128] y) <float zero = {0}> {
+      s = ReduceSum<keepdims = 0>(x)
+      c = Greater(s, zero)
+      z = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
+                 else_branch = b () => (q) { m = Neg(x) q = MatMul(m, x) }>
+      y = Relu(z)
+    })";
+
+TEST(CheckBranchesTest, CountsBranchesThatRunAsPrograms) {
+  const ModelCheck cpu = Checked(kBranches, On("cpu"));
   EXPECT_TRUE(cpu.runs());
   EXPECT_EQ(NodesOn(cpu, "between programs"), 0);
-  const ModelCheck h200 = Checked(kModel, On("h200"));
+  const ModelCheck h200 = Checked(kBranches, On("h200"));
   EXPECT_TRUE(h200.runs());
   EXPECT_EQ(NodesOn(h200, "between programs"), 1);
   EXPECT_EQ(NodesOn(h200, "host"), 0);
   EXPECT_EQ(h200.later, 1);
 }
 
-TEST(CheckModelTest, APinnedModelIsOneProgram) {
-  constexpr std::string_view kModel = R"(
-      g (float[128,128] x) => (float[128,128] y) <float zero = {0}> {
-        s = ReduceSum<keepdims = 0>(x)
-        c = Greater(s, zero)
-        z = If(c) <then_branch = a () => (p) { p = MatMul(x, x) },
-                   else_branch = b () => (q) { m = Neg(x) q = MatMul(m, x) }>
-        y = Relu(z)
-      })";
-  const ModelCheck check = Checked(kModel, {.session = {.target = "h200", .pins = "forbid * c y"}});
+TEST(CheckBranchesTest, APinnedModelIsOneProgram) {
+  const ModelCheck check =
+      Checked(kBranches, {.session = {.target = "h200", .pins = "forbid * c y"}});
   EXPECT_TRUE(check.runs()) << Refused(check);
   EXPECT_EQ(NodesOn(check, "between programs"), 0);
   EXPECT_EQ(check.later, 0);
