@@ -48,7 +48,14 @@ absl::Status Failed(std::string_view what) {
   return absl::NotFoundError(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
-absl::StatusOr<pid_t> Spawn(std::vector<std::string> arguments, SpawnActions& files) {
+// `end` becomes the program's standard input or output, whichever `standard` is; the other one is
+// /dev/null.
+absl::StatusOr<pid_t> Spawn(std::vector<std::string> arguments, const Descriptor& end,
+                            int standard) {
+  const int other = standard == STDIN_FILENO ? STDOUT_FILENO : STDIN_FILENO;
+  SpawnActions files;
+  posix_spawn_file_actions_adddup2(&files.actions, end.get(), standard);
+  posix_spawn_file_actions_addopen(&files.actions, other, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_addclosefrom_np(&files.actions, STDERR_FILENO + 1);
   const SpawnAttributes signals;
   std::vector<char*> argv;
@@ -67,10 +74,7 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(std::vector<std::string> argume
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return Failed("no pipe");
   Descriptor read(fds[0]), write(fds[1]);
-  SpawnActions files;
-  posix_spawn_file_actions_adddup2(&files.actions, write.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ASSIGN_OR_RETURN(const pid_t pid, Spawn(std::move(arguments), files));
+  ASSIGN_OR_RETURN(const pid_t pid, Spawn(std::move(arguments), write, STDOUT_FILENO));
   return ChildProcess(pid, std::move(read));
 }
 
@@ -78,10 +82,7 @@ absl::StatusOr<ChildProcess> ChildProcess::Connect(std::vector<std::string> argu
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return Failed("no socket");
   Descriptor here(fds[0]), there(fds[1]);
-  SpawnActions files;
-  posix_spawn_file_actions_adddup2(&files.actions, there.get(), STDIN_FILENO);
-  posix_spawn_file_actions_addopen(&files.actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  ASSIGN_OR_RETURN(const pid_t pid, Spawn(std::move(arguments), files));
+  ASSIGN_OR_RETURN(const pid_t pid, Spawn(std::move(arguments), there, STDIN_FILENO));
   return ChildProcess(pid, std::move(here));
 }
 

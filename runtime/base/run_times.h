@@ -1,5 +1,4 @@
-// Where the time of a Run goes on the thread that runs it, for reports. Exported for the tools: a
-// copy of theirs would collect nothing of the library's.
+// Where the time of a Run goes on the thread that runs it, for reports.
 #pragma once
 
 #include <array>
