@@ -75,8 +75,10 @@ absl::StatusOr<SegmentPlan::Node> PlanNode(GraphCut::Part part) {
 
 // All but the segment.
 absl::Status PlanBehind(GraphCut cut, OutputReader reader, SegmentPlan& plan) {
+  std::set<int> counts;
   for (GraphCut::Part& part : cut.nodes) {
     ASSIGN_OR_RETURN(SegmentPlan::Node node, PlanNode(std::move(part)));
+    node.reads_count = node.is_first_elements && counts.insert(node.part.inputs[1]).second;
     plan.nodes.push_back(std::move(node));
   }
   if (cut.rest.graph.node_count() > 0) {
