@@ -141,6 +141,15 @@ Cost CostOfNonMaxSuppression(const Node& node) {
   return {.flops = rows * kFlopsPerOverlap * (boxes + most * most), .bytes = IoBytes(node)};
 }
 
+void SetTypes(Graph& graph, Node& bounded, const BoundedForm& form) {
+  const auto set = [&](int i, DType dtype, int64_t extent) {
+    if (bounded.has_output(i)) graph.SetType(bounded.output(i), Type::Tensor(dtype, {extent}));
+  };
+  set(0, form.dtype, form.bound);
+  set(1, DType::kI64, 1);
+  for (int i = 2; i < std::ssize(bounded.outputs()); ++i) set(i, DType::kI64, form.slices);
+}
+
 // An output of a Node that is replaced, whose elements its form computes.
 struct OpenOutput {
   std::string name;  // free once the Node is removed
@@ -189,14 +198,8 @@ bool IsBoundedForm(const Node& node) {
 bool SetBoundedTypes(Graph& graph, Node& bounded) {
   const Row* row = FindRow(std::string_view(bounded.op()).substr(kBounded.size()));
   const std::optional<BoundedForm> form = FormBy(*row, bounded);
-  if (!form.has_value()) return false;
-  const auto set = [&](int i, DType dtype, int64_t extent) {
-    if (bounded.has_output(i)) graph.SetType(bounded.output(i), Type::Tensor(dtype, {extent}));
-  };
-  set(0, form->dtype, form->bound);
-  set(1, DType::kI64, 1);
-  for (int i = 2; i < std::ssize(bounded.outputs()); ++i) set(i, DType::kI64, form->slices);
-  return true;
+  if (form.has_value()) SetTypes(graph, bounded, *form);
+  return form.has_value();
 }
 
 BoundedNodes ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form) {
@@ -212,7 +215,7 @@ BoundedNodes ReplaceByBounded(Graph& graph, Node& node, const BoundedForm& form)
                                  .domain = std::string(kOwnDomain),
                                  .name = node.name(),
                                  .opset = 1});
-  SetBoundedTypes(graph, bounded);
+  SetTypes(graph, bounded, form);
   std::vector<OpenOutput> open;
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     if (node.outputs()[i] == nullptr) continue;
